@@ -184,21 +184,6 @@ func (x *BlockRows) Width() int { return x.width }
 // Set sets the rows from first on to values, row-major [count×width], which are D^(-1/2)x already: those that FinishRow made for
 // the next hop. Values of another shape are an ErrShape.
 func (x *BlockRows) Set(first int, values []float32) error {
-	return x.each(first, values, func(_ int, row, value []float32) { copy(row, value) })
-}
-
-// SetScaled sets the rows from first on to D^(-1/2)x, of x row-major [count×width] and D [count]. The row of a node without weight
-// is zero, whatever x holds. Arguments of other shapes are an ErrShape.
-func (x *BlockRows) SetScaled(first int, values []float32, strengths []float64) error {
-	if len(values) != len(strengths)*x.width {
-		return fmt.Errorf("%w: got %d values of %d columns, want rows for %d strengths",
-			ErrShape, len(values), x.width, len(strengths))
-	}
-	return x.each(first, values, func(i int, row, value []float32) { scaleRow(row, value, Scale(strengths[i])) })
-}
-
-// each calls set for the rows from first on.
-func (x *BlockRows) each(first int, values []float32, set func(i int, row, value []float32)) error {
 	count := len(values) / max(1, x.width)
 	if len(values) != count*x.width || first < 0 || first > x.nodes-count {
 		return fmt.Errorf("%w: got %d values of %d columns from row %d on, want whole rows of %d",
@@ -206,7 +191,7 @@ func (x *BlockRows) each(first int, values []float32, set func(i int, row, value
 	}
 	w := x.rows.stride
 	for i := range count {
-		set(i, x.rows.values[(first+i)*w:][:w], values[i*x.width:][:x.width])
+		copy(x.rows.values[(first+i)*w:][:w], values[i*x.width:][:x.width])
 	}
 	return nil
 }

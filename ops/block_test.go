@@ -186,7 +186,7 @@ func TestBlocksPropagate(t *testing.T) {
 			own := NewBlockRows(c.size(i), width)
 			for first := c.starts[i]; first < c.starts[i+1]; {
 				end := min(first+1+r.IntN(5), c.starts[i+1])
-				must.Do(t, own.SetScaled(first-c.starts[i], x[first*width:end*width], strengths[first:end]))
+				must.Do(t, own.Set(first-c.starts[i], scaled(x[first*width:end*width], width, strengths[first:end])))
 				first = end
 			}
 			rows = append(rows, own)
@@ -270,6 +270,15 @@ func TestBlockStrengthsSameBits(t *testing.T) {
 	})
 }
 
+// scaled are the rows D^(-1/2)x, of x row-major [count×width] and D [count].
+func scaled(x []float32, width int, strengths []float64) []float32 {
+	rows := make([]float32, len(x))
+	for i, strength := range strengths {
+		scaleRow(rows[i*width:][:width], x[i*width:][:width], Scale(strength))
+	}
+	return rows
+}
+
 // Sums are added to, not set; a part of the rows is that part.
 func TestBlockAddsToSums(t *testing.T) {
 	g := rmat(6, 5, 1)
@@ -279,7 +288,7 @@ func TestBlockAddsToSums(t *testing.T) {
 	strengths := c.strengths(t, r)
 	for _, width := range []int{1, 3, 8, 33} {
 		rows := NewBlockRows(n, width)
-		must.Do(t, rows.SetScaled(0, randomRows(r, n, width), strengths))
+		must.Do(t, rows.Set(0, scaled(randomRows(r, n, width), width, strengths)))
 		want := c.gather(t, r, []*BlockRows{rows})
 		part := kv.Range{First: 5, End: 40}
 		got := slices.Repeat([]float64{100}, part.Len()*width)
@@ -349,7 +358,6 @@ func TestBlockRefusesShapes(t *testing.T) {
 		"half a row":                 rows.Set(0, make([]float32, 3)),
 		"a row too many":             rows.Set(1, make([]float32, 6)),
 		"a row before the first":     rows.Set(-1, make([]float32, 2)),
-		"strengths of fewer rows":    rows.SetScaled(0, make([]float32, 4), make([]float64, 1)),
 		"class out of range":         newLabels([]kv.Class{2}, []float64{1}),
 		"class below none":           newLabels([]kv.Class{-2}, []float64{1}),
 		"more labels than strengths": newLabels([]kv.Class{1, 1}, []float64{1}),
