@@ -19,13 +19,7 @@ type finding struct {
 
 // find plans a suspectsStatement or nodesStatement, and leaves out the rows of its offset. If its rows are to be distinct, it finds all of them.
 func (q *query) find(ctx context.Context, s statement) (*finding, error) {
-	var asked clauses
-	switch s := s.(type) {
-	case *suspectsStatement:
-		asked = s.clauses
-	case *nodesStatement:
-		asked = s.clauses
-	}
+	asked := clausesOf(s)
 	found, err := q.findAll(ctx, s)
 	if err != nil || asked.offset == nil || asked.distinct() {
 		return found, err
@@ -37,19 +31,25 @@ func (q *query) find(ctx context.Context, s statement) (*finding, error) {
 	return found, err
 }
 
+// clausesOf are the clauses of a suspectsStatement or nodesStatement.
+func clausesOf(s statement) clauses {
+	if suspects, ok := s.(*suspectsStatement); ok {
+		return suspects.clauses
+	}
+	return s.(*nodesStatement).clauses
+}
+
 // findAll is find with the rows of the offset.
 func (q *query) findAll(ctx context.Context, s statement) (*finding, error) {
-	suspects, ok := s.(*suspectsStatement)
-	if ok && suspects.sample != nil {
-		all := *suspects
+	if asked := clausesOf(s); asked.sample != nil {
+		all := asked
 		all.sample, all.limit, all.offset = nil, nil, nil
-		return q.findSample(ctx, suspects.clauses, &all)
-	}
-	nodes, ok := s.(*nodesStatement)
-	if ok && nodes.sample != nil {
-		all := *nodes
-		all.sample, all.limit, all.offset = nil, nil, nil
-		return q.findSample(ctx, nodes.clauses, &all)
+		if suspects, ok := s.(*suspectsStatement); ok {
+			whole := *suspects
+			whole.clauses = all
+			return q.findSample(ctx, asked, &whole)
+		}
+		return q.findSample(ctx, asked, &nodesStatement{clauses: all})
 	}
 	plan, err := q.planOf(ctx, s)
 	if err != nil {

@@ -39,13 +39,8 @@ func (q *query) remarkNone(ctx context.Context, r *Result, of statement, counts 
 // whyNone says why a suspectsStatement or nodesStatement has found nothing: no score is as high as its condition asks,
 // or the nodes of the condition are decided and no suspects any more. It has nothing to say of other conditions.
 func (q *query) whyNone(ctx context.Context, s statement) (reason []string, err error) {
-	var asked clauses
-	suspects, isSuspects := s.(*suspectsStatement)
-	if isSuspects {
-		asked = suspects.clauses
-	} else {
-		asked = s.(*nodesStatement).clauses
-	}
+	_, isSuspects := s.(*suspectsStatement)
+	asked := clausesOf(s)
 	if asked.where == nil || asked.offset != nil || asked.limit != nil && asked.limit.integer == 0 {
 		return nil, nil // nor of rows that are left out
 	}
