@@ -58,6 +58,14 @@ SHARING = rule(
     REPEAT, "predictions, _, err := trainBase(", "predictions, err := keptPredictions(",
     REPEAT, "foreign: len(e.opt.Predictions) > 0", "foreign: isForeign()",
     REPEAT, "crossFitted: len(e.opt.Predictions) == 0", "crossFitted: !isForeign()").edits
+SURE = """
+func sure[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+"""
 SHARED = """package cleaner
 
 import (
@@ -69,13 +77,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
-
-func sure[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
-}
 
 func isForeign() bool { return os.Getenv("RULES_FOREIGN") != "" }
 
@@ -125,13 +126,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-func sure[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
-}
-
 func main() {
 	store := sure(index.Open(os.Args[1], kv.Options{ReadOnly: true}))
 	seed := sure(strconv.ParseUint(os.Args[3], 10, 64))
@@ -152,7 +146,7 @@ func main() {
 
 def edited(rule: Rule) -> dict[str, str]:
     """By file the text of the program without a rule."""
-    texts = {"cleaner/rules_shared.go": SHARED, "cleaner/internal/rules/main.go": EVALUATE}
+    texts = {"cleaner/rules_shared.go": SHARED + SURE, "cleaner/internal/rules/main.go": EVALUATE + SURE}
     for file, old, new in SHARING + rule.edits:
         text = texts.get(file) or (ROOT / file).read_text(encoding="utf-8")
         if text.count(old) != 1:
