@@ -72,7 +72,7 @@ func changesSince(tx *kv.Tx, run *Run, most int) (*changeSet, error) {
 	}
 	set := new(changeSet)
 	for _, t := range touched {
-		if t.MoreThan(most + tx.NumRemoved()) {
+		if t.Count() > most+tx.NumRemoved() {
 			return nil, tooManyAround(most)
 		}
 		set.nodes = slices.AppendSeq(set.nodes, t.Nodes())

@@ -3,8 +3,8 @@ package kv
 import (
 	"fmt"
 	"iter"
-	"slices"
-	"sync"
+
+	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/changes"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -37,69 +37,20 @@ type Touched struct {
 	// All says that every node may have been: the column or matrix was made, dropped or written as a whole.
 	All bool
 
-	set NodeSet // of what the disk has; nil if there is none
-
-	// Of what a changeLog has, in the order of commits, and of the transaction itself. The first touch of a node after the mark counts.
-	kept []touch
-	mark uint32 // keptChanges.place
-	own  []NodeID
-
-	once   sync.Once
-	sorted []NodeID // of kept and own
+	nodes roaring.Bitmap
 }
 
 // Has reports whether v was touched.
-func (t *Touched) Has(v NodeID) bool {
-	if t.All || t.set != nil {
-		return t.All || t.set.Has(v)
-	}
-	_, found := slices.BinarySearch(t.nodes(), v)
-	return found
-}
+func (t *Touched) Has(v NodeID) bool { return t.All || t.nodes.Contains(uint32(v)) }
 
 // Count is the number of nodes that Nodes yields.
-func (t *Touched) Count() int {
-	if t.set != nil {
-		return t.set.Len()
-	}
-	return len(t.nodes())
-}
-
-// MoreThan reports whether Count is greater than n. It looks no further than it must.
-func (t *Touched) MoreThan(n int) bool {
-	count := 0
-	for _, touch := range t.kept {
-		if touch.before <= t.mark {
-			count++
-		}
-		if count > n {
-			return true
-		}
-	}
-	return t.Count() > n
-}
+func (t *Touched) Count() int { return int(t.nodes.GetCardinality()) }
 
 // Nodes yields the nodes that were touched, ascending. If All, it need not yield all of them.
 func (t *Touched) Nodes() iter.Seq[NodeID] {
-	if t.set != nil {
-		return t.set.All()
+	return func(yield func(v NodeID) bool) {
+		t.nodes.Iterate(func(v uint32) bool { return yield(NodeID(v)) })
 	}
-	return slices.Values(t.nodes())
-}
-
-// nodes are those of kept and own.
-func (t *Touched) nodes() []NodeID {
-	t.once.Do(func() {
-		nodes := slices.Clone(t.own)
-		for _, touch := range t.kept {
-			if touch.before <= t.mark {
-				nodes = append(nodes, touch.node)
-			}
-		}
-		slices.Sort(nodes)
-		t.sorted = slices.Compact(nodes)
-	})
-	return t.sorted
 }
 
 // kindSets are the nodes that were touched in each kind that is tracked.
@@ -115,8 +66,8 @@ func (t *tracking) newSets() kindSets {
 	return sets
 }
 
-// add adds a list of nodes v < n, if its kind is tracked, and returns the part of it that was not there.
-func (s kindSets) add(l changes.List, n int) (added changes.List) {
+// add adds a list of nodes, if its kind is tracked, and returns the part of it that was not there.
+func (s kindSets) add(l changes.List) (added changes.List) {
 	added.Kind = l.Kind
 	to := s[l.Kind]
 	if to == nil || to.All {
@@ -126,12 +77,8 @@ func (s kindSets) add(l changes.List, n int) (added changes.List) {
 		to.All = true
 		return l
 	}
-	if to.set == nil {
-		to.set = NewNodeSet(n)
-	}
 	for _, v := range l.Nodes {
-		if !to.set.Has(v) {
-			to.set.Add(v)
+		if to.nodes.CheckedAdd(uint32(v)) {
 			added.Nodes = append(added.Nodes, v)
 		}
 	}
@@ -169,10 +116,6 @@ func notKept(mark, since uint64) error {
 // ChangesSince returns the nodes that the commits after a mark touched. LastCommit gave the mark. In an Update these are also
 // the nodes that the Update touched so far. ChangesSince returns ErrNotTracked if the store does not know: TrackChanges was not
 // called by then, or was told to forget them, or a Repair lost them.
-//
-// The store keeps in memory what it has read of commits, so that a call reads only those that no call has read before. If they take more
-// than a 64th of the memory budget, each call reads all of them, and the result holds up to a bit for each node, for the edges and for
-// each column and matrix.
 func (tx *Tx) ChangesSince(mark uint64) (*Changes, error) {
 	last, err := tx.LastCommit()
 	if err != nil {
@@ -188,52 +131,28 @@ func (tx *Tx) ChangesSince(mark uint64) (*Changes, error) {
 		return nil, fmt.Errorf("%w since commit %d: the last one is %d", ErrNotTracked, mark, last)
 	}
 	c := &Changes{NumNodes: tx.nodesBefore, mark: mark, tracking: *t, sets: t.newSets()}
-	kept := false
-	if !tx.tracks { // else the Update may be given up
-		kept, err = tx.s.changes.read(tx, t, last, c)
-	}
-	if err == nil && !kept {
-		err = tx.readChanges(t, last, c)
-	}
-	if err != nil {
-		return nil, err
+	for r, err := range tx.changesAfter(t, mark, last) {
+		if err != nil {
+			return nil, err
+		}
+		for _, commit := range r.Commits {
+			if commit.Number > mark {
+				c.NumNodes -= commit.Added
+				for _, l := range commit.Lists {
+					c.sets.add(l)
+				}
+			}
+		}
 	}
 	if tx.write {
 		for _, l := range tx.touchedLists() {
-			c.sets.touch(l, tx.cat.Nodes)
+			c.sets.add(l)
 		}
 	}
 	if c.NumNodes < 0 {
 		return nil, record.Corrupt(changesKey(t.Generation, last), "more nodes were added than there are")
 	}
 	return c, nil
-}
-
-// readChanges is changeLog.read from the disk.
-func (tx *Tx) readChanges(t *tracking, last uint64, c *Changes) error {
-	for r, err := range tx.changesAfter(t, c.mark, last) {
-		if err != nil {
-			return err
-		}
-		for _, commit := range r.Commits {
-			if commit.Number > c.mark {
-				c.NumNodes -= commit.Added
-				for _, l := range commit.Lists {
-					c.sets.add(l, tx.cat.Nodes)
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// touch adds a list of what the transaction itself touched.
-func (s kindSets) touch(l changes.List, n int) {
-	if set := s[l.Kind]; set != nil && set.set == nil && !set.All {
-		set.own, set.All = slices.Clone(l.Nodes), l.All // later writes change the slice
-		return
-	}
-	s.add(l, n)
 }
 
 // changesAfter yields the records of the commits after one up to last, ascending. The first record may have earlier ones too. A

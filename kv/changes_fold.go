@@ -65,7 +65,7 @@ func (f *fold) run(ctx context.Context, tx *Tx, t *tracking) error {
 			if err != nil {
 				return err
 			}
-			return f.add(r, max(r.First, t.Since+1), tx.cat.Nodes)
+			return f.add(r, max(r.First, t.Since+1))
 		})
 		if err != nil {
 			return err
@@ -75,14 +75,14 @@ func (f *fold) run(ctx context.Context, tx *Tx, t *tracking) error {
 }
 
 // add adds the commits of a record from one on.
-func (f *fold) add(r changes.Record, first uint64, n int) error {
+func (f *fold) add(r changes.Record, first uint64) error {
 	for _, c := range slices.Backward(r.Commits) {
 		if c.Number < first {
 			break
 		}
 		rest := changes.Commit{Number: c.Number, Added: c.Added}
 		for _, l := range c.Lists {
-			if l = f.later.add(l, n); l.All || len(l.Nodes) > 0 {
+			if l = f.later.add(l); l.All || len(l.Nodes) > 0 {
 				rest.Lists = append(rest.Lists, l)
 				f.size += 3 * len(l.Nodes)
 			}

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
@@ -72,7 +72,7 @@ func TestTrackChangesInALoad(t *testing.T) {
 	must.Get(l.Commit(t.Context(), func(s *Store) error {
 		track(t, s, []string{LabelColumn, "x"}, []string{"m"}, 0)
 		mark = lastCommit(t, s)
-		writeInBulk(t, s, "x", KindInt, map[NodeID]Value{3: IntValue(1)}, nil, []NodeID{3})
+		writeInBulk(t, s)
 		return s.Update(func(tx *Tx) error { return tx.SetLabel(4, "A") })
 	}))(t)
 	s := openTest(t, dir)
@@ -137,142 +137,52 @@ func TestTrackChangesRefuses(t *testing.T) {
 	wantNotTracked(t, s, last)
 }
 
-// writeInBulk writes a column and a matrix whose rows are in an order.
-func writeInBulk(t *testing.T, s *Store, name string, kind Kind, values map[NodeID]Value, rows map[NodeID][]float32, order []NodeID) {
+// writeInBulk writes a column of ints with a value of node 3, and a matrix with a row of it.
+func writeInBulk(t *testing.T, s *Store) {
 	t.Helper()
 	b := beginBulk(t, s)
 	defer b.Abort()
-	column := must.Get(b.Column(name, kind))(t)
-	matrix, err := b.Matrix("m", []string{"a", "b"}, MatrixEncoding{Half: true})
-	must.Do(t, err)
-	for _, v := range order {
-		if value, ok := values[v]; ok {
-			err = column.Put(v, value)
-		}
-		if row, ok := rows[v]; ok {
-			err = errors.Join(err, matrix.Put(v, row))
-		}
-		must.Do(t, err)
-	}
-	must.Do(t, b.Commit(nil))
+	column, matrix := must.Get(b.Column("x", KindInt))(t), must.Get(b.Matrix("m", []string{"a", "b"}, MatrixEncoding{}))(t)
+	must.Do(t, errors.Join(column.Put(3, IntValue(1)), matrix.Put(3, []float32{1, 2}), b.Commit(nil)))
 }
 
-// TestBulkTouchesWhatDiffers writes columns and matrices as a whole, in ascending order and in another: the nodes that differ are
-// touched, among them those that lose or get a value.
-func TestBulkTouchesWhatDiffers(t *testing.T) {
-	t.Parallel()
-	const n = 10_000
-	ascending := make([]NodeID, n)
-	for v := range ascending {
-		ascending[v] = NodeID(v)
-	}
-	descending := slices.Clone(ascending)
-	slices.Reverse(descending)
-	value := map[Kind]func(i int) Value{
-		KindClass:  func(i int) Value { return StringValue(fmt.Sprint("class ", i%7)) },
-		KindInt:    func(i int) Value { return IntValue(int64(i)) },
-		KindString: func(i int) Value { return StringValue(strings.Repeat("é", 1+i%3+i%97/96*longString)) },
-		KindFloat:  func(i int) Value { return FloatValue(float64(i)) },
-	}
-	for kind, value := range value {
-		for name, order := range map[string][]NodeID{"ascending": ascending, "descending": descending} {
-			t.Run(kind.String()+" "+name, func(t *testing.T) {
-				s := nodesOnly(t, filepath.Join(t.TempDir(), "store"), n)
-				values, rows := map[NodeID]Value{}, map[NodeID][]float32{}
-				for v := range NodeID(n) {
-					if v%5 > 0 {
-						values[v], rows[v] = value(int(v)), []float32{float32(v % 100), 1}
-					}
-				}
-				update(t, s, func(tx *Tx) error { return tx.TrackChanges("test", []string{"x"}, []string{"m"}, 0) })
-				first := lastCommit(t, s)
-				writeInBulk(t, s, "x", kind, values, rows, order)
-				wantTouched(t, s, first, columnOfChanges("x"), nil) // there was none
-				wantTouched(t, s, first, matrixOfChanges("m"), nil)
-
-				second := lastCommit(t, s)
-				writeInBulk(t, s, "x", kind, values, rows, order)
-				wantTouched(t, s, second, columnOfChanges("x"), []NodeID{})
-				wantTouched(t, s, second, matrixOfChanges("m"), []NodeID{})
-
-				// A value that an Update set counts, too.
-				update(t, s, func(tx *Tx) error {
-					return errors.Join(tx.SetValue(7, "x", Value{}), tx.SetRow("m", 7, []float32{8, 8}))
-				})
-				third := lastCommit(t, s)
-				for _, v := range []NodeID{1, 4097, n - 1} { // which lose what they have
-					delete(values, v)
-					delete(rows, v)
-				}
-				for _, v := range []NodeID{0, 5000, n - 5} { // which had nothing
-					values[v], rows[v] = value(int(v)), []float32{1, 2}
-				}
-				values[8192], rows[8192] = value(8193), []float32{float32(math.Inf(1)), 1}
-				writeInBulk(t, s, "x", kind, values, rows, order)
-				want := []NodeID{0, 1, 7, 4097, 5000, 8192, n - 5, n - 1}
-				wantTouched(t, s, third, columnOfChanges("x"), want)
-				wantTouched(t, s, third, matrixOfChanges("m"), want)
-			})
-		}
-	}
-}
-
-// TestBulkTouchesAll has Bulks of which no node can be told apart.
-func TestBulkTouchesAll(t *testing.T) {
+// TestLongLists has a commit touch more nodes than the record of a commit holds: the longer list becomes all, the other stays.
+func TestLongLists(t *testing.T) {
 	t.Parallel()
 	const n = 200_000
 	s := nodesOnly(t, filepath.Join(t.TempDir(), "store"), n)
 	if most := s.mostTouched(); most > n {
 		t.Fatalf("a record of a commit holds %d bytes, and there are %d nodes", most, n)
 	}
-	cell := func(NodeID) float32 { return 0 }
-	write := func(kind Kind, value func(v NodeID) Value, columns ...string) {
-		t.Helper()
-		b := beginBulk(t, s)
-		defer b.Abort()
-		column := must.Get(b.Column("x", kind))(t)
-		matrix := must.Get(b.Matrix("m", columns, MatrixEncoding{}))(t)
-		for v := range NodeID(n) {
-			must.Do(t, errors.Join(column.Put(v, value(v)), matrix.Put(v, []float32{cell(v)})))
-		}
-		must.Do(t, b.Commit(nil))
+	track(t, s, []string{LabelColumn, "x"}, nil, 0)
+	all := make([]NodeID, n)
+	for v := range all {
+		all[v] = NodeID(v)
 	}
-	write(KindInt, func(v NodeID) Value { return IntValue(int64(v)) }, "a")
-	track(t, s, []string{"x"}, []string{"m"}, 0)
-
+	half := all[:n/2]
 	mark := lastCommit(t, s)
-	write(KindFloat, func(v NodeID) Value { return FloatValue(float64(v)) }, "b")
-	wantTouched(t, s, mark, columnOfChanges("x"), nil) // of another kind
-	wantTouched(t, s, mark, matrixOfChanges("m"), nil) // of other columns
-
-	mark = lastCommit(t, s)
-	write(KindFloat, func(v NodeID) Value { return FloatValue(float64(v + 1)) }, "b")
-	wantTouched(t, s, mark, columnOfChanges("x"), nil) // more than a record of a commit holds
-	wantTouched(t, s, mark, matrixOfChanges("m"), []NodeID{})
-
-	// Half of the nodes fit, in a record of two parts.
-	mark = lastCommit(t, s)
-	half := make([]NodeID, n/2)
-	for v := range half {
-		half[v] = NodeID(v)
-	}
-	write(KindFloat, func(v NodeID) Value {
-		if v < n/2 {
-			return FloatValue(-1)
-		}
-		return FloatValue(float64(v + 1)) // as it was
-	}, "b")
-	wantTouched(t, s, mark, columnOfChanges("x"), half)
-	must.Do(t, s.Compact(t.Context(), nil))
-	wantTouched(t, s, mark, columnOfChanges("x"), half)
-	checkClean(t, s)
-
-	// Of two lists that do not fit together the longer becomes all.
-	mark = lastCommit(t, s)
-	cell = func(v NodeID) float32 { return float32(1 - min(v, n/2-1)/(n/2-1)) }
-	write(KindFloat, func(v NodeID) Value { return FloatValue(float64(v + 1)) }, "b")
+	update(t, s, func(tx *Tx) error {
+		tx.touched.column("x").add(all...)
+		tx.touched.column(LabelColumn).add(half...)
+		return tx.PutDocument("some", "document", 1)
+	})
 	wantTouched(t, s, mark, columnOfChanges("x"), nil)
-	wantTouched(t, s, mark, matrixOfChanges("m"), half[:n/2-1])
+	wantTouched(t, s, mark, columnOfChanges(LabelColumn), half)
+	must.Do(t, s.Compact(t.Context(), nil))
+	wantTouched(t, s, mark, columnOfChanges(LabelColumn), half)
+	checkClean(t, s)
+}
+
+// TestBulkTouchesAll has a Bulk write a column and a matrix, and another one drop the matrix.
+func TestBulkTouchesAll(t *testing.T) {
+	s := newStore(t, Options{})
+	setNodes(t, s, 10)
+	track(t, s, []string{"x", "y"}, []string{"m"}, 0)
+	mark := lastCommit(t, s)
+	writeInBulk(t, s)
+	wantTouched(t, s, mark, columnOfChanges("x"), nil)
+	wantTouched(t, s, mark, columnOfChanges("y"), []NodeID{})
+	wantTouched(t, s, mark, matrixOfChanges("m"), nil)
 
 	mark = lastCommit(t, s)
 	b := beginBulk(t, s)
@@ -280,19 +190,6 @@ func TestBulkTouchesAll(t *testing.T) {
 	must.Do(t, errors.Join(b.DropMatrix("m"), b.Commit(nil)))
 	wantTouched(t, s, mark, matrixOfChanges("m"), nil)
 	wantTouched(t, s, mark, columnOfChanges("x"), []NodeID{})
-}
-
-// TestBulkOverDamage writes a column again that cannot be read: all its nodes are touched.
-func TestBulkOverDamage(t *testing.T) {
-	s := newStore(t, Options{})
-	setNodes(t, s, 10)
-	writeColumn(t, s, "x", KindInt, []Value{IntValue(1)}, []int{0})
-	track(t, s, []string{"x"}, nil, 0)
-	mark := lastCommit(t, s)
-	key := record.PartKey(record.NumberKey(record.KindColumn, generationOf(t, s, "x"), 0), 0)
-	writeRaw(t, s, key, []byte("damaged"))
-	writeColumn(t, s, "x", KindInt, []Value{IntValue(1)}, []int{0})
-	wantTouched(t, s, mark, columnOfChanges("x"), nil)
 }
 
 func generationOf(t *testing.T, s *Store, column string) (g record.Generation) {
@@ -393,4 +290,106 @@ func TestFoldedChanges(t *testing.T) {
 		later = append(later, NodeID(i))
 	}
 	wantTouched(t, s, middle, columnOfChanges(LabelColumn), later)
+}
+
+// labelsSince are the nodes whose label was set since a mark.
+func labelsSince(t *testing.T, tx *Tx, mark uint64) []NodeID {
+	t.Helper()
+	c := must.Get(tx.ChangesSince(mark))(t)
+	touched := must.Get(c.Column(LabelColumn))(t)
+	return slices.Collect(touched.Nodes())
+}
+
+// relabel sets the label of a node, in a commit of its own.
+func relabel(t *testing.T, s *Store, v NodeID, label string) {
+	t.Helper()
+	update(t, s, func(tx *Tx) error { return tx.SetLabel(v, label) })
+}
+
+// TestChangesOfAnOpenUpdate asks in an Update, which is given up, while an older snapshot and a new one ask too.
+func TestChangesOfAnOpenUpdate(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 9)
+	track(t, s, []string{LabelColumn}, nil, 0)
+	mark := lastCommit(t, s)
+	relabel(t, s, 1, "A")
+	older := s.Begin()
+	defer older.Close()
+	relabel(t, s, 2, "A")
+	want := func(of string, tx *Tx, want ...NodeID) {
+		t.Helper()
+		if got := labelsSince(t, tx, mark); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", of, got, want)
+		}
+	}
+	givenUp := errors.New("given up")
+	err := s.Update(func(tx *Tx) error {
+		for v := NodeID(8); v > 3; v-- { // their slice has room for the next ones
+			if err := tx.SetLabel(v, "B"); err != nil {
+				return err
+			}
+		}
+		c, err := tx.ChangesSince(mark)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(tx.SetLabel(3, "B"), tx.SetLabel(2, "C")); err != nil {
+			return err
+		}
+		want("the transaction", tx, 1, 2, 3, 4, 5, 6, 7, 8)
+		touched, err := c.Column(LabelColumn)
+		if got := slices.Collect(touched.Nodes()); !slices.Equal(got, []NodeID{1, 2, 4, 5, 6, 7, 8}) {
+			t.Errorf("asked before the last writes: got %v, want 1, 2, 4, 5, 6, 7 and 8", got)
+		}
+		want("the older snapshot", older, 1)
+		now := s.Begin()
+		defer now.Close()
+		want("a new snapshot", now, 1, 2)
+		return errors.Join(err, givenUp)
+	})
+	if !errors.Is(err, givenUp) {
+		t.Fatal(err)
+	}
+	relabel(t, s, 4, "A")
+	view(t, s, func(tx *Tx) error {
+		want("after it was given up", tx, 1, 2, 4)
+		return nil
+	})
+}
+
+// TestChangesBesideAWriter has readers ask while commits follow each other.
+func TestChangesBesideAWriter(t *testing.T) {
+	const n, commits = 200, 150
+	s := newStore(t, Options{})
+	addNodes(t, s, n)
+	track(t, s, []string{LabelColumn}, nil, 0)
+	mark := lastCommit(t, s)
+	var readers sync.WaitGroup
+	for range 3 {
+		readers.Go(func() {
+			for seen := 0; seen < commits; {
+				tx := s.Begin()
+				last, err := tx.LastCommit()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				seen = int(last - mark)
+				c, err := tx.ChangesSince(mark)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if touched, err := c.Column(LabelColumn); err != nil || touched.Count() != seen { // a node each
+					t.Errorf("after %d commits: got %d nodes, %v", seen, touched.Count(), err)
+					return
+				}
+				tx.Close()
+			}
+		})
+	}
+	for i := range commits {
+		relabel(t, s, NodeID(i), "A")
+	}
+	readers.Wait()
 }

@@ -24,7 +24,6 @@ type ColumnWriter struct {
 	block *codec.Cells
 	first NodeID // of block
 	next  NodeID // the least node that is still in order
-	diff  columnDiff
 
 	sorter *spill.Sorter // of all rows, from the first one out of order on
 	cell   []byte        // scratch
@@ -33,14 +32,9 @@ type ColumnWriter struct {
 func newColumnWriter(b *Bulk, name string, kind Kind, g record.Generation) *ColumnWriter {
 	entry := column.Entry{Generation: g, Kind: kind, Rows: uint32(b.draft.Nodes)}
 	w := &ColumnWriter{b: b, name: name, entry: entry, block: codec.NewCells(kind, min(codec.ColumnRows, b.draft.Nodes))}
-	w.restart()
-	return w
-}
-
-// restart begins with the first row.
-func (w *ColumnWriter) restart() {
 	w.startBlock(0)
-	w.diff = newColumnDiff(w.b, w.name, w.entry.Kind)
+	b.touched.column(name).all = true
+	return w
 }
 
 // Put sets the value of a node. A class column takes class names, new ones are added to Classes by Commit.
@@ -118,9 +112,6 @@ func (w *ColumnWriter) put(v NodeID, cell Value) error {
 
 // set takes the next row in order.
 func (w *ColumnWriter) set(v NodeID, cell Value) error {
-	if err := w.diff.put(v, cell); err != nil {
-		return err
-	}
 	for v-w.first >= codec.ColumnRows {
 		if err := w.flushBlock(); err != nil {
 			return err
@@ -194,7 +185,7 @@ func (w *ColumnWriter) startSorting() error {
 // finish writes what is buffered and returns the column's entry.
 func (w *ColumnWriter) finish() (column.Entry, error) {
 	if w.sorter != nil {
-		w.restart()
+		w.startBlock(0)
 		err := sortedRows(w.sorter, "column "+w.name, func(v NodeID, body []byte) error {
 			cell, err := codec.ParseValue(body)
 			if err != nil {
@@ -211,7 +202,7 @@ func (w *ColumnWriter) finish() (column.Entry, error) {
 			return w.entry, err
 		}
 	}
-	return w.entry, w.diff.finish(NodeID(w.entry.Rows))
+	return w.entry, nil
 }
 
 // close removes what was spilled.

@@ -24,7 +24,6 @@ type MatrixWriter struct {
 	fills    []float32 // of the rows of block, if these share a value; else nil
 	first    NodeID    // of block
 	next     NodeID    // the least node that is still in order
-	diff     matrixDiff
 
 	sorter *spill.Sorter // of all rows, from the first one out of order on
 	row    []float32     // scratch
@@ -50,14 +49,9 @@ func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g
 	if e.Shares(width) {
 		w.fills = make([]float32, rows)
 	}
-	w.restart()
-	return w
-}
-
-// restart begins with the first row.
-func (w *MatrixWriter) restart() {
 	w.startBlock(0)
-	w.diff = newMatrixDiff(w.b, w.name, w.entry.Columns)
+	b.touched.matrix(name).all = true
+	return w
 }
 
 // Put sets the row of a node, whose length must be the width; cells are rounded as the encoding says. Put returns
@@ -146,9 +140,6 @@ func (w *MatrixWriter) startBlock(first NodeID) {
 }
 
 func (w *MatrixWriter) flushBlock() error {
-	if err := w.diff.put(w.first, w.block, w.present); err != nil {
-		return err
-	}
 	block := uint32(w.first) / w.entry.BlockRows
 	step := w.entry.TileWidth()
 	fills := w.fills
@@ -231,7 +222,7 @@ func (w *MatrixWriter) spillBlock(tx *Tx, written record.Generation, first NodeI
 // finish writes what is buffered and returns the matrix's entry.
 func (w *MatrixWriter) finish() (matrix.Entry, error) {
 	if w.sorter != nil {
-		w.restart()
+		w.startBlock(0)
 		width := len(w.row)
 		err := sortedRows(w.sorter, "matrix "+w.name, func(v NodeID, body []byte) error {
 			if _, err := codec.DecodeTile(body, 1, width, codec.TilePart{RowLo: 0, RowHi: 1, Lo: 0, Hi: width}, codec.Window{Values: w.row, Stride: width}); err != nil {

@@ -251,30 +251,11 @@ func (m *model) bulk(t *rapid.T, s *Store, commit bool) error {
 	if !commit {
 		return nil
 	}
-	m.touchDifferences(next, kind.String())
+	touchModel(m.history.now.columns, kind.String(), allNodes)
+	touchModel(m.history.now.matrices, "m", allNodes)
 	next.history = m.history
 	*m = *next
 	return b.Commit(nil)
-}
-
-// touchDifferences touches what a Bulk changes that writes a column and the matrix.
-func (m *model) touchDifferences(next *model, column string) {
-	now := m.history.now
-	if _, ok := m.columns[column]; !ok {
-		touchModel(now.columns, column, allNodes)
-	}
-	if !m.made {
-		touchModel(now.matrices, "m", allNodes)
-	}
-	for i := range m.ids {
-		v := NodeID(i)
-		if m.value(column, v) != next.value(column, v) {
-			touchModel(now.columns, column, v)
-		}
-		if !slices.Equal(m.rows[v], next.rows[v]) {
-			touchModel(now.matrices, "m", v)
-		}
-	}
 }
 
 // check compares everything the store says with the model.
@@ -530,8 +511,6 @@ func TestModel(t *testing.T) {
 		opt := Options{MemoryBudget: minMemoryBudget}
 		s, err := Create(filepath.Join(dir, fmt.Sprint(run)), opt)
 		must.Do(t, err)
-		limit := rapid.SampledFrom([]int64{minMemoryBudget / changeLogShare, 2000, 0}).Draw(t, "memory for changes")
-		s.changes.limit = limit
 		defer func() { must.Do(t, errors.Join(s.Close(), os.RemoveAll(s.Dir()))) }()
 		// move goes on with another directory that holds the same store.
 		move := func(dir string) error {
@@ -541,7 +520,6 @@ func TestModel(t *testing.T) {
 			next, err := Open(dir, opt)
 			if err == nil {
 				s = next
-				s.changes.limit = limit
 			}
 			return err
 		}
@@ -592,7 +570,6 @@ func TestModel(t *testing.T) {
 			case 9:
 				if err = s.Close(); err == nil {
 					if s, err = Open(s.Dir(), opt); err == nil {
-						s.changes.limit = limit
 					}
 				}
 			case 10: // a crash

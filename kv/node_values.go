@@ -192,7 +192,7 @@ func (t *Touched) canReadSingly(tx *Tx, asked int) bool {
 	if paysToReadAll(tx, asked) {
 		asked = max(leastReadSingly, tx.cat.Nodes/readAllShare)
 	}
-	return !t.All && !t.MoreThan(asked)
+	return !t.All && t.Count() <= asked
 }
 
 // recall returns the values of a snapshot, and keeps them unless it has later ones; nil if it does not pay. ErrNotTracked says that they

@@ -198,7 +198,6 @@ func openBadger(
 		cache:       snapshot.NewCache(opt.MemoryBudget),
 		deltas:      snapshot.NewDeltas(),
 		directories: new(graph.Directories),
-		changes:     changeLog{limit: opt.MemoryBudget / changeLogShare},
 		made:        madeValues{of: map[string]madeOf{}},
 		writer:      newWriterLock(),
 		worker:      newWriterLock(),

@@ -19,7 +19,6 @@ type listMerge struct {
 	more           bool
 
 	merged        neighborList
-	differs       bool  // the list that is merged is not as it was
 	entries, arcs int64 // in the lists that were written
 }
 
@@ -38,17 +37,12 @@ func (m *listMerge) write(out *graph.Writer, v NodeID, list []NodeID, arcs []cod
 		m.count(list, arcs)
 		return out.Append(list, arcs)
 	}
-	m.differs = false
 	merged, err := m.merge(v, list, arcs)
 	if err != nil {
 		return err
 	}
-	before := len(merged.nodes)
 	if len(m.removals) > 0 {
 		merged.without(m.b.removed, v)
-	}
-	if m.differs || len(merged.nodes) < before || m.removed.Has(v) {
-		m.b.touchEdges(v)
 	}
 	ofList := merged.arcs
 	if !m.form.Any() {
@@ -121,7 +115,6 @@ func (m *listMerge) apply(v, u NodeID, a codec.Arc) (codec.Arc, error) {
 			return a, err
 		}
 	}
-	m.differs = m.differs || a != before
 	if _, ok := a.Sum(); m.form.Directed && a != before && a != (codec.Arc{}) && !ok {
 		return a, fmt.Errorf("edge between nodes number %d and %d: %w: the sum of the weights %v and %v is not finite",
 			v, u, ErrInvalidEdge, a.Out, a.In)

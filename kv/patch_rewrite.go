@@ -81,6 +81,7 @@ func (w *patchRewrite) graph(ctx context.Context) error {
 		draft.Removed += len(w.removals)
 	}
 	draft.Unnamed = draft.Removed
+	w.b.touched.edges.all = true
 	if err := w.adjacency(ctx, g); err != nil {
 		return err
 	}

@@ -121,7 +121,7 @@ func (m *model) patch(t *rapid.T, s *Store) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = p.Commit(context.Background())
+	stats, err := p.Commit(context.Background())
 	if wrong {
 		if !errors.Is(err, ErrNotFound) {
 			return fmt.Errorf("a patch of what is not there: got %w, want ErrNotFound", err)
@@ -132,6 +132,7 @@ func (m *model) patch(t *rapid.T, s *Store) (err error) {
 		return err
 	}
 	m.touchPatched(next)
+	next.history.now.rewritten = stats.Rewritten
 	*m = *next
 	return m.history.end(s)
 }

@@ -67,7 +67,6 @@ type Store struct {
 
 	removed atomic.Pointer[removedSet] // of the snapshot that last asked
 
-	changes changeLog
 	degrees nodeMemory[uint32]
 	labels  nodeMemory[Class]
 

@@ -115,7 +115,6 @@ func (tx *Tx) setTracker(name string, to tracker) error {
 	if err != nil {
 		return err
 	}
-	tx.tracks = true
 	last := tx.s.commits
 	if c.Tracking == nil {
 		g, err := c.newGeneration()

@@ -43,7 +43,6 @@ type Tx struct {
 	writes         int             // counts writes, so that readers inside an Update notice them
 	nodesBefore    int             // before the first write
 	touched        touches         // what was written
-	tracks         bool            // it has changed what the store keeps of changes
 
 	mu     sync.Mutex
 	active int  // reads under way
