@@ -112,7 +112,7 @@
 //     beginning Check compares the second copy of spaces. An Update waits only for that part (TestUpdatesBesideCheck,
 //     TestCheckHoldsTheJournal).
 //   - If a Loader or a writer of a Bulk returns an error for a row, Commit returns that error too, even if the caller
-//     ignored it (TestRowErrorsEndTheLoad, TestRowErrorsEndTheBulk). A row that LoadOptions.BadRow skips is no error.
+//     ignored it (TestRowErrorsEndTheLoad, TestRowErrorsEndTheBulk).
 //   - If one byte of a closed store was changed, [Repair] reports its losses. It loses nothing if the byte is outside the
 //     blocks of tables. It does not change an undamaged store (TestRepairOfOneByte, TestRepairLeavesAnUndamagedStoreAlone).
 //   - If the journal has a gap, Repair keeps the values that Badger has of the same commits. It replaces none by an earlier

@@ -59,12 +59,6 @@ type LoadOptions struct {
 	// Workers is the number of goroutines that sort and write. Zero means GOMAXPROCS. What is stored does not depend on it.
 	Workers int
 
-	// BadRow is called once for each row that cannot be loaded. Its err is a *DuplicateNodeError (the first row stays), an
-	// *InvalidNodeError or an *UnknownNodeError (of an edge with two unknown ends, for the first). If BadRow returns nil,
-	// the row is skipped. If it returns an error, the load ends with that error. Calls come one at a time, in no particular
-	// order. Without BadRow such a row ends the load.
-	BadRow func(err error) error
-
 	Progress Progress // called while Commit works
 
 	// OnStage is called at the end of each stage of Commit. edges is the number of edges that the load has then.
@@ -124,7 +118,7 @@ func NewLoader(_ context.Context, dir string, opt LoadOptions) (*Loader, error) 
 func (l *Loader) options(d *loadDirectory) load.Options {
 	opt := load.Options{
 		Dir: d.sort(), MemoryBudget: l.opt.MemoryBudget, Directed: l.opt.Directed,
-		Weighted: l.opt.Weighted, Workers: l.opt.Workers, Classes: l.opt.Classes, Check: l.checkNode, BadRow: l.opt.BadRow,
+		Weighted: l.opt.Weighted, Workers: l.opt.Workers, Classes: l.opt.Classes, Check: l.checkNode,
 		Progress: l.opt.Progress,
 	}
 	for _, column := range l.opt.Properties {

@@ -3,7 +3,6 @@ package kv
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"path/filepath"
@@ -89,7 +88,7 @@ func TestLoadIsTheSameWithAnyWorkers(t *testing.T) {
 	}
 }
 
-// Ids that memory does not hold are joined by several sorters at once, with the same graph and the same bad rows as in memory.
+// Ids that memory does not hold are joined by several sorters at once, with the same graph as in memory.
 func TestLongIDsAreTheSameBeyondMemory(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(12, 12))
@@ -99,31 +98,19 @@ func TestLongIDsAreTheSameBeyondMemory(t *testing.T) {
 	for i := range n {
 		g.ids = append(g.ids, long+strconv.Itoa(i*7919%n))
 		g.labels, g.years = append(g.labels, "c"+strconv.Itoa(i%5)), append(g.years, IntValue(int64(i)))
-		if i%500 == 77 {
-			g.ids[i] = g.ids[i/2] // repeats it
-		}
 	}
-	for i := range 4000 {
+	for range 4000 {
 		src, dst := g.ids[r.IntN(n)], g.ids[r.IntN(1+r.IntN(n))]
-		if i%900 == 7 {
-			dst += " of nobody"
-		}
 		g.src, g.dst = append(g.src, src), append(g.dst, dst)
 	}
 	var want map[string]string
-	var wantBad map[string]int
 	for _, c := range []struct {
 		budget  int64
 		workers int
 	}{{1 << 30, 2}, {6 << 20, 3}, {6 << 20, 1}} {
-		bad := map[string]int{}
 		dir := filepath.Join(t.TempDir(), "graph")
 		l := must.Get(NewLoader(t.Context(), dir, LoadOptions{
 			MemoryBudget: c.budget, Workers: c.workers, Properties: []Column{{Name: "year", Kind: KindInt}},
-			BadRow: func(err error) error {
-				bad[err.Error()]++
-				return nil
-			},
 		}))(t)
 		must.Do(t, errors.Join(g.addNodes(l), g.addEdges(l, c.workers)))
 		must.Get(l.Commit(t.Context(), nil))(t)
@@ -131,123 +118,10 @@ func TestLongIDsAreTheSameBeyondMemory(t *testing.T) {
 		checkClean(t, s)
 		got := graphRecords(t, s)
 		if want == nil {
-			want, wantBad = got, bad
+			want = got
 		}
-		if !maps.Equal(got, want) || !maps.Equal(bad, wantBad) || len(bad) == 0 {
-			t.Errorf("%+v: got other records than in memory, or the bad rows %v, want %v", c, bad, wantBad)
-		}
-	}
-}
-
-// A bad row is told once, and what is stored is what the rows that are left make.
-func TestBadRows(t *testing.T) {
-	t.Parallel()
-	for seed := range uint64(longtest.Of(10, 60)) {
-		r := rand.New(rand.NewPCG(seed, 3))
-		g := randomGraph(r)
-		if len(g.ids) < 2 {
-			continue
-		}
-		want := map[string]int{} // rows told of
-		type row struct {
-			n   Node
-			bad bool
-		}
-		var rows []row
-		for i, id := range g.ids {
-			rows = append(rows, row{Node{ID: id, Label: g.labels[i], Values: []Value{g.years[i]}}, false})
-			if r.IntN(8) == 0 {
-				rows = append(rows, row{Node{ID: id + "\n"}, true})
-			}
-			if r.IntN(8) == 0 {
-				rows = append(rows, row{Node{ID: g.ids[r.IntN(i+1)], Label: "only of a repeated row"}, true})
-			}
-		}
-		told := map[string]int{}
-		budget := []int64{1, 64 << 20}[seed%2]
-		dir := filepath.Join(t.TempDir(), "graph")
-		l := must.Get(NewLoader(t.Context(), dir, LoadOptions{
-			MemoryBudget: budget,
-			Properties:   []Column{{Name: "year", Kind: KindInt}},
-			BadRow: func(err error) error {
-				var duplicate *DuplicateNodeError
-				var unknown *UnknownNodeError
-				var invalid *InvalidNodeError
-				switch {
-				case errors.As(err, &duplicate):
-					told[fmt.Sprint("node ", duplicate.Second)]++
-				case errors.As(err, &invalid):
-					told[fmt.Sprint("node ", invalid.Source)]++
-				case errors.As(err, &unknown):
-					told[fmt.Sprint("edge ", unknown.Source, " ", unknown.ID)]++
-				default:
-					return err
-				}
-				return nil
-			},
-		}))(t)
-		for i, row := range rows {
-			row.n.Source = int64(i)
-			if row.bad {
-				want[fmt.Sprint("node ", i)]++
-			}
-			if err := l.AddNode(row.n); err != nil {
-				t.Fatalf("seed %d: AddNode(%q): %v", seed, row.n.ID, err)
-			}
-		}
-		for i, bad := range [][2]string{{"nobody", g.ids[0]}, {g.ids[1], "no one"}, {"neither", "nor"}} {
-			want[fmt.Sprint("edge ", -1-i, " ", []string{"nobody", "no one", "neither"}[i])]++
-			if err := l.AddEdge(bad[0], bad[1], int64(-1-i)); err != nil {
-				t.Fatalf("seed %d: AddEdge: %v", seed, err)
-			}
-		}
-		if err := g.addEdges(l, 2); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		stats, err := l.Commit(t.Context(), func(s *Store) error {
-			return s.View(func(tx *Tx) error {
-				g.verify(t, tx)
-				g.verifyRows(t, tx)
-				return nil
-			})
-		})
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		if !maps.Equal(told, want) {
-			t.Errorf("seed %d: told of %v, want %v", seed, told, want)
-		}
-		labelled := int64(0)
-		for _, label := range g.labels {
-			if label != "" {
-				labelled++
-			}
-		}
-		if stats.Nodes != int64(len(g.ids)) || stats.Labelled != labelled || stats.Edges != g.edges() {
-			t.Errorf("seed %d: got %+v, want %d nodes, %d labelled, %d edges", seed, stats, len(g.ids), labelled, g.edges())
-		}
-	}
-}
-
-func TestBadRowEndsTheLoad(t *testing.T) {
-	enough := errors.New("enough")
-	for _, ids := range [][]string{{"0", "1", "1"}, {"a", "b", "b"}, {"a", "\n"}, {"a", "b"}} {
-		l, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{BadRow: func(error) error { return enough }})
-		must.Do(t, err)
-		for _, id := range ids {
-			err = cmp.Or(err, l.AddNode(Node{ID: id}))
-		}
-		if err == nil {
-			err = l.AddEdge("a", "c", 1)
-		}
-		if err == nil {
-			_, err = l.Commit(t.Context(), nil)
-		}
-		if !errors.Is(err, enough) {
-			t.Errorf("ids %q: got %v, want what BadRow returned", ids, err)
-		}
-		if err := l.Abort(); err != nil {
-			t.Error(err)
+		if !maps.Equal(got, want) {
+			t.Errorf("%+v: got other records than in memory", c)
 		}
 	}
 }

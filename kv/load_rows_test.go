@@ -26,28 +26,14 @@ func edgeLoad(t *testing.T, dir, prefix string, opt LoadOptions) *Loader {
 // TestRowErrorsEndTheLoad ignores an error of each kind of row, and goes on: Commit fails with the error, and there is no
 // store.
 func TestRowErrorsEndTheLoad(t *testing.T) {
-	refused := errors.New("a refused row")
-	refuse := func(error) error { return refused }
 	for name, c := range map[string]struct {
 		opt  LoadOptions
 		want error
 		add  func(l *Loader) error
 	}{
 		"an invalid node": {LoadOptions{}, ErrInvalidID, func(l *Loader) error { return l.AddNode(Node{}) }},
-		"a refused node":  {LoadOptions{BadRow: refuse}, refused, func(l *Loader) error { return l.AddNode(Node{}) }},
 		"a node after edges": {LoadOptions{}, load.ErrNodesFirst, func(l *Loader) error {
 			return errors.Join(l.AddEdge("p1", "p2", 1), l.AddNode(Node{ID: "late"}))
-		}},
-		"an unknown end": {LoadOptions{BadRow: refuse}, refused, func(l *Loader) error {
-			var errs error
-			for i := range 600 { // more than a batch
-				end := fmt.Sprint("p", (i+1)%100)
-				if i == 7 {
-					end = "nobody"
-				}
-				errs = errors.Join(errs, l.AddEdge(fmt.Sprint("p", i%100), end, int64(i)))
-			}
-			return errs
 		}},
 		"a weight": {LoadOptions{}, ErrInvalidEdge, func(l *Loader) error {
 			w := l.EdgeWriter()
@@ -80,18 +66,6 @@ func TestRowErrorsEndTheLoad(t *testing.T) {
 			t.Errorf("%s: Commit: got %v, want %v", name, err, c.want)
 		}
 		emptyAfter(t, parent, name)
-	}
-}
-
-// TestSkippedRowsDoNotEndTheLoad has BadRow skip what it is told of.
-func TestSkippedRowsDoNotEndTheLoad(t *testing.T) {
-	told := 0
-	opt := LoadOptions{BadRow: func(error) error { told++; return nil }}
-	l := edgeLoad(t, filepath.Join(t.TempDir(), "graph"), "p", opt)
-	must.Do(t, errors.Join(l.AddNode(Node{}), l.AddEdge("p1", "p2", 1), l.AddEdge("p1", "nobody", 2)))
-	stats, err := l.Commit(t.Context(), nil)
-	if err != nil || stats.Nodes != 100 || stats.Edges != 1 || told != 2 {
-		t.Errorf("got %+v and %d rows told (%v), want 100 nodes, an edge and 2 rows", stats, told, err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -581,4 +582,15 @@ func TestAskedLog(t *testing.T) {
 	if got := stages(); len(want) < 3 || !slices.Equal(got, want) {
 		t.Errorf("through another process: got the stages %q, want %q", got, want)
 	}
+}
+
+// firstDifference shows the first lines in which two texts differ.
+func firstDifference(got, want string) string {
+	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(gotLines), len(wantLines)) {
+		if gotLines[i] != wantLines[i] {
+			return fmt.Sprintf("line %d: got %q, want %q", i+1, gotLines[i], wantLines[i])
+		}
+	}
+	return fmt.Sprintf("got %d lines, want %d", len(gotLines), len(wantLines))
 }

@@ -22,13 +22,13 @@ func TestOutputsAreFilesOfTheirOwn(t *testing.T) {
 	}
 	const load = "import s --nodes n.csv --edges e.csv --splits s.csv "
 	for _, c := range []struct{ args, want string }{
-		{load + "--report n.csv", "--report n.csv would overwrite what --nodes reads"},
-		{load + "--report link.csv", "--report link.csv would overwrite what --nodes reads"},
-		{load + "--bad-rows 5 --report here/n.csv", "--report here/n.csv would overwrite what --nodes reads"},
+		{load + "--stats n.csv", "--stats n.csv would overwrite what --nodes reads"},
+		{load + "--stats link.csv", "--stats link.csv would overwrite what --nodes reads"},
+		{load + "--stats here/n.csv", "--stats here/n.csv would overwrite what --nodes reads"},
 		{load + "--stats e.csv", "--stats e.csv would overwrite what --edges reads"},
 		{load + "--stats s.csv", "--stats s.csv would overwrite what --splits reads"},
-		{load + "--report new --stats here/new", "--stats here/new is also the file of --report"},
-		{load + "--report s", "--report s would overwrite what DB reads"},
+		{"clean g --report new --stats here/new", "--stats here/new is also the file of --report"},
+		{load + "--stats s", "--stats s would overwrite what DB reads"},
 		{"import g --splits s.csv --stats s.csv", "--stats s.csv would overwrite what --splits reads"},
 		{"import g --decisions noisy.csv --stats noisy.csv", "--stats noisy.csv would overwrite what --decisions reads"},
 		{"clean g --report r.html --stats r.html", "is also the file of"},

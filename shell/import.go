@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -32,8 +31,6 @@ type importCommand struct {
 	Format    print.Format `default:"table" placeholder:"FORMAT" help:"With --check: table, csv, tsv, json, jsonl or markdown."`
 	Replace   bool         `help:"Replace the existing store by a new one from --nodes and --edges."`
 	Yes       bool         `short:"y" help:"Answer yes to the question."`
-	BadRows   int64        `placeholder:"N" help:"Skip up to N bad rows of the nodes and edges files. Default: 0."`
-	Report    string       `file:"write" placeholder:"FILE" help:"Write the bad rows as csv: file, line, value, reason."`
 	suspicion
 	stageFile
 	resources
@@ -64,8 +61,7 @@ Predictions are the class probabilities of your own classifier. A .npy or .npz f
 		`order. If predictions agree with the labels hardly more than shuffled ones would, import warns and says for which nodes it took the rows. Nodes may have no row, or one ` +
 		`without numbers: clean takes the built-in classifier's predictions for them. A parquet file may have the columns id and one of lists instead: rows in any order, classes as in a .npy.
 
-A bad row ends the import. Examples: too few fields, a repeated id, an edge to an unknown node. --bad-rows N skips up to N bad rows. --report lists them. ` +
-		`Then .npy and .npz files must have rows for the remaining nodes only.
+A bad row ends the import. Examples: too few fields, a repeated id, an edge to an unknown node.
 
 --scores and --run make a store of a part of a graph that was cleaned elsewhere, such as on a cluster, with the scores of that run. The nodes file has the nodes that people ` +
 		`look at, and some around them. suspects, review, gate, decisions and exports work as after clean. rescore takes decisions in, and scores nothing anew, since the rest of the ` +
@@ -106,7 +102,7 @@ Ids, labels and values are taken as they are. Import reports labels such as NA, 
     zcat edges.txt.gz | graphcleaner import my.graph --nodes nodes.csv --edges -
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv --trim --nfc
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv --unlabelled NA,unknown
-    graphcleaner import my.graph --nodes nodes.csv --edges edges.npy --bad-rows 100 --report bad.csv
+    graphcleaner import my.graph --nodes nodes.csv --edges edges.npy
     graphcleaner import my.graph --append --nodes today.csv --edges today-edges.csv
     graphcleaner import home.graph --nodes n.parquet --edges e.parquet --predictions p.parquet --scores s.parquet --run run.json
     graphcleaner import my.graph --predictions softmax.npy
@@ -126,9 +122,6 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 		if err := atomic.Recover(c.DB); err != nil {
 			return err
 		}
-	}
-	if c.BadRows < 0 {
-		return usagef("import: --bad-rows %d: want 0 or more", c.BadRows)
 	}
 	if c.Replace && !c.Yes && c.readsInput() {
 		return usagef("import: --replace asks a question, and standard input has the rows of a file: want --yes with it")
@@ -194,47 +187,19 @@ func (c *importCommand) checkElsewhere() error {
 // make makes a store where none is and reports what is in it. It calls made, if not nil, before it puts the store into place.
 func (c *importCommand) make(ctx context.Context, s *streams, finish func(*kv.Store) error) (err error) {
 	began := time.Now()
-	r := c.reading(s)
+	r := s.job(c.Threads, int64(c.Memory))
 	r.Finish = finish
-	defer func() { err = errors.Join(err, r.Bad.Close()) }()
-	stats, err := c.load(ctx, c.DB, r.Job)
+	stats, err := c.load(ctx, c.DB, r)
 	if err != nil {
-		return errors.Join(leaving(err, "there is no %s", c.DB), c.reportBad(ctx, err, r))
+		return leaving(err, "there is no %s", c.DB)
 	}
-	return c.report(ctx, stats, r, time.Since(began))
-}
-
-// An importing is how the files of an import are read, and who is told of it.
-type importing struct {
-	files.Job
-	s *streams
-}
-
-// reading is how the files of a new store are read.
-func (c *importCommand) reading(s *streams) importing {
-	r := importing{s.job(c.Threads, int64(c.Memory)), s}
-	if c.BadRows > 0 || c.Report != "" {
-		r.Bad = files.NewBadRows(files.Names(c.Nodes).String(), files.Names(c.Edges).String(), c.BadRows, int64(c.Memory)/badRowsShare)
-	}
-	return r
-}
-
-// badRowsShare is the part of the memory that bad rows are kept in, as a divisor; what exceeds it is kept on disk.
-const badRowsShare = 64
-
-// reportBad writes the report of bad rows where an import that ended with err, if any, knows them: it failed because they
-// were too many, or did not fail.
-func (c *importCommand) reportBad(ctx context.Context, err error, r importing) error {
-	if _, tooMany := errors.AsType[*files.TooManyBadRowsError](err); r.Bad == nil || c.Report == "" || err != nil && !tooMany {
-		return nil
-	}
-	return r.s.writeFile(c.Report, func(out *bufio.Writer) error { return r.Bad.Write(ctx, out) })
+	return c.report(stats, s, time.Since(began))
 }
 
 // report says what is in the store that was made.
-func (c *importCommand) report(ctx context.Context, stats kv.LoadStats, r importing, took time.Duration) error {
-	r.s.stages.end("close")
-	r.s.progress.clear()
+func (c *importCommand) report(stats kv.LoadStats, s *streams, took time.Duration) error {
+	s.stages.end("close")
+	s.progress.clear()
 	edges, kind, verb := stats.Edges, "edges", "collapsed"
 	if c.Directed {
 		edges, kind = stats.Arcs, "directed edges"
@@ -242,19 +207,17 @@ func (c *importCommand) report(ctx context.Context, stats kv.LoadStats, r import
 	if stats.Weighted {
 		verb = "added up"
 	}
-	_, err := r.s.printf("%s: %d nodes, %d %s (%d self loops dropped, %d parallel edges %s), %d labelled, %s, %.1f s%s\n",
+	_, err := s.printf("%s: %d nodes, %d %s (%d self loops dropped, %d parallel edges %s), %d labelled, %s, %.1f s\n",
 		c.DB, stats.Nodes, edges, kind, stats.SelfLoops, stats.ParallelEdges, verb, stats.Labelled,
 		wording.Count(stats.Classes, "class", "classes"),
-		took.Seconds(), r.Bad.Summary(c.Report))
-	return unreported(cmp.Or(err, c.reportBad(ctx, nil, r)), "%s is made", c.DB)
+		took.Seconds())
+	return unreported(err, "%s is made", c.DB)
 }
 
 // replace makes the new store beside the old one, which stays, closed to others who write, until the new one is
 // complete and takes its place.
 func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 	began := time.Now()
-	r := c.reading(s)
-	defer func() { err = errors.Join(err, r.Bad.Close()) }()
 	var stats kv.LoadStats
 	// A store that is open to read excludes writers, and closing it touches no file, wherever it has been moved to.
 	err = c.withStoreHeld(ctx, c.DB, func() error {
@@ -265,18 +228,18 @@ func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 			return err
 		}
 		err := atomic.Replace(c.DB, func(dir string) (err error) {
-			stats, err = c.load(ctx, dir, r.Job)
+			stats, err = c.load(ctx, dir, s.job(c.Threads, int64(c.Memory)))
 			return err
 		})
 		if err != nil {
-			return errors.Join(leaving(err, "%s is as it was", c.DB), c.reportBad(ctx, err, r))
+			return leaving(err, "%s is as it was", c.DB)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return c.report(ctx, stats, r, time.Since(began))
+	return c.report(stats, s, time.Since(began))
 }
 
 // withStoreHeld runs fn while a store is open to read, so that nobody can write to it.
@@ -311,8 +274,6 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 		return usagef("import: --classes needs --nodes and --edges")
 	case c.Directed:
 		return usagef("import: --directed needs --nodes and --edges")
-	case c.BadRows > 0 || c.Report != "":
-		return usagef("import: --bad-rows and --report need --nodes and --edges")
 	case c.Unlabelled != nil:
 		return usagef("import: --unlabelled needs --nodes or --decisions: it is about the labels in those files")
 	case c.isGiven() && c.Predictions == "":
@@ -363,8 +324,6 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 		return usagef("import: --edge-nodes is for a new store; with --append, want a nodes file that has the ids")
 	case len(c.Classes) > 0:
 		return usagef("import: --classes is for a new store; with --append, the labels of the nodes file add classes")
-	case c.BadRows > 0 || c.Report != "":
-		return usagef("import: --append takes all rows or none, so it has no --bad-rows and no --report")
 	case !files.Names(c.Nodes).Given() && !files.Names(c.Edges).Given() && c.Predictions == "" && c.Features == "":
 		return usagef("import: nothing to append, want --nodes, --edges, --predictions or --features")
 	case !files.Names(c.Nodes).Given() && c.Unlabelled != nil:
@@ -419,7 +378,7 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 	if err := c.Columns.of.Only(files.FiledFields()...); err != nil {
 		return usagef("import: --columns: %v", err)
 	}
-	if c.graphFiles.any() || c.Replace || c.BadRows > 0 || c.Report != "" {
+	if c.graphFiles.any() || c.Replace {
 		return usagef("import: --decisions go into a store that is there, and alone: import the rest before")
 	}
 	began := time.Now()

@@ -20,7 +20,6 @@ type Error struct {
 	Path   string
 	Member string // of an .npz; else empty
 	Row    int64  // 0-based; < 0: the file as a whole
-	Value  string // that is not as wanted; empty if there is none
 	Msg    string
 }
 

@@ -103,7 +103,7 @@ func (c *textChunk) splitQuoted(record []byte) error {
 			if end > 1 && record[end-2] == '\\' {
 				remark = backslashRemark
 			}
-			return recordError(c.file.path, c.line, record[end:], "got %q after a closing quote, want the end of the field%s",
+			return recordError(c.file.path, c.line, "got %q after a closing quote, want the end of the field%s",
 				record[end:end+1], remark) // the record ends in this line
 		default:
 			end := bytes.IndexByte(record[read:], c.file.separator)

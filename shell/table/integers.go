@@ -40,7 +40,7 @@ func (c *partChunk) integerPairs(pairs []IntegerPair) int {
 
 // integerPairs is Chunk.IntegerPairs of a chunk of text. It leaves the last lines, which have no whole word behind them, to next.
 func (c *textChunk) integerPairs(pairs []IntegerPair) int {
-	if len(c.file.header) != 2 || c.quotes || c.broken != nil {
+	if len(c.file.header) != 2 || c.quotes {
 		return 0
 	}
 	data, separator := c.data, c.file.separator

@@ -414,9 +414,7 @@ func (c *parquetChunk) next() (Row, error) {
 		if c.file.columns[i].append == nil {
 			field = c.values[i*c.most+c.at-1].ByteArray()
 			if err := checkText(field); err != nil {
-				bad := recordError(c.file.path, line, field, "%v", err)
-				bad.Column = c.file.columns[i].name
-				return Row{}, bad
+				return Row{}, &Error{Path: c.file.path, Line: line, Column: c.file.columns[i].name, Msg: err.Error()}
 			}
 		}
 		c.fields = append(c.fields, field)

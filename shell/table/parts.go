@@ -181,18 +181,6 @@ func (p Parts) Place(line int64) (path string, at int64) {
 	return p.name, line
 }
 
-// Line is the Row.Line of a row in a line of a file.
-func (p Parts) Line(path string, at int64) int64 {
-	part, found := slices.BinarySearch(p.paths, path)
-	if !found { // those of several names are not sorted
-		part = slices.Index(p.paths, path)
-	}
-	if part < 0 || at == 0 {
-		return at
-	}
-	return int64(part)<<partShift | at
-}
-
 // Open opens files that have the same header, and reads it. A file without one is an *Error; one with a header alone has no rows. memory, in
 // bytes, is what reading may take: a parquet file whose metadata or pages take more is an *Error, before they are allocated. Where a
 // file is a named pipe, ctx ends the wait for what is written to it, also that of Rows and Scan. Row.Line has the number of the part too:

@@ -12,7 +12,7 @@ import (
 type Chunk struct{ rows rows }
 
 // Rows yields the rows of the chunk from where the last call stopped. A row that is not as it should be yields its
-// *Error, behind which the next row follows. The bytes of the fields stay as they are until Scan has done with the chunk.
+// *Error. The bytes of the fields stay as they are until Scan has done with the chunk.
 func (c *Chunk) Rows() iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		for {

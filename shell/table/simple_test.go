@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -19,8 +18,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// simpleRows reads text byte by byte, as the package's documentation says: a line for every row that is there or is bad,
-// and one for what ends the reading.
+// simpleRows reads text byte by byte, as the package's documentation says: a line for every row, and one for what ends the
+// reading.
 func simpleRows(separator, comment byte, content []byte, columns, tabs int) (rows []string) {
 	content = bytes.TrimPrefix(content, []byte("\ufeff"))
 	var header []string
@@ -77,7 +76,7 @@ func simpleRows(separator, comment byte, content []byte, columns, tabs int) (row
 		switch {
 		case bad != nil:
 			message, _, _ := strings.Cut(bad.Error(), ", want")
-			rows = append(rows, fmt.Sprintf("%d: %s", at, message))
+			return append(rows, fmt.Sprintf("%d: %s", at, message))
 		case header != nil:
 			rows = append(rows, fmt.Sprintf("%d %q", at, fields))
 		}
@@ -182,25 +181,29 @@ func scanned(t interface {
 	t.Helper()
 	r, err := Parts{name: path, paths: []string{path}}.open(t.Context(), 0, testMemory, chunk)
 	must.Do(t, err)
-	parts := make([][]string, workers)
+	parts, failed := make([][]string, workers), make([]error, workers)
 	var mu sync.Mutex
 	var got []string
 	var inOrder func(int, *Chunk) error
 	if ordered {
 		inOrder = func(worker int, _ *Chunk) error {
 			got = append(got, parts[worker]...)
-			return nil
+			return failed[worker]
 		}
 	}
 	err = r.Scan(t.Context(), workers, func(worker int, c *Chunk) error {
 		parts[worker] = parts[worker][:0]
 		for row, err := range c.Rows() {
-			parts[worker] = append(parts[worker], rowText(row, err))
+			if failed[worker] = err; err != nil {
+				break
+			}
+			parts[worker] = append(parts[worker], rowText(row, nil))
 		}
 		if !ordered {
 			mu.Lock()
 			defer mu.Unlock()
 			got = append(got, parts[worker]...)
+			return failed[worker]
 		}
 		return nil
 	}, inOrder)
@@ -227,11 +230,8 @@ func againstSimple(t testing.TB, path string, content []byte, chunk int) {
 		return // all records are rows
 	}
 	var rows []string
-	for row, err := r.row(); !errors.Is(err, io.EOF); row, err = r.row() {
+	for row, err := range r.Rows() {
 		rows = append(rows, rowText(row, err))
-		if _, ours := errors.AsType[*Error](err); err != nil && !ours {
-			break
-		}
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
@@ -246,6 +246,9 @@ func againstSimple(t testing.TB, path string, content []byte, chunk int) {
 		}
 	}
 	got := scanned(t, path, chunk, 2, false)
+	if len(want) > 0 && !strings.Contains(want[len(want)-1], " [\"") { // an error ends it wherever the other goroutine is
+		got, want = got[len(got)-1:], want[len(want)-1:]
+	}
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {

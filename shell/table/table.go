@@ -28,7 +28,6 @@ type Error struct {
 	Path   string
 	Line   int64  // 1-based line of a text file, or 1-based row of a parquet file; 0: the file as a whole
 	Column string // empty: the record as a whole
-	Value  string // the text that is not as wanted, at most maxValue bytes of it; empty if there is none
 	Msg    string
 	Err    error // what Msg was made of, if anything
 }
@@ -37,18 +36,14 @@ type Error struct {
 func (e *Error) Unwrap() error { return e.Err }
 
 func (e *Error) Error() string {
+	place := e.Path
 	if e.Line > 0 {
-		return fmt.Sprintf("%s:%d: %s", e.Path, e.Line, e.Reason())
+		place = fmt.Sprintf("%s:%d", e.Path, e.Line)
 	}
-	return e.Path + ": " + e.Reason()
-}
-
-// Reason is the message without the place in the file.
-func (e *Error) Reason() string {
 	if e.Column != "" {
-		return fmt.Sprintf("column %q: %s", e.Column, e.Msg)
+		return fmt.Sprintf("%s: column %q: %s", place, e.Column, e.Msg)
 	}
-	return e.Msg
+	return place + ": " + e.Msg
 }
 
 // A Row is one record. Fields are in the order of the header, as many as it has names. The slice is borrowed until the
@@ -219,10 +214,7 @@ func (r *Reader) HeaderErrorf(column, format string, args ...any) error {
 func (r *Reader) Want(row Row, column int, want string) error {
 	text := string(row.Fields[column])
 	path, line := r.parts.Place(row.Line)
-	return &Error{
-		Path: path, Line: line, Column: r.header[column], Value: wording.Cut(text, maxValue),
-		Msg: fmt.Sprintf("got %q, want %s", brief(text), want),
-	}
+	return &Error{Path: path, Line: line, Column: r.header[column], Msg: fmt.Sprintf("got %q, want %s", brief(text), want)}
 }
 
 // Close releases the file.
@@ -234,9 +226,6 @@ func (r *Reader) Close() error {
 	r.closes = nil
 	return err
 }
-
-// maxValue bounds Error.Value, in bytes; the longest id of a node fits.
-const maxValue = 1 << 10
 
 // brief shortens a text that a message quotes.
 func brief(s string) string { return wording.Cut(s, 60) }

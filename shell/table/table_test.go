@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -88,39 +87,19 @@ func TestText(t *testing.T) {
 	}
 }
 
-// A quote that is left open spoils the line that it is in, however much follows.
+// A quote that is left open is an error of the line that it is in, however much follows.
 func TestOpenQuotes(t *testing.T) {
 	follow := strings.Repeat("1,2\n", MaxRecord/4+1000)
-	for _, c := range []struct {
-		content string
-		rows    int
-		want    string
-	}{
-		{"id,label\n1,\"A\n2,B\n3,C", 2, ":2: a quoted field is still open at the end of the file, want a closing quote"},
-		{"id,label\n1,\"A\n" + follow, MaxRecord/4 + 1000, ":2: got a record of more than 16 MiB, want shorter ones"},
-		{"id,label\n1,\"A\n" + follow + "4,\"\n5,B\n", MaxRecord/4 + 1001, ":2: got a record of more than 16 MiB, want shorter ones"},
+	for content, want := range map[string]string{
+		"id,label\n1,\"A\n2,B\n3,C":       ":2: a quoted field is still open at the end of the file, want a closing quote",
+		"id,label\n5,B\n1,\"A\n" + follow: ":3: got a record of more than 16 MiB, want shorter ones",
 	} {
-		r, err := openFile(t.Context(), write(t, "a.csv", []byte(c.content)), testMemory)
+		r, err := openFile(t.Context(), write(t, "a.csv", []byte(content)), testMemory)
 		must.Do(t, err)
-		var mu sync.Mutex
-		rows := 0
-		var bad []error
-		err = r.Scan(t.Context(), 2, func(_ int, chunk *Chunk) error {
-			mu.Lock()
-			defer mu.Unlock()
-			for _, err := range chunk.Rows() {
-				if err == nil {
-					rows++
-				} else {
-					bad = append(bad, err)
-				}
-			}
-			return nil
-		}, nil)
-		must.Do(t, errors.Join(err, r.Close()))
-		first, ok := errors.AsType[*Error](errors.Join(bad...))
-		if !ok || rows != c.rows || !strings.Contains(errors.Join(bad...).Error(), c.want) || first.Value == "" {
-			t.Errorf("%.30q: got %d rows and %v, want %d and %s", c.content, rows, bad, c.rows, c.want)
+		err = r.Scan(t.Context(), 2, func(int, *Chunk) error { return nil }, nil)
+		must.Do(t, r.Close())
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.30q: got %v, want %s", content, err, want)
 		}
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // chunkBytes is how much text is cut off a file at once: small enough for a cache of the processor, large enough that
@@ -53,7 +51,6 @@ type textChunk struct {
 	line   int64 // lines of the file before it
 	quotes bool  // some record may have quotes, which take more than cutting at separators
 	valid  bool  // all of data is text
-	broken error // what is wrong with data, a line whose record does not end; nil if it is whole records
 	fields [][]byte
 }
 
@@ -61,7 +58,7 @@ type textChunk struct {
 func (c *textChunk) fill() (err error) {
 	f := c.file
 	c.at, c.line = 0, f.lines
-	c.data, c.broken, err = f.cut(append(c.data[:0], f.rest...))
+	c.data, err = f.cut(append(c.data[:0], f.rest...))
 	if err != nil {
 		c.data = c.data[:0]
 		return err
@@ -73,10 +70,9 @@ func (c *textChunk) fill() (err error) {
 }
 
 // cut appends to data, which begins with a record, what the file holds on, and returns its whole records, at least one.
-// Where the first record begins a quoted field that the file, or MaxRecord, ends before, it returns the line in which the
-// record begins, and broken says so, unless such a quote is text: the next line begins another. What is behind it keeps
-// as rest.
-func (f *textFile) cut(data []byte) (_ []byte, broken, err error) {
+// A quoted field that the file, or MaxRecord, ends before is an error, unless such a quote is text: then the next line begins
+// another record. What is behind it keeps as rest.
+func (f *textFile) cut(data []byte) ([]byte, error) {
 	for size := f.chunkBytes; ; size *= 2 {
 		size = min(size, MaxRecord+1)
 		for len(data) < size && f.err == nil {
@@ -89,31 +85,24 @@ func (f *textFile) cut(data []byte) (_ []byte, broken, err error) {
 		}
 		if whole := f.wholeRecords(data, errors.Is(f.err, io.EOF)); whole > 0 {
 			f.rest = append(f.rest[:0], data[whole:]...)
-			return data[:whole], nil, nil
+			return data[:whole], nil
 		}
 		line := f.lines + 1
 		switch {
 		case errors.Is(f.err, io.EOF) && len(data) == 0:
-			return nil, nil, io.EOF
+			return nil, io.EOF
 		case errors.Is(f.err, io.EOF):
-			end := lineEnd(data)
-			f.rest = append(f.rest[:0], data[end:]...)
-			return data[:end], recordError(f.path, line, withoutEnd(data[:end]),
-				"a quoted field is still open at the end of the file, want a closing quote"), nil
+			return nil, recordError(f.path, line, "a quoted field is still open at the end of the file, want a closing quote")
 		case f.err != nil:
-			return nil, nil, &Error{Path: f.path, Line: line, Msg: "the file cannot be read on: " + sourceError(f.err), Err: f.err}
+			return nil, &Error{Path: f.path, Line: line, Msg: "the file cannot be read on: " + sourceError(f.err), Err: f.err}
 		case size > MaxRecord:
 			end := lineEnd(data)
-			broken := recordError(f.path, line, withoutEnd(data[:end]),
-				"got a record of more than %d MiB, want shorter ones (is a quote left open?)", MaxRecord>>20)
-			if end == len(data) {
-				return nil, nil, broken // nor does the line end
+			if end == len(data) || !quotesAreText(f.separator) {
+				return nil, recordError(f.path, line,
+					"got a record of more than %d MiB, want shorter ones (is a quote left open?)", MaxRecord>>20)
 			}
 			f.rest = append(f.rest[:0], data[end:]...)
-			if quotesAreText(f.separator) {
-				return data[:end], nil, nil
-			}
-			return data[:end], broken, nil
+			return data[:end], nil
 		}
 	}
 }
@@ -232,15 +221,11 @@ func (c *textChunk) checkText(line int64, text []byte) error {
 	if bytes.IndexByte(text, 0) < 0 {
 		advice = ". If it is Latin-1 or Windows-1252: " + converting(c.file.path, "iconv -f WINDOWS-1252 -t UTF-8")
 	}
-	return recordError(c.file.path, line, text, "%v%s", err, advice)
+	return recordError(c.file.path, line, "%v%s", err, advice)
 }
 
 // next returns the next record. It skips blank lines and comments.
 func (c *textChunk) next() (Row, error) {
-	if err := c.broken; err != nil {
-		c.broken, c.at = nil, len(c.data)
-		return Row{}, err
-	}
 	for c.at < len(c.data) {
 		record := c.data[c.at:]
 		end := bytes.IndexByte(record, '\n')
@@ -299,7 +284,7 @@ func (c *textChunk) row(line int64) (Row, error) {
 		if c.file.recognized {
 			advice = ""
 		}
-		return Row{}, recordError(c.file.path, line, bytes.Join(c.fields, []byte{c.file.separator}),
+		return Row{}, recordError(c.file.path, line,
 			"got the header again (%s), want a row. If files were put together here, take this line out, or name a "+
 				"directory of the files%s", brief(strings.Join(c.file.names, ",")), advice)
 	}
@@ -316,7 +301,7 @@ func (c *textChunk) row(line int64) (Row, error) {
 		} else if c.file.ofLines && bytes.Count(record, []byte{'"'})%2 == 1 {
 			remark = "; if an end of line stands in quotes, save the table with commas: with blanks a row is a line"
 		}
-		return Row{}, recordError(c.file.path, line, record, "got %d fields, want %d (%s)%s",
+		return Row{}, recordError(c.file.path, line, "got %d fields, want %d (%s)%s",
 			len(c.fields), len(header), brief(strings.Join(header, ",")), remark)
 	}
 	return Row{Line: line, Fields: c.fields}, nil
@@ -373,10 +358,7 @@ func (c *textChunk) quotedRecord() (Row, error) {
 	return c.row(first)
 }
 
-// recordError is an error of a record, whose value is a text of it.
-func recordError(path string, line int64, text []byte, format string, args ...any) *Error {
-	const replacement = "\ufffd"
-	value := string(text[:min(len(text), maxValue+utf8.UTFMax)])
-	value = wording.Cut(strings.ToValidUTF8(strings.ReplaceAll(value, "\x00", replacement), replacement), maxValue)
-	return &Error{Path: path, Line: line, Value: value, Msg: fmt.Sprintf(format, args...)}
+// recordError is an error of a record.
+func recordError(path string, line int64, format string, args ...any) error {
+	return &Error{Path: path, Line: line, Msg: fmt.Sprintf(format, args...)}
 }

@@ -100,7 +100,7 @@ func (e *sortedEdges[T]) close() error {
 
 func (e *sortedEdges[T]) number(ctx context.Context) (err error) {
 	l := e.l
-	if l.nodeAt, err = offheap.New[uint32](l.rows.len()); err != nil {
+	if l.nodeAt, err = offheap.New[uint32](l.rows.rows); err != nil {
 		return err
 	}
 	degrees := l.nodeAt.Data

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"iter"
 	"math"
-	"slices"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
@@ -57,89 +56,27 @@ func (l *Load) joinIDs(ctx context.Context) (err error) {
 	return l.resolveEnds(ctx, ids)
 }
 
-// findRepeated notes repeated ids, or reports them and drops their rows but the first.
+// findRepeated notes repeated ids.
 func (l *Load) findRepeated(ctx context.Context, ids dealtSorters) error {
-	repeats := make([][]uint32, len(ids))
-	err := ids.each(ctx, func(ctx context.Context, i int) (err error) {
-		repeats[i], err = l.repeatedIn(ctx, ids[i].Sorter)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return l.drop(ctx, slices.Concat(repeats...))
-}
-
-// repeatedIn are the positions of the rows of some ids that are to be dropped.
-func (l *Load) repeatedIn(ctx context.Context, ids *spill.Sorter) (repeats []uint32, err error) {
-	var id []byte
-	var firstSource int64
-	first, any := 0, false
-	for r, err := range ids.Records(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		position, n := binary.Uvarint(r.Value)
-		source, _ := binary.Varint(r.Value[n:])
-		if !any || !bytes.Equal(id, r.Key) {
-			id, first, firstSource, any = append(id[:0], r.Key...), int(position), source, true
-			continue
-		}
-		if err := l.repeated(string(id), first, firstSource, source); err != nil {
-			return nil, err
-		}
-		if l.opt.BadRow != nil {
-			repeats = append(repeats, uint32(position))
-		}
-	}
-	return repeats, nil
-}
-
-// repeated notes that an id stands for another row, or reports it.
-func (l *Load) repeated(id string, first int, firstSource, source int64) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.opt.BadRow != nil {
-		return l.opt.BadRow(&DuplicateNodeError{ID: id, First: firstSource, Second: source})
-	}
-	l.duplicate.note(id, source, first)
-	return nil
-}
-
-// drop takes rows out, as if they had never been added.
-func (l *Load) drop(ctx context.Context, positions []uint32) error {
-	slices.Sort(positions)
-	for _, position := range positions {
-		for row, err := range l.rows.from(ctx, int(position)/contextEvery) {
+	return ids.each(ctx, func(ctx context.Context, i int) error {
+		var id []byte
+		first, any := 0, false
+		for r, err := range ids[i].Records(ctx) {
 			if err != nil {
 				return err
 			}
-			if row.position < int(position) {
+			position, n := binary.Uvarint(r.Value)
+			if !any || !bytes.Equal(id, r.Key) {
+				id, first, any = append(id[:0], r.Key...), int(position), true
 				continue
 			}
-			if err := l.forget(row.rest); err != nil {
-				return err
-			}
-			break
+			source, _ := binary.Varint(r.Value[n:])
+			l.mu.Lock()
+			l.duplicate.note(string(id), source, first)
+			l.mu.Unlock()
 		}
-	}
-	l.rows.drop(positions)
-	return nil
-}
-
-// forget takes a row's label and values out of the counts.
-func (l *Load) forget(rest []byte) error {
-	label, values, err := parseRest(rest, 0, len(l.opt.Kinds), nil)
-	if err != nil {
-		return err
-	}
-	l.stats.Nodes--
-	if label >= 0 {
-		l.classes.uses[label]--
-		l.stats.Labelled--
-	}
-	l.countClasses(values, -1)
-	return nil
+		return nil
+	})
 }
 
 // resolveEnds hands the positions of the ends of every edge to the sorter of edges.
@@ -165,7 +102,8 @@ func (l *Load) resolveFirst(ctx context.Context, ids, edges *spill.Sorter, secon
 	err := l.joinPositions(ctx, ids, edges, func(r spill.Record, p uint32, known bool) error {
 		source, n := binary.Varint(r.Value)
 		if !known {
-			return l.unknownEnd(string(r.Key), source)
+			l.unknownEnd(string(r.Key), source)
+			return nil
 		}
 		weight, m := l.join.weightAt(r.Value[n:])
 		value = binary.AppendUvarint(value[:0], uint64(p))
@@ -189,7 +127,8 @@ func (l *Load) resolveSecond(ctx context.Context, ids, edges *spill.Sorter) erro
 		p, n := binary.Uvarint(r.Value)
 		source, m := binary.Varint(r.Value[n:])
 		if !known {
-			return l.unknownEnd(string(r.Key), source)
+			l.unknownEnd(string(r.Key), source)
+			return nil
 		}
 		weights[0], _ = l.join.weightAt(r.Value[n+m:])
 		if uint32(p) == q {
@@ -238,7 +177,7 @@ func (l *Load) joinPositions(ctx context.Context, ids, records *spill.Sorter, ea
 		if known {
 			position, _ = binary.Uvarint(id.Value)
 		}
-		if err := each(r, l.rows.closeUp(uint32(position)), known); err != nil {
+		if err := each(r, uint32(position), known); err != nil {
 			return err
 		}
 	}

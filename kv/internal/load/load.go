@@ -26,7 +26,7 @@ type Node struct {
 	Source int64         // the caller's mark for errors, such as a line number
 }
 
-// Options are what shapes a load. BadRow, Workers and Progress are those of kv.LoadOptions.
+// Options are what shapes a load. Workers and Progress are those of kv.LoadOptions.
 type Options struct {
 	Dir                string // of temporary files; it is there
 	MemoryBudget       int64
@@ -38,7 +38,6 @@ type Options struct {
 	// Check says what is wrong with a node by itself; knownLabel tells that its label has been checked before.
 	Check func(n Node, knownLabel bool) error
 
-	BadRow   func(err error) error
 	Progress func(stage string, done, total int64)
 }
 
@@ -105,8 +104,8 @@ func (l *Load) Stats() Stats { return l.stats }
 // IDs reports whether all ids are integers, and whether each is its position; from Resolve on.
 func (l *Load) IDs() (integer, dense bool) { return l.integerIDs, l.denseIDs }
 
-// Classes are the names of the classes that are used, in the order in which they turned up.
-func (l *Load) Classes() []string { return l.classes.used() }
+// Classes are the names of the classes, in the order in which they turned up.
+func (l *Load) Classes() []string { return l.classes.names }
 
 // Unit is the part of a budget for one sorter of records, or the store, in bytes.
 func Unit(budget int64) int64 { return budget / 4 }
@@ -158,33 +157,26 @@ func (l *Load) addNode(n Node) error {
 	}
 	_, known := l.classes.numbers[n.Label]
 	if err := l.opt.Check(n, known || n.Label == ""); err != nil {
-		err = &InvalidNodeError{ID: strings.Clone(n.ID), Source: n.Source, Err: err}
-		if l.opt.BadRow != nil {
-			return l.opt.BadRow(err)
-		}
-		return err
+		return &InvalidNodeError{ID: strings.Clone(n.ID), Source: n.Source, Err: err}
 	}
 	first, duplicate, err := l.ids.add(n.ID)
 	if err != nil {
 		return err
 	}
-	switch {
-	case duplicate && l.opt.BadRow != nil:
-		source, err := l.rows.source(first)
-		if err != nil {
-			return err
-		}
-		return l.opt.BadRow(&DuplicateNodeError{ID: strings.Clone(n.ID), First: source, Second: n.Source})
-	case duplicate:
+	if duplicate {
 		l.duplicate.note(n.ID, n.Source, first)
 		return nil
 	}
 	label := -1
 	if n.Label != "" {
-		label = l.classes.count(n.Label, 1)
+		label = l.classes.number(n.Label)
 		l.stats.Labelled++
 	}
-	l.countClasses(n.Values, 1)
+	for i, v := range n.Values {
+		if l.opt.Kinds[i] == codec.KindClass && !v.IsNull() && v.Str() != "" {
+			l.classes.number(v.Str())
+		}
+	}
 	if err := l.rows.append(n.ID, n.Source, label, n.Values); err != nil {
 		return err
 	}
@@ -193,15 +185,6 @@ func (l *Load) addNode(n Node) error {
 		l.integerIDs = false
 	}
 	return nil
-}
-
-// countClasses adds to the uses of the classes that the values of a node name.
-func (l *Load) countClasses(values []codec.Value, uses int64) {
-	for i, v := range values {
-		if l.opt.Kinds[i] == codec.KindClass && !v.IsNull() && v.Str() != "" {
-			l.classes.count(v.Str(), uses)
-		}
-	}
 }
 
 // progress reports how far a stage is.

@@ -25,9 +25,7 @@ type rowSpool struct {
 	rest []byte // the rest of it
 	one  []byte // a value
 
-	// marks holds where each contextEvery-th row begins, dropped ones counted.
-	marks []int64
-	holes []uint32 // numbers of rows that were dropped, ascending
+	marks []int64 // where each contextEvery-th row begins
 }
 
 // A nodeRow is a row as read back; all of it is borrowed until the next one.
@@ -77,36 +75,10 @@ func spoolFull(err error) error {
 	return fmt.Errorf("keeping the nodes aside needs more room on disk: %w", err)
 }
 
-// drop takes rows out, whose numbers ascend, once; the positions of those that stay close up.
-func (s *rowSpool) drop(numbers []uint32) { s.holes = numbers }
-
-// closeUp is the position of the row of a number.
-func (s *rowSpool) closeUp(number uint32) uint32 {
-	before, _ := slices.BinarySearch(s.holes, number)
-	return number - uint32(before)
-}
-
-// len is the number of rows.
-func (s *rowSpool) len() int { return s.rows - len(s.holes) }
-
 // all yields the rows by position.
-func (s *rowSpool) all(ctx context.Context) iter.Seq2[nodeRow, error] {
-	return func(yield func(nodeRow, error) bool) {
-		holes := s.holes
-		for row, err := range s.from(ctx, 0) {
-			if len(holes) > 0 && row.position == int(holes[0]) && err == nil {
-				holes = holes[1:]
-				continue
-			}
-			row.position -= len(s.holes) - len(holes)
-			if !yield(row, err) {
-				return
-			}
-		}
-	}
-}
+func (s *rowSpool) all(ctx context.Context) iter.Seq2[nodeRow, error] { return s.from(ctx, 0) }
 
-// from yields the rows from mark number m on, dropped ones too. The positions are their numbers.
+// from yields the rows from mark number m on.
 func (s *rowSpool) from(ctx context.Context, m int) iter.Seq2[nodeRow, error] {
 	return func(yield func(nodeRow, error) bool) {
 		if err := s.w.Flush(); err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
@@ -51,7 +50,7 @@ func (l *Load) EdgeWriter() *EdgeWriter {
 
 // Add adds an edge between two external ids, of weight 1; unless the load is Directed, its direction does not matter. Self
 // loops, and but for weighted loads edges that are there already, are dropped and counted; an id that no node has shows in
-// Commit, or is passed to LoadOptions.BadRow. Source is the caller's mark for errors. Add keeps neither string.
+// Commit. Source is the caller's mark for errors. Add keeps neither string.
 func (w *EdgeWriter) Add(src, dst string, source int64) error {
 	return w.AddWeighted(src, dst, 1, source)
 }
@@ -94,9 +93,11 @@ func (w *EdgeWriter) add(src, dst string, weight float32, source int64) error {
 		p, q := integerKey(src), integerKey(dst)
 		switch {
 		case p == noInteger || q == noInteger && !w.l.ids.integers.has(p):
-			return w.l.unknownEnd(src, source)
+			w.l.unknownEnd(src, source)
+			return nil
 		case q == noInteger:
-			return w.l.unknownEnd(dst, source)
+			w.l.unknownEnd(dst, source)
+			return nil
 		}
 		w.batch.add(p, q, weight, source)
 	}
@@ -114,20 +115,16 @@ func (w *EdgeWriter) flushBatch() error {
 	n := 0 // edges that are kept, at the beginning of the batch
 	for i := range b.edges {
 		p, q := b.positions[2*i], b.positions[2*i+1]
-		var err error
 		switch {
 		case p == notFound:
-			err = w.l.unknownEnd(b.id(&w.l.ids, 2*i), b.sources[i])
+			w.l.unknownEnd(b.id(&w.l.ids, 2*i), b.sources[i])
 		case q == notFound:
-			err = w.l.unknownEnd(b.id(&w.l.ids, 2*i+1), b.sources[i])
+			w.l.unknownEnd(b.id(&w.l.ids, 2*i+1), b.sources[i])
 		case p == q:
 			w.selfLoops++
 		default:
 			b.positions[2*n], b.positions[2*n+1], b.weights[n] = p, q, b.weights[i]
 			n++
-		}
-		if err != nil {
-			return err
 		}
 	}
 	return w.rows.add(b.positions[:2*n], b.weights[:n])
@@ -193,15 +190,11 @@ func (l *Load) closeWriters() error {
 	return nil
 }
 
-// unknownEnd deals with an edge that ends at an id that no node has.
-func (l *Load) unknownEnd(id string, source int64) error {
+// unknownEnd notes an edge that ends at an id that no node has.
+func (l *Load) unknownEnd(id string, source int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.opt.BadRow != nil {
-		return l.opt.BadRow(&UnknownNodeError{ID: strings.Clone(id), Source: source})
-	}
 	l.unknown.note(id, source, 0)
-	return nil
 }
 
 // addToJoin keeps an edge until the ids have been sorted.

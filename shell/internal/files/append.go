@@ -344,17 +344,17 @@ func (a *appending) explain(err error) error {
 		if a.Nodes.Given() {
 			nodes = " or of " + a.Nodes.String()
 		}
-		return atEdge(a.Edges.String(), a.edgeParts, unknown.Source, unknown.ID,
+		return atEdge(a.Edges.String(), a.edgeParts, unknown.Source,
 			fmt.Sprintf("got an edge of node %q, want ids of the store%s", wording.Cut(unknown.ID, kv.MaxID), nodes), err)
 	}
 	return a.Graph.explain(err)
 }
 
 // atEdge is an error of a row of an edges file.
-func atEdge(path string, parts table.Parts, row int64, value, msg string, err error) error {
+func atEdge(path string, parts table.Parts, row int64, msg string, err error) error {
 	if IsArray(path) {
-		return &npy.Error{Path: path, Row: row, Value: value, Msg: msg}
+		return &npy.Error{Path: path, Row: row, Msg: msg}
 	}
 	path, row = parts.Place(row)
-	return &table.Error{Path: path, Line: row, Value: value, Msg: msg, Err: err}
+	return &table.Error{Path: path, Line: row, Msg: msg, Err: err}
 }

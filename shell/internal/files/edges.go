@@ -113,7 +113,6 @@ func (e *edgesTable) close() error       { return e.in.Close() }
 
 func (e *edgesTable) read(ctx context.Context, writers []edgeTaker, r Job) (int64, error) {
 	var edges atomic.Int64
-	bad := make([][]error, len(writers)) // of the chunk that a goroutine has
 	read := func(worker int, c *table.Chunk) error {
 		w := writers[worker]
 		count, err := e.readIntegers(w, c)
@@ -132,9 +131,6 @@ func (e *edgesTable) read(ctx context.Context, writers []edgeTaker, r Job) (int6
 			case err == nil:
 				err = w.AddWeighted(view(row.Fields[e.src]), view(row.Fields[e.dst]), weight, row.Line)
 				count++
-			case r.Bad != nil:
-				bad[worker] = append(bad[worker], err)
-				err = nil
 			}
 			if err != nil {
 				return err
@@ -143,19 +139,7 @@ func (e *edgesTable) read(ctx context.Context, writers []edgeTaker, r Job) (int6
 		edges.Add(count)
 		return nil
 	}
-	var skip func(worker int, c *table.Chunk) error
-	if r.Bad != nil {
-		skip = func(worker int, _ *table.Chunk) error {
-			for _, err := range bad[worker] {
-				if err := r.Bad.skip(badEdge, err); err != nil {
-					return err
-				}
-			}
-			bad[worker] = bad[worker][:0]
-			return nil
-		}
-	}
-	err := scanRows(ctx, e.in, r, read, skip)
+	err := scanRows(ctx, e.in, r, read, nil)
 	return edges.Load(), err
 }
 

@@ -49,10 +49,6 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 	return r.Timed("ends of edges", func(stage *ops.Stage) (err error) {
 		quiet := r
 		quiet.Notice, quiet.OnStage = nil, nil
-		if r.Bad != nil { // which are counted when the edges are loaded
-			quiet.Bad = NewBadRows("", "", math.MaxInt64, r.Memory/64)
-			defer func() { err = errors.Join(err, quiet.Bad.Close()) }()
-		}
 		edges, err := openEdges(ctx, g.Edges, nodes, quiet)
 		if err != nil {
 			return err

@@ -21,7 +21,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
-	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -62,7 +61,6 @@ type Job struct {
 	Columns     Columns // of the nodes file; other tables may have the same
 	EdgeColumns Columns // of the edges file
 	Text        table.Form
-	Bad         *BadRows // of the nodes and edges files; nil: the first ends the job
 
 	Wanted string // the columns that a table wants, where the command has no flag that names others
 
@@ -148,7 +146,6 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 	}
 	defer func() { err = errors.Join(err, edges.close()) }()
 	g.edgeParts = edges.parts()
-	r.Bad.of(g.nodeParts, g.edgeParts)
 
 	opt := kv.LoadOptions{
 		MemoryBudget: r.Memory,
@@ -163,9 +160,6 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 		opt.OnStage = func(stage string, seconds float64, edges int64) {
 			r.OnStage(ops.Stage{Name: stage, Seconds: seconds, Edges: edges})
 		}
-	}
-	if r.Bad != nil {
-		opt.BadRow = func(err error) error { return g.leaveOut(r.Bad, err) }
 	}
 	loader, err := kv.NewLoader(ctx, dir, opt)
 	if err != nil {
@@ -182,9 +176,6 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 			if err := r.Finish(store); err != nil {
 				return err
 			}
-		}
-		if err := r.Bad.end(); err != nil {
-			return err
 		}
 		if _, err := g.add(ctx, store, r, true); err != nil {
 			return err
@@ -252,12 +243,9 @@ func PlaceError(dir string, err error) error {
 
 // explain says at which line of which file is what the loader found wrong.
 func (g *Graph) explain(err error) error {
-	if _, ok := errors.AsType[*TooManyBadRowsError](err); ok {
-		return err
-	}
 	at := &table.Error{Err: err}
 	if duplicate, ok := errors.AsType[*kv.DuplicateNodeError](err); ok {
-		at.Column, at.Value = g.id, duplicate.ID
+		at.Column = g.id
 		at.Path, at.Line = g.nodeParts.Place(duplicate.Second)
 		path, first := g.nodeParts.Place(duplicate.First)
 		of := ""
@@ -268,36 +256,18 @@ func (g *Graph) explain(err error) error {
 		return at
 	}
 	if unknown, ok := errors.AsType[*kv.UnknownNodeError](err); ok {
-		msg := fmt.Sprintf("got an edge of node %q, want ids that %s has", wording.Cut(unknown.ID, kv.MaxID), g.Nodes)
-		if path := g.Edges.only(); IsArray(path) {
-			return &npy.Error{Path: path, Row: unknown.Source, Value: unknown.ID, Msg: msg}
-		}
-		at.Path, at.Line = g.edgeParts.Place(unknown.Source)
-		at.Value, at.Msg = unknown.ID, msg
-		return at
+		return atEdge(g.Edges.String(), g.edgeParts, unknown.Source,
+			fmt.Sprintf("got an edge of node %q, want ids that %s has", wording.Cut(unknown.ID, kv.MaxID), g.Nodes), err)
 	}
 	if errors.Is(err, kv.ErrInvalidEdge) {
 		return fmt.Errorf("%s: %w", g.Edges, err)
 	}
 	if invalid, ok := errors.AsType[*kv.InvalidNodeError](err); ok {
 		at.Path, at.Line = g.nodeParts.Place(invalid.Source)
-		at.Value = invalid.ID
 		at.Msg = strings.TrimPrefix(invalid.Err.Error(), "kv: ") // it is the file that is wrong
 		return at
 	}
 	return err
-}
-
-// leaveOut hands what the loader found wrong with a row to bad.
-func (g *Graph) leaveOut(bad *BadRows, err error) error {
-	explanation := g.explain(err)
-	if _, ok := errors.AsType[*kv.InvalidNodeError](err); ok {
-		return bad.skip(badNode, explanation)
-	}
-	if _, ok := errors.AsType[*kv.DuplicateNodeError](err); ok {
-		return bad.note(badNode, explanation)
-	}
-	return bad.note(badEdge, explanation)
 }
 
 // view is a text without a copy of it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -128,11 +127,8 @@ func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, known map[stri
 	}
 	err = scanRows(ctx, in, r, func(worker int, c *table.Chunk) error {
 		for row, err := range c.Rows() {
-			if err != nil && r.Bad == nil {
-				return err
-			}
 			if err != nil {
-				continue // it is taken note of when the nodes are read
+				return err
 			}
 			for k, column := range n.columns {
 				guesses[worker][k].see(row.Line, row.Fields[column])
@@ -167,7 +163,7 @@ func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, known map[stri
 type nodeChunk struct {
 	nodes  []kv.Node
 	values []kv.Value // of the nodes
-	bad    []error    // of the rows that are none, in the order of the file
+	bad    error      // of the first row that is none
 }
 
 // read hands the nodes to add, in the order of the file.
@@ -175,30 +171,25 @@ func (n *nodesFile) read(ctx context.Context, add func(kv.Node) error, r Job) er
 	chunks := make([]nodeChunk, r.goroutines())
 	err := scanRows(ctx, n.in, r, func(worker int, c *table.Chunk) error {
 		chunk := &chunks[worker]
-		chunk.nodes, chunk.values, chunk.bad = chunk.nodes[:0], chunk.values[:0], chunk.bad[:0]
+		chunk.nodes, chunk.values, chunk.bad = chunk.nodes[:0], chunk.values[:0], nil
 		for row, err := range c.Rows() {
 			if err == nil {
 				err = n.parse(row, chunk)
 			}
 			if err != nil {
-				chunk.bad = append(chunk.bad, err)
-				if r.Bad == nil {
-					break
-				}
+				chunk.bad = err
+				break
 			}
 		}
 		return nil
 	}, func(worker int, _ *table.Chunk) error {
 		chunk := &chunks[worker]
 		for _, node := range chunk.nodes {
-			if err := chunk.skipBefore(node.Source, n.in.Parts(), r.Bad); err != nil {
-				return err
-			}
 			if err := add(node); err != nil {
 				return err
 			}
 		}
-		return chunk.skipBefore(math.MaxInt64, n.in.Parts(), r.Bad)
+		return chunk.bad
 	})
 	if err == nil && n.label >= 0 {
 		n.labels.sayUnused(n.in.Path(), r)
@@ -249,22 +240,4 @@ func (n *nodesFile) labelOf(text []byte) string {
 		return ""
 	}
 	return n.labels.label(view(text))
-}
-
-// skipBefore hands on the bad rows before a line that have not been. Without bad the first is the error.
-func (c *nodeChunk) skipBefore(line int64, parts table.Parts, bad *BadRows) error {
-	for len(c.bad) > 0 {
-		err := c.bad[0]
-		if at, ok := errors.AsType[*table.Error](err); ok && parts.Line(at.Path, at.Line) >= line {
-			return nil
-		}
-		if bad == nil {
-			return err
-		}
-		if err := bad.skip(badNode, err); err != nil {
-			return err
-		}
-		c.bad = c.bad[1:]
-	}
-	return nil
 }

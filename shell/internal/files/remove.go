@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -68,16 +67,16 @@ func (of removal) explain(err error) error {
 	if missing, ok := errors.AsType[*kv.MissingNodeError](err); ok {
 		msg := fmt.Sprintf("got %q, want the id of a node of the store", wording.Cut(missing.ID, kv.MaxID))
 		path, line := of.nodeParts.Place(missing.Source)
-		return &table.Error{Path: path, Line: line, Column: "id", Value: missing.ID, Msg: msg, Err: err}
+		return &table.Error{Path: path, Line: line, Column: "id", Msg: msg, Err: err}
 	}
 	if unknown, ok := errors.AsType[*kv.UnknownNodeError](err); ok {
 		msg := fmt.Sprintf("got an edge of node %q, want ids of the store", wording.Cut(unknown.ID, kv.MaxID))
-		return atEdge(of.edges.String(), of.edgeParts, unknown.Source, unknown.ID, msg, err)
+		return atEdge(of.edges.String(), of.edgeParts, unknown.Source, msg, err)
 	}
 	if missing, ok := errors.AsType[*kv.MissingEdgeError](err); ok {
-		ends := []string{wording.Cut(missing.Src, kv.MaxID), wording.Cut(missing.Dst, kv.MaxID)}
-		msg := fmt.Sprintf("got an edge from %q to %q, which the store does not have", ends[0], ends[1])
-		return atEdge(of.edges.String(), of.edgeParts, missing.Source, strings.Join(ends, ","), msg, err)
+		msg := fmt.Sprintf("got an edge from %q to %q, which the store does not have",
+			wording.Cut(missing.Src, kv.MaxID), wording.Cut(missing.Dst, kv.MaxID))
+		return atEdge(of.edges.String(), of.edgeParts, missing.Source, msg, err)
 	}
 	return err
 }

@@ -78,7 +78,7 @@ func areFiles(ctx context.Context, paths []string) bool {
 
 // quiet is a job that tells nobody anything, for what is read again.
 func (r Job) quiet() Job {
-	r.Notice, r.OnStage, r.Progress, r.Bad, r.Workers = nil, nil, nil, nil, 1
+	r.Notice, r.OnStage, r.Progress, r.Workers = nil, nil, nil, 1
 	return r
 }
 
