@@ -100,15 +100,30 @@ type Rows struct {
 	Joint          float64 // share of labels that confident learning counts as wrong, no more than SeeDoubt believes
 	Doubtful       bool    // all labels are in doubt: see SeeDoubt
 
-	Fits Fits // where the same was fitted before, it is not again; nil: none are kept
+	Fits Fits // models that were fitted before: one of the same rows is not fitted again; nil: none are kept
 }
 
-// Fits are what was fitted, by a digest of all that it depends on.
+// Fits are models by the digest of their rows.
 type Fits map[[sha256.Size]byte]fitted
 
 type fitted struct {
-	model   *Model
+	model   Model
 	profile []float64
+}
+
+// digest depends on all that Fit looks at.
+func (r *Rows) digest() [sha256.Size]byte {
+	hash, evidence := sha256.New(), make([]float32, 0, len(r.Z))
+	for z := range slices.Chunk(r.Z, r.Width) {
+		for _, column := range evidenceColumns(r.Width) {
+			evidence = append(evidence, z[column])
+		}
+	}
+	sizes := []int64{int64(r.Classes), int64(r.Width)}
+	for _, data := range []any{evidence, r.Votes, r.Labels, r.Truth, sizes, r.Joint >= manyWrong, r.Doubtful} {
+		_ = binary.Write(hash, binary.LittleEndian, data) // a hash takes all
+	}
+	return [sha256.Size]byte(hash.Sum(nil))
 }
 
 // AnotherClass is the truth of a node of which nothing is known but that its label was wrong.
@@ -133,6 +148,13 @@ func MostRows(classes int) int { return min(modelCells/max(classes, 1), modelRow
 func Fit(
 	ctx context.Context, dir *scratch.Dir, rows Rows, workers int, done func(rates, of int),
 ) (model *Model, profile []float64, err error) {
+	var digest [sha256.Size]byte
+	if rows.Fits != nil {
+		digest = rows.digest()
+	}
+	if known, ok := rows.Fits[digest]; ok {
+		return &known.model, slices.Clone(known.profile), nil
+	}
 	tries := 2
 	if rows.Joint >= manyWrong {
 		tries = 3
@@ -141,14 +163,7 @@ func Fit(
 		tries = 1
 	}
 	for i, quantile := range []float64{noBackground, clearDecile, clearMedian}[:tries] {
-		least, above := confusedRate, 0.0
-		if i == 2 && len(model.Background) > 0 {
-			least = 1
-		}
-		if i > 0 {
-			above = model.Rate / least
-		}
-		candidate, its, err := fitBehind(ctx, dir, rows, workers, quantile, above, func(rates, of int) {
+		candidate, its, err := fitBehind(ctx, dir, rows, workers, quantile, func(rates, of int) {
 			if done != nil {
 				done(i*of+rates, tries*of)
 			}
@@ -156,84 +171,30 @@ func Fit(
 		if err != nil {
 			return nil, nil, err
 		}
-		if candidate == nil {
-			continue
+		least := confusedRate
+		if i == 2 && len(model.Background) > 0 {
+			least = 1
 		}
 		if i == 0 || model.Rate < least*candidate.Rate && candidate.Weights[0] >= heardWeight*model.Weights[0] {
 			model, profile = candidate, its
 		}
 	}
+	if rows.Fits != nil {
+		rows.Fits[digest] = fitted{*model, slices.Clone(profile)}
+	}
 	return model, profile, nil
 }
 
-// fitBehind fits one, with the background of a quantile. It may be nil if its rate would not be above the one that it must exceed to be taken.
+// fitBehind fits one, with the background of a quantile.
 func fitBehind(
-	ctx context.Context, dir *scratch.Dir, rows Rows, workers int, quantile, above float64, done func(rates, of int),
+	ctx context.Context, dir *scratch.Dir, rows Rows, workers int, quantile float64, done func(rates, of int),
 ) (*Model, []float64, error) {
 	f, err := newLabelFit(ctx, dir, rows, evidenceColumns(rows.Width), workers, quantile)
 	if err != nil {
 		return nil, nil, err
 	}
-	var digest [sha256.Size]byte
-	if rows.Fits != nil {
-		digest = f.digest(above)
-	}
-	known, ok := rows.Fits[digest]
-	if ok {
-		done(len(f.rates)+1, len(f.rates)+1)
-	} else {
-		known.model, known.profile, err = f.fit(ctx, above, done)
-		if err == nil && rows.Fits != nil {
-			rows.Fits[digest] = known
-		}
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, nil, err
-	}
-	if known.model == nil {
-		return nil, nil, nil
-	}
-	model := *known.model // which who has it goes on with
-	return &model, slices.Clone(known.profile), nil
-}
-
-// digest is the same where all is that fit looks at, and the rate that it has to be above: no model comes of it for one such rate alone.
-func (f *labelFit) digest(above float64) (sum [sha256.Size]byte) {
-	hash := sha256.New()
-	number := func(x uint64) { _, _ = hash.Write(binary.LittleEndian.AppendUint64(nil, x)) }
-	for _, x := range []int{f.classes, f.width, len(f.columns), len(f.kinds), len(f.labels)} {
-		number(uint64(x))
-	}
-	for _, column := range f.columns {
-		number(uint64(column))
-	}
-	for _, of := range f.kinds {
-		number(uint64(uint32(of.label))<<32 | uint64(uint32(of.truth)))
-	}
-	for _, x := range slices.Concat(f.scale, f.background.values, []float64{above}) {
-		number(math.Float64bits(x))
-	}
-	for _, top := range f.background.numbers {
-		number(uint64(top))
-	}
-	if f.uniform {
-		number(1)
-	}
-	text := make([]byte, 0, 1<<12)
-	word := func(x uint32) {
-		if text = binary.LittleEndian.AppendUint32(text, x); len(text) == cap(text) {
-			_, _ = hash.Write(text)
-			text = text[:0]
-		}
-	}
-	for _, of := range f.kindOf {
-		word(uint32(of))
-	}
-	for _, x := range f.x.Data {
-		word(math.Float32bits(x))
-	}
-	_, _ = hash.Write(text)
-	return [sha256.Size]byte(hash.Sum(nil))
+	model, profile, err := f.fit(ctx, done)
+	return model, profile, errors.Join(err, f.Close())
 }
 
 // newLabelFit takes columns of the features of rows, and their votes. Rows that are not finite are left out: their x is

@@ -28,15 +28,10 @@ type fitAtRate struct {
 	counts  []classmatrix.Cell // of modelState
 }
 
-// tryRates fits at every rate of the grid, descending, each from where the one before came to, and returns the profile of Fit. Both are
-// nil if the mean rate cannot be above another: the rates that are left are lower than all that were tried, and can only lower the mean,
-// whatever the labels say of them.
-func (f *labelFit) tryRates(
-	ctx context.Context, above float64, done func(rates, of int),
-) (fits []fitAtRate, profile []float64, err error) {
-	const rounding = 1e-9 // of the mean, at most
+// tryRates fits at every rate of the grid, descending, each from where the one before came to, and returns the profile of Fit.
+func (f *labelFit) tryRates(ctx context.Context, done func(rates, of int)) (fits []fitAtRate, profile []float64, err error) {
 	state := f.start()
-	fits, profile = make([]fitAtRate, len(f.rates)), slices.Repeat([]float64{math.Inf(-1)}, len(f.rates))
+	fits, profile = make([]fitAtRate, len(f.rates)), make([]float64, len(f.rates))
 	for i := len(f.rates) - 1; i >= 0; i-- {
 		state.rate = f.rates[i]
 		value, settled, err := f.maximize(ctx, state, pathTolerance)
@@ -44,9 +39,7 @@ func (f *labelFit) tryRates(
 			return nil, nil, err
 		}
 		fits[i] = fitAtRate{value, settled, slices.Clone(state.weights), state.flips()}
-		if profile[i] = value / dependence; calibration.MeanRate(f.rates, profile)*(1+rounding) <= above {
-			return nil, nil, nil
-		}
+		profile[i] = value / dependence
 		if done != nil {
 			done(len(f.rates)-i, len(f.rates)+1)
 		}
@@ -65,21 +58,12 @@ func (f *labelFit) from(at fitAtRate, rate float64) *modelState {
 	return state
 }
 
-// fit finds the rate, and the model at that rate, and the profile of Fit; neither where tryRates has no result. done, where not nil, is
-// told of every rate that was tried, and of the end.
-func (f *labelFit) fit(ctx context.Context, above float64, done func(rates, of int)) (m *Model, profile []float64, err error) {
-	fits, profile, err := f.tryRates(ctx, above, done)
+// fit finds the rate, and the model at that rate, and the profile of Fit. done, where not nil, is told of every rate that was tried, and of
+// the end.
+func (f *labelFit) fit(ctx context.Context, done func(rates, of int)) (m *Model, profile []float64, err error) {
+	fits, profile, err := f.tryRates(ctx, done)
 	if err != nil {
 		return nil, nil, err
-	}
-	end := func() {
-		if done != nil {
-			done(len(f.rates)+1, len(f.rates)+1)
-		}
-	}
-	if fits == nil {
-		end()
-		return nil, nil, nil
 	}
 	rate := calibration.MeanRate(f.rates, profile)
 	nearest := 0
@@ -99,6 +83,8 @@ func (f *labelFit) fit(ctx context.Context, above float64, done func(rates, of i
 			m.Unsettled++
 		}
 	}
-	end()
+	if done != nil {
+		done(len(f.rates)+1, len(f.rates)+1)
+	}
 	return m, profile, nil
 }
