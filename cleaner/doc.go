@@ -164,8 +164,8 @@
 // The same store, options and seed give the same bits at any number of workers and any memory budget, and on any
 // processor: diagonals, built-in predictions, features, models and scores. Some processors fuse a product and a sum; a
 // conversion, as in a + float64(b*c), forbids this. On some, package math is assembly with other last bits: exponentials
-// and logarithms come from internal/elementary. Three results of Evaluate may differ between processors: the last digits
-// of p values, and of scores of the method "dyb" (both use the gamma function); and, very rarely, the noisy labels of the
+// and logarithms come from internal/elementary. Two results of Evaluate may differ between processors: the last digits
+// of scores of the method "dyb", which uses the gamma function; and, very rarely, the noisy labels of the
 // kinds feature, topology, confidence and instance, which draw exponential or normal numbers of package rand. Random
 // numbers are drawn in the order of the node file. With given predictions, the order of the classes changes only the
 // rounding of sums in PresetDefault.

@@ -83,11 +83,6 @@ type MethodResult struct {
 	Mean MethodMetrics `json:"mean"`
 	Std  MethodMetrics `json:"std"` // of the sample; 0 for one repeat or none
 
-	// P has, for each metric of the test nodes, the two-sided p value of the paired t-test against the first method: the
-	// chance of such a difference if the methods are equal. A pair is a repeat. P is nil for the first method, and
-	// if there is only one repeat.
-	P *Metrics `json:"p,omitempty"`
-
 	Repeats []MethodMetrics `json:"repeats"`
 }
 
@@ -135,9 +130,6 @@ func (e *evaluator) summarize(repeats [][]MethodMetrics) *Evaluation {
 			m.Repeats = append(m.Repeats, repeat[i])
 		}
 		m.summarize()
-		if i > 0 {
-			m.P = pairedTest(partOf(m.Repeats, 0), partOf(result.Methods[0].Repeats, 0))
-		}
 		result.Methods = append(result.Methods, m)
 	}
 	return result

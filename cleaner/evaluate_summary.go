@@ -3,8 +3,6 @@ package cleaner
 import (
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // summarize fills Mean and Std from Repeats.
@@ -54,42 +52,4 @@ func meanOf(values []float64) (mean, deviation float64) {
 		deviation += d * d / max(n-1, 1)
 	}
 	return mean, math.Sqrt(deviation)
-}
-
-// pairedTest compares two methods over the same repeats, as MethodResult.P has it; nil if there is one pair. With d
-// the n differences of a metric, of the pairs where both have it,
-//
-//	t = mean(d) / (std(d)/√n),  p = 2·P(T > |t|),  T of Student's t distribution with n−1 degrees of freedom
-//
-// Differences that are all the same have p 1 if they are zero, and 0 else; fewer than two have p 1.
-func pairedTest(repeats, first []Metrics) *Metrics {
-	if len(repeats) < 2 {
-		return nil
-	}
-	var p Metrics
-	for f, value := range p.fields() {
-		*value = pairedP(repeats, first, f)
-	}
-	return &p
-}
-
-// pairedP is the p value of a field.
-func pairedP(repeats, first []Metrics, f int) float64 {
-	var differences []float64
-	for i := range repeats {
-		ours, theirs := valuesOf(repeats[i:i+1], f), valuesOf(first[i:i+1], f)
-		if len(ours) > 0 && len(theirs) > 0 {
-			differences = append(differences, ours[0]-theirs[0])
-		}
-	}
-	n := float64(len(differences))
-	mean, deviation := meanOf(differences)
-	switch {
-	case n < 2 || deviation == 0 && mean == 0:
-		return 1
-	case deviation == 0:
-		return 0
-	}
-	student := distuv.StudentsT{Sigma: 1, Nu: n - 1}
-	return 2 * student.CDF(-math.Abs(mean)/(deviation/math.Sqrt(n)))
 }

@@ -29,16 +29,6 @@ type Metrics struct {
 	// score; equal scores count as one step.
 	AveragePrecision float64 `json:"average_precision"`
 
-	// AUROC is the chance that a mislabelled node has a higher score than another, equal scores counting half; 0.5
-	// where there are not both.
-	AUROC float64 `json:"auroc"`
-
-	// PAt10, PAt50 and PAt100 are the shares of mislabelled nodes among so many of the highest scores, or all where
-	// there are fewer.
-	PAt10  float64 `json:"p_at_10"`
-	PAt50  float64 `json:"p_at_50"`
-	PAt100 float64 `json:"p_at_100"`
-
 	Flagged     float64 `json:"flagged"`     // nodes
 	Mislabelled float64 `json:"mislabelled"` // T
 
@@ -46,9 +36,6 @@ type Metrics struct {
 	// the mean, over the nodes, of |mean score − share of mislabelled| of their bin, of ten of equal width. It says
 	// nothing of a score that is no probability.
 	ECE float64 `json:"ece"`
-
-	// Brier is the mean of (score − mislabelled)².
-	Brier float64 `json:"brier"`
 
 	// EstimatedRate is the method's estimate of the share of wrong labels among all labelled nodes, 0 if it has none.
 	// TrueRate is the true share.
@@ -95,9 +82,8 @@ func (m *MethodMetrics) parts() []*Metrics {
 // fields are the metrics in the order of their declaration, for means over repeats.
 func (m *Metrics) fields() []*float64 {
 	return []*float64{
-		&m.F1, &m.MCC, &m.PAtT, &m.PAtTFlagged, &m.Precision, &m.Recall, &m.AveragePrecision, &m.AUROC,
-		&m.PAt10, &m.PAt50, &m.PAt100, &m.Flagged, &m.Mislabelled, &m.ECE, &m.Brier, &m.EstimatedRate, &m.TrueRate,
-		&m.RateLow, &m.RateHigh, &m.Grey,
+		&m.F1, &m.MCC, &m.PAtT, &m.PAtTFlagged, &m.Precision, &m.Recall, &m.AveragePrecision,
+		&m.Flagged, &m.Mislabelled, &m.ECE, &m.EstimatedRate, &m.TrueRate, &m.RateLow, &m.RateHigh, &m.Grey,
 		&m.FoundAt.Percent1, &m.FoundAt.Percent5, &m.FoundAt.Percent10,
 	}
 }
@@ -108,7 +94,7 @@ func (m *Metrics) undefinedFields() (none []*float64) {
 		none = append(none, &m.Precision)
 	}
 	if m.Mislabelled == 0 {
-		none = append(none, &m.PAtT, &m.PAtTFlagged, &m.Recall, &m.AveragePrecision, &m.AUROC, &m.MCC,
+		none = append(none, &m.PAtT, &m.PAtTFlagged, &m.Recall, &m.AveragePrecision, &m.MCC,
 			&m.FoundAt.Percent1, &m.FoundAt.Percent5, &m.FoundAt.Percent10)
 	}
 	if m.Flagged == 0 && m.Mislabelled == 0 {
@@ -156,19 +142,18 @@ func measureScores(scores []float64, flagged, mislabelled []bool) Metrics {
 	isWrong := func(i int) bool { return mislabelled[i] }
 	m.PAtT = top(int(wrong), isWrong)
 	m.PAtTFlagged = top(int(wrong), func(i int) bool { return mislabelled[i] && flagged[i] })
-	m.PAt10, m.PAt50, m.PAt100 = top(10, isWrong), top(50, isWrong), top(100, isWrong)
 	hitShare := func(percent int) float64 { return share(hits((percent*len(order)+99)/100, isWrong), wrong) }
 	m.FoundAt = FoundAt{Percent1: hitShare(1), Percent5: hitShare(5), Percent10: hitShare(10)}
-	m.AveragePrecision, m.AUROC = ranking(scores, mislabelled, order, wrong)
-	m.ECE, m.Brier = calibrationError(scores, mislabelled)
+	m.AveragePrecision = averagePrecision(scores, mislabelled, order, wrong)
+	m.ECE = calibrationError(scores, mislabelled)
 	return m
 }
 
 // calibrationBins is the number of bins of Metrics.ECE.
 const calibrationBins = 10
 
-// calibration computes Metrics.ECE and Metrics.Brier. A score of NaN is taken for 0, as it ranks last.
-func calibrationError(scores []float64, mislabelled []bool) (ece, brier float64) {
+// calibrationError computes Metrics.ECE. A score of NaN is taken for 0, as it ranks last.
+func calibrationError(scores []float64, mislabelled []bool) (ece float64) {
 	var sums, wrong [calibrationBins]float64
 	for i, score := range scores {
 		if math.IsNaN(score) {
@@ -176,44 +161,35 @@ func calibrationError(scores []float64, mislabelled []bool) (ece, brier float64)
 		}
 		bin := min(max(int(score*calibrationBins), 0), calibrationBins-1)
 		sums[bin] += score
-		truth := 0.0
 		if mislabelled[i] {
-			truth = 1
+			wrong[bin]++
 		}
-		wrong[bin] += truth
-		brier += float64((score - truth) * (score - truth))
 	}
 	for bin := range sums {
 		ece += math.Abs(sums[bin] - wrong[bin])
 	}
-	n := float64(len(scores))
-	return share(ece, n), share(brier, n)
+	return share(ece, float64(len(scores)))
 }
 
-// ranking walks down order, one step for each run of equal scores.
-func ranking(scores []float64, mislabelled []bool, order []int, wrong float64) (averagePrecision, auroc float64) {
-	right := float64(len(order)) - wrong
-	if wrong == 0 || right == 0 {
-		return share(wrong, float64(len(order))), 0.5
+// averagePrecision walks down order, one step for each run of equal scores.
+func averagePrecision(scores []float64, mislabelled []bool, order []int, wrong float64) (sum float64) {
+	if wrong == 0 || wrong == float64(len(order)) {
+		return share(wrong, float64(len(order)))
 	}
-	var hits, misses float64
+	var hits float64
 	for first := 0; first < len(order); {
-		stepHits, stepMisses := 0.0, 0.0
+		stepHits := 0.0
 		end := first
 		for ; end < len(order) && cmp.Compare(scores[order[end]], scores[order[first]]) == 0; end++ {
 			if mislabelled[order[end]] {
 				stepHits++
-			} else {
-				stepMisses++
 			}
 		}
-		// Every pair of this step's hits with a later miss is right, with a miss of the step half right.
-		auroc += float64(stepHits * (right - misses - float64(stepMisses/2)))
-		hits, misses = hits+stepHits, misses+stepMisses
-		averagePrecision += stepHits * hits / (hits + misses)
+		hits += stepHits
+		sum += stepHits * hits / float64(end)
 		first = end
 	}
-	return averagePrecision / wrong, auroc / (wrong * right)
+	return sum / wrong
 }
 
 // share is part/whole, 0 of nothing.

@@ -1,7 +1,6 @@
 package cleaner
 
 import (
-	"cmp"
 	"encoding/json"
 	"math"
 	"math/rand/v2"
@@ -30,22 +29,6 @@ func plainMetrics(scores []float64, flagged, wrong []bool) Metrics {
 		Flagged: tp + fp, Mislabelled: tp + fn, Precision: tp / (tp + fp), Recall: tp / (tp + fn), F1: 2 * tp / (2*tp + fp + fn),
 		MCC: (tp*tn - fp*fn) / math.Sqrt((tp+fp)*(tp+fn)*(tn+fp)*(tn+fn)),
 	}
-	var pairs float64
-	for i := range scores {
-		for j := range scores {
-			if !wrong[i] || wrong[j] {
-				continue
-			}
-			pairs++
-			switch cmp.Compare(scores[i], scores[j]) {
-			case 1:
-				m.AUROC++
-			case 0:
-				m.AUROC += 0.5
-			}
-		}
-	}
-	m.AUROC /= pairs
 	// The precision down to a node counts all with its score or a higher one.
 	for i := range scores {
 		if !wrong[i] {
@@ -82,7 +65,6 @@ func plainMetrics(scores []float64, flagged, wrong []bool) Metrics {
 	mislabelled := func(i int) bool { return wrong[i] }
 	m.PAtT = top(int(m.Mislabelled), mislabelled)
 	m.PAtTFlagged = top(int(m.Mislabelled), func(i int) bool { return wrong[i] && flagged[i] })
-	m.PAt10, m.PAt50, m.PAt100 = top(10, mislabelled), top(50, mislabelled), top(100, mislabelled)
 	n := float64(len(scores))
 	found := func(share float64) float64 {
 		reviewed := math.Ceil(share*n - 1e-9)
@@ -104,12 +86,6 @@ func plainMetrics(scores []float64, flagged, wrong []bool) Metrics {
 		if count > 0 {
 			m.ECE += count / n * math.Abs(sum/count-hits/count)
 		}
-	}
-	for i, score := range scores {
-		if wrong[i] {
-			score--
-		}
-		m.Brier += score * score / n
 	}
 	return m
 }
@@ -148,29 +124,29 @@ func TestMetricsByHand(t *testing.T) {
 	}{
 		{
 			"one hit, one miss, one false alarm", []float64{.9, .8, .3, .1}, []bool{yes, yes, no, no}, []bool{yes, no, yes, no},
-			Metrics{FoundAt: FoundAt{.5, .5, .5}, F1: .5, PAtT: .5, PAtTFlagged: .5, Precision: .5, Recall: .5, AveragePrecision: 5. / 6, AUROC: .75, PAt10: .5, PAt50: .5, PAt100: .5, Flagged: 2, Mislabelled: 2, ECE: .425, Brier: (.01 + .64 + .49 + .01) / 4},
+			Metrics{FoundAt: FoundAt{.5, .5, .5}, F1: .5, PAtT: .5, PAtTFlagged: .5, Precision: .5, Recall: .5, AveragePrecision: 5. / 6, Flagged: 2, Mislabelled: 2, ECE: .425},
 		}, {
 			"perfect", []float64{.1, .99, .2}, []bool{no, yes, no}, []bool{no, yes, no},
-			Metrics{FoundAt: FoundAt{1, 1, 1}, F1: 1, MCC: 1, PAtT: 1, PAtTFlagged: 1, Precision: 1, Recall: 1, AveragePrecision: 1, AUROC: 1, PAt10: 1. / 3, PAt50: 1. / 3, PAt100: 1. / 3, Flagged: 1, Mislabelled: 1, ECE: .31 / 3, Brier: (.01 + .0001 + .04) / 3},
+			Metrics{FoundAt: FoundAt{1, 1, 1}, F1: 1, MCC: 1, PAtT: 1, PAtTFlagged: 1, Precision: 1, Recall: 1, AveragePrecision: 1, Flagged: 1, Mislabelled: 1, ECE: .31 / 3},
 		}, {
 			"upside down", []float64{.9, .1}, []bool{yes, no}, []bool{no, yes},
-			Metrics{MCC: -1, AveragePrecision: .5, PAt10: .5, PAt50: .5, PAt100: .5, Flagged: 1, Mislabelled: 1, ECE: .9, Brier: .81},
+			Metrics{MCC: -1, AveragePrecision: .5, Flagged: 1, Mislabelled: 1, ECE: .9},
 		}, {
 			"found, but below the threshold", []float64{.9, .1}, []bool{no, no}, []bool{yes, no},
-			Metrics{FoundAt: FoundAt{1, 1, 1}, PAtT: 1, AveragePrecision: 1, AUROC: 1, PAt10: .5, PAt50: .5, PAt100: .5, Mislabelled: 1, ECE: .1, Brier: .01},
+			Metrics{FoundAt: FoundAt{1, 1, 1}, PAtT: 1, AveragePrecision: 1, Mislabelled: 1, ECE: .1},
 		}, {
-			"none mislabelled", []float64{.9, .1}, []bool{yes, no}, []bool{no, no}, Metrics{AUROC: .5, Flagged: 1, ECE: .5, Brier: .41},
+			"none mislabelled", []float64{.9, .1}, []bool{yes, no}, []bool{no, no}, Metrics{Flagged: 1, ECE: .5},
 		}, {
 			"all mislabelled and flagged", []float64{.9, .1}, []bool{yes, yes}, []bool{yes, yes},
-			Metrics{FoundAt: FoundAt{.5, .5, .5}, F1: 1, PAtT: 1, PAtTFlagged: 1, Precision: 1, Recall: 1, AveragePrecision: 1, AUROC: .5, PAt10: 1, PAt50: 1, PAt100: 1, Flagged: 2, Mislabelled: 2, ECE: .5, Brier: .41},
+			Metrics{FoundAt: FoundAt{.5, .5, .5}, F1: 1, PAtT: 1, PAtTFlagged: 1, Precision: 1, Recall: 1, AveragePrecision: 1, Flagged: 2, Mislabelled: 2, ECE: .5},
 		}, {
 			"all tied: file order counts", []float64{.5, .5}, []bool{no, no}, []bool{no, yes},
-			Metrics{AveragePrecision: .5, AUROC: .5, PAt10: .5, PAt50: .5, PAt100: .5, Mislabelled: 1, Brier: .25},
+			Metrics{AveragePrecision: .5, Mislabelled: 1},
 		}, {
 			"NaN is last", []float64{math.NaN(), .1, math.NaN()}, []bool{no, no, no}, []bool{no, yes, no},
-			Metrics{FoundAt: FoundAt{1, 1, 1}, PAtT: 1, AveragePrecision: 1, AUROC: 1, PAt10: 1. / 3, PAt50: 1. / 3, PAt100: 1. / 3, Mislabelled: 1, ECE: .3, Brier: .27},
+			Metrics{FoundAt: FoundAt{1, 1, 1}, PAtT: 1, AveragePrecision: 1, Mislabelled: 1, ECE: .3},
 		},
-		{"no nodes", nil, nil, nil, Metrics{AUROC: .5}},
+		{"no nodes", nil, nil, nil, Metrics{}},
 	} {
 		got := measureScores(c.scores, c.flagged, c.wrong)
 		sameMetrics(t, c.name, got, c.want)

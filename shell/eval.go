@@ -36,8 +36,6 @@ type evalCommand struct {
 	Flags  string `file:"write" placeholder:"FILE" help:"Write a csv file with the verdict of each method on each test node in each repeat."`
 	stageFile
 	resources
-
-	record *evaluationOptions `kong:"-"` // for Format json
 }
 
 // defaultRepeats is how many times noise and split are drawn.
@@ -53,18 +51,17 @@ func (*evalCommand) Help() string {
   - f1 and mcc: F1 and MCC at the threshold
   - p_at_t: precision of the T highest scores, T being the number of mislabels
   - p_at_t_flagged: the same, but only flagged nodes count
-  - precision, recall, average_precision and auroc
-  - p_at_10, p_at_50, p_at_100: precision of the 10, 50 and 100 highest scores
-  - ece and brier: how far scores are from probabilities
+  - precision, recall and average_precision
+  - ece: how far scores are from probabilities
   - found_at: the share of the mislabels that you find if you review the 1, 5 and 10% highest scores
 
 The tables show the first six metrics (f1 to recall), the true and the estimated mislabel rate, found_at, and the F1 over training, validation and all labelled nodes. ` +
 		`clean judges all labelled nodes. --format csv has all metrics of the test nodes. --format json also has them for each split and for all labelled nodes ` +
-		`(by_split), and the options to repeat it with. confident-learning and dyb judge the nodes of each split by themselves.
+		`(by_split). confident-learning and dyb judge the nodes of each split by themselves.
 
 Methods beside the presets default and paper are competitors (confident-learning, argmax, argmin, aum, dyb) and paper without some ` +
 		`of its parts (labels-only, predictions-only, no-transition, hops-1 to hops-5). They all get the same noisy labels and predictions. aum watches the ` +
-		`training of the base classifier. With two repeats or more, p is the p value of a paired t-test against the first method. A pair is one repeat.
+		`training of the base classifier.
 
 Noise KIND:RATE makes this share of the labels wrong, rounded to whole nodes. The kind chooses the class that replaces the right one:
 
@@ -99,7 +96,6 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
-	c.record = c.optionsOf(opt)
 	switch {
 	case c.DB != "" && (files.Names(c.Nodes).Given() || files.Names(c.Edges).Given()):
 		return usagef("eval: want a store or --nodes and --edges, got both")
@@ -271,9 +267,7 @@ func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner
 		}
 		s.say("Split: %s.", c.splitName(tx))
 		return c.writingFlags(tx, &opt, s, func() (err error) {
-			if evaluation, err = cleaner.Evaluate(ctx, store, opt); err == nil {
-				c.record.complete(tx, evaluation)
-			}
+			evaluation, err = cleaner.Evaluate(ctx, store, opt)
 			return err
 		})
 	})
@@ -281,7 +275,7 @@ func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner
 		return err
 	}
 	s.progress.clear()
-	return printEvaluation(s.out, evaluation, c.record, c.Format)
+	return printEvaluation(s.out, evaluation, c.Format)
 }
 
 // splitName says which nodes are trained on and measured.

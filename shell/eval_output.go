@@ -8,7 +8,6 @@ import (
 	"io"
 	"iter"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -20,15 +19,12 @@ import (
 )
 
 // printEvaluation prints as table, json or csv.
-func printEvaluation(out io.Writer, evaluation *cleaner.Evaluation, options *evaluationOptions, format string) (err error) {
+func printEvaluation(out io.Writer, evaluation *cleaner.Evaluation, format string) (err error) {
 	switch format {
 	case "json":
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
-		return encoder.Encode(struct {
-			Options *evaluationOptions `json:"options"`
-			*cleaner.Evaluation
-		}{options, evaluation})
+		return encoder.Encode(evaluation)
 	case "csv":
 		_, err = print.Render(out, evaluationRows(evaluation), print.FormatCSV)
 	default:
@@ -78,14 +74,9 @@ var evaluationMetrics = []struct {
 	{"precision", func(m cleaner.Metrics) float64 { return m.Precision }},
 	{"recall", func(m cleaner.Metrics) float64 { return m.Recall }},
 	{"average_precision", func(m cleaner.Metrics) float64 { return m.AveragePrecision }},
-	{"auroc", func(m cleaner.Metrics) float64 { return m.AUROC }},
-	{"p_at_10", func(m cleaner.Metrics) float64 { return m.PAt10 }},
-	{"p_at_50", func(m cleaner.Metrics) float64 { return m.PAt50 }},
-	{"p_at_100", func(m cleaner.Metrics) float64 { return m.PAt100 }},
 	{"flagged", func(m cleaner.Metrics) float64 { return m.Flagged }},
 	{"mislabelled", func(m cleaner.Metrics) float64 { return m.Mislabelled }},
 	{"ece", func(m cleaner.Metrics) float64 { return m.ECE }},
-	{"brier", func(m cleaner.Metrics) float64 { return m.Brier }},
 	{"estimated_rate", func(m cleaner.Metrics) float64 { return m.EstimatedRate }},
 	{"true_rate", func(m cleaner.Metrics) float64 { return m.TrueRate }},
 	{"rate_low", func(m cleaner.Metrics) float64 { return m.RateLow }},
@@ -96,7 +87,7 @@ var evaluationMetrics = []struct {
 	{"found_at_10", func(m cleaner.Metrics) float64 { return m.FoundAt.Percent10 }},
 }
 
-// evaluationRows has a row for each repeat of each method, and its mean, standard deviation and p values.
+// evaluationRows has a row for each repeat of each method, and its mean and standard deviation.
 func evaluationRows(evaluation *cleaner.Evaluation) *query.Result {
 	columns := []query.ColumnInfo{{Name: "method", Kind: kv.KindString}, {Name: "repeat", Kind: kv.KindString}}
 	for _, m := range evaluationMetrics {
@@ -120,9 +111,6 @@ func evaluationRows(evaluation *cleaner.Evaluation) *query.Result {
 		}
 		add(method.Name, "mean", method.Mean.Metrics)
 		add(method.Name, "std", method.Std.Metrics)
-		if method.P != nil {
-			add(method.Name, "p", *method.P)
-		}
 	}
 	return query.NewTable(columns, rows)
 }
@@ -130,25 +118,13 @@ func evaluationRows(evaluation *cleaner.Evaluation) *query.Result {
 // summarized is how many of evaluationMetrics fit a line of a terminal.
 const summarized = 6
 
-// evaluationSummary has a row for each method: mean ± standard deviation, and if methods are compared the p value of
-// the F1.
+// evaluationSummary has a row for each method: mean ± standard deviation.
 func evaluationSummary(evaluation *cleaner.Evaluation) *query.Result {
 	var figures []figure
 	for _, m := range evaluationMetrics[:summarized] {
 		figures = append(figures, figure{m.name, func(of cleaner.MethodMetrics) float64 { return m.of(of.Metrics) }})
 	}
-	columns, rows := figureRows(evaluation, figures)
-	if slices.ContainsFunc(evaluation.Methods, func(method cleaner.MethodResult) bool { return method.P != nil }) {
-		columns = append(columns, query.ColumnInfo{Name: "p(f1)", Kind: kv.KindString})
-		for i, method := range evaluation.Methods {
-			p := kv.Value{}
-			if method.P != nil {
-				p = kv.StringValue(strconv.FormatFloat(method.P.F1, 'g', 2, 64))
-			}
-			rows[i] = append(rows[i], p)
-		}
-	}
-	return query.NewTable(columns, rows)
+	return query.NewTable(figureRows(evaluation, figures))
 }
 
 // evaluationBeyond has a row for each method: the F1 over other nodes than those of the test split, and what a reviewer

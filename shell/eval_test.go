@@ -11,7 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// TestEvalJSON reads what scripts do: the contract, figures by split, and the options to repeat it with.
+// TestEvalJSON reads what scripts do: the contract, and figures by split.
 func TestEvalJSON(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -20,7 +20,6 @@ func TestEvalJSON(t *testing.T) {
 	text := mustRun(t, strings.Fields("eval --nodes nodes.csv --edges edges.csv --split 0.6/0.2/0.2 --noise asym:0.2 --method argmax "+
 		"--method dyb --repeats 2 --seed 7 --threads 1 --format json")...)
 	var got struct {
-		Options map[string]any
 		Methods []struct {
 			Name      string
 			Mean, Std map[string]any
@@ -29,12 +28,6 @@ func TestEvalJSON(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatalf("eval printed %s: %v", text, err)
-	}
-	options, err := json.Marshal(got.Options)
-	want := `{"direction":"both","edges":"edges.csv","expect":null,"hops":3,"methods":["argmax","dyb"],"nodes":"nodes.csv",` +
-		`"noise":"asym:0.2","repeats":2,"seed":7,"split":"0.6/0.2/0.2","threshold":null}`
-	if err != nil || string(options) != want {
-		t.Errorf("options: got %s (%v)\nwant %s", options, err, want)
 	}
 	if len(got.Methods) != 2 || len(got.Methods[0].Repeats) != 2 {
 		t.Fatalf("eval printed %s, want two methods of two repeats", text)
