@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -18,7 +17,6 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -135,103 +133,6 @@ func TestPageBesideOthers(t *testing.T) {
 	}
 }
 
-// slowStore is a store g in a new working directory, of which the first clean takes long enough to be stopped:
-// the built-in classifier learns from features that say little.
-func slowStore(t *testing.T) {
-	t.Helper()
-	const n, classes, columns = 10_000, 10, 64
-	t.Chdir(t.TempDir())
-	r := rand.New(rand.NewPCG(1, 1))
-	var nodes, edges, features strings.Builder
-	nodes.WriteString("id,label\n")
-	edges.WriteString("src,dst\n")
-	features.WriteString("id")
-	for i := range columns {
-		fmt.Fprintf(&features, ",x%d", i)
-	}
-	features.WriteString("\n")
-	for v := range n {
-		label := r.IntN(classes)
-		fmt.Fprintf(&nodes, "%d,%c\n", v, 'a'+label)
-		fmt.Fprintf(&features, "%d", v)
-		for i := range columns {
-			x := r.IntN(9)
-			if i == label {
-				x += 2
-			}
-			fmt.Fprintf(&features, ",%d", x)
-		}
-		features.WriteString("\n")
-		for range 4 {
-			fmt.Fprintf(&edges, "%d,%d\n", v, r.IntN(n))
-		}
-	}
-	writeFiles(t, map[string]string{"nodes.csv": nodes.String(), "edges.csv": edges.String(), "features.csv": features.String()})
-	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--features", "features.csv")
-}
-
-// TestPageStopsClean starts a clean on the page, stops it, ends the process while another runs, and has a second page
-// clean to the end.
-func TestPageStopsClean(t *testing.T) {
-	slowStore(t)
-	t.Cleanup(http.DefaultClient.CloseIdleConnections)
-	p, ask := browsing(t, "review", "g", "--web", "--no-open")
-	job := func(want func(running, stopped bool, failure string) bool) {
-		t.Helper()
-		var text string
-		for range 600 {
-			var j struct {
-				Running, Stopped bool
-				Error            string
-			}
-			_, text = ask("GET", "/job", "")
-			must.Do(t, json.Unmarshal([]byte(text), &j))
-			if want(j.Running, j.Stopped, j.Error) {
-				return
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-		t.Fatalf("the job stays at %s", text)
-	}
-	for _, bad := range []string{"accept where score > 0", "clean hops 99", "undo", "", "cleaning"} {
-		if status, text := ask("POST", "/clean", fmt.Sprintf(`{"statement":%q}`, bad)); status != http.StatusBadRequest && bad != "clean hops 99" {
-			t.Errorf("%s: got %d, %s", bad, status, text)
-		}
-	}
-	job(func(running, _ bool, failure string) bool { return !running && strings.Contains(failure, "99") })
-	if status, text := ask("POST", "/clean", `{"statement":"clean seed 5"}`); status != http.StatusOK {
-		t.Fatalf("clean: got %d, %s", status, text)
-	}
-	if status, text := ask("POST", "/clean", `{"statement":"clean"}`); status != http.StatusConflict {
-		t.Errorf("a second job: got %d, %s", status, text)
-	}
-	if status, _ := ask("POST", "/stop", `{}`); status != http.StatusOK {
-		t.Error("stop")
-	}
-	job(func(running, stopped bool, _ string) bool { return !running && stopped })
-	if status, text := ask("POST", "/clean", `{"statement":"clean seed 6"}`); status != http.StatusOK {
-		t.Fatalf("clean: got %d, %s", status, text)
-	}
-	must.Do(t, p.Process.Signal(syscall.SIGTERM))
-	if code := ends(t, p, 3*time.Second); code != exitDone && code != exitInterrupted {
-		t.Errorf("got exit code %d", code)
-	}
-	runs := func(want int) {
-		t.Helper()
-		if got := mustRun(t, "shell", "g", "--format", "csv", "-c", "runs"); strings.Count(got, "\n") != 1+want {
-			t.Errorf("the runs: got %s, want %d", got, want)
-		}
-	}
-	runs(0)
-	mustRun(t, "check", "g")
-	_, ask = browsing(t, "review", "g", "--web", "--no-open")
-	if status, text := ask("POST", "/clean", `{"statement":"clean seed 5"}`); status != http.StatusOK {
-		t.Fatalf("clean: got %d, %s", status, text)
-	}
-	job(func(running, stopped bool, failure string) bool { return !running && !stopped && failure == "" })
-	runs(1)
-}
-
 // TestPageRefuses has flags and addresses that cannot be.
 func TestPageRefuses(t *testing.T) {
 	cleanedStore(t)
@@ -299,7 +200,7 @@ func TestBrowserGetsNoAddress(t *testing.T) {
 	if answer.StatusCode != http.StatusOK || !strings.HasSuffix(answer.Request.URL.Path, "/review") {
 		t.Errorf("the address leads to %s: got %d", answer.Request.URL, answer.StatusCode)
 	}
-	if status, _ := ask("GET", "/job", ""); status != http.StatusOK {
+	if status, _ := ask("GET", "/review", ""); status != http.StatusOK {
 		t.Errorf("got %d", status)
 	}
 	interrupt(t, reviewing)

@@ -319,7 +319,7 @@ func (n name) String() string {
 	if n.share != nil {
 		return n.text
 	}
-	return quoteName(n.text)
+	return QuoteName(n.text)
 }
 
 func (l literal) String() string {

@@ -73,7 +73,7 @@ func candidatesFor(tx *kv.Tx, w want, prefix string) []Candidate {
 		return idCandidates(tx, prefix)
 	case completeProperties:
 		for _, c := range listColumns(tx, w.list) {
-			candidates = append(candidates, Candidate{quoteName(c.Name), kindName(c.Kind)})
+			candidates = append(candidates, Candidate{QuoteName(c.Name), kindName(c.Kind)})
 		}
 		if ofRecords {
 			break
@@ -83,7 +83,7 @@ func candidatesFor(tx *kv.Tx, w want, prefix string) []Candidate {
 			if c, ok := tx.Column(property); ok {
 				note = kindName(c.Kind)
 			}
-			candidates = append(candidates, Candidate{quoteName(property), note})
+			candidates = append(candidates, Candidate{QuoteName(property), note})
 		}
 	case completeValues:
 		switch w.property {

@@ -16,7 +16,7 @@ func TestComplete(t *testing.T) {
 	tx := snapshotOf(t, papers.Cleaned(t))
 	var properties []string
 	for _, name := range index.Names(tx) {
-		properties = append(properties, quoteName(name))
+		properties = append(properties, QuoteName(name))
 	}
 	for _, test := range []struct {
 		before string

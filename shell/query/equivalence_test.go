@@ -51,7 +51,7 @@ func writtenName(name string) string {
 	if slices.Contains(drawnShares, name) {
 		return name
 	}
-	return quoteName(name)
+	return QuoteName(name)
 }
 
 func writtenNames(names []string) string {

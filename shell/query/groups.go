@@ -333,7 +333,7 @@ func (t *tally) result(of tallyOf) (kv.Value, error) {
 	}
 	n, fits := t.sum.integer()
 	if !fits {
-		return kv.Value{}, fmt.Errorf("sum(%s) is beyond the range of an integer: ask for avg(%[1]s) and the count", quoteName(of.column.Name))
+		return kv.Value{}, fmt.Errorf("sum(%s) is beyond the range of an integer: ask for avg(%[1]s) and the count", QuoteName(of.column.Name))
 	}
 	return kv.IntValue(n), nil
 }

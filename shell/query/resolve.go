@@ -139,7 +139,7 @@ func (r *resolver) returned(c *returned, otherwise, all []string) (columns, of [
 			column.Name, pos = n.as.text, n.as.pos
 		}
 		if slices.ContainsFunc(columns, func(c ColumnInfo) bool { return c.Name == column.Name }) {
-			return nil, nil, &ResolveError{Pos: pos, Msg: quoteName(column.Name) + " is returned twice"}
+			return nil, nil, &ResolveError{Pos: pos, Msg: QuoteName(column.Name) + " is returned twice"}
 		}
 		columns, of = append(columns, column), append(of, source)
 	}
@@ -569,7 +569,7 @@ func joinNames(names []string) string {
 		if i > 0 {
 			list += ", "
 		}
-		list += quoteName(n)
+		list += QuoteName(n)
 	}
 	return list
 }

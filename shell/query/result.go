@@ -54,7 +54,7 @@ func (r *Result) Notices() []string { return r.notices }
 // Slow says that Options.RescoreWithin did not suffice.
 func (r *Result) Slow() bool { return r.slow }
 
-// Entries are those that a decision has added to the history. Their Steps are 0 if there are none.
+// Entries are those that a decision or an undo has added to the history. Their Steps are 0 if there are none.
 func (r *Result) Entries() decide.Entries { return r.entries }
 
 // Cost says what finding the rows took: index entries, rows and blocks. Call it when the rows were read. Some answers have "".

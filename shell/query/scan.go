@@ -63,7 +63,7 @@ func (t token) String() string {
 	case tokenEnd:
 		return "the end"
 	case tokenQuoted:
-		return quoteName(t.text)
+		return QuoteName(t.text)
 	case tokenString:
 		return Quote(t.text)
 	case tokenParam:
@@ -283,8 +283,8 @@ func quoteID(id string) string {
 	return id
 }
 
-// quoteName writes a property name as the language reads it: bare if it can be.
-func quoteName(name string) string {
+// QuoteName writes a property name as the language reads it: bare if it can be.
+func QuoteName(name string) string {
 	first, _ := utf8.DecodeRuneInString(name)
 	if startsName(first) && lengthOf(name, continuesName) == len(name) && !reserved[strings.ToLower(name)] {
 		return name

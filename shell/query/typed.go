@@ -101,7 +101,7 @@ func (e *ScanError) Error() string {
 	if e.Column == "" {
 		return e.Msg
 	}
-	return "column " + quoteName(e.Column) + ": " + e.Msg
+	return "column " + QuoteName(e.Column) + ": " + e.Msg
 }
 
 // A filler copies rows of some columns to variables of some types.

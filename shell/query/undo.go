@@ -43,5 +43,7 @@ func (q *query) undo(ctx context.Context, s *undoStatement) (*Result, error) {
 	}
 	q.notices = append(q.notices, "taken back: "+wording.Count(steps, "step", "steps")+", "+
 		wording.Count(entries.Len(), "decision", "decisions"))
-	return q.entriesTable(ctx, entries, []string{"id", "decision", "from", "to", "undoes"}), nil
+	r := q.entriesTable(ctx, entries, []string{"id", "decision", "from", "to", "undoes"})
+	r.entries = entries
+	return r, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/figure"
+	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -35,23 +36,13 @@ func Clean(ctx context.Context, store *kv.Store, title string) (page *Page, err 
 
 // addScores adds the headline and the histogram of the scores.
 func (p *Page) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run) error {
-	scores, err := tx.Reader(cleaner.ScoreColumn) // which holds a block at a time
+	h, err := survey.Scores(ctx, tx)
 	if err != nil {
 		return err
 	}
-	h := figure.NewHistogram()
-	for v := range kv.NodeID(tx.NumNodes()) {
-		if v%(1<<14) == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		value, err := scores.At(v)
-		if err != nil {
-			return err
-		}
-		if value.IsNull() { // unlabelled
-			continue
-		}
-		h.Add(value.Float(), 1)
+	scores, err := tx.Reader(cleaner.ScoreColumn)
+	if err != nil {
+		return err
 	}
 	plan, err := index.NewPlan(tx, index.Query{Where: cleaner.Suspects(run.Threshold), Limit: -1})
 	if err != nil {

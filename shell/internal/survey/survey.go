@@ -15,6 +15,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/figure"
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -343,4 +344,26 @@ func Words(words []decide.Decision) (parts []string) {
 		parts = append(parts, print.EscapeControls(cmp.Or(d.Who, "somebody")+" "+says))
 	}
 	return parts
+}
+
+// Scores counts the scores of the store, a block of them in memory at a time.
+func Scores(ctx context.Context, tx *kv.Tx) (*figure.Histogram, error) {
+	scores, err := tx.Reader(cleaner.ScoreColumn)
+	if err != nil {
+		return nil, err
+	}
+	h := figure.NewHistogram()
+	for v := range kv.NodeID(tx.NumNodes()) {
+		if v%(1<<14) == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		score, err := scores.At(v)
+		if err != nil {
+			return nil, err
+		}
+		if !score.IsNull() { // else it is unlabelled
+			h.Add(score.Float(), 1)
+		}
+	}
+	return h, nil
 }

@@ -57,28 +57,20 @@ const nodePath = "/node"
 func routes() []route {
 	where := parameter{"where", "A condition, as behind `suspects where`. Empty: all suspects."}
 	id := parameter{"id", "The id of a node."}
-	sample := parameter{"sample", "1: the queue is the random sample."}
 	return []route{
 		{"GET", "/review", "The next suspect of the queue.",
-			[]parameter{where, {"not", "The id of a node to pass over."}, sample}, nil, card{}, (*Server).review},
-		{"GET", nodePath, "A node with its neighbours.", []parameter{id, where, sample}, nil, card{}, (*Server).node},
+			[]parameter{where, {"not", "The id of a node to pass over."}}, nil, card{}, (*Server).review},
+		{"GET", nodePath, "A node with its neighbours.", []parameter{id, where}, nil, card{}, (*Server).node},
 		{"GET", "/numbers", "The numbers behind a score, as of the statement explain.", []parameter{id}, nil, numbers{}, (*Server).numbers},
 		{"POST", "/decide", "Decide about a node.", nil, decision{}, reply{}, (*Server).decide},
 		{"POST", "/skip", "Put a node at the end of the queue.", nil, skipping{}, reply{}, (*Server).skip},
-		{"POST", "/undo", "Take back the last reply, whose undo is the step, or the last step of the person who " +
-			"decides here.", nil, undoing{}, reply{}, (*Server).undo},
+		{"POST", "/undo", "Take back the last reply, whose undo is the step.", nil, undoing{}, reply{}, (*Server).undo},
 		{"POST", "/again", "Bring skipped nodes back into the queue.", nil, place{}, reply{}, (*Server).again},
 		{"GET", "/list", "Suspects, or nodes, that meet a condition.", listParameters, nil, list{}, (*Server).list},
 		{"POST", "/bulk", "Decide about many nodes. The first answer is a question. To decide, ask again with what it has to confirm.", nil, bulk{}, bulkReply{}, (*Server).bulk},
-		{"POST", "/sample", "Draw a random sample of the suspects that meet a condition.", nil, sampling{}, reply{}, (*Server).drawSample},
-		{"POST", "/filters", "Save a condition under a name, or remove it.", nil, filter{}, reply{}, (*Server).saveFilter},
-		{"GET", "/complete", "What can be typed next in a condition.", []parameter{{"text", "The condition as far as it is typed."}}, nil, completion{}, (*Server).complete},
 		{"GET", "/progress", "How far the review is, and how many wrong labels are left.", nil, nil, progress{}, (*Server).showProgress},
-		{"GET", "/overview", "The store at a glance.", []parameter{{"threshold", "A threshold to count suspects at. Empty: that of the last run."}}, nil, overview{}, (*Server).overview},
-		{"GET", "/history", "What was decided, the newest first.", []parameter{{"before", "Entries before the one with this number."}, {"who", "Entries of this person alone. Empty: of nobody named. Missing: of all."}}, nil, past{}, (*Server).history},
-		{"GET", "/job", "The job that runs, or the last one.", nil, nil, job{}, (*Server).showJob},
-		{"POST", "/clean", "Start clean, or rescore.", nil, cleaning{}, job{}, (*Server).startClean},
-		{"POST", "/stop", "Stop the job that runs.", nil, place{}, job{}, (*Server).stopClean},
+		{"GET", "/overview", "The store at a glance.", nil, nil, overview{}, (*Server).overview},
+		{"GET", "/history", "What was decided, the newest first.", []parameter{{"before", "Entries before the one with this number."}}, nil, past{}, (*Server).history},
 	}
 }
 
@@ -100,7 +92,7 @@ func (s *Server) handler() http.Handler {
 		mux.HandleFunc(r.method+" "+r.path,
 			func(w http.ResponseWriter, request *http.Request) { s.answer(w, request, r.answer) })
 	}
-	mux.HandleFunc("GET /{$}", s.enter)
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { goTo(w, "review") })
 	mux.HandleFunc("GET "+eventsPath, s.stream)
 	mux.HandleFunc("GET "+healthPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -117,19 +109,6 @@ func (s *Server) handler() http.Handler {
 		})
 	}
 	return s.admitted(mux)
-}
-
-// enter leads to the review, or to where one can start a clean.
-func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
-	to := "review"
-	err := s.snapshot(func(tx *kv.Tx) error {
-		_, err := query.LastRun(tx)
-		return err
-	})
-	if errors.Is(err, query.ErrNotCleaned) {
-		to = "overview"
-	}
-	goTo(w, to)
 }
 
 // answer runs what serves a request, and writes the answer or the error. A panic ends the request alone.
@@ -205,21 +184,23 @@ type frame struct {
 	Said        string // what the last reply did
 	Undo        int64  // the reply that undo takes back, 0 if there is none
 	Progress    *progress
-	Job         job
 	Where       string // the filter
-	Sample      bool   // the queue is the random sample
 	View        any
 }
 
 func (s *Server) frame(r *http.Request, a answer) frame {
+	f := frame{Page: a.page, Title: a.title, Store: s.Name, Who: s.Query.Who, ReadOnly: s.ReadOnly, Where: r.FormValue("where"), View: a.view}
 	s.mu.Lock()
-	f := frame{Page: a.page, Title: a.title, Store: s.Name, Who: s.Query.Who, ReadOnly: s.ReadOnly, Said: s.said,
-		Undo: s.lastReply().step, View: a.view}
+	f.Said, f.Undo = s.said, s.lastSkip
 	s.mu.Unlock()
-	f.Job = s.job.state()
-	f.Where = r.FormValue("where")
+	if f.Undo == 0 {
+		s.snapshot(func(tx *kv.Tx) (err error) { //nolint:errcheck // without it the page offers no undo
+			f.Undo, err = s.lastStep(r.Context(), tx)
+			return err
+		})
+	}
 	if c, ok := a.view.(*card); ok {
-		f.Where, f.Sample = c.Where, c.Sample
+		f.Where = c.Where
 		if r.URL.Path == nodePath && f.Said != "" && !strings.Contains(f.Said, c.ID) {
 			f.Said = "Earlier: " + f.Said
 		}

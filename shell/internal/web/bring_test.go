@@ -1,7 +1,6 @@
 package web
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -28,20 +27,13 @@ func TestBodies(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	for path, bodies := range map[string][]string{
-		"/undo": {`{}`, `{"step":0}`, `null`, `[]`, `1`, ``, `{"step":null}`, `{"step":1.5}`, `{"step":"1"}`,
-			`{"step":1e3}`, `{"step":9007199254740993}`},
+		"/undo":  {`{}`, `{"step":0}`, `null`, `[]`, `1`, ``, `{"step":1.5}`, `{"step":"1"}`},
 		"/again": {`null`, ` "x"`},
-		"/stop":  {`null`},
-		"/sample": {`null`, `{}`, `{"where":"label = 'Theory'"}`, `{"nodes":-1}`, `{"nodes":10001}`,
-			`{"nodes":3,"seed":-1}`, `{"nodes":3,"seed":18446744073709551615}`},
-		"/bulk": {`{"where":null,"decision":"reject"}`, `{"of":"everything","decision":"reject"}`,
+		"/bulk": {`{"of":"everything","decision":"reject"}`,
 			`{"ids":["p4"],"where":"score > 0","decision":"reject"}`,
 			`{"ids":["p4"],"label":"Theory","decision":"reject"}`, `{"ids":[],"decision":"reject"}`,
 			`{"decision":"reject","why":"` + strings.Repeat("ä", 1001) + `"}`},
-		"/decide": {`{"id":"p4","id":"p5","decision":"reject"}`, `{"ID":"p4","decision":"reject"}`,
-			`{"id":"p4","decision":"reject","label":"Theory"}`, `{"id":"p4\ud800","decision":"reject"}`,
-			`{"id":"p4","decision":"reject","why":"\udc00\ud800"}`, "{\"id\":\"p4\xff\",\"decision\":\"reject\"}"},
-		"/filters": {`{"name":"x\ud800","where":""}`, `{"name":"` + strings.Repeat("ä", 81) + `"}`},
+		"/decide": {`{"id":"p4","decision":"reject","label":"Theory"}`, "{\"id\":\"p4\xff\",\"decision\":\"reject\"}"},
 	} {
 		for _, body := range bodies {
 			if status, text, _ := c.do("POST", path, "application/json", body, nil); status != http.StatusBadRequest {
@@ -57,9 +49,8 @@ func TestBodies(t *testing.T) {
 	}
 	for path, want := range map[string]int{
 		"/node?id=p4%ff": 400, "/list?where=%zz": 400, "/list?of=everything": 400, "/list?page=": 400,
-		"/overview?threshold=": 400, "/history?before=": 400,
-		"/review?sample=yes": 400, "/export/labels.csv?raw=no": 400, "/list?wher=x": 400,
-		"/list?of=nodes&of=suspects": 400, "/job?x=1": 400,
+		"/history?before=": 400, "/export/labels.csv?raw=no": 400, "/list?wher=x": 400,
+		"/list?of=nodes&of=suspects": 400, "/overview?x=1": 400,
 	} {
 		if status, text := c.get(path); status != want {
 			t.Errorf("%s: got %d, %s, want %d", path, status, text, want)
@@ -71,14 +62,6 @@ func TestBodies(t *testing.T) {
 	}
 	if got := standing(t, store); got != "" {
 		t.Errorf("got %s", got)
-	}
-	posted[reply](c, "/sample", map[string]any{"nodes": json.RawMessage("2.0"), "seed": json.RawMessage("9007199254740992")})
-	// A pair of surrogates, and a backslash before what looks like half of one, are characters.
-	for _, name := range []string{`\ud83d\ude00`, `\\ud800`} {
-		if status, text, _ := c.do("POST", "/filters", "application/json", `{"name":"`+name+`"}`,
-			nil); status != http.StatusOK {
-			t.Errorf("%s: got %d, %s", name, status, text)
-		}
 	}
 	if status, text, _ := c.do("POST", "/decide", "application/json", "{\"id\":\"p4\",\"decision\":\"reject\"}\n",
 		nil); status != http.StatusOK {

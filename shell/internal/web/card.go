@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -47,10 +46,7 @@ type card struct {
 	Picture  string     `json:"picture"` // SVG
 
 	Where    string `json:"-"`
-	Sample   bool   `json:"-"`
 	Settling bool   `json:"-"` // scores are being computed: they, and the suggestions, may change
-
-	Others *progress `json:"-"` // what is left beside a sample that is done; nil if it is not known
 
 	ReadOnly bool     `json:"-"`
 	Empty    bool     `json:"empty,omitempty"`   // the queue is empty: the rest is missing
@@ -65,7 +61,7 @@ type seen struct {
 	Suggested string `json:"suggested"`
 	Decision  string `json:"decision"`
 	Disputed  bool   `json:"disputed"`
-	Run       whole  `json:"run"`
+	Run       int64  `json:"run"`
 }
 
 // A property is a value that the user brought along.
@@ -94,11 +90,7 @@ const (
 // node shows a node of any kind.
 func (s *Server) node(r *http.Request) (answer, error) {
 	a := answer{page: "card"}
-	sample, err := sampleOf(r)
-	if err != nil {
-		return a, err
-	}
-	err = s.snapshot(func(tx *kv.Tx) error {
+	err := s.snapshot(func(tx *kv.Tx) error {
 		v, err := s.find(tx, r.FormValue("id"))
 		if err != nil {
 			return err
@@ -107,7 +99,7 @@ func (s *Server) node(r *http.Request) (answer, error) {
 		if err != nil {
 			return err
 		}
-		c.Where, c.Sample, c.ReadOnly = s.whereOf(r), sample, s.ReadOnly
+		c.Where, c.ReadOnly = s.whereOf(r), s.ReadOnly
 		a.view, a.title = c, c.Title
 		return nil
 	})
@@ -121,36 +113,6 @@ func (s *Server) find(tx *kv.Tx, id string) (kv.NodeID, error) {
 		err = refuse(http.StatusNotFound, fmt.Sprintf("No node has the id %s.", query.Quote(id)))
 	}
 	return v, err
-}
-
-// addTitles puts the titles of nodes behind their ids, at the beginning of lines such as "p4: Systems → Theory".
-func (s *Server) addTitles(lines []string) error {
-	return s.snapshot(func(tx *kv.Tx) error {
-		about := survey.New(tx, kv.Both, s.Columns)
-		for i, line := range lines {
-			for at := range len(line) {
-				if !strings.HasPrefix(line[at:], ": ") {
-					continue
-				}
-				v, err := tx.Node(line[:at])
-				if errors.Is(err, kv.ErrNotFound) {
-					continue // an id may have a colon
-				}
-				if err != nil {
-					return err
-				}
-				title, err := about.Title(v)
-				if err != nil {
-					return err
-				}
-				if title != line[:at] {
-					lines[i] = line[:at] + " “" + picture.Within(title, picture.NodeLength) + "”" + line[at:]
-				}
-				break
-			}
-		}
-		return nil
-	})
 }
 
 // card reads what the card of a node shows.
@@ -231,7 +193,7 @@ func (c *card) read(tx *kv.Tx, v kv.NodeID, columns survey.Columns) (err error) 
 	}
 	c.Disputed = c.Seen.Disputed
 	if run := read(cleaner.RunColumn); !run.IsNull() {
-		c.Seen.Run = whole(run.Int())
+		c.Seen.Run = run.Int()
 	}
 	for _, name := range query.UserColumns(tx) {
 		value := read(name)
@@ -259,21 +221,18 @@ func (c *card) read(tx *kv.Tx, v kv.NodeID, columns survey.Columns) (err error) 
 
 // readHistory reads the newest decisions about the node, and who says what.
 func (c *card) readHistory(ctx context.Context, tx *kv.Tx, v kv.NodeID, run *cleaner.Run) error {
-	for d, err := range decide.History(ctx, tx, v) {
-		if err != nil {
-			return err
-		}
-		c.Entries = append(c.Entries, entryOf(d))
-	}
-	if len(c.Entries) == 0 {
-		return nil
-	}
 	isInForce, err := decide.InForce(ctx, tx, v, 1)
 	if err != nil {
 		return err
 	}
-	for i := range c.Entries {
-		c.Entries[i].InForce = isInForce(c.Entries[i].Seq)
+	for d, err := range decide.History(ctx, tx, v) {
+		if err != nil {
+			return err
+		}
+		c.Entries = append(c.Entries, entryOf(d, isInForce(d.Seq)))
+	}
+	if len(c.Entries) == 0 {
+		return nil
 	}
 	words, _, err := decide.Words(ctx, tx, v)
 	if err != nil {

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -107,14 +106,6 @@ func (c *counted[T]) at(ctx context.Context, store *kv.Store, patient bool, how 
 		return now, false, nil
 	}
 	return c.last(), true, nil
-}
-
-// forget has the next look count anew.
-func (c *counted[T]) forget() {
-	c.mu.Lock()
-	c.commit = math.MaxUint64 // of no commit
-	c.mu.Unlock()
-	notify(c.wanted)
 }
 
 // An activity knows when somebody waits for an answer.

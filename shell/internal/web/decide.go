@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -20,9 +19,8 @@ import (
 
 // A place is where a browser goes on after a change.
 type place struct {
-	Where  string `json:"-"`
-	Sample string `json:"-"`
-	Back   string `json:"-"` // history, overview, or list with what is behind it in the address
+	Where string `json:"-"`
+	Back  string `json:"-"` // history, overview, or list with what is behind it in the address
 }
 
 // A decision is what a person says about a node.
@@ -40,20 +38,17 @@ type reply struct {
 	Said string `json:"said"`
 	ID   string `json:"id,omitempty"`  // of the node to look at next, after undo
 	Why  string `json:"why,omitempty"` // the reason of the decision that was taken back
-	Undo int64  `json:"undo"`          // the reply that undo takes back next, 0 if there is none
+	Undo int64  `json:"undo"`          // what undo takes back next, 0 if there is nothing
 }
 
 func (p *place) form(r *http.Request) {
-	p.Where, p.Sample, p.Back = r.PostFormValue("where"), r.PostFormValue("sample"), r.PostFormValue("back")
+	p.Where, p.Back = r.PostFormValue("where"), r.PostFormValue("back")
 }
 
 // next is the address that a browser goes on at.
 func (p *place) next() string {
 	if strings.HasPrefix(p.Back, "list?") || p.Back == "history" || p.Back == "overview" {
 		return p.Back
-	}
-	if p.Sample != "" {
-		return "review?sample=1"
 	}
 	return "review?where=" + url.QueryEscape(p.Where)
 }
@@ -74,7 +69,7 @@ func (d *decision) form(r *http.Request) {
 	if err == nil {
 		d.Seen = &seen{
 			Label: r.PostFormValue("seen_label"), Suggested: r.PostFormValue("seen_suggested"), Decision: r.PostFormValue("seen_decision"),
-			Disputed: r.PostFormValue("seen_disputed") == "true", Run: whole(run),
+			Disputed: r.PostFormValue("seen_disputed") == "true", Run: run,
 		}
 	}
 }
@@ -93,124 +88,165 @@ func (s *Server) decide(r *http.Request) (answer, error) {
 	if err := cmp.Or(s.checkWritable(), bring(r, &d, func() { d.form(r) })); err != nil {
 		return answer{}, err
 	}
-	request, err := s.request(&d)
-	if err = cmp.Or(checkWhy(d.Why), err); err != nil {
+	kind, err := kindOf(d.Decision, d.Label)
+	if err = cmp.Or(err, checkWhy(d.Why)); err != nil {
 		return answer{}, err
 	}
+	if err := s.checkThere([]string{d.ID}, d.Label); err != nil {
+		return answer{}, err
+	}
+	text, args := d.statement(kind)
 	var view reply
-	err = s.inTurn(func() error {
-		s.scores.pause()
-		defer s.settle()
+	err = s.inTurn(func() (err error) {
 		// A client that leaves has sent its decision.
-		done, err := decide.Write(context.WithoutCancel(r.Context()), s.Store, []decide.Request{request}, decide.Options{Who: s.Query.Who, Why: d.Why})
-		if err != nil {
-			return s.overtaken(err)
-		}
-		view = reply{Said: saidOf(done[0]), Undo: done[0].Step}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.skipped.Remove(uint32(done[0].Node))
-		s.remember(pastReply{step: done[0].Step}, view.Said)
-		return nil
+		view, err = s.exec(context.WithoutCancel(r.Context()), s.Query, text, query.Condition{}, args...)
+		return err
 	})
 	return answer{view: view, seeOther: d.next()}, err
 }
 
-// overtaken says who has decided about a node since its card was shown.
-func (s *Server) overtaken(err error) error {
-	changed, ok := errors.AsType[*decide.ChangedError](err)
-	if !ok || changed.First[0].Was.Decision == changed.First[0].Is.Decision {
-		return err
+// kindOf is the kind of a decision, which may come with a label.
+func kindOf(name, label string) (decide.Kind, error) {
+	kind, err := decide.ParseKind(name)
+	switch {
+	case err != nil:
+		err = badRequest("The decision is %q: want accept, reject, relabel, unlabel or unsure.", name)
+	case kind == decide.Relabel && label == "":
+		err = badRequest("No label is named: type one.")
+	case kind != decide.Relabel && label != "":
+		err = badRequest("The decision %s takes no label, got %s.", kind, query.Quote(label))
 	}
-	said := ""
-	if err := s.snapshot(func(tx *kv.Tx) error {
-		v, err := s.find(tx, changed.First[0].ID)
-		if err != nil {
+	return kind, err
+}
+
+// checkThere refuses nodes and a label that the store does not have.
+func (s *Server) checkThere(ids []string, label string) error {
+	return s.snapshot(func(tx *kv.Tx) error {
+		for _, id := range ids {
+			if _, err := s.find(tx, id); err != nil {
+				return err
+			}
+		}
+		if classes := tx.Classes(); label != "" && !slices.Contains(classes, label) {
+			return refuse(http.StatusNotFound, fmt.Sprintf("No class is named %s%s.", query.Quote(label), wording.DidYouMean(label, classes)))
+		}
+		return nil
+	})
+}
+
+// statement is the decision as a statement with arguments. It decides only if the node is as the person saw it.
+func (d *decision) statement(kind decide.Kind) (text string, args []any) {
+	if kind == decide.Relabel && d.Seen != nil && d.Seen.Label == d.Label {
+		kind = decide.Reject // the label is right
+	}
+	argument := func(value any) string {
+		args = append(args, value)
+		return fmt.Sprintf(" $%d", len(args))
+	}
+	text = kind.String() + argument(d.ID)
+	if kind == decide.Relabel {
+		text += argument(d.Label)
+	}
+	if d.Seen != nil {
+		test := func(property, value string) string {
+			if value == "" {
+				return property + " is null"
+			}
+			return property + " =" + argument(value)
+		}
+		text += " if " + test("label", d.Seen.Label) + " and " + test("decision", d.Seen.Decision)
+		if d.Seen.Disputed {
+			text += " and disputed"
+		} else {
+			text += " and disputed is null"
+		}
+		if d.Seen.Run != 0 { // else the store may have no run to ask for
+			text += " and " + test("suggested", d.Seen.Suggested) + " and run =" + argument(d.Seen.Run)
+		}
+	}
+	if d.Why != "" {
+		text += " because" + argument(d.Why)
+	}
+	return text, args
+}
+
+// exec runs a statement that decides or takes back, with a condition beside its own. The caller is in turn.
+func (s *Server) exec(ctx context.Context, opt query.Options, text string, where query.Condition, args ...any) (view reply, err error) {
+	statement, err := query.Parse(text)
+	if err != nil {
+		return view, err
+	}
+	s.scores.pause()
+	defer s.settle()
+	result, err := statement.Where(where).Exec(ctx, s.Store, opt, args...)
+	if err != nil {
+		return view, err
+	}
+	defer result.Close()
+	return s.tell(context.WithoutCancel(ctx), result.Entries())
+}
+
+// tell says what was written to the history, and keeps it for the pages. The queue passes over the nodes that were decided on.
+func (s *Server) tell(ctx context.Context, entries decide.Entries) (view reply, err error) {
+	view.Said = "Nothing is decided: the condition is true of no node that the decision can be about."
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastSkip = 0
+	err = s.snapshot(func(tx *kv.Tx) error {
+		if view.Undo, err = s.lastStep(ctx, tx); err != nil || entries.Steps == 0 {
 			return err
 		}
-		for d, err := range decide.History(s.ctx, tx, v) {
+		seen := false
+		for d, err := range entries.Read(ctx, tx) {
 			if err != nil {
 				return err
 			}
-			said = fmt.Sprintf("Not saved: %s decided (%s) on %s after this card was shown. Decide again if you wish.",
-				cmp.Or(d.Who, "somebody"), d.Action(), d.ID)
+			s.skipped.Remove(uint32(d.Node))
+			if d.Undoes == 0 {
+				s.decided.Add(uint32(d.Node))
+			} else {
+				s.decided.Remove(uint32(d.Node))
+			}
+			if seen {
+				continue
+			}
+			seen, view.Said = true, saidOf(d, entries)
+			if d.Undoes != 0 && entries.Len() == 1 {
+				view.ID = d.ID
+				for undone, err := range (decide.Entries{First: d.Undoes, Last: d.Undoes}).Read(ctx, tx) {
+					if err != nil {
+						return err
+					}
+					view.Why = undone.Why
+				}
+			}
 		}
 		return nil
-	}); err != nil {
-		return err
-	}
-	return &requestError{http.StatusConflict, problem{Error: said}, err}
-}
-
-// inTurn runs what writes a decision or takes one back, and what changes the replies that undo takes back. One runs at a time, and none
-// after Close.
-func (s *Server) inTurn(fn func() error) error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	if s.closed {
-		return context.Canceled
-	}
-	return fn()
-}
-
-// request is the request of a decision.
-func (s *Server) request(d *decision) (request decide.Request, err error) {
-	if request.Kind, err = decide.ParseKind(d.Decision); err != nil {
-		return request, badRequest("The decision is %q: want accept, reject, relabel, unlabel or unsure.", d.Decision)
-	}
-	err = s.snapshot(func(tx *kv.Tx) error {
-		if request.Node, err = s.find(tx, d.ID); err != nil {
-			return err
-		}
-		if err := checkLabel(tx, request.Kind, d.Label); err != nil || request.Kind != decide.Relabel {
-			return err
-		}
-		request.To = d.Label
-		label, err := tx.Label(request.Node)
-		if err == nil && label != kv.NoClass && tx.Classes()[label] == d.Label {
-			request.Kind, request.To = decide.Reject, "" // the label is right
-		}
-		return err
 	})
-	if d.Seen != nil && err == nil {
-		kind, wrong := decide.None, error(nil)
-		if d.Seen.Decision != "" {
-			kind, wrong = decide.ParseKind(d.Seen.Decision)
-		}
-		if wrong != nil {
-			return request, badRequest("The decision that was seen is %q: want that of the card.", d.Seen.Decision)
-		}
-		request.View = &decide.View{Label: d.Seen.Label, Suggestion: d.Seen.Suggested, Decision: kind,
-			Disputed: d.Seen.Disputed, Run: int64(d.Seen.Run)}
-	}
-	return request, err
+	s.said = view.Said
+	return view, err
 }
 
-// checkLabel refuses a label that is no class, or that the decision does not take.
-func checkLabel(tx *kv.Tx, kind decide.Kind, label string) error {
-	if kind != decide.Relabel {
-		if label != "" {
-			return badRequest("The decision %s takes no label, got %s.", kind, query.Quote(label))
-		}
-		return nil
+// saidOf says what some entries of the history, of which d is the first, did.
+func saidOf(d decide.Decision, entries decide.Entries) string {
+	nodes := d.ID
+	if n := entries.Len(); n > 1 {
+		nodes = wording.Nodes(n)
 	}
-	switch classes := tx.Classes(); {
-	case label == "":
-		return badRequest("No label is named: type one.")
-	case !slices.Contains(classes, label):
-		return refuse(http.StatusNotFound,
-			fmt.Sprintf("No class is named %s%s.", query.Quote(label), wording.DidYouMean(label, classes)))
-	}
-	return nil
-}
-
-// saidOf says what a decision did.
-func saidOf(d decide.Decision) string {
-	said := d.ID + " " + wording.Decided(d.Kind)
-	if d.Kind == decide.Reject {
-		said = d.ID + " kept its label"
+	said := nodes + " " + wording.Decided(d.Kind)
+	switch {
+	case d.Undoes != 0:
+		return fmt.Sprintf("Taken back: %s of %s.", d.Kind, nodes)
+	case entries.Len() > 1 && d.Kind == decide.Reject:
+		said = nodes + " kept their labels"
+	case d.Kind == decide.Reject:
+		said = nodes + " kept its label"
 	}
 	switch {
+	case entries.Len() > 1:
+		if entries.Disputed > 0 {
+			said += "; people disagree about " + wording.Nodes(entries.Disputed)
+		}
 	case d.Disputed:
 		said += fmt.Sprintf(": people disagree, the label stays %s", cmp.Or(d.Label, "none"))
 	case d.Label != d.To:
@@ -221,8 +257,17 @@ func saidOf(d decide.Decision) string {
 	return said + "."
 }
 
-// mostWhy is the length of a reason in characters, as the fields of the page have it. It has at most decide.MaxWhy
-// bytes.
+// inTurn runs what writes a decision or takes one back. One runs at a time, and none after Close.
+func (s *Server) inTurn(fn func() error) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if s.closed {
+		return context.Canceled
+	}
+	return fn()
+}
+
+// mostWhy is the length of a reason in characters, as the fields of the page have it. It has at most decide.MaxWhy bytes.
 const mostWhy = 1000
 
 // checkWhy refuses a reason that is too long, before anybody is asked to confirm what it is for.
@@ -234,4 +279,74 @@ func checkWhy(why string) error {
 		return badRequest("The reason has control characters: want none but tab and newline.")
 	}
 	return nil
+}
+
+// An undoing says what to take back.
+type undoing struct {
+	Step int64 `json:"step"` // the undo of the last reply
+	place
+}
+
+// undo takes back what a page names as the last: a step of decisions, or a skip. If it is not the last any more, nothing is taken back.
+func (s *Server) undo(r *http.Request) (answer, error) {
+	var u undoing
+	given := "0"
+	err := bring(r, &u, func() {
+		u.place.form(r)
+		given = r.PostFormValue("step")
+		u.Step, _ = strconv.ParseInt(given, 10, 64) //nolint:errcheck // the step stays 0
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	if u.Step == 0 {
+		return answer{}, badRequest("The step is %q: want the number of the last reply.", given)
+	}
+	var view reply
+	err = s.inTurn(func() (err error) {
+		last := int64(0)
+		err = s.snapshot(func(tx *kv.Tx) (err error) {
+			if u.Step < 0 {
+				view, err = s.unskip(s.ctx, tx, u.Step)
+				return err
+			}
+			last, err = s.lastStep(s.ctx, tx)
+			return err
+		})
+		switch {
+		case err != nil || u.Step < 0:
+			return err
+		case last == 0:
+			return refuse(http.StatusConflict, "You have nothing to take back.")
+		case u.Step != last:
+			return errNotLast
+		}
+		if err := s.checkWritable(); err != nil {
+			return err
+		}
+		view, err = s.exec(s.ctx, s.Query, "undo", query.Condition{}) // a long step ends with the server
+		return err
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	next := u.next()
+	if view.ID != "" && u.Back == "" {
+		next = "node?id=" + url.QueryEscape(view.ID) + "&where=" + url.QueryEscape(u.Where)
+	}
+	return answer{view: view, seeOther: next}, nil
+}
+
+var errNotLast = refuse(http.StatusConflict, "Nothing is taken back: this was not the last reply any more.")
+
+// earlierReads is how many entries of the history are looked at for the last step of a person.
+const earlierReads = 100_000
+
+// lastStep is the last step of the person that was not taken back, 0 if there is none.
+func (s *Server) lastStep(ctx context.Context, tx *kv.Tx) (int64, error) {
+	steps, err := decide.OwnSteps(ctx, tx, s.Query.Who, 1, earlierReads)
+	if err != nil || len(steps) == 0 || s.ReadOnly {
+		return 0, err
+	}
+	return steps[0].Step, nil
 }

@@ -15,7 +15,7 @@ type hub struct {
 }
 
 // streamRoom is how many events wait for a page that does not read. The stream of a page that would miss some ends: the browser opens
-// another one, which begins with the state of the job.
+// another one.
 const streamRoom = 16
 
 // mostStreams bounds the pages that listen at once.
@@ -106,10 +106,6 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	alive := time.NewTicker(beat)
 	defer alive.Stop()
 	if !tell([]byte("retry: 2000\n\n")) {
-		return
-	}
-	// The job may have ended since the page was made.
-	if now := s.job.state(); now.Statement != "" && !tell(encodeEvent("job", now)) {
 		return
 	}
 	notify(s.progress.wanted)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
 	"github.com/graphcleaner/graphcleaner/shell/print"
-	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // A shownClass is a class as the template "label" shows it.
@@ -23,8 +22,6 @@ var functions = template.FuncMap{
 	"swatch":  func(class int) template.HTML { return template.HTML(picture.Swatch(class)) },
 	"svg":     func(text string) template.HTML { return template.HTML(text) },
 	"percent": percentOf,
-	"share":   shareText,
-	"short":   func(x *float64) string { return number(x, "%.2f") },
 	"whole":   func(x *float64) string { return number(x, "%.0f") },
 	"fixed":   func(x *float64) string { return number(x, "%.4f") },
 	"plain":   print.EscapeControls,
@@ -33,7 +30,6 @@ var functions = template.FuncMap{
 	"add":     func(a, b int64) int64 { return a + b },
 	"fold":    fold,
 	"clock":   clock,
-	"byClass": byClass,
 	"count":   grouped,
 	"version": assetVersion,
 }
@@ -61,15 +57,6 @@ func clock(text string) string {
 	return at.Format("2006-01-02 15:04") + " UTC"
 }
 
-// byClass is the address of the list of the suspects, or nodes, of a class for which another one is suggested, or any.
-func byClass(of, given, suggested string) string {
-	l := list{Of: of, Where: "label = " + query.Quote(given)}
-	if suggested != "" {
-		l.Where += " and suggested = " + query.Quote(suggested)
-	}
-	return l.Here()
-}
-
 // number is a number in a form, "" if there is none.
 func number(x *float64, form string) string {
 	if x == nil {
@@ -89,14 +76,6 @@ func percentOf(share *float64) string {
 		return "under 0.1%"
 	}
 	return fmt.Sprintf("%.1f%%", 100**share)
-}
-
-// shareText is a share in percent, "" if there is none.
-func shareText(share *float64) string {
-	if share == nil {
-		return ""
-	}
-	return percentOf(share)
 }
 
 // grouped is a number with spaces between groups of three digits.

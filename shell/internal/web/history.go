@@ -17,23 +17,17 @@ import (
 
 // A past is a part of the history.
 type past struct {
-	Who     string   `json:"who,omitempty"`
-	Entries []entry  `json:"entries"`
-	Before  int64    `json:"before,omitempty"` // for the next part; 0: there is none
-	People  []person `json:"people"`
-	IsOne   bool     `json:"-"` // they are of one person, who may have no name
-	Mine    int64    `json:"-"` // the entry of the step that undo takes back here
+	Entries []entry `json:"entries"`
+	Before  int64   `json:"before,omitempty"` // for the next part; 0: there is none
+	Mine    int64   `json:"-"`                // the entry of the step that undo takes back here
 }
 
-// pageEntries are the entries of a page, and mostRead are as many as are read for it.
-const (
-	pageEntries = 100
-	mostRead    = 100_000
-)
+// pageEntries are the entries of a page.
+const pageEntries = 100
 
 // history shows decisions, the newest first.
 func (s *Server) history(r *http.Request) (answer, error) {
-	view := past{Who: r.FormValue("who"), IsOne: r.URL.Query().Has("who"), Entries: []entry{}}
+	view := past{Entries: []entry{}}
 	err := s.snapshot(func(tx *kv.Tx) error {
 		last, err := decide.Newest(tx)
 		if err != nil {
@@ -46,49 +40,30 @@ func (s *Server) history(r *http.Request) (answer, error) {
 			}
 			last = min(last, before-1)
 		}
-		if view.People, err = s.people.read(r.Context(), tx); err != nil {
-			return err
+		first := max(1, last-pageEntries+1)
+		if first > 1 {
+			view.Before = first
 		}
-		for read := 0; last > 0 && len(view.Entries) < pageEntries && read < mostRead; {
-			first := max(1, last-pageEntries+1)
-			var part []entry
-			for d, err := range (decide.Entries{First: first, Last: last}).Read(r.Context(), tx) {
-				if err != nil {
-					return err
-				}
-				if read++; !view.IsOne || d.Who == view.Who {
-					part = append(part, entryOf(d))
-				}
-			}
-			slices.Reverse(part)
-			view.Entries = append(view.Entries, part...)
-			last = first - 1
-		}
-		if len(view.Entries) > pageEntries {
-			view.Entries = view.Entries[:pageEntries]
-			last = view.Entries[pageEntries-1].Seq - 1
-		}
-		if last > 0 {
-			view.Before = last + 1
-		}
-		if len(view.Entries) == 0 {
-			return nil
-		}
-		isInForce, err := decide.InForce(r.Context(), tx, kv.NoNode, view.Entries[len(view.Entries)-1].Seq)
+		isInForce, err := decide.InForce(r.Context(), tx, kv.NoNode, first)
 		if err != nil {
 			return err
 		}
-		for i := range view.Entries {
-			view.Entries[i].InForce = isInForce(view.Entries[i].Seq)
+		mine, err := s.lastStep(r.Context(), tx)
+		if err != nil {
+			return err
 		}
+		for d, err := range (decide.Entries{First: first, Last: last}).Read(r.Context(), tx) {
+			if err != nil {
+				return err
+			}
+			view.Entries = append(view.Entries, entryOf(d, isInForce(d.Seq)))
+			if mine != 0 && d.Step == mine {
+				view.Mine = d.Seq
+			}
+		}
+		slices.Reverse(view.Entries)
 		return nil
 	})
-	s.mu.Lock()
-	mine := s.lastStep()
-	s.mu.Unlock()
-	if i := slices.IndexFunc(view.Entries, func(e entry) bool { return e.Step == mine }); i >= 0 {
-		view.Mine = view.Entries[i].Seq
-	}
 	return answer{page: "history", title: "History", view: view}, err
 }
 
@@ -145,11 +120,10 @@ type entry struct {
 	kind string // of an undo: what it takes back
 }
 
-func entryOf(d decide.Decision) entry {
+func entryOf(d decide.Decision, isInForce bool) entry {
 	return entry{
-		Seq: d.Seq, Step: d.Step, Time: d.Time.UTC().Format(time.RFC3339), ID: d.ID, Decision: d.Action(), From: d.From,
-		To:    d.To,
-		Label: d.Label, Who: d.Who, Why: d.Why, Undoes: d.Undoes, Disputed: d.Disputed, kind: d.Kind.String(),
+		Seq: d.Seq, Step: d.Step, Time: d.Time.UTC().Format(time.RFC3339), ID: d.ID, Decision: d.Action(), From: d.From, To: d.To,
+		Label: d.Label, Who: d.Who, Why: d.Why, Undoes: d.Undoes, Disputed: d.Disputed, InForce: isInForce, kind: d.Kind.String(),
 	}
 }
 

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -27,15 +29,14 @@ type list struct {
 	Sort  string `json:"sort"` // a property, with desc behind it or not; "" is the order of the statement
 	Page  int    `json:"page"` // from 1
 	Count int64  `json:"count"`
+	More  bool   `json:"more,omitempty"` // there may be more than Count: counting takes too long
 	Rows  []row  `json:"rows"`
 
-	Typed    string       `json:"-"` // the filter line: Where, or words that it stands for
-	Error    *markedError `json:"-"` // of the filter line: the list is that before it
-	More     bool         `json:"-"` // there may be more than Count: they are being counted
-	ReadOnly bool         `json:"-"`
-	Pages    int          `json:"pages"`
-	Filters  []filter     `json:"filters"`
-	Notices  []string     `json:"notices,omitempty"`
+	Typed    string   `json:"-"` // the filter line: Where, or words that it stands for
+	Error    string   `json:"-"` // of the filter line: there are no rows
+	ReadOnly bool     `json:"-"`
+	Pages    int      `json:"pages"`
+	Notices  []string `json:"notices,omitempty"`
 }
 
 // A row is a node of a list.
@@ -52,14 +53,11 @@ type row struct {
 	Colors     [2]int   `json:"-"`
 }
 
-// A markedError is a condition with a mark under the word that is wrong.
-type markedError struct {
-	Before, Word, After, Error string
-	Words                      string // the condition that finds the text as words, if there is one
-}
-
 // pageRows are the rows of a page.
 const pageRows = 50
+
+// countWithin is how long a list is counted.
+const countWithin = time.Second
 
 var listParameters = []parameter{
 	{"of", "`suspects` or `nodes`. Empty: suspects."}, {"where", "A condition."},
@@ -69,55 +67,180 @@ var listParameters = []parameter{
 // orders are the columns that a list can be sorted by.
 var orders = []string{"id", kv.LabelColumn, cleaner.SuggestedColumn, cleaner.ScoreColumn, cleaner.ConfidenceColumn, decide.Column}
 
-// list lists. Where the filter line has an error, the page has the list that it was typed at.
+// operators are in conditions, and hardly ever in words. So are parentheses.
+const operators = "=<>()"
+
+// list lists. What is no condition of this store, and looks like words, asks for the nodes whose title or text has them.
 func (s *Server) list(r *http.Request) (answer, error) {
 	a := answer{page: "list", title: "List"}
+	view := list{
+		Of: r.FormValue("of"), Typed: strings.TrimSpace(r.FormValue("where")), Sort: r.FormValue("sort"), Page: 1, Pages: 1, Rows: []row{},
+		ReadOnly: s.ReadOnly,
+	}
+	if err := cmp.Or(checkOf(&view.Of), view.check(r)); err != nil {
+		return a, err
+	}
+	view.Where = view.Typed
 	err := s.snapshot(func(tx *kv.Tx) error {
-		view, err := s.listOf(r, tx, r.URL.Query())
-		if _, wrong := query.Position(err); wrong && !wantsJSON(r) {
-			a.status = http.StatusBadRequest
-			typed, of, marked := view.Typed, view.Of, markWord(view.Typed, err)
-			was, _ := url.ParseQuery(strings.TrimPrefix(r.FormValue("was"), "list?")) //nolint:errcheck // what can be read of it
-			if view, err = s.listOf(r, tx, was); err != nil {
-				view, err = s.listOf(r, tx, url.Values{"of": {of}})
-			}
-			view.Typed, view.Error = typed, marked
-			if err == nil {
-				marked.Words, err = s.search(tx, typed)
+		err := s.fill(r.Context(), tx, &view)
+		if _, wrong := query.Position(err); wrong && !strings.ContainsAny(view.Typed, operators) {
+			words, failed := s.search(tx, view.Typed)
+			if failed != nil || words != "" {
+				view.Where = words
+				err = cmp.Or(failed, s.fill(r.Context(), tx, &view))
 			}
 		}
-		if err == nil {
-			view.Filters, err = savedFilters(tx)
-		}
-		a.view = view
 		return err
 	})
+	if _, wrong := query.Position(err); wrong && !wantsJSON(r) {
+		a.status, view.Error, err = http.StatusBadRequest, err.Error(), nil
+	}
+	a.view = view
 	return a, err
 }
 
-// listOf is the list that the fields of an address name.
-func (s *Server) listOf(r *http.Request, tx *kv.Tx, fields url.Values) (list, error) {
-	view := list{Of: fields.Get("of"), Typed: strings.TrimSpace(fields.Get("where")), Sort: fields.Get("sort"), Page: 1,
-		Pages: 1, Rows: []row{}, ReadOnly: s.ReadOnly}
-	if err := checkOf(&view.Of); err != nil {
-		return view, err
+// check refuses an order or a page that no list has.
+func (l *list) check(r *http.Request) (err error) {
+	if property, desc, _ := strings.Cut(l.Sort, " "); l.Sort != "" && (!slices.Contains(orders, property) || desc != "" && desc != "desc") {
+		return badRequest("The order is %q: want one of %s, with desc behind it or not.", l.Sort, strings.Join(orders, ", "))
 	}
-	if property, desc, _ := strings.Cut(view.Sort, " "); view.Sort != "" && (!slices.Contains(orders, property) || desc != "" && desc != "desc") {
-		return view, badRequest("The order is %q: want one of %s, with desc behind it or not.", view.Sort,
-			strings.Join(orders, ", "))
-	}
-	if text := fields.Get("page"); fields.Has("page") {
-		page, err := strconv.Atoi(text)
-		if err != nil || page < 1 || page > 1<<20 {
-			return view, badRequest("The page is %q: want a number from 1.", text)
+	if text := r.FormValue("page"); r.Form.Has("page") {
+		if l.Page, err = strconv.Atoi(text); err != nil || l.Page < 1 || l.Page > 1<<20 {
+			return badRequest("The page is %q: want a number from 1.", text)
 		}
-		view.Page = page
 	}
-	var err error
-	if view.Where, err = s.conditionOf(tx, view.Typed); err != nil {
-		return view, err
+	return nil
+}
+
+// checkOf refuses what is neither suspects nor nodes. Suspects may stay unsaid.
+func checkOf(of *string) error {
+	if *of = cmp.Or(*of, "suspects"); *of != "suspects" && *of != "nodes" {
+		return badRequest("The list is of %q: want suspects or nodes.", wording.Short(*of))
 	}
-	return view, s.fill(r.Context(), tx, &view, wantsJSON(r))
+	return nil
+}
+
+// search is the condition of the node with an id, and of nodes whose title or text has some words. It is empty if nothing can have them.
+func (s *Server) search(tx *kv.Tx, typed string) (string, error) {
+	var tests []string
+	switch _, err := tx.Node(typed); {
+	case err == nil:
+		tests = append(tests, "id = "+query.Quote(typed))
+	case !errors.Is(err, kv.ErrNotFound):
+		return "", err
+	}
+	words := strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(strings.Join(strings.Fields(typed), " "))
+	for _, column := range []string{s.Columns.Title, s.Columns.Text} {
+		if column != "" {
+			tests = append(tests, query.QuoteName(column)+" ilike "+query.Quote("%"+words+"%"))
+		}
+	}
+	return strings.Join(tests, " or "), nil
+}
+
+// fill finds the rows of a page, and counts all if that does not take long.
+func (s *Server) fill(ctx context.Context, tx *kv.Tx, l *list) error {
+	condition, err := query.ParseCondition(l.Where)
+	if err != nil {
+		return err
+	}
+	if err := s.findRows(ctx, tx, l, condition); err != nil {
+		return err
+	}
+	l.Count = int64((l.Page-1)*pageRows + len(l.Rows))
+	if first := l.Page == 1; len(l.Rows) == pageRows || len(l.Rows) == 0 && !first {
+		within, stop := context.WithTimeout(ctx, countWithin)
+		defer stop()
+		n, err := s.countNodes(within, tx, l.Of, condition)
+		switch {
+		case err == nil:
+			l.Count = n
+		case within.Err() != nil && ctx.Err() == nil:
+			l.More = true
+		default:
+			return err
+		}
+	}
+	l.Pages = max(1, int((l.Count+pageRows-1)/pageRows))
+	if len(l.Rows) == 0 && l.Page > l.Pages { // the last page has less
+		l.Page = l.Pages
+		return s.findRows(ctx, tx, l, condition)
+	}
+	return nil
+}
+
+// countNodes counts suspects or nodes.
+func (s *Server) countNodes(ctx context.Context, tx *kv.Tx, of string, where query.Condition) (n int64, err error) {
+	statement, err := query.Parse("count " + of)
+	if err != nil {
+		return 0, err
+	}
+	result, err := statement.Where(where).Query(ctx, tx, s.Query)
+	if err != nil {
+		return 0, err
+	}
+	for row, err := range result.Rows() {
+		if err != nil {
+			return 0, err
+		}
+		n = row.Values[0].Int()
+	}
+	return n, nil
+}
+
+// findRows finds the rows of a page.
+func (s *Server) findRows(ctx context.Context, tx *kv.Tx, l *list, where query.Condition) error {
+	names := []string{"id", kv.LabelColumn, decide.Column, decide.DecidedByColumn, decide.DisputedColumn}
+	if s.Columns.Title != "" {
+		names = append(names, query.QuoteName(s.Columns.Title))
+	}
+	scores := len(names)
+	switch _, err := query.LastRun(tx); {
+	case err == nil:
+		names = append(names, cleaner.SuggestedColumn, cleaner.ScoreColumn, cleaner.ConfidenceColumn)
+	case !errors.Is(err, query.ErrNotCleaned):
+		return err
+	}
+	order := ""
+	if l.Sort != "" {
+		order = " order by " + l.Sort
+	}
+	statement, err := query.Parse(fmt.Sprintf("%s%s limit %d offset %d return %s", l.Of, order, pageRows, (l.Page-1)*pageRows, strings.Join(names, ", ")))
+	if err != nil {
+		return err
+	}
+	result, err := statement.Where(where).Query(ctx, tx, s.Query)
+	if err != nil {
+		return err
+	}
+	about := survey.New(tx, kv.Both, s.Columns)
+	l.Rows = []row{}
+	for found, err := range result.Rows() {
+		if err != nil {
+			return err
+		}
+		of := found.Values
+		r := row{ID: of[0].String(), Label: of[1].String(), Decision: of[2].String(), DecidedBy: of[3].String(), Disputed: !of[4].IsNull()}
+		r.Title = r.ID
+		if s.Columns.Title != "" && of[5].String() != "" {
+			r.Title = picture.Shorten(print.EscapeControls(of[5].String()), picture.NodeLength)
+		}
+		if len(of) > scores {
+			r.Suggested, r.Score, r.Confidence = of[scores].String(), known(of[scores+1]), known(of[scores+2])
+		}
+		r.Colors = [2]int{about.ClassPlace(r.Label), about.ClassPlace(r.Suggested)}
+		l.Rows = append(l.Rows, r)
+	}
+	l.Notices = result.Notices()
+	return nil
+}
+
+// known is a number, nil if it is null.
+func known(value kv.Value) *float64 {
+	if value.IsNull() {
+		return nil
+	}
+	return finite(value.Float())
 }
 
 // Only is the address of the list with one class alone, in a property.
@@ -133,116 +256,6 @@ func (l list) Only(property, class string) string {
 		l.Where = test + " and (" + l.Where + ")"
 	}
 	return l.link(l.Sort, 1)
-}
-
-// checkOf refuses what is neither suspects nor nodes. Suspects may stay unsaid.
-func checkOf(of *string) error {
-	if *of = cmp.Or(*of, "suspects"); *of != "suspects" && *of != "nodes" {
-		return badRequest("The list is of %q: want suspects or nodes.", wording.Short(*of))
-	}
-	return nil
-}
-
-// fill finds the rows of a page, and then counts all. Who is not patient gets the count only if it does not take long.
-func (s *Server) fill(ctx context.Context, tx *kv.Tx, l *list, patient bool) error {
-	condition, err := query.ParseCondition(l.Where)
-	if err != nil {
-		return err
-	}
-	commit, err := tx.LastCommit()
-	if err != nil {
-		return err
-	}
-	of := selection{of: l.Of, where: l.Where, condition: condition}
-	if l.Sort != "" {
-		of.order = " order by " + l.Sort
-	}
-	nodes, notices, err := s.page(ctx, tx, commit, of, (l.Page-1)*pageRows, l.Page*pageRows)
-	if err != nil {
-		return err
-	}
-	switch l.Count = int64((l.Page-1)*pageRows + len(nodes)); {
-	case len(nodes) > 0 && len(nodes) < pageRows, l.Count == 0:
-	case patient || len(nodes) == 0:
-		if l.Count, err = s.countNow(ctx, tx, commit, of); err != nil {
-			return err
-		}
-	default:
-		if n, ok := s.countSoon(ctx, commit, of); ok {
-			l.Count = n
-		} else {
-			l.More = true
-		}
-	}
-	l.Pages = max(1, int((l.Count+pageRows-1)/pageRows))
-	if l.Page > l.Pages { // the last page has less
-		l.Page = l.Pages
-		if nodes, notices, err = s.page(ctx, tx, commit, of, (l.Page-1)*pageRows, l.Page*pageRows); err != nil {
-			return err
-		}
-	}
-	l.Notices = notices
-	names := []string{"id", kv.LabelColumn, decide.Column, decide.DecidedByColumn, decide.DisputedColumn}
-	switch _, err := query.LastRun(tx); {
-	case err == nil:
-		names = append(names, cleaner.SuggestedColumn, cleaner.ScoreColumn, cleaner.ConfidenceColumn)
-	case !errors.Is(err, query.ErrNotCleaned):
-		return err
-	}
-	scored := slices.Contains(names, cleaner.ScoreColumn)
-	if s.Columns.Title != "" {
-		names = append(names, s.Columns.Title)
-	}
-	cells, err := query.NewFetcher(tx, names, s.Query.Workers)
-	if err != nil {
-		return err
-	}
-	rows, err := cells.Fetch(ctx, nodes)
-	if err != nil {
-		return err
-	}
-	about := survey.New(tx, kv.Both, s.Columns)
-	for _, values := range rows {
-		l.Rows = append(l.Rows, rowOf(about, values, scored))
-	}
-	return nil
-}
-
-// rowOf is a row of the columns of a list: those of a run are there if scored, and the title may be the last.
-func rowOf(about *survey.Surveyor, values []kv.Value, scored bool) row {
-	r := row{ID: values[0].String(), Label: values[1].String(), Decision: values[2].String(), DecidedBy: values[3].String(), Disputed: !values[4].IsNull()}
-	rest := values[5:]
-	if scored {
-		number := func(value kv.Value) *float64 {
-			if value.IsNull() {
-				return nil
-			}
-			return finite(value.Float())
-		}
-		r.Suggested, r.Score, r.Confidence = rest[0].String(), number(rest[1]), number(rest[2])
-		rest = rest[3:]
-	}
-	r.Title = r.ID
-	if len(rest) > 0 && rest[0].String() != "" {
-		r.Title = picture.Shorten(print.EscapeControls(rest[0].String()), picture.NodeLength)
-	}
-	r.Colors = [2]int{about.ClassPlace(r.Label), about.ClassPlace(r.Suggested)}
-	return r
-}
-
-// markWord finds the word that an error is about.
-func markWord(where string, err error) *markedError {
-	at, _ := query.Position(err)
-	offset := min(max(at.Offset, 0), len(where))
-	begin, end := 0, offset
-	for piece := range query.Pieces(where) {
-		if begin <= offset && offset < begin+len(piece.Text) {
-			end = begin + len(piece.Text)
-		}
-		begin += len(piece.Text)
-	}
-	text := strings.TrimPrefix(err.Error(), at.String()+": ")
-	return &markedError{Before: where[:offset], Word: where[offset:end], After: where[end:], Error: text}
 }
 
 // SortLink is the address of the list in the order of a property, or in the opposite order if it has that order.

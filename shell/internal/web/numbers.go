@@ -19,13 +19,6 @@ type numbers struct {
 	Sections []section       `json:"-"`
 }
 
-// A section is a table under a title.
-type section struct {
-	Title   string
-	Columns []string
-	Rows    [][]string
-}
-
 // scoreIfTitle begins the title of the section that has the score under each other label.
 const scoreIfTitle = "Score, had the label been"
 
@@ -43,11 +36,15 @@ func (s *Server) numbers(r *http.Request) (answer, error) {
 		}
 		view.Notices = result.Notices()
 		for _, of := range result.Sections {
+			columns, rows, err := cellsOf(query.NewTable(of.Columns, of.Rows), nil, len(of.Rows))
+			if err != nil {
+				return err
+			}
 			at := len(view.Sections)
 			if strings.HasPrefix(of.Title, scoreIfTitle) {
 				at = 0 // the card has the rest in words
 			}
-			view.Sections = slices.Insert(view.Sections, at, sectionOf(of))
+			view.Sections = slices.Insert(view.Sections, at, section{Title: of.Title, Columns: columns, Rows: rows})
 		}
 		var text strings.Builder
 		if _, err := print.Render(&text, result, print.FormatJSON); err != nil {
@@ -57,19 +54,4 @@ func (s *Server) numbers(r *http.Request) (answer, error) {
 		return nil
 	})
 	return answer{page: "numbers", title: "Numbers of " + id, view: view}, err
-}
-
-func sectionOf(of query.Section) section {
-	shown := section{Title: of.Title}
-	for _, c := range of.Columns {
-		shown.Columns = append(shown.Columns, c.Name)
-	}
-	for _, row := range of.Rows {
-		var cells []string
-		for _, value := range row {
-			cells = append(cells, print.EscapeControls(print.Brief(value)))
-		}
-		shown.Rows = append(shown.Rows, cells)
-	}
-	return shown
 }

@@ -34,21 +34,14 @@ type object = map[string]any
 
 // bounds are what values must be, beyond their type: of a parameter by path and name, and of a field by type and name.
 var bounds = map[string]object{
-	"/review sample": {"enum": []string{"", "1"}}, "/node sample": {"enum": []string{"", "1"}},
 	"/list of": {"enum": []string{"", "suspects", "nodes"}}, "/list sort": {"enum": sorts()},
-	"/list page":          {"type": "integer", "minimum": 1, "maximum": 1 << 20},
-	"/history before":     {"type": "integer", "minimum": 1, "maximum": math.MaxInt64},
-	"/overview threshold": {"type": "number", "minimum": 0, "maximum": 1},
-	"decision decision":   {"enum": kinds}, "bulk decision": {"enum": kinds},
+	"/list page":        {"type": "integer", "minimum": 1, "maximum": 1 << 20},
+	"/history before":   {"type": "integer", "minimum": 1, "maximum": math.MaxInt64},
+	"decision decision": {"enum": kinds}, "bulk decision": {"enum": kinds},
 	"bulk of":  {"enum": []string{"", "suspects", "nodes"}},
 	"bulk ids": {"minItems": 1, "maxItems": mostIDs}, "decision why": reason, "bulk why": reason,
-	"seen decision":      {"enum": append(slices.Clone(kinds), "")},
-	"undoing step":       {"minimum": -mostWhole, "maximum": mostWhole, "not": object{"const": 0}},
-	"sampling nodes":     {"type": "integer", "minimum": 0, "maximum": mostSampled},
-	"cleaning statement": {"pattern": "^(clean|rescore)( .*)?$"},
-	"seen run":           {"minimum": -mostWhole, "maximum": mostWhole},
-	"sampling seed":      {"minimum": 0, "maximum": mostWhole}, "filter name": {"minLength": 1, "maxLength": filterName,
-		"pattern": noControls}, "filter where": {"maxLength": filterWhere},
+	"seen decision": {"enum": append(slices.Clone(kinds), "")},
+	"undoing step":  {"not": object{"const": 0}},
 }
 
 // noControls is the pattern of texts without control characters, but for tab and newline.
@@ -97,10 +90,9 @@ func described() object {
 		paths[r.path].(object)[strings.ToLower(r.method)] = operation
 	}
 	paths["/events"] = object{"get": object{
-		"summary": "A stream of server-sent events: progress, whose data is as of GET /progress, job, whose data " +
-			"is as of GET /job, and overview, count and settled, which have no data: the overview, or a list, was " +
-			"counted in the background, or scores were brought up to date after a decision. It begins with the " +
-			"job, if there was one. It ends if events are not read.",
+		"summary": "A stream of server-sent events: progress, whose data is as of GET /progress, and overview and settled, which " +
+			"have no data: the overview was counted in the background, or scores were brought up to date after a decision. It ends " +
+			"if events are not read.",
 		"responses": object{"200": object{"description": "The stream.",
 			"content": object{"text/event-stream": object{}}}, "default": refused},
 	}}

@@ -2,9 +2,7 @@ package web
 
 import (
 	"context"
-	"fmt"
-	"math"
-	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,63 +14,35 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// TestOverview counts as statements do, at thresholds on the edges of bins and between them.
+// TestOverview has the answers of statements, those about people once there are decisions, and the chart of the scores.
 func TestOverview(t *testing.T) {
 	store := papers.Cleaned(t)
 	c := serve(t, store, nil)
+	bob := serve(t, store, func(opt *Options) { opt.Query.Who = "bob" })
+	titles := func() (all []string) {
+		for _, of := range view[overview](c, "/overview").Sections {
+			all = append(all, of.Title)
+		}
+		return all
+	}
+	if got := titles(); !slices.Equal(got, []string{"Classes", "Which labels are given in place of which", "Runs"}) {
+		t.Errorf("got %q", got)
+	}
+	for _, of := range []*client{c, bob} {
+		posted[reply](of, "/decide", decision{ID: "p4", Decision: "accept"})
+	}
+	if got := titles(); !slices.Equal(got, []string{"Classes", "Which labels are given in place of which", "People", "Agreement", "Runs"}) {
+		t.Errorf("after decisions: got %q", got)
+	}
 	got := view[overview](c, "/overview")
-	if got.Nodes != 10 || got.Labelled != 9 || len(got.Classes) != 3 || len(got.Runs) != 1 || got.Counting || got.Pairs != len(got.Confused) {
+	if people := got.Sections[2].Rows; got.Nodes != 10 || !slices.Equal(people[0], []string{"ann", "accept", "1"}) {
 		t.Errorf("got %+v", got)
 	}
-	for _, threshold := range []float64{0, 0.25, 0.5, 0.96875, 0.97, 0.9700001, 0.984375, 0.99, 0.9921875, 1} {
-		got := view[overview](c, fmt.Sprintf("/overview?threshold=%v", threshold)).Threshold
-		want := ask(t, store, fmt.Sprintf("count suspects where score > %v", threshold))
-		if text := fmt.Sprint(got.Suspects); text != want[0] || got.Threshold != threshold {
-			t.Errorf("above %v: got %+v, want %s suspects", threshold, got, want[0])
-		}
-	}
-	nodes := int64(0)
-	for _, b := range got.Histogram {
-		nodes += b.Nodes
-	}
-	if nodes != 9 || math.Abs(got.Expected-4.6640625) > 1e-12 {
-		t.Errorf("the histogram has %d scores, and %v wrong labels are expected", nodes, got.Expected)
-	}
-	if status, text := c.get("/overview?threshold=2"); status != http.StatusBadRequest {
-		t.Errorf("threshold 2: got %d, %s", status, text)
-	}
-}
-
-// TestOverviewText says in words what its tables have.
-func TestOverviewText(t *testing.T) {
-	store := papers.Cleaned(t)
-	c := serve(t, store, nil)
-	bob := serve(t, store, func(opt *Options) { opt.Query.Who = "bob" })
-	for _, of := range []*client{c, bob} {
-		if status, text := of.post("/decide", decision{ID: "p4", Decision: "accept"}); status != http.StatusOK {
-			t.Fatal(text)
-		}
-	}
-	view[overview](c, "/overview") // which waits for the count
 	_, page := c.browser().get("/overview")
-	for _, want := range []string{"neighbours that agree", "Kappa is 1 where", "ann</bdi> and <bdi>bob", "wrong labels, estimated", "9 of them labelled"} {
+	for _, want := range []string{"Scores of the labelled nodes", "homophily", "Kappa is 1 where"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}
-	}
-	for _, jargon := range []string{"self_confidence", "mislabel_rate", "P(given label", "run-threshold"} {
-		if strings.Contains(page, jargon) {
-			t.Errorf("the page has %q", jargon)
-		}
-	}
-}
-
-// TestLeftOut names the classes that the heat map has no room for.
-func TestLeftOut(t *testing.T) {
-	var page strings.Builder
-	must.Do(t, pages().ExecuteTemplate(&page, "overview", overview{Heat: "<svg></svg>", LeftOut: []string{"class 1", "<b>"}}))
-	if want := "2 classes are not drawn"; !strings.Contains(page.String(), want) || !strings.Contains(page.String(), "<bdi>&lt;b&gt;</bdi>") {
-		t.Errorf("the page has no %q: %s", want, page.String())
 	}
 }
 

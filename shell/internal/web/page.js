@@ -1,4 +1,4 @@
-// The page works without this script. It adds keys, the next card before it is asked for, live counts, and completion.
+// The page works without this script. It adds keys, the next card before it is asked for, and live counts.
 'use strict';
 (() => {
   const $ = (selector, from = document) => from.querySelector(selector);
@@ -96,10 +96,8 @@
   let next = null; // the card behind the one that is shown: a promise of its content
 
   const card = () => $('.card[data-id]');
-  const queueAddress = (of, not) => 'review?' + new URLSearchParams(
-    Object.assign({ where: of.dataset.where || '' }, of.dataset.sample ? { sample: '1' } : {}, not ? { not } : {}));
-  const nodeAddress = (id, of) => 'node?' + new URLSearchParams(
-    Object.assign({ id, where: of.dataset.where || '' }, of.dataset.sample ? { sample: '1' } : {}));
+  const queueAddress = (of, not) => 'review?' + new URLSearchParams({ where: of.dataset.where || '', ...(not && { not }) });
+  const nodeAddress = (id, of) => 'node?' + new URLSearchParams({ id, where: of.dataset.where || '' });
 
   // fetchNext fetches the next card while the person looks at this one. The end of the queue counts replies, so it is fetched after the last.
   function fetchNext() {
@@ -193,9 +191,6 @@
     } else if (form.matches('#bulk') && !$(':checked', form)) {
       event.preventDefault();
       fail('Select nodes first.');
-    } else if (form.matches('#stop')) {
-      event.preventDefault();
-      change('stop', {}, 'The job has ended with it.').catch(error => fail(error.message)); // the stream tells when the job has stopped
     }
   });
 
@@ -252,7 +247,6 @@
       all('.nodes tbody tr').forEach((row, i) => row.classList.toggle('current', i === last));
     }
     if (box.closest && box.closest('#show-help')) $('#help').showModal();
-    if (box.closest && box.closest('#candidates li')) take(box.closest('#candidates li'));
     countSelected();
   });
 
@@ -260,11 +254,11 @@
   document.addEventListener('keydown', event => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const at = event.target;
-    if (event.key === 'Escape' && at.matches('input, textarea') && at.id !== 'where') {
+    if (event.key === 'Escape' && at.matches('input, textarea')) {
       at.blur();
       return;
     }
-    if ($('dialog[open]') || at.matches('input:not([type=checkbox]):not([type=range]), textarea, select')) return;
+    if ($('dialog[open]') || at.matches('input:not([type=checkbox]), textarea, select')) return;
     const focus = selector => {
       const field = $(selector);
       if (!field) return false;
@@ -322,124 +316,7 @@
     countSelected();
   }
 
-  // Completion of the filter.
-  let asked = 0;
-  async function complete() {
-    const field = $('#where'), popup = $('#candidates'), mine = ++asked;
-    const text = field.value.slice(0, field.selectionStart);
-    let view;
-    try {
-      const answer = await fetch('complete?' + new URLSearchParams({ text }), { headers: { Accept: 'application/json' } });
-      view = await answer.json();
-    } catch { return; }
-    if (mine !== asked || document.activeElement !== field) return;
-    popup.replaceChildren(...view.candidates.map((candidate, i) => {
-      const item = document.createElement('li');
-      item.id = 'candidate-' + i;
-      item.setAttribute('role', 'option');
-      item.setAttribute('aria-selected', 'false');
-      item.dataset.text = candidate.text;
-      item.dataset.word = view.word;
-      item.textContent = candidate.text + (candidate.note ? '  ' + candidate.note : '');
-      return item;
-    }));
-    popup.hidden = !view.candidates.length;
-    field.setAttribute('aria-expanded', String(!popup.hidden));
-    field.removeAttribute('aria-activedescendant');
-  }
-  function take(item) {
-    const field = $('#where'), at = field.selectionStart;
-    const before = field.value.slice(0, at - item.dataset.word.length) + item.dataset.text + ' ';
-    field.value = before + field.value.slice(at);
-    field.setSelectionRange(before.length, before.length);
-    field.focus();
-    complete();
-  }
-  function close() {
-    const popup = $('#candidates');
-    if (popup) popup.hidden = true;
-    const field = $('#where');
-    if (field) field.setAttribute('aria-expanded', 'false');
-  }
-  document.addEventListener('input', event => {
-    if (event.target.id === 'where') complete();
-    if (event.target.id === 'cut') showCut();
-  });
-  document.addEventListener('focusout', event => {
-    if (event.target.id === 'where') setTimeout(close, 150);
-  });
-  document.addEventListener('keydown', event => {
-    if (event.target.id !== 'where') return;
-    const popup = $('#candidates'), items = all('li', popup);
-    const at = items.findIndex(item => item.getAttribute('aria-selected') === 'true');
-    if (event.key === 'Escape') {
-      close();
-    } else if (popup.hidden) {
-      if (event.key === 'ArrowDown') complete();
-    } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
-      event.preventDefault();
-      const to = (at + (event.key === 'ArrowDown' ? 1 : items.length + (at < 0 ? 0 : -1))) % items.length;
-      items.forEach((item, i) => item.setAttribute('aria-selected', String(i === to)));
-      items[to].scrollIntoView({ block: 'nearest' });
-      event.target.setAttribute('aria-activedescendant', items[to].id);
-    } else if ((event.key === 'Enter' || event.key === 'Tab') && at >= 0) {
-      event.preventDefault();
-      take(items[at]);
-    } else if (event.key === 'Tab' && items.length) {
-      event.preventDefault();
-      take(items[0]);
-    }
-  });
-
-  // The threshold.
-  function showCut() {
-    const box = $('#threshold');
-    if (!box) return;
-    const bins = box.dataset.bins.split(' ').map(text => text.split(',').map(Number));
-    const cut = Number(Number($('#cut').value).toFixed(4));
-    let suspects = 0, wrong = 0;
-    bins.forEach(([, found, expected], i) => {
-      if (i / bins.length >= cut - 1e-9) {
-        suspects += found;
-        wrong += expected;
-      }
-    });
-    const total = Number(box.dataset.wrong), percent = share => isNaN(share) ? 'unknown' : (100 * share).toFixed(1) + '%';
-    const numbers = { suspects: suspects.toLocaleString('fr'), precision: percent(wrong / suspects), recall: percent(wrong / total) };
-    all('[data-cut]', box).forEach(of => { of.textContent = numbers[of.dataset.cut]; });
-    $('#cut-value').textContent = cut;
-    all('text', box).filter(of => of.textContent.startsWith('threshold ')).forEach(of => { of.textContent = 'threshold ' + cut; });
-    $('#cut-list').href = 'list?' + new URLSearchParams({ where: 'score > ' + cut });
-    const line = $('.threshold line.threshold'), frame = $('.frame', box);
-    if (line && frame) {
-      const least = Number(line.dataset.least), most = Number(line.dataset.most);
-      const x = Number(frame.getAttribute('x')) + Number(frame.getAttribute('width')) * (cut - least) / (most - least);
-      line.setAttribute('x1', x);
-      line.setAttribute('x2', x);
-    }
-  }
-
-  const drag = event => {
-    const frame = $('.threshold .frame'), of = event.target.closest && event.target.closest('.threshold svg');
-    if (!of || !event.buttons) return;
-    const { left, width } = frame.getBoundingClientRect(), line = $('line.threshold', of);
-    const least = Number(line.dataset.least), most = Number(line.dataset.most);
-    if (event.type === 'pointerdown') of.setPointerCapture(event.pointerId);
-    $('#cut').value = least + (most - least) * (event.clientX - left) / width;
-    showCut();
-  };
-  document.addEventListener('pointerdown', drag);
-  document.addEventListener('pointermove', drag);
-
   // What happens meanwhile.
-  function showJob(job) {
-    const line = $('#job');
-    const done = !$('#stop').hidden && !job.running && !job.error && !job.stopped;
-    line.hidden = !job.statement;
-    $('#job-text').textContent = job.text;
-    $('#stop').hidden = !job.running;
-    if (done) refresh(document.body.dataset.page === 'overview');
-  }
   let refreshing = 0; // of two answers, that of the earlier question may come last
   async function refresh(whole) {
     const bar = $('#progress'), mine = ++refreshing;
@@ -498,13 +375,11 @@
       }, 100);
     });
     mine.addEventListener('overview', () => { if ($('#counting')) refresh(true); });
-    mine.addEventListener('count', relist);
     mine.addEventListener('settled', settle);
-    mine.addEventListener('job', event => showJob(JSON.parse(event.data)));
     mine.addEventListener('error', () => {
       silent ||= setTimeout(async () => {
         if (mine !== stream) return;
-        const answer = await fetch('job').catch(() => null);
+        const answer = await fetch('progress').catch(() => null);
         if (!answer || answer.status === 403) $('#problem').textContent.startsWith('graphcleaner has ended') || fail(answer ? earlier : ended);
         else if (mine === stream && mine.readyState === EventSource.CLOSED) listen();
       }, 3000);

@@ -30,7 +30,7 @@ func TestUndoOfAnotherPage(t *testing.T) {
 		t.Errorf("the step of p4: got %d, %s", status, text)
 	}
 	skipped := posted[reply](c, "/skip", skipping{ID: "s3"})
-	if got := shown(first); got != fmt.Sprint(int64(skipped.Undo)) || skipped.Undo >= 0 {
+	if got := shown(first); got != fmt.Sprint(skipped.Undo) || skipped.Undo >= 0 {
 		t.Errorf("the page would take back %s, want the skip %d", got, skipped.Undo)
 	}
 	for want, form := range map[int]url.Values{http.StatusBadRequest: {}, http.StatusConflict: {"step": {step}}} {
@@ -107,9 +107,8 @@ func TestWhileCounting(t *testing.T) {
 	c.server.progress.took = time.Second // as in a large store
 	posted[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
 	_, text := c.browser().get("/overview")
-	if strings.Contains(text, "Nobody has decided") ||
-		!strings.Contains(text, `<td class="number">1</td><td class="number">0</td><td class="number">1</td>`) {
-		t.Errorf("the people: got %s", text)
+	if !strings.Contains(text, "are being counted.") {
+		t.Errorf("the overview: got %s", text)
 	}
 	if !strings.Contains(text, `<b data-count="decided">0</b>`) || !strings.Contains(text, "being counted …") {
 		t.Error("the bar does not say that its numbers are old")

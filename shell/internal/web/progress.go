@@ -41,24 +41,8 @@ type progress struct {
 	OldScores int  `json:"old_scores"`     // older than what changed around them; -1: many
 	Slow      bool `json:"slow,omitempty"` // scores wait for rescore
 
-	Sampled *sampled `json:"sampled,omitempty"`
-
 	Counting bool   `json:"counting,omitempty"` // the numbers are those before the last change
 	Problem  string `json:"problem,omitempty"`  // why there are no counts
-}
-
-// A sampled is how far the random sample is.
-type sampled struct {
-	Nodes   int   `json:"nodes"`
-	Decided int   `json:"decided"`
-	Unsure  int   `json:"unsure"` // put aside
-	Wrong   int64 `json:"wrong"`
-	Right   int64 `json:"right"`
-
-	// Precision is Wrong of Wrong + Right with the ends of a 90% interval (Wilson), null without both.
-	Precision *float64 `json:"precision"`
-	Low       *float64 `json:"low"`
-	High      *float64 `json:"high"`
 }
 
 // Reviewed is how many nodes people have looked at: the bar of the page has these, and the suspects that are left.
@@ -133,6 +117,10 @@ func (s *Server) countProgress(ctx context.Context, tx *kv.Tx) (*progress, error
 	if p.OldScores, err = cleaner.CountStale(ctx, tx, run, mostOld); err != nil {
 		return nil, err
 	}
+	if p.OldScores == 0 && p.Slow { // somebody has run rescore
+		s.scores.retry()
+		p.Slow = false
+	}
 	remaining, err := cleaner.CountRemaining(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -141,11 +129,6 @@ func (s *Server) countProgress(ctx context.Context, tx *kv.Tx) (*progress, error
 	verdicts, _, err := decide.VerdictsAfter(ctx, tx, run.Decisions)
 	if err != nil {
 		return nil, err
-	}
-	if drawn := s.currentSample(); drawn != nil {
-		if p.Sampled, err = drawn.count(ctx, tx); err != nil {
-			return nil, err
-		}
 	}
 	for _, verdict := range verdicts {
 		wrong := verdict.Before != verdict.Now

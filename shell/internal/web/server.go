@@ -28,7 +28,7 @@ type Options struct {
 	Query      query.Options  // who decides, and what a statement may use
 	Where      string         // the filter of the queue at first: a condition, as in the statement suspects
 	Columns    survey.Columns // what a node is called, and what is shown of it
-	ReadOnly   bool           // no decision, no clean
+	ReadOnly   bool           // no decision
 	KeepScores bool           // the scores around a decision stay as they are
 }
 
@@ -46,22 +46,17 @@ type Server struct {
 	progress  counted[progress]
 	activity  activity
 	glance    counted[overview]
-	people    tally
-	found     findings
-	job       jobs
 	scores    settler
 	strangers strangers
 
 	writing sync.Mutex // held while a reply is written or taken back
 	closed  bool       // no reply is written any more; of writing
 
-	mine trail // the nodes that the person has decided on
-
-	mu      sync.Mutex
-	past    []pastReply     // replies that can be taken back, oldest first
-	skipped *roaring.Bitmap // nodes that are to come again when others were decided on
-	said    string          // what the last reply did
-	sample  *sample         // nil if none was drawn
+	mu       sync.Mutex
+	decided  *roaring.Bitmap // nodes that were decided on here since the page began
+	skipped  *roaring.Bitmap // nodes that are to come again when others were decided on
+	lastSkip int64           // what undo takes back: -1 for the node 0, -2 for the node 1; 0 if the last reply was no skip
+	said     string          // what the last reply did
 }
 
 // ErrAddress is returned for an address that other machines could reach.
@@ -130,16 +125,12 @@ const (
 // the store after it.
 func Serve(ctx context.Context, listener net.Listener, opt Options) (*Server, error) {
 	ctx, stop := context.WithCancel(ctx)
-	s := &Server{Options: opt, ctx: ctx, listener: listener, stop: stop, hosts: hostsOf(listener.Addr()), skipped: roaring.New()}
+	s := &Server{Options: opt, ctx: ctx, listener: listener, stop: stop, hosts: hostsOf(listener.Addr()),
+		decided: roaring.New(), skipped: roaring.New()}
 	s.ReadOnly = s.ReadOnly || opt.Store.ReadOnly()
 	s.Query.RescoreWithin = 0 // the settler brings scores up to date
 	s.Query.Who = cmp.Or(s.Query.Who, query.UserName())
-	s.mine.who = s.Query.Who
 	s.keys.draw()
-	if err := cmp.Or(s.recall(ctx), s.readSample()); err != nil {
-		stop()
-		return nil, err
-	}
 	s.scores.moved = make(chan struct{}, 1)
 	s.progress.wanted, s.progress.first = make(chan struct{}, 1), make(chan struct{})
 	s.glance.wanted, s.glance.first = make(chan struct{}, 1), make(chan struct{})
@@ -170,7 +161,7 @@ func (s *Server) Origin() string { return "http://" + s.listener.Addr().String()
 // closeTimeout is how long Close waits for requests under way, which the end of their context ends.
 const closeTimeout = 3 * time.Second
 
-// Close ends all requests, a running clean too, and waits for them. A decision that was sent is written before.
+// Close ends all requests, and waits for them. A decision that was sent is written before.
 func (s *Server) Close() error {
 	s.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)

@@ -56,7 +56,7 @@ func (s *settler) isBusy() bool {
 	return s.busy
 }
 
-// retry has the next decision try again, where it took too long.
+// retry has the next decision try again, after it took too long.
 func (s *settler) retry() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func notify(to chan struct{}) {
 	}
 }
 
-// keepSettling follows decisions until ctx ends. Where it takes too long, the page says so, and rescore does it on demand.
+// keepSettling follows decisions until ctx ends. Where it takes too long, the page says so, and the command rescore does it.
 func (s *Server) keepSettling(ctx context.Context) {
 	for {
 		select {

@@ -15,14 +15,14 @@ import (
 // TestStrangers holds more connections without a secret than a server keeps, and beside them one with the token.
 func TestStrangers(t *testing.T) {
 	c := serve(t, papers.Cleaned(t), nil)
-	c.get("/job") // on a connection that stays
+	c.get("/review") // on a connection that stays
 	var held []net.Conn
 	for range mostStrangers + 10 {
 		conn := must.Get(net.Dial("tcp", c.server.listener.Addr().String()))(t)
 		defer conn.Close()
 		held = append(held, conn)
 	}
-	if status, text := c.get("/job"); status != http.StatusOK {
+	if status, text := c.get("/review"); status != http.StatusOK {
 		t.Fatalf("beside strangers: got %d, %s", status, text)
 	}
 	for _, conn := range held[:10] {

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -56,16 +57,15 @@ func TestListAfterUndo(t *testing.T) {
 	}
 }
 
-// TestEndOfSample skips all of a sample: its end counts all of them, the last one too, and brings them back.
-func TestEndOfSample(t *testing.T) {
+// TestEndOfQueue skips all of a queue: its end counts all of them, the last one too, and brings them back.
+func TestEndOfQueue(t *testing.T) {
 	at, origin := review(t, demo(t).store)
 	w := open(t, at, origin)
-	w.at("/review")
-	if status := eval[int](w, "fetch('sample', {method: 'POST', body: new URLSearchParams({nodes: 2})}).then(answer "+
-		"=> answer.status)"); status != 200 {
-		t.Fatalf("a sample: got %d", status)
-	}
-	w.at("/review?sample=1")
+	w.at("/list")
+	ids := eval[[]string](w, "[...document.querySelectorAll('[name=ids]')].slice(0, 2).map(box => box.value)")
+	w.run(chromedp.Evaluate("location.href = 'review?' + new URLSearchParams({where: `id in ('"+strings.Join(ids, "', '")+"')`})", nil))
+	w.until("document.querySelector('.card[data-id]')")
+	w.ready()
 	first := w.shown()
 	w.press("s")
 	w.next(first)
@@ -73,10 +73,10 @@ func TestEndOfSample(t *testing.T) {
 	w.until("document.querySelector('.card[data-empty]')")
 	w.ready()
 	if got := w.text("#main button"); got != "Show the 2 skipped again" {
-		t.Errorf("the end of the sample: got the button %q", got)
+		t.Errorf("the end of the queue: got the button %q", got)
 	}
 	w.run(chromedp.Click("#main button", chromedp.ByQuery))
-	w.until("document.querySelector('.card[data-id]') && location.search === '?sample=1'")
+	w.until("document.querySelector('.card[data-id]')")
 	if got := w.shown(); got != first {
 		t.Errorf("again: got the card of %s, want %s", got, first)
 	}
