@@ -30,6 +30,7 @@ type Explanation struct {
 	Run        int64  // 0: never scored
 	ScoredAs   string // the label that Score is of, which decisions may have changed since; "" without a score
 
+	View     decide.View       // the node as it is stored, for a decision that must find it so
 	Decision decide.Kind       // in force; decide.None: nobody has decided
 	Disputed bool              // people disagree about the label
 	Words    []decide.Decision // the last word of each person about the label: see decide.Words
@@ -87,37 +88,14 @@ type NamedFeature struct {
 // Explain explains one node. It reads the nodes within K hops. If they do not fit opt.MemoryBudget, the explanation is
 // Incomplete. If there is no such node, it returns kv.ErrNotFound.
 func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Explanation, error) {
-	if int(v) >= tx.NumNodes() {
-		return nil, cmp.Or(tx.Err(), fmt.Errorf("node number %d: %w", v, kv.ErrNotFound))
-	}
-	e := &Explanation{Node: v}
-	if err := errors.Join(e.readNode(tx), e.readHistory(ctx, tx)); err != nil {
-		return nil, err
+	e, run, predictions, err := newExplanation(ctx, tx, v)
+	if err != nil || predictions == nil {
+		return e, err
 	}
 	label, err := tx.Label(v)
 	if err != nil {
 		return nil, err
 	}
-	run, err := lastDetectors(tx)
-	if err != nil && !errors.Is(err, kv.ErrNotFound) {
-		return nil, err
-	}
-	if run != nil {
-		e.Direction = run.Direction
-		e.findScoredLabel(run)
-	}
-	if err := e.countVotes(ctx, tx); err != nil {
-		return nil, err
-	}
-	matrix, err := scoredFrom(tx)
-	if errors.Is(err, kv.ErrNotFound) {
-		return e, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	// Not Predictions, which looks at every row: here only those of the ball matter, and one that is missing is NaN.
-	predictions := inClassOrder(tx, matrix)
 	if run != nil && run.Elsewhere != nil {
 		return e, e.explainPart(ctx, tx, run, label, predictions, opt)
 	}
@@ -164,6 +142,57 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	return e, nil
 }
 
+// mostGlanced is how many neighbours Glance asks what they say.
+const mostGlanced = 10_000
+
+// Glance is the part of Explain that takes no time to speak of: what is stored of the node, and what its neighbours say if they are not
+// too many. It has no features and no other scores.
+func Glance(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Explanation, error) {
+	e, _, predictions, err := newExplanation(ctx, tx, v)
+	if err != nil || predictions == nil {
+		return e, err
+	}
+	if err := e.rankClasses(tx, predictions); err != nil || e.Degree > mostGlanced || e.Label == "" {
+		return e, err
+	}
+	label, err := tx.Label(v)
+	if err != nil {
+		return nil, err
+	}
+	return e, e.hearNeighbors(ctx, tx, label, predictions, opt)
+}
+
+// newExplanation has what is stored of a node and its neighbours. The run and the predictions are nil if there are none.
+func newExplanation(ctx context.Context, tx *kv.Tx, v kv.NodeID) (e *Explanation, run *Run, predictions ops.Source, err error) {
+	if int(v) >= tx.NumNodes() {
+		return nil, nil, nil, cmp.Or(tx.Err(), fmt.Errorf("node number %d: %w", v, kv.ErrNotFound))
+	}
+	e = &Explanation{Node: v}
+	if err := errors.Join(e.readNode(tx), e.readHistory(ctx, tx)); err != nil {
+		return nil, nil, nil, err
+	}
+	run, err = lastDetectors(tx)
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return nil, nil, nil, err
+	}
+	if run != nil {
+		e.Direction = run.Direction
+		e.findScoredLabel(run)
+	}
+	if err := e.countVotes(ctx, tx); err != nil {
+		return nil, nil, nil, err
+	}
+	matrix, err := scoredFrom(tx)
+	switch {
+	case errors.Is(err, kv.ErrNotFound):
+		return e, run, nil, nil
+	case err != nil:
+		return nil, nil, nil, err
+	}
+	// Not Predictions, which looks at every row: here only those of the ball matter, and one that is missing is NaN.
+	return e, run, inClassOrder(tx, matrix), nil
+}
+
 // explainPart explains a node of a part of the graph that a run was made on: what the neighbours say, and nothing that would be taken
 // for what the run knew.
 func (e *Explanation) explainPart(ctx context.Context, tx *kv.Tx, run *Run, label kv.Class, predictions ops.Source, opt ops.Options) error {
@@ -172,6 +201,11 @@ func (e *Explanation) explainPart(ctx context.Context, tx *kv.Tx, run *Run, labe
 	if err := e.rankClasses(tx, predictions); err != nil {
 		return err
 	}
+	return e.hearNeighbors(ctx, tx, label, predictions, opt)
+}
+
+// hearNeighbors adds what the neighbours of the node say.
+func (e *Explanation) hearNeighbors(ctx context.Context, tx *kv.Tx, label kv.Class, predictions ops.Source, opt ops.Options) error {
 	around, err := surround(ctx, tx, e.Direction, e.Node, label, predictions, 1, opt)
 	if errors.Is(err, ops.ErrReach) {
 		e.lacks(err.Error())
@@ -279,6 +313,7 @@ func (e *Explanation) readNode(tx *kv.Tx) error {
 		return err
 	}
 	e.Decision, err = decide.ParseColumn(word)
+	e.View = decide.View{Label: e.Label, Suggestion: e.Suggestion, Decision: e.Decision, Run: e.Run}
 	return err
 }
 
@@ -298,6 +333,7 @@ func (e *Explanation) readHistory(ctx context.Context, tx *kv.Tx) error {
 		e.InForce = append(e.InForce, isInForce(d.Seq))
 	}
 	e.Words, e.Disputed, err = decide.Words(ctx, tx, e.Node)
+	e.View.Disputed = e.Disputed
 	return err
 }
 
@@ -373,27 +409,6 @@ func (e *Explanation) rankClasses(tx *kv.Tx, predictions ops.Source) error {
 	}
 	slices.SortStableFunc(e.TopClasses, func(a, b ClassShare) int { return cmp.Compare(b.Share, a.Share) })
 	return nil
-}
-
-// LikelyClasses returns the classes of a node by their predictions, the largest first: the joined predictions of the last run, or else
-// the stored ones. It returns nil for a node without predictions, and in a store without any.
-func LikelyClasses(tx *kv.Tx, v kv.NodeID) ([]string, error) {
-	matrix, err := scoredFrom(tx)
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	e := &Explanation{Node: v}
-	if err := e.rankClasses(tx, inClassOrder(tx, matrix)); err != nil {
-		return nil, err
-	}
-	var classes []string
-	for _, c := range e.TopClasses {
-		classes = append(classes, c.Class)
-	}
-	return classes, nil
 }
 
 // storedFeatures are the agreement features that the last run wrote for the node; nil if it wrote none.

@@ -20,20 +20,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// evidence is everything that the card of a node shows.
-type evidence struct {
-	*cleaner.Explanation
-	properties     []property // those of the user that have a value
-	said           string     // of the label by the neighbours and the classifier, in a sentence
-	pros, opposing []string   // what the first neighbours say that speak for the label, and against it
-}
-
-// A property is a value that the user brought along.
-type property struct {
-	name  string
-	value kv.Value
-}
-
 func (s *Show) do(ctx context.Context, store *kv.Store, opt query.Options) (*Subject, error) {
 	tx := store.Begin()
 	defer tx.Close()
@@ -41,72 +27,27 @@ func (s *Show) do(ctx context.Context, store *kv.Store, opt query.Options) (*Sub
 	if err != nil {
 		return nil, err
 	}
-	e := &evidence{Explanation: explained}
-	for _, name := range query.UserColumns(tx) {
-		value, err := tx.Value(s.Node, name)
-		if err != nil {
-			return nil, err
-		}
-		if !value.IsNull() && value.String() != "" {
-			e.properties = append(e.properties, property{name, value})
-		}
-	}
-	about := survey.New(tx, explained.Direction, survey.Guess(tx))
-	ego, err := about.Ego(ctx, "", s.Node)
-	if err != nil {
-		return nil, err
-	}
-	e.said = picture.Plain(ego.Text)
-	if e.pros, err = voices(about, e.Supporters); err != nil {
-		return nil, err
-	}
-	if e.opposing, err = voices(about, e.Opponents); err != nil {
-		return nil, err
-	}
-	view, err := storedView(tx, explained)
+	d, err := survey.New(tx, explained.Direction, survey.Guess(tx)).Dossier(ctx, "", explained)
 	if err != nil {
 		return nil, err
 	}
 	var last decide.Decision
-	if n := len(e.History); n > 0 {
-		last = e.History[n-1]
+	if n := len(d.History); n > 0 {
+		last = d.History[n-1]
 	}
-	return &Subject{
-		Decided: last, Node: e.Node, ID: e.ID, View: view,
-		Card: s.card(e), Classes: tx.Classes(), Choices: choices(e.Explanation, tx.Classes()),
-	}, nil
-}
-
-// storedView is the node as decisions compare it: with what is stored, which a score that was computed just now is not.
-func storedView(tx *kv.Tx, e *cleaner.Explanation) (decide.View, error) {
-	view := decide.View{Label: e.Label, Decision: e.Decision, Disputed: e.Disputed}
-	suggested, err := tx.Value(e.Node, cleaner.SuggestedColumn)
-	if err != nil {
-		return view, err
-	}
-	run, err := tx.Value(e.Node, cleaner.RunColumn)
-	view.Suggestion, view.Run = suggested.Str(), run.Int()
-	return view, err
+	return &Subject{Decided: last, Node: d.Node, ID: d.ID, View: d.View, Card: s.card(d), Classes: tx.Classes(), Choices: d.Choices}, nil
 }
 
 // voices say of the first neighbours on one side who they are.
-func voices(about *survey.Surveyor, neighbors []cleaner.Voice) (lines []string, err error) {
+func voices(neighbors []survey.Neighbor) (lines []string) {
 	for _, n := range neighbors[:min(len(neighbors), cardNeighbors)] {
-		title, err := about.Title(n.Node)
-		if err != nil {
-			return nil, err
-		}
-		label := n.Label
-		if label == "" {
-			label = "no label, predicted " + n.Class
-		}
-		line := n.ID + ", " + label
-		if title != n.ID {
-			line += ": " + picture.Shorten(title, cardTitle)
+		line := n.ID + ", " + cmp.Or(n.Label, "no label, predicted "+n.Predicted)
+		if n.Title != n.ID {
+			line += ": " + picture.Shorten(n.Title, cardTitle)
 		}
 		lines = append(lines, line)
 	}
-	return lines, nil
+	return lines
 }
 
 // What a card shows at most.
@@ -119,7 +60,7 @@ const (
 )
 
 // card is a node in words, for a person.
-func (s *Show) card(e *evidence) string {
+func (s *Show) card(e *survey.Dossier) string {
 	var b strings.Builder
 	line := func(name, value string) {
 		if value != "" {
@@ -139,7 +80,7 @@ func (s *Show) card(e *evidence) string {
 	fmt.Fprintf(&b, "node %s\n", print.EscapeControls(e.ID))
 	line("label", cmp.Or(e.Label, "none"))
 	line("suggested", e.Suggestion)
-	line("evidence", e.said)
+	line("evidence", picture.Plain(e.Ego.Text))
 	scores := "none"
 	if !math.IsNaN(e.Score) {
 		scores = fmt.Sprintf("%.6g", e.Score)
@@ -153,8 +94,8 @@ func (s *Show) card(e *evidence) string {
 		degree += ", split " + e.Split
 	}
 	line("degree", degree)
-	for _, p := range e.properties {
-		line(p.name, picture.Shorten(print.Brief(p.value), cardText))
+	for _, p := range e.Properties {
+		line(p.Name, picture.Shorten(print.Brief(p.Value), cardText))
 	}
 	line("predicted", sharesText(e.TopClasses, "%s %.3g"))
 	var votes []string
@@ -162,8 +103,8 @@ func (s *Show) card(e *evidence) string {
 		votes = append(votes, fmt.Sprintf("%s %d (%.0f%%)", vote.Class, vote.Count, 100*vote.Share))
 	}
 	line("neighbours", strings.Join(votes, ", "))
-	lines("against", e.opposing)
-	lines("for", e.pros)
+	lines("against", voices(e.Against))
+	lines("for", voices(e.For))
 	line("score if", sharesText(e.Counterfactual, "%s %.3g"))
 	line("incomplete", e.Incomplete)
 	if e.Disputed {

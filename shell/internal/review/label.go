@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -86,24 +85,4 @@ func (e *Subject) matches(text string, listed []string) []string {
 		return whole
 	}
 	return matches
-}
-
-// choices are the classes a suspect could have, the most likely first. The one that is suggested, which has a key of its own, and the one
-// that it has are the last, so that numbers mean the same classes as on the page of review --web.
-func choices(e *cleaner.Explanation, classes []string) []string {
-	var choices []string
-	for _, c := range e.TopClasses {
-		choices = append(choices, c.Class)
-	}
-	for _, class := range classes {
-		if len(choices) < len(classes) && !slices.Contains(choices, class) {
-			choices = append(choices, class)
-		}
-	}
-	for _, class := range []string{e.Suggestion, e.Label} {
-		if i := slices.Index(choices, class); i >= 0 {
-			choices = append(slices.Delete(choices, i, i+1), class)
-		}
-	}
-	return choices
 }

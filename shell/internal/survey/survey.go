@@ -1,5 +1,5 @@
-// Package survey reads what pictures of nodes show, in one snapshot: a node, its neighbours, and what they say of its label in words.
-// It knows no page and no terminal.
+// Package survey reads what a person sees of a node, in one snapshot: a picture of it with its neighbours, and the dossier that a card
+// shows. It knows no page and no terminal.
 package survey
 
 import (
@@ -266,9 +266,6 @@ func (s *Surveyor) node(f weightedNode) (n picture.Node, err error) {
 	}
 	return n, err
 }
-
-// ClassName is the name of a class by its place.
-func (s *Surveyor) ClassName(place int) string { return s.classes[place] }
 
 // name is the name of a class within a sentence.
 func (s *Surveyor) name(class int) string {

@@ -1,18 +1,15 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
-	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/print"
@@ -117,41 +114,43 @@ func (s *Server) find(tx *kv.Tx, id string) (kv.NodeID, error) {
 
 // card reads what the card of a node shows.
 func (s *Server) card(ctx context.Context, tx *kv.Tx, v kv.NodeID) (*card, error) {
-	direction := kv.Both
 	run, err := query.LastRun(tx)
 	if err != nil && !errors.Is(err, query.ErrNotCleaned) {
 		return nil, err
 	}
-	if run != nil {
-		direction = run.Direction
-	}
-	about := survey.New(tx, direction, s.Columns)
-	ego, err := about.Ego(ctx, "ego", v)
+	e, err := cleaner.Glance(ctx, tx, v, ops.Options{Workers: s.Query.Workers, MemoryBudget: s.Query.MemoryBudget})
 	if err != nil {
 		return nil, err
 	}
-	ego.Link = func(id string) string { return "node?id=" + url.QueryEscape(id) }
-	c := &card{Evidence: ego.Text, Classes: classNames(tx), Properties: []property{}, Against: []neighbor{}, For: []neighbor{}, Choices: []string{}, Entries: []entry{}}
-	ego.Text = "" // which stands beside the picture
-	c.Picture = ego.SVG()
-	c.weigh(ego, about)
-	if err := errors.Join(c.read(tx, v, s.Columns), c.readHistory(ctx, tx, v, run)); err != nil {
+	about := survey.New(tx, e.Direction, s.Columns)
+	d, err := about.Dossier(ctx, "ego", e)
+	if err != nil {
 		return nil, err
 	}
-	c.Title = ego.Nodes[0].Name
-	c.Colors = []int{about.ClassPlace(c.Seen.Label), about.ClassPlace(c.Seen.Suggested), about.ClassPlace(c.Before)}
+	d.Ego.Link = func(id string) string { return "node?id=" + url.QueryEscape(id) }
+	c := &card{
+		ID: d.ID, Title: d.Ego.Nodes[0].Name, Score: finite(d.Score), Confidence: finite(d.Confidence), Evidence: d.Ego.Text,
+		Degree: d.Degree, Split: d.Split, Disputed: d.Disputed, Says: survey.Words(d.Words), Classes: classNames(tx),
+		Seen:       seen{d.View.Label, d.View.Suggestion, d.View.Decision.String(), d.View.Disputed, d.View.Run},
+		Properties: []property{}, Against: sideOf(about, d.Against), For: sideOf(about, d.For), Choices: []string{}, Entries: []entry{},
+	}
+	d.Ego.Text = "" // which stands beside the picture
+	c.Picture = d.Ego.SVG()
 	c.Words = scoreWords(c.Score, run)
-	if c.Settling = run != nil && s.scores.isBusy(); c.Settling {
-		if c.Awaited, err = cleaner.IsStale(ctx, tx, run, v); err != nil {
-			return nil, err
+	for _, p := range d.Properties {
+		c.addProperty(p, s.Columns)
+	}
+	for _, class := range d.Choices[:min(len(d.Choices), cardChoices+2)] {
+		if class != d.Label && class != d.Suggestion && len(c.Choices) < cardChoices {
+			c.Choices = append(c.Choices, class)
 		}
 	}
-	top, err := cleaner.LikelyClasses(tx, v)
-	if err != nil {
-		return nil, err
+	c.addHistory(d, run)
+	c.Colors = []int{about.ClassPlace(d.Label), about.ClassPlace(d.Suggestion), about.ClassPlace(c.Before)}
+	if c.Settling = run != nil && s.scores.isBusy(); c.Settling {
+		c.Awaited, err = cleaner.IsStale(ctx, tx, run, v)
 	}
-	c.choose(top, ego, about)
-	return c, nil
+	return c, err
 }
 
 // classNames are the classes for the field of another label, in the order of answers.
@@ -166,148 +165,41 @@ func classNames(tx *kv.Tx) (names []string) {
 	return names
 }
 
-// read reads what is stored of the node.
-func (c *card) read(tx *kv.Tx, v kv.NodeID, columns survey.Columns) (err error) {
-	read := func(column string) (value kv.Value) {
-		if err == nil {
-			value, err = tx.Value(v, column)
-		}
-		if errors.Is(err, kv.ErrNoColumn) {
-			err = nil
-		}
-		return value
+// addProperty puts a property in its place.
+func (c *card) addProperty(p survey.Property, columns survey.Columns) {
+	text := picture.Shorten(print.EscapeLines(print.Brief(p.Value)), cardText)
+	switch p.Name {
+	case columns.Title: // above
+	case columns.Text:
+		c.Text = text
+	case columns.Link:
+		c.Link = text
+	default:
+		c.Properties = append(c.Properties, property{p.Name, text})
 	}
-	number := func(column string) *float64 {
-		value := read(column)
-		if value.IsNull() || math.IsNaN(value.Float()) {
-			return nil
-		}
-		f := value.Float()
-		return &f
-	}
-	c.Score, c.Confidence = number(cleaner.ScoreColumn), number(cleaner.ConfidenceColumn)
-	c.Split = read("split").String()
-	c.Seen = seen{
-		Label: read(kv.LabelColumn).String(), Suggested: read(cleaner.SuggestedColumn).String(), Decision: read(decide.Column).String(),
-		Disputed: !read(decide.DisputedColumn).IsNull(),
-	}
-	c.Disputed = c.Seen.Disputed
-	if run := read(cleaner.RunColumn); !run.IsNull() {
-		c.Seen.Run = run.Int()
-	}
-	for _, name := range query.UserColumns(tx) {
-		value := read(name)
-		text := print.EscapeLines(print.Brief(value))
-		switch {
-		case value.IsNull() || text == "":
-		case name == columns.Title: // above
-		case name == columns.Text:
-			c.Text = picture.Shorten(text, cardText)
-		case name == columns.Link:
-			c.Link = picture.Shorten(text, cardText)
-		default:
-			c.Properties = append(c.Properties, property{name, picture.Shorten(text, cardText)})
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if c.ID, err = tx.ID(v); err != nil {
-		return err
-	}
-	c.Degree, err = tx.Degree(v)
-	return err
 }
 
-// readHistory reads the newest decisions about the node, and who says what.
-func (c *card) readHistory(ctx context.Context, tx *kv.Tx, v kv.NodeID, run *cleaner.Run) error {
-	isInForce, err := decide.InForce(ctx, tx, v, 1)
-	if err != nil {
-		return err
+// addHistory lists the newest decisions about the node.
+func (c *card) addHistory(d *survey.Dossier, run *cleaner.Run) {
+	if len(d.History) == 0 {
+		return
 	}
-	for d, err := range decide.History(ctx, tx, v) {
-		if err != nil {
-			return err
-		}
-		c.Entries = append(c.Entries, entryOf(d, isInForce(d.Seq)))
-	}
-	if len(c.Entries) == 0 {
-		return nil
-	}
-	words, _, err := decide.Words(ctx, tx, v)
-	if err != nil {
-		return err
-	}
-	c.Says = survey.Words(words)
-	if before := c.Entries[0].From; before != c.Seen.Label {
+	if before := d.History[0].From; before != d.Label {
 		c.Before = before
 	}
-	c.OldScore = c.Score != nil && run != nil && c.Entries[len(c.Entries)-1].Seq > max(run.Seen, run.Decisions)
-	c.Entries = c.Entries[max(0, len(c.Entries)-cardEntries):]
-	slices.Reverse(c.Entries)
-	return nil
-}
-
-// weigh lists the neighbours with most weight that do not have the label of the node, and those that have it.
-func (c *card) weigh(ego *picture.Ego, about *survey.Surveyor) {
-	var near []picture.Node
-	for _, edge := range ego.Edges {
-		if edge[0] == 0 {
-			near = append(near, ego.Nodes[edge[1]])
-		}
-	}
-	slices.SortStableFunc(near, func(a, b picture.Node) int {
-		// Of equal weights, what is more surely labelled says more.
-		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(orOne(a.Score), orOne(b.Score)))
-	})
-	for _, n := range near {
-		if n.Class == picture.None {
-			continue
-		}
-		of := &c.Against
-		if n.Class == ego.Nodes[0].Class {
-			of = &c.For
-		}
-		if len(*of) < cardNeighbors {
-			*of = append(*of, neighbor{n.ID, n.Name, about.ClassName(n.Class), n.Class})
-		}
+	c.OldScore = c.Score != nil && run != nil && d.History[len(d.History)-1].Seq > max(run.Seen, run.Decisions)
+	for i := len(d.History) - 1; i >= 0 && len(c.Entries) < cardEntries; i-- {
+		c.Entries = append(c.Entries, entryOf(d.History[i], d.InForce[i]))
 	}
 }
 
-func orOne(score float64) float64 {
-	if math.IsNaN(score) {
-		return 1
+// sideOf are the first neighbours that speak for the label, or against it.
+func sideOf(about *survey.Surveyor, all []survey.Neighbor) []neighbor {
+	side := []neighbor{}
+	for _, n := range all[:min(len(all), cardNeighbors)] {
+		side = append(side, neighbor{n.ID, n.Title, n.Label, about.ClassPlace(n.Label)})
 	}
-	return score
-}
-
-// choose lists the classes that the digits name: those of the largest predictions, then those of most neighbours, then the others. The
-// suggested one has a key of its own.
-func (c *card) choose(top []string, ego *picture.Ego, about *survey.Surveyor) {
-	var voted []int
-	for class := range ego.Classes {
-		if ego.Votes[class] > 0 {
-			voted = append(voted, class)
-		}
-	}
-	slices.SortStableFunc(voted, func(a, b int) int { return ego.Votes[b] - ego.Votes[a] })
-	for class := range ego.Classes {
-		if ego.Votes[class] == 0 {
-			voted = append(voted, class)
-		}
-	}
-	candidates := slices.Clone(top)
-	for _, class := range voted {
-		candidates = append(candidates, about.ClassName(class))
-	}
-	for _, class := range candidates {
-		if len(c.Choices) == cardChoices {
-			return
-		}
-		if class != "" && class != c.Seen.Label && class != c.Seen.Suggested && !slices.Contains(c.Choices, class) {
-			c.Choices = append(c.Choices, class)
-		}
-	}
+	return side
 }
 
 // scoreWords says what a score means.
