@@ -21,6 +21,9 @@ const (
 
 	// sortMemory bounds the bytes of rows sorted at a time; the rest waits in a temporary file in os.TempDir.
 	sortMemory = 64 << 20
+
+	// fileShare is from which part of all nodes on their places are found by a walk of the node file.
+	fileShare = 1 << 11
 )
 
 // An arranger puts nodes in the order of a query: by properties, nulls last, then by position in the node file. It
@@ -77,7 +80,7 @@ func (a *arranger) byPosition(
 
 // inFileOrder yields the nodes of set in file order.
 func (a *arranger) inFileOrder(ctx context.Context, set *roaring.Bitmap, yield func(kv.NodeID, error) bool) error {
-	if float64(set.GetCardinality())*positionCost > fileCost*float64(a.tx.NumPresent()) {
+	if set.GetCardinality() > uint64(a.tx.NumPresent()/fileShare) {
 		return a.walkFile(ctx, set, yield)
 	}
 	var places []uint64 // position, then node

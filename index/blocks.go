@@ -5,8 +5,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/RoaringBitmap/roaring/v2"
-
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -15,15 +13,11 @@ const (
 	// lastRound is how many blocks are decided before their nodes are handed on. The first round is of one block, so that a scan soon
 	// knows what is among the best. The rounds do not depend on the number of goroutines: nor does what they leave out.
 	lastRound = 64
-
-	// denseBlock is from how many nodes of a set on, on average, a block is decided as a whole.
-	denseBlock = 512
 )
 
 // A blockScan decides blocks of nodes on several goroutines.
 type blockScan struct {
 	plan    *Plan
-	among   *roaring.Bitmap // the nodes to decide; nil: all
 	removed kv.NodeSet
 	workers []*blockWorker // made when first needed, each by the goroutine that needs it
 }
@@ -38,20 +32,11 @@ type blockWorker struct {
 	nodes    []kv.NodeID
 }
 
-// blockScan prepares the plan's scan of all nodes, or of those that its source finds. It returns the set of these instead if they are too few to decide
-// whole blocks.
-func (p *Plan) blockScan(ctx context.Context, r *reader, reads *Reads) (s *blockScan, few *roaring.Bitmap, err error) {
+// blockScan prepares the plan's scan of all nodes.
+func (p *Plan) blockScan() (s *blockScan, err error) {
 	s = &blockScan{plan: p, workers: make([]*blockWorker, p.Workers())}
-	if p.way == byScan {
-		s.removed, err = p.tx.Removed()
-		return s, nil, err
-	}
-	set, err := p.source.nodes(ctx, r, reads)
-	if err != nil || set.GetCardinality() < uint64(denseBlock*s.blocks()) {
-		return nil, set, err
-	}
-	s.among = set
-	return s, nil, nil
+	s.removed, err = p.tx.Removed()
+	return s, err
 }
 
 // Workers is how many goroutines may call what Blocks is given.
@@ -110,34 +95,28 @@ func (s *blockScan) find(w *blockWorker, block int, worst *worstKey, nodes []kv.
 	first := kv.NodeID(block) * kv.BlockRows
 	rng := kv.Range{First: first, End: min(first+kv.BlockRows, kv.NodeID(s.plan.tx.NumNodes()))}
 	outcomes := w.outcomes[:rng.Len()]
-	if s.among != nil {
-		if !s.open(w, rng, outcomes) {
-			return nodes, nil
-		}
-	} else {
-		may, _, err := w.may(w.where, rng.First)
-		if err == nil && may && worst.asked() {
-			may, err = w.mayPrecede(worst, rng.First)
-		}
-		if err != nil {
-			return nodes, err
-		}
-		if !may {
-			w.scanner.reads.SkippedBlocks++
-			return nodes, nil
-		}
-		w.scanner.reads.Blocks++
-		if !w.isAlways {
-			w.scanner.reads.Rows += int64(len(outcomes))
-		}
+	may, _, err := w.may(w.where, rng.First)
+	if err == nil && may && worst.asked() {
+		may, err = w.mayPrecede(worst, rng.First)
+	}
+	if err != nil {
+		return nodes, err
+	}
+	if !may {
+		w.scanner.reads.SkippedBlocks++
+		return nodes, nil
+	}
+	w.scanner.reads.Blocks++
+	if !w.isAlways {
+		w.scanner.reads.Rows += int64(len(outcomes))
+	}
+	for i := range outcomes {
+		outcomes[i] = isTrue
+	}
+	if s.removed != nil {
 		for i := range outcomes {
-			outcomes[i] = isTrue
-		}
-		if s.removed != nil {
-			for i := range outcomes {
-				if s.removed.Has(first + kv.NodeID(i)) {
-					outcomes[i] = isFalse
-				}
+			if s.removed.Has(first + kv.NodeID(i)) {
+				outcomes[i] = isFalse
 			}
 		}
 	}
@@ -156,29 +135,6 @@ func (s *blockScan) find(w *blockWorker, block int, worst *worstKey, nodes []kv.
 func (s *scanner) mayPrecede(worst *worstKey, v kv.NodeID) (bool, error) {
 	b, err := s.block(worst.order.Property, v)
 	return err == nil && !worst.before(b), err
-}
-
-// open makes the outcomes of the nodes of the set true, so that the predicate decides them, and those of the others false. It reports
-// whether there are any.
-func (s *blockScan) open(w *blockWorker, rng kv.Range, outcomes []truth) bool {
-	for i := range outcomes {
-		outcomes[i] = isFalse
-	}
-	count := int64(0)
-	nodes := s.among.Iterator()
-	nodes.AdvanceIfNeeded(uint32(rng.First))
-	for nodes.HasNext() {
-		v := kv.NodeID(nodes.Next())
-		if v >= rng.End {
-			break
-		}
-		outcomes[v-rng.First] = isTrue
-		count++
-	}
-	if !w.isAlways {
-		w.scanner.reads.Rows += count
-	}
-	return count > 0
 }
 
 // inOrder yields the nodes that the scan finds, ascending.
@@ -215,8 +171,12 @@ func (s *blockScan) inOrder(ctx context.Context, reads *Reads, worst *worstKey) 
 // ascend, from several goroutines. Worker, less than Workers, tells these apart. The nodes are lent for the call.
 func (p *Plan) Blocks(ctx context.Context, use func(worker int, nodes []kv.NodeID) error) error {
 	if p.limit < 0 {
-		p.reads, p.gaveWay, p.lastValue = Reads{}, false, kv.Value{}
-		return p.unordered().eachBlock(ctx, p.reader(), &p.reads, use)
+		p.begin()
+		set, err := p.unordered()
+		if err != nil {
+			return err
+		}
+		return set.eachBlock(ctx, p.reader(), &p.reads, use)
 	}
 	var some []kv.NodeID
 	for v, err := range p.Rows(ctx) {
@@ -231,15 +191,15 @@ func (p *Plan) Blocks(ctx context.Context, use func(worker int, nodes []kv.NodeI
 
 // eachBlock is Blocks of a plan that finds a set of nodes, whatever its limit.
 func (p *Plan) eachBlock(ctx context.Context, r *reader, reads *Reads, use func(worker int, nodes []kv.NodeID) error) error {
-	if p.way == byNothing {
+	switch p.way {
+	case byNothing:
 		return nil
+	case bySource:
+		return inBlocks(p.matches(ctx, r, reads, nil), use)
 	}
-	s, set, err := p.blockScan(ctx, r, reads)
+	s, err := p.blockScan()
 	if err != nil {
 		return err
-	}
-	if s == nil {
-		return inBlocks(p.some(ctx, set, r, reads), use)
 	}
 	err = parallel.Do(ctx, len(s.workers), s.blocks(), func(_ context.Context, number, block int) error {
 		w, err := s.worker(number)

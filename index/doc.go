@@ -38,30 +38,29 @@
 // # Plans
 //
 // [NewPlan] simplifies the predicate: it pushes Not to the leaves, flattens And and Or, folds constants, and joins the
-// comparisons of one property into one range or list. Then it takes the cheapest of these ways:
+// comparisons of one property into one range or list. Then it takes the first of these ways that fits:
 //
-//   - lookup of external ids in the dictionary;
-//   - ranges of one index, read without touching a row;
-//   - intersections and unions of such sets, as roaring bitmaps of NodeIDs;
-//   - an index in the order asked for, which stops at the limit: the ten highest scores read about ten entries;
-//   - the node file from its beginning, which needs no sorting and stops at the limit;
-//   - a scan of column blocks that skips each block whose least and greatest values exclude the predicate.
+//   - External ids are looked up in the dictionary.
+//   - A range of an index is a set of nodes, if it is narrow: at most 16384 entries, or one in 32 nodes. They are
+//     counted. Of several narrow ranges, that of the fewest entries is taken.
+//   - An order by an indexed property is a walk of that index, up to the limit: the ten highest scores read about ten
+//     entries.
+//   - Without an order, and with a limit or without a condition, the node file is walked from its beginning.
+//   - Else all nodes are scanned in blocks of columns. A block whose least and greatest values exclude the predicate is
+//     skipped.
 //
 // Conditions that the index does not decide are tested row by row, in batches of ascending NodeID. A condition on an indexed
 // property that is no range, such as Like "%ing", is tested once for each value in the index.
 //
-// Estimates come from a histogram, which is written with the index. If it expects few entries, up to four leaves are read
-// instead. Conditions on degree are searched for in the degrees, which descend with NodeIDs. Conditions on other properties
-// are tested on 512 nodes, unless a walk in order costs less to its end than any other way. Computed ones are guessed. A walk from
-// the highest score costs less as far as it reads copies: see Layout. It is a guess how soon a walk in order reaches its limit. If
-// the walk has cost as much as finding all matching nodes, the plan stops it and finds them all. So a query takes at most about
-// twice the time of the better way. A scan for the first rows of an order skips blocks that have none of them.
+// Nobody knows how soon a walk in order reaches its limit. After 16384 rows that were tested row by row, or 64 if a
+// condition is on degree, the walk gives way to a narrow range or a scan. Where a condition asks for computed values, it
+// goes on. A scan for the first rows of an order skips blocks that have none of them.
 //
 // Rows come in the order of the query, nulls last in either direction. Ties, and all rows without an order, are in file order.
 // Memory: with a limit up to 16384, at most twice as many rows; for a longer or unlimited sort 64 MiB, and a temporary file in
 // os.TempDir; in file order one bit a node; 4 bytes for each row with an equal value that must be sorted.
 //
-// [Plan.String] prints the plan, for which it may test a condition on the nodes of a sample. [Plan.Reads] counts what the plan read.
+// [Plan.String] prints the plan. [Plan.Reads] counts what the plan read.
 //
 // # Layout
 //
@@ -106,8 +105,7 @@
 // Leaves are written in bulk: by [Create], by a [Builder] together with the column it indexes, and by [Compact]. In
 // between, every changed value of an indexed column costs its transaction two small records and no read, written by
 // [Maintain], which kv calls for each change in the same transaction; reads merge the changes into the leaves they
-// belong to. The space "index" holds the histogram of each index under the name of its column: uvarints for version
-// (1), entries, number of bounds, and for each bound, at most 256, its length and the first 32 bytes of a key.
+// belong to.
 //
 // The records of kv have checksums. If damage has a right checksum, decoding returns kv.ErrCorrupt and never panics.
 // [Check] compares every index with its column, and copies with what they are of. [Repair] rebuilds damaged indexes.

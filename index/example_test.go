@@ -78,9 +78,9 @@ func Example() {
 	// Output:
 	// kernels
 	// planning
-	// about 2 rows
+	// all rows
 	//   in order of score desc, as the index has it
-	//     index on score: (gt score 0.97), descending, about 2 entries
+	//     index on score: (gt score 0.97), descending
 	// touched 2 index entries, 0 rows, 0 blocks, 0 skipped
 }
 

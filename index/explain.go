@@ -2,35 +2,29 @@ package index
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 )
 
 // String prints the plan as an indented tree, the last step first: order and limit, the condition looked up in
-// rows, and at the bottom where the nodes come from. After Rows or Count a last line says what was touched. How many rows there are is estimated
-// now, if the choice did not need it; if that fails, as after the end of the Tx, the number is unknown.
+// rows, and at the bottom where the nodes come from. After Rows or Count a last line says what was touched.
 //
-//	about 12 rows, at most 10
+//	at most 10 rows
 //	  in order of score desc, as the index has it
 //	    where (null decision)
-//	      index on score: (gt score 0.97), descending, about 40 entries
+//	      index on score: (gt score 0.97), descending
 //	touched 16 index entries, 16 rows, 0 blocks, 0 skipped
 func (p *Plan) String() string {
 	out := &printer{}
-	head := "an unknown number of rows"
-	if rows, err := p.planner.matching(p.unordered()); err == nil {
-		head = "about " + countOf(rows, "row")
+	if p.limit < 0 {
+		out.line("all rows")
+	} else {
+		out.line("at most %s", countOf(p.limit, "row"))
 	}
-	if p.limit >= 0 {
-		head += ", at most " + strconv.Itoa(p.limit)
-	}
-	out.line("%s", head)
 	p.describe(out)
-	if p.gaveWay {
+	if p.gaveWay != nil {
 		out.depth = 1
 		out.line("given up unfinished, for")
-		p.match.describe(out)
+		p.gaveWay.describe(out)
 	}
 	if p.reads != (Reads{}) {
 		out.depth = 0
@@ -51,13 +45,6 @@ func (out *printer) line(format string, args ...any) {
 	out.WriteString(strings.Repeat("  ", out.depth))
 	fmt.Fprintf(out, format, args...)
 	out.WriteByte('\n')
-}
-
-// indent writes what f prints one level deeper.
-func (out *printer) indent(f func()) {
-	out.depth++
-	f()
-	out.depth--
 }
 
 func (p *Plan) describe(out *printer) {
@@ -86,7 +73,7 @@ func (p *Plan) describe(out *printer) {
 		if p.order[0].Descending {
 			direction = ", descending"
 		}
-		p.source.(*rangeScan).describeAs(out, direction) // orderedIndex makes no other
+		p.source.(*rangeScan).describeAs(out, direction) // walkIndex makes no other
 		if p.tail != nil {
 			out.line("then nodes without %s", p.order[0].Property)
 			p.tail.describe(out)
@@ -110,7 +97,7 @@ func orderText(order []Order) string {
 	return strings.Join(names, ", ")
 }
 
-func (l *lookup) describe(out *printer) { out.line("lookup of %s", countOf(float64(len(l.ids)), "id")) }
+func (l *lookup) describe(out *printer) { out.line("lookup of %s", countOf(len(l.ids), "id")) }
 
 func (s *rangeScan) describe(out *printer) { s.describeAs(out, "") }
 
@@ -119,31 +106,13 @@ func (s *rangeScan) describeAs(out *printer, direction string) {
 	if !isAlways(s.terms) {
 		what = s.terms.String()
 	}
-	out.line("index on %s: %s%s, about %s", s.postings.column, what, direction, countOf(s.cost.entries, "entry"))
+	out.line("index on %s: %s%s", s.postings.column, what, direction)
 }
 
-func (s *intersection) describe(out *printer) { describeParts(out, "in all of", s.parts) }
-
-func (s *union) describe(out *printer) { describeParts(out, "in any of", s.parts) }
-
-func describeParts(out *printer, name string, parts []source) {
-	out.line("%s", name)
-	out.indent(func() {
-		for _, part := range parts {
-			part.describe(out)
-		}
-	})
-}
-
-// countOf prints a rounded number of things.
-func countOf(n float64, thing string) string {
-	count := int64(math.Ceil(n - 1e-9))
-	switch {
-	case count == 1:
+// countOf prints a number of things.
+func countOf(n int, thing string) string {
+	if n == 1 {
 		return "1 " + thing
-	case strings.HasSuffix(thing, "y"):
-		return fmt.Sprintf("%d %sies", count, strings.TrimSuffix(thing, "y"))
-	default:
-		return fmt.Sprintf("%d %ss", count, thing)
 	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

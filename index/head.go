@@ -135,40 +135,6 @@ func (h *headReader) lendDownTo(greatest, to []byte) error {
 	return nil
 }
 
-// savedByCopies tells what copies save a descending walk that decides the first so many entries of a scan by properties.
-func (pl *planner) savedByCopies(scan *rangeScan, stats statistics, properties []string) (func(entries float64) float64, error) {
-	p := scan.postings
-	copied, least, err := p.copied(pl.tx, slices.DeleteFunc(properties, func(name string) bool { return !pl.reader.hasBlocks(name) }))
-	if err != nil {
-		return nil, err
-	}
-	lent := 0.0
-	for _, r := range scan.ranges[max(0, len(scan.ranges)-maxCounts):] {
-		if r.low = slices.MaxFunc([][]byte{r.low, least}, bytes.Compare); len(copied) == 0 || r.empty() {
-			continue
-		}
-		entries, err := pl.countRange(p, stats, r)
-		if err != nil {
-			return nil, err
-		}
-		lent += entries
-	}
-	return func(entries float64) float64 {
-		entries = min(entries, lent)
-		return pl.walkCost(entries, entries, 0, copied) - copyCost*entries
-	}, nil
-}
-
-// copied tells of which properties the head has copies that are not of what was replaced, and its least entry.
-func (p postings) copied(tx *kv.Tx, properties []string) (copied []string, least []byte, err error) {
-	_, err = p.leastCopies(func(key, copies []byte) error {
-		least = bytes.Clone(key[1:])
-		copied, err = tx.CopiedColumns(copies, properties)
-		return err
-	})
-	return copied, least, err
-}
-
 // leastCopies calls use with the record of copies at the least entries, and says whether there is one. Damage is passed over.
 func (p postings) leastCopies(use func(key, copies []byte) error) (ok bool, err error) {
 	for e, err := range p.space.Ascend([]byte{headPrefix}) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -228,99 +227,4 @@ func TestHeadOfSmallStores(t *testing.T) {
 		mustBeSound(t, s)
 		mustHaveHead(t, s, true) // of no entries, if there are none
 	}
-}
-
-// TestCertainWalkTakesNoSample asks for nodes of the head, for which the walk of the index is chosen whatever share of them matches: values
-// are read for an estimate only when the plan is printed. Where the choice depends on the share, they are read before.
-func TestCertainWalkTakesNoSample(t *testing.T) {
-	t.Parallel()
-	s := storeWithHead(t, 65_000)
-	view(t, s, func(tx *kv.Tx) error {
-		for _, c := range []struct {
-			least   float64
-			certain bool
-		}{{0.98, true}, {0.5, false}} {
-			plan := must.Get(NewPlan(tx, Query{
-				Where: and(score(Gt, c.least), CompareProperties{Property: "label", Op: Ne, Other: "suggested"}),
-				Order: []Order{{"score", true}}, Limit: 10,
-			}))(t)
-			if certain := len(plan.planner.shares) == 0; certain != c.certain || plan.way != byOrderedIndex {
-				t.Errorf("above %v: certain %v, by way %d, want %v, %d", c.least, certain, plan.way, c.certain, byOrderedIndex)
-			}
-			before := plan.String()
-			if len(rowsOf(t, plan)) != 10 || len(plan.planner.shares) == 0 || !strings.HasPrefix(before, "about ") {
-				t.Errorf("above %v: got %v", c.least, plan)
-			}
-		}
-		return nil
-	})
-}
-
-// TestPlansCountOnCopies asks which way is taken with copies, with copies of labels that were replaced, and without: the nodes found are the same
-// by each way.
-func TestPlansCountOnCopies(t *testing.T) {
-	t.Parallel()
-	const n = 65_000
-	s := storeWithHead(t, n)
-	disputed := CompareProperties{Property: "label", Op: Ne, Other: "suggested"}
-	share := func(op Op, x float64) Predicate { return and(score(op, x), disputed) }
-	constant := func(value string) Computed {
-		return Computed{kv.KindString, func(kv.NodeID) (kv.Value, error) { return text(value), nil }}
-	}
-	order, ascending := []Order{{"score", true}}, []Order{{"score", false}}
-	questions := []struct {
-		name        string
-		q           Query
-		copied, not way
-	}{
-		{"all in the head", Query{Where: share(Gt, 0.98), Order: order, Limit: -1}, byOrderedIndex, bySource},
-		{"some in the head", Query{Where: share(Gt, 0.98), Order: order, Limit: 200}, byOrderedIndex, bySource},
-		{"ascending", Query{Where: share(Gt, 0.98), Order: ascending, Limit: -1}, bySource, bySource},
-		{"below the head", Query{Where: and(score(Lt, 0.9), share(Gt, 0.88)), Order: order, Limit: -1}, bySource, bySource},
-		{"all far beyond the head", Query{Where: share(Gt, 0.5), Order: order, Limit: -1}, bySource, bySource},
-		{"a property without copies", Query{
-			Where: and(score(Gt, 0.98), integer("year", Ge, 0)), Order: order, Limit: -1,
-		}, bySource, bySource},
-		{"a computed property", Query{
-			Where: share(Gt, 0.98), Order: order, Limit: -1,
-			Computed: map[string]Computed{"label": constant("x"), "suggested": constant("y")},
-		}, bySource, bySource},
-	}
-	ask := func(copies string, want func(i int) way) {
-		t.Helper()
-		view(t, s, func(tx *kv.Tx) error {
-			for i, c := range questions {
-				plan := must.Get(NewPlan(tx, c.q))(t)
-				got := rowsOf(t, plan)
-				if plan.way != want(i) || plan.gaveWay || len(got) == 0 {
-					t.Errorf("%s, %s: got %d rows by way %d, want way %d\n%v", copies, c.name, len(got), plan.way, want(i), plan)
-				}
-				for _, other := range everyPlan(t, tx, c.q, plan) {
-					if rows := rowsOf(t, other); !slices.Equal(rows, got) {
-						t.Errorf("%s, %s: got %d rows by one way, %d by another, or in another order\n%v\n%v", copies, c.name, len(got), len(rows), plan, other)
-					}
-				}
-			}
-			return nil
-		})
-	}
-	copied := func(i int) way { return questions[i].copied }
-	not := func(i int) way { return questions[i].not }
-	ask("with copies", copied)
-	replaceLabels(t, s, n)
-	ask("with old copies", not)
-	update(t, s, CopyHeads)
-	ask("with copies again", copied)
-	update(t, s, func(tx *kv.Tx) error {
-		space, keys := openPostings(tx, "score").space, [][]byte(nil)
-		for e, err := range space.Ascend([]byte{headPrefix}) {
-			must.Do(t, err)
-			keys = append(keys, bytes.Clone(e.Key))
-		}
-		for _, key := range keys {
-			must.Do(t, space.Delete(key))
-		}
-		return nil
-	})
-	ask("without copies", not)
 }

@@ -68,9 +68,6 @@ func Drop(s *kv.Store, column string) error {
 		if err := tx.SetIndexed(column, false); err != nil {
 			return fmt.Errorf("index on %s: %w", column, err)
 		}
-		if err := tx.Space(statisticsSpace).Delete([]byte(column)); err != nil {
-			return fmt.Errorf("index on %s: %w", column, err)
-		}
 		if err := tx.DropSpace(spaceName(column)); err != nil {
 			return fmt.Errorf("index on %s: %w", column, err)
 		}

@@ -14,7 +14,6 @@ type leafWriter struct {
 	leaf    leaf
 	data    []byte
 	leaves  int
-	bounds  boundTaker
 	samples []sample
 }
 
@@ -31,7 +30,6 @@ func (w *leafWriter) add(key []byte, v kv.NodeID) error {
 		}
 	}
 	w.leaf.add(key, v)
-	w.bounds.take(key)
 	return nil
 }
 
@@ -49,7 +47,7 @@ func (w *leafWriter) flush() error {
 	return err
 }
 
-// mark compares the samples with the column, writes the statistics and marks the column as indexed.
+// mark compares the samples with the column and marks the column as indexed.
 func (w *leafWriter) mark(tx *kv.Tx) error {
 	for _, s := range w.samples {
 		value, err := tx.Value(s.node, w.column)
@@ -63,9 +61,6 @@ func (w *leafWriter) mark(tx *kv.Tx) error {
 		}
 		return fmt.Errorf("node number %d was added with %s, the column holds %s",
 			s.node, literal(decodeKey(s.key)), literal(value))
-	}
-	if err := tx.Space(statisticsSpace).Put([]byte(w.column), w.bounds.encode()); err != nil {
-		return err
 	}
 	if err := tx.SetIndexed(w.column, true); err != nil {
 		return err

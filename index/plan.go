@@ -42,11 +42,11 @@ type Order struct {
 // A Plan is the way chosen to answer a query on one snapshot. It belongs to one goroutine, and to the life of the Tx
 // it was made on. Rows and Count may be called any number of times.
 type Plan struct {
-	tx      *kv.Tx
-	planner *planner  // that has made it
-	where   Predicate // simplified
-	order   []Order   // without what the store has no values for, and without repetitions
-	limit   int
+	tx     *kv.Tx
+	schema schema
+	where  Predicate // simplified
+	order  []Order   // without what the store has no values for, and without repetitions
+	limit  int
 
 	computed map[string]Computed
 	workers  int
@@ -56,12 +56,8 @@ type Plan struct {
 	residual Predicate // what must be looked up in rows
 	tail     *Plan     // of byOrderedIndex: the nodes without a value in the index, nil when none can match
 
-	// Of a walk, byFileOrder or byOrderedIndex, which may stop at the limit. Beside it stands the plan that finds all
-	// matching nodes first: it counts them, and takes over from a walk that is not over when it has cost as much.
-	match    *Plan   // the same query; nil if this plan is no walk
-	patience float64 // cost at which match takes over
-	saved    float64 // what copies of all its entries save a walk at most
-	gaveWay  bool    // match has taken over in the last Rows
+	patience int   // of a walk, byFileOrder or byOrderedIndex: how many rows it may read before it gives way
+	gaveWay  *Plan // to which the last Rows gave way; nil if it did not
 
 	lastValue kv.Value // of Known
 	reads     Reads
@@ -72,7 +68,7 @@ type way int
 
 const (
 	byNothing      way = iota // the predicate is false
-	bySource                  // a set of nodes from the indexes, filtered, then put in order
+	bySource                  // a set of nodes by id or from an index, filtered, then put in order
 	byScan                    // all nodes in blocks, filtered, then put in order
 	byFileOrder               // all nodes in the order of the node file, filtered one by one
 	byOrderedIndex            // the entries of an index, in the order asked for, filtered
@@ -101,7 +97,7 @@ func (p *Plan) LastValue() (property string, value kv.Value) {
 	return p.order[0].Property, p.lastValue
 }
 
-// NewPlan chooses the cheapest way to answer q. It returns an *UnknownPropertyError for a name that is neither a
+// NewPlan chooses the way to answer q. It returns an *UnknownPropertyError for a name that is neither a
 // column nor built in, a *TypeError for a constant its property cannot be compared with, and ErrPredicate for a condition
 // that has no meaning.
 func NewPlan(tx *kv.Tx, q Query) (*Plan, error) {
@@ -126,8 +122,10 @@ func NewPlan(tx *kv.Tx, q Query) (*Plan, error) {
 	if err := boundTerms(where); err != nil {
 		return nil, err
 	}
-	plan, err := newPlanner(tx, s, q).choose(where, s.orders(q.Order), q.Limit)
-	if err != nil {
+	plan := &Plan{
+		tx: tx, schema: s, where: where, order: s.orders(q.Order), limit: q.Limit, computed: q.Computed, workers: q.Workers,
+	}
+	if err := plan.choose(); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	return plan, nil

@@ -194,26 +194,6 @@ func TestCheckFindsAnIndexLeftBehind(t *testing.T) {
 	}
 }
 
-// A leaf under another key than its first entry, and statistics of another number of entries, are found.
-func TestCheckCountsTheLeaves(t *testing.T) {
-	s := storeToDamage(t, 4)
-	update(t, s, func(tx *kv.Tx) error {
-		for v := range kv.NodeID(4) {
-			must.Do(t, tx.SetValue(v, "title", kv.StringValue("a")))
-		}
-		return nil
-	})
-	must.Do(t, Compact(context.Background(), s))
-	mustBeSound(t, s)
-	update(t, s, func(tx *kv.Tx) error {
-		return tx.Space(statisticsSpace).Put([]byte("title"), statistics{entries: 3}.encode())
-	})
-	want := []string{"index on title: its statistics count 3 entries, its leaves hold 4"}
-	if got := problems(t, s); !slices.Equal(got, want) {
-		t.Errorf("check of statistics that count too little: got\n%q\nwant\n%q", got, want)
-	}
-}
-
 // problems are what Check reports.
 func problems(t testing.TB, s *kv.Store) (got []string) {
 	t.Helper()
@@ -260,30 +240,4 @@ func TestEntryBeyondTheNodes(t *testing.T) {
 		}
 		return nil
 	})
-}
-
-func TestStatisticsBounds(t *testing.T) {
-	for _, n := range []int{0, 1, 5, 256, 257, 1000, 100_000} {
-		var taker boundTaker
-		for i := range n {
-			key, _ := appendKey(nil, kv.IntValue(int64(i)))
-			taker.take(key)
-		}
-		back, err := decodeStatistics(taker.encode())
-		if err != nil || back.entries != int64(n) || !slices.Equal(back.bounds, taker.bounds) {
-			t.Fatalf("%d entries: read back %d entries, %d bounds, %v; want %d bounds", n, back.entries, len(back.bounds), err, len(taker.bounds))
-		}
-		if n == 0 {
-			continue
-		}
-		low, _ := appendKey(nil, kv.IntValue(int64(n/4)))
-		high, _ := appendKey(nil, kv.IntValue(int64(3*n/4)))
-		got, ok := back.estimate(keyRange{low, high})
-		if want := float64(3*n/4 - n/4); !ok || got < want-2*back.depth() || got > want+2*back.depth() {
-			t.Errorf("%d entries: half of them: got about %v, want %v", n, got, want)
-		}
-	}
-	if _, err := decodeStatistics([]byte{statisticsVersion, 3, 200}); !errors.Is(err, kv.ErrCorrupt) {
-		t.Errorf("statistics cut short: got %v, want a kv.ErrCorrupt", err)
-	}
 }

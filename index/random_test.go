@@ -507,7 +507,7 @@ func queries(t *testing.T, s *kv.Store, m *model, r *rand.Rand, where string, co
 	}
 }
 
-// tryQuery answers q in every way that can, not only in the cheapest.
+// tryQuery answers q in every way that can, not only in the one chosen.
 func tryQuery(t *testing.T, tx *kv.Tx, m *model, q Query, where string, ways map[way]int) {
 	t.Helper()
 	best, err := NewPlan(tx, q)
@@ -579,45 +579,31 @@ func everyPlan(t *testing.T, tx *kv.Tx, q Query, best *Plan) []*Plan {
 	if best.way == byNothing {
 		return plans
 	}
-	names := Properties(q.Where)
-	for _, o := range q.Order {
-		names = append(names, o.Property)
-	}
-	s, err := newSchema(tx, names, q.Computed)
-	if err != nil {
-		t.Fatalf("%v: %v", q.Where, err)
-	}
-	pl := newPlanner(tx, s, q)
-	scan := pl.newPlan(byScan, best.where, best.order, best.limit)
+	scan := best.as(best.where, best.order)
+	scan.way, scan.residual = byScan, best.where
 	plans = append(plans, scan)
 	if len(best.order) == 0 {
-		p, _ := pl.fileOrder(best.where, 1, best.limit)
-		plans = append(plans, walks(p, scan)...)
-	} else if s[best.order[0].Property].indexed {
-		p, _, err := pl.orderedIndex(best.where, best.order, best.limit)
-		if err != nil {
-			t.Fatalf("%v: %v", q.Where, err)
-		}
-		if p != nil {
-			plans = append(plans, walks(p, scan)...)
+		p := best.as(best.where, nil)
+		p.way, p.residual = byFileOrder, best.where
+		plans = append(plans, walks(p)...)
+	} else if best.schema[best.order[0].Property].indexed {
+		p := best.as(best.where, best.order)
+		must.Do(t, p.walkIndex())
+		if p.way == byOrderedIndex {
+			plans = append(plans, walks(p)...)
 		}
 	}
-	if a, ok, err := pl.access(best.where); err != nil {
-		t.Fatalf("%v: %v", q.Where, err)
-	} else if ok {
-		p := pl.newPlan(bySource, best.where, best.order, best.limit)
-		p.source, p.residual = a.source, a.residual
-		plans = append(plans, p)
-	}
-	return plans
+	set := best.as(best.where, best.order)
+	must.Do(t, set.chooseSet(""))
+	return append(plans, set)
 }
 
 // walks returns p, which walks in order, with all patience, with little and with none.
-func walks(p, match *Plan) []*Plan {
+func walks(p *Plan) []*Plan {
 	var plans []*Plan
-	for _, patience := range []float64{math.Inf(1), 150, 0} {
+	for _, patience := range []int{math.MaxInt, 50, 0} {
 		walk := *p
-		walk.match, walk.patience = match, patience
+		walk.patience = patience
 		plans = append(plans, &walk)
 	}
 	return plans

@@ -32,7 +32,6 @@ func TestRepair(t *testing.T) {
 		p := openPostings(tx, "title")
 		return errors.Join(
 			p.set(kv.StringValue("a"), 1, false), p.set(kv.StringValue("b"), 2, true), p.set(kv.StringValue("b"), 7, true),
-			tx.Space(statisticsSpace).Delete([]byte("title")),
 		)
 	})
 	if done := repair(); len(done) != 1 || done[0].Where != "index on title" {

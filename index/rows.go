@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/RoaringBitmap/roaring/v2"
-
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -17,7 +15,7 @@ import (
 // a property of the query.
 func (p *Plan) Rows(ctx context.Context) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
-		p.reads, p.gaveWay, p.lastValue = Reads{}, false, kv.Value{}
+		p.begin()
 		p.run(ctx, p.reader(), p.limit, &p.reads)(yield)
 	}
 }
@@ -28,17 +26,25 @@ func (p *Plan) Unordered(ctx context.Context) iter.Seq2[kv.NodeID, error] {
 		return p.Rows(ctx)
 	}
 	return func(yield func(kv.NodeID, error) bool) {
-		p.reads, p.gaveWay, p.lastValue = Reads{}, false, kv.Value{}
-		if match := p.unordered(); match.way != byNothing {
-			match.matches(ctx, p.reader(), &p.reads, nil)(yield)
+		p.begin()
+		set, err := p.unordered()
+		switch {
+		case err != nil:
+			yield(0, err)
+		case set.way != byNothing:
+			set.matches(ctx, p.reader(), &p.reads, nil)(yield)
 		}
 	}
 }
 
 // Count returns how many nodes Rows would yield, without putting them in order.
 func (p *Plan) Count(ctx context.Context) (int64, error) {
-	p.reads, p.gaveWay = Reads{}, false
-	total, err := p.unordered().count(ctx, p.reader(), &p.reads)
+	p.begin()
+	set, err := p.unordered()
+	if err != nil {
+		return 0, err
+	}
+	total, err := set.count(ctx, p.reader(), &p.reads)
 	if err != nil {
 		return 0, err
 	}
@@ -48,13 +54,8 @@ func (p *Plan) Count(ctx context.Context) (int64, error) {
 	return total, nil
 }
 
-// unordered is the plan that finds the same nodes as a set.
-func (p *Plan) unordered() *Plan {
-	if p.match != nil {
-		return p.match
-	}
-	return p
-}
+// begin forgets what is told of the last Rows or Count.
+func (p *Plan) begin() { p.reads, p.gaveWay, p.lastValue = Reads{}, nil, kv.Value{} }
 
 func (p *Plan) count(ctx context.Context, r *reader, reads *Reads) (int64, error) {
 	switch {
@@ -79,11 +80,11 @@ func (p *Plan) run(ctx context.Context, r *reader, limit int, reads *Reads) iter
 	case p.way == byNothing || limit == 0:
 		return func(func(kv.NodeID, error) bool) {}
 	case p.way == byFileOrder:
-		return take(p.walk(ctx, r, limit, reads, fileCost, func(spend *allowance) iter.Seq2[kv.NodeID, error] {
+		return take(p.walk(ctx, r, limit, reads, func(spend *allowance) iter.Seq2[kv.NodeID, error] {
 			return newScanner(r, reads).inFileOrder(ctx, p.residual, spend)
 		}), limit)
 	case p.way == byOrderedIndex:
-		return p.walk(ctx, r, limit, reads, entryCost, func(spend *allowance) iter.Seq2[kv.NodeID, error] {
+		return p.walk(ctx, r, limit, reads, func(spend *allowance) iter.Seq2[kv.NodeID, error] {
 			return p.inIndexOrder(ctx, r, limit, reads, spend)
 		})
 	default:
@@ -118,21 +119,20 @@ func (p *Plan) matches(
 	ctx context.Context, r *reader, reads *Reads, worst *worstKey,
 ) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
-		s, set, err := p.blockScan(ctx, r, reads)
-		switch {
-		case err != nil:
-			yield(0, err)
-		case s != nil:
+		if p.way == byScan {
+			s, err := p.blockScan()
+			if err != nil {
+				yield(0, err)
+				return
+			}
 			s.inOrder(ctx, reads, worst)(yield)
-		default:
-			p.some(ctx, set, r, reads)(yield)
+			return
 		}
-	}
-}
-
-// some yields the nodes of a set for which the residual is true, ascending.
-func (p *Plan) some(ctx context.Context, set *roaring.Bitmap, r *reader, reads *Reads) iter.Seq2[kv.NodeID, error] {
-	return func(yield func(kv.NodeID, error) bool) {
+		set, err := p.source.nodes(ctx, r, reads)
+		if err != nil {
+			yield(0, err)
+			return
+		}
 		f, err := newFilter(r, p.residual, reads)
 		if err != nil {
 			yield(0, err)
@@ -165,7 +165,7 @@ func (p *Plan) inIndexOrder(
 ) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
 		w := &indexWalk{
-			head: headReader{postings: p.source.(*rangeScan).postings, tx: p.tx, over: !p.order[0].Descending}, // orderedIndex makes no other
+			head: headReader{postings: p.source.(*rangeScan).postings, tx: p.tx, over: !p.order[0].Descending}, // walkIndex makes no other
 			plan: p, reader: r, rest: limit, reads: reads, spend: spend, yield: yield, size: firstSize(limit),
 		}
 		err := w.walk(ctx)

@@ -11,16 +11,13 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A source finds a set of nodes through the dictionary or the indexes, without looking at rows.
+// A source finds a set of nodes through the dictionary or an index, without looking at rows.
 type source interface {
 	// nodes returns the set, which is the caller's.
 	nodes(ctx context.Context, r *reader, reads *Reads) (*roaring.Bitmap, error)
 
 	// count returns the size of the set.
 	count(ctx context.Context, r *reader, reads *Reads) (int64, error)
-
-	// estimate is about how large the set is, and about how many index entries and seeks it takes to find.
-	estimate() estimate
 
 	// describe prints the source as the lines of a plan.
 	describe(p *printer)
@@ -60,20 +57,13 @@ func cardinality(set *roaring.Bitmap, err error) (int64, error) {
 	return int64(set.GetCardinality()), nil
 }
 
-func (l *lookup) estimate() estimate {
-	return estimate{rows: float64(len(l.ids)), seeks: float64(len(l.ids))}
-}
-
 // A rangeScan finds the nodes whose value of an indexed column lies in ranges and satisfies accept.
 type rangeScan struct {
 	postings postings
 	terms    Predicate  // what it stands for
 	ranges   []keyRange // ascending, disjoint
 	accept   Predicate  // nil: everything in the ranges
-	cost     estimate
 }
-
-func (s *rangeScan) estimate() estimate { return s.cost }
 
 // groups calls visit with what the scan accepts, in the order of values; visit returns false to stop. Within a
 // group nodes ascend; the slices are borrowed for the call.
@@ -123,20 +113,7 @@ func backward(ranges []keyRange) func(func(keyRange) bool) {
 	}
 }
 
-// denseShare is a part of all nodes: so many are set in an array of bits, which needs no order.
-const denseShare = 256
-
 func (s *rangeScan) nodes(ctx context.Context, r *reader, reads *Reads) (*roaring.Bitmap, error) {
-	if n := r.tx.NumNodes(); s.cost.rows >= float64(n)/denseShare {
-		dense := kv.NewNodeSet(n)
-		err := s.groups(ctx, r, reads, false, func(g group) bool {
-			for _, v := range g.nodes {
-				dense.Add(v)
-			}
-			return true
-		})
-		return roaring.FromDense(dense, false), err
-	}
 	set := roaring.New()
 	var batch []uint32 // sorted batches go into the set many times faster than single nodes
 	flush := func() {
@@ -217,53 +194,4 @@ func (a *acceptor) keep(g group) ([]kv.NodeID, error) {
 		}
 	}
 	return g.nodes, nil
-}
-
-// An intersection is the nodes that all its parts have.
-type intersection struct {
-	parts []source // fewest nodes first
-}
-
-func (s *intersection) nodes(ctx context.Context, r *reader, reads *Reads) (*roaring.Bitmap, error) {
-	var set *roaring.Bitmap
-	for _, part := range s.parts {
-		nodes, err := part.nodes(ctx, r, reads)
-		if err != nil {
-			return nil, err
-		}
-		if set == nil {
-			set = nodes
-		} else {
-			set.And(nodes)
-		}
-		if set.IsEmpty() {
-			break
-		}
-	}
-	return set, nil
-}
-
-func (s *intersection) count(ctx context.Context, r *reader, reads *Reads) (int64, error) {
-	return cardinality(s.nodes(ctx, r, reads))
-}
-
-// A union is the nodes that any of its parts has.
-type union struct {
-	parts []source
-}
-
-func (s *union) nodes(ctx context.Context, r *reader, reads *Reads) (*roaring.Bitmap, error) {
-	set := roaring.New()
-	for _, part := range s.parts {
-		nodes, err := part.nodes(ctx, r, reads)
-		if err != nil {
-			return nil, err
-		}
-		set.Or(nodes)
-	}
-	return set, nil
-}
-
-func (s *union) count(ctx context.Context, r *reader, reads *Reads) (int64, error) {
-	return cardinality(s.nodes(ctx, r, reads))
 }

@@ -7,34 +7,26 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// An allowance is what a walk in order may still cost. How soon such a walk reaches its limit is a guess, since rows
-// that match may all come last, so what it may cost is bounded.
+// An allowance is how many rows a walk in order may still read.
 type allowance struct {
-	budget     float64
-	n          float64  // nodes
-	step       float64  // cost of a row before it is decided
-	properties []string // that decide
-	refused    bool
+	left    int
+	refused bool
 }
 
-// batch spends the cost of deciding a batch of rows, or refuses when the budget is smaller.
+// batch takes the rows of a batch from it, or refuses if there are not as many.
 func (a *allowance) batch(rows int) bool {
-	if a.budget -= batchCost(a.n, float64(rows), a.step, a.properties); a.budget < 0 {
-		a.refused = true
-	}
+	a.left -= rows
+	a.refused = a.left < 0
 	return !a.refused
 }
 
-// walk yields what start does within the plan's patience, and when that is over, what is left of the rows of match.
-// Those it has in common with the walk come first, as both have one order.
+// walk yields what start does within the plan's patience. When that is over, the plan that finds the rows as a set takes
+// over. Both have one order, so its first rows are those that were yielded already.
 func (p *Plan) walk(
-	ctx context.Context, r *reader, limit int, reads *Reads, step float64,
-	start func(*allowance) iter.Seq2[kv.NodeID, error],
+	ctx context.Context, r *reader, limit int, reads *Reads, start func(*allowance) iter.Seq2[kv.NodeID, error],
 ) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
-		spend := &allowance{
-			budget: p.patience, n: float64(p.tx.NumPresent()), step: step, properties: Properties(p.residual),
-		}
+		spend := &allowance{left: p.patience}
 		rows := 0
 		for v, err := range start(spend) {
 			if !yield(v, err) || err != nil {
@@ -45,8 +37,13 @@ func (p *Plan) walk(
 		if !spend.refused {
 			return
 		}
-		p.gaveWay, p.lastValue = true, kv.Value{}
-		for v, err := range p.match.run(ctx, r, limit, reads) {
+		set, err := p.unordered()
+		if err != nil {
+			yield(0, err)
+			return
+		}
+		p.gaveWay, p.lastValue = set, kv.Value{}
+		for v, err := range set.run(ctx, r, limit, reads) {
 			if rows > 0 && err == nil {
 				rows--
 				continue

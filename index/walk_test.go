@@ -34,8 +34,7 @@ func propertyStore(tb testing.TB, n int, names []string, values func(i int) []kv
 
 func integer(name string, op Op, value int64) Predicate { return Compare{name, op, kv.IntValue(value)} }
 
-// exclusive is a store in which every third node has a = 1 and every third b = 1, but, against what that leads to
-// expect, none both, except the last twenty.
+// exclusive is a store in which every third node has a = 1 and every third b = 1, and none both, except the last twenty.
 func exclusive(tb testing.TB, n int) *kv.Store {
 	return propertyStore(tb, n, []string{"a", "b"}, func(i int) []kv.Value {
 		a, b := 0, 0
@@ -57,7 +56,7 @@ func TestWalkInFileOrderGivesWay(t *testing.T) {
 	defer tx.Close()
 	plan := must.Get(NewPlan(tx, Query{Where: and(integer("a", Eq, 1), integer("b", Eq, 1)), Limit: 3}))(t)
 	if plan.way != byFileOrder {
-		t.Fatalf("got plan %v, want a walk in file order: it should seem to meet a match in every nine nodes", plan)
+		t.Fatalf("got plan %v, want a walk in file order", plan)
 	}
 	got := rowsOf(t, plan)
 	var ids []string
@@ -68,8 +67,8 @@ func TestWalkInFileOrderGivesWay(t *testing.T) {
 	if want := []string{"19980", "19981", "19982"}; !slices.Equal(ids, want) {
 		t.Errorf("got nodes %q, want %q\n%v", ids, want, plan)
 	}
-	if rows := plan.Reads().Rows; rows > n+n/4 {
-		t.Errorf("%d rows touched for matches that come last, want at most %d\n%v", rows, n+n/4, plan)
+	if rows := plan.Reads().Rows; rows > n+walkRows {
+		t.Errorf("%d rows touched for matches that come last, want at most %d\n%v", rows, n+walkRows, plan)
 	}
 	want := "\n  given up unfinished, for\n    where (and (eq a 1) (eq b 1))\n      all nodes, in blocks"
 	if !strings.Contains(plan.String(), want) {
@@ -105,7 +104,7 @@ func TestWalkOfAnIndexGivesWay(t *testing.T) {
 	if want := []int64{n/50 - 1, n/50 - 2}; !slices.Equal(ranks, want) {
 		t.Errorf("got ranks %d, want %d\n%v", ranks, want, plan)
 	}
-	if got := plan.Reads(); !plan.gaveWay || got.Rows > 2*n {
+	if got := plan.Reads(); plan.gaveWay == nil || got.Rows > 2*n {
 		t.Errorf("touched %+v, want at most %d rows, and that the walk gave way\n%v", got, 2*n, plan)
 	}
 }
@@ -123,28 +122,6 @@ func TestWalkThatGivesWayIsCancelled(t *testing.T) {
 	}
 	if !errors.Is(got, context.Canceled) {
 		t.Errorf("got %v, want %v\n%v", got, context.Canceled, plan)
-	}
-}
-
-// The cost of a walk grows with the rows it decides, and never beyond that of deciding all.
-func TestWalkCost(t *testing.T) {
-	pl := &planner{n: 100_000}
-	properties := []string{"degree", "split"}
-	last := 0.0
-	for _, rows := range []float64{0, 1, 16, 17, 500, 1008, 1009, 50_000, 99_999, 100_000} {
-		cost := pl.walkCost(rows, pl.n, fileCost, properties)
-		if cost < last || (rows > 0) != (cost > 0) {
-			t.Errorf("cost of a walk past %v rows: got %v, after %v for fewer", rows, cost, last)
-		}
-		last = cost
-	}
-	spend := &allowance{budget: last * (1 + 1e-9), n: pl.n, step: fileCost, properties: properties}
-	left := int(pl.n)
-	for size := firstBatch; left > 0; size = min(2*size, lastBatch) {
-		if !spend.batch(min(size, left)) {
-			t.Fatalf("the allowance for the whole walk, %v, is used up with %d rows left", last, left)
-		}
-		left -= min(size, left)
 	}
 }
 

@@ -103,17 +103,6 @@ func (tx *Tx) idFields(order []int, nodes []NodeID, fields [][]byte) (err error)
 // blocks that have been replaced since are of no use, and do no harm.
 func (tx *Tx) LendCopies(copies []byte) error { return cmp.Or(tx.Err(), tx.copies.Lend(copies)) }
 
-// CopiedColumns lists those of some columns whose blocks copies are of.
-func (tx *Tx) CopiedColumns(copies []byte, columns []string) (copied []string, err error) {
-	generations, _, err := snapshot.ParseHead(copies)
-	for _, name := range columns {
-		if entry, ok := tx.cat.Columns[name]; ok && slices.Contains(generations, entry.Generation) {
-			copied = append(copied, name)
-		}
-	}
-	return copied, cmp.Or(tx.Err(), err)
-}
-
 // CopiesAreCurrent says whether copies are of the ids and of all those of some columns that the store has, of each as it is now.
 func (tx *Tx) CopiesAreCurrent(copies []byte, columns []string) (bool, error) {
 	generations, _, err := snapshot.ParseHead(copies)
