@@ -67,19 +67,19 @@ func (s *Store) Backup(ctx context.Context, w io.Writer, opt BackupOptions) (inf
 	if err != nil {
 		return info, err
 	}
-	defer func() { err = errors.Join(err, out.Close()) }()
-	records, size, changed := int64(0), int64(0), int64(0)
+	defer out.Close()
+	records, size, most := int64(0), int64(0), int64(lsm.SpareRoom)
 	err = tx.eachLive(ctx, func(it *lsm.Iterator) error {
-		bytes := int64(len(it.Key())) + it.ValueSize()
 		records++
-		size += bytes
+		size += int64(len(it.Key())) + it.ValueSize()
+		most += int64(len(it.Key())) + archive.EntryOverhead
 		if out.Writes(it.Version()) {
-			changed += bytes
+			most += it.ValueSize()
 		}
 		return nil
 	})
 	if err == nil && opt.Begin != nil {
-		err = opt.Begin(changed + archive.EntryOverhead*records + lsm.SpareRoom)
+		err = opt.Begin(most)
 	}
 	if err != nil {
 		return info, err

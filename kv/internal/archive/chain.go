@@ -116,11 +116,11 @@ func (c *Chain) Read(
 				}
 			}
 		}
-		if i > 0 && !bytes.Equal(r.end.Base, c.readers[i-1].end.Digest) {
+		if i > 0 && !bytes.Equal(r.base, c.readers[i-1].in.sum) {
 			return Info{}, outOfOrder(i, "it was made since another backup than the one before")
 		}
 	}
-	return head.info(c.last().end, c.last().offset), nil
+	return c.last().info(), nil
 }
 
 // next reads the next entry of a file.
@@ -134,7 +134,7 @@ func (c *Chain) record(i int) ([]byte, error) {
 	e := c.readers[i].entry
 	for ; c.readers[i].entry.record == nil; i-- {
 		before := c.readers[i-1]
-		for c.more[i-1] || before.count.Records == 0 {
+		for c.more[i-1] || before.records == 0 {
 			if c.more[i-1] && bytes.Compare(before.entry.key, e.key) >= 0 {
 				break
 			}
