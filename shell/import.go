@@ -90,8 +90,7 @@ Ids, labels and values are taken as they are. Import reports labels such as NA, 
 		`It reports classes that may be one class: they differ only by white space, Unicode form, invisible characters or case, or are one number, with the ` +
 		`number of their nodes. --trim and --nfc join those of white space and Unicode form in labels, in --classes and in the header of predictions. They do not change ids and properties. ` +
 		`Import also reports a column of labels that seems to have names or quantities, new classes of --append, and ` +
-		`four surprises: one id that is no integer turns all ids into text; a few values or decimal commas turn a property of numbers into text; times are ordered as text, ` +
-		`and not by time; NaN values become null.
+		`three surprises: one id that is no integer turns all ids into text; a few values turn a property of numbers into text; NaN values become null.
 
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv
     graphcleaner import my.graph --nodes nodes.parquet --edges edges.csv.gz --features words.npz --splits split.csv

@@ -47,7 +47,6 @@ from graphcleaner._messages import of_python
     ("correct the file and append it again.", "correct the frame and append it again."),
     ("import --trim joins those that differ by white space, --nfc those", "trim=True joins those that differ by white space, nfc=True those"),
     ("repeat this with --replace --yes --columns label=party,my_label=label", "call this again with 'label': 'party' in columns"),
-    ("the column name has these ids: add --columns id=name.", "the column name has these ids: add 'id': 'name' in columns."),
     ("add --edge-columns 'src=the end,dst=b'", "add 'src': 'the end', 'dst': 'b' in edge_columns"),
     ("say --columns id,label.", "say columns=['id', 'label']."),
     ("a control character, want another: if it is a property, --columns property_3=3", "a control character, want another name"),

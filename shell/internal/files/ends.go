@@ -3,8 +3,7 @@ package files
 import (
 	"context"
 	"errors"
-	"math"
-	"strconv"
+	"fmt"
 	"sync"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
@@ -66,8 +65,6 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 		var nodes, joined [2]int64 // those without and with a label, and how many of them have an edge
 		last, first := "", ""
 		of := ofEdge[0]
-		numbers, ends := noNumbers, noNumbers // among the ids of nodes, and among the ends of edges
-		isPlain := true                       // all are
 		for record, err := range ids.sorter.Records(ctx) {
 			if err != nil {
 				return err
@@ -78,18 +75,14 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 			case isAgain && of != ofEdge[0]:
 				joined[of]++
 				of = ofEdge[0] // it is counted once
-				ends.see(id)
 				continue
 			case isAgain:
 				continue
 			}
-			isPlain = isPlain && plainID(id) == id
 			if last, of = id, record.Value[0]; of != ofEdge[0] {
 				nodes[of]++
-				numbers.see(id)
 				continue
 			}
-			ends.see(id)
 			if err := add(kv.Node{ID: id}); err != nil {
 				return err
 			}
@@ -108,18 +101,7 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 		if all == 0 {
 			have, all, what = known, nodes[0], "nodes"
 		}
-		rows, _ := edges.(*edgesTable)
-		mayBeTriples := rows != nil && rows.weight < 0 && len(rows.in.Header()) > 2
-		if isPlain && 2*have >= all && !ends.areShifted(numbers) && !mayBeTriples {
-			return nil // all is well, and a hint, which takes the nodes once more, is not worth it
-		}
-		hint, err := g.endsHint(ctx, first, r)
-		switch {
-		case err != nil:
-			return err
-		case hint != "":
-			r.warn("%s has an edge of node %q: %s", g.Edges, wording.Short(first), hint)
-		case 2*have < all:
+		if 2*have < all {
 			r.warn("Only %d of the %d %s of %s have an edge: its first id is %q, and %s has %q. Are ids written in "+
 				"the same way?",
 				have, all, what, g.Nodes, wording.Short(g.firstID), g.Edges, wording.Short(first))
@@ -128,22 +110,23 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 	})
 }
 
-// A span is from the least to the greatest of some integers.
-type span struct{ least, greatest int64 }
-
-var noNumbers = span{math.MaxInt64, math.MinInt64}
-
-// see takes an id, if it is an integer.
-func (s *span) see(id string) {
-	if number, err := strconv.ParseInt(id, 10, 64); err == nil {
-		s.least, s.greatest = min(s.least, number), max(s.greatest, number)
+// adviseEnds is explain, which also says what to do about the end of an edge that is no node.
+func (g *Graph) adviseEnds(err error) error {
+	unknown, ok := errors.AsType[*kv.UnknownNodeError](err)
+	if err = g.explain(err); !ok {
+		return err
 	}
-}
-
-// areShifted reports whether ends may be the ids of nodes that are counted from 1 instead of 0, or from 0 instead of 1.
-func (s span) areShifted(nodes span) bool {
-	return s.least > nodes.least && s.greatest == nodes.greatest+1 ||
-		s.least == nodes.least-1 && s.greatest < nodes.greatest
+	first, advice := "", "--edge-nodes makes such ids nodes without a label"
+	switch {
+	case IsArray(g.Edges.only()):
+		advice = "the numbers of an array are ids, and not positions of rows as in edge_index of PyG. If they are positions, " + saveIDs
+	case plainID(unknown.ID) != unknown.ID || plainID(g.firstID) != g.firstID:
+		advice = sameIDs
+	}
+	if g.firstID != "" {
+		first = fmt.Sprintf(" (the first is %q)", wording.Short(g.firstID))
+	}
+	return fmt.Errorf("%w%s; %s", err, first, advice)
 }
 
 // checkTwice returns an error if a file of edges cannot be read twice.

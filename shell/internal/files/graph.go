@@ -139,9 +139,6 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 	}
 	edges, err := openEdges(ctx, g.Edges, nodes, r)
 	if err != nil {
-		if hint, failed := g.endColumns(ctx, r); failed == nil && hint != "" {
-			err = &table.Error{Path: g.Edges.String(), Msg: hint}
-		}
 		return stats, err
 	}
 	defer func() { err = errors.Join(err, edges.close()) }()
@@ -192,7 +189,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats
 		err = fmt.Errorf("%s: the names of its classes and columns do not fit into a store, want fewer or shorter ones, "+
 			"more --memory does not help: %w", g.Nodes, err)
 	}
-	return stats, g.adviseEnds(ctx, err, r)
+	return stats, g.adviseEnds(err)
 }
 
 // ErrTwoSplits says that the nodes file has a column split, and another file gives splits too.

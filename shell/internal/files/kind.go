@@ -21,10 +21,6 @@ type kindGuess struct {
 	odd             string
 	oddLine         int64 // of the first value that is no such number; 0 where there is none
 	areOdd          bool  // there are several such values
-
-	epochs writtenForm   // numbers that may be times
-	commas writtenForm   // numbers with a decimal comma
-	times  []writtenForm // that are no numbers
 }
 
 func newKindGuess() kindGuess { return kindGuess{isBool: true, isInt: true, isFloat: true} }
@@ -44,9 +40,6 @@ func (g *kindGuess) see(line int64, text []byte) {
 	number, ok := parseValue(kv.KindFloat, text)
 	if ok {
 		g.numbers++
-		if isEpoch(text) {
-			g.epochs.add(1, line, text)
-		}
 		if number.IsNull() {
 			g.nans++
 		}
@@ -54,12 +47,6 @@ func (g *kindGuess) see(line int64, text []byte) {
 	}
 	g.isFloat = false
 	g.seeOdd(line, text[:min(len(text), maxOdd)])
-	var of [longestTime]byte
-	if form := timeForm(of[:0], text); len(form) > 0 {
-		g.times = addForm(g.times, form, 1, line, text)
-	} else if '-' <= text[0] && text[0] <= '9' && decimalComma.Match(text) {
-		g.commas.add(1, line, text)
-	}
 }
 
 // maxOdd is how many bytes of a value that is no number are kept for a message.
@@ -82,15 +69,6 @@ func (g *kindGuess) merge(other kindGuess) {
 		g.seeOdd(other.oddLine, []byte(other.odd))
 	}
 	g.areOdd = g.areOdd || other.areOdd
-	if of := &other.epochs; of.line > 0 {
-		g.epochs.add(of.count, of.line, []byte(of.example))
-	}
-	if of := &other.commas; of.line > 0 {
-		g.commas.add(of.count, of.line, []byte(of.example))
-	}
-	for _, of := range other.times {
-		g.times = addForm(g.times, []byte(of.form), of.count, of.line, []byte(of.example))
-	}
 }
 
 // remark says where the values of a property are kept as something else than most of them are.
@@ -99,11 +77,7 @@ func (g *kindGuess) remark(r Job, in *table.Reader, property kv.Column) {
 	switch {
 	case property.Kind == kv.KindFloat && g.nans > 0:
 		r.say("%s: property %s: %s NaN and kept as null", path, strconv.Quote(property.Name), wording.Count(g.nans, "value is", "values are"))
-	case property.Kind != kv.KindString || g.sayTimes(r, in, property):
-	case g.commas.count > 0 && 2*(g.numbers+g.commas.count) >= g.values:
-		r.say("%s: property %s is text, though %d of its %d values are numbers, %d of them with a decimal comma or with marks between thousands: %s has %q. "+
-			"Write a decimal point, and nothing between thousands", path, strconv.Quote(property.Name), g.numbers+g.commas.count, g.values,
-			g.commas.count, placeOf(in, g.commas.line), g.commas.example)
+	case property.Kind != kv.KindString:
 	case g.oddLine > 0 && (2*g.numbers >= g.values || g.numbers > 0 && !g.areOdd && isMissingWord(g.odd)):
 		path, line := in.Parts().Place(g.oddLine)
 		r.say("%s: property %s is text, though %d of its %d values are numbers: line %d has %q, which is none, or has more digits than a number keeps",
