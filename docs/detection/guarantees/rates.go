@@ -24,14 +24,15 @@ func (h *half) mislabelRate() float64 {
 }
 
 // halves puts the nodes under test into two halves at random.
-func halves(d *drawn, seed uint64) (first, second half) {
-	order := rand.New(rand.NewPCG(seed, 0)).Perm(len(d.Scores))
+func halves(m cleaner.Measurement, seed uint64) (first, second half) {
+	order := rand.New(rand.NewPCG(seed, 0)).Perm(len(m.Nodes))
 	for i, at := range order {
 		h := &first
 		if i >= len(order)/2 {
 			h = &second
 		}
-		h.scores, h.wrong = append(h.scores, d.Scores[at]), append(h.wrong, d.Wrong[at])
+		v := m.Nodes[at]
+		h.scores, h.wrong = append(h.scores, m.Scores[v]), append(h.wrong, m.Truth[v] != m.Labels[v])
 	}
 	return first, second
 }
@@ -79,8 +80,8 @@ func (r *rates) add(scores []float64, mislabelRate, alpha float64, unseen half) 
 
 // A mean is that of shares.
 type mean struct {
-	sum, squares, most float64
-	count              int
+	sum, squares float64
+	count        int
 }
 
 // add adds part/whole; of nothing it adds nothing.
@@ -89,7 +90,7 @@ func (m *mean) add(part, whole float64) {
 		return
 	}
 	share := part / whole
-	m.sum, m.squares, m.most = m.sum+share, m.squares+share*share, max(m.most, share)
+	m.sum, m.squares = m.sum+share, m.squares+share*share
 	m.count++
 }
 

@@ -24,7 +24,7 @@ func TestRatesKeepTheirBounds(t *testing.T) {
 				m.Labels[v], m.Scores[v] = 1, math.Cbrt(random.Float64())
 			}
 		}
-		calibration, unseen := halves(newDrawn(m), uint64(draw))
+		calibration, unseen := halves(m, uint64(draw))
 		if len(calibration.scores)+len(unseen.scores) != nodes || len(calibration.scores) != nodes/2 {
 			t.Fatalf("halves of %d nodes: %d and %d", nodes, len(calibration.scores), len(unseen.scores))
 		}
