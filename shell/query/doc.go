@@ -17,7 +17,7 @@
 //	}
 //
 // [Exec] runs a statement that writes. Query refuses it. [Options] say who decides, how much memory a statement may use, and who
-// confirms a decision on many nodes. [Row.Scan] and [Result.Rows] are for columns that a program does not know beforehand.
+// confirms a decision on many nodes. [Result.Rows] is for columns that a program does not know beforehand.
 //
 // A prompt cuts a file into statements with a [Script], paints [Pieces], and offers what [Complete] finds. A printer follows the
 // [Layout] of a [Result].

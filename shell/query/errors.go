@@ -24,9 +24,6 @@ var (
 	// ErrWrites is returned by Query for a statement that writes, and ErrReads by Exec for one that reads.
 	ErrWrites = errors.New("the statement writes: run it with query.Exec")
 	ErrReads  = errors.New("the statement reads: ask it with query.Query")
-
-	// ErrNoNodes is returned by Statement.Find for a statement that does not find nodes.
-	ErrNoNodes = errors.New("the statement finds no nodes: want suspects or nodes")
 )
 
 // errReadOnly is kv.ErrReadOnly in words for people.

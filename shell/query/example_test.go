@@ -30,12 +30,7 @@ func ExampleQuery() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		var id string
-		var degree int
-		if err := row.Scan(&id, &degree); err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(id, degree)
+		fmt.Println(row.Values[0].Str(), row.Values[1].Int())
 	}
 	// Output:
 	// hub 2
@@ -80,7 +75,7 @@ func ExampleRows() {
 	type paper struct {
 		ID     string
 		Field  string `query:"label"`
-		Degree uint32
+		Degree int
 		Split  *string // null if nobody has split the papers
 	}
 	find := func(text string) (*query.Result, error) {
@@ -101,7 +96,7 @@ func ExampleRows() {
 	// Output:
 	// hub Theory 2 true
 	// column Degree: the rows have no such column for the field Degree of query_test.paper (columns: id, label)
-	// column split: got null, which a string cannot be: want a *string or a kv.Value
+	// column split: got null, which a string cannot hold
 }
 
 // Statements with mistakes in them say where.

@@ -3,7 +3,6 @@ package query
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -172,48 +171,5 @@ func TestQueryOfClosedStore(t *testing.T) {
 		if _, err := answer(t, store, text); !errors.Is(err, kv.ErrClosed) {
 			t.Errorf("%s: got %v, want kv.ErrClosed", text, err)
 		}
-	}
-}
-
-// TestFind finds the nodes that Query lists.
-func TestFind(t *testing.T) {
-	store := papers.Cleaned(t)
-	tx := store.Begin()
-	defer tx.Close()
-	for _, text := range []string{
-		"nodes", "nodes where label = 'Theory' order by score desc", "suspects where score > $1", "suspects sample 2 seed 3", "nodes limit 4", "nodes where score > 2",
-	} {
-		var args []any
-		if strings.Contains(text, "$1") {
-			args = []any{0.5}
-		}
-		result, err := Query(t.Context(), tx, Options{}, text+" return id", args...)
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		var want []string
-		for row, err := range result.Rows() {
-			must.Do(t, err)
-			want = append(want, row.Values[0].String())
-		}
-		statement := must.Get(Parse(text))(t)
-		for skip := range len(want) + 2 {
-			nodes, _, err := statement.Find(t.Context(), tx, Options{}, skip, args...)
-			if err != nil {
-				t.Fatalf("%s: %v", text, err)
-			}
-			var got []string
-			for _, v := range nodes {
-				id := must.Get(tx.ID(v))(t)
-				got = append(got, id)
-			}
-			if !slices.Equal(got, want[min(skip, len(want)):]) {
-				t.Errorf("%s without the first %d: got %v of %v", text, skip, got, want)
-			}
-		}
-	}
-	statement := must.Get(Parse("stats"))(t)
-	if _, _, err := statement.Find(t.Context(), tx, Options{}, 0); !errors.Is(err, ErrNoNodes) {
-		t.Errorf("stats: got %v, want ErrNoNodes", err)
 	}
 }

@@ -76,7 +76,7 @@ func (r *Result) Rows() iter.Seq2[Row, error] {
 				yield(Row{}, err)
 				return
 			}
-			if !yield(Row{Values: values, columns: r.columns}, nil) {
+			if !yield(Row{values}, nil) {
 				return
 			}
 		}

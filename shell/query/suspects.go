@@ -134,48 +134,6 @@ func Suspects(ctx context.Context, tx *kv.Tx, where Condition, limit int) (nodes
 	return nodes, append(q.remarks(), notices...), nil
 }
 
-// Find returns the nodes that a statement suspects or nodes finds, in its order, without the first few. Notices are remarks for a reader.
-// What the statement returns of the nodes does not matter. The error of another statement is ErrNoNodes.
-func (s Statement) Find(ctx context.Context, tx *kv.Tx, opt Options, skip int, args ...any) (nodes []kv.NodeID, notices []string, err error) {
-	switch s.of.(type) {
-	case *suspectsStatement, *nodesStatement:
-	default:
-		return nil, nil, ErrNoNodes
-	}
-	values, err := arguments(args)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := errors.Join(tx.Err(), ctx.Err()); err != nil {
-		return nil, nil, err
-	}
-	q := &query{Options: opt, resolver: newResolver(ctx, tx, opt, values)}
-	found, err := q.find(ctx, s.of)
-	if err == nil {
-		err = q.checkArguments()
-	}
-	if err == nil {
-		err = q.remarkStale(ctx)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	for v, err := range found.nodes(ctx) {
-		if err != nil {
-			return nil, nil, err
-		}
-		if skip--; skip < 0 {
-			nodes = append(nodes, v)
-		}
-	}
-	if len(nodes) == 0 && skip == 0 {
-		if notices, err = q.whyNone(ctx, s.of); err != nil {
-			return nil, nil, err
-		}
-	}
-	return nodes, append(q.remarks(), notices...), nil
-}
-
 // guaranteeTerms turns a bound on an error rate into the condition on scores that keeps it, and remarks on
 // the threshold found.
 func (q *query) guaranteeTerms(ctx context.Context, g *guarantee, run *cleaner.Run) ([]index.Predicate, error) {
