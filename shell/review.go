@@ -46,8 +46,6 @@ After l, the classes are listed. Type a name, a part of one, or a number in the 
 		`names that have it elsewhere. If several fit, review lists them and asks again. A number that is also a name, or the beginning of a name, is read ` +
 		`as a name. After a wrong name, review asks again.
 
-After g, type the id of any node, also of one without a score. After your reply about it, the suspects go on where they were.
-
 Keys count one at a time. Pasted text, and keys typed before a suspect appears, do not count.
 
 With --web, review prints the address of a page for this machine alone, and opens it in a browser. The page shows the neighbourhood of each suspect, ` +

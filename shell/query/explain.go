@@ -40,7 +40,7 @@ func (q *query) explainScore(ctx context.Context, s *explainStatement) (*Result,
 	}
 	q.showsScores = e.Run != 0
 	r := NewTable(explanationColumns, explanationRows(e))
-	r.Sections = slices.DeleteFunc(explanationSections(e, q.tx.IntegerIDs(), q.Uncut), func(s Section) bool { return len(s.Rows) == 0 })
+	r.Sections = slices.DeleteFunc(explanationSections(e, q.tx.IntegerIDs()), func(s Section) bool { return len(s.Rows) == 0 })
 	r.Object = explanationObject(e, q.tx.IntegerIDs())
 	return r, nil
 }
@@ -236,12 +236,8 @@ func hopRows(votes []cleaner.HopVote) (rows [][]kv.Value) {
 	return rows
 }
 
-// explanationSections lays an explanation out for reading. Uncut leaves no class out.
-func explanationSections(e *cleaner.Explanation, integerIDs, uncut bool) []Section {
-	classes, hopClasses := shownClasses, shownHopClasses
-	if uncut {
-		classes, hopClasses = math.MaxInt, math.MaxInt
-	}
+// explanationSections lays an explanation out for reading.
+func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
 	node := Section{Title: explanationTitle(e), Columns: []ColumnInfo{{Name: "property"}, {Name: "value"}}}
 	for _, f := range shownFields(e) {
 		node.Rows = append(node.Rows, []kv.Value{kv.StringValue(f.name), f.value})
@@ -255,13 +251,13 @@ func explanationSections(e *cleaner.Explanation, integerIDs, uncut bool) []Secti
 	}}
 	return []Section{
 		node,
-		shareSection("Predicted classes", "probability", e.TopClasses, classes),
+		shareSection("Predicted classes", "probability", e.TopClasses),
 		featureSection(e),
 		votes,
-		hopSection(e, hopClasses),
+		hopSection(e),
 		supporterSection(e, integerIDs),
 		opponentSection(e, integerIDs),
-		shareSection("Score, had the label been", "score", e.Counterfactual, classes),
+		shareSection("Score, had the label been", "score", e.Counterfactual),
 		wordSection(e),
 		historySection(e),
 	}
@@ -293,20 +289,20 @@ func featureSection(e *cleaner.Explanation) Section {
 func percentile(share float64) kv.Value { return number(math.Round(1000*share) / 10) }
 
 // hopSection shows what nodes at each distance say, of the classes with most weight.
-func hopSection(e *cleaner.Explanation, most int) Section {
+func hopSection(e *cleaner.Explanation) Section {
 	s := Section{Title: "Labels and predictions at the end of walks, by weight", Columns: []ColumnInfo{
 		{"length", kv.KindInt}, {"class", kv.KindString}, {"nodes", kv.KindInt}, {"labels", kv.KindFloat}, {"predictions", kv.KindFloat},
 	}}
 	counts, left := map[int]int{}, false
 	for _, h := range e.Hops {
-		if counts[h.Hop]++; counts[h.Hop] > most {
+		if counts[h.Hop]++; counts[h.Hop] > shownHopClasses {
 			left = true
 			continue
 		}
 		s.Rows = append(s.Rows, hopRows([]cleaner.HopVote{h})...)
 	}
 	if left {
-		s.Title += ": the first " + strconv.Itoa(most) + " classes"
+		s.Title += ": the first " + strconv.Itoa(shownHopClasses) + " classes"
 	}
 	return s
 }
@@ -396,10 +392,10 @@ func explanationTitle(e *cleaner.Explanation) string {
 	return title
 }
 
-func shareSection(title, share string, classes []cleaner.ClassShare, most int) Section {
-	if len(classes) > most {
-		title += fmt.Sprintf(": the first %d of %d classes", most, len(classes))
-		classes = classes[:most]
+func shareSection(title, share string, classes []cleaner.ClassShare) Section {
+	if len(classes) > shownClasses {
+		title += fmt.Sprintf(": the first %d of %d classes", shownClasses, len(classes))
+		classes = classes[:shownClasses]
 	}
 	return Section{Title: title, Columns: []ColumnInfo{{"class", kv.KindString}, {share, kv.KindFloat}}, Rows: shareRows(classes)}
 }

@@ -18,7 +18,6 @@ type Options struct {
 	MemoryBudget int64       // how many bytes a statement may compute with; 0 leaves it to the statement
 	Progress     kv.Progress // learns how far a statement is; may be nil
 	Name         string      // what answers call the store; "" means its directory
-	Uncut        bool        // tables of an explanation have all classes, not only the first
 
 	// Notice learns what people should know while a statement is being answered, a line at a time, such as a warning of clean. If
 	// Notice is nil, warnings are among the notices of the Result.

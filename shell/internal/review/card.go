@@ -74,10 +74,7 @@ func (s *Show) card(e *survey.Dossier) string {
 		}
 	}
 	b.WriteString("\n")
-	if s.Long > 0 {
-		fmt.Fprintf(&b, "%d of %d: ", s.At+1, s.Long)
-	}
-	fmt.Fprintf(&b, "node %s\n", print.EscapeControls(e.ID))
+	fmt.Fprintf(&b, "%d of %d: node %s\n", s.At+1, s.Long, print.EscapeControls(e.ID))
 	line("label", cmp.Or(e.Label, "none"))
 	line("suggested", e.Suggestion)
 	line("evidence", picture.Plain(e.Ego.Text))
@@ -97,15 +94,13 @@ func (s *Show) card(e *survey.Dossier) string {
 	for _, p := range e.Properties {
 		line(p.Name, picture.Shorten(print.Brief(p.Value), cardText))
 	}
-	line("predicted", sharesText(e.TopClasses, "%s %.3g"))
-	var votes []string
-	for _, vote := range e.Votes[:min(len(e.Votes), cardClasses)] {
-		votes = append(votes, fmt.Sprintf("%s %d (%.0f%%)", vote.Class, vote.Count, 100*vote.Share))
+	var predicted []string
+	for _, c := range e.TopClasses[:min(len(e.TopClasses), cardClasses)] {
+		predicted = append(predicted, fmt.Sprintf("%s %.3g", c.Class, c.Share))
 	}
-	line("neighbours", strings.Join(votes, ", "))
+	line("predicted", strings.Join(predicted, ", "))
 	lines("against", voices(e.Against))
 	lines("for", voices(e.For))
-	line("score if", sharesText(e.Counterfactual, "%s %.3g"))
 	line("incomplete", e.Incomplete)
 	if e.Disputed {
 		line("disputed", strings.Join(survey.Words(e.Words), ", "))
@@ -130,15 +125,6 @@ func decidedBefore(d decide.Decision) string {
 		words += ": " + picture.Shorten(d.Why, cardText)
 	}
 	return words
-}
-
-// sharesText lists the first classes with their numbers.
-func sharesText(classes []cleaner.ClassShare, format string) string {
-	var parts []string
-	for _, c := range classes[:min(len(classes), cardClasses)] {
-		parts = append(parts, fmt.Sprintf(format, c.Class, c.Share))
-	}
-	return strings.Join(parts, ", ")
 }
 
 // valueAt is where the values of a card begin.

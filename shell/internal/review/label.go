@@ -13,27 +13,26 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// relabel gives a node a label of the reviewer's.
+// relabel gives a node a label of the reviewer's. After a wrong name it asks again, so that the second try does not count as keys.
 func (r *review) relabel(ctx context.Context, e *Subject) (moved bool, err error) {
 	listed := r.listClasses(e, e.Choices)
-	label, err := r.wordFor("label (Tab completes): ", e.Choices, func(text string) (string, error) {
-		switch matches := e.matches(text, listed); len(matches) {
-		case 0:
-			return "", replyErrorf("no class is named %s%s", query.Quote(text), wording.DidYouMean(text, e.Classes))
-		case 1:
-			return matches[0], nil
+	for {
+		text, err := r.Replies.Word("label (Tab completes): ", e.Choices)
+		if err != nil || text == "" {
+			return false, err
+		}
+		switch matches := e.matches(text, listed); {
+		case len(matches) == 1 && matches[0] == e.Label:
+			return r.decide(ctx, e, decide.Reject, "")
+		case len(matches) == 1:
+			return r.decide(ctx, e, decide.Relabel, matches[0])
+		case len(matches) == 0:
+			r.say("no class is named %s%s: try again, or leave it empty to go back", query.Quote(text), wording.DidYouMean(text, e.Classes))
 		default:
 			listed = r.listClasses(e, matches)
-			return "", replyErrorf("%d classes match %s", len(matches), query.Quote(text))
+			r.say("%d classes match %s: try again, or leave it empty to go back", len(matches), query.Quote(text))
 		}
-	})
-	if err != nil || label == "" {
-		return false, err
 	}
-	if label == e.Label {
-		return r.decide(ctx, e, decide.Reject, "")
-	}
-	return r.decide(ctx, e, decide.Relabel, label)
 }
 
 // listedClasses is how many classes are listed at most where a label is asked for.
@@ -42,7 +41,6 @@ const listedClasses = 20
 // listClasses lists classes that a node could have, with the numbers that pick them. It returns those that are listed.
 func (r *review) listClasses(e *Subject, classes []string) (listed []string) {
 	listed = classes[:min(len(classes), listedClasses)]
-	numbered := false // a class is named as a number
 	for i, class := range listed {
 		note := ""
 		switch class {
@@ -52,14 +50,9 @@ func (r *review) listClasses(e *Subject, classes []string) (listed []string) {
 			note = ", suggested"
 		}
 		r.say("  %2d  %s%s", i+1, print.EscapeControls(class), note)
-		_, err := strconv.Atoi(class)
-		numbered = numbered || err == nil
 	}
 	if more := len(classes) - len(listed); more > 0 {
 		r.say("  and %d more: type a part of a name", more)
-	}
-	if numbered {
-		r.say("  a number that a class is named by, or that names begin with, is a name")
 	}
 	return listed
 }
@@ -75,14 +68,9 @@ func (e *Subject) matches(text string, listed []string) []string {
 		return listed[place-1 : place]
 	}
 	matches := keyboard.Matches(e.Choices, text)
-	var whole []string
-	for _, class := range matches {
-		if strings.EqualFold(class, text) {
-			whole = append(whole, class)
-		}
-	}
-	if whole != nil {
-		return whole
+	isWhole := func(class string) bool { return strings.EqualFold(class, text) }
+	if slices.ContainsFunc(matches, isWhole) {
+		matches = slices.DeleteFunc(matches, func(class string) bool { return !isWhole(class) })
 	}
 	return matches
 }

@@ -16,7 +16,6 @@ var keys = []keyboard.Choice{
 	{Key: 'u', Word: "unlabel", Help: "remove the label"},
 	{Key: 'd', Word: "unsure", Help: "do not know"},
 	{Key: 's', Word: "skip", Help: "skip"},
-	{Key: 'g', Word: "go", Help: "go to the node with an id"},
 	{Key: 'z', Word: "undo", Help: "take back the last reply"},
 	{Key: 'w', Word: "why", Help: "reason of the next decision"},
 	{Key: 'e', Word: "explain", Help: "all the evidence"},

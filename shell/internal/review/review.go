@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -76,12 +75,10 @@ func (r *review) do(ctx context.Context, step Step) (Result, error) {
 
 // A pastReply is one that z takes back.
 type pastReply struct {
-	at     int        // place in the queue
-	beside *kv.NodeID // as in review
-	kind   decide.Kind
-	id     string // of the node
-	step   int64  // of the decision
-	skips  int    // 1 of a skip
+	at   int // place in the queue
+	kind decide.Kind
+	id   string // of the node
+	step int64  // of the decision; 0 of a skip
 }
 
 // A review goes through a queue of suspects.
@@ -93,34 +90,23 @@ type review struct {
 	at    int
 	past  []pastReply
 
-	beside *kv.NodeID // the node that the reviewer went to; nil: the queue is where it is
-
 	why    string              // of the next decision
 	counts map[decide.Kind]int // of decisions
 	skips  int
 	slow   bool // to bring scores up to date takes longer than a person waits
 }
 
-// read reads the node that the reviewer went to, or else the next suspect.
+// read reads the next suspect.
 func (r *review) read(ctx context.Context) (*Subject, error) {
-	show := &Show{}
-	if r.beside != nil {
-		show.Node = *r.beside
-	} else {
-		*show = Show{r.queue[r.at], r.at, len(r.queue)}
-	}
-	shown, err := r.do(ctx, Step{Show: show})
+	shown, err := r.do(ctx, Step{Show: &Show{r.queue[r.at], r.at, len(r.queue)}})
 	return shown.Subject, err
 }
 
 // moveOn goes on with the queue after a reply that z takes back.
 func (r *review) moveOn(reply pastReply) {
-	reply.at, reply.beside = r.at, r.beside
+	reply.at = r.at
 	r.past = append(r.past, reply)
-	if r.beside == nil {
-		r.at++
-	}
-	r.beside = nil
+	r.at++
 }
 
 // say prints a line for the reviewer.
@@ -129,12 +115,17 @@ func (r *review) say(format string, args ...any) {
 	_, _ = fmt.Fprintln(r.Err, print.EscapeLines(fmt.Sprintf(format, args...)))
 }
 
-// run goes through the queue.
+// run goes through the queue. At its end the last reply can be taken back.
 func (r *review) run(ctx context.Context) error {
 	for done := false; !done; {
 		var err error
-		if r.beside == nil && r.at == len(r.queue) {
-			done, err = r.close(ctx)
+		if r.at == len(r.queue) {
+			done, err = r.replied("no suspects are left: [z] undo [q]uit: ", func(key rune) (bool, error) {
+				if key == 'z' {
+					return r.undo(ctx)
+				}
+				return false, replyErrorf("no suspects are left: want z or q")
+			})
 		} else {
 			done, err = r.show(ctx)
 		}
@@ -145,28 +136,8 @@ func (r *review) run(ctx context.Context) error {
 	if len(r.counts) == 0 || r.KeepScores {
 		return nil
 	}
-	if _, err := r.do(ctx, Step{Finish: true}); err != nil {
-		return err
-	}
-	return r.recount(ctx)
-}
-
-// recount has the summary count the suspects that are left by the scores as they are after the decisions.
-func (r *review) recount(ctx context.Context) error {
-	found, err := r.Do(ctx, Step{Find: &Find{Where: r.Find.Where}})
-	if err != nil {
-		return err
-	}
-	shown := make(map[kv.NodeID]bool)
-	for _, v := range r.queue[:r.at] {
-		shown[v] = true
-	}
-	left := slices.DeleteFunc(found.Nodes, func(v kv.NodeID) bool { return shown[v] })
-	if most := len(r.queue) - r.at; r.Find.Limit > 0 && len(left) > most {
-		left = left[:most]
-	}
-	r.queue = append(r.queue[:r.at], left...)
-	return nil
+	_, err := r.do(ctx, Step{Finish: true})
+	return err
 }
 
 // show shows a suspect and takes replies until one moves on, or is the wish to leave: done.
@@ -175,7 +146,7 @@ func (r *review) show(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if r.beside == nil && e.View.Decision != decide.None && e.Decided.EntryTime.After(r.began) {
+	if e.View.Decision != decide.None && e.Decided.EntryTime.After(r.began) {
 		r.say("%s", print.EscapeControls(fmt.Sprintf("%s is decided by %s meanwhile", e.ID, cmp.Or(e.Decided.Who, "somebody"))))
 		r.at++
 		return false, nil
@@ -187,19 +158,6 @@ func (r *review) show(ctx context.Context) (done bool, err error) {
 		}
 	}
 	return r.replied(r.prompt(e), func(key rune) (bool, error) { return r.take(ctx, e, key) })
-}
-
-// close lets the last reply be taken back before the review ends.
-func (r *review) close(ctx context.Context) (done bool, err error) {
-	return r.replied("no suspects are left: [g]o [z] undo [q]uit: ", func(key rune) (bool, error) {
-		switch key {
-		case 'g':
-			return r.goTo(ctx)
-		case 'z':
-			return r.undo(ctx)
-		}
-		return false, replyErrorf("no suspects are left: want g, z or q")
-	})
 }
 
 // replied takes replies until take says that something else is to be shown; done is the wish to leave.
@@ -249,13 +207,9 @@ func (r *review) prompt(e *Subject) string {
 		pieces = append(pieces, "[y] "+e.Suggestion+" ")
 	}
 	if e.Label != "" {
-		pieces = append(pieces, "[n] "+e.Label+" is right ")
+		pieces = append(pieces, "[n] "+e.Label+" is right ", "[u]nlabel")
 	}
-	pieces = append(pieces, "[l]abel")
-	if e.Label != "" {
-		pieces = append(pieces, "[u]nlabel")
-	}
-	pieces = append(pieces, "[d]on't know", "[s]kip", "[g]o", "[e]xplain", "[z] undo", "[?]", "[q]uit: ")
+	pieces = append(pieces, "[l]abel", "[d]on't know", "[s]kip", "[e]xplain", "[z] undo", "[?]", "[q]uit: ")
 	for i, piece := range pieces {
 		pieces[i] = print.EscapeControls(piece)
 	}
@@ -264,15 +218,3 @@ func (r *review) prompt(e *Subject) string {
 
 // canAccept reports whether another label is suggested.
 func (e *Subject) canAccept() bool { return e.Suggestion != "" && e.Suggestion != e.Label }
-
-// wants lists the keys that can decide about a node, and the one that skips it.
-func (e *Subject) wants() string {
-	var keys []string
-	if e.canAccept() {
-		keys = append(keys, "y")
-	}
-	if e.Label != "" {
-		keys = append(keys, "n", "u")
-	}
-	return wording.AnyOf(append(keys, "l", "d", "s"))
-}

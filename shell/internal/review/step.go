@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -18,7 +17,6 @@ import (
 // A Step is all that a review wants of a store at a time. One of its fields is set. Between two steps the review needs no store.
 type Step struct {
 	Find    *Find
-	Locate  string // the id of a node that may be there
 	Show    *Show
 	Decide  *Decide
 	Undo    int64  // the step of a decision that is to be taken back
@@ -34,10 +32,10 @@ type Find struct {
 	Limit int    // 0: all
 }
 
-// Show wants a suspect, or another node.
+// Show wants a suspect.
 type Show struct {
 	Node     kv.NodeID
-	At, Long int // its place in the queue from 0, and the length of the queue; of another node both are 0
+	At, Long int // its place in the queue from 0, and the length of the queue
 }
 
 // Decide wants a decision to be written.
@@ -48,10 +46,10 @@ type Decide struct {
 
 // A Result is what a store has to say to a step.
 type Result struct {
-	Nodes    []kv.NodeID     // of Find; of Locate the node, if there is one
+	Nodes    []kv.NodeID     // of Find
 	Subject  *Subject        // of Show
 	Decision decide.Decision // of Decide
-	Text     string          // of Explain, or remarks on the scores
+	Text     string          // of Explain
 	Notices  []string        // for the reviewer
 	Slow     bool            // of Decide and Undo: to bring the scores around the decision up to date takes too long
 }
@@ -75,15 +73,6 @@ func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Re
 	switch {
 	case s.Find != nil:
 		return s.Find.do(ctx, store)
-	case s.Locate != "":
-		err = store.View(func(tx *kv.Tx) error {
-			v, err := tx.Node(s.Locate)
-			if errors.Is(err, kv.ErrNotFound) {
-				return nil
-			}
-			r.Nodes = []kv.NodeID{v}
-			return err
-		})
 	case s.Show != nil:
 		r.Subject, err = s.Show.do(ctx, store, opt)
 	case s.Decide != nil:
@@ -99,7 +88,14 @@ func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Re
 			r.Slow, err = s.rescoreAround(ctx, store, opt)
 		}
 	case s.Finish:
-		r.Notices, err = rescore(ctx, store, opt)
+		var done *cleaner.Rescoring
+		done, err = cleaner.Rescore(ctx, store, rescoreOptions(opt))
+		if errors.Is(err, cleaner.ErrNoModel) {
+			return r, nil
+		}
+		if err == nil {
+			r.Notices = wording.Rescored(done)
+		}
 	default:
 		r.Text, err = s.explain(ctx, store, opt)
 	}
@@ -108,7 +104,6 @@ func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Re
 
 // explain tells all that is stored of a node, and all that speaks for its label and against it.
 func (s *Step) explain(ctx context.Context, store *kv.Store, opt query.Options) (string, error) {
-	opt.Uncut = true
 	var text strings.Builder
 	err := store.View(func(tx *kv.Tx) error {
 		for _, statement := range []string{"node $1", "explain $1"} {
@@ -151,38 +146,4 @@ func (s *Step) rescoreAround(ctx context.Context, store *kv.Store, opt query.Opt
 
 func rescoreOptions(opt query.Options) cleaner.RescoreOptions {
 	return cleaner.RescoreOptions{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget}
-}
-
-// rescore brings the scores in line with what was decided, and says how many wrong labels are still to be found.
-func rescore(ctx context.Context, store *kv.Store, opt query.Options) (remarks []string, err error) {
-	before, err := remaining(ctx, store)
-	if err != nil {
-		return nil, err
-	}
-	done, err := cleaner.Rescore(ctx, store, rescoreOptions(opt))
-	if errors.Is(err, cleaner.ErrNoModel) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	now, err := remaining(ctx, store)
-	if err != nil {
-		return nil, err
-	}
-	bounds := fmt.Sprintf(" (%.0f to %.0f)", now.Low, now.High)
-	if math.IsNaN(now.Low) {
-		bounds = " in this part of the graph"
-	}
-	return append(wording.Rescored(done), fmt.Sprintf("wrong labels still to be found: %.0f expected%s, %.0f before the scores moved",
-		now.Mislabels, bounds, before.Mislabels)), nil
-}
-
-// remaining says how many wrong labels are still to be found.
-func remaining(ctx context.Context, store *kv.Store) (n cleaner.Remaining, err error) {
-	err = store.View(func(tx *kv.Tx) (err error) {
-		n, err = cleaner.CountRemaining(ctx, tx)
-		return err
-	})
-	return n, err
 }
