@@ -27,7 +27,7 @@ type blockWorker struct {
 	*scanner
 	where    Predicate
 	isAlways bool
-	test     blockTest
+	test     evaluator
 	outcomes []truth
 	nodes    []kv.NodeID
 }
@@ -41,7 +41,7 @@ func (p *Plan) blockScan() (s *blockScan, err error) {
 
 // Workers is how many goroutines may call what Blocks is given.
 func (p *Plan) Workers() int {
-	if p.tx.InUpdate() || newReader(p.tx, p.computed).numComputed(p.where) > 0 {
+	if p.tx.InUpdate() || numComputed(p.where, p.computed) > 0 {
 		return 1 // a transaction that writes, and values that are computed, are for one goroutine
 	}
 	return parallel.Workers(p.workers)
@@ -58,19 +58,18 @@ func (p *Plan) reader() *reader {
 func (s *blockScan) blocks() int { return (s.plan.tx.NumNodes() + kv.BlockRows - 1) / kv.BlockRows }
 
 // worker returns a worker by its number.
-func (s *blockScan) worker(number int) (*blockWorker, error) {
+func (s *blockScan) worker(number int) *blockWorker {
 	if s.workers[number] != nil {
-		return s.workers[number], nil
+		return s.workers[number]
 	}
 	r := newReader(s.plan.tx, s.plan.computed)
-	w := &blockWorker{scanner: newScanner(r, &Reads{}), where: degreesFirst(s.plan.residual), outcomes: make([]truth, kv.BlockRows)}
-	w.isAlways = isAlways(w.where)
-	var err error
-	if w.test, err = r.blockTest(w.where); err != nil {
-		return nil, err
+	where := degreesFirst(s.plan.residual)
+	w := &blockWorker{
+		scanner: newScanner(r, &Reads{}), where: where, isAlways: isAlways(where), test: newEvaluator(where, r.computed),
+		outcomes: make([]truth, kv.BlockRows),
 	}
 	s.workers[number] = w
-	return w, nil
+	return w
 }
 
 // reads moves what the workers have read to reads. No worker is at work.
@@ -120,7 +119,7 @@ func (s *blockScan) find(w *blockWorker, block int, worst *worstKey, nodes []kv.
 			}
 		}
 	}
-	if err := w.test(rng, isFalse, outcomes); err != nil {
+	if err := w.test.join(w.blockRows(first), isFalse, outcomes); err != nil {
 		return nodes, err
 	}
 	for i, outcome := range outcomes {
@@ -144,11 +143,8 @@ func (s *blockScan) inOrder(ctx context.Context, reads *Reads, worst *worstKey) 
 		total := s.blocks()
 		for first, size := 0, 1; first < total; first, size = first+size, min(2*size, lastRound) {
 			round := found[:min(size, total-first)]
-			err := parallel.Do(ctx, len(s.workers), len(round), func(_ context.Context, number, i int) error {
-				w, err := s.worker(number)
-				if err == nil {
-					round[i], err = s.find(w, first+i, worst, round[i][:0])
-				}
+			err := parallel.Do(ctx, len(s.workers), len(round), func(_ context.Context, number, i int) (err error) {
+				round[i], err = s.find(s.worker(number), first+i, worst, round[i][:0])
 				return err
 			})
 			s.reads(reads)
@@ -201,11 +197,9 @@ func (p *Plan) eachBlock(ctx context.Context, r *reader, reads *Reads, use func(
 	if err != nil {
 		return err
 	}
-	err = parallel.Do(ctx, len(s.workers), s.blocks(), func(_ context.Context, number, block int) error {
-		w, err := s.worker(number)
-		if err == nil {
-			w.nodes, err = s.find(w, block, nil, w.nodes[:0])
-		}
+	err = parallel.Do(ctx, len(s.workers), s.blocks(), func(_ context.Context, number, block int) (err error) {
+		w := s.worker(number)
+		w.nodes, err = s.find(w, block, nil, w.nodes[:0])
 		if err != nil || len(w.nodes) == 0 {
 			return err
 		}

@@ -131,7 +131,7 @@ func (p *Plan) walkIndex() error {
 // value takes as long in every other way.
 func (p *Plan) patienceFor(where Predicate) int {
 	switch {
-	case isAlways(where) || newReader(p.tx, p.computed).numComputed(where) > 0:
+	case isAlways(where) || numComputed(where, p.computed) > 0:
 		return math.MaxInt
 	case slices.Contains(Properties(where), propertyDegree):
 		return walkRows / 256

@@ -37,7 +37,7 @@ type filter struct {
 	where  Predicate
 	all    bool // it is always true
 	reader *reader
-	holds  []condition // the predicate, for each goroutine; made when first needed
+	holds  []*nodeFilter // the predicate, for each goroutine; made when first needed
 	reads  *Reads
 
 	properties []string // that decide
@@ -47,26 +47,21 @@ type filter struct {
 }
 
 // newFilter prepares p, which is simplified.
-func newFilter(r *reader, p Predicate, reads *Reads) (*filter, error) {
+func newFilter(r *reader, p Predicate, reads *Reads) *filter {
 	if isAlways(p) {
-		return &filter{all: true}, nil
+		return &filter{all: true}
 	}
-	f := &filter{where: p, reader: r, holds: make([]condition, max(r.workers, 1)), reads: reads, properties: Properties(p)}
-	_, err := f.condition(0)
-	return f, err
+	return &filter{
+		where: p, reader: r, holds: make([]*nodeFilter, max(r.workers, 1)), reads: reads, properties: Properties(p),
+	}
 }
 
-// condition is the predicate for a goroutine.
-func (f *filter) condition(worker int) (holds condition, err error) {
-	if f.holds[worker] != nil {
-		return f.holds[worker], nil
-	}
-	r := f.reader
-	if worker > 0 {
-		r = newReader(r.tx, r.computed)
-	}
-	f.holds[worker], err = r.condition(f.where)
-	return f.holds[worker], err
+// A nodeFilter decides nodes on one goroutine.
+type nodeFilter struct {
+	reader    *reader
+	evaluator evaluator
+	nodes     []kv.NodeID
+	outcomes  []truth
 }
 
 // one decides a single node.
@@ -75,8 +70,9 @@ func (f *filter) one(v kv.NodeID) (bool, error) {
 		return true, nil
 	}
 	f.reads.Rows++
-	outcome, err := f.holds[0](v)
-	return outcome == isTrue, err
+	f.passed = append(f.passed[:0], true)
+	err := f.decideSome(0, []kv.NodeID{v}, []int{0})
+	return f.passed[0], err
 }
 
 // decide tells for each node of a batch whether it passes; the result is borrowed until the next call. It reads the
@@ -114,16 +110,23 @@ func (f *filter) decide(ctx context.Context, batch []kv.NodeID) ([]bool, error) 
 
 // decideSome decides nodes of a batch on a goroutine.
 func (f *filter) decideSome(worker int, batch []kv.NodeID, some []int) error {
-	holds, err := f.condition(worker)
-	if err != nil {
+	w := f.holds[worker]
+	if w == nil {
+		w = &nodeFilter{reader: f.reader, evaluator: newEvaluator(f.where, f.reader.computed)}
+		if worker > 0 {
+			w.reader = newReader(f.reader.tx, f.reader.computed)
+		}
+		f.holds[worker] = w
+	}
+	w.nodes, w.outcomes = w.nodes[:0], w.outcomes[:0]
+	for _, i := range some {
+		w.nodes, w.outcomes = append(w.nodes, batch[i]), append(w.outcomes, isTrue)
+	}
+	if err := w.evaluator.join(w.reader.nodeRows(w.nodes), isFalse, w.outcomes); err != nil {
 		return err
 	}
-	for _, i := range some {
-		outcome, err := holds(batch[i])
-		if err != nil {
-			return err
-		}
-		f.passed[i] = outcome == isTrue
+	for i, outcome := range w.outcomes {
+		f.passed[some[i]] = outcome == isTrue
 	}
 	return nil
 }

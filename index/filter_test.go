@@ -20,10 +20,7 @@ func TestFilterOnManyGoroutines(t *testing.T) {
 	for i, workers := range []int{1, 4} {
 		r := newReader(tx, nil)
 		r.workers = workers
-		var err error
-		if filters[i], err = newFilter(r, where, &reads[i]); err != nil {
-			t.Fatal(err)
-		}
+		filters[i] = newFilter(r, where, &reads[i])
 	}
 	r := rand.New(rand.NewPCG(1, 0))
 	passed := 0

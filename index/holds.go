@@ -1,22 +1,20 @@
 package index
 
-import (
-	"fmt"
+import "github.com/graphcleaner/graphcleaner/kv"
 
-	"github.com/graphcleaner/graphcleaner/kv"
-)
+// A Decider reports whether a predicate is true of values that a caller has. Its argument returns the value of a property,
+// stored or computed. Its errors are those of the argument. It belongs to one goroutine.
+type Decider = func(value func(property string) (kv.Value, error)) (bool, error)
 
-// Holds prepares a predicate for values that need not be those of the store. It returns a function that reports whether the
-// predicate is true of a node. Its argument value returns the value of a property, stored or computed. Errors are those of NewPlan and of
-// value.
-func Holds(tx *kv.Tx, p Predicate, computed map[string]Computed) (func(value func(property string) (kv.Value, error)) (bool, error), error) {
-	return holdsIn(p, func(names []string) (schema, error) { return newSchema(tx, names, computed) })
+// Holds prepares a predicate for values that need not be those of the store. Errors are those of NewPlan.
+func Holds(tx *kv.Tx, p Predicate, computed map[string]Computed) (Decider, error) {
+	return holdsIn(p, computed, func(names []string) (schema, error) { return newSchema(tx, names, computed) })
 }
 
 // HoldsOf is Holds for rows that are not nodes: columns are what they have. A predicate that names another property is an
 // *UnknownPropertyError.
-func HoldsOf(columns []kv.Column, p Predicate) (func(value func(property string) (kv.Value, error)) (bool, error), error) {
-	return holdsIn(p, func(names []string) (schema, error) {
+func HoldsOf(columns []kv.Column, p Predicate) (Decider, error) {
+	return holdsIn(p, nil, func(names []string) (schema, error) {
 		s := schema{}
 		for _, c := range columns {
 			s[c.Name] = property{name: c.Name, kind: valueKind(c.Kind)}
@@ -30,7 +28,9 @@ func HoldsOf(columns []kv.Column, p Predicate) (func(value func(property string)
 	})
 }
 
-func holdsIn(p Predicate, lookUp func(names []string) (schema, error)) (func(value func(property string) (kv.Value, error)) (bool, error), error) {
+func holdsIn(
+	p Predicate, computed map[string]Computed, lookUp func(names []string) (schema, error),
+) (Decider, error) {
 	if err := validate(p); err != nil {
 		return nil, err
 	}
@@ -45,50 +45,10 @@ func holdsIn(p Predicate, lookUp func(names []string) (schema, error)) (func(val
 	if err := boundTerms(where); err != nil {
 		return nil, err
 	}
-	holds := prepare(where)
+	e := newEvaluator(where, computed)
 	return func(value func(string) (kv.Value, error)) (bool, error) {
-		outcome, err := holds(value)
-		return outcome == isTrue, err
+		outcome := []truth{isTrue}
+		err := e.join(givenRow(value), isFalse, outcome)
+		return err == nil && outcome[0] == isTrue, err
 	}, nil
-}
-
-// prepare makes the evaluation of a simplified predicate.
-func prepare(p Predicate) func(value func(property string) (kv.Value, error)) (truth, error) {
-	switch p := p.(type) {
-	case And:
-		return prepareAll(p.Terms, isFalse)
-	case Or:
-		return prepareAll(p.Terms, isTrue)
-	case CompareProperties:
-		return preparePair(p)
-	}
-	name, holds := leafProperty(p), newTest(p)
-	return func(value func(string) (kv.Value, error)) (truth, error) {
-		v, err := value(name)
-		if err != nil {
-			return isUnknown, fmt.Errorf("property %s: %w", name, err)
-		}
-		return holds(v), nil
-	}
-}
-
-// prepareAll makes the evaluation of terms in turn until one decides: isFalse for And, isTrue for Or.
-func prepareAll(terms []Predicate, decides truth) func(value func(property string) (kv.Value, error)) (truth, error) {
-	parts := make([]func(func(string) (kv.Value, error)) (truth, error), len(terms))
-	for i, term := range terms {
-		parts[i] = prepare(term)
-	}
-	return func(value func(string) (kv.Value, error)) (truth, error) {
-		outcome := -decides
-		for _, part := range parts {
-			t, err := part(value)
-			if err != nil || t == decides {
-				return t, err
-			}
-			if t == isUnknown {
-				outcome = isUnknown
-			}
-		}
-		return outcome, nil
-	}
 }

@@ -1,7 +1,8 @@
 package index
 
 import (
-	"fmt"
+	"cmp"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -35,40 +36,82 @@ func (s schema) checkPair(p CompareProperties) error {
 	return &TypeError{Property: a.name, Kind: a.kind, Other: b.name, OtherKind: b.kind}
 }
 
-// pair prepares a comparison of two properties for evaluation at many nodes.
-func (r *reader) pair(p CompareProperties) (condition, error) {
-	a, err := r.values(p.Property)
-	if err != nil {
-		return nil, err
-	}
-	b, err := r.values(p.Other)
-	if err != nil {
-		return nil, err
-	}
-	return func(v kv.NodeID) (truth, error) {
-		x, err := a(v)
-		if err != nil {
-			return isUnknown, fmt.Errorf("property %s: %w", p.Property, err)
-		}
-		y, err := b(v)
-		if err != nil {
-			return isUnknown, fmt.Errorf("property %s: %w", p.Other, err)
-		}
-		return p.truthOf(x, y), nil
-	}, nil
+// A pairEvaluator decides a comparison of two properties. Of two columns of classes it compares ranks.
+type pairEvaluator struct {
+	pair  CompareProperties
+	table []kv.Value // of classes
+	ranks []int32    // of the table
 }
 
-// preparePair is prepare of a comparison of two properties.
-func preparePair(p CompareProperties) func(value func(property string) (kv.Value, error)) (truth, error) {
-	return func(value func(string) (kv.Value, error)) (truth, error) {
-		x, err := value(p.Property)
-		if err != nil {
-			return isUnknown, fmt.Errorf("property %s: %w", p.Property, err)
-		}
-		y, err := value(p.Other)
-		if err != nil {
-			return isUnknown, fmt.Errorf("property %s: %w", p.Other, err)
-		}
-		return p.truthOf(x, y), nil
+func (e *pairEvaluator) join(at rows, decides truth, outcomes []truth) error {
+	p := e.pair
+	if !slices.ContainsFunc(outcomes, decides.isOpen) {
+		return nil
 	}
+	a, err := at.column(p.Property)
+	if err != nil {
+		return err
+	}
+	b, err := at.column(p.Other)
+	if err != nil {
+		return err
+	}
+	if a != nil && b != nil && at.block.hasKind(p.Property, kv.KindClass) && at.block.hasKind(p.Other, kv.KindClass) {
+		return e.joinClasses(a, b, at, decides, outcomes)
+	}
+	x, err := at.values(p.Property)
+	if err != nil {
+		return err
+	}
+	y, err := at.values(p.Other)
+	if err != nil {
+		return err
+	}
+	return joinEach(outcomes, decides, func(row int) (truth, error) {
+		left, err := x(row)
+		if err != nil {
+			return isUnknown, wrapProperty(p.Property, err)
+		}
+		right, err := y(row)
+		return p.truthOf(left, right), wrapProperty(p.Other, err)
+	})
+}
+
+// joinClasses decides a block of two columns of classes.
+func (e *pairEvaluator) joinClasses(a, b *kv.ColumnReader, at rows, decides truth, outcomes []truth) error {
+	left, _, err := a.Codes(at.first)
+	if err != nil {
+		return wrapProperty(e.pair.Property, err)
+	}
+	right, _, err := b.Codes(at.first)
+	if err != nil {
+		return wrapProperty(e.pair.Other, err)
+	}
+	if !sameSlice(e.table, left.Table) {
+		e.table, e.ranks = left.Table, ranksOf(left.Table)
+	}
+	begin, byOrder := int(at.first)%kv.BlockRows, e.pair.Op.byOrder()
+	rights := right.Rows[begin:][:len(outcomes)]
+	for i, x := range left.Rows[begin:][:len(outcomes)] {
+		outcome, y := isUnknown, rights[i]
+		if x != 0 && y != 0 {
+			outcome = byOrder[1+cmp.Compare(e.ranks[x], e.ranks[y])]
+		}
+		outcomes[i] = decides.join(outcomes[i], outcome)
+	}
+	return nil
+}
+
+// ranksOf is the place of each value of a table among all, in their order. The first is null, and has none.
+func ranksOf(table []kv.Value) []int32 {
+	order := make([]int32, len(table)-1)
+	for i := range order {
+		order[i] = int32(i) + 1
+	}
+	slices.SortFunc(order, func(a, b int32) int { return CompareValues(table[a], table[b]) })
+	ranks := make([]int32, len(table))
+	for rank, n := range order {
+		ranks[n] = int32(rank)
+	}
+	return ranks
 }

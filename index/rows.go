@@ -133,11 +133,7 @@ func (p *Plan) matches(
 			yield(0, err)
 			return
 		}
-		f, err := newFilter(r, p.residual, reads)
-		if err != nil {
-			yield(0, err)
-			return
-		}
+		f := newFilter(r, p.residual, reads)
 		var batch []kv.NodeID
 		for nodes := set.Iterator(); nodes.HasNext(); {
 			if batch = append(batch, kv.NodeID(nodes.Next())); len(batch) < lastBatch && nodes.HasNext() {
@@ -206,12 +202,9 @@ type groupEnd struct{ key, nodes int }
 
 func (w *indexWalk) walk(ctx context.Context) error {
 	scan := w.plan.source.(*rangeScan)
-	var err error
-	if w.filter, err = newFilter(w.reader, w.plan.residual, w.reads); err != nil {
-		return err
-	}
+	w.filter = newFilter(w.reader, w.plan.residual, w.reads)
 	var failure error
-	err = scan.groups(ctx, w.reader, w.reads, w.plan.order[0].Descending, func(g group) bool {
+	err := scan.groups(ctx, w.reader, w.reads, w.plan.order[0].Descending, func(g group) bool {
 		w.nodes = append(w.nodes, g.nodes...)
 		w.keys = append(w.keys, g.key...)
 		w.ends = append(w.ends, groupEnd{len(w.keys), len(w.nodes)})

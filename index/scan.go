@@ -133,11 +133,7 @@ func (b block) mayHold(p Predicate) bool {
 // batches so that neighbours are read together, and stops before the batch that cannot be spent.
 func (s *scanner) inFileOrder(ctx context.Context, p Predicate, spend *allowance) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
-		f, err := newFilter(s.reader, p, s.reads)
-		if err != nil {
-			yield(0, err)
-			return
-		}
+		f := newFilter(s.reader, p, s.reads)
 		var batch []kv.NodeID
 		size := firstBatch
 		flush := func() bool {

@@ -70,10 +70,7 @@ type rangeScan struct {
 func (s *rangeScan) groups(
 	ctx context.Context, r *reader, reads *Reads, descending bool, visit func(group) bool,
 ) error {
-	accept, err := newAcceptor(r, s.accept, reads)
-	if err != nil {
-		return err
-	}
+	accept := newAcceptor(r, s.accept, reads)
 	ranges, scan := slices.Values(s.ranges), s.postings.ascend
 	if descending {
 		ranges, scan = backward(s.ranges), s.postings.descend
@@ -150,23 +147,15 @@ type acceptor struct {
 	filter *filter
 }
 
-func newAcceptor(r *reader, accept Predicate, reads *Reads) (*acceptor, error) {
+func newAcceptor(r *reader, accept Predicate, reads *Reads) *acceptor {
 	if accept == nil {
-		return &acceptor{}, nil
+		return &acceptor{}
 	}
-	f, err := newFilter(r, accept, reads)
-	if err != nil {
-		return nil, err
-	}
-	a := &acceptor{filter: f}
-	terms := []Predicate{accept}
-	if and, ok := accept.(And); ok {
-		terms = and.Terms
-	}
-	for _, t := range terms {
+	a := &acceptor{filter: newFilter(r, accept, reads)}
+	for _, t := range terms(accept) {
 		a.tests = append(a.tests, newTest(t))
 	}
-	return a, nil
+	return a
 }
 
 // keep returns the nodes of g that are accepted, in g's memory.
