@@ -66,23 +66,16 @@ func (t *tracking) newSets() kindSets {
 	return sets
 }
 
-// add adds a list of nodes, if its kind is tracked, and returns the part of it that was not there.
-func (s kindSets) add(l changes.List) (added changes.List) {
-	added.Kind = l.Kind
+// add adds a list of nodes, if its kind is tracked.
+func (s kindSets) add(l changes.List) {
 	to := s[l.Kind]
 	if to == nil || to.All {
-		return added
+		return
 	}
-	if l.All {
-		to.All = true
-		return l
-	}
+	to.All = l.All
 	for _, v := range l.Nodes {
-		if to.nodes.CheckedAdd(uint32(v)) {
-			added.Nodes = append(added.Nodes, v)
-		}
+		to.nodes.Add(uint32(v))
 	}
-	return added
 }
 
 // Edges returns the nodes whose edges changed: both ends of each edge that was added, removed or given another weight.
@@ -131,17 +124,13 @@ func (tx *Tx) ChangesSince(mark uint64) (*Changes, error) {
 		return nil, fmt.Errorf("%w since commit %d: the last one is %d", ErrNotTracked, mark, last)
 	}
 	c := &Changes{NumNodes: tx.nodesBefore, mark: mark, tracking: *t, sets: t.newSets()}
-	for r, err := range tx.changesAfter(t, mark, last) {
+	for commit, err := range tx.changesAfter(t, mark, last) {
 		if err != nil {
 			return nil, err
 		}
-		for _, commit := range r.Commits {
-			if commit.Number > mark {
-				c.NumNodes -= commit.Added
-				for _, l := range commit.Lists {
-					c.sets.add(l)
-				}
-			}
+		c.NumNodes -= commit.Added
+		for _, l := range commit.Lists {
+			c.sets.add(l)
 		}
 	}
 	if tx.write {
@@ -155,47 +144,46 @@ func (tx *Tx) ChangesSince(mark uint64) (*Changes, error) {
 	return c, nil
 }
 
-// changesAfter yields the records of the commits after one up to last, ascending. The first record may have earlier ones too. A
-// commit of no record is damage.
-func (tx *Tx) changesAfter(t *tracking, after, last uint64) iter.Seq2[changes.Record, error] {
-	return func(yield func(changes.Record, error) bool) {
+// changesAfter yields the commits after one up to last, ascending. A commit of no record is damage.
+func (tx *Tx) changesAfter(t *tracking, after, last uint64) iter.Seq2[changes.Commit, error] {
+	return func(yield func(changes.Commit, error) bool) {
 		next := after + 1
 		missing := func() error {
 			return record.Corrupt(changesKey(t.Generation, next), fmt.Sprintf("the changes of commit %d are missing", next))
 		}
 		for chain, err := range snapshot.ScanChains(tx.records(), record.Prefix(record.KindChanges, t.Generation), changesKey(t.Generation, next)) {
-			var r changes.Record
+			var c changes.Commit
 			if err == nil {
-				r, err = tx.parseChanges(chain, last)
+				c, err = tx.parseChanges(chain, last)
 			}
-			if err == nil && r.First > next {
+			if err == nil && c.Number > next {
 				err = missing()
 			}
-			if !yield(r, err) || err != nil {
+			if !yield(c, err) || err != nil {
 				return
 			}
-			next = r.Last + 1
+			next++
 		}
 		if next <= last {
-			yield(changes.Record{}, missing())
+			yield(changes.Commit{}, missing())
 		}
 	}
 }
 
-// parseChanges decodes a record of commits up to last.
-func (tx *Tx) parseChanges(chain record.Record, last uint64) (r changes.Record, err error) {
-	end, err := changesCommit(chain.Key)
+// parseChanges decodes the record of a commit up to last.
+func (tx *Tx) parseChanges(chain record.Record, last uint64) (c changes.Commit, err error) {
+	number, err := changesCommit(chain.Key)
 	if err != nil {
-		return r, err
+		return c, err
 	}
-	if end > last {
-		return r, record.Corrupt(chain.Key, fmt.Sprintf("the last commit is %d", last))
+	if number > last {
+		return c, record.Corrupt(chain.Key, fmt.Sprintf("the last commit is %d", last))
 	}
-	if r, err = changes.Parse(end, chain.Body); err != nil {
-		return r, record.Corrupt(chain.Key, err.Error())
+	if c, err = changes.Parse(number, chain.Body); err != nil {
+		return c, record.Corrupt(chain.Key, err.Error())
 	}
-	if v, ok := r.Greatest(); ok && int(v) >= tx.cat.Nodes {
-		return r, record.Corrupt(chain.Key, fmt.Sprintf("there is no node number %d", v))
+	if v, ok := c.Greatest(); ok && int(v) >= tx.cat.Nodes {
+		return c, record.Corrupt(chain.Key, fmt.Sprintf("there is no node number %d", v))
 	}
-	return r, nil
+	return c, nil
 }

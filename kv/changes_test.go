@@ -1,8 +1,6 @@
 package kv
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -11,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -201,95 +198,38 @@ func generationOf(t *testing.T, s *Store, column string) (g record.Generation) {
 	return g
 }
 
-// changesRecords counts the records of changes, and their bytes.
-func changesRecords(t *testing.T, s *Store) (records, size int) {
-	t.Helper()
+// TestForgottenChanges has the store forget the changes up to a commit: their records are removed by the next sweep.
+func TestForgottenChanges(t *testing.T) {
+	const commits = 40
+	s := newStore(t, Options{})
+	addNodes(t, s, commits)
+	track(t, s, []string{LabelColumn}, nil, 0)
+	for v := range NodeID(commits) {
+		relabel(t, s, v, "A")
+	}
+	middle := lastCommit(t, s) - commits/2
+	track(t, s, []string{LabelColumn}, nil, middle)
+	wantNotTracked(t, s, middle-1)
+	must.Do(t, s.Compact(t.Context(), nil))
+	records := 0
 	view(t, s, func(tx *Tx) error {
-		for r, err := range tx.records().Scan([]byte{byte(record.KindChanges)}, nil) {
+		for _, err := range tx.records().Scan([]byte{byte(record.KindChanges)}, nil) {
 			must.Do(t, err)
-			records, size = records+1, size+len(r.Body)
+			records++
 		}
 		return nil
 	})
-	return records, size
-}
-
-// TestFoldedChanges compacts the changes of many commits: every mark has the same answer, in few records, also in a snapshot that
-// began before.
-func TestFoldedChanges(t *testing.T) {
-	t.Parallel()
-	const n = 2000
-	commits := longtest.Of(1000, 3000)
-	s := newStore(t, Options{})
-	addNodes(t, s, n)
-	track(t, s, []string{LabelColumn}, nil, 0)
-	for i := range commits {
-		update(t, s, func(tx *Tx) error {
-			u, v := NodeID(i*i%n), NodeID(i*37%n)
-			if i%100 == 0 {
-				_, err := tx.AddNode(Node{ID: fmt.Sprint("later ", i)})
-				return err
-			}
-			if i%7 == 0 {
-				return tx.PutDocument("a", "b", i)
-			}
-			if err := tx.SetLabel(u, fmt.Sprint(i%3)); err != nil || u == v {
-				return err
-			}
-			if there, err := tx.HasEdge(u, v); err != nil || there {
-				return errors.Join(err, tx.RemoveEdge(u, v))
-			}
-			return tx.AddEdge(u, v)
-		})
-	}
-	answers := func(tx *Tx, last uint64) string {
-		var text bytes.Buffer
-		for mark := last - uint64(commits); mark <= last; mark += 17 {
-			c := must.Get(tx.ChangesSince(mark))(t)
-			labels := must.Get(c.Column(LabelColumn))(t)
-			fmt.Fprintln(&text, mark, c.NumNodes, slices.Collect(c.Edges().Nodes()), slices.Collect(labels.Nodes()))
-		}
-		return text.String()
-	}
-	last := lastCommit(t, s)
-	old := s.Begin()
-	defer old.Close()
-	want := answers(old, last)
-	before, _ := changesRecords(t, s)
-	for range 2 {
-		must.Do(t, s.Compact(context.Background(), nil))
-		if after, size := changesRecords(t, s); before < commits || after > 5 || size > commits*10 {
-			t.Errorf("got %d records before and %d of %d bytes after, want few", before, after, size)
-		}
-		view(t, s, func(tx *Tx) error {
-			if got := answers(tx, last); got != want {
-				t.Error("the answers are others after Compact")
-			}
-			return nil
-		})
-		if got := answers(old, last); got != want {
-			t.Error("the answers of an older snapshot are others")
-		}
-		update(t, s, func(tx *Tx) error { return tx.PutDocument("a", "b", 0) })
-	}
-	checkClean(t, s)
-
-	// What is forgotten is removed by the next sweep, as far as whole records are.
-	for i := range commits / 10 {
-		update(t, s, func(tx *Tx) error { return tx.SetLabel(NodeID(i), "last") })
-	}
-	middle := lastCommit(t, s) - uint64(commits/20)
-	track(t, s, []string{LabelColumn}, nil, middle)
-	wantNotTracked(t, s, middle-1)
-	writeColumn(t, s, "x", KindInt, []Value{IntValue(1)}, []int{0})
-	if records, _ := changesRecords(t, s); records < commits/20 || records > commits/20+10 {
-		t.Errorf("got %d records, want those of %d commits and of few others", records, commits/20)
+	if after := int(lastCommit(t, s) - middle); records != after {
+		t.Errorf("got the records of %d commits, want those of %d", records, after)
 	}
 	var later []NodeID
-	for i := commits / 20; i < commits/10; i++ {
-		later = append(later, NodeID(i))
+	for v := range NodeID(commits) {
+		if v >= commits/2 {
+			later = append(later, v)
+		}
 	}
 	wantTouched(t, s, middle, columnOfChanges(LabelColumn), later)
+	checkClean(t, s)
 }
 
 // labelsSince are the nodes whose label was set since a mark.

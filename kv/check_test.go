@@ -175,9 +175,9 @@ func TestCheckFindsDamage(t *testing.T) {
 
 	touched := firstKey(t, s, record.KindChanges)
 	plant("a node that is not there", touched, func() {
-		rewrite(t, s, touched, func(b []byte) []byte { return []byte{1, 0, 1, 0, 1, 0, 1, 0xd9, 0x04} })
+		rewrite(t, s, touched, func(b []byte) []byte { return []byte{1, 0, 1, 0, 1, 0xd9, 0x04} })
 	}, "no node number 601")
-	plant("more commits than there were", touched, func() { rewrite(t, s, touched, func(b []byte) []byte { return []byte{1, 0xff, 1} }) },
+	plant("more lists than there are", touched, func() { rewrite(t, s, touched, func([]byte) []byte { return []byte{1, 0, 9} }) },
 		"cannot be decoded")
 
 	lists := firstKey(t, s, record.KindAdjacency)

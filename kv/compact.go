@@ -41,9 +41,6 @@ func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 			return err
 		}
 	}
-	if err := w.changes(ctx); err != nil {
-		return err
-	}
 	return bulk.commit(markIndexes(tx.Columns()), s.mergeAll)
 }
 

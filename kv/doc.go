@@ -68,7 +68,7 @@
 //   - [Tx.ChangesSince] leaves out no node that a commit touched: also not after Compact, a crash, backup and restore. If the
 //     store does not know all of them, it returns [ErrNotTracked]. Each commit has a record of its changes, so that a read or
 //     Check finds that one is missing. If Repair finds one damaged or missing, or loses anything else, the store forgets its
-//     changes (TestModel, TestCrashKeepsPrefix, TestFoldedChanges, TestChangesBesideAWriter, TestCheckFindsDamage,
+//     changes (TestModel, TestCrashKeepsPrefix, TestForgottenChanges, TestChangesBesideAWriter, TestCheckFindsDamage,
 //     TestRepairOfRecords, TestRepairOfOneByte).
 //   - A Patch makes the same store whether one transaction makes its changes or the graph is written again. All of it is seen
 //     at once, and after an error nothing of it (TestPatchWays, TestModel; index TestPatchKeepsIndexes).
@@ -225,7 +225,7 @@
 //	40 generation tile block      matrix: columns of up to 1024 consecutive rows, dense, sparse or with one value in most cells
 //	41 generation node part       row changed since
 //	50 generation key             entry of a space
-//	51 generation commit part     nodes that commits touched, up to this one
+//	51 generation commit part     nodes that the commit touched
 //
 // The lists hold the neighbours of the undirected graph, whatever the direction of the arcs, so that an undirected and
 // unweighted graph has no records of arcs; [Tx.Along] puts both together.

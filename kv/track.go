@@ -45,21 +45,21 @@ func (t *tracking) clone() *tracking {
 	return &c
 }
 
-// isDropped reports whether a key is that of a record of commits that nobody may ask for.
+// isDropped reports whether a key is that of a commit whose changes nobody may ask for.
 func (t *tracking) isDropped(key []byte) bool {
 	if t == nil || record.Kind(key[0]) != record.KindChanges || record.GenerationOf(key) != t.Generation {
 		return false
 	}
-	last, err := changesCommit(key)
-	return err == nil && last <= t.Since
+	number, err := changesCommit(key)
+	return err == nil && number <= t.Since
 }
 
-// changesKey is the chain of the changes of commits that end with one.
-func changesKey(g record.Generation, last uint64) []byte {
-	return binary.BigEndian.AppendUint64(record.Prefix(record.KindChanges, g), last)
+// changesKey is the chain of the changes of a commit.
+func changesKey(g record.Generation, number uint64) []byte {
+	return binary.BigEndian.AppendUint64(record.Prefix(record.KindChanges, g), number)
 }
 
-// changesCommit is the last commit of a chain, or of a part of it.
+// changesCommit is the commit of a chain, or of a part of it.
 func changesCommit(key []byte) (uint64, error) {
 	if len(key) < 13 {
 		return 0, record.Corrupt(key, "the key is too short")
@@ -74,7 +74,7 @@ func changesCommit(key []byte) (uint64, error) {
 // earlier promise. The store forgets the changes that no tracker may ask for, and the next Bulk, Compact or Open gives back
 // their room.
 //
-// Call it before the snapshot that gives the first mark. Each later commit costs some tens of bytes, and Compact folds them.
+// Call it before the snapshot that gives the first mark. Each later commit costs some tens of bytes, until they may be forgotten.
 func (tx *Tx) TrackChanges(name string, columns, matrices []string, upTo uint64) error {
 	if err := tx.writable(); err != nil {
 		return err
@@ -195,13 +195,9 @@ func (tx *Tx) putChanges() error {
 	}
 	number := tx.s.commits + 1
 	c := changes.Commit{Number: number, Added: tx.cat.Nodes - tx.nodesBefore, Lists: tx.touchedLists()}
-	r := changes.Record{First: number, Last: number}
-	if c.Added > 0 || len(c.Lists) > 0 {
-		r.Commits = []changes.Commit{c}
-	}
-	body := r.Append(nil)
+	body := c.Append(nil)
 	for limit := tx.s.mostTouched(); len(body) > limit && c.Shorten(); {
-		body = r.Append(body[:0])
+		body = c.Append(body[:0])
 	}
 	_, err := record.PutParts(tx.put, changesKey(t.Generation, number), body)
 	return err

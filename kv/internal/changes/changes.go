@@ -44,30 +44,17 @@ func (c *Commit) Shorten() bool {
 	return longest.All
 }
 
-// A Record is the commits First ≤ number ≤ Last, without those that did nothing.
-type Record struct {
-	First, Last uint64
-	Commits     []Commit
-}
-
-// Append appends the body of the record to b:
+// Append appends the body of the record of the commit to b:
 //
-//	last-first, then for each commit:
-//	number-previous, added, number of lists, then for each list:
+//	added, number of lists, then for each list:
 //	kind<<1|all, and if not all: number of nodes, first node, then the gaps
 //
-// Each is a varint. The number before that of the first commit is first-1.
-func (r *Record) Append(b []byte) []byte {
-	b = binary.AppendUvarint(b, r.Last-r.First)
-	previous := r.First - 1
-	for _, c := range r.Commits {
-		b = binary.AppendUvarint(b, c.Number-previous)
-		b = binary.AppendUvarint(b, uint64(c.Added))
-		b = binary.AppendUvarint(b, uint64(len(c.Lists)))
-		for _, l := range c.Lists {
-			b = l.append(b)
-		}
-		previous = c.Number
+// Each is a varint.
+func (c *Commit) Append(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(c.Added))
+	b = binary.AppendUvarint(b, uint64(len(c.Lists)))
+	for _, l := range c.Lists {
+		b = l.append(b)
 	}
 	return b
 }
@@ -87,30 +74,20 @@ func (l List) append(b []byte) []byte {
 }
 
 // errDamaged is returned for bytes that Append did not make.
-var errDamaged = errors.New("its commits cannot be decoded")
+var errDamaged = errors.New("its lists cannot be decoded")
 
-// Parse decodes the body of the record that ends with the commit last.
-func Parse(last uint64, body []byte) (Record, error) {
+// Parse decodes the body of the record of a commit.
+func Parse(number uint64, body []byte) (Commit, error) {
 	r := reader{b: body}
-	span := r.uvarint(math.MaxUint64)
-	if span >= last {
-		return Record{}, errDamaged
+	c := Commit{Number: number, Added: int(r.uvarint(record.MaxNodes))}
+	c.Lists = make([]List, r.count())
+	for i := range c.Lists {
+		c.Lists[i] = r.list()
 	}
-	parsed := Record{First: last - span, Last: last}
-	for previous := parsed.First - 1; len(r.b) > 0 && !r.failed; {
-		c := Commit{Number: previous + r.uvarint(last-previous), Added: int(r.uvarint(record.MaxNodes))}
-		c.Lists = make([]List, r.count())
-		for i := range c.Lists {
-			c.Lists[i] = r.list()
-		}
-		r.failed = r.failed || c.Number == previous
-		previous = c.Number
-		parsed.Commits = append(parsed.Commits, c)
+	if r.failed || len(r.b) > 0 {
+		return Commit{}, errDamaged
 	}
-	if r.failed {
-		return Record{}, errDamaged
-	}
-	return parsed, nil
+	return c, nil
 }
 
 // A reader takes what is encoded from the front of bytes.
@@ -156,13 +133,11 @@ func Sorted(k Kind, nodes []record.NodeID) List {
 	return List{Kind: k, Nodes: slices.Compact(nodes)}
 }
 
-// Greatest is the greatest node of the record's lists; ok is false if they have none.
-func (r *Record) Greatest() (v record.NodeID, ok bool) {
-	for _, c := range r.Commits {
-		for _, l := range c.Lists {
-			if n := len(l.Nodes); n > 0 {
-				v, ok = max(v, l.Nodes[n-1]), true
-			}
+// Greatest is the greatest node of the lists; ok is false if they have none.
+func (c *Commit) Greatest() (v record.NodeID, ok bool) {
+	for _, l := range c.Lists {
+		if n := len(l.Nodes); n > 0 {
+			v, ok = max(v, l.Nodes[n-1]), true
 		}
 	}
 	return v, ok
