@@ -15,17 +15,17 @@ func (q *query) agreement(ctx context.Context) (*Result, error) {
 	}
 	columns := []ColumnInfo{
 		{"a", kv.KindString}, {"b", kv.KindString}, {"about", kv.KindString}, {"nodes", kv.KindInt}, {"same", kv.KindInt},
-		{"kappa", kv.KindFloat}, {"low", kv.KindFloat}, {"high", kv.KindFloat},
+		{"share", kv.KindFloat},
 	}
 	var rows [][]kv.Value
 	for _, p := range pairs {
 		for _, k := range []struct {
 			about string
-			decide.Kappa
+			decide.SaidSame
 		}{{"verdict", p.Verdicts}, {"label", p.Labels}} {
 			rows = append(rows, []kv.Value{
 				text(p.A), text(p.B), kv.StringValue(k.about), kv.IntValue(k.Nodes), kv.IntValue(k.Same),
-				number(k.Value), number(k.Low), number(k.High),
+				number(float64(k.Same) / float64(k.Nodes)),
 			})
 		}
 	}

@@ -34,9 +34,9 @@ keeps its label until another decision gives one label the most, or a decision w
 		Name:    "agreement",
 		Summary: "how well people agree about the nodes that both have decided on",
 		Text: `Prints two rows for each pair of people. verdict compares what they say of the label before all decisions: right, wrong
-or unsure. label compares the labels that they name. nodes is the number of nodes that count, same the number on which both agree.
-kappa is Cohen's kappa: 1 is full agreement, 0 is chance. It is null if both say one and the same of all nodes. low and high
-are the ends of its 90% interval, for 30 nodes and more. The last decision of each person counts.`,
+or unsure. label compares the labels that they name. nodes is the number of nodes that count, same the number on which both agree,
+and share is same / nodes. Two people who draw labels at random agree too: compare the share with that of the largest class. The
+last decision of each person counts.`,
 		Example: "agreement",
 	},
 	{

@@ -43,7 +43,7 @@ var overviewParts = []struct {
 	{"noise", "Which labels are given in place of which", "Nodes with a label whose predicted class is confidently another one. That class counts as the true one.",
 		[]string{"given", "true", "probability", "count"}, 50},
 	{"count history where decision != 'undo' group by who, decision", "People", "What each person has decided, with what was taken back later.", nil, 1000},
-	{"agreement", "Agreement", "Kappa is 1 where two people always say the same, and 0 where they do so as often as chance would have it.", nil, 1000},
+	{"agreement", "Agreement", "A verdict says whether the label was right. The share is that of the nodes on which both agree.", nil, 1000},
 	{"runs", "Runs", "The last run made the scores.",
 		[]string{"run", "started", "preset", "hops", "threshold", "scored", "suspects", "mislabel_rate", "rescorings"}, 1000},
 }

@@ -39,7 +39,7 @@ func TestOverview(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	_, page := c.browser().get("/overview")
-	for _, want := range []string{"Scores of the labelled nodes", "homophily", "Kappa is 1 where"} {
+	for _, want := range []string{"Scores of the labelled nodes", "homophily", "A verdict says whether"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}
