@@ -43,16 +43,11 @@ const (
 // graph.
 type agreementCounter struct {
 	stride kv.NodeID
-	top    []kv.Class // by NodeID/stride; NoClass if several are largest
-	given  []kv.Class // the columns of their labels, as count has read them
-	rows   []placedRow
+	top    []kv.Class // by NodeID/stride; NoClass without a row, severalTop if several are largest
+	tied   int64      // labelled nodes whose row has several largest predictions, as count has found them
 }
 
-// A placedRow says which node the row at some place is of.
-type placedRow struct {
-	node kv.NodeID
-	at   int64
-}
+const severalTop = kv.NoClass - 1
 
 func newAgreementCounter(nodes int) *agreementCounter {
 	o := &agreementCounter{stride: kv.NodeID(max((nodes+orderNodes-1)/orderNodes, 1))}
@@ -63,15 +58,16 @@ func newAgreementCounter(nodes int) *agreementCounter {
 	return o
 }
 
-// see takes the probabilities of a node, of column j the class j, and the place of the row.
-func (o *agreementCounter) see(v kv.NodeID, row []float64, at int64) {
+// see takes the probabilities of a node, of column j the class j.
+func (o *agreementCounter) see(v kv.NodeID, row []float64) {
 	if v%o.stride != 0 {
 		return
 	}
-	o.rows = append(o.rows, placedRow{v, at})
-	if best, _, tied := largest(row); !tied {
-		o.top[v/o.stride] = best
+	best, _, tied := largest(row)
+	if tied {
+		best = severalTop
 	}
+	o.top[v/o.stride] = best
 }
 
 // count compares the largest predictions, of so many classes, with the labels. labels reads the
@@ -82,7 +78,6 @@ func (o *agreementCounter) count(
 	const step = 1 << 16
 	pairs := make([]uint64, 0, len(o.top)) // given·c + column
 	block := make([]kv.Class, min(step, nodes))
-	o.given = slices.Repeat([]kv.Class{kv.NoClass}, len(o.top))
 	for first := 0; first < nodes; first += step {
 		rows := kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(first+step, nodes))}
 		if err := labels(rows, block[:rows.Len()]); err != nil {
@@ -93,23 +88,16 @@ func (o *agreementCounter) count(
 			if y == kv.NoClass || columns[y] == kv.NoClass || v%o.stride != 0 {
 				continue
 			}
-			o.given[v/o.stride] = columns[y]
-			if top := o.top[v/o.stride]; top != kv.NoClass {
+			switch top := o.top[v/o.stride]; top {
+			case kv.NoClass:
+			case severalTop:
+				o.tied++
+			default:
 				pairs = append(pairs, uint64(columns[y])*uint64(classes)+uint64(top))
 			}
 		}
 	}
 	return newContingency(pairs, classes), nil
-}
-
-// tied counts the labelled nodes whose row has several largest predictions, after count.
-func (o *agreementCounter) tied() (count int64) {
-	for _, row := range o.rows {
-		if i := row.node / o.stride; o.given[i] != kv.NoClass && o.top[i] == kv.NoClass {
-			count++
-		}
-	}
-	return count
 }
 
 // An Agreement says how far predictions agree with the labels. On large graphs only a part of the nodes is counted.
@@ -123,10 +111,6 @@ type Agreement struct {
 	// Order is another order of the columns that the labels speak for, nil if there is none. Where they do so beyond
 	// doubt, and the order is an assumption, Finish returns it instead.
 	Order *ColumnOrderError
-
-	// Misplaced are the rows that may be those of other nodes, where they are some and there is no other order of the
-	// columns.
-	Misplaced []MisplacedRows
 }
 
 // littleAgreement is the part of what chance leaves up to which agreement is little; fewNodes are too few to tell.

@@ -55,25 +55,19 @@ func (c *orderCase) permuted(to []int) *orderCase {
 }
 
 func (c *orderCase) count() (*contingency, error) {
-	counted, _, err := c.see()
-	return counted, err
-}
-
-func (c *orderCase) see() (*contingency, *agreementCounter, error) {
 	o, row, columns := newAgreementCounter(len(c.labels)), make([]float64, c.classes), make([]kv.Class, c.classes)
 	for v, top := range c.tops {
 		row[top] = 1
-		o.see(kv.NodeID(v), row, int64(v))
+		o.see(kv.NodeID(v), row)
 		row[top] = 0
 	}
 	for k := range columns {
 		columns[k] = kv.Class(k)
 	}
-	counted, err := o.count(len(c.labels), c.classes, columns, func(rows kv.Range, dst []kv.Class) error {
+	return o.count(len(c.labels), c.classes, columns, func(rows kv.Range, dst []kv.Class) error {
 		copy(dst, c.labels[rows.First:rows.End])
 		return nil
 	})
-	return counted, o, err
 }
 
 func (c *orderCase) check() error {

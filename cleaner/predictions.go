@@ -68,7 +68,6 @@ type PredictionWriter struct {
 	loss    PredictionLoss    // Mean: the sum
 	order   *agreementCounter // nil of predictions that are the program's own
 	labels  func(kv.Range, []kv.Class) error
-	at      int64 // the place of the next row
 
 	scaled        Scaling
 	distributions int // rows that add up to 1 or to 100, though they are to be logits
@@ -258,16 +257,13 @@ func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 	w.nodes.Add(v)
 	w.rows++
 	if w.order != nil {
-		w.order.see(v, w.row, w.at)
+		w.order.see(v, w.row)
 	}
 	output, loss := w.keeper.keep(w.row)
 	w.loss.Mean += loss
 	w.loss.Greatest = max(w.loss.Greatest, loss)
 	return w.write(v, output)
 }
-
-// At says where the next row stands, in a number of the caller's own, for MisplacedRows.
-func (w *PredictionWriter) At(place int64) { w.at = place }
 
 // Encoding is how the rows are stored: TopK is zero if every class is kept.
 func (w *PredictionWriter) Encoding() PredictionEncoding {
@@ -309,14 +305,11 @@ func (w *PredictionWriter) Finish() error {
 		return err
 	}
 	w.agreement = counted.agreement()
-	w.agreement.Tied = w.order.tied()
+	w.agreement.Tied = w.order.tied
 	if order := counted.check(w.classes, true); order != nil && w.opt.AssumedOrder {
 		return order
 	}
 	w.agreement.Order = counted.check(w.classes, false)
-	if w.agreement.Order == nil && !w.agreement.IsLittle() {
-		w.agreement.Misplaced = w.order.misplaced(len(w.classes))
-	}
 	return nil
 }
 

@@ -2,9 +2,7 @@ package shell
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -139,51 +137,6 @@ func TestShuffledRows(t *testing.T) {
 		if got := run(t, "", "import", "i", "--replace", "--yes", "--nodes", files[0], "--edges",
 			files[1]); got.code != exitDone || got.err != "" {
 			t.Errorf("%v: got %d and %s, want no remark", files, got.code, got.err)
-		}
-	}
-}
-
-// Predictions of which some are those of other nodes are told with their places: rows of an array, lines of part files.
-func TestSomeRowsOfOtherNodes(t *testing.T) {
-	const count, part = 1600, 400
-	r := rand.New(rand.NewPCG(1, 0))
-	var truth [count]int
-	files := map[string]string{"nodes.csv": "id,label\n", "edges.csv": "src,dst\nn0,n1\n"}
-	for v := range truth {
-		truth[v] = r.IntN(3)
-		files["nodes.csv"] += fmt.Sprintf("n%d,%c\n", v, 'A'+truth[v])
-	}
-	row := func(v int) []float32 {
-		p := []float32{0.1, 0.1, 0.1}
-		p[truth[v]] = 0.8
-		return p
-	}
-	var right, moved []float32
-	for v := range truth {
-		right = append(right, row(v)...)
-		moved = append(moved, row([]int{v, v + part, v - part, v}[v/part])...) // the second and the third part change places
-		name, of := fmt.Sprintf("dir/part-%d.csv", v/part), v
-		if v%part == 0 {
-			files[name] = "id,A,B,C\n"
-		}
-		if v/part == 2 {
-			of = 2*part + (v+1)%part
-		}
-		p := row(of)
-		files[name] += fmt.Sprintf("n%d,%v,%v,%v\n", v, p[0], p[1], p[2])
-	}
-	files["right.npy"], files["moved.npy"] = array(count, 3, right...), array(count, 3, moved...)
-	writeRowOrders(t, files)
-	for file, want := range map[string]string{
-		"right.npy": "^$",
-		"moved.npy": `^Warning: moved.npy: rows 400 to 1199 \(nodes n400 to n1199\): the largest prediction is the label of \d+ of 800 nodes. ` +
-			`As in the best other rows it would be that of 800. These rows may be those of other nodes: check their order, and that of the nodes\n$`,
-		"dir": `^Warning: dir: dir/part-2.csv:2 to dir/part-2.csv:401 \(nodes n800 to n1199\): `,
-	} {
-		got := run(t, "", "import", "g", "--replace", "--yes", "--nodes", "nodes.csv", "--edges", "edges.csv",
-			"--predictions", file)
-		if got.code != exitDone || !regexp.MustCompile(want).MatchString(got.err) {
-			t.Errorf("%s: got %d and %s\nwant %s", file, got.code, got.err, want)
 		}
 	}
 }

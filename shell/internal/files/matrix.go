@@ -54,7 +54,6 @@ type matrixFile struct {
 	list   int           // column of the table that has the rows as lists; -1: each number has a column
 	width  int           // of the lists
 	array  *npy.Reader
-	at     int64 // where each is: the line of a row of the table, or the number of one of the array
 }
 
 // openMatrix opens a file of a matrix.
@@ -198,7 +197,6 @@ func (m *matrixFile) arrayErrorf(format string, args ...any) error {
 func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, columns []uint32, values []float64) error) error {
 	if m.table != nil {
 		return w.eachNode(ctx, m, func(v kv.NodeID, row table.Row, values []float64) error {
-			m.at = row.Line
 			err := fn(v, nil, values)
 			if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
 				return m.table.Errorf(row.Line, "", "node %s: %s%s", bad.ID, bad.Msg, logitsHint(bad))
@@ -211,7 +209,6 @@ func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, 
 		if columns == nil && m.array.Sparse() {
 			columns = []uint32{} // of a row without values
 		}
-		m.at = row.Index
 		err := fn(v, columns, row.Values)
 		if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
 			return &npy.Error{Path: m.array.Path(), Row: row.Index,

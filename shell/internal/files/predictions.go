@@ -37,7 +37,6 @@ func (w *writing) predictions(
 			return nil
 		}
 		rows++
-		out.At(in.at)
 		if columns == nil {
 			return out.Put(v, values)
 		}
@@ -188,9 +187,6 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 	if a.OneOnly && a.Matches < a.Nodes {
 		w.say("%s: all largest predictions, or all labels, are of one class: whether rows are in the right order cannot be seen.", in.path())
 	}
-	if len(a.Misplaced) > 0 {
-		return w.warnMisplaced(in, a.Misplaced)
-	}
 	if (!a.IsLittle() || a.OneOnly) && a.Order == nil {
 		return nil
 	}
@@ -217,38 +213,6 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 	}
 	w.warn("%sEither the predictions are useless, or columns or rows are in another order. Columns were taken %s, "+
 		"and %s", text, columns, order)
-	return nil
-}
-
-// warnMisplaced warns of rows that may be of other nodes.
-func (w *writing) warnMisplaced(in *matrixFile, all []cleaner.MisplacedRows) error {
-	const few = 3
-	var places []string
-	sum := cleaner.MisplacedRows{}
-	for _, rows := range all {
-		sum.Nodes, sum.Matches, sum.Expected = sum.Nodes+rows.Nodes, sum.Matches+rows.Matches, sum.Expected+rows.Expected
-		first, err := w.tx.ID(rows.FirstNode)
-		if err != nil {
-			return err
-		}
-		last, err := w.tx.ID(rows.LastNode)
-		if err != nil {
-			return err
-		}
-		place := fmt.Sprintf("rows %d to %d", rows.First, rows.Last)
-		if in.table != nil {
-			from, line := in.table.Parts().Place(rows.First)
-			to, end := in.table.Parts().Place(rows.Last)
-			place = fmt.Sprintf("%s:%d to %s:%d", from, line, to, end)
-		}
-		places = append(places, fmt.Sprintf("%s (nodes %s to %s)", place, wording.Short(first), wording.Short(last)))
-	}
-	if len(places) > few {
-		places = append(places[:few], fmt.Sprintf("%d more places", len(places)-few))
-	}
-	w.warn("%s: %s: the largest prediction is the label of %d of %s. As in the best other rows it would be that of %.0f. "+
-		"These rows may be those of other nodes: check their order, and that of the nodes",
-		in.path(), strings.Join(places, ", "), sum.Matches, wording.Nodes(sum.Nodes), sum.Expected)
 	return nil
 }
 
