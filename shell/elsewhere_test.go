@@ -185,7 +185,6 @@ func TestImportOfAPart(t *testing.T) {
 		{[]string{"score", "home", "--ids", "p3"}, exitFailed, "run 1 was made elsewhere, on a larger graph, of 400 nodes: the part that is here"},
 		{[]string{"rescore", "home", "--full"}, exitFailed, "made elsewhere, on a larger graph"},
 		{[]string{"rescore", "home"}, exitDone, "changes of this part move none"},
-		{[]string{"import", "home", "--append", "--nodes", "more.csv", "--check"}, exitFailed, "run 1 was made elsewhere, on a larger graph"},
 		{[]string{"clean", "home", "--as-given"}, exitDone, "run 1 was made elsewhere, on a graph of 400 nodes: this run is of the 150 nodes that are here"},
 		{[]string{"score", "home", "--ids", "p3"}, exitDone, "p3"},
 	} {

@@ -15,7 +15,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
-	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
@@ -25,13 +24,10 @@ import (
 type importCommand struct {
 	DB string `arg:"" file:"read" name:"DB" help:"Directory of the store."`
 	graphFiles
-	Decisions string       `file:"read" placeholder:"FILE" help:"Decisions about labels, for an existing store: .jsonl, .json, or a table with id and label."`
-	Append    bool         `help:"Add the files to the existing store."`
-	Check     bool         `help:"With --append: write nothing, and list the labels in the files that are probably wrong."`
-	Format    print.Format `default:"table" placeholder:"FORMAT" help:"With --check: table, csv, tsv, json, jsonl or markdown."`
-	Replace   bool         `help:"Replace the existing store by a new one from --nodes and --edges."`
-	Yes       bool         `short:"y" help:"Answer yes to the question."`
-	suspicion
+	Decisions string `file:"read" placeholder:"FILE" help:"Decisions about labels, for an existing store: .jsonl, .json, or a table with id and label."`
+	Append    bool   `help:"Add the files to the existing store."`
+	Replace   bool   `help:"Replace the existing store by a new one from --nodes and --edges."`
+	Yes       bool   `short:"y" help:"Answer yes to the question."`
 	stageFile
 	resources
 }
@@ -74,9 +70,6 @@ A bad row ends the import. Examples: too few fields, a repeated id, an edge to a
 		`changes. --predictions and --features of --append are rows of some nodes: a table names them by id, and a .npy or .npz has one row for each row of the nodes file. ` +
 		`They have the columns of the store. New nodes have a score after the next rescore or clean, if they have predictions. The built-in classifier predicts them if the others are predicted by it.
 
---append --check writes nothing. It scores the labels that would come in, by the model of the last run, with all nodes, edges and labels of the files in place, ` +
-		`and prints those above the threshold. Exit code 0: all of them pass. Exit code 3: some score above the threshold, or have no score. Other writers wait meanwhile.
-
 An interrupted or killed import leaves no store. Run it again: it starts over.
 
 Without --nodes, the files go into the existing store and replace earlier ones. A failed import changes nothing.
@@ -108,7 +101,6 @@ Ids, labels and values are taken as they are. Import reports labels such as NA, 
     graphcleaner import my.graph --predictions logits.npy --logits
     graphcleaner import my.graph --predictions softmax.npy --prediction-classes spam,ham,'one\, two'
     graphcleaner import my.graph --predictions softmax.npz --top-k 10 --float16
-    graphcleaner import my.graph --append --nodes today.csv --edges today-edges.csv --check
     graphcleaner import my.graph --decisions decisions.jsonl
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv --replace --yes`
 }
@@ -128,12 +120,6 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	ctx = stream.WithInput(ctx, s.in)
 	if err := cmp.Or(c.checkEncoding(), c.checkEdgeColumns(c.Edges)); err != nil {
 		return err
-	}
-	if !c.Check && (c.Threshold != nil || c.Format != print.FormatTable) {
-		return usagef("import: --threshold and --format are for --append --check")
-	}
-	if c.Check && !c.Append {
-		return usagef("import: --check is for labels that --append would add: want --append --check")
 	}
 	if err := c.checkElsewhere(); err != nil {
 		return err
@@ -329,9 +315,6 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 		return usagef("import: --unlabelled needs --nodes: it is about the labels in that file")
 	case !files.Names(c.Nodes).Given() && (files.IsArray(c.Predictions) || files.IsArray(c.Features)):
 		return usagef("import: with --append, the rows of a .npy or .npz are those of --nodes: want that, or a table with id")
-	}
-	if c.Check {
-		return c.checkLabels(ctx, s)
 	}
 	began := time.Now()
 	var added files.Appendage

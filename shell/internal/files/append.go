@@ -31,7 +31,6 @@ type Appendage struct {
 func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appendage, err error) {
 	var classes []string
 	var integers bool
-	var nodes *nodesFile
 	before := func(tx *kv.Tx) error {
 		classes, integers = slices.Clone(tx.Classes()), tx.IntegerIDs()
 		return nil
@@ -39,15 +38,24 @@ func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appe
 	if err := store.View(before); err != nil {
 		return result, err
 	}
-	result.Decided, err = g.patch(ctx, store, r, func(a *appending, patch *kv.Patch) (err error) {
-		result.PatchStats, err = a.commit(ctx, patch)
-		nodes, result.Relabelled = a.nodes, a.relabelled
-		result.Predictions, result.Features = a.written[cleaner.PredictionsMatrix], a.written[cleaner.FeaturesMatrix]
-		return err
-	})
+	a := &appending{Graph: g, Job: r, store: store}
+	defer func() { err = errors.Join(err, a.close()) }()
+	if err := a.open(ctx); err != nil {
+		return result, err
+	}
+	patch, err := store.NewPatch(a.options())
 	if err != nil {
 		return result, err
 	}
+	defer func() { err = errors.Join(err, patch.Abort()) }()
+	if err := a.fill(ctx, patch); err != nil {
+		return result, a.explain(err)
+	}
+	if result.PatchStats, err = a.commit(ctx, patch); err != nil {
+		return result, err
+	}
+	result.Relabelled, result.Decided = a.relabelled, a.decided
+	result.Predictions, result.Features = a.written[cleaner.PredictionsMatrix], a.written[cleaner.FeaturesMatrix]
 	ctx = context.WithoutCancel(ctx) // the files are in the store, and nothing says otherwise
 	return result, store.View(func(tx *kv.Tx) error {
 		if integers {
@@ -58,38 +66,8 @@ func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appe
 		if len(tx.Classes()) == len(classes) {
 			return nil
 		}
-		return r.sayClasses(ctx, tx, nodes, append([]string{}, classes...)) // not nil
+		return r.sayClasses(ctx, tx, a.nodes, append([]string{}, classes...)) // not nil
 	})
-}
-
-// CheckLabels scores the labels that Append would bring in, hands each score to use, and leaves the store as it was. See
-// cleaner.ScorePatch. It returns the rows whose labels would be left out.
-func (g *Graph) CheckLabels(
-	ctx context.Context, store *kv.Store, r Job, use func(tx *kv.Tx, score cleaner.NodeScore) error,
-) (LeftOut, error) {
-	return g.patch(ctx, store, r, func(a *appending, patch *kv.Patch) error {
-		opt := ops.Options{MemoryBudget: r.Memory, Progress: r.Progress}
-		return a.explain(cleaner.ScorePatch(ctx, patch, opt, use))
-	})
-}
-
-// patch makes a patch of the files, and hands it to end.
-func (g *Graph) patch(ctx context.Context, store *kv.Store, r Job, end func(a *appending, patch *kv.Patch) error) (decided LeftOut, err error) {
-	a := &appending{Graph: g, Job: r, store: store}
-	defer func() { err = errors.Join(err, a.close()) }()
-	if err := a.open(ctx); err != nil {
-		return decided, err
-	}
-	patch, err := store.NewPatch(a.options())
-	if err != nil {
-		return decided, err
-	}
-	defer func() { err = errors.Join(err, patch.Abort()) }()
-	if err := a.fill(ctx, patch); err != nil {
-		return decided, a.explain(err)
-	}
-	err = end(a, patch)
-	return a.decided, err
 }
 
 // An appending adds files to a store.
