@@ -145,10 +145,9 @@ func (e *VersionError) Unwrap() error { return ErrVersion }
 
 // A LockedError says who holds a store open. It is an ErrLocked. Its fields are
 //
-//	Dir     string
-//	PID     int       // the holder's process id, zero if it is not known
-//	Command string    // its command line, "" if it is not known
-//	Since   time.Time // when it opened the store for writing; zero if it only reads, or if the time is not known
+//	Dir   string
+//	PID   int       // the holder's process id, zero if it is not known
+//	Since time.Time // when it opened the store for writing; zero if it only reads, or if the time is not known
 type LockedError = storedir.LockedError
 
 // A DuplicateRowError names a node that was put twice into a bulk writer. It is an ErrDuplicateRow.

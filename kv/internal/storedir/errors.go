@@ -32,9 +32,8 @@ var (
 
 // A LockedError says who holds a store open. It is an ErrLocked.
 type LockedError struct {
-	Dir     string
-	PID     int    // the holder's process id, zero if it is not known
-	Command string // its command line, "" if it is not known
+	Dir string
+	PID int // the holder's process id, zero if it is not known
 
 	// Since is when it opened the store for writing; zero if it only reads, or if the time is not known.
 	Since time.Time
@@ -42,7 +41,7 @@ type LockedError struct {
 
 // NewLockedError is for a directory that a process holds, zero if it is not known which.
 func NewLockedError(dir string, pid int) *LockedError {
-	e := &LockedError{Dir: dir, PID: pid, Command: commandOf(pid)}
+	e := &LockedError{Dir: dir, PID: pid}
 	path := filepath.Join(dir, LockFile)
 	if info, err := os.Stat(path); err == nil && pid != 0 && markedWriter(path) == pid {
 		e.Since = info.ModTime()
@@ -58,9 +57,6 @@ func (e *LockedError) Error() string {
 		return fmt.Sprintf("%s is already open in this process", e.Dir)
 	}
 	text := fmt.Sprintf("%s is in use by process %d", e.Dir, e.PID)
-	if e.Command != "" {
-		text += " (" + e.Command + ")"
-	}
 	if !e.Since.IsZero() {
 		text += " since " + e.Since.Format(time.DateTime)
 	}

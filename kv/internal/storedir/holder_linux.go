@@ -3,10 +3,8 @@ package storedir
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"golang.org/x/sys/unix"
 )
@@ -32,30 +30,4 @@ func lockHolder(dir string) int {
 		}
 	}
 	return 0
-}
-
-// commandOf is the command line of a process, cut if it is long; "" if it is not seen.
-func commandOf(pid int) string {
-	if pid <= 0 {
-		return ""
-	}
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
-	if err != nil {
-		return "" // it has ended, or is another user's
-	}
-	words := strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
-	if words[0] == "" {
-		return "" // it is ending, or has written over its arguments
-	}
-	words[0] = filepath.Base(words[0])
-	line := []rune(strings.Join(words, " "))
-	for i, r := range line {
-		if unicode.IsControl(r) && r < 0x80 {
-			line[i] = ' '
-		}
-	}
-	if len(line) > 80 {
-		return string(line[:80]) + "…"
-	}
-	return string(line)
 }

@@ -4,6 +4,3 @@ package storedir
 
 // lockHolder is not known here.
 func lockHolder(string) int { return 0 }
-
-// commandOf is not known here.
-func commandOf(int) string { return "" }
