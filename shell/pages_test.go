@@ -19,7 +19,7 @@ func TestReportCommands(t *testing.T) {
 	must.Do(t, os.WriteFile("clean.html", []byte("old"), 0o600))
 	mustRun(t, "clean", "g", "--preset", "paper", "--threshold", "0.5", "--report", "clean.html")
 	page := string(mustRead(t, "clean.html"))
-	for _, want := range []string{"Scores of the labelled nodes", "threshold 0.5", "Transition matrix", "suggested label", "<dt>preset</dt><dd>paper</dd>"} {
+	for _, want := range []string{"Scores of the labelled nodes", "threshold 0.5", "Confused classes", "suggested label", "<dt>preset</dt><dd>paper</dd>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("clean.html: has no %q", want)
 		}

@@ -391,7 +391,7 @@ func TestTerminalPagesWithLess(t *testing.T) {
 // TestTerminalWithoutColour holds that NO_COLOR is honoured: what is on the screen has no colours.
 func TestTerminalWithoutColour(t *testing.T) {
 	t.Parallel()
-	colours := regexp.MustCompile(`\x1b\[(?:\d+;)*(?:3[0-7]|38;[\d;]+|9[0-7])m`)
+	colours := regexp.MustCompile(`\x1b\[(?:\d+;)*(?:1|3[0-7]|38;[\d;]+|9[0-7])m`) // headers are bold
 	for environment, want := range map[string]bool{"NO_COLOR=1": false, "NO_COLOR=": true} {
 		term := newTerminal(t, environment)
 		term.start(terminalStore(t, papers.Cleaned(t)))

@@ -2,11 +2,8 @@ package print
 
 import (
 	"os"
-	"strings"
 
 	"golang.org/x/term"
-
-	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // A Screen is what answers are printed on. The zero value is no terminal: a file or a pipe.
@@ -56,11 +53,6 @@ const (
 	paintHeader  paint = "\x1b[1m"
 	paintRule    paint = "\x1b[2m"
 
-	paintKeyword paint = "\x1b[1;34m"
-	paintText    paint = "\x1b[32m"
-	paintNumber  paint = "\x1b[36m"
-	paintComment paint = "\x1b[2m"
-
 	paintEnd = "\x1b[0m"
 )
 
@@ -70,20 +62,6 @@ func (s *Screen) paint(colour paint, text string) string {
 		return text
 	}
 	return string(colour) + text + paintEnd
-}
-
-// Highlight paints the keywords, texts, numbers and comments of typed statements.
-func Highlight(text string) string {
-	var out strings.Builder
-	on := &Screen{Coloured: true}
-	for piece := range query.Pieces(text) {
-		out.WriteString(on.paint(paints[piece.Kind], piece.Text))
-	}
-	return out.String()
-}
-
-var paints = map[query.PieceKind]paint{
-	query.PlainPiece: paintNothing, query.KeywordPiece: paintKeyword, query.TextPiece: paintText, query.NumberPiece: paintNumber, query.CommentPiece: paintComment,
 }
 
 // IsTerminal reports whether a stream is a terminal, also that of a Remote.

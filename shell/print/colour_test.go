@@ -2,53 +2,12 @@ package print
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
-
-func TestHighlight(t *testing.T) {
-	names := strings.NewReplacer(
-		string(paintKeyword), "<k>", string(paintText), "<t>", string(paintNumber), "<n>", string(paintComment), "<c>", paintEnd, "</>")
-	for text, want := range map[string]string{
-		"":                           "",
-		"suspects":                   "<k>suspects</>",
-		"suspect":                    "suspect",
-		"nodes where nodes = 'a''b'": "<k>nodes</> <k>where</> nodes = <t>'a''b'</>",
-		"PLAN count Suspects -- x":   "<k>PLAN</> <k>count</> <k>Suspects</> <c>-- x</>",
-		"node a--b; stats":           "<k>node</> a--b; <k>stats</>",
-		"accept All where":           "<k>accept</> <k>All</> <k>where</>",
-		"accept all, b":              "<k>accept</> all, b",
-		"nodes limit 5 -- 'x'\n -- y\nwhere 東 > -1e3": "<k>nodes</> <k>limit</> <n>5</> <c>-- 'x'</>\n <c>-- y</>\n<k>where</> 東 > <n>-1e3</>",
-		"nodes where a = 'open":                       "<k>nodes</> <k>where</> a = 'open",
-		".mode csv":                                   ".mode csv",
-		"\xff $ é":                                    "\xff $ é",
-	} {
-		if got := names.Replace(Highlight(text)); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
-	}
-}
-
-var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
-
-// FuzzHighlight holds that painting adds nothing but escape sequences.
-func FuzzHighlight(f *testing.F) {
-	for _, seed := range []string{"suspects where score > 0.9 -- why", "node 'a", "a--b -- c\n'x' 1e", "\xff;$1 \"q\""} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if strings.Contains(text, "\x1b") {
-			return
-		}
-		if got := escapes.ReplaceAllString(Highlight(text), ""); got != text {
-			t.Fatalf("%q: got %q without its colours", text, got)
-		}
-	})
-}
 
 // A table on a screen is as wide as that where it can be, its ids and numbers are whole, and its values are cut between
 // characters.

@@ -19,7 +19,7 @@
 // [Exec] runs a statement that writes. Query refuses it. [Options] say who decides, how much memory a statement may use, and who
 // confirms a decision on many nodes. [Result.Rows] is for columns that a program does not know beforehand.
 //
-// A prompt cuts a file into statements with a [Script], paints [Pieces], and offers what [Complete] finds. A printer follows the
+// A prompt cuts a file into statements with a [Script], and offers what [Complete] finds. A printer follows the
 // [Layout] of a [Result].
 //
 // # Statements

@@ -18,7 +18,7 @@ type (
 		Title, XLabel, YLabel string
 		XTicks, YTicks        []tick
 		Bars                  []bar
-		Threshold             *thresholdLine
+		Threshold             float64 // 0: there is none
 		Legend                []legendEntry
 	}
 	tick struct {
@@ -28,9 +28,6 @@ type (
 	bar struct {
 		X, Y, Width, Height float64
 		Color, Text         string
-	}
-	thresholdLine struct {
-		At, Least, Most float64 // Least and Most are the values at the ends of the axis
 	}
 	legendEntry struct {
 		Y           float64

@@ -3,7 +3,6 @@ package figure
 import (
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -11,13 +10,6 @@ import (
 	"strings"
 	"testing"
 )
-
-func manyNames(count int) (names []string) {
-	for i := range count {
-		names = append(names, fmt.Sprintf("class %d with a name longer than its place", i))
-	}
-	return names
-}
 
 // hostile is a text that would be markup.
 const hostile = `</title><script>alert("x")</script>&'`
@@ -71,7 +63,7 @@ func TestHistogramChart(t *testing.T) {
 	if !strings.Contains(texts, "score 0.1 to 0.125: 1000 nodes") || strings.Contains(texts, "mislabelled") {
 		t.Errorf("got the texts %q", texts)
 	}
-	if chart := h.Chart("", 0.25); strings.Count(chart, `<line class="threshold" x1="159" x2="159" y1="12" y2="252" data-least="0" data-most="1"/>`) != 1 {
+	if chart := h.Chart("", 0.25); strings.Count(chart, `<line class="threshold" x1="159" x2="159" y1="12" y2="252"/>`) != 1 {
 		t.Errorf("got no threshold a quarter from the left:\n%s", chart)
 	}
 	h.Add(0.9, 5)
@@ -81,76 +73,6 @@ func TestHistogramChart(t *testing.T) {
 	}
 	if more["rect"] != elements["rect"]-1 { // an entry of the legend less
 		t.Errorf("got %d rectangles, and %d with a threshold", more["rect"], elements["rect"])
-	}
-}
-
-// TestHeatMapSaysWhatItShows has a hostile class, and with or without confusions and classes without examples.
-func TestHeatMapSaysWhatItShows(t *testing.T) {
-	classes := []string{"b", hostile}
-	for name, test := range map[string]struct {
-		other, unknown  float64
-		label           string
-		says, saysNot   string
-		keys, cellCount int
-	}{
-		"confused":   {0.25, 0.75, "Noise; the most frequent wrong label: b given to a node of " + hostile + ", 25.0%", "wrong label; strongest: 25.0% of the true class", "no example", 10, 4},
-		"sound":      {0, 1, "Noise", "right label; strongest: 100% of the true class", "wrong label;", 5, 4},
-		"no example": {0, math.NaN(), "Noise", "no example of the true class", "wrong label;", 6, 4},
-	} {
-		t.Run(name, func(t *testing.T) {
-			html := HeatMap("Noise", classes, []float64{1, 1}, func(given, truth int) float64 {
-				switch given {
-				case truth:
-					return test.unknown
-				case 0:
-					return test.other
-				}
-				return 0
-			})
-			texts, label, _ := read(t, html)
-			if label != test.label || !strings.Contains(texts, test.says) || strings.Contains(texts, test.saysNot) {
-				t.Errorf("got the label %q, want %q, and the texts %q, want %q in them and not %q", label, test.label, texts, test.says, test.saysNot)
-			}
-			if keys, cells := strings.Count(html, `class="key"`), strings.Count(html, `class="cell"`); keys != test.keys || cells != test.cellCount {
-				t.Errorf("got %d squares of the key and %d cells, want %d and %d", keys, cells, test.keys, test.cellCount)
-			}
-		})
-	}
-}
-
-// TestHeatMapShowsTheMostConfused has one pair of classes that are confused among a thousand.
-func TestHeatMapShowsTheMostConfused(t *testing.T) {
-	classes, confused := manyNames(1000), make([]float64, 1000)
-	confused[17], confused[980] = 3, 3
-	m := newHeatMap("", classes, confused, func(given, truth int) float64 {
-		switch {
-		case truth == 3:
-			return math.NaN()
-		case given == truth:
-			return 0.75
-		case given == 17 && truth == 980:
-			return 0.25
-		}
-		return 0
-	})
-	shown := map[string]bool{}
-	for _, row := range m.Rows {
-		shown[row.Name] = true
-	}
-	if len(shown) != heatClasses || !shown[classes[17]] || !shown[classes[980]] {
-		t.Errorf("got %d classes, want %d and among them those that are confused", len(shown), heatClasses)
-	}
-	dark := 0
-	for _, cell := range m.Cells {
-		if cell.Color == Vermillion && cell.Opacity > 0 {
-			dark++
-			if cell.Opacity != 1 || !strings.Contains(cell.Text, "25.0%") {
-				t.Errorf("got %+v, want the only confusion to be strongest", cell)
-			}
-		}
-	}
-	if dark != 1 {
-		t.Errorf("got %d cells off the diagonal, want 1", dark)
 	}
 }
 

@@ -70,7 +70,7 @@ func (h *Histogram) Chart(title string, threshold float64) string {
 	}
 	c.legend(Blue, "nodes", false)
 	if !math.IsNaN(threshold) {
-		c.parts.Threshold = &thresholdLine{At: c.left(threshold), Least: h.least, Most: h.most}
+		c.parts.Threshold = c.left(threshold)
 		c.legend(Vermillion, fmt.Sprintf("threshold %.4g", threshold), true)
 	}
 	return render("chart", &c.parts)

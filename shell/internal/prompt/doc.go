@@ -22,6 +22,6 @@
 //
 // Lines are remembered across sessions in graphcleaner/history of the directory XDG_STATE_HOME, or else of
 // ~/.local/state, and not at all with --no-history. Answers longer than the terminal go through the program that PAGER
-// names, or less; an empty PAGER, or cat, is none. Keywords and the headers of tables are coloured, unless NO_COLOR is
+// names, or less; an empty PAGER, or cat, is none. The headers of tables are coloured, unless NO_COLOR is
 // set or TERM is dumb.
 package prompt

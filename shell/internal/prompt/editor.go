@@ -165,10 +165,7 @@ func (s *session) lineEditor() (func() (string, error), error) {
 	}
 	below := lineRoom{terminal: s.opt.Out}
 	editor.SyntaxHighlighter = func(line []rune) string {
-		below.make(string(line))
-		if coloured {
-			return print.Highlight(string(line))
-		}
+		below.make(string(line)) // nothing is painted
 		return string(line)
 	}
 	read := func() (string, error) {

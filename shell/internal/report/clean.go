@@ -11,9 +11,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/figure"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -28,7 +28,9 @@ func Clean(ctx context.Context, store *kv.Store, title string) (page *Page, err 
 		if err := page.addScores(ctx, tx, run); err != nil {
 			return err
 		}
-		page.addTransition(run)
+		if err := page.addPairs(ctx, tx); err != nil {
+			return err
+		}
 		return page.addSuspects(ctx, tx, run)
 	})
 	return page, err
@@ -85,20 +87,30 @@ func (p *Page) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run) error
 	return nil
 }
 
-// addTransition adds the heat map of the noise, as the run estimates it.
-func (p *Page) addTransition(run *cleaner.Run) {
-	confused := make([]float64, len(run.Classes))
-	for _, cell := range run.Joint.Cells {
-		if cell.Row != cell.Column {
-			confused[cell.Row] += cell.Value
-			confused[cell.Column] += cell.Value
+// listedPairs is how many pairs of classes a page lists.
+const listedPairs = 20
+
+// addPairs adds the classes that are confused most, as the statement noise lists them.
+func (p *Page) addPairs(ctx context.Context, tx *kv.Tx) error {
+	result, err := query.Query(ctx, tx, query.Options{}, "noise")
+	if err != nil {
+		return err
+	}
+	pairs := &table{Header: []string{"given label", "true class", "chance of the given label", "nodes"}}
+	for row, err := range result.Rows() {
+		if err != nil {
+			return err
+		}
+		if v := row.Values; len(pairs.Rows) < listedPairs {
+			pairs.Rows = append(pairs.Rows, []string{v[0].String(), v[1].String(), print.Brief(v[2]), print.Brief(v[4])})
 		}
 	}
-	p.Sections = append(p.Sections, section{
-		Title: "Transition matrix",
-		Note:  "Estimated from confident predictions.",
-		Heat:  template.HTML(figure.HeatMap("P(given label | true class), true classes across", run.Classes, confused, run.Transition.At)),
-	})
+	list := section{Title: "Confused classes", Note: "Nodes with a label whose predicted class is confidently another one. That class counts as the true one."}
+	if list.Table = pairs; pairs.Rows == nil {
+		list.Note, list.Table = "No class is confused with another.", nil
+	}
+	p.Sections = append(p.Sections, list)
+	return nil
 }
 
 // runOptions are what a run was asked, and of what.

@@ -36,7 +36,6 @@ type section struct {
 	Title, Note string
 	Table       *table
 	Chart       template.HTML
-	Heat        template.HTML
 	Cards       []card
 }
 
