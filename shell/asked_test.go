@@ -223,7 +223,7 @@ func asking(t *testing.T, args ...string) (p *exec.Cmd, said *bytes.Buffer, read
 }
 
 // longAnswer is a statement whose answer no pipe holds.
-var longAnswer = []string{"shell", "g", "--format", "line", "-c", "nodes"}
+var longAnswer = []string{"shell", "g", "--format", "jsonl", "-c", "nodes"}
 
 // longStore is a store g with an answer that no pipe holds.
 func longStore(t *testing.T) {

@@ -26,7 +26,7 @@ type scoreCommand struct {
 	Nodes []string `sep:"none" file:"read" xor:"nodes" required:"" placeholder:"FILE" help:"Score the nodes of a table with a column id."`
 	nodeColumns
 	textForm
-	Format columnar.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown, line or parquet."`
+	Format columnar.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or parquet."`
 	resources
 }
 

@@ -21,7 +21,7 @@ type shellCommand struct {
 	DB        string          `arg:"" name:"DB" help:"Directory of the store."`
 	Command   string          `short:"c" placeholder:"QUERY" help:"Answer this and exit."`
 	File      string          `short:"f" file:"read" placeholder:"FILE" help:"Answer the statements of a file and exit."`
-	Format    columnar.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown, line or parquet."`
+	Format    columnar.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or parquet."`
 	SafeCSV   bool            `name:"safe-csv" help:"Put an apostrophe before texts in csv and tsv that a spreadsheet would take for formulas. This changes them."`
 	ReadOnly  bool            `help:"Refuse statements that write, and let others read at the same time."`
 	KeepGoing bool            `help:"Continue after a statement that failed."`

@@ -78,14 +78,14 @@ func TestTerminalFitsTables(t *testing.T) {
 	term.start(terminalStore(t, store))
 	term.text("nodes where id = 'p4' return id, title, label, year")
 	term.keys("Enter")
-	screen := term.wait("the answer", `(?s)p4 +東京 wide.*… +Systems +2019\n\(1 row, values with … are cut to fit: \.mode line shows them whole\)`)
+	screen := term.wait("the answer", `(?s)p4 +東京 wide.*… +Systems +2019\n\(1 row, values with … are cut to fit: \.mode jsonl shows them whole\)`)
 	if strings.Contains(screen, "end") {
 		t.Errorf("the title is not cut:\n%s", screen)
 	}
-	term.text(".mode line")
+	term.text(".mode jsonl")
 	term.keys("Enter")
 	term.text("node p4")
 	term.keys("Enter")
-	term.wait("the whole value", `(?s)title = 東京 wide .*end`)
+	term.wait("the whole value", `(?s)"title":"東京 wide .*wide en\nd"`)
 	term.leave()
 }

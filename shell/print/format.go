@@ -26,12 +26,10 @@ const (
 	FormatJSONL
 	// FormatMarkdown is a table of GitHub-flavoured markdown.
 	FormatMarkdown
-	// FormatLine is a line a value, and a blank one between rows.
-	FormatLine
 )
 
 // FormatNames are the names of the formats, in the order of their numbers.
-var FormatNames = []string{"table", "csv", "tsv", "json", "jsonl", "markdown", "line"}
+var FormatNames = []string{"table", "csv", "tsv", "json", "jsonl", "markdown"}
 
 // String returns the name that ParseFormat takes.
 func (f Format) String() string {
@@ -41,7 +39,7 @@ func (f Format) String() string {
 	return "format" + strconv.Itoa(int(f))
 }
 
-// ParseFormat finds a format by name: table, csv, tsv, json, jsonl, markdown or line.
+// ParseFormat finds a format by name: table, csv, tsv, json, jsonl or markdown.
 func ParseFormat(name string) (Format, error) {
 	for i, format := range FormatNames {
 		if strings.EqualFold(name, format) {

@@ -98,8 +98,6 @@ func newPrinter(out *bufio.Writer, r *query.Result, f Format, on *Screen) (print
 	case FormatJSON, FormatJSONL:
 		p := &jsonPrinter{out: out, columns: r.Columns(), object: r.Object, array: f == FormatJSON && !r.Record}
 		return p, nil
-	case FormatLine:
-		return newLinePrinter(out, r.Columns()), nil
 	default:
 		return nil, fmt.Errorf("unknown format %s", f)
 	}

@@ -139,7 +139,7 @@ func TestJSONIsValidAndCSVReadsBack(t *testing.T) {
 
 // TestRowsAreWrittenAsTheyCome renders a result that would never end and stops it from the reading side.
 func TestRowsAreWrittenAsTheyCome(t *testing.T) {
-	for _, format := range []Format{FormatTable, FormatCSV, FormatTSV, FormatJSON, FormatJSONL, FormatMarkdown, FormatLine} {
+	for _, format := range []Format{FormatTable, FormatCSV, FormatTSV, FormatJSON, FormatJSONL, FormatMarkdown} {
 		columns := []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}
 		endless := query.NewResult(columns, func(yield func([]kv.Value, error) bool) {
 			for n := int64(0); yield([]kv.Value{kv.IntValue(n)}, nil); n++ {
@@ -200,7 +200,7 @@ func TestParseFormat(t *testing.T) {
 		}
 	}
 	_, err := ParseFormat("jsno")
-	if want := `unknown format "jsno", want table, csv, tsv, json, jsonl, markdown or line; did you mean json?`; err == nil || err.Error() != want {
+	if want := `unknown format "jsno", want table, csv, tsv, json, jsonl or markdown; did you mean json?`; err == nil || err.Error() != want {
 		t.Errorf("ParseFormat(jsno): got %v, want %s", err, want)
 	}
 }

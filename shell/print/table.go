@@ -184,38 +184,3 @@ func (p *markdownPrinter) end() error { return nil }
 var markdownEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "*", `\*`, "`", "\\`", "\r\n", "<br>", "\n", "<br>")
 
 func escapeMarkdown(s string) string { return EscapeControls(markdownEscapes.Replace(s)) }
-
-// A linePrinter writes a line a value, behind the name of its column.
-type linePrinter struct {
-	out   *bufio.Writer
-	kinds []kv.Kind
-	names []string // to the right of a common width
-	rows  int
-}
-
-func newLinePrinter(out *bufio.Writer, columns []query.ColumnInfo) *linePrinter {
-	p := &linePrinter{out: out}
-	widest := 0
-	for _, c := range columns {
-		p.kinds = append(p.kinds, c.Kind)
-		p.names = append(p.names, EscapeControls(c.Name))
-		widest = max(widest, uniseg.StringWidth(EscapeControls(c.Name)))
-	}
-	for i, name := range p.names {
-		p.names[i] = strings.Repeat(" ", widest-uniseg.StringWidth(name)) + name
-	}
-	return p
-}
-
-func (p *linePrinter) row(values []kv.Value) (err error) {
-	if p.rows > 0 {
-		p.out.WriteByte('\n')
-	}
-	p.rows++
-	for i, v := range values {
-		_, err = p.out.WriteString(strings.TrimRight(p.names[i]+" = "+EscapeControls(query.Exact(v, p.kinds[i])), " ") + "\n")
-	}
-	return err
-}
-
-func (p *linePrinter) end() error { return nil }

@@ -1,4 +1,4 @@
-// Package keyboard asks a person at a terminal: for a key, or for a line that Tab completes. It takes no key that was pasted or
+// Package keyboard asks a person at a terminal: for a key, or for a line. It takes no key that was pasted or
 // typed before its question was there to be read. It knows nothing of what is asked.
 package keyboard
 
@@ -28,7 +28,6 @@ var ErrInterrupted = fmt.Errorf("Ctrl-C: %w", context.Canceled)
 const (
 	keyInterrupt = 0x03 // Ctrl-C
 	keyEnd       = 0x04 // Ctrl-D
-	keyTab       = '\t'
 	keyEnter     = '\r'
 	keyClear     = 0x15 // Ctrl-U
 	keyEscape    = 0x1b
@@ -215,88 +214,36 @@ func (k *Keyboard) refuse(prompt string) error {
 	return err
 }
 
-// Word reads a line with completion: Tab puts one choice after another that matches what was typed. It is empty after Escape
-// or Ctrl-D.
-func (k *Keyboard) Word(prompt string, choices []string) (text string, err error) {
+// Word reads a line. It is empty after Escape or Ctrl-D.
+func (k *Keyboard) Word(prompt string) (text string, err error) {
 	err = k.whileRaw(func() error {
 		defer func() { _, _ = fmt.Fprint(k.out, "\r\n") }()
-		line := &wordLine{choices: choices}
+		var line []rune
 		for {
 			// Back to the margin, and clear the line.
-			if _, err := fmt.Fprint(k.out, "\r\x1b[K", prompt, print.EscapeControls(string(line.text))); err != nil {
+			if _, err := fmt.Fprint(k.out, "\r\x1b[K", prompt, print.EscapeControls(string(line))); err != nil {
 				return err
 			}
 			key, err := k.key()
 			if err != nil {
 				return err
 			}
-			if done := line.press(key); done {
-				text = strings.TrimSpace(string(line.text))
+			switch key {
+			case keyEnter, '\n':
+				text = strings.TrimSpace(string(line))
 				return nil
+			case keyEscape, keyEnd:
+				return nil
+			case keyClear:
+				line = nil
+			case keyBackspace, keyErase:
+				line = line[:max(0, len(line)-1)]
+			default:
+				if unicode.IsPrint(key) {
+					line = append(line, key)
+				}
 			}
 		}
 	})
 	return text, err
-}
-
-// A wordLine is a line that is being typed.
-type wordLine struct {
-	choices []string
-	text    []rune
-	typed   string // before the first Tab
-	tabs    int    // since something was typed
-}
-
-// press takes a key; done when the line is complete, or given up.
-func (l *wordLine) press(key rune) (done bool) {
-	if key == keyTab {
-		l.complete()
-		return false
-	}
-	l.tabs = 0
-	switch key {
-	case keyEnter, '\n':
-		return true
-	case keyEscape, keyEnd:
-		l.text = nil
-		return true
-	case keyClear:
-		l.text = nil
-	case keyBackspace, keyErase:
-		if len(l.text) > 0 {
-			l.text = l.text[:len(l.text)-1]
-		}
-	default:
-		if unicode.IsPrint(key) {
-			l.text = append(l.text, key)
-		}
-	}
-	return false
-}
-
-// Matches are the choices that begin with a text or, if none does, those that have it anywhere. Upper and lower case are alike.
-func Matches(choices []string, text string) (matches []string) {
-	text = strings.ToLower(text)
-	for _, has := range []func(s, part string) bool{strings.HasPrefix, strings.Contains} {
-		for _, choice := range choices {
-			if has(strings.ToLower(choice), text) {
-				matches = append(matches, choice)
-			}
-		}
-		if matches != nil {
-			break
-		}
-	}
-	return matches
-}
-
-// complete puts the next choice.
-func (l *wordLine) complete() {
-	if l.tabs == 0 {
-		l.typed = string(l.text)
-	}
-	if matches := Matches(l.choices, l.typed); len(matches) > 0 {
-		l.text = []rune(matches[l.tabs%len(matches)])
-		l.tabs++
-	}
 }

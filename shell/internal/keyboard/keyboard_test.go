@@ -98,7 +98,7 @@ func TestTypedBeforeTheQuestion(t *testing.T) {
 	k, _, _, _ := pressed("Theory\ryy", "s")
 	dropped := 0
 	k.drop = func() error { dropped++; return nil }
-	if got, err := k.Word("", nil); err != nil || got != "Theory" {
+	if got, err := k.Word(""); err != nil || got != "Theory" {
 		t.Fatalf("got %q and error %v, want Theory", got, err)
 	}
 	if got, err := k.Choose("", choices); err != nil || got != 's' || dropped != 1 {
@@ -123,7 +123,7 @@ func TestKeysThatLeave(t *testing.T) {
 			t.Errorf("%q: got error %v, raw %d, restored %d, want %v, 1 and 1", chunk, err, *raw, *restored, want)
 		}
 		k, _, raw, restored = pressed("abc" + chunk)
-		text, err := k.Word("", nil)
+		text, err := k.Word("")
 		if want := map[bool]error{true: ErrInterrupted}[chunk == "\x03"]; !errors.Is(err, want) || text != "" || *raw != 1 || *restored != 1 {
 			t.Errorf("abc%q: got %q, error %v, raw %d, restored %d, want error %v", chunk, text, err, *raw, *restored, want)
 		}
@@ -150,33 +150,23 @@ func TestKeysInterrupted(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	words := []string{"Theory", "Neural Nets", "Networks", "東京"}
 	for _, test := range []struct{ typed, want string }{
 		{"Theory\r", "Theory"},
-		{"\t\r", "Theory"},
-		{"\t\t\r", "Neural Nets"},
-		{"ne\t\t\r", "Networks"},
-		{"ne\t\t\t\r", "Neural Nets"},
-		{"ne\t\x7f\x7f\t\r", "Neural Nets"},
-		{"NETS\t\r", "Neural Nets"}, // in the middle
-		{"or\t\t\r", "Networks"},
-		{"th\r", "th"},   // only Tab completes
-		{"zz\t\r", "zz"}, // a part of none
+		{"th\t\r", "th"}, {"Theories\x7f\x7f\x7fy\r", "Theory"},
 		{"abc\x15T\r", "T"},
 		{"ab\x1b", ""},
-		{"東\t\r", "東京"},
 		{"a\x00\x01b \r", "ab"},
 		{"\x7f\r", ""},
 	} {
 		k, _, raw, restored := pressed(test.typed)
-		got, err := k.Word("label: ", words)
+		got, err := k.Word("label: ")
 		if err != nil || got != test.want || *raw != 1 || *restored != 1 {
 			t.Errorf("%q: got %q and error %v, raw %d, restored %d, want %q", test.typed, got, err, *raw, *restored, test.want)
 		}
 	}
 	// A character that comes in pieces.
 	k, out, _, _ := pressed("\xe6\x9d", "\xb1\r")
-	if got, err := k.Word("label: ", words); err != nil || got != "東" || !strings.Contains(out.String(), "label: 東") {
+	if got, err := k.Word("label: "); err != nil || got != "東" || !strings.Contains(out.String(), "label: 東") {
 		t.Errorf("got %q and error %v, shown as %q", got, err, out)
 	}
 }

@@ -304,7 +304,7 @@ func (s *session) sayRows(o Outcome) {
 		}
 	}
 	if o.Cut {
-		parts = append(parts, "values with … are cut to fit: .mode line shows them whole")
+		parts = append(parts, "values with … are cut to fit: .mode jsonl shows them whole")
 	}
 	if s.timing {
 		parts = append(parts, o.Took.Round(time.Microsecond).String())

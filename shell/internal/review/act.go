@@ -40,7 +40,7 @@ func (r *review) take(ctx context.Context, e *Subject, key rune) (moved bool, er
 	case 'z':
 		return r.undo(ctx)
 	case 'w':
-		why, err := r.Replies.Word("reason: ", nil)
+		why, err := r.Replies.Word("reason: ")
 		if len(why) > decide.MaxWhy || !utf8.ValidString(why) || strings.ContainsFunc(why, decide.IsControl) {
 			return false, replyErrorf("the reason is no UTF-8 text, has control characters, or has more than %d bytes", decide.MaxWhy)
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -17,7 +16,7 @@ import (
 func (r *review) relabel(ctx context.Context, e *Subject) (moved bool, err error) {
 	listed := r.listClasses(e, e.Choices)
 	for {
-		text, err := r.Replies.Word("label (Tab completes): ", e.Choices)
+		text, err := r.Replies.Word("label, or a part of it: ")
 		if err != nil || text == "" {
 			return false, err
 		}
@@ -67,10 +66,26 @@ func (e *Subject) matches(text string, listed []string) []string {
 	if place, err := strconv.Atoi(text); err == nil && !beginsName && place >= 1 && place <= len(listed) {
 		return listed[place-1 : place]
 	}
-	matches := keyboard.Matches(e.Choices, text)
+	matches := matchesOf(e.Choices, text)
 	isWhole := func(class string) bool { return strings.EqualFold(class, text) }
 	if slices.ContainsFunc(matches, isWhole) {
 		matches = slices.DeleteFunc(matches, func(class string) bool { return !isWhole(class) })
+	}
+	return matches
+}
+
+// matchesOf are the choices that begin with a text or, if none does, those that have it anywhere. Upper and lower case are alike.
+func matchesOf(choices []string, text string) (matches []string) {
+	text = strings.ToLower(text)
+	for _, has := range []func(s, part string) bool{strings.HasPrefix, strings.Contains} {
+		for _, choice := range choices {
+			if has(strings.ToLower(choice), text) {
+				matches = append(matches, choice)
+			}
+		}
+		if matches != nil {
+			break
+		}
 	}
 	return matches
 }

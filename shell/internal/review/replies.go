@@ -35,7 +35,7 @@ func Keys() string {
 // Replies are what the reviewer says: a *keyboard.Keyboard.
 type Replies interface {
 	Choose(prompt string, choices []keyboard.Choice) (rune, error)
-	Word(prompt string, choices []string) (string, error)
+	Word(prompt string) (string, error)
 }
 
 // errNoTerminal says how to decide without keys.

@@ -39,11 +39,11 @@ func (r *typedReplies) Choose(string, []keyboard.Choice) (rune, error) {
 	if len(*r) == 0 {
 		return 0, io.EOF
 	}
-	key, err := r.Word("", nil)
+	key, err := r.Word("")
 	return rune(key[0]), err
 }
 
-func (r *typedReplies) Word(string, []string) (string, error) {
+func (r *typedReplies) Word(string) (string, error) {
 	if len(*r) == 0 {
 		return "", nil
 	}
