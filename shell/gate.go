@@ -1,14 +1,12 @@
 package shell
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,13 +23,12 @@ import (
 
 // gateCommand fails if a store has too many suspects, or new ones.
 type gateCommand struct {
-	DB            string       `arg:"" name:"DB" help:"Directory of the store."`
-	Most          *int64       `xor:"most" placeholder:"N" help:"Fail if there are more than N suspects."`
-	MostShare     *float64     `xor:"most" placeholder:"R" help:"Fail if more than this share of the scored nodes are suspects, from 0 to 1: 5% is 0.05."`
-	Baseline      string       `file:"read" placeholder:"FILE" help:"Fail if a suspect is not in this file. --write-baseline makes the file."`
-	WriteBaseline string       `file:"write" placeholder:"FILE" help:"Write the suspects to a file, .csv or .tsv, for --baseline."`
-	Limit         int          `default:"20" placeholder:"N" help:"If the gate fails, print up to N of the suspects. Default: 20."`
-	Format        print.Format `default:"table" placeholder:"FORMAT" help:"How the suspects are printed: table, csv, tsv, jsonl or markdown. json: one object with the verdict and these suspects, also if the gate passes."`
+	DB        string       `arg:"" name:"DB" help:"Directory of the store."`
+	Most      *int64       `xor:"most" placeholder:"N" help:"Fail if there are more than N suspects."`
+	MostShare *float64     `xor:"most" placeholder:"R" help:"Fail if more than this share of the scored nodes are suspects, from 0 to 1: 5% is 0.05."`
+	Baseline  string       `file:"read" placeholder:"FILE" help:"Fail if a suspect is not in this file. export suspects makes the file."`
+	Limit     int          `default:"20" placeholder:"N" help:"If the gate fails, print up to N of the suspects. Default: 20."`
+	Format    print.Format `default:"table" placeholder:"FORMAT" help:"How the suspects are printed: table, csv, tsv, jsonl or markdown. json: one object with the verdict and these suspects, also if the gate passes."`
 	suspicion
 	resources
 }
@@ -47,15 +44,15 @@ A suspect scores above the threshold, has a suggested label other than its own, 
 		`has the number of unsure nodes. The table of suspects goes to standard output, the verdict to standard error.
 
 Scores are outdated in four cases: the store was never cleaned; predictions were written since clean began; nodes, edges, labels or predictions of nodes changed since clean ` +
-		`or rescore; a labelled node that nobody has decided on has no score. The verdict says whether to run rescore or clean. If nodes have no predictions, first run predict or ` +
-		`import --predictions. Labels that decisions changed do not make scores outdated.
+		`or rescore; a labelled node that nobody has decided on has no score. The verdict says whether to run rescore or clean. ` +
+		`Labels that decisions changed do not make scores outdated.
 
-A baseline is a table with the columns id and given_label, as --write-baseline and the export of suspects make it. A suspect matches a row ` +
-		`with the same id and label. If the table has no column given_label, the same id is enough. No baseline is written from outdated scores.
+A baseline is a table with the columns id and given_label, as the export of suspects makes it. A suspect matches a row ` +
+		`with the same id and label. If the table has no column given_label, the same id is enough.
 
     graphcleaner gate my.graph --most 100
     graphcleaner gate my.graph --most-share 0.02 --threshold 0.9
-    graphcleaner gate my.graph --write-baseline known.csv
+    graphcleaner export my.graph suspects --out known.csv
     graphcleaner gate my.graph --baseline known.csv --format csv
     graphcleaner gate my.graph --most 100 --format json`
 }
@@ -90,20 +87,15 @@ func (f suspicion) thresholdOf(run *cleaner.Run) float64 {
 }
 
 func (c *gateCommand) check() error {
-	limited := c.Most != nil || c.MostShare != nil || c.Baseline != ""
-	switch extension := strings.ToLower(filepath.Ext(c.WriteBaseline)); {
+	switch {
 	case c.Most != nil && *c.Most < 0:
 		return usagef("--most %d: want 0 or more", *c.Most)
 	case c.MostShare != nil && !(*c.MostShare >= 0 && *c.MostShare <= 1):
 		return usagef("--most-share %v: want a number from 0 to 1, such as 0.05 for 5%%", *c.MostShare)
 	case c.Limit < 0:
 		return usagef("--limit %d: want 0 or more", c.Limit)
-	case limited && c.WriteBaseline != "":
-		return usagef("gate: --write-baseline checks nothing, so it goes without --most, --most-share and --baseline")
-	case !limited && c.WriteBaseline == "":
-		return usagef("gate: nothing to check, want --most, --most-share, --baseline or --write-baseline")
-	case c.WriteBaseline != "" && extension != ".csv" && extension != ".tsv":
-		return usagef("gate: want a file that ends in .csv or .tsv, got --write-baseline %s", c.WriteBaseline)
+	case c.Most == nil && c.MostShare == nil && c.Baseline == "":
+		return usagef("gate: nothing to check, want --most, --most-share or --baseline")
 	}
 	return c.checkThreshold()
 }
@@ -113,7 +105,7 @@ func (c *gateCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	verdict := &gateVerdict{Store: c.DB}
-	err := c.readStore(s, c.DB, func(store *kv.Store) error { return c.reach(ctx, store, verdict, s) })
+	err := c.readStore(s, c.DB, func(store *kv.Store) error { return c.judge(ctx, store, verdict, s) })
 	if errors.Is(err, query.ErrNotCleaned) {
 		verdict.Reasons, err = []string{err.Error()}, nil
 	}
@@ -121,18 +113,6 @@ func (c *gateCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	return verdict.print(s, c)
-}
-
-// reach reaches the verdict on a store.
-func (c *gateCommand) reach(ctx context.Context, store *kv.Store, v *gateVerdict, s *streams) error {
-	if c.WriteBaseline != "" {
-		return c.writeBaseline(ctx, store, v, s)
-	}
-	base, err := c.readBaseline(ctx, s)
-	if err != nil {
-		return err
-	}
-	return c.judge(ctx, store, base, v)
 }
 
 // A gateVerdict is what gate found. Gate --format json prints it.
@@ -184,55 +164,87 @@ func (v *gateVerdict) print(s *streams, c *gateCommand) error {
 	return &verdictError{strings.Join(v.Reasons, "; ")}
 }
 
-// A gateCount counts the suspects of a store.
-type gateCount struct {
-	threshold       float64
-	warnings        []string // of the run
-	reasons         []string // reasons why the scores are out of date
-	scores          int64    // nodes that have one
-	suspects, fresh int64    // fresh: not in the baseline
-	unsure          int64    // unsure nodes that would else be suspects
-	first           [][]kv.Value
-	firstFresh      [][]kv.Value
-}
-
 // judge compares the suspects with the limits and the baseline.
-func (c *gateCommand) judge(ctx context.Context, store *kv.Store, base baseline, v *gateVerdict) error {
-	counts, err := c.count(ctx, store, base)
+func (c *gateCommand) judge(ctx context.Context, store *kv.Store, v *gateVerdict, s *streams) error {
+	base, err := c.readBaseline(ctx, s)
 	if err != nil {
 		return err
 	}
-	v.Threshold, v.Scored, v.Suspects, v.Unsure = &counts.threshold, counts.scores, counts.suspects, counts.unsure
-	v.Share, v.Warnings = float64(counts.suspects)/float64(max(counts.scores, 1)), counts.warnings
+	tx := store.Begin()
+	defer tx.Close()
+	run, err := query.LastRun(tx)
+	if err != nil {
+		return err
+	}
+	threshold := c.thresholdOf(run)
+	v.Threshold, v.Warnings = &threshold, run.Warnings
+	if run.Elsewhere != nil {
+		v.Warnings = append(v.Warnings, wording.Elsewhere(run))
+	}
+	if v.Scored, err = scoredOf(ctx, tx, run); err != nil {
+		return err
+	}
+	if v.Reasons, err = reasonsToClean(ctx, tx, run); err != nil {
+		return err
+	}
+	unsure := index.Compare{Property: decide.Column, Op: index.Eq, Value: kv.StringValue(decide.Unsure.String())}
+	if v.Unsure, err = countWhere(ctx, tx, index.And{Terms: []index.Predicate{cleaner.Disputes(threshold), unsure}}); err != nil {
+		return err
+	}
+	result, err := suspectsAbove(ctx, tx, threshold, byScore, c.Threads)
+	if err != nil {
+		return err
+	}
+	var all, fresh [][]kv.Value // the first
+	freshCount := int64(0)      // not in the baseline
+	for row, err := range result.Rows() {
+		if err != nil {
+			return err
+		}
+		if v.Suspects++; len(all) < c.Limit {
+			all = append(all, row.Values)
+		}
+		if c.Baseline == "" || base.has(row.Values[0].String(), row.Values[1].String()) {
+			continue
+		}
+		if freshCount++; len(fresh) < c.Limit {
+			fresh = append(fresh, row.Values)
+		}
+	}
+	v.Share = float64(v.Suspects) / float64(max(v.Scored, 1))
 	if c.Baseline != "" {
-		v.New = &counts.fresh
+		v.New = &freshCount
 	}
-	above := fmt.Sprintf("above %.4g", counts.threshold)
-	if counts.unsure > 0 {
-		above += fmt.Sprintf(", without %d put aside as unsure", counts.unsure)
+	above := fmt.Sprintf("above %.4g", threshold)
+	if v.Unsure > 0 {
+		above += fmt.Sprintf(", without %d put aside as unsure", v.Unsure)
 	}
-	suspects := wording.Count(counts.suspects, "suspect", "suspects") + " " + above
-	v.Reasons = slices.Clone(counts.reasons)
-	tooMany := c.Most != nil && counts.suspects > *c.Most
-	if tooMany {
-		v.Reasons = append(v.Reasons, fmt.Sprintf("%s, want at most %d", suspects, *c.Most))
+	suspects := wording.Count(v.Suspects, "suspect", "suspects") + " " + above
+	fail := func(listed [][]kv.Value, of int64, format string, args ...any) {
+		v.Reasons = append(v.Reasons, fmt.Sprintf(format, args...))
+		v.rows, v.hidden = listed, of-int64(len(listed))
+	}
+	if c.Most != nil && v.Suspects > *c.Most {
+		fail(all, v.Suspects, "%s, want at most %d", suspects, *c.Most)
 	}
 	if c.MostShare != nil && v.Share > *c.MostShare {
-		tooMany = true
-		v.Reasons = append(v.Reasons, fmt.Sprintf("%d of %d scored nodes are suspects %s, a share of %.4g, want at most %.4g",
-			counts.suspects, counts.scores, above, v.Share, *c.MostShare))
+		fail(all, v.Suspects, "%d of %d scored nodes are suspects %s, a share of %.4g, want at most %.4g",
+			v.Suspects, v.Scored, above, v.Share, *c.MostShare)
 	}
-	if counts.fresh > 0 {
-		v.Reasons = append(v.Reasons, fmt.Sprintf("%s, %d of them not in %s", suspects, counts.fresh, c.Baseline))
+	if freshCount > 0 {
+		fail(fresh, freshCount, "%s, %d of them not in %s", suspects, freshCount, c.Baseline)
 	}
-	switch {
-	case counts.fresh > 0:
-		v.rows, v.hidden = counts.firstFresh, counts.fresh-int64(len(counts.firstFresh))
-	case tooMany:
-		v.rows, v.hidden = counts.first, counts.suspects-int64(len(counts.first))
-	}
-	v.note = fmt.Sprintf("%s: %d of %d scored nodes are suspects %s: passed", c.DB, counts.suspects, counts.scores, above)
+	v.note = fmt.Sprintf("%s: %d of %d scored nodes are suspects %s: passed", c.DB, v.Suspects, v.Scored, above)
 	return nil
+}
+
+// countWhere counts the nodes that a condition is true of.
+func countWhere(ctx context.Context, tx *kv.Tx, where index.Predicate) (int64, error) {
+	plan, err := index.NewPlan(tx, index.Query{Where: where, Limit: -1})
+	if err != nil {
+		return 0, err
+	}
+	return plan.Count(ctx)
 }
 
 // sayWarnings repeats the warnings of a run.
@@ -247,62 +259,8 @@ func scoredOf(ctx context.Context, tx *kv.Tx, run *cleaner.Run) (int64, error) {
 	if run.Elsewhere != nil {
 		return run.Elsewhere.Scored, nil
 	}
-	plan, err := index.NewPlan(tx, index.Query{Where: index.Not{Term: index.IsNull{Property: cleaner.ScoreColumn}},
-		Limit: -1})
-	if err != nil {
-		return 0, err
-	}
-	return plan.Count(ctx)
+	return countWhere(ctx, tx, index.Not{Term: index.IsNull{Property: cleaner.ScoreColumn}})
 }
-
-// count goes through the suspects.
-func (c *gateCommand) count(ctx context.Context, store *kv.Store, base baseline) (counts gateCount, err error) {
-	tx := store.Begin()
-	defer tx.Close()
-	run, err := query.LastRun(tx)
-	if err != nil {
-		return counts, err
-	}
-	if counts.scores, err = scoredOf(ctx, tx, run); err != nil {
-		return counts, err
-	}
-	counts.warnings, counts.threshold = run.Warnings, c.thresholdOf(run)
-	if run.Elsewhere != nil {
-		counts.warnings = append(counts.warnings, wording.Elsewhere(run))
-	}
-	if counts.reasons, err = reasonsToClean(ctx, tx, run); err != nil {
-		return counts, err
-	}
-	unsure := index.Compare{Property: decide.Column, Op: index.Eq, Value: kv.StringValue(decide.Unsure.String())}
-	plan, err := index.NewPlan(tx, index.Query{Where: index.And{Terms: []index.Predicate{cleaner.Disputes(counts.threshold), unsure}}, Limit: -1})
-	if err != nil {
-		return counts, err
-	}
-	if counts.unsure, err = plan.Count(ctx); err != nil {
-		return counts, err
-	}
-	result, err := suspectsAbove(ctx, tx, counts.threshold, byScore, c.Threads)
-	if err != nil {
-		return counts, err
-	}
-	for row, err := range result.Rows() {
-		if err != nil {
-			return counts, err
-		}
-		if counts.suspects++; len(counts.first) < c.Limit {
-			counts.first = append(counts.first, row.Values)
-		}
-		if c.Baseline == "" || base.has(row.Values[0].String(), row.Values[1].String()) {
-			continue
-		}
-		if counts.fresh++; len(counts.firstFresh) < c.Limit {
-			counts.firstFresh = append(counts.firstFresh, row.Values)
-		}
-	}
-	return counts, nil
-}
-
-const adviceRescore = "run rescore"
 
 // reasonsToClean returns the reasons why scores are out of date, and advice.
 func reasonsToClean(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string, error) {
@@ -330,7 +288,7 @@ func reasonsToClean(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string,
 		}
 	}
 	reasons := slices.Concat(outdated.Changes, outdated.Misfits)
-	advice := adviceRescore
+	advice := "run rescore"
 	if outdated.Misfits != nil || outdated.Changes == nil {
 		advice = "run clean"
 	}
@@ -343,26 +301,15 @@ func reasonsToClean(ctx context.Context, tx *kv.Tx, run *cleaner.Run) ([]string,
 	if len(reasons) == 0 {
 		return nil, nil
 	}
-	_, err = cleaner.Predictions(tx)
-	if errors.Is(err, cleaner.ErrMissingRows) {
-		advice, err = wayToRows(ctx, tx, advice, err)
+	switch _, err := cleaner.Predictions(tx); {
+	case errors.Is(err, cleaner.ErrMissingRows):
+		if _, kept := cleaner.ClassifierAge(ctx, tx); errors.Is(kept, kv.ErrNotFound) {
+			advice = fmt.Sprintf("%v: %s, and then clean", err, wording.WayToPredict)
+		}
+	case err != nil && !errors.Is(err, kv.ErrNotFound):
+		return nil, err
 	}
-	if errors.Is(err, kv.ErrNotFound) {
-		err = nil // clean trains the built-in classifier
-	}
-	return []string{fmt.Sprintf("the scores are out of date: %s: %s", strings.Join(reasons, ", "), advice)}, err
-}
-
-// wayToRows is the advice where the rows of some nodes are missing, given that for a store where none is.
-func wayToRows(ctx context.Context, tx *kv.Tx, advice string, missing error) (string, error) {
-	_, err := cleaner.ClassifierAge(ctx, tx)
-	if errors.Is(err, kv.ErrNotFound) {
-		return fmt.Sprintf("%v: %s, and then clean", missing, wording.WayToPredict), nil
-	}
-	if advice != adviceRescore {
-		advice = adviceRescore + ", and then clean"
-	}
-	return advice, err
+	return []string{fmt.Sprintf("the scores are out of date: %s: %s", strings.Join(reasons, ", "), advice)}, nil
 }
 
 // A baseline holds the known suspects with their given labels.
@@ -382,7 +329,7 @@ func (c *gateCommand) readBaseline(ctx context.Context, s *streams) (base baseli
 		return base, nil
 	}
 	r := files.Job{Memory: c.work(), Notice: s.notice,
-		Wanted: "a header line with id and, to compare labels too, given_label, as --write-baseline writes it"}
+		Wanted: "a header line with id and, to compare labels too, given_label, as export suspects writes it"}
 	in, ids, err := r.OpenTable(ctx, c.Baseline)
 	if err != nil {
 		return base, err
@@ -413,40 +360,3 @@ func (c *gateCommand) readBaseline(ctx context.Context, s *streams) (base baseli
 
 // rowOverhead is about the bytes that a row of a file takes in a map, without its text.
 const rowOverhead = 96
-
-// writeBaseline writes the suspects in the order of the nodes file, which does not change from run to run.
-func (c *gateCommand) writeBaseline(ctx context.Context, store *kv.Store, v *gateVerdict, s *streams) error {
-	form, err := formOfFile(ctx, c.WriteBaseline)
-	if err != nil {
-		return err
-	}
-	tx := store.Begin()
-	defer tx.Close()
-	run, err := query.LastRun(tx)
-	if err != nil {
-		return err
-	}
-	threshold := c.thresholdOf(run)
-	v.Threshold = &threshold
-	if v.Scored, err = scoredOf(ctx, tx, run); err != nil {
-		return err
-	}
-	if v.Reasons, err = reasonsToClean(ctx, tx, run); err != nil || v.Reasons != nil {
-		return err
-	}
-	result, err := suspectsAbove(ctx, tx, threshold, nil, c.Threads)
-	if err != nil {
-		return err
-	}
-	var rows int64
-	err = s.writeFile(c.WriteBaseline, func(out *bufio.Writer) (err error) {
-		rows, err = form.render(out, result, &print.Screen{})
-		return err
-	})
-	if err != nil {
-		return leaving(err, "%s was not written", c.WriteBaseline)
-	}
-	v.Suspects, v.Share = rows, float64(rows)/float64(max(v.Scored, 1))
-	v.note = fmt.Sprintf("%s: wrote %s above %.4g to %s", c.DB, wording.Count(rows, "suspect", "suspects"), threshold, c.WriteBaseline)
-	return nil
-}

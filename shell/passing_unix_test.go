@@ -71,7 +71,7 @@ func TestUpBehindALink(t *testing.T) {
 			at := textOf(filepath.Abs(db))
 			give(t, dir, "export", at, "labels", "--out", up+"/out.csv")
 			give(t, dir, "clean", at, "--hops", "1", "--stats", up+"/stats.json", "--report", up+"/report.html")
-			give(t, dir, "gate", at, "--write-baseline", up+"/base.csv")
+			give(t, dir, "export", at, "suspects", "--out", up+"/base.csv")
 			give(t, dir, "gate", at, "--baseline", up+"/base.csv")
 			give(t, dir, "backup", at, up+"/out.backup")
 			give(t, dir, "import", at, "--append", "--nodes", up+"/new.csv")
@@ -191,7 +191,7 @@ func TestUnwritablePlaces(t *testing.T) {
 		"export g scores --out old.csv --hops 9":    "--hops",
 		"export g transition --out no/such/old.csv": "there is no directory no/such",
 		"backup g old.csv":                          "old.csv is there already",
-		"gate g --write-baseline old.csv/base.csv":  "a directory",
+		"export g labels --out old.csv/base.csv":    "a directory",
 	} {
 		got := run(t, "", strings.Fields(args)...)
 		if got.code == exitDone || !strings.Contains(got.err, want) {

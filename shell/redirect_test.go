@@ -31,9 +31,9 @@ func TestNoFileIsWrittenIntoAStore(t *testing.T) {
 	mustRun(t, "check", "g") // leaves the store as opening it does
 	before := filesOf()
 	for _, command := range []string{
-		"shell g -c .output+F", "shell g --read-only -c .output+F", "export g labels --out F", "gate g --most 5 --write-baseline F", "backup g F",
+		"shell g -c .output+F", "shell g --read-only -c .output+F", "export g labels --out F", "backup g F",
 		"import g --splits nodes.csv --stats F", "import h --nodes nodes.csv --edges edges.csv --stats F",
-		"import h --nodes nodes.csv --edges edges.csv --report F", "predict g --stats F", "clean g --stats F", "clean g --report F",
+		"predict g --stats F", "clean g --stats F", "clean g --report F",
 		"export g features --out f.npy --stats F", "eval g --stats F", "eval g --flags F",
 		"check g --repair --yes --report F", "import F --nodes nodes.csv --edges edges.csv", "demo --dir F",
 	} {

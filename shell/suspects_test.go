@@ -52,7 +52,6 @@ func closedStore(t *testing.T, store *kv.Store) string {
 // suggested label.
 func TestSuspectsAreTheSameEverywhere(t *testing.T) {
 	db := closedStore(t, papers.Cleaned(t))
-	baseline := filepath.Join(t.TempDir(), "known.csv")
 	mustRun(t, "shell", db, "-c", "unsure p4")
 	every := func(map[string]string) bool { return true }
 	want := []string{"p5", "s3"}
@@ -60,12 +59,10 @@ func TestSuspectsAreTheSameEverywhere(t *testing.T) {
 		return column(t, mustRun(t, "export", db, "labels", flag, "--threshold", "0.7", "--out", "-"), "id", is)
 	}
 	gate := run(t, "", "gate", db, "--most", "0", "--threshold", "0.7", "--format", "csv")
-	mustRun(t, "gate", db, "--write-baseline", baseline, "--threshold", "0.7")
 	for where, got := range map[string][]string{
 		"suspects":               column(t, mustRun(t, "shell", db, "-c", "suspects where score > 0.7", "--format", "csv"), "id", every),
 		"export suspects":        column(t, mustRun(t, "export", db, "suspects", "--threshold", "0.7", "--out", "-"), "id", every),
 		"gate":                   column(t, gate.out, "id", every),
-		"gate --write-baseline":  column(t, string(mustRead(t, baseline)), "id", every),
 		"labels without":         labels("--without-suspects", func(row map[string]string) bool { return row["label"] == "" && row["original_label"] != "" }),
 		"labels with the second": labels("--multi-label", func(row map[string]string) bool { return row["second_label"] != "" }),
 	} {
@@ -237,10 +234,6 @@ func TestGateEndsWith(t *testing.T) {
 		{"compacted", func() { mustRun(t, "compact", "g") }, "--most 240", exitDone, []string{": passed"}},
 		{
 			"other predictions", func() { mustRun(t, "import", "g", "--predictions", "p.csv") }, "--most 240", exitVerdict,
-			[]string{"the scores are out of date: predictions were written after run 1 began: run clean"},
-		},
-		{
-			"no baseline of scores that are out of date", func() {}, "--write-baseline known.csv", exitVerdict,
 			[]string{"the scores are out of date: predictions were written after run 1 began: run clean"},
 		},
 		{"cleaned again", clean, "--most 240", exitDone, []string{": passed"}},
