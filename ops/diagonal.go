@@ -44,31 +44,23 @@ func (d *Diagonals) Close() error {
 //	k = 1:  0
 //	k = 2:  δ_v S_v
 //	k = 3:  2 Σ π over the triangles of v
-//	k = 4:  δ_v [Σ_{u~v} δ_u² (S_u − δ_v) + δ_v S_v²] + 2 Σ π over the 4-cycles of v
-//	k = 5:  the walks around triangles at and beside v + 2 Σ π over the 5-cycles of v
 //
-// Every cycle is found once: a triangle from its node of lowest or second lowest degree, others from that of highest degree.
-// So hubs cost little: a star of any size costs only the time to read it. The steps are counted first; above
-// Options.MaxPrice the error is a *PriceError. Million steps a second of one core, on graphs with a heavy tail:
+// Every triangle is found once, from its node of lowest or second lowest degree. So hubs cost little for k ≤ 3: a star of
+// any size costs only the time to read it. For k = 4 and 5 every closed walk is followed. The steps are counted first;
+// above Options.MaxPrice the error is a *PriceError.
 //
-//	k = 3   2^14 to 2^18 nodes   600 to 650
-//	k = 4   2^14 to 2^18 nodes   670 down to 370: fewer on larger graphs
-//	k = 5   2^12 to 2^16 nodes   330 to 440
-//
-// Memory holds 12 bytes a node for k = 3, and 16 for k = 4. The results are in Options.Scratch, if it is set. The rest of
+// Memory holds 12 bytes a node for k = 3. The results are in Options.Scratch, if it is set. The rest of
 // Options.MemoryBudget holds adjacency. Where it has room for 4 bytes an entry more, the graph is read once for the degrees
 // and once for all else. For triangles, half of the adjacency (each edge once) is cut into parts that fit, and the graph is
-// walked once for each part; a table takes some m/2 bytes more. For 4-cycles, the nodes are cut into
-// stripes of at most 2^26 entries (256 MiB) and 2^23 nodes (8 bytes a node, and 20 more for each worker), and the graph
-// is walked three times for each stripe. 5-cycles need all of the adjacency, 4 bytes an entry, and some 70 bytes for each
-// worker and node. If too little fits, the error is a *BudgetError. The values are the same bits at any budget and number
-// of workers, with Scratch or without, and on any processor: each product is rounded before it is added, by a
-// conversion: float64(x*y).
+// walked once for each part; a table takes some m/2 bytes more. From k = 4 on memory holds all of the adjacency, 4 bytes an
+// entry, 28 bytes a node, and 12 for each node and worker. If too little fits, the error is a *BudgetError. The values are
+// the same bits at any budget and number of workers, with Scratch or without, and on any processor: each product is
+// rounded before it is added, by a conversion: float64(x*y).
 //
-// In a directed or weighted graph these forms do not hold, and every closed walk is followed. That takes Σ_u d_u² steps
-// for k = 3, the same number again for k = 4, and for k = 5 also the entries around every path of two steps. In a
-// directed graph d_in·d_out replaces d². Memory holds 20 bytes a node, 32 if directed. From k = 3 on it holds 8 more, 8
-// more for each worker, and some of the adjacency. From k = 4 on it holds all of the adjacency, 4 bytes an entry or 8 if
+// To follow every closed walk takes Σ_u d_u² steps for k = 4, and for k = 5 the same number again and the entries around
+// every path of two steps. In a directed or weighted graph it is done for k = 3 too, in as many steps as for k = 4. In a
+// directed graph d_in·d_out replaces d². Memory then holds 20 bytes a node, 32 if directed. From k = 3 on it holds 8 more,
+// 8 more for each worker, and some of the adjacency. From k = 4 on it holds all of the adjacency, 4 bytes an entry or 8 if
 // weighted, in both directions, and 12 to 24 bytes for each node and worker.
 //
 // The caller closes the diagonals.
@@ -116,7 +108,7 @@ func ComputeDiagonals(ctx context.Context, g Graph, hops int, opt Options) (d *D
 			return nil, &PriceError{Hops: hops, Price: steps, Limit: opt.MaxPrice}
 		}
 	}
-	job.progress = meter{progress: opt.Progress, stage: "diagonal", total: job.walkedEntries()}
+	job.progress = &meter{progress: opt.Progress, stage: "diagonal", total: job.walkedEntries()}
 	for k := job.have() + 1; k <= hops; k++ {
 		start := time.Now()
 		if err := job.hop(ctx, k); err != nil {
@@ -159,7 +151,8 @@ type diagonalJob struct {
 	dir      *scratch.Dir              // of results
 	before   *scratch.Array[uint32]    // by rank: neighbours of lesser rank, counted with the price
 	results  []*scratch.Array[float64] // [k] by NodeID
-	progress meter
+	meetings *walkJob                  // for k ≥ 4; nil until the price is counted
+	progress *meter
 }
 
 func newDiagonalJob(w *walker, s *survey, hops int, opt Options) (*diagonalJob, error) {
@@ -205,10 +198,8 @@ func (job *diagonalJob) hop(ctx context.Context, k int) error {
 		return job.returns2(ctx)
 	case 3:
 		return job.returns3(ctx)
-	case 4:
-		return job.returns4(ctx)
 	default:
-		return job.returns5(ctx)
+		return job.meet(ctx, k)
 	}
 }
 
@@ -231,20 +222,6 @@ func (job *diagonalJob) keep(k int, value func(v rank) float64) error {
 		out[v] = value(job.graph.rank(kv.NodeID(v)))
 	}
 	return nil
-}
-
-// keepSums makes diag(Ã^k) of value(v, δ_v, Σ_{u~v} term(v, u, δ_v)), summed in ascending NodeID.
-func (job *diagonalJob) keepSums(
-	ctx context.Context, k int, term func(v, u kv.NodeID, atV float64) float64,
-	value func(v kv.NodeID, atV, sum float64) float64,
-) error {
-	return job.keepRows(ctx, k, func(v kv.NodeID, list []kv.NodeID) float64 {
-		atV, sum := inverse(uint32(len(list))), 0.0
-		for _, u := range list {
-			sum += float64(term(v, u, atV))
-		}
-		return value(v, atV, sum)
-	})
 }
 
 // keepRows makes diag(Ã^k) of value(v, the neighbours of v).
@@ -290,11 +267,29 @@ func (job *diagonalJob) walks() (walks int) {
 	if job.lacks(3) {
 		walks += 1 + len(job.spans())
 	}
-	if job.lacks(4) {
-		walks += len(job.graph.stripes()) + 2
+	return walks + max(0, job.hops-max(3, job.have()))
+}
+
+// newMeetings makes the job of k ≥ 4, without what it needs for more than the price.
+func (job *diagonalJob) newMeetings() *walkJob {
+	s := *job.graph.survey
+	s.strengths = &strengths{columnDegrees: s.degrees}
+	return &walkJob{walker: job.graph.walker, survey: &s, hops: job.hops}
+}
+
+// meet makes diag(Ã^k), k ≥ 4.
+func (job *diagonalJob) meet(ctx context.Context, k int) error {
+	out, err := job.newResult(k)
+	if err != nil {
+		return err
 	}
-	if job.lacks(5) {
-		walks += 2
+	m := job.meetings
+	if m.scale == nil {
+		m.scale, m.progress = make([]float64, len(out)), job.progress
+		for v, degree := range m.survey.degrees {
+			m.scale[v] = inverse(degree)
+		}
+		m.limit(len(job.graph.lists))
 	}
-	return walks
+	return m.hop(ctx, k, out)
 }

@@ -45,10 +45,7 @@ func (s *Sizes) diagonalBytes(hops, workers int, onDisk bool) int64 {
 		most = max(most, s.triangleBytes(hops, workers, onDisk)+heldBytes(s.mostBefore())+heldBytes(0))
 	}
 	if hops >= 4 {
-		most = max(most, s.fourCycleBytes(hops, workers, onDisk))
-	}
-	if hops >= 5 {
-		most = max(most, s.fiveCycleBytes(hops, workers, onDisk))
+		most = max(most, s.meetBytes(hops, workers, onDisk))
 	}
 	return most
 }
@@ -83,22 +80,10 @@ func (s *Sizes) triangleBytes(hops, workers int, onDisk bool) int64 {
 	return s.diagonalArrays(hops, workers, onDisk) + s.sumBytes(workers) + maps + int64(workers)*worker
 }
 
-func (s *Sizes) fourCycleBytes(hops, workers int, onDisk bool) int64 {
+// meetBytes is what k ≥ 4 holds: all of the adjacency, its offsets, the scale, and the sums of each worker.
+func (s *Sizes) meetBytes(hops, workers int, onDisk bool) int64 {
 	n := int64(s.nodes)
-	entries := min(s.entries, max(stripeEntries, int64(s.maxDegree)))
-	width := min(n, widestStripe)
-	return s.diagonalArrays(hops, workers, onDisk) + s.sumBytes(workers) +
-		4*(n+1) + 4*max(n, entries) + 8*width + int64(workers)*(stripeBytes*width+4*int64(s.maxDegree))
-}
-
-func (s *Sizes) fiveCycleBytes(hops, workers int, onDisk bool) int64 {
-	n := int64(s.nodes)
-	node := int64(8) // δ
-	if !s.ranked {
-		node += 8 // δ S by rank
-	}
-	return s.diagonalArrays(hops, workers, onDisk) + s.sumBytes(workers) +
-		node*n + 4*(n+1) + 4*s.entries + int64(workers)*(walkBytes*n+n/8+8)
+	return s.diagonalArrays(hops, workers, onDisk) + 4*s.entries + 16*n + 12*int64(workers)*n
 }
 
 // hubs is the number of first ranks of which triangles hold a map of neighbours: 3√m of them take 9/16 m bytes.

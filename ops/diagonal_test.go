@@ -129,8 +129,12 @@ func TestDiagonalsOfLargeStar(t *testing.T) {
 		g.lists[0] = append(g.lists[0], kv.NodeID(v))
 		g.lists[v] = hub
 	}
-	d := must.Get(ComputeDiagonals(context.Background(), g, MaxHops, Options{Workers: 2, MemoryBudget: 1 << 30}))(t)
-	for k := 1; k <= MaxHops; k++ {
+	opt := Options{Workers: 2, MemoryBudget: 1 << 30}
+	if _, err := ComputeDiagonals(context.Background(), g, 4, opt); !errors.Is(err, ErrPrice) { // the square of the leaves
+		t.Errorf("4 hops: got error %v, want ErrPrice", err)
+	}
+	d := must.Get(ComputeDiagonals(context.Background(), g, 3, opt))(t)
+	for k := 1; k <= 3; k++ {
 		// An even walk from the hub is always back, one from a leaf with the share of a leaf.
 		for v, want := range []float64{float64(1 - k%2), float64(1-k%2) / leaves} {
 			if got := d.At(k)[v]; math.Abs(got-want) > 1e-15 {

@@ -43,10 +43,10 @@
 //
 // # Diagonals
 //
-// Walks that only go back and forth have closed forms in Σ δ. The rest, for k = 3, 4, 5, are cycles. Each is found once:
-// a triangle from its node of lowest or second lowest degree, other cycles from their node of highest degree. Sums that
-// several workers add to are in fixed point, so the order of additions does not matter. The steps are counted first; above
-// Options.MaxPrice the work is refused.
+// Walks of two steps have a closed form in Σ δ. Those of three are triangles, each of which is found once, from its node of
+// lowest or second lowest degree. Sums that several workers add to are in fixed point, so the order of additions does not
+// matter. Walks of four and five steps are followed from each node. The steps are counted first; above Options.MaxPrice the
+// work is refused.
 //
 // # Series
 //

@@ -118,12 +118,7 @@ func planSurvey(
 // in the sample with the square of the chance of one, a path of three with its cube.
 func (p price) ofAll(share float64) price {
 	pairs := share * share
-	return price{
-		triangleProbes: p.triangleProbes / pairs,
-		wedges:         p.wedges / pairs,
-		laterProbes:    p.laterProbes / pairs,
-		ballProbes:     p.ballProbes / (pairs * share),
-	}
+	return price{triangleProbes: p.triangleProbes / pairs, walks: p.walks.ofAll(share)}
 }
 
 // largestSpan is the most bytes that triangles hold of lists.

@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"math"
 	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
@@ -13,9 +12,7 @@ import (
 // less as they fall on both sides.
 const fixedUnit = 1 << 62
 
-func toUnits(x float64) int64 { return int64(math.RoundToEven(x * fixedUnit)) }
-
-// roundUnits is toUnits of x/fixedUnit where x is not negative, in fewer instructions.
+// roundUnits rounds units that are not negative.
 func roundUnits(x float64) int64 { return int64(x + 0.5) }
 
 // fixedSums are sums [n] that many goroutines may add to. Most of what is added goes to the first ranks, the hubs:

@@ -327,16 +327,17 @@ func TestGraphThatChanges(t *testing.T) {
 		if err := w.free(); err != nil {
 			t.Error(err)
 		}
-		held, err := newRankedGraph(w, s).holdStripe(ctx, span{0, rank(len(lists))})
-		if name == "unchanged" {
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
+		if name != "unchanged" {
+			continue
+		}
+		for before, ok := range map[uint32]bool{0: true, 1: false} { // no list has a neighbour of lesser rank
+			held, err := newRankedGraph(w, s).holdBefore(ctx, span{0, rank(len(lists))}, []uint32{0, 0, 0, before})
+			if ok != (err == nil) || !ok && !errors.Is(err, ErrGraph) {
+				t.Errorf("%d entries held: got error %v", before, err)
 			}
-			if err := held.free(); err != nil {
-				t.Error(err)
+			if err == nil {
+				must.Do(t, held.free())
 			}
-		} else if !errors.Is(err, ErrGraph) {
-			t.Errorf("%s, held: got error %v, want ErrGraph", name, err)
 		}
 	}
 }

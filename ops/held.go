@@ -51,26 +51,6 @@ func newHeldLists(s span, length func(u rank) uint32) (h *heldLists, err error) 
 	return h, nil
 }
 
-// fill copies a part of every row of the held lists into them, less a rank that none of it is below.
-func (h *heldLists) fill(
-	ctx context.Context, g *rankedGraph, s span, least rank, part func(x rank, list []rank) []rank,
-) error {
-	return g.walk(ctx, s, nil, func(_ context.Context, _ int, x rank, list []rank) error {
-		list = part(x, list)
-		own := h.of(x)
-		if len(own) != len(list) {
-			return fmt.Errorf("%w: the list of rank %d changed while it was read", ErrGraph, x)
-		}
-		copy(own, list)
-		if least > 0 {
-			for i := range own {
-				own[i] -= least
-			}
-		}
-		return nil
-	})
-}
-
 // heldSpans cuts the ranks from first on so that heldLists of these lengths take at most so many bytes, or are one.
 func heldSpans(lengths []uint32, first int, capacity int64) []span {
 	var out []span
@@ -97,57 +77,19 @@ func (g *rankedGraph) holdBefore(ctx context.Context, s span, before []uint32) (
 	if err != nil {
 		return nil, err
 	}
-	err = h.fill(ctx, g, s, 0, func(y rank, list []rank) []rank { return below(list, y) })
-	if err != nil {
-		return nil, joinErrors(err, h.free())
-	}
-	return h, nil
-}
-
-// holdStripe reads of every node the neighbours that are in a stripe, less its first rank: once to count, once to fill.
-func (g *rankedGraph) holdStripe(ctx context.Context, stripe span) (*heldLists, error) {
-	all := span{0, rank(g.walker.nodes)}
-	within := func(list []rank) []rank {
-		if stripe.lo > 0 {
-			list = above(list, stripe.lo-1)
+	err = g.walk(ctx, s, nil, func(_ context.Context, _ int, y rank, list []rank) error {
+		list = below(list, y)
+		own := h.of(y)
+		if len(own) != len(list) {
+			return fmt.Errorf("%w: the list of rank %d changed while it was read", ErrGraph, y)
 		}
-		if stripe.hi < all.hi {
-			list = below(list, stripe.hi)
-		}
-		return list
-	}
-	h, err := g.countStripe(ctx, stripe, within)
-	if err != nil {
-		return nil, err
-	}
-	err = h.fill(ctx, g, all, stripe.lo, func(_ rank, list []rank) []rank { return within(list) })
-	if err != nil {
-		return nil, joinErrors(err, h.free())
-	}
-	return h, nil
-}
-
-// countStripe makes room for the lists of holdStripe.
-func (g *rankedGraph) countStripe(
-	ctx context.Context, stripe span, within func(list []rank) []rank,
-) (h *heldLists, err error) {
-	all := span{0, rank(g.walker.nodes)}
-	if stripe == all {
-		return newHeldLists(all, func(u rank) uint32 { return g.degrees[u] })
-	}
-	lengths, err := offheap.New[uint32](all.len())
-	if err != nil {
-		return nil, fmt.Errorf("diagonal: lengths of %d lists: %w", all.len(), err)
-	}
-	defer func() { err = joinErrors(err, lengths.Free()) }()
-	err = g.walk(ctx, all, nil, func(_ context.Context, _ int, u rank, list []rank) error {
-		lengths.Data[u] = uint32(len(within(list)))
+		copy(own, list)
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, joinErrors(err, h.free())
 	}
-	return newHeldLists(all, func(u rank) uint32 { return lengths.Data[u] })
+	return h, nil
 }
 
 // joinErrors is errors.Join of two, but an error itself if there is no other.

@@ -72,7 +72,7 @@ type meter struct {
 }
 
 func (m *meter) add(entries int) {
-	if m.progress == nil {
+	if m.progress == nil || entries == 0 {
 		return
 	}
 	m.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // diagonalJobOf is a diagonalJob of a simple graph.
@@ -46,38 +47,33 @@ func TestPriceCountsTheSteps(t *testing.T) {
 			}
 		}
 		var want price
+		squares, ball := 0.0, 0.0
+		entriesFrom := func(v kv.NodeID) (entries int) {
+			for _, u := range g.lists[v] {
+				entries += len(g.lists[u])
+			}
+			return min(entries, g.entries())
+		}
 		for x, list := range g.lists {
-			ball, paths := map[int]bool{}, 0
+			around := 0
 			for _, u := range list {
-				for _, w := range g.lists[u] {
-					if ranks[u] > ranks[x] && ranks[w] > ranks[x] {
-						want.wedges++
-						ball[int(w)] = true
-						paths += len(g.lists[w])
-						if ranks[w] > ranks[u] {
-							want.laterProbes++
-						} else {
-							want.triangleProbes++
-						}
+				around += entriesFrom(u)
+				for _, w := range list {
+					if ranks[u] < ranks[w] && ranks[w] < ranks[x] {
+						want.triangleProbes++
 					}
 				}
 			}
-			want.ballProbes += float64(min(paths, g.entries()))
-			steps := 0
-			for w := range ball {
-				steps += len(g.lists[w])
-			}
-			if min(paths, g.entries()) < steps {
-				t.Fatalf("seed %d, node %d: %d entries in the ball, bounded by %d", seed, x, steps, min(paths, g.entries()))
-			}
+			squares += float64(len(list) * len(list))
+			ball += float64(min(around, g.entries()))
 		}
 		for hops := 3; hops <= MaxHops; hops++ {
 			want := want
-			if hops < 5 {
-				want.ballProbes, want.laterProbes = 0, 0
+			if hops >= 4 {
+				want.walks.squares = squares
 			}
-			if hops < 4 {
-				want.wedges = 0
+			if hops >= 5 {
+				want.walks.ball = squares + ball
 			}
 			got, err := priceOf(g, hops)
 			if err != nil || got != want {

@@ -12,8 +12,8 @@ import (
 )
 
 // A rank is the place of a node when all are sorted by descending degree, ties by NodeID. Triangles are found from their
-// node of greatest or middle rank, other cycles from that of least rank; no node has more than √(2m) neighbours of a
-// lesser rank, which keeps the search short where there are hubs. After a bulk load ranks are NodeIDs; edges added since
+// node of greatest or middle rank; no node has more than √(2m) neighbours of a lesser rank, which keeps the search short
+// where there are hubs. After a bulk load ranks are NodeIDs; edges added since
 // may part them.
 type rank uint32
 
@@ -80,18 +80,6 @@ func inverseStrength(strength float64) float64 {
 		return 0
 	}
 	return 1 / strength
-}
-
-// byRank returns values [n] by rank, given by NodeID; the same slice where the two are one.
-func (g *rankedGraph) byRank(values []float64) []float64 {
-	if g.ranks == nil {
-		return values
-	}
-	out := make([]float64, len(values))
-	for v, x := range g.ranks {
-		out[x] = values[v]
-	}
-	return out
 }
 
 // row returns the rank of node i of adj and its neighbours, ascending, in adj or in the worker's buffer.

@@ -151,7 +151,7 @@ func (job *diagonalJob) returns3(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = joinErrors(err, s.maps.free()) }()
-	err = g.walk(ctx, span{0, rank(n)}, &job.progress, func(ctx context.Context, worker int, z rank, list []rank) error {
+	err = g.walk(ctx, span{0, rank(n)}, job.progress, func(ctx context.Context, worker int, z rank, list []rank) error {
 		return s.ofHubs(ctx, worker, z, below(list, z))
 	})
 	if err != nil {
@@ -272,7 +272,7 @@ func (s *triangleSearch) searchSpan(ctx context.Context, part span, job *diagona
 	}
 	defer func() { err = joinErrors(err, lists.free()) }()
 	middle := span{rank(s.maps.hubs), part.hi}
-	return s.graph.walk(ctx, middle, &job.progress, func(ctx context.Context, worker int, y rank, list []rank) error {
+	return s.graph.walk(ctx, middle, job.progress, func(ctx context.Context, worker int, y rank, list []rank) error {
 		later := below(above(list, max(y, part.lo-1)), part.hi)
 		list = below(list, y)
 		if len(later) == 0 || len(list) == 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 // A walkJob computes the diagonals of a graph that is directed or weighted, where the closed forms of the simple one do
-// not hold. With D_out the row sums of A, D_in its column sums and
+// not hold, and those of k ≥ 4 of any graph. With D_out the row sums of A, D_in its column sums and
 //
 //	p_u = (D_out_u D_in_u)^(-1/2), 0 if either is 0
 //
@@ -35,7 +35,7 @@ type walkJob struct {
 	capacity int64     // entries of rows that are held at a time for k = 3
 	workers  []meeting
 	price    walkPrice
-	progress meter
+	progress *meter
 }
 
 // A walkPrice is the work of a walkJob in elementary steps, counted before any of it is done. What K does not need is 0.
@@ -72,7 +72,7 @@ func walkDiagonals(ctx context.Context, w *walker, s *survey, hops int, opt Opti
 			return nil, &PriceError{Hops: hops, Price: steps, Limit: opt.MaxPrice}
 		}
 	}
-	job.progress = meter{progress: opt.Progress, stage: "diagonal", total: job.walkedEntries()}
+	job.progress = &meter{progress: opt.Progress, stage: "diagonal", total: job.walkedEntries()}
 	all := &Diagonals{}
 	defer func() {
 		if err != nil {
