@@ -25,8 +25,9 @@ import (
 //  6. No node whose label is the class with the largest prediction, within 1e-6, is flagged.
 //
 // The nodes are those under test: predictions must not have seen the labels that they speak of. All numbers are
-// float64, so cleanlab agrees when it is given predictions as float64. Of nodes with equal differences, where not all
-// can be flagged, the first by NodeID are; cleanlab takes those that its sort happens to leave first.
+// float64, so cleanlab agrees when it is given predictions as float64, but for ties: of nodes with equal differences,
+// where not all can be flagged, the first by NodeID are, and of equal remainders in step 3 the first is rounded down.
+// cleanlab takes those that its sort happens to leave first.
 const (
 	confidentTolerance = 1e-6
 	leastThreshold     = 2e-6
@@ -98,17 +99,14 @@ func pruneCounts(joint [][]float64, counts []int) [][]int {
 	count := 0
 	for i, row := range joint {
 		row[i] = max(row[i], 1)
-		var sum float64
-		for _, n := range row {
-			sum += n
-		}
+		sum := sumOf(row)
 		for j, n := range row {
 			calibration[i][j] = n / sum * float64(counts[i])
 			byTrue[j*c+i] = calibration[i][j]
 		}
 		count += counts[i]
 	}
-	total := pairwiseSum(byTrue)
+	total := sumOf(byTrue)
 	prune := make([][]int, c)
 	for i, row := range calibration {
 		for j := range row {
@@ -144,12 +142,12 @@ func roundKeepingSum(values []float64) []int {
 		integers[i] = math.RoundToEven(x)
 		sum += integers[i]
 	}
-	for total := math.RoundToEven(pairwiseSum(values)); sum != total; {
-		rest := make([]float64, len(values))
-		for i, x := range values {
-			rest[i] = x - integers[i]
+	order := make([]int, len(values))
+	for total := math.RoundToEven(sumOf(values)); sum != total; {
+		for i := range order {
+			order[i] = i
 		}
-		order := numpyOrder(rest)
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[a]-integers[a], values[b]-integers[b]) })
 		step := -1.0
 		if total > sum {
 			step = 1
@@ -167,75 +165,11 @@ func roundKeepingSum(values []float64) []int {
 	return whole
 }
 
-// mostNetwork is how many numbers numpy sorts by a network.
-const mostNetwork = 256
-
-// numpyOrder is argsort of numpy 2 on processors with AVX2, equal numbers included: up to mostNetwork numbers go
-// through a bitonic network over the next power of two, from 8 on, in which equal ones are not exchanged. Of more
-// numbers equal ones stay in their order, which is one of those that numpy may leave.
-func numpyOrder(values []float64) []int {
-	n, size := len(values), 8
-	for size < n {
-		size *= 2
+func sumOf(values []float64) (sum float64) {
+	for _, x := range values {
+		sum += x
 	}
-	order := make([]int, size)
-	for i := range order {
-		order[i] = i
-	}
-	if n > mostNetwork {
-		slices.SortStableFunc(order[:n], func(a, b int) int { return cmp.Compare(values[a], values[b]) })
-		return order[:n]
-	}
-	exchange := func(a, b int) {
-		i, j := order[a], order[b]
-		if j < n && (i >= n || values[j] < values[i]) { // places behind the last number hold +Inf
-			order[a], order[b] = j, i
-		}
-	}
-	for run := 2; run <= size; run *= 2 {
-		for first := 0; first < size; first += run {
-			for i := range run / 2 {
-				exchange(first+i, first+run-1-i)
-			}
-		}
-		for distance := run / 4; distance >= 1; distance /= 2 {
-			for first := 0; first < size; first += 2 * distance {
-				for i := range distance {
-					exchange(first+i, first+i+distance)
-				}
-			}
-		}
-	}
-	return order[:n]
-}
-
-// pairwiseSum adds numbers in the order that numpy does: up to 128 in eight interleaved sums, more in halves.
-func pairwiseSum(values []float64) (sum float64) {
-	n := len(values)
-	switch {
-	case n < 8:
-		for _, x := range values {
-			sum += x
-		}
-		return sum
-	case n <= 128:
-		var part [8]float64
-		copy(part[:], values)
-		i := 8
-		for ; i < n-n%8; i += 8 {
-			for k := range part {
-				part[k] += values[i+k]
-			}
-		}
-		sum = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]))
-		for _, x := range values[i:] {
-			sum += x
-		}
-		return sum
-	}
-	half := n / 2
-	half -= half % 8
-	return pairwiseSum(values[:half]) + pairwiseSum(values[half:])
+	return sum
 }
 
 // flagLargestMargins is step 5. It holds at most twice as many margins as there are nodes under test, since the rows of
