@@ -30,9 +30,7 @@ type RescoreOptions struct {
 	OnStage      func(ops.Stage)
 	Notice       func(string)
 
-	// For a person who waits: a pass begins before passBy, unless that is zero, and noPass says that it takes too long.
-	passBy time.Time
-	noPass bool
+	noPass bool // a pass over the graph takes longer than a person waits
 }
 
 // passArcs is how many arcs a pass over the graph goes along in a second, its reading and writing counted, at the least.
@@ -122,12 +120,11 @@ func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 }
 
 // RescoreWithin is Rescore with KeepRate that gives up after a time that a person waits. ok is false if it did; the scores are then as they
-// were. If a pass over the graph should fit the time, scoring one by one leaves enough for it, and a pass that takes longer has as much time
-// again. Without a run, or a model of it, nothing is done.
+// were. If a pass over the graph should fit the time, and takes longer, it has as much time again. Without a run, or a model of it, nothing is done.
 func RescoreWithin(ctx context.Context, s *kv.Store, within time.Duration, opt RescoreOptions) (ok bool, err error) {
 	opt.KeepRate = true
 	err = s.View(func(tx *kv.Tx) error {
-		opt.passBy, opt.noPass = time.Now().Add(within-passTime(tx)), passTime(tx) > within
+		opt.noPass = passTime(tx) > within
 		return nil
 	})
 	if err != nil {
@@ -200,16 +197,11 @@ func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *R
 		return done, nil, nil
 	}
 	done = &Rescoring{Before: &before, Run: run, Pass: opt.Full}
-	if !opt.passBy.IsZero() && !opt.noPass {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadlineCause(ctx, opt.passBy, errPassIsDue)
-		defer cancel()
-	}
 	if opt.Full {
 		return done, nil, nil
 	}
 	scores, err = done.scoreAround(ctx, tx, kept, opt)
-	if isPassDue(ctx, err) {
+	if errors.Is(err, ops.ErrReach) { // one by one it would cost more than a pass
 		done.Pass = true
 		return done, nil, nil
 	}
@@ -219,7 +211,7 @@ func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *R
 	return done, scores, nil
 }
 
-// scoreAround is scoreChanges that fails if a pass is due.
+// scoreAround is scoreChanges that returns ops.ErrReach if a pass is due.
 func (r *Rescoring) scoreAround(ctx context.Context, tx *kv.Tx, kept keptFit, opt RescoreOptions) ([]NodeScore, error) {
 	most := max(tx.NumNodes()/mostAround, leastAround)
 	changed, err := changesSince(tx, r.Run, most)
@@ -227,7 +219,7 @@ func (r *Rescoring) scoreAround(ctx context.Context, tx *kv.Tx, kept keptFit, op
 		return nil, err
 	}
 	if changed.all {
-		return nil, errPassIsDue
+		return nil, ops.ErrReach
 	}
 	nodes, err := changed.around(ctx, tx, r.Run.reach(), most)
 	if err != nil {
@@ -239,14 +231,6 @@ func (r *Rescoring) scoreAround(ctx context.Context, tx *kv.Tx, kept keptFit, op
 		return nil, err
 	}
 	return scores, r.Run.upToDate(tx)
-}
-
-// errPassIsDue ends scoring one by one where it cannot be done, or while a pass still fits the time.
-var errPassIsDue = errors.New("a pass over the graph is due")
-
-// isPassDue says whether scoring one by one was given up for a pass.
-func isPassDue(ctx context.Context, err error) bool {
-	return errors.Is(err, ops.ErrReach) || errors.Is(err, errPassIsDue) || err != nil && errors.Is(context.Cause(ctx), errPassIsDue)
 }
 
 // Around the changes no more nodes are scored one by one than this share of all, as a divisor, or so many: for more, a pass over the

@@ -184,7 +184,6 @@ func TestRescoreAfterChanges(t *testing.T) {
 			if err != nil || again.Changed != 0 || again.Run.Commit != again.Before.Commit {
 				t.Errorf("without a change: got %+v, %v, want nothing done", again, err)
 			}
-			mustPassInTime(t, s)
 		})
 	}
 }
@@ -251,21 +250,6 @@ func mustCountRun(t *testing.T, what string, s *kv.Store) {
 		}
 		return nil
 	})
-}
-
-// mustPassInTime changes a label, and wants a pass as soon as it can wait no longer, if it fits the time at all.
-func mustPassInTime(t *testing.T, s *kv.Store) {
-	t.Helper()
-	must.Do(t, s.Update(func(tx *kv.Tx) error {
-		label, err := tx.Label(0)
-		return errors.Join(err, tx.SetLabel(0, tx.Classes()[(int(label)+1)%len(tx.Classes())]))
-	}))
-	for noPass, want := range map[bool]bool{false: true, true: false} {
-		done, _, err := scoreChanges(t.Context(), s, RescoreOptions{KeepRate: true, passBy: time.Now(), noPass: noPass})
-		if err != nil || done.Pass != want {
-			t.Errorf("with no time left before a pass, which is too long: %v: got %+v, %v, want a pass: %v", noPass, done, err, want)
-		}
-	}
 }
 
 // passOfCopy scores a copy of a store by its model: the store restored from a backup and compacted, or its graph loaded anew, with other
