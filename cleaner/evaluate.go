@@ -144,7 +144,7 @@ type evaluator struct {
 	noise       labelnoise.Noise
 	clean       baseProblem // what noise is injected into: base, but that a graph with directions is walked both ways
 
-	hops      int            // the most that a method walks; 0: none does
+	hops      int            // that methods walk; 0: none does
 	diagonals *heldDiagonals // of so many
 }
 
@@ -168,8 +168,8 @@ func newEvaluator(ctx context.Context, s *kv.Store, opt EvalOptions) (*evaluator
 		}
 	}
 	for _, name := range opt.Methods {
-		if m := findMethod(name); m.walks {
-			e.hops = max(e.hops, m.options(opt.Options).Hops)
+		if findMethod(name).walks {
+			e.hops = opt.Hops
 		}
 	}
 	e.tx = s.Begin()

@@ -87,8 +87,7 @@ func (e *evaluator) measure(ctx context.Context, repeat int) (metrics []MethodMe
 	opt.MemoryBudget -= e.footprint()
 	opt.OnStage = nil // of the parts of a method
 	for _, name := range e.opt.Methods {
-		m := findMethod(name)
-		judgement, err := m.run(ctx, t, m.options(opt))
+		judgement, err := findMethod(name).run(ctx, t, opt)
 		if err != nil {
 			return nil, fmt.Errorf("method %s: %w", name, err)
 		}

@@ -3,14 +3,12 @@ package cleaner
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // A trial is what a method is tried on: a graph with noisy labels, and what a classifier predicts.
@@ -40,7 +38,6 @@ func newJudgement(n int) *judgement {
 // A method scores nodes and flags some of them as mislabelled.
 type method struct {
 	name string
-	hops int // K, where it is not that of the options
 
 	walks  bool // it is the pipeline of score, which needs diagonals
 	trains bool // it trains the base classifier itself
@@ -52,7 +49,7 @@ type method struct {
 }
 
 // methods are all that Evaluate knows, in the order in which they are listed.
-var methods = append([]method{
+var methods = []method{
 	{name: "default", walks: true, trains: true, run: graphCleaner(variant{preset: PresetDefault})},
 	{name: "paper", walks: true, run: graphCleaner(variant{preset: PresetPaper})},
 	{name: "confident-learning", run: splitApart(confidentLearning)},
@@ -63,16 +60,6 @@ var methods = append([]method{
 	{name: "labels-only", walks: true, run: graphCleaner(variant{preset: PresetPaper, withoutPredictions: true})},
 	{name: "predictions-only", walks: true, run: graphCleaner(variant{preset: PresetPaper, withoutLabels: true})},
 	{name: "no-transition", walks: true, run: graphCleaner(variant{preset: PresetPaper, uniformFlips: true})},
-}, byHops()...)
-
-// byHops are the ablations of the number of hops.
-func byHops() (list []method) {
-	for k := 1; k <= ops.MaxHops; k++ {
-		list = append(list, method{
-			name: fmt.Sprintf("hops-%d", k), hops: k, walks: true, run: graphCleaner(variant{preset: PresetPaper}),
-		})
-	}
-	return list
 }
 
 // MethodNames are the methods that Evaluate knows. docs/detection/README.md describes them; each cites its source at its
@@ -95,14 +82,6 @@ func findMethod(name string) *method {
 		return &methods[i]
 	}
 	return nil
-}
-
-// options are those of an evaluation, for the method.
-func (m *method) options(opt Options) Options {
-	if m.hops > 0 {
-		opt.Hops = m.hops
-	}
-	return opt
 }
 
 // graphCleaner is the pipeline of score; flagged are the scores above the threshold.

@@ -60,7 +60,7 @@ The tables show the first six metrics (f1 to recall), the true and the estimated
 		`(by_split). confident-learning and dyb judge the nodes of each split by themselves.
 
 Methods beside the presets default and paper are competitors (confident-learning, argmax, argmin, aum, dyb) and paper without some ` +
-		`of its parts (labels-only, predictions-only, no-transition, hops-1 to hops-5). They all get the same noisy labels and predictions. aum watches the ` +
+		`of its parts (labels-only, predictions-only, no-transition). They all get the same noisy labels and predictions. aum watches the ` +
 		`training of the base classifier.
 
 Noise KIND:RATE makes this share of the labels wrong, rounded to whole nodes. The kind chooses the class that replaces the right one:

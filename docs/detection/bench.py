@@ -59,11 +59,11 @@ class Bench:
         found = iter(self.each(every, find))
         return {cell: [next(found) for _ in self.draws] for cell in cells}
 
-    def measure(self, cell: Cell, methods: Sequence[str], model: str = "gcn") -> dict[str, dict]:
+    def measure(self, cell: Cell, methods: Sequence[str], model: str = "gcn", more: Sequence[str] = ()) -> dict[str, dict]:
         """By method, on predictions of graphcleaner.pyg; on the structure alone where there are no features."""
         if not cell.dataset.has_features:
-            return self.programs.eval(cell, methods)
-        return self.programs.eval(cell, methods, self.programs.predictions(cell, model))
+            return self.programs.eval(cell, methods, more=more)
+        return self.programs.eval(cell, methods, self.programs.predictions(cell, model), more=more)
 
 
 def figure(found: Sequence[dict[str, dict]], method: str, path: str) -> Sample:
