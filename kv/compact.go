@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -67,7 +68,10 @@ func (w *rewriter) graph(ctx context.Context) error {
 		return err
 	}
 	draft.Graph, draft.LoadedNodes, draft.EdgeDeltas, draft.Unnamed = g, cat.Nodes, 0, cat.Removed
-	if err := w.adjacency(ctx, g); err != nil {
+	err = w.adjacency(ctx, g, func(out *graph.Writer, _ NodeID, list []NodeID, arcs []codec.Arc) error {
+		return out.Append(list, arcs)
+	})
+	if err != nil {
 		return err
 	}
 	return w.dictionary(ctx, g, func() (at func(position int) (string, error), stop func()) {
@@ -114,7 +118,10 @@ func (w *rewriter) idAt(position int) (string, error) {
 	return w.oldIDs.AtPosition(position)
 }
 
-func (w *rewriter) adjacency(ctx context.Context, g record.Generation) error {
+// adjacency has write write the list of each node, with what it was; of a node that is added it was empty.
+func (w *rewriter) adjacency(
+	ctx context.Context, g record.Generation, write func(out *graph.Writer, v NodeID, list []NodeID, arcs []codec.Arc) error,
+) error {
 	blocks, err := w.tx.AdjacencyBlocks()
 	if err != nil {
 		return err
@@ -125,14 +132,19 @@ func (w *rewriter) adjacency(ctx context.Context, g record.Generation) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		w.progress("adjacency", int64(r.First), int64(w.tx.NumNodes()))
+		w.progress("adjacency", int64(r.First), int64(w.bulk.draft.Nodes))
 		if err := w.tx.graph().ReadLists(r, &lists); err != nil {
 			return err
 		}
 		for v := r.First; v < r.End; v++ {
-			if err := out.Append(lists.Of(v), lists.ArcsOf(v)); err != nil {
+			if err := write(out, v, lists.Of(v), lists.ArcsOf(v)); err != nil {
 				return err
 			}
+		}
+	}
+	for v := NodeID(w.tx.cat.Nodes); int(v) < w.bulk.draft.Nodes; v++ {
+		if err := write(out, v, nil, nil); err != nil {
+			return err
 		}
 	}
 	return out.Close()

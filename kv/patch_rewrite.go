@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"math"
-	"slices"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
-	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -171,36 +168,14 @@ func (w *patchRewrite) adjacency(ctx context.Context, g record.Generation) error
 	if err := m.advance(); err != nil {
 		return err
 	}
-	out := graph.NewWriter(w.b.batch.Put, g, m.form)
-	blocks, err := w.tx.AdjacencyBlocks()
-	if err != nil {
+	if err := w.w.adjacency(ctx, g, m.write); err != nil {
 		return err
-	}
-	var lists Adjacency
-	for _, r := range blocks {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		w.opt.Progress("adjacency", int64(r.First), int64(w.b.draft.Nodes))
-		if err := w.tx.graph().ReadLists(r, &lists); err != nil {
-			return err
-		}
-		for v := r.First; v < r.End; v++ {
-			if err := m.write(out, v, lists.Of(v), lists.ArcsOf(v)); err != nil {
-				return err
-			}
-		}
-	}
-	for v := NodeID(w.tx.cat.Nodes); int(v) < w.b.draft.Nodes; v++ {
-		if err := m.write(out, v, nil, nil); err != nil {
-			return err
-		}
 	}
 	if err := w.bad.err(); err != nil {
 		return err
 	}
 	m.finish()
-	return out.Close()
+	return nil
 }
 
 // columns writes the columns that change.
@@ -259,7 +234,7 @@ func (w *patchRewrite) hasValue(column string) (bool, error) {
 
 // column writes a column, and its index if it has one, with the values of the rows; nil for none.
 func (w *patchRewrite) column(ctx context.Context, column Column, value func(row *patchNode) Value) error {
-	old, there := w.tx.Column(column.Name)
+	old, _ := w.tx.Column(column.Name)
 	out, err := w.b.Column(column.Name, column.Kind)
 	if err != nil {
 		return err
@@ -287,47 +262,10 @@ func (w *patchRewrite) column(ctx context.Context, column Column, value func(row
 		}
 		return entries.Add(v, x)
 	}
-	var before *ColumnReader
-	if there {
-		if before, err = w.tx.Reader(column.Name); err != nil {
-			return err
-		}
-	}
-	next, stop := iter.Pull2(w.values(ctx, value))
-	defer stop()
-	change, err, more := next()
-	for v := range NodeID(w.b.draft.Nodes) {
-		if v%contextEvery == 0 {
-			if err = errors.Join(err, ctx.Err()); err != nil {
-				return err
-			}
-			w.opt.Progress("column "+column.Name, int64(v), int64(w.b.draft.Nodes))
-		}
-		var x Value
-		switch {
-		case more && change.node == v:
-			x = change.value
-			change, err, more = next()
-		case before != nil && int(v) < w.tx.cat.Nodes:
-			x, err = before.At(v)
-		}
-		if err == nil {
-			err = put(v, x)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if entries == nil {
-		return nil
+	if err := w.w.column(ctx, column, w.values(ctx, value), put); err != nil || entries == nil {
+		return err
 	}
 	return entries.Finish()
-}
-
-// A nodeValue is a value that a row gives to a node.
-type nodeValue struct {
-	node  NodeID
-	value Value
 }
 
 // values yields the values that the rows give, ascending by node; none of nil.
@@ -401,76 +339,16 @@ func (w *patchRewrite) takeRows(ctx context.Context) error {
 
 // matrices writes the matrices that change.
 func (w *patchRewrite) matrices(ctx context.Context) error {
-	names := map[string]bool{}
-	for name := range w.rows {
-		names[name] = true
-	}
-	if len(w.removals) > 0 {
-		for _, name := range w.tx.Matrices() {
-			names[name] = true
+	for _, name := range w.tx.Matrices() {
+		changes := iter.Seq2[spill.Record, error](none[spill.Record])
+		if rows := w.rows[name]; rows != nil {
+			changes = rows.Records(ctx)
+		} else if len(w.removals) == 0 {
+			continue
 		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if err := w.matrix(ctx, name); err != nil {
+		if err := w.w.matrix(ctx, name, changes); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// matrix writes a matrix with the rows that were asked for.
-func (w *patchRewrite) matrix(ctx context.Context, name string) error {
-	m, err := w.tx.Matrix(name)
-	if err != nil {
-		return err
-	}
-	out, err := w.b.Matrix(name, m.Columns(), m.Encoding())
-	if err != nil {
-		return err
-	}
-	rows := w.rows[name]
-	if rows == nil {
-		rows = w.b.Sorter()
-		w.rows[name] = rows
-	}
-	next, stop := iter.Pull2(rows.Records(ctx))
-	defer stop()
-	change, err, more := next()
-	row := make([]float32, m.Width())
-	putChange := func() error {
-		v := NodeID(binary.BigEndian.Uint64(change.Key))
-		whole := codec.TilePart{RowHi: 1, Hi: len(row)}
-		if _, err := codec.DecodeTile(change.Value, 1, len(row), whole, codec.Window{Values: row, Stride: len(row)}); err != nil {
-			return err
-		}
-		if err := out.Put(v, row); err != nil {
-			return err
-		}
-		change, err, more = next()
-		return err
-	}
-	height := max(1, int(w.tx.cat.Matrices[name].BlockRows))
-	values := make([]float32, min(height, w.tx.cat.Nodes)*m.Width())
-	for first := 0; first < w.tx.cat.Nodes && err == nil; first += height {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		w.opt.Progress("matrix "+name, int64(first), int64(w.tx.cat.Nodes))
-		rng := Range{First: NodeID(first), End: NodeID(min(first+height, w.tx.cat.Nodes))}
-		block := codec.Window{Values: values[:rng.Len()*m.Width()], Stride: m.Width()}
-		if err := m.Read(rng, 0, m.Width(), block.Values); err != nil {
-			return err
-		}
-		for v := rng.First; v < rng.End && err == nil; v++ {
-			if more && NodeID(binary.BigEndian.Uint64(change.Key)) == v {
-				err = putChange()
-			} else if old := block.Row(int(v-rng.First), 0, m.Width()); !isUnwritten(old) {
-				err = out.Put(v, old)
-			}
-		}
-	}
-	for err == nil && more {
-		err = putChange()
-	}
-	return err
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// none stands for a node or a position that is not known.
-const none = ^uint32(0)
+// unpaired stands for a node or a position that is not known.
+const unpaired = ^uint32(0)
 
 // A nameRepair holds the dictionary of the load while it is put together, in files.
 type nameRepair struct {
@@ -72,10 +72,10 @@ func (n *nameRepair) match(ctx context.Context) error {
 	count := n.tx.cat.LoadedNodes
 	nodeAt, position := n.nodeAt.Data[:count], n.position.Data[:count]
 	for i := range count {
-		nodeAt[i], position[i] = none, none
+		nodeAt[i], position[i] = unpaired, unpaired
 	}
 	pair := func(p, v uint32) {
-		if nodeAt[p] == none && position[v] == none {
+		if nodeAt[p] == unpaired && position[v] == unpaired {
 			nodeAt[p], position[v] = v, p
 		}
 	}
@@ -107,13 +107,13 @@ func (n *nameRepair) match(ctx context.Context) error {
 	}
 	var free []int // positions
 	for p, v := range nodeAt {
-		if v == none {
+		if v == unpaired {
 			free = append(free, p)
 		}
 	}
 	next := 0
 	for v, p := range position {
-		if p != none {
+		if p != unpaired {
 			continue
 		}
 		nodeAt[free[next]], position[v] = uint32(v), uint32(free[next])

@@ -1,11 +1,15 @@
 package kv
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 
+	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/column"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
@@ -85,7 +89,13 @@ func (tx *Tx) properties() (list []property) {
 		list = append(list, property{
 			"column " + column.Name, e.Generation, e.Rows, e.Deltas,
 			func(c *checker, ctx context.Context) error { return c.column(ctx, column.Name) },
-			func(w *rewriter, ctx context.Context) error { return w.column(ctx, column) },
+			func(w *rewriter, ctx context.Context) error {
+				out, err := w.bulk.Column(column.Name, column.Kind)
+				if err != nil {
+					return err
+				}
+				return w.column(ctx, column, none[nodeValue], out.Put)
+			},
 		})
 	}
 	for _, name := range tx.Matrices() {
@@ -93,7 +103,7 @@ func (tx *Tx) properties() (list []property) {
 		list = append(list, property{
 			"matrix " + name, e.Generation, e.Rows, e.Deltas,
 			func(c *checker, ctx context.Context) error { return c.matrix(ctx, name) },
-			func(w *rewriter, ctx context.Context) error { return w.matrix(ctx, name) },
+			func(w *rewriter, ctx context.Context) error { return w.matrix(ctx, name, none[spill.Record]) },
 		})
 	}
 	return list
@@ -112,38 +122,59 @@ func markIndexes(columns []Column) func(tx *Tx) error {
 	}
 }
 
-func (w *rewriter) column(ctx context.Context, column Column) error {
+// A nodeValue is a value that a change gives to a node.
+type nodeValue struct {
+	node  NodeID
+	value Value
+}
+
+// column hands the values of a column to put, with changes in their place, ascending. The column need not be there.
+func (w *rewriter) column(
+	ctx context.Context, column Column, changes iter.Seq2[nodeValue, error], put func(v NodeID, value Value) error,
+) error {
 	where, kind := "column "+column.Name, "value of "+column.Name
 	if column.Name == LabelColumn {
 		kind = "label"
 	}
-	out, err := w.bulk.Column(column.Name, column.Kind)
-	if err != nil {
-		return err
-	}
 	// A computed property with the name of a stored column would take its place here.
 	r, err := w.tx.Reader(column.Name)
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrNoColumn) {
 		return err
 	}
 	lost := w.lost(kind, where, "set to null")
-	read := r.At
-	for v := range NodeID(w.tx.NumNodes()) {
+	next, stop := iter.Pull2(changes)
+	defer stop()
+	change, err, more := next()
+	var read func(v NodeID) (Value, error)
+	for v := range NodeID(w.bulk.draft.Nodes) {
+		old := r != nil && int(v) < w.tx.NumNodes()
 		if v%codec.ColumnRows == 0 {
-			if err := ctx.Err(); err != nil {
+			if err := cmp.Or(err, ctx.Err()); err != nil {
 				return err
 			}
-			w.progress(where, int64(v), int64(w.tx.NumNodes()))
-			read = r.At
-			if _, err := r.At(v); err != nil && lost != nil {
-				read = w.tx.eachValue(w.tx.cat.Columns[column.Name], v)
+			w.progress(where, int64(v), int64(w.bulk.draft.Nodes))
+			if old {
+				read = r.At
+				if _, err := r.At(v); err != nil && lost != nil {
+					read = w.tx.eachValue(w.tx.cat.Columns[column.Name], v)
+				}
 			}
 		}
-		value, err := read(v)
-		if err != nil {
-			err = lost.add(v, err)
-		} else {
-			err = out.Put(v, value)
+		var value Value
+		switch {
+		case err != nil:
+		case more && change.node == v:
+			value = change.value
+			change, err, more = next()
+		case old:
+			if value, err = read(v); err != nil {
+				if err = lost.add(v, err); err == nil {
+					continue
+				}
+			}
+		}
+		if err == nil {
+			err = put(v, value)
 		}
 		if err != nil {
 			return err
@@ -179,7 +210,8 @@ func (tx *Tx) eachValue(entry column.Entry, first NodeID) func(v NodeID) (Value,
 	}
 }
 
-func (w *rewriter) matrix(ctx context.Context, name string) error {
+// matrix writes a matrix again, with changes of rows, by their nodes, in the place of rows.
+func (w *rewriter) matrix(ctx context.Context, name string, changes iter.Seq2[spill.Record, error]) error {
 	where, entry := "matrix "+name, w.tx.cat.Matrices[name]
 	height := int(entry.BlockRows)
 	if height == 0 {
@@ -194,24 +226,42 @@ func (w *rewriter) matrix(ctx context.Context, name string) error {
 		return err
 	}
 	lost := w.lost("row of "+where, where, "set to NaN")
-	rows := make([]float32, min(height, w.tx.NumNodes())*m.Width())
-	for first := 0; first < w.tx.NumNodes(); first += height {
-		if err := ctx.Err(); err != nil {
+	next, stop := iter.Pull2(changes)
+	defer stop()
+	change, err, more := next()
+	nodes, width := w.bulk.draft.Nodes, m.Width()
+	rows := make([]float32, min(height, nodes)*width)
+	for first := 0; first < nodes; first += height {
+		if err := cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
-		w.progress(where, int64(first), int64(w.tx.NumNodes()))
-		r := Range{First: NodeID(first), End: NodeID(min(first+height, w.tx.NumNodes()))}
-		block := codec.Window{Values: rows[:r.Len()*m.Width()], Stride: m.Width()}
-		err := m.Read(r, 0, m.Width(), block.Values)
+		w.progress(where, int64(first), int64(nodes))
+		r := Range{First: NodeID(first), End: NodeID(max(first, min(first+height, w.tx.NumNodes())))} // of those that were there
+		block := codec.Window{Values: rows[:min(height, nodes-first)*width], Stride: width}
+		codec.FillWith(block.Values[r.Len()*width:], float32(math.NaN()))
+		if r.Len() > 0 {
+			err = m.Read(r, 0, width, block.Values[:r.Len()*width])
+		}
 		if err != nil && lost != nil {
 			err = m.readEach(r, block, lost)
+		}
+		for ; err == nil && more; change, err, more = next() {
+			i := int(binary.BigEndian.Uint64(change.Key)) - first
+			if i >= min(height, nodes-first) {
+				break
+			}
+			whole := codec.TilePart{RowHi: 1, Hi: width}
+			_, err = codec.DecodeTile(change.Value, 1, width, whole, codec.Window{Values: block.Row(i, 0, width), Stride: width})
+			if err != nil {
+				return err
+			}
 		}
 		if err != nil {
 			return err
 		}
-		for i := range r.Len() {
-			if row := block.Row(i, 0, m.Width()); !isUnwritten(row) {
-				if err := out.Put(r.First+NodeID(i), row); err != nil {
+		for i := range min(height, nodes-first) {
+			if row := block.Row(i, 0, width); !isUnwritten(row) {
+				if err := out.Put(NodeID(first+i), row); err != nil {
 					return err
 				}
 			}
@@ -219,6 +269,9 @@ func (w *rewriter) matrix(ctx context.Context, name string) error {
 	}
 	return lost.flush()
 }
+
+// none are no changes.
+func none[T any](func(T, error) bool) {}
 
 // readEach reads the rows of a block one by one: of a damaged block those that were changed since, and of damaged changes the
 // others. Those that are lost are NaN.
