@@ -1,10 +1,11 @@
-// Command mutants measures how many faults the tests find. It draws places in the code with a seed, makes one small
-// fault at each, and runs the tests of the package, and then of the packages that import it, nearest first, until one
-// of them fails. The files stay as they are: the compiler gets an overlay.
+// Command mutants measures how many faults the tests find. It draws places in the code with a seed and builds the tests
+// once, with one small fault at each place, all asleep. It runs each test alone and notes which places it reaches. Then
+// it wakes one fault after another, and runs the tests that reach it until one fails: those of its package first.
 //
-//	go run .ci/mutants/main.go --count 200 --seed 1 --out results.jsonl
+//	go run ./.ci/mutants --work DIR
 //
-// Run it again with the same file, and it continues after the last result. It prints a table with a row for each room.
+// DIR takes a copy of the tree, the tests and the results. Another run with the same DIR goes on after the last result.
+// The table has a row for each room. Tests that fail with all faults asleep are named and left out.
 package main
 
 import (
@@ -14,142 +15,383 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
+	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
-// A goPackage is what go list says of a package.
-type goPackage struct {
-	ImportPath, Dir                    string
-	GoFiles                            []string
-	Imports, TestImports, XTestImports []string
-}
-
-// A mutant is one fault: the bytes from Start to End of File become Text.
-type mutant struct {
-	Package, File string
-	Line          int
-	Kind          string
-	Start, End    int
-	Text          string
+// A test is a function of the tests of a package, and the places that it reaches.
+type test struct {
+	Package, Name string
+	Reaches       []int
+	Seconds       float64
+	Fails         bool // with all faults asleep
 }
 
 // A result is a mutant with the package whose tests found it, or "".
 type result struct {
 	mutant
+	Number  int
+	Reached bool // by some test
 	FoundBy string
-	Built   bool // false: the compiler found it, which counts for nothing
 	Seconds float64
 }
 
-var module string
+// A study is a sample of mutants, built into the tests of a copy of the tree.
+type study struct {
+	work, module string
+	packages     []goPackage
+	mutants      map[int]mutant // by number
+	tests        []test
+}
+
+// A goPackage is what go list says of a package.
+type goPackage struct {
+	ImportPath, Dir                    string
+	GoFiles, TestGoFiles, XTestGoFiles []string
+}
 
 func main() {
 	count := flag.Int("count", 200, "number of mutants")
 	seed := flag.Uint64("seed", 1, "the same seed draws the same places")
-	out := flag.String("out", "", "file of the results")
-	only := flag.String("only", "", "packages whose path contains this")
+	tree := flag.String("tree", ".", "root of the repository; its files as git has them in the index are measured")
+	work := flag.String("work", "", "directory of the copy and of the results")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *count, *seed, *out, *only); err != nil {
+	if err := run(ctx, *tree, *work, *count, *seed); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, count int, seed uint64, out, only string) error {
-	packages, err := list(ctx)
+func run(ctx context.Context, tree, work string, count int, seed uint64) error {
+	if work == "" {
+		return fmt.Errorf("no directory: add --work DIR")
+	}
+	work, err := filepath.Abs(work)
 	if err != nil {
 		return err
 	}
-	var places []mutant
-	for _, p := range packages {
-		for _, name := range p.GoFiles {
-			if strings.Contains(p.ImportPath, only) {
-				found, err := mutants(p.ImportPath, filepath.Join(p.Dir, name))
-				if err != nil {
-					return err
-				}
-				places = append(places, found...)
-			}
+	s := &study{work: work, mutants: map[int]mutant{}}
+	if _, err := os.Stat(s.path("tests.json")); os.IsNotExist(err) {
+		if err := copyTree(ctx, tree, s.path("copy")); err != nil {
+			return err
 		}
 	}
-	r := rand.New(rand.NewPCG(seed, 0))
-	r.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
-	done, err := earlier(out)
+	if err := s.list(ctx); err != nil {
+		return err
+	}
+	if err := s.prepare(ctx, count, seed); err != nil {
+		return err
+	}
+	results, err := s.tryAll(ctx)
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(out, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	var results []result
-	for _, place := range places {
-		if len(results) == count {
-			break
-		}
-		i := slices.IndexFunc(done, func(r result) bool { return r.mutant == place })
-		if i < 0 {
-			tried, err := try(ctx, place, packages)
-			if err != nil {
-				return err
-			}
-			if err := json.NewEncoder(file).Encode(tried); err != nil {
-				return err
-			}
-			done, i = append(done, tried), len(done)
-		}
-		if done[i].Built {
-			results = append(results, done[i])
-			fmt.Fprintf(os.Stderr, "%d/%d %s:%d %s: %s\n", len(results), count, place.File, place.Line, place.Kind,
-				cmp.Or(done[i].FoundBy, "NOT FOUND"))
-		}
-	}
-	table(results)
+	s.table(results)
 	return nil
 }
 
-// list returns the packages of the module that have files on this platform.
-func list(ctx context.Context) ([]goPackage, error) {
-	name, err := exec.CommandContext(ctx, "go", "list", "-m").Output()
+func (s *study) path(name string) string { return filepath.Join(s.work, name) }
+
+func copyTree(ctx context.Context, tree, to string) error {
+	if err := os.RemoveAll(to); err != nil {
+		return err
+	}
+	out, err := exec.CommandContext(ctx, "git", "-C", tree, "checkout-index", "-a", "--prefix="+to+"/").CombinedOutput()
 	if err != nil {
-		return nil, fmt.Errorf("go list -m: %w", err)
+		return fmt.Errorf("git checkout-index: %w: %s", err, out)
 	}
-	module = strings.TrimSpace(string(name))
-	text, err := exec.CommandContext(ctx, "go", "list", "-json=ImportPath,Dir,GoFiles,Imports,TestImports,XTestImports",
-		"./...").Output()
-	if err != nil {
-		return nil, fmt.Errorf("go list: %w", err)
-	}
-	var packages []goPackage
-	for d := json.NewDecoder(strings.NewReader(string(text))); d.More(); {
-		var p goPackage
-		if err := d.Decode(&p); err != nil {
-			return nil, err
-		}
-		packages = append(packages, p)
-	}
-	return packages, nil
+	return nil
 }
 
-// earlier reads the results of a run that was ended.
-func earlier(name string) ([]result, error) {
-	file, err := os.Open(name)
-	if os.IsNotExist(err) {
-		return nil, nil
+// list reads the packages of the copy that have files on this platform.
+func (s *study) list(ctx context.Context) error {
+	list := exec.CommandContext(ctx, "go", "list", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles", "./...")
+	list.Dir = s.path("copy")
+	out, err := list.Output()
+	if err != nil {
+		return fmt.Errorf("go list: %w", err)
 	}
+	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
+		var p goPackage
+		if err := d.Decode(&p); err != nil {
+			return err
+		}
+		if p.Dir == s.path("copy") {
+			s.module = p.ImportPath
+		}
+		if !strings.Contains(p.ImportPath, "/internal/testing/") && !strings.HasSuffix(p.ImportPath, "/internal/mutant") {
+			s.packages = append(s.packages, p)
+		}
+	}
+	return nil
+}
+
+// prepare draws the mutants, builds the tests, and learns which test reaches which place. All of it is kept in DIR.
+func (s *study) prepare(ctx context.Context, count int, seed uint64) error {
+	if text, err := os.ReadFile(s.path("tests.json")); err == nil {
+		kept := struct {
+			Mutants map[int]mutant
+			Tests   []test
+		}{}
+		if err := json.Unmarshal(text, &kept); err != nil {
+			return fmt.Errorf("tests.json: %w", err)
+		}
+		s.mutants, s.tests = kept.Mutants, kept.Tests
+		return nil
+	}
+	if err := s.draw(ctx, count, seed); err != nil {
+		return err
+	}
+	if err := s.buildTests(ctx); err != nil {
+		return err
+	}
+	for i := range s.tests {
+		if err := s.learn(ctx, &s.tests[i]); err != nil {
+			return err
+		}
+		if (i+1)%100 == 0 || i+1 == len(s.tests) {
+			fmt.Fprintf(os.Stderr, "test %d of %d\n", i+1, len(s.tests))
+		}
+	}
+	text, err := json.Marshal(map[string]any{"Mutants": s.mutants, "Tests": s.tests})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(s.path("tests.json"), text, 0o666)
+}
+
+// draw puts a sample of faults into the copy. Places where the compiler refuses the change are replaced by others.
+func (s *study) draw(ctx context.Context, count int, seed uint64) (err error) {
+	var all []mutant
+	for _, p := range s.packages {
+		dir, err := filepath.Rel(s.path("copy"), p.Dir)
+		if err != nil {
+			return err
+		}
+		for _, name := range p.GoFiles {
+			found, err := places(p.ImportPath, s.path("copy"), filepath.Join(dir, name))
+			if err != nil {
+				return err
+			}
+			all = append(all, found...)
+		}
+	}
+	order := rand.New(rand.NewPCG(seed, 0)).Perm(len(all))
+	if err := s.writeSwitch(len(all)); err != nil {
+		return err
+	}
+	original := map[string][]byte{}
+	for {
+		s.mutants = map[int]mutant{}
+		faults := map[string]map[int]mutant{} // by file
+		for name := range original {
+			faults[name] = nil
+		}
+		for _, number := range order[:min(count, len(order))] {
+			m := all[number]
+			s.mutants[number] = m
+			if faults[m.File] == nil {
+				faults[m.File] = map[int]mutant{}
+			}
+			faults[m.File][number] = m
+		}
+		for name, of := range faults {
+			if original[name] == nil {
+				if original[name], err = os.ReadFile(s.path("copy/" + name)); err != nil {
+					return err
+				}
+			}
+			text := original[name]
+			if len(of) > 0 {
+				text = faulty(text, s.module+"/internal/mutant", of)
+			}
+			if err := os.WriteFile(s.path("copy/"+name), text, 0o666); err != nil {
+				return err
+			}
+		}
+		refused, err := s.refused(ctx)
+		if err != nil || len(refused) == 0 {
+			return err
+		}
+		before := len(order)
+		order = slices.DeleteFunc(order, func(i int) bool {
+			_, drawn := s.mutants[i]
+			return drawn && refused[fmt.Sprintf("%s:%d", all[i].File, all[i].Line)]
+		})
+		if len(order) == before {
+			return fmt.Errorf("the tree does not build: %s", slices.Sorted(maps.Keys(refused)))
+		}
+	}
+}
+
+// writeSwitch writes the package that the changed files ask whether their fault is chosen. The number stands in a file,
+// so that processes which a test starts learn it too. The word "learn" there has them note the places they reach.
+func (s *study) writeSwitch(count int) error {
+	const text = `package mutant
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+)
+
+var (
+	chosen = -1
+	learns bool
+	seen   [%d]bool
+)
+
+func init() {
+	text, _ := os.ReadFile(%q)
+	learns = string(text) == "learn"
+	if number, err := strconv.Atoi(string(text)); err == nil {
+		chosen = number
+	}
+}
+
+func On(number int) bool {
+	if learns && !seen[number] {
+		seen[number] = true
+		if file, err := os.OpenFile(%q, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666); err == nil {
+			fmt.Fprintln(file, number)
+			file.Close()
+		}
+	}
+	return number == chosen
+}
+`
+	dir := s.path("copy/internal/mutant")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "mutant.go"),
+		fmt.Appendf(nil, text, max(count, 1), s.path("chosen"), s.path("reached")), 0o666)
+}
+
+// refused returns the lines ("file:line") of the copy that the compiler refuses.
+func (s *study) refused(ctx context.Context) (map[string]bool, error) {
+	build := exec.CommandContext(ctx, "go", "build", "-gcflags=-e", "./...")
+	build.Dir = s.path("copy")
+	out, err := build.CombinedOutput()
+	lines := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^(\S+?\.go):(\d+):`).FindAllStringSubmatch(string(out), -1) {
+		lines[filepath.Clean(m[1])+":"+m[2]] = true
+	}
+	if err != nil && len(lines) == 0 {
+		return nil, fmt.Errorf("go build: %w: %s", cmp.Or(ctx.Err(), err), out)
+	}
+	return lines, ctx.Err()
+}
+
+// buildTests builds the tests of all packages, and lists them.
+func (s *study) buildTests(ctx context.Context) error {
+	for _, p := range s.packages {
+		if len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 {
+			continue
+		}
+		build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s", "-o", s.binary(p.ImportPath), p.ImportPath)
+		build.Dir = s.path("copy")
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", p.ImportPath, cmp.Or(ctx.Err(), err), out)
+		}
+		list := exec.CommandContext(ctx, s.binary(p.ImportPath), "-test.list", "^(Test|Example|Fuzz)")
+		list.Dir = p.Dir
+		out, err := list.Output()
+		if err != nil {
+			return fmt.Errorf("tests of %s: %w", p.ImportPath, err)
+		}
+		for name := range strings.FieldsSeq(string(out)) {
+			s.tests = append(s.tests, test{Package: p.ImportPath, Name: name})
+		}
+	}
+	return nil
+}
+
+func (s *study) binary(importPath string) string {
+	return s.path(strings.ReplaceAll(importPath, "/", "-") + ".test")
+}
+
+// learn runs a test with all faults asleep, and notes which places it reaches.
+func (s *study) learn(ctx context.Context, t *test) error {
+	if err := os.WriteFile(s.path("chosen"), []byte("learn"), 0o666); err != nil {
+		return err
+	}
+	if err := os.Remove(s.path("reached")); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	begin := time.Now()
+	t.Fails = !s.passes(ctx, t.Package, []string{t.Name}, 10*time.Minute)
+	t.Seconds = time.Since(begin).Seconds()
+	text, err := os.ReadFile(s.path("reached"))
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	for line := range strings.FieldsSeq(string(text)) {
+		number, err := strconv.Atoi(line)
+		if err != nil {
+			return err
+		}
+		t.Reaches = append(t.Reaches, number)
+	}
+	slices.Sort(t.Reaches)
+	t.Reaches = slices.Compact(t.Reaches)
+	if t.Fails {
+		fmt.Fprintf(os.Stderr, "left out, because it fails without a fault: %s %s\n", t.Package, t.Name)
+	}
+	return ctx.Err()
+}
+
+// passes runs tests of a package in a process group of its own, which ends with it.
+func (s *study) passes(ctx context.Context, importPath string, names []string, limit time.Duration) bool {
+	i := slices.IndexFunc(s.packages, func(p goPackage) bool { return p.ImportPath == importPath })
+	scratch, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return true
+	}
+	defer removeAll(scratch)
+	limited, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	run := exec.CommandContext(limited, s.binary(importPath), "-test.failfast", "-test.timeout", limit.String(),
+		"-test.run", "^("+strings.Join(names, "|")+")$")
+	run.Dir = s.packages[i].Dir
+	run.Env = append(os.Environ(), "TMPDIR="+scratch)
+	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	run.Cancel = func() error { return syscall.Kill(-run.Process.Pid, syscall.SIGKILL) }
+	run.WaitDelay = time.Second
+	passed := run.Run() == nil
+	if run.Process != nil {
+		_ = syscall.Kill(-run.Process.Pid, syscall.SIGKILL) // what it may have left
+	}
+	return passed
+}
+
+// removeAll removes a directory, where tests may have left folders that nobody may write.
+func removeAll(dir string) {
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	_ = os.RemoveAll(dir)
+}
+
+// tryAll tries each mutant that has no result yet.
+func (s *study) tryAll(ctx context.Context) ([]result, error) {
+	file, err := os.OpenFile(s.path("results.jsonl"), os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o666)
 	if err != nil {
 		return nil, err
 	}
@@ -158,113 +400,56 @@ func earlier(name string) ([]result, error) {
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		var r result
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("results.jsonl: %w", err)
 		}
 		results = append(results, r)
+	}
+	for _, number := range slices.Sorted(maps.Keys(s.mutants)) {
+		if slices.ContainsFunc(results, func(r result) bool { return r.Number == number }) {
+			continue
+		}
+		tried, err := s.try(ctx, number)
+		if err != nil {
+			return nil, err
+		}
+		if err := json.NewEncoder(file).Encode(tried); err != nil {
+			return nil, err
+		}
+		results = append(results, tried)
+		fmt.Fprintf(os.Stderr, "%d/%d %s:%d %s: %s\n", len(results), len(s.mutants), tried.File, tried.Line, tried.Kind,
+			cmp.Or(tried.FoundBy, "NOT FOUND"))
 	}
 	return results, nil
 }
 
-// swapped is the operator in whose place a fault puts another.
-var swapped = map[token.Token]struct{ text, kind string }{
-	token.LSS: {"<=", "boundary"}, token.LEQ: {"<", "boundary"}, token.GTR: {">=", "boundary"},
-	token.GEQ: {">", "boundary"},
-	token.EQL: {"!=", "condition"}, token.NEQ: {"==", "condition"}, token.LAND: {"||", "condition"},
-	token.LOR: {"&&", "condition"},
-}
-
-// mutants returns the faults that a file can have.
-func mutants(importPath, name string) ([]mutant, error) {
-	files := token.NewFileSet()
-	tree, err := parser.ParseFile(files, name, nil, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
-	}
-	here, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
-	relative, err := filepath.Rel(here, name)
-	if err != nil {
-		return nil, err
-	}
-	var found []mutant
-	add := func(kind string, from, to token.Pos, text string) {
-		start := files.Position(from)
-		found = append(found, mutant{importPath, relative, start.Line, kind, start.Offset, files.Position(to).Offset, text})
-	}
-	ast.Inspect(tree, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.BinaryExpr:
-			if s, ok := swapped[n.Op]; ok && !ofError(n) {
-				add(s.kind, n.OpPos, n.OpPos+token.Pos(len(n.Op.String())), s.text)
-			}
-		case *ast.IfStmt:
-			if b, ok := n.Cond.(*ast.BinaryExpr); ok && ofError(b) && b.Op == token.NEQ {
-				add("lost error", b.Y.Pos(), b.Y.End(), "nil && false")
-			}
-		case *ast.ReturnStmt:
-			if len(n.Results) > 0 {
-				if last, ok := n.Results[len(n.Results)-1].(*ast.Ident); ok && last.Name == "err" {
-					add("lost error", last.Pos(), last.End(), "nil")
-				}
-			}
-		case *ast.ExprStmt:
-			if call, ok := n.X.(*ast.CallExpr); ok {
-				if f, ok := call.Fun.(*ast.Ident); !ok || f.Name != "panic" {
-					add("removed call", n.Pos(), n.End(), "")
-				}
-			}
-		}
-		return true
-	})
-	return found, nil
-}
-
-// ofError tells whether a comparison is err == nil or err != nil.
-func ofError(b *ast.BinaryExpr) bool {
-	x, ok := b.X.(*ast.Ident)
-	y, isNil := b.Y.(*ast.Ident)
-	return ok && isNil && y.Name == "nil" && strings.HasSuffix(strings.ToLower(x.Name), "err")
-}
-
-// try runs the tests with a fault, those of its package first.
-func try(ctx context.Context, m mutant, packages []goPackage) (result, error) {
+// try wakes a fault and runs the tests that reach it, those of its package first, then the quickest packages.
+func (s *study) try(ctx context.Context, number int) (result, error) {
 	begin := time.Now()
-	tried := result{mutant: m}
-	text, err := os.ReadFile(m.File)
-	if err != nil {
+	tried := result{mutant: s.mutants[number], Number: number}
+	if err := os.WriteFile(s.path("chosen"), []byte(strconv.Itoa(number)), 0o666); err != nil {
 		return tried, err
 	}
-	scratch, err := os.MkdirTemp("", "mutant")
-	if err != nil {
-		return tried, err
-	}
-	defer os.RemoveAll(scratch)
-	changed, overlay := filepath.Join(scratch, "changed.go"), filepath.Join(scratch, "overlay.json")
-	faulty := string(text[:m.Start]) + m.Text + string(text[m.End:])
-	absolute, err := filepath.Abs(m.File)
-	if err != nil {
-		return tried, err
-	}
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{absolute: changed}})
-	if err != nil {
-		return tried, err
-	}
-	for name, content := range map[string]string{changed: faulty, overlay: string(replace)} {
-		if err := os.WriteFile(name, []byte(content), 0o666); err != nil {
-			return tried, err
+	seconds := map[string]float64{}
+	names := map[string][]string{}
+	for _, t := range s.tests {
+		if slices.Contains(t.Reaches, number) && !t.Fails {
+			seconds[t.Package] += t.Seconds
+			names[t.Package] = append(names[t.Package], t.Name)
 		}
 	}
-	flags := []string{"-overlay", overlay, "-vet=off"}
-	if exec.CommandContext(ctx, "go", append([]string{"build", "-overlay", overlay}, m.Package)...).Run() != nil {
-		return tried, ctx.Err()
-	}
-	tried.Built = true
-	for _, p := range above(m.Package, packages) {
-		test := exec.CommandContext(ctx, "go",
-			append(append([]string{"test", "-failfast", "-timeout", "10m"}, flags...), p)...)
-		if test.Run() != nil {
+	tried.Reached = len(names) > 0
+	order := slices.SortedFunc(maps.Keys(names), func(a, b string) int {
+		switch tried.Package {
+		case a:
+			return -1
+		case b:
+			return 1
+		}
+		return cmp.Compare(seconds[a], seconds[b])
+	})
+	for _, p := range order {
+		limit := time.Minute + time.Duration(10*seconds[p])*time.Second
+		if !s.passes(ctx, p, names[p], limit) {
 			tried.FoundBy = p
 			break
 		}
@@ -273,32 +458,21 @@ func try(ctx context.Context, m mutant, packages []goPackage) (result, error) {
 	return tried, ctx.Err()
 }
 
-// above returns a package and all that depend on it, nearest first.
-func above(name string, packages []goPackage) []string {
-	order := []string{name}
-	for i := 0; i < len(order); i++ {
-		for _, p := range packages {
-			if slices.Contains(slices.Concat(p.Imports, p.TestImports, p.XTestImports), order[i]) &&
-				!slices.Contains(order, p.ImportPath) {
-				order = append(order, p.ImportPath)
-			}
-		}
-	}
-	return order
-}
-
 // table prints how many mutants each room has, and how many of them were found.
-func table(results []result) {
-	type row struct{ all, own, found int }
+func (s *study) table(results []result) {
+	type row struct{ all, reached, own, found int }
 	rooms := map[string]*row{}
 	total := &row{}
 	for _, r := range results {
-		room, _, _ := strings.Cut(strings.TrimPrefix(r.Package, module+"/"), "/")
+		room, _, _ := strings.Cut(strings.TrimPrefix(r.Package, s.module+"/"), "/")
 		if rooms[room] == nil {
 			rooms[room] = &row{}
 		}
 		for _, t := range []*row{rooms[room], total} {
 			t.all++
+			if r.Reached {
+				t.reached++
+			}
 			if r.FoundBy != "" {
 				t.found++
 			}
@@ -307,15 +481,10 @@ func table(results []result) {
 			}
 		}
 	}
-	fmt.Println("| room | mutants | found | by its own package | share |\n|---|---|---|---|---|")
-	names := make([]string, 0, len(rooms))
-	for name := range rooms {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range append(names, "all") {
+	fmt.Println("| room | mutants | reached by a test | found by its own package | found | share |\n|---|---|---|---|---|---|")
+	for _, name := range append(slices.Sorted(maps.Keys(rooms)), "all") {
 		t := cmp.Or(rooms[name], total)
-		fmt.Printf("| %s | %d | %d | %d | %.0f%% |\n", name, t.all, t.found, t.own,
+		fmt.Printf("| %s | %d | %d | %d | %d | %.0f%% |\n", name, t.all, t.reached, t.own, t.found,
 			100*float64(t.found)/float64(max(t.all, 1)))
 	}
 }
