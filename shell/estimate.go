@@ -27,11 +27,9 @@ type estimateCommand struct {
 	Directed    bool     `help:"Edges have a direction, as for import."`
 	Features    string   `file:"read" placeholder:"FILE|D" help:"Features that the base classifier learns from: a file, or the number of their columns."`
 	Predictions string   `file:"read" placeholder:"FILE|C" help:"Predictions: a file, or the number of their columns. Without them a base classifier is trained."`
-	Splits      string   `file:"read" placeholder:"FILE" help:"Splits, as for import."`
 	graphColumns
 	labelForm
 	Classes int    `placeholder:"C" help:"Number of classes. Default: those of the predictions, or of the labels in the file."`
-	IDs     string `name:"ids" enum:"integer,text," default:"" placeholder:"KIND" help:"Kind of the ids: integer or text. Default: the kind in the file; without a file, integer."`
 	Hops    int    `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Default: 3."`
 	Preset  string `enum:"default,paper" default:"default" help:"paper or default, as for clean."`
 	AsGiven bool   `help:"Predictions are taken as they are, as for clean."`
@@ -45,7 +43,7 @@ func (*estimateCommand) Help() string {
 	return `Estimates the memory and disk that clean takes for a store, or import and clean for files or for a number of nodes and edges. It also prints ` +
 		`the price of the diagonals, the division of the memory, and whether --memory is enough. It imports and cleans nothing.
 
-For a store, all degrees are read. For files, sample rows are read. For numbers, degrees are assumed to follow a power law.
+For a store, all degrees are read. Files are read as a whole, and imported nowhere. For numbers, degrees are assumed to follow a power law.
 
     graphcleaner estimate my.graph --memory 2GiB
     graphcleaner estimate --nodes nodes.csv --edges edges.csv --predictions softmax.npy --memory 512MiB
@@ -59,8 +57,7 @@ func (c *estimateCommand) check() error {
 	switch {
 	case stored == given || given && (!files.Names(c.Nodes).Given() || !files.Names(c.Edges).Given()):
 		return usagef("estimate: want a store, or --nodes and --edges")
-	case stored && (c.Directed || c.Features != "" || c.Predictions != "" || c.Splits != "" || c.Classes != 0 ||
-		c.IDs != "" || c.isGiven() || c.Columns.of != nil || c.EdgeColumns.of != nil ||
+	case stored && (c.Directed || c.Features != "" || c.Predictions != "" || c.Classes != 0 || c.isGiven() || c.Columns.of != nil || c.EdgeColumns.of != nil ||
 		c.textForm != (textForm{}) || c.predictionEncoding != (predictionEncoding{})):
 		return usagef("estimate: of a store only --memory, --threads and flags of clean are asked; what else there is it has")
 	case c.Predictions == "" && c.predictionEncoding != (predictionEncoding{}):
@@ -82,7 +79,7 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 	if err := cmp.Or(c.apply(s), c.check()); err != nil {
 		return err
 	}
-	p := &projection{resources: c.resources, textIDs: c.IDs == "text"}
+	p := &projection{resources: c.resources}
 	p.options = cleaner.Options{
 		Preset: cleaner.Preset(c.Preset), Hops: c.Hops, Direction: c.Direction, AsGiven: c.AsGiven, Workers: c.Threads, MemoryBudget: c.work(),
 	}
@@ -192,40 +189,34 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) 
 	if err != nil {
 		return err
 	}
-	edges, err := p.countEdges(ctx, c, nodes.nodes)
+	edges, err := p.countEdges(ctx, c, nodes.Nodes)
 	if err != nil {
 		return err
 	}
-	if c.IDs == "" {
-		p.textIDs = nodes.text || edges.text
-	}
+	p.textIDs = nodes.TextIDs || edges.text
 	p.files.rows, p.files.weights = edges.rows, edges.weights
 	p.loaded = cost.Graph{
-		Nodes: nodes.nodes, Rows: edges.rows, Edges: edges.edges, Directed: c.Directed, Degrees: edges.sample.Degrees(),
+		Nodes: nodes.Nodes, Rows: edges.rows, Edges: edges.edges, Directed: c.Directed, Degrees: edges.sample.Degrees(),
 	}
-	if edges.weights >= manyWeights {
+	if edges.weights >= files.ManyWeights {
 		p.loaded.WeightBytes = 4
 	} else if edges.weights > 0 {
 		p.loaded.WeightBytes = 1
 	}
 	if p.textIDs {
-		p.idBytes = nodes.idBytes
-		p.loaded.IDBytes = nodes.idBytes + 16*nodes.nodes
+		p.idBytes = nodes.IDBytes
+		p.loaded.IDBytes = nodes.IDBytes + 16*nodes.Nodes
 	}
 	load := p.estimateLoad(int64(p.resources.Memory))
 	p.load, p.loaded.AdjacencyBytes = &load, load.AdjacencyBytes
 	p.counts = cleaner.Counts{
-		Nodes: int(nodes.nodes), Labels: int(nodes.labelled), Classes: nodes.classes, Features: p.files.features.columns,
+		Nodes: int(nodes.Nodes), Labels: int(nodes.Labelled), Classes: nodes.Classes, Features: p.files.features.columns,
 		Predictions: p.files.predictions.columns > 0,
 	}
-	if p.counts.DrawSplit(); nodes.splits != nil {
-		p.counts.Training = int(nodes.splits[cleaner.SplitTrain])
-		p.counts.Validation = int(nodes.splits[cleaner.SplitValidation])
-		p.counts.Fitting = p.counts.Validation
-	}
+	p.counts.DrawSplit()
 	shape := edges.shape
-	shape.Linked = min(edges.sample.Linked(), int(nodes.nodes))
-	shape.Nodes, shape.Edges, shape.MaxRows, shape.MaxEntries = int(nodes.nodes), edges.edges, load.LargestRows, load.LargestEntries
+	shape.Linked = min(edges.sample.Linked(), int(nodes.Nodes))
+	shape.Nodes, shape.Edges, shape.MaxRows, shape.MaxEntries = int(nodes.Nodes), edges.edges, load.LargestRows, load.LargestEntries
 	if len(p.loaded.Degrees) > 0 {
 		shape.MaxDegree = p.loaded.Degrees[0]
 	}
@@ -240,40 +231,28 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) 
 }
 
 // countNodes looks at the nodes file, or takes their number, and says what of it is an estimate.
-func (p *projection) countNodes(ctx context.Context, c *estimateCommand) (nodes nodeCount, err error) {
+func (p *projection) countNodes(ctx context.Context, c *estimateCommand) (nodes files.NodeCount, err error) {
 	if n, err := strconv.ParseInt(files.Names(c.Nodes).String(), 10, 64); err == nil {
-		nodes = nodeCount{nodes: n, labelled: n, idBytes: 8 * n}
-	} else if nodes, err = countNodes(ctx, c.Nodes, c.form(), c.job()); err != nil {
+		nodes = files.NodeCount{Nodes: n, Labelled: n}
+	} else if nodes, err = c.job().CountNodes(ctx, c.Nodes, c.form()); err != nil {
 		return nodes, err
 	}
-	if nodes.nodes < 1 {
+	if nodes.Nodes < 1 {
 		return nodes, usagef("--nodes %s: want a file with nodes, or a number of them", files.Names(c.Nodes))
 	}
-	if nodes.nodes > mostNodes {
+	if nodes.Nodes > mostNodes {
 		return nodes, usagef("--nodes %s: want at most %d, as many as a store holds", files.Names(c.Nodes), int64(mostNodes))
 	}
-	if nodes.share > 0 && nodes.share < 1 {
-		p.say("Sample: %.2g of the rows of %s; nodes, labels and classes are estimated from them.", nodes.share, files.Names(c.Nodes))
-	}
-	if c.Splits != "" {
-		var share float64
-		if nodes.splits, share, err = countSplits(ctx, c.Splits, c.job()); err != nil {
-			return nodes, err
-		}
-		if share < 1 {
-			p.say("Sample: %.2g of the rows of %s; the sizes of the splits are estimated from them.", share, c.Splits)
-		}
-	}
 	if p.files.predictions.columns > 0 {
-		nodes.classes = p.files.predictions.columns
+		nodes.Classes = p.files.predictions.columns
 	}
 	if c.Classes > 0 {
-		nodes.classes = c.Classes
+		nodes.Classes = c.Classes
 		if c.Classes > mostClasses {
 			return nodes, usagef("--classes %d: want at most %d", c.Classes, mostClasses)
 		}
 	}
-	if nodes.classes < 2 {
+	if nodes.Classes < 2 {
 		return nodes, usagef("--classes: want the number of classes, 2 or more")
 	}
 	return nodes, nil
@@ -294,7 +273,7 @@ func (p *projection) countEdges(ctx context.Context, c *estimateCommand, nodes i
 		return powerLaw(nodes, m, shape), nil
 	}
 	if edges, err = countEdges(ctx, c.Edges, c.job(), shape); err == nil && edges.share < 1 {
-		p.say("Sample: %.2g of the rows of %s; edges, degrees and the price of the diagonals are estimated from them.",
+		p.say("Sample: %.2g of the edges of %s; degrees and the price of the diagonals are estimated from them.",
 			edges.share, files.Names(c.Edges))
 	}
 	return edges, err

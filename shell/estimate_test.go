@@ -15,7 +15,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/kv/cost"
 	"github.com/graphcleaner/graphcleaner/ops"
-	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 )
 
 // graphText is the files of a graph whose degrees fall from node to node.
@@ -281,14 +280,11 @@ func TestEstimateOfTheMemory(t *testing.T) {
 	}
 }
 
-// Splits, features and predictions are seen in their files, in whatever form.
+// Features and predictions are seen in their files, in whatever form.
 func TestEstimateReadsTheFilesOfAnImport(t *testing.T) {
 	nodes, edges := graphText(300, 900, 3, "", 1)
-	nodes = strings.ReplaceAll(strings.Replace(nodes, "id,label", "id,label,split", 1), ",c0\n", ",c0,train\n")
-	nodes = strings.ReplaceAll(strings.ReplaceAll(nodes, ",c1\n", ",c1,val\n"), ",c2\n", ",c2,\n")
-	splits := "id,split\n0,val\n1,val\n2,test\n"
 	writeFiles(t, map[string]string{
-		"nodes.csv": nodes, "edges.csv": edges, "splits.csv": splits, "f.csv": "id,a,b,c\n0,1,2,3\n", "p.csv": "id,x,y\n0,1,0\n",
+		"nodes.csv": nodes, "edges.csv": edges, "f.csv": "id,a,b,c\n0,1,2,3\n", "p.csv": "id,x,y\n0,1,0\n",
 		"weights.csv": "src,dst,weight\n0,1,2\n1,2,3\n2,3,2\n",
 	})
 	counted := func(c estimateCommand) *projection {
@@ -301,11 +297,11 @@ func TestEstimateReadsTheFilesOfAnImport(t *testing.T) {
 		return p
 	}
 	p := counted(estimateCommand{})
-	if c := p.counts; c.Training != 100 || c.Validation != 100 || c.Fitting != 100 || c.Classes != 3 || c.Predictions {
-		t.Errorf("the column split: got %+v", c)
+	if c := p.counts; c.Nodes != 300 || c.Labels != 300 || c.Classes != 3 || c.Predictions {
+		t.Errorf("nodes and edges: got %+v", c)
 	}
-	p = counted(estimateCommand{Splits: "splits.csv", Features: "f.csv", Predictions: "p.csv"})
-	if c := p.counts; c.Training != 0 || c.Validation != 2 || c.Features != 3 || c.Classes != 2 || !c.Predictions {
+	p = counted(estimateCommand{Features: "f.csv", Predictions: "p.csv"})
+	if c := p.counts; c.Features != 3 || c.Classes != 2 || !c.Predictions {
 		t.Errorf("files: got %+v", c)
 	}
 	p = counted(estimateCommand{Features: "700", Predictions: "5"})
@@ -408,17 +404,5 @@ func TestEstimateOfTooMuch(t *testing.T) {
 	}
 	if got := run(t, "", "estimate", "--nodes", "4294963200", "--edges", "281474976710656", "--classes", "2"); got.code != exitDone {
 		t.Errorf("the most: got exit code %d and %s", got.code, got.err)
-	}
-}
-
-// TestEstimateOfQuotedText has a file of edges that is sampled, and in which all lines have quotes.
-func TestEstimateOfQuotedText(t *testing.T) {
-	const rows = 1 << 14
-	line := fmt.Sprintf("%q,%q\n", strings.Repeat("a", 1021), strings.Repeat("b", 1021)) // 2 KiB
-	edges := strings.Repeat(line, rows)
-	writeFiles(t, map[string]string{"nodes.csv": "id,label\n0,a\n1,b\n", "edges.csv": "src,dst\n" + edges})
-	c, err := countEdges(t.Context(), []string{"edges.csv"}, files.Job{Memory: 256 << 20}, ops.Shape{})
-	if err != nil || c.rows != rows || c.share != 1 {
-		t.Errorf("got %d rows, %v of them in the sample, error %v, want all of %d rows", c.rows, c.share, err, rows)
 	}
 }

@@ -48,15 +48,17 @@ while [ $# -gt 0 ]; do
   edges=$data/edges.csv
   if [ ! -e "$edges" ]; then edges=$data/edges.npy; fi
   files=(--nodes "$data/nodes.csv" --edges "$edges")
+  counted=("${files[@]}")
   for file in features.npz predictions.npy split.csv; do
     kind=${file%.*}
     if [ -e "$data/$file" ] && [[ ",$without," != *",$kind,"* ]]; then
       files+=("--${kind/%split/splits}" "$data/$file")
+      [ "$kind" = split ] || counted+=("--$kind" "$data/$file")
     fi
   done
   resources=(--memory "$memory" --threads "$threads")
   of_clean=("${resources[@]}" ${as_given:+--as-given})
-  "$out/graphcleaner" estimate "${files[@]}" "${of_clean[@]}" --format json >"$out/$name.json"
+  "$out/graphcleaner" estimate "${counted[@]}" "${of_clean[@]}" --format json >"$out/$name.json"
   limited "$out/$name.import" "$out/graphcleaner" import "$out/$name.store" "${files[@]}" "${resources[@]}"
   stored=$(du -s -B1 "$out/$name.store" | cut -f1)
   limited "$out/$name.clean" "$out/graphcleaner" clean "$out/$name.store" "${of_clean[@]}"

@@ -83,6 +83,7 @@ func OfLoad(g Graph, budget int64, workers int) Load {
 	e.Reading.Mapped = sorting.Reading + g.IDBytes
 	e.Sorting.Mapped = sorting.Sorting + numbers
 	e.Arcs = loadingStore().And(Memory{Mapped: sorting.Arcs + numbers})
+	e.Arcs.Blank = e.Arcs.Live // the store is open, and nothing is written to it yet
 	e.Writing = loadingStore().And(Memory{Mapped: sorting.Writing + numbers})
 	// Positions of NodeIDs, and columns that are sorted by NodeID.
 	e.Columns = Memory{Mapped: numbers, Live: numbers + min(unit, 3*24*g.Nodes)}
