@@ -34,9 +34,6 @@ func SizesOf(s Shape) *Sizes {
 	return sizes
 }
 
-// Nodes is n.
-func (s *Sizes) Nodes() int { return s.nodes }
-
 // Edges is the number of edges, or of arcs of a directed graph.
 func (s *Sizes) Edges() int64 { return s.edges() }
 
@@ -99,9 +96,6 @@ func planSurvey(
 		for x := range job.before.Data {
 			job.before.Data[x] = uint32(float64(job.before.Data[x]) / share)
 		}
-		for x := range job.graph.degrees {
-			job.graph.degrees[x] = uint32(float64(job.graph.degrees[x]) / share)
-		}
 		plan.MemoryBytes = max(s.diagonalBytes(hops, workers, opt.Scratch != nil),
 			s.triangleBytes(hops, workers, opt.Scratch != nil)+job.largestSpan())
 		if job.kept {
@@ -148,9 +142,6 @@ func planWalks(
 		}
 		plan.Steps = job.price.ofAll(share).steps()
 		plan.refuse(hops, opt.MaxPrice)
-	}
-	for x := range s.degrees {
-		s.degrees[x] = uint32(float64(s.degrees[x]) / share)
 	}
 	arrays, least := s.walkHeldBytes(hops, len(w.bufs), opt.Scratch != nil)
 	plan.MemoryBytes = arrays + max(least, min(job.capacity, s.entries)*s.entryBytes())

@@ -36,7 +36,7 @@
 //	runs        every run of clean
 //	stats       the size of the store and what it holds
 //	clean       score every labelled node and suggest labels
-//	plan        how a query is answered: expected rows, found rows, and what was read
+//	plan        how a query is answered: the way, what was read, and the rows found
 //
 // A suspect is a node that scores above the threshold of the last run, whose suggested label is not its own, and that nobody
 // has decided on (cleaner.Suspects). A condition can change two parts of this definition. A condition on score replaces the

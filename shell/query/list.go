@@ -101,7 +101,7 @@ func cost(plan *index.Plan) func() string {
 	}
 }
 
-// explainPlan answers plan. It finds the rows, so that what was expected stands beside what there is.
+// explainPlan answers plan. It finds the rows, so that their number and what was read are told too.
 func (q *query) explainPlan(ctx context.Context, of statement) (*Result, error) {
 	count, counts := of.(*countStatement)
 	if counts {

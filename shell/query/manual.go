@@ -140,8 +140,8 @@ confused, and transition in the order of classes.`,
 	{
 		Name:    "plan",
 		Summary: "how a query is answered, and what it reads",
-		Text: `Shows the index, the condition that is tested on each row, and the expected numbers of rows and index entries.
-Then runs the query, and shows the rows found and the numbers of entries, rows and blocks read.`,
+		Text: `Runs the query. Shows the index, the condition that is tested on each row, the numbers of entries, rows and blocks
+read, and the rows found.`,
 		Example: "plan suspects where score > 0.5",
 	},
 	{
