@@ -13,11 +13,6 @@ func Undo(ctx context.Context, s *kv.Store, steps int, opt decide.Options) (deci
 	return decide.Undo(ctx, s, steps, opt, seenByLastRun)
 }
 
-// UndoStep is decide.UndoStep in a store whose scores are those of the last run.
-func UndoStep(ctx context.Context, s *kv.Store, step int64, opt decide.Options) (decide.Entries, error) {
-	return decide.UndoStep(ctx, s, step, opt, seenByLastRun)
-}
-
 // seenByLastRun is the newest entry whose label the scores of the last run have seen; 0 without a run.
 func seenByLastRun(tx *kv.Tx) (int64, error) {
 	run, err := lastRun(tx)

@@ -335,16 +335,6 @@ func Undo(ctx context.Context, s *kv.Store, steps int, opt Options, seenBy SeenB
 	})
 }
 
-// UndoStep takes back the step with a number, of opt.Who, or of anybody if opt.Who is empty. Later steps stay. If the step is of somebody
-// else or was taken back, it returns ErrChanged. So it does if anybody, opt.Who too, has decided on one of its nodes later: then the error
-// is a *LaterDecisionError.
-func UndoStep(ctx context.Context, s *kv.Store, step int64, opt Options, seenBy SeenByScores) (Entries, error) {
-	return undo(ctx, s, opt, seenBy, func(tx *kv.Tx, last int64) ([]stepRange, error) {
-		r, err := undoableStep(ctx, tx, last, step, opt.Who)
-		return []stepRange{r}, err
-	})
-}
-
 // OwnSteps returns the entries of the last steps of a person that were not taken back, the latest first. It looks at up to most entries,
 // and returns up to limit steps.
 func OwnSteps(ctx context.Context, tx *kv.Tx, who string, limit, most int) (steps []Entries, err error) {

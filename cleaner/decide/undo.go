@@ -95,9 +95,8 @@ type undoSearch struct {
 	tx  *kv.Tx
 	who string // "": anybody
 
-	back    *roaring64.Bitmap // steps that were taken back
-	others  *roaring.Bitmap   // nodes of later steps, which were not taken back, of others
-	anybody bool              // these are also steps of the person
+	back   *roaring64.Bitmap // steps that were taken back
+	others *roaring.Bitmap   // nodes of later steps, which were not taken back, of others
 }
 
 func newUndoSearch(tx *kv.Tx, who string) undoSearch {
@@ -134,31 +133,6 @@ func undoable(ctx context.Context, tx *kv.Tx, last int64, limit int, who string)
 		seq = step.first - 1
 	}
 	return ranges, count, nil
-}
-
-// undoableStep finds the entries of the step with a number, of a history of last entries. See UndoStep for its errors.
-func undoableStep(ctx context.Context, tx *kv.Tx, last, number int64, who string) (stepRange, error) {
-	u := newUndoSearch(tx, who)
-	u.anybody = true
-	for seq := last; seq > 0; {
-		d, step, isStanding, err := u.look(ctx, seq)
-		if err != nil {
-			return step, err
-		}
-		if d.Step <= number {
-			if d.Step < number || !isStanding || who != "" && d.Who != who {
-				break
-			}
-			return step, u.checkNodes(ctx, number, step)
-		}
-		if isStanding {
-			if err := u.addNodes(ctx, step); err != nil {
-				return step, err
-			}
-		}
-		seq = step.first - 1
-	}
-	return stepRange{}, fmt.Errorf("undo step %d: it is not there, is of somebody else or was taken back: %w", number, ErrChanged)
 }
 
 // look reads the step whose last entry has a number. Standing says that it was made by a person and not taken back.
@@ -230,7 +204,7 @@ func (u *undoSearch) later(step int64, v kv.NodeID) error {
 		if err != nil {
 			return err
 		}
-		if d.Step > step && d.Undoes == 0 && (u.anybody || d.Who != u.who) && !u.back.Contains(uint64(d.Step)) {
+		if d.Step > step && d.Undoes == 0 && d.Who != u.who && !u.back.Contains(uint64(d.Step)) {
 			refusal.ID, refusal.Who = d.ID, d.Who
 		}
 	}

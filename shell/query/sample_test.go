@@ -44,16 +44,13 @@ func idsOf(t *testing.T, tx *kv.Tx, opt Options, text string) (ids []string) {
 }
 
 // TestSamplesAreThoseOfTheDefinition draws stores, statements and samples. What is sampled is what the definition takes of all rows, in
-// the order of the statement, with any indexes and any number of workers.
+// the order of the statement, with any number of workers.
 func TestSamplesAreThoseOfTheDefinition(t *testing.T) {
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		s := drawStore(t, r, []int{1, 3, 30, 150, 700, 60}[seed])
 		s.change(t, r)
-		for round := range longtest.Of(12, 40) {
-			if round%10 == 5 {
-				s.changeIndexes(t, r)
-			}
+		for range longtest.Of(12, 40) {
 			text := []string{"nodes", "suspects", "suspects where score > 0.2", "nodes where degree > 1", "nodes where disputed or label is null"}[r.IntN(5)]
 			order := ""
 			if r.IntN(2) == 0 {

@@ -23,19 +23,18 @@ type dotCommand struct {
 	name    string
 	usage   string
 	summary string
-	words   []string // of its argument, for completion
 }
 
 var dotCommands = []dotCommand{
-	{".help", ".help [TOPIC]", "what can be asked, or more about a statement or about conditions", nil},
-	{".mode", ".mode [FORMAT]", "print or set the output format: " + strings.Join(print.FormatNames, ", "), print.FormatNames},
+	{".help", ".help [TOPIC]", "what can be asked, or more about a statement or about conditions"},
+	{".mode", ".mode [FORMAT]", "print or set the output format: " + strings.Join(print.FormatNames, ", ")},
 	{".output", ".output [FILE]", "write answers to a file, as x.csv, x.json, x.md or x.parquet asks for; stdout or " +
-		"nothing ends it", []string{"stdout"}},
-	{".pager", ".pager [on|off]", "show long answers through $PAGER, or less, at the prompt", []string{"on", "off"}},
-	{".quit", ".quit", "leave", nil},
-	{".read", ".read FILE", "run the statements of a file", nil},
-	{".schema", ".schema", "the statement describe, which .tables is too", nil},
-	{".timing", ".timing [on|off]", "print the time and the work of each statement", []string{"on", "off"}},
+		"nothing ends it"},
+	{".pager", ".pager [on|off]", "show long answers through $PAGER, or less, at the prompt"},
+	{".quit", ".quit", "leave"},
+	{".read", ".read FILE", "run the statements of a file"},
+	{".schema", ".schema", "the statement describe, which .tables is too"},
+	{".timing", ".timing [on|off]", "print the time and the work of each statement"},
 }
 
 // dot runs a dot command.

@@ -33,31 +33,12 @@ func (s *session) candidates(before string) (candidates []query.Candidate, word 
 	return s.opt.Store.Complete(before)
 }
 
-// dotCandidates completes a dot command or its argument.
+// dotCandidates completes the name of a dot command.
 func dotCandidates(before string) (candidates []query.Candidate, prefix string) {
-	name, argument, begun := strings.Cut(before, " ")
-	if !begun {
-		for _, c := range dotCommands {
-			if strings.HasPrefix(c.name, name) {
-				candidates = append(candidates, query.Candidate{Text: c.name, Note: c.summary})
-			}
-		}
-		return candidates, name
-	}
-	argument = strings.TrimLeft(argument, " ")
 	for _, c := range dotCommands {
-		words := c.words
-		if name == ".help" {
-			words = helpTopics()
-		}
-		if c.name != name {
-			continue
-		}
-		for _, word := range words {
-			if strings.HasPrefix(word, argument) {
-				candidates = append(candidates, query.Candidate{Text: word})
-			}
+		if strings.HasPrefix(c.name, before) {
+			candidates = append(candidates, query.Candidate{Text: c.name, Note: c.summary})
 		}
 	}
-	return candidates, argument
+	return candidates, before
 }

@@ -17,9 +17,6 @@ func TestCandidates(t *testing.T) {
 	}{
 		{"stats; cl", "cl", []string{"classes", "clean"}},
 		{".he", ".he", []string{".help"}},
-		{".mode js", "js", []string{"json", "jsonl"}},
-		{".help no", "no", []string{"node", "nodes", "noise"}},
-		{".timing ", "", []string{"on", "off"}},
 		{"stats; .mo", ".mo", []string{".mode"}},
 	} {
 		candidates, prefix := s.candidates(test.before)

@@ -83,8 +83,7 @@ func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Re
 			r.Slow, err = s.rescoreAround(ctx, store, opt)
 		}
 	case s.Undo != 0:
-		_, err = cleaner.UndoStep(ctx, store, s.Undo, decide.Options{Who: opt.Who})
-		if err == nil {
+		if err = s.undo(ctx, store, opt.Who); err == nil {
 			r.Slow, err = s.rescoreAround(ctx, store, opt)
 		}
 	case s.Finish:
@@ -100,6 +99,24 @@ func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Re
 		r.Text, err = s.explain(ctx, store, opt)
 	}
 	return r, err
+}
+
+// earlierReads is how many entries of the history are looked at for the last step of the reviewer.
+const earlierReads = 100_000
+
+// undo takes a step back if it is the last one of the reviewer.
+func (s *Step) undo(ctx context.Context, store *kv.Store, who string) error {
+	err := store.View(func(tx *kv.Tx) error {
+		own, err := decide.OwnSteps(ctx, tx, who, 1, earlierReads)
+		if err == nil && (len(own) == 0 || own[0].Step != s.Undo) {
+			err = decide.ErrChanged
+		}
+		return err
+	})
+	if err == nil {
+		_, err = cleaner.Undo(ctx, store, 1, decide.Options{Who: who})
+	}
+	return err
 }
 
 // explain tells all that is stored of a node, and all that speaks for its label and against it.

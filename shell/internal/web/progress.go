@@ -24,19 +24,14 @@ type progress struct {
 	Wrong     int64   `json:"wrong"`    // decided since the run, and not disputed: the label was wrong
 	Right     int64   `json:"right"`
 
-	// Confirmed is Wrong of Wrong + Right, with the ends of a 90% interval (Wilson); null without both.
-	Confirmed     *float64 `json:"confirmed"`
-	ConfirmedLow  *float64 `json:"confirmed_low"`
-	ConfirmedHigh *float64 `json:"confirmed_high"`
+	Confirmed *float64 `json:"confirmed"` // Wrong of Wrong + Right; null without both
 
 	// Expected is how many wrong labels are left in the store: among the nodes that nobody has decided on, those put aside and those in
 	// dispute; null where scores are no chances. InLeft are those of them among the suspects that are left, InOpen those among nodes put
 	// aside or in dispute.
-	Expected     *float64 `json:"expected"`
-	ExpectedLow  *float64 `json:"expected_low"`
-	ExpectedHigh *float64 `json:"expected_high"`
-	InLeft       *float64 `json:"expected_in_left"`
-	InOpen       *float64 `json:"expected_in_open"`
+	Expected *float64 `json:"expected"`
+	InLeft   *float64 `json:"expected_in_left"`
+	InOpen   *float64 `json:"expected_in_open"`
 
 	OldScores int  `json:"old_scores"`     // older than what changed around them; -1: many
 	Slow      bool `json:"slow,omitempty"` // scores wait for rescore
@@ -138,12 +133,11 @@ func (s *Server) countProgress(ctx context.Context, tx *kv.Tx) (*progress, error
 			p.Right++
 		}
 	}
-	p.Confirmed, p.ConfirmedLow, p.ConfirmedHigh = shareOf(p.Wrong, p.Right)
+	p.Confirmed = finite(float64(p.Wrong) / float64(p.Wrong+p.Right))
 	if run.Preset != cleaner.PresetDefault {
 		return p, nil // its scores are no chances
 	}
-	p.Expected, p.ExpectedLow, p.ExpectedHigh = finite(remaining.Mislabels), finite(remaining.Low), finite(remaining.High)
-	p.InLeft, p.InOpen = finite(remaining.InSuspects), finite(remaining.InOpen)
+	p.Expected, p.InLeft, p.InOpen = finite(remaining.Mislabels), finite(remaining.InSuspects), finite(remaining.InOpen)
 	return p, nil
 }
 
@@ -165,19 +159,4 @@ func finite(x float64) *float64 {
 		return nil
 	}
 	return &x
-}
-
-// z is the 95% quantile of the normal distribution: 5% are beyond each end of a 90% interval.
-const z = 1.6448536269514722
-
-// shareOf is the share of a part, with Wilson's 90% interval.
-func shareOf(part, rest int64) (share, low, high *float64) {
-	n := float64(part + rest)
-	if n == 0 {
-		return nil, nil, nil
-	}
-	p := float64(part) / n
-	center := (p + z*z/(2*n)) / (1 + z*z/n)
-	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
-	return &p, finite(max(0, center-half)), finite(min(1, center+half))
 }

@@ -430,7 +430,7 @@ func TestProgress(t *testing.T) {
 		}
 	}
 	after := view[progress](c, "/progress")
-	if after.Left != 0 || after.Wrong != 1 || after.Right != 1 || *after.Confirmed != 0.5 || *after.ConfirmedLow > 0.2 || *after.InLeft != 0 {
+	if after.Left != 0 || after.Wrong != 1 || after.Right != 1 || *after.Confirmed != 0.5 || *after.InLeft != 0 {
 		t.Errorf("got %+v", after)
 	}
 	// Who does not know has not taken a wrong label out of the store.
