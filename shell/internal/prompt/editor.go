@@ -284,17 +284,3 @@ func (s *session) readLines() (string, error) {
 		prompt = continueText
 	}
 }
-
-// ask asks a question that y or yes in the next line affirms.
-func (s *session) ask(_ context.Context, question string) (bool, error) {
-	s.clearProgress()
-	if _, err := fmt.Fprint(s.opt.Err, question+" [y/N] "); err != nil {
-		return false, err
-	}
-	line, err := s.lines.ReadString('\n')
-	if errors.Is(err, io.EOF) {
-		err = nil // the end of the input is a no
-	}
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes", err
-}

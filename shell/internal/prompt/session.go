@@ -57,8 +57,8 @@ type Options struct {
 	// KeepGoing runs what follows a statement that failed. Run still returns an error at the end.
 	KeepGoing bool
 
-	// Decisions on the nodes of a condition want a yes: Yes gives it to all, and else Confirm is asked. At a prompt without
-	// Confirm, the next line says it. Elsewhere they are refused with ErrNotConfirmed.
+	// Decisions on the nodes of a condition want a yes: Yes gives it to all, and else Confirm is asked. Without Confirm, they are refused
+	// with ErrNotConfirmed.
 	Yes     bool
 	Confirm func(ctx context.Context, question string) (bool, error)
 
@@ -80,8 +80,6 @@ func Run(ctx context.Context, opt Options) error {
 	switch {
 	case opt.Yes:
 		s.opt.Confirm = nil
-	case opt.Confirm == nil && opt.Interactive:
-		s.opt.Confirm = s.ask
 	case opt.Confirm == nil:
 		s.opt.Confirm = refuse
 	}

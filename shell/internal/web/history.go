@@ -72,14 +72,9 @@ var exports = map[string]string{
 	"labels.csv": "nodes return id, label", "suspects.csv": "suspects", "decisions.csv": "history",
 }
 
-// export sends a file. People open it in a spreadsheet, which must take no text in it for a formula: only a raw file
-// has texts as they are.
+// export sends a file. People open it in a spreadsheet, which must take no text in it for a formula.
 func (s *Server) export(w http.ResponseWriter, r *http.Request) {
-	statement, raw := exports[r.PathValue("name")], r.FormValue("raw")
-	if raw != "" && raw != "1" {
-		s.fail(w, r, badRequest("Raw is %q: want 1, or nothing.", wording.Short(raw)))
-		return
-	}
+	statement := exports[r.PathValue("name")]
 	if statement == "" {
 		s.fail(w, r, refuse(http.StatusNotFound, fmt.Sprintf("There is no file %q: want labels.csv, suspects.csv or decisions.csv.", wording.Short(r.PathValue("name")))))
 		return
@@ -91,7 +86,7 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 		}
 		w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 		w.Header().Set("Content-Disposition", "attachment; filename="+strconv.Quote(r.PathValue("name")))
-		if _, err := print.RenderOn(w, result, print.FormatCSV, &print.Screen{SafeCSV: raw == ""}); err != nil {
+		if _, err := print.RenderOn(w, result, print.FormatCSV, &print.Screen{SafeCSV: true}); err != nil {
 			panic(http.ErrAbortHandler) // a file that looks whole must be whole
 		}
 		return nil

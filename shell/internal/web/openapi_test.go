@@ -107,8 +107,6 @@ func described() object {
 		"parameters": []object{
 			{"name": "name", "in": "path", "required": true,
 				"schema": object{"type": "string", "enum": []string{"labels.csv", "suspects.csv", "decisions.csv"}}},
-			{"name": "raw", "in": "query", "description": "1: texts as they are.",
-				"schema": object{"type": "string", "enum": []string{"", "1"}}},
 		},
 		"responses": object{"200": object{"description": "The file.",
 			"content": object{"text/csv": object{"schema": object{"type": "string"}}}}, "default": refused},

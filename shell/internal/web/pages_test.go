@@ -72,15 +72,11 @@ func TestDownloads(t *testing.T) {
 	store := papers.Cleaned(t)
 	c := serve(t, store, nil)
 	posted[reply](c, "/decide", decision{ID: "p4", Decision: "unsure", Why: "=HYPERLINK(1)"})
-	for path, want := range map[string]string{"/export/decisions.csv": ",'=HYPERLINK(1),",
-		"/export/decisions.csv?raw=1": ",=HYPERLINK(1),"} {
-		if status, text := c.get(path); status != http.StatusOK || !strings.Contains(text, want) {
-			t.Errorf("%s: got %d, %s, want %s", path, status, text, want)
-		}
+	if status, text := c.get("/export/decisions.csv"); status != http.StatusOK || !strings.Contains(text, ",'=HYPERLINK(1),") {
+		t.Errorf("got %d, %s", status, text)
 	}
-	if _, text := c.browser().get("/history"); !strings.Contains(text, `href="export/decisions.csv"`) ||
-		!strings.Contains(text, `href="export/decisions.csv?raw=1"`) {
-		t.Error("the page does not offer both files")
+	if _, text := c.browser().get("/history"); !strings.Contains(text, `href="export/decisions.csv"`) {
+		t.Error("the page does not offer the file")
 	}
 }
 
