@@ -181,8 +181,8 @@
 //
 // # Interrupted runs
 //
-// Clean keeps every finished stage, and every finished tile of the propagation, in the directory of kv.Store.Work. The
-// name of a kept file stands for everything that its content depends on. After a cancel or a kill, the same Clean
+// Clean keeps the diagonals, the joined predictions, and every finished tile of the propagation, which take the time, in the
+// directory of kv.Store.Work. The name of a kept file stands for everything that its content depends on. After a cancel or a kill, the same Clean
 // continues from there to the same bits, with any budget and number of workers. Missing or damaged files are computed
 // again. After a finished run only the diagonals stay, for the next run, until the graph changes.
 //

@@ -82,7 +82,7 @@ type Options struct {
 	MemoryBudget int64
 
 	// CheckpointInterval is the least time between two checkpoints within a stage; zero means 30 seconds. A checkpoint
-	// reads and syncs the results of the stage so far. The end of a stage always makes a checkpoint.
+	// reads and syncs the results of the stage so far. The end of the stage always makes one.
 	CheckpointInterval time.Duration
 
 	// Progress, OnStage and Notice, if not nil, are told how far the work is, which stages are finished, and what

@@ -15,9 +15,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// posteriorStage names what is kept of a label model.
-const posteriorStage = "label-model"
-
 // posterior is the pipeline of PresetDefault from the noise on.
 func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 	unseen, err := s.drawUnseen(s.opt.Seed)
@@ -51,7 +48,7 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 		return err
 	}
 	result.features = z[0]
-	result.scores, err = s.scores(ctx, func(scores []float32) error {
+	result.scores, err = s.scores(func(scores []float32) error {
 		return s.posteriorScores(ctx, result.model, z[:last], labellings[:last], scores)
 	})
 	if err != nil {
@@ -83,7 +80,7 @@ func (s *stages) byModel(ctx context.Context, model *labelmodel.Model, result *s
 		return err
 	}
 	defer func() { err = errors.Join(err, detachAll(z)) }()
-	result.scores, err = s.scores(ctx, func(scores []float32) error {
+	result.scores, err = s.scores(func(scores []float32) error {
 		return s.posteriorScores(ctx, model, z, labellings, scores)
 	})
 	return err
@@ -162,19 +159,12 @@ func (s *stages) everyLabel(sample *sample) (*scratch.Array[kv.Class], error) {
 func (s *stages) labelModel(
 	ctx context.Context, sample *sample, z *agreement, joint float64,
 ) (model *labelmodel.Model, err error) {
-	if mark, ok := loadMark[labelmodel.Model](s.dir(), posteriorStage); ok {
-		s.resumption = append(s.resumption, "label model")
-		return &mark, nil
-	}
 	votes, err := s.votesFor(ctx, sample, s.opt.Workers)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, votes.Close()) }()
 	if model, err = s.fitLabelModel(ctx, sample, sample.rows(z, votes, s.classes), votes, joint, s.opt); err != nil {
-		return nil, err
-	}
-	if err := saveMark(s.dir(), posteriorStage, *model); err != nil {
 		return nil, err
 	}
 	s.opt.stage("label model")

@@ -119,7 +119,6 @@ func (p problem) rescore(ctx context.Context, run *Run, opt Options) (_ *scoring
 	if err = errors.Join(err, s.ownDiagonals.Close()); err != nil {
 		return nil, err
 	}
-	s.tell()
 	return result, nil
 }
 

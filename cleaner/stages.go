@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
@@ -38,17 +36,10 @@ type stages struct {
 	keepsLists bool
 
 	ownDiagonals *heldDiagonals // where they are not the problem's
-	resumption   []string       // stages, and parts of stages, that were finished before
 }
 
-// Names of what is kept of a run.
-const (
-	noiseStage     = "noise"
-	agreementStage = "agreement"
-	scoreStage     = "score"
-)
-
-func detectorStage(draw int) string { return fmt.Sprintf("detector-%d", draw+1) }
+// agreementStage names what is kept of a run, beside what it has combined: the rest takes little time.
+const agreementStage = "agreement"
 
 // run is score, once it is known that it can be done.
 func (s *stages) run(ctx context.Context, fitting int) (_ *scoring, err error) {
@@ -65,7 +56,6 @@ func (s *stages) run(ctx context.Context, fitting int) (_ *scoring, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.tell()
 	return result, nil
 }
 
@@ -98,7 +88,7 @@ func (s *stages) detection(ctx context.Context, result *scoring) (err error) {
 	if result.threshold = s.opt.Threshold; result.threshold == 0 {
 		result.threshold = defaultThreshold
 	}
-	result.scores, err = s.scores(ctx, func(scores []float32) error {
+	result.scores, err = s.scores(func(scores []float32) error {
 		return meanScores(ctx, result.detectors, z[0], s.variant.columns(s.opt.Hops), s.isUntaught, s.opt, scores)
 	})
 	return err
@@ -111,21 +101,13 @@ func (s *stages) byDetectors(ctx context.Context, detectors []detector.Detector,
 		return err
 	}
 	result.features = z[0]
-	result.scores, err = s.scores(ctx, func(scores []float32) error {
+	result.scores, err = s.scores(func(scores []float32) error {
 		return meanScores(ctx, detectors, z[0], s.variant.columns(s.opt.Hops), s.isUntaught, s.opt, scores)
 	})
 	if err != nil {
 		return errors.Join(err, detachAll(z))
 	}
 	return nil
-}
-
-// tell says what was finished before.
-func (s *stages) tell() {
-	if len(s.resumption) > 0 {
-		s.opt.notice("went on where an earlier run of the same was interrupted, after: %s", strings.Join(s.resumption, ", "))
-		s.resumption = nil
-	}
 }
 
 // dir is where the run is kept; nil if it is not.
@@ -137,24 +119,8 @@ func (s *stages) dir() *scratch.Dir {
 	return dir
 }
 
-// A noiseMark is what the noise is made of.
-type noiseMark struct {
-	GivenCounts, Thresholds []float64
-	Joint                   *classmatrix.Matrix
-}
-
 func (s *stages) noise(ctx context.Context) (confident.Noise, error) {
-	if mark, ok := loadMark[noiseMark](s.dir(), noiseStage); ok {
-		s.resumption = append(s.resumption, noiseStage)
-		return confident.New(mark.GivenCounts, mark.Thresholds, mark.Joint), nil
-	}
 	noise, err := fitNoise(ctx, s.problem, s.opt.Workers)
-	if err != nil {
-		return confident.Noise{}, err
-	}
-	err = saveMark(s.dir(), noiseStage, noiseMark{
-		GivenCounts: noise.GivenCounts, Thresholds: noise.Thresholds, Joint: noise.Joint,
-	})
 	if err == nil {
 		s.opt.stage("noise")
 	}
@@ -318,7 +284,7 @@ func (s *stages) keptAgreement(ctx context.Context, labellings []labelling) (z [
 			return nil, 0, errors.Join(err, detachAll(z))
 		}
 	}
-	s.resumption = append(s.resumption, fmt.Sprintf("agreement of %d of %d columns", mark.End, 2*s.classes))
+	s.opt.notice("went on where an earlier run of the same was interrupted, after agreement of %d of %d columns", mark.End, 2*s.classes)
 	return z, mark.End, nil
 }
 
@@ -345,68 +311,37 @@ func (s *stages) detectors(ctx context.Context, z []*agreement, d *draws) ([]det
 	var (
 		telling sync.Mutex // Progress is called from one goroutine at a time
 		count   int64
-		marks   int
 	)
 	err := parallel.Do(ctx, parallel.Workers(s.opt.Workers), len(z), func(ctx context.Context, _, draw int) error {
-		fit, ok := loadMark[detector.Detector](s.dir(), detectorStage(draw))
-		if !ok {
-			labels := d.of(draw)
-			rows := detector.Rows{
-				Z: z[draw].values.Data, Width: z[draw].width, Columns: columns, Order: append([]uint32(nil), d.order...),
-				Planted: func(rank uint32) bool { return labels[rank] != d.sample.labels[rank] },
-			}
-			var err error
-			if fit, err = rows.Fit(ctx, s.opt.Seed+uint64(draw)); err != nil {
-				return fmt.Errorf("detector %d of %d: %w", draw+1, len(detectors), err)
-			}
-			if err := saveMark(s.dir(), detectorStage(draw), fit); err != nil {
-				return err
-			}
+		labels := d.of(draw)
+		rows := detector.Rows{
+			Z: z[draw].values.Data, Width: z[draw].width, Columns: columns, Order: append([]uint32(nil), d.order...),
+			Planted: func(rank uint32) bool { return labels[rank] != d.sample.labels[rank] },
 		}
-		detectors[draw] = fit
+		var err error
+		if detectors[draw], err = rows.Fit(ctx, s.opt.Seed+uint64(draw)); err != nil {
+			return fmt.Errorf("detector %d of %d: %w", draw+1, len(detectors), err)
+		}
 		telling.Lock()
 		defer telling.Unlock()
-		if count++; ok {
-			marks++
-		}
+		count++
 		s.opt.progress("detector", count, int64(len(detectors)))
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	if marks > 0 {
-		s.resumption = append(s.resumption, fmt.Sprintf("%d of %d detectors", marks, len(detectors)))
-	}
-	if marks < len(detectors) {
-		s.opt.stage("detector")
-	}
+	s.opt.stage("detector")
 	return detectors, nil
 }
 
 // scores are what compute writes [n].
-func (s *stages) scores(
-	ctx context.Context, compute func(scores []float32) error,
-) (*scratch.Array[float32], error) {
-	dir, keeps := s.place.ofRun()
-	if keeps {
-		values, err := keptArray[float32](ctx, dir, scoreStage, len(s.labels), s.opt.Workers)
-		if err != nil || values != nil {
-			if err == nil {
-				s.resumption = append(s.resumption, "scores")
-			}
-			return values, err
-		}
-	}
-	scores, err := scratch.New[float32](dir, scoreStage, len(s.labels))
+func (s *stages) scores(compute func(scores []float32) error) (*scratch.Array[float32], error) {
+	scores, err := scratch.New[float32](s.place.temporary(), "score", len(s.labels))
 	if err != nil {
 		return nil, err
 	}
-	err = compute(scores.Data)
-	if err == nil && keeps {
-		err = keepArray(ctx, dir, scoreStage, scores, s.opt.Workers)
-	}
-	if err != nil {
+	if err := compute(scores.Data); err != nil {
 		return nil, errors.Join(err, scores.Detach())
 	}
 	s.opt.stage("score")
