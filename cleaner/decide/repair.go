@@ -35,6 +35,7 @@ type historyRepair struct {
 	atOnce int // entries or nodes in a transaction, at most
 
 	last   historyRecord   // the last entry, of a lost one what is known
+	beside kv.NodeID       // of the last entry that can be read; 0: of none
 	keys   []keyCorrection // of the history that are to be removed or added
 	losses []lostEntry     // ascending by Seq
 
@@ -50,8 +51,9 @@ type keyCorrection struct {
 
 // A lostEntry is what takes the place of an entry that cannot be read.
 type lostEntry struct {
-	historyRecord      // its node is kv.NoNode as long as it is not known
-	guessed       bool // the node is that of the entry before: it changes nothing
+	historyRecord           // its node is kv.NoNode as long as it is not known
+	beside        kv.NodeID // of the last entry before that can be read, or of the next where there is none
+	guessed       bool      // the node is that one: the entry changes nothing
 }
 
 // run finds out in snapshots what is to be done, and does it in an order in which every part of it, done alone, leaves the
@@ -82,12 +84,12 @@ func (r *historyRepair) find(ctx context.Context) error {
 			return err
 		}
 		for i := range r.losses {
-			if l := &r.losses[i]; l.Node == kv.NoNode {
-				var err error
-				if l.Node, err = r.nodeBeside(tx, l.Seq); err != nil {
-					return err
-				}
-				l.guessed = true
+			l := &r.losses[i]
+			if l.Node != kv.NoNode {
+				continue
+			}
+			if l.Node, l.guessed = l.beside, true; i > 0 && r.losses[i-1].Seq == l.Seq-1 {
+				l.Node = r.losses[i-1].Node
 			}
 		}
 		return nil
@@ -113,7 +115,7 @@ func (r *historyRepair) findEntries(ctx context.Context, tx *kv.Tx) error {
 			continue
 		}
 		r.loseUpTo(seq-1, d)
-		r.last = d
+		r.last, r.beside = d, d.Node
 		_, err = space.Get(nodeKey(d.Node, seq))
 		switch {
 		case errors.Is(err, kv.ErrNotFound):
@@ -133,7 +135,7 @@ func (r *historyRepair) findEntries(ctx context.Context, tx *kv.Tx) error {
 func (r *historyRepair) loseUpTo(seq int64, after historyRecord) {
 	if r.last.Seq == 0 {
 		if r.last.EntryTime = time.Unix(0, 0).UTC(); after.Seq > 0 {
-			r.last.EntryTime = after.EntryTime
+			r.last.EntryTime, r.beside = after.EntryTime, after.Node
 		}
 	}
 	for r.last.Seq < seq {
@@ -141,7 +143,7 @@ func (r *historyRepair) loseUpTo(seq int64, after historyRecord) {
 			Seq: r.last.Seq + 1, Time: r.last.EntryTime, EntryTime: r.last.EntryTime, Node: kv.NoNode, Why: lostEntryWhy, Score: math.NaN(),
 		}}
 		l.Step, l.place = placeBetween(l.Seq, r.last, after)
-		r.losses = append(r.losses, lostEntry{historyRecord: l})
+		r.losses = append(r.losses, lostEntry{historyRecord: l, beside: r.beside})
 		r.last = l
 	}
 }
@@ -218,26 +220,6 @@ func (r *historyRepair) isOf(tx *kv.Tx, v kv.NodeID, seq int64) bool {
 	}
 	d, err := readDecision(tx, seq)
 	return err == nil && d.Node == v
-}
-
-// nodeBeside is the node of the entry before another one; if there is none before, that of the first whose node is known,
-// or node 0.
-func (r *historyRepair) nodeBeside(tx *kv.Tx, seq int64) (kv.NodeID, error) {
-	step := int64(-1)
-	if seq == 1 {
-		step = 1
-	}
-	for seq += step; seq <= r.last.Seq; seq += step {
-		l := r.lostAs(seq)
-		if l == nil {
-			d, err := readDecision(tx, seq)
-			return d.Node, err
-		}
-		if l.Node != kv.NoNode {
-			return l.Node, nil
-		}
-	}
-	return 0, nil
 }
 
 // correctKeys makes the entries that are there be found by their nodes, and nothing else.

@@ -7,12 +7,10 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/index"
-	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -143,69 +141,6 @@ func lose(t *testing.T, s *kv.Store, lost []Decision) {
 			}
 			return nil
 		}))
-	}
-}
-
-// TestRepairOfManyEntries loses 20,000 of 50,000 entries: every one of a long run, and every other of the rest, among them
-// most of those about one node. The repair takes as many commits as there are thousands of entries and nodes.
-func TestRepairOfManyEntries(t *testing.T) {
-	ctx := context.Background()
-	const nodes = 2000
-	thousands := longtest.Of(10, 50)
-	var commits, records atomic.Int64
-	s := loadedWith(t, 33, nodes, kv.Options{MemoryBudget: 64 << 20, Observe: func(e kv.Event) {
-		if e.Kind == kv.EventCommit && e.Err == nil {
-			commits.Add(1)
-			records.Add(e.Records)
-		}
-	}})
-	made, err := decideSteps(ctx, s, decidedSteps(rand.New(rand.NewPCG(33, 0)), nodes, 200*thousands, 2*thousands/5))
-	if err != nil || len(made) != 1000*thousands {
-		t.Fatalf("got %d decisions, %v, want %d thousand", len(made), err, thousands)
-	}
-	var lost, kept []Decision
-	for i, d := range made {
-		if i >= 40*thousands && i < 200*thousands || i >= 400*thousands && i < 880*thousands && i%2 == 0 {
-			lost = append(lost, d)
-		} else {
-			kept = append(kept, d)
-		}
-	}
-	if len(lost) != 400*thousands {
-		t.Fatalf("got %d entries to lose, want %d", len(lost), 400*thousands)
-	}
-	want := states(t, s)
-	lose(t, s, lost)
-	commits.Store(0)
-	records.Store(0)
-	reported := 0
-	must.Do(t, Repair(ctx, s, func(kv.Correction) { reported++ }))
-	if got := commits.Load(); got != int64(len(lost))/1000+2 || reported < len(lost) {
-		t.Errorf("got %d commits and %d repairs, want %d and one an entry", got, reported, len(lost)/1000+2)
-	}
-	if got := records.Load(); got > 2*int64(len(lost))+2*nodes {
-		t.Errorf("got %d records written, want two an entry at most, and two a node", got)
-	}
-	mustEndTrue(t, s)
-	got := historyOf(t, s, kv.NoNode)
-	if len(got) != len(made) {
-		t.Fatalf("got %d entries, want %d", len(got), len(made))
-	}
-	i := 0
-	for _, d := range got {
-		if i < len(kept) && kept[i].Seq == d.Seq {
-			if !sameEntries([]Decision{d}, kept[i:i+1]) {
-				t.Fatalf("got %+v, want it as it was: %+v", d, kept[i])
-			}
-			i++
-		} else if d.Why != lostEntryWhy || d.Seq%10 != 0 && d.Node != made[d.Seq-1].Node {
-			t.Fatalf("got %+v in the place of %+v", d, made[d.Seq-1])
-		}
-	}
-	// Of a lost entry that is found by no node, nobody knows whose word it was, and so not whether people disagree.
-	isSame := func(a, b nodeState) bool { return a.label == b.label && a.decision == b.decision }
-	if got := states(t, s); !maps.EqualFunc(got, want, isSame) {
-		t.Error("labels and decisions are others than before the damage")
 	}
 }
 
