@@ -135,17 +135,6 @@ func (h *headReader) lendDownTo(greatest, to []byte) error {
 	return nil
 }
 
-// leastCopies calls use with the record of copies at the least entries, and says whether there is one. Damage is passed over.
-func (p postings) leastCopies(use func(key, copies []byte) error) (ok bool, err error) {
-	for e, err := range p.space.Ascend([]byte{headPrefix}) {
-		if err == nil {
-			err = use(e.Key, e.Value)
-		}
-		return true, unlessCorrupt(p.wrap(err))
-	}
-	return false, nil
-}
-
 // checkHead compares copies with what they are of, and calls report for each record that differs.
 func (p postings) checkHead(ctx context.Context, tx *kv.Tx, report func(error)) error {
 	for e, err := range p.space.Ascend([]byte{headPrefix}) {
@@ -199,12 +188,11 @@ func (p postings) headIsCurrent(tx *kv.Tx) (current bool, err error) {
 	if !ok {
 		return true, nil
 	}
-	there, err := p.leastCopies(func(_, copies []byte) (err error) {
-		current, err = tx.CopiesAreCurrent(copies, columns)
-		return err
-	})
-	if there || err != nil {
-		return current, err
+	for e, err := range p.space.Ascend([]byte{headPrefix}) {
+		if err == nil {
+			current, err = tx.CopiesAreCurrent(e.Value, columns)
+		}
+		return current, unlessCorrupt(p.wrap(err))
 	}
 	info, _ := tx.Column(p.column)
 	for _, err := range p.descend(wholeRange(valueKind(info.Kind))) {
