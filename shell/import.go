@@ -24,7 +24,7 @@ import (
 type importCommand struct {
 	DB string `arg:"" file:"read" name:"DB" help:"Directory of the store."`
 	graphFiles
-	Decisions string `file:"read" placeholder:"FILE" help:"Decisions about labels, for an existing store: .jsonl, .json, or a table with id and label."`
+	Decisions string `file:"read" placeholder:"FILE" help:"Decisions about labels, for an existing store: .jsonl, or a table with id and label."`
 	Append    bool   `help:"Add the files to the existing store."`
 	Replace   bool   `help:"Replace the existing store by a new one from --nodes and --edges."`
 	Yes       bool   `short:"y" help:"Answer yes to the question."`
@@ -74,7 +74,7 @@ An interrupted or killed import leaves no store. Run it again: it starts over.
 
 Without --nodes, the files go into the existing store and replace earlier ones. A failed import changes nothing.
 
-Decisions come from an export, with who, when and why, or from any table, .jsonl or .json file with the columns id and label. The label is the right one, and ` +
+Decisions come from an export, with who, when and why, or from any table or .jsonl file with the columns id and label. The label is the right one, and ` +
 		`empty means none. Optional columns are decision (accept, reject, relabel, unlabel, unsure), who, why, time, and from: the label that the decision was about. ` +
 		`Of each person, the last decision about a node counts. Decisions that were undone do not count. import skips and counts three kinds of decisions: those that the store ` +
 		`already has, those older than the store's decision of the same person about the node, and those about another label or suggestion than the store's. So you can import a file twice. A row whose decision contradicts its label ends the import.
