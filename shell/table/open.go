@@ -190,7 +190,7 @@ const rData = "got a file of R (RDS or RData), want text or parquet: write.csv(x
 // noTable says what a file is that does not begin as a table of text in UTF-8; empty if it may be one.
 func (r *Reader) noTable(begin []byte) string {
 	name := r.path
-	if msg := r.graphForm(bytes.TrimPrefix(begin, []byte(byteOrderMark))); msg != "" {
+	if msg := graphForm(bytes.TrimPrefix(begin, []byte(byteOrderMark))); msg != "" {
 		return msg
 	}
 	for _, f := range formats {
