@@ -48,7 +48,7 @@ func TestCoraEvaluation(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "cora.graph")
 	succeed(t, "import", db, "--nodes", data+"/nodes.csv", "--edges", data+"/edges.csv", "--features", data+"/features.npz")
 	var got cleaner.Evaluation
-	text := succeed(t, "eval", db, "--noise", "sym:0.1", "--repeats", "2", "--preset", "paper", "--format", "json")
+	text := succeed(t, "eval", db, "--noise", "sym:0.1", "--repeats", "2", "--method", "paper", "--format", "json")
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatalf("eval printed %q: %v", text, err)
 	}

@@ -29,7 +29,6 @@ type evalCommand struct {
 	Seed              uint64   `default:"${seed}" help:"Seed of the first repeat."`
 	Method            []string `sep:"none" placeholder:"NAME" help:"Method to measure. Repeat the flag for more; each method counts once: ${methods}. Default: default."`
 	Split             string   `placeholder:"SPLIT" help:"A split to draw in every repeat: shares of training, validation and test nodes. Default: the column split of the graph, or 0.8/0.1/0.1."`
-	Preset            string   `enum:",default,paper" default:"" placeholder:"NAME" help:"Short for --method default or --method paper."`
 	detection
 	orientation
 	Format string `enum:"table,json,csv" default:"table" help:"table, json or csv."`
@@ -84,7 +83,7 @@ An interrupted evaluation starts over.
     graphcleaner eval my.graph --noise sym:0.1 --repeats 5 --seed 1
     graphcleaner eval my.graph --noise asym:0.1 --method default --method confident-learning --format json
     graphcleaner eval my.graph --noise cluster:0.2 --repeats 10 --method default --method argmax --format json
-    graphcleaner eval --nodes nodes.csv --edges edges.csv --features words.npz --preset paper --split 0.8/0.1/0.1
+    graphcleaner eval --nodes nodes.csv --edges edges.csv --features words.npz --method paper --split 0.8/0.1/0.1
     graphcleaner eval my.graph --noise file:noisy.csv --predictions seed1.npy --predictions seed2.npy --method paper`
 }
 
@@ -151,13 +150,6 @@ func (c *evalCommand) options(s *streams) (opt cleaner.EvalOptions, err error) {
 			return opt, usagef("eval: --method %s: want one of %s%s", method, strings.Join(cleaner.MethodNames(), ", "),
 				wording.DidYouMean(method, cleaner.MethodNames()))
 		}
-	}
-	switch {
-	case c.Preset == "":
-	case len(c.Method) == 0:
-		opt.Methods = []string{c.Preset}
-	case !slices.Contains(c.Method, c.Preset):
-		return opt, usagef("eval: --preset %s is a method: give --method %[1]s beside the others", c.Preset)
 	}
 	kind, of, _ := strings.Cut(c.Noise, ":")
 	switch r, err := strconv.ParseFloat(of, 64); {
