@@ -36,7 +36,9 @@ const (
 	sampleRate       = 0.5  // share of the fitting set that a draw plants mislabels on
 )
 
-const defaultCheckpointInterval = 30 * time.Second
+// checkpointInterval is the least time between two checkpoints of the features, each of which reads and syncs them so far. Their end always
+// makes one. Tests change it.
+var checkpointInterval = 30 * time.Second
 
 // MostExpected is the largest Options.Expect.
 const MostExpected = 0.9
@@ -81,10 +83,6 @@ type Options struct {
 	// which has the least budget, before anything is computed. Zero means kv.DefaultMemoryBudget.
 	MemoryBudget int64
 
-	// CheckpointInterval is the least time between two checkpoints within a stage; zero means 30 seconds. A checkpoint
-	// reads and syncs the results of the stage so far. The end of the stage always makes one.
-	CheckpointInterval time.Duration
-
 	// Progress, OnStage and Notice, if not nil, are told how far the work is, which stages are finished, and what
 	// the user should know of how it was done, such as that there were no predictions. The seconds of the stages add up to those
 	// of the work. Warn is told what may make results wrong; if it is nil, Notice is told that, too.
@@ -104,9 +102,6 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Hops == 0 {
 		o.Hops = defaultHops
 	}
-	if o.CheckpointInterval == 0 {
-		o.CheckpointInterval = defaultCheckpointInterval
-	}
 	if o.clock == nil {
 		o.clock, o.OnStage = newStageClock(o.OnStage)
 	}
@@ -116,10 +111,6 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Hops < 1 || o.Hops > ops.MaxHops {
 		problems = append(problems, fmt.Errorf("hops %d: want 1 to %d", o.Hops, ops.MaxHops))
-	}
-	if o.CheckpointInterval < 0 {
-		problems = append(problems, fmt.Errorf("checkpoint interval %v: want none (%v) or more",
-			o.CheckpointInterval, defaultCheckpointInterval))
 	}
 	if !(o.Expect >= 0 && o.Expect <= MostExpected) || o.Expect > 0 && o.Preset != PresetDefault {
 		problems = append(problems, fmt.Errorf("expected share of mislabels %v: want none or a number up to %v, with preset %s", o.Expect, MostExpected, PresetDefault))

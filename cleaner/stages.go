@@ -191,7 +191,7 @@ func (s *stages) agreement(ctx context.Context, labellings []labelling) (z []*ag
 	if _, keeps := s.place.ofRun(); keeps {
 		last := time.Now()
 		g.onTile = func(end int) error {
-			if end < 2*s.classes && time.Since(last) < s.opt.CheckpointInterval {
+			if end < 2*s.classes && time.Since(last) < checkpointInterval {
 				return nil
 			}
 			err := s.keepAgreement(ctx, g.z, labellings, end)

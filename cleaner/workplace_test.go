@@ -46,6 +46,14 @@ func interruptedAt(t *testing.T, s *kv.Store, opt Options, isOne func(ops.Stage)
 	return err != nil
 }
 
+// keepOften makes a checkpoint after every tile.
+func keepOften(t *testing.T) {
+	t.Helper()
+	before := checkpointInterval
+	checkpointInterval = 0
+	t.Cleanup(func() { checkpointInterval = before })
+}
+
 // kept are the names under the store's directory of work, with slashes.
 func kept(t *testing.T, s *kv.Store) (names []string) {
 	t.Helper()
@@ -73,7 +81,8 @@ func TestCleanGoesOnWhereItWasInterrupted(t *testing.T) {
 // goesOn interrupts runs of a preset after every stage.
 func goesOn(t *testing.T, preset Preset, step int) {
 	t.Helper()
-	opt := Options{Seed: 3, Preset: preset, MemoryBudget: narrow, CheckpointInterval: 1}
+	keepOften(t)
+	opt := Options{Seed: 3, Preset: preset, MemoryBudget: narrow}
 	p := newPlanted(21, 120)
 	// Beside predictions from outside the default would train the built-in classifier.
 	load := func() *kv.Store {
@@ -131,7 +140,8 @@ func goesOn(t *testing.T, preset Preset, step int) {
 
 // TestCleanAfterDamage damages what a run kept, one file at a time.
 func TestCleanAfterDamage(t *testing.T) {
-	opt := Options{Seed: 3, Preset: PresetPaper, MemoryBudget: narrow, CheckpointInterval: 1}
+	keepOften(t)
+	opt := Options{Seed: 3, Preset: PresetPaper, MemoryBudget: narrow}
 	s := newPlanted(22, 100).load(t, false)
 	mustClean(t, s, opt)
 	want := outcome(t, s)
@@ -236,7 +246,8 @@ func TestKeptIsOfTheSameRun(t *testing.T) {
 // TestCleanAfterKill kills a process in the midst of a run: the test itself is the process.
 func TestCleanAfterKill(t *testing.T) {
 	const variable = "CLEANER_TEST_KILL"
-	opt := Options{Seed: 3, Preset: PresetPaper, MemoryBudget: narrow, CheckpointInterval: 1}
+	keepOften(t)
+	opt := Options{Seed: 3, Preset: PresetPaper, MemoryBudget: narrow}
 	if at := os.Getenv(variable); at != "" {
 		stage, dir, _ := strings.Cut(at, ":")
 		s := openPlanted(t, dir)
