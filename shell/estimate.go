@@ -208,7 +208,7 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) 
 		p.loaded.IDBytes = nodes.IDBytes + 16*nodes.Nodes
 	}
 	load := p.estimateLoad(int64(p.resources.Memory))
-	p.load, p.loaded.AdjacencyBytes = &load, load.AdjacencyBytes
+	p.load = &load
 	p.counts = cleaner.Counts{
 		Nodes: int(nodes.Nodes), Labels: int(nodes.Labelled), Classes: nodes.Classes, Features: p.files.features.columns,
 		Predictions: p.files.predictions.columns > 0,

@@ -60,7 +60,7 @@ func TestLoadTakesAsMuchAsEstimated(t *testing.T) {
 
 // With less memory, a load holds less and uses files.
 func TestMemoryOfALoad(t *testing.T) {
-	g := Graph{Nodes: 1 << 20, Rows: 1 << 26, Edges: 1 << 26, Degrees: []uint32{1 << 10}, AdjacencyBytes: 1 << 28}
+	g := Graph{Nodes: 1 << 20, Rows: 1 << 26, Edges: 1 << 26, Degrees: []uint32{1 << 10}}
 	most := func(budget int64) (most int64) {
 		e := OfLoad(g, budget, 2)
 		for _, m := range e.Moments() {
