@@ -94,10 +94,6 @@ func TestRowErrorsEndTheBulk(t *testing.T) {
 			w := must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)
 			return w.Put(0, []float32{1, 2})
 		},
-		"a sparse row": func(b *Bulk) error {
-			w := must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)
-			return w.PutSparse(0, []uint32{7}, []float32{1})
-		},
 		"an entry": func(b *Bulk) error {
 			w := must.Get(b.Space("s"))(t)
 			return errors.Join(w.Put([]byte("b"), nil), w.Put([]byte("a"), nil))

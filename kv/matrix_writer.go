@@ -82,27 +82,6 @@ func (w *MatrixWriter) put(v NodeID, row []float32) error {
 	return w.set(v, row)
 }
 
-// PutSparse sets the row of a node to values in the columns cols, in any order, and zero elsewhere.
-func (w *MatrixWriter) PutSparse(v NodeID, cols []uint32, values []float32) error {
-	return w.b.fail(w.putSparse(v, cols, values))
-}
-
-func (w *MatrixWriter) putSparse(v NodeID, cols []uint32, values []float32) error {
-	if len(cols) != len(values) {
-		return fmt.Errorf("matrix %s, node number %d: %w: %d columns for %d values", w.name, v, ErrShape, len(cols), len(values))
-	}
-	for _, j := range cols {
-		if int64(j) >= int64(len(w.row)) {
-			return fmt.Errorf("matrix %s, node number %d: %w: column %d of %d", w.name, v, ErrShape, j, len(w.row))
-		}
-	}
-	clear(w.row)
-	for i, j := range cols {
-		w.row[j] = values[i]
-	}
-	return w.put(v, w.row)
-}
-
 // set takes the next row in order.
 func (w *MatrixWriter) set(v NodeID, row []float32) error {
 	for int(v-w.first) >= int(w.entry.BlockRows) {

@@ -226,15 +226,9 @@ func (w *writing) appendFeatures(
 				len(names), name, len(whole), namelist.Of(matrix.Columns()))
 		}
 	}
-	return w.eachFeatures(ctx, in, func(v kv.NodeID, row []float32) error {
+	return w.eachFeatures(ctx, in, len(names), func(v kv.NodeID, row []float32, _ bool) error {
 		for i, x := range row {
 			whole[places[i]] = x
-		}
-		return put(cleaner.FeaturesMatrix, v, whole)
-	}, func(v kv.NodeID, columns []uint32, values []float32) error {
-		clear(whole)
-		for i, j := range columns {
-			whole[places[j]] = values[i]
 		}
 		return put(cleaner.FeaturesMatrix, v, whole)
 	})

@@ -47,14 +47,15 @@ func (w *writing) features(ctx context.Context, path string, stage *ops.Stage) (
 		return err
 	}
 	like := newLabelColumns(len(names), w.Memory)
-	put := func(v kv.NodeID, row []float32) error {
-		label, err := labels.At(v)
-		if err == nil && !label.IsNull() {
+	err = w.eachFeatures(ctx, in, len(names), func(v kv.NodeID, row []float32, sparse bool) error {
+		if label, err := labels.At(v); err != nil {
+			return err
+		} else if !sparse && !label.IsNull() {
 			like.see(label.Str(), row)
 		}
-		return cmp.Or(err, matrix.Put(v, row))
-	}
-	if err := w.eachFeatures(ctx, in, put, matrix.PutSparse); err != nil {
+		return matrix.Put(v, row)
+	})
+	if err != nil {
 		return err
 	}
 	for _, column := range like.found() {
@@ -65,29 +66,24 @@ func (w *writing) features(ctx context.Context, path string, stage *ops.Stage) (
 	return nil
 }
 
-// eachFeatures hands every row of features to put, or a sparse one to putSparse. Every value is finite.
+// eachFeatures hands every row of features to put, borrowed, and says whether the file has sparse ones. Every value is finite.
 func (w *writing) eachFeatures(
-	ctx context.Context, in *matrixFile, put func(v kv.NodeID, row []float32) error,
-	putSparse func(v kv.NodeID, columns []uint32, values []float32) error,
+	ctx context.Context, in *matrixFile, width int, put func(v kv.NodeID, row []float32, sparse bool) error,
 ) error {
-	var values []float32
+	values := make([]float32, width)
 	return in.each(ctx, w, func(v kv.NodeID, columns []uint32, row []float64) error {
-		values = values[:0]
+		clear(values)
 		for i, x := range row {
-			if x32 := float32(x); math.IsNaN(x) || math.IsInf(float64(x32), 0) {
-				if columns != nil {
-					i = int(columns[i])
-				}
+			if columns != nil {
+				i = int(columns[i])
+			}
+			if values[i] = float32(x); math.IsNaN(x) || math.IsInf(float64(values[i]), 0) {
 				id, err := w.tx.ID(v)
 				return cmp.Or[error](err, &cleaner.RowError{ID: id,
 					Msg: fmt.Sprintf("column %d is %v, want a finite number", i, x)})
 			}
-			values = append(values, float32(x))
 		}
-		if columns != nil {
-			return putSparse(v, columns, values)
-		}
-		return put(v, values)
+		return put(v, values, columns != nil)
 	})
 }
 
