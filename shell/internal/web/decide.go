@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -102,6 +103,11 @@ func (s *Server) decide(r *http.Request) (answer, error) {
 		view, err = s.exec(context.WithoutCancel(r.Context()), s.Query, text, query.Condition{}, args...)
 		return err
 	})
+	if changed, ok := errors.AsType[*query.ConditionError](err); ok {
+		now := changed.Nodes[0]
+		err = refuse(http.StatusConflict, fmt.Sprintf("Not saved: %s has changed since this card was shown. Label: %s; suggested: %s; decided: %s. Decide again if you wish.",
+			now.ID, cmp.Or(now.Label, "none"), cmp.Or(now.Suggestion, "none"), cmp.Or(now.Decision.String(), "no")))
+	}
 	return answer{view: view, seeOther: d.next()}, err
 }
 

@@ -183,7 +183,7 @@ func TestQueue(t *testing.T) {
 	// The card is old now.
 	if status, text := c.post("/decide",
 		decision{ID: first.ID, Decision: "reject", Seen: &first.Seen}); status != http.StatusConflict ||
-		!strings.Contains(text, "s3 (label Theory, suggested Theory, decision accept)") {
+		!strings.Contains(text, "Not saved: s3 has changed since this card was shown. Label: Theory; suggested: Theory; decided: accept.") {
 		t.Errorf("a decision about an old card: got %d, %s", status, text)
 	}
 	second := view[card](c, queue)
@@ -244,8 +244,8 @@ func TestDecideRefuses(t *testing.T) {
 		{`{"id":"p4","decision":"relabel"}`, "No label is named", 400},
 		{`{"id":"p4","decision":"relabel","label":"Theorie"}`, "did you mean", 404},
 		{`{"id":"東","decision":"reject"}`, "no label", 409},
-		{`{"id":"p4","decision":"accept","seen":{"label":"Systems","suggested":"Theory","decision":"no","run":1}}`, "is not true of 1 node", 409},
-		{`{"id":"p4","decision":"accept","seen":{"label":"Systems","suggested":"Systems","decision":"","run":1}}`, "is not true of 1 node: p4 (label Systems", 409},
+		{`{"id":"p4","decision":"accept","seen":{"label":"Systems","suggested":"Theory","decision":"no","run":1}}`, "Not saved: p4 has changed", 409},
+		{`{"id":"p4","decision":"accept","seen":{"label":"Systems","suggested":"Systems","decision":"","run":1}}`, "Not saved: p4 has changed", 409},
 		{`{"id":"p4","decision":"accept","colour":"red"}`, "colour", 400},
 		{`{"id":"p4"`, "body is not as it should be", 400},
 		{`{"id":"p4","decision":"accept","why":"` + strings.Repeat("x", 5000) + `"}`, "at most 1000", 400},
