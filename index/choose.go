@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// A range of an index is narrow up to narrowEntries, or to one entry in narrowShare nodes if that is more. To read
-	// so many rows one by one takes about as long as to scan all.
+	// A range of an index is narrow up to narrowEntries. Where a scan is all that is left, it is narrow up to one entry
+	// in narrowShare nodes too: to read so many rows one by one takes about as long as to scan all.
 	narrowEntries = 1 << 14
 	narrowShare   = 32
 
@@ -26,20 +26,29 @@ func (p *Plan) choose() error {
 	if len(p.order) > 0 && p.schema[p.order[0].Property].indexed {
 		ordered = p.order[0].Property
 	}
-	if err := p.chooseSet(ordered); err != nil || p.way != byScan {
+	inFile := len(p.order) == 0 && (p.limit >= 0 || isAlways(p.where))
+	most := p.mostNarrow()
+	if ordered != "" || inFile {
+		most = narrowEntries
+	}
+	if err := p.chooseSet(ordered, most); err != nil || p.way != byScan {
 		return err
 	}
 	switch {
 	case ordered != "":
 		return p.walkIndex()
-	case len(p.order) == 0 && (p.limit >= 0 || isAlways(p.where)):
+	case inFile:
 		p.way, p.patience = byFileOrder, p.patienceFor(p.where)
 	}
 	return nil
 }
 
-// chooseSet takes the first way that fits and finds the nodes as a set. It does not look at the index of one property.
-func (p *Plan) chooseSet(except string) error {
+// mostNarrow is how many entries a narrow range has at most where a scan is all that is left.
+func (p *Plan) mostNarrow() int { return max(narrowEntries, p.tx.NumPresent()/narrowShare) }
+
+// chooseSet takes the first way that fits and finds the nodes as a set. Ranges of more than most entries are not narrow,
+// and the index of one property is not looked at.
+func (p *Plan) chooseSet(except string, most int) error {
 	p.way, p.residual = byScan, p.where
 	if isNever(p.where) {
 		p.way = byNothing
@@ -68,7 +77,7 @@ func (p *Plan) chooseSet(except string) error {
 		tried[name] = true
 		mine, rest := split(p.where, name)
 		scan := p.rangeScan(name, mine)
-		entries, narrow, err := scan.isNarrow(p.tx)
+		entries, narrow, err := scan.isNarrow(most)
 		if err != nil {
 			return err
 		}
@@ -120,7 +129,7 @@ func (p *Plan) walkIndex() error {
 		return nil
 	}
 	tail := p.as(p.schema.mergeAnd([]Predicate{p.where, IsNull{name}}), p.order[1:])
-	if err := tail.chooseSet(""); err != nil || tail.way == byNothing {
+	if err := tail.chooseSet("", p.mostNarrow()); err != nil || tail.way == byNothing {
 		return err
 	}
 	p.tail = tail
@@ -153,7 +162,7 @@ func (p *Plan) unordered() (*Plan, error) {
 		return p, nil
 	}
 	set := p.as(p.where, p.order)
-	return set, set.chooseSet("")
+	return set, set.chooseSet("", p.mostNarrow())
 }
 
 // rangeScan makes the scan of a column's index that answers terms, simplified conditions on that column.
@@ -163,12 +172,11 @@ func (p *Plan) rangeScan(column string, terms []Predicate) *rangeScan {
 	return scan
 }
 
-// isNarrow counts the entries in the ranges of a scan, and reports whether they are few.
-func (s *rangeScan) isNarrow(tx *kv.Tx) (entries int, narrow bool, err error) {
+// isNarrow counts the entries in the ranges of a scan, and reports whether they are no more than most.
+func (s *rangeScan) isNarrow(most int) (entries int, narrow bool, err error) {
 	if len(s.ranges) > narrowRanges {
 		return 0, false, nil
 	}
-	most := max(narrowEntries, tx.NumPresent()/narrowShare)
 	for _, r := range s.ranges {
 		for g, err := range s.postings.ascend(r) {
 			if err != nil {

@@ -41,8 +41,8 @@
 // comparisons of one property into one range or list. Then it takes the first of these ways that fits:
 //
 //   - External ids are looked up in the dictionary.
-//   - A range of an index is a set of nodes, if it is narrow: at most 16384 entries, or one in 32 nodes. They are
-//     counted. Of several narrow ranges, that of the fewest entries is taken.
+//   - A range of an index is a set of nodes, if it is narrow: at most 16384 entries, or one in 32 nodes where else all
+//     nodes would be scanned. They are counted. Of several narrow ranges, that of the fewest entries is taken.
 //   - An order by an indexed property is a walk of that index, up to the limit: the ten highest scores read about ten
 //     entries.
 //   - Without an order, and with a limit or without a condition, the node file is walked from its beginning.

@@ -594,7 +594,7 @@ func everyPlan(t *testing.T, tx *kv.Tx, q Query, best *Plan) []*Plan {
 		}
 	}
 	set := best.as(best.where, best.order)
-	must.Do(t, set.chooseSet(""))
+	must.Do(t, set.chooseSet("", set.mostNarrow()))
 	return append(plans, set)
 }
 
