@@ -31,7 +31,6 @@ type exportCommand struct {
 
 	WithoutSuspects bool `help:"Leave the label of suspects empty. Their rows stay."`
 	Yes             bool `help:"Answer yes to the question of --without-suspects."`
-	MultiLabel      bool `help:"Add the suggested label of suspects as a second label."`
 	suspicion
 
 	SafeCSV bool `name:"safe-csv" help:"Put an apostrophe before texts in csv and tsv that a spreadsheet would take for formulas. This changes them."`
@@ -58,8 +57,7 @@ func (*exportCommand) Help() string {
 
 scores: given_label is the label at the time of the last run. A node that had no label at that time has neither given_label nor score.
 
-labels: label includes corrections, original_label does not. --without-suspects leaves the label of suspects empty. --multi-label adds a column ` +
-		`second_label with their suggestion. A decided node keeps its label, and so does an unsure one. If a class would lose all of its labels, or more than half ` +
+labels: label includes corrections, original_label does not. --without-suspects leaves the label of suspects empty. A decided node keeps its label, and so does an unsure one. If a class would lose all of its labels, or more than half ` +
 		`of all labels would go, --without-suspects asks first. Without a terminal it fails, unless --yes is given.
 
 decisions: import --decisions repeats the decisions in force. Undone and replaced decisions do not count. An undo is a row whose decision is undo.
@@ -95,14 +93,12 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		c.What == "features" && (c.Out == "-" || isStream(ctx, c.Out))
 	var form tableForm
 	switch {
-	case c.What != "labels" && (c.WithoutSuspects || c.MultiLabel):
-		return usagef("export: --without-suspects and --multi-label go with labels, got %s", c.What)
+	case c.What != "labels" && c.WithoutSuspects:
+		return usagef("export: --without-suspects goes with labels, got %s", c.What)
 	case c.Yes && !c.WithoutSuspects:
 		return usagef("export: --yes goes with --without-suspects")
-	case c.WithoutSuspects && c.MultiLabel:
-		return usagef("export: want --without-suspects or --multi-label, got both")
-	case c.Threshold != nil && !c.WithoutSuspects && !c.MultiLabel && c.What != "suspects":
-		return usagef("export: --threshold goes with suspects, and with labels --without-suspects or --multi-label")
+	case c.Threshold != nil && !c.WithoutSuspects && c.What != "suspects":
+		return usagef("export: --threshold goes with suspects, and with labels --without-suspects")
 	case c.What != "features" && c.Direction != nil:
 		return usagef("export: --direction goes with features, got %s", c.What)
 	case c.What == "features" && !array:
@@ -288,33 +284,22 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*query.Resul
 		return nil, err
 	}
 	properties := []string{"id", kv.LabelColumn, cleaner.SuggestedColumn, cleaner.ScoreColumn, decide.Column}
-	columns := []query.ColumnInfo{idColumn(tx), {Name: "label", Kind: kv.KindClass}}
-	if c.MultiLabel {
-		columns = append(columns, query.ColumnInfo{Name: "second_label", Kind: kv.KindClass})
-	}
-	columns = append(columns, query.ColumnInfo{Name: "original_label", Kind: kv.KindClass})
-	ofSuspects, threshold := c.WithoutSuspects || c.MultiLabel, 0.0
-	if !ofSuspects {
+	columns := []query.ColumnInfo{idColumn(tx), {Name: "label", Kind: kv.KindClass}, {Name: "original_label", Kind: kv.KindClass}}
+	threshold := 0.0
+	if !c.WithoutSuspects {
 		properties = properties[:2]
 	} else if threshold, err = c.threshold(tx); err != nil {
 		return nil, err
 	}
 	return c.nodeTable(ctx, tx, columns, properties, func(v kv.NodeID, values []kv.Value) []kv.Value {
-		before, label, second := values[1], values[1], kv.Value{}
-		if ofSuspects && cleaner.IsSuspect(threshold, values[3], label, values[2], values[4]) {
-			second = values[2]
-			if c.WithoutSuspects {
-				label = kv.Value{}
-			}
+		before, label := values[1], values[1]
+		if c.WithoutSuspects && cleaner.IsSuspect(threshold, values[3], label, values[2], values[4]) {
+			label = kv.Value{}
 		}
 		if was, ok := original[v]; ok {
 			before = labelValue(was)
 		}
-		values = append(values[:1], label)
-		if c.MultiLabel {
-			values = append(values, second)
-		}
-		return append(values, before)
+		return append(values[:1], label, before)
 	})
 }
 

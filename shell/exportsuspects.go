@@ -18,7 +18,7 @@ import (
 // checkScores says, where an export stands on scores, how many are older than changes around them. Where it stands on suspects, it also
 // repeats what the last run said of its scores, and asks whether labels may be left out if that would be too many.
 func (c *exportCommand) checkScores(ctx context.Context, store *kv.Store, s *streams) error {
-	ofSuspects := c.What == "suspects" || c.WithoutSuspects || c.MultiLabel
+	ofSuspects := c.What == "suspects" || c.WithoutSuspects
 	if !ofSuspects && c.What != "scores" {
 		return nil
 	}

@@ -38,11 +38,6 @@ func TestExportedLabels(t *testing.T) {
 			exportCommand{WithoutSuspects: true, suspicion: suspicion{ptr(0.7)}},
 			"id,label,original_label|p4,Systems,Systems|p5,,Theory|s3,Theory,Systems|e 1,Neural Nets,Neural Nets|東,,",
 		},
-		{exportCommand{MultiLabel: true}, "id,label,second_label,original_label|p4,Systems,,Systems|p5,Theory,,Theory|s3,Theory,,Systems|" +
-			"e 1,Neural Nets,,Neural Nets|東,,,"},
-		// e 1 is labelled as suggested: it has no second label.
-		{exportCommand{MultiLabel: true, suspicion: suspicion{ptr(0.7)}}, "id,label,second_label,original_label|p4,Systems,,Systems|" +
-			"p5,Theory,Neural Nets,Theory|s3,Theory,,Systems|e 1,Neural Nets,,Neural Nets|東,,,"},
 	} {
 		tx := store.Begin()
 		test.command.What = "labels"

@@ -60,11 +60,10 @@ func TestSuspectsAreTheSameEverywhere(t *testing.T) {
 	}
 	gate := run(t, "", "gate", db, "--most", "0", "--threshold", "0.7", "--format", "csv")
 	for where, got := range map[string][]string{
-		"suspects":               column(t, mustRun(t, "shell", db, "-c", "suspects where score > 0.7", "--format", "csv"), "id", every),
-		"export suspects":        column(t, mustRun(t, "export", db, "suspects", "--threshold", "0.7", "--out", "-"), "id", every),
-		"gate":                   column(t, gate.out, "id", every),
-		"labels without":         labels("--without-suspects", func(row map[string]string) bool { return row["label"] == "" && row["original_label"] != "" }),
-		"labels with the second": labels("--multi-label", func(row map[string]string) bool { return row["second_label"] != "" }),
+		"suspects":        column(t, mustRun(t, "shell", db, "-c", "suspects where score > 0.7", "--format", "csv"), "id", every),
+		"export suspects": column(t, mustRun(t, "export", db, "suspects", "--threshold", "0.7", "--out", "-"), "id", every),
+		"gate":            column(t, gate.out, "id", every),
+		"labels without":  labels("--without-suspects", func(row map[string]string) bool { return row["label"] == "" && row["original_label"] != "" }),
 	} {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: got %q, want %q", where, got, want)
@@ -127,7 +126,7 @@ func TestWarningsStayWithTheScores(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"gate", "g", "--most", "1000"}, {"export", "g", "suspects", "--out", "s.csv"},
-		{"export", "g", "labels", "--multi-label", "--out", "m.csv"}, {"export", "g", "labels", "--without-suspects", "--yes", "--out", "w.csv"},
+		{"export", "g", "labels", "--without-suspects", "--yes", "--out", "w.csv"},
 	} {
 		if got := run(t, "", args...); got.code != exitDone || !strings.Contains(got.err, warning) {
 			t.Errorf("%q: got exit code %d and %s, want the warning of clean", args, got.code, got.err)

@@ -26,7 +26,7 @@ Decision = Literal["accept", "reject", "relabel", "unlabel", "unsure"]
 # Flags of the program that its methods pass on.
 CLEANING = ("as_given", "direction", "expect", "hops", "memory", "preset", "report", "seed", "stats", "threads", "threshold", "wait")
 _EXPORTED = ("scores", "suspects", "labels", "decisions", "verdicts", "predictions", "features", "transition")
-_EXPORTING = ("direction", "hops", "memory", "multi_label", "safe_csv", "stats", "threads", "threshold", "wait", "without_suspects", "yes")
+_EXPORTING = ("direction", "hops", "memory", "safe_csv", "stats", "threads", "threshold", "wait", "without_suspects", "yes")
 
 
 @overload
