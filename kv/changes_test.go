@@ -189,15 +189,6 @@ func TestBulkTouchesAll(t *testing.T) {
 	wantTouched(t, s, mark, columnOfChanges("x"), []NodeID{})
 }
 
-func generationOf(t *testing.T, s *Store, column string) (g record.Generation) {
-	t.Helper()
-	view(t, s, func(tx *Tx) error {
-		g = tx.cat.Columns[column].Generation
-		return nil
-	})
-	return g
-}
-
 // TestForgottenChanges has the store forget the changes up to a commit: their records are removed by the next sweep.
 func TestForgottenChanges(t *testing.T) {
 	const commits = 40

@@ -569,8 +569,7 @@ func TestModel(t *testing.T) {
 				err = m.patch(t, s)
 			case 9:
 				if err = s.Close(); err == nil {
-					if s, err = Open(s.Dir(), opt); err == nil {
-					}
+					s, err = Open(s.Dir(), opt)
 				}
 			case 10: // a crash
 				err = move(copyAtRest(outer, s.Dir()))

@@ -35,7 +35,7 @@ RULES = [
     rule("default", ""),
     # The label model.
     rule("background", "predictions as they are", FIT, "\ttries := 2\n", "\ttries := 1\n", *MEDIAN),
-    rule("choice of the background", "always taken off", FIT, BETTER, "i < 2"),
+    rule("choice of the background", "always taken off", FIT, BETTER, "i < 2 && least > 0"),
     rule("third background, of the median", "two are tried", *MEDIAN),
     rule("doubt about poor predictions", "never",
          LABEL_MODEL + "doubtful.go", "of.Joint = joint\n", "if of.Joint = joint; true {\n\t\treturn\n\t}\n"),

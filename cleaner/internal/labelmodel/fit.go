@@ -112,18 +112,20 @@ type fitted struct {
 }
 
 // digest depends on all that Fit looks at.
-func (r *Rows) digest() [sha256.Size]byte {
-	hash, evidence := sha256.New(), make([]float32, 0, len(r.Z))
-	for z := range slices.Chunk(r.Z, r.Width) {
-		for _, column := range evidenceColumns(r.Width) {
+func (of *Rows) digest() (sum [sha256.Size]byte, err error) {
+	hash, evidence := sha256.New(), make([]float32, 0, len(of.Z))
+	for z := range slices.Chunk(of.Z, of.Width) {
+		for _, column := range evidenceColumns(of.Width) {
 			evidence = append(evidence, z[column])
 		}
 	}
-	sizes := []int64{int64(r.Classes), int64(r.Width)}
-	for _, data := range []any{evidence, r.Votes, r.Labels, r.Truth, sizes, r.Joint >= manyWrong, r.Doubtful} {
-		_ = binary.Write(hash, binary.LittleEndian, data) // a hash takes all
+	sizes := []int64{int64(of.Classes), int64(of.Width)}
+	for _, data := range []any{evidence, of.Votes, of.Labels, of.Truth, sizes, of.Joint >= manyWrong, of.Doubtful} {
+		if err := binary.Write(hash, binary.LittleEndian, data); err != nil {
+			return sum, err
+		}
 	}
-	return [sha256.Size]byte(hash.Sum(nil))
+	return [sha256.Size]byte(hash.Sum(nil)), nil
 }
 
 // AnotherClass is the truth of a node of which nothing is known but that its label was wrong.
@@ -150,7 +152,9 @@ func Fit(
 ) (model *Model, profile []float64, err error) {
 	var digest [sha256.Size]byte
 	if rows.Fits != nil {
-		digest = rows.digest()
+		if digest, err = rows.digest(); err != nil {
+			return nil, nil, err
+		}
 	}
 	if known, ok := rows.Fits[digest]; ok {
 		return &known.model, slices.Clone(known.profile), nil

@@ -99,7 +99,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(contentOf(f, seed))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		info, _, err := verify(t.Context(), seal(content))
+		info, _, err := verify(t.Context(), seal(t, content))
 		if err != nil {
 			if _, ok := errors.AsType[*Error](err); !ok {
 				t.Errorf("got %v, want a *Error", err)
@@ -112,11 +112,11 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-var sealing, _ = zstd.NewWriter(nil, zstd.WithWindowSize(window), zstd.WithEncoderConcurrency(1)) // the options are valid
-
 // seal makes a file of what a stream has compressed, whatever that is.
-func seal(content []byte) []byte {
-	file := sealing.EncodeAll(content, []byte(magic))
+func seal(t testing.TB, content []byte) []byte {
+	t.Helper()
+	options := []zstd.EOption{zstd.WithWindowSize(window), zstd.WithEncoderConcurrency(1)}
+	file := must.Get(zstd.NewWriter(nil, options...))(t).EncodeAll(content, []byte(magic))
 	sum := sha256.Sum256(file)
 	return append(file, sum[:]...)
 }
@@ -138,7 +138,7 @@ func TestHostileStreamAllocatesLittle(t *testing.T) {
 		"key":    binary.AppendUvarint(slices.Clone(head), math.MaxUint64),
 		"record": binary.AppendUvarint(append(slices.Clone(head), 1, 'k', 1), maxRecord),
 	} {
-		file := seal(content)
+		file := seal(t, content)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		if _, _, err := verify(t.Context(), file); !errors.Is(err, ErrDamaged) {
@@ -162,7 +162,7 @@ func TestMutatedStreams(t *testing.T) {
 		for range 1 + r.IntN(3) {
 			content[r.IntN(len(content))] = byte(r.IntN(256))
 		}
-		_, _, err := verify(t.Context(), seal(content))
+		_, _, err := verify(t.Context(), seal(t, content))
 		if err == nil {
 			continue // the change was in the ID of the store, say
 		}

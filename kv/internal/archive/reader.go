@@ -34,7 +34,10 @@ func (s *sealed) Read(p []byte) (int, error) {
 	n := len(ahead) - sha256.Size
 	switch {
 	case n > 0:
-		n, _ = s.r.Read(p[:n]) // what was peeked at
+		n = copy(p, ahead[:n])
+		if _, err := s.r.Discard(n); err != nil {
+			return 0, err
+		}
 		s.digest.Write(p[:n])
 		s.offset += int64(n)
 		return n, nil
