@@ -13,7 +13,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
-	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -102,7 +101,7 @@ func (p *Page) addPairs(ctx context.Context, tx *kv.Tx) error {
 			return err
 		}
 		if v := row.Values; len(pairs.Rows) < listedPairs {
-			pairs.Rows = append(pairs.Rows, []string{v[0].String(), v[1].String(), print.Brief(v[2]), print.Brief(v[4])})
+			pairs.Rows = append(pairs.Rows, []string{v[0].String(), v[1].String(), fmt.Sprintf("%.3f", v[2].Float()), v[4].String()})
 		}
 	}
 	list := section{Title: "Confused classes", Note: "Nodes with a label whose predicted class is confidently another one. That class counts as the true one."}
