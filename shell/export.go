@@ -17,6 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -109,6 +110,9 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		var err error
 		if form, err = formOfFile(ctx, c.Out); err != nil {
 			return err
+		}
+		if c.What == "decisions" && form.format == columnar.Format(print.FormatJSON) {
+			return usagef("export: decisions go to .csv, .tsv, .jsonl or .parquet, which import --decisions reads, got --out %s", c.Out)
 		}
 	}
 	if c.SafeCSV && (array || !form.isSeparated()) {

@@ -93,7 +93,7 @@ func (t *task) title() string {
 	case t.Review != nil:
 		return "a step of review"
 	}
-	return "completion"
+	return "a prompt"
 }
 
 // do does a task for another process.

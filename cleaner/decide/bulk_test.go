@@ -221,7 +221,10 @@ func TestOwnSteps(t *testing.T) {
 	if got := own(); !slices.Equal(got, []int64{last, second, first}) {
 		t.Errorf("the steps of ann: got %v", got)
 	}
-	must.Get(Undo(t.Context(), s, 1, Options{Who: "ann"}, nil))(t)
+	if _, err := Undo(t.Context(), s, 1, Options{Who: "ann", Last: second}, nil); !errors.Is(err, ErrChanged) {
+		t.Errorf("undo of a step that is not the last: got %v, want ErrChanged", err)
+	}
+	must.Get(Undo(t.Context(), s, 1, Options{Who: "ann", Last: last}, nil))(t)
 	if got := own(); !slices.Equal(got, []int64{second, first}) {
 		t.Errorf("after undo, the steps of ann: got %v", got)
 	}

@@ -153,6 +153,7 @@ type Options struct {
 	Why  string           // at most MaxWhy bytes of the same
 	Time time.Time        // when the decision was made, of a year up to 9999; zero: Now
 	Now  func() time.Time // nil: time.Now. If it is before EntryTime of the newest entry, EntryTime is the time of that entry.
+	Last int64            // the step that Undo is to take back first; if another one is the last, it returns ErrChanged. 0: any
 }
 
 // Limits on what a decision says, in bytes.

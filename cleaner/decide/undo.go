@@ -35,6 +35,9 @@ func undo(
 					return err
 				}
 				if undone.Step != step {
+					if step == 0 && opt.Last != 0 && undone.Step != opt.Last {
+						return fmt.Errorf("undo step %d: step %d is the last one: %w", opt.Last, undone.Step, ErrChanged)
+					}
 					if err := w.Begin(opt); err != nil {
 						return err
 					}

@@ -112,7 +112,7 @@ func Unpack(path string, in *bufio.Reader) (text io.Reader, packed bool, err err
 func (r *Reader) openText(in *bufio.Reader, chunkBytes int) error {
 	begin := peek(in)
 	if text := bytes.TrimSpace(bytes.TrimPrefix(begin, []byte(byteOrderMark))); len(text) > 0 && (text[0] == '{' || text[0] == '[') {
-		msg := "got JSON, want text or parquet: in Python, pandas.read_json reads it, and to_csv writes a table (decisions may be JSON, in a file)"
+		msg := "got JSON, want text or parquet: in Python, pandas.read_json reads it, and to_csv writes a table (decisions may be a .jsonl file)"
 		if graphJSON.Match(text) {
 			msg = "got a graph in JSON, want tables of nodes and edges: networkx.node_link_graph reads what networkx wrote, and " + takesGraph
 		}

@@ -101,20 +101,11 @@ func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Re
 	return r, err
 }
 
-// earlierReads is how many entries of the history are looked at for the last step of the reviewer.
-const earlierReads = 100_000
-
 // undo takes a step back if it is the last one of the reviewer.
 func (s *Step) undo(ctx context.Context, store *kv.Store, who string) error {
-	err := store.View(func(tx *kv.Tx) error {
-		own, err := decide.OwnSteps(ctx, tx, who, 1, earlierReads)
-		if err == nil && (len(own) == 0 || own[0].Step != s.Undo) {
-			err = decide.ErrChanged
-		}
-		return err
-	})
-	if err == nil {
-		_, err = cleaner.Undo(ctx, store, 1, decide.Options{Who: who})
+	_, err := cleaner.Undo(ctx, store, 1, decide.Options{Who: who, Last: s.Undo})
+	if errors.Is(err, decide.ErrNothingToUndo) {
+		return decide.ErrChanged
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -310,27 +311,29 @@ func (s *Server) undo(r *http.Request) (answer, error) {
 	}
 	var view reply
 	err = s.inTurn(func() (err error) {
-		last := int64(0)
-		err = s.snapshot(func(tx *kv.Tx) (err error) {
-			if u.Step < 0 {
+		if u.Step < 0 {
+			return s.snapshot(func(tx *kv.Tx) (err error) {
 				view, err = s.unskip(s.ctx, tx, u.Step)
 				return err
-			}
-			last, err = s.lastStep(s.ctx, tx)
-			return err
-		})
-		switch {
-		case err != nil || u.Step < 0:
-			return err
-		case last == 0:
-			return refuse(http.StatusConflict, "You have nothing to take back.")
-		case u.Step != last:
-			return errNotLast
+			})
 		}
 		if err := s.checkWritable(); err != nil {
 			return err
 		}
-		view, err = s.exec(s.ctx, s.Query, "undo", query.Condition{}) // a long step ends with the server
+		s.scores.pause()
+		defer s.settle()
+		// A long step ends with the server.
+		entries, err := cleaner.Undo(s.ctx, s.Store, 1, decide.Options{Who: s.Query.Who, Last: u.Step})
+		_, isLater := errors.AsType[*decide.LaterDecisionError](err)
+		switch {
+		case errors.Is(err, decide.ErrNothingToUndo):
+			return refuse(http.StatusConflict, "You have nothing to take back.")
+		case errors.Is(err, decide.ErrChanged) && !isLater:
+			return errNotLast
+		case err != nil:
+			return err
+		}
+		view, err = s.tell(context.WithoutCancel(s.ctx), entries)
 		return err
 	})
 	if err != nil {
