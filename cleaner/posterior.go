@@ -86,7 +86,7 @@ func (s *stages) byModel(ctx context.Context, model *labelmodel.Model, result *s
 	return err
 }
 
-// withRivals are the labels under test, and their rivals [countRivals×n].
+// withRivals are the labels under test, and their rivals [CountRivals×n].
 func (s *stages) withRivals(rivals []kv.Class) []labelling {
 	labellings := []labelling{{labels: s.underTest()}}
 	for r := range labelmodel.CountRivals(s.classes) {
@@ -102,7 +102,7 @@ const fewMislabels = 5
 // isForAll says whether the threshold is chosen on all nodes.
 func isForAll(c *calibration.Calibration) bool { return c.Mislabels(c.Estimate()) < fewMislabels }
 
-// rivals are the classes that the given labels are tested against [countRivals×n], none if unlabelled.
+// rivals are the classes that the given labels are tested against [CountRivals×n], none if unlabelled.
 func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
 	n, count, ranks, tested := len(s.labels), labelmodel.CountRivals(s.classes), s.rankClasses(), s.underTest()
 	all, err := scratch.New[kv.Class](s.place.temporary(), "rivals", count*n)

@@ -20,7 +20,7 @@ import (
 //	E[u] = Y[u] − P[u] on L, 0 elsewhere     R[v] = (W E)[v] / (W 1)[v]     C = P + correct·R
 //	G[u] = Y[u] on L, C[u] elsewhere         V[v] = (W G)[v] / (W 1)[v]     (1−smooth)·C + smooth·V
 //
-// A node without neighbours keeps its prediction. What C takes from a class is bounded (leastLeft), and its rows are
+// A node without neighbours keeps its prediction. What C takes from a class is bounded (leastRest), and its rows are
 // scaled to sum 1.
 //
 // Neither the label of a node nor its residual comes back to it: every network of a crossFit is smoothed by itself, with

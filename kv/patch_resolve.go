@@ -21,8 +21,8 @@ type resolvedPatch struct {
 	tx    *Tx // the store as it is
 	stats PatchStats
 
-	added    *spill.Sorter // patchNodes that are to be added, by row
-	known    *spill.Sorter // patchNodes that are there, by NodeID
+	added    *spill.Sorter // a patchNode for each node that is to be added, by row
+	known    *spill.Sorter // the same for each that is there, by NodeID
 	pairs    *spill.Sorter // changes of edges, by the first node, the second, and the number of the row
 	removals []NodeID      // ascending
 	removed  NodeSet       // the same

@@ -14,7 +14,7 @@ type span struct{ lo, hi rank }
 func (s span) len() int { return int(s.hi - s.lo) }
 
 // heldLists are lists of neighbours in memory, ascending, of the ranks from first on. Offsets of 32 bits bound them to
-// maxHeld entries.
+// maxHeldEntries.
 type heldLists struct {
 	first   rank
 	offsets offheap.Array[uint32]

@@ -21,7 +21,7 @@ type cleanCommand struct {
 	Seed    uint64 `default:"${seed}" help:"The same seed gives the same scores, at any --memory and --threads."`
 	Preset  string `enum:"default,paper" default:"default" help:"default: scores are chances, and the threshold follows from the estimated mislabel rate. paper: GraphCleaner as published."`
 	AsGiven bool   `help:"Take imported predictions as they are. Without it, the built-in classifier is trained too, and both are joined. It is for predictions that have not seen the labels of the validation and test splits, or any label if there are no splits."`
-	Report  string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: pictures of the first suspects, scores, transition matrix, top suspects."`
+	Report  string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: pictures of the first suspects, scores, confused classes, top suspects."`
 	summaryFormat
 	stageFile
 	resources

@@ -22,7 +22,7 @@ import (
 //	hidden  where the evidence is for them: neither the labels nor confident learning tell; only verdicts speak for it
 //
 // Before that the rate is believed to be somewhere around the share of labels that confident learning counts as wrong, by
-// the hypotheses of flips and hidden not below PriorRate: where predictions say nothing, neither does that share (seeDoubt).
+// the hypotheses of flips and hidden not below PriorRate: where predictions say nothing, neither does that share.
 // Verdicts, labels that a person has said to be right or wrong, change the weights of all: a Bernoulli trial each, with
 // the score for its chance. Without a verdict nothing speaks for a lapse, and λ is zero.
 //
