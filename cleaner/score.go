@@ -31,6 +31,11 @@ type NodeScore struct {
 	Lack string
 }
 
+// IsSuspect reports whether the score speaks against the label at a threshold: it is above it, and another label is suggested.
+func (s NodeScore) IsSuspect(threshold float64) bool {
+	return s.Score > threshold && s.Suggestion != "" && s.Suggestion != s.Label
+}
+
 // Score scores nodes by the model of the last run, from the nodes around them as they are in the snapshot, and writes
 // nothing: a suggestion of it can only be accepted after a Rescore has stored it. It looks as many hops far as labels
 // have a weight in the model: up to K. A node without stored predictions is predicted by the kept classifier, if there

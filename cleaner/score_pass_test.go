@@ -2,6 +2,7 @@ package cleaner
 
 import (
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 
@@ -20,7 +21,7 @@ func TestScoreByPass(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			s := cleanedForm(t, name)
-			must.Get(labelledPatch(t, s, []string{"alpha", "δelta", "first used now", ""}, false).Commit(t.Context()))(t)
+			addLabelled(t, s, "alpha", "δelta", "first used now", "")
 			view(t, s, func(tx *kv.Tx) error {
 				var nodes []kv.NodeID
 				for v := kv.NodeID(tx.NumNodes()); v > 0; v-- { // descending, so that order matters
@@ -53,10 +54,34 @@ func TestScoreByPass(t *testing.T) {
 	}
 }
 
+// addLabelled adds 12 nodes with labels, and edges.
+func addLabelled(t *testing.T, s *kv.Store, labels ...string) {
+	t.Helper()
+	var ids []string
+	view(t, s, func(tx *kv.Tx) error {
+		for id, err := range tx.IDs() {
+			must.Do(t, err)
+			ids = append(ids, id)
+		}
+		return nil
+	})
+	p, err := s.NewPatch(kv.PatchOptions{Labels: true})
+	must.Do(t, err)
+	for i := range 12 {
+		id := fmt.Sprint("in-", i)
+		err = errors.Join(err, p.AddNode(kv.Node{ID: id, Label: labels[i%len(labels)]}))
+		for j := range 3 {
+			err = errors.Join(err, p.AddEdge(id, ids[(i*31+j)%len(ids)], int64(j)))
+		}
+	}
+	must.Do(t, err)
+	must.Get(p.Commit(t.Context()))(t)
+}
+
 // TestScoreOfMany wants Score to take the pass where walks around all nodes cost more, and to keep the order of nodes.
 func TestScoreOfMany(t *testing.T) {
 	s := cleanedForm(t, "built-in predictions")
-	must.Get(labelledPatch(t, s, []string{"alpha", "beta"}, false).Commit(t.Context()))(t)
+	addLabelled(t, s, "alpha", "beta")
 	view(t, s, func(tx *kv.Tx) error {
 		nodes := []kv.NodeID{311, 300, 7, 305, 300}
 		want := must.Get(Score(t.Context(), tx, nodes, ops.Options{}))(t)

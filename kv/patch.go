@@ -16,7 +16,7 @@ import (
 // A Patch adds, changes and removes nodes and edges of a store, any number of them, in one step. What it is given waits in
 // temporary files of the store, without a lock. Commit looks up the ids, and writes all of it or nothing: a few changes in one
 // transaction, many by writing the graph and the changed columns again, as Compact does. Nodes are named by their external ids.
-// A Patch is for one goroutine, and must end in Commit, Try or Abort.
+// A Patch is for one goroutine, and must end in Commit or Abort.
 type Patch struct {
 	s    *Store
 	opt  PatchOptions
@@ -26,8 +26,7 @@ type Patch struct {
 	edges  uint64 // rows of edges
 	failed error  // of the first row that was refused
 	ended  bool
-	look   func(tx *Tx, labelled []NodeID) error // of Try
-	buf    []byte                                // scratch
+	buf    []byte // scratch
 }
 
 // PatchOptions say what the rows of a Patch are. The zero value is ready to use.

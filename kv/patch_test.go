@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -196,15 +195,7 @@ func patchWays(t *testing.T, first *Store) {
 		seed := r.Uint64()
 		var stats [2]PatchStats
 		for i, s := range stores {
-			most := []int{manyInUpdate, noneInUpdate}[i]
-			tried := tryRandomPatch(t, s, rand.New(rand.NewPCG(seed, 0)), round, most)
-			stats[i] = randomPatch(t, s, rand.New(rand.NewPCG(seed, 0)), round, most)
-			view(t, s, func(tx *Tx) error {
-				if got, want := describeTried(t, tx), tried; got != want {
-					t.Errorf("round %d, most %d: Try showed another graph than Commit makes:\n%s", round, most, difference(want, got))
-				}
-				return nil
-			})
+			stats[i] = randomPatch(t, s, rand.New(rand.NewPCG(seed, 0)), round, []int{manyInUpdate, noneInUpdate}[i])
 			checkClean(t, s)
 		}
 		if stats[1].Rewritten = false; stats[0] != stats[1] || stats[0].Nodes == 0 || stats[0].Edges == 0 || stats[0].RemovedEdges == 0 {
@@ -225,77 +216,6 @@ func patchWays(t *testing.T, first *Store) {
 
 // randomPatch commits a random Patch, which has some of everything.
 func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) PatchStats {
-	t.Helper()
-	stats := must.Get(newRandomPatch(t, s, r, round, most).Commit(t.Context()))(t)
-	return stats
-}
-
-// tryRandomPatch tries the Patch of randomPatch, wants the store to be as it was, and describes what was shown.
-func tryRandomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) (shown string) {
-	t.Helper()
-	before := describeGraph(t, s)
-	var was map[NodeID]Value
-	view(t, s, func(tx *Tx) error {
-		was = presentLabels(t, tx)
-		return nil
-	})
-	must.Do(t, newRandomPatch(t, s, r, round, most).Try(t.Context(), func(tx *Tx, labelled []NodeID) error {
-		shown = describeTried(t, tx)
-		var want []NodeID
-		for v, label := range presentLabels(t, tx) {
-			if !label.IsNull() && label != was[v] {
-				want = append(want, v)
-			}
-		}
-		slices.Sort(want)
-		if !slices.Equal(labelled, want) || len(want) == 0 {
-			t.Errorf("round %d, most %d: got labels of %v, want %v", round, most, labelled, want)
-		}
-		return nil
-	}))
-	if after := describeGraph(t, s); after != before {
-		t.Errorf("round %d, most %d: Try changed the store:\n%s", round, most, difference(after, before))
-	}
-	checkClean(t, s)
-	return shown
-}
-
-// presentLabels are the labels of the nodes that are there, null of those without.
-func presentLabels(t *testing.T, tx *Tx) map[NodeID]Value {
-	t.Helper()
-	removed, err := tx.Removed()
-	must.Do(t, err)
-	labels := map[NodeID]Value{}
-	for v := range NodeID(tx.NumNodes()) {
-		if removed.Has(v) {
-			continue
-		}
-		if labels[v], err = tx.Value(v, LabelColumn); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return labels
-}
-
-// describeTried lists labels, ids and lists of a transaction.
-func describeTried(t *testing.T, tx *Tx) string {
-	t.Helper()
-	var text strings.Builder
-	labels := presentLabels(t, tx)
-	for _, v := range slices.Sorted(maps.Keys(labels)) {
-		id := must.Get(tx.ID(v))(t)
-		fmt.Fprintf(&text, "%d %s %v", v, id, labels[v])
-		for a, err := range tx.Arcs(v) {
-			must.Do(t, err)
-			fmt.Fprintf(&text, " %v", a)
-		}
-		text.WriteByte('\n')
-	}
-	return text.String()
-}
-
-// newRandomPatch is a random Patch, which has some of everything.
-func newRandomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) *Patch {
 	t.Helper()
 	var ids []string
 	var arcs [][2]string
@@ -381,7 +301,8 @@ func newRandomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) *Patc
 		}
 	}
 	must.Do(t, err)
-	return p
+	stats := must.Get(p.Commit(t.Context()))(t)
+	return stats
 }
 
 // An id that is longer than any node's is not there, even if it begins as one that is.

@@ -18,6 +18,16 @@ func (r *resolvedPatch) update(ctx context.Context, tx *Tx) error {
 	return nil
 }
 
+// end is the last step in the transaction that makes the changes visible.
+func (r *resolvedPatch) end(ctx context.Context, tx *Tx) error {
+	if r.opt.Finish != nil {
+		if err := r.opt.Finish(tx); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
 // addColumns adds the columns that the store does not have.
 func (r *resolvedPatch) addColumns(_ context.Context, tx *Tx) error {
 	for _, column := range r.opt.Properties {
