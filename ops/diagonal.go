@@ -19,10 +19,6 @@ type Diagonals struct {
 	arrays []*scratch.Array[float64] // what holds them
 }
 
-// DiagonalsOf makes Diagonals of earlier values: values[k-1] is diag(Ã^k) [n]. The slices stay the caller's, who may free
-// them when the Diagonals are no longer in use.
-func DiagonalsOf(values [][]float64) *Diagonals { return &Diagonals{hops: values} }
-
 // Hops is K.
 func (d *Diagonals) Hops() int { return len(d.hops) }
 
@@ -76,7 +72,7 @@ func ComputeDiagonals(ctx context.Context, g Graph, hops int, opt Options) (d *D
 		}
 	}
 	if len(opt.Have) == hops {
-		return DiagonalsOf(opt.Have), nil
+		return &Diagonals{hops: opt.Have}, nil
 	}
 	w, s, err := newSurvey(ctx, g, opt)
 	if err != nil {

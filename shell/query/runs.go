@@ -86,7 +86,7 @@ func boundOf(run *cleaner.Run, rate float64) float64 {
 
 // runs answers runs.
 func (q *query) runs(ctx context.Context) (*Result, error) {
-	runs, err := CountedRuns(ctx, q.tx)
+	runs, err := countedRuns(ctx, q.tx)
 	if err != nil {
 		return nil, err
 	}
@@ -177,8 +177,8 @@ func (q *query) withScores(ctx context.Context, decide func() (*Result, error)) 
 	return r, nil
 }
 
-// CountedRuns are all runs, of which the last one counts its scores as they are now.
-func CountedRuns(ctx context.Context, tx *kv.Tx) ([]*cleaner.Run, error) {
+// countedRuns are all runs, of which the last one counts its scores as they are now.
+func countedRuns(ctx context.Context, tx *kv.Tx) ([]*cleaner.Run, error) {
 	runs, err := cleaner.Runs(tx)
 	if err == nil && len(runs) > 0 {
 		err = runs[len(runs)-1].Recount(ctx, tx)

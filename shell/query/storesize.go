@@ -25,7 +25,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, err := CountedRuns(ctx, q.tx)
+	runs, err := countedRuns(ctx, q.tx)
 	if err != nil {
 		return nil, err
 	}
