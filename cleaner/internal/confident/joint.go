@@ -29,14 +29,6 @@ func (t *ThresholdSum) Add(y kv.Class, p float64) {
 	t.Count[y]++
 }
 
-// Merge takes the rows of another one, of as many classes.
-func (t *ThresholdSum) Merge(other *ThresholdSum) {
-	for j := range t.Sum {
-		t.Sum[j] += other.Sum[j]
-		t.Count[j] += other.Count[j]
-	}
-}
-
 // Thresholds are the means [classes]. A class of no row takes no part: its threshold is NaN.
 func (t *ThresholdSum) Thresholds() []float64 {
 	mean := make([]float64, len(t.Sum))

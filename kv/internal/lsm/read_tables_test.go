@@ -52,7 +52,7 @@ func told(t *testing.T, d *DB) (lines []string) {
 	txn := d.Begin(false)
 	defer txn.Discard()
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	say("version %d, %d", txn.ReadVersion(), d.MaxVersion())
+	say("version %d, %d", txn.ReadVersion(), d.FlushedVersion())
 	for i := range 302 {
 		value, err := txn.Get(testKey(i))
 		version, reading := txn.Version(testKey(i))

@@ -419,14 +419,6 @@ func (d *DB) Version() uint64 {
 	return t.ReadVersion()
 }
 
-// MaxVersion is the greatest version of anything that the database holds.
-func (d *DB) MaxVersion() uint64 {
-	if d.tables != nil {
-		return d.tables.newest
-	}
-	return d.db.MaxVersion()
-}
-
 // FlushedVersion is the version up to which everything is in tables, no longer in logs alone. The caller holds the writer's lock.
 func (d *DB) FlushedVersion() uint64 {
 	if d.tables != nil {
