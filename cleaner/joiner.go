@@ -95,7 +95,7 @@ func (j *joiner) exchange(v kv.NodeID, to []float32) ([]float32, error) {
 	}
 	logs, most := make([]float64, len(row)), math.Inf(-1)
 	for k, p := range row {
-		difference := labelmodel.LogFeature(to[k], 0, 0) - labelmodel.LogFeature(from[k], 0, 0)
+		difference := labelmodel.LogFeature(to[k]) - labelmodel.LogFeature(from[k])
 		logs[k] = elementary.Log(max(float64(p), math.SmallestNonzeroFloat32)) + float64(weights[1]*difference)
 		most = max(most, logs[k])
 	}

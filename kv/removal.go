@@ -109,8 +109,8 @@ func (tx *Tx) parseRemoved(block uint32, body []byte) ([]NodeID, error) {
 	return nodes, nil
 }
 
-// appendRemoved is the inverse of parseRemoved.
-func appendRemoved(b []byte, block uint32, nodes []NodeID) []byte {
+// formatRemoved is the inverse of parseRemoved.
+func formatRemoved(block uint32, nodes []NodeID) (b []byte) {
 	next := NodeID(block) * removedPerBlock
 	for _, v := range nodes {
 		b = binary.AppendUvarint(b, uint64(v-next))
@@ -133,7 +133,7 @@ func putRemovedSet(put func(key, body []byte) error, g record.Generation, set No
 		if len(nodes) == 0 {
 			continue
 		}
-		if err := put(record.NumberKey(record.KindRemoved, g, block), appendRemoved(nil, block, nodes)); err != nil {
+		if err := put(record.NumberKey(record.KindRemoved, g, block), formatRemoved(block, nodes)); err != nil {
 			return err
 		}
 	}
@@ -281,7 +281,7 @@ func (tx *Tx) putRemoved(v NodeID) error {
 		return err
 	}
 	at, _ := slices.BinarySearch(nodes, v)
-	if err := tx.put(tx.removedKey(block), appendRemoved(nil, block, slices.Insert(nodes, at, v))); err != nil {
+	if err := tx.put(tx.removedKey(block), formatRemoved(block, slices.Insert(nodes, at, v))); err != nil {
 		return err
 	}
 	counts, err := tx.count()

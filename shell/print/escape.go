@@ -74,10 +74,10 @@ func (w *escapeWriter) end() error {
 	return err
 }
 
-// SafeText puts an apostrophe before a text that a spreadsheet would take for a formula: a text that is no number and begins with
+// safeText puts an apostrophe before a text that a spreadsheet would take for a formula: a text that is no number and begins with
 // =, +, -, @, one of these in full width, a tab or an end of line. Afterwards nobody can tell whether an apostrophe was
 // there before.
-func SafeText(text string) string {
+func safeText(text string) string {
 	first, _ := utf8.DecodeRuneInString(text)
 	if text == "" || !strings.ContainsRune("=+-@＝＋－＠\t\r\n", first) {
 		return text
@@ -98,7 +98,7 @@ func isNumber(text string) bool {
 func fieldText(v kv.Value, kind kv.Kind, safe bool) string {
 	text := query.Exact(v, kind)
 	if safe && v.Kind() == kv.KindString {
-		return SafeText(text)
+		return safeText(text)
 	}
 	return text
 }
@@ -108,7 +108,7 @@ func fieldNames(columns []query.ColumnInfo, safe bool) []string {
 	names := make([]string, len(columns))
 	for i, c := range columns {
 		if names[i] = c.Name; safe {
-			names[i] = SafeText(c.Name)
+			names[i] = safeText(c.Name)
 		}
 	}
 	return names

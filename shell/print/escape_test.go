@@ -76,7 +76,7 @@ func TestSafeText(t *testing.T) {
 		"＝1+1": "'＝1+1", "＋A1": "'＋A1", "－A1": "'－A1", "＠SUM(A1)": "'＠SUM(A1)", "a＝1": "a＝1", "ü=1": "ü=1",
 		"\n=1": "'\n=1", "－5": "'－5",
 	} {
-		if got := SafeText(text); got != want {
+		if got := safeText(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}

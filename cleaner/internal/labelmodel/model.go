@@ -214,12 +214,10 @@ func evidenceColumns(width int) []int {
 	return columns
 }
 
-// LogFeature is x of a class under test, from its feature z and that of the top class.
-func LogFeature(z, top float32, background float64) float64 {
-	return elementary.Log(feature(z, top, background))
-}
+// LogFeature is x of a class under test, from its feature without a background.
+func LogFeature(z float32) float64 { return elementary.Log(feature(z, 0, 0)) }
 
-// LogFeatures writes the LogFeature of features without a background.
+// LogFeatures writes the LogFeature of each feature.
 func LogFeatures(z []float32, logs []float64) {
 	for i, own := range z {
 		logs[i] = feature(own, 0, 0)
@@ -227,7 +225,7 @@ func LogFeatures(z []float32, logs []float64) {
 	elementary.Logs(logs)
 }
 
-// feature is what LogFeature is the logarithm of.
+// feature is exp(x) of a class under test, from its feature z and that of the top class.
 func feature(z, top float32, background float64) float64 {
 	return featureFloor + max(0, float64(z)-float64(background*float64(top)))
 }

@@ -56,11 +56,11 @@ func halve(bins [histogramBins]int64, first bool) (sums [histogramBins]int64) {
 	return sums
 }
 
-// Chart draws the histogram with a line at the threshold; NaN is none. Counts are on a log scale: most scores are of correct labels, far
+// Chart draws the scores of the labelled nodes with a line at the threshold; NaN is none. Counts are on a log scale: most scores are of correct labels, far
 // from the suspects.
-func (h *Histogram) Chart(title string, threshold float64) string {
+func (h *Histogram) Chart(threshold float64) string {
 	counts := axis{least: 0.5, most: max(10, float64(slices.Max(h.nodes[:]))), log: true}
-	c := newChart(title, "score", "nodes, log scale", h.axis, counts)
+	c := newChart("Scores of the labelled nodes", "score", "nodes, log scale", h.axis, counts)
 	width := (h.most - h.least) / histogramBins
 	for i, nodes := range h.nodes {
 		x := h.least + width*float64(i)

@@ -352,14 +352,17 @@ func around(at [2]float64, radius float64) box {
 	return box{at[0] - radius, at[1] - radius, at[0] + radius, at[1] + radius}
 }
 
-// over is the box of a name whose line begins at x, whose letters have a size.
-func over(x, y float64, name string, letter float64) box {
-	return box{x, y - 11, x + float64(letter*breadth(name)), y + 3}
+// letterWidth is how wide a letter of a name is.
+const letterWidth = 7
+
+// over is the box of a name whose line begins at x.
+func over(x, y float64, name string) box {
+	return box{x, y - 11, x + float64(letterWidth*breadth(name)), y + 3}
 }
 
 // centred is the box of a name with its middle at x.
-func centred(x, y float64, name string, letter float64) box {
-	return over(x-float64(letter*breadth(name)/2), y, name, letter)
+func centred(x, y float64, name string) box {
+	return over(x-float64(letterWidth*breadth(name)/2), y, name)
 }
 
 // drawNames writes the names of the neighbours with most weight. The name of the suspect is in the title. No name lies
@@ -386,19 +389,19 @@ func (d *drawing) drawNames(radius float64) {
 		for _, most := range nameLengths {
 			name := Within(d.Nodes[i].Name, most)
 			left, right := at[0]-beyond-4, at[0]+beyond+4
-			outside := over(right, at[1]+5, name, 7)
+			outside := over(right, at[1]+5, name)
 			class, start := "name start", right
 			if at[0] < x {
-				class, start, outside = "name end", left, over(left-float64(7*breadth(name)), at[1]+5, name, 7)
+				class, start, outside = "name end", left, over(left-float64(letterWidth*breadth(name)), at[1]+5, name)
 			}
 			for _, place := range []struct {
 				class string
 				x, y  float64
 				box   box
 			}{
-				{"name", at[0], at[1] + 5 + away, centred(at[0], at[1]+5+away, name, 7)},
+				{"name", at[0], at[1] + 5 + away, centred(at[0], at[1]+5+away, name)},
 				{class, start, at[1] + 5, outside},
-				{"name", at[0], at[1] + 5 - away, centred(at[0], at[1]+5-away, name, 7)},
+				{"name", at[0], at[1] + 5 - away, centred(at[0], at[1]+5-away, name)},
 			} {
 				if isFree(place.box) {
 					d.text(place.class, place.x, place.y, name)

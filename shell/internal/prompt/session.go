@@ -41,7 +41,7 @@ type Options struct {
 	Format columnar.Format
 	Timing bool
 
-	// SafeCSV keeps spreadsheets from taking texts in csv and tsv for formulas: see SafeText.
+	// SafeCSV keeps spreadsheets from taking texts in csv and tsv for formulas: see print.Screen.
 	SafeCSV bool
 
 	// Interactive prompts for statements on the terminal. Errors are printed and the session goes on; Ctrl-C

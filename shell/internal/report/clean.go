@@ -81,7 +81,7 @@ func (p *Page) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run) error
 	for _, warning := range run.Warnings {
 		note += " " + wording.Sentence(warning) + "."
 	}
-	chart := template.HTML(h.Chart("Scores of the labelled nodes", run.Threshold))
+	chart := template.HTML(h.Chart(run.Threshold))
 	p.Sections = append(p.Sections, section{Title: "Scores", Note: note, Chart: chart})
 	return nil
 }

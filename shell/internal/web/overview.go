@@ -95,7 +95,7 @@ func (s *Server) countOverview(ctx context.Context, tx *kv.Tx) (*overview, error
 		if err != nil {
 			return nil, err
 		}
-		view.Chart = h.Chart("Scores of the labelled nodes", run.Threshold)
+		view.Chart = h.Chart(run.Threshold)
 	case !errors.Is(err, query.ErrNotCleaned):
 		return nil, err
 	}

@@ -59,10 +59,10 @@ type Server struct {
 	said     string          // what the last reply did
 }
 
-// ErrAddress is returned for an address that other machines could reach.
-var ErrAddress = errors.New("the page is for this machine alone: want an address on loopback, such as 127.0.0.1:0")
+// errAddress is returned for an address that other machines could reach.
+var errAddress = errors.New("the page is for this machine alone: want an address on loopback, such as 127.0.0.1:0")
 
-// CheckAddress returns an ErrAddress unless Listen could take the address.
+// CheckAddress returns an error unless Listen could take the address.
 func CheckAddress(address string) error {
 	_, err := resolve(address)
 	return err
@@ -72,14 +72,14 @@ func CheckAddress(address string) error {
 func resolve(address string) (string, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", address, ErrAddress)
+		return "", fmt.Errorf("%s: %w", address, errAddress)
 	}
 	if host == "localhost" {
 		host = "127.0.0.1"
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil || !ip.IsLoopback() {
-		return "", fmt.Errorf("%s: %w", address, ErrAddress)
+		return "", fmt.Errorf("%s: %w", address, errAddress)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return "", fmt.Errorf("%s: the port is %q, want a number from 0 to 65535", address, port)
