@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -202,31 +201,33 @@ func TestDecideAboutWhatWasShown(t *testing.T) {
 	}
 }
 
-// TestOwnSteps finds the steps of one person that were not taken back.
-func TestOwnSteps(t *testing.T) {
+// TestLastOwnStep finds the last step of one person that was not taken back.
+func TestLastOwnStep(t *testing.T) {
 	s := suggestedStore(t, 30, func() {})
 	step := func(who string, v kv.NodeID) int64 {
 		return mustDecide(t, s, Options{Who: who}, Request{Node: v, Kind: Unsure})[0].Step
 	}
 	first, second, last, _ := step("ann", 1), step("ann", 2), step("ann", 1), step("bob", 3)
-	own := func() (numbers []int64) {
+	own := func(most int) int64 {
 		t.Helper()
 		tx := s.Begin()
 		defer tx.Close()
-		for _, e := range must.Get(OwnSteps(t.Context(), tx, "ann", 10, 1000))(t) {
-			numbers = append(numbers, e.Step)
-		}
-		return numbers
+		return must.Get(LastOwnStep(t.Context(), tx, "ann", most))(t)
 	}
-	if got := own(); !slices.Equal(got, []int64{last, second, first}) {
-		t.Errorf("the steps of ann: got %v", got)
+	if got := own(1); got != 0 {
+		t.Errorf("in the last entry: got step %d of ann, want none", got)
 	}
 	if _, err := Undo(t.Context(), s, 1, Options{Who: "ann", Last: second}, nil); !errors.Is(err, ErrChanged) {
 		t.Errorf("undo of a step that is not the last: got %v, want ErrChanged", err)
 	}
-	must.Get(Undo(t.Context(), s, 1, Options{Who: "ann", Last: last}, nil))(t)
-	if got := own(); !slices.Equal(got, []int64{second, first}) {
-		t.Errorf("after undo, the steps of ann: got %v", got)
+	for _, want := range []int64{last, second, first} {
+		if got := own(1000); got != want {
+			t.Errorf("the last step of ann: got %d, want %d", got, want)
+		}
+		must.Get(Undo(t.Context(), s, 1, Options{Who: "ann", Last: want}, nil))(t)
+	}
+	if got := own(1000); got != 0 {
+		t.Errorf("after undo of all: got step %d of ann, want none", got)
 	}
 }
 

@@ -336,23 +336,22 @@ func Undo(ctx context.Context, s *kv.Store, steps int, opt Options, seenBy SeenB
 	})
 }
 
-// OwnSteps returns the entries of the last steps of a person that were not taken back, the latest first. It looks at up to most entries,
-// and returns up to limit steps.
-func OwnSteps(ctx context.Context, tx *kv.Tx, who string, limit, most int) (steps []Entries, err error) {
+// LastOwnStep returns the last step of a person that was not taken back, 0 if there is none among the last most entries.
+func LastOwnStep(ctx context.Context, tx *kv.Tx, who string, most int) (int64, error) {
 	newest, err := Newest(tx)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	u := newUndoSearch(tx, who)
-	for seq := newest; seq > 0 && len(steps) < limit && newest-seq < int64(most); {
+	for seq := newest; seq > 0 && newest-seq < int64(most); {
 		d, step, isStanding, err := u.look(ctx, seq)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		if isStanding && d.Who == who {
-			steps = append(steps, Entries{First: step.first, Last: step.last, Steps: 1, Step: d.Step})
+			return d.Step, nil
 		}
 		seq = step.first - 1
 	}
-	return steps, nil
+	return 0, nil
 }
