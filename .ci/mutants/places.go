@@ -20,14 +20,17 @@ type mutant struct {
 	insert        []insertion
 }
 
-// An insertion puts text before the byte at Offset of the file. Text of %d is the number of the mutant.
+// An insertion puts text before the byte at an offset of the file. In place of number it gets the number of the mutant.
 type insertion struct {
 	offset int
 	text   string
 }
 
+// number stands for that of a mutant. No source has it, so text that is taken from there stays as it is.
+const number = "\x00"
+
 // on is the condition in the changed code that holds where a fault is chosen.
-const on = "mutant.On(%d)"
+const on = "mutant.On(" + number + ")"
 
 // places returns the faults that a file can have, in the order of its text.
 func places(importPath, tree, name string) ([]mutant, error) {
@@ -136,9 +139,9 @@ func faulty(text []byte, importPath string, chosen map[int]mutant) []byte {
 		number, place int
 	}
 	var all []numbered
-	for number, m := range chosen {
+	for n, m := range chosen {
 		for i, part := range m.insert {
-			all = append(all, numbered{part, number, i})
+			all = append(all, numbered{part, n, i})
 		}
 	}
 	// Mutants are numbered from the outer one inwards: at one place the inner closes first, and the outer opens first.
@@ -159,7 +162,7 @@ func faulty(text []byte, importPath string, chosen map[int]mutant) []byte {
 	for _, part := range all {
 		out.Write(text[done:part.offset])
 		done = part.offset
-		out.WriteString(strings.ReplaceAll(part.text, "%d", fmt.Sprint(part.number)))
+		out.WriteString(strings.ReplaceAll(part.text, number, fmt.Sprint(part.number)))
 	}
 	out.Write(text[done:])
 	return withImport(out.Bytes(), importPath)
