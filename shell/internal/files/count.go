@@ -18,19 +18,11 @@ type NodeCount struct {
 
 // CountNodes reads a nodes file and counts, with labels in a form.
 func (r Job) CountNodes(ctx context.Context, names Names, form Form) (c NodeCount, err error) {
-	parts, err := r.NodeTable(ctx, names)
-	if err != nil {
-		return c, err
-	}
-	in, err := r.open(ctx, parts)
+	in, places, err := r.openLabelled(ctx, names)
 	if err != nil {
 		return c, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	places, err := r.NodePlaces(in)
-	if err != nil {
-		return c, err
-	}
 	id, label := places[0], places[1]
 	classes, labelOf := map[string]bool{}, form.Labels()
 	err = EachRow(ctx, in, r.Progress, func(row table.Row) error {

@@ -28,11 +28,7 @@ type nodesFile struct {
 
 // openNodes opens a nodes file and decides, by reading it once, of which kind its properties are, but those of known kinds.
 func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) (_ *nodesFile, err error) {
-	parts, err := r.NodeTable(ctx, g.Nodes)
-	if err != nil {
-		return nil, err
-	}
-	in, err := r.openParts(ctx, parts)
+	in, columns, err := r.openLabelled(ctx, g.Nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -41,10 +37,6 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 			err = errors.Join(err, in.Close())
 		}
 	}()
-	columns, err := r.NodePlaces(in)
-	if err != nil {
-		return nil, err
-	}
 	n := &nodesFile{in: in, id: columns[0], label: columns[1], split: columns[2], labels: newLabelReader(g.Form)}
 	g.id, g.nodeParts = in.Header()[n.id], in.Parts()
 	if before, after := in.Parts().ByNumber(); before != "" {

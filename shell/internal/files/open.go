@@ -56,6 +56,21 @@ func (r Job) open(ctx context.Context, parts table.Parts) (*table.Reader, error)
 	return in, nil
 }
 
+// openLabelled opens a nodes file with the places of its ids, labels and splits.
+func (r Job) openLabelled(ctx context.Context, names Names) (in *table.Reader, places []int, err error) {
+	parts, err := r.NodeTable(ctx, names)
+	if err != nil {
+		return nil, nil, err
+	}
+	if in, err = r.openParts(ctx, parts); err != nil {
+		return nil, nil, err
+	}
+	if places, err = r.NodePlaces(in); err != nil {
+		return nil, nil, errors.Join(err, in.Close())
+	}
+	return in, places, nil
+}
+
 // openNodeTable opens a nodes file, of which the ids alone count, and returns their place first.
 func (r Job) openNodeTable(ctx context.Context, names Names) (*table.Reader, []int, error) {
 	parts, err := r.NodeTable(ctx, names)
