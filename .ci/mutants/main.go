@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -389,7 +390,7 @@ func removeAll(dir string) {
 	_ = os.RemoveAll(dir)
 }
 
-// tryAll tries each mutant that has no result yet.
+// tryAll tries each mutant that has no result yet, in an order of chance, so that the first of them are a sample too.
 func (s *study) tryAll(ctx context.Context) ([]result, error) {
 	file, err := os.OpenFile(s.path("results.jsonl"), os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o666)
 	if err != nil {
@@ -404,7 +405,9 @@ func (s *study) tryAll(ctx context.Context) ([]result, error) {
 		}
 		results = append(results, r)
 	}
-	for _, number := range slices.Sorted(maps.Keys(s.mutants)) {
+	numbers := slices.Sorted(maps.Keys(s.mutants))
+	rand.New(rand.NewPCG(1, 1)).Shuffle(len(numbers), func(i, j int) { numbers[i], numbers[j] = numbers[j], numbers[i] })
+	for _, number := range numbers {
 		if slices.ContainsFunc(results, func(r result) bool { return r.Number == number }) {
 			continue
 		}
@@ -422,6 +425,10 @@ func (s *study) tryAll(ctx context.Context) ([]result, error) {
 	return results, nil
 }
 
+// batchSeconds are how long the tests of a package take that are run together, the quickest first: most faults are found
+// by the first of them.
+var batchSeconds = []float64{1, 4, 16, 64, math.Inf(1)}
+
 // try wakes a fault and runs the tests that reach it, those of its package first, then the quickest packages.
 func (s *study) try(ctx context.Context, number int) (result, error) {
 	begin := time.Now()
@@ -430,15 +437,15 @@ func (s *study) try(ctx context.Context, number int) (result, error) {
 		return tried, err
 	}
 	seconds := map[string]float64{}
-	names := map[string][]string{}
+	tests := map[string][]test{}
 	for _, t := range s.tests {
 		if slices.Contains(t.Reaches, number) && !t.Fails {
 			seconds[t.Package] += t.Seconds
-			names[t.Package] = append(names[t.Package], t.Name)
+			tests[t.Package] = append(tests[t.Package], t)
 		}
 	}
-	tried.Reached = len(names) > 0
-	order := slices.SortedFunc(maps.Keys(names), func(a, b string) int {
+	tried.Reached = len(tests) > 0
+	order := slices.SortedFunc(maps.Keys(tests), func(a, b string) int {
 		switch tried.Package {
 		case a:
 			return -1
@@ -448,14 +455,31 @@ func (s *study) try(ctx context.Context, number int) (result, error) {
 		return cmp.Compare(seconds[a], seconds[b])
 	})
 	for _, p := range order {
-		limit := time.Minute + time.Duration(10*seconds[p])*time.Second
-		if !s.passes(ctx, p, names[p], limit) {
+		if !s.passesInBatches(ctx, p, tests[p]) {
 			tried.FoundBy = p
 			break
 		}
 	}
 	tried.Seconds = time.Since(begin).Seconds()
 	return tried, ctx.Err()
+}
+
+// passesInBatches runs tests of a package, the quickest first.
+func (s *study) passesInBatches(ctx context.Context, importPath string, tests []test) bool {
+	slices.SortFunc(tests, func(a, b test) int { return cmp.Or(cmp.Compare(a.Seconds, b.Seconds), cmp.Compare(a.Name, b.Name)) })
+	for _, most := range batchSeconds {
+		var names []string
+		var seconds float64
+		for len(tests) > 0 && (len(names) == 0 || seconds+tests[0].Seconds <= most) {
+			names, seconds = append(names, tests[0].Name), seconds+tests[0].Seconds
+			tests = tests[1:]
+		}
+		limit := time.Minute + time.Duration(10*seconds)*time.Second
+		if len(names) > 0 && !s.passes(ctx, importPath, names, limit) {
+			return false
+		}
+	}
+	return true
 }
 
 // table prints how many mutants each room has, and how many of them were found.
