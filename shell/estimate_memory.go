@@ -16,9 +16,11 @@ const (
 	workerBytes = 6 << 20
 	edgeBytes   = 12
 
-	// What a command allocates in small objects, and of that for a node, measured.
+	// What a command allocates in small objects, and of that for a node, measured; clean of a small graph has only
+	// smallNode for a node. Training without features allocates trainedCell for each class of a node.
 	volumeOfImport, nodeOfImport = 4 << 20, 30
 	volumeOfClean, nodeOfClean   = 32 << 20, 100
+	smallNode, trainedCell       = 1000, 1100
 )
 
 // anonymous is the anonymous memory of a process whose workers have buffers beside what is held, that has allocated a volume of
@@ -47,9 +49,13 @@ func (p *projection) buffers() int64 {
 
 // cleanPeak is the most anonymous memory of clean: while it computes, or while it closes the store.
 func (p *projection) cleanPeak() int64 {
-	volume := int64(volumeOfClean + nodeOfClean*p.counts.Nodes)
-	if p.clean.Trains {
+	n := int64(p.counts.Nodes)
+	volume := min(volumeOfClean+nodeOfClean*n, smallNode*n)
+	switch {
+	case p.clean.Trains && p.counts.Features > 0:
 		volume = math.MaxInt64 / 2 // training leaves the garbage of a network for every epoch
+	case p.clean.Trains:
+		volume = max(volume, trainedCell*n*int64(p.counts.Classes))
 	}
 	with := func(mapped, written int64, closing bool) int64 {
 		use := cost.Memory{Mapped: mapped, Live: p.clean.HeldBytes}
