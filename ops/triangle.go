@@ -11,10 +11,9 @@ import (
 // A rankSet is a set of ranks, one bit each.
 type rankSet []uint64
 
-func newRankSet(n int) rankSet    { return make(rankSet, (n+63)/64) }
-func (s rankSet) add(x rank)      { s[x/64] |= 1 << (x % 64) }
-func (s rankSet) remove(x rank)   { s[x/64] &^= 1 << (x % 64) }
-func (s rankSet) has(x rank) bool { return s[x/64]&(1<<(x%64)) != 0 }
+func newRankSet(n int) rankSet  { return make(rankSet, (n+63)/64) }
+func (s rankSet) add(x rank)    { s[x/64] |= 1 << (x % 64) }
+func (s rankSet) remove(x rank) { s[x/64] &^= 1 << (x % 64) }
 func (s rankSet) addAll(list []rank) {
 	for _, x := range list {
 		s.add(x)

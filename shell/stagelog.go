@@ -17,8 +17,8 @@ type stageFile struct {
 	Stats string `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of each stage and the peak memory."`
 }
 
-// AfterApply has the stages of the command written to the file. Not its path is kept but the flag, whose path is another for this process if
-// another one gave the command (locate).
+// AfterApply has the stages of the command written to the file. It keeps the flag and not the path: if another process gave the command, the
+// path is another one here (streams.resolve).
 func (c *stageFile) AfterApply(s *streams) error {
 	s.stages.file = c
 	return nil

@@ -28,7 +28,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	listener, err := net.Listen("tcp", "127.0.0.1:8080") // this machine only: the service knows no users
 	if err == nil {
-		err = run(ctx, os.Args[1], listener)
+		err = run(ctx, append(os.Args, "STORE")[1], listener)
 	}
 	stop()
 	if err != nil {
@@ -96,8 +96,8 @@ func (s service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20))
 	d.DisallowUnknownFields()
 	err := d.Decode(&n)
-	if err != nil {
-		err = fmt.Errorf("%w: %w", errRequest, err)
+	if err != nil || d.More() {
+		err = fmt.Errorf("%w: %w", errRequest, cmp.Or(err, errors.New("want one node")))
 	} else {
 		err = s.store.UpdateContext(ctx, func(tx *kv.Tx) error { return n.arrive(ctx, tx) })
 	}

@@ -63,6 +63,7 @@ func TestService(t *testing.T) {
 		{`{"ID": "a", "Label": "grafics"}`, "", "", 400, `the store has no class "grafics"`},
 		{`{"ID": "b", "Label": "graphics", "Neighbors": ["p8", "p999"]}`, "", "", 400, "p999"},
 		{`{"ID": "c", "Label": "graphics", "Edges": []}`, "", "", 400, "unknown field"},
+		{`{"ID": "c", "Label": "graphics"} {}`, "", "", 400, "want one node"},
 		{`{`, "", "", 400, "bad request"},
 		{`{"ID": "d", "Label": "graphics"}`, "evil.example", "", 403, "localhost"},
 		{`{"ID": "e", "Label": "graphics"}`, "", "http://evil.example", 403, ""},

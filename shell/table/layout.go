@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -387,16 +386,4 @@ func (r *Reader) Form() string {
 		return ""
 	}
 	return strings.Join(words, ", ")
-}
-
-// Plain says whether the files are texts that can be read from the beginning of any line on, and what separates their
-// fields.
-func (r *Reader) Plain() (separator byte, ok bool) {
-	for _, path := range r.parts.paths {
-		if filepath.Ext(path) != filepath.Ext(r.parts.paths[0]) {
-			return 0, false
-		}
-	}
-	l := r.layout
-	return l.separator, l.separator != 0 && l.separator != blanks && l.comment == noComment && !l.packed && !l.trim
 }

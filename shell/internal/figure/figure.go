@@ -14,7 +14,6 @@ import (
 const (
 	Blue       = "#0072b2"
 	Vermillion = "#d55e00"
-	Grey       = "#8a8a8a"
 )
 
 // Style is the style of all figures. The page has it, as figures have none of their own.

@@ -204,9 +204,6 @@ func (r Job) propertyNames(in *table.Reader, h *header, others []int) ([]string,
 	return names, nil
 }
 
-// SplitPlaces returns the places of the columns id and split in a file of splits.
-func (r Job) SplitPlaces(in *table.Reader) ([]int, error) { return r.otherPlaces(in, "id", "split") }
-
 // otherPlaces returns the places of columns in a table beside the nodes file: those of Columns, or, where it does not have them,
 // those of the names themselves. All are there.
 func (r Job) otherPlaces(in *table.Reader, names ...string) ([]int, error) {
