@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -303,6 +304,18 @@ func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) PatchSta
 	must.Do(t, err)
 	stats := must.Get(p.Commit(t.Context()))(t)
 	return stats
+}
+
+// The two arcs between two nodes have a weight each, and their sum must be a number too.
+func TestPatchOfTooLargeWeights(t *testing.T) {
+	for _, most := range []int{manyInUpdate, noneInUpdate} {
+		s := numbered(t, 20, false, LoadOptions{Directed: true, Weighted: true})
+		p := must.Get(s.NewPatch(PatchOptions{most: most}))(t)
+		must.Do(t, errors.Join(p.AddWeighted("é3", "é17", math.MaxFloat32, 1), p.AddWeighted("é17", "é3", math.MaxFloat32, 2)))
+		if _, err := p.Commit(t.Context()); !errors.Is(err, ErrInvalidEdge) {
+			t.Errorf("%d rows in one update: got %v, want %v", most, err, ErrInvalidEdge)
+		}
+	}
 }
 
 // An id that is longer than any node's is not there, even if it begins as one that is.

@@ -260,6 +260,16 @@ func TestDocuments(t *testing.T) {
 	})
 }
 
+func TestDocumentNames(t *testing.T) {
+	s := newStore(t, Options{})
+	for _, name := range [][2]string{{"", "key"}, {"space", ""}, {"sp\x00ace", "key"}, {"space", "k\ney"}} {
+		err := s.Update(func(tx *Tx) error { return tx.PutDocument(name[0], name[1], 1) })
+		if err == nil {
+			t.Errorf("a document %q/%q was written, want an error", name[0], name[1])
+		}
+	}
+}
+
 func TestOnWrite(t *testing.T) {
 	var got []string
 	refuse := errors.New("refused")
