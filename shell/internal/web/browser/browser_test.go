@@ -363,6 +363,19 @@ func (w *window) ready() {
 	w.until("document.readyState === 'complete' && !document.querySelector('#show-help').hidden && document.querySelector('#main').ariaBusy === 'false'")
 }
 
+// pressUntil presses a key until what it does is seen. The page refuses keys for a moment after it has brought the scores of a
+// card up to date, as a person would read the card again.
+func (w *window) pressUntil(script, key string) {
+	w.Helper()
+	for began := time.Now(); time.Since(began) < 30*time.Second; {
+		if w.ready(); eval[bool](w, "!!("+script+")") {
+			return
+		}
+		w.press(key)
+	}
+	w.until(script)
+}
+
 func quoted(text string) string {
 	data, err := json.Marshal(text)
 	if err != nil {
