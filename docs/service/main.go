@@ -28,7 +28,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	listener, err := net.Listen("tcp", "127.0.0.1:8080") // this machine only: the service knows no users
 	if err == nil {
-		err = run(ctx, append(os.Args, "STORE")[1], listener)
+		err = run(ctx, append(os.Args, "STORE")[1], listener) // without an argument, the error names STORE
 	}
 	stop()
 	if err != nil {

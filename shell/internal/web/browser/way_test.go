@@ -56,8 +56,8 @@ func TestWay(t *testing.T) {
 		card := eval[shown](w, readCard)
 		truth := g.truth[card.ID]
 		digit := slices.Index(card.Choices, truth)
-		shown := "document.querySelector('.card') && document.querySelector('.card').dataset.id === " + quoted(card.ID)
-		gone := "!(" + shown + ")"
+		here := "document.querySelector('.card') && document.querySelector('.card').dataset.id === " + quoted(card.ID)
+		gone := "!(" + here + ")"
 		switch {
 		case i == 10:
 			w.pressUntil(gone, "d")
@@ -65,7 +65,7 @@ func TestWay(t *testing.T) {
 			w.pressUntil(gone, "s")
 		case i == 30: // a slip, taken back
 			w.pressUntil(gone, "u")
-			w.pressUntil(shown, "z")
+			w.pressUntil(here, "z")
 			w.pressUntil(gone, "n")
 			decided[card.ID] = card.Label
 		case truth == card.Label:
