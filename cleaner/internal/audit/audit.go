@@ -60,6 +60,23 @@ func (s *Sample) Labels() (sum int64) {
 	return sum
 }
 
+// IsWhole reports whether a sample that was stored can be one.
+func (s *Sample) IsWhole() bool {
+	taken := make([]int64, len(s.Sizes))
+	for _, d := range s.Draws {
+		if int(d.Stratum) >= len(taken) {
+			return false
+		}
+		taken[d.Stratum]++
+	}
+	for h, size := range s.Sizes {
+		if taken[h] > size {
+			return false
+		}
+	}
+	return len(s.Draws) > 0
+}
+
 // An Estimate is the share of wrong labels, with an interval.
 type Estimate struct {
 	Draws           int // that it rests on
@@ -188,14 +205,11 @@ func clopperPearson(share, draws, err float64) (low, high float64) {
 // A Group is what the draws say of a part of the labels, such as a class.
 type Group struct {
 	Answered, Wrong int
-	Estimate        Estimate // where IsEnough
+	Rate, Low, High float64 // NaN if too few are answered
 }
 
 // leastOfGroup is how many answered draws of a group tell its rate.
 const leastOfGroup = 10
-
-// IsEnough reports whether the answered draws of the group tell its rate.
-func (g *Group) IsEnough() bool { return g.Answered >= leastOfGroup }
 
 // ByGroup tells the rate of each group, from the answers to the first draws [look] and the group of each draw. The interval
 // of a group holds with Level by itself, not together with others.
@@ -205,8 +219,7 @@ func (s *Sample) ByGroup(answers []Answer, groups []int, look, count int) []Grou
 	for i := range look {
 		draws[s.Draws[i].Stratum]++
 	}
-	wrong, weights := make([]float64, count), make([]float64, count)
-	unsure := make([]float64, count)
+	wrong, settled, unsure := make([]float64, count), make([]float64, count), make([]float64, count) // weights
 	for i, answer := range answers[:look] {
 		h, g := s.Draws[i].Stratum, groups[i]
 		weight := float64(s.Sizes[h]) / draws[h]
@@ -216,22 +229,22 @@ func (s *Sample) ByGroup(answers []Answer, groups []int, look, count int) []Grou
 			all[g].Wrong++
 			fallthrough
 		case Right:
+			settled[g] += weight
 			all[g].Answered++
-			weights[g] += weight
 		case Unsure:
 			unsure[g] += weight
 		}
 	}
 	for g := range all {
-		if !all[g].IsEnough() {
+		if all[g].Answered < leastOfGroup {
+			all[g].Rate, all[g].Low, all[g].High = math.NaN(), math.NaN(), math.NaN()
 			continue
 		}
-		n, whole := float64(all[g].Answered), weights[g]+unsure[g]
-		n *= whole / weights[g]
-		e := Estimate{Draws: int(math.Round(n)), Wrong: all[g].Wrong, Right: all[g].Answered - all[g].Wrong, Rate: wrong[g] / weights[g]}
-		e.Low, _ = clopperPearson(wrong[g]/whole, n, 1-Level)
-		_, e.High = clopperPearson((wrong[g]+unsure[g])/whole, n, 1-Level)
-		all[g].Estimate = e
+		whole := settled[g] + unsure[g]
+		n := float64(all[g].Answered) * whole / settled[g]
+		all[g].Rate = wrong[g] / settled[g]
+		all[g].Low, _ = clopperPearson(wrong[g]/whole, n, 1-Level)
+		_, all[g].High = clopperPearson((wrong[g]+unsure[g])/whole, n, 1-Level)
 	}
 	return all
 }

@@ -279,13 +279,13 @@ func TestGroups(t *testing.T) {
 		}
 	}
 	all := s.ByGroup(answers, groups, 100, 4)
-	if g := all[0]; !g.IsEnough() || g.Answered != 50 || g.Wrong != 5 || g.Estimate.Low > 0.1 || g.Estimate.High < 0.1 {
+	if g := all[0]; g.Answered != 50 || g.Wrong != 5 || g.Low > 0.1 || g.High < 0.1 {
 		t.Errorf("%+v, want 5 wrong of 50", g)
 	}
-	if low, high := clopperPearson(all[0].Estimate.Rate, 50, 1-Level); !near(low, all[0].Estimate.Low) || !near(high, all[0].Estimate.High) {
-		t.Errorf("%+v, want %v to %v", all[0].Estimate, low, high)
+	if low, high := clopperPearson(all[0].Rate, 50, 1-Level); !near(low, all[0].Low) || !near(high, all[0].High) {
+		t.Errorf("%+v, want %v to %v", all[0], low, high)
 	}
-	if g := all[2]; g.IsEnough() || g.Answered != 1 {
+	if g := all[2]; g.Answered != 1 || !math.IsNaN(g.Rate) {
 		t.Errorf("%+v, want too few answers", g)
 	}
 	if all[3].Answered != 0 {

@@ -1,0 +1,342 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/audit"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// An Audit is labels that chance chose for people to look at, and what their answers say of all labels. The answers are
+// decisions, made anywhere. See DrawAudit and ReadAudit.
+type Audit struct {
+	Started time.Time // to the second, UTC
+	Seed    uint64
+	Run     int64 // whose scores made the strata
+	Labels  int64 // that the rate is of: those with a score at the first draw, and those that people had judged before
+	Since   int64 // labelled nodes that came later: the rate is not of them
+
+	Draws []AuditDraw // in the order in which they are looked at
+
+	// Decided counts the draws with an answer. The rate rests on the first Look draws: 0 before the first look. Right and
+	// Wrong count the answers among them, the others are unsettled.
+	Decided, Look, Right, Wrong int
+	NextLook                    int // how many draws with an answer the next look needs; Look if there is no more
+
+	// Rate is the share of wrong labels as they came, and Low and High are an interval for it. The intervals of all looks
+	// hold together in at least AuditLevel of audits. NaN before the first look.
+	Rate, Low, High float64
+
+	// Found counts the labels that people have found wrong, drawn or not.
+	Found int64
+
+	Classes []AuditedClass // of the first Look draws, those with answers, in the order of the store
+}
+
+// AuditLevel is the chance with which the intervals of all looks of an audit hold together.
+const AuditLevel = audit.Level
+
+// MostAuditDraws is how many labels an audit draws at most.
+const MostAuditDraws = audit.MostDraws
+
+// An AuditDraw is a drawn label.
+type AuditDraw struct {
+	Node      kv.NodeID
+	Label     string // at the first draw
+	Judgement decide.Judgement
+}
+
+// An AuditedClass is what an audit says of the labels of a class.
+type AuditedClass struct {
+	Class           string
+	Decided, Wrong  int
+	Rate, Low, High float64 // of this class alone, with AuditLevel; NaN if too few draws have this label
+}
+
+// Open returns the draws that nobody has answered.
+func (a *Audit) Open() (open []AuditDraw) {
+	for _, d := range a.Draws {
+		if d.Judgement == decide.Unjudged {
+			open = append(open, d)
+		}
+	}
+	return open
+}
+
+// Left is how many wrong labels are left by the rate: those that people have found are not.
+func (a *Audit) Left() float64 { return max(0, a.Rate*float64(a.Labels)-float64(a.Found)) }
+
+// Where an audit is kept.
+const (
+	auditSpace = "audits"
+	auditKey   = "last"
+)
+
+// An auditRecord is an audit on disk.
+type auditRecord struct {
+	Started           int64 // Unix seconds
+	Seed              uint64
+	Run               int64
+	Nodes             uint32 // nodes of the store at the first draw
+	Seq               int64  // newest entry of the history then
+	Known, KnownWrong int64  // labels that people had judged, which are not drawn
+	Classes           []string
+	Open              int // draws that people are asked for
+
+	// The order of draws, and what was known of each.
+	audit.Sample
+	Labels []kv.Class // numbers in Classes
+	Scores []float32
+}
+
+// ErrAudit is returned for a draw that cannot be.
+var ErrAudit = errors.New("cleaner: no labels to draw")
+
+// DrawAudit asks people for the first size labels of an order that chance fixes. The first call makes the order by seed,
+// from the labels that have a score and no judgement by people; later calls ask for more of it, never for fewer. Every
+// label has the same chance, in strata of equal size by score. It returns kv.ErrNotFound if the store was never cleaned,
+// and ErrAudit if there is no such label, or size is not from 1 to MostAuditDraws.
+func DrawAudit(ctx context.Context, s *kv.Store, size int, seed uint64) error {
+	if size < 1 || size > MostAuditDraws {
+		return fmt.Errorf("%w: a sample of %d, want from 1 to %d", ErrAudit, size, MostAuditDraws)
+	}
+	return s.Update(func(tx *kv.Tx) error {
+		record, err := readAuditRecord(tx)
+		if errors.Is(err, kv.ErrNotFound) {
+			record, err = newAuditRecord(ctx, tx, seed)
+		}
+		if err != nil {
+			return err
+		}
+		if size = min(size, len(record.Draws)); size <= record.Open {
+			return nil
+		}
+		record.Open = size
+		return tx.PutDocument(auditSpace, auditKey, record)
+	})
+}
+
+func readAuditRecord(tx *kv.Tx) (r *auditRecord, err error) {
+	r = new(auditRecord)
+	if err := tx.Document(auditSpace, auditKey, r); err != nil {
+		return nil, err
+	}
+	return r, r.check()
+}
+
+// check returns kv.ErrCorrupt for a record that cannot be one.
+func (r *auditRecord) check() error {
+	n := len(r.Draws)
+	isWhole := len(r.Labels) == n && len(r.Scores) == n && r.Open <= n && r.Sample.IsWhole()
+	if !isWhole || slices.ContainsFunc(r.Labels, func(k kv.Class) bool { return k < 0 || int(k) >= len(r.Classes) }) {
+		return fmt.Errorf("audit: %w", kv.ErrCorrupt)
+	}
+	return nil
+}
+
+// newAuditRecord draws the order.
+func newAuditRecord(ctx context.Context, tx *kv.Tx, seed uint64) (r *auditRecord, err error) {
+	run, err := lastRun(tx)
+	if err != nil {
+		return nil, err
+	}
+	r = &auditRecord{
+		Started: time.Now().Unix(), Seed: seed, Run: run.ID, Nodes: uint32(tx.NumNodes()), Classes: slices.Clone(tx.Classes()),
+	}
+	if r.Seq, err = decide.Newest(tx); err != nil {
+		return nil, err
+	}
+	judged, err := judgedBefore(ctx, tx, r.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	for _, wrong := range judged {
+		r.Known++
+		if wrong {
+			r.KnownWrong++
+		}
+	}
+	isSettled, err := settledNodes(tx)
+	if err != nil {
+		return nil, err
+	}
+	each := func(do func(node uint32, score float64)) error {
+		return eachStored(ctx, tx, func(v kv.NodeID, label kv.Class, score float64) error {
+			settled, err := isSettled(v)
+			if !settled && label != kv.NoClass {
+				do(uint32(v), score)
+			}
+			return err
+		})
+	}
+	sample, err := audit.New(seed, each)
+	if err != nil {
+		return nil, err
+	}
+	if r.Sample = *sample; len(r.Draws) == 0 {
+		return nil, fmt.Errorf("%w: every label with a score is judged by people, or there is none", ErrAudit)
+	}
+	scores, err := tx.Reader(ScoreColumn)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range r.Draws {
+		label, err := tx.Label(kv.NodeID(d.Node))
+		if err != nil {
+			return nil, err
+		}
+		score, err := scores.At(kv.NodeID(d.Node))
+		if err != nil {
+			return nil, err
+		}
+		r.Labels, r.Scores = append(r.Labels, label), append(r.Scores, float32(score.Float()))
+	}
+	return r, nil
+}
+
+// settledNodes returns a function that says of a node whether people have decided on it and agree.
+func settledNodes(tx *kv.Tx) (isSettled func(v kv.NodeID) (bool, error), err error) {
+	var columns [2]*kv.ColumnReader
+	for i, name := range []string{decide.Column, decide.DisputedColumn} {
+		if columns[i], err = tx.Reader(name); err != nil && !errors.Is(err, kv.ErrNoColumn) {
+			return nil, err
+		}
+	}
+	return func(v kv.NodeID) (bool, error) {
+		decision, err := valueAt(columns[0], v)
+		if err != nil || decision.IsNull() || decision.Str() == decide.Unsure.String() {
+			return false, err
+		}
+		disputed, err := valueAt(columns[1], v)
+		return !disputed.Bool(), err
+	}, nil
+}
+
+// judgedBefore says of each node whose label people have judged, among the first nodes, whether it was wrong.
+func judgedBefore(ctx context.Context, tx *kv.Tx, nodes uint32) (map[kv.NodeID]bool, error) {
+	verdicts, _, err := decide.VerdictsAfter(ctx, tx, 0)
+	wrong := map[kv.NodeID]bool{}
+	for _, verdict := range verdicts {
+		if uint32(verdict.Node) < nodes {
+			wrong[verdict.Node] = verdict.Before != verdict.Now
+		}
+	}
+	return wrong, err
+}
+
+// ReadAudit tells where the audit of a store stands; kv.ErrNotFound before the first draw. Draws whose node was removed,
+// or whose label something other than a decision has changed, are left out.
+func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
+	r, err := readAuditRecord(tx)
+	if err != nil {
+		return nil, err
+	}
+	a := &Audit{Started: time.Unix(r.Started, 0).UTC(), Seed: r.Seed, Run: r.Run}
+	sample, answers, labels, err := r.answers(ctx, tx, a)
+	if err != nil {
+		return nil, err
+	}
+	a.Labels = sample.Labels() + r.Known
+	judged, err := judgedBefore(ctx, tx, r.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	var right int64
+	for _, wrong := range judged {
+		if wrong {
+			a.Found++
+		} else {
+			right++
+		}
+	}
+	a.Look = sample.Look(answers)
+	a.NextLook = sample.NextLook(a.Look)
+	a.Rate, a.Low, a.High = math.NaN(), math.NaN(), math.NaN()
+	if a.Look > 0 {
+		e := sample.Estimate(answers, a.Look)
+		a.Right, a.Wrong = e.Right, e.Wrong
+		all := float64(a.Labels)
+		of := func(rate float64) float64 {
+			return (float64(rate*float64(sample.Labels())) + float64(r.KnownWrong)) / all
+		}
+		least, most := float64(a.Found)/all, 1-float64(right)/all // what people have seen is so
+		within := func(rate float64) float64 { return min(max(rate, least), most) }
+		a.Rate, a.Low, a.High = within(of(e.Rate)), within(of(e.Low)), within(of(e.High))
+		for k, g := range sample.ByGroup(answers, labels, a.Look, len(r.Classes)) {
+			if g.Answered > 0 {
+				a.Classes = append(a.Classes, AuditedClass{
+					Class: r.Classes[k], Decided: g.Answered, Wrong: g.Wrong, Rate: g.Rate, Low: g.Low, High: g.High,
+				})
+			}
+		}
+	}
+	a.Since, err = countLabelledFrom(tx, kv.NodeID(r.Nodes))
+	return a, err
+}
+
+// answers reads what people say of the draws that are asked for, with the label of each. Draws that left are left out of
+// the sample too.
+func (r *auditRecord) answers(ctx context.Context, tx *kv.Tx, a *Audit) (*audit.Sample, []audit.Answer, []int, error) {
+	removed, err := tx.Removed()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	names := tx.Classes()
+	sample := &audit.Sample{Sizes: r.Sizes}
+	var answers []audit.Answer
+	var labels []int
+	for i, d := range r.Draws {
+		if ctx.Err() != nil {
+			return nil, nil, nil, ctx.Err()
+		}
+		v := kv.NodeID(d.Node)
+		if removed.Has(v) {
+			continue
+		}
+		if i >= r.Open { // nobody is asked for it yet
+			sample.Draws = append(sample.Draws, d)
+			continue
+		}
+		given := r.Classes[r.Labels[i]]
+		judgement, err := decide.JudgementAfter(tx, v, given, r.Seq)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if judgement == decide.Unjudged {
+			label, err := tx.Label(v)
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			if label == kv.NoClass || names[label] != given {
+				continue
+			}
+		} else {
+			a.Decided++
+		}
+		a.Draws = append(a.Draws, AuditDraw{Node: v, Label: given, Judgement: judgement})
+		sample.Draws = append(sample.Draws, d)
+		answers = append(answers, answerOf[judgement])
+		labels = append(labels, int(r.Labels[i]))
+	}
+	return sample, answers, labels, nil
+}
+
+var answerOf = [...]audit.Answer{
+	decide.Unjudged: audit.Open, decide.Right: audit.Right, decide.Wrong: audit.Wrong, decide.Unsettled: audit.Unsure,
+}
+
+// countLabelledFrom counts the labelled nodes from a node on.
+func countLabelledFrom(tx *kv.Tx, first kv.NodeID) (int64, error) {
+	if int(first) >= tx.NumNodes() {
+		return 0, nil
+	}
+	labels := make([]kv.Class, tx.NumNodes()-int(first))
+	err := tx.ReadClassRange(kv.LabelColumn, kv.Range{First: first, End: kv.NodeID(tx.NumNodes())}, labels)
+	return int64(countLabelled(labels)), err
+}

@@ -1,0 +1,213 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+func mustAudit(t *testing.T, s *kv.Store) (a *Audit) {
+	t.Helper()
+	view(t, s, func(tx *kv.Tx) (err error) {
+		a, err = ReadAudit(context.Background(), tx)
+		return err
+	})
+	return a
+}
+
+func drawAudit(t *testing.T, s *kv.Store, size int) *Audit {
+	t.Helper()
+	must.Do(t, DrawAudit(context.Background(), s, size, 1))
+	return mustAudit(t, s)
+}
+
+// truths are the true labels by node.
+func (p plantedPartition) truths(t *testing.T, s *kv.Store) map[kv.NodeID]string {
+	t.Helper()
+	truths := map[kv.NodeID]string{}
+	view(t, s, func(tx *kv.Tx) error {
+		for i, node := range p.nodes {
+			truths[must.Get(tx.Node(node.ID))(t)] = p.truth[i]
+		}
+		return nil
+	})
+	return truths
+}
+
+// answer has a person who knows the truth decide on draws.
+func answer(t *testing.T, s *kv.Store, who string, truths map[kv.NodeID]string, draws []AuditDraw) (wrong int) {
+	t.Helper()
+	for _, d := range draws {
+		request := decide.Request{Node: d.Node, Kind: decide.Reject}
+		if truths[d.Node] != d.Label {
+			request.Kind, request.To = decide.Relabel, truths[d.Node]
+			wrong++
+		}
+		mustDecide(t, s, decide.Options{Who: who}, request)
+	}
+	return wrong
+}
+
+func TestAudit(t *testing.T) {
+	p := newPlanted(8, 300)
+	s := p.load(t, true)
+	ctx := context.Background()
+	if err := DrawAudit(ctx, s, 50, 1); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("without a run: %v, want %v", err, kv.ErrNotFound)
+	}
+	mustClean(t, s, Options{Seed: 2, AsGiven: true})
+	for _, size := range []int{-1, 0, MostAuditDraws + 1} {
+		if err := DrawAudit(ctx, s, size, 1); !errors.Is(err, ErrAudit) {
+			t.Errorf("a sample of %d: %v, want %v", size, err, ErrAudit)
+		}
+	}
+	err := s.View(func(tx *kv.Tx) error {
+		_, err := ReadAudit(ctx, tx)
+		return err
+	})
+	if !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("before the first draw: %v, want %v", err, kv.ErrNotFound)
+	}
+	truths := p.truths(t, s)
+	// Two suspects are judged before the first draw: they count as they are, and are not drawn.
+	wrongBefore := p.decideByTruth(t, s, 2, decide.Relabel)
+
+	a := drawAudit(t, s, 50)
+	if len(a.Draws) != 50 || a.Decided != 0 || a.Look != 0 || a.NextLook != 25 || !math.IsNaN(a.Rate) || a.Found != wrongBefore {
+		t.Fatalf("after the first draw: %+v", a)
+	}
+	var labelled int64
+	for _, node := range p.nodes {
+		if node.Label != "" {
+			labelled++
+		}
+	}
+	if a.Labels != labelled {
+		t.Errorf("the rate is of %d labels, want %d", a.Labels, labelled)
+	}
+	if again := drawAudit(t, s, 30); len(again.Draws) != 50 || again.Draws[49] != a.Draws[49] {
+		t.Error("a smaller sample changes the draws")
+	}
+	first := a.Draws
+	wrong := answer(t, s, "ann", truths, first[:24])
+	if a = mustAudit(t, s); a.Decided != 24 || a.Look != 0 {
+		t.Errorf("24 answers: %d decided, look %d", a.Decided, a.Look)
+	}
+	wrong += answer(t, s, "bob", truths, first[24:25])
+	if a = mustAudit(t, s); a.Look != 25 || a.NextLook != 50 || a.Wrong != wrong || a.Right != 25-wrong {
+		t.Errorf("25 answers, %d wrong: %+v", wrong, a)
+	}
+	if a.Low > a.Rate || a.Rate > a.High || a.Low < 0 || a.High > 1 || a.High-a.Low < 0.05 {
+		t.Errorf("rate %v, %v to %v", a.Rate, a.Low, a.High)
+	}
+	var inClasses int
+	for _, c := range a.Classes {
+		inClasses += c.Decided
+	}
+	if inClasses != 25 {
+		t.Errorf("%d answers by class, want 25", inClasses)
+	}
+	lookAt25 := *a
+
+	// What is decided between looks moves nothing.
+	answer(t, s, "ann", truths, first[25:40])
+	if a = mustAudit(t, s); a.Decided != 40 || a.Rate != lookAt25.Rate || a.High != lookAt25.High {
+		t.Errorf("40 answers: %+v, want the look at 25", a)
+	}
+	// An undo opens a draw again, and the look with it.
+	mustUndo(t, s, 16)
+	if a = mustAudit(t, s); a.Decided != 24 || a.Look != 0 || len(a.Open()) != 26 {
+		t.Errorf("after an undo: %d decided, look %d", a.Decided, a.Look)
+	}
+	answer(t, s, "ann", truths, first[24:25])
+
+	// Whoever is unsure or disagrees answers nothing: the interval grows on both sides.
+	mustDecide(t, s, decide.Options{Who: "ann"}, decide.Request{Node: first[3].Node, Kind: decide.Unsure})
+	mustDecide(t, s, decide.Options{Who: "bob"}, decide.Request{Node: first[4].Node, Kind: decide.Unlabel})
+	a = mustAudit(t, s)
+	if a.Look != 25 || a.Right+a.Wrong != 23 || a.High <= lookAt25.High {
+		t.Errorf("two unsettled: %+v, want wider than %+v", a, lookAt25)
+	}
+	if a.Draws[3].Judgement != decide.Unsettled || a.Draws[4].Judgement != decide.Unsettled {
+		t.Errorf("%v and %v, want unsettled", a.Draws[3].Judgement, a.Draws[4].Judgement)
+	}
+}
+
+func TestAuditOfAll(t *testing.T) {
+	p := newPlanted(8, 60)
+	s := p.load(t, true)
+	mustClean(t, s, Options{Seed: 2, AsGiven: true})
+	truths := p.truths(t, s)
+	a := drawAudit(t, s, MostAuditDraws)
+	if int64(len(a.Draws)) != a.Labels {
+		t.Fatalf("%d draws of %d labels", len(a.Draws), a.Labels)
+	}
+	wrong := answer(t, s, "", truths, a.Draws)
+	a = mustAudit(t, s)
+	want := float64(wrong) / float64(a.Labels)
+	if a.Look != len(a.Draws) || a.NextLook != a.Look || math.Abs(a.Low-want) > 1e-12 || math.Abs(a.High-want) > 1e-12 || a.Left() > 1e-9 {
+		t.Errorf("all are looked at: %+v, want a rate of %v", a, want)
+	}
+	err := DrawAudit(context.Background(), s, 10, 1)
+	must.Do(t, err)
+	must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.DeleteDocument(auditSpace, auditKey) }))
+	if err := DrawAudit(context.Background(), s, 10, 1); !errors.Is(err, ErrAudit) {
+		t.Errorf("all labels are judged: %v, want %v", err, ErrAudit)
+	}
+}
+
+func TestAuditOfGraphThatChanges(t *testing.T) {
+	p := newPlanted(8, 100)
+	s := p.load(t, true)
+	mustClean(t, s, Options{Seed: 2, AsGiven: true})
+	truths := p.truths(t, s)
+	a := drawAudit(t, s, 50)
+	gone, changed, judged := a.Draws[0], a.Draws[1], a.Draws[2]
+	answer(t, s, "", truths, []AuditDraw{judged})
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
+		other := "alpha"
+		if changed.Label == other {
+			other = "beta"
+		}
+		_, err := tx.AddNode(kv.Node{ID: "new", Label: "alpha"})
+		return errors.Join(err, tx.RemoveNode(gone.Node), tx.SetLabel(changed.Node, other))
+	}))
+	a = mustAudit(t, s)
+	if len(a.Draws) != 48 || a.Draws[0].Node != judged.Node || a.Decided != 1 || a.Since != 1 {
+		t.Errorf("%d draws, the first is node %d, %d decided, %d labels since; want 48, %d, 1, 1",
+			len(a.Draws), a.Draws[0].Node, a.Decided, a.Since, judged.Node)
+	}
+	answer(t, s, "", truths, a.Draws[1:])
+	if a = mustAudit(t, s); a.Look != 25 || a.Decided != 48 {
+		t.Errorf("look %d of %d decided, want 25 of 48", a.Look, a.Decided)
+	}
+}
+
+func TestAuditRecordIsChecked(t *testing.T) {
+	s := newPlanted(8, 100).load(t, true)
+	mustClean(t, s, Options{Seed: 2, AsGiven: true})
+	drawAudit(t, s, 50)
+	for name, damage := range map[string]func(r *auditRecord){
+		"labels":  func(r *auditRecord) { r.Labels = r.Labels[1:] },
+		"class":   func(r *auditRecord) { r.Labels[3] = 9 },
+		"scores":  func(r *auditRecord) { r.Scores = nil },
+		"stratum": func(r *auditRecord) { r.Draws[0].Stratum = 200 },
+		"sizes":   func(r *auditRecord) { r.Sizes[0] = 1 },
+		"open":    func(r *auditRecord) { r.Open = 5000 },
+	} {
+		var r *auditRecord
+		view(t, s, func(tx *kv.Tx) (err error) {
+			r, err = readAuditRecord(tx)
+			return err
+		})
+		damage(r)
+		if err := r.check(); !errors.Is(err, kv.ErrCorrupt) {
+			t.Errorf("%s: %v, want %v", name, err, kv.ErrCorrupt)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package decide
+
+import "github.com/graphcleaner/graphcleaner/kv"
+
+// A Judgement is what people say of a label that a node had.
+type Judgement uint8
+
+// The judgements. Unsettled is that of a node which somebody has looked at, and about whose label people are unsure,
+// disagree, or say that it is to have none.
+const (
+	Unjudged Judgement = iota
+	Right
+	Wrong
+	Unsettled
+)
+
+// JudgementAfter returns the judgement about the label that a node had when entry seq was the newest, by the later
+// entries about it. What else has changed the label of the node since does not count.
+func JudgementAfter(tx *kv.Tx, v kv.NodeID, label string, seq int64) (Judgement, error) {
+	last := int64(0)
+	for entry, err := range entriesOf(tx, v) {
+		if err != nil {
+			return Unjudged, err
+		}
+		last = entry
+	}
+	if last <= seq {
+		return Unjudged, nil
+	}
+	d, err := readDecision(tx, last)
+	if err != nil {
+		return Unjudged, err
+	}
+	switch is := d.state(); {
+	case is.decision == None:
+		return Unjudged, nil
+	case !is.isTrusted() || is.label == "":
+		return Unsettled, nil
+	case is.label == label:
+		return Right, nil
+	}
+	return Wrong, nil
+}
