@@ -57,6 +57,7 @@ type commandLine struct {
 	Rescore  rescoreCommand  `cmd:"" help:"Bring the stored scores up to date after changes and decisions."`
 	Shell    shellCommand    `cmd:"" help:"Ask a store: suspects, nodes, explanations."`
 	Draw     drawCommand     `cmd:"" help:"Draw a node with its neighbourhood, as SVG."`
+	Audit    auditCommand    `cmd:"" help:"Look at labels that chance chose, and learn how many are wrong."`
 	Review   reviewCommand   `cmd:"" help:"Decide about one suspect after another, each with its evidence."`
 	Serve    serveCommand    `cmd:"" help:"Hold a store, and do the work of other commands on it."`
 	Gate     gateCommand     `cmd:"" help:"Fail if there are too many suspects, or new ones."`

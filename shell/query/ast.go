@@ -21,9 +21,11 @@ func Parse(text string) (Statement, error) {
 
 // Writes reports whether the statement changes a store.
 func (s Statement) Writes() bool {
-	switch s.of.(type) {
+	switch of := s.of.(type) {
 	case *cleanStatement, *rescoreStatement, *decideStatement, *undoStatement, *indexStatement:
 		return true
+	case *auditStatement:
+		return of.size != nil
 	}
 	return false
 }
@@ -141,6 +143,9 @@ type (
 
 	undoStatement    struct{ steps *literal }
 	rescoreStatement struct{ full bool }
+
+	// auditStatement tells where the audit stands. With a size, it draws first.
+	auditStatement struct{ size, seed *literal }
 
 	historyStatement struct {
 		id *literal

@@ -63,6 +63,7 @@
 //	undo        the last steps of decisions are taken back
 //	history     all decisions and undos
 //	agreement   how well people agree
+//	audit       how many labels are wrong, by a sample that chance drew; audit draw 50 draws
 //	rescore     scores around changes are computed again; rate, scores and threshold move to fit the decisions since the last run
 //
 // A decision with a condition is about the suspects that meet the condition. The threshold of the last run always applies, and
@@ -90,7 +91,7 @@
 // In EBNF: | separates alternatives, [ ] encloses what may be left out, { } what may be repeated.
 //
 //	script     = { [ statement ] ";" | command } [ statement ] .
-//	statement  = suspects | nodes | count | node | neighbors | explain | clean | rescore | plan
+//	statement  = suspects | nodes | count | node | neighbors | explain | clean | rescore | plan | audit
 //	           | decide | undo | history | index
 //	           | "agreement" | classes | "describe" | "noise" | "runs" | "stats" .
 //
@@ -111,6 +112,7 @@
 //	           | "direction" ( "out" | "in" | "both" )
 //	           | "threshold" number | "expect" number | "seed" number | "as" "given" } . (each once at most, in any order)
 //	rescore    = "rescore" [ "full" ] .
+//	audit      = "audit" [ "draw" number [ "seed" number ] ] .
 //	plan       = "plan" ( suspects | nodes | tally ) .
 //	tally      = "count" counted .
 //	decide     = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids [ if ] | [ "all" ] where [ limit ] ) [ because ]

@@ -40,6 +40,18 @@ last decision of each person counts.`,
 		Example: "agreement",
 	},
 	{
+		Name:    "audit",
+		Summary: "how many labels are wrong, by a sample that chance drew",
+		Text: `'audit draw 50' draws 50 labels for people to look at: graphcleaner audit shows them without their scores. Each label has
+the same chance, and a later, larger number continues the same order. 'seed S' fixes the order; the default seed is 1. The
+answers are decisions. audit prints the share of wrong labels, of the labels as they came, with an interval. It rests on
+the first 25, 50, 100, 200, … draws, as soon as each of them is decided. The intervals of all these looks hold together
+in at least 90% of audits. Disputed nodes, and those that somebody has unlabelled or put aside as unsure, count as right in
+low and as wrong in high. The first row is of all labels. A class with fewer than ten decided draws has no rate. Its interval holds by
+itself.`,
+		Example: "audit",
+	},
+	{
 		Name:    "classes",
 		Summary: "the classes, with their share, homophily and suspects",
 		Text: `Homophily is the share of labelled neighbours with the same label, over the labelled nodes of the class.

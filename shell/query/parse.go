@@ -32,7 +32,7 @@ func (p *parser) statement() (statement, error) {
 	return s, nil
 }
 
-// body = suspects | nodes | count | plan | node | neighbors | explain | clean | rescore | decide | undo | history | index
+// body = suspects | nodes | count | plan | node | neighbors | explain | clean | rescore | audit | decide | undo | history | index
 //
 //	| classes | "agreement" | … .
 func (p *parser) body() (statement, error) {
@@ -61,6 +61,8 @@ func (p *parser) body() (statement, error) {
 		return p.clean()
 	case p.accept("rescore"):
 		return &rescoreStatement{full: p.accept("full")}, nil
+	case p.accept("audit"):
+		return p.audit()
 	case p.accept("undo"):
 		return p.undo()
 	case p.accept("history"):
@@ -103,7 +105,7 @@ func (p *parser) body() (statement, error) {
 func readingNames() []string {
 	return slices.DeleteFunc(StatementNames(), func(name string) bool {
 		isDecision := slices.ContainsFunc(decisionKinds, func(kind decide.Kind) bool { return kind.String() == name })
-		return isDecision || slices.Contains([]string{"clean", "create", "drop", "rescore", "undo"}, name)
+		return isDecision || slices.Contains([]string{"audit", "clean", "create", "drop", "rescore", "undo"}, name)
 	})
 }
 

@@ -176,6 +176,8 @@ func (q *query) answer(ctx context.Context, s statement) (*Result, error) {
 		return q.withScores(ctx, func() (*Result, error) { return q.decide(ctx, s) })
 	case *rescoreStatement:
 		return q.rescore(ctx, s)
+	case *auditStatement:
+		return q.audit(ctx, s)
 	case *undoStatement:
 		return q.withScores(ctx, func() (*Result, error) { return q.undo(ctx, s) })
 	case *historyStatement:

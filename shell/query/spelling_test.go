@@ -129,7 +129,17 @@ func (s *decideStatement) String() string {
 }
 
 func (*rescoreStatement) String() string { return "rescore" }
-func (s *undoStatement) String() string  { return strings.TrimSpace("undo " + s.steps.orNothing()) }
+func (s *auditStatement) String() string {
+	if s.size == nil {
+		return "audit"
+	}
+	text := "audit draw " + s.size.String()
+	if s.seed != nil {
+		text += " seed " + s.seed.String()
+	}
+	return text
+}
+func (s *undoStatement) String() string { return strings.TrimSpace("undo " + s.steps.orNothing()) }
 func (s *historyStatement) String() string {
 	text := "history"
 	if s.id != nil {

@@ -19,6 +19,12 @@ func (r *review) take(ctx context.Context, e *Subject, key rune) (moved bool, er
 	if (key == 'n' || key == 'u' && !e.Disputed) && e.Label == "" {
 		return false, replyErrorf("node %s has no label", e.ID)
 	}
+	if at := int(key - '1'); at >= 0 && at < blindOptions {
+		if at >= len(e.Options) {
+			return false, replyErrorf("want 1 to %d, or another key", len(e.Options))
+		}
+		return r.name(ctx, e, e.Options[at])
+	}
 	switch key {
 	case 'y':
 		if !e.canAccept() {
@@ -53,11 +59,19 @@ func (r *review) take(ctx context.Context, e *Subject, key rune) (moved bool, er
 		}
 		return false, err
 	default:
-		for _, k := range keys {
+		for _, k := range r.keys() {
 			r.say("  %c  %-8s %s", k.Key, k.Word, k.Help)
 		}
 		return false, nil
 	}
+}
+
+// name decides that a label is right: the one that the node has, or another.
+func (r *review) name(ctx context.Context, e *Subject, label string) (moved bool, err error) {
+	if label == e.Label {
+		return r.decide(ctx, e, decide.Reject, "")
+	}
+	return r.decide(ctx, e, decide.Relabel, label)
 }
 
 // decide writes a decision about the suspect of the card, and moves on. If the store no longer agrees with the card, it
@@ -76,6 +90,9 @@ func (r *review) decide(ctx context.Context, e *Subject, kind decide.Kind, label
 	r.counts[kind]++
 	r.moveOn(pastReply{kind: kind, id: done.Decision.ID, step: done.Decision.Step})
 	r.noteSlow(done)
+	if e.Options != nil && kind != decide.Unsure {
+		return true, r.tell("%s: %s", e.ID, cmp.Or(label, e.Label))
+	}
 	return true, r.tell("%s", told(done.Decision))
 }
 

@@ -35,12 +35,17 @@ func (s *Show) do(ctx context.Context, store *kv.Store, opt query.Options) (*Sub
 	if n := len(d.History); n > 0 {
 		last = d.History[n-1]
 	}
-	return &Subject{Decided: last, Node: d.Node, ID: d.ID, View: d.View, Card: s.card(d), Classes: tx.Classes(), Choices: d.Choices}, nil
+	e := &Subject{Decided: last, Node: d.Node, ID: d.ID, View: d.View, Classes: tx.Classes(), Choices: d.Choices}
+	if s.Blind {
+		e.Options = blind(d)
+	}
+	e.Card = s.card(d)
+	return e, nil
 }
 
-// voices say of the first neighbours on one side who they are.
-func voices(neighbors []survey.Neighbor) (lines []string) {
-	for _, n := range neighbors[:min(len(neighbors), cardNeighbors)] {
+// voices say of the first neighbours who they are.
+func voices(neighbors []survey.Neighbor, most int) (lines []string) {
+	for _, n := range neighbors[:min(len(neighbors), most)] {
 		line := n.ID + ", " + cmp.Or(n.Label, "no label, predicted "+n.Predicted)
 		if n.Title != n.ID {
 			line += ": " + picture.Shorten(n.Title, cardTitle)
@@ -75,6 +80,40 @@ func (s *Show) card(e *survey.Dossier) string {
 	}
 	b.WriteString("\n")
 	fmt.Fprintf(&b, "%d of %d: node %s\n", s.At+1, s.Long, print.EscapeControls(e.ID))
+	if !s.Blind {
+		s.opinion(e, line)
+	}
+	degree := fmt.Sprint(e.Degree)
+	if e.Split != "" && !s.Blind {
+		degree += ", split " + e.Split
+	}
+	line("degree", degree)
+	for _, p := range e.Properties {
+		line(p.Name, picture.Shorten(print.Brief(p.Value), cardText))
+	}
+	if s.Blind {
+		lines("neighbours", voices(around(e), 2*cardNeighbors))
+		return b.String()
+	}
+	var predicted []string
+	for _, c := range e.TopClasses[:min(len(e.TopClasses), cardClasses)] {
+		predicted = append(predicted, fmt.Sprintf("%s %.3g", c.Class, c.Share))
+	}
+	line("predicted", strings.Join(predicted, ", "))
+	lines("against", voices(e.Against, cardNeighbors))
+	lines("for", voices(e.For, cardNeighbors))
+	line("incomplete", e.Incomplete)
+	if e.Disputed {
+		line("disputed", strings.Join(survey.Words(e.Words), ", "))
+	}
+	for _, d := range e.History[max(0, len(e.History)-cardDecisions):] {
+		line("decided", decidedBefore(d))
+	}
+	return b.String()
+}
+
+// opinion shows the label, the suggestion and the score.
+func (s *Show) opinion(e *survey.Dossier, line func(name, value string)) {
 	line("label", cmp.Or(e.Label, "none"))
 	line("suggested", e.Suggestion)
 	line("evidence", picture.Plain(e.Ego.Text))
@@ -86,29 +125,6 @@ func (s *Show) card(e *survey.Dossier) string {
 		scores += fmt.Sprintf(", confidence in the suggestion %.4g", e.Confidence)
 	}
 	line("score", scores)
-	degree := fmt.Sprint(e.Degree)
-	if e.Split != "" {
-		degree += ", split " + e.Split
-	}
-	line("degree", degree)
-	for _, p := range e.Properties {
-		line(p.Name, picture.Shorten(print.Brief(p.Value), cardText))
-	}
-	var predicted []string
-	for _, c := range e.TopClasses[:min(len(e.TopClasses), cardClasses)] {
-		predicted = append(predicted, fmt.Sprintf("%s %.3g", c.Class, c.Share))
-	}
-	line("predicted", strings.Join(predicted, ", "))
-	lines("against", voices(e.Against))
-	lines("for", voices(e.For))
-	line("incomplete", e.Incomplete)
-	if e.Disputed {
-		line("disputed", strings.Join(survey.Words(e.Words), ", "))
-	}
-	for _, d := range e.History[max(0, len(e.History)-cardDecisions):] {
-		line("decided", decidedBefore(d))
-	}
-	return b.String()
 }
 
 // decidedBefore says what an entry of the history was.

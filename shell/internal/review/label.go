@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -14,17 +13,19 @@ import (
 
 // relabel gives a node a label of the reviewer's. After a wrong name it asks again, so that the second try does not count as keys.
 func (r *review) relabel(ctx context.Context, e *Subject) (moved bool, err error) {
-	listed := r.listClasses(e, e.Choices)
+	choices := e.Choices
+	if e.Options != nil { // the order says which label the node has
+		choices = slices.Sorted(slices.Values(choices))
+	}
+	listed := r.listClasses(e, choices)
 	for {
 		text, err := r.Replies.Word("label, or a part of it: ")
 		if err != nil || text == "" {
 			return false, err
 		}
 		switch matches := e.matches(text, listed); {
-		case len(matches) == 1 && matches[0] == e.Label:
-			return r.decide(ctx, e, decide.Reject, "")
 		case len(matches) == 1:
-			return r.decide(ctx, e, decide.Relabel, matches[0])
+			return r.name(ctx, e, matches[0])
 		case len(matches) == 0:
 			r.say("no class is named %s%s: try again, or leave it empty to go back", query.Quote(text), wording.DidYouMean(text, e.Classes))
 		default:
@@ -42,10 +43,11 @@ func (r *review) listClasses(e *Subject, classes []string) (listed []string) {
 	listed = classes[:min(len(classes), listedClasses)]
 	for i, class := range listed {
 		note := ""
-		switch class {
-		case e.Label:
+		switch {
+		case e.Options != nil:
+		case class == e.Label:
 			note = ", its label"
-		case e.Suggestion:
+		case class == e.Suggestion:
 			note = ", suggested"
 		}
 		r.say("  %2d  %s%s", i+1, print.EscapeControls(class), note)

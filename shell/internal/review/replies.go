@@ -3,6 +3,8 @@ package review
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
@@ -23,8 +25,28 @@ var keys = []keyboard.Choice{
 	{Key: 'q', Word: "quit", Help: "leave"},
 }
 
+// blindKeys are those of an audit: a number takes one of the labels that the prompt offers.
+var blindKeys = func() (blind []keyboard.Choice) {
+	for i := range blindOptions {
+		blind = append(blind, keyboard.Choice{Key: '1' + rune(i), Word: strconv.Itoa(i + 1), Help: "this label is right"})
+	}
+	return append(blind, slices.DeleteFunc(slices.Clone(keys), func(k keyboard.Choice) bool { return strings.ContainsRune("ynue", k.Key) })...)
+}()
+
+func (r *review) keys() []keyboard.Choice {
+	if r.Find.Audit != nil {
+		return blindKeys
+	}
+	return keys
+}
+
 // Keys lists the keys of a review.
-func Keys() string {
+func Keys() string { return list(keys) }
+
+// AuditKeys lists the keys of an audit.
+func AuditKeys() string { return "1 to " + list(blindKeys[blindOptions-1:]) }
+
+func list(keys []keyboard.Choice) string {
 	parts := make([]string, len(keys))
 	for i, k := range keys {
 		parts[i] = fmt.Sprintf("%c %s", k.Key, k.Help)
@@ -38,9 +60,13 @@ type Replies interface {
 	Word(prompt string) (string, error)
 }
 
-// errNoTerminal says how to decide without keys.
-var errNoTerminal = errors.New("review takes keys, and there is no terminal for them: " +
-	"decide with statements, such as accept 'p1', in shell -c or shell -f, or use review --web")
+// These say how to decide without keys.
+var (
+	errNoTerminal = errors.New("review takes keys, and there is no terminal for them: " +
+		"decide with statements, such as accept 'p1', in shell -c or shell -f, or use review --web")
+	errNoTerminalForAudit = errors.New("audit takes keys, and there is no terminal for them: " +
+		"write the draws with --draws, and decide with statements, such as reject 'p1', or with import --decisions")
+)
 
 // A replyError is what is wrong with a reply.
 type replyError struct{ msg string }

@@ -22,7 +22,7 @@ type Options struct {
 	// Do does a step where the store is open. The store may be open for each step anew, and in another process.
 	Do func(ctx context.Context, step Step) (Result, error)
 
-	Find Find // which suspects
+	Find Find // which suspects, or the draws of an audit, which are shown blind
 
 	// KeepScores leaves the scores as they are, around each decision and at the end.
 	KeepScores bool
@@ -42,15 +42,32 @@ func Run(ctx context.Context, opt Options) (summary string, err error) {
 		return r.summary(), err
 	}
 	switch {
+	case opt.Find.Audit != nil && len(r.queue) == 0:
+		return r.standing(ctx)
 	case len(r.queue) == 0 && opt.Find.Where != "":
 		return "no suspect meets the condition of --where", nil
 	case len(r.queue) == 0:
 		return "no suspects are left", nil
+	case opt.Replies == nil && opt.Find.Audit != nil:
+		return r.summary(), errNoTerminalForAudit
 	case opt.Replies == nil:
 		return r.summary(), errNoTerminal
 	}
 	err = r.run(ctx)
+	if err == nil && opt.Find.Audit != nil {
+		standing, err := r.standing(ctx)
+		return r.summary() + "\n" + standing, err
+	}
 	return r.summary(), err
+}
+
+// standing says where the audit stands.
+func (r *review) standing(ctx context.Context) (string, error) {
+	told, err := r.do(ctx, Step{Find: &Find{Audit: &Sample{}}})
+	if err != nil || told.Audit == nil {
+		return "", err
+	}
+	return strings.Join(wording.Audit(told.Audit), "\n"), nil
 }
 
 // find makes the queue.
@@ -98,7 +115,7 @@ type review struct {
 
 // read reads the next suspect.
 func (r *review) read(ctx context.Context) (*Subject, error) {
-	shown, err := r.do(ctx, Step{Show: &Show{r.queue[r.at], r.at, len(r.queue)}})
+	shown, err := r.do(ctx, Step{Show: &Show{Node: r.queue[r.at], At: r.at, Long: len(r.queue), Blind: r.Find.Audit != nil}})
 	return shown.Subject, err
 }
 
@@ -120,11 +137,15 @@ func (r *review) run(ctx context.Context) error {
 	for done := false; !done; {
 		var err error
 		if r.at == len(r.queue) {
-			done, err = r.replied("no suspects are left: [z] undo [q]uit: ", func(key rune) (bool, error) {
+			left := "no suspects are left"
+			if r.Find.Audit != nil {
+				left = "no draws are left"
+			}
+			done, err = r.replied(left+": [z] undo [q]uit: ", func(key rune) (bool, error) {
 				if key == 'z' {
 					return r.undo(ctx)
 				}
-				return false, replyErrorf("no suspects are left: want z or q")
+				return false, replyErrorf("%s: want z or q", left)
 			})
 		} else {
 			done, err = r.show(ctx)
@@ -163,7 +184,7 @@ func (r *review) show(ctx context.Context) (done bool, err error) {
 // replied takes replies until take says that something else is to be shown; done is the wish to leave.
 func (r *review) replied(prompt string, take func(key rune) (moved bool, err error)) (done bool, err error) {
 	for {
-		key, err := r.Replies.Choose(prompt, keys)
+		key, err := r.Replies.Choose(prompt, r.keys())
 		if errors.Is(err, io.EOF) || err == nil && key == 'q' {
 			return true, nil
 		}
@@ -203,6 +224,16 @@ func (r *review) summary() string {
 // prompt asks about a suspect.
 func (r *review) prompt(e *Subject) string {
 	var pieces []string
+	if e.Options != nil {
+		for i, class := range e.Options {
+			pieces = append(pieces, fmt.Sprintf("[%d] %s ", i+1, class))
+		}
+		pieces = append(pieces, "[l] another", "[d]on't know", "[s]kip", "[z] undo", "[?]", "[q]uit: ")
+		for i, piece := range pieces {
+			pieces[i] = print.EscapeControls(piece)
+		}
+		return flow(pieces, print.ScreenOf(r.Out).Width, 0)
+	}
 	if e.canAccept() {
 		pieces = append(pieces, "[y] "+e.Suggestion+" ")
 	}

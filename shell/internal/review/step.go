@@ -26,16 +26,24 @@ type Step struct {
 	KeepScores bool // of Decide and Undo: the scores around the decision stay as they are
 }
 
-// Find wants the suspects.
+// Find wants the suspects, or the open draws of the audit.
 type Find struct {
 	Where string // a condition, as in the statement suspects
 	Limit int    // 0: all
+	Audit *Sample
+}
+
+// A Sample says what an audit draws; of size zero, nothing more.
+type Sample struct {
+	Size int
+	Seed uint64
 }
 
 // Show wants a suspect.
 type Show struct {
 	Node     kv.NodeID
-	At, Long int // its place in the queue from 0, and the length of the queue
+	At, Long int  // its place in the queue from 0, and the length of the queue
+	Blind    bool // without score and suggestion
 }
 
 // Decide wants a decision to be written.
@@ -47,6 +55,8 @@ type Decide struct {
 // A Result is what a store has to say to a step.
 type Result struct {
 	Nodes    []kv.NodeID     // of Find
+	IDs      []string        // of the nodes, where they are draws
+	Audit    *cleaner.Audit  // of Find, where it wants draws
 	Subject  *Subject        // of Show
 	Decision decide.Decision // of Decide
 	Text     string          // of Explain
@@ -63,14 +73,20 @@ type Subject struct {
 	Card    string
 	Classes []string // of the store
 	Choices []string // the classes the node could have, the most likely first, the one it has last
+	Options []string // of a blind card: the label and the likeliest others, in mixed order
 }
 
 // Writes reports whether a step changes the store.
-func (s *Step) Writes() bool { return s.Decide != nil || s.Undo != 0 || s.Finish }
+func (s *Step) Writes() bool {
+	draws := s.Find != nil && s.Find.Audit != nil && s.Find.Audit.Size > 0
+	return s.Decide != nil || s.Undo != 0 || s.Finish || draws
+}
 
 // Do does a step on an open store. The options say who decides.
 func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Result, err error) {
 	switch {
+	case s.Find != nil && s.Find.Audit != nil:
+		return s.Find.Audit.draw(ctx, store)
 	case s.Find != nil:
 		return s.Find.do(ctx, store)
 	case s.Show != nil:

@@ -1,0 +1,146 @@
+package shell
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
+	"github.com/graphcleaner/graphcleaner/shell/internal/review"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/print"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// auditCommand shows labels that chance chose, one at a time, and tells how many labels are wrong.
+type auditCommand struct {
+	DB     string   `arg:"" name:"DB" help:"Directory of the store."`
+	Size   positive `placeholder:"N" help:"Draw N labels in all. Default: 50, or as many as are drawn."`
+	Seed   uint64   `default:"${seed}" placeholder:"S" help:"Seed of the first draw. Default: ${seed}."`
+	Draws  string   `file:"write" placeholder:"FILE" help:"Write id and label of the open draws to this CSV file, and ask nobody. -: standard output."`
+	Format string   `enum:"text,json" default:"text" help:"json: print where the audit stands, and ask nobody."`
+	Who    string   `placeholder:"NAME" help:"Who decides. Default: your user name."`
+	resources
+}
+
+func (*auditCommand) Help() string {
+	return `Tells how many labels are wrong. Graph and predictions alone cannot tell it, but a look at some labels can, if chance chose them. audit draws ` +
+		`labels, and shows one after another: the text, the neighbours, and up to four labels in mixed order. It shows no score and no suggestion, and does ` +
+		`not say which label is the given one. Keys: ` + review.AuditKeys() + `.
+
+50 draws tell the share of wrong labels within about 13 points, 200 within 7. The share and its interval are told at 25, 50, 100, 200, … decided draws. The ` +
+		`intervals of all these looks hold together in at least 90% of audits, so you may stop when you like the answer.
+
+You can leave at any time and continue later, with several people. An answer is a decision like any other: history has it, and undo takes it back. A draw ` +
+		`can be decided anywhere, as in review or by import --decisions. --size N asks for more draws of the same order. The seed counts only at the first draw.
+
+    graphcleaner audit my.graph
+    graphcleaner audit my.graph --size 200
+    graphcleaner audit my.graph --draws draws.csv
+    graphcleaner audit my.graph --format json`
+}
+
+// defaultDraws is how many labels an audit draws first.
+const defaultDraws = 50
+
+func (c *auditCommand) Run(ctx context.Context, s *streams) (err error) {
+	if err := cmp.Or(c.apply(s), checkWho(c.Who)); err != nil {
+		return err
+	}
+	if c.Size > cleaner.MostAuditDraws {
+		return usagef("--size %d: want at most %d", c.Size, cleaner.MostAuditDraws)
+	}
+	if c.Draws != "" && c.Format == "json" {
+		return usagef("--draws and --format json are two answers: want one of them")
+	}
+	at := newDesk(s, &c.resources, c.DB, task{Who: cmp.Or(c.Who, query.UserName())})
+	defer func() { err = errors.Join(err, at.close()) }()
+	sample := review.Sample{Size: int(cmp.Or(c.Size, defaultDraws)), Seed: c.Seed}
+	switch {
+	case c.Format == "json":
+		sample.Size = int(c.Size)
+		told, err := at.review(ctx, review.Step{Find: &review.Find{Audit: &sample}})
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(s.out).Encode(auditObject(told.Audit))
+	case c.Draws != "":
+		told, err := at.review(ctx, review.Step{Find: &review.Find{Audit: &sample}})
+		if err != nil {
+			return err
+		}
+		return c.writeDraws(s, told)
+	}
+	opt := review.Options{
+		Do: at.review, Find: review.Find{Audit: &sample}, KeepScores: true, Out: s.out, Err: s.dialogue(), Note: s.notice,
+	}
+	in, ok := s.in.(*os.File)
+	if ok && print.IsTerminal(in) && print.IsTerminal(s.out) && os.Getenv("TERM") != "dumb" {
+		opt.Replies = keyboard.New(ctx, in, s.dialogue())
+	}
+	summary, err := review.Run(ctx, opt)
+	if err != nil {
+		return leaving(err, "%s", summary)
+	}
+	s.say("%s", summary)
+	return nil
+}
+
+// writeDraws writes the open draws.
+func (c *auditCommand) writeDraws(s *streams, told review.Result) error {
+	columns := []query.ColumnInfo{{Name: "id", Kind: kv.KindString}, {Name: "label", Kind: kv.KindString}}
+	var rows [][]kv.Value
+	for i, d := range told.Audit.Open() {
+		rows = append(rows, []kv.Value{kv.StringValue(told.IDs[i]), kv.StringValue(d.Label)})
+	}
+	err := s.writeFile(c.Draws, func(w *bufio.Writer) error {
+		_, err := print.Render(w, query.NewTable(columns, rows), print.FormatCSV)
+		return err
+	})
+	if err == nil && c.Draws != "-" {
+		_, err = s.printf("%s to %s\n", wording.Count(int64(len(rows)), "open draw", "open draws"), c.Draws)
+	}
+	return err
+}
+
+// An auditReport is where an audit stands, as json; null is not known.
+type auditReport struct {
+	Drawn     int          `json:"drawn"`
+	Decided   int          `json:"decided"`
+	Look      int          `json:"look"`
+	Wrong     int          `json:"wrong"`
+	Rate      *float64     `json:"rate"`
+	Low       *float64     `json:"low"`
+	High      *float64     `json:"high"`
+	Level     float64      `json:"level"`
+	Estimator string       `json:"estimator"`
+	Classes   []classAudit `json:"by_class"`
+}
+
+type classAudit struct {
+	Class   string   `json:"class"`
+	Decided int      `json:"decided"`
+	Wrong   int      `json:"wrong"`
+	Rate    *float64 `json:"rate"`
+	Low     *float64 `json:"low"`
+	High    *float64 `json:"high"`
+}
+
+// auditObject is an audit as json; nil before the first draw.
+func auditObject(a *cleaner.Audit) auditReport {
+	r := auditReport{Level: cleaner.AuditLevel, Estimator: "stratified", Classes: []classAudit{}}
+	if a == nil {
+		return r
+	}
+	r.Drawn, r.Decided, r.Look, r.Wrong = len(a.Draws), a.Decided, a.Look, a.Wrong
+	r.Rate, r.Low, r.High = finite(a.Rate), finite(a.Low), finite(a.High)
+	for _, of := range a.Classes {
+		r.Classes = append(r.Classes, classAudit{of.Class, of.Decided, of.Wrong, finite(of.Rate), finite(of.Low), finite(of.High)})
+	}
+	return r
+}

@@ -1,0 +1,103 @@
+package review
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// audited audits a store with lines of replies.
+func audited(t *testing.T, store *kv.Store, lines string) (out, remarks, summary string) {
+	t.Helper()
+	opt := optionsOf(t, store, "", lines)
+	opt.Find, opt.KeepScores = Find{Audit: &Sample{Size: 50, Seed: 1}}, true
+	summary = must.Get(Run(t.Context(), opt))(t)
+	return opt.Out.(*bytes.Buffer).String(), opt.Err.(*bytes.Buffer).String(), summary
+}
+
+// The labels of the papers with a score are few, so that the only look is at all of them.
+func TestAudit(t *testing.T) {
+	store := papers.Cleaned(t)
+	out, _, summary := audited(t, store, "")
+	if !strings.Contains(summary, "nothing decided") || !strings.Contains(summary, "\n0 of ") {
+		t.Errorf("the summary is %q", summary)
+	}
+	for _, word := range []string{"score", "suggested", "predicted 0", "against", "split", "confidence", "  label"} {
+		if strings.Contains(out, word) {
+			t.Errorf("the card tells of %q:\n%s", word, out)
+		}
+	}
+	told := must.Get((&Sample{}).draw(t.Context(), store))(t)
+	draws := len(told.Nodes)
+	// Each label that is taken is a decision: the given one is right, or another.
+	var lines strings.Builder
+	for range draws {
+		lines.WriteString("l Theory\n")
+	}
+	_, _, summary = audited(t, store, lines.String())
+	for _, want := range []string{"0 left", "labels were wrong (90%: ", ": every label of the sample is looked at"} {
+		if !strings.Contains(summary, want) {
+			t.Errorf("the summary is %q, want %q in it", summary, want)
+		}
+	}
+	for _, now := range papers.LabelsNow(t, store) {
+		if !strings.Contains(now, " Theory re") {
+			t.Errorf("%q, want Theory, rejected or relabelled", now)
+		}
+	}
+	if _, _, summary = audited(t, store, "1\n"); !strings.Contains(summary, "every label of the sample is looked at") {
+		t.Errorf("with nothing left, the summary is %q", summary)
+	}
+}
+
+func TestAuditKeys(t *testing.T) {
+	store := papers.Cleaned(t)
+	first := must.Get((&Sample{Size: 1, Seed: 1}).draw(t.Context(), store))(t)
+	show := Show{Node: first.Nodes[0], Long: 1, Blind: true}
+	e := must.Get(show.do(t.Context(), store, query.Options{}))(t)
+	if !slices.Contains(e.Options, e.Label) || len(e.Options) > blindOptions {
+		t.Fatalf("the card offers %q of a node that is labelled %s", e.Options, e.Label)
+	}
+	if again := must.Get(show.do(t.Context(), store, query.Options{}))(t); !slices.Equal(again.Options, e.Options) {
+		t.Errorf("the second card offers %q, the first %q", again.Options, e.Options)
+	}
+	for i, class := range e.Options {
+		undoAll(t, store)
+		out, _, _ := audited(t, store, string('1'+rune(i))+"\n")
+		want := e.ID + " " + class + " relabel"
+		if class == e.Label {
+			want = e.ID + " " + class + " reject"
+		}
+		if got := papers.LabelsNow(t, store); !slices.Equal(got, []string{want}) {
+			t.Errorf("key %d: %q, want %q", i+1, got, want)
+		}
+		if !strings.Contains(out, "\n"+e.ID+": "+class+"\n") {
+			t.Errorf("key %d: the answer does not say %s: %s", i+1, class, out)
+		}
+	}
+	undoAll(t, store)
+	_, remarks, _ := audited(t, store, "9\n?\n")
+	if !strings.Contains(remarks, "this label is right") || strings.Contains(remarks, "accept") {
+		t.Errorf("the keys are %s", remarks)
+	}
+	listed, _, _ := audited(t, store, "l \n")
+	if strings.Contains(listed, "its label") || strings.Contains(listed, "suggested") {
+		t.Errorf("the list of classes tells too much: %s", listed)
+	}
+}
+
+func TestAuditWithoutTerminal(t *testing.T) {
+	store := papers.Cleaned(t)
+	opt := optionsOf(t, store, "", "")
+	opt.Find, opt.Replies = Find{Audit: &Sample{Size: 50, Seed: 1}}, nil
+	if _, err := Run(t.Context(), opt); !errors.Is(err, errNoTerminalForAudit) {
+		t.Errorf("got %v, want %v", err, errNoTerminalForAudit)
+	}
+}

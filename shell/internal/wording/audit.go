@@ -1,0 +1,44 @@
+package wording
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// Audit says where an audit stands: the rate if it is known, and what to do next.
+func Audit(a *cleaner.Audit) (lines []string) {
+	if a.Look > 0 {
+		line := fmt.Sprintf("%s of %d labels were wrong (90%%: %s to %s), by %d draws", Percent(a.Rate), a.Labels, Percent(a.Low),
+			Percent(a.High), a.Look)
+		if a.Found > 0 {
+			line += fmt.Sprintf("; %d are found, about %.0f are left", a.Found, a.Left())
+		}
+		lines = append(lines, line)
+	}
+	asked := fmt.Sprintf("%d of %s decided", a.Decided, Count(int64(len(a.Draws)), "draw", "draws"))
+	switch open := len(a.Open()); {
+	case a.NextLook == a.Look && open == 0:
+		lines = append(lines, asked+": every label of the sample is looked at")
+	case open == 0:
+		lines = append(lines, fmt.Sprintf("%s; the next look needs %d: audit draw %[2]d", asked, a.NextLook))
+	default:
+		lines = append(lines, fmt.Sprintf("%s; the next look needs the first %d", asked, a.NextLook))
+	}
+	if a.Since > 0 {
+		lines = append(lines, fmt.Sprintf("the rate is of the labels of %s; %s came since", a.Started.Format(time.DateOnly),
+			Count(a.Since, "label", "labels")))
+	}
+	return lines
+}
+
+// AdviseAudit adds to an error of drawing what to do about it.
+func AdviseAudit(err error) error {
+	if errors.Is(err, kv.ErrNotFound) {
+		return errors.New("audit: the store has no scores, which make the strata; run clean first")
+	}
+	return err
+}
