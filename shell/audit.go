@@ -7,11 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"strconv"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
 	"github.com/graphcleaner/graphcleaner/shell/internal/review"
+	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -22,7 +25,7 @@ type auditCommand struct {
 	DB     string   `arg:"" name:"DB" help:"Directory of the store."`
 	Size   positive `placeholder:"N" help:"Draw N labels in all. Default: 50, or as many as are drawn."`
 	Seed   uint64   `default:"${seed}" placeholder:"S" help:"Seed of the first draw. Default: ${seed}."`
-	Draws  string   `file:"write" placeholder:"FILE" help:"Write id and label of the open draws to this CSV file, and ask nobody. -: standard output."`
+	Draws  string   `file:"write" placeholder:"FILE" help:"Write id and label of the open draws to this file, such as draws.csv or draws.parquet, and ask nobody. -: standard output."`
 	Format string   `enum:"text,json" default:"text" help:"json: print where the audit stands, and ask nobody."`
 	Who    string   `placeholder:"NAME" help:"Who decides. Default: your user name."`
 	resources
@@ -68,7 +71,7 @@ func (c *auditCommand) Run(ctx context.Context, s *streams) (err error) {
 		if err != nil {
 			return err
 		}
-		return json.NewEncoder(s.out).Encode(auditObject(told.Audit))
+		return json.NewEncoder(s.out).Encode(survey.ReportAudit(told.Audit))
 	case c.Draws != "":
 		told, err := at.review(ctx, review.Step{Find: &review.Find{Audit: &sample}})
 		if err != nil {
@@ -91,56 +94,27 @@ func (c *auditCommand) Run(ctx context.Context, s *streams) (err error) {
 	return nil
 }
 
-// writeDraws writes the open draws.
+// writeDraws writes the open draws, in the form that the name of the file asks for.
 func (c *auditCommand) writeDraws(s *streams, told review.Result) error {
-	columns := []query.ColumnInfo{{Name: "id", Kind: kv.KindString}, {Name: "label", Kind: kv.KindString}}
+	columns := []query.ColumnInfo{{Name: "id", Kind: told.IDKind}, {Name: "label", Kind: kv.KindString}}
 	var rows [][]kv.Value
 	for i, d := range told.Audit.Open() {
-		rows = append(rows, []kv.Value{kv.StringValue(told.IDs[i]), kv.StringValue(d.Label)})
+		id := kv.StringValue(told.IDs[i])
+		if whole, err := strconv.ParseInt(told.IDs[i], 10, 64); err == nil && told.IDKind == kv.KindInt {
+			id = kv.IntValue(whole)
+		}
+		rows = append(rows, []kv.Value{id, kv.StringValue(d.Label)})
+	}
+	format, ok := columnar.OfFile(c.Draws)
+	if !ok {
+		format = columnar.Format(print.FormatCSV)
 	}
 	err := s.writeFile(c.Draws, func(w *bufio.Writer) error {
-		_, err := print.Render(w, query.NewTable(columns, rows), print.FormatCSV)
+		_, err := format.Render(w, query.NewTable(columns, rows), &print.Screen{})
 		return err
 	})
 	if err == nil && c.Draws != "-" {
 		_, err = s.printf("%s to %s\n", wording.Count(int64(len(rows)), "open draw", "open draws"), c.Draws)
 	}
 	return err
-}
-
-// An auditReport is where an audit stands, as json; null is not known.
-type auditReport struct {
-	Drawn     int          `json:"drawn"`
-	Decided   int          `json:"decided"`
-	Look      int          `json:"look"`
-	Wrong     int          `json:"wrong"`
-	Rate      *float64     `json:"rate"`
-	Low       *float64     `json:"low"`
-	High      *float64     `json:"high"`
-	Level     float64      `json:"level"`
-	Estimator string       `json:"estimator"`
-	Classes   []classAudit `json:"by_class"`
-}
-
-type classAudit struct {
-	Class   string   `json:"class"`
-	Decided int      `json:"decided"`
-	Wrong   int      `json:"wrong"`
-	Rate    *float64 `json:"rate"`
-	Low     *float64 `json:"low"`
-	High    *float64 `json:"high"`
-}
-
-// auditObject is an audit as json; nil before the first draw.
-func auditObject(a *cleaner.Audit) auditReport {
-	r := auditReport{Level: cleaner.AuditLevel, Estimator: "stratified", Classes: []classAudit{}}
-	if a == nil {
-		return r
-	}
-	r.Drawn, r.Decided, r.Look, r.Wrong = len(a.Draws), a.Decided, a.Look, a.Wrong
-	r.Rate, r.Low, r.High = finite(a.Rate), finite(a.Low), finite(a.High)
-	for _, of := range a.Classes {
-		r.Classes = append(r.Classes, classAudit{of.Class, of.Decided, of.Wrong, finite(of.Rate), finite(of.Low), finite(of.High)})
-	}
-	return r
 }

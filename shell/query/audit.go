@@ -50,7 +50,7 @@ func (q *query) auditTable(ctx context.Context, tx *kv.Tx) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.notices = append(q.notices, wording.Audit(a)...)
+	q.notices = append(q.notices, wording.Audit(a, "audit draw")...)
 	columns := []ColumnInfo{
 		{"class", kv.KindString}, {"decided", kv.KindInt}, {"wrong", kv.KindInt},
 		{"rate", kv.KindFloat}, {"low", kv.KindFloat}, {"high", kv.KindFloat},

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 )
@@ -19,7 +20,7 @@ func (r *review) take(ctx context.Context, e *Subject, key rune) (moved bool, er
 	if (key == 'n' || key == 'u' && !e.Disputed) && e.Label == "" {
 		return false, replyErrorf("node %s has no label", e.ID)
 	}
-	if at := int(key - '1'); at >= 0 && at < blindOptions {
+	if at := int(key - '1'); at >= 0 && at < survey.BlindOptions {
 		if at >= len(e.Options) {
 			return false, replyErrorf("want 1 to %d, or another key", len(e.Options))
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -62,7 +63,7 @@ func TestAuditKeys(t *testing.T) {
 	first := must.Get((&Sample{Size: 1, Seed: 1}).draw(t.Context(), store))(t)
 	show := Show{Node: first.Nodes[0], Long: 1, Blind: true}
 	e := must.Get(show.do(t.Context(), store, query.Options{}))(t)
-	if !slices.Contains(e.Options, e.Label) || len(e.Options) > blindOptions {
+	if !slices.Contains(e.Options, e.Label) || len(e.Options) > survey.BlindOptions {
 		t.Fatalf("the card offers %q of a node that is labelled %s", e.Options, e.Label)
 	}
 	if again := must.Get(show.do(t.Context(), store, query.Options{}))(t); !slices.Equal(again.Options, e.Options) {

@@ -37,7 +37,7 @@ func (s *Show) do(ctx context.Context, store *kv.Store, opt query.Options) (*Sub
 	}
 	e := &Subject{Decided: last, Node: d.Node, ID: d.ID, View: d.View, Classes: tx.Classes(), Choices: d.Choices}
 	if s.Blind {
-		e.Options = blind(d)
+		e.Options = d.BlindOptions()
 	}
 	e.Card = s.card(d)
 	return e, nil
@@ -92,7 +92,7 @@ func (s *Show) card(e *survey.Dossier) string {
 		line(p.Name, picture.Shorten(print.Brief(p.Value), cardText))
 	}
 	if s.Blind {
-		lines("neighbours", voices(around(e), 2*cardNeighbors))
+		lines("neighbours", voices(e.BlindNeighbors(), 2*cardNeighbors))
 		return b.String()
 	}
 	var predicted []string

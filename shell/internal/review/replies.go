@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
+	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 )
 
 // keys are what a reviewer can say.
@@ -27,7 +28,7 @@ var keys = []keyboard.Choice{
 
 // blindKeys are those of an audit: a number takes one of the labels that the prompt offers.
 var blindKeys = func() (blind []keyboard.Choice) {
-	for i := range blindOptions {
+	for i := range survey.BlindOptions {
 		blind = append(blind, keyboard.Choice{Key: '1' + rune(i), Word: strconv.Itoa(i + 1), Help: "this label is right"})
 	}
 	return append(blind, slices.DeleteFunc(slices.Clone(keys), func(k keyboard.Choice) bool { return strings.ContainsRune("ynue", k.Key) })...)
@@ -44,7 +45,7 @@ func (r *review) keys() []keyboard.Choice {
 func Keys() string { return list(keys) }
 
 // AuditKeys lists the keys of an audit.
-func AuditKeys() string { return "1 to " + list(blindKeys[blindOptions-1:]) }
+func AuditKeys() string { return "1 to " + list(blindKeys[survey.BlindOptions-1:]) }
 
 func list(keys []keyboard.Choice) string {
 	parts := make([]string, len(keys))

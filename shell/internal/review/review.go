@@ -67,7 +67,7 @@ func (r *review) standing(ctx context.Context) (string, error) {
 	if err != nil || told.Audit == nil {
 		return "", err
 	}
-	return strings.Join(wording.Audit(told.Audit), "\n"), nil
+	return strings.Join(wording.Audit(told.Audit, "--size"), "\n"), nil
 }
 
 // find makes the queue.

@@ -56,6 +56,7 @@ type Decide struct {
 type Result struct {
 	Nodes    []kv.NodeID     // of Find
 	IDs      []string        // of the nodes, where they are draws
+	IDKind   kv.Kind         // of all ids of the store, with them
 	Audit    *cleaner.Audit  // of Find, where it wants draws
 	Subject  *Subject        // of Show
 	Decision decide.Decision // of Decide

@@ -132,7 +132,7 @@ func (s *Server) card(ctx context.Context, tx *kv.Tx, v kv.NodeID) (*card, error
 		ID: d.ID, Title: d.Ego.Nodes[0].Name, Score: finite(d.Score), Confidence: finite(d.Confidence), Evidence: d.Ego.Text,
 		Degree: d.Degree, Split: d.Split, Disputed: d.Disputed, Says: survey.Words(d.Words), Classes: classNames(tx),
 		Seen:       seen{d.View.Label, d.View.Suggestion, d.View.Decision.String(), d.View.Disputed, d.View.Run},
-		Properties: []property{}, Against: sideOf(about, d.Against), For: sideOf(about, d.For), Choices: []string{}, Entries: []entry{},
+		Properties: []property{}, Against: sideOf(about, d.Against, cardNeighbors), For: sideOf(about, d.For, cardNeighbors), Choices: []string{}, Entries: []entry{},
 	}
 	d.Ego.Text = "" // which stands beside the picture
 	c.Picture = d.Ego.SVG()
@@ -194,9 +194,9 @@ func (c *card) addHistory(d *survey.Dossier, run *cleaner.Run) {
 }
 
 // sideOf are the first neighbours that speak for the label, or against it.
-func sideOf(about *survey.Surveyor, all []survey.Neighbor) []neighbor {
+func sideOf(about *survey.Surveyor, all []survey.Neighbor, most int) []neighbor {
 	side := []neighbor{}
-	for _, n := range all[:min(len(all), cardNeighbors)] {
+	for _, n := range all[:min(len(all), most)] {
 		side = append(side, neighbor{n.ID, n.Title, n.Label, about.ClassPlace(n.Label)})
 	}
 	return side

@@ -22,7 +22,7 @@ import (
 // A place is where a browser goes on after a change.
 type place struct {
 	Where string `json:"-"`
-	Back  string `json:"-"` // history, overview, or list with what is behind it in the address
+	Back  string `json:"-"` // history, overview, audit, or list with what is behind it in the address
 }
 
 // A decision is what a person says about a node.
@@ -49,7 +49,7 @@ func (p *place) form(r *http.Request) {
 
 // next is the address that a browser goes on at.
 func (p *place) next() string {
-	if strings.HasPrefix(p.Back, "list?") || p.Back == "history" || p.Back == "overview" {
+	if strings.HasPrefix(p.Back, "list?") || p.Back == "history" || p.Back == "overview" || p.Back == auditPage {
 		return p.Back
 	}
 	return "review?where=" + url.QueryEscape(p.Where)
@@ -102,9 +102,16 @@ func (s *Server) decide(r *http.Request) (answer, error) {
 	err = s.inTurn(func() (err error) {
 		// A client that leaves has sent its decision.
 		view, err = s.exec(context.WithoutCancel(r.Context()), s.Query, text, query.Condition{}, args...)
+		if err == nil && d.Back == auditPage {
+			view.Said = s.sayBlind(d.ID + ": " + cmp.Or(d.Label, "not known") + ".")
+		}
 		return err
 	})
-	if changed, ok := errors.AsType[*query.ConditionError](err); ok {
+	changed, ok := errors.AsType[*query.ConditionError](err)
+	switch {
+	case ok && d.Back == auditPage:
+		err = refuse(http.StatusConflict, "Not saved: somebody has decided on "+d.ID+" meanwhile.")
+	case ok:
 		now := changed.Nodes[0]
 		err = refuse(http.StatusConflict, fmt.Sprintf("Not saved: %s has changed since this card was shown. Label: %s; suggested: %s; decided: %s. Decide again if you wish.",
 			now.ID, cmp.Or(now.Label, "none"), cmp.Or(now.Suggestion, "none"), cmp.Or(now.Decision.String(), "no")))
@@ -334,6 +341,9 @@ func (s *Server) undo(r *http.Request) (answer, error) {
 			return err
 		}
 		view, err = s.tell(context.WithoutCancel(s.ctx), entries)
+		if err == nil && u.Back == auditPage {
+			view.Said = s.sayBlind("Taken back: " + cmp.Or(view.ID, "the last step") + ".")
+		}
 		return err
 	})
 	if err != nil {

@@ -96,13 +96,15 @@
   let next = null; // the card behind the one that is shown: a promise of its content
 
   const card = () => $('.card[data-id]');
-  const queueAddress = (of, not) => 'review?' + new URLSearchParams({ where: of.dataset.where || '', ...(not && { not }) });
-  const nodeAddress = (id, of) => 'node?' + new URLSearchParams({ id, where: of.dataset.where || '' });
+  const isAudit = document.body.dataset.page === 'audit';
+  const queueAddress = (of, not) => isAudit ? 'audit' : 'review?' + new URLSearchParams({ where: of.dataset.where || '', ...(not && { not }) });
+  const nodeAddress = (id, of) => isAudit ? 'audit' : 'node?' + new URLSearchParams({ id, where: of.dataset.where || '' });
 
-  // fetchNext fetches the next card while the person looks at this one. The end of the queue counts replies, so it is fetched after the last.
+  // fetchNext fetches the next card while the person looks at this one. The end of the queue counts replies, so it is fetched after the last,
+  // and so is each draw of an audit.
   function fetchNext() {
     const of = card();
-    next = of ? content(queueAddress(of, of.dataset.id)).then(page => $('.card[data-id]', page.main) ? page : null, () => null) : null;
+    next = of && !isAudit ? content(queueAddress(of, of.dataset.id)).then(page => $('.card[data-id]', page.main) ? page : null, () => null) : null;
   }
 
   const reply = (path, fields) => act(async () => {
@@ -149,10 +151,24 @@
   // settle shows the card with the scores as they are now. What somebody types at it stays.
   async function settle() {
     const of = card();
-    if (!of || acting) return;
+    if (!of || acting || isAudit) return;
     const parts = ['.labels', '.evidence', '.score', '.buttons', '.choices', '.seen'];
     if (await renew(nodeAddress(of.dataset.id, of), parts, () => of === card() && !acting)) release();
     if (of === card() && !acting) fetchNext();
+  }
+
+  // reaudit brings an audit up to date: somebody else may have decided on the draw that is shown.
+  async function reaudit() {
+    const of = card();
+    const page = isAudit && !acting && await content('audit').catch(() => null);
+    if (!page || acting || of !== card()) return;
+    const fresh = $('.card', page.main);
+    if (fresh?.dataset.id !== of?.dataset.id) {
+      if (of) say(`${of.dataset.id} is decided elsewhere, or has left.`);
+      show(page);
+    } else if ($('#standing').textContent !== $('#standing', page.main).textContent) {
+      $('#standing').replaceWith($('#standing', page.main));
+    }
   }
 
   document.addEventListener('submit', event => {
@@ -363,6 +379,7 @@
       silent = 0;
       if (heard) refresh(false); // what happened meanwhile
       relist();
+      reaudit();
       if ($('.card[data-settling]')) settle();
       heard = true;
       if ([ended, earlier].includes($('#problem').textContent)) fail('');
@@ -372,6 +389,7 @@
       waiting = setTimeout(() => {
         refresh(false);
         relist();
+        reaudit();
       }, 100);
     });
     mine.addEventListener('overview', () => { if ($('#counting')) refresh(true); });
@@ -398,7 +416,7 @@
     const details = $('#numbers');
     if (details) details.addEventListener('toggle', () => showNumbers(details));
     const back = $('#undo-back');
-    if (back) back.value = document.body.dataset.page === 'list' ? 'list' + location.search : '';
+    if (back && !isAudit) back.value = document.body.dataset.page === 'list' ? 'list' + location.search : '';
     countSelected();
     fetchNext();
     release();

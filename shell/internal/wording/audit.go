@@ -9,8 +9,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Audit says where an audit stands: the rate if it is known, and what to do next.
-func Audit(a *cleaner.Audit) (lines []string) {
+// Audit says where an audit stands: the rate if it is known, and what to do next. More is how one draws so many labels in
+// all; it may be empty.
+func Audit(a *cleaner.Audit, more string) (lines []string) {
 	if a.Look > 0 {
 		line := fmt.Sprintf("%s of %d labels were wrong (90%%: %s to %s), by %d draws", Percent(a.Rate), a.Labels, Percent(a.Low),
 			Percent(a.High), a.Look)
@@ -24,7 +25,11 @@ func Audit(a *cleaner.Audit) (lines []string) {
 	case a.NextLook == a.Look && open == 0:
 		lines = append(lines, asked+": every label of the sample is looked at")
 	case open == 0:
-		lines = append(lines, fmt.Sprintf("%s; the next look needs %d: audit draw %[2]d", asked, a.NextLook))
+		line := fmt.Sprintf("%s; the next look needs %d", asked, a.NextLook)
+		if more != "" {
+			line += fmt.Sprintf(": %s %d", more, a.NextLook)
+		}
+		lines = append(lines, line)
 	default:
 		lines = append(lines, fmt.Sprintf("%s; the next look needs the first %d", asked, a.NextLook))
 	}

@@ -1,0 +1,78 @@
+package survey
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+)
+
+// BlindOptions is how many classes a blind card offers at most.
+const BlindOptions = 4
+
+// BlindOptions are the label, which must be one of an audit, and the likeliest others. The order is the same whenever the
+// node is shown, and says nothing.
+func (d *Dossier) BlindOptions() (options []string) {
+	likeliest := append([]string{d.Suggestion}, d.Choices...)
+	for _, class := range append([]string{d.Label}, likeliest...) {
+		if class != "" && len(options) < BlindOptions && !slices.Contains(options, class) {
+			options = append(options, class)
+		}
+	}
+	slices.Sort(options)
+	rand.New(rand.NewPCG(uint64(d.Node), 0)).Shuffle(len(options), func(i, j int) { options[i], options[j] = options[j], options[i] })
+	return options
+}
+
+// BlindNeighbors are the neighbours for and against the label, by id.
+func (d *Dossier) BlindNeighbors() []Neighbor {
+	all := slices.Concat(d.Against, d.For)
+	slices.SortFunc(all, func(a, b Neighbor) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+// An AuditReport is where an audit stands, for programs; null is not known.
+type AuditReport struct {
+	Drawn     int          `json:"drawn"`
+	Decided   int          `json:"decided"`
+	Look      int          `json:"look"`
+	Wrong     int          `json:"wrong"`
+	Rate      *float64     `json:"rate"`
+	Low       *float64     `json:"low"`
+	High      *float64     `json:"high"`
+	Level     float64      `json:"level"`
+	Estimator string       `json:"estimator"`
+	Classes   []ClassAudit `json:"by_class"`
+}
+
+// A ClassAudit is what an audit says of a class.
+type ClassAudit struct {
+	Class   string   `json:"class"`
+	Decided int      `json:"decided"`
+	Wrong   int      `json:"wrong"`
+	Rate    *float64 `json:"rate"`
+	Low     *float64 `json:"low"`
+	High    *float64 `json:"high"`
+}
+
+// ReportAudit is the report of an audit, nil before the first draw.
+func ReportAudit(a *cleaner.Audit) AuditReport {
+	r := AuditReport{Level: cleaner.AuditLevel, Estimator: "stratified", Classes: []ClassAudit{}}
+	if a == nil {
+		return r
+	}
+	known := func(x float64) *float64 {
+		if math.IsNaN(x) {
+			return nil
+		}
+		return &x
+	}
+	r.Drawn, r.Decided, r.Look, r.Wrong = len(a.Draws), a.Decided, a.Look, a.Wrong
+	r.Rate, r.Low, r.High = known(a.Rate), known(a.Low), known(a.High)
+	for _, of := range a.Classes {
+		r.Classes = append(r.Classes, ClassAudit{of.Class, of.Decided, of.Wrong, known(of.Rate), known(of.Low), known(of.High)})
+	}
+	return r
+}
