@@ -70,7 +70,7 @@ func routes() []route {
 		{"POST", "/bulk", "Decide about many nodes. The first answer is a question. To decide, ask again with what it has to confirm.", nil, bulk{}, bulkReply{}, (*Server).bulk},
 		{"GET", "/progress", "How far the review is, and how many wrong labels are left.", nil, nil, progress{}, (*Server).showProgress},
 		{"GET", "/audit", "Where the audit stands, and a draw that nobody has decided on, blind: without score and suggestion.", nil, nil, audit{}, (*Server).audit},
-		{"POST", "/audit", "Draw so many labels in all, and ask for them.", nil, drawing{}, audit{}, (*Server).draw},
+		{"POST", "/draw", "Draw so many labels in all, and ask for them.", nil, drawing{}, audit{}, (*Server).draw},
 		{"GET", "/overview", "The store at a glance.", nil, nil, overview{}, (*Server).overview},
 		{"GET", "/history", "What was decided, the newest first.", []parameter{{"before", "Entries before the one with this number."}}, nil, past{}, (*Server).history},
 	}

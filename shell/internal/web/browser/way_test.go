@@ -259,11 +259,12 @@ func TestWithoutScript(t *testing.T) {
 }
 
 // pages are those that a person looks at.
-var pages = []string{"/review", "/list", "/list?of=nodes&where=label+is+null", "/overview", "/history", "/numbers?id=ID", "/node?id=ID"}
+var pages = []string{"/review", "/list", "/list?of=nodes&where=label+is+null", "/overview", "/audit", "/history", "/numbers?id=ID", "/node?id=ID"}
 
 // TestSizes has windows of all sizes, light and dark: nothing sticks out, and everything has a name that a screen reader says.
 func TestSizes(t *testing.T) {
 	store := languages(t)
+	graphcleaner(t, "shell", store, "-c", "audit draw 50")
 	at, origin := review(t, store)
 	w := open(t, at, origin)
 	for _, width := range []int64{360, 800, 1280, 2560} {

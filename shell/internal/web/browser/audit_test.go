@@ -1,0 +1,177 @@
+package browser
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// asLabelledByAModel is Cora with the labels of a language model, a third of which are wrong, or the made-up graph where
+// the data are not there.
+func asLabelledByAModel(t *testing.T) *graph {
+	t.Helper()
+	data := filepath.Join(os.Getenv("GRAPHCLEANER_DATA"), "cora_llm", "csv")
+	if os.Getenv("GRAPHCLEANER_DATA") == "" || !exists(filepath.Join(data, "truth.csv")) {
+		t.Log("cora_llm is not here (GRAPHCLEANER_DATA), so the graph is made up")
+		return demo(t)
+	}
+	store := filepath.Join(t.TempDir(), "llm.graph")
+	graphcleaner(t, "import", store, "--nodes", filepath.Join(data, "nodes.csv"), "--edges", filepath.Join(data, "edges.csv"),
+		"--features", filepath.Join(data, "features.npz"))
+	graphcleaner(t, "clean", store)
+	_, truth := readLabels(t, filepath.Join(data, "truth.csv"))
+	_, given := readLabels(t, filepath.Join(data, "nodes.csv"))
+	return &graph{store, truth, given}
+}
+
+// options are the labels that a draw offers.
+func (w *window) options() []string {
+	w.Helper()
+	return eval[[]string](w, "[...document.querySelectorAll('.choices button')].map(b => b.value.slice('relabel:'.length))")
+}
+
+// answer gives a label to the draw that is shown, and waits for the next one.
+func (w *window) answer(label string) {
+	w.Helper()
+	shown := w.shown()
+	if at := slices.Index(w.options(), label); at >= 0 {
+		w.press(fmt.Sprint(at + 1))
+	} else {
+		w.press("l")
+		w.write(label)
+		w.press("Enter")
+	}
+	w.drawn(shown)
+}
+
+// drawn waits for another draw than the one of an id, or for the end of the draws.
+func (w *window) drawn(id string) {
+	w.Helper()
+	w.until("!document.querySelector('.card') || document.querySelector('.card').dataset.id !== " + quoted(id))
+	w.ready()
+}
+
+// A report is where the audit stands.
+type report struct {
+	Drawn, Decided, Look, Wrong int
+	Rate, Low, High             *float64
+	Words                       []string `json:"in_words"`
+}
+
+func (w *window) audited() report {
+	w.Helper()
+	return eval[report](w, "fetch('audit', {headers: {Accept: 'application/json'}}).then(answer => answer.json()).then(r => "+
+		"({Drawn: r.drawn, Decided: r.decided, Look: r.look, Wrong: r.wrong, Rate: r.rate, Low: r.low, High: r.high, in_words: r.in_words}))")
+}
+
+// TestAudit is an audit of 50 labels by a person who knows the truth, mostly by keyboard.
+func TestAudit(t *testing.T) {
+	g := asLabelledByAModel(t)
+	at, origin := review(t, g.store, "--who", "ann")
+	w := open(t, at, origin)
+	w.until("document.querySelector('.card[data-id]')")
+	w.run(chromedp.Click("nav a[href=audit]", chromedp.ByQuery))
+	w.until("location.pathname.endsWith('/audit')")
+	w.ready()
+	if got := w.text("h1"); got != "How many labels are wrong?" {
+		t.Errorf("before the first draw: got %q", got)
+	}
+	w.run(chromedp.Click("#standing button", chromedp.ByQuery))
+	w.until("document.querySelector('.card[data-id]')")
+	w.ready()
+	if got := w.text("#standing"); got != "0 of 50 draws decided; the next look needs the first 25." {
+		t.Errorf("the first draw: got %q", got)
+	}
+	for _, word := range []string{"score", "suggest", "suspect", "threshold", "against", "%"} {
+		if text := w.text("#main"); strings.Contains(strings.ToLower(text), word) {
+			t.Errorf("the page tells of %q: %s", word, text)
+		}
+	}
+	if eval[bool](w, "!!document.querySelector('.picture, #progress')") {
+		t.Error("there is a picture, or a count of suspects")
+	}
+
+	// Undo leads back to the draw, and does not tell which label it had.
+	first, options := w.shown(), w.options()
+	w.press("1")
+	w.drawn(first)
+	if got := w.text("#said-text"); got != first+": "+options[0]+"." {
+		t.Errorf("after 1: got %q", got)
+	}
+	w.press("z")
+	w.until("document.querySelector('.card').dataset.id === " + quoted(first))
+	w.ready()
+	if got := w.text("#said-text"); got != "Taken back: "+first+"." || !slices.Equal(w.options(), options) {
+		t.Errorf("after undo: got %q and the labels %q, want %q", got, w.options(), options)
+	}
+	w.press("s")
+	w.drawn(first)
+	w.press("z")
+	w.until("document.querySelector('.card').dataset.id === " + quoted(first))
+	w.ready()
+
+	decided := 0
+	for ; w.audited().Look < 50; decided++ {
+		if decided == 60 {
+			t.Fatalf("60 answers: %+v", w.audited())
+		}
+		w.answer(g.truth[w.shown()])
+		if decided == 24 {
+			if got := w.text("#standing"); !strings.Contains(got, "labels were wrong (90%: ") || !strings.Contains(got, "by 25 draws") {
+				t.Errorf("after 25: got %q", got)
+			}
+		}
+	}
+	wrong, all := 0, 0
+	for id, truth := range g.truth {
+		if all++; g.given[id] != truth {
+			wrong++
+		}
+	}
+	told, rate := w.audited(), float64(wrong)/float64(all)
+	t.Logf("%.1f%% are wrong; %d answers; the page says: %s", 100*rate, decided, w.text("#standing"))
+	if decided != 50 || told.Rate == nil || *told.Low > rate || *told.High < rate {
+		t.Errorf("%d answers, %+v, want an interval that holds %.3f", decided, told, rate)
+	}
+
+	// At the end there is the next look to draw for, and undo.
+	w.until("!document.querySelector('.card') && document.querySelector('#standing button').innerText === 'Draw more, 100 in all'")
+	w.press("z")
+	w.until("document.querySelector('.card[data-id]')")
+	w.ready()
+	w.answer(g.truth[w.shown()])
+	w.run(chromedp.Click("#standing button", chromedp.ByQuery))
+	w.until("document.querySelector('.card[data-id]')")
+	w.ready()
+	if got := w.text("#standing"); !strings.Contains(got, "50 of 100 draws decided; the next look needs the first 100.") {
+		t.Errorf("after more draws: got %q", got)
+	}
+
+	// Somebody else sees another draw first. What they decide on, or what is removed, goes from the screen.
+	atBob, originBob := review(t, g.store, "--who", "bob")
+	bob := open(t, atBob, originBob)
+	bob.until("document.querySelector('.card')")
+	bob.at("/audit")
+	mine := w.shown()
+	if bob.shown() == mine {
+		t.Logf("ann and bob both see %s", mine)
+	}
+	eval[any](bob, "fetch('decide', {method: 'POST', headers: {Accept: 'application/json', 'Content-Type': 'application/json'}, body: JSON.stringify({id: "+
+		quoted(mine)+", decision: 'reject'})})")
+	w.drawn(mine)
+	if got := w.text("#said-text"); got != mine+" is decided elsewhere, or has left." {
+		t.Errorf("bob has decided: got %q", got)
+	}
+	if got := w.text("#standing"); !strings.Contains(got, "51 of 100 draws decided") {
+		t.Errorf("bob has decided: got %q", got)
+	}
+	w.press("d")
+	w.drawn(w.shown())
+	w.stayed()
+	bob.stayed()
+}
