@@ -25,10 +25,10 @@ from ._clean import clean
 from ._convert import from_networkx, from_pyg, to_pyg
 from ._folders import read_dgl, read_ogb
 from ._graph import Graph
-from ._store import Neighborhood, Store, open
+from ._store import Audit, Neighborhood, Store, open
 from .errors import GraphcleanerError
 
-__all__ = ["Graph", "GraphcleanerError", "Neighborhood", "Store", "clean", "from_networkx", "from_pyg", "open", "read_dgl", "read_ogb", "to_pyg"]
+__all__ = ["Audit", "Graph", "GraphcleanerError", "Neighborhood", "Store", "clean", "from_networkx", "from_pyg", "open", "read_dgl", "read_ogb", "to_pyg"]
 
 try:
     __version__ = version("graphcleaner")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, overload
 
@@ -65,6 +66,37 @@ class Neighborhood:
 
     def _repr_html_(self) -> str:
         return self.svg
+
+
+@dataclass(frozen=True)
+class Audit(Generic[Frame]):
+    """Where an audit stands: what a look at labels that chance chose says of all labels. `Store.audit` makes one.
+
+    drawn      how many labels people are asked for, and decided, how many of them they have answered
+    look       the rate rests on the first draws, so many of them: 0 before the first look, which needs 25
+    wrong      labels among these that people found wrong
+    rate       the share of wrong labels among all, None before the first look
+    low, high  an interval for it. The intervals of all looks of an audit hold together with the chance level
+    by_class   a dict for each class of these draws: class, decided, wrong, rate, low, high, None where the draws are too few
+    estimator  how the rate is computed
+    """
+
+    drawn: int
+    decided: int
+    look: int
+    wrong: int
+    rate: float | None
+    low: float | None
+    high: float | None
+    level: float
+    estimator: str
+    by_class: list[dict[str, Any]]
+    _store: Store[Frame] = field(repr=False, compare=False)
+
+    @short
+    def draws(self) -> Frame:
+        """The draws that nobody has answered, as a frame of id and label, in the order in which people are asked for them."""
+        return self._store._draws(self.drawn)
 
 
 def absolute(path: str | os.PathLike[str]) -> str:
@@ -228,6 +260,39 @@ class Store(Generic[Frame]):
         if (count := _whole(steps, "steps")) < 1:
             raise GraphcleanerError(f"steps: got {count}, want 1 or more")
         return self.query(f"undo {count}")
+
+    @short
+    def audit(self, size: int | None = None, seed: int | None = None) -> Audit[Frame]:
+        """Tells how many labels are wrong, by labels that chance chose and people have looked at. With `size`, it asks people for so many in all.
+
+        Answer them with `decide`, blind, or with `graphcleaner audit` or a review page. The seed, 1 by default, counts at the first draw.
+
+        >>> store = graphcleaner.open(papers)
+        >>> store.audit(size=50).draws().column_names
+        ['id', 'label']
+        >>> store.audit().rate is None
+        True
+        """
+        if size is not None and _whole(size, "size") < 1:
+            raise GraphcleanerError(f"size: got {size}, want 1 or more")
+        if seed is not None and size is None:
+            raise GraphcleanerError("seed: got one without size, want both")
+        drawing = flags(size=size, seed=seed if seed is None else _whole(seed, "seed"))
+        told = json.loads(_binary.run(["audit", "--format=json", *drawing, *self._flags, "--", self._at]))
+        return Audit(**told, _store=self)
+
+    def _draws(self, size: int) -> Frame:
+        """The open ones of so many draws."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if size == 0:  # the program would draw
+            return self._frame(pa.table({"id": pa.array([], pa.string()), "label": pa.array([], pa.string())}))
+        with _tables.folder() as folder:
+            path = f"{folder}/draws.parquet"
+            _binary.run(["audit", f"--draws={path}", f"--size={size}", *self._flags, "--", self._at])
+            with pq.ParquetFile(path) as source:  # not mapped: the folder goes away
+                return self._frame(source.read())
 
     @short
     def clean(self, **options: Any) -> str:

@@ -70,7 +70,7 @@ def test_fresh_environment(wheel, tmp_path):
     assert said == printed
     tests = tmp_path / "tests"
     tests.mkdir()
-    for name in ("test_client.py", "test_answers.py", "test_questions.py", "test_graphs.py", "test_notebook.py"):
+    for name in ("test_client.py", "test_answers.py", "test_audit.py", "test_questions.py", "test_graphs.py", "test_notebook.py"):
         shutil.copy(HERE / name, tests)
     shutil.copy(PACKAGE.parents[1] / "docs" / "notebook.ipynb", tests)
     subprocess.run([scripts / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tests, "-c", os.devnull, tests],
