@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args, overload
 
@@ -279,7 +279,7 @@ class Store(Generic[Frame]):
             raise GraphcleanerError("seed: got one without size, want both")
         drawing = flags(size=size, seed=seed if seed is None else _whole(seed, "seed"))
         told = json.loads(_binary.run(["audit", "--format=json", *drawing, *self._flags, "--", self._at]))
-        return Audit(**told, _store=self)
+        return Audit(**{of.name: told[of.name] for of in fields(Audit) if of.name in told}, _store=self)
 
     def _draws(self, size: int) -> Frame:
         """The open ones of so many draws."""

@@ -92,7 +92,12 @@ func (s *Show) card(e *survey.Dossier) string {
 		line(p.Name, picture.Shorten(print.Brief(p.Value), cardText))
 	}
 	if s.Blind {
-		lines("neighbours", voices(e.BlindNeighbors(), 2*cardNeighbors))
+		var votes []string
+		for _, v := range e.Votes() {
+			votes = append(votes, fmt.Sprintf("%d %s", v.Count, cmp.Or(v.Label, "no label")))
+		}
+		line("neighbours", strings.Join(votes, ", "))
+		lines("", voices(e.BlindNeighbors(), 2*cardNeighbors))
 		return b.String()
 	}
 	var predicted []string

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
 )
 
 // BlindOptions is how many classes a blind card offers at most.
@@ -31,6 +32,27 @@ func (d *Dossier) BlindNeighbors() []Neighbor {
 	all := slices.Concat(d.Against, d.For)
 	slices.SortFunc(all, func(a, b Neighbor) int { return cmp.Compare(a.ID, b.ID) })
 	return all
+}
+
+// A Vote is how many neighbours have a label, "" if they have none.
+type Vote struct {
+	Label string `json:"label"`
+	Count int    `json:"count"`
+	Color int    `json:"-"` // the place of the class
+}
+
+// Votes are those of all neighbours, the most first.
+func (d *Dossier) Votes() []Vote {
+	votes := []Vote{}
+	for class, count := range d.Ego.Votes {
+		name := ""
+		if class != picture.None {
+			name = d.Ego.Classes[class]
+		}
+		votes = append(votes, Vote{name, count, class})
+	}
+	slices.SortFunc(votes, func(a, b Vote) int { return cmp.Or(b.Count-a.Count, a.Color-b.Color) })
+	return votes
 }
 
 // An AuditReport is where an audit stands, for programs; null is not known.

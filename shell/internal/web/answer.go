@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/figure"
@@ -251,7 +252,7 @@ func problemOf(err error) (int, problem) {
 	case errors.As(err, new(*http.MaxBytesError)):
 		return http.StatusRequestEntityTooLarge, problem{Error: fmt.Sprintf("The request is too large: want at most %d KiB.", maxBody>>10)}
 	case errors.Is(err, decide.ErrChanged), errors.Is(err, query.ErrNotCleaned), errors.Is(err, decide.ErrNoLabel),
-		errors.Is(err, decide.ErrNoSuggestion), errors.Is(err, decide.ErrNothingToUndo):
+		errors.Is(err, decide.ErrNoSuggestion), errors.Is(err, decide.ErrNothingToUndo), errors.Is(err, cleaner.ErrAudit):
 		return http.StatusConflict, p
 	case errors.Is(err, decide.ErrUnknownClass):
 		return http.StatusNotFound, p

@@ -38,26 +38,18 @@ type audit struct {
 
 // A draw is a node without what graphcleaner thinks of it.
 type draw struct {
-	ID         string     `json:"id"`
-	Title      string     `json:"title"`
-	Text       string     `json:"text,omitempty"`
-	Link       string     `json:"link,omitempty"`
-	Properties []property `json:"properties"`
-	Degree     int        `json:"degree"`
-	Votes      []vote     `json:"neighbor_labels"` // of all neighbours
-	Neighbors  []neighbor `json:"neighbors"`       // the heaviest
-	Options    []string   `json:"options"`         // one of them is the label
-	Seen       seen       `json:"seen"`            // what a decision must bring: a run of 0, for the suggestion is not seen
-
-	Classes []string `json:"-"`
-	Colors  []int    `json:"-"` // of the options
-}
-
-// A vote is how many neighbours have a label; none is "".
-type vote struct {
-	Label string `json:"label"`
-	Count int    `json:"count"`
-	Color int    `json:"-"`
+	ID         string        `json:"id"`
+	Title      string        `json:"title"`
+	Text       string        `json:"text,omitempty"`
+	Link       string        `json:"link,omitempty"`
+	Properties []property    `json:"properties"`
+	Degree     int           `json:"degree"`
+	Votes      []survey.Vote `json:"neighbor_labels"` // of all neighbours
+	Neighbors  []neighbor    `json:"neighbors"`       // the heaviest
+	Options    []string      `json:"options"`         // one of them is the label
+	Seen       seen          `json:"seen"`            // what a decision must bring: a run of 0, for the suggestion is not seen
+	Classes    []string      `json:"-"`
+	Colors     []int         `json:"-"` // of the options
 }
 
 // audit shows a draw.
@@ -94,27 +86,25 @@ func (s *Server) audit(r *http.Request) (answer, error) {
 func (s *Server) nextDraw(told *cleaner.Audit) (next kv.NodeID, skipped int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next = kv.NoNode
-	isNext, least := false, uint64(0)
+	var open []kv.NodeID
 	for i, d := range told.Draws {
-		if d.Judgement != decide.Unjudged {
-			continue
-		}
-		if s.skipped.Contains(uint32(d.Node)) {
+		switch {
+		case d.Judgement != decide.Unjudged:
+		case s.skipped.Contains(uint32(d.Node)):
 			skipped++
-			continue
+		case len(open) == 0 || i < told.NextLook:
+			open = append(open, d.Node)
 		}
+	}
+	if len(open) == 0 {
+		return kv.NoNode, skipped
+	}
+	place := func(v kv.NodeID) uint64 {
 		h := fnv.New64a()
-		fmt.Fprintf(h, "%s %d", s.Query.Who, d.Node)
-		isWanted := i < told.NextLook
-		if next == kv.NoNode || isWanted == isNext && h.Sum64() < least {
-			next, isNext, least = d.Node, isWanted, h.Sum64()
-		}
+		fmt.Fprint(h, s.Query.Who, " ", v)
+		return h.Sum64()
 	}
-	if next != kv.NoNode {
-		skipped = 0
-	}
-	return next, skipped
+	return slices.MinFunc(open, func(v, u kv.NodeID) int { return cmp.Compare(place(v), place(u)) }), 0
 }
 
 // blind reads what a person sees of a draw.
@@ -133,18 +123,10 @@ func (s *Server) blind(ctx context.Context, tx *kv.Tx, v kv.NodeID) (*draw, erro
 		c.addProperty(p, s.Columns)
 	}
 	shown := &draw{
-		ID: d.ID, Title: d.Ego.Nodes[0].Name, Text: c.Text, Link: c.Link, Properties: c.Properties, Degree: d.Degree, Votes: []vote{},
+		ID: d.ID, Title: d.Ego.Nodes[0].Name, Text: c.Text, Link: c.Link, Properties: c.Properties, Degree: d.Degree, Votes: d.Votes(),
 		Neighbors: sideOf(about, d.BlindNeighbors(), 2*cardNeighbors), Options: d.BlindOptions(), Classes: classNames(tx),
 		Seen: seen{Label: d.View.Label, Decision: d.View.Decision.String(), Disputed: d.View.Disputed},
 	}
-	for class, n := range d.Ego.Votes {
-		name := ""
-		if class >= 0 {
-			name = d.Ego.Classes[class]
-		}
-		shown.Votes = append(shown.Votes, vote{name, n, class})
-	}
-	slices.SortFunc(shown.Votes, func(a, b vote) int { return cmp.Or(b.Count-a.Count, a.Color-b.Color) })
 	for _, class := range shown.Options {
 		shown.Colors = append(shown.Colors, about.ClassPlace(class))
 	}
@@ -163,18 +145,13 @@ func (s *Server) draw(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if d.Size < 1 || d.Size > cleaner.MostAuditDraws {
-		return answer{}, badRequest("The size is %d: want from 1 to %d.", d.Size, cleaner.MostAuditDraws)
-	}
 	err = s.inTurn(func() error {
 		return cleaner.DrawAudit(r.Context(), s.Store, d.Size, query.DefaultSeed)
 	})
-	switch {
-	case errors.Is(err, kv.ErrNotFound):
-		return answer{}, query.ErrNotCleaned
-	case errors.Is(err, cleaner.ErrAudit):
-		return answer{}, refuse(http.StatusConflict, sentence(err))
-	case err != nil:
+	if errors.Is(err, kv.ErrNotFound) {
+		err = query.ErrNotCleaned
+	}
+	if err != nil {
 		return answer{}, err
 	}
 	a, err := s.audit(r)

@@ -139,7 +139,7 @@ func TestAuditOfOthers(t *testing.T) {
 	if a = view[audit](c, "/audit"); a.Drawn != 4 || a.Draw.ID == gone {
 		t.Errorf("a removed node: got %+v", a)
 	}
-	for size, want := range map[int]int{0: http.StatusBadRequest, 1 << 20: http.StatusBadRequest, 9: http.StatusOK} {
+	for size, want := range map[int]int{0: http.StatusConflict, 1 << 20: http.StatusConflict, 9: http.StatusOK} {
 		if status, text := c.post("/draw", drawing{Size: size}); status != want {
 			t.Errorf("%d draws: got %d, %s", size, status, text)
 		}
