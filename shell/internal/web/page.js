@@ -50,7 +50,7 @@
   // A reply counts once what it is about has been on the screen for a while: nobody reads a card and replies in less. A key that comes
   // before is dropped, and the while begins anew.
   const unread = 150; // ms
-  let turn = 0, acting = false;
+  let turn = 0, acting = false, slow = 0;
   const isBusy = () => main.ariaBusy === 'true';
   function hold() {
     main.ariaBusy = 'true';
@@ -71,7 +71,7 @@
     acting = true;
     hold();
     fail('');
-    const slow = setTimeout(() => say('storing …'), 300);
+    slow = setTimeout(() => say('storing …'), 300);
     try {
       await work();
     } catch (error) {
@@ -85,6 +85,7 @@
     }
   }
   function told(view) {
+    clearTimeout(slow);
     say(view.said);
     if ($('#undo')) {
       $('#undo').hidden = !view.undo;
