@@ -63,10 +63,10 @@ func (c *auditCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	at := newDesk(s, &c.resources, c.DB, task{Who: cmp.Or(c.Who, query.UserName())})
 	defer func() { err = errors.Join(err, at.close()) }()
-	sample := review.Sample{Size: int(cmp.Or(c.Size, defaultDraws)), Seed: c.Seed}
+	sample := review.Sample{Size: int(c.Size), First: defaultDraws, Seed: c.Seed}
 	switch {
 	case c.Format == "json":
-		sample.Size = int(c.Size)
+		sample.First = 0
 		told, err := at.review(ctx, review.Step{Find: &review.Find{Audit: &sample}})
 		if err != nil {
 			return err

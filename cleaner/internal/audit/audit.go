@@ -236,12 +236,16 @@ func (s *Sample) ByGroup(answers []Answer, groups []int, look, count int) []Grou
 		}
 	}
 	for g := range all {
-		if all[g].Answered < leastOfGroup {
+		whole := settled[g] + unsure[g]
+		n := float64(all[g].Answered) * whole / settled[g]
+		switch {
+		case int64(look) == s.Labels() && settled[g] > 0: // every label was looked at
+			all[g].Rate, all[g].Low, all[g].High = wrong[g]/settled[g], wrong[g]/whole, (wrong[g]+unsure[g])/whole
+			continue
+		case all[g].Answered < leastOfGroup:
 			all[g].Rate, all[g].Low, all[g].High = math.NaN(), math.NaN(), math.NaN()
 			continue
 		}
-		whole := settled[g] + unsure[g]
-		n := float64(all[g].Answered) * whole / settled[g]
 		all[g].Rate = wrong[g] / settled[g]
 		all[g].Low, _ = clopperPearson(wrong[g]/whole, n, 1-Level)
 		_, all[g].High = clopperPearson((wrong[g]+unsure[g])/whole, n, 1-Level)

@@ -187,6 +187,11 @@ func TestAllLooked(t *testing.T) {
 	if !near(e.Low, 2./30) || !near(e.High, 3./30) || e.Rate < e.Low || e.Rate > e.High {
 		t.Errorf("%+v, want 2/30 to 3/30", e)
 	}
+	groups := make([]int, 30)
+	groups[3], groups[20] = 1, 1
+	if g := s.ByGroup(answers, groups, 30, 2)[1]; g.Rate != 1 || !near(g.Low, 0.5) || g.High != 1 {
+		t.Errorf("of a group of two, one wrong and one unsure: %+v, want 1, .5 to 1", g)
+	}
 	if e.Right != 27 || e.Wrong != 2 {
 		t.Errorf("%d right and %d wrong, want 27 and 2", e.Right, e.Wrong)
 	}

@@ -19,6 +19,9 @@ func (s *Sample) draw(ctx context.Context, store *kv.Store) (r Result, err error
 	tx := store.Begin()
 	defer tx.Close()
 	r.Audit, err = cleaner.ReadAudit(ctx, tx)
+	if errors.Is(err, kv.ErrNotFound) && s.First > 0 {
+		return (&Sample{Size: s.First, Seed: s.Seed}).draw(ctx, store)
+	}
 	if errors.Is(err, kv.ErrNotFound) {
 		return Result{}, nil
 	}

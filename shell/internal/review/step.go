@@ -33,10 +33,10 @@ type Find struct {
 	Audit *Sample
 }
 
-// A Sample says what an audit draws; of size zero, nothing more.
+// A Sample says what an audit draws; of size zero, nothing more. First is the size of the first draw where Size is zero.
 type Sample struct {
-	Size int
-	Seed uint64
+	Size, First int
+	Seed        uint64
 }
 
 // Show wants a suspect.
@@ -79,7 +79,7 @@ type Subject struct {
 
 // Writes reports whether a step changes the store.
 func (s *Step) Writes() bool {
-	draws := s.Find != nil && s.Find.Audit != nil && s.Find.Audit.Size > 0
+	draws := s.Find != nil && s.Find.Audit != nil && s.Find.Audit.Size+s.Find.Audit.First > 0
 	return s.Decide != nil || s.Undo != 0 || s.Finish || draws
 }
 
