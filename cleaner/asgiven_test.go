@@ -82,9 +82,9 @@ func TestAsGiven(t *testing.T) {
 	view(t, s, func(tx *kv.Tx) error {
 		for _, position := range []int{0, 17, 599} {
 			v := must.Get(tx.NodeAt(position))(t)
-			confidence := must.Get(tx.Value(v, ConfidenceColumn))(t)
-			if want := slices.Max(p.scores[position]); !near(confidence.Float(), want, 1e-5) {
-				t.Errorf("position %d: got confidence %v, want that of the imported row, %v", position, confidence, want)
+			row := mustExplain(t, tx, v, ops.Options{}).TopClasses[0].Share
+			if want := slices.Max(p.scores[position]); !near(row, want, 1e-5) {
+				t.Errorf("position %d: got a largest prediction of %v, want that of the imported row, %v", position, row, want)
 			}
 		}
 		if _, err := tx.Matrix(CombinedMatrix); !errors.Is(err, kv.ErrNotFound) {

@@ -207,7 +207,6 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	}
 	run.setNoise(result.noise)
 	if opt.Preset == PresetDefault {
-		run.setEstimate(result.estimate)
 		run.meanScores, run.labelCounts = meanScoresByLabel(p.underTest(), result.scores.Data, p.classes)
 	}
 	fitting, err := newYardstick(p, result)
@@ -221,13 +220,12 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	return run, place.finishRun()
 }
 
-// tellUnsettled says that fits of a label model were ended too early; empty where none was, or there is no model.
+// tellUnsettled says that the fit of a label model was ended too early; empty where it was not, or there is no model.
 func tellUnsettled(m *labelmodel.Model) string {
-	if m == nil || m.Unsettled == 0 {
+	if m == nil || !m.Unsettled {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d fits of the label model had not converged after %d rounds: scores and the mislabel rate may be slightly off",
-		m.Unsettled, len(labelmodel.RatesFor(m.Classes))+1, labelmodel.MostSweeps)
+	return fmt.Sprintf("the label model had not converged after %d rounds: scores and the mislabel rate may be slightly off", labelmodel.MostSweeps)
 }
 
 // warningsOf are those of Run.Warnings. The model may be nil.
@@ -235,8 +233,8 @@ func warningsOf(homophily *LabelStatistics, model *labelmodel.Model) (warnings [
 	if warning := homophily.Warning(); warning != "" {
 		warnings = append(warnings, warning)
 	}
-	if model != nil && model.Doubtful {
-		warnings = append(warnings, "the predictions are too weak to tell wrong labels from hard ones: the mislabel rate is mostly the default assumption")
+	if model != nil && model.Alike {
+		warnings = append(warnings, "the predictions are too weak to tell wrong labels from hard ones: it is not learned which classes replace which")
 	}
 	return warnings
 }
@@ -524,7 +522,7 @@ func readVerdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]decide.V
 			if err != nil && !errors.Is(err, kv.ErrNotFound) {
 				return nil, err
 			}
-			calibrated[verdict.Run] = err == nil && run.HasInterval()
+			calibrated[verdict.Run] = err == nil && run.meanScores != nil
 		}
 		if !calibrated[verdict.Run] {
 			verdicts[i].Score = math.NaN()

@@ -24,7 +24,7 @@ const (
 	// With predictions that have seen the labels, the label model finds less than this share of the mislabel rate that it
 	// finds without them. So it may with predictions that are far better than B, but those agree that labels are wrong which
 	// B has found wrong.
-	leastRateShare = 0.7
+	leastRateShare = 0.5
 
 	// A classifier that stopped early has half seen the labels. The rate falls less with it, but it drives the built-in one
 	// out: b is far above a. One that knows more, and has not seen them, leaves a what only B knows. With one that has seen a
@@ -307,8 +307,8 @@ func (c *combination) rateOf(
 ) (rate float64, logOdds []float64, err error) {
 	rows := sample.rows(z, c.votes, c.classes)
 	rows.Fits = c.fits
-	model, _, err := labelmodel.Fit(ctx, c.place.temporary(), rows, c.opt.Workers, func(rates, of int) {
-		c.opt.progress("combine", int64(rates), int64(of))
+	model, err := labelmodel.Fit(ctx, c.place.temporary(), rows, c.opt.Workers, func(sweeps, of int) {
+		c.opt.progress("combine", int64(sweeps), int64(of))
 	})
 	if err != nil {
 		return 0, nil, fmt.Errorf("label model: %w", err)

@@ -78,26 +78,26 @@
 // fitting nodes: a node labelled j becomes i ≠ j with probability Q[i|j], renormalised without its diagonal. A small network, the Detector, learns from Z which labels of the fitting set were planted (L1
 // loss), and scores the given label of every labelled node. p is the mass of Q off its diagonal.
 //
-// PresetDefault asks for the posterior of the true class instead (Run.Model). Each class k of a node has a utility, a
-// weighted sum of the logarithms of its features P0 and L1 … LK of Z[v][k], and the softmax of the utilities is the
-// chance that it is the true one. If homophily is low, the given labels of the neighbours also count as votes. A vote
-// supports the classes whose nodes often have such neighbours. P1 … PK are left out: the predictions of the neighbours
-// have learned the label under test.
+// PresetDefault asks for the posterior of the true class instead (Run.Model), by one model:
 //
-// The model assumes that a share p of the labels is wrong, and learns which classes replace which. If predictions are too
-// poor to distinguish confusion from wrong labels, it does not learn this (Run.Model.Doubtful). Weights, p and these
-// flips are fitted to the given labels of nodes whose label was not used to train their prediction: all labelled nodes if
-// the base classifier was cross-fitted, else the validation and test splits. Nothing is planted. The score is P(y* ≠ ỹ),
-// a chance. A label is tested against four other classes: the three with the largest predictions (ties as for the
+//	P(y* = k | x)      ∝ exp(α_k + Σ_f β_f log(ε + Z_f[v][k]))     f of P0 and L1 … LK; β ≥ 0
+//	P(ỹ = i | y* = k)  = r[k][i] for i ≠ k, 1 − Σ_i r[k][i] for i = k
+//	score              = P(y* ≠ ỹ | x, ỹ), all log-odds moved by one δ
+//
+// α_k is how far the predictions fall short of a class. P1 … PK are left out: the predictions of the neighbours
+// have learned the label under test. If homophily is low, the given labels of the neighbours also count as votes. α, β and the rates r
+// of pairs of classes are fitted together, by expectation maximization, to the given labels of nodes whose label was not used to train
+// their prediction: all labelled nodes if the base classifier was cross-fitted, else the validation and test splits. Nothing is planted.
+// A class is believed to have 2 wrong labels of 30 before any is seen. If the predictions tell too little of the labels, all pairs have
+// one rate (Run.Model.Alike). A label is tested against four other classes: the three with the largest predictions (ties as for the
 // suggestion), and, of the rest, the class of most neighbours.
 //
-// Some labels are wrong at nodes where everybody would doubt. Labels, graph and predictions cannot distinguish them from
-// right labels that are hard to judge. So the scores are calibrated (Run.Model.Calibration): p is the mean over two
-// hypotheses of how labels went wrong, and over three after the first decision. The log-odds of all scores move so that p
-// is their mean; their order stays. τ is the threshold with the greatest expected F1, unless Options.Threshold sets it.
-// The run has an interval for p and the number of labels in the grey zone. Only people can settle the grey zone, with
-// Options.Expect or with decisions. Clean uses decided labels as the truth. Rescore calibrates the scores of the last run
-// again, by the decisions since.
+// Some labels are wrong at nodes where everybody would doubt. Labels, graph and predictions cannot distinguish them from right labels
+// that are hard to judge, so how many labels are wrong is not known without looking at some. δ gives the scores the mean of
+// Options.Expect; without it, that of the fit for 97% of the labels, and of the doubt of the model before it looks at the label for the
+// other 3%. τ is the threshold with the greatest expected F1, unless Options.Threshold sets it. The suggestion of a suspect, and of a label that
+// the model would not expect, is the likeliest other class, and its confidence the posterior of that. Clean uses decided labels as the
+// truth: rows whose true class is known.
 //
 // # Graphs that change
 //
@@ -137,7 +137,7 @@
 // # Runs that were made elsewhere
 //
 // A graph that no store holds can be cleaned in pieces: see [Piece]. Suspects and the nodes around them then make a store in which people decide. A [RunWriter]
-// gives it the run and the scores: Run.Elsewhere. Decisions recalibrate them, as they do in the store of a whole graph. Nothing scores nodes from a part
+// gives it the run and the scores: Run.Elsewhere. Nothing scores nodes from a part
 // of the graph, until Clean makes a run of the part. [Verdicts] are what the next run of the whole graph is to know.
 //
 // # Decisions

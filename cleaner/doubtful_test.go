@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 )
 
 // TestPoorPredictionsAreSaid wants a warning where labels have nothing to do with graph and predictions.
@@ -23,11 +21,11 @@ func TestPoorPredictionsAreSaid(t *testing.T) {
 			func(w string) bool { return strings.HasPrefix(w, "the predictions are too weak") })
 	}
 	run := mustClean(t, p.load(t, true), Options{Seed: 1})
-	if !run.Model.Doubtful || !warned(run.Warnings) || run.MislabelRate > 0.15 {
-		t.Errorf("got doubtful %t, warnings %q and a rate of %v, want to be warned, and a rate near %v",
-			run.Model.Doubtful, run.Warnings, run.MislabelRate, calibration.PriorRate)
+	if !run.Model.Alike || !warned(run.Warnings) || run.MislabelRate > 0.15 {
+		t.Errorf("got pairs alike %t, warnings %q and a rate of %v, want to be warned, and a low rate",
+			run.Model.Alike, run.Warnings, run.MislabelRate)
 	}
-	if run = mustClean(t, newPlanted(9, 300).load(t, true), Options{Seed: 1}); run.Model.Doubtful || warned(run.Warnings) {
-		t.Errorf("labels that agree: got doubtful %t and warnings %q", run.Model.Doubtful, run.Warnings)
+	if run = mustClean(t, newPlanted(9, 300).load(t, true), Options{Seed: 1}); run.Model.Alike || warned(run.Warnings) {
+		t.Errorf("labels that agree: got pairs alike %t and warnings %q", run.Model.Alike, run.Warnings)
 	}
 }

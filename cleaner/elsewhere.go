@@ -87,10 +87,10 @@ func (r *ForeignRun) check() error {
 	}
 	isShare := func(x float64) bool { return x >= 0 && x <= 1 }
 	switch {
-	case !isShare(m.Rate) || !isShare(m.Low) || !isShare(m.High) || m.Low > m.High:
-		return unfit("mislabel rate %v, from %v to %v: want shares", m.Rate, m.Low, m.High)
-	case !isShare(m.Threshold) || !(m.GreyFrom > 0 && m.GreyFrom <= m.Threshold):
-		return unfit("threshold %v, grey zone from %v: want scores, ascending", m.Threshold, m.GreyFrom)
+	case !isShare(m.Rate):
+		return unfit("mislabel rate %v: want a share", m.Rate)
+	case !isShare(m.Threshold):
+		return unfit("threshold %v: want a score", m.Threshold)
 	case r.Started.IsZero() || r.Started.Year() > 9999:
 		return unfit("it was started at %v: want a time", r.Started)
 	case !(r.Seconds >= 0) || math.IsInf(r.Seconds, 0):
@@ -105,8 +105,8 @@ func (r *ForeignRun) check() error {
 // A RunWriter writes a run that was made elsewhere, on a graph of which the store has all or a part. It belongs to one goroutine: Put every node once,
 // in any order, then Finish, call Mark in the final function of Commit, and Close.
 //
-// Everything that Clean leaves of the nodes is there then, but for the agreement features. The run gets Run.Elsewhere: it can
-// be recalibrated by decisions, and scores nothing.
+// Everything that Clean leaves of the nodes is there then, but for the agreement features. The run gets Run.Elsewhere: it
+// scores nothing.
 type RunWriter struct {
 	tx       *kv.Tx
 	from     *ForeignRun
@@ -186,10 +186,7 @@ func (r *ForeignRun) begin(tx *kv.Tx) *Run {
 		Warnings:         slices.Clone(m.Warnings),
 		Classes:          slices.Clone(m.Census.Names),
 		MislabelRate:     m.Rate,
-		RateLow:          m.Low,
-		RateHigh:         m.High,
 		Threshold:        m.Threshold,
-		GreyFrom:         m.GreyFrom,
 		Direction:        kv.Both,
 		Model:            m.Model,
 		Elsewhere:        &r.Elsewhere,

@@ -28,8 +28,8 @@ func foreign(t *testing.T, s *kv.Store) (run *ForeignRun, scores map[string]Node
 		names := last.Classes
 		model := &PieceModel{
 			Census: &Census{Names: names, Counts: make([]float64, len(names)), Nodes: last.Nodes, Fitting: last.FittingNodes},
-			Hops:   last.Hops, Model: last.Model, Rate: last.MislabelRate, Low: last.RateLow, High: last.RateHigh,
-			Threshold: last.Threshold, GreyFrom: last.GreyFrom, Warnings: last.Warnings,
+			Hops:   last.Hops, Model: last.Model, Rate: last.MislabelRate,
+			Threshold: last.Threshold, Warnings: last.Warnings,
 		}
 		run = &ForeignRun{
 			Model: viaJSON(t, model), Started: last.Started, Seconds: last.Seconds, Seed: last.Seed,
@@ -141,10 +141,7 @@ func runText(t *testing.T, s *kv.Store) (text string) {
 	view(t, s, func(tx *kv.Tx) error {
 		run := must.Get(LastRun(tx))(t)
 		left := must.Get(CountRemaining(t.Context(), tx))(t)
-		calibration := *run.Model.Calibration
-		model := *run.Model
-		model.Calibration = nil
-		text = fmt.Sprintf("%+v\n%+v\n%+v\n%.6v\n", left, calibration, model, []any{run.Joint.Cells, run.Transition.Cells, run.ClassThresholds})
+		text = fmt.Sprintf("%+v\n%+v\n%.6v\n", left, *run.Model, []any{run.Joint.Cells, run.Transition.Cells, run.ClassThresholds})
 		run.Elsewhere, run.Commit, run.meanScores, run.labelCounts, run.Model = nil, 0, nil, nil, nil
 		run.Joint, run.Transition, run.ConfidentJoint, run.ClassThresholds = nil, nil, nil, nil
 		text += fmt.Sprintf("%+v", *run)
@@ -169,7 +166,7 @@ func mustEqualHome(t *testing.T, when string, whole, home *kv.Store) {
 }
 
 // TestRunMadeElsewhere wants the run of a whole graph to answer as it does where it was made: before decisions, after some, after a
-// recalibration, and after an undo.
+// rescore, and after an undo.
 func TestRunMadeElsewhere(t *testing.T) {
 	p := newPlanted(11, 500)
 	whole, home := atHome(t, p, 500)
@@ -185,16 +182,13 @@ func TestRunMadeElsewhere(t *testing.T) {
 		p.decideByTruth(t, s, 30, decide.Relabel)
 	}
 	mustEqualHome(t, "decided", whole, home)
-	// Without the first step of Rescore, which moves scores around relabelled nodes where the graph is.
-	must.Get(recalibrate(t.Context(), whole))(t)
 	done := mustRescore(t, home)
-	if done.Right+done.Wrong != 30 || done.Run.Threshold == done.Before.Threshold || done.Changed != 0 {
-		t.Errorf("rescored: got %d right, %d wrong, threshold %v after %v", done.Right, done.Wrong, done.Run.Threshold, done.Before.Threshold)
+	if done.Run.Threshold != done.Before.Threshold || done.Changed != 0 {
+		t.Errorf("rescored: got threshold %v after %v, %d changed", done.Run.Threshold, done.Before.Threshold, done.Changed)
 	}
-	mustEqualHome(t, "recalibrated", whole, home)
+	mustEqualHome(t, "rescored", whole, home)
 	for _, s := range []*kv.Store{whole, home} {
 		mustUndo(t, s, 1)
-		must.Get(recalibrate(t.Context(), s))(t)
 	}
 	mustEqualHome(t, "undone", whole, home)
 	var problems []kv.Problem
@@ -294,7 +288,6 @@ func TestRunWriterRefuses(t *testing.T) {
 		"given class 4":                    func(r *ForeignRun, _ map[string]NodeScore) { r.Joint[[2]kv.Class{4, 0}] = 1 },
 		"mislabel rate 2":                  func(r *ForeignRun, _ map[string]NodeScore) { r.Model.Rate = 2 },
 		"threshold NaN":                    func(r *ForeignRun, _ map[string]NodeScore) { r.Model.Threshold = math.NaN() },
-		"grey zone from 0":                 func(r *ForeignRun, _ map[string]NodeScore) { r.Model.GreyFrom = 0 },
 		"started at 0001":                  func(r *ForeignRun, _ map[string]NodeScore) { r.Started = time.Time{} },
 		"took -1 seconds":                  func(r *ForeignRun, _ map[string]NodeScore) { r.Seconds = -1 },
 		"150 nodes, ":                      func(r *ForeignRun, _ map[string]NodeScore) { r.Nodes = 150 },

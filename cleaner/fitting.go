@@ -136,10 +136,9 @@ type sample struct {
 	// Of a label model: what people have said of the true class, by rank, NoClass if nobody has, labelmodel.AnotherClass where they
 	// know no more than that the label is wrong; labels has then the label that they looked at. added are nodes that were not
 	// drawn, and are there for what was said of them.
-	truth  []kv.Class
-	scores []float64 // by rank, of nodes with a truth: the score for which a person looked at them, NaN if there was none
-	added  []bool
-	share  float64 // drawn nodes of all that can be
+	truth []kv.Class
+	added []bool
+	share float64 // drawn nodes of all that can be
 }
 
 // drawSample takes all of the fitting nodes, or mostPlantNodes of them, uniformly.
@@ -187,10 +186,9 @@ func (p problem) drawUnseen(seed uint64) (*sample, error) {
 		s.labels, s.truth = append(s.labels, p.labels[v]), append(s.truth, kv.NoClass)
 		s.added = append(s.added, !ok && !all)
 	})
-	s.scores = make([]float64, len(s.labels))
 	for _, verdict := range verdicts {
 		rank, _ := s.nodes.has(verdict.Node)
-		s.labels[rank], s.truth[rank], s.scores[rank] = verdict.Before, verdict.Now, verdict.Score
+		s.labels[rank], s.truth[rank] = verdict.Before, verdict.Now
 		if verdict.Now == kv.NoClass {
 			s.truth[rank] = labelmodel.AnotherClass
 		}

@@ -21,8 +21,8 @@ func TestModelExplains(t *testing.T) {
 		if !reflect.DeepEqual(last.Model, run.Model) || last.Detectors != nil {
 			t.Fatalf("stored model: got %+v and %d detectors, want %+v and none", last.Model, len(last.Detectors), run.Model)
 		}
-		if last.MislabelRate != run.Model.Calibration.Estimate().Rate || last.Threshold != run.Threshold || !(run.Threshold > 0 && run.Threshold < 1) {
-			t.Fatalf("got rate %v and threshold %v, want %v and %v", last.MislabelRate, last.Threshold, run.Model.Calibration.Estimate().Rate, run.Threshold)
+		if last.MislabelRate != run.Model.Told || last.Threshold != run.Threshold || !(run.Threshold > 0 && run.Threshold < 1) {
+			t.Fatalf("got rate %v and threshold %v, want %v and %v", last.MislabelRate, last.Threshold, run.Model.Told, run.Threshold)
 		}
 		labels := must.Get(readLabels(tx))(t)
 		matrix := must.Get(scoredFrom(tx))(t)

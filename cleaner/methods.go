@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -107,25 +106,8 @@ func graphCleaner(v variant) func(context.Context, trial, Options) (*judgement, 
 			result.scores[v] = float64(score)
 			result.flagged[v] = result.scores[v] > s.threshold
 		}
-		if s.model != nil {
-			result.believe(s.estimate)
-		}
 		return result, s.Close()
 	}
-}
-
-// believe takes the interval of the rate, and counts the grey zone.
-func (j *judgement) believe(e calibration.Estimate) {
-	j.low, j.high = e.Low, e.High
-	var grey, count float64
-	for v, score := range j.scores {
-		if score == score {
-			if count++; score > e.GreyFrom && !j.flagged[v] {
-				grey++
-			}
-		}
-	}
-	j.grey = share(grey, count)
 }
 
 // argmax flags a node when another class is strictly more probable than its label (find_predicted_neq_given of cleanlab).

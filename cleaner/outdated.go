@@ -39,7 +39,7 @@ func ChangesSince(ctx context.Context, tx *kv.Tx, run *Run) (o Outdated, err err
 			return o, err
 		}
 	}
-	if run.Model == nil || run.Model.Calibration == nil { // it trusted no decision
+	if run.Model == nil { // it trusted no decision
 		return o, nil
 	}
 	_, reversals, err := decide.VerdictsAfter(ctx, tx, run.Decisions)

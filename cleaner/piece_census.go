@@ -44,10 +44,8 @@ type Member struct {
 	Node  kv.NodeID
 	Label kv.Class // that it is given; of a node that people have decided on, the one before
 
-	// Truth is what a person has said of the true class, and Score the score for which the person looked at the node, NaN if
-	// there was none: kv.NoClass if nobody has, and the class before kv.NoClass if no more is known than that Label is wrong.
+	// Truth is what a person has said of the true class: kv.NoClass if nobody has, and the class before kv.NoClass if no more is known than that Label is wrong.
 	Truth kv.Class
-	Score float64
 	Added bool // it was not drawn, and is there for its truth
 }
 
@@ -94,7 +92,7 @@ func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Membe
 	}
 	sample.nodes.each(kv.Range{End: kv.NodeID(len(p.labels))}, func(rank int, v kv.NodeID) {
 		members = append(members, Member{
-			Node: v, Label: sample.labels[rank], Truth: sample.truth[rank], Score: sample.scores[rank], Added: sample.added[rank],
+			Node: v, Label: sample.labels[rank], Truth: sample.truth[rank], Added: sample.added[rank],
 		})
 	})
 	kept := p.keep()

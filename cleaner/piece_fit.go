@@ -43,7 +43,7 @@ func FitModel(ctx context.Context, in FitInput) (_ *PieceModel, err error) {
 	s := &sample{share: in.Census.Share}
 	for _, m := range in.Members {
 		s.labels, s.truth = append(s.labels, m.Label), append(s.truth, m.Truth)
-		s.scores, s.added = append(s.scores, m.Score), append(s.added, m.Added)
+		s.added = append(s.added, m.Added)
 	}
 	votes := &sampleVotes{}
 	if in.Neighbors.Disagree() {
@@ -58,15 +58,17 @@ func FitModel(ctx context.Context, in FitInput) (_ *PieceModel, err error) {
 	rows := labelmodel.Rows{
 		Labels: s.labels, Truth: s.truth, Z: in.Z, Votes: votes.rows(), Classes: c, Width: featureWidth(in.Hops),
 	}
-	model, err := p.fitLabelModel(ctx, s, rows, votes, in.Joint.noise(in.Thresholds).MislabelRate(), opt)
+	model, err := p.fitLabelModel(ctx, s, rows, votes, opt)
 	if err != nil {
 		return nil, err
 	}
-	m := &PieceModel{Census: in.Census, Hops: in.Hops, Model: model, Warnings: warningsOf(in.Neighbors.homophily(), model)}
+	m := &PieceModel{
+		Census: in.Census, Hops: in.Hops, Model: model, Rate: model.Told, Threshold: model.Threshold,
+		Warnings: warningsOf(in.Neighbors.homophily(), model),
+	}
 	if unsettled := tellUnsettled(model); unsettled != "" {
 		m.Notices = append(m.Notices, unsettled)
 	}
-	m.estimate()
 	return m, nil
 }
 

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -20,8 +18,7 @@ type PieceModel struct {
 	Hops   int               // K
 	Model  *labelmodel.Model // as Run.Model
 
-	// Rate, Low, High, Threshold and GreyFrom are MislabelRate, RateLow, RateHigh, Threshold and GreyFrom of a Run.
-	Rate, Low, High, Threshold, GreyFrom float64
+	Rate, Threshold float64 // MislabelRate and Threshold of a Run
 
 	Warnings []string // as Run.Warnings
 	Notices  []string // what Clean would tell the user of the fit
@@ -33,31 +30,6 @@ func (m *PieceModel) Reach() int { return m.Model.Reach() }
 // Weighs says whether a feature of the 2K+1, as PieceScorer.Score has them, has a part in scores.
 func (m *PieceModel) Weighs(feature int) bool {
 	return feature == 0 || feature > m.Hops && feature <= m.Hops+m.Reach()
-}
-
-// estimate fills what the calibration comes to.
-func (m *PieceModel) estimate() {
-	e := m.Model.Calibration.Estimate()
-	m.Rate, m.Low, m.High, m.Threshold, m.GreyFrom = e.Rate, e.Low, e.High, e.Threshold, e.GreyFrom
-}
-
-// ScoreBins is how many bins the scores are counted in.
-const ScoreBins = calibration.CountBins
-
-// WantsBins says whether so few labels are wrong that the threshold is to be chosen on all scores, by AddBins and Rebin.
-func (m *PieceModel) WantsBins() bool { return isForAll(m.Model.Calibration) }
-
-// AddBins counts scores in bins [ScoreBins]; NaN scores are left out. Bins of several pieces are added up one by one.
-func (m *PieceModel) AddBins(scores []float32, bins []uint32) {
-	e := calibration.Estimate{Shift: m.Model.Shift, Lapse: m.Model.Lapse}
-	e.CountScores(scores, bins)
-}
-
-// Rebin chooses the threshold on all scores, whose bins [ScoreBins] are given, and estimates the rate by them. The scores
-// stay as they are.
-func (m *PieceModel) Rebin(bins []uint32) {
-	m.Model.Calibration.Rebin(bins)
-	m.estimate()
 }
 
 // A PieceScorer scores pieces by a model. One goroutine.
@@ -73,8 +45,11 @@ func (m *PieceModel) Scorer() *PieceScorer {
 
 // Score writes the scores of a piece [rows], NaN where no label is under test. tested [rows×(1+rivals)] is what
 // Piece.Tested wrote, and features[f] [rows×(1+rivals)] is feature f of the 2K+1 of these labels: 0 is P0, K+k is Lk. P1 … PK
-// may be nil, and so may Lk of k > Reach. It returns ErrShape if a label under test is no class.
-func (s *PieceScorer) Score(p *Piece, tested []kv.Class, features [][]float32, scores []float32) error {
+// may be nil, and so may Lk of k > Reach. Of rows with a score it also writes the suggested label and its confidence, over those of
+// Piece.Suggest. It returns ErrShape if a label under test is no class.
+func (s *PieceScorer) Score(
+	p *Piece, tested []kv.Class, features [][]float32, scores []float32, suggested []kv.Class, confidence []float32,
+) error {
 	width, labels := featureWidth(s.model.Hops), len(s.node.classes)
 	classes := len(s.model.Census.Names)
 	for i := range scores {
@@ -94,7 +69,10 @@ func (s *PieceScorer) Score(p *Piece, tested []kv.Class, features [][]float32, s
 				}
 			}
 		}
-		scores[i] = s.node.score(p.Ballots[i], p.of.isUntaught(kv.NodeID(i)))
+		score, class, chance := s.node.score(p.Ballots[i], p.of.isUntaught(kv.NodeID(i)))
+		if scores[i] = score; score == score {
+			suggested[i], confidence[i] = class, chance
+		}
 	}
 	return nil
 }
@@ -121,7 +99,7 @@ func (m *PieceModel) UnmarshalJSON(text []byte) error {
 	if err := gob.NewDecoder(bytes.NewReader(bits)).Decode((*modelFields)(&read)); err != nil {
 		return fmt.Errorf("model: %w: %w", ErrShape, err)
 	}
-	if read.Model == nil || read.Census == nil || read.Model.Calibration == nil {
+	if read.Model == nil || read.Census == nil {
 		return fmt.Errorf("model: no census or no weights: %w", ErrShape)
 	}
 	if err := read.check(); err != nil {
@@ -137,18 +115,17 @@ func (m *PieceModel) check() error {
 	if err := m.Census.check(); err != nil {
 		return err
 	}
-	if m.Model.Classes != c || m.Hops < 1 || len(m.Model.Weights) != featureWidth(m.Hops) || !m.Model.Calibration.IsWhole() {
-		return fmt.Errorf("of %d classes and %d weights, want %d classes and %d hops, and a calibration: %w",
+	if m.Model.Classes != c || m.Hops < 1 || len(m.Model.Weights) != featureWidth(m.Hops) ||
+		len(m.Model.Intercepts) != c || len(m.Model.Right) != c {
+		return fmt.Errorf("of %d classes and %d weights, want %d classes and %d hops: %w",
 			m.Model.Classes, len(m.Model.Weights), c, m.Hops, ErrShape)
 	}
 	if votes := len(m.Model.Compatibility); votes != 0 && votes != c*c {
 		return fmt.Errorf("compatibility of %d numbers, want %d: %w", votes, c*c, ErrShape)
 	}
-	for _, cells := range [][]classmatrix.Cell{m.Model.Background, m.Model.Flips} {
-		for _, cell := range cells {
-			if !isClass(kv.Class(cell.Row), c) || !isClass(kv.Class(cell.Column), c) {
-				return fmt.Errorf("cell %d, %d of %d classes: %w", cell.Row, cell.Column, c, ErrShape)
-			}
+	for _, cell := range m.Model.Flips {
+		if !isClass(kv.Class(cell.Row), c) || !isClass(kv.Class(cell.Column), c) {
+			return fmt.Errorf("cell %d, %d of %d classes: %w", cell.Row, cell.Column, c, ErrShape)
 		}
 	}
 	for _, k := range m.Model.Untaught {

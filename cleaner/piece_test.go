@@ -269,7 +269,6 @@ type pieceOutcome struct {
 	scores     []float32
 	suggested  []kv.Class
 	confidence []float32
-	forAll     bool // the threshold was chosen on all scores
 }
 
 // inPieces cleans a graph in so many pieces, node i in piece i modulo their number.
@@ -340,8 +339,7 @@ func (p positioned) inPieces(t *testing.T, count, hops int, expect float64) (out
 	out.model = viaJSON(t, out.model)
 	out.notices, out.fitting, out.tested = slices.Concat(census.Notices, out.model.Notices), census.Fitting, census.Tested
 	out.scores, out.suggested, out.confidence = make([]float32, n), make([]kv.Class, n), make([]float32, n)
-	scorer, bins, labels := out.model.Scorer(), make([]uint32, ScoreBins), 1+CountRivals(c)
-	out.forAll = out.model.WantsBins()
+	scorer, labels := out.model.Scorer(), 1+CountRivals(c)
 	for b, piece := range pieces {
 		rows := len(piece.Labels)
 		tested := make([]kv.Class, rows*labels)
@@ -358,22 +356,18 @@ func (p positioned) inPieces(t *testing.T, count, hops int, expect float64) (out
 			PickFeatures(around, c, tested, features[1+hops+k])
 		}
 		scores, suggested, confidence := make([]float32, rows), make([]kv.Class, rows), make([]float32, rows)
-		must(scorer.Score(piece, tested, features, scores))
 		piece.Suggest(suggested, confidence)
-		out.model.AddBins(scores, bins)
+		must(scorer.Score(piece, tested, features, scores, suggested, confidence))
 		for row, i := range of[b] {
 			out.scores[i], out.suggested[i], out.confidence[i] = scores[row], suggested[row], confidence[row]
 		}
-	}
-	if out.forAll {
-		out.model.Rebin(bins)
 	}
 	return out
 }
 
 // TestPieces wants a cleaning in pieces to come to what Clean comes to.
 func TestPieces(t *testing.T) {
-	forAll, counted, untaught := 0, 0, 0
+	counted, untaught := 0, 0
 	for i, g := range []pieceGraph{
 		{nodes: 500, classes: 4, hops: 3, split: "given", wrong: 0.1},
 		{nodes: 600, classes: 7, hops: 3, split: "none", wrong: 0.15},
@@ -409,9 +403,6 @@ func TestPieces(t *testing.T) {
 					if run.Model.Compatibility != nil {
 						counted++
 					}
-					if out.forAll {
-						forAll++
-					}
 					untaught += len(run.Model.Untaught)
 					out.mustBe(t, tx, run, notices, nodes)
 				}
@@ -419,8 +410,8 @@ func TestPieces(t *testing.T) {
 			})
 		})
 	}
-	if forAll == 0 || counted == 0 || untaught == 0 {
-		t.Errorf("%d thresholds chosen on all nodes, %d models that count votes, %d untaught classes, want some of each", forAll, counted, untaught)
+	if counted == 0 || untaught == 0 {
+		t.Errorf("%d models that count votes, %d untaught classes, want some of each", counted, untaught)
 	}
 }
 
@@ -496,16 +487,16 @@ func (out pieceOutcome) mustBe(t *testing.T, tx *kv.Tx, run *Run, notices []stri
 			suspects, out.fitting, out.tested, run.Suspects, run.FittingNodes, run.Scored)
 	}
 	for name, pair := range map[string][2]float64{
-		"rate": {out.model.Rate, run.MislabelRate}, "low": {out.model.Low, run.RateLow}, "high": {out.model.High, run.RateHigh},
-		"threshold": {out.model.Threshold, run.Threshold}, "grey zone": {out.model.GreyFrom, run.GreyFrom},
+		"rate":      {out.model.Rate, run.MislabelRate},
+		"threshold": {out.model.Threshold, run.Threshold},
 	} {
 		if !near(pair[0], pair[1], tolerance) {
 			t.Errorf("%s: got %v, want %v", name, pair[0], pair[1])
 		}
 	}
-	if got := out.model.Model; !slices.Equal(got.Untaught, run.Model.Untaught) || got.Doubtful != run.Model.Doubtful || got.Unsettled != run.Model.Unsettled {
-		t.Errorf("got a model with %v untaught, doubtful %v, %d unsettled, want %v, %v, %d",
-			got.Untaught, got.Doubtful, got.Unsettled, run.Model.Untaught, run.Model.Doubtful, run.Model.Unsettled)
+	if got := out.model.Model; !slices.Equal(got.Untaught, run.Model.Untaught) || got.Alike != run.Model.Alike || got.Unsettled != run.Model.Unsettled {
+		t.Errorf("got a model with %v untaught, alike %v, unsettled %v, want %v, %v, %v",
+			got.Untaught, got.Alike, got.Unsettled, run.Model.Untaught, run.Model.Alike, run.Model.Unsettled)
 	}
 	if !slices.Equal(out.model.Warnings, run.Warnings) {
 		t.Errorf("got warnings %q, want %q", out.model.Warnings, run.Warnings)
@@ -608,10 +599,10 @@ func TestModelsRefuse(t *testing.T) {
 		"weights":       func(m *PieceModel) { m.Model.Weights = nil },
 		"compatibility": func(m *PieceModel) { m.Model.Compatibility = m.Model.Compatibility[1:] },
 		"flips":         func(m *PieceModel) { m.Model.Flips = []classmatrix.Cell{{Row: 1, Column: 3}} },
-		"background":    func(m *PieceModel) { m.Model.Background = []classmatrix.Cell{{Row: -1}} },
+		"flips of none": func(m *PieceModel) { m.Model.Flips = []classmatrix.Cell{{Row: -1}} },
 		"untaught":      func(m *PieceModel) { m.Model.Untaught = []kv.Class{7} },
-		"bins":          func(m *PieceModel) { m.Model.Calibration.Bins = nil },
-		"shifts":        func(m *PieceModel) { m.Model.Calibration.Shifts = nil },
+		"intercepts":    func(m *PieceModel) { m.Model.Intercepts = nil },
+		"right labels":  func(m *PieceModel) { m.Model.Right = nil },
 	} {
 		broken := viaJSON(t, model)
 		change(broken)

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
@@ -76,13 +75,13 @@ type variant struct {
 
 // scoring is the outcome of score.
 type scoring struct {
-	scores    *scratch.Array[float32] // [n] by NodeID; NaN if the node is unlabelled
-	features  *agreement              // Z of the given labels [n×(2K+1)] by NodeID, unlabelled rows NaN; nil if not all columns are computed
-	noise     confident.Noise
-	fitting   int                  // nodes of the fitting set
-	rate      float64              // share of mislabels, estimated
-	threshold float64              // above it a node is a suspect
-	estimate  calibration.Estimate // of PresetDefault
+	scores      *scratch.Array[float32] // [n] by NodeID; NaN if the node is unlabelled
+	suggestions *suggestions            // of PresetDefault
+	features    *agreement              // Z of the given labels [n×(2K+1)] by NodeID, unlabelled rows NaN; nil if not all columns are computed
+	noise       confident.Noise
+	fitting     int     // nodes of the fitting set
+	rate        float64 // share of mislabels, estimated
+	threshold   float64 // above it a node is a suspect
 
 	detectors []detector.Detector // of PresetPaper
 	model     *labelmodel.Model   // of PresetDefault
@@ -90,7 +89,7 @@ type scoring struct {
 
 // Close gives the arrays back; those of a run that are kept stay.
 func (s *scoring) Close() error {
-	err := s.scores.Detach()
+	err := errors.Join(s.scores.Detach(), s.suggestions.Close())
 	if s.features != nil {
 		err = errors.Join(err, s.features.values.Detach())
 	}

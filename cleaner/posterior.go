@@ -7,7 +7,6 @@ import (
 	"math"
 	"sync"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
@@ -44,24 +43,18 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 		}
 	}()
 	last := len(z) - 1
-	if result.model, err = s.labelModel(ctx, unseen, z[last], result.noise.MislabelRate()); err != nil {
+	if result.model, err = s.labelModel(ctx, unseen, z[last]); err != nil {
 		return err
 	}
 	result.features = z[0]
-	result.scores, err = s.scores(func(scores []float32) error {
-		return s.posteriorScores(ctx, result.model, z[:last], labellings[:last], scores)
+	result.scores, err = s.scores(func(scores []float32) (err error) {
+		result.suggestions, err = s.posteriorScores(ctx, result.model, z[:last], labellings[:last], scores)
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	known := result.model.Calibration
-	if result.estimate = known.Estimate(); isForAll(known) {
-		bins := make([]uint32, calibration.CountBins)
-		result.estimate.CountScores(result.scores.Data, bins)
-		known.Rebin(bins)
-		result.estimate = known.Estimate()
-	}
-	result.rate, result.threshold = result.estimate.Rate, result.estimate.Threshold
+	result.rate, result.threshold = result.model.Told, result.model.Threshold
 	return nil
 }
 
@@ -80,8 +73,9 @@ func (s *stages) byModel(ctx context.Context, model *labelmodel.Model, result *s
 		return err
 	}
 	defer func() { err = errors.Join(err, detachAll(z)) }()
-	result.scores, err = s.scores(func(scores []float32) error {
-		return s.posteriorScores(ctx, model, z, labellings, scores)
+	result.scores, err = s.scores(func(scores []float32) (err error) {
+		result.suggestions, err = s.posteriorScores(ctx, model, z, labellings, scores)
+		return err
 	})
 	return err
 }
@@ -94,13 +88,6 @@ func (s *stages) withRivals(rivals []kv.Class) []labelling {
 	}
 	return labellings
 }
-
-// A threshold is chosen on the nodes that the model is fitted on, whose scores are chances as they are. If fewer
-// mislabels than these are expected among them, it is chosen on all nodes.
-const fewMislabels = 5
-
-// isForAll says whether the threshold is chosen on all nodes.
-func isForAll(c *calibration.Calibration) bool { return c.Mislabels(c.Estimate()) < fewMislabels }
 
 // rivals are the classes that the given labels are tested against [CountRivals×n], none if unlabelled.
 func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
@@ -155,16 +142,14 @@ func (s *stages) everyLabel(sample *sample) (*scratch.Array[kv.Class], error) {
 	return every, nil
 }
 
-// labelModel fits a model to the features z [rows×classes×(2K+1)] of a sample; joint is the rate of confident learning.
-func (s *stages) labelModel(
-	ctx context.Context, sample *sample, z *agreement, joint float64,
-) (model *labelmodel.Model, err error) {
+// labelModel fits a model to the features z [rows×classes×(2K+1)] of a sample.
+func (s *stages) labelModel(ctx context.Context, sample *sample, z *agreement) (model *labelmodel.Model, err error) {
 	votes, err := s.votesFor(ctx, sample, s.opt.Workers)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, votes.Close()) }()
-	if model, err = s.fitLabelModel(ctx, sample, sample.rows(z, votes, s.classes), votes, joint, s.opt); err != nil {
+	if model, err = s.fitLabelModel(ctx, sample, sample.rows(z, votes, s.classes), votes, s.opt); err != nil {
 		return nil, err
 	}
 	s.opt.stage("label model")
@@ -173,20 +158,16 @@ func (s *stages) labelModel(
 
 // fitLabelModel fits a model to the rows of a sample.
 func (p *problem) fitLabelModel(
-	ctx context.Context, sample *sample, rows labelmodel.Rows, votes *sampleVotes, joint float64, opt Options,
+	ctx context.Context, sample *sample, rows labelmodel.Rows, votes *sampleVotes, opt Options,
 ) (*labelmodel.Model, error) {
-	rows.SeeDoubt(joint)
 	rows.Fits = p.fits
-	model, profile, err := labelmodel.Fit(ctx, p.place.temporary(), rows, opt.Workers,
-		func(rates, of int) { opt.progress("label model", int64(rates), int64(of)) })
+	model, err := labelmodel.Fit(ctx, p.place.temporary(), rows, opt.Workers,
+		func(sweeps, of int) { opt.progress("label model", int64(sweeps), int64(of)) })
 	if err != nil {
 		return nil, fmt.Errorf("label model: %w", err)
 	}
 	votes.keepIn(model)
-	model.Doubtful = rows.Doubtful
-	model.Calibrate(rows, labelmodel.Sampling{
-		Added: sample.added, Scores: sample.scores, Share: sample.share, Expect: opt.Expect, Threshold: opt.Threshold,
-	}, profile)
+	model.Calibrate(rows, labelmodel.Sampling{Added: sample.added, Expect: opt.Expect, Threshold: opt.Threshold})
 	model.Untaught = p.untaughtClasses()
 	return model, nil
 }
@@ -207,16 +188,46 @@ func newNodeScorer(model *labelmodel.Scorer, labels, width int) *nodeScorer {
 	}
 }
 
-// score is that of classes and z. around is looked at where the model counts votes.
-func (s *nodeScorer) score(around labelmodel.Ballot, untaught bool) float32 {
-	return float32(s.model.Score(s.classes, s.z, s.model.Votes(s.classes, around, s.votes), untaught, s.numbers))
+// score is that of classes and z, with the suggestion and its confidence. around is looked at where the model counts votes.
+func (s *nodeScorer) score(around labelmodel.Ballot, untaught bool) (score float32, suggestion kv.Class, confidence float32) {
+	j := s.model.Judge(s.classes, s.z, s.model.Votes(s.classes, around, s.votes), untaught, s.numbers)
+	place, chance := s.model.Suggest(j)
+	return float32(j.Score), s.classes[place], float32(chance)
+}
+
+// suggestions are what a label model suggests for the labels under test, and how surely [n], by NodeID.
+type suggestions struct {
+	classes *scratch.Array[kv.Class]
+	chances *scratch.Array[float32]
+}
+
+func (s *stages) newSuggestions() (o *suggestions, err error) {
+	o = &suggestions{}
+	if o.classes, err = scratch.New[kv.Class](s.place.temporary(), "suggested", len(s.labels)); err != nil {
+		return nil, err
+	}
+	if o.chances, err = scratch.New[float32](s.place.temporary(), "confidence", len(s.labels)); err != nil {
+		return nil, errors.Join(err, o.classes.Close())
+	}
+	return o, nil
+}
+
+func (o *suggestions) Close() error {
+	if o == nil {
+		return nil
+	}
+	return errors.Join(o.classes.Close(), o.chances.Close())
 }
 
 // posteriorScores are the scores of labellings[0], from the features z[i] of labellings[i]: the given labels, and
 // their rivals.
 func (s *stages) posteriorScores(
 	ctx context.Context, m *labelmodel.Model, z []*agreement, labellings []labelling, scores []float32,
-) error {
+) (*suggestions, error) {
+	suggested, err := s.newSuggestions()
+	if err != nil {
+		return nil, err
+	}
 	model, width := m.Scorer(), z[0].width
 	type memory struct {
 		*nodeScorer
@@ -225,7 +236,7 @@ func (s *stages) posteriorScores(
 	}
 	workers := make([]memory, parallel.Workers(s.opt.Workers))
 	blocks := (len(scores) + scoreRows - 1) / scoreRows
-	return parallel.Do(ctx, len(workers), blocks, func(_ context.Context, worker, b int) error {
+	err = parallel.Do(ctx, len(workers), blocks, func(_ context.Context, worker, b int) error {
 		w := &workers[worker]
 		if w.rows == nil {
 			for range z {
@@ -247,7 +258,7 @@ func (s *stages) posteriorScores(
 		}
 		for v := rows.First; v < rows.End; v++ {
 			if labellings[0].labels[v] == kv.NoClass {
-				scores[v] = float32(math.NaN())
+				scores[v], suggested.classes.Data[v] = float32(math.NaN()), kv.NoClass
 				continue
 			}
 			for i := range z {
@@ -261,8 +272,12 @@ func (s *stages) posteriorScores(
 					return err
 				}
 			}
-			scores[v] = w.score(around, s.isUntaught(v))
+			scores[v], suggested.classes.Data[v], suggested.chances.Data[v] = w.score(around, s.isUntaught(v))
 		}
 		return nil
 	})
+	if err != nil {
+		return nil, errors.Join(err, suggested.Close())
+	}
+	return suggested, nil
 }

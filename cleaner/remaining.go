@@ -27,7 +27,7 @@ type Remaining struct {
 	Settled int64 // nodes with any other decision: they are not among Nodes
 
 	// Low and High follow from Run.RateLow and Run.RateHigh, less the wrong labels that decisions have found since the run. They are
-	// NaN where the store has only a part of the labels that a run scored elsewhere.
+	// NaN where the run has no interval, or the store only a part of the labels that a run scored elsewhere.
 	Low, High float64
 }
 
@@ -107,7 +107,7 @@ func CountRemaining(ctx context.Context, tx *kv.Tx) (r Remaining, err error) {
 			wrong++
 		}
 	}
-	if run.Elsewhere != nil && run.Elsewhere.Scored != run.Scored {
+	if !run.HasInterval() || run.Elsewhere != nil && run.Elsewhere.Scored != run.Scored {
 		r.Low, r.High = math.NaN(), math.NaN()
 		return r, err
 	}

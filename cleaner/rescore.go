@@ -55,9 +55,7 @@ type Rescoring struct {
 	// are not counted.
 	Unpredicted int64
 
-	Right, Wrong int64 // numbers of labels that decisions since the run found right, and wrong
-	Reversals    int   // number of decisions that the run used as truth and that no longer hold; only Clean scores their labels again
-	Before, Run  *Run  // the last run as it was, and as it is now
+	Before, Run *Run // the last run as it was, and as it is now
 }
 
 // Rescore brings the stored scores up to date by the model of the last run, which is not fitted again.
@@ -68,13 +66,12 @@ type Rescoring struct {
 // 1e-5 of those of one pass over the graph, which it makes if they are many, or if Full is set. The pass gives, bit for bit, the scores
 // that a copy of the graph as it is now gets by the same model.
 //
-// Then, unless KeepRate is set, it moves rate, scores and threshold to fit the decisions since the run began: see Calibration.
-// The order of the scores stays, except for rounding to single precision.
+// Decisions move no score but those of the nodes around them, whose labels they change: the next Clean takes them for true. Rate and threshold stay.
 //
-// Each of the two steps is one commit. If nothing has changed, Rescore writes nothing. If another run or Rescore finishes meanwhile,
+// It is one commit. If nothing has changed, Rescore writes nothing. If another run or Rescore finishes meanwhile,
 // Rescore begins again. A node that was changed while Rescore was at work keeps counting as changed.
 //
-// If the run was made elsewhere (Run.Elsewhere), only the second step is done, and Full is an ErrElsewhere.
+// If the run was made elsewhere (Run.Elsewhere), nothing is done, and Full is an ErrElsewhere.
 //
 // It returns kv.ErrNotFound if the store was never cleaned, and ErrNoModel if the last run cannot score.
 func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, error) {
@@ -147,16 +144,7 @@ func RescoreWithin(ctx context.Context, s *kv.Store, within time.Duration, opt R
 
 // rescore is Rescore that fails with errOvertaken.
 func rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *Rescoring, err error) {
-	around, err := rescoreChanges(ctx, s, opt)
-	if err != nil || opt.KeepRate {
-		return around, err
-	}
-	done, err = recalibrate(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	done.Changed, done.Pass, done.Before = around.Changed, around.Pass, around.Before
-	return done, nil
+	return rescoreChanges(ctx, s, opt)
 }
 
 // rescoreChanges is the first step of Rescore.

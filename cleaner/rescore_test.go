@@ -57,47 +57,32 @@ func TestRescore(t *testing.T) {
 	s := p.load(t, true)
 	run := mustClean(t, s, Options{Seed: 2, Expect: 0.3, AsGiven: true})
 	before := givenScores(t, s)
-	if done := mustRescore(t, s); done.Right+done.Wrong != 0 || done.Run.Threshold != run.Threshold || !slices.Equal(givenScores(t, s)[:1], before[:1]) {
+	if done := mustRescore(t, s); done.Run.Threshold != run.Threshold || !slices.Equal(givenScores(t, s)[:1], before[:1]) {
 		t.Errorf("without a decision: got %+v", done)
 	}
 	wrong := p.decideByTruth(t, s, 40, decide.Relabel)
 	around, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true})
-	if err != nil || around.Changed == 0 || around.Run.MislabelRate != run.MislabelRate || around.Right+around.Wrong != 0 {
+	if err != nil || around.Changed == 0 || around.Run.MislabelRate != run.MislabelRate {
 		t.Fatalf("around the decisions: got %+v, %v, want scores and no rate to change", around, err)
 	}
 	before = givenScores(t, s)
 	done := mustRescore(t, s)
-	if done.Wrong != wrong || done.Right != 40-wrong || wrong == 0 || wrong == 40 {
-		t.Errorf("got %d wrong and %d right labels, want %d and %d", done.Wrong, done.Right, wrong, 40-wrong)
-	}
-	if done.Run.MislabelRate >= run.MislabelRate || done.Before.MislabelRate != run.MislabelRate {
-		t.Errorf("a rate of 0.3 was expected, %d of the first 40 suspects are wrong: got a rate of %v, before %v", wrong, done.Run.MislabelRate, done.Before.MislabelRate)
-	}
-	after := givenScores(t, s)
-	for i := range after {
-		for j := range i {
-			if before[i] < before[j] && after[i] > after[j] {
-				t.Fatalf("scores %v and %v were %v and %v", after[i], after[j], before[i], before[j])
-			}
-		}
+	if done.Run.MislabelRate != run.MislabelRate || done.Run.Threshold != run.Threshold || done.Changed != 0 || fmt.Sprint(givenScores(t, s)) != fmt.Sprint(before) {
+		t.Errorf("%d of the first 40 suspects are wrong: got %+v, want scores, rate and threshold to stay", wrong, done)
 	}
 	view(t, s, func(tx *kv.Tx) error {
 		last := must.Get(LastRun(tx))(t)
-		if last.Threshold != done.Run.Threshold || last.Suspects != done.Run.Suspects || last.Rescored != 40 || last.Decisions != 0 {
-			t.Errorf("stored: got threshold %v, %d suspects, rescored %d; want %v, %d, 40", last.Threshold, last.Suspects, last.Rescored, done.Run.Threshold, done.Run.Suspects)
+		if last.Threshold != done.Run.Threshold || last.Suspects != done.Run.Suspects || last.Decisions != 0 {
+			t.Errorf("stored: got threshold %v, %d suspects; want %v, %d", last.Threshold, last.Suspects, done.Run.Threshold, done.Run.Suspects)
 		}
 		left := must.Get(CountRemaining(t.Context(), tx))(t)
-		if !(left.Low <= left.Mislabels && left.Mislabels <= left.High) || left.Nodes != last.Scored-40 {
+		if !math.IsNaN(left.Low) || !math.IsNaN(left.High) || left.Nodes != last.Scored-40 {
 			t.Errorf("got %+v left of %d scored nodes", left, last.Scored)
 		}
 		return nil
 	})
 	if problems := historyProblems(t, s); len(problems) > 0 {
 		t.Error(problems)
-	}
-	mustUndo(t, s, 1)
-	if back := mustRescore(t, s); back.Right+back.Wrong != 0 || math.Abs(back.Run.MislabelRate-run.MislabelRate) > 1e-9 {
-		t.Errorf("when all is taken back: got %d verdicts and a rate of %v, want none and %v", back.Right+back.Wrong, back.Run.MislabelRate, run.MislabelRate)
 	}
 }
 
@@ -113,13 +98,6 @@ func cleanTrusts(t *testing.T, correction decide.Kind) {
 	first := mustClean(t, s, Options{Seed: 2, AsGiven: true})
 	wrong := p.decideByTruth(t, s, 40, correction)
 	second := mustClean(t, s, Options{Seed: 2, AsGiven: true})
-	knows := second.Model.Calibration
-	if knows.Wrong != wrong || knows.Right != 40-wrong {
-		t.Errorf("got %d wrong and %d right, want %d and %d", knows.Wrong, knows.Right, wrong, 40-wrong)
-	}
-	if want := float64(wrong) / float64(first.Scored); math.Abs(knows.Corrected-want) > 1e-9 {
-		t.Errorf("got a share of %v corrected, want %v", knows.Corrected, want)
-	}
 	if second.MislabelRate >= first.MislabelRate {
 		t.Errorf("with %d labels put right: got a rate of %v, %v before", wrong, second.MislabelRate, first.MislabelRate)
 	}
@@ -142,10 +120,6 @@ func cleanTrusts(t *testing.T, correction decide.Kind) {
 	if changes := outdated(); !slices.Equal(changes.Misfits, []string{want}) || changes.Changes != nil {
 		t.Errorf("all taken back: got %q, want %q", changes, want)
 	}
-	done, err := Rescore(t.Context(), s, RescoreOptions{})
-	if err != nil || done.Reversals != 40 {
-		t.Errorf("rescored: got %+v, %v, want 40 labels distrusted", done, err)
-	}
 }
 
 func TestRescoreRefuses(t *testing.T) {
@@ -157,7 +131,7 @@ func TestRescoreRefuses(t *testing.T) {
 	mustClean(t, s, Options{Seed: 2, Preset: PresetPaper, Hops: 1, AsGiven: true})
 	p.decideByTruth(t, s, 10, decide.Relabel)
 	done := mustRescore(t, s)
-	if done.Right+done.Wrong != 0 || done.Changed == 0 || done.Run.Threshold != done.Before.Threshold {
+	if done.Changed == 0 || done.Run.Threshold != done.Before.Threshold {
 		t.Errorf("preset paper: got %+v, want scores of changed labels, and no calibration", done)
 	}
 }

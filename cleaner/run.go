@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
@@ -64,11 +63,6 @@ type Run struct {
 	GreyFrom float64
 	Grey     int64
 
-	// Rescored is Decision.Seq of the newest entry of the history that Rescore has taken in; 0: it has taken in none. Estimates
-	// are what the calibration came to before; nil until then.
-	Rescored  int64
-	Estimates []PastEstimate
-
 	// Commit is the last commit of the store that the scores have seen, and Seen is Decision.Seq of the newest entry of the
 	// history in it. Rescorings is how often Rescore has brought scores up to date.
 	Commit     uint64
@@ -112,12 +106,6 @@ func (r *Run) reach() int {
 		return r.Hops
 	}
 	return r.Model.Reach()
-}
-
-// setEstimate fills the fields of the estimate.
-func (r *Run) setEstimate(e calibration.Estimate) {
-	r.MislabelRate, r.RateLow, r.RateHigh, r.Threshold = e.Rate, e.Low, e.High, e.Threshold
-	r.GreyFrom = e.GreyFrom
 }
 
 // setNoise fills the fields of the noise.

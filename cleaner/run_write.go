@@ -27,7 +27,8 @@ type runBlock struct {
 }
 
 // read computes the block of some rows; without features if there are none.
-func (w *runBlock) read(rows kv.Range, p *problem, ranks []int32, features *agreement) error {
+func (w *runBlock) read(rows kv.Range, p *problem, ranks []int32, result *scoring) error {
+	features := result.features
 	count, c := int(rows.End-rows.First), p.classes
 	w.rows = rows
 	if features != nil {
@@ -52,6 +53,9 @@ func (w *runBlock) read(rows kv.Range, p *problem, ranks []int32, features *agre
 				if class, err = w.settle(v, p, labelmodel.Evidence{Predictions: row, Ranks: ranks}); err != nil {
 					return err
 				}
+			}
+			if s := result.suggestions; s != nil && result.scores.Data[v] == result.scores.Data[v] {
+				class, most = s.classes.Data[v], s.chances.Data[v]
 			}
 			w.suggestions, w.confidence = append(w.suggestions, class), append(w.confidence, most)
 		}
@@ -284,7 +288,7 @@ func writeScores(
 		return kv.Range{First: kv.NodeID(block * writeRows), End: kv.NodeID(min((block+1)*writeRows, n))}
 	}
 	err = inOrder(ctx, workers, (n+writeRows-1)/writeRows,
-		func(block int, into *runBlock) error { return into.read(rows(block), p, ranks, result.features) },
+		func(block int, into *runBlock) error { return into.read(rows(block), p, ranks, result) },
 		func(block int, from *runBlock) error {
 			return w.put(from, result.scores.Data[from.rows.First:from.rows.End])
 		})

@@ -244,7 +244,15 @@ func (s *scorer) score(v kv.NodeID) (NodeScore, error) {
 	case s.model == nil:
 		result.Score, err = s.byDetectors(v, class, result.Predicted)
 	default:
-		result.Score = s.byModel(v, label, by)
+		score, class, confidence := s.byModel(v, label, by)
+		if result.Score = float64(score); score == score {
+			result.Suggestion, result.Confidence = s.run.Classes[class], float64(confidence)
+		}
+	}
+	if s.passed != nil && result.Score == result.Score {
+		if class, ok := s.passed.suggested[v]; ok {
+			result.Suggestion, result.Confidence = s.run.Classes[class], float64(s.passed.confidence[v])
+		}
 	}
 	return result, err
 }
@@ -361,8 +369,8 @@ func (s *scorer) labelOf(u kv.NodeID, asked int) (kv.Class, error) {
 	return s.run.class(label), err
 }
 
-// byModel is the score of PresetDefault.
-func (s *scorer) byModel(v kv.NodeID, label kv.Class, by labelmodel.Evidence) float64 {
+// byModel is the score of PresetDefault, with the suggestion and its confidence.
+func (s *scorer) byModel(v kv.NodeID, label kv.Class, by labelmodel.Evidence) (score float32, class kv.Class, confidence float32) {
 	hops, c := s.run.Hops, len(s.run.Classes)
 	width := featureWidth(hops)
 	classes := make([]kv.Class, 1+labelmodel.CountRivals(c))
@@ -376,8 +384,9 @@ func (s *scorer) byModel(v kv.NodeID, label kv.Class, by labelmodel.Evidence) fl
 		}
 	}
 	votes := s.model.Votes(classes, by.Ballot, make([]float32, len(classes)))
-	score := s.model.Score(classes, z, votes, s.kept.isUntaught(v, label), make([]float64, len(classes)+len(z)))
-	return float64(float32(score))
+	j := s.model.Judge(classes, z, votes, s.kept.isUntaught(v, label), make([]float64, len(classes)+len(z)))
+	place, chance := s.model.Suggest(j)
+	return float32(j.Score), classes[place], float32(chance)
 }
 
 // byDetectors is the score of PresetPaper, of a label by its number in the snapshot. Of the nodes around, those without stored

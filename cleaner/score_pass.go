@@ -11,6 +11,8 @@ import (
 // passedScores are what a pass over the graph has made of some nodes.
 type passedScores struct {
 	scores      map[kv.NodeID]float32   // of those with predictions
+	suggested   map[kv.NodeID]kv.Class  // of those with a score by a label model,
+	confidence  map[kv.NodeID]float32   // and how surely
 	predictions map[kv.NodeID][]float32 // of those that the kept classifier has predicted, by the classes of the run
 }
 
@@ -48,7 +50,10 @@ func (s *scorer) passOver(nodes []kv.NodeID) (err error) {
 	if err != nil {
 		return err
 	}
-	s.passed = &passedScores{scores: make(map[kv.NodeID]float32, len(nodes)), predictions: make(map[kv.NodeID][]float32, len(rows))}
+	s.passed = &passedScores{
+		scores: make(map[kv.NodeID]float32, len(nodes)), predictions: make(map[kv.NodeID][]float32, len(rows)),
+		suggested: make(map[kv.NodeID]kv.Class), confidence: make(map[kv.NodeID]float32),
+	}
 	for i, row := range rows {
 		v := missing[i]
 		s.passed.predictions[v], p.tested[v] = row, p.labels[v]
@@ -62,6 +67,9 @@ func (s *scorer) passOver(nodes []kv.NodeID) (err error) {
 	}
 	for _, v := range nodes {
 		s.passed.scores[v] = result.scores.Data[v]
+		if o := result.suggestions; o != nil && o.classes.Data[v] != kv.NoClass {
+			s.passed.suggested[v], s.passed.confidence[v] = o.classes.Data[v], o.chances.Data[v]
+		}
 	}
 	return result.Close()
 }

@@ -42,7 +42,7 @@ func runText(t *testing.T, db string) map[string]any {
 			file = map[string]any{
 				"model": &cleaner.PieceModel{
 					Census: &cleaner.Census{Names: run.Classes, Counts: make([]float64, c)}, Hops: run.Hops, Model: run.Model,
-					Rate: run.MislabelRate, Low: run.RateLow, High: run.RateHigh, Threshold: run.Threshold, GreyFrom: run.GreyFrom, Warnings: run.Warnings,
+					Rate: run.MislabelRate, Threshold: run.Threshold, Warnings: run.Warnings,
 				},
 				"started": run.Started.Format(time.RFC3339), "seconds": run.Seconds, "seed": run.Seed,
 				"nodes": run.Nodes, "edges": run.Edges, "scored": run.Scored, "suspects": run.Suspects, "noise": noise,

@@ -46,10 +46,10 @@ func TestEmbedExample(t *testing.T) {
 	if err != nil {
 		t.Fatalf("go run . in %s: %v\n%s", source, err, &progress)
 	}
-	if got, want := string(out), "late graphics 0.9997979998588562 databases\nlate graphics should be databases\n"; got != want {
+	if got, want := string(out), "late graphics 0.9457858800888062 databases\nlate graphics should be databases\n"; got != want {
 		t.Errorf("the program printed %q, want %q", got, want)
 	}
-	if !strings.Contains(progress.String(), "label model 34/34") {
+	if !strings.Contains(progress.String(), "label model 400/400") {
 		t.Errorf("the program reported %q, want the progress of its label model", &progress)
 	}
 }

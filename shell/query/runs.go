@@ -131,7 +131,6 @@ func runFields(run *cleaner.Run) []field {
 		{"rate_low", kv.KindFloat, number(boundOf(run, run.RateLow))},
 		{"rate_high", kv.KindFloat, number(boundOf(run, run.RateHigh))},
 		{"grey", kv.KindInt, kv.IntValue(run.Grey)},
-		{"rescored", kv.KindInt, ordinal(run.Rescored)},
 		{"rescorings", kv.KindInt, kv.IntValue(run.Rescorings)},
 	}
 }
@@ -148,8 +147,6 @@ func (q *query) rescore(ctx context.Context, s *rescoreStatement) (*Result, erro
 	return recordOf(append([]field{
 		{"changed", kv.KindInt, kv.IntValue(done.Changed)},
 		{"unpredicted", kv.KindInt, kv.IntValue(done.Unpredicted)},
-		{"right", kv.KindInt, kv.IntValue(done.Right)},
-		{"wrong", kv.KindInt, kv.IntValue(done.Wrong)},
 	}, runFields(done.Run)...)), nil
 }
 

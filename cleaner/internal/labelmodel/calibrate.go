@@ -4,61 +4,78 @@ import (
 	"math"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // A Sampling says how the rows of a fit stand for all labels, and what the user asked for.
 type Sampling struct {
-	Added             []bool    // rows that were not drawn, and are there for what a person said of them
-	Scores            []float64 // of rows with a truth: the score for which a person looked at them, NaN where there was none
-	Share             float64   // drawn rows of all that can be
-	Expect, Threshold float64   // see calibration.Calibration
+	Added             []bool  // rows that were not drawn, and are there for what a person said of them
+	Expect, Threshold float64 // rate of wrong labels that is expected, and threshold that was asked for; zero: none was
 }
 
-// Calibrate fills Calibration, Shift and Lapse from the rows that the model was fitted to.
-func (m *Model) Calibrate(rows Rows, of Sampling, profile []float64) {
-	logOdds := m.Scorer().LogOdds(rows)
-	var sample []float64
-	corrections := 0.0
-	for r, l := range logOdds {
-		if of.Added[r] {
+// guessedShare is the share of labels that would be wrong as often as the model doubts, in place of as often as the fit found. Labels that
+// go wrong where everybody would doubt look right: neither graph nor predictions tell them from labels that are hard to judge.
+const guessedShare = 0.03
+
+// Calibrate fills Told, Shift and Threshold from the rows that the model was fitted to. What a person has said of a row takes the place
+// of its score.
+func (m *Model) Calibrate(rows Rows, of Sampling) {
+	m.Shift = 0
+	var logOdds []float64
+	var doubt float64
+	for r, j := range m.Scorer().judge(rows) {
+		if math.IsNaN(j.Score) || rows.Truth != nil && rows.Truth[r] != kv.NoClass || of.Added != nil && of.Added[r] {
 			continue
 		}
-		if sample = append(sample, l); rows.Truth[r] != kv.NoClass && rows.Truth[r] != rows.Labels[r] {
-			corrections++
-		}
+		logOdds = append(logOdds, calibration.Logit(j.Score))
+		doubt += j.Doubt
 	}
-	m.Calibration = calibration.New(RatesFor(m.Classes), profile, rows.Joint, of.Expect, sample, of.Share)
-	if m.Calibration.Threshold = of.Threshold; len(sample) > 0 {
-		m.Calibration.Corrected = corrections / float64(len(sample))
+	count := float64(max(len(logOdds), 1))
+	if m.Told = of.Expect; m.Told == 0 {
+		m.Told = float64((1-guessedShare)*meanScore(logOdds)) + float64(guessedShare*doubt/count)
 	}
-	before := m.Calibration.Estimate()
-	for r, truth := range rows.Truth {
-		if truth == kv.NoClass {
-			continue
-		}
-		// People look at the highest scores first. Many of these are lower by another fit, which is no news of the rate.
-		shownOdds := before.LogOdds(of.Scores[r])
-		if math.IsNaN(shownOdds) {
-			shownOdds = logOdds[r]
-		}
-		m.Calibration.Observe(logOdds[r], shownOdds, truth != rows.Labels[r])
+	m.Shift = calibration.Shift(logOdds, m.Told)
+	scores := make([]float64, len(logOdds))
+	for i, l := range logOdds {
+		scores[i] = elementary.Sigmoid(l + m.Shift)
 	}
-	e := m.Calibration.Estimate()
-	m.Shift, m.Lapse = e.Shift, e.Lapse
+	if m.Threshold = of.Threshold; m.Threshold == 0 {
+		m.Threshold = calibration.Threshold(scores)
+	}
 }
 
-// LogOdds are the log-odds of the scores of the given labels of rows, with all classes for rivals. The model is not
-// shifted. An infinite one is a score of 0 or 1.
+func meanScore(logOdds []float64) (mean float64) {
+	for _, l := range logOdds {
+		mean += elementary.Sigmoid(l)
+	}
+	return mean / float64(max(len(logOdds), 1))
+}
+
+// LogOdds are the log-odds of the scores of the given labels of rows, with all classes for rivals. An infinite one is a score of 0 or 1.
 func (m *Scorer) LogOdds(of Rows) []float64 {
+	judged := m.judge(of)
+	logOdds := make([]float64, len(judged))
+	for r, j := range judged {
+		logOdds[r] = calibration.Logit(j.Score)
+	}
+	return logOdds
+}
+
+// judge judges the given labels of rows, with all classes for rivals.
+func (m *Scorer) judge(of Rows) []Judgement {
 	labels, z, c, width := of.Labels, of.Z, of.Classes, of.Width
-	logOdds := make([]float64, len(labels))
+	judged := make([]Judgement, len(labels))
 	classes, rows, memory := make([]kv.Class, c), make([]float32, c*width), make([]float64, c+c*width)
 	var votes []float32
 	if of.Votes != nil {
 		votes = make([]float32, c)
 	}
 	for r, label := range labels {
+		if label == kv.NoClass {
+			judged[r].Score = math.NaN()
+			continue
+		}
 		for i := range classes { // the label under test stands first
 			classes[i] = kv.Class((int(label) + i) % c)
 			copy(rows[i*width:][:width], z[(r*c+int(classes[i]))*width:])
@@ -66,7 +83,7 @@ func (m *Scorer) LogOdds(of Rows) []float64 {
 				votes[i] = of.Votes[r*c+int(classes[i])]
 			}
 		}
-		logOdds[r] = calibration.Logit(m.Score(classes, rows, votes, false, memory))
+		judged[r] = m.Judge(classes, rows, votes, false, memory)
 	}
-	return logOdds
+	return judged
 }

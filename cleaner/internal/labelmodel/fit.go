@@ -21,33 +21,19 @@ const (
 	modelCells = 1 << 19
 	modelRows  = 1 << 16
 
-	// Neighbours share what they know, so that the labels say less than as many independent ones would: their likelihood
-	// counts to the power 1/dependence.
-	dependence = 3
+	weightPenalty = 1   // half the square of each standardized weight and of each intercept, of the log-likelihood
+	leastTold     = 0.2 // share of the entropy of the labels that the predictions tell; below it the rates of pairs are alike
 
-	weightPenalty   = 1     // half the square of each standardized weight, of the log-likelihood
-	flipShare       = 0.004 // of the rows: the counts that lean wrong labels to the uniform distribution,
-	leastFlips      = 2     // but at least so many
-	leastFlipCount  = 1e-3  // expected wrong labels of a pair of classes that are kept
-	leastBackground = 1e-3  // share of the top class that is kept
-	noBackground    = -1    // in place of a quantile of B,
-	clearDecile     = 0.1   // which nearly all rows of a top class are above,
-	clearMedian     = 0.5   // or half of them
-	manyWrong       = 0.3   // share of labels that confident learning counts as wrong: from it on clearMedian is tried too
-	leastOfTop      = 10    // rows of a top class to have a background
-	heardWeight     = 0.33  // of the weight of P0 without a background: below it, one leaves hardly anything of the predictions
-	confusedRate    = 0.75  // of the rate with a background: where it is below without, labels are confused systematically
-
-	leastSweeps    = 6
-	mostHalvings   = 8    // of a Newton step
-	pathTolerance  = 1e-2 // gain in log-likelihood below which the sweeps end, on the grid
-	finalTolerance = 1e-3 // and at the rate chosen
-	sweepRows      = 256  // rows whose sums are one term of all sums: a block
-	leastChance    = 1e-9 // of a class that counts in the curvature
+	leastSweeps  = 6
+	mostHalvings = 8    // of a Newton step
+	tolerance    = 1e-2 // gain in log-likelihood below which the sweeps end
+	mostLoss     = 1    // of log-likelihood in a sweep, before a step has gone too far
+	sweepRows    = 256  // rows whose sums are one term of all sums: a block
+	leastChance  = 1e-9 // of a class that counts in the curvature
 )
 
-// MostSweeps is how many sweeps a fit takes at a rate, at most.
-const MostSweeps = 60
+// MostSweeps is how many sweeps a fit takes, at most.
+const MostSweeps = 200
 
 // A labelFit fits a Model to given labels by maximum a posteriori. Rows are nodes that the base classifier was not
 // trained on, whose labels therefore say something that their predictions have not seen. With x as in Model, the
@@ -55,18 +41,12 @@ const MostSweeps = 60
 //
 //	L_v = Σ_k P(y* = k) · P(ỹ = i | y* = k)
 //
-// At a fixed rate p the weights and U are found by expectation maximization: q_v(k), the posterior of the true class,
-// then one Newton step of the weights on Σ_v Σ_k q_v(k) log P(y* = k), which is concave, and U from the expected counts
-// of wrong labels.
-//
-// The likelihood has little to say of p where flips look like doubt: its profile over p is flat, and its maximum may be
-// at zero. So p is the mean of its distribution given the labels,
-//
-//	p ~ exp(log-likelihood(p)/dependence) · prior(p)
+// The parameters are found by expectation maximization: q_v(k), the posterior of the true class,
+// then one Newton step of the weights on Σ_v Σ_k q_v(k) log P(y* = k), which is concave, and one of the intercepts, and the rates of pairs
+// from the expected counts of wrong labels.
 //
 // Of a row whose true class a person has said, that class alone counts: L_v has one term; where a person has said that
-// the label is wrong, its class does not count. What people have said counts for p once more, and in full, in Calibration:
-// they say more than a label does.
+// the label is wrong, its class does not count.
 type labelFit struct {
 	classes, width int                     // of x
 	columns        []int                   // of the features, that x is made of, before the votes
@@ -75,15 +55,15 @@ type labelFit struct {
 	kinds          []kind                  // what is known of the true classes of rows; the first is of rows without a label
 	kindOf         []int32                 // [lines×lanes]
 	noise          []float64               // [kinds×classes], of a sweep; see noiseUnder
-	rates          []float64               // that are tried, ascending
-	uniform        bool                    // V stays uniform
-	background     *lines                  // B, a line a top class
+	alike          bool                    // all pairs of classes have one rate
+	plain          bool                    // intercepts stay zero
+	onSweep        func()                  // nil: nobody asks
+	sweeps         int                     // so far
 	scale          []float64               // of each feature: its standard deviation between the classes of a row
 	x              *scratch.Array[float32] // [lines×classes×width×lanes], centred on each row, divided by scale; zero without a label
 	posterior      *scratch.Array[float32] // q [lines×classes×lanes]
 	workers        int
 	scratch        []sweepScratch // of each worker that sweeps
-	prior          float64        // counts a true class
 }
 
 // Rows are what a Model is fitted to.
@@ -97,19 +77,12 @@ type Rows struct {
 	Z              []float32 // features [rows×classes×width]
 	Votes          []float32 // n [rows×classes]; nil: none
 	Classes, Width int
-	Joint          float64 // share of labels that confident learning counts as wrong, no more than SeeDoubt believes
-	Doubtful       bool    // all labels are in doubt: see SeeDoubt
 
 	Fits Fits // models that were fitted before: one of the same rows is not fitted again; nil: none are kept
 }
 
 // Fits are models by the digest of their rows.
-type Fits map[[sha256.Size]byte]fitted
-
-type fitted struct {
-	model   Model
-	profile []float64
-}
+type Fits map[[sha256.Size]byte]Model
 
 // digest depends on all that Fit looks at.
 func (of *Rows) digest() (sum [sha256.Size]byte, err error) {
@@ -120,7 +93,7 @@ func (of *Rows) digest() (sum [sha256.Size]byte, err error) {
 		}
 	}
 	sizes := []int64{int64(of.Classes), int64(of.Width)}
-	for _, data := range []any{evidence, of.Votes, of.Labels, of.Truth, sizes, of.Joint >= manyWrong, of.Doubtful} {
+	for _, data := range []any{evidence, of.Votes, of.Labels, of.Truth, sizes} {
 		if err := binary.Write(hash, binary.LittleEndian, data); err != nil {
 			return sum, err
 		}
@@ -134,82 +107,77 @@ const AnotherClass = kv.NoClass - 1
 // MostRows is the most rows that a model of so many classes is fitted to: more would not make a handful of weights better.
 func MostRows(classes int) int { return min(modelCells/max(classes, 1), modelRows) }
 
-// Fit fits a Model to rows; whoever knows the compatibility puts it in. profile has the log-likelihoods at
-// the rates of RatesFor, over dependence. done, where not nil, is told of every rate that was tried.
+// Fit fits a Model to rows; whoever knows the compatibility puts it in. done, where not nil, is told of every sweep, of at most so many, and of
+// the end.
 //
-// Two are fitted, with a background and without, and where very many labels seem wrong a third. Without it a systematic
-// confusion that the classifier has learned passes for doubt about the nodes, and the rate comes out too low. With it
-// classes that are hard to tell apart look certain, and the nodes with the least agreement are not told apart. So it is left
-// out unless the rate is far lower without it, and where it leaves hardly anything of the predictions: they are poor then,
-// and any rate fits. A background of the first
-// decile leaves a part of such a confusion; that of the median leaves none, but takes doubt for flips where few labels are
-// wrong.
-//
-// Where rows are doubtful it is left out as well, and wrong labels go anywhere: what predictions confuse would pass for
-// flips, of nearly every second label.
-func Fit(
-	ctx context.Context, dir *scratch.Dir, rows Rows, workers int, done func(rates, of int),
-) (model *Model, profile []float64, err error) {
+// A first fit, of right labels, measures what the predictions tell of the labels. Where that is little, rates that differ between pairs
+// would make wrong labels of what the predictions do not know.
+func Fit(ctx context.Context, dir *scratch.Dir, rows Rows, workers int, done func(sweeps, of int)) (model *Model, err error) {
 	var digest [sha256.Size]byte
 	if rows.Fits != nil {
 		if digest, err = rows.digest(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	if known, ok := rows.Fits[digest]; ok {
-		return &known.model, slices.Clone(known.profile), nil
+		return &known, nil
 	}
-	tries := 2
-	if rows.Joint >= manyWrong {
-		tries = 3
+	f, err := newLabelFit(ctx, dir, rows, evidenceColumns(rows.Width), workers)
+	if err != nil {
+		return nil, err
 	}
-	if rows.Doubtful {
-		tries = 1
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if done != nil {
+		f.onSweep = func() { f.sweeps++; done(min(f.sweeps, 2*MostSweeps-1), 2*MostSweeps) }
 	}
-	for i, quantile := range []float64{noBackground, clearDecile, clearMedian}[:tries] {
-		candidate, its, err := fitBehind(ctx, dir, rows, workers, quantile, func(rates, of int) {
-			if done != nil {
-				done(i*of+rates, tries*of)
-			}
-		})
-		if err != nil {
-			return nil, nil, err
-		}
-		least := confusedRate
-		if i == 2 && len(model.Background) > 0 {
-			least = 1
-		}
-		if i == 0 || model.Rate < least*candidate.Rate && candidate.Weights[0] >= heardWeight*model.Weights[0] {
-			model, profile = candidate, its
-		}
+	right := f.start(0)
+	if _, _, err = f.maximize(ctx, right); err != nil {
+		return nil, err
+	}
+	f.alike = f.told(right.likelihood) < leastTold
+	state := f.start(startRate)
+	_, settled, err := f.maximize(ctx, state)
+	if err != nil {
+		return nil, err
+	}
+	model = f.model(state)
+	model.Unsettled = !settled
+	if done != nil {
+		done(2*MostSweeps, 2*MostSweeps)
 	}
 	if rows.Fits != nil {
-		rows.Fits[digest] = fitted{*model, slices.Clone(profile)}
+		rows.Fits[digest] = *model
 	}
-	return model, profile, nil
+	return model, nil
 }
 
-// fitBehind fits one, with the background of a quantile.
-func fitBehind(
-	ctx context.Context, dir *scratch.Dir, rows Rows, workers int, quantile float64, done func(rates, of int),
-) (*Model, []float64, error) {
-	f, err := newLabelFit(ctx, dir, rows, evidenceColumns(rows.Width), workers, quantile)
-	if err != nil {
-		return nil, nil, err
+// told is the share of the entropy of the labels that predictions with a log-likelihood tell.
+func (f *labelFit) told(likelihood float64) float64 {
+	counts, n := make([]float64, f.classes), 0.0
+	for _, y := range f.labels {
+		if y != kv.NoClass {
+			counts[y]++
+			n++
+		}
 	}
-	model, profile, err := f.fit(ctx, done)
-	return model, profile, errors.Join(err, f.Close())
+	var blind float64
+	for _, count := range counts {
+		if count > 0 {
+			blind += float64(count * elementary.Log(count/n))
+		}
+	}
+	if blind == 0 {
+		return 0
+	}
+	return 1 - likelihood/blind
 }
 
 // newLabelFit takes columns of the features of rows, and their votes. Rows that are not finite are left out: their x is
 // zero for all classes.
-func newLabelFit(
-	ctx context.Context, dir *scratch.Dir, of Rows, columns []int, workers int, quantile float64,
-) (f *labelFit, err error) {
+func newLabelFit(ctx context.Context, dir *scratch.Dir, of Rows, columns []int, workers int) (f *labelFit, err error) {
 	rows, classes, width, z := len(of.Labels), of.Classes, of.Width, of.Z
 	f = &labelFit{
-		classes: classes, width: len(columns), columns: columns, votes: of.Votes, uniform: of.Doubtful, workers: parallel.Workers(workers),
-		rates: RatesFor(classes), prior: max(leastFlips, flipShare*float64(rows)) / float64(classes),
+		classes: classes, width: len(columns), columns: columns, votes: of.Votes, workers: parallel.Workers(workers),
 	}
 	if f.votes != nil {
 		f.width++
@@ -230,11 +198,7 @@ func newLabelFit(
 	if f.posterior, err = scratch.New[float32](dir, "posterior", linesOf(rows)*lanes*classes); err != nil {
 		return nil, errors.Join(err, f.x.Close())
 	}
-	tops := f.tops(z, width)
-	if f.background = newLines(classes, nil); quantile != noBackground {
-		f.measureBackground(z, width, tops, quantile)
-	}
-	if err := f.takeLogs(ctx, z, width, tops); err != nil {
+	if err := f.takeLogs(ctx, z, width); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	if err := f.standardize(ctx); err != nil {
@@ -245,54 +209,6 @@ func newLabelFit(
 
 // Close gives the arrays back.
 func (f *labelFit) Close() error { return errors.Join(f.x.Close(), f.posterior.Close()) }
-
-// tops are the top classes of the rows, noTop where several have the largest prediction.
-func (f *labelFit) tops(z []float32, width int) []int {
-	tops := make([]int, len(f.labels))
-	for r := range tops {
-		tops[r] = topClass(z[r*f.classes*width:], f.classes, width)
-	}
-	return tops
-}
-
-// measureBackground is B: of the rows with a top class, a quantile of what is predicted of each other class, over that of
-// the top class. The others are predicted as much, clear ones too.
-func (f *labelFit) measureBackground(z []float32, width int, tops []int, quantile float64) {
-	byTop := make([][]int, f.classes)
-	for r, top := range tops {
-		if f.labels[r] != kv.NoClass && top != noTop {
-			byTop[top] = append(byTop[top], r)
-		}
-	}
-	var often []int
-	for top, rows := range byTop {
-		if len(rows) >= leastOfTop {
-			often = append(often, top)
-		}
-	}
-	f.background = newLines(f.classes, often)
-	var values []float32
-	for _, top := range often {
-		rows := byTop[top]
-		among := func(k int) float64 {
-			values = values[:0]
-			for _, r := range rows {
-				values = append(values, z[(r*f.classes+k)*width])
-			}
-			slices.Sort(values)
-			return float64(values[int(quantile*float64(len(values)-1))])
-		}
-		own := among(top)
-		for k := range f.classes {
-			if k == top || own <= 0 {
-				continue
-			}
-			if share := min(among(k)/own, 1); share >= leastBackground {
-				f.background.of(top)[k] = share
-			}
-		}
-	}
-}
 
 // findKinds finds out what is known of the rows.
 func (f *labelFit) findKinds(truth []kv.Class) {
@@ -335,7 +251,7 @@ func (f *labelFit) between(first, end int) []float32 {
 }
 
 // takeLogs fills x, not yet divided by scale.
-func (f *labelFit) takeLogs(ctx context.Context, z []float32, width int, tops []int) error {
+func (f *labelFit) takeLogs(ctx context.Context, z []float32, width int) error {
 	return f.teams(ctx, func(_, _, first, end int) {
 		logs, own := make([]float64, f.classes*len(f.columns)), make([]float32, f.classes*f.width)
 		for line := first; line < end; line++ {
@@ -344,14 +260,10 @@ func (f *labelFit) takeLogs(ctx context.Context, z []float32, width int, tops []
 				if r >= len(f.labels) || f.labels[r] == kv.NoClass {
 					continue
 				}
-				of, top := z[r*f.classes*width:], tops[r]
+				of := z[r*f.classes*width:]
 				for k := range f.classes {
 					for i, column := range f.columns {
-						most, background := float32(0), 0.0
-						if top != noTop {
-							most, background = of[top*width+column], f.background.at(top, k)
-						}
-						logs[k*len(f.columns)+i] = feature(of[k*width+column], most, background)
+						logs[k*len(f.columns)+i] = feature(of[k*width+column])
 					}
 				}
 				elementary.Logs(logs)
@@ -437,14 +349,15 @@ func addParts(parts []float64, width int) []float64 {
 	return sums
 }
 
-// Weigh finds the weights of some columns of the features when the labels are taken for right, without a background.
+// Weigh finds the weights of some columns of the features when the labels are taken for right.
 func Weigh(ctx context.Context, dir *scratch.Dir, rows Rows, columns []int, workers int) (weights []float64, err error) {
-	f, err := newLabelFit(ctx, dir, rows, columns, workers, noBackground)
+	f, err := newLabelFit(ctx, dir, rows, columns, workers)
 	if err != nil {
 		return nil, err
 	}
-	state := f.start() // its rate is zero
-	if _, _, err = f.maximize(ctx, state, finalTolerance); err == nil {
+	f.plain = true
+	state := f.start(0)
+	if _, _, err = f.maximize(ctx, state); err == nil {
 		weights = f.model(state).Weights
 	}
 	return weights, errors.Join(err, f.Close())

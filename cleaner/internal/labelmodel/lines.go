@@ -31,6 +31,13 @@ func newLines(classes int, numbers []int) *lines {
 	return l
 }
 
+// clone is a copy.
+func (l *lines) clone() *lines {
+	other := *l
+	other.values, other.other = slices.Clone(l.values), slices.Clone(l.other)
+	return &other
+}
+
 // of is a line; only one that is held may be written.
 func (l *lines) of(line int) []float64 {
 	p := l.place[line]

@@ -14,52 +14,56 @@ import (
 
 // A modelState is the parameters of a model during a fit.
 type modelState struct {
-	rate    float64
-	weights []float64 // standardized
+	weights    []float64 // standardized
+	intercepts []float64 // [c]
 
-	// A line of these is a class that rows are given, an entry a true class; see normalizeFlips.
-	counts *lines // expected wrong labels that are not just anything
-	habits *lines // V
-	flip   *lines // U
+	// Of the labels: the expected counts of wrong ones, a line a given class and an entry a true one, and of right ones [c], and
+	// the channel that follows. allRight: none can be wrong.
+	counts   *lines
+	right    []float64
+	noise    channel
+	allRight bool
+
+	likelihood float64 // logarithm, of the last sweep
 }
 
-// start leaves all to the predictions, and has wrong labels go anywhere.
-func (f *labelFit) start() *modelState {
+// start leaves all to the predictions, and has so many wrong labels go anywhere; 0 has all labels right.
+func (f *labelFit) start(rate float64) *modelState {
 	var labels []int
 	for _, y := range f.labels {
 		if y != kv.NoClass {
 			labels = append(labels, int(y))
 		}
 	}
-	matrix := func() *lines { return newLines(f.classes, labels) }
-	s := &modelState{weights: make([]float64, f.width), counts: matrix(), habits: matrix(), flip: matrix()}
+	s := &modelState{
+		weights: make([]float64, f.width), intercepts: make([]float64, f.classes), right: make([]float64, f.classes),
+		counts: newLines(f.classes, labels), allRight: rate == 0,
+	}
 	s.weights[0] = 1
-	s.setFlips(f.prior)
+	if !s.allRight {
+		s.noise = evenChannel(s.counts.clone(), rate)
+	}
 	return s
 }
 
-// setFlips computes V and U from the counts.
-func (s *modelState) setFlips(prior float64) {
-	copy(s.habits.values, s.counts.values)
-	normalizeFlips(s.habits, prior)
-	copy(s.flip.values, s.habits.values)
-	copy(s.flip.other, s.habits.other)
-	blendFlips(s.flip)
-}
-
-// flips are the counts that are kept, by true class and given one.
-func (s *modelState) flips() []classmatrix.Cell {
-	cells := s.counts.cells(leastFlipCount)
-	for i, cell := range cells {
-		cells[i].Row, cells[i].Column = cell.Column, cell.Row
+// rate is the share of labels that are expected to be wrong.
+func (s *modelState) rate() float64 {
+	var wrong, all float64
+	for _, i := range s.counts.numbers {
+		for k, count := range s.counts.of(i) {
+			if all += count; k != i {
+				wrong += count
+			}
+		}
 	}
-	slices.SortFunc(cells, classmatrix.Compare)
-	return cells
+	return wrong / max(all, 1)
 }
 
-// What a sweep sums up over rows: the log-likelihood, the gradient [width], and the upper triangle of the curvature
-// [width×(width+1)/2] of the weights.
-func (f *labelFit) sumWidth() int { return 1 + f.width + f.width*(f.width+1)/2 }
+// What a sweep sums up over rows: the log-likelihood, the gradient [width], the upper triangle of the curvature
+// [width×(width+1)/2] of the weights, and by class what posteriors exceed chances by.
+func (f *labelFit) sumWidth() int { return f.weightSums() + f.classes }
+
+func (f *labelFit) weightSums() int { return 1 + f.width + f.width*(f.width+1)/2 }
 
 // sweep computes the posteriors of a state, and the sums.
 func (f *labelFit) sweep(ctx context.Context, s *modelState) ([]float64, error) {
@@ -79,7 +83,7 @@ func (f *labelFit) sweep(ctx context.Context, s *modelState) ([]float64, error) 
 		step := len(f.scratch[worker].likelihood) / lanes
 		for ; first < end; first += step {
 			last := min(first+step, end)
-			f.sweepLines(weights, first, last, f.scratch[worker].of(last-first, f.classes), sums)
+			f.sweepLines(weights, s.intercepts, first, last, f.scratch[worker].of(last-first, f.classes), sums)
 		}
 		putLanes(partial, team, sums)
 	})
@@ -87,9 +91,17 @@ func (f *labelFit) sweep(ctx context.Context, s *modelState) ([]float64, error) 
 }
 
 // sweepLines writes the posteriors of the lines from first to end, and adds to their sums.
-func (f *labelFit) sweepLines(weights []float64, first, end int, of sweepScratch, sums []float64) {
+func (f *labelFit) sweepLines(weights, intercepts []float64, first, end int, of sweepScratch, sums []float64) {
 	cell, kinds := f.classes*lanes, f.kindOf[first*lanes:end*lanes]
 	weigh(of.chance, f.between(first, end), weights, f.classes, f.width)
+	for i := range end - first {
+		for k, more := range intercepts {
+			own := ofLanes(of.chance, i*f.classes+k)
+			for l := range own {
+				own[l] += more
+			}
+		}
+	}
 	elementary.Exps(of.chance)
 	judge(of.chance, of.excess, f.posterior.Data[first*cell:end*cell], of.likelihood, f.noise, kinds, f.classes)
 	elementary.Logs(of.likelihood)
@@ -99,13 +111,24 @@ func (f *labelFit) sweepLines(weights []float64, first, end int, of sweepScratch
 		}
 	}
 	addLines(sums[lanes:], f.between(first, end), of, f.classes, f.width)
+	surplus := sums[f.weightSums()*lanes:]
+	for i := range end - first {
+		for k := range f.classes {
+			of, to := ofLanes(of.excess, i*f.classes+k), ofLanes(surplus, k)
+			for l, more := range of {
+				if kinds[i*lanes+l] > 0 {
+					to[l] += more
+				}
+			}
+		}
+	}
 }
 
-// maximize improves a state at its rate until a sweep gains less than tolerance, and returns the penalized log-likelihood it
-// has come to. settled is false where it still gained after MostSweeps.
+// maximize improves a state until a sweep changes the penalized log-likelihood by less than tolerance, and returns what it has come
+// to. settled is false where it still did after MostSweeps.
 //
-// A sweep that U and weights have made worse is a Newton step that went too far: the weights go half of the way back.
-func (f *labelFit) maximize(ctx context.Context, s *modelState, tolerance float64) (value float64, settled bool, err error) {
+// A sweep that has lost much is a Newton step that went too far: the weights go half of the way back.
+func (f *labelFit) maximize(ctx context.Context, s *modelState) (value float64, settled bool, err error) {
 	last, halvings := math.Inf(-1), 0
 	before := slices.Clone(s.weights)
 	for sweep := range MostSweeps {
@@ -113,15 +136,19 @@ func (f *labelFit) maximize(ctx context.Context, s *modelState, tolerance float6
 		if err != nil {
 			return 0, false, err
 		}
+		if f.onSweep != nil {
+			f.onSweep()
+		}
+		s.likelihood = sums[0]
 		value := sums[0] + f.penalty(s)
-		if value < last && halvings < mostHalvings {
+		if value < last-mostLoss && halvings < mostHalvings {
 			for i, weight := range s.weights {
 				s.weights[i] = (weight + before[i]) / 2
 			}
 			halvings++
 			continue
 		}
-		if sweep+1 >= leastSweeps && value-last < tolerance {
+		if sweep+1 >= leastSweeps && math.Abs(value-last) < tolerance {
 			return value, true, nil
 		}
 		last, halvings = value, 0
@@ -129,29 +156,24 @@ func (f *labelFit) maximize(ctx context.Context, s *modelState, tolerance float6
 		if err := f.stepWeights(s, sums); err != nil {
 			return 0, false, err
 		}
-		if err := f.stepFlips(ctx, s); err != nil {
+		if err := f.countLabels(ctx, s); err != nil {
 			return 0, false, err
+		}
+		if !f.plain {
+			f.stepIntercepts(s, sums[f.weightSums():])
+		}
+		if !s.allRight {
+			s.noise = newChannel(s.counts.clone(), s.right, f.alike)
 		}
 	}
 	return last, false, nil
 }
 
-// penalty is the logarithm of the priors of weights and U, but for constants.
+// penalty is the logarithm of the priors of weights and intercepts, but for constants.
 func (f *labelFit) penalty(s *modelState) (value float64) {
-	for _, weight := range s.weights {
-		value -= float64(weightPenalty * weight * weight / 2)
-	}
-	each := f.prior / float64(max(f.classes-1, 1))
-	for k := range f.classes {
-		others := f.classes - 1 // of the classes that k may be given as
-		for _, i := range s.habits.numbers {
-			if i != k {
-				value += float64(each * elementary.Log(s.habits.at(i, k)))
-				others--
-			}
-		}
-		if others > 0 {
-			value += float64(float64(others) * each * elementary.Log(s.habits.other[k]))
+	for _, all := range [][]float64{s.weights, s.intercepts} {
+		for _, weight := range all {
+			value -= float64(weightPenalty * weight * weight / 2)
 		}
 	}
 	return value
@@ -229,38 +251,46 @@ func (f *labelFit) stepFree(s *modelState, gradient []float64, curvature [][]flo
 	return nil
 }
 
-// stepFlips takes U from the posteriors.
-func (f *labelFit) stepFlips(ctx context.Context, s *modelState) error {
-	if f.uniform {
-		return nil
-	}
+// countLabels counts the posteriors, by given and true class.
+func (f *labelFit) countLabels(ctx context.Context, s *modelState) error {
 	clear(s.counts.values)
 	groups := (f.classes + countedClasses - 1) / countedClasses
-	err := parallel.Do(ctx, len(f.scratch), groups, func(_ context.Context, worker, group int) error {
-		f.countFlips(s.counts, group*countedClasses, min((group+1)*countedClasses, f.classes), f.scratch[worker].rows)
+	err := parallel.Do(ctx, len(f.scratch), groups, func(_ context.Context, _, group int) error {
+		f.countFlips(s.counts, group*countedClasses, min((group+1)*countedClasses, f.classes))
 		return nil
 	})
-	if err != nil {
-		return err
-	}
+	clear(s.right)
 	for _, i := range s.counts.numbers {
-		counts, habits, flip := s.counts.of(i), s.habits.of(i), s.flip.of(i)
-		counts[i] = 0
-		for k := range counts {
-			if k != i { // the part that V has in U
-				counts[k] *= (1 - anyFlip) * habits[k] / flip[k]
-			}
+		s.right[i] = s.counts.of(i)[i]
+	}
+	return err
+}
+
+// stepIntercepts moves each intercept so far that the chances of its class add up to its posteriors, less the penalty, as if they were
+// multiplied by one factor. surplus is what the posteriors exceed the chances by.
+func (f *labelFit) stepIntercepts(s *modelState, surplus []float64) {
+	posteriors := make([]float64, f.classes)
+	for _, i := range s.counts.numbers {
+		for k, count := range s.counts.of(i) {
+			posteriors[k] += count
 		}
 	}
-	s.setFlips(f.prior)
-	return nil
+	for k, more := range surplus {
+		chances := max(posteriors[k]-more, 0)
+		var step float64
+		for range 20 { // posteriors − chances·exp(step) − penalty·(intercept + step) = 0, by Newton
+			grown := float64(chances * elementary.Exp(step))
+			step += max(-1, min(1, (posteriors[k]-grown-float64(weightPenalty*(s.intercepts[k]+step)))/(grown+weightPenalty)))
+		}
+		s.intercepts[k] += step
+	}
 }
 
 // countedClasses are the true classes whose wrong labels are counted at once.
 const countedClasses = 4
 
-// countFlipsPlainly adds up the posteriors of the true classes from first to end by given label, row after row.
-func (f *labelFit) countFlipsPlainly(counts *lines, first, end int) {
+// countFlips adds up the posteriors of the true classes from first to end by given label, row after row.
+func (f *labelFit) countFlips(counts *lines, first, end int) {
 	step := f.classes * lanes
 	for r := 0; r < len(f.labels); r += sweepRows {
 		line, lane := placeOf(r)
@@ -289,14 +319,15 @@ func (f *labelFit) countFlipsPlainly(counts *lines, first, end int) {
 
 // model is a state in the terms of features as they are.
 func (f *labelFit) model(s *modelState) *Model {
-	m := &Model{Classes: f.classes, Rate: s.rate, Prior: f.prior, Background: f.background.cells(leastBackground)}
-	m.Weights = make([]float64, f.columns[len(f.columns)-1]+1)
+	m := &Model{
+		Classes: f.classes, Rate: s.rate(), Alike: f.alike, Flips: flipsOf(s.counts), Right: s.right,
+		Weights: make([]float64, f.columns[len(f.columns)-1]+1), Intercepts: s.intercepts,
+	}
 	for j, column := range f.columns {
 		m.Weights[column] = s.weights[j] / f.scale[j]
 	}
 	if votes := len(f.columns); f.votes != nil {
 		m.VoteWeight = s.weights[votes] / f.scale[votes]
 	}
-	m.Flips = s.flips()
 	return m
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/internal/float32s"
@@ -14,55 +13,45 @@ import (
 )
 
 // A Model gives the posterior of a node's true class, and with it the chance that its given label is wrong, from
-// the agreement features Z[v][k] of its classes k [2K+1]. With top the class of the largest prediction of v,
+// the agreement features Z[v][k] of its classes k [2K+1]:
 //
-//	x_f(v,k) = log(ε + max(0, Z_f[v][k] − B[top][k] · Z_f[v][top]))   B[top][top] = 0; no B where several are largest
-//	u(v,k)   = Σ_f Weights[f] · x_f(v,k) + VoteWeight · n(v,k)        Weights[f], VoteWeight ≥ 0; Weights of P1 … PK zero
+//	u(v,k)            = Intercepts[k] + Σ_f Weights[f] · log(ε + Z_f[v][k]) + VoteWeight · n(v,k)    no weight below zero
 //	P(y* = k)         ∝ exp(u(v,k))
-//	P(ỹ = i | y* = k) = 1−p where i = k, else p · U[k][i]
-//	score             = (1−λ) · σ(L + δ), L the log-odds of P(y* ≠ ỹ | ỹ), λ Lapse and δ Shift
+//	P(ỹ = i | y* = k) = r[k][i] for i ≠ k, and 1 − Σ_i r[k][i] for i = k
+//	score             = σ(Shift + the log-odds of P(y* ≠ ỹ | ỹ))
 //
 // Where neighbours do not agree, n counts their votes, each of which speaks for the classes whose nodes have such
 // neighbours: with their given labels ỹ, d of them labelled, and C = Compatibility,
 //
 //	n(v,k) = 20/(20+d) · Σ_u C[k][ỹ_u]
 //
-// where their votes have weights, d times the weighted mean in place of the sum. p is Rate. B is the background: what a classifier that was trained on wrong labels predicts of class k for nodes that
-// are clearly of another; it may be zero. U is how labels go wrong: of a node of true class k that is given a wrong label,
-// the distribution of that label. P1 … PK have no weight: the predictions of the neighbours have learned the label of the
+// where their votes have weights, d times the weighted mean in place of the sum. The rates r of pairs of classes: see channel. Intercepts are how far the predictions fall short of a class: those of a class with few labels do.
+// P1 … PK have no weight: the predictions of the neighbours have learned the label of the
 // node, and repeat it, right or wrong. Agreement with a class never speaks against it: features of neighbouring hops say nearly
 // the same, and few labels would give them large weights of either sign, which order the most suspect nodes by noise.
 //
 // Its fields are exported so that a store can keep it; they are read only.
 type Model struct {
-	Classes int
-	Rate    float64   // p
-	Weights []float64 // [2K+1]
+	Classes    int
+	Weights    []float64 // [2K+1]
+	Intercepts []float64 // [c]
 
 	// C [c×c], a line the class of the node: the logarithm of how much more often than others its neighbours are given a
 	// class. nil: votes are not counted, as neighbours agree (LowHomophily), or classes are more than 256.
 	Compatibility []float32
 	VoteWeight    float64
 
-	// Background has the entries of B that are not zero, Row the top class. Flips has expected counts of wrong labels,
-	// Row the true class k and Column the given one i. With V[k][i] the count and Prior/(Classes−1), over the sum of row
-	// k and Prior, U[k][i] = λ/(Classes−1) + (1−λ)·V[k][i]: a share λ of the wrong labels may be anything. None are kept of a
-	// Doubtful model: all of them may be anything then.
-	Background, Flips []classmatrix.Cell
-	Prior             float64
+	// Flips has expected counts of wrong labels, Row the true class k and Column the given one i, Right [c] those of right labels.
+	// Where Alike, all pairs have one rate: the predictions say too little of the labels to tell pairs apart.
+	Flips []classmatrix.Cell
+	Right []float64
+	Alike bool
 
-	// Shift and Lapse are what Calibration comes to. It is that of when the model was fitted: a Rescore changes Shift and
-	// Lapse alone.
-	Shift, Lapse float64
-	Calibration  *calibration.Calibration
+	// Rate is the share of wrong labels that the fit found. Told is the mean of the scores, which Shift sets, and Threshold that of the
+	// greatest expected F1.
+	Rate, Told, Shift, Threshold float64
 
-	// Doubtful says that the predictions are too poor to tell doubt from wrong labels: Rate is mostly what is believed
-	// before anything is seen, and wrong labels may be anything.
-	Doubtful bool
-
-	// Unsettled is how many of the fits, one at every rate that was tried and one at Rate, still improved when they were
-	// ended.
-	Unsettled int
+	Unsettled bool // the fit still improved when it was ended
 
 	// Untaught are the classes that the classifier has not learned, ascending. For a label of theirs Weights of the
 	// agreement with predictions are zero.
@@ -72,20 +61,18 @@ type Model struct {
 // How a model sees features.
 const (
 	featureFloor = 1e-3 // ε: less agreement is none
-	anyFlip      = 0.25 // λ
 	modelClasses = 4    // rivals of a label under test; see ChooseRivals
 )
 
 // A Scorer is a Model with its matrices as they are used.
 type Scorer struct {
-	rate          float64
 	odds          float64 // exp(Shift)
-	certain       float64 // 1 − Lapse
+	threshold     float64
 	weights       []float64
-	columns       []int  // of the features that have a weight, ascending
-	firstOfLabels int    // place among columns
-	background    *lines // B [c×c], a line a top class
-	flip          *lines // U [c×c], a line a given class; see normalizeFlips
+	intercepts    []float64
+	columns       []int // of the features that have a weight, ascending
+	firstOfLabels int   // place among columns
+	noise         channel
 	untaught      []kv.Class
 
 	compatible *Compatibility // nil: votes are not counted
@@ -94,25 +81,18 @@ type Scorer struct {
 
 // Scorer is the model with its matrices as they are used.
 func (m *Model) Scorer() *Scorer {
-	var tops, labels []int
-	for _, cell := range m.Background {
-		tops = append(tops, cell.Row)
-	}
+	var labels []int
 	for _, cell := range m.Flips {
 		labels = append(labels, cell.Column)
 	}
-	d := &Scorer{
-		rate: m.Rate, odds: elementary.Exp(m.Shift), certain: 1 - m.Lapse, weights: m.Weights, untaught: m.Untaught,
-		background: newLines(m.Classes, tops), flip: newLines(m.Classes, labels),
-	}
-	for _, cell := range m.Background {
-		d.background.of(cell.Row)[cell.Column] = cell.Value
-	}
+	flips := newLines(m.Classes, labels)
 	for _, cell := range m.Flips {
-		d.flip.of(cell.Column)[cell.Row] = cell.Value
+		flips.of(cell.Column)[cell.Row] = cell.Value
 	}
-	normalizeFlips(d.flip, m.Prior)
-	blendFlips(d.flip)
+	d := &Scorer{
+		odds: elementary.Exp(m.Shift), threshold: m.Threshold, weights: m.Weights, intercepts: m.Intercepts, untaught: m.Untaught,
+		noise: newChannel(flips, m.Right, m.Alike),
+	}
 	for column, weight := range m.Weights {
 		if weight == 0 {
 			continue
@@ -127,50 +107,6 @@ func (m *Model) Scorer() *Scorer {
 	return d
 }
 
-// normalizeFlips turns expected counts of wrong labels, a line the given class and an entry the true one, into
-// distributions over the given classes, V, that lean to the uniform one by prior counts a true class. What a class has
-// of itself is zero, and is not to be asked for in a line that is not held.
-func normalizeFlips(counts *lines, prior float64) {
-	each, mass := prior/float64(max(counts.classes-1, 1)), counts.other
-	for k := range mass {
-		mass[k] = prior
-	}
-	for _, i := range counts.numbers {
-		line := counts.of(i)
-		line[i] = 0
-		for k, count := range line {
-			mass[k] += count
-		}
-	}
-	for _, i := range counts.numbers {
-		line := counts.of(i)
-		for k := range line {
-			if k != i {
-				line[k] = (line[k] + each) / mass[k]
-			}
-		}
-	}
-	for k, all := range mass {
-		counts.other[k] = each / all
-	}
-}
-
-// blendFlips turns V into U, in place.
-func blendFlips(flip *lines) {
-	blend := func(share float64) float64 { return anyFlip/float64(flip.classes-1) + float64((1-anyFlip)*share) }
-	for _, i := range flip.numbers {
-		line := flip.of(i)
-		for k := range line {
-			if k != i {
-				line[k] = blend(line[k])
-			}
-		}
-	}
-	for k, share := range flip.other {
-		flip.other[k] = blend(share)
-	}
-}
-
 // Reach is the most hops over which a label has a part in a score: those of the last of L1 … LK with a weight, and at least one, as the
 // votes of neighbours choose rivals.
 func (m *Model) Reach() int {
@@ -183,27 +119,6 @@ func (m *Model) Reach() int {
 	return 1
 }
 
-// noTop is the place of the top class where several classes have the largest prediction.
-const noTop = -1
-
-// topClass is the place of the class with the largest prediction among count classes with features z [count×width]. The
-// first feature of a class is its prediction.
-func topClass(z []float32, count, width int) (place int) {
-	tied := false
-	for i := 1; i < count; i++ {
-		switch p, most := z[i*width], z[place*width]; {
-		case p > most:
-			place, tied = i, false
-		case p == most:
-			tied = true
-		}
-	}
-	if tied {
-		return noTop
-	}
-	return place
-}
-
 // evidenceColumns are the agreement features that a label model weighs, of so many: P0 and L1 … LK, which do not know
 // the label of their node. P1 … PK do: the neighbours' predictions have learned it.
 func evidenceColumns(width int) []int {
@@ -214,21 +129,18 @@ func evidenceColumns(width int) []int {
 	return columns
 }
 
-// LogFeature is x of a class under test, from its feature without a background.
-func LogFeature(z float32) float64 { return elementary.Log(feature(z, 0, 0)) }
+// LogFeature is the logarithm of a feature, as the model sees it.
+func LogFeature(z float32) float64 { return elementary.Log(feature(z)) }
 
 // LogFeatures writes the LogFeature of each feature.
 func LogFeatures(z []float32, logs []float64) {
 	for i, own := range z {
-		logs[i] = feature(own, 0, 0)
+		logs[i] = feature(own)
 	}
 	elementary.Logs(logs)
 }
 
-// feature is exp(x) of a class under test, from its feature z and that of the top class.
-func feature(z, top float32, background float64) float64 {
-	return featureFloor + max(0, float64(z)-float64(background*float64(top)))
-}
+func feature(z float32) float64 { return featureFloor + max(0, float64(z)) }
 
 // CountsVotes reports whether the votes of neighbours count.
 func (m *Scorer) CountsVotes() bool { return m.compatible != nil }
@@ -244,38 +156,48 @@ func (m *Scorer) Votes(classes []kv.Class, around Ballot, into []float32) []floa
 	return into
 }
 
-// Score is the chance that the label classes[0] is wrong, where classes are all that the true one may be, z
-// [len(classes)×(2K+1)] their features and n [len(classes)] the votes, nil for none; NaN where a feature is not finite. Of
+// A Judgement is what a model says of a label.
+type Judgement struct {
+	Score float64 // the chance that the label is wrong
+
+	// Rival is the place of the likeliest other class, Chance its posterior, and Doubt the chance of another class than the label before the
+	// label is looked at.
+	Rival         int
+	Chance, Doubt float64
+}
+
+// Suggest is the place of the class that is suggested, and its chance: the rival of a suspect, and of a label that the model would not
+// expect, else the label itself.
+func (m *Scorer) Suggest(j Judgement) (place int, chance float64) {
+	if j.Score > m.threshold || j.Doubt > 0.5 {
+		return j.Rival, j.Chance
+	}
+	return 0, 1 - j.Score
+}
+
+// Judge judges the label classes[0], where classes are all that the true one may be, z [len(classes)×(2K+1)] their features and n
+// [len(classes)] the votes, nil for none; all are NaN where a feature is not finite. Of
 // an untaught label the features of predictions do not count. memory [len(classes)+len(z)] is overwritten.
-func (m *Scorer) Score(classes []kv.Class, z, n []float32, untaught bool, memory []float64) float64 {
+func (m *Scorer) Judge(classes []kv.Class, z, n []float32, untaught bool, memory []float64) (j Judgement) {
 	if !float32s.AllFinite(z) {
-		return math.NaN()
+		return Judgement{math.NaN(), 1, math.NaN(), math.NaN()}
 	}
 	width, columns := len(m.weights), m.columns
 	if untaught {
 		columns = columns[m.firstOfLabels:]
 	}
 	utility, logs := memory[:len(classes)], memory[len(classes):][:len(classes)*len(columns)]
-	top := topClass(z, len(classes), width)
-	for i, k := range classes {
-		of, logs := z[i*width:][:width], logs[i*len(columns):]
-		if top == noTop {
-			for j, column := range columns {
-				logs[j] = feature(of[column], 0, 0)
-			}
-			continue
-		}
-		most, background := z[top*width:][:width], m.background.at(int(classes[top]), int(k))
-		for j, column := range columns {
-			logs[j] = feature(of[column], most[column], background)
+	for i := range classes {
+		for at, column := range columns {
+			logs[i*len(columns)+at] = feature(z[i*width+column])
 		}
 	}
 	elementary.Logs(logs)
 	most := math.Inf(-1)
-	for i := range classes {
-		utility[i] = 0
-		for j, log := range logs[i*len(columns):][:len(columns)] {
-			utility[i] += float64(m.weights[columns[j]] * log)
+	for i, k := range classes {
+		utility[i] = m.intercepts[k]
+		for at, log := range logs[i*len(columns):][:len(columns)] {
+			utility[i] += float64(m.weights[columns[at]] * log)
 		}
 		if n != nil {
 			utility[i] += float64(m.voteWeight * float64(n[i]))
@@ -286,13 +208,25 @@ func (m *Scorer) Score(classes []kv.Class, z, n []float32, untaught bool, memory
 		utility[i] -= most
 	}
 	elementary.Exps(utility)
-	right := float64((1 - m.rate) * utility[0])
-	var wrong float64
+	own := utility[0]
+	right := float64(m.noise.right[classes[0]] * own)
+	var wrong, others, best float64
+	j.Rival = min(1, len(classes)-1)
 	for i, k := range classes[1:] {
-		wrong += float64(m.rate * m.flip.at(int(classes[0]), int(k)) * utility[i+1])
+		others += utility[i+1]
+		joint := float64(m.noise.rates.at(int(classes[0]), int(k)) * utility[i+1])
+		if wrong += joint; joint > best {
+			best, j.Rival = joint, i+1
+		}
 	}
-	wrong = float64(wrong * m.odds)
-	return m.certain * (wrong / (right + wrong))
+	wrong, best = float64(wrong*m.odds), float64(best*m.odds)
+	j.Score, j.Chance, j.Doubt = wrong/(right+wrong), best/(right+wrong), others/(own+others)
+	return j
+}
+
+// Score is the score of Judge.
+func (m *Scorer) Score(classes []kv.Class, z, n []float32, untaught bool, memory []float64) float64 {
+	return m.Judge(classes, z, n, untaught, memory).Score
 }
 
 // Hypothetical is the score of a node, had it label, from the features of all its classes z [c][2K+1].

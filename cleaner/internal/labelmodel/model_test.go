@@ -15,14 +15,14 @@ func near(got, want, tolerance float64) bool { return math.Abs(got-want) <= tole
 
 // randomModel has features of c classes [c×width] too.
 func randomModel(r *rand.Rand, c, width int) (m *Model, z []float32) {
-	m = &Model{Classes: c, Rate: r.Float64() / 2, Prior: 0.1 + r.Float64()}
+	m = &Model{Classes: c, Shift: r.NormFloat64()}
 	for range width {
 		m.Weights = append(m.Weights, r.NormFloat64())
 	}
 	for k := range c {
+		m.Intercepts, m.Right = append(m.Intercepts, r.NormFloat64()), append(m.Right, 20*r.Float64())
 		for i := range c {
 			if i != k && r.IntN(2) == 0 {
-				m.Background = append(m.Background, classmatrix.Cell{Row: k, Column: i, Value: r.Float64()})
 				m.Flips = append(m.Flips, classmatrix.Cell{Row: k, Column: i, Value: 3 * r.Float64()})
 			}
 		}
@@ -33,50 +33,50 @@ func randomModel(r *rand.Rand, c, width int) (m *Model, z []float32) {
 	return m, z
 }
 
+func sum(numbers []float64) (all float64) {
+	for _, x := range numbers {
+		all += x
+	}
+	return all
+}
+
 // TestScoreIsThePosterior computes it from the formulas of Model.
 func TestScoreIsThePosterior(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 0))
 	for range 300 {
 		c, width := 2+r.IntN(5), 3
 		m, z := randomModel(r, c, width)
-		top := 0
-		for k := range c {
-			if z[k*width] > z[top*width] {
-				top = k
-			}
-		}
-		background, counts := classmatrix.Dense(c), classmatrix.Dense(c)
-		for i, cell := range m.Background {
-			background[cell.Row][cell.Column] = cell.Value
-			counts[m.Flips[i].Row][m.Flips[i].Column] = m.Flips[i].Value
+		counts := classmatrix.Dense(c)
+		for _, cell := range m.Flips {
+			counts[cell.Row][cell.Column] = cell.Value
 		}
 		chance := make([]float64, c)
 		for k := range c {
 			for f := range width {
-				x := math.Log(1e-3 + math.Max(0, float64(z[k*width+f])-background[top][k]*float64(z[top*width+f])))
-				chance[k] += m.Weights[f] * x
+				chance[k] += m.Weights[f] * math.Log(1e-3+float64(z[k*width+f]))
 			}
-			chance[k] = math.Exp(chance[k])
+			chance[k] = math.Exp(chance[k] + m.Intercepts[k])
 		}
 		for y := range c {
-			var wrong float64
+			var wrong, best, all float64
+			likeliest := 0
 			classes, rows := []kv.Class{kv.Class(y)}, slices.Clone(z[y*width:(y+1)*width])
 			for k := range c {
 				if k == y {
 					continue
 				}
-				mass := m.Prior
-				for i := range c {
-					mass += counts[k][i]
+				rate := (counts[k][y] + 2/float64(c-1)) / (30 + m.Right[k] + sum(counts[k]))
+				one := rate * chance[k] * math.Exp(m.Shift)
+				if wrong += one; one > best {
+					best, likeliest = one, k
 				}
-				flip := 0.25/float64(c-1) + 0.75*(counts[k][y]+m.Prior/float64(c-1))/mass
-				wrong += m.Rate * flip * chance[k]
 				classes, rows = append(classes, kv.Class(k)), append(rows, z[k*width:(k+1)*width]...)
 			}
-			want := wrong / (wrong + (1-m.Rate)*chance[y])
-			got := m.Scorer().Score(classes, rows, nil, false, make([]float64, c+len(rows)))
-			if !near(got, want, 1e-9) {
-				t.Fatalf("label %d of %d classes: got %v, want %v", y, c, got, want)
+			all = wrong + (m.Right[y]+28)/(30+m.Right[y]+sum(counts[y]))*chance[y]
+			doubt := 1 - chance[y]/sum(chance)
+			got := m.Scorer().Judge(classes, rows, nil, false, make([]float64, c+len(rows)))
+			if !near(got.Score, wrong/all, 1e-9) || !near(got.Chance, best/all, 1e-9) || !near(got.Doubt, doubt, 1e-9) || int(classes[got.Rival]) != likeliest {
+				t.Fatalf("label %d of %d classes: got %+v, want %v, rival %d with %v, doubt %v", y, c, got, wrong/all, likeliest, best/all, doubt)
 			}
 		}
 	}

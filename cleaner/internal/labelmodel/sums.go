@@ -33,14 +33,13 @@ type sweepScratch struct {
 	chance, excess []float64 // [lines×classes×lanes]
 	likelihood     []float64 // [lines×lanes], in the end its logarithm
 	deviations     []float64 // [2×classes×width×lanes] of features from their means, their products with chances, and [width×lanes] the means
-	rows           []float32 // [lanes×sweepRows×countedClasses] posteriors of a team, row by row, of the classes that are counted at once
 }
 
 func newSweepScratch(classes, width int) sweepScratch {
 	lines := max(chunkCells/classes, 1)
 	return sweepScratch{
 		chance: make([]float64, lines*classes*lanes), excess: make([]float64, lines*classes*lanes), likelihood: make([]float64, lines*lanes),
-		deviations: make([]float64, (2*classes+1)*width*lanes), rows: make([]float32, lanes*sweepRows*countedClasses),
+		deviations: make([]float64, (2*classes+1)*width*lanes),
 	}
 }
 
@@ -56,9 +55,9 @@ func ofLanes[T float32 | float64 | int32](numbers []T, at int) *[lanes]T {
 	return (*[lanes]T)(numbers[at*lanes:])
 }
 
-// weighPlainly writes to utility [lines×classes×lanes] the sums of weights times the features x [lines×classes×width×lanes], one after
+// weigh writes to utility [lines×classes×lanes] the sums of weights times the features x [lines×classes×width×lanes], one after
 // the other, less the largest of the classes.
-func weighPlainly(utility []float64, x []float32, weights []float64, classes, width int) {
+func weigh(utility []float64, x []float32, weights []float64, classes, width int) {
 	for line := range len(utility) / (classes * lanes) {
 		var most [lanes]float64
 		for l := range most {
@@ -88,9 +87,9 @@ func weighPlainly(utility []float64, x []float32, weights []float64, classes, wi
 	}
 }
 
-// judgePlainly computes the posteriors of lines, what they exceed the chances by, and the likelihoods. The chances come as exponentials.
+// judge computes the posteriors of lines, what they exceed the chances by, and the likelihoods. The chances come as exponentials.
 // noise [kinds×classes] is the chance of what is known of a row under each true class, by the kind of the row.
-func judgePlainly(chance, excess []float64, posterior []float32, likelihood, noise []float64, kinds []int32, classes int) {
+func judge(chance, excess []float64, posterior []float32, likelihood, noise []float64, kinds []int32, classes int) {
 	for line := range len(likelihood) / lanes {
 		var whole, sum [lanes]float64
 		var under [lanes][]float64
@@ -125,9 +124,9 @@ func judgePlainly(chance, excess []float64, posterior []float32, likelihood, noi
 	}
 }
 
-// addLinesPlainly adds lines to sums: the gradient [width×lanes], and the upper triangle of the curvature. Rows without a label, whose x
+// addLines adds lines to sums: the gradient [width×lanes], and the upper triangle of the curvature. Rows without a label, whose x
 // is zero, add nothing.
-func addLinesPlainly(sums []float64, x []float32, of sweepScratch, classes, width int) {
+func addLines(sums []float64, x []float32, of sweepScratch, classes, width int) {
 	for line := range len(of.chance) / (classes * lanes) {
 		x, chance, excess := x[line*classes*width*lanes:], of.chance[line*classes*lanes:], of.excess[line*classes*lanes:]
 		deviations, products := of.deviations, of.deviations[classes*width*lanes:]
@@ -173,13 +172,16 @@ type kind struct{ label, truth kv.Class }
 
 // noiseUnder writes the chance of what is known of a row, under each true class.
 func (s *modelState) noiseUnder(of kind, noise []float64) {
-	y, flip := int(of.label), s.flip.of(int(of.label))
+	y := int(of.label)
 	for k := range noise {
-		noise[k] = s.rate * flip[k]
-		if k == y {
-			noise[k] = 1 - s.rate
-		}
-		if of.truth == AnotherClass && k == y || of.truth >= 0 && k != int(of.truth) {
+		switch {
+		case of.truth == AnotherClass && k == y || of.truth >= 0 && k != int(of.truth):
+			noise[k] = 0
+		case !s.allRight:
+			noise[k] = s.noise.of(y, k)
+		case k == y || of.truth != kv.NoClass:
+			noise[k] = 1
+		default:
 			noise[k] = 0
 		}
 	}

@@ -1,13 +1,14 @@
 package labelmodel
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/internal/scratch"
-	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // normals are so many float32 numbers.
@@ -19,80 +20,56 @@ func normals(r *rand.Rand, count int) []float32 {
 	return x
 }
 
-// TestVectors holds the kernels to the bits of the plain functions.
-func TestVectors(t *testing.T) {
-	const rows, kinds = 5, 3
-	r := rand.New(rand.NewPCG(1, 2))
-	for width := 1; width <= 10; width++ {
-		for _, classes := range []int{1, 2, 3, 4, 5, 7, 8, 13} {
-			cells := rows * classes * lanes
-			x, weights := normals(r, cells*width), make([]float64, 0, width*lanes)
-			for range width {
-				weights = append(weights, slices.Repeat([]float64{r.Float64() * float64(r.IntN(3))}, lanes)...)
-			}
-			got, want := make([]float64, cells), make([]float64, cells)
-			weigh(got, x, weights, classes, width)
-			weighPlainly(want, x, weights, classes, width)
-			sameBits(t, "utilities", width, classes, got, want)
-
-			of, noise, kindOf := newSweepScratch(classes, width), make([]float64, kinds*classes), make([]int32, rows*lanes)
-			of.chance, of.excess, of.likelihood = make([]float64, cells), make([]float64, cells), make([]float64, rows*lanes)
-			for i := range of.chance { // some are not counted, some rows not at all
-				of.chance[i] = math.Pow(10, -12*float64(r.IntN(2))*r.Float64())
-			}
-			for i := range noise { // of the last kind nothing is likely
-				noise[i] = r.Float64() * float64(max(0, 2*classes-i))
-			}
-			for i := range kindOf {
-				kindOf[i] = r.Int32N(kinds)
-			}
-			plain := of
-			plain.chance, plain.excess, plain.likelihood = slices.Clone(of.chance), make([]float64, cells), make([]float64, rows*lanes)
-			q, wantQ := make([]float32, cells), make([]float32, cells)
-			judge(of.chance, of.excess, q, of.likelihood, noise, kindOf, classes)
-			judgePlainly(plain.chance, plain.excess, wantQ, plain.likelihood, noise, kindOf, classes)
-			sameBits(t, "chances", width, classes, of.chance, plain.chance)
-			sameBits(t, "excesses", width, classes, of.excess, plain.excess)
-			sameBits(t, "likelihoods", width, classes, of.likelihood, plain.likelihood)
-			if !slices.Equal(q, wantQ) {
-				t.Fatalf("posteriors of %d classes: got %v, want %v", classes, q, wantQ)
-			}
-
-			got, want = make([]float64, (width+width*(width+1)/2)*lanes), make([]float64, (width+width*(width+1)/2)*lanes)
-			for range 2 { // the second time to what is there
-				addLines(got, x, of, classes, width)
-				addLinesPlainly(want, x, of, classes, width)
-				sameBits(t, "sums", width, classes, got, want)
+// TestSums compares the sums of a sweep with differences of the log-likelihood, and the counts with posteriors row by row.
+func TestSums(t *testing.T) {
+	ctx := context.Background()
+	for _, classes := range []int{2, 3, 5, 9} {
+		m := newMixture(uint64(classes), 700, classes, 0.2, true, true)
+		f := m.newFit(t, classes)
+		r := rand.New(rand.NewPCG(2, 0))
+		s := f.start(0.2)
+		for i := range s.weights {
+			s.weights[i] = r.Float64()
+		}
+		for k := range s.intercepts {
+			s.intercepts[k] = r.NormFloat64()
+		}
+		at := func() float64 { return must.Get(f.sweep(ctx, s))(t)[0] }
+		sums := slices.Clone(must.Get(f.sweep(ctx, s))(t))
+		must.Do(t, f.countLabels(ctx, s))
+		want := classmatrix.Dense(classes)
+		for row, y := range f.labels {
+			line, lane := placeOf(row)
+			for k := range classes {
+				want[y][k] += float64(f.posterior.Data[(line*classes+k)*lanes+lane])
 			}
 		}
-	}
-}
-
-// TestCountFlips holds the kernels of counts to the bits of the plain function, with rows that have no label.
-func TestCountFlips(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for _, rows := range []int{1, 255, 256, 257, 2047, 2048, 2049, 5000} {
-		for _, classes := range []int{2, 4, 5, 8, 11} {
-			f := &labelFit{classes: classes, width: 1}
-			for range rows {
-				f.labels = append(f.labels, kv.Class(r.IntN(classes+1)-1))
+		for _, i := range s.counts.numbers {
+			for k, got := range s.counts.of(i) {
+				if !near(got, want[i][k], 1e-9) {
+					t.Fatalf("%d classes: label %d of class %d is counted %v times, want %v", classes, i, k, got, want[i][k])
+				}
 			}
-			f.posterior = &scratch.Array[float32]{Data: normals(r, linesOf(rows)*lanes*classes)}
-			got, want, memory := f.start().counts, f.start().counts, newSweepScratch(classes, 1).rows
-			for first := 0; first < classes; first += countedClasses {
-				f.countFlips(got, first, min(first+countedClasses, classes), memory)
-				f.countFlipsPlainly(want, first, min(first+countedClasses, classes))
-			}
-			sameBits(t, "counts", rows, classes, got.values, want.values)
 		}
-	}
-}
-
-func sameBits(t *testing.T, what string, size, classes int, got, want []float64) {
-	t.Helper()
-	for i := range want {
-		if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
-			t.Fatalf("%s of %d features or rows and %d classes: number %d is %v, want %v", what, size, classes, i, got[i], want[i])
+		difference := func(of *float64) float64 {
+			const step = 1e-4
+			before := *of
+			*of = before + step
+			above := at()
+			*of = before - step
+			below := at()
+			*of = before
+			return (above - below) / (2 * step)
+		}
+		for j := range s.weights {
+			if want := difference(&s.weights[j]); !near(sums[1+j], want, 1e-3*(1+math.Abs(want))) {
+				t.Errorf("%d classes: derivative by weight %d is %v, want %v", classes, j, sums[1+j], want)
+			}
+		}
+		for k := range s.intercepts {
+			if got, want := sums[f.weightSums()+k], difference(&s.intercepts[k]); !near(got, want, 1e-3*(1+math.Abs(want))) {
+				t.Errorf("%d classes: derivative by intercept %d is %v, want %v", classes, k, got, want)
+			}
 		}
 	}
 }

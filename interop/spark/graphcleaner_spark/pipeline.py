@@ -380,10 +380,6 @@ class Cleaning:
     def _summary(self, score: DataFrame) -> str:
         """Notes what the run has found, and says it."""
         scored, fitted, model = worker.merged_reports(score), self._fitted, self._model
-        if fitted.get("bins"):
-            answers = worker.run_here(self._binary, self._job("fit", mode="rebin", model=model, bins=scored["bins"]), [])
-            by_kind = {header.kind: json.loads(bytes(payload)) for header, payload in map(frames.parse, answers)}
-            fitted, model = by_kind[frames.REPORT], by_kind[frames.MODEL]
         suspects = suspects_of(open_parquet(self._spark, f"{self._out}/scores.parquet"), fitted["threshold"])
         edges, found = self._count_arcs // 2, suspects.count()
         self._files.write(f"{self._out}/finished.json", json.dumps({
@@ -394,8 +390,7 @@ class Cleaning:
         }, allow_nan=False))
         if self._decided:
             found = undecided(suspects, self._spark.createDataFrame([(node.by.id,) for node in self._decided], "decided string")).count()
-        low, high = fitted["interval"]
         return "\n".join([
             f"{self._plan.nodes:,} nodes, {edges:,} edges, {scored['scored']:,} labels scored",
-            f"{found:,} suspects above {fitted['threshold']:.4g}; estimated share of wrong labels {fitted['rate']:.4g} ({low:.4g} to {high:.4g})",
+            f"{found:,} suspects above {fitted['threshold']:.4g}; estimated share of wrong labels {fitted['rate']:.4g}",
             *(f"warning: {text}" for text in fitted["warnings"] or ()), *(fitted["notices"] or ())])

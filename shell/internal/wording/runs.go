@@ -56,20 +56,7 @@ func Elsewhere(run *cleaner.Run) string {
 
 // Rate says what rate of wrong labels a run found, with its interval.
 func Rate(run *cleaner.Run) string {
-	var expected float64
-	if run.Model != nil && run.Model.Calibration != nil {
-		expected = run.Model.Calibration.Expect
-	}
-	switch {
-	case !run.HasInterval():
-		return "estimated mislabel rate " + Percent(run.MislabelRate)
-	case expected > 0 && expected == run.MislabelRate:
-		return "mislabel rate " + Percent(run.MislabelRate) + " as expected"
-	case expected > 0:
-		return fmt.Sprintf("mislabel rate %s (90%%: %s to %s), where %s was expected before any decision",
-			Percent(run.MislabelRate), Percent(run.RateLow), Percent(run.RateHigh), Percent(expected))
-	}
-	return fmt.Sprintf("estimated mislabel rate %s (90%%: %s to %s)", Percent(run.MislabelRate), Percent(run.RateLow), Percent(run.RateHigh))
+	return "estimated mislabel rate " + Percent(run.MislabelRate)
 }
 
 // GreyZone says how many labels lie in the grey zone of a run, and how to settle it. It is empty where none do.
@@ -82,13 +69,7 @@ func GreyZone(run *cleaner.Run) string {
 		count += fmt.Sprintf(" (%s of all)", Percent(float64(run.Grey)/float64(run.Scored)))
 	}
 	text := fmt.Sprintf("grey zone: %s with a score above %.2g: too uncertain to call", count, run.GreyFrom)
-	switch {
-	case run.Rescored > 0:
-		return text
-	case run.Elsewhere != nil:
-		return text + ". Review some suspects and run rescore"
-	}
-	return text + ". Review some suspects and run rescore, or pass --expect R if you know the share of wrong labels"
+	return text
 }
 
 // AdviseRescore adds to an error of rescoring what to do about it.
@@ -114,21 +95,10 @@ func Rescored(done *cleaner.Rescoring) []string {
 	case done.Changed > 0:
 		lines = append(lines, fmt.Sprintf("%s around changes scored again", Nodes(done.Changed)))
 	}
-	count := done.Right + done.Wrong
-	switch {
-	case count > 0:
-		lines = append(lines, fmt.Sprintf("%d of %d labels decided on since the last run were wrong: %s, %s before; %s above %.4g, above %.4g before",
-			done.Wrong, count, Rate(done.Run), Percent(done.Before.MislabelRate),
-			Count(done.Run.Suspects, "suspect", "suspects"), done.Run.Threshold, done.Before.Threshold))
-	case done.Run.Threshold != done.Before.Threshold:
-		lines = append(lines, "the decisions since the last run were taken back: the rate is again what the run found")
-	case lines == nil && done.Run.Elsewhere != nil:
-		lines = append(lines, "no decision says whether a label is right: scores stay; they are of a larger graph, so that changes of this part move none")
-	case lines == nil:
-		lines = append(lines, "nothing has changed since the last run, and no decision says whether a label is right: scores stay")
-	}
-	if done.Reversals > 0 {
-		lines = append(lines, fmt.Sprintf("decisions that run %d trusted no longer hold: %d (clean scores those labels anew)", done.Run.ID, done.Reversals))
+	if lines == nil {
+		if lines = append(lines, "nothing has changed since the last run: scores stay"); done.Run.Elsewhere != nil {
+			lines[0] = "scores stay: they are of a larger graph, so that changes of this part move none"
+		}
 	}
 	if done.Unpredicted > 0 {
 		lines = append(lines, Unpredicted(done.Unpredicted))

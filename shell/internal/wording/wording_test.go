@@ -25,9 +25,9 @@ func TestWords(t *testing.T) {
 		{Percent(math.NaN()), "none"},
 		{Decided(decide.Relabel), "relabelled"},
 		{Encoding(cleaner.PredictionEncoding{Float16: true, TopK: 4}, 10), "float16, the largest 4 of 10 classes"},
-		{Rate(&cleaner.Run{MislabelRate: 0, RateHigh: 0.01, GreyFrom: 0.5}), "estimated mislabel rate 0.0% (90%: 0.0% to 1.0%)"},
+		{Rate(&cleaner.Run{MislabelRate: 0.01}), "estimated mislabel rate 1.0%"},
 		{GreyZone(&cleaner.Run{}), ""},
-		{GreyZone(&cleaner.Run{Grey: 1, Scored: 4, GreyFrom: 0.25, Rescored: 1}),
+		{GreyZone(&cleaner.Run{Grey: 1, Scored: 4, GreyFrom: 0.25}),
 			"grey zone: 1 more label (25.0% of all) with a score above 0.25: too uncertain to call"},
 	} {
 		if test.got != test.want {

@@ -30,12 +30,11 @@ type verdict struct {
 }
 
 // A taughtMember is a member of the sample of whom people said something. Node is its position in a report of census, and its number in
-// a job of fit. Score is null if there is none.
+// a job of fit.
 type taughtMember struct {
 	Node  uint32   `json:"node"`
 	Label kv.Class `json:"label"`
 	Truth kv.Class `json:"truth"`
-	Score *float64 `json:"score"`
 	Added bool     `json:"added"`
 }
 
@@ -210,11 +209,7 @@ func taughtMembers(sample []cleaner.Member) (taught []taughtMember) {
 		if m.Truth == kv.NoClass && !m.Added {
 			continue
 		}
-		t := taughtMember{Node: uint32(m.Node), Label: m.Label, Truth: m.Truth, Added: m.Added}
-		if !math.IsNaN(m.Score) {
-			t.Score = &m.Score
-		}
-		taught = append(taught, t)
+		taught = append(taught, taughtMember{Node: uint32(m.Node), Label: m.Label, Truth: m.Truth, Added: m.Added})
 	}
 	return taught
 }

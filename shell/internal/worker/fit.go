@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
-
-// modeRebin is the mode of fit that chooses the threshold anew.
-const modeRebin = "rebin"
 
 // A chunkPlace is a range and the first row of a chunk.
 type chunkPlace [2]uint32
@@ -38,10 +34,8 @@ type fitStep struct {
 const sampleFrameBytes = 256
 
 func newFit(b base) (step, error) {
-	switch b.Mode {
-	case "", modeRebin:
-	default:
-		return nil, fmt.Errorf("%w: mode %q, want none or %s", errFrame, b.Mode, modeRebin)
+	if b.Mode != "" {
+		return nil, fmt.Errorf("%w: mode %q, want none", errFrame, b.Mode)
 	}
 	return &fitStep{base: b, chunks: map[chunkPlace]*sampleChunk{}}, nil
 }
@@ -146,11 +140,9 @@ func (s *fitStep) input() (in cleaner.FitInput, err error) {
 				len(c.ballots))
 		}
 		for i, row := range c.rows {
-			m := cleaner.Member{Node: kv.NodeID(s.Ranges[at[0]] + uint64(row)), Label: c.labels[i], Truth: kv.NoClass, Score: math.NaN()}
+			m := cleaner.Member{Node: kv.NodeID(s.Ranges[at[0]] + uint64(row)), Label: c.labels[i], Truth: kv.NoClass}
 			if v, ok := verdicts[m.Node]; ok {
-				if m.Label, m.Truth, m.Added = v.Label, v.Truth, v.Added; v.Score != nil {
-					m.Score = *v.Score
-				}
+				m.Label, m.Truth, m.Added = v.Label, v.Truth, v.Added
 			}
 			in.Members = append(in.Members, m)
 			for k := range s.Classes {
@@ -174,24 +166,13 @@ func (s *fitStep) input() (in cleaner.FitInput, err error) {
 }
 
 func (s *fitStep) end() error {
-	var model *cleaner.PieceModel
-	if s.Mode == modeRebin {
-		model = &cleaner.PieceModel{}
-		if err := json.Unmarshal(s.Model, model); err != nil {
-			return fmt.Errorf("%w: model: %w", errFrame, err)
-		}
-		if len(s.Bins) != cleaner.ScoreBins {
-			return fmt.Errorf("%w: %d bins, want %d", errFrame, len(s.Bins), cleaner.ScoreBins)
-		}
-		model.Rebin(s.Bins)
-	} else {
-		in, err := s.input()
-		if err != nil {
-			return err
-		}
-		if model, err = cleaner.FitModel(s.ctx, in); err != nil {
-			return err
-		}
+	in, err := s.input()
+	if err != nil {
+		return err
+	}
+	model, err := cleaner.FitModel(s.ctx, in)
+	if err != nil {
+		return err
 	}
 	text, err := json.Marshal(model)
 	if err != nil {
@@ -202,18 +183,15 @@ func (s *fitStep) end() error {
 		return err
 	}
 	return s.report(fitReport{
-		Rate: model.Rate, Interval: [2]float64{model.Low, model.High}, Threshold: model.Threshold, Reach: model.Reach(),
-		Bins: s.Mode != modeRebin && model.WantsBins(), Warnings: model.Warnings, Notices: model.Notices,
+		Rate: model.Rate, Threshold: model.Threshold, Reach: model.Reach(), Warnings: model.Warnings, Notices: model.Notices,
 	})
 }
 
 // A fitReport is what the other program needs to know of a model.
 type fitReport struct {
-	Rate      float64    `json:"rate"`
-	Interval  [2]float64 `json:"interval"`
-	Threshold float64    `json:"threshold"`
-	Reach     int        `json:"reach"` // score reads features K+1 to K+Reach
-	Bins      bool       `json:"bins"`  // the threshold is chosen anew by all scores: see mode rebin
-	Warnings  []string   `json:"warnings"`
-	Notices   []string   `json:"notices"`
+	Rate      float64  `json:"rate"`
+	Threshold float64  `json:"threshold"`
+	Reach     int      `json:"reach"` // score reads features K+1 to K+Reach
+	Warnings  []string `json:"warnings"`
+	Notices   []string `json:"notices"`
 }

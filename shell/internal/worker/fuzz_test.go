@@ -42,7 +42,7 @@ func FuzzReader(f *testing.F) {
 
 // modes are those of the operations that have some.
 var modes = map[string][]string{
-	"multiply": {modeFirst, modeSlice}, "add": {modeStrength, modeFirst, modeHop, modeDiagonal}, "noise": {modeThresholds, modeJoint}, "fit": {"", modeRebin},
+	"multiply": {modeFirst, modeSlice}, "add": {modeStrength, modeFirst, modeHop, modeDiagonal}, "noise": {modeThresholds, modeJoint}, "fit": {""},
 }
 
 // rightFrames are frames about the second range of a small job.

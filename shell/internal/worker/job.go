@@ -34,7 +34,6 @@ type Job struct {
 	Expect    float64         `json:"expect"`    // of fit: see cleaner.Options
 	Model     json.RawMessage `json:"model"`     // what fit has made
 	Verdicts  []taughtMember  `json:"verdicts"`  // of fit: what people said of the labels of members
-	Bins      []uint32        `json:"bins"`      // of fit in mode rebin: what score has reported
 }
 
 // Bounds on a job.

@@ -24,8 +24,7 @@ type scoreStep struct {
 
 // A scoreReport counts scores.
 type scoreReport struct {
-	Scored int64    `json:"scored"`
-	Bins   []uint32 `json:"bins,omitempty"` // if the model wants them
+	Scored int64 `json:"scored"`
 }
 
 func newScore(b base) (step, error) {
@@ -38,9 +37,6 @@ func newScore(b base) (step, error) {
 		return nil, fmt.Errorf("%w: a model of %d classes and %d hops, the job has %d and %d", errFrame, len(s.model.Census.Names), s.model.Hops, b.Classes, b.Hops)
 	}
 	s.scorer = s.model.Scorer()
-	if s.model.WantsBins() {
-		s.counts.Bins = make([]uint32, cleaner.ScoreBins)
-	}
 	return s, nil
 }
 
@@ -66,11 +62,8 @@ func (s *scoreStep) endGroup() error {
 	rows := int(c.count)
 	s.scores, s.confidence, s.suggested = resize(s.scores, rows), resize(s.confidence, rows), resize(s.suggested, rows)
 	piece.Suggest(s.suggested, s.confidence)
-	if err := s.scorer.Score(piece, c.tested, c.features, s.scores); err != nil {
+	if err := s.scorer.Score(piece, c.tested, c.features, s.scores, s.suggested, s.confidence); err != nil {
 		return err
-	}
-	if s.counts.Bins != nil {
-		s.model.AddBins(s.scores, s.counts.Bins)
 	}
 	s.memory = s.memory[:0]
 	for i, score := range s.scores {
