@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -55,14 +56,11 @@ func evalMatrixBytes(classes, fitting int) int64 {
 	return max(MatrixBytes(PresetDefault, classes, fitting), MatrixBytes(PresetPaper, classes, fitting), 8*competitor*int64(classes)*int64(classes))
 }
 
-// Networks of the base classifier that are held at once: those of the folds, and what training one takes.
-const heldNetworks = mostFolds + 5
-
-// classBytes is what training a base classifier takes of memory for its classes, over so many hops of training labels,
-// none if it learns from features alone: weights that lead to and from the hidden layer, and two batches of both ends.
+// classBytes is what fitting a base classifier takes of memory for its classes, over so many hops of training labels, none if it learns
+// from features alone: sums and weights, of at most ridge columns, and two batches of both ends.
 func classBytes(classes, hops int) int64 {
-	ends := int64(classes) * int64(1+hops)
-	return 4 * ends * (baseUnits*heldNetworks + 2*baseBatch)
+	ends, columns := int64(classes)*int64(1+hops), min(int64(classes)*int64(hops), nn.RidgeColumns)
+	return 4*ends*2*baseBatch + nn.RidgeBytes(columns, int64(classes))
 }
 
 // featureClassBytes is classBytes where the base classifier has features: neighbours of few classes may disagree.

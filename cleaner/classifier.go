@@ -38,7 +38,7 @@ type classifier struct {
 
 // keep is what is to be kept of a classifier, which was trained on the problem.
 func (t *trainedBase) keep(p *baseProblem, classes []string) *classifier {
-	kept := &classifier{nets: t.fit.nets, keptClassifier: keptClassifier{
+	kept := &classifier{nets: []*nn.Network{t.fit.Net}, keptClassifier: keptClassifier{
 		Input: t.report.Inputs, Classes: classes, Hops: t.opt.Hops, Direction: uint8(t.opt.Direction), Drawn: p.drawn, Nodes: len(p.labels),
 	}}
 	for _, net := range kept.nets {

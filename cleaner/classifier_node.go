@@ -158,7 +158,10 @@ func (p *nodePredictor) structure(v kv.NodeID) (x []float32, err error) {
 		}
 		x = append(x, votes...)
 	}
-	return p.withDegree(v, x)
+	if x, err = p.withDegree(v, x); err == nil {
+		shrinkByDegree(x)
+	}
+	return x, err
 }
 
 // votes are the known labels of the nodes of a row, scaled to sum 1.
@@ -211,5 +214,5 @@ func (p *nodePredictor) withDegree(v kv.NodeID, x []float32) ([]float32, error) 
 		}
 		degree++
 	}
-	return append(x, float32(elementary.Log(float64(1+degree))/10)), nil
+	return append(x, float32(elementary.Log(float64(1+degree))/degreeScale)), nil
 }

@@ -114,12 +114,11 @@ func (t trial) areas(ctx context.Context, samples []uint8, run uint8, opt Option
 		}
 	}
 	areas, epochs := make([]float64, len(t.labels)), 0
-	base.observe = func(net *nn.Network, train *lessons) error {
+	err := base.watch(ctx, PredictOptions{
+		Seed: opt.Seed ^ uint64(run-1)<<areaRunSeed, Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress,
+	}, func(net *nn.Network, train *lessons) error {
 		epochs++
 		return train.addMargins(ctx, net, areas)
-	}
-	err := watchBase(ctx, base, PredictOptions{
-		Seed: opt.Seed ^ uint64(run-1)<<areaRunSeed, Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress,
 	})
 	if err != nil {
 		return nil, err

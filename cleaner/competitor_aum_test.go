@@ -44,7 +44,9 @@ func TestAreaUnderMarginIsItsDefinition(t *testing.T) {
 			}
 		}
 		margins := make([][]float64, n)
-		base.observe = func(net *nn.Network, train *lessons) error {
+		epochs := 0
+		must.Do(t, base.watch(ctx, PredictOptions{Seed: seed ^ uint64(run-1)<<63}, func(net *nn.Network, train *lessons) error {
+			epochs++
 			for v := range n {
 				rank, ok := train.nodes.has(kv.NodeID(v))
 				if ok != (p.labels[v] != kv.NoClass) {
@@ -59,15 +61,12 @@ func TestAreaUnderMarginIsItsDefinition(t *testing.T) {
 				margins[v] = append(margins[v], float64(own)-float64(slices.Max(z)))
 			}
 			return nil
-		}
-		predictions, report, err := trainBase(ctx, base, PredictOptions{Seed: seed ^ uint64(run-1)<<63})
-		must.Do(t, err)
-		must.Do(t, predictions.Close())
+		}))
 		var of []float64
 		mean := make([]float64, n)
-		for v, epochs := range margins {
-			for _, margin := range epochs {
-				mean[v] += margin / float64(report.Epochs)
+		for v, own := range margins {
+			for _, margin := range own {
+				mean[v] += margin / float64(epochs)
 			}
 			if samples[v] == run {
 				of = append(of, mean[v])

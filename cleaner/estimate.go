@@ -13,12 +13,12 @@ import (
 
 // Counts has the numbers that decide the cost of a cleaning.
 type Counts struct {
-	Nodes, Labels, Classes        int
-	Fitting, Training, Validation int  // labelled nodes of the fitting set, and of the splits for the base classifier
-	Features                      int  // columns; zero: none
-	Disagree                      bool // homophily is low (see Predict); false if labels are not known
-	Predictions                   bool // are there
-	BuiltIn                       bool // they are those of the base classifier
+	Nodes, Labels, Classes int
+	Fitting, Training      int  // labelled nodes of the fitting set, and of those that the base classifier learns from
+	Features               int  // columns; zero: none
+	Disagree               bool // homophily is low (see Predict); false if labels are not known
+	Predictions            bool // are there
+	BuiltIn                bool // they are those of the base classifier
 
 	Sizes *ops.Sizes
 
@@ -29,7 +29,7 @@ type Counts struct {
 // DrawSplit sets the counts of the split that is drawn if there is none.
 func (c *Counts) DrawSplit() {
 	sizes := sizesOf(c.Labels, defaultShares)
-	c.Training, c.Validation, c.Fitting = sizes.training, sizes.validation, sizes.validation
+	c.Training, c.Fitting = sizes.training+sizes.validation+sizes.test, sizes.validation
 }
 
 // CountStore counts a store: labels and splits are read, and the adjacency is walked for its sizes, and for how far
@@ -75,7 +75,7 @@ func (p *problem) counts() Counts {
 	base := p.base()
 	return Counts{
 		Nodes: len(p.labels), Labels: countLabelled(p.labels), Classes: p.classes, Sizes: p.sizes,
-		Fitting: fittingIn(p.labels, p.splits), Training: base.count(base.teaches), Validation: base.count(base.stops),
+		Fitting: fittingIn(p.labels, p.splits), Training: base.count(base.teaches),
 	}
 }
 
@@ -118,7 +118,7 @@ func (e *CleanEstimate) Refusal() error {
 // trains says whether the built-in classifier is trained, alone or beside predictions from outside.
 func (e *CleanEstimate) trains(opt Options) bool {
 	c := e.Counts
-	joins := !c.BuiltIn && !opt.AsGiven && opt.Preset == PresetDefault && foldsOf(c.Training) > 1 && joins(c.Nodes, c.Classes)
+	joins := !c.BuiltIn && !opt.AsGiven && opt.Preset == PresetDefault && crossFitsFrom(c.Training) && joins(c.Nodes, c.Classes)
 	return !c.Predictions || joins
 }
 
@@ -128,9 +128,9 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	if err != nil {
 		return nil, err
 	}
-	if c.Predictions && !c.BuiltIn && foldsOf(c.Training) == 1 { // crossFitting
+	if c.Predictions && !c.BuiltIn && !crossFitsFrom(c.Training) { // crossFitting
 		sizes := sizesOf(c.Labels, defaultShares)
-		c.Training, c.Validation = sizes.training, sizes.validation
+		c.Training = sizes.training + sizes.validation + sizes.test
 	}
 	matrices := MatrixBytes(opt.Preset, c.Classes, c.Fitting)
 	e := &CleanEstimate{
@@ -284,21 +284,11 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options, held int64) (err 
 		inputs += 4 * int64(c.Features) * int64(c.Nodes)
 	}
 	e.MappedBytes = max(e.MappedBytes, smooth.MemoryBytes)
-	matrices := int64(2) // of predictions: those of a network, and of all
-	var refine ops.PropagatePlan
-	if c.Features > 0 {
-		if refine, err = ops.Plan(c.Sizes, c.Classes+1, smoothHops, operators); err != nil {
-			return err
-		}
-		e.MappedBytes = max(e.MappedBytes, refine.MemoryBytes)
-		matrices += 2
-	}
-	folds := foldsOf(max(min(c.Training, baseTraining), 1))
-	e.PredictedBytes = 4 * int64(folds) * int64(baseUnits*(e.baseWidth+c.Classes)) // the networks, which score nodes that arrive later
+	e.PredictedBytes = 4 * int64(e.baseWidth) * int64(c.Classes) // the classifier, which scores nodes that arrive later
 	if !c.Predictions {
 		e.PredictedBytes += 4 * int64(c.Nodes) * int64(c.Classes)
 	}
-	rows := 4 * int64(e.baseWidth) * int64(min(c.Training, baseTraining)+min(c.Validation, baseValidation))
-	e.TemporaryBytes = e.Diagonal.ScratchBytes + inputs + max(smooth.ScratchBytes, rows, refine.ScratchBytes+matrices*4*int64(c.Nodes)*int64(c.Classes+1))
+	rows := 4 * int64(e.baseWidth) * int64(min(c.Training, baseTraining))
+	e.TemporaryBytes = e.Diagonal.ScratchBytes + inputs + max(smooth.ScratchBytes, rows, 4*int64(c.Nodes)*int64(c.Classes))
 	return nil
 }

@@ -66,9 +66,9 @@ func (s *nodeSet) each(r kv.Range, visit func(rank int, v kv.NodeID)) {
 }
 
 // isFitting says whether a node is of the fitting set: the nodes of the validation split whose label is under test, but for
-// untaught ones.
+// untaught ones. If no split is given and every node is predicted without its own label, it is all nodes.
 func (p problem) isFitting(v kv.NodeID) bool {
-	return p.underTest()[v] != kv.NoClass && p.splits[v] == SplitValidation && !p.isUntaught(v)
+	return p.underTest()[v] != kv.NoClass && (p.splits[v] == SplitValidation || p.drawn && p.crossFitted) && !p.isUntaught(v)
 }
 
 // isUnseen says whether the label of a node is under test, its prediction comes from a classifier that was not trained on its label, and

@@ -9,17 +9,17 @@ import (
 )
 
 // trainedWell is how many steps training has at least, outside of tests.
-var trainedWell = baseLeast
+var trainedWell = areaLeast
 
 func TestMain(m *testing.M) {
-	baseLeast = longtest.Of(80, trainedWell)
+	areaLeast = longtest.Of(80, trainedWell)
 	os.Exit(memdir.Tests(m).Run())
 }
 
 // trainWell has a test train as users do.
 func trainWell(t *testing.T) {
 	t.Helper()
-	few := baseLeast
-	baseLeast = trainedWell
-	t.Cleanup(func() { baseLeast = few })
+	few := areaLeast
+	areaLeast = trainedWell
+	t.Cleanup(func() { areaLeast = few })
 }

@@ -75,7 +75,6 @@ type PredictReport struct {
 	Inputs                                          string  // InputFeatures, InputMixed or InputStructure
 	TrainNodes, ValidationNodes, TestNodes          int64   // labelled nodes: learned from, and of the other splits
 	TrainAccuracy, ValidationAccuracy, TestAccuracy float64 // of the predictions, cross-fitted (see Predict); NaN for an empty split
-	Epochs                                          int     // until training stopped
 	Seconds                                         float64
 
 	// Filled, if not zero, is the number of nodes without predictions that the kept classifier has predicted. Nothing was trained then,
@@ -92,8 +91,8 @@ const (
 )
 
 // Predict trains the built-in base classifier on the given labels of all nodes outside the validation and test splits,
-// and writes its predictions of every node, in place of those the store has. It is a network with one hidden layer,
-// whose input is
+// and writes its predictions of every node, in place of those the store has. It is a linear classifier by
+// least squares (see nn.Ridge), whose input is
 //
 //	Σ_k Ŝ^k X, k = 0..Hops, Ŝ = (D+I)^(-1/2)(A+I)(D+I)^(-1/2), X the features, each row scaled to length 1
 //	(simple spectral graph convolution, Zhu and Koniusz 2021)
@@ -102,25 +101,18 @@ const (
 // and on a graph without features, or with features of less than half of its nodes,
 //
 //	S_k Y_train, k = 1..3 (1..4 where less than a tenth of the nodes are learned from),
-//	each row scaled to sum 1, and the logarithm of the degree
+//	each row scaled to sum 3 d/(d+1), d the degree, and the logarithm of the degree
 //
 // in which no node sees its own label. If neighbours disagree (an adjusted homophily below LowHomophily, and no more than
-// 256 classes), smoothing may mix unlike nodes. A graph with features then gets a second network, with the input
+// 256 classes), smoothing may mix unlike nodes. A graph with features then gets a second classifier, with the input
 //
 //	X, S_1 X, each row scaled to length 1, S_1 Y_train scaled to sum 1, and the logarithm of the degree
 //
-// The input with the lower cross-entropy on the validation split is kept. The same cross-entropy decides when training
-// stops. A store without a column "split" is split at random (see Splits).
-//
-// It is trained several times over, each time on all but a part of the nodes (cross-fitting), so that every node is
-// predicted by a network that has not learned its label, wrong as it may be; nodes that none has learned are predicted by
-// the mean of all. If there are features, the predictions of each network are corrected and smoothed with its training
-// labels, as far as this lowers the cross-entropy on unseen labels (see smoothing). Fewer than 40 training nodes are
-// learned by one network.
+// The input with the lower cross-entropy is kept. A node that is learned from is predicted by the fit to all others, and counts as such in
+// the cross-entropy. Of a store without a column "split" all labels are learned.
 //
 // The store keeps the classifier, as it keeps one that Clean has joined with predictions from outside. If some nodes have no
-// predictions because they were added later, Predict does not train: the kept classifier predicts these nodes, each by the mean of its
-// networks, without correction and smoothing. The next Predict trains again.
+// predictions because they were added later, Predict does not train: the kept classifier predicts these nodes. The next Predict trains again.
 //
 // Below the least MemoryBudget for the graph it fails with an *ops.BudgetError before it learns anything.
 //

@@ -66,8 +66,8 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 			c.DB, wording.Nodes(report.Filled), report.Unseen, report.Seconds)
 		return unreported(err, "%s has its predictions", c.DB)
 	}
-	_, err = s.printf("%s: predictions from %s, %d epochs, %.1f s\n  accuracy: %s, %s, %s\n",
-		c.DB, report.Inputs, report.Epochs, report.Seconds,
+	_, err = s.printf("%s: predictions from %s, %.1f s\n  accuracy: %s, %s, %s\n",
+		c.DB, report.Inputs, report.Seconds,
 		accuracy(report.TrainAccuracy, report.TrainNodes, "training"),
 		accuracy(report.ValidationAccuracy, report.ValidationNodes, "validation"),
 		accuracy(report.TestAccuracy, report.TestNodes, "test"))

@@ -1,0 +1,448 @@
+package nn
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/internal/float32s"
+)
+
+// A Ridge is a linear classifier by least squares. With Z the rows [n×d], Y their classes [n×c], one 1 in a row, m the mean of Y,
+// g_j = Σ_i Z_ij² and ḡ the mean of the g_j,
+//
+//	W minimizes |Y − m − Z W|² + Σ_j (1 + 2 g_j/ḡ) |W_j|²     logits(z)_k = b_k + a_k (m + z W)_k
+//
+// A column that many rows have is shrunk more than a rare one, as if a share of the inputs were dropped at random (Wager, Wang and
+// Liang, arXiv:1307.1493). What the fit without row i says of row i follows from the whole fit: with f_i = m + z_i W and
+// h_i = z_iᵀ (ZᵀZ + diag(1 + 2 g/ḡ))⁻¹ z_i, it is Y_i − (Y_i − f_i)/(1 − h_i), where m is that of all rows. a and b
+// have the least cross-entropy of these, which is convex, and are shrunk towards one a for all classes and no b: least squares gives rare
+// classes small numbers. So nothing is drawn, and no row has seen its class.
+type Ridge struct {
+	Net      *Network  // without a hidden layer
+	Leverage []float32 // h, of every row
+	Loss     float64   // mean cross-entropy of the rows, each without itself
+
+	scale, shift []float64 // a, b [classes]
+}
+
+const (
+	ridgePenalty  = 1
+	ridgeCommon   = 2       // of columns of mean g, beside that
+	ridgePasses   = 2       // over the rows: ridgeFit.each
+	ridgeRows     = 512     // at once: float32 sums of as many products are exact enough
+	scaledNumbers = 1 << 22 // that a and b are fitted to, at most: rows × classes
+	firstScale    = 4
+	scaleSteps    = 40
+	scaleDone     = 1e-5 // of the loss in a step
+	leastScale    = 1    // where rows say nothing, classes are not told apart by rounding
+	mostScale     = 1e3
+	leastLeft     = 1e-3 // of 1 − h
+	triangleRows  = 32   // at once: their parts stay in a cache
+)
+
+// RidgeColumns is how many columns are told apart.
+const RidgeColumns = 2048
+
+// RidgeBytes is what FitRidge takes for so many columns and classes beside what it returns: two square matrices, and sums.
+func RidgeBytes(columns, classes int64) int64 {
+	columns = min(columns, RidgeColumns)
+	return columns * ((8+2*4)*columns + 16*classes + 4*ridgeRows)
+}
+
+// FitRidge fits a Ridge to rows, of which class tells the class of each. Of more columns than 2,048, sums of columns with signs stand for
+// them (feature hashing, arXiv:0902.2206), in the fit alone.
+// progress, if not nil, is told how many rows are done, of how many.
+func FitRidge(
+	ctx context.Context, x *Rows, class func(row int) int, classes, workers int, progress func(done, total int64),
+) (*Ridge, error) {
+	f := &ridgeFit{progress: progress, rows: x, class: class, classes: classes, width: min(x.Width, RidgeColumns)}
+	f.product.workers, f.layers.Workers = workers, workers
+	gram, sums, err := f.sums(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w := f.solve(gram, sums, workers)
+	r := &Ridge{Leverage: make([]float32, x.Count), scale: slices.Repeat([]float64{1}, classes), shift: make([]float64, classes)}
+	if err := f.leverages(ctx, gram, r.Leverage); err != nil {
+		return nil, err
+	}
+	bias := make([]float32, classes)
+	for k, share := range f.shares {
+		bias[k] = float32(share)
+	}
+	weights := make([]float32, x.Width*classes)
+	for j := range x.Width {
+		at, sign := f.place(j)
+		for k := range classes {
+			weights[j*classes+k] = float32(sign * w[k*f.width+at])
+		}
+	}
+	r.Net = &Network{Widths: []int{x.Width, classes}, Weights: [][]float32{weights}, Biases: [][]float32{bias}}
+	if err := r.fitScale(ctx, f); err != nil {
+		return nil, err
+	}
+	for i := range weights {
+		weights[i] = float32(r.scale[i%classes] * float64(weights[i]))
+	}
+	for k := range bias {
+		bias[k] = float32(r.shift[k] + float64(r.scale[k]*float64(bias[k])))
+	}
+	return r, nil
+}
+
+// LeaveOut turns the logits of a row into those of the fit without it.
+func (r *Ridge) LeaveOut(row, class int, logits []float32) {
+	left := max(1-float64(r.Leverage[row]), leastLeft)
+	for k, logit := range logits {
+		y := r.shift[k]
+		if k == class {
+			y += r.scale[k]
+		}
+		logits[k] = float32(y - float64((y-float64(logit))/left))
+	}
+}
+
+// A ridgeFit has the rows of a Ridge, and memory.
+type ridgeFit struct {
+	rows    *Rows
+	class   func(row int) int
+	classes int
+	width   int       // columns, at most RidgeColumns
+	shares  []float64 // of the classes: m
+
+	progress func(done, total int64)
+	done     int
+
+	product multiplier
+	layers  Activations
+	dense   []float32
+	sparse  Rows
+}
+
+// place is the column that stands for one of the rows, and its sign.
+func (f *ridgeFit) place(column int) (at int, sign float64) {
+	if f.width == f.rows.Width {
+		return column, 1
+	}
+	h := uint64(column+1) * 0x9e3779b97f4a7c15
+	h = (h ^ h>>29) * 0xbf58476d1ce4e5b9
+	h ^= h >> 32
+	return int(h % uint64(f.width)), 1 - 2*float64(h>>40&1)
+}
+
+// block is rows first ≤ r < end with the columns that stand for theirs: dense, and as they are better multiplied.
+func (f *ridgeFit) block(first, end int) (dense []float32, x Rows) {
+	from, count := f.rows, end-first
+	f.dense = float32s.Resize(f.dense, count*f.width)
+	clear(f.dense)
+	for r := range count {
+		to := f.dense[r*f.width:][:f.width]
+		add := func(column int, value float32) {
+			at, sign := f.place(column)
+			to[at] += float32(float32(sign) * value)
+		}
+		switch {
+		case !from.isSparse() && f.width == from.Width:
+			copy(to, from.dense[(first+r)*from.Width:])
+		case !from.isSparse():
+			for j, value := range from.dense[(first+r)*from.Width:][:from.Width] {
+				add(j, value)
+			}
+		default:
+			columns, values := from.row(first + r)
+			for i, column := range columns {
+				add(int(column), values[i])
+			}
+		}
+	}
+	return f.dense, f.sparse.compressed(Dense(f.dense, count, f.width))
+}
+
+// each calls visit for block after block.
+func (f *ridgeFit) each(ctx context.Context, visit func(first, end int, dense []float32, x Rows)) error {
+	for first := 0; first < f.rows.Count; first += ridgeRows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		end := min(first+ridgeRows, f.rows.Count)
+		dense, x := f.block(first, end)
+		visit(first, end, dense, x)
+		if f.done += end - first; f.progress != nil {
+			f.progress(int64(f.done), ridgePasses*int64(f.rows.Count))
+		}
+	}
+	return nil
+}
+
+// sums are ZᵀZ with the penalty on its diagonal [width×width], and Zᵀ(Y − m) [classes×width]. It sets the shares.
+func (f *ridgeFit) sums(ctx context.Context) (gram, sums []float64, err error) {
+	d := f.width
+	gram, sums = make([]float64, d*d), make([]float64, f.classes*d)
+	part, all := make([]float32, d*d), make([]float64, d)
+	f.shares = make([]float64, f.classes)
+	err = f.each(ctx, func(first, end int, dense []float32, x Rows) {
+		if x.isSparse() {
+			f.product.multiplySparseTransposed(&x, d, dense, part)
+		} else {
+			f.product.multiplyTransposed(d, x.Count, d, dense, dense, part)
+		}
+		Share(f.product.workers, len(part), d, func(_, from, to int) {
+			for i := from * d; i < to*d; i++ {
+				gram[i] += float64(part[i])
+			}
+		})
+		for r := first; r < end; r++ {
+			y := f.class(r)
+			f.shares[y]++
+			to := sums[y*d:][:d]
+			for j, value := range dense[(r-first)*d:][:d] {
+				to[j] += float64(value)
+				all[j] += float64(value)
+			}
+		}
+	})
+	for k := range f.shares {
+		f.shares[k] /= float64(f.rows.Count)
+		for j, sum := range all {
+			sums[k*d+j] -= float64(f.shares[k] * sum)
+		}
+	}
+	var mean float64
+	for j := range d {
+		mean += gram[j*d+j] / float64(d)
+	}
+	for j := range d {
+		gram[j*d+j] += ridgePenalty
+		if mean > 0 {
+			gram[j*d+j] += ridgeCommon * (gram[j*d+j] - ridgePenalty) / mean
+		}
+	}
+	return gram, sums, err
+}
+
+// solve turns sums [classes×width] into W, transposed, and gram into the inverse of its Cholesky factor, lower.
+func (f *ridgeFit) solve(gram, sums []float64, workers int) []float64 {
+	d := f.width
+	factor(gram, d, workers)
+	invert(gram, d, workers)
+	var half, w = make([]float64, d), make([]float64, f.classes*d)
+	for k := range f.classes { // W = Lᵀ⁻¹ (L⁻¹ B)
+		for i := range d {
+			half[i] = dot(gram[i*d:][:i+1], sums[k*d:])
+		}
+		to := w[k*d:][:d]
+		for i, x := range half {
+			for j, y := range gram[i*d:][:i+1] {
+				to[j] += float64(x * y)
+			}
+		}
+	}
+	return w
+}
+
+// factor makes of a symmetric matrix its Cholesky factor, in the lower triangle.
+func factor(a []float64, d, workers int) {
+	for at := 0; at < d; at += triangleRows {
+		end := min(at+triangleRows, d)
+		for i := at; i < end; i++ {
+			row := a[i*d:]
+			for j := at; j <= i; j++ {
+				sum := row[j] - dot(row[:j], a[j*d:])
+				if j < i {
+					row[j] = sum / a[j*d+j]
+				} else {
+					row[i] = math.Sqrt(max(sum, ridgePenalty/2.))
+				}
+			}
+		}
+		Share(workers, (d-end)*triangleRows*at, d-end, func(_, from, to int) {
+			for i := end + from; i < end+to; i++ {
+				row := a[i*d:]
+				for j := at; j < end; j++ {
+					row[j] = (row[j] - dot(row[:j], a[j*d:])) / a[j*d+j]
+				}
+			}
+		})
+	}
+}
+
+// invert makes of a lower triangle its inverse.
+func invert(a []float64, d, workers int) {
+	// Row i of the inverse is −(Σ_{j<i} a_ij row_j)/a_ii, and 1/a_ii on the diagonal. Rows of a block take the rows above it together.
+	sums := make([]float64, triangleRows*d)
+	for at := 0; at < d; at += triangleRows {
+		end := min(at+triangleRows, d)
+		Share(workers, (end-at)*at*at, at, func(_, from, to int) {
+			for i := range end - at {
+				clear(sums[i*d:][from:to])
+			}
+			for j := from; j < at; j++ {
+				row := a[j*d:][from:min(j+1, to)]
+				for i := at; i < end; i++ {
+					addTimes(sums[(i-at)*d+from:], a[i*d+j], row)
+				}
+			}
+		})
+		for i := at; i < end; i++ {
+			row, own := a[i*d:][:i+1], sums[(i-at)*d:][:i]
+			clear(own[at:])
+			for j := at; j < i; j++ {
+				addTimes(own, row[j], a[j*d:][:j+1])
+			}
+			for j, sum := range own {
+				row[j] = -sum / row[i]
+			}
+			row[i] = 1 / row[i]
+		}
+	}
+}
+
+// addTimes adds x times y to as many sums.
+func addTimes(sums []float64, x float64, y []float64) {
+	sums = sums[:len(y)]
+	for l, value := range y {
+		sums[l] += float64(x * value)
+	}
+}
+
+// dot is the sum of the products of x and of as many of y.
+func dot(x, y []float64) float64 {
+	var a, b, c, d float64
+	y = y[:len(x)]
+	i := 0
+	for ; i+4 <= len(x); i += 4 {
+		a += float64(x[i] * y[i])
+		b += float64(x[i+1] * y[i+1])
+		c += float64(x[i+2] * y[i+2])
+		d += float64(x[i+3] * y[i+3])
+	}
+	for ; i < len(x); i++ {
+		a += float64(x[i] * y[i])
+	}
+	return a + b + (c + d)
+}
+
+// leverages are the squares of the rows times the inverse of the Cholesky factor [width×width], lower.
+func (f *ridgeFit) leverages(ctx context.Context, inverse []float64, h []float32) error {
+	d := f.width
+	net := &Network{Widths: []int{d, d}, Weights: [][]float32{make([]float32, d*d)}, Biases: [][]float32{make([]float32, d)}}
+	for i := range d {
+		for j := range i + 1 {
+			net.Weights[0][j*d+i] = float32(inverse[i*d+j])
+		}
+	}
+	return f.each(ctx, func(first, end int, _ []float32, x Rows) {
+		y := f.layers.forward(net, &x, nil)
+		for r := first; r < end; r++ {
+			var sum float64
+			for _, value := range y[(r-first)*d:][:d] {
+				sum += float64(float64(value) * float64(value))
+			}
+			h[r] = float32(sum)
+		}
+	})
+}
+
+// fitScale finds a, b and the loss, on rows evenly apart.
+func (r *Ridge) fitScale(ctx context.Context, f *ridgeFit) error {
+	c := f.classes
+	var scores []float64
+	var right []int
+	apart := 1 + f.rows.Count*c/scaledNumbers
+	var layers Activations
+	layers.Workers = f.layers.Workers
+	for first := 0; first < f.rows.Count; first += ridgeRows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		end := min(first+ridgeRows, f.rows.Count)
+		logits := layers.Outputs(r.Net, f.rows.Slice(first, end))
+		for row := first; row < end; row++ {
+			if row%apart != 0 {
+				continue
+			}
+			own := logits[(row-first)*c:][:c]
+			y := f.class(row)
+			r.LeaveOut(row, y, own)
+			right = append(right, y)
+			for _, s := range own {
+				scores = append(scores, float64(s))
+			}
+		}
+	}
+	for k := range r.scale {
+		r.scale[k] = firstScale
+	}
+	for range scaleSteps {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		before := r.Loss
+		steps := make([]scaleStep, c)
+		r.Loss = r.slopes(scores, right, steps)
+		mean := 0.0
+		for _, a := range r.scale {
+			mean += a / float64(c)
+		}
+		for k := range steps {
+			s := &steps[k]
+			s.slope[0] += r.scale[k] - mean
+			s.slope[1] += r.shift[k]
+			// Twice the diagonal of a softmax is above its second derivative: no step goes too far.
+			aa, ab, bb := 1+2*s.bend[0], 2*s.bend[1], 1+2*s.bend[2]
+			det := float64(aa*bb) - float64(ab*ab)
+			a := r.scale[k] - (float64(bb*s.slope[0])-float64(ab*s.slope[1]))/det
+			r.scale[k] = min(max(a, leastScale), mostScale)
+			r.shift[k] -= (float64(aa*s.slope[1]) - float64(ab*s.slope[0])) / det
+		}
+		if math.Abs(r.Loss-before) < scaleDone {
+			break
+		}
+	}
+	return nil
+}
+
+// A scaleStep has sums over rows of derivatives of the cross-entropy, by a and by b of a class.
+type scaleStep struct {
+	slope [2]float64
+	bend  [3]float64 // by a twice, by both, by b twice; of the class alone
+}
+
+// slopes is the mean cross-entropy of scores [rows×classes], and adds up its derivatives.
+func (r *Ridge) slopes(scores []float64, right []int, steps []scaleStep) (loss float64) {
+	c := len(steps)
+	exps := make([]float64, c)
+	for i, y := range right {
+		row := scores[i*c:][:c]
+		most := math.Inf(-1)
+		for k, s := range row {
+			exps[k] = r.shift[k] + float64(r.scale[k]*s)
+			most = max(most, exps[k])
+		}
+		own := exps[y] - most
+		for k := range exps {
+			exps[k] -= most
+		}
+		elementary.Exps(exps)
+		var sum float64
+		for _, e := range exps {
+			sum += e
+		}
+		loss += elementary.Log(sum) - own
+		for k, e := range exps {
+			p, s, step := e/sum, row[k], &steps[k]
+			slope, bend := p, float64(p*(1-p))
+			if k == y {
+				slope--
+			}
+			step.slope[0] += float64(slope * s)
+			step.slope[1] += slope
+			step.bend[0] += float64(float64(bend*s) * s)
+			step.bend[1] += float64(bend * s)
+			step.bend[2] += bend
+		}
+	}
+	return loss / float64(max(len(right), 1))
+}
