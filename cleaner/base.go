@@ -108,7 +108,7 @@ func (p *baseProblem) train(ctx context.Context, opt PredictOptions) (*trainedBa
 	if err != nil {
 		return nil, err
 	}
-	if err := requireBudget("predict", opt.MemoryBudget, least, p.classes, p.classBytes()); err != nil {
+	if err := p.requireForTraining(least, opt); err != nil {
 		return nil, err
 	}
 	candidates, err := p.candidates(ctx, opt)

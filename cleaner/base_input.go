@@ -210,14 +210,11 @@ func (p *baseProblem) structure(
 // where .63 is right to .83.
 func shrinkByDegree(row []float32) {
 	last := len(row) - 1
-	share := labelShare * (1 - elementary.Exp(float64(-degreeScale*float64(row[last]))))
+	share := 1 - elementary.Exp(float64(-degreeScale*float64(row[last])))
 	for j := range row[:last] {
 		row[j] = float32(share * float64(row[j]))
 	}
 }
-
-// labelShare is what the shares of labels are multiplied by: few nodes shrink the weights of small inputs.
-const labelShare = 3
 
 // degreeScale is what the logarithm of a degree is divided by.
 const degreeScale = 10

@@ -160,7 +160,8 @@ func TestPredictionsAreTheSameBits(t *testing.T) {
 			}
 			p := c.make(t, 2, 70, c.classes, c.width)
 			want, wantReport := train(t, p, PredictOptions{Seed: 3, Workers: 1})
-			for _, opt := range []PredictOptions{{Workers: 2, MemoryBudget: 70<<10 + p.classBytes()}, {Workers: 4, MemoryBudget: 16 << 20}} {
+			fit, _ := p.fitBytes()
+			for _, opt := range []PredictOptions{{Workers: 2, MemoryBudget: 70<<10 + fit}, {Workers: 4, MemoryBudget: 16 << 20}} {
 				if !longtest.Asked() && (i == 1) == (opt.Workers == 4) {
 					continue
 				}
@@ -317,7 +318,7 @@ func TestStructureDoesNotSeeOwnLabel(t *testing.T) {
 				sum += float64(x)
 			}
 			degree := math.Exp(degreeScale*float64(before[len(before)-1])) - 1
-			if want := labelShare * degree / (1 + degree); sum != 0 && math.Abs(sum-want) > 1e-5 {
+			if want := degree / (1 + degree); sum != 0 && math.Abs(sum-want) > 1e-5 {
 				t.Errorf("seed %d, node %d, hop %d: adds up to %v, want 0 or %v", seed, v, k+1, sum, want)
 			}
 		}

@@ -56,19 +56,21 @@ func evalMatrixBytes(classes, fitting int) int64 {
 	return max(MatrixBytes(PresetDefault, classes, fitting), MatrixBytes(PresetPaper, classes, fitting), 8*competitor*int64(classes)*int64(classes))
 }
 
-// classBytes is what fitting a base classifier takes of memory for its classes, over so many hops of training labels, none if it learns
-// from features alone: sums and weights, of at most ridge columns, and two batches of both ends.
-func classBytes(classes, hops int) int64 {
-	ends, columns := int64(classes)*int64(1+hops), min(int64(classes)*int64(hops), nn.RidgeColumns)
-	return 4*ends*2*baseBatch + nn.RidgeBytes(columns, int64(classes))
-}
-
-// featureClassBytes is classBytes where the base classifier has features: neighbours of few classes may disagree.
-func featureClassBytes(classes int) int64 {
-	if classes <= labelmodel.MostCompatible {
-		return classBytes(classes, 1)
+// fitBytes is what fitting a base classifier takes of memory, and what of it is for the classes. It has so many columns of features, none if it
+// learns from training labels over so many hops: sums and weights, and two batches of both ends. Neighbours of few classes may disagree.
+func fitBytes(features, classes, hops int) (bytes, ofClasses int64) {
+	switch {
+	case features == 0:
+	case classes <= labelmodel.MostCompatible:
+		features, hops = 2*features, 1
+	default:
+		hops = 0
 	}
-	return classBytes(classes, 0)
+	of := func(columns, classes int64) int64 {
+		return 2*4*baseBatch*(columns+classes) + nn.RidgeBytes(columns, classes)
+	}
+	bytes = of(int64(features)+int64(hops)*int64(classes), int64(classes))
+	return bytes, bytes - of(int64(features), 0)
 }
 
 // requireBudget returns an *ops.BudgetError if a job wants more than a budget, of which its classes take some.
@@ -126,14 +128,22 @@ func (p *baseProblem) leastForTraining(ctx context.Context, opt ops.Options) (in
 
 // heldInTraining is what trainBase holds whatever it is at.
 func (p *baseProblem) heldInTraining() int64 {
-	return trainingBytes*int64(p.graph.NumNodes()) + p.classBytes()
+	fit, _ := p.fitBytes()
+	return trainingBytes*int64(p.graph.NumNodes()) + fit
 }
 
-func (p *baseProblem) classBytes() int64 {
+func (p *baseProblem) fitBytes() (bytes, ofClasses int64) {
+	features := 0
 	if p.hasFeatures() {
-		return featureClassBytes(p.classes)
+		features = p.features.Width()
 	}
-	return classBytes(p.classes, p.labelHops())
+	return fitBytes(features, p.classes, p.labelHops())
+}
+
+// requireForTraining says that a budget is less than trainBase needs.
+func (p *baseProblem) requireForTraining(least int64, opt PredictOptions) error {
+	_, ofClasses := p.fitBytes()
+	return requireBudget("predict", opt.MemoryBudget, least, p.classes, ofClasses)
 }
 
 // graphSizes are the sizes of the graph, walked for them once.
@@ -148,10 +158,10 @@ func (p *baseProblem) graphSizes(ctx context.Context, opt ops.Options) (*ops.Siz
 	return p.sizes, nil
 }
 
-// fittingIn counts the labelled nodes of the validation split.
-func fittingIn(labels []kv.Class, splits []Split) (count int) {
+// fittingIn counts the labelled nodes of the validation split, and all of them where it was drawn: see isFitting.
+func fittingIn(labels []kv.Class, splits []Split, drawn bool) (count int) {
 	for v, y := range labels {
-		if y != kv.NoClass && splits[v] == SplitValidation {
+		if y != kv.NoClass && (drawn || splits[v] == SplitValidation) {
 			count++
 		}
 	}

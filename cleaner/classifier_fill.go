@@ -384,7 +384,7 @@ func (k *classifier) inputs(ctx context.Context, tx *kv.Tx, place *workplace, op
 	if err != nil {
 		return nil, err
 	}
-	if err := requireBudget("predict", opt.MemoryBudget, least, p.classes, p.classBytes()); err != nil {
+	if err := p.requireForTraining(least, opt); err != nil {
 		return nil, err
 	}
 	return makeInputs(ctx, opt, opt.MemoryBudget-p.heldInTraining())

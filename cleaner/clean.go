@@ -121,6 +121,9 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 			return nil, err
 		}
 	}
+	if p.drawn && !joined && !p.crossFitted {
+		opt.notice("no splits are given: the model learns from a tenth of the labels, which are drawn")
+	}
 	opt.warn(p.tellUntaught())
 	key, err := runFingerprint(tx, opt, newest)
 	if err != nil {
@@ -464,7 +467,7 @@ func countLabelled(labels []kv.Class) (count int) {
 }
 
 // readProblem reads the store's own labels and splits. If its validation split cannot be fitted on, splits
-// are drawn, and opt.Notice is told.
+// are drawn, and opt.Warn is told.
 func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 	p := problem{classes: len(tx.Classes()), names: tx.Classes(), order: tx.InFileOrder()}
 	var err error
@@ -483,19 +486,17 @@ func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 	return p, p.settleSplits(opt)
 }
 
-// settleSplits draws splits in place of given ones that cannot be used, and says so if splits are drawn.
+// settleSplits draws splits in place of given ones that cannot be used, and says so.
 func (p *problem) settleSplits(opt Options) error {
-	const instead = "fitting on a validation split drawn from the labelled nodes"
 	p.taught = p.countTaught()
 	if p.drawn {
-		opt.notice("no splits are given: %s", instead)
 		return nil
 	}
 	_, err := p.checkFitting()
 	if err == nil {
 		return nil
 	}
-	opt.warn(fmt.Sprintf("the splits cannot be used (%v): %s", err, instead))
+	opt.warn(fmt.Sprintf("the splits cannot be used (%v): others are drawn", err))
 	p.drawn = true
 	p.splits, err = drawSplits(p.order, p.labels, defaultShares, opt.Seed)
 	p.taught = p.countTaught()
@@ -512,7 +513,7 @@ func Verdicts(ctx context.Context, tx *kv.Tx) ([]Verdict, error) {
 	return readVerdicts(ctx, tx, labels)
 }
 
-// readVerdicts returns what people have said of labels. Scores that are no chances, of runs without a calibration, are NaN.
+// readVerdicts returns what people have said of labels. Scores that are no chances, of runs with another preset, are NaN.
 func readVerdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]decide.Verdict, error) {
 	verdicts, err := decide.Verdicts(ctx, tx, labels)
 	calibrated := make(map[int64]bool)
@@ -522,7 +523,7 @@ func readVerdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]decide.V
 			if err != nil && !errors.Is(err, kv.ErrNotFound) {
 				return nil, err
 			}
-			calibrated[verdict.Run] = err == nil && run.meanScores != nil
+			calibrated[verdict.Run] = err == nil && run.Preset == PresetDefault
 		}
 		if !calibrated[verdict.Run] {
 			verdicts[i].Score = math.NaN()

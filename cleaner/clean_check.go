@@ -35,14 +35,15 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 		if p.sizes, err = base.graphSizes(ctx, opt.ops(0)); err != nil {
 			return err
 		}
-		fitting := fittingIn(p.labels, p.splits)
+		fitting := fittingIn(p.labels, p.splits, p.drawn)
 		least, ofClasses := leastForScore(opt.Preset, p.sizes, tx.NumNodes(), fitting, p.classes, opt.Hops), MatrixBytes(opt.Preset, p.classes, fitting)
 		if !predicted {
 			training, err := base.leastForTraining(ctx, opt.ops(0))
 			if err != nil {
 				return err
 			}
-			least, ofClasses = max(least, training), max(ofClasses, base.classBytes())
+			_, ofFit := base.fitBytes()
+			least, ofClasses = max(least, training), max(ofClasses, ofFit)
 		}
 		source, err := predictionSource(tx)
 		if err != nil && !errors.Is(err, kv.ErrNotFound) {
@@ -133,9 +134,10 @@ func (p *problem) checkJoining(ctx context.Context, base *baseProblem, opt Optio
 	if err != nil {
 		return err
 	}
-	fitting := fittingIn(p.labels, p.splits)
+	fitting := fittingIn(p.labels, p.splits, p.drawn)
 	least := max(training, leastForScore(opt.Preset, base.sizes, len(p.labels), fitting, p.classes, opt.Hops))
-	return p.requireForScore(opt, least, max(MatrixBytes(opt.Preset, p.classes, fitting), base.classBytes()))
+	_, ofFit := base.fitBytes()
+	return p.requireForScore(opt, least, max(MatrixBytes(opt.Preset, p.classes, fitting), ofFit))
 }
 
 // checkLabels says early what no base classifier could repair: labels of less than two classes.

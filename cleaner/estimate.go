@@ -28,8 +28,7 @@ type Counts struct {
 
 // DrawSplit sets the counts of the split that is drawn if there is none.
 func (c *Counts) DrawSplit() {
-	sizes := sizesOf(c.Labels, defaultShares)
-	c.Training, c.Fitting = sizes.training+sizes.validation+sizes.test, sizes.validation
+	c.Training, c.Fitting = c.Labels, c.Labels
 }
 
 // CountStore counts a store: labels and splits are read, and the adjacency is walked for its sizes, and for how far
@@ -75,7 +74,7 @@ func (p *problem) counts() Counts {
 	base := p.base()
 	return Counts{
 		Nodes: len(p.labels), Labels: countLabelled(p.labels), Classes: p.classes, Sizes: p.sizes,
-		Fitting: fittingIn(p.labels, p.splits), Training: base.count(base.teaches),
+		Fitting: fittingIn(p.labels, p.splits, p.drawn), Training: base.count(base.teaches),
 	}
 }
 
@@ -129,8 +128,7 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 		return nil, err
 	}
 	if c.Predictions && !c.BuiltIn && !crossFitsFrom(c.Training) { // crossFitting
-		sizes := sizesOf(c.Labels, defaultShares)
-		c.Training = sizes.training + sizes.validation + sizes.test
+		c.Training = c.Labels
 	}
 	matrices := MatrixBytes(opt.Preset, c.Classes, c.Fitting)
 	e := &CleanEstimate{
@@ -232,11 +230,8 @@ const resultBytes = 45
 // heldByBase is what the base classifier holds, and what of it is for its classes.
 func (e *CleanEstimate) heldByBase() (held, ofClasses int64) {
 	c := e.Counts
-	ofClasses = featureClassBytes(c.Classes)
-	if c.Features == 0 {
-		ofClasses = classBytes(c.Classes, labelHopsOf(c.Training, c.Nodes))
-	}
-	return trainingBytes*int64(c.Nodes) + ofClasses, ofClasses
+	fit, ofClasses := fitBytes(c.Features, c.Classes, labelHopsOf(c.Training, c.Nodes))
+	return trainingBytes*int64(c.Nodes) + fit, ofClasses
 }
 
 // leastForBase is the least that its operators need beside that.

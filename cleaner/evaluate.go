@@ -362,7 +362,7 @@ func (e *evaluator) checkBudget(ctx context.Context) error {
 		return err
 	}
 	least = max(least, forNoise)
-	fitting := fittingIn(base.labels, base.splits)
+	fitting := fittingIn(base.labels, base.splits, e.storeSplits == nil)
 	if e.hops > 0 {
 		n := len(base.labels)
 		for _, preset := range []Preset{PresetDefault, PresetPaper} {

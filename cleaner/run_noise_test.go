@@ -66,7 +66,7 @@ func TestCleanOfManyClasses(t *testing.T) {
 	}
 	var untrained *ops.BudgetError
 	_, err = Predict(context.Background(), s, PredictOptions{MemoryBudget: 16 << 20})
-	if !errors.As(err, &untrained) || !strings.Contains(err.Error(), "2000 classes take 146 MiB of it") {
+	if !errors.As(err, &untrained) || !strings.Contains(err.Error(), "2000 classes take 140 MiB of it") {
 		t.Errorf("training %d classes in 16 MiB: got %v, want a budget error that names them", c, err)
 	}
 	view(t, s, func(tx *kv.Tx) error {

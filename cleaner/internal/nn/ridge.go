@@ -32,7 +32,8 @@ const (
 	ridgeCommon   = 2       // of columns of mean g, beside that
 	ridgePasses   = 2       // over the rows: ridgeFit.each
 	ridgeRows     = 512     // at once: float32 sums of as many products are exact enough
-	scaledNumbers = 1 << 22 // that a and b are fitted to, at most: rows × classes
+	ridgeStrip    = 256     // columns of the sums that are computed at once
+	scaledNumbers = 1 << 20 // that a and b are fitted to, at most: rows × classes
 	firstScale    = 4
 	scaleSteps    = 40
 	scaleDone     = 1e-5 // of the loss in a step
@@ -45,10 +46,11 @@ const (
 // RidgeColumns is how many columns are told apart.
 const RidgeColumns = 2048
 
-// RidgeBytes is what FitRidge takes for so many columns and classes beside what it returns: two square matrices, and sums.
+// RidgeBytes is what FitRidge takes for so many columns and classes: a square matrix, sums, and the weights that it returns.
 func RidgeBytes(columns, classes int64) int64 {
-	columns = min(columns, RidgeColumns)
-	return columns * ((8+2*4)*columns + 16*classes + 4*ridgeRows)
+	told := min(columns, RidgeColumns)
+	rows := (4 + 8) * ridgeRows // dense, and as many sparse
+	return told*(8*told+8*classes+int64(rows)+2*4*ridgeStrip) + 4*columns*classes
 }
 
 // FitRidge fits a Ridge to rows, of which class tells the class of each. Of more columns than 2,048, sums of columns with signs stand for
@@ -59,11 +61,11 @@ func FitRidge(
 ) (*Ridge, error) {
 	f := &ridgeFit{progress: progress, rows: x, class: class, classes: classes, width: min(x.Width, RidgeColumns)}
 	f.product.workers, f.layers.Workers = workers, workers
-	gram, sums, err := f.sums(ctx)
+	gram, w, err := f.sums(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w := f.solve(gram, sums, workers)
+	f.solve(gram, w, workers)
 	r := &Ridge{Leverage: make([]float32, x.Count), scale: slices.Repeat([]float64{1}, classes), shift: make([]float64, classes)}
 	if err := f.leverages(ctx, gram, r.Leverage); err != nil {
 		return nil, err
@@ -119,6 +121,7 @@ type ridgeFit struct {
 	layers  Activations
 	dense   []float32
 	sparse  Rows
+	strip   []float32 // [ridgeStrip×width]
 }
 
 // place is the column that stands for one of the rows, and its sign.
@@ -180,19 +183,27 @@ func (f *ridgeFit) each(ctx context.Context, visit func(first, end int, dense []
 func (f *ridgeFit) sums(ctx context.Context) (gram, sums []float64, err error) {
 	d := f.width
 	gram, sums = make([]float64, d*d), make([]float64, f.classes*d)
-	part, all := make([]float32, d*d), make([]float64, d)
-	f.shares = make([]float64, f.classes)
+	all, columns := make([]float64, d), make([]float32, ridgeRows*ridgeStrip)
+	f.strip, f.shares = make([]float32, ridgeStrip*d), make([]float64, f.classes)
 	err = f.each(ctx, func(first, end int, dense []float32, x Rows) {
-		if x.isSparse() {
-			f.product.multiplySparseTransposed(&x, d, dense, part)
-		} else {
-			f.product.multiplyTransposed(d, x.Count, d, dense, dense, part)
-		}
-		Share(f.product.workers, len(part), d, func(_, from, to int) {
-			for i := from * d; i < to*d; i++ {
-				gram[i] += float64(part[i])
+		for left := 0; left < d; left += ridgeStrip {
+			wide := min(ridgeStrip, d-left)
+			for r := range x.Count {
+				copy(columns[r*wide:][:wide], dense[r*d+left:])
 			}
-		})
+			if x.isSparse() {
+				f.product.multiplySparseTransposed(&x, wide, columns, f.strip[:d*wide])
+			} else {
+				f.product.multiplyTransposed(d, x.Count, wide, dense, columns, f.strip)
+			}
+			Share(f.product.workers, d*wide, d, func(_, from, to int) {
+				for i := from; i < to; i++ {
+					for j, sum := range f.strip[i*wide:][:wide] {
+						gram[i*d+left+j] += float64(sum)
+					}
+				}
+			})
+		}
 		for r := first; r < end; r++ {
 			y := f.class(r)
 			f.shares[y]++
@@ -223,23 +234,20 @@ func (f *ridgeFit) sums(ctx context.Context) (gram, sums []float64, err error) {
 }
 
 // solve turns sums [classes×width] into W, transposed, and gram into the inverse of its Cholesky factor, lower.
-func (f *ridgeFit) solve(gram, sums []float64, workers int) []float64 {
+func (f *ridgeFit) solve(gram, sums []float64, workers int) {
 	d := f.width
 	factor(gram, d, workers)
 	invert(gram, d, workers)
-	var half, w = make([]float64, d), make([]float64, f.classes*d)
-	for k := range f.classes { // W = Lᵀ⁻¹ (L⁻¹ B)
-		for i := range d {
-			half[i] = dot(gram[i*d:][:i+1], sums[k*d:])
+	half := make([]float64, d)
+	for w := range slices.Chunk(sums, d) { // W = Lᵀ⁻¹ (L⁻¹ B)
+		for i := range half {
+			half[i] = dot(gram[i*d:][:i+1], w)
 		}
-		to := w[k*d:][:d]
+		clear(w)
 		for i, x := range half {
-			for j, y := range gram[i*d:][:i+1] {
-				to[j] += float64(x * y)
-			}
+			addTimes(w, x, gram[i*d:][:i+1])
 		}
 	}
-	return w
 }
 
 // factor makes of a symmetric matrix its Cholesky factor, in the lower triangle.
@@ -327,20 +335,27 @@ func dot(x, y []float64) float64 {
 // leverages are the squares of the rows times the inverse of the Cholesky factor [width×width], lower.
 func (f *ridgeFit) leverages(ctx context.Context, inverse []float64, h []float32) error {
 	d := f.width
-	net := &Network{Widths: []int{d, d}, Weights: [][]float32{make([]float32, d*d)}, Biases: [][]float32{make([]float32, d)}}
-	for i := range d {
-		for j := range i + 1 {
-			net.Weights[0][j*d+i] = float32(inverse[i*d+j])
-		}
-	}
+	sums := make([]float64, ridgeRows)
 	return f.each(ctx, func(first, end int, _ []float32, x Rows) {
-		y := f.layers.forward(net, &x, nil)
-		for r := first; r < end; r++ {
-			var sum float64
-			for _, value := range y[(r-first)*d:][:d] {
-				sum += float64(float64(value) * float64(value))
+		clear(sums)
+		for left := 0; left < d; left += ridgeStrip {
+			wide := min(ridgeStrip, d-left)
+			net := &Network{Widths: []int{d, wide}, Weights: [][]float32{f.strip[:d*wide]}, Biases: [][]float32{make([]float32, wide)}}
+			clear(net.Weights[0])
+			for i := range wide {
+				for j, x := range inverse[(left+i)*d:][:left+i+1] {
+					f.strip[j*wide+i] = float32(x)
+				}
 			}
-			h[r] = float32(sum)
+			y := f.layers.forward(net, &x, nil)
+			for r := range x.Count {
+				for _, value := range y[r*wide:][:wide] {
+					sums[r] += float64(float64(value) * float64(value))
+				}
+			}
+		}
+		for r := range x.Count {
+			h[first+r] = float32(sums[r])
 		}
 	})
 }
@@ -348,9 +363,8 @@ func (f *ridgeFit) leverages(ctx context.Context, inverse []float64, h []float32
 // fitScale finds a, b and the loss, on rows evenly apart.
 func (r *Ridge) fitScale(ctx context.Context, f *ridgeFit) error {
 	c := f.classes
-	var scores []float64
-	var right []int
 	apart := 1 + f.rows.Count*c/scaledNumbers
+	scores, right := make([]float32, 0, f.rows.Count/apart*c+c), make([]int, 0, f.rows.Count/apart+1)
 	var layers Activations
 	layers.Workers = f.layers.Workers
 	for first := 0; first < f.rows.Count; first += ridgeRows {
@@ -366,10 +380,7 @@ func (r *Ridge) fitScale(ctx context.Context, f *ridgeFit) error {
 			own := logits[(row-first)*c:][:c]
 			y := f.class(row)
 			r.LeaveOut(row, y, own)
-			right = append(right, y)
-			for _, s := range own {
-				scores = append(scores, float64(s))
-			}
+			right, scores = append(right, y), append(scores, own...)
 		}
 	}
 	for k := range r.scale {
@@ -411,14 +422,14 @@ type scaleStep struct {
 }
 
 // slopes is the mean cross-entropy of scores [rows×classes], and adds up its derivatives.
-func (r *Ridge) slopes(scores []float64, right []int, steps []scaleStep) (loss float64) {
+func (r *Ridge) slopes(scores []float32, right []int, steps []scaleStep) (loss float64) {
 	c := len(steps)
 	exps := make([]float64, c)
 	for i, y := range right {
 		row := scores[i*c:][:c]
 		most := math.Inf(-1)
 		for k, s := range row {
-			exps[k] = r.shift[k] + float64(r.scale[k]*s)
+			exps[k] = r.shift[k] + float64(r.scale[k]*float64(s))
 			most = max(most, exps[k])
 		}
 		own := exps[y] - most
@@ -432,7 +443,7 @@ func (r *Ridge) slopes(scores []float64, right []int, steps []scaleStep) (loss f
 		}
 		loss += elementary.Log(sum) - own
 		for k, e := range exps {
-			p, s, step := e/sum, row[k], &steps[k]
+			p, s, step := e/sum, float64(row[k]), &steps[k]
 			slope, bend := p, float64(p*(1-p))
 			if k == y {
 				slope--

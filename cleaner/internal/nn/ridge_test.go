@@ -57,12 +57,12 @@ func fitWithout(t *testing.T, dense []float32, class []int, width, classes, with
 		}
 	}
 	f := &ridgeFit{rows: &Rows{Width: d}, width: d, classes: classes}
-	w := f.solve(gram, sums, 1)
+	f.solve(gram, sums, 1)
 	scores := make([]float64, classes)
 	for k := range classes {
 		scores[k] = shares[k]
 		for j, x := range dense[without*d:][:d] {
-			scores[k] += float64(x) * w[k*d+j]
+			scores[k] += float64(x) * sums[k*d+j]
 		}
 	}
 	return scores
