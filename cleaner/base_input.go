@@ -210,11 +210,15 @@ func (p *baseProblem) structure(
 // where .63 is right to .83.
 func shrinkByDegree(row []float32) {
 	last := len(row) - 1
-	share := 1 - elementary.Exp(float64(-degreeScale*float64(row[last])))
+	share := labelShare * (1 - elementary.Exp(float64(-degreeScale*float64(row[last]))))
 	for j := range row[:last] {
 		row[j] = float32(share * float64(row[j]))
 	}
 }
+
+// labelShare is what the shares of labels are multiplied by: few nodes shrink the weights of small inputs. With 1, 28 of 40 nodes that
+// are added to 400 are predicted right, and with 3 at least 30; on Cora, Photo and PubMed the AP of 1, 3 and 10 is the same within .003.
+const labelShare = 3
 
 // degreeScale is what the logarithm of a degree is divided by.
 const degreeScale = 10

@@ -318,7 +318,7 @@ func TestStructureDoesNotSeeOwnLabel(t *testing.T) {
 				sum += float64(x)
 			}
 			degree := math.Exp(degreeScale*float64(before[len(before)-1])) - 1
-			if want := degree / (1 + degree); sum != 0 && math.Abs(sum-want) > 1e-5 {
+			if want := labelShare * degree / (1 + degree); sum != 0 && math.Abs(sum-want) > 1e-5 {
 				t.Errorf("seed %d, node %d, hop %d: adds up to %v, want 0 or %v", seed, v, k+1, sum, want)
 			}
 		}

@@ -100,6 +100,9 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if source == SourceBuiltIn {
 		p.crossFitted = p.base().crossFits()
 	}
+	if !joined && !p.crossFitted {
+		p.tellDrawn(opt)
+	}
 	writes, err := predictionWrites(tx)
 	if err != nil {
 		return nil, err
@@ -120,9 +123,6 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		if use, err = p.takeAsGiven(tx, opt); err != nil {
 			return nil, err
 		}
-	}
-	if p.drawn && !joined && !p.crossFitted {
-		opt.notice("no splits are given: the model learns from a tenth of the labels, which are drawn")
 	}
 	opt.warn(p.tellUntaught())
 	key, err := runFingerprint(tx, opt, newest)
@@ -501,6 +501,13 @@ func (p *problem) settleSplits(opt Options) error {
 	p.splits, err = drawSplits(p.order, p.labels, defaultShares, opt.Seed)
 	p.taught = p.countTaught()
 	return err
+}
+
+// tellDrawn says that a split is drawn where none is given.
+func (p *problem) tellDrawn(opt Options) {
+	if p.drawn && p.storeSplits == nil {
+		opt.notice("no splits are given: the model learns from a tenth of the labels, which are drawn")
+	}
 }
 
 // Verdicts returns what Clean takes from the decisions of a store, ascending by node: see [decide.Verdicts]. The score of a run that

@@ -67,7 +67,8 @@ func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Membe
 				}
 			}
 		},
-		labels: in.Labels, classes: len(in.Names), names: in.Names, splits: slices.Clone(in.Splits), verdicts: slices.Clone(in.Verdicts),
+		labels: in.Labels, classes: len(in.Names), names: in.Names, splits: slices.Clone(in.Splits), storeSplits: in.Splits,
+		verdicts: slices.Clone(in.Verdicts),
 	}
 	if p.drawn = in.Splits == nil; p.drawn {
 		if p.splits, err = drawSplits(p.order, p.labels, defaultShares, in.Seed); err != nil {
@@ -77,6 +78,7 @@ func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Membe
 	if err := p.settleSplits(opt); err != nil {
 		return nil, nil, nil, err
 	}
+	p.tellDrawn(opt)
 	if in.Unpredicted.Len() > 0 {
 		p.leaveOut(in.Unpredicted)
 		opt.notice("%s", tellUnpredicted(int64(in.Unpredicted.Len())))

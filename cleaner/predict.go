@@ -101,7 +101,7 @@ const (
 // and on a graph without features, or with features of less than half of its nodes,
 //
 //	S_k Y_train, k = 1..3 (1..4 where less than a tenth of the nodes are learned from),
-//	each row scaled to sum d/(d+1), d the degree, and the logarithm of the degree
+//	each row scaled to sum 3 d/(d+1), d the degree, and the logarithm of the degree
 //
 // in which no node sees its own label. If neighbours disagree (an adjusted homophily below LowHomophily, and no more than
 // 256 classes), smoothing may mix unlike nodes. A graph with features then gets a second classifier, with the input
