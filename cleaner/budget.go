@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -61,7 +60,7 @@ func evalMatrixBytes(classes, fitting int) int64 {
 func fitBytes(features, classes, hops int) (bytes, ofClasses int64) {
 	switch {
 	case features == 0:
-	case classes <= labelmodel.MostCompatible:
+	case classes <= mostArcClasses:
 		features, hops = 2*features, 1
 	default:
 		hops = 0

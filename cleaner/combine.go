@@ -63,7 +63,6 @@ type combination struct {
 	by      *classifier     // that has predicted it
 	lacking int             // nodes that U lacks
 	rate    float64         // mislabel rate with B
-	votes   *sampleVotes    // of the sample
 	logOdds []float64       // of the scores of the sample with B
 	groups  []group
 }
@@ -257,10 +256,6 @@ func (c *combination) judge(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.votes, err = c.votesFor(ctx, sample, c.opt.Workers); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.votes.Close()) }()
 	if c.rate, c.logOdds, err = c.rateOf(ctx, sample, z[0]); err != nil {
 		return err
 	}
@@ -305,7 +300,7 @@ func (c *combination) readSample(ctx context.Context, sample *sample, z *agreeme
 func (c *combination) rateOf(
 	ctx context.Context, sample *sample, z *agreement,
 ) (rate float64, logOdds []float64, err error) {
-	rows := sample.rows(z, c.votes, c.classes)
+	rows := sample.rows(z, c.classes)
 	rows.Fits = c.fits
 	model, err := labelmodel.Fit(ctx, c.place.temporary(), rows, c.opt.Workers, func(sweeps, of int) {
 		c.opt.progress("combine", int64(sweeps), int64(of))
@@ -313,7 +308,6 @@ func (c *combination) rateOf(
 	if err != nil {
 		return 0, nil, fmt.Errorf("label model: %w", err)
 	}
-	c.votes.keepIn(model)
 	return model.Rate, model.Scorer().LogOdds(rows), nil
 }
 

@@ -85,7 +85,7 @@
 //	score              = P(y* ≠ ỹ | x, ỹ), all log-odds moved by one δ
 //
 // α_k is how far the predictions fall short of a class. P1 … PK are left out: the predictions of the neighbours
-// have learned the label under test. If homophily is low, the given labels of the neighbours also count as votes. α, β and the rates r
+// have learned the label under test. α, β and the rates r
 // of pairs of classes are fitted together, by expectation maximization, to the given labels of nodes whose label was not used to train
 // their prediction: all labelled nodes if the base classifier was cross-fitted, else the validation and test splits. Nothing is planted.
 // A class is believed to have 2 wrong labels of 30 before any is seen. If the predictions tell too little of the labels, all pairs have

@@ -24,29 +24,29 @@ type poll struct {
 	graph  ops.Graph
 	blocks []kv.Range
 	labels []kv.Class
-	lists  kv.Adjacency      // of a block
-	count  labelmodel.Ballot // votes are zero but for voters
+	lists  kv.Adjacency // of a block
+	votes  []float64    // zero but for voters
 	voters []kv.Class
 }
 
 func newPoll(of *problem) (*poll, error) {
 	blocks, err := of.graph.AdjacencyBlocks()
-	return &poll{graph: of.graph, blocks: blocks, labels: of.labels, count: labelmodel.Ballot{Votes: make([]float64, of.classes)}}, err
+	return &poll{graph: of.graph, blocks: blocks, labels: of.labels, votes: make([]float64, of.classes)}, err
 }
 
 // of returns the votes around a node, borrowed until the next call.
-func (p *poll) of(v kv.NodeID) (labelmodel.Ballot, error) {
+func (p *poll) of(v kv.NodeID) ([]float64, error) {
 	for _, k := range p.voters {
-		p.count.Votes[k] = 0
+		p.votes[k] = 0
 	}
 	p.voters = p.voters[:0]
 	if v < p.lists.First || v >= p.lists.End {
 		block := p.blocks[sort.Search(len(p.blocks), func(i int) bool { return p.blocks[i].End > v })]
 		if err := p.graph.ReadAdjacency(block, &p.lists); err != nil {
-			return labelmodel.Ballot{}, err
+			return nil, err
 		}
 	}
-	votes, labels, voters, count := p.count.Votes, p.labels, p.voters, 0
+	votes, labels, voters := p.votes, p.labels, p.voters
 	first, end := p.lists.Offsets[v-p.lists.First], p.lists.Offsets[v-p.lists.First+1]
 	for i, u := range p.lists.Neighbors[first:end] {
 		y := labels[u]
@@ -61,10 +61,9 @@ func (p *poll) of(v kv.NodeID) (labelmodel.Ballot, error) {
 			voters = append(voters, y)
 		}
 		votes[y] += weight
-		count++
 	}
-	p.voters, p.count.Voters = voters, count
-	return p.count, nil
+	p.voters = voters
+	return votes, nil
 }
 
 // rankClasses ranks the classes of the problem, those of the same number of nodes by number where it has no names.

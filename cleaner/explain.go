@@ -486,12 +486,11 @@ func (r *Run) evidence(votes []ClassShare) labelmodel.Evidence {
 		counts = r.FittingCounts
 	}
 	by := labelmodel.Evidence{
-		Ballot: labelmodel.Ballot{Votes: make([]float64, len(r.Classes))}, Ranks: labelmodel.RankClasses(counts, r.Classes),
+		Votes: make([]float64, len(r.Classes)), Ranks: labelmodel.RankClasses(counts, r.Classes),
 	}
 	for _, vote := range votes {
 		if k := slices.Index(r.Classes, vote.Class); k >= 0 {
 			by.Votes[k] = vote.Share
-			by.Voters += int(vote.Count)
 		}
 	}
 	return by

@@ -264,10 +264,10 @@ func drawNodes(
 	return nodes, ranks, nil
 }
 
-// rows are what a label model is fitted to, of features z [rows×classes×(2K+1)] and votes.
-func (s *sample) rows(z *agreement, votes *sampleVotes, classes int) labelmodel.Rows {
+// rows are what a label model is fitted to, of features z [rows×classes×(2K+1)].
+func (s *sample) rows(z *agreement, classes int) labelmodel.Rows {
 	return labelmodel.Rows{
-		Labels: s.labels, Truth: s.truth, Z: z.values.Data, Votes: votes.rows(), Classes: classes, Width: z.width,
+		Labels: s.labels, Truth: s.truth, Z: z.values.Data, Classes: classes, Width: z.width,
 	}
 }
 

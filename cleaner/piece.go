@@ -8,10 +8,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A Ballot is what the neighbours of a node are given: Votes ([]float64, [classes]) are the weights of the neighbours with each
-// given label, and Voters (int) are the neighbours with a label.
-type Ballot = labelmodel.Ballot
-
 // CountRivals is how many other classes a label of so many classes is tested against.
 func CountRivals(classes int) int { return labelmodel.CountRivals(classes) }
 
@@ -22,7 +18,7 @@ type Piece struct {
 	Labels      []kv.Class // [rows]
 	Splits      []Split    // [rows], those that TakeCensus returned
 	Predictions []float32  // [rows×c]; a row of NaN is that of a node without predictions
-	Ballots     []Ballot   // [rows], of which Tested, Suggest and Score make use
+	Votes       []float64  // [rows×c]: the weights of the neighbours with each given label; Tested and Suggest make use of them
 
 	of    problem // its nodes are the rows
 	ranks []int32
@@ -82,7 +78,7 @@ func (p *Piece) AddJoint(thresholds []float64, into JointCounts) {
 }
 
 // Tested writes the labels under test [rows×(1+rivals)]: the given label of each row, and its rivals; kv.NoClass
-// throughout for a node without a label or predictions. It wants ballots.
+// throughout for a node without a label or predictions. It wants votes.
 func (p *Piece) Tested(tested []kv.Class) {
 	width := 1 + CountRivals(len(p.Census.Names))
 	for i, label := range p.of.tested {
@@ -97,7 +93,7 @@ func (p *Piece) Tested(tested []kv.Class) {
 }
 
 // Suggest writes the suggested label of each row and its prediction [rows]: kv.NoClass and NaN for a node without
-// predictions. It wants ballots.
+// predictions. It wants votes.
 func (p *Piece) Suggest(suggested []kv.Class, confidence []float32) {
 	for i, label := range p.Labels {
 		class, most, tied := likeliest(p.row(i))
@@ -109,7 +105,8 @@ func (p *Piece) Suggest(suggested []kv.Class, confidence []float32) {
 }
 
 func (p *Piece) evidence(i int) labelmodel.Evidence {
-	return labelmodel.Evidence{Predictions: p.row(i), Ballot: p.Ballots[i], Ranks: p.ranks}
+	c := len(p.Census.Names)
+	return labelmodel.Evidence{Predictions: p.row(i), Votes: p.Votes[i*c:][:c], Ranks: p.ranks}
 }
 
 // PickFeatures takes a feature of the labels under test [rows×w] from rows [rows×c] of the predictions, or of S_k P or S_k Y:

@@ -2,7 +2,6 @@ package cleaner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
@@ -17,7 +16,6 @@ type FitInput struct {
 	Hops      int       // K
 	Members   []Member  // the sample, in any order
 	Z         []float32 // agreement features of the members under every class [members×c×(2K+1)]; P1 … PK are not looked at: zero
-	Ballots   []Ballot  // [members] in the same order; nil where neighbours do not disagree
 	Neighbors *NeighborCounts
 
 	// The noise of all pieces.
@@ -45,20 +43,8 @@ func FitModel(ctx context.Context, in FitInput) (_ *PieceModel, err error) {
 		s.labels, s.truth = append(s.labels, m.Label), append(s.truth, m.Truth)
 		s.added = append(s.added, m.Added)
 	}
-	votes := &sampleVotes{}
-	if in.Neighbors.Disagree() {
-		if votes, err = newSampleVotes(nil, labelmodel.NewCompatibility(in.Neighbors.Arcs, c), len(in.Members), c); err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, votes.Close()) }()
-		for row, ballot := range in.Ballots {
-			votes.count(row, ballot)
-		}
-	}
-	rows := labelmodel.Rows{
-		Labels: s.labels, Truth: s.truth, Z: in.Z, Votes: votes.rows(), Classes: c, Width: featureWidth(in.Hops),
-	}
-	model, err := p.fitLabelModel(ctx, s, rows, votes, opt)
+	rows := labelmodel.Rows{Labels: s.labels, Truth: s.truth, Z: in.Z, Classes: c, Width: featureWidth(in.Hops)}
+	model, err := p.fitLabelModel(ctx, s, rows, opt)
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func (s *PieceScorer) Score(
 				}
 			}
 		}
-		score, class, chance := s.node.score(p.Ballots[i], p.of.isUntaught(kv.NodeID(i)))
+		score, class, chance := s.node.score(p.of.isUntaught(kv.NodeID(i)))
 		if scores[i] = score; score == score {
 			suggested[i], confidence[i] = class, chance
 		}
@@ -119,9 +119,6 @@ func (m *PieceModel) check() error {
 		len(m.Model.Intercepts) != c || len(m.Model.Right) != c {
 		return fmt.Errorf("of %d classes and %d weights, want %d classes and %d hops: %w",
 			m.Model.Classes, len(m.Model.Weights), c, m.Hops, ErrShape)
-	}
-	if votes := len(m.Model.Compatibility); votes != 0 && votes != c*c {
-		return fmt.Errorf("compatibility of %d numbers, want %d: %w", votes, c*c, ErrShape)
 	}
 	for _, cell := range m.Model.Flips {
 		if !isClass(kv.Class(cell.Row), c) || !isClass(kv.Class(cell.Column), c) {

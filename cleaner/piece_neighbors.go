@@ -1,24 +1,16 @@
 package cleaner
 
-import (
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
-	"github.com/graphcleaner/graphcleaner/kv"
-)
+import "github.com/graphcleaner/graphcleaner/kv"
 
 // NeighborCounts count labelled neighbours of labelled nodes. They can be kept as JSON.
 type NeighborCounts struct {
-	Arcs     []int64 // by both labels [c×c], a line that of the node; nil of more than 256 classes
 	Agreeing []int64 // neighbours with the label of the node, by it [c]
 	All      []int64 // labelled neighbours by the label of the node [c]
 }
 
 // NewNeighborCounts are those of no nodes.
 func NewNeighborCounts(classes int) *NeighborCounts {
-	n := &NeighborCounts{Agreeing: make([]int64, classes), All: make([]int64, classes)}
-	if classes <= labelmodel.MostCompatible {
-		n.Arcs = make([]int64, classes*classes)
-	}
-	return n
+	return &NeighborCounts{Agreeing: make([]int64, classes), All: make([]int64, classes)}
 }
 
 // Add counts the neighbours of a node: neighbors [c] are their numbers by label, whatever their weights. A node without a
@@ -27,17 +19,11 @@ func (n *NeighborCounts) Add(label kv.Class, neighbors []float64) {
 	if label == kv.NoClass {
 		return
 	}
-	for j, count := range neighbors {
+	for _, count := range neighbors {
 		n.All[label] += int64(count)
-		if n.Arcs != nil {
-			n.Arcs[int(label)*len(neighbors)+j] += int64(count)
-		}
 	}
 	n.Agreeing[label] += int64(neighbors[label])
 }
-
-// Disagree says whether neighbours do: the votes of neighbours then count for a score.
-func (n *NeighborCounts) Disagree() bool { return n.Arcs != nil && disagree(n.Arcs, len(n.All)) }
 
 // homophily are statistics of the labels, of which nothing else is known.
 func (n *NeighborCounts) homophily() *LabelStatistics {
@@ -48,9 +34,5 @@ func (n *NeighborCounts) homophily() *LabelStatistics {
 
 // isOf says whether they are of so many classes.
 func (n *NeighborCounts) isOf(classes int) bool {
-	arcs := 0
-	if classes <= labelmodel.MostCompatible {
-		arcs = classes * classes
-	}
-	return len(n.Agreeing) == classes && len(n.All) == classes && len(n.Arcs) == arcs
+	return len(n.Agreeing) == classes && len(n.All) == classes
 }

@@ -161,7 +161,7 @@ type positioned struct {
 	census      CensusInput
 	predictions []float32   // [n×c]
 	around      [][]float32 // S_k Y [K][n×c]
-	ballots     []Ballot
+	votes       [][]float64
 	neighbors   [][]float64 // [n][c]: numbers of neighbours by label
 }
 
@@ -193,7 +193,7 @@ func byPosition(t *testing.T, tx *kv.Tx, seed uint64, hops int) (p positioned, n
 	rows := make([]float32, n*c)
 	must(predictions.Read(kv.Range{End: kv.NodeID(n)}, 0, c, rows))
 	p.predictions = make([]float32, n*c)
-	p.ballots, p.neighbors = make([]Ballot, n), make([][]float64, n)
+	p.votes, p.neighbors = make([][]float64, n), make([][]float64, n)
 	for v, i := range place {
 		p.census.Labels[i] = labels[v]
 		if !drawn {
@@ -216,15 +216,14 @@ func byPosition(t *testing.T, tx *kv.Tx, seed uint64, hops int) (p positioned, n
 	must(err)
 	must(graph.ReadAdjacency(kv.Range{End: kv.NodeID(n)}, &lists))
 	for v, i := range place {
-		p.ballots[i].Votes, p.neighbors[i] = make([]float64, c), make([]float64, c)
+		p.votes[i], p.neighbors[i] = make([]float64, c), make([]float64, c)
 		for at := lists.Offsets[v]; at < lists.Offsets[v+1]; at++ {
 			weight := 1.0
 			if lists.Weights != nil {
 				weight = float64(lists.Weights[at])
 			}
 			if y := labels[lists.Neighbors[at]]; y != kv.NoClass {
-				p.ballots[i].Votes[y] += weight
-				p.ballots[i].Voters++
+				p.votes[i][y] += weight
 				p.neighbors[i][y]++
 			}
 		}
@@ -293,7 +292,7 @@ func (p positioned) inPieces(t *testing.T, count, hops int, expect float64) (out
 		of[i%count] = append(of[i%count], i)
 		piece.Labels, piece.Splits = append(piece.Labels, p.census.Labels[i]), append(piece.Splits, splits[i])
 		piece.Predictions = append(piece.Predictions, p.predictions[i*c:][:c]...)
-		piece.Ballots = append(piece.Ballots, p.ballots[i])
+		piece.Votes = append(piece.Votes, p.votes[i]...)
 	}
 	sums, neighbors, joint := NewThresholdSums(c), NewNeighborCounts(c), JointCounts{}
 	for b, piece := range pieces {
@@ -321,9 +320,6 @@ func (p positioned) inPieces(t *testing.T, count, hops int, expect float64) (out
 				continue
 			}
 			in.Members = append(in.Members, m)
-			if neighbors.Disagree() {
-				in.Ballots = append(in.Ballots, p.ballots[i])
-			}
 			for k := range c {
 				z := make([]float32, width)
 				z[0] = p.predictions[i*c+k]
@@ -367,7 +363,7 @@ func (p positioned) inPieces(t *testing.T, count, hops int, expect float64) (out
 
 // TestPieces wants a cleaning in pieces to come to what Clean comes to.
 func TestPieces(t *testing.T) {
-	counted, untaught := 0, 0
+	untaught := 0
 	for i, g := range []pieceGraph{
 		{nodes: 500, classes: 4, hops: 3, split: "given", wrong: 0.1},
 		{nodes: 600, classes: 7, hops: 3, split: "none", wrong: 0.15},
@@ -400,9 +396,6 @@ func TestPieces(t *testing.T) {
 				p, nodes := byPosition(t, tx, opt.Seed, g.hops)
 				for _, count := range []int{1, 7} {
 					out := p.inPieces(t, count, g.hops, g.expect)
-					if run.Model.Compatibility != nil {
-						counted++
-					}
 					untaught += len(run.Model.Untaught)
 					out.mustBe(t, tx, run, notices, nodes)
 				}
@@ -410,8 +403,8 @@ func TestPieces(t *testing.T) {
 			})
 		})
 	}
-	if counted == 0 || untaught == 0 {
-		t.Errorf("%d models that count votes, %d untaught classes, want some of each", counted, untaught)
+	if untaught == 0 {
+		t.Error("no untaught classes, want some")
 	}
 }
 
@@ -597,7 +590,6 @@ func TestModelsRefuse(t *testing.T) {
 		"classes":       func(m *PieceModel) { m.Census.Names = m.Census.Names[1:] },
 		"hops":          func(m *PieceModel) { m.Hops = 3 },
 		"weights":       func(m *PieceModel) { m.Model.Weights = nil },
-		"compatibility": func(m *PieceModel) { m.Model.Compatibility = m.Model.Compatibility[1:] },
 		"flips":         func(m *PieceModel) { m.Model.Flips = []classmatrix.Cell{{Row: 1, Column: 3}} },
 		"flips of none": func(m *PieceModel) { m.Model.Flips = []classmatrix.Cell{{Row: -1}} },
 		"untaught":      func(m *PieceModel) { m.Model.Untaught = []kv.Class{7} },

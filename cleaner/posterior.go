@@ -112,7 +112,7 @@ func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
 			}
 			if label := tested[v]; label != kv.NoClass {
 				by := labelmodel.Evidence{Predictions: values[int(v-rows.First)*s.classes:][:s.classes], Ranks: ranks}
-				if by.Ballot, err = around.of(v); err != nil {
+				if by.Votes, err = around.of(v); err != nil {
 					return err
 				}
 				by.ChooseRivals(label, own)
@@ -144,12 +144,7 @@ func (s *stages) everyLabel(sample *sample) (*scratch.Array[kv.Class], error) {
 
 // labelModel fits a model to the features z [rows×classes×(2K+1)] of a sample.
 func (s *stages) labelModel(ctx context.Context, sample *sample, z *agreement) (model *labelmodel.Model, err error) {
-	votes, err := s.votesFor(ctx, sample, s.opt.Workers)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, votes.Close()) }()
-	if model, err = s.fitLabelModel(ctx, sample, sample.rows(z, votes, s.classes), votes, s.opt); err != nil {
+	if model, err = s.fitLabelModel(ctx, sample, sample.rows(z, s.classes), s.opt); err != nil {
 		return nil, err
 	}
 	s.opt.stage("label model")
@@ -158,7 +153,7 @@ func (s *stages) labelModel(ctx context.Context, sample *sample, z *agreement) (
 
 // fitLabelModel fits a model to the rows of a sample.
 func (p *problem) fitLabelModel(
-	ctx context.Context, sample *sample, rows labelmodel.Rows, votes *sampleVotes, opt Options,
+	ctx context.Context, sample *sample, rows labelmodel.Rows, opt Options,
 ) (*labelmodel.Model, error) {
 	rows.Fits = p.fits
 	model, err := labelmodel.Fit(ctx, p.place.temporary(), rows, opt.Workers,
@@ -166,7 +161,6 @@ func (p *problem) fitLabelModel(
 	if err != nil {
 		return nil, fmt.Errorf("label model: %w", err)
 	}
-	votes.keepIn(model)
 	model.Calibrate(rows, labelmodel.Sampling{Added: sample.added, Expect: opt.Expect, Threshold: opt.Threshold})
 	model.Untaught = p.untaughtClasses()
 	return model, nil
@@ -178,19 +172,17 @@ type nodeScorer struct {
 	classes []kv.Class // the label under test, then its rivals
 	z       []float32  // their features [len(classes)×(2K+1)]
 	numbers []float64
-	votes   []float32
 }
 
 func newNodeScorer(model *labelmodel.Scorer, labels, width int) *nodeScorer {
 	return &nodeScorer{
 		model: model, classes: make([]kv.Class, labels), z: make([]float32, labels*width), numbers: make([]float64, labels+labels*width),
-		votes: make([]float32, labels),
 	}
 }
 
-// score is that of classes and z, with the suggestion and its confidence. around is looked at where the model counts votes.
-func (s *nodeScorer) score(around labelmodel.Ballot, untaught bool) (score float32, suggestion kv.Class, confidence float32) {
-	j := s.model.Judge(s.classes, s.z, s.model.Votes(s.classes, around, s.votes), untaught, s.numbers)
+// score is that of classes and z, with the suggestion and its confidence.
+func (s *nodeScorer) score(untaught bool) (score float32, suggestion kv.Class, confidence float32) {
+	j := s.model.Judge(s.classes, s.z, untaught, s.numbers)
 	place, chance := s.model.Suggest(j)
 	return float32(j.Score), s.classes[place], float32(chance)
 }
@@ -232,7 +224,6 @@ func (s *stages) posteriorScores(
 	type memory struct {
 		*nodeScorer
 		rows [][]float32 // of each labelling [scoreRows×width]
-		poll *poll       // nil: votes are not counted
 	}
 	workers := make([]memory, parallel.Workers(s.opt.Workers))
 	blocks := (len(scores) + scoreRows - 1) / scoreRows
@@ -243,12 +234,6 @@ func (s *stages) posteriorScores(
 				w.rows = append(w.rows, make([]float32, scoreRows*width))
 			}
 			w.nodeScorer = newNodeScorer(model, len(z), width)
-			if model.CountsVotes() {
-				var err error
-				if w.poll, err = newPoll(&s.problem); err != nil {
-					return err
-				}
-			}
 		}
 		rows := kv.Range{First: kv.NodeID(b * scoreRows), End: kv.NodeID(min((b+1)*scoreRows, len(scores)))}
 		for i := range z {
@@ -265,14 +250,7 @@ func (s *stages) posteriorScores(
 				w.classes[i] = labellings[i].labels[v]
 				copy(w.z[i*width:], w.rows[i][int(v-rows.First)*width:][:width])
 			}
-			var around labelmodel.Ballot
-			if w.poll != nil {
-				var err error
-				if around, err = w.poll.of(v); err != nil {
-					return err
-				}
-			}
-			scores[v], suggested.classes.Data[v], suggested.chances.Data[v] = w.score(around, s.isUntaught(v))
+			scores[v], suggested.classes.Data[v], suggested.chances.Data[v] = w.score(s.isUntaught(v))
 		}
 		return nil
 	})

@@ -78,7 +78,7 @@ func (w *runBlock) settle(v kv.NodeID, p *problem, by labelmodel.Evidence) (clas
 			return kv.NoClass, err
 		}
 	}
-	if by.Ballot, err = w.around.of(v); err != nil {
+	if by.Votes, err = w.around.of(v); err != nil {
 		return kv.NoClass, err
 	}
 	return by.Suggest(p.labels[v]), nil

@@ -341,7 +341,7 @@ func (s *scorer) sumAround(v kv.NodeID) error {
 
 // evidence is what is known of a node from its predictions and its neighbours, borrowed.
 func (s *scorer) evidence(v kv.NodeID) (labelmodel.Evidence, error) {
-	by := labelmodel.Evidence{Predictions: s.row, Ballot: labelmodel.Ballot{Votes: make([]float64, len(s.run.Classes))}, Ranks: s.ranks}
+	by := labelmodel.Evidence{Predictions: s.row, Votes: make([]float64, len(s.run.Classes)), Ranks: s.ranks}
 	graph := s.tx.Along(s.run.Direction)
 	for arc, err := range s.tx.Arcs(v) {
 		if err != nil {
@@ -357,7 +357,6 @@ func (s *scorer) evidence(v kv.NodeID) (labelmodel.Evidence, error) {
 		}
 		if label != kv.NoClass {
 			by.Votes[label] += weight
-			by.Voters++
 		}
 	}
 	return by, nil
@@ -383,8 +382,7 @@ func (s *scorer) byModel(v kv.NodeID, label kv.Class, by labelmodel.Evidence) (s
 			z[i*width+hops+1+k] = float32(s.sums[k*c+int(class)])
 		}
 	}
-	votes := s.model.Votes(classes, by.Ballot, make([]float32, len(classes)))
-	j := s.model.Judge(classes, z, votes, s.kept.isUntaught(v, label), make([]float64, len(classes)+len(z)))
+	j := s.model.Judge(classes, z, s.kept.isUntaught(v, label), make([]float64, len(classes)+len(z)))
 	place, chance := s.model.Suggest(j)
 	return float32(j.Score), classes[place], float32(chance)
 }

@@ -67,10 +67,6 @@ func (m *Scorer) judge(of Rows) []Judgement {
 	labels, z, c, width := of.Labels, of.Z, of.Classes, of.Width
 	judged := make([]Judgement, len(labels))
 	classes, rows, memory := make([]kv.Class, c), make([]float32, c*width), make([]float64, c+c*width)
-	var votes []float32
-	if of.Votes != nil {
-		votes = make([]float32, c)
-	}
 	for r, label := range labels {
 		if label == kv.NoClass {
 			judged[r].Score = math.NaN()
@@ -79,11 +75,8 @@ func (m *Scorer) judge(of Rows) []Judgement {
 		for i := range classes { // the label under test stands first
 			classes[i] = kv.Class((int(label) + i) % c)
 			copy(rows[i*width:][:width], z[(r*c+int(classes[i]))*width:])
-			if votes != nil {
-				votes[i] = of.Votes[r*c+int(classes[i])]
-			}
 		}
-		judged[r] = m.Judge(classes, rows, votes, false, memory)
+		judged[r] = m.Judge(classes, rows, false, memory)
 	}
 	return judged
 }

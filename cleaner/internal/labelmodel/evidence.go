@@ -7,13 +7,12 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// An Evidence says which class a node is likely to be of. Classes with the same prediction are told apart by the votes,
-// the weights of the neighbours with each given label, and where these are the same by ranks, that is by how many nodes
+// An Evidence says which class a node is likely to be of. Classes with the same prediction are told apart by the votes, and where these are the same by ranks, that is by how many nodes
 // are given the class, and at last by its name. No choice depends on the number of a class.
 type Evidence struct {
 	Predictions []float32 // [c]
-	Ballot
-	Ranks []int32 // [c], see RankClasses
+	Votes       []float64 // [c]: the weights of the neighbours with each given label
+	Ranks       []int32   // [c], see RankClasses
 }
 
 // byPrediction orders classes, the likeliest first, by prediction, votes and rank.

@@ -10,7 +10,7 @@ import (
 
 // randomEvidence has many equal predictions and votes.
 func randomEvidence(r *rand.Rand, c int) Evidence {
-	e := Evidence{Predictions: make([]float32, c), Ballot: Ballot{Votes: make([]float64, c)}, Ranks: make([]int32, c)}
+	e := Evidence{Predictions: make([]float32, c), Votes: make([]float64, c), Ranks: make([]int32, c)}
 	for k := range c {
 		e.Predictions[k] = float32(r.IntN(3)) / 4
 		e.Votes[k] = float64(r.IntN(3))
@@ -54,7 +54,7 @@ func TestSuggestion(t *testing.T) {
 		{[]float64{0, 0, 0, 0}, kv.NoClass, 3},
 		{[]float64{0, 0, 0, 0}, 0, 3},
 	} {
-		if got := (Evidence{predictions, Ballot{Votes: c.votes}, ranks}).Suggest(c.label); got != c.want {
+		if got := (Evidence{predictions, c.votes, ranks}).Suggest(c.label); got != c.want {
 			t.Errorf("votes %v, label %d: got class %d, want %d", c.votes, c.label, got, c.want)
 		}
 	}

@@ -49,8 +49,7 @@ const MostSweeps = 200
 // the label is wrong, its class does not count.
 type labelFit struct {
 	classes, width int                     // of x
-	columns        []int                   // of the features, that x is made of, before the votes
-	votes          []float32               // n [rows×classes]; nil: x has none
+	columns        []int                   // of the features that x is made of
 	labels         []kv.Class              // [rows]
 	kinds          []kind                  // what is known of the true classes of rows; the first is of rows without a label
 	kindOf         []int32                 // [lines×lanes]
@@ -75,7 +74,6 @@ type Rows struct {
 	Truth []kv.Class
 
 	Z              []float32 // features [rows×classes×width]
-	Votes          []float32 // n [rows×classes]; nil: none
 	Classes, Width int
 
 	Fits Fits // models that were fitted before: one of the same rows is not fitted again; nil: none are kept
@@ -93,7 +91,7 @@ func (of *Rows) digest() (sum [sha256.Size]byte, err error) {
 		}
 	}
 	sizes := []int64{int64(of.Classes), int64(of.Width)}
-	for _, data := range []any{evidence, of.Votes, of.Labels, of.Truth, sizes} {
+	for _, data := range []any{evidence, of.Labels, of.Truth, sizes} {
 		if err := binary.Write(hash, binary.LittleEndian, data); err != nil {
 			return sum, err
 		}
@@ -107,7 +105,7 @@ const AnotherClass = kv.NoClass - 1
 // MostRows is the most rows that a model of so many classes is fitted to: more would not make a handful of weights better.
 func MostRows(classes int) int { return min(modelCells/max(classes, 1), modelRows) }
 
-// Fit fits a Model to rows; whoever knows the compatibility puts it in. done, where not nil, is told of every sweep, of at most so many, and of
+// Fit fits a Model to rows. done, where not nil, is told of every sweep, of at most so many, and of
 // the end.
 //
 // A first fit, of right labels, measures what the predictions tell of the labels. Where that is little, rates that differ between pairs
@@ -172,15 +170,12 @@ func (f *labelFit) told(likelihood float64) float64 {
 	return 1 - likelihood/blind
 }
 
-// newLabelFit takes columns of the features of rows, and their votes. Rows that are not finite are left out: their x is
+// newLabelFit takes columns of the features of rows. Rows that are not finite are left out: their x is
 // zero for all classes.
 func newLabelFit(ctx context.Context, dir *scratch.Dir, of Rows, columns []int, workers int) (f *labelFit, err error) {
 	rows, classes, width, z := len(of.Labels), of.Classes, of.Width, of.Z
 	f = &labelFit{
-		classes: classes, width: len(columns), columns: columns, votes: of.Votes, workers: parallel.Workers(workers),
-	}
-	if f.votes != nil {
-		f.width++
+		classes: classes, width: len(columns), columns: columns, workers: parallel.Workers(workers),
 	}
 	for r, y := range of.Labels {
 		if !float32s.AllFinite(z[r*classes*width : (r+1)*classes*width]) {
@@ -270,9 +265,6 @@ func (f *labelFit) takeLogs(ctx context.Context, z []float32, width int) error {
 				for k := range f.classes {
 					for i := range f.columns {
 						own[k*f.width+i] = float32(logs[k*len(f.columns)+i])
-					}
-					if f.votes != nil {
-						own[k*f.width+len(f.columns)] = f.votes[r*f.classes+k]
 					}
 				}
 				for j := range f.width {

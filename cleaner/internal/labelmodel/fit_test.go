@@ -94,7 +94,7 @@ func TestRateOfMixtures(t *testing.T) {
 						at := (r*5 + int(classes[i])) * m.width
 						rows = append(rows, m.z[at:at+m.width]...)
 					}
-					score := dense.Score(classes, rows, nil, false, make([]float64, 5+len(rows)))
+					score := dense.Score(classes, rows, false, make([]float64, 5+len(rows)))
 					if expected += score; m.wrong[r] {
 						wrong++
 						found += score
@@ -192,7 +192,6 @@ func TestSameRowsAreFittedOnce(t *testing.T) {
 			of.Truth = slices.Repeat([]kv.Class{kv.NoClass}, len(of.Labels))
 			of.Truth[3] = AnotherClass
 		}, false},
-		"votes": {func(of *Rows) { of.Votes = normals(rand.New(rand.NewPCG(3, 0)), len(of.Labels)*4) }, false},
 	} {
 		of := rows
 		c.change(&of)

@@ -326,8 +326,5 @@ func (f *labelFit) model(s *modelState) *Model {
 	for j, column := range f.columns {
 		m.Weights[column] = s.weights[j] / f.scale[j]
 	}
-	if votes := len(f.columns); f.votes != nil {
-		m.VoteWeight = s.weights[votes] / f.scale[votes]
-	}
 	return m
 }

@@ -1,5 +1,5 @@
 // Package labelmodel says how likely a given label is to be wrong: it fits a model of the true class to agreement features and
-// given labels, and scores labels by it. It knows features, votes and labels, and neither a graph nor a store.
+// given labels, and scores labels by it. It knows features and labels, and neither a graph nor a store.
 package labelmodel
 
 import (
@@ -15,17 +15,13 @@ import (
 // A Model gives the posterior of a node's true class, and with it the chance that its given label is wrong, from
 // the agreement features Z[v][k] of its classes k [2K+1]:
 //
-//	u(v,k)            = Intercepts[k] + Σ_f Weights[f] · log(ε + Z_f[v][k]) + VoteWeight · n(v,k)    no weight below zero
+//	u(v,k)            = Intercepts[k] + Σ_f Weights[f] · log(ε + Z_f[v][k])    no weight below zero
 //	P(y* = k)         ∝ exp(u(v,k))
 //	P(ỹ = i | y* = k) = r[k][i] for i ≠ k, and 1 − Σ_i r[k][i] for i = k
 //	score             = σ(Shift + the log-odds of P(y* ≠ ỹ | ỹ))
 //
-// Where neighbours do not agree, n counts their votes, each of which speaks for the classes whose nodes have such
-// neighbours: with their given labels ỹ, d of them labelled, and C = Compatibility,
-//
-//	n(v,k) = 20/(20+d) · Σ_u C[k][ỹ_u]
-//
-// where their votes have weights, d times the weighted mean in place of the sum. The rates r of pairs of classes: see channel. Intercepts are how far the predictions fall short of a class: those of a class with few labels do.
+// The rates r of pairs of classes: see channel. Intercepts are how far the predictions fall short of a class: those of a class with few
+// labels do.
 // P1 … PK have no weight: the predictions of the neighbours have learned the label of the
 // node, and repeat it, right or wrong. Agreement with a class never speaks against it: features of neighbouring hops say nearly
 // the same, and few labels would give them large weights of either sign, which order the most suspect nodes by noise.
@@ -35,11 +31,6 @@ type Model struct {
 	Classes    int
 	Weights    []float64 // [2K+1]
 	Intercepts []float64 // [c]
-
-	// C [c×c], a line the class of the node: the logarithm of how much more often than others its neighbours are given a
-	// class. nil: votes are not counted, as neighbours agree (LowHomophily), or classes are more than 256.
-	Compatibility []float32
-	VoteWeight    float64
 
 	// Flips has expected counts of wrong labels, Row the true class k and Column the given one i, Right [c] those of right labels.
 	// Where Alike, all pairs have one rate: the predictions say too little of the labels to tell pairs apart.
@@ -74,9 +65,6 @@ type Scorer struct {
 	firstOfLabels int   // place among columns
 	noise         channel
 	untaught      []kv.Class
-
-	compatible *Compatibility // nil: votes are not counted
-	voteWeight float64
 }
 
 // Scorer is the model with its matrices as they are used.
@@ -101,14 +89,11 @@ func (m *Model) Scorer() *Scorer {
 			d.firstOfLabels = len(d.columns)
 		}
 	}
-	if m.Compatibility != nil {
-		d.compatible, d.voteWeight = &Compatibility{m.Classes, m.Compatibility}, m.VoteWeight
-	}
 	return d
 }
 
-// Reach is the most hops over which a label has a part in a score: those of the last of L1 … LK with a weight, and at least one, as the
-// votes of neighbours choose rivals.
+// Reach is the most hops over which a label has a part in a score: those of the last of L1 … LK with a weight, and at least one, as
+// neighbours choose a rival.
 func (m *Model) Reach() int {
 	hops := len(m.Weights) / 2
 	for k := hops; k > 1; k-- {
@@ -142,20 +127,6 @@ func LogFeatures(z []float32, logs []float64) {
 
 func feature(z float32) float64 { return featureFloor + max(0, float64(z)) }
 
-// CountsVotes reports whether the votes of neighbours count.
-func (m *Scorer) CountsVotes() bool { return m.compatible != nil }
-
-// Votes writes n of classes under test to into [len(classes)] and returns it; nil where votes are not counted.
-func (m *Scorer) Votes(classes []kv.Class, around Ballot, into []float32) []float32 {
-	if m.compatible == nil {
-		return nil
-	}
-	for i, k := range classes {
-		into[i] = m.compatible.Evidence(around, k)
-	}
-	return into
-}
-
 // A Judgement is what a model says of a label.
 type Judgement struct {
 	Score float64 // the chance that the label is wrong
@@ -175,10 +146,9 @@ func (m *Scorer) Suggest(j Judgement) (place int, chance float64) {
 	return 0, 1 - j.Score
 }
 
-// Judge judges the label classes[0], where classes are all that the true one may be, z [len(classes)×(2K+1)] their features and n
-// [len(classes)] the votes, nil for none; all are NaN where a feature is not finite. Of
-// an untaught label the features of predictions do not count. memory [len(classes)+len(z)] is overwritten.
-func (m *Scorer) Judge(classes []kv.Class, z, n []float32, untaught bool, memory []float64) (j Judgement) {
+// Judge judges the label classes[0], where classes are all that the true one may be, z [len(classes)×(2K+1)] their features; all
+// is NaN where a feature is not finite. Of an untaught label the features of predictions do not count. memory [len(classes)+len(z)] is overwritten.
+func (m *Scorer) Judge(classes []kv.Class, z []float32, untaught bool, memory []float64) (j Judgement) {
 	if !float32s.AllFinite(z) {
 		return Judgement{math.NaN(), 1, math.NaN(), math.NaN()}
 	}
@@ -198,9 +168,6 @@ func (m *Scorer) Judge(classes []kv.Class, z, n []float32, untaught bool, memory
 		utility[i] = m.intercepts[k]
 		for at, log := range logs[i*len(columns):][:len(columns)] {
 			utility[i] += float64(m.weights[columns[at]] * log)
-		}
-		if n != nil {
-			utility[i] += float64(m.voteWeight * float64(n[i]))
 		}
 		most = max(most, utility[i])
 	}
@@ -225,8 +192,8 @@ func (m *Scorer) Judge(classes []kv.Class, z, n []float32, untaught bool, memory
 }
 
 // Score is the score of Judge.
-func (m *Scorer) Score(classes []kv.Class, z, n []float32, untaught bool, memory []float64) float64 {
-	return m.Judge(classes, z, n, untaught, memory).Score
+func (m *Scorer) Score(classes []kv.Class, z []float32, untaught bool, memory []float64) float64 {
+	return m.Judge(classes, z, untaught, memory).Score
 }
 
 // Hypothetical is the score of a node, had it label, from the features of all its classes z [c][2K+1].
@@ -243,6 +210,5 @@ func (m *Scorer) Hypothetical(label kv.Class, z [][]float32, by Evidence) float6
 		rows = append(rows, z[k]...)
 	}
 	_, untaught := slices.BinarySearch(m.untaught, label)
-	votes := m.Votes(classes, by.Ballot, make([]float32, len(classes)))
-	return m.Score(classes, rows, votes, untaught, make([]float64, len(classes)+len(rows)))
+	return m.Score(classes, rows, untaught, make([]float64, len(classes)+len(rows)))
 }

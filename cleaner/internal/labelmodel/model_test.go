@@ -74,7 +74,7 @@ func TestScoreIsThePosterior(t *testing.T) {
 			}
 			all = wrong + (m.Right[y]+28)/(30+m.Right[y]+sum(counts[y]))*chance[y]
 			doubt := 1 - chance[y]/sum(chance)
-			got := m.Scorer().Judge(classes, rows, nil, false, make([]float64, c+len(rows)))
+			got := m.Scorer().Judge(classes, rows, false, make([]float64, c+len(rows)))
 			if !near(got.Score, wrong/all, 1e-9) || !near(got.Chance, best/all, 1e-9) || !near(got.Doubt, doubt, 1e-9) || int(classes[got.Rival]) != likeliest {
 				t.Fatalf("label %d of %d classes: got %+v, want %v, rival %d with %v, doubt %v", y, c, got, wrong/all, likeliest, best/all, doubt)
 			}
@@ -85,7 +85,7 @@ func TestScoreIsThePosterior(t *testing.T) {
 func TestScoreOfBadFeatures(t *testing.T) {
 	m, z := randomModel(rand.New(rand.NewPCG(3, 0)), 3, 3)
 	z[4] = float32(math.NaN())
-	if got := m.Scorer().Score([]kv.Class{0, 1, 2}, z, nil, false, make([]float64, 3+len(z))); !math.IsNaN(got) {
+	if got := m.Scorer().Score([]kv.Class{0, 1, 2}, z, false, make([]float64, 3+len(z))); !math.IsNaN(got) {
 		t.Errorf("a feature that is no number: got score %v, want NaN", got)
 	}
 }

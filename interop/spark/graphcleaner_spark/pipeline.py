@@ -328,7 +328,7 @@ class Cleaning:
             part, reach = F.col("part"), self._fitted["reach"]
             parts = [
                 self._labels, self._splits, self._predictions, self._made(frames.TESTED),
-                self._made(frames.BALLOTS).where(F.col("col") == 0),
+                self._made(frames.BALLOTS),
                 self._made(frames.FEATURES).where((part == 0) | ((part > self._hops) & (part <= self._hops + reach))),
             ]
             return self._by_chunk(self._job("score", model=self._model), parts, self._plan.nodes * (16 * len(self._classes) + 20))
@@ -339,7 +339,6 @@ class Cleaning:
         of_members = reduce(DataFrame.unionByName, [
             self._made(frames.SAMPLE),
             self._made(frames.LABELS).where(F.col("col") == 1),
-            self._made(frames.BALLOTS).where(F.col("col") == 1),
         ])
         rows = of_members.orderBy("row", "first", "kind", "part").select("frame").toLocalIterator()
         number = {node.position: node.number for node in self._decided}

@@ -20,13 +20,12 @@ type addStep struct {
 	census    *cleaner.Census
 	neighbors *cleaner.NeighborCounts
 
-	ballots     []cleaner.Ballot
-	row, next   []float32 // [count×c]
-	input       []float32 // [c]
-	taken       []float32 // features of tested labels
-	tested      []kv.Class
-	numbers     []int32
-	votesVoters []float64
+	row, next []float32 // [count×c]
+	input     []float32 // [c]
+	taken     []float32 // features of tested labels
+	tested    []kv.Class
+	numbers   []int32
+	votes     []float64
 }
 
 func newAdd(b base) (step, error) {
@@ -90,17 +89,17 @@ func (s *addStep) end() error {
 	return nil
 }
 
-// first makes the ballots, the labels under test, hop 1 of the labels and the diagonal of the second power.
+// first makes the votes, the labels under test, hop 1 of the labels and the diagonal of the second power.
 func (s *addStep) first() error {
 	c, k := &s.chunk, s.Classes
 	if err := c.need(KindSplits, KindPredictions); err != nil {
 		return err
 	}
 	back := make([]float64, c.count)
-	s.votesVoters = s.votesVoters[:0]
+	s.votes = s.votes[:0]
 	for i := range int(c.count) {
 		sums := c.sums.of(i)
-		s.votesVoters = append(append(s.votesVoters, sums[:k]...), sums[2*k])
+		s.votes = append(s.votes, sums[:k]...)
 		back[i] = ops.ReturnAfterTwo(c.strengths[i], sums[2*k+1])
 		numbers := sums[:k]
 		if s.Weighted {
@@ -108,15 +107,14 @@ func (s *addStep) first() error {
 		}
 		s.neighbors.Add(c.labels[i], numbers)
 	}
-	s.ballots = ballotsOf(s.ballots, s.votesVoters, k)
-	s.memory = appendSparse(s.memory[:0], s.votesVoters, k+1)
-	if err := s.write(c.frame(KindBallots, k+1)); err != nil {
+	s.memory = appendSparse(s.memory[:0], s.votes, k)
+	if err := s.write(c.frame(KindBallots, k)); err != nil {
 		return err
 	}
 	if err := s.members(); err != nil {
 		return err
 	}
-	piece := &cleaner.Piece{Census: s.census, Labels: c.labels, Splits: c.splits, Predictions: c.predictions, Ballots: s.ballots}
+	piece := &cleaner.Piece{Census: s.census, Labels: c.labels, Splits: c.splits, Predictions: c.predictions, Votes: s.votes}
 	piece.Prepare()
 	s.tested = resize(s.tested, int(c.count)*s.testedLabels())
 	piece.Tested(s.tested)
@@ -139,27 +137,20 @@ func (s *addStep) first() error {
 	return s.finish(1, func(i int) ([]float64, []float32, float64) { return c.sums.of(i)[k : 2*k], nil, 0 }, s.tested)
 }
 
-// members writes labels and ballots of the members of the sample.
+// members writes the labels of the members of the sample.
 func (s *addStep) members() error {
-	c, k := &s.chunk, s.Classes
+	c := &s.chunk
 	if len(c.members) == 0 {
 		return nil
 	}
 	s.numbers = s.numbers[:0]
-	var ballots []float64
 	for _, row := range c.members {
 		i := int(row - c.first)
 		s.numbers = append(s.numbers, int32(c.labels[i]))
-		ballots = append(ballots, s.votesVoters[i*(k+1):][:k+1]...)
 	}
 	f := Frame{Row: c.row, Column: ofMembers, First: c.first, Count: uint32(len(c.members))}
 	s.memory = appendVector(s.memory[:0], s.numbers)
 	f.Kind = KindLabels
-	if err := s.write(f); err != nil {
-		return err
-	}
-	s.memory = appendSparse(s.memory[:0], ballots, k+1)
-	f.Kind, f.Width = KindBallots, uint32(k+1)
 	return s.write(f)
 }
 
@@ -228,15 +219,6 @@ func (s *addStep) writeDiagonal(hop int, values []float64) error {
 	f := s.chunk.frame(KindDiagonal, 0)
 	f.Part = uint32(hop)
 	return s.write(f)
-}
-
-// ballotsOf are ballots of rows [count×(c+1)], which they borrow.
-func ballotsOf(memory []cleaner.Ballot, rows []float64, classes int) []cleaner.Ballot {
-	memory = memory[:0]
-	for ; len(rows) > 0; rows = rows[classes+1:] {
-		memory = append(memory, cleaner.Ballot{Votes: rows[:classes:classes], Voters: int(rows[classes])})
-	}
-	return memory
 }
 
 // resize returns memory of a length, whose values are any.

@@ -126,7 +126,7 @@ func (c *chunk) take(f *Frame, width int) (err error) {
 		if err = f.wantWidth(classes + 1); err != nil {
 			return err
 		}
-		if err = c.begin(&c.ballots, classes+1); err == nil {
+		if err = c.begin(&c.ballots, classes); err == nil {
 			err = sparseRows(f, func(row, column int, x float64) { c.ballots.of(row)[column] = x })
 		}
 	case KindSums:

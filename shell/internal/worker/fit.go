@@ -16,10 +16,9 @@ type chunkPlace [2]uint32
 
 // A sampleChunk is what has come of the members of the sample in a chunk. All rows are in one order.
 type sampleChunk struct {
-	labels  []kv.Class
-	ballots []cleaner.Ballot
-	rows    []uint32    // local
-	values  [][]float32 // [2K+1]: of each feature [rows×c]; nil: has not come
+	labels []kv.Class
+	rows   []uint32    // local
+	values [][]float32 // [2K+1]: of each feature [rows×c]; nil: has not come
 }
 
 // fitStep fits the label model to the sample.
@@ -59,29 +58,10 @@ func (s *fitStep) take(f *Frame) (err error) {
 			c.labels, err = classesOf(nil, s.numbers, f, s.Classes)
 		}
 		return err
-	case KindBallots:
-		c.ballots, err = s.readBallots(f)
-		return err
 	case KindSample:
 		return s.takeSample(f, c)
 	}
 	return s.unexpected(f)
-}
-
-// readBallots decodes the ballots of a frame into memory of their own.
-func (b *base) readBallots(f *Frame) ([]cleaner.Ballot, error) {
-	if err := f.wantWidth(b.Classes + 1); err != nil {
-		return nil, err
-	}
-	if f.Count > b.Chunk {
-		return nil, fmt.Errorf("%w: %s: %d rows, want at most %d", errFrame, f.Place(), f.Count, b.Chunk)
-	}
-	var votes denseRows
-	votes.begin(int(f.Count), b.Classes+1)
-	if err := sparseRows(f, func(row, column int, x float64) { votes.of(row)[column] = x }); err != nil {
-		return nil, err
-	}
-	return ballotsOf(nil, votes.values, b.Classes), nil
 }
 
 func (s *fitStep) takeSample(f *Frame, c *sampleChunk) error {
@@ -135,9 +115,8 @@ func (s *fitStep) input() (in cleaner.FitInput, err error) {
 	places := slices.SortedFunc(maps.Keys(s.chunks), func(a, b chunkPlace) int { return slices.Compare(a[:], b[:]) })
 	for _, at := range places {
 		c := s.chunks[at]
-		if len(c.rows) == 0 || len(c.labels) != len(c.rows) || len(c.ballots) != len(c.rows) {
-			return in, fmt.Errorf("%w: range %d from row %d on: %d members of the sample, %d labels, %d ballots", errFrame, at[0], at[1], len(c.rows), len(c.labels),
-				len(c.ballots))
+		if len(c.rows) == 0 || len(c.labels) != len(c.rows) {
+			return in, fmt.Errorf("%w: range %d from row %d on: %d members of the sample, %d labels", errFrame, at[0], at[1], len(c.rows), len(c.labels))
 		}
 		for i, row := range c.rows {
 			m := cleaner.Member{Node: kv.NodeID(s.Ranges[at[0]] + uint64(row)), Label: c.labels[i], Truth: kv.NoClass}
@@ -157,9 +136,6 @@ func (s *fitStep) input() (in cleaner.FitInput, err error) {
 					in.Z = append(in.Z, z)
 				}
 			}
-		}
-		if neighbors.Disagree() {
-			in.Ballots = append(in.Ballots, c.ballots...)
 		}
 	}
 	return in, nil

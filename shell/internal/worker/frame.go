@@ -39,7 +39,7 @@ const (
 	KindLabels      Kind = 16 // int32 [count]: classes, -1 for none
 	KindSplits      Kind = 17 // uint8 [count]: a split, plus 128 if the node has no predictions
 	KindPredictions Kind = 18 // float32 [count×width]; a row of NaN: none
-	KindBallots     Kind = 19 // sparse float64 [count×(c+1)]: weights of the neighbours by given label, and the number of labelled neighbours
+	KindBallots     Kind = 19 // sparse float64 [count×c]: weights of the neighbours by given label
 	KindTested      Kind = 20 // int32 [count×width]: the given label and its rivals, -1 for none
 	KindFeatures    Kind = 21 // float32 [count×width]: feature Part of the tested labels
 	KindMembers     Kind = 22 // uint32 [count]: local rows, or positions, of members of the sample

@@ -61,7 +61,7 @@ func rightFrames(job Job) []Frame {
 		number(KindDiagonal, 0, appendVector(nil, make([]float64, 4))),
 		number(KindTested, tested, appendVector(nil, make([]int32, 4*tested))),
 		number(KindFeatures, tested, appendVector(nil, make([]float32, 4*tested))),
-		number(KindBallots, c+1, appendSparse(nil, make([]float64, 4*(c+1)), c+1)),
+		number(KindBallots, c, appendSparse(nil, make([]float64, 4*c), c)),
 		number(KindSums, 1, appendSparse(nil, []float64{1, 0, 2, 3}, 1)),
 		{Kind: KindMembers, Row: 1, Count: 2, Payload: appendVector(nil, []uint32{1, 3})},
 		{Kind: KindSample, Row: 1, Count: 1, Width: uint32(c), Payload: appendVector(appendVector(nil, []uint32{1}), make([]float32, c))},

@@ -18,7 +18,6 @@ type scoreStep struct {
 	scorer             *cleaner.PieceScorer
 	scores, confidence []float32
 	suggested          []kv.Class
-	ballots            []cleaner.Ballot
 	counts             scoreReport
 }
 
@@ -56,8 +55,7 @@ func (s *scoreStep) endGroup() error {
 			return fmt.Errorf("%w: the group of range %d from row %d on has no feature %d", errFrame, c.row, c.first, feature)
 		}
 	}
-	s.ballots = ballotsOf(s.ballots, c.ballots.values, s.Classes)
-	piece := &cleaner.Piece{Census: s.model.Census, Labels: c.labels, Splits: c.splits, Predictions: c.predictions, Ballots: s.ballots}
+	piece := &cleaner.Piece{Census: s.model.Census, Labels: c.labels, Splits: c.splits, Predictions: c.predictions, Votes: c.ballots.values}
 	piece.Prepare()
 	rows := int(c.count)
 	s.scores, s.confidence, s.suggested = resize(s.scores, rows), resize(s.confidence, rows), resize(s.suggested, rows)

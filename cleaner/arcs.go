@@ -2,24 +2,14 @@ package cleaner
 
 import (
 	"context"
-	"errors"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
-	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// compatibility is nil unless neighbours disagree. If they agree L1 … LK say so better: votes that depend on each other
-// make them too sure of nodes between two classes, whose wrong labels are then found less well (amazon_computers: F1 .91
-// without, .90 with votes).
-func (p *problem) compatibility(ctx context.Context, workers int) (*labelmodel.Compatibility, error) {
-	if err := p.countArcs(ctx, workers); err != nil || !disagree(p.arcs, p.classes) {
-		return nil, err
-	}
-	return labelmodel.NewCompatibility(p.arcs, p.classes), nil
-}
+// mostArcClasses is how many classes there are at most where the arcs between them are counted.
+const mostArcClasses = 256
 
 // countArcs counts the arcs between the given labels, unless that was done before.
 func (p *problem) countArcs(ctx context.Context, workers int) (err error) {
@@ -38,10 +28,9 @@ func disagreement(ctx context.Context, graph ops.Graph, labels []kv.Class, c, wo
 	return arcs, nil
 }
 
-// countArcs counts the arcs between given labels [c×c], a line the class of the node; nil if there are more classes
-// than labelmodel.MostCompatible.
+// countArcs counts the arcs between given labels [c×c], a line the class of the node; nil if there are more than mostArcClasses.
 func countArcs(ctx context.Context, graph ops.Graph, labels []kv.Class, c, workers int) ([]int64, error) {
-	if c > labelmodel.MostCompatible {
+	if c > mostArcClasses {
 		return nil, nil
 	}
 	blocks, err := graph.AdjacencyBlocks()
@@ -112,7 +101,7 @@ func (s *LabelStatistics) setArcs(arcs []int64) {
 
 // homophily measures that of the given labels. A direction that the graph is walked along does not count.
 func (p *problem) homophily(ctx context.Context, tx *kv.Tx, workers int) (*LabelStatistics, error) {
-	if _, simple := p.graph.(*ops.Series); !simple || p.classes > labelmodel.MostCompatible {
+	if _, simple := p.graph.(*ops.Series); !simple || p.classes > mostArcClasses {
 		return statisticsOf(ctx, tx, p.labels, (*LabelStatistics).measureHomophily)
 	}
 	if err := p.countArcs(ctx, workers); err != nil {
@@ -122,78 +111,4 @@ func (p *problem) homophily(ctx context.Context, tx *kv.Tx, workers int) (*Label
 		s.setArcs(p.arcs)
 		return nil
 	})
-}
-
-// A sampleVotes is a compatibility, and what it says of the nodes of a sample.
-type sampleVotes struct {
-	*labelmodel.Compatibility
-	classes  int
-	evidence *scratch.Array[float32] // [rows×classes]; nil if there is no compatibility
-}
-
-// votesFor computes them. The caller closes them.
-func (p *problem) votesFor(ctx context.Context, sample *sample, workers int) (*sampleVotes, error) {
-	compatible, err := p.compatibility(ctx, workers)
-	if err != nil || compatible == nil {
-		return &sampleVotes{}, err
-	}
-	around, err := newPoll(p)
-	if err != nil {
-		return nil, err
-	}
-	votes, err := newSampleVotes(p.place.temporary(), compatible, len(sample.labels), p.classes)
-	if err != nil {
-		return nil, err
-	}
-	sample.nodes.each(kv.Range{End: kv.NodeID(len(p.labels))}, func(rank int, v kv.NodeID) {
-		if err != nil {
-			return
-		}
-		var of labelmodel.Ballot
-		of, err = around.of(v)
-		votes.count(rank, of)
-		if rank%lookEvery == 0 {
-			err = errors.Join(err, ctx.Err())
-		}
-	})
-	if err != nil {
-		return nil, errors.Join(err, votes.Close())
-	}
-	return votes, nil
-}
-
-// newSampleVotes has none yet of a sample of so many rows.
-func newSampleVotes(dir *scratch.Dir, compatible *labelmodel.Compatibility, rows, classes int) (*sampleVotes, error) {
-	evidence, err := scratch.New[float32](dir, "votes", rows*classes)
-	return &sampleVotes{compatible, classes, evidence}, err
-}
-
-// count takes the ballot of the node of a row.
-func (s *sampleVotes) count(row int, of labelmodel.Ballot) {
-	for k := range s.classes {
-		s.evidence.Data[row*s.classes+k] = s.Evidence(of, kv.Class(k))
-	}
-}
-
-// rows are the evidence [rows×classes]; nil if there is none.
-func (s *sampleVotes) rows() []float32 {
-	if s.evidence == nil {
-		return nil
-	}
-	return s.evidence.Data
-}
-
-// keepIn puts the compatibility into a model.
-func (s *sampleVotes) keepIn(m *labelmodel.Model) {
-	if s.Compatibility != nil {
-		m.Compatibility = s.Logs
-	}
-}
-
-// Close gives the array back.
-func (s *sampleVotes) Close() error {
-	if s.evidence == nil {
-		return nil
-	}
-	return s.evidence.Close()
 }
