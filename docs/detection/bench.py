@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from datasets import DATASETS, KINDS, Cell, Dataset
+from datasets import AS_GIVEN, DATASETS, KINDS, Cell, Dataset
 from figures import Sample, sample
 from later_rivals import JUDGES
 from programs import Programs
@@ -73,7 +73,8 @@ def figure(found: Sequence[dict[str, dict]], method: str, path: str) -> Sample:
 
 def about(cell: Cell) -> str:
     """The name of a cell in a table."""
-    return f"{mark(cell.dataset)} {cell.kind} {float(cell.rate):.1%}"
+    rate = "" if cell.kind in AS_GIVEN else f" {float(cell.rate):.1%}"
+    return f"{mark(cell.dataset)} {cell.kind}{rate}"
 
 
 def mark(d: Dataset) -> str:

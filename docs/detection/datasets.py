@@ -15,19 +15,25 @@ from pathlib import Path
 import numpy as np
 
 KINDS = ("sym", "asym")
+AS_GIVEN = ("natural", "published")  # labels of nodes.csv, beside those of truth.csv, or taken as true
 RATES = ("0.1", "0.05", "0.025")  # of the paper's tables
 SHARES = "0.6/0.2/0.2"  # of nodes in training, validation and test, where a table draws the split
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """name is that of the paper's tables; without features, base classifiers see the structure alone."""
+    """name is that of the paper's tables; without features, base classifiers see the structure alone.
+
+    Of a natural one, nodes.csv has labels of a language model, and truth.csv the true ones. What it lacks is in the folder
+    without _llm.
+    """
 
     name: str
     folder: str
     features: str | None = "features.npz"  # file, or None
     split_by_index: bool = False  # 60/20/20 in the order of the nodes, as the paper's code; else split.csv
     made: bool = False  # by a program: its files are in the working directory
+    natural: bool = False
 
     @property
     def has_features(self) -> bool:
@@ -45,6 +51,8 @@ DATASETS = {
         Dataset("ogbn-arxiv", "ogbn_arxiv", features=None),
         Dataset("squirrel", "squirrel_filtered"),
         Dataset("minesweeper", "minesweeper", features="features.npy"),
+        Dataset("cora_llm", "cora_llm", natural=True),
+        Dataset("pubmed_llm", "pubmed_llm", features=None, natural=True),
     )
 }
 PAPER = ("cora", "citeseer", "computers", "photo", "pubmed", "ogbn-arxiv")  # the data sets of its tables
@@ -72,16 +80,22 @@ class Files:
 
     def source(self, d: Dataset, name: str) -> Path:
         path = self.work / "made" / d.folder / name if d.made else self.data / d.folder / "csv" / name
+        if d.natural and not path.exists():
+            path = self.data / d.folder.removesuffix("_llm") / "csv" / name
         if not path.exists():
             raise FileNotFoundError(f"{path}: not there; want the data set {d.name} under GRAPHCLEANER_DATA")
         return path
 
     def graph(self, d: Dataset) -> list[str | Path]:
         """The arguments that give the graph to graphcleaner and to graphcleaner.pyg."""
-        args = ["--nodes", self.source(d, "nodes.csv"), "--edges", self.source(d, "edges.csv")]
+        args = ["--nodes", self.truth(d), "--edges", self.source(d, "edges.csv")]
         if d.has_features:
             args += ["--features", self.source(d, d.features)]
         return args
+
+    def truth(self, d: Dataset) -> Path:
+        """The file of the true labels."""
+        return self.source(d, "truth.csv" if d.natural else "nodes.csv")
 
     def labels(self, d: Dataset) -> tuple[list[str], np.ndarray, list[str]]:
         """Ids, class numbers (-1: none) and class names."""

@@ -11,9 +11,8 @@ import numpy as np
 NONE = "–"
 METRICS = (("f1", "F1"), ("mcc", "MCC"), ("p_at_t", "P@T"))
 
-# What eval's json calls the estimate of the mislabel rate, its interval, and the share of labels of which nobody can
-# tell without more decisions whether they are wrong.
-RATE, RATE_LOW, RATE_HIGH, GREY = "estimated_rate", "rate_low", "rate_high", "grey"
+# What eval's json calls the estimate of the mislabel rate and its interval.
+RATE, RATE_LOW, RATE_HIGH = "estimated_rate", "rate_low", "rate_high"
 # The precision of the 100 suspects behind the first 50.
 NEXT = "next_100"
 

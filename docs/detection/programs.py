@@ -20,11 +20,12 @@ import graphcleaner.pyg
 import numpy as np
 import torch
 import torch_geometric
+from graphcleaner._rules import class_order
 from graphcleaner.pyg import RECIPES, Recipe, predict, read_graph, read_labels, write_predictions
 from scipy import sparse
 
 import later_rivals
-from datasets import SHARES, Cell, Dataset, Files, read, write
+from datasets import AS_GIVEN, SHARES, Cell, Dataset, Files, read, write
 from figures import NEXT, RATE
 
 CLEANLAB = "cleanlab==2.9.0"
@@ -139,11 +140,14 @@ class Programs:
         return {m["name"]: m["repeats"][0] for m in found}, rows
 
     def drawn(self, cell: Cell) -> tuple[Path, Path]:
-        """Files id,label of the noise that `eval` draws, and id,split of a split of shares SHARES.
+        """Files id,label of the noise that `eval` draws, and id,split of a split of shares SHARES. What is not of its kinds has
+        the labels of nodes.csv.
 
         --flags has the labels of the test nodes alone. The noise is the same under any split, so each half of the nodes is
         tested once.
         """
+        if cell.kind in AS_GIVEN:
+            return self.files.source(cell.dataset, "nodes.csv"), self.files.splits_at_random(cell.dataset, cell.draw)
         ids, given = self.files.labels(cell.dataset)[0], {}
         path = self.kept / f"noise-{cell}-{key(*self.files.graph(cell.dataset))}.csv"
         for tested in () if path.exists() else (0, 1):
@@ -169,7 +173,10 @@ class Programs:
                                              graph.features, cell.draw)
             for name, path in paths.items():
                 write_predictions(path, found[name], graph)
-        return {name: self.eval(cell, [judge], paths[name], drawn)[judge] for name, judge in later_rivals.JUDGES.items()}
+        classes = class_order({row["label"] for row in read(self.files.truth(cell.dataset)) if row["label"]})
+        named = ["--prediction-classes", ",".join(name.replace("\\", "\\\\").replace(",", "\\,") for name in classes)]
+        return {name: self.eval(cell, [judge], paths[name], drawn, named)[judge]
+                for name, judge in later_rivals.JUDGES.items()}
 
     def reviewed(self, cell: Cell, drawn: tuple[Path, Path]) -> dict[str, dict]:
         """The figures of clean behind a person who knows the truth about the 50 first suspects, by what follows.

@@ -1,9 +1,14 @@
+from argparse import Namespace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from bench import Bench
 from datasets import DATASETS, Cell, Dataset, Files, read
 from figures import RATE, RATE_HIGH, RATE_LOW, markdown
-from tables import paper, rates, rivals
+from programs import Cleaned
+from tables import paper, rates, rivals, steady
 from tables.made import block_model
 from tables.rates import degrees, ece
 from tables.users import FOLDS, random_predictions, rounds
@@ -62,13 +67,41 @@ def told(estimate, low, high, **more):
     return {"default": {"true_rate": 0.1, RATE: estimate, RATE_LOW: low, RATE_HIGH: high, **more}}
 
 
-def test_an_interval_that_has_the_true_rate_counts():
-    def draw(*figures):
-        found = told(*figures)
-        return {**found, **dict.fromkeys(rivals.REVIEWED, found["default"])}
+def test_noise_leaves_out_rivals_and_kinds_that_need_features(monkeypatch):
+    asked = Namespace(draws=1, jobs=1, datasets=["cora", "pubmed", "pubmed_llm"], rates=[0.1], without=["aum"])
+    measured = []
 
-    lines = rivals._rates({CORA: [draw(0.05, 0.01, 0.2), draw(0.02, 0.01, 0.03)]})
-    assert "1 of 2" in lines[-1] and "0.010 to 0.115" in lines[-1]
+    def figures(_, cell, methods):
+        measured.append((cell.dataset.name, cell.kind))
+        assert "aum" not in methods
+        figures = dict.fromkeys(("f1", "mcc", "p_at_t", "average_precision", "flagged"), 0.5)
+        return {name: {"by_split": {"all": figures | {"f1": 0.4 if name == "default" else 0.5}}}
+                for name in ("default", *methods)}
+
+    monkeypatch.setattr(rivals, "_drawn_by_eval", figures)
+    lines = rivals.noise(Bench(None, None, asked))
+    assert len(measured) == 7 + 4 + 1 + 2 and ("pubmed", "feature") not in measured
+    assert "Below the best rival: 12 of 48:" in lines and "- pubmed_llm (structure) natural F1 0.400, paper 0.500" in lines
+
+
+def test_overlap_and_suggestions(tiny):
+    files, d = tiny
+    (files.data / "tiny" / "csv" / "nodes.csv").write_text("id,label\n" + "".join(f"n{i},a\n" for i in range(30)))
+    (files.work / "noisy.csv").write_text("id,label\n" + "".join(f"n{i},{'b' if i < 4 else 'a'}\n" for i in range(30)))
+
+    class Programs:
+        def drawn(self, cell):
+            return files.work / "noisy.csv", None
+
+        def clean(self, d, labels, seed):  # the first 2 are found; seed 2 has 5 others among the first 20
+            scores = np.arange(30, 0, -1) / 30
+            if seed == 2:
+                scores[15:25] = scores[15:25][::-1]
+            return Cleaned(scores, ["a", "c", "a", "a"] + ["b"] * 26, {"threshold": 28.5 / 30})
+
+    bench = SimpleNamespace(programs=Programs(), files=files, draws=range(1, 3))
+    overlap, found, every = steady.measure(bench, bench.programs, Cell(d, "sym", "0.1"))
+    assert (overlap.mean, found.mean, every.mean) == (0.75, 0.5, 0.75)
 
 
 def test_rates_beyond_the_factor_are_listed():

@@ -14,13 +14,13 @@ import torch_geometric
 from bench import Bench
 from datasets import DATASETS, Files
 from programs import Programs
-from tables import cleanlab, cost, paper, quiet, rates, retrain, rivals, users
+from tables import cleanlab, cost, paper, quiet, rates, retrain, rivals, steady, users
 
 HERE = Path(__file__).parent.parent
 TABLES = {make.__name__: make for make in (
     paper.reproduction, paper.competitors, paper.classifiers, paper.ablation, paper.ahead, paper.few, rivals.same,
     cleanlab.cleanlab, cost.cost, paper.accuracy, users.users, rivals.noise, quiet.quiet, rivals.disagree, rates.rates,
-    rivals.decisions, retrain.retrain)}
+    rivals.decisions, retrain.retrain, steady.steady)}
 
 
 def main() -> None:
@@ -29,7 +29,8 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=10, help="of noise and split, each with a seed of its own (10)")
     parser.add_argument("--datasets", nargs="+", choices=DATASETS, help="of those of the table (all)")
     parser.add_argument("--rates", nargs="+", type=float, help="of noise, of those of the table (all)")
-    parser.add_argument("--beside", type=Path, help="another graphcleaner, to measure beside: tables ahead and cost")
+    parser.add_argument("--beside", type=Path, help="another graphcleaner, to measure beside: tables ahead, cost and steady")
+    parser.add_argument("--without", nargs="+", default=[], metavar="RIVAL", help="rivals left out: table noise; aum takes longest")
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time; not of the table cost (1)")
     parser.add_argument("--threads", type=int, default=1, help="of each program (1)")
     parser.add_argument("--out", type=Path, default=HERE / "results", help="where the tables go (%(default)s)")
@@ -58,8 +59,8 @@ def main() -> None:
 def _stamp(name: str, programs: Programs, asked: argparse.Namespace) -> list[str]:
     """Date, build, draws, versions, and the command."""
     command = f"docs/detection/run {name} --draws {asked.draws}"
-    for option in ("datasets", "rates"):
-        if getattr(asked, option) is not None:
+    for option in ("datasets", "rates", "without"):
+        if getattr(asked, option):
             command += f" --{option} {' '.join(map(str, getattr(asked, option)))}"
     if asked.beside:
         command += f" --beside {asked.beside.name}"

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench import METHODS, RIVALS, Bench, about, figure, mark
-from datasets import KINDS, PAPER, RATES, WITH_FEATURES, Cell
-from figures import (GREY, METRICS, NEXT, RATE, RATE_HIGH, RATE_LOW, Sample, best, listed, markdown, mean_of, shortfalls)
+from datasets import KINDS, PAPER, RATES, Cell
+from figures import METRICS, NEXT, RATE, best, listed, markdown, mean_of, shortfalls
+from later_rivals import JUDGES
 from tables.made import BLOCK_MODELS, block_model
 from tables.paper import METRICS as PAPER_METRICS
 
 EVERY = ("default", *RIVALS)
-HARD = ("feature", "cluster", "confidence", "topology")
-NOISES = (*KINDS, *HARD, "instance")
+GRAPHS = ("cora", "citeseer", "photo", "pubmed", "computers")  # of the table noise
+OF_FEATURES = ("feature", "cluster", "instance")  # kinds of noise that depend on features
+NOISES = (*KINDS, *OF_FEATURES, "confidence", "topology")
 REVIEWED = ("rescored", "recleaned")  # default behind 50 decisions
 
 
@@ -34,25 +36,28 @@ def same(bench: Bench) -> list[str]:
 
 
 def noise(bench: Bench) -> list[str]:
-    """Noise that depends on the node: default beside all rivals, with the true rate told, and behind 50 decisions."""
-    cells = bench.cells(bench.datasets(WITH_FEATURES), ("0.1", "0.2", "0.3"), HARD)
-    found = bench.drawn(cells, lambda cell: _default_and_rivals(bench, cell))
-    rows = []
-    for kind in HARD:
-        for rate in dict.fromkeys(cell.rate for cell in cells):
-            group = [draws for cell, draws in found.items() if (cell.kind, cell.rate) == (kind, rate)]
-            for name, label in METRICS:
-                variants, rivals = zip(*(_variants_and_rivals(draws, name) for draws in group))
-                mine = [mean_of(some[title] for some in variants) for title in variants[0]]
-                method, theirs = best({m: mean_of(some[m] for some in rivals) for m in RIVALS})
-                rows.append([f"{kind} {float(rate):.0%} {label}", *mine, theirs, method])
-    titles = ["default", "with --expect", *REVIEWED]
-    lines = markdown([f"mean of {', '.join(d.name for d in bench.datasets(WITH_FEATURES))}", *titles, "best rival", ""],
-                     rows)
-    for place, title in enumerate(titles, 1):
-        pairs = [(row[0], row[place], row[-1], row[-2]) for row in rows if row[place].known]
-        lines += listed(f"Means of {title} below the best rival's", shortfalls(pairs), len(pairs)) if pairs else []
-    return [*lines, "", "How many, as default tells it without being told:", "", *_rates(found)]
+    """Without a look at any label: default beside every rival on the same predictions; all labelled nodes."""
+    drawn = bench.cells(bench.datasets(GRAPHS), ("0.1", "0.3"), NOISES)
+    cells = [cell for cell in drawn if cell.dataset.has_features or cell.kind not in OF_FEATURES]
+    cells += [Cell(d, "natural", "0") for d in bench.datasets(("cora_llm", "pubmed_llm"))]
+    rivals = [method for method in RIVALS if method not in bench.asked.without]
+    found = bench.drawn(cells, lambda cell: _drawn_by_eval(bench, cell, rivals))
+    lines, pairs = [], []
+    for name, label in (*METRICS, ("average_precision", "AP")):
+        rows = []
+        for cell, draws in found.items():
+            mine, *theirs = (figure(draws, method, f"by_split.all.{name}") for method in ("default", *rivals))
+            rows.append([about(cell), mine, *theirs])
+            method, of = best(dict(zip(rivals, theirs)))
+            pairs.append((f"{about(cell)} {label}", mine, method, of))
+        lines += ["", *markdown([label, "default", *rivals], rows)]
+    lines += listed("Below the best rival", shortfalls(pairs), len(pairs))
+    published = bench.drawn([Cell(d, "published", "0") for d in bench.datasets(GRAPHS)],
+                            lambda cell: _drawn_by_eval(bench, cell, ["confident-learning"]))
+    flagged = [[about(cell), *(figure(draws, method, "by_split.all.flagged") for method in ("default", "confident-learning"))]
+               for cell, draws in published.items()]
+    return [*lines, "", "Flagged where the labels are as published:", "",
+            *markdown(["", "default", "confident-learning"], flagged)]
 
 
 def decisions(bench: Bench) -> list[str]:
@@ -90,10 +95,11 @@ def disagree(bench: Bench) -> list[str]:
             *listed("Below the best rival's mean less its standard error", shortfalls(pairs, 1), len(pairs))]
 
 
-def _drawn_by_eval(bench: Bench, cell: Cell) -> dict[str, dict]:
+def _drawn_by_eval(bench: Bench, cell: Cell, rivals: Sequence[str] = RIVALS) -> dict[str, dict]:
     """By method the figures of a draw of eval."""
     drawn = bench.programs.drawn(cell)
-    return {**bench.programs.eval(cell, METHODS, drawn=drawn), **bench.programs.later(cell, drawn)}
+    found = bench.programs.eval(cell, [method for method in METHODS if method == "default" or method in rivals], drawn=drawn)
+    return found | (bench.programs.later(cell, drawn) if JUDGES.keys() & set(rivals) else {})
 
 
 def _default_and_reviewed(bench: Bench, cell: Cell) -> dict[str, dict]:
@@ -101,31 +107,3 @@ def _default_and_reviewed(bench: Bench, cell: Cell) -> dict[str, dict]:
     found, reviewed = bench.programs.eval(cell, ["default"], drawn=drawn), bench.programs.reviewed(cell, drawn)
     found["default"][NEXT] = reviewed["cleaned"][NEXT]
     return {**found, **reviewed}
-
-
-def _default_and_rivals(bench: Bench, cell: Cell) -> dict[str, dict]:
-    """By method the figures of a draw; "expect" is default where the true rate was told."""
-    drawn = bench.programs.drawn(cell)
-    found = {**_drawn_by_eval(bench, cell), **bench.programs.reviewed(cell, drawn)}
-    told = bench.programs.eval(cell, ["default"], None, drawn, ["--expect", cell.rate])
-    return {**found, "expect": told["default"]}
-
-
-def _variants_and_rivals(draws: Sequence[dict[str, dict]], name: str) -> tuple[dict[str, Sample], dict[str, Sample]]:
-    mine = {"default": figure(draws, "default", name), "expect": figure(draws, "expect", name),
-            **{method: figure(draws, method, name) for method in REVIEWED}}
-    return mine, {method: figure(draws, method, name) for method in RIVALS}
-
-
-def _rates(found: dict[Cell, list[dict]]) -> list[str]:
-    rows = []
-    for cell, draws in found.items():
-        true, low, high = (figure(draws, "default", name) for name in ("true_rate", RATE_LOW, RATE_HIGH))
-        covers = (low.values <= true.values) & (true.values <= high.values)
-        interval = f"{low.mean:.3f} to {high.mean:.3f}" if low.known else "–"
-        rows.append([about(cell), true, figure(draws, "default", RATE), interval,
-                     f"{covers.sum()} of {len(covers)}" if low.known else "–", figure(draws, "default", GREY),
-                     *(figure(draws, method, RATE) for method in REVIEWED)])
-    header = ["cell", "true rate", "estimate", "interval", "has the true one", "grey zone",
-              *REVIEWED]
-    return markdown(header, rows)
