@@ -37,6 +37,8 @@ type Audit struct {
 	Found int64
 
 	Classes []AuditedClass // of the first Look draws, those with answers, in the order of the store
+
+	Lists []AuditList // in the order in which they were drawn; Rate is not of their draws
 }
 
 // AuditLevel is the chance with which the intervals of all looks of an audit hold together.
@@ -59,14 +61,29 @@ type AuditedClass struct {
 	Rate, Low, High float64 // of this class alone, with AuditLevel; NaN if too few draws have this label
 }
 
-// Open returns the draws that nobody has answered.
-func (a *Audit) Open() (open []AuditDraw) {
-	for _, d := range a.Draws {
-		if d.Judgement == decide.Unjudged {
-			open = append(open, d)
+// All returns the draws of the lists that are neither kept nor failed, and then all others that people are asked for.
+func (a *Audit) All() (all []AuditDraw) {
+	seen := map[kv.NodeID]bool{}
+	add := func(draws []AuditDraw) {
+		for _, d := range draws {
+			if !seen[d.Node] {
+				seen[d.Node] = true
+				all = append(all, d)
+			}
 		}
 	}
-	return open
+	for i := range a.Lists {
+		if l := &a.Lists[i]; !l.IsKept() && !l.HasFailed() {
+			add(l.Draws)
+		}
+	}
+	add(a.Draws)
+	return all
+}
+
+// Open returns the draws of All that nobody has answered.
+func (a *Audit) Open() []AuditDraw {
+	return slices.DeleteFunc(a.All(), func(d AuditDraw) bool { return d.Judgement != decide.Unjudged })
 }
 
 // Left is how many wrong labels are left by the rate: those that people have found are not.
@@ -93,6 +110,8 @@ type auditRecord struct {
 	audit.Sample
 	Labels []kv.Class // numbers in Classes
 	Scores []float32
+
+	Lists []listRecord
 }
 
 // ErrAudit is returned for a draw that cannot be.
@@ -134,7 +153,12 @@ func readAuditRecord(tx *kv.Tx) (r *auditRecord, err error) {
 func (r *auditRecord) check() error {
 	n := len(r.Draws)
 	isWhole := len(r.Labels) == n && len(r.Scores) == n && r.Open <= n && r.Sample.IsWhole()
-	if !isWhole || slices.ContainsFunc(r.Labels, func(k kv.Class) bool { return k < 0 || int(k) >= len(r.Classes) }) {
+	labels := slices.Clone(r.Labels)
+	for _, l := range r.Lists {
+		isWhole = isWhole && len(l.Labels) == len(l.Draws)
+		labels = append(labels, l.Labels...)
+	}
+	if !isWhole || slices.ContainsFunc(labels, func(k kv.Class) bool { return k < 0 || int(k) >= len(r.Classes) }) {
 		return fmt.Errorf("audit: %w", kv.ErrCorrupt)
 	}
 	return nil
@@ -276,6 +300,9 @@ func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 			}
 		}
 	}
+	if a.Lists, err = r.readLists(tx); err != nil {
+		return nil, err
+	}
 	a.Since, err = countLabelledFrom(tx, kv.NodeID(r.Nodes))
 	return a, err
 }
@@ -287,7 +314,6 @@ func (r *auditRecord) answers(ctx context.Context, tx *kv.Tx, a *Audit) (*audit.
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	names := tx.Classes()
 	sample := &audit.Sample{Sizes: r.Sizes}
 	var answers []audit.Answer
 	var labels []int
@@ -295,36 +321,44 @@ func (r *auditRecord) answers(ctx context.Context, tx *kv.Tx, a *Audit) (*audit.
 		if ctx.Err() != nil {
 			return nil, nil, nil, ctx.Err()
 		}
-		v := kv.NodeID(d.Node)
-		if removed.Has(v) {
-			continue
-		}
-		if i >= r.Open { // nobody is asked for it yet
+		if i >= r.Open && !removed.Has(kv.NodeID(d.Node)) { // nobody is asked for it yet
 			sample.Draws = append(sample.Draws, d)
 			continue
 		}
-		given := r.Classes[r.Labels[i]]
-		judgement, err := decide.JudgementAfter(tx, v, given, r.Seq)
+		asked, err := r.judge(tx, d.Node, r.Labels[i], r.Seq)
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		if judgement == decide.Unjudged {
-			label, err := tx.Label(v)
-			if err != nil {
-				return nil, nil, nil, err
-			}
-			if label == kv.NoClass || names[label] != given {
-				continue
-			}
-		} else {
+		if asked == nil {
+			continue
+		}
+		if asked.Judgement != decide.Unjudged {
 			a.Decided++
 		}
-		a.Draws = append(a.Draws, AuditDraw{Node: v, Label: given, Judgement: judgement})
+		a.Draws = append(a.Draws, *asked)
 		sample.Draws = append(sample.Draws, d)
-		answers = append(answers, answerOf[judgement])
+		answers = append(answers, answerOf[asked.Judgement])
 		labels = append(labels, int(r.Labels[i]))
 	}
 	return sample, answers, labels, nil
+}
+
+// judge reads what people say of the label that a node had when entry seq of the history was the newest. It returns nil of a
+// node that was removed, or whose label something other than a decision has changed.
+func (r *auditRecord) judge(tx *kv.Tx, node uint32, label kv.Class, seq int64) (*AuditDraw, error) {
+	removed, err := tx.Removed()
+	if err != nil || removed.Has(kv.NodeID(node)) {
+		return nil, err
+	}
+	d := &AuditDraw{Node: kv.NodeID(node), Label: r.Classes[label]}
+	if d.Judgement, err = decide.JudgementAfter(tx, d.Node, d.Label, seq); err != nil || d.Judgement != decide.Unjudged {
+		return d, err
+	}
+	now, err := tx.Label(d.Node)
+	if err != nil || now == kv.NoClass || tx.Classes()[now] != d.Label {
+		return nil, err
+	}
+	return d, nil
 }
 
 var answerOf = [...]audit.Answer{

@@ -25,6 +25,7 @@ type auditCommand struct {
 	DB     string   `arg:"" name:"DB" help:"Directory of the store."`
 	Size   positive `placeholder:"N" help:"Draw N labels in all. Default: 50, or as many as are drawn."`
 	Seed   uint64   `default:"${seed}" placeholder:"S" help:"Seed of the first draw. Default: ${seed}."`
+	For    string   `placeholder:"PROMISE" help:"Draw labels of the list that keeps this promise, such as 'fdr 0.1' or 'trusted fdr 0.05'. --size is their number."`
 	Draws  string   `file:"write" placeholder:"FILE" help:"Write id and label of the open draws to this file, such as draws.csv or draws.parquet, and ask nobody. -: standard output."`
 	Format string   `enum:"text,json" default:"text" help:"json: print where the audit stands, and ask nobody."`
 	Who    string   `placeholder:"NAME" help:"Who decides. Default: your user name."`
@@ -42,8 +43,12 @@ func (*auditCommand) Help() string {
 You can leave at any time and continue later, with several people. An answer is a decision like any other: history has it, and undo takes it back. A draw ` +
 		`can be decided anywhere, as in review or by import --decisions. --size N asks for more draws of the same order. The seed counts only at the first draw.
 
+--for "fdr 0.1" draws among the first suspects. Where enough of these draws are wrong, the statement suspects fdr 0.1 lists suspects of which at most 10% are ` +
+		`right, with 90% confidence. --for "trusted fdr 0.05" draws among the labels with the lowest scores, for labels trusted fdr 0.05: labels to train on.
+
     graphcleaner audit my.graph
     graphcleaner audit my.graph --size 200
+    graphcleaner audit my.graph --for "fdr 0.1"
     graphcleaner audit my.graph --draws draws.csv
     graphcleaner audit my.graph --format json`
 }
@@ -61,9 +66,19 @@ func (c *auditCommand) Run(ctx context.Context, s *streams) (err error) {
 	if c.Draws != "" && c.Format == "json" {
 		return usagef("--draws and --format json are two answers: want one of them")
 	}
+	sample := review.Sample{Size: int(c.Size), First: defaultDraws, Seed: c.Seed}
+	if c.For != "" {
+		promise, err := query.ParsePromise(c.For)
+		if err != nil {
+			return usagef("--for: %v", err)
+		}
+		if c.Size > cleaner.MostListDraws {
+			return usagef("--size %d: want at most %d with --for", c.Size, cleaner.MostListDraws)
+		}
+		sample.For = &promise
+	}
 	at := newDesk(s, &c.resources, c.DB, task{Who: cmp.Or(c.Who, query.UserName())})
 	defer func() { err = errors.Join(err, at.close()) }()
-	sample := review.Sample{Size: int(c.Size), First: defaultDraws, Seed: c.Seed}
 	switch {
 	case c.Format == "json":
 		sample.First = 0

@@ -25,7 +25,7 @@ func (s Statement) Writes() bool {
 	case *cleanStatement, *rescoreStatement, *decideStatement, *undoStatement, *indexStatement:
 		return true
 	case *auditStatement:
-		return of.size != nil
+		return of.size != nil || of.promise != nil
 	}
 	return false
 }
@@ -86,14 +86,16 @@ var anyNode = &negation{term: &isNull{name{text: "id", pos: startOfText}}}
 type statement any
 
 type (
-	// suspectsStatement lists suspects; the guarantee, if any, sets the threshold.
+	// suspectsStatement lists suspects; the guarantee, if any, sets the threshold, and the promise chooses a list.
 	suspectsStatement struct {
 		guarantee *guarantee
+		promise   *promise
 		clauses
 	}
 
-	// nodesStatement lists nodes.
+	// nodesStatement lists nodes: all, or those of a list that keeps a promise.
 	nodesStatement struct {
+		promise *promise
 		clauses
 	}
 
@@ -144,8 +146,11 @@ type (
 	undoStatement    struct{ steps *literal }
 	rescoreStatement struct{ full bool }
 
-	// auditStatement tells where the audit stands. With a size, it draws first.
-	auditStatement struct{ size, seed *literal }
+	// auditStatement tells where the audit stands. With a size or a promise, it draws first.
+	auditStatement struct {
+		size, seed *literal
+		promise    *promise
+	}
 
 	historyStatement struct {
 		id *literal
@@ -168,6 +173,12 @@ type guarantee struct {
 	kind  string // fpr or fnr
 	alpha literal
 	rate  *literal
+}
+
+// A promise asks for a list of which at most a share is wasted.
+type promise struct {
+	kind  cleaner.ListKind
+	share literal
 }
 
 // clauses are what may follow a statement that lists rows. A sample is of suspects and nodes alone.

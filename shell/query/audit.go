@@ -12,6 +12,9 @@ import (
 // audit answers audit: a row about all labels, and one for each class of the draws that the rate rests on. Before that it
 // draws, if the statement says so.
 func (q *query) audit(ctx context.Context, s *auditStatement) (*Result, error) {
+	if s.promise != nil {
+		return q.drawList(ctx, s)
+	}
 	if s.size != nil {
 		size, err := q.whole(*s.size, "the number of labels", 1, cleaner.MostAuditDraws)
 		if err != nil {
@@ -29,17 +32,21 @@ func (q *query) audit(ctx context.Context, s *auditStatement) (*Result, error) {
 		if err := cleaner.DrawAudit(ctx, q.store, size, uint64(seed)); err != nil {
 			return nil, wording.AdviseAudit(err)
 		}
-		var r *Result
-		err = q.store.View(func(tx *kv.Tx) (err error) {
-			r, err = q.auditTable(ctx, tx)
-			return err
-		})
-		return r, err
+		return q.auditNow(ctx)
 	}
 	if err := q.checkArguments(); err != nil {
 		return nil, err
 	}
 	return q.auditTable(ctx, q.tx)
+}
+
+// auditNow is auditTable of the store as it is after a draw.
+func (q *query) auditNow(ctx context.Context) (r *Result, err error) {
+	err = q.store.View(func(tx *kv.Tx) (err error) {
+		r, err = q.auditTable(ctx, tx)
+		return err
+	})
+	return r, err
 }
 
 func (q *query) auditTable(ctx context.Context, tx *kv.Tx) (*Result, error) {
@@ -68,16 +75,35 @@ func (q *query) auditTable(ctx context.Context, tx *kv.Tx) (*Result, error) {
 	return NewTable(columns, rows), nil
 }
 
-// audit = "audit" [ "draw" number [ "seed" number ] ] .
-func (p *parser) audit() (statement, error) {
-	s := &auditStatement{}
+// audit = "audit" [ "draw" ( "for" promise | number [ "for" promise | "seed" number ] ) ] .
+func (p *parser) audit() (s *auditStatement, err error) {
+	s = &auditStatement{}
 	if !p.accept("draw") {
 		return s, nil
 	}
-	drawn, err := p.sample()
-	if err != nil {
-		return nil, err
+	if !p.accept("for") {
+		size, err := p.number("a number of labels")
+		if err != nil {
+			return nil, err
+		}
+		s.size = &size
+		if p.accept("seed") {
+			seed, err := p.number("a whole number")
+			s.seed = &seed
+			return s, err
+		}
+		if !p.accept("for") {
+			return s, nil
+		}
 	}
-	s.size, s.seed = drawn.size, drawn.seed
-	return s, nil
+	s.promise, err = p.promise()
+	return s, err
+}
+
+// promise = fdr | trusted .
+func (p *parser) promise() (*promise, error) {
+	if p.accept("fdr") {
+		return p.promised(cleaner.ListSuspects)
+	}
+	return p.trusted()
 }

@@ -34,7 +34,7 @@ func TestAudit(t *testing.T) {
 		"audit draw 0":              "got 0 for the number of labels, want a whole number from 1 to 3200",
 		"audit draw 3201":           "got 3201 for the number of labels",
 		"audit draw 5 seed -1":      "",
-		"audit draw":                "want a number of rows",
+		"audit draw":                "want for or a number of labels",
 		"audit draw 5 seed 9 extra": "got extra",
 	} {
 		if _, err := ask(statement); err == nil || !strings.Contains(err.Error(), want) {
@@ -71,4 +71,40 @@ func TestAuditWithoutScores(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "run clean first") {
 		t.Errorf("%v, want the advice to run clean", err)
 	}
+}
+
+// What a statement advises, followed, gives the list.
+func TestPromises(t *testing.T) {
+	store := papers.Cleaned(t)
+	ask := func(statement string) (string, [][]kv.Value, error) {
+		t.Helper()
+		var r *Result
+		parsed, err := Parse(statement)
+		if err == nil && !parsed.Writes() {
+			tx := store.Begin()
+			defer tx.Close()
+			r, err = Query(t.Context(), tx, Options{}, statement)
+		} else {
+			r, err = Exec(t.Context(), store, Options{Who: "ann"}, statement)
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		rows := allRows(t, r)
+		return strings.Join(r.Notices(), "\n"), rows, nil
+	}
+	refused := func(statement, want string) {
+		t.Helper()
+		if _, _, err := ask(statement); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", statement, err, want)
+		}
+	}
+	refused("labels trusted fdr 0.2", "trusted fdr 0.2: nothing is drawn yet; audit draw 50 draws labels to look at")
+	refused("audit draw for trusted fdr 0.2", "draw 50 labels without for")
+	refused("labels trusted fdr 0.7", "1:20: got 0.7 for a share, want a number from 0.01 to 0.5")
+	refused("suspects fdr 0.2 p 0.1", "got p")
+	refused("audit draw 5000 for fdr 0.2", "want a whole number from 1 to 1000")
+	must.Get(Exec(t.Context(), store, Options{}, "audit draw 4"))(t)
+	refused("labels trusted fdr 0.2", "0 of the first 9 draws of the audit are decided")
+	refused("audit draw for trusted fdr 0.2", "before the first look of the audit")
 }

@@ -53,6 +53,10 @@
 // with a probability of at most 0.1. Both need the mislabel rate: p if it is given, else the estimate of the run. A notice has
 // the resulting threshold.
 //
+// A promise chooses a list, of which labels were drawn by audit draw for: suspects fdr 0.1 lists suspects of which at most a
+// tenth are right, and labels trusted fdr 0.05 labels of which at most a twentieth are wrong, both with 90% confidence. A notice
+// tells the promise, which is of the whole list, whatever a condition leaves of it.
+//
 // # Decisions
 //
 //	accept      suggested labels are right, and become the labels
@@ -63,7 +67,8 @@
 //	undo        the last steps of decisions are taken back
 //	history     all decisions and undos
 //	agreement   how well people agree
-//	audit       how many labels are wrong, by a sample that chance drew; audit draw 50 draws
+//	audit       how many labels are wrong, by a sample that chance drew; audit draw 50 draws,
+//	            and audit draw for fdr 0.1 draws from the first suspects
 //	rescore     scores around changes are computed again; rate, scores and threshold move to fit the decisions since the last run
 //
 // A decision with a condition is about the suspects that meet the condition. The threshold of the last run always applies, and
@@ -91,14 +96,15 @@
 // In EBNF: | separates alternatives, [ ] encloses what may be left out, { } what may be repeated.
 //
 //	script     = { [ statement ] ";" | command } [ statement ] .
-//	statement  = suspects | nodes | count | node | neighbors | explain | clean | rescore | plan | audit
+//	statement  = suspects | nodes | labels | count | node | neighbors | explain | clean | rescore | plan | audit
 //	           | decide | undo | history | index
 //	           | "agreement" | classes | "describe" | "noise" | "runs" | "stats" .
 //
-//	suspects   = "suspects" [ guarantee ] clauses .
+//	suspects   = "suspects" [ guarantee | fdr ] clauses .
 //	nodes      = "nodes" clauses .
+//	labels     = "labels" trusted clauses .
 //	count      = "count" ( counted | "history" [ where ] grouping ) .
-//	counted    = ( "suspects" [ guarantee ] | "nodes" ) [ where ] grouping .
+//	counted    = ( "suspects" [ guarantee | fdr ] | "nodes" | "labels" trusted ) [ where ] grouping .
 //	grouping   = [ totals ] | group { totals | rank | limit | offset } .
 //	group      = "group" "by" figure { "," figure } .
 //	totals     = "return" total [ "as" property ] { "," total [ "as" property ] } .
@@ -112,8 +118,8 @@
 //	           | "direction" ( "out" | "in" | "both" )
 //	           | "threshold" number | "expect" number | "seed" number | "as" "given" } . (each once at most, in any order)
 //	rescore    = "rescore" [ "full" ] .
-//	audit      = "audit" [ "draw" number [ "seed" number ] ] .
-//	plan       = "plan" ( suspects | nodes | tally ) .
+//	audit      = "audit" [ "draw" ( "for" promise | number [ "for" promise | "seed" number ] ) ] .
+//	plan       = "plan" ( suspects | nodes | labels | tally ) .
 //	tally      = "count" counted .
 //	decide     = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids [ if ] | [ "all" ] where [ limit ] ) [ because ]
 //	           | "relabel" ( ids class [ if ] | class [ "all" ] where [ limit ] ) [ because ] .
@@ -127,6 +133,9 @@
 //	because    = "because" why .
 //	why        = string | parameter .
 //	guarantee  = ( "fpr" | "fnr" ) number [ "p" number ] .
+//	promise    = fdr | trusted .
+//	fdr        = "fdr" number .
+//	trusted    = "trusted" fdr .
 //	clauses    = { where | sample | order | limit | offset | return } .      (each once at most, in any order)
 //	filters    = { where | order | limit | offset | return } .    (likewise)
 //	where      = "where" expression .

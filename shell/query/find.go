@@ -49,7 +49,7 @@ func (q *query) findAll(ctx context.Context, s statement) (*finding, error) {
 			whole.clauses = all
 			return q.findSample(ctx, asked, &whole)
 		}
-		return q.findSample(ctx, asked, &nodesStatement{clauses: all})
+		return q.findSample(ctx, asked, &nodesStatement{promise: s.(*nodesStatement).promise, clauses: all})
 	}
 	plan, err := q.planOf(ctx, s)
 	if err != nil {

@@ -107,7 +107,7 @@ func readPart(tokens []string) (part *grammarRule, rest []string, err error) {
 // placeholders stand in the manual for what a user fills in, and for what another page has.
 var placeholders = map[string]string{
 	"id": "ID", "number": "N", "property": "NAME", "figure": "P", "expression": "CONDITION", "class": "'CLASS'", "time": "'TIME'", "why": "'WHY'",
-	"suspects": "suspects …", "nodes": "nodes …", "tally": "count …",
+	"suspects": "suspects …", "nodes": "nodes …", "labels": "labels …", "tally": "count …",
 }
 
 // usages are the forms of a statement, as the manual shows them; none if the grammar has no such statement.

@@ -211,11 +211,11 @@ func TestManualIsOfTheGrammar(t *testing.T) {
 	}
 	for name, want := range map[string][]string{
 		"unsure": {"unsure ID, … [if CONDITION] [because 'WHY']", "unsure [all] where CONDITION [limit N] [because 'WHY']"},
-		"plan":   {"plan suspects …", "plan nodes …", "plan count …"},
-		"suspects": {"suspects [fpr|fnr N [p N]] [where CONDITION] [sample N [seed N]] [order by P [asc|desc], …] [limit N] [offset N] " +
+		"plan":   {"plan suspects …", "plan nodes …", "plan labels …", "plan count …"},
+		"suspects": {"suspects [fpr|fnr N [p N]|fdr N] [where CONDITION] [sample N [seed N]] [order by P [asc|desc], …] [limit N] [offset N] " +
 			"[return [distinct] (*|P [as NAME], …)]"},
 		"count": {
-			"count (suspects [fpr|fnr N [p N]]|nodes) [where CONDITION] ([return (min|max|avg|sum)(P) [as NAME], …]|" +
+			"count (suspects [fpr|fnr N [p N]|fdr N]|nodes|labels trusted fdr N) [where CONDITION] ([return (min|max|avg|sum)(P) [as NAME], …]|" +
 				"group by P, … [return (min|max|avg|sum)(P) [as NAME], …] [order by (min|max|avg|sum)(P)|P [asc|desc], …] [limit N] [offset N])",
 			"count history [where CONDITION] ([return (min|max|avg|sum)(P) [as NAME], …]|" +
 				"group by P, … [return (min|max|avg|sum)(P) [as NAME], …] [order by (min|max|avg|sum)(P)|P [asc|desc], …] [limit N] [offset N])",

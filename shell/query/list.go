@@ -28,7 +28,11 @@ func (q *query) list(ctx context.Context, s statement) (*Result, error) {
 		columns, of, err = q.returned(asked.returned, suspectColumns, q.heldNames())
 	case *nodesStatement:
 		asked = s.clauses
-		columns, of, err = q.returned(asked.returned, q.nodeColumns(), q.heldNames())
+		otherwise := q.nodeColumns()
+		if s.promise != nil {
+			otherwise = trustedColumns
+		}
+		columns, of, err = q.returned(asked.returned, otherwise, q.heldNames())
 	}
 	if err != nil {
 		return nil, err
@@ -62,7 +66,7 @@ func (q *query) planOf(ctx context.Context, s statement) (*index.Plan, error) {
 	case *suspectsStatement:
 		find, err = q.suspectQuery(ctx, s)
 	case *nodesStatement:
-		find, err = q.query(s.clauses)
+		find, err = q.nodeQuery(ctx, s)
 	}
 	if err != nil {
 		return nil, err

@@ -48,7 +48,10 @@ answers are decisions. audit prints the share of wrong labels, of the labels as 
 the first 25, 50, 100, 200, … draws, as soon as each of them is decided. The intervals of all these looks hold together
 in at least 90% of audits. Disputed nodes, and those that somebody has unlabelled or put aside as unsure, count as right in
 low and as wrong in high. The first row is of all labels. A class with fewer than ten decided draws has no rate. Its interval holds by
-itself.`,
+itself.
+'audit draw for fdr 0.1' draws from the first suspects, as many as suspects fdr 0.1 wants, and 'audit draw for trusted fdr 0.05' from
+the labels with the lowest scores. 'audit draw 50 for fdr 0.1' draws 50: with more draws, more suspects are listed. These draws do
+not change the rate.`,
 		Example: "audit",
 	},
 	{
@@ -119,6 +122,14 @@ step. from is the label before, to the label that the decision names. disputed i
 entry. The decisions about a removed node stay, and its id finds them, but they hold no more. Conditions are on the
 columns of the history. count history counts entries: count history where in_force group by who, decision.`,
 		Example: "history where who = 'ann' order by time desc limit 10",
+	},
+	{
+		Name:    "labels",
+		Summary: "labels to train on, of which at most a given share is wrong",
+		Text: `'labels trusted fdr 0.05' lists the labels with the lowest scores, of which at most 5% are wrong, with 90% confidence. Draws of an
+audit show it, as for suspects fdr: 'audit draw for trusted fdr 0.05' draws them. Nobody had decided on a label of the list when it was
+drawn; nodes where decision = 'accept' lists labels that people have decided on. The list has the labels as they are now.`,
+		Example: "labels trusted fdr 0.05",
 	},
 	{
 		Name:    "neighbors",
@@ -210,6 +221,10 @@ decided on, whatever their score.
 fpr 0.05 sets a threshold that flags a right label with a probability of at most 0.05. fnr 0.1 sets a threshold that
 misses a wrong label with a probability of at most 0.1. p R replaces the estimated mislabel rate. The number of scores, p
 and the threshold λ are printed.
+fdr 0.1 lists the first suspects, of which at most 10% are right, with 90% confidence. Draws of an audit show it: 'audit draw for
+fdr 0.1' draws among the first suspects that nobody has decided on. How many are first is chosen by the scores, so that the list is
+as long as draws can show. Where too many draws are right, there is no list, and the next one wants more draws. All lists up to the
+first one that is shown have the confidence together. Unsure and disputed draws, and those whose label a file has changed, count as right.
 'sample N' draws N of the rows at random. Look at them to estimate how many suspects really have a wrong label. The same seed
 draws the same rows. The default seed is 1. A limit counts the rows of the sample.`,
 		Example: "suspects where degree > 3 limit 20 return id, label, suggested, score",

@@ -32,7 +32,7 @@ func (p *parser) statement() (statement, error) {
 	return s, nil
 }
 
-// body = suspects | nodes | count | plan | node | neighbors | explain | clean | rescore | audit | decide | undo | history | index
+// body = suspects | nodes | labels | count | plan | node | neighbors | explain | clean | rescore | audit | decide | undo | history | index
 //
 //	| classes | "agreement" | … .
 func (p *parser) body() (statement, error) {
@@ -42,6 +42,8 @@ func (p *parser) body() (statement, error) {
 		return p.suspects()
 	case p.accept("nodes"):
 		return p.nodes()
+	case p.accept("labels"):
+		return p.labels()
 	case p.accept("count"):
 		return p.count()
 	case p.accept("plan"):
@@ -112,14 +114,51 @@ func readingNames() []string {
 // bareStatements are those of one word.
 var bareStatements = []string{"agreement", "describe", "noise", "runs", "stats"}
 
-// suspects = "suspects" [ guarantee ] clauses .
+// suspects = "suspects" [ guarantee | fdr ] clauses .
 func (p *parser) suspects() (statement, error) {
-	s := &suspectsStatement{}
-	var err error
-	if s.guarantee, err = p.guarantee(); err != nil {
+	s, err := p.chosenSuspects()
+	if err != nil {
 		return nil, err
 	}
 	return s, p.clauses(&s.clauses)
+}
+
+// chosenSuspects = [ guarantee | fdr ] .
+func (p *parser) chosenSuspects() (s *suspectsStatement, err error) {
+	s = &suspectsStatement{}
+	if s.guarantee, err = p.guarantee(); err != nil || s.guarantee != nil {
+		return s, err
+	}
+	if p.accept("fdr") {
+		s.promise, err = p.promised(cleaner.ListSuspects)
+	}
+	return s, err
+}
+
+// promised reads the share behind fdr.
+func (p *parser) promised(kind cleaner.ListKind) (*promise, error) {
+	share, err := p.number("a share, as 0.1")
+	return &promise{kind: kind, share: share}, err
+}
+
+// labels = "labels" trusted clauses .
+func (p *parser) labels() (statement, error) {
+	s := &nodesStatement{}
+	var err error
+	if s.promise, err = p.trusted(); err != nil {
+		return nil, err
+	}
+	return s, p.clauses(&s.clauses)
+}
+
+// trusted = "trusted" "fdr" number .
+func (p *parser) trusted() (*promise, error) {
+	for _, word := range []string{"trusted", "fdr"} {
+		if err := p.expect(word); err != nil {
+			return nil, err
+		}
+	}
+	return p.promised(cleaner.ListTrusted)
 }
 
 // guarantee = ( "fpr" | "fnr" ) number [ "p" number ] .
@@ -318,7 +357,7 @@ func (p *parser) figures() ([]name, error) {
 	}
 }
 
-// count = "count" ( "suspects" [ guarantee ] | "nodes" | "history" ) [ where ] ( [ totals ] | group { totals | rank | limit | offset } ) .
+// count = "count" ( "suspects" [ guarantee | fdr ] | "nodes" | "labels" trusted | "history" ) [ where ] ( [ totals ] | group { totals | rank | limit | offset } ) .
 func (p *parser) count() (statement, error) {
 	s, err := p.countOfNodes()
 	if err == nil && s == nil && p.accept("history") {
@@ -339,14 +378,20 @@ func (p *parser) countOfNodes() (*countStatement, error) {
 	var of *clauses
 	switch {
 	case p.accept("suspects"):
-		g, err := p.guarantee()
+		suspects, err := p.chosenSuspects()
 		if err != nil {
 			return nil, err
 		}
-		suspects := &suspectsStatement{guarantee: g}
 		s.of, of = suspects, &suspects.clauses
 	case p.accept("nodes"):
 		nodes := &nodesStatement{}
+		s.of, of = nodes, &nodes.clauses
+	case p.accept("labels"):
+		trusted, err := p.trusted()
+		if err != nil {
+			return nil, err
+		}
+		nodes := &nodesStatement{promise: trusted}
 		s.of, of = nodes, &nodes.clauses
 	default:
 		return nil, nil
@@ -435,7 +480,7 @@ func (p *parser) total() (*total, error) {
 	return nil, p.fail()
 }
 
-// plan = "plan" ( suspects | nodes | count ) .
+// plan = "plan" ( suspects | nodes | labels | count ) .
 func (p *parser) plan() (statement, error) {
 	count := func() (statement, error) {
 		s, err := p.countOfNodes()
@@ -447,7 +492,7 @@ func (p *parser) plan() (statement, error) {
 	for _, of := range []struct {
 		name  string
 		parse func() (statement, error)
-	}{{"suspects", p.suspects}, {"nodes", p.nodes}, {"count", count}} {
+	}{{"suspects", p.suspects}, {"nodes", p.nodes}, {"labels", p.labels}, {"count", count}} {
 		if p.accept(of.name) {
 			s, err := of.parse()
 			return &planStatement{of: s}, err

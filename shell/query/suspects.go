@@ -15,7 +15,7 @@ import (
 
 // suspectQuery says which nodes suspects finds: those of cleaner.Suspects above the threshold of the last run, with two
 // parts of that definition left out where the condition speaks of them itself: the threshold where it speaks of score, or a
-// guarantee is asked for, and that nobody has decided where it speaks of decision. Where the condition speaks of disputed or
+// guarantee or a promise is asked for, and that nobody has decided where it speaks of decision. Where the condition speaks of disputed or
 // decided_by, decided nodes come in addition: see orDecided. Without an order the highest score comes first.
 func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Query, error) {
 	run, err := q.newestRun()
@@ -31,13 +31,20 @@ func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Q
 	if where == nil {
 		where = index.And{}
 	}
-	if s.guarantee != nil {
+	switch {
+	case s.promise != nil:
+		listed, err := q.promised(ctx, s.promise, s.clauses)
+		if err != nil {
+			return find, err
+		}
+		where = index.And{Terms: []index.Predicate{listed, where}}
+	case s.guarantee != nil:
 		above, err := q.guaranteeTerms(ctx, s.guarantee, run)
 		if err != nil {
 			return find, err
 		}
 		where = index.And{Terms: append(above, where)}
-	} else {
+	default:
 		where = unlessSpoken(where, cleaner.ScoreColumn, cleaner.ScoreAbove(run.Threshold))
 	}
 	where = unlessSpoken(where, decide.Column, index.IsNull{Property: decide.Column})

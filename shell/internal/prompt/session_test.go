@@ -54,7 +54,7 @@ func TestOutputAndReadFiles(t *testing.T) {
 
 	bad := write("bad.q", "count nodes;\ncount\n  edges;")
 	_, _, err = answer(t, Options{Store: opened(store)}, ".read "+bad)
-	if want := bad + ":3:3: got edges, want suspects, nodes or history"; err == nil || err.Error() != want {
+	if want := bad + ":3:3: got edges, want suspects, nodes, labels or history"; err == nil || err.Error() != want {
 		t.Errorf("a file with an error: got %v, want %s", err, want)
 	}
 	loop := write("loop.q", "")

@@ -11,7 +11,12 @@ import (
 
 // draw draws, and tells where the audit stands: its open draws, and Audit, nil before the first draw.
 func (s *Sample) draw(ctx context.Context, store *kv.Store) (r Result, err error) {
-	if s.Size > 0 {
+	switch {
+	case s.For != nil:
+		if err := cleaner.DrawList(ctx, store, *s.For, s.Size); err != nil {
+			return r, wording.AdviseList(err)
+		}
+	case s.Size > 0:
 		if err := cleaner.DrawAudit(ctx, store, s.Size, s.Seed); err != nil {
 			return r, wording.AdviseAudit(err)
 		}

@@ -33,10 +33,12 @@ type Find struct {
 	Audit *Sample
 }
 
-// A Sample says what an audit draws; of size zero, nothing more. First is the size of the first draw where Size is zero.
+// A Sample says what an audit draws; of size zero, nothing more. First is the size of the first draw where Size is zero. With a
+// promise, labels of a list are drawn: Size of them, or as many as the list wants.
 type Sample struct {
 	Size, First int
 	Seed        uint64
+	For         *cleaner.Promise
 }
 
 // Show wants a suspect.
@@ -79,7 +81,7 @@ type Subject struct {
 
 // Writes reports whether a step changes the store.
 func (s *Step) Writes() bool {
-	draws := s.Find != nil && s.Find.Audit != nil && s.Find.Audit.Size+s.Find.Audit.First > 0
+	draws := s.Find != nil && s.Find.Audit != nil && (s.Find.Audit.Size+s.Find.Audit.First > 0 || s.Find.Audit.For != nil)
 	return s.Decide != nil || s.Undo != 0 || s.Finish || draws
 }
 

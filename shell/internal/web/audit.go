@@ -81,18 +81,20 @@ func (s *Server) audit(r *http.Request) (answer, error) {
 	return answer{page: auditPage, title: "Audit", view: &view}, err
 }
 
-// nextDraw is the open draw that the person is asked for, of those first that the next look needs. Each person has an order
+// nextDraw is the open draw that the person is asked for, of those first that lists and the next look need. Each person has an order
 // of their own, so that two people seldom look at the same draw. If all are skipped, it is kv.NoNode.
 func (s *Server) nextDraw(told *cleaner.Audit) (next kv.NodeID, skipped int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var open []kv.NodeID
-	for i, d := range told.Draws {
+	all := told.All()
+	needed := len(all) - len(told.Draws) + told.NextLook
+	for i, d := range all {
 		switch {
 		case d.Judgement != decide.Unjudged:
 		case s.skipped.Contains(uint32(d.Node)):
 			skipped++
-		case len(open) == 0 || i < told.NextLook:
+		case len(open) == 0 || i < needed:
 			open = append(open, d.Node)
 		}
 	}

@@ -21,7 +21,7 @@ func Audit(a *cleaner.Audit, more string) (lines []string) {
 		lines = append(lines, line)
 	}
 	asked := fmt.Sprintf("%d of %s decided", a.Decided, Count(int64(len(a.Draws)), "draw", "draws"))
-	switch open := len(a.Open()); {
+	switch open := len(a.Draws) - a.Decided; {
 	case a.NextLook == a.Look && open == 0:
 		lines = append(lines, asked+": every label of the sample is looked at")
 	case open == 0:
@@ -32,6 +32,11 @@ func Audit(a *cleaner.Audit, more string) (lines []string) {
 		lines = append(lines, line)
 	default:
 		lines = append(lines, fmt.Sprintf("%s; the next look needs the first %d", asked, a.NextLook))
+	}
+	for i := range a.Lists {
+		if l := &a.Lists[i]; l == a.List(l.Promise) {
+			lines = append(lines, standing(l))
+		}
 	}
 	if a.Since > 0 {
 		lines = append(lines, fmt.Sprintf("the rate is of the labels of %s; %s came since", a.Started.Format(time.DateOnly),
