@@ -232,7 +232,9 @@ func (w *RunWriter) Put(s NodeScore) error {
 	}
 	score := kv.FloatValue(float64(float32(s.Score)))
 	w.run.Scored++
-	w.run.countSuspect(score.Float(), label, suggestion, kv.Value{})
+	if IsSuspect(w.run.Threshold, score, label, suggestion, kv.Value{}) {
+		w.run.Suspects++
+	}
 	return errors.Join(w.scores.Put(s.Node, score), w.byScore.Add(s.Node, score))
 }
 

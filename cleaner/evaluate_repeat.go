@@ -148,13 +148,8 @@ func (j *judgement) measureNodes(d *drawing, within func(Split) bool) Metrics {
 		}
 	}
 	m := measureScores(some, flags, wrong)
-	for _, of := range []struct {
-		from float64
-		into *float64
-	}{{j.rate, &m.EstimatedRate}, {j.low, &m.RateLow}, {j.high, &m.RateHigh}, {j.grey, &m.Grey}} {
-		if !math.IsNaN(of.from) {
-			*of.into = of.from
-		}
+	if !math.IsNaN(j.rate) {
+		m.EstimatedRate = j.rate
 	}
 	m.TrueRate = d.rate
 	return m

@@ -25,13 +25,10 @@ type judgement struct {
 	scores  []float64 // [n] by NodeID; the higher, the more suspect
 	flagged []bool    // [n] by NodeID
 	rate    float64   // share of mislabels, estimated; NaN if the method does not
-
-	low, high, grey float64 // interval of the rate, and share of the grey zone; NaN if the method has none
 }
 
 func newJudgement(n int) *judgement {
-	none := math.NaN()
-	return &judgement{scores: make([]float64, n), flagged: make([]bool, n), rate: none, low: none, high: none, grey: none}
+	return &judgement{scores: make([]float64, n), flagged: make([]bool, n), rate: math.NaN()}
 }
 
 // A method scores nodes and flags some of them as mislabelled.

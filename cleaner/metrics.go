@@ -42,12 +42,6 @@ type Metrics struct {
 	EstimatedRate float64 `json:"estimated_rate"`
 	TrueRate      float64 `json:"true_rate"`
 
-	// RateLow and RateHigh are the interval of the estimated rate, and Grey the share of the labelled nodes in the grey
-	// zone (Run.GreyFrom); 0 of a method that has none.
-	RateLow  float64 `json:"rate_low"`
-	RateHigh float64 `json:"rate_high"`
-	Grey     float64 `json:"grey"`
-
 	FoundAt FoundAt `json:"found_at"`
 }
 
@@ -83,7 +77,7 @@ func (m *MethodMetrics) parts() []*Metrics {
 func (m *Metrics) fields() []*float64 {
 	return []*float64{
 		&m.F1, &m.MCC, &m.PAtT, &m.PAtTFlagged, &m.Precision, &m.Recall, &m.AveragePrecision,
-		&m.Flagged, &m.Mislabelled, &m.ECE, &m.EstimatedRate, &m.TrueRate, &m.RateLow, &m.RateHigh, &m.Grey,
+		&m.Flagged, &m.Mislabelled, &m.ECE, &m.EstimatedRate, &m.TrueRate,
 		&m.FoundAt.Percent1, &m.FoundAt.Percent5, &m.FoundAt.Percent10,
 	}
 }

@@ -20,7 +20,7 @@ type RescoreOptions struct {
 
 	// KeepRate leaves mislabel rate, threshold and the scores far from all changes as they are: what was decided on is not taken
 	// in. So its time does not grow with the graph. The next Rescore without it counts Run.Scored, Run.Suspects and
-	// Run.Grey anew. A program that rescores after every decision wants it.
+	// Run.Contradicted anew. A program that rescores after every decision wants it.
 	KeepRate bool
 
 	// Workers, MemoryBudget, Progress, OnStage and Notice are those of Options.

@@ -218,23 +218,28 @@ func mustCountRun(t *testing.T, what string, s *kv.Store) {
 		must.Do(t, err)
 		facts := must.Get(readSuspectFacts(tx))(t)
 		scores := must.Get(tx.Reader(ScoreColumn))(t)
-		count := Run{Threshold: run.Threshold, GreyFrom: run.GreyFrom, Nodes: int64(tx.NumPresent()), Edges: tx.NumEdges()}
+		count := Run{Threshold: run.Threshold, Nodes: int64(tx.NumPresent()), Edges: tx.NumEdges()}
 		sums := newLabelMeans(len(run.Classes))
 		for v := range kv.NodeID(tx.NumNodes()) {
 			score := must.Get(scores.At(v))(t)
 			if score.IsNull() {
 				continue
 			}
-			label, err := facts.labels.At(v)
-			must.Do(t, errors.Join(err, facts.count(&count, v, score.Float())))
+			label := must.Get(facts.labels.At(v))(t)
+			if must.Get(facts.isSuspect(run.Threshold, v, score))(t) {
+				count.Suspects++
+				if isContradicted(t, tx, run, v, label.Str()) {
+					count.Contradicted++
+				}
+			}
 			if k := slices.Index(run.Classes, label.Str()); k >= 0 { // else the run does not know the class
 				sums.add(kv.Class(k), score.Float())
 			}
 			count.Scored++
 		}
-		got := []int64{run.Nodes, run.Edges, run.Scored, run.Suspects, run.Grey}
-		if want := []int64{count.Nodes, count.Edges, count.Scored, count.Suspects, count.Grey}; !slices.Equal(got, want) {
-			t.Errorf("%s: got nodes, edges, scored, suspects, grey %v, want %v", what, got, want)
+		got := []int64{run.Nodes, run.Edges, run.Scored, run.Suspects, run.Contradicted}
+		if want := []int64{count.Nodes, count.Edges, count.Scored, count.Suspects, count.Contradicted}; !slices.Equal(got, want) {
+			t.Errorf("%s: got nodes, edges, scored, suspects, contradicted %v, want %v", what, got, want)
 		}
 		if run.Preset != PresetDefault {
 			return nil
@@ -250,6 +255,34 @@ func mustCountRun(t *testing.T, what string, s *kv.Store) {
 		}
 		return nil
 	})
+}
+
+// isContradicted looks at the predictions of a node and at its neighbours, one by one.
+func isContradicted(t *testing.T, tx *kv.Tx, run *Run, v kv.NodeID, label string) bool {
+	t.Helper()
+	own := slices.Index(run.Classes, label)
+	row := make([]float32, len(run.Classes))
+	must.Do(t, must.Get(run.predictions(tx))(t).Read(kv.Range{First: v, End: v + 1}, 0, len(row), row))
+	votes := make([]float64, len(row))
+	graph := must.Get(along(tx, run.Direction))(t)
+	var lists kv.Adjacency
+	for _, block := range must.Get(graph.AdjacencyBlocks())(t) {
+		if v < block.First || v >= block.End {
+			continue
+		}
+		must.Do(t, graph.ReadAdjacency(block, &lists))
+		for i := lists.Offsets[v-block.First]; i < lists.Offsets[v-block.First+1]; i++ {
+			weight := 1.0
+			if lists.Weights != nil {
+				weight = float64(lists.Weights[i])
+			}
+			if k := must.Get(tx.Label(lists.Neighbors[i]))(t); k != kv.NoClass && int(k) < len(votes) {
+				votes[k] += weight
+			}
+		}
+	}
+	return slices.ContainsFunc(row, func(p float32) bool { return p > row[own] }) &&
+		slices.ContainsFunc(votes, func(w float64) bool { return w > votes[own] })
 }
 
 // passOfCopy scores a copy of a store by its model: the store restored from a backup and compacted, or its graph loaded anew, with other

@@ -149,7 +149,7 @@ func writeRescored(
 	if err := run.isLast(b.Tx(), run.Rescorings); err != nil {
 		return err
 	}
-	run.Suspects, run.Grey, run.Uncounted = 0, 0, false
+	run.Uncounted = false
 	w, err := writeScores(ctx, b, from, run, p, result, workers)
 	if err != nil {
 		return err

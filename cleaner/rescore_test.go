@@ -76,8 +76,8 @@ func TestRescore(t *testing.T) {
 			t.Errorf("stored: got threshold %v, %d suspects; want %v, %d", last.Threshold, last.Suspects, done.Run.Threshold, done.Run.Suspects)
 		}
 		left := must.Get(CountRemaining(t.Context(), tx))(t)
-		if !math.IsNaN(left.Low) || !math.IsNaN(left.High) || left.Nodes != last.Scored-40 {
-			t.Errorf("got %+v left of %d scored nodes", left, last.Scored)
+		if left.Suspects != last.Suspects || left.Settled != 40 {
+			t.Errorf("got %+v, want %d suspects left", left, last.Suspects)
 		}
 		return nil
 	})

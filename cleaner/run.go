@@ -26,7 +26,7 @@ type Run struct {
 	Seed      uint64
 
 	// Elsewhere is set of a run that was made elsewhere, on a graph of which the store has a part. Rate, threshold and noise are those of that graph;
-	// Nodes, Edges, Scored, Suspects and Grey are counted in the store. See RunWriter.
+	// Nodes, Edges, Scored and Suspects are counted in the store. See RunWriter.
 	Elsewhere *Elsewhere
 
 	Nodes, Edges     int64
@@ -38,6 +38,10 @@ type Run struct {
 	PredictionUse    string // what was done with imported predictions, and why, "": they were taken as they are
 	PredictionWrites int64  // how often predictions had been written when it began; see ChangesSince
 	Decisions        int64  // Decision.Seq of the newest entry of the history whose label its fit has seen; 0: none
+
+	// Contradicted counts, of the Suspects, those at whose label the predictions that the run goes by have another class
+	// first, and so have the labels of the neighbours, by weight. It is 0 of a run that was made elsewhere.
+	Contradicted int64
 
 	// Direction says which arcs of a directed graph were walked.
 	Direction kv.Direction `msgpack:"-"`
@@ -52,16 +56,10 @@ type Run struct {
 	ClassThresholds []float64           // [c]; NaN: the class takes no part
 	Joint           *classmatrix.Matrix `msgpack:"-"` // [c×c], sums to 1
 	Transition      *classmatrix.Matrix `msgpack:"-"` // [c×c], P(given i | true j); a column of NaN has no mass
-	MislabelRate    float64             // estimated: the p of the conformal thresholds
 
-	// RateLow and RateHigh are the ends of the 90% interval of the rate (PresetDefault): see Calibration.
-	RateLow, RateHigh float64
-
-	// Labels with a score above GreyFrom, up to Threshold, are the grey zone. They may be wrong, or right but hard to
-	// judge; graph and predictions do not show which. Options.Expect and decisions do. Grey counts them as Suspects does.
-	// GreyFrom is zero for a run without interval and grey zone.
-	GreyFrom float64
-	Grey     int64
+	// MislabelRate is the share of wrong labels as the model estimates it: the p of the conformal thresholds. Graph and
+	// predictions do not tell how far it is off; ReadAudit does.
+	MislabelRate float64
 
 	// Commit is the last commit of the store that the scores have seen, and Seen is Decision.Seq of the newest entry of the
 	// history in it. Rescorings is how often Rescore has brought scores up to date.
@@ -96,9 +94,6 @@ type runRecord struct {
 	Direction               uint8
 	MeanScores, LabelCounts []float64
 }
-
-// HasInterval says whether the run knows RateLow, RateHigh and the grey zone.
-func (r *Run) HasInterval() bool { return r.GreyFrom > 0 }
 
 // reach is the most hops over which a change has a part in a score.
 func (r *Run) reach() int {

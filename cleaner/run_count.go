@@ -7,13 +7,14 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A runCounter counts what a run says of its scores: how many they are, suspects, grey zone, and means by given label.
+// A runCounter counts what a run says of its scores: how many they are, suspects, and means by given label.
 type runCounter struct {
-	run    *Run
-	facts  suspectFacts
-	class  []kv.Class // of the run, by that of the store; NoClass: the run does not know it
-	scored int64
-	sums   *labelMeans
+	run      *Run
+	facts    suspectFacts
+	class    []kv.Class // of the run, by that of the store; NoClass: the run does not know it
+	scored   int64
+	suspects []kv.NodeID
+	sums     *labelMeans
 }
 
 // newRunCounter begins to count by the threshold of a run.
@@ -22,7 +23,6 @@ func newRunCounter(tx *kv.Tx, run *Run) (c *runCounter, err error) {
 	for _, name := range tx.Classes() {
 		c.class = append(c.class, kv.Class(slices.Index(run.Classes, name)))
 	}
-	run.Suspects, run.Grey, run.Uncounted = 0, 0, false
 	c.facts, err = readSuspectFacts(tx)
 	return c, err
 }
@@ -33,19 +33,31 @@ func (c *runCounter) add(v kv.NodeID, label kv.Class, score float64) error {
 		c.sums.add(c.class[label], score)
 	}
 	c.scored++
-	return c.facts.count(c.run, v, score)
+	is, err := c.facts.isSuspect(c.run.Threshold, v, kv.FloatValue(score))
+	if is {
+		c.suspects = append(c.suspects, v)
+	}
+	return err
 }
 
-// finish notes the counts in the run. Of a run that was made elsewhere the store has a part, which was not drawn at
-// random. So that run keeps the number of its scores, and their means.
-func (c *runCounter) finish() {
-	if c.run.Elsewhere != nil {
-		return
+// finish notes the counts in the run.
+func (c *runCounter) finish(ctx context.Context, tx *kv.Tx) error {
+	_, kept, err := lastFit(tx)
+	if err != nil {
+		return err
 	}
-	c.run.Scored = c.scored
+	p, err := kept.problem(tx, c.run)
+	if err != nil {
+		return err
+	}
+	if err := c.run.countSuspects(ctx, &p, c.suspects); err != nil {
+		return err
+	}
+	c.run.Scored, c.run.Uncounted = c.scored, false
 	if c.run.Preset == PresetDefault {
 		c.run.meanScores, c.run.labelCounts = c.sums.means()
 	}
+	return nil
 }
 
 // eachStored goes through the nodes that have a score, with their labels.
@@ -94,6 +106,5 @@ func (r *Run) Recount(ctx context.Context, tx *kv.Tx) error {
 	if err := eachStored(ctx, tx, c.add); err != nil {
 		return err
 	}
-	c.finish()
-	return nil
+	return c.finish(ctx, tx)
 }

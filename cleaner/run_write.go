@@ -96,7 +96,8 @@ type runWriter struct {
 	byScore, byConfidence *index.Builder
 	bySuggestion, byRun   *index.Builder
 
-	// Of the suspects, which are counted: the given labels [n], and the decisions, nil if there are none.
+	// The suspects, and what makes them such: the given labels [n], and the decisions, nil if there are none.
+	suspects  []kv.NodeID
 	labels    []kv.Class
 	decisions *kv.ColumnReader
 }
@@ -190,7 +191,7 @@ func (w *runWriter) put(block *runBlock, scores []float32) error {
 		if err := w.byScore.Add(v, kv.FloatValue(float64(score))); err != nil {
 			return err
 		}
-		if err := w.countSuspect(v, score, block.suggestions[i]); err != nil {
+		if err := w.noteSuspect(v, score, block.suggestions[i]); err != nil {
 			return err
 		}
 		if w.agreement == nil {
@@ -209,26 +210,17 @@ func (w *runWriter) put(block *runBlock, scores []float32) error {
 	return w.confidences.PutFloats(block.rows.First, block.confidence)
 }
 
-// countSuspect counts a node, whose label and decision are those of when the run began, if it is a suspect.
-func (w *runWriter) countSuspect(v kv.NodeID, score float32, suggestion kv.Class) error {
-	if !(float64(score) > w.run.leastScore()) {
+// noteSuspect notes a node, whose label and decision are those of when the run began, if it is a suspect.
+func (w *runWriter) noteSuspect(v kv.NodeID, score float32, suggestion kv.Class) error {
+	label := w.labels[v]
+	if !(float64(score) > w.run.Threshold) || label == kv.NoClass || suggestion == kv.NoClass || suggestion == label {
 		return nil
 	}
-	name := func(class kv.Class) kv.Value {
-		if class == kv.NoClass {
-			return kv.Value{}
-		}
-		return kv.StringValue(w.classes[class])
+	decision, err := valueAt(w.decisions, v)
+	if err == nil && decision.IsNull() {
+		w.suspects = append(w.suspects, v)
 	}
-	decision := kv.Value{}
-	if w.decisions != nil {
-		var err error
-		if decision, err = w.decisions.At(v); err != nil {
-			return err
-		}
-	}
-	w.run.countSuspect(float64(score), name(w.labels[v]), name(suggestion), decision)
-	return nil
+	return err
 }
 
 // writeRun gives the run its ID and makes it and all it found visible in one commit. From is the snapshot that it began
@@ -300,7 +292,7 @@ func writeScores(
 			return nil, err
 		}
 	}
-	return w, nil
+	return w, run.countSuspects(ctx, p, w.suspects)
 }
 
 // mark makes the indexes visible with the commit.

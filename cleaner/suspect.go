@@ -1,10 +1,13 @@
 package cleaner
 
 import (
+	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -44,28 +47,27 @@ func IsSuspect(threshold float64, score, label, suggestion, decision kv.Value) b
 		!label.IsNull() && !suggestion.IsNull() && label != suggestion && decision.IsNull()
 }
 
-// leastScore is the score above which a node can count among suspects or grey zone.
-func (r *Run) leastScore() float64 {
-	if r.GreyFrom > 0 {
-		return r.GreyFrom
-	}
-	return r.Threshold
+// contradicted reports whether all that is near a label speaks against it: another class has a larger prediction
+// [classes], and other labels have more votes of neighbours [classes], by weight. Labels without either are not contradicted.
+// It says nothing of how many labels are wrong: most others may be wrong too, and a contradicted one right.
+func contradicted(label kv.Class, predictions []float32, votes []float64) bool {
+	return predictions[label] < slices.Max(predictions) && votes[label] < slices.Max(votes)
 }
 
-// countSuspect counts a node among the suspects or in the grey zone, or nowhere.
-func (r *Run) countSuspect(score float64, label, suggestion, decision kv.Value) {
-	if IsSuspect(r.leastScore(), kv.FloatValue(score), label, suggestion, decision) {
-		r.countAs(score)
+// countSuspects notes the suspects of a run, ascending, and how many of them are contradicted.
+func (r *Run) countSuspects(ctx context.Context, p *problem, suspects []kv.NodeID) error {
+	r.Suspects, r.Contradicted = int64(len(suspects)), 0
+	around, err := newPoll(p)
+	if err != nil {
+		return err
 	}
-}
-
-// countAs counts a node by its score, which is above leastScore.
-func (r *Run) countAs(score float64) {
-	if score > r.Threshold {
-		r.Suspects++
-	} else {
-		r.Grey++
-	}
+	return rowstore.EachOf(ctx, p.predictions, suspects, func(v kv.NodeID, row []float32) error {
+		ballot, err := around.of(v)
+		if err == nil && contradicted(p.labels[v], row, ballot.Votes) {
+			r.Contradicted++
+		}
+		return err
+	})
 }
 
 // suspectFacts reads what beside the score makes a node a suspect.
@@ -84,15 +86,6 @@ func readSuspectFacts(tx *kv.Tx) (f suspectFacts, err error) {
 		}
 	}
 	return f, nil
-}
-
-// count counts a node of a run among the suspects or in the grey zone, or nowhere.
-func (f suspectFacts) count(run *Run, v kv.NodeID, score float64) error {
-	is, err := f.isSuspect(run.leastScore(), v, kv.FloatValue(score))
-	if is {
-		run.countAs(score)
-	}
-	return err
 }
 
 // isSuspect reports whether Suspects is true of a node with a score. It reads no more columns than it needs, and

@@ -474,7 +474,7 @@ func TestAskedPaths(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"score ../g --nodes ./none.csv", "open ./none.csv: "},
 		{"compact ../g", "../g: compacted, "},
-		{"clean ../g --hops 1 --report page.html", "shell ../g -c 'suspects limit 20'"},
+		{"clean ../g --hops 1 --report page.html", "audit ../g"},
 		{"clean ../g --direction in", "the store is undirected"},
 		{"stats ../g --format csv", "\n../g,"},
 		{"shell ../g --format csv -c stats", "\n../g,"},

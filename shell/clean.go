@@ -11,6 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/report"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // cleanCommand scores a store.
@@ -19,7 +20,7 @@ type cleanCommand struct {
 	detection
 	orientation
 	Seed    uint64 `default:"${seed}" help:"The same seed gives the same scores, at any --memory and --threads."`
-	Preset  string `enum:"default,paper" default:"default" help:"default: scores are chances, and the threshold follows from the estimated mislabel rate. paper: GraphCleaner as published."`
+	Preset  string `enum:"default,paper" default:"default" help:"default: scores are chances, and the threshold follows from them. paper: GraphCleaner as published."`
 	AsGiven bool   `help:"Take imported predictions as they are. Without it, the built-in classifier is trained too, and both are joined. It is for predictions that have not seen the labels of the validation and test splits, or any label if there are no splits."`
 	Report  string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: pictures of the first suspects, scores, confused classes, top suspects."`
 	summaryFormat
@@ -30,8 +31,8 @@ type cleanCommand struct {
 // detection are the flags of commands that look for mislabels.
 type detection struct {
 	Hops      int      `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Default: 3."`
-	Threshold *float64 `placeholder:"T" help:"Score above which a node is a suspect. Default: the threshold with the greatest expected F1, which follows from the estimated mislabel rate; 0.97 with preset paper."`
-	Expect    *float64 `placeholder:"R" help:"Share of labels that you believe to be wrong, before any decision, such as 0.1. It replaces the estimate. The estimate cannot distinguish some wrong labels from right labels that are hard to predict."`
+	Threshold *float64 `placeholder:"T" help:"Score above which a node is a suspect. Default: the threshold with the greatest expected F1; 0.97 with preset paper."`
+	Expect    *float64 `placeholder:"R" help:"Share of labels that you believe to be wrong, before any decision, such as 0.1. Without it, the model estimates the share, and may be far off: see audit."`
 }
 
 func (d *detection) check() error {
@@ -61,9 +62,12 @@ func checkHops(hops int) error {
 }
 
 func (*cleanCommand) Help() string {
-	return `Learns to judge a label from the predictions and labels around its node, and estimates how many labels are wrong. It learns from nodes that the base classifier was not ` +
+	return `Learns to judge a label from the predictions and labels around its node. It learns from nodes that the base classifier was not ` +
 		`trained on. Then every labelled node gets a score: the chance that its label is wrong. The store gets scores, suggested labels and confidence, all at once. ` +
 		`Labels never change. If the store has no predictions, predict runs first.
+
+How many labels are wrong is not known from graph and predictions: audit tells it, by a look at 50 labels or more. Of the suspects, clean counts those that are ` +
+		`contradicted: the predictions and the neighbours both put another label first.
 
 Run an interrupted or killed clean again with the same flags on the same store, and it continues. --memory and --threads may differ.
 
@@ -85,12 +89,20 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	var run *cleaner.Run
+	var audit *cleaner.Audit
 	var page *report.Page
 	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
 		if err := c.checkDirection(store); err != nil {
 			return err
 		}
-		if run, err = cleaner.Clean(ctx, store, c.options(s)); err != nil || c.Report == "" {
+		if run, err = cleaner.Clean(ctx, store, c.options(s)); err != nil {
+			return err
+		}
+		err = store.View(func(tx *kv.Tx) (err error) {
+			audit, err = query.LastAudit(ctx, tx)
+			return err
+		})
+		if err != nil || c.Report == "" {
 			return err
 		}
 		page, err = report.Clean(ctx, store, "Suspect labels of "+c.DB)
@@ -104,10 +116,14 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 		return leaving(wording.Advise(c.inFlags(err)), "%s has the scores it had before; the same command goes on from here", c.DB)
 	}
 	s.progress.clear()
-	if err := cmp.Or(c.printRun(s, run), s.writePage(c.Report, page)); err != nil {
+	if err := cmp.Or(c.printRun(s, run, audit), s.writePage(c.Report, page)); err != nil {
 		return unreported(err, "%s is cleaned", c.DB)
 	}
-	s.sayNext("shell", c.DB, "-c 'suspects limit 20'")
+	if audit == nil || audit.Look == 0 {
+		s.sayNext("audit", c.DB)
+	} else {
+		s.sayNext("review", c.DB)
+	}
 	return nil
 }
 
@@ -143,47 +159,42 @@ type cleanSummary struct {
 	Nodes        int64     `json:"nodes"`
 	Scored       int64     `json:"scored"`
 	Suspects     int64     `json:"suspects"`
+	Contradicted int64     `json:"contradicted"`
 	Threshold    float64   `json:"threshold"`
-	MislabelRate *float64  `json:"mislabel_rate"`
 
-	// The interval of the rate and the grey zone: null with preset paper.
-	RateLow  *float64 `json:"rate_low"`
-	RateHigh *float64 `json:"rate_high"`
-	Grey     *int64   `json:"grey"`
-	GreyFrom *float64 `json:"grey_from"`
+	// What the last look of an audit tells; null before.
+	MislabelRate *float64 `json:"mislabel_rate"`
+	RateLow      *float64 `json:"rate_low"`
+	RateHigh     *float64 `json:"rate_high"`
 
 	Warnings []string `json:"warnings"`
 }
 
-func summaryOfRun(store string, run *cleaner.Run) cleanSummary {
+func summaryOfRun(store string, run *cleaner.Run, audit *cleaner.Audit) cleanSummary {
 	summary := cleanSummary{
 		Store: store, Run: run.ID, Started: run.Started.UTC(), Seconds: run.Seconds,
 		Preset: string(run.Preset), Hops: run.Hops, Direction: run.Direction.String(), Seed: run.Seed,
 		Predictions: run.PredictionSource, Nodes: run.Nodes, Scored: run.Scored, Suspects: run.Suspects,
-		Threshold: run.Threshold, MislabelRate: finite(run.MislabelRate), Warnings: append([]string{}, run.Warnings...),
+		Contradicted: run.Contradicted, Threshold: run.Threshold, Warnings: append([]string{}, run.Warnings...),
 	}
-	if run.HasInterval() {
-		summary.RateLow, summary.RateHigh = finite(run.RateLow), finite(run.RateHigh)
-		summary.Grey, summary.GreyFrom = &run.Grey, finite(run.GreyFrom)
+	if audit != nil {
+		summary.MislabelRate, summary.RateLow, summary.RateHigh = finite(audit.Rate), finite(audit.Low), finite(audit.High)
 	}
 	return summary
 }
 
 // printRun says what the run found.
-func (c *cleanCommand) printRun(s *streams, run *cleaner.Run) error {
+func (c *cleanCommand) printRun(s *streams, run *cleaner.Run, audit *cleaner.Audit) error {
 	if c.json() {
-		return s.writeJSON(summaryOfRun(c.DB, run))
+		return s.writeJSON(summaryOfRun(c.DB, run, audit))
 	}
-	return printRun(s, c.DB, run)
+	return printRun(s, c.DB, run, audit)
 }
 
-// printRun says what a run found.
-func printRun(s *streams, db string, run *cleaner.Run) error {
-	_, err := s.printf("%s: %d of %d nodes scored, %s above %.4g, %s, %.1f s\n",
-		db, run.Scored, run.Nodes, wording.Count(run.Suspects, "suspect", "suspects"), run.Threshold, wording.Rate(run), run.Seconds)
-	if grey := wording.GreyZone(run); grey != "" {
-		s.say("%s", grey)
-	}
+// printRun says what a run found, and how many labels are wrong by an audit, which may be nil.
+func printRun(s *streams, db string, run *cleaner.Run, audit *cleaner.Audit) error {
+	_, err := s.printf("%s: %d of %d nodes scored, %s, %.1f s\n%s: %s\n",
+		db, run.Scored, run.Nodes, wording.Suspects(run), run.Seconds, db, wording.HowMany(audit))
 	return err
 }
 

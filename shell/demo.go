@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -25,7 +27,7 @@ type demoCommand struct {
 
 func (*demoCommand) Help() string {
 	return `Makes up a graph of a few thousand papers that cite each other. Some papers have a wrong field. The demo imports and cleans the graph. It prints the ` +
-		`first suspects, and how many of the planted mislabels were found. The store stays for you to try. An earlier demo in the same place is replaced.
+		`first suspects, and how many of the planted mislabels were found. Then an audit tells how many labels are wrong. The store stays for you to try. An earlier demo in the same place is replaced.
 
     graphcleaner demo
     graphcleaner demo --dir /tmp/papers.graph --seed 7`
@@ -76,10 +78,13 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 			return err
 		}
 		s.progress.clear()
-		if err := printRun(s, c.Dir, run); err != nil {
+		if err := printRun(s, c.Dir, run, nil); err != nil {
 			return err
 		}
-		return c.show(ctx, store, graph, s)
+		if err := c.show(ctx, store, graph.mislabels(), s); err != nil {
+			return err
+		}
+		return c.audit(ctx, store, graph, s)
 	})
 	return leaving(c.inFlags(err), "%s is imported, not cleaned", c.Dir)
 }
@@ -151,8 +156,8 @@ func (g *demoGraph) mislabels() map[string]bool {
 	return mislabels
 }
 
-// show prints the first suspects, judges all of them by what was planted, and says what to try next.
-func (c *demoCommand) show(ctx context.Context, store *kv.Store, graph *demoGraph, s *streams) error {
+// show prints the first suspects, and judges all of them by what was planted.
+func (c *demoCommand) show(ctx context.Context, store *kv.Store, mislabels map[string]bool, s *streams) error {
 	const first = "suspects limit 10"
 	s.echo("shell", c.Dir, "-c", first)
 	tx := store.Begin()
@@ -164,14 +169,10 @@ func (c *demoCommand) show(ctx context.Context, store *kv.Store, graph *demoGrap
 	if _, err := print.Render(s.out, result, print.FormatTable); err != nil {
 		return err
 	}
-	mislabels := graph.mislabels()
-	flags, hits, example := 0, 0, ""
+	flags, hits := 0, 0
 	for id, err := range query.Rows[string](query.Query(ctx, tx, query.Options{}, "suspects return id")) {
 		if err != nil {
 			return err
-		}
-		if example == "" {
-			example = id
 		}
 		flags++
 		if mislabels[id] {
@@ -180,18 +181,62 @@ func (c *demoCommand) show(ctx context.Context, store *kv.Store, graph *demoGrap
 	}
 	_, err = fmt.Fprintf(s.out, "\n%d suspects, %d of them among the %d planted mislabels: precision %.3f, recall %.3f\n",
 		flags, hits, len(mislabels), shareOf(hits, flags), shareOf(hits, len(mislabels)))
-	if err != nil || example == "" {
+	return err
+}
+
+// audit draws labels, answers by the fields that are right, and says what to try next.
+func (c *demoCommand) audit(ctx context.Context, store *kv.Store, graph *demoGraph, s *streams) error {
+	const draws = 200
+	s.echo("audit", c.Dir, "--size", strconv.Itoa(draws))
+	s.say("The demo knows the right fields, and answers for you.")
+	if err := cleaner.DrawAudit(ctx, store, draws, c.Seed); err != nil {
+		return err
+	}
+	right := make(map[string]string, len(graph.field))
+	for v, field := range graph.field {
+		right[graph.id(v)] = graph.fields[field]
+	}
+	var answers []decide.Request
+	err := store.View(func(tx *kv.Tx) error {
+		told, err := cleaner.ReadAudit(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, d := range told.Draws {
+			id, err := tx.ID(d.Node)
+			if err != nil {
+				return err
+			}
+			answer := decide.Request{Node: d.Node, Kind: decide.Reject}
+			if right[id] != d.Label {
+				answer.Kind, answer.To = decide.Relabel, right[id]
+			}
+			answers = append(answers, answer)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := decide.Write(ctx, store, answers, decide.Options{Who: "demo"}); err != nil {
+		return err
+	}
+	var told *cleaner.Audit
+	err = store.View(func(tx *kv.Tx) (err error) {
+		told, err = cleaner.ReadAudit(ctx, tx)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	db := wording.ShellWord(c.Dir)
-	_, err = fmt.Fprintf(s.out, `
+	_, err = fmt.Fprintf(s.out, `%[3]s
+
 Try next:
-  %[1]s shell %[2]s -c 'explain %[3]s'
-  %[1]s shell %[2]s -c 'count suspects group by label'
-  %[1]s shell %[2]s -c 'noise'
+  %[1]s review %[2]s --web
   %[1]s shell %[2]s
-  %[1]s export %[2]s suspects --out suspects.csv
-`, s.program, db, example)
+  %[1]s export %[2]s labels --out labels.csv
+`, s.program, db, wording.HowMany(told))
 	return err
 }
 

@@ -51,9 +51,6 @@ func (c *rescoreCommand) Run(ctx context.Context, s *streams) error {
 			return err
 		}
 	}
-	if grey := wording.GreyZone(done.Run); grey != "" {
-		s.say("%s", grey)
-	}
 	return nil
 }
 

@@ -213,7 +213,7 @@ class Programs:
                 write_predictions(path, later_rivals.judged(scores, flagged, labels, len(graph.classes)), graph)
                 found[name] = self.eval(cell, ["argmax"], path, drawn)["argmax"]
                 scores[first] = np.inf
-                found[name] |= {NEXT: next_precision(scores, wrong), RATE: last["mislabel_rate"]}
+                found[name] |= {NEXT: next_precision(scores, wrong), RATE: last[RATE]}
             found["recleaned"][RATE] += float(wrong[first].sum() / (labels >= 0).sum())  # the run no longer counts them
         write_text(kept, json.dumps(found))
         return found

@@ -6,7 +6,7 @@ import pytest
 
 from bench import Bench
 from datasets import DATASETS, Cell, Dataset, Files, read
-from figures import RATE, RATE_HIGH, RATE_LOW, markdown
+from figures import RATE, markdown
 from programs import Cleaned
 from tables import paper, rates, rivals, steady
 from tables.made import block_model
@@ -63,8 +63,8 @@ def test_markdown_has_a_row_a_line():
 CORA = Cell(DATASETS["cora"], "sym", "0.1")
 
 
-def told(estimate, low, high, **more):
-    return {"default": {"true_rate": 0.1, RATE: estimate, RATE_LOW: low, RATE_HIGH: high, **more}}
+def told(estimate, **more):
+    return {"default": {"true_rate": 0.1, RATE: estimate, **more}}
 
 
 def test_noise_leaves_out_rivals_and_kinds_that_need_features(monkeypatch):
@@ -107,7 +107,7 @@ def test_overlap_and_suggestions(tiny):
 def test_rates_beyond_the_factor_are_listed():
     def draw(estimate, train):
         by_split = {"train": {"f1": train}, "val": {"f1": 0.8}, "test": {"f1": 0.9}}
-        return told(estimate, 0, 1, ece=0.01, by_split=by_split), np.zeros((3, 0))
+        return told(estimate, ece=0.01, by_split=by_split), np.zeros((3, 0))
 
     good = rates._table({CORA: [draw(0.12, 0.85), draw(0.09, 0.85)]})
     assert "Mean ratios beyond a factor of 1.25: 0 of 1." in good

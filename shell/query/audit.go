@@ -49,13 +49,22 @@ func (q *query) auditNow(ctx context.Context) (r *Result, err error) {
 	return r, err
 }
 
-func (q *query) auditTable(ctx context.Context, tx *kv.Tx) (*Result, error) {
+// LastAudit is where the audit of a store stands, nil before the first draw.
+func LastAudit(ctx context.Context, tx *kv.Tx) (*cleaner.Audit, error) {
 	a, err := cleaner.ReadAudit(ctx, tx)
 	if errors.Is(err, kv.ErrNotFound) {
-		return nil, errors.New("audit: nothing is drawn yet; audit draw 50 draws labels to look at")
+		return nil, nil
 	}
+	return a, err
+}
+
+func (q *query) auditTable(ctx context.Context, tx *kv.Tx) (*Result, error) {
+	a, err := LastAudit(ctx, tx)
 	if err != nil {
 		return nil, err
+	}
+	if a == nil {
+		return nil, errors.New("audit: nothing is drawn yet; audit draw 50 draws labels to look at")
 	}
 	q.notices = append(q.notices, wording.Audit(a, "audit draw")...)
 	columns := []ColumnInfo{

@@ -11,7 +11,7 @@ import (
 var classColumns = []ColumnInfo{
 	{"class", kv.KindString}, {"nodes", kv.KindInt}, {"share", kv.KindFloat}, {"homophily", kv.KindFloat},
 	{"self_confidence", kv.KindFloat}, {"suspects", kv.KindInt}, {"suspect_share", kv.KindFloat},
-	{"mislabel_rate", kv.KindFloat},
+	{"estimated_rate", kv.KindFloat},
 }
 
 // classes answers classes, with a remark if homophily is too low for the method.

@@ -67,7 +67,7 @@ var (
 		"self_confidence": "the mean predicted chance of the label",
 		"suspects":        "the suspects among them",
 		"suspect_share":   "the share of suspects among them",
-		"mislabel_rate":   "the estimated share of wrong labels",
+		"estimated_rate":  "the share of wrong labels as the model estimates it",
 	}
 )
 

@@ -155,9 +155,9 @@ and hop, and what the graph has of direction, weight_out, weight_in or weight.`,
 		Name:    "noise",
 		Summary: "how often each class is given in place of another",
 		Text: `The transition matrix: in the column of a true class, the probability of each given label. Below it are the pairs
-of classes that are confused most, the mislabel rate of each label, and the mislabel rate of all labels with its interval
-and the grey zone. csv and tsv have one row a pair. json and jsonl have one object with mislabel_rate, mislabel_rates,
-confused, and transition in the order of classes.`,
+of classes that are confused most, and the share of wrong labels of each class and of all, as the model of the run
+estimates it. It may be far off: audit tells the share. csv and tsv have one row a pair. json and jsonl have one object
+with estimated_rate, estimated_rates, confused, and transition in the order of classes.`,
 		Example: "noise",
 	},
 	{
@@ -192,19 +192,21 @@ stays. The next clean learns from the decisions in full.`,
 		Name:    "runs",
 		Summary: "every run of clean",
 		Text: `The last run made the scores in the store. The column predictions has the source of the predictions. The report
-of clean says how clean used them. mislabel_rate is the estimate. rate_low and rate_high are the ends of its 90% interval.
-grey is the number of labels in the grey zone: they may be wrong, or only hard to tell. Decisions settle it. rescored is
-the number of the last entry of the history that rescore has used. rescorings is how often rescore has computed scores again.`,
+of clean says how clean used them. contradicted counts the suspects whose label neither the predictions nor the
+neighbours put first. estimated_rate is the share of wrong labels as the model estimates it. It may be far off: audit tells
+the share. rescorings is how often rescore has computed scores again.`,
 		Example: "runs",
 	},
 	{
 		Name:    "stats",
 		Summary: "the size of the store and what it holds",
-		Text: `Prints the numbers of nodes, edges, labels, columns, matrices and runs, and the bytes on disk. For the last run:
-the mislabel rate with its interval, the grey zone, and the number of wrong labels that are probably still to be found.
+		Text: `Prints the numbers of nodes, edges, labels, columns, matrices and runs, and the bytes on disk. contradicted counts the
+suspects of the last run whose label neither the predictions nor the neighbours put first. mislabel_rate is the share of
+wrong labels that the last look of the audit tells, rate_low and rate_high are its interval, and mislabels_left is how
+many wrong labels are left by it. They are empty before a look: graph and predictions do not tell them.
 stale_scores counts the scores that are older than changes around them. classifier_unseen counts the nodes that were added since the
 kept classifier was trained. classifier_agreement is the share of their labels that it predicts, and empty without such
-labels. grey counts the grey zone. left_low and left_high are the ends of the interval of mislabels_left.`,
+labels.`,
 		Example: "stats",
 	},
 	{

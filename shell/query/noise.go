@@ -61,39 +61,23 @@ func noiseObject(run *cleaner.Run, pairs [][]kv.Value) object {
 	}
 	rates := rateSection(run)
 	return object{
-		{"mislabel_rate", jsonOf(number(run.MislabelRate))}, {"rate_low", jsonOf(number(boundOf(run, run.RateLow)))},
-		{"rate_high", jsonOf(number(boundOf(run, run.RateHigh)))}, {"grey", run.Grey},
-		{"mislabel_rates", objects(rates.Rows, columnNames(rates.Columns)...)}, {"confused", objects(pairs, columnNames(pairColumns)...)},
+		{"estimated_rate", jsonOf(number(run.MislabelRate))},
+		{"estimated_rates", objects(rates.Rows, columnNames(rates.Columns)...)}, {"confused", objects(pairs, columnNames(pairColumns)...)},
 		{"classes", classes}, {"transition", transition},
 	}
 }
 
-// rateSection says of each given label how often it is wrong.
+// rateSection says of each given label how often it is wrong, as the model estimates it.
 func rateSection(run *cleaner.Run) Section {
 	s := Section{
-		Title:   "Estimated share of wrong labels, " + rateOfAll(run),
-		Columns: []ColumnInfo{{"given", kv.KindString}, {"mislabel_rate", kv.KindFloat}},
+		Title:   fmt.Sprintf("Share of wrong labels as the model estimates it, %.4g of all; audit tells how many are wrong", run.MislabelRate),
+		Columns: []ColumnInfo{{"given", kv.KindString}, {"estimated_rate", kv.KindFloat}},
 	}
 	rates := run.ClassMislabelRates()
 	for _, i := range ClassOrder(run.Classes) {
 		s.Rows = append(s.Rows, []kv.Value{kv.StringValue(run.Classes[i]), number(rates[i])})
 	}
 	return s
-}
-
-// rateOfAll is the rate of all labels, with its interval and the grey zone if a run has them.
-func rateOfAll(run *cleaner.Run) string {
-	text := fmt.Sprintf("%.4g of all", run.MislabelRate)
-	if run.HasInterval() {
-		text += fmt.Sprintf(" (%.2g to %.2g)", run.RateLow, run.RateHigh)
-	}
-	if run.Grey > 0 {
-		text += fmt.Sprintf("; grey zone: %d more labels; to settle it, decide on suspects and rescore", run.Grey)
-		if run.Elsewhere == nil {
-			text += ", or clean with --expect R"
-		}
-	}
-	return text
 }
 
 // transitionSection is P(given | true): a row a given label, a column a true class.

@@ -64,7 +64,12 @@ func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 	if err != nil {
 		return nil, wording.Advise(err)
 	}
-	return recordOf(runFields(run)), nil
+	err = q.store.View(func(tx *kv.Tx) error {
+		audit, err := LastAudit(ctx, tx)
+		q.notices = append(q.notices, wording.HowMany(audit))
+		return err
+	})
+	return recordOf(runFields(run)), err
 }
 
 // remark tells people at once if it can, and with the answer otherwise.
@@ -74,14 +79,6 @@ func (q *query) remark(remark string) {
 		return
 	}
 	q.notices = append(q.notices, remark)
-}
-
-// boundOf is a bound of the rate, NaN of a run that has none.
-func boundOf(run *cleaner.Run, rate float64) float64 {
-	if !run.HasInterval() {
-		return math.NaN()
-	}
-	return rate
 }
 
 // runs answers runs.
@@ -127,10 +124,8 @@ func runFields(run *cleaner.Run) []field {
 		{"predictions", kv.KindString, text(run.PredictionSource)},
 		{"scored", kv.KindInt, kv.IntValue(run.Scored)},
 		{"suspects", kv.KindInt, kv.IntValue(run.Suspects)},
-		{"mislabel_rate", kv.KindFloat, number(run.MislabelRate)},
-		{"rate_low", kv.KindFloat, number(boundOf(run, run.RateLow))},
-		{"rate_high", kv.KindFloat, number(boundOf(run, run.RateHigh))},
-		{"grey", kv.KindInt, kv.IntValue(run.Grey)},
+		{"contradicted", kv.KindInt, kv.IntValue(run.Contradicted)},
+		{"estimated_rate", kv.KindFloat, number(run.MislabelRate)},
 		{"rescorings", kv.KindInt, kv.IntValue(run.Rescorings)},
 	}
 }

@@ -37,7 +37,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	mislabels, err := q.mislabelsLeft(ctx, runs)
+	wrong, err := q.wrongLabels(ctx, runs)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 		{"matrices", kv.KindString, kv.StringValue(joinNames(matrices))},
 		{"predictions", kv.KindString, predictions},
 		{"runs", kv.KindInt, kv.IntValue(int64(len(runs)))},
-	}, mislabels, stale, age, []field{
+	}, wrong, stale, age, []field{
 		{"disk_bytes", kv.KindInt, kv.IntValue(bytes)},
 	})
 	r, o := recordOf(fields), objectOf(fields)
@@ -87,33 +87,28 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// mislabelsLeft says what the last run believes of the labels, and how many wrong ones are still in the store, among those
-// that no decision has settled; null without a run, or where its scores are no chances.
-func (q *query) mislabelsLeft(ctx context.Context, runs []*cleaner.Run) ([]field, error) {
-	fields := []field{
-		{"mislabel_rate", kv.KindFloat, kv.Value{}}, {"rate_low", kv.KindFloat, kv.Value{}}, {"rate_high", kv.KindFloat, kv.Value{}},
-		{"grey", kv.KindInt, kv.Value{}},
-		{"mislabels_left", kv.KindFloat, kv.Value{}}, {"left_low", kv.KindFloat, kv.Value{}}, {"left_high", kv.KindFloat, kv.Value{}},
-	}
-	if len(runs) == 0 {
-		return fields, nil
-	}
-	run := runs[len(runs)-1]
-	if fields[0].value = number(run.MislabelRate); !run.HasInterval() {
-		return fields, nil
-	}
-	mislabels, err := cleaner.CountRemaining(ctx, q.tx)
+// wrongLabels says what is known of wrong labels: the suspects that all evidence contradicts, null without a run, and what
+// the last look of an audit tells, null before.
+func (q *query) wrongLabels(ctx context.Context, runs []*cleaner.Run) ([]field, error) {
+	audit, err := LastAudit(ctx, q.tx)
 	if err != nil {
 		return nil, err
 	}
-	for i, x := range []float64{run.RateLow, run.RateHigh} {
-		fields[1+i].value = kv.FloatValue(x)
+	contradicted, rates := kv.Value{}, [4]kv.Value{}
+	if len(runs) > 0 {
+		contradicted = kv.IntValue(runs[len(runs)-1].Contradicted)
+		q.notices = append(q.notices, wording.HowMany(audit))
 	}
-	fields[3].value = kv.IntValue(run.Grey)
-	for i, x := range []float64{mislabels.Mislabels, mislabels.Low, mislabels.High} {
-		fields[4+i].value = number(math.Round(10*x) / 10)
+	if audit != nil && audit.Look > 0 {
+		for i, x := range []float64{audit.Rate, audit.Low, audit.High, math.Round(audit.Left())} {
+			rates[i] = number(x)
+		}
 	}
-	return fields, nil
+	return []field{
+		{"contradicted", kv.KindInt, contradicted},
+		{"mislabel_rate", kv.KindFloat, rates[0]}, {"rate_low", kv.KindFloat, rates[1]}, {"rate_high", kv.KindFloat, rates[2]},
+		{"mislabels_left", kv.KindFloat, rates[3]},
+	}, nil
 }
 
 // mostStaleStats is how many stale scores stats looks for at most: it may take longer than what is asked often.

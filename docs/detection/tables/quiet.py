@@ -19,8 +19,8 @@ def quiet(bench: Bench) -> list[str]:
     for d, cleaned in zip(datasets, found):
         run, earlier = cleaned.run, EARLIER[d.name]
         ratio = run["suspects"] / earlier
-        rows.append([mark(d), run["scored"], run["suspects"], earlier, f"{ratio:.2f}", f"{run['mislabel_rate']:.3f}"])
+        rows.append([mark(d), run["scored"], run["suspects"], earlier, f"{ratio:.2f}"])
         if ratio > MOST:
             above.append(f"{d.name}: {ratio:.2f}")
-    header = ["data set", "labelled nodes", "suspects", "earlier", "ratio", "estimated rate"]
+    header = ["data set", "labelled nodes", "suspects", "earlier", "ratio"]
     return [*markdown(header, rows), *listed(f"Ratios above {MOST}", above, len(rows))]

@@ -65,7 +65,7 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
     label_score    1 - score, as cleanlab counts: the lowest are the worst
     predicted_label  suggested_label under cleanlab's name
 
-    `found.attrs["graphcleaner"]` of pandas and polars is a dict about the run: its threshold, mislabel_rate, suspects and so on, its warnings,
+    `found.attrs["graphcleaner"]` of pandas and polars is a dict about the run: its threshold, suspects, contradicted and so on, its warnings,
     and all notes, such as what was done with the predictions. A table of Arrow has it as json in `found.schema.metadata[b"graphcleaner"]`.
     """
     kind, graph_classes = _tables.kind_of(nodes), None

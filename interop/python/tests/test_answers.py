@@ -271,7 +271,7 @@ def test_what_is_known_of_the_run(caplog):
     found = graphcleaner.clean(nodes, edges, useless, classes, columns=COLUMNS, edge_columns=EDGE_COLUMNS)
     run = found.attrs["graphcleaner"]
     assert 0 < run["threshold"] < 1 and (found.score > run["threshold"]).sum() == run["suspects"] and "store" not in run
-    assert run["rate_low"] <= run["mislabel_rate"] <= run["rate_high"]
+    assert run["mislabel_rate"] is None and 0 <= run["contradicted"] <= run["suspects"]
     assert run["warnings"] and all(line in caplog.text for line in run["warnings"]) and set(run["warnings"]) <= set(run["notes"])
     assert any("predictions" in line for line in run["warnings"])
     table = clean(pa.Table.from_pandas(nodes), pa.Table.from_pandas(edges), softmax, classes)

@@ -75,7 +75,7 @@ func TestOutputAndReadFiles(t *testing.T) {
 }
 
 func TestTimingTellsTheWork(t *testing.T) {
-	_, people, err := answer(t, Options{Store: opened(papers.Cleaned(t)), Timing: true}, "suspects;\n.timing off\nstats;")
+	_, people, err := answer(t, Options{Store: opened(papers.Cleaned(t)), Timing: true}, "suspects;\n.timing off\nnodes limit 1;")
 	if err != nil || !strings.HasPrefix(people, "(2 rows, ") || strings.Count(people, "\n") != 1 {
 		t.Errorf("got %q, %v; want one line with 2 rows and their cost", people, err)
 	}
@@ -193,7 +193,7 @@ func TestCleanStatement(t *testing.T) {
 		t.Errorf("got %d headers of runs, want one from clean and one from runs:\n%s", got, out)
 	}
 	out, people, err = answer(t, Options{Store: opened(store), Format: columnar.Format(print.FormatJSON)}, "clean hops 2 expect 0.25")
-	if err != nil || !strings.Contains(out, `"mislabel_rate":0.25`) {
+	if err != nil || !strings.Contains(out, `"estimated_rate":0.25`) {
 		t.Errorf("clean expect 0.25: got %s, %s and %v", out, people, err)
 	}
 	if _, _, err := answer(t, Options{Store: opened(store)}, "clean expect 0.25 preset paper"); err == nil {

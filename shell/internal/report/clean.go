@@ -41,43 +41,33 @@ func (p *Page) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run) error
 	if err != nil {
 		return err
 	}
-	scores, err := tx.Reader(cleaner.ScoreColumn)
-	if err != nil {
-		return err
-	}
 	plan, err := index.NewPlan(tx, index.Query{Where: cleaner.Suspects(run.Threshold), Limit: -1})
 	if err != nil {
 		return err
 	}
-	suspects, expected := int64(0), 0.0
-	for v, err := range plan.Rows(ctx) {
-		if err != nil {
-			return err
-		}
-		score, err := scores.At(v)
-		if err != nil {
-			return err
-		}
-		suspects, expected = suspects+1, expected+score.Float()
+	suspects, err := plan.Count(ctx)
+	if err != nil {
+		return err
+	}
+	audit, err := query.LastAudit(ctx, tx)
+	if err != nil {
+		return err
+	}
+	wrong := "not known"
+	if audit != nil && audit.Look > 0 {
+		wrong = fmt.Sprintf("%s (%s to %s)", wording.Percent(audit.Rate), wording.Percent(audit.Low), wording.Percent(audit.High))
 	}
 	p.Headline = []Fact{
 		{"nodes scored", strconv.FormatInt(run.Scored, 10)},
 		{fmt.Sprintf("suspects above %.4g", run.Threshold), strconv.FormatInt(suspects, 10)},
-		{"estimated mislabel rate", wording.Percent(run.MislabelRate)},
-	}
-	if run.HasInterval() {
-		p.Headline[len(p.Headline)-1].Value += fmt.Sprintf(" (%s to %s)", wording.Percent(run.RateLow), wording.Percent(run.RateHigh))
-	}
-	if run.Preset == cleaner.PresetDefault && suspects > 0 {
-		p.Headline = append(p.Headline, Fact{"expected precision of the suspects", wording.Percent(expected / float64(suspects))})
+		{"of them contradicted by the predictions and by the neighbours", strconv.FormatInt(run.Contradicted, 10)},
+		{"share of wrong labels", wrong},
 	}
 	note := "The score is the chance that the given label is wrong."
 	if run.Preset != cleaner.PresetDefault {
 		note = "The higher the score, the more suspect the label; it is no calibrated probability."
 	}
-	if grey := wording.GreyZone(run); grey != "" {
-		note += " " + wording.Sentence(grey) + "."
-	}
+	note += " " + wording.Sentence(wording.HowMany(audit)) + "."
 	for _, warning := range run.Warnings {
 		note += " " + wording.Sentence(warning) + "."
 	}

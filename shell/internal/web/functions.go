@@ -22,7 +22,6 @@ var functions = template.FuncMap{
 	"swatch":  func(class int) template.HTML { return template.HTML(picture.Swatch(class)) },
 	"svg":     func(text string) template.HTML { return template.HTML(text) },
 	"percent": percentOf,
-	"whole":   func(x *float64) string { return number(x, "%.0f") },
 	"fixed":   func(x *float64) string { return number(x, "%.4f") },
 	"plain":   print.EscapeControls,
 	"named":   func(name string, class int) shownClass { return shownClass{name, class} },

@@ -45,7 +45,7 @@ var overviewParts = []struct {
 	{"count history where decision != 'undo' group by who, decision", "People", "What each person has decided, with what was taken back later.", nil, 1000},
 	{"agreement", "Agreement", "A verdict says whether the label was right. The share is that of the nodes on which both agree.", nil, 1000},
 	{"runs", "Runs", "The last run made the scores.",
-		[]string{"run", "started", "preset", "hops", "threshold", "scored", "suspects", "mislabel_rate", "rescorings"}, 1000},
+		[]string{"run", "started", "preset", "hops", "threshold", "scored", "suspects", "contradicted", "rescorings"}, 1000},
 }
 
 // overview shows the store. Programs wait until it is counted.

@@ -10,6 +10,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -26,12 +27,8 @@ type progress struct {
 
 	Confirmed *float64 `json:"confirmed"` // Wrong of Wrong + Right; null without both
 
-	// Expected is how many wrong labels are left in the store: among the nodes that nobody has decided on, those put aside and those in
-	// dispute; null where scores are no chances. InLeft are those of them among the suspects that are left, InOpen those among nodes put
-	// aside or in dispute.
-	Expected *float64 `json:"expected"`
-	InLeft   *float64 `json:"expected_in_left"`
-	InOpen   *float64 `json:"expected_in_open"`
+	HowMany  string   `json:"how_many"` // wrong labels, in words
+	Expected *float64 `json:"expected"` // wrong labels that are left by the last look of the audit; null before
 
 	OldScores int  `json:"old_scores"`     // older than what changed around them; -1: many
 	Slow      bool `json:"slow,omitempty"` // scores wait for rescore
@@ -134,24 +131,18 @@ func (s *Server) countProgress(ctx context.Context, tx *kv.Tx) (*progress, error
 		}
 	}
 	p.Confirmed = finite(float64(p.Wrong) / float64(p.Wrong+p.Right))
-	if run.Preset != cleaner.PresetDefault {
-		return p, nil // its scores are no chances
+	audit, err := query.LastAudit(ctx, tx)
+	if err != nil {
+		return nil, err
 	}
-	p.Expected, p.InLeft, p.InOpen = finite(remaining.Mislabels), finite(remaining.InSuspects), finite(remaining.InOpen)
+	if p.HowMany = wording.Sentence(wording.HowMany(audit)) + "."; audit != nil {
+		p.Expected = finite(audit.Left())
+	}
 	return p, nil
 }
 
 // mostOld is up to how many old scores are counted.
 const mostOld = 100_000
-
-// Below is how many wrong labels are expected among the nodes that are neither suspects nor open.
-func (p *progress) Below() *float64 {
-	if p.Expected == nil || p.InLeft == nil || p.InOpen == nil {
-		return nil
-	}
-	below := max(0, *p.Expected-*p.InLeft-*p.InOpen)
-	return &below
-}
 
 // finite is a number, nil if there is none.
 func finite(x float64) *float64 {

@@ -421,7 +421,7 @@ func TestProgress(t *testing.T) {
 	store := papers.Cleaned(t)
 	c := serve(t, store, nil)
 	before := view[progress](c, "/progress")
-	if before.Left != 2 || before.Decided != 0 || before.Expected == nil || before.Confirmed != nil {
+	if before.Left != 2 || before.Decided != 0 || before.Expected != nil || !strings.HasPrefix(before.HowMany, "How many labels are wrong is not known ") || before.Confirmed != nil {
 		t.Fatalf("got %+v", before)
 	}
 	for id, kind := range map[string]string{"s3": "accept", "p4": "reject", "p5": "unsure"} {
@@ -430,25 +430,20 @@ func TestProgress(t *testing.T) {
 		}
 	}
 	after := view[progress](c, "/progress")
-	if after.Left != 0 || after.Wrong != 1 || after.Right != 1 || *after.Confirmed != 0.5 || *after.InLeft != 0 {
+	if after.Left != 0 || after.Wrong != 1 || after.Right != 1 || *after.Confirmed != 0.5 || after.Decided != 2 || after.Unsure != 1 {
 		t.Errorf("got %+v", after)
-	}
-	// Who does not know has not taken a wrong label out of the store.
-	settled := 0.9921875 + 0.984375 // the scores of s3 and p4
-	if after.Decided != 2 || after.Unsure != 1 || *after.Expected != *before.Expected-settled || *after.InOpen != 0.96875 {
-		t.Errorf("after a node was put aside: got %+v, %v expected and %v put aside, before it %v", after, *after.Expected, *after.InOpen, *before.Expected)
 	}
 	bob := serve(t, store, func(opt *Options) { opt.Query.Who = "bob" })
 	if status, text := bob.post("/decide", decision{ID: "p4", Decision: "accept"}); status != 200 {
 		t.Fatalf("bob: got %d, %s", status, text)
 	}
 	disputed := view[progress](bob, "/progress")
-	if disputed.Decided != 2 || disputed.Disputed != 1 || *disputed.Expected != *after.Expected+0.984375 || *disputed.Below() != *after.Below() {
-		t.Errorf("after a node is disputed: got %+v, %v expected, before it %v", disputed, *disputed.Expected, *after.Expected)
+	if disputed.Decided != 2 || disputed.Disputed != 1 {
+		t.Errorf("after a node is disputed: got %+v", disputed)
 	}
 	for _, text := range []string{`<b data-count="decided">3</b> of 3 reviewed`,
 		`<b>1</b> <a href="review?where=disputed">disputed</a>`, `<b data-count="unsure">1</b> <a`,
-		"among nodes put aside or disputed", "Labels decided since the last run: 1, of them wrong: 1."} {
+		before.HowMany, "Labels decided since the last run: 1, of them wrong: 1."} {
 		if _, page := bob.browser().get("/progress"); !strings.Contains(page, text) {
 			t.Errorf("the page has no %q: %s", text, page)
 		}

@@ -9,16 +9,29 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
+// HowMany says how many labels are wrong: what the last look of an audit tells, or that it is not known. The audit is nil
+// before the first draw.
+func HowMany(a *cleaner.Audit) string {
+	switch {
+	case a == nil:
+		return "how many labels are wrong is not known from graph and predictions: an audit of 50 labels tells it within about " +
+			"13 points, of 200 within 7"
+	case a.Look == 0:
+		return "how many labels are wrong is not known yet: " + Audit(a, "")[0]
+	}
+	line := fmt.Sprintf("%s of %d labels were wrong (90%%: %s to %s), by %d draws", Percent(a.Rate), a.Labels, Percent(a.Low),
+		Percent(a.High), a.Look)
+	if a.Found > 0 {
+		line += fmt.Sprintf("; %d are found, about %.0f are left", a.Found, a.Left())
+	}
+	return line
+}
+
 // Audit says where an audit stands: the rate if it is known, and what to do next. More is how one draws so many labels in
 // all; it may be empty.
 func Audit(a *cleaner.Audit, more string) (lines []string) {
 	if a.Look > 0 {
-		line := fmt.Sprintf("%s of %d labels were wrong (90%%: %s to %s), by %d draws", Percent(a.Rate), a.Labels, Percent(a.Low),
-			Percent(a.High), a.Look)
-		if a.Found > 0 {
-			line += fmt.Sprintf("; %d are found, about %.0f are left", a.Found, a.Left())
-		}
-		lines = append(lines, line)
+		lines = append(lines, HowMany(a))
 	}
 	asked := fmt.Sprintf("%d of %s decided", a.Decided, Count(int64(len(a.Draws)), "draw", "draws"))
 	switch open := len(a.Draws) - a.Decided; {

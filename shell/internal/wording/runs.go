@@ -54,21 +54,12 @@ func Elsewhere(run *cleaner.Run) string {
 		Count(whole.Edges, "edge", "edges"), Count(whole.Suspects, "suspect", "suspects"), Nodes(run.Nodes), Count(run.Suspects, "suspect", "suspects"))
 }
 
-// Rate says what rate of wrong labels a run found, with its interval.
-func Rate(run *cleaner.Run) string {
-	return "estimated mislabel rate " + Percent(run.MislabelRate)
-}
-
-// GreyZone says how many labels lie in the grey zone of a run, and how to settle it. It is empty where none do.
-func GreyZone(run *cleaner.Run) string {
-	if run.Grey == 0 {
-		return ""
+// Suspects counts the suspects of a run, and those of them that all evidence contradicts.
+func Suspects(run *cleaner.Run) string {
+	text := fmt.Sprintf("%s above %.4g", Count(run.Suspects, "suspect", "suspects"), run.Threshold)
+	if run.Suspects > 0 && run.Elsewhere == nil {
+		text += fmt.Sprintf(", %d of them contradicted by the predictions and by the neighbours", run.Contradicted)
 	}
-	count := Count(run.Grey, "more label", "more labels")
-	if run.Elsewhere == nil {
-		count += fmt.Sprintf(" (%s of all)", Percent(float64(run.Grey)/float64(run.Scored)))
-	}
-	text := fmt.Sprintf("grey zone: %s with a score above %.2g: too uncertain to call", count, run.GreyFrom)
 	return text
 }
 

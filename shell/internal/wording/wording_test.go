@@ -25,10 +25,16 @@ func TestWords(t *testing.T) {
 		{Percent(math.NaN()), "none"},
 		{Decided(decide.Relabel), "relabelled"},
 		{Encoding(cleaner.PredictionEncoding{Float16: true, TopK: 4}, 10), "float16, the largest 4 of 10 classes"},
-		{Rate(&cleaner.Run{MislabelRate: 0.01}), "estimated mislabel rate 1.0%"},
-		{GreyZone(&cleaner.Run{}), ""},
-		{GreyZone(&cleaner.Run{Grey: 1, Scored: 4, GreyFrom: 0.25}),
-			"grey zone: 1 more label (25.0% of all) with a score above 0.25: too uncertain to call"},
+		{Suspects(&cleaner.Run{Threshold: 0.25}), "0 suspects above 0.25"},
+		{Suspects(&cleaner.Run{Suspects: 3, Contradicted: 2, Threshold: 0.25}),
+			"3 suspects above 0.25, 2 of them contradicted by the predictions and by the neighbours"},
+		{Suspects(&cleaner.Run{Suspects: 1, Threshold: 0.25, Elsewhere: &cleaner.Elsewhere{}}), "1 suspect above 0.25"},
+		{HowMany(nil), "how many labels are wrong is not known from graph and predictions: an audit of 50 labels tells it " +
+			"within about 13 points, of 200 within 7"},
+		{HowMany(&cleaner.Audit{Draws: make([]cleaner.AuditDraw, 50), Decided: 12, NextLook: 25}),
+			"how many labels are wrong is not known yet: 12 of 50 draws decided; the next look needs the first 25"},
+		{HowMany(&cleaner.Audit{Labels: 1000, Look: 25, Rate: 0.2, Low: 0.1, High: 0.4, Found: 5}),
+			"20.0% of 1000 labels were wrong (90%: 10.0% to 40.0%), by 25 draws; 5 are found, about 195 are left"},
 	} {
 		if test.got != test.want {
 			t.Errorf("got %q, want %q", test.got, test.want)
