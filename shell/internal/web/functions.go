@@ -21,6 +21,7 @@ type shownClass struct {
 var functions = template.FuncMap{
 	"swatch":  func(class int) template.HTML { return template.HTML(picture.Swatch(class)) },
 	"svg":     func(text string) template.HTML { return template.HTML(text) },
+	"whole":   func(x *float64) string { return number(x, "%.0f") },
 	"percent": percentOf,
 	"fixed":   func(x *float64) string { return number(x, "%.4f") },
 	"plain":   print.EscapeControls,

@@ -443,7 +443,7 @@ func TestProgress(t *testing.T) {
 	}
 	for _, text := range []string{`<b data-count="decided">3</b> of 3 reviewed`,
 		`<b>1</b> <a href="review?where=disputed">disputed</a>`, `<b data-count="unsure">1</b> <a`,
-		before.HowMany, "Labels decided since the last run: 1, of them wrong: 1."} {
+		before.HowMany, `<a href="audit">How many labels are wrong?</a>`, "Labels decided since the last run: 1, of them wrong: 1."} {
 		if _, page := bob.browser().get("/progress"); !strings.Contains(page, text) {
 			t.Errorf("the page has no %q: %s", text, page)
 		}

@@ -96,10 +96,16 @@ func TestAudit(t *testing.T) {
 		t.Error("there is a picture, or a count of suspects")
 	}
 
-	// Undo leads back to the draw, and does not tell which label it had.
+	// Undo leads back to the draw, and does not tell which label it had. An answer may have a reason.
 	first, options := w.shown(), w.options()
+	w.press("w")
+	w.write("as its title says")
+	w.press("Enter")
 	w.press("1")
 	w.drawn(first)
+	if got := graphcleaner(t, "shell", g.store, "-c", "history return id, why", "--format", "csv"); !strings.Contains(got, first+",as its title says") {
+		t.Errorf("the history has no reason: %s", got)
+	}
 	if got := w.text("#said-text"); got != first+": "+options[0]+"." {
 		t.Errorf("after 1: got %q", got)
 	}

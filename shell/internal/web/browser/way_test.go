@@ -399,9 +399,13 @@ func TestPictures(t *testing.T) {
 	if !*rewrite {
 		t.Skip("makes the pictures of docs with -args -rewrite")
 	}
-	at, origin := review(t, titled(t), "--who", "ann")
+	store := titled(t)
+	graphcleaner(t, "shell", store, "-c", "audit draw 50")
+	at, origin := review(t, store, "--who", "ann")
 	w := open(t, at, origin)
-	for name, path := range map[string]string{"card": "/review?where=degree+%3E+4", "list": "/list?where=label+%3D+%27Theory%27", "overview": "/overview"} {
+	for name, path := range map[string]string{
+		"card": "/review?where=degree+%3E+4", "list": "/list?where=label+%3D+%27Theory%27", "overview": "/overview", "audit": "/audit",
+	} {
 		w.run(chromedp.EmulateViewport(1200, 1000))
 		w.at(path)
 		var png []byte
