@@ -22,7 +22,7 @@
 //	C        Run.ConfidentJoint [c×c]        counts, row given, column confidently predicted
 //	Q[i][j]  Run.Joint          [c×c]        P(ỹ = i, y* = j)
 //	Q[i|j]   Run.Transition     [c×c]        P(ỹ = i | y* = j), columns sum to 1
-//	p        Run.MislabelRate   (0,1)        share of wrong labels, estimated
+//	p        Run.MislabelRate   (0,1)        share of wrong labels, as the model estimates it
 //	Z        Features           [n×(2K+1)]   how far the label under test agrees with what is around the node
 //	s        score              [n] in [0,1] the answer: the given label is wrong
 //	τ        Run.Threshold      (0,1)        a suspect has s > τ; see Suspects for the rest
@@ -98,6 +98,12 @@
 // other 3%. τ is the threshold with the greatest expected F1, unless Options.Threshold sets it. The suggestion of a suspect, and of a label that
 // the model would not expect, is the likeliest other class, and its confidence the posterior of that. Clean uses decided labels as the
 // truth: rows whose true class is known.
+//
+// # How many labels are wrong
+//
+// [DrawAudit] draws labels by chance, people decide about them, and [ReadAudit] tells the share of wrong labels with an interval that
+// holds. Before that, Run.Contradicted counts the suspects that the predictions and the neighbours contradict, and says nothing of how
+// many labels are wrong.
 //
 // # Graphs that change
 //

@@ -56,6 +56,59 @@ func ExampleClean() {
 	// most suspect: a7, given biology, suggested algebra
 }
 
+// Somebody who knows the rings looks at 50 labels that chance chose.
+func ExampleDrawAudit() {
+	store, remove, err := rings()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer remove()
+	ctx := context.Background()
+	if _, err := cleaner.Clean(ctx, store, cleaner.Options{Seed: 1}); err != nil {
+		log.Fatal(err)
+	}
+	if err := cleaner.DrawAudit(ctx, store, 50, 1); err != nil {
+		log.Fatal(err)
+	}
+	var answers []decide.Request
+	err = store.View(func(tx *kv.Tx) error {
+		audit, err := cleaner.ReadAudit(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, draw := range audit.Open() {
+			id, err := tx.ID(draw.Node)
+			if err != nil {
+				return err
+			}
+			answer := decide.Request{Node: draw.Node, Kind: decide.Reject} // the label is right
+			if id == "a7" {
+				answer = decide.Request{Node: draw.Node, Kind: decide.Relabel, To: "algebra"}
+			}
+			answers = append(answers, answer)
+		}
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := decide.Write(ctx, store, answers, decide.Options{Who: "ada"}); err != nil {
+		log.Fatal(err)
+	}
+	err = store.View(func(tx *kv.Tx) error {
+		audit, err := cleaner.ReadAudit(ctx, tx)
+		if err == nil {
+			fmt.Printf("%.1f%% of %d labels were wrong (%.1f%% to %.1f%%)\n", 100*audit.Rate, audit.Labels, 100*audit.Low, 100*audit.High)
+		}
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// 0.0% of 200 labels were wrong (0.0% to 8.4%)
+}
+
 // A person accepts the suggestion for paper a7, thinks again, and takes it back.
 func ExampleUndo() {
 	store, remove, err := rings()

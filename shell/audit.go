@@ -106,7 +106,11 @@ func (c *auditCommand) Run(ctx context.Context, s *streams) (err error) {
 		return leaving(err, "%s", summary)
 	}
 	s.say("%s", summary)
-	return nil
+	told, err := at.review(ctx, review.Step{Find: &review.Find{Audit: &review.Sample{}}})
+	if err == nil && told.Audit.Look > 0 {
+		s.sayNext("review", c.DB)
+	}
+	return err
 }
 
 // writeDraws writes the open draws, in the form that the name of the file asks for.
