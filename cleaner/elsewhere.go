@@ -1,6 +1,7 @@
 package cleaner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -112,6 +113,7 @@ type RunWriter struct {
 	from     *ForeignRun
 	run      *Run
 	labels   []kv.Class
+	suspects []kv.NodeID
 	finished bool
 
 	scores, suggestions, confidences, runs *kv.ColumnWriter
@@ -234,6 +236,7 @@ func (w *RunWriter) Put(s NodeScore) error {
 	w.run.Scored++
 	if IsSuspect(w.run.Threshold, score, label, suggestion, kv.Value{}) {
 		w.run.Suspects++
+		w.suspects = append(w.suspects, s.Node)
 	}
 	return errors.Join(w.scores.Put(s.Node, score), w.byScore.Add(s.Node, score))
 }
@@ -260,7 +263,26 @@ func (w *RunWriter) Mark(tx *kv.Tx) (err error) {
 	if w.run.PredictionWrites, err = predictionWrites(tx); err != nil {
 		return err
 	}
+	if err := w.countSuspects(tx); err != nil {
+		return err
+	}
 	return errors.Join(w.byScore.Mark(tx), w.run.put(tx))
+}
+
+// countSuspects looks at the suspects with the neighbours and the predictions that the store has.
+func (w *RunWriter) countSuspects(tx *kv.Tx) (err error) {
+	p := problem{classes: len(w.run.Classes), labels: w.labels}
+	if p.predictions, err = w.run.predictions(tx); errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if p.graph, err = along(tx, w.run.Direction); err != nil {
+		return err
+	}
+	slices.Sort(w.suspects)
+	return w.run.countSuspects(context.Background(), &p, w.suspects)
 }
 
 // Close releases what the writer holds beside the bulk write.

@@ -142,7 +142,7 @@ func runText(t *testing.T, s *kv.Store) (text string) {
 		run := must.Get(LastRun(tx))(t)
 		left := must.Get(CountRemaining(t.Context(), tx))(t)
 		text = fmt.Sprintf("%+v\n%+v\n%.6v\n", left, *run.Model, []any{run.Joint.Cells, run.Transition.Cells, run.ClassThresholds})
-		run.Elsewhere, run.Commit, run.Contradicted, run.meanScores, run.labelCounts, run.Model = nil, 0, 0, nil, nil, nil
+		run.Elsewhere, run.Commit, run.meanScores, run.labelCounts, run.Model = nil, 0, nil, nil, nil
 		run.Joint, run.Transition, run.ConfidentJoint, run.ClassThresholds = nil, nil, nil, nil
 		text += fmt.Sprintf("%+v", *run)
 		return nil

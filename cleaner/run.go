@@ -26,7 +26,7 @@ type Run struct {
 	Seed      uint64
 
 	// Elsewhere is set of a run that was made elsewhere, on a graph of which the store has a part. Rate, threshold and noise are those of that graph;
-	// Nodes, Edges, Scored and Suspects are counted in the store. See RunWriter.
+	// Nodes, Edges, Scored, Suspects and Contradicted are counted in the store. See RunWriter.
 	Elsewhere *Elsewhere
 
 	Nodes, Edges     int64
@@ -40,7 +40,7 @@ type Run struct {
 	Decisions        int64  // Decision.Seq of the newest entry of the history whose label its fit has seen; 0: none
 
 	// Contradicted counts, of the Suspects, those at whose label the predictions that the run goes by have another class
-	// first, and so have the labels of the neighbours, by weight. It is 0 of a run that was made elsewhere.
+	// first, and so have the labels of the neighbours, by weight. It is 0 where the store has no predictions.
 	Contradicted int64
 
 	// Direction says which arcs of a directed graph were walked.

@@ -57,7 +57,7 @@ func Elsewhere(run *cleaner.Run) string {
 // Suspects counts the suspects of a run, and those of them that all evidence contradicts.
 func Suspects(run *cleaner.Run) string {
 	text := fmt.Sprintf("%s above %.4g", Count(run.Suspects, "suspect", "suspects"), run.Threshold)
-	if run.Suspects > 0 && run.Elsewhere == nil {
+	if run.Suspects > 0 {
 		text += fmt.Sprintf(", %d of them contradicted by the predictions and by the neighbours", run.Contradicted)
 	}
 	return text

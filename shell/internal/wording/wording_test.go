@@ -28,7 +28,6 @@ func TestWords(t *testing.T) {
 		{Suspects(&cleaner.Run{Threshold: 0.25}), "0 suspects above 0.25"},
 		{Suspects(&cleaner.Run{Suspects: 3, Contradicted: 2, Threshold: 0.25}),
 			"3 suspects above 0.25, 2 of them contradicted by the predictions and by the neighbours"},
-		{Suspects(&cleaner.Run{Suspects: 1, Threshold: 0.25, Elsewhere: &cleaner.Elsewhere{}}), "1 suspect above 0.25"},
 		{HowMany(nil), "how many labels are wrong is not known from graph and predictions: an audit of 50 labels tells it " +
 			"within about 13 points, of 200 within 7"},
 		{HowMany(&cleaner.Audit{Draws: make([]cleaner.AuditDraw, 50), Decided: 12, NextLook: 25}),
