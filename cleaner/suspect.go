@@ -62,8 +62,8 @@ func (r *Run) countSuspects(ctx context.Context, p *problem, suspects []kv.NodeI
 		return err
 	}
 	return rowstore.EachOf(ctx, p.predictions, suspects, func(v kv.NodeID, row []float32) error {
-		ballot, err := around.of(v)
-		if err == nil && contradicted(p.labels[v], row, ballot.Votes) {
+		votes, err := around.of(v)
+		if err == nil && contradicted(p.labels[v], row, votes) {
 			r.Contradicted++
 		}
 		return err
