@@ -22,7 +22,7 @@ def seconds_of(stages, path):
 
 
 def run(program, store, args):
-    """The seconds, the processor seconds and the seconds of the stages of one run."""
+    """The seconds, the processor seconds, the most resident MiB and the seconds of the stages of one run."""
     with tempfile.TemporaryDirectory(dir=args.scratch) as scratch:
         if args.copy:
             store = shutil.copytree(store, f"{scratch}/store")
@@ -40,7 +40,7 @@ def run(program, store, args):
         if process.returncode != 0:
             raise SystemExit(f"turns.py: {' '.join(command)} ended with {process.returncode}:\n{said.decode(errors='replace')}")
         stages = seconds_of(args.stages.split(","), f"{scratch}/stages.json") if args.stages else None
-        return seconds, usage.ru_utime + usage.ru_stime, stages
+        return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, stages
 
 
 def say(values):
@@ -72,13 +72,13 @@ def main():
     for _ in range(args.repeats):
         for program, store, runs in zip(args.programs, stores, took):
             runs.append(run(program, store, args))
-    print(f"| program | seconds | of the processor |{' ' + args.stages + ' |' if args.stages else ''} ratio |")
-    print(f"|---|---|---|{'---|' if args.stages else ''}---|")
-    first = statistics.median(seconds for seconds, _, _ in took[0])
+    print(f"| program | seconds | of the processor | MiB at most |{' ' + args.stages + ' |' if args.stages else ''} ratio |")
+    print(f"|---|---|---|---|{'---|' if args.stages else ''}---|")
+    first = statistics.median(seconds for seconds, *_ in took[0])
     for program, runs in zip(args.programs, took):
-        wall, processor, stages = zip(*runs)
+        wall, processor, peak, stages = zip(*runs)
         of_stages = f" {say(stages)} |" if args.stages else ""
-        print(f"| {program} | {say(wall)} | {say(processor)} |{of_stages} {statistics.median(wall) / first:.2f} |")
+        print(f"| {program} | {say(wall)} | {say(processor)} | {statistics.median(peak):.0f} |{of_stages} {statistics.median(wall) / first:.2f} |")
 
 
 if __name__ == "__main__":
