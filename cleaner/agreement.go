@@ -31,7 +31,7 @@ func byRow(values *scratch.Array[float32], rows, width int) *agreement {
 	return &agreement{rows: rows, width: width, rowStride: width, columnStride: 1, values: values}
 }
 
-// Width is the number of features, 2K+1.
+// Width is the number of features.
 func (z *agreement) Width() int { return z.width }
 
 // Read is that of an ops.Source.
@@ -71,15 +71,14 @@ func (z *agreement) blank(row int) {
 }
 
 // sum is a checksum of those features that come from the columns before end of [P | Y], whose number of columns is 2c,
-// for labels under test [rows].
-func (z *agreement) sum(ctx context.Context, labels []kv.Class, c, end, workers int) (uint32, error) {
-	hops := (z.width - 1) / 2
+// for labels under test [rows], over so many hops.
+func (z *agreement) sum(ctx context.Context, labels []kv.Class, hops, c, end, workers int) (uint32, error) {
 	return sumRows(ctx, z.rows, workers, func(text []byte, first, last int) []byte {
 		for f := range z.width {
 			column := z.values.Data[f*z.columnStride:]
 			for r := first; r < last; r++ {
 				y := int(labels[r])
-				if f > hops {
+				if f >= z.width-hops {
 					y += c
 				}
 				if f == 0 || labels[r] == kv.NoClass || y < end {

@@ -22,10 +22,10 @@ type Detector = detector.Detector
 // What Clean writes, beside the Run.
 const (
 	ScoreColumn      = decide.ScoreColumn     // single: the chance that the given label is wrong; null if unlabelled
-	SuggestedColumn  = decide.SuggestedColumn // class with the largest prediction, of every node; see step 5 of the package
+	SuggestedColumn  = decide.SuggestedColumn // likeliest class but for the given label, of every node; see step 5 of the package
 	ConfidenceColumn = "confidence"           // single: that prediction
 	RunColumn        = decide.RunColumn       // int: Run.ID
-	AgreementMatrix  = "agreement"            // Z [n×(2K+1)], columns P0 … PK, L1 … LK; NaN if unlabelled
+	AgreementMatrix  = "agreement"            // Z [n×(K+1)], columns P0, L1 … LK, with PresetPaper P1 … PK too; NaN if unlabelled
 )
 
 // ReservedNames are the properties that every store or run has, which the columns of a user do not.

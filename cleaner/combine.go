@@ -236,7 +236,8 @@ func (c *combination) judge(ctx context.Context) (err error) {
 	opt := c.opt
 	opt.Notice, opt.Warn = nil, nil
 	s := &stages{
-		problem: own, opt: opt, labelsOnly: true, keepsLists: true, operators: opt.ops(scoringBytes(PresetDefault, len(c.labels), 0, c.classes)),
+		problem: own, variant: variant{preset: PresetDefault}, opt: opt, keepsLists: true,
+		operators: opt.ops(scoringBytes(PresetDefault, len(c.labels), 0, c.classes)),
 	}
 	if err := limitSeries(s.graph, s.operators.MemoryBudget); err != nil {
 		return err
@@ -344,7 +345,7 @@ func (c *combination) weigh(ctx context.Context, g *group, sample *sample, z *ag
 		rows.Labels = append(rows.Labels, right)
 		rows.Z = append(rows.Z, both[2*row*c.classes:2*(row+1)*c.classes]...)
 	}
-	weights, err := labelmodel.Weigh(ctx, c.place.temporary(), rows, []int{0, 1}, c.opt.Workers)
+	weights, err := labelmodel.Weigh(ctx, c.place.temporary(), rows, c.opt.Workers)
 	if err != nil {
 		return err
 	}

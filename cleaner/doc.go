@@ -64,7 +64,8 @@
 //
 //  4. Score, by the preset.
 //
-//  5. Suggestion. The class with the largest prediction; its probability is the confidence. Ties go, in this order, to
+//  5. Suggestion. Of a label with a score by PresetDefault, the likeliest other class; its posterior is the confidence. Else the class
+//     with the largest prediction, and that. Ties go, in this order, to
 //     the class of most neighbours, the given label, the class of most nodes, and the first name. Every node has a
 //     suggestion. It is never applied unless somebody accepts it.
 //
@@ -84,7 +85,7 @@
 //	P(ỹ = i | y* = k)  = r[k][i] for i ≠ k, 1 − Σ_i r[k][i] for i = k
 //	score              = P(y* ≠ ỹ | x, ỹ), all log-odds moved by one δ
 //
-// α_k is how far the predictions fall short of a class. P1 … PK are left out: the predictions of the neighbours
+// α_k is how far the predictions fall short of a class. P1 … PK are not computed: the predictions of the neighbours
 // have learned the label under test. α, β and the rates r
 // of pairs of classes are fitted together, by expectation maximization, to the given labels of nodes whose label was not used to train
 // their prediction: all labelled nodes if the base classifier was cross-fitted, else the validation and test splits. Nothing is planted.
@@ -95,8 +96,8 @@
 // Some labels are wrong at nodes where everybody would doubt. Labels, graph and predictions cannot distinguish them from right labels
 // that are hard to judge, so how many labels are wrong is not known without looking at some. δ gives the scores the mean of
 // Options.Expect; without it, that of the fit for 97% of the labels, and of the doubt of the model before it looks at the label for the
-// other 3%. τ is the threshold with the greatest expected F1, unless Options.Threshold sets it. The suggestion of a suspect, and of a label that
-// the model would not expect, is the likeliest other class, and its confidence the posterior of that. Clean uses decided labels as the
+// other 3%. τ is the threshold with the greatest expected F1, unless Options.Threshold sets it. The suggestion is the likeliest other
+// class, and its confidence the posterior of that. Clean uses decided labels as the
 // truth: rows whose true class is known.
 //
 // # How many labels are wrong
@@ -131,7 +132,7 @@
 //	suggested   class   [n]
 //	confidence  single  [n]
 //	run         int     [n]         Run.ID
-//	agreement   matrix  [n×(2K+1)]  P0 … PK, L1 … LK; NaN if unlabelled
+//	agreement   matrix  [n×(K+1)]   P0, L1 … LK, with PresetPaper P1 … PK too; NaN if unlabelled
 //	combined_predictions  [n×c]     P, where predictions from outside were joined with the built-in classifier's
 //
 // The Run has the options, the noise, the detector or label model, and the distribution of the agreement features of the fitting nodes.

@@ -171,20 +171,22 @@ func (e *CleanEstimate) joins() bool { return e.Trains && e.Counts.Predictions }
 // score adds what the stages from the noise to the results take.
 func (e *CleanEstimate) score(opt Options, operators ops.Options) (err error) {
 	c := e.Counts
-	cells := 4 * int64(featureWidth(opt.Hops)) // bytes of the features of a label
-	var labellings int                         // of all nodes
-	var z, temporary int64                     // bytes of all features, and of what lies beside them
+	cells := 4 * int64(opt.Preset.features(opt.Hops)) // bytes of the features of a label
+	var labellings int                                // of all nodes
+	columns := c.Classes                              // that are propagated
+	var z, temporary int64                            // bytes of all features, and of what lies beside them
 	if opt.Preset == PresetDefault {
 		most := e.sampleCells()
 		labellings = 1 + labelmodel.CountRivals(c.Classes)
 		z = cells * (int64(labellings)*int64(c.Nodes) + most)
 		temporary = (cells+8)*most + 4*int64(labellings)*int64(c.Nodes) // logarithms, labels and votes; rivals and scores
 	} else {
+		columns = 2 * c.Classes
 		labellings = opt.Preset.draws() // whose detectors score all nodes
 		z = cells * (int64(c.Nodes) + int64(labellings)*int64(plantedAmong(c.Fitting)))
 		temporary = 4 * int64(c.Nodes)
 	}
-	if e.Plan, err = ops.Plan(c.Sizes, 2*c.Classes, opt.Hops, operators); err != nil {
+	if e.Plan, err = ops.Plan(c.Sizes, columns, opt.Hops, operators); err != nil {
 		return err
 	}
 	if opt.Hops > 1 {
@@ -218,7 +220,7 @@ func (e *CleanEstimate) combine(opt Options) error {
 		return err
 	}
 	e.MappedBytes = max(e.MappedBytes, labels.MemoryBytes)
-	values, z := int64(c.Nodes)*int64(c.Classes), 4*int64(featureWidth(opt.Hops))*e.sampleCells()
+	values, z := int64(c.Nodes)*int64(c.Classes), 4*int64(PresetDefault.features(opt.Hops))*e.sampleCells()
 	// The predictions of the classifier, the joined ones, and the features with their logarithms.
 	e.TemporaryBytes = max(e.TemporaryBytes, e.Diagonal.ScratchBytes+labels.ScratchBytes+8*values+2*z)
 	return nil

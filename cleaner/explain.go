@@ -38,7 +38,7 @@ type Explanation struct {
 	InForce  []bool            // of each of these entries: see decide.InForce
 
 	TopClasses []ClassShare   // predictions of the node, greatest first; Count is 0; nil if it has none
-	Features   []NamedFeature // agreement features of the given label; nil if unlabelled or the store has no predictions
+	Features   []NamedFeature // agreement features of the given label that the last run looked at; nil if unlabelled or the store has no predictions
 	Votes      []ClassShare   // given labels of the neighbours, greatest share first; unlabelled ones have no vote
 
 	// Direction is the direction of the last run. Votes and Features use it; Degree counts all neighbours. If the graph
@@ -74,7 +74,7 @@ type ClassShare struct {
 	Count int64
 }
 
-// A NamedFeature is one agreement feature: P0 … PK, L1 … LK.
+// A NamedFeature is one agreement feature: P0, P1 … PK (PresetPaper), L1 … LK.
 type NamedFeature struct {
 	Name  string
 	Value float64
@@ -117,7 +117,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 		if run == nil || label == kv.NoClass {
 			return e, nil
 		}
-		if e.Features, err = storedFeatures(tx, v); err != nil {
+		if e.Features, err = storedFeatures(tx, run, v); err != nil {
 			return nil, err
 		}
 		return e, e.addRanks(tx, run)
@@ -129,7 +129,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 		return nil, err
 	}
 	if label != kv.NoClass {
-		e.Features = nameFeatures(around.features[label], hops)
+		e.Features = nameFeatures(run.features(around.features[label]), hops)
 		if err := e.addRanks(tx, run); err != nil {
 			return nil, err
 		}
@@ -412,7 +412,7 @@ func (e *Explanation) rankClasses(tx *kv.Tx, predictions ops.Source) error {
 }
 
 // storedFeatures are the agreement features that the last run wrote for the node; nil if it wrote none.
-func storedFeatures(tx *kv.Tx, v kv.NodeID) ([]NamedFeature, error) {
+func storedFeatures(tx *kv.Tx, run *Run, v kv.NodeID) ([]NamedFeature, error) {
 	matrix, err := tx.Matrix(AgreementMatrix)
 	if err != nil {
 		return nil, err
@@ -424,7 +424,7 @@ func storedFeatures(tx *kv.Tx, v kv.NodeID) ([]NamedFeature, error) {
 	if hasNaN(row) {
 		return nil, nil
 	}
-	return nameFeatures(row, (len(row)-1)/2), nil
+	return nameFeatures(row, run.Hops), nil
 }
 
 // addRanks places the features among those of the fitting nodes of a run, where it has written these.
@@ -444,9 +444,17 @@ func (e *Explanation) addRanks(tx *kv.Tx, run *Run) error {
 	return nil
 }
 
+// features are those of all that the preset of a run looks at; all without a run.
+func (r *Run) features(all []float32) []float32 {
+	if r == nil || r.Preset == PresetPaper {
+		return all
+	}
+	return weighed(all)
+}
+
 func nameFeatures(row []float32, hops int) []NamedFeature {
 	var features []NamedFeature
-	for f, name := range featureNames(hops) {
+	for f, name := range featureNames(len(row), hops) {
 		features = append(features, NamedFeature{
 			Name: name, Value: float64(row[f]), RankRight: math.NaN(), RankWrong: math.NaN(),
 		})
@@ -468,7 +476,11 @@ func counterfactuals(run *Run, label int, z [][]float32, votes []ClassShare) []C
 	}
 	if run.Model != nil {
 		model, by := run.Model.Scorer(), run.evidence(votes)
-		score = func(x kv.Class) float64 { return model.Hypothetical(x, z, by) }
+		var rows [][]float32
+		for _, all := range z {
+			rows = append(rows, weighed(all))
+		}
+		score = func(x kv.Class) float64 { return model.Hypothetical(x, rows, by) }
 	}
 	for x := range z {
 		if x != label {

@@ -18,7 +18,7 @@ type yardstick struct {
 	Right, Wrong spread
 }
 
-// A spread has the quantiles 0, 1/100 … 1 of every feature [2K+1][101], which Weight nodes were seen for.
+// A spread has the quantiles 0, 1/100 … 1 of every feature that the preset looks at [][101], which Weight nodes were seen for.
 type spread struct {
 	Weight    float64
 	Quantiles [][]float64
@@ -138,9 +138,9 @@ func readYardstick(tx *kv.Tx, run *Run) (*yardstick, error) {
 		return nil, err
 	}
 	for _, s := range []spread{y.Right, y.Wrong} {
-		if len(s.Quantiles) != 0 && len(s.Quantiles) != featureWidth(run.Hops) {
+		if len(s.Quantiles) != 0 && len(s.Quantiles) != run.Preset.features(run.Hops) {
 			return nil, fmt.Errorf("run %d: its fitting nodes have %d features, want %d: %w",
-				run.ID, len(s.Quantiles), featureWidth(run.Hops), kv.ErrCorrupt)
+				run.ID, len(s.Quantiles), run.Preset.features(run.Hops), kv.ErrCorrupt)
 		}
 		for _, q := range s.Quantiles {
 			if len(q) != quantileSteps+1 || !slices.IsSorted(q) {

@@ -101,8 +101,22 @@ func (t *labelling) rows(rank int) (first, end int) {
 // featureWidth is 2K+1.
 func featureWidth(hops int) int { return 2*hops + 1 }
 
+// features is how many agreement features a preset looks at: all, or K+1, P0 and L1 … LK.
+func (p Preset) features(hops int) int {
+	if p == PresetPaper {
+		return featureWidth(hops)
+	}
+	return hops + 1
+}
+
+// weighed are P0 and L1 … LK of all features.
+func weighed(all []float32) []float32 {
+	hops := len(all) / 2
+	return append([]float32{all[0]}, all[hops+1:]...)
+}
+
 // A gathering computes the agreement features of labellings that need not cover every node: z[i] has a row for each
-// label of labellings[i]. Of the problem it looks at the graph, its diagonals, the labels and the predictions.
+// label of labellings[i], all 2K+1 or P0 and L1 … LK. Of the problem it looks at the graph, its diagonals, the labels and the predictions.
 type gathering struct {
 	problem
 	labellings []labelling
@@ -120,6 +134,10 @@ type gathering struct {
 // run needs the budget of leastForFeatures.
 func (g *gathering) run(ctx context.Context, opt ops.Options) error {
 	n, classes := g.graph.NumNodes(), g.predictions.Width()
+	ofLabels := g.z[0].width - 1 - g.hops // L1 comes behind it
+	if ofLabels == 0 {
+		g.first = max(g.first, classes)
+	}
 	if !g.done {
 		began := time.Now()
 		err := rowstore.Each(ctx, g.predictions, n, opt.Workers, func(rows kv.Range, values []float32) error {
@@ -152,7 +170,7 @@ func (g *gathering) run(ctx context.Context, opt ops.Options) error {
 		}
 		if t.Hi > classes {
 			lo := max(t.Lo, classes)
-			g.take(t.Rows, lo-classes, t.Hi-classes, t.Values[lo-t.Lo:], stride, g.hops+t.Hop)
+			g.take(t.Rows, lo-classes, t.Hi-classes, t.Values[lo-t.Lo:], stride, ofLabels+t.Hop)
 		}
 		return nil
 	})

@@ -9,10 +9,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// featureNames are the columns of the agreement features: P0 … PK, L1 … LK.
-func featureNames(hops int) []string {
+// featureNames are the columns of so many agreement features: P0 … PK, L1 … LK, or P0 and L1 … LK.
+func featureNames(width, hops int) []string {
 	var names []string
-	for k := range hops + 1 {
+	for k := range width - hops {
 		names = append(names, fmt.Sprintf("P%d", k))
 	}
 	for k := range hops {

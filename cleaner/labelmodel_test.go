@@ -33,7 +33,7 @@ func TestModelExplains(t *testing.T) {
 			by := run.evidence(e.Votes)
 			z := make([][]float32, c)
 			for k := range z {
-				z[k] = all[k][v*width:][:width]
+				z[k] = weighed(all[k][v*width:][:width])
 			}
 			model := run.Model.Scorer()
 			if y := labels[v]; y != kv.NoClass && !golden.Near(e.Score, model.Hypothetical(y, z, by), 1e-4) {

@@ -15,7 +15,7 @@ type FitInput struct {
 	Census    *Census
 	Hops      int       // K
 	Members   []Member  // the sample, in any order
-	Z         []float32 // agreement features of the members under every class [members×c×(2K+1)]; P1 … PK are not looked at: zero
+	Z         []float32 // agreement features of the members under every class [members×c×(K+1)]: P0, L1 … LK
 	Neighbors *NeighborCounts
 
 	// The noise of all pieces.
@@ -43,7 +43,7 @@ func FitModel(ctx context.Context, in FitInput) (_ *PieceModel, err error) {
 		s.labels, s.truth = append(s.labels, m.Label), append(s.truth, m.Truth)
 		s.added = append(s.added, m.Added)
 	}
-	rows := labelmodel.Rows{Labels: s.labels, Truth: s.truth, Z: in.Z, Classes: c, Width: featureWidth(in.Hops)}
+	rows := labelmodel.Rows{Labels: s.labels, Truth: s.truth, Z: in.Z, Classes: c, Width: PresetDefault.features(in.Hops)}
 	model, err := p.fitLabelModel(ctx, s, rows, opt)
 	if err != nil {
 		return nil, err

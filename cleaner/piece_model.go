@@ -27,11 +27,6 @@ type PieceModel struct {
 // Reach is the most hops over which a label has a part in a score, from 1 to K: the features L of more hops have no weight.
 func (m *PieceModel) Reach() int { return m.Model.Reach() }
 
-// Weighs says whether a feature of the 2K+1, as PieceScorer.Score has them, has a part in scores.
-func (m *PieceModel) Weighs(feature int) bool {
-	return feature == 0 || feature > m.Hops && feature <= m.Hops+m.Reach()
-}
-
 // A PieceScorer scores pieces by a model. One goroutine.
 type PieceScorer struct {
 	model *PieceModel
@@ -40,17 +35,17 @@ type PieceScorer struct {
 
 // Scorer makes the model ready to score; one serves for any number of pieces.
 func (m *PieceModel) Scorer() *PieceScorer {
-	return &PieceScorer{m, newNodeScorer(m.Model.Scorer(), 1+CountRivals(len(m.Census.Names)), featureWidth(m.Hops))}
+	return &PieceScorer{m, newNodeScorer(m.Model.Scorer(), 1+CountRivals(len(m.Census.Names)), PresetDefault.features(m.Hops))}
 }
 
 // Score writes the scores of a piece [rows], NaN where no label is under test. tested [rows×(1+rivals)] is what
-// Piece.Tested wrote, and features[f] [rows×(1+rivals)] is feature f of the 2K+1 of these labels: 0 is P0, K+k is Lk. P1 … PK
-// may be nil, and so may Lk of k > Reach. Of rows with a score it also writes the suggested label and its confidence, over those of
+// Piece.Tested wrote, and features[f] [rows×(1+rivals)] is feature f of these labels: 0 is P0, k is Lk. Those of k > Reach
+// may be nil. Of rows with a score it also writes the suggested label and its confidence, over those of
 // Piece.Suggest. It returns ErrShape if a label under test is no class.
 func (s *PieceScorer) Score(
 	p *Piece, tested []kv.Class, features [][]float32, scores []float32, suggested []kv.Class, confidence []float32,
 ) error {
-	width, labels := featureWidth(s.model.Hops), len(s.node.classes)
+	width, labels := PresetDefault.features(s.model.Hops), len(s.node.classes)
 	classes := len(s.model.Census.Names)
 	for i := range scores {
 		own := tested[i*labels:][:labels]
@@ -115,7 +110,7 @@ func (m *PieceModel) check() error {
 	if err := m.Census.check(); err != nil {
 		return err
 	}
-	if m.Model.Classes != c || m.Hops < 1 || len(m.Model.Weights) != featureWidth(m.Hops) ||
+	if m.Model.Classes != c || m.Hops < 1 || len(m.Model.Weights) != PresetDefault.features(m.Hops) ||
 		len(m.Model.Intercepts) != c || len(m.Model.Right) != c {
 		return fmt.Errorf("of %d classes and %d weights, want %d classes and %d hops: %w",
 			m.Model.Classes, len(m.Model.Weights), c, m.Hops, ErrShape)

@@ -282,7 +282,7 @@ func (p positioned) inPieces(t *testing.T, count, hops int, expect float64) (out
 	census, splits, members, err := TakeCensus(p.census)
 	must(err)
 	census = viaJSON(t, census)
-	n, c, width := len(p.census.Labels), len(census.Names), featureWidth(hops)
+	n, c, width := len(p.census.Labels), len(census.Names), PresetDefault.features(hops)
 	pieces, of := make([]*Piece, count), make([][]int, count)
 	for i := range pieces {
 		pieces[i] = &Piece{Census: census}
@@ -324,7 +324,7 @@ func (p positioned) inPieces(t *testing.T, count, hops int, expect float64) (out
 				z := make([]float32, width)
 				z[0] = p.predictions[i*c+k]
 				for hop := range hops {
-					z[1+hops+hop] = p.around[hop][i*c+k]
+					z[1+hop] = p.around[hop][i*c+k]
 				}
 				in.Z = append(in.Z, z...)
 			}
@@ -348,8 +348,8 @@ func (p positioned) inPieces(t *testing.T, count, hops int, expect float64) (out
 			for _, i := range of[b] {
 				around = append(around, p.around[k][i*c:][:c]...)
 			}
-			features[1+hops+k] = make([]float32, len(tested))
-			PickFeatures(around, c, tested, features[1+hops+k])
+			features[1+k] = make([]float32, len(tested))
+			PickFeatures(around, c, tested, features[1+k])
 		}
 		scores, suggested, confidence := make([]float32, rows), make([]kv.Class, rows), make([]float32, rows)
 		piece.Suggest(suggested, confidence)

@@ -142,7 +142,7 @@ func (s *stages) everyLabel(sample *sample) (*scratch.Array[kv.Class], error) {
 	return every, nil
 }
 
-// labelModel fits a model to the features z [rows×classes×(2K+1)] of a sample.
+// labelModel fits a model to the features z [rows×classes×(K+1)] of a sample.
 func (s *stages) labelModel(ctx context.Context, sample *sample, z *agreement) (model *labelmodel.Model, err error) {
 	if model, err = s.fitLabelModel(ctx, sample, sample.rows(z, s.classes), s.opt); err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (p *problem) fitLabelModel(
 type nodeScorer struct {
 	model   *labelmodel.Scorer
 	classes []kv.Class // the label under test, then its rivals
-	z       []float32  // their features [len(classes)×(2K+1)]
+	z       []float32  // their features [len(classes)×(K+1)]
 	numbers []float64
 }
 
@@ -180,11 +180,10 @@ func newNodeScorer(model *labelmodel.Scorer, labels, width int) *nodeScorer {
 	}
 }
 
-// score is that of classes and z, with the suggestion and its confidence.
+// score is that of classes and z, with the likeliest other class and its chance.
 func (s *nodeScorer) score(untaught bool) (score float32, suggestion kv.Class, confidence float32) {
 	j := s.model.Judge(s.classes, s.z, untaught, s.numbers)
-	place, chance := s.model.Suggest(j)
-	return float32(j.Score), s.classes[place], float32(chance)
+	return float32(j.Score), s.classes[j.Rival], float32(j.Chance)
 }
 
 // suggestions are what a label model suggests for the labels under test, and how surely [n], by NodeID.

@@ -484,9 +484,9 @@ func TestRescoreReach(t *testing.T) {
 	must.Do(t, s.Update(func(tx *kv.Tx) error {
 		last := must.Get(LastRun(tx))(t)
 		for k := 2; k <= run.Hops; k++ {
-			last.Model.Weights[run.Hops+k] = 0
+			last.Model.Weights[k] = 0
 		}
-		last.Model.Weights[run.Hops+1] = 0.5
+		last.Model.Weights[1] = 0.5
 		run = last
 		return last.put(tx)
 	}))

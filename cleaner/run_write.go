@@ -20,7 +20,7 @@ import (
 type runBlock struct {
 	rows        kv.Range
 	values      []float32 // predictions of some rows at a time
-	features    []float32 // [rows×(2K+1)]
+	features    []float32 // [rows×width]
 	suggestions []kv.Class
 	confidence  []float32
 	around      *poll // of the nodes whose predictions do not say one class; nil until there is one
@@ -117,7 +117,7 @@ func newRunWriter(b *kv.Bulk, run *Run, result *scoring) (w *runWriter, err erro
 		return nil, err
 	}
 	if result.features != nil {
-		if w.agreement, err = b.Matrix(AgreementMatrix, featureNames(run.Hops), kv.MatrixEncoding{}); err != nil {
+		if w.agreement, err = b.Matrix(AgreementMatrix, featureNames(result.features.width, run.Hops), kv.MatrixEncoding{}); err != nil {
 			return nil, err
 		}
 	}
@@ -176,7 +176,7 @@ func (w *runWriter) addEntries(block *runBlock, i int) error {
 
 // put writes a block, scores those of its rows.
 func (w *runWriter) put(block *runBlock, scores []float32) error {
-	width := featureWidth(w.run.Hops)
+	width := w.run.Preset.features(w.run.Hops)
 	for i, score := range scores {
 		v := block.rows.First + kv.NodeID(i)
 		if err := w.runs.Put(v, kv.IntValue(w.run.ID)); err != nil {

@@ -371,7 +371,7 @@ func (s *scorer) labelOf(u kv.NodeID, asked int) (kv.Class, error) {
 // byModel is the score of PresetDefault, with the suggestion and its confidence.
 func (s *scorer) byModel(v kv.NodeID, label kv.Class, by labelmodel.Evidence) (score float32, class kv.Class, confidence float32) {
 	hops, c := s.run.Hops, len(s.run.Classes)
-	width := featureWidth(hops)
+	width := PresetDefault.features(hops)
 	classes := make([]kv.Class, 1+labelmodel.CountRivals(c))
 	classes[0] = label
 	by.ChooseRivals(label, classes[1:])
@@ -379,12 +379,11 @@ func (s *scorer) byModel(v kv.NodeID, label kv.Class, by labelmodel.Evidence) (s
 	for i, class := range classes {
 		z[i*width] = s.row[class]
 		for k := range hops {
-			z[i*width+hops+1+k] = float32(s.sums[k*c+int(class)])
+			z[i*width+1+k] = float32(s.sums[k*c+int(class)])
 		}
 	}
 	j := s.model.Judge(classes, z, s.kept.isUntaught(v, label), make([]float64, len(classes)+len(z)))
-	place, chance := s.model.Suggest(j)
-	return float32(j.Score), classes[place], float32(chance)
+	return float32(j.Score), classes[j.Rival], float32(j.Chance)
 }
 
 // byDetectors is the score of PresetPaper, of a label by its number in the snapshot. Of the nodes around, those without stored

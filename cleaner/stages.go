@@ -29,9 +29,6 @@ type stages struct {
 	// it. nil: all are.
 	only *labelmodel.Model
 
-	// labelsOnly leaves out the predictions around nodes, P1 … PK, which no label model weighs.
-	labelsOnly bool
-
 	// keepsLists leaves the lists that operators have kept in memory: there will be more operators.
 	keepsLists bool
 
@@ -182,9 +179,6 @@ func (s *stages) agreement(ctx context.Context, labellings []labelling) (z []*ag
 			return nil, err
 		}
 	}
-	if s.labelsOnly || s.only != nil {
-		g.first = max(g.first, s.classes) // predictions around a node have no weight
-	}
 	if g.first == 2*s.classes {
 		return g.z, nil
 	}
@@ -245,9 +239,9 @@ func (s *stages) layout(i int, t labelling) (name string, z *agreement) {
 		name = fmt.Sprintf("agreement-%d", i)
 	}
 	if t.nodes == nil {
-		return name, byColumn(nil, len(t.labels), featureWidth(s.opt.Hops))
+		return name, byColumn(nil, len(t.labels), s.variant.preset.features(s.opt.Hops))
 	}
-	return name, byRow(nil, len(t.labels), featureWidth(s.opt.Hops))
+	return name, byRow(nil, len(t.labels), s.variant.preset.features(s.opt.Hops))
 }
 
 func (s *stages) newAgreement(labellings []labelling) (all []*agreement, err error) {
@@ -279,7 +273,7 @@ func (s *stages) keptAgreement(ctx context.Context, labellings []labelling) (z [
 			return nil, 0, errors.Join(err, detachAll(z))
 		}
 		z = append(z, one)
-		sum, err := z[i].sum(ctx, t.labels, s.classes, mark.End, s.opt.Workers)
+		sum, err := z[i].sum(ctx, t.labels, s.opt.Hops, s.classes, mark.End, s.opt.Workers)
 		if err != nil || sum != mark.Sums[i] {
 			return nil, 0, errors.Join(err, detachAll(z))
 		}
@@ -292,7 +286,7 @@ func (s *stages) keptAgreement(ctx context.Context, labellings []labelling) (z [
 func (s *stages) keepAgreement(ctx context.Context, z []*agreement, labellings []labelling, end int) error {
 	m := agreementMark{End: end}
 	for i := range z {
-		sum, err := z[i].sum(ctx, labellings[i].labels, s.classes, end, s.opt.Workers)
+		sum, err := z[i].sum(ctx, labellings[i].labels, s.opt.Hops, s.classes, end, s.opt.Workers)
 		if err != nil {
 			return err
 		}

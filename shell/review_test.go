@@ -80,12 +80,12 @@ func TestExportedVerdicts(t *testing.T) {
 	for _, statement := range []string{"unlabel 'e 1'", "accept s3", "reject p4", "relabel 東 'Theory'", "unsure p5", "accept p1", "undo"} {
 		decide("ann", statement)
 	}
-	if got, want := verdicts(), head+"p4,Systems,Systems,\ns3,Systems,Theory,\ne 1,Neural Nets,,\n"; got != want {
+	if got, want := verdicts(), head+"p4,Systems,Systems,0.984375\ns3,Systems,Theory,0.9921875\ne 1,Neural Nets,,0.75\n"; got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	decide("bob", "relabel p4 'Theory'") // disputed
 	decide("ann", "relabel s3 'Neural Nets'")
-	if got, want := verdicts(), head+"s3,Systems,Neural Nets,\ne 1,Neural Nets,,\n"; got != want {
+	if got, want := verdicts(), head+"s3,Systems,Neural Nets,0.9921875\ne 1,Neural Nets,,0.75\n"; got != want {
 		t.Errorf("with a dispute: got\n%swant\n%s", got, want)
 	}
 }

@@ -136,7 +136,7 @@ drawn; nodes where decision = 'accept' lists labels that people have decided on.
 		Summary: "the nodes around a node, nearest first",
 		Text: `The column hop is the distance from the node. The default of hops is 1. Conditions know the properties of the neighbours,
 and hop, and what the graph has of direction, weight_out, weight_in or weight.`,
-		Example: "neighbors 1042 hops 2 where label != suggested order by score desc limit 10",
+		Example: "neighbors 1042 hops 2 where score > 0.5 order by score desc limit 10",
 	},
 	{
 		Name:    "node",
@@ -149,7 +149,7 @@ and hop, and what the graph has of direction, weight_out, weight_in or weight.`,
 		Summary: "list nodes",
 		Text: `.help conditions says how to write a condition.
 'sample N' draws N of the nodes at random, as for suspects. 'offset N' leaves out the first N rows. 'return *' has all properties. 'return distinct' has rows that are equal once.`,
-		Example: "nodes where label != suggested and share(label, 1) < 0.2 and not neighbor(decision = 'accept') limit 20",
+		Example: "nodes where confidence > 0.5 and share(label, 1) < 0.2 and not neighbor(decision = 'accept') limit 20",
 	},
 	{
 		Name:    "noise",
@@ -278,7 +278,7 @@ neighbor are about 1 hop. share stands wherever a property stands, also in order
 If one id is not an integer, all ids are text. Classes are always text. < <= > >= and between compare text by its bytes,
 so '10' comes before '9'. Write text in quotes: id >= '100'.`,
 	Example: `suspects where degree > 3 and decision is null
-    nodes where label != suggested and share(label, 1) < 0.2
+    nodes where confidence > 0.5 and share(label, 1) < 0.2
     nodes where degree between 5 and 10 and not neighbor(score > 0.5)`,
 }
 

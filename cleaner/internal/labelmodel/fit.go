@@ -49,7 +49,6 @@ const MostSweeps = 200
 // the label is wrong, its class does not count.
 type labelFit struct {
 	classes, width int                     // of x
-	columns        []int                   // of the features that x is made of
 	labels         []kv.Class              // [rows]
 	kinds          []kind                  // what is known of the true classes of rows; the first is of rows without a label
 	kindOf         []int32                 // [lines×lanes]
@@ -84,14 +83,9 @@ type Fits map[[sha256.Size]byte]Model
 
 // digest depends on all that Fit looks at.
 func (of *Rows) digest() (sum [sha256.Size]byte, err error) {
-	hash, evidence := sha256.New(), make([]float32, 0, len(of.Z))
-	for z := range slices.Chunk(of.Z, of.Width) {
-		for _, column := range evidenceColumns(of.Width) {
-			evidence = append(evidence, z[column])
-		}
-	}
+	hash := sha256.New()
 	sizes := []int64{int64(of.Classes), int64(of.Width)}
-	for _, data := range []any{evidence, of.Labels, of.Truth, sizes} {
+	for _, data := range []any{of.Z, of.Labels, of.Truth, sizes} {
 		if err := binary.Write(hash, binary.LittleEndian, data); err != nil {
 			return sum, err
 		}
@@ -120,7 +114,7 @@ func Fit(ctx context.Context, dir *scratch.Dir, rows Rows, workers int, done fun
 	if known, ok := rows.Fits[digest]; ok {
 		return &known, nil
 	}
-	f, err := newLabelFit(ctx, dir, rows, evidenceColumns(rows.Width), workers)
+	f, err := newLabelFit(ctx, dir, rows, workers)
 	if err != nil {
 		return nil, err
 	}
@@ -170,12 +164,12 @@ func (f *labelFit) told(likelihood float64) float64 {
 	return 1 - likelihood/blind
 }
 
-// newLabelFit takes columns of the features of rows. Rows that are not finite are left out: their x is
+// newLabelFit takes the features of rows. Rows that are not finite are left out: their x is
 // zero for all classes.
-func newLabelFit(ctx context.Context, dir *scratch.Dir, of Rows, columns []int, workers int) (f *labelFit, err error) {
+func newLabelFit(ctx context.Context, dir *scratch.Dir, of Rows, workers int) (f *labelFit, err error) {
 	rows, classes, width, z := len(of.Labels), of.Classes, of.Width, of.Z
 	f = &labelFit{
-		classes: classes, width: len(columns), columns: columns, workers: parallel.Workers(workers),
+		classes: classes, width: width, workers: parallel.Workers(workers),
 	}
 	for r, y := range of.Labels {
 		if !float32s.AllFinite(z[r*classes*width : (r+1)*classes*width]) {
@@ -193,7 +187,7 @@ func newLabelFit(ctx context.Context, dir *scratch.Dir, of Rows, columns []int, 
 	if f.posterior, err = scratch.New[float32](dir, "posterior", linesOf(rows)*lanes*classes); err != nil {
 		return nil, errors.Join(err, f.x.Close())
 	}
-	if err := f.takeLogs(ctx, z, width); err != nil {
+	if err := f.takeLogs(ctx, z); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	if err := f.standardize(ctx); err != nil {
@@ -246,26 +240,18 @@ func (f *labelFit) between(first, end int) []float32 {
 }
 
 // takeLogs fills x, not yet divided by scale.
-func (f *labelFit) takeLogs(ctx context.Context, z []float32, width int) error {
+func (f *labelFit) takeLogs(ctx context.Context, z []float32) error {
 	return f.teams(ctx, func(_, _, first, end int) {
-		logs, own := make([]float64, f.classes*len(f.columns)), make([]float32, f.classes*f.width)
+		logs, own := make([]float64, f.classes*f.width), make([]float32, f.classes*f.width)
 		for line := first; line < end; line++ {
 			for lane := range lanes {
 				r := rowAt(line, lane)
 				if r >= len(f.labels) || f.labels[r] == kv.NoClass {
 					continue
 				}
-				of := z[r*f.classes*width:]
-				for k := range f.classes {
-					for i, column := range f.columns {
-						logs[k*len(f.columns)+i] = feature(of[k*width+column])
-					}
-				}
-				elementary.Logs(logs)
-				for k := range f.classes {
-					for i := range f.columns {
-						own[k*f.width+i] = float32(logs[k*len(f.columns)+i])
-					}
+				LogFeatures(z[r*len(logs):][:len(logs)], logs)
+				for i, log := range logs {
+					own[i] = float32(log)
 				}
 				for j := range f.width {
 					var mean float64
@@ -341,9 +327,9 @@ func addParts(parts []float64, width int) []float64 {
 	return sums
 }
 
-// Weigh finds the weights of some columns of the features when the labels are taken for right.
-func Weigh(ctx context.Context, dir *scratch.Dir, rows Rows, columns []int, workers int) (weights []float64, err error) {
-	f, err := newLabelFit(ctx, dir, rows, columns, workers)
+// Weigh finds the weights of the features when the labels are taken for right.
+func Weigh(ctx context.Context, dir *scratch.Dir, rows Rows, workers int) (weights []float64, err error) {
+	f, err := newLabelFit(ctx, dir, rows, workers)
 	if err != nil {
 		return nil, err
 	}

@@ -321,10 +321,10 @@ func (f *labelFit) countFlips(counts *lines, first, end int) {
 func (f *labelFit) model(s *modelState) *Model {
 	m := &Model{
 		Classes: f.classes, Rate: s.rate(), Alike: f.alike, Flips: flipsOf(s.counts), Right: s.right,
-		Weights: make([]float64, f.columns[len(f.columns)-1]+1), Intercepts: s.intercepts,
+		Intercepts: s.intercepts,
 	}
-	for j, column := range f.columns {
-		m.Weights[column] = s.weights[j] / f.scale[j]
+	for j, weight := range s.weights {
+		m.Weights = append(m.Weights, weight/f.scale[j])
 	}
 	return m
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // A Model gives the posterior of a node's true class, and with it the chance that its given label is wrong, from
-// the agreement features Z[v][k] of its classes k [2K+1]:
+// the agreement features Z[v][k] of its classes k [K+1], P0 and L1 … LK:
 //
 //	u(v,k)            = Intercepts[k] + Σ_f Weights[f] · log(ε + Z_f[v][k])    no weight below zero
 //	P(y* = k)         ∝ exp(u(v,k))
@@ -22,14 +22,14 @@ import (
 //
 // The rates r of pairs of classes: see channel. Intercepts are how far the predictions fall short of a class: those of a class with few
 // labels do.
-// P1 … PK have no weight: the predictions of the neighbours have learned the label of the
+// The predictions of the neighbours are no feature: they have learned the label of the
 // node, and repeat it, right or wrong. Agreement with a class never speaks against it: features of neighbouring hops say nearly
 // the same, and few labels would give them large weights of either sign, which order the most suspect nodes by noise.
 //
 // Its fields are exported so that a store can keep it; they are read only.
 type Model struct {
 	Classes    int
-	Weights    []float64 // [2K+1]
+	Weights    []float64 // [K+1]
 	Intercepts []float64 // [c]
 
 	// Flips has expected counts of wrong labels, Row the true class k and Column the given one i, Right [c] those of right labels.
@@ -58,7 +58,6 @@ const (
 // A Scorer is a Model with its matrices as they are used.
 type Scorer struct {
 	odds          float64 // exp(Shift)
-	threshold     float64
 	weights       []float64
 	intercepts    []float64
 	columns       []int // of the features that have a weight, ascending
@@ -78,15 +77,15 @@ func (m *Model) Scorer() *Scorer {
 		flips.of(cell.Column)[cell.Row] = cell.Value
 	}
 	d := &Scorer{
-		odds: elementary.Exp(m.Shift), threshold: m.Threshold, weights: m.Weights, intercepts: m.Intercepts, untaught: m.Untaught,
+		odds: elementary.Exp(m.Shift), weights: m.Weights, intercepts: m.Intercepts, untaught: m.Untaught,
 		noise: newChannel(flips, m.Right, m.Alike),
 	}
 	for column, weight := range m.Weights {
 		if weight == 0 {
 			continue
 		}
-		if d.columns = append(d.columns, column); column <= len(m.Weights)/2 {
-			d.firstOfLabels = len(d.columns)
+		if d.columns = append(d.columns, column); column == 0 {
+			d.firstOfLabels = 1
 		}
 	}
 	return d
@@ -95,23 +94,12 @@ func (m *Model) Scorer() *Scorer {
 // Reach is the most hops over which a label has a part in a score: those of the last of L1 … LK with a weight, and at least one, as
 // neighbours choose a rival.
 func (m *Model) Reach() int {
-	hops := len(m.Weights) / 2
-	for k := hops; k > 1; k-- {
-		if m.Weights[hops+k] != 0 {
+	for k := len(m.Weights) - 1; k > 1; k-- {
+		if m.Weights[k] != 0 {
 			return k
 		}
 	}
 	return 1
-}
-
-// evidenceColumns are the agreement features that a label model weighs, of so many: P0 and L1 … LK, which do not know
-// the label of their node. P1 … PK do: the neighbours' predictions have learned it.
-func evidenceColumns(width int) []int {
-	columns := []int{0}
-	for f := width/2 + 1; f < width; f++ {
-		columns = append(columns, f)
-	}
-	return columns
 }
 
 // LogFeature is the logarithm of a feature, as the model sees it.
@@ -137,16 +125,7 @@ type Judgement struct {
 	Chance, Doubt float64
 }
 
-// Suggest is the place of the class that is suggested, and its chance: the rival of a suspect, and of a label that the model would not
-// expect, else the label itself.
-func (m *Scorer) Suggest(j Judgement) (place int, chance float64) {
-	if j.Score > m.threshold || j.Doubt > 0.5 {
-		return j.Rival, j.Chance
-	}
-	return 0, 1 - j.Score
-}
-
-// Judge judges the label classes[0], where classes are all that the true one may be, z [len(classes)×(2K+1)] their features; all
+// Judge judges the label classes[0], where classes are all that the true one may be, z [len(classes)×(K+1)] their features; all
 // is NaN where a feature is not finite. Of an untaught label the features of predictions do not count. memory [len(classes)+len(z)] is overwritten.
 func (m *Scorer) Judge(classes []kv.Class, z []float32, untaught bool, memory []float64) (j Judgement) {
 	if !float32s.AllFinite(z) {
@@ -196,7 +175,7 @@ func (m *Scorer) Score(classes []kv.Class, z []float32, untaught bool, memory []
 	return m.Judge(classes, z, untaught, memory).Score
 }
 
-// Hypothetical is the score of a node, had it label, from the features of all its classes z [c][2K+1].
+// Hypothetical is the score of a node, had it label, from the features of all its classes z [c][K+1].
 func (m *Scorer) Hypothetical(label kv.Class, z [][]float32, by Evidence) float64 {
 	by.Predictions = make([]float32, len(z))
 	for k := range z {

@@ -95,12 +95,12 @@ func TestReach(t *testing.T) {
 		weights []float64
 		want    int
 	}{
-		{[]float64{1, 0, 0, 0, 0.1, 0.2, 0.3}, 3},
-		{[]float64{1, 0, 0, 0, 0.1, 0.2, 0}, 2},
-		{[]float64{1, 0, 0, 0, 0.1, 0, 0.3}, 3},
-		{[]float64{1, 0, 0, 0, 0.1, 0, 0}, 1},
-		{[]float64{1, 0, 0, 0, 0, 0, 0}, 1},
-		{[]float64{1, 0, 0.5}, 1},
+		{[]float64{1, 0.1, 0.2, 0.3}, 3},
+		{[]float64{1, 0.1, 0.2, 0}, 2},
+		{[]float64{1, 0.1, 0, 0.3}, 3},
+		{[]float64{1, 0.1, 0, 0}, 1},
+		{[]float64{1, 0, 0, 0}, 1},
+		{[]float64{1, 0.5}, 1},
 	} {
 		if got := (&Model{Weights: c.weights}).Reach(); got != c.want {
 			t.Errorf("weights %v: got %d, want %d", c.weights, got, c.want)

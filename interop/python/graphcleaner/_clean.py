@@ -63,7 +63,7 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
     confidence     of the suggested label
     is_label_issue the node is a suspect: its score is above the threshold of the run, and another label is suggested
     label_score    1 - score, as cleanlab counts: the lowest are the worst
-    predicted_label  suggested_label under cleanlab's name
+    predicted_label  the likelier of given_label and suggested_label, under cleanlab's name
 
     `found.attrs["graphcleaner"]` of pandas and polars is a dict about the run: its threshold, suspects, contradicted and so on, its warnings,
     and all notes, such as what was done with the predictions. A table of Arrow has it as json in `found.schema.metadata[b"graphcleaner"]`.
@@ -170,15 +170,17 @@ def _answer(nodes: pa.Table, scores: pa.Table, suspects: pa.Table, named: str) -
     column = nodes.column("label")
     kind = column.type if pa.types.is_float32(column.type) or pa.types.is_float64(column.type) else _tables.plain(column).type
     suggested = _typed(scores["suggested_label"], kind)
+    given, right = _typed(scores["given_label"], kind), pc.subtract(1.0, scores["score"])
+    likelier = pc.fill_null(pc.greater(pc.cast(scores["confidence"], "float64"), pc.cast(right, "float64")), True)
     answer = {
         named: nodes.column("id"),
-        "given_label": _typed(scores["given_label"], kind),
+        "given_label": given,
         "suggested_label": suggested,
         "score": scores["score"],
         "confidence": scores["confidence"],
         "is_label_issue": pc.is_in(scores["id"], suspects["id"].combine_chunks()),
-        "label_score": pc.subtract(1.0, scores["score"]),
-        "predicted_label": suggested,
+        "label_score": right,
+        "predicted_label": pc.if_else(likelier, suggested, given) if given.type == suggested.type else suggested,
     }
     return pa.table(answer)
 

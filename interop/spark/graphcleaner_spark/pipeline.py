@@ -325,11 +325,10 @@ class Cleaning:
         self._fitted, self._model = worker.merged_reports(model), json.loads(worker.payloads(model, frames.MODEL)[0])
 
         def score() -> DataFrame:
-            part, reach = F.col("part"), self._fitted["reach"]
             parts = [
                 self._labels, self._splits, self._predictions, self._made(frames.TESTED),
                 self._made(frames.BALLOTS),
-                self._made(frames.FEATURES).where((part == 0) | ((part > self._hops) & (part <= self._hops + reach))),
+                self._made(frames.FEATURES).where(F.col("part") <= self._fitted["reach"]),
             ]
             return self._by_chunk(self._job("score", model=self._model), parts, self._plan.nodes * (16 * len(self._classes) + 20))
 

@@ -182,7 +182,7 @@ func (s *addStep) finish(hop int, sums func(i int) ([]float64, []float32, float6
 		}
 		ops.FinishRow(s.row[i*k:][:k], next, input, sums, c.strengths[i], diagonal)
 	}
-	if err := s.features(s.Hops+hop, s.row, tested); err != nil {
+	if err := s.features(hop, s.row, tested); err != nil {
 		return err
 	}
 	if hop == s.Hops {

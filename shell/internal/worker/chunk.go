@@ -20,7 +20,7 @@ type chunk struct {
 	diagonal          []float64
 	predictions       []float32 // [count×c]; a row of NaN: none
 	tested            []kv.Class
-	features          [][]float32 // [2K+1], each [count×width of tested]
+	features          [][]float32 // [K+1], each [count×width of tested]
 	members           []uint32    // local rows
 	ballots, sums     denseRows
 	bytes             []uint8
@@ -42,7 +42,7 @@ func (c *chunk) reset() {
 	c.begun, c.came = false, 0
 	c.labels, c.splits, c.strengths, c.diagonal = c.labels[:0], c.splits[:0], c.strengths[:0], c.diagonal[:0]
 	c.predictions, c.tested, c.members = c.predictions[:0], c.tested[:0], c.members[:0]
-	c.features = make([][]float32, 2*c.job.Hops+1)
+	c.features = make([][]float32, c.job.Hops+1)
 	c.sums.some = false
 }
 

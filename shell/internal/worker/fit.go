@@ -18,7 +18,7 @@ type chunkPlace [2]uint32
 type sampleChunk struct {
 	labels []kv.Class
 	rows   []uint32    // local
-	values [][]float32 // [2K+1]: of each feature [rows×c]; nil: has not come
+	values [][]float32 // [K+1]: of each feature [rows×c]; nil: has not come
 }
 
 // fitStep fits the label model to the sample.
@@ -46,7 +46,7 @@ func (s *fitStep) take(f *Frame) (err error) {
 	}
 	c := s.chunks[at]
 	if c == nil {
-		c = &sampleChunk{values: make([][]float32, 2*s.Hops+1)}
+		c = &sampleChunk{values: make([][]float32, s.Hops+1)}
 		s.chunks[at] = c
 	}
 	if s.held += int64(len(f.Payload)) + sampleFrameBytes; s.held > s.Memory {
@@ -126,14 +126,10 @@ func (s *fitStep) input() (in cleaner.FitInput, err error) {
 			in.Members = append(in.Members, m)
 			for k := range s.Classes {
 				for feature, values := range c.values {
-					z := float32(0)
-					if unweighed := feature >= 1 && feature <= s.Hops; !unweighed {
-						if values == nil {
-							return in, fmt.Errorf("%w: range %d from row %d on: feature %d of the sample is missing", errFrame, at[0], at[1], feature)
-						}
-						z = values[i*s.Classes+k]
+					if values == nil {
+						return in, fmt.Errorf("%w: range %d from row %d on: feature %d of the sample is missing", errFrame, at[0], at[1], feature)
 					}
-					in.Z = append(in.Z, z)
+					in.Z = append(in.Z, values[i*s.Classes+k])
 				}
 			}
 		}
@@ -167,7 +163,7 @@ func (s *fitStep) end() error {
 type fitReport struct {
 	Rate      float64  `json:"rate"`
 	Threshold float64  `json:"threshold"`
-	Reach     int      `json:"reach"` // score reads features K+1 to K+Reach
+	Reach     int      `json:"reach"` // score reads features 0 to Reach
 	Warnings  []string `json:"warnings"`
 	Notices   []string `json:"notices"`
 }

@@ -51,7 +51,7 @@ func (s *scoreStep) endGroup() error {
 		return err
 	}
 	for feature := range c.features {
-		if s.model.Weighs(feature) && c.features[feature] == nil {
+		if feature <= s.model.Reach() && c.features[feature] == nil {
 			return fmt.Errorf("%w: the group of range %d from row %d on has no feature %d", errFrame, c.row, c.first, feature)
 		}
 	}
