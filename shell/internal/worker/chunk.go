@@ -123,7 +123,7 @@ func (c *chunk) take(f *Frame, width int) (err error) {
 		}
 		c.features[f.Part], err = rowsOf(c.features[f.Part], f)
 	case KindBallots:
-		if err = f.wantWidth(classes + 1); err != nil {
+		if err = f.wantWidth(classes); err != nil {
 			return err
 		}
 		if err = c.begin(&c.ballots, classes); err == nil {
