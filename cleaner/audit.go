@@ -36,6 +36,12 @@ type Audit struct {
 	// Found counts the labels that people have found wrong, drawn or not.
 	Found int64
 
+	// Behind says that the scores of the last run do not follow the look yet, as they do after Rescore.
+	Behind bool
+
+	nodes kv.NodeID // of the store at the first draw
+	look  string    // names the answers of the look; "" before the first
+
 	Classes []AuditedClass // of the first Look draws, those with answers, in the order of the store
 
 	Lists []AuditList // in the order in which they were drawn; Rate is not of their draws
@@ -261,7 +267,7 @@ func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Audit{Started: time.Unix(r.Started, 0).UTC(), Seed: r.Seed, Run: r.Run}
+	a := &Audit{Started: time.Unix(r.Started, 0).UTC(), Seed: r.Seed, Run: r.Run, nodes: kv.NodeID(r.Nodes)}
 	sample, answers, labels, err := r.answers(ctx, tx, a)
 	if err != nil {
 		return nil, err
@@ -283,6 +289,7 @@ func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 	a.NextLook = sample.NextLook(a.Look)
 	a.Rate, a.Low, a.High = math.NaN(), math.NaN(), math.NaN()
 	if a.Look > 0 {
+		a.look = fingerprint("look", r.Started, r.Seed, a.Draws[:a.Look])
 		e := sample.Estimate(answers, a.Look)
 		a.Right, a.Wrong = e.Right, e.Wrong
 		all := float64(a.Labels)
@@ -300,6 +307,11 @@ func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 			}
 		}
 	}
+	run, err := lastRun(tx)
+	if err != nil {
+		return nil, err
+	}
+	a.Behind = !run.follows(a.look)
 	if a.Lists, err = r.readLists(tx); err != nil {
 		return nil, err
 	}

@@ -118,6 +118,14 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if p.verdicts, err = readVerdicts(ctx, tx, p.labels); err != nil {
 		return nil, err
 	}
+	if opt.Preset == PresetDefault {
+		if p.look, err = lastLook(ctx, tx, p.names); err != nil {
+			return nil, err
+		}
+	}
+	if p.look != nil && opt.Expect > 0 {
+		opt.notice("the expected rate of %.4g%% is not used: the audit tells %.1f%%", 100*opt.Expect, 100*p.look.rate)
+	}
 	var use string
 	if imported && opt.AsGiven {
 		if use, err = p.takeAsGiven(tx, opt); err != nil {
@@ -209,6 +217,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		Direction:        opt.Direction,
 	}
 	run.setNoise(result.noise)
+	run.takeLook(p.look)
 	if opt.Preset == PresetDefault {
 		run.meanScores, run.labelCounts = meanScoresByLabel(p.underTest(), result.scores.Data, p.classes)
 	}

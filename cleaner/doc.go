@@ -96,7 +96,8 @@
 // Some labels are wrong at nodes where everybody would doubt. Labels, graph and predictions cannot distinguish them from right labels
 // that are hard to judge, so how many labels are wrong is not known without looking at some. δ gives the scores the mean of
 // Options.Expect; without it, that of the fit for 97% of the labels, and of the doubt of the model before it looks at the label for the
-// other 3%. τ is the threshold with the greatest expected F1, unless Options.Threshold sets it. The suggestion is the likeliest other
+// other 3%. τ is the threshold with the greatest expected F1, unless Options.Threshold sets it. Once an audit has come to a look, all
+// this follows the audit: see [Rescore]. The suggestion is the likeliest other
 // class, and its confidence the posterior of that. Clean uses decided labels as the
 // truth: rows whose true class is known.
 //

@@ -67,7 +67,7 @@ type Options struct {
 
 	// Expect, if not zero, is the caller's estimate of the mislabel rate before all decisions, at most MostExpected.
 	// PresetDefault uses it in place of its own estimate: the log-odds of all scores move by one number, so that Expect
-	// is their mean. Graph and predictions alone cannot distinguish some wrong labels from right labels that are hard to
+	// is their mean. It gives way to an audit that has come to a look. Graph and predictions alone cannot distinguish some wrong labels from right labels that are hard to
 	// judge.
 	Expect float64
 

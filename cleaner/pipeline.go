@@ -44,6 +44,8 @@ type problem struct {
 	// where some nodes have no predictions, and those of the others; nil: all labels are under test.
 	kept   *keptFit
 	tested []kv.Class
+
+	look *look // that scores are to follow; nil: none
 }
 
 // base is the problem of the base classifier, without features.

@@ -32,7 +32,14 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 	}
 	defer func() { err = errors.Join(err, rivals.Close()) }()
 
-	labellings := append(s.withRivals(rivals.Data), labelling{nodes: unseen.nodes, labels: every.Data, fold: s.classes})
+	labellings := s.withRivals(rivals.Data)
+	tests := len(labellings)
+	labellings = append(labellings, labelling{nodes: unseen.nodes, labels: every.Data, fold: s.classes})
+	looked, err := s.withLook(&labellings)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, looked.Close()) }()
 	z, err := s.agreement(ctx, labellings)
 	if err != nil {
 		return err
@@ -42,13 +49,13 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 			err = errors.Join(err, detachAll(z[:1]))
 		}
 	}()
-	last := len(z) - 1
-	if result.model, err = s.labelModel(ctx, unseen, z[last]); err != nil {
+	if result.model, err = s.labelModel(ctx, unseen, z[tests]); err != nil {
 		return err
 	}
+	s.follow(result.model, looked, z)
 	result.features = z[0]
 	result.scores, err = s.scores(func(scores []float32) (err error) {
-		result.suggestions, err = s.posteriorScores(ctx, result.model, z[:last], labellings[:last], scores)
+		result.suggestions, err = s.posteriorScores(ctx, result.model, z[:tests], labellings[:tests], scores)
 		return err
 	})
 	if err != nil {
@@ -58,8 +65,8 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 	return nil
 }
 
-// byModel is the pipeline of PresetDefault with the model of a run in place of one that is fitted. Features that the model has no weight
-// for are not computed, so the result has none.
+// byModel is the pipeline of PresetDefault with the model of a run in place of one that is fitted. If the problem has a look, the model
+// follows it. Features that the model has no weight for are not computed, so the result has none.
 func (s *stages) byModel(ctx context.Context, model *labelmodel.Model, result *scoring) (err error) {
 	rivals, err := s.rivals(ctx)
 	if err != nil {
@@ -68,13 +75,20 @@ func (s *stages) byModel(ctx context.Context, model *labelmodel.Model, result *s
 	defer func() { err = errors.Join(err, rivals.Close()) }()
 	s.only = model
 	labellings := s.withRivals(rivals.Data)
+	tests := len(labellings)
+	looked, err := s.withLook(&labellings)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, looked.Close()) }()
 	z, err := s.agreement(ctx, labellings)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, detachAll(z)) }()
+	s.follow(model, looked, z)
 	result.scores, err = s.scores(func(scores []float32) (err error) {
-		result.suggestions, err = s.posteriorScores(ctx, model, z, labellings, scores)
+		result.suggestions, err = s.posteriorScores(ctx, model, z[:tests], labellings[:tests], scores)
 		return err
 	})
 	return err

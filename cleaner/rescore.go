@@ -18,9 +18,8 @@ type RescoreOptions struct {
 	// Full scores all nodes again in one pass over the graph, whatever has changed.
 	Full bool
 
-	// KeepRate leaves mislabel rate, threshold and the scores far from all changes as they are: what was decided on is not taken
-	// in. So its time does not grow with the graph. The next Rescore without it counts Run.Scored, Run.Suspects and
-	// Run.Contradicted anew. A program that rescores after every decision wants it.
+	// KeepRate leaves the counts as they are, so that the time does not grow with the graph. The next Rescore without it counts
+	// Run.Scored, Run.Suspects and Run.Contradicted anew. A program that rescores after every decision wants it.
 	KeepRate bool
 
 	// Workers, MemoryBudget, Progress, OnStage and Notice are those of Options.
@@ -66,7 +65,13 @@ type Rescoring struct {
 // 1e-5 of those of one pass over the graph, which it makes if they are many, or if Full is set. The pass gives, bit for bit, the scores
 // that a copy of the graph as it is now gets by the same model.
 //
-// Decisions move no score but those of the nodes around them, whose labels they change: the next Clean takes them for true. Rate and threshold stay.
+// Decisions move no score but those of the nodes around them, whose labels they change: the next Clean takes them for true. Rate and
+// threshold stay. At a look of the audit (Audit.Look) they move with all scores, in one pass: by
+//
+//	p = σ(a + b·L)    Σ_v p_v = Audit.Rate · labels, over the labels as they came
+//
+// with L the log-odds that the model gives a label to be wrong, b near 1 where the draws do not say otherwise, and the threshold of the
+// greatest expected F1. So the order of scores stays. An undo that takes the look back takes this back too.
 //
 // It is one commit. If nothing has changed, Rescore writes nothing. If another run or Rescore finishes meanwhile,
 // Rescore begins again. A node that was changed while Rescore was at work keeps counting as changed.
@@ -185,7 +190,14 @@ func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *R
 		return done, nil, nil
 	}
 	done = &Rescoring{Before: &before, Run: run, Pass: opt.Full}
-	if opt.Full {
+	a, err := ReadAudit(ctx, tx)
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return nil, nil, err
+	}
+	if err == nil && a.Behind && !opt.noPass {
+		done.Pass = true
+	}
+	if done.Pass {
 		return done, nil, nil
 	}
 	scores, err = done.scoreAround(ctx, tx, kept, opt)

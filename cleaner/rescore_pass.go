@@ -34,6 +34,11 @@ func rescoreAll(ctx context.Context, s *kv.Store, opt RescoreOptions) (run *Run,
 	if p.tested, err = testedLabels(ctx, &p, opt.Workers); err != nil {
 		return nil, err
 	}
+	if run.Model != nil {
+		if err := p.takeLook(ctx, tx, run); err != nil {
+			return nil, err
+		}
+	}
 	key, err := rescoreFingerprint(tx, run)
 	if err != nil {
 		return nil, err
@@ -50,6 +55,21 @@ func rescoreAll(ctx context.Context, s *kv.Store, opt RescoreOptions) (run *Run,
 		return nil, err
 	}
 	return run, place.finishRun()
+}
+
+// takeLook has the scores of a run follow the newest look of the audit, unless they do, or none if there is none any more.
+func (p *problem) takeLook(ctx context.Context, tx *kv.Tx, run *Run) error {
+	newest, err := lastLook(ctx, tx, run.Classes)
+	if err != nil || run.follows(newest.nameOf()) {
+		return err
+	}
+	run.takeLook(newest)
+	if p.look = newest; newest == nil {
+		run.Model.Scale = run.Model.Fitted
+		return nil
+	}
+	p.verdicts, err = decide.Verdicts(ctx, tx, p.labels)
+	return err
 }
 
 // options are those of the run, with the means of a rescore.
@@ -150,6 +170,9 @@ func writeRescored(
 		return err
 	}
 	run.Uncounted = false
+	if run.Model != nil {
+		run.MislabelRate, run.Threshold = run.Model.Told, run.Model.Threshold
+	}
 	w, err := writeScores(ctx, b, from, run, p, result, workers)
 	if err != nil {
 		return err

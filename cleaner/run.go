@@ -57,9 +57,12 @@ type Run struct {
 	Joint           *classmatrix.Matrix `msgpack:"-"` // [c×c], sums to 1
 	Transition      *classmatrix.Matrix `msgpack:"-"` // [c×c], P(given i | true j); a column of NaN has no mass
 
-	// MislabelRate is the share of wrong labels as the model estimates it: the p of the conformal thresholds. Graph and
-	// predictions do not tell how far it is off; ReadAudit does.
+	// MislabelRate is the share of wrong labels, the p of the conformal thresholds: as an audit tells it on Look draws, whose
+	// answers LookAt names, and all scores follow (PresetDefault); or, where Look is 0, as the model estimates it. Graph and
+	// predictions do not tell how far the estimate is off.
 	MislabelRate float64
+	Look         int
+	LookAt       string
 
 	// Commit is the last commit of the store that the scores have seen, and Seen is Decision.Seq of the newest entry of the
 	// history in it. Rescorings is how often Rescore has brought scores up to date.
@@ -93,6 +96,11 @@ type runRecord struct {
 	Started                 int64 // Unix seconds
 	Direction               uint8
 	MeanScores, LabelCounts []float64
+}
+
+// follows says whether the scores follow a look; "" is that before the first. Those of PresetPaper, and of runs made elsewhere, follow none.
+func (r *Run) follows(look string) bool {
+	return r.LookAt == look || r.Preset != PresetDefault || r.Elsewhere != nil
 }
 
 // reach is the most hops over which a change has a part in a score.

@@ -24,8 +24,8 @@ First, the nodes around all changes since the scores were made get new scores: l
 		`all nodes are scored in one pass over the graph. Nodes that were added without predictions are first predicted by the built-in classifier, if the store keeps one for them. ` +
 		`Else they have no score, and rescore says how many they are.
 
-Then the decisions are taken in. A score is the chance that a label is wrong, and decisions test the scores. If fewer or more suspects are wrong than the scores say, then the rate, ` +
-		`the scores and the threshold of the last run move. Their order stays. The next clean learns more: it takes decided labels for the truth.
+If an audit has come to a look since, all scores follow it, and with them the rate, the threshold and the suspects. Their order stays. Other decisions move the scores around them alone: ` +
+		`they do not tell how many labels are wrong. The next clean learns more: it takes decided labels for the truth.
 
     graphcleaner review my.graph --limit 50
     graphcleaner rescore my.graph`

@@ -66,7 +66,9 @@ func (q *query) auditTable(ctx context.Context, tx *kv.Tx) (*Result, error) {
 	if a == nil {
 		return nil, errors.New("audit: nothing is drawn yet; audit draw 50 draws labels to look at")
 	}
-	q.notices = append(q.notices, wording.Audit(a, "audit draw")...)
+	if q.notices = append(q.notices, wording.Audit(a, "audit draw")...); a.Behind {
+		q.notices = append(q.notices, wording.Behind)
+	}
 	columns := []ColumnInfo{
 		{"class", kv.KindString}, {"decided", kv.KindInt}, {"wrong", kv.KindInt},
 		{"rate", kv.KindFloat}, {"low", kv.KindFloat}, {"high", kv.KindFloat},

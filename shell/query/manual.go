@@ -70,7 +70,7 @@ Columns of predictions without a header have the same order. Conditions are on t
 an earlier run when the new ones are complete. In a directed graph, direction chooses the neighbours that count. out: the
 nodes that a node's edges lead to. in: the nodes whose edges lead to it. both, the default: all of them. The preset paper
 is GraphCleaner as published. 'threshold T' sets the threshold. Without T, the threshold follows from the mislabel rate:
-from R if you give 'expect R', else from the estimate. With 'as given', imported predictions are taken as they are, and the
+from an audit that has come to a look, else from R if you give 'expect R', else from the estimate. With 'as given', imported predictions are taken as they are, and the
 built-in classifier is not trained beside them. The default seed is 1. Ctrl-C stops clean. The same statement again
 continues from there.`,
 		Example: "clean hops 2 preset paper",
@@ -184,8 +184,8 @@ unlabelled ones: relabel 'Theory' all where label is null.`,
 		Name:    "rescore",
 		Summary: "bring the scores up to date after changes and decisions, without a new run",
 		Text: `The nodes around all changes since the last run get new scores by its model; with full, all nodes do. A score is a
-chance. unpredicted counts the nodes that have none, because they have no predictions and no classifier is kept. If the decisions find fewer or more wrong labels than the scores predict, rescore also moves all scores. Their order
-stays. The next clean learns from the decisions in full.`,
+chance. unpredicted counts the nodes that have none, because they have no predictions and no classifier is kept. At a look of
+an audit, all scores follow it, with the threshold; their order stays. The next clean learns from the decisions in full.`,
 		Example: "rescore",
 	},
 	{

@@ -149,6 +149,9 @@ func (q *query) guaranteeTerms(ctx context.Context, g *guarantee, run *cleaner.R
 		return nil, err
 	}
 	rate, from := run.MislabelRate, fmt.Sprintf("estimated by run %d", run.ID)
+	if run.Look > 0 {
+		from = fmt.Sprintf("told by an audit of %d", run.Look)
+	}
 	if g.rate != nil {
 		if rate, err = q.share(*g.rate, "a mislabel rate"); err != nil {
 			return nil, err

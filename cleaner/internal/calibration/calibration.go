@@ -43,6 +43,54 @@ func Shift(logOdds []float64, rate float64) float64 {
 	return (low + high) / 2
 }
 
+// Slopes that Fit tries: exp(±step·i).
+const (
+	slopeStep  = 0.25
+	leastSlope = -6
+	mostSlope  = 4
+
+	// slopeSpread is the standard deviation of log b before anything is known.
+	slopeSpread = 0.5
+)
+
+// Fit makes chances p = σ(a + b·l) of the log-odds l of labels, whose mean is the rate, so that they fit what is known of drawn labels:
+// a by b from the mean, and b where
+//
+//	Σ_{drawn and wrong} log p + Σ_{drawn and right} log(1−p) − (log b)²/(2·0.5²)
+//
+// is greatest. It returns a and log b. A rate of none or of all is taken for half a draw more, or less.
+func Fit(logOdds, drawn []float64, wrong []bool, rate float64) (shift, logSlope float64) {
+	least := 0.5 / float64(max(len(drawn), 1))
+	rate = min(max(rate, least), 1-least)
+	most, scaled := math.Inf(-1), make([]float64, len(logOdds))
+	for i := leastSlope; i <= mostSlope; i++ {
+		log := slopeStep * float64(i)
+		slope := elementary.Exp(log)
+		for j, l := range logOdds {
+			scaled[j] = bounded(slope, l)
+		}
+		a := Shift(scaled, rate)
+		fit := -log * log / (2 * slopeSpread * slopeSpread)
+		for j, l := range drawn {
+			x := a + bounded(slope, l)
+			if !wrong[j] {
+				x = -x
+			}
+			fit += elementary.Log(elementary.Sigmoid(x))
+		}
+		if fit > most {
+			most, shift, logSlope = fit, a, log
+		}
+	}
+	return shift, logSlope
+}
+
+// bounded is slope·l without infinity.
+func bounded(slope, l float64) float64 {
+	const most = 200
+	return min(max(float64(slope*l), -most), most)
+}
+
 // edge keeps a threshold from 0 and 1.
 const edge = 1e-6
 

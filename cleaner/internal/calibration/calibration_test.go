@@ -28,6 +28,70 @@ func TestShiftGivesTheMean(t *testing.T) {
 	}
 }
 
+// TestFitIsTheMostLikely tries every slope, with a shift for each found by small steps.
+func TestFitIsTheMostLikely(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 0))
+	sigmoid := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+	slopes := map[float64]bool{}
+	for range 40 {
+		var logOdds, drawn []float64
+		var wrong []bool
+		steepness := math.Exp(r.NormFloat64())
+		for range 60 {
+			l := 3*r.NormFloat64() - 2
+			if logOdds = append(logOdds, l); r.IntN(3) == 0 {
+				drawn, wrong = append(drawn, l), append(wrong, r.Float64() < sigmoid(1+steepness*l))
+			}
+		}
+		rate := []float64{0, 0.02, 0.2, 0.5, 1}[r.IntN(5)]
+		target := min(max(rate, 0.5/float64(len(drawn))), 1-0.5/float64(len(drawn)))
+		most, want := math.Inf(-1), 0.0
+		for log := -1.5; log <= 1; log += 0.25 {
+			a := -80.0
+			for step := 16.0; step > 1e-9; step /= 2 {
+				for mean := 0.0; mean < target; a += step {
+					mean = 0
+					for _, l := range logOdds {
+						mean += sigmoid(a+step+math.Exp(log)*l) / 60
+					}
+					if mean >= target {
+						break
+					}
+				}
+			}
+			fit := -log * log / 0.5
+			for i, l := range drawn {
+				if p := sigmoid(a + math.Exp(log)*l); wrong[i] {
+					fit += math.Log(p)
+				} else {
+					fit += math.Log(1 - p)
+				}
+			}
+			if fit > most {
+				most, want = fit, log
+			}
+		}
+		shift, slope := Fit(logOdds, drawn, wrong, rate)
+		if slope != want {
+			t.Errorf("got a slope of e^%v, want e^%v", slope, want)
+		}
+		slopes[slope] = true
+		mean := 0.0
+		for _, l := range logOdds {
+			mean += sigmoid(shift+math.Exp(slope)*l) / 60
+		}
+		if math.Abs(mean-target) > 1e-9 {
+			t.Errorf("the mean is %v, want %v", mean, target)
+		}
+	}
+	if len(slopes) < 4 {
+		t.Errorf("got slopes %v alone", slopes)
+	}
+	if shift, slope := Fit(nil, nil, nil, 0.1); shift != 0 || slope != 0 {
+		t.Errorf("of nothing: got %v and %v, want 0", shift, slope)
+	}
+}
+
 // TestThresholdHasTheGreatestF1 tries every cut.
 func TestThresholdHasTheGreatestF1(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 0))

@@ -2,6 +2,7 @@ package labelmodel
 
 import (
 	"math"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/calibration"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
@@ -18,10 +19,9 @@ type Sampling struct {
 // go wrong where everybody would doubt look right: neither graph nor predictions tell them from labels that are hard to judge.
 const guessedShare = 0.03
 
-// Calibrate fills Told, Shift and Threshold from the rows that the model was fitted to. What a person has said of a row takes the place
-// of its score.
+// Calibrate fills the scale from the rows that the model was fitted to. What a person has said of a row takes the place of its score.
 func (m *Model) Calibrate(rows Rows, of Sampling) {
-	m.Shift = 0
+	m.Scale = Scale{}
 	var logOdds []float64
 	var doubt float64
 	for r, j := range m.Scorer().judge(rows) {
@@ -36,13 +36,44 @@ func (m *Model) Calibrate(rows Rows, of Sampling) {
 		m.Told = float64((1-guessedShare)*meanScore(logOdds)) + float64(guessedShare*doubt/count)
 	}
 	m.Shift = calibration.Shift(logOdds, m.Told)
+	m.Threshold, m.Asked = of.Threshold, of.Threshold != 0
+	m.setThreshold(logOdds)
+	m.Fitted = m.Scale
+}
+
+// setThreshold chooses the threshold for labels with these log-odds, unless the user asked for one.
+func (m *Model) setThreshold(logOdds []float64) {
+	if m.Asked {
+		return
+	}
 	scores := make([]float64, len(logOdds))
+	slope := elementary.Exp(m.Bend)
 	for i, l := range logOdds {
-		scores[i] = elementary.Sigmoid(l + m.Shift)
+		scores[i] = elementary.Sigmoid(float64(slope*l) + m.Shift)
 	}
-	if m.Threshold = of.Threshold; m.Threshold == 0 {
-		m.Threshold = calibration.Threshold(scores)
+	m.Threshold = calibration.Threshold(scores)
+}
+
+// Follow makes the scale that of a look of an audit, from a random part of the labels as they came, beside which all drawn labels are Added.
+// Truth says which of the drawn labels are right, and which are wrong. Rate is the share of wrong labels that the audit tells.
+func (m *Model) Follow(rate float64, rows Rows, added []bool) {
+	m.Scale = Scale{Threshold: m.Fitted.Threshold}
+	var all, drawn []float64
+	var wrong []bool
+	for r, l := range m.Scorer().LogOdds(rows) {
+		if math.IsNaN(l) {
+			continue
+		}
+		if !added[r] {
+			all = append(all, l)
+		}
+		if truth := rows.Truth[r]; truth != kv.NoClass {
+			drawn, wrong = append(drawn, l), append(wrong, truth != rows.Labels[r])
+		}
 	}
+	m.Told = rate
+	m.Shift, m.Bend = calibration.Fit(all, drawn, wrong, rate)
+	m.setThreshold(all)
 }
 
 func meanScore(logOdds []float64) (mean float64) {
@@ -76,7 +107,8 @@ func (m *Scorer) judge(of Rows) []Judgement {
 			classes[i] = kv.Class((int(label) + i) % c)
 			copy(rows[i*width:][:width], z[(r*c+int(classes[i]))*width:])
 		}
-		judged[r] = m.Judge(classes, rows, false, memory)
+		_, untaught := slices.BinarySearch(m.untaught, label)
+		judged[r] = m.Judge(classes, rows, untaught, memory)
 	}
 	return judged
 }

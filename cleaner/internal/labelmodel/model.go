@@ -18,7 +18,7 @@ import (
 //	u(v,k)            = Intercepts[k] + Σ_f Weights[f] · log(ε + Z_f[v][k])    no weight below zero
 //	P(y* = k)         ∝ exp(u(v,k))
 //	P(ỹ = i | y* = k) = r[k][i] for i ≠ k, and 1 − Σ_i r[k][i] for i = k
-//	score             = σ(Shift + the log-odds of P(y* ≠ ỹ | ỹ))
+//	score             = σ(Shift + exp(Bend) · L),    L the log-odds of P(y* ≠ ỹ | ỹ)
 //
 // The rates r of pairs of classes: see channel. Intercepts are how far the predictions fall short of a class: those of a class with few
 // labels do.
@@ -38,9 +38,12 @@ type Model struct {
 	Right []float64
 	Alike bool
 
-	// Rate is the share of wrong labels that the fit found. Told is the mean of the scores, which Shift sets, and Threshold that of the
-	// greatest expected F1.
-	Rate, Told, Shift, Threshold float64
+	Rate float64 // share of wrong labels that the fit found
+
+	// The scale of the scores, and that of the fit: they differ while scores follow an audit.
+	Scale
+	Fitted Scale
+	Asked  bool // the user asked for Threshold
 
 	Unsettled bool // the fit still improved when it was ended
 
@@ -49,15 +52,23 @@ type Model struct {
 	Untaught []kv.Class
 }
 
+// A Scale makes scores of log-odds.
+type Scale struct {
+	Told        float64 // share of wrong labels that is told, which Shift makes the mean of the scores
+	Shift, Bend float64
+	Threshold   float64 // that of the greatest expected F1
+}
+
 // How a model sees features.
 const (
 	featureFloor = 1e-3 // ε: less agreement is none
 	modelClasses = 4    // rivals of a label under test; see ChooseRivals
+	mostLogOdds  = 64   // more do not bend
 )
 
 // A Scorer is a Model with its matrices as they are used.
 type Scorer struct {
-	odds          float64 // exp(Shift)
+	odds, bend    float64 // exp(Shift), exp(Bend) − 1
 	weights       []float64
 	intercepts    []float64
 	columns       []int // of the features that have a weight, ascending
@@ -77,7 +88,8 @@ func (m *Model) Scorer() *Scorer {
 		flips.of(cell.Column)[cell.Row] = cell.Value
 	}
 	d := &Scorer{
-		odds: elementary.Exp(m.Shift), weights: m.Weights, intercepts: m.Intercepts, untaught: m.Untaught,
+		odds: elementary.Exp(m.Shift), bend: elementary.Exp(m.Bend) - 1,
+		weights: m.Weights, intercepts: m.Intercepts, untaught: m.Untaught,
 		noise: newChannel(flips, m.Right, m.Alike),
 	}
 	for column, weight := range m.Weights {
@@ -165,7 +177,11 @@ func (m *Scorer) Judge(classes []kv.Class, z []float32, untaught bool, memory []
 			best, j.Rival = joint, i+1
 		}
 	}
-	wrong, best = float64(wrong*m.odds), float64(best*m.odds)
+	odds := m.odds
+	if m.bend != 0 {
+		odds *= elementary.Exp(float64(m.bend * min(max(elementary.Log(wrong)-elementary.Log(right), -mostLogOdds), mostLogOdds)))
+	}
+	wrong, best = float64(wrong*odds), float64(best*odds)
 	j.Score, j.Chance, j.Doubt = wrong/(right+wrong), best/(right+wrong), others/(own+others)
 	return j
 }

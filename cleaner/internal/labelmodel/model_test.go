@@ -15,7 +15,10 @@ func near(got, want, tolerance float64) bool { return math.Abs(got-want) <= tole
 
 // randomModel has features of c classes [c×width] too.
 func randomModel(r *rand.Rand, c, width int) (m *Model, z []float32) {
-	m = &Model{Classes: c, Shift: r.NormFloat64()}
+	m = &Model{Classes: c, Scale: Scale{Shift: r.NormFloat64()}}
+	if r.IntN(2) == 0 {
+		m.Bend = 0.5 * r.NormFloat64()
+	}
 	for range width {
 		m.Weights = append(m.Weights, r.NormFloat64())
 	}
@@ -58,7 +61,7 @@ func TestScoreIsThePosterior(t *testing.T) {
 			chance[k] = math.Exp(chance[k] + m.Intercepts[k])
 		}
 		for y := range c {
-			var wrong, best, all float64
+			var wrong, best float64
 			likeliest := 0
 			classes, rows := []kv.Class{kv.Class(y)}, slices.Clone(z[y*width:(y+1)*width])
 			for k := range c {
@@ -66,17 +69,19 @@ func TestScoreIsThePosterior(t *testing.T) {
 					continue
 				}
 				rate := (counts[k][y] + 2/float64(c-1)) / (30 + m.Right[k] + sum(counts[k]))
-				one := rate * chance[k] * math.Exp(m.Shift)
+				one := rate * chance[k]
 				if wrong += one; one > best {
 					best, likeliest = one, k
 				}
 				classes, rows = append(classes, kv.Class(k)), append(rows, z[k*width:(k+1)*width]...)
 			}
-			all = wrong + (m.Right[y]+28)/(30+m.Right[y]+sum(counts[y]))*chance[y]
+			right := (m.Right[y] + 28) / (30 + m.Right[y] + sum(counts[y])) * chance[y]
+			score := 1 / (1 + math.Exp(-m.Shift-math.Exp(m.Bend)*math.Log(wrong/right)))
+			best *= score / wrong
 			doubt := 1 - chance[y]/sum(chance)
 			got := m.Scorer().Judge(classes, rows, false, make([]float64, c+len(rows)))
-			if !near(got.Score, wrong/all, 1e-9) || !near(got.Chance, best/all, 1e-9) || !near(got.Doubt, doubt, 1e-9) || int(classes[got.Rival]) != likeliest {
-				t.Fatalf("label %d of %d classes: got %+v, want %v, rival %d with %v, doubt %v", y, c, got, wrong/all, likeliest, best/all, doubt)
+			if !near(got.Score, score, 1e-9) || !near(got.Chance, best, 1e-9) || !near(got.Doubt, doubt, 1e-9) || int(classes[got.Rival]) != likeliest {
+				t.Fatalf("label %d of %d classes: got %+v, want %v, rival %d with %v, doubt %v", y, c, got, score, likeliest, best, doubt)
 			}
 		}
 	}

@@ -66,7 +66,11 @@ func (s *Server) audit(r *http.Request) (answer, error) {
 			return err
 		}
 		view.AuditReport = survey.ReportAudit(told)
-		for _, line := range wording.Audit(told, "") {
+		lines := wording.Audit(told, "")
+		if told.Behind && s.scores.isSlow() {
+			lines = append(lines, wording.Behind)
+		}
+		for _, line := range lines {
 			view.Words = append(view.Words, wording.Sentence(line)+".")
 		}
 		if len(told.Draws) < told.NextLook {

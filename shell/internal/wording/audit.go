@@ -58,6 +58,9 @@ func Audit(a *cleaner.Audit, more string) (lines []string) {
 	return lines
 }
 
+// Behind says that the scores do not follow the newest look of an audit.
+const Behind = "scores, threshold and suspects do not follow this look yet: rescore"
+
 // AdviseAudit adds to an error of drawing what to do about it.
 func AdviseAudit(err error) error {
 	if errors.Is(err, kv.ErrNotFound) {

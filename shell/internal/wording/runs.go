@@ -86,6 +86,13 @@ func Rescored(done *cleaner.Rescoring) []string {
 	case done.Changed > 0:
 		lines = append(lines, fmt.Sprintf("%s around changes scored again", Nodes(done.Changed)))
 	}
+	if now, before := done.Run, done.Before; now.Threshold != before.Threshold {
+		by := "no look of an audit any more"
+		if now.Look > 0 {
+			by = fmt.Sprintf("the audit: %s wrong, by %d draws", Percent(now.MislabelRate), now.Look)
+		}
+		lines = append(lines, fmt.Sprintf("scores follow %s; the threshold went from %.4g to %.4g", by, before.Threshold, now.Threshold))
+	}
 	if lines == nil {
 		if lines = append(lines, "nothing has changed since the last run: scores stay"); done.Run.Elsewhere != nil {
 			lines[0] = "scores stay: they are of a larger graph, so that changes of this part move none"
