@@ -23,6 +23,11 @@ func audited(t *testing.T) *kv.Store {
 	s := p.load(t, true)
 	mustClean(t, s, Options{Seed: 2, AsGiven: true})
 	answer(t, s, "ann", p.truths(t, s), drawAudit(t, s, 25).Draws)
+	of := Promise{ListSuspects, 0.2}
+	if err := DrawList(context.Background(), s, of, 0); !errors.Is(err, ErrAudit) {
+		t.Errorf("scores do not follow the look: %v, want %v", err, ErrAudit)
+	}
+	must.Get(Rescore(context.Background(), s, RescoreOptions{}))(t)
 	return s
 }
 
@@ -38,13 +43,13 @@ func (l *AuditList) mustNodes(t *testing.T, s *kv.Store) (set kv.NodeSet) {
 func TestLists(t *testing.T) {
 	s := audited(t)
 	before := mustAudit(t, s)
-	for _, p := range []Promise{{ListSuspects, 0.2}, {ListTrusted, 0.1}} {
+	for _, p := range []Promise{{ListSuspects, 0.5}, {ListTrusted, 0.1}} {
 		if mustAudit(t, s).List(p) != nil {
 			t.Errorf("%v: there is a list before it was drawn", p)
 		}
 		wants := mustAudit(t, s).ListDraws(p)
 		l := drawList(t, s, p, 0)
-		if l.Open != len(l.Draws) || len(l.Draws) != min(wants, int(l.Labels)) || l.IsKept() || l.HasFailed() {
+		if l.Open != len(l.Draws) || len(l.Draws) != wants || int(l.Labels) <= wants || l.IsKept() || l.HasFailed() {
 			t.Fatalf("%v: %+v, want %d open draws", p, l, wants)
 		}
 		nodes := l.mustNodes(t, s)
@@ -151,6 +156,7 @@ func TestRefusedLists(t *testing.T) {
 		t.Errorf("before a look: %v", err)
 	}
 	answer(t, s, "ann", p.truths(t, s), a.Draws)
+	must.Get(Rescore(ctx, s, RescoreOptions{}))(t)
 	for _, share := range []float64{0, 0.001, 0.51, -1} {
 		if err := DrawList(ctx, s, Promise{ListSuspects, share}, 0); !errors.Is(err, ErrAudit) {
 			t.Errorf("a share of %v: %v", share, err)
