@@ -40,7 +40,6 @@ RULES = [
     rule("agreement is at least .001", "1e-6", MODEL, "featureFloor = 1e-3", "featureFloor = 1e-6"),
     rule("four rivals of a label", "all classes", MODEL, "modelClasses = 4 ", "modelClasses = 1 << 20 "),
     # The rate and the threshold.
-    rule("3% go wrong as the model doubts", "none", CALIBRATE, "guessedShare = 0.03", "guessedShare = 0.0"),
     rule("threshold of the greatest expected F1", ".5", CALIBRATE, "m.Threshold = calibration.Threshold(scores)", "m.Threshold = 0.5"),
     # The built-in classifier.
     rule("common columns are shrunk more", "all alike", RIDGE, "ridgeCommon   = 2 ", "ridgeCommon   = 0 ", where="classifier"),

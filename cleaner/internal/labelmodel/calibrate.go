@@ -15,27 +15,21 @@ type Sampling struct {
 	Expect, Threshold float64 // rate of wrong labels that is expected, and threshold that was asked for; zero: none was
 }
 
-// guessedShare is the share of labels that would be wrong as often as the model doubts, in place of as often as the fit found. Labels that
-// go wrong where everybody would doubt look right: neither graph nor predictions tell them from labels that are hard to judge.
-const guessedShare = 0.03
-
 // Calibrate fills the scale from the rows that the model was fitted to. What a person has said of a row takes the place of its score.
 func (m *Model) Calibrate(rows Rows, of Sampling) {
 	m.Scale = Scale{}
 	var logOdds []float64
-	var doubt float64
 	for r, j := range m.Scorer().judge(rows) {
 		if math.IsNaN(j.Score) || rows.Truth != nil && rows.Truth[r] != kv.NoClass || of.Added != nil && of.Added[r] {
 			continue
 		}
 		logOdds = append(logOdds, calibration.Logit(j.Score))
-		doubt += j.Doubt
 	}
-	count := float64(max(len(logOdds), 1))
 	if m.Told = of.Expect; m.Told == 0 {
-		m.Told = float64((1-guessedShare)*meanScore(logOdds)) + float64(guessedShare*doubt/count)
+		m.Told = meanScore(logOdds)
+	} else {
+		m.Shift = calibration.Shift(logOdds, m.Told)
 	}
-	m.Shift = calibration.Shift(logOdds, m.Told)
 	m.Threshold, m.Asked = of.Threshold, of.Threshold != 0
 	m.setThreshold(logOdds)
 	m.Fitted = m.Scale

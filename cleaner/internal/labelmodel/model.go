@@ -131,17 +131,15 @@ func feature(z float32) float64 { return featureFloor + max(0, float64(z)) }
 type Judgement struct {
 	Score float64 // the chance that the label is wrong
 
-	// Rival is the place of the likeliest other class, Chance its posterior, and Doubt the chance of another class than the label before the
-	// label is looked at.
-	Rival         int
-	Chance, Doubt float64
+	Rival  int     // the place of the likeliest other class
+	Chance float64 // its posterior
 }
 
 // Judge judges the label classes[0], where classes are all that the true one may be, z [len(classes)×(K+1)] their features; all
 // is NaN where a feature is not finite. Of an untaught label the features of predictions do not count. memory [len(classes)+len(z)] is overwritten.
 func (m *Scorer) Judge(classes []kv.Class, z []float32, untaught bool, memory []float64) (j Judgement) {
 	if !float32s.AllFinite(z) {
-		return Judgement{math.NaN(), 1, math.NaN(), math.NaN()}
+		return Judgement{math.NaN(), 1, math.NaN()}
 	}
 	width, columns := len(m.weights), m.columns
 	if untaught {
@@ -166,12 +164,10 @@ func (m *Scorer) Judge(classes []kv.Class, z []float32, untaught bool, memory []
 		utility[i] -= most
 	}
 	elementary.Exps(utility)
-	own := utility[0]
-	right := float64(m.noise.right[classes[0]] * own)
-	var wrong, others, best float64
+	right := float64(m.noise.right[classes[0]] * utility[0])
+	var wrong, best float64
 	j.Rival = min(1, len(classes)-1)
 	for i, k := range classes[1:] {
-		others += utility[i+1]
 		joint := float64(m.noise.rates.at(int(classes[0]), int(k)) * utility[i+1])
 		if wrong += joint; joint > best {
 			best, j.Rival = joint, i+1
@@ -182,7 +178,7 @@ func (m *Scorer) Judge(classes []kv.Class, z []float32, untaught bool, memory []
 		odds *= elementary.Exp(float64(m.bend * min(max(elementary.Log(wrong)-elementary.Log(right), -mostLogOdds), mostLogOdds)))
 	}
 	wrong, best = float64(wrong*odds), float64(best*odds)
-	j.Score, j.Chance, j.Doubt = wrong/(right+wrong), best/(right+wrong), others/(own+others)
+	j.Score, j.Chance = wrong/(right+wrong), best/(right+wrong)
 	return j
 }
 

@@ -78,10 +78,9 @@ func TestScoreIsThePosterior(t *testing.T) {
 			right := (m.Right[y] + 28) / (30 + m.Right[y] + sum(counts[y])) * chance[y]
 			score := 1 / (1 + math.Exp(-m.Shift-math.Exp(m.Bend)*math.Log(wrong/right)))
 			best *= score / wrong
-			doubt := 1 - chance[y]/sum(chance)
 			got := m.Scorer().Judge(classes, rows, false, make([]float64, c+len(rows)))
-			if !near(got.Score, score, 1e-9) || !near(got.Chance, best, 1e-9) || !near(got.Doubt, doubt, 1e-9) || int(classes[got.Rival]) != likeliest {
-				t.Fatalf("label %d of %d classes: got %+v, want %v, rival %d with %v, doubt %v", y, c, got, score, likeliest, best, doubt)
+			if !near(got.Score, score, 1e-9) || !near(got.Chance, best, 1e-9) || int(classes[got.Rival]) != likeliest {
+				t.Fatalf("label %d of %d classes: got %+v, want %v, rival %d with %v", y, c, got, score, likeliest, best)
 			}
 		}
 	}
