@@ -114,9 +114,9 @@ func (s *streams) caution(text string) {
 }
 
 // sayNext names a command to go on with. A log is of what was done.
-func (s *streams) sayNext(command, db string, words ...string) {
+func (s *streams) sayNext(command, db string) {
 	if s.log == nil {
-		s.say("Next: %s", strings.Join(append([]string{s.program, command, wording.ShellWord(db)}, words...), " "))
+		s.say("Next: %s %s %s", s.program, command, wording.ShellWord(db))
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // Forgiven is what counting all ways to draw gives.
@@ -170,7 +172,7 @@ func TestListsHold(t *testing.T) {
 			for seed := range uint64(runs) {
 				for attempt := range 3 {
 					err := AttemptError(attempt)
-					l, _ := NewList(seed, attempt, ListDraws(share, err), share, err, wastes(waste))
+					l := must.Get(NewList(seed, attempt, ListDraws(share, err), share, err, wastes(waste)))(t)
 					var bad, all int64
 					for _, v := range l.Draws {
 						if wasted[v] {

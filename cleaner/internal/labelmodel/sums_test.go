@@ -11,15 +11,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// normals are so many float32 numbers.
-func normals(r *rand.Rand, count int) []float32 {
-	x := make([]float32, count)
-	for i := range x {
-		x[i] = float32(r.NormFloat64())
-	}
-	return x
-}
-
 // TestSums compares the sums of a sweep with differences of the log-likelihood, and the counts with posteriors row by row.
 func TestSums(t *testing.T) {
 	ctx := context.Background()
