@@ -93,7 +93,7 @@ func (a *Audit) Open() []AuditDraw {
 }
 
 // Left is how many wrong labels are left by the rate: those that people have found are not.
-func (a *Audit) Left() float64 { return max(0, a.Rate*float64(a.Labels)-float64(a.Found)) }
+func (a *Audit) Left() float64 { return max(0, float64(a.Rate*float64(a.Labels))-float64(a.Found)) }
 
 // Where an audit is kept.
 const (

@@ -191,13 +191,13 @@ func (s *Sample) rate(answers []Answer, unsure float64) (rate, effective float64
 // clopperPearson is the interval of a share that was seen among draws, with half the error on either side.
 func clopperPearson(share, draws, err float64) (low, high float64) {
 	const none = 1e-9 // a share of rounding errors is none
-	wrong := share * draws
+	wrong := float64(share * draws)
 	high = 1
 	if wrong > none {
 		low = mathext.InvRegIncBeta(wrong, draws-wrong+1, err/2)
 	}
 	if draws-wrong > none {
-		high = mathext.InvRegIncBeta(wrong+1, draws-wrong, 1-err/2)
+		high = mathext.InvRegIncBeta(wrong+1, draws-wrong, 1-float64(err/2))
 	}
 	return min(low, share), max(high, share)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mathext"
+
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 )
 
 // ListError is the chance with which a list is told whose share of wasted labels is above the promised one, by all attempts
@@ -15,7 +17,7 @@ const ListError = 1 - Level
 
 // AttemptError is the error of an attempt at a list, after so many earlier ones that failed: each spends four fifths of what
 // is left of ListError.
-func AttemptError(earlier int) float64 { return ListError * 0.8 * math.Pow(0.2, float64(earlier)) }
+func AttemptError(earlier int) float64 { return ListError * 0.8 * elementary.Pow(0.2, earlier) }
 
 const (
 	listStream = orderStream + 1 // and those after it: one for each list
@@ -40,11 +42,11 @@ const (
 // It is −1 if no draws suffice. Where all labels are drawn, it is ⌊share·size⌋. The share is at most a half, and the draws are
 // at most MostListDraws, or chances are too small for numbers.
 func Forgiven(size, draws int64, share, err float64) int64 {
-	wasted := int64(math.Floor(share*float64(size)+1e-9)) + 1
+	wasted := int64(math.Floor(float64(share*float64(size))+1e-9)) + 1
 	c := max(0, draws-(size-wasted)) // the fewest there can be
-	chance := math.Exp(choose(wasted, c) + choose(size-wasted, draws-c) - choose(size, draws))
+	chance := elementary.Exp(choose(wasted, c) + choose(size-wasted, draws-c) - choose(size, draws))
 	for sum := chance; sum <= err && c <= draws; sum += chance {
-		chance *= float64(wasted-c) * float64(draws-c) / (float64(c+1) * float64(size-wasted-draws+c+1))
+		chance = float64(chance * float64(wasted-c) * float64(draws-c) / (float64(c+1) * float64(size-wasted-draws+c+1)))
 		c++
 	}
 	return c - 1
@@ -54,7 +56,7 @@ func Forgiven(size, draws int64, share, err float64) int64 {
 func choose(n, k int64) (sum float64) {
 	k = min(k, n-k)
 	for i := range k {
-		sum += math.Log(float64(n-i) / float64(k-i))
+		sum += elementary.Log(float64(n-i) / float64(k-i))
 	}
 	return sum
 }
@@ -141,9 +143,9 @@ func lastBin(counts []int64, sums []float64, draws int64, share, err float64) (l
 
 // passes is the chance that so many draws prove a list whose share of wasted labels is beta distributed about rate.
 func passes(size, draws int64, rate, share, err float64) (sum float64) {
-	a, b := scoreDraws*rate, scoreDraws*(1-rate)
+	a, b := float64(scoreDraws*rate), float64(scoreDraws*(1-rate))
 	n := float64(draws)
-	chance := math.Exp(mathext.Lbeta(a, b+n) - mathext.Lbeta(a, b))
+	chance := elementary.Exp(mathext.Lbeta(a, b+n) - mathext.Lbeta(a, b))
 	for c := range Forgiven(size, draws, share, err) + 1 {
 		sum += chance
 		at := float64(c)

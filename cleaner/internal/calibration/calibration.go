@@ -70,7 +70,7 @@ func Fit(logOdds, drawn []float64, wrong []bool, rate float64) (shift, logSlope 
 			scaled[j] = bounded(slope, l)
 		}
 		a := Shift(scaled, rate)
-		fit := -log * log / (2 * slopeSpread * slopeSpread)
+		fit := -float64(log*log) / (2 * slopeSpread * slopeSpread)
 		for j, l := range drawn {
 			x := a + bounded(slope, l)
 			if !wrong[j] {
