@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/docs/detection/cells"
 )
@@ -55,11 +56,18 @@ func TestMeasure(t *testing.T) {
 				t.Errorf("disturbed %v: F1 of look %d: %+v", disturbed, i, at)
 			}
 		}
-		before, _ := os.Stat(one.file(cell))
+		written := func() time.Time {
+			file, err := os.Stat(one.file(cell))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return file.ModTime()
+		}
+		before := written()
 		if err := one.measure(t.Context(), cell); err != nil {
 			t.Fatal(err)
 		}
-		if after, _ := os.Stat(one.file(cell)); !after.ModTime().Equal(before.ModTime()) {
+		if !written().Equal(before) {
 			t.Error("a finished cell was measured again")
 		}
 	}

@@ -13,6 +13,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -89,7 +90,7 @@ func run(ctx context.Context) error {
 }
 
 // measure makes the audits of a cell that are not kept yet.
-func (t *table) measure(ctx context.Context, cell cells.Cell) error {
+func (t *table) measure(ctx context.Context, cell cells.Cell) (err error) {
 	kept, err := t.read(cell)
 	if err != nil || len(kept) >= t.seeds*len(looks) {
 		return err
@@ -98,7 +99,7 @@ func (t *table) measure(ctx context.Context, cell cells.Cell) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(scratch)
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	store, err := cells.Make(ctx, cell, scratch)
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ func (t *table) measure(ctx context.Context, cell cells.Cell) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close()
+	defer func() { err = errors.Join(err, file.Close()) }()
 	began := processorTime()
 	for i := range t.seeds {
 		seed := uint64(i + 1)

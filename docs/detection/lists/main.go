@@ -10,6 +10,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -83,7 +84,7 @@ func run(ctx context.Context) error {
 }
 
 // measure makes the runs of a cell that are not kept yet.
-func (t *table) measure(ctx context.Context, cell cells.Cell) error {
+func (t *table) measure(ctx context.Context, cell cells.Cell) (err error) {
 	kept, err := t.read(cell)
 	if err != nil || len(kept) >= t.seeds*len(designs)*len(promises) {
 		return err
@@ -92,7 +93,7 @@ func (t *table) measure(ctx context.Context, cell cells.Cell) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(scratch)
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	of, err := cells.Make(ctx, cell, scratch)
 	if err != nil {
 		return err
@@ -101,7 +102,7 @@ func (t *table) measure(ctx context.Context, cell cells.Cell) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close()
+	defer func() { err = errors.Join(err, file.Close()) }()
 	for seed := range uint64(t.seeds) {
 		for _, d := range designs {
 			err := of.Copy(scratch, func(s *kv.Store) error {
