@@ -93,13 +93,16 @@ func readLabels(t *testing.T, path string) (rows [][]string, labels map[string]s
 	return rows, labels
 }
 
-// demo is the made-up graph of the demo.
+// demo is the made-up graph of the demo, without the decisions of its audit.
 func demo(t *testing.T) *graph {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "demo.graph")
 	graphcleaner(t, "demo", "--dir", dir)
-	_, truth := readLabels(t, filepath.Join(dir+".files", "truth.csv"))
-	_, given := readLabels(t, filepath.Join(dir+".files", "nodes.csv"))
+	file := func(name string) string { return filepath.Join(dir+".files", name) }
+	graphcleaner(t, "import", dir, "--replace", "--yes", "--nodes", file("nodes.csv"), "--edges", file("edges.csv"))
+	graphcleaner(t, "clean", dir)
+	_, truth := readLabels(t, file("truth.csv"))
+	_, given := readLabels(t, file("nodes.csv"))
 	return &graph{dir, truth, given}
 }
 
