@@ -48,7 +48,7 @@ func TestCoraEvaluation(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "cora.graph")
 	succeed(t, "import", db, "--nodes", data+"/nodes.csv", "--edges", data+"/edges.csv", "--features", data+"/features.npz")
 	var got cleaner.Evaluation
-	text := succeed(t, "eval", db, "--noise", "sym:0.1", "--repeats", "2", "--method", "paper", "--format", "json")
+	text := succeed(t, "eval", db, "--noise", "sym:0.1", "--repeats", "2", "--method", "paper", "--memory", "160MiB", "--format", "json")
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatalf("eval printed %q: %v", text, err)
 	}
@@ -84,9 +84,9 @@ func TestCoraSameBytes(t *testing.T) {
 		return files
 	}
 	want := exports("--threads", "1", "--memory", "4GiB")
-	for what, got := range exports("--threads", "2", "--memory", "64MiB") {
+	for what, got := range exports("--threads", "2", "--memory", "160MiB") {
 		if got != want[what] {
-			t.Errorf("export %s differs between --threads 1 --memory 4GiB and --threads 2 --memory 64MiB", what)
+			t.Errorf("export %s differs between --threads 1 --memory 4GiB and --threads 2 --memory 160MiB", what)
 		}
 		if len(got) == 0 {
 			t.Errorf("export %s is empty", what)

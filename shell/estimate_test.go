@@ -378,7 +378,7 @@ func TestEstimateOfManyClasses(t *testing.T) {
 	if !longtest.Asked() {
 		return
 	}
-	if huge := estimated(t, "--nodes", "1000000000", "--edges", "20000000000", "--classes", "20000", "--memory", "64GiB"); huge.Nodes != 1e9 || huge.Cleaned < 80e12 {
+	if huge := estimated(t, "--nodes", "1000000000", "--edges", "20000000000", "--classes", "20000", "--memory", "128GiB"); huge.Nodes != 1e9 || huge.Cleaned < 80e12 {
 		t.Errorf("a billion nodes: got %d, in a store of %d bytes", huge.Nodes, huge.Cleaned)
 	}
 	small := estimated(t, "--nodes", "1000", "--edges", "3000", "--classes", "20000", "--memory", "1GiB", "--preset", "paper")
