@@ -180,7 +180,7 @@ def _answer(nodes: pa.Table, scores: pa.Table, suspects: pa.Table, named: str) -
         "confidence": scores["confidence"],
         "is_label_issue": pc.is_in(scores["id"], suspects["id"].combine_chunks()),
         "label_score": right,
-        "predicted_label": pc.if_else(likelier, suggested, given) if given.type == suggested.type else suggested,
+        "predicted_label": _typed(pc.if_else(likelier, scores["suggested_label"], scores["given_label"]), kind),
     }
     return pa.table(answer)
 

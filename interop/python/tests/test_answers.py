@@ -252,7 +252,7 @@ def test_classes_of_a_graph_that_mean_none():
     graph = graphcleaner.Graph.of(nodes.assign(subject=nodes.subject.mask(nodes.paper_id == "p4", "NA")), edges, columns=COLUMNS, edge_columns=EDGE_COLUMNS)
     assert graph.classes == ["AI", "Databases", "NA", "Theory"]
     found = graphcleaner.clean(graph, predictions=softmax[:, [2, 1, 0]] > 0.5, unlabelled="NA", as_given=True)
-    assert found["score"].isna().sum() == 1 and set(found["suggested_label"]) == set(CLASSES)
+    assert found["score"].isna().sum() == 1 and set(found["suggested_label"]) <= set(CLASSES)
 
 
 def test_numbers_that_mean_none(papers):  # noqa: F811
