@@ -267,11 +267,15 @@ func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Audit{Started: time.Unix(r.Started, 0).UTC(), Seed: r.Seed, Run: r.Run, nodes: kv.NodeID(r.Nodes)}
-	sample, answers, labels, err := r.answers(ctx, tx, a)
+	run, err := lastRun(tx)
 	if err != nil {
 		return nil, err
 	}
+	of, err := r.answered(ctx, tx, run)
+	if err != nil {
+		return nil, err
+	}
+	a, sample := of.Audit, of.sample
 	a.Labels = sample.Labels() + r.Known
 	judged, err := judgedBefore(ctx, tx, r.Nodes)
 	if err != nil {
@@ -285,21 +289,18 @@ func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 			right++
 		}
 	}
-	a.Look = sample.Look(answers)
-	a.NextLook = sample.NextLook(a.Look)
 	a.Rate, a.Low, a.High = math.NaN(), math.NaN(), math.NaN()
 	if a.Look > 0 {
-		a.look = fingerprint("look", r.Started, r.Seed, a.Draws[:a.Look])
-		e := sample.Estimate(answers, a.Look)
+		e := sample.Estimate(of.answers, a.Look)
 		a.Right, a.Wrong = e.Right, e.Wrong
 		all := float64(a.Labels)
-		of := func(rate float64) float64 {
+		ofAll := func(rate float64) float64 {
 			return (float64(rate*float64(sample.Labels())) + float64(r.KnownWrong)) / all
 		}
 		least, most := float64(a.Found)/all, 1-float64(right)/all // what people have seen is so
 		within := func(rate float64) float64 { return min(max(rate, least), most) }
-		a.Rate, a.Low, a.High = within(of(e.Rate)), within(of(e.Low)), within(of(e.High))
-		for k, g := range sample.ByGroup(answers, labels, a.Look, len(r.Classes)) {
+		a.Rate, a.Low, a.High = within(ofAll(e.Rate)), within(ofAll(e.Low)), within(ofAll(e.High))
+		for k, g := range sample.ByGroup(of.answers, of.labels, a.Look, len(r.Classes)) {
 			if g.Answered > 0 {
 				a.Classes = append(a.Classes, AuditedClass{
 					Class: r.Classes[k], Decided: g.Answered, Wrong: g.Wrong, Rate: g.Rate, Low: g.Low, High: g.High,
@@ -307,11 +308,6 @@ func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 			}
 		}
 	}
-	run, err := lastRun(tx)
-	if err != nil {
-		return nil, err
-	}
-	a.Behind = !run.follows(a.look)
 	if a.Lists, err = r.readLists(tx); err != nil {
 		return nil, err
 	}
@@ -319,27 +315,48 @@ func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 	return a, err
 }
 
-// answers reads what people say of the draws that are asked for, with the label of each. Draws that left are left out of
-// the sample too.
-func (r *auditRecord) answers(ctx context.Context, tx *kv.Tx, a *Audit) (*audit.Sample, []audit.Answer, []int, error) {
+// isBehind is Audit.Behind by the draws alone: it is asked around every decision. It is false before the first draw.
+func isBehind(ctx context.Context, tx *kv.Tx, run *Run) (bool, error) {
+	r, err := readAuditRecord(tx)
+	if errors.Is(err, kv.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	of, err := r.answered(ctx, tx, run)
+	return err == nil && of.Behind, err
+}
+
+// An answeredAudit is an audit without what its answers tell, and these.
+type answeredAudit struct {
+	*Audit
+	sample  *audit.Sample  // without the draws that left
+	answers []audit.Answer // to Draws
+	labels  []int          // of Draws, numbers in auditRecord.Classes
+}
+
+// answered reads what people say of the draws that are asked for, and how far they are looked at.
+func (r *auditRecord) answered(ctx context.Context, tx *kv.Tx, run *Run) (*answeredAudit, error) {
 	removed, err := tx.Removed()
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	sample := &audit.Sample{Sizes: r.Sizes}
-	var answers []audit.Answer
-	var labels []int
+	a := &answeredAudit{
+		Audit:  &Audit{Started: time.Unix(r.Started, 0).UTC(), Seed: r.Seed, Run: r.Run, nodes: kv.NodeID(r.Nodes)},
+		sample: &audit.Sample{Sizes: r.Sizes},
+	}
 	for i, d := range r.Draws {
 		if ctx.Err() != nil {
-			return nil, nil, nil, ctx.Err()
+			return nil, ctx.Err()
 		}
 		if i >= r.Open && !removed.Has(kv.NodeID(d.Node)) { // nobody is asked for it yet
-			sample.Draws = append(sample.Draws, d)
+			a.sample.Draws = append(a.sample.Draws, d)
 			continue
 		}
 		asked, err := r.judge(tx, d.Node, r.Labels[i], r.Seq)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, err
 		}
 		if asked == nil {
 			continue
@@ -348,11 +365,16 @@ func (r *auditRecord) answers(ctx context.Context, tx *kv.Tx, a *Audit) (*audit.
 			a.Decided++
 		}
 		a.Draws = append(a.Draws, *asked)
-		sample.Draws = append(sample.Draws, d)
-		answers = append(answers, answerOf[asked.Judgement])
-		labels = append(labels, int(r.Labels[i]))
+		a.sample.Draws = append(a.sample.Draws, d)
+		a.answers = append(a.answers, answerOf[asked.Judgement])
+		a.labels = append(a.labels, int(r.Labels[i]))
 	}
-	return sample, answers, labels, nil
+	a.Look = a.sample.Look(a.answers)
+	if a.NextLook = a.sample.NextLook(a.Look); a.Look > 0 {
+		a.look = fingerprint("look", r.Started, r.Seed, a.Draws[:a.Look])
+	}
+	a.Behind = !run.follows(a.look)
+	return a, nil
 }
 
 // judge reads what people say of the label that a node had when entry seq of the history was the newest. It returns nil of a

@@ -148,12 +148,7 @@ func RescoreWithin(ctx context.Context, s *kv.Store, within time.Duration, opt R
 }
 
 // rescore is Rescore that fails with errOvertaken.
-func rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *Rescoring, err error) {
-	return rescoreChanges(ctx, s, opt)
-}
-
-// rescoreChanges is the first step of Rescore.
-func rescoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, error) {
+func rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, error) {
 	done, scores, err := scoreChanges(ctx, s, opt)
 	if err != nil || !done.Pass && done.Run.Commit == done.Before.Commit {
 		return done, err
@@ -190,12 +185,10 @@ func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *R
 		return done, nil, nil
 	}
 	done = &Rescoring{Before: &before, Run: run, Pass: opt.Full}
-	a, err := ReadAudit(ctx, tx)
-	if err != nil && !errors.Is(err, kv.ErrNotFound) {
-		return nil, nil, err
-	}
-	if err == nil && a.Behind && !opt.noPass {
-		done.Pass = true
+	if !done.Pass && !opt.noPass {
+		if done.Pass, err = isBehind(ctx, tx, run); err != nil {
+			return nil, nil, err
+		}
 	}
 	if done.Pass {
 		return done, nil, nil
