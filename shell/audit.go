@@ -53,9 +53,6 @@ You can leave at any time and continue later, with several people. An answer is 
     graphcleaner audit my.graph --format json`
 }
 
-// defaultDraws is how many labels an audit draws first.
-const defaultDraws = 50
-
 func (c *auditCommand) Run(ctx context.Context, s *streams) (err error) {
 	if err := cmp.Or(c.apply(s), checkWho(c.Who)); err != nil {
 		return err
@@ -66,7 +63,7 @@ func (c *auditCommand) Run(ctx context.Context, s *streams) (err error) {
 	if c.Draws != "" && c.Format == "json" {
 		return usagef("--draws and --format json are two answers: want one of them")
 	}
-	sample := review.Sample{Size: int(c.Size), First: defaultDraws, Seed: c.Seed}
+	sample := review.Sample{Size: int(c.Size), First: query.DefaultDraws, Seed: c.Seed}
 	if c.For != "" {
 		promise, err := query.ParsePromise(c.For)
 		if err != nil {

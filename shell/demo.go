@@ -196,10 +196,14 @@ func (c *demoCommand) audit(ctx context.Context, store *kv.Store, graph *demoGra
 	for v, field := range graph.field {
 		right[graph.id(v)] = graph.fields[field]
 	}
+	var told *cleaner.Audit
+	read := func(tx *kv.Tx) (err error) {
+		told, err = cleaner.ReadAudit(ctx, tx)
+		return err
+	}
 	var answers []decide.Request
 	err := store.View(func(tx *kv.Tx) error {
-		told, err := cleaner.ReadAudit(ctx, tx)
-		if err != nil {
+		if err := read(tx); err != nil {
 			return err
 		}
 		for _, d := range told.Draws {
@@ -221,12 +225,7 @@ func (c *demoCommand) audit(ctx context.Context, store *kv.Store, graph *demoGra
 	if _, err := decide.Write(ctx, store, answers, decide.Options{Who: "demo"}); err != nil {
 		return err
 	}
-	var told *cleaner.Audit
-	err = store.View(func(tx *kv.Tx) (err error) {
-		told, err = cleaner.ReadAudit(ctx, tx)
-		return err
-	})
-	if err != nil {
+	if err := store.View(read); err != nil {
 		return err
 	}
 	db := wording.ShellWord(c.Dir)

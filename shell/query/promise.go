@@ -63,10 +63,7 @@ func (q *query) promised(ctx context.Context, asked *promise, c clauses) (index.
 	if err != nil {
 		return nil, err
 	}
-	a, err := cleaner.ReadAudit(ctx, q.tx)
-	if errors.Is(err, kv.ErrNotFound) {
-		a, err = nil, nil
-	}
+	a, err := LastAudit(ctx, q.tx)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,9 @@ import (
 // compute the same scores.
 const DefaultSeed = 1
 
+// DefaultDraws is how many labels an audit draws first, where the user does not say.
+const DefaultDraws = 50
+
 // clean answers clean: it scores the store anew and returns the run.
 func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 	opt := cleaner.Options{

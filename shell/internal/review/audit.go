@@ -2,11 +2,11 @@ package review
 
 import (
 	"context"
-	"errors"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // draw draws, and tells where the audit stands: its open draws, and Audit, nil before the first draw.
@@ -23,15 +23,14 @@ func (s *Sample) draw(ctx context.Context, store *kv.Store) (r Result, err error
 	}
 	tx := store.Begin()
 	defer tx.Close()
-	r.Audit, err = cleaner.ReadAudit(ctx, tx)
-	if errors.Is(err, kv.ErrNotFound) && s.First > 0 {
-		return (&Sample{Size: s.First, Seed: s.Seed}).draw(ctx, store)
-	}
-	if errors.Is(err, kv.ErrNotFound) {
-		return Result{}, nil
-	}
-	if err != nil {
+	if r.Audit, err = query.LastAudit(ctx, tx); err != nil {
 		return r, err
+	}
+	switch {
+	case r.Audit == nil && s.First > 0:
+		return (&Sample{Size: s.First, Seed: s.Seed}).draw(ctx, store)
+	case r.Audit == nil:
+		return r, nil
 	}
 	if id, ok := tx.Column("id"); ok {
 		r.IDKind = id.Kind

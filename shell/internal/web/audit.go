@@ -22,9 +22,6 @@ import (
 // auditPage is the name of the page, and where it is.
 const auditPage = "audit"
 
-// firstDraws is how many labels the page draws first.
-const firstDraws = 50
-
 // An audit is where the audit of the store stands, with an open draw.
 type audit struct {
 	survey.AuditReport
@@ -56,16 +53,16 @@ type draw struct {
 func (s *Server) audit(r *http.Request) (answer, error) {
 	view := audit{ReadOnly: s.ReadOnly, Words: []string{}}
 	err := s.snapshot(func(tx *kv.Tx) error {
-		told, err := cleaner.ReadAudit(r.Context(), tx)
-		if errors.Is(err, kv.ErrNotFound) {
-			_, err = query.LastRun(tx)
-			view.AuditReport, view.More = survey.ReportAudit(nil), firstDraws
-			return err
-		}
+		told, err := query.LastAudit(r.Context(), tx)
 		if err != nil {
 			return err
 		}
 		view.AuditReport = survey.ReportAudit(told)
+		if told == nil {
+			_, err = query.LastRun(tx)
+			view.More = query.DefaultDraws
+			return err
+		}
 		lines := wording.Audit(told, "")
 		if told.Behind && s.scores.isSlow() {
 			lines = append(lines, wording.Behind)

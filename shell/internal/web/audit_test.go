@@ -24,10 +24,10 @@ func answered(c *client, d *draw, label string) reply {
 func TestAudit(t *testing.T) {
 	store := papers.Cleaned(t)
 	c := serve(t, store, nil)
-	if a := view[audit](c, "/audit"); a.More != firstDraws || a.Draw != nil || a.Drawn != 0 || a.Rate != nil || len(a.Words) != 0 {
+	if a := view[audit](c, "/audit"); a.More != query.DefaultDraws || a.Draw != nil || a.Drawn != 0 || a.Rate != nil || len(a.Words) != 0 {
 		t.Errorf("before the first draw: got %+v", a)
 	}
-	a := posted[audit](c, "/draw", drawing{Size: firstDraws})
+	a := posted[audit](c, "/draw", drawing{Size: query.DefaultDraws})
 	all := a.Drawn
 	if all != 9 || a.Draw == nil || a.More != 0 {
 		t.Fatalf("drawn: got %+v", a)
