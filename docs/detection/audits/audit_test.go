@@ -40,7 +40,7 @@ func TestMeasure(t *testing.T) {
 	testData(t)
 	cell := cells.Cell{Data: "halves", Noise: "sym:0.1"}
 	for _, disturbed := range []bool{false, true} {
-		one := table{kept: t.TempDir(), seeds: 3, rescored: 1, disturbed: disturbed}
+		one := table{Bench: cells.Bench{Kept: t.TempDir()}, seeds: 3, rescored: 1, disturbed: disturbed}
 		if err := one.measure(t.Context(), cell); err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func TestMeasure(t *testing.T) {
 			}
 		}
 		written := func() time.Time {
-			file, err := os.Stat(one.file(cell))
+			file, err := os.Stat(one.File(cell))
 			if err != nil {
 				t.Fatal(err)
 			}

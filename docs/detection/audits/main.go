@@ -13,14 +13,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -30,106 +27,66 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "audits:", err)
-		os.Exit(1)
-	}
-}
+func main() { cells.Main("audits", run) }
 
 func run(ctx context.Context) error {
-	cache, err := os.UserCacheDir()
-	if err != nil {
+	t := table{Bench: cells.Bench{Table: "audit"}}
+	if err := t.Flags("audits"); err != nil {
 		return err
 	}
-	seeds := flag.Int("seeds", 200, "audits of each cell")
+	flag.IntVar(&t.seeds, "seeds", 200, "audits of each cell")
 	data := flag.String("data", "", "comma-separated folders of GRAPHCLEANER_DATA; all that the table has if empty")
 	noise := flag.String("noise", "", "comma-separated noises; all that the table has if empty")
-	rescored := flag.Int("rescored", 40, "of the audits of each cell, those that measure F1")
-	disturbed := flag.Bool("disturbed", false, "people are unsure, begin with the queue, are two, and take answers back")
+	flag.IntVar(&t.rescored, "rescored", 40, "of the audits of each cell, those that measure F1")
+	flag.BoolVar(&t.disturbed, "disturbed", false, "people are unsure, begin with the queue, are two, and take answers back")
 	part := flag.String("part", "1/1", "which part of the cells")
-	work := flag.String("work", filepath.Join(cache, "graphcleaner-audits"), "where audits are kept")
-	out := flag.String("out", "results", "where the table goes")
 	flag.Parse()
 	var mine, parts int
 	if _, err := fmt.Sscanf(*part, "%d/%d", &mine, &parts); err != nil || mine < 1 || mine > parts {
 		return fmt.Errorf("-part %s: want 1/2 or 2/2, or others of the kind", *part)
 	}
-	commit, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty").Output()
-	if err != nil {
-		return fmt.Errorf("git describe: %w", err)
+	if t.disturbed {
+		t.Table = "audit_disturbed"
 	}
-	t := table{commit: strings.TrimSpace(string(commit)), name: "audit", seeds: *seeds, rescored: *rescored, disturbed: *disturbed}
-	if *disturbed {
-		t.name = "audit_disturbed"
-	}
-	t.kept = filepath.Join(*work, t.commit, t.name)
-	if err := os.MkdirAll(t.kept, 0o777); err != nil {
+	if err := t.Begin(ctx); err != nil {
 		return err
 	}
-	isAsked := func(asked, name string) bool { return asked == "" || slices.Contains(strings.Split(asked, ","), name) }
-	for i, cell := range cells.All() {
-		if i%parts != mine-1 || !isAsked(*data, cell.Data) || !isAsked(*noise, cell.Noise) {
-			continue
-		}
-		if err := t.measure(ctx, cell); err != nil {
-			return fmt.Errorf("%s, %s: %w", cell.Data, cell.Noise, err)
-		}
-		text, err := t.text()
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(*out, t.name+".md"), []byte(text), 0o666); err != nil {
-			return err
-		}
+	isOf := func(asked, name string) bool { return asked == "" || slices.Contains(strings.Split(asked, ","), name) }
+	isAsked := func(i int, cell cells.Cell) bool {
+		return i%parts == mine-1 && isOf(*data, cell.Data) && isOf(*noise, cell.Noise)
 	}
-	return nil
+	return t.Each(isAsked, func(cell cells.Cell) error { return t.measure(ctx, cell) }, t.text)
 }
 
 // measure makes the audits of a cell that are not kept yet.
-func (t *table) measure(ctx context.Context, cell cells.Cell) (err error) {
+func (t *table) measure(ctx context.Context, cell cells.Cell) error {
 	kept, err := t.read(cell)
 	if err != nil || len(kept) >= t.seeds*len(looks) {
 		return err
 	}
-	scratch, err := os.MkdirTemp("", "audits-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	store, err := cells.Make(ctx, cell, scratch)
-	if err != nil {
-		return err
-	}
-	file, err := os.Create(t.file(cell))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	began := processorTime()
-	for i := range t.seeds {
-		seed := uint64(i + 1)
-		err := store.Copy(scratch, func(copied *kv.Store) error {
-			s := simulation{
-				cell: store, store: copied, chance: rand.New(rand.NewPCG(seed, 0)),
-				rescores: i < t.rescored, disturbed: t.disturbed, decided: map[kv.NodeID]bool{},
+	return t.Measure(ctx, cell, func(store *cells.Store, out io.Writer) error {
+		began := processorTime()
+		for i := range t.seeds {
+			seed := uint64(i + 1)
+			err := store.Copy(func(copied *kv.Store) error {
+				s := simulation{
+					cell: store, store: copied, chance: rand.New(rand.NewPCG(seed, 0)),
+					rescores: i < t.rescored, disturbed: t.disturbed, decided: map[kv.NodeID]bool{},
+				}
+				all, err := s.run(ctx, seed)
+				for _, at := range all {
+					fmt.Fprintln(out, at)
+				}
+				return err
+			})
+			if err != nil {
+				return err
 			}
-			all, err := s.run(ctx, seed)
-			for _, at := range all {
-				fmt.Fprintln(file, at)
-			}
-			return err
-		})
-		if err != nil {
-			return err
 		}
-	}
-	fmt.Fprintf(os.Stderr, "%s, %s: %.3f s of a processor an audit\n", cell.Data, cell.Noise,
-		(processorTime()-began).Seconds()/float64(t.seeds))
-	return nil
+		fmt.Fprintf(os.Stderr, "%s, %s: %.3f s of a processor an audit\n", cell.Data, cell.Noise,
+			(processorTime()-began).Seconds()/float64(t.seeds))
+		return nil
+	})
 }
 
 func processorTime() time.Duration {

@@ -1,12 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -14,31 +10,21 @@ import (
 	"github.com/graphcleaner/graphcleaner/docs/detection/cells"
 )
 
-// A table is made of the audits that are kept in a directory.
+// A table is made of the audits that are kept.
 type table struct {
-	name, kept, commit string
-	seeds, rescored    int
-	disturbed          bool
-}
-
-func (t *table) file(cell cells.Cell) string {
-	return filepath.Join(t.kept, cell.Data+"-"+strings.ReplaceAll(cell.Noise, ":", "-"))
+	cells.Bench
+	seeds, rescored int
+	disturbed       bool
 }
 
 // read reads what the audits of a cell told, seed after seed; nothing where a cell is not finished.
 func (t *table) read(cell cells.Cell) (all []told, err error) {
-	text, err := os.ReadFile(t.file(cell))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for line := range strings.Lines(string(text)) {
+	err = t.Read(cell, func(line string) error {
 		var at told
-		_, err = fmt.Sscan(strings.Trim(line, "{}\n"), &at.Seed, &at.Look, &at.Truth, &at.Rate, &at.Low, &at.High, &at.F1, &at.Own)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", t.file(cell), err)
-		}
+		_, err := fmt.Sscan(strings.Trim(line, "{}\n"), &at.Seed, &at.Look, &at.Truth, &at.Rate, &at.Low, &at.High, &at.F1, &at.Own)
 		all = append(all, at)
-	}
+		return err
+	})
 	return all[:min(len(all), t.seeds*len(looks))], err
 }
 
@@ -57,7 +43,7 @@ func (m mean) String() string {
 // text is the table in markdown.
 func (t *table) text() (string, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, heading, time.Now().UTC().Format(time.DateOnly), t.commit, t.seeds, t.command(), t.rescored)
+	fmt.Fprintf(&b, heading, time.Now().UTC().Format(time.DateOnly), t.Commit, t.seeds, t.command(), t.rescored)
 	if t.disturbed {
 		b.WriteString(disturbance)
 	}

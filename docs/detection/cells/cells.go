@@ -182,9 +182,9 @@ func truths(tx *kv.Tx, cell Cell) ([]string, error) {
 	return truth, nil
 }
 
-// Copy opens a copy in a new directory below parent for the time of use.
-func (s *Store) Copy(parent string, use func(*kv.Store) error) error {
-	dir, err := os.MkdirTemp(parent, "copy-")
+// Copy opens a copy in a new directory beside the store for the time of use.
+func (s *Store) Copy(use func(*kv.Store) error) error {
+	dir, err := os.MkdirTemp(filepath.Dir(s.dir), "copy-")
 	if err != nil {
 		return err
 	}

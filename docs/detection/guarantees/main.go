@@ -16,13 +16,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/docs/detection/cells"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell"
@@ -34,13 +34,9 @@ func main() {
 	seed := flag.Uint64("seed", 1, "seed of the first draw")
 	threads := flag.Int("threads", 1, "processors to use")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, strings.Split(*names, ","), *draws, cleaner.Options{Seed: *seed, Workers: *threads})
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "guarantees:", err)
-		os.Exit(1)
-	}
+	cells.Main("guarantees", func(ctx context.Context) error {
+		return run(ctx, strings.Split(*names, ","), *draws, cleaner.Options{Seed: *seed, Workers: *threads})
+	})
 }
 
 // What is measured: noise of a tenth of the labels, by methods, at bounds.

@@ -10,13 +10,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/exec"
-	"os/signal"
-	"path/filepath"
+	"io"
 	"slices"
 	"strings"
 
@@ -36,88 +32,48 @@ var promises = []cleaner.Promise{
 	{Kind: cleaner.ListTrusted, Share: 0.05}, {Kind: cleaner.ListTrusted, Share: 0.1},
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "lists:", err)
-		os.Exit(1)
-	}
-}
+func main() { cells.Main("lists", run) }
 
 func run(ctx context.Context) error {
-	cache, err := os.UserCacheDir()
-	if err != nil {
+	t := table{Bench: cells.Bench{Table: "fdr"}}
+	if err := t.Flags("lists"); err != nil {
 		return err
 	}
-	seeds := flag.Int("seeds", 40, "runs of each cell")
+	flag.IntVar(&t.seeds, "seeds", 40, "runs of each cell")
 	data := flag.String("data", "", "comma-separated folders of GRAPHCLEANER_DATA; all that the table has if empty")
-	work := flag.String("work", filepath.Join(cache, "graphcleaner-lists"), "where runs are kept")
-	out := flag.String("out", "results", "where the table goes")
 	flag.Parse()
-	commit, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty").Output()
-	if err != nil {
-		return fmt.Errorf("git describe: %w", err)
-	}
-	t := table{commit: strings.TrimSpace(string(commit)), seeds: *seeds}
-	t.kept = filepath.Join(*work, t.commit)
-	if err := os.MkdirAll(t.kept, 0o777); err != nil {
+	if err := t.Begin(ctx); err != nil {
 		return err
 	}
-	for _, cell := range cells.All() {
-		if cell.Noise == cells.Published || *data != "" && !slices.Contains(strings.Split(*data, ","), cell.Data) {
-			continue
-		}
-		if err := t.measure(ctx, cell); err != nil {
-			return fmt.Errorf("%s, %s: %w", cell.Data, cell.Noise, err)
-		}
-		text, err := t.text()
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(*out, "fdr.md"), []byte(text), 0o666); err != nil {
-			return err
-		}
+	isAsked := func(_ int, cell cells.Cell) bool {
+		return cell.Noise != cells.Published && (*data == "" || slices.Contains(strings.Split(*data, ","), cell.Data))
 	}
-	return nil
+	return t.Each(isAsked, func(cell cells.Cell) error { return t.measure(ctx, cell) }, t.text)
 }
 
 // measure makes the runs of a cell that are not kept yet.
-func (t *table) measure(ctx context.Context, cell cells.Cell) (err error) {
+func (t *table) measure(ctx context.Context, cell cells.Cell) error {
 	kept, err := t.read(cell)
 	if err != nil || len(kept) >= t.seeds*len(designs)*len(promises) {
 		return err
 	}
-	scratch, err := os.MkdirTemp("", "lists-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	of, err := cells.Make(ctx, cell, scratch)
-	if err != nil {
-		return err
-	}
-	file, err := os.Create(t.file(cell))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	for seed := range uint64(t.seeds) {
-		for _, d := range designs {
-			err := of.Copy(scratch, func(s *kv.Store) error {
-				all, err := simulate(ctx, of, s, d, seed+1)
-				for _, l := range all {
-					fmt.Fprintln(file, l)
+	return t.Measure(ctx, cell, func(of *cells.Store, out io.Writer) error {
+		for seed := range uint64(t.seeds) {
+			for _, d := range designs {
+				err := of.Copy(func(s *kv.Store) error {
+					all, err := simulate(ctx, of, s, d, seed+1)
+					for _, l := range all {
+						fmt.Fprintln(out, l)
+					}
+					return err
+				})
+				if err != nil {
+					return err
 				}
-				return err
-			})
-			if err != nil {
-				return err
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // A list is what draws said of a list, beside the truth. Good and Oracle count labels: good ones of the list, and of the

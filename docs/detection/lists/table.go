@@ -2,12 +2,8 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -18,14 +14,10 @@ import (
 // leastOracle is of how many labels the oracle's list must be, where power is told.
 const leastOracle = 50
 
-// A table is made of the runs that are kept in a directory.
+// A table is made of the runs that are kept.
 type table struct {
-	kept, commit string
-	seeds        int
-}
-
-func (t *table) file(cell cells.Cell) string {
-	return filepath.Join(t.kept, cell.Data+"-"+strings.ReplaceAll(cell.Noise, ":", "-"))
+	cells.Bench
+	seeds int
 }
 
 func (l list) String() string {
@@ -38,17 +30,12 @@ func (l list) String() string {
 
 // read reads the runs of a cell; nothing where a cell is not begun.
 func (t *table) read(cell cells.Cell) (all []list, err error) {
-	text, err := os.ReadFile(t.file(cell))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for line := range strings.Lines(string(text)) {
+	err = t.Read(cell, func(line string) error {
 		var l list
-		if err := json.Unmarshal([]byte(line), &l); err != nil {
-			return nil, fmt.Errorf("%s: %w", t.file(cell), err)
-		}
+		err := json.Unmarshal([]byte(line), &l)
 		all = append(all, l)
-	}
+		return err
+	})
 	return all, err
 }
 
@@ -83,7 +70,7 @@ func resultOf(runs []list, d design, p cleaner.Promise) (r cellResult) {
 // text is the table in markdown.
 func (t *table) text() (string, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, heading, time.Now().UTC().Format(time.DateOnly), t.commit, t.seeds)
+	fmt.Fprintf(&b, heading, time.Now().UTC().Format(time.DateOnly), t.Commit, t.seeds)
 	runs := map[cells.Cell][]list{}
 	for _, cell := range cells.All() {
 		all, err := t.read(cell)
