@@ -258,7 +258,7 @@ class Bench:
     def table(self, draws: int) -> str:
         """The table of the first draws."""
         text = HEADING.format(date=datetime.now(timezone.utc).date(), processor=processor(), draws=draws)
-        titles = ("F1 of the suspects", "Average precision of the scores", "Told rate less true rate")
+        titles = ("F1 of the suspects", "Average precision of the scores", "Mean score less true rate")
         for i, title in enumerate(titles):
             rows = [["rule", "instead", *(column.title for column in COLUMNS)], ["---"] * (2 + len(COLUMNS))]
             rows += [[rule.name, rule.instead, *(self.cell(rule, column, i, draws) for column in COLUMNS)]

@@ -11,10 +11,8 @@ import numpy as np
 NONE = "–"
 METRICS = (("f1", "F1"), ("mcc", "MCC"), ("p_at_t", "P@T"))
 
-# What eval's json and the statement runs call the model's estimate of the mislabel rate.
+# What eval's json calls the model's estimate of the mislabel rate.
 RATE = "estimated_rate"
-# The precision of the 100 suspects behind the first 50.
-NEXT = "next_100"
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,8 @@ from scipy import sparse
 
 import later_rivals
 from datasets import AS_GIVEN, SHARES, Cell, Dataset, Files, read, write
-from figures import NEXT, RATE
 
 CLEANLAB = "cleanlab==2.9.0"
-REVIEWED = 50  # decisions
 SCIKIT_LEARN = "scikit-learn==1.6.1"
 _PACKAGE = Path(graphcleaner.pyg.__file__).parent
 _TRAINING = [_PACKAGE / name for name in ("files.py", "models.py", "training.py", "../_graph.py", "../_rules.py")]
@@ -177,52 +175,6 @@ class Programs:
         named = ["--prediction-classes", ",".join(name.replace("\\", "\\\\").replace(",", "\\,") for name in classes)]
         return {name: self.eval(cell, [judge], paths[name], drawn, named)[judge]
                 for name, judge in later_rivals.JUDGES.items()}
-
-    def reviewed(self, cell: Cell, drawn: tuple[Path, Path]) -> dict[str, dict]:
-        """The figures of clean behind a person who knows the truth about the 50 first suspects, by what follows.
-
-        cleaned    nothing; it has only the precision of the next suspects
-        rescored   `rescore`
-        recleaned  `predict` and `clean`
-
-        drawn are the files of noisy labels and of the split. What the person said stands: the score of such a node is 1
-        if its label is wrong, else 0.
-        """
-        noisy, splits = drawn
-        kept = self.kept / f"reviewed-{cell}-{key(noisy, splits, *self.files.graph(cell.dataset)[2:])}.json"
-        if kept.exists():
-            return json.loads(kept.read_text(encoding="utf-8"))
-        wrong, truth = self.files.wrong(cell.dataset, noisy), read(self.files.source(cell.dataset, "nodes.csv"))
-        graph, found = self._graph(cell.dataset, None), {}
-        labels, seed = read_labels(noisy, graph), ["--seed", str(cell.draw), "--threads", str(self.threads)]
-        with self.scratch() as scratch:
-            store, decisions = scratch / "store", scratch / "decisions.csv"
-            self.graphcleaner("import", store, "--nodes", noisy, *self.files.graph(cell.dataset)[2:], "--splits", splits)
-            self.graphcleaner("clean", store, *seed)
-            before, _ = self._scores(store, scratch)
-            found["cleaned"], first = {NEXT: next_precision(before, wrong)}, np.argsort(-before, kind="stable")[:REVIEWED]
-            write(decisions, ("id", "label"), ((truth[v]["id"], truth[v]["label"]) for v in first))
-            self.graphcleaner("import", store, "--decisions", decisions, "--yes")
-            for name, jobs in (("rescored", [["rescore"]]), ("recleaned", [["predict", *seed], ["clean", *seed]])):
-                for job, *flags in jobs:
-                    self.graphcleaner(job, store, *flags)
-                scores, last = self._scores(store, scratch)
-                flagged = scores > last["threshold"]
-                scores[first], flagged[first] = wrong[first], wrong[first]
-                path = scratch / f"{name}.npy"
-                write_predictions(path, later_rivals.judged(scores, flagged, labels, len(graph.classes)), graph)
-                found[name] = self.eval(cell, ["argmax"], path, drawn)["argmax"]
-                scores[first] = np.inf
-                found[name] |= {NEXT: next_precision(scores, wrong), RATE: last[RATE]}
-            found["recleaned"][RATE] += float(wrong[first].sum() / (labels >= 0).sum())  # the run no longer counts them
-        write_text(kept, json.dumps(found))
-        return found
-
-    def _scores(self, store: Path, scratch: Path) -> tuple[np.ndarray, dict]:
-        """The scores [n], -1 where there is none, and the last row of the statement `runs`."""
-        self.graphcleaner("export", store, "scores", "--out", scratch / "scores.csv")
-        runs = json.loads(self.graphcleaner("shell", store, "-c", "runs", "--format", "json").stdout)
-        return np.array([float(row["score"] or -1) for row in read(scratch / "scores.csv")]), runs[-1]
 
     def clean(
         self, d: Dataset, nodes: Path, seed: int, splits: Path | None = None, predictions: Path | None = None
@@ -378,11 +330,6 @@ def write_text(path: Path, text: str) -> None:
     part = path.with_name(path.name + ".part")
     part.write_text(text, encoding="utf-8")
     part.replace(path)
-
-
-def next_precision(scores: np.ndarray, wrong: np.ndarray) -> float:
-    """The share of wrong labels among the 100 nodes with the highest scores behind the first REVIEWED."""
-    return float(wrong[np.argsort(-scores, kind="stable")[REVIEWED:REVIEWED + 100]].mean())
 
 
 def key(*parts: str | Path) -> str:

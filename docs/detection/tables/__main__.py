@@ -20,7 +20,7 @@ HERE = Path(__file__).parent.parent
 TABLES = {make.__name__: make for make in (
     paper.reproduction, paper.competitors, paper.classifiers, paper.ablation, paper.ahead, paper.few, rivals.same,
     cleanlab.cleanlab, cost.cost, paper.accuracy, users.users, rivals.noise, quiet.quiet, rivals.disagree, rates.rates,
-    rivals.decisions, retrain.retrain, steady.steady, looks.looks)}
+    retrain.retrain, steady.steady, looks.looks)}
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bench import METHODS, RIVALS, Bench, about, figure, mark
 from datasets import KINDS, PAPER, RATES, Cell
-from figures import METRICS, NEXT, RATE, best, listed, markdown, mean_of, shortfalls
+from figures import METRICS, best, listed, markdown, mean_of, shortfalls
 from later_rivals import JUDGES
 from tables.made import BLOCK_MODELS, block_model
 from tables.paper import METRICS as PAPER_METRICS
@@ -15,7 +15,6 @@ EVERY = ("default", *RIVALS)
 GRAPHS = ("cora", "citeseer", "photo", "pubmed", "computers")  # of the table noise
 OF_FEATURES = ("feature", "cluster", "instance")  # kinds of noise that depend on features
 NOISES = (*KINDS, *OF_FEATURES, "confidence", "topology")
-REVIEWED = ("rescored", "recleaned")  # default behind 50 decisions
 
 
 def same(bench: Bench) -> list[str]:
@@ -60,21 +59,6 @@ def noise(bench: Bench) -> list[str]:
             *markdown(["", "default", "confident-learning"], flagged)]
 
 
-def decisions(bench: Bench) -> list[str]:
-    """What 50 decisions on the first suspects change: the next 100 suspects, the rate, and F1 over all labelled nodes."""
-    cells = bench.cells(bench.datasets(("cora", "computers")), ["0.1"], NOISES)
-    found = bench.drawn(cells, lambda cell: _default_and_reviewed(bench, cell))
-    rows = []
-    for cell, draws in found.items():
-        row = [about(cell)]
-        for path in (NEXT, RATE, "by_split.all.f1"):
-            row += [figure(draws, method, path) for method in ("default", *REVIEWED)]
-        rows.append([*row, figure(draws, "default", "true_rate")])
-    header = ["cell", *(part for title in ("wrong among the next 100", "estimated rate", "F1")
-                        for part in (title, *REVIEWED)), "true rate"]
-    return markdown(header, rows)
-
-
 def disagree(bench: Bench) -> list[str]:
     """Graphs whose neighbours disagree: default beside the best rival."""
     datasets = bench.datasets(("squirrel", "minesweeper"))
@@ -100,10 +84,3 @@ def _drawn_by_eval(bench: Bench, cell: Cell, rivals: Sequence[str] = RIVALS) -> 
     drawn = bench.programs.drawn(cell)
     found = bench.programs.eval(cell, [method for method in METHODS if method == "default" or method in rivals], drawn=drawn)
     return found | (bench.programs.later(cell, drawn) if JUDGES.keys() & set(rivals) else {})
-
-
-def _default_and_reviewed(bench: Bench, cell: Cell) -> dict[str, dict]:
-    drawn = bench.programs.drawn(cell)
-    found, reviewed = bench.programs.eval(cell, ["default"], drawn=drawn), bench.programs.reviewed(cell, drawn)
-    found["default"][NEXT] = reviewed["cleaned"][NEXT]
-    return {**found, **reviewed}
