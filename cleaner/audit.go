@@ -115,7 +115,6 @@ type auditRecord struct {
 	// The order of draws, and what was known of each.
 	audit.Sample
 	Labels []kv.Class // numbers in Classes
-	Scores []float32
 
 	Lists []listRecord
 }
@@ -158,7 +157,7 @@ func readAuditRecord(tx *kv.Tx) (r *auditRecord, err error) {
 // check returns kv.ErrCorrupt for a record that cannot be one.
 func (r *auditRecord) check() error {
 	n := len(r.Draws)
-	isWhole := len(r.Labels) == n && len(r.Scores) == n && r.Open <= n && r.Sample.IsWhole()
+	isWhole := len(r.Labels) == n && r.Open <= n && r.Sample.IsWhole()
 	labels := slices.Clone(r.Labels)
 	for _, l := range r.Lists {
 		isWhole = isWhole && len(l.Labels) == len(l.Draws)
@@ -212,20 +211,12 @@ func newAuditRecord(ctx context.Context, tx *kv.Tx, seed uint64) (r *auditRecord
 	if r.Sample = *sample; len(r.Draws) == 0 {
 		return nil, fmt.Errorf("%w: every label with a score is judged by people, or there is none", ErrAudit)
 	}
-	scores, err := tx.Reader(ScoreColumn)
-	if err != nil {
-		return nil, err
-	}
 	for _, d := range r.Draws {
 		label, err := tx.Label(kv.NodeID(d.Node))
 		if err != nil {
 			return nil, err
 		}
-		score, err := scores.At(kv.NodeID(d.Node))
-		if err != nil {
-			return nil, err
-		}
-		r.Labels, r.Scores = append(r.Labels, label), append(r.Scores, float32(score.Float()))
+		r.Labels = append(r.Labels, label)
 	}
 	return r, nil
 }
@@ -315,8 +306,9 @@ func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 	return a, err
 }
 
-// isBehind is Audit.Behind by the draws alone: it is asked around every decision. It is false before the first draw.
-func isBehind(ctx context.Context, tx *kv.Tx, run *Run) (bool, error) {
+// IsBehind is Audit.Behind, for a run that is the last one. It reads the draws alone, as it is asked around every decision, and is
+// false before the first draw.
+func IsBehind(ctx context.Context, tx *kv.Tx, run *Run) (bool, error) {
 	r, err := readAuditRecord(tx)
 	if errors.Is(err, kv.ErrNotFound) {
 		return false, nil

@@ -195,7 +195,6 @@ func TestAuditRecordIsChecked(t *testing.T) {
 	for name, damage := range map[string]func(r *auditRecord){
 		"labels":  func(r *auditRecord) { r.Labels = r.Labels[1:] },
 		"class":   func(r *auditRecord) { r.Labels[3] = 9 },
-		"scores":  func(r *auditRecord) { r.Scores = nil },
 		"stratum": func(r *auditRecord) { r.Draws[0].Stratum = 200 },
 		"sizes":   func(r *auditRecord) { r.Sizes[0] = 1 },
 		"open":    func(r *auditRecord) { r.Open = 5000 },

@@ -186,7 +186,7 @@ func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *R
 	}
 	done = &Rescoring{Before: &before, Run: run, Pass: opt.Full}
 	if !done.Pass && !opt.noPass {
-		if done.Pass, err = isBehind(ctx, tx, run); err != nil {
+		if done.Pass, err = IsBehind(ctx, tx, run); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -372,18 +372,16 @@ func (s *scorer) labelOf(u kv.NodeID, asked int) (kv.Class, error) {
 func (s *scorer) byModel(v kv.NodeID, label kv.Class, by labelmodel.Evidence) (score float32, class kv.Class, confidence float32) {
 	hops, c := s.run.Hops, len(s.run.Classes)
 	width := PresetDefault.features(hops)
-	classes := make([]kv.Class, 1+labelmodel.CountRivals(c))
-	classes[0] = label
-	by.ChooseRivals(label, classes[1:])
-	z := make([]float32, len(classes)*width)
-	for i, class := range classes {
-		z[i*width] = s.row[class]
+	of := newNodeScorer(s.model, 1+labelmodel.CountRivals(c), width)
+	of.classes[0] = label
+	by.ChooseRivals(label, of.classes[1:])
+	for i, class := range of.classes {
+		of.z[i*width] = s.row[class]
 		for k := range hops {
-			z[i*width+1+k] = float32(s.sums[k*c+int(class)])
+			of.z[i*width+1+k] = float32(s.sums[k*c+int(class)])
 		}
 	}
-	j := s.model.Judge(classes, z, s.kept.isUntaught(v, label), make([]float64, len(classes)+len(z)))
-	return float32(j.Score), classes[j.Rival], float32(j.Chance)
+	return of.score(s.kept.isUntaught(v, label))
 }
 
 // byDetectors is the score of PresetPaper, of a label by its number in the snapshot. Of the nodes around, those without stored

@@ -38,7 +38,7 @@ func (*auditCommand) Help() string {
 		`not say which label is the given one. Keys: ` + review.AuditKeys() + `.
 
 50 draws tell the share of wrong labels within about 13 points, 200 within 7. The share and its interval are told at 25, 50, 100, 200, … decided draws. The ` +
-		`intervals of all these looks hold together in at least 90% of audits, so you may stop when you like the answer.
+		`intervals of all these looks hold together in at least 90% of audits, so you may stop when you like the answer. When you leave, scores, threshold and suspects follow the last of them.
 
 You can leave at any time and continue later, with several people. An answer is a decision like any other: history has it, and undo takes it back. A draw ` +
 		`can be decided anywhere, as in review or by import --decisions. --size N asks for more draws of the same order. The seed counts only at the first draw.
@@ -104,10 +104,19 @@ func (c *auditCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	s.say("%s", summary)
 	told, err := at.review(ctx, review.Step{Find: &review.Find{Audit: &review.Sample{}}})
-	if err == nil && told.Audit.Look > 0 {
-		s.sayNext("review", c.DB)
+	if err != nil || told.Audit.Look == 0 {
+		return err
 	}
-	return err
+	if told.Audit.Behind {
+		if told, err = at.review(ctx, review.Step{Finish: true}); err != nil {
+			return leaving(c.inFlags(err), "the answers are kept; run audit again, and the scores follow them")
+		}
+		for _, notice := range told.Notices {
+			s.notice(notice)
+		}
+	}
+	s.sayNext("review", c.DB)
+	return nil
 }
 
 // writeDraws writes the open draws, in the form that the name of the file asks for.

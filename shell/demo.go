@@ -13,6 +13,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
+	"github.com/graphcleaner/graphcleaner/shell/internal/review"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -184,58 +185,47 @@ func (c *demoCommand) show(ctx context.Context, store *kv.Store, mislabels map[s
 	return err
 }
 
-// audit draws labels, answers by the fields that are right, and says what to try next.
+// audit draws labels, answers by the fields that are right, has the scores follow, and says what to try next.
 func (c *demoCommand) audit(ctx context.Context, store *kv.Store, graph *demoGraph, s *streams) error {
 	const draws = 200
 	s.echo("audit", c.Dir, "--size", strconv.Itoa(draws))
 	s.say("The demo knows the right fields, and answers for you.")
-	if err := cleaner.DrawAudit(ctx, store, draws, c.Seed); err != nil {
+	step := func(step review.Step) (review.Result, error) {
+		return step.Do(ctx, store, query.Options{Workers: c.Threads, MemoryBudget: c.work()})
+	}
+	find := review.Step{Find: &review.Find{Audit: &review.Sample{Size: draws, Seed: c.Seed}}}
+	asked, err := step(find)
+	if err != nil {
 		return err
 	}
 	right := make(map[string]string, len(graph.field))
 	for v, field := range graph.field {
 		right[graph.id(v)] = graph.fields[field]
 	}
-	var told *cleaner.Audit
-	read := func(tx *kv.Tx) (err error) {
-		told, err = cleaner.ReadAudit(ctx, tx)
-		return err
-	}
 	var answers []decide.Request
-	err := store.View(func(tx *kv.Tx) error {
-		if err := read(tx); err != nil {
-			return err
-		}
-		for _, d := range told.Draws {
-			id, err := tx.ID(d.Node)
-			if err != nil {
-				return err
-			}
-			answer := decide.Request{Node: d.Node, Kind: decide.Reject}
-			if right[id] != d.Label {
-				answer.Kind, answer.To = decide.Relabel, right[id]
-			}
-			answers = append(answers, answer)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
+	for i, v := range asked.Nodes {
+		answers = append(answers, decide.Request{Node: v, Kind: decide.Relabel, To: right[asked.IDs[i]]})
 	}
 	if _, err := decide.Write(ctx, store, answers, decide.Options{Who: "demo"}); err != nil {
 		return err
 	}
-	if err := store.View(read); err != nil {
+	told, err := step(find)
+	if err != nil {
+		return err
+	}
+	followed, err := step(review.Step{Finish: true})
+	if err != nil {
 		return err
 	}
 	db := wording.ShellWord(c.Dir)
 	_, err = fmt.Fprintf(s.out, `%[3]s
+%[4]s
 
 Try next:
   %[1]s review %[2]s --web
   %[1]s shell %[2]s
   %[1]s export %[2]s labels --out labels.csv
-`, s.program, db, wording.HowMany(told))
+`, s.program, db, wording.HowMany(told.Audit), strings.Join(followed.Notices, "\n"))
 	return err
 }
 

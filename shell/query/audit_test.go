@@ -42,7 +42,7 @@ func TestAudit(t *testing.T) {
 		}
 	}
 	drawn := must.Get(ask("audit draw 50 seed 3"))(t)
-	if notes := strings.Join(drawn.Notices(), "\n"); !strings.Contains(notes, "draws decided; the next look needs the first ") {
+	if notes := strings.Join(drawn.Notices(), "\n"); !strings.Contains(notes, "draws decided; the share of wrong labels is told once the first ") {
 		t.Errorf("the notes are %q", notes)
 	}
 	if rows := allRows(t, drawn); len(rows) != 0 {

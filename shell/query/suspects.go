@@ -148,9 +148,13 @@ func (q *query) guaranteeTerms(ctx context.Context, g *guarantee, run *cleaner.R
 	if err != nil {
 		return nil, err
 	}
+	audit, err := LastAudit(ctx, q.tx)
+	if err != nil {
+		return nil, err
+	}
 	rate, from := run.MislabelRate, fmt.Sprintf("estimated by run %d", run.ID)
-	if run.Look > 0 {
-		from = fmt.Sprintf("told by an audit of %d", run.Look)
+	if audit != nil && audit.Look > 0 {
+		rate, from = audit.Rate, fmt.Sprintf("told by an audit of %d", audit.Look)
 	}
 	if g.rate != nil {
 		if rate, err = q.share(*g.rate, "a mislabel rate"); err != nil {

@@ -60,7 +60,12 @@ func (r *review) take(ctx context.Context, e *Subject, key rune) (moved bool, er
 		}
 		return false, err
 	default:
-		for _, k := range r.keys() {
+		keys := r.keys()
+		if e.Options != nil {
+			r.say("  1  to %-5d %s", len(e.Options), keys[0].Help)
+			keys = keys[survey.BlindOptions:]
+		}
+		for _, k := range keys {
 			r.say("  %c  %-8s %s", k.Key, k.Word, k.Help)
 		}
 		return false, nil
@@ -143,7 +148,11 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 		}
 		r.noteSlow(done)
 		r.counts[last.kind]--
-		if err := r.tell("%s %s taken back", last.id, last.kind); err != nil {
+		what := " " + last.kind.String()
+		if r.Find.Audit != nil {
+			what = "" // a draw does not tell which label it had
+		}
+		if err := r.tell("%s%s taken back", last.id, what); err != nil {
 			return false, err
 		}
 	}

@@ -3,6 +3,8 @@ package review
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +28,7 @@ func audited(t *testing.T, store *kv.Store, lines string) (out, remarks, summary
 // The labels of the papers with a score are few, so that the only look is at all of them.
 func TestAudit(t *testing.T) {
 	store := papers.Cleaned(t)
-	out, _, summary := audited(t, store, "")
+	out, remarks, summary := audited(t, store, "")
 	if !strings.Contains(summary, "nothing decided") || !strings.Contains(summary, "\n0 of ") {
 		t.Errorf("the summary is %q", summary)
 	}
@@ -42,8 +44,18 @@ func TestAudit(t *testing.T) {
 	for range draws {
 		lines.WriteString("l Theory\n")
 	}
-	_, _, summary = audited(t, store, lines.String())
-	for _, want := range []string{"0 left", "labels were wrong (90%: ", ": every label of the sample is looked at"} {
+	// The look is told when it is reached, when an undo takes it back, and when it is reached again.
+	out, remarks, summary = audited(t, store, lines.String()+"z\nl Theory\n")
+	for _, want := range []string{"labels were wrong (90%: ", "how many labels are wrong is not known yet", "labels were wrong (90%: "} {
+		_, after, ok := strings.Cut(remarks, want)
+		if remarks = after; !ok {
+			t.Errorf("%q is not told, or not in turn", want)
+		}
+	}
+	if !regexp.MustCompile(`\n\w+ taken back\n`).MatchString(out) {
+		t.Errorf("undo tells which label the draw had: %s", out)
+	}
+	for _, want := range []string{fmt.Sprintf("%d answered; 0 left\n", draws), "labels were wrong (90%: ", ": every label of the sample is looked at"} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("the summary is %q, want %q in it", summary, want)
 		}
@@ -85,7 +97,7 @@ func TestAuditKeys(t *testing.T) {
 	}
 	undoAll(t, store)
 	_, remarks, _ := audited(t, store, "9\n?\n")
-	if !strings.Contains(remarks, "this label is right") || strings.Contains(remarks, "accept") {
+	if !strings.Contains(remarks, fmt.Sprintf("  1  to %d     this label is right\n", len(e.Options))) || strings.Contains(remarks, "accept") {
 		t.Errorf("the keys are %s", remarks)
 	}
 	listed, _, _ := audited(t, store, "l \n")

@@ -66,7 +66,7 @@ var (
 	errNoTerminal = errors.New("review takes keys, and there is no terminal for them: " +
 		"decide with statements, such as accept 'p1', in shell -c or shell -f, or use review --web")
 	errNoTerminalForAudit = errors.New("audit takes keys, and there is no terminal for them: " +
-		"write the draws with --draws, and decide with statements, such as reject 'p1', or with import --decisions")
+		"write the draws with --draws, and decide with statements, such as reject 'p1', with import --decisions, or use review --web")
 )
 
 // A replyError is what is wrong with a reply.

@@ -73,7 +73,9 @@ func (r *review) standing(ctx context.Context) (string, error) {
 // find makes the queue.
 func (r *review) find(ctx context.Context) error {
 	found, err := r.do(ctx, Step{Find: &r.Find})
-	r.queue = found.Nodes
+	if r.queue = found.Nodes; found.Audit != nil {
+		r.look = found.Audit.Look
+	}
 	return err
 }
 
@@ -110,6 +112,7 @@ type review struct {
 	why    string              // of the next decision
 	counts map[decide.Kind]int // of decisions
 	skips  int
+	look   int  // of an audit, that the reviewer has heard of
 	slow   bool // to bring scores up to date takes longer than a person waits
 }
 
@@ -135,7 +138,10 @@ func (r *review) say(format string, args ...any) {
 // run goes through the queue. At its end the last reply can be taken back.
 func (r *review) run(ctx context.Context) error {
 	for done := false; !done; {
-		var err error
+		err := r.tellLook(ctx)
+		if err != nil {
+			return err
+		}
 		if r.at == len(r.queue) {
 			left := "no suspects are left"
 			if r.Find.Audit != nil {
@@ -158,6 +164,19 @@ func (r *review) run(ctx context.Context) error {
 		return nil
 	}
 	_, err := r.do(ctx, Step{Finish: true})
+	return err
+}
+
+// tellLook says what an audit tells, if it has come to another look since the last card, or an undo has taken a look back.
+func (r *review) tellLook(ctx context.Context) error {
+	if r.Find.Audit == nil {
+		return nil
+	}
+	told, err := r.do(ctx, Step{Find: &Find{Audit: &Sample{}}})
+	if err == nil && told.Audit.Look != r.look {
+		r.look = told.Audit.Look
+		r.say("\n%s", wording.HowMany(told.Audit))
+	}
 	return err
 }
 
@@ -207,10 +226,16 @@ func (r *review) replied(prompt string, take func(key rune) (moved bool, err err
 // summary says what was decided.
 func (r *review) summary() string {
 	var parts []string
+	answered := 0
 	for _, kind := range []decide.Kind{decide.Accept, decide.Reject, decide.Relabel, decide.Unlabel, decide.Unsure} {
-		if n := r.counts[kind]; n > 0 {
+		if n := r.counts[kind]; r.Find.Audit != nil { // an audit does not tell which labels the draws had
+			answered += n
+		} else if n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, wording.Decided(kind)))
 		}
+	}
+	if answered > 0 {
+		parts = append(parts, fmt.Sprintf("%d answered", answered))
 	}
 	if r.skips > 0 {
 		parts = append(parts, fmt.Sprintf("%d skipped", r.skips))

@@ -22,7 +22,7 @@ func HowMany(a *cleaner.Audit) string {
 	line := fmt.Sprintf("%s of %d labels were wrong (90%%: %s to %s), by %d draws", Percent(a.Rate), a.Labels, Percent(a.Low),
 		Percent(a.High), a.Look)
 	if a.Found > 0 {
-		line += fmt.Sprintf("; %d are found, about %.0f are left", a.Found, a.Left())
+		line += fmt.Sprintf("; %d found, about %.0f left", a.Found, a.Left())
 	}
 	return line
 }
@@ -33,38 +33,41 @@ func Audit(a *cleaner.Audit, more string) (lines []string) {
 	if a.Look > 0 {
 		lines = append(lines, HowMany(a))
 	}
-	asked := fmt.Sprintf("%d of %s decided", a.Decided, Count(int64(len(a.Draws)), "draw", "draws"))
+	line := fmt.Sprintf("%d of %s decided", a.Decided, Count(int64(len(a.Draws)), "draw", "draws"))
+	told := "; the share of wrong labels is told "
+	if a.Look > 0 {
+		told += "again "
+	}
 	switch open := len(a.Draws) - a.Decided; {
 	case a.NextLook == a.Look && open == 0:
-		lines = append(lines, asked+": every label of the sample is looked at")
-	case open == 0:
-		line := fmt.Sprintf("%s; the next look needs %d", asked, a.NextLook)
-		if more != "" {
-			line += fmt.Sprintf(": %s %d", more, a.NextLook)
-		}
-		lines = append(lines, line)
+		line += ": every label of the sample is looked at"
+	case open > 0:
+		line += told + fmt.Sprintf("once the first %d are", a.NextLook)
+	case more == "":
+		line += told + fmt.Sprintf("at %d", a.NextLook)
 	default:
-		lines = append(lines, fmt.Sprintf("%s; the next look needs the first %d", asked, a.NextLook))
+		line += told + fmt.Sprintf("at %d: %s %d draws more", a.NextLook, more, a.NextLook)
 	}
+	lines = append(lines, line)
 	for i := range a.Lists {
 		if l := &a.Lists[i]; l == a.List(l.Promise) {
 			lines = append(lines, standing(l))
 		}
 	}
 	if a.Since > 0 {
-		lines = append(lines, fmt.Sprintf("the rate is of the labels of %s; %s came since", a.Started.Format(time.DateOnly),
-			Count(a.Since, "label", "labels")))
+		lines = append(lines, fmt.Sprintf("the audit is of the labels of %s; %s came since, and it does not speak of them",
+			a.Started.Format(time.DateOnly), Count(a.Since, "label", "labels")))
 	}
 	return lines
 }
 
 // Behind says that the scores do not follow the newest look of an audit.
-const Behind = "scores, threshold and suspects do not follow this look yet: rescore"
+const Behind = "scores, threshold and suspects do not follow the last look of the audit yet: rescore"
 
 // AdviseAudit adds to an error of drawing what to do about it.
 func AdviseAudit(err error) error {
 	if errors.Is(err, kv.ErrNotFound) {
-		return errors.New("audit: the store has no scores, which make the strata; run clean first")
+		return errors.New("audit: the store has no scores, by which it draws; run clean first")
 	}
 	return err
 }

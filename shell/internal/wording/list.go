@@ -52,11 +52,11 @@ func standing(l *cleaner.AuditList) string {
 	level := strconv.FormatFloat(100*cleaner.AuditLevel, 'g', 2, 64)
 	switch {
 	case l.HasFailed():
-		return fmt.Sprintf("%s: %s: %d of %d draws are not known to be %s, and at most %d may be so: that at most %s%% are %s is not shown",
-			Promise(l.Promise), list, l.Wasted, draws, good, l.Forgiven, share, wasted)
+		return fmt.Sprintf("%s: %s: of %d draws, %d not known to be %s, which is too many to show that at most %s%% are %s",
+			Promise(l.Promise), list, draws, l.Wasted, good, share, wasted)
 	case !l.IsKept():
-		return fmt.Sprintf("%s: %s: %d of %s decided, %d not known to be %s; at most %d may be so",
-			Promise(l.Promise), list, draws-l.Open, Count(int64(draws), "draw", "draws"), l.Wasted, good, l.Forgiven)
+		return fmt.Sprintf("%s: %s: %d of %s decided, %d of them not known to be %s; %d would be too many",
+			Promise(l.Promise), list, draws-l.Open, Count(int64(draws), "draw", "draws"), l.Wasted, good, l.Forgiven+1)
 	}
 	return fmt.Sprintf("%s: at most %s%% of these labels are %s, with %s%% confidence, by %s, %d %s", list, share, wasted, level,
 		Count(int64(draws), "draw", "draws"), l.Good, good)

@@ -123,14 +123,19 @@ func Stale(count, most int) string {
 	return fmt.Sprintf("%d scores are %s", count, advice)
 }
 
-// IsStale reports whether a remark is one of Stale.
-func IsStale(remark string) bool { return strings.Contains(remark, " older than changes around ") }
+// IsStale reports whether a remark is one of StaleScores.
+func IsStale(remark string) bool {
+	return remark == Behind || strings.Contains(remark, " older than changes around ")
+}
 
 // mostStale is how many stale scores are looked for where scores are shown, which is often.
 const mostStale = 1 << 10
 
-// StaleScores is Stale of the scores of the last run.
+// StaleScores is Behind or Stale, of the scores of the last run.
 func StaleScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run) (string, error) {
+	if behind, err := cleaner.IsBehind(ctx, tx, run); behind || err != nil {
+		return Behind, err
+	}
 	count, err := cleaner.CountStale(ctx, tx, run, mostStale)
 	return Stale(count, mostStale), err
 }

@@ -31,9 +31,9 @@ func TestWords(t *testing.T) {
 		{HowMany(nil), "how many labels are wrong is not known from graph and predictions: an audit of 50 labels tells it " +
 			"within about 13 points, of 200 within 7"},
 		{HowMany(&cleaner.Audit{Draws: make([]cleaner.AuditDraw, 50), Decided: 12, NextLook: 25}),
-			"how many labels are wrong is not known yet: 12 of 50 draws decided; the next look needs the first 25"},
+			"how many labels are wrong is not known yet: 12 of 50 draws decided; the share of wrong labels is told once the first 25 are"},
 		{HowMany(&cleaner.Audit{Labels: 1000, Look: 25, Rate: 0.2, Low: 0.1, High: 0.4, Found: 5}),
-			"20.0% of 1000 labels were wrong (90%: 10.0% to 40.0%), by 25 draws; 5 are found, about 195 are left"},
+			"20.0% of 1000 labels were wrong (90%: 10.0% to 40.0%), by 25 draws; 5 found, about 195 left"},
 	} {
 		if test.got != test.want {
 			t.Errorf("got %q, want %q", test.got, test.want)

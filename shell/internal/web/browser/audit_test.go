@@ -84,7 +84,7 @@ func TestAudit(t *testing.T) {
 	w.run(chromedp.Click("#standing button", chromedp.ByQuery))
 	w.until("document.querySelector('.card[data-id]')")
 	w.ready()
-	if got := w.text("#standing"); got != "0 of 50 draws decided; the next look needs the first 25." {
+	if got := w.text("#standing"); got != "0 of 50 draws decided; the share of wrong labels is told once the first 25 are." {
 		t.Errorf("the first draw: got %q", got)
 	}
 	for _, word := range []string{"score", "suggest", "suspect", "threshold", "against", "%"} {
@@ -154,7 +154,7 @@ func TestAudit(t *testing.T) {
 	w.run(chromedp.Click("#standing button", chromedp.ByQuery))
 	w.until("document.querySelector('.card[data-id]')")
 	w.ready()
-	if got := w.text("#standing"); !strings.Contains(got, "50 of 100 draws decided; the next look needs the first 100.") {
+	if got := w.text("#standing"); !strings.Contains(got, "50 of 100 draws decided; the share of wrong labels is told again once the first 100 are.") {
 		t.Errorf("after more draws: got %q", got)
 	}
 
