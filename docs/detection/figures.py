@@ -11,9 +11,6 @@ import numpy as np
 NONE = "–"
 METRICS = (("f1", "F1"), ("mcc", "MCC"), ("p_at_t", "P@T"))
 
-# What eval's json calls the model's estimate of the mislabel rate.
-RATE = "estimated_rate"
-
 
 @dataclass(frozen=True)
 class Sample:
@@ -53,9 +50,6 @@ class Sample:
     def __sub__(self, other: Sample | float) -> Sample:
         """Of each draw the difference."""
         return Sample(self.values - (other.values if isinstance(other, Sample) else other))
-
-    def __truediv__(self, other: Sample) -> Sample:
-        return Sample(self.values / other.values)
 
 
 def sample(found: Sequence[dict], path: str) -> Sample:

@@ -25,7 +25,7 @@ from graphcleaner.pyg import RECIPES, Recipe, predict, read_graph, read_labels, 
 from scipy import sparse
 
 import later_rivals
-from datasets import AS_GIVEN, SHARES, Cell, Dataset, Files, read, write
+from datasets import AS_GIVEN, Cell, Dataset, Files, read, write
 
 CLEANLAB = "cleanlab==2.9.0"
 SCIKIT_LEARN = "scikit-learn==1.6.1"
@@ -104,42 +104,24 @@ class Programs:
         drawn are the files of noisy labels and of the split, in place of those of the cell.
         """
         noisy, splits = drawn or (self.files.noisy_labels(cell), self.files.splits(cell.dataset))
-        more = ["--splits", splits, *more]
+        args = ["eval", *self.files.graph(cell.dataset), "--format", "json", "--splits", splits, *more]
         if predictions is None:
-            more += ["--repeats", "1", "--seed", str(cell.draw)]
+            args += ["--repeats", "1", "--seed", str(cell.draw)]
         else:
-            more += ["--predictions", predictions]
-        return self._eval(cell, methods, noisy, more)[0]
-
-    def eval_nodes(self, cell: Cell, methods: Sequence[str]) -> tuple[dict[str, dict], list[dict[str, str]]]:
-        """The figures by method where `eval` draws noise and split, of shares SHARES, and what each method says of each test
-        node: rows of the file of --flags.
-        """
-        found, path = self._eval(cell, methods, None, _drawn(cell), flags=True)
-        with open(path, encoding="utf-8", newline="") as text:
-            return found, list(csv.DictReader(text))
-
-    def _eval(self, cell: Cell, methods: Sequence[str], noisy: Path | None, more: list, flags: bool = False):
-        args = ["eval", *self.files.graph(cell.dataset), "--format", "json", *more]
+            args += ["--predictions", predictions]
         for method in methods:
             args += ["--method", method]
-        named = [*args, "--noise", noisy or f"{cell.kind}:{cell.rate}", *(["--flags"] if flags else [])]
-        path = self.kept / f"{cell}-{key(*named)}.json"
-        rows = path.with_suffix(".csv")
+        path = self.kept / f"{cell}-{key(*args, '--noise', noisy)}.json"
         if not path.exists():
             print(f"{cell}: {', '.join(methods)}", file=sys.stderr, flush=True)
-            args += ["--noise", f"file:{noisy}" if noisy else f"{cell.kind}:{cell.rate}"]
-            if flags:
-                rows.unlink(missing_ok=True)
-                args += ["--flags", rows]
-            ran = self.graphcleaner(*args, "--threads", str(self.threads))
+            ran = self.graphcleaner(*args, "--noise", f"file:{noisy}", "--threads", str(self.threads))
             write_text(path, ran.stdout)
         found = json.loads(path.read_text(encoding="utf-8"))["methods"]
-        return {m["name"]: m["repeats"][0] for m in found}, rows
+        return {m["name"]: m["repeats"][0] for m in found}
 
     def drawn(self, cell: Cell) -> tuple[Path, Path]:
-        """Files id,label of the noise that `eval` draws, and id,split of a split of shares SHARES. What is not of its kinds has
-        the labels of nodes.csv.
+        """Files id,label of the noise that `eval` draws, and id,split of a random split. What is not of its kinds has the
+        labels of nodes.csv.
 
         --flags has the labels of the test nodes alone. The noise is the same under any split, so each half of the nodes is
         tested once.
@@ -336,10 +318,6 @@ def key(*parts: str | Path) -> str:
     """Twelve digits that tell apart words, and files by what they have in them."""
     digests = [hashlib.sha256(part.read_bytes() if isinstance(part, Path) else part.encode()) for part in parts]
     return hashlib.sha256(b"".join(digest.digest() for digest in digests)).hexdigest()[:12]
-
-
-def _drawn(cell: Cell) -> list[str]:
-    return ["--split", SHARES, "--seed", str(cell.draw), "--repeats", "1"]
 
 
 def _test_accuracy(graph, predictions: np.ndarray) -> float:

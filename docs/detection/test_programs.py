@@ -20,8 +20,6 @@ if sys.argv[1:] == ["--version"]:
 else:
     with open(pathlib.Path(__file__).with_name("runs"), "a") as runs:
         runs.write("run\\n")
-    if "--flags" in sys.argv:
-        pathlib.Path(sys.argv[sys.argv.index("--flags") + 1]).write_text("id\\n")
     print(json.dumps({{"methods": [{{"name": "paper", "repeats": [{{"args": sys.argv[1:]}}]}}]}}))
 """
 CELL = Cell(Dataset("tiny", "tiny"), "sym", "0.1")
@@ -130,10 +128,10 @@ def test_labels_of_eval_are_those_of_both_halves(made, monkeypatch):
 
 
 def test_draws_of_eval_are_kept_apart(made):
-    """Each has the draw for its seed; what eval draws has no file of noise, but a share of each split."""
-    args = [made.eval_nodes(replace(CELL, draw=draw), ["paper"])[0]["paper"]["args"] for draw in (1, 2)]
+    """Each has the draw for its seed, and its own noise."""
+    args = [made.eval(replace(CELL, draw=draw), ["paper"])["paper"]["args"] for draw in (1, 2)]
     assert [one[one.index("--seed") + 1] for one in args] == ["1", "2"] and runs(made) == 2
-    assert args[0][args[0].index("--noise") + 1] == "sym:0.1" and "--split" in args[0] and "--splits" not in args[0]
+    assert len({one[one.index("--noise") + 1] for one in args}) == 2
     made.eval(CELL, ["paper"], more=["--expect", "0.1"])
     assert runs(made) == 3
 

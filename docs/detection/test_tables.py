@@ -6,11 +6,10 @@ import pytest
 
 from bench import Bench
 from datasets import DATASETS, Cell, Dataset, Files, read
-from figures import RATE, markdown
+from figures import markdown
 from programs import Cleaned
-from tables import paper, rates, rivals, steady
+from tables import paper, rivals, steady
 from tables.made import block_model
-from tables.rates import degrees, ece
 from tables.users import FOLDS, random_predictions, rounds
 
 SPLIT = ["train"] * 60 + ["val"] * 20 + ["test"] * 20
@@ -30,13 +29,6 @@ def test_rounds_hold_out_and_watch_other_nodes(mode, trainings):
         assert (held.sum(axis=0) == 1).all() and (held.sum(axis=1) == 20).all()
 
 
-def test_ece_is_that_of_bins_of_equal_width():
-    scores = np.array([0.05, 0.05, 0.95, 1.0, 0.5])
-    wrong = np.array([False, True, True, True, True])
-    assert ece(scores, wrong) == pytest.approx((abs(0.1 - 1) + abs(1.95 - 2) + abs(0.5 - 1)) / 5)
-    assert ece(wrong.astype(float), wrong) == 0 and np.isnan(ece(np.array([]), np.array([])))
-
-
 @pytest.fixture
 def tiny(tmp_path):
     folder = tmp_path / "tiny" / "csv"
@@ -44,10 +36,6 @@ def tiny(tmp_path):
     (folder / "nodes.csv").write_text("id,label\nn0,a\nn1,b\nn2,\nn3,b\n")
     (folder / "edges.csv").write_text("src,dst\nn0,n1\nn0,n3\n")
     return Files(tmp_path, tmp_path), Dataset("tiny", "tiny", features=None)
-
-
-def test_degrees_count_both_ends(tiny):
-    assert degrees(*tiny) == {"n0": 2, "n1": 1, "n3": 1}
 
 
 def test_random_predictions_are_of_the_draw(tiny):
@@ -61,10 +49,6 @@ def test_markdown_has_a_row_a_line():
 
 
 CORA = Cell(DATASETS["cora"], "sym", "0.1")
-
-
-def told(estimate, **more):
-    return {"default": {"true_rate": 0.1, RATE: estimate, **more}}
 
 
 def test_noise_leaves_out_rivals_and_kinds_that_need_features(monkeypatch):
@@ -102,18 +86,6 @@ def test_overlap_and_suggestions(tiny):
     bench = SimpleNamespace(programs=Programs(), files=files, draws=range(1, 3))
     overlap, found, every = steady.measure(bench, bench.programs, Cell(d, "sym", "0.1"))
     assert (overlap.mean, found.mean, every.mean) == (0.75, 0.5, 0.75)
-
-
-def test_rates_beyond_the_factor_are_listed():
-    def draw(estimate, train):
-        by_split = {"train": {"f1": train}, "val": {"f1": 0.8}, "test": {"f1": 0.9}}
-        return told(estimate, ece=0.01, by_split=by_split), np.zeros((3, 0))
-
-    good = rates._table({CORA: [draw(0.12, 0.85), draw(0.09, 0.85)]})
-    assert "Mean ratios beyond a factor of 1.25: 0 of 1." in good
-    assert "F1 of training nodes further than 0.01 from that of the others: 0 of 1." in good
-    bad = rates._table({CORA: [draw(0.07, 0.8), draw(0.06, 0.8)]})
-    assert "- cora sym 10.0%: 0.650 ± 0.050" in bad and "- cora sym 10.0%: 0.800 ± 0.000, 0.850 ± 0.000" in bad
 
 
 def test_ahead_counts_the_cells_above_the_paper():

@@ -14,12 +14,12 @@ import torch_geometric
 from bench import Bench
 from datasets import DATASETS, Files
 from programs import Programs
-from tables import cleanlab, cost, looks, paper, quiet, rates, retrain, rivals, steady, users
+from tables import cleanlab, cost, looks, paper, quiet, retrain, rivals, steady, users
 
 HERE = Path(__file__).parent.parent
 TABLES = {make.__name__: make for make in (
     paper.reproduction, paper.competitors, paper.classifiers, paper.ablation, paper.ahead, paper.few, rivals.same,
-    cleanlab.cleanlab, cost.cost, paper.accuracy, users.users, rivals.noise, quiet.quiet, rivals.disagree, rates.rates,
+    cleanlab.cleanlab, cost.cost, paper.accuracy, users.users, rivals.noise, quiet.quiet, rivals.disagree,
     retrain.retrain, steady.steady, looks.looks)}
 
 
