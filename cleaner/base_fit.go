@@ -17,7 +17,7 @@ type baseFit struct {
 }
 
 // crossFitsFrom says whether predictions of so many nodes that are learned from, each without itself, are good for anything.
-func crossFitsFrom(rows int) bool { return rows >= leastFoldNodes }
+func crossFitsFrom(rows int) bool { return rows >= leastFitting }
 
 // crossFits reports whether there is for every node a fit that has not learned its label.
 func (p *baseProblem) crossFits() bool { return crossFitsFrom(p.count(p.teaches)) }
