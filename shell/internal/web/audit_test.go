@@ -3,10 +3,12 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -188,5 +190,40 @@ func TestOrdersOfPeople(t *testing.T) {
 	}
 	if len(firsts) < 3 {
 		t.Errorf("five people are shown %v", firsts)
+	}
+}
+
+// TestAuditOfList has draws of a list beside those of the rate: the page asks for all, and the answers to the list say whether it
+// keeps its promise, and do not count for the rate.
+func TestAuditOfList(t *testing.T) {
+	store := papers.Scored(t, 1000)
+	must.Do(t, store.Update(func(tx *kv.Tx) error { // whose scores follow no look
+		run := must.Get(cleaner.LastRun(tx))(t)
+		run.Preset = cleaner.PresetPaper
+		return tx.PutDocument("runs", "000000000001", run)
+	}))
+	c := serve(t, store, func(o *Options) { o.Columns = survey.Columns{} })
+	a := posted[audit](c, "/draw", drawing{Size: 25})
+	answerAll := func() {
+		for ; a.Draw != nil; a = view[audit](c, "/audit") {
+			answered(c, a.Draw, a.Draw.Seen.Label)
+		}
+	}
+	answerAll()
+	if a.Look != 25 || a.Decided != 25 {
+		t.Fatalf("after 25 answers: got %+v", a)
+	}
+	rate := a.AuditReport
+	trusted := cleaner.Promise{Kind: cleaner.ListTrusted, Share: 0.1}
+	must.Do(t, cleaner.DrawList(t.Context(), store, trusted, 0))
+	if a = view[audit](c, "/audit"); a.Draw == nil || a.Drawn != 25 || !strings.Contains(strings.Join(a.Words, " "), "0 of 24 draws decided") {
+		t.Fatalf("a list is drawn: got %+v", a)
+	}
+	answerAll()
+	if got := a.Words[len(a.Words)-1]; !strings.Contains(got, "labels with the lowest scores") || !strings.Contains(got, "at most 10% of these labels are wrong") {
+		t.Errorf("the list is answered: got %q", got)
+	}
+	if !reflect.DeepEqual(a.AuditReport, rate) {
+		t.Errorf("the draws of a list count for the rate: got %+v, want %+v", a.AuditReport, rate)
 	}
 }

@@ -236,7 +236,8 @@ func open(t *testing.T, at, origin string) *window {
 	if path == "" {
 		t.Skip("Chromium is not here: on Debian, apt-get install chromium")
 	}
-	allocated, stop := chromedp.NewExecAllocator(t.Context(),
+	// The context of the test ends before its cleanups: it would kill Chromium.
+	allocated, stop := chromedp.NewExecAllocator(context.Background(),
 		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		// As with the network cable pulled: no name is found.
@@ -247,6 +248,11 @@ func open(t *testing.T, at, origin string) *window {
 	t.Cleanup(cancel)
 	ctx, end := context.WithTimeout(ctx, 4*time.Minute)
 	t.Cleanup(end)
+	t.Cleanup(func() { // before its directory goes, into which it writes until it has ended
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Logf("Chromium ended with %v", err)
+		}
+	})
 	w := &window{T: t, ctx: ctx, origin: origin, hosts: map[string]bool{}, expects: []string{"409 (Conflict)"}}
 	chromedp.ListenTarget(ctx, w.hear)
 	w.run(log.Enable(), network.Enable(), chromedp.Navigate(at))
