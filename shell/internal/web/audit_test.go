@@ -193,7 +193,7 @@ func TestOrdersOfPeople(t *testing.T) {
 	}
 }
 
-// TestAuditOfList has draws of a list beside those of the rate: the page asks for all, and the answers to the list say whether it
+// TestAuditOfList has draws of a list beside those of the rate. The page asks for all. The answers to the list say whether it
 // keeps its promise, and do not count for the rate.
 func TestAuditOfList(t *testing.T) {
 	store := papers.Scored(t, 1000)
@@ -216,11 +216,12 @@ func TestAuditOfList(t *testing.T) {
 	rate := a.AuditReport
 	trusted := cleaner.Promise{Kind: cleaner.ListTrusted, Share: 0.1}
 	must.Do(t, cleaner.DrawList(t.Context(), store, trusted, 0))
-	if a = view[audit](c, "/audit"); a.Draw == nil || a.Drawn != 25 || !strings.Contains(strings.Join(a.Words, " "), "0 of 24 draws decided") {
+	a = view[audit](c, "/audit")
+	if got := a.Words[len(a.Words)-1]; a.Draw == nil || a.Drawn != 25 || !strings.Contains(got, "0 of 24 draws decided") {
 		t.Fatalf("a list is drawn: got %+v", a)
 	}
 	answerAll()
-	if got := a.Words[len(a.Words)-1]; !strings.Contains(got, "labels with the lowest scores") || !strings.Contains(got, "at most 10% of these labels are wrong") {
+	if got := a.Words[len(a.Words)-1]; !strings.Contains(got, "at most 10% of these labels are wrong") {
 		t.Errorf("the list is answered: got %q", got)
 	}
 	if !reflect.DeepEqual(a.AuditReport, rate) {
