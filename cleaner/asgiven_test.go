@@ -70,7 +70,7 @@ func TestAsGiven(t *testing.T) {
 	}
 	var stages, notices []string
 	run := mustClean(t, s, Options{
-		Seed: 3, AsGiven: true, Notice: func(text string) { notices = append(notices, text) },
+		Seed: 3, Imported: AsGiven, Notice: func(text string) { notices = append(notices, text) },
 		OnStage: func(stage ops.Stage) { stages = append(stages, stage.Name) },
 	})
 	if slices.Contains(stages, "train") || slices.Contains(stages, "combine") || len(notices) > 0 {
@@ -94,14 +94,14 @@ func TestAsGiven(t *testing.T) {
 	})
 	want := outcome(t, s)
 	other := p.load(t, false)
-	mustClean(t, other, Options{Seed: 3, AsGiven: true, Workers: 3})
+	mustClean(t, other, Options{Seed: 3, Imported: AsGiven, Workers: 3})
 	if !bytes.Equal(outcome(t, other), want) {
 		t.Error("another number of workers, and no run before: the outcome is another")
 	}
 	var builtIn [2][]byte
 	for i := range builtIn {
 		s := p.load(t, true)
-		mustClean(t, s, Options{Seed: 3, AsGiven: i == 1})
+		mustClean(t, s, Options{Seed: 3, Imported: [2]Imported{"", AsGiven}[i]})
 		builtIn[i] = outcome(t, s)
 	}
 	if !bytes.Equal(builtIn[0], builtIn[1]) {
@@ -120,7 +120,7 @@ func TestAsGivenWithoutRows(t *testing.T) {
 				if !split {
 					p.withoutSplit()
 				}
-				opt := Options{Preset: preset, Seed: 3, AsGiven: true}
+				opt := Options{Preset: preset, Seed: 3, Imported: AsGiven}
 				cleaned := func(p plantedPartition) (*kv.Store, *Run) {
 					s := p.load(t, true)
 					p.predictSome(t, s, func(position int) bool { return !lacks(position) })
@@ -193,7 +193,7 @@ func TestAsGivenVerdicts(t *testing.T) {
 	var outcomes [2][]string
 	for i := range outcomes {
 		s := p.load(t, false)
-		mustClean(t, s, Options{Seed: 3, AsGiven: true})
+		mustClean(t, s, Options{Seed: 3, Imported: AsGiven})
 		var requests []decide.Request
 		view(t, s, func(tx *kv.Tx) error {
 			for _, position := range lacking {
@@ -218,7 +218,7 @@ func TestAsGivenVerdicts(t *testing.T) {
 			s = q.load(t, true)
 			q.predictSome(t, s, func(position int) bool { return !slices.Contains(lacking, position) })
 		}
-		must.Get(Clean(context.Background(), s, Options{Seed: 3, AsGiven: true}))(t)
+		must.Get(Clean(context.Background(), s, Options{Seed: 3, Imported: AsGiven}))(t)
 		outcomes[i] = cells(t, s)
 	}
 	if !slices.Equal(outcomes[0], outcomes[1]) {

@@ -60,7 +60,7 @@ func TestAudit(t *testing.T) {
 	if err := DrawAudit(ctx, s, 50, 1); !errors.Is(err, kv.ErrNotFound) {
 		t.Errorf("without a run: %v, want %v", err, kv.ErrNotFound)
 	}
-	mustClean(t, s, Options{Seed: 2, AsGiven: true})
+	mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
 	for _, size := range []int{-1, 0, MostAuditDraws + 1} {
 		if err := DrawAudit(ctx, s, size, 1); !errors.Is(err, ErrAudit) {
 			t.Errorf("a sample of %d: %v, want %v", size, err, ErrAudit)
@@ -141,7 +141,7 @@ func TestAudit(t *testing.T) {
 func TestAuditOfAll(t *testing.T) {
 	p := newPlanted(8, 60)
 	s := p.load(t, true)
-	mustClean(t, s, Options{Seed: 2, AsGiven: true})
+	mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
 	truths := p.truths(t, s)
 	a := drawAudit(t, s, MostAuditDraws)
 	if int64(len(a.Draws)) != a.Labels {
@@ -164,7 +164,7 @@ func TestAuditOfAll(t *testing.T) {
 func TestAuditOfGraphThatChanges(t *testing.T) {
 	p := newPlanted(8, 100)
 	s := p.load(t, true)
-	mustClean(t, s, Options{Seed: 2, AsGiven: true})
+	mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
 	truths := p.truths(t, s)
 	a := drawAudit(t, s, 50)
 	gone, changed, judged := a.Draws[0], a.Draws[1], a.Draws[2]
@@ -190,7 +190,7 @@ func TestAuditOfGraphThatChanges(t *testing.T) {
 
 func TestAuditRecordIsChecked(t *testing.T) {
 	s := newPlanted(8, 100).load(t, true)
-	mustClean(t, s, Options{Seed: 2, AsGiven: true})
+	mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
 	drawAudit(t, s, 50)
 	for name, damage := range map[string]func(r *auditRecord){
 		"labels":  func(r *auditRecord) { r.Labels = r.Labels[1:] },

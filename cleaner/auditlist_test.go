@@ -21,7 +21,7 @@ func audited(t *testing.T) *kv.Store {
 	t.Helper()
 	p := newPlanted(8, 300)
 	s := p.load(t, true)
-	mustClean(t, s, Options{Seed: 2, AsGiven: true})
+	mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
 	answer(t, s, "ann", p.truths(t, s), drawAudit(t, s, 25).Draws)
 	of := Promise{ListSuspects, 0.2}
 	if err := DrawList(context.Background(), s, of, 0); !errors.Is(err, ErrAudit) {
@@ -111,7 +111,7 @@ func TestLists(t *testing.T) {
 		t.Errorf("lists move the rate: %+v, want %+v", a, before)
 	}
 	// A run scores anew: there is a new list.
-	mustClean(t, s, Options{Seed: 3, AsGiven: true})
+	mustClean(t, s, Options{Seed: 3, Imported: AsGiven})
 	p := Promise{ListTrusted, 0.1}
 	if l, old := drawList(t, s, p, 0), mustAudit(t, s).Lists[1]; l.number != 2 || l.Forgiven < old.Forgiven {
 		t.Errorf("after a run: %+v, before %+v", l, old)
@@ -146,7 +146,7 @@ func TestRefusedLists(t *testing.T) {
 	ctx := context.Background()
 	p := newPlanted(8, 300)
 	s := p.load(t, true)
-	mustClean(t, s, Options{Seed: 2, AsGiven: true})
+	mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
 	of := Promise{ListSuspects, 0.1}
 	if err := DrawList(ctx, s, of, 0); !errors.Is(err, kv.ErrNotFound) {
 		t.Errorf("before the audit: %v", err)

@@ -74,7 +74,7 @@ func TestStatisticsByHand(t *testing.T) {
 func TestStatisticsOfARun(t *testing.T) {
 	for _, preset := range []Preset{PresetPaper, PresetDefault} {
 		s := newPlanted(31, 300).load(t, false)
-		run := mustClean(t, s, Options{Preset: preset, Seed: 1, Threshold: 0.6, AsGiven: true})
+		run := mustClean(t, s, Options{Preset: preset, Seed: 1, Threshold: 0.6, Imported: AsGiven})
 		var decided kv.NodeID
 		view(t, s, func(tx *kv.Tx) error {
 			for mustReadNode(t, tx, decided).Score <= 0.6 || math.IsNaN(mustReadNode(t, tx, decided).Score) {

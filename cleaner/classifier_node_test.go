@@ -205,7 +205,7 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 	before.nodes, before.truth, before.scores = p.nodes[:count], p.truth[:count], p.scores[:count]
 	before.edges = slices.DeleteFunc(slices.Clone(p.edges), func(e [2]int) bool { return e[0] >= count || e[1] >= count })
 	s := before.load(t, false)
-	run := mustClean(t, s, Options{Seed: 2})
+	run := mustClean(t, s, Options{Seed: 2, Imported: OutOfFold})
 	if !strings.Contains(run.PredictionUse, "are joined") {
 		t.Fatalf("got %q, want joined predictions", run.PredictionUse)
 	}

@@ -89,9 +89,9 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	imported := source == SourceImported
-	joined := imported && !opt.AsGiven && opt.Preset == PresetDefault
+	joined := imported && opt.Imported != AsGiven && opt.Preset == PresetDefault
 	read := Predictions
-	if joined || imported && opt.AsGiven { // nodes without a row are predicted by the built-in classifier, or not scored
+	if joined || imported && opt.Imported == AsGiven { // nodes without a row are predicted by the built-in classifier, or not scored
 		read = somePredictions
 	}
 	if p.predictions, err = read(tx); err != nil {
@@ -127,7 +127,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		opt.notice("the expected rate of %.4g%% is not used: the audit tells %.1f%%", 100*opt.Expect, 100*p.look.rate)
 	}
 	var use string
-	if imported && opt.AsGiven {
+	if imported && opt.Imported == AsGiven {
 		if use, err = p.takeAsGiven(tx, opt); err != nil {
 			return nil, err
 		}
@@ -176,7 +176,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 				return nil, err
 			}
 		}
-		if use = said.Said; said.Unused {
+		if use = said.Said; said.Warns {
 			opt.warn(use)
 		} else if use != "" {
 			opt.notice("%s", use)
@@ -312,7 +312,7 @@ func runFingerprint(tx *kv.Tx, opt Options, newest int64) (string, error) {
 		return "", err
 	}
 	return fingerprint(markFormat, graph, labels, splits, predictions, opt.Preset, opt.Hops, opt.Seed,
-		opt.Direction, opt.Expect, opt.Threshold, features, newest, opt.AsGiven), nil
+		opt.Direction, opt.Expect, opt.Threshold, features, newest, opt.Imported), nil
 }
 
 // prepare makes what a cleaning needs and the store lacks: predictions, and the index on label.

@@ -14,14 +14,14 @@ import (
 func TestCleanKeepsIndexes(t *testing.T) {
 	ctx := context.Background()
 	s := newPlanted(3, 300).load(t, false)
-	mustClean(t, s, Options{Seed: 1, AsGiven: true})
+	mustClean(t, s, Options{Seed: 1, Imported: AsGiven})
 	made := []string{ConfidenceColumn, SuggestedColumn, RunColumn}
 	for _, column := range made {
 		if err := index.Create(ctx, s, column); err != nil {
 			t.Fatalf("index on %s: %v", column, err)
 		}
 	}
-	mustClean(t, s, Options{Seed: 2, AsGiven: true})
+	mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
 	view(t, s, func(tx *kv.Tx) error {
 		for _, column := range append(made, ScoreColumn, kv.LabelColumn) {
 			if c, _ := tx.Column(column); !c.Indexed {
@@ -32,7 +32,7 @@ func TestCleanKeepsIndexes(t *testing.T) {
 	})
 
 	must.Do(t, index.Drop(s, SuggestedColumn))
-	mustClean(t, s, Options{Seed: 3, AsGiven: true})
+	mustClean(t, s, Options{Seed: 3, Imported: AsGiven})
 	view(t, s, func(tx *kv.Tx) error {
 		var indexed []string
 		for _, c := range tx.Columns() {

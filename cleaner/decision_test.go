@@ -28,7 +28,7 @@ func at(t time.Time) func() time.Time { return func() time.Time { return t } }
 func cleaned(t *testing.T, seed uint64, n int) *kv.Store {
 	t.Helper()
 	s := newPlanted(seed, n).load(t, false)
-	mustClean(t, s, Options{Preset: PresetPaper, Seed: seed, AsGiven: true})
+	mustClean(t, s, Options{Preset: PresetPaper, Seed: seed, Imported: AsGiven})
 	t.Cleanup(func() { mustEndTrue(t, s) })
 	return s
 }
@@ -139,7 +139,7 @@ func labelledNode(t *testing.T, s *kv.Store, v kv.NodeID) kv.NodeID {
 func TestVerdictsHaveScores(t *testing.T) {
 	for _, preset := range []Preset{PresetDefault, PresetPaper} {
 		s := newPlanted(5, 300).load(t, false)
-		mustClean(t, s, Options{Preset: preset, AsGiven: true})
+		mustClean(t, s, Options{Preset: preset, Imported: AsGiven})
 		v := labelledNode(t, s, 0)
 		var score float64
 		view(t, s, func(tx *kv.Tx) error {
@@ -151,7 +151,7 @@ func TestVerdictsHaveScores(t *testing.T) {
 			score = math.NaN()
 		}
 		mustDecide(t, s, decide.Options{}, decide.Request{Node: v, Kind: decide.Accept})
-		mustClean(t, s, Options{AsGiven: true}) // the score stays that of the decision
+		mustClean(t, s, Options{Imported: AsGiven}) // the score stays that of the decision
 		view(t, s, func(tx *kv.Tx) error {
 			verdicts := must.Get(Verdicts(t.Context(), tx))(t)
 			if len(verdicts) != 1 || verdicts[0].Node != v || verdicts[0].Score != score && !(math.IsNaN(score) && math.IsNaN(verdicts[0].Score)) {
@@ -167,12 +167,12 @@ func TestDecisionsSurviveCleanAndImport(t *testing.T) {
 	p := newPlanted(9, 300)
 	s := p.load(t, false)
 	t.Cleanup(func() { mustEndTrue(t, s) })
-	mustClean(t, s, Options{Preset: PresetPaper, AsGiven: true})
+	mustClean(t, s, Options{Preset: PresetPaper, Imported: AsGiven})
 	v := labelledNode(t, s, 0)
 	w := labelledNode(t, s, v+1)
 	mustDecide(t, s, decide.Options{Now: at(noon)}, decide.Request{Node: v, Kind: decide.Accept}, decide.Request{Node: w, Kind: decide.Reject})
 	want, entries := states(t, s), historyOf(t, s, kv.NoNode)
-	second := mustClean(t, s, Options{Preset: PresetPaper, Seed: 7, AsGiven: true})
+	second := mustClean(t, s, Options{Preset: PresetPaper, Seed: 7, Imported: AsGiven})
 	if second.Decisions != 2 {
 		t.Errorf("run after two decisions: got %d, want 2", second.Decisions)
 	}
@@ -198,7 +198,7 @@ func TestUndoAfterClean(t *testing.T) {
 	p := newPlanted(9, 300)
 	s := p.load(t, false)
 	t.Cleanup(func() { mustEndTrue(t, s) })
-	mustClean(t, s, Options{Preset: PresetPaper, AsGiven: true})
+	mustClean(t, s, Options{Preset: PresetPaper, Imported: AsGiven})
 	v := labelledNode(t, s, 0)
 	w := labelledNode(t, s, v+1)
 	var before, other string
@@ -233,7 +233,7 @@ func TestUndoAfterClean(t *testing.T) {
 		t.Errorf("undone: got score %v of %q, want that of %q", e.Score, e.ScoredAs, before)
 	}
 	mustDecide(t, s, decide.Options{Now: at(noon)}, relabel, decide.Request{Node: w, Kind: decide.Reject})
-	mustClean(t, s, Options{Preset: PresetPaper, AsGiven: true})
+	mustClean(t, s, Options{Preset: PresetPaper, Imported: AsGiven})
 	if back, err := Undo(context.Background(), s, 1, decide.Options{}); err != nil || back.RemovedScores != 1 || back.Len() != 2 {
 		t.Errorf("undo after another run: got %+v, %v, want two entries, and one score removed", back, err)
 	}

@@ -71,8 +71,8 @@
 //
 // With PresetDefault, P is not always the stored predictions. If these come from outside, the built-in classifier is
 // trained too, and both are joined (CombinedMatrix, Run.PredictionUse). Outside predictions that were trained on the
-// labels of their nodes are left out. They repeat wrong labels: with them the mislabel rate falls far below the rate
-// without. With Options.AsGiven, outside predictions are P as they are, and nodes may lack them. Such a node has no score,
+// labels of their nodes are left out: Options.Imported says whether they were, or else the labels that the built-in
+// classifier contradicts. With AsGiven, outside predictions are P as they are, and nodes may lack them. Such a node has no score,
 // suggestion or confidence, and nothing is fitted on it. Its label still counts for the nodes around it.
 //
 // PresetPaper is GraphCleaner as published, with K = 3 and τ = 0.97. A wrong label is planted on half of the
@@ -157,7 +157,7 @@
 // # In pieces
 //
 // A graph may lie on many machines. [TakeCensus], [Piece], [FitModel] and [PieceScorer] do what Clean does with PresetDefault and
-// Options.AsGiven, each with a part of the data that the caller has brought together: labels and splits of all nodes, some
+// AsGiven, each with a part of the data that the caller has brought together: labels and splits of all nodes, some
 // rows of predictions, the votes around some nodes, or some features. They know no graph: S_k Y is the caller's. Nodes are
 // numbered by their position in the node file. The scores are those of Clean but for the rounding of sums.
 //

@@ -48,7 +48,7 @@ func lastElsewhere(tx *kv.Tx) (*Run, error) {
 	return run, nil
 }
 
-// A ForeignRun is a run that was made elsewhere, with PresetDefault and Options.AsGiven, as a RunWriter takes it.
+// A ForeignRun is a run that was made elsewhere, with PresetDefault and AsGiven, as a RunWriter takes it.
 type ForeignRun struct {
 	Model   *PieceModel
 	Started time.Time

@@ -110,7 +110,7 @@ func (p plantedPartition) part(n int) plantedPartition {
 func atHome(t *testing.T, p plantedPartition, n int) (whole, home *kv.Store) {
 	t.Helper()
 	whole = p.load(t, false)
-	mustClean(t, whole, Options{Seed: 3, AsGiven: true})
+	mustClean(t, whole, Options{Seed: 3, Imported: AsGiven})
 	run, scores := foreign(t, whole)
 	home = p.part(n).load(t, false)
 	must.Do(t, bringHome(home, run, scores))
@@ -257,7 +257,7 @@ func TestPartOfAGraph(t *testing.T) {
 	})
 
 	var said []string
-	run := must.Get(Clean(ctx, home, Options{AsGiven: true, Notice: func(text string) { said = append(said, text) }}))(t)
+	run := must.Get(Clean(ctx, home, Options{Imported: AsGiven, Notice: func(text string) { said = append(said, text) }}))(t)
 	if run.ID != 2 || run.Elsewhere != nil || !strings.Contains(strings.Join(said, "\n"), "run 1 was made elsewhere, on a graph of 600 nodes: this run is of the 201 nodes") {
 		t.Errorf("cleaned: got run %+v, and %q", run, said)
 	}
@@ -271,9 +271,9 @@ func TestPartOfAGraph(t *testing.T) {
 func TestRunWriterRefuses(t *testing.T) {
 	p := newPlanted(13, 200)
 	whole := p.load(t, false)
-	mustClean(t, whole, Options{Seed: 3, AsGiven: true})
+	mustClean(t, whole, Options{Seed: 3, Imported: AsGiven})
 	own := p.load(t, false)
-	mustClean(t, own, Options{Seed: 3, AsGiven: true})
+	mustClean(t, own, Options{Seed: 3, Imported: AsGiven})
 	home := p.load(t, false)
 	wrongNode := func(change func(*NodeScore)) func(*ForeignRun, map[string]NodeScore) {
 		return func(_ *ForeignRun, scores map[string]NodeScore) {

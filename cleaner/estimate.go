@@ -117,7 +117,7 @@ func (e *CleanEstimate) Refusal() error {
 // trains says whether the built-in classifier is trained, alone or beside predictions from outside.
 func (e *CleanEstimate) trains(opt Options) bool {
 	c := e.Counts
-	joins := !c.BuiltIn && !opt.AsGiven && opt.Preset == PresetDefault && crossFitsFrom(c.Training) && joins(c.Nodes, c.Classes)
+	joins := !c.BuiltIn && opt.Imported != AsGiven && opt.Preset == PresetDefault && crossFitsFrom(c.Training) && joins(c.Nodes, c.Classes)
 	return !c.Predictions || joins
 }
 
@@ -158,9 +158,9 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 		}
 	}
 	if e.joins() {
-		if err := e.combine(opt); err != nil {
-			return nil, err
-		}
+		// The predictions of the classifier, the joined ones, and two copies of both of the sample that they are weighed on.
+		values := int64(c.Nodes) * int64(c.Classes)
+		e.TemporaryBytes = max(e.TemporaryBytes, e.Diagonal.ScratchBytes+8*values+16*e.sampleCells())
 	}
 	return e, e.score(opt, scoring)
 }
@@ -208,22 +208,6 @@ func (e *CleanEstimate) score(opt Options, operators ops.Options) (err error) {
 // sampleCells is the rows of the sample that a label model is fitted to, times the classes.
 func (e *CleanEstimate) sampleCells() int64 {
 	return int64(min(e.Counts.Labels, mostModelNodes(e.Counts.Classes))) * int64(e.Counts.Classes)
-}
-
-// combine adds what it takes to join predictions from outside with those of the built-in classifier. Labels alone are propagated.
-func (e *CleanEstimate) combine(opt Options) error {
-	c := e.Counts
-	operators := opt.ops(scoringBytes(PresetDefault, c.Nodes, 0, c.Classes))
-	operators.Scratch = scratch.Temporary(os.TempDir())
-	labels, err := ops.Plan(c.Sizes, c.Classes, opt.Hops, operators)
-	if err != nil {
-		return err
-	}
-	e.MappedBytes = max(e.MappedBytes, labels.MemoryBytes)
-	values, z := int64(c.Nodes)*int64(c.Classes), 4*int64(PresetDefault.features(opt.Hops))*e.sampleCells()
-	// The predictions of the classifier, the joined ones, and the features with their logarithms.
-	e.TemporaryBytes = max(e.TemporaryBytes, e.Diagonal.ScratchBytes+labels.ScratchBytes+8*values+2*z)
-	return nil
 }
 
 // resultBytes is what is stored of a node beside its features, measured: columns of the scores, and the index on them.

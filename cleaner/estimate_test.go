@@ -46,7 +46,7 @@ func TestEstimateOfWhatIsThere(t *testing.T) {
 	}{
 		{"predictions of the classifier", func(*Counts) {}, Options{}, false, 0},
 		{"preset paper", func(c *Counts) { c.BuiltIn = false }, Options{Preset: PresetPaper}, false, 0},
-		{"as given", func(c *Counts) { c.BuiltIn = false }, Options{AsGiven: true}, false, 0},
+		{"as given", func(c *Counts) { c.BuiltIn = false }, Options{Imported: AsGiven}, false, 0},
 		{"none", func(c *Counts) { c.Predictions, c.BuiltIn = false, false }, Options{}, true, predictions},
 		{"none, but features", func(c *Counts) { c.Predictions, c.BuiltIn, c.Features = false, false, 9 }, Options{}, true, predictions},
 		{"joined", func(c *Counts) { c.BuiltIn = false }, Options{}, true, predictions},

@@ -29,10 +29,10 @@ func givenScores(t *testing.T, s *kv.Store) (scores []float64) {
 func TestExpect(t *testing.T) {
 	p := newPlanted(41, 400)
 	s := p.load(t, true)
-	mustClean(t, s, Options{Seed: 2, AsGiven: true})
+	mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
 	plain := givenScores(t, s)
 	for _, share := range []float64{0.01, 0.1, 0.3, 0.6} {
-		run := mustClean(t, s, Options{Seed: 2, Expect: share, AsGiven: true})
+		run := mustClean(t, s, Options{Seed: 2, Expect: share, Imported: AsGiven})
 		if run.MislabelRate != share || run.Model.Shift == 0 {
 			t.Errorf("%v: got a rate of %v and a shift of %v", share, run.MislabelRate, run.Model.Shift)
 		}

@@ -16,7 +16,7 @@ import (
 func TestExplainRanksFeatures(t *testing.T) {
 	for _, preset := range []Preset{PresetPaper, PresetDefault} {
 		s := newPlanted(21, 400).load(t, false)
-		mustClean(t, s, Options{Preset: preset, Seed: 3, AsGiven: true})
+		mustClean(t, s, Options{Preset: preset, Seed: 3, Imported: AsGiven})
 		view(t, s, func(tx *kv.Tx) error {
 			run := must.Get(LastRun(tx))(t)
 			matrix := must.Get(tx.Matrix(AgreementMatrix))(t)
@@ -104,7 +104,7 @@ func TestSpreadRanks(t *testing.T) {
 func TestExplainClassOfAfterTheRun(t *testing.T) {
 	for _, preset := range []Preset{PresetPaper, PresetDefault} {
 		s := newPlanted(22, 200).load(t, false)
-		mustClean(t, s, Options{Preset: preset, AsGiven: true})
+		mustClean(t, s, Options{Preset: preset, Imported: AsGiven})
 		v := labelledNode(t, s, 0)
 		must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.SetLabel(v, "epsilon") }))
 		view(t, s, func(tx *kv.Tx) error {

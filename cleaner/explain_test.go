@@ -24,7 +24,7 @@ func mustExplain(t *testing.T, tx *kv.Tx, v kv.NodeID, opt ops.Options) *Explana
 
 func TestExplainAgreesWithTheRun(t *testing.T) {
 	s := newPlanted(8, 300).load(t, false)
-	run := mustClean(t, s, Options{Preset: PresetPaper, Seed: 2, AsGiven: true})
+	run := mustClean(t, s, Options{Preset: PresetPaper, Seed: 2, Imported: AsGiven})
 	view(t, s, func(tx *kv.Tx) error {
 		n, classes, width := tx.NumNodes(), tx.Classes(), featureWidth(run.Hops)
 		labels := must.Get(readLabels(tx))(t)
@@ -89,7 +89,7 @@ func TestExplainAgreesWithTheRun(t *testing.T) {
 
 func TestExplainBeyondItsBudget(t *testing.T) {
 	s := newPlanted(9, 300).load(t, false)
-	mustClean(t, s, Options{Preset: PresetPaper, AsGiven: true})
+	mustClean(t, s, Options{Preset: PresetPaper, Imported: AsGiven})
 	view(t, s, func(tx *kv.Tx) error {
 		whole := mustExplain(t, tx, 0, ops.Options{}) // node 0 has the most neighbours
 		e := mustExplain(t, tx, 0, ops.Options{MemoryBudget: 4 * ballNodeBytes})

@@ -126,3 +126,33 @@ func (j *joiner) replace(v kv.NodeID, columns []string, row []float32, write fun
 	}
 	return write(CombinedMatrix, v, row)
 }
+
+// mix turns a row of B into one of P.
+func mix(weights []float64, own, from []float32) {
+	c := len(own)
+	var few [64]float64
+	numbers := few[:]
+	if 2*c > len(few) {
+		numbers = make([]float64, 2*c)
+	}
+	logs, fromLogs := numbers[:c], numbers[c:2*c]
+	labelmodel.LogFeatures(own, logs)
+	labelmodel.LogFeatures(from, fromLogs)
+	most := float32(math.Inf(-1))
+	for k := range own {
+		own[k] = float32(float64(weights[0]*logs[k]) + float64(weights[1]*fromLogs[k]))
+		most = max(most, own[k])
+	}
+	for k := range own {
+		logs[k] = float64(own[k] - most)
+	}
+	elementary.Exps(logs)
+	var sum float32
+	for k, e := range logs {
+		own[k] = float32(e)
+		sum += own[k]
+	}
+	for k := range own {
+		own[k] /= sum
+	}
+}

@@ -15,7 +15,7 @@ import (
 // would have.
 func TestModelExplains(t *testing.T) {
 	s := newPlanted(8, 300).load(t, false)
-	run := mustClean(t, s, Options{Seed: 2, AsGiven: true})
+	run := mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
 	view(t, s, func(tx *kv.Tx) error {
 		last := must.Get(LastRun(tx))(t)
 		if !reflect.DeepEqual(last.Model, run.Model) || last.Detectors != nil {
@@ -48,7 +48,7 @@ func TestModelExplains(t *testing.T) {
 		}
 		return nil
 	})
-	if run := mustClean(t, s, Options{Preset: PresetPaper, AsGiven: true}); run.Model != nil {
+	if run := mustClean(t, s, Options{Preset: PresetPaper, Imported: AsGiven}); run.Model != nil {
 		t.Errorf("preset paper: got a label model")
 	}
 	view(t, s, func(tx *kv.Tx) error {

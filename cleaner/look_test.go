@@ -33,7 +33,7 @@ func mustLastRun(t *testing.T, s *kv.Store) (run *Run) {
 func TestScoresFollowLooks(t *testing.T) {
 	p := newPlanted(8, 1200)
 	s := p.load(t, true)
-	own := mustClean(t, s, Options{Seed: 2, AsGiven: true, Expect: 0.01})
+	own := mustClean(t, s, Options{Seed: 2, Imported: AsGiven, Expect: 0.01})
 	truths := p.truths(t, s)
 	var wrong int
 	view(t, s, func(tx *kv.Tx) error {
@@ -97,7 +97,7 @@ func TestScoresFollowLooks(t *testing.T) {
 	var all [2][]float64
 	for i := range runs {
 		var notices []string
-		runs[i] = mustClean(t, s, Options{Seed: 2, AsGiven: true, Expect: 0.01, Workers: 1 + i, Notice: func(text string) { notices = append(notices, text) }})
+		runs[i] = mustClean(t, s, Options{Seed: 2, Imported: AsGiven, Expect: 0.01, Workers: 1 + i, Notice: func(text string) { notices = append(notices, text) }})
 		all[i] = givenScores(t, s)
 		if len(notices) == 0 {
 			t.Error("nothing says that the expected rate is not used")
@@ -107,10 +107,10 @@ func TestScoresFollowLooks(t *testing.T) {
 		!slices.EqualFunc(all[0], all[1], func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }) {
 		t.Errorf("clean: %+v and %+v", runs[0].Model.Scale, runs[1].Model.Scale)
 	}
-	if asked := mustClean(t, s, Options{Seed: 2, AsGiven: true, Threshold: 0.8}); asked.Threshold != 0.8 || asked.Look != 50 {
+	if asked := mustClean(t, s, Options{Seed: 2, Imported: AsGiven, Threshold: 0.8}); asked.Threshold != 0.8 || asked.Look != 50 {
 		t.Errorf("threshold .8: got %v, look %d", asked.Threshold, asked.Look)
 	}
-	paper := mustClean(t, s, Options{Seed: 2, AsGiven: true, Preset: PresetPaper})
+	paper := mustClean(t, s, Options{Seed: 2, Imported: AsGiven, Preset: PresetPaper})
 	if again := rescored(t, s); paper.Look != 0 || again.Look != 0 || again.Threshold != paper.Threshold {
 		t.Errorf("preset paper: looks %d and %d, threshold %v, want %v", paper.Look, again.Look, again.Threshold, paper.Threshold)
 	}
@@ -135,7 +135,7 @@ func mustKeepOrder(t *testing.T, before, after []float64) {
 func TestLookOfJudgedSuspects(t *testing.T) {
 	p := newPlanted(9, 1200)
 	s := p.load(t, true)
-	mustClean(t, s, Options{Seed: 2, AsGiven: true, Expect: 0.01})
+	mustClean(t, s, Options{Seed: 2, Imported: AsGiven, Expect: 0.01})
 	truths := p.truths(t, s)
 	answer(t, s, "", truths, drawAudit(t, s, 50).Draws)
 	plain := rescored(t, s)

@@ -67,7 +67,7 @@ func randomTrial(r *rand.Rand) (t trial, predictions []float32) {
 
 func TestMethodsRun(t *testing.T) {
 	p := newTrial(t, 1, 120, 3)
-	opt := Options{Seed: 1, Threshold: 0.6, AsGiven: true}
+	opt := Options{Seed: 1, Threshold: 0.6, Imported: AsGiven}
 	seen := map[string]string{}
 	for _, name := range MethodNames() {
 		m := findMethod(name)

@@ -43,6 +43,24 @@ var checkpointInterval = 30 * time.Second
 // MostExpected is the largest Options.Expect.
 const MostExpected = 0.9
 
+// Imported is what a caller says of imported predictions.
+type Imported string
+
+// Without a word of the caller, PresetDefault trains the built-in classifier too, and joins both, unless the imported predictions may
+// have seen the labels.
+const (
+	// OutOfFold predictions have not seen the label of the node that they predict. PresetDefault joins them with the built-in ones.
+	OutOfFold Imported = "out of fold"
+
+	// InSample predictions have seen these labels. PresetDefault uses the built-in ones alone.
+	InSample Imported = "in sample"
+
+	// AsGiven predictions are taken as they are, and nothing is trained. They must not have seen the labels of the validation and test
+	// splits, or any label if there are no splits. A label of a node without predictions is then not scored; it still counts for the
+	// nodes around it.
+	AsGiven Imported = "as given"
+)
+
 // Options tunes a cleaning. The zero value is ready to use.
 type Options struct {
 	// Preset is PresetDefault when empty.
@@ -71,11 +89,8 @@ type Options struct {
 	// judge.
 	Expect float64
 
-	// AsGiven takes imported predictions as they are. PresetDefault otherwise trains the built-in classifier too, and joins
-	// both. It is for predictions that have not seen the labels of the validation and test splits, or any label if there are
-	// no splits. A label of a node without predictions is then not scored; it still counts for the nodes around it. It has no
-	// effect on built-in predictions.
-	AsGiven bool
+	// Imported says what imported predictions are. It has no effect on built-in ones.
+	Imported Imported
 
 	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: labels and splits
 	// of every node, the matrices between classes (see MatrixBytes), and what the operators hold. Long arrays that are
@@ -114,6 +129,15 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if !(o.Expect >= 0 && o.Expect <= MostExpected) || o.Expect > 0 && o.Preset != PresetDefault {
 		problems = append(problems, fmt.Errorf("expected share of mislabels %v: want none or a number up to %v, with preset %s", o.Expect, MostExpected, PresetDefault))
+	}
+	switch o.Imported {
+	case "", AsGiven:
+	case OutOfFold, InSample:
+		if o.Preset != PresetDefault {
+			problems = append(problems, fmt.Errorf("predictions %s: want preset %s, which trains the built-in classifier", o.Imported, PresetDefault))
+		}
+	default:
+		problems = append(problems, fmt.Errorf("predictions %q: want %q, %q, %q or none", o.Imported, OutOfFold, InSample, AsGiven))
 	}
 	if !(o.Threshold >= 0 && o.Threshold < 1) {
 		problems = append(problems, fmt.Errorf("threshold %v: want none or a number between 0 and 1", o.Threshold))

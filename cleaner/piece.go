@@ -11,7 +11,7 @@ import (
 // CountRivals is how many other classes a label of so many classes is tested against.
 func CountRivals(classes int) int { return labelmodel.CountRivals(classes) }
 
-// A Piece is some nodes of a graph whose cleaning is done in pieces, as Clean with PresetDefault and Options.AsGiven does
+// A Piece is some nodes of a graph whose cleaning is done in pieces, as Clean with PresetDefault and AsGiven does
 // it. Fill it, and call Prepare before anything else. It borrows its slices. One goroutine.
 type Piece struct {
 	Census      *Census

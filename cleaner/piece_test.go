@@ -383,7 +383,7 @@ func TestPieces(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v", g), func(t *testing.T) {
 			s := g.store(t)
 			var notices []string
-			opt := Options{Hops: g.hops, Seed: 7, AsGiven: true, Expect: g.expect}
+			opt := Options{Hops: g.hops, Seed: 7, Imported: AsGiven, Expect: g.expect}
 			if g.verdicts > 0 {
 				first := mustClean(t, s, opt)
 				mustDecide(t, s, decide.Options{}, decisions(t, s, first.Classes, index.Query{

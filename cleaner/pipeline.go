@@ -36,7 +36,6 @@ type problem struct {
 	verdicts    []decide.Verdict // ascending by node; what people have said of labels
 	crossFitted bool             // no prediction comes from a network that was trained on the label of its node
 	joined      *classifier      // of the predictions of combine, which these are then; nil: they are not
-	fits        labelmodel.Fits  // of combine, the last of which is often that of score, too; nil: none are kept
 	sizes       *ops.Sizes       // of graph; nil: score measures them
 	arcs        []int64          // between the labels, by classes; nil: they are not counted yet, or the classes are too many
 

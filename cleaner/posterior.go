@@ -169,7 +169,6 @@ func (s *stages) labelModel(ctx context.Context, sample *sample, z *agreement) (
 func (p *problem) fitLabelModel(
 	ctx context.Context, sample *sample, rows labelmodel.Rows, opt Options,
 ) (*labelmodel.Model, error) {
-	rows.Fits = p.fits
 	model, err := labelmodel.Fit(ctx, p.place.temporary(), rows, opt.Workers,
 		func(sweeps, of int) { opt.progress("label model", int64(sweeps), int64(of)) })
 	if err != nil {

@@ -47,7 +47,7 @@ type PredictionOptions struct {
 	// *ColumnOrderError if the labels show another order.
 	AssumedOrder bool
 
-	// Partial lets nodes be without a row. Clean has the built-in classifier predict them or, with Options.AsGiven,
+	// Partial lets nodes be without a row. Clean has the built-in classifier predict them or, with AsGiven,
 	// gives them no score. PresetPaper wants a row for each, or AsGiven.
 	Partial bool
 

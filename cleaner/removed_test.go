@@ -51,7 +51,10 @@ func TestCleanWithoutRemovedNodes(t *testing.T) {
 				}
 				return nil
 			}))
-			opt := Options{Preset: preset, Seed: 3, AsGiven: !bare && !longtest.Asked()}
+			opt := Options{Preset: preset, Seed: 3}
+			if !bare && !longtest.Asked() {
+				opt.Imported = AsGiven
+			}
 			run, wantRun := mustClean(t, s, opt), mustClean(t, want, opt)
 			if run.Nodes != wantRun.Nodes || run.Scored != wantRun.Scored || run.FittingNodes != wantRun.FittingNodes {
 				t.Errorf("%v, bare %v: got a run of %d nodes, %d scored, fitted on %d, want %d, %d and %d", preset, bare,

@@ -55,7 +55,7 @@ func mustRescore(t *testing.T, s *kv.Store) *Rescoring {
 func TestRescore(t *testing.T) {
 	p := newPlanted(8, 300)
 	s := p.load(t, true)
-	run := mustClean(t, s, Options{Seed: 2, Expect: 0.3, AsGiven: true})
+	run := mustClean(t, s, Options{Seed: 2, Expect: 0.3, Imported: AsGiven})
 	before := givenScores(t, s)
 	if done := mustRescore(t, s); done.Run.Threshold != run.Threshold || !slices.Equal(givenScores(t, s)[:1], before[:1]) {
 		t.Errorf("without a decision: got %+v", done)
@@ -95,13 +95,13 @@ func TestCleanTrustsDecisions(t *testing.T) {
 func cleanTrusts(t *testing.T, correction decide.Kind) {
 	p := newPlanted(8, 300)
 	s := p.load(t, true)
-	first := mustClean(t, s, Options{Seed: 2, AsGiven: true})
+	first := mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
 	wrong := p.decideByTruth(t, s, 40, correction)
-	second := mustClean(t, s, Options{Seed: 2, AsGiven: true})
+	second := mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
 	if second.MislabelRate >= first.MislabelRate {
 		t.Errorf("with %d labels put right: got a rate of %v, %v before", wrong, second.MislabelRate, first.MislabelRate)
 	}
-	again := mustClean(t, s, Options{Seed: 2, AsGiven: true})
+	again := mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
 	if again.MislabelRate != second.MislabelRate || again.Threshold != second.Threshold {
 		t.Errorf("again: got %v and %v, want %v and %v", again.MislabelRate, again.Threshold, second.MislabelRate, second.Threshold)
 	}
@@ -128,7 +128,7 @@ func TestRescoreRefuses(t *testing.T) {
 	if _, err := Rescore(t.Context(), s, RescoreOptions{}); !errors.Is(err, kv.ErrNotFound) {
 		t.Errorf("never cleaned: got %v, want ErrNotFound", err)
 	}
-	mustClean(t, s, Options{Seed: 2, Preset: PresetPaper, Hops: 1, AsGiven: true})
+	mustClean(t, s, Options{Seed: 2, Preset: PresetPaper, Hops: 1, Imported: AsGiven})
 	p.decideByTruth(t, s, 10, decide.Relabel)
 	done := mustRescore(t, s)
 	if done.Changed == 0 || done.Run.Threshold != done.Before.Threshold {

@@ -91,7 +91,7 @@ func TestCleanOfManyClasses(t *testing.T) {
 
 func TestDamagedJointIsAnError(t *testing.T) {
 	s := newPlanted(7, 200).load(t, false)
-	run := mustClean(t, s, Options{Preset: PresetPaper, AsGiven: true})
+	run := mustClean(t, s, Options{Preset: PresetPaper, Imported: AsGiven})
 	for name, value := range map[string][]byte{
 		"cut short":          {0},
 		"a count of zero":    {0, 0},

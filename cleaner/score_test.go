@@ -21,17 +21,17 @@ func scoreForms() map[string]func(t *testing.T) (*kv.Store, Options) {
 			return newPlanted(8, 300).load(t, false), Options{Preset: PresetPaper}
 		},
 		"one hop": func(t *testing.T) (*kv.Store, Options) {
-			return newPlanted(3, 200).load(t, false), Options{Hops: 1, AsGiven: true}
+			return newPlanted(3, 200).load(t, false), Options{Hops: 1, Imported: AsGiven}
 		},
 		"five hops": func(t *testing.T) (*kv.Store, Options) {
-			return newPlanted(3, 120).load(t, false), Options{Hops: 5, AsGiven: true}
+			return newPlanted(3, 120).load(t, false), Options{Hops: 5, Imported: AsGiven}
 		},
 		"neighbours disagree": func(t *testing.T) (*kv.Store, Options) {
 			p := newPlanted(4, 300)
 			for i := range p.edges {
 				p.edges[i][1] = (p.edges[i][0]*7 + i) % 300
 			}
-			return p.load(t, false), Options{Seed: 3, AsGiven: true}
+			return p.load(t, false), Options{Seed: 3, Imported: AsGiven}
 		},
 	}
 }

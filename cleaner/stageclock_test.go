@@ -53,10 +53,10 @@ func TestStages(t *testing.T) {
 		want []string // in this order
 	}{
 		{"joined", clean(given, Options{}), []string{
-			"read", "index", "read", "degrees", "count", "price", "diagonal", "keep", "smooth", "train", "predict", "combine", "features", "propagate",
-			"combine", "count", "noise", "sample", "rivals", "features", "propagate", "keep", "features", "label model", "score", "count", "write",
+			"read", "index", "read", "degrees", "count", "price", "diagonal", "keep", "smooth", "train", "predict", "combine",
+			"count", "noise", "sample", "rivals", "features", "propagate", "keep", "features", "label model", "score", "count", "write",
 		}},
-		{"as given", clean(given, Options{AsGiven: true, Hops: 2}), []string{
+		{"as given", clean(given, Options{Imported: AsGiven, Hops: 2}), []string{
 			"read", "degrees", "count", "keep", "noise", "sample", "rivals", "features", "propagate", "label model", "score", "count", "write",
 		}},
 		{"paper", clean(given, Options{Preset: PresetPaper}), []string{"read", "noise", "sample", "features", "propagate", "detector", "score", "count", "write"}},
@@ -120,7 +120,7 @@ func TestCleanReadsDegreesOnce(t *testing.T) {
 	s := p.load(t, false)
 	mustClean(t, s, Options{Seed: 1}) // which makes the index
 	for name, opt := range map[string]Options{
-		"joined": {Seed: 2}, "as given": {Seed: 2, AsGiven: true}, "paper": {Seed: 2, Preset: PresetPaper},
+		"joined": {Seed: 2}, "as given": {Seed: 2, Imported: AsGiven}, "paper": {Seed: 2, Preset: PresetPaper},
 	} {
 		degrees := 0
 		opt.OnStage = func(s ops.Stage) {

@@ -29,9 +29,6 @@ type stages struct {
 	// it. nil: all are.
 	only *labelmodel.Model
 
-	// keepsLists leaves the lists that operators have kept in memory: there will be more operators.
-	keepsLists bool
-
 	ownDiagonals *heldDiagonals // where they are not the problem's
 }
 
@@ -204,9 +201,6 @@ func (s *stages) agreement(ctx context.Context, labellings []labelling) (z []*ag
 		return nil, err
 	}
 	s.opt.stage("features")
-	if s.keepsLists {
-		return g.z, nil
-	}
 	return g.z, limitSeries(graph, 0)
 }
 

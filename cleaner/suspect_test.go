@@ -63,7 +63,7 @@ func TestSuspects(t *testing.T) {
 // A run counts the suspects that a query finds behind it, without those that somebody had decided on.
 func TestRunCountsSuspects(t *testing.T) {
 	s := newPlanted(8, 300).load(t, false)
-	first := mustClean(t, s, Options{Seed: 2, AsGiven: true})
+	first := mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
 	count := func(threshold float64) (found []kv.NodeID) {
 		view(t, s, func(tx *kv.Tx) error {
 			plan := must.Get(index.NewPlan(tx, index.Query{Where: Suspects(threshold), Limit: -1}))(t)
@@ -81,7 +81,7 @@ func TestRunCountsSuspects(t *testing.T) {
 	}
 	requests := []decide.Request{{Node: found[0], Kind: decide.Unsure}, {Node: found[1], Kind: decide.Reject}}
 	must.Get(decide.Write(t.Context(), s, requests, decide.Options{}))(t)
-	second := mustClean(t, s, Options{Seed: 2, AsGiven: true})
+	second := mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
 	after := count(second.Threshold)
 	if int64(len(after)) != second.Suspects || slices.Contains(after, found[0]) || slices.Contains(after, found[1]) {
 		t.Errorf("behind two decisions the run counts %d suspects, a query finds %d, want as many, and none that was decided on", second.Suspects, len(after))

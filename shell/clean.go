@@ -19,13 +19,32 @@ type cleanCommand struct {
 	DB string `arg:"" name:"DB" help:"Directory of the store."`
 	detection
 	orientation
-	Seed    uint64 `default:"${seed}" help:"The same seed gives the same scores, at any --memory and --threads."`
-	Preset  string `enum:"default,paper" default:"default" help:"default: scores are chances, and the threshold follows from them. paper: GraphCleaner as published."`
-	AsGiven bool   `help:"Take imported predictions as they are. Without it, the built-in classifier is trained too, and both are joined. It is for predictions that have not seen the labels of the validation and test splits, or any label if there are no splits."`
-	Report  string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: pictures of the first suspects, scores, confused classes, top suspects."`
+	Seed   uint64 `default:"${seed}" help:"The same seed gives the same scores, at any --memory and --threads."`
+	Preset string `enum:"default,paper" default:"default" help:"default: scores are chances, and the threshold follows from them. paper: GraphCleaner as published."`
+	importedUse
+	Report string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: pictures of the first suspects, scores, confused classes, top suspects."`
 	summaryFormat
 	stageFile
 	resources
+}
+
+// importedUse is what imported predictions are.
+type importedUse struct {
+	OutOfFold bool `xor:"imported" help:"Imported predictions have not seen the label of the node that they predict: join them with those of the built-in classifier. Without a flag, clean leaves them out where they may have."`
+	InSample  bool `xor:"imported" help:"Imported predictions have seen these labels: leave them out, and use those of the built-in classifier."`
+	AsGiven   bool `xor:"imported" help:"Take imported predictions as they are, and train nothing. It is for predictions that have not seen the labels of the validation and test splits, or any label if there are no splits. A node without predictions gets no score."`
+}
+
+func (u importedUse) imported() cleaner.Imported {
+	switch {
+	case u.OutOfFold:
+		return cleaner.OutOfFold
+	case u.InSample:
+		return cleaner.InSample
+	case u.AsGiven:
+		return cleaner.AsGiven
+	}
+	return ""
 }
 
 // detection are the flags of commands that look for mislabels.
@@ -75,7 +94,7 @@ Run an interrupted or killed clean again with the same flags on the same store, 
     graphcleaner clean my.graph --hops 2 --memory 2GiB --threads 2 --seed 7
     graphcleaner clean my.graph --direction in
     graphcleaner clean my.graph --expect 0.1
-    graphcleaner clean my.graph --as-given
+    graphcleaner clean my.graph --out-of-fold
     graphcleaner clean my.graph --preset paper --stats stages.json
     graphcleaner clean my.graph --report suspects.html
     graphcleaner clean my.graph --format json > clean.json`
@@ -135,7 +154,7 @@ func (c *cleanCommand) options(s *streams) cleaner.Options {
 		Threshold:    orZero(c.Threshold),
 		Expect:       orZero(c.Expect),
 		Seed:         c.Seed,
-		AsGiven:      c.AsGiven,
+		Imported:     c.imported(),
 		Workers:      c.Threads,
 		MemoryBudget: c.work(),
 		Progress:     s.progress.report(),
@@ -155,7 +174,8 @@ type cleanSummary struct {
 	Hops         int       `json:"hops"`
 	Direction    string    `json:"direction"`
 	Seed         uint64    `json:"seed"`
-	Predictions  string    `json:"predictions"` // imported or built-in
+	Predictions  string    `json:"predictions"`    // imported or built-in
+	Use          string    `json:"prediction_use"` // what was done with imported ones, and why
 	Nodes        int64     `json:"nodes"`
 	Scored       int64     `json:"scored"`
 	Suspects     int64     `json:"suspects"`
@@ -174,7 +194,7 @@ func summaryOfRun(store string, run *cleaner.Run, audit *cleaner.Audit) cleanSum
 	summary := cleanSummary{
 		Store: store, Run: run.ID, Started: run.Started.UTC(), Seconds: run.Seconds,
 		Preset: string(run.Preset), Hops: run.Hops, Direction: run.Direction.String(), Seed: run.Seed,
-		Predictions: run.PredictionSource, Nodes: run.Nodes, Scored: run.Scored, Suspects: run.Suspects,
+		Predictions: run.PredictionSource, Use: run.PredictionUse, Nodes: run.Nodes, Scored: run.Scored, Suspects: run.Suspects,
 		Contradicted: run.Contradicted, Threshold: run.Threshold, Warnings: append([]string{}, run.Warnings...),
 	}
 	if audit != nil {

@@ -32,8 +32,8 @@ type estimateCommand struct {
 	Classes int    `placeholder:"C" help:"Number of classes. Default: those of the predictions, or of the labels in the file."`
 	Hops    int    `default:"3" placeholder:"K" help:"Hops over which agreement is measured, 1 to 5. Default: 3."`
 	Preset  string `enum:"default,paper" default:"default" help:"paper or default, as for clean."`
-	AsGiven bool   `help:"Predictions are taken as they are, as for clean."`
-	Format  string `enum:"table,json" default:"table" help:"table or json."`
+	importedUse
+	Format string `enum:"table,json" default:"table" help:"table or json."`
 	predictionEncoding
 	orientation
 	resources
@@ -81,7 +81,7 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 	}
 	p := &projection{resources: c.resources}
 	p.options = cleaner.Options{
-		Preset: cleaner.Preset(c.Preset), Hops: c.Hops, Direction: c.Direction, AsGiven: c.AsGiven, Workers: c.Threads, MemoryBudget: c.work(),
+		Preset: cleaner.Preset(c.Preset), Hops: c.Hops, Direction: c.Direction, Imported: c.imported(), Workers: c.Threads, MemoryBudget: c.work(),
 	}
 	var e *estimate
 	var err error

@@ -25,7 +25,6 @@ MAXIMIZE, CALIBRATE = LABEL_MODEL + "maximize.go", LABEL_MODEL + "calibrate.go"
 COMBINE, INPUT, RIDGE = "cleaner/combine.go", "cleaner/base_input.go", "cleaner/internal/nn/ridge.go"
 OPERATOR = "\n\t\top := ops.Operator{Hops: opt.Hops"
 UNSMOOTHED = (INPUT, "if err == nil {" + OPERATOR, "if err == nil && opt.Hops == 0 {" + OPERATOR)
-SEEN = "ratio < leastRateShare && first || ratio < mostRateFallen && (drives || preferred)"
 RULES = [
     rule("default", ""),
     # The label model.
@@ -55,10 +54,7 @@ RULES = [
          "cleaner/methods.go", "v.preset == PresetDefault && t.foreign", "false", where="joining"),
     rule("learned weights of B and U", "1 and 1",
          COMBINE, "g.weights = weights\n", "g.weights = append(weights[:0], 1, 1)\n", where="joining"),
-    rule("U that has seen the labels is left out", "never", COMBINE, SEEN, f"({SEEN}) && false", where="joining"),
-    *(rule(f"… where {name}", "not for that", COMBINE, SEEN, SEEN.replace(word, f"{word} && false"), where="joining")
-      for name, word in (("the rate falls below .7", "first"), ("U drives B out", "drives"),
-                         ("U prefers wrong labels", "preferred"))),
+    rule("U that may have seen the labels is left out", "never", COMBINE, "if g.told <= mostTold {", "if true {", where="joining"),
 ]
 MAKERS = [
     rule("in sample", "", "cleaner/base_fit.go", "fit.LeaveOut(row, int(p.labels[v]), ", "_, _, _ = row, v, ("),

@@ -126,8 +126,8 @@ type (
 	cleanStatement struct {
 		hops, threshold, expect, seed *literal
 		direction                     kv.Direction
-		preset                        cleaner.Preset // "" if not given
-		asGiven                       bool
+		preset                        cleaner.Preset   // "" if not given
+		imported                      cleaner.Imported // "" if not given
 	}
 
 	// decideStatement decides on the nodes of ids, if a proviso is true of each of them. If ids is nil, it decides on the

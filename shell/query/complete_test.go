@@ -89,7 +89,7 @@ func TestComplete(t *testing.T) {
 		{"undo ", "", nil},
 		{"node p-", "p-", nil},
 		{"neighbors p1 h", "h", []string{"hops"}},
-		{"clean ", "", []string{"hops", "preset", "direction", "threshold", "expect", "seed", "as"}},
+		{"clean ", "", []string{"hops", "preset", "direction", "threshold", "expect", "seed", "out", "in", "as"}},
 		{"clean preset paper hops 2 d", "d", []string{"direction"}},
 		{"clean preset ", "", []string{"default", "paper"}},
 		{"un", "un", []string{"undo", "unlabel", "unsure"}},

@@ -70,9 +70,11 @@ Columns of predictions without a header have the same order. Conditions are on t
 an earlier run when the new ones are complete. In a directed graph, direction chooses the neighbours that count. out: the
 nodes that a node's edges lead to. in: the nodes whose edges lead to it. both, the default: all of them. The preset paper
 is GraphCleaner as published. 'threshold T' sets the threshold. Without T, the threshold follows from the mislabel rate:
-from an audit that has come to a look, else from R if you give 'expect R', else from the estimate. With 'as given', imported predictions are taken as they are, and the
-built-in classifier is not trained beside them. The default seed is 1. Ctrl-C stops clean. The same statement again
-continues from there.`,
+from an audit that has come to a look, else from R if you give 'expect R', else from the estimate. 'out of fold' says that
+imported predictions have not seen the label of the node that they predict: they are joined with the built-in
+classifier's. 'in sample' says that they have: they are left out. Without either, they are left out if they may have.
+'as given' takes them as they are, and nothing is trained. The default seed is 1. Ctrl-C stops clean. The same
+statement again continues from there.`,
 		Example: "clean hops 2 preset paper",
 	},
 	{
@@ -191,8 +193,8 @@ an audit, all scores follow it, with the threshold; their order stays. The next 
 	{
 		Name:    "runs",
 		Summary: "every run of clean",
-		Text: `The last run made the scores in the store. The column predictions has the source of the predictions. The report
-of clean says how clean used them. contradicted counts the suspects whose label neither the predictions nor the
+		Text: `The last run made the scores in the store. predictions is where the predictions come from, and prediction_use
+what clean did with imported ones. contradicted counts the suspects whose label neither the predictions nor the
 neighbours put first. estimated_rate is the share of wrong labels as the model estimates it. It may be far off: audit tells
 the share. rescorings is how often rescore has computed scores again.`,
 		Example: "runs",

@@ -537,7 +537,7 @@ func (p *parser) neighbors() (statement, error) {
 
 // clean = "clean" { "hops" number | "preset" ( "default" | "paper" ) | "direction" ( "out" | "in" | "both" )
 //
-//	| "threshold" number | "expect" number | "seed" number | "as" "given" } , each at most once.
+//	| "threshold" number | "expect" number | "seed" number | imported } , each at most once.
 func (p *parser) clean() (statement, error) {
 	s := &cleanStatement{}
 	number := func(into **literal, label string) error {
@@ -562,10 +562,17 @@ func (p *parser) clean() (statement, error) {
 		{"threshold", func() error { return number(&s.threshold, "a score between 0 and 1") }},
 		{"expect", func() error { return number(&s.expect, "a share between 0 and 1") }},
 		{"seed", func() error { return number(&s.seed, "a whole number") }},
-		{"as", func() error { s.asGiven = true; return p.expect("given") }},
 	}
 	for {
 		i := slices.IndexFunc(options, func(o option) bool { return p.accept(o.name) })
+		if i < 0 && s.imported == "" {
+			if err := p.imported(&s.imported); err != nil {
+				return nil, err
+			}
+			if s.imported != "" {
+				continue
+			}
+		}
 		if i < 0 {
 			return s, nil
 		}
@@ -574,6 +581,24 @@ func (p *parser) clean() (statement, error) {
 		}
 		options = slices.Delete(options, i, i+1)
 	}
+}
+
+// imported = [ "out" "of" "fold" | "in" "sample" | "as" "given" ] .
+func (p *parser) imported(into *cleaner.Imported) error {
+	for _, imported := range []cleaner.Imported{cleaner.OutOfFold, cleaner.InSample, cleaner.AsGiven} {
+		words := strings.Fields(string(imported))
+		if !p.accept(words[0]) {
+			continue
+		}
+		*into = imported
+		for _, word := range words[1:] {
+			if err := p.expect(word); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return nil
 }
 
 // oneOf reads one of some words, each the printed form of a value.

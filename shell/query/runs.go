@@ -25,7 +25,7 @@ func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 		Preset:       s.preset,
 		Direction:    s.direction,
 		Seed:         DefaultSeed,
-		AsGiven:      s.asGiven,
+		Imported:     s.imported,
 		Workers:      q.Workers,
 		MemoryBudget: q.MemoryBudget,
 		Progress:     q.Progress,
@@ -130,6 +130,7 @@ func runFields(run *cleaner.Run) []field {
 		{"contradicted", kv.KindInt, kv.IntValue(run.Contradicted)},
 		{"estimated_rate", kv.KindFloat, number(run.MislabelRate)},
 		{"rescorings", kv.KindInt, kv.IntValue(run.Rescorings)},
+		{"prediction_use", kv.KindString, text(run.PredictionUse)},
 	}
 }
 

@@ -88,8 +88,8 @@ func (s *cleanStatement) String() string {
 	option("threshold", s.threshold.orNothing())
 	option("expect", s.expect.orNothing())
 	option("seed", s.seed.orNothing())
-	if s.asGiven {
-		text += " as given"
+	if s.imported != "" {
+		text += " " + string(s.imported)
 	}
 	return text
 }

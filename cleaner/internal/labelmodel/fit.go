@@ -2,8 +2,6 @@ package labelmodel
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"math"
 	"slices"
@@ -74,23 +72,6 @@ type Rows struct {
 
 	Z              []float32 // features [rows×classes×width]
 	Classes, Width int
-
-	Fits Fits // models that were fitted before: one of the same rows is not fitted again; nil: none are kept
-}
-
-// Fits are models by the digest of their rows.
-type Fits map[[sha256.Size]byte]Model
-
-// digest depends on all that Fit looks at.
-func (of *Rows) digest() (sum [sha256.Size]byte, err error) {
-	hash := sha256.New()
-	sizes := []int64{int64(of.Classes), int64(of.Width)}
-	for _, data := range []any{of.Z, of.Labels, of.Truth, sizes} {
-		if err := binary.Write(hash, binary.LittleEndian, data); err != nil {
-			return sum, err
-		}
-	}
-	return [sha256.Size]byte(hash.Sum(nil)), nil
 }
 
 // AnotherClass is the truth of a node of which nothing is known but that its label was wrong.
@@ -105,15 +86,6 @@ func MostRows(classes int) int { return min(modelCells/max(classes, 1), modelRow
 // A first fit, of right labels, measures what the predictions tell of the labels. Where that is little, rates that differ between pairs
 // would make wrong labels of what the predictions do not know.
 func Fit(ctx context.Context, dir *scratch.Dir, rows Rows, workers int, done func(sweeps, of int)) (model *Model, err error) {
-	var digest [sha256.Size]byte
-	if rows.Fits != nil {
-		if digest, err = rows.digest(); err != nil {
-			return nil, err
-		}
-	}
-	if known, ok := rows.Fits[digest]; ok {
-		return &known, nil
-	}
 	f, err := newLabelFit(ctx, dir, rows, workers)
 	if err != nil {
 		return nil, err
@@ -136,9 +108,6 @@ func Fit(ctx context.Context, dir *scratch.Dir, rows Rows, workers int, done fun
 	model.Unsettled = !settled
 	if done != nil {
 		done(2*MostSweeps, 2*MostSweeps)
-	}
-	if rows.Fits != nil {
-		rows.Fits[digest] = *model
 	}
 	return model, nil
 }

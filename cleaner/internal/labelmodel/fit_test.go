@@ -161,42 +161,6 @@ func TestFitIsCancelled(t *testing.T) {
 	}
 }
 
-// TestSameRowsAreFittedOnce: of rows that were fitted before the model comes without a sweep, and others are fitted.
-func TestSameRowsAreFittedOnce(t *testing.T) {
-	rows, fits := newMixture(7, 600, 4, 0.1, true, true).rows(4), Fits{}
-	fit := func(of Rows) (model *Model, told int) {
-		t.Helper()
-		model = must.Get(Fit(t.Context(), nil, of, 2, func(_, _ int) { told++ }))(t)
-		return model, told
-	}
-	want, _ := fit(rows)
-	rows.Fits = fits
-	first, _ := fit(rows)
-	first.Alike, first.Rate = true, 1 // as its owner may
-	for name, c := range map[string]struct {
-		change func(*Rows)
-		known  bool
-	}{
-		"nothing":      {func(*Rows) {}, true},
-		"a label":      {func(of *Rows) { of.Labels = slices.Clone(of.Labels); of.Labels[70] = (of.Labels[70] + 1) % 4 }, false},
-		"a prediction": {func(of *Rows) { of.Z = slices.Clone(of.Z); of.Z[10*4*of.Width] /= 2 }, false},
-		"a truth": {func(of *Rows) {
-			of.Truth = slices.Repeat([]kv.Class{kv.NoClass}, len(of.Labels))
-			of.Truth[3] = AnotherClass
-		}, false},
-	} {
-		of := rows
-		c.change(&of)
-		got, told := fit(of)
-		if (told == 0) != c.known {
-			t.Errorf("%s changed: a model was found without a fit: %v, want %v", name, told == 0, c.known)
-		}
-		if c.known && !reflect.DeepEqual(got, want) {
-			t.Errorf("%s changed: got %+v, want %+v", name, got, want)
-		}
-	}
-}
-
 // TestFewRowsTakeLittle: one worker sweeps few rows.
 func TestFewRowsTakeLittle(t *testing.T) {
 	const classes, workers = 3, 16

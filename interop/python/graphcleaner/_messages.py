@@ -11,7 +11,7 @@ from collections.abc import Sequence
 _FLAG = re.compile(r'"(?:[^"\\]|\\.)*"' r"|\bgraphcleaner [a-z]+ [^;:]*"
                    r"|(?P<command>\b(?:import|clean) )?(?<![\w-])--(?P<name>[a-z]\w*(?:-\w+)*)"
                    r"(?:[ =](?P<value>'[^']*'|[^\s;:()]+[,=][^\s;:()]*[^\s;:(),.?]|(?!(?<= )--)[A-Z0-9?#\\-](?:[^\s;:()]*[^\s;:(),.?])?))?(?![\w-])")
-_SWITCHES = ("as-given", "directed", "edge-nodes", "logits", "nfc", "replace", "safe-csv", "trim", "without-suspects", "yes")
+_SWITCHES = ("as-given", "directed", "edge-nodes", "in-sample", "logits", "nfc", "out-of-fold", "replace", "safe-csv", "trim", "without-suspects", "yes")
 _LISTS = ("classes", "columns", "unlabelled")
 _COLUMNS = ("id", "label", "split", "src", "dst", "weight")
 _FRAME = re.compile(r"(nodes|edges|predictions|features|ids)\.(?:parquet|npy|npz)")
@@ -28,7 +28,7 @@ def of_python(said: str, arguments: Sequence[str]) -> str:
     said = said.replace("the nodes file", "the nodes").replace("want ids that nodes has", "want ids of the nodes")
     said = said.replace("each row for the node whose id it has in the column id.", "each row for the node that its id or index names.")
     said = said.replace("correct the file and append", "correct the frame and append")
-    said = said.replace("clean with the option as-given", "clean with --as-given")
+    said = re.sub(r"with the option (out-of-fold|in-sample)", r"with --\1", said)
     said = said.replace("want one statement with --format parquet", "want one statement in a call").replace("a Parquet file", "a frame")
     said = said.replace("give them to the command, as in: shell DB --who ann -c undo", "pass them to open, as in: open(path, who='ann')")
     said = re.sub(r"\brepeat this with (?:--replace --yes )?--", "call this again with --", said)

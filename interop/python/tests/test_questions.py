@@ -29,7 +29,7 @@ from graphcleaner._messages import of_python
 @pytest.mark.parametrize("said, reads", [
     ('/t/a b/predictions.parquet:6: column "Case_Based": got "NaN", want a finite number', "predictions, row 5, column 'Case_Based': got \"NaN\", want a finite number"),
     ('/t/a b/nodes.parquet:10: column "id": got "p0" again, as in line 1', "nodes, row 9, column 'id': got \"p0\" again, as in row 0"),
-    ("If they are out-of-fold, clean with the option as-given.", "If they are out-of-fold, clean with as_given=True."),
+    ("If they are out of fold, clean with the option out-of-fold.", "If they are out of fold, clean with out_of_fold=True."),
     ("add up to 3 (or say --logits)", "add up to 3 (or say logits=True)"),
     ("--hops 9: want 1 to 5", "hops=9: want 1 to 5"),
     ("clean with --expect R, or --threshold", "clean with expect=R, or threshold"),
