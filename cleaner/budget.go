@@ -29,7 +29,7 @@ const (
 
 // What matrices between classes take.
 const (
-	cellBytes     = 3*24 + 48 // a cell of the noise: in what is counted, the joint distribution, the transition matrix; and counting it
+	cellBytes     = 3*24 + 48 // a cell of PresetPaper: in what is counted, the joint distribution, the transition matrix; and counting it
 	fitLines      = 2 * 4     // of a labelFit: its background, and what a modelState has; those of the fit before may still be there
 	plantMatrices = 1         // dense, of PresetPaper: what mislabels are drawn from
 	competitor    = 3         // dense, at most, of a competitor
@@ -38,16 +38,10 @@ const (
 // MatrixBytes returns the memory of the matrices between classes, for a number of classes and of fitting nodes.
 func MatrixBytes(preset Preset, classes, fitting int) int64 {
 	c := int64(classes)
-	cells := noiseBytes(classes, fitting)
 	if preset == PresetPaper {
-		return cells + 8*plantMatrices*c*c
+		return cellBytes*min(c*c, int64(fitting)) + 8*plantMatrices*c*c
 	}
-	return cells + 8*fitLines*c*min(c, int64(mostModelNodes(classes)))
-}
-
-// noiseBytes is what the noise takes.
-func noiseBytes(classes, fitting int) int64 {
-	return cellBytes * min(int64(classes)*int64(classes), int64(fitting))
+	return 8 * fitLines * c * min(c, int64(mostModelNodes(classes)))
 }
 
 // evalMatrixBytes is MatrixBytes of an evaluation, whatever its methods.

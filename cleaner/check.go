@@ -9,8 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Check checks the history of decisions, as decide.Check does, and the runs: that every run can be read, and the
-// detectors and the confident joint of the last run, that every score belongs to the last run, and that the kept
+// Check checks the history of decisions, as decide.Check does, and the runs: that every run can be read, and what
+// was fitted in the last run, that every score belongs to the last run, and that the kept
 // classifier can be read. It returns an error only if it cannot continue, such as ctx.Err().
 func Check(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 	if err := decide.Check(ctx, tx, report); err != nil {

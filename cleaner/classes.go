@@ -222,15 +222,15 @@ func (r *Run) ClassMislabelRates() []float64 {
 	if r.Elsewhere != nil {
 		return slices.Repeat([]float64{math.NaN()}, len(r.Classes))
 	}
-	if r.meanScores != nil {
+	if r.joint == nil {
 		return ratesOfMean(r.meanScores, r.labelCounts, r.MislabelRate)
 	}
-	rates, masses := make([]float64, r.Joint.Classes), make([]float64, r.Joint.Classes)
-	for _, cell := range r.Joint.Cells {
+	rates, masses := make([]float64, r.joint.Classes), make([]float64, r.joint.Classes)
+	for _, cell := range r.joint.Cells {
 		masses[cell.Row] += cell.Value
 	}
 	for i, mass := range masses {
-		rates[i] = 1 - r.Joint.At(i, i)/mass // 0/0 is NaN
+		rates[i] = 1 - r.joint.At(i, i)/mass // 0/0 is NaN
 	}
 	return rates
 }

@@ -118,10 +118,10 @@ func TestStatisticsOfARun(t *testing.T) {
 				size := float64(nodes)
 				if preset == PresetPaper {
 					size = 0
-					for j := range run.Joint.Classes {
-						size += run.Joint.At(k, j)
+					for j := range run.Joint().Classes {
+						size += run.Joint().At(k, j)
 					}
-					if want := 1 - run.Joint.At(k, k)/size; !golden.Near(c.MislabelRate, want, 1e-6) {
+					if want := 1 - run.Joint().At(k, k)/size; !golden.Near(c.MislabelRate, want, 1e-6) {
 						t.Errorf("%s, class %s: got mislabel rate %v, want %v", preset, name, c.MislabelRate, want)
 					}
 				} else {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -22,7 +21,7 @@ type Detector = detector.Detector
 // What Clean writes, beside the Run.
 const (
 	ScoreColumn      = decide.ScoreColumn     // single: the chance that the given label is wrong; null if unlabelled
-	SuggestedColumn  = decide.SuggestedColumn // likeliest class but for the given label, of every node; see step 5 of the package
+	SuggestedColumn  = decide.SuggestedColumn // likeliest class but for the given label, of every node; see step 4 of the package
 	ConfidenceColumn = "confidence"           // single: that prediction
 	RunColumn        = decide.RunColumn       // int: Run.ID
 	AgreementMatrix  = "agreement"            // Z [n×(K+1)], columns P0, L1 … LK, with PresetPaper P1 … PK too; NaN if unlabelled
@@ -187,7 +186,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, result.Close()) }()
-	warnings := warningsOf(homophily, result.model)
+	warnings := warningsOf(homophily, result.model, tx.Classes())
 	for _, warning := range warnings {
 		opt.warn(warning)
 	}
@@ -214,13 +213,11 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		MislabelRate:     result.rate,
 		Detectors:        result.detectors,
 		Model:            result.model,
+		joint:            result.joint,
 		Direction:        opt.Direction,
 	}
-	run.setNoise(result.noise)
 	run.takeLook(p.look)
-	if opt.Preset == PresetDefault {
-		run.meanScores, run.labelCounts = meanScoresByLabel(p.underTest(), result.scores.Data, p.classes)
-	}
+	run.meanScores, run.labelCounts = meanScoresByLabel(p.underTest(), result.scores.Data, p.classes)
 	fitting, err := newYardstick(p, result)
 	if err != nil {
 		return nil, err
@@ -230,25 +227,6 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	return run, place.finishRun()
-}
-
-// tellUnsettled says that the fit of a label model was ended too early; empty where it was not, or there is no model.
-func tellUnsettled(m *labelmodel.Model) string {
-	if m == nil || !m.Unsettled {
-		return ""
-	}
-	return fmt.Sprintf("the label model had not converged after %d rounds: scores and the mislabel rate may be slightly off", labelmodel.MostSweeps)
-}
-
-// warningsOf are those of Run.Warnings. The model may be nil.
-func warningsOf(homophily *LabelStatistics, model *labelmodel.Model) (warnings []string) {
-	if warning := homophily.Warning(); warning != "" {
-		warnings = append(warnings, warning)
-	}
-	if model != nil && model.Alike {
-		warnings = append(warnings, "the predictions are too weak to tell wrong labels from hard ones: it is not learned which classes replace which")
-	}
-	return warnings
 }
 
 // asGivenUse is Run.PredictionUse of predictions that are taken as they are, where the user asked for that.

@@ -247,9 +247,9 @@ func TestCleanWritesWhatItSays(t *testing.T) {
 	view(t, s, func(tx *kv.Tx) error {
 		last := must.Get(LastRun(tx))(t)
 		text := func(r Run) string { // in which NaN is NaN
-			matrices := fmt.Sprintf("%+v %+v %+v ", *r.ConfidentJoint, *r.Joint, *r.Transition)
-			r.ConfidentJoint, r.Joint, r.Transition = nil, nil, nil
-			return matrices + fmt.Sprintf("%+v", r)
+			joint := fmt.Sprintf("%+v ", *r.joint)
+			r.joint = nil
+			return joint + fmt.Sprintf("%+v", r)
 		}
 		if got, want := text(*last), text(*run); got != want {
 			t.Errorf("last run as read:\n%.2000s\nwant as returned:\n%.2000s", got, want)
@@ -314,7 +314,7 @@ func outcome(t *testing.T, s *kv.Store) []byte {
 			must.Do(t, binary.Write(&text, binary.LittleEndian, row))
 		}
 		run := must.Get(LastRun(tx))(t)
-		fmt.Fprint(&text, run.Transition, run.ClassThresholds, run.Suspects)
+		fmt.Fprint(&text, run.Joint(), run.Suspects)
 		return nil
 	})
 	return text.Bytes()

@@ -18,10 +18,8 @@
 //	Y        labels             [n×c]        one-hot ỹ; the row of an unlabelled node is zero
 //	P        Predictions        [n×c]        a classifier's probabilities, rows sum to 1
 //	S_k      ops.Operator       [n×n]        k-th power of D^(-1/2) A D^(-1/2), diagonal cleared; streamed, never held
-//	t        Run.ClassThresholds [c]         mean P[v][j] over the nodes given j
-//	C        Run.ConfidentJoint [c×c]        counts, row given, column confidently predicted
 //	Q[i][j]  Run.Joint          [c×c]        P(ỹ = i, y* = j)
-//	Q[i|j]   Run.Transition     [c×c]        P(ỹ = i | y* = j), columns sum to 1
+//	Q[i|j]   Run.Transition     [c×c]        P(ỹ = i | y* = j)
 //	p        Run.MislabelRate   (0,1)        share of wrong labels, as the model estimates it
 //	Z        Features           [n×(2K+1)]   how far the label under test agrees with what is around the node
 //	s        score              [n] in [0,1] the answer: the given label is wrong
@@ -51,10 +49,7 @@
 //  1. Predictions. The store's own, imported through a PredictionWriter or set by SetPredictions; if there are none,
 //     Predict trains the built-in base classifier on the labels outside the validation and test splits and writes them.
 //
-//  2. Noise. On the fitting set: class thresholds, confident joint, joint distribution, transition matrix. They tell
-//     which classes are taken for which. A class that no fitting node is given takes no part.
-//
-//  3. Agreement features. For the label y under test of node v, in this order,
+//  2. Agreement features. For the label y under test of node v, in this order,
 //
 //     P[v][y], (S_1 P)[v][y] … (S_K P)[v][y], (S_1 Y)[v][y] … (S_K Y)[v][y]
 //
@@ -62,9 +57,9 @@
 //     under test changes its own features only. Clearing the diagonal keeps a label from voting for itself over a
 //     closed walk. All labels under test share one propagation.
 //
-//  4. Score, by the preset.
+//  3. Score, by the preset.
 //
-//  5. Suggestion. Of a label with a score by PresetDefault, the likeliest other class; its posterior is the confidence. Else the class
+//  4. Suggestion. Of a label with a score by PresetDefault, the likeliest other class; its posterior is the confidence. Else the class
 //     with the largest prediction, and that. Ties go, in this order, to
 //     the class of most neighbours, the given label, the class of most nodes, and the first name. Every node has a
 //     suggestion. It is never applied unless somebody accepts it.
@@ -75,7 +70,8 @@
 // classifier contradicts. With AsGiven, outside predictions are P as they are, and nodes may lack them. Such a node has no score,
 // suggestion or confidence, and nothing is fitted on it. Its label still counts for the nodes around it.
 //
-// PresetPaper is GraphCleaner as published, with K = 3 and τ = 0.97. A wrong label is planted on half of the
+// PresetPaper is GraphCleaner as published, with K = 3 and τ = 0.97. Confident learning on the fitting set gives Q: class thresholds, the
+// confident joint, the joint distribution, the transition matrix. A class that no fitting node is given takes no part. A wrong label is planted on half of the
 // fitting nodes: a node labelled j becomes i ≠ j with probability Q[i|j], renormalised without its diagonal. A small network, the Detector, learns from Z which labels of the fitting set were planted (L1
 // loss), and scores the given label of every labelled node. p is the mass of Q off its diagonal.
 //
@@ -84,6 +80,7 @@
 //	P(y* = k | x)      ∝ exp(α_k + Σ_f β_f log(ε + Z_f[v][k]))     f of P0 and L1 … LK; β ≥ 0
 //	P(ỹ = i | y* = k)  = r[k][i] for i ≠ k, 1 − Σ_i r[k][i] for i = k
 //	score              = P(y* ≠ ỹ | x, ỹ), all log-odds moved by one δ
+//	Q[i|k]             = r[k][i]
 //
 // α_k is how far the predictions fall short of a class. P1 … PK are not computed: the predictions of the neighbours
 // have learned the label under test. α, β and the rates r
@@ -136,9 +133,8 @@
 //	agreement   matrix  [n×(K+1)]   P0, L1 … LK, with PresetPaper P1 … PK too; NaN if unlabelled
 //	combined_predictions  [n×c]     P, where predictions from outside were joined with the built-in classifier's
 //
-// The Run has the options, the noise, the detector or label model, and the distribution of the agreement features of the fitting nodes.
-// With the model, Explain computes the score of every other label. The counts of the confident joint are in the space
-// "joint/RUN". Run.Warnings says why scores may be less reliable than they look. A run describes the store as it was when
+// The Run has the options, the detector or label model, and the distribution of the agreement features of the fitting nodes.
+// With the model, Explain computes the score of every other label. Run.Warnings says why scores may be less reliable than they look. A run describes the store as it was when
 // the run began, or at the last Rescore; [ChangesSince] lists the changes since. Features that are stored are those of the last pass over
 // the whole graph, by Clean or Rescore.
 //
@@ -162,7 +158,6 @@
 // numbered by their position in the node file. The scores are those of Clean but for the rounding of sums.
 //
 //	census, splits, members, err := TakeCensus(labels and splits of all nodes)
-//	Piece.AddThresholds, then AddJoint with the sum of all thresholds
 //	Piece.Tested     the labels under test, whose features PickFeatures takes from rows of P and of S_k Y
 //	FitModel         the model, from features and votes of the members
 //	PieceScorer      the scores of a piece
@@ -183,9 +178,8 @@
 // ops. Evaluate holds 46 bytes a node more. Z, scores, diagonals and other arrays that are read in order lie in files of
 // package scratch. If a budget is too small for the rest and one column of a tile, the work is refused before it begins,
 // with an *ops.BudgetError that has the least budget. Matrices between classes count too (see MatrixBytes). With
-// PresetDefault they take the cells with counts and at most 34 MB; above 65,536 classes, 512 bytes a class instead of 34
-// MB. PresetPaper and some methods of Evaluate have matrices of c² numbers, three at most: 24 MB for 1,000 classes, and
-// 9.6 GB for 20,000.
+// PresetDefault they take at most 34 MB; above 65,536 classes, 512 bytes a class instead. PresetPaper and some methods of
+// Evaluate have matrices of c² numbers, three at most: 24 MB for 1,000 classes, and 9.6 GB for 20,000.
 //
 // # Interrupted runs
 //

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 )
 
 // TestPoorPredictionsAreSaid wants a warning where labels have nothing to do with graph and predictions.
@@ -27,5 +30,22 @@ func TestPoorPredictionsAreSaid(t *testing.T) {
 	}
 	if run = mustClean(t, newPlanted(9, 300).load(t, true), Options{Seed: 1}); run.Model.Alike || warned(run.Warnings) {
 		t.Errorf("labels that agree: got pairs alike %t and warnings %q", run.Model.Alike, run.Warnings)
+	}
+}
+
+// TestExchangedNames wants one warning where most labels of two classes are the other one's, and none where that is so of one class.
+func TestExchangedNames(t *testing.T) {
+	m := &labelmodel.Model{
+		Classes: 3, Right: []float64{10, 20, 900},
+		Flips: []classmatrix.Cell{{Row: 0, Column: 1, Value: 90}, {Row: 1, Column: 0, Value: 180}, {Row: 1, Column: 2, Value: 3}},
+	}
+	names := []string{"Systems", "Theory", "Graphics"}
+	want := `classes "Systems" and "Theory" exchanged: by the model, 70% of the first are labelled as the second, and 78% of the second`
+	if got := tellExchanged(m, names); len(got) != 1 || !strings.Contains(got[0], want) {
+		t.Errorf("exchanged: got %q, want %q", got, want)
+	}
+	m.Flips[1].Value = 20
+	if got := tellExchanged(m, names); len(got) != 0 {
+		t.Errorf("one class alone: got %q", got)
 	}
 }

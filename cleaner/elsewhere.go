@@ -55,10 +55,6 @@ type ForeignRun struct {
 	Seconds float64
 	Seed    uint64
 	Elsewhere
-
-	// The noise of the fitting set.
-	Thresholds *ThresholdSums
-	Joint      JointCounts
 }
 
 // An unfitRun is an ErrShape of a run that was made elsewhere.
@@ -71,21 +67,13 @@ func (e unfitRun) Unwrap() error { return ErrShape }
 
 // check returns ErrShape for a run whose parts do not fit together, or are out of their range.
 func (r *ForeignRun) check() error {
-	if r.Model == nil || r.Thresholds == nil {
-		return unfit("want a model and sums of thresholds")
+	if r.Model == nil {
+		return unfit("want a model")
 	}
 	if err := r.Model.check(); err != nil {
 		return err
 	}
-	c, m := len(r.Model.Census.Names), r.Model
-	if len(r.Thresholds.Sum) != c || len(r.Thresholds.Count) != c {
-		return unfit("sums of thresholds are not of %d classes", c)
-	}
-	for cell, count := range r.Joint {
-		if !isClass(cell[0], c) || !isClass(cell[1], c) || count == 0 {
-			return unfit("confident joint: given class %d, true class %d of %d, count %d", cell[0], cell[1], c, count)
-		}
-	}
+	m := r.Model
 	isShare := func(x float64) bool { return x >= 0 && x <= 1 }
 	switch {
 	case !isShare(m.Rate):
@@ -163,9 +151,6 @@ func NewRunWriter(b *kv.Bulk, from *ForeignRun) (w *RunWriter, err error) {
 			return nil, err
 		}
 	}
-	if err := writeJoint(b, runKey(w.run.ID), w.run.ConfidentJoint); err != nil {
-		return nil, err
-	}
 	w.byScore, err = index.NewBuilder(b, ScoreColumn)
 	return w, err
 }
@@ -173,7 +158,7 @@ func NewRunWriter(b *kv.Bulk, from *ForeignRun) (w *RunWriter, err error) {
 // begin is the run without what its nodes say.
 func (r *ForeignRun) begin(tx *kv.Tx) *Run {
 	m := r.Model
-	run := &Run{
+	return &Run{
 		ID:               1,
 		Started:          r.Started.UTC().Truncate(time.Second),
 		Seconds:          r.Seconds,
@@ -192,9 +177,8 @@ func (r *ForeignRun) begin(tx *kv.Tx) *Run {
 		Direction:        kv.Both,
 		Model:            m.Model,
 		Elsewhere:        &r.Elsewhere,
+		labelCounts:      slices.Clone(m.Census.Counts),
 	}
-	run.setNoise(r.Joint.noise(r.Thresholds))
-	return run
 }
 
 // Put writes what the run says of a node: its Node, Score, Suggestion and Confidence. Score is NaN for none, and Suggestion "" and Confidence NaN. A score

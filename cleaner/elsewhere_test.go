@@ -33,14 +33,7 @@ func foreign(t *testing.T, s *kv.Store) (run *ForeignRun, scores map[string]Node
 		}
 		run = &ForeignRun{
 			Model: viaJSON(t, model), Started: last.Started, Seconds: last.Seconds, Seed: last.Seed,
-			Elsewhere:  Elsewhere{Nodes: last.Nodes, Edges: last.Edges, Scored: last.Scored, Suspects: last.Suspects},
-			Thresholds: NewThresholdSums(len(names)), Joint: JointCounts{},
-		}
-		for k, count := range last.FittingCounts {
-			run.Thresholds.Count[k], run.Thresholds.Sum[k] = count, count*last.ClassThresholds[k]
-		}
-		for _, cell := range last.ConfidentJoint.Cells {
-			run.Joint[[2]kv.Class{kv.Class(cell.Row), kv.Class(cell.Column)}] = uint32(cell.Value)
+			Elsewhere: Elsewhere{Nodes: last.Nodes, Edges: last.Edges, Scored: last.Scored, Suspects: last.Suspects},
 		}
 		for v := range kv.NodeID(tx.NumNodes()) {
 			score := NodeScore{Node: v, Score: math.NaN(), Confidence: math.NaN()}
@@ -141,9 +134,8 @@ func runText(t *testing.T, s *kv.Store) (text string) {
 	view(t, s, func(tx *kv.Tx) error {
 		run := must.Get(LastRun(tx))(t)
 		left := must.Get(CountRemaining(t.Context(), tx))(t)
-		text = fmt.Sprintf("%+v\n%+v\n%.6v\n", left, *run.Model, []any{run.Joint.Cells, run.Transition.Cells, run.ClassThresholds})
+		text = fmt.Sprintf("%+v\n%+v\n", left, *run.Model)
 		run.Elsewhere, run.Commit, run.meanScores, run.labelCounts, run.Model = nil, 0, nil, nil, nil
-		run.Joint, run.Transition, run.ConfidentJoint, run.ClassThresholds = nil, nil, nil, nil
 		text += fmt.Sprintf("%+v", *run)
 		return nil
 	})
@@ -284,8 +276,6 @@ func TestRunWriterRefuses(t *testing.T) {
 	}
 	for want, c := range map[string]func(*ForeignRun, map[string]NodeScore){
 		"want a model":                     func(r *ForeignRun, _ map[string]NodeScore) { r.Model = nil },
-		"sums of thresholds are not of 4":  func(r *ForeignRun, _ map[string]NodeScore) { r.Thresholds.Sum = nil },
-		"given class 4":                    func(r *ForeignRun, _ map[string]NodeScore) { r.Joint[[2]kv.Class{4, 0}] = 1 },
 		"mislabel rate 2":                  func(r *ForeignRun, _ map[string]NodeScore) { r.Model.Rate = 2 },
 		"threshold NaN":                    func(r *ForeignRun, _ map[string]NodeScore) { r.Model.Threshold = math.NaN() },
 		"started at 0001":                  func(r *ForeignRun, _ map[string]NodeScore) { r.Started = time.Time{} },

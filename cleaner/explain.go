@@ -171,7 +171,7 @@ func newExplanation(ctx context.Context, tx *kv.Tx, v kv.NodeID) (e *Explanation
 	if err := errors.Join(e.readNode(tx), e.readHistory(ctx, tx)); err != nil {
 		return nil, nil, nil, err
 	}
-	run, err = lastDetectors(tx)
+	run, err = LastRun(tx)
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return nil, nil, nil, err
 	}
@@ -493,12 +493,8 @@ func counterfactuals(run *Run, label int, z [][]float32, votes []ClassShare) []C
 
 // evidence is that of votes, by the classes of a run. It has no predictions.
 func (r *Run) evidence(votes []ClassShare) labelmodel.Evidence {
-	counts := r.labelCounts
-	if counts == nil {
-		counts = r.FittingCounts
-	}
 	by := labelmodel.Evidence{
-		Votes: make([]float64, len(r.Classes)), Ranks: labelmodel.RankClasses(counts, r.Classes),
+		Votes: make([]float64, len(r.Classes)), Ranks: labelmodel.RankClasses(r.labelCounts, r.Classes),
 	}
 	for _, vote := range votes {
 		if k := slices.Index(r.Classes, vote.Class); k >= 0 {

@@ -40,7 +40,7 @@ func (p problem) keep() keptFit {
 
 // lastFit is the last run, and what it has kept; ErrNoModel if it cannot score.
 func lastFit(tx *kv.Tx) (*Run, keptFit, error) {
-	run, err := lastDetectors(tx)
+	run, err := LastRun(tx)
 	if err != nil {
 		return nil, keptFit{}, err
 	}
@@ -52,9 +52,6 @@ func lastFit(tx *kv.Tx) (*Run, keptFit, error) {
 	switch {
 	case errors.Is(err, kv.ErrNotFound) || err == nil && kept.Run != run.ID:
 		kept = keptFit{Run: run.ID, Counts: run.labelCounts} // of a run that was made elsewhere, or whose fit was lost
-		if kept.Counts == nil {
-			kept.Counts = run.FittingCounts
-		}
 	case err != nil:
 		return nil, keptFit{}, err
 	}

@@ -3,7 +3,6 @@ package cleaner
 import (
 	"math"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -44,37 +43,6 @@ func (c *Census) ranks() []int32 { return labelmodel.RankClasses(c.Counts, c.Nam
 func (p *Piece) row(i int) []float32 {
 	c := len(p.Census.Names)
 	return p.Predictions[i*c:][:c]
-}
-
-// ThresholdSums gather the class thresholds of the noise: Sum ([]float64, [classes]) are the sums of the predicted chances, and Count
-// ([]float64, [classes]) the rows, by given label.
-type ThresholdSums = confident.ThresholdSum
-
-// NewThresholdSums are those of no rows.
-func NewThresholdSums(classes int) *ThresholdSums { return confident.NewThresholdSum(classes) }
-
-// AddThresholds adds what the piece has of the fitting set.
-func (p *Piece) AddThresholds(into *ThresholdSums) {
-	for i, y := range p.Labels {
-		if p.of.isFitting(kv.NodeID(i)) {
-			into.Add(y, float64(p.row(i)[y]))
-		}
-	}
-}
-
-// JointCounts are those of the confident joint, by given and true class.
-type JointCounts map[[2]kv.Class]uint32
-
-// AddJoint adds what the piece has of the fitting set. The thresholds [c] are those of all of it.
-func (p *Piece) AddJoint(thresholds []float64, into JointCounts) {
-	for i, y := range p.Labels {
-		if !p.of.isFitting(kv.NodeID(i)) {
-			continue
-		}
-		if j := confident.Class(p.row(i), y, thresholds); j != kv.NoClass {
-			into[[2]kv.Class{y, j}]++
-		}
-	}
 }
 
 // Tested writes the labels under test [rows×(1+rivals)]: the given label of each row, and its rivals; kv.NoClass

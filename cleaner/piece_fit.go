@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -17,12 +15,7 @@ type FitInput struct {
 	Members   []Member  // the sample, in any order
 	Z         []float32 // agreement features of the members under every class [members×c×(K+1)]: P0, L1 … LK
 	Neighbors *NeighborCounts
-
-	// The noise of all pieces.
-	Thresholds *ThresholdSums
-	Joint      JointCounts
-
-	Expect float64 // as Options.Expect
+	Expect    float64 // as Options.Expect
 }
 
 // FitModel fits the label model to the sample of a census. The order of members changes no more than the rounding of
@@ -50,21 +43,12 @@ func FitModel(ctx context.Context, in FitInput) (_ *PieceModel, err error) {
 	}
 	m := &PieceModel{
 		Census: in.Census, Hops: in.Hops, Model: model, Rate: model.Told, Threshold: model.Threshold,
-		Warnings: warningsOf(in.Neighbors.homophily(), model),
+		Warnings: warningsOf(in.Neighbors.homophily(), model, in.Census.Names),
 	}
 	if unsettled := tellUnsettled(model); unsettled != "" {
 		m.Notices = append(m.Notices, unsettled)
 	}
 	return m, nil
-}
-
-// noise is that of a fitting set with these counts.
-func (j JointCounts) noise(of *ThresholdSums) confident.Noise {
-	c, counts := len(of.Count), make(map[uint64]uint32, len(j))
-	for cell, count := range j {
-		counts[uint64(cell[0])*uint64(c)+uint64(cell[1])] = count
-	}
-	return confident.New(of.Count, of.Thresholds(), classmatrix.OfCounts(c, counts))
 }
 
 // check returns ErrShape if what workers have reported does not fit together.
@@ -73,8 +57,8 @@ func (in *FitInput) check() error {
 	if err := in.Census.check(); err != nil {
 		return err
 	}
-	if !in.Neighbors.isOf(c) || len(in.Thresholds.Sum) != c || len(in.Thresholds.Count) != c {
-		return fmt.Errorf("neighbours or sums of thresholds are not of %d classes: %w", c, ErrShape)
+	if !in.Neighbors.isOf(c) {
+		return fmt.Errorf("neighbours are not of %d classes: %w", c, ErrShape)
 	}
 	if len(in.Members) == 0 {
 		return fmt.Errorf("the sample has no members: %w", ErrShape)

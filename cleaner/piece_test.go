@@ -294,25 +294,15 @@ func (p positioned) inPieces(t *testing.T, count, hops int, expect float64) (out
 		piece.Predictions = append(piece.Predictions, p.predictions[i*c:][:c]...)
 		piece.Votes = append(piece.Votes, p.votes[i]...)
 	}
-	sums, neighbors, joint := NewThresholdSums(c), NewNeighborCounts(c), JointCounts{}
+	neighbors := NewNeighborCounts(c)
 	for b, piece := range pieces {
 		piece.Prepare()
-		own := NewThresholdSums(c)
-		piece.AddThresholds(own)
-		own = viaJSON(t, own)
-		for y := range c {
-			sums.Sum[y] += own.Sum[y]
-			sums.Count[y] += own.Count[y]
-		}
 		for row, i := range of[b] {
 			neighbors.Add(piece.Labels[row], p.neighbors[i])
 		}
 	}
 	neighbors = viaJSON(t, neighbors)
-	for _, piece := range pieces {
-		piece.AddJoint(sums.Thresholds(), joint)
-	}
-	in := FitInput{Census: census, Hops: hops, Neighbors: neighbors, Thresholds: sums, Joint: joint, Expect: expect}
+	in := FitInput{Census: census, Hops: hops, Neighbors: neighbors, Expect: expect}
 	for b := range pieces { // members in the order of the pieces
 		for _, m := range members {
 			i := int(m.Node)

@@ -79,12 +79,12 @@ type scoring struct {
 	scores      *scratch.Array[float32] // [n] by NodeID; NaN if the node is unlabelled
 	suggestions *suggestions            // of PresetDefault
 	features    *agreement              // Z of the given labels [n×(2K+1)] by NodeID, unlabelled rows NaN; nil if not all columns are computed
-	noise       confident.Noise
-	fitting     int     // nodes of the fitting set
-	rate        float64 // share of mislabels, estimated
-	threshold   float64 // above it a node is a suspect
+	fitting     int                     // nodes of the fitting set
+	rate        float64                 // share of mislabels, estimated
+	threshold   float64                 // above it a node is a suspect
 
 	detectors []detector.Detector // of PresetPaper
+	joint     *classmatrix.Matrix // of PresetPaper; see confident.JointDistribution
 	model     *labelmodel.Model   // of PresetDefault
 }
 
@@ -165,13 +165,13 @@ func (p *problem) requireForScore(opt Options, least, matrices int64) error {
 // testedBytes is what the labels under test take beside the given ones.
 func (p *problem) testedBytes() int64 { return labelBytes * int64(len(p.tested)) }
 
-// fitNoise reads the predictions of the fitting nodes twice, on all workers: for the thresholds, whose sums run in
+// jointDistribution is that of the fitting nodes. It reads their predictions twice, on all workers: for the thresholds, whose sums run in
 // ascending NodeID, then for the confident joint, whose counts may be added in any order.
-func fitNoise(ctx context.Context, p problem, workers int) (confident.Noise, error) {
+func (p *problem) jointDistribution(ctx context.Context, workers int) (*classmatrix.Matrix, error) {
 	c := p.classes
 	sums, err := p.thresholdSums(ctx, workers)
 	if err != nil {
-		return confident.Noise{}, err
+		return nil, err
 	}
 	thresholds, counts := sums.Thresholds(), make(map[uint64]uint32)
 	var adding sync.Mutex
@@ -193,9 +193,9 @@ func fitNoise(ctx context.Context, p problem, workers int) (confident.Noise, err
 		return nil
 	})
 	if err != nil {
-		return confident.Noise{}, err
+		return nil, err
 	}
-	return confident.New(sums.Count, thresholds, classmatrix.OfCounts(c, counts)), nil
+	return confident.JointDistribution(classmatrix.OfCounts(c, counts), sums.Count), nil
 }
 
 // thresholdSums gathers the predictions that the fitting nodes have of their own labels.

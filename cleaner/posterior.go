@@ -14,7 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// posterior is the pipeline of PresetDefault from the noise on.
+// posterior is the pipeline of PresetDefault.
 func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 	unseen, err := s.drawUnseen(s.opt.Seed)
 	if err != nil {

@@ -29,7 +29,6 @@ func TestRepairOfRuns(t *testing.T) {
 		"an earlier run":      {func(tx *kv.Tx) error { return tx.PutDocument(runsSpace, runKey(1), "no run") }, 2, true, "1 run"},
 		"a run of other form": {func(tx *kv.Tx) error { return tx.PutDocument(runsSpace, runKey(2), "no run") }, 1, false, "1 run"},
 		"the detectors":       {func(tx *kv.Tx) error { return tx.DeleteDocument(detectorsSpace, detectorsKey) }, 1, false, "1 run"},
-		"the joint":           {func(tx *kv.Tx) error { return tx.Space(jointSpace(runKey(2))).Put([]byte{1}, nil) }, 1, false, "1 run"},
 		"the run of a node": {func(tx *kv.Tx) error {
 			return tx.SetValue(firstScored(t, tx), RunColumn, kv.IntValue(1))
 		}, 2, true, "1 score"},

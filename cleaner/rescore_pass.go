@@ -179,9 +179,7 @@ func writeRescored(
 	}
 	defer func() { err = errors.Join(err, w.closeIndexes()) }()
 	run.Scored = int64(countLabelled(p.tested))
-	if run.Preset == PresetDefault {
-		run.meanScores, run.labelCounts = meanScoresByLabel(p.tested, result.scores.Data, p.classes)
-	}
+	run.meanScores, run.labelCounts = meanScoresByLabel(p.tested, result.scores.Data, p.classes)
 	if err := run.upToDate(from); err != nil {
 		return err
 	}

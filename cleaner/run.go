@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -49,13 +48,7 @@ type Run struct {
 	// Warnings say why the scores may be less reliable than they look, a text each; none if nothing speaks against them.
 	Warnings []string
 
-	// The noise, rows and columns in the order of Classes.
-	Classes         []string
-	FittingCounts   []float64           // fitting nodes by given label [c]
-	ConfidentJoint  *classmatrix.Matrix `msgpack:"-"` // counts [c×c], row given, column true
-	ClassThresholds []float64           // [c]; NaN: the class takes no part
-	Joint           *classmatrix.Matrix `msgpack:"-"` // [c×c], sums to 1
-	Transition      *classmatrix.Matrix `msgpack:"-"` // [c×c], P(given i | true j); a column of NaN has no mass
+	Classes []string
 
 	// MislabelRate is the share of wrong labels, the p of the conformal thresholds: as an audit tells it on Look draws, whose
 	// answers LookAt names, and all scores follow (PresetDefault); or, where Look is 0, as the model estimates it. Graph and
@@ -74,11 +67,30 @@ type Run struct {
 	Detectors []detector.Detector `msgpack:"-"`
 	Model     *labelmodel.Model   `msgpack:"-"`
 
-	meanScores, labelCounts []float64 // of PresetDefault, by given label [c]; see ClassMislabelRates
+	joint                   *classmatrix.Matrix // of PresetPaper; see Joint
+	meanScores, labelCounts []float64           // by given label [c]; see ClassMislabelRates
 }
 
-// Where runs are kept: a document each by runKey, with the confident joint beside it, and in one more document the
-// detectors of the last.
+// Joint is P(ỹ = i, y* = j) [c×c], row i the given label, column j the true class, in the order of Classes; it sums to 1. It is what the
+// label model expects of the labels that it was fitted to, or with PresetPaper the joint distribution of confident learning. Use it,
+// and Transition, for a run of LastRun.
+func (r *Run) Joint() *classmatrix.Matrix {
+	if r.Model != nil {
+		return r.Model.Joint()
+	}
+	return r.joint
+}
+
+// Transition tells P(ỹ = given | y* = true) of classes by their numbers, as scores use it: the rates of pairs of the label model, or with
+// PresetPaper the transition matrix of confident learning, where NaN means that no node has the true class.
+func (r *Run) Transition() func(given, true int) float64 {
+	if r.Model != nil {
+		return r.Model.Transition()
+	}
+	return r.joint.ByColumn().At
+}
+
+// Where runs are kept: a document each by runKey, and in further documents the fit of the last.
 const (
 	runsSpace      = "runs"
 	detectorsSpace = "detectors"
@@ -89,8 +101,13 @@ const (
 
 func runKey(id int64) string { return fmt.Sprintf("%012d", id) }
 
-// A runRecord is a Run on disk: without the detectors, and without the matrices between classes, of which the confident
-// joint is kept by writeJoint and the others are derived from it.
+// A fitRecord is what PresetPaper has fitted.
+type fitRecord struct {
+	Detectors []detector.Detector
+	Joint     *classmatrix.Matrix
+}
+
+// A runRecord is a Run on disk, without what was fitted.
 type runRecord struct {
 	Run                     `msgpack:",inline"`
 	Started                 int64 // Unix seconds
@@ -111,16 +128,7 @@ func (r *Run) reach() int {
 	return r.Model.Reach()
 }
 
-// setNoise fills the fields of the noise.
-func (r *Run) setNoise(n confident.Noise) {
-	r.FittingCounts = n.GivenCounts
-	r.ConfidentJoint = n.Joint
-	r.ClassThresholds = n.Thresholds
-	r.Joint = n.Distribution
-	r.Transition = n.Transition
-}
-
-// put writes the run without its confident joint, in an update.
+// put writes the run, in an update.
 func (r *Run) put(tx *kv.Tx) error {
 	record := runRecord{
 		Run: *r, Started: r.Started.Unix(), Direction: uint8(r.Direction), MeanScores: r.meanScores, LabelCounts: r.labelCounts,
@@ -134,22 +142,18 @@ func (r *Run) put(tx *kv.Tx) error {
 	} else {
 		err = tx.PutDocument(detectorsSpace, modelKey, r.Model)
 	}
-	return errors.Join(err, tx.PutDocument(detectorsSpace, detectorsKey, r.Detectors))
+	return errors.Join(err, tx.PutDocument(detectorsSpace, detectorsKey, fitRecord{r.Detectors, r.joint}))
 }
 
-// readRun reads a run by its key in runsSpace, without its detectors and its matrices.
+// readRun reads a run by its key in runsSpace, without what was fitted.
 func readRun(tx *kv.Tx, key string) (*Run, error) {
 	var record runRecord
 	if err := tx.Document(runsSpace, key, &record); err != nil {
 		return nil, err
 	}
 	c := len(record.Classes)
-	if len(record.FittingCounts) != c || len(record.ClassThresholds) != c ||
-		record.MeanScores != nil && len(record.MeanScores) != c || record.LabelCounts != nil && len(record.LabelCounts) != c {
-		return nil, fmt.Errorf("run %d: its noise is not of %d classes: %w", record.ID, c, kv.ErrCorrupt)
-	}
-	if record.LabelCounts == nil && record.MeanScores != nil {
-		record.LabelCounts = record.FittingCounts // of a run that was kept without, the sizes that it has
+	if len(record.LabelCounts) != c || record.MeanScores != nil && len(record.MeanScores) != c {
+		return nil, fmt.Errorf("run %d: its labels are not of %d classes: %w", record.ID, c, kv.ErrCorrupt)
 	}
 	run := record.Run
 	run.Started, run.Direction = time.Unix(record.Started, 0).UTC(), kv.Direction(record.Direction)
@@ -157,31 +161,21 @@ func readRun(tx *kv.Tx, key string) (*Run, error) {
 	return &run, nil
 }
 
-// LastRun returns the newest run with its detectors; kv.ErrNotFound when the store was never cleaned. Its three matrices
-// between classes have no more cells than there are fitting nodes.
+// LastRun returns the newest run with all that was fitted; kv.ErrNotFound when the store was never cleaned.
 func LastRun(tx *kv.Tx) (*Run, error) {
-	run, err := lastDetectors(tx)
-	if err != nil {
-		return nil, err
-	}
-	joint, err := readJoint(tx, runKey(run.ID), len(run.Classes))
-	if err != nil {
-		return nil, err
-	}
-	run.setNoise(confident.New(run.FittingCounts, run.ClassThresholds, joint))
-	return run, nil
-}
-
-// lastDetectors is LastRun without the matrices between classes.
-func lastDetectors(tx *kv.Tx) (*Run, error) {
 	run, err := NewestRun(tx)
 	if err != nil {
 		return nil, err
 	}
-	return run, tx.Document(detectorsSpace, detectorsKey, &run.Detectors)
+	var fit fitRecord
+	if err := tx.Document(detectorsSpace, detectorsKey, &fit); err != nil {
+		return nil, err
+	}
+	run.Detectors, run.joint = fit.Detectors, fit.Joint
+	return run, nil
 }
 
-// NewestRun is LastRun without the detectors and the matrices between classes. Where these are not needed, it takes a part of the time.
+// NewestRun is LastRun without what PresetPaper has fitted.
 func NewestRun(tx *kv.Tx) (*Run, error) {
 	run, err := lastRun(tx)
 	if err != nil {
@@ -203,7 +197,7 @@ func lastRun(tx *kv.Tx) (*Run, error) {
 	return readRun(tx, key)
 }
 
-// Runs returns every run, oldest first, without detectors and matrices, which LastRun has.
+// Runs returns every run, oldest first, without what was fitted, which LastRun has.
 func Runs(tx *kv.Tx) ([]*Run, error) {
 	var runs []*Run
 	for key, err := range tx.Documents(runsSpace) {

@@ -54,9 +54,7 @@ func (c *runCounter) finish(ctx context.Context, tx *kv.Tx) error {
 		return err
 	}
 	c.run.Scored, c.run.Uncounted = c.scored, false
-	if c.run.Preset == PresetDefault {
-		c.run.meanScores, c.run.labelCounts = c.sums.means()
-	}
+	c.run.meanScores, c.run.labelCounts = c.sums.means()
 	return nil
 }
 

@@ -245,9 +245,6 @@ func writeRun(
 	if err := writeMixture(ctx, b, p); err != nil {
 		return err
 	}
-	if err := writeJoint(b, runKey(run.ID), run.ConfidentJoint); err != nil {
-		return err
-	}
 	return b.Commit(func(tx *kv.Tx) error {
 		fitting.Run = run.ID
 		kept := p.keep()

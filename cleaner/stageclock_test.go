@@ -54,14 +54,14 @@ func TestStages(t *testing.T) {
 	}{
 		{"joined", clean(given, Options{}), []string{
 			"read", "index", "read", "degrees", "count", "price", "diagonal", "keep", "smooth", "train", "predict", "combine",
-			"count", "noise", "sample", "rivals", "features", "propagate", "keep", "features", "label model", "score", "count", "write",
+			"count", "sample", "rivals", "features", "propagate", "keep", "features", "label model", "score", "count", "write",
 		}},
 		{"as given", clean(given, Options{Imported: AsGiven, Hops: 2}), []string{
-			"read", "degrees", "count", "keep", "noise", "sample", "rivals", "features", "propagate", "label model", "score", "count", "write",
+			"read", "degrees", "count", "keep", "sample", "rivals", "features", "propagate", "label model", "score", "count", "write",
 		}},
 		{"paper", clean(given, Options{Preset: PresetPaper}), []string{"read", "noise", "sample", "features", "propagate", "detector", "score", "count", "write"}},
 		{"built-in", clean(bare, Options{}), []string{
-			"read", "degrees", "count", "price", "diagonal", "keep", "read", "smooth", "train", "predict", "write", "index", "read", "noise", "score", "count", "write",
+			"read", "degrees", "count", "price", "diagonal", "keep", "read", "smooth", "train", "predict", "write", "index", "read", "score", "count", "write",
 		}},
 		{"predict", func(tell func(ops.Stage), progress kv.Progress) error {
 			_, err := Predict(ctx, bare, PredictOptions{OnStage: tell, Progress: progress})

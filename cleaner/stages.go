@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
@@ -39,9 +40,6 @@ const agreementStage = "agreement"
 func (s *stages) run(ctx context.Context, fitting int) (_ *scoring, err error) {
 	result := &scoring{fitting: fitting}
 	defer func() { err = errors.Join(err, s.ownDiagonals.Close()) }()
-	if result.noise, err = s.noise(ctx); err != nil {
-		return nil, err
-	}
 	if s.variant.preset == PresetDefault {
 		err = s.posterior(ctx, result)
 	} else {
@@ -53,9 +51,13 @@ func (s *stages) run(ctx context.Context, fitting int) (_ *scoring, err error) {
 	return result, nil
 }
 
-// detection is the pipeline of PresetPaper from the noise on.
+// detection is the pipeline of PresetPaper.
 func (s *stages) detection(ctx context.Context, result *scoring) (err error) {
-	draws, err := s.plant(result.noise, result.fitting)
+	if result.joint, err = s.jointDistribution(ctx, s.opt.Workers); err != nil {
+		return err
+	}
+	s.opt.stage("noise")
+	draws, err := s.plant(result.joint, result.fitting)
 	if err != nil {
 		return err
 	}
@@ -78,7 +80,7 @@ func (s *stages) detection(ctx context.Context, result *scoring) (err error) {
 	if result.detectors, err = s.detectors(ctx, z[1:], draws); err != nil {
 		return err
 	}
-	result.features, result.rate = z[0], result.noise.MislabelRate()
+	result.features, result.rate = z[0], confident.MislabelRate(result.joint)
 	if result.threshold = s.opt.Threshold; result.threshold == 0 {
 		result.threshold = defaultThreshold
 	}
@@ -113,14 +115,6 @@ func (s *stages) dir() *scratch.Dir {
 	return dir
 }
 
-func (s *stages) noise(ctx context.Context) (confident.Noise, error) {
-	noise, err := fitNoise(ctx, s.problem, s.opt.Workers)
-	if err == nil {
-		s.opt.stage("noise")
-	}
-	return noise, err
-}
-
 // draws are the labels of a sample of the fitting nodes in which mislabels are planted, a vector a draw.
 type draws struct {
 	*sample
@@ -134,8 +128,8 @@ func (d *draws) of(draw int) []kv.Class {
 	return d.labels.Data[draw*size : (draw+1)*size]
 }
 
-func (s *stages) plant(noise confident.Noise, fitting int) (*draws, error) {
-	flip := confident.Flips(noise.Transition)
+func (s *stages) plant(joint *classmatrix.Matrix, fitting int) (*draws, error) {
+	flip := confident.Flips(joint.ByColumn())
 	if s.variant.uniformFlips {
 		flip = confident.UniformFlips(s.classes)
 	}

@@ -27,25 +27,13 @@ func runText(t *testing.T, db string) map[string]any {
 			if err != nil {
 				return err
 			}
-			c := len(run.Classes)
-			noise := map[string]any{"counts": run.FittingCounts}
-			sums, cells := make([]float64, c), [][3]int64{}
-			for k, count := range run.FittingCounts {
-				if count > 0 {
-					sums[k] = run.ClassThresholds[k] * count
-				}
-			}
-			for _, cell := range run.ConfidentJoint.Cells {
-				cells = append(cells, [3]int64{int64(cell.Row), int64(cell.Column), int64(cell.Value)})
-			}
-			noise["sums"], noise["cells"] = sums, cells
 			file = map[string]any{
 				"model": &cleaner.PieceModel{
-					Census: &cleaner.Census{Names: run.Classes, Counts: make([]float64, c)}, Hops: run.Hops, Model: run.Model,
+					Census: &cleaner.Census{Names: run.Classes, Counts: make([]float64, len(run.Classes))}, Hops: run.Hops, Model: run.Model,
 					Rate: run.MislabelRate, Threshold: run.Threshold, Warnings: run.Warnings,
 				},
 				"started": run.Started.Format(time.RFC3339), "seconds": run.Seconds, "seed": run.Seed,
-				"nodes": run.Nodes, "edges": run.Edges, "scored": run.Scored, "suspects": run.Suspects, "noise": noise,
+				"nodes": run.Nodes, "edges": run.Edges, "scored": run.Scored, "suspects": run.Suspects,
 			}
 			return nil
 		})
@@ -244,15 +232,10 @@ func TestImportRefusesARun(t *testing.T) {
 		{nil, "--scores none.csv", exitFailed, "none.csv: no such file"},
 		{nil, "--run none.json", exitFailed, "none.json: no such file"},
 		{func() { bad("bad.json", "[]") }, "--run bad.json", exitFailed, "bad.json: json: cannot unmarshal array"},
-		{changed(map[string]any{"noise": nil}), "--run bad.json", exitFailed, "bad.json: has no model or no noise"},
+		{changed(map[string]any{"model": nil}), "--run bad.json", exitFailed, "bad.json: has no model"},
 		{changed(map[string]any{"model": map[string]any{}}), "--run bad.json", exitFailed, "bad.json: model: want the text that a run wrote"},
 		{changed(map[string]any{"nodes": 399}), "--run bad.json", exitFailed, "bad.json: 399 nodes, "},
 		{changed(map[string]any{"started": nil}), "--run bad.json", exitFailed, "bad.json: it was started at"},
-		{changed(map[string]any{"noise": map[string]any{"sums": []int{1}, "counts": []int{1}}}), "--run bad.json", exitFailed, "bad.json: sums of thresholds"},
-		{
-			changed(map[string]any{"noise": map[string]any{"cells": [][3]int64{{1 << 40, 0, 1}}}}), "--run bad.json", exitFailed,
-			"bad.json: noise: cell [1099511627776 0 1]",
-		},
 		{
 			func() { bad("bad.csv", "id,label\np0,Cooking\n") }, "--nodes bad.csv", exitFailed,
 			`bad.csv:2: column "label": got "Cooking", want a class of the run`,

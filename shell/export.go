@@ -228,13 +228,13 @@ func (c *exportCommand) result(ctx context.Context, tx *kv.Tx) (*query.Result, e
 	if err != nil {
 		return nil, err
 	}
-	order := query.ClassOrder(run.Classes)
+	order, rate := query.ClassOrder(run.Classes), run.Transition()
 	columns := make([]query.ColumnInfo, len(order))
 	rows := make([][]kv.Value, len(order))
 	for k, i := range order {
 		columns[k] = query.ColumnInfo{Name: run.Classes[i], Kind: kv.KindFloat}
 		for _, j := range order {
-			rows[k] = append(rows[k], kv.FloatValue(run.Transition.At(i, j)))
+			rows[k] = append(rows[k], kv.FloatValue(rate(i, j)))
 		}
 	}
 	return query.NewTable(columns, rows), nil

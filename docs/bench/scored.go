@@ -250,7 +250,7 @@ func newScoreColumns(bulk *kv.Bulk) (c scoreColumns, err error) {
 }
 
 // putRun stores the run that the scores are said to come from, in the form in which the cleaner reads it. As suspects
-// asks only for its threshold, it has no noise and no detector.
+// asks only for its threshold, nothing that was fitted is there.
 func (g *scoredGraph) putRun(tx *kv.Tx) error {
 	classes := make([]string, 0, g.Classes)
 	for class := range g.Classes {
@@ -260,10 +260,10 @@ func (g *scoredGraph) putRun(tx *kv.Tx) error {
 		tx.PutDocument("runs", fmt.Sprintf("%012d", 1), map[string]any{
 			"ID": 1, "Preset": string(cleaner.PresetDefault), "Hops": 3, "Threshold": suspectScore,
 			"Nodes": g.Nodes, "Scored": g.Nodes, "Suspects": g.Suspects, "PredictionSource": cleaner.SourceImported,
-			"Classes": classes, "FittingCounts": make([]float64, g.Classes), "ClassThresholds": make([]float64, g.Classes),
+			"Classes": classes, "LabelCounts": make([]float64, g.Classes),
 			"MislabelRate": float64(g.Suspects) / float64(g.Nodes),
 		}),
-		tx.PutDocument("detectors", "last", []cleaner.Detector{}))
+		tx.PutDocument("detectors", "last", map[string]any{}))
 }
 
 // A zipf draws class k with a probability that is proportional to 1/(k+1).

@@ -156,10 +156,11 @@ and hop, and what the graph has of direction, weight_out, weight_in or weight.`,
 	{
 		Name:    "noise",
 		Summary: "how often each class is given in place of another",
-		Text: `The transition matrix: in the column of a true class, the probability of each given label. Below it are the pairs
-of classes that are confused most, and the share of wrong labels of each class and of all, as the model of the run
-estimates it. It may be far off: audit tells the share. csv and tsv have one row a pair. json and jsonl have one object
-with estimated_rate, estimated_rates, confused, and transition in the order of classes.`,
+		Text: `The transition matrix that scores use: in the column of a true class, the probability of each given label. Below it are
+the pairs of classes that are confused most, with joint, the expected share of all labels. Then comes the share of wrong
+labels of each class and of all, as the model of the run estimates it. It may be far off: audit tells the share, and this one
+follows it. Matrix and pairs stay as clean has fitted them. csv and tsv have one row a pair. json and jsonl have one object with
+estimated_rate, estimated_rates, confused, and transition in the order of classes.`,
 		Example: "noise",
 	},
 	{

@@ -18,10 +18,9 @@ const (
 
 var pairColumns = []ColumnInfo{
 	{"given", kv.KindString}, {"true", kv.KindString}, {"probability", kv.KindFloat}, {"joint", kv.KindFloat},
-	{"count", kv.KindInt},
 }
 
-// noise answers noise: the pairs of classes that are confused, the most frequent first, and for reading
+// noise answers noise, by the rates that scores use: the pairs of classes that are confused, the most frequent first, and for reading
 // the transition matrix if it is narrow enough. JSON has the matrix at any width.
 func (q *query) noise(ctx context.Context) (*Result, error) {
 	if err := cleaner.CheckTransition(q.tx, q.MemoryBudget); err != nil {
@@ -51,12 +50,12 @@ func (q *query) noise(ctx context.Context) (*Result, error) {
 // noiseObject lays the noise out for JSON. The transition is P(given|true) [c×c]: a row a given label, a column a true class, both
 // in the order of classes.
 func noiseObject(run *cleaner.Run, pairs [][]kv.Value) object {
-	order := ClassOrder(run.Classes)
+	order, rate := ClassOrder(run.Classes), run.Transition()
 	classes, transition := make([]string, len(order)), make([][]any, len(order))
 	for at, i := range order {
 		classes[at] = run.Classes[i]
 		for _, j := range order {
-			transition[at] = append(transition[at], jsonOf(number(run.Transition.At(i, j))))
+			transition[at] = append(transition[at], jsonOf(number(rate(i, j))))
 		}
 	}
 	rates := rateSection(run)
@@ -67,10 +66,14 @@ func noiseObject(run *cleaner.Run, pairs [][]kv.Value) object {
 	}
 }
 
-// rateSection says of each given label how often it is wrong, as the model estimates it.
+// rateSection says of each given label how often it is wrong, by the scores.
 func rateSection(run *cleaner.Run) Section {
+	from := "as the model estimates it, %.4g of all; audit tells how many are wrong"
+	if run.Look > 0 {
+		from = "as the scores tell it after the audit, %.4g of all"
+	}
 	s := Section{
-		Title:   fmt.Sprintf("Share of wrong labels as the model estimates it, %.4g of all; audit tells how many are wrong", run.MislabelRate),
+		Title:   fmt.Sprintf("Share of wrong labels "+from, run.MislabelRate),
 		Columns: []ColumnInfo{{"given", kv.KindString}, {"estimated_rate", kv.KindFloat}},
 	}
 	rates := run.ClassMislabelRates()
@@ -83,27 +86,26 @@ func rateSection(run *cleaner.Run) Section {
 // transitionSection is P(given | true): a row a given label, a column a true class.
 func transitionSection(run *cleaner.Run) Section {
 	s := Section{Title: "P(given label | true class), true classes across", Columns: []ColumnInfo{{"given", kv.KindString}}}
-	order := ClassOrder(run.Classes)
+	order, rate := ClassOrder(run.Classes), run.Transition()
 	for _, i := range order {
 		s.Columns = append(s.Columns, ColumnInfo{run.Classes[i], kv.KindFloat})
 		values := []kv.Value{kv.StringValue(run.Classes[i])}
 		for _, j := range order {
-			values = append(values, number(run.Transition.At(i, j)))
+			values = append(values, number(rate(i, j)))
 		}
 		s.Rows = append(s.Rows, values)
 	}
 	return s
 }
 
-// confusedPairs lists the pairs of different classes that the confident joint has counted, by their share
-// of the joint distribution.
+// confusedPairs lists the pairs of different classes, by their share of the joint distribution.
 func confusedPairs(run *cleaner.Run) [][]kv.Value {
 	var pairs [][]kv.Value
-	for _, cell := range run.ConfidentJoint.Cells {
+	rate := run.Transition()
+	for _, cell := range run.Joint().Cells {
 		if i, j := cell.Row, cell.Column; i != j {
 			pairs = append(pairs, []kv.Value{
-				kv.StringValue(run.Classes[i]), kv.StringValue(run.Classes[j]), number(run.Transition.At(i, j)),
-				number(run.Joint.At(i, j)), kv.IntValue(int64(cell.Value)),
+				kv.StringValue(run.Classes[i]), kv.StringValue(run.Classes[j]), number(rate(i, j)), number(cell.Value),
 			})
 		}
 	}

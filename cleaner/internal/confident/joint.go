@@ -14,8 +14,8 @@ import (
 // predictions are exact in float64 up to 2^29 rows, so a class whose rows all predict the same reaches its own
 // threshold.
 type ThresholdSum struct {
-	Sum   []float64 `json:"sums"`   // of the predicted chances, by class
-	Count []float64 `json:"counts"` // rows by class
+	Sum   []float64 // of the predicted chances, by class
+	Count []float64 // rows by class
 }
 
 // NewThresholdSum is that of no rows.

@@ -53,7 +53,7 @@ func TestNoiseByHand(t *testing.T) {
 	transition := distribution.ByColumn()
 	wantMatrix(t, "transition", denseMatrix(transition), [][]golden.Number{{1, 1. / 3, nan}, {0, 2. / 3, nan}, {0, 0, nan}}, 1e-15)
 	wantMatrix(t, "flip", Flips(transition), [][]golden.Number{{0, 0.5, 0.5}, {1, 0, 0}, {0.5, 0.5, 0}}, 1e-15)
-	if got := (Noise{Distribution: distribution}).MislabelRate(); math.Abs(got-0.2) > 1e-15 {
+	if got := MislabelRate(distribution); math.Abs(got-0.2) > 1e-15 {
 		t.Errorf("mislabel rate: got %v, want 0.2", got)
 	}
 }

@@ -38,32 +38,10 @@ func UniformFlips(classes int) [][]float64 {
 	return Flips(&classmatrix.Matrix{Classes: classes})
 }
 
-// Noise is what the fitting set says of how labels go wrong.
-type Noise struct {
-	GivenCounts []float64 // fitting nodes by given label [c]
-	Thresholds  []float64 // of the classes [c]
-
-	Joint        *classmatrix.Matrix // counts [c×c]: given label, confident class
-	Distribution *classmatrix.Matrix // see JointDistribution
-	Transition   *classmatrix.Matrix // Q[i][j] = P(ỹ = i | y* = j); a class that no node confidently has is NaN
-}
-
-// New completes the noise of a confident joint.
-func New(givenCounts, thresholds []float64, joint *classmatrix.Matrix) Noise {
-	distribution := JointDistribution(joint, givenCounts)
-	return Noise{
-		GivenCounts:  givenCounts,
-		Thresholds:   thresholds,
-		Joint:        joint,
-		Distribution: distribution,
-		Transition:   distribution.ByColumn(),
-	}
-}
-
-// MislabelRate is the mass of the joint distribution off its diagonal: the share of labels estimated to be wrong.
-func (n Noise) MislabelRate() float64 {
+// MislabelRate is the mass of a JointDistribution off its diagonal: the share of labels estimated to be wrong.
+func MislabelRate(distribution *classmatrix.Matrix) float64 {
 	var rate float64
-	for _, cell := range n.Distribution.Cells {
+	for _, cell := range distribution.Cells {
 		if cell.Row != cell.Column {
 			rate += cell.Value
 		}

@@ -103,6 +103,28 @@ func (m *Model) Scorer() *Scorer {
 	return d
 }
 
+// Transition tells the rates of pairs of classes, P(ỹ = given | y* = true).
+func (m *Model) Transition() func(given, true int) float64 {
+	return m.Scorer().noise.of
+}
+
+// Joint is P(ỹ = i, y* = j) [c×c] of the labels that the model was fitted to, Row the given label i and Column the true class j.
+func (m *Model) Joint() *classmatrix.Matrix {
+	joint := &classmatrix.Matrix{Classes: m.Classes}
+	var labels float64
+	for k, count := range m.Right {
+		joint.Cells, labels = append(joint.Cells, classmatrix.Cell{Row: k, Column: k, Value: count}), labels+count
+	}
+	for _, cell := range m.Flips {
+		joint.Cells, labels = append(joint.Cells, classmatrix.Cell{Row: cell.Column, Column: cell.Row, Value: cell.Value}), labels+cell.Value
+	}
+	slices.SortFunc(joint.Cells, classmatrix.Compare)
+	for i := range joint.Cells {
+		joint.Cells[i].Value /= labels
+	}
+	return joint
+}
+
 // Reach is the most hops over which a label has a part in a score: those of the last of L1 … LK with a weight, and at least one, as
 // neighbours choose a rival.
 func (m *Model) Reach() int {

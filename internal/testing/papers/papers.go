@@ -212,15 +212,17 @@ func PutRun(tx *kv.Tx) error {
 		"ID": 1, "Started": 1_700_000_000, "Seconds": 1.5, "Preset": "default", "Hops": 3, "Threshold": 0.97, "Seed": 1,
 		"Nodes": 10, "Edges": 12, "Scored": 9, "Suspects": 2, "FittingNodes": 20,
 		"PredictionSource": "imported", "PredictionWrites": 1, "Classes": []string{"Neural Nets", "Systems", "Theory"},
-		"FittingCounts": []float64{4, 6, 10}, "ClassThresholds": []float64{0.75, 0.5, 0.875},
+		"LabelCounts": []float64{1, 4, 4},
 		"MislabelRate": (2 + 10.0/9) / 20,
 	}
-	// The confident joint {4 0 0}, {0 4 2}, {1 0 8}: distances between the cells and counts.
-	joint := []byte{0, 4, 4, 4, 1, 2, 1, 1, 2, 8}
+	type cell struct {
+		Row, Column int
+		Value       float64
+	}
+	joint := []cell{{0, 0, 0.2}, {1, 1, 0.2}, {1, 2, 0.1}, {2, 0, 1. / 18}, {2, 2, 8. / 18}}
 	return errors.Join(
 		tx.PutDocument("runs", "000000000001", run),
-		tx.Space("joint/000000000001").Put(make([]byte, 8), joint),
-		tx.PutDocument("detectors", "last", []cleaner.Detector{}))
+		tx.PutDocument("detectors", "last", map[string]any{"Joint": map[string]any{"Classes": 3, "Cells": joint}}))
 }
 
 // Numbered returns a store of a path of three nodes with the ids 0, 1 and 2 and labels that look like numbers.

@@ -13,7 +13,7 @@ def test_audit(papers):
     store = graphcleaner.open(papers, frames="pandas", who="ann")
     audit = store.audit()
     assert (audit.drawn, audit.decided, audit.look, audit.wrong) == (0, 0, 0, 0)
-    assert audit.rate is audit.low is audit.high is None and audit.level == 0.9 and audit.by_class == []
+    assert audit.rate is audit.low is audit.high is None and audit.level == 0.9 and audit.by_class == audit.lists == []
     assert list(audit.draws().columns) == ["id", "label"] and len(audit.draws()) == 0
     assert store.audit().drawn == 0  # that asked for nothing
 

@@ -284,14 +284,9 @@ class Cleaning:
     # The stages of cleaning.
 
     def _gather(self) -> None:
-        """What labels and predictions say of the noise, and around the nodes."""
+        """What labels and predictions say around the nodes."""
         plan, classes, hops = self._plan, len(self._classes), self._hops
         nodes = [self._labels, self._splits, self._predictions]
-        self._noise: dict[str, Any] = {}
-        for mode in ("thresholds", "joint"):
-            job = self._job("noise", mode=mode, noise=dict(self._noise))
-            made = self._of_run.run(mode, partial(self._by_chunk, job, nodes, plan.nodes * (4 * classes + 5)))
-            self._noise.update(worker.merged_reports(made))
 
         def first_hop() -> DataFrame:
             return self._by_chunk(
@@ -342,7 +337,7 @@ class Cleaning:
         rows = of_members.orderBy("row", "first", "kind", "part").select("frame").toLocalIterator()
         number = {node.position: node.number for node in self._decided}
         verdicts = [{**member, "node": number[member["node"]]} for member in self._census["verdicts"] or ()]
-        job = self._job("fit", neighbors=self._neighbors, noise=self._noise, expect=self._arguments.expect, verdicts=verdicts)
+        job = self._job("fit", neighbors=self._neighbors, expect=self._arguments.expect, verdicts=verdicts)
         return self._of_driver(worker.run_here(self._binary, job, (row["frame"] for row in rows)))
 
     def _of_driver(self, some: Sequence[bytes | bytearray]) -> DataFrame:
@@ -381,7 +376,7 @@ class Cleaning:
         suspects = suspects_of(open_parquet(self._spark, f"{self._out}/scores.parquet"), fitted["threshold"])
         edges, found = self._count_arcs // 2, suspects.count()
         self._files.write(f"{self._out}/finished.json", json.dumps({
-            "graphcleaner": self._version, "arguments": asdict(self._arguments), "graph": self._print, "model": model, "noise": self._noise,
+            "graphcleaner": self._version, "arguments": asdict(self._arguments), "graph": self._print, "model": model,
             "threshold": fitted["threshold"], "started": datetime.fromtimestamp(int(self._began), timezone.utc).isoformat(),
             "seconds": time.time() - self._began, "seed": self._arguments.seed,
             "nodes": self._plan.nodes, "edges": edges, "scored": scored["scored"], "suspects": found,

@@ -29,12 +29,6 @@ type runFile struct {
 	Edges    int64 `json:"edges"`
 	Scored   int64 `json:"scored"`
 	Suspects int64 `json:"suspects"`
-
-	// What both modes of the operation noise report, together.
-	Noise *struct {
-		cleaner.ThresholdSums
-		Cells [][3]int64 `json:"cells"` // given class, true class, count
-	} `json:"noise"`
 }
 
 // runShare is the part of the memory that a run file may have, as a divisor: what is read from it takes several times as much.
@@ -58,22 +52,13 @@ func readRun(ctx context.Context, path string, memory int64) (_ *cleaner.Foreign
 	if err := json.Unmarshal(text, &read); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if read.Model == nil || read.Noise == nil {
-		return nil, fmt.Errorf("%s: has no model or no noise, want both", path)
+	if read.Model == nil {
+		return nil, fmt.Errorf("%s: has no model", path)
 	}
-	run := &cleaner.ForeignRun{
+	return &cleaner.ForeignRun{
 		Model: read.Model, Started: read.Started, Seconds: read.Seconds, Seed: read.Seed,
-		Elsewhere:  cleaner.Elsewhere{Nodes: read.Nodes, Edges: read.Edges, Scored: read.Scored, Suspects: read.Suspects},
-		Thresholds: &read.Noise.ThresholdSums, Joint: cleaner.JointCounts{},
-	}
-	for _, cell := range read.Noise.Cells {
-		pair := [2]kv.Class{kv.Class(cell[0]), kv.Class(cell[1])}
-		if int64(pair[0]) != cell[0] || int64(pair[1]) != cell[1] || cell[2] < 1 || cell[2] > math.MaxUint32 || run.Joint[pair] != 0 {
-			return nil, fmt.Errorf("%s: noise: cell %d, want a given class, a true class and a count, each pair of classes once", path, cell)
-		}
-		run.Joint[pair] = uint32(cell[2])
-	}
-	return run, nil
+		Elsewhere: cleaner.Elsewhere{Nodes: read.Nodes, Edges: read.Edges, Scored: read.Scored, Suspects: read.Suspects},
+	}, nil
 }
 
 // scoreColumns are those of a table of scores beside id.

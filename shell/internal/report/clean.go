@@ -85,16 +85,16 @@ func (p *Page) addPairs(ctx context.Context, tx *kv.Tx) error {
 	if err != nil {
 		return err
 	}
-	pairs := &table{Header: []string{"given label", "true class", "chance of the given label", "nodes"}}
+	pairs := &table{Header: []string{"given label", "true class", "chance of the given label", "share of all labels"}}
 	for row, err := range result.Rows() {
 		if err != nil {
 			return err
 		}
 		if v := row.Values; len(pairs.Rows) < listedPairs {
-			pairs.Rows = append(pairs.Rows, []string{v[0].String(), v[1].String(), fmt.Sprintf("%.3f", v[2].Float()), v[4].String()})
+			pairs.Rows = append(pairs.Rows, []string{v[0].String(), v[1].String(), fmt.Sprintf("%.3f", v[2].Float()), fmt.Sprintf("%.4f", v[3].Float())})
 		}
 	}
-	list := section{Title: "Confused classes", Note: "Nodes with a label whose predicted class is confidently another one. That class counts as the true one."}
+	list := section{Title: "Confused classes", Note: "How often a node of the true class is given the label, as scores use it."}
 	if list.Table = pairs; pairs.Rows == nil {
 		list.Note, list.Table = "No class is confused with another.", nil
 	}

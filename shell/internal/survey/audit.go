@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // BlindOptions is how many classes a blind card offers at most.
@@ -67,6 +68,19 @@ type AuditReport struct {
 	Level     float64      `json:"level"`
 	Estimator string       `json:"estimator"`
 	Classes   []ClassAudit `json:"by_class"`
+	Lists     []ListAudit  `json:"lists"` // the newest for each promise
+}
+
+// A ListAudit is where the draws of a list stand. Kept means that they show its promise.
+type ListAudit struct {
+	Promise  string `json:"promise"`
+	Labels   int64  `json:"labels"`
+	Drawn    int    `json:"drawn"`
+	Good     int    `json:"good"`
+	Wasted   int    `json:"wasted"`
+	Open     int    `json:"open"`
+	Forgiven int    `json:"forgiven"`
+	Kept     bool   `json:"kept"`
 }
 
 // A ClassAudit is what an audit says of a class.
@@ -81,7 +95,7 @@ type ClassAudit struct {
 
 // ReportAudit is the report of an audit, nil before the first draw.
 func ReportAudit(a *cleaner.Audit) AuditReport {
-	r := AuditReport{Level: cleaner.AuditLevel, Estimator: "stratified", Classes: []ClassAudit{}}
+	r := AuditReport{Level: cleaner.AuditLevel, Estimator: "stratified", Classes: []ClassAudit{}, Lists: []ListAudit{}}
 	if a == nil {
 		return r
 	}
@@ -95,6 +109,11 @@ func ReportAudit(a *cleaner.Audit) AuditReport {
 	r.Rate, r.Low, r.High = known(a.Rate), known(a.Low), known(a.High)
 	for _, of := range a.Classes {
 		r.Classes = append(r.Classes, ClassAudit{of.Class, of.Decided, of.Wrong, known(of.Rate), known(of.Low), known(of.High)})
+	}
+	for i := range a.Lists {
+		if l := &a.Lists[i]; l == a.List(l.Promise) {
+			r.Lists = append(r.Lists, ListAudit{wording.Promise(l.Promise), l.Labels, len(l.Draws), l.Good, l.Wasted, l.Open, l.Forgiven, l.IsKept()})
+		}
 	}
 	return r
 }

@@ -40,8 +40,8 @@ var overviewParts = []struct {
 	most                   int
 }{
 	{"classes", "Classes", "Homophily is the share of labelled neighbours with the same label. Self-confidence is the mean predicted chance of the label.", nil, 1000},
-	{"noise", "Which labels are given in place of which", "Nodes with a label whose predicted class is confidently another one. That class counts as the true one.",
-		[]string{"given", "true", "probability", "count"}, 50},
+	{"noise", "Which labels are given in place of which", "Probability is the chance that a node of the true class is given the label, as scores use it. " +
+		"Joint is the expected share of all labels.", nil, 50},
 	{"count history where decision != 'undo' group by who, decision", "People", "What each person has decided, with what was taken back later.", nil, 1000},
 	{"agreement", "Agreement", "A verdict says whether the label was right. The share is that of the nodes on which both agree.", nil, 1000},
 	{"runs", "Runs", "The last run made the scores.",

@@ -23,7 +23,6 @@
 //	           features, rows for the next hop, or diagonals
 //	triangles  arcs of three blocks → partial sums of the diagonal of the third power
 //	census     labels and splits of all nodes → splits, the sample of the label model, counts
-//	noise      labels and predictions → sums for class thresholds, or counts of the confident joint
 //	fit        features of the sample → the label model
 //	score      features of nodes → scores and suggestions
 //

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -89,25 +88,14 @@ func (s *fitStep) input() (in cleaner.FitInput, err error) {
 	if err != nil {
 		return in, err
 	}
-	var noise struct {
-		cleaner.ThresholdSums
-		jointReport
-	}
 	var neighbors *cleaner.NeighborCounts
-	if err := errors.Join(json.Unmarshal(s.Noise, &noise), json.Unmarshal(s.Neighbors, &neighbors)); err != nil {
-		return in, fmt.Errorf("%w: noise or neighbors of the job: %w", errFrame, err)
+	if err := json.Unmarshal(s.Neighbors, &neighbors); err != nil {
+		return in, fmt.Errorf("%w: neighbors of the job: %w", errFrame, err)
 	}
 	if neighbors == nil {
 		return in, fmt.Errorf("%w: the job has no counts of neighbours", errFrame)
 	}
-	joint, err := noise.counts(s.Classes)
-	if err != nil {
-		return in, err
-	}
-	in = cleaner.FitInput{
-		Census: report.Census, Hops: s.Hops, Neighbors: neighbors, Thresholds: &noise.ThresholdSums, Joint: joint,
-		Expect: s.Expect,
-	}
+	in = cleaner.FitInput{Census: report.Census, Hops: s.Hops, Neighbors: neighbors, Expect: s.Expect}
 	verdicts := map[kv.NodeID]taughtMember{}
 	for _, v := range s.Verdicts {
 		verdicts[kv.NodeID(v.Node)] = v

@@ -42,7 +42,7 @@ func FuzzReader(f *testing.F) {
 
 // modes are those of the operations that have some.
 var modes = map[string][]string{
-	"multiply": {modeFirst, modeSlice}, "add": {modeStrength, modeFirst, modeHop, modeDiagonal}, "noise": {modeThresholds, modeJoint}, "fit": {""},
+	"multiply": {modeFirst, modeSlice}, "add": {modeStrength, modeFirst, modeHop, modeDiagonal}, "fit": {""},
 }
 
 // rightFrames are frames about the second range of a small job.
@@ -77,7 +77,6 @@ func FuzzOperations(f *testing.F) {
 		f.Fatal(err)
 	}
 	job.Census = census
-	job.Noise = []byte(`{"sums":[1,1],"counts":[2,2],"cells":[[0,1,3]]}`)
 	job.Neighbors = []byte(`{}`)
 	job.Model = []byte(`{}`)
 	arcs := output(f, stream(f, jobFrame(f, "arcs", job), groupFrame(), edgesFrame(nil, [2]uint32{0, 1}, [2]uint32{1, 0}, [2]uint32{1, 3})))

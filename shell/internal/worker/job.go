@@ -20,7 +20,7 @@ type Job struct {
 
 	Weighted bool `json:"weighted"` // arcs have weights
 
-	// Mode says what multiply, add, noise and fit do.
+	// Mode says what multiply, add and fit do.
 	Mode string `json:"mode"`
 
 	Hop int `json:"hop"` // of add
@@ -29,7 +29,6 @@ type Job struct {
 	Seed      uint64          `json:"seed"`      // of census
 	Drawn     bool            `json:"drawn"`     // of census: no splits are given
 	Census    json.RawMessage `json:"census"`    // what census has reported
-	Noise     json.RawMessage `json:"noise"`     // what the modes of noise have reported, together
 	Neighbors json.RawMessage `json:"neighbors"` // what add has reported in mode first
 	Expect    float64         `json:"expect"`    // of fit: see cleaner.Options
 	Model     json.RawMessage `json:"model"`     // what fit has made

@@ -65,7 +65,7 @@ func (b *base) report(counts any) (err error) {
 
 // steps are the operations: see the package.
 var steps = map[string]func(b base) (step, error){
-	"arcs": newArcs, "multiply": newMultiply, "add": newAdd, "triangles": newTriangles, "census": newCensus, "noise": newNoise,
+	"arcs": newArcs, "multiply": newMultiply, "add": newAdd, "triangles": newTriangles, "census": newCensus,
 	"fit": newFit, "score": newScore,
 }
 
