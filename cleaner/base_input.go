@@ -27,14 +27,14 @@ func (p *baseProblem) operators(o PredictOptions, budget int64, stage string) op
 	return opt
 }
 
-// A baseInput is what a network may see of every node.
+// A baseInput is what the classifier may see of every node.
 type baseInput struct {
 	name string // of PredictReport.Inputs
 	make func(ctx context.Context, opt PredictOptions, budget int64) (*rowstore.Store, error)
 }
 
-// candidates are the inputs that are tried. Wrong labels make neighbours disagree as well: where they do, the validation
-// split tells whether features are to be smoothed.
+// candidates are the inputs that are tried. Wrong labels make neighbours disagree as well: where they do, the
+// cross-entropy of nodes that are each predicted without their own label tells whether features are to be smoothed.
 func (p *baseProblem) candidates(ctx context.Context, opt PredictOptions) ([]baseInput, error) {
 	if !p.hasFeatures() {
 		return []baseInput{{InputStructure, p.structure}}, nil
@@ -119,7 +119,7 @@ func (p *baseProblem) mixedInputs(ctx context.Context, opt PredictOptions, budge
 	return s.OrClose(err)
 }
 
-// trainingLabels are the labels that the network learns, and NoClass.
+// trainingLabels are the labels that the classifier learns, and NoClass.
 func (p *baseProblem) trainingLabels() []kv.Class {
 	training := make([]kv.Class, len(p.labels))
 	for v, y := range p.labels {
@@ -205,9 +205,9 @@ func (p *baseProblem) structure(
 	return s.OrClose(err)
 }
 
-// shrinkByDegree multiplies the shares of labels in a row of structure by d/(d+1), d the degree, whose logarithm the row ends with: one
-// neighbour says less than many. On PubMed with 10% wrong labels AP goes from .600 to .667, and the tenth with the highest scores from .88
-// where .63 is right to .83.
+// shrinkByDegree multiplies the shares of labels in a row of structure by d/(d+1), d the degree, whose logarithm the
+// row ends with: one neighbour says less than many. On PubMed with 10% wrong labels AP goes from .600 to .667, and
+// the tenth with the highest scores from .88 where .63 is right to .83.
 func shrinkByDegree(row []float32) {
 	last := len(row) - 1
 	share := labelShare * (1 - elementary.Exp(float64(-degreeScale*float64(row[last]))))
@@ -216,8 +216,9 @@ func shrinkByDegree(row []float32) {
 	}
 }
 
-// labelShare is what the shares of labels are multiplied by: few nodes shrink the weights of small inputs. With 1, 28 of 40 nodes that
-// are added to 400 are predicted right, and with 3 at least 30; on Cora, Photo and PubMed the AP of 1, 3 and 10 is the same within .003.
+// labelShare is what the shares of labels are multiplied by: few nodes shrink the weights of small inputs. With 1, 28
+// of 40 nodes that are added to 400 are predicted right, and with 3 at least 30; on Cora, Photo and PubMed the AP of
+// 1, 3 and 10 is the same within .003.
 const labelShare = 3
 
 // degreeScale is what the logarithm of a degree is divided by.

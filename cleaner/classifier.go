@@ -11,15 +11,15 @@ import (
 )
 
 // A keptClassifier is what Predict keeps of the built-in classifier, so that nodes that are added later are predicted without
-// training. Its networks are in classifierSpace.
+// training. Its network is in classifierSpace.
 type keptClassifier struct {
 	Input     string   // of PredictReport.Inputs
 	Classes   []string // the order of the outputs
 	Hops      int      // of PredictOptions
 	Direction uint8
-	Drawn     bool    // its training nodes were drawn: of all nodes the labels are known
-	Nodes     int     // nodes from this number on it has not seen
-	Widths    [][]int // of the networks
+	Drawn     bool  // its training nodes were drawn: of all nodes the labels are known
+	Nodes     int   // nodes from this number on it has not seen
+	Widths    []int // of the layers of the network
 
 	// Weights are, of each group of a combination, those of its predictions and of the imported ones; nil if it was not joined.
 	Weights [][]float64
@@ -30,36 +30,31 @@ const (
 	classifierSpace = "classifier"
 )
 
-// A classifier is a keptClassifier with its networks.
+// A classifier is a keptClassifier with its network.
 type classifier struct {
 	keptClassifier
-	nets []*nn.Network
+	net *nn.Network
 }
 
 // keep is what is to be kept of a classifier, which was trained on the problem.
 func (t *trainedBase) keep(p *baseProblem, classes []string) *classifier {
-	kept := &classifier{nets: []*nn.Network{t.fit.Net}, keptClassifier: keptClassifier{
-		Input: t.report.Inputs, Classes: classes, Hops: t.opt.Hops, Direction: uint8(t.opt.Direction), Drawn: p.drawn, Nodes: len(p.labels),
+	return &classifier{net: t.fit.Net, keptClassifier: keptClassifier{
+		Input: t.report.Inputs, Classes: classes, Hops: t.opt.Hops, Direction: uint8(t.opt.Direction), Drawn: p.drawn,
+		Nodes: len(p.labels), Widths: t.fit.Net.Widths,
 	}}
-	for _, net := range kept.nets {
-		kept.Widths = append(kept.Widths, net.Widths)
-	}
-	return kept
 }
 
-// netRecord is how many numbers of a network a record holds.
+// netRecord is how many numbers of the network a record holds.
 const netRecord = 8 << 10
 
-// eachPart calls visit with the parts of the matrices and biases of the networks that a record holds, in the order of their keys.
+// eachPart calls visit with the parts of the matrices and biases of the network that a record holds, in the order of their keys.
 func (k *classifier) eachPart(visit func(key []byte, part []float32) error) error {
-	for i, net := range k.nets {
-		for l := range net.Weights {
-			for j, values := range [][]float32{net.Weights[l], net.Biases[l]} {
-				for at := 0; at < len(values); at += netRecord {
-					key := binary.BigEndian.AppendUint64(nil, uint64(i)<<48|uint64(l)<<40|uint64(j)<<36|uint64(at/netRecord))
-					if err := visit(key, values[at:min(at+netRecord, len(values))]); err != nil {
-						return err
-					}
+	for l := range k.net.Weights {
+		for j, values := range [][]float32{k.net.Weights[l], k.net.Biases[l]} {
+			for at := 0; at < len(values); at += netRecord {
+				key := binary.BigEndian.AppendUint64(nil, uint64(l)<<40|uint64(j)<<36|uint64(at/netRecord))
+				if err := visit(key, values[at:min(at+netRecord, len(values))]); err != nil {
+					return err
 				}
 			}
 		}
@@ -67,7 +62,7 @@ func (k *classifier) eachPart(visit func(key []byte, part []float32) error) erro
 	return nil
 }
 
-// write writes the networks; mark makes them those of the store.
+// write writes the network; mark makes it that of the store.
 func (k *classifier) write(b *kv.Bulk) error {
 	w, err := b.Space(classifierSpace)
 	if err != nil {
@@ -93,38 +88,33 @@ func checkClassifier(tx *kv.Tx) error {
 	if err := tx.Document(predictionsSpace, classifierKey, &k.keptClassifier); err != nil {
 		return err
 	}
-	return k.readNetworks(tx)
+	return k.readNetwork(tx)
 }
 
-// openNetworks is readNetworks, from memory if somebody has read them before.
-func (k *classifier) openNetworks(tx *kv.Tx) error {
+// openNetwork is readNetwork, from memory if somebody has read it before.
+func (k *classifier) openNetwork(tx *kv.Tx) error {
 	made, err := tx.Space(classifierSpace).Made(func() (any, int64, error) {
-		size := int64(0)
-		err := k.readNetworks(tx)
-		for _, net := range k.nets {
-			size += net.Bytes()
+		if err := k.readNetwork(tx); err != nil {
+			return nil, 0, err
 		}
-		return k.nets, size, err
+		return k.net, k.net.Bytes(), nil
 	})
 	if err != nil {
 		return err
 	}
-	k.nets = made.([]*nn.Network)
+	k.net = made.(*nn.Network)
 	return nil
 }
 
-// readNetworks reads the networks, of a classifier whose document is there.
-func (k *classifier) readNetworks(tx *kv.Tx) error {
+// readNetwork reads the network, of a classifier whose document is there.
+func (k *classifier) readNetwork(tx *kv.Tx) error {
 	if err := k.check(); err != nil {
 		return err
 	}
-	for _, widths := range k.Widths {
-		net := &nn.Network{Widths: widths}
-		for l := range max(len(widths)-1, 0) {
-			net.Weights = append(net.Weights, make([]float32, widths[l]*widths[l+1]))
-			net.Biases = append(net.Biases, make([]float32, widths[l+1]))
-		}
-		k.nets = append(k.nets, net)
+	k.net = &nn.Network{Widths: k.Widths}
+	for l, width := range k.Widths[1:] {
+		k.net.Weights = append(k.net.Weights, make([]float32, k.Widths[l]*width))
+		k.net.Biases = append(k.net.Biases, make([]float32, width))
 	}
 	space := tx.Space(classifierSpace)
 	err := k.eachPart(func(key []byte, part []float32) error {
@@ -141,22 +131,20 @@ func (k *classifier) readNetworks(tx *kv.Tx) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("the networks of the built-in classifier: %w: %v", kv.ErrCorrupt, err) //nolint:errorlint // one that is missing is damage
+		return fmt.Errorf("the network of the built-in classifier: %w: %v", kv.ErrCorrupt, err) //nolint:errorlint // one that is missing is damage
 	}
 	return nil
 }
 
-// check says whether the networks have shapes that the store can hold.
+// check says whether the network has a shape that the store can hold.
 func (k *keptClassifier) check() error {
-	sound := len(k.Widths) > 0 && k.Hops > 0
-	for _, widths := range k.Widths {
-		sound = sound && len(widths) > 1 && slices.Min(widths) > 0 && slices.Max(widths) < math.MaxInt32 && widths[0] == k.Widths[0][0] && widths[len(widths)-1] == len(k.Classes)
-	}
+	sound := len(k.Widths) > 1 && k.Hops > 0 && slices.Min(k.Widths) > 0 && slices.Max(k.Widths) < math.MaxInt32 &&
+		k.Widths[len(k.Widths)-1] == len(k.Classes)
 	for _, weights := range k.Weights {
 		sound = sound && len(weights) == 2
 	}
 	if !sound {
-		return fmt.Errorf("the built-in classifier: networks of %v for %d classes: %w", k.Widths, len(k.Classes), kv.ErrCorrupt)
+		return fmt.Errorf("the built-in classifier: a network of %v for %d classes: %w", k.Widths, len(k.Classes), kv.ErrCorrupt)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ var errNoClassifier = errors.New("no classifier is kept that could predict them"
 type filler struct {
 	*kv.Matrix // of the predictions that scores are taken from
 	tx         *kv.Tx
-	by         *classifier // its networks are read by open
+	by         *classifier // its network is read by open
 	joiner     *joiner     // nil: the predictions are the classifier's alone
 	keeper     rowKeeper
 }
@@ -46,8 +46,8 @@ func openFiller(tx *kv.Tx) (*filler, error) {
 	return f, nil
 }
 
-// open reads the networks, which a filler needs to predict, and not to count nodes without predictions.
-func (f *filler) open() error { return f.by.openNetworks(f.tx) }
+// open reads the network, which a filler needs to predict, and not to count nodes without predictions.
+func (f *filler) open() error { return f.by.openNetwork(f.tx) }
 
 // keptNow is what is kept of the classifier whose predictions, alone or joined, scores are taken from; errNoClassifier if there is none.
 func keptNow(tx *kv.Tx) (*keptClassifier, error) {
@@ -146,8 +146,7 @@ func (f *filler) added() (nodes []kv.NodeID) {
 const filledAtOnce = 1024
 
 // predictMissing predicts the nodes without predictions by the classifier that the store keeps, whose predictions all others have, alone
-// or joined with imported ones. A node gets the mean of its networks. If every node has predictions, it does nothing. It returns
-// errNoClassifier as openFiller does.
+// or joined with imported ones. If every node has predictions, it does nothing. It returns errNoClassifier as openFiller does.
 func predictMissing(ctx context.Context, s *kv.Store, opt PredictOptions) (filled int64, unseen Unseen, err error) {
 	tx := s.Begin()
 	defer tx.Close()
@@ -228,7 +227,7 @@ func (f *filler) rowsByPass(ctx context.Context, place *workplace, nodes []kv.No
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, inputs.Close()) }()
-	if inputs.Width() != f.by.nets[0].Widths[0] { // the features are others
+	if inputs.Width() != f.by.Widths[0] { // the features are others
 		return nil, errNoClassifier
 	}
 	rows = make([][]float32, len(nodes))
@@ -297,24 +296,22 @@ func (f *filler) write(s *kv.Store, nodes []kv.NodeID, rows [][]float32) error {
 	})
 }
 
-// predict is the mean of the networks for an input.
+// predict is the prediction of the network for an input.
 func (k *classifier) predict(x []float32, layers *nn.Activations) []float64 {
-	mean, sum := make([]float64, len(k.Classes)), 0.0
-	for _, net := range k.nets {
-		logits := layers.Outputs(net, nn.Dense(x, 1, len(x)))
-		nn.Softmax(logits)
-		for j, p := range logits {
-			mean[j] += float64(p)
-			sum += float64(p)
-		}
+	logits := layers.Outputs(k.net, nn.Dense(x, 1, len(x)))
+	nn.Softmax(logits)
+	prediction, sum := make([]float64, len(logits)), 0.0
+	for j, p := range logits {
+		prediction[j] = float64(p)
+		sum += float64(p)
 	}
-	for j := range mean {
-		mean[j] /= sum
+	for j := range prediction { // rounded to float32, they do not quite add up to 1
+		prediction[j] /= sum
 	}
-	return mean
+	return prediction
 }
 
-// features are the stored features, of which the networks have as many as the input wants.
+// features are the stored features, if they are as many as the network wants.
 func (k *classifier) features(tx *kv.Tx) (ops.Source, error) {
 	matrix, err := tx.Matrix(FeaturesMatrix)
 	if errors.Is(err, kv.ErrNotFound) {
@@ -327,16 +324,16 @@ func (k *classifier) features(tx *kv.Tx) (ops.Source, error) {
 	if k.Input == InputMixed {
 		width = 2*width + len(k.Classes) + 1
 	}
-	if width != k.Widths[0][0] {
+	if width != k.Widths[0] {
 		return nil, errNoClassifier
 	}
 	return zeroMissing{matrix}, nil
 }
 
 // labelHops is over how many hops the input of InputStructure has labels.
-func (k *classifier) labelHops() int { return (k.Widths[0][0] - 1) / len(k.Classes) }
+func (k *classifier) labelHops() int { return (k.Widths[0] - 1) / len(k.Classes) }
 
-// inputs are those of the networks, of every node.
+// inputs are those of the network, of every node.
 func (k *classifier) inputs(ctx context.Context, tx *kv.Tx, place *workplace, opt PredictOptions) (inputs *rowstore.Store, err error) {
 	opt.Hops, opt.Direction = k.Hops, kv.Direction(k.Direction)
 	if opt, err = opt.withDefaults(); err != nil {

@@ -50,7 +50,7 @@ func (p *nodePredictor) row(v kv.NodeID) ([]float32, error) {
 	return p.filler.row(v, p.by.predict(x, &p.layers))
 }
 
-// input is what the networks see of a node.
+// input is what the network sees of a node.
 func (p *nodePredictor) input(v kv.NodeID) ([]float32, error) {
 	switch p.by.Input {
 	case InputFeatures:

@@ -23,10 +23,8 @@ func keepRandom(t *testing.T, s *kv.Store, input string, width int, direction kv
 	defer bulk.Abort()
 	classes := bulk.Tx().Classes()
 	k := &classifier{keptClassifier: keptClassifier{Input: input, Classes: classes, Hops: 2, Direction: uint8(direction), Drawn: drawn}}
-	for range 3 {
-		net := nn.New(random, width, 5, len(classes))
-		k.nets, k.Widths = append(k.nets, net), append(k.Widths, net.Widths)
-	}
+	k.net = nn.New(random, width, 5, len(classes))
+	k.Widths = k.net.Widths
 	must.Do(t, k.write(bulk))
 	must.Do(t, bulk.Commit(func(tx *kv.Tx) error {
 		return errors.Join(k.mark(tx), tx.PutDocument(predictionsSpace, sourceKey, SourceBuiltIn))
@@ -346,8 +344,8 @@ func TestDamagedClassifier(t *testing.T) {
 		}
 		return errors.New("nothing is kept")
 	}))
-	if found := problems(); len(found) != 1 || !strings.Contains(found[0], "the networks of the built-in classifier") {
-		t.Fatalf("got %q, want to be told of the networks", found)
+	if found := problems(); len(found) != 1 || !strings.Contains(found[0], "the network of the built-in classifier") {
+		t.Fatalf("got %q, want to be told of the network", found)
 	}
 	var done []kv.Correction
 	must.Do(t, Repair(t.Context(), s, func(c kv.Correction) { done = append(done, c) }))

@@ -22,7 +22,7 @@ type Detector = detector.Detector
 const (
 	ScoreColumn      = decide.ScoreColumn     // single: the chance that the given label is wrong; null if unlabelled
 	SuggestedColumn  = decide.SuggestedColumn // likeliest class but for the given label, of every node; see step 4 of the package
-	ConfidenceColumn = "confidence"           // single: that prediction
+	ConfidenceColumn = "confidence"           // single: the chance of that label
 	RunColumn        = decide.RunColumn       // int: Run.ID
 	AgreementMatrix  = "agreement"            // Z [n×(K+1)], columns P0, L1 … LK, with PresetPaper P1 … PK too; NaN if unlabelled
 )

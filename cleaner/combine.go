@@ -22,8 +22,8 @@ const CombinedMatrix = "combined_predictions"
 const (
 	noWeight = 0.005 // of predictions, and less, is none
 
-	// Of more nodes × classes the built-in classifier is not trained beside predictions from outside: its own would take
-	// as many numbers on disk.
+	// Of more nodes × classes the built-in classifier is not trained beside predictions from outside: its own would
+	// take as many numbers on disk.
 	mostMixture = 1 << 30
 )
 
@@ -33,12 +33,13 @@ func joins(nodes, classes int) bool { return int64(nodes)*int64(classes) <= most
 // A combination joins predictions from outside, U [n×c], with those of the built-in classifier, B [n×c], which has not
 // seen the label of any node that it predicts:
 //
-//	P[v][k] ∝ (ε + B[v][k])^a · (ε + U[v][k])^b      a, b ≥ 0 by the likelihood of the given labels; ε that of labelmodel.Model
-//	P[v]    = B[v]                                   where U may have seen the label of v, or lacks v
+//	P[v][k] ∝ (ε + B[v][k])^a · (ε + U[v][k])^b   a, b ≥ 0 by the likelihood of the labels; ε that of labelmodel.Model
+//	P[v]    = B[v]                                where U may have seen the label of v, or lacks v
 //
-// Who brings predictions may say whether they have seen the labels: Options.Imported. Else told compares both, and U is left out where it
-// may have seen them: that costs less than a join would if it has. If a split is given, the nodes of the validation and test splits are
-// told apart from the others, because the classifier was likely trained on these alone.
+// Who brings predictions may say whether they have seen the labels: Options.Imported. Else told compares both, and U
+// is left out where it may have seen them: that costs less than a join would if it has. If a split is given, the
+// nodes of the validation and test splits are told apart from the others, because the classifier was likely trained
+// on these alone.
 type combination struct {
 	*problem // with U
 	base     *baseProblem
@@ -60,9 +61,9 @@ type group struct {
 	agreement Agreement // of U with their labels, where b is 0
 }
 
-// combine makes the predictions of p, which come from outside, better by what the built-in classifier knows, and says in
-// one sentence what was done. The mixture takes their place, until the caller detaches it; it is nil if nothing can be
-// joined: too few nodes to learn from, or too many nodes and classes.
+// combine makes the predictions of p, which come from outside, better by what the built-in classifier knows, and says
+// in one sentence what was done. The mixture takes their place, until the caller detaches it; it is nil if nothing
+// can be joined: too few nodes to learn from, or too many nodes and classes.
 func combine(
 	ctx context.Context, p *problem, base *baseProblem, opt Options,
 ) (mixture *rowstore.Store, mark joinMark, err error) {
@@ -78,32 +79,25 @@ type joinMark struct {
 	Said  string
 	Warns bool // predictions of some nodes are left out, unasked
 	Kept  keptClassifier
-	Nets  []nn.Network
+	Net   *nn.Network
 }
 
-func (m joinMark) classifier() *classifier {
-	k := &classifier{keptClassifier: m.Kept}
-	for i := range m.Nets {
-		k.nets = append(k.nets, &m.Nets[i])
-	}
-	return k
-}
+func (m joinMark) classifier() *classifier { return &classifier{m.Kept, m.Net} }
 
 // mark is what is said and kept of what was joined.
 func (c *combination) mark() joinMark {
-	m := joinMark{Said: c.String(), Kept: c.by.keptClassifier}
+	m := joinMark{Said: c.String(), Kept: c.by.keptClassifier, Net: c.by.net}
 	for _, g := range c.groups {
 		m.Kept.Weights = append(m.Kept.Weights, g.weights)
 		m.Warns = m.Warns || len(g.rows) > 0 && c.opt.Imported == "" && g.weights[1] == 0
-	}
-	for _, net := range c.by.nets {
-		m.Nets = append(m.Nets, *net)
 	}
 	return m
 }
 
 // join is combine that leaves the problem as it is.
-func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixture *rowstore.Store, mark joinMark, err error) {
+func join(
+	ctx context.Context, p *problem, base *baseProblem, opt Options,
+) (mixture *rowstore.Store, mark joinMark, err error) {
 	if base, err = base.crossFitting(opt.Seed); err != nil {
 		return nil, mark, err
 	}
@@ -115,8 +109,8 @@ func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixt
 		lacks = "there are too many nodes and classes"
 	}
 	if lacks != "" && opt.Imported == InSample {
-		return nil, mark, fmt.Errorf("predictions that have seen the labels: %s to train the built-in classifier beside them: run predict, "+
-			"whose own take their place", lacks)
+		return nil, mark, fmt.Errorf("predictions that have seen the labels: %s to train the built-in classifier "+
+			"beside them: run predict, whose own take their place", lacks)
 	}
 	if lacks != "" {
 		mark.Said = "Your predictions are taken as they are: " + lacks + " to train the built-in classifier beside them"
@@ -149,7 +143,8 @@ func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixt
 	err = c.join(ctx, mixture)
 	mark = c.mark()
 	if err == nil && keeps {
-		err = errors.Join(saveMark(dir, combinedStage+"-said", mark), keepArray(ctx, dir, combinedStage, values, opt.Workers))
+		err = saveMark(dir, combinedStage+"-said", mark)
+		err = errors.Join(err, keepArray(ctx, dir, combinedStage, values, opt.Workers))
 	}
 	if err != nil {
 		return nil, mark, errors.Join(err, mixture.Detach())
@@ -161,8 +156,8 @@ func join(ctx context.Context, p *problem, base *baseProblem, opt Options) (mixt
 // combinedStage names the files of the mixture.
 const combinedStage = "combined"
 
-// scoredFrom are the predictions that the last run worked with, or the stored ones where nothing was joined, or all were written
-// anew since.
+// scoredFrom are the predictions that the last run worked with, or the stored ones where nothing was joined, or all
+// were written anew since.
 func scoredFrom(tx *kv.Tx) (*kv.Matrix, error) {
 	mixture, err := mixtureInForce(tx)
 	if err != nil || mixture != nil {
@@ -242,14 +237,15 @@ func (c *combination) readSample(ctx context.Context, sample *sample) (*scratch.
 		return nil, err
 	}
 	for i, source := range []ops.Source{c.own, c.predictions} {
-		err = errors.Join(err, rowstore.Each(ctx, source, len(c.labels), c.opt.Workers, func(rows kv.Range, values []float32) error {
+		read := func(rows kv.Range, values []float32) error {
 			sample.nodes.each(rows, func(rank int, v kv.NodeID) {
 				for k, p := range values[int(v-rows.First)*c.classes:][:c.classes] {
 					both.Data[2*(rank*c.classes+k)+i] = p
 				}
 			})
 			return nil
-		}))
+		}
+		err = errors.Join(err, rowstore.Each(ctx, source, len(c.labels), c.opt.Workers, read))
 	}
 	if err != nil {
 		return nil, errors.Join(err, both.Close())
@@ -369,19 +365,20 @@ func (g *group) say(imported Imported) string {
 	case imported == InSample:
 		return of + " are left out, as was asked for"
 	case g.told > mostTold:
-		return fmt.Sprintf("%s are left out: they may have seen the labels. They tell %.0f%% of what the built-in classifier, which has "+
-			"not, cannot tell of the labels that it contradicts, and up to %.0f%% would be joined. If they are out of fold, clean with the "+
-			"option out-of-fold", of, 100*g.told, 100*mostTold)
+		return fmt.Sprintf("%s are left out: they may have seen the labels. They tell %.0f%% of what the built-in "+
+			"classifier, which has not, cannot tell of the labels that it contradicts, and up to %.0f%% would be joined. "+
+			"If they are out of fold, clean with the option out-of-fold", of, 100*g.told, 100*mostTold)
 	case g.weights[1] == 0:
 		text := of + " add nothing to the built-in classifier's and were not used"
 		if g.agreement.IsLittle() {
+			percent := 100 / float64(g.agreement.Nodes)
 			text += fmt.Sprintf(". They match only %.0f%% of the labels, and would match %.0f%% by chance: check the "+
-				"order of the rows",
-				100*float64(g.agreement.Matches)/float64(g.agreement.Nodes), 100*g.agreement.Chance/float64(g.agreement.Nodes))
+				"order of the rows", percent*float64(g.agreement.Matches), percent*g.agreement.Chance)
 		}
 		return text
 	}
-	text := fmt.Sprintf("%s are joined with the built-in classifier's, with weights of %.2f and %.2f", of, g.weights[1], g.weights[0])
+	text := fmt.Sprintf("%s are joined with the built-in classifier's, with weights of %.2f and %.2f",
+		of, g.weights[1], g.weights[0])
 	if imported == OutOfFold {
 		text += ", as was asked for"
 	}

@@ -18,8 +18,9 @@ type RescoreOptions struct {
 	// Full scores all nodes again in one pass over the graph, whatever has changed.
 	Full bool
 
-	// KeepRate leaves the counts as they are, so that the time does not grow with the graph. The next Rescore without it counts
-	// Run.Scored, Run.Suspects and Run.Contradicted anew. A program that rescores after every decision wants it.
+	// KeepRate leaves the counts as they are, so that the time does not grow with the graph. The next Rescore without
+	// it counts Run.Scored, Run.Suspects and Run.Contradicted anew. A program that rescores after every decision
+	// wants it.
 	KeepRate bool
 
 	// Workers, MemoryBudget, Progress, OnStage and Notice are those of Options.
@@ -32,7 +33,8 @@ type RescoreOptions struct {
 	noPass bool // a pass over the graph takes longer than a person waits
 }
 
-// passArcs is how many arcs a pass over the graph goes along in a second, its reading and writing counted, at the least.
+// passArcs is how many arcs a pass over the graph goes along in a second, its reading and writing counted, at the
+// least.
 const passArcs = 5e6
 
 // passTime is how long a pass over the graph takes at the most.
@@ -45,13 +47,13 @@ var errTooLong = errors.New("a pass over the graph takes too long")
 
 // A Rescoring is the result of Rescore.
 type Rescoring struct {
-	// Changed is the number of nodes that may have another score because of changes around them, and were scored again. Pass
-	// says that they are all nodes, scored in one pass over the graph.
+	// Changed is the number of nodes that may have another score because of changes around them, and were scored
+	// again. Pass says that they are all nodes, scored in one pass over the graph.
 	Changed int64
 	Pass    bool
 
-	// Unpredicted is the number of nodes without predictions, for which no classifier is kept. They have no score. With KeepRate they
-	// are not counted.
+	// Unpredicted is the number of nodes without predictions, for which no classifier is kept. They have no score.
+	// With KeepRate they are not counted.
 	Unpredicted int64
 
 	Before, Run *Run // the last run as it was, and as it is now
@@ -59,19 +61,21 @@ type Rescoring struct {
 
 // Rescore brings the stored scores up to date by the model of the last run, which is not fitted again.
 //
-// If nodes without predictions were added, the kept classifier predicts them. Then Rescore scores the nodes around everything that has
-// changed since the run or the last Rescore: labels, edges, predictions, and nodes that were added. Changes matter as many hops far as
-// labels have a weight in the model: up to K. If the nodes within these hops are few, it scores each of them; the scores are then within
-// 1e-5 of those of one pass over the graph, which it makes if they are many, or if Full is set. The pass gives, bit for bit, the scores
-// that a copy of the graph as it is now gets by the same model.
+// If nodes without predictions were added, the kept classifier predicts them. Then Rescore scores the nodes around
+// everything that has changed since the run or the last Rescore: labels, edges, predictions, and nodes that were
+// added. Changes matter as many hops far as labels have a weight in the model: up to K. If the nodes within these
+// hops are few, it scores each of them; the scores are then within 1e-5 of those of one pass over the graph, which it
+// makes if they are many, or if Full is set. The pass gives, bit for bit, the scores that a copy of the graph as it
+// is now gets by the same model.
 //
-// Decisions move no score but those of the nodes around them, whose labels they change: the next Clean takes them for true. Rate and
-// threshold stay. At a look of the audit (Audit.Look) they move with all scores, in one pass: by
+// Decisions move no score but those of the nodes around them, whose labels they change: the next Clean takes them for
+// true. Rate and threshold stay. At a look of the audit (Audit.Look) they move with all scores, in one pass: by
 //
 //	p = σ(a + b·L)    Σ_v p_v = Audit.Rate · labels, over the labels as they came
 //
-// with L the log-odds that the model gives a label to be wrong, b near 1 where the draws do not say otherwise, and the threshold of the
-// greatest expected F1. So the order of scores stays. An undo that takes the look back takes this back too.
+// with L the log-odds that the model gives a label to be wrong, b near 1 where the draws do not say otherwise, and
+// the threshold of the greatest expected F1. So the order of scores stays. An undo that takes the look back takes
+// this back too.
 //
 // It is one commit. If nothing has changed, Rescore writes nothing. If another run or Rescore finishes meanwhile,
 // Rescore begins again. A node that was changed while Rescore was at work keeps counting as changed.
@@ -97,7 +101,8 @@ func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 	var unfilled error
 	if elsewhere == nil {
 		_, unfilled = fillPredictions(ctx, s, Options{
-			Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage, Notice: opt.Notice,
+			Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage,
+			Notice: opt.Notice,
 		})
 		if unfilled != nil && !errors.Is(unfilled, errNoClassifier) {
 			return nil, unfilled
@@ -121,8 +126,9 @@ func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 	}
 }
 
-// RescoreWithin is Rescore with KeepRate that gives up after a time that a person waits. ok is false if it did; the scores are then as they
-// were. If a pass over the graph should fit the time, and takes longer, it has as much time again. Without a run, or a model of it, nothing is done.
+// RescoreWithin is Rescore with KeepRate that gives up after a time that a person waits. ok is false if it did; the
+// scores are then as they were. If a pass over the graph should fit the time, and takes longer, it has as much time
+// again. Without a run, or a model of it, nothing is done.
 func RescoreWithin(ctx context.Context, s *kv.Store, within time.Duration, opt RescoreOptions) (ok bool, err error) {
 	opt.KeepRate = true
 	err = s.View(func(tx *kv.Tx) error {
@@ -168,8 +174,11 @@ func rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 	return done, err
 }
 
-// scoreChanges scores the nodes around the changes since the last run or Rescore. Of the result, Pass says that a pass is due.
-func scoreChanges(ctx context.Context, s *kv.Store, opt RescoreOptions) (done *Rescoring, scores []NodeScore, err error) {
+// scoreChanges scores the nodes around the changes since the last run or Rescore. Of the result, Pass says that a
+// pass is due.
+func scoreChanges(
+	ctx context.Context, s *kv.Store, opt RescoreOptions,
+) (done *Rescoring, scores []NodeScore, err error) {
 	tx := s.Begin()
 	defer tx.Close()
 	run, kept, err := lastFit(tx)
@@ -226,14 +235,15 @@ func (r *Rescoring) scoreAround(ctx context.Context, tx *kv.Tx, kept keptFit, op
 	return scores, r.Run.upToDate(tx)
 }
 
-// Around the changes no more nodes are scored one by one than this share of all, as a divisor, or so many: for more, a pass over the
-// graph costs less.
+// Around the changes no more nodes are scored one by one than this share of all, as a divisor, or so many: for more,
+// a pass over the graph costs less.
 const (
 	mostAround  = 64
 	leastAround = 1 << 10
 )
 
-// Scoring one by one may walk this share of all arcs, as a divisor, or so many: for each, it looks up what a pass reads in order.
+// Scoring one by one may walk this share of all arcs, as a divisor, or so many: for each, it looks up what a pass
+// reads in order.
 const (
 	eachStepsOfPass = 16
 	leastEachSteps  = 1 << 20
@@ -249,7 +259,8 @@ func scoreEach(
 	steps.Store(max(tx.NumArcs()/eachStepsOfPass, leastEachSteps))
 	err := parallel.Do(ctx, len(workers), len(nodes), func(ctx context.Context, worker, i int) (err error) {
 		if workers[worker] == nil {
-			if workers[worker], err = newScorer(ctx, tx, run, kept, ops.Options{MemoryBudget: opt.MemoryBudget}); err != nil {
+			workers[worker], err = newScorer(ctx, tx, run, kept, ops.Options{MemoryBudget: opt.MemoryBudget})
+			if err != nil {
 				return err
 			}
 			workers[worker].steps = steps
@@ -260,7 +271,8 @@ func scoreEach(
 	return scores, err
 }
 
-// leastDifference is the least by which a score changes, as a share of what it is away from 0 and from 1: below it the score is as it was.
+// leastDifference is the least by which a score changes, as a share of what it is away from 0 and from 1: below it
+// the score is as it was.
 const leastDifference = 1e-6
 
 // writeChanges writes the scores of some nodes, and the run, whose scores are up to date with them. Unless keepRate is
@@ -303,7 +315,8 @@ func (s *NodeScore) write(tx *kv.Tx) error {
 		column string
 		value  kv.Value
 	}{
-		{ScoreColumn, number(s.Score)}, {SuggestedColumn, text(s.Suggestion)}, {ConfidenceColumn, number(s.Confidence)}, {RunColumn, kv.IntValue(s.Run)},
+		{ScoreColumn, number(s.Score)}, {SuggestedColumn, text(s.Suggestion)},
+		{ConfidenceColumn, number(s.Confidence)}, {RunColumn, kv.IntValue(s.Run)},
 	} {
 		is, err := tx.Value(s.Node, cell.column)
 		if err != nil {

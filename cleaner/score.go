@@ -19,33 +19,36 @@ type NodeScore struct {
 	Node       kv.NodeID
 	ID         string
 	Label      string  // the given label; "" if there is none
-	Score      float64 // the chance that the label is wrong; NaN if there is no label, or nothing to judge it by: see Lack
+	Score      float64 // the chance that the label is wrong; NaN without a label, or where there is a Lack
 	Suggestion string  // the label that fits best; "" if the node has no predictions
-	Confidence float64 // its prediction; NaN if the node has no predictions
+	Confidence float64 // its chance; NaN if the node has no predictions
 	Run        int64   // the run whose model it is
 
-	// Predicted says that no prediction of the node is stored, and that the kept classifier has made one for the score. Rescore stores it.
+	// Predicted says that no prediction of the node is stored, and that the kept classifier has made one for the
+	// score. Rescore stores it.
 	Predicted bool
 
 	// Lack says why a labelled node has no score; "" if it has one, or no label.
 	Lack string
 }
 
-// IsSuspect reports whether the score speaks against the label at a threshold: it is above it, and another label is suggested.
+// IsSuspect reports whether the score speaks against the label at a threshold: it is above it, and another label is
+// suggested.
 func (s NodeScore) IsSuspect(threshold float64) bool {
 	return s.Score > threshold && s.Suggestion != "" && s.Suggestion != s.Label
 }
 
 // Score scores nodes by the model of the last run, from the nodes around them as they are in the snapshot, and writes
 // nothing: a suggestion of it can only be accepted after a Rescore has stored it. It looks as many hops far as labels
-// have a weight in the model: up to K. A node without stored predictions is predicted by the kept classifier, if there
-// is one, from the nodes around it. The scores are those of a full Rescore within 1e-5. By PresetPaper they may differ more
-// beside other nodes without stored predictions: these add nothing. The result has the order of nodes.
+// have a weight in the model: up to K. A node without stored predictions is predicted by the kept classifier, if
+// there is one, from the nodes around it. The scores are those of a full Rescore within 1e-5. By PresetPaper they may
+// differ more beside other nodes without stored predictions: these add nothing. The result has the order of nodes.
 //
-// Around a hub there may be so many nodes that a pass over the graph costs less than to walk around it, or that they do not fit
-// opt.MemoryBudget. One column then passes over the graph. Where this is so of several nodes together, one pass scores all that
-// are left, as in a Rescore. If a pass does not fit opt.MemoryBudget either, the error is an *ops.BudgetError. Without a run the error
-// is kv.ErrNotFound, and ErrNoModel or ErrElsewhere if the run cannot score.
+// Around a hub there may be so many nodes that a pass over the graph costs less than to walk around it, or that they
+// do not fit opt.MemoryBudget. One column then passes over the graph. Where this is so of several nodes together, one
+// pass scores all that are left, as in a Rescore. If a pass does not fit opt.MemoryBudget either, the error is an
+// *ops.BudgetError. Without a run the error is kv.ErrNotFound, and ErrNoModel or ErrElsewhere if the run cannot
+// score.
 func Score(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, opt ops.Options) ([]NodeScore, error) {
 	if tx.InUpdate() {
 		opt.Workers = 1 // the transaction is for one goroutine
@@ -104,7 +107,7 @@ type scorer struct {
 	predictions ops.Source         // with the classes of the run
 	ranks       []int32
 	opt         ops.Options
-	steps       *atomic.Int64 // what may be walked around several nodes together; nil: a node of too many is scored by a pass
+	steps       *atomic.Int64 // what may be walked around several nodes; nil: a node of too many is scored by a pass
 	passed      *passedScores // of a pass; nil: nodes are walked around
 
 	stale map[kv.NodeID]struct{} // nodes whose stored scores are older than changes around them
@@ -132,8 +135,8 @@ func newScorer(ctx context.Context, tx *kv.Tx, run *Run, kept keptFit, opt ops.O
 	return s, nil
 }
 
-// mostStale is the most nodes around changes that are looked for, before nodes are scored one by one: to find as many takes the time of
-// scoring one.
+// mostStale is the most nodes around changes that are looked for, before nodes are scored one by one: to find as many
+// takes the time of scoring one.
 const mostStale = 1 << 10
 
 // findStale finds the nodes whose stored scores are older than changes around them.
@@ -311,10 +314,12 @@ func inClasses(classes, columns []string, row, dst []float32) {
 
 // rows are those of a node in S_1, S_2 … as far as the run reaches.
 func (s *scorer) rows(v kv.NodeID) ([]ops.Row, error) {
-	if p := s.unknown; p != nil && p.from == v && len(p.walked) >= s.run.reach() && kv.Direction(p.by.Direction) == s.run.Direction {
-		return p.walked[:s.run.reach()], nil // its prediction came from them
+	reach := s.run.reach()
+	p := s.unknown
+	if p != nil && p.from == v && len(p.walked) >= reach && kv.Direction(p.by.Direction) == s.run.Direction {
+		return p.walked[:reach], nil // its prediction came from them
 	}
-	return operatorRows(s.ctx, s.tx, s.run.Direction, v, ops.Operator{Hops: s.run.reach()}, s.opt, s.steps)
+	return operatorRows(s.ctx, s.tx, s.run.Direction, v, ops.Operator{Hops: reach}, s.opt, s.steps)
 }
 
 // sumAround adds up the labels around a node by hop.
@@ -369,7 +374,9 @@ func (s *scorer) labelOf(u kv.NodeID, asked int) (kv.Class, error) {
 }
 
 // byModel is the score of PresetDefault, with the suggestion and its confidence.
-func (s *scorer) byModel(v kv.NodeID, label kv.Class, by labelmodel.Evidence) (score float32, class kv.Class, confidence float32) {
+func (s *scorer) byModel(
+	v kv.NodeID, label kv.Class, by labelmodel.Evidence,
+) (score float32, class kv.Class, confidence float32) {
 	hops, c := s.run.Hops, len(s.run.Classes)
 	width := PresetDefault.features(hops)
 	of := newNodeScorer(s.model, 1+labelmodel.CountRivals(c), width)
@@ -384,8 +391,8 @@ func (s *scorer) byModel(v kv.NodeID, label kv.Class, by labelmodel.Evidence) (s
 	return of.score(s.kept.isUntaught(v, label))
 }
 
-// byDetectors is the score of PresetPaper, of a label by its number in the snapshot. Of the nodes around, those without stored
-// predictions add none.
+// byDetectors is the score of PresetPaper, of a label by its number in the snapshot. Of the nodes around, those
+// without stored predictions add none.
 func (s *scorer) byDetectors(v kv.NodeID, class kv.Class, predicted bool) (float64, error) {
 	matrix, err := scoredFrom(s.tx)
 	if err != nil {

@@ -23,8 +23,8 @@ type predictCommand struct {
 func (*predictCommand) Help() string {
 	return `Trains a classifier on the labelled nodes outside the validation and test splits. Its input is the features, smoothed over the graph. Without ` +
 		`features, the input is the labels around a node. If neighbours disagree, predict also tries features and labels together, and keeps the better input. The class probabilities of every node replace earlier ones. ` +
-		`Each training node gets its prediction from a network that has not seen its label. If nodes were added since, predict trains nothing: the classifier that is kept in the ` +
-		`store predicts these nodes; run predict again to train a new one. clean runs predict if the store has no predictions. ` +
+		`Each training node gets its prediction from a fit to all other nodes, which has not seen its label. If nodes were added since, predict ` +
+		`trains nothing: the classifier that is kept in the store predicts these nodes; run predict again to train a new one. clean runs predict if the store has no predictions. ` +
 		`With preset default, clean may also train this classifier beside imported predictions.
 
     graphcleaner predict my.graph

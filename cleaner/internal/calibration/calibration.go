@@ -1,5 +1,5 @@
-// Package calibration moves scores so that their mean is a rate, and chooses a threshold. It knows chances, and nothing of their
-// source.
+// Package calibration moves scores so that their mean is a rate, and chooses a threshold. It knows chances, and
+// nothing of their source.
 package calibration
 
 import (
@@ -8,9 +8,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 )
-
-// Logit is the inverse of the sigmoid.
-func Logit(p float64) float64 { return elementary.Log(p) - elementary.Log(1-p) }
 
 // Shift is δ so that the mean of σ(l+δ) over the log-odds l of scores is a rate. NaN does not count.
 func Shift(logOdds []float64, rate float64) float64 {
@@ -53,8 +50,8 @@ const (
 	slopeSpread = 0.5
 )
 
-// Fit makes chances p = σ(a + b·l) of the log-odds l of labels, whose mean is the rate, so that they fit what is known of drawn labels:
-// a by b from the mean, and b where
+// Fit makes chances p = σ(a + b·l) of the log-odds l of labels, which are finite. Their mean is the rate, and they
+// fit what is known of drawn labels: a by b from the mean, and b where
 //
 //	Σ_{drawn and wrong} log p + Σ_{drawn and right} log(1−p) − (log b)²/(2·0.5²)
 //
@@ -67,12 +64,12 @@ func Fit(logOdds, drawn []float64, wrong []bool, rate float64) (shift, logSlope 
 		log := slopeStep * float64(i)
 		slope := elementary.Exp(log)
 		for j, l := range logOdds {
-			scaled[j] = bounded(slope, l)
+			scaled[j] = float64(slope * l)
 		}
 		a := Shift(scaled, rate)
 		fit := -float64(log*log) / (2 * slopeSpread * slopeSpread)
 		for j, l := range drawn {
-			x := a + bounded(slope, l)
+			x := a + float64(slope*l)
 			if !wrong[j] {
 				x = -x
 			}
@@ -83,12 +80,6 @@ func Fit(logOdds, drawn []float64, wrong []bool, rate float64) (shift, logSlope 
 		}
 	}
 	return shift, logSlope
-}
-
-// bounded is slope·l without infinity.
-func bounded(slope, l float64) float64 {
-	const most = 200
-	return min(max(float64(slope*l), -most), most)
 }
 
 // edge keeps a threshold from 0 and 1.

@@ -15,15 +15,16 @@ type Sampling struct {
 	Expect, Threshold float64 // rate of wrong labels that is expected, and threshold that was asked for; zero: none was
 }
 
-// Calibrate fills the scale from the rows that the model was fitted to. What a person has said of a row takes the place of its score.
+// Calibrate fills the scale from the rows that the model was fitted to. What a person has said of a row takes the
+// place of its score.
 func (m *Model) Calibrate(rows Rows, of Sampling) {
 	m.Scale = Scale{}
 	var logOdds []float64
-	for r, j := range m.Scorer().judge(rows) {
-		if math.IsNaN(j.Score) || rows.Truth != nil && rows.Truth[r] != kv.NoClass || of.Added != nil && of.Added[r] {
+	for r, l := range m.Scorer().LogOdds(rows) {
+		if math.IsNaN(l) || rows.Truth != nil && rows.Truth[r] != kv.NoClass || of.Added != nil && of.Added[r] {
 			continue
 		}
-		logOdds = append(logOdds, calibration.Logit(j.Score))
+		logOdds = append(logOdds, l)
 	}
 	if m.Told = of.Expect; m.Told == 0 {
 		m.Told = meanScore(logOdds)
@@ -48,8 +49,9 @@ func (m *Model) setThreshold(logOdds []float64) {
 	m.Threshold = calibration.Threshold(scores)
 }
 
-// Follow makes the scale that of a look of an audit, from a random part of the labels as they came, beside which all drawn labels are Added.
-// Truth says which of the drawn labels are right, and which are wrong. Rate is the share of wrong labels that the audit tells.
+// Follow makes the scale that of a look of an audit, from a random part of the labels as they came, beside which all
+// drawn labels are Added. Truth says which of the drawn labels are right, and which are wrong. Rate is the share of
+// wrong labels that the audit tells.
 func (m *Model) Follow(rate float64, rows Rows, added []bool) {
 	m.Scale = Scale{Threshold: m.Fitted.Threshold}
 	var all, drawn []float64
@@ -77,24 +79,15 @@ func meanScore(logOdds []float64) (mean float64) {
 	return mean / float64(max(len(logOdds), 1))
 }
 
-// LogOdds are the log-odds of the scores of the given labels of rows, with all classes for rivals. An infinite one is a score of 0 or 1.
+// LogOdds are the log-odds of the scores of the given labels of rows, with all classes for rivals. NaN of a row
+// without a label, or with a feature that is not finite.
 func (m *Scorer) LogOdds(of Rows) []float64 {
-	judged := m.judge(of)
-	logOdds := make([]float64, len(judged))
-	for r, j := range judged {
-		logOdds[r] = calibration.Logit(j.Score)
-	}
-	return logOdds
-}
-
-// judge judges the given labels of rows, with all classes for rivals.
-func (m *Scorer) judge(of Rows) []Judgement {
 	labels, z, c, width := of.Labels, of.Z, of.Classes, of.Width
-	judged := make([]Judgement, len(labels))
+	logOdds := make([]float64, len(labels))
 	classes, rows, memory := make([]kv.Class, c), make([]float32, c*width), make([]float64, c+c*width)
 	for r, label := range labels {
 		if label == kv.NoClass {
-			judged[r].Score = math.NaN()
+			logOdds[r] = math.NaN()
 			continue
 		}
 		for i := range classes { // the label under test stands first
@@ -102,7 +95,8 @@ func (m *Scorer) judge(of Rows) []Judgement {
 			copy(rows[i*width:][:width], z[(r*c+int(classes[i]))*width:])
 		}
 		_, untaught := slices.BinarySearch(m.untaught, label)
-		judged[r] = m.Judge(classes, rows, untaught, memory)
+		score := m.Score(classes, rows, untaught, memory)
+		logOdds[r] = logOddsOf(score, 1-score)
 	}
-	return judged
+	return logOdds
 }

@@ -95,12 +95,12 @@ func Fit(ctx context.Context, dir *scratch.Dir, rows Rows, workers int, done fun
 		f.onSweep = func() { f.sweeps++; done(min(f.sweeps, 2*MostSweeps-1), 2*MostSweeps) }
 	}
 	right := f.start(0)
-	if _, _, err = f.maximize(ctx, right); err != nil {
+	if _, err = f.maximize(ctx, right); err != nil {
 		return nil, err
 	}
 	f.alike = f.told(right.likelihood) < leastTold
 	state := f.start(startRate)
-	_, settled, err := f.maximize(ctx, state)
+	settled, err := f.maximize(ctx, state)
 	if err != nil {
 		return nil, err
 	}
@@ -304,7 +304,7 @@ func Weigh(ctx context.Context, dir *scratch.Dir, rows Rows, workers int) (weigh
 	}
 	f.plain = true
 	state := f.start(0)
-	if _, _, err = f.maximize(ctx, state); err == nil {
+	if _, err = f.maximize(ctx, state); err == nil {
 		weights = f.model(state).Weights
 	}
 	return weights, errors.Join(err, f.Close())

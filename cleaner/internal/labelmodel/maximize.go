@@ -46,19 +46,6 @@ func (f *labelFit) start(rate float64) *modelState {
 	return s
 }
 
-// rate is the share of labels that are expected to be wrong.
-func (s *modelState) rate() float64 {
-	var wrong, all float64
-	for _, i := range s.counts.numbers {
-		for k, count := range s.counts.of(i) {
-			if all += count; k != i {
-				wrong += count
-			}
-		}
-	}
-	return wrong / max(all, 1)
-}
-
 // What a sweep sums up over rows: the log-likelihood, the gradient [width], the upper triangle of the curvature
 // [width×(width+1)/2] of the weights, and by class what posteriors exceed chances by.
 func (f *labelFit) sumWidth() int { return f.weightSums() + f.classes }
@@ -124,17 +111,17 @@ func (f *labelFit) sweepLines(weights, intercepts []float64, first, end int, of 
 	}
 }
 
-// maximize improves a state until a sweep changes the penalized log-likelihood by less than tolerance, and returns what it has come
-// to. settled is false where it still did after MostSweeps.
+// maximize improves a state until a sweep changes the penalized log-likelihood by less than tolerance. settled is false where it
+// still did after MostSweeps.
 //
 // A sweep that has lost much is a Newton step that went too far: the weights go half of the way back.
-func (f *labelFit) maximize(ctx context.Context, s *modelState) (value float64, settled bool, err error) {
+func (f *labelFit) maximize(ctx context.Context, s *modelState) (settled bool, err error) {
 	last, halvings := math.Inf(-1), 0
 	before := slices.Clone(s.weights)
 	for sweep := range MostSweeps {
 		sums, err := f.sweep(ctx, s)
 		if err != nil {
-			return 0, false, err
+			return false, err
 		}
 		if f.onSweep != nil {
 			f.onSweep()
@@ -149,15 +136,15 @@ func (f *labelFit) maximize(ctx context.Context, s *modelState) (value float64, 
 			continue
 		}
 		if sweep+1 >= leastSweeps && math.Abs(value-last) < tolerance {
-			return value, true, nil
+			return true, nil
 		}
 		last, halvings = value, 0
 		copy(before, s.weights)
 		if err := f.stepWeights(s, sums); err != nil {
-			return 0, false, err
+			return false, err
 		}
 		if err := f.countLabels(ctx, s); err != nil {
-			return 0, false, err
+			return false, err
 		}
 		if !f.plain {
 			f.stepIntercepts(s, sums[f.weightSums():])
@@ -166,7 +153,7 @@ func (f *labelFit) maximize(ctx context.Context, s *modelState) (value float64, 
 			s.noise = newChannel(s.counts.clone(), s.right, f.alike)
 		}
 	}
-	return last, false, nil
+	return false, nil
 }
 
 // penalty is the logarithm of the priors of weights and intercepts, but for constants.
@@ -320,8 +307,7 @@ func (f *labelFit) countFlips(counts *lines, first, end int) {
 // model is a state in the terms of features as they are.
 func (f *labelFit) model(s *modelState) *Model {
 	m := &Model{
-		Classes: f.classes, Rate: s.rate(), Alike: f.alike, Flips: flipsOf(s.counts), Right: s.right,
-		Intercepts: s.intercepts,
+		Classes: f.classes, Alike: f.alike, Flips: flipsOf(s.counts), Right: s.right, Intercepts: s.intercepts,
 	}
 	for j, weight := range s.weights {
 		m.Weights = append(m.Weights, weight/f.scale[j])

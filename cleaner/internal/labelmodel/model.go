@@ -38,8 +38,6 @@ type Model struct {
 	Right []float64
 	Alike bool
 
-	Rate float64 // share of wrong labels that the fit found
-
 	// The scale of the scores, and that of the fit: they differ while scores follow an audit.
 	Scale
 	Fitted Scale
@@ -63,7 +61,7 @@ type Scale struct {
 const (
 	featureFloor = 1e-3 // ε: less agreement is none
 	modelClasses = 4    // rivals of a label under test; see ChooseRivals
-	mostLogOdds  = 64   // more do not bend
+	mostLogOdds  = 64   // of a label to be wrong, or to be right
 )
 
 // A Scorer is a Model with its matrices as they are used.
@@ -197,11 +195,16 @@ func (m *Scorer) Judge(classes []kv.Class, z []float32, untaught bool, memory []
 	}
 	odds := m.odds
 	if m.bend != 0 {
-		odds *= elementary.Exp(float64(m.bend * min(max(elementary.Log(wrong)-elementary.Log(right), -mostLogOdds), mostLogOdds)))
+		odds *= elementary.Exp(float64(m.bend * logOddsOf(wrong, right)))
 	}
 	wrong, best = float64(wrong*odds), float64(best*odds)
 	j.Score, j.Chance = wrong/(right+wrong), best/(right+wrong)
 	return j
+}
+
+// logOddsOf are the log-odds of two chances, or of what is proportional to them. They are finite, so that they can be scaled.
+func logOddsOf(wrong, right float64) float64 {
+	return min(max(elementary.Log(wrong)-elementary.Log(right), -mostLogOdds), mostLogOdds)
 }
 
 // Score is the score of Judge.

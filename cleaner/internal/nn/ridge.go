@@ -9,16 +9,17 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/float32s"
 )
 
-// A Ridge is a linear classifier by least squares. With Z the rows [n×d], Y their classes [n×c], one 1 in a row, m the mean of Y,
-// g_j = Σ_i Z_ij² and ḡ the mean of the g_j,
+// A Ridge is a linear classifier by least squares. With Z the rows [n×d], Y their classes [n×c], one 1 in a row, m
+// the mean of Y, g_j = Σ_i Z_ij² and ḡ the mean of the g_j,
 //
 //	W minimizes |Y − m − Z W|² + Σ_j (1 + 2 g_j/ḡ) |W_j|²     logits(z)_k = b_k + a_k (m + z W)_k
 //
-// A column that many rows have is shrunk more than a rare one, as if a share of the inputs were dropped at random (Wager, Wang and
-// Liang, arXiv:1307.1493). What the fit without row i says of row i follows from the whole fit: with f_i = m + z_i W and
-// h_i = z_iᵀ (ZᵀZ + diag(1 + 2 g/ḡ))⁻¹ z_i, it is Y_i − (Y_i − f_i)/(1 − h_i), where m is that of all rows. a and b
-// have the least cross-entropy of these, which is convex, and are shrunk towards one a for all classes and no b: least squares gives rare
-// classes small numbers. So nothing is drawn, and no row has seen its class.
+// A column that many rows have is shrunk more than a rare one, as if a share of the inputs were dropped at random
+// (Wager, Wang and Liang, arXiv:1307.1493). What the fit without row i says of row i follows from the whole fit: with
+// f_i = m + z_i W and h_i = z_iᵀ (ZᵀZ + diag(1 + 2 g/ḡ))⁻¹ z_i, it is Y_i − (Y_i − f_i)/(1 − h_i), where m is that of
+// all rows. a and b have the least cross-entropy of these, which is convex, and are shrunk towards one a for all
+// classes and no b: least squares gives rare classes small numbers. So nothing is drawn, and no row has seen its
+// class.
 type Ridge struct {
 	Net      *Network  // without a hidden layer
 	Leverage []float32 // h, of every row
@@ -46,16 +47,17 @@ const (
 // RidgeColumns is how many columns are told apart.
 const RidgeColumns = 2048
 
-// RidgeBytes is what FitRidge takes for so many columns and classes: a square matrix, sums, and the weights that it returns.
+// RidgeBytes is what FitRidge takes for so many columns and classes: a square matrix, sums, and the weights that it
+// returns.
 func RidgeBytes(columns, classes int64) int64 {
 	told := min(columns, RidgeColumns)
 	rows := (4 + 8) * ridgeRows // dense, and as many sparse
 	return told*(8*told+8*classes+int64(rows)+2*4*ridgeStrip) + 4*columns*classes
 }
 
-// FitRidge fits a Ridge to rows, of which class tells the class of each. Of more columns than 2,048, sums of columns with signs stand for
-// them (feature hashing, arXiv:0902.2206), in the fit alone.
-// progress, if not nil, is told how many rows are done, of how many.
+// FitRidge fits a Ridge to rows, of which class tells the class of each. Of more columns than 2,048, sums of columns
+// with signs stand for them (feature hashing, arXiv:0902.2206), in the fit alone. progress, if not nil, is told how
+// many rows are done, of how many.
 func FitRidge(
 	ctx context.Context, x *Rows, class func(row int) int, classes, workers int, progress func(done, total int64),
 ) (*Ridge, error) {
@@ -66,7 +68,10 @@ func FitRidge(
 		return nil, err
 	}
 	f.solve(gram, w, workers)
-	r := &Ridge{Leverage: make([]float32, x.Count), scale: slices.Repeat([]float64{1}, classes), shift: make([]float64, classes)}
+	r := &Ridge{
+		Leverage: make([]float32, x.Count),
+		scale:    slices.Repeat([]float64{1}, classes), shift: make([]float64, classes),
+	}
 	if err := f.leverages(ctx, gram, r.Leverage); err != nil {
 		return nil, err
 	}
@@ -278,7 +283,8 @@ func factor(a []float64, d, workers int) {
 
 // invert makes of a lower triangle its inverse.
 func invert(a []float64, d, workers int) {
-	// Row i of the inverse is −(Σ_{j<i} a_ij row_j)/a_ii, and 1/a_ii on the diagonal. Rows of a block take the rows above it together.
+	// Row i of the inverse is −(Σ_{j<i} a_ij row_j)/a_ii, and 1/a_ii on the diagonal. Rows of a block take the rows
+	// above it together.
 	sums := make([]float64, triangleRows*d)
 	for at := 0; at < d; at += triangleRows {
 		end := min(at+triangleRows, d)
@@ -340,7 +346,10 @@ func (f *ridgeFit) leverages(ctx context.Context, inverse []float64, h []float32
 		clear(sums)
 		for left := 0; left < d; left += ridgeStrip {
 			wide := min(ridgeStrip, d-left)
-			net := &Network{Widths: []int{d, wide}, Weights: [][]float32{f.strip[:d*wide]}, Biases: [][]float32{make([]float32, wide)}}
+			net := &Network{
+				Widths: []int{d, wide}, Weights: [][]float32{f.strip[:d*wide]},
+				Biases: [][]float32{make([]float32, wide)},
+			}
 			clear(net.Weights[0])
 			for i := range wide {
 				for j, x := range inverse[(left+i)*d:][:left+i+1] {
