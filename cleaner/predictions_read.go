@@ -54,20 +54,30 @@ func (s zeroRemoved) Read(rows kv.Range, lo, hi int, dst []float32) error {
 	return nil
 }
 
-// HasPredictions reports whether a node has predictions that it can be scored by: the stored ones, or the joined ones of the last run.
-func HasPredictions(tx *kv.Tx, v kv.NodeID) (bool, error) {
+// Predicted returns a reader of the likeliest class of a node and its probability, by the predictions that the node is scored by: the
+// stored ones, or the joined ones of the last run. Of a node without predictions, the class is kv.NoClass.
+func Predicted(tx *kv.Tx) (at func(v kv.NodeID) (class kv.Class, chance float64, err error), err error) {
 	matrix, err := scoredFrom(tx)
 	if errors.Is(err, kv.ErrNotFound) {
-		return false, nil
+		return func(kv.NodeID) (kv.Class, float64, error) { return kv.NoClass, 0, nil }, nil
 	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	first := make([]float32, 1)
-	if err := matrix.Read(kv.Range{First: v, End: v + 1}, 0, len(first), first); err != nil {
-		return false, err
-	}
-	return !math.IsNaN(float64(first[0])), nil
+	predictions := inClassOrder(tx, matrix)
+	row := make([]float32, predictions.Width())
+	return func(v kv.NodeID) (class kv.Class, chance float64, err error) {
+		class = kv.NoClass
+		if err := predictions.Read(kv.Range{First: v, End: v + 1}, 0, len(row), row); err != nil {
+			return class, 0, err
+		}
+		for j, p := range row {
+			if float64(p) > chance { // false of NaN
+				class, chance = kv.Class(j), float64(p)
+			}
+		}
+		return class, chance, nil
+	}, nil
 }
 
 // inClassOrder is a matrix of predictions with its columns in the order of tx.Classes.

@@ -51,8 +51,11 @@ func (q *query) remarkUnpredicted(ctx context.Context, v kv.NodeID, what string)
 		q.notices = append(q.notices, "the store has no predictions, and so no scores: "+wording.WayToPredict+", and then clean")
 		return nil
 	}
-	predicted, err := cleaner.HasPredictions(q.tx, v)
-	if err != nil || predicted {
+	predicted, err := cleaner.Predicted(q.tx)
+	if err != nil {
+		return err
+	}
+	if class, _, err := predicted(v); err != nil || class != kv.NoClass {
 		return err
 	}
 	way := wording.WayToPredict + ", and then clean"

@@ -37,7 +37,7 @@ type Node struct {
 	ID                string
 	Name              string  // title or id
 	Class, Predicted  int     // places in Ego.Classes, or None
-	Confidence, Score float64 // of the prediction, and that the label is wrong (NaN: unknown)
+	Confidence, Score float64 // chance of Predicted by the classifier, and that the label is wrong (NaN: unknown)
 	Weight            float64 // in the vote
 	Decided           string  // the decision in force and by whom, such as "accept by ann"; else ""
 }

@@ -90,7 +90,7 @@ func TestCards(t *testing.T) {
 			t.Errorf("the card has no %s:\n%s", want, facts)
 		}
 	}
-	if !strings.Contains(card, "All 2 neighbours are A; the classifier says B, 87.5% sure.") {
+	if !strings.Contains(card, "All 2 neighbours are A.") {
 		t.Errorf("the card has no evidence:\n%s", card)
 	}
 	if strings.Contains(page, "<a ") || strings.Contains(page, "words end") {

@@ -127,6 +127,10 @@ func (s *Surveyor) Ego(ctx context.Context, id string, v kv.NodeID) (*picture.Eg
 	if err != nil {
 		return nil, err
 	}
+	predicted, err := cleaner.Predicted(s.tx)
+	if err != nil {
+		return nil, err
+	}
 	var near, far []weightedNode
 	for u, err := range s.around(ctx, v) {
 		if err != nil {
@@ -171,7 +175,7 @@ func (s *Surveyor) Ego(ctx context.Context, id string, v kv.NodeID) (*picture.Eg
 	places := map[kv.NodeID]int{}
 	for i, u := range slices.Concat([]weightedNode{{node: v}}, near, far) {
 		places[u.node] = i
-		node, err := s.node(u)
+		node, err := s.node(u, predicted)
 		if err != nil {
 			return nil, err
 		}
@@ -183,7 +187,11 @@ func (s *Surveyor) Ego(ctx context.Context, id string, v kv.NodeID) (*picture.Eg
 			e.Edges = append(e.Edges, [2]int{a, b})
 		}
 	}
-	e.Title, e.Text = s.question(e.Nodes[0]), s.evidence(e)
+	suggestion, err := s.value(v, cleaner.SuggestedColumn)
+	if err != nil {
+		return nil, err
+	}
+	e.Title, e.Text = s.question(e.Nodes[0], s.class(suggestion)), s.evidence(e)
 	return e, nil
 }
 
@@ -233,23 +241,17 @@ func (s *Surveyor) Title(v kv.NodeID) (string, error) {
 	return print.EscapeControls(id), err
 }
 
-// node reads a node.
-func (s *Surveyor) node(f weightedNode) (n picture.Node, err error) {
+// node reads a node, with its likeliest class by the classifier.
+func (s *Surveyor) node(f weightedNode, predicted func(kv.NodeID) (kv.Class, float64, error)) (n picture.Node, err error) {
 	read := func(column string) (value kv.Value) {
 		if err == nil {
 			value, err = s.value(f.node, column)
 		}
 		return value
 	}
-	number := func(column string) float64 {
-		if value := read(column); !value.IsNull() {
-			return value.Float()
-		}
-		return math.NaN()
-	}
-	n = picture.Node{
-		Class: s.class(read(kv.LabelColumn)), Predicted: s.class(read(cleaner.SuggestedColumn)),
-		Confidence: number(cleaner.ConfidenceColumn), Score: number(cleaner.ScoreColumn), Weight: f.weight,
+	n = picture.Node{Class: s.class(read(kv.LabelColumn)), Predicted: picture.None, Score: math.NaN(), Weight: f.weight}
+	if score := read(cleaner.ScoreColumn); !score.IsNull() {
+		n.Score = score.Float()
 	}
 	if decision, people := read(decide.Column), read(decide.DecidedByColumn); !decision.IsNull() {
 		n.Decided = decision.String()
@@ -257,6 +259,13 @@ func (s *Surveyor) node(f weightedNode) (n picture.Node, err error) {
 			n.Decided += " by " + people.String()
 		}
 		n.Decided = print.EscapeControls(n.Decided)
+	}
+	if err != nil {
+		return n, err
+	}
+	class, chance, err := predicted(f.node)
+	if class != kv.NoClass {
+		n.Predicted, n.Confidence = s.places[s.tx.Classes()[class]], chance
 	}
 	if err == nil {
 		n.ID, err = s.tx.ID(f.node)
@@ -275,8 +284,8 @@ func (s *Surveyor) name(class int) string {
 	return picture.Within(print.EscapeControls(s.classes[class]), picture.ClassLength)
 }
 
-// question asks whether the label of a node is right, where something speaks for another one and nobody has decided.
-func (s *Surveyor) question(n picture.Node) string {
+// question asks whether the label of a node is right, where another one is likelier and nobody has decided.
+func (s *Surveyor) question(n picture.Node, suggestion int) string {
 	text := picture.Within(n.Name, picture.NodeLength) + " has no label."
 	if n.Class != picture.None {
 		text = fmt.Sprintf("%s has the label %s.", picture.Within(n.Name, picture.NodeLength), s.name(n.Class))
@@ -284,12 +293,14 @@ func (s *Surveyor) question(n picture.Node) string {
 	switch {
 	case n.Decided != "":
 		return text + " Decided: " + picture.Within(n.Decided, picture.NodeLength) + "."
-	case n.Predicted == picture.None:
+	case suggestion == picture.None:
 		return text
-	case n.Predicted == n.Class:
+	case suggestion == n.Class:
 		return text + " No other label is suggested."
+	case n.Score < 0.5:
+		return text + " The likeliest other label is " + s.name(suggestion) + "."
 	}
-	return text + " Is it " + s.name(n.Predicted) + "?"
+	return text + " Is it " + s.name(suggestion) + "?"
 }
 
 // evidence says in a sentence what the neighbours and the classifier say of a node.
@@ -316,16 +327,10 @@ func (s *Surveyor) evidence(e *picture.Ego) string {
 	switch {
 	case n.Predicted == picture.None:
 		return text + "."
-	case n.Predicted == best && math.IsNaN(n.Confidence):
-		return text + strings.Replace(agrees, " (%.1f%%)", "", 1)
 	case n.Predicted == best:
 		return text + fmt.Sprintf(agrees, 100*n.Confidence)
 	}
-	text += "; the classifier says " + s.name(n.Predicted)
-	if !math.IsNaN(n.Confidence) {
-		text += fmt.Sprintf(", %.1f%% sure", 100*n.Confidence)
-	}
-	return text + "."
+	return text + fmt.Sprintf("; the classifier says %s, %.1f%% sure.", s.name(n.Predicted), 100*n.Confidence)
 }
 
 // Short is the beginning of a text as a person reads it: ends of lines are all that acts on the screen.

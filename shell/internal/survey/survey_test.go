@@ -167,3 +167,26 @@ func TestClassPlace(t *testing.T) {
 		return nil
 	}))
 }
+
+// TestOtherThanPredicted has nodes whose suggestion is not what the classifier says: it is never the label.
+func TestOtherThanPredicted(t *testing.T) {
+	store := papers.Cleaned(t)
+	must.Do(t, store.Update(func(tx *kv.Tx) error {
+		for _, id := range []string{"p1", "e 1"} {
+			if err := tx.SetValue(must.Get(tx.Node(id))(t), "suggested", kv.StringValue("Systems")); err != nil {
+				return err
+			}
+		}
+		return tx.SetValue(must.Get(tx.Node("p1"))(t), "confidence", kv.FloatValue(0.02))
+	}))
+	for id, want := range map[string]string{
+		"p1": "On graphs has the label Theory. The likeliest other label is Systems. 3 of 4 neighbours are Theory; the classifier " +
+			"agrees (87.5%).",
+		"e 1": "Alone has the label Neural Nets. Is it Systems? It has no neighbours; the classifier says Neural Nets, 75.0% sure.",
+	} {
+		e := surveyed(t, store, id)
+		if n := e.Nodes[0]; e.Title+" "+e.Text != want || n.Predicted != n.Class {
+			t.Errorf("%s: got %q and %+v\nwant %q, and its label predicted", id, e.Title+" "+e.Text, n, want)
+		}
+	}
+}
