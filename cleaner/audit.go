@@ -1,10 +1,13 @@
 package cleaner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -67,29 +70,33 @@ type AuditedClass struct {
 	Rate, Low, High float64 // of this class alone, with AuditLevel; NaN if too few draws have this label
 }
 
-// All returns the draws of the lists that are neither kept nor failed, and then all others that people are asked for.
-func (a *Audit) All() (all []AuditDraw) {
+// Open returns the draws that nobody has answered, in the order in which a person is asked for them: those of the lists that are
+// neither kept nor failed, and then those that each look needs. Among the draws of a list or a look, each person has an order of
+// their own, so that two seldom see the same draw at once.
+func (a *Audit) Open(who string) (open []AuditDraw) {
+	seed := fnv.New64a()
+	fmt.Fprint(seed, who)
+	place := func(d AuditDraw) uint64 { return rand.NewPCG(seed.Sum64(), uint64(d.Node)).Uint64() }
 	seen := map[kv.NodeID]bool{}
 	add := func(draws []AuditDraw) {
+		from := len(open)
 		for _, d := range draws {
-			if !seen[d.Node] {
+			if d.Judgement == decide.Unjudged && !seen[d.Node] {
 				seen[d.Node] = true
-				all = append(all, d)
+				open = append(open, d)
 			}
 		}
+		slices.SortFunc(open[from:], func(d, e AuditDraw) int { return cmp.Compare(place(d), place(e)) })
 	}
 	for i := range a.Lists {
 		if l := &a.Lists[i]; !l.IsKept() && !l.HasFailed() {
 			add(l.Draws)
 		}
 	}
-	add(a.Draws)
-	return all
-}
-
-// Open returns the draws of All that nobody has answered.
-func (a *Audit) Open() []AuditDraw {
-	return slices.DeleteFunc(a.All(), func(d AuditDraw) bool { return d.Judgement != decide.Unjudged })
+	for from, look := 0, a.NextLook; from < len(a.Draws); from, look = look, 2*look {
+		add(a.Draws[from:min(look, len(a.Draws))])
+	}
+	return open
 }
 
 // Left is how many wrong labels are left by the rate: those that people have found are not.

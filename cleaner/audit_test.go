@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -121,7 +122,7 @@ func TestAudit(t *testing.T) {
 	}
 	// An undo opens a draw again, and the look with it.
 	mustUndo(t, s, 16)
-	if a = mustAudit(t, s); a.Decided != 24 || a.Look != 0 || len(a.Open()) != 26 {
+	if a = mustAudit(t, s); a.Decided != 24 || a.Look != 0 || len(a.Open("ann")) != 26 {
 		t.Errorf("after an undo: %d decided, look %d", a.Decided, a.Look)
 	}
 	answer(t, s, "ann", truths, first[24:25])
@@ -208,5 +209,44 @@ func TestAuditRecordIsChecked(t *testing.T) {
 		if err := r.check(); !errors.Is(err, kv.ErrCorrupt) {
 			t.Errorf("%s: %v, want %v", name, err, kv.ErrCorrupt)
 		}
+	}
+}
+
+// TestOrdersOfPeople has people who are asked for what the next look needs, each in another order.
+func TestOrdersOfPeople(t *testing.T) {
+	p := newPlanted(9, 1200)
+	s := p.load(t, true)
+	mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
+	draws := drawAudit(t, s, 100).Draws
+	people := []string{"", "ann", "bob", "cem", "dora", "eve", "user1", "user2"}
+	orders := map[string][]AuditDraw{}
+	for _, who := range people {
+		order := mustAudit(t, s).Open(who)
+		for _, look := range [][2]int{{0, 25}, {25, 50}, {50, 100}} {
+			for _, d := range draws[look[0]:look[1]] {
+				if !slices.Contains(order[look[0]:look[1]], d) {
+					t.Errorf("%q: node %d is not among draws %d to %d", who, d.Node, look[0], look[1])
+				}
+			}
+		}
+		orders[who] = order
+	}
+	for i, who := range people {
+		for _, other := range people[:i] {
+			same := 0
+			for at, d := range orders[who] {
+				if orders[other][at] == d {
+					same++
+				}
+			}
+			if same > 15 { // 3 of 100 where chance decides
+				t.Errorf("%q and %q see the same draw %d times", who, other, same)
+			}
+		}
+	}
+	answer(t, s, "bob", p.truths(t, s), orders["bob"][:10])
+	left := slices.DeleteFunc(orders["ann"], func(d AuditDraw) bool { return slices.Contains(orders["bob"][:10], d) })
+	if got := mustAudit(t, s).Open("ann"); !slices.Equal(got, left) {
+		t.Errorf("after answers of bob: got %v, want %v", got, left)
 	}
 }

@@ -185,7 +185,8 @@ func newListRecord(ctx context.Context, tx *kv.Tx, of *auditRecord, p Promise, d
 		return nil, nil, err
 	}
 	if len(found.Nodes) == 0 {
-		return nil, nil, fmt.Errorf("%w: there is no list of labels of which at most %v could be wasted", ErrAudit, p.Share)
+		return nil, nil, fmt.Errorf("%w: %d draws can show no list of labels that nobody has decided on, and of which at most %v "+
+			"are wasted; if there are such labels, ask for more draws, or for a larger share", ErrAudit, draws, p.Share)
 	}
 	l := &listRecord{Promise: p, Drawn: time.Now().Unix(), Size: int64(len(found.Nodes)), Draws: found.Draws}
 	l.Forgiven = int(audit.Forgiven(l.Size, int64(len(l.Draws)), p.Share, chance))

@@ -3,6 +3,8 @@ package cleaner
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -84,10 +86,10 @@ func TestLists(t *testing.T) {
 		if again := drawList(t, s, p, 50); again.number != l.number || len(again.Draws) != len(l.Draws) {
 			t.Errorf("%v: an open list was drawn again", p)
 		}
-		open := mustAudit(t, s).Open()
+		open := mustAudit(t, s).Open("ann")
 		for i, d := range l.Draws {
-			if !nodes.Has(d.Node) || open[i].Node != d.Node {
-				t.Errorf("%v: draw %d is node %d, open first is %d", p, i, d.Node, open[i].Node)
+			if !nodes.Has(d.Node) || !slices.Contains(l.Draws, open[i]) {
+				t.Errorf("%v: draw %d is node %d, open is %d", p, i, d.Node, open[i].Node)
 			}
 		}
 		for _, d := range l.Draws { // all are good
@@ -131,8 +133,8 @@ func TestListFails(t *testing.T) {
 	if l = a.List(p); !l.HasFailed() || l.IsKept() || l.Wasted != l.Forgiven+1 {
 		t.Fatalf("%+v, want it failed", l)
 	}
-	if len(a.Open()) != 0 {
-		t.Errorf("%d draws of a list that failed are asked for", len(a.Open()))
+	if len(a.Open("ann")) != 0 {
+		t.Errorf("%d draws of a list that failed are asked for", len(a.Open("ann")))
 	}
 	if next := a.ListDraws(p); next <= first {
 		t.Errorf("the next list wants %d draws, the first %d", next, first)
@@ -166,5 +168,23 @@ func TestRefusedLists(t *testing.T) {
 		if err := DrawList(ctx, s, of, draws); !errors.Is(err, ErrAudit) {
 			t.Errorf("%d draws: %v", draws, err)
 		}
+	}
+}
+
+// TestNoList has no label that nobody has decided on.
+func TestNoList(t *testing.T) {
+	s := audited(t)
+	var all []decide.Request
+	view(t, s, func(tx *kv.Tx) error {
+		for v := range kv.NodeID(tx.NumNodes()) {
+			all = append(all, decide.Request{Node: v, Kind: decide.Unsure})
+		}
+		return nil
+	})
+	mustDecide(t, s, decide.Options{Who: "bob"}, all...)
+	const want = "24 draws can show no list of labels that nobody has decided on, and of which at most 0.1 are wasted; if there are such labels, " +
+		"ask for more draws, or for a larger share"
+	if err := DrawList(t.Context(), s, Promise{ListTrusted, 0.1}, 0); !errors.Is(err, ErrAudit) || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }

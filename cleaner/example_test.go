@@ -76,7 +76,7 @@ func ExampleDrawAudit() {
 		if err != nil {
 			return err
 		}
-		for _, draw := range audit.Open() {
+		for _, draw := range audit.Open("ada") {
 			id, err := tx.ID(draw.Node)
 			if err != nil {
 				return err

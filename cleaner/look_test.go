@@ -142,7 +142,7 @@ func TestLookOfJudgedSuspects(t *testing.T) {
 	mustUndo(t, s, 1)
 	judged := p.decideByTruth(t, s, 40, decide.Relabel)
 	a := mustAudit(t, s)
-	answer(t, s, "", truths, a.Open())
+	answer(t, s, "", truths, a.Open("ann"))
 	got := rescored(t, s)
 	if judged < 20 || got.Look != 50 || !near(got.Model.Shift, plain.Model.Shift, 0.5) {
 		t.Errorf("%d found: shift %v, want near %v", judged, got.Model.Shift, plain.Model.Shift)

@@ -74,7 +74,8 @@ func (c *auditCommand) Run(ctx context.Context, s *streams) (err error) {
 		}
 		sample.For = &promise
 	}
-	at := newDesk(s, &c.resources, c.DB, task{Who: cmp.Or(c.Who, query.UserName())})
+	c.Who = cmp.Or(c.Who, query.UserName())
+	at := newDesk(s, &c.resources, c.DB, task{Who: c.Who})
 	defer func() { err = errors.Join(err, at.close()) }()
 	switch {
 	case c.Format == "json":
@@ -123,7 +124,7 @@ func (c *auditCommand) Run(ctx context.Context, s *streams) (err error) {
 func (c *auditCommand) writeDraws(s *streams, told review.Result) error {
 	columns := []query.ColumnInfo{{Name: "id", Kind: told.IDKind}, {Name: "label", Kind: kv.KindString}}
 	var rows [][]kv.Value
-	for i, d := range told.Audit.Open() {
+	for i, d := range told.Audit.Open(c.Who) {
 		id := kv.StringValue(told.IDs[i])
 		if whole, err := strconv.ParseInt(told.IDs[i], 10, 64); err == nil && told.IDKind == kv.KindInt {
 			id = kv.IntValue(whole)

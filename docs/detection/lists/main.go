@@ -140,7 +140,7 @@ func answer(ctx context.Context, of *cells.Store, s *kv.Store) error {
 		if err != nil {
 			return err
 		}
-		for _, d := range a.Open() {
+		for _, d := range a.Open("ann") {
 			requests = append(requests, of.Answer(d.Node))
 		}
 		return nil

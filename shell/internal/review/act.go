@@ -81,12 +81,17 @@ func (r *review) name(ctx context.Context, e *Subject, label string) (moved bool
 }
 
 // decide writes a decision about the suspect of the card, and moves on. If the store no longer agrees with the card, it
-// decides nothing, and the reviewer sees the new card.
+// decides nothing, and the reviewer sees the new card, or the next draw.
 func (r *review) decide(ctx context.Context, e *Subject, kind decide.Kind, label string) (moved bool, err error) {
 	request := decide.Request{Node: e.Node, Kind: kind, To: label, View: &e.View}
 	done, err := r.do(ctx, Step{Decide: &Decide{request, r.why}, KeepScores: r.KeepScores || r.slow})
 	if errors.Is(err, decide.ErrChanged) {
-		r.say("%s", print.EscapeControls("nothing is decided: "+err.Error()))
+		said := "nothing is decided: " + err.Error()
+		if e.Options != nil {
+			said = wording.Overtaken(e.ID)
+			r.at++ // another card would say it again
+		}
+		r.say("%s", print.EscapeControls(said))
 		return true, nil
 	}
 	if err != nil {

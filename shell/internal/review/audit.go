@@ -9,8 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// draw draws, and tells where the audit stands: its open draws, and Audit, nil before the first draw.
-func (s *Sample) draw(ctx context.Context, store *kv.Store) (r Result, err error) {
+// draw draws, and tells where the audit stands: its open draws, in the order of a person, and Audit, nil before the first draw.
+func (s *Sample) draw(ctx context.Context, store *kv.Store, who string) (r Result, err error) {
 	switch {
 	case s.For != nil:
 		if err := cleaner.DrawList(ctx, store, *s.For, s.Size); err != nil {
@@ -28,14 +28,14 @@ func (s *Sample) draw(ctx context.Context, store *kv.Store) (r Result, err error
 	}
 	switch {
 	case r.Audit == nil && s.First > 0:
-		return (&Sample{Size: s.First, Seed: s.Seed}).draw(ctx, store)
+		return (&Sample{Size: s.First, Seed: s.Seed}).draw(ctx, store, who)
 	case r.Audit == nil:
 		return r, nil
 	}
 	if id, ok := tx.Column("id"); ok {
 		r.IDKind = id.Kind
 	}
-	for _, d := range r.Audit.Open() {
+	for _, d := range r.Audit.Open(who) {
 		id, err := tx.ID(d.Node)
 		if err != nil {
 			return r, err

@@ -2,6 +2,7 @@ package review
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -37,7 +38,7 @@ func TestAudit(t *testing.T) {
 			t.Errorf("the card tells of %q:\n%s", word, out)
 		}
 	}
-	told := must.Get((&Sample{}).draw(t.Context(), store))(t)
+	told := must.Get((&Sample{}).draw(t.Context(), store, "tester"))(t)
 	draws := len(told.Nodes)
 	// Each label that is taken is a decision: the given one is right, or another.
 	var lines strings.Builder
@@ -72,7 +73,7 @@ func TestAudit(t *testing.T) {
 
 func TestAuditKeys(t *testing.T) {
 	store := papers.Cleaned(t)
-	first := must.Get((&Sample{Size: 1, Seed: 1}).draw(t.Context(), store))(t)
+	first := must.Get((&Sample{Size: 50, Seed: 1}).draw(t.Context(), store, "tester"))(t)
 	show := Show{Node: first.Nodes[0], Long: 1, Blind: true}
 	e := must.Get(show.do(t.Context(), store, query.Options{}))(t)
 	if !slices.Contains(e.Options, e.Label) || len(e.Options) > survey.BlindOptions {
@@ -103,6 +104,31 @@ func TestAuditKeys(t *testing.T) {
 	listed, _, _ := audited(t, store, "l \n")
 	if strings.Contains(listed, "its label") || strings.Contains(listed, "suggested") {
 		t.Errorf("the list of classes tells too much: %s", listed)
+	}
+}
+
+// TestAuditOvertaken has somebody else decide on the draw that is shown. The refusal names no label, and the audit goes on.
+func TestAuditOvertaken(t *testing.T) {
+	store := papers.Cleaned(t)
+	draws := must.Get((&Sample{Size: 50}).draw(t.Context(), store, "tester"))(t)
+	opt := optionsOf(t, store, "", "1\n1\n")
+	opt.Find = Find{Audit: &Sample{}}
+	do := opt.Do
+	opt.Do = func(ctx context.Context, step Step) (Result, error) {
+		result, err := do(ctx, step)
+		if step.Show != nil && step.Show.Node == draws.Nodes[0] {
+			_, failed := query.Exec(ctx, store, query.Options{Who: "bob"}, "relabel $1 'Theory'", result.Subject.ID)
+			err = errors.Join(err, failed)
+		}
+		return result, err
+	}
+	summary := must.Get(Run(t.Context(), opt))(t)
+	first, second := draws.IDs[0], draws.IDs[1]
+	if got := opt.Err.(*bytes.Buffer).String(); got != "not saved: somebody has decided on "+first+" meanwhile\n" {
+		t.Errorf("the remarks are %q", got)
+	}
+	if out := opt.Out.(*bytes.Buffer).String(); !strings.Contains(out, "\n"+second+": ") || !strings.HasPrefix(summary, "1 answered; ") {
+		t.Errorf("got %s, %s", out, summary)
 	}
 }
 

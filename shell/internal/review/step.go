@@ -89,7 +89,7 @@ func (s *Step) Writes() bool {
 func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Result, err error) {
 	switch {
 	case s.Find != nil && s.Find.Audit != nil:
-		return s.Find.Audit.draw(ctx, store)
+		return s.Find.Audit.draw(ctx, store, opt.Who)
 	case s.Find != nil:
 		return s.Find.do(ctx, store)
 	case s.Show != nil:

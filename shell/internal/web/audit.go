@@ -4,14 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"hash/fnv"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
-	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
@@ -82,32 +78,17 @@ func (s *Server) audit(r *http.Request) (answer, error) {
 	return answer{page: auditPage, title: "Audit", view: &view}, err
 }
 
-// nextDraw is the open draw that the person is asked for, of those first that lists and the next look need. Each person has an order
-// of their own, so that two people seldom look at the same draw. If all are skipped, it is kv.NoNode.
+// nextDraw is the first open draw that the person has not skipped. If all are skipped, it is kv.NoNode.
 func (s *Server) nextDraw(told *cleaner.Audit) (next kv.NodeID, skipped int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var open []kv.NodeID
-	all := told.All()
-	needed := len(all) - len(told.Draws) + told.NextLook
-	for i, d := range all {
-		switch {
-		case d.Judgement != decide.Unjudged:
-		case s.skipped.Contains(uint32(d.Node)):
-			skipped++
-		case len(open) == 0 || i < needed:
-			open = append(open, d.Node)
+	open := told.Open(s.Query.Who)
+	for _, d := range open {
+		if !s.skipped.Contains(uint32(d.Node)) {
+			return d.Node, 0
 		}
 	}
-	if len(open) == 0 {
-		return kv.NoNode, skipped
-	}
-	place := func(v kv.NodeID) uint64 {
-		h := fnv.New64a()
-		fmt.Fprint(h, s.Query.Who, " ", v)
-		return h.Sum64()
-	}
-	return slices.MinFunc(open, func(v, u kv.NodeID) int { return cmp.Compare(place(v), place(u)) }), 0
+	return kv.NoNode, len(open)
 }
 
 // blind reads what a person sees of a draw.

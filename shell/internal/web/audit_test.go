@@ -78,6 +78,11 @@ func TestAuditIsBlind(t *testing.T) {
 		t.Fatalf("drawn: got %v", header)
 	}
 	_, text := page.get("/audit")
+	for key, isThere := range map[string]bool{"1</kbd> … <kbd>4": true, "d": true, "y": false, "n": false, "u": false, "e": false, "x": false} {
+		if strings.Contains(text, "<dt><kbd>"+key+"</kbd>") != isThere {
+			t.Errorf("the help names the key %s: got %t, want %t", key, !isThere, isThere)
+		}
+	}
 	for _, word := range []string{"Suggested", "Score", "threshold", "<svg role", "If you stop now", "node?id="} {
 		if strings.Contains(text, word) {
 			t.Errorf("the page tells of %s: %s", word, text)
@@ -198,8 +203,9 @@ func TestOrdersOfPeople(t *testing.T) {
 func TestAuditOfList(t *testing.T) {
 	store := papers.Scored(t, 1000)
 	must.Do(t, store.Update(func(tx *kv.Tx) error { // whose scores follow no look
-		run := must.Get(cleaner.LastRun(tx))(t)
-		run.Preset = cleaner.PresetPaper
+		var run map[string]any
+		must.Do(t, tx.Document("runs", "000000000001", &run))
+		run["Preset"] = cleaner.PresetPaper
 		return tx.PutDocument("runs", "000000000001", run)
 	}))
 	c := serve(t, store, func(o *Options) { o.Columns = survey.Columns{} })
@@ -224,7 +230,20 @@ func TestAuditOfList(t *testing.T) {
 	if got := a.Words[len(a.Words)-1]; !strings.Contains(got, "at most 10% of these labels are wrong") {
 		t.Errorf("the list is answered: got %q", got)
 	}
+	rate.Lists = a.Lists
 	if !reflect.DeepEqual(a.AuditReport, rate) {
 		t.Errorf("the draws of a list count for the rate: got %+v, want %+v", a.AuditReport, rate)
+	}
+}
+
+// TestIDOfCard has cards of nodes with a title and without.
+func TestIDOfCard(t *testing.T) {
+	store := papers.Cleaned(t)
+	c := serve(t, store, nil).browser()
+	for id, count := range map[string]int{"p1": 1, "p5": 0} {
+		_, text := c.get("/node?id=" + id)
+		if got := strings.Count(text, "Node <bdi>"+id+"</bdi>"); got != count {
+			t.Errorf("%s is named below its title %d times, want %d", id, got, count)
+		}
 	}
 }

@@ -110,7 +110,7 @@ func (s *Server) decide(r *http.Request) (answer, error) {
 	changed, ok := errors.AsType[*query.ConditionError](err)
 	switch {
 	case ok && d.Back == auditPage:
-		err = refuse(http.StatusConflict, "Not saved: somebody has decided on "+d.ID+" meanwhile.")
+		err = refuse(http.StatusConflict, wording.Sentence(wording.Overtaken(d.ID))+".")
 	case ok:
 		now := changed.Nodes[0]
 		err = refuse(http.StatusConflict, fmt.Sprintf("Not saved: %s has changed since this card was shown. Label: %s; suggested: %s; decided: %s. Decide again if you wish.",

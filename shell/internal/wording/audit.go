@@ -64,6 +64,9 @@ func Audit(a *cleaner.Audit, more string) (lines []string) {
 // Behind says that the scores do not follow the newest look of an audit.
 const Behind = "scores, threshold and suspects do not follow the last look of the audit yet: rescore"
 
+// Overtaken refuses an answer to a draw that somebody else has decided on. It does not tell which label the draw had or has.
+func Overtaken(id string) string { return "not saved: somebody has decided on " + id + " meanwhile" }
+
 // AdviseAudit adds to an error of drawing what to do about it.
 func AdviseAudit(err error) error {
 	if errors.Is(err, kv.ErrNotFound) {

@@ -86,12 +86,16 @@ func Rescored(done *cleaner.Rescoring) []string {
 	case done.Changed > 0:
 		lines = append(lines, fmt.Sprintf("%s around changes scored again", Nodes(done.Changed)))
 	}
-	if now, before := done.Run, done.Before; now.Threshold != before.Threshold {
+	if now, before := done.Run, done.Before; now.LookAt != before.LookAt {
 		by := "no look of an audit any more"
 		if now.Look > 0 {
 			by = fmt.Sprintf("the audit: %s wrong, by %d draws", Percent(now.MislabelRate), now.Look)
 		}
-		lines = append(lines, fmt.Sprintf("scores follow %s; the threshold went from %.4g to %.4g", by, before.Threshold, now.Threshold))
+		threshold := fmt.Sprintf("the threshold stays %.4g", now.Threshold)
+		if now.Threshold != before.Threshold {
+			threshold = fmt.Sprintf("the threshold went from %.4g to %.4g", before.Threshold, now.Threshold)
+		}
+		lines = append(lines, fmt.Sprintf("scores follow %s; %s", by, threshold))
 	}
 	if lines == nil {
 		if lines = append(lines, "nothing has changed since the last run: scores stay"); done.Run.Elsewhere != nil {

@@ -3,6 +3,7 @@ package wording
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -37,6 +38,26 @@ func TestWords(t *testing.T) {
 	} {
 		if test.got != test.want {
 			t.Errorf("got %q, want %q", test.got, test.want)
+		}
+	}
+}
+
+// TestRescored has scores that follow a look, also where the threshold was given and stays.
+func TestRescored(t *testing.T) {
+	run := func(look string, draws int, threshold float64) *cleaner.Run {
+		return &cleaner.Run{LookAt: look, Look: draws, MislabelRate: 0.32, Threshold: threshold}
+	}
+	for _, test := range []struct {
+		before, now *cleaner.Run
+		want        string
+	}{
+		{run("", 0, 0.25), run("a", 50, 0.375), "scores follow the audit: 32.0% wrong, by 50 draws; the threshold went from 0.25 to 0.375"},
+		{run("", 0, 0.5), run("a", 50, 0.5), "scores follow the audit: 32.0% wrong, by 50 draws; the threshold stays 0.5"},
+		{run("a", 50, 0.5), run("", 0, 0.5), "scores follow no look of an audit any more; the threshold stays 0.5"},
+		{run("a", 50, 0.5), run("a", 50, 0.5), "nothing has changed since the last run: scores stay"},
+	} {
+		if got := Rescored(&cleaner.Rescoring{Before: test.before, Run: test.now}); !slices.Equal(got, []string{test.want}) {
+			t.Errorf("got %q, want %q", got, test.want)
 		}
 	}
 }
