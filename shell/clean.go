@@ -206,6 +206,7 @@ func summaryOfRun(store string, run *cleaner.Run, audit *cleaner.Audit) cleanSum
 // printRun says what the run found.
 func (c *cleanCommand) printRun(s *streams, run *cleaner.Run, audit *cleaner.Audit) error {
 	if c.json() {
+		s.notice(wording.HowMany(audit))
 		return s.writeJSON(summaryOfRun(c.DB, run, audit))
 	}
 	return printRun(s, c.DB, run, audit)

@@ -74,13 +74,12 @@ type commandLine struct {
 const description = `Finds wrong labels in graphs, including graphs too large for memory.
 
 Import your graph with its labels. Import the predictions of your classifier too, or let clean train the built-in ` +
-	`one. Then clean the graph and ask for the suspects. An audit tells how many labels are wrong; a review puts them right. New here? ` +
+	`one. Then clean the graph. An audit tells how many labels are wrong; a review puts them right. New here? ` +
 	`Begin with the demo; it takes less than a minute.
 
     %[1]s demo
     %[1]s import my.graph --nodes nodes.csv --edges edges.csv
     %[1]s clean my.graph
-    %[1]s shell my.graph -c 'suspects limit 20'
     %[1]s audit my.graph
     %[1]s review my.graph`
 

@@ -74,6 +74,9 @@ func (q *query) promised(ctx context.Context, asked *promise, c clauses) (index.
 	if c.where != nil || c.sample != nil || c.limit != nil || c.offset != nil {
 		told += "; the promise is of all these labels, not of a part of them"
 	}
+	if p.Kind == cleaner.ListSuspects {
+		told += "; those that are decided are not listed again"
+	}
 	q.notices = append(q.notices, told)
 	nodes, err := l.Nodes(q.tx)
 	if err != nil {

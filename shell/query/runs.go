@@ -103,6 +103,13 @@ func (q *query) runs(ctx context.Context) (*Result, error) {
 		}
 		rows = append(rows, values)
 	}
+	if len(runs) > 0 {
+		audit, err := LastAudit(ctx, q.tx)
+		if err != nil {
+			return nil, err
+		}
+		q.notices = append(q.notices, "estimated_rate is what the model estimates; "+wording.HowMany(audit))
+	}
 	return NewTable(columns, rows), nil
 }
 

@@ -32,7 +32,7 @@ const (
 // converse prompts for statements until Ctrl-D, .quit or the end of ctx. The errors of statements are printed; only the end
 // of ctx, and what makes the terminal unusable, is returned.
 func (s *session) converse(ctx context.Context) error {
-	s.note(`Begin with clean, suspects limit 20 and audit. Type .help for help, Ctrl-D to leave.`)
+	s.note(`Begin with clean, audit and suspects limit 20. Type .help for help, Ctrl-D to leave.`)
 	s.lines = bufio.NewReaderSize(stream.NewReader(ctx, s.opt.In), longestLine)
 	read := s.readLines
 	if print.IsTerminal(s.opt.In) && print.IsTerminal(s.opt.Out) && os.Getenv("TERM") != "dumb" {

@@ -14,8 +14,8 @@ import (
 func HowMany(a *cleaner.Audit) string {
 	switch {
 	case a == nil:
-		return "how many labels are wrong is not known from graph and predictions: an audit of 50 labels tells it within about " +
-			"13 points, of 200 within 7"
+		return "how many labels are wrong is not known from graph and predictions: an audit tells it: by 50 labels within " +
+			"about 13 points, by 200 within 7"
 	case a.Look == 0:
 		return "how many labels are wrong is not known yet: " + Audit(a, "")[0]
 	}
