@@ -9,10 +9,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// What MemoryBudget bounds is what is reached at random: a few numbers for every node, and what the operators hold beside
-// them. Arrays that are walked in order lie in files of package scratch and do not count. A job adds up the least of
-// what does before it begins and fails with an *ops.BudgetError where it does not fit; what is left beyond it makes
-// tiles wider. On top come a few megabytes for every worker.
+// What MemoryBudget bounds is what is reached at random: a few numbers for every node, and what the operators hold
+// beside them. Arrays that are walked in order lie in files of package scratch and do not count. A job adds up the
+// least of what does before it begins and fails with an *ops.BudgetError where it does not fit; what is left beyond
+// it makes tiles wider. On top come a few megabytes for every worker.
 
 // Bytes a node.
 const (
@@ -49,8 +49,9 @@ func evalMatrixBytes(classes, fitting int) int64 {
 	return max(MatrixBytes(PresetDefault, classes, fitting), MatrixBytes(PresetPaper, classes, fitting), 8*competitor*int64(classes)*int64(classes))
 }
 
-// fitBytes is what fitting a base classifier takes of memory, and what of it is for the classes. It has so many columns of features, none if it
-// learns from training labels over so many hops: sums and weights, and two batches of both ends. Neighbours of few classes may disagree.
+// fitBytes is what fitting a base classifier takes of memory, and what of it is for the classes. It has so many
+// columns of features, none if it learns from training labels over so many hops: sums and weights, and two batches of
+// both ends. Neighbours of few classes may disagree.
 func fitBytes(features, classes, hops int) (bytes, ofClasses int64) {
 	switch {
 	case features == 0:
@@ -78,8 +79,8 @@ func requireBudget(job string, budget, least int64, classes int, ofClasses int64
 	return err
 }
 
-// CheckTransition returns an *ops.BudgetError if the full transition matrix of a store takes more than budget bytes; zero
-// means kv.DefaultMemoryBudget.
+// CheckTransition returns an *ops.BudgetError if the full transition matrix of a store takes more than budget bytes;
+// zero means kv.DefaultMemoryBudget.
 func CheckTransition(tx *kv.Tx, budget int64) error {
 	if budget == 0 {
 		budget = kv.DefaultMemoryBudget()
@@ -151,10 +152,10 @@ func (p *baseProblem) graphSizes(ctx context.Context, opt ops.Options) (*ops.Siz
 	return p.sizes, nil
 }
 
-// fittingIn counts the labelled nodes of the validation split, and all of them where it was drawn: see isFitting.
-func fittingIn(labels []kv.Class, splits []Split, drawn bool) (count int) {
-	for v, y := range labels {
-		if y != kv.NoClass && (drawn || splits[v] == SplitValidation) {
+// mostFitting is the most nodes that the fitting set can have: see isFitting.
+func (p *problem) mostFitting() (count int) {
+	for v, y := range p.labels {
+		if y != kv.NoClass && (p.drawn || p.fitsAll() || p.splits[v] == SplitValidation) {
 			count++
 		}
 	}

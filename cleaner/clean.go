@@ -42,7 +42,8 @@ var ReservedNames = []string{
 // labels, edges and predictions may change meanwhile. The results are for the labels from before; nodes added meanwhile
 // get none. A cancelled or failed run leaves only finished predictions and the index on label. The next run uses them.
 //
-// If there are too few labels, it returns ErrNoLabels, ErrOneClass or ErrFewFittingNodes; for bad options, ErrOptions.
+// If there are too few labels, it returns ErrNoLabels, ErrOneClass, ErrFewLabels or ErrFewFittingNodes; for bad
+// options, ErrOptions.
 func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) {
 	opt, err = opt.withDefaults()
 	if err != nil {
@@ -96,10 +97,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if p.predictions, err = read(tx); err != nil {
 		return nil, err
 	}
-	if source == SourceBuiltIn {
-		p.crossFitted = p.base().crossFits()
-	}
-	if !joined && !p.crossFitted {
+	if !p.crossFitted {
 		p.tellDrawn(opt)
 	}
 	writes, err := predictionWrites(tx)
@@ -453,10 +451,10 @@ func countLabelled(labels []kv.Class) (count int) {
 	return count
 }
 
-// readProblem reads the store's own labels and splits. If its validation split cannot be fitted on, splits
-// are drawn, and opt.Warn is told.
+// readProblem reads the store's own labels and splits. If its fitting set does not suffice, splits are drawn, and
+// opt.Warn is told.
 func readProblem(tx *kv.Tx, opt Options) (problem, error) {
-	p := problem{classes: len(tx.Classes()), names: tx.Classes(), order: tx.InFileOrder()}
+	p := problem{classes: len(tx.Classes()), names: tx.Classes(), order: tx.InFileOrder(), preset: opt.Preset}
 	var err error
 	if p.graph, err = along(tx, opt.Direction); err != nil {
 		return p, err
@@ -470,12 +468,29 @@ func readProblem(tx *kv.Tx, opt Options) (problem, error) {
 	if !p.drawn {
 		p.storeSplits = p.splits
 	}
+	if p.ownBase, err = p.findOwnBase(tx, opt); err != nil {
+		return p, err
+	}
 	return p, p.settleSplits(opt)
+}
+
+// findOwnBase finds out what ownBase is.
+func (p *problem) findOwnBase(tx *kv.Tx, opt Options) (bool, error) {
+	_, err := tx.Matrix(PredictionsMatrix)
+	if errors.Is(err, kv.ErrNotFound) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	source, err := predictionSource(tx)
+	joined := opt.Preset == PresetDefault && opt.Imported != AsGiven && joins(len(p.labels), p.classes)
+	return source == SourceBuiltIn || joined, err
 }
 
 // settleSplits draws splits in place of given ones that cannot be used, and says so.
 func (p *problem) settleSplits(opt Options) error {
-	p.taught = p.countTaught()
+	p.learn()
 	if p.drawn {
 		return nil
 	}
@@ -486,8 +501,14 @@ func (p *problem) settleSplits(opt Options) error {
 	opt.warn(fmt.Sprintf("the splits cannot be used (%v): others are drawn", err))
 	p.drawn = true
 	p.splits, err = drawSplits(p.order, p.labels, defaultShares, opt.Seed)
-	p.taught = p.countTaught()
+	p.learn()
 	return err
+}
+
+// learn finds out what the splits let the base classifier learn.
+func (p *problem) learn() {
+	p.crossFitted = p.ownBase && p.base().crossFits()
+	p.taught = p.countTaught()
 }
 
 // tellDrawn says that a split is drawn where none is given.

@@ -35,7 +35,7 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 		if p.sizes, err = base.graphSizes(ctx, opt.ops(0)); err != nil {
 			return err
 		}
-		fitting := fittingIn(p.labels, p.splits, p.drawn)
+		fitting := p.mostFitting()
 		least, ofClasses := leastForScore(opt.Preset, p.sizes, tx.NumNodes(), fitting, p.classes, opt.Hops), MatrixBytes(opt.Preset, p.classes, fitting)
 		if !predicted {
 			training, err := base.leastForTraining(ctx, opt.ops(0))
@@ -134,7 +134,7 @@ func (p *problem) checkJoining(ctx context.Context, base *baseProblem, opt Optio
 	if err != nil {
 		return err
 	}
-	fitting := fittingIn(p.labels, p.splits, p.drawn)
+	fitting := p.mostFitting()
 	least := max(training, leastForScore(opt.Preset, base.sizes, len(p.labels), fitting, p.classes, opt.Hops))
 	_, ofFit := base.fitBytes()
 	return p.requireForScore(opt, least, max(MatrixBytes(opt.Preset, p.classes, fitting), ofFit))

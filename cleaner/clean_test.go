@@ -387,22 +387,73 @@ func TestCleanRefusesTooFewLabels(t *testing.T) {
 				p.nodes[i].Label = "alpha"
 			}
 		}, ErrOneClass},
-		"ten labels": {func(p *plantedPartition) {
-			for i := range p.nodes {
-				if i >= 10 {
-					p.nodes[i].Label = ""
-				}
-			}
-		}, ErrFewFittingNodes},
 	} {
 		p := newPlanted(6, 60)
 		c.change(&p)
 		s := p.load(t, true)
-		if c.want == ErrFewFittingNodes {
-			setPredictions(t, s)
-		}
 		if _, err := Clean(context.Background(), s, Options{}); !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", name, err, c.want)
+		}
+	}
+}
+
+// TestCleanOfFewLabels: the built-in classifier wants 8 labels whatever their splits, which stay as they are given.
+func TestCleanOfFewLabels(t *testing.T) {
+	for _, c := range []struct {
+		labels, validation, lone int    // nodes; of the last, each has a class of its own
+		split                    string // of the others; "": there are none
+		opt                      Options
+		want                     string // Run.FittingNodes, and notices on splits; or an error
+	}{
+		{labels: 7, want: "7 labelled nodes, want at least 8"},
+		{labels: 8, want: "8 []"},
+		{labels: 12, want: "12 []"},
+		{labels: 16, want: "16 []"},
+		{labels: 35, want: "35 []"},
+		{labels: 35, validation: 4, split: "train", want: "35 []"},
+		{labels: 35, validation: 0, split: "train", want: "35 []"},
+		{labels: 7, lone: 2, want: "7 labelled nodes, and 2 more whose class no other training node has, want at least 8"},
+		{labels: 0, lone: 8, want: "0 labelled nodes, and 8 more whose class no other training node has, want at least 8"},
+		{labels: 9, lone: 3, want: "9 []"},
+		{
+			labels: 35, validation: 4, split: "train", opt: Options{Preset: PresetPaper},
+			want: "35 [the splits cannot be used (4 labelled nodes in the validation split, want at least 8: " +
+				"cleaner: too few fitting nodes): others are drawn]",
+		},
+	} {
+		p := newPlanted(6, 90)
+		for i := range p.nodes {
+			node := &p.nodes[i]
+			node.Values = nil
+			switch {
+			case i < c.labels:
+				node.Label = []string{"alpha", "beta"}[i%2]
+			case i < c.labels+c.lone:
+				node.Label = fmt.Sprint("lone ", i)
+			default:
+				node.Label = ""
+			}
+			if i < c.validation {
+				node.Values = []kv.Value{kv.StringValue("val")}
+			} else if c.split != "" {
+				node.Values = []kv.Value{kv.StringValue(c.split)}
+			}
+		}
+		said := []string{}
+		c.opt.Notice = func(text string) {
+			if strings.Contains(text, "split") {
+				said = append(said, text)
+			}
+		}
+		run, err := Clean(t.Context(), p.load(t, true), c.opt)
+		got := ""
+		if err != nil {
+			got = strings.TrimSuffix(err.Error(), ": "+ErrFewLabels.Error())
+		} else {
+			got = fmt.Sprint(run.FittingNodes, " ", said)
+		}
+		if got != c.want {
+			t.Errorf("%+v: got %q", c, got)
 		}
 	}
 }

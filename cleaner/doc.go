@@ -38,15 +38,16 @@
 //
 // # The pipeline
 //
-// The fitting set is the labelled nodes of the validation split: the base classifier was not trained on them, so what
-// it predicts for them is honest. If the store has no split, or a split without a usable fitting set, Splits draws
-// one.
+// The built-in base classifier predicts each node without the label of that node. So with PresetDefault the fitting
+// set is all labelled nodes, if that classifier learns from 8 or more; with PresetPaper too, unless a split is given.
+// Else it is those of the validation split: the classifier was not trained on them, so what it predicts for them is
+// honest. If the store has no split, or the fitting set does not suffice, a split is drawn.
 //
-// A node is untaught if no other node with its label is in the training split or in no split. The base classifier
-// could not learn that label, so predictions say nothing about it. Only the labels around the node count for its
-// score, and the node is not in the fitting set. Clean reports the classes of such nodes to Options.Notice. If all
-// nodes of the store are in the validation and test splits, the classifier has learned elsewhere, and no node is
-// untaught.
+// A node is untaught if the base classifier has learned from no other node with its label: those of the training
+// split and of no split, or all where the built-in classifier has no split. So predictions say nothing about that
+// label. Only the labels around the node count for its score, and the node is not in the fitting set. Clean reports
+// the classes of such nodes to Options.Notice. If all nodes of the store are in the validation and test splits, the
+// classifier has learned elsewhere, and no node is untaught.
 //
 //  1. Predictions. The store's own, imported through a PredictionWriter or set by SetPredictions; if there are none,
 //     Predict trains the built-in base classifier on the labels outside the validation and test splits and writes them.

@@ -39,6 +39,9 @@ var (
 	// ErrOneClass is returned if all nodes to learn from have the same label.
 	ErrOneClass = errors.New("cleaner: labels of one class only")
 
+	// ErrFewLabels is returned if the labels are too few, whatever their splits.
+	ErrFewLabels = errors.New("cleaner: too few labels")
+
 	// ErrFewFittingNodes is returned if the fitting set is too small to fit a detector.
 	ErrFewFittingNodes = detector.ErrFewFittingNodes
 

@@ -74,7 +74,7 @@ func (p *problem) counts() Counts {
 	base := p.base()
 	return Counts{
 		Nodes: len(p.labels), Labels: countLabelled(p.labels), Classes: p.classes, Sizes: p.sizes,
-		Fitting: fittingIn(p.labels, p.splits, p.drawn), Training: base.count(base.teaches),
+		Fitting: p.mostFitting(), Training: base.count(base.teaches),
 	}
 }
 

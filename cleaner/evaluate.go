@@ -97,8 +97,8 @@ type Evaluation struct {
 // used: they have seen the labels.
 //
 // The store is only read. OnStage is told the seconds of reading it, as "read", of every draw of noise, as "noise", of every training,
-// as "base", of every method, by its name, and of the means, as "count". If there are too few labels, it returns ErrNoLabels, ErrOneClass or
-// ErrFewFittingNodes. If an option does not fit the store, it returns ErrOptions, ErrShape, ErrUnknownClass or ErrSplit.
+// as "base", of every method, by its name, and of the means, as "count". If there are too few labels, it returns ErrNoLabels, ErrOneClass,
+// ErrFewLabels or ErrFewFittingNodes. If an option does not fit the store, it returns ErrOptions, ErrShape, ErrUnknownClass or ErrSplit.
 func Evaluate(ctx context.Context, s *kv.Store, opt EvalOptions) (result *Evaluation, err error) {
 	e, err := newEvaluator(ctx, s, opt)
 	if err != nil {
@@ -362,7 +362,7 @@ func (e *evaluator) checkBudget(ctx context.Context) error {
 		return err
 	}
 	least = max(least, forNoise)
-	fitting := fittingIn(base.labels, base.splits, e.storeSplits == nil)
+	fitting := countLabelled(base.labels)
 	if e.hops > 0 {
 		n := len(base.labels)
 		for _, preset := range []Preset{PresetDefault, PresetPaper} {

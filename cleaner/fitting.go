@@ -65,14 +65,18 @@ func (s *nodeSet) each(r kv.Range, visit func(rank int, v kv.NodeID)) {
 	}
 }
 
-// isFitting says whether a node is of the fitting set: the nodes of the validation split whose label is under test, but for
-// untaught ones. If no split is given and every node is predicted without its own label, it is all nodes.
+// isFitting says whether a node is of the fitting set: the nodes whose label is under test, but for untaught ones. If
+// not fitsAll, it is those of the validation split.
 func (p problem) isFitting(v kv.NodeID) bool {
-	return p.underTest()[v] != kv.NoClass && (p.splits[v] == SplitValidation || p.drawn && p.crossFitted) && !p.isUntaught(v)
+	return p.underTest()[v] != kv.NoClass && (p.fitsAll() || p.splits[v] == SplitValidation) && !p.isUntaught(v)
 }
 
-// isUnseen says whether the label of a node is under test, its prediction comes from a classifier that was not trained on its label, and
-// it is not untaught.
+// fitsAll says that the split has no part in the fitting set, because each node is predicted without its own label.
+// PresetPaper takes the validation split if one is given.
+func (p problem) fitsAll() bool { return p.crossFitted && (p.drawn || p.preset == PresetDefault) }
+
+// isUnseen says whether the label of a node is under test, its prediction comes from a classifier that was not
+// trained on its label, and it is not untaught.
 func (p problem) isUnseen(v kv.NodeID) bool {
 	return p.underTest()[v] != kv.NoClass && p.isHeldOut(v) && !p.isUntaught(v)
 }
@@ -87,16 +91,16 @@ const leastFitting = 8
 
 // checkFitting counts the fitting set, or says what it lacks.
 func (p problem) checkFitting() (count int, err error) {
-	labelled, untaught, first, classes := false, 0, kv.NoClass, 0
+	labelled, untaught, first, classes := 0, 0, kv.NoClass, 0
 	for v, y := range p.underTest() {
 		if y == kv.NoClass {
 			continue
 		}
-		labelled = true
-		if p.splits[v] == SplitValidation && p.isUntaught(kv.NodeID(v)) {
-			untaught++
+		if labelled++; !p.fitsAll() && p.splits[v] != SplitValidation {
+			continue
 		}
-		if !p.isFitting(kv.NodeID(v)) {
+		if p.isUntaught(kv.NodeID(v)) {
+			untaught++
 			continue
 		}
 		if count++; classes == 0 {
@@ -105,18 +109,22 @@ func (p problem) checkFitting() (count int, err error) {
 			classes = 2
 		}
 	}
+	have, few := plural(count, "labelled node"), ErrFewLabels
+	if !p.fitsAll() {
+		have, few = have+" in the validation split", ErrFewFittingNodes
+	}
+	if untaught > 0 {
+		have += fmt.Sprintf(", and %d more whose class no other training node has", untaught)
+	}
 	switch {
-	case !labelled:
+	case labelled == 0:
 		return 0, fmt.Errorf("nothing to clean: %w", ErrNoLabels)
-	case count < leastFitting && untaught > 0:
-		return 0, fmt.Errorf("%d labelled nodes in the validation split, and %d more of classes without a training node, want at least %d: %w",
-			count, untaught, leastFitting, ErrFewFittingNodes)
+	case labelled < leastFitting:
+		return 0, fmt.Errorf("%s, want at least %d: %w", plural(labelled, "labelled node"), leastFitting, ErrFewLabels)
 	case count < leastFitting:
-		return 0, fmt.Errorf("%d labelled nodes in the validation split, want at least %d: %w",
-			count, leastFitting, ErrFewFittingNodes)
+		return 0, fmt.Errorf("%s, want at least %d: %w", have, leastFitting, few)
 	case classes < 2:
-		return 0, fmt.Errorf("the %d labelled nodes of the validation split, want at least two classes: %w",
-			count, ErrOneClass)
+		return 0, fmt.Errorf("one class of %s, want at least two: %w", have, ErrOneClass)
 	}
 	return count, nil
 }
@@ -133,9 +141,9 @@ type sample struct {
 	labels []kv.Class // by rank
 	order  []uint32   // ranks, in the order of the node file
 
-	// Of a label model: what people have said of the true class, by rank, NoClass if nobody has, labelmodel.AnotherClass where they
-	// know no more than that the label is wrong; labels has then the label that they looked at. added are nodes that were not
-	// drawn, and are there for what was said of them.
+	// Of a label model: what people have said of the true class, by rank, NoClass if nobody has,
+	// labelmodel.AnotherClass where they know no more than that the label is wrong; labels has then the label that
+	// they looked at. added are nodes that were not drawn, and are there for what was said of them.
 	truth []kv.Class
 	added []bool
 	share float64 // drawn nodes of all that can be
@@ -152,7 +160,8 @@ func (p problem) drawSample(fitting int, seed uint64) (*sample, error) {
 	return s, nil
 }
 
-// drawUnseen takes all of the nodes whose label was not seen, or as many of them, uniformly, as a label model is fitted on.
+// drawUnseen takes all of the nodes whose label was not seen, or as many of them, uniformly, as a label model is
+// fitted on.
 func (p problem) drawUnseen(seed uint64) (*sample, error) {
 	count := 0
 	for v := range p.labels {

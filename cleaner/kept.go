@@ -31,7 +31,7 @@ func (p problem) keep() keptFit {
 		kept.Taught[k], kept.Lone[k] = min(count, 2), uint32(kv.NoNode)
 	}
 	for v, label := range p.labels {
-		if label != kv.NoClass && p.taught[label] == 1 && teaches(p.labels, p.splits, kv.NodeID(v)) {
+		if label != kv.NoClass && p.taught[label] == 1 && p.teaches(kv.NodeID(v)) {
 			kept.Lone[label] = uint32(v)
 		}
 	}

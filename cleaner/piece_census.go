@@ -52,7 +52,7 @@ type Member struct {
 // TakeCensus counts the labels of a graph whose cleaning is done in pieces, with imported predictions as they are, and
 // draws what is drawn. The parts of the input must fit together. It returns the splits [n] to use, which are those of the
 // input unless they are drawn, and the sample of the label model, ascending by node. It holds about ten bytes a node beside
-// its input. Errors are those of Clean (ErrNoLabels, ErrOneClass, ErrFewFittingNodes).
+// its input. Errors are those of Clean (ErrNoLabels, ErrOneClass, ErrFewLabels, ErrFewFittingNodes).
 func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Member, err error) {
 	if err := checkTwoClasses(in.Labels, in.Names); err != nil {
 		return nil, nil, nil, err

@@ -559,7 +559,7 @@ func TestCensusRefuses(t *testing.T) {
 	}{
 		{"no labels", CensusInput{Names: two, Labels: []kv.Class{kv.NoClass, kv.NoClass}}, ErrNoLabels},
 		{"one class", CensusInput{Names: two, Labels: []kv.Class{1, 1, kv.NoClass}}, ErrOneClass},
-		{"few", CensusInput{Names: two, Labels: []kv.Class{0, 1, 0, 1}}, ErrFewFittingNodes},
+		{"few", CensusInput{Names: two, Labels: []kv.Class{0, 1, 0, 1}}, ErrFewLabels},
 	} {
 		if _, _, _, err := TakeCensus(c.in); !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", c.name, err, c.want)

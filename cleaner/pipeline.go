@@ -34,6 +34,8 @@ type problem struct {
 	taught      []int            // see countTaught; score sets it
 	predictions ops.Source       // [n×classes], column j is Class j
 	verdicts    []decide.Verdict // ascending by node; what people have said of labels
+	preset      Preset           // that is asked for; "": none
+	ownBase     bool             // the built-in classifier makes the predictions, or those that they are joined with
 	crossFitted bool             // no prediction comes from a network that was trained on the label of its node
 	joined      *classifier      // of the predictions of combine, which these are then; nil: they are not
 	sizes       *ops.Sizes       // of graph; nil: score measures them
@@ -101,12 +103,14 @@ func (s *scoring) Close() error {
 // of the given labels and of those they are compared with in one propagation, a label model or a detector, and the
 // score of every labelled node. Preset of opt is not looked at. The caller closes the result.
 //
-// It fails with ErrNoLabels, ErrOneClass or ErrFewFittingNodes when the labels of the validation split do not suffice.
+// It fails with ErrNoLabels, ErrOneClass, ErrFewLabels or ErrFewFittingNodes when the labels of the fitting set do not
+// suffice.
 func score(ctx context.Context, p problem, v variant, opt Options) (result *scoring, err error) {
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}
-	fitting, operators, err := p.check(ctx, v.preset, opt)
+	p.preset = v.preset
+	fitting, operators, err := p.check(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +126,7 @@ func score(ctx context.Context, p problem, v variant, opt Options) (result *scor
 
 // check counts the fitting nodes for score, and returns the options of its operators. The error says that the nodes are too few, or the
 // budget is too small.
-func (p *problem) check(ctx context.Context, preset Preset, opt Options) (fitting int, operators ops.Options, err error) {
+func (p *problem) check(ctx context.Context, opt Options) (fitting int, operators ops.Options, err error) {
 	p.taught = p.countTaught()
 	if fitting, err = p.checkFitting(); err != nil {
 		return 0, operators, err
@@ -133,17 +137,18 @@ func (p *problem) check(ctx context.Context, preset Preset, opt Options) (fittin
 		}
 	}
 	n := p.graph.NumNodes()
-	if err := p.requireForScore(opt, leastForScore(preset, p.sizes, n, fitting, p.classes, opt.Hops), MatrixBytes(preset, p.classes, fitting)); err != nil {
+	least := leastForScore(p.preset, p.sizes, n, fitting, p.classes, opt.Hops)
+	if err := p.requireForScore(opt, least, MatrixBytes(p.preset, p.classes, fitting)); err != nil {
 		return 0, operators, err
 	}
 	opt.stage("count")
-	return fitting, opt.ops(scoringBytes(preset, n, fitting, p.classes) + p.testedBytes()), nil
+	return fitting, opt.ops(scoringBytes(p.preset, n, fitting, p.classes) + p.testedBytes()), nil
 }
 
 // computeDiagonals computes the diagonals of score before anything is trained: they may cost too much. The caller
 // closes them.
 func (p *problem) computeDiagonals(ctx context.Context, opt Options) (*heldDiagonals, error) {
-	_, operators, err := p.check(ctx, opt.Preset, opt)
+	_, operators, err := p.check(ctx, opt)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ type Run struct {
 	Scored           int64  // labelled nodes
 	Suspects         int64  // of them, the suspects at Threshold when the run began, or when Rescore last counted them
 	Uncounted        bool   // the counts of scores are older than the last Rescore, which had KeepRate; see Recount
-	FittingNodes     int64  // labelled nodes of the validation split that are not untaught
+	FittingNodes     int64  // of the fitting set
 	PredictionSource string // SourceImported or SourceBuiltIn
 	PredictionUse    string // what was done with imported predictions, and why, "": they were taken as they are
 	PredictionWrites int64  // how often predictions had been written when it began; see ChangesSince

@@ -19,7 +19,7 @@ type Split uint8
 const (
 	SplitNone       Split = iota // to train the built-in base classifier, as the training split
 	SplitTrain                   // to train the base classifier
-	SplitValidation              // to stop its training, and to fit the noise and the detector on
+	SplitValidation              // to fit on, where the base classifier may have seen the labels of the others
 	SplitTest                    // to measure the base classifier
 	SplitUnused                  // of a drawn split, what none of the shares takes: its labels teach nothing
 )

@@ -14,12 +14,21 @@ func teaches(labels []kv.Class, splits []Split, v kv.NodeID) bool {
 	return labels[v] != kv.NoClass && splits[v].teaches()
 }
 
+// teaches reports whether the base classifier that made the predictions has learned the label of a node. Without a
+// split in the store, the built-in one learns all labels.
+func (p problem) teaches(v kv.NodeID) bool {
+	if p.crossFitted && p.drawn && p.storeSplits == nil {
+		return p.base().teaches(v)
+	}
+	return teaches(p.labels, p.splits, v)
+}
+
 // countTaught counts the nodes that the base classifier learns from by given label [classes]; nil if there are none,
 // because it has learned from others.
 func (p problem) countTaught() []int {
 	taught, some := make([]int, p.classes), false
 	for v := range p.labels {
-		if teaches(p.labels, p.splits, kv.NodeID(v)) {
+		if p.teaches(kv.NodeID(v)) {
 			taught[p.labels[v]]++
 			some = true
 		}
@@ -40,7 +49,7 @@ func (p problem) isUntaught(v kv.NodeID) bool {
 		return false
 	}
 	others := p.taught[p.labels[v]]
-	if teaches(p.labels, p.splits, v) {
+	if p.teaches(v) {
 		others--
 	}
 	return others == 0

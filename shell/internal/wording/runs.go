@@ -38,6 +38,9 @@ func Advise(err error) error {
 	if errors.Is(err, cleaner.ErrMissingRows) {
 		return fmt.Errorf("%w; %s, or clean --as-given, which scores the nodes with predictions", err, WayToPredict)
 	}
+	if errors.Is(err, cleaner.ErrFewLabels) {
+		return fmt.Errorf("%w; label more nodes", err)
+	}
 	if errors.Is(err, cleaner.ErrFewFittingNodes) {
 		return fmt.Errorf("%w; label more nodes, or put more of the labelled ones into the split val (import --splits)", err)
 	}
