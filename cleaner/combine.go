@@ -365,8 +365,8 @@ func (g *group) say(imported Imported) string {
 	case imported == InSample:
 		return of + " are left out, as was asked for"
 	case g.told > mostTold:
-		return fmt.Sprintf("%s are left out: they may have seen the labels. They tell %.0f%% of what the built-in "+
-			"classifier, which has not, cannot tell of the labels that it contradicts, and up to %.0f%% would be joined. "+
+		return fmt.Sprintf("%s are left out: they may have seen the labels. Of the labels that the built-in classifier, "+
+			"which has not, contradicts, they tell %.0f%% of what it cannot. Up to %.0f%% would be joined. "+
 			"If they are out of fold, clean with the option out-of-fold", of, 100*g.told, 100*mostTold)
 	case g.weights[1] == 0:
 		text := of + " add nothing to the built-in classifier's and were not used"

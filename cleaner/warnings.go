@@ -22,7 +22,7 @@ func warningsOf(homophily *LabelStatistics, model *labelmodel.Model, names []str
 	switch {
 	case model == nil:
 	case model.Alike:
-		warnings = append(warnings, "the predictions are too weak to tell wrong labels from hard ones: it is not learned which classes replace which")
+		warnings = append(warnings, "the predictions are too weak to tell wrong labels from hard ones, so wrong labels of all pairs of classes count as equally frequent")
 	default:
 		warnings = append(warnings, tellExchanged(model, names)...)
 	}

@@ -145,7 +145,7 @@ func (r *review) run(ctx context.Context) error {
 		if r.at == len(r.queue) {
 			left := "no suspects are left"
 			if r.Find.Audit != nil {
-				left = "no draws are left"
+				left = "no draws are left, and audit --size draws more"
 			}
 			done, err = r.replied(left+": [z] undo [q]uit: ", func(key rune) (bool, error) {
 				if key == 'z' {
