@@ -89,6 +89,9 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	imported := source == SourceImported
+	if !imported && opt.Imported != "" {
+		opt.warn(fmt.Sprintf("no predictions were imported: it does not matter that they are %s", opt.Imported))
+	}
 	joined := imported && opt.Imported != AsGiven && opt.Preset == PresetDefault
 	read := Predictions
 	if joined || imported && opt.Imported == AsGiven { // nodes without a row are predicted by the built-in classifier, or not scored

@@ -77,7 +77,7 @@ func combine(
 // A joinMark is what is said and kept of a mixture.
 type joinMark struct {
 	Said  string
-	Warns bool // predictions of some nodes are left out, unasked
+	Warns bool // predictions of some nodes are left out, unasked, or may have seen the labels and are joined
 	Kept  keptClassifier
 	Net   *nn.Network
 }
@@ -89,7 +89,7 @@ func (c *combination) mark() joinMark {
 	m := joinMark{Said: c.String(), Kept: c.by.keptClassifier, Net: c.by.net}
 	for _, g := range c.groups {
 		m.Kept.Weights = append(m.Kept.Weights, g.weights)
-		m.Warns = m.Warns || len(g.rows) > 0 && c.opt.Imported == "" && g.weights[1] == 0
+		m.Warns = m.Warns || g.maySee() || len(g.rows) > 0 && c.opt.Imported == "" && g.weights[1] == 0
 	}
 	return m
 }
@@ -294,10 +294,8 @@ func (c *combination) weigh(ctx context.Context, g *group, sample *sample, both 
 		g.agreement = c.agreement(g, sample, both)
 		return nil
 	}
-	if c.opt.Imported == "" {
-		g.told = told(g.rows, sample.labels, both, c.classes)
-	}
-	if g.told <= mostTold {
+	g.told = told(g.rows, sample.labels, both, c.classes)
+	if c.opt.Imported == OutOfFold || g.told <= mostTold {
 		g.weights = weights
 	}
 	return nil
@@ -356,18 +354,22 @@ func (c *combination) String() string {
 	return strings.Join(parts, ". ")
 }
 
+// maySee says whether the predictions of the group may have seen the labels.
+func (g *group) maySee() bool { return g.told > mostTold }
+
 func (g *group) say(imported Imported) string {
 	of := "Your predictions"
 	if g.name != "" {
 		of += " of the " + g.name
 	}
+	tell := fmt.Sprintf("Of the labels that the built-in classifier, which has not, contradicts, they tell %.0f%% of what it cannot",
+		100*g.told)
 	switch {
 	case imported == InSample:
 		return of + " are left out, as was asked for"
-	case g.told > mostTold:
-		return fmt.Sprintf("%s are left out: they may have seen the labels. Of the labels that the built-in classifier, "+
-			"which has not, contradicts, they tell %.0f%% of what it cannot. Up to %.0f%% would be joined. "+
-			"If they are out of fold, clean with the option out-of-fold", of, 100*g.told, 100*mostTold)
+	case g.maySee() && imported == "":
+		return fmt.Sprintf("%s are left out: they may have seen the labels. %s. Up to %.0f%% would be joined. "+
+			"If they are out of fold, clean with the option out-of-fold", of, tell, 100*mostTold)
 	case g.weights[1] == 0:
 		text := of + " add nothing to the built-in classifier's and were not used"
 		if g.agreement.IsLittle() {
@@ -381,6 +383,10 @@ func (g *group) say(imported Imported) string {
 		of, g.weights[1], g.weights[0])
 	if imported == OutOfFold {
 		text += ", as was asked for"
+	}
+	if g.maySee() {
+		text += fmt.Sprintf(". They may have seen the labels all the same. %s. If they have, wrong labels are missed: "+
+			"clean with the option in-sample", tell)
 	}
 	return text
 }

@@ -101,22 +101,29 @@ func TestImported(t *testing.T) {
 		imported Imported
 		want     string
 		alone    bool // suspects are those without predictions
+		doubt    bool // it warns
 	}{
-		{"learned, said to be out of fold", learned, OutOfFold, "Your predictions are joined with the built-in classifier's", false},
-		{"honest, said to be out of fold", honest, OutOfFold, "Your predictions are joined with the built-in classifier's", false},
-		{"honest, said to be in sample", honest, InSample, "Your predictions are left out, as was asked for", true},
+		{"learned, said to be out of fold", learned, OutOfFold, "Your predictions are joined with the built-in classifier's", false, true},
+		{"honest, said to be out of fold", honest, OutOfFold, "Your predictions are joined with the built-in classifier's", false, false},
+		{"honest, said to be in sample", honest, InSample, "Your predictions are left out, as was asked for", true, false},
 	} {
 		s := c.p.load(t, false)
 		var warned []string
 		run := mustClean(t, s, Options{
 			Seed: 3, Imported: c.imported, Notice: func(string) {}, Warn: func(text string) { warned = append(warned, text) },
 		})
-		if !strings.HasPrefix(run.PredictionUse, c.want) || !strings.HasSuffix(run.PredictionUse, "as was asked for") || len(warned) > 0 {
+		use, doubt, _ := strings.Cut(run.PredictionUse, ". They may have seen the labels all the same")
+		if !strings.HasPrefix(use, c.want) || !strings.HasSuffix(use, "as was asked for") || (doubt != "") != c.doubt || (len(warned) > 0) != c.doubt {
 			t.Errorf("%s: got %q and warnings %q, want %q", c.name, run.PredictionUse, warned, c.want)
 		}
 		if same := slices.Equal(alone, suspectsOf(t, s, run)); same != c.alone {
 			t.Errorf("%s: the suspects are those without predictions: %t, want %t", c.name, same, c.alone)
 		}
+	}
+	var warned []string
+	mustClean(t, bare, Options{Seed: 3, Imported: OutOfFold, Warn: func(text string) { warned = append(warned, text) }})
+	if want := []string{"no predictions were imported: it does not matter that they are out of fold"}; !slices.Equal(warned, want) {
+		t.Errorf("without predictions: warnings %q, want %q", warned, want)
 	}
 	for _, opt := range []Options{{Imported: InSample, Preset: PresetPaper}, {Imported: "seen"}} {
 		if _, err := Clean(t.Context(), bare, opt); err == nil || !strings.Contains(err.Error(), "predictions ") {
