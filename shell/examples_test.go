@@ -85,8 +85,8 @@ func TestExamplesFind(t *testing.T) {
 			}
 		}
 	}
-	if len(statements) != 7 {
-		t.Errorf("got the statements %q, want 7", statements)
+	if len(statements) != 6 {
+		t.Errorf("got the statements %q, want 6", statements)
 	}
 	for _, statement := range statements {
 		if out := mustRun(t, "shell", "g", "--format", "csv", "-c", statement); strings.Count(out, "\n") < 2 {
