@@ -20,20 +20,19 @@ import (
 // decisions, made anywhere. See DrawAudit and ReadAudit.
 type Audit struct {
 	Started time.Time // to the second, UTC
-	Seed    uint64
-	Run     int64 // whose scores made the strata
-	Labels  int64 // that the rate is of: those with a score at the first draw, and those that people had judged before
-	Since   int64 // labelled nodes that came later: the rate is not of them
+	Labels  int64     // that the rate is of: those with a score at the first draw, and those that people had judged before
+	Since   int64     // labelled nodes that came later: the rate is not of them
 
 	Draws []AuditDraw // in the order in which they are looked at
 
-	// Decided counts the draws with an answer. The rate rests on the first Look draws: 0 before the first look. Right and
-	// Wrong count the answers among them, the others are unsettled.
+	// Decided counts the draws with an answer, also one that settles nothing. The rate rests on the first Look draws:
+	// 0 before the first look. Right and Wrong count the answers among them, the others are unsettled.
 	Decided, Look, Right, Wrong int
 	NextLook                    int // how many draws with an answer the next look needs; Look if there is no more
 
 	// Rate is the share of wrong labels as they came, and Low and High are an interval for it. The intervals of all looks
-	// hold together in at least AuditLevel of audits. NaN before the first look.
+	// hold together in at least AuditLevel of audits. NaN before the first look. Rate is NaN also if less than half
+	// of the Look draws are Right or Wrong: scores do not follow such a look.
 	Rate, Low, High float64
 
 	// Found counts the labels that people have found wrong, drawn or not.
@@ -43,7 +42,7 @@ type Audit struct {
 	Behind bool
 
 	nodes kv.NodeID // of the store at the first draw
-	look  string    // names the answers of the look; "" before the first
+	look  string    // names the answers of the look; "" if there is no Rate
 
 	Classes []AuditedClass // of the first Look draws, those with answers, in the order of the store
 
@@ -66,7 +65,7 @@ type AuditDraw struct {
 // An AuditedClass is what an audit says of the labels of a class.
 type AuditedClass struct {
 	Class           string
-	Decided, Wrong  int
+	Right, Wrong    int
 	Rate, Low, High float64 // of this class alone, with AuditLevel; NaN if too few draws have this label
 }
 
@@ -99,7 +98,7 @@ func (a *Audit) Open(who string) (open []AuditDraw) {
 	return open
 }
 
-// Left is how many wrong labels are left by the rate: those that people have found are not.
+// Left is how many wrong labels are left by the rate: those that people have found are not. It is NaN without a Rate.
 func (a *Audit) Left() float64 { return max(0, float64(a.Rate*float64(a.Labels))-float64(a.Found)) }
 
 // Where an audit is kept.
@@ -112,7 +111,6 @@ const (
 type auditRecord struct {
 	Started           int64 // Unix seconds
 	Seed              uint64
-	Run               int64
 	Nodes             uint32 // nodes of the store at the first draw
 	Seq               int64  // newest entry of the history then
 	Known, KnownWrong int64  // labels that people had judged, which are not drawn
@@ -130,9 +128,10 @@ type auditRecord struct {
 var ErrAudit = errors.New("cleaner: no labels to draw")
 
 // DrawAudit asks people for the first size labels of an order that chance fixes. The first call makes the order by seed,
-// from the labels that have a score and no judgement by people; later calls ask for more of it, never for fewer. Every
-// label has the same chance, in strata of equal size by score. It returns kv.ErrNotFound if the store was never cleaned,
-// and ErrAudit if there is no such label, or size is not from 1 to MostAuditDraws.
+// from the labels that have a score and no judgement by people; later calls ask for more of it, never for fewer.
+// Labels that ReadAudit leaves out do not count in size. Every label has the same chance, in strata of equal size by
+// score. It returns kv.ErrNotFound if the store was never cleaned, and ErrAudit if there is no such label, or size is
+// not from 1 to MostAuditDraws.
 func DrawAudit(ctx context.Context, s *kv.Store, size int, seed uint64) error {
 	if size < 1 || size > MostAuditDraws {
 		return fmt.Errorf("%w: a sample of %d, want from 1 to %d", ErrAudit, size, MostAuditDraws)
@@ -145,10 +144,20 @@ func DrawAudit(ctx context.Context, s *kv.Store, size int, seed uint64) error {
 		if err != nil {
 			return err
 		}
-		if size = min(size, len(record.Draws)); size <= record.Open {
+		open := 0
+		for asked := 0; asked < size && open < len(record.Draws); open++ {
+			d, err := record.judge(tx, record.Draws[open].Node, record.Labels[open], record.Seq)
+			if err != nil {
+				return err
+			}
+			if d != nil {
+				asked++
+			}
+		}
+		if open <= record.Open {
 			return nil
 		}
-		record.Open = size
+		record.Open = open
 		return tx.PutDocument(auditSpace, auditKey, record)
 	})
 }
@@ -178,26 +187,20 @@ func (r *auditRecord) check() error {
 
 // newAuditRecord draws the order.
 func newAuditRecord(ctx context.Context, tx *kv.Tx, seed uint64) (r *auditRecord, err error) {
-	run, err := lastRun(tx)
-	if err != nil {
+	if _, err := lastRun(tx); err != nil {
 		return nil, err
 	}
 	r = &auditRecord{
-		Started: time.Now().Unix(), Seed: seed, Run: run.ID, Nodes: uint32(tx.NumNodes()), Classes: slices.Clone(tx.Classes()),
+		Started: time.Now().Unix(), Seed: seed, Nodes: uint32(tx.NumNodes()), Classes: slices.Clone(tx.Classes()),
 	}
 	if r.Seq, err = decide.Newest(tx); err != nil {
 		return nil, err
 	}
-	judged, err := judgedBefore(ctx, tx, r.Nodes)
+	right, wrong, err := decide.CountJudgements(ctx, tx, kv.NodeID(r.Nodes))
 	if err != nil {
 		return nil, err
 	}
-	for _, wrong := range judged {
-		r.Known++
-		if wrong {
-			r.KnownWrong++
-		}
-	}
+	r.Known, r.KnownWrong = right+wrong, wrong
 	isSettled, err := settledNodes(tx)
 	if err != nil {
 		return nil, err
@@ -246,51 +249,26 @@ func settledNodes(tx *kv.Tx) (isSettled func(v kv.NodeID) (bool, error), err err
 	}, nil
 }
 
-// judgedBefore says of each node whose label people have judged, among the first nodes, whether it was wrong.
-func judgedBefore(ctx context.Context, tx *kv.Tx, nodes uint32) (map[kv.NodeID]bool, error) {
-	verdicts, _, err := decide.VerdictsAfter(ctx, tx, 0)
-	wrong := map[kv.NodeID]bool{}
-	for _, verdict := range verdicts {
-		if uint32(verdict.Node) < nodes {
-			wrong[verdict.Node] = verdict.Before != verdict.Now
-		}
-	}
-	return wrong, err
-}
-
-// ReadAudit tells where the audit of a store stands; kv.ErrNotFound before the first draw. Draws whose node was removed,
-// or whose label something other than a decision has changed, are left out.
+// ReadAudit tells where the audit of a store stands; kv.ErrNotFound before the first draw. A draw is left out if its
+// node was removed, or something other than a decision has changed its label, before somebody answered.
 func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 	r, err := readAuditRecord(tx)
 	if err != nil {
 		return nil, err
 	}
-	run, err := lastRun(tx)
-	if err != nil {
-		return nil, err
-	}
-	of, err := r.answered(ctx, tx, run)
+	of, err := r.answered(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 	a, sample := of.Audit, of.sample
 	a.Labels = sample.Labels() + r.Known
-	judged, err := judgedBefore(ctx, tx, r.Nodes)
+	right, found, err := decide.CountJudgements(ctx, tx, a.nodes)
 	if err != nil {
 		return nil, err
 	}
-	var right int64
-	for _, wrong := range judged {
-		if wrong {
-			a.Found++
-		} else {
-			right++
-		}
-	}
-	a.Rate, a.Low, a.High = math.NaN(), math.NaN(), math.NaN()
+	a.Found, a.Rate, a.Low, a.High = found, math.NaN(), math.NaN(), math.NaN()
 	if a.Look > 0 {
-		e := sample.Estimate(of.answers, a.Look)
-		a.Right, a.Wrong = e.Right, e.Wrong
+		e := of.estimate
 		all := float64(a.Labels)
 		ofAll := func(rate float64) float64 {
 			return (float64(rate*float64(sample.Labels())) + float64(r.KnownWrong)) / all
@@ -301,7 +279,7 @@ func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 		for k, g := range sample.ByGroup(of.answers, of.labels, a.Look, len(r.Classes)) {
 			if g.Answered > 0 {
 				a.Classes = append(a.Classes, AuditedClass{
-					Class: r.Classes[k], Decided: g.Answered, Wrong: g.Wrong, Rate: g.Rate, Low: g.Low, High: g.High,
+					Class: r.Classes[k], Right: g.Answered - g.Wrong, Wrong: g.Wrong, Rate: g.Rate, Low: g.Low, High: g.High,
 				})
 			}
 		}
@@ -313,36 +291,44 @@ func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 	return a, err
 }
 
-// IsBehind is Audit.Behind, for a run that is the last one. It reads the draws alone, as it is asked around every decision, and is
-// false before the first draw.
-func IsBehind(ctx context.Context, tx *kv.Tx, run *Run) (bool, error) {
+// ReadLook returns Audit.Look and Audit.Behind, 0 and false before the first draw. It reads the draws alone, as it is
+// asked around every decision.
+func ReadLook(ctx context.Context, tx *kv.Tx) (look int, behind bool, err error) {
 	r, err := readAuditRecord(tx)
 	if errors.Is(err, kv.ErrNotFound) {
-		return false, nil
+		return 0, false, nil
 	}
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
-	of, err := r.answered(ctx, tx, run)
-	return err == nil && of.Behind, err
+	of, err := r.answered(ctx, tx)
+	if err != nil {
+		return 0, false, err
+	}
+	return of.Look, of.Behind, nil
 }
 
 // An answeredAudit is an audit without what its answers tell, and these.
 type answeredAudit struct {
 	*Audit
-	sample  *audit.Sample  // without the draws that left
-	answers []audit.Answer // to Draws
-	labels  []int          // of Draws, numbers in auditRecord.Classes
+	sample   *audit.Sample  // without the draws that left
+	answers  []audit.Answer // to Draws
+	labels   []int          // of Draws, numbers in auditRecord.Classes
+	estimate audit.Estimate // of the look, if there is one
 }
 
 // answered reads what people say of the draws that are asked for, and how far they are looked at.
-func (r *auditRecord) answered(ctx context.Context, tx *kv.Tx, run *Run) (*answeredAudit, error) {
+func (r *auditRecord) answered(ctx context.Context, tx *kv.Tx) (*answeredAudit, error) {
+	run, err := lastRun(tx)
+	if err != nil {
+		return nil, err
+	}
 	removed, err := tx.Removed()
 	if err != nil {
 		return nil, err
 	}
 	a := &answeredAudit{
-		Audit:  &Audit{Started: time.Unix(r.Started, 0).UTC(), Seed: r.Seed, Run: r.Run, nodes: kv.NodeID(r.Nodes)},
+		Audit:  &Audit{Started: time.Unix(r.Started, 0).UTC(), nodes: kv.NodeID(r.Nodes)},
 		sample: &audit.Sample{Sizes: r.Sizes},
 	}
 	for i, d := range r.Draws {
@@ -370,22 +356,26 @@ func (r *auditRecord) answered(ctx context.Context, tx *kv.Tx, run *Run) (*answe
 	}
 	a.Look = a.sample.Look(a.answers)
 	if a.NextLook = a.sample.NextLook(a.Look); a.Look > 0 {
+		a.estimate = a.sample.Estimate(a.answers, a.Look)
+		a.Right, a.Wrong = a.estimate.Right, a.estimate.Wrong
+	}
+	if 2*(a.Right+a.Wrong) >= a.Look && a.Look > 0 {
 		a.look = fingerprint("look", r.Started, r.Seed, a.Draws[:a.Look])
 	}
 	a.Behind = !run.follows(a.look)
 	return a, nil
 }
 
-// judge reads what people say of the label that a node had when entry seq of the history was the newest. It returns nil of a
-// node that was removed, or whose label something other than a decision has changed.
-func (r *auditRecord) judge(tx *kv.Tx, node uint32, label kv.Class, seq int64) (*AuditDraw, error) {
-	removed, err := tx.Removed()
-	if err != nil || removed.Has(kv.NodeID(node)) {
-		return nil, err
-	}
-	d := &AuditDraw{Node: kv.NodeID(node), Label: r.Classes[label]}
+// judge reads what people say of the label that a node had when entry seq of the history was the newest. It returns
+// nil if they say nothing, and the node was removed or something other than a decision has changed its label.
+func (r *auditRecord) judge(tx *kv.Tx, node uint32, label kv.Class, seq int64) (d *AuditDraw, err error) {
+	d = &AuditDraw{Node: kv.NodeID(node), Label: r.Classes[label]}
 	if d.Judgement, err = decide.JudgementAfter(tx, d.Node, d.Label, seq); err != nil || d.Judgement != decide.Unjudged {
 		return d, err
+	}
+	removed, err := tx.Removed()
+	if err != nil || removed.Has(d.Node) {
+		return nil, err
 	}
 	now, err := tx.Label(d.Node)
 	if err != nil || now == kv.NoClass || tx.Classes()[now] != d.Label {

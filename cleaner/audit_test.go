@@ -108,7 +108,7 @@ func TestAudit(t *testing.T) {
 	}
 	var inClasses int
 	for _, c := range a.Classes {
-		inClasses += c.Decided
+		inClasses += c.Right + c.Wrong
 	}
 	if inClasses != 25 {
 		t.Errorf("%d answers by class, want 25", inClasses)
@@ -129,13 +129,25 @@ func TestAudit(t *testing.T) {
 
 	// Whoever is unsure or disagrees answers nothing: the interval grows on both sides.
 	mustDecide(t, s, decide.Options{Who: "ann"}, decide.Request{Node: first[3].Node, Kind: decide.Unsure})
-	mustDecide(t, s, decide.Options{Who: "bob"}, decide.Request{Node: first[4].Node, Kind: decide.Unlabel})
+	other := "alpha"
+	if truths[first[4].Node] == other {
+		other = "beta"
+	}
+	mustDecide(t, s, decide.Options{Who: "bob"}, decide.Request{Node: first[4].Node, Kind: decide.Relabel, To: other})
 	a = mustAudit(t, s)
 	if a.Look != 25 || a.Right+a.Wrong != 23 || a.High <= lookAt25.High {
 		t.Errorf("two unsettled: %+v, want wider than %+v", a, lookAt25)
 	}
 	if a.Draws[3].Judgement != decide.Unsettled || a.Draws[4].Judgement != decide.Unsettled {
 		t.Errorf("%v and %v, want unsettled", a.Draws[3].Judgement, a.Draws[4].Judgement)
+	}
+
+	// A label that is taken away was wrong.
+	right, found := a.Right, a.Found
+	at := slices.IndexFunc(first[:25], func(d AuditDraw) bool { return truths[d.Node] == d.Label })
+	mustDecide(t, s, decide.Options{Who: "ann"}, decide.Request{Node: first[at].Node, Kind: decide.Unlabel})
+	if a = mustAudit(t, s); a.Right != right-1 || a.Found != found+1 || a.Draws[at].Judgement != decide.Wrong {
+		t.Errorf("a right label is taken away: %+v, want %d right and %d found", a, right-1, found+1)
 	}
 }
 
@@ -186,6 +198,24 @@ func TestAuditOfGraphThatChanges(t *testing.T) {
 	answer(t, s, "", truths, a.Draws[1:])
 	if a = mustAudit(t, s); a.Look != 25 || a.Decided != 48 {
 		t.Errorf("look %d of %d decided, want 25 of 48", a.Look, a.Decided)
+	}
+	// As many draws as the next look wants bring it.
+	if a.NextLook != 50 {
+		t.Fatalf("the next look is at %d, want 50", a.NextLook)
+	}
+	a = drawAudit(t, s, a.NextLook)
+	answer(t, s, "", truths, a.Open(""))
+	if a = mustAudit(t, s); a.Look != 50 || len(a.Draws) != 50 {
+		t.Fatalf("look %d of %d draws, want 50 of 50", a.Look, len(a.Draws))
+	}
+	// The rate is of labels as they came: it stays when the node of a judged draw goes.
+	before, draws := *a, a.Draws
+	must.Do(t, s.Update(func(tx *kv.Tx) error { return errors.Join(tx.RemoveNode(draws[7].Node), tx.RemoveNode(draws[30].Node)) }))
+	if a = mustAudit(t, s); a.Look != 50 || a.Rate != before.Rate || a.High != before.High || a.Found != before.Found || len(a.Draws) != 50 {
+		t.Errorf("two judged nodes are gone: %+v, want %+v", a, before)
+	}
+	if run := rescored(t, s); run.Look != 50 || run.MislabelRate != a.Rate {
+		t.Errorf("two judged nodes are gone: scores follow look %d and a rate of %v, want 50 and %v", run.Look, run.MislabelRate, a.Rate)
 	}
 }
 

@@ -24,10 +24,11 @@ type look struct {
 // A drawnLabel is a label that people have looked at; truth is as in sample.
 type drawnLabel struct{ label, truth kv.Class }
 
-// lastLook is the newest look of the audit of a store, for a run with these classes; nil before the first.
+// lastLook is the newest look of the audit of a store, for a run with these classes; nil if it tells no rate, or
+// before the first.
 func lastLook(ctx context.Context, tx *kv.Tx, classes []string) (*look, error) {
 	a, err := ReadAudit(ctx, tx)
-	if errors.Is(err, kv.ErrNotFound) || err == nil && a.Look == 0 {
+	if errors.Is(err, kv.ErrNotFound) || err == nil && a.look == "" {
 		return nil, nil
 	}
 	if err != nil {
@@ -37,10 +38,14 @@ func lastLook(ctx context.Context, tx *kv.Tx, classes []string) (*look, error) {
 		name: a.look, draws: a.Look, rate: a.Rate, nodes: a.nodes,
 		drawn: make(map[kv.NodeID]drawnLabel, a.Look), given: make(map[kv.NodeID]kv.Class),
 	}
+	removed, err := tx.Removed()
+	if err != nil {
+		return nil, err
+	}
 	for _, d := range a.Draws[:a.Look] {
 		label := kv.Class(slices.Index(classes, d.Label))
 		switch {
-		case label == kv.NoClass: // first used after the run
+		case label == kv.NoClass || removed.Has(d.Node): // first used after the run, or without a score
 		case d.Judgement == decide.Right:
 			l.drawn[d.Node] = drawnLabel{label, label}
 		case d.Judgement == decide.Wrong:
@@ -149,6 +154,6 @@ func (s *stages) follow(model *labelmodel.Model, looked *lookSample, z []*agreem
 	if looked == nil {
 		return
 	}
-	model.Follow(s.look.rate, looked.rows(z[len(z)-1], s.classes), looked.added)
+	model.Follow(s.look.rate, s.look.draws, looked.rows(z[len(z)-1], s.classes), looked.added)
 	s.opt.stage("look")
 }

@@ -131,6 +131,38 @@ func mustKeepOrder(t *testing.T, before, after []float64) {
 	}
 }
 
+// TestLookThatSettlesLittle has people who do not know: the scores stay until half of the draws are settled.
+func TestLookThatSettlesLittle(t *testing.T) {
+	p := newPlanted(8, 600)
+	s := p.load(t, true)
+	own := mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
+	truths := p.truths(t, s)
+	draws := drawAudit(t, s, 25).Draws
+	for _, d := range draws {
+		mustDecide(t, s, decide.Options{}, decide.Request{Node: d.Node, Kind: decide.Unsure})
+	}
+	for settled := range 14 {
+		if settled > 0 {
+			answer(t, s, "", truths, draws[settled-1:settled])
+		}
+		a := mustAudit(t, s)
+		if a.Look != 25 || a.Right+a.Wrong != settled || a.Low > 0.3 || a.High < 0.7 {
+			t.Fatalf("%d settled: %+v, want a wide interval", settled, a)
+		}
+		if isTold := settled == 13; a.Behind != isTold || math.IsNaN(a.Rate) == isTold || math.IsNaN(a.Left()) == isTold {
+			t.Errorf("%d settled: %+v", settled, a)
+		}
+	}
+	mustUndo(t, s, 1)
+	if run := rescored(t, s); run.Look != 0 || run.Threshold != own.Threshold || run.MislabelRate != own.MislabelRate {
+		t.Errorf("12 settled: look %d, threshold %v, rate %v, want those of the run", run.Look, run.Threshold, run.MislabelRate)
+	}
+	answer(t, s, "", truths, draws[12:13])
+	if run := rescored(t, s); run.Look != 25 || run.MislabelRate != mustAudit(t, s).Rate {
+		t.Errorf("13 settled: look %d, rate %v", run.Look, run.MislabelRate)
+	}
+}
+
 // TestLookOfJudgedSuspects judges the first suspects outside of the audit: the labels as they came stay what the rate is of.
 func TestLookOfJudgedSuspects(t *testing.T) {
 	p := newPlanted(9, 1200)

@@ -69,7 +69,8 @@ type Rescoring struct {
 // is now gets by the same model.
 //
 // Decisions move no score but those of the nodes around them, whose labels they change: the next Clean takes them for
-// true. Rate and threshold stay. At a look of the audit (Audit.Look) they move with all scores, in one pass: by
+// true. Rate and threshold stay. At a look of the audit (Audit.Look) that tells a rate they move with all scores, in
+// one pass: by
 //
 //	p = σ(a + b·L)    Σ_v p_v = Audit.Rate · labels, over the labels as they came
 //
@@ -195,7 +196,7 @@ func scoreChanges(
 	}
 	done = &Rescoring{Before: &before, Run: run, Pass: opt.Full}
 	if !done.Pass && !opt.noPass {
-		if done.Pass, err = IsBehind(ctx, tx, run); err != nil {
+		if _, done.Pass, err = ReadLook(ctx, tx); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -182,7 +182,8 @@ type cleanSummary struct {
 	Contradicted int64     `json:"contradicted"`
 	Threshold    float64   `json:"threshold"`
 
-	// What the last look of an audit tells; null before.
+	// What the last look of an audit tells; null before. The rate is also null if fewer than half of the answers name
+	// a label.
 	MislabelRate *float64 `json:"mislabel_rate"`
 	RateLow      *float64 `json:"rate_low"`
 	RateHigh     *float64 `json:"rate_high"`

@@ -88,7 +88,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 }
 
 // wrongLabels says what is known of wrong labels: the suspects that all evidence contradicts, null without a run, and what
-// the last look of an audit tells, null before.
+// the last look of an audit tells, null before; the rate also if fewer than half of the answers name a label.
 func (q *query) wrongLabels(ctx context.Context, runs []*cleaner.Run) ([]field, error) {
 	audit, err := LastAudit(ctx, q.tx)
 	if err != nil {

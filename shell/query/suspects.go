@@ -153,7 +153,7 @@ func (q *query) guaranteeTerms(ctx context.Context, g *guarantee, run *cleaner.R
 		return nil, err
 	}
 	rate, from := run.MislabelRate, fmt.Sprintf("estimated by run %d", run.ID)
-	if audit != nil && audit.Look > 0 {
+	if audit != nil && !math.IsNaN(audit.Rate) {
 		rate, from = audit.Rate, fmt.Sprintf("told by an audit of %d", audit.Look)
 	}
 	if g.rate != nil {

@@ -79,9 +79,8 @@ func (s *Sample) IsWhole() bool {
 
 // An Estimate is the share of wrong labels, with an interval.
 type Estimate struct {
-	Draws           int // that it rests on
-	Right, Wrong    int // of them; the others are unsure
-	Rate, Low, High float64
+	Right, Wrong    int     // of the draws; the others are unsure
+	Rate, Low, High float64 // Rate is NaN if less than half of the draws are right or wrong
 }
 
 // NextLook is the first look after so many draws: 25, 50, 100, 200, … 3200, or all draws where there are fewer.
@@ -113,9 +112,9 @@ func (s *Sample) Look(answers []Answer) (look int) {
 //
 // The interval is that of Clopper and Pearson for rate·m wrong ones among m = rate(1−rate)/variance draws, as Korn and
 // Graubard have it for samples in strata; m is at most twice the draws. A draw that is unsure has the share of wrong ones
-// among the others in the rate.
+// among the others in the rate; where most are unsure, the others do not tell their share, and only the interval is
+// known.
 func (s *Sample) Estimate(answers []Answer, look int) (e Estimate) {
-	e.Draws = look
 	for _, answer := range answers[:look] {
 		switch answer {
 		case Right:
@@ -124,17 +123,15 @@ func (s *Sample) Estimate(answers []Answer, look int) (e Estimate) {
 			e.Wrong++
 		}
 	}
-	settled := 0.5
-	if e.Right+e.Wrong > 0 {
-		settled = float64(e.Wrong) / float64(e.Right+e.Wrong)
+	e.Rate = math.NaN()
+	if settled := e.Right + e.Wrong; 2*settled >= look {
+		e.Rate, _ = s.rate(answers[:look], float64(e.Wrong)/float64(settled))
 	}
 	if look == int(s.Labels()) { // every label was looked at
-		e.Rate, _ = s.rate(answers[:look], settled)
 		e.Low, _ = s.rate(answers[:look], 0)
 		e.High, _ = s.rate(answers[:look], 1)
 		return e
 	}
-	e.Rate, _ = s.rate(answers[:look], settled)
 	low, atLow := s.rate(answers[:look], 0)
 	high, atHigh := s.rate(answers[:look], 1)
 	err := lookError

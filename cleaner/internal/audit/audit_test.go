@@ -208,8 +208,17 @@ func TestEdges(t *testing.T) {
 	if e := all(Wrong); !near(e.Rate, 1) || !near(e.Low, math.Pow(lookError/2, 1./50)) || e.High != 1 {
 		t.Errorf("all wrong: %+v", e)
 	}
-	if e := all(Unsure); e.Low != 0 || e.High != 1 {
+	if e := all(Unsure); e.Low != 0 || e.High != 1 || !math.IsNaN(e.Rate) {
 		t.Errorf("all unsure: %+v", e)
+	}
+	// The rate is of those that are settled, if they are half of the draws.
+	half := append(slices.Repeat([]Answer{Unsure}, 25), slices.Repeat([]Answer{Right}, 25)...)
+	if e := s.Estimate(half, 50); e.Rate != 0 || e.Low != 0 || e.High < 0.5 {
+		t.Errorf("half unsure: %+v", e)
+	}
+	half[25] = Unsure
+	if e := s.Estimate(half, 50); !math.IsNaN(e.Rate) || e.Low != 0 || e.High < 0.5 {
+		t.Errorf("more than half unsure: %+v", e)
 	}
 }
 

@@ -55,9 +55,10 @@ const (
 //
 //	Σ_{drawn and wrong} log p + Σ_{drawn and right} log(1−p) − (log b)²/(2·0.5²)
 //
-// is greatest. It returns a and log b. A rate of none or of all is taken for half a draw more, or less.
-func Fit(logOdds, drawn []float64, wrong []bool, rate float64) (shift, logSlope float64) {
-	least := 0.5 / float64(max(len(drawn), 1))
+// is greatest. It returns a and log b. A rate of none or of all is taken for half a draw more, or less, of so many
+// draws as the rate rests on.
+func Fit(logOdds, drawn []float64, wrong []bool, rate float64, draws int) (shift, logSlope float64) {
+	least := 0.5 / float64(draws)
 	rate = min(max(rate, least), 1-least)
 	most, scaled := math.Inf(-1), make([]float64, len(logOdds))
 	for i := leastSlope; i <= mostSlope; i++ {

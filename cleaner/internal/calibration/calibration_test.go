@@ -44,7 +44,8 @@ func TestFitIsTheMostLikely(t *testing.T) {
 			}
 		}
 		rate := []float64{0, 0.02, 0.2, 0.5, 1}[r.IntN(5)]
-		target := min(max(rate, 0.5/float64(len(drawn))), 1-0.5/float64(len(drawn)))
+		draws := len(drawn) + r.IntN(20) // some of which are unsure
+		target := min(max(rate, 0.5/float64(draws)), 1-0.5/float64(draws))
 		most, want := math.Inf(-1), 0.0
 		for log := -1.5; log <= 1; log += 0.25 {
 			a := -80.0
@@ -71,7 +72,7 @@ func TestFitIsTheMostLikely(t *testing.T) {
 				most, want = fit, log
 			}
 		}
-		shift, slope := Fit(logOdds, drawn, wrong, rate)
+		shift, slope := Fit(logOdds, drawn, wrong, rate, draws)
 		if slope != want {
 			t.Errorf("got a slope of e^%v, want e^%v", slope, want)
 		}
@@ -87,7 +88,7 @@ func TestFitIsTheMostLikely(t *testing.T) {
 	if len(slopes) < 4 {
 		t.Errorf("got slopes %v alone", slopes)
 	}
-	if shift, slope := Fit(nil, nil, nil, 0.1); shift != 0 || slope != 0 {
+	if shift, slope := Fit(nil, nil, nil, 0.1, 25); shift != 0 || slope != 0 {
 		t.Errorf("of nothing: got %v and %v, want 0", shift, slope)
 	}
 }

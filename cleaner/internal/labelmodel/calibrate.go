@@ -51,8 +51,8 @@ func (m *Model) setThreshold(logOdds []float64) {
 
 // Follow makes the scale that of a look of an audit, from a random part of the labels as they came, beside which all
 // drawn labels are Added. Truth says which of the drawn labels are right, and which are wrong. Rate is the share of
-// wrong labels that the audit tells.
-func (m *Model) Follow(rate float64, rows Rows, added []bool) {
+// wrong labels that the audit tells by so many draws.
+func (m *Model) Follow(rate float64, draws int, rows Rows, added []bool) {
 	m.Scale = Scale{Threshold: m.Fitted.Threshold}
 	var all, drawn []float64
 	var wrong []bool
@@ -68,7 +68,7 @@ func (m *Model) Follow(rate float64, rows Rows, added []bool) {
 		}
 	}
 	m.Told = rate
-	m.Shift, m.Bend = calibration.Fit(all, drawn, wrong, rate)
+	m.Shift, m.Bend = calibration.Fit(all, drawn, wrong, rate, draws)
 	m.setThreshold(all)
 }
 

@@ -29,7 +29,7 @@ func TestFollow(t *testing.T) {
 	for _, asked := range []float64{0, 0.9} {
 		m.Calibrate(rows, Sampling{Added: added, Threshold: asked})
 		fitted := m.Scale
-		m.Follow(0.3, rows, added)
+		m.Follow(0.3, 50, rows, added)
 		if m.Told != 0.3 || m.Fitted != fitted {
 			t.Fatalf("follow: got %+v", m)
 		}

@@ -74,24 +74,24 @@ class Audit(Generic[Frame]):
 
     drawn      how many labels people are asked for, and decided, how many of them they have answered
     look       the rate rests on the first draws, so many of them: 0 before the first look, which needs 25
-    wrong      labels among these that people found wrong
-    rate       the share of wrong labels among all, None before the first look
+    right      labels among these that people found right
+    wrong      those that they found wrong; the others are unsettled: people are unsure or disagree
+    rate       the share of wrong labels among all, None before the first look, and where most of these draws are unsettled
     low, high  an interval for it. The intervals of all looks of an audit hold together with the chance level
-    by_class   a dict for each class of these draws: class, decided, wrong, rate, low, high, None where the draws are too few
+    by_class   a dict for each class of these draws: class, right, wrong, rate, low, high, None where the draws are too few
     lists      a dict for the newest list of each promise, such as "fdr 0.1": promise, labels, drawn, good, wasted, open, forgiven (how many
                draws may be wasted) and kept, True where the draws show the promise
-    estimator  how the rate is computed
     """
 
     drawn: int
     decided: int
     look: int
+    right: int
     wrong: int
     rate: float | None
     low: float | None
     high: float | None
     level: float
-    estimator: str
     by_class: list[dict[str, Any]]
     lists: list[dict[str, Any]]
     _store: Store[Frame] = field(repr=False, compare=False)

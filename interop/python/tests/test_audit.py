@@ -12,7 +12,7 @@ from graphcleaner import GraphcleanerError
 def test_audit(papers):
     store = graphcleaner.open(papers, frames="pandas", who="ann")
     audit = store.audit()
-    assert (audit.drawn, audit.decided, audit.look, audit.wrong) == (0, 0, 0, 0)
+    assert (audit.drawn, audit.decided, audit.look, audit.right, audit.wrong) == (0, 0, 0, 0, 0)
     assert audit.rate is audit.low is audit.high is None and audit.level == 0.9 and audit.by_class == audit.lists == []
     assert list(audit.draws().columns) == ["id", "label"] and len(audit.draws()) == 0
     assert store.audit().drawn == 0  # that asked for nothing
@@ -29,9 +29,9 @@ def test_audit(papers):
         store.decide(id, "relabel", right[id])  # the given label, too
     audit = store.audit()
     wrong = sum(right[id] != given[id] for id in draws.id[:25])
-    assert (audit.decided, audit.look, audit.wrong) == (25, 25, wrong)
+    assert (audit.decided, audit.look, audit.right, audit.wrong) == (25, 25, 25 - wrong, wrong)
     assert audit.low <= audit.rate <= audit.high and audit.low <= 3 / 60 <= audit.high
-    assert sum(of["decided"] for of in audit.by_class) == 25 and sum(of["wrong"] for of in audit.by_class) == wrong
+    assert sum(of["right"] + of["wrong"] for of in audit.by_class) == 25 and sum(of["wrong"] for of in audit.by_class) == wrong
     assert list(audit.draws().id) == list(draws.id[25:])
     assert "drawn=30" in repr(audit) and "_store" not in repr(audit)
     store.undo()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"html/template"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -54,7 +55,7 @@ func (p *Page) addScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run) error
 		return err
 	}
 	wrong := "not known"
-	if audit != nil && audit.Look > 0 {
+	if audit != nil && !math.IsNaN(audit.Rate) {
 		wrong = fmt.Sprintf("%s (%s to %s)", wording.Percent(audit.Rate), wording.Percent(audit.Low), wording.Percent(audit.High))
 	}
 	p.Headline = []Fact{

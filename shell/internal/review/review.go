@@ -172,9 +172,13 @@ func (r *review) tellLook(ctx context.Context) error {
 	if r.Find.Audit == nil {
 		return nil
 	}
+	now, err := r.do(ctx, Step{Look: true})
+	if err != nil || now.Look == r.look {
+		return err
+	}
+	r.look = now.Look
 	told, err := r.do(ctx, Step{Find: &Find{Audit: &Sample{}}})
-	if err == nil && told.Audit.Look != r.look {
-		r.look = told.Audit.Look
+	if err == nil {
 		r.say("\n%s", wording.HowMany(told.Audit))
 	}
 	return err

@@ -22,6 +22,7 @@ type Step struct {
 	Undo    int64  // the step of a decision that is to be taken back
 	Explain string // the id of a node
 	Finish  bool   // the scores are updated
+	Look    bool   // how far the audit is looked at, which takes less than Find
 
 	KeepScores bool // of Decide and Undo: the scores around the decision stay as they are
 }
@@ -60,6 +61,7 @@ type Result struct {
 	IDs      []string        // of the nodes, where they are draws
 	IDKind   kv.Kind         // of all ids of the store, with them
 	Audit    *cleaner.Audit  // of Find, where it wants draws
+	Look     int             // of Look: Audit.Look
 	Subject  *Subject        // of Show
 	Decision decide.Decision // of Decide
 	Text     string          // of Explain
@@ -105,6 +107,11 @@ func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Re
 		if err = s.undo(ctx, store, opt.Who); err == nil {
 			r.Slow, err = s.rescoreAround(ctx, store, opt)
 		}
+	case s.Look:
+		err = store.View(func(tx *kv.Tx) (err error) {
+			r.Look, _, err = cleaner.ReadLook(ctx, tx)
+			return err
+		})
 	case s.Finish:
 		var done *cleaner.Rescoring
 		done, err = cleaner.Rescore(ctx, store, rescoreOptions(opt))

@@ -3,6 +3,7 @@ package wording
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -18,6 +19,10 @@ func HowMany(a *cleaner.Audit) string {
 			"about 13 points, by 200 within 7"
 	case a.Look == 0:
 		return "how many labels are wrong is not known yet: " + Audit(a, "")[0]
+	}
+	if math.IsNaN(a.Rate) {
+		return fmt.Sprintf("%s to %s of %d labels were wrong (90%%), by %d draws; the scores do not follow them: %d answers name "+
+			"a label, and half must", Percent(a.Low), Percent(a.High), a.Labels, a.Look, a.Right+a.Wrong)
 	}
 	line := fmt.Sprintf("%s of %d labels were wrong (90%%: %s to %s), by %d draws", Percent(a.Rate), a.Labels, Percent(a.Low),
 		Percent(a.High), a.Look)
@@ -41,7 +46,7 @@ func Audit(a *cleaner.Audit, more string) (lines []string) {
 	switch open := len(a.Draws) - a.Decided; {
 	case a.NextLook == a.Look && open == 0:
 		line += ": every label of the sample is looked at"
-	case open > 0:
+	case open > 0 && len(a.Draws) >= a.NextLook:
 		line += told + fmt.Sprintf("once the first %d are", a.NextLook)
 	case more == "":
 		line += told + fmt.Sprintf("at %d", a.NextLook)

@@ -140,7 +140,7 @@ const mostStale = 1 << 10
 
 // StaleScores is Behind or Stale, of the scores of the last run.
 func StaleScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run) (string, error) {
-	if behind, err := cleaner.IsBehind(ctx, tx, run); behind || err != nil {
+	if _, behind, err := cleaner.ReadLook(ctx, tx); behind || err != nil {
 		return Behind, err
 	}
 	count, err := cleaner.CountStale(ctx, tx, run, mostStale)

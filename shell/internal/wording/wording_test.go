@@ -33,6 +33,10 @@ func TestWords(t *testing.T) {
 			"within about 13 points, by 200 within 7"},
 		{HowMany(&cleaner.Audit{Draws: make([]cleaner.AuditDraw, 50), Decided: 12, NextLook: 25}),
 			"how many labels are wrong is not known yet: 12 of 50 draws decided; the share of wrong labels is told once the first 25 are"},
+		{Audit(&cleaner.Audit{Draws: make([]cleaner.AuditDraw, 30), Decided: 27, Look: 25, NextLook: 50}, "--size")[1],
+			"27 of 30 draws decided; the share of wrong labels is told again at 50: --size 50 draws more"},
+		{HowMany(&cleaner.Audit{Labels: 1000, Look: 25, Right: 3, Wrong: 1, Rate: math.NaN(), Low: 0.01, High: 0.9, Found: 5}),
+			"1.0% to 90.0% of 1000 labels were wrong (90%), by 25 draws; the scores do not follow them: 4 answers name a label, and half must"},
 		{HowMany(&cleaner.Audit{Labels: 1000, Look: 25, Rate: 0.2, Low: 0.1, High: 0.4, Found: 5}),
 			"20.0% of 1000 labels were wrong (90%: 10.0% to 40.0%), by 25 draws; 5 found, about 195 left"},
 	} {
