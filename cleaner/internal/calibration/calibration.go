@@ -55,11 +55,15 @@ const (
 //
 //	Σ_{drawn and wrong} log p + Σ_{drawn and right} log(1−p) − (log b)²/(2·0.5²)
 //
-// is greatest. It returns a and log b. A rate of none or of all is taken for half a draw more, or less, of so many
-// draws as the rate rests on.
+// is greatest. It returns a and log b. A rate of none is taken for half a draw of so many draws as the rate rests on, or
+// for the mean of the chances as they were, where that is less; one of all for the same of the right ones.
 func Fit(logOdds, drawn []float64, wrong []bool, rate float64, draws int) (shift, logSlope float64) {
-	least := 0.5 / float64(draws)
-	rate = min(max(rate, least), 1-least)
+	var mean float64
+	for _, l := range logOdds {
+		mean += elementary.Sigmoid(l) / float64(len(logOdds))
+	}
+	half := 0.5 / float64(draws)
+	rate = min(max(rate, min(half, mean)), max(1-half, mean))
 	most, scaled := math.Inf(-1), make([]float64, len(logOdds))
 	for i := leastSlope; i <= mostSlope; i++ {
 		log := slopeStep * float64(i)

@@ -45,7 +45,12 @@ func TestFitIsTheMostLikely(t *testing.T) {
 		}
 		rate := []float64{0, 0.02, 0.2, 0.5, 1}[r.IntN(5)]
 		draws := len(drawn) + r.IntN(20) // some of which are unsure
-		target := min(max(rate, 0.5/float64(draws)), 1-0.5/float64(draws))
+		own := 0.0
+		for _, l := range logOdds {
+			own += sigmoid(l) / 60
+		}
+		half := 0.5 / float64(draws)
+		target := min(max(rate, min(half, own)), max(1-half, own))
 		most, want := math.Inf(-1), 0.0
 		for log := -1.5; log <= 1; log += 0.25 {
 			a := -80.0
@@ -87,6 +92,10 @@ func TestFitIsTheMostLikely(t *testing.T) {
 	}
 	if len(slopes) < 4 {
 		t.Errorf("got slopes %v alone", slopes)
+	}
+	few := []float64{-9, -8, -7, 1} // a draw that finds nothing tells no more than half a draw
+	if shift, _ := Fit(few, few[:1], []bool{false}, 0, 1); shift > 1e-9 {
+		t.Errorf("nothing wrong: got a shift of %v, want none upwards", shift)
 	}
 	if shift, slope := Fit(nil, nil, nil, 0.1, 25); shift != 0 || slope != 0 {
 		t.Errorf("of nothing: got %v and %v, want 0", shift, slope)
