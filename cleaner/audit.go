@@ -249,8 +249,8 @@ func settledNodes(tx *kv.Tx) (isSettled func(v kv.NodeID) (bool, error), err err
 	}, nil
 }
 
-// ReadAudit tells where the audit of a store stands; kv.ErrNotFound before the first draw. A draw is left out if its
-// node was removed, or something other than a decision has changed its label, before somebody answered.
+// ReadAudit tells where the audit of a store stands; kv.ErrNotFound before the first draw. Draws whose node was removed,
+// or whose label something other than a decision has changed, are left out.
 func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 	r, err := readAuditRecord(tx)
 	if err != nil {
@@ -366,16 +366,16 @@ func (r *auditRecord) answered(ctx context.Context, tx *kv.Tx) (*answeredAudit, 
 	return a, nil
 }
 
-// judge reads what people say of the label that a node had when entry seq of the history was the newest. It returns
-// nil if they say nothing, and the node was removed or something other than a decision has changed its label.
-func (r *auditRecord) judge(tx *kv.Tx, node uint32, label kv.Class, seq int64) (d *AuditDraw, err error) {
-	d = &AuditDraw{Node: kv.NodeID(node), Label: r.Classes[label]}
+// judge reads what people say of the label that a node had when entry seq of the history was the newest. It returns nil of a
+// node that was removed, or whose label something other than a decision has changed.
+func (r *auditRecord) judge(tx *kv.Tx, node uint32, label kv.Class, seq int64) (*AuditDraw, error) {
+	removed, err := tx.Removed()
+	if err != nil || removed.Has(kv.NodeID(node)) {
+		return nil, err
+	}
+	d := &AuditDraw{Node: kv.NodeID(node), Label: r.Classes[label]}
 	if d.Judgement, err = decide.JudgementAfter(tx, d.Node, d.Label, seq); err != nil || d.Judgement != decide.Unjudged {
 		return d, err
-	}
-	removed, err := tx.Removed()
-	if err != nil || removed.Has(d.Node) {
-		return nil, err
 	}
 	now, err := tx.Label(d.Node)
 	if err != nil || now == kv.NoClass || tx.Classes()[now] != d.Label {

@@ -142,12 +142,12 @@ func TestAudit(t *testing.T) {
 		t.Errorf("%v and %v, want unsettled", a.Draws[3].Judgement, a.Draws[4].Judgement)
 	}
 
-	// A label that is taken away was wrong.
+	// A label that is taken away is neither right nor wrong.
 	right, found := a.Right, a.Found
 	at := slices.IndexFunc(first[:25], func(d AuditDraw) bool { return truths[d.Node] == d.Label })
 	mustDecide(t, s, decide.Options{Who: "ann"}, decide.Request{Node: first[at].Node, Kind: decide.Unlabel})
-	if a = mustAudit(t, s); a.Right != right-1 || a.Found != found+1 || a.Draws[at].Judgement != decide.Wrong {
-		t.Errorf("a right label is taken away: %+v, want %d right and %d found", a, right-1, found+1)
+	if a = mustAudit(t, s); a.Right != right-1 || a.Found != found || a.Draws[at].Judgement != decide.Unsettled {
+		t.Errorf("a right label is taken away: %+v, want %d right and %d found", a, right-1, found)
 	}
 }
 
@@ -208,14 +208,21 @@ func TestAuditOfGraphThatChanges(t *testing.T) {
 	if a = mustAudit(t, s); a.Look != 50 || len(a.Draws) != 50 {
 		t.Fatalf("look %d of %d draws, want 50 of 50", a.Look, len(a.Draws))
 	}
-	// The rate is of labels as they came: it stays when the node of a judged draw goes.
-	before, draws := *a, a.Draws
-	must.Do(t, s.Update(func(tx *kv.Tx) error { return errors.Join(tx.RemoveNode(draws[7].Node), tx.RemoveNode(draws[30].Node)) }))
-	if a = mustAudit(t, s); a.Look != 50 || a.Rate != before.Rate || a.High != before.High || a.Found != before.Found || len(a.Draws) != 50 {
-		t.Errorf("two judged nodes are gone: %+v, want %+v", a, before)
+	// Removed nodes leave the audit. As many draws as the next look wants bring the look again.
+	draws := a.Draws
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
+		return errors.Join(tx.RemoveNode(draws[7].Node), tx.RemoveNode(draws[30].Node))
+	}))
+	if a = mustAudit(t, s); a.Look != 25 || a.NextLook != 50 || len(a.Draws) != 48 {
+		t.Fatalf("look %d, then %d, of %d draws, want 25, 50, 48", a.Look, a.NextLook, len(a.Draws))
+	}
+	a = drawAudit(t, s, a.NextLook)
+	answer(t, s, "", truths, a.Open(""))
+	if a = mustAudit(t, s); a.Look != 50 || len(a.Draws) != 50 {
+		t.Errorf("look %d of %d draws, want 50 of 50", a.Look, len(a.Draws))
 	}
 	if run := rescored(t, s); run.Look != 50 || run.MislabelRate != a.Rate {
-		t.Errorf("two judged nodes are gone: scores follow look %d and a rate of %v, want 50 and %v", run.Look, run.MislabelRate, a.Rate)
+		t.Errorf("scores follow look %d and a rate of %v, want 50 and %v", run.Look, run.MislabelRate, a.Rate)
 	}
 }
 

@@ -45,8 +45,8 @@ type AuditList struct {
 	Labels int64     // in the list when it was drawn; nobody had decided on one
 	Draws  []AuditDraw
 
-	// Good, Wasted and Open count the draws. A draw that is unsettled, or that ReadAudit would leave out, is
-	// wasted. At most Forgiven may be wasted.
+	// Good, Wasted and Open count the draws. A draw that is unsettled, or whose label something other than a decision has
+	// changed, is wasted. At most Forgiven may be wasted.
 	Good, Wasted, Open, Forgiven int
 
 	number int

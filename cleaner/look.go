@@ -38,14 +38,10 @@ func lastLook(ctx context.Context, tx *kv.Tx, classes []string) (*look, error) {
 		name: a.look, draws: a.Look, rate: a.Rate, nodes: a.nodes,
 		drawn: make(map[kv.NodeID]drawnLabel, a.Look), given: make(map[kv.NodeID]kv.Class),
 	}
-	removed, err := tx.Removed()
-	if err != nil {
-		return nil, err
-	}
 	for _, d := range a.Draws[:a.Look] {
 		label := kv.Class(slices.Index(classes, d.Label))
 		switch {
-		case label == kv.NoClass || removed.Has(d.Node): // first used after the run, or without a score
+		case label == kv.NoClass: // first used after the run
 		case d.Judgement == decide.Right:
 			l.drawn[d.Node] = drawnLabel{label, label}
 		case d.Judgement == decide.Wrong:

@@ -9,8 +9,8 @@ import (
 // A Judgement is what people say of a label that a node had.
 type Judgement uint8
 
-// The judgements. Wrong is also that of a label which people took away: no label is right. Unsettled is that of a
-// node which somebody has looked at, and about whose label people are unsure or disagree.
+// The judgements. Unsettled is that of a node which somebody has looked at, and about whose label people are unsure,
+// disagree, or say that it is to have none.
 const (
 	Unjudged Judgement = iota
 	Right
@@ -38,7 +38,7 @@ func JudgementAfter(tx *kv.Tx, v kv.NodeID, label string, seq int64) (Judgement,
 	switch is := d.state(); {
 	case is.decision == None:
 		return Unjudged, nil
-	case !is.isTrusted():
+	case !is.isTrusted() || is.label == "":
 		return Unsettled, nil
 	case is.label == label:
 		return Right, nil
@@ -47,10 +47,14 @@ func JudgementAfter(tx *kv.Tx, v kv.NodeID, label string, seq int64) (Judgement,
 }
 
 // CountJudgements counts the nodes, of the first so many, whose labels from before all decisions people have judged,
-// by how they judged them: Right or Wrong. What else has changed a label since, or has removed the node, does not
-// count. It holds 30 bytes for each node that somebody has decided on.
+// by how they judged them: Right or Wrong. What else has changed a label since does not count, and removed nodes do
+// not. It holds 30 bytes for each node that somebody has decided on.
 func CountJudgements(ctx context.Context, tx *kv.Tx, nodes kv.NodeID) (right, wrong int64, err error) {
-	type labels struct{ before, now int32 } // by numbers; of no label 0, of one that is not settled -1
+	removed, err := tx.Removed()
+	if err != nil {
+		return 0, 0, err
+	}
+	type labels struct{ before, now int32 } // by numbers; of no label, or of one that is not settled, 0
 	numbers, judged := map[string]int32{"": 0}, make(map[kv.NodeID]labels)
 	number := func(name string) int32 {
 		n, ok := numbers[name]
@@ -64,21 +68,21 @@ func CountJudgements(ctx context.Context, tx *kv.Tx, nodes kv.NodeID) (right, wr
 		if err != nil {
 			return 0, 0, err
 		}
-		if d.Node >= nodes {
+		if d.Node >= nodes || removed.Has(d.Node) {
 			continue
 		}
 		of, seen := judged[d.Node]
 		if !seen {
 			of.before = number(d.From)
 		}
-		if of.now = -1; d.state().isTrusted() {
+		if of.now = 0; d.state().isTrusted() {
 			of.now = number(d.Label)
 		}
 		judged[d.Node] = of
 	}
 	for _, of := range judged {
 		switch {
-		case of.before == 0 || of.now < 0:
+		case of.before == 0 || of.now == 0:
 		case of.now == of.before:
 			right++
 		default:

@@ -78,7 +78,8 @@ class Audit(Generic[Frame]):
     wrong      those that they found wrong; the others are unsettled: people are unsure or disagree
     rate       the share of wrong labels among all, None before the first look, and where most of these draws are unsettled
     low, high  an interval for it. The intervals of all looks of an audit hold together with the chance level
-    by_class   a dict for each class of these draws: class, right, wrong, rate, low, high, None where the draws are too few
+    by_class   a dict for each class of these draws: class, decided (right or wrong), wrong, rate, low, high, None where the draws are too few
+    estimator  how the rate is computed
     lists      a dict for the newest list of each promise, such as "fdr 0.1": promise, labels, drawn, good, wasted, open, forgiven (how many
                draws may be wasted) and kept, True where the draws show the promise
     """
@@ -92,6 +93,7 @@ class Audit(Generic[Frame]):
     low: float | None
     high: float | None
     level: float
+    estimator: str
     by_class: list[dict[str, Any]]
     lists: list[dict[str, Any]]
     _store: Store[Frame] = field(repr=False, compare=False)

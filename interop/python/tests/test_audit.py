@@ -31,7 +31,7 @@ def test_audit(papers):
     wrong = sum(right[id] != given[id] for id in draws.id[:25])
     assert (audit.decided, audit.look, audit.right, audit.wrong) == (25, 25, 25 - wrong, wrong)
     assert audit.low <= audit.rate <= audit.high and audit.low <= 3 / 60 <= audit.high
-    assert sum(of["right"] + of["wrong"] for of in audit.by_class) == 25 and sum(of["wrong"] for of in audit.by_class) == wrong
+    assert sum(of["decided"] for of in audit.by_class) == 25 and sum(of["wrong"] for of in audit.by_class) == wrong
     assert list(audit.draws().id) == list(draws.id[25:])
     assert "drawn=30" in repr(audit) and "_store" not in repr(audit)
     store.undo()

@@ -58,17 +58,18 @@ func (d *Dossier) Votes() []Vote {
 
 // An AuditReport is where an audit stands, for programs; null is not known.
 type AuditReport struct {
-	Drawn   int          `json:"drawn"`
-	Decided int          `json:"decided"` // draws with an answer, also one that settles nothing
-	Look    int          `json:"look"`
-	Right   int          `json:"right"` // of the first draws, so many as Look says; those neither right nor wrong are unsettled
-	Wrong   int          `json:"wrong"`
-	Rate    *float64     `json:"rate"`
-	Low     *float64     `json:"low"`
-	High    *float64     `json:"high"`
-	Level   float64      `json:"level"`
-	Classes []ClassAudit `json:"by_class"`
-	Lists   []ListAudit  `json:"lists"` // the newest for each promise
+	Drawn     int          `json:"drawn"`
+	Decided   int          `json:"decided"` // draws with an answer, also one that settles nothing
+	Look      int          `json:"look"`
+	Right     int          `json:"right"` // of the first draws, so many as Look says; those neither right nor wrong are unsettled
+	Wrong     int          `json:"wrong"`
+	Rate      *float64     `json:"rate"`
+	Low       *float64     `json:"low"`
+	High      *float64     `json:"high"`
+	Level     float64      `json:"level"`
+	Estimator string       `json:"estimator"`
+	Classes   []ClassAudit `json:"by_class"`
+	Lists     []ListAudit  `json:"lists"` // the newest for each promise
 }
 
 // A ListAudit is where the draws of a list stand. Kept means that they show its promise.
@@ -85,17 +86,17 @@ type ListAudit struct {
 
 // A ClassAudit is what an audit says of a class.
 type ClassAudit struct {
-	Class string   `json:"class"`
-	Right int      `json:"right"`
-	Wrong int      `json:"wrong"`
-	Rate  *float64 `json:"rate"`
-	Low   *float64 `json:"low"`
-	High  *float64 `json:"high"`
+	Class   string   `json:"class"`
+	Decided int      `json:"decided"` // draws that are right or wrong
+	Wrong   int      `json:"wrong"`
+	Rate    *float64 `json:"rate"`
+	Low     *float64 `json:"low"`
+	High    *float64 `json:"high"`
 }
 
 // ReportAudit reports where an audit stands; a is nil before the first draw.
 func ReportAudit(a *cleaner.Audit) AuditReport {
-	r := AuditReport{Level: cleaner.AuditLevel, Classes: []ClassAudit{}, Lists: []ListAudit{}}
+	r := AuditReport{Level: cleaner.AuditLevel, Estimator: "stratified", Classes: []ClassAudit{}, Lists: []ListAudit{}}
 	if a == nil {
 		return r
 	}
@@ -108,7 +109,7 @@ func ReportAudit(a *cleaner.Audit) AuditReport {
 	r.Drawn, r.Decided, r.Look, r.Right, r.Wrong = len(a.Draws), a.Decided, a.Look, a.Right, a.Wrong
 	r.Rate, r.Low, r.High = known(a.Rate), known(a.Low), known(a.High)
 	for _, of := range a.Classes {
-		r.Classes = append(r.Classes, ClassAudit{of.Class, of.Right, of.Wrong, known(of.Rate), known(of.Low), known(of.High)})
+		r.Classes = append(r.Classes, ClassAudit{of.Class, of.Right + of.Wrong, of.Wrong, known(of.Rate), known(of.Low), known(of.High)})
 	}
 	for i := range a.Lists {
 		if l := &a.Lists[i]; l == a.List(l.Promise) {
