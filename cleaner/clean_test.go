@@ -446,7 +446,7 @@ func TestCleanOfFewLabels(t *testing.T) {
 			}
 		}
 		run, err := Clean(t.Context(), p.load(t, true), c.opt)
-		got := ""
+		var got string
 		if err != nil {
 			got = strings.TrimSuffix(err.Error(), ": "+ErrFewLabels.Error())
 		} else {

@@ -212,7 +212,7 @@ func PutRun(tx *kv.Tx) error {
 		"ID": 1, "Started": 1_700_000_000, "Seconds": 1.5, "Preset": "default", "Hops": 3, "Threshold": 0.97, "Seed": 1,
 		"Nodes": 10, "Edges": 12, "Scored": 9, "Suspects": 2, "FittingNodes": 20,
 		"PredictionSource": "imported", "PredictionWrites": 1, "Classes": []string{"Neural Nets", "Systems", "Theory"},
-		"LabelCounts": []float64{1, 4, 4},
+		"LabelCounts":  []float64{1, 4, 4},
 		"MislabelRate": (2 + 10.0/9) / 20,
 	}
 	type cell struct {

@@ -29,7 +29,7 @@ func audited(t *testing.T, store *kv.Store, lines string) (out, remarks, summary
 // The labels of the papers with a score are few, so that the only look is at all of them.
 func TestAudit(t *testing.T) {
 	store := papers.Cleaned(t)
-	out, remarks, summary := audited(t, store, "")
+	out, _, summary := audited(t, store, "")
 	if !strings.Contains(summary, "nothing decided") || !strings.Contains(summary, "\n0 of ") {
 		t.Errorf("the summary is %q", summary)
 	}
@@ -46,7 +46,7 @@ func TestAudit(t *testing.T) {
 		lines.WriteString("l Theory\n")
 	}
 	// The look is told when it is reached, when an undo takes it back, and when it is reached again.
-	out, remarks, summary = audited(t, store, lines.String()+"z\nl Theory\n")
+	out, remarks, summary := audited(t, store, lines.String()+"z\nl Theory\n")
 	for _, want := range []string{"labels were wrong (90%: ", "how many labels are wrong is not known yet", "labels were wrong (90%: "} {
 		_, after, ok := strings.Cut(remarks, want)
 		if remarks = after; !ok {

@@ -324,10 +324,10 @@ func (s *Surveyor) evidence(e *picture.Ego) string {
 	case best != picture.None:
 		text = fmt.Sprintf("%d of %d neighbours are %s", e.Votes[best], neighbors, s.name(best))
 	}
-	switch {
-	case n.Predicted == picture.None:
+	switch n.Predicted {
+	case picture.None:
 		return text + "."
-	case n.Predicted == best:
+	case best:
 		return text + fmt.Sprintf(agrees, 100*n.Confidence)
 	}
 	return text + fmt.Sprintf("; the classifier says %s, %.1f%% sure.", s.name(n.Predicted), 100*n.Confidence)
