@@ -15,7 +15,7 @@ import (
 func HowMany(a *cleaner.Audit) string {
 	switch {
 	case a == nil:
-		return "how many labels are wrong is not known from graph and predictions: an audit tells it: by 50 labels within " +
+		return "how many labels are wrong is not known from graph and predictions; an audit tells it: by 50 labels within " +
 			"about 13 points, by 200 within 7"
 	case a.Look == 0:
 		return "how many labels are wrong is not known yet: " + Audit(a, "")[0]

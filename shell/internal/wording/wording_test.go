@@ -29,7 +29,7 @@ func TestWords(t *testing.T) {
 		{Suspects(&cleaner.Run{Threshold: 0.25}), "0 suspects above 0.25"},
 		{Suspects(&cleaner.Run{Suspects: 3, Contradicted: 2, Threshold: 0.25}),
 			"3 suspects above 0.25, 2 of them contradicted by the predictions and by the neighbours"},
-		{HowMany(nil), "how many labels are wrong is not known from graph and predictions: an audit tells it: by 50 labels " +
+		{HowMany(nil), "how many labels are wrong is not known from graph and predictions; an audit tells it: by 50 labels " +
 			"within about 13 points, by 200 within 7"},
 		{HowMany(&cleaner.Audit{Draws: make([]cleaner.AuditDraw, 50), Decided: 12, NextLook: 25}),
 			"how many labels are wrong is not known yet: 12 of 50 draws decided; the share of wrong labels is told once the first 25 are"},
