@@ -92,7 +92,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if !imported && opt.Imported != "" {
 		opt.warn(fmt.Sprintf("no predictions were imported: it does not matter that they are %s", opt.Imported))
 	}
-	joined := imported && opt.Imported != AsGiven && opt.Preset == PresetDefault
+	joined := imported && opt.joinsImported()
 	read := Predictions
 	if joined || imported && opt.Imported == AsGiven { // nodes without a row are predicted by the built-in classifier, or not scored
 		read = somePredictions
@@ -487,7 +487,7 @@ func (p *problem) findOwnBase(tx *kv.Tx, opt Options) (bool, error) {
 		return false, err
 	}
 	source, err := predictionSource(tx)
-	joined := opt.Preset == PresetDefault && opt.Imported != AsGiven && joins(len(p.labels), p.classes)
+	joined := opt.joinsImported() && joins(len(p.labels), p.classes)
 	return source == SourceBuiltIn || joined, err
 }
 

@@ -49,7 +49,7 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 		if err != nil && !errors.Is(err, kv.ErrNotFound) {
 			return err
 		}
-		if source == SourceImported && opt.Preset == PresetDefault && opt.Imported != AsGiven {
+		if source == SourceImported && opt.joinsImported() {
 			if base.features, _, err = baseFeatures(ctx, tx); err != nil {
 				return err
 			}

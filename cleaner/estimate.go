@@ -117,7 +117,7 @@ func (e *CleanEstimate) Refusal() error {
 // trains says whether the built-in classifier is trained, alone or beside predictions from outside.
 func (e *CleanEstimate) trains(opt Options) bool {
 	c := e.Counts
-	joins := !c.BuiltIn && opt.Imported != AsGiven && opt.Preset == PresetDefault && crossFitsFrom(c.Training) && joins(c.Nodes, c.Classes)
+	joins := !c.BuiltIn && opt.joinsImported() && crossFitsFrom(c.Training) && joins(c.Nodes, c.Classes)
 	return !c.Predictions || joins
 }
 

@@ -109,6 +109,9 @@ type Options struct {
 	clock *stageClock // of OnStage
 }
 
+// joinsImported says whether the built-in classifier is trained beside imported predictions, to be joined with them.
+func (o Options) joinsImported() bool { return o.Preset == PresetDefault && o.Imported != AsGiven }
+
 // withDefaults completes the options, or says what is wrong with all of them (ErrOptions).
 func (o Options) withDefaults() (Options, error) {
 	if o.Preset == "" {

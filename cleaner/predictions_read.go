@@ -67,16 +67,14 @@ func Predicted(tx *kv.Tx) (at func(v kv.NodeID) (class kv.Class, chance float64,
 	predictions := inClassOrder(tx, matrix)
 	row := make([]float32, predictions.Width())
 	return func(v kv.NodeID) (class kv.Class, chance float64, err error) {
-		class = kv.NoClass
 		if err := predictions.Read(kv.Range{First: v, End: v + 1}, 0, len(row), row); err != nil {
-			return class, 0, err
+			return kv.NoClass, 0, err
 		}
-		for j, p := range row {
-			if float64(p) > chance { // false of NaN
-				class, chance = kv.Class(j), float64(p)
-			}
+		class, most, _ := largest(row)
+		if !(most > 0) { // a row of NaN, or of zeros
+			return kv.NoClass, 0, nil
 		}
-		return class, chance, nil
+		return class, float64(most), nil
 	}, nil
 }
 
