@@ -1,6 +1,6 @@
 // Package kv keeps a labelled graph on disk: nodes and their external ids, adjacency, property columns, matrices, and
-// whatever upper rooms store in lent key ranges and small documents. It is built on Badger, which only its package
-// kv/internal/lsm imports. Where directories have locks, a store that is opened to be read is read without Badger, from the same files.
+// whatever upper rooms store in lent key ranges and small documents. It is built on Badger, which only its packages
+// kv/internal/lsm and kv/internal/pack import. Where directories have locks, a store that is opened to be read is read without Badger, from the same files.
 //
 // # Use
 //

@@ -9,7 +9,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/load"
-	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -385,6 +385,6 @@ func (l *Loader) columnsAtOnce() int {
 	const cell, writer = 24, 4 << 10
 	value, nodes := l.load.ValueBytes(), l.load.Stats().Nodes
 	block := (cell + value) * min(nodes, codec.ColumnRows)
-	column := writer + block + min(value*nodes, lsm.TableBuffer)
+	column := writer + block + min(value*nodes, pack.Buffer)
 	return int(max(1, load.Unit(l.opt.MemoryBudget)/column))
 }

@@ -1,8 +1,8 @@
 // Package lsm keeps records in Badger, by their keys, in a directory that the caller has locked. It loses no record without
-// saying so. It alone imports Badger, and alone knows what Badger logs, how Badger names its files and which errors Badger
+// saying so. It alone opens Badger, and alone knows what Badger logs, how Badger names its files and which errors Badger
 // hides. It knows the form of records, but not their meaning. The journal of the caller makes commits durable.
 //
-// Where directories have locks, a database that is opened to be read is read without Badger [read_tables.go, read_walk.go]. For the others this package works around these
+// Where directories have locks, a database that is opened to be read is read without Badger [read_only.go]. For the others this package works around these
 // faults of Badger 4.9.6, in the files in brackets. If you raise the version, run the tests of these files.
 //
 //   - A write in the background that fails is only logged. A memtable that cannot become a table is tried again for ever, and
@@ -24,7 +24,7 @@
 //     [kv/journal.go]
 //   - The log of a memtable stays for as long as an iterator looks at it, and nothing tells why. [write_failure.go]
 //   - Up to eight pieces of memory, each as large as the largest table, are kept whatever the budget is. [table_memory.go]
-//   - The builder of tables keeps a whole table in memory. [table_writer.go]
+//   - The builder of tables keeps a whole table in memory. [kv/internal/pack]
 //   - A value is copied two or three times before it is handed out. [lookups.go]
 //   - Errors of the system are not wrapped. [guard.go]
 //   - The lock on the directory is given back by closing a file that a child process may have open. [storedir/lock_unix.go]

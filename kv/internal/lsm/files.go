@@ -8,14 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/dgraph-io/badger/v4"
 	badgeroptions "github.com/dgraph-io/badger/v4/options"
 	"github.com/dgraph-io/badger/v4/table"
 	"github.com/dgraph-io/ristretto/v2/z"
 
-	"github.com/graphcleaner/graphcleaner/internal/mapped"
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -121,7 +120,7 @@ func replayManifest(f *os.File) (manifest badger.Manifest, cut, err error) {
 		return manifest, nil, err
 	}
 	var end int64
-	err = guardFile(f.Name(), func() (err error) {
+	err = pack.GuardFile(f.Name(), func() (err error) {
 		manifest, end, err = badger.ReplayManifestFile(f, 0, badger.Options{})
 		return err
 	})
@@ -145,7 +144,7 @@ func checkRegistry(dir string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	return guardFile(path, func() error {
+	return pack.GuardFile(path, func() error {
 		_, err := badger.OpenKeyRegistry(badger.KeyRegistryOptions{Dir: dir, ReadOnly: true})
 		return err
 	})
@@ -229,35 +228,15 @@ func checkTable(path string, compression badgeroptions.CompressionType) (int64, 
 	if err != nil {
 		return 0, err
 	}
-	err = guardFile(path, func() error {
-		readAtRandom(file.Data)
-		if at, _, _, ok := tableIndex(file.Data); ok {
-			willRead(file.Data, at, len(file.Data))
+	err = pack.GuardFile(path, func() error {
+		pack.ReadAtRandom(file.Data)
+		if at, _, _, ok := pack.FindIndex(file.Data); ok {
+			pack.WillRead(file.Data, at, len(file.Data))
 		}
 		_, err := table.OpenTable(file, table.Options{Compression: compression, ChkMode: badgeroptions.OnBlockRead})
 		return err
 	})
 	return info.Size(), errors.Join(err, file.Close(-1))
-}
-
-// guardFile runs what reads a file of Badger's; any error or panic of it, but one of the system, is damage.
-func guardFile(path string, read func() error) (err error) {
-	defer mapped.Watch()()
-	defer func() {
-		if r := recover(); r != nil {
-			err = record.CorruptFile(path, "it is cut short or overwritten, or the disk cannot read it")
-		}
-	}()
-	err = read()
-	if err == nil || isSystemError(err) {
-		return err
-	}
-	return record.CorruptFile(path, "%s", strings.TrimSpace(err.Error()))
-}
-
-func isSystemError(err error) bool {
-	var pathError *fs.PathError
-	return errors.As(err, &pathError)
 }
 
 // logFiles are the value logs and the logs of memtables.

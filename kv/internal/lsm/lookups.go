@@ -5,13 +5,14 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // Lookups reads records by key with one iterator, in memory that it uses again. One goroutine at a time. It does not see what the
 // transaction writes later.
 type Lookups struct {
-	cursors []*runCursor // of a database that is read without Badger, which leaves the rest empty
+	cursors pack.Cursors // of a database that is read without Badger, which leaves the rest empty
 	it      reading
 	began   bool // the iterator was moved, and no move failed
 
@@ -22,7 +23,7 @@ type Lookups struct {
 // Lookups begins to read records whose keys begin with prefix. It must be closed.
 func (t *Txn) Lookups(prefix []byte) *Lookups {
 	if t.txn == nil {
-		return &Lookups{cursors: t.d.tables.cursors()}
+		return &Lookups{cursors: t.d.tables.Cursors()}
 	}
 	return &Lookups{it: t.read(badger.IteratorOptions{Prefix: prefix})}
 }
@@ -54,13 +55,13 @@ func (l *Lookups) Record(key []byte, next bool, use func(body []byte) error) err
 // value is the value under key, borrowed.
 func (l *Lookups) value(key []byte, next bool) ([]byte, error) {
 	if l.it.Iterator == nil {
-		value, _, err := getFrom(l.cursors, key)
+		value, _, err := l.cursors.Get(key)
 		return value, err
 	}
 	if !l.find(key, next) {
 		return nil, badger.ErrKeyNotFound
 	}
-	return badgerWalk{l.it}.value()
+	return badgerWalk{l.it}.Value()
 }
 
 // find goes to a key. If there is none it returns false, and is at a later key.

@@ -8,12 +8,16 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	badgeroptions "github.com/dgraph-io/badger/v4/options"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // valueThreshold is the size from which Badger would put a value into its value log. No value gets near it, so the
 // value log stays empty and needs no garbage collection.
 const valueThreshold = 1 << 20
+
+// lastLevel is the last level of tables.
+const lastLevel = 6
 
 // badgerOptions derives every option of Badger from the one memory budget; none is left to Badger's defaults.
 func badgerOptions(dir string, opt Options) (badger.Options, error) {
@@ -52,7 +56,7 @@ func badgerOptions(dir string, opt Options) (badger.Options, error) {
 	b.BaseLevelSize = 4 * memTable
 	b.TableSizeMultiplier = 1
 	b.LevelSizeMultiplier = 10
-	b.MaxLevels = 7
+	b.MaxLevels = lastLevel + 1
 	// Reads look into every level-0 table, so few are let pile up; writes stall at twice as many.
 	b.NumLevelZeroTables = 4
 	b.NumLevelZeroTablesStall = 8
@@ -67,11 +71,11 @@ func badgerOptions(dir string, opt Options) (badger.Options, error) {
 	b.Compression = badgeroptions.None
 	b.ZSTDCompressionLevel = 1
 	b.BlockCacheSize = 0
-	b.BlockSize = 4 << 10 // small records are found in a small block; a large one has a block to itself
+	b.BlockSize = pack.BlockSize
 
 	// Without a bound all table indices and Bloom filters would stay in memory.
 	b.IndexCacheSize = max(opt.MemoryBudget/16, 4<<20)
-	b.BloomFalsePositive = 0.01
+	b.BloomFalsePositive = pack.BloomFalsePositive
 
 	// Every record has a checksum of its own over key and value. Badger's check of blocks would come first and turn a
 	// damaged block into an iteration that silently ends early, instead of an ErrCorrupt.

@@ -29,24 +29,24 @@ func (r reading) Close() {
 // A badgerWalk is that of an iterator of Badger's.
 type badgerWalk struct{ it reading }
 
-func (w badgerWalk) close() { w.it.Close() }
+func (w badgerWalk) Close() { w.it.Close() }
 
-func (w badgerWalk) seek(key []byte) error {
+func (w badgerWalk) Seek(key []byte) error {
 	w.it.Seek(key)
 	return nil
 }
 
-func (w badgerWalk) next() error {
+func (w badgerWalk) Next() error {
 	w.it.Next()
 	return nil
 }
 
-func (w badgerWalk) valid() bool      { return w.it.Valid() }
-func (w badgerWalk) key() []byte      { return w.it.Item().Key() }
-func (w badgerWalk) version() uint64  { return w.it.Item().Version() }
-func (w badgerWalk) valueSize() int64 { return w.it.Item().ValueSize() }
+func (w badgerWalk) Valid() bool      { return w.it.Valid() }
+func (w badgerWalk) Key() []byte      { return w.it.Item().Key() }
+func (w badgerWalk) Version() uint64  { return w.it.Item().Version() }
+func (w badgerWalk) ValueSize() int64 { return w.it.Item().ValueSize() }
 
-func (w badgerWalk) value() (value []byte, err error) {
+func (w badgerWalk) Value() (value []byte, err error) {
 	err = w.it.Item().Value(func(v []byte) error {
 		value = v
 		return nil

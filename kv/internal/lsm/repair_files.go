@@ -14,6 +14,7 @@ import (
 	"github.com/dgraph-io/badger/v4/table"
 	"github.com/dgraph-io/badger/v4/y"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -144,22 +145,22 @@ type blockPlace struct {
 // repairTable makes a table one that Badger can read; usable is false if nothing of it is left, whole if nothing of it
 // is lost.
 func (r *fileRepair) repairTable(ctx context.Context, path string) (usable, whole bool, err error) {
-	t, damage := openTableReader(path)
+	t, damage := pack.Open(path)
 	if errors.Is(damage, record.ErrCorrupt) {
 		return r.repairIndex(path, damage)
 	}
 	if damage != nil {
 		return false, false, damage
 	}
-	defer func() { err = errors.Join(err, t.close()) }()
-	blocks := make([]blockPlace, t.blocks())
+	defer func() { err = errors.Join(err, t.Close()) }()
+	blocks := make([]blockPlace, t.Blocks())
 	for i := range blocks {
 		if i%contextEvery == 0 && ctx.Err() != nil {
 			return false, false, ctx.Err()
 		}
 		b := &blocks[i]
-		if b.from, b.to, b.damage = t.place(i); b.damage == nil {
-			b.damage = t.verify(i)
+		if b.from, b.to, b.damage = t.Place(i); b.damage == nil {
+			b.damage = t.Verify(i)
 		}
 		if b.damage != nil && !errors.Is(b.damage, record.ErrCorrupt) {
 			return false, false, b.damage
@@ -168,7 +169,7 @@ func (r *fileRepair) repairTable(ctx context.Context, path string) (usable, whol
 	if !slices.ContainsFunc(blocks, blockPlace.isDamaged) {
 		return true, true, nil
 	}
-	usable, err = r.salvage(path, t.data, blocks, t.index.MaxVersion())
+	usable, err = r.salvage(path, t.Data, blocks, t.Index().MaxVersion())
 	return usable, false, err
 }
 
@@ -199,11 +200,11 @@ func (r *fileRepair) repairIndex(path string, damage error) (usable, whole bool,
 // the index, begins. all says that nothing is left out before the index.
 func searchBlocks(path string, data []byte) (blocks []blockPlace, all bool) {
 	index := -1 // where it begins, as the end of the table says
-	if body, _, ok := cutTableChecksum(data); ok && len(body) >= 4 {
+	if body, _, ok := pack.CutChecksum(data); ok && len(body) >= 4 {
 		index = len(body) - 4 - int(binary.BigEndian.Uint32(body[len(body)-4:]))
 	}
 	soundEnd := func(from int) int {
-		return blockEnd(data, from, func(to int) bool { return soundBlock(data[from:to]) })
+		return blockEnd(data, from, func(to int) bool { return pack.IsSound(data[from:to]) })
 	}
 	for from := 0; from != index; {
 		b := blockPlace{from: from, to: soundEnd(from)}
@@ -238,14 +239,14 @@ func (r *fileRepair) salvage(path string, data []byte, blocks []blockPlace, maxV
 	defer b.Close()
 	var last []byte
 	for _, block := range blocks {
-		entries, count := blockEntries(data[block.from:block.to])
+		entries, count := pack.Entries(data[block.from:block.to])
 		left := 0
 		for _, e := range entries {
-			if block.isDamaged() && !trusted(e, maxVersion) || last != nil && y.CompareKeys(e.key, last) <= 0 {
+			if block.isDamaged() && !trusted(e, maxVersion) || last != nil && y.CompareKeys(e.Key, last) <= 0 {
 				continue
 			}
-			b.Add(e.key, e.value, 0)
-			last = e.key
+			b.Add(e.Key, e.Value, 0)
+			last = e.Key
 			left++
 		}
 		if block.isDamaged() || left < count {
@@ -273,10 +274,8 @@ func (r *fileRepair) tellOfBlock(name string, block blockPlace, left, count int)
 	return r.lose(loss, name, damage, "%s", done)
 }
 
-// Marks that Badger puts beside a value.
+// Marks that Badger puts beside a value, beside those that a table is read by.
 const (
-	markDeleted          = 1 << 0
-	markElsewhere        = 1 << 1 // the value is in the value log
 	markDiscardsEarlier  = 1 << 2
 	markOfTransaction    = 1 << 6
 	markEndOfTransaction = 1 << 7
@@ -284,17 +283,17 @@ const (
 
 // trusted reports whether an entry of a damaged block can be taken for what was written: its record has a checksum of its
 // own, over the key. Of a deletion only the form of the key speaks for it.
-func trusted(e tableEntry, maxVersion uint64) bool {
-	key, version := y.ParseKey(e.key), y.ParseTs(e.key)
-	if version == 0 || version > maxVersion || e.value.ExpiresAt != 0 || e.value.UserMeta != 0 || len(key) == 0 {
+func trusted(e pack.Entry, maxVersion uint64) bool {
+	key, version := y.ParseKey(e.Key), y.ParseTs(e.Key)
+	if version == 0 || version > maxVersion || e.Value.ExpiresAt != 0 || e.Value.UserMeta != 0 || len(key) == 0 {
 		return false
 	}
-	switch e.value.Meta &^ (markDiscardsEarlier | markOfTransaction | markEndOfTransaction) {
+	switch e.Value.Meta &^ (markDiscardsEarlier | markOfTransaction | markEndOfTransaction) {
 	case 0:
-		_, err := record.Decode(key, e.value.Value)
+		_, err := record.Decode(key, e.Value.Value)
 		return err == nil
-	case markDeleted:
-		return record.Kind(key[0]).String() != "" && len(e.value.Value) == 0
+	case pack.MarkDeleted:
+		return record.Kind(key[0]).String() != "" && len(e.Value.Value) == 0
 	}
 	return false
 }

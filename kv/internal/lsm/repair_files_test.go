@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -25,12 +26,12 @@ func TestLossesOfBlocks(t *testing.T) {
 	} {
 		dir := sessions(t, 1)
 		path := tablesIn(t, dir)[0]
-		reader := must.Get(openTableReader(path))(t)
-		from, to, err := reader.place(reader.blocks() - 1)
+		reader := must.Get(pack.Open(path))(t)
+		from, to, err := reader.Place(reader.Blocks() - 1)
 		must.Do(t, err)
-		body, _, _ := cutTableChecksum(reader.data[from:to])
+		body, _, _ := pack.CutChecksum(reader.Data[from:to])
 		at := from + test.at(len(body), to-from)
-		must.Do(t, reader.close())
+		must.Do(t, reader.Close())
 		text := must.Get(os.ReadFile(path))(t)
 		text[at] ^= 1
 		text[at+1] ^= 1
@@ -48,19 +49,18 @@ func TestLossesOfBlocks(t *testing.T) {
 // TestSearchBlocks finds the blocks of a table whose index is damaged, whichever byte of it is, also behind a damaged block.
 func TestSearchBlocks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "table")
-	w := newTableWriter(path)
-	d := testDB(t)
+	w := pack.NewWriter(path)
 	for i := range uint32(300) {
-		must.Do(t, w.add(record.NumberKey(record.KindColumn, 1, i), []byte("value"), tableVersion, d.db.Opts()))
+		must.Do(t, w.Add(record.NumberKey(record.KindColumn, 1, i), []byte("value"), firstVersion))
 	}
-	must.Do(t, w.end(d.db.Opts()))
-	must.Do(t, w.sync())
+	must.Do(t, w.End())
+	must.Do(t, w.Sync())
 	whole := must.Get(os.ReadFile(path))(t)
-	reader := must.Get(openTableReader(path))(t)
-	defer func() { must.Do(t, reader.close()) }()
+	reader := must.Get(pack.Open(path))(t)
+	defer func() { must.Do(t, reader.Close()) }()
 	var want []blockPlace
-	for i := range reader.blocks() {
-		from, to, err := reader.place(i)
+	for i := range reader.Blocks() {
+		from, to, err := reader.Place(i)
 		must.Do(t, err)
 		want = append(want, blockPlace{from: from, to: to})
 	}
@@ -71,7 +71,7 @@ func TestSearchBlocks(t *testing.T) {
 	for at := want[len(want)-1].to; at < len(whole); at++ {
 		damaged := bytes.Clone(whole)
 		damaged[at] ^= byte(1 + at%255)
-		if from, to, sum, ok := tableIndex(damaged); ok && crc32c.Of(damaged[from:to]) == sum {
+		if from, to, sum, ok := pack.FindIndex(damaged); ok && crc32c.Of(damaged[from:to]) == sum {
 			t.Fatalf("an index with byte %d of %d changed is sound", at, len(whole))
 		}
 		got, all := searchBlocks(path, damaged)

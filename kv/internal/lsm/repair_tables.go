@@ -81,7 +81,7 @@ func (r *fileRepair) tables(ctx context.Context) (err error) {
 		return r.rebuild(ctx, c, only, gone, damage)
 	}
 	for _, t := range strays {
-		if err := os.Remove(t.reader.path); err != nil { // as Badger would
+		if err := os.Remove(t.reader.Path); err != nil { // as Badger would
 			return err
 		}
 	}
@@ -218,7 +218,7 @@ func overlapping(tables []*censusTable) (groups [][]*censusTable) {
 func (r *fileRepair) mergeTables(ctx context.Context, c *census, next uint64) (ids []uint64, err error) {
 	room := int64(SpareRoom)
 	for _, t := range c.tables {
-		room += int64(len(t.reader.data))
+		room += int64(len(t.reader.Data))
 	}
 	if err := storedir.CheckRoom(r.dir, room); err != nil {
 		return nil, err
@@ -250,14 +250,14 @@ func (r *fileRepair) mergeTables(ctx context.Context, c *census, next uint64) (i
 		if b == nil {
 			b = table.NewTableBuilder(r.tableOptions(uint64(r.opt.BaseTableSize)))
 		}
-		b.Add(copies[0].entry.key, copies[0].entry.value, 0)
+		b.Add(copies[0].entry.Key, copies[0].entry.Value, 0)
 		return nil
 	})
 	if err := errors.Join(err, write()); err != nil {
 		return nil, err
 	}
 	for _, t := range c.tables {
-		if err := os.Remove(t.reader.path); err != nil {
+		if err := os.Remove(t.reader.Path); err != nil {
 			return nil, err
 		}
 	}
@@ -322,7 +322,7 @@ func (c *census) removeMerged(merged map[uint64]bool) (err error) {
 		if t.named || !merged[t.id] {
 			return false
 		}
-		err = errors.Join(err, t.reader.close(), os.Remove(t.reader.path))
+		err = errors.Join(err, t.reader.Close(), os.Remove(t.reader.Path))
 		return true
 	})
 	return err

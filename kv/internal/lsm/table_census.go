@@ -10,6 +10,7 @@ import (
 
 	"github.com/dgraph-io/badger/v4/y"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -33,13 +34,13 @@ type censusTable struct {
 	id     uint64
 	named  bool // by the manifest: it is looked up, not read through
 	whole  bool // no record of it is lost
-	reader *tableReader
+	reader *pack.Reader
 	span   tableSpan
 
 	only int64 // records that no named table has, nor a log
 
 	block   int          // the block that entries are of; −1 for none
-	entries []tableEntry // of a block
+	entries []pack.Entry // of a block
 	at      int          // the entry that is next
 }
 
@@ -56,23 +57,23 @@ func (s tableSpan) overlaps(other tableSpan) bool {
 
 // openCensusTable opens a table of which all blocks are sound. An ErrCorrupt is of the index, or the last block.
 func openCensusTable(path string, id uint64) (t *censusTable, err error) {
-	reader, err := openTableReader(path)
+	reader, err := pack.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	t = &censusTable{id: id, whole: true, reader: reader, block: -1}
-	first, err := reader.first(0)
+	first, err := reader.First(0)
 	if err == nil {
 		t.span.first = bytes.Clone(first)
-		err = t.load(reader.blocks() - 1)
+		err = t.load(reader.Blocks() - 1)
 	}
 	if err == nil && len(t.entries) == 0 {
 		err = record.CorruptFile(path, "its last block is empty")
 	}
 	if err != nil {
-		return nil, errors.Join(err, reader.close())
+		return nil, errors.Join(err, reader.Close())
 	}
-	t.span.last = y.ParseKey(t.entries[len(t.entries)-1].key)
+	t.span.last = y.ParseKey(t.entries[len(t.entries)-1].Key)
 	return t, nil
 }
 
@@ -81,14 +82,14 @@ func (t *censusTable) load(block int) error {
 	if t.block == block {
 		return nil
 	}
-	if err := t.reader.verify(block); err != nil {
+	if err := t.reader.Verify(block); err != nil {
 		return err
 	}
-	from, to, err := t.reader.place(block)
+	from, to, err := t.reader.Place(block)
 	if err != nil {
 		return err
 	}
-	t.entries, _ = blockEntries(t.reader.data[from:to])
+	t.entries, _ = pack.Entries(t.reader.Data[from:to])
 	t.block, t.at = block, 0
 	return nil
 }
@@ -109,7 +110,7 @@ func (t *censusTable) next() error {
 }
 
 func (t *censusTable) settle() error {
-	for t.at >= len(t.entries) && t.block+1 < t.reader.blocks() {
+	for t.at >= len(t.entries) && t.block+1 < t.reader.Blocks() {
 		if err := t.load(t.block + 1); err != nil {
 			return err
 		}
@@ -127,21 +128,21 @@ func (t *censusTable) versions(key []byte) (versions []uint64, err error) {
 		return t.lacks(err)
 	}
 	for _, e := range records {
-		versions = append(versions, y.ParseTs(e.key))
+		versions = append(versions, y.ParseTs(e.Key))
 	}
 	return versions, nil
 }
 
 // records are those of a key in a table, with their versions.
-func (t *censusTable) records(key []byte) (entries []tableEntry, err error) {
+func (t *censusTable) records(key []byte) (entries []pack.Entry, err error) {
 	if !t.span.covers(key) {
 		return nil, nil
 	}
 	// The newest version of a key comes first, and may be at the end of the block before that which begins with the key.
-	low, high := 0, t.reader.blocks() // the first block that does not begin below the key
+	low, high := 0, t.reader.Blocks() // the first block that does not begin below the key
 	for low < high {
 		middle := (low + high) / 2
-		first, err := t.reader.first(middle)
+		first, err := t.reader.First(middle)
 		if err != nil {
 			return nil, err
 		}
@@ -151,8 +152,8 @@ func (t *censusTable) records(key []byte) (entries []tableEntry, err error) {
 			high = middle
 		}
 	}
-	for block := max(low-1, 0); block < t.reader.blocks(); block++ {
-		first, err := t.reader.first(block)
+	for block := max(low-1, 0); block < t.reader.Blocks(); block++ {
+		first, err := t.reader.First(block)
 		if err == nil && bytes.Compare(first, key) > 0 {
 			break
 		}
@@ -163,7 +164,7 @@ func (t *censusTable) records(key []byte) (entries []tableEntry, err error) {
 			return nil, err
 		}
 		for _, e := range t.entries {
-			if bytes.Equal(y.ParseKey(e.key), key) {
+			if bytes.Equal(y.ParseKey(e.Key), key) {
 				entries = append(entries, e)
 			}
 		}
@@ -198,12 +199,12 @@ func (c *census) holds(key []byte) (bool, error) {
 type heldRecord struct {
 	table   int // of the census
 	version uint64
-	entry   tableEntry // of a table that is read through, borrowed until the next key
+	entry   pack.Entry // of a table that is read through, borrowed until the next key
 }
 
 func (c *census) close() (err error) {
 	for _, t := range c.tables {
-		err = errors.Join(err, t.reader.close())
+		err = errors.Join(err, t.reader.Close())
 	}
 	return err
 }
@@ -217,7 +218,7 @@ type censusHeap struct {
 func (h *censusHeap) Len() int { return len(h.order) }
 func (h *censusHeap) Less(i, j int) bool {
 	a, b := h.tables[h.order[i]], h.tables[h.order[j]]
-	if c := y.CompareKeys(a.entries[a.at].key, b.entries[b.at].key); c != 0 {
+	if c := y.CompareKeys(a.entries[a.at].Key, b.entries[b.at].Key); c != 0 {
 		return c < 0
 	}
 	return a.id > b.id
@@ -253,16 +254,16 @@ func (c *census) each(ctx context.Context, use func(key []byte, copies []heldRec
 			return ctx.Err()
 		}
 		t := c.tables[h.order[0]]
-		key = append(key[:0], y.ParseKey(t.entries[t.at].key)...)
+		key = append(key[:0], y.ParseKey(t.entries[t.at].Key)...)
 		copies = copies[:0]
 		for h.Len() > 0 {
 			i := h.order[0]
 			t := c.tables[i]
 			e := t.entries[t.at]
-			if !bytes.Equal(y.ParseKey(e.key), key) {
+			if !bytes.Equal(y.ParseKey(e.Key), key) {
 				break
 			}
-			copies = append(copies, heldRecord{i, y.ParseTs(e.key), e})
+			copies = append(copies, heldRecord{i, y.ParseTs(e.Key), e})
 			if err := t.next(); err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/dgraph-io/badger/v4/table"
 	"github.com/dgraph-io/badger/v4/y"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -50,14 +51,14 @@ func lastInTable(path string, id uint64) (last Commit, err error) {
 	if err != nil {
 		return last, err
 	}
-	defer func() { err = errors.Join(err, t.reader.close()) }()
+	defer func() { err = errors.Join(err, t.reader.Close()) }()
 	records, err := t.records(record.CommitKey())
 	if err != nil || len(records) == 0 {
 		return last, err
 	}
-	newest := slices.MaxFunc(records, func(a, b tableEntry) int { return cmp.Compare(y.ParseTs(a.key), y.ParseTs(b.key)) })
-	last.Version = y.ParseTs(newest.key)
-	if last.Number, err = record.CommitNumber(newest.value.Value); err != nil {
+	newest := slices.MaxFunc(records, func(a, b pack.Entry) int { return cmp.Compare(y.ParseTs(a.Key), y.ParseTs(b.Key)) })
+	last.Version = y.ParseTs(newest.Key)
+	if last.Number, err = record.CommitNumber(newest.Value.Value); err != nil {
 		return last, record.CorruptFile(path, "%v", err)
 	}
 	return last, nil

@@ -17,6 +17,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 	"github.com/graphcleaner/graphcleaner/internal/durable"
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -28,14 +29,13 @@ import (
 // The tables are files of other names until DB.Attach makes Badger know them. One goroutine.
 type Tables struct {
 	dir     string
-	opt     badger.Options
 	most    int64  // bytes at which a table ends
 	tables  int    // begun
 	record  []byte // scratch
 	Newest  uint64 // version that tables say they have, at least
-	streams map[tableStream]*tableWriter
+	streams map[tableStream]*pack.Writer
 	full    map[tableStream]bool // have a table that ended as it was full
-	ended   []*tableWriter       // in the order of their end
+	ended   []*pack.Writer       // in the order of their end
 
 	syncs   sync.WaitGroup
 	syncing chan struct{} // holds a token of each that runs
@@ -54,10 +54,13 @@ const (
 	tableSyncs = 2
 )
 
+// firstVersion is the version of what a load writes: the first that Badger gives, which every snapshot sees.
+const firstVersion = 1
+
 // NewTables begins tables for a database.
 func (d *DB) NewTables() *Tables {
 	return &Tables{
-		dir: d.dir, opt: d.db.Opts(), most: tableBytes, Newest: tableVersion, streams: map[tableStream]*tableWriter{},
+		dir: d.dir, most: tableBytes, Newest: firstVersion, streams: map[tableStream]*pack.Writer{},
 		full: map[tableStream]bool{}, syncing: make(chan struct{}, tableSyncs),
 	}
 }
@@ -77,7 +80,7 @@ func (b *Tables) Put(key, body []byte) error { return b.wrap(b.add(key, body)) }
 
 func (b *Tables) add(key, body []byte) error {
 	b.record = record.Append(b.record[:0], key, body)
-	return b.addRecord(streamOf(key), key, b.record, tableVersion)
+	return b.addRecord(streamOf(key), key, b.record, firstVersion)
 }
 
 // addRecord adds a record of a version to the table of a stream.
@@ -85,14 +88,14 @@ func (b *Tables) addRecord(name tableStream, key, record []byte, version uint64)
 	t := b.streams[name]
 	if t == nil {
 		b.tables++
-		t = newTableWriter(filepath.Join(b.dir, fmt.Sprintf("spill-table-%d.tmp", b.tables)))
-		t.newest = b.Newest
+		t = pack.NewWriter(filepath.Join(b.dir, fmt.Sprintf("spill-table-%d.tmp", b.tables)))
+		t.Newest = b.Newest
 		b.streams[name] = t
 	}
-	if err := t.add(key, record, version, b.opt); err != nil {
+	if err := t.Add(key, record, version); err != nil {
 		return err
 	}
-	if t.bytes() < b.most {
+	if t.Bytes() < b.most {
 		return nil
 	}
 	b.full[name] = true
@@ -117,7 +120,7 @@ func (b *Tables) end(name tableStream) error {
 	t := b.streams[name]
 	delete(b.streams, name)
 	b.ended = append(b.ended, t)
-	if err := t.end(b.opt); err != nil {
+	if err := t.End(); err != nil {
 		return err
 	}
 	b.mu.Lock()
@@ -129,7 +132,7 @@ func (b *Tables) end(name tableStream) error {
 	b.syncing <- struct{}{}
 	b.syncs.Go(func() {
 		defer func() { <-b.syncing }()
-		if err := t.sync(); err != nil {
+		if err := t.Sync(); err != nil {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.failure = cmp.Or(b.failure, err)
@@ -163,20 +166,20 @@ func (b *Tables) Flush() error {
 func (b *Tables) joinSmall(names []tableStream) (left []tableStream, err error) {
 	for _, name := range names {
 		t := b.streams[name]
-		if err := t.endBlock(); err != nil { // which may make the file
+		if err := t.EndBlock(); err != nil { // which may make the file
 			return nil, err
 		}
-		if len(left) == 0 || t.file != nil || b.full[name] {
+		if len(left) == 0 || t.HasFile() || b.full[name] {
 			left = append(left, name)
 			continue
 		}
 		before := left[len(left)-1]
 		to := b.streams[before]
-		if before[0] != name[0] || to.bytes()+t.bytes() > b.most || b.fullBetween(before, name) {
+		if before[0] != name[0] || to.Bytes()+t.Bytes() > b.most || b.fullBetween(before, name) {
 			left = append(left, name)
 			continue
 		}
-		if err := to.join(t); err != nil {
+		if err := to.Join(t); err != nil {
 			return nil, err
 		}
 		delete(b.streams, name)
@@ -202,7 +205,7 @@ func (b *Tables) Cancel() (err error) {
 	}
 	clear(b.streams)
 	for _, t := range b.ended {
-		err = errors.Join(err, t.remove())
+		err = errors.Join(err, t.Remove())
 	}
 	b.ended = nil
 	return err
@@ -245,11 +248,11 @@ func (b *Tables) install(dir string) error {
 	var changes pb.ManifestChangeSet
 	for _, t := range b.ended {
 		next++
-		if err := os.Rename(t.file.Name(), table.NewFilename(next, dir)); err != nil {
+		if err := os.Rename(t.Path(), table.NewFilename(next, dir)); err != nil {
 			return err
 		}
 		changes.Changes = append(changes.Changes, &pb.ManifestChange{
-			Id: next, Op: pb.ManifestChange_CREATE, Level: uint32(b.opt.MaxLevels - 1),
+			Id: next, Op: pb.ManifestChange_CREATE, Level: lastLevel,
 		})
 	}
 	b.ended = nil

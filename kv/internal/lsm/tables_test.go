@@ -2,12 +2,11 @@ package lsm
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 
@@ -15,7 +14,6 @@ import (
 
 	badgeroptions "github.com/dgraph-io/badger/v4/options"
 	"github.com/dgraph-io/badger/v4/table"
-	"github.com/dgraph-io/badger/v4/y"
 	"github.com/dgraph-io/ristretto/v2/z"
 )
 
@@ -26,32 +24,6 @@ func randomBody(r *rand.Rand) []byte {
 		body[i] = byte(r.Uint32())
 	}
 	return body
-}
-
-// TestTableWriterWritesAsBadger writes the same records as Badger's own builder, and expects the same bytes.
-func TestTableWriterWritesAsBadger(t *testing.T) {
-	opt := testDB(t).db.Opts()
-	for seed := range uint64(20) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		path := filepath.Join(t.TempDir(), "table")
-		w := newTableWriter(path)
-		builder := table.NewTableBuilder(table.Options{
-			TableSize: 1 << 20, BlockSize: opt.BlockSize, BloomFalsePositive: opt.BloomFalsePositive,
-		})
-		for i := range 1 + r.IntN(300) {
-			key := fmt.Appendf(record.Prefix(record.KindSpace, record.Generation(seed)), "%03d%0*d", i, r.IntN(30), 7)
-			body := randomBody(r)
-			must.Do(t, w.add(key, record.Encode(key, body), tableVersion, opt))
-			builder.Add(y.KeyWithTs(key, tableVersion), y.ValueStruct{Value: record.Encode(key, body)}, 0)
-		}
-		must.Do(t, w.end(opt))
-		must.Do(t, w.sync())
-		got := must.Get(os.ReadFile(path))(t)
-		if want := builder.Finish(); !bytes.Equal(got, want) {
-			t.Fatalf("seed %d: got %d bytes, want other %d", seed, len(got), len(want))
-		}
-		builder.Close()
-	}
 }
 
 // TestTableBatch writes records of several streams at once, in tables of random sizes and in several batches, and
@@ -110,7 +82,7 @@ func TestTableBatch(t *testing.T) {
 			}
 			return err
 		}))
-		if got := len(lastLevel(t, d)); got != tables {
+		if got := len(tablesOfLastLevel(t, d)); got != tables {
 			t.Errorf("seed %d: got %d tables of the last level, want %d", seed, got, tables)
 		}
 		if left := temporaryFiles(t, d.dir); len(left) > 0 {
@@ -159,7 +131,7 @@ func TestSmallStreamsShareTables(t *testing.T) {
 				t.Fatal(open, err)
 			}
 		}
-		lastLevel(t, d)
+		tablesOfLastLevel(t, d)
 		must.Do(t, d.View(func(txn *Txn) error {
 			for key, body := range want {
 				value := must.Get(txn.Get([]byte(key)))(t)
@@ -175,7 +147,7 @@ func TestSmallStreamsShareTables(t *testing.T) {
 // TestStreamsThatNearlyHaveFiles writes two streams, whose tables may be one. The second has bytes for which it gets a file, but for some
 // that are in its last block.
 func TestStreamsThatNearlyHaveFiles(t *testing.T) {
-	const rows, body = 40, TableBuffer / 40
+	const rows, body = 40, pack.Buffer / 40
 	for less := 0; less < body; less += 97 {
 		d := testDB(t)
 		b := d.NewTables()
@@ -191,7 +163,7 @@ func TestStreamsThatNearlyHaveFiles(t *testing.T) {
 		if open, err := d.Attach(b); err != nil || !open {
 			t.Fatal(open, err)
 		}
-		lastLevel(t, d)
+		tablesOfLastLevel(t, d)
 		must.Do(t, d.View(func(txn *Txn) error {
 			for key, size := range want {
 				value := must.Get(txn.Get([]byte(key)))(t)
@@ -204,8 +176,8 @@ func TestStreamsThatNearlyHaveFiles(t *testing.T) {
 	}
 }
 
-// lastLevel returns the numbers of the tables of the last level, each of which it checks.
-func lastLevel(t *testing.T, d *DB) (numbers []uint64) {
+// tablesOfLastLevel returns the numbers of the tables of the last level, each of which it checks.
+func tablesOfLastLevel(t *testing.T, d *DB) (numbers []uint64) {
 	t.Helper()
 	manifest, cut, err := readManifest(d.dir)
 	if err != nil || cut != nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/fb"
-	"github.com/dgraph-io/badger/v4/y"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -158,7 +157,7 @@ func (t *Txn) ReadVersion() uint64 {
 func (t *Txn) Get(key []byte) (value []byte, err error) {
 	err = guard(key, func() error {
 		if t.txn == nil {
-			body, _, err := t.d.tables.get(key)
+			body, _, err := t.d.tables.Cursors().Get(key)
 			value = bytes.Clone(body)
 			return err
 		}
@@ -180,22 +179,17 @@ func (t *Txn) WillRead(keys iter.Seq[[]byte]) {
 	if t.txn != nil {
 		return
 	}
-	cursors := t.d.tables.cursors()
-	for key := range keys {
-		if guard(key, func() error { return askFor(cursors, key) }) != nil {
-			return
-		}
-	}
-	for _, c := range cursors {
-		c.askNow()
-	}
+	guardFaults(func() error { //nolint:errcheck // see above
+		t.d.tables.Cursors().WillRead(keys)
+		return nil
+	})
 }
 
 // Version is that of the commit that wrote the value under a key; record.ErrNotFound if there is none.
 func (t *Txn) Version(key []byte) (version uint64, err error) {
 	err = guard(key, func() (err error) {
 		if t.txn == nil {
-			_, version, err = t.d.tables.get(key)
+			_, version, err = t.d.tables.Cursors().Get(key)
 			return err
 		}
 		item, err := t.txn.Get(key)
@@ -211,9 +205,7 @@ func (t *Txn) Version(key []byte) (version uint64, err error) {
 func (t *Txn) Last(key []byte) (version uint64, deleted bool, err error) {
 	err = guard(key, func() (err error) {
 		if t.txn == nil {
-			var value y.ValueStruct
-			version, value, err = t.d.tables.last(key)
-			deleted = isDeleted(value)
+			version, deleted, err = t.d.tables.Cursors().Last(key)
 			return err
 		}
 		it := t.txn.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
@@ -229,7 +221,7 @@ func (t *Txn) Last(key []byte) (version uint64, deleted bool, err error) {
 // Iterator begins to read the records whose keys begin with prefix, descending or not. It must be closed.
 func (t *Txn) Iterator(prefix []byte, descending bool) *Iterator {
 	if t.txn == nil {
-		return &Iterator{t.d.tables.walk(prefix, descending)}
+		return &Iterator{t.d.tables.Walk(prefix, descending)}
 	}
 	return &Iterator{badgerWalk{t.read(badger.IteratorOptions{Prefix: prefix, Reverse: descending})}}
 }
@@ -286,22 +278,22 @@ type Iterator struct{ it walk }
 
 // A walk is what an Iterator does, unguarded.
 type walk interface {
-	close()
-	seek(key []byte) error
-	next() error
-	valid() bool
-	key() []byte
-	version() uint64
-	valueSize() int64
-	value() ([]byte, error)
+	Close()
+	Seek(key []byte) error
+	Next() error
+	Valid() bool
+	Key() []byte
+	Version() uint64
+	ValueSize() int64
+	Value() ([]byte, error)
 }
 
 // Close ends the iterator.
-func (i *Iterator) Close() { i.it.close() }
+func (i *Iterator) Close() { i.it.Close() }
 
 // Seek goes to the first record whose key is not before one.
 func (i *Iterator) Seek(key []byte) error {
-	return guard(key, func() error { return i.it.seek(key) })
+	return guard(key, func() error { return i.it.Seek(key) })
 }
 
 // Next goes to the next record.
@@ -310,25 +302,25 @@ func (i *Iterator) Next() error {
 	if i.Valid() {
 		key = i.Key()
 	}
-	return guard(key, i.it.next)
+	return guard(key, i.it.Next)
 }
 
 // Valid says whether there is a record; false at the end.
-func (i *Iterator) Valid() bool { return i.it.valid() }
+func (i *Iterator) Valid() bool { return i.it.Valid() }
 
 // Key is the key of the record, borrowed until the next step.
-func (i *Iterator) Key() []byte { return i.it.key() }
+func (i *Iterator) Key() []byte { return i.it.Key() }
 
 // Version is that of the commit that wrote the record.
-func (i *Iterator) Version() uint64 { return i.it.version() }
+func (i *Iterator) Version() uint64 { return i.it.Version() }
 
 // ValueSize is the size of the value in bytes.
-func (i *Iterator) ValueSize() int64 { return i.it.valueSize() }
+func (i *Iterator) ValueSize() int64 { return i.it.ValueSize() }
 
 // Value is the value as it is stored, borrowed until the next step.
 func (i *Iterator) Value() (value []byte, err error) {
 	err = guard(i.Key(), func() (err error) {
-		value, err = i.it.value()
+		value, err = i.it.Value()
 		return err
 	})
 	return value, wrapBadger(err)

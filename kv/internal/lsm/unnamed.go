@@ -68,7 +68,7 @@ func clearUnnamed(dir string, manifest badger.Manifest, strays []uint64, beside 
 	}
 	for _, t := range c.tables {
 		if t.only > 0 {
-			return record.CorruptFile(t.reader.path, "%s does not name it, and %d of its records are nowhere else", badger.ManifestFilename, t.only)
+			return record.CorruptFile(t.reader.Path, "%s does not name it, and %d of its records are nowhere else", badger.ManifestFilename, t.only)
 		}
 	}
 	if len(unreadable) > 0 {
@@ -92,11 +92,11 @@ func clearUnnamed(dir string, manifest badger.Manifest, strays []uint64, beside 
 func (c *census) dropDamaged() (bad []uint64, err error) {
 	var sound []*censusTable
 	for _, t := range c.tables {
-		err := verifyTable(t.reader.path)
+		err := verifyTable(t.reader.Path)
 		switch {
 		case errors.Is(err, record.ErrCorrupt):
 			bad = append(bad, t.id)
-			err = t.reader.close()
+			err = t.reader.Close()
 		case err == nil:
 			sound = append(sound, t)
 		}
@@ -123,7 +123,7 @@ func (c *census) addNamed(dir string, manifest badger.Manifest, spans []tableSpa
 			overlaps = overlaps || span.overlaps(t.span)
 		}
 		if !overlaps {
-			if err := t.reader.close(); err != nil {
+			if err := t.reader.Close(); err != nil {
 				return err
 			}
 			continue

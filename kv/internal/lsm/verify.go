@@ -17,6 +17,7 @@ import (
 	"github.com/dgraph-io/badger/v4/table"
 
 	"github.com/graphcleaner/graphcleaner/internal/crc32c"
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -44,11 +45,8 @@ const listForm = "tables-1"
 
 // A listedTable is what the list says of a table.
 type listedTable struct {
-	storedir.Mark
-	Fresh  bool   // its blocks were not compared since they were written
-	Index  int64  // the byte at which its index begins; the checksum of that matched
-	First  []byte // its first key, with its version; none if the index was not looked at
-	Newest uint64 // version
+	pack.Listed      // no first key if the index was not looked at
+	Fresh       bool // its blocks were not compared since they were written
 }
 
 // appendListed appends what the list says of a table: varints, as whoever asks one question reads the list of all tables, and the first key
@@ -79,7 +77,7 @@ func parseListed(text []byte) (listed map[uint64]listedTable, ok bool) {
 		id := next()
 		mark := storedir.Mark{Size: int64(next()), Modified: int64(next()), Changed: int64(next()), Number: next()}
 		fresh := next()
-		t := listedTable{Mark: mark, Fresh: fresh == 1, Index: int64(next()), Newest: next()}
+		t := listedTable{pack.Listed{Mark: mark, Index: int64(next()), Newest: next()}, fresh == 1}
 		first := next()
 		if ok = ok && fresh <= 1 && first <= uint64(len(text)); ok {
 			t.First, text = text[:first], text[first:]
@@ -156,7 +154,7 @@ func (v *verifiedTables) compare(ids []uint64) (err error) {
 		}
 		listed := v.listed[id]
 		if listed.Mark != mark {
-			listed = listedTable{Mark: mark, Fresh: true}
+			listed = listedTable{pack.Listed{Mark: mark}, true}
 		}
 		if listed.Fresh {
 			if err := verifyTable(path); err != nil {
@@ -185,7 +183,7 @@ func (v *verifiedTables) list() {
 		was := v.listed[id]
 		if was.Mark != mark || len(was.First) == 0 {
 			fresh := was.Mark != mark || was.Fresh
-			if was, err = lookAtTable(path); err != nil {
+			if was.Listed, err = pack.Look(path); err != nil {
 				return
 			}
 			was.Fresh, changed = fresh, true
@@ -195,27 +193,6 @@ func (v *verifiedTables) list() {
 	if v.listed = listed; changed {
 		v.save()
 	}
-}
-
-// lookAtTable returns what the list has to say of a table, of which it compares the index and the last block.
-func lookAtTable(path string) (l listedTable, err error) {
-	t, err := mapTable(path)
-	if err != nil {
-		return l, err
-	}
-	defer func() { err = errors.Join(err, t.close()) }()
-	if err := t.parseAtRandom(0); err != nil {
-		return l, err
-	}
-	if err := t.verify(t.count - 1); err != nil {
-		return l, err
-	}
-	err = guardFile(path, func() error {
-		first, err := t.firstMapped(0)
-		l = listedTable{Mark: t.mark, Index: int64(t.indexAt), First: bytes.Clone(first), Newest: t.index.MaxVersion()}
-		return err
-	})
-	return l, err
 }
 
 // save writes the list. It saves time only: if it cannot be written, the tables are compared again.
@@ -341,7 +318,7 @@ func (d *DB) FindDamage(
 // snapshot.
 func (d *DB) holdTables(use func(tables []uint64) error) error {
 	if d.tables != nil {
-		return use(d.tables.ids())
+		return use(d.tables.ids)
 	}
 	return d.View(func(txn *Txn) error {
 		before := map[uint64]bool{}
@@ -393,7 +370,7 @@ func verifyTable(path string) error {
 // findDamage compares the checksums of a table's index and blocks. Each that does not match is passed to report, as an
 // ErrCorrupt, which says whether to go on. The table must stay while it runs.
 func findDamage(ctx context.Context, path string, report func(damage error) bool) (err error) {
-	t, err := openTableReader(path)
+	t, err := pack.Open(path)
 	if errors.Is(err, record.ErrCorrupt) {
 		report(err)
 		return nil
@@ -401,12 +378,12 @@ func findDamage(ctx context.Context, path string, report func(damage error) bool
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, t.close()) }()
-	for i := range t.blocks() {
+	defer func() { err = errors.Join(err, t.Close()) }()
+	for i := range t.Blocks() {
 		if i%contextEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		damage := t.verify(i)
+		damage := t.Verify(i)
 		if damage != nil && !errors.Is(damage, record.ErrCorrupt) {
 			return damage
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/dgraph-io/badger/v4/table"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -45,7 +46,7 @@ func TestTablesAreVerifiedOnce(t *testing.T) {
 	id, _ := table.ParseFileID(filepath.Base(path))
 	mark := must.Get(storedir.MarkOf(path))(t)
 	v := readVerified(dir)
-	v.listed[id] = listedTable{Mark: mark}
+	v.listed[id] = listedTable{Listed: pack.Listed{Mark: mark}}
 	v.save()
 	if err := verifyToOpen(dir, tables, due, opt); err != nil {
 		t.Errorf("a table of the list is compared again: %v", err)
@@ -101,8 +102,8 @@ func TestListKnowsTablesAsTheyStay(t *testing.T) {
 // TestListIsReadAsWritten reads the text of a list back, and wants each that is cut off refused unless it ends behind a table.
 func TestListIsReadAsWritten(t *testing.T) {
 	want := map[uint64]listedTable{
-		1:   {Mark: storedir.Mark{Size: 5, Modified: -6, Changed: 7, Number: math.MaxUint64}, Fresh: true, First: []byte{}},
-		300: {Mark: storedir.Mark{Size: math.MaxInt64}, Index: 1 << 40, First: []byte("key"), Newest: 9},
+		1:   {pack.Listed{Mark: storedir.Mark{Size: 5, Modified: -6, Changed: 7, Number: math.MaxUint64}, First: []byte{}}, true},
+		300: {pack.Listed{Mark: storedir.Mark{Size: math.MaxInt64}, Index: 1 << 40, First: []byte("key"), Newest: 9}, false},
 	}
 	first := appendListed(nil, 1, want[1])
 	text := appendListed(first, 300, want[300])

@@ -1,4 +1,4 @@
-package lsm
+package pack
 
 import (
 	"os"
@@ -14,10 +14,10 @@ func TestCachedIsNotAskedFor(t *testing.T) {
 	const blocks, size = 3 * cachedStretch, 4096
 	path := filepath.Join(t.TempDir(), "table")
 	must.Do(t, os.WriteFile(path, make([]byte, blocks*size), 0o600))
-	r := must.Get(mapTable(path))(t)
-	defer func() { must.Do(t, r.close()) }()
+	r := must.Get(Map(path))(t)
+	defer func() { must.Do(t, r.Close()) }()
 	for _, tells := range []bool{false, tellsCached(path)} {
-		table := &readTable{tableReader: r, seen: make([]uint64, blocks/64), tells: tells}
+		table := &Table{reader: r, seen: make([]uint64, blocks/64), tells: tells}
 		for block := range blocks {
 			if got, want := table.seemsCached(), tells && block%cachedStretch >= cachedSample; got != want {
 				t.Errorf("block %d, told %v: got %v, want %v", block, tells, got, want)

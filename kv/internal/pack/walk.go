@@ -1,4 +1,4 @@
-package lsm
+package pack
 
 import (
 	"bytes"
@@ -7,27 +7,30 @@ import (
 	"github.com/dgraph-io/badger/v4/y"
 )
 
-// A tablesWalk reads records in the order of their keys, each in its newest version.
-type tablesWalk struct {
-	cursors    []*runCursor
+// A Walk reads records in the order of their keys, each in its newest version.
+type Walk struct {
+	cursors    Cursors
 	prefix     []byte
 	descending bool
 
-	from    *runCursor // that stands on the record, ascending
-	onKey   []byte     // the key of the record
-	newest  uint64     // its version
+	from    *Cursor // that stands on the record, ascending
+	onKey   []byte  // the key of the record
+	newest  uint64  // its version
 	holds   y.ValueStruct
 	on      bool
 	scratch []byte // the value, lent
 }
 
-func (r *readTables) walk(prefix []byte, descending bool) *tablesWalk {
-	return &tablesWalk{cursors: r.cursors(), prefix: prefix, descending: descending}
+// Walk begins to read the records whose keys begin with prefix, descending or not.
+func (r Tables) Walk(prefix []byte, descending bool) *Walk {
+	return &Walk{cursors: r.Cursors(), prefix: prefix, descending: descending}
 }
 
-func (w *tablesWalk) close() { w.cursors, w.on = nil, false }
+// Close ends the walk.
+func (w *Walk) Close() { w.cursors, w.on = nil, false }
 
-func (w *tablesWalk) seek(key []byte) error {
+// Seek goes to the first record whose key is not before one; descending, to the last that is not behind it.
+func (w *Walk) Seek(key []byte) error {
 	if len(key) == 0 {
 		key = w.prefix
 	}
@@ -46,7 +49,8 @@ func (w *tablesWalk) seek(key []byte) error {
 	return w.settle()
 }
 
-func (w *tablesWalk) next() error {
+// Next goes to the next record.
+func (w *Walk) Next() error {
 	if w.from != nil {
 		if err := w.from.next(); err != nil {
 			w.on = false
@@ -57,7 +61,7 @@ func (w *tablesWalk) next() error {
 }
 
 // foremost is the cursor that comes first; nil at the end.
-func (w *tablesWalk) foremost() (first *runCursor) {
+func (w *Walk) foremost() (first *Cursor) {
 	for _, c := range w.cursors {
 		if !c.on {
 			continue
@@ -72,7 +76,7 @@ func (w *tablesWalk) foremost() (first *runCursor) {
 }
 
 // settle goes on to the next record that is there.
-func (w *tablesWalk) settle() error {
+func (w *Walk) settle() error {
 	w.on, w.from = false, nil
 	for {
 		c := w.foremost()
@@ -99,7 +103,7 @@ func (w *tablesWalk) settle() error {
 			w.holds.Decode(c.value)
 			w.from = c
 		}
-		if !isDeleted(w.holds) && !bytes.HasPrefix(w.onKey, badgersKeys) {
+		if !IsDeleted(w.holds) && !bytes.HasPrefix(w.onKey, badgersKeys) {
 			w.on = bytes.HasPrefix(w.onKey, w.prefix)
 			return nil
 		}
@@ -116,7 +120,7 @@ func (w *tablesWalk) settle() error {
 var badgersKeys = []byte("!badger!")
 
 // gather takes the newest version of the key that a cursor stands on, and goes to the key before. Older versions come first.
-func (w *tablesWalk) gather(c *runCursor) error {
+func (w *Walk) gather(c *Cursor) error {
 	w.onKey = append(w.onKey[:0], y.ParseKey(c.key)...)
 	w.newest = 0
 	for c != nil && bytes.Equal(y.ParseKey(c.key), w.onKey) {
@@ -132,13 +136,20 @@ func (w *tablesWalk) gather(c *runCursor) error {
 	return nil
 }
 
-func (w *tablesWalk) valid() bool      { return w.on }
-func (w *tablesWalk) key() []byte      { return w.onKey }
-func (w *tablesWalk) version() uint64  { return w.newest }
-func (w *tablesWalk) valueSize() int64 { return int64(len(w.holds.Value)) }
+// Valid says whether there is a record; false at the end.
+func (w *Walk) Valid() bool { return w.on }
 
-// value copies the value: a fault of the mapped file is to be found here.
-func (w *tablesWalk) value() ([]byte, error) {
+// Key is the key of the record, borrowed until the next step.
+func (w *Walk) Key() []byte { return w.onKey }
+
+// Version is that of the record.
+func (w *Walk) Version() uint64 { return w.newest }
+
+// ValueSize is the size of the value in bytes.
+func (w *Walk) ValueSize() int64 { return int64(len(w.holds.Value)) }
+
+// Value copies the value, lent until the next step: a fault of the mapped file is to be found here.
+func (w *Walk) Value() ([]byte, error) {
 	value, err := valueIn(w.holds)
 	w.scratch = append(w.scratch[:0], value...)
 	return w.scratch, err

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package lsm
+package pack
 
 // tellsCached says whether the system tells which parts of a file are in memory: not here.
 func tellsCached(string) bool { return false }

@@ -1,4 +1,4 @@
-package lsm
+package pack
 
 import (
 	"encoding/binary"
@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/fb"
 	"github.com/dgraph-io/badger/v4/pb"
 	"github.com/dgraph-io/badger/v4/y"
@@ -17,7 +16,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// A tableWriter writes one of Badger's tables, block by block, so that it takes no more memory than one
+// A Writer writes one of Badger's tables, block by block, so that it takes no more memory than one
 // block and the index. Badger's own builder keeps a whole table.
 //
 // A block is
@@ -37,7 +36,7 @@ import (
 //	the value
 //
 // Behind the blocks are the index, a flatbuffer, and its length, its checksum and the length of that.
-type tableWriter struct {
+type Writer struct {
 	path   string
 	file   *os.File // nil while all blocks are in tail
 	tail   []byte   // finished blocks, and at the end the index, that are not in the file yet
@@ -45,37 +44,41 @@ type tableWriter struct {
 	block  []byte
 	first  []byte   // key of the block's first entry, with its version
 	starts []uint32 // of the block's entries
-	blocks []tableBlock
+	blocks []writtenBlock
 	keys   []byte   // of the blocks, one after the other
 	hashes []uint32 // of all keys
 	key    []byte   // scratch, with its version
-	newest uint64   // version
+	Newest uint64   // version that the table says it has, at least that of its records
 }
 
-// A tableBlock is a block of a table: its first key ends at keyEnd of tableWriter.keys.
-type tableBlock struct{ keyEnd, offset, length uint32 }
+// A writtenBlock is a block of a table: its first key ends at keyEnd of Writer.keys.
+type writtenBlock struct{ keyEnd, offset, length uint32 }
 
-// tableVersion is the version of what is in a table that this package writes: the first that Badger gives, which every
-// snapshot sees.
-const tableVersion = 1
+const (
+	// BlockSize is from how many bytes on a block ends. Small records are found in a small block; a large one has a block to itself.
+	BlockSize = 4 << 10
 
-// TableBuffer is how much is written to a table's file at once, in bytes.
-const TableBuffer = 128 << 10
+	// BloomFalsePositive is how often the filter of a table takes a key for one that the table has.
+	BloomFalsePositive = 0.01
+)
 
-// newTableWriter begins a table, whose file a crash may leave: it is removed when the store is next opened.
-func newTableWriter(path string) *tableWriter { return &tableWriter{path: path} }
+// Buffer is how much is written to a table's file at once, in bytes.
+const Buffer = 128 << 10
+
+// NewWriter begins a table, whose file a crash may leave: it is removed when the store is next opened.
+func NewWriter(path string) *Writer { return &Writer{path: path} }
 
 // write adds to the file, which it makes once there is enough to write.
-func (t *tableWriter) write(b []byte) error {
+func (t *Writer) write(b []byte) error {
 	t.tail = append(t.tail, b...)
-	if len(t.tail) < TableBuffer {
+	if len(t.tail) < Buffer {
 		return nil
 	}
 	return t.flush()
 }
 
 // flush writes what is not in the file yet.
-func (t *tableWriter) flush() (err error) {
+func (t *Writer) flush() (err error) {
 	if t.file == nil {
 		t.file, err = os.OpenFile(t.path, os.O_CREATE|os.O_EXCL|os.O_RDWR, storedir.FileMode(storedir.Mode))
 		if err != nil {
@@ -87,21 +90,21 @@ func (t *tableWriter) flush() (err error) {
 	return err
 }
 
-// join adds the blocks of another table, which is not in a file yet. All its keys are greater. The last block of both has ended.
-func (t *tableWriter) join(o *tableWriter) error {
+// Join adds the blocks of another table, which is not in a file yet. All its keys are greater. The last block of both has ended.
+func (t *Writer) Join(o *Writer) error {
 	for _, b := range o.blocks {
-		t.blocks = append(t.blocks, tableBlock{uint32(len(t.keys)) + b.keyEnd, uint32(t.size) + b.offset, b.length})
+		t.blocks = append(t.blocks, writtenBlock{uint32(len(t.keys)) + b.keyEnd, uint32(t.size) + b.offset, b.length})
 	}
 	t.keys, t.hashes = append(t.keys, o.keys...), append(t.hashes, o.hashes...)
-	t.newest = max(t.newest, o.newest)
+	t.Newest = max(t.Newest, o.Newest)
 	t.size += o.size
 	return t.write(o.tail)
 }
 
-// add adds a record of a version under a key, which is greater than the one before. The caller may reuse both.
-func (t *tableWriter) add(key, record []byte, version uint64, opt badger.Options) error {
-	if len(t.starts) > 0 && t.blockWith(len(key), len(record)) > opt.BlockSize {
-		if err := t.endBlock(); err != nil {
+// Add adds a record of a version under a key, which is greater than the one before. The caller may reuse both.
+func (t *Writer) Add(key, record []byte, version uint64) error {
+	if len(t.starts) > 0 && t.blockWith(len(key), len(record)) > BlockSize {
+		if err := t.EndBlock(); err != nil {
 			return err
 		}
 	}
@@ -121,20 +124,21 @@ func (t *tableWriter) add(key, record []byte, version uint64, opt badger.Options
 	t.block = append(t.block, t.key[overlap:]...)
 	t.block = append(t.block, 0, 0, 0)
 	t.block = append(t.block, record...)
-	t.newest = max(t.newest, version)
+	t.Newest = max(t.Newest, version)
 	return nil
 }
 
 // blockWith is the size that Badger expects of the block with another entry, in bytes.
-func (t *tableWriter) blockWith(key, value int) int {
+func (t *Writer) blockWith(key, value int) int {
 	const header, version, meta, start, end = 6, 8, 3, 4, 16
 	return len(t.block) + header + key + version + meta + value + start*(len(t.starts)+1) + end
 }
 
-// bytes is the size of the file so far.
-func (t *tableWriter) bytes() int64 { return t.size + int64(len(t.block)) }
+// Bytes is the size of the file so far.
+func (t *Writer) Bytes() int64 { return t.size + int64(len(t.block)) }
 
-func (t *tableWriter) endBlock() error {
+// EndBlock ends the block that is being written.
+func (t *Writer) EndBlock() error {
 	if len(t.starts) == 0 {
 		return nil
 	}
@@ -143,21 +147,21 @@ func (t *tableWriter) endBlock() error {
 	}
 	t.block = binary.BigEndian.AppendUint32(t.block, uint32(len(t.starts)))
 	var err error
-	if t.block, err = appendTableChecksum(t.block, t.block); err != nil {
+	if t.block, err = appendChecksum(t.block, t.block); err != nil {
 		return err
 	}
 	if err := t.write(t.block); err != nil {
 		return err
 	}
 	t.keys = append(t.keys, t.first...)
-	t.blocks = append(t.blocks, tableBlock{uint32(len(t.keys)), uint32(t.size), uint32(len(t.block))})
+	t.blocks = append(t.blocks, writtenBlock{uint32(len(t.keys)), uint32(t.size), uint32(len(t.block))})
 	t.size += int64(len(t.block))
 	t.block, t.starts = t.block[:0], t.starts[:0]
 	return nil
 }
 
-// appendTableChecksum appends the checksum of data and its length to b.
-func appendTableChecksum(b, data []byte) ([]byte, error) {
+// appendChecksum appends the checksum of data and its length to b.
+func appendChecksum(b, data []byte) ([]byte, error) {
 	sum := &pb.Checksum{Algo: pb.Checksum_CRC32C, Sum: y.CalculateChecksum(data, pb.Checksum_CRC32C)}
 	text, err := proto.Marshal(sum)
 	if err != nil {
@@ -166,14 +170,14 @@ func appendTableChecksum(b, data []byte) ([]byte, error) {
 	return binary.BigEndian.AppendUint32(append(b, text...), uint32(len(text))), nil
 }
 
-// end writes what is left, and the index. Then the table is its file alone.
-func (t *tableWriter) end(opt badger.Options) error {
-	if err := t.endBlock(); err != nil {
+// End writes what is left, and the index. Then the table is its file alone.
+func (t *Writer) End() error {
+	if err := t.EndBlock(); err != nil {
 		return err
 	}
-	index := t.index(opt)
+	index := t.index()
 	end := binary.BigEndian.AppendUint32(slices.Clone(index), uint32(len(index)))
-	end, err := appendTableChecksum(end, index)
+	end, err := appendChecksum(end, index)
 	if err != nil {
 		return err
 	}
@@ -181,12 +185,12 @@ func (t *tableWriter) end(opt badger.Options) error {
 		return err
 	}
 	err = t.flush()
-	*t = tableWriter{path: t.path, file: t.file}
+	*t = Writer{path: t.path, file: t.file}
 	return err
 }
 
-func (t *tableWriter) index(opt badger.Options) []byte {
-	filter := y.NewFilter(t.hashes, y.BloomBitsPerKey(len(t.hashes), opt.BloomFalsePositive))
+func (t *Writer) index() []byte {
+	filter := y.NewFilter(t.hashes, y.BloomBitsPerKey(len(t.hashes), BloomFalsePositive))
 	b := flatbuffers.NewBuilder(len(t.keys) + 40*len(t.blocks) + len(filter) + 1<<10)
 	offsets := make([]flatbuffers.UOffsetT, len(t.blocks))
 	begin := uint32(0)
@@ -208,7 +212,7 @@ func (t *tableWriter) index(opt badger.Options) []byte {
 	fb.TableIndexStart(b)
 	fb.TableIndexAddOffsets(b, vector)
 	fb.TableIndexAddBloomFilter(b, bloom)
-	fb.TableIndexAddMaxVersion(b, t.newest)
+	fb.TableIndexAddMaxVersion(b, t.Newest)
 	fb.TableIndexAddUncompressedSize(b, uint32(t.size))
 	fb.TableIndexAddKeyCount(b, uint32(len(t.hashes)))
 	fb.TableIndexAddOnDiskSize(b, uint32(t.size))
@@ -219,16 +223,22 @@ func (t *tableWriter) index(opt badger.Options) []byte {
 	return index
 }
 
-// sync makes the table durable and closes it.
-func (t *tableWriter) sync() error {
+// Path is the name of the file.
+func (t *Writer) Path() string { return t.path }
+
+// HasFile says whether a part of the table is in its file already.
+func (t *Writer) HasFile() bool { return t.file != nil }
+
+// Sync makes the table durable and closes it.
+func (t *Writer) Sync() error {
 	if err := t.file.Sync(); err != nil {
 		return err
 	}
 	return t.file.Close()
 }
 
-// remove closes and deletes the file, if there is one. It may be closed, or Badger's, already.
-func (t *tableWriter) remove() error {
+// Remove closes and deletes the file, if there is one. It may be closed, or Badger's, already.
+func (t *Writer) Remove() error {
 	if t.file == nil {
 		return nil
 	}

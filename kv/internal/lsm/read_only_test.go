@@ -3,7 +3,6 @@ package lsm
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/dgraph-io/badger/v4/table"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -126,10 +126,10 @@ func TestReadOnlyIndexIsComparedLater(t *testing.T) {
 	dir := sessions(t, 2)
 	path := slices.Max(tablesIn(t, dir))
 	text := must.Get(os.ReadFile(path))(t)
-	r := must.Get(openTableReader(path))(t)
-	_, end, err := r.place(r.blocks() - 1)
-	filter := strings.Index(string(text[end:]), string(r.index.BloomFilterBytes()))
-	if err := errors.Join(err, r.close()); err != nil || filter < 0 {
+	r := must.Get(pack.Open(path))(t)
+	_, end, err := r.Place(r.Blocks() - 1)
+	filter := strings.Index(string(text[end:]), string(r.Index().BloomFilterBytes()))
+	if err := errors.Join(err, r.Close()); err != nil || filter < 0 {
 		t.Fatal(err, filter)
 	}
 	text[end+filter] ^= 1
@@ -221,128 +221,5 @@ func TestReadOnlyStaysWithItsTables(t *testing.T) {
 	}
 	if err := get(replaced); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), "not the table") {
 		t.Errorf("with tables in the place of others: got %v, want ErrCorrupt", err)
-	}
-}
-
-// TestAskAgain asks the system for a block again after a while, and not before.
-func TestAskAgain(t *testing.T) {
-	d := must.Get(Open(drawnDatabase(t, rand.New(rand.NewPCG(4, 0))), readOnlyOptions))(t)
-	defer closeTest(t, d)
-	table := d.tables.runs[0][0]
-	must.Do(t, table.open())
-	from, to, err := table.place(0)
-	must.Do(t, err)
-	table.mustAsk(0, from, to)
-	const another = 1 << 63 // a block that is not there
-	table.seen[0] |= another
-	if table.mustAsk(0, from, to); table.seen[0] != another|1 {
-		t.Errorf("at once: got %b, want that nothing is forgotten", table.seen[0])
-	}
-	table.forgotten.Add(-askAgain)
-	if table.mustAsk(0, from, to); table.seen[0] != 1 {
-		t.Errorf("after a while: got %b, want one block", table.seen[0])
-	}
-}
-
-// TestWalkEndsBeforeOtherRecords walks a few records down to the first. Those before them, which are many and were deleted, are not read.
-func TestWalkEndsBeforeOtherRecords(t *testing.T) {
-	const dropped = 4000
-	dir := filepath.Join(t.TempDir(), "store")
-	d := openTest(t, dir)
-	set(t, d, dropped, strings.Repeat("a body that fills blocks ", 8))
-	closeTest(t, d)
-	d = openTest(t, dir)
-	txn := d.Begin(true)
-	err := d.makeRoom(16 << 20)
-	for i := range dropped {
-		err = errors.Join(err, txn.Delete(testKey(i)))
-	}
-	prefix := record.Prefix(record.KindSpace, 2)
-	for i := range byte(3) {
-		key := append(slices.Clone(prefix), i)
-		err = errors.Join(err, txn.Set(key, record.Encode(key, []byte{i})))
-	}
-	must.Do(t, errors.Join(err, txn.Commit()))
-	txn.Discard()
-	closeTest(t, d)
-
-	if d, err = Open(dir, readOnlyOptions); err != nil {
-		t.Fatal(err)
-	}
-	defer closeTest(t, d)
-	walk := d.tables.walk(prefix, true)
-	records := 0
-	for err = walk.seek(append(slices.Clone(prefix), 0xff)); walk.valid(); err = errors.Join(err, walk.next()) {
-		records++
-	}
-	if err != nil || records != 3 {
-		t.Errorf("%d records, %v, want 3", records, err)
-	}
-	for _, c := range walk.cursors {
-		if !c.valid() {
-			t.Errorf("the tables from %s on were read to their first record", filepath.Base(c.run[0].path))
-		}
-	}
-}
-
-// TestWillRead says which records will be read: then the system was asked for all blocks in which they lie, and the records are the same.
-func TestWillRead(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 0))
-	dir := drawnDatabase(t, r)
-	plain := must.Get(Open(dir, readOnlyOptions))(t)
-	defer closeTest(t, plain)
-	want := told(t, plain)
-	d, err := Open(dir, readOnlyOptions)
-	must.Do(t, err)
-	defer closeTest(t, d)
-	txn := d.Begin(false)
-	defer txn.Discard()
-	var wanted []int // of those that are there: of others, the block behind is read too
-	err = plain.View(func(txn *Txn) error {
-		for i := range 300 {
-			if _, err := txn.Get(testKey(i)); err == nil && i%9 < 2 {
-				wanted = append(wanted, i)
-			}
-		}
-		return nil
-	})
-	if err != nil || len(wanted) < 10 {
-		t.Fatalf("got %d records, %v, want some more", len(wanted), err)
-	}
-	asked := func() (blocks int) {
-		for _, run := range d.tables.runs {
-			for _, table := range run {
-				for _, word := range table.seen {
-					blocks += bits.OnesCount64(word)
-				}
-			}
-		}
-		return blocks
-	}
-	for _, run := range d.tables.runs {
-		for _, table := range run {
-			must.Do(t, table.open())
-			table.tells = false // as if none of it were in memory
-		}
-	}
-	txn.WillRead(func(yield func([]byte) bool) {
-		for _, i := range wanted {
-			if !yield(testKey(i)) {
-				return
-			}
-		}
-	})
-	before := asked()
-	if before == 0 {
-		t.Error("no block was asked for")
-	}
-	for _, i := range wanted {
-		must.Get(txn.Get(testKey(i)))(t)
-	}
-	if after := asked(); after != before {
-		t.Errorf("%d blocks were asked for before the records were read, and %d after", before, after)
-	}
-	if got := told(t, d); !slices.Equal(got, want) {
-		t.Error("the database does not tell the same")
 	}
 }

@@ -1,0 +1,127 @@
+package pack
+
+import (
+	"errors"
+	"iter"
+	"math"
+
+	"github.com/dgraph-io/badger/v4/y"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// Tables are read together. They are runs of tables in the order of their keys, none of which overlap. Of two runs that hold the same
+// version of a key, the first counts.
+type Tables [][]*Table
+
+// Cursors are one for each run. They may be used for many keys, by one goroutine.
+type Cursors []*Cursor
+
+// Cursors are new ones.
+func (r Tables) Cursors() Cursors {
+	all := make(Cursors, len(r))
+	for i, run := range r {
+		all[i] = &Cursor{run: run}
+	}
+	return all
+}
+
+// Get returns the value under a key, mapped, and its version; record.ErrNotFound if there is none.
+func (cursors Cursors) Get(key []byte) ([]byte, uint64, error) {
+	version, value, err := cursors.last(key)
+	if err == nil && (version == 0 || IsDeleted(value)) {
+		err = record.ErrNotFound
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	body, err := valueIn(value)
+	return body, version, err
+}
+
+// Last returns the newest version of a key, and whether that is a deletion; version 0 if nothing is known of the key.
+func (cursors Cursors) Last(key []byte) (version uint64, deleted bool, err error) {
+	version, value, err := cursors.last(key)
+	return version, IsDeleted(value), err
+}
+
+// last returns the newest version of a key and what is under it then, mapped.
+func (cursors Cursors) last(key []byte) (version uint64, value y.ValueStruct, err error) {
+	seek, hash := y.KeyWithTs(key, math.MaxUint64), y.Hash(key)
+	for _, c := range cursors {
+		if !c.found { // else it probably has this one too
+			if may, err := c.mayHave(key, seek, hash); err != nil {
+				return 0, value, err
+			} else if !may {
+				continue
+			}
+		}
+		if err := c.seek(seek); err != nil {
+			return 0, value, err
+		}
+		c.found = c.valid() && y.SameKey(seek, c.key)
+		if c.found && y.ParseTs(c.key) > version {
+			version = y.ParseTs(c.key)
+			value.Decode(c.value)
+		}
+	}
+	return version, value, nil
+}
+
+// WillRead says under which keys records are read soon. The system is asked for all of them at once, so that the disk finds them side by
+// side. What goes wrong is told by the reads themselves.
+func (cursors Cursors) WillRead(keys iter.Seq[[]byte]) {
+	for key := range keys {
+		if cursors.askFor(key) != nil {
+			return
+		}
+	}
+	for _, c := range cursors {
+		c.askNow()
+	}
+}
+
+// askFor asks the system for the blocks in which a key lies, if it lies there.
+func (cursors Cursors) askFor(key []byte) error {
+	seek, hash := y.KeyWithTs(key, math.MaxUint64), y.Hash(key)
+	for _, c := range cursors {
+		if at := c.tableOf(seek); at >= 0 && c.run[at].seemsCached() {
+			c.run[at].cached.Add(1)
+			continue
+		}
+		may, err := c.mayHave(key, seek, hash)
+		if err != nil {
+			return err
+		}
+		if !may {
+			continue
+		}
+		at, block, err := c.locate(seek)
+		if err != nil {
+			return err
+		}
+		from, to, err := c.run[at].reader.Place(block)
+		if err != nil {
+			return err
+		}
+		c.ask(c.run[at], block, from, to)
+	}
+	return nil
+}
+
+// IsDeleted says whether a value stands for a deletion. Nothing is written that expires.
+func IsDeleted(value y.ValueStruct) bool { return value.Meta&MarkDeleted != 0 }
+
+// valueIn returns a value that is there, mapped.
+func valueIn(value y.ValueStruct) ([]byte, error) {
+	if value.Meta&MarkElsewhere != 0 {
+		return nil, errors.New("its value is not in its table")
+	}
+	return value.Value, nil
+}
+
+// Marks that Badger puts beside a value.
+const (
+	MarkDeleted   = 1 << 0
+	MarkElsewhere = 1 << 1 // the value is in the value log
+)
