@@ -23,7 +23,7 @@ type resolvedPatch struct {
 
 	added    *spill.Sorter // a patchNode for each node that is to be added, by row
 	known    *spill.Sorter // the same for each that is there, by NodeID
-	pairs    *spill.Sorter // changes of edges, by the first node, the second, and the number of the row
+	pairs    *spill.Sorter // changes of edges, under both ends: by a node, the other, which of them is the second, and the number of the row
 	removals []NodeID      // ascending
 	removed  NodeSet       // the same
 
@@ -233,9 +233,11 @@ func (r *resolvedPatch) node(reference []byte) NodeID {
 	return NodeID(r.tx.cat.Nodes) + NodeID(r.ranks[number])
 }
 
-// A pairChange is what rows of edges make of the arc from u to v, or in an undirected graph of the edge.
+// A pairChange is what rows of edges make of the arc from a node to a neighbour, in an undirected graph of the edge.
 type pairChange struct {
-	u, v   NodeID
+	node, neighbor NodeID
+	back           bool // the arc is that from the neighbour; in an undirected graph, it is the lesser of both
+
 	remove bool
 	weight float64 // 0: none is given
 	source int64   // of the first row
@@ -259,7 +261,7 @@ func (r *resolvedPatch) pair(ctx context.Context, ends *spill.Sorter) error {
 		u := src
 		if u == v {
 			if end.remove {
-				r.bad.ofEdge(end.source, r.unknownEdge(pairChange{u: u, v: v, source: end.source}))
+				r.bad.ofEdge(end.source, r.unknownEdge(pairChange{node: u, neighbor: v, source: end.source}))
 			}
 			r.stats.SelfLoops++
 			continue
@@ -267,15 +269,16 @@ func (r *resolvedPatch) pair(ctx context.Context, ends *spill.Sorter) error {
 		if !r.tx.cat.Directed && u > v {
 			u, v = v, u
 		}
-		if err := r.pairs.Add(pairBytes(u, v), rec.Value[9:]); err != nil {
+		err = errors.Join(r.pairs.Add(append(pairBytes(u, v), 0), rec.Value[9:]), r.pairs.Add(append(pairBytes(v, u), 1), rec.Value[9:]))
+		if err != nil {
 			return err
 		}
 	}
 	return r.bad.err()
 }
 
-// changes yields the changes of edges, ascending by both nodes. A removal counts for the edge that there was: what is added beside
-// it stays.
+// changes yields the changes of edges under both ends, ascending. A removal counts for the edge that there was: what is added
+// beside it stays.
 func (r *resolvedPatch) changes(ctx context.Context) iter.Seq2[pairChange, error] {
 	return func(yield func(pairChange, error) bool) {
 		var c pairChange
@@ -296,7 +299,8 @@ func (r *resolvedPatch) changes(ctx context.Context) iter.Seq2[pairChange, error
 			}
 			key = append(key[:0], rec.Key...)
 			c = pairChange{remove: end.remove, weight: float64(end.weight), source: end.source}
-			c.u, c.v = pairOf(key)
+			c.node, c.neighbor = pairOf(key)
+			c.back = key[8] != 0
 		}
 		if key != nil {
 			yield(c, nil)
@@ -306,8 +310,8 @@ func (r *resolvedPatch) changes(ctx context.Context) iter.Seq2[pairChange, error
 
 // unknownEdge is the error of an edge that is to be removed and is not there.
 func (r *resolvedPatch) unknownEdge(c pairChange) error {
-	src, err1 := r.tx.ID(c.u)
-	dst, err2 := r.tx.ID(c.v)
+	src, err1 := r.tx.ID(c.node)
+	dst, err2 := r.tx.ID(c.neighbor)
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}

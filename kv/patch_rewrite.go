@@ -6,13 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
-	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
-	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A patchRewrite makes the changes of a Patch by writing the graph again, and every column and matrix that changes.
@@ -21,7 +18,6 @@ type patchRewrite struct {
 	w       *rewriter
 	b       *Bulk
 	indexes []ColumnIndex
-	halves  *spill.Sorter            // changes of edges under both ends
 	rows    map[string]*spill.Sorter // of matrices, by NodeID
 }
 
@@ -30,7 +26,7 @@ func (r *resolvedPatch) rewrite(ctx context.Context, b *Bulk) (err error) {
 	r.stats.Rewritten = true
 	w := &patchRewrite{
 		resolvedPatch: r, w: &rewriter{tx: r.tx, bulk: b, progress: r.opt.Progress}, b: b,
-		halves: b.Sorter(), rows: map[string]*spill.Sorter{},
+		rows: map[string]*spill.Sorter{},
 	}
 	defer func() { err = errors.Join(err, w.closeAll()) }()
 	for _, step := range []func(context.Context) error{w.graph, w.columns, w.takeRows, w.matrices} {
@@ -48,8 +44,7 @@ func (r *resolvedPatch) rewrite(ctx context.Context, b *Bulk) (err error) {
 	}, func() error { return nil })
 }
 
-func (w *patchRewrite) closeAll() error {
-	err := w.halves.Close()
+func (w *patchRewrite) closeAll() (err error) {
 	for _, rows := range w.rows {
 		err = errors.Join(err, rows.Close())
 	}
@@ -79,17 +74,15 @@ func (w *patchRewrite) graph(ctx context.Context) error {
 	}
 	draft.Unnamed = draft.Removed
 	w.b.touched.edges.all = true
-	if err := w.adjacency(ctx, g); err != nil {
+	if err := w.adjacency(ctx); err != nil {
 		return err
 	}
-	if err := w.readAdded(ctx); err != nil {
-		return err
-	}
-	return w.w.dictionary(ctx, g, func() (func(position int) (string, error), func()) {
+	return w.w.dictionary(ctx, w.w.oldNumbers(), func() (func(position int) (string, error), func()) {
+		old := w.w.oldIDs()
 		next, stop := iter.Pull2(w.added.Records(ctx))
 		return func(position int) (string, error) {
 			if position < cat.Nodes {
-				return w.w.idAt(position)
+				return old(position)
 			}
 			rec, err, _ := next()
 			if err != nil {
@@ -101,81 +94,50 @@ func (w *patchRewrite) graph(ctx context.Context) error {
 	})
 }
 
-// readAdded learns whether the ids of added nodes are integers.
-func (w *patchRewrite) readAdded(ctx context.Context) error {
-	for rec, err := range w.added.Records(ctx) {
-		if err != nil {
-			return err
-		}
-		row, err := parseRow(rec.Value)
-		if err != nil {
-			return err
-		}
-		_, integer := dict.Integer(row.ID)
-		w.b.draft.IntegerIDs = w.b.draft.IntegerIDs && integer
+// adjacency writes the lists with their changes, and counts them.
+func (w *patchRewrite) adjacency(ctx context.Context) error {
+	old, err := w.w.oldLists()
+	if err != nil {
+		return err
 	}
-	return nil
+	var without NodeSet
+	if len(w.removals) > 0 {
+		without = w.b.removed
+	}
+	if err := w.w.lists(ctx, old, w.edits(ctx), without); err != nil {
+		return err
+	}
+	before, after := w.tx.cat.Edges, w.b.draft.Edges
+	if w.tx.cat.Directed {
+		before, after = w.tx.cat.Arcs, w.b.draft.Arcs
+	}
+	w.stats.ParallelEdges = w.parallel()
+	w.stats.RemovedEdges = before + w.stats.Edges - after
+	return w.bad.err()
 }
 
-// A halfChange is a change of an edge under one of its ends.
-type halfChange struct {
-	pairChange
-	back bool // the node of the list is the second of the pair
-}
-
-// split puts the changes of edges under both ends.
-func (w *patchRewrite) split(ctx context.Context) error {
-	for c, err := range w.changes(ctx) {
-		if err != nil {
-			return err
-		}
-		for _, back := range []bool{false, true} {
-			u, v := c.u, c.v
-			if back {
-				u, v = v, u
+// edits yields the changes of edges, by both ends.
+func (r *resolvedPatch) edits(ctx context.Context) iter.Seq2[edit, error] {
+	return func(yield func(edit, error) bool) {
+		for c, err := range r.changes(ctx) {
+			apply := func(a codec.Arc) (_ codec.Arc, err error) {
+				weight := &a.Out
+				if c.back && r.tx.cat.Directed {
+					weight = &a.In
+				}
+				if !c.back {
+					r.count(c, *weight)
+				}
+				if *weight, err = r.after(c, *weight); !r.tx.cat.Directed {
+					a.In = a.Out
+				}
+				return a, err
 			}
-			body := []byte{byte(codec.Bit(back)), byte(codec.Bit(c.remove))}
-			body = binary.BigEndian.AppendUint64(body, math.Float64bits(c.weight))
-			body = binary.BigEndian.AppendUint64(body, uint64(c.source))
-			if err := w.halves.Add(pairBytes(u, v), body); err != nil {
-				return err
+			if !yield(edit{c.node, c.neighbor, apply}, err) || err != nil {
+				return
 			}
 		}
 	}
-	return nil
-}
-
-func parseHalf(rec spill.Record) (list, neighbor NodeID, h halfChange) {
-	list, neighbor = pairOf(rec.Key)
-	h.u, h.v, h.back = list, neighbor, rec.Value[0] != 0
-	if h.back {
-		h.u, h.v = neighbor, list
-	}
-	h.remove = rec.Value[1] != 0
-	h.weight = math.Float64frombits(binary.BigEndian.Uint64(rec.Value[2:]))
-	h.source = int64(binary.BigEndian.Uint64(rec.Value[10:]))
-	return list, neighbor, h
-}
-
-// adjacency writes the lists with their changes.
-func (w *patchRewrite) adjacency(ctx context.Context, g record.Generation) error {
-	if err := w.split(ctx); err != nil {
-		return err
-	}
-	next, stop := iter.Pull2(w.halves.Records(ctx))
-	defer stop()
-	m := listMerge{patchRewrite: w, next: next, form: w.tx.cat.arcForm()}
-	if err := m.advance(); err != nil {
-		return err
-	}
-	if err := w.w.adjacency(ctx, g, m.write); err != nil {
-		return err
-	}
-	if err := w.bad.err(); err != nil {
-		return err
-	}
-	m.finish()
-	return nil
 }
 
 // columns writes the columns that change.

@@ -99,7 +99,10 @@ func (r *resolvedPatch) updateEdges(ctx context.Context, tx *Tx) error {
 		if err != nil {
 			return err
 		}
-		p, err := tx.pairForWrite(c.u, c.v)
+		if c.back {
+			continue
+		}
+		p, err := tx.pairForWrite(c.node, c.neighbor)
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
@@ -27,7 +26,7 @@ type nameRepair struct {
 }
 
 // dictionary writes the dictionary again: each direction from the other if it is damaged.
-func (r *repair) dictionary(ctx context.Context, g record.Generation) (err error) {
+func (r *repair) dictionary(ctx context.Context) (err error) {
 	n := &nameRepair{repair: r, nameless: map[int]bool{}, added: map[NodeID]string{}}
 	defer func() {
 		for _, a := range []*scratch.Array[uint32]{n.nodeAt, n.position} {
@@ -46,24 +45,23 @@ func (r *repair) dictionary(ctx context.Context, g record.Generation) (err error
 	if err := n.match(ctx); err != nil {
 		return err
 	}
-	err = r.rewriter().positions(ctx, g, func(k record.Kind, block int) ([]uint32, error) {
-		numbers := n.nodeAt.Data
-		if k == record.KindPosition {
-			numbers = n.position.Data
-		}
-		first := block * dict.NumbersPerBlock
-		return numbers[first:min(first+dict.NumbersPerBlock, r.tx.cat.LoadedNodes)], nil
-	})
-	if err != nil {
-		return err
-	}
 	if err := n.readAdded(ctx); err != nil {
 		return err
 	}
-	if err := putRemovedSet(n.bulk.batch.Put, g, n.bulk.removed); err != nil {
-		return err
+	return r.rewriter().dictionary(ctx, n.numbers, func() (func(position int) (string, error), func()) {
+		ids := r.tx.dict().Reader()
+		return func(position int) (string, error) { return n.id(ids, position) }, func() {}
+	})
+}
+
+// numbers returns a block of one direction of the dictionary.
+func (n *nameRepair) numbers(k record.Kind, block int) ([]uint32, error) {
+	numbers := n.nodeAt.Data
+	if k == record.KindPosition {
+		numbers = n.position.Data
 	}
-	return n.writeIDs(ctx, g)
+	first := block * dict.NumbersPerBlock
+	return numbers[first:min(first+dict.NumbersPerBlock, n.tx.cat.LoadedNodes)], nil
 }
 
 // match finds the node of every position. If neither direction says it, nodes and positions that are left are put together
@@ -179,66 +177,4 @@ func (n *nameRepair) id(ids *dict.Reader, position int) (string, error) {
 		return known, nil
 	}
 	return "", errLostID
-}
-
-// lostPrefix begins an id that Repair makes up, once or, if other ids begin so, more often. The place in the node file
-// follows.
-const lostPrefix = "lost-"
-
-// IsLostID reports whether Repair may have made up an id, for a node of which it could not read the id. A room that keeps ids
-// of nodes needs it to compare them with those of the store.
-func IsLostID(id string) bool {
-	place, is := strings.CutPrefix(id, lostPrefix)
-	for is {
-		if _, err := strconv.ParseUint(place, 10, 32); err == nil {
-			return true
-		}
-		place, is = strings.CutPrefix(place, lostPrefix)
-	}
-	return false
-}
-
-// writeIDs writes the ids, and those that are made up: their beginning is one that no other id has.
-func (n *nameRepair) writeIDs(ctx context.Context, g record.Generation) error {
-	draft, madeUp, ids := n.bulk.draft, lostPrefix, n.tx.dict().Reader()
-	draft.DenseIDs, draft.IntegerIDs = true, true
-	for position := 0; position < n.tx.cat.Nodes; position++ {
-		if position%contextEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		id, err := n.id(ids, position)
-		if err != nil && !errors.Is(err, errLostID) {
-			return err
-		}
-		if id == "" && err == nil {
-			continue
-		}
-		_, integer := dict.Integer(id)
-		draft.IntegerIDs = draft.IntegerIDs && integer
-		draft.DenseIDs = draft.DenseIDs && id == strconv.Itoa(position)
-		if strings.HasPrefix(id, madeUp) {
-			madeUp += lostPrefix
-			position = -1
-		}
-	}
-	if draft.DenseIDs {
-		return nil
-	}
-	unknown := &stretch{tell: func(s *stretch) error {
-		where := fmt.Sprintf("ids of places %d to %d", s.First, s.End-1)
-		lost := Loss{Kind: "id", Count: int64(s.Len())}
-		what := "the ids of these places in the node file cannot be read"
-		return n.lose(lost, where, what, "they are %s%d to %s%d", madeUp, s.First, madeUp, s.End-1)
-	}}
-	err := n.rewriter().ids(ctx, g, func(position int) (string, error) {
-		id, err := n.id(ids, position)
-		if err != nil {
-			return madeUp + strconv.Itoa(position), unknown.add(NodeID(position), err)
-		}
-		return id, nil
-	})
-	if err != nil {
-		return err
-	}
-	return unknown.flush()
 }

@@ -46,10 +46,10 @@ func (r *repair) graph(ctx context.Context, found damagedRecords) error {
 	}
 	bulk.draft.Graph = g
 	bulk.draft.LoadedNodes, bulk.draft.EdgeDeltas, bulk.draft.Unnamed = cat.Nodes, 0, cat.Removed
-	if err := r.adjacency(ctx, g); err != nil {
+	if err := r.adjacency(ctx); err != nil {
 		return err
 	}
-	return r.dictionary(ctx, g)
+	return r.dictionary(ctx)
 }
 
 // A listRepair reads the lists of a damaged graph.
@@ -57,17 +57,55 @@ type listRepair struct {
 	*repair
 	dir  *graph.Directory
 	bad  []bool // by block: some part of it cannot be read
-	all  bool   // every list gets what the lists of others say of it
 	form codec.ArcForm
+
+	// Of the lists, by node and neighbour: first what the list of the neighbour says, then what changed since the load.
+	edits *spill.Sorter
 }
 
 // adjacency writes the lists again. The lists of a block that cannot be read are made from those of the other ends; if
 // sound blocks contradict each other, so are all.
-func (r *repair) adjacency(ctx context.Context, g record.Generation) (err error) {
-	l := &listRepair{repair: r, form: r.tx.cat.arcForm()}
+func (r *repair) adjacency(ctx context.Context) (err error) {
+	l := &listRepair{repair: r, form: r.tx.cat.arcForm(), edits: r.bulk.Sorter()}
+	defer func() { err = errors.Join(err, l.edits.Close()) }()
 	if l.dir, err = r.directory(ctx); err != nil {
 		return err
 	}
+	if err := l.findBad(ctx); err != nil {
+		return err
+	}
+	agree, err := l.collect(ctx, true)
+	if err == nil && !agree {
+		err = r.done("adjacency", "some edge is in the list of one of its ends only", "put into both")
+		if err == nil {
+			_, err = l.collect(ctx, false)
+		}
+	}
+	if err == nil {
+		err = l.deltas(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	old := oldLists{read: func(b int, lists *Adjacency) error {
+		if !l.bad[b] {
+			return l.read(b, lists)
+		}
+		lists.Reset(l.dir.Range(b))
+		lists.Offsets = append(lists.Offsets, make([]int64, lists.Len())...)
+		return nil
+	}}
+	for b := range l.bad {
+		old.blocks = append(old.blocks, l.dir.Range(b))
+	}
+	if err := r.rewriter().lists(ctx, old, l.allEdits(ctx), r.bulk.removed); err != nil {
+		return err
+	}
+	return l.count()
+}
+
+// findBad finds the blocks that cannot be read.
+func (l *listRepair) findBad(ctx context.Context) error {
 	l.bad = make([]bool, l.dir.Blocks())
 	for b := range l.bad {
 		if err := ctx.Err(); err != nil {
@@ -85,37 +123,13 @@ func (r *repair) adjacency(ctx context.Context, g record.Generation) (err error)
 		if rng.Len() == 0 {
 			continue
 		}
-		err := r.done(fmt.Sprintf("adjacency, node numbers %d to %d", rng.First, int64(rng.End)-1), damage.Error(),
+		err := l.done(fmt.Sprintf("adjacency, node numbers %d to %d", rng.First, int64(rng.End)-1), damage.Error(),
 			"rebuilt from the lists of their neighbours")
 		if err != nil {
 			return err
 		}
 	}
-	halves := r.bulk.Sorter()
-	defer func() { err = errors.Join(err, halves.Close()) }()
-	agree, err := l.collect(ctx, halves)
-	if err != nil {
-		return err
-	}
-	if !agree {
-		if err := r.done("adjacency", "some edge is in the list of one of its ends only", "put into both"); err != nil {
-			return err
-		}
-		if err := halves.Close(); err != nil {
-			return err
-		}
-		halves = r.bulk.Sorter()
-		l.all = true
-		if _, err := l.collect(ctx, halves); err != nil {
-			return err
-		}
-	}
-	deltas := r.bulk.Sorter()
-	defer func() { err = errors.Join(err, deltas.Close()) }()
-	if err := l.deltas(ctx, deltas); err != nil {
-		return err
-	}
-	return l.write(ctx, g, halves, deltas)
+	return nil
 }
 
 // directory returns which nodes are in which block, from the blocks if its own records are damaged. The range of a
@@ -196,8 +210,8 @@ func (l *listRepair) read(b int, buf *Adjacency) error {
 	return nil
 }
 
-// collect adds what sound lists say of those that are to be rebuilt, and says whether sound lists agree.
-func (l *listRepair) collect(ctx context.Context, halves *spill.Sorter) (agree bool, err error) {
+// collect adds what sound lists say of the lists of bad blocks, or of sound ones, and says whether sound lists agree.
+func (l *listRepair) collect(ctx context.Context, ofBad bool) (agree bool, err error) {
 	var sums edgeSums
 	var lists Adjacency
 	for b := range l.bad {
@@ -214,8 +228,8 @@ func (l *listRepair) collect(ctx context.Context, halves *spill.Sorter) (agree b
 		for u := lists.First; u < lists.End; u++ {
 			for v, a := range edgesOf(&lists, u) {
 				bad := l.bad[l.dir.Find(v)]
-				if bad || l.all {
-					if err := halves.Add(pairBytes(v, u), appendArc(nil, a.Reversed())); err != nil {
+				if bad == ofBad {
+					if err := l.add(v, u, graph.Unchanged, a.Reversed()); err != nil {
 						return false, err
 					}
 				}
@@ -228,26 +242,49 @@ func (l *listRepair) collect(ctx context.Context, halves *spill.Sorter) (agree b
 	return sums.agree(), nil
 }
 
+// add adds an edit. Unchanged stands for what the list of the neighbour says.
+func (l *listRepair) add(v, neighbor NodeID, c graph.Change, a codec.Arc) error {
+	return l.edits.Add(append(pairBytes(v, neighbor), byte(c)), codec.AppendFloat32(codec.AppendFloat32(nil, a.Out), a.In))
+}
+
+// allEdits yields the edits that were added.
+func (l *listRepair) allEdits(ctx context.Context) iter.Seq2[edit, error] {
+	return func(yield func(edit, error) bool) {
+		for rec, err := range l.edits.Records(ctx) {
+			if err != nil {
+				yield(edit{}, err)
+				return
+			}
+			v, neighbor := pairOf(rec.Key)
+			change, r := graph.Change(rec.Key[8]), codec.Reader{Rest: rec.Value}
+			edited := codec.Arc{Out: codec.ReadFloat32(&r), In: codec.ReadFloat32(&r)}
+			apply := func(before codec.Arc) (codec.Arc, error) {
+				if change == graph.Unchanged && before != (codec.Arc{}) && v < neighbor {
+					return before, nil // both lists say something of the arcs: that of the lesser node holds
+				}
+				return edited, nil
+			}
+			if !yield(edit{v, neighbor, apply}, nil) {
+				return
+			}
+		}
+	}
+}
+
 // deltas adds every change of an edge that can be read under either end, under both.
-func (l *listRepair) deltas(ctx context.Context, deltas *spill.Sorter) error {
+func (l *listRepair) deltas(ctx context.Context) error {
 	nodes := int64(l.tx.cat.Nodes)
 	prefix := record.Prefix(record.KindEdgeDelta, l.tx.cat.Graph)
+	lost := Loss{Kind: "change of an edge", Count: 1, AtMost: true}
 	return eachRecord(ctx, l.tx.txn, prefix, func(rec record.Record, _ []byte, damage error) error {
 		if damage != nil {
-			lost := Loss{Kind: "change of an edge", Count: 1, AtMost: true}
 			return l.lose(lost, record.Describe(rec.Key), damage.Error(), "taken from the other end of the edge, if it is there")
 		}
 		d, err := l.tx.graph().ParseDelta(rec)
 		if err != nil || int64(max(d.U, d.V)) >= nodes || d.U == d.V {
-			lost := Loss{Kind: "change of an edge", Count: 1, AtMost: true}
 			return l.lose(lost, record.Describe(rec.Key), "it is no change of an edge", "removed")
 		}
-		for _, d := range []graph.Delta{d, {U: d.V, V: d.U, Change: d.Change, Arc: d.Arc.Reversed()}} {
-			if err := deltas.Add(pairBytes(d.U, d.V), appendArc([]byte{byte(d.Change)}, d.Arc)); err != nil {
-				return err
-			}
-		}
-		return nil
+		return errors.Join(l.add(d.U, d.V, d.Change, d.Arc), l.add(d.V, d.U, d.Change, d.Arc.Reversed()))
 	})
 }
 
@@ -259,150 +296,9 @@ func pairOf(b []byte) (u, v NodeID) {
 	return NodeID(binary.BigEndian.Uint32(b)), NodeID(binary.BigEndian.Uint32(b[4:]))
 }
 
-func appendArc(b []byte, a codec.Arc) []byte {
-	return codec.AppendFloat32(codec.AppendFloat32(b, a.Out), a.In)
-}
-
-func arcOf(b []byte) codec.Arc {
-	r := codec.Reader{Rest: b}
-	return codec.Arc{Out: codec.ReadFloat32(&r), In: codec.ReadFloat32(&r)}
-}
-
-// A neighborList is the list of one node while it is put together.
-type neighborList struct {
-	nodes []NodeID
-	arcs  []codec.Arc
-}
-
-// set gives the list a neighbour, or another arc to it; with none it takes it away.
-func (n *neighborList) set(v NodeID, a codec.Arc) {
-	i, there := slices.BinarySearch(n.nodes, v)
-	switch {
-	case a == codec.Arc{} && there:
-		n.nodes, n.arcs = slices.Delete(n.nodes, i, i+1), slices.Delete(n.arcs, i, i+1)
-	case a == codec.Arc{}:
-	case there:
-		n.arcs[i] = a
-	default:
-		n.nodes, n.arcs = slices.Insert(n.nodes, i, v), slices.Insert(n.arcs, i, a)
-	}
-}
-
-// without drops removed neighbours from the list of a node, and the whole list of a removed node.
-func (n *neighborList) without(removed NodeSet, v NodeID) {
-	if removed == nil {
-		return
-	}
-	count := 0
-	for i, u := range n.nodes {
-		if !removed.Has(v) && !removed.Has(u) {
-			n.nodes[count], n.arcs[count] = u, n.arcs[i]
-			count++
-		}
-	}
-	n.nodes, n.arcs = n.nodes[:count], n.arcs[:count]
-}
-
-// write writes the lists of a new generation.
-func (l *listRepair) write(ctx context.Context, g record.Generation, halves, deltas *spill.Sorter) error {
-	nextHalf, stopHalves := iter.Pull2(halves.Records(ctx))
-	defer stopHalves()
-	nextDelta, stopDeltas := iter.Pull2(deltas.Records(ctx))
-	defer stopDeltas()
-	half, err, moreHalves := nextHalf()
-	if err != nil {
-		return err
-	}
-	delta, err, moreDeltas := nextDelta()
-	if err != nil {
-		return err
-	}
-	w := graph.NewWriter(l.bulk.batch.Put, g, l.form)
-	var lists Adjacency
-	var list neighborList
-	entries, arcs := int64(0), int64(0)
-	at := -1 // the block that lists holds
-	for v := NodeID(0); int(v) < l.tx.cat.Nodes; v++ {
-		if v%contextEvery == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			l.progress("adjacency", int64(v), int64(l.tx.cat.Nodes))
-		}
-		list.nodes, list.arcs = list.nodes[:0], list.arcs[:0]
-		if int(v) < l.tx.cat.LoadedNodes {
-			b := l.dir.Find(v)
-			if b != at && !l.bad[b] {
-				if err := l.read(b, &lists); err != nil {
-					return err
-				}
-			}
-			at = b
-			if !l.bad[b] {
-				for u, a := range edgesOf(&lists, v) {
-					list.nodes, list.arcs = append(list.nodes, u), append(list.arcs, a)
-				}
-			}
-		}
-		for ; moreHalves; half, err, moreHalves = nextHalf() {
-			if err != nil {
-				return err
-			}
-			u, neighbor := pairOf(half.Key)
-			if u != v {
-				break
-			}
-			l.join(&list, v, neighbor, arcOf(half.Value))
-		}
-		for ; moreDeltas; delta, err, moreDeltas = nextDelta() {
-			if err != nil {
-				return err
-			}
-			u, neighbor := pairOf(delta.Key)
-			if u != v {
-				break
-			}
-			a := arcOf(delta.Value[1:])
-			if graph.Change(delta.Value[0]) == graph.Removed {
-				a = codec.Arc{}
-			}
-			list.set(neighbor, a)
-		}
-		list.without(l.bulk.removed, v)
-		entries += int64(len(list.nodes))
-		for _, a := range list.arcs {
-			arcs += a.Count()
-		}
-		ofList := list.arcs
-		if !l.form.Any() {
-			ofList = nil
-		}
-		if err := w.Append(list.nodes, ofList); err != nil {
-			return err
-		}
-	}
-	if err := w.Close(); err != nil {
-		return err
-	}
-	return l.count(entries, arcs)
-}
-
-// join gives the list of v what the list of a neighbour says of v. If both say something of the arcs, that of the
-// lesser node holds.
-func (l *listRepair) join(list *neighborList, v, neighbor NodeID, a codec.Arc) {
-	if _, there := slices.BinarySearch(list.nodes, neighbor); !there || neighbor < v {
-		list.set(neighbor, a)
-	}
-}
-
-// count takes over the numbers of edges and arcs that were written.
-func (l *listRepair) count(entries, arcs int64) error {
-	draft := l.bulk.draft
-	before, arcsBefore := l.tx.cat.Edges, l.tx.cat.Arcs
-	draft.Edges = entries / 2
-	if draft.Directed {
-		draft.Arcs = arcs / 2
-	}
+// count reports the edges and arcs that were counted before and are not left.
+func (l *listRepair) count() error {
+	draft, before, arcsBefore := l.bulk.draft, l.tx.cat.Edges, l.tx.cat.Arcs
 	m := Correction{Where: "edges", What: fmt.Sprintf("%d were counted, %d are left", before, draft.Edges), Done: "counted again"}
 	switch {
 	case l.uncounted && slices.Contains(l.bad, true):

@@ -1,0 +1,204 @@
+package kv
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"iter"
+	"math"
+
+	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/column"
+	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
+)
+
+// A nodeValue is a value that a change gives to a node.
+type nodeValue struct {
+	node  NodeID
+	value Value
+}
+
+// column hands the values of a column to put, with changes in their place, ascending. The column need not be there.
+func (w *rewriter) column(
+	ctx context.Context, column Column, changes iter.Seq2[nodeValue, error], put func(v NodeID, value Value) error,
+) error {
+	where, kind := "column "+column.Name, "value of "+column.Name
+	if column.Name == LabelColumn {
+		kind = "label"
+	}
+	// A computed property with the name of a stored column would take its place here.
+	r, err := w.tx.Reader(column.Name)
+	if err != nil && !errors.Is(err, ErrNoColumn) {
+		return err
+	}
+	lost := w.lost(kind, where, "set to null")
+	next, stop := iter.Pull2(changes)
+	defer stop()
+	change, err, more := next()
+	var read func(v NodeID) (Value, error)
+	for v := range NodeID(w.bulk.draft.Nodes) {
+		old := r != nil && int(v) < w.tx.NumNodes()
+		if v%codec.ColumnRows == 0 {
+			if err := cmp.Or(err, ctx.Err()); err != nil {
+				return err
+			}
+			w.progress(where, int64(v), int64(w.bulk.draft.Nodes))
+			if old {
+				read = r.At
+				if _, err := r.At(v); err != nil && lost != nil {
+					read = w.tx.eachValue(w.tx.cat.Columns[column.Name], v)
+				}
+			}
+		}
+		var value Value
+		switch {
+		case err != nil:
+		case more && change.node == v:
+			value = change.value
+			change, err, more = next()
+		case old:
+			if value, err = read(v); err != nil {
+				if err = lost.add(v, err); err == nil {
+					continue
+				}
+			}
+		}
+		if err == nil {
+			err = put(v, value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return lost.flush()
+}
+
+// eachValue reads the values of the block that begins with a node one by one: of a damaged block those that were changed since,
+// and of damaged changes the others.
+func (tx *Tx) eachValue(entry column.Entry, first NodeID) func(v NodeID) (Value, error) {
+	block, damage := new(codec.Column), error(nil)
+	if uint32(first) < entry.Rows {
+		block, damage = tx.column(entry).Lookup(uint32(first) / codec.ColumnRows)
+	}
+	return func(v NodeID) (value Value, err error) {
+		changed, err := snapshot.Find(tx.records(), column.DeltaKey(entry.Generation, v), func(body []byte) error {
+			value, err = codec.ParseValue(body)
+			return err
+		})
+		switch row := int(v - first); {
+		case err != nil:
+			return Value{}, err
+		case changed:
+			return tx.fromCell(entry.Kind, value)
+		case damage != nil:
+			return Value{}, damage
+		case row >= block.Count:
+			return Value{}, nil
+		default:
+			return tx.fromCell(entry.Kind, block.Cell(row, entry.Kind))
+		}
+	}
+}
+
+// matrix writes a matrix again, with changes of rows, by their nodes, in the place of rows.
+func (w *rewriter) matrix(ctx context.Context, name string, changes iter.Seq2[spill.Record, error]) error {
+	where, entry := "matrix "+name, w.tx.cat.Matrices[name]
+	height := int(entry.BlockRows)
+	if height == 0 {
+		return record.Corrupt(record.Prefix(record.KindMatrix, entry.Generation), "its blocks have no rows")
+	}
+	m, err := w.tx.Matrix(name)
+	if err != nil {
+		return err
+	}
+	out, err := w.bulk.Matrix(name, m.Columns(), m.Encoding())
+	if err != nil {
+		return err
+	}
+	lost := w.lost("row of "+where, where, "set to NaN")
+	next, stop := iter.Pull2(changes)
+	defer stop()
+	change, err, more := next()
+	nodes, width := w.bulk.draft.Nodes, m.Width()
+	rows := make([]float32, min(height, nodes)*width)
+	for first := 0; first < nodes; first += height {
+		if err := cmp.Or(err, ctx.Err()); err != nil {
+			return err
+		}
+		w.progress(where, int64(first), int64(nodes))
+		r := Range{First: NodeID(first), End: NodeID(max(first, min(first+height, w.tx.NumNodes())))} // of those that were there
+		block := codec.Window{Values: rows[:min(height, nodes-first)*width], Stride: width}
+		codec.FillWith(block.Values[r.Len()*width:], float32(math.NaN()))
+		if r.Len() > 0 {
+			err = m.Read(r, 0, width, block.Values[:r.Len()*width])
+		}
+		if err != nil && lost != nil {
+			err = m.readEach(r, block, lost)
+		}
+		for ; err == nil && more; change, err, more = next() {
+			i := int(binary.BigEndian.Uint64(change.Key)) - first
+			if i >= min(height, nodes-first) {
+				break
+			}
+			whole := codec.TilePart{RowHi: 1, Hi: width}
+			_, err = codec.DecodeTile(change.Value, 1, width, whole, codec.Window{Values: block.Row(i, 0, width), Stride: width})
+			if err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return err
+		}
+		for i := range min(height, nodes-first) {
+			if row := block.Row(i, 0, width); !isUnwritten(row) {
+				if err := out.Put(NodeID(first+i), row); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return lost.flush()
+}
+
+// none are no changes.
+func none[T any](func(T, error) bool) {}
+
+// readEach reads the rows of a block one by one: of a damaged block those that were changed since, and of damaged changes the
+// others. Those that are lost are NaN.
+func (m *Matrix) readEach(r Range, dst codec.Window, lost *stretch) error {
+	blocks := m.tx.cat.Matrices[m.name]
+	blocks.Deltas = false
+	damage := m.tx.matrix(blocks).Read(r, 0, m.Width(), dst)
+	for v := r.First; v < r.End; v++ {
+		row, err := dst.Row(int(v-r.First), 0, m.Width()), damage
+		for change, broken := range snapshot.ScanChains(m.tx.records(), matrix.DeltaKey(blocks.Generation, v), nil) {
+			if err = broken; err == nil {
+				whole := codec.TilePart{RowHi: 1, Hi: len(row)}
+				_, err = codec.DecodeTile(change.Body, 1, len(row), whole, codec.Window{Values: row, Stride: len(row)})
+			}
+			break
+		}
+		if err == nil {
+			continue
+		}
+		if err := lost.add(v, err); err != nil {
+			return err
+		}
+		codec.FillWith(row, float32(math.NaN()))
+	}
+	return nil
+}
+
+// isUnwritten reports whether a row is all NaN, as a row that was never written is read.
+func isUnwritten(row []float32) bool {
+	for _, x := range row {
+		if !math.IsNaN(float64(x)) {
+			return false
+		}
+	}
+	return true
+}
