@@ -103,7 +103,7 @@
 //	23 generation block           node → place in the node file
 //	24 generation node            external id of a node added since the load
 //	25 generation id              its node
-//	26 generation block           removed nodes of 8192 numbers
+//	26 generation block           which of 1024 nodes are removed, a bit each
 //	30 generation block part      column: the values of 4096 consecutive nodes, with least and greatest
 //	31 generation node            value changed since
 //	40 generation tile block      matrix: columns of up to 1024 consecutive rows, dense, sparse or with one value in most cells

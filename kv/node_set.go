@@ -25,6 +25,15 @@ func (s NodeSet) Len() (n int) {
 	return n
 }
 
+// last is the greatest node of a set of at least one.
+func (s NodeSet) last() int {
+	i := len(s) - 1
+	for s[i] == 0 {
+		i--
+	}
+	return 64*i + bits.Len64(s[i]) - 1
+}
+
 // All yields the nodes of the set, ascending.
 func (s NodeSet) All() iter.Seq[NodeID] {
 	return func(yield func(NodeID) bool) {

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
@@ -17,8 +16,11 @@ import (
 // A removed node leaves a hole: its NodeID stays below NumNodes, and no other node gets it. A hole has no id, no edges and
 // no values. Records of blocks of NodeIDs say which are holes. A store without holes has no such records.
 
-// removedPerBlock is the number of NodeIDs of a block. With every node removed a block has as many bytes.
-const removedPerBlock = 1 << 13
+// A block of removed nodes has a bit for each of so many NodeIDs.
+const (
+	removedPerBlock = 1 << 10
+	wordsPerBlock   = removedPerBlock / 64
+)
 
 // A removedSet is the removed nodes of a snapshot. As a removed node never comes back, its size tells it from those of other
 // snapshots of an open store.
@@ -59,23 +61,13 @@ func (tx *Tx) Removed() (NodeSet, error) {
 // readRemoved reads the removed nodes from the disk.
 func (tx *Tx) readRemoved() (*removedSet, error) {
 	set := &removedSet{nodes: NewNodeSet(tx.cat.Nodes)}
-	prefix := record.Prefix(record.KindRemoved, tx.cat.Graph)
-	for r, err := range tx.records().Scan(prefix, nil) {
+	for r, err := range tx.records().Scan(record.Prefix(record.KindRemoved, tx.cat.Graph), nil) {
+		if err == nil {
+			err = tx.addRemoved(set, r)
+		}
 		if err != nil {
 			return nil, err
 		}
-		block, err := record.NumberAt(r.Key, 0)
-		if err != nil {
-			return nil, err
-		}
-		nodes, err := tx.parseRemoved(block, r.Body)
-		if err != nil {
-			return nil, err
-		}
-		for _, v := range nodes {
-			set.nodes.Add(v)
-		}
-		set.count += len(nodes)
 	}
 	if set.count != tx.cat.Removed {
 		return nil, record.Corrupt(countsKey(), fmt.Sprintf("%d nodes are removed, and it counts %d", set.count, tx.cat.Removed))
@@ -83,59 +75,49 @@ func (tx *Tx) readRemoved() (*removedSet, error) {
 	return set, nil
 }
 
-func (tx *Tx) removedKey(block uint32) []byte {
-	return record.NumberKey(record.KindRemoved, tx.cat.Graph, block)
+// addRemoved adds the nodes of a block to a set, of a damaged block none.
+func (tx *Tx) addRemoved(set *removedSet, r record.Record) error {
+	block, err := record.NumberAt(r.Key, 0)
+	if err != nil {
+		return err
+	}
+	nodes := NewNodeSet(removedPerBlock)
+	for i := range min(wordsPerBlock, len(r.Body)/8) {
+		nodes[i] = binary.LittleEndian.Uint64(r.Body[8*i:])
+	}
+	first := int(block) * removedPerBlock
+	if len(r.Body) != 8*wordsPerBlock || nodes.Len() == 0 || first+nodes.last() >= tx.cat.Nodes {
+		return record.Corrupt(r.Key, "it is of another size, or its nodes are not there")
+	}
+	for v := range nodes.All() {
+		set.nodes.Add(NodeID(first) + v)
+	}
+	set.count += nodes.Len()
+	return nil
 }
 
-// parseRemoved reads a block of removed nodes: the first, and then what each is more than the one before, as varints.
-func (tx *Tx) parseRemoved(block uint32, body []byte) ([]NodeID, error) {
-	bad := func() ([]NodeID, error) {
-		return nil, record.Corrupt(tx.removedKey(block), "its nodes do not ascend, or are not there")
+// putRemovedBlock writes a block of a set of removed nodes of a generation.
+func putRemovedBlock(put func(key, body []byte) error, g record.Generation, set NodeSet, block int) error {
+	words := set[block*wordsPerBlock : min((block+1)*wordsPerBlock, len(set))]
+	body := make([]byte, 8*wordsPerBlock)
+	for i, word := range words {
+		binary.LittleEndian.PutUint64(body[8*i:], word)
 	}
-	if len(body) == 0 || block >= math.MaxUint32/removedPerBlock {
-		return bad()
-	}
-	var nodes []NodeID
-	next := uint64(block) * removedPerBlock
-	end := min(next+removedPerBlock, uint64(tx.cat.Nodes))
-	for len(body) > 0 {
-		gap, n := binary.Uvarint(body)
-		if n <= 0 || gap >= removedPerBlock || next+gap >= end {
-			return bad()
-		}
-		nodes = append(nodes, NodeID(next+gap))
-		next, body = next+gap+1, body[n:]
-	}
-	return nodes, nil
-}
-
-// formatRemoved is the inverse of parseRemoved.
-func formatRemoved(block uint32, nodes []NodeID) (b []byte) {
-	next := NodeID(block) * removedPerBlock
-	for _, v := range nodes {
-		b = binary.AppendUvarint(b, uint64(v-next))
-		next = v + 1
-	}
-	return b
+	return put(record.NumberKey(record.KindRemoved, g, uint32(block)), body)
 }
 
 // putRemovedSet writes the blocks of a set of removed nodes of a generation.
 func putRemovedSet(put func(key, body []byte) error, g record.Generation, set NodeSet) error {
-	const words = removedPerBlock / 64
-	var nodes []NodeID
-	for block := range uint32((len(set) + words - 1) / words) {
-		nodes = nodes[:0]
-		for v := range NodeID(removedPerBlock) {
-			if v += NodeID(block) * removedPerBlock; set.Has(v) {
-				nodes = append(nodes, v)
-			}
-		}
-		if len(nodes) == 0 {
+	last := -1
+	for v := range set.All() {
+		block := int(v) / removedPerBlock
+		if block == last {
 			continue
 		}
-		if err := put(record.NumberKey(record.KindRemoved, g, block), formatRemoved(block, nodes)); err != nil {
+		if err := putRemovedBlock(put, g, set, block); err != nil {
 			return err
 		}
+		last = block
 	}
 	return nil
 }
@@ -271,19 +253,6 @@ func (tx *Tx) putRemoved(v NodeID) error {
 	if err != nil {
 		return err
 	}
-	block := uint32(v / removedPerBlock)
-	var nodes []NodeID
-	_, err = snapshot.Find(tx.records(), tx.removedKey(block), func(body []byte) (err error) {
-		nodes, err = tx.parseRemoved(block, body)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	at, _ := slices.BinarySearch(nodes, v)
-	if err := tx.put(tx.removedKey(block), formatRemoved(block, slices.Insert(nodes, at, v))); err != nil {
-		return err
-	}
 	counts, err := tx.count()
 	if err != nil {
 		return err
@@ -293,7 +262,7 @@ func (tx *Tx) putRemoved(v NodeID) error {
 	copy(own.nodes, before)
 	own.nodes.Add(v)
 	tx.removed.Store(own)
-	return nil
+	return putRemovedBlock(tx.put, tx.cat.Graph, own.nodes, int(v)/removedPerBlock)
 }
 
 // putRow writes a changed row of a matrix as it is.

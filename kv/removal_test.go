@@ -256,22 +256,20 @@ func TestRemovalsAreBlocks(t *testing.T) {
 				want.Add(v)
 			}
 		}
-		got := NewNodeSet(n)
+		got := removedSet{nodes: NewNodeSet(n)}
 		err := putRemovedSet(func(key, body []byte) error {
-			block, _ := record.NumberOf(key, 0)
-			nodes, err := tx.parseRemoved(block, body)
-			for _, v := range nodes {
-				got.Add(v)
-			}
-			return err
+			return tx.addRemoved(&got, record.Record{Key: key, Body: body})
 		}, 1, want)
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("one in %d: got another set, %v", share, err)
+		if err != nil || !slices.Equal(got.nodes, want) || got.count != want.Len() {
+			t.Errorf("one in %d: got another set of %d, %v", share, got.count, err)
 		}
 	}
-	for _, body := range []string{"", "\x80", "\xff\xff\x03", "\x06"} {
-		if nodes, err := tx.parseRemoved(3, []byte(body)); !errors.Is(err, ErrCorrupt) {
-			t.Errorf("body %q: got %v, %v, want ErrCorrupt", body, nodes, err)
+	beyond, short := make([]byte, removedPerBlock/8), make([]byte, removedPerBlock/8-1)
+	beyond[0], short[0] = 1<<5, 1
+	for _, body := range [][]byte{nil, short, make([]byte, removedPerBlock/8), beyond} {
+		r := record.Record{Key: record.NumberKey(record.KindRemoved, 1, 3), Body: body}
+		if err := tx.addRemoved(&removedSet{nodes: NewNodeSet(n)}, r); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("body %x: got %v, want ErrCorrupt", body, err)
 		}
 	}
 }

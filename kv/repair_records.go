@@ -8,10 +8,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/bits"
 
 	"github.com/vmihailenco/msgpack/v5"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -132,7 +132,9 @@ func (r *repair) scan(ctx context.Context) (found damagedRecords, err error) {
 			seen[k] = true
 			r.note(&found, rec.Key)
 			if k == record.KindRemoved {
-				found.removals[record.GenerationOf(rec.Key)] += countUvarints(rec.Body)
+				for _, b := range rec.Body {
+					found.removals[record.GenerationOf(rec.Key)] += bits.OnesCount8(b)
+				}
 			}
 			return nil
 		}
@@ -161,14 +163,6 @@ func (r *repair) scan(ctx context.Context) (found damagedRecords, err error) {
 	}
 	found.header, found.counts = !seen[record.KindHeader], !seen[record.KindCounts]
 	return found, r.documents(ctx, txn, &found)
-}
-
-// countUvarints counts the varints in a body.
-func countUvarints(body []byte) (count int) {
-	for _, b := range body {
-		count += codec.Bit(b < 0x80) // the last byte of one
-	}
-	return count
 }
 
 func (r *repair) note(found *damagedRecords, key []byte) {

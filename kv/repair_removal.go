@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -62,16 +63,8 @@ func (r *repair) findRemoved(ctx context.Context, tx *Tx) (set *removedSet, bad 
 		}
 	}
 	err = eachRecord(ctx, tx.txn, record.Prefix(record.KindRemoved, tx.cat.Graph), func(rec record.Record, _ []byte, damage error) error {
-		block, err := record.NumberAt(rec.Key, 0)
-		var nodes []NodeID
-		if err = errors.Join(err, damage); err == nil {
-			nodes, err = tx.parseRemoved(block, rec.Body)
-		}
-		if err != nil {
-			bad = append(bad, append([]byte(nil), rec.Key...))
-		}
-		for _, v := range nodes {
-			add(v)
+		if damage != nil || tx.addRemoved(set, rec) != nil {
+			bad = append(bad, bytes.Clone(rec.Key))
 		}
 		return nil
 	})
