@@ -19,7 +19,7 @@ type batch struct {
 	bytes   int
 }
 
-func newBatch(s *Store) *batch { return &batch{s: s, to: s.db.Batch()} }
+func newBatch(s *Store) *batch { return &batch{s: s, to: s.db.Batch(s.commits)} }
 
 // Put writes the record of a body. The batch keeps key. The caller may reuse body.
 func (b *batch) Put(key, body []byte) error {
@@ -83,7 +83,8 @@ func (b *batch) count(key, value []byte) {
 	b.s.tally.bulkBytes.Add(int64(len(key) + len(value)))
 }
 
-// rotate is Store.rotateJournal for what the batch has been given, which it has Badger write first.
+// rotate is Store.rotateJournal for what the batch has been given, which it has Badger write first. A commit follows, by which to tell
+// that all of it is in tables.
 func (b *batch) rotate() error {
 	if !b.s.journalIsDue() {
 		return nil
@@ -91,7 +92,14 @@ func (b *batch) rotate() error {
 	if err := b.to.Flush(); err != nil {
 		return err
 	}
-	b.to.Renew()
+	err := b.s.update(func(tx *Tx) error {
+		_, err := tx.count()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	b.to.Renew(b.s.commits)
 	b.s.rotateJournal()
 	return nil
 }

@@ -103,7 +103,7 @@ func writeRaw(t *testing.T, s *Store, key, value []byte) {
 	if value == nil {
 		err = txn.Delete(key)
 	}
-	must.Do(t, errors.Join(err, txn.Commit()))
+	must.Do(t, errors.Join(err, txn.Commit(s.commits)))
 	s.latest.Store(nil)
 	s.directories = new(graph.Directories)
 }

@@ -191,7 +191,7 @@ func (s *Store) commit(txn *lsm.Txn, members ...*Tx) {
 	if err != nil {
 		err = fmt.Errorf("nothing is written: %w", err)
 		s.commits -= uint64(len(commits))
-	} else if err = txn.Commit(); err != nil && len(commits) > 0 && s.journal != nil {
+	} else if err = txn.Commit(s.commits); err != nil && len(commits) > 0 && s.journal != nil {
 		// The journal has it, so that it is there when the store is opened again: nothing may be written before.
 		s.db.Fail(err)
 		err = fmt.Errorf("%w, and there when the store is opened again, but %w: %w", ErrCommitted, ErrFailed, err)

@@ -100,6 +100,7 @@ func (s *Store) openJournal() error {
 		}
 		return nil
 	}
+	s.commits = r.Last()
 	if err := s.replay(r, held); err != nil {
 		return err
 	}
@@ -107,10 +108,6 @@ func (s *Store) openJournal() error {
 		return storedir.WrapFull(err)
 	}
 	s.journal.Ahead = journalAhead
-	s.commits = s.journal.Last()
-	for range len(r.Segments) - 1 {
-		s.ends = append(s.ends, s.db.Version())
-	}
 	return nil
 }
 
@@ -304,7 +301,6 @@ func (s *Store) rotateJournal() {
 	}
 	err := s.journal.Rotate()
 	if err == nil {
-		s.ends = append(s.ends, s.db.Version())
 		err = s.trimJournal()
 	}
 	if s.journal.Failed() != nil || errors.Is(err, ErrCorrupt) { // then the next call would fare no better
@@ -325,8 +321,8 @@ func (s *Store) warn(what string, err error) {
 // trimJournal removes the segments of which all is in tables.
 func (s *Store) trimJournal() error {
 	flushed := s.db.FlushedVersion()
-	n := 0
-	for n < len(s.ends) && s.ends[n] <= flushed {
+	n, ended := 0, s.journal.Segments()
+	for n < len(ended)-1 && ended[n].Last <= flushed {
 		n++
 	}
 	if n == 0 {
@@ -340,7 +336,6 @@ func (s *Store) trimJournal() error {
 	}
 	s.copying.Lock() // a Check may read them
 	defer s.copying.Unlock()
-	s.ends = s.ends[n:]
 	return s.journal.Remove(n)
 }
 

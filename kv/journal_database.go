@@ -23,7 +23,7 @@ func checkTablesAge(dir string) error {
 	if err != nil {
 		return err
 	}
-	return olderThanJournal(dir, last.Number, c.Base())
+	return olderThanJournal(dir, last, c.Base())
 }
 
 // olderThanJournal returns an ErrCorrupt if tables end with a commit before that after which the journal begins.

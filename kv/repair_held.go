@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -12,10 +11,10 @@ import (
 
 // heldCommits are the commits that Badger's files hold. They are read before Badger opens the files, as it then merges them.
 type heldCommits struct {
-	tables lsm.Commit   // the last in tables, which have all before it
-	logs   []lsm.Commit // those in logs, ascending
-	whole  bool         // nothing is lost of the tables that were found
-	age    error        // ErrCorrupt if the tables end before the journal begins
+	tables uint64   // the last in tables, which have all before it
+	logs   []uint64 // those in logs, ascending
+	whole  bool     // nothing is lost of the tables that were found
+	age    error    // ErrCorrupt if the tables end before the journal begins
 }
 
 // readHeld reads what the files hold, which are ones that Badger can open. Of tables of which something is lost nobody knows
@@ -41,18 +40,13 @@ func (r *repair) readHeld() (err error) {
 
 // upTo is how many of the commits in logs come before or are of a number.
 func (h *heldCommits) upTo(number uint64) int {
-	n, _ := slices.BinarySearchFunc(h.logs, number, func(c lsm.Commit, number uint64) int {
-		if c.Number <= number {
-			return -1
-		}
-		return cmp.Compare(c.Number, number)
-	})
+	n, _ := slices.BinarySearch(h.logs, number+1)
 	return n
 }
 
 func (h *heldCommits) logged(number uint64) bool {
 	n := h.upTo(number)
-	return n > 0 && h.logs[n-1].Number == number
+	return n > 0 && h.logs[n-1] == number
 }
 
 // floor is the commit up to which Badger, which has come to one, has every commit.
@@ -60,7 +54,7 @@ func (h *heldCommits) floor(held uint64) uint64 {
 	if !h.whole {
 		return held // their losses were reported
 	}
-	return min(held, h.tables.Number)
+	return min(held, h.tables)
 }
 
 // outdated is for writing again a journal beside what Badger holds up to a commit. Behind the last damage of the journal an
@@ -84,13 +78,9 @@ func (h *heldCommits) outdated(c *journal.Contents, held uint64) func(txn *lsm.T
 		if err != nil {
 			return false, err
 		}
-		if number <= h.tables.Number {
+		if number <= h.tables {
 			return version > 0 || h.whole, nil // a deletion leaves no sign in tables that were merged
 		}
-		since := h.tables.Version
-		if n := h.upTo(number); n > 0 {
-			since = max(since, h.logs[n-1].Version)
-		}
-		return version > since, nil
+		return version > number, nil
 	}
 }

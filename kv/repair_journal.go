@@ -53,15 +53,15 @@ func (r *repair) journal() error {
 	if len(all.Segments) > 0 {
 		r.identity = all.Segments[0].Store
 	}
-	r.s.commits = held
+	r.s.commits = max(held, r.s.db.Version())
 	r.foreignJournal = r.isForeign(all.Contents)
 	own := len(all.Segments) > 0 && !r.foreignJournal
 	if own && (!known || held <= all.Last()) {
 		all.outdated = r.held.outdated(all.Contents, held)
+		r.s.commits = max(r.s.commits, all.Last())
 		if err := r.s.replay(all, held); err != nil {
 			return err
 		}
-		r.s.commits = max(held, all.Last())
 	}
 	what, lost := "; how many commits there were is not known", Losses{{Kind: "commit", Count: UnknownCount}}
 	if own && known {

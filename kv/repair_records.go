@@ -335,14 +335,15 @@ func (r *repair) catalog() (cat *catalog, err error) {
 	return cat, err
 }
 
-// setRecord writes one record, durably, whatever the catalogue says.
+// setRecord writes one record, durably, whatever the catalogue says, in place of what the last commit knows of it.
 func (s *Store) setRecord(key, body []byte) error {
 	t := s.db.Begin(true)
 	defer t.Discard()
 	if err := t.Set(key, record.Encode(key, body)); err != nil {
 		return err
 	}
-	return t.Commit()
+	s.latest.Store(nil)
+	return t.Commit(max(s.commits, s.db.Version()))
 }
 
 // removeAll deletes keys.

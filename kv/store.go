@@ -38,7 +38,6 @@ type Store struct {
 
 	// journal is nil in a store that is read-only or being loaded. The writer's lock guards it.
 	journal *journal.Log
-	ends    []uint64     // Badger's version at the end of each segment of it but the last
 	commits uint64       // the number of the last commit
 	synced  bool         // commits are durable; not those of a load
 	copying sync.RWMutex // guards the files of the copy, and has those of the journal stay

@@ -10,11 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dgraph-io/badger/v4"
-
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
-	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -223,8 +220,7 @@ func TestRepairKeepsLaterValues(t *testing.T) {
 // crash before the last may have had is said to be in doubt.
 func TestLostCommits(t *testing.T) {
 	t.Parallel()
-	logged := []lsm.Commit{{Number: 6, Version: 60}, {Number: 7, Version: 70}, {Number: 9, Version: 90}}
-	h := heldCommits{whole: true, tables: lsm.Commit{Number: 4, Version: 40}, logs: logged}
+	h := heldCommits{whole: true, tables: 4, logs: []uint64{6, 7, 9}}
 	contents := &journal.Contents{
 		Segments: []journal.Segment{{Base: 3, Last: 13}},
 		Damage:   []journal.Damage{{First: 4, Last: 8}, {First: 11, Last: 10}, {First: 12, Last: 12}},
@@ -265,9 +261,7 @@ func TestLostCatalogueIsALoss(t *testing.T) {
 			}
 			return nil
 		}},
-		{gone, records, func(s *Store) error {
-			return s.db.Badger().Update(func(txn *badger.Txn) error { return txn.Delete(key) })
-		}},
+		{gone, records, func(s *Store) error { writeRaw(t, s, key, nil); return nil }},
 		{"an earlier entry", records, func(s *Store) error { writeRaw(t, s, key, record.Encode(key, []byte("earlier"))); return nil }},
 		{"a damaged entry", "nothing", func(s *Store) error { writeRaw(t, s, key, []byte{1, 2}); return nil }},
 	} {

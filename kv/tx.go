@@ -342,7 +342,7 @@ func (tx *Tx) prepare() error {
 		return fmt.Errorf("nothing is written: %w", err)
 	}
 	s := tx.s
-	if len(tx.entries) > 0 && (!s.synced || s.journal != nil) { // else it changes nothing, or there is no journal yet
+	if len(tx.entries) > 0 { // else it changes nothing
 		e := journal.Entry{Key: record.CommitKey()}
 		e.Value = record.Encode(e.Key, record.CommitBody(s.commits+1))
 		if err := tx.txn.Set(e.Key, e.Value); err != nil {

@@ -44,7 +44,7 @@ type mergeGuard struct {
 
 	mu     sync.Mutex
 	db     *badger.DB     // nil until it is opened
-	reader *reader        // whose iterators keep tables; nil as long as db is
+	reader *badger.Txn    // whose iterators keep tables; nil as long as db is
 	merges map[int]*merge // that run, by Badger's number of who merges
 	ended  []*merge       // complete, and kept for others that run
 }
@@ -54,15 +54,8 @@ type merge struct {
 	before map[uint64]bool             // the tables there were
 	since  map[uint64]badger.TableInfo // the tables that came, by their numbers
 	keys   []int                       // of each table to be made
-	reader *reader                     // that hold is of
 	hold   *badger.Iterator            // keeps the tables that are merged; nil if they are not kept
 	beside map[*merge]bool             // that ran when it ended, and still run
-}
-
-// A reader is a transaction that reads, and how many merges keep their tables by it.
-type reader struct {
-	txn    *badger.Txn
-	merges int
 }
 
 // see takes note of the tables that came since, and that it has not seen yet.
@@ -86,40 +79,13 @@ func newMergeGuard(failure *writeFailure) *mergeGuard {
 
 // watch says which tables there are to look at, and to keep; nil while Badger opens.
 func (g *mergeGuard) watch(db *badger.DB) {
-	var first *reader
+	var reader *badger.Txn
 	if db != nil {
-		first = &reader{txn: db.NewTransaction(false)}
+		reader = db.NewTransactionAt(0, false)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.db, g.reader, g.ended = db, first, nil
-}
-
-// renew has the merges that begin from now on keep their tables by a transaction that sees the last commit: an older
-// one would have them keep old versions too. It waits for the commits that are under way, for which a merge must not
-// wait, since they may wait for the merge. The caller holds the writer's lock.
-func (g *mergeGuard) renew() {
-	next := &reader{txn: g.db.NewTransaction(false)}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	last := g.reader
-	g.reader = next
-	g.discard(last)
-}
-
-// committed is called after commits. The caller holds the writer's lock.
-func (d *DB) committed() {
-	if output := d.output.Load(); output-d.renewed >= d.db.Opts().MemTableSize/recount {
-		d.merges.renew()
-		d.renewed = output
-	}
-}
-
-// discard ends a reader that nobody uses any more.
-func (g *mergeGuard) discard(r *reader) {
-	if r != g.reader && r.merges == 0 {
-		r.txn.Discard()
-	}
+	g.db, g.reader, g.ended = db, reader, nil
 }
 
 // makes is called before a merge makes a table of so many keys; with 0, it makes none. The tables that are merged are still
@@ -193,19 +159,14 @@ func (g *mergeGuard) keep(m *merge) {
 			m.hold = nil
 		}
 	}()
-	m.reader = g.reader
-	m.reader.merges++
-	m.hold = m.reader.txn.NewIterator(badger.IteratorOptions{})
+	m.hold = g.reader.NewIterator(badger.IteratorOptions{})
 }
 
 // release gives up the tables that a merge keeps.
 func (g *mergeGuard) release(m *merge) {
-	if m.hold == nil {
-		return
+	if m.hold != nil {
+		m.hold.Close()
 	}
-	m.hold.Close()
-	m.reader.merges--
-	g.discard(m.reader)
 }
 
 // done is called after a merge of a level has made its tables, and reads see them.
@@ -281,7 +242,7 @@ func notAmong(keys, tables []int) int {
 // Flatten merges all tables into one level. After an error the store has failed, or is as it was. The caller holds the
 // writer's lock.
 func (d *DB) Flatten() error {
-	d.merges.renew()
+	d.committed(0)
 	done := make(chan error, 1)
 	go func() { done <- wrapBadger(d.db.Flatten(1)) }()
 	select {

@@ -39,7 +39,7 @@ func TestLookups(t *testing.T) {
 					err = errors.Join(err, txn.Set(testKey(i), record.Encode(testKey(i), []byte(want[i]))))
 				}
 			}
-			must.Do(t, errors.Join(err, txn.Commit()))
+			must.Do(t, errors.Join(err, txn.Commit(d.Version()+1)))
 			txn.Discard()
 		}
 		now := d.Begin(false)
@@ -118,7 +118,7 @@ func TestLookupOfADamagedRecord(t *testing.T) {
 	txn := d.Begin(true)
 	value := record.Encode(testKey(1), []byte("some text"))
 	value[len(value)-1] ^= 1
-	must.Do(t, errors.Join(d.makeRoom(1<<10), txn.Set(testKey(1), value), txn.Commit()))
+	must.Do(t, errors.Join(d.makeRoom(1<<10), txn.Set(testKey(1), value), txn.Commit(d.Version()+1)))
 	txn.Discard()
 	txn = d.Begin(false)
 	defer txn.Discard()

@@ -58,7 +58,7 @@ func set(t testing.TB, d *DB, count int, body string) {
 	for i := range count {
 		err = errors.Join(err, txn.Set(testKey(i), record.Encode(testKey(i), fmt.Append(nil, body, i))))
 	}
-	must.Do(t, errors.Join(err, txn.Commit()))
+	must.Do(t, errors.Join(err, txn.Commit(d.Version()+1)))
 }
 
 // sessions makes a database that was opened and closed so many times, and written to each time: each leaves a table.
@@ -110,7 +110,7 @@ func TestRecords(t *testing.T) {
 		it.Close()
 		txn.Discard()
 	}
-	b := d.Batch()
+	b := d.Batch(d.Version() + 1)
 	defer b.Cancel()
 	must.Do(t, errors.Join(b.Delete(testKey(7)), b.Flush()))
 	err := d.View(func(txn *Txn) error {

@@ -92,7 +92,7 @@ type DB struct {
 	tree     tree          // of who holds the writer's lock
 	output   atomic.Int64  // bytes of entries given to Badger since it was opened
 	flushed  flushedTables // of who holds the writer's lock
-	renewed  int64         // output when merges were last given a reader; of who holds the writer's lock
+	versions versions
 	verified *verifiedTables
 }
 
@@ -134,10 +134,14 @@ func Open(dir string, opt Options) (opened *DB, err error) {
 	if err == nil && crashed && storedir.HasLocks { // marked as written to: logs may have been the only mark of the crash
 		err = guardFaults(func() error { return removeFlushedLogs(dir) })
 	}
+	var last uint64
+	if err == nil {
+		last, err = lastVersion(dir)
+	}
 	var db *badger.DB
 	if err == nil {
 		err = guardFaults(func() (err error) {
-			db, err = badger.Open(b)
+			db, err = badger.OpenManaged(b)
 			return err
 		})
 	}
@@ -163,6 +167,7 @@ func Open(dir string, opt Options) (opened *DB, err error) {
 		disk:     disk,
 		verified: readVerified(dir),
 	}
+	d.versions.last = last
 	if !opt.ReadOnly {
 		err = storedir.AlignModes(dir)
 	}

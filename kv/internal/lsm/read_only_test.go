@@ -37,7 +37,7 @@ func drawnDatabase(t *testing.T, r *rand.Rand) (dir string) {
 				err = errors.Join(err, txn.Set(key, record.Encode(key, randomBody(r))))
 			}
 		}
-		if err = errors.Join(err, txn.Commit()); err == nil && session == 3 {
+		if err = errors.Join(err, txn.Commit(d.Version()+1)); err == nil && session == 3 {
 			err = d.Flatten()
 		}
 		txn.Discard()
@@ -100,9 +100,9 @@ func TestReadOnlyIsAsBadger(t *testing.T) {
 	for seed := range uint64(8) {
 		dir := drawnDatabase(t, rand.New(rand.NewPCG(seed, 3)))
 		opt := must.Get(badgerOptions(dir, readOnlyOptions))(t)
-		db, err := badger.Open(opt) // which merges nothing
+		db, err := badger.OpenManaged(opt) // which merges nothing
 		must.Do(t, err)
-		want := told(t, &DB{db: db, merges: newMergeGuard(nil)})
+		want := told(t, &DB{db: db, merges: newMergeGuard(nil), versions: versions{last: db.MaxVersion()}})
 		must.Do(t, db.Close())
 		d := must.Get(Open(dir, readOnlyOptions))(t)
 		got := told(t, d)

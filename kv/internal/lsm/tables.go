@@ -219,15 +219,18 @@ func (d *DB) Attach(b *Tables) (open bool, err error) {
 		return false, err
 	}
 	err = b.install(d.dir)
+	last, reading := lastVersion(d.dir)
+	err = errors.Join(err, reading)
 	d.merges.watch(nil)
-	db, opening := badger.Open(opt)
+	db, opening := badger.OpenManaged(opt)
 	if opening != nil {
 		return false, errors.Join(err, wrapBadger(opening))
 	}
 	d.db = db
 	d.merges.watch(db)
 	d.output.Store(0)
-	d.renewed, d.flushed = 0, flushedTables{}
+	d.flushed = flushedTables{}
+	d.versions.last = last
 	d.logs, d.tree = logCount{}, tree{}
 	return true, err
 }

@@ -19,11 +19,13 @@ import (
 type Txn struct {
 	d    *DB
 	txn  *badger.Txn // nil of a database that is read without Badger
+	sees uint64      // the version of the last commit that it sees
 	room int64       // that its writes take on the disk, as far as MakeRoom was not asked for it
 
 	own    written     // by the user
 	before written     // by the users before
 	kept   atomic.Bool // see reading.Close
+	ended  bool
 
 	mu     sync.Mutex
 	writes int         // how many there were
@@ -71,9 +73,10 @@ func (t *Txn) checkSize(key, value []byte) error {
 // Begin begins a transaction, which must be discarded. Of those that write there is one at a time.
 func (d *DB) Begin(write bool) *Txn {
 	if d.tables != nil {
-		return &Txn{d: d}
+		return &Txn{d: d, sees: d.tables.newest}
 	}
-	return &Txn{d: d, txn: d.db.NewTransaction(write)}
+	sees := d.versions.begin()
+	return &Txn{d: d, txn: d.db.NewTransactionAt(sees, write), sees: sees}
 }
 
 // View calls use with a transaction that reads.
@@ -86,21 +89,27 @@ func (d *DB) View(use func(t *Txn) error) error {
 // Discard ends the transaction. What it wrote is gone, unless it was committed.
 func (t *Txn) Discard() {
 	t.closeSpare()
-	if t.txn != nil && !t.kept.Load() {
-		t.txn.Discard()
+	if t.txn == nil || t.kept.Load() {
+		return
+	}
+	t.txn.Discard()
+	if !t.ended {
+		t.ended = true
+		t.d.versions.end(t.sees)
 	}
 }
 
-// Commit makes what it wrote visible. It may be lost with the process: the journal of the caller makes commits durable.
-func (t *Txn) Commit() error {
+// Commit makes what it wrote visible under a version, which is that of the last commit or greater. Of two values of a key that have one
+// version, the one that was written later counts. The commit may be lost with the process: the journal of the caller makes it durable.
+func (t *Txn) Commit(version uint64) error {
 	t.closeSpare()
 	if t.txn == nil {
 		return nil
 	}
-	if err := t.txn.Commit(); err != nil {
+	if err := t.txn.CommitAt(version, nil); err != nil {
 		return wrapBadger(err)
 	}
-	t.d.committed()
+	t.d.committed(version)
 	return nil
 }
 
@@ -146,12 +155,7 @@ func (t *Txn) Restore(key, value []byte) error {
 }
 
 // ReadVersion is the version of the last commit that the transaction sees.
-func (t *Txn) ReadVersion() uint64 {
-	if t.txn == nil {
-		return t.d.tables.newest
-	}
-	return t.txn.ReadTs()
-}
+func (t *Txn) ReadVersion() uint64 { return t.sees }
 
 // Get returns the value under a key, which is the caller's to keep and not to change; record.ErrNotFound if there is none.
 func (t *Txn) Get(key []byte) (value []byte, err error) {
@@ -342,24 +346,26 @@ func (i *Iterator) Record() (r record.Record, ok bool, err error) {
 // A Batch writes many records outside any transaction, after it has made sure that the disk has room for them. Ascending
 // keys are fastest. One goroutine.
 type Batch struct {
-	d    *DB
-	wb   *badger.WriteBatch
-	room int64 // bytes of entries that the disk has room for
+	d       *DB
+	wb      *badger.WriteBatch
+	version uint64
+	room    int64 // bytes of entries that the disk has room for
 }
 
 // batchRoom is what a batch asks for at once.
 const batchRoom = 1 << 20
 
-// Batch begins a batch, which must be cancelled, also after it was flushed.
-func (d *DB) Batch() *Batch {
+// Batch begins a batch of a version, as Commit has it, which must be cancelled, also after it was flushed.
+func (d *DB) Batch(version uint64) *Batch {
 	b := &Batch{d: d}
-	b.Renew()
+	b.Renew(version)
 	return b
 }
 
-// Renew has a batch that was flushed take more.
-func (b *Batch) Renew() {
-	b.wb = b.d.db.NewWriteBatch()
+// Renew has a batch that was flushed take more, of a version.
+func (b *Batch) Renew(version uint64) {
+	b.version = version
+	b.wb = b.d.db.NewWriteBatchAt(version)
 	// Each pending transaction holds up to 15% of a memtable; one is filled while another is written.
 	b.wb.SetMaxPendingTxns(2)
 }
@@ -397,18 +403,19 @@ func (b *Batch) Flush() error {
 	if err := b.wb.Flush(); err != nil {
 		return wrapBadger(err)
 	}
-	b.d.committed()
+	b.d.committed(b.version)
 	return nil
 }
 
 // Cancel gives up what is not written. After Flush it does nothing.
 func (b *Batch) Cancel() { b.wb.Cancel() }
 
-// Version is that of the last commit. What was handed to the database must have been written.
+// Version is that of the last commit.
 func (d *DB) Version() uint64 {
-	t := d.Begin(false)
-	defer t.Discard()
-	return t.ReadVersion()
+	if d.tables != nil {
+		return d.tables.newest
+	}
+	return d.versions.newest()
 }
 
 // FlushedVersion is the version up to which everything is in tables, no longer in logs alone. The caller holds the writer's lock.

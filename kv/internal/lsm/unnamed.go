@@ -2,7 +2,6 @@ package lsm
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -74,7 +73,7 @@ func clearUnnamed(dir string, manifest badger.Manifest, strays []uint64, beside 
 	if len(unreadable) > 0 {
 		last, err := LastCommit(dir)
 		if err == nil {
-			err = beside.Completes(last.Number)
+			err = beside.Completes(last)
 		}
 		if err != nil {
 			return fmt.Errorf("%s cannot be read, and %s does not name it: %w", table.NewFilename(unreadable[0], dir), badger.ManifestFilename, err)
@@ -158,11 +157,11 @@ func setAside(dir, name string) error {
 // logContents are what the logs of memtables have.
 type logContents struct {
 	versions map[uint64]bool // of all transactions
-	commits  []Commit        // of those that wrote their number, ascending
+	commits  []uint64        // of those that wrote their number, ascending
 }
 
 // LoggedCommits are the commits that the logs of memtables have, ascending, as far as they can be read.
-func LoggedCommits(dir string) (commits []Commit, err error) {
+func LoggedCommits(dir string) (commits []uint64, err error) {
 	err = guardFaults(func() error {
 		logged, err := readLogs(dir)
 		if err == nil {
@@ -188,7 +187,7 @@ func readLogs(dir string) (*logContents, error) {
 			return nil, err
 		}
 	}
-	slices.SortFunc(c.commits, func(a, b Commit) int { return cmp.Compare(a.Number, b.Number) })
+	slices.Sort(c.commits)
 	return c, nil
 }
 
@@ -257,7 +256,7 @@ func logEntries(text []byte) iter.Seq[logEntry] {
 
 // add adds what the entries of a log say.
 func (c *logContents) add(entries iter.Seq[logEntry]) {
-	var pending []Commit // of the transaction that is being read
+	numbered := false // the transaction that is being read
 	for e := range entries {
 		switch {
 		case e.mark&markEndOfTransaction != 0:
@@ -266,18 +265,14 @@ func (c *logContents) add(entries iter.Seq[logEntry]) {
 				return
 			}
 			c.versions[version] = true
-			for _, commit := range pending {
-				if commit.Version == version {
-					c.commits = append(c.commits, commit)
-				}
+			if numbered {
+				c.commits = append(c.commits, version)
 			}
-			pending = nil
+			numbered = false
 		case e.mark&markOfTransaction == 0 && e.hasVersion():
 			c.versions[y.ParseTs(e.key)] = true
 		case e.hasVersion() && bytes.Equal(y.ParseKey(e.key), record.CommitKey()):
-			if number, err := record.CommitNumber(e.value); err == nil {
-				pending = append(pending, Commit{number, y.ParseTs(e.key)})
-			}
+			numbered = true
 		}
 	}
 }

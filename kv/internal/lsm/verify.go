@@ -321,20 +321,35 @@ func (d *DB) holdTables(use func(tables []uint64) error) error {
 		return use(d.tables.ids)
 	}
 	return d.View(func(txn *Txn) error {
-		before := map[uint64]bool{}
-		for _, info := range d.db.Tables() {
-			before[info.ID] = true
+		before, err := d.tableIDs()
+		if err != nil {
+			return err
 		}
 		it := txn.read(badger.IteratorOptions{}) // which keeps its tables
 		defer it.Close()
-		var ids []uint64
-		for _, info := range d.db.Tables() {
-			if before[info.ID] {
-				ids = append(ids, info.ID)
-			}
+		ids, err := d.tableIDs()
+		if err != nil {
+			return err
 		}
-		return use(ids)
+		return use(slices.DeleteFunc(ids, func(id uint64) bool { return !slices.Contains(before, id) }))
 	})
+}
+
+// tableIDs are the numbers of the tables there are, by the manifest: Badger's own list touches each table.
+func (d *DB) tableIDs() (ids []uint64, err error) {
+	manifest, err := openManifest(d.dir)
+	if errors.Is(err, errors.ErrUnsupported) {
+		for _, info := range d.db.Tables() {
+			ids = append(ids, info.ID)
+		}
+		return ids, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, manifest.Close()) }()
+	named, _, err := replayManifest(manifest) //nolint:errcheck // a table that is being entered is none yet
+	return slices.Collect(maps.Keys(named.Tables)), err
 }
 
 // verifyToOpen compares the checksums of tables if Badger, once it is opened, would begin to merge them: there are enough

@@ -225,8 +225,8 @@ type logCount struct {
 	output int64 // DB.output then
 }
 
-// recount is the part of a memtable, one in so many, that may be written until the logs are looked at again, and until merges get a
-// new reader. Less than a memtable adds one log at most.
+// recount is the part of a memtable, one in so many, that may be written until the logs are looked at again. Less than
+// a memtable adds one log at most.
 const recount = 8
 
 // enough says whether there are certainly few logs, after so many bytes were written in all.

@@ -1,0 +1,72 @@
+package lsm
+
+import (
+	"errors"
+	"io/fs"
+	"sync"
+)
+
+// versions are those that transactions see. The version of what a commit writes is its number.
+type versions struct {
+	mu   sync.Mutex
+	last uint64         // of the last commit
+	seen map[uint64]int // by how many transactions
+}
+
+// lastVersion is the last that the files of a directory hold, which Badger has not opened; zero if there are none.
+func lastVersion(dir string) (last uint64, err error) {
+	last, err = LastCommit(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	err = guardFaults(func() error {
+		logged, err := readLogs(dir)
+		if err == nil {
+			for version := range logged.versions {
+				last = max(last, version)
+			}
+		}
+		return err
+	})
+	return last, err
+}
+
+// begin is the version that a new transaction sees, until end.
+func (v *versions) begin() uint64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.seen == nil {
+		v.seen = map[uint64]int{}
+	}
+	v.seen[v.last]++
+	return v.last
+}
+
+func (v *versions) end(version uint64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.seen[version]--; v.seen[version] == 0 {
+		delete(v.seen, version)
+	}
+}
+
+func (v *versions) newest() uint64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.last
+}
+
+// advance has transactions that begin from now on see a version, and returns the least that one sees.
+func (v *versions) advance(to uint64) (least uint64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.last = max(v.last, to)
+	least = v.last
+	for version := range v.seen {
+		least = min(least, version)
+	}
+	return least
+}
+
+// committed is called after commits up to a version. Of what no transaction sees any more, merges may keep the last version alone.
+func (d *DB) committed(version uint64) { d.db.SetDiscardTs(d.versions.advance(version)) }
