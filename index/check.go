@@ -64,8 +64,10 @@ func (k *checker) check(ctx context.Context) (err error) {
 	if err := k.leaves(ctx); err != nil {
 		return err
 	}
-	if err := k.postings.checkHead(ctx, k.tx, func(err error) { k.problem("%v", err) }); err != nil {
-		return err
+	if h := openHead(k.tx, k.column.Name); h != nil {
+		if err := h.check(ctx, k.problem); err != nil {
+			return err
+		}
 	}
 	entries := spill.New("", checkMemory)
 	defer func() { err = errors.Join(err, entries.Close()) }()

@@ -73,11 +73,10 @@
 //	float   03  8 bytes, big endian; sign bit flipped, or all bits where negative; -0 as 0
 //	string  04  the bytes, 00 as 00 FF, then 00 01; of strings above 128 bytes the first 128, then 00 02
 //
-// To distinguish strings that are cut at 128 bytes, the column is read. The space has these sorts of records:
+// To distinguish strings that are cut at 128 bytes, the column is read. The space has two sorts of records:
 //
 //	'L' entry  a leaf, under its first entry
 //	'C' entry  a change: one byte, 1 if the entry exists, 0 if not, whatever the leaves have
-//	'R' entry  copies of what is asked for of the nodes of some entries, of which this is the least
 //
 // A leaf holds up to 512 entries, the keys front coded and the NodeIDs of equal keys gap coded:
 //
@@ -89,18 +88,17 @@
 //	    count    uvarint
 //	    nodes    uvarint   the first, then for each other its distance to the one before
 //
-// Copies are of the last entries of the index on score: of one node in 32, and at most about 16384 nodes and 512 KiB. The nodes of the highest
-// score are among them in any case, and a row of more than 2 KiB is left out. A walk from the highest score lends them to its snapshot, see
-// kv.Tx.LendCopies. Their form is
+// The space "head/score" has copies of the rows of the last entries of the index on score: of one node in 32, and of at most 2,048. A row of more
+// than 256 bytes is left out. A walk from the highest score reads them, and [Plan.Known] returns them. The records are numbered from 0, in 2 bytes,
+// big endian. Each has up to 256 rows, descending by entry:
 //
-//	count        uvarint   of the generations
-//	generations  uvarint   each: that of the graph, for the id, then those of label, suggested, confidence and decision
-//	each node, descending by entry:
-//	    node     4 bytes, big endian
-//	    fields   of each generation the length, a uvarint, and what its blocks hold of the node, without changes made since
+//	node     uvarint
+//	each property, of id, label, suggested, score, confidence and decision:
+//	    origin  uvarint   kv.Tx.Origin when the value was copied, 0 if there was none
+//	    length  uvarint   of the value
+//	    value             kv.Value.Append
 //
-// Copies of a generation that was replaced are passed over. [Compact] and [CopyHeads] write them anew. A program that knows no copies leaves them
-// alone, or drops them with an index that it builds anew. A store without them answers the same.
+// A copy whose value has another origin now is passed over. [Compact] and [CopyHeads] write copies anew. A store without them answers the same.
 //
 // Leaves are written in bulk: by [Create], by a [Builder] together with the column it indexes, and by [Compact]. In
 // between, every changed value of an indexed column costs its transaction two small records and no read, written by

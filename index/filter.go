@@ -90,7 +90,7 @@ func (f *filter) decide(ctx context.Context, batch []kv.NodeID) ([]bool, error) 
 		return f.passed, nil
 	}
 	slices.SortFunc(f.order, func(i, j int) int { return cmp.Compare(batch[i], batch[j]) })
-	f.reader.tx.WillRead(f.properties, func(yield func(kv.NodeID) bool) {
+	f.reader.head.willRead(f.reader.tx, f.properties, func(yield func(kv.NodeID) bool) {
 		for _, i := range f.order {
 			if !yield(batch[i]) {
 				return
@@ -115,6 +115,7 @@ func (f *filter) decideSome(worker int, batch []kv.NodeID, some []int) error {
 		w = &nodeFilter{reader: f.reader, evaluator: newEvaluator(f.where, f.reader.computed)}
 		if worker > 0 {
 			w.reader = newReader(f.reader.tx, f.reader.computed)
+			w.reader.head = f.reader.head
 		}
 		f.holds[worker] = w
 	}

@@ -1,202 +1,209 @@
 package index
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"iter"
+	"math"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Of the nodes at the greatest values of some columns, most questions ask for the same properties. As these nodes are far apart, each
-// property would cost a block a node. So the index has copies of them, id included, in the order of its entries.
-var headColumns = map[string][]string{"score": {"label", "suggested", "confidence", "decision"}}
+// Most questions ask for the same properties of the nodes at the greatest values of a column. These nodes are far apart: each property
+// would cost a block a node. So an index has copies of these rows, its head, in a space of its own. A copy counts as long as the value has the
+// origin that it had, see kv.Tx.Origin. So no write has to look for copies.
+var headProperties = map[string][]string{"score": {"id", "label", "suggested", "score", "confidence", "decision"}}
 
-// The head of an index are its last entries: a part of all nodes, and what fits into the transaction that makes an index visible.
 const (
-	headShare   = 32
-	headEntries = 1 << 14
-	headBytes   = 512 << 10
-
-	headRecord = 16 << 10 // a record of copies is hardly longer
-	headRow    = 2 << 10  // a longer row is not copied
+	headNodes = 1 << 11 // at most, and about one in headShare nodes
+	headShare = 32
+	headRows  = 256 // of a record: a row has at most its part of kv.MaxSpaceValue, so that a head fits into one transaction
 )
 
-const headPrefix = 'R'
-
-// headKey is the key of the copies from an entry on, up to those of the next record.
-func headKey(entry []byte) []byte { return append([]byte{headPrefix}, entry...) }
-
-// copyHead writes the copies of the head of an index again. If something of it is damaged, there are none, or those from before: nothing
-// needs them, and what they are of is read or checked elsewhere.
-func (p postings) copyHead(tx *kv.Tx) error { return unlessCorrupt(p.writeHead(tx)) }
-
-func unlessCorrupt(err error) error {
-	if errors.Is(err, kv.ErrCorrupt) {
-		return nil
-	}
-	return err
+// A head answers for properties by copies. Its space has records of headRows rows, descending by entry, under their numbers from 0.
+type head struct {
+	tx         *kv.Tx
+	space      string
+	properties []string
+	rows       map[kv.NodeID][]copied // one for each property
+	records    int                    // read so far
 }
 
-func (p postings) writeHead(tx *kv.Tx) error {
-	columns, ok := headColumns[p.column]
+type copied struct {
+	origin uint64
+	value  []byte
+}
+
+// openHead returns the head of the index of a column; nil if such an index has none.
+func openHead(tx *kv.Tx, column string) *head {
+	properties, ok := headProperties[column]
 	if !ok {
 		return nil
 	}
-	var old [][]byte
-	for e, err := range p.space.Ascend([]byte{headPrefix}) {
-		if err != nil {
-			return p.wrap(err)
-		}
-		old = append(old, bytes.Clone(e.Key))
-	}
-	for _, key := range old {
-		if err := p.space.Delete(key); err != nil {
-			return p.wrap(err)
-		}
-	}
-	info, _ := tx.Column(p.column)
-	var entries [][]byte
-	var nodes []kv.NodeID
-	for g, err := range p.descend(wholeRange(valueKind(info.Kind))) {
-		if err != nil {
-			return err
-		}
-		for _, v := range slices.Backward(g.nodes) {
-			entries, nodes = append(entries, newEntry(g.key, v)), append(nodes, v)
-		}
-		if len(nodes) >= min(headEntries, tx.NumNodes()/headShare) {
-			break
-		}
-	}
-	head, rows, err := tx.CopyRows(columns, nodes)
-	if err != nil {
-		return p.wrap(err)
-	}
-	body, written := bytes.Clone(head), 0
-	for i, row := range rows {
-		if len(row) <= headRow {
-			body = append(body, row...)
-		}
-		if last := i == len(rows)-1; !last && len(body) < headRecord {
-			continue
-		}
-		if err := p.space.Put(headKey(entries[i]), body); err != nil {
-			return p.wrap(err)
-		}
-		if written += len(body); written >= headBytes {
-			return nil
-		}
-		body = append(body[:0], head...)
-	}
-	return nil
+	return &head{tx: tx, space: headSpace(column), properties: properties, rows: map[kv.NodeID][]copied{}}
 }
 
-// A headReader lends the copies of the entries of a descending walk.
-type headReader struct {
-	postings postings
-	tx       *kv.Tx
-	least    []byte // the key of the last record lent; nil for none
-	over     bool   // there are no more records
-}
+func headSpace(column string) string { return "head/" + column }
 
-// lend lends the copies of entries from one on, down to another. Damaged copies end it.
-func (h *headReader) lend(greatest, least []byte) error {
-	to := headKey(least)
-	if h.over || h.least != nil && bytes.Compare(to, h.least) >= 0 {
-		return nil
+func recordKey(number int) []byte { return binary.BigEndian.AppendUint16(nil, uint16(number)) }
+
+// known returns the value of a property of a node, if there is a copy that counts.
+func (h *head) known(v kv.NodeID, property string) (value kv.Value, ok bool) {
+	if h == nil || h.rows[v] == nil {
+		return kv.Value{}, false
 	}
-	h.over = true
-	return unlessCorrupt(h.lendDownTo(greatest, to))
-}
-
-func (h *headReader) lendDownTo(greatest, to []byte) error {
-	for e, err := range h.postings.space.Descend(headKey(greatest)) {
-		if err != nil {
-			return h.postings.wrap(err)
-		}
-		if e.Key[0] != headPrefix {
-			break
-		}
-		if h.least != nil && bytes.Compare(e.Key, h.least) >= 0 {
-			continue
-		}
-		if err := h.tx.LendCopies(bytes.Clone(e.Value)); err != nil {
-			return h.postings.wrap(err)
-		}
-		h.least = bytes.Clone(e.Key)
-		if bytes.Compare(e.Key, to) <= 0 {
-			h.over = false
-			return nil
-		}
+	at := slices.Index(h.properties, property)
+	if at < 0 {
+		return kv.Value{}, false
 	}
-	return nil
+	c := h.rows[v][at]
+	if origin, err := h.tx.Origin(property, v); err != nil || origin == 0 || origin != c.origin {
+		return kv.Value{}, false
+	}
+	value, err := kv.ParseValue(c.value)
+	return value, err == nil
 }
 
-// checkHead compares copies with what they are of, and calls report for each record that differs.
-func (p postings) checkHead(ctx context.Context, tx *kv.Tx, report func(error)) error {
-	for e, err := range p.space.Ascend([]byte{headPrefix}) {
+// willRead says which properties of ascending nodes are read soon.
+func (h *head) willRead(tx *kv.Tx, properties []string, nodes iter.Seq[kv.NodeID]) {
+	for i, name := range properties {
+		tx.WillRead(properties[i:i+1], func(yield func(kv.NodeID) bool) {
+			for v := range nodes {
+				if _, ok := h.known(v, name); !ok && !yield(v) {
+					return
+				}
+			}
+		})
+	}
+}
+
+// read reads the copies of so many of the greatest entries. Damage ends it, since nothing needs copies.
+func (h *head) read(entries int) error {
+	for h.records*headRows < min(entries, headNodes) {
+		body, err := h.tx.Space(h.space).Get(recordKey(h.records))
 		if err == nil {
-			err = tx.CheckCopies(e.Value)
+			err = h.add(body)
 		}
-		if errors.Is(err, kv.ErrCorrupt) {
-			report(err)
-		} else if err := cmp.Or(err, ctx.Err()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// CopyHeads writes the head of each index again if a block that it copies was replaced. Call it in the final function of Bulk.Commit, where
-// the Bulk has written such blocks again.
-func CopyHeads(tx *kv.Tx) error {
-	columns, err := oldHeads(tx)
-	if err != nil {
-		return err
-	}
-	for _, column := range columns {
-		if err := openPostings(tx, column).copyHead(tx); err != nil {
-			return err
+		if h.records++; errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrCorrupt) {
+			h.records = headNodes
+		} else if err != nil {
+			return fmt.Errorf("copies of rows: %w", err)
 		}
 	}
 	return nil
 }
 
-// oldHeads are the columns whose indexes have no copies, or copies of what was replaced.
-func oldHeads(tx *kv.Tx) (columns []string, err error) {
-	for _, c := range tx.Columns() {
-		if !c.Indexed {
-			continue
+// add adds the rows of a record.
+func (h *head) add(body []byte) error {
+	in := input{data: body}
+	for len(in.data) > 0 {
+		v, row := kv.NodeID(in.number(math.MaxUint32)), make([]copied, len(h.properties))
+		for i := range row {
+			row[i].origin = uint64(in.number(math.MaxInt))
+			row[i].value = in.take(in.number(kv.MaxSpaceValue))
 		}
-		current, err := openPostings(tx, c.Name).headIsCurrent(tx)
-		if err != nil {
+		h.rows[v] = row
+	}
+	if in.failed {
+		return fmt.Errorf("copies of rows: they are cut short: %w", kv.ErrCorrupt)
+	}
+	return nil
+}
+
+// appendRow appends the copy of a row: the node, and of each property the origin, 0 if there is none, the length of the value, and the value.
+func (h *head) appendRow(dst []byte, v kv.NodeID) ([]byte, error) {
+	dst = binary.AppendUvarint(dst, uint64(v))
+	for _, property := range h.properties {
+		origin, err := h.tx.Origin(property, v)
+		value, err2 := h.tx.Value(v, property)
+		if err = cmp.Or(err, err2); err != nil && !errors.Is(err, kv.ErrNoColumn) {
 			return nil, err
 		}
-		if !current {
-			columns = append(columns, c.Name)
-		}
+		field := value.Append(nil)
+		dst = binary.AppendUvarint(binary.AppendUvarint(dst, origin), uint64(len(field)))
+		dst = append(dst, field...)
 	}
-	return columns, nil
+	return dst, nil
 }
 
-// headIsCurrent says whether the copies of the head are those that copyHead would write. An index without entries has none.
-func (p postings) headIsCurrent(tx *kv.Tx) (current bool, err error) {
-	columns, ok := headColumns[p.column]
-	if !ok {
-		return true, nil
-	}
-	for e, err := range p.space.Ascend([]byte{headPrefix}) {
-		if err == nil {
-			current, err = tx.CopiesAreCurrent(e.Value, columns)
+// write copies the rows of the greatest entries anew. It reads them in the order of nodes.
+func (h *head) write(column string) error {
+	var nodes []kv.NodeID
+	info, _ := h.tx.Column(column)
+	for g, err := range openPostings(h.tx, column).descend(wholeRange(valueKind(info.Kind))) {
+		if err != nil {
+			return err
 		}
-		return current, unlessCorrupt(p.wrap(err))
+		slices.Reverse(g.nodes)
+		nodes = append(nodes, g.nodes...)
+		if len(nodes) >= min(headNodes, h.tx.NumNodes()/headShare) {
+			nodes = nodes[:min(headNodes, len(nodes))]
+			break
+		}
 	}
-	info, _ := tx.Column(p.column)
-	for _, err := range p.descend(wholeRange(valueKind(info.Kind))) {
-		return false, unlessCorrupt(err)
+	rows := map[kv.NodeID][]byte{}
+	for _, v := range slices.Sorted(slices.Values(nodes)) {
+		row, err := h.appendRow(nil, v)
+		if err != nil {
+			return err
+		}
+		if len(row) <= kv.MaxSpaceValue/headRows {
+			rows[v] = row
+		}
 	}
-	return true, nil
+	if err := h.tx.DropSpace(h.space); err != nil {
+		return err
+	}
+	number := 0
+	for some := range slices.Chunk(nodes, headRows) {
+		var body []byte
+		for _, v := range some {
+			body = append(body, rows[v]...)
+		}
+		if err := h.tx.Space(h.space).Put(recordKey(number), body); err != nil {
+			return err
+		}
+		number++
+	}
+	return nil
+}
+
+// check reports each copy that counts and is not the value.
+func (h *head) check(ctx context.Context, problem func(format string, args ...any)) error {
+	err := h.read(headNodes)
+	for v := range h.rows {
+		for _, property := range h.properties {
+			copied, ok := h.known(v, property)
+			if value, err := h.tx.Value(v, property); ok && err == nil && value != copied {
+				problem("node number %d has %s %s, the copy of it is %s", v, property, literal(value), literal(copied))
+			}
+		}
+	}
+	return cmp.Or(err, ctx.Err())
+}
+
+// copyHead copies the rows of an index anew. Damage is no error: nothing needs copies.
+func copyHead(tx *kv.Tx, column string) error {
+	if headProperties[column] == nil {
+		return nil
+	}
+	if err := openHead(tx, column).write(column); err != nil && !errors.Is(err, kv.ErrCorrupt) {
+		return fmt.Errorf("index on %s: copies of rows: %w", column, err)
+	}
+	return nil
+}
+
+// CopyHeads copies the first rows of indexes anew. Call it in the final function of Bulk.Commit, where the Bulk has written anew what is
+// copied.
+func CopyHeads(tx *kv.Tx) (err error) {
+	for _, c := range tx.Columns() {
+		if c.Indexed {
+			err = cmp.Or(err, copyHead(tx, c.Name))
+		}
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -68,15 +69,15 @@ func Drop(s *kv.Store, column string) error {
 		if err := tx.SetIndexed(column, false); err != nil {
 			return fmt.Errorf("index on %s: %w", column, err)
 		}
-		if err := tx.DropSpace(spaceName(column)); err != nil {
+		if err := errors.Join(tx.DropSpace(spaceName(column)), tx.DropSpace(headSpace(column))); err != nil {
 			return fmt.Errorf("index on %s: %w", column, err)
 		}
 		return nil
 	})
 }
 
-// Compact folds the changes made since an index was built into its leaves, for every index that has any. It copies the head of an index
-// again if something that it has copies of was replaced. It holds the store's write lock meanwhile; readers go on.
+// Compact folds the changes made since an index was built into its leaves, for every index that has any, and copies
+// the first rows of indexes anew. It holds the store's write lock meanwhile; readers go on.
 func Compact(ctx context.Context, s *kv.Store) error {
 	bulk, err := s.Bulk()
 	if err != nil {
@@ -106,10 +107,6 @@ func Compact(ctx context.Context, s *kv.Store) error {
 			return p.wrap(err)
 		}
 		writers = append(writers, w)
-	}
-	heads, err := oldHeads(tx)
-	if err != nil || len(writers)+len(heads) == 0 {
-		return err
 	}
 	return bulk.Commit(func(tx *kv.Tx) error {
 		for _, w := range writers {

@@ -65,5 +65,5 @@ func (w *leafWriter) mark(tx *kv.Tx) error {
 	if err := tx.SetIndexed(w.column, true); err != nil {
 		return err
 	}
-	return openPostings(tx, w.column).copyHead(tx)
+	return copyHead(tx, w.column)
 }

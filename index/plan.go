@@ -2,6 +2,7 @@ package index
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -59,8 +60,8 @@ type Plan struct {
 	patience int   // of a walk, byFileOrder or byOrderedIndex: how many rows it may read before it gives way
 	gaveWay  *Plan // to which the last Rows gave way; nil if it did not
 
-	lastValue kv.Value // of Known
-	reads     Reads
+	head  *head // of the last walk; nil if it has no copies of rows
+	reads Reads
 }
 
 // A way is how a plan comes by its nodes.
@@ -88,13 +89,13 @@ func (p *Plan) Reads() Reads { return p.reads }
 // Limit is how many nodes Rows yields at most; below zero there is no limit.
 func (p *Plan) Limit() int { return p.limit }
 
-// LastValue returns a property and its value for the last row of Rows, if the plan has read it: the caller need not read it again.
-// The property is "" if there is none.
-func (p *Plan) LastValue() (property string, value kv.Value) {
-	if p.lastValue.IsNull() {
-		return "", kv.Value{}
-	}
-	return p.order[0].Property, p.lastValue
+// Known returns a property of a node, if the last Rows has read a copy of it that is still right. Rows must not be under way on another
+// goroutine.
+func (p *Plan) Known(v kv.NodeID, property string) (kv.Value, bool) { return p.head.known(v, property) }
+
+// WillRead is kv.Tx.WillRead of what Known does not return.
+func (p *Plan) WillRead(properties []string, nodes iter.Seq[kv.NodeID]) {
+	p.head.willRead(p.tx, properties, nodes)
 }
 
 // NewPlan chooses the way to answer q. It returns an *UnknownPropertyError for a name that is neither a

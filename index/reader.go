@@ -11,7 +11,8 @@ type reader struct {
 	tx       *kv.Tx
 	columns  map[string]*kv.ColumnReader
 	computed map[string]Computed
-	workers  int // goroutines that a filter may decide nodes on; 0 is one
+	head     *head // of the walk, that has copies of rows; nil for none
+	workers  int   // goroutines that a filter may decide nodes on; 0 is one
 }
 
 func newReader(tx *kv.Tx, computed map[string]Computed) *reader {
@@ -27,7 +28,15 @@ func (r *reader) values(name string) (func(v kv.NodeID) (kv.Value, error), error
 	if err != nil {
 		return nil, err
 	}
-	return c.At, nil
+	if r.head == nil {
+		return c.At, nil
+	}
+	return func(v kv.NodeID) (kv.Value, error) {
+		if value, ok := r.head.known(v, name); ok {
+			return value, nil
+		}
+		return c.At(v)
+	}, nil
 }
 
 // column returns the reader of a property the store has.

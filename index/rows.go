@@ -55,7 +55,7 @@ func (p *Plan) Count(ctx context.Context) (int64, error) {
 }
 
 // begin forgets what is told of the last Rows or Count.
-func (p *Plan) begin() { p.reads, p.gaveWay, p.lastValue = Reads{}, nil, kv.Value{} }
+func (p *Plan) begin() { p.reads, p.gaveWay, p.head = Reads{}, nil, nil }
 
 func (p *Plan) count(ctx context.Context, r *reader, reads *Reads) (int64, error) {
 	switch {
@@ -160,8 +160,11 @@ func (p *Plan) inIndexOrder(
 	ctx context.Context, r *reader, limit int, reads *Reads, spend *allowance,
 ) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
+		if p.order[0].Descending {
+			p.head = openHead(p.tx, p.order[0].Property)
+			r.head = p.head
+		}
 		w := &indexWalk{
-			head: headReader{postings: p.source.(*rangeScan).postings, tx: p.tx, over: !p.order[0].Descending}, // walkIndex makes no other
 			plan: p, reader: r, rest: limit, reads: reads, spend: spend, yield: yield, size: firstSize(limit),
 		}
 		err := w.walk(ctx)
@@ -169,7 +172,7 @@ func (p *Plan) inIndexOrder(
 			yield(0, err)
 			return
 		}
-		if p.lastValue = (kv.Value{}); w.stopped || p.tail == nil {
+		if w.stopped || p.tail == nil {
 			return
 		}
 		p.tail.run(ctx, r, w.rest, reads)(yield)
@@ -183,7 +186,7 @@ type indexWalk struct {
 	reads   *Reads
 	spend   *allowance
 	filter  *filter
-	head    headReader
+	entries int // passed
 	rest    int // nodes still wanted; below zero all
 	yield   func(kv.NodeID, error) bool
 	stopped bool // yield wants no more, rest is zero, or nothing is left to spend
@@ -231,8 +234,10 @@ func (w *indexWalk) flush(ctx context.Context) error {
 		w.stopped = true
 		return nil
 	}
-	if err := w.lendHead(); err != nil {
-		return err
+	if w.entries += len(w.nodes); w.reader.head != nil {
+		if err := w.reader.head.read(w.entries); err != nil {
+			return err
+		}
 	}
 	passed, err := w.filter.decide(ctx, w.nodes)
 	if err != nil {
@@ -258,24 +263,11 @@ func (w *indexWalk) flush(ctx context.Context) error {
 	return nil
 }
 
-// lendHead lends the copies of the nodes of the batch.
-func (w *indexWalk) lendHead() error {
-	if w.head.over || len(w.nodes) == 0 {
-		return nil
-	}
-	first, before := w.ends[0], groupEnd{}
-	if len(w.ends) > 1 {
-		before = w.ends[len(w.ends)-2]
-	}
-	return w.head.lend(newEntry(w.keys[:first.key], w.nodes[first.nodes-1]), newEntry(w.keys[before.key:], w.nodes[before.nodes]))
-}
-
 // emit yields the nodes of one group in the order that the rest of the query asks for.
 func (w *indexWalk) emit(ctx context.Context) error {
 	if len(w.tie) == 0 {
 		return nil
 	}
-	w.plan.lastValue = knownValue(w.tieKey)
 	if len(w.tie) == 1 {
 		w.give(w.tie[0], nil)
 		w.tie = w.tie[:0]
@@ -290,19 +282,6 @@ func (w *indexWalk) emit(ctx context.Context) error {
 	err := a.arrange(ctx, Each(w.tie), w.give)
 	w.tie = w.tie[:0]
 	return err
-}
-
-// knownValue is the value that a key stands for, null if it stands for several: for strings that begin alike, and for
-// zero and minus zero.
-func knownValue(key []byte) kv.Value {
-	if keyIsCut(key) {
-		return kv.Value{}
-	}
-	value := decodeKey(key)
-	if value.Kind() == kv.KindFloat && value.Float() == 0 {
-		return kv.Value{}
-	}
-	return value
 }
 
 // give yields one node, and notes whether it was the last one wanted.

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -50,7 +51,7 @@ func (tx *Tx) Column(name string) (Column, bool) {
 
 // column is a column of the transaction.
 func (tx *Tx) column(entry column.Entry) *column.Column {
-	return &column.Column{Entry: entry, Records: tx.records(), Nodes: tx.cat.Nodes, Copies: &tx.copies}
+	return &column.Column{Entry: entry, Records: tx.records(), Nodes: tx.cat.Nodes}
 }
 
 // columnEntry returns a stored column's entry, or ErrNoColumn.
@@ -66,6 +67,26 @@ func (tx *Tx) columnEntry(name string) (column.Entry, error) {
 }
 
 func noColumn(name string) error { return fmt.Errorf("column %s: %w", name, ErrNoColumn) }
+
+// Origin tells whether a value may have changed between two snapshots: a property of a node that has the same origin in both, not 0, has the
+// same value. The origin is 0 if the value was set on its own, after those of all nodes were written, and for the id of a removed node.
+func (tx *Tx) Origin(property string, v NodeID) (uint64, error) {
+	if property == idColumn {
+		removed, err := tx.isRemoved(v)
+		if err = cmp.Or(tx.Err(), err); err != nil || removed || int(v) >= tx.cat.LoadedNodes {
+			return 0, err
+		}
+		return uint64(tx.cat.Graph)<<1 | uint64(codec.Bit(tx.cat.IntegerIDs)), nil // one new id may turn all into text
+	}
+	entry, err := tx.columnEntry(property)
+	if err != nil {
+		return 0, err
+	}
+	if changed, err := tx.column(entry).Changed(v); changed || err != nil {
+		return 0, err
+	}
+	return uint64(entry.Generation), nil
+}
 
 // Value is one property of one node; id and degree too. It returns ErrNotFound for a node that is not there and
 // ErrNoColumn for a column that is not.

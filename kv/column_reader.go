@@ -71,9 +71,6 @@ func (r *ColumnReader) At(v NodeID) (Value, error) {
 		if removed, err := r.tx.isRemoved(v); removed || err != nil {
 			return Value{}, err
 		}
-		if id, ok := r.tx.copiedID(v); ok {
-			return r.tx.idValue(id)
-		}
 		if r.idWrites != r.tx.writes {
 			r.ids, r.idWrites = r.tx.dict().Reader(), r.tx.writes
 		}
@@ -82,9 +79,6 @@ func (r *ColumnReader) At(v NodeID) (Value, error) {
 			return Value{}, err
 		}
 		return r.tx.idValue(id)
-	}
-	if r.isCopied(v) {
-		return r.once(v)
 	}
 	block := v / codec.ColumnRows
 	follows := r.loaded && r.reads >= walkReads && block == r.rng.End/codec.ColumnRows // on the current block, as in a walk over all nodes
@@ -99,20 +93,7 @@ func (r *ColumnReader) At(v NodeID) (Value, error) {
 	return r.value(int(v - r.rng.First))
 }
 
-// isCopied says whether there is a copy of the value of a node, which the current block does not hold.
-func (r *ColumnReader) isCopied(v NodeID) bool {
-	if r.name == degreeColumn || !r.tx.copies.Lent() || r.holds(v) {
-		return false
-	}
-	entry, ok := r.tx.cat.Columns[r.name]
-	if !ok {
-		return false
-	}
-	_, ok = r.tx.copies.Field(entry.Generation, v)
-	return ok
-}
-
-// once is the value of a node of a stored column of whose block no value was asked for before, or of which there is a copy.
+// once is the value of a node of a stored column of whose block no value was asked for before.
 func (r *ColumnReader) once(v NodeID) (Value, error) {
 	if err := r.tx.checkNumber(v); err != nil {
 		return Value{}, err

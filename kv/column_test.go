@@ -248,3 +248,75 @@ func TestLongStrings(t *testing.T) {
 		values[7] = StringValue(strings.Repeat("x", MaxString))
 	}
 }
+
+// TestOrigin changes a store in all ways: a value that is another one has another origin.
+func TestOrigin(t *testing.T) {
+	s := newStore(t, Options{})
+	addNodes(t, s, 4)
+	properties := []string{"id", "label", "x"}
+	type origins [4][3]uint64
+	read := func() (o origins) {
+		view(t, s, func(tx *Tx) error {
+			for v := range o {
+				for i, property := range properties {
+					o[v][i] = must.Get(tx.Origin(property, NodeID(v)))(t)
+				}
+			}
+			return nil
+		})
+		return o
+	}
+	update(t, s, func(tx *Tx) error {
+		return errors.Join(tx.AddColumn("x", KindInt), tx.SetValue(0, "x", IntValue(5)), tx.SetLabel(0, "old"))
+	})
+	if o := read(); o[0][0] != 0 || o[0][2] != 0 {
+		t.Errorf("got %v, want no origin of an added node's id and of a value set on its own", o)
+	}
+	must.Do(t, s.Compact(t.Context(), nil))
+	before := read()
+	update(t, s, func(tx *Tx) error { return errors.Join(tx.SetLabel(1, "new"), tx.SetValue(3, "x", IntValue(1)), tx.RemoveNode(0)) })
+	after := read()
+	for v := range before {
+		for i, property := range properties {
+			changed := v == 0 || v == 1 && property == "label" || v == 3 && property == "x"
+			if before[v][i] == 0 || changed && after[v][i] != 0 || !changed && after[v][i] != before[v][i] {
+				t.Errorf("%s of node %d: got origin %d after %d, changed is %v", property, v, after[v][i], before[v][i], changed)
+			}
+		}
+	}
+	must.Do(t, s.Compact(t.Context(), nil))
+	if o := read(); o[1][1] == 0 || o[1][1] == before[1][1] || o[3][2] == before[3][2] {
+		t.Errorf("got %v, want other origins than %v of what changed", o, before)
+	}
+	view(t, s, func(tx *Tx) error {
+		if _, err := tx.Origin("degree", 1); !errors.Is(err, ErrNoColumn) {
+			t.Errorf("origin of a degree: got %v, want ErrNoColumn", err)
+		}
+		return nil
+	})
+}
+
+// TestOriginOfIntegers adds an id that turns all into text: each is another value then.
+func TestOriginOfIntegers(t *testing.T) {
+	s := newStore(t, Options{})
+	update(t, s, func(tx *Tx) error {
+		_, err := tx.AddNode(Node{ID: "7"})
+		return err
+	})
+	must.Do(t, s.Compact(t.Context(), nil))
+	read := func() (origin uint64) {
+		view(t, s, func(tx *Tx) (err error) {
+			origin, err = tx.Origin("id", 0)
+			return err
+		})
+		return origin
+	}
+	before := read()
+	update(t, s, func(tx *Tx) error {
+		_, err := tx.AddNode(Node{ID: "seven"})
+		return err
+	})
+	if after := read(); after == before {
+		t.Errorf("got origin %d of both", after)
+	}
+}

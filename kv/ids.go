@@ -106,24 +106,6 @@ func (p *Places) Of(v NodeID) (int, error) {
 	return p.ids.PositionOf(v)
 }
 
-// Copied is the value of the property id of a node if there is a copy of it; else it is null, as that of a removed node is.
-func (p *Places) Copied(v NodeID) (Value, error) {
-	id, ok := p.tx.copiedID(v)
-	if !ok {
-		return Value{}, nil
-	}
-	if removed, err := p.tx.isRemoved(v); removed || err != nil {
-		return Value{}, err
-	}
-	return p.tx.idValue(id)
-}
-
-// copiedID is the id of a node of the load, removed or not, if there is a copy of it.
-func (tx *Tx) copiedID(v NodeID) (id string, ok bool) {
-	field, ok := tx.copies.Field(tx.cat.Graph, v)
-	return string(field), ok && int(v) < tx.cat.LoadedNodes
-}
-
 // NodeAt is the node at a place, which must be one of a node that is there.
 func (p *Places) NodeAt(position int) (NodeID, error) { return p.ids.NodeAt(position) }
 

@@ -65,9 +65,9 @@ func (r txRecords) Fetch(prefix []byte, count int, read func(snapshot.Getter) er
 func (tx *Tx) WillRead(properties []string, nodes iter.Seq[NodeID]) {
 	for _, name := range properties {
 		if name == idColumn {
-			tx.willRead(tx.dict().PositionKeys(tx.copies.Without(tx.cat.Graph, nodes)))
+			tx.willRead(tx.dict().PositionKeys(nodes))
 		} else if entry, err := tx.columnEntry(name); err == nil {
-			tx.willRead(tx.column(entry).Keys(tx.copies.Without(entry.Generation, nodes)))
+			tx.willRead(tx.column(entry).Keys(nodes))
 		}
 	}
 }

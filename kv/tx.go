@@ -57,7 +57,6 @@ type Tx struct {
 
 	cache   *snapshot.Cache  // of the store
 	deltas  *snapshot.Deltas // of the store when it began; nil of an Update, which also reads generations that no commit names
-	copies  snapshot.Copies  // lent, of what the store holds
 	cursors cursors          // closed with the snapshot
 }
 

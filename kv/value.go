@@ -40,7 +40,7 @@ const (
 )
 
 // A Value is one property value: null, bool, int64, float64 or string. The zero Value is null. Values are equal when
-// == says so. It can be part of a document. Its methods are Kind, IsNull, Bool, Int, Float, Str, String and Compare.
+// == says so. It can be part of a document. Its methods are Kind, IsNull, Bool, Int, Float, Str, String, Compare and Append.
 type Value = codec.Value
 
 // BoolValue is the value of a bool.
@@ -54,6 +54,9 @@ func FloatValue(f float64) Value { return codec.FloatValue(f) }
 
 // StringValue is the value of a string, which should be UTF-8. An empty string is not null.
 func StringValue(s string) Value { return codec.StringValue(s) }
+
+// ParseValue reads what Value.Append appends to nothing. It returns ErrCorrupt for anything else.
+func ParseValue(b []byte) (Value, error) { return codec.ParseValue(b) }
 
 // A MatrixEncoding says how a matrix is stored: Half keeps cells as IEEE 754 binary16, see RoundHalf for the error, and
 // Kept, if not zero, is the largest number of cells of a row that differ from the common value of the row. The zero value

@@ -34,10 +34,7 @@ type Fetcher struct {
 	workers  int                                   // that read; zero means GOMAXPROCS
 	memory   int64                                 // bytes, of which batches take a share
 	most     int                                   // nodes that come; zero or less if that is not known
-
-	// hint names a property of the node that was yielded last, with its value, if finding the node told it, and else
-	// "". It is always the same property. May be nil.
-	hint func() (string, kv.Value)
+	plan     *index.Plan                           // that finds the nodes, and knows some properties of them; may be nil
 }
 
 // A rowReader reads the properties of nodes on one goroutine.
@@ -116,7 +113,7 @@ func (f *Fetcher) goroutines(nodes int) int {
 
 // FetchPlan yields the properties of the nodes that a plan finds, in its order.
 func (f *Fetcher) FetchPlan(ctx context.Context, plan *index.Plan) iter.Seq2[[]kv.Value, error] {
-	f.hint, f.most = plan.LastValue, plan.Limit()
+	f.plan, f.most = plan, plan.Limit()
 	return f.rows(ctx, plan.Rows(ctx))
 }
 
@@ -124,10 +121,9 @@ func (f *Fetcher) FetchPlan(ctx context.Context, plan *index.Plan) iter.Seq2[[]k
 func (f *Fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) iter.Seq2[[]kv.Value, error] {
 	return func(yield func([]kv.Value, error) bool) {
 		var batch []kv.NodeID
-		var hints []kv.Value // of one column, by the nodes of the batch
-		column, size := -1, min(max(f.most, firstBatch), lastBatch)
+		size := min(max(f.most, firstBatch), lastBatch)
 		flush := func() bool {
-			values, err := f.fetchBeside(ctx, batch, column, hints)
+			values, err := f.Fetch(ctx, batch)
 			if err != nil {
 				yield(nil, err)
 				return false
@@ -138,7 +134,7 @@ func (f *Fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) i
 				}
 			}
 			most := max(lastBatch, int(f.memory/batchShare/max(1, bytesOf(values)/int64(max(1, len(values))))))
-			batch, hints, size = batch[:0], hints[:0], min(2*size, most)
+			batch, size = batch[:0], min(2*size, most)
 			return true
 		}
 		for v, err := range nodes {
@@ -147,13 +143,6 @@ func (f *Fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) i
 					yield(nil, err)
 				}
 				return
-			}
-			if f.hint != nil {
-				name, value := f.hint()
-				if column < 0 && name != "" {
-					column = slices.Index(f.names, name)
-				}
-				hints = append(hints, value)
 			}
 			if batch = append(batch, v); len(batch) == size && !flush() {
 				return
@@ -176,66 +165,52 @@ func bytesOf(rows [][]kv.Value) (bytes int64) {
 	return bytes
 }
 
-// Fetch returns the properties of nodes, a row a node, in the order of the nodes.
-func (f *Fetcher) Fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, error) {
-	return f.fetchBeside(ctx, nodes, -1, nil)
-}
-
-// fetchBeside is fetch, but of the column known, −1 for none, it reads only what is null in values. Columns are read in the order of NodeIDs, and ids in
+// Fetch returns the properties of nodes, a row a node, in the order of the nodes. Columns are read in the order of NodeIDs, and ids in
 // that of the nodes file, each by several goroutines.
-func (f *Fetcher) fetchBeside(
-	ctx context.Context, nodes []kv.NodeID, column int, values []kv.Value,
-) ([][]kv.Value, error) {
+func (f *Fetcher) Fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, error) {
 	visits := make([]visit, len(nodes))
 	for i, v := range nodes {
 		visits[i] = newVisit(uint32(v), i)
 	}
 	sortVisits(visits)
 	if len(visits) <= lastBatch { // more of them are in so many blocks that one read finds the next
-		names := f.names
-		if column >= 0 {
-			names = slices.Delete(slices.Clone(names), column, column+1)
-		}
-		f.tx.WillRead(names, eachVisit[kv.NodeID](visits))
+		f.willRead(eachVisit[kv.NodeID](visits))
 	}
 	rows := make([][]kv.Value, len(nodes))
 	idColumn := slices.Index(f.names, "id")
 	err := f.share(ctx, visits, func(r *rowReader, some []visit) error {
 		together := make([]kv.Value, len(some)*len(f.names))
 		for k, visit := range some {
-			row := together[k*len(f.names):][:len(f.names):len(f.names)]
-			if rows[visit.row()] = row; column >= 0 {
-				row[column] = values[visit.row()]
-			}
+			rows[visit.row()] = together[k*len(f.names):][:len(f.names):len(f.names)]
 		}
 		for c, at := range r.values {
 			if at == nil {
 				continue
 			}
 			for k, visit := range some {
-				to := &together[k*len(f.names)+c]
-				if !to.IsNull() {
-					continue
+				value, ok := f.known(kv.NodeID(visit.of()), c)
+				if !ok {
+					var err error
+					if value, err = at(kv.NodeID(visit.of())); err != nil {
+						return fmt.Errorf("property %s: %w", f.names[c], err)
+					}
 				}
-				var err error
-				if *to, err = at(kv.NodeID(visit.of())); err != nil {
-					return fmt.Errorf("property %s: %w", f.names[c], err)
-				}
+				together[k*len(f.names)+c] = value
 			}
 		}
 		if idColumn < 0 {
 			return nil
 		}
-		for k, visit := range some { // which is of a position from now on, unless there is a copy of the id
-			id, err := r.file.Copied(kv.NodeID(visit.of()))
-			position := 0
-			if err == nil && id.IsNull() {
-				position, err = r.file.Of(kv.NodeID(visit.of()))
+		for k, visit := range some { // which is of a position from now on, unless the id is known
+			v := kv.NodeID(visit.of())
+			if id, ok := f.known(v, idColumn); ok {
+				f.setID(rows[visit.row()], id)
+				continue
 			}
+			position, err := r.file.Of(v)
 			if err != nil {
 				return fmt.Errorf("property id: %w", err)
 			}
-			f.setID(rows[visit.row()], id)
 			some[k] = newVisit(uint32(position), visit.row())
 		}
 		return nil
@@ -248,6 +223,23 @@ func (f *Fetcher) fetchBeside(
 		return nil, err
 	}
 	return rows, nil
+}
+
+// known returns a column of a node if the plan knows it.
+func (f *Fetcher) known(v kv.NodeID, column int) (kv.Value, bool) {
+	if f.plan == nil || f.computed[column] != nil {
+		return kv.Value{}, false
+	}
+	return f.plan.Known(v, f.names[column])
+}
+
+// willRead says of which ascending nodes all columns are read soon.
+func (f *Fetcher) willRead(nodes iter.Seq[kv.NodeID]) {
+	if f.plan == nil {
+		f.tx.WillRead(f.names, nodes)
+	} else {
+		f.plan.WillRead(f.names, nodes)
+	}
 }
 
 // fetchIDs puts ids into the rows of nodes, which are visited by position.

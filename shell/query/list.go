@@ -43,7 +43,7 @@ func (q *query) list(ctx context.Context, s statement) (*Result, error) {
 	}
 	r := &Result{columns: columns, cost: cost(nodes.plan)}
 	if nodes.draw == nil {
-		f.hint, f.most = nodes.plan.LastValue, nodes.plan.Limit()
+		f.plan, f.most = nodes.plan, nodes.plan.Limit()
 	}
 	if asked.distinct() {
 		skip, most, err := q.cut(asked.limit, asked.offset)

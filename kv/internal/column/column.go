@@ -29,7 +29,6 @@ type Column struct {
 	Entry
 	Records snapshot.Reader
 	Nodes   int
-	Copies  *snapshot.Copies // of cells of the blocks
 }
 
 // Keys are those of the blocks that hold the values of ascending nodes, each of its first part, which few blocks are longer than.
@@ -49,9 +48,6 @@ func (c *Column) Cell(v record.NodeID) (codec.Value, error) {
 	if uint32(v) >= c.Rows {
 		return codec.Value{}, nil
 	}
-	if cell, ok := c.Copies.Field(c.Generation, v); ok {
-		return codec.ParseValue(cell)
-	}
 	name, row := c.name(uint32(v)/codec.ColumnRows), int(v)%codec.ColumnRows
 	if entry := c.Records.Cache().Get(name); entry != nil {
 		return entry.Value.(*codec.Column).Cell(row, c.Kind), nil
@@ -67,6 +63,18 @@ func (c *Column) Cell(v record.NodeID) (codec.Value, error) {
 		return codec.Value{}, err
 	}
 	return block.Cell(row, c.Kind), nil
+}
+
+// Changed reports whether the value of a node was set on its own, after the blocks were written.
+func (c *Column) Changed(v record.NodeID) (bool, error) {
+	if !c.Deltas || c.Records.Deltas().Lacks(c.Generation, v) {
+		return false, nil
+	}
+	_, err := c.changed(v)
+	if errors.Is(err, record.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // cellName is that of a row of a block, kept by itself.
