@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // checkBudget says, before predictions are trained or an index is made, that the budget is too small for them or for
@@ -87,9 +86,7 @@ func (p *problem) checkRoom(ctx context.Context, s *kv.Store, tx *kv.Tx, base *b
 			return err
 		}
 	}
-	counts.Diagonals = func(_ context.Context, hops int, _ ops.Options) (ops.DiagonalPlan, error) { // those of opt.Hops are there
-		return ops.DiagonalPlan{ScratchBytes: ops.DiagonalBytes(hops, counts.Nodes)}, nil
-	}
+	counts.Steps = func(context.Context, int) (float64, error) { return 0, nil } // the diagonals are there
 	e, err := EstimateClean(ctx, counts, opt)
 	if err != nil {
 		return err

@@ -273,7 +273,7 @@ func TestDirectionsAndWeightsAreTheirDefinition(t *testing.T) {
 func (g *arcFile) checkDiagonals(t *testing.T, tx *kv.Tx, d kv.Direction, nodes []kv.NodeID) {
 	t.Helper()
 	graph := must.Get(along(tx, d))(t)
-	diagonals := must.Get(ops.ComputeDiagonals(context.Background(), graph, arcFileHops, ops.Options{}))(t)
+	diagonals := must.Get(ops.ComputeDiagonals(context.Background(), graph, ops.Powers{Hops: arcFileHops}, ops.Options{}))(t)
 	for k, power := range g.powers {
 		for v := range g.nodes {
 			if got := diagonals.At(k + 1)[nodes[v]]; !golden.Near(got, power[v][v], 1e-9) {

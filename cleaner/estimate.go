@@ -22,8 +22,8 @@ type Counts struct {
 
 	Sizes *ops.Sizes
 
-	// Diagonals plans the diagonals of a number of hops.
-	Diagonals func(ctx context.Context, hops int, opt ops.Options) (ops.DiagonalPlan, error)
+	// Steps counts the steps that the diagonals of a number of hops take, as ops.DiagonalSteps does.
+	Steps func(ctx context.Context, hops int) (float64, error)
 }
 
 // DrawSplit sets the counts of the split that is drawn if there is none.
@@ -32,8 +32,7 @@ func (c *Counts) DrawSplit() {
 }
 
 // CountStore counts a store: labels and splits are read, and the adjacency is walked for its sizes, and for how far
-// neighbours agree if there are features. Walking it again for the price of the diagonals is left to Counts.Diagonals, for as
-// long as tx is open.
+// neighbours agree if there are features. Counts.Steps walks it again for the price of the diagonals, as long as tx is open.
 func CountStore(ctx context.Context, tx *kv.Tx, opt Options) (c Counts, err error) {
 	opt.Notice, opt.Warn = nil, nil
 	p, err := readProblem(tx, opt)
@@ -63,8 +62,8 @@ func CountStore(ctx context.Context, tx *kv.Tx, opt Options) (c Counts, err erro
 	if c.Sizes, err = ops.Measure(ctx, p.graph, ops.Options{Workers: opt.Workers}); err != nil {
 		return c, err
 	}
-	c.Diagonals = func(ctx context.Context, hops int, opt ops.Options) (ops.DiagonalPlan, error) {
-		return ops.PlanDiagonals(ctx, p.graph, hops, opt)
+	c.Steps = func(ctx context.Context, hops int) (float64, error) {
+		return ops.DiagonalSteps(ctx, p.graph, hops, ops.Options{Workers: opt.Workers})
 	}
 	return c, nil
 }
@@ -83,6 +82,10 @@ type CleanEstimate struct {
 	Counts   Counts
 	Plan     ops.PropagatePlan
 	Diagonal ops.DiagonalPlan
+
+	// Steps is the price of the diagonals, Refusal the error with which Clean refuses to begin, or nil.
+	Steps   float64
+	Refusal error
 
 	Trains    bool // the base classifier is trained
 	baseWidth int  // inputs of the base classifier
@@ -105,14 +108,6 @@ const (
 	copies    = 3
 	leastRoom = 16 << 20
 )
-
-// Refusal returns the error with which Clean would refuse to begin, or nil.
-func (e *CleanEstimate) Refusal() error {
-	if e.Diagonal.Refusal == nil {
-		return nil
-	}
-	return e.Diagonal.Refusal
-}
 
 // trains says whether the built-in classifier is trained, alone or beside predictions from outside.
 func (e *CleanEstimate) trains(opt Options) bool {
@@ -148,9 +143,13 @@ func EstimateClean(ctx context.Context, c Counts, opt Options) (*CleanEstimate, 
 	if err := requireBudget("clean", opt.MemoryBudget, e.LeastBytes, c.Classes, matrices); err != nil {
 		return nil, err
 	}
-	if e.Diagonal, err = c.Diagonals(ctx, opt.Hops, scoring); err != nil {
+	if e.Diagonal, err = ops.PlanDiagonals(c.Sizes, opt.Hops, scoring); err != nil {
 		return nil, err
 	}
+	if e.Steps, err = c.Steps(ctx, opt.Hops); err != nil {
+		return nil, err
+	}
+	e.Refusal = ops.CheckSteps(opt.Hops, e.Steps)
 	e.MappedBytes = e.Diagonal.MemoryBytes
 	if e.Trains {
 		if err := e.base(ctx, opt, held); err != nil {
@@ -241,11 +240,15 @@ func (e *CleanEstimate) base(ctx context.Context, opt Options, held int64) (err 
 	}
 	if c.Features == 0 {
 		hops = labelHopsOf(c.Training, c.Nodes)
-		plan, err := c.Diagonals(ctx, hops, operators)
-		for err == nil && plan.Refusal != nil { // as labelDiagonals does
+		steps, err := c.Steps(ctx, hops)
+		for err == nil && ops.CheckSteps(hops, steps) != nil { // as labelDiagonals does
 			hops--
-			plan, err = c.Diagonals(ctx, hops, operators)
+			steps, err = c.Steps(ctx, hops)
 		}
+		if err != nil {
+			return err
+		}
+		plan, err := ops.PlanDiagonals(c.Sizes, hops, operators)
 		if err != nil {
 			return err
 		}

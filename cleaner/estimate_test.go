@@ -13,15 +13,12 @@ import (
 func counted(nodes, classes int, price float64) Counts {
 	c := Counts{
 		Nodes: nodes, Labels: nodes, Classes: classes, Predictions: true, BuiltIn: true,
-		Sizes: ops.SizesOf(ops.Shape{Nodes: nodes, Edges: int64(8 * nodes), MaxDegree: 16, MaxRows: 4096, MaxEntries: 1 << 16}),
+		Sizes: &ops.Sizes{
+			Nodes: nodes, Linked: nodes, Entries: int64(16 * nodes), MaxDegree: 16, MaxRows: 4096, MaxEntries: 1 << 16, Ranked: true,
+		},
 	}
 	c.DrawSplit()
-	c.Diagonals = func(_ context.Context, hops int, opt ops.Options) (plan ops.DiagonalPlan, err error) {
-		if plan.Steps = price * float64(hops); plan.Steps > 2e11 {
-			plan.Refusal = &ops.PriceError{Hops: hops, Price: plan.Steps, Limit: 2e11}
-		}
-		return plan, err
-	}
+	c.Steps = func(_ context.Context, hops int) (float64, error) { return price * float64(hops), nil }
 	return c
 }
 
@@ -68,14 +65,14 @@ func TestEstimateOfWhatIsThere(t *testing.T) {
 
 // The base classifier takes diagonals of fewer hops where more are refused, as labelDiagonals does; the cleaning does not.
 func TestEstimateOfRefusedDiagonals(t *testing.T) {
-	c := counted(1<<16, 40, 1e11)
+	c := counted(1<<16, 40, 4e11)
 	e := estimatedClean(t, c, Options{})
-	if !errors.Is(e.Refusal(), ops.ErrPrice) {
-		t.Errorf("got %v, want a price that is refused", e.Refusal())
+	if !errors.Is(e.Refusal, ops.ErrPrice) {
+		t.Errorf("got %v, want a price that is refused", e.Refusal)
 	}
 	c.Predictions = false
 	e = estimatedClean(t, c, Options{Hops: 2})
-	if e.Refusal() != nil || e.baseWidth != 2*40+1 {
-		t.Errorf("got %v, %d inputs of the base classifier, want 81, over 2 hops", e.Refusal(), e.baseWidth)
+	if e.Refusal != nil || e.baseWidth != 2*40+1 {
+		t.Errorf("got %v, %d inputs of the base classifier, want 81, over 2 hops", e.Refusal, e.baseWidth)
 	}
 }

@@ -189,7 +189,7 @@ func TestFeaturesOfSomeNodes(t *testing.T) {
 		rank, _ := set.has(v)
 		byRank[rank] = some[i]
 	}
-	diagonals := must.Get(ops.ComputeDiagonals(context.Background(), g, hops, ops.Options{}))(t)
+	diagonals := must.Get(ops.ComputeDiagonals(context.Background(), g, ops.Powers{Hops: hops}, ops.Options{}))(t)
 	width := featureWidth(hops)
 	array := func(rows int) *scratch.Array[float32] {
 		values := must.Get(scratch.New[float32](nil, "", rows*width))(t)

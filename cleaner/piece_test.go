@@ -228,7 +228,7 @@ func byPosition(t *testing.T, tx *kv.Tx, seed uint64, hops int) (p positioned, n
 			}
 		}
 	}
-	diagonals, err := ops.ComputeDiagonals(t.Context(), graph, hops, ops.Options{})
+	diagonals, err := ops.ComputeDiagonals(t.Context(), graph, ops.Powers{Hops: hops}, ops.Options{})
 	must(err)
 	for range hops {
 		p.around = append(p.around, make([]float32, n*c))

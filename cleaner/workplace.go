@@ -249,8 +249,9 @@ func (w *workplace) diagonals(ctx context.Context, g ops.Graph, hops int, opt op
 	if arcs, ok := g.(*kv.Oriented); ok {
 		direction = arcs.Direction()
 	}
+	powers := ops.Powers{Hops: hops}
 	if w == nil || w.graph == nil || g.NumNodes() == 0 {
-		diagonals, err := ops.ComputeDiagonals(ctx, g, hops, opt)
+		diagonals, err := ops.ComputeDiagonals(ctx, g, powers, opt)
 		if err != nil {
 			return nil, err
 		}
@@ -265,14 +266,14 @@ func (w *workplace) diagonals(ctx context.Context, g ops.Graph, hops int, opt op
 		if a == nil {
 			break
 		}
-		all.arrays, opt.Have = append(all.arrays, a), append(opt.Have, a.Data)
+		all.arrays, powers.Have = append(all.arrays, a), append(powers.Have, a.Data)
 	}
 	if w.work != nil {
-		opt.OnDiagonal = func(k int, values []float64) error {
+		powers.OnHop = func(k int, values []float64) error {
 			return w.keepDiagonal(ctx, diagonalName(direction, k), values, opt.Workers)
 		}
 	}
-	diagonals, err := ops.ComputeDiagonals(ctx, g, hops, opt)
+	diagonals, err := ops.ComputeDiagonals(ctx, g, powers, opt)
 	if err != nil {
 		return nil, errors.Join(err, all.Close())
 	}

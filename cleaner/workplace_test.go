@@ -338,7 +338,7 @@ func TestDiagonalsAreKeptHopByHop(t *testing.T) {
 	ctx := context.Background()
 	s := newPlanted(23, 80).load(t, false)
 	must.Do(t, s.View(func(tx *kv.Tx) (err error) {
-		want := must.Get(ops.ComputeDiagonals(ctx, tx, 4, ops.Options{}))(t)
+		want := must.Get(ops.ComputeDiagonals(ctx, tx, ops.Powers{Hops: 4}, ops.Options{}))(t)
 		w, err := openWorkplace(ctx, s, tx)
 		must.Do(t, err)
 		defer func() { err = errors.Join(err, w.Close()) }()

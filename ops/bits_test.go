@@ -37,7 +37,7 @@ func TestSameBitsOnEveryProcessor(t *testing.T) {
 	}
 
 	heavy := shuffled(rmat(7, 8, 1), 2)
-	exact, err := ComputeDiagonals(ctx, heavy, MaxHops, Options{})
+	exact, err := ComputeDiagonals(ctx, heavy, Powers{Hops: MaxHops}, Options{})
 	for k := 1; k <= MaxHops; k++ {
 		take(exact.At(k), err)
 	}
@@ -50,7 +50,7 @@ func TestSameBitsOnEveryProcessor(t *testing.T) {
 	check("propagation", 0x923861427f1681d0)
 	for range 20 {
 		g := randomArcGraph(r, true, true)
-		d, err := ComputeDiagonals(ctx, g, MaxHops, Options{})
+		d, err := ComputeDiagonals(ctx, g, Powers{Hops: MaxHops}, Options{})
 		for k := 1; k <= MaxHops; k++ {
 			take(d.At(k), err)
 		}

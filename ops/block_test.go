@@ -178,7 +178,7 @@ func TestBlocksPropagate(t *testing.T) {
 		const hops = 3
 		ctx, n, width := context.Background(), g.NumNodes(), 1+r.IntN(40)
 		strengths := c.strengths(t, r)
-		d := must.Get(ComputeDiagonals(ctx, g, hops, Options{}))(t)
+		d := must.Get(ComputeDiagonals(ctx, g, Powers{Hops: hops}, Options{}))(t)
 		x := randomRows(r, n, width)
 		want := must.Get(collect(ctx, g, Dense(x, width), Operator{Hops: hops, Diagonals: d}, Options{}))(t)
 		var rows []*BlockRows
@@ -204,7 +204,7 @@ func TestBlocksPropagateLabels(t *testing.T) {
 		const hops = 3
 		ctx, n, classes := context.Background(), g.NumNodes(), 1+r.IntN(12)
 		strengths, all := c.strengths(t, r), readAll(t, g)
-		d := must.Get(ComputeDiagonals(ctx, g, hops, Options{}))(t)
+		d := must.Get(ComputeDiagonals(ctx, g, Powers{Hops: hops}, Options{}))(t)
 		labels, x := make([]kv.Class, n), make([]float32, n*classes)
 		for v := range labels {
 			if labels[v] = kv.Class(r.IntN(classes+1) - 1); labels[v] != kv.NoClass {

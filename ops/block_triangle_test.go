@@ -38,7 +38,7 @@ func checkReturnsAfterThree(t *testing.T, r *rand.Rand, g Graph, c *cutBlocks) {
 	t.Helper()
 	ctx := context.Background()
 	got := must.Get(c.returnsAfterThree(ctx, c.strengths(t, r)))(t)
-	want := must.Get(ComputeDiagonals(ctx, g, 3, Options{}))(t)
+	want := must.Get(ComputeDiagonals(ctx, g, Powers{Hops: 3}, Options{}))(t)
 	for v, want := range want.At(3) {
 		if !(math.Abs(got[v]-want) <= 1e-12*max(want, 1e-3)) {
 			t.Fatalf("node %d: got %v, want %v", v, got[v], want)

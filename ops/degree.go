@@ -32,14 +32,14 @@ func Measure(ctx context.Context, g Graph, opt Options) (*Sizes, error) {
 
 // Sizes tell how much memory the operators need on a graph.
 type Sizes struct {
-	nodes   int
-	linked  int   // from this node on, none has neighbours or is one; at least 1, if there are nodes
-	entries int64 // directed: twice the edges
+	Nodes   int
+	Linked  int   // from this node on, none has neighbours or is one; at least 1, if there are nodes
+	Entries int64 // arcs of a directed graph, else twice the edges
 	// The largest block, from which the workers' buffers follow.
-	maxRows, maxEntries int
-	maxDegree           uint32
-	ranked              bool // nodes are in descending order of degree
-	weighted, directed  bool
+	MaxRows, MaxEntries int
+	MaxDegree           uint32
+	Ranked              bool // nodes are in descending order of degree
+	Weighted, Directed  bool
 }
 
 // A survey is what one walk over the adjacency tells.
@@ -55,7 +55,7 @@ func (s *Sizes) bufferBytes() int64 {
 	if !s.isSimple() {
 		entry = s.entryBytes() + 8 // the arcs that an Oriented reads
 	}
-	return s.sides() * (entry*int64(s.maxEntries) + 8*int64(s.maxRows+1))
+	return s.sides() * (entry*int64(s.MaxEntries) + 8*int64(s.MaxRows+1))
 }
 
 // newSurvey makes a walker, and walks the graph once for its survey, unless a Series has both. opt has its defaults.
@@ -91,7 +91,7 @@ func surveyAlone(ctx context.Context, g Graph, opt Options) (*survey, error) {
 
 func (w *walker) survey(ctx context.Context, opt Options) (*survey, error) {
 	start, n := time.Now(), w.nodes
-	s := &survey{Sizes: Sizes{nodes: n, weighted: w.weighted, directed: w.columns != nil}, degrees: make([]uint32, n)}
+	s := &survey{Sizes: Sizes{Nodes: n, Weighted: w.weighted, Directed: w.columns != nil}, degrees: make([]uint32, n)}
 	if !s.isSimple() {
 		s.strengths = newStrengths(s)
 	}
@@ -102,40 +102,40 @@ func (w *walker) survey(ctx context.Context, opt Options) (*survey, error) {
 		for i := range rows.Len() {
 			list, v := rows.Neighbors[rows.Offsets[i]:rows.Offsets[i+1]], int(rows.First)+i
 			if s.degrees[v] = uint32(len(list)); len(list) > 0 {
-				part.linked = max(part.linked, v+1, int(list[len(list)-1])+1)
+				part.Linked = max(part.Linked, v+1, int(list[len(list)-1])+1)
 			}
 		}
 		if s.strengths != nil {
 			s.take(rows, columns)
 		}
-		part.entries += int64(len(rows.Neighbors))
-		part.maxRows = max(part.maxRows, rows.Len())
-		part.maxEntries = max(part.maxEntries, len(rows.Neighbors), len(columns.Neighbors))
+		part.Entries += int64(len(rows.Neighbors))
+		part.MaxRows = max(part.MaxRows, rows.Len())
+		part.MaxEntries = max(part.MaxEntries, len(rows.Neighbors), len(columns.Neighbors))
 		progress.add(rows.Len())
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.linked = min(n, 1)
+	s.Linked = min(n, 1)
 	for _, part := range parts {
-		s.linked = max(s.linked, part.linked)
-		s.entries += part.entries
-		s.maxRows = max(s.maxRows, part.maxRows)
-		s.maxEntries = max(s.maxEntries, part.maxEntries)
+		s.Linked = max(s.Linked, part.Linked)
+		s.Entries += part.Entries
+		s.MaxRows = max(s.MaxRows, part.MaxRows)
+		s.MaxEntries = max(s.MaxEntries, part.MaxEntries)
 	}
 	for _, degree := range s.degrees {
-		s.maxDegree = max(s.maxDegree, degree)
+		s.MaxDegree = max(s.MaxDegree, degree)
 	}
-	s.ranked = s.isSimple() && isRanked(s.degrees)
-	w.finish(opt.OnStage, start, Stage{Name: "degrees", Edges: s.edges()})
+	s.Ranked = s.isSimple() && isRanked(s.degrees)
+	w.finish(opt.OnStage, start, Stage{Name: "degrees", Edges: s.Edges()})
 	return s, nil
 }
 
 // WithSelfLoops are the Sizes for an Operator with SelfLoops: every node is a neighbour of its own.
 func (s *Sizes) WithSelfLoops() *Sizes {
 	loops := *s
-	loops.linked = s.nodes
+	loops.Linked = s.Nodes
 	return &loops
 }
 

@@ -3,20 +3,53 @@ package ops
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
-	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// MaxHops is the largest K of diagonals.
-const MaxHops = 5
+const (
+	// MaxHops is the largest K of diagonals.
+	MaxHops = 5
+
+	// MaxSteps is the most elementary steps, such as looking at one neighbour, that ComputeDiagonals takes: some twenty
+	// minutes of two cores.
+	MaxSteps = 1e12
+)
+
+// Powers says of which powers of Ã ComputeDiagonals takes the diagonals.
+type Powers struct {
+	// Hops is K, 1 to MaxHops.
+	Hops int
+
+	// Have is diag(Ã^k) [n] of the first hops, k = 1, 2, …, by NodeID. They become part of the Diagonals, and are not
+	// computed again.
+	Have [][]float64
+
+	// OnHop, if not nil, is told of every hop that was computed, in order. The values [n] are borrowed for the call, whose
+	// error ends the work.
+	OnHop func(k int, values []float64) error
+}
+
+func (p *Powers) validate(nodes int) error {
+	if p.Hops < 1 || p.Hops > MaxHops {
+		return fmt.Errorf("%w: got %d hops, want 1 to %d", ErrShape, p.Hops, MaxHops)
+	}
+	p.Have = p.Have[:min(p.Hops, len(p.Have))]
+	for k, values := range p.Have {
+		if len(values) != nodes {
+			return fmt.Errorf("%w: got %d values of hop %d, want %d", ErrShape, len(values), k+1, nodes)
+		}
+	}
+	return nil
+}
 
 // Diagonals holds diag(Ã^k), k = 1..K. If A is symmetric, this is the probability that a random walk is back at its start
 // after k steps.
 type Diagonals struct {
 	hops   [][]float64               // hops[k-1]
-	arrays []*scratch.Array[float64] // what holds them
+	arrays []*scratch.Array[float64] // what holds those that were computed
 }
 
 // Hops is K.
@@ -34,258 +67,155 @@ func (d *Diagonals) Close() error {
 	return err
 }
 
-// ComputeDiagonals returns diag(Ã^k) for k = 1..hops ≤ MaxHops, exact but for rounding (well below 1e-9). With
-// δ_u = 1/d_u, S_v = Σ_{u~v} δ_u and π the product of δ over the nodes of a cycle,
+// ComputeDiagonals returns diag(Ã^k) for k = 1..K, exact but for rounding (well below 1e-9). With δ_u = 1/d_u,
+// S_v = Σ_{u~v} δ_u and π the product of δ over the nodes of a cycle,
 //
 //	k = 1:  0
 //	k = 2:  δ_v S_v
 //	k = 3:  2 Σ π over the triangles of v
 //
 // Every triangle is found once, from its node of lowest or second lowest degree. So hubs cost little for k ≤ 3: a star of
-// any size costs only the time to read it. For k = 4 and 5 every closed walk is followed. The steps are counted first;
-// above Options.MaxPrice the error is a *PriceError.
+// any size costs only the time to read it. For k = 4 and 5 every closed walk is followed. The steps are counted first, as
+// by DiagonalSteps; above MaxSteps the error is a *PriceError.
 //
-// Memory holds 12 bytes a node for k = 3. The results are in Options.Scratch, if it is set. The rest of
-// Options.MemoryBudget holds adjacency. Where it has room for 4 bytes an entry more, the graph is read once for the degrees
-// and once for all else. For triangles, half of the adjacency (each edge once) is cut into parts that fit, and the graph is
-// walked once for each part; a table takes some m/2 bytes more. From k = 4 on memory holds all of the adjacency, 4 bytes an
-// entry, 28 bytes a node, and 12 for each node and worker. If too little fits, the error is a *BudgetError. The values are
-// the same bits at any budget and number of workers, with Scratch or without, and on any processor: each product is
-// rounded before it is added, by a conversion: float64(x*y).
+// PlanDiagonals tells what memory holds. The results are in Options.Scratch, if it is set. If Options.MemoryBudget has room
+// for all of the adjacency, 4 bytes an entry, the graph is read once for the degrees and once for all else. For triangles,
+// half of the adjacency (each edge once) is else cut into parts that fit, and the graph is walked once for each part. From
+// k = 4 on memory must hold all of the adjacency. If too little fits, the error is a *BudgetError. The values are the same
+// bits at any budget and number of workers, with Scratch or without, and on any processor: each product is rounded before
+// it is added, by a conversion: float64(x*y).
 //
 // To follow every closed walk takes Σ_u d_u² steps for k = 4, and for k = 5 the same number again and the entries around
 // every path of two steps. In a directed or weighted graph it is done for k = 3 too, in as many steps as for k = 4. In a
-// directed graph d_in·d_out replaces d². Memory then holds 20 bytes a node, 32 if directed. From k = 3 on it holds 8 more,
-// 8 more for each worker, and some of the adjacency. From k = 4 on it holds all of the adjacency, 4 bytes an entry or 8 if
-// weighted, in both directions, and 12 to 24 bytes for each node and worker.
+// directed graph d_in·d_out replaces d².
 //
 // The caller closes the diagonals.
-func ComputeDiagonals(ctx context.Context, g Graph, hops int, opt Options) (d *Diagonals, err error) {
+func ComputeDiagonals(ctx context.Context, g Graph, powers Powers, opt Options) (d *Diagonals, err error) {
 	opt = opt.withDefaults()
-	if hops < 1 || hops > MaxHops {
-		return nil, fmt.Errorf("%w: got %d hops, want 1 to %d", ErrShape, hops, MaxHops)
+	if err := powers.validate(g.NumNodes()); err != nil {
+		return nil, err
 	}
-	opt.Have = opt.Have[:min(hops, len(opt.Have))]
-	for k, values := range opt.Have {
-		if len(values) != g.NumNodes() {
-			return nil, fmt.Errorf("%w: got %d values of hop %d, want %d", ErrShape, len(values), k+1, g.NumNodes())
-		}
-	}
-	if len(opt.Have) == hops {
-		return &Diagonals{hops: opt.Have}, nil
+	hops := powers.Hops
+	d = &Diagonals{hops: slices.Clone(powers.Have)}
+	if d.Hops() == hops {
+		return d, nil
 	}
 	w, s, err := newSurvey(ctx, g, opt)
 	if err != nil {
 		return nil, err
 	}
-	if !w.isSimple() {
-		return walkDiagonals(ctx, w, s, hops, opt)
-	}
-	job, err := newDiagonalJob(w, s, hops, opt)
+	progress := &meter{progress: opt.Progress, stage: "diagonal"}
+	ways, err := newClosedWalks(w, s, powers, progress, opt)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = joinErrors(err, job.close(err != nil)) }()
-	if job.kept {
-		if err := w.keep(s.degrees); err != nil {
-			return nil, fmt.Errorf("diagonal: %w", err)
+	defer func() {
+		if err = joinErrors(err, joinErrors(ways.close(), w.free())); err != nil {
+			err = joinErrors(err, d.Close())
+			d = nil
 		}
-	} else if err := w.drop(); err != nil {
-		return nil, err
-	}
+	}()
 	if hops >= 3 {
 		start := time.Now()
-		price, err := job.price(ctx)
+		steps, err := ways.count(ctx)
 		if err != nil {
-			return nil, err
+			return d, err
 		}
-		w.finish(opt.OnStage, start, Stage{Name: "price", Edges: s.edges()})
-		if steps := price.stepsAfter(job.have()); steps > opt.MaxPrice {
-			return nil, &PriceError{Hops: hops, Price: steps, Limit: opt.MaxPrice}
+		w.finish(opt.OnStage, start, Stage{Name: "price", Edges: s.Edges()})
+		if err := CheckSteps(hops, steps); err != nil {
+			return d, err
 		}
 	}
-	job.progress = &meter{progress: opt.Progress, stage: "diagonal", total: job.walkedEntries()}
-	for k := job.have() + 1; k <= hops; k++ {
+	progress.total = int64(ways.passes()) * s.Entries
+	for k := d.Hops() + 1; k <= hops; k++ {
 		start := time.Now()
-		if err := job.hop(ctx, k); err != nil {
-			return nil, err
+		out, err := scratch.New[float64](opt.Scratch, fmt.Sprintf("diagonal-%d", k), w.nodes)
+		if err != nil {
+			return d, err
 		}
-		if k > 1 {
-			w.finish(opt.OnStage, start, Stage{Name: "diagonal", Hop: k, Edges: s.edges()})
+		d.hops, d.arrays = append(d.hops, out.Data), append(d.arrays, out)
+		if k > 1 { // no walk of one step is closed
+			if err := ways.hop(ctx, k, out.Data); err != nil {
+				return d, err
+			}
+			w.finish(opt.OnStage, start, Stage{Name: "diagonal", Hop: k, Edges: s.Edges()})
 		}
-		if err := opt.hasDiagonal(k, job.results[k].Data); err != nil {
-			return nil, err
+		if powers.OnHop == nil {
+			continue
+		}
+		if err := powers.OnHop(k, out.Data); err != nil {
+			return d, err
 		}
 	}
-	return job.diagonals(), nil
+	return d, nil
 }
 
-// hasDiagonal tells OnDiagonal.
-func (o *Options) hasDiagonal(k int, values []float64) error {
-	if o.OnDiagonal == nil {
-		return nil
+// DiagonalSteps walks a graph to count the steps that ComputeDiagonals takes for K = hops. For fewer than three hops it
+// takes none.
+func DiagonalSteps(ctx context.Context, g Graph, hops int, opt Options) (float64, error) {
+	powers := Powers{Hops: hops}
+	if err := powers.validate(0); err != nil || hops < 3 {
+		return 0, err
 	}
-	return o.OnDiagonal(k, values)
-}
-
-// diagonals are the results.
-func (job *diagonalJob) diagonals() *Diagonals {
-	d := &Diagonals{}
-	for _, a := range job.results[1:] {
-		d.hops = append(d.hops, a.Data)
-		d.arrays = append(d.arrays, a)
-	}
-	return d
-}
-
-// A diagonalJob computes one diagonal after the other.
-type diagonalJob struct {
-	graph    *rankedGraph
-	hops     int
-	kept     bool                      // the decoded adjacency
-	capacity int64                     // bytes of adjacency that triangles may hold
-	dir      *scratch.Dir              // of results
-	before   *scratch.Array[uint32]    // by rank: neighbours of lesser rank, counted with the price
-	results  []*scratch.Array[float64] // [k] by NodeID
-	meetings *walkJob                  // for k ≥ 4; nil until the price is counted
-	progress *meter
-}
-
-func newDiagonalJob(w *walker, s *survey, hops int, opt Options) (*diagonalJob, error) {
-	workers, keep, capacity, err := divideBudget(hops, &s.Sizes, opt)
+	w, s, err := newSurvey(ctx, g, opt.withDefaults())
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	w.limit(workers)
-	job := &diagonalJob{
-		graph: newRankedGraph(w, s), hops: hops, kept: keep, capacity: capacity, dir: opt.Scratch,
-		results: make([]*scratch.Array[float64], 1),
+	var ways closedWalks = &walkJob{walker: w, survey: s, hops: hops}
+	if s.isSimple() {
+		ways = newClosedForms(w, s, powers)
 	}
-	for _, values := range opt.Have {
-		job.results = append(job.results, &scratch.Array[float64]{Data: values})
-	}
-	return job, nil
+	steps, err := ways.count(ctx)
+	return steps, joinErrors(err, joinErrors(ways.close(), w.free()))
 }
 
-// have is the number of hops whose diagonals are known.
-func (job *diagonalJob) have() int { return len(job.results) - 1 }
-
-// lacks tells whether diag(Ã^k) is still to be computed.
-func (job *diagonalJob) lacks(k int) bool { return job.have() < k && k <= job.hops }
-
-// close gives back what was for the work, and the results as well where it has failed.
-func (job *diagonalJob) close(failed bool) error {
-	err := joinErrors(job.before.Close(), job.graph.walker.free())
-	if failed {
-		for _, a := range job.results {
-			err = joinErrors(err, a.Close())
-		}
-	}
-	return err
-}
-
-// hop keeps diag(Ã^k); the hops must be asked for in order from 1.
-func (job *diagonalJob) hop(ctx context.Context, k int) error {
-	switch k {
-	case 1:
-		_, err := job.newResult(1)
-		return err
-	case 2:
-		return job.returns2(ctx)
-	case 3:
-		return job.returns3(ctx)
-	default:
-		return job.meet(ctx, k)
-	}
-}
-
-func (job *diagonalJob) newResult(k int) ([]float64, error) {
-	out, err := scratch.New[float64](job.dir, fmt.Sprintf("diagonal-%d", k), job.graph.walker.nodes)
-	if err != nil {
-		return nil, err
-	}
-	job.results = append(job.results, out)
-	return out.Data, nil
-}
-
-// keep makes diag(Ã^k) of its values by rank.
-func (job *diagonalJob) keep(k int, value func(v rank) float64) error {
-	out, err := job.newResult(k)
-	if err != nil {
-		return err
-	}
-	for v := range out {
-		out[v] = value(job.graph.rank(kv.NodeID(v)))
+// CheckSteps returns the *PriceError of ComputeDiagonals if so many steps are more than MaxSteps.
+func CheckSteps(hops int, steps float64) error {
+	if steps > MaxSteps {
+		return &PriceError{Hops: hops, Price: steps}
 	}
 	return nil
 }
 
-// keepRows makes diag(Ã^k) of value(v, the neighbours of v).
-func (job *diagonalJob) keepRows(
-	ctx context.Context, k int, value func(v kv.NodeID, list []kv.NodeID) float64,
-) error {
-	out, err := job.newResult(k)
+// closedWalks computes the diagonals of a graph, in one of two ways.
+type closedWalks interface {
+	// count counts the steps, before any hop is computed.
+	count(ctx context.Context) (steps float64, err error)
+	// passes is how often the graph is walked once the steps are counted.
+	passes() int
+	// hop makes diag(Ã^k) [n] of zeros, k ≥ 2 ascending.
+	hop(ctx context.Context, k int, out []float64) error
+	close() error
+}
+
+// newClosedWalks divides the budget. If there is room, the next walk keeps the lists.
+func newClosedWalks(w *walker, s *survey, powers Powers, progress *meter, opt Options) (closedWalks, error) {
+	hops := powers.Hops
+	if !s.isSimple() {
+		workers, capacity, err := s.divideForWalks(hops, opt)
+		if err != nil {
+			return nil, err
+		}
+		w.limit(workers)
+		return &walkJob{
+			walker: w, survey: s, hops: hops, have: len(powers.Have), capacity: capacity, progress: progress,
+		}, nil
+	}
+	workers, keep, capacity, err := s.divideForTriangles(hops, opt)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return job.graph.walker.walk(ctx, func(ctx context.Context, _ int, adj *kv.Adjacency) error {
-		for v := adj.First; v < adj.End; v++ {
-			if v%256 == 0 && ctx.Err() != nil {
-				return ctx.Err()
-			}
-			out[v] = value(v, adj.Of(v))
-		}
-		job.progress.add(len(adj.Neighbors))
-		return nil
-	})
-}
-
-// returns2 is δ_v S_v.
-func (job *diagonalJob) returns2(ctx context.Context) error {
-	degrees := job.graph.survey.degrees
-	return job.keepRows(ctx, 2, func(_ kv.NodeID, list []kv.NodeID) float64 {
-		sum := 0.0
-		for _, u := range list {
-			sum += inverse(degrees[u])
-		}
-		return inverse(uint32(len(list))) * sum
-	})
-}
-
-// walkedEntries is the total of the progress, as if every walk were of the whole graph.
-func (job *diagonalJob) walkedEntries() int64 { return int64(job.walks()) * job.graph.survey.entries }
-
-// walks is how often the graph is walked once its price is known.
-func (job *diagonalJob) walks() (walks int) {
-	if job.lacks(2) {
-		walks++
+	w.limit(workers)
+	f := newClosedForms(w, s, powers)
+	f.capacity, f.dir, f.progress = capacity, opt.Scratch, progress
+	if f.longer != nil {
+		f.longer.progress = progress
 	}
-	if job.lacks(3) {
-		walks += 1 + len(job.spans())
+	if !keep {
+		return f, w.drop()
 	}
-	return walks + max(0, job.hops-max(3, job.have()))
-}
-
-// newMeetings makes the job of k ≥ 4, without what it needs for more than the price.
-func (job *diagonalJob) newMeetings() *walkJob {
-	s := *job.graph.survey
-	s.strengths = &strengths{columnDegrees: s.degrees}
-	return &walkJob{walker: job.graph.walker, survey: &s, hops: job.hops}
-}
-
-// meet makes diag(Ã^k), k ≥ 4.
-func (job *diagonalJob) meet(ctx context.Context, k int) error {
-	out, err := job.newResult(k)
-	if err != nil {
-		return err
+	if err := w.keep(s.degrees); err != nil {
+		return nil, fmt.Errorf("diagonal: %w", err)
 	}
-	m := job.meetings
-	if m.scale == nil {
-		m.scale, m.progress = make([]float64, len(out)), job.progress
-		for v, degree := range m.survey.degrees {
-			m.scale[v] = inverse(degree)
-		}
-		m.limit(len(job.graph.lists))
-	}
-	return m.hop(ctx, k, out)
+	return f, nil
 }

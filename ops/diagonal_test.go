@@ -27,7 +27,7 @@ func TestDiagonalsAreTheirDefinition(t *testing.T) {
 		if seed%2 == 0 {
 			hops = MaxHops
 		}
-		d, err := ComputeDiagonals(context.Background(), g, hops, Options{Workers: 1 + r.IntN(3)})
+		d, err := ComputeDiagonals(context.Background(), g, Powers{Hops: hops}, Options{Workers: 1 + r.IntN(3)})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -57,7 +57,7 @@ func TestDiagonalsOfArxiv(t *testing.T) {
 // checkSampledDiagonals compares nodes of all degrees with a walk of one node at a time.
 func checkSampledDiagonals(t *testing.T, g *listGraph) {
 	n := g.NumNodes()
-	d := must.Get(ComputeDiagonals(context.Background(), g, MaxHops, Options{MemoryBudget: 1 << 30}))(t)
+	d := must.Get(ComputeDiagonals(context.Background(), g, Powers{Hops: MaxHops}, Options{MemoryBudget: 1 << 30}))(t)
 	for v := 0; v < n; v = 2*v + 1 {
 		at := make([]float64, n) // chance to be there after k steps from v
 		at[v] = 1
@@ -82,17 +82,17 @@ func TestDiagonalsSameBits(t *testing.T) {
 	ctx := context.Background()
 	g := rmat(9, 6, 3)
 	for name, g := range map[string]*listGraph{"by degree": g, "shuffled": shuffled(g, 4)} {
-		want := must.Get(ComputeDiagonals(ctx, g, MaxHops, Options{Workers: 1}))(t)
+		want := must.Get(ComputeDiagonals(ctx, g, Powers{Hops: MaxHops}, Options{Workers: 1}))(t)
 		for _, hops := range []int{3, 4, 5} {
 			for _, block := range []int{1, 33, 5000} {
 				g.block = block
 				var tooSmall *BudgetError
-				if _, err := ComputeDiagonals(ctx, g, hops, Options{MemoryBudget: 1}); !errors.As(err, &tooSmall) {
+				if _, err := ComputeDiagonals(ctx, g, Powers{Hops: hops}, Options{MemoryBudget: 1}); !errors.As(err, &tooSmall) {
 					t.Fatalf("%s, %d hops, budget of 1 byte: got error %v, want a *BudgetError", name, hops, err)
 				}
 				for _, workers := range []int{1, 2, 4} {
 					for _, budget := range []int64{0, tooSmall.Least + int64(g.entries())/8} {
-						got, err := ComputeDiagonals(ctx, g, hops, Options{Workers: workers, MemoryBudget: budget})
+						got, err := ComputeDiagonals(ctx, g, Powers{Hops: hops}, Options{Workers: workers, MemoryBudget: budget})
 						if err != nil {
 							t.Fatalf("%s, %d hops, blocks of %d, %d workers, %d bytes: %v", name, hops, block, workers, budget, err)
 						}
@@ -130,10 +130,12 @@ func TestDiagonalsOfLargeStar(t *testing.T) {
 		g.lists[v] = hub
 	}
 	opt := Options{Workers: 2, MemoryBudget: 1 << 30}
-	if _, err := ComputeDiagonals(context.Background(), g, 4, opt); !errors.Is(err, ErrPrice) { // the square of the leaves
-		t.Errorf("4 hops: got error %v, want ErrPrice", err)
+	_, err := ComputeDiagonals(context.Background(), g, Powers{Hops: 4}, opt)
+	const price = leaves * (leaves + 1) // the square of the leaves, and those of one
+	if refused, ok := errors.AsType[*PriceError](err); !ok || !errors.Is(err, ErrPrice) || *refused != (PriceError{4, price}) {
+		t.Errorf("4 hops: got error %v, want a *PriceError of %v", err, float64(price))
 	}
-	d := must.Get(ComputeDiagonals(context.Background(), g, 3, opt))(t)
+	d := must.Get(ComputeDiagonals(context.Background(), g, Powers{Hops: 3}, opt))(t)
 	for k := 1; k <= 3; k++ {
 		// An even walk from the hub is always back, one from a leaf with the share of a leaf.
 		for v, want := range []float64{float64(1 - k%2), float64(1-k%2) / leaves} {
@@ -148,31 +150,20 @@ func TestDiagonalsRefuse(t *testing.T) {
 	ctx := context.Background()
 	g := rmat(8, 5, 1)
 	for _, hops := range []int{0, -1, MaxHops + 1} {
-		if _, err := ComputeDiagonals(ctx, g, hops, Options{}); !errors.Is(err, ErrShape) {
+		if _, err := ComputeDiagonals(ctx, g, Powers{Hops: hops}, Options{}); !errors.Is(err, ErrShape) {
 			t.Errorf("%d hops: got error %v, want ErrShape", hops, err)
 		}
 	}
-	price, err := priceOf(g, MaxHops)
-	must.Do(t, err)
-	if _, err := ComputeDiagonals(ctx, g, MaxHops, Options{MaxPrice: price.steps()}); err != nil {
-		t.Errorf("limit at the price: got error %v, want none", err)
-	}
-	_, err = ComputeDiagonals(ctx, g, MaxHops, Options{MaxPrice: price.steps() - 1})
-	var refused *PriceError
-	if !errors.As(err, &refused) || !errors.Is(err, ErrPrice) ||
-		refused.Price != price.steps() || refused.Limit != price.steps()-1 {
-		t.Errorf("limit below the price %v: got error %v, want a *PriceError of both", price.steps(), err)
-	}
 	for _, hops := range []int{3, 4, 5} {
-		_, err := ComputeDiagonals(ctx, g, hops, Options{MemoryBudget: 1000, Workers: 3})
+		_, err := ComputeDiagonals(ctx, g, Powers{Hops: hops}, Options{MemoryBudget: 1000, Workers: 3})
 		var tooSmall *BudgetError
 		if !errors.As(err, &tooSmall) {
 			t.Fatalf("%d hops in 1000 bytes: got error %v, want a *BudgetError", hops, err)
 		}
-		if _, err := ComputeDiagonals(ctx, g, hops, Options{MemoryBudget: tooSmall.Least - 1}); !errors.Is(err, ErrBudget) {
+		if _, err := ComputeDiagonals(ctx, g, Powers{Hops: hops}, Options{MemoryBudget: tooSmall.Least - 1}); !errors.Is(err, ErrBudget) {
 			t.Errorf("%d hops in %d bytes, one less than the least: got error %v, want ErrBudget", hops, tooSmall.Least-1, err)
 		}
-		if _, err := ComputeDiagonals(ctx, g, hops, Options{MemoryBudget: tooSmall.Least}); err != nil {
+		if _, err := ComputeDiagonals(ctx, g, Powers{Hops: hops}, Options{MemoryBudget: tooSmall.Least}); err != nil {
 			t.Errorf("%d hops in the least budget %d: got error %v, want none", hops, tooSmall.Least, err)
 		}
 	}
@@ -188,17 +179,17 @@ func TestDiagonalsStop(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			g := &interruptedGraph{Graph: g, then: cancel}
 			g.reads.Store(-after)
-			if _, err := ComputeDiagonals(ctx, g, MaxHops, Options{Workers: workers}); err != context.Canceled {
+			if _, err := ComputeDiagonals(ctx, g, Powers{Hops: MaxHops}, Options{Workers: workers}); err != context.Canceled {
 				t.Errorf("cancelled at block %d, %d workers: got error %v, want %v", after, workers, err, context.Canceled)
 			}
 			g = &interruptedGraph{Graph: g.Graph, fail: broken}
 			g.reads.Store(-after)
-			if _, err := ComputeDiagonals(context.Background(), g, MaxHops, Options{Workers: workers}); !errors.Is(err, broken) {
+			if _, err := ComputeDiagonals(context.Background(), g, Powers{Hops: MaxHops}, Options{Workers: workers}); !errors.Is(err, broken) {
 				t.Errorf("failing at block %d, %d workers: got error %v, want %v", after, workers, err, broken)
 			}
 			g.reads.Store(-after)
 			narrow := Options{Workers: workers, Scratch: dir, MemoryBudget: sizes.LeastForDiagonals(MaxHops)} // no lists are kept
-			if _, err := ComputeDiagonals(context.Background(), g, MaxHops, narrow); !errors.Is(err, broken) {
+			if _, err := ComputeDiagonals(context.Background(), g, Powers{Hops: MaxHops}, narrow); !errors.Is(err, broken) {
 				t.Errorf("in little memory, failing at block %d, %d workers: got error %v, want %v", after, workers, err, broken)
 			}
 		}
@@ -251,7 +242,7 @@ func TestDiagonalsReport(t *testing.T) {
 			}
 		},
 	}
-	must.Get(ComputeDiagonals(context.Background(), g, MaxHops, opt))(t)
+	must.Get(ComputeDiagonals(context.Background(), g, Powers{Hops: MaxHops}, opt))(t)
 	want := []string{"degrees 0", "price 0", "diagonal 2", "diagonal 3", "diagonal 4", "diagonal 5"}
 	if !slices.Equal(stages, want) {
 		t.Errorf("stages: got %q, want %q", stages, want)
@@ -293,25 +284,26 @@ func TestDiagonalsGoOn(t *testing.T) {
 	for name, g := range graphs {
 		n := g.NumNodes()
 		var kept [][]float64
-		opt := Options{Workers: 2, OnDiagonal: func(k int, values []float64) error {
+		powers := Powers{Hops: MaxHops, OnHop: func(k int, values []float64) error {
 			if k != len(kept)+1 {
 				t.Errorf("%s: told of hop %d after %d", name, k, len(kept))
 			}
 			kept = append(kept, slices.Clone(values))
 			return nil
 		}}
-		want := must.Get(ComputeDiagonals(ctx, g, MaxHops, opt))(t)
+		want := must.Get(ComputeDiagonals(ctx, g, powers, Options{Workers: 2}))(t)
 		for have := range MaxHops + 2 {
 			told, done, total := 0, int64(0), int64(0)
-			opt := Options{Workers: 2, Have: kept[:min(have, MaxHops)], OnDiagonal: func(int, []float64) error {
+			powers := Powers{Hops: MaxHops, Have: kept[:min(have, MaxHops)], OnHop: func(int, []float64) error {
 				told++
 				return nil
-			}, Progress: func(stage string, d, all int64) {
+			}}
+			opt := Options{Workers: 2, Progress: func(stage string, d, all int64) {
 				if stage == "diagonal" {
 					done, total = d, all
 				}
 			}}
-			got := must.Get(ComputeDiagonals(ctx, g, MaxHops, opt))(t)
+			got := must.Get(ComputeDiagonals(ctx, g, powers, opt))(t)
 			if got.Hops() != MaxHops || told != max(0, MaxHops-have) || done != total {
 				t.Errorf("%s, %d hops known: got %d, told of %d, progress %d of %d", name, have, got.Hops(), told, done, total)
 			}
@@ -322,17 +314,17 @@ func TestDiagonalsGoOn(t *testing.T) {
 			}
 		}
 		full := errors.New("no room")
-		opt = Options{OnDiagonal: func(k int, _ []float64) error {
+		powers = Powers{Hops: MaxHops, OnHop: func(k int, _ []float64) error {
 			if k == 3 {
 				return full
 			}
 			return nil
 		}}
-		if _, err := ComputeDiagonals(ctx, g, MaxHops, opt); !errors.Is(err, full) {
+		if _, err := ComputeDiagonals(ctx, g, powers, Options{}); !errors.Is(err, full) {
 			t.Errorf("%s, hop 3 cannot be kept: got error %v, want %v", name, err, full)
 		}
-		opt = Options{Have: [][]float64{make([]float64, n+1)}}
-		if _, err := ComputeDiagonals(ctx, g, 3, opt); !errors.Is(err, ErrShape) {
+		powers = Powers{Hops: 3, Have: [][]float64{make([]float64, n+1)}}
+		if _, err := ComputeDiagonals(ctx, g, powers, Options{}); !errors.Is(err, ErrShape) {
 			t.Errorf("%s, a value too many: got error %v, want ErrShape", name, err)
 		}
 	}

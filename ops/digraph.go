@@ -82,9 +82,6 @@ func checkWeights(adj *kv.Adjacency, weighted bool) error {
 	return nil
 }
 
-// isSimple reports whether the graph is neither directed nor weighted.
-func (w *walker) isSimple() bool { return w.columns == nil && !w.weighted }
-
 // walkBoth is walk with the lists of the transposed adjacency as well, which are the same where A is symmetric.
 func (w *walker) walkBoth(
 	ctx context.Context, visit func(ctx context.Context, worker int, rows, columns *kv.Adjacency) error,
@@ -119,9 +116,9 @@ type strengths struct {
 
 // newStrengths makes those of the sizes of a survey.
 func newStrengths(s *survey) *strengths {
-	t := &strengths{rows: make([]float64, s.nodes), columnDegrees: s.degrees}
-	if t.columns = t.rows; s.directed {
-		t.columns, t.columnDegrees = make([]float64, s.nodes), make([]uint32, s.nodes)
+	t := &strengths{rows: make([]float64, s.Nodes), columnDegrees: s.degrees}
+	if t.columns = t.rows; s.Directed {
+		t.columns, t.columnDegrees = make([]float64, s.Nodes), make([]uint32, s.Nodes)
 	}
 	return t
 }
@@ -137,19 +134,19 @@ func (t *strengths) take(rows, columns *kv.Adjacency) {
 }
 
 // isSimple reports whether the graph is neither directed nor weighted.
-func (s *Sizes) isSimple() bool { return !s.directed && !s.weighted }
+func (s *Sizes) isSimple() bool { return !s.Directed && !s.Weighted }
 
-// edges is the number of edges, or of arcs of a directed graph.
-func (s *Sizes) edges() int64 {
-	if s.directed {
-		return s.entries
+// Edges is the number of edges, or of arcs of a directed graph.
+func (s *Sizes) Edges() int64 {
+	if s.Directed {
+		return s.Entries
 	}
-	return s.entries / 2
+	return s.Entries / 2
 }
 
 // sides is the number of lists that a node has.
 func (s *Sizes) sides() int64 {
-	if s.directed {
+	if s.Directed {
 		return 2
 	}
 	return 1
@@ -157,7 +154,7 @@ func (s *Sizes) sides() int64 {
 
 // entryBytes is what an entry held takes.
 func (s *Sizes) entryBytes() int64 {
-	if s.weighted {
+	if s.Weighted {
 		return 8
 	}
 	return 4

@@ -39,7 +39,7 @@ func TestPropagateArcsIsItsDefinition(t *testing.T) {
 		g := randomArcGraph(r, seed%2 == 0, seed%3 > 0)
 		n, c, hops := g.nodes, 1+r.IntN(20), 1+r.IntN(MaxHops)
 		x := randomRows(r, n, c)
-		diagonals, err := ComputeDiagonals(ctx, g.graph(), hops, Options{})
+		diagonals, err := ComputeDiagonals(ctx, g.graph(), Powers{Hops: hops}, Options{})
 		if err != nil {
 			t.Fatalf("seed %d: diagonals: %v", seed, err)
 		}
@@ -74,7 +74,7 @@ func TestPropagateArcsSameBits(t *testing.T) {
 			labels[v] = kv.Class(r.IntN(classes+1) - 1)
 		}
 		src := SideBySide(Dense(randomRows(r, n, 6), 6), OneHot(labels, classes))
-		diagonals := must.Get(ComputeDiagonals(ctx, g.graph(), 3, Options{}))(t)
+		diagonals := must.Get(ComputeDiagonals(ctx, g.graph(), Powers{Hops: 3}, Options{}))(t)
 		wanted := func(v kv.NodeID, columns []int) []int {
 			if v%5 == 4 {
 				return columns

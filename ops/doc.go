@@ -45,8 +45,8 @@
 //
 // Walks of two steps have a closed form in Σ δ. Those of three are triangles, each of which is found once, from its node of
 // lowest or second lowest degree. Sums that several workers add to are in fixed point, so the order of additions does not
-// matter. Walks of four and five steps are followed from each node. The steps are counted first; above Options.MaxPrice the
-// work is refused.
+// matter. Walks of four and five steps are followed from each node. The steps are counted first; above MaxSteps the work
+// is refused.
 //
 // # Series
 //

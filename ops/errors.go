@@ -41,14 +41,14 @@ func (e *BudgetError) Error() string {
 // Is makes a BudgetError an ErrBudget.
 func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
 
-// A PriceError says that diagonals would take more elementary steps than Options.MaxPrice.
+// A PriceError says that diagonals would take more than MaxSteps elementary steps.
 type PriceError struct {
-	Hops         int
-	Price, Limit float64 // elementary steps
+	Hops  int
+	Price float64 // elementary steps
 }
 
 func (e *PriceError) Error() string {
-	return fmt.Sprintf("diagonals of %d hops take %.3g steps, want at most %.3g", e.Hops, e.Price, e.Limit)
+	return fmt.Sprintf("diagonals of %d hops take %.3g steps, want at most %.3g", e.Hops, e.Price, float64(MaxSteps))
 }
 
 // Is makes a PriceError an ErrPrice.

@@ -27,7 +27,7 @@ func (triangleWithTail) ReadAdjacency(r kv.Range, buf *kv.Adjacency) error {
 }
 
 func ExampleComputeDiagonals() {
-	d, err := ops.ComputeDiagonals(context.Background(), triangleWithTail{}, 4, ops.Options{})
+	d, err := ops.ComputeDiagonals(context.Background(), triangleWithTail{}, ops.Powers{Hops: 4}, ops.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func ExampleComputeDiagonals() {
 
 func ExamplePropagate() {
 	ctx, g := context.Background(), triangleWithTail{}
-	d, err := ops.ComputeDiagonals(ctx, g, 2, ops.Options{})
+	d, err := ops.ComputeDiagonals(ctx, g, ops.Powers{Hops: 2}, ops.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func TestGolden(t *testing.T) {
 			var want golden
 			must.Do(t, json.Unmarshal(text, &want))
 			g := newListGraph(want.Nodes, want.Edges)
-			d := must.Get(ComputeDiagonals(ctx, g, want.Hops, Options{}))(t)
+			d := must.Get(ComputeDiagonals(ctx, g, Powers{Hops: want.Hops}, Options{}))(t)
 			for k := 1; k <= want.Hops; k++ {
 				for v, x := range d.At(k) {
 					if y := want.Diagonals[k-1][v]; !(math.Abs(x-y) <= 1e-12) {

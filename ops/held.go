@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // A span is the ranks lo ≤ x < hi.
@@ -90,6 +92,67 @@ func (g *rankedGraph) holdBefore(ctx context.Context, s span, before []uint32) (
 		return nil, joinErrors(err, h.free())
 	}
 	return h, nil
+}
+
+// heldRows are some rows of A, or of its columns, in memory.
+type heldRows struct {
+	first   kv.NodeID
+	offsets []int64
+	nodes   offheap.Array[kv.NodeID]
+	weights offheap.Array[float32] // empty where all are 1
+}
+
+// of returns the row of u, and its weights or nil.
+func (h *heldRows) of(u kv.NodeID) ([]kv.NodeID, []float32) {
+	i := u - h.first
+	from, to := h.offsets[i], h.offsets[i+1]
+	if h.weights.Data == nil {
+		return h.nodes.Data[from:to], nil
+	}
+	return h.nodes.Data[from:to], h.weights.Data[from:to]
+}
+
+func (h *heldRows) free() error { return errors.Join(h.nodes.Free(), h.weights.Free()) }
+
+// hold reads the rows r of a walker's graph, whose lengths are given for all nodes.
+func (job *walkJob) hold(ctx context.Context, w *walker, r kv.Range, lengths []uint32) (h *heldRows, err error) {
+	h = &heldRows{first: r.First, offsets: make([]int64, r.Len()+1)}
+	for i, length := range lengths[r.First:r.End] {
+		h.offsets[i+1] = h.offsets[i] + int64(length)
+	}
+	defer func() {
+		if err != nil {
+			err = joinErrors(err, h.free())
+		}
+	}()
+	entries := int(h.offsets[len(h.offsets)-1])
+	if h.nodes, err = offheap.New[kv.NodeID](entries); err != nil {
+		return h, fmt.Errorf("diagonal: %d entries: %w", entries, err)
+	}
+	if job.survey.Weighted {
+		if h.weights, err = offheap.New[float32](entries); err != nil {
+			return h, fmt.Errorf("diagonal: %d weights: %w", entries, err)
+		}
+	}
+	err = parallel.Do(ctx, len(w.bufs), len(w.blocks), func(_ context.Context, worker, block int) error {
+		if b := w.blocks[block]; b.End <= r.First || b.First >= r.End {
+			return nil
+		}
+		adj := &w.bufs[worker]
+		if err := w.read(block, adj); err != nil {
+			return err
+		}
+		for u := max(adj.First, r.First); u < min(adj.End, r.End); u++ {
+			nodes, weights := h.of(u)
+			if len(adj.Of(u)) != len(nodes) {
+				return fmt.Errorf("%w: the list of node %d changed while it was read", ErrGraph, u)
+			}
+			copy(nodes, adj.Of(u))
+			copy(weights, weightsOf(adj, int(u-adj.First)))
+		}
+		return nil
+	})
+	return h, err
 }
 
 // joinErrors is errors.Join of two, but an error itself if there is no other.

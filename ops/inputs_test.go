@@ -37,7 +37,7 @@ func TestSourceIsReadOnce(t *testing.T) {
 		labels[v] = kv.Class(v % classes)
 	}
 	predictions := Dense(randomRows(rand.New(rand.NewPCG(1, 2)), n, left), left)
-	diagonals := must.Get(ComputeDiagonals(ctx, g, hops, Options{}))(t)
+	diagonals := must.Get(ComputeDiagonals(ctx, g, Powers{Hops: hops}, Options{}))(t)
 	op, dir := Operator{Hops: hops, Diagonals: diagonals}, scratchDir(t)
 	byPlan := func(op Operator) func(Source) error {
 		return func(src Source) error {
@@ -63,9 +63,9 @@ func TestSourceIsReadOnce(t *testing.T) {
 	} {
 		counting := countingSource{predictions, new(atomic.Int64), new(atomic.Bool)}
 		must.Do(t, c.read(SideBySide(counting, OneHot(labels, classes))))
-		if rows := counting.rows.Load(); rows != c.times*int64(sizes.linked) || counting.crossed.Load() {
+		if rows := counting.rows.Load(); rows != c.times*int64(sizes.Linked) || counting.crossed.Load() {
 			t.Errorf("%s: %d rows of %d were read, beyond a block: %t, want each of those with neighbours %d times, block by block",
-				c.name, rows, sizes.linked, counting.crossed.Load(), c.times)
+				c.name, rows, sizes.Linked, counting.crossed.Load(), c.times)
 		}
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-const defaultMaxPrice = 1e12
-
 // Options tunes the operators. The zero value is ready to use. None of its fields changes a bit of a result.
 type Options struct {
 	// MemoryBudget bounds the bytes of dense tiles, per-node arrays and adjacency held. Zero means
@@ -19,18 +17,6 @@ type Options struct {
 	// Workers is how many goroutines work at once. Zero means GOMAXPROCS. Fewer are used where the budget has
 	// no room for the buffers of all.
 	Workers int
-
-	// MaxPrice is the most elementary steps that ComputeDiagonals may take, such as looking at one
-	// neighbour. Zero means 1e12, some twenty minutes of two cores.
-	MaxPrice float64
-
-	// Have is diag(Ã^k) [n] of the first hops, k = 1, 2, …, by NodeID. ComputeDiagonals puts it into its Diagonals and
-	// does not compute these hops again.
-	Have [][]float64
-
-	// OnDiagonal is told of every hop that ComputeDiagonals has computed, in order. The values [n] are borrowed for the
-	// call, whose error ends the work.
-	OnDiagonal func(k int, values []float64) error
 
 	// Scratch keeps arrays that are only read in order. They do not count towards MemoryBudget. Nil keeps them in memory.
 	Scratch *scratch.Dir
@@ -57,9 +43,6 @@ func (o Options) withDefaults() Options {
 		o.MemoryBudget = kv.DefaultMemoryBudget()
 	}
 	o.Workers = parallel.Workers(o.Workers)
-	if o.MaxPrice <= 0 {
-		o.MaxPrice = defaultMaxPrice
-	}
 	return o
 }
 

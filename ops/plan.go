@@ -95,7 +95,7 @@ func Plan(s *Sizes, columns, hops int, opt Options) (PropagatePlan, error) {
 					continue
 				}
 				for _, held := range []bool{false, true} {
-					if held && s.weighted { // only neighbours are kept
+					if held && s.Weighted { // only neighbours are kept
 						continue
 					}
 					p := PropagatePlan{Strategy: strategy, Width: width, Workers: workers, Held: held}
@@ -133,21 +133,21 @@ func (s *Sizes) leastForPropagate(hops int, opt Options) int64 {
 	if opt.Scratch != nil {
 		return s.leastInStripes()
 	}
-	return s.workersBytes(1, 1) + 4*int64(s.linked)*int64(min(hops, 2))
+	return s.workersBytes(1, 1) + 4*int64(s.Linked)*int64(min(hops, 2))
 }
 
 // workersBytes is what is held beside tiles and adjacency: degrees and the workers' buffers.
 func (s *Sizes) workersBytes(workers, width int) int64 {
 	scratch := s.bufferBytes() + 3*4*int64(visitRows*width+groupColumns) + 8*int64(stride(width)+1)
-	return s.scaleBytes()*int64(s.nodes) + int64(workers)*scratch
+	return s.scaleBytes()*int64(s.Nodes) + int64(workers)*scratch
 }
 
 // stripeRows is the rows of each of so many stripes.
-func (s *Sizes) stripeRows(stripes int) int { return (s.linked + stripes - 1) / stripes }
+func (s *Sizes) stripeRows(stripes int) int { return (s.Linked + stripes - 1) / stripes }
 
 // complete fills in what follows from strategy, width, workers and held, and reports whether the budget has room.
 func (p *PropagatePlan) complete(s *Sizes, columns, hops int, budget int64) bool {
-	p.Rows = s.linked
+	p.Rows = s.Linked
 	n, w := int64(p.Rows), int64(stride(p.Width))
 	p.MemoryBytes = s.workersBytes(p.Workers, p.Width)
 	if p.Held {
@@ -194,7 +194,7 @@ func (p *PropagatePlan) countSums(columns, hops int) float64 {
 
 // weigh is the nanoseconds that a plan is expected to take.
 func (p *PropagatePlan) weigh(s *Sizes, columns, hops int) float64 {
-	n, entries, stripes := float64(p.Rows), float64(s.entries), float64(p.Stripes)
+	n, entries, stripes := float64(p.Rows), float64(s.Entries), float64(p.Stripes)
 	turns := float64(p.Tiles * hops)
 	countSums := p.countSums(columns, hops)
 	adding := turns*p.gatherCost() + countSums*columnCost
@@ -202,7 +202,7 @@ func (p *PropagatePlan) weigh(s *Sizes, columns, hops int) float64 {
 	if p.Held {
 		decodes = min(decodes, heldDecodes)
 	}
-	cost := (decodes*entries*decodeCost + entries*adding + float64(s.nodes)*turns*rowCost) / float64(p.Workers)
+	cost := (decodes*entries*decodeCost + entries*adding + float64(s.Nodes)*turns*rowCost) / float64(p.Workers)
 	switch p.Strategy {
 	case TilesInMemory:
 	case TileStreamed:

@@ -35,7 +35,7 @@ func forced(
 		}
 		columns := src.Width() - op.First
 		plan.Tiles = (columns + plan.Width - 1) / plan.Width
-		plan.Rows = s.linked
+		plan.Rows = s.Linked
 		if op.SelfLoops {
 			plan.Rows = g.NumNodes()
 		}
@@ -76,7 +76,7 @@ func TestPlansSameBits(t *testing.T) {
 		if seed%5 == 0 {
 			src = SideBySide(Dense(predictions, left), SideBySide(OneHot(labels, classes), Dense(nil, 0)))
 		}
-		diagonals := must.Get(ComputeDiagonals(ctx, g, hops, Options{}))(t)
+		diagonals := must.Get(ComputeDiagonals(ctx, g, Powers{Hops: hops}, Options{}))(t)
 		var wanted func(kv.NodeID, []int) []int
 		if seed%3 > 0 {
 			wanted = func(v kv.NodeID, columns []int) []int {
@@ -122,7 +122,7 @@ func TestPlansSameBits(t *testing.T) {
 
 func TestPlanKeepsItsBudget(t *testing.T) {
 	const n, entries = 1 << 26, 2_000_000_000
-	s := &Sizes{nodes: n, linked: n, entries: entries, maxRows: 1 << 15, maxEntries: 2 << 20, maxDegree: 2 << 20}
+	s := &Sizes{Nodes: n, Linked: n, Entries: entries, MaxRows: 1 << 15, MaxEntries: 2 << 20, MaxDegree: 2 << 20}
 	dir := scratchDir(t)
 	for _, c := range []struct {
 		budget  int64

@@ -81,7 +81,7 @@ func TestPropagateIsItsDefinition(t *testing.T) {
 		g := awkwardGraph(r)
 		n, c, hops := g.NumNodes(), 1+r.IntN(20), 1+r.IntN(MaxHops)
 		x := randomRows(r, n, c)
-		diagonals, err := ComputeDiagonals(ctx, g, hops, Options{})
+		diagonals, err := ComputeDiagonals(ctx, g, Powers{Hops: hops}, Options{})
 		if err != nil {
 			t.Fatalf("seed %d: diagonals: %v", seed, err)
 		}
@@ -108,7 +108,7 @@ func TestPropagateSameBits(t *testing.T) {
 	g := rmat(9, 5, 1)
 	n, c := g.NumNodes(), 21
 	x := randomRows(rand.New(rand.NewPCG(2, 0)), n, c)
-	diagonals := must.Get(ComputeDiagonals(ctx, g, 3, Options{}))(t)
+	diagonals := must.Get(ComputeDiagonals(ctx, g, Powers{Hops: 3}, Options{}))(t)
 	op := Operator{Hops: 3, Diagonals: diagonals}
 	want, err := collect(ctx, g, Dense(x, c), op, Options{Workers: 1})
 	must.Do(t, err)
@@ -147,7 +147,7 @@ func TestPropagateWanted(t *testing.T) {
 		g := awkwardGraph(r)
 		n, c, hops := g.NumNodes(), 1+r.IntN(40), 1+r.IntN(3)
 		x := Dense(randomRows(r, n, c), c)
-		diagonals, err := ComputeDiagonals(ctx, g, hops, Options{})
+		diagonals, err := ComputeDiagonals(ctx, g, Powers{Hops: hops}, Options{})
 		if err != nil {
 			t.Fatalf("seed %d: diagonals: %v", seed, err)
 		}
@@ -229,8 +229,8 @@ func TestPropagateEmpty(t *testing.T) {
 func TestPropagateShapes(t *testing.T) {
 	ctx := context.Background()
 	g := newListGraph(3, [][2]int{{0, 1}, {1, 2}})
-	two := must.Get(ComputeDiagonals(ctx, g, 2, Options{}))(t)
-	other := must.Get(ComputeDiagonals(ctx, newListGraph(4, nil), 2, Options{}))(t)
+	two := must.Get(ComputeDiagonals(ctx, g, Powers{Hops: 2}, Options{}))(t)
+	other := must.Get(ComputeDiagonals(ctx, newListGraph(4, nil), Powers{Hops: 2}, Options{}))(t)
 	x := Dense(make([]float32, 3), 1)
 	for _, c := range []struct {
 		src  Source

@@ -58,10 +58,10 @@ func propagate(
 ) (err error) {
 	w.limit(plan.Workers)
 	p := &propagation{
-		walker: w, degrees: s.degrees, sums: s.strengths, edges: s.edges(), parts: partsOf(src), op: op, plan: plan,
+		walker: w, degrees: s.degrees, sums: s.strengths, edges: s.Edges(), parts: partsOf(src), op: op, plan: plan,
 		visit: visit, onStage: opt.OnStage, workers: make([]rowScratch, plan.Workers),
 	}
-	p.progress = meter{progress: opt.Progress, stage: "propagate", total: s.entries * int64(plan.Passes)}
+	p.progress = meter{progress: opt.Progress, stage: "propagate", total: s.Entries * int64(plan.Passes)}
 	room := visitRows*plan.Width + groupColumns
 	for i := range p.workers {
 		p.workers[i] = rowScratch{

@@ -129,7 +129,7 @@ func (g *rankedGraph) walk(
 		}
 		return nil
 	})
-	if rest := g.survey.entries - entries.Load(); err == nil && progress != nil && rest > 0 {
+	if rest := g.survey.Entries - entries.Load(); err == nil && progress != nil && rest > 0 {
 		progress.add(int(rest))
 	}
 	return err

@@ -20,7 +20,7 @@ func (s *Series) Limit(bytes int64) error {
 	if s.walker == nil || s.walker.lists == nil {
 		return nil
 	}
-	if sizes := &s.survey.Sizes; sizes.scaleBytes()*int64(sizes.nodes)+sizes.keptBytes() <= bytes {
+	if sizes := &s.survey.Sizes; sizes.scaleBytes()*int64(sizes.Nodes)+sizes.keptBytes() <= bytes {
 		return nil
 	}
 	return s.walker.drop()

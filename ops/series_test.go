@@ -18,7 +18,7 @@ func TestSeries(t *testing.T) {
 		x := Dense(randomRows(r, g.NumNodes(), 5), 5)
 		sizes := must.Get(Measure(ctx, g, Options{}))(t)
 		blocks := must.Get(g.AdjacencyBlocks())(t)
-		wantDiagonals := must.Get(ComputeDiagonals(ctx, g, 3, Options{}))(t)
+		wantDiagonals := must.Get(ComputeDiagonals(ctx, g, Powers{Hops: 3}, Options{}))(t)
 		want := must.Get(collect(ctx, g, x, Operator{Hops: 3, Diagonals: wantDiagonals}, Options{}))(t)
 		for _, small := range []bool{false, true} {
 			read := &interruptedGraph{Graph: g, then: func() {}}
@@ -30,7 +30,7 @@ func TestSeries(t *testing.T) {
 				}
 				degrees := must.Get(Degrees(ctx, series, opt))(t)
 				clear(degrees) // they are the caller's
-				d := must.Get(ComputeDiagonals(ctx, series, 3, opt))(t)
+				d := must.Get(ComputeDiagonals(ctx, series, Powers{Hops: 3}, opt))(t)
 				got := must.Get(collect(ctx, series, x, Operator{Hops: 3, Diagonals: d}, opt))(t)
 				if !slices.Equal(d.At(2), wantDiagonals.At(2)) || !slices.Equal(d.At(3), wantDiagonals.At(3)) {
 					t.Errorf("%s, small budget %v, %d workers: other diagonals than without a series", name, small, workers)
@@ -56,9 +56,12 @@ func TestSeriesHoldsLittle(t *testing.T) {
 	series := NewSeries(g)
 	x := Dense(make([]float32, g.NumNodes()), 1)
 	for name, operate := range map[string]func() error{
-		"Measure":  func() error { _, err := Measure(ctx, series, Options{Workers: 3}); return err },
-		"Degrees":  func() error { _, err := Degrees(ctx, series, Options{Workers: 3}); return err },
-		"diagonal": func() error { _, err := ComputeDiagonals(ctx, series, 3, Options{Workers: 3}); return err },
+		"Measure": func() error { _, err := Measure(ctx, series, Options{Workers: 3}); return err },
+		"Degrees": func() error { _, err := Degrees(ctx, series, Options{Workers: 3}); return err },
+		"diagonal": func() error {
+			_, err := ComputeDiagonals(ctx, series, Powers{Hops: 3}, Options{Workers: 3})
+			return err
+		},
 		"hops": func() error {
 			_, err := collect(ctx, series, x, Operator{Hops: 2}, Options{Workers: 3})
 			return err
@@ -73,7 +76,7 @@ func TestSeriesHoldsLittle(t *testing.T) {
 		t.Fatal("got no lists that were kept, want some to drop")
 	}
 	least := Options{Workers: 1, MemoryBudget: series.survey.diagonalBytes(3, 1, false)}
-	d := must.Get(ComputeDiagonals(ctx, series, 3, least))(t)
+	d := must.Get(ComputeDiagonals(ctx, series, Powers{Hops: 3}, least))(t)
 	if series.walker.lists != nil || series.walker.bufs != nil {
 		t.Error("within the least memory: got lists or blocks that are kept, want none")
 	}

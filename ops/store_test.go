@@ -66,8 +66,8 @@ func compareStored(t *testing.T, store *kv.Store, g *listGraph) {
 	ctx := context.Background()
 	tx := store.Begin()
 	defer tx.Close()
-	got := must.Get(ComputeDiagonals(ctx, tx, MaxHops, Options{Workers: 2}))(t)
-	want := must.Get(ComputeDiagonals(ctx, g, MaxHops, Options{}))(t)
+	got := must.Get(ComputeDiagonals(ctx, tx, Powers{Hops: MaxHops}, Options{Workers: 2}))(t)
+	want := must.Get(ComputeDiagonals(ctx, g, Powers{Hops: MaxHops}, Options{}))(t)
 	for k := 1; k <= MaxHops; k++ {
 		if !slices.Equal(got.At(k), want.At(k)) {
 			t.Errorf("diagonal of hop %d: got %v, want %v", k, got.At(k), want.At(k))

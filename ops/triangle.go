@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // A rankSet is a set of ranks, one bit each.
@@ -129,8 +130,8 @@ type triangleEnd struct {
 }
 
 // returns3 is 2 Σ π over the triangles x < y < z of a node.
-func (job *diagonalJob) returns3(ctx context.Context) (err error) {
-	g := job.graph
+func (f *closedForms) returns3(ctx context.Context, out []float64) (err error) {
+	g := f.graph
 	n, hubs := g.walker.nodes, g.survey.hubs()
 	s := &triangleSearch{graph: g, delta: make([]float64, hubs), workers: make([]triangleScratch, len(g.lists))}
 	for x := range s.delta {
@@ -150,24 +151,22 @@ func (job *diagonalJob) returns3(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = joinErrors(err, s.maps.free()) }()
-	err = g.walk(ctx, span{0, rank(n)}, job.progress, func(ctx context.Context, worker int, z rank, list []rank) error {
+	err = g.walk(ctx, span{0, rank(n)}, f.progress, func(ctx context.Context, worker int, z rank, list []rank) error {
 		return s.ofHubs(ctx, worker, z, below(list, z))
 	})
 	if err != nil {
 		return err
 	}
-	for _, part := range job.spans() {
-		if err := s.searchSpan(ctx, part, job); err != nil {
+	for _, part := range f.spans() {
+		if err := s.searchSpan(ctx, part, f.before.Data, f.progress); err != nil {
 			return err
 		}
 	}
 	s.units.settle()
-	return job.keep(3, func(v rank) float64 { return 2 * s.units.at(v) })
-}
-
-// spans cuts the ranks that are no hubs so that the neighbours before them fit into the capacity.
-func (job *diagonalJob) spans() []span {
-	return heldSpans(job.before.Data, job.graph.survey.hubs(), job.capacity)
+	for v := range out {
+		out[v] = 2 * s.units.at(g.rank(kv.NodeID(v)))
+	}
+	return nil
 }
 
 // ofHubs finds the triangles of z, with the neighbours before it in list, of which y is a hub. With B the adjacency of
@@ -264,14 +263,14 @@ func sumLanes(s *[closingLanes]float64) float64 {
 }
 
 // searchSpan finds the triangles of which y is no hub and z is in a span.
-func (s *triangleSearch) searchSpan(ctx context.Context, part span, job *diagonalJob) (err error) {
-	lists, err := s.graph.holdBefore(ctx, part, job.before.Data)
+func (s *triangleSearch) searchSpan(ctx context.Context, part span, before []uint32, progress *meter) (err error) {
+	lists, err := s.graph.holdBefore(ctx, part, before)
 	if err != nil {
 		return err
 	}
 	defer func() { err = joinErrors(err, lists.free()) }()
 	middle := span{rank(s.maps.hubs), part.hi}
-	return s.graph.walk(ctx, middle, job.progress, func(ctx context.Context, worker int, y rank, list []rank) error {
+	return s.graph.walk(ctx, middle, progress, func(ctx context.Context, worker int, y rank, list []rank) error {
 		later := below(above(list, max(y, part.lo-1)), part.hi)
 		list = below(list, y)
 		if len(later) == 0 || len(list) == 0 {

@@ -128,32 +128,11 @@ func (g *arcGraph) normalized(loops bool) *mat.Dense {
 	return a
 }
 
-// walkedDiagonals are those of walkDiagonals, of a simple graph as well.
-func walkedDiagonals(g Graph, hops int, opt Options) (*Diagonals, error) {
-	ctx := context.Background()
-	opt = opt.withDefaults()
-	w, s, err := newSurvey(ctx, g, opt)
-	if err != nil {
-		return nil, err
-	}
-	if s.strengths == nil {
-		s.strengths = newStrengths(s)
-		err := w.walkBoth(ctx, func(_ context.Context, _ int, rows, columns *kv.Adjacency) error {
-			s.take(rows, columns)
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return walkDiagonals(ctx, w, s, hops, opt)
-}
-
 func TestWalkDiagonalsAreTheirDefinition(t *testing.T) {
 	for seed := range uint64(longtest.Of(60, 300)) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		g := randomArcGraph(r, seed%2 == 0, seed%3 > 0)
-		got, err := ComputeDiagonals(context.Background(), g.graph(), MaxHops, Options{Workers: 1 + r.IntN(3)})
+		got, err := ComputeDiagonals(context.Background(), g.graph(), Powers{Hops: MaxHops}, Options{Workers: 1 + r.IntN(3)})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -177,8 +156,8 @@ func TestWalkDiagonalsOfSimpleGraphs(t *testing.T) {
 		if seed%20 == 0 {
 			g = shuffled(rmat(8, 1+r.IntN(8), seed), seed)
 		}
-		want := must.Get(ComputeDiagonals(context.Background(), g, MaxHops, Options{}))(t)
-		got := must.Get(walkedDiagonals(g, MaxHops, Options{}))(t)
+		want := must.Get(ComputeDiagonals(context.Background(), g, Powers{Hops: MaxHops}, Options{}))(t)
+		got := must.Get(ComputeDiagonals(context.Background(), weightedList{g, 1}, Powers{Hops: MaxHops}, Options{}))(t)
 		for k := 1; k <= MaxHops; k++ {
 			for v, got := range got.At(k) {
 				if math.Abs(got-want.At(k)[v]) > 1e-12 {
@@ -197,24 +176,24 @@ func TestWalkDiagonalsSameBits(t *testing.T) {
 		for g.nodes < 45 {
 			g = randomArcGraph(r, directed, true)
 		}
-		want := must.Get(ComputeDiagonals(ctx, g.graph(), MaxHops, Options{Workers: 1}))(t)
+		want := must.Get(ComputeDiagonals(ctx, g.graph(), Powers{Hops: MaxHops}, Options{Workers: 1}))(t)
 		for _, hops := range []int{2, 3, 4, 5} {
 			for _, g.block = range []int{1, 4, 100} {
 				least := int64(0)
 				if hops > 2 {
-					_, err := ComputeDiagonals(ctx, g.graph(), hops, Options{MemoryBudget: 1, Workers: 2})
+					_, err := ComputeDiagonals(ctx, g.graph(), Powers{Hops: hops}, Options{MemoryBudget: 1, Workers: 2})
 					var tooSmall *BudgetError
 					if !errors.As(err, &tooSmall) {
 						t.Fatalf("%d hops in a byte: got %v, want a *BudgetError", hops, err)
 					}
 					least = tooSmall.Least
-					if _, err := ComputeDiagonals(ctx, g.graph(), hops, Options{MemoryBudget: least - 1}); !errors.Is(err, ErrBudget) {
+					if _, err := ComputeDiagonals(ctx, g.graph(), Powers{Hops: hops}, Options{MemoryBudget: least - 1}); !errors.Is(err, ErrBudget) {
 						t.Fatalf("%d hops in %d bytes: got %v, want ErrBudget", hops, least-1, err)
 					}
 				}
 				for _, workers := range []int{1, 3} {
 					for _, budget := range []int64{0, least, least + 200} {
-						got := must.Get(ComputeDiagonals(ctx, g.graph(), hops, Options{MemoryBudget: budget, Workers: workers}))(t)
+						got := must.Get(ComputeDiagonals(ctx, g.graph(), Powers{Hops: hops}, Options{MemoryBudget: budget, Workers: workers}))(t)
 						for k := 1; k <= hops; k++ {
 							if !slices.Equal(got.At(k), want.At(k)) {
 								t.Fatalf("directed %v, %d hops, blocks of %d, %d workers, %d bytes: hop %d differs in its bits",
@@ -245,27 +224,22 @@ func TestWalkDiagonalsRefuse(t *testing.T) {
 		{false, 5, 12 + 12 + 12 + 6 + 3*3}, {true, 5, 12 + 24 + 24 + 6 + 3*3},
 	} {
 		g.directed = c.directed
-		if _, err := ComputeDiagonals(ctx, g.graph(), c.hops, Options{MaxPrice: c.want}); err != nil {
-			t.Errorf("directed %v, %d hops, limit at the price: got %v", c.directed, c.hops, err)
-		}
-		_, err := ComputeDiagonals(ctx, g.graph(), c.hops, Options{MaxPrice: c.want - 1})
-		var refused *PriceError
-		if !errors.As(err, &refused) || refused.Price != c.want {
-			t.Errorf("directed %v, %d hops: got %v, want a *PriceError of %v", c.directed, c.hops, err, c.want)
+		if got, err := DiagonalSteps(ctx, g.graph(), c.hops, Options{}); err != nil || got != c.want {
+			t.Errorf("directed %v, %d hops: got %v steps, %v, want %v", c.directed, c.hops, got, err, c.want)
 		}
 	}
 	for _, hops := range []int{0, MaxHops + 1} {
-		if _, err := ComputeDiagonals(ctx, g.graph(), hops, Options{}); !errors.Is(err, ErrShape) {
+		if _, err := ComputeDiagonals(ctx, g.graph(), Powers{Hops: hops}, Options{}); !errors.Is(err, ErrShape) {
 			t.Errorf("%d hops: got %v, want ErrShape", hops, err)
 		}
 	}
 	bad := &arcGraph{nodes: 2, weighted: true, block: 1, weights: map[[2]int]float32{{0, 1}: float32(math.Inf(1))}}
-	if _, err := ComputeDiagonals(ctx, bad, 2, Options{}); !errors.Is(err, ErrGraph) {
+	if _, err := ComputeDiagonals(ctx, bad, Powers{Hops: 2}, Options{}); !errors.Is(err, ErrGraph) {
 		t.Errorf("infinite weight: got %v, want ErrGraph", err)
 	}
 	broken := errors.New("disk on fire")
 	g.fail = broken
-	if _, err := ComputeDiagonals(ctx, g.graph(), 3, Options{}); !errors.Is(err, broken) {
+	if _, err := ComputeDiagonals(ctx, g.graph(), Powers{Hops: 3}, Options{}); !errors.Is(err, broken) {
 		t.Errorf("failing graph: got %v, want %v", err, broken)
 	}
 }
@@ -287,7 +261,7 @@ func TestWalkDiagonalsStop(t *testing.T) {
 				cancel()
 			}
 		}}
-		_, err := ComputeDiagonals(ctx, g.graph(), MaxHops, opt)
+		_, err := ComputeDiagonals(ctx, g.graph(), Powers{Hops: MaxHops}, opt)
 		cancel()
 		if !errors.Is(err, context.Canceled) || hops != max(last, 1) {
 			t.Errorf("cancelled after hop %d: got %v after hop %d, want %v", last, err, hops, context.Canceled)

@@ -196,7 +196,7 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) 
 	p.textIDs = nodes.TextIDs || edges.text
 	p.files.rows, p.files.weights = edges.rows, edges.weights
 	p.loaded = cost.Graph{
-		Nodes: nodes.Nodes, Rows: edges.rows, Edges: edges.edges, Directed: c.Directed, Degrees: edges.sample.Degrees(),
+		Nodes: nodes.Nodes, Rows: edges.rows, Edges: edges.edges, Directed: c.Directed, Degrees: edges.sample.degrees(),
 	}
 	if edges.weights >= files.ManyWeights {
 		p.loaded.WeightBytes = 4
@@ -214,19 +214,8 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) 
 		Predictions: p.files.predictions.columns > 0,
 	}
 	p.counts.DrawSplit()
-	shape := edges.shape
-	shape.Linked = min(edges.sample.Linked(), int(nodes.Nodes))
-	shape.Nodes, shape.Edges, shape.MaxRows, shape.MaxEntries = int(nodes.Nodes), edges.edges, load.LargestRows, load.LargestEntries
-	if len(p.loaded.Degrees) > 0 {
-		shape.MaxDegree = p.loaded.Degrees[0]
-	}
-	if shape.Directed {
-		shape.Edges = int64(float64(edges.edges) * float64(edges.sample.Arcs()) / float64(max(edges.sample.Edges(), 1)))
-	}
-	p.counts.Sizes = ops.SizesOf(shape)
-	p.counts.Diagonals = func(ctx context.Context, hops int, opt ops.Options) (ops.DiagonalPlan, error) {
-		return edges.sample.PlanDiagonals(ctx, p.counts.Sizes, hops, opt)
-	}
+	p.counts.Sizes = edges.sizes(int(nodes.Nodes), &load, p.loaded.Degrees)
+	p.counts.Steps = func(_ context.Context, hops int) (float64, error) { return edges.sample.steps(hops), nil }
 	return nil
 }
 
@@ -260,7 +249,7 @@ func (p *projection) countNodes(ctx context.Context, c *estimateCommand) (nodes 
 
 // countEdges looks at the edges file, or takes their number, and says what of it is an estimate.
 func (p *projection) countEdges(ctx context.Context, c *estimateCommand, nodes int64) (edges edgeCount, err error) {
-	shape := ops.Shape{Directed: c.Directed && c.Direction != kv.Both}
+	directed := c.Directed && c.Direction != kv.Both
 	m, err := strconv.ParseInt(files.Names(c.Edges).String(), 10, 64)
 	switch {
 	case err == nil && m < 1:
@@ -270,11 +259,11 @@ func (p *projection) countEdges(ctx context.Context, c *estimateCommand, nodes i
 	case err == nil:
 		p.say("Assumption: degrees follow a power law (exponent 2.5). " +
 			"The diagonals of k ≥ 3 may cost more or less than is said here; an edges file tells.")
-		return powerLaw(nodes, m, shape), nil
+		return powerLaw(nodes, m, directed), nil
 	}
-	if edges, err = countEdges(ctx, c.Edges, c.job(), shape); err == nil && edges.share < 1 {
+	if edges, err = countEdges(ctx, c.Edges, c.job(), directed); err == nil && edges.sample.share < 1 {
 		p.say("Sample: %.2g of the edges of %s; degrees and the price of the diagonals are estimated from them.",
-			edges.share, files.Names(c.Edges))
+			edges.sample.share, files.Names(c.Edges))
 	}
 	return edges, err
 }
@@ -317,11 +306,11 @@ func (p *projection) project(ctx context.Context) (*estimate, error) {
 	}
 	e := &estimate{
 		Nodes: p.counts.Nodes, Edges: p.counts.Sizes.Edges(), Classes: p.counts.Classes,
-		Steps: p.clean.Diagonal.Steps, Memory: int64(p.resources.Memory), Least: leastMemoryFor(p.clean.LeastBytes),
+		Steps: p.clean.Steps, Memory: int64(p.resources.Memory), Least: leastMemoryFor(p.clean.LeastBytes),
 		Temporary: p.clean.TemporaryBytes, Store: p.stored, CleanPeak: p.cleanPeak(),
 	}
 	e.CleanRSS = resident(e.CleanPeak, p.clean.TemporaryBytes)
-	if refusal := p.clean.Refusal(); refusal != nil {
+	if refusal := p.clean.Refusal; refusal != nil {
 		e.Refused = wording.Advise(refusal).Error()
 	}
 	if p.load != nil {

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"strconv"
 
-	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 )
 
@@ -14,57 +13,51 @@ import (
 type edgeCount struct {
 	rows, edges int64 // of the file, and what is left without loops and parallel ones, in either direction
 	weights     int   // that differ, at most files.ManyWeights; 0: there are none
-	sample      *ops.EdgeSample
-	shape       ops.Shape // its form
-	share       float64
+	sample      *edgeSample
 	text        bool // some id is no integer
 }
 
-// countEdges counts the edges of files. Of the shape it takes Directed.
-func countEdges(ctx context.Context, names files.Names, r files.Job, shape ops.Shape) (edgeCount, error) {
+// countEdges counts the edges of files, of which directed ones are walked along their direction.
+func countEdges(ctx context.Context, names files.Names, r files.Job, directed bool) (edgeCount, error) {
 	of, err := r.CountEdges(ctx, names)
 	if err != nil {
 		return edgeCount{}, err
 	}
-	shape.Weighted = of.Weights > 0
-	c := edgeCount{rows: of.Rows, weights: of.Weights, shape: shape, share: of.Share(), text: of.TextIDs}
-	c.sample = ops.NewEdgeSample(of.Ends, of.Edges, c.share, shape)
-	c.edges = edgesLeft(of.Edges, of.Ends, c.sample.Edges(), c.share)
+	c := edgeCount{rows: of.Rows, weights: of.Weights, text: of.TextIDs}
+	c.sample = newEdgeSample(of.Edges, of.Ends, of.Share(), directed)
+	c.sample.weighted = of.Weights > 0
+	c.edges = edgesLeft(of.Edges, len(c.sample.edges), c.sample.share)
 	return c, nil
 }
 
-// edgesLeft is how many edges there are in all of a file without loops and parallel ones. How fast the latter grow with the
-// size of a sample is seen in half of it.
-func edgesLeft(edges [][2]uint32, nodes int, rows int64, share float64) int64 {
-	loops := 0
+// edgesLeft is how many edges there are in all of a file without loops and parallel ones, of which a sample has so many. How
+// fast parallel ones grow with the size of a sample is seen in half of it.
+func edgesLeft(edges [][2]uint32, distinct int, share float64) int64 {
+	loops, halfLoops := 0, 0
 	var half [][2]uint32
 	for i, e := range edges {
+		loop := 0
 		if e[0] == e[1] {
-			loops++
+			loop = 1
 		}
-		if i%2 == 0 {
+		if loops += loop; i%2 == 0 {
 			half = append(half, e)
+			halfLoops += loop
 		}
 	}
-	parallel := float64(len(edges)) - float64(loops) - float64(rows)
+	parallel := float64(len(edges) - loops - distinct)
 	all := float64(len(edges)-loops) / share
 	if parallel == 0 || share == 1 {
 		return int64(all - parallel/share)
 	}
-	halfLoops := 0
-	for _, e := range half {
-		if e[0] == e[1] {
-			halfLoops++
-		}
-	}
-	ofHalf := float64(len(half)-halfLoops) - float64(ops.NewEdgeSample(nodes, half, share/2, ops.Shape{}).Edges())
+	ofHalf := float64(len(half) - halfLoops - len(distinctEdges(half, false)))
 	power := min(max(math.Log2(parallel/max(ofHalf, 1)), 1), 2)
 	return int64(max(all-parallel*math.Pow(1/share, power), all/2))
 }
 
 // powerLaw is the edges of a graph of which nothing is known but its size: the degree of the r-th node falls with
 // r^(-2/3), so that there are d^(-2.5) times as many nodes of degree d.
-func powerLaw(nodes, edges int64, shape ops.Shape) edgeCount {
+func powerLaw(nodes, edges int64, directed bool) edgeCount {
 	random := rand.New(rand.NewPCG(1, 1))
 	number := make(map[int64]uint32)
 	find := func() uint32 {
@@ -81,9 +74,8 @@ func powerLaw(nodes, edges int64, shape ops.Shape) edgeCount {
 	for i := range pairs {
 		pairs[i] = [2]uint32{find(), find()}
 	}
-	c := edgeCount{rows: edges, edges: edges, shape: shape, share: float64(len(pairs)) / float64(max(edges, 1))}
-	c.sample = ops.NewEdgeSample(len(number), pairs, c.share, shape)
-	return c
+	share := float64(len(pairs)) / float64(max(edges, 1))
+	return edgeCount{rows: edges, edges: edges, sample: newEdgeSample(pairs, len(number), share, directed)}
 }
 
 // A fileShape is what is known of a matrix in a file.

@@ -91,7 +91,7 @@ func TestEstimateIsWhatHappens(t *testing.T) {
 		what := fmt.Sprintf("%d nodes and %d edges: ", c.nodes, c.edges)
 		within(t, what+"nodes", float64(before.counts.Nodes), float64(of.Counts.Nodes), 1.001)
 		within(t, what+"edges", float64(before.counts.Sizes.Edges()), float64(of.Counts.Sizes.Edges()), 1.001)
-		within(t, what+"steps", before.clean.Diagonal.Steps, of.Diagonal.Steps, 1.01)
+		within(t, what+"steps", before.clean.Steps, of.Steps, 1.01)
 		within(t, what+"memory", float64(before.clean.HeldBytes+before.clean.MappedBytes), float64(of.HeldBytes+of.MappedBytes), 1.1)
 		within(t, what+"temporary files", float64(before.clean.TemporaryBytes), float64(of.TemporaryBytes), 1.1)
 		within(t, what+"adjacency", float64(before.load.AdjacencyBytes), float64(blocks), 1.2)
@@ -336,6 +336,58 @@ func TestEstimateWithoutEdges(t *testing.T) {
 	}
 }
 
+// Of a file that is read as a whole, the sizes are those of the store and the steps nearly so, whatever its form.
+func TestEstimateOfAllEdges(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 5))
+	for _, form := range []struct{ directed, weighted bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
+		nodes, edges := graphText(200, 700, 3, "", 9)
+		if form.weighted {
+			rows := strings.Split(strings.TrimSuffix(edges, "\n"), "\n")
+			rows[0] += ",weight"
+			for i := 1; i < len(rows); i++ {
+				rows[i] += fmt.Sprintf(",%d", 1+random.IntN(3))
+			}
+			edges = strings.Join(rows, "\n") + "\n"
+		}
+		writeFiles(t, map[string]string{"nodes.csv": nodes, "edges.csv": edges})
+		args, direction := []string{"import", "g", "--replace", "--yes", "--nodes", "nodes.csv", "--edges", "edges.csv"}, kv.Both
+		if form.directed {
+			args, direction = append(args, "--directed"), kv.Out
+		}
+		mustRun(t, args...)
+		p := &projection{resources: resources{Memory: 256 << 20}, options: cleaner.Options{Workers: 1}}
+		of := &estimateCommand{Nodes: []string{"nodes.csv"}, Edges: []string{"edges.csv"}, Directed: form.directed}
+		of.Direction = direction
+		must.Do(t, p.count(t.Context(), of))
+		must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
+			return store.View(func(tx *kv.Tx) error {
+				graph := tx.Along(direction)
+				sizes, err := ops.Measure(t.Context(), graph, ops.Options{})
+				if err != nil {
+					return err
+				}
+				got := *p.counts.Sizes
+				// The blocks are estimated, and no list is longer than one of both directions.
+				got.MaxRows, got.MaxEntries, got.MaxDegree = sizes.MaxRows, sizes.MaxEntries, min(got.MaxDegree, sizes.MaxDegree)
+				if got != *sizes {
+					t.Errorf("%+v: got sizes %+v, want %+v", form, got, *sizes)
+				}
+				for hops := 1; hops <= ops.MaxHops; hops++ {
+					want, err := ops.DiagonalSteps(t.Context(), graph, hops, ops.Options{})
+					if err != nil {
+						return err
+					}
+					got := must.Get(p.counts.Steps(t.Context(), hops))(t)
+					if got != want { // nodes of one degree are in another order
+						within(t, fmt.Sprintf("%+v, steps of %d hops", form, hops), got, want, 1.01)
+					}
+				}
+				return nil
+			})
+		}))
+	}
+}
+
 // A part of the edges tells what there is in all of them.
 func TestEdgeSampleTellsOfTheWhole(t *testing.T) {
 	const nodes, rows = 1 << 14, 1 << 18
@@ -347,19 +399,11 @@ func TestEdgeSampleTellsOfTheWhole(t *testing.T) {
 			edges[i][j] = uint32(x * x * nodes)
 		}
 	}
-	all := ops.NewEdgeSample(nodes, edges, 1, ops.Shape{})
 	const share = 0.25
-	part := ops.NewEdgeSample(nodes, edges[:rows/4], share, ops.Shape{})
-	within(t, "edges", float64(edgesLeft(edges[:rows/4], nodes, part.Edges(), share)), float64(all.Edges()), 1.05)
-	within(t, "greatest degree", float64(part.Degrees()[0]), float64(all.Degrees()[0]), 1.25)
-	sizes := ops.SizesOf(ops.Shape{
-		Nodes: nodes, Edges: all.Edges(), MaxDegree: all.Degrees()[0], MaxRows: 1 << 12, MaxEntries: 1 << 16,
-	})
-	opt := ops.Options{MemoryBudget: 64 << 20, Workers: 2}
-	want := must.Get(all.PlanDiagonals(t.Context(), sizes, 4, opt))(t)
-	got := must.Get(part.PlanDiagonals(t.Context(), sizes, 4, opt))(t)
-	within(t, "steps", got.Steps, want.Steps, 1.3)
-	within(t, "memory", float64(got.MemoryBytes), float64(want.MemoryBytes), 1.3)
+	all, part := newEdgeSample(edges, nodes, 1, false), newEdgeSample(edges[:rows/4], nodes, share, false)
+	within(t, "edges", float64(edgesLeft(edges[:rows/4], len(part.edges), share)), float64(len(all.edges)), 1.05)
+	within(t, "greatest degree", float64(part.degrees()[0]), float64(all.degrees()[0]), 1.25)
+	within(t, "steps", part.steps(4), all.steps(4), 1.3)
 }
 
 // What the classes take is told, and a graph of any size is answered at once, the same each time.

@@ -1,0 +1,124 @@
+package ops
+
+import (
+	"context"
+
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// meetChunk is the number of nodes that a worker takes at a time: some rows of A² are as long as all others together.
+const meetChunk = 16
+
+// A meeting is what one worker holds for a row and a column of A P A; all is zero between nodes.
+type meeting struct{ row, column sparseSum }
+
+// A sparseSum is a vector of few entries among n. They are greater than 0: the product of two float32 and p is never too
+// small for a float64.
+type sparseSum struct {
+	values []float64   // [n]
+	nodes  []kv.NodeID // those of the entries, in the order in which they came
+}
+
+// add adds a times row u.
+func (s *sparseSum) add(matrix *heldRows, u kv.NodeID, a float64) {
+	nodes, weights := matrix.of(u)
+	for i, w := range nodes {
+		if s.values[w] == 0 {
+			s.nodes = append(s.nodes, w)
+		}
+		s.values[w] += float64(a * weightAt(weights, i))
+	}
+}
+
+func (s *sparseSum) multiply(scale []float64) {
+	for _, w := range s.nodes {
+		s.values[w] *= scale[w]
+	}
+}
+
+func (s *sparseSum) clear() {
+	for _, w := range s.nodes {
+		s.values[w] = 0
+	}
+	s.nodes = s.nodes[:0]
+}
+
+// meet sums the walks of k = 4 or 5 steps: two from v, and two to v.
+func (job *walkJob) meet(ctx context.Context, k int, sums []float64) (err error) {
+	all := kv.Range{End: kv.NodeID(job.walker.nodes)}
+	rows, err := job.hold(ctx, job.walker, all, job.survey.degrees)
+	if err != nil {
+		return err
+	}
+	defer func() { err = joinErrors(err, rows.free()) }()
+	columns := rows
+	if job.survey.Directed {
+		if columns, err = job.hold(ctx, job.walker.columns, all, job.columnDegrees()); err != nil {
+			return err
+		}
+		defer func() { err = joinErrors(err, columns.free()) }()
+	}
+	n := job.walker.nodes
+	return parallel.Do(ctx, len(job.workers), (n+meetChunk-1)/meetChunk, func(ctx context.Context, worker, chunk int) error {
+		for v := chunk * meetChunk; v < min(n, (chunk+1)*meetChunk); v++ {
+			var err error
+			if sums[v], err = job.meetAt(ctx, k, kv.NodeID(v), rows, columns, &job.workers[worker]); err != nil {
+				return err
+			}
+			job.progress.add(int(job.survey.degrees[v]))
+		}
+		return ctx.Err()
+	})
+}
+
+// meetAt sums the walks from v.
+func (job *walkJob) meetAt(
+	ctx context.Context, k int, v kv.NodeID, rows, columns *heldRows, m *meeting,
+) (sum float64, err error) {
+	if job.survey.degrees[v] == 0 || job.columnDegrees()[v] == 0 {
+		return 0, nil
+	}
+	defer m.row.clear()
+	if err := job.square(ctx, &m.row, rows, v, job.survey.degrees); err != nil {
+		return 0, err
+	}
+	column := &m.row
+	if job.survey.Directed {
+		column = &m.column
+		defer column.clear()
+		if err := job.square(ctx, column, columns, v, job.columnDegrees()); err != nil {
+			return 0, err
+		}
+	}
+	if k == 4 {
+		for _, w := range m.row.nodes {
+			sum += float64(m.row.values[w] * job.scale[w] * column.values[w])
+		}
+		return sum, nil
+	}
+	if m.row.multiply(job.scale); column != &m.row {
+		column.multiply(job.scale)
+	}
+	steps := pace(0)
+	for _, w := range m.row.nodes {
+		sum += float64(m.row.values[w] * dot(rows, w, column.values))
+		if err := steps.walk(ctx, int(job.survey.degrees[w])+1); err != nil {
+			return 0, err
+		}
+	}
+	return sum, nil
+}
+
+// square sets s to row v of A P A, or to its column where the columns are held.
+func (job *walkJob) square(ctx context.Context, s *sparseSum, matrix *heldRows, v kv.NodeID, lengths []uint32) error {
+	nodes, weights := matrix.of(v)
+	steps := pace(0)
+	for i, u := range nodes {
+		s.add(matrix, u, weightAt(weights, i)*job.scale[u])
+		if err := steps.walk(ctx, int(lengths[u])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
