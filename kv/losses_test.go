@@ -23,7 +23,9 @@ func TestRepairOfATornJournal(t *testing.T) {
 	}
 	damagedStores.Delete(dir)
 	sameContents(t, "repaired", dir, want)
-	repairedAgain(t, dir)
+	if corrections := repaired(t, dir); len(corrections) > 0 {
+		t.Errorf("repairing again did %v", corrections)
+	}
 }
 
 // TestLosses damages records that cannot be rebuilt, and counts what is lost.

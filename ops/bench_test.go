@@ -67,58 +67,6 @@ func benchPropagate(b *testing.B, g *listGraph, src Source, op Operator, opt Opt
 	b.ReportMetric(rate*float64(src.Width()), "values/s")
 }
 
-// BenchmarkKernel adds the rows that the lists of a graph name, on one core.
-func BenchmarkKernel(b *testing.B) {
-	g := benchGraph()
-	n := g.NumNodes()
-	var adj kv.Adjacency
-	must.Do(b, g.ReadAdjacency(kv.Range{End: kv.NodeID(n)}, &adj))
-	kernel := func(name string, bytes int, row func(v int, list []kv.NodeID, readable int)) {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				for v := range n {
-					from, to := adj.Offsets[v], adj.Offsets[v+1]
-					row(v, adj.Neighbors[from:to], len(adj.Neighbors[from:]))
-				}
-			}
-			rate := float64(g.entries()) * float64(b.N) / b.Elapsed().Seconds()
-			b.ReportMetric(rate, "entries/s")
-			b.ReportMetric(rate*float64(bytes), "gathered-bytes/s")
-		})
-	}
-	for _, width := range []int{4, 8, 16, 24, 32} {
-		rows := slab{values: randomRows(rand.New(rand.NewPCG(1, 0)), n, width), stride: width}
-		sums := make([]float64, width)
-		kernel(fmt.Sprintf("rows/width=%d", width), 4*width, func(_ int, list []kv.NodeID, readable int) {
-			addRows(sums, rows, 0, list, readable)
-		})
-		kernel(fmt.Sprintf("rowsPlainly/width=%d", width), 4*width, func(_ int, list []kv.NodeID, _ int) {
-			addRowsPlainly(sums, rows, 0, list)
-		})
-		weights := randomRows(rand.New(rand.NewPCG(2, 0)), n, 1)
-		kernel(fmt.Sprintf("weightedRows/width=%d", width), 4*width+4, func(_ int, list []kv.NodeID, readable int) {
-			addWeightedRows(sums, rows, 0, list, weights, readable)
-		})
-		kernel(fmt.Sprintf("weightedRowsPlainly/width=%d", width), 4*width+4, func(_ int, list []kv.NodeID, _ int) {
-			addWeightedRowsPlainly(sums, rows, 0, list, weights)
-		})
-		if width < 2*groupColumns {
-			continue
-		}
-		kernel(fmt.Sprintf("twoGroups/width=%d", width), 8*groupColumns, func(v int, list []kv.NodeID, readable int) {
-			left := v % (width / 2) &^ (groupColumns - 1)
-			addTwoGroups(sums, rows, left, left+width/2&^(groupColumns-1), list, readable)
-		})
-	}
-	marks, sums := make([]mark, n), make([]float64, 9)
-	for v := range marks {
-		marks[v] = mark{uint32(v*7) % 9, 0.5}
-	}
-	kernel("marks", 8, func(_ int, list []kv.NodeID, readable int) { addMarks(sums, marks, 0, list, readable) })
-	kernel("marksPlainly", 8, func(_ int, list []kv.NodeID, _ int) { addMarksPlainly(sums, marks, 0, list) })
-}
-
 func BenchmarkComputeDiagonals(b *testing.B) {
 	g := benchGraph()
 	for _, hops := range []int{2, 3, 4} {

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,12 +10,14 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops/block"
+	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
 // cutBlocks are the blocks of a graph whose nodes are cut in ranges, each from a start to the next.
 type cutBlocks struct {
 	starts []int
-	blocks [][]*Block // by range of rows, range of columns
+	blocks [][]*block.Block // by range of rows, range of columns
 }
 
 // cut reads a graph and cuts it.
@@ -25,14 +26,14 @@ func cut(t testing.TB, g Graph, starts []int) *cutBlocks {
 	all := readAll(t, g)
 	c := &cutBlocks{starts: starts}
 	for i := range c.ranges() {
-		var row []*Block
+		var row []*block.Block
 		for j := range c.ranges() {
 			lists := kv.Adjacency{Range: kv.Range{End: kv.NodeID(c.size(i))}, Offsets: []int64{0}}
 			if all.Weights != nil {
 				lists.Weights = []float32{}
 			}
 			for v := starts[i]; v < starts[i+1]; v++ {
-				weights := weightsOf(all, v)
+				weights := kernel.WeightsOf(all, v)
 				for place, u := range all.Of(kv.NodeID(v)) {
 					if starts[j] <= int(u) && int(u) < starts[j+1] {
 						lists.Neighbors = append(lists.Neighbors, u-kv.NodeID(starts[j]))
@@ -43,7 +44,7 @@ func cut(t testing.TB, g Graph, starts []int) *cutBlocks {
 				}
 				lists.Offsets = append(lists.Offsets, int64(len(lists.Neighbors)))
 			}
-			b := must.Get(NewBlock(c.size(j), lists))(t)
+			b := must.Get(block.New(c.size(j), lists))(t)
 			row = append(row, b)
 		}
 		c.blocks = append(c.blocks, row)
@@ -81,7 +82,7 @@ func randomCut(r *rand.Rand, n, ranges int) []int {
 }
 
 // sum adds up what add says of every part of the rows of all ranges, over the columns in order: [nodes×width].
-func (c *cutBlocks) sum(r *rand.Rand, width int, add func(sums []float64, rows kv.Range, b *Block, j int) error) ([]float64, error) {
+func (c *cutBlocks) sum(r *rand.Rand, width int, add func(sums []float64, rows kv.Range, b *block.Block, j int) error) ([]float64, error) {
 	out := make([]float64, c.starts[c.ranges()]*width)
 	for i, row := range c.blocks {
 		for j, b := range row {
@@ -103,14 +104,14 @@ func (c *cutBlocks) sum(r *rand.Rand, width int, add func(sums []float64, rows k
 
 func (c *cutBlocks) strengths(t *testing.T, r *rand.Rand) []float64 {
 	t.Helper()
-	sums := must.Get(c.sum(r, 1, func(sums []float64, rows kv.Range, b *Block, _ int) error { return b.AddStrengths(sums, rows) }))(t)
+	sums := must.Get(c.sum(r, 1, func(sums []float64, rows kv.Range, b *block.Block, _ int) error { return b.AddStrengths(sums, rows) }))(t)
 	return sums
 }
 
 // gather adds up the rows of neighbours, given for each range.
-func (c *cutBlocks) gather(t *testing.T, r *rand.Rand, x []*BlockRows) []float64 {
+func (c *cutBlocks) gather(t *testing.T, r *rand.Rand, x []*block.Rows) []float64 {
 	t.Helper()
-	sums := must.Get(c.sum(r, x[0].Width(), func(sums []float64, rows kv.Range, b *Block, j int) error {
+	sums := must.Get(c.sum(r, x[0].Width(), func(sums []float64, rows kv.Range, b *block.Block, j int) error {
 		return b.AddRows(sums, rows, x[j])
 	}))(t)
 	return sums
@@ -119,15 +120,15 @@ func (c *cutBlocks) gather(t *testing.T, r *rand.Rand, x []*BlockRows) []float64
 // finish makes S_k X of sums, and the rows of every range for the next hop.
 func (c *cutBlocks) finish(
 	t *testing.T, sums []float64, x []float32, width int, strengths, diagonal []float64,
-) (hop []float32, next []*BlockRows) {
+) (hop []float32, next []*block.Rows) {
 	t.Helper()
 	hop = make([]float32, len(sums))
 	for i := range c.ranges() {
-		rows := NewBlockRows(c.size(i), width)
+		rows := block.NewRows(c.size(i), width)
 		for v := c.starts[i]; v < c.starts[i+1]; v++ {
 			at := func(s []float32) []float32 { return s[v*width : (v+1)*width] }
 			row := make([]float32, width)
-			FinishRow(at(hop), row, at(x), sums[v*width:(v+1)*width], strengths[v], diagonal[v])
+			block.FinishRow(at(hop), row, at(x), sums[v*width:(v+1)*width], strengths[v], diagonal[v])
 			must.Do(t, rows.Set(v-c.starts[i], row))
 		}
 		next = append(next, rows)
@@ -181,9 +182,9 @@ func TestBlocksPropagate(t *testing.T) {
 		d := must.Get(ComputeDiagonals(ctx, g, Powers{Hops: hops}, Options{}))(t)
 		x := randomRows(r, n, width)
 		want := must.Get(collect(ctx, g, Dense(x, width), Operator{Hops: hops, Diagonals: d}, Options{}))(t)
-		var rows []*BlockRows
+		var rows []*block.Rows
 		for i := range c.ranges() {
-			own := NewBlockRows(c.size(i), width)
+			own := block.NewRows(c.size(i), width)
 			for first := c.starts[i]; first < c.starts[i+1]; {
 				end := min(first+1+r.IntN(5), c.starts[i+1])
 				must.Do(t, own.Set(first-c.starts[i], scaled(x[first*width:end*width], width, strengths[first:end])))
@@ -212,20 +213,20 @@ func TestBlocksPropagateLabels(t *testing.T) {
 			}
 		}
 		want := must.Get(collect(ctx, g, OneHot(labels, classes), Operator{Hops: hops, Diagonals: d}, Options{}))(t)
-		var of []*BlockLabels
+		var of []*block.Labels
 		for i := range c.ranges() {
-			l := must.Get(NewBlockLabels(labels[c.starts[i]:c.starts[i+1]], strengths[c.starts[i]:c.starts[i+1]], classes))(t)
+			l := must.Get(block.NewLabels(labels[c.starts[i]:c.starts[i+1]], strengths[c.starts[i]:c.starts[i+1]], classes))(t)
 			of = append(of, l)
 		}
 		width := 2*classes + 2
-		first := must.Get(c.sum(r, width, func(sums []float64, rows kv.Range, b *Block, j int) error {
+		first := must.Get(c.sum(r, width, func(sums []float64, rows kv.Range, b *block.Block, j int) error {
 			return b.AddLabels(sums, rows, of[j])
 		}))(t)
 		hop := make([]float64, 0, n*classes)
 		for v := range n {
 			row := first[v*width : (v+1)*width]
 			hop = append(hop, row[classes:2*classes]...)
-			votes, labelled, weights := make([]float64, classes), 0, weightsOf(all, v)
+			votes, labelled, weights := make([]float64, classes), 0, kernel.WeightsOf(all, v)
 			for i, u := range all.Of(kv.NodeID(v)) {
 				w := float64(1)
 				if weights != nil {
@@ -244,7 +245,7 @@ func TestBlocksPropagateLabels(t *testing.T) {
 			if row[2*classes] != float64(labelled) {
 				t.Fatalf("node %d: got %v labelled neighbours, want %d", v, row[2*classes], labelled)
 			}
-			got, want := ReturnAfterTwo(strengths[v], row[2*classes+1]), d.At(2)[v]
+			got, want := block.ReturnAfterTwo(strengths[v], row[2*classes+1]), d.At(2)[v]
 			if c.ranges() == 1 && all.Weights == nil && got != want || !(math.Abs(got-want) <= 1e-12*max(want, 1e-3)) {
 				t.Fatalf("node %d: got the chance %v of a return after two steps, want %v", v, got, want)
 			}
@@ -262,7 +263,7 @@ func TestBlockStrengthsSameBits(t *testing.T) {
 	eachCutGraph(t, 50, func(t *testing.T, r *rand.Rand, g Graph, c *cutBlocks) {
 		got, all := c.strengths(t, r), readAll(t, g)
 		for v := range got {
-			want := strength(all.Of(kv.NodeID(v)), weightsOf(all, v))
+			want := kernel.Strength(all.Of(kv.NodeID(v)), kernel.WeightsOf(all, v))
 			if (all.Weights == nil || c.ranges() == 1) && got[v] != want || math.Abs(got[v]-want) > 1e-12*want {
 				t.Errorf("node %d: got the strength %v, want %v", v, got[v], want)
 			}
@@ -274,7 +275,7 @@ func TestBlockStrengthsSameBits(t *testing.T) {
 func scaled(x []float32, width int, strengths []float64) []float32 {
 	rows := make([]float32, len(x))
 	for i, strength := range strengths {
-		scaleRow(rows[i*width:][:width], x[i*width:][:width], Scale(strength))
+		scaleRow(rows[i*width:][:width], x[i*width:][:width], kernel.Scale(strength))
 	}
 	return rows
 }
@@ -287,9 +288,9 @@ func TestBlockAddsToSums(t *testing.T) {
 	b, r := c.blocks[0][0], rand.New(rand.NewPCG(1, 0))
 	strengths := c.strengths(t, r)
 	for _, width := range []int{1, 3, 8, 33} {
-		rows := NewBlockRows(n, width)
+		rows := block.NewRows(n, width)
 		must.Do(t, rows.Set(0, scaled(randomRows(r, n, width), width, strengths)))
-		want := c.gather(t, r, []*BlockRows{rows})
+		want := c.gather(t, r, []*block.Rows{rows})
 		part := kv.Range{First: 5, End: 40}
 		got := slices.Repeat([]float64{100}, part.Len()*width)
 		must.Do(t, b.AddRows(got, part, rows))
@@ -297,83 +298,6 @@ func TestBlockAddsToSums(t *testing.T) {
 			if w := want[5*width+i]; math.Abs(x-100-w) > 1e-12 {
 				t.Fatalf("width %d, place %d: got %v after 100, want %v more", width, i, x, w)
 			}
-		}
-	}
-}
-
-func TestNewBlockRefuses(t *testing.T) {
-	nan := float32(math.NaN())
-	for name, c := range map[string]struct {
-		columns int
-		lists   kv.Adjacency
-	}{
-		"rows that descend":   {3, kv.Adjacency{Range: kv.Range{First: 2, End: 1}, Offsets: []int64{0}}},
-		"no offsets":          {3, kv.Adjacency{}},
-		"too few offsets":     {3, kv.Adjacency{Range: kv.Range{End: 2}, Offsets: []int64{0, 0}}},
-		"lists end early":     {3, kv.Adjacency{Range: kv.Range{End: 1}, Offsets: []int64{0, 1}, Neighbors: []kv.NodeID{0, 1}}},
-		"lists end late":      {3, kv.Adjacency{Range: kv.Range{End: 1}, Offsets: []int64{0, 2}, Neighbors: []kv.NodeID{0}}},
-		"offset below 0":      {3, kv.Adjacency{Range: kv.Range{End: 2}, Offsets: []int64{0, -1, 1}, Neighbors: []kv.NodeID{0}}},
-		"column out of range": {3, kv.Adjacency{Range: kv.Range{End: 1}, Offsets: []int64{0, 2}, Neighbors: []kv.NodeID{0, 3}}},
-		"column twice":        {3, kv.Adjacency{Range: kv.Range{End: 1}, Offsets: []int64{0, 2}, Neighbors: []kv.NodeID{1, 1}}},
-		"columns that descend": {3, kv.Adjacency{
-			Range: kv.Range{End: 1}, Offsets: []int64{0, 2}, Neighbors: []kv.NodeID{2, 1},
-		}},
-		"too few weights": {3, kv.Adjacency{
-			Range: kv.Range{End: 1}, Offsets: []int64{0, 2}, Neighbors: []kv.NodeID{0, 1}, Weights: []float32{1},
-		}},
-		"weight of zero": {3, kv.Adjacency{
-			Range: kv.Range{End: 1}, Offsets: []int64{0, 2}, Neighbors: []kv.NodeID{0, 1}, Weights: []float32{1, 0},
-		}},
-		"weight of NaN": {3, kv.Adjacency{
-			Range: kv.Range{End: 1}, Offsets: []int64{0, 1}, Neighbors: []kv.NodeID{0}, Weights: []float32{nan},
-		}},
-	} {
-		if _, err := NewBlock(c.columns, c.lists); !errors.Is(err, ErrGraph) {
-			t.Errorf("%s: got error %v, want ErrGraph", name, err)
-		}
-	}
-}
-
-func TestBlockRefusesShapes(t *testing.T) {
-	b := must.Get(NewBlock(3, kv.Adjacency{
-		Range: kv.Range{First: 4, End: 6}, Offsets: []int64{0, 1, 2}, Neighbors: []kv.NodeID{0, 2},
-	}))(t)
-	labels := must.Get(NewBlockLabels(make([]kv.Class, 3), make([]float64, 3), 1))(t)
-	fewer := must.Get(NewBlockLabels(make([]kv.Class, 2), make([]float64, 2), 1))(t)
-	newLabels := func(labels []kv.Class, strengths []float64) error {
-		_, err := NewBlockLabels(labels, strengths, 2)
-		return err
-	}
-	sums, whole, rows := make([]float64, 8), b.Rows(), NewBlockRows(3, 2)
-	for name, err := range map[string]error{
-		"too few sums":               b.AddRows(sums[:3], whole, rows),
-		"rows of fewer columns":      b.AddRows(sums[:4], whole, NewBlockRows(2, 2)),
-		"rows of more columns":       b.AddRows(sums[:4], whole, NewBlockRows(4, 2)),
-		"rows before the block":      b.AddRows(sums[:4], kv.Range{First: 3, End: 5}, rows),
-		"rows behind the block":      b.AddRows(sums[:4], kv.Range{First: 5, End: 7}, rows),
-		"rows that descend":          b.AddStrengths(sums[:1], kv.Range{First: 6, End: 5}),
-		"strengths too many":         b.AddStrengths(sums[:3], whole),
-		"labels of fewer columns":    b.AddLabels(sums, whole, fewer),
-		"sums without labels":        b.AddLabels(sums[:4], whole, labels),
-		"half a row":                 rows.Set(0, make([]float32, 3)),
-		"a row too many":             rows.Set(1, make([]float32, 6)),
-		"a row before the first":     rows.Set(-1, make([]float32, 2)),
-		"class out of range":         newLabels([]kv.Class{2}, []float64{1}),
-		"class below none":           newLabels([]kv.Class{-2}, []float64{1}),
-		"more labels than strengths": newLabels([]kv.Class{1, 1}, []float64{1}),
-	} {
-		if !errors.Is(err, ErrShape) {
-			t.Errorf("%s: got error %v, want ErrShape", name, err)
-		}
-	}
-	for name, err := range map[string]error{
-		"rows":      b.AddRows(sums[:4], whole, rows),
-		"labels":    b.AddLabels(sums, whole, labels),
-		"strengths": b.AddStrengths(sums[:2], whole),
-		"no rows":   b.AddRows(nil, kv.Range{First: 5, End: 5}, rows),
-	} {
-		if err != nil {
-			t.Errorf("%s that fit: got error %v, want none", name, err)
 		}
 	}
 }

@@ -10,18 +10,21 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops/block"
 )
 
 // returnsAfterThree are diag(Ã³), from the triangles of all triples of ranges.
 func (c *cutBlocks) returnsAfterThree(ctx context.Context, strengths []float64) ([]float64, error) {
 	sums := make([]float64, len(strengths))
-	corner := func(i int) Corner {
-		return Corner{i, strengths[c.starts[i]:c.starts[i+1]], sums[c.starts[i]:c.starts[i+1]]}
+	corner := func(i int) block.Corner {
+		return block.Corner{
+			Range: i, Strengths: strengths[c.starts[i]:c.starts[i+1]], Sums: sums[c.starts[i]:c.starts[i+1]],
+		}
 	}
 	for i := range c.ranges() {
 		for j := range i + 1 {
 			for k := range j + 1 {
-				err := AddTriangles(ctx, corner(i), corner(j), corner(k), c.blocks[i][j], c.blocks[i][k], c.blocks[j][k])
+				err := block.AddTriangles(ctx, corner(i), corner(j), corner(k), c.blocks[i][j], c.blocks[i][k], c.blocks[j][k])
 				if err != nil {
 					return nil, err
 				}
@@ -64,20 +67,22 @@ func TestBlockTrianglesRefuse(t *testing.T) {
 	ctx, g := context.Background(), newListGraph(5, [][2]int{{0, 1}, {1, 2}, {0, 2}, {2, 4}})
 	c := cut(t, g, []int{0, 2, 5})
 	b := c.blocks
-	corner := func(i, n int) Corner { return Corner{i, make([]float64, n), make([]float64, n)} }
+	corner := func(i, n int) block.Corner {
+		return block.Corner{Range: i, Strengths: make([]float64, n), Sums: make([]float64, n)}
+	}
 	low, high := corner(0, 2), corner(1, 3)
-	if err := AddTriangles(ctx, high, low, low, b[1][0], b[1][0], b[0][0]); err != nil {
+	if err := block.AddTriangles(ctx, high, low, low, b[1][0], b[1][0], b[0][0]); err != nil {
 		t.Errorf("blocks that fit: got error %v, want none", err)
 	}
-	half := must.Get(NewBlock(2, kv.Adjacency{Range: kv.Range{First: 1, End: 3}, Offsets: []int64{0, 0, 0}}))(t)
+	half := must.Get(block.New(2, kv.Adjacency{Range: kv.Range{First: 1, End: 3}, Offsets: []int64{0, 0, 0}}))(t)
 	for name, err := range map[string]error{
-		"ranges that ascend":   AddTriangles(ctx, low, high, high, b[0][1], b[0][1], b[1][1]),
-		"rows of another":      AddTriangles(ctx, high, low, low, b[0][0], b[1][0], b[0][0]),
-		"columns of another":   AddTriangles(ctx, high, low, low, b[1][0], b[1][1], b[0][0]),
-		"the last transposed":  AddTriangles(ctx, high, high, low, b[1][1], b[1][0], b[0][1]),
-		"a part of the rows":   AddTriangles(ctx, high, low, low, half, b[1][0], b[0][0]),
-		"fewer strengths":      AddTriangles(ctx, Corner{1, make([]float64, 2), high.Sums}, low, low, b[1][0], b[1][0], b[0][0]),
-		"corner of other size": AddTriangles(ctx, high, corner(0, 3), low, b[1][0], b[1][0], b[0][0]),
+		"ranges that ascend":   block.AddTriangles(ctx, low, high, high, b[0][1], b[0][1], b[1][1]),
+		"rows of another":      block.AddTriangles(ctx, high, low, low, b[0][0], b[1][0], b[0][0]),
+		"columns of another":   block.AddTriangles(ctx, high, low, low, b[1][0], b[1][1], b[0][0]),
+		"the last transposed":  block.AddTriangles(ctx, high, high, low, b[1][1], b[1][0], b[0][1]),
+		"a part of the rows":   block.AddTriangles(ctx, high, low, low, half, b[1][0], b[0][0]),
+		"fewer strengths":      block.AddTriangles(ctx, block.Corner{Range: 1, Strengths: make([]float64, 2), Sums: high.Sums}, low, low, b[1][0], b[1][0], b[0][0]),
+		"corner of other size": block.AddTriangles(ctx, high, corner(0, 3), low, b[1][0], b[1][0], b[0][0]),
 	} {
 		if !errors.Is(err, ErrShape) {
 			t.Errorf("%s: got error %v, want ErrShape", name, err)

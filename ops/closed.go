@@ -6,6 +6,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
 // closedForms computes the diagonals of a simple graph: those of two and three steps by their closed forms, those of more
@@ -42,7 +43,7 @@ func (f *closedForms) count(ctx context.Context) (steps float64, err error) {
 	}
 	var probes atomic.Int64
 	err = f.graph.walk(ctx, span{0, rank(n)}, nil, func(_ context.Context, _ int, u rank, list []rank) error {
-		before := int64(len(below(list, u)))
+		before := int64(len(kernel.Below(list, u)))
 		f.before.Data[u] = uint32(before)
 		probes.Add(before * (before - 1) / 2)
 		return nil

@@ -3,6 +3,8 @@ package ops
 import (
 	"math"
 	"unsafe"
+
+	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
 // A DiagonalPlan is what ComputeDiagonals takes at most.
@@ -127,7 +129,7 @@ func (s *Sizes) sumBytes(workers int) int64 { return 8 * (int64(s.Nodes) + int64
 func (s *Sizes) triangleBytes(hops, workers int, onDisk bool) int64 {
 	hubs := int64(s.hubs())
 	maps := 8*int64(hubMapWords(s.hubs())) + 8*hubs
-	worker := int64(s.Nodes)/8 + 8 + 16*(hubs+closingSlack) + 4*hubs + int64(unsafe.Sizeof(mapWord{}))*mostMapWords(hubs) +
+	worker := int64(s.Nodes)/8 + 8 + 16*(hubs+kernel.ClosingSlack) + 4*hubs + int64(unsafe.Sizeof(kernel.MapWord{}))*kernel.MostMapWords(hubs) +
 		int64(unsafe.Sizeof(triangleScratch{}))
 	return s.diagonalArrays(hops, workers, onDisk) + s.sumBytes(workers) + maps + int64(workers)*worker
 }

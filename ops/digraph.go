@@ -3,10 +3,10 @@ package ops
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
 // A Digraph is a directed Graph. The list of v holds the nodes u of the entries A_vu. Reverse is the graph of the
@@ -37,47 +37,6 @@ func reverseOf(g Graph) Graph {
 		}
 	case Digraph:
 		return g.Reverse()
-	}
-	return nil
-}
-
-// weightsOf returns the weights of list i of adj, nil if all are 1.
-func weightsOf(adj *kv.Adjacency, i int) []float32 {
-	if adj.Weights == nil {
-		return nil
-	}
-	return adj.Weights[adj.Offsets[i]:adj.Offsets[i+1]]
-}
-
-// strength is the sum of a list's weights, ascending by neighbour.
-func strength(list []kv.NodeID, weights []float32) float64 {
-	if weights == nil {
-		return float64(len(list))
-	}
-	sum := 0.0
-	for _, w := range weights {
-		sum += float64(w)
-	}
-	return sum
-}
-
-// checkWeights guards what a weighted graph says of its weights.
-func checkWeights(adj *kv.Adjacency, weighted bool) error {
-	if !weighted {
-		if adj.Weights != nil {
-			return fmt.Errorf("%w: got weights for nodes %d to %d of an unweighted graph", ErrGraph, adj.First, adj.End)
-		}
-		return nil
-	}
-	if len(adj.Weights) != len(adj.Neighbors) {
-		return fmt.Errorf("%w: got %d weights for the %d neighbours of nodes %d to %d",
-			ErrGraph, len(adj.Weights), len(adj.Neighbors), adj.First, adj.End)
-	}
-	for _, w := range adj.Weights {
-		if !(w > 0 && w <= math.MaxFloat32) {
-			return fmt.Errorf("%w: got the weight %v at nodes %d to %d, want one that is finite and greater than 0",
-				ErrGraph, w, adj.First, adj.End)
-		}
 	}
 	return nil
 }
@@ -129,7 +88,7 @@ func (t *strengths) take(rows, columns *kv.Adjacency) {
 		v := rows.First + kv.NodeID(i)
 		column := columns.Of(v)
 		t.columnDegrees[v] = uint32(len(column))
-		t.rows[v], t.columns[v] = strength(rows.Of(v), weightsOf(rows, i)), strength(column, weightsOf(columns, i))
+		t.rows[v], t.columns[v] = kernel.Strength(rows.Of(v), kernel.WeightsOf(rows, i)), kernel.Strength(column, kernel.WeightsOf(columns, i))
 	}
 }
 

@@ -1,6 +1,9 @@
 // Package ops aggregates over the hops of a graph kept on disk, under a memory budget: degrees, normalized
 // propagation, the diagonals of its powers, neighbourhoods. It reads adjacency block by block through Graph, and knows
-// nothing of what its columns mean.
+// nothing of what its columns mean. Package block does the same where no process holds the whole graph.
+//
+// There are two doors. Degrees, Propagate and ComputeDiagonals compute something of all nodes. OperatorRows, Ball and
+// Neighborhood walk around one node.
 //
 // n is the number of nodes, m of undirected edges, c of columns, K of hops.
 //
@@ -52,13 +55,6 @@
 //
 // Operators that run one after another on the same graph take a Series of it: they read the degrees once, and lists that
 // one of them has decoded and kept are there for the next.
-//
-// # Blocks
-//
-// Where no process holds the whole graph, the nodes are cut in ranges. A Block is the part of A between some rows of one
-// range and all columns of another. AddStrengths, AddRows and AddLabels give what a block adds to D, to a hop and to hop 1
-// of labels. FinishRow makes of the sums over all ranges what Propagate makes of them. AddTriangles takes the three
-// blocks between three ranges: the sums over all such triples give diag(Ã³). A, D and X are those of a symmetric graph.
 //
 // # Memory and determinism
 //

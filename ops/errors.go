@@ -3,14 +3,16 @@ package ops
 import (
 	"errors"
 	"fmt"
+
+	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
 var (
 	// ErrGraph marks adjacency that breaks the contract of Graph, such as a neighbour that is not a node.
-	ErrGraph = errors.New("ops: malformed adjacency")
+	ErrGraph = kernel.ErrGraph
 
 	// ErrShape marks arguments that do not fit each other, the graph, or the operator.
-	ErrShape = errors.New("ops: arguments do not fit")
+	ErrShape = kernel.ErrShape
 
 	// ErrReach is returned if the neighbourhood of a node has more nodes than the limit.
 	ErrReach = errors.New("ops: neighbourhood is too large")

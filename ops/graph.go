@@ -9,6 +9,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
 // A Graph is what the operators walk: a graph whose adjacency is read in blocks of consecutive nodes. It is simple and
@@ -210,48 +211,5 @@ func (k *keptLists) checkDegrees(adj *kv.Adjacency) error {
 
 // check guards the arrays that are indexed by what a graph says.
 func (w *walker) check(want kv.Range, adj *kv.Adjacency) error {
-	return checkLists(adj, want, w.nodes, w.weighted)
-}
-
-// checkLists tells whether adj has the lists of the rows want, ascending, of numbers below columns. Kernels rely on it, which
-// check no bounds.
-func checkLists(adj *kv.Adjacency, want kv.Range, columns int, weighted bool) error {
-	rows := want.Len()
-	if adj.Range != want || len(adj.Offsets) != rows+1 {
-		return fmt.Errorf("%w: got the lists of nodes %d to %d with %d offsets, want nodes %d to %d",
-			ErrGraph, adj.First, adj.End, len(adj.Offsets), want.First, want.End)
-	}
-	if first, end := adj.Offsets[0], adj.Offsets[rows]; first != 0 || end != int64(len(adj.Neighbors)) {
-		return fmt.Errorf("%w: the lists of nodes %d to %d are at %d to %d, want 0 to %d",
-			ErrGraph, adj.First, adj.End, first, end, len(adj.Neighbors))
-	}
-	for i := range rows {
-		from, to := adj.Offsets[i], adj.Offsets[i+1]
-		if to < from || to > int64(len(adj.Neighbors)) {
-			return fmt.Errorf("%w: the list of node %d is at %d to %d, want an end of %d to %d",
-				ErrGraph, int(want.First)+i, from, to, from, len(adj.Neighbors))
-		}
-		list := adj.Neighbors[from:to]
-		if len(list) == 0 {
-			continue
-		}
-		if last := list[len(list)-1]; int(last) >= columns {
-			return fmt.Errorf("%w: node %d has the neighbour %d, want less than %d",
-				ErrGraph, int(want.First)+i, last, columns)
-		}
-		if !ascends(list) {
-			return fmt.Errorf("%w: the neighbours of node %d do not ascend", ErrGraph, int(want.First)+i)
-		}
-	}
-	return checkWeights(adj, weighted)
-}
-
-// ascends looks at all steps of a list together: one that is not up has a sign.
-func ascends(list []kv.NodeID) bool {
-	before, steps := list[0], int64(0)
-	for _, u := range list[1:] {
-		steps |= int64(u) - int64(before) - 1
-		before = u
-	}
-	return steps >= 0
+	return kernel.CheckLists(adj, want, w.nodes, w.weighted)
 }

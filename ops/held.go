@@ -8,6 +8,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
 // A span is the ranks lo ≤ x < hi.
@@ -80,7 +81,7 @@ func (g *rankedGraph) holdBefore(ctx context.Context, s span, before []uint32) (
 		return nil, err
 	}
 	err = g.walk(ctx, s, nil, func(_ context.Context, _ int, y rank, list []rank) error {
-		list = below(list, y)
+		list = kernel.Below(list, y)
 		own := h.of(y)
 		if len(own) != len(list) {
 			return fmt.Errorf("%w: the list of rank %d changed while it was read", ErrGraph, y)
@@ -148,7 +149,7 @@ func (job *walkJob) hold(ctx context.Context, w *walker, r kv.Range, lengths []u
 				return fmt.Errorf("%w: the list of node %d changed while it was read", ErrGraph, u)
 			}
 			copy(nodes, adj.Of(u))
-			copy(weights, weightsOf(adj, int(u-adj.First)))
+			copy(weights, kernel.WeightsOf(adj, int(u-adj.First)))
 		}
 		return nil
 	})

@@ -1,12 +1,15 @@
 package ops
 
 import (
+	"math"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
 // A countingSource counts what is read of another.
@@ -45,7 +48,7 @@ func TestSourceIsReadOnce(t *testing.T) {
 		}
 	}
 	byForce := func(plan PropagatePlan) func(Source) error {
-		plan.Width, plan.Workers = maxTileWidth, 2
+		plan.Width, plan.Workers = kernel.MaxColumns, 2
 		return func(src Source) error {
 			_, err := forced(ctx, g, src, op, Options{Scratch: dir}, plan)
 			return err
@@ -68,4 +71,12 @@ func TestSourceIsReadOnce(t *testing.T) {
 				c.name, rows, sizes.Linked, counting.crossed.Load(), c.times)
 		}
 	}
+}
+
+// sameNumbers compares bits, but for those of NaN.
+func sameNumbers(a, b []float32) bool {
+	return slices.EqualFunc(a, b, func(x, y float32) bool {
+		a, b := float64(x), float64(y)
+		return a == b && math.Signbit(a) == math.Signbit(b) || math.IsNaN(a) && math.IsNaN(b)
+	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
 // meetChunk is the number of nodes that a worker takes at a time: some rows of A² are as long as all others together.
@@ -100,10 +101,10 @@ func (job *walkJob) meetAt(
 	if m.row.multiply(job.scale); column != &m.row {
 		column.multiply(job.scale)
 	}
-	steps := pace(0)
+	steps := kernel.Pace(0)
 	for _, w := range m.row.nodes {
 		sum += float64(m.row.values[w] * dot(rows, w, column.values))
-		if err := steps.walk(ctx, int(job.survey.degrees[w])+1); err != nil {
+		if err := steps.Walk(ctx, int(job.survey.degrees[w])+1); err != nil {
 			return 0, err
 		}
 	}
@@ -113,10 +114,10 @@ func (job *walkJob) meetAt(
 // square sets s to row v of A P A, or to its column where the columns are held.
 func (job *walkJob) square(ctx context.Context, s *sparseSum, matrix *heldRows, v kv.NodeID, lengths []uint32) error {
 	nodes, weights := matrix.of(v)
-	steps := pace(0)
+	steps := kernel.Pace(0)
 	for i, u := range nodes {
 		s.add(matrix, u, weightAt(weights, i)*job.scale[u])
-		if err := steps.walk(ctx, int(lengths[u])); err != nil {
+		if err := steps.Walk(ctx, int(lengths[u])); err != nil {
 			return err
 		}
 	}

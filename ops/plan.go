@@ -1,6 +1,10 @@
 package ops
 
-import "math"
+import (
+	"math"
+
+	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
+)
 
 // A Strategy is where a propagation keeps its dense matrices.
 type Strategy int
@@ -51,10 +55,6 @@ type PropagatePlan struct {
 }
 
 const (
-	// maxTileWidth is two cache lines of float32, which a processor fetches together. The kernel keeps the sums of so
-	// many columns in registers.
-	maxTileWidth = 32
-
 	// maxStripes bounds the walks of a hop.
 	maxStripes = 64
 
@@ -86,7 +86,7 @@ func Plan(s *Sizes, columns, hops int, opt Options) (PropagatePlan, error) {
 	opt = opt.withDefaults()
 	best := PropagatePlan{cost: math.Inf(1)}
 	for workers := opt.Workers; workers > 0; workers-- {
-		for width := min(columns, maxTileWidth); width > 0; width-- {
+		for width := min(columns, kernel.MaxColumns); width > 0; width-- {
 			if width < columns && width > 8 && width%8 != 0 {
 				continue // rows that are not whole parts of a cache line
 			}
@@ -115,7 +115,7 @@ func Plan(s *Sizes, columns, hops int, opt Options) (PropagatePlan, error) {
 // KeepInputs has the source's columns of a tile kept in memory too, if Options.MemoryBudget has room for them. Use it if a hop after the first
 // clears a diagonal: each such hop would else read the source again.
 func (p *PropagatePlan) KeepInputs(opt Options) {
-	if inputs := 4 * int64(p.Rows) * int64(stride(p.Width)); p.MemoryBytes+inputs <= opt.withDefaults().MemoryBudget {
+	if inputs := 4 * int64(p.Rows) * int64(kernel.Stride(p.Width)); p.MemoryBytes+inputs <= opt.withDefaults().MemoryBudget {
 		p.Inputs = true
 		p.MemoryBytes += inputs
 	}
@@ -138,7 +138,7 @@ func (s *Sizes) leastForPropagate(hops int, opt Options) int64 {
 
 // workersBytes is what is held beside tiles and adjacency: degrees and the workers' buffers.
 func (s *Sizes) workersBytes(workers, width int) int64 {
-	scratch := s.bufferBytes() + 3*4*int64(visitRows*width+groupColumns) + 8*int64(stride(width)+1)
+	scratch := s.bufferBytes() + 3*4*int64(visitRows*width+kernel.GroupColumns) + 8*int64(kernel.Stride(width)+1)
 	return s.scaleBytes()*int64(s.Nodes) + int64(workers)*scratch
 }
 
@@ -148,7 +148,7 @@ func (s *Sizes) stripeRows(stripes int) int { return (s.Linked + stripes - 1) / 
 // complete fills in what follows from strategy, width, workers and held, and reports whether the budget has room.
 func (p *PropagatePlan) complete(s *Sizes, columns, hops int, budget int64) bool {
 	p.Rows = s.Linked
-	n, w := int64(p.Rows), int64(stride(p.Width))
+	n, w := int64(p.Rows), int64(kernel.Stride(p.Width))
 	p.MemoryBytes = s.workersBytes(p.Workers, p.Width)
 	if p.Held {
 		p.MemoryBytes += s.keptBytes()
@@ -184,12 +184,14 @@ func (p *PropagatePlan) gatherCost() float64 {
 }
 
 // tileBytes is what is read at random.
-func (p *PropagatePlan) tileBytes() int64 { return 4 * int64(p.StripeRows) * int64(stride(p.Width)) }
+func (p *PropagatePlan) tileBytes() int64 {
+	return 4 * int64(p.StripeRows) * int64(kernel.Stride(p.Width))
+}
 
 // countSums is how many columns are added for an entry, those that rows are filled up with too.
 func (p *PropagatePlan) countSums(columns, hops int) float64 {
 	last := columns - (p.Tiles-1)*p.Width
-	return float64(hops * ((p.Tiles-1)*stride(p.Width) + stride(last)))
+	return float64(hops * ((p.Tiles-1)*kernel.Stride(p.Width) + kernel.Stride(last)))
 }
 
 // weigh is the nanoseconds that a plan is expected to take.

@@ -11,6 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
 func scratchDir(t testing.TB) *scratch.Dir {
@@ -93,7 +94,7 @@ func TestPlansSameBits(t *testing.T) {
 		for _, op := range []Operator{
 			{Hops: hops, Diagonals: diagonals, Want: wanted}, {Hops: hops, SelfLoops: true, Want: wanted},
 		} {
-			whole := PropagatePlan{Width: maxTileWidth, Workers: 1}
+			whole := PropagatePlan{Width: kernel.MaxColumns, Workers: 1}
 			want, err := forced(ctx, g, Dense(plain, c), op, Options{}, whole)
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
@@ -102,7 +103,7 @@ func TestPlansSameBits(t *testing.T) {
 				{Strategy: TilesInMemory}, {Strategy: TilesInMemory, Held: true}, {Strategy: TileStreamed},
 				{Strategy: TileStriped, Stripes: 1 + r.IntN(5)}, {Strategy: TileStriped, Stripes: n, Held: true},
 			} {
-				plan.Width, plan.Workers, plan.Inputs = 1+r.IntN(maxTileWidth), 1+r.IntN(4), r.IntN(2) == 0
+				plan.Width, plan.Workers, plan.Inputs = 1+r.IntN(kernel.MaxColumns), 1+r.IntN(4), r.IntN(2) == 0
 				for _, opt := range []Options{{}, {Scratch: dir}} {
 					got, err := forced(ctx, g, src, op, opt, plan)
 					if err != nil {

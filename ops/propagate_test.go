@@ -16,6 +16,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
 // collect propagates and returns S_k X row-major [n×c] for k = 1..K; it fails where a tile is missing, comes twice or
@@ -311,7 +312,7 @@ func TestPropagateStops(t *testing.T) {
 func TestPropagateReports(t *testing.T) {
 	g := rmat(7, 4, 7)
 	n := g.NumNodes()
-	x := Dense(randomRows(rand.New(rand.NewPCG(8, 0)), n, maxTileWidth+2), maxTileWidth+2)
+	x := Dense(randomRows(rand.New(rand.NewPCG(8, 0)), n, kernel.MaxColumns+2), kernel.MaxColumns+2)
 	var stages []Stage
 	var done, total int64
 	opt := Options{
@@ -324,7 +325,7 @@ func TestPropagateReports(t *testing.T) {
 	}
 	must.Do(t, Propagate(context.Background(), g, x, Operator{Hops: 2}, opt, func(Tile) error { return nil }))
 	read := func(s Stage) int64 {
-		if s.Name == "degrees" || s.Hop == 1 && s.Columns == maxTileWidth {
+		if s.Name == "degrees" || s.Hop == 1 && s.Columns == kernel.MaxColumns {
 			return int64(g.entries())
 		}
 		return 0 // the lists are held

@@ -13,6 +13,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
 // A propagation runs the hops of one tile after the other. Between hops it keeps D^(-1/2)x rather than x, so that a
@@ -62,10 +63,10 @@ func propagate(
 		visit: visit, onStage: opt.OnStage, workers: make([]rowScratch, plan.Workers),
 	}
 	p.progress = meter{progress: opt.Progress, stage: "propagate", total: s.Entries * int64(plan.Passes)}
-	room := visitRows*plan.Width + groupColumns
+	room := visitRows*plan.Width + kernel.GroupColumns
 	for i := range p.workers {
 		p.workers[i] = rowScratch{
-			sums:   make([]float64, stride(plan.Width)+1),
+			sums:   make([]float64, kernel.Stride(plan.Width)+1),
 			values: make([]float32, room),
 			input:  make([]float32, room),
 			part:   make([]float32, room),
@@ -106,7 +107,7 @@ func (p *propagation) allocate(dir *scratch.Dir) (free func() error, err error) 
 		return errors.Join(errs...)
 	}
 	inMemory := func(rows int) ([]float32, error) {
-		length := rows * stride(p.plan.Width)
+		length := rows * kernel.Stride(p.plan.Width)
 		m, err := offheap.New[float32](length)
 		if err != nil {
 			return nil, fmt.Errorf("%d×%d numbers: %w", rows, p.plan.Width, err)
@@ -130,7 +131,7 @@ func (p *propagation) allocate(dir *scratch.Dir) (free func() error, err error) 
 			return free, err
 		}
 	}
-	length := p.plan.Rows * stride(p.plan.Width)
+	length := p.plan.Rows * kernel.Stride(p.plan.Width)
 	if p.plan.Stripes > 1 {
 		sums, err := scratch.New[float64](dir, "propagate-sums", length)
 		if err != nil {
@@ -166,19 +167,19 @@ func (p *propagation) allocate(dir *scratch.Dir) (free func() error, err error) 
 // A turn is a hop of a tile over one stripe of source rows.
 type turn struct {
 	hop, lo, hi int
-	rows        kv.Range  // in memory
-	from        slab      // of them
-	marks       []mark    // of them, in the columns behind those of from; nil: from has all columns
-	inputs      []float32 // of all rows; nil: they are read again
-	begin, end  bool      // the first, the last stripe
-	next        []float32 // nil at the last hop
+	rows        kv.Range      // in memory
+	from        kernel.Slab   // of them
+	marks       []kernel.Mark // of them, in the columns behind those of from; nil: from has all columns
+	inputs      []float32     // of all rows; nil: they are read again
+	begin, end  bool          // the first, the last stripe
+	next        []float32     // nil at the last hop
 }
 
 func (t *turn) width() int { return t.hi - t.lo }
 
 // tile runs all hops of the columns lo ≤ j < hi.
 func (p *propagation) tile(ctx context.Context, lo, hi int) error {
-	n, length := p.plan.Rows, p.plan.Rows*stride(hi-lo)
+	n, length := p.plan.Rows, p.plan.Rows*kernel.Stride(hi-lo)
 	inputs := p.inputs
 	if labels, ok := p.labelled(lo, hi); ok && labels.at <= lo {
 		inputs = nil // of labels alone, which are in memory
@@ -234,30 +235,22 @@ func (p *propagation) scale(strength float64) float64 {
 	if p.op.SelfLoops {
 		strength++
 	}
-	return Scale(strength)
-}
-
-// Scale is the entry of D^(-1/2) of a node by its strength, an entry of D: zero for a node without weight.
-func Scale(strength float64) float64 {
-	if strength == 0 {
-		return 0
-	}
-	return 1 / math.Sqrt(strength)
+	return kernel.Scale(strength)
 }
 
 // ending is what becomes of the sums of v's row.
-func (p *propagation) ending(v kv.NodeID) ending {
+func (p *propagation) ending(v kv.NodeID) kernel.Ending {
 	scale := p.rowScale(v)
 	if p.sums == nil {
-		return ending{scale: scale, next: scale * scale}
+		return kernel.Ending{Scale: scale, Next: scale * scale}
 	}
-	return ending{scale: scale, next: scale * p.columnScale(v)}
+	return kernel.Ending{Scale: scale, Next: scale * p.columnScale(v)}
 }
 
 // load brings the rows of a turn into memory.
 func (p *propagation) load(ctx context.Context, t *turn) error {
-	w, rows := stride(t.width()), t.rows.Len()
-	t.from = slab{values: p.read[:rows*w], first: t.rows.First, stride: w}
+	w, rows := kernel.Stride(t.width()), t.rows.Len()
+	t.from = kernel.Slab{Values: p.read[:rows*w], First: t.rows.First, Stride: w}
 	if t.hop == 1 {
 		return p.fill(ctx, t)
 	}
@@ -265,7 +258,7 @@ func (p *propagation) load(ctx context.Context, t *turn) error {
 		return nil
 	}
 	return p.eachRows(ctx, t.rows, func(_ int, rows kv.Range) error {
-		copy(t.from.values[int(rows.First-t.rows.First)*w:], p.previous[int(rows.First)*w:int(rows.End)*w])
+		copy(t.from.Values[int(rows.First-t.rows.First)*w:], p.previous[int(rows.First)*w:int(rows.End)*w])
 		return nil
 	})
 }
@@ -291,8 +284,8 @@ func (p *propagation) labelled(lo, hi int) (part sourcePart, ok bool) {
 	for _, part := range p.parts {
 		from, to := part.within(lo, hi)
 		if _, ok := part.Source.(oneHot); ok && from < to && part.at+to >= hi {
-			const markWords = int(unsafe.Sizeof(mark{}) / unsafe.Sizeof(float32(0)))
-			return part, stride(max(0, part.at-lo))+markWords <= stride(hi-lo)
+			const markWords = int(unsafe.Sizeof(kernel.Mark{}) / unsafe.Sizeof(float32(0)))
+			return part, kernel.Stride(max(0, part.at-lo))+markWords <= kernel.Stride(hi-lo)
 		}
 	}
 	return sourcePart{}, false
@@ -305,10 +298,10 @@ func (p *propagation) fill(ctx context.Context, t *turn) error {
 	dense := t.hi
 	if marked {
 		dense = max(t.lo, labels.at)
-		t.from.stride = stride(dense - t.lo)
+		t.from.Stride = kernel.Stride(dense - t.lo)
 		rows := t.rows.Len()
-		t.marks = unsafe.Slice((*mark)(unsafe.Pointer(&t.from.values[rows*t.from.stride])), rows)
-		t.from.values = t.from.values[:rows*t.from.stride]
+		t.marks = unsafe.Slice((*kernel.Mark)(unsafe.Pointer(&t.from.Values[rows*t.from.Stride])), rows)
+		t.from.Values = t.from.Values[:rows*t.from.Stride]
 	}
 	return p.eachRows(ctx, t.rows, func(worker int, rows kv.Range) error {
 		if dense > t.lo {
@@ -324,7 +317,7 @@ func (p *propagation) fill(ctx context.Context, t *turn) error {
 }
 
 func (p *propagation) fillRows(s *rowScratch, t *turn, rows kv.Range, dense int) error {
-	w, hi, values := t.from.stride, dense, s.input
+	w, hi, values := t.from.Stride, dense, s.input
 	if t.inputs != nil {
 		hi, values = t.hi, t.inputs[int(rows.First)*t.width():]
 	}
@@ -333,7 +326,7 @@ func (p *propagation) fillRows(s *rowScratch, t *turn, rows kv.Range, dense int)
 		return err
 	}
 	for v := rows.First; v < rows.End; v++ {
-		row := t.from.values[int(v-t.rows.First)*w:][:w]
+		row := t.from.Values[int(v-t.rows.First)*w:][:w]
 		scaleRow(row, values[int(v-rows.First)*width:][:dense-t.lo], p.columnScale(v))
 	}
 	return nil
@@ -351,14 +344,14 @@ func scaleRow(row, x []float32, scale float64) {
 }
 
 func (p *propagation) fillMarks(labels sourcePart, t *turn, rows kv.Range) error {
-	none := mark{column: uint32(stride(t.width()))}
+	none := kernel.Mark{Column: uint32(kernel.Stride(t.width()))}
 	marks := t.marks[rows.First-t.rows.First:][:rows.Len()]
 	for i := range marks {
 		marks[i] = none
 	}
 	return labels.Source.(oneHot).each(rows, func(i, class int) {
 		if j := labels.at + class - t.lo; 0 <= j && j < t.width() {
-			marks[i] = mark{uint32(j), float32(p.columnScale(rows.First + kv.NodeID(i)))}
+			marks[i] = kernel.Mark{Column: uint32(j), Scale: float32(p.columnScale(rows.First + kv.NodeID(i)))}
 		}
 	})
 }
@@ -387,7 +380,7 @@ func (p *propagation) walk(ctx context.Context, t *turn) error {
 
 // rows works on rows that adj holds.
 func (p *propagation) rows(ctx context.Context, s *rowScratch, adj *kv.Adjacency, t *turn, rows kv.Range) error {
-	width, w := t.width(), stride(t.width())
+	width, w := t.width(), kernel.Stride(t.width())
 	tile := Tile{Hop: t.hop, Lo: t.lo, Hi: t.hi, Rows: rows, Values: s.values[:rows.Len()*width]}
 	inputs, diagonal, err := p.input(s, t, rows)
 	if err != nil {
@@ -430,13 +423,13 @@ func (p *propagation) rows(ctx context.Context, s *rowScratch, adj *kv.Adjacency
 			p.addOwn(sums[:width], t, v, input)
 		}
 		if diagonal != nil {
-			end.diagonal = diagonal[v]
+			end.Diagonal = diagonal[v]
 		}
 		row := tile.Values[at : at+width]
 		if wanted {
 			fillNaN(row)
 			for _, j := range s.columns {
-				row[j] = end.value(sums[j], input[j])
+				row[j] = end.Value(sums[j], input[j])
 			}
 			continue
 		}
@@ -444,7 +437,7 @@ func (p *propagation) rows(ctx context.Context, s *rowScratch, adj *kv.Adjacency
 		if t.next != nil {
 			next = t.next[int(v)*w:][:w]
 		}
-		finishRow(row, next, input, sums[:w], end)
+		kernel.FinishRow(row, next, input, sums[:w], end)
 	}
 	if !t.end {
 		return nil
@@ -493,7 +486,7 @@ func (p *propagation) addOwn(sums []float64, t *turn, v kv.NodeID, input []float
 		}
 		return
 	}
-	w := stride(t.width())
+	w := kernel.Stride(t.width())
 	own := p.previous
 	if p.plan.Stripes == 1 {
 		own = p.read
@@ -527,7 +520,7 @@ func (s *rowScratch) want(want func(kv.NodeID, []int) []int, v kv.NodeID, lo, wi
 			continue
 		}
 		s.columns = append(s.columns, j)
-		if group := j &^ (groupColumns - 1); len(s.groups) == 0 || s.groups[len(s.groups)-1] != group {
+		if group := j &^ (kernel.GroupColumns - 1); len(s.groups) == 0 || s.groups[len(s.groups)-1] != group {
 			s.groups = append(s.groups, group)
 		}
 	}
@@ -539,19 +532,19 @@ func (s *rowScratch) sum(
 	ctx context.Context, t *turn, neighbors []kv.NodeID, weights []float32, count int, sums []float64, wanted bool,
 ) error {
 	for count > 0 {
-		part := min(count, stretch)
+		part := min(count, kernel.Stretch)
 		list, readable := neighbors[:part], len(neighbors)
-		switch w := stride(t.width()); {
+		switch w := kernel.Stride(t.width()); {
 		case weights != nil:
 			s.sumWeighted(t, list, weights[:part], readable, sums[:w+1], wanted)
 			weights = weights[part:]
 		case t.marks != nil:
-			addRows(sums[:t.from.stride], t.from, 0, list, readable)
-			addMarks(sums, t.marks, t.from.first, list, readable)
-		case wanted && len(s.groups)*groupColumns < w && (len(s.groups) <= 2 || 2*len(s.groups)*groupColumns < w):
+			kernel.AddRows(sums[:t.from.Stride], t.from, 0, list, readable)
+			kernel.AddMarks(sums, t.marks, t.from.First, list, readable)
+		case wanted && len(s.groups)*kernel.GroupColumns < w && (len(s.groups) <= 2 || 2*len(s.groups)*kernel.GroupColumns < w):
 			s.gather(t.from, list, readable, sums)
 		default:
-			addRows(sums[:w], t.from, 0, list, readable)
+			kernel.AddRows(sums[:w], t.from, 0, list, readable)
 		}
 		neighbors = neighbors[part:]
 		if count -= part; count > 0 && ctx.Err() != nil {
@@ -568,28 +561,28 @@ func (s *rowScratch) sumWeighted(
 	w := len(sums) - 1
 	switch {
 	case t.marks != nil:
-		addWeightedRows(sums[:t.from.stride], t.from, 0, list, weights, readable)
-		addWeightedMarks(sums, t.marks, t.from.first, list, weights)
-	case wanted && len(s.groups)*groupColumns < w:
+		kernel.AddWeightedRows(sums[:t.from.Stride], t.from, 0, list, weights, readable)
+		kernel.AddWeightedMarks(sums, t.marks, t.from.First, list, weights)
+	case wanted && len(s.groups)*kernel.GroupColumns < w:
 		for _, group := range s.groups {
-			addWeightedRows(sums[group:group+groupColumns], t.from, group, list, weights, readable)
+			kernel.AddWeightedRows(sums[group:group+kernel.GroupColumns], t.from, group, list, weights, readable)
 		}
 	default:
-		addWeightedRows(sums[:w], t.from, 0, list, weights, readable)
+		kernel.AddWeightedRows(sums[:w], t.from, 0, list, weights, readable)
 	}
 }
 
 // gather adds the groups of wanted columns.
-func (s *rowScratch) gather(from slab, list []kv.NodeID, readable int, sums []float64) {
+func (s *rowScratch) gather(from kernel.Slab, list []kv.NodeID, readable int, sums []float64) {
 	for len(list) > 0 {
-		part := list[:min(run, len(list))]
+		part := list[:min(kernel.Run, len(list))]
 		for i := 0; i < len(s.groups); i += 2 {
 			left := s.groups[i]
 			if i+1 == len(s.groups) {
-				addRows(sums[left:left+groupColumns], from, left, part, readable)
+				kernel.AddRows(sums[left:left+kernel.GroupColumns], from, left, part, readable)
 				break
 			}
-			addTwoGroups(sums, from, left, s.groups[i+1], part, readable)
+			kernel.AddTwoGroups(sums, from, left, s.groups[i+1], part, readable)
 		}
 		list, readable = list[len(part):], readable-len(part)
 	}

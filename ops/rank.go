@@ -9,13 +9,13 @@ import (
 	"unsafe"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
 // A rank is the place of a node when all are sorted by descending degree, ties by NodeID. Triangles are found from their
 // node of greatest or middle rank; no node has more than √(2m) neighbours of a lesser rank, which keeps the search short
-// where there are hubs. After a bulk load ranks are NodeIDs; edges added since
-// may part them.
-type rank uint32
+// where there are hubs. After a bulk load ranks are NodeIDs; edges added since may part them.
+type rank = kernel.Rank
 
 func isRanked(degrees []uint32) bool {
 	return slices.IsSortedFunc(degrees, func(a, b uint32) int { return cmp.Compare(b, a) })
@@ -72,15 +72,7 @@ func (g *rankedGraph) rank(v kv.NodeID) rank {
 // delta is δ of a rank, 1/d, and zero for an isolated node.
 func (g *rankedGraph) delta(x rank) float64 { return inverse(g.degrees[x]) }
 
-func inverse(degree uint32) float64 { return inverseStrength(float64(degree)) }
-
-// inverseStrength is δ of a node by its strength, and zero for one without weight.
-func inverseStrength(strength float64) float64 {
-	if strength == 0 {
-		return 0
-	}
-	return 1 / strength
-}
+func inverse(degree uint32) float64 { return kernel.Inverse(float64(degree)) }
 
 // row returns the rank of node i of adj and its neighbours, ascending, in adj or in the worker's buffer.
 func (g *rankedGraph) row(worker int, adj *kv.Adjacency, i int) (rank, []rank) {
@@ -142,10 +134,4 @@ func above(list []rank, x rank) []rank {
 		i++
 	}
 	return list[i:]
-}
-
-// below returns the part of an ascending list that is less than x.
-func below(list []rank, x rank) []rank {
-	i, _ := slices.BinarySearch(list, x)
-	return list[:i]
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
 // A Row is one row of a sparse matrix: the columns of its entries, ascending, and their values.
@@ -286,14 +287,14 @@ func (s *knownStrengths) read(nodes []kv.NodeID) error {
 		return s.rows.eachBlock(unknown, s.readDegrees)
 	}
 	err := s.rows.each(unknown, func(v kv.NodeID, list []kv.NodeID, weights []float32) error {
-		s.strengths[s.places.place(v)].row = strength(list, weights)
+		s.strengths[s.places.place(v)].row = kernel.Strength(list, weights)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	return s.columns.each(unknown, func(v kv.NodeID, list []kv.NodeID, weights []float32) error {
-		s.strengths[s.places.place(v)].column = strength(list, weights)
+		s.strengths[s.places.place(v)].column = kernel.Strength(list, weights)
 		return nil
 	})
 }
@@ -355,7 +356,7 @@ func (l *listReader) each(nodes []kv.NodeID, visit func(v kv.NodeID, list []kv.N
 			return err
 		}
 		for _, v := range nodes {
-			if err := visit(v, l.adjacency.Of(v), weightsOf(&l.adjacency, int(v-r.First))); err != nil {
+			if err := visit(v, l.adjacency.Of(v), kernel.WeightsOf(&l.adjacency, int(v-r.First))); err != nil {
 				return err
 			}
 		}

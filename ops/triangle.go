@@ -7,56 +7,8 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
-
-// A rankSet is a set of ranks, one bit each.
-type rankSet []uint64
-
-func newRankSet(n int) rankSet  { return make(rankSet, (n+63)/64) }
-func (s rankSet) add(x rank)    { s[x/64] |= 1 << (x % 64) }
-func (s rankSet) remove(x rank) { s[x/64] &^= 1 << (x % 64) }
-func (s rankSet) addAll(list []rank) {
-	for _, x := range list {
-		s.add(x)
-	}
-}
-func (s rankSet) removeAll(list []rank) {
-	for _, x := range list {
-		s.remove(x)
-	}
-}
-
-// A rankMap is a set of ranks in which the first of 64 ranks has the highest bit.
-type rankMap []uint64
-
-func (m rankMap) add(x rank) { m[x/64] |= 1 << (63 - x%64) }
-
-// A mapWord is those ranks of a list that are in one word of a rankMap, and at places of one block of 64.
-type mapWord struct {
-	mask  uint64
-	index uint32
-	shift uint32 // how many places of the block follow; zero if none
-}
-
-// appendMapWords appends the words of an ascending list. taken[i] is the number of words that places 0 to i-1 fill; taken may be nil.
-func appendMapWords(dst []mapWord, list []rank, taken []uint32) []mapWord {
-	last := uint32(0)
-	for i, x := range list {
-		if taken != nil {
-			taken[i] = uint32(len(dst))
-		}
-		if index := uint32(x / 64); i%64 == 0 || index != last {
-			dst, last = append(dst, mapWord{index: index}), index
-		}
-		word := &dst[len(dst)-1]
-		word.mask |= 1 << (63 - x%64)
-		word.shift = uint32(63 - i%64)
-	}
-	return dst
-}
-
-// mostMapWords bounds the words of a list of ranks that are less than hubs: no block splits more than one.
-func mostMapWords(hubs int64) int64 { return 2 * (hubs/64 + 1) }
 
 // hubMaps holds for the first ranks y, the hubs, the set of their neighbours x < y, in whole words of x ≤ y.
 type hubMaps struct {
@@ -70,7 +22,7 @@ func hubMapWords(y int) int {
 	return y + whole*(y-32*(whole+1))
 }
 
-func (m *hubMaps) of(y rank) rankMap {
+func (m *hubMaps) of(y rank) kernel.RankMap {
 	return m.bits.Data[hubMapWords(int(y)):hubMapWords(int(y)+1)]
 }
 
@@ -87,7 +39,7 @@ func (g *rankedGraph) mapHubs(ctx context.Context, hubs int) (*hubMaps, error) {
 			if x >= y {
 				break
 			}
-			set.add(x)
+			set.Add(x)
 		}
 		return nil
 	})
@@ -111,9 +63,9 @@ type triangleSearch struct {
 }
 
 type triangleScratch struct {
-	marks rankSet   // neighbours of y before it; empty between nodes
-	words []mapWord // of one z: the hubs in its list
-	taken []uint32  // for each place, how many words the places before it fill
+	marks kernel.RankSet   // neighbours of y before it; empty between nodes
+	words []kernel.MapWord // of one z: the hubs in its list
+	taken []uint32         // for each place, how many words the places before it fill
 	ends  [searchedEnds]triangleEnd
 	r     []float64 // of one z, by place in its list
 	delta []float64 // likewise δ
@@ -139,8 +91,8 @@ func (f *closedForms) returns3(ctx context.Context, out []float64) (err error) {
 	}
 	for i := range s.workers {
 		s.workers[i] = triangleScratch{
-			marks: newRankSet(n), r: make([]float64, hubs+closingSlack), delta: make([]float64, hubs+closingSlack),
-			taken: make([]uint32, hubs), words: make([]mapWord, 0, mostMapWords(int64(hubs))),
+			marks: kernel.NewRankSet(n), r: make([]float64, hubs+kernel.ClosingSlack), delta: make([]float64, hubs+kernel.ClosingSlack),
+			taken: make([]uint32, hubs), words: make([]kernel.MapWord, 0, kernel.MostMapWords(int64(hubs))),
 		}
 	}
 	if s.units, err = newFixedSums(n, hubs, len(g.lists)); err != nil {
@@ -152,7 +104,7 @@ func (f *closedForms) returns3(ctx context.Context, out []float64) (err error) {
 	}
 	defer func() { err = joinErrors(err, s.maps.free()) }()
 	err = g.walk(ctx, span{0, rank(n)}, f.progress, func(ctx context.Context, worker int, z rank, list []rank) error {
-		return s.ofHubs(ctx, worker, z, below(list, z))
+		return s.ofHubs(ctx, worker, z, kernel.Below(list, z))
 	})
 	if err != nil {
 		return err
@@ -173,35 +125,36 @@ func (f *closedForms) returns3(ctx context.Context, out []float64) (err error) {
 // the hubs in list, all that is to be known is r = B δ: the triangles of z and x weigh δ_z δ_x r_x. It sums r in
 // ascending y and rounds once for each x, so that neither the workers nor their order show.
 func (s *triangleSearch) ofHubs(ctx context.Context, worker int, z rank, list []rank) error {
-	list = below(list, rank(s.maps.hubs))
+	list = kernel.Below(list, rank(s.maps.hubs))
 	if len(list) < 2 {
 		return nil
 	}
 	scratch := &s.workers[worker]
-	r, delta := scratch.r[:len(list)+closingSlack], scratch.delta[:len(list)+closingSlack]
+	r, delta := scratch.r[:len(list)+kernel.ClosingSlack], scratch.delta[:len(list)+kernel.ClosingSlack]
 	for i, x := range list {
 		delta[i] = s.delta[x]
 	}
-	scratch.words = appendMapWords(scratch.words[:0], list, scratch.taken)
+	scratch.words = kernel.AppendMapWords(scratch.words[:0], list, scratch.taken)
 	clear(r)
-	around, steps := 0.0, pace(0)
+	around, steps := 0.0, kernel.Pace(0)
 	for j := 1; j < len(list); j += 2 {
 		// Two rows at a time, of which the second may have the place of the first. If there is but one, it stands for both.
 		k := min(j+1, len(list)-1)
-		first, second := closingRow{s.maps.of(list[j]), delta[j]}, closingRow{s.maps.of(list[k]), delta[k]}
+		first := kernel.ClosingRow{Set: s.maps.of(list[j]), At: delta[j]}
+		second := kernel.ClosingRow{Set: s.maps.of(list[k]), At: delta[k]}
 		if k == j {
-			second.at = 0
+			second.At = 0
 		}
 		third, fourth := s.maps.of(list[min(j+2, len(list)-1)]), s.maps.of(list[min(j+3, len(list)-1)])
 		taken := scratch.taken[k]
-		ofFirst, ofSecond := closeWedges(r, delta, scratch.words[:taken], int(taken), first, second, third, fourth)
+		ofFirst, ofSecond := kernel.CloseWedges(r, delta, scratch.words[:taken], int(taken), first, second, third, fourth)
 		r[j] += ofFirst
 		around += float64(delta[j] * ofFirst)
 		if k > j {
 			r[k] = ofSecond
 			around += float64(delta[k] * ofSecond)
 		}
-		if err := steps.walk(ctx, j+k); err != nil {
+		if err := steps.Walk(ctx, j+k); err != nil {
 			return err
 		}
 	}
@@ -213,55 +166,6 @@ func (s *triangleSearch) ofHubs(ctx context.Context, worker int, z rank, list []
 	return nil
 }
 
-// closeWedges sums in so many lanes, and may touch so many places behind a list.
-const (
-	closingLanes = 8
-	closingSlack = 7
-)
-
-// A closingRow is the map of a node, and δ of it.
-type closingRow struct {
-	set rankMap
-	at  float64
-}
-
-// closeWedgesPlainly is closeWedges for every processor. Place i is summed in lane i mod closingLanes.
-func closeWedgesPlainly(acc, delta []float64, words []mapWord, shared int, first, second closingRow) (ofFirst, ofSecond float64) {
-	return closeRowPlainly(acc, delta, words[:shared], first), closeRowPlainly(acc, delta, words, second)
-}
-
-func closeRowPlainly(acc, delta []float64, words []mapWord, row closingRow) float64 {
-	var sums [closingLanes]float64
-	block := 0
-	for _, word := range words {
-		last := block + 63 - int(word.shift)
-		for hits := row.set[word.index] & word.mask; hits != 0; {
-			shift := bits.LeadingZeros64(hits)
-			hits &^= 1 << (63 - shift)
-			i := last - bits.OnesCount64(word.mask<<shift<<1)
-			sums[i%closingLanes] += delta[i]
-			acc[i] += row.at
-		}
-		if word.shift == 0 {
-			block += 64
-		}
-	}
-	return sumLanes(&sums)
-}
-
-// lookUpPlainly is lookUp for every processor.
-func lookUpPlainly(set rankSet, list []rank) uint64 {
-	hits := uint64(0)
-	for i, x := range list {
-		hits |= set[x/64] >> (x % 64) & 1 << (63 - i%64)
-	}
-	return hits
-}
-
-func sumLanes(s *[closingLanes]float64) float64 {
-	return ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]))
-}
-
 // searchSpan finds the triangles of which y is no hub and z is in a span.
 func (s *triangleSearch) searchSpan(ctx context.Context, part span, before []uint32, progress *meter) (err error) {
 	lists, err := s.graph.holdBefore(ctx, part, before)
@@ -271,20 +175,20 @@ func (s *triangleSearch) searchSpan(ctx context.Context, part span, before []uin
 	defer func() { err = joinErrors(err, lists.free()) }()
 	middle := span{rank(s.maps.hubs), part.hi}
 	return s.graph.walk(ctx, middle, progress, func(ctx context.Context, worker int, y rank, list []rank) error {
-		later := below(above(list, max(y, part.lo-1)), part.hi)
-		list = below(list, y)
+		later := kernel.Below(above(list, max(y, part.lo-1)), part.hi)
+		list = kernel.Below(list, y)
 		if len(later) == 0 || len(list) == 0 {
 			return nil
 		}
 		scratch := &s.workers[worker]
-		scratch.marks.addAll(list)
-		defer scratch.marks.removeAll(list)
-		ofY, steps, atY := int64(0), pace(0), s.graph.delta(y)
+		scratch.marks.AddAll(list)
+		defer scratch.marks.RemoveAll(list)
+		ofY, steps, atY := int64(0), kernel.Pace(0), s.graph.delta(y)
 		for first := 0; first < len(later); first += searchedEnds {
 			part := later[first:min(first+searchedEnds, len(later))]
 			for i, z := range part {
 				before := lists.of(z)
-				fetch(before)
+				kernel.Fetch(before)
 				scratch.ends[i] = triangleEnd{before, s.graph.delta(z), atomic.LoadUint64(&s.units.common.Data[z])}
 			}
 			for i, z := range part {
@@ -294,7 +198,7 @@ func (s *triangleSearch) searchSpan(ctx context.Context, part span, before []uin
 					s.units.add(worker, z, ofZ)
 					ofY += ofZ
 				}
-				if err := steps.walk(ctx, len(end.before)); err != nil {
+				if err := steps.Walk(ctx, len(end.before)); err != nil {
 					return err
 				}
 			}
@@ -310,7 +214,7 @@ func (s *triangleSearch) closeLater(worker int, list []rank, y rank, yz float64)
 	marks := s.workers[worker].marks
 	for len(list) > 0 && list[0] < y {
 		part := list[:min(64, len(list))]
-		for hits := lookUp(marks, part, nil); hits != 0; {
+		for hits := kernel.LookUp(marks, part, nil); hits != 0; {
 			place := bits.LeadingZeros64(hits)
 			hits &^= 1 << (63 - place)
 			x := part[place]

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
 // A walkJob computes the diagonals of a graph that is directed or weighted, where the closed forms of the simple one do
@@ -88,7 +89,7 @@ func (job *walkJob) count(ctx context.Context) (steps float64, err error) {
 	for u, degree := range job.survey.degrees {
 		wedges += float64(float64(degree) * float64(columns[u]))
 	}
-	squares := wedges * float64(job.survey.sides())
+	squares := float64(wedges * float64(job.survey.sides()))
 	if job.lacks(3) {
 		steps += wedges
 	}
@@ -153,11 +154,11 @@ func (job *walkJob) hop(ctx context.Context, k int, out []float64) (err error) {
 // there sums the walks v→u→v.
 func (job *walkJob) there(ctx context.Context, sums []float64) error {
 	return job.walker.walkBoth(ctx, func(ctx context.Context, _ int, rows, columns *kv.Adjacency) error {
-		steps := pace(0)
+		steps := kernel.Pace(0)
 		for i := range rows.Len() {
 			v := rows.First + kv.NodeID(i)
 			row, column := rows.Of(v), columns.Of(v)
-			rowWeights, columnWeights := weightsOf(rows, i), weightsOf(columns, i)
+			rowWeights, columnWeights := kernel.WeightsOf(rows, i), kernel.WeightsOf(columns, i)
 			sum, j := 0.0, 0
 			for at, u := range row {
 				for j < len(column) && column[j] < u {
@@ -171,7 +172,7 @@ func (job *walkJob) there(ctx context.Context, sums []float64) error {
 				}
 			}
 			sums[v] = sum
-			if err := steps.walk(ctx, len(row)+len(column)+1); err != nil {
+			if err := steps.Walk(ctx, len(row)+len(column)+1); err != nil {
 				return err
 			}
 		}
@@ -219,27 +220,27 @@ func (job *walkJob) aroundSpan(ctx context.Context, r kv.Range, sums []float64) 
 	}
 	defer func() { err = joinErrors(err, matrix.free()) }()
 	return job.walker.walkBoth(ctx, func(ctx context.Context, worker int, rows, columns *kv.Adjacency) error {
-		back, steps := job.workers[worker].row.values, pace(0) // p_w A_wv by w
+		back, steps := job.workers[worker].row.values, kernel.Pace(0) // p_w A_wv by w
 		for i := range rows.Len() {
 			v := rows.First + kv.NodeID(i)
 			row, column := rows.Of(v), columns.Of(v)
-			if err := steps.walk(ctx, len(row)+2*len(column)+1); err != nil {
+			if err := steps.Walk(ctx, len(row)+2*len(column)+1); err != nil {
 				return err
 			}
 			if len(row) == 0 || len(column) == 0 {
 				continue
 			}
-			weights := weightsOf(columns, i)
+			weights := kernel.WeightsOf(columns, i)
 			for j, w := range column {
 				back[w] = job.scale[w] * weightAt(weights, j)
 			}
-			weights = weightsOf(rows, i)
+			weights = kernel.WeightsOf(rows, i)
 			for j, u := range row {
 				if u < r.First || u >= r.End {
 					continue
 				}
 				sums[v] += float64(weightAt(weights, j) * job.scale[u] * dot(matrix, u, back))
-				if err := steps.walk(ctx, int(job.survey.degrees[u])); err != nil {
+				if err := steps.Walk(ctx, int(job.survey.degrees[u])); err != nil {
 					return err
 				}
 			}

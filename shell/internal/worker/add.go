@@ -6,7 +6,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/ops/block"
 )
 
 // ofMembers is the column of frames whose rows are the members of the sample in a chunk, in their order.
@@ -100,7 +100,7 @@ func (s *addStep) first() error {
 	for i := range int(c.count) {
 		sums := c.sums.of(i)
 		s.votes = append(s.votes, sums[:k]...)
-		back[i] = ops.ReturnAfterTwo(c.strengths[i], sums[2*k+1])
+		back[i] = block.ReturnAfterTwo(c.strengths[i], sums[2*k+1])
 		numbers := sums[:k]
 		if s.Weighted {
 			numbers = sums[2*k+2:]
@@ -180,7 +180,7 @@ func (s *addStep) finish(hop int, sums func(i int) ([]float64, []float32, float6
 		if hop < s.Hops {
 			next = s.next[i*k:][:k]
 		}
-		ops.FinishRow(s.row[i*k:][:k], next, input, sums, c.strengths[i], diagonal)
+		block.FinishRow(s.row[i*k:][:k], next, input, sums, c.strengths[i], diagonal)
 	}
 	if err := s.features(hop, s.row, tested); err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/gap"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/ops/block"
 )
 
 // An arcList has arcs of a block: rows that have some, ascending, and their lists of columns, ascending.
@@ -117,9 +117,9 @@ func (l *arcList) appendTo(list *kv.Adjacency, first, count uint32) {
 }
 
 // block is the block of the arcs, with so many rows from first on. Its lists are in memory that the caller keeps.
-func (l *arcList) block(first, count, columns uint32, list *kv.Adjacency) (*ops.Block, error) {
+func (l *arcList) block(first, count, columns uint32, list *kv.Adjacency) (*block.Block, error) {
 	list.Range = kv.Range{First: kv.NodeID(first), End: kv.NodeID(first + count)}
 	list.Offsets, list.Neighbors, list.Weights = append(list.Offsets[:0], 0), list.Neighbors[:0], list.Weights[:0]
 	l.appendTo(list, first, count)
-	return ops.NewBlock(int(columns), *list)
+	return block.New(int(columns), *list)
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/ops/block"
 )
 
 // Modes of multiply and add.
@@ -39,8 +39,8 @@ type multiplyStep struct {
 	numbers                          []int32
 	vector                           []float64
 	values                           []float32
-	rows                             *ops.BlockRows
-	scaled                           *ops.BlockLabels
+	rows                             *block.Rows
+	scaled                           *block.Labels
 
 	arcs arcList
 	list kv.Adjacency
@@ -76,7 +76,7 @@ func (s *multiplyStep) beginGroup(f *Frame) error {
 	if s.Mode == modeFirst {
 		s.labels, s.strengths = make([]kv.Class, nodes), make([]float64, nodes)
 	} else {
-		s.rows = ops.NewBlockRows(int(nodes), s.Classes)
+		s.rows = block.NewRows(int(nodes), s.Classes)
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (s *multiplyStep) complete(f *Frame) (err error) {
 		return fmt.Errorf("%w: %s comes after %d of the %d nodes of range %d", errFrame, f.Place(), has, s.nodes, s.column)
 	}
 	if s.Mode == modeFirst {
-		s.scaled, err = ops.NewBlockLabels(s.labels, s.strengths, s.Classes)
+		s.scaled, err = block.NewLabels(s.labels, s.strengths, s.Classes)
 	}
 	s.ready = err == nil
 	return err
@@ -201,7 +201,7 @@ func (s *multiplyStep) multiply(f *Frame) error {
 }
 
 // addWeighted is AddLabels with the numbers of neighbours by label behind it.
-func (s *multiplyStep) addWeighted(block *ops.Block, rows kv.Range, width int) error {
+func (s *multiplyStep) addWeighted(block *block.Block, rows kv.Range, width int) error {
 	inner := 2*s.Classes + 2
 	sums := make([]float64, rows.Len()*inner)
 	if err := block.AddLabels(sums, rows, s.scaled); err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/ops/block"
 )
 
 // trianglesStep finds the triangles of the three blocks between the ranges of a group, and sums them at their nodes.
@@ -19,7 +19,7 @@ type trianglesStep struct {
 	held   int64 // bytes
 }
 
-// What the search takes in memory, beside blocks, strengths and sums: see ops.AddTriangles.
+// What the search takes in memory, beside blocks, strengths and sums: see block.AddTriangles.
 const (
 	searchNodeBytes  = 16 + 16 + 25
 	searchEntryBytes = 16
@@ -129,21 +129,21 @@ func (s *trianglesStep) endGroup() error {
 			return fmt.Errorf("%w: the group of ranges %d has the strengths of %d of the %d nodes of range %d", errFrame, s.group, of.has, len(of.strengths), r)
 		}
 	}
-	var blocks [3]*ops.Block
+	var blocks [3]*block.Block
 	for at, name := range blocksOf(s.group) {
 		list := s.blocks[name]
 		fill(list, uint32(list.End))
-		block, err := ops.NewBlock(len(s.ranges[name[1]].sums), *list)
+		block, err := block.New(len(s.ranges[name[1]].sums), *list)
 		if err != nil {
 			return fmt.Errorf("block %d: %w", name, err)
 		}
 		blocks[at] = block
 	}
-	var corners [3]ops.Corner
+	var corners [3]block.Corner
 	for at, r := range s.group {
-		corners[at] = ops.Corner{Range: int(r), Strengths: s.ranges[r].strengths, Sums: s.ranges[r].sums}
+		corners[at] = block.Corner{Range: int(r), Strengths: s.ranges[r].strengths, Sums: s.ranges[r].sums}
 	}
-	if err := ops.AddTriangles(s.ctx, corners[0], corners[1], corners[2], blocks[0], blocks[1], blocks[2]); err != nil {
+	if err := block.AddTriangles(s.ctx, corners[0], corners[1], corners[2], blocks[0], blocks[1], blocks[2]); err != nil {
 		return err
 	}
 	for at, r := range s.group {

@@ -1,4 +1,4 @@
-package ops
+package kernel
 
 import (
 	"math"
@@ -33,7 +33,7 @@ func sameNumbers[T float32 | float64](a, b []T) bool {
 
 // A kernelCase is a list of neighbours in a slab.
 type kernelCase struct {
-	rows      slab
+	rows      Slab
 	neighbors []kv.NodeID
 	readable  int
 }
@@ -43,7 +43,7 @@ func eachKernelCase(t *testing.T, strides []int, try func(r *rand.Rand, c kernel
 	t.Helper()
 	const n = 700
 	for _, size := range strides {
-		for _, degree := range []int{0, 1, 2, 47, 48, 49, run - 1, run, run + 1, n} {
+		for _, degree := range []int{0, 1, 2, 47, 48, 49, Run - 1, Run, Run + 1, n} {
 			for _, special := range []bool{false, true} {
 				r := rand.New(rand.NewPCG(uint64(size), uint64(degree)))
 				first := kv.NodeID(r.IntN(2) * 1000)
@@ -54,7 +54,7 @@ func eachKernelCase(t *testing.T, strides []int, try func(r *rand.Rand, c kernel
 				}
 				from := r.IntN(n - degree + 1)
 				try(r, kernelCase{
-					rows:      slab{awkwardNumbers(r, shift+n*size, special)[shift:], first, size},
+					rows:      Slab{awkwardNumbers(r, shift+n*size, special)[shift:], first, size},
 					neighbors: all[from : from+degree],
 					readable:  degree + r.IntN(n-from-degree+1),
 				})
@@ -65,8 +65,8 @@ func eachKernelCase(t *testing.T, strides []int, try func(r *rand.Rand, c kernel
 
 // allStrides are those of tiles, and some wider ones.
 func allStrides() (strides []int) {
-	for width := 1; width <= maxTileWidth+8; width++ {
-		if stride(width) == width {
+	for width := 1; width <= MaxColumns+8; width++ {
+		if Stride(width) == width {
 			strides = append(strides, width)
 		}
 	}
@@ -76,29 +76,29 @@ func allStrides() (strides []int) {
 func TestAddRowsSameBits(t *testing.T) {
 	eachKernelCase(t, allStrides(), func(r *rand.Rand, c kernelCase) {
 		weights := awkwardNumbers(r, len(c.neighbors), false)
-		for column := 0; column < c.rows.stride; column += groupColumns {
-			begun := make([]float64, c.rows.stride-column)
+		for column := 0; column < c.rows.Stride; column += GroupColumns {
+			begun := make([]float64, c.rows.Stride-column)
 			for j := range begun {
 				begun[j] = r.NormFloat64()
 			}
 			check := func(name string, weight func(i int) float64, add func(sums []float64)) {
 				got, want := slices.Clone(begun), slices.Clone(begun)
 				for i, u := range c.neighbors {
-					row := c.rows.values[int(u-c.rows.first)*c.rows.stride:][:c.rows.stride]
+					row := c.rows.Values[int(u-c.rows.First)*c.rows.Stride:][:c.rows.Stride]
 					for j, x := range row[column:] {
 						want[j] += float64(weight(i) * float64(x))
 					}
 				}
 				if add(got); !sameNumbers(got, want) {
 					t.Fatalf("%s: %d columns from %d on, %d neighbours: got %v, want %v",
-						name, c.rows.stride, column, len(c.neighbors), got, want)
+						name, c.rows.Stride, column, len(c.neighbors), got, want)
 				}
 			}
 			one, weight := func(int) float64 { return 1 }, func(i int) float64 { return float64(weights[i]) }
-			check("rows", one, func(sums []float64) { addRows(sums, c.rows, column, c.neighbors, c.readable) })
+			check("rows", one, func(sums []float64) { AddRows(sums, c.rows, column, c.neighbors, c.readable) })
 			check("rows plainly", one, func(sums []float64) { addRowsPlainly(sums, c.rows, column, c.neighbors) })
 			check("weighted rows", weight, func(sums []float64) {
-				addWeightedRows(sums, c.rows, column, c.neighbors, weights, c.readable)
+				AddWeightedRows(sums, c.rows, column, c.neighbors, weights, c.readable)
 			})
 			check("weighted rows plainly", weight, func(sums []float64) {
 				addWeightedRowsPlainly(sums, c.rows, column, c.neighbors, weights)
@@ -109,34 +109,34 @@ func TestAddRowsSameBits(t *testing.T) {
 
 func TestAddTwoGroupsSameBits(t *testing.T) {
 	eachKernelCase(t, []int{8, 12, 16, 28, 32}, func(r *rand.Rand, c kernelCase) {
-		groups := r.Perm(c.rows.stride / groupColumns)
-		left, right := groups[0]*groupColumns, groups[1]*groupColumns
-		got, want := make([]float64, c.rows.stride), make([]float64, c.rows.stride)
-		addTwoGroups(got, c.rows, left, right, c.neighbors, c.readable)
+		groups := r.Perm(c.rows.Stride / GroupColumns)
+		left, right := groups[0]*GroupColumns, groups[1]*GroupColumns
+		got, want := make([]float64, c.rows.Stride), make([]float64, c.rows.Stride)
+		AddTwoGroups(got, c.rows, left, right, c.neighbors, c.readable)
 		for _, group := range []int{left, right} {
-			addRowsPlainly(want[group:group+groupColumns], c.rows, group, c.neighbors)
+			addRowsPlainly(want[group:group+GroupColumns], c.rows, group, c.neighbors)
 		}
 		if !sameNumbers(got, want) {
 			t.Fatalf("groups at %d and %d of %d, %d neighbours: got %v, want %v",
-				left, right, c.rows.stride, len(c.neighbors), got, want)
+				left, right, c.rows.Stride, len(c.neighbors), got, want)
 		}
 	})
 }
 
 func TestAddMarksSameBits(t *testing.T) {
 	eachKernelCase(t, []int{1, 2, 5, 8, 9, 16, 20, 24, 31, 32}, func(r *rand.Rand, c kernelCase) {
-		columns := c.rows.stride
-		marks := make([]mark, len(c.rows.values)/columns)
+		columns := c.rows.Stride
+		marks := make([]Mark, len(c.rows.Values)/columns)
 		for i := range marks {
-			marks[i] = mark{uint32(r.IntN(columns + 1)), c.rows.values[i]}
+			marks[i] = Mark{uint32(r.IntN(columns + 1)), c.rows.Values[i]}
 		}
 		want := make([]float64, columns+1)
 		for j := range columns {
 			want[j] = r.NormFloat64()
 		}
 		got := slices.Clone(want)
-		addMarks(got, marks, c.rows.first, c.neighbors, c.readable)
-		addMarksPlainly(want, marks, c.rows.first, c.neighbors)
+		AddMarks(got, marks, c.rows.First, c.neighbors, c.readable)
+		addMarksPlainly(want, marks, c.rows.First, c.neighbors)
 		if !sameNumbers(got[:columns], want[:columns]) {
 			t.Fatalf("%d columns, %d neighbours: got %v, want %v", columns, len(c.neighbors), got, want)
 		}
@@ -146,25 +146,25 @@ func TestAddMarksSameBits(t *testing.T) {
 func TestFinishRowSameBits(t *testing.T) {
 	for seed := range uint64(longtest.Of(100, 500)) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		width := 1 + r.IntN(maxTileWidth)
-		w := stride(width)
+		width := 1 + r.IntN(MaxColumns)
+		w := Stride(width)
 		sums := make([]float64, w)
 		for j, x := range awkwardNumbers(r, w, seed%2 == 0) {
 			sums[j] = float64(x) * r.Float64()
 		}
-		input := awkwardNumbers(r, width+groupColumns, seed%2 == 0)[:width]
-		end := ending{scale: r.Float64(), next: r.Float64()}
+		input := awkwardNumbers(r, width+GroupColumns, seed%2 == 0)[:width]
+		end := Ending{Scale: r.Float64(), Next: r.Float64()}
 		if r.IntN(2) == 0 {
-			end.diagonal = r.Float64()
+			end.Diagonal = r.Float64()
 		}
 		var got, want [2][]float32
 		for _, out := range []*[2][]float32{&got, &want} {
-			out[0] = make([]float32, width, width+groupColumns)
+			out[0] = make([]float32, width, width+GroupColumns)
 			if seed%3 > 0 {
 				out[1] = make([]float32, w)
 			}
 		}
-		finishRow(got[0], got[1], input, sums, end)
+		FinishRow(got[0], got[1], input, sums, end)
 		finishRowPlainly(want[0], want[1], input, sums, end)
 		if !sameNumbers(got[0], want[0]) || !sameNumbers(got[1], want[1]) {
 			t.Fatalf("seed %d, %d columns: got %v, want %v", seed, width, got, want)
@@ -174,20 +174,20 @@ func TestFinishRowSameBits(t *testing.T) {
 
 func TestFinishRowKeepsToShortRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 0))
-	sums := make([]float64, 2*groupColumns)
+	sums := make([]float64, 2*GroupColumns)
 	for j := range sums {
 		sums[j] = r.Float64()
 	}
 	for width := 1; width <= len(sums); width++ {
 		input := awkwardNumbers(r, len(sums), false)[:width]
-		end := ending{scale: r.Float64(), next: r.Float64(), diagonal: r.Float64()}
+		end := Ending{Scale: r.Float64(), Next: r.Float64(), Diagonal: r.Float64()}
 		for short := range width + 1 {
 			row, next := make([]float32, width, len(sums)), make([]float32, len(sums))
-			finishRow(row, next[:short], input, sums, end)
+			FinishRow(row, next[:short], input, sums, end)
 			for j, x := range next {
 				want := float32(0)
 				if j < short {
-					want = float32(end.next * sums[j])
+					want = float32(end.Next * sums[j])
 				}
 				if x != want {
 					t.Fatalf("%d columns, %d of the next hop: got %v at column %d, want %v", width, short, x, j, want)

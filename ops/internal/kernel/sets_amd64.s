@@ -66,7 +66,7 @@ short:
 	MOVL AX, ret+0(FP)
 	RET
 
-// func closeWords(acc, delta *float64, words *mapWord, shared, all int, first, second, third, fourth *uint64, atFirst, atSecond float64) (ofFirst, ofSecond float64)
+// func closeWords(acc, delta *float64, words *MapWord, shared, all int, first, second, third, fourth *uint64, atFirst, atSecond float64) (ofFirst, ofSecond float64)
 TEXT ·closeWords(SB), NOSPLIT, $0-104
 	MOVQ         acc+0(FP), SI
 	MOVQ         delta+8(FP), DX

@@ -1,6 +1,6 @@
 //go:build !purego
 
-package ops
+package kernel
 
 import "testing"
 

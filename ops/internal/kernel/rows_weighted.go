@@ -1,25 +1,25 @@
-package ops
+package kernel
 
 import "github.com/graphcleaner/graphcleaner/kv"
 
-// addWeightedRowsPlainly is addWeightedRows for every processor. The product of two float32 is exact in float64, so that
+// addWeightedRowsPlainly is AddWeightedRows for every processor. The product of two float32 is exact in float64, so that
 // one which fuses it with the sum gets the same bits.
-func addWeightedRowsPlainly(sums []float64, rows slab, column int, neighbors []kv.NodeID, weights []float32) {
+func addWeightedRowsPlainly(sums []float64, rows Slab, column int, neighbors []kv.NodeID, weights []float32) {
 	for len(neighbors) > 0 {
-		part := neighbors[:min(run, len(neighbors))]
+		part := neighbors[:min(Run, len(neighbors))]
 		of := weights[:len(part)]
 		neighbors, weights = neighbors[len(part):], weights[len(part):]
 		j := 0
 		for ; j+8 <= len(sums); j += 8 {
 			addWeighted8((*[8]float64)(sums[j:]), rows, column+j, part, of)
 		}
-		for ; j+groupColumns <= len(sums); j += groupColumns {
+		for ; j+GroupColumns <= len(sums); j += GroupColumns {
 			addWeighted4((*[4]float64)(sums[j:]), rows, column+j, part, of)
 		}
 		for ; j < len(sums); j++ {
 			sum := sums[j]
 			for i, u := range part {
-				sum += float64(of[i]) * float64(rows.values[int(u-rows.first)*rows.stride+column+j])
+				sum += float64(of[i]) * float64(rows.Values[int(u-rows.First)*rows.Stride+column+j])
 			}
 			sums[j] = sum
 		}
@@ -27,10 +27,10 @@ func addWeightedRowsPlainly(sums []float64, rows slab, column int, neighbors []k
 }
 
 // addWeighted8 keeps its eight sums in registers.
-func addWeighted8(sums *[8]float64, rows slab, column int, neighbors []kv.NodeID, weights []float32) {
+func addWeighted8(sums *[8]float64, rows Slab, column int, neighbors []kv.NodeID, weights []float32) {
 	s0, s1, s2, s3, s4, s5, s6, s7 := sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7]
 	for i, u := range neighbors {
-		row := (*[8]float32)(rows.values[int(u-rows.first)*rows.stride+column:])
+		row := (*[8]float32)(rows.Values[int(u-rows.First)*rows.Stride+column:])
 		w := float64(weights[i])
 		s0 += w * float64(row[0])
 		s1 += w * float64(row[1])
@@ -44,10 +44,10 @@ func addWeighted8(sums *[8]float64, rows slab, column int, neighbors []kv.NodeID
 	sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7] = s0, s1, s2, s3, s4, s5, s6, s7
 }
 
-func addWeighted4(sums *[4]float64, rows slab, column int, neighbors []kv.NodeID, weights []float32) {
+func addWeighted4(sums *[4]float64, rows Slab, column int, neighbors []kv.NodeID, weights []float32) {
 	s0, s1, s2, s3 := sums[0], sums[1], sums[2], sums[3]
 	for i, u := range neighbors {
-		row := (*[4]float32)(rows.values[int(u-rows.first)*rows.stride+column:])
+		row := (*[4]float32)(rows.Values[int(u-rows.First)*rows.Stride+column:])
 		w := float64(weights[i])
 		s0 += w * float64(row[0])
 		s1 += w * float64(row[1])
@@ -57,10 +57,10 @@ func addWeighted4(sums *[4]float64, rows slab, column int, neighbors []kv.NodeID
 	sums[0], sums[1], sums[2], sums[3] = s0, s1, s2, s3
 }
 
-// addWeightedMarks is addMarks with each mark times the weight of its neighbour.
-func addWeightedMarks(sums []float64, marks []mark, first kv.NodeID, neighbors []kv.NodeID, weights []float32) {
+// AddWeightedMarks is AddMarks with each mark times the weight of its neighbour.
+func AddWeightedMarks(sums []float64, marks []Mark, first kv.NodeID, neighbors []kv.NodeID, weights []float32) {
 	for i, u := range neighbors {
 		m := marks[u-first]
-		sums[m.column] += float64(weights[i]) * float64(m.scale)
+		sums[m.Column] += float64(weights[i]) * float64(m.Scale)
 	}
 }

@@ -1,6 +1,6 @@
 //go:build !purego
 
-package ops
+package kernel
 
 import (
 	"unsafe"
@@ -15,7 +15,7 @@ import (
 var vectorized = cpu.X86.HasAVX2
 
 // mostGroups is how many groups of columns the kernels have registers for.
-const mostGroups = maxTileWidth / groupColumns
+const mostGroups = MaxColumns / GroupColumns
 
 // addGroups adds so many groups of four columns, 1 to mostGroups. The rows begin at rows, stride bytes apart, with that
 // of node base. readable ≥ count is how many neighbours may be read, so that rows beyond the list are prefetched.
@@ -38,64 +38,64 @@ func addPair(
 	sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int, left, right uintptr)
 
 //go:noescape
-func addLabelled(sums *float64, marks *mark, base uintptr, neighbors *kv.NodeID, count, readable int)
+func addLabelled(sums *float64, marks *Mark, base uintptr, neighbors *kv.NodeID, count, readable int)
 
-// finishGroups is finishRow of whole groups. next is nil if there is no next hop, input where nothing is cleared.
+// finishGroups is FinishRow of whole groups. next is nil if there is no next hop, input where nothing is cleared.
 //
 //go:noescape
 func finishGroups(row, next, input *float32, sums *float64, groups int, scale, squared, diagonal float64)
 
-// addRows adds to sums the columns from column on of the rows that neighbors names, each column by itself, in the order
+// AddRows adds to sums the columns from column on of the rows that neighbors names, each column by itself, in the order
 // of neighbors and in float64. readable ≥ len(neighbors) numbers can be read from there on, for prefetching.
-func addRows(sums []float64, rows slab, column int, neighbors []kv.NodeID, readable int) {
+func AddRows(sums []float64, rows Slab, column int, neighbors []kv.NodeID, readable int) {
 	groups, ok := vectorizedGroups(sums)
 	if !ok {
 		addRowsPlainly(sums, rows, column, neighbors)
 	} else if len(neighbors) > 0 && groups > 0 {
-		addGroups(&sums[0], &rows.values[column], uintptr(4*rows.stride), uintptr(rows.first),
+		addGroups(&sums[0], &rows.Values[column], uintptr(4*rows.Stride), uintptr(rows.First),
 			unsafe.SliceData(neighbors), len(neighbors), readable, groups)
 	}
 }
 
-// addWeightedRows is addRows with each row times the weight of its neighbour. The product of two float32 is exact in
+// AddWeightedRows is AddRows with each row times the weight of its neighbour. The product of two float32 is exact in
 // float64.
-func addWeightedRows(
-	sums []float64, rows slab, column int, neighbors []kv.NodeID, weights []float32, readable int,
+func AddWeightedRows(
+	sums []float64, rows Slab, column int, neighbors []kv.NodeID, weights []float32, readable int,
 ) {
 	groups, ok := vectorizedGroups(sums)
 	weights = weights[:len(neighbors)]
 	if !ok {
 		addWeightedRowsPlainly(sums, rows, column, neighbors, weights)
 	} else if len(neighbors) > 0 && groups > 0 {
-		addWeightedGroups(&sums[0], &rows.values[column], uintptr(4*rows.stride), uintptr(rows.first),
+		addWeightedGroups(&sums[0], &rows.Values[column], uintptr(4*rows.Stride), uintptr(rows.First),
 			unsafe.SliceData(neighbors), len(neighbors), readable, groups, &weights[0])
 	}
 }
 
 // vectorizedGroups is the groups of some sums, if there is a kernel for so many and nothing beside them.
 func vectorizedGroups(sums []float64) (groups int, ok bool) {
-	groups = len(sums) / groupColumns
-	return groups, vectorized && len(sums)%groupColumns == 0 && groups <= mostGroups
+	groups = len(sums) / GroupColumns
+	return groups, vectorized && len(sums)%GroupColumns == 0 && groups <= mostGroups
 }
 
-// addTwoGroups adds two groups of columns of the rows that neighbors names to the groups of sums at the same places.
-func addTwoGroups(sums []float64, rows slab, left, right int, neighbors []kv.NodeID, readable int) {
+// AddTwoGroups adds two groups of columns of the rows that neighbors names to the groups of sums at the same places.
+func AddTwoGroups(sums []float64, rows Slab, left, right int, neighbors []kv.NodeID, readable int) {
 	if !vectorized || len(neighbors) == 0 {
-		addRowsPlainly(sums[left:left+groupColumns], rows, left, neighbors)
-		addRowsPlainly(sums[right:right+groupColumns], rows, right, neighbors)
+		addRowsPlainly(sums[left:left+GroupColumns], rows, left, neighbors)
+		addRowsPlainly(sums[right:right+GroupColumns], rows, right, neighbors)
 		return
 	}
-	var pair [2 * groupColumns]float64
-	copy(pair[:groupColumns], sums[left:])
-	copy(pair[groupColumns:], sums[right:])
-	addPair(&pair[0], &rows.values[0], uintptr(4*rows.stride), uintptr(rows.first),
+	var pair [2 * GroupColumns]float64
+	copy(pair[:GroupColumns], sums[left:])
+	copy(pair[GroupColumns:], sums[right:])
+	addPair(&pair[0], &rows.Values[0], uintptr(4*rows.Stride), uintptr(rows.First),
 		unsafe.SliceData(neighbors), len(neighbors), readable, uintptr(4*left), uintptr(4*right))
-	copy(sums[left:], pair[:groupColumns])
-	copy(sums[right:], pair[groupColumns:])
+	copy(sums[left:], pair[:GroupColumns])
+	copy(sums[right:], pair[GroupColumns:])
 }
 
-// addMarks adds to sums, which have an entry more than there are columns, the marks of neighbors.
-func addMarks(sums []float64, marks []mark, first kv.NodeID, neighbors []kv.NodeID, readable int) {
+// AddMarks adds to sums, which have an entry more than there are columns, the marks of neighbors.
+func AddMarks(sums []float64, marks []Mark, first kv.NodeID, neighbors []kv.NodeID, readable int) {
 	if !vectorized || len(neighbors) == 0 {
 		addMarksPlainly(sums, marks, first, neighbors)
 		return
@@ -103,18 +103,18 @@ func addMarks(sums []float64, marks []mark, first kv.NodeID, neighbors []kv.Node
 	addLabelled(&sums[0], &marks[0], uintptr(first), unsafe.SliceData(neighbors), len(neighbors), readable)
 }
 
-// finishRow makes of the sums of a row what is visited and, unless next is nil, what the next hop reads. Where row is
+// FinishRow makes of the sums of a row what is visited and, unless next is nil, what the next hop reads. Where row is
 // not whole groups, row and input are read and written up to the end of the last group; next has a number for each sum.
-func finishRow(row, next, input []float32, sums []float64, e ending) {
+func FinishRow(row, next, input []float32, sums []float64, e Ending) {
 	short := cap(row) < len(sums) || cap(input) < len(sums) || next != nil && len(next) < len(sums)
-	if !vectorized || len(sums)%groupColumns != 0 || short {
+	if !vectorized || len(sums)%GroupColumns != 0 || short {
 		finishRowPlainly(row, next, input, sums, e)
 		return
 	}
 	reset := unsafe.SliceData(input)
-	if e.diagonal == 0 {
+	if e.Diagonal == 0 {
 		reset = nil
 	}
-	finishGroups(unsafe.SliceData(row), unsafe.SliceData(next), reset, &sums[0], len(sums)/groupColumns,
-		e.scale, e.next, e.diagonal)
+	finishGroups(unsafe.SliceData(row), unsafe.SliceData(next), reset, &sums[0], len(sums)/GroupColumns,
+		e.Scale, e.Next, e.Diagonal)
 }
