@@ -196,7 +196,7 @@ func (c *checker) records(ctx context.Context) error {
 	live := c.tx.cat.live()
 	stray := map[record.Generation]bool{}
 	done := 0
-	return eachRecord(ctx, c.tx.txn, nil, func(r record.Record, _ []byte, damage error) error {
+	return eachRecord(ctx, c.tx.txn, nil, func(r record.Record, damage error) error {
 		if done++; done%contextEvery == 0 {
 			if err := c.tx.Err(); err != nil { // who closes the store waits for this
 				return err

@@ -32,11 +32,7 @@
 // tests and its exceptions.
 //
 // [Store.Work] lends the directory "work" of a store to long jobs, which keep finished stages there. It is no part of the
-// store, and may be deleted while no process has the store open. The directory "quarantine" is no part of the store either.
-// In it Repair keeps the old files of the store, those of its first repair in quarantine/1/before, which is a store of its
-// own; each repair takes as much room as the store. Delete the directory, or a numbered one in it, to free that room. If a
-// numbered directory contains two of the directories before, after and incoming, a repair was stopped while it exchanged
-// files. Then run Repair again first (TestKilledRepair).
+// store, and may be deleted while no process has the store open. [Repair] leaves the store as it was beside, in DIR.before-repair.
 //
 // The lock on a store is the flock of its directory, which Open takes and Close gives back: one process has it alone, to
 // write, or many share it, to read (TestLockIsThatOfBadger, TestLockBesideChildren). If a system has no such locks, Badger
@@ -75,7 +71,7 @@
 //	journal-000001.log …                   the journal: the commits that may be in no table yet, synced with each
 //	copy-000001.log …                      the second copy of spaces that are kept twice
 //	verified                               the tables that were compared; may be deleted
-//	work, quarantine                       no part of the store
+//	work                                   no part of the store
 //
 // A transaction is numbered, appended to the journal, synced, and only then given to Badger; so each costs one sync, or less:
 // those that wait for the disk at the same time share one. What a Bulk writes is in the journal too, and is synced by the

@@ -24,7 +24,7 @@ func linked(t *testing.T, path string) {
 	must.Do(t, errors.Join(os.Rename(path, elsewhere), os.Symlink(elsewhere, path)))
 }
 
-// TestRepairBehindALink repairs a store that is reached by a symbolic link: the quarantine lies where the link leads.
+// TestRepairBehindALink repairs a store that is reached by a symbolic link: what it was stays where the link leads.
 func TestRepairBehindALink(t *testing.T) {
 	t.Parallel()
 	dir := everyKind(t, 50)
@@ -36,8 +36,8 @@ func TestRepairBehindALink(t *testing.T) {
 	}
 	checkClean(t, openStore(t, copyStore(t, dir), Options{}))
 	target := must.Get(os.Readlink(dir))(t)
-	if !maps.Equal(bytesOf(t, inQuarantine(target, "before")), before) {
-		t.Error("the files are not in the quarantine as they were")
+	if !maps.Equal(bytesOf(t, target+BeforeRepair), before) {
+		t.Error("the files are not beside the store as they were")
 	}
 }
 

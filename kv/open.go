@@ -14,7 +14,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
-	"github.com/graphcleaner/graphcleaner/kv/internal/quarantine"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -37,6 +36,9 @@ func Open(dir string, opt Options) (*Store, error) {
 
 // openDirectory opens what is in a directory, of whatever format version, and reads nothing of it.
 func openDirectory(dir string, opt Options) (*Store, error) {
+	if err := undoSwap(dir); err != nil {
+		return nil, err
+	}
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("no store at %s: %w", dir, fs.ErrNotExist)
@@ -61,7 +63,7 @@ func openDirectory(dir string, opt Options) (*Store, error) {
 
 // openLocked is openDirectory for who has locked the directory. Closing the store calls unlock, and so does an error.
 func openLocked(dir string, opt Options, unlock func() error) (*Store, error) {
-	if err := cmp.Or(quarantine.Check(dir), lsm.CheckManifest(dir)); err != nil {
+	if err := lsm.CheckManifest(dir); err != nil {
 		return nil, errors.Join(err, unlock())
 	}
 	s, err := openBadger(dir, opt, true, unlock, checkTablesAge)
@@ -74,11 +76,10 @@ func openLocked(dir string, opt Options, unlock func() error) (*Store, error) {
 	return s, nil
 }
 
-// isStore reports whether a directory looks like a store, or like a store with an interrupted repair. It does not open
-// the store.
+// isStore reports whether a directory looks like a store. It does not open the store.
 func isStore(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, lsm.ManifestName))
-	return err == nil || quarantine.Check(dir) != nil
+	return err == nil
 }
 
 // StoreAround returns the store that a path, which need not be there, lies in: a directory above it, links followed. It

@@ -58,7 +58,7 @@ func TestPowerFailureDuringAFlush(t *testing.T) {
 	for _, when := range []string{"repaired", "repaired again"} {
 		repaired(t, c.dir)
 		sameContents(t, when, c.dir, c.want)
-		must.Do(t, os.Remove(filepath.Join(c.dir, "MANIFEST")))
+		must.Do(t, errors.Join(os.Remove(filepath.Join(c.dir, "MANIFEST")), os.RemoveAll(c.dir+BeforeRepair)))
 	}
 }
 

@@ -2,7 +2,6 @@ package kv
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,7 +52,12 @@ func TestReadOnlyFileSystem(t *testing.T) {
 		t.Errorf("for writing: got %v, want that it can be read", err)
 	}
 	_, err = Repair(t.Context(), at, Options{}, nil, func(Correction) {})
-	if !errors.Is(err, syscall.EROFS) && !errors.Is(err, fs.ErrPermission) {
+	if !errors.Is(err, syscall.EBUSY) || !strings.Contains(err.Error(), "repair a copy of it elsewhere") {
+		t.Errorf("repairing: got %v, want EBUSY", err)
+	}
+	parent := readOnlyMount(t, filepath.Dir(dir))
+	_, err = Repair(t.Context(), filepath.Join(parent, filepath.Base(dir)), Options{}, nil, func(Correction) {})
+	if !errors.Is(err, syscall.EROFS) || !strings.Contains(err.Error(), "repair a copy of it elsewhere") {
 		t.Errorf("repairing: got %v, want EROFS", err)
 	}
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
-	"github.com/graphcleaner/graphcleaner/kv/internal/quarantine"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -36,12 +34,11 @@ type RoomRepair func(ctx context.Context, s *Store, report func(Correction)) err
 // Repair repairs a damaged store. Afterwards the store opens, Check finds no problem, and all data that is not lost can be
 // read. Repair returns what is lost for good.
 //
-// It works on a copy, and exchanges the files when the copy is whole. So an error or a kill leaves the store as it was.
-// Then disregard the Corrections reported until then, and run Repair again. If Repair was killed while it exchanged files, the
-// next Repair completes the exchange first, and reports the Corrections of the killed one. The old files of the store are kept,
-// as they were, in the directory quarantine of the store, with a report and the removed records.
-// The copy needs as much room on the disk as the store (ErrNoSpace). The next Repair removes the copy of a killed one. An
-// undamaged store stays as it is.
+// It makes the repaired store beside, in DIR.repairing, and then renames two directories: the store as it was becomes
+// DIR.before-repair, the repaired one takes its place. To undo a repair, rename DIR.before-repair back. While it is there, no other
+// repair begins (ErrExists). An error or a kill leaves the store as it was. Then disregard the Corrections reported until then,
+// and run Repair again. It needs as much room on the disk as the store (ErrNoSpace), and the right to write into the directory in
+// which the store is. An undamaged store stays as it is.
 //
 //   - The readable part of a table stays. If the index of a table is damaged, its blocks are found by their checksums.
 //   - The manifest is rebuilt if a table outside it has records that no table in it has. The versions of records then
@@ -69,53 +66,35 @@ func Repair(
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(dir); err != nil {
+	if err := undoSwap(dir); err != nil {
 		return nil, err
-	}
-	if err := storedir.Writable(dir); err != nil {
-		return nil, fmt.Errorf("%s cannot be written to, and so not be repaired: %w", dir, err)
 	}
 	path, unlock, err := storedir.Lock(dir, false)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(renamed(err, path, dir), unlock()) }()
-	if lost, err = finishRepair(path, report); err != nil {
-		return nil, err
-	}
 	if err := lsm.CheckManifest(path); err != nil && !errors.Is(err, ErrCorrupt) {
 		return nil, err
 	}
-	former, err := quarantine.Begin(path)
+	place, err := newRepairPlace(path)
 	if err != nil {
 		return nil, err
 	}
-	r := &repair{store: path, name: dir, dir: former.Copy(), progress: progress, report: report, former: former,
-		lost: lost}
+	r := &repair{place: place, name: dir, dir: place.made, progress: progress, report: report}
 	if err := r.run(ctx, opt, rooms); err != nil || !r.changed {
-		return lost, errors.Join(renamed(err, r.dir, path), former.Discard())
+		return nil, errors.Join(renamed(err, r.dir, path), place.discard())
 	}
-	return r.lost, former.Install()
-}
-
-// finishRepair finishes an exchange of files that was stopped. If it is the exchange of a repair, finishRepair reports the
-// Corrections of the repair and returns its losses.
-func finishRepair(dir string, report func(Correction)) (lost Losses, err error) {
-	corrections, err := quarantine.Finish[Correction](dir)
-	for _, m := range corrections {
-		report(m)
-	}
-	return lossesOf(corrections), err
+	return r.lost, place.swap()
 }
 
 // A repair is one run of Repair.
 type repair struct {
-	store     string // its directory,
-	name      string // and as it was given, for messages
-	dir       string // that of the copy, on which the repair works
+	place     repairPlace
+	name      string // the directory of the store as it was given, for messages
+	dir       string // in which the repaired store is made
 	progress  Progress
 	report    func(Correction)
-	former    *quarantine.Directory // for the files that the store had before
 	changed   bool
 	lost      Losses
 	uncounted bool // nobody knows how many edges there were
@@ -139,7 +118,7 @@ type repair struct {
 // run repairs a copy of the store.
 func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) error {
 	copying := func(done, total int64) { r.progress("copying", done, total) }
-	if err := r.former.Fill(lsm.SpareRoom, copying); err != nil {
+	if err := r.place.fill(lsm.SpareRoom, copying); err != nil {
 		return err
 	}
 	file := func(m lsm.Correction) error {
@@ -208,9 +187,6 @@ func (r *repair) tell(m Correction) error {
 	m.What = strings.ReplaceAll(m.What, r.dir, r.name)
 	r.changed = true
 	r.lost.include(m)
-	if err := r.former.Report(m); err != nil {
-		return err
-	}
 	r.report(m)
 	return nil
 }

@@ -239,9 +239,6 @@ func (p *putBack) run(ctx context.Context) error {
 				_, damage := record.Decode(full, value)
 				unexplained = unexplained || value == nil || damage == nil
 			}
-			if err == nil && value != nil {
-				err = p.repair.former.KeepRecord(full, record.Describe(full), value)
-			}
 			if _, damage := record.Decode(full, value); damage == nil {
 				other[name]++
 			} else {
@@ -279,7 +276,7 @@ func (p *putBack) run(ctx context.Context) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(other)) {
 		what := fmt.Sprintf("%d of its entries are whole, and other than in its second copy", other[name])
-		done := "those of the second copy are taken; the former ones are in records.jsonl of the quarantine"
+		done := "those of the second copy are taken; the former ones are in the store as it was"
 		if err := tell(name, what, done); err != nil {
 			return err
 		}

@@ -143,7 +143,7 @@ func (n *nameRepair) readAdded(ctx context.Context) error {
 		return nil
 	}
 	prefix := record.Prefix(record.KindAddedID, n.tx.cat.Graph)
-	return eachRecord(ctx, n.tx.txn, prefix, func(rec record.Record, _ []byte, damage error) error {
+	return eachRecord(ctx, n.tx.txn, prefix, func(rec record.Record, damage error) error {
 		v, size := binary.Uvarint(rec.Body)
 		usable := damage == nil && size == len(rec.Body) && v < uint64(n.tx.cat.Nodes)
 		if !usable || !missing[NodeID(v)] {

@@ -142,7 +142,7 @@ func (r *repair) directory(ctx context.Context) (*graph.Directory, error) {
 	d = &graph.Directory{Generation: r.tx.cat.Graph, Starts: []NodeID{0}}
 	prefix := record.Prefix(record.KindAdjacency, r.tx.cat.Graph)
 	last, end := -1, uint64(0) // the last block that could be read, and where it ends
-	err := eachRecord(ctx, r.tx.txn, prefix, func(rec record.Record, _ []byte, broken error) error {
+	err := eachRecord(ctx, r.tx.txn, prefix, func(rec record.Record, broken error) error {
 		b, _ := record.NumberOf(rec.Key, 0)
 		part, ok := record.NumberOf(rec.Key, 1)
 		if !ok || int64(b) > int64(d.Blocks())+int64(r.tx.cat.LoadedNodes) {
@@ -276,7 +276,7 @@ func (l *listRepair) deltas(ctx context.Context) error {
 	nodes := int64(l.tx.cat.Nodes)
 	prefix := record.Prefix(record.KindEdgeDelta, l.tx.cat.Graph)
 	lost := Loss{Kind: "change of an edge", Count: 1, AtMost: true}
-	return eachRecord(ctx, l.tx.txn, prefix, func(rec record.Record, _ []byte, damage error) error {
+	return eachRecord(ctx, l.tx.txn, prefix, func(rec record.Record, damage error) error {
 		if damage != nil {
 			return l.lose(lost, record.Describe(rec.Key), damage.Error(), "taken from the other end of the edge, if it is there")
 		}

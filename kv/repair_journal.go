@@ -85,7 +85,7 @@ func (r *repair) journal() error {
 // tornJournal is the name of the last file of the journal if that ends with a frame that is cut off, as only a crash leaves
 // it, and the store was closed; else "". Opening the journal cuts the file.
 func (r *repair) tornJournal() (name string, err error) {
-	if crashed, err := lsm.LeftByCrash(r.store); err != nil || crashed {
+	if crashed, err := lsm.LeftByCrash(r.place.store); err != nil || crashed {
 		return "", err
 	}
 	c, err := journal.Scan(r.dir, journalName, nil)

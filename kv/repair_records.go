@@ -122,7 +122,7 @@ func (r *repair) scan(ctx context.Context) (found damagedRecords, err error) {
 	seen := map[record.Kind]bool{}
 	txn := r.s.db.Begin(false)
 	defer txn.Discard()
-	err = eachRecord(ctx, txn, nil, func(rec record.Record, value []byte, damage error) error {
+	err = eachRecord(ctx, txn, nil, func(rec record.Record, damage error) error {
 		k := record.Kind(0)
 		if len(rec.Key) > 0 {
 			k = record.Kind(rec.Key[0])
@@ -137,9 +137,6 @@ func (r *repair) scan(ctx context.Context) (found damagedRecords, err error) {
 				}
 			}
 			return nil
-		}
-		if err := r.former.KeepRecord(rec.Key, record.Describe(rec.Key), value); err != nil {
-			return err
 		}
 		what := "no record has this key"
 		if damage != nil {
@@ -198,7 +195,7 @@ func (r *repair) documents(ctx context.Context, txn *lsm.Txn, found *damagedReco
 		space, name, _ := bytes.Cut(whole[1:], []byte{0})
 		return r.lose(Loss{Kind: "document", Count: 1}, fmt.Sprintf("document %s/%s", space, name), damage.Error(), "removed")
 	}
-	err := eachRecord(ctx, txn, []byte{byte(record.KindDocument)}, func(rec record.Record, _ []byte, broken error) error {
+	err := eachRecord(ctx, txn, []byte{byte(record.KindDocument)}, func(rec record.Record, broken error) error {
 		if len(rec.Key) < 3 {
 			return nil
 		}
@@ -225,9 +222,8 @@ func (r *repair) documents(ctx context.Context, txn *lsm.Txn, found *damagedReco
 	return end()
 }
 
-// eachRecord calls use with every record whose key begins with prefix, borrowed, with its value as it is stored, and with what
-// is wrong with it.
-func eachRecord(ctx context.Context, txn *lsm.Txn, prefix []byte, use func(r record.Record, value []byte, damage error) error) error {
+// eachRecord calls use with every record whose key begins with prefix, borrowed, and with what is wrong with it.
+func eachRecord(ctx context.Context, txn *lsm.Txn, prefix []byte, use func(r record.Record, damage error) error) error {
 	it := txn.Iterator(prefix, false)
 	defer it.Close()
 	err := it.Seek(prefix)
@@ -242,7 +238,7 @@ func eachRecord(ctx context.Context, txn *lsm.Txn, prefix []byte, use func(r rec
 		} else {
 			damage = record.Corrupt(r.Key, damage.Error())
 		}
-		if err := use(r, value, damage); err != nil {
+		if err := use(r, damage); err != nil {
 			return err
 		}
 		err = it.Next()
@@ -429,7 +425,7 @@ func (r *repair) spaces(ctx context.Context, found damagedRecords) error {
 			return err
 		}
 		prefix, lost := record.Prefix(record.KindSpace, g), int64(0)
-		err = eachRecord(ctx, r.tx.txn, prefix, func(rec record.Record, _ []byte, damage error) error {
+		err = eachRecord(ctx, r.tx.txn, prefix, func(rec record.Record, damage error) error {
 			if sound := damage == nil && len(rec.Key) > len(prefix); sound {
 				return w.Put(rec.Key[len(prefix):], rec.Body)
 			}

@@ -62,7 +62,7 @@ func (r *repair) findRemoved(ctx context.Context, tx *Tx) (set *removedSet, bad 
 			set.count++
 		}
 	}
-	err = eachRecord(ctx, tx.txn, record.Prefix(record.KindRemoved, tx.cat.Graph), func(rec record.Record, _ []byte, damage error) error {
+	err = eachRecord(ctx, tx.txn, record.Prefix(record.KindRemoved, tx.cat.Graph), func(rec record.Record, damage error) error {
 		if damage != nil || tx.addRemoved(set, rec) != nil {
 			bad = append(bad, bytes.Clone(rec.Key))
 		}

@@ -80,8 +80,7 @@ func newMergedStore(t *testing.T) (m mergedStore) {
 	return m
 }
 
-// bytesOf are the files of a directory, by their paths in it, without those of the quarantine. Of zeros at the end of a
-// file, the text has the number.
+// bytesOf are the files of a store, by their paths in it. Of zeros at the end of a file, the text has the number.
 func bytesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	names := must.Get(storedir.Files(dir))(t)
@@ -115,7 +114,7 @@ type damageCase struct {
 
 // wantRepaired damages a copy of a store and opens it: it is refused, and no table changes, or it has all records, or
 // Check finds a problem. It repairs another copy: every record is there, or a loss is told of; every byte is in the store
-// or in its quarantine.
+// or beside it.
 func wantRepaired(t *testing.T, c damageCase, want map[string]string) {
 	t.Helper()
 	damaged := copyStore(t, c.dir)
@@ -180,8 +179,8 @@ func wantRepaired(t *testing.T, c damageCase, want map[string]string) {
 		}
 		return
 	}
-	if kept := bytesOf(t, inQuarantine(damaged, "before")); !maps.Equal(kept, before) {
-		t.Errorf("%s: the quarantine has %v, want %v", c.name, sortedNames(kept), sortedNames(before))
+	if kept := bytesOf(t, damaged+BeforeRepair); !maps.Equal(kept, before) {
+		t.Errorf("%s: beside the store are %v, want %v", c.name, sortedNames(kept), sortedNames(before))
 	}
 }
 
@@ -198,11 +197,6 @@ func flipIndex(table string) error {
 		return err
 	}
 	return flipByte(table, info.Size()-30)
-}
-
-// inQuarantine is the path of a directory in the quarantine of the first repair of a store.
-func inQuarantine(dir, name string) string {
-	return filepath.Join(dir, storedir.QuarantineName, "1", name)
 }
 
 // inFile damages one file.

@@ -14,7 +14,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // repaired repairs a store and returns what was done.
@@ -26,6 +25,15 @@ func repaired(t *testing.T, dir string) []Correction {
 		t.Fatalf("repairing: %v, after %v", err, done)
 	}
 	return done
+}
+
+// repairedAgain repairs a repaired store, which stays as it is.
+func repairedAgain(t *testing.T, dir string) {
+	t.Helper()
+	must.Do(t, os.RemoveAll(dir+BeforeRepair))
+	if done := repaired(t, dir); len(done) > 0 {
+		t.Errorf("%s: repairing again did %v", dir, done)
+	}
 }
 
 // exported opens a store in which Check must find nothing, and reads all of it.
@@ -55,8 +63,10 @@ func TestRepairLeavesAnUndamagedStoreAlone(t *testing.T) {
 		if done := repaired(t, dir); len(done) > 0 {
 			t.Errorf("crashed %t: got %v, want nothing done", crashed, done)
 		}
-		if _, err := os.Stat(filepath.Join(dir, storedir.QuarantineName)); err == nil {
-			t.Errorf("crashed %t: there is a quarantine", crashed)
+		for _, beside := range []string{dir + BeforeRepair, dir + repairingMark} {
+			if _, err := os.Stat(beside); err == nil {
+				t.Errorf("crashed %t: there is %s", crashed, beside)
+			}
 		}
 		got, err := contentsOf(t, dir)
 		if err != nil || !maps.Equal(got, want) {
@@ -103,9 +113,7 @@ func TestRepairOfOneByte(t *testing.T) {
 				if got := exported(t, copied); got != want && (len(lost) == 0 || !strings.HasSuffix(name, ".sst")) {
 					t.Errorf("%s with byte %d of %d changed: other data, and lost %v", name, at, len(text), lost)
 				}
-				if again := repaired(t, copied); len(again) > 0 {
-					t.Errorf("%s with byte %d of %d changed: repairing again did %v", name, at, len(text), again)
-				}
+				repairedAgain(t, copied)
 			}
 			must.Do(t, os.RemoveAll(copied))
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/realpath"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
@@ -63,9 +64,9 @@ func (*checkCommand) Help() string {
 
     graphcleaner check my.graph --repair --report repair.jsonl
 
-The repair works on a copy, so it needs as much room on the disk as the store takes. It keeps the files that the store had, with a report, in ` +
-		`the directory quarantine of the store: those of the first repair in quarantine/1/before, which is a store of its own. ` +
-		`Copy that directory to another place to have the store as it was. Delete the quarantine to free its room.`
+The repair makes another store beside the damaged one, so it needs as much room on the disk as the store takes. The store as it ` +
+		`was stays beside: that of my.graph is my.graph.before-repair, a store of its own. To undo the repair, rename it back. ` +
+		`Delete it to free its room. While it is there, no other repair begins.`
 }
 
 func (c *checkCommand) Run(ctx context.Context, s *streams) error {
@@ -163,6 +164,9 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, summary *checkSum
 	s.progress.clear()
 	if err != nil {
 		return leaving(wayToOpen(err), "%s is as it was; run it again", c.DB)
+	}
+	if former, err := realpath.Of(c.DB); err == nil && len(done) > 0 {
+		s.say("the store as it was is %s", former+kv.BeforeRepair)
 	}
 	repairs := len(done)
 	summary.Repairs, summary.FirstRepairs, summary.Lost = &repairs, append([]kv.Correction{}, done[:min(repairs, mostListed)]...), append(kv.Losses{}, losses...)

@@ -24,11 +24,11 @@ func openStore(dir string, opt kv.Options) (*kv.Store, error) {
 		if err := atomic.Recover(dir); err != nil {
 			return nil, err
 		}
-		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("%s: no such store; import makes one", dir)
-		}
 	}
 	store, err := index.Open(dir, opt)
+	if _, missing := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && errors.Is(missing, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: no such store; import makes one", dir)
+	}
 	if err = wayToOpen(err); !opt.ReadOnly {
 		err = wayToWrite(dir, err)
 	}

@@ -2,6 +2,7 @@ package pack
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 
@@ -22,6 +23,16 @@ func GuardFile(path string, read func() error) (err error) {
 		return err
 	}
 	return record.CorruptFile(path, "%s", strings.TrimSpace(err.Error()))
+}
+
+// GuardFaults runs what reads mapped files. A fault of one, in the calling goroutine, is an ErrCorrupt that names the
+// file.
+func GuardFaults(read func() error) error {
+	err := mapped.Guard(read)
+	if fault, ok := errors.AsType[*mapped.Fault](err); ok && !errors.Is(err, record.ErrCorrupt) {
+		return fmt.Errorf("%w: %w", record.ErrCorrupt, fault)
+	}
+	return err
 }
 
 func isSystemError(err error) bool {

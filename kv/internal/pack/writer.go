@@ -32,8 +32,8 @@ import (
 //	overlap   uint16               bytes of the key that are those of the block's first key
 //	rest      uint16               bytes of the key that follow, both in the order of bytes of the machine
 //	the rest of the key
-//	0, 0, 0                        no meta, no user meta, it does not expire
-//	the value
+//	mark, 0, 0                     MarkDeleted or 0; no user meta, it does not expire
+//	the value                      of a deletion none
 //
 // Behind the blocks are the index, a flatbuffer, and its length, its checksum and the length of that.
 type Writer struct {
@@ -101,8 +101,16 @@ func (t *Writer) Join(o *Writer) error {
 	return t.write(o.tail)
 }
 
-// Add adds a record of a version under a key, which is greater than the one before. The caller may reuse both.
-func (t *Writer) Add(key, record []byte, version uint64) error {
+// Add adds a record of a version under a key. Keys ascend, and of one key the versions descend. The caller may reuse
+// both.
+func (t *Writer) Add(key, record []byte, version uint64) error { return t.add(0, key, record, version) }
+
+// AddDeletion adds that there is nothing under a key from a version on, as Add does.
+func (t *Writer) AddDeletion(key []byte, version uint64) error {
+	return t.add(MarkDeleted, key, nil, version)
+}
+
+func (t *Writer) add(mark byte, key, record []byte, version uint64) error {
 	if len(t.starts) > 0 && t.blockWith(len(key), len(record)) > BlockSize {
 		if err := t.EndBlock(); err != nil {
 			return err
@@ -122,7 +130,7 @@ func (t *Writer) Add(key, record []byte, version uint64) error {
 	t.block = binary.NativeEndian.AppendUint16(t.block, uint16(overlap))
 	t.block = binary.NativeEndian.AppendUint16(t.block, uint16(len(t.key)-overlap))
 	t.block = append(t.block, t.key[overlap:]...)
-	t.block = append(t.block, 0, 0, 0)
+	t.block = append(t.block, mark, 0, 0)
 	t.block = append(t.block, record...)
 	t.Newest = max(t.Newest, version)
 	return nil

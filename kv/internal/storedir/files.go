@@ -83,7 +83,7 @@ func Walk(dir string, use fs.WalkDirFunc) error {
 
 // Names of directories in that of a store that are no part of it.
 const (
-	QuarantineName = "quarantine" // the files that repairs replaced
+	QuarantineName = "quarantine" // damaged files that a store does without
 	WorkName       = "work"       // the finished stages of long jobs
 	HolderName     = "holder"     // where the process that has the store open answers others
 )

@@ -29,11 +29,8 @@ func Make(dir string) error {
 
 // AlignModes gives what is in the directory of a store the mode that follows from the directory's. What belongs to
 // another user stays as it is: only its owner may change it.
-func AlignModes(dir string) error { return AlignModesAs(dir, dir) }
-
-// AlignModesAs is AlignModes with the mode of another directory.
-func AlignModesAs(dir, like string) error {
-	info, err := os.Stat(like)
+func AlignModes(dir string) error {
+	info, err := os.Stat(dir)
 	if err != nil {
 		return err
 	}
