@@ -118,7 +118,8 @@ func (a *arranger) yieldTied(ctx context.Context, nodes []kv.NodeID, yield func(
 	}
 }
 
-// walkFile yields the nodes of set, which are many, in file order: a bit for each place says if its node is one of them.
+// walkFile yields the nodes of set, which are many, in file order: a bit for each place says if its node is one of
+// them.
 func (a *arranger) walkFile(ctx context.Context, set *roaring.Bitmap, yield func(kv.NodeID, error) bool) error {
 	file, err := a.tx.Places()
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// lastRound is how many blocks are decided before their nodes are handed on. The first round is of one block, so that a scan soon
-	// knows what is among the best. The rounds do not depend on the number of goroutines: nor does what they leave out.
+	// lastRound is how many blocks are decided before their nodes are handed on. The first round is of one block, so
+	// that a scan soon knows what is among the best. The rounds do not depend on the number of goroutines: nor does
+	// what they leave out.
 	lastRound = 64
 )
 
@@ -89,7 +90,8 @@ func (r *Reads) add(other Reads) {
 	r.SkippedBlocks += other.SkippedBlocks
 }
 
-// find appends to nodes those of a block for which the predicate is true, ascending. It leaves out a block in which all sort behind worst, unless it is nil.
+// find appends to nodes those of a block for which the predicate is true, ascending. It leaves out a block in which all
+// sort behind worst, unless it is nil.
 func (s *blockScan) find(w *blockWorker, block int, worst *worstKey, nodes []kv.NodeID) ([]kv.NodeID, error) {
 	first := kv.NodeID(block) * kv.BlockRows
 	rng := kv.Range{First: first, End: min(first+kv.BlockRows, kv.NodeID(s.plan.tx.NumNodes()))}
@@ -163,8 +165,9 @@ func (s *blockScan) inOrder(ctx context.Context, reads *Reads, worst *worstKey) 
 	}
 }
 
-// Blocks calls use with the nodes that Rows yields, in any order: with those of one block of columns at a time (kv.BlockRows), which
-// ascend, from several goroutines. Worker, less than Workers, tells these apart. The nodes are lent for the call.
+// Blocks calls use with the nodes that Rows yields, in any order: with those of one block of columns at a time
+// (kv.BlockRows), which ascend, from several goroutines. Worker, less than Workers, tells these apart. The nodes are
+// lent for the call.
 func (p *Plan) Blocks(ctx context.Context, use func(worker int, nodes []kv.NodeID) error) error {
 	if p.limit < 0 {
 		p.begin()

@@ -22,8 +22,8 @@ import (
 //	err = b.Finish()          // before bulk.Commit
 //	err = bulk.Commit(b.Mark) // column and index become visible together
 //
-// As long as the values are few, and the nodes of each come ascending, as those of labels do, it keeps the nodes of each value. Else a
-// kv.Bulk.Sorter sorts the entries. A Builder belongs to one goroutine.
+// As long as the values are few, and the nodes of each come ascending, as those of labels do, it keeps the nodes of
+// each value. Else a kv.Bulk.Sorter sorts the entries. A Builder belongs to one goroutine.
 type Builder struct {
 	column  string
 	removed kv.NodeSet                 // whose values the column drops
@@ -76,8 +76,8 @@ func NewBuilder(b *kv.Bulk, column string) (*Builder, error) {
 	}, nil
 }
 
-// Add adds the entry of one node; null and NaN have none, and neither has a removed node. The value must be what the column will return: of the
-// column's kind, and rounded to float32 where that is KindSingle.
+// Add adds the entry of one node; null and NaN have none, and neither has a removed node. The value must be what the
+// column will return: of the column's kind, and rounded to float32 where that is KindSingle.
 func (b *Builder) Add(v kv.NodeID, value kv.Value) error {
 	if value.IsNull() || b.removed.Has(v) {
 		return nil
@@ -172,8 +172,8 @@ func (b *Builder) finish(ctx context.Context) error {
 	return b.wrap(b.Close())
 }
 
-// Mark puts the index into use. Call it in the final function of Bulk.Commit, after the column. It first compares some entries
-// with the column, to find values that were added in another form.
+// Mark puts the index into use. Call it in the final function of Bulk.Commit, after the column. It first compares some
+// entries with the column, to find values that were added in another form.
 func (b *Builder) Mark(tx *kv.Tx) error { return b.wrap(b.out.mark(tx)) }
 
 // Close removes the temporary file. Call it if Finish is not called; after Finish it does nothing.

@@ -10,8 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// TestBuilderOfFewValues builds the index of few values and of many, of nodes that ascend and that do not, and with more nodes than memory
-// is for. The index is sound, and keeps the nodes of each value as long as it can.
+// TestBuilderOfFewValues builds the index of few values and of many, of nodes that ascend and that do not, and with
+// more nodes than memory is for. The index is sound, and keeps the nodes of each value as long as it can.
 func TestBuilderOfFewValues(t *testing.T) {
 	const n = 5000
 	for _, c := range []struct {

@@ -46,8 +46,8 @@ func (p *Plan) choose() error {
 // mostNarrow is how many entries a narrow range has at most where a scan is all that is left.
 func (p *Plan) mostNarrow() int { return max(narrowEntries, p.tx.NumPresent()/narrowShare) }
 
-// chooseSet takes the first way that fits and finds the nodes as a set. Ranges of more than most entries are not narrow,
-// and the index of one property is not looked at.
+// chooseSet takes the first way that fits and finds the nodes as a set. Ranges of more than most entries are not
+// narrow, and the index of one property is not looked at.
 func (p *Plan) chooseSet(except string, most int) error {
 	p.way, p.residual = byScan, p.where
 	if isNever(p.where) {
@@ -136,8 +136,8 @@ func (p *Plan) walkIndex() error {
 	return nil
 }
 
-// patienceFor is how many rows a walk may read to decide by a condition. Degrees are slow to read one by one. A computed
-// value takes as long in every other way.
+// patienceFor is how many rows a walk may read to decide by a condition. Degrees are slow to read one by one. A
+// computed value takes as long in every other way.
 func (p *Plan) patienceFor(where Predicate) int {
 	switch {
 	case isAlways(where) || numComputed(where, p.computed) > 0:

@@ -21,19 +21,22 @@
 // It is true, false or unknown, as in SQL: a comparison with null is unknown, Not leaves that so, and a query answers
 // with the nodes for which its predicate is true.
 //
-// Every stored column is a property; every store has the column label. The properties suggested, score, confidence, split,
-// decision, decided_by, disputed and run always exist: if the store lacks the column, they are null for every node. id, the external id, and degree are properties without
-// a column. NewPlan returns an [*UnknownPropertyError] for any other name, and a [*TypeError] for a constant that cannot be
-// compared with its property. Integers and floats are compared exactly with each other.
+// Every stored column is a property; every store has the column label. The properties suggested, score, confidence,
+// split, decision, decided_by, disputed and run always exist: if the store lacks the column, they are null for every
+// node. id, the external id, and degree are properties without a column. NewPlan returns an [*UnknownPropertyError] for
+// any other name, and a [*TypeError] for a constant that cannot be compared with its property. Integers and floats are
+// compared exactly with each other.
 //
-// A query may bring properties of its own, whose values are computed: see [Computed]. They have no index and no blocks, and are tested last.
+// A query may bring properties of its own, whose values are computed: see [Computed]. They have no index and no blocks,
+// and are tested last.
 //
-// An id can be compared with text and with integers: the id 7 equals 7 and "7". If all ids are integers, they are ordered as
-// integers, else as text, by bytes. For a constant of the other kind, a comparison of order returns a TypeError. So a condition
-// becomes an error, and never changes its meaning, if a new id turns all ids into text.
+// An id can be compared with text and with integers: the id 7 equals 7 and "7". If all ids are integers, they are
+// ordered as integers, else as text, by bytes. For a constant of the other kind, a comparison of order returns a
+// TypeError. So a condition becomes an error, and never changes its meaning, if a new id turns all ids into text.
 //
-// NewPlan returns [ErrPredicate] for a nil term, a pointer, a type of another package, more than [MaxDepth] levels, or more
-// than 10,000 conditions. A list, In, of any length is one condition; equalities of one property joined by Or are one list.
+// NewPlan returns [ErrPredicate] for a nil term, a pointer, a type of another package, more than [MaxDepth] levels, or
+// more than 10,000 conditions. A list, In, of any length is one condition; equalities of one property joined by Or are
+// one list.
 //
 // # Plans
 //
@@ -49,16 +52,17 @@
 //   - Else all nodes are scanned in blocks of columns. A block whose least and greatest values exclude the predicate is
 //     skipped.
 //
-// Conditions that the index does not decide are tested row by row, in batches of ascending NodeID. A condition on an indexed
-// property that is no range, such as Like "%ing", is tested once for each value in the index.
+// Conditions that the index does not decide are tested row by row, in batches of ascending NodeID. A condition on an
+// indexed property that is no range, such as Like "%ing", is tested once for each value in the index.
 //
 // Nobody knows how soon a walk in order reaches its limit. After 16384 rows that were tested row by row, or 64 if a
-// condition is on degree, the walk gives way to a narrow range or a scan. Where a condition asks for computed values, it
-// goes on. A scan for the first rows of an order skips blocks that have none of them.
+// condition is on degree, the walk gives way to a narrow range or a scan. Where a condition asks for computed values,
+// it goes on. A scan for the first rows of an order skips blocks that have none of them.
 //
-// Rows come in the order of the query, nulls last in either direction. Ties, and all rows without an order, are in file order.
-// Memory: with a limit up to 16384, at most twice as many rows; for a longer or unlimited sort 64 MiB, and a temporary file in
-// os.TempDir; in file order one bit a node; 4 bytes for each row with an equal value that must be sorted.
+// Rows come in the order of the query, nulls last in either direction. Ties, and all rows without an order, are in file
+// order. Memory: with a limit up to 16384, at most twice as many rows; for a longer or unlimited sort 64 MiB, and a
+// temporary file in os.TempDir; in file order one bit a node; 4 bytes for each row with an equal value that must be
+// sorted.
 //
 // [Plan.String] prints the plan. [Plan.Reads] counts what the plan read.
 //
@@ -88,9 +92,9 @@
 //	    count    uvarint
 //	    nodes    uvarint   the first, then for each other its distance to the one before
 //
-// The space "head/score" has copies of the rows of the last entries of the index on score: of one node in 32, and of at most 2,048. A row of more
-// than 256 bytes is left out. A walk from the highest score reads them, and [Plan.Known] returns them. The records are numbered from 0, in 2 bytes,
-// big endian. Each has up to 256 rows, descending by entry:
+// The space "head/score" has copies of the rows of the last entries of the index on score: of one node in 32, and of at
+// most 2,048. A row of more than 256 bytes is left out. A walk from the highest score reads them, and [Plan.Known]
+// returns them. The records are numbered from 0, in 2 bytes, big endian. Each has up to 256 rows, descending by entry:
 //
 //	node     uvarint
 //	each property, of id, label, suggested, score, confidence and decision:
@@ -98,7 +102,8 @@
 //	    length  uvarint   of the value
 //	    value             kv.Value.Append
 //
-// A copy whose value has another origin now is passed over. [Compact] and [CopyHeads] write copies anew. A store without them answers the same.
+// A copy whose value has another origin now is passed over. [Compact] and [CopyHeads] write copies anew. A store
+// without them answers the same.
 //
 // Leaves are written in bulk: by [Create], by a [Builder] together with the column it indexes, and by [Compact]. In
 // between, every changed value of an indexed column costs its transaction two small records and no read, written by

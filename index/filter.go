@@ -17,7 +17,8 @@ const (
 	lastBatch  = 1024
 )
 
-// firstSize is how many nodes a walk decides first that wants so many to pass; below zero all. Often most pass that come first.
+// firstSize is how many nodes a walk decides first that wants so many to pass; below zero all. Often most pass that
+// come first.
 func firstSize(limit int) int {
 	if limit < 0 {
 		return firstBatch
@@ -25,8 +26,8 @@ func firstSize(limit int) int {
 	return min(max(limit, leastBatch), lastBatch)
 }
 
-// A batch is decided in parts of neighbours: some for each goroutine, so that all end at about the same time, and none so small that
-// handing it out takes longer.
+// A batch is decided in parts of neighbours: some for each goroutine, so that all end at about the same time, and none
+// so small that handing it out takes longer.
 const (
 	partsEach = 4
 	leastPart = 16

@@ -13,9 +13,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Most questions ask for the same properties of the nodes at the greatest values of a column. These nodes are far apart: each property
-// would cost a block a node. So an index has copies of these rows, its head, in a space of its own. A copy counts as long as the value has the
-// origin that it had, see kv.Tx.Origin. So no write has to look for copies.
+// Most questions ask for the same properties of the nodes at the greatest values of a column. These nodes are far
+// apart: each property would cost a block a node. So an index has copies of these rows, its head, in a space of its
+// own. A copy counts as long as the value has the origin that it had, see kv.Tx.Origin. So no write has to look for
+// copies.
 var headProperties = map[string][]string{"score": {"id", "label", "suggested", "score", "confidence", "decision"}}
 
 const (
@@ -24,7 +25,8 @@ const (
 	headRows  = 256 // of a record: a row has at most its part of kv.MaxSpaceValue, so that a head fits into one transaction
 )
 
-// A head answers for properties by copies. Its space has records of headRows rows, descending by entry, under their numbers from 0.
+// A head answers for properties by copies. Its space has records of headRows rows, descending by entry, under their
+// numbers from 0.
 type head struct {
 	tx         *kv.Tx
 	space      string
@@ -114,7 +116,8 @@ func (h *head) add(body []byte) error {
 	return nil
 }
 
-// appendRow appends the copy of a row: the node, and of each property the origin, 0 if there is none, the length of the value, and the value.
+// appendRow appends the copy of a row: the node, and of each property the origin, 0 if there is none, the length of the
+// value, and the value.
 func (h *head) appendRow(dst []byte, v kv.NodeID) ([]byte, error) {
 	dst = binary.AppendUvarint(dst, uint64(v))
 	for _, property := range h.properties {
@@ -197,8 +200,8 @@ func copyHead(tx *kv.Tx, column string) error {
 	return nil
 }
 
-// CopyHeads copies the first rows of indexes anew. Call it in the final function of Bulk.Commit, where the Bulk has written anew what is
-// copied.
+// CopyHeads copies the first rows of indexes anew. Call it in the final function of Bulk.Commit, where the Bulk has
+// written anew what is copied.
 func CopyHeads(tx *kv.Tx) (err error) {
 	for _, c := range tx.Columns() {
 		if c.Indexed {

@@ -11,8 +11,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// storeWithHead has n nodes, at most 65,536 and no multiple of 7, with ids of text, and scores that fall in an order of their own, with an
-// index. Score, suggestion and confidence are blocks.
+// storeWithHead has n nodes, at most 65,536 and no multiple of 7, with ids of text, and scores that fall in an order of
+// their own, with an index. Score, suggestion and confidence are blocks.
 func storeWithHead(t *testing.T, n int) *kv.Store {
 	t.Helper()
 	s := open(t, loadLabelled(t, n))
@@ -34,8 +34,8 @@ func storeWithHead(t *testing.T, n int) *kv.Store {
 	return s
 }
 
-// highest asks for the n nodes with the highest scores whose label is not suggested. It returns how many of their properties the plan knows, and
-// fails if one of them is not the value that the store has.
+// highest asks for the n nodes with the highest scores whose label is not suggested. It returns how many of their
+// properties the plan knows, and fails if one of them is not the value that the store has.
 func highest(t *testing.T, s *kv.Store, n int) (known int) {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
@@ -75,7 +75,8 @@ func replaceLabels(t *testing.T, s *kv.Store, n int) {
 	must.Do(t, errors.Join(err, bulk.Commit(nil)))
 }
 
-// TestHeadFollowsChanges changes labels, scores and nodes in all ways: what is known is what the store holds, and is the more the fewer have changed.
+// TestHeadFollowsChanges changes labels, scores and nodes in all ways: what is known is what the store holds, and is
+// the more the fewer have changed.
 func TestHeadFollowsChanges(t *testing.T) {
 	t.Parallel()
 	s := storeWithHead(t, 2000)
@@ -103,7 +104,8 @@ func TestHeadFollowsChanges(t *testing.T) {
 			tx.AddColumn("decision", kv.KindString), tx.SetValue(top[5], "decision", kv.StringValue("unsure")),
 		)
 	})
-	// Node 7, which has no copies, is the first. The labels of two nodes have changed, of which the one without a label is no answer.
+	// Node 7, which has no copies, is the first. The labels of two nodes have changed, of which the one without a label
+	// is no answer.
 	knows("changes", 39*5-2)
 	must.Do(t, s.Compact(t.Context(), nil))
 	knows("compacting the store", 0)
@@ -115,7 +117,8 @@ func TestHeadFollowsChanges(t *testing.T) {
 	knows("copying again", 40*6)
 }
 
-// TestHeadIsReadAndChecked changes a copy behind the store's back: a question reads it, Check tells it, and Repair mends it.
+// TestHeadIsReadAndChecked changes a copy behind the store's back: a question reads it, Check tells it, and Repair
+// mends it.
 func TestHeadIsReadAndChecked(t *testing.T) {
 	t.Parallel()
 	s := storeWithHead(t, 2000)

@@ -2,8 +2,8 @@ package index
 
 import "github.com/graphcleaner/graphcleaner/kv"
 
-// A Decider reports whether a predicate is true of values that a caller has. Its argument returns the value of a property,
-// stored or computed. Its errors are those of the argument. It belongs to one goroutine.
+// A Decider reports whether a predicate is true of values that a caller has. Its argument returns the value of a
+// property, stored or computed. Its errors are those of the argument. It belongs to one goroutine.
 type Decider = func(value func(property string) (kv.Value, error)) (bool, error)
 
 // Holds prepares a predicate for values that need not be those of the store. Errors are those of NewPlan.
@@ -11,7 +11,8 @@ func Holds(tx *kv.Tx, p Predicate, computed map[string]Computed) (Decider, error
 	return holdsIn(p, computed, func(names []string) (schema, error) { return newSchema(tx, names, computed) })
 }
 
-// HoldsOf is Holds for rows that are not nodes: columns are what they have. A predicate that names another property is an
+// HoldsOf is Holds for rows that are not nodes: columns are what they have. A predicate that names another property is
+// an
 // *UnknownPropertyError.
 func HoldsOf(columns []kv.Column, p Predicate) (Decider, error) {
 	return holdsIn(p, nil, func(names []string) (schema, error) {

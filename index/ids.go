@@ -6,8 +6,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// MixedIDs reports whether a store has text ids, some of which look like integers. Their order is then that of text. It looks at the
-// first thousand ids only.
+// MixedIDs reports whether a store has text ids, some of which look like integers. Their order is then that of text. It
+// looks at the first thousand ids only.
 func MixedIDs(tx *kv.Tx) (bool, error) {
 	if tx.IntegerIDs() {
 		return false, nil

@@ -9,8 +9,8 @@ import (
 )
 
 // Equalities of one property become one In, however many they are and whatever stands between them, and what an And
-// takes out of it is gone. Simplifying compares values about n·log n times: the number of terms here makes a square of it
-// minutes.
+// takes out of it is gone. Simplifying compares values about n·log n times: the number of terms here makes a square of
+// it minutes.
 func TestManyTerms(t *testing.T) {
 	const n = 20_000
 	var equal, unequal, pairs []Predicate

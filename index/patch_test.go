@@ -11,8 +11,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// TestPatchKeepsIndexes adds, changes and removes nodes of a store with indexes, few in one transaction and so many that the
-// columns are written again: the indexes are sound, and find what is there.
+// TestPatchKeepsIndexes adds, changes and removes nodes of a store with indexes, few in one transaction and so many
+// that the columns are written again: the indexes are sound, and find what is there.
 func TestPatchKeepsIndexes(t *testing.T) {
 	t.Parallel()
 	for _, edges := range []int{0, 20_000} {

@@ -20,15 +20,16 @@ type Query struct {
 	// Limit is how many nodes to find at most; below zero there is no limit, and zero finds none.
 	Limit int
 
-	// Computed are properties that the query may name beside those of the store. One hides a stored property of its name.
+	// Computed are properties that the query may name beside those of the store. One hides a stored property of its
+	// name.
 	Computed map[string]Computed
 
 	// Workers is how many goroutines a scan may read with; 0 means GOMAXPROCS. Computed values are asked for by one.
 	Workers int
 }
 
-// A Computed is a property whose values are computed for each node that a plan asks about. Among the terms of an And or Or, those that name
-// one are decided last.
+// A Computed is a property whose values are computed for each node that a plan asks about. Among the terms of an And or
+// Or, those that name one are decided last.
 type Computed struct {
 	Kind kv.Kind // of the values: KindBool, KindInt, KindFloat or KindString
 	At   func(v kv.NodeID) (kv.Value, error)
@@ -89,8 +90,8 @@ func (p *Plan) Reads() Reads { return p.reads }
 // Limit is how many nodes Rows yields at most; below zero there is no limit.
 func (p *Plan) Limit() int { return p.limit }
 
-// Known returns a property of a node, if the last Rows has read a copy of it that is still right. Rows must not be under way on another
-// goroutine.
+// Known returns a property of a node, if the last Rows has read a copy of it that is still right. Rows must not be
+// under way on another goroutine.
 func (p *Plan) Known(v kv.NodeID, property string) (kv.Value, bool) { return p.head.known(v, property) }
 
 // WillRead is kv.Tx.WillRead of what Known does not return.
@@ -98,9 +99,9 @@ func (p *Plan) WillRead(properties []string, nodes iter.Seq[kv.NodeID]) {
 	p.head.willRead(p.tx, properties, nodes)
 }
 
-// NewPlan chooses the way to answer q. It returns an *UnknownPropertyError for a name that is neither a
-// column nor built in, a *TypeError for a constant its property cannot be compared with, and ErrPredicate for a condition
-// that has no meaning.
+// NewPlan chooses the way to answer q. It returns an *UnknownPropertyError for a name that is neither a column nor
+// built in, a *TypeError for a constant its property cannot be compared with, and ErrPredicate for a condition that has
+// no meaning.
 func NewPlan(tx *kv.Tx, q Query) (*Plan, error) {
 	if err := tx.Err(); err != nil {
 		return nil, err

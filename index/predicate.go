@@ -13,8 +13,8 @@ import (
 // Conditions have three outcomes, as in SQL: a comparison with null, on either side, is neither true nor false,
 // and so is its negation. A query answers with the nodes for which its predicate is true.
 //
-// Only the types below are predicates, as values, not as pointers. For anything else, and for a nil term, NewPlan and Holds
-// return ErrPredicate.
+// Only the types below are predicates, as values, not as pointers. For anything else, and for a nil term, NewPlan and
+// Holds return ErrPredicate.
 type Predicate interface{ String() string }
 
 // An Op compares a property with a constant.
@@ -84,8 +84,8 @@ type (
 		Values   []kv.Value
 	}
 
-	// Like is true if the whole string matches Pattern: % stands for any run of characters, _ for exactly
-	// one, and \ takes the next character for itself. With AnyCase, both are compared in lower case, character by character.
+	// Like is true if the whole string matches Pattern: % stands for any run of characters, _ for exactly one, and \
+	// takes the next character for itself. With AnyCase, both are compared in lower case, character by character.
 	Like struct {
 		Property, Pattern string
 		AnyCase           bool
@@ -94,10 +94,12 @@ type (
 	// IsNull is true if the property has no value. It is never unknown.
 	IsNull struct{ Property string }
 
-	// And is true if all terms are true, false if one is false, else unknown. Without terms it is true, and prints as true.
+	// And is true if all terms are true, false if one is false, else unknown. Without terms it is true, and prints as
+	// true.
 	And struct{ Terms []Predicate }
 
-	// Or is true if one term is true, false if all are false, else unknown. Without terms it is false, and prints as false.
+	// Or is true if one term is true, false if all are false, else unknown. Without terms it is false, and prints as
+	// false.
 	Or struct{ Terms []Predicate }
 
 	// Not is true if its term is false, false if its term is true, else unknown.
@@ -171,8 +173,8 @@ func literal(v kv.Value) string {
 	}
 }
 
-// Properties lists the properties of a predicate, each once, in the order of first mention. Nil and values of other types
-// have none.
+// Properties lists the properties of a predicate, each once, in the order of first mention. Nil and values of other
+// types have none.
 func Properties(p Predicate) []string {
 	var names []string
 	seen := map[string]bool{}

@@ -10,8 +10,8 @@ import (
 )
 
 // builtinColumns holds the kinds of the built-in properties that are stored columns. If a store lacks the column, the
-// property is null for every node, without an error. A computed property does not belong here: kv computes id and degree
-// (Tx.Column, Tx.Value, ColumnReader), and the constants below name them.
+// property is null for every node, without an error. A computed property does not belong here: kv computes id and
+// degree (Tx.Column, Tx.Value, ColumnReader), and the constants below name them.
 var builtinColumns = map[string]kv.Kind{
 	"label":      kv.KindString,
 	"suggested":  kv.KindString,
@@ -189,8 +189,8 @@ func (s schema) check(p Predicate) error {
 	return problem
 }
 
-// comparable reports whether c can be compared with the property: null always, numbers with numbers, and ids with text and
-// integers. hasOrder reports whether the comparison may be one of order.
+// comparable reports whether c can be compared with the property: null always, numbers with numbers, and ids with text
+// and integers. hasOrder reports whether the comparison may be one of order.
 func (p property) comparable(c kv.Value) bool {
 	switch kind := c.Kind(); {
 	case kind == kv.KindNull:
@@ -218,8 +218,8 @@ func (p property) hasOrder(c kv.Value) bool {
 	return p.name != propertyID || c.IsNull() || (p.kind == kv.KindString) == (c.Kind() == kv.KindString)
 }
 
-// Nearest returns up to three known names that are similar to name, the most similar first. Their edit distance is at most a
-// third of the length of name, so that a name of two letters is similar only to itself in another case.
+// Nearest returns up to three known names that are similar to name, the most similar first. Their edit distance is at
+// most a third of the length of name, so that a name of two letters is similar only to itself in another case.
 func Nearest(name string, choices []string) []string {
 	type candidate struct {
 		name     string

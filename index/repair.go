@@ -8,8 +8,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Repair rebuilds each index in which Check finds a problem from its column, and calls report for it. It is for a store that
-// kv.Repair has repaired. After an error, or a kill, it can be run again.
+// Repair rebuilds each index in which Check finds a problem from its column, and calls report for it. It is for a store
+// that kv.Repair has repaired. After an error, or a kill, it can be run again.
 func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error {
 	problems := map[string]kv.Problem{} // the first problem of an index
 	var columns []string
@@ -63,7 +63,8 @@ func build(ctx context.Context, s *kv.Store, column string, allow func(tx *kv.Tx
 	return bulk.Commit(b.Mark)
 }
 
-// Build writes the index of a stored column as part of a kv.Bulk. Call Mark of the Builder in the final function of Bulk.Commit.
+// Build writes the index of a stored column as part of a kv.Bulk. Call Mark of the Builder in the final function of
+// Bulk.Commit.
 func Build(ctx context.Context, bulk *kv.Bulk, column string) (_ *Builder, err error) {
 	tx := bulk.Tx()
 	values, err := tx.Reader(column)

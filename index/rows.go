@@ -10,9 +10,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Rows yields the nodes that answer the query, in its order, up to its limit. On failure it yields the error once
-// and stops; ctx.Err() after a cancellation. Breaking out releases the walk. In an Update, collect all rows before you write to
-// a property of the query.
+// Rows yields the nodes that answer the query, in its order, up to its limit. On failure it yields the error once and
+// stops; ctx.Err() after a cancellation. Breaking out releases the walk. In an Update, collect all rows before you
+// write to a property of the query.
 func (p *Plan) Rows(ctx context.Context) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
 		p.begin()

@@ -9,7 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A scanner tells the stretches of nodes where the blocks of the columns, by their least and greatest values, rule a predicate out.
+// A scanner tells the stretches of nodes where the blocks of the columns, by their least and greatest values, rule a
+// predicate out.
 type scanner struct {
 	*reader
 	blocks map[string]block
@@ -61,8 +62,8 @@ func (s *scanner) may(p Predicate, v kv.NodeID) (may bool, end kv.NodeID, err er
 	return b.mayHold(p), b.End, nil
 }
 
-// hasBlocks reports whether the least and greatest values of blocks tell of a property: ids have no order among NodeIDs, and a computed
-// property has no blocks.
+// hasBlocks reports whether the least and greatest values of blocks tell of a property: ids have no order among
+// NodeIDs, and a computed property has no blocks.
 func (r *reader) hasBlocks(name string) bool {
 	_, isComputed := r.computed[name]
 	return name != propertyID && !isComputed

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// ErrPredicate is returned for an invalid predicate: a nil term, a pointer or a type of another package, an unknown Op, more
-// than MaxDepth levels, or too many conditions. A list is one condition.
+// ErrPredicate is returned for an invalid predicate: a nil term, a pointer or a type of another package, an unknown Op,
+// more than MaxDepth levels, or too many conditions. A list is one condition.
 var ErrPredicate = errors.New("invalid condition")
 
 // maxTerms is the most conditions on a property that a simplified predicate has: each is looked at for every node that

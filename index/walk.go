@@ -20,8 +20,8 @@ func (a *allowance) batch(rows int) bool {
 	return !a.refused
 }
 
-// walk yields what start does within the plan's patience. When that is over, the plan that finds the rows as a set takes
-// over. Both have one order, so its first rows are those that were yielded already.
+// walk yields what start does within the plan's patience. When that is over, the plan that finds the rows as a set
+// takes over. Both have one order, so its first rows are those that were yielded already.
 func (p *Plan) walk(
 	ctx context.Context, r *reader, limit int, reads *Reads, start func(*allowance) iter.Seq2[kv.NodeID, error],
 ) iter.Seq2[kv.NodeID, error] {

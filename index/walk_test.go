@@ -34,7 +34,8 @@ func propertyStore(tb testing.TB, n int, names []string, values func(i int) []kv
 
 func integer(name string, op Op, value int64) Predicate { return Compare{name, op, kv.IntValue(value)} }
 
-// exclusive is a store in which every third node has a = 1 and every third b = 1, and none both, except the last twenty.
+// exclusive is a store in which every third node has a = 1 and every third b = 1, and none both, except the last
+// twenty.
 func exclusive(tb testing.TB, n int) *kv.Store {
 	return propertyStore(tb, n, []string{"a", "b"}, func(i int) []kv.Value {
 		a, b := 0, 0

@@ -274,7 +274,9 @@ func TestOrigin(t *testing.T) {
 	}
 	must.Do(t, s.Compact(t.Context(), nil))
 	before := read()
-	update(t, s, func(tx *Tx) error { return errors.Join(tx.SetLabel(1, "new"), tx.SetValue(3, "x", IntValue(1)), tx.RemoveNode(0)) })
+	update(t, s, func(tx *Tx) error {
+		return errors.Join(tx.SetLabel(1, "new"), tx.SetValue(3, "x", IntValue(1)), tx.RemoveNode(0))
+	})
 	after := read()
 	for v := range before {
 		for i, property := range properties {
