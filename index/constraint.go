@@ -122,11 +122,11 @@ func (c *constraint) predicates() []Predicate {
 
 // likeTest returns the function that reports whether a value satisfies every Like.
 func (c *constraint) likeTest() func(kv.Value) bool {
-	var tests []func(kv.Value) truth
+	var tests []func(kv.Value) bool
 	for _, like := range c.likes {
 		tests = append(tests, newTest(like))
 	}
 	return func(v kv.Value) bool {
-		return !slices.ContainsFunc(tests, func(test func(kv.Value) truth) bool { return test(v) != isTrue })
+		return !slices.ContainsFunc(tests, func(test func(kv.Value) bool) bool { return !test(v) })
 	}
 }

@@ -1,263 +1,78 @@
 package index
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Rows are what an evaluator decides together.
-type rows struct {
-	// values returns the values of a property, by row.
-	values func(property string) (func(row int) (kv.Value, error), error)
-
-	block *reader   // of nodes of one block of columns; else nil
-	first kv.NodeID // of these nodes
-}
-
-// blockRows are the nodes from one on, in one block of columns.
-func (r *reader) blockRows(first kv.NodeID) rows {
-	return rows{block: r, first: first, values: func(property string) (func(int) (kv.Value, error), error) {
-		at, err := r.values(property)
-		return func(row int) (kv.Value, error) { return at(first + kv.NodeID(row)) }, err
-	}}
-}
-
-// nodeRows are some nodes.
-func (r *reader) nodeRows(nodes []kv.NodeID) rows {
-	return rows{values: func(property string) (func(int) (kv.Value, error), error) {
-		at, err := r.values(property)
-		return func(row int) (kv.Value, error) { return at(nodes[row]) }, err
-	}}
-}
-
-// givenRow is one row whose values a caller has.
-func givenRow(value func(property string) (kv.Value, error)) rows {
-	return rows{values: func(property string) (func(int) (kv.Value, error), error) {
-		return func(int) (kv.Value, error) { return value(property) }, nil
-	}}
-}
-
-// column returns the reader of a column of the block; nil if the rows are no block, or the property is computed.
-func (at rows) column(property string) (*kv.ColumnReader, error) {
-	if at.block == nil {
-		return nil, nil
-	}
-	if _, ok := at.block.computed[property]; ok {
-		return nil, nil
-	}
-	return at.block.column(property)
-}
-
-// An evaluator decides a predicate. It belongs to one goroutine.
+// An evaluator decides a simplified predicate: many nodes at once, a single node, or a row of given values. It belongs to one
+// goroutine.
 type evaluator interface {
-	// join joins the outcomes at rows into outcomes, one for each row: as And joins terms if decides is isFalse, as Or
-	// does if it is isTrue. Rows whose outcome is decides already are not looked at.
-	join(at rows, decides truth, outcomes []truth) error
+	// keep returns those of ascending nodes for which the predicate is true, in their memory.
+	keep(values vectors, nodes []kv.NodeID) ([]kv.NodeID, error)
+
+	// may reports whether the predicate can be true of a node of the block that begins at first.
+	may(s *scanner, first kv.NodeID) (bool, error)
+}
+
+// Vectors return the values of a property.
+type vectors func(property string) (vector, error)
+
+// A vector has the values of one property of some nodes.
+type vector struct {
+	at func(v kv.NodeID) (kv.Value, error)
+
+	// Of a block of a stored column there may be one of these too: codes with a table of values, or floats, NaN for null.
+	first  kv.NodeID // of the block
+	kind   kv.Kind   // of the column
+	codes  kv.Codes
+	floats []float64
+}
+
+// given are the vectors of a single row, which is node 0.
+func given(value func(property string) (kv.Value, error)) vectors {
+	return func(property string) (vector, error) {
+		return vector{at: func(kv.NodeID) (kv.Value, error) { return value(property) }}, nil
+	}
 }
 
 // newEvaluator prepares a simplified predicate.
 func newEvaluator(p Predicate, computed map[string]Computed) evaluator {
 	switch p := p.(type) {
 	case And:
-		return newJoin(p.Terms, isFalse, computed)
+		return &allOf{newEvaluators(p.Terms, computed)}
 	case Or:
-		return newJoin(p.Terms, isTrue, computed)
+		return &anyOf{terms: newEvaluators(p.Terms, computed)}
 	case CompareProperties:
 		return &pairEvaluator{pair: p}
 	}
-	e := &leafEvaluator{property: leafProperty(p), holds: newTest(p)}
-	e.bound, e.isBound = floatBoundOf(p)
+	e := &leafEvaluator{term: p, property: leafProperty(p), holds: newTest(p)}
+	if c, ok := p.(Compare); ok && c.Value.Kind() == kv.KindFloat {
+		e.than, e.byOrder = c.Value.Float(), c.Op.byOrder()
+	}
 	return e
 }
 
-// A leafEvaluator decides a condition on one property.
-type leafEvaluator struct {
-	property string
-	holds    func(kv.Value) truth
-	bound    floatBound // if isBound
-	isBound  bool
-	table    []kv.Value // of the last block
-	truths   []truth    // of the table
-}
-
-func (e *leafEvaluator) join(at rows, decides truth, outcomes []truth) error {
-	if !slices.ContainsFunc(outcomes, decides.isOpen) {
-		return nil
-	}
-	column, err := at.column(e.property)
-	if err != nil {
-		return err
-	}
-	if column != nil {
-		if done, err := e.joinBlock(column, at, decides, outcomes); done || err != nil {
-			return wrapProperty(e.property, err)
+// newEvaluators prepares terms: first what bounds degrees, which descend with NodeIDs but for later changes, so that it rules
+// out the most blocks, and last what asks for computed values.
+func newEvaluators(terms []Predicate, computed map[string]Computed) (evaluators []evaluator) {
+	rank := func(p Predicate) int {
+		if slices.Equal(Properties(p), []string{propertyDegree}) {
+			return -1
 		}
+		return numComputed(p, computed)
 	}
-	value, err := at.values(e.property)
-	if err != nil {
-		return err
-	}
-	return joinEach(outcomes, decides, func(row int) (truth, error) {
-		v, err := value(row)
-		return e.holds(v), wrapProperty(e.property, err)
-	})
-}
-
-// joinBlock decides a block by the codes of its values, or by its floats; done is false if it has neither.
-func (e *leafEvaluator) joinBlock(column *kv.ColumnReader, at rows, decides truth, outcomes []truth) (done bool, err error) {
-	begin := int(at.first) % kv.BlockRows
-	codes, ok, err := column.Codes(at.first)
-	if err != nil {
-		return false, err
-	}
-	if ok {
-		isFixed := at.block.hasKind(e.property, kv.KindClass) || at.block.hasKind(e.property, kv.KindBool)
-		if !isFixed || !sameSlice(e.table, codes.Table) {
-			e.table, e.truths = codes.Table, e.truths[:0]
-			for _, value := range e.table {
-				e.truths = append(e.truths, e.holds(value))
-			}
-		}
-		for i, n := range codes.Rows[begin:][:len(outcomes)] {
-			outcomes[i] = decides.join(outcomes[i], e.truths[n])
-		}
-		return true, nil
-	}
-	if !e.isBound {
-		return false, nil
-	}
-	values, ok, err := column.Floats(at.first)
-	if ok && err == nil {
-		e.bound.join(values[begin:], decides, outcomes)
-	}
-	return ok, err
-}
-
-// joinEach joins the outcome at each row that is not decided yet.
-func joinEach(outcomes []truth, decides truth, at func(row int) (truth, error)) error {
-	for i, known := range outcomes {
-		if known == decides {
-			continue
-		}
-		outcome, err := at(i)
-		if err != nil {
-			return err
-		}
-		outcomes[i] = decides.join(known, outcome)
-	}
-	return nil
-}
-
-func wrapProperty(name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("property %s: %w", name, err)
-}
-
-// A floatBound compares floats with one. It has the outcomes of less, equal and greater.
-type floatBound struct {
-	than    float64
-	byOrder [3]truth
-}
-
-// floatBoundOf is the comparison of floats that p is, if it is one.
-func floatBoundOf(p Predicate) (floatBound, bool) {
-	c, ok := p.(Compare)
-	if !ok || c.Value.Kind() != kv.KindFloat {
-		return floatBound{}, false
-	}
-	return floatBound{c.Value.Float(), c.Op.byOrder()}, true
-}
-
-// byOrder has the outcomes of a comparison of what is less, equal and greater.
-func (op Op) byOrder() (outcomes [3]truth) {
-	for i := range outcomes {
-		outcomes[i] = truthOf(op.holds(i - 1))
-	}
-	return outcomes
-}
-
-// join joins what the comparison says of values, NaN for null, into outcomes, which may be fewer.
-func (b floatBound) join(values []float64, decides truth, outcomes []truth) {
-	for i, x := range values[:len(outcomes)] {
-		outcome := isUnknown
-		if x < b.than {
-			outcome = b.byOrder[0]
-		} else if x > b.than {
-			outcome = b.byOrder[2]
-		} else if x == b.than {
-			outcome = b.byOrder[1]
-		}
-		outcomes[i] = decides.join(outcomes[i], outcome)
-	}
-}
-
-// isOpen reports whether a node with this outcome so far is undecided.
-func (t truth) isOpen(outcome truth) bool { return outcome != t }
-
-// join joins two outcomes as terms are of which t decides.
-func (t truth) join(a, b truth) truth {
-	if t == isFalse {
-		return min(a, b)
-	}
-	return max(a, b)
-}
-
-// sameSlice reports whether a and b are one slice, and so have the same values if nobody changes them.
-func sameSlice[T any](a, b []T) bool {
-	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
-}
-
-// A joinEvaluator decides an And, of which isFalse decides, or an Or, of which isTrue does.
-type joinEvaluator struct {
-	terms []evaluator
-	own   truth // that decides it
-	inner []truth
-}
-
-// newJoin prepares terms. Those that ask for computed values come last.
-func newJoin(terms []Predicate, own truth, computed map[string]Computed) *joinEvaluator {
 	terms = slices.Clone(terms)
-	slices.SortStableFunc(terms, func(a, b Predicate) int {
-		return cmp.Compare(numComputed(a, computed), numComputed(b, computed))
-	})
-	e := &joinEvaluator{own: own}
+	slices.SortStableFunc(terms, func(a, b Predicate) int { return cmp.Compare(rank(a), rank(b)) })
 	for _, t := range terms {
-		e.terms = append(e.terms, newEvaluator(t, computed))
+		evaluators = append(evaluators, newEvaluator(t, computed))
 	}
-	return e
-}
-
-func (e *joinEvaluator) join(at rows, decides truth, outcomes []truth) error {
-	joined := outcomes
-	if e.own != decides {
-		e.inner = e.inner[:0]
-		for _, known := range outcomes {
-			if known == decides {
-				e.inner = append(e.inner, e.own) // nobody asks
-			} else {
-				e.inner = append(e.inner, -e.own)
-			}
-		}
-		joined = e.inner
-	}
-	for _, t := range e.terms {
-		if err := t.join(at, e.own, joined); err != nil {
-			return err
-		}
-	}
-	if e.own != decides {
-		for i, known := range outcomes {
-			if known != decides {
-				outcomes[i] = decides.join(known, e.inner[i])
-			}
-		}
-	}
-	return nil
+	return evaluators
 }
 
 // numComputed is how many computed properties a predicate names.
@@ -271,4 +86,179 @@ func numComputed(p Predicate, computed map[string]Computed) (count int) {
 		}
 	}
 	return count
+}
+
+// allOf decides an And.
+type allOf struct{ terms []evaluator }
+
+func (e *allOf) keep(values vectors, nodes []kv.NodeID) (_ []kv.NodeID, err error) {
+	for _, t := range e.terms {
+		if len(nodes) == 0 {
+			return nodes, nil
+		}
+		if nodes, err = t.keep(values, nodes); err != nil {
+			return nil, err
+		}
+	}
+	return nodes, nil
+}
+
+func (e *allOf) may(s *scanner, first kv.NodeID) (bool, error) {
+	for _, t := range e.terms {
+		if may, err := t.may(s, first); !may || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// anyOf decides an Or.
+type anyOf struct {
+	terms      []evaluator
+	rest, work []kv.NodeID
+}
+
+func (e *anyOf) keep(values vectors, nodes []kv.NodeID) ([]kv.NodeID, error) {
+	e.rest = append(e.rest[:0], nodes...)
+	for _, t := range e.terms {
+		if len(e.rest) == 0 {
+			break
+		}
+		e.work = append(e.work[:0], e.rest...)
+		kept, err := t.keep(values, e.work)
+		if err != nil {
+			return nil, err
+		}
+		e.rest = without(e.rest, kept)
+	}
+	return without(nodes, e.rest), nil
+}
+
+// without removes some of ascending nodes, in their memory.
+func without(nodes, some []kv.NodeID) []kv.NodeID {
+	kept := nodes[:0]
+	for _, v := range nodes {
+		if len(some) > 0 && some[0] == v {
+			some = some[1:]
+		} else {
+			kept = append(kept, v)
+		}
+	}
+	return kept
+}
+
+func (e *anyOf) may(s *scanner, first kv.NodeID) (bool, error) {
+	for _, t := range e.terms {
+		if may, err := t.may(s, first); may || err != nil {
+			return may, err
+		}
+	}
+	return false, nil
+}
+
+// A leafEvaluator decides a condition on one property.
+type leafEvaluator struct {
+	term     Predicate
+	property string
+	holds    func(kv.Value) bool
+
+	// Of a comparison with a float: the float, and what it says of a value that is less, equal or greater.
+	than    float64
+	byOrder []bool
+
+	table  []kv.Value // of the last block
+	truths []bool     // of the table
+	ranges []keyRange // that have the values for which it may be true
+}
+
+func (e *leafEvaluator) keep(values vectors, nodes []kv.NodeID) ([]kv.NodeID, error) {
+	column, err := values(e.property)
+	if err != nil {
+		return nil, err
+	}
+	kept := nodes[:0]
+	switch {
+	case column.codes.Table != nil:
+		e.decideTable(column)
+		for _, v := range nodes {
+			if e.truths[column.codes.Rows[v-column.first]] {
+				kept = append(kept, v)
+			}
+		}
+	case column.floats != nil && e.byOrder != nil:
+		for _, v := range nodes {
+			x := column.floats[v-column.first]
+			if x < e.than && e.byOrder[0] || x == e.than && e.byOrder[1] || x > e.than && e.byOrder[2] {
+				kept = append(kept, v)
+			}
+		}
+	default:
+		for _, v := range nodes {
+			value, err := column.at(v)
+			if err != nil {
+				return nil, fmt.Errorf("property %s: %w", e.property, err)
+			}
+			if e.holds(value) {
+				kept = append(kept, v)
+			}
+		}
+	}
+	return kept, nil
+}
+
+// decideTable decides the values of a table. That of classes or bools is the same for all blocks.
+func (e *leafEvaluator) decideTable(column vector) {
+	table := column.codes.Table
+	fixed := column.kind == kv.KindClass || column.kind == kv.KindBool
+	if fixed && len(table) == len(e.table) && &table[0] == &e.table[0] {
+		return
+	}
+	e.table, e.truths = table, e.truths[:0]
+	for _, value := range table {
+		e.truths = append(e.truths, e.holds(value))
+	}
+}
+
+// may compares the values for which the term may be true with the least and the greatest of the block.
+func (e *leafEvaluator) may(s *scanner, first kv.NodeID) (bool, error) {
+	if _, null := e.term.(IsNull); null || !s.hasBlocks(e.property) {
+		return true, nil
+	}
+	b, err := s.block(e.property, first)
+	if err != nil || b.min.IsNull() { // no values at all
+		return false, err
+	}
+	if e.ranges == nil {
+		e.ranges, _ = keyRanges(b.min.Kind(), []Predicate{e.term})
+	}
+	least, _ := appendKey(nil, b.min)
+	greatest, _ := appendKey(nil, b.max)
+	next := sort.Search(len(e.ranges), func(i int) bool { return bytes.Compare(least, e.ranges[i].high) < 0 })
+	return next < len(e.ranges) && bytes.Compare(e.ranges[next].low, greatest) <= 0, nil
+}
+
+// byOrder tells what a comparison says of what is less, equal and greater.
+func (op Op) byOrder() []bool { return []bool{op.holds(-1), op.holds(0), op.holds(1)} }
+
+// newTest prepares a simplified condition on one property for its values. Of null only IsNull is true.
+func newTest(p Predicate) func(kv.Value) bool {
+	switch p := p.(type) {
+	case Compare:
+		return func(v kv.Value) bool { return !v.IsNull() && p.Op.holds(CompareValues(v, p.Value)) }
+	case In: // its values ascend
+		return func(v kv.Value) bool { return !v.IsNull() && contains(p.Values, v) }
+	case Like:
+		pattern := p.parse()
+		return func(v kv.Value) bool { return !v.IsNull() && pattern.match(v.String()) }
+	case IsNull:
+		return kv.Value.IsNull
+	case Not:
+		inner := newTest(p.Term)
+		if _, null := p.Term.(IsNull); null {
+			return func(v kv.Value) bool { return !v.IsNull() }
+		}
+		return func(v kv.Value) bool { return !v.IsNull() && !inner(v) }
+	default:
+		panic("index: " + p.String() + " is no condition on one property") // others take And and Or apart
+	}
 }

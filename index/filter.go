@@ -1,7 +1,6 @@
 package index
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -33,47 +32,30 @@ const (
 	leastPart = 16
 )
 
-// A filter keeps the nodes for which a predicate is true.
+// A filter decides for nodes in any order whether a predicate is true.
 type filter struct {
-	where  Predicate
-	all    bool // it is always true
-	reader *reader
-	holds  []*nodeFilter // the predicate, for each goroutine; made when first needed
-	reads  *Reads
-
+	where      Predicate
 	properties []string // that decide
+	reader     *reader
+	reads      *Reads
+	workers    []filterWorker
 
-	order  []int // of the batch's nodes, ascending
+	order  []uint64 // of the batch: nodes, ascending, and their places
+	nodes  []kv.NodeID
 	passed []bool
 }
 
-// newFilter prepares p, which is simplified.
+// A filterWorker decides nodes on one goroutine. It is made when it is first needed.
+type filterWorker struct {
+	test   evaluator
+	values vectors
+}
+
+// newFilter prepares a simplified predicate.
 func newFilter(r *reader, p Predicate, reads *Reads) *filter {
-	if isAlways(p) {
-		return &filter{all: true}
-	}
 	return &filter{
-		where: p, reader: r, holds: make([]*nodeFilter, max(r.workers, 1)), reads: reads, properties: Properties(p),
+		where: p, properties: Properties(p), reader: r, reads: reads, workers: make([]filterWorker, max(r.workers, 1)),
 	}
-}
-
-// A nodeFilter decides nodes on one goroutine.
-type nodeFilter struct {
-	reader    *reader
-	evaluator evaluator
-	nodes     []kv.NodeID
-	outcomes  []truth
-}
-
-// one decides a single node.
-func (f *filter) one(v kv.NodeID) (bool, error) {
-	if f.all {
-		return true, nil
-	}
-	f.reads.Rows++
-	f.passed = append(f.passed[:0], true)
-	err := f.decideSome(0, []kv.NodeID{v}, []int{0})
-	return f.passed[0], err
 }
 
 // decide tells for each node of a batch whether it passes; the result is borrowed until the next call. It reads the
@@ -82,53 +64,46 @@ func (f *filter) decide(ctx context.Context, batch []kv.NodeID) ([]bool, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	f.order, f.passed = f.order[:0], f.passed[:0]
-	for i := range batch {
-		f.order = append(f.order, i)
-		f.passed = append(f.passed, true)
+	f.order, f.nodes, f.passed = f.order[:0], f.nodes[:0], f.passed[:0]
+	for i, v := range batch {
+		f.order = append(f.order, uint64(v)<<32|uint64(i))
+		f.passed = append(f.passed, isAlways(f.where))
 	}
-	if f.all {
+	if isAlways(f.where) {
 		return f.passed, nil
 	}
-	slices.SortFunc(f.order, func(i, j int) int { return cmp.Compare(batch[i], batch[j]) })
-	f.reader.head.willRead(f.reader.tx, f.properties, func(yield func(kv.NodeID) bool) {
-		for _, i := range f.order {
-			if !yield(batch[i]) {
-				return
-			}
-		}
-	})
-	f.reads.Rows += int64(len(batch))
-	size := max(len(batch)/(partsEach*len(f.holds)), leastPart)
-	if len(f.holds) == 1 || len(batch) <= size {
-		return f.passed, f.decideSome(0, batch, f.order)
+	slices.Sort(f.order)
+	for _, x := range f.order {
+		f.nodes = append(f.nodes, kv.NodeID(x>>32))
 	}
-	err := parallel.Do(ctx, len(f.holds), (len(batch)+size-1)/size, func(_ context.Context, worker, part int) error {
-		return f.decideSome(worker, batch, f.order[part*size:min((part+1)*size, len(batch))])
+	f.reader.head.willRead(f.reader.tx, f.properties, slices.Values(f.nodes))
+	f.reads.Rows += int64(len(batch))
+	size := max(len(batch)/(partsEach*len(f.workers)), leastPart)
+	if len(f.workers) == 1 || len(batch) <= size {
+		return f.passed, f.decidePart(0, 0, len(batch))
+	}
+	err := parallel.Do(ctx, len(f.workers), (len(batch)+size-1)/size, func(_ context.Context, worker, part int) error {
+		return f.decidePart(worker, part*size, min((part+1)*size, len(batch)))
 	})
 	return f.passed, err
 }
 
-// decideSome decides nodes of a batch on a goroutine.
-func (f *filter) decideSome(worker int, batch []kv.NodeID, some []int) error {
-	w := f.holds[worker]
-	if w == nil {
-		w = &nodeFilter{reader: f.reader, evaluator: newEvaluator(f.where, f.reader.computed)}
-		if worker > 0 {
-			w.reader = newReader(f.reader.tx, f.reader.computed)
-			w.reader.head = f.reader.head
+// decidePart decides some nodes of the batch, by their order, on a goroutine.
+func (f *filter) decidePart(number, begin, end int) error {
+	w := &f.workers[number]
+	if w.test == nil {
+		r := f.reader
+		if number > 0 {
+			r = newReader(r.tx, r.computed)
+			r.head = f.reader.head
 		}
-		f.holds[worker] = w
+		w.test, w.values = newEvaluator(f.where, r.computed), r.vectors
 	}
-	w.nodes, w.outcomes = w.nodes[:0], w.outcomes[:0]
-	for _, i := range some {
-		w.nodes, w.outcomes = append(w.nodes, batch[i]), append(w.outcomes, isTrue)
+	kept, err := w.test.keep(w.values, f.nodes[begin:end:end])
+	for _, x := range f.order[begin:end] {
+		if len(kept) > 0 && kept[0] == kv.NodeID(x>>32) {
+			f.passed[uint32(x)], kept = true, kept[1:]
+		}
 	}
-	if err := w.evaluator.join(w.reader.nodeRows(w.nodes), isFalse, w.outcomes); err != nil {
-		return err
-	}
-	for i, outcome := range w.outcomes {
-		f.passed[some[i]] = outcome == isTrue
-	}
-	return nil
+	return err
 }

@@ -20,9 +20,10 @@ import (
 var headProperties = map[string][]string{"score": {"id", "label", "suggested", "score", "confidence", "decision"}}
 
 const (
-	headNodes = 1 << 11 // at most, and about one in headShare nodes
+	headNodes = 1 << 14 // at most, and about one in headShare nodes
 	headShare = 32
-	headRows  = 256 // of a record: a row has at most its part of kv.MaxSpaceValue, so that a head fits into one transaction
+	headBytes = 512 << 10 // about: a head is written in one transaction
+	headRows  = 256       // of a record: a row has at most its part of kv.MaxSpaceValue
 )
 
 // A head answers for properties by copies. Its space has records of headRows rows, descending by entry, under their
@@ -161,7 +162,7 @@ func (h *head) write(column string) error {
 	if err := h.tx.DropSpace(h.space); err != nil {
 		return err
 	}
-	number := 0
+	number, size := 0, 0
 	for some := range slices.Chunk(nodes, headRows) {
 		var body []byte
 		for _, v := range some {
@@ -169,6 +170,9 @@ func (h *head) write(column string) error {
 		}
 		if err := h.tx.Space(h.space).Put(recordKey(number), body); err != nil {
 			return err
+		}
+		if size += len(body); size >= headBytes {
+			break
 		}
 		number++
 	}

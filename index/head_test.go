@@ -179,3 +179,16 @@ func TestHeadOfSmallStores(t *testing.T) {
 		})
 	}
 }
+
+// TestCompactAgain compacts a store in which nothing has changed.
+func TestCompactAgain(t *testing.T) {
+	t.Parallel()
+	s := storeWithHead(t, 2000)
+	for range 3 {
+		must.Do(t, Compact(t.Context(), s))
+		if got := highest(t, s, 40); got != 40*5 {
+			t.Errorf("got %d known properties, want those of 40 nodes", got)
+		}
+		mustBeSound(t, s)
+	}
+}

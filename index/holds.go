@@ -48,8 +48,7 @@ func holdsIn(
 	}
 	e := newEvaluator(where, computed)
 	return func(value func(string) (kv.Value, error)) (bool, error) {
-		outcome := []truth{isTrue}
-		err := e.join(givenRow(value), isFalse, outcome)
-		return err == nil && outcome[0] == isTrue, err
+		kept, err := e.keep(given(value), []kv.NodeID{0})
+		return len(kept) > 0, err
 	}, nil
 }

@@ -2,18 +2,11 @@ package index
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
-
-// truthOf compares the values of the two properties.
-func (p CompareProperties) truthOf(a, b kv.Value) truth {
-	if a.IsNull() || b.IsNull() {
-		return isUnknown
-	}
-	return truthOf(p.Op.holds(CompareValues(a, b)))
-}
 
 // simplifyPair folds a comparison of two properties, or its negation, if one of them is null for every node.
 func (s schema) simplifyPair(p CompareProperties, negate bool) Predicate {
@@ -43,75 +36,58 @@ type pairEvaluator struct {
 	ranks []int32    // of the table
 }
 
-func (e *pairEvaluator) join(at rows, decides truth, outcomes []truth) error {
-	p := e.pair
-	if !slices.ContainsFunc(outcomes, decides.isOpen) {
-		return nil
-	}
-	a, err := at.column(p.Property)
+func (e *pairEvaluator) keep(values vectors, nodes []kv.NodeID) ([]kv.NodeID, error) {
+	left, err := values(e.pair.Property)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	b, err := at.column(p.Other)
+	right, err := values(e.pair.Other)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if a != nil && b != nil && at.block.hasKind(p.Property, kv.KindClass) && at.block.hasKind(p.Other, kv.KindClass) {
-		return e.joinClasses(a, b, at, decides, outcomes)
+	kept := nodes[:0]
+	if left.kind == kv.KindClass && right.kind == kv.KindClass {
+		byOrder, ranks := e.pair.Op.byOrder(), e.ranksOf(left.codes.Table)
+		for _, v := range nodes {
+			a, b := left.codes.Rows[v-left.first], right.codes.Rows[v-right.first]
+			if a != 0 && b != 0 && byOrder[1+cmp.Compare(ranks[a], ranks[b])] {
+				kept = append(kept, v)
+			}
+		}
+		return kept, nil
 	}
-	x, err := at.values(p.Property)
-	if err != nil {
-		return err
-	}
-	y, err := at.values(p.Other)
-	if err != nil {
-		return err
-	}
-	return joinEach(outcomes, decides, func(row int) (truth, error) {
-		left, err := x(row)
+	for _, v := range nodes {
+		a, err := left.at(v)
 		if err != nil {
-			return isUnknown, wrapProperty(p.Property, err)
+			return nil, fmt.Errorf("property %s: %w", e.pair.Property, err)
 		}
-		right, err := y(row)
-		return p.truthOf(left, right), wrapProperty(p.Other, err)
-	})
+		b, err := right.at(v)
+		if err != nil {
+			return nil, fmt.Errorf("property %s: %w", e.pair.Other, err)
+		}
+		if !a.IsNull() && !b.IsNull() && e.pair.Op.holds(CompareValues(a, b)) {
+			kept = append(kept, v)
+		}
+	}
+	return kept, nil
 }
 
-// joinClasses decides a block of two columns of classes.
-func (e *pairEvaluator) joinClasses(a, b *kv.ColumnReader, at rows, decides truth, outcomes []truth) error {
-	left, _, err := a.Codes(at.first)
-	if err != nil {
-		return wrapProperty(e.pair.Property, err)
-	}
-	right, _, err := b.Codes(at.first)
-	if err != nil {
-		return wrapProperty(e.pair.Other, err)
-	}
-	if !sameSlice(e.table, left.Table) {
-		e.table, e.ranks = left.Table, ranksOf(left.Table)
-	}
-	begin, byOrder := int(at.first)%kv.BlockRows, e.pair.Op.byOrder()
-	rights := right.Rows[begin:][:len(outcomes)]
-	for i, x := range left.Rows[begin:][:len(outcomes)] {
-		outcome, y := isUnknown, rights[i]
-		if x != 0 && y != 0 {
-			outcome = byOrder[1+cmp.Compare(e.ranks[x], e.ranks[y])]
-		}
-		outcomes[i] = decides.join(outcomes[i], outcome)
-	}
-	return nil
-}
+// may is true: no column rules a pair out.
+func (*pairEvaluator) may(*scanner, kv.NodeID) (bool, error) { return true, nil }
 
-// ranksOf is the place of each value of a table among all, in their order. The first is null, and has none.
-func ranksOf(table []kv.Value) []int32 {
+// ranksOf returns the place of each class in the order of all. The first of the table is null, and has none.
+func (e *pairEvaluator) ranksOf(table []kv.Value) []int32 {
+	if len(e.table) == len(table) {
+		return e.ranks
+	}
 	order := make([]int32, len(table)-1)
 	for i := range order {
 		order[i] = int32(i) + 1
 	}
 	slices.SortFunc(order, func(a, b int32) int { return CompareValues(table[a], table[b]) })
-	ranks := make([]int32, len(table))
+	e.table, e.ranks = table, make([]int32, len(table))
 	for rank, n := range order {
-		ranks[n] = int32(rank)
+		e.ranks[n] = int32(rank)
 	}
-	return ranks
+	return e.ranks
 }

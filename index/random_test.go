@@ -243,6 +243,22 @@ func view(t testing.TB, s *kv.Store, fn func(tx *kv.Tx) error) {
 	}
 }
 
+// A truth is the outcome of a condition. And is the least of its terms, Or the greatest, Not turns the order round.
+type truth int8
+
+const (
+	isFalse truth = iota - 1
+	isUnknown
+	isTrue
+)
+
+func truthOf(b bool) truth {
+	if b {
+		return isTrue
+	}
+	return isFalse
+}
+
 // holds is the definition of a predicate's truth, written without any of the package's machinery.
 func (m *model) holds(p Predicate, v int) truth {
 	switch p := p.(type) {

@@ -39,6 +39,12 @@ func (r *reader) values(name string) (func(v kv.NodeID) (kv.Value, error), error
 	}, nil
 }
 
+// vectors returns the values of a property of any nodes.
+func (r *reader) vectors(property string) (vector, error) {
+	at, err := r.values(property)
+	return vector{at: at}, err
+}
+
 // column returns the reader of a property the store has.
 func (r *reader) column(name string) (*kv.ColumnReader, error) {
 	if c := r.columns[name]; c != nil {
@@ -52,8 +58,9 @@ func (r *reader) column(name string) (*kv.ColumnReader, error) {
 	return c, nil
 }
 
-// hasKind reports whether a property is a column of a kind.
-func (r *reader) hasKind(name string, kind kv.Kind) bool {
-	c, ok := r.tx.Column(name)
-	return ok && c.Kind == kind
+func wrapProperty(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("property %s: %w", name, err)
 }

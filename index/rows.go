@@ -81,7 +81,7 @@ func (p *Plan) run(ctx context.Context, r *reader, limit int, reads *Reads) iter
 		return func(func(kv.NodeID, error) bool) {}
 	case p.way == byFileOrder:
 		return take(p.walk(ctx, r, limit, reads, func(spend *allowance) iter.Seq2[kv.NodeID, error] {
-			return newScanner(r, reads).inFileOrder(ctx, p.residual, spend)
+			return r.inFileOrder(ctx, p.residual, reads, spend)
 		}), limit)
 	case p.way == byOrderedIndex:
 		return p.walk(ctx, r, limit, reads, func(spend *allowance) iter.Seq2[kv.NodeID, error] {

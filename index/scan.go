@@ -3,18 +3,29 @@ package index
 import (
 	"context"
 	"iter"
-	"math"
-	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A scanner tells the stretches of nodes where the blocks of the columns, by their least and greatest values, rule a
-// predicate out.
+// lastRound is how many blocks are decided before their nodes are handed on. The first round is of one block, so that a scan
+// soon knows what is among the best. The rounds do not depend on the number of goroutines: nor does what they leave out.
+const lastRound = 64
+
+// A blockScan decides the blocks of all nodes on several goroutines.
+type blockScan struct {
+	plan     *Plan
+	removed  kv.NodeSet
+	scanners []*scanner // made when first needed, each by the goroutine that needs it
+}
+
+// A scanner decides blocks on one goroutine.
 type scanner struct {
 	*reader
-	blocks map[string]block
-	reads  *Reads
+	test   evaluator
+	blocks map[string]block // the last of each column
+	reads  Reads
+	nodes  []kv.NodeID
 }
 
 // A block is the stretch of one column that has one least and one greatest value.
@@ -23,43 +34,87 @@ type block struct {
 	min, max kv.Value
 }
 
-func newScanner(r *reader, reads *Reads) *scanner {
-	return &scanner{reader: r, blocks: map[string]block{}, reads: reads}
+// blockScan prepares the plan's scan of all nodes.
+func (p *Plan) blockScan() (s *blockScan, err error) {
+	s = &blockScan{plan: p, scanners: make([]*scanner, p.Workers())}
+	s.removed, err = p.tx.Removed()
+	return s, err
 }
 
-// may reports whether p can be true of a node from v on up to, not including, end.
-func (s *scanner) may(p Predicate, v kv.NodeID) (may bool, end kv.NodeID, err error) {
-	switch p := p.(type) {
-	case And: // one term that rules the stretch out is enough, for as long as it does
-		end = math.MaxUint32
-		for _, t := range p.Terms {
-			may, until, err := s.may(t, v)
-			if err != nil || !may {
-				return false, until, err
-			}
-			end = min(end, until)
+// blocks is the number of blocks of the store.
+func (s *blockScan) blocks() int { return (s.plan.tx.NumNodes() + kv.BlockRows - 1) / kv.BlockRows }
+
+// scanner returns the scanner of a goroutine.
+func (s *blockScan) scanner(number int) *scanner {
+	if s.scanners[number] == nil {
+		p := s.plan
+		s.scanners[number] = &scanner{
+			reader: newReader(p.tx, p.computed), test: newEvaluator(p.residual, p.computed), blocks: map[string]block{},
 		}
-		return true, end, nil
-	case Or:
-		end = math.MaxUint32
-		for _, t := range p.Terms {
-			some, until, err := s.may(t, v)
-			if err != nil {
-				return false, 0, err
-			}
-			may, end = may || some, min(end, until)
+	}
+	return s.scanners[number]
+}
+
+// moveReads moves what the scanners have read to reads. None is at work.
+func (s *blockScan) moveReads(reads *Reads) {
+	for _, w := range s.scanners {
+		if w != nil {
+			reads.Rows += w.reads.Rows
+			reads.Blocks += w.reads.Blocks
+			reads.SkippedBlocks += w.reads.SkippedBlocks
+			w.reads = Reads{}
 		}
-		return may, end, nil
 	}
-	name := leafProperty(p)
-	if name == "" || !s.hasBlocks(name) { // no column rules a pair out
-		return true, math.MaxUint32, nil
+}
+
+// find appends to nodes those of a block for which the predicate is true, ascending. It leaves out a block in which all
+// sort behind worst, unless it is nil.
+func (s *blockScan) find(w *scanner, number int, worst *worstKey, nodes []kv.NodeID) ([]kv.NodeID, error) {
+	first := kv.NodeID(number) * kv.BlockRows
+	end := min(first+kv.BlockRows, kv.NodeID(s.plan.tx.NumNodes()))
+	may, err := w.test.may(w, first)
+	if err == nil && may && worst.asked() {
+		var b block
+		b, err = w.block(worst.order.Property, first)
+		may = err == nil && !worst.before(b)
 	}
-	b, err := s.block(name, v)
 	if err != nil {
-		return false, 0, err
+		return nodes, err
 	}
-	return b.mayHold(p), b.End, nil
+	if !may {
+		w.reads.SkippedBlocks++
+		return nodes, nil
+	}
+	w.reads.Blocks++
+	if !isAlways(s.plan.residual) {
+		w.reads.Rows += int64(end - first)
+	}
+	before := len(nodes)
+	for v := first; v < end; v++ {
+		if !s.removed.Has(v) {
+			nodes = append(nodes, v)
+		}
+	}
+	found, err := w.test.keep(w.vectorsOf(first), nodes[before:])
+	return nodes[:before+len(found)], err
+}
+
+// vectorsOf returns the values of a block.
+func (r *reader) vectorsOf(first kv.NodeID) vectors {
+	return func(property string) (vector, error) {
+		at, err := r.values(property)
+		if _, ok := r.computed[property]; ok || err != nil {
+			return vector{at: at}, err
+		}
+		column, x := r.columns[property], vector{at: at, first: first}
+		info, _ := r.tx.Column(property)
+		if codes, ok, err := column.Codes(first); ok || err != nil {
+			x.kind, x.codes = info.Kind, codes
+			return x, wrapProperty(property, err)
+		}
+		x.floats, _, err = column.Floats(first)
+		return x, wrapProperty(property, err)
+	}
 }
 
 // hasBlocks reports whether the least and greatest values of blocks tell of a property: ids have no order among
@@ -86,83 +141,29 @@ func (s *scanner) block(name string, v kv.NodeID) (block, error) {
 	return b, nil
 }
 
-// degreesFirst puts the terms of an And that bound degrees before the others. Degrees descend with NodeIDs but for
-// later changes, so that those terms rule out the most blocks.
-func degreesFirst(p Predicate) Predicate {
-	and, ok := p.(And)
-	if !ok {
-		return p
-	}
-	bounds, rest := split(and, propertyDegree)
-	return And{append(bounds, terms(rest)...)}
-}
-
-// mayHold reports whether a condition on the block's column can be true in it.
-func (b block) mayHold(p Predicate) bool {
-	if _, ok := p.(IsNull); ok {
-		return true
-	}
-	if b.min.IsNull() { // no values at all
-		return false
-	}
-	within := func(v kv.Value) bool { return CompareValues(b.min, v) <= 0 && CompareValues(v, b.max) <= 0 }
-	switch p := p.(type) {
-	case Compare:
-		switch p.Op {
-		case Eq:
-			return within(p.Value)
-		case Ne:
-			return CompareValues(b.min, p.Value) != 0 || CompareValues(b.max, p.Value) != 0
-		case Lt, Le:
-			return p.Op.holds(CompareValues(b.min, p.Value))
-		default:
-			return p.Op.holds(CompareValues(b.max, p.Value))
-		}
-	case In: // its values ascend
-		least, _ := slices.BinarySearchFunc(p.Values, b.min, CompareValues)
-		return least < len(p.Values) && within(p.Values[least])
-	case Like:
-		prefix := p.parse().prefix()
-		least := b.min.Str()
-		return b.max.Str() >= prefix && least[:min(len(least), len(prefix))] <= prefix
-	default:
-		return true
-	}
-}
-
-// inFileOrder yields the nodes for which p, simplified, is true in the order of the node file, reading values in
-// batches so that neighbours are read together, and stops before the batch that cannot be spent.
-func (s *scanner) inFileOrder(ctx context.Context, p Predicate, spend *allowance) iter.Seq2[kv.NodeID, error] {
+// inOrder yields the nodes that the scan finds, ascending.
+func (s *blockScan) inOrder(ctx context.Context, reads *Reads, worst *worstKey) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
-		f := newFilter(s.reader, p, s.reads)
-		var batch []kv.NodeID
-		size := firstBatch
-		flush := func() bool {
-			if !spend.batch(len(batch)) {
-				return false
-			}
-			passed, err := f.decide(ctx, batch)
+		found := make([][]kv.NodeID, lastRound)
+		total := s.blocks()
+		for first, size := 0, 1; first < total; first, size = first+size, min(2*size, lastRound) {
+			round := found[:min(size, total-first)]
+			err := parallel.Do(ctx, len(s.scanners), len(round), func(_ context.Context, number, i int) (err error) {
+				round[i], err = s.find(s.scanner(number), first+i, worst, round[i][:0])
+				return err
+			})
+			s.moveReads(reads)
 			if err != nil {
 				yield(0, err)
-				return false
+				return
 			}
-			for i, v := range batch {
-				if passed[i] && !yield(v, nil) {
-					return false
+			for _, nodes := range round {
+				for _, v := range nodes {
+					if !yield(v, nil) {
+						return
+					}
 				}
 			}
-			batch, size = batch[:0], min(2*size, lastBatch)
-			return true
 		}
-		for v, err := range s.tx.InFileOrder() {
-			if err != nil {
-				yield(0, err)
-				return
-			}
-			if batch = append(batch, v); len(batch) == size && !flush() {
-				return
-			}
-		}
-		flush()
 	}
 }

@@ -89,7 +89,7 @@ func (s *rangeScan) groups(
 			if last := len(g.nodes) - 1; last >= 0 && int(g.nodes[last]) >= r.tx.NumNodes() {
 				return s.postings.wrap(fmt.Errorf("an entry of node number %d of %d: %w", g.nodes[last], r.tx.NumNodes(), kv.ErrCorrupt))
 			}
-			if g.nodes, err = accept.keep(g); err != nil {
+			if g.nodes, err = accept.keep(ctx, g); err != nil {
 				return err
 			}
 			if len(g.nodes) > 0 && !visit(g) {
@@ -143,7 +143,7 @@ func (s *rangeScan) count(ctx context.Context, r *reader, reads *Reads) (int64, 
 // An acceptor decides by the value of an entry, which only for strings longer than their key must be read from the
 // column.
 type acceptor struct {
-	tests  []func(kv.Value) truth // nil: accept all
+	tests  []func(kv.Value) bool // nil: accept all
 	filter *filter
 }
 
@@ -159,26 +159,23 @@ func newAcceptor(r *reader, accept Predicate, reads *Reads) *acceptor {
 }
 
 // keep returns the nodes of g that are accepted, in g's memory.
-func (a *acceptor) keep(g group) ([]kv.NodeID, error) {
+func (a *acceptor) keep(ctx context.Context, g group) ([]kv.NodeID, error) {
 	if a.tests == nil {
 		return g.nodes, nil
 	}
 	if keyIsCut(g.key) {
+		passed, err := a.filter.decide(ctx, g.nodes)
 		rest := g.nodes[:0]
-		for _, v := range g.nodes {
-			ok, err := a.filter.one(v)
-			if err != nil {
-				return nil, err
-			}
-			if ok {
+		for i, v := range g.nodes {
+			if err == nil && passed[i] {
 				rest = append(rest, v)
 			}
 		}
-		return rest, nil
+		return rest, err
 	}
 	value := decodeKey(g.key)
 	for _, test := range a.tests {
-		if test(value) != isTrue {
+		if !test(value) {
 			return nil, nil
 		}
 	}

@@ -119,7 +119,7 @@ func TestHoldableKeepsComparisons(t *testing.T) {
 			bound := p.bind(op, c)
 			got := isNever(bound)
 			if !got {
-				got = newTest(bound)(v) != isTrue
+				got = !newTest(bound)(v)
 			}
 			if want := !op.holds(CompareValues(v, c)); got != want {
 				t.Fatalf("%v %v %v became %v: got false %t, want %t", v, op, c, bound, got, want)

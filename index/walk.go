@@ -54,3 +54,42 @@ func (p *Plan) walk(
 		}
 	}
 }
+
+// inFileOrder yields the nodes for which p, simplified, is true in the order of the node file, reading values in
+// batches so that neighbours are read together, and stops before the batch that cannot be spent.
+func (r *reader) inFileOrder(
+	ctx context.Context, p Predicate, reads *Reads, spend *allowance,
+) iter.Seq2[kv.NodeID, error] {
+	return func(yield func(kv.NodeID, error) bool) {
+		f := newFilter(r, p, reads)
+		var batch []kv.NodeID
+		size := firstBatch
+		flush := func() bool {
+			if !spend.batch(len(batch)) {
+				return false
+			}
+			passed, err := f.decide(ctx, batch)
+			if err != nil {
+				yield(0, err)
+				return false
+			}
+			for i, v := range batch {
+				if passed[i] && !yield(v, nil) {
+					return false
+				}
+			}
+			batch, size = batch[:0], min(2*size, lastBatch)
+			return true
+		}
+		for v, err := range r.tx.InFileOrder() {
+			if err != nil {
+				yield(0, err)
+				return
+			}
+			if batch = append(batch, v); len(batch) == size && !flush() {
+				return
+			}
+		}
+		flush()
+	}
+}
