@@ -92,12 +92,13 @@
 //	    count    uvarint
 //	    nodes    uvarint   the first, then for each other its distance to the one before
 //
-// The space "head/score" has copies of the rows of the last entries of the index on score: of one node in 32, and of at
-// most 2,048. A row of more than 256 bytes is left out. A walk from the highest score reads them, and [Plan.Known]
-// returns them. The records are numbered from 0, in 2 bytes, big endian. Each has up to 256 rows, descending by entry:
+// The space "head/score" has copies of the rows of the last entries of the index on score: of one node in 32, and at
+// most about 16,384 nodes and 512 KiB. A row of more than 256 bytes is left out. A walk from the highest score reads
+// them, and [Plan.Known] returns them. The records are numbered from 0, in 2 bytes, big endian. Each has up to 256
+// rows, descending by entry:
 //
 //	node     uvarint
-//	each property, of id, label, suggested, score, confidence and decision:
+//	each property, of id, label, suggested, confidence and decision:
 //	    origin  uvarint   kv.Tx.Origin when the value was copied, 0 if there was none
 //	    length  uvarint   of the value
 //	    value             kv.Value.Append

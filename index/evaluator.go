@@ -10,8 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// An evaluator decides a simplified predicate: many nodes at once, a single node, or a row of given values. It belongs to one
-// goroutine.
+// An evaluator decides a simplified predicate: many nodes at once, a single node, or a row of given values. It belongs
+// to one goroutine.
 type evaluator interface {
 	// keep returns those of ascending nodes for which the predicate is true, in their memory.
 	keep(values vectors, nodes []kv.NodeID) ([]kv.NodeID, error)
@@ -27,7 +27,8 @@ type vectors func(property string) (vector, error)
 type vector struct {
 	at func(v kv.NodeID) (kv.Value, error)
 
-	// Of a block of a stored column there may be one of these too: codes with a table of values, or floats, NaN for null.
+	// Of a block of a stored column there may be one of these too: codes with a table of values, or floats, NaN for
+	// null.
 	first  kv.NodeID // of the block
 	kind   kv.Kind   // of the column
 	codes  kv.Codes
@@ -58,8 +59,8 @@ func newEvaluator(p Predicate, computed map[string]Computed) evaluator {
 	return e
 }
 
-// newEvaluators prepares terms: first what bounds degrees, which descend with NodeIDs but for later changes, so that it rules
-// out the most blocks, and last what asks for computed values.
+// newEvaluators prepares terms: first what bounds degrees, which descend with NodeIDs but for later changes, so that it
+// rules out the most blocks, and last what asks for computed values.
 func newEvaluators(terms []Predicate, computed map[string]Computed) (evaluators []evaluator) {
 	rank := func(p Predicate) int {
 		if slices.Equal(Properties(p), []string{propertyDegree}) {

@@ -17,7 +17,7 @@ import (
 // apart: each property would cost a block a node. So an index has copies of these rows, its head, in a space of its
 // own. A copy counts as long as the value has the origin that it had, see kv.Tx.Origin. So no write has to look for
 // copies.
-var headProperties = map[string][]string{"score": {"id", "label", "suggested", "score", "confidence", "decision"}}
+var headProperties = map[string][]string{"score": {"id", "label", "suggested", "confidence", "decision"}}
 
 const (
 	headNodes = 1 << 14 // at most, and about one in headShare nodes
@@ -56,14 +56,14 @@ func recordKey(number int) []byte { return binary.BigEndian.AppendUint16(nil, ui
 
 // known returns the value of a property of a node, if there is a copy that counts.
 func (h *head) known(v kv.NodeID, property string) (value kv.Value, ok bool) {
-	if h == nil || h.rows[v] == nil {
+	if h == nil {
 		return kv.Value{}, false
 	}
-	at := slices.Index(h.properties, property)
-	if at < 0 {
+	row, at := h.rows[v], slices.Index(h.properties, property)
+	if row == nil || at < 0 {
 		return kv.Value{}, false
 	}
-	c := h.rows[v][at]
+	c := row[at]
 	if origin, err := h.tx.Origin(property, v); err != nil || origin == 0 || origin != c.origin {
 		return kv.Value{}, false
 	}

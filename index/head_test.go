@@ -87,7 +87,7 @@ func TestHeadFollowsChanges(t *testing.T) {
 		}
 		mustBeSound(t, s)
 	}
-	knows("the build", 40*5) // there is no decision
+	knows("the build", 40*4) // there is no decision
 	var top []kv.NodeID
 	view(t, s, func(tx *kv.Tx) error {
 		for g, err := range openPostings(tx, "score").descend(wholeRange(kv.KindFloat)) {
@@ -106,15 +106,15 @@ func TestHeadFollowsChanges(t *testing.T) {
 	})
 	// Node 7, which has no copies, is the first. The labels of two nodes have changed, of which the one without a label
 	// is no answer.
-	knows("changes", 39*5-2)
+	knows("changes", 39*4-2)
 	must.Do(t, s.Compact(t.Context(), nil))
 	knows("compacting the store", 0)
 	must.Do(t, Compact(t.Context(), s))
-	knows("compacting the indexes", 40*6)
+	knows("compacting the indexes", 40*5)
 	replaceLabels(t, s, 2000)
-	knows("labels in bulk", 40*5)
+	knows("labels in bulk", 40*4)
 	update(t, s, CopyHeads)
-	knows("copying again", 40*6)
+	knows("copying again", 40*5)
 }
 
 // TestHeadIsReadAndChecked changes a copy behind the store's back: a question reads it, Check tells it, and Repair
@@ -186,7 +186,7 @@ func TestCompactAgain(t *testing.T) {
 	s := storeWithHead(t, 2000)
 	for range 3 {
 		must.Do(t, Compact(t.Context(), s))
-		if got := highest(t, s, 40); got != 40*5 {
+		if got := highest(t, s, 40); got != 40*4 {
 			t.Errorf("got %d known properties, want those of 40 nodes", got)
 		}
 		mustBeSound(t, s)

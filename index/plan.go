@@ -61,8 +61,10 @@ type Plan struct {
 	patience int   // of a walk, byFileOrder or byOrderedIndex: how many rows it may read before it gives way
 	gaveWay  *Plan // to which the last Rows gave way; nil if it did not
 
-	head  *head // of the last walk; nil if it has no copies of rows
-	reads Reads
+	head *head // of the last walk; nil if it has no copies of rows
+
+	lastValue kv.Value
+	reads     Reads
 }
 
 // A way is how a plan comes by its nodes.
@@ -89,6 +91,15 @@ func (p *Plan) Reads() Reads { return p.reads }
 
 // Limit is how many nodes Rows yields at most; below zero there is no limit.
 func (p *Plan) Limit() int { return p.limit }
+
+// LastValue returns a property and its value for the last row of Rows, if finding the row told it; else the property
+// is "".
+func (p *Plan) LastValue() (property string, value kv.Value) {
+	if p.lastValue.IsNull() {
+		return "", kv.Value{}
+	}
+	return p.order[0].Property, p.lastValue
+}
 
 // Known returns a property of a node, if the last Rows has read a copy of it that is still right. Rows must not be
 // under way on another goroutine.

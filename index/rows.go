@@ -55,7 +55,7 @@ func (p *Plan) Count(ctx context.Context) (int64, error) {
 }
 
 // begin forgets what is told of the last Rows or Count.
-func (p *Plan) begin() { p.reads, p.gaveWay, p.head = Reads{}, nil, nil }
+func (p *Plan) begin() { p.reads, p.gaveWay, p.head, p.lastValue = Reads{}, nil, nil, kv.Value{} }
 
 func (p *Plan) count(ctx context.Context, r *reader, reads *Reads) (int64, error) {
 	switch {
@@ -172,7 +172,7 @@ func (p *Plan) inIndexOrder(
 			yield(0, err)
 			return
 		}
-		if w.stopped || p.tail == nil {
+		if p.lastValue = (kv.Value{}); w.stopped || p.tail == nil {
 			return
 		}
 		p.tail.run(ctx, r, w.rest, reads)(yield)
@@ -268,6 +268,7 @@ func (w *indexWalk) emit(ctx context.Context) error {
 	if len(w.tie) == 0 {
 		return nil
 	}
+	w.plan.lastValue = knownValue(w.tieKey)
 	if len(w.tie) == 1 {
 		w.give(w.tie[0], nil)
 		w.tie = w.tie[:0]
@@ -282,6 +283,19 @@ func (w *indexWalk) emit(ctx context.Context) error {
 	err := a.arrange(ctx, Each(w.tie), w.give)
 	w.tie = w.tie[:0]
 	return err
+}
+
+// knownValue is the value that a key stands for, null if it stands for several: for strings that begin alike, and for
+// zero and minus zero.
+func knownValue(key []byte) kv.Value {
+	if keyIsCut(key) {
+		return kv.Value{}
+	}
+	value := decodeKey(key)
+	if value.Kind() == kv.KindFloat && value.Float() == 0 {
+		return kv.Value{}
+	}
+	return value
 }
 
 // give yields one node, and notes whether it was the last one wanted.

@@ -8,8 +8,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// lastRound is how many blocks are decided before their nodes are handed on. The first round is of one block, so that a scan
-// soon knows what is among the best. The rounds do not depend on the number of goroutines: nor does what they leave out.
+// lastRound is how many blocks are decided before their nodes are handed on. The first round is of one block, so that a
+// scan soon knows what is among the best. The rounds do not depend on the number of goroutines: nor does what they
+// leave out.
 const lastRound = 64
 
 // A blockScan decides the blocks of all nodes on several goroutines.

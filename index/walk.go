@@ -42,7 +42,7 @@ func (p *Plan) walk(
 			yield(0, err)
 			return
 		}
-		p.gaveWay = set
+		p.gaveWay, p.lastValue = set, kv.Value{}
 		for v, err := range set.run(ctx, r, limit, reads) {
 			if rows > 0 && err == nil {
 				rows--

@@ -34,7 +34,10 @@ type Fetcher struct {
 	workers  int                                   // that read; zero means GOMAXPROCS
 	memory   int64                                 // bytes, of which batches take a share
 	most     int                                   // nodes that come; zero or less if that is not known
-	plan     *index.Plan                           // that finds the nodes, and knows some properties of them; may be nil
+
+	plan   *index.Plan            // that finds the nodes, and knows some properties of them; may be nil
+	walked string                 // the property in whose order the plan walks
+	values map[kv.NodeID]kv.Value // of it
 }
 
 // A rowReader reads the properties of nodes on one goroutine.
@@ -135,6 +138,7 @@ func (f *Fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) i
 			}
 			most := max(lastBatch, int(f.memory/batchShare/max(1, bytesOf(values)/int64(max(1, len(values))))))
 			batch, size = batch[:0], min(2*size, most)
+			clear(f.values)
 			return true
 		}
 		for v, err := range nodes {
@@ -143,6 +147,9 @@ func (f *Fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) i
 					yield(nil, err)
 				}
 				return
+			}
+			if f.plan != nil {
+				f.walk(v)
 			}
 			if batch = append(batch, v); len(batch) == size && !flush() {
 				return
@@ -225,21 +232,37 @@ func (f *Fetcher) Fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, e
 	return rows, nil
 }
 
+// walk keeps what finding the last node told of it.
+func (f *Fetcher) walk(v kv.NodeID) {
+	property, value := f.plan.LastValue()
+	if property == "" {
+		return
+	}
+	if f.values == nil {
+		f.walked, f.values = property, map[kv.NodeID]kv.Value{}
+	}
+	f.values[v] = value
+}
+
 // known returns a column of a node if the plan knows it.
 func (f *Fetcher) known(v kv.NodeID, column int) (kv.Value, bool) {
 	if f.plan == nil || f.computed[column] != nil {
 		return kv.Value{}, false
 	}
+	if value, ok := f.values[v]; ok && f.names[column] == f.walked {
+		return value, true
+	}
 	return f.plan.Known(v, f.names[column])
 }
 
-// willRead says of which ascending nodes all columns are read soon.
+// willRead says of which ascending nodes columns are read soon.
 func (f *Fetcher) willRead(nodes iter.Seq[kv.NodeID]) {
 	if f.plan == nil {
 		f.tx.WillRead(f.names, nodes)
-	} else {
-		f.plan.WillRead(f.names, nodes)
+		return
 	}
+	names := slices.Clone(f.names)
+	f.plan.WillRead(slices.DeleteFunc(names, func(name string) bool { return name == f.walked }), nodes)
 }
 
 // fetchIDs puts ids into the rows of nodes, which are visited by position.
