@@ -9,8 +9,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/RoaringBitmap/roaring/v2"
-
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -22,30 +20,37 @@ const (
 	// sortMemory bounds the bytes of rows sorted at a time; the rest waits in a temporary file in os.TempDir.
 	sortMemory = 64 << 20
 
-	// fileShare is from which part of all nodes on their places are found by a walk of the node file.
+	// fileShare is from which part of all nodes on their places are bits.
 	fileShare = 1 << 11
 )
 
-// An arranger puts nodes in the order of a query: by properties, nulls last, then by position in the node file. It
-// may yield more than limit nodes; only the first limit are in their place.
+// An arranger puts nodes in the order of a query: by properties, nulls last, then by position in the node file. It may
+// yield more than limit nodes.
 type arranger struct {
 	*reader
 	order []Order
 	limit int
 	reads *Reads
 	worst *worstKey // where top tells the scan that rows come from what to leave out; nil: no scan
+
+	file *kv.Places
 }
+
+// errStopped ends a step of arrange whose yield wants no more.
+var errStopped = errors.New("index: stopped")
 
 // arrange yields rows, which come once each, in order. It ends without an error when yield wants no more.
 func (a *arranger) arrange(
 	ctx context.Context, rows iter.Seq2[kv.NodeID, error], yield func(kv.NodeID, error) bool,
-) error {
-	var err error
+) (err error) {
+	if a.file, err = a.tx.Places(); err != nil {
+		return err
+	}
 	switch {
 	case len(a.order) == 0:
 		err = a.byPosition(ctx, rows, yield)
 	case a.limit >= 0 && a.limit <= maxTop:
-		err = a.top(ctx, rows, yield)
+		err = a.top(rows, yield)
 	default:
 		err = a.sort(ctx, rows, yield)
 	}
@@ -55,93 +60,46 @@ func (a *arranger) arrange(
 	return err
 }
 
-// errStopped ends a step of arrange whose yield wants no more.
-var errStopped = errors.New("index: stopped")
-
-// byPosition yields rows in file order. Few have their positions looked up and sorted; many are a bitmap, one bit a
-// node at most, and the node file is walked past it.
+// byPosition yields rows in the order of the node file. The places of few rows are sorted; those of many are bits.
 func (a *arranger) byPosition(
 	ctx context.Context, rows iter.Seq2[kv.NodeID, error], yield func(kv.NodeID, error) bool,
 ) error {
-	set := roaring.New()
-	var batch []uint32
+	var few []uint64 // position, then node
+	var many kv.NodeSet
 	for v, err := range rows {
 		if err != nil {
 			return err
 		}
-		if batch = append(batch, uint32(v)); len(batch) == lastBatch {
-			set.AddMany(batch)
-			batch = batch[:0]
-		}
-	}
-	set.AddMany(batch)
-	return a.inFileOrder(ctx, set, yield)
-}
-
-// inFileOrder yields the nodes of set in file order.
-func (a *arranger) inFileOrder(ctx context.Context, set *roaring.Bitmap, yield func(kv.NodeID, error) bool) error {
-	if set.GetCardinality() > uint64(a.tx.NumPresent()/fileShare) {
-		return a.walkFile(ctx, set, yield)
-	}
-	var places []uint64 // position, then node
-	for nodes := set.Iterator(); nodes.HasNext(); {
-		v := nodes.Next()
-		if len(places)%checkEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		position, err := a.tx.Position(kv.NodeID(v))
+		position, err := a.file.Of(v)
 		if err != nil {
 			return err
 		}
-		places = append(places, uint64(position)<<32|uint64(v))
-	}
-	slices.Sort(places)
-	for _, p := range places {
-		if !yield(kv.NodeID(uint32(p)), nil) {
-			return errStopped
+		if many != nil {
+			many.Add(kv.NodeID(position))
+			continue
+		}
+		if few = append(few, uint64(position)<<32|uint64(v)); len(few) > a.tx.NumPresent()/fileShare {
+			many = kv.NewNodeSet(a.tx.NumNodes())
+			for _, place := range few {
+				many.Add(kv.NodeID(place >> 32))
+			}
 		}
 	}
-	return nil
-}
-
-// yieldTied yields nodes of equal keys in file order.
-func (a *arranger) yieldTied(ctx context.Context, nodes []kv.NodeID, yield func(kv.NodeID, error) bool) error {
-	switch {
-	case len(nodes) == 0:
-		return nil
-	case len(nodes) > 1:
-		return a.byPosition(ctx, Each(nodes), yield)
-	case !yield(nodes[0], nil):
-		return errStopped
-	default:
+	if many == nil {
+		slices.Sort(few)
+		for _, place := range few {
+			if !yield(kv.NodeID(uint32(place)), nil) {
+				return errStopped
+			}
+		}
 		return nil
 	}
-}
-
-// walkFile yields the nodes of set, which are many, in file order: a bit for each place says if its node is one of
-// them.
-func (a *arranger) walkFile(ctx context.Context, set *roaring.Bitmap, yield func(kv.NodeID, error) bool) error {
-	file, err := a.tx.Places()
-	if err != nil {
-		return err
-	}
-	places, steps := kv.NewNodeSet(a.tx.NumNodes()), 0
-	for nodes := set.Iterator(); nodes.HasNext(); steps++ {
-		if steps%checkEvery == 0 && ctx.Err() != nil {
+	steps := 0
+	for position := range many.All() {
+		if steps++; steps%checkEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		position, err := file.Of(kv.NodeID(nodes.Next()))
-		if err != nil {
-			return err
-		}
-		places.Add(kv.NodeID(position))
-	}
-	for position := range places.All() {
-		if steps%checkEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		steps++
-		v, err := file.NodeAt(int(position))
+		v, err := a.file.NodeAt(int(position))
 		if err != nil {
 			return err
 		}
@@ -186,25 +144,31 @@ func appendSortPart(dst []byte, value kv.Value, o Order) []byte {
 	return dst
 }
 
+// appendPosition appends the place of a node to its sort key: no two nodes have one key then.
+func (a *arranger) appendPosition(key []byte, v kv.NodeID) ([]byte, error) {
+	position, err := a.file.Of(v)
+	return binary.BigEndian.AppendUint32(key, uint32(position)), err
+}
+
 // A keyedNode is a node with its sort key.
 type keyedNode struct {
 	key  []byte
 	node kv.NodeID
 }
 
-func compareKeys(x, y keyedNode) int { return bytes.Compare(x.key, y.key) }
-
-// top yields the first limit rows. It holds at most twice as many, and as a bitmap those that have the key of the last:
-// which of these come first is told when all are known.
-func (a *arranger) top(
-	ctx context.Context, rows iter.Seq2[kv.NodeID, error], yield func(kv.NodeID, error) bool,
-) error {
+// top yields the first limit rows. It holds at most twice as many.
+func (a *arranger) top(rows iter.Seq2[kv.NodeID, error], yield func(kv.NodeID, error) bool) error {
 	if a.worst != nil && a.hasBlocks(a.order[0].Property) {
 		a.worst.order = a.order[0]
 	}
 	var best []keyedNode
 	var worst, key []byte // worst is the key of the last of the limit best so far, once there are as many
-	last := roaring.New() // the nodes with that key
+	keepBest := func() {
+		slices.SortFunc(best, func(x, y keyedNode) int { return bytes.Compare(x.key, y.key) })
+		if len(best) >= a.limit {
+			best, worst = best[:a.limit], best[a.limit-1].key
+		}
+	}
 	for v, err := range rows {
 		if err != nil {
 			return err
@@ -212,52 +176,32 @@ func (a *arranger) top(
 		if key, err = a.appendSortKey(key[:0], v); err != nil {
 			return err
 		}
-		if worst != nil {
-			if c := bytes.Compare(key, worst); c > 0 {
-				continue
-			} else if c == 0 {
-				last.Add(uint32(v))
-				continue
-			}
-		}
-		if best = append(best, keyedNode{bytes.Clone(key), v}); len(best) < 2*a.limit {
+		if worst != nil && bytes.Compare(key, worst[:len(worst)-4]) > 0 {
 			continue
 		}
-		slices.SortFunc(best, compareKeys)
-		if worst = best[a.limit-1].key; a.worst != nil {
-			a.worst.key = worst
-		}
-		last.Clear()
-		better := 0
-		for _, r := range best {
-			switch bytes.Compare(r.key, worst) {
-			case -1:
-				better++
-			case 0:
-				last.Add(uint32(r.node))
-			}
-		}
-		best = best[:better]
-	}
-	slices.SortFunc(best, compareKeys)
-	var tie []kv.NodeID
-	for i, r := range best {
-		tie = append(tie, r.node)
-		if i+1 < len(best) && bytes.Equal(r.key, best[i+1].key) {
-			continue
-		}
-		if err := a.yieldTied(ctx, tie, yield); err != nil {
+		if key, err = a.appendPosition(key, v); err != nil {
 			return err
 		}
-		tie = tie[:0]
+		if worst != nil && bytes.Compare(key, worst) > 0 {
+			continue
+		}
+		if best = append(best, keyedNode{bytes.Clone(key), v}); len(best) == 2*a.limit {
+			keepBest()
+			if a.worst != nil {
+				a.worst.key = worst
+			}
+		}
 	}
-	if len(best) >= a.limit {
-		return nil
+	keepBest()
+	for _, r := range best {
+		if !yield(r.node, nil) {
+			return errStopped
+		}
 	}
-	return a.inFileOrder(ctx, last, yield)
+	return nil
 }
 
-// sort yields all rows. Those of one key come together, and are then put in file order.
+// sort yields all rows.
 func (a *arranger) sort(
 	ctx context.Context, rows iter.Seq2[kv.NodeID, error], yield func(kv.NodeID, error) bool,
 ) (err error) {
@@ -271,24 +215,21 @@ func (a *arranger) sort(
 		if key, err = a.appendSortKey(key[:0], v); err != nil {
 			return err
 		}
+		if key, err = a.appendPosition(key, v); err != nil {
+			return err
+		}
 		number = binary.BigEndian.AppendUint32(number[:0], uint32(v))
 		if err := sorter.Add(key, number); err != nil {
 			return err
 		}
 	}
-	var tie []kv.NodeID
-	var tieKey []byte
 	for record, err := range sorter.Records(ctx) {
 		if err != nil {
 			return err
 		}
-		if !bytes.Equal(record.Key, tieKey) {
-			if err := a.yieldTied(ctx, tie, yield); err != nil {
-				return err
-			}
-			tie, tieKey = tie[:0], append(tieKey[:0], record.Key...)
+		if !yield(kv.NodeID(binary.BigEndian.Uint32(record.Value)), nil) {
+			return errStopped
 		}
-		tie = append(tie, kv.NodeID(binary.BigEndian.Uint32(record.Value)))
 	}
-	return a.yieldTied(ctx, tie, yield)
+	return nil
 }
