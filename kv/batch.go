@@ -70,7 +70,6 @@ func (b *batch) write(key, value []byte) error {
 
 // remove deletes a key, which the batch keeps.
 func (b *batch) remove(key []byte) error {
-	b.s.deltas.Note(key)
 	if err := b.to.Delete(key); err != nil {
 		return err
 	}

@@ -17,8 +17,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
-	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
 // A model is a store in Go maps.
@@ -309,11 +307,8 @@ func (m *model) check(t *rapid.T, tx *Tx) error {
 	return m.checkMatrix(t, tx)
 }
 
-// checkNodes compares what lookups of single nodes say with the model, before or after there were enough to spare those of deltas.
+// checkNodes compares what lookups of single nodes say with the model.
 func (m *model) checkNodes(t *rapid.T, tx *Tx) error {
-	if rapid.Bool().Draw(t, "spares lookups") {
-		spareLookups(tx)
-	}
 	for name := range m.columns {
 		if err := m.checkColumn(t, tx, name); err != nil {
 			return err
@@ -344,16 +339,6 @@ func (m *model) checkNodes(t *rapid.T, tx *Tx) error {
 		}
 	}
 	return nil
-}
-
-// spareLookups has as many lookups find no delta as a scan takes.
-func spareLookups(tx *Tx) {
-	for range 1 << 8 {
-		for _, entry := range tx.cat.Columns {
-			snapshot.Missed(tx.records(), record.KindColumnDelta, entry.Generation)
-		}
-		snapshot.Missed(tx.records(), record.KindDegreeDelta, tx.cat.Graph)
-	}
 }
 
 // checkIDs compares the ids, places and removed nodes with the model.
@@ -527,9 +512,6 @@ func TestModel(t *testing.T) {
 		m := newModel()
 		for range rapid.IntRange(1, 8).Draw(t, "steps") {
 			older, before := s.Begin(), m.clone()
-			if rapid.Bool().Draw(t, "the older spares lookups") {
-				spareLookups(older)
-			}
 			switch step := rapid.IntRange(0, 15).Draw(t, "step"); step {
 			case 0, 1, 2, 3, 4, 5: // changes, some given up
 				next := m.clone()

@@ -197,7 +197,6 @@ func openBadger(
 		unlock:      unlock,
 		synced:      synced,
 		cache:       snapshot.NewCache(opt.MemoryBudget),
-		deltas:      snapshot.NewDeltas(),
 		directories: new(graph.Directories),
 		made:        madeValues{of: map[string]madeOf{}},
 		writer:      newWriterLock(),

@@ -275,7 +275,7 @@ func (w *patchRewrite) takeRows(ctx context.Context) error {
 	if tx.err != nil {
 		return tx.err
 	}
-	tx.cat, tx.deltas = w.b.draft.clone(), nil // no commit names its generations
+	tx.cat = w.b.draft.clone()
 	tx.structures = &structures{tx.newGraph(), tx.newDict()}
 	if tx.cat.Removed > 0 {
 		tx.removed.Store(&removedSet{tx.cat.Removed, w.b.removed})

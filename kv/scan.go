@@ -15,7 +15,6 @@ type txRecords struct{ tx *Tx }
 func (tx *Tx) records() txRecords { return txRecords{tx} }
 
 func (r txRecords) Cache() *snapshot.Cache     { return r.tx.cache }
-func (r txRecords) Deltas() *snapshot.Deltas   { return r.tx.deltas }
 func (r txRecords) Put(key, body []byte) error { return r.tx.put(key, body) }
 func (r txRecords) Remove(key []byte) error    { return r.tx.remove(key) }
 func (r txRecords) Scan(prefix, from []byte) iter.Seq2[record.Record, error] {

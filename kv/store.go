@@ -58,7 +58,6 @@ type Store struct {
 
 	directories *graph.Directories
 	cache       *snapshot.Cache
-	deltas      *snapshot.Deltas // who holds the writer's lock and mu may replace it
 	made        madeValues
 
 	// latest is the catalogue last read, so that a snapshot seldom has to decode it.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
 // sweep deletes every record of a generation that the catalogue does not name: what a crash or an abort left of a bulk
@@ -37,14 +36,7 @@ func (s *Store) sweep() (err error) {
 			}
 		}
 	}
-	if err := b.Flush(); err != nil {
-		return err
-	}
-	// Of what was replaced nobody asks any more. No write is under way, so that a snapshot sees each commit either before or after this.
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.deltas = snapshot.NewDeltas()
-	return nil
+	return b.Flush()
 }
 
 // laterCatalogLost is for records of a generation that the catalogue did not give out: they were committed with a later

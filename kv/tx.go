@@ -55,9 +55,8 @@ type Tx struct {
 	degrees recalled[uint32]
 	labels  recalled[Class]
 
-	cache   *snapshot.Cache  // of the store
-	deltas  *snapshot.Deltas // of the store when it began; nil of an Update, which also reads generations that no commit names
-	cursors cursors          // closed with the snapshot
+	cache   *snapshot.Cache // of the store
+	cursors cursors         // closed with the snapshot
 }
 
 // structures are the adjacency and the dictionary of a snapshot. A snapshot makes them once, so that a lookup copies neither.
@@ -94,9 +93,6 @@ func (s *Store) beginBare(write bool, g *commitGroup) *Tx {
 		tx.group, tx.txn, tx.cat, tx.nodesBefore = g, g.txn, g.cat, g.cat.Nodes
 	} else {
 		tx.txn = s.db.Begin(write)
-	}
-	if !write {
-		tx.deltas = s.deltas
 	}
 	s.mu.Unlock()
 	return tx
@@ -298,7 +294,6 @@ func (tx *Tx) remove(key []byte) error {
 
 // tally counts a record that is written, or deleted.
 func (tx *Tx) tally(key, value []byte) {
-	tx.s.deltas.Note(key)
 	tx.puts++
 	tx.putBytes += int64(len(key) + len(value))
 }

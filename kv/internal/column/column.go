@@ -40,7 +40,7 @@ func (c *Column) Keys(nodes iter.Seq[record.NodeID]) iter.Seq[[]byte] {
 
 // Cell is the value of a node. Its block is kept when it is asked for again: before, the value is read where the block lies.
 func (c *Column) Cell(v record.NodeID) (codec.Value, error) {
-	if c.Deltas && !c.Records.Deltas().Lacks(c.Generation, v) {
+	if c.Deltas {
 		if cell, err := c.changed(v); !errors.Is(err, record.ErrNotFound) {
 			return cell, err
 		}
@@ -113,9 +113,6 @@ func (c *Column) changed(v record.NodeID) (cell codec.Value, err error) {
 		cell, err = codec.ParseValue(body)
 		return err
 	})
-	if errors.Is(err, record.ErrNotFound) {
-		snapshot.Missed(c.Records, record.KindColumnDelta, c.Generation)
-	}
 	return cell, err
 }
 
@@ -237,7 +234,7 @@ func (c *Column) Read(
 
 // ReadDeltas hands the changed cells of a range to set, ascending.
 func (c *Column) ReadDeltas(rng record.Range, set func(v record.NodeID, cell codec.Value)) error {
-	if !c.Deltas || c.Records.Deltas().LacksAll(c.Generation, rng) {
+	if !c.Deltas {
 		return nil
 	}
 	prefix := record.Prefix(record.KindColumnDelta, c.Generation)

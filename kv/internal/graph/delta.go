@@ -49,9 +49,6 @@ func degreeDeltaKey(g record.Generation, v record.NodeID) []byte {
 
 // Delta returns the change of the edge u–v.
 func (g *Graph) Delta(u, v record.NodeID) (Delta, error) {
-	if g.Records.Deltas().Lacks(g.Generation, u) {
-		return Delta{U: u, V: v}, nil
-	}
 	key := edgeDeltaKey(g.Generation, u, v)
 	d := Delta{U: u, V: v}
 	err := g.findDelta(key, func(body []byte) (err error) {
@@ -63,10 +60,7 @@ func (g *Graph) Delta(u, v record.NodeID) (Delta, error) {
 
 // findDelta is snapshot.Find of a record of what changed of a node.
 func (g *Graph) findDelta(key []byte, read func(body []byte) error) error {
-	found, err := snapshot.Find(snapshot.InPlace(g.Records), key, read)
-	if !found && err == nil {
-		snapshot.Missed(g.Records, record.KindDegreeDelta, g.Generation) // each node with deltas has one of these
-	}
+	_, err := snapshot.Find(snapshot.InPlace(g.Records), key, read)
 	return err
 }
 
@@ -122,9 +116,6 @@ func (d *DegreeDelta) Count(change Change, n int) {
 
 // DegreeDelta counts the deltas of v.
 func (g *Graph) DegreeDelta(v record.NodeID) (DegreeDelta, error) {
-	if g.Records.Deltas().Lacks(g.Generation, v) {
-		return DegreeDelta{}, nil
-	}
 	key := degreeDeltaKey(g.Generation, v)
 	var d DegreeDelta
 	err := g.findDelta(key, func(body []byte) (err error) {

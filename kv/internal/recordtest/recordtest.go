@@ -104,4 +104,3 @@ func (r *Records) Scan(prefix, from []byte) iter.Seq2[record.Record, error] {
 func (r *Records) Cache() *snapshot.Cache { return r.cache }
 
 // Deltas is that of a snapshot.Reader.
-func (r *Records) Deltas() *snapshot.Deltas { return nil }

@@ -44,9 +44,6 @@ type Reader interface {
 
 	// Cache keeps what is looked up.
 	Cache() *Cache
-
-	// Deltas are the nodes that may have deltas; nil if that is not known.
-	Deltas() *Deltas
 }
 
 // A Writer also writes, and reads what it wrote. It keeps keys and bodies.
