@@ -10,36 +10,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// tracker is the name for which the store keeps changes.
-const tracker = "cleaner"
-
-// tracked are the columns and matrices on which scores depend, beside the edges.
-var (
-	trackedColumns  = []string{kv.LabelColumn}
-	trackedMatrices = []string{PredictionsMatrix}
-)
-
-// track makes the store keep what changes from now on, and forget what changed up to a commit.
-func track(tx *kv.Tx, upTo uint64) error {
-	return tx.TrackChanges(tracker, trackedColumns, trackedMatrices, upTo)
-}
-
-// isTracked says whether the store keeps what changes.
-func isTracked(tx *kv.Tx) (bool, error) {
-	last, err := tx.LastCommit()
-	if err != nil {
-		return false, err
-	}
-	changes, err := tx.ChangesSince(last)
-	if err == nil {
-		_, err = touchedSince(changes)
-	}
-	if errors.Is(err, kv.ErrNotTracked) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // A changeSet is the nodes on which the scores of a run depend and that changed since: an end of an edge, or one with another label
 // or prediction, or one that was added.
 type changeSet struct {
@@ -60,13 +30,7 @@ func changesSince(tx *kv.Tx, run *Run, most int) (*changeSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	touched, err := touchedSince(changes)
-	if errors.Is(err, kv.ErrNotTracked) {
-		return &changeSet{all: true}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
+	touched := touchedSince(changes)
 	if slices.ContainsFunc(touched, func(t *kv.Touched) bool { return t.All }) {
 		return &changeSet{all: true}, nil
 	}
@@ -90,24 +54,9 @@ func changesSince(tx *kv.Tx, run *Run, most int) (*changeSet, error) {
 	return set, nil
 }
 
-// touchedSince are the nodes whose edges changed, and those with another label and other predictions.
-func touchedSince(changes *kv.Changes) ([]*kv.Touched, error) {
-	touched := []*kv.Touched{changes.Edges()}
-	for _, column := range trackedColumns {
-		t, err := changes.Column(column)
-		if err != nil {
-			return nil, err
-		}
-		touched = append(touched, t)
-	}
-	for _, matrix := range trackedMatrices {
-		t, err := changes.Matrix(matrix)
-		if err != nil {
-			return nil, err
-		}
-		touched = append(touched, t)
-	}
-	return touched, nil
+// touchedSince are the nodes whose edges changed, and those with another label and other predictions: on these scores depend.
+func touchedSince(changes *kv.Changes) []*kv.Touched {
+	return []*kv.Touched{changes.Edges(), changes.Column(kv.LabelColumn), changes.Matrix(PredictionsMatrix)}
 }
 
 // around are the nodes within some hops of the changes, ascending, whatever the direction of the arcs; ErrReach if they are more than

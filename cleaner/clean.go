@@ -296,11 +296,8 @@ func runFingerprint(tx *kv.Tx, opt Options, newest int64) (string, error) {
 
 // prepare makes what a cleaning needs and the store lacks: predictions, and the index on label.
 func prepare(ctx context.Context, s *kv.Store, opt Options) error {
-	var predicted, builtIn, indexed, tracked bool
+	var predicted, builtIn, indexed bool
 	err := s.View(func(tx *kv.Tx) (err error) {
-		if tracked, err = isTracked(tx); err != nil {
-			return err
-		}
 		if _, err := along(tx, opt.Direction); err != nil {
 			return err
 		}
@@ -322,11 +319,6 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 	})
 	if err != nil {
 		return err
-	}
-	if !tracked {
-		if err := s.Update(func(tx *kv.Tx) error { return track(tx, 0) }); err != nil {
-			return err
-		}
 	}
 	if builtIn {
 		filled, err := fillPredictions(ctx, s, opt)

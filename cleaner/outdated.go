@@ -63,10 +63,7 @@ func changeTexts(ctx context.Context, tx *kv.Tx, run *Run, predictionWrites int6
 	if err != nil {
 		return nil, err
 	}
-	touched, err := touchedSince(changes)
-	if err != nil {
-		return nil, err
-	}
+	touched := touchedSince(changes)
 	decided, err := decide.NodesAfter(ctx, tx, run.seen())
 	if err != nil {
 		return nil, err

@@ -294,7 +294,7 @@ func writeChanges(ctx context.Context, s *kv.Store, run *Run, scores []NodeScore
 				return err
 			}
 		}
-		return errors.Join(run.put(tx), track(tx, run.Commit))
+		return run.put(tx)
 	})
 }
 

@@ -549,18 +549,15 @@ func TestRescoreBesideRemoval(t *testing.T) {
 	}
 }
 
-// Clean and Rescore forget no change that another tracker may ask for.
-func TestCleanBesideAnotherTracker(t *testing.T) {
+// Clean and Rescore forget no change that a program may ask for.
+func TestChangesBesideClean(t *testing.T) {
 	t.Parallel()
 	s := newPlanted(8, 300).load(t, true)
 	var mark uint64
-	err := s.Update(func(tx *kv.Tx) error { return tx.TrackChanges("a service", []string{kv.LabelColumn}, nil, 0) })
-	if err == nil {
-		err = s.View(func(tx *kv.Tx) (err error) {
-			mark, err = tx.LastCommit()
-			return err
-		})
-	}
+	err := s.View(func(tx *kv.Tx) (err error) {
+		mark, err = tx.LastCommit()
+		return err
+	})
 	if err == nil {
 		err = s.Update(func(tx *kv.Tx) error { return tx.SetLabel(7, "") })
 	}
@@ -570,8 +567,7 @@ func TestCleanBesideAnotherTracker(t *testing.T) {
 	must.Get(Rescore(t.Context(), s, RescoreOptions{}))(t)
 	must.Do(t, s.View(func(tx *kv.Tx) error {
 		changes := must.Get(tx.ChangesSince(mark))(t)
-		labels := must.Get(changes.Column(kv.LabelColumn))(t)
-		if got := slices.Collect(labels.Nodes()); !slices.Equal(got, []kv.NodeID{7, 9}) {
+		if got := slices.Collect(changes.Column(kv.LabelColumn).Nodes()); !slices.Equal(got, []kv.NodeID{7, 9}) {
 			t.Errorf("got changed labels of the nodes %v, want 7 and 9", got)
 		}
 		return nil

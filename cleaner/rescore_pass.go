@@ -183,7 +183,7 @@ func writeRescored(
 	if err := run.upToDate(from); err != nil {
 		return err
 	}
-	return b.Commit(func(tx *kv.Tx) error { return errors.Join(w.mark(tx), run.put(tx), track(tx, run.Commit)) })
+	return b.Commit(func(tx *kv.Tx) error { return errors.Join(w.mark(tx), run.put(tx)) })
 }
 
 // upToDate notes that the scores are those of a snapshot.

@@ -250,7 +250,7 @@ func writeRun(
 		kept := p.keep()
 		kept.Run = run.ID
 		run.Seconds = time.Since(start).Seconds()
-		return errors.Join(w.mark(tx), tx.PutDocument(detectorsSpace, yardstickKey, fitting), tx.PutDocument(detectorsSpace, keptKey, kept), run.put(tx), track(tx, run.Commit), p.markJoined(tx, run))
+		return errors.Join(w.mark(tx), tx.PutDocument(detectorsSpace, yardstickKey, fitting), tx.PutDocument(detectorsSpace, keptKey, kept), run.put(tx), p.markJoined(tx, run))
 	})
 }
 

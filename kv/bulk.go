@@ -242,7 +242,7 @@ func (b *Bulk) DropMatrix(name string) error {
 		return fmt.Errorf("matrix %s: %w", name, ErrNotFound)
 	}
 	delete(b.draft.Matrices, name)
-	b.touched.matrix(name).all = true
+	b.touched.addAll(matrixTouched(name))
 	return nil
 }
 

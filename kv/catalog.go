@@ -52,8 +52,8 @@ type catalog struct {
 	// Twice has the spaces that are kept twice, each with the number of the commit that began it.
 	Twice map[string]uint64 `msgpack:"twice,omitempty"`
 
-	// Tracking, if not nil, says which changes are kept.
-	Tracking *tracking `msgpack:"tracking,omitempty"`
+	// ChangesFrom is the commit from which on the store knows what its commits touched.
+	ChangesFrom uint64 `msgpack:"changes_from"`
 
 	classNumbers map[string]Class // the inverse of Classes
 }
@@ -89,7 +89,6 @@ func (c *catalog) clone() *catalog {
 	d.Matrices = maps.Clone(c.Matrices)
 	d.Spaces = maps.Clone(c.Spaces)
 	d.Twice = maps.Clone(c.Twice)
-	d.Tracking = c.Tracking.clone()
 	d.classNumbers = maps.Clone(c.classNumbers)
 	return &d
 }
@@ -133,7 +132,7 @@ func (c *catalog) class(name string) Class {
 
 // live returns every generation the catalog names.
 func (c *catalog) live() map[record.Generation]bool {
-	live := map[record.Generation]bool{c.Graph: true}
+	live := map[record.Generation]bool{c.Graph: true, changesGeneration: true}
 	for _, column := range c.Columns {
 		live[column.Generation] = true
 	}
@@ -142,9 +141,6 @@ func (c *catalog) live() map[record.Generation]bool {
 	}
 	for _, g := range c.Spaces {
 		live[g] = true
-	}
-	if c.Tracking != nil {
-		live[c.Tracking.Generation] = true
 	}
 	return live
 }

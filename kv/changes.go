@@ -27,9 +27,7 @@ type Changes struct {
 	// NumNodes is the number of nodes at the mark. Nodes with this number or a greater one were added since.
 	NumNodes int
 
-	mark     uint64
-	tracking tracking
-	sets     kindSets
+	sets map[string]*Touched
 }
 
 // Touched are nodes that were written to.
@@ -53,111 +51,91 @@ func (t *Touched) Nodes() iter.Seq[NodeID] {
 	}
 }
 
-// kindSets are the nodes that were touched in each kind that is tracked.
-type kindSets map[changes.Kind]*Touched
+// Edges returns the nodes whose edges changed: both ends of each edge that was added, removed or given another weight.
+func (c *Changes) Edges() *Touched { return c.of(edgesTouched) }
 
-func (t *tracking) newSets() kindSets {
-	sets := kindSets{changes.Edges: {}}
-	for _, names := range []map[string]trackedSet{t.Columns, t.Matrices} {
-		for _, set := range names {
-			sets[set.Kind] = new(Touched)
+// Column returns the nodes whose value in a column was set.
+func (c *Changes) Column(name string) *Touched { return c.of(columnTouched(name)) }
+
+// Matrix returns the nodes whose row of a matrix was set.
+func (c *Changes) Matrix(name string) *Touched { return c.of(matrixTouched(name)) }
+
+func (c *Changes) of(name string) *Touched {
+	if t := c.sets[name]; t != nil {
+		return t
+	}
+	t := new(Touched)
+	c.sets[name] = t
+	return t
+}
+
+// add adds the nodes that a commit touched.
+func (c *Changes) add(sets map[string]changes.Set) {
+	for name, set := range sets {
+		to := c.of(name)
+		to.All = to.All || set.All()
+		for v := range set.Nodes() {
+			to.nodes.Add(uint32(v))
 		}
 	}
-	return sets
-}
-
-// add adds a list of nodes, if its kind is tracked.
-func (s kindSets) add(l changes.List) {
-	to := s[l.Kind]
-	if to == nil || to.All {
-		return
-	}
-	to.All = l.All
-	for _, v := range l.Nodes {
-		to.nodes.Add(uint32(v))
-	}
-}
-
-// Edges returns the nodes whose edges changed: both ends of each edge that was added, removed or given another weight.
-func (c *Changes) Edges() *Touched { return c.sets[changes.Edges] }
-
-// Column returns the nodes whose value in a column was set, ErrNotTracked if these are not known.
-func (c *Changes) Column(name string) (*Touched, error) {
-	return c.of("column "+name, c.tracking.Columns, name)
-}
-
-// Matrix returns the nodes whose row of a matrix was set, ErrNotTracked if these are not known.
-func (c *Changes) Matrix(name string) (*Touched, error) {
-	return c.of("matrix "+name, c.tracking.Matrices, name)
-}
-
-func (c *Changes) of(what string, sets map[string]trackedSet, name string) (*Touched, error) {
-	set, ok := sets[name]
-	if !ok {
-		return nil, fmt.Errorf("%s: %w: the store does not keep them", what, ErrNotTracked)
-	}
-	if c.mark < set.Since {
-		return nil, fmt.Errorf("%s: %w", what, notKept(c.mark, set.Since))
-	}
-	return c.sets[set.Kind], nil
-}
-
-func notKept(mark, since uint64) error {
-	return fmt.Errorf("%w since commit %d: the store keeps those since commit %d", ErrNotTracked, mark, since)
 }
 
 // ChangesSince returns the nodes that the commits after a mark touched. LastCommit gave the mark. In an Update these are also
-// the nodes that the Update touched so far. ChangesSince returns ErrNotTracked if the store does not know: TrackChanges was not
-// called by then, or was told to forget them, or a Repair lost them.
+// the nodes that the Update touched so far. ChangesSince returns ErrNotTracked if the store does not know: more than a million
+// commits follow the mark, or a Repair lost something since.
 func (tx *Tx) ChangesSince(mark uint64) (*Changes, error) {
 	last, err := tx.LastCommit()
 	if err != nil {
 		return nil, err
 	}
-	t := tx.cat.Tracking
+	from := tx.cat.changesFrom(last)
 	switch {
-	case t == nil:
-		return nil, fmt.Errorf("%w: the store does not keep them", ErrNotTracked)
-	case mark < t.Since:
-		return nil, notKept(mark, t.Since)
+	case mark < from:
+		return nil, fmt.Errorf("%w since commit %d: the store keeps those since commit %d", ErrNotTracked, mark, from)
 	case mark > last:
 		return nil, fmt.Errorf("%w since commit %d: the last one is %d", ErrNotTracked, mark, last)
 	}
-	c := &Changes{NumNodes: tx.nodesBefore, mark: mark, tracking: *t, sets: t.newSets()}
-	for commit, err := range tx.changesAfter(t, mark, last) {
+	c := &Changes{NumNodes: tx.nodesBefore, sets: map[string]*Touched{}}
+	for commit, err := range tx.changesAfter(mark, last) {
 		if err != nil {
 			return nil, err
 		}
 		c.NumNodes -= commit.Added
-		for _, l := range commit.Lists {
-			c.sets.add(l)
-		}
+		c.add(commit.Sets)
 	}
 	if tx.write {
-		for _, l := range tx.touchedLists() {
-			c.sets.add(l)
-		}
+		c.add(tx.touchedSets())
 	}
 	if c.NumNodes < 0 {
-		return nil, record.Corrupt(changesKey(t.Generation, last), "more nodes were added than there are")
+		return nil, record.Corrupt(changesKey(last), "more nodes were added than there are")
 	}
 	return c, nil
 }
 
 // changesAfter yields the commits after one up to last, ascending. A commit of no record is damage.
-func (tx *Tx) changesAfter(t *tracking, after, last uint64) iter.Seq2[changes.Commit, error] {
+func (tx *Tx) changesAfter(after, last uint64) iter.Seq2[changes.Commit, error] {
 	return func(yield func(changes.Commit, error) bool) {
 		next := after + 1
 		missing := func() error {
-			return record.Corrupt(changesKey(t.Generation, next), fmt.Sprintf("the changes of commit %d are missing", next))
+			return record.Corrupt(changesKey(next), fmt.Sprintf("the changes of commit %d are missing", next))
 		}
-		for chain, err := range snapshot.ScanChains(tx.records(), record.Prefix(record.KindChanges, t.Generation), changesKey(t.Generation, next)) {
+		prefix := record.Prefix(record.KindChanges, changesGeneration)
+		for chain, err := range snapshot.ScanChains(tx.records(), prefix, changesKey(next)) {
 			var c changes.Commit
+			number := next
 			if err == nil {
-				c, err = tx.parseChanges(chain, last)
+				number, err = changesCommit(chain.Key)
 			}
-			if err == nil && c.Number > next {
+			switch {
+			case err != nil:
+			case number > last:
+				err = record.Corrupt(chain.Key, fmt.Sprintf("the last commit is %d", last))
+			case number > next:
 				err = missing()
+			default:
+				if c, err = changes.Parse(chain.Body, tx.cat.Nodes); err != nil {
+					err = record.Corrupt(chain.Key, err.Error())
+				}
 			}
 			if !yield(c, err) || err != nil {
 				return
@@ -168,22 +146,4 @@ func (tx *Tx) changesAfter(t *tracking, after, last uint64) iter.Seq2[changes.Co
 			yield(changes.Commit{}, missing())
 		}
 	}
-}
-
-// parseChanges decodes the record of a commit up to last.
-func (tx *Tx) parseChanges(chain record.Record, last uint64) (c changes.Commit, err error) {
-	number, err := changesCommit(chain.Key)
-	if err != nil {
-		return c, err
-	}
-	if number > last {
-		return c, record.Corrupt(chain.Key, fmt.Sprintf("the last commit is %d", last))
-	}
-	if c, err = changes.Parse(number, chain.Body); err != nil {
-		return c, record.Corrupt(chain.Key, err.Error())
-	}
-	if v, ok := c.Greatest(); ok && int(v) >= tx.cat.Nodes {
-		return c, record.Corrupt(chain.Key, fmt.Sprintf("there is no node number %d", v))
-	}
-	return c, nil
 }

@@ -12,10 +12,6 @@ import (
 type modelHistory struct {
 	now     modelCommit // that is being made
 	commits []modelCommit
-
-	tracking          bool
-	since             uint64
-	columns, matrices map[string]uint64 // the commits since which their changes are kept
 }
 
 // A modelCommit is what a commit touched, and the number of nodes before it.
@@ -66,43 +62,6 @@ func touchModel(sets map[string]modelTouched, name string, v NodeID) {
 	sets[name][v] = true
 }
 
-// track changes what is tracked, in a store and in the model.
-func (h *modelHistory) track(t *rapid.T, tx *Tx) error {
-	last, err := tx.LastCommit()
-	if err != nil {
-		return err
-	}
-	upTo := uint64(0)
-	if rapid.Bool().Draw(t, "forget") {
-		upTo = rapid.Uint64Range(0, last).Draw(t, "up to")
-	}
-	subset := func(names []string) (some []string) {
-		for _, name := range names {
-			if rapid.Bool().Draw(t, "tracked "+name) {
-				some = append(some, name)
-			}
-		}
-		return some
-	}
-	columns, matrices := subset([]string{LabelColumn, "int", "string", "class"}), subset([]string{"m"})
-	if !h.tracking {
-		h.tracking, h.since = true, last
-	}
-	h.since = max(h.since, upTo)
-	renew := func(sets map[string]uint64, names []string) map[string]uint64 {
-		renewed := map[string]uint64{}
-		for _, name := range names {
-			renewed[name] = last
-			if since, ok := sets[name]; ok {
-				renewed[name] = since
-			}
-		}
-		return renewed
-	}
-	h.columns, h.matrices = renew(h.columns, columns), renew(h.matrices, matrices)
-	return tx.TrackChanges("test", columns, matrices, upTo)
-}
-
 // check compares the changes since every commit with the model's.
 func (h *modelHistory) check(t *rapid.T, tx *Tx) error {
 	last, err := tx.LastCommit()
@@ -112,7 +71,7 @@ func (h *modelHistory) check(t *rapid.T, tx *Tx) error {
 	commits := append(slices.Clone(h.commits), h.now) // in an Update, what it did so far
 	for mark := range last + 3 {
 		c, err := tx.ChangesSince(mark)
-		if !h.tracking || mark < h.since || mark > last {
+		if mark > last {
 			if !errors.Is(err, ErrNotTracked) {
 				t.Fatalf("changes since %d of %d: got %v, want ErrNotTracked", mark, last, err)
 			}
@@ -145,26 +104,11 @@ func (h *modelHistory) check(t *rapid.T, tx *Tx) error {
 		}
 		want.compare(t, tx, mark, "edges", c.Edges(), want.edges)
 		for _, name := range []string{LabelColumn, "int", "string", "class", "bool"} {
-			got, err := c.Column(name)
-			want.compareNamed(t, tx, mark, name, h.columns, got, err, want.columns[name])
+			want.compare(t, tx, mark, name, c.Column(name), want.columns[name])
 		}
-		got, err := c.Matrix("m")
-		want.compareNamed(t, tx, mark, "m", h.matrices, got, err, want.matrices["m"])
+		want.compare(t, tx, mark, "m", c.Matrix("m"), want.matrices["m"])
 	}
 	return nil
-}
-
-func (c modelCommit) compareNamed(t *rapid.T, tx *Tx, mark uint64, name string, since map[string]uint64, got *Touched, err error, want modelTouched) {
-	if first, ok := since[name]; !ok || mark < first {
-		if !errors.Is(err, ErrNotTracked) {
-			t.Fatalf("%s since %d: got %v, want ErrNotTracked", name, mark, err)
-		}
-		return
-	}
-	if err != nil {
-		t.Fatalf("%s since %d: %v", name, mark, err)
-	}
-	c.compare(t, tx, mark, name, got, want)
 }
 
 func (c modelCommit) compare(t *rapid.T, tx *Tx, mark uint64, name string, got *Touched, want modelTouched) {
@@ -191,8 +135,8 @@ func (m *model) checkValues(t *rapid.T, tx *Tx) error {
 	if err != nil {
 		return err
 	}
-	if m.history.tracking && !ok && !tx.write { // an Update may have begun to track
-		t.Fatal("got no degrees, and changes are kept")
+	if !ok && !tx.write {
+		t.Fatal("got no degrees")
 	}
 	want := map[NodeID]uint32{}
 	for e := range m.edges {
@@ -208,8 +152,8 @@ func (m *model) checkValues(t *rapid.T, tx *Tx) error {
 	if err != nil {
 		return err
 	}
-	if _, tracked := m.history.columns[LabelColumn]; tracked && !ok && !tx.write {
-		t.Fatal("got no labels, and changes are kept")
+	if !ok && !tx.write {
+		t.Fatal("got no labels")
 	}
 	for v := range NodeID(len(m.ids) + 1) {
 		if !ok {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -22,17 +21,12 @@ func lastCommit(t *testing.T, s *Store) (number uint64) {
 	return number
 }
 
-func track(t *testing.T, s *Store, columns, matrices []string, upTo uint64) {
-	t.Helper()
-	update(t, s, func(tx *Tx) error { return tx.TrackChanges("test", columns, matrices, upTo) })
-}
-
 // wantTouched compares the nodes that were touched since a mark; nil in want stands for all.
-func wantTouched(t *testing.T, s *Store, mark uint64, of func(c *Changes) (*Touched, error), want []NodeID) {
+func wantTouched(t *testing.T, s *Store, mark uint64, of func(c *Changes) *Touched, want []NodeID) {
 	t.Helper()
 	view(t, s, func(tx *Tx) error {
 		c := must.Get(tx.ChangesSince(mark))(t)
-		got := must.Get(of(c))(t)
+		got := of(c)
 		if got.All != (want == nil) || !got.All && !slices.Equal(slices.Collect(got.Nodes()), want) {
 			t.Errorf("since %d: got all %t, nodes %v; want %v", mark, got.All, slices.Collect(got.Nodes()), want)
 		}
@@ -40,12 +34,12 @@ func wantTouched(t *testing.T, s *Store, mark uint64, of func(c *Changes) (*Touc
 	})
 }
 
-func columnOfChanges(name string) func(c *Changes) (*Touched, error) {
-	return func(c *Changes) (*Touched, error) { return c.Column(name) }
+func columnOfChanges(name string) func(c *Changes) *Touched {
+	return func(c *Changes) *Touched { return c.Column(name) }
 }
 
-func matrixOfChanges(name string) func(c *Changes) (*Touched, error) {
-	return func(c *Changes) (*Touched, error) { return c.Matrix(name) }
+func matrixOfChanges(name string) func(c *Changes) *Touched {
+	return func(c *Changes) *Touched { return c.Matrix(name) }
 }
 
 func wantNotTracked(t *testing.T, s *Store, mark uint64) {
@@ -58,8 +52,8 @@ func wantNotTracked(t *testing.T, s *Store, mark uint64) {
 	})
 }
 
-// TestTrackChangesInALoad tracks from the end of a load on.
-func TestTrackChangesInALoad(t *testing.T) {
+// TestChangesInALoad asks for what changed since the last step of a load.
+func TestChangesInALoad(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	l := must.Get(NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget}))(t)
 	for v := range 10 {
@@ -67,7 +61,6 @@ func TestTrackChangesInALoad(t *testing.T) {
 	}
 	var mark uint64
 	must.Get(l.Commit(t.Context(), func(s *Store) error {
-		track(t, s, []string{LabelColumn, "x"}, []string{"m"}, 0)
 		mark = lastCommit(t, s)
 		writeInBulk(t, s)
 		return s.Update(func(tx *Tx) error { return tx.SetLabel(4, "A") })
@@ -76,62 +69,6 @@ func TestTrackChangesInALoad(t *testing.T) {
 	update(t, s, func(tx *Tx) error { return tx.SetLabel(5, "B") })
 	wantTouched(t, s, mark, columnOfChanges(LabelColumn), []NodeID{4, 5})
 	wantTouched(t, s, mark, columnOfChanges("x"), nil)
-}
-
-// One tracker neither forgets what another may ask for, nor takes its columns away.
-func TestTrackersBesideEachOther(t *testing.T) {
-	s := newStore(t, Options{})
-	addNodes(t, s, 6)
-	as := func(name string, columns []string, upTo uint64) {
-		update(t, s, func(tx *Tx) error { return tx.TrackChanges(name, columns, nil, upTo) })
-	}
-	set := func(v NodeID) {
-		update(t, s, func(tx *Tx) error { return errors.Join(tx.SetValue(v, "x", IntValue(7)), tx.SetLabel(v, "A")) })
-	}
-	update(t, s, func(tx *Tx) error { return tx.AddColumn("x", KindInt) })
-	as("one", []string{"x"}, 0)
-	mark := lastCommit(t, s)
-	set(1)
-	as("two", []string{LabelColumn}, 0)
-	later := lastCommit(t, s)
-	set(2)
-	as("two", []string{LabelColumn}, lastCommit(t, s))
-	wantTouched(t, s, mark, columnOfChanges("x"), []NodeID{1, 2})
-	wantTouched(t, s, later, columnOfChanges(LabelColumn), []NodeID{2})
-}
-
-// TestTrackChangesRefuses has calls that change nothing.
-func TestTrackChangesRefuses(t *testing.T) {
-	s := newStore(t, Options{})
-	addNodes(t, s, 2)
-	last := lastCommit(t, s)
-	for name, c := range map[string]struct {
-		columns, matrices []string
-		upTo              uint64
-		want              error
-	}{
-		"no name":                {columns: []string{""}, want: ErrInvalidName},
-		"a built-in column":      {columns: []string{"degree"}, want: ErrInvalidName},
-		"a matrix without name":  {matrices: []string{"m", ""}, want: ErrInvalidName},
-		"commits not yet made":   {upTo: last + 1, want: ErrInvalidValue},
-		"a control character":    {columns: []string{"a\nb"}, want: ErrInvalidName},
-		"too long for a name":    {columns: []string{strings.Repeat("é", MaxName)}, want: ErrInvalidName},
-		"a name that is no text": {matrices: []string{"\xff"}, want: ErrInvalidName},
-	} {
-		update(t, s, func(tx *Tx) error {
-			if err := tx.TrackChanges("test", c.columns, c.matrices, c.upTo); !errors.Is(err, c.want) {
-				t.Errorf("%s: got %v, want %v", name, err, c.want)
-			}
-			return nil
-		})
-	}
-	view(t, s, func(tx *Tx) error {
-		if err := tx.TrackChanges("test", nil, nil, 0); !errors.Is(err, ErrReadOnly) {
-			t.Errorf("in a snapshot: got %v, want ErrReadOnly", err)
-		}
-		return nil
-	})
-	wantNotTracked(t, s, last)
 }
 
 // writeInBulk writes a column of ints with a value of node 3, and a matrix with a row of it.
@@ -151,7 +88,6 @@ func TestLongLists(t *testing.T) {
 	if most := s.mostTouched(); most > n {
 		t.Fatalf("a record of a commit holds %d bytes, and there are %d nodes", most, n)
 	}
-	track(t, s, []string{LabelColumn, "x"}, nil, 0)
 	all := make([]NodeID, n)
 	for v := range all {
 		all[v] = NodeID(v)
@@ -159,8 +95,8 @@ func TestLongLists(t *testing.T) {
 	half := all[:n/2]
 	mark := lastCommit(t, s)
 	update(t, s, func(tx *Tx) error {
-		tx.touched.column("x").add(all...)
-		tx.touched.column(LabelColumn).add(half...)
+		tx.touched.add(columnTouched("x"), all...)
+		tx.touched.add(columnTouched(LabelColumn), half...)
 		return tx.PutDocument("some", "document", 1)
 	})
 	wantTouched(t, s, mark, columnOfChanges("x"), nil)
@@ -174,7 +110,6 @@ func TestLongLists(t *testing.T) {
 func TestBulkTouchesAll(t *testing.T) {
 	s := newStore(t, Options{})
 	setNodes(t, s, 10)
-	track(t, s, []string{"x", "y"}, []string{"m"}, 0)
 	mark := lastCommit(t, s)
 	writeInBulk(t, s)
 	wantTouched(t, s, mark, columnOfChanges("x"), nil)
@@ -194,12 +129,15 @@ func TestForgottenChanges(t *testing.T) {
 	const commits = 40
 	s := newStore(t, Options{})
 	addNodes(t, s, commits)
-	track(t, s, []string{LabelColumn}, nil, 0)
 	for v := range NodeID(commits) {
 		relabel(t, s, v, "A")
 	}
 	middle := lastCommit(t, s) - commits/2
-	track(t, s, []string{LabelColumn}, nil, middle)
+	update(t, s, func(tx *Tx) error {
+		c, err := tx.change()
+		c.ChangesFrom = middle
+		return err
+	})
 	wantNotTracked(t, s, middle-1)
 	must.Do(t, s.Compact(t.Context(), nil))
 	records := 0
@@ -223,11 +161,22 @@ func TestForgottenChanges(t *testing.T) {
 	checkClean(t, s)
 }
 
+// Of many commits the last ones are known, and those since a Repair.
+func TestChangesFrom(t *testing.T) {
+	for _, c := range []struct{ from, last, want uint64 }{
+		{0, 5, 0}, {3, 5, 3}, {0, keptCommits, 0}, {0, keptCommits + 7, 7}, {9, keptCommits + 7, 9}, {6, keptCommits + 7, 7},
+	} {
+		if got := (&catalog{ChangesFrom: c.from}).changesFrom(c.last); got != c.want {
+			t.Errorf("from %d, the last being %d: got %d, want %d", c.from, c.last, got, c.want)
+		}
+	}
+}
+
 // labelsSince are the nodes whose label was set since a mark.
 func labelsSince(t *testing.T, tx *Tx, mark uint64) []NodeID {
 	t.Helper()
 	c := must.Get(tx.ChangesSince(mark))(t)
-	touched := must.Get(c.Column(LabelColumn))(t)
+	touched := c.Column(LabelColumn)
 	return slices.Collect(touched.Nodes())
 }
 
@@ -241,7 +190,6 @@ func relabel(t *testing.T, s *Store, v NodeID, label string) {
 func TestChangesOfAnOpenUpdate(t *testing.T) {
 	s := newStore(t, Options{})
 	addNodes(t, s, 9)
-	track(t, s, []string{LabelColumn}, nil, 0)
 	mark := lastCommit(t, s)
 	relabel(t, s, 1, "A")
 	older := s.Begin()
@@ -268,7 +216,7 @@ func TestChangesOfAnOpenUpdate(t *testing.T) {
 			return err
 		}
 		want("the transaction", tx, 1, 2, 3, 4, 5, 6, 7, 8)
-		touched, err := c.Column(LabelColumn)
+		touched := c.Column(LabelColumn)
 		if got := slices.Collect(touched.Nodes()); !slices.Equal(got, []NodeID{1, 2, 4, 5, 6, 7, 8}) {
 			t.Errorf("asked before the last writes: got %v, want 1, 2, 4, 5, 6, 7 and 8", got)
 		}
@@ -293,7 +241,6 @@ func TestChangesBesideAWriter(t *testing.T) {
 	const n, commits = 200, 150
 	s := newStore(t, Options{})
 	addNodes(t, s, n)
-	track(t, s, []string{LabelColumn}, nil, 0)
 	mark := lastCommit(t, s)
 	var readers sync.WaitGroup
 	for range 3 {
@@ -311,8 +258,8 @@ func TestChangesBesideAWriter(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if touched, err := c.Column(LabelColumn); err != nil || touched.Count() != seen { // a node each
-					t.Errorf("after %d commits: got %d nodes, %v", seen, touched.Count(), err)
+				if count := c.Column(LabelColumn).Count(); count != seen { // a node each
+					t.Errorf("after %d commits: got %d nodes", seen, count)
 					return
 				}
 				tx.Close()

@@ -164,9 +164,6 @@ func (c *checker) catalog() {
 	for _, name := range sortedNames(cat.Spaces) {
 		use(cat.Spaces[name], "space "+name)
 	}
-	if cat.Tracking != nil {
-		use(cat.Tracking.Generation, "what is kept of changes")
-	}
 }
 
 // tables compares the checksums of all blocks of all tables, those too that no record is read from.
@@ -248,15 +245,11 @@ func (c *checker) count(k record.Kind, want int) {
 
 // changes reads what is kept of every commit.
 func (c *checker) changes(ctx context.Context) error {
-	t := c.tx.cat.Tracking
-	if t == nil {
-		return nil
-	}
 	last, err := c.tx.LastCommit()
 	if err != nil {
 		return err
 	}
-	for _, err := range c.tx.changesAfter(t, t.Since, last) {
+	for _, err := range c.tx.changesAfter(c.tx.cat.changesFrom(last), last) {
 		if err := cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}

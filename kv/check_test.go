@@ -12,6 +12,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/gap"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/kv/internal/changes"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
@@ -52,7 +53,7 @@ func checkedStore(t *testing.T) *Store {
 	must.Do(t, s.Update(func(tx *Tx) error {
 		v := must.Get(tx.AddNode(Node{ID: "extra", Label: "new"}))(t)
 		return errors.Join(tx.AddEdge(v, 7), tx.AddEdge(9, v), tx.RemoveEdge(0, 5), tx.SetValue(3, "year", IntValue(1)),
-			tx.CreateMatrix("m", []string{"a", "b"}), tx.SetRow("m", 4, []float32{1, 2}), tx.TrackChanges("test", []string{LabelColumn}, nil, 0))
+			tx.CreateMatrix("m", []string{"a", "b"}), tx.SetRow("m", 4, []float32{1, 2}))
 	}))
 	return s
 }
@@ -175,10 +176,12 @@ func TestCheckFindsDamage(t *testing.T) {
 
 	touched := firstKey(t, s, record.KindChanges)
 	plant("a node that is not there", touched, func() {
-		rewrite(t, s, touched, func(b []byte) []byte { return []byte{1, 0, 1, 0, 1, 0xd9, 0x04} })
-	}, "no node number 601")
-	plant("more lists than there are", touched, func() { rewrite(t, s, touched, func([]byte) []byte { return []byte{1, 0, 9} }) },
-		"cannot be decoded")
+		rewrite(t, s, touched, func([]byte) []byte {
+			c := changes.Commit{Sets: map[string]changes.Set{edgesTouched: changes.SetOf([]NodeID{601})}}
+			return append([]byte{1}, must.Get(c.Encode(1<<10))(t)...) // of one part
+		})
+	}, "its nodes do not ascend, or are not there")
+	plant("no changes at all", touched, func() { rewrite(t, s, touched, func([]byte) []byte { return []byte{1, 0, 9} }) }, "decoding map length")
 
 	lists := firstKey(t, s, record.KindAdjacency)
 	plant("an edge under one end only", lists, func() { rewriteLists(t, s, lists, func(rows [][]uint32) { rows[100] = rows[100][1:] }) },

@@ -27,7 +27,7 @@ func (tx *Tx) AddColumn(name string, kind Kind) error {
 		return fmt.Errorf("column %s: %w", name, err)
 	}
 	c.Columns[name] = column.Entry{Generation: g, Kind: kind}
-	tx.touched.column(name).all = true
+	tx.touched.addAll(columnTouched(name))
 	return nil
 }
 
@@ -64,7 +64,7 @@ func (tx *Tx) DropColumn(name string) error {
 		return err
 	}
 	delete(c.Columns, name)
-	tx.touched.column(name).all = true
+	tx.touched.addAll(columnTouched(name))
 	tx.dropped = true
 	return nil
 }
@@ -131,7 +131,7 @@ func (tx *Tx) SetValue(v NodeID, column string, value Value) error {
 	if err := tx.column(entry).Set(tx.records(), v, tx.cat.toCell(entry.Kind, after)); err != nil {
 		return err
 	}
-	tx.touched.column(column).add(v)
+	tx.touched.add(columnTouched(column), v)
 	if !entry.Indexed {
 		return nil
 	}

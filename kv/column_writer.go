@@ -33,7 +33,7 @@ func newColumnWriter(b *Bulk, name string, kind Kind, g record.Generation) *Colu
 	entry := column.Entry{Generation: g, Kind: kind, Rows: uint32(b.draft.Nodes)}
 	w := &ColumnWriter{b: b, name: name, entry: entry, block: codec.NewCells(kind, min(codec.ColumnRows, b.draft.Nodes))}
 	w.startBlock(0)
-	b.touched.column(name).all = true
+	b.touched.addAll(columnTouched(name))
 	return w
 }
 

@@ -95,7 +95,7 @@ func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 			must.Do(t, m.Put(NodeID(v), []float32{float32(v), r.Float32(), 1}))
 			must.Do(t, w.Put([]byte(fmt.Sprintf("key %06d", v)), []byte("lent "+strconv.Itoa(v))))
 		}
-		must.Do(t, b.Commit(func(tx *Tx) error { return tx.TrackChanges("test", []string{LabelColumn, "year"}, []string{"m"}, 0) }))
+		must.Do(t, b.Commit(nil))
 	}
 	for step := range 20 {
 		must.Do(t, s.Update(func(tx *Tx) error {
@@ -253,23 +253,11 @@ func exportChanges(tx *Tx, add func(...any)) error {
 		}
 		changed := c.NumNodes < tx.NumNodes()
 		text := fmt.Sprint(mark, c.NumNodes)
-		include := func(t *Touched, err error) error {
-			if err == nil {
-				nodes := slices.Collect(t.Nodes())
-				changed = changed || t.All || len(nodes) > 0
-				text += fmt.Sprint(t.All, nodes)
-			}
-			return err
-		}
-		err = include(c.Edges(), nil)
-		for _, name := range sortedNames(c.tracking.Columns) {
-			err = errors.Join(err, include(c.Column(name)))
-		}
-		for _, name := range sortedNames(c.tracking.Matrices) {
-			err = errors.Join(err, include(c.Matrix(name)))
-		}
-		if err != nil {
-			return err
+		for _, name := range sortedNames(c.sets) {
+			t := c.sets[name]
+			nodes := slices.Collect(t.Nodes())
+			changed = changed || t.All || len(nodes) > 0
+			text += fmt.Sprint(name, t.All, nodes)
 		}
 		if changed {
 			add(text)

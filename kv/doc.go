@@ -14,7 +14,7 @@
 //	Store.Compact             folds what Updates changed into the blocks
 //	Store.Check               looks for damage
 //	Store.Backup              writes a snapshot, or what changed since an earlier one, to one file
-//	Tx.ChangesSince           the nodes that were written to since an earlier commit, if Tx.TrackChanges was called by then
+//	Tx.ChangesSince           the nodes that were written to since an earlier commit
 //	Options.Observe           is called at each Event; Options.Logger logs it
 //
 // [Repair] makes a damaged store usable again, without the lost parts. [Restore] makes a store from backups.
@@ -105,7 +105,7 @@
 //	40 generation tile block      matrix: columns of up to 1024 consecutive rows, dense, sparse or with one value in most cells
 //	41 generation node part       row changed since
 //	50 generation key             entry of a space
-//	51 generation commit part     nodes that the commit touched
+//	51 generation commit part     nodes that the commit touched; generation 0
 //
 // The lists hold the neighbours of the undirected graph, whatever the direction of the arcs, so that an undirected and
 // unweighted graph has no records of arcs; [Tx.Along] puts both together.

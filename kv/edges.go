@@ -197,7 +197,8 @@ func (tx *Tx) setWeight(p graph.Pair, weight float32) error {
 	if err != nil {
 		return err
 	}
-	tx.touched.edges.add(p.Ends())
+	u, v := p.Ends()
+	tx.touched.add(edgesTouched, u, v)
 	return tx.addDifference(difference)
 }
 

@@ -100,7 +100,7 @@ func ExampleTx_ChangesSince() {
 				return err
 			}
 		}
-		return tx.TrackChanges("my program", []string{kv.LabelColumn}, nil, 0)
+		return nil
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -132,10 +132,7 @@ func ExampleTx_ChangesSince() {
 		if err != nil {
 			return err
 		}
-		labels, err := changes.Column(kv.LabelColumn)
-		if err != nil {
-			return err
-		}
+		labels := changes.Column(kv.LabelColumn)
 		for v := range kv.NodeID(tx.NumNodes()) {
 			id, err := tx.ID(v)
 			if err != nil {

@@ -44,7 +44,7 @@ func TestUpdatesAtOnce(t *testing.T) {
 	s := must.Get(Create(dir, opt))(t)
 	setNodes(t, s, 100)
 	update(t, s, func(tx *Tx) error {
-		return errors.Join(tx.AddColumn("n", KindInt), tx.TrackChanges("test", []string{"n"}, nil, 0))
+		return tx.AddColumn("n", KindInt)
 	})
 	giveUp := errors.New("given up")
 	const goroutines, times = 12, 60

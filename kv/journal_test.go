@@ -12,6 +12,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A crashedStore is what a crash left of a store after a number of small commits, and some of its files as they were earlier.
@@ -89,6 +90,12 @@ func fileDamages(at int64, early string) map[string]func(path string) error {
 	}
 }
 
+// ofForgetting are the kinds of records that differ once Repair had the store forget what its commits touched.
+var ofForgetting = []string{
+	fmt.Sprintf("%02x", byte(record.KindChanges)), fmt.Sprintf("%02x", byte(record.KindCatalog)),
+	fmt.Sprintf("%02x", byte(record.KindCounts)), fmt.Sprintf("%02x", byte(record.KindCommit)),
+}
+
 // sameContents fails unless a store opens without a problem and holds what it should.
 func sameContents(t *testing.T, name, dir string, want map[string]string) {
 	t.Helper()
@@ -98,6 +105,10 @@ func sameContents(t *testing.T, name, dir string, want map[string]string) {
 		return
 	}
 	got, err := contents(s)
+	got, want = maps.Clone(got), maps.Clone(want)
+	for _, records := range []map[string]string{got, want} {
+		maps.DeleteFunc(records, func(key, _ string) bool { return slices.Contains(ofForgetting, key[:2]) })
+	}
 	if err != nil || !maps.Equal(got, want) {
 		t.Errorf("%s: got %d records (%v), want %d", name, len(got), err, len(want))
 	}

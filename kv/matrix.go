@@ -99,7 +99,7 @@ func (tx *Tx) CreateMatrix(name string, columns []string) error {
 		Columns:    slices.Clone(columns),
 		BlockRows:  uint32(MatrixEncoding{}.BlockRows(len(columns))),
 	}
-	tx.touched.matrix(name).all = true
+	tx.touched.addAll(matrixTouched(name))
 	return nil
 }
 
@@ -113,7 +113,7 @@ func (tx *Tx) DropMatrix(name string) error {
 		return err
 	}
 	delete(c.Matrices, name)
-	tx.touched.matrix(name).all = true
+	tx.touched.addAll(matrixTouched(name))
 	tx.dropped = true
 	return nil
 }
@@ -151,6 +151,6 @@ func (tx *Tx) TouchRow(name string, v NodeID) error {
 	if err := tx.checkNode(v); err != nil {
 		return err
 	}
-	tx.touched.matrix(name).add(v)
+	tx.touched.add(matrixTouched(name), v)
 	return nil
 }

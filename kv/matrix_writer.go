@@ -50,7 +50,7 @@ func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g
 		w.fills = make([]float32, rows)
 	}
 	w.startBlock(0)
-	b.touched.matrix(name).all = true
+	b.touched.addAll(matrixTouched(name))
 	return w
 }
 

@@ -79,7 +79,7 @@ func drawValue(t *rapid.T, k Kind) Value {
 func (m *model) change(t *rapid.T, tx *Tx) error {
 	present := m.present()
 	node := func() NodeID { return rapid.SampledFrom(present).Draw(t, "node") }
-	action := rapid.IntRange(0, 11).Draw(t, "action")
+	action := rapid.IntRange(0, 10).Draw(t, "action")
 	if len(present) == 0 {
 		action = 0
 	}
@@ -171,8 +171,6 @@ func (m *model) change(t *rapid.T, tx *Tx) error {
 		v := node()
 		m.remove(v)
 		return tx.RemoveNode(v)
-	case 11:
-		return m.history.track(t, tx)
 	}
 	return nil
 }

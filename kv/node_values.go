@@ -81,13 +81,13 @@ type nodeMemory[T comparable] struct {
 // A nodeQuantity says how the values are read from a transaction.
 type nodeQuantity[T comparable] struct {
 	none    T
-	touched func(c *Changes) (*Touched, error)
+	touched func(c *Changes) *Touched
 	read    func(tx *Tx, v NodeID) (T, error)
 	readAll func(tx *Tx, dst []T) error
 }
 
 var degreeQuantity = nodeQuantity[uint32]{
-	touched: func(c *Changes) (*Touched, error) { return c.Edges(), nil },
+	touched: (*Changes).Edges,
 	read: func(tx *Tx, v NodeID) (uint32, error) {
 		degree, err := tx.graph().Degree(v)
 		return uint32(degree), err
@@ -97,7 +97,7 @@ var degreeQuantity = nodeQuantity[uint32]{
 
 var labelQuantity = nodeQuantity[Class]{
 	none:    NoClass,
-	touched: func(c *Changes) (*Touched, error) { return c.Column(LabelColumn) },
+	touched: func(c *Changes) *Touched { return c.Column(LabelColumn) },
 	read:    (*Tx).labelOf,
 	readAll: func(tx *Tx, dst []Class) error { return tx.ReadClasses(LabelColumn, dst) },
 }
@@ -112,12 +112,11 @@ const (
 )
 
 // AllDegrees returns the degrees of all nodes, for a caller that needs about asked of them, far apart. The store keeps them in memory.
-// Later calls, in any transaction, read only those of nodes that changed. ok is false in four cases; then use Degree or ReadDegrees:
+// Later calls, in any transaction, read only those of nodes that changed. ok is false in three cases; then use Degree or ReadDegrees:
 //
 //   - more nodes changed than the caller asks for;
 //   - the store does not keep the degrees yet, and the caller asks for few;
-//   - they would take more than a 32nd of the memory budget;
-//   - the store does not keep what changes: see TrackChanges.
+//   - they would take more than a 32nd of the memory budget.
 func (tx *Tx) AllDegrees(asked int) (degrees *NodeValues[uint32], ok bool, err error) {
 	return recall(tx, &tx.s.degrees, &tx.degrees, degreeQuantity, asked)
 }
@@ -152,11 +151,11 @@ func recall[T comparable](tx *Tx, m *nodeMemory[T], r *recalled[T], q nodeQuanti
 	} else {
 		values, err = m.recall(tx, q, asked)
 	}
-	if errors.Is(err, ErrNotTracked) || err == nil && values == nil {
-		return nil, false, nil
-	}
 	if err != nil {
 		return nil, false, fmt.Errorf("values of all nodes: %w", err)
+	}
+	if values == nil {
+		return nil, false, nil
 	}
 	r.values, r.writes = values, tx.writes
 	return values, true, nil
@@ -195,8 +194,7 @@ func (t *Touched) canReadSingly(tx *Tx, asked int) bool {
 	return !t.All && t.Count() <= asked
 }
 
-// recall returns the values of a snapshot, and keeps them unless it has later ones; nil if it does not pay. ErrNotTracked says that they
-// cannot be kept.
+// recall returns the values of a snapshot, and keeps them unless it has later ones; nil if it does not pay.
 func (m *nodeMemory[T]) recall(tx *Tx, q nodeQuantity[T], asked int) (*NodeValues[T], error) {
 	last, err := tx.LastCommit()
 	if err != nil {
@@ -238,8 +236,7 @@ func (m *nodeMemory[T]) bring(tx *Tx, last uint64, q nodeQuantity[T], asked int)
 			return nil, err
 		}
 	}
-	_, err := q.touchedSince(tx, last) // whether later calls can be told what changed
-	return nil, err
+	return nil, nil
 }
 
 func (q *nodeQuantity[T]) touchedSince(tx *Tx, mark uint64) (*Touched, error) {
@@ -247,5 +244,5 @@ func (q *nodeQuantity[T]) touchedSince(tx *Tx, mark uint64) (*Touched, error) {
 	if err != nil {
 		return nil, err
 	}
-	return q.touched(changes)
+	return q.touched(changes), nil
 }

@@ -34,8 +34,8 @@ func wantValues(t *testing.T, of string, tx *Tx) (degrees *NodeValues[uint32]) {
 	return degrees
 }
 
-// trackedStore has nodes in a path, with labels, and keeps what changes.
-func trackedStore(t *testing.T, opt Options, n int) *Store {
+// pathStore has nodes in a path, with labels.
+func pathStore(t *testing.T, opt Options, n int) *Store {
 	t.Helper()
 	s := newStore(t, opt)
 	addNodes(t, s, n)
@@ -47,7 +47,6 @@ func trackedStore(t *testing.T, opt Options, n int) *Store {
 			return nil
 		})
 	}
-	track(t, s, []string{LabelColumn}, nil, 0)
 	return s
 }
 
@@ -55,7 +54,7 @@ func trackedStore(t *testing.T, opt Options, n int) *Store {
 // again, and after Compact.
 func TestNodeValues(t *testing.T) {
 	const n = 3 * pageNodes
-	s := trackedStore(t, Options{}, n)
+	s := pathStore(t, Options{}, n)
 	older := s.Begin()
 	defer older.Close()
 	var before, after *NodeValues[uint32]
@@ -119,7 +118,7 @@ func TestNodeValues(t *testing.T) {
 // TestManyChangedValues changes more nodes than are read one by one, in an Update and before one.
 func TestManyChangedValues(t *testing.T) {
 	const n = 2 * leastReadSingly
-	s := trackedStore(t, Options{}, n)
+	s := pathStore(t, Options{}, n)
 	view(t, s, func(tx *Tx) error {
 		wantValues(t, "at first", tx)
 		return nil
@@ -142,7 +141,7 @@ func TestManyChangedValues(t *testing.T) {
 // TestFewNodeValues asks for few: the store reads all for nobody who asks for few, and then only those that changed.
 func TestFewNodeValues(t *testing.T) {
 	const n = 2 * leastReadSingly
-	s := trackedStore(t, Options{}, n)
+	s := pathStore(t, Options{}, n)
 	want := func(of string, asked int, want bool) {
 		t.Helper()
 		view(t, s, func(tx *Tx) error {
@@ -164,36 +163,23 @@ func TestFewNodeValues(t *testing.T) {
 	})
 }
 
-// TestNodeValuesThatAreNotKept asks where the store does not keep what changes, and where memory is too small.
+// TestNodeValuesThatAreNotKept asks where memory is too small.
 func TestNodeValuesThatAreNotKept(t *testing.T) {
-	wantNone := func(of string, s *Store) {
-		t.Helper()
-		view(t, s, func(tx *Tx) error {
-			_, ok, err := tx.AllLabels(tx.NumNodes())
-			if ok || err != nil {
-				t.Errorf("%s: got labels %t, %v, want none", of, ok, err)
-			}
-			return nil
-		})
-	}
 	s := newStore(t, Options{})
 	addNodes(t, s, 5)
-	wantNone("no changes are kept", s)
-	track(t, s, nil, nil, 0)
-	wantNone("those of labels are not kept", s)
-	track(t, s, []string{LabelColumn}, nil, 0)
+	s.opt.MemoryBudget = 5*4*nodeValuesShare - 1
 	view(t, s, func(tx *Tx) error {
-		wantValues(t, "all are kept", tx)
+		if _, ok, err := tx.AllLabels(tx.NumNodes()); ok || err != nil {
+			t.Errorf("got labels %t, %v, want none", ok, err)
+		}
 		return nil
 	})
-	s.opt.MemoryBudget = 5*4*nodeValuesShare - 1
-	wantNone("they take too much memory", s)
 }
 
 // TestNodeValuesBesideAWriter has readers ask while commits follow each other.
 func TestNodeValuesBesideAWriter(t *testing.T) {
 	const n, commits = 60, 100
-	s := trackedStore(t, Options{}, n)
+	s := pathStore(t, Options{}, n)
 	var readers sync.WaitGroup
 	done := make(chan struct{})
 	for range 3 {
@@ -235,7 +221,7 @@ func TestNodeValuesBesideAWriter(t *testing.T) {
 
 // TestNodeValuesAfterRestore asks in a restored store and in one that is opened read-only, which both go on from marks of the first.
 func TestNodeValuesAfterRestore(t *testing.T) {
-	s := trackedStore(t, Options{}, 50)
+	s := pathStore(t, Options{}, 50)
 	mark := lastCommit(t, s)
 	relabel(t, s, 3, "A")
 	update(t, s, func(tx *Tx) error { return tx.AddEdge(0, 9) })

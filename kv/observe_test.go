@@ -64,9 +64,9 @@ func TestEvents(t *testing.T) {
 			return errors.Join(err, tx.PutDocument("d", "k", "v"))
 		})
 	})
-	// Both ends of the id, the document, the catalogue, which has a graph since, and the counts.
-	if last.Records != 5 || last.Bytes < 50 || last.Commit != lastCommit(t, s) {
-		t.Errorf("Update: got the event %+v, want 5 records of the last commit", last)
+	// Both ends of the id, the document, the catalogue, which has a graph since, the counts, and what the commit touched.
+	if last.Records != 6 || last.Bytes < 50 || last.Commit != lastCommit(t, s) {
+		t.Errorf("Update: got the event %+v, want 6 records of the last commit", last)
 	}
 	failure := errors.New("failure")
 	if err := s.Update(func(*Tx) error { return failure }); !errors.Is(err, failure) {
@@ -132,7 +132,7 @@ func TestLogger(t *testing.T) {
 	update(t, s, func(tx *Tx) error { return tx.PutDocument("d", "k", "v") })
 	closeStore(t, s)
 	for _, want := range []string{
-		"level=INFO msg=open store=" + s.Dir(), "level=DEBUG msg=commit store=" + s.Dir(), "records=1", "level=INFO msg=close",
+		"level=INFO msg=open store=" + s.Dir(), "level=DEBUG msg=commit store=" + s.Dir(), "records=2", "level=INFO msg=close",
 		"by=badger", // at the level of debugging
 	} {
 		if !strings.Contains(text.String(), want) {

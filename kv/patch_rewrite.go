@@ -73,7 +73,7 @@ func (w *patchRewrite) graph(ctx context.Context) error {
 		draft.Removed += len(w.removals)
 	}
 	draft.Unnamed = draft.Removed
-	w.b.touched.edges.all = true
+	w.b.touched.addAll(edgesTouched)
 	if err := w.adjacency(ctx); err != nil {
 		return err
 	}

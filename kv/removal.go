@@ -203,11 +203,11 @@ func (tx *Tx) removeNode(v NodeID, neighbors []NodeID) error {
 
 // isolate removes the edges of a node to its neighbors.
 func (tx *Tx) isolate(v NodeID, neighbors []NodeID) error {
-	tx.touched.edges.add(v)
+	tx.touched.add(edgesTouched, v)
 	if len(neighbors) == 0 {
 		return nil
 	}
-	tx.touched.edges.add(neighbors...)
+	tx.touched.add(edgesTouched, neighbors...)
 	difference, err := tx.graph().Isolate(tx.records(), v, neighbors)
 	if err != nil {
 		return err
@@ -276,7 +276,7 @@ func (tx *Tx) putRow(name string, v NodeID, row []float32) error {
 		entry.Deltas = true
 		c.Matrices[name] = entry
 	}
-	tx.touched.matrix(name).add(v)
+	tx.touched.add(matrixTouched(name), v)
 	return snapshot.PutChain(tx.records(), matrix.DeltaKey(entry.Generation, v), matrix.AppendRow(nil, row))
 }
 

@@ -98,6 +98,7 @@ type repair struct {
 	changed   bool
 	lost      Losses
 	uncounted bool // nobody knows how many edges there were
+	forgets   bool // the store is to forget what changed
 
 	s  *Store
 	tx *Tx // the store as it was

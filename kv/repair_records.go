@@ -55,26 +55,27 @@ func (r *repair) records(ctx context.Context) (err error) {
 	if r.bulk == nil {
 		return nil
 	}
-	return r.bulk.Commit(markIndexes(r.tx.Columns()))
+	return r.bulk.Commit(func(tx *Tx) error {
+		if r.forgets {
+			tx.cat.ChangesFrom = r.s.commits + 1 // this commit
+		}
+		return markIndexes(r.tx.Columns())(tx)
+	})
 }
 
 // changes has the store forget what changed if that is damaged, or if something else is lost: no commit tells of that change.
 func (r *repair) changes(ctx context.Context, _ damagedRecords) error {
-	if r.tx.cat.Tracking == nil {
-		return nil
-	}
 	const where, done = "changes of commits", "forgotten"
 	damage := ""
 	c := newChecker(r.tx, nil, func(p Problem) { damage = p.What })
 	if err := c.found(where, c.changes(ctx)); err != nil || damage == "" && len(r.lost) == 0 {
 		return err
 	}
-	bulk, err := r.write()
-	if err != nil {
+	if _, err := r.write(); err != nil {
 		return err
 	}
-	bulk.draft.Tracking = nil
-	if damage == "" {
+	r.forgets = true
+	if len(r.lost) > 0 {
 		return r.done(where, "they do not tell of what is lost", done)
 	}
 	return r.lose(Loss{Kind: "history of changes", Count: 1}, where, damage, done)

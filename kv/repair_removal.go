@@ -22,12 +22,15 @@ func (r *repair) removals(ctx context.Context, found *damagedRecords) error {
 		return tx.err
 	}
 	_, damage := tx.readRemoved()
-	if damage == nil || !errors.Is(damage, ErrCorrupt) {
+	if damage == nil && !found.counts || damage != nil && !errors.Is(damage, ErrCorrupt) {
 		return damage
 	}
 	set, bad, err := r.findRemoved(ctx, tx)
-	if err != nil {
+	if err != nil || damage == nil && set.count == tx.cat.Removed {
 		return err
+	}
+	if damage == nil {
+		damage = record.Corrupt(countsKey(), "some removed nodes were not counted")
 	}
 	if err := r.s.removeAll(bad); err != nil {
 		return err
@@ -81,9 +84,18 @@ func (r *repair) findRemoved(ctx context.Context, tx *Tx) (set *removedSet, bad 
 			continue
 		}
 		if position >= tx.cat.LoadedNodes {
-			there, err := snapshot.Find(tx.records(), dict.AddedNodeKey(tx.cat.Graph, v), func([]byte) error { return nil })
+			var id string
+			there, err := snapshot.Find(tx.records(), dict.AddedNodeKey(tx.cat.Graph, v), func(body []byte) error {
+				id = string(body)
+				return nil
+			})
 			if !there && err == nil {
 				add(v)
+			}
+			if at, err := tx.dict().Position(id); there && err == nil && 0 <= at && at < tx.cat.LoadedNodes { // that node had the id before
+				if former, err := tx.dict().NodeAt(at); err == nil {
+					add(former)
+				}
 			}
 			continue
 		}

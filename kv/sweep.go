@@ -52,7 +52,11 @@ const mostDead = 1 << 14
 // deadKeys returns keys of records of generations that are not live, at most mostDead, and the key to go on from; nil
 // if there are no more.
 func deadKeys(tx *Tx, from []byte) (dead [][]byte, next []byte, err error) {
-	live := tx.cat.live()
+	last, err := tx.LastCommit()
+	if err != nil {
+		return nil, nil, err
+	}
+	live, kept := tx.cat.live(), tx.cat.changesFrom(last)
 	it := tx.txn.Iterator(nil, false)
 	defer it.Close()
 	for err = it.Seek(from); err == nil && it.Valid(); {
@@ -67,7 +71,7 @@ func deadKeys(tx *Tx, from []byte) (dead [][]byte, next []byte, err error) {
 		if g >= tx.cat.Next {
 			return nil, nil, laterCatalogLost(tx.cat.Next, g)
 		}
-		if live[g] && !tx.cat.Tracking.isDropped(key) {
+		if live[g] && !isOld(key, kept) {
 			err = it.Seek(record.Prefix(record.Kind(key[0]), g+1))
 			continue
 		}

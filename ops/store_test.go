@@ -86,9 +86,6 @@ func compareStored(t *testing.T, store *kv.Store, g *listGraph) {
 		}
 	}
 	compareRows(t, store, g)
-	track := func(tx *kv.Tx) error { return tx.TrackChanges("test", nil, nil, 0) } // then the store keeps degrees in memory
-	must.Do(t, store.Update(track))
-	compareRows(t, store, g)
 }
 
 // compareRows compares the rows of some nodes with those of dense powers.

@@ -756,7 +756,7 @@ func TestDecideInBulk(t *testing.T) {
 	}
 	opt := Options{Why: strings.Repeat("y", MaxWhy), Now: at(noon)}
 	was := states(t, many)
-	marks := map[*kv.Store]uint64{one: trackLabels(t, one), many: trackLabels(t, many)}
+	marks := map[*kv.Store]uint64{one: lastCommit(t, one), many: lastCommit(t, many)}
 	made := mustDecide(t, many, opt, reqs...)
 	half := len(reqs) / 2
 	mustDecide(t, one, Options{Now: at(noon)}, reqs[:half]...)
@@ -796,14 +796,13 @@ func TestDecideInBulk(t *testing.T) {
 	}
 }
 
-// trackLabels has a store keep which labels change from now on.
-func trackLabels(t *testing.T, s *kv.Store) (mark uint64) {
+func lastCommit(t *testing.T, s *kv.Store) (number uint64) {
 	t.Helper()
-	must.Do(t, s.Update(func(tx *kv.Tx) (err error) {
-		mark, err = tx.LastCommit()
-		return errors.Join(err, tx.TrackChanges("test", []string{kv.LabelColumn}, nil, 0))
+	must.Do(t, s.View(func(tx *kv.Tx) (err error) {
+		number, err = tx.LastCommit()
+		return err
 	}))
-	return mark
+	return number
 }
 
 func labelsChangedSince(t *testing.T, s *kv.Store, mark uint64) (labels *kv.Touched) {
@@ -811,7 +810,7 @@ func labelsChangedSince(t *testing.T, s *kv.Store, mark uint64) (labels *kv.Touc
 	must.Do(t, s.View(func(tx *kv.Tx) error {
 		c, err := tx.ChangesSince(mark)
 		if err == nil {
-			labels, err = c.Column(kv.LabelColumn)
+			labels = c.Column(kv.LabelColumn)
 		}
 		return err
 	}))

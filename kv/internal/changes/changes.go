@@ -1,144 +1,111 @@
-// Package changes encodes which nodes the commits of a store touched. It knows neither the names of columns and matrices, nor
+// Package changes encodes which nodes the commits of a store touched. It does not know what the names of its sets stand for, nor
 // where records are kept.
 package changes
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
-	"math"
+	"iter"
 	"slices"
+
+	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A Kind numbers a thing that a node has, such as its edges or its value in one column.
-type Kind uint32
-
-// Edges is the kind of the edges of nodes.
-const Edges Kind = 0
-
-// A List is the nodes that a commit touched in one kind, ascending and each once; or all of them.
-type List struct {
-	Kind  Kind
-	All   bool
-	Nodes []record.NodeID
-}
-
-// A Commit is what one commit did: how many nodes it added, and which nodes it touched.
+// A Commit is what one commit did: how many nodes it added, and which nodes it touched, in sets with names. Its record is msgpack.
 type Commit struct {
-	Number uint64
-	Added  int
-	Lists  []List
+	Added int            `msgpack:"added"`
+	Sets  map[string]Set `msgpack:"sets"`
 }
 
-// Shorten has the longest list be of all nodes. It returns false if no list has nodes.
-func (c *Commit) Shorten() bool {
-	longest := &List{}
-	for i := range c.Lists {
-		if l := &c.Lists[i]; len(l.Nodes) > len(longest.Nodes) {
-			longest = l
+// A Set is the gaps between ascending nodes, each a varint, from 0 on. An empty Set stands for all nodes.
+type Set []byte
+
+// SetOf makes the Set of one or more nodes. It sorts the slice.
+func SetOf(nodes []record.NodeID) (s Set) {
+	slices.Sort(nodes)
+	previous := record.NodeID(0)
+	for i, v := range nodes {
+		if i == 0 || v != previous {
+			s = binary.AppendUvarint(s, uint64(v-previous))
+			previous = v
 		}
 	}
-	longest.All = len(longest.Nodes) > 0
-	longest.Nodes = nil
-	return longest.All
+	return s
 }
 
-// Append appends the body of the record of the commit to b:
-//
-//	added, number of lists, then for each list:
-//	kind<<1|all, and if not all: number of nodes, first node, then the gaps
-//
-// Each is a varint.
-func (c *Commit) Append(b []byte) []byte {
-	b = binary.AppendUvarint(b, uint64(c.Added))
-	b = binary.AppendUvarint(b, uint64(len(c.Lists)))
-	for _, l := range c.Lists {
-		b = l.append(b)
+// All reports whether a Set stands for all nodes.
+func (s Set) All() bool { return len(s) == 0 }
+
+// Nodes yields the nodes of a Set that does not stand for all. The Set must be one that SetOf or Parse gave.
+func (s Set) Nodes() iter.Seq[record.NodeID] {
+	return func(yield func(record.NodeID) bool) {
+		for v := uint64(0); len(s) > 0; {
+			gap, n := binary.Uvarint(s)
+			v, s = v+gap, s[n:]
+			if !yield(record.NodeID(v)) {
+				return
+			}
+		}
 	}
-	return b
 }
 
-func (l List) append(b []byte) []byte {
-	if l.All {
-		return binary.AppendUvarint(b, uint64(l.Kind)<<1|1)
+// check returns an error unless the nodes of a Set ascend and are below a number.
+func (s Set) check(nodes int) error {
+	next := uint64(0)
+	for first := true; len(s) > 0; first = false {
+		gap, n := binary.Uvarint(s)
+		if n <= 0 || gap == 0 && !first || gap >= uint64(nodes)-next {
+			return errNodes
+		}
+		next, s = next+gap, s[n:]
 	}
-	b = binary.AppendUvarint(b, uint64(l.Kind)<<1)
-	b = binary.AppendUvarint(b, uint64(len(l.Nodes)))
-	previous := record.NodeID(0)
-	for _, v := range l.Nodes {
-		b = binary.AppendUvarint(b, uint64(v-previous))
-		previous = v
-	}
-	return b
+	return nil
 }
 
-// errDamaged is returned for bytes that Append did not make.
-var errDamaged = errors.New("its lists cannot be decoded")
+var errNodes = errors.New("its nodes do not ascend, or are not there")
 
-// Parse decodes the body of the record of a commit.
-func Parse(number uint64, body []byte) (Commit, error) {
-	r := reader{b: body}
-	c := Commit{Number: number, Added: int(r.uvarint(record.MaxNodes))}
-	c.Lists = make([]List, r.count())
-	for i := range c.Lists {
-		c.Lists[i] = r.list()
+// Encode returns the body of the record of the commit. If it would be longer than a limit, the longest Sets become those of all nodes.
+func (c *Commit) Encode(limit int) ([]byte, error) {
+	for {
+		var b bytes.Buffer
+		e := msgpack.NewEncoder(&b)
+		e.SetSortMapKeys(true)
+		if err := e.Encode(c); err != nil || b.Len() <= limit || !c.shorten() {
+			return b.Bytes(), err
+		}
 	}
-	if r.failed || len(r.b) > 0 {
-		return Commit{}, errDamaged
+}
+
+// shorten makes the longest Set one of all nodes. It returns false if each is already.
+func (c *Commit) shorten() bool {
+	longest := ""
+	for name, s := range c.Sets {
+		if len(s) > len(c.Sets[longest]) {
+			longest = name
+		}
+	}
+	if c.Sets[longest].All() {
+		return false
+	}
+	c.Sets[longest] = nil
+	return true
+}
+
+// Parse decodes the body of the record of a commit to a store that has so many nodes.
+func Parse(body []byte, nodes int) (c Commit, err error) {
+	if err := msgpack.Unmarshal(body, &c); err != nil {
+		return c, err
+	}
+	if c.Added < 0 || c.Added > nodes {
+		return c, errNodes
+	}
+	for _, s := range c.Sets {
+		if err := s.check(nodes); err != nil {
+			return c, err
+		}
 	}
 	return c, nil
-}
-
-// A reader takes what is encoded from the front of bytes.
-type reader struct {
-	b      []byte
-	failed bool
-}
-
-// uvarint takes a number that is at most a limit; zero after a failure.
-func (r *reader) uvarint(limit uint64) uint64 {
-	x, n := binary.Uvarint(r.b)
-	if n <= 0 || x > limit || r.failed {
-		r.failed = true
-		return 0
-	}
-	r.b = r.b[n:]
-	return x
-}
-
-// count takes a number of things, each of a byte or more.
-func (r *reader) count() int { return int(r.uvarint(uint64(len(r.b)))) }
-
-func (r *reader) list() List {
-	kind := r.uvarint(math.MaxUint32<<1 | 1)
-	l := List{Kind: Kind(kind >> 1), All: kind&1 == 1}
-	if l.All {
-		return l
-	}
-	l.Nodes = make([]record.NodeID, r.count())
-	previous := uint64(0)
-	for i := range l.Nodes {
-		gap := r.uvarint(math.MaxUint32 - previous)
-		r.failed = r.failed || i > 0 && gap == 0
-		previous += gap
-		l.Nodes[i] = record.NodeID(previous)
-	}
-	return l
-}
-
-// Sorted makes the list of nodes that were touched, in the order in which they were. It takes the slice.
-func Sorted(k Kind, nodes []record.NodeID) List {
-	slices.Sort(nodes)
-	return List{Kind: k, Nodes: slices.Compact(nodes)}
-}
-
-// Greatest is the greatest node of the lists; ok is false if they have none.
-func (c *Commit) Greatest() (v record.NodeID, ok bool) {
-	for _, l := range c.Lists {
-		if n := len(l.Nodes); n > 0 {
-			v, ok = max(v, l.Nodes[n-1]), true
-		}
-	}
-	return v, ok
 }

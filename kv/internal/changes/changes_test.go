@@ -1,89 +1,111 @@
 package changes
 
 import (
-	"bytes"
-	"reflect"
+	"maps"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
+const allNodes = record.MaxNodes
+
 func TestCommitsComeBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := Commit{Number: rapid.Uint64().Draw(t, "number"), Added: rapid.IntRange(0, record.MaxNodes).Draw(t, "added"), Lists: []List{}}
-		for range rapid.IntRange(0, 3).Draw(t, "lists") {
-			kind := Kind(rapid.Uint32().Draw(t, "kind"))
-			if rapid.Bool().Draw(t, "all") {
-				want.Lists = append(want.Lists, List{Kind: kind, All: true})
-				continue
-			}
-			nodes := rapid.SliceOf(rapid.Map(rapid.Uint32(), func(v uint32) record.NodeID { return record.NodeID(v) })).Draw(t, "nodes")
-			want.Lists = append(want.Lists, Sorted(kind, nodes))
+		c := Commit{Added: rapid.IntRange(0, allNodes).Draw(t, "added"), Sets: map[string]Set{}}
+		want := map[string][]record.NodeID{}
+		for _, name := range rapid.SliceOfDistinct(rapid.String(), rapid.ID[string]).Draw(t, "names") {
+			node := rapid.Map(rapid.Uint32Range(0, allNodes-1), func(v uint32) record.NodeID { return record.NodeID(v) })
+			nodes := rapid.SliceOf(node).Draw(t, "nodes")
+			c.Sets[name] = SetOf(slices.Clone(nodes))
+			slices.Sort(nodes)
+			want[name] = slices.Compact(nodes)
 		}
-		if got, err := Parse(want.Number, want.Append(nil)); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("got %v, %v; want %v", got, err, want)
+		body, err := c.Encode(1 << 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Parse(body, allNodes)
+		if err != nil || got.Added != c.Added || len(got.Sets) != len(want) {
+			t.Fatalf("got %v, %v; want %v", got, err, c)
+		}
+		for name, s := range got.Sets {
+			if nodes := slices.Collect(s.Nodes()); s.All() != (len(want[name]) == 0) || !slices.Equal(nodes, want[name]) {
+				t.Errorf("%q: got all %t, %v; want %v", name, s.All(), nodes, want[name])
+			}
 		}
 	})
 }
 
 // A service's transaction, of a node with a label and three edges, takes few bytes.
 func TestSmallCommitsAreSmall(t *testing.T) {
-	c := Commit{Number: 1 << 20, Added: 1, Lists: []List{
-		Sorted(Edges, []record.NodeID{1 << 20, 77, 1 << 20, 5000, 1 << 20, 900_000}),
-		Sorted(1, []record.NodeID{1 << 20}),
+	c := Commit{Added: 1, Sets: map[string]Set{
+		"edges":        SetOf([]record.NodeID{1 << 20, 77, 1 << 20, 5000, 1 << 20, 900_000}),
+		"column label": SetOf([]record.NodeID{1 << 20}),
 	}}
-	if got := len(c.Append(nil)); got > 20 {
-		t.Errorf("got %d bytes, want at most 20", got)
+	if got := must.Get(c.Encode(1 << 10))(t); len(got) > 60 {
+		t.Errorf("got %d bytes, want at most 60", len(got))
 	}
 }
 
-func TestShorten(t *testing.T) {
-	c := Commit{Lists: []List{Sorted(1, []record.NodeID{5}), {Kind: 2, All: true}, Sorted(3, []record.NodeID{7, 6})}}
-	for _, want := range []int{2, 0} {
-		if !c.Shorten() || !c.Lists[want].All || c.Lists[want].Nodes != nil {
-			t.Errorf("got %v, want all of list %d", c, want)
-		}
+// The longest sets become those of all nodes, no more of them than must.
+func TestLongCommits(t *testing.T) {
+	long := make([]record.NodeID, 1000)
+	for i := range long {
+		long[i] = record.NodeID(i)
 	}
-	if c.Shorten() {
-		t.Error("got a list with nodes, want none")
+	for limit, want := range map[int][]string{1 << 12: {}, 1000: {"longer"}, 100: {"long", "longer"}, 1: {"long", "longer", "short"}} {
+		c := Commit{Sets: map[string]Set{"short": SetOf([]record.NodeID{7}), "long": SetOf(long[:500]), "longer": SetOf(long)}}
+		got := must.Get(Parse(must.Get(c.Encode(limit))(t), len(long)))(t)
+		maps.DeleteFunc(got.Sets, func(_ string, s Set) bool { return !s.All() })
+		if all := slices.Sorted(maps.Keys(got.Sets)); !slices.Equal(all, want) {
+			t.Errorf("at most %d bytes: got all nodes in %q, want %q", limit, all, want)
+		}
 	}
 }
 
 func TestDamagedCommits(t *testing.T) {
+	const nodes = 10
+	encode := func(added int, s Set) []byte {
+		c := Commit{Added: added, Sets: map[string]Set{"edges": s}}
+		return must.Get(c.Encode(1 << 10))(t)
+	}
+	whole := encode(10, Set{0, 9})
+	must.Get(Parse(whole, nodes))(t)
 	for name, body := range map[string][]byte{
 		"nothing":              {},
-		"more behind it":       {0, 0, 0},
-		"too many nodes added": {0xff, 0xff, 0xff, 0xff, 0xff, 1, 0},
-		"too many lists":       {0, 9},
-		"a kind cut off":       {0, 1, 0x80},
-		"too many nodes":       {0, 1, 0, 9, 1},
-		"a node twice":         {0, 1, 0, 2, 1, 0},
-		"a node that is none":  {0, 1, 0, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 1},
+		"cut off":              whole[:len(whole)-1],
+		"too many nodes added": encode(11, nil),
+		"fewer than none":      encode(-1, nil),
+		"a gap cut off":        encode(0, Set{0x80}),
+		"a node twice":         encode(0, Set{1, 0}),
+		"a node that is none":  encode(0, Set{1, 9}),
+		"a node far beyond":    encode(0, Set{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}),
 	} {
-		if r, err := Parse(10, body); err == nil {
-			t.Errorf("%s: got %v, want an error", name, r)
+		if c, err := Parse(body, nodes); err == nil {
+			t.Errorf("%s: got %v, want an error", name, c)
 		}
 	}
 }
 
-// Bytes are refused, or what they say is said again by what Append makes of it.
+// Bytes are refused, or their nodes ascend and are there.
 func FuzzParse(f *testing.F) {
-	c := Commit{Added: 1, Lists: []List{Sorted(Edges, []record.NodeID{9, 2})}}
-	f.Add(c.Append(nil))
-	f.Add([]byte{0, 0})
+	const nodes = 1000
+	c := Commit{Added: 1, Sets: map[string]Set{"edges": SetOf([]record.NodeID{9, 2})}}
+	f.Add(must.Get(c.Encode(1 << 10))(f))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		want, err := Parse(1, body)
+		c, err := Parse(body, nodes)
 		if err != nil {
 			return
 		}
-		again := want.Append(nil)
-		if got, err := Parse(1, again); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("got %v, %v; want %v", got, err, want)
-		}
-		if len(again) > len(body) || len(again) == len(body) && !bytes.Equal(again, body) {
-			t.Errorf("got %x, want %x or less", again, body)
+		for name, s := range c.Sets {
+			got := slices.Collect(s.Nodes())
+			if again := SetOf(slices.Clone(got)); !slices.Equal(slices.Collect(again.Nodes()), got) || len(got) > 0 && int(slices.Max(got)) >= nodes {
+				t.Errorf("%q: got nodes %v", name, got)
+			}
 		}
 	})
 }

@@ -67,7 +67,7 @@ func (c *Column) Cell(v record.NodeID) (codec.Value, error) {
 
 // Changed reports whether the value of a node was set on its own, after the blocks were written.
 func (c *Column) Changed(v record.NodeID) (bool, error) {
-	if !c.Deltas || c.Records.Deltas().Lacks(c.Generation, v) {
+	if !c.Deltas {
 		return false, nil
 	}
 	_, err := c.changed(v)
