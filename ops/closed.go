@@ -9,8 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
-// closedForms computes the diagonals of a simple graph: those of two and three steps by their closed forms, those of more
-// steps by a walkJob.
+// closedForms computes the diagonals of a simple graph: those of two and three steps by their closed forms, those of
+// more steps by a walkJob.
 type closedForms struct {
 	graph      *rankedGraph
 	hops, have int
@@ -34,8 +34,8 @@ func (f *closedForms) lacks(k int) bool { return f.have < k && k <= f.hops }
 
 func (f *closedForms) close() error { return f.before.Close() }
 
-// count walks the graph once, and counts before on the way; for k = 5 twice more. Counts are integers, so that the order of
-// the workers does not show. The triangles take a step for each pair of neighbours x < y of a node z > y.
+// count walks the graph once, and counts before on the way; for k = 5 twice more. Counts are integers, so that the
+// order of the workers does not show. The triangles take a step for each pair of neighbours x < y of a node z > y.
 func (f *closedForms) count(ctx context.Context) (steps float64, err error) {
 	n := f.graph.walker.nodes
 	if f.before, err = scratch.New[uint32](f.dir, "diagonal-before", n); err != nil {

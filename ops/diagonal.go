@@ -45,8 +45,8 @@ func (p *Powers) validate(nodes int) error {
 	return nil
 }
 
-// Diagonals holds diag(Ã^k), k = 1..K. If A is symmetric, this is the probability that a random walk is back at its start
-// after k steps.
+// Diagonals holds diag(Ã^k), k = 1..K. If A is symmetric, this is the probability that a random walk is back at its
+// start after k steps.
 type Diagonals struct {
 	hops   [][]float64               // hops[k-1]
 	arrays []*scratch.Array[float64] // what holds those that were computed
@@ -74,20 +74,20 @@ func (d *Diagonals) Close() error {
 //	k = 2:  δ_v S_v
 //	k = 3:  2 Σ π over the triangles of v
 //
-// Every triangle is found once, from its node of lowest or second lowest degree. So hubs cost little for k ≤ 3: a star of
-// any size costs only the time to read it. For k = 4 and 5 every closed walk is followed. The steps are counted first, as
-// by DiagonalSteps; above MaxSteps the error is a *PriceError.
+// Every triangle is found once, from its node of lowest or second lowest degree. So hubs cost little for k ≤ 3: a star
+// of any size costs only the time to read it. For k = 4 and 5 every closed walk is followed. The steps are counted
+// first, as by DiagonalSteps; above MaxSteps the error is a *PriceError.
 //
-// PlanDiagonals tells what memory holds. The results are in Options.Scratch, if it is set. If Options.MemoryBudget has room
-// for all of the adjacency, 4 bytes an entry, the graph is read once for the degrees and once for all else. For triangles,
-// half of the adjacency (each edge once) is else cut into parts that fit, and the graph is walked once for each part. From
-// k = 4 on memory must hold all of the adjacency. If too little fits, the error is a *BudgetError. The values are the same
-// bits at any budget and number of workers, with Scratch or without, and on any processor: each product is rounded before
-// it is added, by a conversion: float64(x*y).
+// PlanDiagonals tells what memory holds. The results are in Options.Scratch, if it is set. If Options.MemoryBudget has
+// room for all of the adjacency, 4 bytes an entry, the graph is read once for the degrees and once for all else. For
+// triangles, half of the adjacency (each edge once) is else cut into parts that fit, and the graph is walked once for
+// each part. From k = 4 on memory must hold all of the adjacency. If too little fits, the error is a *BudgetError. The
+// values are the same bits at any budget and number of workers, with Scratch or without, and on any processor: each
+// product is rounded before it is added, by a conversion: float64(x*y).
 //
-// To follow every closed walk takes Σ_u d_u² steps for k = 4, and for k = 5 the same number again and the entries around
-// every path of two steps. In a directed or weighted graph it is done for k = 3 too, in as many steps as for k = 4. In a
-// directed graph d_in·d_out replaces d².
+// To follow every closed walk takes Σ_u d_u² steps for k = 4, and for k = 5 the same number again and the entries
+// around every path of two steps. In a directed or weighted graph it is done for k = 3 too, in as many steps as for k =
+// 4. In a directed graph d_in·d_out replaces d².
 //
 // The caller closes the diagonals.
 func ComputeDiagonals(ctx context.Context, g Graph, powers Powers, opt Options) (d *Diagonals, err error) {

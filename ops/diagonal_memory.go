@@ -15,10 +15,11 @@ type DiagonalPlan struct {
 
 // PlanDiagonals divides the memory budget as ComputeDiagonals does. If too little fits, the error is a *BudgetError.
 //
-// For k = 3 memory holds 12 bytes a node, and a table of some m/2 bytes; the rest of the budget holds adjacency. From k = 4
-// on it holds all of the adjacency, 28 bytes a node, and 12 for each node and worker. For a directed or weighted graph it
-// holds 20 bytes a node, 32 if directed. From k = 3 on it holds 8 more, 8 more for each worker, and some of the adjacency;
-// from k = 4 on all of it, 4 bytes an entry or 8 if weighted, in both directions, and 12 to 24 bytes for each node and worker.
+// For k = 3 memory holds 12 bytes a node, and a table of some m/2 bytes; the rest of the budget holds adjacency. From k
+// = 4 on it holds all of the adjacency, 28 bytes a node, and 12 for each node and worker. For a directed or weighted
+// graph it holds 20 bytes a node, 32 if directed. From k = 3 on it holds 8 more, 8 more for each worker, and some of
+// the adjacency; from k = 4 on all of it, 4 bytes an entry or 8 if weighted, in both directions, and 12 to 24 bytes for
+// each node and worker.
 func PlanDiagonals(s *Sizes, hops int, opt Options) (plan DiagonalPlan, err error) {
 	opt = opt.withDefaults()
 	onDisk := opt.Scratch != nil
@@ -129,12 +130,14 @@ func (s *Sizes) sumBytes(workers int) int64 { return 8 * (int64(s.Nodes) + int64
 func (s *Sizes) triangleBytes(hops, workers int, onDisk bool) int64 {
 	hubs := int64(s.hubs())
 	maps := 8*int64(hubMapWords(s.hubs())) + 8*hubs
-	worker := int64(s.Nodes)/8 + 8 + 16*(hubs+kernel.ClosingSlack) + 4*hubs + int64(unsafe.Sizeof(kernel.MapWord{}))*kernel.MostMapWords(hubs) +
+	worker := int64(s.Nodes)/8 + 8 + 16*(hubs+kernel.ClosingSlack) + 4*hubs +
+		int64(unsafe.Sizeof(kernel.MapWord{}))*kernel.MostMapWords(hubs) +
 		int64(unsafe.Sizeof(triangleScratch{}))
 	return s.diagonalArrays(hops, workers, onDisk) + s.sumBytes(workers) + maps + int64(workers)*worker
 }
 
-// walkBytes is what so many workers hold of a graph that is directed or weighted: rows of A, least at the least, and arrays.
+// walkBytes is what so many workers hold of a graph that is directed or weighted: rows of A, least at the least, and
+// arrays.
 func (s *Sizes) walkBytes(hops, workers int, onDisk bool) (arrays, least int64) {
 	n, sides := int64(s.Nodes), s.sides()
 	arrays, worker := n*s.scaleBytes(), s.bufferBytes()

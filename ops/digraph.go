@@ -16,8 +16,8 @@ type Digraph interface {
 	Reverse() Graph
 }
 
-// A WeightedGraph is a Graph whose ReadAdjacency fills kv.Adjacency.Weights if Weighted says so: A_vu > 0, finite. In any
-// other graph A_vu is 1. Without being a Digraph it must have A_vu = A_uv.
+// A WeightedGraph is a Graph whose ReadAdjacency fills kv.Adjacency.Weights if Weighted says so: A_vu > 0, finite. In
+// any other graph A_vu is 1. Without being a Digraph it must have A_vu = A_uv.
 type WeightedGraph interface {
 	Graph
 	Weighted() bool
@@ -66,8 +66,8 @@ func (w *walker) walkBoth(
 	})
 }
 
-// strengths are what a survey tells of a graph that is not simple: the sums of the rows of A and of its columns [n], and
-// the entries of the columns [n]. Where A is symmetric rows and columns are the same arrays.
+// strengths are what a survey tells of a graph that is not simple: the sums of the rows of A and of its columns [n],
+// and the entries of the columns [n]. Where A is symmetric rows and columns are the same arrays.
 type strengths struct {
 	rows, columns []float64
 	columnDegrees []uint32
@@ -88,7 +88,8 @@ func (t *strengths) take(rows, columns *kv.Adjacency) {
 		v := rows.First + kv.NodeID(i)
 		column := columns.Of(v)
 		t.columnDegrees[v] = uint32(len(column))
-		t.rows[v], t.columns[v] = kernel.Strength(rows.Of(v), kernel.WeightsOf(rows, i)), kernel.Strength(column, kernel.WeightsOf(columns, i))
+		t.rows[v] = kernel.Strength(rows.Of(v), kernel.WeightsOf(rows, i))
+		t.columns[v] = kernel.Strength(column, kernel.WeightsOf(columns, i))
 	}
 }
 

@@ -21,50 +21,50 @@
 //
 //	Ã = D_out^(-1/2) A D_in^(-1/2)
 //
-// Row v gathers from the nodes in its list. If a row or column has no weight, its entries are zero. In other graphs D_out
-// = D_in = D: the degrees, or the sums of weights. If Operator has SelfLoops, A+I replaces A, so every sum grows by 1.
-// The sums are float64 and take 8·n bytes, or 16·n for a Digraph. The products of weight and value are exact in float64,
-// and are added in ascending neighbour order. The diagonals of such graphs follow every closed walk: see
+// Row v gathers from the nodes in its list. If a row or column has no weight, its entries are zero. In other graphs
+// D_out = D_in = D: the degrees, or the sums of weights. If Operator has SelfLoops, A+I replaces A, so every sum grows
+// by 1. The sums are float64 and take 8·n bytes, or 16·n for a Digraph. The products of weight and value are exact in
+// float64, and are added in ascending neighbour order. The diagonals of such graphs follow every closed walk: see
 // ComputeDiagonals.
 //
 // # Propagation
 //
 // Propagate cuts the columns into tiles of w ≤ 32 and runs all K hops of a tile before the next, so that no dense
-// matrix is ever held. Between hops a tile holds D^(-1/2)x, so that a hop is a plain sum over neighbours. A row is summed
-// in ascending neighbour order in float64 and rounded to float32 once a hop. Clearing the diagonal needs X again: its
-// columns are kept if memory is left (KeepInputs), else read again, range by range.
+// matrix is ever held. Between hops a tile holds D^(-1/2)x, so that a hop is a plain sum over neighbours. A row is
+// summed in ascending neighbour order in float64 and rounded to float32 once a hop. Clearing the diagonal needs X
+// again: its columns are kept if memory is left (KeepInputs), else read again, range by range.
 //
-// Two tiles take 8·n·w bytes. If they do not fit, a hop writes its tile to a scratch array. If one tile does not fit, its
-// rows are read in stripes, in ascending order, and a scratch array keeps partial sums. Plan chooses the width, the
+// Two tiles take 8·n·w bytes. If they do not fit, a hop writes its tile to a scratch array. If one tile does not fit,
+// its rows are read in stripes, in ascending order, and a scratch array keeps partial sums. Plan chooses the width, the
 // strategy and the workers, and whether to keep the decoded adjacency (4 bytes an entry).
 //
-// Two hops read less than a whole row for each edge. Hop 1 of labels reads 8 bytes for each edge: the neighbour's column
-// and scale. The last hop reads columns in groups of four, and only groups with a wanted column.
+// Two hops read less than a whole row for each edge. Hop 1 of labels reads 8 bytes for each edge: the neighbour's
+// column and scale. The last hop reads columns in groups of four, and only groups with a wanted column.
 //
 // Sums run in kernels in assembly where a processor has AVX2. Kernels in Go, for all others and under the build tag
 // purego, give the same bits.
 //
 // # Diagonals
 //
-// Walks of two steps have a closed form in Σ δ. Those of three are triangles, each of which is found once, from its node of
-// lowest or second lowest degree. Sums that several workers add to are in fixed point, so the order of additions does not
-// matter. Walks of four and five steps are followed from each node. The steps are counted first; above MaxSteps the work
-// is refused.
+// Walks of two steps have a closed form in Σ δ. Those of three are triangles, each of which is found once, from its
+// node of lowest or second lowest degree. Sums that several workers add to are in fixed point, so the order of
+// additions does not matter. Walks of four and five steps are followed from each node. The steps are counted first;
+// above MaxSteps the work is refused.
 //
 // # Series
 //
-// Operators that run one after another on the same graph take a Series of it: they read the degrees once, and lists that
-// one of them has decoded and kept are there for the next.
+// Operators that run one after another on the same graph take a Series of it: they read the degrees once, and lists
+// that one of them has decoded and kept are there for the next.
 //
 // # Memory and determinism
 //
-// Options.MemoryBudget decides the plan of a propagation, how much adjacency is held at a time and, if need be, how many
-// workers run. If it is too small, the error is a *BudgetError with the least budget. The budget, the number of workers
-// and the blocks of the graph change no bit of a result.
+// Options.MemoryBudget decides the plan of a propagation, how much adjacency is held at a time and, if need be, how
+// many workers run. If it is too small, the error is a *BudgetError with the least budget. The budget, the number of
+// workers and the blocks of the graph change no bit of a result.
 //
 // # Stages
 //
-// Options.OnStage is told of the stages "degrees" and "price", of "diagonal" for each hop from 2 on, and of
-// "propagate" for each hop and tile, with Columns columns. Edges is m; a stage walks both directions of them. The seconds
-// of stages do not overlap.
+// Options.OnStage is told of the stages "degrees" and "price", of "diagonal" for each hop from 2 on, and of "propagate"
+// for each hop and tile, with Columns columns. Edges is m; a stage walks both directions of them. The seconds of stages
+// do not overlap.
 package ops

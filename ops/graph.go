@@ -13,8 +13,8 @@ import (
 )
 
 // A Graph is what the operators walk: a graph whose adjacency is read in blocks of consecutive nodes. It is simple and
-// undirected unless it is a Digraph or a WeightedGraph. *kv.Tx satisfies it for a simple graph, *kv.Oriented for any. Its
-// methods are called from many goroutines at once, ReadAdjacency with a buffer each.
+// undirected unless it is a Digraph or a WeightedGraph. *kv.Tx satisfies it for a simple graph, *kv.Oriented for any.
+// Its methods are called from many goroutines at once, ReadAdjacency with a buffer each.
 type Graph interface {
 	NumNodes() int
 	// AdjacencyBlocks returns the ranges that ReadAdjacency takes, ascending, covering 0 ≤ v < NumNodes.

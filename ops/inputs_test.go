@@ -27,8 +27,8 @@ func (s countingSource) Read(rows kv.Range, lo, hi int, dst []float32) error {
 	return s.Source.Read(rows, lo, hi, dst)
 }
 
-// TestSourceIsReadOnce: with memory for its columns the source is read once for each tile, else again at each hop that clears a diagonal; block
-// by block, in stripes too. Nodes without neighbours at the end are not read.
+// TestSourceIsReadOnce: with memory for its columns the source is read once for each tile, else again at each hop that
+// clears a diagonal; block by block, in stripes too. Nodes without neighbours at the end are not read.
 func TestSourceIsReadOnce(t *testing.T) {
 	ctx := t.Context()
 	const left, classes, hops = 40, 3, 3 // two tiles have columns of predictions
@@ -62,7 +62,7 @@ func TestSourceIsReadOnce(t *testing.T) {
 		{"with memory", byPlan(op), 2},
 		{"one hop", byPlan(Operator{Hops: 1, Diagonals: diagonals}), 2},
 		{"without memory", byForce(PropagatePlan{}), 2 * hops},
-		{"in stripes", byForce(PropagatePlan{Strategy: TileStriped, Stripes: 3, Inputs: true}), 2},
+		{"in stripes", byForce(PropagatePlan{OnDisk: true, Stripes: 3, Inputs: true}), 2},
 	} {
 		counting := countingSource{predictions, new(atomic.Int64), new(atomic.Bool)}
 		must.Do(t, c.read(SideBySide(counting, OneHot(labels, classes))))

@@ -14,8 +14,8 @@ const meetChunk = 16
 // A meeting is what one worker holds for a row and a column of A P A; all is zero between nodes.
 type meeting struct{ row, column sparseSum }
 
-// A sparseSum is a vector of few entries among n. They are greater than 0: the product of two float32 and p is never too
-// small for a float64.
+// A sparseSum is a vector of few entries among n. They are greater than 0: the product of two float32 and p is never
+// too small for a float64.
 type sparseSum struct {
 	values []float64   // [n]
 	nodes  []kv.NodeID // those of the entries, in the order in which they came
@@ -61,7 +61,8 @@ func (job *walkJob) meet(ctx context.Context, k int, sums []float64) (err error)
 		defer func() { err = joinErrors(err, columns.free()) }()
 	}
 	n := job.walker.nodes
-	return parallel.Do(ctx, len(job.workers), (n+meetChunk-1)/meetChunk, func(ctx context.Context, worker, chunk int) error {
+	chunks := (n + meetChunk - 1) / meetChunk
+	return parallel.Do(ctx, len(job.workers), chunks, func(ctx context.Context, worker, chunk int) error {
 		for v := chunk * meetChunk; v < min(n, (chunk+1)*meetChunk); v++ {
 			var err error
 			if sums[v], err = job.meetAt(ctx, k, kv.NodeID(v), rows, columns, &job.workers[worker]); err != nil {

@@ -14,8 +14,8 @@ type NeighborReader interface {
 	Neighbors(v kv.NodeID) iter.Seq2[kv.NodeID, error]
 }
 
-// Neighborhood returns the nodes around v by their distance: level 0 is v itself, level k the nodes at k ≤ hops steps and
-// no fewer, ascending. The result ends before the first level without nodes. At most limit nodes are returned, v
+// Neighborhood returns the nodes around v by their distance: level 0 is v itself, level k the nodes at k ≤ hops steps
+// and no fewer, ascending. The result ends before the first level without nodes. At most limit nodes are returned, v
 // included; truncated is true if there are more. limit 0 means no limit.
 func Neighborhood(
 	ctx context.Context, g NeighborReader, v kv.NodeID, hops, limit int,
@@ -46,8 +46,8 @@ func Neighborhood(
 	return levels, truncated, nil
 }
 
-// A Ball visits the nodes around one node after another. It belongs to one goroutine, and holds about 64 bytes for each node that it visits
-// around one, if these are more than one hop away.
+// A Ball visits the nodes around one node after another. It belongs to one goroutine, and holds about 64 bytes for each
+// node that it visits around one, if these are more than one hop away.
 type Ball struct {
 	Graph NeighborReader
 
@@ -55,10 +55,12 @@ type Ball struct {
 	level, next []kv.NodeID
 }
 
-// manyMembers is from how many members on a map is made anew: it would stay as large as it once was, and take long to clear.
+// manyMembers is from how many members on a map is made anew: it would stay as large as it once was, and take long to
+// clear.
 const manyMembers = 1 << 12
 
-// Each calls visit for each node at 1 to hops steps from v, the nearest first, with the number of steps, until visit returns false.
+// Each calls visit for each node at 1 to hops steps from v, the nearest first, with the number of steps, until visit
+// returns false.
 func (b *Ball) Each(ctx context.Context, v kv.NodeID, hops int, visit func(u kv.NodeID, hop int) bool) error {
 	if b.members == nil || len(b.members) > manyMembers {
 		b.members = map[kv.NodeID]struct{}{}

@@ -6,42 +6,18 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
-// A Strategy is where a propagation keeps its dense matrices.
-type Strategy int
-
-const (
-	// TilesInMemory keeps the tile that a hop reads and the tile that it writes in memory.
-	TilesInMemory Strategy = iota
-
-	// TileStreamed keeps the tile that a hop reads in memory, and writes to a scratch array, which is read back.
-	TileStreamed
-
-	// TileStriped keeps some rows of the tile that a hop reads in memory, and walks the graph once for each such
-	// stripe. Tiles and the sums begun are in scratch arrays.
-	TileStriped
-)
-
-func (s Strategy) String() string {
-	switch s {
-	case TilesInMemory:
-		return "tiles in memory"
-	case TileStreamed:
-		return "tile streamed"
-	default:
-		return "tile in stripes"
-	}
-}
-
 // A PropagatePlan is how Propagate divides its work. None of it changes a bit of the result.
 type PropagatePlan struct {
-	Strategy Strategy
-	Width    int // columns of a tile
-	Workers  int
-	Tiles    int
-	Rows     int // of a tile: all behind them are of nodes without neighbours, and zero
-	Stripes  int // number of stripes that a tile is read in, each of StripeRows rows
-	// StripeRows is the number of rows of a tile that are in memory while the tile is read.
-	StripeRows int
+	// OnDisk is true if hops write their tiles to scratch arrays. Else memory has the tile that a hop reads and the
+	// tile that it writes.
+	OnDisk  bool
+	Width   int // columns of a tile
+	Workers int
+	Tiles   int
+	Rows    int // of a tile: all behind them are of nodes without neighbours, and zero
+	// Stripes is the number of stripes that a tile is read in, each of StripeRows rows: the graph is walked once for each.
+	// With more than one, scratch arrays keep the sums begun.
+	Stripes, StripeRows int
 	// Passes is how often the adjacency is walked: once for each hop, tile and stripe.
 	Passes int
 	// Held is true if the decoded adjacency is kept in memory.
@@ -58,8 +34,8 @@ const (
 	// maxStripes bounds the walks of a hop.
 	maxStripes = 64
 
-	// visitRows is the most rows handed to a visitor at once, and read of the source at once: the rows of a block of kv.Matrix, which would
-	// else be read several times.
+	// visitRows is the most rows handed to a visitor at once, and read of the source at once: the rows of a block of
+	// kv.Matrix, which would else be read several times.
 	visitRows = 1024
 )
 
@@ -80,8 +56,7 @@ const (
 )
 
 // Plan divides the memory budget between workers, columns and adjacency, for the least expected time of a propagation.
-// Without Options.Scratch only TilesInMemory saves memory, so it is the only strategy. If too little fits, the error is a
-// *BudgetError.
+// Without Options.Scratch all tiles are in memory. If too little fits, the error is a *BudgetError.
 func Plan(s *Sizes, columns, hops int, opt Options) (PropagatePlan, error) {
 	opt = opt.withDefaults()
 	best := PropagatePlan{cost: math.Inf(1)}
@@ -90,18 +65,13 @@ func Plan(s *Sizes, columns, hops int, opt Options) (PropagatePlan, error) {
 			if width < columns && width > 8 && width%8 != 0 {
 				continue // rows that are not whole parts of a cache line
 			}
-			for _, strategy := range []Strategy{TilesInMemory, TileStreamed, TileStriped} {
-				if strategy != TilesInMemory && opt.Scratch == nil {
+			for _, p := range []PropagatePlan{{}, {Held: true}, {OnDisk: true}, {OnDisk: true, Held: true}} {
+				if p.OnDisk && opt.Scratch == nil || p.Held && s.Weighted { // only neighbours are kept
 					continue
 				}
-				for _, held := range []bool{false, true} {
-					if held && s.Weighted { // only neighbours are kept
-						continue
-					}
-					p := PropagatePlan{Strategy: strategy, Width: width, Workers: workers, Held: held}
-					if p.complete(s, columns, hops, opt.MemoryBudget) && p.cost < best.cost {
-						best = p
-					}
+				p.Width, p.Workers = width, workers
+				if p.complete(s, columns, hops, opt.MemoryBudget) && p.cost < best.cost {
+					best = p
 				}
 			}
 		}
@@ -112,17 +82,18 @@ func Plan(s *Sizes, columns, hops int, opt Options) (PropagatePlan, error) {
 	return best, nil
 }
 
-// KeepInputs has the source's columns of a tile kept in memory too, if Options.MemoryBudget has room for them. Use it if a hop after the first
-// clears a diagonal: each such hop would else read the source again.
+// KeepInputs has the source's columns of a tile kept in memory too, if Options.MemoryBudget has room for them. Use it
+// if a hop after the first clears a diagonal: each such hop would else read the source again.
 func (p *PropagatePlan) KeepInputs(opt Options) {
-	if inputs := 4 * int64(p.Rows) * int64(kernel.Stride(p.Width)); p.MemoryBytes+inputs <= opt.withDefaults().MemoryBudget {
+	inputs := 4 * int64(p.Rows) * int64(kernel.Stride(p.Width))
+	if p.MemoryBytes+inputs <= opt.withDefaults().MemoryBudget {
 		p.Inputs = true
 		p.MemoryBytes += inputs
 	}
 }
 
-// LeastForPropagate is a MemoryBudget, in bytes, with which Propagate works where Options.Scratch is set, at any number of columns and hops,
-// also with SelfLoops.
+// LeastForPropagate is a MemoryBudget, in bytes, with which Propagate works where Options.Scratch is set, at any number
+// of columns and hops, also with SelfLoops.
 func (s *Sizes) LeastForPropagate() int64 { return s.WithSelfLoops().leastInStripes() }
 
 func (s *Sizes) leastInStripes() int64 {
@@ -155,20 +126,15 @@ func (p *PropagatePlan) complete(s *Sizes, columns, hops int, budget int64) bool
 	}
 	p.Tiles = (columns + p.Width - 1) / p.Width
 	p.Stripes, p.StripeRows = 1, p.Rows
-	writes := min(hops-1, 1) // the last hop is only visited
-	switch p.Strategy {
-	case TilesInMemory:
+	writes := min(hops-1, 1)                                 // the last hop is only visited
+	switch rows := max(0, budget-p.MemoryBytes) / (4 * w); { // of a tile that fit
+	case !p.OnDisk:
 		p.MemoryBytes += 4 * n * w * int64(1+writes)
-	case TileStreamed:
+	case rows >= n:
 		p.MemoryBytes += 4 * n * w
 		p.ScratchBytes = 4 * n * w * int64(writes)
-	case TileStriped:
-		rows := max(0, budget-p.MemoryBytes) / (4 * w)
-		p.Stripes = 2
-		if rows < n/2+1 {
-			p.Stripes = int(min(maxStripes, (n+max(rows, 1)-1)/max(rows, 1)))
-		}
-		p.StripeRows = s.stripeRows(p.Stripes)
+	default:
+		p.StripeRows = s.stripeRows(int(min(maxStripes, (n+max(rows, 1)-1)/max(rows, 1))))
 		p.Stripes = max(1, (p.Rows+p.StripeRows-1)/max(1, p.StripeRows))
 		p.MemoryBytes += 4 * int64(p.StripeRows) * w
 		p.ScratchBytes = 4*n*w*int64(2*writes) + 8*n*w
@@ -205,12 +171,11 @@ func (p *PropagatePlan) weigh(s *Sizes, columns, hops int) float64 {
 		decodes = min(decodes, heldDecodes)
 	}
 	cost := (decodes*entries*decodeCost + entries*adding + float64(s.Nodes)*turns*rowCost) / float64(p.Workers)
-	switch p.Strategy {
-	case TilesInMemory:
-	case TileStreamed:
-		cost += n * 8 * countSums * carryCost
-	case TileStriped:
-		cost += n * ((8+(stripes-1)*16)*countSums*carryCost + turns*stripes*stripeCost)
+	if p.OnDisk {
+		cost += n * (8 + (stripes-1)*16) * countSums * carryCost
+	}
+	if p.Stripes > 1 {
+		cost += n * turns * stripes * stripeCost
 	}
 	return cost
 }

@@ -41,7 +41,7 @@ func forced(
 			plan.Rows = g.NumNodes()
 		}
 		plan.Stripes, plan.StripeRows = max(1, plan.Stripes), plan.Rows
-		if plan.Strategy == TileStriped {
+		if plan.Stripes > 1 {
 			plan.StripeRows = (plan.Rows + plan.Stripes - 1) / plan.Stripes
 			plan.Stripes = (plan.Rows + plan.StripeRows - 1) / plan.StripeRows
 		}
@@ -100,8 +100,7 @@ func TestPlansSameBits(t *testing.T) {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 			for _, plan := range []PropagatePlan{
-				{Strategy: TilesInMemory}, {Strategy: TilesInMemory, Held: true}, {Strategy: TileStreamed},
-				{Strategy: TileStriped, Stripes: 1 + r.IntN(5)}, {Strategy: TileStriped, Stripes: n, Held: true},
+				{}, {Held: true}, {OnDisk: true}, {OnDisk: true, Stripes: 1 + r.IntN(5)}, {OnDisk: true, Stripes: n, Held: true},
 			} {
 				plan.Width, plan.Workers, plan.Inputs = 1+r.IntN(kernel.MaxColumns), 1+r.IntN(4), r.IntN(2) == 0
 				for _, opt := range []Options{{}, {Scratch: dir}} {
@@ -130,9 +129,9 @@ func TestPlanKeepsItsBudget(t *testing.T) {
 		scratch *scratch.Dir
 		want    string
 	}{
-		{32 << 30, nil, "tiles in memory of 32 columns, 1 stripe, held"},
-		{5 << 30, nil, "tiles in memory of 8 columns, 1 stripe"},
-		{5 << 29, dir, "tile streamed of 8 columns, 1 stripe"},
+		{32 << 30, nil, "32 columns, 1 stripe, held"},
+		{5 << 30, nil, "8 columns, 1 stripe"},
+		{5 << 29, dir, "8 columns, 1 stripe, on disk"},
 		{1 << 20, dir, ""},
 	} {
 		for _, workers := range []int{1, 2, 4} {
@@ -156,9 +155,12 @@ func TestPlanKeepsItsBudget(t *testing.T) {
 			if err != nil || p.MemoryBytes > c.budget || p.Passes != p.Tiles*3*p.Stripes || p.Tiles*p.Width < 32 {
 				t.Errorf("%+v: got %+v, %v", c, p, err)
 			}
-			got := fmt.Sprintf("%v of %d columns, %d stripe", p.Strategy, p.Width, p.Stripes)
+			got := fmt.Sprintf("%d columns, %d stripe", p.Width, p.Stripes)
 			if p.Held {
 				got += ", held"
+			}
+			if p.OnDisk {
+				got += ", on disk"
 			}
 			if got != c.want {
 				t.Errorf("%d bytes, %d workers: got %q (%+v), want %q", c.budget, workers, got, p, c.want)

@@ -22,8 +22,9 @@ type Operator struct {
 	SelfLoops bool
 
 	// Want, if not nil, appends the columns that matter in the last hop of node v to columns, ascending and each once.
-	// It is called concurrently. The other values of the last hop are NaN, and may be zero if the node has no neighbours. The last hop
-	// then reads one number for each edge and wanted column, not a whole row for each edge. The hops before it are whole.
+	// It is called concurrently. The other values of the last hop are NaN, and may be zero if the node has no
+	// neighbours. The last hop then reads one number for each edge and wanted column, not a whole row for each edge.
+	// The hops before it are whole.
 	Want func(v kv.NodeID, columns []int) []int
 
 	// First is the first column to compute. The columns before it are done already.
@@ -47,9 +48,9 @@ type Tile struct {
 // ranges of the same hop and tile, never across hops or tiles. The row of an isolated node is zero.
 //
 // Plan tells how Options.MemoryBudget is divided. Memory holds degrees (4·n bytes), buffers of the workers, tiles or
-// stripes of tiles, and the adjacency if it fits. If diagonals are cleared, it also holds the columns of src in a tile, if
-// they fit. If too little fits, the error is a *BudgetError. The values are the same bits under any plan: every row sum
-// runs in ascending neighbour order in float64, and is rounded to float32 once a hop.
+// stripes of tiles, and the adjacency if it fits. If diagonals are cleared, it also holds the columns of src in a tile,
+// if they fit. If too little fits, the error is a *BudgetError. The values are the same bits under any plan: every row
+// sum runs in ascending neighbour order in float64, and is rounded to float32 once a hop.
 //
 // Columns of labels, as from OneHot and also beside other columns (see SideBySide), need no dense rows at hop 1.
 //

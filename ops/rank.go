@@ -12,9 +12,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
-// A rank is the place of a node when all are sorted by descending degree, ties by NodeID. Triangles are found from their
-// node of greatest or middle rank; no node has more than √(2m) neighbours of a lesser rank, which keeps the search short
-// where there are hubs. After a bulk load ranks are NodeIDs; edges added since may part them.
+// A rank is the place of a node when all are sorted by descending degree, ties by NodeID. Triangles are found from
+// their node of greatest or middle rank; no node has more than √(2m) neighbours of a lesser rank, which keeps the
+// search short where there are hubs. After a bulk load ranks are NodeIDs; edges added since may part them.
 type rank = kernel.Rank
 
 func isRanked(degrees []uint32) bool {

@@ -27,13 +27,13 @@ func (r Row) At(v kv.NodeID) float64 {
 	return 0
 }
 
-// OperatorRows returns row v of S_1 … S_K along a direction; of the operator, Hops and SelfLoops count. With b_1[w] = A_vw, and
-// b_{k+1}[w] = Σ_u b_k[u] A_uw / √(r_u c_u), where r and c are the sums of the rows and columns of A, the row of Ã^k is
-// b_k[w] / √(r_v c_w); S_k leaves out its entry v. With SelfLoops, A+I replaces A, and no entry is left out. Adjacency is read a
-// block at a time, in at most 2K passes over the graph.
+// OperatorRows returns row v of S_1 … S_K along a direction; of the operator, Hops and SelfLoops count. With b_1[w] =
+// A_vw, and b_{k+1}[w] = Σ_u b_k[u] A_uw / √(r_u c_u), where r and c are the sums of the rows and columns of A, the row
+// of Ã^k is b_k[w] / √(r_v c_w); S_k leaves out its entry v. With SelfLoops, A+I replaces A, and no entry is left out.
+// Adjacency is read a block at a time, in at most 2K passes over the graph.
 //
-// Every arc that is walked is taken off steps, which calls may share. When none is left, the error is ErrReach. The rows have no more
-// entries than arcs were walked.
+// Every arc that is walked is taken off steps, which calls may share. When none is left, the error is ErrReach. The
+// rows have no more entries than arcs were walked.
 func OperatorRows(
 	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, op Operator, steps *atomic.Int64,
 ) ([]Row, error) {
@@ -99,8 +99,8 @@ func OperatorRows(
 	return rows, nil
 }
 
-// mostSparse is the share of the nodes, as a divisor, up to which so many arcs are summed by hashing. For more, a number for each node
-// costs less time, and no more memory than a walk over as many arcs may take.
+// mostSparse is the share of the nodes, as a divisor, up to which so many arcs are summed by hashing. For more, a
+// number for each node costs less time, and no more memory than a walk over as many arcs may take.
 const mostSparse = 8
 
 // densePool has denseSums without entries: a number for each node is much to allocate for one row.
@@ -158,8 +158,8 @@ func (s *hopSums) nodes() []kv.NodeID {
 	return slices.Sorted(slices.Values(s.few.nodes))
 }
 
-// A sparse is a vector of which few entries are set, found by hashing: with as many sums as in a walk over a large ball, it takes
-// a quarter of the time of a map.
+// A sparse is a vector of which few entries are set, found by hashing: with as many sums as in a walk over a large
+// ball, it takes a quarter of the time of a map.
 type sparse struct {
 	nodes  []kv.NodeID // whose entries are set, in the order of their first
 	values []float64   // likewise
@@ -225,7 +225,7 @@ type knownStrengths struct {
 	places        *sparse // of the known nodes
 	strengths     []sides // by place
 	degrees       []uint32
-	all           *kv.NodeValues[uint32] // degrees of a simple graph, once so many were asked for that it pays; nil if they are not kept
+	all           *kv.NodeValues[uint32] // degrees of a simple graph, once so many were asked for that it pays; else nil
 	loop          float64                // that every node has to itself
 }
 

@@ -1,8 +1,8 @@
 package ops
 
-// A Series is a graph on which operators run one after another. Its degrees are read once for all of them. If it is simple,
-// and ComputeDiagonals or Propagate keep its decoded lists, those that follow find them. An operator whose budget has no room
-// for the lists drops them. Between two operators the Series holds 4 bytes a node, and the lists.
+// A Series is a graph on which operators run one after another. Its degrees are read once for all of them. If it is
+// simple, and ComputeDiagonals or Propagate keep its decoded lists, those that follow find them. An operator whose
+// budget has no room for the lists drops them. Between two operators the Series holds 4 bytes a node, and the lists.
 //
 // The caller closes it. Its methods are those of the Graph: what else the graph can do does not show.
 type Series struct {

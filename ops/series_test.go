@@ -10,8 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// Operators in a series give the bits that each gives by itself, and read the graph once for the degrees and once for the
-// lists, or once a walk where the budget has no room for these.
+// Operators in a series give the bits that each gives by itself, and read the graph once for the degrees and once for
+// the lists, or once a walk where the budget has no room for these.
 func TestSeries(t *testing.T) {
 	ctx, r := context.Background(), rand.New(rand.NewPCG(1, 0))
 	for name, g := range map[string]*listGraph{"by degree": rmat(8, 6, 1), "in any order": shuffled(rmat(8, 6, 1), 2)} {
@@ -49,7 +49,8 @@ func TestSeries(t *testing.T) {
 	}
 }
 
-// Between two operators a Series holds no block. An operator whose budget has no room for the lists that were kept drops them.
+// Between two operators a Series holds no block. An operator whose budget has no room for the lists that were kept
+// drops them.
 func TestSeriesHoldsLittle(t *testing.T) {
 	ctx := context.Background()
 	g := shuffled(rmat(8, 6, 1), 2)

@@ -51,9 +51,9 @@ func (g *rankedGraph) mapHubs(ctx context.Context, hubs int) (*hubMaps, error) {
 
 func (m *hubMaps) free() error { return m.bits.Free() }
 
-// A triangleSearch finds the triangles x < y < z: of two neighbours x < y of z, are they neighbours? Where y is a hub, it
-// goes through all y of a z, and looks in the map of y. For other y it goes through all z of a y, and looks which of the
-// list of z are neighbours of y: the list of z is the shorter one.
+// A triangleSearch finds the triangles x < y < z: of two neighbours x < y of z, are they neighbours? Where y is a hub,
+// it goes through all y of a z, and looks in the map of y. For other y it goes through all z of a y, and looks which of
+// the list of z are neighbours of y: the list of z is the shorter one.
 type triangleSearch struct {
 	graph   *rankedGraph
 	maps    *hubMaps
@@ -91,7 +91,8 @@ func (f *closedForms) returns3(ctx context.Context, out []float64) (err error) {
 	}
 	for i := range s.workers {
 		s.workers[i] = triangleScratch{
-			marks: kernel.NewRankSet(n), r: make([]float64, hubs+kernel.ClosingSlack), delta: make([]float64, hubs+kernel.ClosingSlack),
+			marks: kernel.NewRankSet(n),
+			r:     make([]float64, hubs+kernel.ClosingSlack), delta: make([]float64, hubs+kernel.ClosingSlack),
 			taken: make([]uint32, hubs), words: make([]kernel.MapWord, 0, kernel.MostMapWords(int64(hubs))),
 		}
 	}
@@ -208,8 +209,8 @@ func (s *triangleSearch) searchSpan(ctx context.Context, part span, before []uin
 	})
 }
 
-// closeLater adds the triangles of y and a node z with the neighbours list before it to their x, and returns the units of
-// all. Lists go on beyond y, where none is marked.
+// closeLater adds the triangles of y and a node z with the neighbours list before it to their x, and returns the units
+// of all. Lists go on beyond y, where none is marked.
 func (s *triangleSearch) closeLater(worker int, list []rank, y rank, yz float64) (units int64) {
 	marks := s.workers[worker].marks
 	for len(list) > 0 && list[0] < y {

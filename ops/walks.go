@@ -82,8 +82,8 @@ func (job *walkJob) prepare() {
 	}
 }
 
-// count counts, for k = 3, paths v→u→w; for k = 4 those of rows, and of columns where A is not symmetric; for k = 5 the same
-// again, and the entries of all rows w that a row of A² reaches, at most.
+// count counts, for k = 3, paths v→u→w; for k = 4 those of rows, and of columns where A is not symmetric; for k = 5 the
+// same again, and the entries of all rows w that a row of A² reaches, at most.
 func (job *walkJob) count(ctx context.Context) (steps float64, err error) {
 	columns, wedges := job.columnDegrees(), 0.0
 	for u, degree := range job.survey.degrees {

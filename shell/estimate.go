@@ -323,8 +323,15 @@ func (p *projection) project(ctx context.Context) (*estimate, error) {
 	e.Cleaned = e.Store + p.clean.StoreBytes
 	e.Notes = p.notes
 	plan := p.clean.Plan
+	where := "tiles in memory"
+	if plan.OnDisk {
+		where = "tile streamed"
+	}
+	if plan.Stripes > 1 {
+		where = "tile in stripes"
+	}
 	e.Plan = fmt.Sprintf("%s; width %d, %d tiles, %d stripes, %d workers",
-		plan.Strategy, plan.Width, plan.Tiles, plan.Stripes, plan.Workers)
+		where, plan.Width, plan.Tiles, plan.Stripes, plan.Workers)
 	if plan.Held {
 		e.Plan += "; adjacency kept decoded"
 	}

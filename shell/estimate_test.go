@@ -96,7 +96,7 @@ func TestEstimateIsWhatHappens(t *testing.T) {
 		within(t, what+"temporary files", float64(before.clean.TemporaryBytes), float64(of.TemporaryBytes), 1.1)
 		within(t, what+"adjacency", float64(before.load.AdjacencyBytes), float64(blocks), 1.2)
 		got, want := before.clean.Plan, of.Plan
-		if got.Strategy != want.Strategy || got.Width != want.Width || got.Passes != want.Passes || got.Held != want.Held {
+		if got.OnDisk != want.OnDisk || got.Width != want.Width || got.Passes != want.Passes || got.Held != want.Held {
 			t.Errorf("%sbefore the import the plan is %+v, after it %+v", what, got, want)
 		}
 	}

@@ -33,8 +33,8 @@ func WriteFile(path string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// ReplaceFile puts a text in the place of a file, at once. It is written to the file temporary first, on the same file system;
-// after an error before the rename that file is removed.
+// ReplaceFile puts a text in the place of a file, at once. It is written to the file temporary first, on the same file
+// system; after an error before the rename that file is removed.
 func ReplaceFile(path, temporary string, text []byte) error {
 	err := WriteFile(temporary, text)
 	if err == nil {

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SyncData makes what was written to a file durable, with what is needed to read it. Unlike File.Sync it leaves the time of the change.
+// SyncData makes what was written to a file durable, with what is needed to read it. Unlike File.Sync it leaves the
+// time of the change.
 func SyncData(f *os.File) error {
 	raw, err := f.SyscallConn()
 	if err != nil {

@@ -16,7 +16,7 @@ const (
 func Exp(x float64) float64 {
 	const (
 		most, least = 0x1.62e42fefa39efp9, -0x1.74910d52d3051p9 // the numbers that have a result other than Inf and 0
-		shift       = 0x1.8p52                                  // a sum with it is rounded to a whole number, in its last bits
+		shift       = 0x1.8p52                                  // a sum with it is rounded to a whole number
 	)
 	switch {
 	case x != x:

@@ -14,8 +14,8 @@ var (
 	hasAVX512  = processor.HasAVX512
 )
 
-// expVectors is Exp of groups of four numbers, in place. It ends at the first group with a number that is none or beyond ±700, and
-// returns how many it has done. Products and sums are rounded one by one: the bits are those of Exp.
+// expVectors is Exp of groups of four numbers, in place. It ends at the first group with a number that is none or
+// beyond ±700, and returns how many it has done. Products and sums are rounded one by one: the bits are those of Exp.
 //
 //go:noescape
 func expVectors(x *float64, groups int) (done int)
@@ -25,8 +25,8 @@ func expVectors(x *float64, groups int) (done int)
 //go:noescape
 func expWide(x *float64, groups int) (done int)
 
-// logVectors is Log of groups of four numbers, in place. It ends at the first group with a number that is not normal, or not positive,
-// and returns how many it has done. The bits are those of Log.
+// logVectors is Log of groups of four numbers, in place. It ends at the first group with a number that is not normal,
+// or not positive, and returns how many it has done. The bits are those of Log.
 //
 //go:noescape
 func logVectors(x *float64, groups int) (done int)

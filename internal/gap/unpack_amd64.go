@@ -7,10 +7,10 @@ import "golang.org/x/sys/cpu"
 // hasWords reports whether the processor has the instructions of unpackWords.
 var hasWords = cpu.X86.HasSSSE3
 
-// shuffles and steps are by the high bits of eight bytes, bit i that of byte i. A number ends with a byte whose high bit
-// is clear. shuffles moves the bytes of up to four numbers that end within the eight, of at most four bytes each, to a
-// lane of 32 bits each, and clears the others; steps has how many bytes and how many numbers that are. They are made
-// once, from what a varint is.
+// shuffles and steps are by the high bits of eight bytes, bit i that of byte i. A number ends with a byte whose high
+// bit is clear. shuffles moves the bytes of up to four numbers that end within the eight, of at most four bytes each,
+// to a lane of 32 bits each, and clears the others; steps has how many bytes and how many numbers that are. They are
+// made once, from what a varint is.
 var shuffles, steps = shuffleTables()
 
 func shuffleTables() (shuffles [256][16]byte, steps [256][2]uint8) {
@@ -40,7 +40,9 @@ func shuffleTables() (shuffles [256][16]byte, steps [256][2]uint8) {
 // behind these numbers in dst is overwritten.
 //
 //go:noescape
-func unpackWords(dst *uint32, n int, src *byte, size int, shuffles *[256][16]byte, steps *[256][2]uint8) (numbers, bytes int)
+func unpackWords(
+	dst *uint32, n int, src *byte, size int, shuffles *[256][16]byte, steps *[256][2]uint8,
+) (numbers, bytes int)
 
 // unpack decodes len(dst) numbers from data into dst, plus one each, and returns how many there were before the data
 // ended or were damaged, and how many bytes these take.

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// fileAt is the path of the file that is mapped at an address, "" where there is none. A line of the list of mappings is
+// fileAt is the path of the file that is mapped at an address, "" where there is none. A line of the list of mappings
+// is
 //
 //	7f0000000000-7f0000400000 r--s 00000000 08:01 1234   /path/of/the/file
 func fileAt(address uintptr) string {

@@ -1,6 +1,6 @@
-// Package mapped turns faults of mapped files into errors. Where a mapped file is cut short, or the disk cannot read a page
-// of it, the system stops whoever touches the page; the Go runtime then ends the process, unless the goroutine asked for a
-// panic instead.
+// Package mapped turns faults of mapped files into errors. Where a mapped file is cut short, or the disk cannot read a
+// page of it, the system stops whoever touches the page; the Go runtime then ends the process, unless the goroutine
+// asked for a panic instead.
 package mapped
 
 import (

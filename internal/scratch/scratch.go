@@ -2,8 +2,8 @@
 // slices, but the system can write their pages back and take the memory, so that an array that is walked in order costs
 // a process next to nothing.
 //
-// Files are reserved on disk as they are made: a disk that is full shows as an error then, never later as a fault. Where
-// a system has no such mappings, arrays are memory.
+// Files are reserved on disk as they are made: a disk that is full shows as an error then, never later as a fault.
+// Where a system has no such mappings, arrays are memory.
 package scratch
 
 import (
@@ -153,7 +153,8 @@ func keep[T Number](
 }
 
 func view[T Number](path string, mapping []byte, length int) *Array[T] {
-	return &Array[T]{Data: unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(mapping))), length), path: path, mapping: mapping}
+	data := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(mapping))), length)
+	return &Array[T]{Data: data, path: path, mapping: mapping}
 }
 
 // Sync returns once what was written so far would survive a crash.
@@ -164,8 +165,9 @@ func (a *Array[T]) Sync() error {
 	return syncMapping(a.path, a.mapping)
 }
 
-// WillRead asks the system to read the numbers from first to end, which are read next, and no others. Where many places of a mapped file
-// are read in turn, the system would else read far ahead at each, and drop what it has read before it is used.
+// WillRead asks the system to read the numbers from first to end, which are read next, and no others. Where many places
+// of a mapped file are read in turn, the system would else read far ahead at each, and drop what it has read before it
+// is used.
 func (a *Array[T]) WillRead(first, end int) {
 	if a.mapping != nil && first < end {
 		var item T

@@ -6,38 +6,11 @@ import (
 	"sync/atomic"
 )
 
-// each calls do(worker, i) once for every i < count, on so many goroutines. It returns the first error there was.
-func each(ctx context.Context, workers, count int, do func(worker, i int) error) error {
-	var next atomic.Int64
-	var failure atomic.Pointer[error]
-	var wg sync.WaitGroup
-	for worker := range min(workers, count) {
-		wg.Go(func() {
-			for failure.Load() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= count {
-					return
-				}
-				err := ctx.Err()
-				if err == nil {
-					err = do(worker, i)
-				}
-				if err != nil {
-					failure.CompareAndSwap(nil, &err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if err := failure.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
 // inOrder calls produce(place, i) for every i < count on so many goroutines, and from its own use(place) ascending by
 // i. A place is what a product lies in until it has been used; so many products as there are places wait at most.
-func inOrder[P any](ctx context.Context, workers, count int, places []P, produce func(place P, i int) error, use func(P) error) error {
+func inOrder[P any](
+	ctx context.Context, workers, count int, places []P, produce func(place P, i int) error, use func(P) error,
+) error {
 	type product struct {
 		place P
 		i     int

@@ -51,8 +51,8 @@ func differingBits[T Number](keys []T) int {
 	return bits.Len64(all)
 }
 
-// countDigits is how many digits of about the same width take the least time, for so many keys that differ in width bits: with fewer of them
-// there are more counters.
+// countDigits is how many digits of about the same width take the least time, for so many keys that differ in width
+// bits: with fewer of them there are more counters.
 func countDigits(keys, width int) int {
 	cost := func(digits int) int { return digits * (keyCost*keys + 1<<((width+digits-1)/digits)) }
 	digits := (width + maxDigitBits - 1) / maxDigitBits

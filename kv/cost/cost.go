@@ -25,8 +25,8 @@ type Graph struct {
 	// IDBytes are the bytes of all ids that are not found by their value; zero if they are small integers.
 	IDBytes int64
 
-	// WeightBytes are those of the weight of an edge, or an arc, on the disk: 1 if there are at most 256 weights, else 4; zero
-	// if edges have no weights.
+	// WeightBytes are those of the weight of an edge, or an arc, on the disk: 1 if there are at most 256 weights, else
+	// 4; zero if edges have no weights.
 	WeightBytes int64
 }
 
@@ -131,9 +131,9 @@ func loadingStore() Memory {
 	return Memory{Live: opened * arenaBytes(lsm.MinMemTable)}
 }
 
-// adjacencyBytes is about the bytes of the lists of a graph of these degrees whose edges are drawn at random, each end with a
-// chance in proportion to its degree. Then the gap before a neighbour of degree d in a list of c neighbours is about the sum of all
-// degrees over c·d. The result is within a fifth of what the encoder makes of such lists.
+// adjacencyBytes is about the bytes of the lists of a graph of these degrees whose edges are drawn at random, each end
+// with a chance in proportion to its degree. Then the gap before a neighbour of degree d in a list of c neighbours is
+// about the sum of all degrees over c·d. The result is within a fifth of what the encoder makes of such lists.
 func adjacencyBytes(g Graph) int64 {
 	const beside, list = 4.7, 8 // bits of a neighbour beside its gap, and of a list; measured
 	total, logs := 0.0, 0.0

@@ -1,11 +1,11 @@
-// Package block computes hops and triangles from parts of the adjacency of a symmetric graph, where no process holds the
-// whole graph. It knows nothing of stores, of files, and of how the parts travel.
+// Package block computes hops and triangles from parts of the adjacency of a symmetric graph, where no process holds
+// the whole graph. It knows nothing of stores, of files, and of how the parts travel.
 //
 // The nodes are cut in ranges. A Block is the part of A between some rows of one range and all columns of another.
-// AddStrengths, AddRows and AddLabels add what a block gives to D, to a hop and to hop 1 of labels. FinishRow makes of the
-// sums over all ranges what ops.Propagate makes of them: to the bit if there is one range; else sums of sums may round
-// differently. AddTriangles takes the three blocks between three ranges: the sums over all such triples give diag(Ã³). The
-// letters are those of package ops.
+// AddStrengths, AddRows and AddLabels add what a block gives to D, to a hop and to hop 1 of labels. FinishRow makes of
+// the sums over all ranges what ops.Propagate makes of them: to the bit if there is one range; else sums of sums may
+// round differently. AddTriangles takes the three blocks between three ranges: the sums over all such triples give
+// diag(Ã³). The letters are those of package ops.
 //
 // Where arguments do not fit each other, or lists are malformed, functions return an error that says so.
 package block
@@ -17,8 +17,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
-// A Block is the part of a symmetric A between some rows of one range of nodes and all columns of another. Rows and columns
-// are counted from zero, each in its range. Sums over the blocks of a row, in ascending columns, are those of the row of A.
+// A Block is the part of a symmetric A between some rows of one range of nodes and all columns of another. Rows and
+// columns are counted from zero, each in its range. Sums over the blocks of a row, in ascending columns, are those of
+// the row of A.
 //
 // A Block does not change. Its methods may run concurrently, each with sums of its own.
 type Block struct {
@@ -26,8 +27,9 @@ type Block struct {
 	lists   kv.Adjacency
 }
 
-// New makes a block of so many columns. lists has a list for each row of lists.Range: columns, strictly ascending, and their
-// weights, finite and greater than zero, or no weights if all are 1. The block keeps lists, which must not change.
+// New makes a block of so many columns. lists has a list for each row of lists.Range: columns, strictly ascending, and
+// their weights, finite and greater than zero, or no weights if all are 1. The block keeps lists, which must not
+// change.
 func New(columns int, lists kv.Adjacency) (*Block, error) {
 	if lists.End < lists.First {
 		return nil, fmt.Errorf("%w: got the rows %d to %d, want an end of at least %d",
@@ -55,8 +57,8 @@ func (b *Block) AddStrengths(sums []float64, rows kv.Range) error {
 	return nil
 }
 
-// AddRows adds to sums, row-major [rows×width], the rows of x that are neighbours, each times its weight. Each sum runs in
-// ascending columns, in float64.
+// AddRows adds to sums, row-major [rows×width], the rows of x that are neighbours, each times its weight. Each sum runs
+// in ascending columns, in float64.
 func (b *Block) AddRows(sums []float64, rows kv.Range, x *Rows) error {
 	if err := b.checkSums(sums, rows, x.width); err != nil {
 		return err
@@ -101,8 +103,8 @@ func (b *Block) row(v kv.NodeID) (list []kv.NodeID, weights []float32, readable 
 	return b.lists.Of(v), kernel.WeightsOf(&b.lists, i), len(b.lists.Neighbors) - int(b.lists.Offsets[i])
 }
 
-// AddLabels adds to sums, row-major [rows×l.Width()], what the labels of the neighbours u of each row give. With c classes,
-// w the weight of u, and D_u its strength, a row is
+// AddLabels adds to sums, row-major [rows×l.Width()], what the labels of the neighbours u of each row give. With c
+// classes, w the weight of u, and D_u its strength, a row is
 //
 //	0 … c-1     the votes: Σ w over the neighbours of the class
 //	c … 2c-1    hop 1 of the labels: Σ w·D_u^(-1/2) over the neighbours of the class, with the rounding of ops.Propagate
@@ -157,7 +159,8 @@ func (b *Block) checkSums(sums []float64, rows kv.Range, width int) error {
 			kernel.ErrShape, rows.First, rows.End, b.lists.First, b.lists.End)
 	}
 	if want := rows.Len() * width; len(sums) != want {
-		return fmt.Errorf("%w: got %d sums of %d columns for %d rows, want %d", kernel.ErrShape, len(sums), width, rows.Len(), want)
+		return fmt.Errorf("%w: got %d sums of %d columns for %d rows, want %d",
+			kernel.ErrShape, len(sums), width, rows.Len(), want)
 	}
 	return nil
 }
@@ -165,7 +168,8 @@ func (b *Block) checkSums(sums []float64, rows kv.Range, width int) error {
 // checkColumns tells whether there is what is gathered of so many nodes for every column.
 func (b *Block) checkColumns(nodes int) error {
 	if nodes != b.columns {
-		return fmt.Errorf("%w: got rows or labels of %d nodes, want of the %d columns of the block", kernel.ErrShape, nodes, b.columns)
+		return fmt.Errorf("%w: got rows or labels of %d nodes, want of the %d columns of the block",
+			kernel.ErrShape, nodes, b.columns)
 	}
 	return nil
 }
@@ -185,8 +189,8 @@ func NewRows(nodes, width int) *Rows {
 // Width is the number of columns.
 func (x *Rows) Width() int { return x.width }
 
-// Set sets the rows from first on to values, row-major [count×width], which are D^(-1/2)x already: those that FinishRow made
-// for the next hop.
+// Set sets the rows from first on to values, row-major [count×width], which are D^(-1/2)x already: those that FinishRow
+// made for the next hop.
 func (x *Rows) Set(first int, values []float32) error {
 	count := len(values) / max(1, x.width)
 	if len(values) != count*x.width || first < 0 || first > x.nodes-count {
@@ -210,7 +214,8 @@ type Labels struct {
 // NewLabels makes them from labels and D [nodes each]. They take 16 bytes a node, and keep neither argument.
 func NewLabels(labels []kv.Class, strengths []float64, classes int) (*Labels, error) {
 	if len(labels) != len(strengths) {
-		return nil, fmt.Errorf("%w: got %d labels with %d strengths, want as many", kernel.ErrShape, len(labels), len(strengths))
+		return nil, fmt.Errorf("%w: got %d labels with %d strengths, want as many",
+			kernel.ErrShape, len(labels), len(strengths))
 	}
 	l := &Labels{classes: classes, marks: make([]kernel.Mark, len(labels)), inverses: make([]float64, len(labels))}
 	for u, strength := range strengths {
@@ -231,8 +236,8 @@ func NewLabels(labels []kv.Class, strengths []float64, classes int) (*Labels, er
 func (l *Labels) Width() int { return 2*l.classes + 2 }
 
 // FinishRow makes a row of S_k X from the sums over all neighbours of a node, and the row D^(-1/2)x that the next hop
-// gathers. All rows are as long as sums. strength is the node's entry of D; diagonal that of diag(Ã^k), by which input, its
-// own row of X, is cleared. If diagonal is zero, as at hop 1, input is not read. At the last hop, next is nil.
+// gathers. All rows are as long as sums. strength is the node's entry of D; diagonal that of diag(Ã^k), by which input,
+// its own row of X, is cleared. If diagonal is zero, as at hop 1, input is not read. At the last hop, next is nil.
 func FinishRow(row, next, input []float32, sums []float64, strength, diagonal float64) {
 	row = row[:len(sums)]
 	if next != nil {
@@ -242,7 +247,8 @@ func FinishRow(row, next, input []float32, sums []float64, strength, diagonal fl
 		input = row // which nothing is taken of
 	}
 	scale := kernel.Scale(strength)
-	kernel.FinishRow(row, next, input[:len(sums)], sums, kernel.Ending{Scale: scale, Next: scale * scale, Diagonal: diagonal})
+	end := kernel.Ending{Scale: scale, Next: scale * scale, Diagonal: diagonal}
+	kernel.FinishRow(row, next, input[:len(sums)], sums, end)
 }
 
 // ReturnAfterTwo is the entry of diag(Ã²) of a node: back is Σ w²/D_u over its neighbours, as AddLabels sums it.

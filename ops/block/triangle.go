@@ -12,26 +12,26 @@ import (
 
 type rank = kernel.Rank
 
-// A Corner is a range of nodes that triangles have a node in. Ranges are numbered; all nodes of a range come before those of
-// a range with a greater number.
+// A Corner is a range of nodes that triangles have a node in. Ranges are numbered; all nodes of a range come before
+// those of a range with a greater number.
 type Corner struct {
 	Range     int
 	Strengths []float64 // D [nodes]
 	Sums      []float64 // [nodes], added to
 }
 
-// AddTriangles adds, for every triangle of nodes u > v > w in the ranges i, j and k, the product of its weights, divided by
-// the strengths of its nodes, to the sums of the three:
+// AddTriangles adds, for every triangle of nodes u > v > w in the ranges i, j and k, the product of its weights,
+// divided by the strengths of its nodes, to the sums of the three:
 //
 //	A_uv A_vw A_uw / (D_u D_v D_w)
 //
-// Twice the sums over all i ≥ j ≥ k are diag(Ã³). The blocks have all rows of the first range of their name, and the columns
-// of the second. If two corners are the same range, they have the same number and the same sums. Then one block may be given
-// for two. Nodes are best numbered by descending strength: then triangles are found from their weakest node, and hubs cost
-// little.
+// Twice the sums over all i ≥ j ≥ k are diag(Ã³). The blocks have all rows of the first range of their name, and the
+// columns of the second. If two corners are the same range, they have the same number and the same sums. Then one block
+// may be given for two. Nodes are best numbered by descending strength: then triangles are found from their weakest
+// node, and hubs cost little.
 //
-// Sums run in float64, in an order that the arguments alone determine. Beside the arguments memory holds at most 16 bytes a
-// node of i and of j, 25 a node of k, and 16 an entry of jk.
+// Sums run in float64, in an order that the arguments alone determine. Beside the arguments memory holds at most 16
+// bytes a node of i and of j, 25 a node of k, and 16 an entry of jk.
 func AddTriangles(ctx context.Context, i, j, k Corner, ij, ik, jk *Block) error {
 	if i.Range < j.Range || j.Range < k.Range {
 		return fmt.Errorf("%w: got triangles of the ranges %d, %d and %d, want descending numbers",
@@ -50,15 +50,16 @@ func AddTriangles(ctx context.Context, i, j, k Corner, ij, ik, jk *Block) error 
 		rows := kv.Range{End: kv.NodeID(len(side.rows.Sums))}
 		if side.block.Rows() != rows || side.block.columns != len(side.columns.Sums) {
 			return fmt.Errorf("%w: got the rows %d to %d of %d columns between the ranges %d and %d, want all %d rows of %d",
-				kernel.ErrShape, side.block.Rows().First, side.block.Rows().End, side.block.columns, side.rows.Range, side.columns.Range,
+				kernel.ErrShape, side.block.Rows().First, side.block.Rows().End, side.block.columns,
+				side.rows.Range, side.columns.Range,
 				rows.End, len(side.columns.Sums))
 		}
 	}
 	return newSearch(i, j, k, ij, ik, jk).all(ctx)
 }
 
-// A search finds the triangles u > v > w of three ranges from u: of its neighbours v and w, are they neighbours? Either it
-// looks which of the list of v are neighbours of u, or it looks for those of u in the map of v, if v has one.
+// A search finds the triangles u > v > w of three ranges from u: of its neighbours v and w, are they neighbours? Either
+// it looks which of the list of v are neighbours of u, or it looks for those of u in the map of v, if v has one.
 type search struct {
 	i, j, k    Corner
 	ij, ik, jk *halfBlock
@@ -136,8 +137,8 @@ func (h *halfBlock) longest() (longest int) {
 	return longest
 }
 
-// mapColumns is how many columns a row may have for each of its neighbours, so that it gets a map. A map then takes at most
-// four times the memory of its list.
+// mapColumns is how many columns a row may have for each of its neighbours, so that it gets a map. A map then takes at
+// most four times the memory of its list.
 const mapColumns = 128
 
 // denseMaps hold the sets of neighbours of the dense rows of a block.
@@ -246,8 +247,8 @@ func (t *search) of(ctx context.Context, u rank, middle, list []rank, steps *ker
 	return nil
 }
 
-// closeMapped looks for the neighbours w of u in the map of the first v of middle, and in that of the second if it has one.
-// It returns Σ δ_w of the triangles of each, and in how many maps it has looked.
+// closeMapped looks for the neighbours w of u in the map of the first v of middle, and in that of the second if it has
+// one. It returns Σ δ_w of the triangles of each, and in how many maps it has looked.
 func (t *search) closeMapped(middle []rank) (closed [2]float64, rows int) {
 	row := func(place int) kernel.ClosingRow {
 		v := middle[min(place, len(middle)-1)]
@@ -292,8 +293,8 @@ func (t *search) mark(u rank, list []rank) {
 	}
 }
 
-// lookThrough finds the marked ones in a list of v, and adds what their triangles weigh to their sums; at is the factor that
-// they have in common. next is the list that is looked through afterwards.
+// lookThrough finds the marked ones in a list of v, and adds what their triangles weigh to their sums; at is the factor
+// that they have in common. next is the list that is looked through afterwards.
 func (t *search) lookThrough(v rank, list, next []rank, at float64) (sum float64) {
 	values, sums := t.values, t.k.Sums
 	weights := t.jk.weightsOf(v)

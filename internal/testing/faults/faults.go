@@ -1,9 +1,10 @@
-// Package faults runs a process, and lets one of its operations on files fail, or kills it at that operation. So tests can
-// try every moment of a job at which the disk or the power may fail.
+// Package faults runs a process, and lets one of its operations on files fail, or kills it at that operation. So tests
+// can try every moment of a job at which the disk or the power may fail.
 //
 // The faults are real: they come from the kernel, whoever asks, a library, the runtime or a C program. The process that
-// is watched calls Begin, before it works; the one that watches calls Run, which counts the operations under a directory
-// and has the plan's fault meet one of them. A test goes on from the first operation until one that is no longer reached.
+// is watched calls Begin, before it works; the one that watches calls Run, which counts the operations under a
+// directory and has the plan's fault meet one of them. A test goes on from the first operation until one that is no
+// longer reached.
 //
 // What is written through a mapping is no operation, but making it durable is one, and so is making the file it maps.
 package faults

@@ -1,5 +1,5 @@
-// Package golden reads the graphs of cleaner/testdata/golden for tests: each has every quantity, computed densely in float64
-// from its definition. It computes none itself.
+// Package golden reads the graphs of cleaner/testdata/golden for tests: each has every quantity, computed densely in
+// float64 from its definition. It computes none itself.
 package golden
 
 import (
@@ -56,7 +56,8 @@ type Graph struct {
 	}
 }
 
-// Each runs check on the graph of every file. The tests of a package run in its directory, from which dir leads to the files.
+// Each runs check on the graph of every file. The tests of a package run in its directory, from which dir leads to the
+// files.
 func Each(t *testing.T, dir string, check func(t *testing.T, g Graph)) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))

@@ -9,8 +9,8 @@ import (
 
 const variable = "GRAPHCLEANER_TEST_LONG"
 
-// Asked reports whether tests run at length. It reads the variable anew, while tests run: else go test would not know that
-// its kept results depend on it.
+// Asked reports whether tests run at length. It reads the variable anew, while tests run: else go test would not know
+// that its kept results depend on it.
 func Asked() bool { return os.Getenv(variable) == "1" }
 
 // Of is how often to try: few times, or many at length.

@@ -1,6 +1,6 @@
-// Package memdir keeps the temporary files of tests in memory. They make and remove thousands of small stores, and on some
-// file systems making a file takes the longer, the more were just removed. What they show of crashes and faults does not
-// depend on where the files are: processes are killed and system calls fail, the power stays on.
+// Package memdir keeps the temporary files of tests in memory. They make and remove thousands of small stores, and on
+// some file systems making a file takes the longer, the more were just removed. What they show of crashes and faults
+// does not depend on where the files are: processes are killed and system calls fail, the power stays on.
 //
 // It also has the garbage collector run less often. Each opening of a store takes megabytes, and most tests are short.
 package memdir
@@ -17,8 +17,8 @@ import (
 // A Runner runs tests, as testing.M does.
 type Runner interface{ Run() int }
 
-// Tests is m with TMPDIR in memory, where the system has a file system there with room, and a heap that may grow. A TMPDIR
-// or GOGC that is set is left.
+// Tests is m with TMPDIR in memory, where the system has a file system there with room, and a heap that may grow. A
+// TMPDIR or GOGC that is set is left.
 func Tests(m Runner) Runner { return tests{m} }
 
 type tests struct{ m Runner }

@@ -1,5 +1,5 @@
-// Package papers makes small stores for the tests of statements and commands: ten papers, with or without a run of clean. It knows
-// nothing of what is asked of them.
+// Package papers makes small stores for the tests of statements and commands: ten papers, with or without a run of
+// clean. It knows nothing of what is asked of them.
 package papers
 
 import (
@@ -23,8 +23,8 @@ type Paper struct {
 	Year                               int64
 }
 
-// All are the papers, in the order of the node file. p1 … p5 are a clique of Theory apart from p4, which is labelled Systems
-// and has the highest score; s1 … s3 are a path of Systems; "e 1" has no neighbours, and "東" no label.
+// All are the papers, in the order of the node file. p1 … p5 are a clique of Theory apart from p4, which is labelled
+// Systems and has the highest score; s1 … s3 are a path of Systems; "e 1" has no neighbours, and "東" no label.
 var All = []Paper{
 	{"p1", "Theory", "Theory", "train", "On graphs", 0.03125, 0.875, 1999},
 	{"p2", "Theory", "Theory", "train", "On trees", 0.0625, 0.75, 2004},
@@ -88,7 +88,8 @@ func nullable(text string) kv.Value {
 	return kv.StringValue(text)
 }
 
-// Cleaned returns a store that holds the papers and what a run found, written by hand: nothing below depends on a detector.
+// Cleaned returns a store that holds the papers and what a run found, written by hand: nothing below depends on a
+// detector.
 func Cleaned(t testing.TB) *kv.Store {
 	t.Helper()
 	store := Loaded(t)
@@ -148,7 +149,8 @@ func Cleaned(t testing.TB) *kv.Store {
 	return store
 }
 
-// Scored returns a store of n nodes of class A, class B suggested, with the scores 0/n … (n-1)/n, indexed, and nothing else.
+// Scored returns a store of n nodes of class A, class B suggested, with the scores 0/n … (n-1)/n, indexed, and nothing
+// else.
 func Scored(t testing.TB, n int) *kv.Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")

@@ -1,6 +1,6 @@
-// Package kernel has the inner loops of ops and ops/block: it adds up rows of matrices, and finds common neighbours. They are
-// in assembly where a processor has AVX2, and in Go for all others and under the build tag purego, with the same bits. It
-// knows nothing of graphs on disk.
+// Package kernel has the inner loops of ops and ops/block: it adds up rows of matrices, and finds common neighbours.
+// They are in assembly where a processor has AVX2, and in Go for all others and under the build tag purego, with the
+// same bits. It knows nothing of graphs on disk.
 //
 // The loops check no bounds: every number of a list must name a row that there is. CheckLists says so of lists.
 package kernel
@@ -21,8 +21,8 @@ var (
 	ErrShape = errors.New("ops: arguments do not fit")
 )
 
-// CheckLists tells whether adj has the lists of the rows want, ascending, of numbers below columns. Kernels rely on it, which
-// check no bounds.
+// CheckLists tells whether adj has the lists of the rows want, ascending, of numbers below columns. Kernels rely on it,
+// which check no bounds.
 func CheckLists(adj *kv.Adjacency, want kv.Range, columns int, weighted bool) error {
 	rows := want.Len()
 	if adj.Range != want || len(adj.Offsets) != rows+1 {

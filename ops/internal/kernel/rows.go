@@ -13,14 +13,14 @@ const GroupColumns = 4
 // columns in registers.
 const MaxColumns = 32
 
-// A Slab is consecutive rows of a matrix: row u begins at values[(u-first)·stride].
+// A Slab is consecutive rows of a matrix: row u begins at Values[(u-First)·Stride].
 type Slab struct {
 	Values []float32
 	First  kv.NodeID
 	Stride int
 }
 
-// A Mark is a node's entry in labels of one column a class: scale in a column and zero in all others. Nodes without an
+// A Mark is a node's entry in labels of one column a class: Scale in a column and zero in all others. Nodes without an
 // entry have the column behind the last.
 type Mark struct {
 	Column uint32
@@ -35,55 +35,30 @@ func Stride(width int) int {
 	return (width + GroupColumns - 1) &^ (GroupColumns - 1)
 }
 
+// ones are weights of neighbours without one: a product with them is exact.
+var ones = func() (ones [Run]float32) {
+	for i := range ones {
+		ones[i] = 1
+	}
+	return ones
+}()
+
 // addRowsPlainly is AddRows for every processor.
 func addRowsPlainly(sums []float64, rows Slab, column int, neighbors []kv.NodeID) {
-	for len(neighbors) > 0 {
-		part := neighbors[:min(Run, len(neighbors))]
-		neighbors = neighbors[len(part):]
-		j := 0
-		for ; j+8 <= len(sums); j += 8 {
-			add8((*[8]float64)(sums[j:]), rows, column+j, part)
-		}
-		for ; j+GroupColumns <= len(sums); j += GroupColumns {
-			add4((*[4]float64)(sums[j:]), rows, column+j, part)
-		}
-		for ; j < len(sums); j++ {
-			sum := sums[j]
-			for _, u := range part {
+	if len(sums) < GroupColumns {
+		for j, sum := range sums {
+			for _, u := range neighbors {
 				sum += float64(rows.Values[int(u-rows.First)*rows.Stride+column+j])
 			}
 			sums[j] = sum
 		}
+		return
 	}
-}
-
-// add8 keeps its eight sums in registers.
-func add8(sums *[8]float64, rows Slab, column int, neighbors []kv.NodeID) {
-	s0, s1, s2, s3, s4, s5, s6, s7 := sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7]
-	for _, u := range neighbors {
-		row := (*[8]float32)(rows.Values[int(u-rows.First)*rows.Stride+column:])
-		s0 += float64(row[0])
-		s1 += float64(row[1])
-		s2 += float64(row[2])
-		s3 += float64(row[3])
-		s4 += float64(row[4])
-		s5 += float64(row[5])
-		s6 += float64(row[6])
-		s7 += float64(row[7])
+	for len(neighbors) > 0 {
+		part := neighbors[:min(Run, len(neighbors))]
+		neighbors = neighbors[len(part):]
+		addWeightedRowsPlainly(sums, rows, column, part, ones[:len(part)])
 	}
-	sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7] = s0, s1, s2, s3, s4, s5, s6, s7
-}
-
-func add4(sums *[4]float64, rows Slab, column int, neighbors []kv.NodeID) {
-	s0, s1, s2, s3 := sums[0], sums[1], sums[2], sums[3]
-	for _, u := range neighbors {
-		row := (*[4]float32)(rows.Values[int(u-rows.First)*rows.Stride+column:])
-		s0 += float64(row[0])
-		s1 += float64(row[1])
-		s2 += float64(row[2])
-		s3 += float64(row[3])
-	}
-	sums[0], sums[1], sums[2], sums[3] = s0, s1, s2, s3
 }
 
 // addMarksPlainly is AddMarks for every processor.

@@ -2,8 +2,8 @@ package kernel
 
 import "github.com/graphcleaner/graphcleaner/kv"
 
-// addWeightedRowsPlainly is AddWeightedRows for every processor. The product of two float32 is exact in float64, so that
-// one which fuses it with the sum gets the same bits.
+// addWeightedRowsPlainly is AddWeightedRows for every processor. The product of two float32 is exact in float64, so
+// that one which fuses it with the sum gets the same bits.
 func addWeightedRowsPlainly(sums []float64, rows Slab, column int, neighbors []kv.NodeID, weights []float32) {
 	for len(neighbors) > 0 {
 		part := neighbors[:min(Run, len(neighbors))]

@@ -43,7 +43,8 @@ type MapWord struct {
 	Shift uint32 // how many places of the block follow; zero if none
 }
 
-// AppendMapWords appends the words of an ascending list. taken[i] is the number of words that places 0 to i-1 fill; taken may be nil.
+// AppendMapWords appends the words of an ascending list. taken[i] is the number of words that places 0 to i-1 fill;
+// taken may be nil.
 func AppendMapWords(dst []MapWord, list []Rank, taken []uint32) []MapWord {
 	last := uint32(0)
 	for i, x := range list {
@@ -76,7 +77,9 @@ type ClosingRow struct {
 }
 
 // closeWedgesPlainly is CloseWedges for every processor. Place i is summed in lane i mod closingLanes.
-func closeWedgesPlainly(acc, delta []float64, words []MapWord, shared int, first, second ClosingRow) (ofFirst, ofSecond float64) {
+func closeWedgesPlainly(
+	acc, delta []float64, words []MapWord, shared int, first, second ClosingRow,
+) (ofFirst, ofSecond float64) {
 	return closeRowPlainly(acc, delta, words[:shared], first), closeRowPlainly(acc, delta, words, second)
 }
 

@@ -2,9 +2,9 @@
 
 package kernel
 
-// CloseWedges finds which ranks of a list, given by its words, are in a row. For each of those, at place i, it adds row.at to acc[i], and
-// delta[i] to a sum. It does so for two rows, the first of which takes the first shared words, and returns their sums.
-// delta and acc have ClosingSlack numbers more than the list.
+// CloseWedges finds which ranks of a list, given by its words, are in a row. For each of those, at place i, it adds
+// row.at to acc[i], and delta[i] to a sum. It does so for two rows, the first of which takes the first shared words,
+// and returns their sums. delta and acc have ClosingSlack numbers more than the list.
 func CloseWedges(
 	acc, delta []float64, words []MapWord, shared int, first, second ClosingRow, _, _ RankMap,
 ) (ofFirst, ofSecond float64) {

@@ -121,8 +121,8 @@ func TestUint64(t *testing.T) {
 	}
 }
 
-// readPairs returns all pairs of a sorter, and that no two which differ in the lowest bit of their keys alone are in two
-// stretches.
+// readPairs returns all pairs of a sorter, and that no two which differ in the lowest bit of their keys alone are in
+// two stretches.
 func readPairs(s *Numbers[Pair]) (all []Pair, err error) {
 	for stretch, err := range s.Stretches(context.Background()) {
 		if err != nil {

@@ -3,9 +3,7 @@ package spill
 import (
 	"context"
 	"errors"
-	"iter"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -23,9 +21,9 @@ type Pair struct {
 	Value uint32
 }
 
-// A Numbers sorts numbers, of which it drops repeated ones, or pairs, of which it keeps them. Any number of writers fill
-// it at once; Sort ends that, and then Each and Ordered read it, any number of times. Numbers that differ in their lowest
-// bit alone are handed out in one stretch, and so are all pairs of them: that much must fit into memory.
+// A Numbers sorts numbers, of which it drops repeated ones, or pairs, of which it keeps them. Any number of writers
+// fill it at once; Sort ends that, and then Each and Ordered read it, any number of times. Numbers that differ in their
+// lowest bit alone are handed out in one stretch, and so are all pairs of them: that much must fit into memory.
 //
 // Numbers are collected in chunks. Where they fit into half of the memory, Sort splits them by their upper bits into
 // buckets that fit into the second-level cache, which those who read sort. Else they are written as runs while others
@@ -241,147 +239,6 @@ func (s *Numbers[T]) freeChunk() ([]T, error) {
 	}
 }
 
-// spillInBackground writes full chunks as runs, while others are being filled.
-func (s *Numbers[T]) spillInBackground() {
-	err := s.spill()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.spilling = false
-	s.err = errors.Join(s.err, err)
-	s.change.Broadcast()
-}
-
-// takeFull takes full chunks of a run at most.
-func (s *Numbers[T]) takeFull() [][]T {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	first, numbers := 0, 0
-	for first < len(s.full) && (first == 0 || numbers+len(s.full[first]) <= s.run) {
-		numbers += len(s.full[first])
-		first++
-	}
-	chunks := slices.Clone(s.full[:first])
-	s.full = slices.Delete(s.full, 0, first)
-	s.waiting -= numbers
-	return chunks
-}
-
-// spill writes the chunks that are full as runs, each as soon as the one before is written.
-func (s *Numbers[T]) spill() error {
-	for {
-		chunks := s.takeFull()
-		if len(chunks) == 0 {
-			return nil
-		}
-		buckets, err := s.partition(chunks)
-		if err != nil {
-			return err
-		}
-		s.mu.Lock()
-		s.free = append(s.free, chunks...)
-		s.change.Broadcast()
-		s.mu.Unlock()
-		sortBucket := func(i int, scratch []T) []T {
-			sortKeys(buckets[i], scratch)
-			return distinct(buckets[i])
-		}
-		if err := s.writeRun(len(buckets), sortBucket); err != nil {
-			return err
-		}
-	}
-}
-
-// partition moves the numbers of chunks to s.keys, which it makes where it is too short, ordered by bucket.
-func (s *Numbers[T]) partition(chunks [][]T) (buckets [][]T, err error) {
-	total := 0
-	for _, chunk := range chunks {
-		total += len(chunk)
-	}
-	if total > len(s.keys.Data) {
-		if err := s.keys.free(); err != nil {
-			return nil, err
-		}
-		if s.keys, err = newArray[T](total); err != nil {
-			return nil, err
-		}
-	}
-	workers := min(s.workers, len(chunks))
-	// Worker w has the chunks w, w+workers, …, in both passes.
-	fine := make([][]uint32, workers)
-	count := func(w, _ int) error {
-		counts := make([]uint32, 1<<fineBits)
-		for i := w; i < len(chunks); i += workers {
-			if s.stop.Load() {
-				return errStopped
-			}
-			chunk := chunks[i]
-			for j := range chunk {
-				counts[keyOf(&chunk[j])>>(s.shift&63)&(1<<fineBits-1)]++
-			}
-		}
-		fine[w] = counts
-		return nil
-	}
-	if err := each(context.Background(), workers, workers, func(_, i int) error { return count(i, i) }); err != nil {
-		return nil, err
-	}
-	bucketOf, sizes := chooseBuckets(fine, max(leafKeys, total/maxBuckets))
-	places := make([][]int, workers)
-	for w := range workers {
-		places[w] = make([]int, len(sizes))
-		for bin, n := range fine[w] {
-			places[w][bucketOf[bin]] += int(n)
-		}
-	}
-	at := 0
-	for b, size := range sizes {
-		buckets = append(buckets, s.keys.Data[at:at+size:at+size])
-		for w := range workers {
-			places[w][b], at = at, at+places[w][b]
-		}
-	}
-	err = each(context.Background(), workers, workers, func(_, w int) error {
-		to, place := s.keys.Data, places[w]
-		for i := w; i < len(chunks); i += workers {
-			if s.stop.Load() {
-				return errStopped
-			}
-			chunk := chunks[i]
-			for j := range chunk {
-				b := bucketOf[keyOf(&chunk[j])>>(s.shift&63)&(1<<fineBits-1)]
-				to[place[b]] = chunk[j]
-				place[b]++
-			}
-		}
-		return nil
-	})
-	return buckets, err
-}
-
-// chooseBuckets joins neighbouring bins, of which each worker has counted its numbers, into buckets of at most so many
-// numbers, or of one bin. It returns the bucket of each bin and the size of each bucket.
-func chooseBuckets(fine [][]uint32, most int) (bucketOf []uint16, sizes []int) {
-	bucketOf = make([]uint16, 1<<fineBits)
-	sizes = []int{0}
-	for bin := range bucketOf {
-		n := 0
-		for _, counts := range fine {
-			n += int(counts[bin])
-		}
-		last := len(sizes) - 1
-		if sizes[last] > 0 && sizes[last]+n > most {
-			sizes = append(sizes, 0)
-			last++
-		}
-		sizes[last] += n
-		bucketOf[bin] = uint16(last)
-	}
-	return bucketOf, sizes
-}
-
-// errStopped ends the work of a sorter that is being closed, and a merge whose reader wants no more.
-var errStopped = errors.New("spill: stopped")
-
 // Sort ends the adding and makes the numbers ready to be read. All writers are closed.
 func (s *Numbers[T]) Sort(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { s.stop.Store(true) })()
@@ -411,115 +268,6 @@ func (s *Numbers[T]) sort() (err error) {
 	}
 	s.full, s.free, s.waiting = nil, nil, 0
 	return errors.Join(err, s.memory.free())
-}
-
-// spilled reports whether the numbers are read back from runs.
-func (s *Numbers[T]) spilled() bool { return s.file != nil }
-
-// ranges is the number of stretches in which the numbers are read.
-func (s *Numbers[T]) ranges() int {
-	if s.spilled() {
-		return len(s.cuts)
-	}
-	return len(s.buckets)
-}
-
-// A rangeMemory is what reading one range needs.
-type rangeMemory[T Number] struct {
-	keys    array[T] // of what is read back
-	bytes   []byte   // of what is read back
-	scratch []T
-	result  []T
-}
-
-func newRangeMemory[T Number]() *rangeMemory[T] { return &rangeMemory[T]{scratch: make([]T, leafKeys)} }
-
-// load makes result the numbers of range i, ascending and distinct.
-func (s *Numbers[T]) load(m *rangeMemory[T], i int) (err error) {
-	if s.spilled() {
-		m.result, err = s.readRange(m, i)
-		return err
-	}
-	s.order(i, m.scratch)
-	m.result = s.buckets[i]
-	return nil
-}
-
-// order sorts bucket i and drops what is repeated in it.
-func (s *Numbers[T]) order(i int, scratch []T) {
-	if !s.ordered[i] {
-		sortKeys(s.buckets[i], scratch)
-		s.buckets[i] = distinct(s.buckets[i])
-		s.ordered[i] = true
-	}
-}
-
-// Each hands all numbers to use, each once, in ascending stretches that are borrowed for the call. The calls run on the
-// sorter's goroutines, which have the numbers 0 ≤ worker < Workers.
-func (s *Numbers[T]) Each(ctx context.Context, use func(worker int, keys []T) error) (err error) {
-	memory := make([]*rangeMemory[T], s.workers)
-	for w := range memory {
-		memory[w] = newRangeMemory[T]()
-	}
-	defer func() { err = errors.Join(err, freeAll(memory)) }()
-	return each(ctx, s.workers, s.ranges(), func(worker, i int) error {
-		if err := s.load(memory[worker], i); err != nil {
-			return err
-		}
-		return use(worker, memory[worker].result)
-	})
-}
-
-// Workers is the number of goroutines that sort.
-func (s *Numbers[T]) Workers() int { return s.workers }
-
-func freeAll[T Number](memory []*rangeMemory[T]) (err error) {
-	for _, m := range memory {
-		err = errors.Join(err, m.keys.free())
-	}
-	return err
-}
-
-// Stretches yields all numbers, each once, ascending, in stretches that are borrowed until the next step.
-func (s *Numbers[T]) Stretches(ctx context.Context) iter.Seq2[[]T, error] {
-	return func(yield func([]T, error) bool) {
-		prepare := func(*struct{}, []T) error { return nil }
-		err := InOrder(ctx, s, prepare, func(_ *struct{}, keys []T) error {
-			if !yield(keys, nil) {
-				return errStopped
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(nil, err)
-		}
-	}
-}
-
-// InOrder hands all numbers of s, each once, in stretches that are borrowed for the call, to prepare, on the goroutines
-// of s, and then, ascending, with what prepare made of them, to use, on its own. What prepare fills is an M that was
-// zero at first and has been used before.
-func InOrder[T Number, M any](
-	ctx context.Context, s *Numbers[T], prepare func(to *M, keys []T) error, use func(product *M, keys []T) error,
-) (err error) {
-	type place struct {
-		memory  *rangeMemory[T]
-		product M
-	}
-	places := make([]*place, 2*s.workers)
-	memory := make([]*rangeMemory[T], len(places))
-	for i := range places {
-		memory[i] = newRangeMemory[T]()
-		places[i] = &place{memory: memory[i]}
-	}
-	defer func() { err = errors.Join(err, freeAll(memory)) }()
-	load := func(p *place, i int) error {
-		if err := s.load(p.memory, i); err != nil {
-			return err
-		}
-		return prepare(&p.product, p.memory.result)
-	}
-	return inOrder(ctx, s.workers, s.ranges(), places, load, func(p *place) error { return use(&p.product, p.memory.result) })
 }
 
 // Close forgets the numbers and removes the temporary file. Closing twice is harmless.

@@ -1,0 +1,120 @@
+package spill
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
+)
+
+// spilled reports whether the numbers are read back from runs.
+func (s *Numbers[T]) spilled() bool { return s.file != nil }
+
+// ranges is the number of stretches in which the numbers are read.
+func (s *Numbers[T]) ranges() int {
+	if s.spilled() {
+		return len(s.cuts)
+	}
+	return len(s.buckets)
+}
+
+// A rangeMemory is what reading one range needs.
+type rangeMemory[T Number] struct {
+	keys    array[T] // of what is read back
+	bytes   []byte   // of what is read back
+	scratch []T
+	result  []T
+}
+
+func newRangeMemory[T Number]() *rangeMemory[T] { return &rangeMemory[T]{scratch: make([]T, leafKeys)} }
+
+// load makes result the numbers of range i, ascending and distinct.
+func (s *Numbers[T]) load(m *rangeMemory[T], i int) (err error) {
+	if s.spilled() {
+		m.result, err = s.readRange(m, i)
+		return err
+	}
+	s.order(i, m.scratch)
+	m.result = s.buckets[i]
+	return nil
+}
+
+// order sorts bucket i and drops what is repeated in it.
+func (s *Numbers[T]) order(i int, scratch []T) {
+	if !s.ordered[i] {
+		sortKeys(s.buckets[i], scratch)
+		s.buckets[i] = distinct(s.buckets[i])
+		s.ordered[i] = true
+	}
+}
+
+// Each hands all numbers to use, each once, in ascending stretches that are borrowed for the call. The calls run on the
+// sorter's goroutines, which have the numbers 0 ≤ worker < Workers.
+func (s *Numbers[T]) Each(ctx context.Context, use func(worker int, keys []T) error) (err error) {
+	memory := make([]*rangeMemory[T], s.workers)
+	for w := range memory {
+		memory[w] = newRangeMemory[T]()
+	}
+	defer func() { err = errors.Join(err, freeAll(memory)) }()
+	return parallel.Do(ctx, s.workers, s.ranges(), func(_ context.Context, worker, i int) error {
+		if err := s.load(memory[worker], i); err != nil {
+			return err
+		}
+		return use(worker, memory[worker].result)
+	})
+}
+
+// Workers is the number of goroutines that sort.
+func (s *Numbers[T]) Workers() int { return s.workers }
+
+func freeAll[T Number](memory []*rangeMemory[T]) (err error) {
+	for _, m := range memory {
+		err = errors.Join(err, m.keys.free())
+	}
+	return err
+}
+
+// Stretches yields all numbers, each once, ascending, in stretches that are borrowed until the next step.
+func (s *Numbers[T]) Stretches(ctx context.Context) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		prepare := func(*struct{}, []T) error { return nil }
+		err := InOrder(ctx, s, prepare, func(_ *struct{}, keys []T) error {
+			if !yield(keys, nil) {
+				return errStopped
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(nil, err)
+		}
+	}
+}
+
+// InOrder hands all numbers of s, each once, in stretches that are borrowed for the call, to prepare, on the goroutines
+// of s, and then, ascending, with what prepare made of them, to use, on its own. What prepare fills is an M that was
+// zero at first and has been used before.
+func InOrder[T Number, M any](
+	ctx context.Context, s *Numbers[T], prepare func(to *M, keys []T) error, use func(product *M, keys []T) error,
+) (err error) {
+	type place struct {
+		memory  *rangeMemory[T]
+		product M
+	}
+	places := make([]*place, 2*s.workers)
+	memory := make([]*rangeMemory[T], len(places))
+	for i := range places {
+		memory[i] = newRangeMemory[T]()
+		places[i] = &place{memory: memory[i]}
+	}
+	defer func() { err = errors.Join(err, freeAll(memory)) }()
+	load := func(p *place, i int) error {
+		if err := s.load(p.memory, i); err != nil {
+			return err
+		}
+		return prepare(&p.product, p.memory.result)
+	}
+	return inOrder(ctx, s.workers, s.ranges(), places, load, func(p *place) error {
+		return use(&p.product, p.memory.result)
+	})
+}

@@ -1,0 +1,258 @@
+package ops
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
+)
+
+// A rowScratch is what one worker writes rows into. Where rows are not whole groups, the last one has room for its own.
+type rowScratch struct {
+	sums    []float64 // [stride], and one for marks that are in no column
+	values  []float32 // [visitRows×width], for the visitor
+	input   []float32 // [visitRows×width], read from the source
+	part    []float32 // [visitRows×width], read from one of the sources side by side
+	columns []int     // wanted
+	groups  []int     // of wanted columns
+}
+
+// walk adds the rows of a turn to those of their neighbours; after the last stripe these are visited and, but for the
+// last hop, kept for the next.
+func (p *propagation) walk(ctx context.Context, t *turn) error {
+	return p.walker.walk(ctx, func(ctx context.Context, worker int, adj *kv.Adjacency) error {
+		for first := adj.First; first < adj.End; {
+			s, visit, end := &p.workers[worker], p.rows, adj.End
+			if linked := kv.NodeID(p.plan.Rows); first >= linked {
+				visit = p.zeroRows
+			} else {
+				end = min(end, linked)
+			}
+			rows := blockFrom(first, end)
+			if err := visit(ctx, s, adj, t, rows); err != nil {
+				return err
+			}
+			first = rows.End
+		}
+		p.progress.add(len(adj.Neighbors))
+		return nil
+	})
+}
+
+// rows works on rows that adj holds.
+func (p *propagation) rows(ctx context.Context, s *rowScratch, adj *kv.Adjacency, t *turn, rows kv.Range) error {
+	width, w := t.width(), kernel.Stride(t.width())
+	tile := Tile{Hop: t.hop, Lo: t.lo, Hi: t.hi, Rows: rows, Values: s.values[:rows.Len()*width]}
+	inputs, diagonal, err := p.input(s, t, rows)
+	if err != nil {
+		return err
+	}
+	wanted := p.op.Want != nil && t.hop == p.op.Hops
+	sums := s.sums[:w+1]
+	for v := rows.First; v < rows.End; v++ {
+		if v%256 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if wanted {
+			s.want(p.op.Want, v, t.lo, width)
+			if len(s.columns) == 0 { // as of most rows where a tile has few of the columns
+				fillNaN(tile.Values[int(v-rows.First)*width:][:width])
+				continue
+			}
+		}
+		clear(sums)
+		if !t.begin {
+			copy(sums, p.stripeSums[int(v)*w:][:w])
+		}
+		from, to := adj.Offsets[v-adj.First], adj.Offsets[v-adj.First+1]
+		from, to = t.within(adj.Neighbors, from, to)
+		var weights []float32
+		if p.walker.weighted {
+			weights = adj.Weights[from:to]
+		}
+		if err := s.sum(ctx, t, adj.Neighbors[from:], weights, int(to-from), sums, wanted); err != nil {
+			return err
+		}
+		if !t.end {
+			copy(p.stripeSums[int(v)*w:][:w], sums)
+			continue
+		}
+		at := int(v-rows.First) * width
+		input := inputs[at : at+width]
+		end := p.ending(v)
+		if p.op.SelfLoops {
+			p.addOwn(sums[:width], t, v, input)
+		}
+		if diagonal != nil {
+			end.Diagonal = diagonal[v]
+		}
+		row := tile.Values[at : at+width]
+		if wanted {
+			fillNaN(row)
+			for _, j := range s.columns {
+				row[j] = end.Value(sums[j], input[j])
+			}
+			continue
+		}
+		var next []float32
+		if t.next != nil {
+			next = t.next[int(v)*w:][:w]
+		}
+		kernel.FinishRow(row, next, input, sums[:w], end)
+	}
+	if !t.end {
+		return nil
+	}
+	return p.visit(tile)
+}
+
+// zeroRows visits rows of nodes without neighbours.
+func (p *propagation) zeroRows(_ context.Context, s *rowScratch, _ *kv.Adjacency, t *turn, rows kv.Range) error {
+	if !t.end {
+		return nil
+	}
+	tile := Tile{Hop: t.hop, Lo: t.lo, Hi: t.hi, Rows: rows, Values: s.values[:rows.Len()*t.width()]}
+	clear(tile.Values)
+	return p.visit(tile)
+}
+
+// fillNaN makes columns NaN that nobody wants.
+func fillNaN(row []float32) {
+	for j := range row {
+		row[j] = float32(math.NaN())
+	}
+}
+
+// input returns the source's rows where a row needs its own, and what of it is cleared, if anything.
+func (p *propagation) input(s *rowScratch, t *turn, rows kv.Range) (values []float32, diagonal []float64, err error) {
+	if p.op.Diagonals != nil && t.hop > 1 {
+		diagonal = p.op.Diagonals.At(t.hop)
+	}
+	if t.inputs != nil {
+		return t.inputs[int(rows.First)*t.width() : int(rows.End)*t.width()], diagonal, nil
+	}
+	values = s.input[:rows.Len()*t.width()]
+	if t.end && (diagonal != nil || p.op.SelfLoops && t.hop == 1) {
+		err = readParts(p.parts, rows, t.lo, t.hi, values, s.part)
+	}
+	return values, diagonal, err
+}
+
+// addOwn adds the row of the node itself, as the last of its neighbours, with weight 1.
+func (p *propagation) addOwn(sums []float64, t *turn, v kv.NodeID, input []float32) {
+	if t.hop == 1 {
+		scale := p.columnScale(v)
+		for j, x := range input {
+			sums[j] += float64(float32(scale * float64(x)))
+		}
+		return
+	}
+	w := kernel.Stride(t.width())
+	own := p.previous
+	if p.plan.Stripes == 1 {
+		own = p.read
+	}
+	for j, x := range own[int(v)*w:][:len(sums)] {
+		sums[j] += float64(x)
+	}
+}
+
+// within cuts a list, Neighbors[from:to], to the rows in memory.
+func (t *turn) within(neighbors []kv.NodeID, from, to int64) (begin, end int64) {
+	list := neighbors[from:to]
+	if !t.end {
+		i, _ := slices.BinarySearch(list, t.rows.End)
+		list = list[:i]
+	}
+	i := 0
+	if !t.begin {
+		i, _ = slices.BinarySearch(list, t.rows.First)
+	}
+	return from + int64(i), from + int64(len(list))
+}
+
+// want sets the wanted columns of a tile for node v, and their groups.
+func (s *rowScratch) want(want func(kv.NodeID, []int) []int, v kv.NodeID, lo, width int) {
+	all := want(v, s.columns[:0])
+	s.columns, s.groups = all[:0], s.groups[:0]
+	for _, column := range all {
+		j := column - lo
+		if j < 0 || j >= width {
+			continue
+		}
+		s.columns = append(s.columns, j)
+		if group := j &^ (kernel.GroupColumns - 1); len(s.groups) == 0 || s.groups[len(s.groups)-1] != group {
+			s.groups = append(s.groups, group)
+		}
+	}
+}
+
+// sum adds the rows of the first count neighbours to sums, each times its weight unless there are none; those behind
+// are only read ahead.
+func (s *rowScratch) sum(
+	ctx context.Context, t *turn, neighbors []kv.NodeID, weights []float32, count int, sums []float64, wanted bool,
+) error {
+	for count > 0 {
+		part := min(count, kernel.Stretch)
+		list, readable := neighbors[:part], len(neighbors)
+		switch w := kernel.Stride(t.width()); {
+		case weights != nil:
+			s.sumWeighted(t, list, weights[:part], readable, sums[:w+1], wanted)
+			weights = weights[part:]
+		case t.marks != nil:
+			kernel.AddRows(sums[:t.from.Stride], t.from, 0, list, readable)
+			kernel.AddMarks(sums, t.marks, t.from.First, list, readable)
+		case wanted && s.wantsFew(w):
+			s.gather(t.from, list, readable, sums)
+		default:
+			kernel.AddRows(sums[:w], t.from, 0, list, readable)
+		}
+		neighbors = neighbors[part:]
+		if count -= part; count > 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// sumWeighted is sum of a part of the neighbours.
+func (s *rowScratch) sumWeighted(
+	t *turn, list []kv.NodeID, weights []float32, readable int, sums []float64, wanted bool,
+) {
+	w := len(sums) - 1
+	switch {
+	case t.marks != nil:
+		kernel.AddWeightedRows(sums[:t.from.Stride], t.from, 0, list, weights, readable)
+		kernel.AddWeightedMarks(sums, t.marks, t.from.First, list, weights)
+	case wanted && len(s.groups)*kernel.GroupColumns < w:
+		for _, group := range s.groups {
+			kernel.AddWeightedRows(sums[group:group+kernel.GroupColumns], t.from, group, list, weights, readable)
+		}
+	default:
+		kernel.AddWeightedRows(sums[:w], t.from, 0, list, weights, readable)
+	}
+}
+
+// wantsFew tells whether gathering the groups of wanted columns takes less time than adding whole rows.
+func (s *rowScratch) wantsFew(columns int) bool {
+	wanted := len(s.groups) * kernel.GroupColumns
+	return wanted < columns && (len(s.groups) <= 2 || 2*wanted < columns)
+}
+
+// gather adds the groups of wanted columns.
+func (s *rowScratch) gather(from kernel.Slab, list []kv.NodeID, readable int, sums []float64) {
+	for len(list) > 0 {
+		part := list[:min(kernel.Run, len(list))]
+		for i := 0; i < len(s.groups); i += 2 {
+			left := s.groups[i]
+			if i+1 == len(s.groups) {
+				kernel.AddRows(sums[left:left+kernel.GroupColumns], from, left, part, readable)
+				break
+			}
+			kernel.AddTwoGroups(sums, from, left, s.groups[i+1], part, readable)
+		}
+		list, readable = list[len(part):], readable-len(part)
+	}
+}
