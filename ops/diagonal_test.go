@@ -17,30 +17,26 @@ import (
 )
 
 func TestDiagonalsAreTheirDefinition(t *testing.T) {
-	for seed := range uint64(longtest.Of(120, 600)) {
+	for seed := range uint64(longtest.Of(180, 900)) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		g := awkwardGraph(r)
+		g := randomGraph(r, seed)
 		if seed%50 == 0 {
 			g = shuffled(rmat(7, 1+r.IntN(8), seed), seed)
 		}
 		hops := 1 + r.IntN(MaxHops)
-		if seed%2 == 0 {
+		if seed%3 > 0 {
 			hops = MaxHops
 		}
 		d, err := ComputeDiagonals(context.Background(), g, Powers{Hops: hops}, Options{Workers: 1 + r.IntN(3)})
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		if d.Hops() != hops {
-			t.Fatalf("seed %d: got %d hops, want %d", seed, d.Hops(), hops)
+		if err != nil || d.Hops() != hops {
+			t.Fatalf("seed %d: got %d hops, %v, want %d", seed, d.Hops(), err, hops)
 		}
 		for k := 1; k <= hops; k++ {
-			power := densePower(g, k, false)
+			power := densePower(t, g, k, false)
 			for v, got := range d.At(k) {
-				want := power.At(v, v)
-				if !(math.Abs(got-want) <= 1e-13) || want >= 1e-6 && math.Abs(got-want) > 1e-11*want {
-					t.Fatalf("seed %d, %d nodes, lists %v: hop %d, node %d: got %v, want %v",
-						seed, g.NumNodes(), g.lists, k, v, got, want)
+				if want := power.At(v, v); !(math.Abs(got-want) <= 1e-12*max(want, 0.01)) {
+					t.Fatalf("seed %d, %T of %d nodes: hop %d, node %d: got %v, want %v",
+						seed, g, g.NumNodes(), k, v, got, want)
 				}
 			}
 		}
@@ -80,31 +76,50 @@ func checkSampledDiagonals(t *testing.T, g *listGraph) {
 
 func TestDiagonalsSameBits(t *testing.T) {
 	ctx := context.Background()
-	g := rmat(9, 6, 3)
-	for name, g := range map[string]*listGraph{"by degree": g, "shuffled": shuffled(g, 4)} {
-		want := must.Get(ComputeDiagonals(ctx, g, Powers{Hops: MaxHops}, Options{Workers: 1}))(t)
-		for _, hops := range []int{3, 4, 5} {
-			for _, block := range []int{1, 33, 5000} {
-				g.block = block
-				var tooSmall *BudgetError
-				if _, err := ComputeDiagonals(ctx, g, Powers{Hops: hops}, Options{MemoryBudget: 1}); !errors.As(err, &tooSmall) {
-					t.Fatalf("%s, %d hops, budget of 1 byte: got error %v, want a *BudgetError", name, hops, err)
+	ranked := rmat(9, 6, 3)
+	other, weighted, directed := shuffled(ranked, 4), arcsOf(45, false), arcsOf(45, true)
+	for _, of := range []struct {
+		name  string
+		graph Graph
+		block *int // nodes of a block
+	}{
+		{"by degree", ranked, &ranked.block}, {"shuffled", other, &other.block},
+		{"weighted", weighted.graph(), &weighted.block}, {"directed", directed.graph(), &directed.block},
+	} {
+		want := must.Get(ComputeDiagonals(ctx, of.graph, Powers{Hops: MaxHops}, Options{Workers: 1}))(t)
+		for hops := 2; hops <= MaxHops; hops++ {
+			for _, *of.block = range []int{1, 33, 5000} {
+				tooSmall := &BudgetError{}
+				_, err := ComputeDiagonals(ctx, of.graph, Powers{Hops: hops}, Options{MemoryBudget: 1})
+				if hops >= 3 && !errors.As(err, &tooSmall) {
+					t.Fatalf("%s, %d hops, budget of 1 byte: got error %v, want a *BudgetError", of.name, hops, err)
 				}
 				for _, workers := range []int{1, 2, 4} {
-					for _, budget := range []int64{0, tooSmall.Least + int64(g.entries())/8} {
-						got, err := ComputeDiagonals(ctx, g, Powers{Hops: hops}, Options{Workers: workers, MemoryBudget: budget})
+					for _, more := range []int64{0, 200, 1 << 20} {
+						opt := Options{Workers: workers, MemoryBudget: tooSmall.Least + more}
+						got, err := ComputeDiagonals(ctx, of.graph, Powers{Hops: hops}, opt)
 						if err != nil {
-							t.Fatalf("%s, %d hops, blocks of %d, %d workers, %d bytes: %v", name, hops, block, workers, budget, err)
+							t.Fatalf("%s, %d hops, blocks of %d, %+v: %v", of.name, hops, *of.block, opt, err)
 						}
 						for k := 1; k <= hops; k++ {
 							if !slices.Equal(got.At(k), want.At(k)) {
-								t.Errorf("%s, %d hops, blocks of %d, %d workers, %d bytes: hop %d differs in its bits",
-									name, hops, block, workers, budget, k)
+								t.Errorf("%s, %d hops, blocks of %d, %+v: hop %d differs in its bits",
+									of.name, hops, *of.block, opt, k)
 							}
 						}
 					}
 				}
 			}
+		}
+	}
+}
+
+// arcsOf draws a weighted graph of at least so many nodes.
+func arcsOf(nodes int, directed bool) *arcGraph {
+	r := rand.New(rand.NewPCG(7, 7))
+	for {
+		if g := randomArcGraph(r, directed, true); g.nodes >= nodes {
+			return g
 		}
 	}
 }

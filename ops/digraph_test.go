@@ -8,60 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"gonum.org/v1/gonum/mat"
-
-	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
-
-// densePropagated is S_k X by its definition.
-func (g *arcGraph) densePropagated(x []float32, c, k int, op Operator) *mat.Dense {
-	var power, out mat.Dense
-	power.Pow(g.normalized(op.SelfLoops), k)
-	if op.Diagonals != nil {
-		for v := range g.nodes {
-			power.Set(v, v, 0)
-		}
-	}
-	input := mat.NewDense(g.nodes, c, nil)
-	for i, value := range x {
-		input.Set(i/c, i%c, float64(value))
-	}
-	out.Mul(&power, input)
-	return &out
-}
-
-func TestPropagateArcsIsItsDefinition(t *testing.T) {
-	ctx := context.Background()
-	for seed := range uint64(longtest.Of(40, 200)) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		g := randomArcGraph(r, seed%2 == 0, seed%3 > 0)
-		n, c, hops := g.nodes, 1+r.IntN(20), 1+r.IntN(MaxHops)
-		x := randomRows(r, n, c)
-		diagonals, err := ComputeDiagonals(ctx, g.graph(), Powers{Hops: hops}, Options{})
-		if err != nil {
-			t.Fatalf("seed %d: diagonals: %v", seed, err)
-		}
-		for _, op := range []Operator{{Hops: hops}, {Hops: hops, Diagonals: diagonals}, {Hops: hops, SelfLoops: true}} {
-			got, err := collect(ctx, g.graph(), Dense(x, c), op, Options{Workers: 1 + r.IntN(3)})
-			if err != nil {
-				t.Fatalf("seed %d: propagate %d hops of %d×%d: %v", seed, hops, n, c, err)
-			}
-			for k := 1; k <= hops; k++ {
-				want := g.densePropagated(x, c, k, op)
-				// Entries of Ã are at most 1 where A is symmetric, else as many as there are nodes.
-				tolerance := 1e-6 * max(1, mat.Max(want))
-				for i, value := range got[k-1] {
-					if w := want.At(i/c, i%c); !(math.Abs(float64(value)-w) <= tolerance) {
-						t.Fatalf("seed %d, directed %v, weighted %v, cleared %t, self loops %t, hop %d, node %d, column %d: got %v, want %v",
-							seed, g.directed, g.weighted, op.Diagonals != nil, op.SelfLoops, k, i/c, i%c, value, w)
-					}
-				}
-			}
-		}
-	}
-}
 
 func TestPropagateArcsSameBits(t *testing.T) {
 	ctx := context.Background()

@@ -15,6 +15,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/memdir"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(memdir.Tests(m)) }
@@ -207,27 +208,33 @@ func rmat(scale, edges int, seed uint64) *listGraph {
 	return g
 }
 
-// densePower is Ã^k [n×n], straight from the definition; with loops (D+I)^(-1/2) (A+I) (D+I)^(-1/2) to the k.
-func densePower(g *listGraph, k int, loops bool) *mat.Dense {
-	n := len(g.lists)
-	a, d := mat.NewDense(n, n, nil), mat.NewDense(n, n, nil)
-	for v, list := range g.lists {
-		degree := len(list)
-		for _, u := range list {
-			a.Set(v, int(u), 1)
+// densePower is Ã^k [n×n] of any graph, straight from the definition; with loops A + I replaces A.
+func densePower(t testing.TB, g Graph, k int, loops bool) *mat.Dense {
+	t.Helper()
+	n, all := g.NumNodes(), readAll(t, g)
+	a := mat.NewDense(n, n, nil)
+	for v := range n {
+		weights := kernel.WeightsOf(all, v)
+		for i, u := range all.Of(kv.NodeID(v)) {
+			if a.Set(v, int(u), 1); weights != nil {
+				a.Set(v, int(u), float64(weights[i]))
+			}
 		}
 		if loops {
 			a.Set(v, v, 1)
-			degree++
-		}
-		if degree > 0 {
-			d.Set(v, v, 1/math.Sqrt(float64(degree)))
 		}
 	}
-	var normalized, power mat.Dense
-	normalized.Product(d, a, d)
-	power.Pow(&normalized, k)
-	return &power
+	normalized := mat.NewDense(n, n, nil)
+	for v := range n {
+		for u := range n {
+			if w := a.At(v, u); w > 0 {
+				normalized.Set(v, u, w/math.Sqrt(mat.Sum(a.RowView(v))*mat.Sum(a.ColView(u))))
+			}
+		}
+	}
+	power := new(mat.Dense)
+	power.Pow(normalized, k)
+	return power
 }
 
 func randomRows(r *rand.Rand, n, c int) []float32 {

@@ -48,7 +48,7 @@ func TestNeighborhoodIsDistance(t *testing.T) {
 		}
 		reached := map[int]int{} // node to its distance, by powers of the adjacency
 		for k := range hops + 1 {
-			power := densePower(g, k, false)
+			power := densePower(t, g, k, false)
 			for v := range g.lists {
 				if _, ok := reached[v]; !ok && power.At(0, v) != 0 {
 					reached[v] = k

@@ -99,7 +99,7 @@ func compareRows(t *testing.T, store *kv.Store, g *listGraph) {
 				steps.Store(1 << 40)
 				rows := must.Get(OperatorRows(t.Context(), tx, kv.Both, kv.NodeID(v), op, &steps))(t)
 				for k, row := range rows {
-					power := densePower(g, k+1, op.SelfLoops)
+					power := densePower(t, g, k+1, op.SelfLoops)
 					for u := range g.lists {
 						want := power.At(v, u)
 						if u == v && !op.SelfLoops {
