@@ -272,14 +272,6 @@ func (b *Bulk) commit(final func(tx *Tx) error, after func() error) error {
 		return err
 	}
 	defer b.s.writer.Unlock()
-	for name := range b.spaces {
-		if _, twice := b.draft.Twice[name]; twice {
-			if err := b.s.updateCopy(); err != nil {
-				b.s.warn("the second copy could not be written", err)
-			}
-			break
-		}
-	}
 	if b.s.unswept = b.release(); b.s.unswept != nil {
 		return fmt.Errorf("%w, but removing what was replaced: %w", ErrCommitted, b.s.unswept)
 	}
@@ -302,6 +294,11 @@ func (b *Bulk) switchOver(final func(tx *Tx) error) error {
 	// it reserved and did not use go back.
 	tx.cat = b.draft.clone()
 	tx.changed = true
+	for name := range b.spaces {
+		if _, twice := tx.cat.Twice[name]; twice {
+			tx.cat.Twice[name] = b.s.commits + 1
+		}
+	}
 	if !b.rewrites {
 		tx.touched = b.touched
 	}

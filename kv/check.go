@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
@@ -22,8 +23,7 @@ func (p Problem) String() string { return p.Where + ": " + p.What }
 
 // Check walks every record and every invariant that spans records, and calls report for each that fails. It returns an
 // error only if it cannot go on, ErrClosed if the store is closed meanwhile. Check waits for a running Update, Bulk or
-// Compact, and then reads one snapshot. First it compares the second copy of spaces. A writer that must shorten the journal
-// waits for that comparison; other writers do not wait. Check holds a few blocks at a time.
+// Compact, and then reads one snapshot, beside writers. It holds a few blocks at a time.
 func (s *Store) Check(ctx context.Context, progress Progress, report func(Problem)) (err error) {
 	began := time.Now()
 	defer func() { s.observe(Event{Kind: EventCheck, Err: err}, began) }()
@@ -32,17 +32,15 @@ func (s *Store) Check(ctx context.Context, progress Progress, report func(Proble
 		return err
 	}
 	tx := s.Begin()
-	base, last, known, journal := s.checkJournal()
-	copied := new(spaceCopy)
-	defer copied.end()
-	if known && tx.err == nil {
-		err = s.beginCheckCopy(tx, copied, base, last)
-	}
+	_, _, _, journal := s.checkJournal()
+	decided, damage := s.readDecisions()
 	s.writer.Unlock()
 	defer tx.Close()
 	c := newChecker(tx, progress, report)
-	c.copied = copied
-	if err := c.found(copyName, err); err != nil {
+	if c.decided = decided; decided != nil {
+		defer func() { err = errors.Join(err, decided.Close()) }()
+	}
+	if err := c.found(decisions.FileName, damage); err != nil {
 		return err
 	}
 	if err := c.found(journalName, journal); err != nil {
@@ -67,8 +65,7 @@ func (s *Store) Check(ctx context.Context, progress Progress, report func(Proble
 		}
 	}
 	for _, step := range []func(context.Context) error{
-		c.copies, // first: a writer may have to wait until the copy is let go
-		c.tables, c.records, c.documents, c.dictionary, c.adjacency, c.edgeDeltas, c.properties, c.changes,
+		c.decisions, c.tables, c.records, c.documents, c.dictionary, c.adjacency, c.edgeDeltas, c.properties, c.changes,
 	} {
 		if err := c.found("store", step(ctx)); err != nil {
 			return err
@@ -96,7 +93,7 @@ type checker struct {
 	counts  map[record.Kind]int64
 	entries int64
 
-	copied *spaceCopy
+	decided *decisions.Reader // nil if there is none that can be read
 
 	// seen are problems reported: one damaged block is met once for each of its nodes.
 	seen map[Problem]bool

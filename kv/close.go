@@ -84,17 +84,18 @@ func (s *Store) endSnapshots() {
 
 // closeBadger closes what openBadger has opened, and leaves files that can be opened again.
 func (s *Store) closeBadger() error {
-	copied := s.db.Failed()
-	if copied == nil && !s.opt.ReadOnly && s.header.Version == formatVersion {
-		if copied = s.updateCopy(); copied != nil {
-			s.warn("the second copy could not be written, so the journal stays as it is", copied)
+	var decided error
+	switch {
+	case s.decided != nil:
+		decided = s.decided.Close()
+	case !s.synced && s.db.Failed() == nil && s.header.Version == formatVersion:
+		if decided = s.createDecisions(); decided == nil {
+			decided = s.decided.Close()
 		}
 	}
 	crashed, err := s.db.Close(s.unswept != nil)
-	if !s.synced {
-		err = errors.Join(err, copied)
-	}
-	err = errors.Join(err, s.closeJournal(err == nil && copied == nil))
+	err = errors.Join(err, decided)
+	err = errors.Join(err, s.closeJournal(err == nil))
 	if err == nil && !s.opt.ReadOnly {
 		err = storedir.AlignModes(s.dir)
 	}

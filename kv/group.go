@@ -174,16 +174,24 @@ func (s *Store) commitGroup() {
 func (s *Store) commit(txn *lsm.Txn, members ...*Tx) {
 	began := time.Now()
 	var commits [][]journal.Entry
+	var numbered []*Tx
 	for _, tx := range members {
 		if tx.numbered {
 			commits = append(commits, tx.entries)
+			numbered = append(numbered, tx)
 		}
 	}
 	var err error
+	anew := false
 	if len(commits) > 0 {
-		if err = s.db.Failed(); err == nil && s.journal != nil {
+		if err = s.db.Failed(); err == nil {
+			if anew, err = s.logDecisions(numbered); err != nil && s.decided.Failed() != nil {
+				s.db.Fail(err)
+			}
+		}
+		if err == nil && s.journal != nil {
 			err = storedir.WrapFull(s.journal.AppendCommits(commits))
-			if s.journal.Failed() != nil {
+			if s.journal.Failed() != nil || err != nil && s.decided != nil && s.decided.Last() == s.commits {
 				s.db.Fail(err)
 			}
 		}
@@ -195,6 +203,8 @@ func (s *Store) commit(txn *lsm.Txn, members ...*Tx) {
 		// The journal has it, so that it is there when the store is opened again: nothing may be written before.
 		s.db.Fail(err)
 		err = fmt.Errorf("%w, and there when the store is opened again, but %w: %w", ErrCommitted, ErrFailed, err)
+	} else if err == nil {
+		err = s.renewAfter(anew)
 	}
 	for _, tx := range members {
 		tx.result = err

@@ -238,7 +238,7 @@ func (s *Store) replay(r *replay, held uint64) error {
 			if place++; r.latest[sumKey(e.Key)] > place {
 				continue
 			}
-			same, err := holds(txn, e)
+			same, err := holds(txn, e.Key, e.Value)
 			if err != nil {
 				return err
 			}
@@ -272,18 +272,18 @@ func (s *Store) replay(r *replay, held uint64) error {
 	return err
 }
 
-// holds says whether Badger has an entry as it is.
-func holds(txn *lsm.Txn, e journal.Entry) (same bool, err error) {
-	value, err := txn.Get(e.Key)
+// holds says whether Badger has a value, nil for none, under a key.
+func holds(txn *lsm.Txn, key, want []byte) (same bool, err error) {
+	value, err := txn.Get(key)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return e.Value == nil, nil
+		return want == nil, nil
 	case errors.Is(err, ErrCorrupt):
 		return false, nil
 	case err != nil:
 		return false, err
 	}
-	return e.Value != nil && bytes.Equal(value, e.Value), nil
+	return want != nil && bytes.Equal(value, want), nil
 }
 
 // journalIsDue says whether the last segment of the journal has grown to half a memtable. After a failed write the journal
@@ -331,11 +331,6 @@ func (s *Store) trimJournal() error {
 	if err := durable.SyncDirectory(s.dir); err != nil { // the tables and the manifest are synced, not their names
 		return err
 	}
-	if err := s.updateCopy(); err != nil {
-		return err
-	}
-	s.copying.Lock() // a Check may read them
-	defer s.copying.Unlock()
 	return s.journal.Remove(n)
 }
 

@@ -63,13 +63,18 @@ func openDirectory(dir string, opt Options) (*Store, error) {
 
 // openLocked is openDirectory for who has locked the directory. Closing the store calls unlock, and so does an error.
 func openLocked(dir string, opt Options, unlock func() error) (*Store, error) {
-	if err := lsm.CheckManifest(dir); err != nil {
+	crashed, err := lsm.LeftByCrash(dir)
+	if err == nil {
+		err = lsm.CheckManifest(dir)
+	}
+	if err != nil {
 		return nil, errors.Join(err, unlock())
 	}
 	s, err := openBadger(dir, opt, true, unlock, checkTablesAge)
 	if err != nil {
 		return nil, err
 	}
+	s.crashed = crashed
 	if err := s.openJournal(); err != nil {
 		return nil, errors.Join(err, s.closeBadger())
 	}
@@ -111,7 +116,7 @@ func (s *Store) start() error {
 	} else if err != nil {
 		return err
 	}
-	if err := s.checkCopy(); err != nil {
+	if err := s.openDecisions(s.crashed); err != nil {
 		return err
 	}
 	if s.opt.ReadOnly {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -13,7 +14,7 @@ import (
 var ownNames = []string{
 	"MANIFEST", "MANIFEST-REWRITE", "KEYREGISTRY", "REWRITE-KEYREGISTRY", "DISCARD", storedir.LockFile, "verified",
 	"spill-*",
-	"*.sst", "*.mem", "*.vlog", journalName + "-*.log", copyName + "-*.log",
+	"*.sst", "*.mem", "*.vlog", journalName + "-*.log", decisions.FileName,
 	storedir.QuarantineName, storedir.WorkName, storedir.HolderName,
 }
 

@@ -46,8 +46,7 @@ type RoomRepair func(ctx context.Context, s *Store, report func(Correction)) err
 //   - The counts are counted again. Each direction of the dictionary is rebuilt from the other.
 //   - Commits that are in the journal and not in Badger's logs are written again. A damaged journal is rebuilt; the report
 //     names the commits that are in neither.
-//   - Entries of spaces that are kept twice are restored from their second copy. A whole copy may be of an earlier or a
-//     later commit. Then a damaged copy, or a copy of another commit, is rebuilt.
+//   - Entries of spaces that are kept twice are taken from decisions.log. If that is damaged, it is written anew.
 //   - The lists of a damaged adjacency block are rebuilt from the lists of the neighbours; an edge between two nodes of
 //     damaged blocks is lost.
 //   - A value in a damaged block or record of a column becomes null, a row of a matrix NaN, an id "lost-N" with the
@@ -107,10 +106,7 @@ type repair struct {
 	journals       []string      // the files of a journal that is to be rebuilt
 	remade         bool          // it is
 	foreignJournal bool          // it is that of another store
-	copyDamage     error         // of the second copy of spaces
-	copyDue        bool          // the second copy is to be rebuilt
-	copyLast       uint64        // of which commit the second copy is,
-	copyAhead      uint64        // and how many commits later than the store
+	logDamage      error         // of decisions.log
 	identity       journal.Store // as the journal has it
 
 	bulk *Bulk // nil if nothing is to be written again
@@ -141,7 +137,7 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) error
 		return err
 	}
 	err = r.journal()
-	for _, step := range []func(context.Context) error{r.copies, r.records, r.remakeCopy} {
+	for _, step := range []func(context.Context) error{r.decisions, r.records, r.renewLog} {
 		if err == nil {
 			err = step(ctx)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/column"
+	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
@@ -38,9 +39,10 @@ type Store struct {
 
 	// journal is nil in a store that is read-only or being loaded. The writer's lock guards it.
 	journal *journal.Log
-	commits uint64       // the number of the last commit
-	synced  bool         // commits are durable; not those of a load
-	copying sync.RWMutex // guards the files of the copy, and has those of the journal stay
+	decided *decisions.Log // nil in a store that is read-only or being loaded; guarded like journal
+	commits uint64         // the number of the last commit
+	crashed bool           // before it was opened
+	synced  bool           // commits are durable; not those of a load
 
 	tally tally
 
@@ -149,6 +151,10 @@ func (s *Store) writeHeader() error {
 	c.Columns[LabelColumn] = column.Entry{Generation: g, Kind: KindClass}
 	if s.synced {
 		if err := s.createJournal(); err != nil {
+			return err
+		}
+		nothing := func(func(decisions.Entry, error) bool) {}
+		if s.decided, err = decisions.Create(s.dir, s.identity(), 0, nothing); err != nil {
 			return err
 		}
 	}

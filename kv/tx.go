@@ -38,7 +38,7 @@ type Tx struct {
 	last     uint64 // the number of the last commit, itself if it has one
 	result   error  // of the commit
 
-	entries        []journal.Entry // for the journal
+	entries        []journal.Entry // for the journal, and decisions.log
 	puts, putBytes int64           // records written and deleted, and the bytes of their keys and values
 	writes         int             // counts writes, so that readers inside an Update notice them
 	nodesBefore    int             // before the first write

@@ -1,0 +1,293 @@
+package kv
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// A decisionRepair puts back what spaces that are kept twice have lost and decisions.log has. It comes before what is damaged is removed.
+type decisionRepair struct {
+	*repair
+	log   *decisions.Reader
+	found *decisions.Contents
+	cat   *catalog
+}
+
+// decisions takes every decision from decisions.log. If that is damaged, or another store's, it is written anew in the end.
+func (r *repair) decisions(ctx context.Context) error {
+	cat, err := r.catalog()
+	if errors.Is(err, ErrCorrupt) {
+		return nil // reported when the catalogue is needed
+	}
+	if err != nil {
+		return err
+	}
+	log, err := decisions.Read(r.dir)
+	if err != nil {
+		return r.renewDue(err)
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	d := &decisionRepair{repair: r, log: log, cat: cat}
+	if d.found, err = log.Scan(nil); err != nil {
+		return err
+	}
+	damage := d.found.Corrupt(r.s.identity())
+	if err := r.renewDue(damage); err != nil {
+		return err
+	}
+	if r.s.header.ID != "" && d.found.Known && d.found.Store != r.s.identity() {
+		return nil // nothing of it is of this store
+	}
+	if err := d.later(damage == nil); err != nil {
+		return err
+	}
+	if damage == nil {
+		if err := d.adopt(); err != nil {
+			return err
+		}
+	}
+	return d.putBack(ctx)
+}
+
+// renewDue notes that decisions.log is to be written anew, as it is damaged. It returns any other error.
+func (r *repair) renewDue(damage error) error {
+	if damage != nil && !errors.Is(damage, ErrCorrupt) {
+		return damage
+	}
+	r.logDamage = damage
+	return nil
+}
+
+// later brings the store to the commits that the file has beyond its own, as Open does, and reports those that are lost.
+func (d *decisionRepair) later(whole bool) error {
+	held, last := d.s.commits, d.found.Last
+	if last <= held {
+		return nil
+	}
+	if whole {
+		l, err := decisions.OpenToRead(d.dir, d.found.Store)
+		if err != nil {
+			return err
+		}
+		frames, err := l.After(held)
+		if err := errors.Join(err, l.Close()); err != nil {
+			return err
+		}
+		n := 0
+		for next := held + 1; n < len(frames) && frames[n].First == next; n++ {
+			next = frames[n].Last + 1
+		}
+		if err := d.s.replayDecisions(frames[:n]); err != nil {
+			return err
+		}
+		if held = d.s.commits; held > 0 {
+			cat, err := d.catalog()
+			if err != nil {
+				return err
+			}
+			d.cat = cat
+		}
+	}
+	if last <= held {
+		return nil
+	}
+	d.s.commits = last // no commit has the number of one that is lost
+	if err := d.s.setRecord(record.CommitKey(), record.CommitBody(last)); err != nil {
+		return err
+	}
+	what := fmt.Sprintf("it has decisions of commit %d, and the store has come to %d", last, held)
+	return d.lose(Loss{Kind: "commit", Count: int64(last - held), AtMost: true}, decisions.FileName, what,
+		"%s lost, but for their decisions", commits(held+1, last))
+}
+
+// adopt has the catalogue name the spaces of the file, if it does not, names earlier generations of them, or does not say that they are kept
+// twice: then a later catalogue is lost.
+func (d *decisionRepair) adopt() error {
+	later := map[string]record.Generation{}
+	_, err := d.log.Scan(func(f decisions.Frame) error {
+		for e, err := range f.Entries() {
+			if err != nil {
+				return err
+			}
+			if e.Name == "" {
+				continue
+			}
+			g := record.GenerationOf(e.Key)
+			if is := d.cat.Spaces[e.Name]; g > is || g == is && d.cat.Twice[e.Name] == 0 {
+				later[e.Name] = g
+			}
+		}
+		return nil
+	})
+	if err != nil || len(later) == 0 {
+		return err
+	}
+	if err := d.s.View(func(*Tx) error { return nil }); errors.Is(err, ErrCorrupt) {
+		return nil //nolint:nilerr // the counts are to be rebuilt first
+	}
+	told := len(d.lost) > 0
+	err = d.s.update(func(tx *Tx) error {
+		cat, err := tx.change()
+		if err != nil {
+			return err
+		}
+		for name, g := range later {
+			cat.Spaces[name], cat.Twice[name] = g, d.s.commits+1
+			cat.Next = max(cat.Next, g+1)
+		}
+		d.cat = cat
+		return nil
+	})
+	for _, name := range slices.Sorted(maps.Keys(later)) {
+		m := Correction{
+			Where: "catalogue",
+			What:  fmt.Sprintf("it does not have the space %s as %s has it: a later catalogue is lost", name, decisions.FileName),
+			Done:  "the space is named again",
+		}
+		if !told {
+			m.Lost, told = Losses{{Kind: "commit", Count: UnknownCount}}, true
+		}
+		if err == nil {
+			err = d.tell(m)
+		}
+	}
+	return err
+}
+
+// each calls use with the decisions of the file, in order. Of one that is sure the last that is known is in the file: nothing that follows it
+// is damaged.
+func (d *decisionRepair) each(ctx context.Context, use func(e decisions.Entry, commit uint64, sure bool) error) error {
+	damaged := int64(-1)
+	if n := len(d.found.Damage); n > 0 {
+		damaged = d.found.Damage[n-1].At
+	}
+	_, err := d.log.Scan(func(f decisions.Frame) error {
+		for e, err := range f.Entries() {
+			if err != nil {
+				return err
+			}
+			if e.Name == "" || d.cat.Twice[e.Name] == 0 || d.cat.Spaces[e.Name] != record.GenerationOf(e.Key) {
+				continue // of generations that were replaced since, the file knows nothing
+			}
+			if err := use(e, f.Last, f.At > damaged); err != nil {
+				return err
+			}
+		}
+		return ctx.Err()
+	})
+	return err
+}
+
+// has says whether the store needs nothing of a decision of a commit: it has it, or a later one, or knows that it was deleted.
+func (d *decisionRepair) has(txn *lsm.Txn, e decisions.Entry, commit uint64, sure bool) (bool, error) {
+	if same, err := holds(txn, e.Key, e.Value); same || err != nil {
+		return same, err
+	}
+	value, err := rawRecord(txn, e.Key)
+	if err != nil {
+		return false, err
+	}
+	_, damage := record.Decode(e.Key, value)
+	if value != nil && damage != nil {
+		return false, nil
+	}
+	version, _, err := txn.Last(e.Key)
+	return !sure || version > commit, err
+}
+
+// putBack puts back the decisions that the store lacks.
+func (d *decisionRepair) putBack(ctx context.Context) error {
+	txn := d.s.db.Begin(false)
+	defer txn.Discard()
+	lost := map[keySum]bool{}
+	err := d.each(ctx, func(e decisions.Entry, commit uint64, sure bool) error {
+		has, err := d.has(txn, e, commit, sure)
+		if delete(lost, sumKey(e.Key)); !has {
+			lost[sumKey(e.Key)] = true
+		}
+		return err
+	})
+	if err != nil || len(lost) == 0 {
+		return err
+	}
+	b := newBatch(d.s)
+	defer b.to.Cancel()
+	lacking, other := map[string]int{}, map[string]int{}
+	unexplained := false // an entry is not damaged, and not the last that was written
+	err = d.each(ctx, func(e decisions.Entry, _ uint64, _ bool) error {
+		first, is := lost[sumKey(e.Key)]
+		if !is {
+			return nil
+		}
+		if first {
+			lost[sumKey(e.Key)] = false
+			value, err := rawRecord(txn, e.Key)
+			if err != nil {
+				return err
+			}
+			_, damage := record.Decode(e.Key, value)
+			if unexplained = unexplained || value == nil || damage == nil; damage == nil {
+				other[e.Name]++
+			} else {
+				lacking[e.Name]++
+			}
+		}
+		return b.write(bytes.Clone(e.Key), bytes.Clone(e.Value))
+	})
+	if err == nil {
+		err = b.Flush()
+	}
+	if err != nil {
+		return err
+	}
+	var lose Losses
+	if unexplained && len(d.lost) == 0 && d.logDamage == nil {
+		lose = Losses{{Kind: "record of tables", Count: UnknownCount}} // what took these may have taken others
+	}
+	tell := func(name string, entries map[string]int, what, done string) error {
+		if entries[name] == 0 {
+			return nil
+		}
+		m := Correction{Where: "space " + name, What: fmt.Sprintf(what, entries[name]), Done: done, Lost: lose}
+		lose = nil
+		return d.tell(m)
+	}
+	for _, name := range sortedNames(d.cat.Twice) {
+		err := errors.Join(
+			tell(name, lacking, "%d of its entries are missing or damaged", "put back from "+decisions.FileName),
+			tell(name, other, "%d of its entries are whole, and other than in "+decisions.FileName,
+				"those of the file are taken; the former ones are in the store as it was"))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rawRecord is the record under a key as it is; nil if there is none, or none that can be read.
+func rawRecord(txn *lsm.Txn, key []byte) (value []byte, err error) {
+	value, err = txn.Get(key)
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrCorrupt) {
+		return nil, nil
+	}
+	return value, err
+}
+
+// renewLog writes decisions.log anew. It is told of if the file was damaged.
+func (r *repair) renewLog(context.Context) error {
+	if !r.changed && r.logDamage == nil {
+		return nil
+	}
+	if err := r.s.createDecisions(); err != nil || r.logDamage == nil {
+		return err
+	}
+	return r.tell(Correction{Where: decisions.FileName, What: r.logDamage.Error(), Done: "written anew from the tables"})
+}
