@@ -295,9 +295,7 @@ func (b *Bulk) switchOver(final func(tx *Tx) error) error {
 	tx.cat = b.draft.clone()
 	tx.changed = true
 	for name := range b.spaces {
-		if _, twice := tx.cat.Twice[name]; twice {
-			tx.cat.Twice[name] = b.s.commits + 1
-		}
+		tx.renews = tx.renews || tx.cat.Twice[name]
 	}
 	if !b.rewrites {
 		tx.touched = b.touched
@@ -371,7 +369,6 @@ func (b *Bulk) release() error {
 	for _, w := range b.matrices {
 		err = errors.Join(err, w.close())
 	}
-	b.s.rotateJournal()
 	b.s.bulkOpen.Store(false)
 	return err
 }

@@ -49,8 +49,8 @@ type catalog struct {
 	Matrices map[string]matrix.Entry      `msgpack:"matrices"`
 	Spaces   map[string]record.Generation `msgpack:"spaces"`
 
-	// Twice has the spaces that are kept twice, each with the number of the commit that began it.
-	Twice map[string]uint64 `msgpack:"twice,omitempty"`
+	// Twice has the spaces that are kept twice.
+	Twice map[string]bool `msgpack:"twice,omitempty"`
 
 	// ChangesFrom is the commit from which on the store knows what its commits touched.
 	ChangesFrom uint64 `msgpack:"changes_from"`
@@ -76,7 +76,7 @@ func newCatalog() *catalog {
 		Columns:      map[string]column.Entry{},
 		Matrices:     map[string]matrix.Entry{},
 		Spaces:       map[string]record.Generation{},
-		Twice:        map[string]uint64{},
+		Twice:        map[string]bool{},
 		classNumbers: map[string]Class{},
 	}
 }

@@ -16,7 +16,7 @@ import (
 // from an earlier backup gives the same numbers to other commits.
 func (tx *Tx) LastCommit() (number uint64, err error) {
 	_, err = snapshot.Find(tx.records(), record.CommitKey(), func(body []byte) (err error) {
-		number, err = record.ParseCommit(body)
+		number, _, err = record.ParseCommit(body)
 		return err
 	})
 	return number, err

@@ -32,7 +32,6 @@ func (s *Store) Check(ctx context.Context, progress Progress, report func(Proble
 		return err
 	}
 	tx := s.Begin()
-	_, _, _, journal := s.checkJournal()
 	decided, damage := s.readDecisions()
 	s.writer.Unlock()
 	defer tx.Close()
@@ -41,9 +40,6 @@ func (s *Store) Check(ctx context.Context, progress Progress, report func(Proble
 		defer func() { err = errors.Join(err, decided.Close()) }()
 	}
 	if err := c.found(decisions.FileName, damage); err != nil {
-		return err
-	}
-	if err := c.found(journalName, journal); err != nil {
 		return err
 	}
 	if errors.Is(tx.err, ErrCorrupt) {

@@ -15,7 +15,7 @@ import (
 // it must not be called from inside an Update or a loop over a snapshot. While a Bulk is open it returns ErrBusy and closes
 // nothing: end the Bulk with Commit or Abort first. Closing again does nothing. If another process has filled the disk,
 // Close returns ErrNoSpace and the store stays open. Close it again when there is room. Even without that, all commits are
-// in the journal. If the directory was moved, Close returns ErrMoved and closes the store without writing.
+// on disk. If the directory was moved, Close returns ErrMoved and closes the store without writing.
 func (s *Store) Close() error {
 	if s.bulkOpen.Load() {
 		return fmt.Errorf("%s: %w: a Bulk is open, end it with Commit or Abort", s.name, ErrBusy)
@@ -95,7 +95,6 @@ func (s *Store) closeBadger() error {
 	}
 	crashed, err := s.db.Close(s.unswept != nil)
 	err = errors.Join(err, decided)
-	err = errors.Join(err, s.closeJournal(err == nil))
 	if err == nil && !s.opt.ReadOnly {
 		err = storedir.AlignModes(s.dir)
 	}

@@ -2,10 +2,13 @@ package kv
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
@@ -16,8 +19,8 @@ import (
 //
 //   - A commit of such entries is appended to the file and synced, with all else that it writes, and only then given to Badger. What the
 //     file has and Badger lacks was not acknowledged, or is what Badger lost. Open gives it to Badger, if nothing is missing between.
-//   - A commit that begins to keep a space twice, or has replaced one, is given to Badger first. Then the file is written anew, before
-//     the commit is acknowledged. The catalogue says since when a space is kept twice: so Open sees that the file was not written anew.
+//   - A commit that begins to keep a space twice, or replaces or drops one, is given to Badger first. Then the file is written anew, before
+//     the commit is acknowledged. Badger has the number of the last commit with decisions: so Open sees that the file was not written anew.
 //   - The file is also written anew when it has become long.
 
 // KeepTwice makes the store keep a second copy of the entries. With it, Check finds missing entries and Repair restores
@@ -26,7 +29,7 @@ func (s *Space) KeepTwice() error {
 	if err := s.tx.writable(); err != nil {
 		return err
 	}
-	if _, marked := s.tx.cat.Twice[s.name]; marked {
+	if s.tx.cat.Twice[s.name] {
 		return nil
 	}
 	if err := validateName("space", s.name); err != nil {
@@ -36,20 +39,37 @@ func (s *Space) KeepTwice() error {
 	if err != nil {
 		return err
 	}
-	c.Twice[s.name] = s.tx.s.commits + 1
+	c.Twice[s.name] = true
+	s.tx.renews = true
 	return nil
 }
 
-// twiceSince is the last commit that began to keep a space twice, or replaced one.
-func (c *catalog) twiceSince() (commit uint64) {
-	for _, since := range c.Twice {
-		commit = max(commit, since)
+// decisionName is the name of the space, kept twice, of which a key is an entry; empty if it is of none.
+func (c *catalog) decisionName(key []byte) string {
+	if len(c.Twice) == 0 || record.Kind(key[0]) != record.KindSpace {
+		return ""
 	}
-	return commit
+	for name := range c.Twice {
+		if g, there := c.Spaces[name]; there && g == record.GenerationOf(key) {
+			return name
+		}
+	}
+	return ""
+}
+
+// hasDecisions says whether the transaction has written entries of a space that is kept twice, or has decisions.log written anew.
+func (tx *Tx) hasDecisions() bool {
+	isDecision := func(e decisions.Entry) bool { return tx.cat.decisionName(e.Key) != "" }
+	return tx.renews || slices.ContainsFunc(tx.entries, isDecision)
 }
 
 // identity is the ID of the store as decisions.log has it.
-func (s *Store) identity() decisions.Store { return decisions.Store(s.header.identity()) }
+func (s *Store) identity() (id decisions.Store) {
+	if b, err := hex.DecodeString(s.header.ID); err == nil {
+		copy(id[:], b)
+	}
+	return id
+}
 
 // createDecisions writes decisions.log anew.
 func (s *Store) createDecisions() (err error) {
@@ -92,41 +112,17 @@ func (s *Store) lastView(fn func(tx *Tx) error) error {
 	return fn(tx)
 }
 
-// logDecisions appends a group of commits to decisions.log if it has decisions; anew says that the file is to be written anew instead, once
-// Badger has the group.
-func (s *Store) logDecisions(commits []*Tx) (anew bool, err error) {
-	if len(commits) == 0 || s.decided == nil {
+// logDecisions appends a group of commits to decisions.log if it has decisions, and says whether it did. It does not if the file is to be
+// written anew once Badger has the group.
+func (s *Store) logDecisions(commits []*Tx) (logged bool, err error) {
+	last := commits[len(commits)-1] // of the group, it alone may renew
+	if s.decided == nil || last.renews || !slices.ContainsFunc(commits, (*Tx).hasDecisions) {
 		return false, nil
 	}
-	cat := commits[len(commits)-1].cat
-	if cat.twiceSince() > s.decided.Base() {
-		return true, nil
-	}
-	names := map[record.Generation]string{}
-	for name := range cat.Twice {
-		if g, there := cat.Spaces[name]; there {
-			names[g] = name
-		}
-	}
-	nameOf := func(key []byte) string {
-		if record.Kind(key[0]) != record.KindSpace {
-			return ""
-		}
-		return names[record.GenerationOf(key)]
-	}
-	decided := false
-	for _, tx := range commits {
-		for _, e := range tx.entries {
-			decided = decided || nameOf(e.Key) != ""
-		}
-	}
-	if !decided {
-		return false, nil
-	}
-	return false, s.decided.Append(s.commits-uint64(len(commits))+1, s.commits, func(yield func(decisions.Entry) bool) {
+	return true, s.decided.Append(s.commits-uint64(len(commits))+1, s.commits, func(yield func(decisions.Entry) bool) {
 		for _, tx := range commits {
 			for _, e := range tx.entries {
-				if !yield(decisions.Entry{Name: nameOf(e.Key), Key: e.Key, Value: e.Value}) {
+				if e.Name = last.cat.decisionName(e.Key); !yield(e) {
 					return
 				}
 			}
@@ -134,18 +130,18 @@ func (s *Store) logDecisions(commits []*Tx) (anew bool, err error) {
 	})
 }
 
-// renewAfter writes decisions.log anew after a commit, if that needs it or the file is long.
-func (s *Store) renewAfter(needed bool) error {
-	if s.decided == nil || !needed && !s.decided.IsLong() {
+// renewAfter writes decisions.log anew after a group of commits, if the last of them needs it or the file is long.
+func (s *Store) renewAfter(last *Tx) error {
+	if s.decided == nil || !last.renews && !s.decided.IsLong() {
 		return nil
 	}
 	err := s.renewDecisions()
-	if err != nil && (needed || s.decided.Failed() != nil) {
+	if err != nil && (last.renews || s.decided.Failed() != nil) {
 		s.db.Fail(err) // the next Open writes it
 		return fmt.Errorf("%w, but %w: %w", ErrCommitted, ErrFailed, err)
 	}
 	if err != nil {
-		s.warn("decisions.log could not be made shorter", err)
+		s.warn(decisions.FileName+" could not be made shorter", err)
 	}
 	return nil
 }
@@ -179,23 +175,26 @@ func (s *Store) openDecisions(crashed bool) error {
 	if err := s.replayDecisions(lacking); err != nil {
 		return err
 	}
-	since := uint64(0)
-	if err := s.lastView(func(tx *Tx) error { since = tx.cat.twiceSince(); return nil }); err != nil {
-		return err
-	}
-	if since > l.Base() { // a crash came before the file was written anew
+	switch {
+	case s.lastDecided <= l.Last():
+		return nil
+	case crashed: // before the file was written anew
 		return s.renewDecisions()
 	}
-	return nil
+	return s.refuse(record.CorruptFile(decisionsPath(s.dir),
+		"it ends with commit %d, and the store has decisions of commit %d: it is an earlier one", l.Last(), s.lastDecided))
 }
 
-// readDecisions opens decisions.log for a Check. It returns nil for a store that is closed, moved or being loaded.
+// readDecisions opens decisions.log for a Check. It returns nil for a store that is closed or being loaded.
 func (s *Store) readDecisions() (*decisions.Reader, error) {
 	s.mu.Lock()
 	closed := s.closed
 	s.mu.Unlock()
-	if closed || !s.synced || errors.Is(s.db.Failed(), ErrMoved) {
+	if closed || !s.synced {
 		return nil, nil
+	}
+	if err := s.db.Failed(); errors.Is(err, ErrMoved) {
+		return nil, err
 	}
 	return decisions.Read(s.dir)
 }
@@ -222,31 +221,77 @@ func (s *Store) lackingDecisions(l *decisions.Log) ([]decisions.Frame, error) {
 		last = f.Last
 	}
 	if l.Last() > last {
-		return nil, record.CorruptFile(filepath.Join(s.dir, decisions.FileName),
+		return nil, record.CorruptFile(decisionsPath(s.dir),
 			"it has decisions of commit %d, and the store has come to %d: what was committed between is lost", l.Last(), s.commits)
 	}
 	return frames, nil
 }
 
 // replayDecisions gives Badger what it lacks of decisions.log.
-func (s *Store) replayDecisions(frames []decisions.Frame) error {
+func (s *Store) replayDecisions(frames []decisions.Frame) (err error) {
+	if len(frames) == 0 {
+		return nil
+	}
+	began, event := time.Now(), Event{Kind: EventReplay}
 	for _, f := range frames {
-		t := s.db.Begin(true)
-		for e, err := range f.Entries() {
-			if err == nil {
-				err = t.Restore(bytes.Clone(e.Key), bytes.Clone(e.Value))
-			}
-			if err != nil {
-				t.Discard()
-				return err
-			}
-		}
-		err := t.Commit(f.Last)
-		t.Discard()
-		if err != nil {
-			return err
+		if err = s.replayFrame(f, &event); err != nil {
+			break
 		}
 		s.commits = f.Last
 	}
-	return nil
+	event.Err = err
+	s.observe(event, began)
+	return err
+}
+
+func (s *Store) replayFrame(f decisions.Frame, event *Event) error {
+	t := s.db.Begin(true)
+	defer t.Discard()
+	for e, err := range f.Entries() {
+		if err == nil {
+			err = t.Restore(bytes.Clone(e.Key), bytes.Clone(e.Value))
+		}
+		if err != nil {
+			return err
+		}
+		event.Records++
+		event.Bytes += int64(len(e.Key) + len(e.Value))
+	}
+	return t.Commit(f.Last)
+}
+
+func decisionsPath(dir string) string { return filepath.Join(dir, decisions.FileName) }
+
+// readCommits reads the numbers of the last commit that Badger holds, and of the last with decisions, zero if there was none.
+func (s *Store) readCommits() error {
+	err := s.db.View(func(t *lsm.Txn) error {
+		value, err := t.Get(record.CommitKey())
+		if err != nil {
+			return err
+		}
+		body, err := record.Decode(record.CommitKey(), value)
+		if err == nil {
+			s.commits, s.lastDecided, err = record.ParseCommit(body)
+		}
+		return err
+	})
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// commits names commits, with the verb that follows.
+func commits(first, last uint64) string {
+	if first == last {
+		return fmt.Sprintf("commit %d is", first)
+	}
+	return fmt.Sprintf("commits %d to %d are", first, last)
+}
+
+// warn logs what went wrong beside a commit, which it does not undo.
+func (s *Store) warn(what string, err error) {
+	if s.opt.Logger != nil {
+		s.opt.Logger.Warn(what, "store", s.dir, "error", err)
+	}
 }

@@ -7,15 +7,13 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// Updates that come at the same time share one sync of the journal, which takes far longer than they do. An Update that has run enters a
+// Updates that come at the same time share one sync, which takes far longer than they do. An Update that has run enters a
 // group and gives back the writer's lock. Those that waited for the lock run meanwhile, in the same transaction of Badger, so that each
 // sees what the ones before it wrote, and enter the group too. The first of the group, its leader, asks for the lock again and so comes
-// behind them. Then it writes the commits of all into the journal, syncs that, and gives them to Badger. So no reader
+// behind them. Then it commits the transaction, which Badger syncs, and before it decisions.log if there are decisions. So no reader
 // sees what is not durable, and each Update returns after the sync that its commit is in.
 
 // A commitGroup is the Updates that have run and wait for their sync. The writer's lock guards it.
@@ -153,7 +151,6 @@ func (s *Store) await(tx *Tx) error {
 	}
 	defer s.writer.Unlock() // also if what observes a commit panics
 	s.commitGroup()
-	s.rotateJournal()
 	return tx.result
 }
 
@@ -169,42 +166,19 @@ func (s *Store) commitGroup() {
 	s.commit(g.txn, g.members...)
 }
 
-// commit writes the commits of transactions, which wrote in one of Badger, into the journal, syncs that, and gives them to Badger. It
-// tells each what became of it.
+// commit commits transactions, which wrote in one of Badger, and tells each what became of it.
 func (s *Store) commit(txn *lsm.Txn, members ...*Tx) {
 	began := time.Now()
-	var commits [][]journal.Entry
 	var numbered []*Tx
 	for _, tx := range members {
 		if tx.numbered {
-			commits = append(commits, tx.entries)
 			numbered = append(numbered, tx)
 		}
 	}
-	var err error
-	anew := false
-	if len(commits) > 0 {
-		if err = s.db.Failed(); err == nil {
-			if anew, err = s.logDecisions(numbered); err != nil && s.decided.Failed() != nil {
-				s.db.Fail(err)
-			}
-		}
-		if err == nil && s.journal != nil {
-			err = storedir.WrapFull(s.journal.AppendCommits(commits))
-			if s.journal.Failed() != nil || err != nil && s.decided != nil && s.decided.Last() == s.commits {
-				s.db.Fail(err)
-			}
-		}
-	}
-	if err != nil {
-		err = fmt.Errorf("nothing is written: %w", err)
-		s.commits -= uint64(len(commits))
-	} else if err = txn.Commit(s.commits); err != nil && len(commits) > 0 && s.journal != nil {
-		// The journal has it, so that it is there when the store is opened again: nothing may be written before.
-		s.db.Fail(err)
-		err = fmt.Errorf("%w, and there when the store is opened again, but %w: %w", ErrCommitted, ErrFailed, err)
-	} else if err == nil {
-		err = s.renewAfter(anew)
+	err := s.commitDurably(txn, numbered)
+	if err != nil && !errors.Is(err, ErrCommitted) && len(numbered) > 0 {
+		s.commits -= uint64(len(numbered))
+		s.lastDecided = numbered[0].decidedBefore
 	}
 	for _, tx := range members {
 		tx.result = err
@@ -212,4 +186,29 @@ func (s *Store) commit(txn *lsm.Txn, members ...*Tx) {
 	for _, tx := range members {
 		s.committed(tx, began)
 	}
+}
+
+// commitDurably writes decisions to decisions.log, and then commits to Badger; it syncs both.
+func (s *Store) commitDurably(txn *lsm.Txn, commits []*Tx) error {
+	if len(commits) == 0 {
+		return txn.Commit(s.commits)
+	}
+	err := s.db.Failed()
+	logged := false
+	if err == nil {
+		if logged, err = s.logDecisions(commits); err != nil && s.decided.Failed() != nil {
+			s.db.Fail(err)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("nothing is written: %w", err)
+	}
+	if err := txn.Commit(s.commits); err != nil {
+		s.db.Fail(err) // Badger may have it or not, and decisions.log has it
+		if logged {
+			return fmt.Errorf("%w, and there when the store is opened again, but %w: %w", ErrCommitted, ErrFailed, err)
+		}
+		return fmt.Errorf("whether it is written is not known: %w: %w", ErrFailed, err)
+	}
+	return s.renewAfter(commits[len(commits)-1])
 }

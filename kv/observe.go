@@ -37,7 +37,7 @@ const (
 	EventBackup                          // * Backup
 	EventCorrupt                         // a read found a damaged record; Err is an ErrCorrupt that names it
 	EventClose                           // Close
-	EventReplay                          // * Open wrote commits of the journal again that Badger's log lacked
+	EventReplay                          // * Open gave Badger commits of decisions.log that it lacked
 )
 
 var eventNames = map[EventKind]string{
@@ -114,7 +114,7 @@ func (s *Store) damaged(err error) error {
 	return err
 }
 
-// committed reports a transaction that was committed, or failed; began is when it was given to the journal.
+// committed reports a transaction that was committed, or failed; began is when that began.
 func (s *Store) committed(tx *Tx, began time.Time) {
 	e := Event{Kind: EventCommit, Records: tx.puts, Bytes: tx.putBytes, Err: tx.result}
 	if e.Err == nil {

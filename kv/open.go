@@ -12,7 +12,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/realpath"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
-	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
@@ -70,14 +69,11 @@ func openLocked(dir string, opt Options, unlock func() error) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, unlock())
 	}
-	s, err := openBadger(dir, opt, true, unlock, checkTablesAge)
+	s, err := openBadger(dir, opt, true, unlock)
 	if err != nil {
 		return nil, err
 	}
 	s.crashed = crashed
-	if err := s.openJournal(); err != nil {
-		return nil, errors.Join(err, s.closeBadger())
-	}
 	return s, nil
 }
 
@@ -116,6 +112,9 @@ func (s *Store) start() error {
 	} else if err != nil {
 		return err
 	}
+	if err := s.readCommits(); err != nil {
+		return err
+	}
 	if err := s.openDecisions(s.crashed); err != nil {
 		return err
 	}
@@ -135,14 +134,13 @@ func (s *Store) start() error {
 }
 
 // damagedTable returns the first damage of a table of a store whose header is not found: it may be in there. It returns
-// nil if no table is damaged, or if there is no journal: then the database may be of another program.
+// nil if no table is damaged, or if there is no decisions.log: then the database may be of another program.
 func (s *Store) damagedTable() (damage error) {
-	journals, err := journal.Files(s.dir, journalName)
-	if err != nil || len(journals) == 0 {
-		return err
+	if _, err := os.Stat(decisionsPath(s.dir)); err != nil {
+		return nil
 	}
 	look := func(int, int) error { return damage }
-	err = s.db.FindDamage(context.Background(), look, func(_ string, found error) { damage = cmp.Or(damage, found) })
+	err := s.db.FindDamage(context.Background(), look, func(_ string, found error) { damage = cmp.Or(damage, found) })
 	return cmp.Or(damage, err)
 }
 
@@ -175,7 +173,7 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 	if err != nil {
 		return nil, renamed(err, path, dir)
 	}
-	s, err := openBadger(path, opt, synced, unlock, nil)
+	s, err := openBadger(path, opt, synced, unlock)
 	if err != nil {
 		return nil, renamed(err, path, dir)
 	}
@@ -187,10 +185,9 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 	return s, nil
 }
 
-// openBadger opens Badger in a directory that is locked. Closing the store calls unlock, and so does an error. look, if
-// not nil, looks at what a crash left before Badger does.
+// openBadger opens Badger in a directory that is locked. Closing the store calls unlock, and so does an error.
 func openBadger(
-	dir string, opt Options, synced bool, unlock func() error, look func(dir string) error,
+	dir string, opt Options, synced bool, unlock func() error,
 ) (s *Store, err error) {
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, errors.Join(err, unlock())
@@ -210,7 +207,7 @@ func openBadger(
 	}
 	s.db, err = lsm.Open(dir, lsm.Options{
 		MemoryBudget: opt.MemoryBudget, ReadOnly: opt.ReadOnly, Loading: !synced, Logger: opt.Logger,
-		Journal: journalOf(dir), Look: look, Reading: s.isRead,
+		Reading: s.isRead,
 	})
 	if err != nil {
 		return nil, errors.Join(err, unlock())

@@ -14,7 +14,7 @@ import (
 var ownNames = []string{
 	"MANIFEST", "MANIFEST-REWRITE", "KEYREGISTRY", "REWRITE-KEYREGISTRY", "DISCARD", storedir.LockFile, "verified",
 	"spill-*",
-	"*.sst", "*.mem", "*.vlog", journalName + "-*.log", decisions.FileName,
+	"*.sst", "*.mem", "*.vlog", decisions.FileName,
 	storedir.QuarantineName, storedir.WorkName, storedir.HolderName,
 }
 

@@ -304,7 +304,6 @@ func (p *Patch) Commit(ctx context.Context) (stats PatchStats, err error) {
 	if int(p.rows+p.edges)+len(r.removals) <= r.most() {
 		resolved := r.stats
 		err := s.update(func(tx *Tx) error { return r.update(ctx, tx) })
-		s.rotateJournal()
 		if !errors.Is(err, ErrTxTooBig) {
 			return r.stats, err
 		}

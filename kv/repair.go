@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -44,8 +45,6 @@ type RoomRepair func(ctx context.Context, s *Store, report func(Correction)) err
 //   - The manifest is rebuilt if a table outside it has records that no table in it has. The versions of records then
 //     decide which record is the last, and records that a merge of tables dropped stay out.
 //   - The counts are counted again. Each direction of the dictionary is rebuilt from the other.
-//   - Commits that are in the journal and not in Badger's logs are written again. A damaged journal is rebuilt; the report
-//     names the commits that are in neither.
 //   - Entries of spaces that are kept twice are taken from decisions.log. If that is damaged, it is written anew.
 //   - The lists of a damaged adjacency block are rebuilt from the lists of the neighbours; an edge between two nodes of
 //     damaged blocks is lost.
@@ -102,12 +101,8 @@ type repair struct {
 	s  *Store
 	tx *Tx // the store as it was
 
-	held           heldCommits   // what the files held, once Badger could open them
-	journals       []string      // the files of a journal that is to be rebuilt
-	remade         bool          // it is
-	foreignJournal bool          // it is that of another store
-	logDamage      error         // of decisions.log
-	identity       journal.Store // as the journal has it
+	logDamage error           // of decisions.log
+	identity  decisions.Store // as decisions.log has it
 
 	bulk *Bulk // nil if nothing is to be written again
 }
@@ -126,17 +121,14 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) error
 	if err := lsm.RepairFiles(ctx, r.dir, lsm.Options{MemoryBudget: opt.MemoryBudget}, r.progress, file); err != nil {
 		return err
 	}
-	if err := r.readHeld(); err != nil {
-		return err
-	}
 	_, unlock, err := storedir.Lock(r.dir, false)
 	if err != nil {
 		return err
 	}
-	if r.s, err = openBadger(r.dir, opt, true, unlock, nil); err != nil {
+	if r.s, err = openBadger(r.dir, opt, true, unlock); err != nil {
 		return err
 	}
-	err = r.journal()
+	err = r.commits()
 	for _, step := range []func(context.Context) error{r.decisions, r.records, r.renewLog} {
 		if err == nil {
 			err = step(ctx)
@@ -145,10 +137,30 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) error
 	if err := errors.Join(err, r.s.Close()); err != nil {
 		return err
 	}
-	if err := r.makeJournal(); err != nil || len(rooms) == 0 {
-		return err
+	if len(rooms) == 0 {
+		return nil
 	}
 	return r.rooms(ctx, opt, rooms)
+}
+
+// commits finds the number of the last commit. It is the version of the last that was written.
+func (r *repair) commits() error {
+	err := r.s.readCommits()
+	if err != nil && !errors.Is(err, ErrCorrupt) {
+		return err
+	}
+	held := r.s.commits
+	if r.s.commits = max(held, r.s.db.Version()); err == nil && r.s.commits == held {
+		return nil
+	}
+	what := "it is not that of the last record"
+	if err != nil {
+		what = err.Error()
+	}
+	if err := r.s.setRecord(record.CommitKey(), record.CommitBody(r.s.commits, r.s.lastDecided)); err != nil {
+		return err
+	}
+	return r.done("number of the last commit", what, "rebuilt: %d", r.s.commits)
 }
 
 // rooms has the upper rooms repair what they keep.

@@ -3,6 +3,7 @@ package kv
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -39,15 +40,25 @@ func (r *repair) decisions(ctx context.Context) error {
 	if d.found, err = log.Scan(nil); err != nil {
 		return err
 	}
-	damage := d.found.Corrupt(r.s.identity())
+	own := d.found.Store
+	if err := r.s.readHeader(); err == nil {
+		own = r.s.identity()
+	} else if d.found.Known {
+		r.identity = own
+	}
+	damage := d.found.Corrupt(own)
 	if err := r.renewDue(damage); err != nil {
 		return err
 	}
-	if r.s.header.ID != "" && d.found.Known && d.found.Store != r.s.identity() {
+	if d.found.Known && d.found.Store != own {
 		return nil // nothing of it is of this store
 	}
 	if err := d.later(damage == nil); err != nil {
 		return err
+	}
+	if damage == nil && d.found.Last < r.s.lastDecided {
+		err := record.CorruptFile(d.found.Path, "it ends with commit %d, and the store has decisions of commit %d", d.found.Last, r.s.lastDecided)
+		return errors.Join(r.renewDue(err), d.putBack(ctx))
 	}
 	if damage == nil {
 		if err := d.adopt(); err != nil {
@@ -100,7 +111,7 @@ func (d *decisionRepair) later(whole bool) error {
 		return nil
 	}
 	d.s.commits = last // no commit has the number of one that is lost
-	if err := d.s.setRecord(record.CommitKey(), record.CommitBody(last)); err != nil {
+	if err := d.s.setRecord(record.CommitKey(), record.CommitBody(last, last)); err != nil {
 		return err
 	}
 	what := fmt.Sprintf("it has decisions of commit %d, and the store has come to %d", last, held)
@@ -121,7 +132,7 @@ func (d *decisionRepair) adopt() error {
 				continue
 			}
 			g := record.GenerationOf(e.Key)
-			if is := d.cat.Spaces[e.Name]; g > is || g == is && d.cat.Twice[e.Name] == 0 {
+			if is := d.cat.Spaces[e.Name]; g > is || g == is && !d.cat.Twice[e.Name] {
 				later[e.Name] = g
 			}
 		}
@@ -140,7 +151,7 @@ func (d *decisionRepair) adopt() error {
 			return err
 		}
 		for name, g := range later {
-			cat.Spaces[name], cat.Twice[name] = g, d.s.commits+1
+			cat.Spaces[name], cat.Twice[name] = g, true
 			cat.Next = max(cat.Next, g+1)
 		}
 		d.cat = cat
@@ -162,22 +173,22 @@ func (d *decisionRepair) adopt() error {
 	return err
 }
 
-// each calls use with the decisions of the file, in order. Of one that is sure the last that is known is in the file: nothing that follows it
-// is damaged.
-func (d *decisionRepair) each(ctx context.Context, use func(e decisions.Entry, commit uint64, sure bool) error) error {
+// each calls use with the decisions of the file, in order. One is sure if nothing that is missing or damaged in the file comes after it.
+func (d *decisionRepair) each(ctx context.Context, use func(e decisions.Entry, sure bool) error) error {
 	damaged := int64(-1)
 	if n := len(d.found.Damage); n > 0 {
 		damaged = d.found.Damage[n-1].At
 	}
+	ends := d.found.Last >= d.s.lastDecided
 	_, err := d.log.Scan(func(f decisions.Frame) error {
 		for e, err := range f.Entries() {
 			if err != nil {
 				return err
 			}
-			if e.Name == "" || d.cat.Twice[e.Name] == 0 || d.cat.Spaces[e.Name] != record.GenerationOf(e.Key) {
+			if e.Name == "" || !d.cat.Twice[e.Name] || d.cat.Spaces[e.Name] != record.GenerationOf(e.Key) {
 				continue // of generations that were replaced since, the file knows nothing
 			}
-			if err := use(e, f.Last, f.At > damaged); err != nil {
+			if err := use(e, ends && f.At > damaged); err != nil {
 				return err
 			}
 		}
@@ -186,21 +197,22 @@ func (d *decisionRepair) each(ctx context.Context, use func(e decisions.Entry, c
 	return err
 }
 
-// has says whether the store needs nothing of a decision of a commit: it has it, or a later one, or knows that it was deleted.
-func (d *decisionRepair) has(txn *lsm.Txn, e decisions.Entry, commit uint64, sure bool) (bool, error) {
-	if same, err := holds(txn, e.Key, e.Value); same || err != nil {
+// has says whether the store needs nothing of a decision. If that is not sure, it needs only what cannot be read.
+func (d *decisionRepair) has(txn *lsm.Txn, e decisions.Entry, sure bool) (bool, error) {
+	if same, err := holds(txn, e.Key, e.Value); same || sure || err != nil {
 		return same, err
 	}
-	value, err := rawRecord(txn, e.Key)
-	if err != nil {
+	value, err := txn.Get(e.Key)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return true, nil
+	case errors.Is(err, ErrCorrupt):
+		return false, nil
+	case err != nil:
 		return false, err
 	}
 	_, damage := record.Decode(e.Key, value)
-	if value != nil && damage != nil {
-		return false, nil
-	}
-	version, _, err := txn.Last(e.Key)
-	return !sure || version > commit, err
+	return damage == nil, nil
 }
 
 // putBack puts back the decisions that the store lacks.
@@ -208,8 +220,8 @@ func (d *decisionRepair) putBack(ctx context.Context) error {
 	txn := d.s.db.Begin(false)
 	defer txn.Discard()
 	lost := map[keySum]bool{}
-	err := d.each(ctx, func(e decisions.Entry, commit uint64, sure bool) error {
-		has, err := d.has(txn, e, commit, sure)
+	err := d.each(ctx, func(e decisions.Entry, sure bool) error {
+		has, err := d.has(txn, e, sure)
 		if delete(lost, sumKey(e.Key)); !has {
 			lost[sumKey(e.Key)] = true
 		}
@@ -222,7 +234,7 @@ func (d *decisionRepair) putBack(ctx context.Context) error {
 	defer b.to.Cancel()
 	lacking, other := map[string]int{}, map[string]int{}
 	unexplained := false // an entry is not damaged, and not the last that was written
-	err = d.each(ctx, func(e decisions.Entry, _ uint64, _ bool) error {
+	err = d.each(ctx, func(e decisions.Entry, _ bool) error {
 		first, is := lost[sumKey(e.Key)]
 		if !is {
 			return nil
@@ -271,6 +283,25 @@ func (d *decisionRepair) putBack(ctx context.Context) error {
 	}
 	return nil
 }
+
+// holds says whether Badger has a value, nil for none, under a key.
+func holds(txn *lsm.Txn, key, want []byte) (same bool, err error) {
+	value, err := txn.Get(key)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return want == nil, nil
+	case errors.Is(err, ErrCorrupt):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return want != nil && bytes.Equal(value, want), nil
+}
+
+// A keySum stands for a key.
+type keySum [sha256.Size]byte
+
+func sumKey(key []byte) keySum { return sha256.Sum256(key) }
 
 // rawRecord is the record under a key as it is; nil if there is none, or none that can be read.
 func rawRecord(txn *lsm.Txn, key []byte) (value []byte, err error) {

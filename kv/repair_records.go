@@ -12,7 +12,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
+	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
@@ -254,7 +254,7 @@ func (r *repair) header(found damagedRecords) error {
 		return err
 	}
 	r.s.header = newHeader()
-	if r.identity != (journal.Store{}) {
+	if r.identity != (decisions.Store{}) {
 		r.s.header.ID = hex.EncodeToString(r.identity[:])
 	}
 	body, err := msgpack.Marshal(r.s.header)
@@ -264,8 +264,8 @@ func (r *repair) header(found damagedRecords) error {
 	if err := r.s.setRecord(headerKey(), body); err != nil {
 		return err
 	}
-	if r.identity != (journal.Store{}) {
-		return r.done("header", "it cannot be read", "rebuilt, with the ID that the journal has")
+	if r.identity != (decisions.Store{}) {
+		return r.done("header", "it cannot be read", "rebuilt, with the ID that decisions.log has")
 	}
 	return r.lose(Loss{Kind: "identity of the store", Count: 1}, "header", "it cannot be read",
 		"rebuilt: the store is another one to its backups")
@@ -340,7 +340,7 @@ func (s *Store) setRecord(key, body []byte) error {
 		return err
 	}
 	s.latest.Store(nil)
-	return t.Commit(max(s.commits, s.db.Version()))
+	return t.Commit(max(s.commits, s.db.Version(), 1))
 }
 
 // removeAll deletes keys.

@@ -128,12 +128,13 @@ func TestRepairOfRecords(t *testing.T) {
 	derived := []record.Kind{
 		record.KindAdjacencyDirectory, record.KindEdgeDelta, record.KindDegreeDelta, record.KindIDLookup, record.KindNodeAt,
 		record.KindPosition, record.KindAddedNode, record.KindAddedID, record.KindCounts, record.KindHeader,
+		record.KindCommit,
 	}
 	lossy := map[record.Kind]string{
 		record.KindAdjacency: "rebuilt from", record.KindArcs: "rebuilt from", // but for edges within the block
 		record.KindIDs: "lost-", record.KindColumn: "null", record.KindColumnDelta: "null", record.KindMatrix: "NaN", record.KindRowDelta: "NaN",
 		record.KindDocument: "removed", record.KindSpace: "removed",
-		record.KindChanges: "forgotten", record.KindCommit: "forgotten", // because commits may be lost
+		record.KindChanges: "forgotten",
 	}
 	for i, k := range slices.Concat(derived, slices.Sorted(maps.Keys(lossy))) {
 		for j, damage := range []string{"flipped", "deleted"} {

@@ -64,7 +64,7 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	if err != nil {
 		return info, err
 	}
-	s, err := openBadger(path, Options{MemoryBudget: opt.MemoryBudget}, false, unlock, nil)
+	s, err := openBadger(path, Options{MemoryBudget: opt.MemoryBudget}, false, unlock)
 	if err != nil {
 		return info, err
 	}
@@ -96,7 +96,7 @@ func (s *Store) restore(ctx context.Context, chain *archive.Chain, progress Prog
 	if err := s.readHeader(); err != nil {
 		return info, err
 	}
-	if s.commits, err = s.storedCommit(); err != nil {
+	if err := s.readCommits(); err != nil {
 		return info, err
 	}
 	if head := chain.Head(); s.header.ID != head.Store {

@@ -37,6 +37,7 @@ func (tx *Tx) DropSpace(name string) error {
 	if err != nil {
 		return err
 	}
+	tx.renews = tx.renews || c.Twice[name]
 	delete(c.Spaces, name)
 	delete(c.Twice, name)
 	tx.dropped = true

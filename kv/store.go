@@ -16,7 +16,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/column"
 	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
-	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
@@ -37,12 +36,12 @@ type Store struct {
 	db     *lsm.DB
 	header header
 
-	// journal is nil in a store that is read-only or being loaded. The writer's lock guards it.
-	journal *journal.Log
-	decided *decisions.Log // nil in a store that is read-only or being loaded; guarded like journal
-	commits uint64         // the number of the last commit
-	crashed bool           // before it was opened
-	synced  bool           // commits are durable; not those of a load
+	// decided is nil in a store that is read-only or being loaded. The writer's lock guards it.
+	decided     *decisions.Log
+	commits     uint64 // the number of the last commit
+	lastDecided uint64 // the last commit that had decisions
+	crashed     bool   // before it was opened
+	synced      bool   // commits are durable; not those of a load
 
 	tally tally
 
@@ -150,9 +149,6 @@ func (s *Store) writeHeader() error {
 	}
 	c.Columns[LabelColumn] = column.Entry{Generation: g, Kind: KindClass}
 	if s.synced {
-		if err := s.createJournal(); err != nil {
-			return err
-		}
 		nothing := func(func(decisions.Entry, error) bool) {}
 		if s.decided, err = decisions.Create(s.dir, s.identity(), 0, nothing); err != nil {
 			return err
@@ -232,7 +228,6 @@ func (s *Store) enterUpdate(fn func(*Tx) error) (*Tx, error) {
 	if err != nil || s.group.admits() {
 		return tx, err
 	}
-	defer s.rotateJournal()
 	return tx, s.finish(tx)
 }
 

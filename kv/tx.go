@@ -9,9 +9,9 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
-	"github.com/graphcleaner/graphcleaner/kv/internal/journal"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
@@ -34,15 +34,17 @@ type Tx struct {
 	group *commitGroup // in which it wrote or waits; nil for none
 	leads bool         // it sees to the commit of the group
 
-	numbered bool   // it is a commit with a number
-	last     uint64 // the number of the last commit, itself if it has one
-	result   error  // of the commit
+	numbered      bool   // it is a commit with a number
+	renews        bool   // decisions.log is to be written anew
+	decidedBefore uint64 // the last commit before that had decisions
+	last          uint64 // the number of the last commit, itself if it has one
+	result        error  // of the commit
 
-	entries        []journal.Entry // for the journal, and decisions.log
-	puts, putBytes int64           // records written and deleted, and the bytes of their keys and values
-	writes         int             // counts writes, so that readers inside an Update notice them
-	nodesBefore    int             // before the first write
-	touched        touches         // what was written
+	entries        []decisions.Entry // for decisions.log
+	puts, putBytes int64             // records written and deleted, and the bytes of their keys and values
+	writes         int               // counts writes, so that readers inside an Update notice them
+	nodesBefore    int               // before the first write
+	touched        touches           // what was written
 
 	mu     sync.Mutex
 	active int  // reads under way
@@ -278,7 +280,7 @@ func (tx *Tx) put(key, body []byte) error {
 	}
 	value := record.Encode(key, body)
 	tx.tally(key, value)
-	tx.entries = append(tx.entries, journal.Entry{Key: key, Value: value})
+	tx.entries = append(tx.entries, decisions.Entry{Key: key, Value: value})
 	return tx.wrote(tx.txn.Set(key, value))
 }
 
@@ -288,7 +290,7 @@ func (tx *Tx) remove(key []byte) error {
 		return err
 	}
 	tx.tally(key, nil)
-	tx.entries = append(tx.entries, journal.Entry{Key: key})
+	tx.entries = append(tx.entries, decisions.Entry{Key: key})
 	return tx.wrote(tx.txn.Delete(key))
 }
 
@@ -337,8 +339,11 @@ func (tx *Tx) prepare() error {
 	}
 	s := tx.s
 	if len(tx.entries) > 0 { // else it changes nothing
-		e := journal.Entry{Key: record.CommitKey()}
-		e.Value = record.Encode(e.Key, record.CommitBody(s.commits+1))
+		e := decisions.Entry{Key: record.CommitKey()}
+		if tx.decidedBefore = s.lastDecided; tx.hasDecisions() {
+			s.lastDecided = s.commits + 1
+		}
+		e.Value = record.Encode(e.Key, record.CommitBody(s.commits+1, s.lastDecided))
 		if err := tx.txn.Set(e.Key, e.Value); err != nil {
 			return fmt.Errorf("nothing is written: %w", err)
 		}

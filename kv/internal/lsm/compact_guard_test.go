@@ -81,36 +81,6 @@ func TestGuardOfMergedOnTables(t *testing.T) {
 	}
 }
 
-// TestFlushedVersion expects the newest version of all tables, also after merges, and where the manifest cannot be relied on.
-func TestFlushedVersion(t *testing.T) {
-	t.Parallel()
-	dir := sessions(t, 5)
-	d := openTest(t, dir)
-	defer closeTest(t, d)
-	check := func(when string) {
-		t.Helper()
-		want := uint64(0)
-		for _, info := range d.db.Tables() {
-			want = max(want, info.MaxVersion)
-		}
-		if got := d.FlushedVersion(); got != want || want == 0 {
-			t.Errorf("%s: got version %d, want %d", when, got, want)
-		}
-	}
-	check("at first")
-	must.Do(t, d.Flatten())
-	check("after a merge")
-	d.flushed = flushedTables{}
-	path := filepath.Join(dir, badger.ManifestFilename)
-	text := must.Get(os.ReadFile(path))(t)
-	must.Do(t, os.WriteFile(path, text[:len(text)-1], 0o600))
-	check("with a manifest that ends within a record")
-	if len(d.flushed.known) > 0 {
-		t.Error("tables are known by a manifest that ends within a record")
-	}
-	must.Do(t, os.WriteFile(path, text, 0o600))
-}
-
 // TestGuardCountsKeysOnce has several merges look at the tables, and expects them to know the keys of each that came, as Badger counts them.
 func TestGuardCountsKeysOnce(t *testing.T) {
 	t.Parallel()

@@ -42,7 +42,7 @@ type tableFile struct {
 
 // checkFiles returns the tables of a store that no other process writes, or an ErrCorrupt that names the file which is
 // damaged; crashed says whether it was left by a crash.
-func checkFiles(dir string, crashed bool, beside Journal) ([]tableFile, error) {
+func checkFiles(dir string, crashed bool) ([]tableFile, error) {
 	manifest, strays, err := checkNames(dir, crashed)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func checkFiles(dir string, crashed bool, beside Journal) ([]tableFile, error) {
 	if len(orphans) == 0 {
 		return tables, nil
 	}
-	return tables, clearUnnamed(dir, manifest, orphans, beside)
+	return tables, clearUnnamed(dir, manifest, orphans)
 }
 
 // checkNames is checkFiles but for what is in tables. It returns the manifest, and the tables that this does not name, which there are
@@ -170,37 +170,6 @@ func checkLogs(logs []string) (empty, err error) {
 		}
 	}
 	return empty, nil
-}
-
-// setLogsAside puts logs of memtables that Badger would not open into the quarantine, if the journal has what they hold. If
-// the journal is damaged too that is ErrCorrupt, and the logs stay: Repair reads what is in them.
-func setLogsAside(dir string, beside Journal) error {
-	logs, err := memTableLogs(dir)
-	if err != nil {
-		return err
-	}
-	var bad []string
-	for _, path := range logs {
-		head, err := readHead(path, logHeader)
-		if err != nil {
-			return err
-		}
-		if len(head) < logHeader || [8]byte(head) != [8]byte{} {
-			bad = append(bad, path)
-		}
-	}
-	if len(bad) == 0 {
-		return nil
-	}
-	if has, err := beside.Has(bad[0]); err != nil || !has {
-		return err // checkLogs names the log
-	}
-	for _, path := range bad {
-		if err := setAside(dir, filepath.Base(path)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // readHead reads the first n bytes of a file, fewer if the file is shorter.

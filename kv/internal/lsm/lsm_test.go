@@ -15,17 +15,11 @@ import (
 // testBudget is the memory budget of databases of tests.
 const testBudget = 64 << 20
 
-// noJournal is beside a database without a journal.
-type noJournal struct{}
-
-func (noJournal) Has(string) (bool, error) { return false, nil }
-func (noJournal) Completes(uint64) error   { return nil }
-
 // openTest opens a database, or makes it, until the test ends.
 func openTest(t testing.TB, dir string) *DB {
 	t.Helper()
 	must.Do(t, storedir.Make(dir))
-	opt := Options{MemoryBudget: testBudget, Journal: noJournal{}, Reading: func() bool { return false }}
+	opt := Options{MemoryBudget: testBudget, Reading: func() bool { return false }}
 	d := must.Get(Open(dir, opt))(t)
 	return d
 }

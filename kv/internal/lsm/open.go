@@ -55,24 +55,8 @@ type Options struct {
 	Loading      bool         // it is that of a load, durable once it is closed: a crash starts it over
 	Logger       *slog.Logger // logs the messages of Badger, if not nil
 
-	// Journal is what the store keeps beside the database.
-	Journal Journal
-
-	// Look, if not nil, looks at what a crash left before Badger does.
-	Look func(dir string) error
-
 	// Reading says whether there is a snapshot that may keep a memtable.
 	Reading func() bool
-}
-
-// A Journal has what was committed beside a database.
-type Journal interface {
-	// Has says whether it has all that logs of memtables may hold. One that is damaged is an ErrCorrupt, which names a log
-	// that is damaged too.
-	Has(log string) (bool, error)
-
-	// Completes returns an ErrCorrupt unless it has all commits after those of tables that end with one; zero for none.
-	Completes(tables uint64) error
 }
 
 // A DB is one of Badger's, in a directory that the caller has locked.
@@ -91,7 +75,6 @@ type DB struct {
 	logs     logCount      // of who holds the writer's lock
 	tree     tree          // of who holds the writer's lock
 	output   atomic.Int64  // bytes of entries given to Badger since it was opened
-	flushed  flushedTables // of who holds the writer's lock
 	versions versions
 	verified *verifiedTables
 }
@@ -199,19 +182,13 @@ func prepare(dir string, crashed bool, b badger.Options, opt Options) error {
 	if err := removeEmptyLogs(dir); err != nil {
 		return err
 	}
-	if err := setLogsAside(dir, opt.Journal); err != nil {
-		return err
-	}
 	var tables []tableFile
 	_, err := os.Stat(filepath.Join(dir, badger.ManifestFilename))
 	if err == nil && crashed {
 		err = undoMerges(dir)
 	}
 	if err == nil {
-		tables, err = checkFiles(dir, crashed, opt.Journal)
-		if err == nil && crashed && opt.Look != nil {
-			err = opt.Look(dir)
-		}
+		tables, err = checkFiles(dir, crashed)
 	} else if errors.Is(err, fs.ErrNotExist) {
 		err = nil // it is being created
 	}

@@ -36,8 +36,8 @@ func badgerOptions(dir string, opt Options) (badger.Options, error) {
 		b.Logger = badgerLog{opt.Logger}
 	}
 
-	// The journal is synced with each commit, so that Badger's logs need not be.
-	b.SyncWrites = false
+	// A commit is durable when it returns. What is loaded is once it is closed.
+	b.SyncWrites = !opt.Loading
 
 	// One writer at a time, held by a mutex, cannot conflict; recording reads to detect it would cost memory.
 	b.DetectConflicts = false

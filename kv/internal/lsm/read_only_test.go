@@ -20,7 +20,7 @@ import (
 )
 
 // readOnlyOptions are those of a database that is only read.
-var readOnlyOptions = Options{MemoryBudget: testBudget, ReadOnly: true, Journal: noJournal{}}
+var readOnlyOptions = Options{MemoryBudget: testBudget, ReadOnly: true}
 
 // drawnDatabase makes a database with tables of several levels: records that were written, written again and deleted.
 func drawnDatabase(t *testing.T, r *rand.Rand) (dir string) {
@@ -52,7 +52,7 @@ func told(t *testing.T, d *DB) (lines []string) {
 	txn := d.Begin(false)
 	defer txn.Discard()
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	say("version %d, %d", txn.ReadVersion(), d.FlushedVersion())
+	say("version %d", txn.ReadVersion())
 	for i := range 302 {
 		value, err := txn.Get(testKey(i))
 		version, reading := txn.Version(testKey(i))

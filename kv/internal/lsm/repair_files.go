@@ -106,10 +106,14 @@ func (r *fileRepair) logs() error {
 		}
 		name := filepath.Base(path)
 		switch {
-		case len(head) < logHeader: // Badger makes logs by way of an empty file
+		case len(head) < logHeader:
+			lost := Loss{Kind: "commit", Count: UnknownCount}
+			if len(head) == 0 { // Badger makes logs by way of an empty file
+				lost = Loss{}
+			}
 			if err = os.Remove(path); err == nil {
 				short := fmt.Sprintf("it has %d bytes, want at least %d", len(head), logHeader)
-				err = r.done(name, short, "taken out: it holds no commit")
+				err = r.lose(lost, name, short, "taken out: it holds no commit")
 			}
 		case [8]byte(head) != [8]byte{}:
 			if err = overwrite(path, make([]byte, 8)); err == nil {

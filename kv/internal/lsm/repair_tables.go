@@ -58,7 +58,7 @@ func (r *fileRepair) tables(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := c.countOnly(ctx, logged.versions); err != nil {
+		if err := c.countOnly(ctx, logged); err != nil {
 			return err
 		}
 	}

@@ -229,7 +229,6 @@ func (d *DB) Attach(b *Tables) (open bool, err error) {
 	d.db = db
 	d.merges.watch(db)
 	d.output.Store(0)
-	d.flushed = flushedTables{}
 	d.versions.last = last
 	d.logs, d.tree = logCount{}, tree{}
 	return true, err

@@ -2,14 +2,12 @@ package lsm
 
 import (
 	"bytes"
-	"errors"
 	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
-	"github.com/dgraph-io/badger/v4/fb"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -416,52 +414,6 @@ func (d *DB) Version() uint64 {
 		return d.tables.newest
 	}
 	return d.versions.newest()
-}
-
-// FlushedVersion is the version up to which everything is in tables, no longer in logs alone. The caller holds the writer's lock.
-func (d *DB) FlushedVersion() uint64 {
-	if d.tables != nil {
-		return d.tables.newest
-	}
-	if err := d.flushed.look(d.dir); err != nil {
-		for _, t := range d.db.Tables() {
-			d.flushed.newest = max(d.flushed.newest, t.MaxVersion)
-		}
-	}
-	return d.flushed.newest // memtables become tables in the order they were written
-}
-
-// flushedTables are the tables whose newest version is known, and that of all.
-type flushedTables struct {
-	known  map[uint64]bool
-	newest uint64
-}
-
-// look reads the versions of tables that the manifest has and that are not known. Badger may have written a record of the manifest
-// without a sync, so look syncs it: the file that it reads, which is older than one that Badger may have put in its place.
-func (f *flushedTables) look(dir string) (err error) {
-	manifest, err := openManifest(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, manifest.Close()) }()
-	newest, known := f.newest, map[uint64]bool{}
-	isNew := func(id uint64) bool { return !f.known[id] }
-	err = eachTable(manifest, isNew, func(id uint64, _ uint8, index *fb.TableIndex) {
-		if known[id] = true; index != nil {
-			newest = max(newest, index.MaxVersion())
-		}
-	})
-	if err != nil {
-		return err
-	}
-	if newest > f.newest {
-		if err := manifest.Sync(); err != nil {
-			return err
-		}
-	}
-	f.newest, f.known = newest, known
-	return nil
 }
 
 // MostInTransaction is how many bytes a transaction can write.

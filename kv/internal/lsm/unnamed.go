@@ -5,12 +5,8 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"io/fs"
 	"iter"
 	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/dgraph-io/badger/v4"
@@ -19,9 +15,7 @@ import (
 	"github.com/dgraph-io/ristretto/v2/z"
 
 	"github.com/graphcleaner/graphcleaner/internal/crc32c"
-	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // Badger removes the tables that its manifest does not name when it opens a store. After a crash there are such tables:
@@ -29,17 +23,15 @@ import (
 // that were merged. But the manifest may be an old one, or cut short. Then they hold the only copies of records.
 
 // clearUnnamed makes sure that Badger may remove the unnamed tables of a store that a crash left, whose manifest and
-// named tables are sound. It returns ErrCorrupt if one holds records that are nowhere else. One that cannot be read is
-// moved into the quarantine if the named tables and the journal have every commit, and is an ErrCorrupt otherwise.
-func clearUnnamed(dir string, manifest badger.Manifest, strays []uint64, beside Journal) (err error) {
+// named tables are sound. It returns ErrCorrupt if one holds records that are nowhere else. One that cannot be read was not finished: what it
+// was made of is there.
+func clearUnnamed(dir string, manifest badger.Manifest, strays []uint64) (err error) {
 	c := &census{}
 	defer func() { err = errors.Join(err, c.close()) }()
-	var unreadable []uint64
 	var spans []tableSpan
 	for _, id := range strays {
 		t, err := openCensusTable(table.NewFilename(id, dir), id)
 		if errors.Is(err, record.ErrCorrupt) {
-			unreadable = append(unreadable, id)
 			continue
 		}
 		if err != nil {
@@ -48,11 +40,9 @@ func clearUnnamed(dir string, manifest badger.Manifest, strays []uint64, beside 
 		c.tables = append(c.tables, t)
 		spans = append(spans, t.span)
 	}
-	bad, err := c.dropDamaged()
-	if err != nil {
+	if err := c.dropDamaged(); err != nil {
 		return err
 	}
-	unreadable = append(unreadable, bad...)
 	if len(c.tables) > 0 {
 		if err := c.addNamed(dir, manifest, spans); err != nil {
 			return err
@@ -61,7 +51,7 @@ func clearUnnamed(dir string, manifest badger.Manifest, strays []uint64, beside 
 		if err != nil {
 			return err
 		}
-		if err := c.countOnly(context.Background(), logged.versions); err != nil {
+		if err := c.countOnly(context.Background(), logged); err != nil {
 			return err
 		}
 	}
@@ -70,41 +60,26 @@ func clearUnnamed(dir string, manifest badger.Manifest, strays []uint64, beside 
 			return record.CorruptFile(t.reader.Path, "%s does not name it, and %d of its records are nowhere else", badger.ManifestFilename, t.only)
 		}
 	}
-	if len(unreadable) > 0 {
-		last, err := LastCommit(dir)
-		if err == nil {
-			err = beside.Completes(last)
-		}
-		if err != nil {
-			return fmt.Errorf("%s cannot be read, and %s does not name it: %w", table.NewFilename(unreadable[0], dir), badger.ManifestFilename, err)
-		}
-	}
-	for _, id := range unreadable {
-		if err := setAside(dir, table.IDToFilename(id)); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
 // dropDamaged takes tables out of the census of which a block is damaged.
-func (c *census) dropDamaged() (bad []uint64, err error) {
+func (c *census) dropDamaged() error {
 	var sound []*censusTable
 	for _, t := range c.tables {
 		err := verifyTable(t.reader.Path)
 		switch {
 		case errors.Is(err, record.ErrCorrupt):
-			bad = append(bad, t.id)
 			err = t.reader.Close()
 		case err == nil:
 			sound = append(sound, t)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
 	c.tables = sound
-	return bad, nil
+	return nil
 }
 
 // addNamed adds the named tables that overlap spans, to be looked up. One whose last block is damaged counts for nothing.
@@ -133,62 +108,23 @@ func (c *census) addNamed(dir string, manifest badger.Manifest, spans []tableSpa
 	return nil
 }
 
-// setAside moves a file of the store, which Badger is to do without, into the quarantine.
-func setAside(dir, name string) error {
-	to := filepath.Join(dir, storedir.QuarantineName, "aside")
-	if err := os.MkdirAll(to, storedir.Mode); err != nil {
-		return err
-	}
-	free := filepath.Join(to, name)
-	for n := 1; ; n++ {
-		if _, err := os.Lstat(free); errors.Is(err, fs.ErrNotExist) {
-			break
-		} else if err != nil {
-			return err
-		}
-		free = filepath.Join(to, name+"."+strconv.Itoa(n))
-	}
-	if err := os.Rename(filepath.Join(dir, name), free); err != nil {
-		return err
-	}
-	return errors.Join(durable.SyncDirectory(to), durable.SyncDirectory(dir))
-}
-
-// logContents are what the logs of memtables have.
-type logContents struct {
-	versions map[uint64]bool // of all transactions
-	commits  []uint64        // of those that wrote their number, ascending
-}
-
-// LoggedCommits are the commits that the logs of memtables have, ascending, as far as they can be read.
-func LoggedCommits(dir string) (commits []uint64, err error) {
-	err = guardFaults(func() error {
-		logged, err := readLogs(dir)
-		if err == nil {
-			commits = logged.commits
-		}
-		return err
-	})
-	return commits, err
-}
-
-func readLogs(dir string) (*logContents, error) {
+// readLogs returns the versions of what the logs of memtables have.
+func readLogs(dir string) (versions map[uint64]bool, err error) {
 	logs, err := memTableLogs(dir)
 	if err != nil {
 		return nil, err
 	}
-	c := &logContents{versions: map[uint64]bool{}}
+	versions = map[uint64]bool{}
 	for _, path := range logs {
 		err := readLog(path, func(entries iter.Seq[logEntry]) error {
-			c.add(entries)
+			addVersions(versions, entries)
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	slices.Sort(c.commits)
-	return c, nil
+	return versions, nil
 }
 
 // A logEntry is an entry of a log. Its key has the version, but for the end of a commit.
@@ -254,9 +190,8 @@ func logEntries(text []byte) iter.Seq[logEntry] {
 	}
 }
 
-// add adds what the entries of a log say.
-func (c *logContents) add(entries iter.Seq[logEntry]) {
-	numbered := false // the transaction that is being read
+// addVersions adds those of the whole transactions of a log.
+func addVersions(versions map[uint64]bool, entries iter.Seq[logEntry]) {
 	for e := range entries {
 		switch {
 		case e.mark&markEndOfTransaction != 0:
@@ -264,15 +199,9 @@ func (c *logContents) add(entries iter.Seq[logEntry]) {
 			if err != nil {
 				return
 			}
-			c.versions[version] = true
-			if numbered {
-				c.commits = append(c.commits, version)
-			}
-			numbered = false
+			versions[version] = true
 		case e.mark&markOfTransaction == 0 && e.hasVersion():
-			c.versions[y.ParseTs(e.key)] = true
-		case e.hasVersion() && bytes.Equal(y.ParseKey(e.key), record.CommitKey()):
-			numbered = true
+			versions[y.ParseTs(e.key)] = true
 		}
 	}
 }

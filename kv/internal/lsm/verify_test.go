@@ -21,7 +21,7 @@ import (
 func TestTablesAreVerifiedOnce(t *testing.T) {
 	dir := sessions(t, 5)
 	opt := must.Get(badgerOptions(dir, Options{MemoryBudget: testBudget}))(t)
-	tables := must.Get(checkFiles(dir, false, noJournal{}))(t)
+	tables := must.Get(checkFiles(dir, false))(t)
 	// All are listed, and compared but for the one that this writing has made.
 	fresh, listed := 0, readVerified(dir).listed
 	for _, table := range listed {

@@ -22,7 +22,7 @@ func lastVersion(dir string) (last uint64, err error) {
 	err = guardFaults(func() error {
 		logged, err := readLogs(dir)
 		if err == nil {
-			for version := range logged.versions {
+			for version := range logged {
 				last = max(last, version)
 			}
 		}

@@ -126,27 +126,20 @@ func CorruptFile(path, format string, args ...any) error {
 // A Record is a key with the body of its record, as a scan yields it.
 type Record struct{ Key, Body []byte }
 
-// CommitKey is the key of the number of the last commit.
+// CommitKey is the key of the numbers of the last commit, and of the last that had decisions.
 func CommitKey() []byte { return []byte{byte(KindCommit)} }
 
 // CommitBody is the body of its record.
-func CommitBody(number uint64) []byte { return binary.BigEndian.AppendUint64(nil, number) }
-
-// CommitNumber is the number in the record of a commit.
-func CommitNumber(value []byte) (uint64, error) {
-	body, err := Decode(CommitKey(), value)
-	if err != nil {
-		return 0, err
-	}
-	return ParseCommit(body)
+func CommitBody(last, decided uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, last), decided)
 }
 
 // ParseCommit is the inverse of CommitBody.
-func ParseCommit(body []byte) (uint64, error) {
-	if len(body) != 8 {
-		return 0, Corrupt(CommitKey(), "it is no number")
+func ParseCommit(body []byte) (last, decided uint64, err error) {
+	if len(body) != 16 {
+		return 0, 0, Corrupt(CommitKey(), "it is no pair of numbers")
 	}
-	return binary.BigEndian.Uint64(body), nil
+	return binary.BigEndian.Uint64(body), binary.BigEndian.Uint64(body[8:]), nil
 }
 
 // A Sum is made of the checksums of the records that were written of one generation. The number of a generation is given

@@ -1,0 +1,482 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// decide puts decisions into a store that is open.
+func decide(t *testing.T, s *Store, first, end int) {
+	t.Helper()
+	for i := first; i < end; i++ {
+		update(t, s, func(tx *Tx) error {
+			space := tx.Space("decisions")
+			return errors.Join(space.KeepTwice(), space.Put(fmt.Appendf(nil, "%03d", i), fmt.Append(nil, "decision ", i)),
+				space.Put(fmt.Appendf(nil, "by node %d", i%5), fmt.Append(nil, i)), space.Delete(fmt.Appendf(nil, "by node %d", (i+1)%5)))
+		})
+	}
+}
+
+// decided returns how many of these decisions a store has, which opens and has no problem.
+func decided(t *testing.T, dir string, first, end int) (n int) {
+	t.Helper()
+	s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
+	defer closeStore(t, s)
+	view(t, s, func(tx *Tx) error {
+		for i := first; i < end; i++ {
+			value, err := tx.Space("decisions").Get(fmt.Appendf(nil, "%03d", i))
+			n += codec.Bit(err == nil && string(value) == fmt.Sprint("decision ", i))
+		}
+		return nil
+	})
+	checkClean(t, s)
+	return n
+}
+
+// agedStore has decisions of three sessions: old is a copy of the closed store after the first, later after the second, and
+// crashed is what a kill leaves of the third.
+func agedStore(t *testing.T) (old, later, crashed string) {
+	t.Helper()
+	s := newStore(t, Options{})
+	addNodes(t, s, 5)
+	decide(t, s, 0, 10)
+	closeStore(t, s)
+	old = copyStore(t, s.Dir())
+	s = openStore(t, s.Dir(), Options{})
+	decide(t, s, 10, 20)
+	closeStore(t, s)
+	later = copyStore(t, s.Dir())
+	s = openStore(t, s.Dir(), Options{})
+	decide(t, s, 20, 25)
+	return old, later, copyStore(t, s.Dir())
+}
+
+// replaceFiles puts the files of patterns that one directory has in the place of those of another.
+func replaceFiles(t *testing.T, from, to string, patterns ...string) {
+	t.Helper()
+	for _, pattern := range patterns {
+		for _, name := range fileNames(t, to, pattern) {
+			must.Do(t, os.Remove(filepath.Join(to, name)))
+		}
+		for _, name := range fileNames(t, from, pattern) {
+			text, err := os.ReadFile(filepath.Join(from, name))
+			must.Do(t, errors.Join(err, os.WriteFile(filepath.Join(to, name), text, 0o600)))
+		}
+	}
+}
+
+// repairLosing repairs a store that is damaged, and returns what was lost and done.
+func repairLosing(t *testing.T, dir string) (lost Losses, done string) {
+	t.Helper()
+	var all []Correction
+	lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) { all = append(all, m) })
+	if err != nil {
+		t.Fatalf("repairing: %v, after %v", err, all)
+	}
+	damagedStores.Delete(dir)
+	return lost, fmt.Sprint(all)
+}
+
+// TestLostEntriesAreBroughtBack deletes and damages entries of a space that is kept twice: Check finds each, and Repair
+// puts it back.
+func TestLostEntriesAreBroughtBack(t *testing.T) {
+	t.Parallel()
+	_, dir, _ := agedStore(t)
+	want := must.Get(contentsOf(t, copyStore(t, dir)))(t)
+	for _, how := range []string{"deleted", "flipped", "other"} {
+		copied := copyStore(t, dir)
+		damagedStores.Store(copied, true)
+		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
+		must.Do(t, err)
+		g := record.Generation(0)
+		view(t, s, func(tx *Tx) error { g = tx.cat.Spaces["decisions"]; return nil })
+		for _, i := range []int{0, 7, 15} {
+			key := spaceKey(g, fmt.Appendf(nil, "%03d", i))
+			value := rawValue(t, s, key)
+			switch how {
+			case "deleted":
+				value = nil
+			case "flipped":
+				value[len(value)-1] ^= 1
+			case "other":
+				value = record.Encode(key, []byte("another"))
+			}
+			writeRaw(t, s, key, value)
+		}
+		problems := 0
+		err = s.Check(t.Context(), nil, func(p Problem) { problems += codec.Bit(strings.HasPrefix(p.Where, "space decisions")) })
+		if err != nil || problems != 3 {
+			t.Errorf("%s: Check finds %d entries (%v), want 3", how, problems, err)
+		}
+		closeStore(t, s)
+		if _, done := repairLosing(t, copied); !strings.Contains(done, "3 of its entries are") {
+			t.Errorf("%s: repairing did %s, want 3 entries put back", how, done)
+		}
+		sameContents(t, how, copied, want)
+	}
+}
+
+// TestDamagedDecisionsAreTold damages decisions.log of a closed store: Check and an Open for writing find it, the store can be read, and
+// Repair, which loses nothing, makes it again.
+func TestDamagedDecisionsAreTold(t *testing.T) {
+	t.Parallel()
+	old, dir, _ := agedStore(t)
+	want := must.Get(contentsOf(t, copyStore(t, dir)))(t)
+	damages := fileDamages(400, old)
+	damages["of another store"] = func(path string) error {
+		other, _, _ := agedStore(t)
+		replaceFiles(t, other, filepath.Dir(path), decisions.FileName)
+		return nil
+	}
+	for name, damage := range damages {
+		copied := copyStore(t, dir)
+		damagedStores.Store(copied, true)
+		must.Do(t, damage(decisionsPath(copied)))
+		opened, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
+		if name == "byte changed" { // before the last frame: Check alone finds it
+			must.Do(t, err)
+			closeStore(t, opened)
+		} else if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), decisions.FileName) || !strings.Contains(err.Error(), "not written to") {
+			t.Errorf("%s: open: got %v, want ErrCorrupt that names the file", name, err)
+		}
+		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget, ReadOnly: true})
+		must.Do(t, err)
+		found := 0
+		if err := s.Check(t.Context(), nil, func(p Problem) { found += codec.Bit(strings.Contains(p.String(), decisions.FileName)) }); err != nil || found == 0 {
+			t.Errorf("%s: Check finds nothing (%v)", name, err)
+		}
+		closeStore(t, s)
+		lost, done := repairLosing(t, copied)
+		if !strings.Contains(done, decisions.FileName) || len(lost) > 0 || strings.Contains(done, "put back") {
+			t.Errorf("%s: repairing did %s, and lost %v, want the file written anew", name, done, lost)
+		}
+		sameContents(t, name, copied, want)
+	}
+}
+
+// TestDamagedLogKeepsDecisions has a store that crashed after commits with and without decisions, and damages Badger's log at many places.
+// Every decision is there when the store is opened, or Open says that commits are lost and a repair brings back the decisions.
+func TestDamagedLogKeepsDecisions(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	addNodes(t, s, 20)
+	decide(t, s, 0, 1)
+	closeStore(t, s)
+	s = openStore(t, s.Dir(), Options{})
+	begin := logEnd(t, s.Dir())
+	const last = 12
+	for i := 1; i < last; i++ {
+		if i%3 > 0 {
+			update(t, s, func(tx *Tx) error { return tx.SetLabel(NodeID(i), fmt.Sprint("class ", i)) })
+		}
+		decide(t, s, i, i+1)
+	}
+	update(t, s, func(tx *Tx) error { return tx.SetLabel(0, "last") })
+	crashed, end := copyStore(t, s.Dir()), logEnd(t, s.Dir())
+	outcomes := map[string]int{}
+	tries := int64(longtest.Of(12, 200))
+	for i := range tries + 1 {
+		dir := copyStore(t, crashed)
+		must.Do(t, flipByte(onlyLog(t, dir), begin+(end-1-begin)*i/tries))
+		damagedStores.Store(dir, true)
+		opened, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
+		outcome := "opened"
+		switch {
+		case err == nil:
+			closeStore(t, opened)
+			damagedStores.Delete(dir)
+		case errors.Is(err, ErrCorrupt) && strings.Contains(err.Error(), "what was committed between is lost"):
+			outcome = "repaired"
+			if lost, done := repairLosing(t, dir); !strings.Contains(lost.String(), "commit") {
+				t.Errorf("byte %d: repairing did %s, and lost %v, want commits", i, done, lost)
+			}
+		default:
+			t.Fatalf("byte %d: %v", i, err)
+		}
+		outcomes[outcome]++
+		if got := decided(t, dir, 0, last); got != last {
+			t.Errorf("byte %d, %s: got %d decisions, want %d", i, outcome, got, last)
+		}
+	}
+	if outcomes["opened"] == 0 || outcomes["repaired"] == 0 {
+		t.Errorf("got %v, want both", outcomes)
+	}
+}
+
+// TestDecisionsOfEarlierTables has all but decisions.log of an earlier time. Open gives Badger the decisions that it lacks; if another commit is
+// missing, Open tells, and Repair takes the decisions from the file.
+func TestDecisionsOfEarlierTables(t *testing.T) {
+	t.Parallel()
+	for _, missing := range []bool{false, true} {
+		s := newStore(t, Options{})
+		addNodes(t, s, 5)
+		decide(t, s, 0, 10)
+		closeStore(t, s)
+		dir := copyStore(t, s.Dir())
+		s = openStore(t, s.Dir(), Options{})
+		if missing {
+			update(t, s, func(tx *Tx) error { return tx.SetLabel(0, "other") })
+		}
+		decide(t, s, 10, 20)
+		closeStore(t, s)
+		replaceFiles(t, s.Dir(), dir, decisions.FileName)
+		damagedStores.Store(dir, true)
+		if missing {
+			for _, readOnly := range []bool{false, true} {
+				_, err := Open(dir, Options{MemoryBudget: minMemoryBudget, ReadOnly: readOnly})
+				if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "decisions of commit 23, and the store has come to 12") {
+					t.Errorf("read-only %t: got %v, want ErrCorrupt that names the commits", readOnly, err)
+				}
+			}
+			if lost, done := repairLosing(t, dir); lost.String() != "at most 11 commits" {
+				t.Errorf("repairing did %s, and lost %v, want at most 11 commits", done, lost)
+			}
+		}
+		damagedStores.Delete(dir)
+		if got := decided(t, dir, 0, 20); got != 20 {
+			t.Errorf("a commit missing %t: got %d decisions, want 20", missing, got)
+		}
+	}
+}
+
+// TestEarlierDecisionsAreUsed damages an entry beside a decisions.log that is too old: it is put back, and an entry that was changed
+// later stays.
+func TestEarlierDecisionsAreUsed(t *testing.T) {
+	t.Parallel()
+	old, later, _ := agedStore(t)
+	s := must.Get(Open(later, Options{MemoryBudget: minMemoryBudget}))(t)
+	g := record.Generation(0)
+	view(t, s, func(tx *Tx) error { g = tx.cat.Spaces["decisions"]; return nil })
+	for i, value := range map[int][]byte{3: {1, 2}, 4: record.Encode(spaceKey(g, []byte("004")), []byte("newer"))} {
+		writeRaw(t, s, spaceKey(g, fmt.Appendf(nil, "%03d", i)), value)
+	}
+	closeStore(t, s)
+	replaceFiles(t, old, later, decisions.FileName)
+	_, done := repairLosing(t, later)
+	if got := decided(t, later, 0, 20); got != 19 {
+		t.Errorf("got %d decisions after %v, want all but the newer one", got, done)
+	}
+	s = openStore(t, later, Options{})
+	view(t, s, func(tx *Tx) error {
+		if value, err := tx.Space("decisions").Get([]byte("004")); err != nil || string(value) != "newer" {
+			t.Errorf("got %q (%v) after %v, want what is later than the file", value, err, done)
+		}
+		return nil
+	})
+}
+
+// TestDecisionsOfAFork has the decisions.log of a store that was copied and went on in another way, by as many commits: the report says
+// that whole entries were replaced.
+func TestDecisionsOfAFork(t *testing.T) {
+	t.Parallel()
+	_, dir, _ := agedStore(t)
+	fork := copyStore(t, dir)
+	for i, dir := range []string{dir, fork} {
+		s := openStore(t, dir, Options{})
+		for k := range 3 {
+			update(t, s, func(tx *Tx) error {
+				return tx.Space("decisions").Put(fmt.Append(nil, "since ", k+i), fmt.Append(nil, "of ", i))
+			})
+		}
+		closeStore(t, s)
+	}
+	damagedStores.Store(dir, true)
+	replaceFiles(t, fork, dir, decisions.FileName)
+	_, done := repairLosing(t, dir)
+	for _, want := range []string{"1 of its entries are missing or damaged", "2 of its entries are whole, and other than in " + decisions.FileName} {
+		if !strings.Contains(done, want) {
+			t.Errorf("repairing did %s, want %s", done, want)
+		}
+	}
+}
+
+// entriesOfLog are the decisions that decisions.log has, with the names of their spaces.
+func entriesOfLog(t *testing.T, s *Store) string {
+	t.Helper()
+	log := must.Get(decisions.Read(s.Dir()))(t)
+	defer log.Close()
+	got := map[string]string{}
+	must.Get(log.Scan(func(f decisions.Frame) error {
+		for e, err := range f.Entries() {
+			must.Do(t, err)
+			if e.Name == "" {
+				continue
+			}
+			key := e.Name + " " + string(e.Key[5:])
+			if delete(got, key); e.Value != nil {
+				got[key] = string(must.Get(record.Decode(e.Key, e.Value))(t))
+			}
+		}
+		return nil
+	}))(t)
+	return fmt.Sprint(got)
+}
+
+// TestDecisionsFollowBulks replaces a space that is kept twice, drops it, and marks one that is there already; what is restored of
+// a backup has decisions.log too. A crash may come before the file follows: then Open writes it.
+func TestDecisionsFollowBulks(t *testing.T) {
+	t.Parallel()
+	_, dir, _ := agedStore(t)
+	s := openStore(t, dir, Options{})
+	before := map[string]string{} // decisions.log before each change
+	keep := func(what string) { before[what] = textOf(t, decisionsPath(s.Dir())) }
+	want := map[string]string{}
+	same := func(what string) {
+		t.Helper()
+		if got := entriesOfLog(t, s); got != fmt.Sprint(want) {
+			t.Errorf("%s: got %s, want %v", what, got, want)
+		}
+		checkClean(t, s)
+		if before[what] == "" {
+			return
+		}
+		crashed := copyStore(t, s.Dir())
+		must.Do(t, os.WriteFile(decisionsPath(crashed), []byte(before[what]), 0o600))
+		again := openStore(t, crashed, Options{})
+		if got := entriesOfLog(t, again); got != fmt.Sprint(want) {
+			t.Errorf("%s, after a crash: got %s, want %v", what, got, want)
+		}
+		checkClean(t, again)
+	}
+	keep("replaced")
+	b := must.Get(s.Bulk())(t)
+	defer b.Abort()
+	w := must.Get(b.Space("decisions"))(t)
+	for i := range 10 {
+		must.Do(t, w.Put(fmt.Append(nil, i), []byte("new")))
+		want["decisions "+fmt.Sprint(i)] = "new"
+	}
+	must.Do(t, b.Commit(nil))
+	same("replaced")
+	update(t, s, func(tx *Tx) error { return tx.Space("other").Put([]byte("k"), []byte("v")) })
+	keep("kept")
+	update(t, s, func(tx *Tx) error {
+		return errors.Join(tx.Space("other").KeepTwice(), tx.Space("decisions").Delete([]byte("3")))
+	})
+	delete(want, "decisions 3")
+	want["other k"] = "v"
+	same("kept")
+	file, _ := backupOf(t, s, nil)
+	restored := restoreAll(t, file)
+	if got := entriesOfLog(t, restored); got != fmt.Sprint(want) {
+		t.Errorf("restored: got %s, want %v", got, want)
+	}
+	checkClean(t, restored)
+	keep("dropped")
+	update(t, s, func(tx *Tx) error { return tx.DropSpace("decisions") })
+	want = map[string]string{"other k": "v"}
+	same("dropped")
+	closeStore(t, s)
+	s = openStore(t, s.Dir(), Options{})
+	same("opened again")
+}
+
+// TestDecisionsStayShort decides the same again and again: decisions.log does not grow with it.
+func TestDecisionsStayShort(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	addNodes(t, s, 1)
+	most := int64(0)
+	for i := range 120 {
+		update(t, s, func(tx *Tx) error {
+			space := tx.Space("decisions")
+			return errors.Join(space.KeepTwice(), space.Put([]byte("key"), fmt.Append(make([]byte, MaxSpaceValue-9), i)))
+		})
+		info := must.Get(os.Stat(decisionsPath(s.Dir())))(t)
+		most = max(most, info.Size())
+	}
+	if most > 3<<20 {
+		t.Errorf("decisions.log grew to %d bytes, want at most 3 MiB", most)
+	}
+	checkClean(t, s)
+	crashed := openStore(t, copyAtRest(t, s.Dir()), Options{})
+	checkClean(t, crashed)
+}
+
+// TestLostTableOfDecisions takes records out of the table that has most decisions, as a fault of the disk may: Repair brings all back.
+func TestLostTableOfDecisions(t *testing.T) {
+	t.Parallel()
+	_, dir, _ := agedStore(t)
+	found := false
+	for _, table := range fileNames(t, dir, "*.sst") {
+		copied := copyStore(t, dir)
+		text := must.Get(os.ReadFile(filepath.Join(copied, table)))(t)
+		from := strings.Index(string(text), "decision 3")
+		if from < 0 {
+			continue
+		}
+		found = true
+		copy(text[from-40:], make([]byte, 80))
+		must.Do(t, os.WriteFile(filepath.Join(copied, table), text, 0o600))
+		damagedStores.Store(copied, true)
+		_, done := repairLosing(t, copied)
+		if got := decided(t, copied, 0, 20); got != 20 {
+			t.Errorf("got %d decisions after %v, want 20", got, done)
+		}
+	}
+	if !found {
+		t.Error("no table has the decisions")
+	}
+}
+
+// TestDecisionsBesideCheck decides while a Check reads: nothing waits for it, and it finds what was committed when it began.
+func TestDecisionsBesideCheck(t *testing.T) {
+	t.Parallel()
+	_, dir, _ := agedStore(t)
+	s := openStore(t, dir, Options{})
+	asked := 0
+	progress := func(string, int64, int64) {
+		if asked++; asked > 3 {
+			return
+		}
+		decide(t, s, 20*asked, 20*asked+5)
+		update(t, s, func(tx *Tx) error { return tx.Space("decisions").Delete([]byte("003")) })
+		must.Do(t, s.renewDecisions())
+	}
+	if err := s.Check(t.Context(), progress, func(p Problem) { t.Error(p) }); err != nil || asked == 0 {
+		t.Errorf("got %v, asked %d times", err, asked)
+	}
+}
+
+// TestRefusedDecisionIsThereLater has Badger refuse decisions that decisions.log has: they are committed, and the error says so; nothing more
+// is written, and the next open finds them.
+func TestRefusedDecisionIsThereLater(t *testing.T) {
+	t.Parallel()
+	_, dir, _ := agedStore(t)
+	s := openStore(t, dir, Options{})
+	refused := s.Update(func(tx *Tx) error {
+		return errors.Join(tx.Space("decisions").Put([]byte("last"), []byte("committed")), tx.PutDocument("documents", "last", "committed"),
+			s.db.Badger().Close())
+	})
+	if !errors.Is(refused, ErrFailed) || !errors.Is(refused, ErrCommitted) || !strings.HasPrefix(refused.Error(), "committed") {
+		t.Errorf("got %v, want an ErrFailed and ErrCommitted that says committed", refused)
+	}
+	if err := s.db.Failed(); !errors.Is(err, ErrFailed) {
+		t.Errorf("the store goes on writing: got %v", err)
+	}
+	left := copyAtRest(t, s.Dir())
+	s.mu.Lock()
+	s.closed = true // Badger is
+	s.mu.Unlock()
+	must.Do(t, s.decided.Close())
+	again := openStore(t, left, Options{})
+	view(t, again, func(tx *Tx) error {
+		var got string
+		_, err := tx.Space("decisions").Get([]byte("last"))
+		if err := errors.Join(err, tx.Document("documents", "last", &got)); err != nil || got != "committed" {
+			t.Errorf("opened again: got %q (%v), want what was committed", got, err)
+		}
+		return nil
+	})
+	checkClean(t, again)
+}

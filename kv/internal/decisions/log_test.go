@@ -1,0 +1,188 @@
+package decisions
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/memdir"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+func TestMain(m *testing.M) { os.Exit(memdir.Tests(m).Run()) }
+
+var store = Store{1, 2, 3}
+
+// entryOf is the decision of a commit, with something else in it.
+func entriesOf(commit int) iter.Seq[Entry] {
+	return slices.Values([]Entry{
+		{Key: []byte{9}, Value: fmt.Append(nil, "with ", commit)},
+		{Name: "space", Key: fmt.Append(nil, "key ", commit), Value: fmt.Append(nil, "decision ", commit)},
+		{Name: "space", Key: fmt.Append(nil, "key ", commit-1)},
+	})
+}
+
+// base yields what a file is written anew with.
+func base(n int) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for i := range n {
+			if !yield(Entry{Name: "space", Key: fmt.Append(nil, "base ", i), Value: make([]byte, 1000)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// newLog makes a file that was written anew with commit 7 and so many entries, and has five commits since; ends are where their frames end.
+func newLog(t *testing.T, n int) (dir string, ends []int64) {
+	t.Helper()
+	dir = t.TempDir()
+	l := must.Get(Create(dir, store, 7, base(n)))(t)
+	ends = append(ends, l.end)
+	for i := range 5 {
+		must.Do(t, l.Append(uint64(8+i), uint64(8+i), entriesOf(8+i)))
+		ends = append(ends, l.end)
+	}
+	must.Do(t, l.Close())
+	return dir, ends
+}
+
+// contents are the entries of a file, in words, and its damage.
+func contents(t *testing.T, dir string) (entries []string, c *Contents) {
+	t.Helper()
+	r := must.Get(Read(dir))(t)
+	defer r.Close()
+	c = must.Get(r.Scan(func(f Frame) error {
+		for e, err := range f.Entries() {
+			must.Do(t, err)
+			entries = append(entries, fmt.Sprintf("%d to %d: %s %q %q %t", f.First, f.Last, e.Name, e.Key, e.Value, e.Value == nil))
+		}
+		return nil
+	}))(t)
+	return entries, c
+}
+
+func copyOf(t *testing.T, dir string) (copied string, text []byte) {
+	t.Helper()
+	text = must.Get(os.ReadFile(filepath.Join(dir, FileName)))(t)
+	copied = t.TempDir()
+	must.Do(t, os.WriteFile(filepath.Join(copied, FileName), text, 0o600))
+	return copied, text
+}
+
+// TestLog appends, goes on after it was closed, finds the frames after a commit, and writes the file anew.
+func TestLog(t *testing.T) {
+	t.Parallel()
+	dir, _ := newLog(t, 600)
+	l := must.Get(Open(dir, store, false))(t)
+	must.Do(t, l.Append(13, 15, entriesOf(15)))
+	if l.Base() != 7 || l.Last() != 15 {
+		t.Errorf("got base %d and last %d, want 7 and 15", l.Base(), l.Last())
+	}
+	for after, want := range map[uint64]int{0: 6, 7: 6, 10: 3, 14: 1, 15: 0, 20: 0} {
+		frames := must.Get(l.After(after))(t)
+		if len(frames) != want || want > 0 && frames[want-1].Last != 15 {
+			t.Errorf("after %d: got %d frames, want %d", after, len(frames), want)
+		}
+	}
+	got, c := contents(t, dir)
+	const last = `13 to 15: space "key 15" "decision 15" false`
+	if len(got) != 600+6*3 || len(c.Damage) > 0 || c.Store != store || !slices.Contains(got, last) || c.Last != 15 {
+		t.Errorf("got %d entries of %+v, want %d, and %s", len(got), c, 600+6*3, last)
+	}
+	must.Do(t, l.Renew(15, base(3)))
+	must.Do(t, errors.Join(l.Append(16, 16, entriesOf(16)), l.Close()))
+	if got, c := contents(t, dir); len(got) != 3+3 || c.Base != 15 || len(c.Damage) > 0 {
+		t.Errorf("written anew: got %d entries of %+v", len(got), c)
+	}
+	if _, err := OpenToRead(dir, Store{9}); !errors.Is(err, record.ErrCorrupt) {
+		t.Errorf("of another store: got %v, want ErrCorrupt", err)
+	}
+}
+
+// TestCutLog cuts the file to every length. After a crash it goes on from the last whole frame. In a store that was closed, all but a cut
+// between frames is an ErrCorrupt.
+func TestCutLog(t *testing.T) {
+	t.Parallel()
+	dir, ends := newLog(t, 3)
+	copied, text := copyOf(t, dir)
+	path := filepath.Join(copied, FileName)
+	for length := ends[0]; length < int64(len(text)); length++ {
+		for _, tail := range [][]byte{nil, make([]byte, 40), text[100:140]} {
+			must.Do(t, os.WriteFile(path, append(text[:length:length], tail...), 0o600))
+			n, between := slices.BinarySearch(ends, length+1)
+			between = ends[n-1] == length && len(tail) == 0
+			l, err := Open(copied, store, false)
+			if between {
+				must.Do(t, errors.Join(err, l.Close()))
+			} else if !errors.Is(err, record.ErrCorrupt) {
+				t.Fatalf("cut to %d: got %v, want ErrCorrupt", length, err)
+			}
+			l = must.Get(Open(copied, store, true))(t)
+			if l.end != ends[n-1] || l.Last() != uint64(6+n) {
+				t.Fatalf("cut to %d: it goes on from byte %d after commit %d, want %d and %d", length, l.end, l.Last(), ends[n-1], 6+n)
+			}
+			must.Do(t, errors.Join(l.Append(99, 99, entriesOf(99)), l.Close()))
+			if got, c := contents(t, copied); len(got) != 3+3*n || len(c.Damage) > 0 {
+				t.Fatalf("cut to %d: got %d entries and %v", length, len(got), c.Damage)
+			}
+		}
+	}
+}
+
+// TestDamagedLog changes bytes all over the file: what is read is a part of what there was, and the damage is told.
+func TestDamagedLog(t *testing.T) {
+	t.Parallel()
+	dir, ends := newLog(t, 3)
+	whole, _ := contents(t, dir)
+	copied, text := copyOf(t, dir)
+	path := filepath.Join(copied, FileName)
+	for at := 0; at < len(text); at++ {
+		if int64(at) > 200 && int64(at) < ends[0]-100 && at%997 != 0 {
+			continue
+		}
+		text[at] ^= 0x20
+		must.Do(t, os.WriteFile(path, text, 0o600))
+		got, c := contents(t, copied)
+		if len(c.Damage) == 0 || c.Corrupt(store) == nil {
+			t.Fatalf("byte %d: no damage", at)
+		}
+		if at >= headSize && len(got) == len(whole) || slices.ContainsFunc(got, func(e string) bool { return !slices.Contains(whole, e) }) {
+			t.Fatalf("byte %d: got %d entries, want a part of %d", at, len(got), len(whole))
+		}
+		// An open finds damage of the head and of the last frame, after a crash too unless the frame may have been torn.
+		_, err := Open(copied, store, false)
+		if inside := at < headSize || int64(at) >= ends[len(ends)-2]; inside != errors.Is(err, record.ErrCorrupt) {
+			t.Fatalf("byte %d: open: got %v", at, err)
+		}
+		text[at] ^= 0x20
+	}
+}
+
+// TestFailedAppend has no room on the disk, or no file: what failed is not there.
+func TestFailedAppend(t *testing.T) {
+	t.Parallel()
+	dir, ends := newLog(t, 3)
+	l := must.Get(Open(dir, store, false))(t)
+	must.Do(t, l.file.Close())
+	if err := l.Append(13, 13, entriesOf(13)); err == nil || l.Failed() == nil || l.end != ends[len(ends)-1] {
+		t.Errorf("got %v, and failed: %v", err, l.Failed())
+	}
+	if err := l.Append(13, 13, entriesOf(13)); err == nil {
+		t.Error("it goes on")
+	}
+	if err := l.Renew(13, func(yield func(Entry, error) bool) { yield(Entry{}, errEntry) }); !errors.Is(err, errEntry) {
+		t.Errorf("got %v, want the error of what is written", err)
+	}
+	if got, c := contents(t, dir); len(got) != 3+5*3 || len(c.Damage) > 0 {
+		t.Errorf("got %d entries and %v", len(got), c.Damage)
+	}
+	if left := must.Get(filepath.Glob(filepath.Join(dir, "*")))(t); len(left) != 1 {
+		t.Errorf("%v are left", left)
+	}
+}
