@@ -43,7 +43,7 @@ func TestAbortByMany(t *testing.T) {
 	checkNoGarbage(t, s)
 }
 
-// TestRowsOutOfOrderSurviveACrash puts rows of which the last come first, and replays the journal.
+// TestRowsOutOfOrderSurviveACrash puts rows of which the last come first, and crashes.
 func TestRowsOutOfOrderSurviveACrash(t *testing.T) {
 	t.Parallel()
 	const nodes = 3000

@@ -147,8 +147,8 @@ func (w *ColumnWriter) spill(v NodeID, cell Value) error {
 // sort has all rows from here on sorted.
 func (w *ColumnWriter) sort() { w.sorter = w.b.Sorter() }
 
-// startSorting moves the rows so far into a sorter. Those on disk are read back; they will be written again, under another generation: what
-// was written before would come after it if the journal were replayed.
+// startSorting moves the rows so far into a sorter. Those on disk are read back; they are written again under another generation,
+// and what was written before is swept.
 func (w *ColumnWriter) startSorting() error {
 	w.sort()
 	for row, present := range w.block.Present[:w.block.Count] {

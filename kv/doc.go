@@ -67,17 +67,14 @@
 //	MANIFEST, KEYREGISTRY, DISCARD         of Badger
 //	LOCK                                   the number of the process that writes; there after a crash too
 //	000001.sst …                           tables
-//	00001.mem …                            Badger's logs, of what is in no table yet; not synced
-//	journal-000001.log …                   the journal: the commits that may be in no table yet, synced with each
-//	copy-000001.log …                      the second copy of spaces that are kept twice
+//	00001.mem …                            Badger's logs, of what is in no table yet; synced with each commit
+//	decisions.log                          spaces that are kept twice, a second time; synced with each commit that writes to one
 //	verified                               the tables that were compared; may be deleted
 //	work                                   no part of the store
 //
-// A transaction is numbered, appended to the journal, synced, and only then given to Badger; so each costs one sync, or less:
-// those that wait for the disk at the same time share one. What a Bulk writes is in the journal too, and is synced by the
-// transaction that makes it visible. A file of the journal is removed once all that is in it is in tables, at the latest by
-// Close; it takes some four memtables at most. The last file ends with zeros, which are written ahead of small commits: their
-// sync is faster if their blocks were written before. Package kv/internal/journal describes its form.
+// A transaction is numbered, and Badger syncs it. So each costs one sync, or less: those that wait for the disk at the same time share
+// one. A transaction that writes to a space which is kept twice is appended to decisions.log and synced there before. Package
+// kv/internal/decisions describes the form of the file.
 //
 // # Keys
 //

@@ -91,8 +91,8 @@ var (
 	ErrNoSpace = storedir.ErrNoSpace
 
 	// ErrMoved is returned by writes to a store, and by its Close, if its directory was moved, replaced or deleted
-	// since Open. The writes do nothing, and Close leaves the files as they are. All earlier commits are in the journal
-	// of the directory: a store that is opened where its directory is now goes on from there. What Close has not ended
+	// since Open. The writes do nothing, and Close leaves the files as they are. All earlier commits are in
+	// the directory: a store that is opened where its directory is now goes on from there. What Close has not ended
 	// stays in memory until the process ends.
 	ErrMoved = storedir.ErrMoved
 

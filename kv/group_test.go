@@ -125,7 +125,7 @@ func TestUpdatesAtOnce(t *testing.T) {
 }
 
 // TestUpdatesShareSyncs holds the writer's lock until many Updates wait for it: they make one group, in the order they came, which nobody
-// sees before it is in the journal.
+// sees before it is durable.
 func TestUpdatesShareSyncs(t *testing.T) {
 	s := newStore(t, Options{})
 	update(t, s, func(tx *Tx) error { _, err := addOne(tx); return err })

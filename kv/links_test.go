@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -172,9 +173,9 @@ func TestForeignFiles(t *testing.T) {
 	names := []string{
 		storedir.LockFile, storedir.DraftName, "spill-verified.tmp", "MANIFEST", "KEYREGISTRY", "DISCARD", "verified",
 		"000001.vlog", "00001.mem",
-		"MANIFEST-REWRITE", "000099.sst", "journal-000003.log", "copy-000001.log", "of nobody", storedir.WorkName,
+		"MANIFEST-REWRITE", "000099.sst", decisions.FileName, "of nobody", storedir.WorkName,
 		storedir.HolderName,
-		storedir.QuarantineName, "work/run-1/diagonal-1", "holder/address", "quarantine/1/before/MANIFEST",
+		"work/run-1/diagonal-1", "holder/address",
 	}
 	for kind, place := range map[string]func(path string) error{
 		"a symbolic link": func(path string) error { return os.Symlink(victim, path) },

@@ -144,8 +144,8 @@ func (w *MatrixWriter) spill(v NodeID, row []float32) error {
 // sort has all rows from here on sorted.
 func (w *MatrixWriter) sort() { w.sorter = w.b.Sorter() }
 
-// startSorting moves the rows so far into a sorter. Those on disk are read back; they will be written again, under another generation: what
-// was written before would come after it if the journal were replayed.
+// startSorting moves the rows so far into a sorter. Those on disk are read back; they are written again under another generation,
+// and what was written before is swept.
 func (w *MatrixWriter) startSorting() error {
 	w.sort()
 	for i, present := range w.present {

@@ -15,7 +15,7 @@ var ownNames = []string{
 	"MANIFEST", "MANIFEST-REWRITE", "KEYREGISTRY", "REWRITE-KEYREGISTRY", "DISCARD", storedir.LockFile, "verified",
 	"spill-*",
 	"*.sst", "*.mem", "*.vlog", decisions.FileName,
-	storedir.QuarantineName, storedir.WorkName, storedir.HolderName,
+	storedir.WorkName, storedir.HolderName,
 }
 
 // CheckOwnFiles returns an ErrForeignFile that names a file in the directory of a store which is not the store's own.

@@ -72,7 +72,7 @@ func TestLogBesideADamagedTable(t *testing.T) {
 		c, dir, log, _ := powerFailure(t)
 		text := must.Get(os.ReadFile(filepath.Join(c.dir, log)))(t)
 		tables := fileNames(t, dir, "*.sst")
-		s := openStore(t, dir, Options{}) // the journal drops what is in tables
+		s := openStore(t, dir, Options{})
 		update(t, s, func(tx *Tx) error { return tx.SetLabel(0, "later") })
 		want := must.Get(contents(s))(t)
 		closeStore(t, s)

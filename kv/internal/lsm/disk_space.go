@@ -18,7 +18,7 @@ import (
 //   - the log of what is written, and the table that the log becomes;
 //   - the same for what was written before and is no table yet;
 //   - the tables that merging writes, before it deletes those it merged;
-//   - the journal, which has all of it too.
+//   - decisions.log of the store, which may have all of it too.
 const (
 	// SpareRoom is for files and blocks begun, the manifest and rounding.
 	SpareRoom = 1 << 20

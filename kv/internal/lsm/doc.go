@@ -1,6 +1,6 @@
 // Package lsm keeps records in Badger, by their keys, in a directory that the caller has locked. It loses no record without
 // saying so. It alone opens Badger, and alone knows what Badger logs, how Badger names its files and which errors Badger
-// hides. It knows the form of records, but not their meaning. The journal of the caller makes commits durable.
+// hides. It knows the form of records, but not their meaning.
 //
 // Where directories have locks, a database that is opened to be read is read without Badger [read_only.go]. For the others this package works around these
 // faults of Badger 4.9.6, in the files in brackets. If you raise the version, run the tests of these files.
@@ -14,14 +14,14 @@
 //   - Opening panics on a damaged table or log. [files.go]
 //   - Opening removes every table that the manifest does not name, also if the manifest is cut short. [unnamed.go]
 //   - A new table takes the number of a table that is gone. [write_failure.go]
-//   - A log is read up to the first entry that is damaged, and the rest is dropped, without an error. [unnamed.go, and the journal of the caller]
+//   - A log is read up to the first entry that is damaged, and the rest is dropped, without an error. The caller says so, and keeps
+//     what may not be lost a second time.
 //   - A process that is killed while it makes or removes a log leaves one without a byte, which is not opened. [open.go]
 //   - If the file DISCARD cannot be made the process ends. [open.go]
 //   - Files are written through mapped memory that has no room on the disk yet: a full disk kills the process. [disk_space.go]
 //   - Files are read through mapped memory: one that is cut short, or a page that the disk cannot read, kills the process.
 //     [guard.go]
-//   - A table is synced, and its name in the directory is not: the journal syncs the directory before it drops commits.
-//     [kv/journal.go]
+//   - A file is synced, and its name in the directory is not. File systems make the name of a new file durable with its first sync.
 //   - The log of a memtable stays for as long as an iterator looks at it, and nothing tells why. [write_failure.go]
 //   - Up to eight pieces of memory, each as large as the largest table, are kept whatever the budget is. [table_memory.go]
 //   - The builder of tables keeps a whole table in memory. [kv/internal/pack]

@@ -5,12 +5,8 @@ import (
 	"github.com/dgraph-io/badger/v4/table"
 )
 
-// The version of what a commit writes is its number. So the tables alone say with which commit they end, and the logs which
-// commits they hold. A part of the journal is removed once its commits are in tables, which the manifest names by then. So
-// tables that end before the journal begins are older ones, or some of them are lost. That a log holds later commits does
-// not say that those between are anywhere.
-
-// LastCommit is the last commit that the tables hold which the manifest names; zero if there is none.
+// LastCommit is the last commit that the tables hold which the manifest names; zero if there is none. The version of what a commit
+// writes is its number.
 func LastCommit(dir string) (last uint64, err error) {
 	err = guardFaults(func() error {
 		last, err = lastInTables(dir)

@@ -98,7 +98,7 @@ func (t *Txn) Discard() {
 }
 
 // Commit makes what it wrote visible under a version, which is that of the last commit or greater. Of two values of a key that have one
-// version, the one that was written later counts. The commit may be lost with the process: the journal of the caller makes it durable.
+// version, the one that was written later counts. The commit is durable then, unless the database is that of a load.
 func (t *Txn) Commit(version uint64) error {
 	t.closeSpare()
 	if t.txn == nil {

@@ -83,15 +83,14 @@ func Walk(dir string, use fs.WalkDirFunc) error {
 
 // Names of directories in that of a store that are no part of it.
 const (
-	QuarantineName = "quarantine" // damaged files that a store does without
-	WorkName       = "work"       // the finished stages of long jobs
-	HolderName     = "holder"     // where the process that has the store open answers others
+	WorkName   = "work"   // the finished stages of long jobs
+	HolderName = "holder" // where the process that has the store open answers others
 )
 
 // Files are the files in the directory of a store that are part of it, relative to it, with slashes.
 func Files(dir string) (names []string, err error) {
 	err = Walk(dir, func(name string, entry fs.DirEntry, err error) error {
-		foreign := name == QuarantineName || name == WorkName || name == HolderName
+		foreign := name == WorkName || name == HolderName
 		switch {
 		case err != nil:
 			return err
