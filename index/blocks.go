@@ -44,7 +44,7 @@ func (p *Plan) Blocks(ctx context.Context, use func(worker int, nodes []kv.NodeI
 		some = append(some, v)
 	}
 	slices.Sort(some)
-	return inBlocks(Each(some), use)
+	return inBlocks(each(some), use)
 }
 
 // eachBlock is Blocks of a plan that finds a set of nodes, whatever its limit.

@@ -98,15 +98,12 @@ func TestUnknownProperty(t *testing.T) {
 		} {
 			_, err := NewPlan(tx, q)
 			var unknown *UnknownPropertyError
-			if !errors.As(err, &unknown) || unknown.Property != "titel" || !slices.Equal(unknown.Nearest, []string{"title"}) {
-				t.Errorf("plan of %+v: got %v, want an *UnknownPropertyError for titel near title", q, err)
+			if !errors.As(err, &unknown) || unknown.Property != "titel" {
+				t.Errorf("plan of %+v: got %v, want an *UnknownPropertyError for titel", q, err)
 			}
-			if want := `no property is named "titel": did you mean title?`; err != nil && err.Error() != want {
+			if want := `no property is named "titel"`; err != nil && err.Error() != want {
 				t.Errorf("got %q, want %q", err, want)
 			}
-		}
-		if want := []string{"confidence", "decided_by", "decision", "degree", "disputed", "id", "label", "run", "score", "split", "suggested", "title"}; !slices.Equal(Names(tx), want) {
-			t.Errorf("names: got %q, want %q", Names(tx), want)
 		}
 		return nil
 	})

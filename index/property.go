@@ -2,7 +2,6 @@ package index
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -55,7 +54,7 @@ func newSchema(tx *kv.Tx, names []string, computed map[string]Computed) (schema,
 		}
 		kind, ok := builtinColumns[name]
 		if !ok {
-			return nil, &UnknownPropertyError{Property: name, Nearest: Nearest(name, Names(tx))}
+			return nil, &UnknownPropertyError{Property: name}
 		}
 		s[name] = property{name: name, kind: kind, absent: true}
 	}
@@ -74,23 +73,10 @@ func valueKind(column kv.Kind) kv.Kind {
 	}
 }
 
-// Names lists every property a query may name, sorted: the stored columns and the built-in names.
-func Names(tx *kv.Tx) []string {
-	names := []string{propertyID, propertyDegree}
-	for name := range builtinColumns {
-		names = append(names, name)
-	}
-	for _, c := range tx.Columns() {
-		names = append(names, c.Name)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
 // An UnknownPropertyError names a property that is neither stored nor built in.
 type UnknownPropertyError struct {
 	Property string
-	Nearest  []string // similar known names, the most similar first; may be empty
+	Nearest  []string // similar names that there are, from a caller who looked for them
 }
 
 func (e *UnknownPropertyError) Error() string {
@@ -216,52 +202,4 @@ func isOrder(p Predicate) bool {
 // condition.
 func (p property) hasOrder(c kv.Value) bool {
 	return p.name != propertyID || c.IsNull() || (p.kind == kv.KindString) == (c.Kind() == kv.KindString)
-}
-
-// Nearest returns up to three known names that are similar to name, the most similar first. Their edit distance is at
-// most a third of the length of name, so that a name of two letters is similar only to itself in another case.
-func Nearest(name string, choices []string) []string {
-	type candidate struct {
-		name     string
-		distance int
-	}
-	limit := len(name) / 3
-	var candidates []candidate
-	for _, k := range choices {
-		if d := editDistance(strings.ToLower(name), strings.ToLower(k)); d <= limit {
-			candidates = append(candidates, candidate{k, d})
-		}
-	}
-	slices.SortStableFunc(candidates, func(a, b candidate) int { return a.distance - b.distance })
-	var names []string
-	for _, c := range candidates[:min(3, len(candidates))] {
-		names = append(names, c.name)
-	}
-	return names
-}
-
-// editDistance counts the characters to insert, delete, replace, or swap with their neighbour, that lead from a
-// to b.
-func editDistance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	var before, last []int // rows i-2 and i-1 of the table
-	row := make([]int, len(y)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(x); i++ {
-		before, last, row = last, row, make([]int, len(y)+1)
-		row[0] = i
-		for j := 1; j <= len(y); j++ {
-			replace := last[j-1]
-			if x[i-1] != y[j-1] {
-				replace++
-			}
-			row[j] = min(replace, last[j]+1, row[j-1]+1)
-			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-	}
-	return row[len(y)]
 }

@@ -280,7 +280,7 @@ func (w *indexWalk) emit(ctx context.Context) error {
 		order = w.plan.order // the values are not equal, only what the index holds of them
 	}
 	a := arranger{reader: w.reader, order: order, limit: w.rest, reads: w.reads}
-	err := a.arrange(ctx, Each(w.tie), w.give)
+	err := a.arrange(ctx, each(w.tie), w.give)
 	w.tie = w.tie[:0]
 	return err
 }
@@ -305,8 +305,8 @@ func (w *indexWalk) give(v kv.NodeID, err error) bool {
 	return !w.stopped
 }
 
-// Each yields the nodes of a slice.
-func Each(nodes []kv.NodeID) iter.Seq2[kv.NodeID, error] {
+// each yields the nodes of a slice.
+func each(nodes []kv.NodeID) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
 		for _, v := range nodes {
 			if !yield(v, nil) {

@@ -328,7 +328,7 @@ func (r *resolver) neighbor(e *neighbor) (index.Predicate, error) {
 
 // compute adds a property that is computed. Its name must be that of no stored one.
 func (r *resolver) compute(n name, kind kv.Kind, at func(v kv.NodeID) (kv.Value, error)) error {
-	if slices.Contains(index.Names(r.tx), n.text) {
+	if slices.Contains(propertyNames(r.tx), n.text) {
 		return &ResolveError{Pos: n.pos, Msg: fmt.Sprintf("the store has a property of this name: ask for it as %s", QuoteName(n.text))}
 	}
 	r.computed[n.text] = index.Computed{Kind: kind, At: at}

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -78,7 +77,7 @@ func candidatesFor(tx *kv.Tx, w want, prefix string) []Candidate {
 		if ofRecords {
 			break
 		}
-		for _, property := range index.Names(tx) {
+		for _, property := range propertyNames(tx) {
 			note := ""
 			if c, ok := tx.Column(property); ok {
 				note = kindName(c.Kind)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -15,7 +14,7 @@ import (
 func TestComplete(t *testing.T) {
 	tx := snapshotOf(t, papers.Cleaned(t))
 	var properties []string
-	for _, name := range index.Names(tx) {
+	for _, name := range propertyNames(tx) {
 		properties = append(properties, QuoteName(name))
 	}
 	for _, test := range []struct {

@@ -194,7 +194,7 @@ func (q *query) decidedNodes(s *decideStatement) (nodeSequence, error) {
 		}
 		nodes[i] = v
 	}
-	return func(context.Context) iter.Seq2[kv.NodeID, error] { return index.Each(nodes) }, nil
+	return func(context.Context) iter.Seq2[kv.NodeID, error] { return eachNode(nodes) }, nil
 }
 
 // decisionQuery says which nodes a decision with a condition is about: the suspects that it is true of, whatever it says
@@ -268,7 +268,7 @@ func (q *query) checkProviso(ctx context.Context, proviso expression, nodes node
 	if fails == nil {
 		return nil
 	}
-	targets, err := q.targets(ctx, func(context.Context) iter.Seq2[kv.NodeID, error] { return index.Each(fails) })
+	targets, err := q.targets(ctx, func(context.Context) iter.Seq2[kv.NodeID, error] { return eachNode(fails) })
 	if err != nil {
 		return err
 	}

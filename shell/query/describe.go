@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -103,6 +104,16 @@ func (q *query) describe() *Result {
 		add("classes", c.Name, c.Kind, kv.Value{}, classProperties[c.Name])
 	}
 	return NewTable(columns, rows)
+}
+
+// propertyNames are the names of all properties of nodes, sorted: the stored ones, and those that every store has.
+func propertyNames(tx *kv.Tx) []string {
+	names := slices.Clone(cleaner.ReservedNames)
+	for _, c := range tx.Columns() {
+		names = append(names, c.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // listColumns are the columns of a list that are no properties of nodes.

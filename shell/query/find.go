@@ -57,3 +57,14 @@ func (q *query) findAll(ctx context.Context, s statement) (*finding, error) {
 	}
 	return &finding{plan: plan, nodes: plan.Rows, set: plan.Unordered, whole: true}, nil
 }
+
+// eachNode yields nodes.
+func eachNode(nodes []kv.NodeID) iter.Seq2[kv.NodeID, error] {
+	return func(yield func(kv.NodeID, error) bool) {
+		for _, v := range nodes {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}

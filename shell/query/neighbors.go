@@ -6,7 +6,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -171,7 +170,7 @@ func (q *query) neighborRows(ctx context.Context, levels [][]kv.NodeID, edges ne
 	return func(yield func([]kv.Value, error) bool) {
 		for i, level := range levels {
 			next := 0
-			for values, err := range f.rows(ctx, index.Each(level)) {
+			for values, err := range f.rows(ctx, eachNode(level)) {
 				if err != nil {
 					yield(nil, err)
 					return

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -25,7 +24,7 @@ func (q *query) describeNodes(ctx context.Context, s *nodeStatement) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	r := NewResult(columns, f.rows(ctx, index.Each(nodes)))
+	r := NewResult(columns, f.rows(ctx, eachNode(nodes)))
 	r.Record = len(nodes) == 1
 	return r, nil
 }

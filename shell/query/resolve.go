@@ -93,12 +93,12 @@ func (r *resolver) property(n name) (ColumnInfo, error) {
 	case slices.Contains(cleaner.ReservedNames, n.text):
 		return ColumnInfo{Name: n.text, Kind: kv.KindString}, nil
 	}
-	return ColumnInfo{}, r.unknown(n, append(columnNames(r.columns), index.Names(r.tx)...))
+	return ColumnInfo{}, r.unknown(n, append(columnNames(r.columns), propertyNames(r.tx)...))
 }
 
 // unknown is the error of a name that is none of those that are known.
 func (r *resolver) unknown(n name, known []string) error {
-	unknown := &index.UnknownPropertyError{Property: n.text, Nearest: index.Nearest(n.text, known)}
+	unknown := &index.UnknownPropertyError{Property: n.text, Nearest: wording.Nearest(n.text, known)}
 	msg := unknown.Error()
 	if len(unknown.Nearest) == 0 {
 		msg += " (properties: " + joinNames(known) + ")"
@@ -196,7 +196,7 @@ func (r *resolver) checkOrder(column ColumnInfo) error {
 		looksNumeric = !slices.Equal(kv.SortClasses(r.tx.Classes()), byText)
 	case column.Name == "id":
 		var err error
-		if looksNumeric, err = index.MixedIDs(r.tx); err != nil {
+		if looksNumeric, err = wording.MixedIDs(r.tx); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -28,7 +28,7 @@ func (r Job) CountNodes(ctx context.Context, names Names, form Form) (c NodeCoun
 	err = EachRow(ctx, in, r.Progress, func(row table.Row) error {
 		c.Nodes++
 		c.IDBytes += int64(len(row.Fields[id]))
-		c.TextIDs = c.TextIDs || !index.IsInteger(string(row.Fields[id]))
+		c.TextIDs = c.TextIDs || !wording.IsInteger(string(row.Fields[id]))
 		if label < 0 {
 			return nil
 		}
@@ -133,7 +133,7 @@ func (c *EdgeCount) number(id string) uint32 {
 	if !ok {
 		number = uint32(len(c.numbers))
 		c.numbers[strings.Clone(id)] = number
-		c.TextIDs = c.TextIDs || !index.IsInteger(id)
+		c.TextIDs = c.TextIDs || !wording.IsInteger(id)
 	}
 	return number
 }

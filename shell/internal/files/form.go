@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -120,7 +119,7 @@ func classNames(tx *kv.Tx, header []string) []string {
 
 // sayTextIDs says that ids are text though some are integers, and names one that is none.
 func (r Job) sayTextIDs(ctx context.Context, tx *kv.Tx) error {
-	if mixed, err := index.MixedIDs(tx); err != nil || !mixed {
+	if mixed, err := wording.MixedIDs(tx); err != nil || !mixed {
 		return err
 	}
 	seen := 0
@@ -128,7 +127,7 @@ func (r Job) sayTextIDs(ctx context.Context, tx *kv.Tx) error {
 		if err != nil {
 			return err
 		}
-		if !index.IsInteger(id) {
+		if !wording.IsInteger(id) {
 			r.say("Ids are text, since %q is no integer: id is ordered as text, in which 10 comes before 9, and cannot be compared with numbers by order.", id)
 			return nil
 		}

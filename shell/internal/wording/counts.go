@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/graphcleaner/graphcleaner/index"
 )
 
 // Nodes counts nodes, such as "1 node" and "12 nodes".
@@ -26,7 +24,7 @@ func Count[N int | int64](n N, one, many string) string {
 
 // DidYouMean is "; did you mean X?" where candidates are near, else "".
 func DidYouMean(word string, candidates []string) string {
-	near := index.Nearest(word, candidates)
+	near := Nearest(word, candidates)
 	if len(near) == 0 {
 		return ""
 	}
