@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
 	"sort"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -70,57 +69,32 @@ func (l *leaf) add(key []byte, v kv.NodeID) {
 	l.stops[len(l.stops)-1]++
 }
 
-// insert puts an entry in its place and reports whether it was not there yet.
-func (l *leaf) insert(key []byte, v kv.NodeID) bool {
-	g, same := l.find(key)
-	if !same {
-		at := 0
-		keyAt := 0
-		if g > 0 {
-			at, keyAt = l.stops[g-1], l.ends[g-1]
+// apply makes the leaf that of another with changes, which ascend.
+func (l *leaf) apply(to *leaf, changes []change) {
+	l.reset()
+	take := func() {
+		if changes[0].there {
+			key, v, _ := cutEntry(changes[0].entry)
+			l.add(key, v)
 		}
-		l.keys = slices.Insert(l.keys, keyAt, key...)
-		l.ends = slices.Insert(l.ends, g, keyAt)
-		l.stops = slices.Insert(l.stops, g, at)
-		shift(l.ends[g:], len(key))
+		changes = changes[1:]
 	}
-	nodes := l.group(g)
-	at, there := slices.BinarySearch(nodes, v)
-	if there {
-		return false
+	var entry []byte
+	for g := range to.groups() {
+		for _, v := range to.group(g) {
+			entry = binary.BigEndian.AppendUint32(append(entry[:0], to.key(g)...), uint32(v))
+			for len(changes) > 0 && bytes.Compare(changes[0].entry, entry) < 0 {
+				take()
+			}
+			if len(changes) > 0 && bytes.Equal(changes[0].entry, entry) {
+				take()
+			} else {
+				l.add(to.key(g), v)
+			}
+		}
 	}
-	l.nodes = slices.Insert(l.nodes, l.stops[g]-len(nodes)+at, v)
-	shift(l.stops[g:], 1)
-	return true
-}
-
-// remove takes an entry out and reports whether it was there.
-func (l *leaf) remove(key []byte, v kv.NodeID) bool {
-	g, same := l.find(key)
-	if !same {
-		return false
-	}
-	nodes := l.group(g)
-	at, there := slices.BinarySearch(nodes, v)
-	if !there {
-		return false
-	}
-	at += l.stops[g] - len(nodes)
-	l.nodes = slices.Delete(l.nodes, at, at+1)
-	shift(l.stops[g:], -1)
-	if len(nodes) == 1 {
-		end := l.ends[g]
-		l.keys = slices.Delete(l.keys, end-len(key), end)
-		shift(l.ends[g:], -len(key))
-		l.ends = slices.Delete(l.ends, g, g+1)
-		l.stops = slices.Delete(l.stops, g, g+1)
-	}
-	return true
-}
-
-func shift(offsets []int, by int) {
-	for i := range offsets {
-		offsets[i] += by
+	for len(changes) > 0 {
+		take()
 	}
 }
 

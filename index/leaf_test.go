@@ -3,6 +3,7 @@ package index
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -21,40 +22,54 @@ func entriesOf(l *leaf) []string {
 	return entries
 }
 
-// Random inserts and removes do to a leaf what they do to a sorted slice, and its encoding reads back the same.
+// Random changes do to a leaf what they do to a sorted slice, and its encoding reads back the same.
 func TestLeafAgainstSortedSlice(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		var l, back leaf
 		var want []string
-		for range 300 {
-			key, _ := appendKey(nil, randomNonNull(r, randomColumns[seed%uint64(len(randomColumns))].Kind))
-			v := kv.NodeID(r.IntN(40))
-			entry := string(newEntry(key, v))
-			at, there := slices.BinarySearch(want, entry)
-			if r.IntN(3) > 0 {
-				if got := l.insert(key, v); got == there {
-					t.Fatalf("seed %d: insert of %x: got new %t, want %t", seed, entry, got, !there)
-				}
-				if !there {
+		for range 30 {
+			changes := map[string]bool{}
+			for range r.IntN(20) {
+				key, _ := appendKey(nil, randomNonNull(r, randomColumns[seed%uint64(len(randomColumns))].Kind))
+				changes[string(newEntry(key, kv.NodeID(r.IntN(40))))] = r.IntN(3) > 0
+			}
+			var ascending []change
+			for _, entry := range slices.Sorted(maps.Keys(changes)) {
+				ascending = append(ascending, change{[]byte(entry), changes[entry]})
+				at, there := slices.BinarySearch(want, entry)
+				switch {
+				case changes[entry] && !there:
 					want = slices.Insert(want, at, entry)
-				}
-			} else {
-				if got := l.remove(key, v); got != there {
-					t.Fatalf("seed %d: remove of %x: got %t, want %t", seed, entry, got, there)
-				}
-				if there {
+				case !changes[entry] && there:
 					want = slices.Delete(want, at, at+1)
 				}
 			}
-			if got := entriesOf(&l); !slices.Equal(got, want) {
-				t.Fatalf("seed %d: got entries %x, want %x", seed, got, want)
+			var changed leaf
+			changed.apply(&l, ascending)
+			if l = changed; !slices.Equal(entriesOf(&l), want) {
+				t.Fatalf("seed %d: got entries %x, want %x", seed, entriesOf(&l), want)
 			}
 		}
-		if err := back.decode(l.appendTo(nil)); err != nil || !slices.Equal(entriesOf(&back), want) {
+		if err := back.decode(l.appendTo(nil)); len(want) > 0 && (err != nil || !slices.Equal(entriesOf(&back), want)) {
 			t.Fatalf("seed %d: encoded and decoded: got %x, %v, want %x", seed, entriesOf(&back), err, want)
 		}
 	}
+}
+
+// randomLeaf has entries of random values of a kind.
+func randomLeaf(r *rand.Rand, kind kv.Kind, entries int) *leaf {
+	all := map[string]bool{}
+	for range entries {
+		key, _ := appendKey(nil, randomNonNull(r, kind))
+		all[string(newEntry(key, kv.NodeID(r.IntN(1000))))] = true
+	}
+	var l leaf
+	for _, entry := range slices.Sorted(maps.Keys(all)) {
+		key, v, _ := cutEntry([]byte(entry))
+		l.add(key, v)
+	}
+	return &l
 }
 
 func randomNonNull(r *rand.Rand, kind kv.Kind) kv.Value {
@@ -69,12 +84,7 @@ func randomNonNull(r *rand.Rand, kind kv.Kind) kv.Value {
 func FuzzDecodeLeaf(f *testing.F) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for _, c := range randomColumns {
-		var l leaf
-		for range 50 {
-			key, _ := appendKey(nil, randomNonNull(r, c.Kind))
-			l.insert(key, kv.NodeID(r.Uint32()))
-		}
-		f.Add(l.appendTo(nil))
+		f.Add(randomLeaf(r, c.Kind, 50).appendTo(nil))
 	}
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -93,13 +103,8 @@ func FuzzDecodeLeaf(f *testing.F) {
 }
 
 func TestDecodeLeafOfDamagedBytes(t *testing.T) {
-	var l leaf
 	r := rand.New(rand.NewPCG(1, 1))
-	for range 100 {
-		key, _ := appendKey(nil, randomNonNull(r, kv.KindString))
-		l.insert(key, kv.NodeID(r.IntN(1000)))
-	}
-	data := l.appendTo(nil)
+	data := randomLeaf(r, kv.KindString, 100).appendTo(nil)
 	for cut := range data {
 		if err := new(leaf).decode(data[:cut]); !errors.Is(err, kv.ErrCorrupt) {
 			t.Fatalf("a leaf cut at byte %d of %d: got %v, want a kv.ErrCorrupt", cut, len(data), err)

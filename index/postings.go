@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -96,21 +97,20 @@ func (p postings) merge(r keyRange, down bool) iter.Seq2[group, error] {
 				return
 			}
 		}
-		m.rest()
+		m.own(func([]byte) bool { return true })
 	}
 }
 
 // A merge applies changes to leaves, both coming in the order of the walk. Its methods return false when the walk is
 // over.
 type merge struct {
-	r       keyRange
-	down    bool
-	next    func() (change, error, bool)
-	head    change // the first change not yet applied
-	more    bool   // there is one
-	yield   func(group, error) bool
-	own     []change // added entries that no leaf spans
-	ownLeaf leaf     // of own
+	r      keyRange
+	down   bool
+	next   func() (change, error, bool)
+	head   change // the first change not yet applied
+	more   bool   // there is one
+	yield  func(group, error) bool
+	merged leaf
 }
 
 // A change is an entry that is there, or is not, whatever the leaves say.
@@ -131,64 +131,52 @@ func (m *merge) advance() bool {
 // leaf yields what comes before a leaf, and then the leaf with the changes it spans.
 func (m *merge) leaf(l *leaf) bool {
 	first, last := l.first(), l.last()
-	for m.more && (m.down && bytes.Compare(m.head.entry, last) > 0 || !m.down && bytes.Compare(m.head.entry, first) < 0) {
-		if !m.takeOwn() {
+	before := func(entry []byte) bool { return bytes.Compare(entry, first) < 0 }
+	within := func(entry []byte) bool { return bytes.Compare(entry, last) <= 0 }
+	if m.down {
+		before = func(entry []byte) bool { return bytes.Compare(entry, last) > 0 }
+		within = func(entry []byte) bool { return bytes.Compare(entry, first) >= 0 }
+	}
+	if !m.own(before) {
+		return false
+	}
+	changes, ok := m.take(within, math.MaxInt)
+	if !ok {
+		return false
+	}
+	if len(changes) == 0 {
+		return m.groups(l)
+	}
+	m.merged.apply(l, changes)
+	return m.groups(&m.merged)
+}
+
+// own yields changes outside the leaves as leaves of their own.
+func (m *merge) own(while func(entry []byte) bool) bool {
+	for {
+		changes, ok := m.take(while, leafEntries)
+		if !ok || len(changes) == 0 {
+			return ok
+		}
+		m.merged.apply(&leaf{}, changes)
+		if !m.groups(&m.merged) {
 			return false
 		}
 	}
-	if !m.flushOwn() {
-		return false
-	}
-	for m.more && bytes.Compare(m.head.entry, first) >= 0 && bytes.Compare(m.head.entry, last) <= 0 {
-		key, v, _ := cutEntry(m.head.entry)
-		if m.head.there {
-			l.insert(key, v)
-		} else {
-			l.remove(key, v)
-		}
+}
+
+// take takes at most so many changes, while it is true of their entries, and returns them ascending.
+func (m *merge) take(while func(entry []byte) bool, most int) (changes []change, ok bool) {
+	for m.more && len(changes) < most && while(m.head.entry) {
+		changes = append(changes, m.head)
 		if !m.advance() {
-			return false
+			return nil, false
 		}
 	}
-	return m.groups(l)
-}
-
-// rest yields the changes beyond the last leaf.
-func (m *merge) rest() {
-	for m.more {
-		if !m.takeOwn() {
-			return
-		}
+	if m.down {
+		slices.Reverse(changes)
 	}
-	m.flushOwn()
-}
-
-// takeOwn moves the head to the entries outside the leaves, where one that is not there changes nothing.
-func (m *merge) takeOwn() bool {
-	if m.head.there {
-		m.own = append(m.own, m.head)
-	}
-	if len(m.own) >= leafEntries && !m.flushOwn() {
-		return false
-	}
-	return m.advance()
-}
-
-func (m *merge) flushOwn() bool {
-	if len(m.own) == 0 {
-		return true
-	}
-	m.ownLeaf.reset()
-	for i := range m.own {
-		c := m.own[i]
-		if m.down {
-			c = m.own[len(m.own)-1-i]
-		}
-		key, v, _ := cutEntry(c.entry)
-		m.ownLeaf.add(key, v)
-	}
-	m.own = m.own[:0]
-	return m.groups(&m.ownLeaf)
+	return changes, true
 }
 
 // groups yields those of a leaf that are in the range.
