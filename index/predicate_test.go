@@ -160,7 +160,7 @@ func TestLike(t *testing.T) {
 		{`100\%`, "100%", true}, {`100\%`, "1000", false}, {`a\_`, "a_", true}, {`a\_`, "ab", false},
 		{`a\\`, `a\`, true}, {`a\`, `a\`, true}, {"%_", "", false}, {"%_", "ab", true}, {"_%_", "a", false},
 	} {
-		if got := parsePattern(c.pattern).match(c.text); got != c.want {
+		if got := (Like{Pattern: c.pattern}).parse().match(c.text); got != c.want {
 			t.Errorf("%q like %q: got %t, want %t", c.text, c.pattern, got, c.want)
 		}
 		if slow := slowLike([]rune(c.text), []rune(c.pattern)); slow != c.want {
