@@ -52,7 +52,7 @@ func (p *Plan) eachBlock(ctx context.Context, r *reader, reads *Reads, use func(
 	switch p.way {
 	case byNothing:
 		return nil
-	case bySource:
+	case byIDs, byRange:
 		return inBlocks(p.matches(ctx, r, reads, nil), use)
 	}
 	s, err := p.blockScan()

@@ -61,9 +61,6 @@ func (k *checker) look(ctx context.Context) error {
 }
 
 func (k *checker) check(ctx context.Context) (err error) {
-	if err := k.leaves(ctx); err != nil {
-		return err
-	}
 	if h := openHead(k.tx, k.column.Name); h != nil {
 		if err := h.check(ctx, k.problem); err != nil {
 			return err
@@ -76,26 +73,6 @@ func (k *checker) check(ctx context.Context) (err error) {
 		return err
 	}
 	return k.compare(ctx, entries)
-}
-
-// leaves checks that the leaves follow one another, each under its first entry.
-func (k *checker) leaves(ctx context.Context) error {
-	var last []byte
-	for l, err := range k.postings.leavesUp(wholeRange(valueKind(k.column.Kind))) {
-		if err != nil {
-			return nil // the walk over the entries meets it again, and reports it
-		}
-		if err := k.look(ctx); err != nil {
-			return err
-		}
-		first := l.first()
-		if bytes.Compare(first, last) <= 0 {
-			k.problem("the leaf that begins with node number %d for %s is out of order",
-				l.nodes[0], literal(decodeKey(l.key(0))))
-		}
-		last = l.last()
-	}
-	return nil
 }
 
 // sort hands every entry to the sorter: the node, big endian, as key and the key of its value as value. whole is

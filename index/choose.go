@@ -60,7 +60,7 @@ func (p *Plan) chooseSet(except string, most int) error {
 			if _, isOr := t.(Or); !isOr {
 				p.residual = conjunction(slices.Delete(slices.Clone(all), i, i+1))
 			}
-			p.way, p.source = bySource, &lookup{ids}
+			p.way, p.ids = byIDs, ids
 			return nil
 		}
 	}
@@ -83,7 +83,7 @@ func (p *Plan) chooseSet(except string, most int) error {
 		}
 		if narrow && entries < least {
 			least = entries
-			p.way, p.source, p.residual = bySource, scan, rest
+			p.way, p.index, p.residual = byRange, scan, rest
 		}
 	}
 	return nil
@@ -124,7 +124,7 @@ func (p *Plan) walkIndex() error {
 			return nil
 		}
 	}
-	p.way, p.source, p.residual, p.patience = byOrderedIndex, p.rangeScan(name, mine), rest, p.patienceFor(rest)
+	p.way, p.index, p.residual, p.patience = byOrderedIndex, p.rangeScan(name, mine), rest, p.patienceFor(rest)
 	if len(mine) > 0 {
 		return nil
 	}

@@ -117,6 +117,6 @@ func ExampleNewPlan_errors() {
 		log.Fatal(err)
 	}
 	// Output:
-	// no property is named "scroe": did you mean score?
+	// no property is named "scroe"
 	// property score holds numbers and cannot be compared with the string "high"
 }

@@ -66,14 +66,16 @@ func (p *Plan) describe(out *printer) {
 		out.depth++
 	}
 	switch p.way {
-	case bySource:
-		p.source.describe(out)
+	case byIDs:
+		out.line("lookup of %s", countOf(len(p.ids), "id"))
+	case byRange:
+		out.line("%s", p.index)
 	case byOrderedIndex:
 		direction := ", ascending"
 		if p.order[0].Descending {
 			direction = ", descending"
 		}
-		p.source.(*rangeScan).describeAs(out, direction) // walkIndex makes no other
+		out.line("%s%s", p.index, direction)
 		if p.tail != nil {
 			out.line("then nodes without %s", p.order[0].Property)
 			p.tail.describe(out)
@@ -97,16 +99,12 @@ func orderText(order []Order) string {
 	return strings.Join(names, ", ")
 }
 
-func (l *lookup) describe(out *printer) { out.line("lookup of %s", countOf(len(l.ids), "id")) }
-
-func (s *rangeScan) describe(out *printer) { s.describeAs(out, "") }
-
-func (s *rangeScan) describeAs(out *printer, direction string) {
+func (s *rangeScan) String() string {
 	what := "all values"
 	if !isAlways(s.terms) {
 		what = s.terms.String()
 	}
-	out.line("index on %s: %s%s", s.postings.column, what, direction)
+	return fmt.Sprintf("index on %s: %s", s.postings.column, what)
 }
 
 // countOf prints a number of things.

@@ -6,44 +6,11 @@ import "github.com/graphcleaner/graphcleaner/kv"
 // property, stored or computed. Its errors are those of the argument. It belongs to one goroutine.
 type Decider = func(value func(property string) (kv.Value, error)) (bool, error)
 
-// Holds prepares a predicate for values that need not be those of the store. Errors are those of NewPlan.
+// Holds prepares a predicate for values that need not be those of the store. Without a transaction there are the
+// computed properties alone. Errors are those of NewPlan.
 func Holds(tx *kv.Tx, p Predicate, computed map[string]Computed) (Decider, error) {
-	return holdsIn(p, computed, func(names []string) (schema, error) { return newSchema(tx, names, computed) })
-}
-
-// HoldsOf is Holds for rows that are not nodes: columns are what they have. A predicate that names another property is
-// an
-// *UnknownPropertyError.
-func HoldsOf(columns []kv.Column, p Predicate) (Decider, error) {
-	return holdsIn(p, nil, func(names []string) (schema, error) {
-		s := schema{}
-		for _, c := range columns {
-			s[c.Name] = property{name: c.Name, kind: valueKind(c.Kind)}
-		}
-		for _, name := range names {
-			if _, ok := s[name]; !ok {
-				return nil, &UnknownPropertyError{Property: name}
-			}
-		}
-		return s, nil
-	})
-}
-
-func holdsIn(
-	p Predicate, computed map[string]Computed, lookUp func(names []string) (schema, error),
-) (Decider, error) {
-	if err := validate(p); err != nil {
-		return nil, err
-	}
-	s, err := lookUp(Properties(p))
+	_, where, err := prepare(tx, p, nil, computed)
 	if err != nil {
-		return nil, err
-	}
-	if err := s.check(p); err != nil {
-		return nil, err
-	}
-	where := s.simplify(p)
-	if err := boundTerms(where); err != nil {
 		return nil, err
 	}
 	e := newEvaluator(where, computed)
@@ -51,4 +18,24 @@ func holdsIn(
 		kept, err := e.keep(given(value), []kv.NodeID{0})
 		return len(kept) > 0, err
 	}, nil
+}
+
+// prepare checks and simplifies a predicate.
+func prepare(tx *kv.Tx, p Predicate, order []Order, computed map[string]Computed) (schema, Predicate, error) {
+	if err := validate(p); err != nil {
+		return nil, nil, err
+	}
+	names := Properties(p)
+	for _, o := range order {
+		names = append(names, o.Property)
+	}
+	s, err := newSchema(tx, names, computed)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.check(p); err != nil {
+		return nil, nil, err
+	}
+	where := s.simplify(p)
+	return s, where, boundTerms(where)
 }

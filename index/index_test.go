@@ -48,7 +48,7 @@ func TestCreateAndDrop(t *testing.T) {
 	mustBeSound(t, s)
 	view(t, s, func(tx *kv.Tx) error {
 		plan := must.Get(NewPlan(tx, Query{Where: Compare{"title", Eq, text("a")}, Limit: -1}))(t)
-		if got := rowsOf(t, plan); !slices.Equal(got, []kv.NodeID{2}) || plan.way != bySource {
+		if got := rowsOf(t, plan); !slices.Equal(got, []kv.NodeID{2}) || plan.way != byRange {
 			t.Errorf("after drop and create: got %v, want [2], through the index\n%v", got, plan)
 		}
 		return nil

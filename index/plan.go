@@ -54,9 +54,10 @@ type Plan struct {
 	workers  int
 
 	way      way
-	source   source    // of bySource and byOrderedIndex: there a *rangeScan
-	residual Predicate // what must be looked up in rows
-	tail     *Plan     // of byOrderedIndex: the nodes without a value in the index, nil when none can match
+	ids      []kv.Value // of byIDs
+	index    *rangeScan // of byRange and byOrderedIndex
+	residual Predicate  // what must be looked up in rows
+	tail     *Plan      // of byOrderedIndex: the nodes without a value in the index, nil when none can match
 
 	patience int   // of a walk, byFileOrder or byOrderedIndex: how many rows it may read before it gives way
 	gaveWay  *Plan // to which the last Rows gave way; nil if it did not
@@ -72,7 +73,8 @@ type way int
 
 const (
 	byNothing      way = iota // the predicate is false
-	bySource                  // a set of nodes by id or from an index, filtered, then put in order
+	byIDs                     // a set of nodes by id, filtered, then put in order
+	byRange                   // a set of nodes from an index, filtered, then put in order
 	byScan                    // all nodes in blocks, filtered, then put in order
 	byFileOrder               // all nodes in the order of the node file, filtered one by one
 	byOrderedIndex            // the entries of an index, in the order asked for, filtered
@@ -117,22 +119,8 @@ func NewPlan(tx *kv.Tx, q Query) (*Plan, error) {
 	if err := tx.Err(); err != nil {
 		return nil, err
 	}
-	if err := validate(q.Where); err != nil {
-		return nil, err
-	}
-	names := Properties(q.Where)
-	for _, o := range q.Order {
-		names = append(names, o.Property)
-	}
-	s, err := newSchema(tx, names, q.Computed)
+	s, where, err := prepare(tx, q.Where, q.Order, q.Computed)
 	if err != nil {
-		return nil, err
-	}
-	if err := s.check(q.Where); err != nil {
-		return nil, err
-	}
-	where := s.simplify(q.Where)
-	if err := boundTerms(where); err != nil {
 		return nil, err
 	}
 	plan := &Plan{

@@ -45,8 +45,11 @@ func newSchema(tx *kv.Tx, names []string, computed map[string]Computed) (schema,
 	s := schema{}
 	for _, name := range names {
 		if c, ok := computed[name]; ok {
-			s[name] = property{name: name, kind: c.Kind}
+			s[name] = property{name: name, kind: valueKind(c.Kind)}
 			continue
+		}
+		if tx == nil {
+			return nil, &UnknownPropertyError{Property: name}
 		}
 		if c, ok := tx.Column(name); ok {
 			s[name] = property{name: name, kind: valueKind(c.Kind), indexed: c.Indexed}

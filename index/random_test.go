@@ -502,7 +502,7 @@ func TestPlanAnswersAsTheDefinition(t *testing.T) {
 			queries(t, s, modelOf(t, s), r, fmt.Sprint("changed after, seed ", seed), 40, ways)
 		}
 	}
-	for _, w := range []way{byNothing, bySource, byScan, byFileOrder, byOrderedIndex} {
+	for _, w := range []way{byNothing, byIDs, byRange, byScan, byFileOrder, byOrderedIndex} {
 		if ways[w] == 0 {
 			t.Errorf("no query was answered in way %d: the test misses it", w)
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/RoaringBitmap/roaring/v2"
+
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -63,8 +65,6 @@ func (p *Plan) count(ctx context.Context, r *reader, reads *Reads) (int64, error
 		return 0, nil
 	case p.way == byScan && isAlways(p.residual):
 		return int64(p.tx.NumPresent()), nil
-	case p.way == bySource && isAlways(p.residual):
-		return p.source.count(ctx, r, reads)
 	}
 	var total atomic.Int64
 	err := p.eachBlock(ctx, r, reads, func(_ int, nodes []kv.NodeID) error {
@@ -80,12 +80,12 @@ func (p *Plan) run(ctx context.Context, r *reader, limit int, reads *Reads) iter
 	case p.way == byNothing || limit == 0:
 		return func(func(kv.NodeID, error) bool) {}
 	case p.way == byFileOrder:
-		return take(p.walk(ctx, r, limit, reads, func(spend *allowance) iter.Seq2[kv.NodeID, error] {
-			return r.inFileOrder(ctx, p.residual, reads, spend)
+		return take(p.walk(ctx, r, limit, reads, func(patience *int) iter.Seq2[kv.NodeID, error] {
+			return r.inFileOrder(ctx, p.residual, reads, patience)
 		}), limit)
 	case p.way == byOrderedIndex:
-		return p.walk(ctx, r, limit, reads, func(spend *allowance) iter.Seq2[kv.NodeID, error] {
-			return p.inIndexOrder(ctx, r, limit, reads, spend)
+		return p.walk(ctx, r, limit, reads, func(patience *int) iter.Seq2[kv.NodeID, error] {
+			return p.inIndexOrder(ctx, r, limit, reads, patience)
 		})
 	default:
 		a := arranger{reader: r, order: p.order, limit: limit, reads: reads, worst: &worstKey{}}
@@ -128,7 +128,11 @@ func (p *Plan) matches(
 			s.inOrder(ctx, reads, worst)(yield)
 			return
 		}
-		set, err := p.source.nodes(ctx, r, reads)
+		find := func() (*roaring.Bitmap, error) { return r.lookUp(ctx, p.ids) }
+		if p.way == byRange {
+			find = func() (*roaring.Bitmap, error) { return p.index.nodes(ctx, r, reads) }
+		}
+		set, err := find()
 		if err != nil {
 			yield(0, err)
 			return
@@ -157,7 +161,7 @@ func (p *Plan) matches(
 // inIndexOrder yields the nodes of the plan's range scan that pass the residual, in the order of the index, and then
 // those without a value in it.
 func (p *Plan) inIndexOrder(
-	ctx context.Context, r *reader, limit int, reads *Reads, spend *allowance,
+	ctx context.Context, r *reader, limit int, reads *Reads, patience *int,
 ) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
 		if p.order[0].Descending {
@@ -165,10 +169,10 @@ func (p *Plan) inIndexOrder(
 			r.head = p.head
 		}
 		w := &indexWalk{
-			plan: p, reader: r, rest: limit, reads: reads, spend: spend, yield: yield, size: firstSize(limit),
+			plan: p, reader: r, rest: limit, reads: reads, patience: patience, yield: yield, size: firstSize(limit),
+			filter: newFilter(r, p.residual, reads),
 		}
-		err := w.walk(ctx)
-		if err != nil {
+		if err := w.walk(ctx); err != nil {
 			yield(0, err)
 			return
 		}
@@ -181,46 +185,44 @@ func (p *Plan) inIndexOrder(
 
 // An indexWalk filters the entries of an index in batches and puts those of equal value in order.
 type indexWalk struct {
-	plan    *Plan
-	reader  *reader
-	reads   *Reads
-	spend   *allowance
-	filter  *filter
-	entries int // passed
-	rest    int // nodes still wanted; below zero all
-	yield   func(kv.NodeID, error) bool
-	stopped bool // yield wants no more, rest is zero, or nothing is left to spend
+	plan     *Plan
+	reader   *reader
+	reads    *Reads
+	patience *int
+	filter   *filter
+	entries  int // passed
+	rest     int // nodes still wanted; below zero all
+	yield    func(kv.NodeID, error) bool
+	stopped  bool // yield wants no more, rest is zero, or patience is over
 
-	// The batch: nodes in index order, and where the groups of equal keys within it end.
-	size  int
-	nodes []kv.NodeID
-	keys  []byte // of the groups, end to end
-	ends  []groupEnd
+	// The batch: nodes in index order, and the groups of equal keys within it.
+	size   int
+	nodes  []kv.NodeID
+	groups []groupEnd
 
 	tie    []kv.NodeID // passed so far of the group underway
 	tieKey []byte
 }
 
-type groupEnd struct{ key, nodes int }
+// A groupEnd is the key of a group, and where its nodes end in the batch.
+type groupEnd struct {
+	key []byte
+	end int
+}
 
 func (w *indexWalk) walk(ctx context.Context) error {
-	scan := w.plan.source.(*rangeScan)
-	w.filter = newFilter(w.reader, w.plan.residual, w.reads)
-	var failure error
-	err := scan.groups(ctx, w.reader, w.reads, w.plan.order[0].Descending, func(g group) bool {
+	for g, err := range w.plan.index.groups(ctx, w.reader, w.reads, w.plan.order[0].Descending) {
+		if err != nil {
+			return err
+		}
 		w.nodes = append(w.nodes, g.nodes...)
-		w.keys = append(w.keys, g.key...)
-		w.ends = append(w.ends, groupEnd{len(w.keys), len(w.nodes)})
-		if len(w.nodes) >= w.size {
-			failure = w.flush(ctx)
+		w.groups = append(w.groups, groupEnd{bytes.Clone(g.key), len(w.nodes)})
+		if len(w.nodes) < w.size {
+			continue
 		}
-		return failure == nil && !w.stopped
-	})
-	if err != nil || failure != nil || w.stopped {
-		if failure != nil {
-			return failure
+		if err := w.flush(ctx); err != nil || w.stopped {
+			return err
 		}
-		return err
 	}
 	if err := w.flush(ctx); err != nil || w.stopped {
 		return err
@@ -230,7 +232,7 @@ func (w *indexWalk) walk(ctx context.Context) error {
 
 // flush filters the batch and emits every group that is complete.
 func (w *indexWalk) flush(ctx context.Context) error {
-	if !w.spend.batch(len(w.nodes)) {
+	if *w.patience -= len(w.nodes); *w.patience < 0 {
 		w.stopped = true
 		return nil
 	}
@@ -243,22 +245,21 @@ func (w *indexWalk) flush(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	start := groupEnd{}
-	for _, end := range w.ends {
-		if key := w.keys[start.key:end.key]; !bytes.Equal(key, w.tieKey) {
+	i := 0
+	for _, g := range w.groups {
+		if !bytes.Equal(g.key, w.tieKey) {
 			if err := w.emit(ctx); err != nil || w.stopped {
 				return err
 			}
-			w.tieKey = append(w.tieKey[:0], key...)
+			w.tieKey = g.key
 		}
-		for i := start.nodes; i < end.nodes; i++ {
+		for ; i < g.end; i++ {
 			if passed[i] {
 				w.tie = append(w.tie, w.nodes[i])
 			}
 		}
-		start = end
 	}
-	w.nodes, w.keys, w.ends = w.nodes[:0], w.keys[:0], w.ends[:0]
+	w.nodes, w.groups = w.nodes[:0], w.groups[:0]
 	w.size = min(2*w.size, lastBatch)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -11,26 +12,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A source finds a set of nodes through the dictionary or an index, without looking at rows.
-type source interface {
-	// nodes returns the set, which is the caller's.
-	nodes(ctx context.Context, r *reader, reads *Reads) (*roaring.Bitmap, error)
-
-	// count returns the size of the set.
-	count(ctx context.Context, r *reader, reads *Reads) (int64, error)
-
-	// describe prints the source as the lines of a plan.
-	describe(p *printer)
-}
-
-// A lookup finds nodes by external id.
-type lookup struct {
-	ids []kv.Value
-}
-
-func (l *lookup) nodes(ctx context.Context, r *reader, _ *Reads) (*roaring.Bitmap, error) {
+// lookUp finds nodes by external id.
+func (r *reader) lookUp(ctx context.Context, ids []kv.Value) (*roaring.Bitmap, error) {
 	set := roaring.New()
-	for i, id := range l.ids {
+	for i, id := range ids {
 		if i%checkEvery == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -46,17 +31,6 @@ func (l *lookup) nodes(ctx context.Context, r *reader, _ *Reads) (*roaring.Bitma
 	return set, nil
 }
 
-func (l *lookup) count(ctx context.Context, r *reader, reads *Reads) (int64, error) {
-	return cardinality(l.nodes(ctx, r, reads))
-}
-
-func cardinality(set *roaring.Bitmap, err error) (int64, error) {
-	if err != nil {
-		return 0, err
-	}
-	return int64(set.GetCardinality()), nil
-}
-
 // A rangeScan finds the nodes whose value of an indexed column lies in ranges and satisfies accept.
 type rangeScan struct {
 	postings postings
@@ -65,51 +39,42 @@ type rangeScan struct {
 	accept   Predicate  // nil: everything in the ranges
 }
 
-// groups calls visit with what the scan accepts, in the order of values; visit returns false to stop. Within a
-// group nodes ascend; the slices are borrowed for the call.
-func (s *rangeScan) groups(
-	ctx context.Context, r *reader, reads *Reads, descending bool, visit func(group) bool,
-) error {
-	accept := newAcceptor(r, s.accept, reads)
-	ranges, scan := slices.Values(s.ranges), s.postings.ascend
+// groups yields what the scan accepts, in the order of values. Within a group nodes ascend; a group is borrowed until
+// the next step.
+func (s *rangeScan) groups(ctx context.Context, r *reader, reads *Reads, descending bool) iter.Seq2[group, error] {
+	ranges, scan := s.ranges, s.postings.ascend
 	if descending {
-		ranges, scan = backward(s.ranges), s.postings.descend
+		ranges, scan = slices.Clone(ranges), s.postings.descend
+		slices.Reverse(ranges)
 	}
-	steps := 0
-	for bounds := range ranges {
-		for g, err := range scan(bounds) {
-			if err != nil {
-				return err
-			}
-			if steps%checkEvery == 0 && ctx.Err() != nil {
-				return ctx.Err()
-			}
-			steps++
-			reads.IndexEntries += int64(len(g.nodes))
-			if last := len(g.nodes) - 1; last >= 0 && int(g.nodes[last]) >= r.tx.NumNodes() {
-				return s.postings.wrap(fmt.Errorf("an entry of node number %d of %d: %w", g.nodes[last], r.tx.NumNodes(), kv.ErrCorrupt))
-			}
-			if g.nodes, err = accept.keep(ctx, g); err != nil {
-				return err
-			}
-			if len(g.nodes) > 0 && !visit(g) {
-				return nil
-			}
-		}
-	}
-	return nil
-}
-
-func backward(ranges []keyRange) func(func(keyRange) bool) {
-	return func(yield func(keyRange) bool) {
-		for _, r := range slices.Backward(ranges) {
-			if !yield(r) {
-				return
+	return func(yield func(group, error) bool) {
+		accept, steps := newAcceptor(r, s.accept, reads), 0
+		for _, bounds := range ranges {
+			for g, err := range scan(bounds) {
+				if err == nil && steps%checkEvery == 0 {
+					err = ctx.Err()
+				}
+				steps++
+				if last := len(g.nodes) - 1; last >= 0 && int(g.nodes[last]) >= r.tx.NumNodes() {
+					err = fmt.Errorf("an entry of node number %d of %d: %w", g.nodes[last], r.tx.NumNodes(), kv.ErrCorrupt)
+					err = s.postings.wrap(err)
+				}
+				if reads.IndexEntries += int64(len(g.nodes)); err == nil {
+					g.nodes, err = accept.keep(ctx, g)
+				}
+				if err != nil {
+					yield(group{}, err)
+					return
+				}
+				if len(g.nodes) > 0 && !yield(g, nil) {
+					return
+				}
 			}
 		}
 	}
 }
 
+// nodes returns the set of these nodes, which is the caller's.
 func (s *rangeScan) nodes(ctx context.Context, r *reader, reads *Reads) (*roaring.Bitmap, error) {
 	set := roaring.New()
 	var batch []uint32 // sorted batches go into the set many times faster than single nodes
@@ -118,26 +83,19 @@ func (s *rangeScan) nodes(ctx context.Context, r *reader, reads *Reads) (*roarin
 		set.AddMany(batch)
 		batch = batch[:0]
 	}
-	err := s.groups(ctx, r, reads, false, func(g group) bool {
+	for g, err := range s.groups(ctx, r, reads, false) {
+		if err != nil {
+			return nil, err
+		}
 		for _, v := range g.nodes {
 			batch = append(batch, uint32(v))
 		}
 		if len(batch) >= 1<<16 {
 			flush()
 		}
-		return true
-	})
+	}
 	flush()
-	return set, err
-}
-
-func (s *rangeScan) count(ctx context.Context, r *reader, reads *Reads) (int64, error) {
-	total := int64(0)
-	err := s.groups(ctx, r, reads, false, func(g group) bool {
-		total += int64(len(g.nodes))
-		return true
-	})
-	return total, err
+	return set, nil
 }
 
 // An acceptor decides by the value of an entry, which only for strings longer than their key must be read from the

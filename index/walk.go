@@ -7,34 +7,20 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// An allowance is how many rows a walk in order may still read.
-type allowance struct {
-	left    int
-	refused bool
-}
-
-// batch takes the rows of a batch from it, or refuses if there are not as many.
-func (a *allowance) batch(rows int) bool {
-	a.left -= rows
-	a.refused = a.left < 0
-	return !a.refused
-}
-
 // walk yields what start does within the plan's patience. When that is over, the plan that finds the rows as a set
 // takes over. Both have one order, so its first rows are those that were yielded already.
 func (p *Plan) walk(
-	ctx context.Context, r *reader, limit int, reads *Reads, start func(*allowance) iter.Seq2[kv.NodeID, error],
+	ctx context.Context, r *reader, limit int, reads *Reads, start func(patience *int) iter.Seq2[kv.NodeID, error],
 ) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
-		spend := &allowance{left: p.patience}
-		rows := 0
-		for v, err := range start(spend) {
+		rows, patience := 0, p.patience
+		for v, err := range start(&patience) {
 			if !yield(v, err) || err != nil {
 				return
 			}
 			rows++
 		}
-		if !spend.refused {
+		if patience >= 0 {
 			return
 		}
 		set, err := p.unordered()
@@ -58,14 +44,14 @@ func (p *Plan) walk(
 // inFileOrder yields the nodes for which p, simplified, is true in the order of the node file, reading values in
 // batches so that neighbours are read together, and stops before the batch that cannot be spent.
 func (r *reader) inFileOrder(
-	ctx context.Context, p Predicate, reads *Reads, spend *allowance,
+	ctx context.Context, p Predicate, reads *Reads, patience *int,
 ) iter.Seq2[kv.NodeID, error] {
 	return func(yield func(kv.NodeID, error) bool) {
 		f := newFilter(r, p, reads)
 		var batch []kv.NodeID
 		size := firstBatch
 		flush := func() bool {
-			if !spend.batch(len(batch)) {
+			if *patience -= len(batch); *patience < 0 {
 				return false
 			}
 			passed, err := f.decide(ctx, batch)

@@ -57,11 +57,11 @@ func (q *query) rowQuery(c clauses, names, all []string) (*rowQuery, error) {
 		}
 	}
 	if r.find.Where != nil {
-		columns := make([]kv.Column, len(r.read))
-		for i, c := range r.read {
-			columns[i] = kv.Column{Name: c.Name, Kind: c.Kind}
+		columns := map[string]index.Computed{}
+		for _, c := range r.read {
+			columns[c.Name] = index.Computed{Kind: c.Kind}
 		}
-		r.holds, err = index.HoldsOf(columns, r.find.Where)
+		r.holds, err = index.Holds(nil, r.find.Where, columns)
 	}
 	return r, q.locate(err)
 }
