@@ -150,6 +150,7 @@ func NewRunWriter(b *kv.Bulk, from *ForeignRun) (w *RunWriter, err error) {
 		if *column.into, err = b.Column(column.name, column.kind); err != nil {
 			return nil, err
 		}
+		(*column.into).Sort()
 	}
 	w.byScore, err = index.NewBuilder(b, ScoreColumn)
 	return w, err

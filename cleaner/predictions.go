@@ -90,6 +90,9 @@ func NewPredictionWriter(b *kv.Bulk, classes []string, opt PredictionOptions) (*
 	if err != nil {
 		return nil, err
 	}
+	if opt.Source != SourceBuiltIn { // the rows of the built-in classifier ascend, those of a file come in its order
+		matrix.Sort()
+	}
 	return newPredictionWriter(tx, classes, opt, matrix.Put), nil
 }
 

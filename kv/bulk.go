@@ -180,15 +180,6 @@ func (b *Bulk) newWriter(what, name string, taken bool) (record.Generation, erro
 // Column begins a column, in place of one of the same name, of any kind. Its index mark is lost unless Commit's final
 // sets it.
 func (b *Bulk) Column(name string, kind Kind) (*ColumnWriter, error) {
-	w, err := b.ascendingColumn(name, kind)
-	if err == nil && b.s.loading { // what it wrote could not be read back
-		w.sort()
-	}
-	return w, err
-}
-
-// ascendingColumn is Column for one whose rows of a loading store ascend.
-func (b *Bulk) ascendingColumn(name string, kind Kind) (*ColumnWriter, error) {
 	if err := checkColumn(name, kind); err != nil {
 		return nil, err
 	}
@@ -214,9 +205,6 @@ func (b *Bulk) Matrix(name string, columns []string, e MatrixEncoding) (*MatrixW
 		return nil, err
 	}
 	w := newMatrixWriter(b, name, columns, e, g)
-	if b.s.loading { // what it wrote could not be read back
-		w.sort()
-	}
 	b.matrices[name] = w
 	return w, nil
 }
@@ -371,15 +359,6 @@ func (b *Bulk) release() error {
 	}
 	b.s.bulkOpen.Store(false)
 	return err
-}
-
-// readBack runs fn on a view of what the Bulk has written so far.
-func (b *Bulk) readBack(fn func(tx *Tx) error) error {
-	if err := b.batch.Flush(); err != nil {
-		return err
-	}
-	b.batch = b.newRecords()
-	return b.s.View(fn)
 }
 
 // Sorter begins a sorter of records, such as the entries of a Space, which must be closed. It holds a sixteenth of the budget of

@@ -9,6 +9,28 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
+// TestBulkTakesAscendingRows puts rows that do not ascend into writers that do not sort.
+func TestBulkTakesAscendingRows(t *testing.T) {
+	s := newStore(t, Options{})
+	setNodes(t, s, 10)
+	for _, order := range [][]NodeID{{3, 3}, {1, 2, 5, 1}} {
+		b := must.Get(s.Bulk())(t)
+		column, matrix := must.Get(b.Column("x", KindInt))(t), must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)
+		for i, v := range order {
+			for _, err := range []error{column.Put(v, IntValue(1)), matrix.Put(v, []float32{1})} {
+				if last := i == len(order)-1; last != errors.Is(err, ErrInvalidValue) || !last && err != nil {
+					t.Errorf("order %v: node %d: got %v", order, v, err)
+				}
+			}
+		}
+		if err := b.Commit(nil); !errors.Is(err, ErrInvalidValue) {
+			t.Errorf("order %v: Commit: got %v, want ErrInvalidValue", order, err)
+		}
+		b.Abort()
+	}
+	checkNoGarbage(t, s)
+}
+
 func TestBulkDuplicates(t *testing.T) {
 	s := newStore(t, Options{})
 	setNodes(t, s, 10)
@@ -21,6 +43,8 @@ func TestBulkDuplicates(t *testing.T) {
 			column := must.Get(b.Column("x", KindInt))(t)
 			matrix, err := b.Matrix("m", []string{"a"}, MatrixEncoding{})
 			must.Do(t, err)
+			column.Sort()
+			matrix.Sort()
 			for _, v := range test.order {
 				put := func() error { return column.Put(v, IntValue(1)) }
 				if what == "matrix m" {

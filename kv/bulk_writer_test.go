@@ -53,6 +53,8 @@ func TestRowsOutOfOrderSurviveACrash(t *testing.T) {
 	column, err := b.Column("x", KindInt)
 	matrix, failed := b.Matrix("m", []string{"a", "b"}, MatrixEncoding{})
 	must.Do(t, errors.Join(err, failed))
+	column.Sort()
+	matrix.Sort()
 	for i := range NodeID(nodes) {
 		v := (i + nodes/3) % nodes
 		must.Do(t, errors.Join(column.Put(v, IntValue(int64(v))), matrix.Put(v, []float32{1, float32(v)})))

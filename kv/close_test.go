@@ -50,6 +50,7 @@ var besideClose = map[string]func(ctx context.Context, s *Store) error{
 		if err != nil {
 			return err
 		}
+		w.Sort()
 		for v := range NodeID(100) {
 			if err := w.Put(100-v, IntValue(int64(v))); err != nil {
 				return err

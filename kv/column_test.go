@@ -117,6 +117,9 @@ func writeColumn(t *testing.T, s *Store, name string, kind Kind, values []Value,
 	b := must.Get(s.Bulk())(t)
 	defer b.Abort()
 	w := must.Get(b.Column(name, kind))(t)
+	if !slices.IsSorted(perm) {
+		w.Sort()
+	}
 	for _, v := range perm {
 		must.Do(t, w.Put(NodeID(v), values[v]))
 	}

@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
@@ -14,9 +13,8 @@ import (
 // long texts does not have to be read for each of them.
 const longString = 4 << 10
 
-// A ColumnWriter writes a whole column in a Bulk. Put takes nodes in any order: ascending ones go straight to disk, others
-// are sorted, on disk if memory does not hold them. A node without a value is null. If a node is given two values,
-// Commit returns a *DuplicateRowError.
+// A ColumnWriter writes a whole column in a Bulk. It takes nodes in ascending order, or after Sort in any order. A node without a
+// value is null.
 type ColumnWriter struct {
 	b     *Bulk
 	name  string
@@ -25,7 +23,7 @@ type ColumnWriter struct {
 	first NodeID // of block
 	next  NodeID // the least node that is still in order
 
-	sorter *spill.Sorter // of all rows, from the first one out of order on
+	sorter *spill.Sorter // of all rows; nil if they ascend
 	cell   []byte        // scratch
 }
 
@@ -99,13 +97,12 @@ func (w *ColumnWriter) put(v NodeID, cell Value) error {
 	if cell.IsNull() || w.b.removed.Has(v) {
 		return nil
 	}
-	if w.sorter == nil && v < w.next {
-		if err := w.startSorting(); err != nil {
-			return fmt.Errorf("column %s: %w", w.name, err)
-		}
-	}
 	if w.sorter != nil {
-		return w.spill(v, cell)
+		w.cell = cell.Append(w.cell[:0])
+		return w.sorter.AddUint64(uint64(v), w.cell)
+	}
+	if v < w.next {
+		return fmt.Errorf("column %s: %w", w.name, outOfOrder(v, w.next-1))
 	}
 	return w.set(v, cell)
 }
@@ -139,47 +136,13 @@ func (w *ColumnWriter) flushBlock() error {
 	return err
 }
 
-func (w *ColumnWriter) spill(v NodeID, cell Value) error {
-	w.cell = cell.Append(w.cell[:0])
-	return w.sorter.AddUint64(uint64(v), w.cell)
-}
+// Sort makes the writer take the nodes in any order: it sorts them, on disk if memory does not hold them. If a node is given two
+// values, Commit returns a *DuplicateRowError. Call Sort before the first Put.
+func (w *ColumnWriter) Sort() { w.sorter = w.b.Sorter() }
 
-// sort has all rows from here on sorted.
-func (w *ColumnWriter) sort() { w.sorter = w.b.Sorter() }
-
-// startSorting moves the rows so far into a sorter. Those on disk are read back; they are written again under another generation,
-// and what was written before is swept.
-func (w *ColumnWriter) startSorting() error {
-	w.sort()
-	for row, present := range w.block.Present[:w.block.Count] {
-		if present {
-			if err := w.spill(w.first+NodeID(row), w.block.Get(row)); err != nil {
-				return err
-			}
-		}
-	}
-	written := w.entry
-	written.Rows, written.Deltas = uint32(w.first), true // full blocks; a delta holds what its block has no value for
-	generation, err := w.b.newGeneration()
-	if err != nil {
-		return err
-	}
-	w.entry.Generation = generation
-	return w.b.readBack(func(tx *Tx) error {
-		var failed error
-		spill := func(v NodeID, cell Value) {
-			if failed == nil && !cell.IsNull() {
-				failed = w.spill(v, cell)
-			}
-		}
-		err := tx.column(written).Read(Range{First: 0, End: NodeID(w.entry.Rows)}, func(block *codec.Column, first NodeID, lo, hi int) error {
-			for row := lo; row < hi; row++ {
-				spill(first+NodeID(row), block.Cell(row, written.Kind))
-			}
-			return failed
-		}, spill)
-		return cmp.Or(err, failed)
-	})
+// outOfOrder is the error of a row that does not follow the one before.
+func outOfOrder(v, before NodeID) error {
+	return fmt.Errorf("node number %d after %d: %w: the rows do not ascend, and the writer does not sort them", v, before, ErrInvalidValue)
 }
 
 // finish writes what is buffered and returns the column's entry.

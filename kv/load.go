@@ -332,7 +332,7 @@ func (l *Loader) end() error {
 
 // writeColumns writes label and properties.
 func (l *Loader) writeColumns(ctx context.Context) error {
-	label, err := l.bulk.ascendingColumn(LabelColumn, KindClass)
+	label, err := l.bulk.Column(LabelColumn, KindClass)
 	if err != nil {
 		return err
 	}
@@ -359,7 +359,7 @@ func (l *Loader) writeColumns(ctx context.Context) error {
 		}
 		columns := make([]*ColumnWriter, len(properties))
 		for i, column := range properties {
-			if columns[i], err = l.bulk.ascendingColumn(column.Name, column.Kind); err != nil {
+			if columns[i], err = l.bulk.Column(column.Name, column.Kind); err != nil {
 				return err
 			}
 		}

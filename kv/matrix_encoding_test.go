@@ -73,6 +73,8 @@ func TestMatrixEncodings(t *testing.T) {
 				order := r.Perm(n)
 				if ordered {
 					slices.Sort(order)
+				} else {
+					w.Sort()
 				}
 				for _, v := range order {
 					if v%50 == 49 {

@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
@@ -11,9 +10,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A MatrixWriter writes a whole matrix in a Bulk. Rows come in any order: ascending ones go straight to disk, others
-// are sorted, on disk if memory does not hold them. A row left out is NaN; one given twice is a *DuplicateRowError
-// at Commit.
+// A MatrixWriter writes a whole matrix in a Bulk. It takes rows in ascending order, or after Sort in any order. A row left out is NaN.
 type MatrixWriter struct {
 	b        *Bulk
 	name     string
@@ -25,7 +22,7 @@ type MatrixWriter struct {
 	first    NodeID    // of block
 	next     NodeID    // the least node that is still in order
 
-	sorter *spill.Sorter // of all rows, from the first one out of order on
+	sorter *spill.Sorter // of all rows; nil if they ascend
 	row    []float32     // scratch
 	buf    []byte        // scratch
 }
@@ -71,13 +68,12 @@ func (w *MatrixWriter) put(v NodeID, row []float32) error {
 	if w.b.removed.Has(v) {
 		return nil
 	}
-	if w.sorter == nil && v < w.next {
-		if err := w.startSorting(); err != nil {
-			return fmt.Errorf("matrix %s: %w", w.name, err)
-		}
-	}
 	if w.sorter != nil {
-		return w.spill(v, row)
+		w.buf = matrix.AppendRow(w.buf[:0], row)
+		return w.sorter.AddUint64(uint64(v), w.buf)
+	}
+	if v < w.next {
+		return fmt.Errorf("matrix %s: %w", w.name, outOfOrder(v, w.next-1))
 	}
 	return w.set(v, row)
 }
@@ -136,75 +132,16 @@ func (w *MatrixWriter) flushBlock() error {
 	return nil
 }
 
-func (w *MatrixWriter) spill(v NodeID, row []float32) error {
-	w.buf = matrix.AppendRow(w.buf[:0], row)
-	return w.sorter.AddUint64(uint64(v), w.buf)
-}
-
-// sort has all rows from here on sorted.
-func (w *MatrixWriter) sort() { w.sorter = w.b.Sorter() }
-
-// startSorting moves the rows so far into a sorter. Those on disk are read back; they are written again under another generation,
-// and what was written before is swept.
-func (w *MatrixWriter) startSorting() error {
-	w.sort()
-	for i, present := range w.present {
-		if present {
-			if err := w.spill(w.first+NodeID(i), w.block.Row(i, 0, w.block.Stride)); err != nil {
-				return err
-			}
-		}
-	}
-	written := w.entry.Generation
-	var err error
-	if w.entry.Generation, err = w.b.newGeneration(); err != nil {
-		return err
-	}
-	return w.b.readBack(func(tx *Tx) error {
-		for first := NodeID(0); first < w.first; first += NodeID(w.entry.BlockRows) {
-			if err := w.spillBlock(tx, written, first); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// spillBlock moves the rows of a block that was written under a generation, all full ones, into the sorter. The buffered block is free for it.
-func (w *MatrixWriter) spillBlock(tx *Tx, written record.Generation, first NodeID) error {
-	rows, width := int(w.entry.BlockRows), len(w.entry.Columns)
-	step := w.entry.TileWidth()
-	var absent []byte
-	for tile := 0; tile*step < width; tile++ {
-		left, columns := tile*step, min(step, width-tile*step)
-		key := matrix.Key(written, uint32(tile), uint32(first)/w.entry.BlockRows)
-		err := tx.records().Get(key, func(body []byte) error {
-			bits, err := codec.DecodeTile(body, rows, columns, codec.TilePart{RowLo: 0, RowHi: rows, Lo: 0, Hi: columns}, codec.Window{Values: w.block.Values[left:], Stride: width})
-			absent = bytes.Clone(bits)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("%s: %w", record.Describe(key), err)
-		}
-	}
-	for i := range rows {
-		if codec.IsAbsent(absent, i) || width == 0 {
-			continue
-		}
-		if err := w.spill(first+NodeID(i), w.block.Row(i, 0, width)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// Sort makes the writer take the rows in any order: it sorts them, on disk if memory does not hold them. If a node is given two rows,
+// Commit returns a *DuplicateRowError. Call Sort before the first Put.
+func (w *MatrixWriter) Sort() { w.sorter = w.b.Sorter() }
 
 // finish writes what is buffered and returns the matrix's entry.
 func (w *MatrixWriter) finish() (matrix.Entry, error) {
 	if w.sorter != nil {
 		w.startBlock(0)
-		width := len(w.row)
 		err := sortedRows(w.sorter, "matrix "+w.name, func(v NodeID, body []byte) error {
-			if _, err := codec.DecodeTile(body, 1, width, codec.TilePart{RowLo: 0, RowHi: 1, Lo: 0, Hi: width}, codec.Window{Values: w.row, Stride: width}); err != nil {
+			if err := matrix.ReadRow(body, w.row); err != nil {
 				return err
 			}
 			return w.set(v, w.row)

@@ -225,6 +225,8 @@ func (m *model) bulk(t *rapid.T, s *Store, commit bool) error {
 	if err != nil {
 		return err
 	}
+	column.Sort()
+	matrix.Sort()
 	next := m.clone()
 	next.columns[kind.String()] = kind
 	next.values[kind.String()] = nil

@@ -86,6 +86,8 @@ func TestBulkDropsRemoved(t *testing.T) {
 	numbers, err2 := b.Column("n", KindInt)
 	rows, err3 := b.Matrix("m", []string{"a"}, MatrixEncoding{})
 	must.Do(t, errors.Join(err1, err2, err3))
+	numbers.Sort()
+	rows.Sort()
 	err := floats.PutFloats(0, make([]float32, 10))
 	for _, v := range rand.Perm(10) {
 		err = errors.Join(err, numbers.Put(NodeID(v), IntValue(1)), rows.Put(NodeID(v), []float32{1}))

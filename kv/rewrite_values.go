@@ -144,9 +144,7 @@ func (w *rewriter) matrix(ctx context.Context, name string, changes iter.Seq2[sp
 			if i >= min(height, nodes-first) {
 				break
 			}
-			whole := codec.TilePart{RowHi: 1, Hi: width}
-			_, err = codec.DecodeTile(change.Value, 1, width, whole, codec.Window{Values: block.Row(i, 0, width), Stride: width})
-			if err != nil {
+			if err := matrix.ReadRow(change.Value, block.Row(i, 0, width)); err != nil {
 				return err
 			}
 		}
@@ -177,8 +175,7 @@ func (m *Matrix) readEach(r Range, dst codec.Window, lost *stretch) error {
 		row, err := dst.Row(int(v-r.First), 0, m.Width()), damage
 		for change, broken := range snapshot.ScanChains(m.tx.records(), matrix.DeltaKey(blocks.Generation, v), nil) {
 			if err = broken; err == nil {
-				whole := codec.TilePart{RowHi: 1, Hi: len(row)}
-				_, err = codec.DecodeTile(change.Body, 1, len(row), whole, codec.Window{Values: row, Stride: len(row)})
+				err = matrix.ReadRow(change.Body, row)
 			}
 			break
 		}

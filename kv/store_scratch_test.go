@@ -141,7 +141,9 @@ func TestVersionsTellStepsBack(t *testing.T) {
 			defer b.Abort()
 			c := must.Get(b.Column("c", KindInt))(t)
 			m := must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)
-			for _, v := range []NodeID{2, 1} { // out of order, so that they are written again
+			c.Sort()
+			m.Sort()
+			for _, v := range []NodeID{2, 1} {
 				must.Do(t, errors.Join(c.Put(v, IntValue(int64(x))), m.Put(v, []float32{float32(x)})))
 			}
 			must.Do(t, b.Commit(nil))

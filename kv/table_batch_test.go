@@ -62,6 +62,8 @@ func TestBulkWhileLoading(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		x.Sort()
+		m.Sort()
 		for _, v := range rand.New(rand.NewPCG(1, 1)).Perm(n) {
 			if err := x.Put(NodeID(v), FloatValue(float64(v)*float64(times))); err != nil {
 				return err

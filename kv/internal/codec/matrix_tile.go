@@ -261,25 +261,21 @@ func (t *tileEncoder) appendSparse(width int, constant bool) {
 // A TilePart says which rows and columns of a tile are wanted.
 type TilePart struct{ RowLo, RowHi, Lo, Hi int }
 
-// DecodeTile writes a part of a tile of the given size to the rows of dst from 0 and the columns from 0. It returns the
-// bits of the absent rows, nil for none, which borrow b.
-func DecodeTile(b []byte, rows, columns int, part TilePart, dst Window) (absent []byte, err error) {
+// DecodeTile writes a part of a tile of the given size to the rows of dst from 0 and the columns from 0.
+func DecodeTile(b []byte, rows, columns int, part TilePart, dst Window) error {
 	var t Tile
 	if err := t.parse(b, rows, columns); err != nil {
-		return nil, err
+		return err
 	}
-	return t.absent, t.Read(part, dst)
+	return t.Read(part, dst)
 }
-
-// IsAbsent says whether row i was never written, by the bits of those that were not; nil for none.
-func IsAbsent(absent []byte, i int) bool { return absent != nil && absent[i/8]&(1<<(i%8)) != 0 }
 
 // A Tile is an encoded tile whose parts are read again and again.
 type Tile struct {
 	columns  int
 	sparse   bool
 	constant bool   // one value for all
-	absent   []byte // of IsAbsent
+	absent   []byte // a bit for each row, set of those that were never written; nil: none
 	fills    []byte // of a shared tile; nil: zeros
 	counts   Reader // of a sparse tile, as all that follows
 	indices  uints
@@ -368,7 +364,7 @@ func (t *Tile) Read(part TilePart, dst Window) error {
 		t.readDense(part, dst)
 	}
 	for i := part.RowLo; i < part.RowHi; i++ {
-		if IsAbsent(t.absent, i) {
+		if t.absent != nil && t.absent[i/8]&(1<<(i%8)) != 0 {
 			FillWith(dst.Row(i-part.RowLo, 0, part.Hi-part.Lo), float32(math.NaN()))
 		}
 	}

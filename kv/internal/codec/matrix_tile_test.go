@@ -70,7 +70,7 @@ func TestTileRoundTrip(t *testing.T) {
 			}
 		}
 		check(func(dst Window) error {
-			_, err := DecodeTile(encoded, rows, columns, part, dst)
+			err := DecodeTile(encoded, rows, columns, part, dst)
 			return err
 		})
 		tile := must.Get(NewTile(encoded, rows, columns))(t)
@@ -78,7 +78,7 @@ func TestTileRoundTrip(t *testing.T) {
 			check(func(dst Window) error { return tile.Read(part, dst) })
 		}
 		for size := range encoded {
-			if _, err := DecodeTile(encoded[:size], rows, columns, TilePart{}, Window{}); !errors.Is(err, record.ErrCorrupt) {
+			if err := DecodeTile(encoded[:size], rows, columns, TilePart{}, Window{}); !errors.Is(err, record.ErrCorrupt) {
 				t.Fatalf("cut to %d of %d bytes: got %v, want ErrCorrupt", size, len(encoded), err)
 			}
 			if _, err := NewTile(encoded[:size], rows, columns); !errors.Is(err, record.ErrCorrupt) {
@@ -124,7 +124,7 @@ func FuzzDecodeTile(f *testing.F) {
 	f.Add(binary.AppendUvarint([]byte{tileSparse}, math.MaxUint32))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		dst := make([]float32, rows*columns)
-		if _, err := DecodeTile(b, rows, columns, full, Window{dst, columns}); err != nil && !errors.Is(err, record.ErrCorrupt) {
+		if err := DecodeTile(b, rows, columns, full, Window{dst, columns}); err != nil && !errors.Is(err, record.ErrCorrupt) {
 			t.Fatalf("got %v, want ErrCorrupt", err)
 		}
 		tile, err := NewTile(b, rows, columns)

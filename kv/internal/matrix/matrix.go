@@ -95,7 +95,7 @@ func (m Matrix) eachTile(
 func readTile(get snapshot.Getter, t tilePlace, part codec.TilePart, dst codec.Window) error {
 	key := t.name.Key()
 	err := get.Get(key, func(body []byte) error {
-		_, err := codec.DecodeTile(body, t.rows, t.columns, part, dst)
+		err := codec.DecodeTile(body, t.rows, t.columns, part, dst)
 		return describe(key, err)
 	})
 	if errors.Is(err, record.ErrNotFound) {
@@ -190,7 +190,7 @@ func (m Matrix) lookupDeltas(rows record.Range, lo, hi int, dst codec.Window) er
 // decodeDelta writes the changed row of a node to that of rows.
 func (m Matrix) decodeDelta(r record.Record, rows record.Range, v record.NodeID, lo, hi int, dst codec.Window) error {
 	at := codec.Window{Values: dst.Values[int(v-rows.First)*dst.Stride:], Stride: dst.Stride}
-	_, err := codec.DecodeTile(r.Body, 1, len(m.Columns), codec.TilePart{RowLo: 0, RowHi: 1, Lo: lo, Hi: hi}, at)
+	err := codec.DecodeTile(r.Body, 1, len(m.Columns), codec.TilePart{RowLo: 0, RowHi: 1, Lo: lo, Hi: hi}, at)
 	return describe(r.Key, err)
 }
 
@@ -220,6 +220,12 @@ func (e Entry) Conform(row []float32) error {
 // AppendRow encodes one whole row to b, exactly.
 func AppendRow(b []byte, row []float32) []byte {
 	return codec.MatrixEncoding{}.AppendTile(b, codec.Window{Values: row, Stride: len(row)}, []bool{true}, nil, 0, len(row))
+}
+
+// ReadRow is the inverse of AppendRow.
+func ReadRow(b []byte, row []float32) error {
+	whole := codec.TilePart{RowHi: 1, Hi: len(row)}
+	return codec.DecodeTile(b, 1, len(row), whole, codec.Window{Values: row, Stride: len(row)})
 }
 
 // Key is the key of a tile of a block.

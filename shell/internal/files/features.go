@@ -42,6 +42,7 @@ func (w *writing) features(ctx context.Context, path string, stage *ops.Stage) (
 	if err != nil {
 		return err
 	}
+	matrix.Sort()
 	labels, err := w.tx.Reader(kv.LabelColumn)
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ func (w *writing) splits(ctx context.Context, path string, stage *ops.Stage) (ma
 	if err != nil {
 		return nil, err
 	}
+	column.Sort()
 	mark, put := func(*kv.Tx) error { return nil }, column.Put
 	if before, _ := w.tx.Column("split"); before.Indexed {
 		entries, failed := index.NewBuilder(w.bulk, "split")
