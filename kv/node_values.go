@@ -112,8 +112,9 @@ const (
 )
 
 // AllDegrees returns the degrees of all nodes, for a caller that needs about asked of them, far apart. The store keeps them in memory.
-// Later calls, in any transaction, read only those of nodes that changed. ok is false in three cases; then use Degree or ReadDegrees:
+// Later calls, in any snapshot, read only those of nodes that changed. ok is false in four cases; then use Degree or ReadDegrees:
 //
+//   - in an Update;
 //   - more nodes changed than the caller asks for;
 //   - the store does not keep the degrees yet, and the caller asks for few;
 //   - they would take more than a 32nd of the memory budget.
@@ -130,7 +131,6 @@ func (tx *Tx) AllLabels(asked int) (labels *NodeValues[Class], ok bool, err erro
 type recalled[T comparable] struct {
 	mu     sync.Mutex
 	values *NodeValues[T] // nil: nothing
-	writes int            // tx.writes when it asked
 }
 
 // recall returns the values of a transaction.
@@ -140,47 +140,15 @@ func recall[T comparable](tx *Tx, m *nodeMemory[T], r *recalled[T], q nodeQuanti
 	if err := tx.Err(); err != nil {
 		return nil, false, err
 	}
-	if r.values != nil && r.writes == tx.writes {
-		return r.values, true, nil
-	}
-	if int64(tx.cat.Nodes)*4 > tx.s.opt.MemoryBudget/nodeValuesShare {
+	if tx.write || int64(tx.cat.Nodes)*4 > tx.s.opt.MemoryBudget/nodeValuesShare {
 		return nil, false, nil
 	}
-	if tx.write {
-		values, err = recallInUpdate(tx, m, q, asked)
-	} else {
-		values, err = m.recall(tx, q, asked)
-	}
-	if err != nil {
-		return nil, false, fmt.Errorf("values of all nodes: %w", err)
-	}
-	if values == nil {
-		return nil, false, nil
-	}
-	r.values, r.writes = values, tx.writes
-	return values, true, nil
-}
-
-// recallInUpdate returns the values before the Update, which are right for others too, with those that it has changed; nil if it does
-// not pay.
-func recallInUpdate[T comparable](tx *Tx, m *nodeMemory[T], q nodeQuantity[T], asked int) (values *NodeValues[T], err error) {
-	var touched *Touched
-	err = tx.s.View(func(before *Tx) error {
-		last, err := before.LastCommit()
-		if err != nil {
-			return err
+	if r.values == nil {
+		if r.values, err = m.recall(tx, q, asked); err != nil {
+			return nil, false, fmt.Errorf("values of all nodes: %w", err)
 		}
-		touched, err = q.touchedSince(tx, last)
-		if err != nil || !touched.canReadSingly(tx, asked) {
-			return err
-		}
-		values, err = m.recall(before, q, asked)
-		return err
-	})
-	if err != nil || values == nil {
-		return nil, err
 	}
-	return values.with(slices.Collect(touched.Nodes()), func(v NodeID) (T, error) { return q.read(tx, v) })
+	return r.values, r.values != nil, nil
 }
 
 // paysToReadAll says whether who asks for so many nodes may as well have all of them read.
