@@ -40,6 +40,7 @@ func TestBuilderOfFewValues(t *testing.T) {
 			}
 			if c.shuffled {
 				order = rand.New(rand.NewPCG(1, 1)).Perm(n)
+				column.Sort()
 			}
 			for i, v := range order {
 				if i == c.full {

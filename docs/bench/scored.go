@@ -245,6 +245,7 @@ func newScoreColumns(bulk *kv.Bulk) (c scoreColumns, err error) {
 		if *column.writer, err = bulk.Column(column.name, column.kind); err != nil {
 			return c, err
 		}
+		(*column.writer).Sort()
 	}
 	return c, nil
 }

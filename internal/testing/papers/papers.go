@@ -107,6 +107,7 @@ func Cleaned(t testing.TB) *kv.Store {
 	column := func(name string, kind kv.Kind) *kv.ColumnWriter {
 		w, err := bulk.Column(name, kind)
 		check(err)
+		w.Sort()
 		return w
 	}
 	score, confidence := column("score", kv.KindSingle), column("confidence", kv.KindSingle)
