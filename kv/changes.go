@@ -11,9 +11,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// LastCommit is the number of the last commit that the snapshot sees. It is the mark to ask ChangesSince with later. Numbers
-// ascend, also over Compact, Close and Restore. Keep a mark in a document of the store that gave it: a store that was restored
-// from an earlier backup gives the same numbers to other commits.
+// LastCommit is the number of the last commit that the snapshot sees. It is the mark to ask ChangesSince with later.
+// Numbers ascend, also over Compact, Close and Restore. Keep a mark in a document of the store that gave it: a store
+// that was restored from an earlier backup gives the same numbers to other commits.
 func (tx *Tx) LastCommit() (number uint64, err error) {
 	_, err = snapshot.Find(tx.records(), record.CommitKey(), func(body []byte) (err error) {
 		number, _, err = record.ParseCommit(body)
@@ -80,9 +80,9 @@ func (c *Changes) add(sets map[string]changes.Set) {
 	}
 }
 
-// ChangesSince returns the nodes that the commits after a mark touched. LastCommit gave the mark. In an Update these are also
-// the nodes that the Update touched so far. ChangesSince returns ErrNotTracked if the store does not know: more than a million
-// commits follow the mark, or a Repair lost something since.
+// ChangesSince returns the nodes that the commits after a mark touched. LastCommit gave the mark. In an Update these
+// are also the nodes that the Update touched so far. ChangesSince returns ErrNotTracked if the store does not know:
+// more than a million commits follow the mark, or a Repair lost something since.
 func (tx *Tx) ChangesSince(mark uint64) (*Changes, error) {
 	last, err := tx.LastCommit()
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // long texts does not have to be read for each of them.
 const longString = 4 << 10
 
-// A ColumnWriter writes a whole column in a Bulk. It takes nodes in ascending order, or after Sort in any order. A node without a
-// value is null.
+// A ColumnWriter writes a whole column in a Bulk. It takes nodes in ascending order, or after Sort in any order. A node
+// without a value is null.
 type ColumnWriter struct {
 	b     *Bulk
 	name  string
@@ -136,8 +136,8 @@ func (w *ColumnWriter) flushBlock() error {
 	return err
 }
 
-// Sort makes the writer take the nodes in any order: it sorts them, on disk if memory does not hold them. If a node is given two
-// values, Commit returns a *DuplicateRowError. Call Sort before the first Put.
+// Sort makes the writer take the nodes in any order: it sorts them, on disk if memory does not hold them. If a node is
+// given two values, Commit returns a *DuplicateRowError. Call Sort before the first Put.
 func (w *ColumnWriter) Sort() { w.sorter = w.b.Sorter() }
 
 // outOfOrder is the error of a row that does not follow the one before.

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Compact folds edge, node, column and matrix deltas into blocks and drops what is no longer referenced. NodeIDs stay. The
-// new blocks are written beside the live data and replace it in one transaction. Readers see the old state or the new one;
-// after a crash, so does the next Open. Writers wait. It needs room on disk for a second copy of what changes.
+// Compact folds edge, node, column and matrix deltas into blocks and drops what is no longer referenced. NodeIDs stay.
+// The new blocks are written beside the live data and replace it in one transaction. Readers see the old state or the
+// new one; after a crash, so does the next Open. Writers wait. It needs room on disk for a second copy of what changes.
 func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 	began := time.Now()
 	defer func() { s.observe(Event{Kind: EventCompact, Err: err}, began) }()
@@ -40,7 +40,8 @@ func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 	return bulk.commit(markIndexes(tx.Columns()), s.mergeAll)
 }
 
-// mergeAll merges the tables, so that records that were deleted give their room back. The caller holds the writer's lock.
+// mergeAll merges the tables, so that records that were deleted give their room back. The caller holds the writer's
+// lock.
 func (s *Store) mergeAll() error {
 	err := s.db.Mergeable()
 	if err == nil {

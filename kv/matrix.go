@@ -54,7 +54,7 @@ func (m *Matrix) Width() int { return len(m.columns) }
 func (m *Matrix) Encoding() MatrixEncoding { return m.encoding }
 
 // Read fills dst, row-major [(rows.End-rows.First)×(hi-lo)], with columns lo ≤ j < hi. A row that was never written is NaN.
-// Columns are stored in tiles of [Matrix.TileWidth]. Reads of whole tiles read no byte twice.
+// Columns are stored in tiles: a read of all columns of a tile reads no byte twice.
 func (m *Matrix) Read(rows Range, lo, hi int, dst []float32) error {
 	entry, err := m.tx.matrixEntry(m.name)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A MatrixWriter writes a whole matrix in a Bulk. It takes rows in ascending order, or after Sort in any order. A row left out is NaN.
+// A MatrixWriter writes a whole matrix in a Bulk. It takes rows in ascending order, or after Sort in any order. A row
+// left out is NaN.
 type MatrixWriter struct {
 	b        *Bulk
 	name     string
@@ -132,8 +133,8 @@ func (w *MatrixWriter) flushBlock() error {
 	return nil
 }
 
-// Sort makes the writer take the rows in any order: it sorts them, on disk if memory does not hold them. If a node is given two rows,
-// Commit returns a *DuplicateRowError. Call Sort before the first Put.
+// Sort makes the writer take the rows in any order: it sorts them, on disk if memory does not hold them. If a node is
+// given two rows, Commit returns a *DuplicateRowError. Call Sort before the first Put.
 func (w *MatrixWriter) Sort() { w.sorter = w.b.Sorter() }
 
 // finish writes what is buffered and returns the matrix's entry.

@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// NodeValues are a number of every node of a snapshot, in memory. They never change, and any number of goroutines may read them.
+// NodeValues are a number of every node of a snapshot, in memory. They never change, and any number of goroutines may
+// read them.
 type NodeValues[T comparable] struct {
 	pages []*valuePage[T]
 	none  T // of a node beyond the pages
@@ -70,8 +71,8 @@ func (n *NodeValues[T]) with(nodes []NodeID, read func(v NodeID) (T, error)) (*N
 	return changed, nil
 }
 
-// A nodeMemory is the values that were last asked for. What the store keeps of changes tells which of them differ in a later
-// snapshot.
+// A nodeMemory is the values that were last asked for. What the store keeps of changes tells which of them differ in a
+// later snapshot.
 type nodeMemory[T comparable] struct {
 	mu     sync.Mutex
 	commit uint64         // that the values are of
@@ -106,13 +107,15 @@ const (
 	// nodeValuesShare is the share of the memory budget that the values of one quantity may take, as a divisor.
 	nodeValuesShare = 32
 
-	// readAllShare is the share of the nodes, as a divisor, from which on it costs less to read all than to read them one by one.
+	// readAllShare is the share of the nodes, as a divisor, from which on it costs less to read all than to read them
+	// one by one.
 	readAllShare    = 64
 	leastReadSingly = 1 << 10
 )
 
-// AllDegrees returns the degrees of all nodes, for a caller that needs about asked of them, far apart. The store keeps them in memory.
-// Later calls, in any snapshot, read only those of nodes that changed. ok is false in four cases; then use Degree or ReadDegrees:
+// AllDegrees returns the degrees of all nodes, for a caller that needs about asked of them, far apart. The store keeps
+// them in memory. Later calls, in any snapshot, read only those of nodes that changed. ok is false in four cases; then
+// use Degree or ReadDegrees:
 //
 //   - in an Update;
 //   - more nodes changed than the caller asks for;
@@ -122,7 +125,8 @@ func (tx *Tx) AllDegrees(asked int) (degrees *NodeValues[uint32], ok bool, err e
 	return recall(tx, &tx.s.degrees, &tx.degrees, degreeQuantity, asked)
 }
 
-// AllLabels is AllDegrees of the labels of all nodes, NoClass of those without. If ok is false, use Label or ReadClasses.
+// AllLabels is AllDegrees of the labels of all nodes, NoClass of those without. If ok is false, use Label or
+// ReadClasses.
 func (tx *Tx) AllLabels(asked int) (labels *NodeValues[Class], ok bool, err error) {
 	return recall(tx, &tx.s.labels, &tx.labels, labelQuantity, asked)
 }
@@ -154,7 +158,8 @@ func recall[T comparable](tx *Tx, m *nodeMemory[T], r *recalled[T], q nodeQuanti
 // paysToReadAll says whether who asks for so many nodes may as well have all of them read.
 func paysToReadAll(tx *Tx, asked int) bool { return asked > tx.cat.Nodes/readAllShare }
 
-// canReadSingly says that so few nodes were touched that it costs less to read them one by one than those that are asked for.
+// canReadSingly says that so few nodes were touched that it costs less to read them one by one than those that are
+// asked for.
 func (t *Touched) canReadSingly(tx *Tx, asked int) bool {
 	if paysToReadAll(tx, asked) {
 		asked = max(leastReadSingly, tx.cat.Nodes/readAllShare)
@@ -187,8 +192,8 @@ func (m *nodeMemory[T]) recall(tx *Tx, q nodeQuantity[T], asked int) (*NodeValue
 	return values, nil
 }
 
-// bring brings the values that are kept to another commit: those of nodes that changed in between, or maybe later, are read again. It
-// returns nil if there are none, or too many changed.
+// bring brings the values that are kept to another commit: those of nodes that changed in between, or maybe later, are
+// read again. It returns nil if there are none, or too many changed.
 func (m *nodeMemory[T]) bring(tx *Tx, last uint64, q nodeQuantity[T], asked int) (*NodeValues[T], error) {
 	if m.values != nil {
 		later, mark := tx, m.commit

@@ -13,10 +13,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 )
 
-// A Patch adds, changes and removes nodes and edges of a store, any number of them, in one step. What it is given waits in
-// temporary files of the store, without a lock. Commit looks up the ids, and writes all of it or nothing: a few changes in one
-// transaction, many by writing the graph and the changed columns again, as Compact does. Nodes are named by their external ids.
-// A Patch is for one goroutine, and must end in Commit or Abort.
+// A Patch adds, changes and removes nodes and edges of a store, any number of them, in one step. What it is given waits
+// in temporary files of the store, without a lock. Commit looks up the ids, and writes all of it or nothing: a few
+// changes in one transaction, many by writing the graph and the changed columns again, as Compact does. Nodes are named
+// by their external ids. A Patch is for one goroutine, and must end in Commit or Abort.
 type Patch struct {
 	s    *Store
 	opt  PatchOptions
@@ -41,8 +41,8 @@ type PatchOptions struct {
 	// label and values of the row. A row of which Label and Values are those of the node changes nothing.
 	Known func(tx *Tx, v NodeID, n *Node) error
 
-	// Rows, if not nil, is called in Commit to write rows of matrices, in any order, each once. tx has the nodes and edges of the
-	// Patch already.
+	// Rows, if not nil, is called in Commit to write rows of matrices, in any order, each once. tx has the nodes and
+	// edges of the Patch already.
 	Rows func(ctx context.Context, tx *Tx, put func(matrix string, v NodeID, row []float32) error) error
 
 	// Finish, if not nil, writes in the transaction that makes all of it visible.
@@ -145,10 +145,10 @@ type patchNode struct {
 	Values []Value
 }
 
-// AddNode adds the next row of a node. If there is no node of its id, Commit adds one. NodeIDs of these nodes follow all others,
-// in the order of rows. Otherwise the node takes the label, if PatchOptions.Labels, and the values of the row; no label and null
-// take a label or a value away. A row that is wrong by itself is an *InvalidNodeError, and an id that is given twice a
-// *DuplicateNodeError of Commit.
+// AddNode adds the next row of a node. If there is no node of its id, Commit adds one. NodeIDs of these nodes follow
+// all others, in the order of rows. Otherwise the node takes the label, if PatchOptions.Labels, and the values of the
+// row; no label and null take a label or a value away. A row that is wrong by itself is an *InvalidNodeError, and an id
+// that is given twice a *DuplicateNodeError of Commit.
 func (p *Patch) AddNode(n Node) error {
 	if err := p.check(); err != nil {
 		return err
@@ -210,13 +210,14 @@ func parsePatchEnd(b []byte) patchEnd {
 	}
 }
 
-// AddEdge adds an edge between two nodes, in a directed graph an arc. Self loops are dropped. An edge that is there stays as it
-// is. Ends that are neither in the store nor among the rows of nodes are an *UnknownNodeError of Commit.
+// AddEdge adds an edge between two nodes, in a directed graph an arc. Self loops are dropped. An edge that is there
+// stays as it is. Ends that are neither in the store nor among the rows of nodes are an *UnknownNodeError of Commit.
 func (p *Patch) AddEdge(src, dst string, source int64) error {
 	return p.addEdge(src, dst, patchEnd{source: source})
 }
 
-// AddWeighted is AddEdge with a weight. The weights of rows of the same edge add up. An edge that is there takes that weight.
+// AddWeighted is AddEdge with a weight. The weights of rows of the same edge add up. An edge that is there takes that
+// weight.
 func (p *Patch) AddWeighted(src, dst string, weight float32, source int64) error {
 	if !codec.ValidWeight(weight) {
 		return p.fail(fmt.Errorf("edge at %d: %w: got weight %v, want one that is finite and greater than 0", source, ErrInvalidEdge, weight))
@@ -224,8 +225,8 @@ func (p *Patch) AddWeighted(src, dst string, weight float32, source int64) error
 	return p.addEdge(src, dst, patchEnd{weight: weight, source: source})
 }
 
-// RemoveEdge removes the edge between two nodes, in a directed graph the arc. One that is not there is a *MissingEdgeError of
-// Commit. A row that is given again says the same again.
+// RemoveEdge removes the edge between two nodes, in a directed graph the arc. One that is not there is a
+// *MissingEdgeError of Commit. A row that is given again says the same again.
 func (p *Patch) RemoveEdge(src, dst string, source int64) error {
 	return p.addEdge(src, dst, patchEnd{remove: true, source: source})
 }
@@ -246,8 +247,8 @@ func (p *Patch) addEdge(src, dst string, e patchEnd) error {
 	return nil
 }
 
-// RemoveNode removes a node, with its edges, values and rows of matrices. One that is not there is a *MissingNodeError of
-// Commit. A row that is given again says the same again.
+// RemoveNode removes a node, with its edges, values and rows of matrices. One that is not there is a *MissingNodeError
+// of Commit. A row that is given again says the same again.
 func (p *Patch) RemoveNode(id string, source int64) error {
 	if err := p.check(); err != nil {
 		return err
@@ -271,9 +272,9 @@ func (p *Patch) Abort() error {
 // mostInUpdate is how many rows one transaction may take; it may turn out to be too many.
 const mostInUpdate = 1 << 14
 
-// most is how many rows go into one transaction. More cost less if the graph is written again: a row of a transaction costs some 60
-// µs, and in that time a rewrite reads and writes some 1200 entries of lists. A node costs it as much as 20 of these. Fewer than
-// leastRewrite rows are not worth a rewrite of any graph.
+// most is how many rows go into one transaction. More cost less if the graph is written again: a row of a transaction
+// costs some 60 µs, and in that time a rewrite reads and writes some 1200 entries of lists. A node costs it as much as
+// 20 of these. Fewer than leastRewrite rows are not worth a rewrite of any graph.
 func (r *resolvedPatch) most() int {
 	const perRow, perNode, leastRewrite = 1200, 20, 1000
 	if r.opt.most != 0 {
@@ -282,9 +283,9 @@ func (r *resolvedPatch) most() int {
 	return min(mostInUpdate, leastRewrite+int((2*r.tx.cat.Edges+perNode*int64(r.tx.cat.Nodes))/perRow))
 }
 
-// Commit writes what was asked for. All of it is on disk when Commit returns, or, after an error other than ErrCommitted,
-// nothing. Of several wrong rows the error is that of the least Source, of nodes before edges. It waits for the running Update,
-// Bulk or Compact.
+// Commit writes what was asked for. All of it is on disk when Commit returns, or, after an error other than
+// ErrCommitted, nothing. Of several wrong rows the error is that of the least Source, of nodes before edges. It waits
+// for the running Update, Bulk or Compact.
 func (p *Patch) Commit(ctx context.Context) (stats PatchStats, err error) {
 	if err := p.check(); err != nil {
 		return stats, errors.Join(err, p.Abort())

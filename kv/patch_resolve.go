@@ -277,8 +277,8 @@ func (r *resolvedPatch) pair(ctx context.Context, ends *spill.Sorter) error {
 	return r.bad.err()
 }
 
-// changes yields the changes of edges under both ends, ascending. A removal counts for the edge that there was: what is added
-// beside it stays.
+// changes yields the changes of edges under both ends, ascending. A removal counts for the edge that there was: what is
+// added beside it stays.
 func (r *resolvedPatch) changes(ctx context.Context) iter.Seq2[pairChange, error] {
 	return func(yield func(pairChange, error) bool) {
 		var c pairChange

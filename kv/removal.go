@@ -13,8 +13,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// A removed node leaves a hole: its NodeID stays below NumNodes, and no other node gets it. A hole has no id, no edges and
-// no values. Records of blocks of NodeIDs say which are holes. A store without holes has no such records.
+// A removed node leaves a hole: its NodeID stays below NumNodes, and no other node gets it. A hole has no id, no edges
+// and no values. Records of blocks of NodeIDs say which are holes. A store without holes has no such records.
 
 // A block of removed nodes has a bit for each of so many NodeIDs.
 const (
@@ -22,8 +22,8 @@ const (
 	wordsPerBlock   = removedPerBlock / 64
 )
 
-// A removedSet is the removed nodes of a snapshot. As a removed node never comes back, its size tells it from those of other
-// snapshots of an open store.
+// A removedSet is the removed nodes of a snapshot. As a removed node never comes back, its size tells it from those of
+// other snapshots of an open store.
 type removedSet struct {
 	count int
 	nodes NodeSet
@@ -35,8 +35,8 @@ func (tx *Tx) NumRemoved() int { return tx.cat.Removed }
 // NumPresent is the number of nodes that are there: NumNodes without those that were removed.
 func (tx *Tx) NumPresent() int { return tx.cat.Nodes - tx.cat.Removed }
 
-// Removed returns the set of removed nodes; it is nil if there are none. The set must not be changed. In an Update it is
-// valid until the next RemoveNode.
+// Removed returns the set of removed nodes; it is nil if there are none. The set must not be changed. In an Update it
+// is valid until the next RemoveNode.
 func (tx *Tx) Removed() (NodeSet, error) {
 	if err := tx.Err(); err != nil || tx.cat.Removed == 0 {
 		return nil, err
@@ -131,17 +131,18 @@ func (tx *Tx) isRemoved(v NodeID) (bool, error) {
 	return set.Has(v), err
 }
 
-// RemoveNode removes a node with its id, its edges, its values and its rows of matrices. NodeIDs of other nodes stay, and no
-// node gets the NodeID of a removed one: a node of the same id that AddNode adds later is another node. It returns ErrNotFound
-// for a node that is not there, and ErrIndexed as SetValue does. A node of very many edges is an ErrTxTooBig: use a
-// Patch.
+// RemoveNode removes a node with its id, its edges, its values and its rows of matrices. NodeIDs of other nodes stay,
+// and no node gets the NodeID of a removed one: a node of the same id that AddNode adds later is another node. It
+// returns ErrNotFound for a node that is not there, and ErrIndexed as SetValue does. A node of very many edges is an
+// ErrTxTooBig: use a Patch.
 func (tx *Tx) RemoveNode(v NodeID) error { return tx.removeNodes(context.Background(), []NodeID{v}, 1) }
 
-// removedAhead is how many nodes and neighbors are read before these nodes are removed, beside the neighbors of the last node.
+// removedAhead is how many nodes and neighbors are read before these nodes are removed, beside the neighbors of the
+// last node.
 const removedAhead = 1 << 16
 
-// removeNodes is RemoveNode of several nodes. It reads so many of them and their neighbors before it removes a node: an iterator that is made after
-// a write sorts all writes of the transaction.
+// removeNodes is RemoveNode of several nodes. It reads so many of them and their neighbors before it removes a node: an
+// iterator that is made after a write sorts all writes of the transaction.
 func (tx *Tx) removeNodes(ctx context.Context, nodes []NodeID, mostAhead int) error {
 	if err := tx.writable(); err != nil {
 		return err

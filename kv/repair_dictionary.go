@@ -64,8 +64,8 @@ func (n *nameRepair) numbers(k record.Kind, block int) ([]uint32, error) {
 	return numbers[first:min(first+dict.NumbersPerBlock, n.tx.cat.LoadedNodes)], nil
 }
 
-// match finds the node of every position. If neither direction says it, nodes and positions that are left are put together
-// in their order, and these nodes are reported.
+// match finds the node of every position. If neither direction says it, nodes and positions that are left are put
+// together in their order, and these nodes are reported.
 func (n *nameRepair) match(ctx context.Context) error {
 	count := n.tx.cat.LoadedNodes
 	nodeAt, position := n.nodeAt.Data[:count], n.position.Data[:count]

@@ -13,8 +13,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// removals makes the records of removed nodes whole if they are damaged, or are not of as many nodes as were counted. A node
-// whose removal nobody knows of any more comes back, without edges and values.
+// removals makes the records of removed nodes whole if they are damaged, or are not of as many nodes as were counted. A
+// node whose removal nobody knows of any more comes back, without edges and values.
 func (r *repair) removals(ctx context.Context, found *damagedRecords) error {
 	tx := r.s.Begin()
 	defer tx.Close()

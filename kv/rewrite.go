@@ -26,8 +26,8 @@ type stretch struct {
 	tell   func(s *stretch) error
 }
 
-// add adds a node that damage took, and reports the nodes before it if it does not follow them. It returns any other error,
-// and without a stretch every error.
+// add adds a node that damage took, and reports the nodes before it if it does not follow them. It returns any other
+// error, and without a stretch every error.
 func (s *stretch) add(v NodeID, err error) error {
 	if s == nil || !errors.Is(err, ErrCorrupt) {
 		return err
@@ -99,8 +99,8 @@ func (tx *Tx) properties() (list []property) {
 	return list
 }
 
-// markIndexes marks the columns of a snapshot in the catalogue that has them written again: their values are the same, and so
-// are the entries of the indexes.
+// markIndexes marks the columns of a snapshot in the catalogue that has them written again: their values are the same,
+// and so are the entries of the indexes.
 func markIndexes(columns []Column) func(tx *Tx) error {
 	return func(tx *Tx) error {
 		for _, column := range columns {

@@ -20,7 +20,8 @@ type edit struct {
 	apply          func(before codec.Arc) (after codec.Arc, err error)
 }
 
-// The oldLists are the lists of neighbours that are written again, in blocks of consecutive nodes from 0 on. Later nodes have none.
+// The oldLists are the lists of neighbours that are written again, in blocks of consecutive nodes from 0 on. Later
+// nodes have none.
 type oldLists struct {
 	blocks []Range
 	read   func(block int, lists *Adjacency) error
@@ -34,8 +35,8 @@ func (w *rewriter) oldLists() (oldLists, error) {
 	}}, err
 }
 
-// lists writes the lists of all nodes of the draft again, with edits, which ascend by node and neighbour, and without the edges of
-// some nodes. The draft gets the numbers of edges and arcs.
+// lists writes the lists of all nodes of the draft again, with edits, which ascend by node and neighbour, and without
+// the edges of some nodes. The draft gets the numbers of edges and arcs.
 func (w *rewriter) lists(ctx context.Context, old oldLists, edits iter.Seq2[edit, error], without NodeSet) error {
 	draft := w.bulk.draft
 	next, stop := iter.Pull2(edits)
@@ -181,9 +182,9 @@ func (w *rewriter) oldIDs() func(position int) (string, error) {
 	}
 }
 
-// dictionary writes the dictionary of the draft, with its removed nodes. numbers returns the blocks of both directions between the
-// place and the number of the nodes of the load. ids begins to read the ids of all places, ascending; a removed node has an empty
-// one. An id that damage took is an ErrCorrupt, and another one is made up for it.
+// dictionary writes the dictionary of the draft, with its removed nodes. numbers returns the blocks of both directions
+// between the place and the number of the nodes of the load. ids begins to read the ids of all places, ascending; a
+// removed node has an empty one. An id that damage took is an ErrCorrupt, and another one is made up for it.
 func (w *rewriter) dictionary(
 	ctx context.Context, numbers func(k record.Kind, block int) ([]uint32, error), ids func() (at func(position int) (string, error), stop func()),
 ) error {
@@ -204,7 +205,8 @@ func (w *rewriter) dictionary(
 	return w.ids(ctx, at, madeUp)
 }
 
-// positions writes both directions between place and node. A node that was added since the load has its number for a place.
+// positions writes both directions between place and node. A node that was added since the load has its number for a
+// place.
 func (w *rewriter) positions(ctx context.Context, numbers func(k record.Kind, block int) ([]uint32, error)) error {
 	loaded, draft := w.tx.cat.LoadedNodes, w.bulk.draft
 	for _, k := range []record.Kind{record.KindNodeAt, record.KindPosition} {
@@ -233,11 +235,12 @@ func (w *rewriter) positions(ctx context.Context, numbers func(k record.Kind, bl
 	return nil
 }
 
-// lostPrefix begins an id that Repair makes up, once or, if other ids begin so, more often. The place in the node file follows.
+// lostPrefix begins an id that Repair makes up, once or, if other ids begin so, more often. The place in the node file
+// follows.
 const lostPrefix = "lost-"
 
-// IsLostID reports whether Repair may have made up an id, for a node of which it could not read the id. A room that keeps ids
-// of nodes needs it to compare them with those of the store.
+// IsLostID reports whether Repair may have made up an id, for a node of which it could not read the id. A room that
+// keeps ids of nodes needs it to compare them with those of the store.
 func IsLostID(id string) bool {
 	count := lostPrefixes(id)
 	_, err := strconv.ParseUint(id[count*len(lostPrefix):], 10, 32)
@@ -252,7 +255,8 @@ func lostPrefixes(id string) (count int) {
 	return count
 }
 
-// readForms enters in the draft whether all ids are integers, and whether each is its place, and returns a beginning that no id has.
+// readForms enters in the draft whether all ids are integers, and whether each is its place, and returns a beginning
+// that no id has.
 func (w *rewriter) readForms(ctx context.Context, at func(position int) (string, error)) (unused string, err error) {
 	repairs := w.lose != nil
 	dense, integer, prefixes := true, w.bulk.draft.IntegerIDs || repairs, 0

@@ -77,8 +77,8 @@ func (w *rewriter) column(
 	return lost.flush()
 }
 
-// eachValue reads the values of the block that begins with a node one by one: of a damaged block those that were changed since,
-// and of damaged changes the others.
+// eachValue reads the values of the block that begins with a node one by one: of a damaged block those that were
+// changed since, and of damaged changes the others.
 func (tx *Tx) eachValue(entry column.Entry, first NodeID) func(v NodeID) (Value, error) {
 	block, damage := new(codec.Column), error(nil)
 	if uint32(first) < entry.Rows {
@@ -165,8 +165,8 @@ func (w *rewriter) matrix(ctx context.Context, name string, changes iter.Seq2[sp
 // none are no changes.
 func none[T any](func(T, error) bool) {}
 
-// readEach reads the rows of a block one by one: of a damaged block those that were changed since, and of damaged changes the
-// others. Those that are lost are NaN.
+// readEach reads the rows of a block one by one: of a damaged block those that were changed since, and of damaged
+// changes the others. Those that are lost are NaN.
 func (m *Matrix) readEach(r Range, dst codec.Window, lost *stretch) error {
 	blocks := m.tx.cat.Matrices[m.name]
 	blocks.Deltas = false

@@ -107,6 +107,6 @@ func (tx *Tx) touchedSets() map[string]changes.Set {
 	return sets
 }
 
-// mostTouched is the size of the largest record of a commit, in bytes. What is longer becomes "all", because it would not fit into
-// the transaction beside the rest. So many changes of a graph are seldom looked at one by one.
+// mostTouched is the size of the largest record of a commit, in bytes. What is longer becomes "all", because it would
+// not fit into the transaction beside the rest. So many changes of a graph are seldom looked at one by one.
 func (s *Store) mostTouched() int { return int(s.db.MostInTransaction() / 8) }

@@ -1,5 +1,5 @@
-// Package changes encodes which nodes the commits of a store touched. It does not know what the names of its sets stand for, nor
-// where records are kept.
+// Package changes encodes which nodes the commits of a store touched. It does not know what the names of its sets stand
+// for, nor where records are kept.
 package changes
 
 import (
@@ -14,7 +14,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A Commit is what one commit did: how many nodes it added, and which nodes it touched, in sets with names. Its record is msgpack.
+// A Commit is what one commit did: how many nodes it added, and which nodes it touched, in sets with names. Its record
+// is msgpack.
 type Commit struct {
 	Added int            `msgpack:"added"`
 	Sets  map[string]Set `msgpack:"sets"`
@@ -67,7 +68,8 @@ func (s Set) check(nodes int) error {
 
 var errNodes = errors.New("its nodes do not ascend, or are not there")
 
-// Encode returns the body of the record of the commit. If it would be longer than a limit, the longest Sets become those of all nodes.
+// Encode returns the body of the record of the commit. If it would be longer than a limit, the longest Sets become
+// those of all nodes.
 func (c *Commit) Encode(limit int) ([]byte, error) {
 	for {
 		var b bytes.Buffer
