@@ -197,19 +197,17 @@ func (s *rowScratch) sum(
 	for count > 0 {
 		part := min(count, kernel.Stretch)
 		list, readable := neighbors[:part], len(neighbors)
+		of, rest := cutWeights(weights, part)
 		switch w := kernel.Stride(t.width()); {
-		case weights != nil:
-			s.sumWeighted(t, list, weights[:part], readable, sums[:w+1], wanted)
-			weights = weights[part:]
 		case t.marks != nil:
-			kernel.AddRows(sums[:t.from.Stride], t.from, 0, list, readable)
-			kernel.AddMarks(sums, t.marks, t.from.First, list, readable)
+			kernel.AddRows(sums[:t.from.Stride], t.from, 0, list, of, readable)
+			kernel.AddMarks(sums, t.marks, t.from.First, list, of, readable)
 		case wanted && s.wantsFew(w):
-			s.gather(t.from, list, readable, sums)
+			s.gather(t.from, list, of, readable, sums)
 		default:
-			kernel.AddRows(sums[:w], t.from, 0, list, readable)
+			kernel.AddRows(sums[:w], t.from, 0, list, of, readable)
 		}
-		neighbors = neighbors[part:]
+		neighbors, weights = neighbors[part:], rest
 		if count -= part; count > 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -217,22 +215,12 @@ func (s *rowScratch) sum(
 	return nil
 }
 
-// sumWeighted is sum of a part of the neighbours.
-func (s *rowScratch) sumWeighted(
-	t *turn, list []kv.NodeID, weights []float32, readable int, sums []float64, wanted bool,
-) {
-	w := len(sums) - 1
-	switch {
-	case t.marks != nil:
-		kernel.AddWeightedRows(sums[:t.from.Stride], t.from, 0, list, weights, readable)
-		kernel.AddWeightedMarks(sums, t.marks, t.from.First, list, weights)
-	case wanted && len(s.groups)*kernel.GroupColumns < w:
-		for _, group := range s.groups {
-			kernel.AddWeightedRows(sums[group:group+kernel.GroupColumns], t.from, group, list, weights, readable)
-		}
-	default:
-		kernel.AddWeightedRows(sums[:w], t.from, 0, list, weights, readable)
+// cutWeights cuts the first n weights off, of a list that has some.
+func cutWeights(weights []float32, n int) (head, rest []float32) {
+	if weights == nil {
+		return nil, nil
 	}
+	return weights[:n], weights[n:]
 }
 
 // wantsFew tells whether gathering the groups of wanted columns takes less time than adding whole rows.
@@ -242,17 +230,19 @@ func (s *rowScratch) wantsFew(columns int) bool {
 }
 
 // gather adds the groups of wanted columns.
-func (s *rowScratch) gather(from kernel.Slab, list []kv.NodeID, readable int, sums []float64) {
+func (s *rowScratch) gather(from kernel.Slab, list []kv.NodeID, weights []float32, readable int, sums []float64) {
 	for len(list) > 0 {
 		part := list[:min(kernel.Run, len(list))]
-		for i := 0; i < len(s.groups); i += 2 {
-			left := s.groups[i]
-			if i+1 == len(s.groups) {
-				kernel.AddRows(sums[left:left+kernel.GroupColumns], from, left, part, readable)
-				break
+		of, rest := cutWeights(weights, len(part))
+		for groups := s.groups; len(groups) > 0; {
+			if left := groups[0]; len(groups) == 1 || of != nil {
+				kernel.AddRows(sums[left:left+kernel.GroupColumns], from, left, part, of, readable)
+				groups = groups[1:]
+			} else {
+				kernel.AddTwoGroups(sums, from, left, groups[1], part, readable)
+				groups = groups[2:]
 			}
-			kernel.AddTwoGroups(sums, from, left, s.groups[i+1], part, readable)
 		}
-		list, readable = list[len(part):], readable-len(part)
+		list, weights, readable = list[len(part):], rest, readable-len(part)
 	}
 }

@@ -77,24 +77,16 @@ func (b *Block) AddRows(sums []float64, rows kv.Range, x *Rows) error {
 			whole = padded
 			copy(whole, own)
 		}
+		list, weights, readable := b.row(v)
 		for first := 0; first < len(whole); first += kernel.MaxColumns {
-			b.addTile(whole[first:min(len(whole), first+kernel.MaxColumns)], v, x.rows, first)
+			tile := whole[first:min(len(whole), first+kernel.MaxColumns)]
+			kernel.AddRows(tile, x.rows, first, list, weights, readable)
 		}
 		if padded != nil {
 			copy(own, whole)
 		}
 	}
 	return nil
-}
-
-// addTile adds the columns of neighbouring rows from column on.
-func (b *Block) addTile(sums []float64, v kv.NodeID, rows kernel.Slab, column int) {
-	list, weights, readable := b.row(v)
-	if weights == nil {
-		kernel.AddRows(sums, rows, column, list, readable)
-	} else {
-		kernel.AddWeightedRows(sums, rows, column, list, weights, readable)
-	}
 }
 
 // row is the list of a row, with the weights, nil if all are 1, and how many columns can be read from its start on.
@@ -125,24 +117,21 @@ func (b *Block) AddLabels(sums []float64, rows kv.Range, l *Labels) error {
 		votes, hop, labelled, back := own[:c], own[c:2*c+1], 0, own[2*c+1]
 		for len(list) > 0 { // marks of a part are still in the cache when they are read again
 			part := list[:min(kernel.Run, len(list))]
-			if weights == nil {
-				kernel.AddMarks(hop, l.marks, 0, part, readable)
-			} else {
-				kernel.AddWeightedMarks(hop, l.marks, 0, part, weights)
+			of := weights
+			if weights != nil {
+				of, weights = weights[:len(part)], weights[len(part):]
 			}
+			kernel.AddMarks(hop, l.marks, 0, part, of, readable)
 			for i, u := range part {
 				w := 1.0
-				if weights != nil {
-					w = float64(weights[i])
+				if of != nil {
+					w = float64(of[i])
 				}
 				if column := int(l.marks[u].Column); column < c {
 					votes[column] += w
 					labelled++
 				}
 				back += float64(float64(w*w) * l.inverses[u])
-			}
-			if weights != nil {
-				weights = weights[len(part):]
 			}
 			list, readable = list[len(part):], readable-len(part)
 		}

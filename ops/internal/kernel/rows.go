@@ -35,40 +35,6 @@ func Stride(width int) int {
 	return (width + GroupColumns - 1) &^ (GroupColumns - 1)
 }
 
-// ones are weights of neighbours without one: a product with them is exact.
-var ones = func() (ones [Run]float32) {
-	for i := range ones {
-		ones[i] = 1
-	}
-	return ones
-}()
-
-// addRowsPlainly is AddRows for every processor.
-func addRowsPlainly(sums []float64, rows Slab, column int, neighbors []kv.NodeID) {
-	if len(sums) < GroupColumns {
-		for j, sum := range sums {
-			for _, u := range neighbors {
-				sum += float64(rows.Values[int(u-rows.First)*rows.Stride+column+j])
-			}
-			sums[j] = sum
-		}
-		return
-	}
-	for len(neighbors) > 0 {
-		part := neighbors[:min(Run, len(neighbors))]
-		neighbors = neighbors[len(part):]
-		addWeightedRowsPlainly(sums, rows, column, part, ones[:len(part)])
-	}
-}
-
-// addMarksPlainly is AddMarks for every processor.
-func addMarksPlainly(sums []float64, marks []Mark, first kv.NodeID, neighbors []kv.NodeID) {
-	for _, u := range neighbors {
-		m := marks[u-first]
-		sums[m.Column] += float64(m.Scale)
-	}
-}
-
 // An Ending is what becomes of the sums of a row.
 type Ending struct {
 	Scale    float64 // an entry of D^(-1/2)

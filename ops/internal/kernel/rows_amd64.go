@@ -45,44 +45,31 @@ func addLabelled(sums *float64, marks *Mark, base uintptr, neighbors *kv.NodeID,
 //go:noescape
 func finishGroups(row, next, input *float32, sums *float64, groups int, scale, squared, diagonal float64)
 
-// AddRows adds to sums the columns from column on of the rows that neighbors names, each column by itself, in the order
-// of neighbors and in float64. readable ≥ len(neighbors) numbers can be read from there on, for prefetching.
-func AddRows(sums []float64, rows Slab, column int, neighbors []kv.NodeID, readable int) {
-	groups, ok := vectorizedGroups(sums)
-	if !ok {
-		addRowsPlainly(sums, rows, column, neighbors)
-	} else if len(neighbors) > 0 && groups > 0 {
-		addGroups(&sums[0], &rows.Values[column], uintptr(4*rows.Stride), uintptr(rows.First),
-			unsafe.SliceData(neighbors), len(neighbors), readable, groups)
-	}
-}
-
-// AddWeightedRows is AddRows with each row times the weight of its neighbour. The product of two float32 is exact in
-// float64.
-func AddWeightedRows(
+// AddRows adds to sums the columns from column on of the rows that neighbors names, each times its weight, 1 if weights is
+// nil; each column by itself, in the order of neighbors and in float64. readable ≥ len(neighbors) numbers can be read from
+// there on, for prefetching.
+func AddRows(
 	sums []float64, rows Slab, column int, neighbors []kv.NodeID, weights []float32, readable int,
 ) {
-	groups, ok := vectorizedGroups(sums)
-	weights = weights[:len(neighbors)]
-	if !ok {
-		addWeightedRowsPlainly(sums, rows, column, neighbors, weights)
-	} else if len(neighbors) > 0 && groups > 0 {
+	groups := len(sums) / GroupColumns
+	switch {
+	case !vectorized || len(sums)%GroupColumns != 0 || groups > mostGroups:
+		addRowsPlainly(sums, rows, column, neighbors, weights)
+	case len(neighbors) == 0 || groups == 0:
+	case weights == nil:
+		addGroups(&sums[0], &rows.Values[column], uintptr(4*rows.Stride), uintptr(rows.First),
+			unsafe.SliceData(neighbors), len(neighbors), readable, groups)
+	default:
 		addWeightedGroups(&sums[0], &rows.Values[column], uintptr(4*rows.Stride), uintptr(rows.First),
-			unsafe.SliceData(neighbors), len(neighbors), readable, groups, &weights[0])
+			unsafe.SliceData(neighbors), len(neighbors), readable, groups, &weights[:len(neighbors)][0])
 	}
-}
-
-// vectorizedGroups is the groups of some sums, if there is a kernel for so many and nothing beside them.
-func vectorizedGroups(sums []float64) (groups int, ok bool) {
-	groups = len(sums) / GroupColumns
-	return groups, vectorized && len(sums)%GroupColumns == 0 && groups <= mostGroups
 }
 
 // AddTwoGroups adds two groups of columns of the rows that neighbors names to the groups of sums at the same places.
 func AddTwoGroups(sums []float64, rows Slab, left, right int, neighbors []kv.NodeID, readable int) {
 	if !vectorized || len(neighbors) == 0 {
-		addRowsPlainly(sums[left:left+GroupColumns], rows, left, neighbors)
-		addRowsPlainly(sums[right:right+GroupColumns], rows, right, neighbors)
+		addRowsPlainly(sums[left:left+GroupColumns], rows, left, neighbors, nil)
+		addRowsPlainly(sums[right:right+GroupColumns], rows, right, neighbors, nil)
 		return
 	}
 	var pair [2 * GroupColumns]float64
@@ -94,10 +81,12 @@ func AddTwoGroups(sums []float64, rows Slab, left, right int, neighbors []kv.Nod
 	copy(sums[right:], pair[GroupColumns:])
 }
 
-// AddMarks adds to sums, which have an entry more than there are columns, the marks of neighbors.
-func AddMarks(sums []float64, marks []Mark, first kv.NodeID, neighbors []kv.NodeID, readable int) {
-	if !vectorized || len(neighbors) == 0 {
-		addMarksPlainly(sums, marks, first, neighbors)
+// AddMarks adds to sums, which have an entry more than there are columns, the marks of neighbors, as AddRows does rows.
+func AddMarks(
+	sums []float64, marks []Mark, first kv.NodeID, neighbors []kv.NodeID, weights []float32, readable int,
+) {
+	if !vectorized || weights != nil || len(neighbors) == 0 {
+		addMarksPlainly(sums, marks, first, neighbors, weights)
 		return
 	}
 	addLabelled(&sums[0], &marks[0], uintptr(first), unsafe.SliceData(neighbors), len(neighbors), readable)

@@ -95,13 +95,13 @@ func TestAddRowsSameBits(t *testing.T) {
 				}
 			}
 			one, weight := func(int) float64 { return 1 }, func(i int) float64 { return float64(weights[i]) }
-			check("rows", one, func(sums []float64) { AddRows(sums, c.rows, column, c.neighbors, c.readable) })
-			check("rows plainly", one, func(sums []float64) { addRowsPlainly(sums, c.rows, column, c.neighbors) })
+			check("rows", one, func(sums []float64) { AddRows(sums, c.rows, column, c.neighbors, nil, c.readable) })
+			check("rows plainly", one, func(sums []float64) { addRowsPlainly(sums, c.rows, column, c.neighbors, nil) })
 			check("weighted rows", weight, func(sums []float64) {
-				AddWeightedRows(sums, c.rows, column, c.neighbors, weights, c.readable)
+				AddRows(sums, c.rows, column, c.neighbors, weights, c.readable)
 			})
 			check("weighted rows plainly", weight, func(sums []float64) {
-				addWeightedRowsPlainly(sums, c.rows, column, c.neighbors, weights)
+				addRowsPlainly(sums, c.rows, column, c.neighbors, weights)
 			})
 		}
 	})
@@ -114,7 +114,7 @@ func TestAddTwoGroupsSameBits(t *testing.T) {
 		got, want := make([]float64, c.rows.Stride), make([]float64, c.rows.Stride)
 		AddTwoGroups(got, c.rows, left, right, c.neighbors, c.readable)
 		for _, group := range []int{left, right} {
-			addRowsPlainly(want[group:group+GroupColumns], c.rows, group, c.neighbors)
+			addRowsPlainly(want[group:group+GroupColumns], c.rows, group, c.neighbors, nil)
 		}
 		if !sameNumbers(got, want) {
 			t.Fatalf("groups at %d and %d of %d, %d neighbours: got %v, want %v",
@@ -134,11 +134,13 @@ func TestAddMarksSameBits(t *testing.T) {
 		for j := range columns {
 			want[j] = r.NormFloat64()
 		}
-		got := slices.Clone(want)
-		AddMarks(got, marks, c.rows.First, c.neighbors, c.readable)
-		addMarksPlainly(want, marks, c.rows.First, c.neighbors)
-		if !sameNumbers(got[:columns], want[:columns]) {
-			t.Fatalf("%d columns, %d neighbours: got %v, want %v", columns, len(c.neighbors), got, want)
+		for _, weights := range [][]float32{nil, awkwardNumbers(r, len(c.neighbors), false)} {
+			got, plain := slices.Clone(want), slices.Clone(want)
+			AddMarks(got, marks, c.rows.First, c.neighbors, weights, c.readable)
+			addMarksPlainly(plain, marks, c.rows.First, c.neighbors, weights)
+			if !sameNumbers(got[:columns], plain[:columns]) {
+				t.Fatalf("%d columns, %d neighbours: got %v, want %v", columns, len(c.neighbors), got, plain)
+			}
 		}
 	})
 }

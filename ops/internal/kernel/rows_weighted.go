@@ -2,13 +2,33 @@ package kernel
 
 import "github.com/graphcleaner/graphcleaner/kv"
 
-// addWeightedRowsPlainly is AddWeightedRows for every processor. The product of two float32 is exact in float64, so
-// that one which fuses it with the sum gets the same bits.
-func addWeightedRowsPlainly(sums []float64, rows Slab, column int, neighbors []kv.NodeID, weights []float32) {
+// ones are the weights of neighbours without one: a product with them is exact.
+var ones = func() (ones [Run]float32) {
+	for i := range ones {
+		ones[i] = 1
+	}
+	return ones
+}()
+
+// addRowsPlainly is AddRows for every processor. The product of two float32 is exact in float64, so that one which fuses it
+// with the sum gets the same bits.
+func addRowsPlainly(sums []float64, rows Slab, column int, neighbors []kv.NodeID, weights []float32) {
+	if weights == nil && len(sums) < GroupColumns { // such rows have no kernel in assembly
+		for j, sum := range sums {
+			for _, u := range neighbors {
+				sum += float64(rows.Values[int(u-rows.First)*rows.Stride+column+j])
+			}
+			sums[j] = sum
+		}
+		return
+	}
 	for len(neighbors) > 0 {
 		part := neighbors[:min(Run, len(neighbors))]
-		of := weights[:len(part)]
-		neighbors, weights = neighbors[len(part):], weights[len(part):]
+		neighbors = neighbors[len(part):]
+		of := ones[:len(part)]
+		if weights != nil {
+			of, weights = weights[:len(part)], weights[len(part):]
+		}
 		j := 0
 		for ; j+8 <= len(sums); j += 8 {
 			addWeighted8((*[8]float64)(sums[j:]), rows, column+j, part, of)
@@ -57,10 +77,13 @@ func addWeighted4(sums *[4]float64, rows Slab, column int, neighbors []kv.NodeID
 	sums[0], sums[1], sums[2], sums[3] = s0, s1, s2, s3
 }
 
-// AddWeightedMarks is AddMarks with each mark times the weight of its neighbour.
-func AddWeightedMarks(sums []float64, marks []Mark, first kv.NodeID, neighbors []kv.NodeID, weights []float32) {
+// addMarksPlainly is AddMarks for every processor.
+func addMarksPlainly(sums []float64, marks []Mark, first kv.NodeID, neighbors []kv.NodeID, weights []float32) {
 	for i, u := range neighbors {
-		m := marks[u-first]
-		sums[m.Column] += float64(weights[i]) * float64(m.Scale)
+		m, w := marks[u-first], 1.0
+		if weights != nil {
+			w = float64(weights[i])
+		}
+		sums[m.Column] += w * float64(m.Scale)
 	}
 }
