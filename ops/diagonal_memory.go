@@ -93,7 +93,7 @@ func (s *Sizes) LeastForDiagonals(hops int) int64 {
 	return s.diagonalBytes(hops, 1, true)
 }
 
-// diagonalBytes is what the hop that holds most holds, where triangles hold no more than they must.
+// diagonalBytes is the most that a hop holds, if triangles hold as few lists as possible.
 func (s *Sizes) diagonalBytes(hops, workers int, onDisk bool) int64 {
 	most := s.diagonalArrays(hops, workers, onDisk)
 	if hops >= 3 {

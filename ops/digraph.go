@@ -41,7 +41,7 @@ func reverseOf(g Graph) Graph {
 	return nil
 }
 
-// walkBoth is walk with the lists of the transposed adjacency as well, which are the same where A is symmetric.
+// walkBoth visits the lists of A and of its transpose, which are the same lists where A is symmetric.
 func (w *walker) walkBoth(
 	ctx context.Context, visit func(ctx context.Context, worker int, rows, columns *kv.Adjacency) error,
 ) error {

@@ -141,7 +141,7 @@ func (w *walker) walk(ctx context.Context, visit func(ctx context.Context, worke
 	return w.walkBlocks(ctx, 0, len(w.blocks), visit)
 }
 
-// walkBlocks is walk of the blocks first ≤ i < end.
+// walkBlocks visits the blocks first ≤ i < end.
 func (w *walker) walkBlocks(
 	ctx context.Context, first, end int, visit func(ctx context.Context, worker int, adj *kv.Adjacency) error,
 ) error {

@@ -156,7 +156,7 @@ func (job *walkJob) hold(ctx context.Context, w *walker, r kv.Range, lengths []u
 	return h, err
 }
 
-// joinErrors is errors.Join of two, but an error itself if there is no other.
+// joinErrors joins two errors, and returns the first as it is if there is no other.
 func joinErrors(err, other error) error {
 	if other == nil {
 		return err

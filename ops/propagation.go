@@ -38,7 +38,7 @@ type propagation struct {
 	stripeSums []float64
 }
 
-// propagate is Propagate by a plan for the columns that Operator.First leaves.
+// propagate computes the columns from Operator.First on, as a plan says.
 func propagate(
 	ctx context.Context, w *walker, s *survey, src Source, op Operator, opt Options, plan PropagatePlan,
 	visit func(Tile) error,

@@ -109,7 +109,7 @@ func (p sourcePart) within(lo, hi int) (from, to int) {
 	return max(0, lo-p.at), max(0, min(p.Width(), hi-p.at))
 }
 
-// readParts is Read of sources side by side; part has room for what is read.
+// readParts reads sources side by side, each into part, and copies its columns to dst.
 func readParts(parts []sourcePart, rows kv.Range, lo, hi int, dst, part []float32) error {
 	for _, p := range parts {
 		from, to := p.within(lo, hi)

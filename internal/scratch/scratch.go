@@ -128,7 +128,7 @@ func Keep[T Number](d *Dir, name string, length int) (*Array[T], error) {
 	return keep[T](d, name, length, mapOld)
 }
 
-// KeepToRead is Keep for an array that is only read: writing to it is a fault that ends the process. fs.ErrNotExist
+// KeepToRead maps an array only to read it: writing to it is a fault that ends the process. fs.ErrNotExist
 // where it may not be read.
 func KeepToRead[T Number](d *Dir, name string, length int) (*Array[T], error) {
 	return keep[T](d, name, length, mapToRead)

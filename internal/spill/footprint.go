@@ -6,7 +6,7 @@ import "math/bits"
 // its file.
 type Footprint struct{ Sorting, Reading, File int64 }
 
-// Footprint is that of so many numbers less than 2^width, spread evenly.
+// Footprint estimates memory and disk of so many numbers less than 2^width, spread evenly.
 func (s *Numbers[T]) Footprint(count int64, width int) Footprint {
 	key := sizeOf[T]()
 	readers := int64(2 * s.workers)

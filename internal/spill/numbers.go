@@ -22,8 +22,9 @@ type Pair struct {
 }
 
 // A Numbers sorts numbers, of which it drops repeated ones, or pairs, of which it keeps them. Any number of writers
-// fill it at once; Sort ends that, and then Each and Ordered read it, any number of times. Numbers that differ in their
-// lowest bit alone are handed out in one stretch, and so are all pairs of them: that much must fit into memory.
+// fill it at once; Sort ends that, and then Each, Stretches and InOrder read it, any number of times. Numbers that
+// differ in their lowest bit alone are handed out in one stretch, and so are all pairs of them: that much must fit into
+// memory.
 //
 // Numbers are collected in chunks. Where they fit into half of the memory, Sort splits them by their upper bits into
 // buckets that fit into the second-level cache, which those who read sort. Else they are written as runs while others
@@ -149,7 +150,7 @@ func (w *NumbersWriter[T]) Add(key T) error {
 	return w.addToNext(key)
 }
 
-// AddAll is Add of many numbers.
+// AddAll adds many numbers.
 func (w *NumbersWriter[T]) AddAll(keys []T) error {
 	for {
 		n := copy(w.chunk[len(w.chunk):cap(w.chunk)], keys)

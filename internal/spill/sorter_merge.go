@@ -70,7 +70,8 @@ type recordReader struct {
 	memory []byte // of record
 }
 
-// before orders places by their current record, then by run, so that records of equal keys leave in the order of the runs.
+// before orders places by their current record, then by run, so that records of equal keys leave in the order of the
+// runs.
 func (p recordPlace) before(other recordPlace) bool {
 	if p.prefix != other.prefix {
 		return p.prefix < other.prefix

@@ -122,7 +122,7 @@ func (h *halfBlock) rows() int { return len(h.offsets) - 1 }
 
 func (h *halfBlock) of(v rank) []rank { return h.ranks[h.offsets[v]:h.ends[v]] }
 
-// weightsOf are those of the list of a row, nil if all are 1.
+// weightsOf returns the weights of a row, nil if all are 1.
 func (h *halfBlock) weightsOf(v rank) []float32 {
 	if h.weights == nil {
 		return nil

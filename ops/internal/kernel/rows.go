@@ -51,7 +51,7 @@ func (e Ending) Value(sum float64, input float32) float32 {
 	return float32(x)
 }
 
-// finishRowPlainly is FinishRow for every processor.
+// finishRowPlainly does what FinishRow does, in Go.
 func finishRowPlainly(row, next, input []float32, sums []float64, e Ending) {
 	for j := range row {
 		row[j] = e.Value(sums[j], input[j])

@@ -24,7 +24,7 @@ const mostGroups = MaxColumns / GroupColumns
 func addGroups(
 	sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable, groups int)
 
-// addWeightedGroups is addGroups with each row times the weight of its neighbour.
+// addWeightedGroups adds each row times the weight of its neighbour.
 //
 //go:noescape
 func addWeightedGroups(
@@ -40,14 +40,14 @@ func addPair(
 //go:noescape
 func addLabelled(sums *float64, marks *Mark, base uintptr, neighbors *kv.NodeID, count, readable int)
 
-// finishGroups is FinishRow of whole groups. next is nil if there is no next hop, input where nothing is cleared.
+// finishGroups finishes whole groups of a row. next is nil if there is no next hop, input where nothing is cleared.
 //
 //go:noescape
 func finishGroups(row, next, input *float32, sums *float64, groups int, scale, squared, diagonal float64)
 
-// AddRows adds to sums the columns from column on of the rows that neighbors names, each times its weight, 1 if weights is
-// nil; each column by itself, in the order of neighbors and in float64. readable ≥ len(neighbors) numbers can be read from
-// there on, for prefetching.
+// AddRows adds to sums the columns from column on of the rows that neighbors names, each times its weight, 1 if weights
+// is nil; each column by itself, in the order of neighbors and in float64. readable ≥ len(neighbors) numbers can be
+// read from there on, for prefetching.
 func AddRows(
 	sums []float64, rows Slab, column int, neighbors []kv.NodeID, weights []float32, readable int,
 ) {

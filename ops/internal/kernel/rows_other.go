@@ -4,8 +4,9 @@ package kernel
 
 import "github.com/graphcleaner/graphcleaner/kv"
 
-// AddRows adds to sums the columns from column on of the rows that neighbors names, each times its weight, 1 if weights is
-// nil; each column by itself, in the order of neighbors and in float64. How many numbers can be read is for prefetching.
+// AddRows adds to sums the columns from column on of the rows that neighbors names, each times its weight, 1 if weights
+// is nil; each column by itself, in the order of neighbors and in float64. How many numbers can be read is for
+// prefetching.
 func AddRows(sums []float64, rows Slab, column int, neighbors []kv.NodeID, weights []float32, _ int) {
 	addRowsPlainly(sums, rows, column, neighbors, weights)
 }

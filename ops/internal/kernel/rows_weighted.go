@@ -10,8 +10,8 @@ var ones = func() (ones [Run]float32) {
 	return ones
 }()
 
-// addRowsPlainly is AddRows for every processor. The product of two float32 is exact in float64, so that one which fuses it
-// with the sum gets the same bits.
+// addRowsPlainly does what AddRows does, in Go. The product of two float32 is exact in float64: a processor that fuses
+// it with the sum gets the same bits.
 func addRowsPlainly(sums []float64, rows Slab, column int, neighbors []kv.NodeID, weights []float32) {
 	if weights == nil && len(sums) < GroupColumns { // such rows have no kernel in assembly
 		for j, sum := range sums {
@@ -77,7 +77,7 @@ func addWeighted4(sums *[4]float64, rows Slab, column int, neighbors []kv.NodeID
 	sums[0], sums[1], sums[2], sums[3] = s0, s1, s2, s3
 }
 
-// addMarksPlainly is AddMarks for every processor.
+// addMarksPlainly does what AddMarks does, in Go.
 func addMarksPlainly(sums []float64, marks []Mark, first kv.NodeID, neighbors []kv.NodeID, weights []float32) {
 	for i, u := range neighbors {
 		m, w := marks[u-first], 1.0

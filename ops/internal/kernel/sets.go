@@ -76,7 +76,7 @@ type ClosingRow struct {
 	At  float64
 }
 
-// closeWedgesPlainly is CloseWedges for every processor. Place i is summed in lane i mod closingLanes.
+// closeWedgesPlainly does what CloseWedges does, in Go. Place i is summed in lane i mod closingLanes.
 func closeWedgesPlainly(
 	acc, delta []float64, words []MapWord, shared int, first, second ClosingRow,
 ) (ofFirst, ofSecond float64) {
@@ -102,7 +102,7 @@ func closeRowPlainly(acc, delta []float64, words []MapWord, row ClosingRow) floa
 	return sumLanes(&sums)
 }
 
-// lookUpPlainly is LookUp for every processor.
+// lookUpPlainly does what LookUp does, in Go.
 func lookUpPlainly(set RankSet, list []Rank) uint64 {
 	hits := uint64(0)
 	for i, x := range list {

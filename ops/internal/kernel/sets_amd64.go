@@ -12,11 +12,11 @@ import (
 // on some families of processors.
 var extractsBits = vectorized && cpu.X86.HasBMI2 && !slowToExtract(family())
 
-// slowToExtract is true of the families of AMD and Hygon from Excavator to Zen 2. Those of Intel are 6, and later ones
+// slowToExtract reports the families of AMD and Hygon from Excavator to Zen 2. Those of Intel are 6, and later ones
 // of AMD are greater.
 func slowToExtract(family uint32) bool { return 0x15 <= family && family <= 0x18 }
 
-// family is that of the processor.
+// family returns the family of the processor.
 func family() uint32
 
 // closeWords is CloseWedges. It reads and writes up to ClosingSlack numbers behind those of the list, in delta and acc.
@@ -47,7 +47,7 @@ func CloseWedges(
 		unsafe.SliceData(first.Set), unsafe.SliceData(second.Set), unsafe.SliceData(third), unsafe.SliceData(fourth), first.At, second.At)
 }
 
-// lookUpBlock is LookUp of a list that is not empty. next is a list to prefetch.
+// lookUpBlock looks up a list that is not empty. next is a list to prefetch.
 //
 //go:noescape
 func lookUpBlock(set *uint64, list *Rank, count int, next *Rank) uint64
