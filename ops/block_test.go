@@ -82,7 +82,9 @@ func randomCut(r *rand.Rand, n, ranges int) []int {
 }
 
 // sum adds up what add says of every part of the rows of all ranges, over the columns in order: [nodes×width].
-func (c *cutBlocks) sum(r *rand.Rand, width int, add func(sums []float64, rows kv.Range, b *block.Block, j int) error) ([]float64, error) {
+func (c *cutBlocks) sum(
+	r *rand.Rand, width int, add func(sums []float64, rows kv.Range, b *block.Block, j int) error,
+) ([]float64, error) {
 	out := make([]float64, c.starts[c.ranges()]*width)
 	for i, row := range c.blocks {
 		for j, b := range row {
@@ -104,8 +106,9 @@ func (c *cutBlocks) sum(r *rand.Rand, width int, add func(sums []float64, rows k
 
 func (c *cutBlocks) strengths(t *testing.T, r *rand.Rand) []float64 {
 	t.Helper()
-	sums := must.Get(c.sum(r, 1, func(sums []float64, rows kv.Range, b *block.Block, _ int) error { return b.AddStrengths(sums, rows) }))(t)
-	return sums
+	return must.Get(c.sum(r, 1, func(sums []float64, rows kv.Range, b *block.Block, _ int) error {
+		return b.AddStrengths(sums, rows)
+	}))(t)
 }
 
 // gather adds up the rows of neighbours, given for each range.

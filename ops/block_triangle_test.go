@@ -75,13 +75,14 @@ func TestBlockTrianglesRefuse(t *testing.T) {
 		t.Errorf("blocks that fit: got error %v, want none", err)
 	}
 	half := must.Get(block.New(2, kv.Adjacency{Range: kv.Range{First: 1, End: 3}, Offsets: []int64{0, 0, 0}}))(t)
+	fewer := block.Corner{Range: 1, Strengths: make([]float64, 2), Sums: high.Sums}
 	for name, err := range map[string]error{
 		"ranges that ascend":   block.AddTriangles(ctx, low, high, high, b[0][1], b[0][1], b[1][1]),
 		"rows of another":      block.AddTriangles(ctx, high, low, low, b[0][0], b[1][0], b[0][0]),
 		"columns of another":   block.AddTriangles(ctx, high, low, low, b[1][0], b[1][1], b[0][0]),
 		"the last transposed":  block.AddTriangles(ctx, high, high, low, b[1][1], b[1][0], b[0][1]),
 		"a part of the rows":   block.AddTriangles(ctx, high, low, low, half, b[1][0], b[0][0]),
-		"fewer strengths":      block.AddTriangles(ctx, block.Corner{Range: 1, Strengths: make([]float64, 2), Sums: high.Sums}, low, low, b[1][0], b[1][0], b[0][0]),
+		"fewer strengths":      block.AddTriangles(ctx, fewer, low, low, b[1][0], b[1][0], b[0][0]),
 		"corner of other size": block.AddTriangles(ctx, high, corner(0, 3), low, b[1][0], b[1][0], b[0][0]),
 	} {
 		if !errors.Is(err, ErrShape) {
@@ -110,7 +111,8 @@ func TestBlockTrianglesStop(t *testing.T) {
 	for _, looks := range []int{0, 1, 3} {
 		ctx := &countdown{context.Background(), looks}
 		if _, err := c.returnsAfterThree(ctx, strengths); err != context.Canceled || ctx.looks != -1 {
-			t.Errorf("cancelled at look %d: got error %v after %d more looks, want %v after none", looks, err, -1-ctx.looks, context.Canceled)
+			t.Errorf("cancelled at look %d: got error %v after %d more looks, want %v after none",
+				looks, err, -1-ctx.looks, context.Canceled)
 		}
 	}
 }

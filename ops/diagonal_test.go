@@ -147,7 +147,8 @@ func TestDiagonalsOfLargeStar(t *testing.T) {
 	opt := Options{Workers: 2, MemoryBudget: 1 << 30}
 	_, err := ComputeDiagonals(context.Background(), g, Powers{Hops: 4}, opt)
 	const price = leaves * (leaves + 1) // the square of the leaves, and those of one
-	if refused, ok := errors.AsType[*PriceError](err); !ok || !errors.Is(err, ErrPrice) || *refused != (PriceError{4, price}) {
+	refused, ok := errors.AsType[*PriceError](err)
+	if !ok || !errors.Is(err, ErrPrice) || *refused != (PriceError{4, price}) {
 		t.Errorf("4 hops: got error %v, want a *PriceError of %v", err, float64(price))
 	}
 	d := must.Get(ComputeDiagonals(context.Background(), g, Powers{Hops: 3}, opt))(t)
@@ -175,7 +176,8 @@ func TestDiagonalsRefuse(t *testing.T) {
 		if !errors.As(err, &tooSmall) {
 			t.Fatalf("%d hops in 1000 bytes: got error %v, want a *BudgetError", hops, err)
 		}
-		if _, err := ComputeDiagonals(ctx, g, Powers{Hops: hops}, Options{MemoryBudget: tooSmall.Least - 1}); !errors.Is(err, ErrBudget) {
+		_, err = ComputeDiagonals(ctx, g, Powers{Hops: hops}, Options{MemoryBudget: tooSmall.Least - 1})
+		if !errors.Is(err, ErrBudget) {
 			t.Errorf("%d hops in %d bytes, one less than the least: got error %v, want ErrBudget", hops, tooSmall.Least-1, err)
 		}
 		if _, err := ComputeDiagonals(ctx, g, Powers{Hops: hops}, Options{MemoryBudget: tooSmall.Least}); err != nil {
@@ -199,11 +201,13 @@ func TestDiagonalsStop(t *testing.T) {
 			}
 			g = &interruptedGraph{Graph: g.Graph, fail: broken}
 			g.reads.Store(-after)
-			if _, err := ComputeDiagonals(context.Background(), g, Powers{Hops: MaxHops}, Options{Workers: workers}); !errors.Is(err, broken) {
+			_, err := ComputeDiagonals(context.Background(), g, Powers{Hops: MaxHops}, Options{Workers: workers})
+			if !errors.Is(err, broken) {
 				t.Errorf("failing at block %d, %d workers: got error %v, want %v", after, workers, err, broken)
 			}
 			g.reads.Store(-after)
-			narrow := Options{Workers: workers, Scratch: dir, MemoryBudget: sizes.LeastForDiagonals(MaxHops)} // no lists are kept
+			// No lists are kept.
+			narrow := Options{Workers: workers, Scratch: dir, MemoryBudget: sizes.LeastForDiagonals(MaxHops)}
 			if _, err := ComputeDiagonals(context.Background(), g, Powers{Hops: MaxHops}, narrow); !errors.Is(err, broken) {
 				t.Errorf("in little memory, failing at block %d, %d workers: got error %v, want %v", after, workers, err, broken)
 			}

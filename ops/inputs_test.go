@@ -67,7 +67,7 @@ func TestSourceIsReadOnce(t *testing.T) {
 		counting := countingSource{predictions, new(atomic.Int64), new(atomic.Bool)}
 		must.Do(t, c.read(SideBySide(counting, OneHot(labels, classes))))
 		if rows := counting.rows.Load(); rows != c.times*int64(sizes.Linked) || counting.crossed.Load() {
-			t.Errorf("%s: %d rows of %d were read, beyond a block: %t, want each of those with neighbours %d times, block by block",
+			t.Errorf("%s: %d rows of %d were read, beyond a block: %t, want those with neighbours %d times, block by block",
 				c.name, rows, sizes.Linked, counting.crossed.Load(), c.times)
 		}
 	}

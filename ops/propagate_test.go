@@ -256,7 +256,8 @@ func TestLeastForPropagate(t *testing.T) {
 	x := Dense(make([]float32, 1<<14), 1)
 	opt := Options{Scratch: scratchDir(t), MemoryBudget: sizes.LeastForPropagate()}
 	for _, loops := range []bool{false, true} {
-		if err := Propagate(t.Context(), g, x, Operator{Hops: 3, SelfLoops: loops}, opt, func(Tile) error { return nil }); err != nil {
+		op := Operator{Hops: 3, SelfLoops: loops}
+		if err := Propagate(t.Context(), g, x, op, opt, func(Tile) error { return nil }); err != nil {
 			t.Errorf("self loops %v: %v", loops, err)
 		}
 	}

@@ -71,8 +71,10 @@ func TestExp(t *testing.T) {
 
 // TestMany holds many at once to the bits of one, at any place among numbers of any size.
 func TestMany(t *testing.T) {
-	x := append(draws(2000), math.NaN(), math.Inf(1), math.Inf(-1), 700, -700, math.Nextafter(700, 701), 1000, -1000, math.Copysign(0, -1))
-	x = append(x, 0x1p-1022, math.Nextafter(0x1p-1022, 0), math.SmallestNonzeroFloat64, math.MaxFloat64, math.Sqrt(.5), 1, math.Nextafter(1, 2))
+	x := append(draws(2000), math.NaN(), math.Inf(1), math.Inf(-1), 700, -700, math.Nextafter(700, 701), 1000, -1000,
+		math.Copysign(0, -1))
+	x = append(x, 0x1p-1022, math.Nextafter(0x1p-1022, 0), math.SmallestNonzeroFloat64, math.MaxFloat64, math.Sqrt(.5), 1,
+		math.Nextafter(1, 2))
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
 		x = append(x, math.Ldexp(1+r.Float64(), r.IntN(2046)-1022))
@@ -108,7 +110,9 @@ func TestLog(t *testing.T) {
 			t.Errorf("Log(%v): got %v, which is %.2f ulps off", x, got, off)
 		}
 	}
-	for x, want := range map[float64]float64{1: 0, 0: math.Inf(-1), math.Inf(1): math.Inf(1), 2: math.Ln2, 0.5: -math.Ln2} {
+	for x, want := range map[float64]float64{
+		1: 0, 0: math.Inf(-1), math.Inf(1): math.Inf(1), 2: math.Ln2, 0.5: -math.Ln2,
+	} {
 		if got := Log(x); got != want {
 			t.Errorf("Log(%v): got %v, want %v", x, got, want)
 		}

@@ -8,7 +8,8 @@ import (
 
 func TestBitsAreOrderedAsTheNumbers(t *testing.T) {
 	numbers := []float64{
-		math.Inf(-1), -math.MaxFloat64, -1, -math.SmallestNonzeroFloat64, math.Copysign(0, -1), 0, math.SmallestNonzeroFloat64, 0.5, 1,
+		math.Inf(-1), -math.MaxFloat64, -1, -math.SmallestNonzeroFloat64, math.Copysign(0, -1), 0,
+		math.SmallestNonzeroFloat64, 0.5, 1,
 		math.MaxFloat64, math.Inf(1), math.NaN(),
 	}
 	var bits []uint64

@@ -173,7 +173,9 @@ func TestExistingMakesNoDirectory(t *testing.T) {
 // TestWillRead asks for any part of an array of any kind, whose numbers stay.
 func TestWillRead(t *testing.T) {
 	const length = 5000
-	for name, dir := range map[string]*Dir{"memory": nil, "file": Existing(t.TempDir()), "temporary": Temporary(t.TempDir())} {
+	for name, dir := range map[string]*Dir{
+		"memory": nil, "file": Existing(t.TempDir()), "temporary": Temporary(t.TempDir()),
+	} {
 		a := must.Get(New[float32](dir, "a", length))(t)
 		for i := range a.Data {
 			a.Data[i] = float32(i)

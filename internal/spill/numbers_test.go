@@ -103,7 +103,8 @@ func TestUint64(t *testing.T) {
 			})
 			slices.Sort(got)
 			if err != nil || !slices.Equal(got, want) {
-				t.Fatalf("seed %d, round %d, limit %d: Each: got %d numbers, %v, want %d", seed, round, limit, len(got), err, len(want))
+				t.Fatalf("seed %d, round %d, limit %d: Each: got %d numbers, %v, want %d",
+					seed, round, limit, len(got), err, len(want))
 			}
 		}
 		if small := len(added) > 3000 && limit <= 1<<14; small && !spilled {

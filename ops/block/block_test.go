@@ -12,32 +12,30 @@ import (
 
 func TestNewBlockRefuses(t *testing.T) {
 	nan := float32(math.NaN())
-	for name, c := range map[string]struct {
-		columns int
-		lists   kv.Adjacency
-	}{
-		"rows that descend":   {3, kv.Adjacency{Range: kv.Range{First: 2, End: 1}, Offsets: []int64{0}}},
-		"no offsets":          {3, kv.Adjacency{}},
-		"too few offsets":     {3, kv.Adjacency{Range: kv.Range{End: 2}, Offsets: []int64{0, 0}}},
-		"lists end early":     {3, kv.Adjacency{Range: kv.Range{End: 1}, Offsets: []int64{0, 1}, Neighbors: []kv.NodeID{0, 1}}},
-		"lists end late":      {3, kv.Adjacency{Range: kv.Range{End: 1}, Offsets: []int64{0, 2}, Neighbors: []kv.NodeID{0}}},
-		"offset below 0":      {3, kv.Adjacency{Range: kv.Range{End: 2}, Offsets: []int64{0, -1, 1}, Neighbors: []kv.NodeID{0}}},
-		"column out of range": {3, kv.Adjacency{Range: kv.Range{End: 1}, Offsets: []int64{0, 2}, Neighbors: []kv.NodeID{0, 3}}},
-		"column twice":        {3, kv.Adjacency{Range: kv.Range{End: 1}, Offsets: []int64{0, 2}, Neighbors: []kv.NodeID{1, 1}}},
-		"columns that descend": {3, kv.Adjacency{
-			Range: kv.Range{End: 1}, Offsets: []int64{0, 2}, Neighbors: []kv.NodeID{2, 1},
-		}},
-		"too few weights": {3, kv.Adjacency{
-			Range: kv.Range{End: 1}, Offsets: []int64{0, 2}, Neighbors: []kv.NodeID{0, 1}, Weights: []float32{1},
-		}},
-		"weight of zero": {3, kv.Adjacency{
-			Range: kv.Range{End: 1}, Offsets: []int64{0, 2}, Neighbors: []kv.NodeID{0, 1}, Weights: []float32{1, 0},
-		}},
-		"weight of NaN": {3, kv.Adjacency{
-			Range: kv.Range{End: 1}, Offsets: []int64{0, 1}, Neighbors: []kv.NodeID{0}, Weights: []float32{nan},
-		}},
+	one, two := kv.Range{End: 1}, kv.Range{End: 2}
+	for name, lists := range map[string]kv.Adjacency{
+		"rows that descend":   {Range: kv.Range{First: 2, End: 1}, Offsets: []int64{0}},
+		"no offsets":          {},
+		"too few offsets":     {Range: two, Offsets: []int64{0, 0}},
+		"lists end early":     {Range: one, Offsets: []int64{0, 1}, Neighbors: []kv.NodeID{0, 1}},
+		"lists end late":      {Range: one, Offsets: []int64{0, 2}, Neighbors: []kv.NodeID{0}},
+		"offset below 0":      {Range: two, Offsets: []int64{0, -1, 1}, Neighbors: []kv.NodeID{0}},
+		"column out of range": {Range: one, Offsets: []int64{0, 2}, Neighbors: []kv.NodeID{0, 3}},
+		"column twice":        {Range: one, Offsets: []int64{0, 2}, Neighbors: []kv.NodeID{1, 1}},
+		"columns that descend": {
+			Range: one, Offsets: []int64{0, 2}, Neighbors: []kv.NodeID{2, 1},
+		},
+		"too few weights": {
+			Range: one, Offsets: []int64{0, 2}, Neighbors: []kv.NodeID{0, 1}, Weights: []float32{1},
+		},
+		"weight of zero": {
+			Range: one, Offsets: []int64{0, 2}, Neighbors: []kv.NodeID{0, 1}, Weights: []float32{1, 0},
+		},
+		"weight of NaN": {
+			Range: one, Offsets: []int64{0, 1}, Neighbors: []kv.NodeID{0}, Weights: []float32{nan},
+		},
 	} {
-		if _, err := New(c.columns, c.lists); !errors.Is(err, kernel.ErrGraph) {
+		if _, err := New(3, lists); !errors.Is(err, kernel.ErrGraph) {
 			t.Errorf("%s: got error %v, want ErrGraph", name, err)
 		}
 	}

@@ -44,7 +44,8 @@ func CloseWedges(
 	}
 	_ = second.Set[words[len(words)-1].Index]
 	return closeWords(&acc[0], &delta[0], &words[0], shared, len(words),
-		unsafe.SliceData(first.Set), unsafe.SliceData(second.Set), unsafe.SliceData(third), unsafe.SliceData(fourth), first.At, second.At)
+		unsafe.SliceData(first.Set), unsafe.SliceData(second.Set), unsafe.SliceData(third), unsafe.SliceData(fourth),
+		first.At, second.At)
 }
 
 // lookUpBlock looks up a list that is not empty. next is a list to prefetch.
