@@ -8,6 +8,7 @@ const Stretch = 1 << 16
 // A Pace counts the entries worked on since the context was last looked at.
 type Pace int
 
+// Walk counts entries, and returns ctx.Err() if it is time to look at it.
 func (p *Pace) Walk(ctx context.Context, entries int) error {
 	if *p += Pace(entries); *p < Stretch {
 		return nil

@@ -17,23 +17,30 @@ func Below(list []Rank, x Rank) []Rank {
 // A RankSet is a set of ranks, one bit each.
 type RankSet []uint64
 
-func NewRankSet(n int) RankSet  { return make(RankSet, (n+63)/64) }
-func (s RankSet) Add(x Rank)    { s[x/64] |= 1 << (x % 64) }
-func (s RankSet) remove(x Rank) { s[x/64] &^= 1 << (x % 64) }
+// NewRankSet makes an empty set of ranks below n.
+func NewRankSet(n int) RankSet { return make(RankSet, (n+63)/64) }
+
+// Add adds a rank.
+func (s RankSet) Add(x Rank) { s[x/64] |= 1 << (x % 64) }
+
+// AddAll adds the ranks of a list.
 func (s RankSet) AddAll(list []Rank) {
 	for _, x := range list {
 		s.Add(x)
 	}
 }
+
+// RemoveAll removes the ranks of a list.
 func (s RankSet) RemoveAll(list []Rank) {
 	for _, x := range list {
-		s.remove(x)
+		s[x/64] &^= 1 << (x % 64)
 	}
 }
 
 // A RankMap is a set of ranks in which the first of 64 ranks has the highest bit.
 type RankMap []uint64
 
+// Add adds a rank.
 func (m RankMap) Add(x Rank) { m[x/64] |= 1 << (63 - x%64) }
 
 // A MapWord is those ranks of a list that are in one word of a RankMap, and at places of one block of 64.
