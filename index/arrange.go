@@ -158,9 +158,6 @@ type keyedNode struct {
 
 // top yields the first limit rows. It holds at most twice as many.
 func (a *arranger) top(rows iter.Seq2[kv.NodeID, error], yield func(kv.NodeID, error) bool) error {
-	if a.worst != nil && a.hasBlocks(a.order[0].Property) {
-		a.worst.order = a.order[0]
-	}
 	var best []keyedNode
 	var worst, key []byte // worst is the key of the last of the limit best so far, once there are as many
 	keepBest := func() {
@@ -187,8 +184,8 @@ func (a *arranger) top(rows iter.Seq2[kv.NodeID, error], yield func(kv.NodeID, e
 		}
 		if best = append(best, keyedNode{bytes.Clone(key), v}); len(best) == 2*a.limit {
 			keepBest()
-			if a.worst != nil {
-				a.worst.key = worst
+			if a.worst != nil && a.hasBlocks(a.order[0].Property) {
+				a.worst.order, a.worst.key = a.order[0], worst
 			}
 		}
 	}

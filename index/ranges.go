@@ -60,7 +60,12 @@ func keyRanges(kind kv.Kind, terms []Predicate) (ranges []keyRange, accept Predi
 			var within keyRange
 			within, exact = prefixRange(pattern.prefix())
 			exact = exact && pattern.prefixOnly()
-			span = keyRange{maxBytes(span.low, within.low), minBytes(span.high, within.high)}
+			if bytes.Compare(within.low, span.low) > 0 {
+				span.low = within.low
+			}
+			if bytes.Compare(within.high, span.high) < 0 {
+				span.high = within.high
+			}
 		case Not:
 			_, exact = t.Term.(IsNull) // entries have values
 		}
@@ -98,18 +103,4 @@ func prefixRange(prefix string) (r keyRange, exact bool) {
 	}
 	key := appendString([]byte{tagString}, prefix)
 	return keyRange{key, afterPrefix(key)}, exact
-}
-
-func maxBytes(a, b []byte) []byte {
-	if bytes.Compare(a, b) > 0 {
-		return a
-	}
-	return b
-}
-
-func minBytes(a, b []byte) []byte {
-	if bytes.Compare(a, b) < 0 {
-		return a
-	}
-	return b
 }

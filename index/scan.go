@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"context"
 	"iter"
 
@@ -33,6 +34,23 @@ type scanner struct {
 type block struct {
 	kv.Range
 	min, max kv.Value
+}
+
+// A worstKey tells a scan which rows are too late in the order to be among the best, so that blocks of nodes that all
+// are need not be read.
+type worstKey struct {
+	order Order  // the first; its property has blocks
+	key   []byte // the sort key of the worst of the best rows; nil as long as there are not enough
+}
+
+// before reports whether every node of a block of that property sorts behind the key.
+func (w *worstKey) before(b block) bool {
+	best := b.min
+	if w.order.Descending {
+		best = b.max
+	}
+	part := appendSortPart(nil, best, w.order)
+	return bytes.Compare(part, w.key[:min(len(part), len(w.key))]) > 0
 }
 
 // blockScan prepares the plan's scan of all nodes.
@@ -74,7 +92,7 @@ func (s *blockScan) find(w *scanner, number int, worst *worstKey, nodes []kv.Nod
 	first := kv.NodeID(number) * kv.BlockRows
 	end := min(first+kv.BlockRows, kv.NodeID(s.plan.tx.NumNodes()))
 	may, err := w.test.may(w, first)
-	if err == nil && may && worst.asked() {
+	if err == nil && may && worst != nil && worst.key != nil {
 		var b block
 		b, err = w.block(worst.order.Property, first)
 		may = err == nil && !worst.before(b)

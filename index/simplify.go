@@ -227,57 +227,35 @@ func (s schema) mergeAnd(terms []Predicate) Predicate {
 	return And{out}
 }
 
-// mergeOr joins simplified terms: equalities of one property become one In, and of comparisons in one direction
-// the widest stays. What terms are merged into stands in the place of the first of them.
+// mergeOr joins simplified terms: equalities of one property become one In, in the place of the first of them.
 func mergeOr(terms []Predicate) Predicate {
-	type direction struct {
-		name string
-		up   bool
-	}
-	equal := map[string][]kv.Value{}
-	widest := map[direction]Compare{}
+	equal, places := map[string][]kv.Value{}, map[string]int{}
 	var out []Predicate
-	var fill []func() // the places of what grows as more terms come, once all have
-	hold := func(of func() Predicate) {
-		at := len(out)
-		out = append(out, nil)
-		fill = append(fill, func() { out[at] = of() })
-	}
-	equals := func(name string, values ...kv.Value) {
-		if _, held := equal[name]; !held {
-			hold(func() Predicate { return oneOf(name, equal[name]) })
-		}
-		equal[name] = append(equal[name], values...)
-	}
 	for _, t := range flatten(terms, func(p Predicate) ([]Predicate, bool) { o, ok := p.(Or); return o.Terms, ok }) {
 		if isAlways(t) {
 			return always
 		}
+		var values []kv.Value
 		switch t := t.(type) {
 		case In:
-			equals(t.Property, t.Values...)
+			values = t.Values
 		case Compare:
-			switch t.Op {
-			case Eq:
-				equals(t.Property, t.Value)
-			case Ne:
-				out = append(out, t)
-			default:
-				d := direction{t.Property, t.Op == Gt || t.Op == Ge}
-				before, held := widest[d]
-				if !held {
-					hold(func() Predicate { return widest[d] })
-				}
-				if !held || wider(t, before) {
-					widest[d] = t
-				}
+			if t.Op == Eq {
+				values = []kv.Value{t.Value}
 			}
-		default:
-			out = append(out, t)
 		}
+		if values == nil {
+			out = append(out, t)
+			continue
+		}
+		name := propertyOf(t)
+		if equal[name] == nil {
+			places[name], out = len(out), append(out, t)
+		}
+		equal[name] = append(equal[name], values...)
 	}
-	for _, f := range fill {
-		f()
+	for name, values := range equal {
+		out[places[name]] = oneOf(name, values)
 	}
 	if out = distinct(out); len(out) == 1 {
 		return out[0]

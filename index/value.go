@@ -155,25 +155,12 @@ func afterPrefix(prefix []byte) []byte {
 // value whether int or float, strings by their bytes.
 func CompareValues(a, b kv.Value) int {
 	switch {
-	case a.Kind() == kv.KindInt && b.Kind() == kv.KindInt:
-		return cmp.Compare(a.Int(), b.Int())
-	case a.Kind() == kv.KindString && b.Kind() == kv.KindString:
-		return strings.Compare(a.Str(), b.Str())
-	case a.Kind() == kv.KindBool && b.Kind() == kv.KindBool:
-		switch {
-		case a.Bool() == b.Bool():
-			return 0
-		case b.Bool():
-			return -1
-		default:
-			return 1
-		}
+	case a.Kind() == b.Kind():
+		return a.Compare(b)
 	case a.Kind() == kv.KindInt:
 		return compareIntFloat(a.Int(), b.Float())
-	case b.Kind() == kv.KindInt:
-		return -compareIntFloat(b.Int(), a.Float())
 	default:
-		return cmp.Compare(a.Float(), b.Float())
+		return -compareIntFloat(b.Int(), a.Float())
 	}
 }
 
