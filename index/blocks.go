@@ -11,7 +11,7 @@ import (
 
 // Workers is how many goroutines may call what Blocks is given.
 func (p *Plan) Workers() int {
-	if p.tx.InUpdate() || numComputed(p.where, p.computed) > 0 {
+	if p.tx.InUpdate() || asksComputed(p.where, p.computed) {
 		return 1 // a transaction that writes, and values that are computed, are for one goroutine
 	}
 	return parallel.Workers(p.workers)

@@ -140,7 +140,7 @@ func (p *Plan) walkIndex() error {
 // computed value takes as long in every other way.
 func (p *Plan) patienceFor(where Predicate) int {
 	switch {
-	case isAlways(where) || numComputed(where, p.computed) > 0:
+	case isAlways(where) || asksComputed(where, p.computed):
 		return math.MaxInt
 	case slices.Contains(Properties(where), propertyDegree):
 		return walkRows / 256

@@ -63,10 +63,14 @@ func newEvaluator(p Predicate, computed map[string]Computed) evaluator {
 // rules out the most blocks, and last what asks for computed values.
 func newEvaluators(terms []Predicate, computed map[string]Computed) (evaluators []evaluator) {
 	rank := func(p Predicate) int {
-		if slices.Equal(Properties(p), []string{propertyDegree}) {
+		switch {
+		case asksComputed(p, computed):
+			return 1
+		case slices.Equal(Properties(p), []string{propertyDegree}):
 			return -1
+		default:
+			return 0
 		}
-		return numComputed(p, computed)
 	}
 	terms = slices.Clone(terms)
 	slices.SortStableFunc(terms, func(a, b Predicate) int { return cmp.Compare(rank(a), rank(b)) })
@@ -76,17 +80,9 @@ func newEvaluators(terms []Predicate, computed map[string]Computed) (evaluators 
 	return evaluators
 }
 
-// numComputed is how many computed properties a predicate names.
-func numComputed(p Predicate, computed map[string]Computed) (count int) {
-	if len(computed) == 0 {
-		return 0
-	}
-	for _, name := range Properties(p) {
-		if _, ok := computed[name]; ok {
-			count++
-		}
-	}
-	return count
+// asksComputed reports whether a predicate names a computed property.
+func asksComputed(p Predicate, computed map[string]Computed) bool {
+	return slices.ContainsFunc(Properties(p), func(name string) bool { _, ok := computed[name]; return ok })
 }
 
 // allOf decides an And.

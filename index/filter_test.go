@@ -44,12 +44,3 @@ func TestFilterOnManyGoroutines(t *testing.T) {
 		t.Errorf("%d of %d nodes passed, want some", passed, reads[0].Rows)
 	}
 }
-
-// TestFirstSize holds that a walk begins with about as many nodes as are wanted.
-func TestFirstSize(t *testing.T) {
-	for limit, want := range map[int]int{-1: firstBatch, 1: leastBatch, 20: 20, lastBatch: lastBatch, 1 << 30: lastBatch} {
-		if got := firstSize(limit); got != want {
-			t.Errorf("limit %d: got %d nodes first, want %d", limit, got, want)
-		}
-	}
-}

@@ -11,15 +11,13 @@ import (
 // Open opens a store whose indexes are kept in step with every write: it is kv.Open with Options.OnWrite set to
 // Maintain. An OnWrite given by the caller runs after it.
 func Open(dir string, opt kv.Options) (*kv.Store, error) {
-	if also := opt.OnWrite; also != nil {
-		opt.OnWrite = func(tx *kv.Tx, w kv.Write) error {
-			if err := Maintain(tx, w); err != nil {
-				return err
-			}
-			return also(tx, w)
+	also := opt.OnWrite
+	opt.OnWrite = func(tx *kv.Tx, w kv.Write) error {
+		err := Maintain(tx, w)
+		if err == nil && also != nil {
+			err = also(tx, w)
 		}
-	} else {
-		opt.OnWrite = Maintain
+		return err
 	}
 	opt.OnRewrite = func(b *kv.Bulk, column string) (kv.ColumnIndex, error) { return NewBuilder(b, column) }
 	return kv.Open(dir, opt)

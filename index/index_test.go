@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -150,19 +149,4 @@ func TestWritesNeedTheIndex(t *testing.T) {
 		t.Errorf("the caller's own OnWrite: got %+v, want one write of a", seen)
 	}
 	must.Do(t, s.Close())
-}
-
-// A transaction takes thousands of changes of indexed values, the same ones over and over too.
-func TestManyChangesInOneUpdate(t *testing.T) {
-	s := emptyStore(t, 1000)
-	for round := range 3 {
-		update(t, s, func(tx *kv.Tx) error {
-			for i := range 2000 {
-				title := fmt.Sprint(strings.Repeat("long", round*20), i%70)
-				must.Do(t, tx.SetValue(kv.NodeID(i%1000), "title", text(title)))
-			}
-			return nil
-		})
-		mustBeSound(t, s)
-	}
 }

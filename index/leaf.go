@@ -98,15 +98,7 @@ func (l *leaf) apply(to *leaf, changes []change) {
 	}
 }
 
-// appendTo appends the encoded leaf:
-//
-//	groups  uvarint
-//	each group:
-//	    prefix   uvarint   bytes its key has in common with the key before
-//	    rest     uvarint   length of what follows of the key
-//	    bytes
-//	    count    uvarint
-//	    nodes    uvarint   the first, then for each other its distance to the one before
+// appendTo appends the encoded leaf: see the package comment.
 func (l *leaf) appendTo(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(l.groups()))
 	var last []byte

@@ -48,25 +48,6 @@ func TestManyTerms(t *testing.T) {
 	}
 }
 
-// Three thousand pairs of conditions are answered.
-func TestManyPairs(t *testing.T) {
-	s := emptyStore(t, 3)
-	var pairs []Predicate
-	for i := range 3000 {
-		pairs = append(pairs, and(Compare{"id", Eq, text(fmt.Sprint(i))}, Compare{kv.LabelColumn, Eq, text("a")}))
-	}
-	view(t, s, func(tx *kv.Tx) error {
-		plan, err := NewPlan(tx, Query{Where: or(pairs...), Limit: -1})
-		if err != nil {
-			t.Fatalf("got %v, want a plan", err)
-		}
-		for v, err := range plan.Rows(t.Context()) {
-			t.Errorf("got node %d, %v, want none of that id and label", v, err)
-		}
-		return nil
-	})
-}
-
 // Conditions that no list joins are bounded, as each is looked at for every node.
 func TestTooManyTerms(t *testing.T) {
 	s := emptyStore(t, 3)

@@ -15,9 +15,6 @@ import (
 // of a B+-tree whose upper levels are the key order of the space. Later changes are records of their own, one an entry,
 // which reads merge in and Compact folds into the leaves: a change in a transaction costs one small write and no
 // read, however many there are.
-//
-// The keys of the space begin with what they are: a leaf, followed by its first entry, or a change, followed by its
-// entry; the value of a change is one byte, 1 for an entry that is there and 0 for one that is not.
 type postings struct {
 	column string
 	space  *kv.Space

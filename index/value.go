@@ -12,17 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// The encoded form of a value, its key, is a tag byte and a body, so that the byte order of keys is the order
-// of values and no key is a prefix of another:
-//
-//	bool    01  00 or 01
-//	int     02  8 bytes, big endian, sign bit flipped
-//	float   03  8 bytes, big endian; sign bit flipped, or all bits where negative; -0 is written as 0
-//	string  04  the bytes, 00 written as 00 FF, then 00 01; or, when longer than maxStringKey bytes,
-//	            the first maxStringKey of them in the same way, then 00 02
-//
-// Null has no key, and a float is never NaN. A column has one kind, so keys of different tags never meet
-// in one index.
+// The encoded form of a value, its key, is a tag byte and a body: see the package comment. No key is a prefix of
+// another. A column has one kind, so keys of different tags never meet in one index.
 const (
 	tagBool   = 0x01
 	tagInt    = 0x02

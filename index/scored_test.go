@@ -49,32 +49,3 @@ func writeScores(tb testing.TB, s *kv.Store, r *rand.Rand) {
 	must.Do(tb, b.Finish())
 	must.Do(tb, bulk.Commit(b.Mark))
 }
-
-func BenchmarkQuery(b *testing.B) {
-	const n = 200_000
-	s := scoredStore(b, n)
-	tx := s.Begin()
-	defer tx.Close()
-	suspects := Compare{"score", Gt, kv.FloatValue(0.97)}
-	for name, q := range map[string]Query{
-		"suspects":     {Where: suspects, Order: []Order{{"score", true}}, Limit: -1},
-		"top-10":       {Order: []Order{{"score", true}}, Limit: 10},
-		"top-of-class": {Where: Compare{"label", Eq, kv.StringValue("class 7")}, Order: []Order{{"score", true}}, Limit: 10},
-		"class-count":  {Where: And{[]Predicate{suspects, Compare{"label", Eq, kv.StringValue("class 7")}}}, Limit: -1},
-		"scan":         {Where: Compare{"degree", Gt, kv.IntValue(3)}, Limit: -1},
-		"by-position":  {Where: Compare{"score", Gt, kv.FloatValue(0.5)}, Limit: -1},
-	} {
-		b.Run(name, func(b *testing.B) {
-			rows := 0
-			plan := must.Get(NewPlan(tx, q))(b)
-			for b.Loop() {
-				for _, err := range plan.Rows(context.Background()) {
-					must.Do(b, err)
-					rows++
-				}
-			}
-			b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
-			b.Logf("%v", plan)
-		})
-	}
-}
