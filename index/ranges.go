@@ -79,14 +79,10 @@ func keyRanges(kind kv.Kind, terms []Predicate) (ranges []keyRange, accept Predi
 	} else if !span.empty() {
 		ranges = []keyRange{span}
 	}
-	switch len(rest) {
-	case 0:
+	if len(rest) == 0 {
 		return ranges, nil
-	case 1:
-		return ranges, rest[0]
-	default:
-		return ranges, And{rest}
 	}
+	return ranges, conjunction(rest)
 }
 
 // pointRange holds the one key of a value; exact tells whether other values cannot have that key.

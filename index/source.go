@@ -101,7 +101,7 @@ func (s *rangeScan) nodes(ctx context.Context, r *reader, reads *Reads) (*roarin
 // An acceptor decides by the value of an entry, which only for strings longer than their key must be read from the
 // column.
 type acceptor struct {
-	tests  []func(kv.Value) bool // nil: accept all
+	test   evaluator // nil: accept all
 	filter *filter
 }
 
@@ -109,33 +109,25 @@ func newAcceptor(r *reader, accept Predicate, reads *Reads) *acceptor {
 	if accept == nil {
 		return &acceptor{}
 	}
-	a := &acceptor{filter: newFilter(r, accept, reads)}
-	for _, t := range terms(accept) {
-		a.tests = append(a.tests, newTest(t))
-	}
-	return a
+	return &acceptor{newEvaluator(accept, nil), newFilter(r, accept, reads)}
 }
 
 // keep returns the nodes of g that are accepted, in g's memory.
 func (a *acceptor) keep(ctx context.Context, g group) ([]kv.NodeID, error) {
-	if a.tests == nil {
+	if a.test == nil {
 		return g.nodes, nil
 	}
+	kept := g.nodes[:0]
 	if keyIsCut(g.key) {
 		passed, err := a.filter.decide(ctx, g.nodes)
-		rest := g.nodes[:0]
 		for i, v := range g.nodes {
 			if err == nil && passed[i] {
-				rest = append(rest, v)
+				kept = append(kept, v)
 			}
 		}
-		return rest, err
+		return kept, err
 	}
 	value := decodeKey(g.key)
-	for _, test := range a.tests {
-		if !test(value) {
-			return nil, nil
-		}
-	}
-	return g.nodes, nil
+	row, err := a.test.keep(given(func(string) (kv.Value, error) { return value, nil }), []kv.NodeID{0})
+	return g.nodes[:len(row)*len(g.nodes)], err
 }
