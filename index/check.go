@@ -45,19 +45,10 @@ type checker struct {
 	tx       *kv.Tx
 	postings postings
 	report   func(kv.Problem)
-	looks    int // since the beginning, a context is looked at every checkEvery
 }
 
 func (k *checker) problem(format string, args ...any) {
 	k.report(kv.Problem{Where: "index on " + k.column.Name, What: fmt.Sprintf(format, args...)})
-}
-
-// look is ctx.Err(), looked at every checkEvery calls.
-func (k *checker) look(ctx context.Context) error {
-	if k.looks++; k.looks%checkEvery == 0 {
-		return ctx.Err()
-	}
-	return nil
 }
 
 func (k *checker) check(ctx context.Context) (err error) {
@@ -78,14 +69,15 @@ func (k *checker) check(ctx context.Context) (err error) {
 // sort hands every entry to the sorter: the node, big endian, as key and the key of its value as value. whole is
 // false if damage, which is reported, ends the walk early.
 func (k *checker) sort(ctx context.Context, entries *spill.Sorter) (whole bool, err error) {
+	steps := 0
 	var last []byte
 	for g, err := range k.postings.ascend(wholeRange(valueKind(k.column.Kind))) {
 		if err != nil {
 			k.problem("%v", err)
 			return false, ctx.Err()
 		}
-		if err := k.look(ctx); err != nil {
-			return false, err
+		if steps++; steps%checkEvery == 0 && ctx.Err() != nil {
+			return false, ctx.Err()
 		}
 		for _, v := range g.nodes {
 			entry := newEntry(g.key, v)
@@ -112,8 +104,8 @@ func (k *checker) compare(ctx context.Context, entries *spill.Sorter) error {
 	entry, err, more := next()
 	var want []byte
 	for v := range kv.NodeID(k.tx.NumNodes()) {
-		if err := k.look(ctx); err != nil {
-			return err
+		if v%checkEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
 		}
 		value, damage := values.At(v)
 		if damage != nil {

@@ -95,16 +95,9 @@
 // The space "head/score" has copies of the rows of the last entries of the index on score: of one node in 32, and at
 // most about 16,384 nodes and 512 KiB. A row of more than 256 bytes is left out. A walk from the highest score reads
 // them, and [Plan.Known] returns them. The records are numbered from 0, in 2 bytes, big endian. Each has up to 256
-// rows, descending by entry:
-//
-//	node     uvarint
-//	each property, of id, label, suggested, confidence and decision:
-//	    origin  uvarint   kv.Tx.Origin when the value was copied, 0 if there was none
-//	    length  uvarint   of the value
-//	    value             kv.Value.Append
-//
-// A copy whose value has another origin now is passed over. [Compact] and [CopyHeads] write copies anew. A store
-// without them answers the same.
+// rows, descending by entry: the node, and for each of id, label, suggested, confidence and decision the kv.Tx.Origin
+// of the value, 0 if it had none, its length, and the value as kv.Value.Append writes it. Numbers are uvarints. A copy
+// is passed over if its value has another origin now. [Compact] and [CopyHeads] write copies anew.
 //
 // Leaves are written in bulk: by [Create], by a [Builder] together with the column it indexes, and by [Compact]. In
 // between, every changed value of an indexed column costs its transaction two small records and no read, written by

@@ -11,19 +11,9 @@ import (
 // Nodes that come in another order than that of their numbers are filtered in batches, which grow, so that a query
 // that is soon satisfied reads little.
 const (
-	leastBatch = 4
 	firstBatch = 16
 	lastBatch  = 1024
 )
-
-// firstSize is how many nodes a walk decides first that wants so many to pass; below zero all. Often most pass that
-// come first.
-func firstSize(limit int) int {
-	if limit < 0 {
-		return firstBatch
-	}
-	return min(max(limit, leastBatch), lastBatch)
-}
 
 // A batch is decided in parts of neighbours: some for each goroutine, so that all end at about the same time, and none
 // so small that handing it out takes longer.

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -177,15 +178,13 @@ func literal(v kv.Value) string {
 // types have none.
 func Properties(p Predicate) []string {
 	var names []string
-	seen := map[string]bool{}
 	walk(p, func(leaf Predicate) {
 		spoken := []string{propertyOf(leaf)}
 		if pair, ok := leaf.(CompareProperties); ok {
 			spoken = []string{pair.Property, pair.Other}
 		}
 		for _, name := range spoken {
-			if !seen[name] {
-				seen[name] = true
+			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}

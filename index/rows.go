@@ -169,7 +169,7 @@ func (p *Plan) inIndexOrder(
 			r.head = p.head
 		}
 		w := &indexWalk{
-			plan: p, reader: r, rest: limit, reads: reads, patience: patience, yield: yield, size: firstSize(limit),
+			plan: p, reader: r, rest: limit, reads: reads, patience: patience, yield: yield, size: firstBatch,
 			filter: newFilter(r, p.residual, reads),
 		}
 		if err := w.walk(ctx); err != nil {
