@@ -17,10 +17,12 @@ import (
 
 // What is in spaces that are kept twice is also in the file decisions.log:
 //
-//   - A commit of such entries is appended to the file and synced, with all else that it writes, and only then given to Badger. What the
-//     file has and Badger lacks was not acknowledged, or is what Badger lost. Open gives it to Badger, if nothing is missing between.
-//   - A commit that begins to keep a space twice, or replaces or drops one, is given to Badger first. Then the file is written anew, before
-//     the commit is acknowledged. Badger has the number of the last commit with decisions: so Open sees that the file was not written anew.
+//   - A commit of such entries is appended to the file and synced, with all else that it writes, and only then given
+//     to Badger. What the file has and Badger lacks was not acknowledged, or is what Badger lost. Open gives it to
+//     Badger, if nothing is missing between.
+//   - A commit that begins to keep a space twice, or replaces or drops one, is given to Badger first. Then the file
+//     is written anew, before the commit is acknowledged. Badger has the number of the last commit with decisions: so
+//     Open sees that the file was not written anew.
 //   - The file is also written anew when it has become long.
 
 // KeepTwice makes the store keep a second copy of the entries. With it, Check finds missing entries and Repair restores
@@ -57,7 +59,8 @@ func (c *catalog) decisionName(key []byte) string {
 	return ""
 }
 
-// hasDecisions says whether the transaction has written entries of a space that is kept twice, or has decisions.log written anew.
+// hasDecisions says whether the transaction has written entries of a space that is kept twice, or has decisions.log
+// written anew.
 func (tx *Tx) hasDecisions() bool {
 	isDecision := func(e decisions.Entry) bool { return tx.cat.decisionName(e.Key) != "" }
 	return tx.renews || slices.ContainsFunc(tx.entries, isDecision)
@@ -112,8 +115,8 @@ func (s *Store) lastView(fn func(tx *Tx) error) error {
 	return fn(tx)
 }
 
-// logDecisions appends a group of commits to decisions.log if it has decisions, and says whether it did. It does not if the file is to be
-// written anew once Badger has the group.
+// logDecisions appends a group of commits to decisions.log if it has decisions, and says whether it did. It does not
+// if the file is to be written anew once Badger has the group.
 func (s *Store) logDecisions(commits []*Tx) (logged bool, err error) {
 	last := commits[len(commits)-1] // of the group, it alone may renew
 	if s.decided == nil || last.renews || !slices.ContainsFunc(commits, (*Tx).hasDecisions) {
@@ -146,8 +149,8 @@ func (s *Store) renewAfter(last *Tx) error {
 	return nil
 }
 
-// openDecisions brings Badger to what decisions.log has, and goes on with the file. Damage is an ErrCorrupt, unless the store is only read.
-// If commits are missing before one that the file has, that is always an ErrCorrupt.
+// openDecisions brings Badger to what decisions.log has, and goes on with the file. Damage is an ErrCorrupt, unless
+// the store is only read. If commits are missing before one that the file has, that is always an ErrCorrupt.
 func (s *Store) openDecisions(crashed bool) error {
 	if s.opt.ReadOnly {
 		l, err := decisions.OpenToRead(s.dir, s.identity())
@@ -207,7 +210,8 @@ func (s *Store) refuse(damage error) error {
 	return fmt.Errorf("%w; until a repair of it %s can be read, and not written to", damage, s.name)
 }
 
-// lackingDecisions are the frames of decisions.log that Badger lacks. An ErrCorrupt says that commits are missing before them.
+// lackingDecisions are the frames of decisions.log that Badger lacks. An ErrCorrupt says that commits are missing
+// before them.
 func (s *Store) lackingDecisions(l *decisions.Log) ([]decisions.Frame, error) {
 	frames, err := l.After(s.commits)
 	if err != nil {
@@ -262,7 +266,8 @@ func (s *Store) replayFrame(f decisions.Frame, event *Event) error {
 
 func decisionsPath(dir string) string { return filepath.Join(dir, decisions.FileName) }
 
-// readCommits reads the numbers of the last commit that Badger holds, and of the last with decisions, zero if there was none.
+// readCommits reads the numbers of the last commit that Badger holds, and of the last with decisions, zero if there
+// was none.
 func (s *Store) readCommits() error {
 	err := s.db.View(func(t *lsm.Txn) error {
 		value, err := t.Get(record.CommitKey())

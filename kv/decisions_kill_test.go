@@ -14,13 +14,15 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 )
 
-// killedDecisionsVariable is set in the process that is killed, which decides in the store "store" of its working directory.
+// killedDecisionsVariable is set in the process that is killed, which decides in the store "store" of its working
+// directory.
 const killedDecisionsVariable = "GRAPHCLEANER_TEST_KILLED_DECISIONS"
 
 const decisionReturned = "returned"
 
-// TestKilledDecisions kills processes that decide, in place of operations on files. A decision that had returned is there, also without
-// Badger's log; and one of which the sync of decisions.log, or of Badger's log, fails has not returned.
+// TestKilledDecisions kills processes that decide, in place of operations on files. A decision that had returned is
+// there, also without Badger's log; and one of which the sync of decisions.log, or of Badger's log, fails has not
+// returned.
 func TestKilledDecisions(t *testing.T) {
 	if os.Getenv(killedDecisionsVariable) != "" {
 		s := openStore(t, "store", Options{})

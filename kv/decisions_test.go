@@ -43,8 +43,8 @@ func decided(t *testing.T, dir string, first, end int) (n int) {
 	return n
 }
 
-// agedStore has decisions of three sessions: old is a copy of the closed store after the first, later after the second, and
-// crashed is what a kill leaves of the third.
+// agedStore has decisions of three sessions: old is a copy of the closed store after the first, later after the
+// second, and crashed is what a kill leaves of the third.
 func agedStore(t *testing.T) (old, later, crashed string) {
 	t.Helper()
 	s := newStore(t, Options{})
@@ -126,8 +126,8 @@ func TestLostEntriesAreBroughtBack(t *testing.T) {
 	}
 }
 
-// TestDamagedDecisionsAreTold damages decisions.log of a closed store: Check and an Open for writing find it, the store can be read, and
-// Repair, which loses nothing, makes it again.
+// TestDamagedDecisionsAreTold damages decisions.log of a closed store: Check and an Open for writing find it, the
+// store can be read, and Repair, which loses nothing, makes it again.
 func TestDamagedDecisionsAreTold(t *testing.T) {
 	t.Parallel()
 	old, dir, _ := agedStore(t)
@@ -164,8 +164,9 @@ func TestDamagedDecisionsAreTold(t *testing.T) {
 	}
 }
 
-// TestDamagedLogKeepsDecisions has a store that crashed after commits with and without decisions, and damages Badger's log at many places.
-// Every decision is there when the store is opened, or Open says that commits are lost and a repair brings back the decisions.
+// TestDamagedLogKeepsDecisions has a store that crashed after commits with and without decisions, and damages
+// Badger's log at many places. Every decision is there when the store is opened, or Open says that commits are lost
+// and a repair brings back the decisions.
 func TestDamagedLogKeepsDecisions(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, Options{})
@@ -213,8 +214,8 @@ func TestDamagedLogKeepsDecisions(t *testing.T) {
 	}
 }
 
-// TestDecisionsOfEarlierTables has all but decisions.log of an earlier time. Open gives Badger the decisions that it lacks; if another commit is
-// missing, Open tells, and Repair takes the decisions from the file.
+// TestDecisionsOfEarlierTables has all but decisions.log of an earlier time. Open gives Badger the decisions that it
+// lacks; if another commit is missing, Open tells, and Repair takes the decisions from the file.
 func TestDecisionsOfEarlierTables(t *testing.T) {
 	t.Parallel()
 	for _, missing := range []bool{false, true} {
@@ -249,8 +250,8 @@ func TestDecisionsOfEarlierTables(t *testing.T) {
 	}
 }
 
-// TestEarlierDecisionsAreUsed damages an entry beside a decisions.log that is too old: it is put back, and an entry that was changed
-// later stays.
+// TestEarlierDecisionsAreUsed damages an entry beside a decisions.log that is too old: it is put back, and an entry
+// that was changed later stays.
 func TestEarlierDecisionsAreUsed(t *testing.T) {
 	t.Parallel()
 	old, later, _ := agedStore(t)
@@ -275,8 +276,8 @@ func TestEarlierDecisionsAreUsed(t *testing.T) {
 	})
 }
 
-// TestDecisionsOfAFork has the decisions.log of a store that was copied and went on in another way, by as many commits: the report says
-// that whole entries were replaced.
+// TestDecisionsOfAFork has the decisions.log of a store that was copied and went on in another way, by as many
+// commits: the report says that whole entries were replaced.
 func TestDecisionsOfAFork(t *testing.T) {
 	t.Parallel()
 	_, dir, _ := agedStore(t)
@@ -322,8 +323,8 @@ func entriesOfLog(t *testing.T, s *Store) string {
 	return fmt.Sprint(got)
 }
 
-// TestDecisionsFollowBulks replaces a space that is kept twice, drops it, and marks one that is there already; what is restored of
-// a backup has decisions.log too. A crash may come before the file follows: then Open writes it.
+// TestDecisionsFollowBulks replaces a space that is kept twice, drops it, and marks one that is there already; what
+// is restored of a backup has decisions.log too. A crash may come before the file follows: then Open writes it.
 func TestDecisionsFollowBulks(t *testing.T) {
 	t.Parallel()
 	_, dir, _ := agedStore(t)
@@ -403,7 +404,8 @@ func TestDecisionsStayShort(t *testing.T) {
 	checkClean(t, crashed)
 }
 
-// TestLostTableOfDecisions takes records out of the table that has most decisions, as a fault of the disk may: Repair brings all back.
+// TestLostTableOfDecisions takes records out of the table that has most decisions, as a fault of the disk may: Repair
+// brings all back.
 func TestLostTableOfDecisions(t *testing.T) {
 	t.Parallel()
 	_, dir, _ := agedStore(t)
@@ -429,7 +431,8 @@ func TestLostTableOfDecisions(t *testing.T) {
 	}
 }
 
-// TestDecisionsBesideCheck decides while a Check reads: nothing waits for it, and it finds what was committed when it began.
+// TestDecisionsBesideCheck decides while a Check reads: nothing waits for it, and it finds what was committed when it
+// began.
 func TestDecisionsBesideCheck(t *testing.T) {
 	t.Parallel()
 	_, dir, _ := agedStore(t)
@@ -448,8 +451,8 @@ func TestDecisionsBesideCheck(t *testing.T) {
 	}
 }
 
-// TestRefusedDecisionIsThereLater has Badger refuse decisions that decisions.log has: they are committed, and the error says so; nothing more
-// is written, and the next open finds them.
+// TestRefusedDecisionIsThereLater has Badger refuse decisions that decisions.log has: they are committed, and the
+// error says so; nothing more is written, and the next open finds them.
 func TestRefusedDecisionIsThereLater(t *testing.T) {
 	t.Parallel()
 	_, dir, _ := agedStore(t)

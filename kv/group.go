@@ -10,11 +10,12 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 )
 
-// Updates that come at the same time share one sync, which takes far longer than they do. An Update that has run enters a
-// group and gives back the writer's lock. Those that waited for the lock run meanwhile, in the same transaction of Badger, so that each
-// sees what the ones before it wrote, and enter the group too. The first of the group, its leader, asks for the lock again and so comes
-// behind them. Then it commits the transaction, which Badger syncs, and before it decisions.log if there are decisions. So no reader
-// sees what is not durable, and each Update returns after the sync that its commit is in.
+// Updates that come at the same time share one sync, which takes far longer than they do. An Update that has run
+// enters a group and gives back the writer's lock. Those that waited for the lock run meanwhile, in the same
+// transaction of Badger, so that each sees what the ones before it wrote, and enter the group too. The first of the
+// group, its leader, asks for the lock again and so comes behind them. Then it commits the transaction, which Badger
+// syncs, and before it decisions.log if there are decisions. So no reader sees what is not durable, and each Update
+// returns after the sync that its commit is in.
 
 // A commitGroup is the Updates that have run and wait for their sync. The writer's lock guards it.
 type commitGroup struct {
@@ -28,7 +29,8 @@ const (
 	// mostInGroup bounds how many Updates wait for one sync.
 	mostInGroup = 64
 
-	// mostYields is how often a leader lets others run while its group is smaller than the last one: its members are on their way back.
+	// mostYields is how often a leader lets others run while its group is smaller than the last one: its members are
+	// on their way back.
 	mostYields = 4
 )
 
@@ -85,7 +87,8 @@ func (s *Store) enter(fn func(*Tx) error) (*Tx, error) {
 	return tx, nil
 }
 
-// undo takes what a transaction wrote, which has ended and does not enter its group, out of the Badger transaction of that.
+// undo takes what a transaction wrote, which has ended and does not enter its group, out of the Badger transaction of
+// that.
 func (tx *Tx) undo() {
 	g := tx.group
 	if g == nil || tx.writes == 0 {
@@ -103,8 +106,8 @@ func (tx *Tx) undo() {
 	}
 }
 
-// admits says whether another Update may follow the last. None does that would see names or generations which are not committed: if the
-// commit fails, they are given to others.
+// admits says whether another Update may follow the last. None does that would see names or generations which are not
+// committed: if the commit fails, they are given to others.
 func (g *commitGroup) admits() bool {
 	last := g.members[len(g.members)-1]
 	return !last.changed && !last.dropped && len(g.members) < mostInGroup && g.txn.Next()

@@ -14,7 +14,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A decisionRepair puts back what spaces that are kept twice have lost and decisions.log has. It comes before what is damaged is removed.
+// A decisionRepair puts back what spaces that are kept twice have lost and decisions.log has. It comes before what is
+// damaged is removed.
 type decisionRepair struct {
 	*repair
 	log   *decisions.Reader
@@ -22,7 +23,8 @@ type decisionRepair struct {
 	cat   *catalog
 }
 
-// decisions takes every decision from decisions.log. If that is damaged, or another store's, it is written anew in the end.
+// decisions takes every decision from decisions.log. If that is damaged, or another store's, it is written anew in
+// the end.
 func (r *repair) decisions(ctx context.Context) error {
 	cat, err := r.catalog()
 	if errors.Is(err, ErrCorrupt) {
@@ -77,7 +79,8 @@ func (r *repair) renewDue(damage error) error {
 	return nil
 }
 
-// later brings the store to the commits that the file has beyond its own, as Open does, and reports those that are lost.
+// later brings the store to the commits that the file has beyond its own, as Open does, and reports those that are
+// lost.
 func (d *decisionRepair) later(whole bool) error {
 	held, last := d.s.commits, d.found.Last
 	if last <= held {
@@ -119,8 +122,8 @@ func (d *decisionRepair) later(whole bool) error {
 		"%s lost, but for their decisions", commits(held+1, last))
 }
 
-// adopt has the catalogue name the spaces of the file, if it does not, names earlier generations of them, or does not say that they are kept
-// twice: then a later catalogue is lost.
+// adopt has the catalogue name the spaces of the file, if it does not, names earlier generations of them, or does not
+// say that they are kept twice: then a later catalogue is lost.
 func (d *decisionRepair) adopt() error {
 	later := map[string]record.Generation{}
 	_, err := d.log.Scan(func(f decisions.Frame) error {
@@ -142,7 +145,7 @@ func (d *decisionRepair) adopt() error {
 		return err
 	}
 	if err := d.s.View(func(*Tx) error { return nil }); errors.Is(err, ErrCorrupt) {
-		return nil //nolint:nilerr // the counts are to be rebuilt first
+		return nil // the counts are to be rebuilt first
 	}
 	told := len(d.lost) > 0
 	err = d.s.update(func(tx *Tx) error {
@@ -173,7 +176,8 @@ func (d *decisionRepair) adopt() error {
 	return err
 }
 
-// each calls use with the decisions of the file, in order. One is sure if nothing that is missing or damaged in the file comes after it.
+// each calls use with the decisions of the file, in order. One is sure if nothing that is missing or damaged in the
+// file comes after it.
 func (d *decisionRepair) each(ctx context.Context, use func(e decisions.Entry, sure bool) error) error {
 	damaged := int64(-1)
 	if n := len(d.found.Damage); n > 0 {

@@ -21,9 +21,9 @@ const BeforeRepair = ".before-repair"
 // repairingMark ends the name of the directory in which a repair makes the repaired store.
 const repairingMark = ".repairing"
 
-// A repairPlace is where a repair works: beside the store, on its file system. The repair ends with two renames: store becomes
-// former, then made becomes store. If it is killed between them there is nothing at store, and undoSwap takes back the first.
-// The repair holds the lock on the old directory, which goes along with it.
+// A repairPlace is where a repair works: beside the store, on its file system. The repair ends with two renames:
+// store becomes former, then made becomes store. If it is killed between them there is nothing at store, and undoSwap
+// takes back the first. The repair holds the lock on the old directory, which goes along with it.
 type repairPlace struct {
 	store, made, former string
 }
@@ -32,8 +32,8 @@ func placeOf(store string) repairPlace {
 	return repairPlace{store, store + repairingMark, store + BeforeRepair}
 }
 
-// newRepairPlace makes the directory in which a repair works, and removes that of a repair which was killed. It returns an error if
-// the two renames could not follow. The caller has locked the store.
+// newRepairPlace makes the directory in which a repair works, and removes that of a repair which was killed. It
+// returns an error if the two renames could not follow. The caller has locked the store.
 func newRepairPlace(store string) (p repairPlace, err error) {
 	p = placeOf(store)
 	switch _, err := os.Lstat(p.former); {
@@ -52,8 +52,8 @@ func newRepairPlace(store string) (p repairPlace, err error) {
 	if err := errors.Join(os.Mkdir(p.made, storedir.Mode), os.Mkdir(probe, storedir.Mode)); err != nil {
 		return p, err
 	}
-	// No directory takes the place of one that has something in it. One on which a file system is mounted is refused for that. os.Rename
-	// would not ask the system.
+	// No directory takes the place of one that has something in it. One on which a file system is mounted is refused
+	// for that. os.Rename would not ask the system.
 	if err := syscall.Rename(store, p.made); errors.Is(err, syscall.EBUSY) {
 		err = fmt.Errorf("%s cannot be repaired where it is, as a file system is mounted on it: %w: repair a copy of it elsewhere",
 			store, syscall.EBUSY)
@@ -62,7 +62,8 @@ func newRepairPlace(store string) (p repairPlace, err error) {
 	return p, os.Remove(probe)
 }
 
-// fill copies the files of the store. It returns ErrNoSpace unless the disk has room for them and for so many more bytes.
+// fill copies the files of the store. It returns ErrNoSpace unless the disk has room for them and for so many more
+// bytes.
 func (p repairPlace) fill(spare int64, progress func(done, total int64)) error {
 	names, err := storedir.Files(p.store)
 	if err != nil {
@@ -168,8 +169,8 @@ func syncFiles(dir string) error {
 	return errors.Join(err, durable.SyncDirectory(dir))
 }
 
-// undoSwap takes back the first rename of a repair that was killed before the second. It returns a *LockedError if the repair is still
-// running.
+// undoSwap takes back the first rename of a repair that was killed before the second. It returns a *LockedError if
+// the repair is still running.
 func undoSwap(dir string) error {
 	path, err := realpath.Of(dir)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// TestStoppedSwap has a repair stop between its two renames. Open and Repair find the store as it was, unless the repair still runs.
+// TestStoppedSwap has a repair stop between its two renames. Open and Repair find the store as it was, unless the
+// repair still runs.
 func TestStoppedSwap(t *testing.T) {
 	t.Parallel()
 	from := everyKind(t, 50)
@@ -58,8 +59,8 @@ func TestStoppedSwap(t *testing.T) {
 	}
 }
 
-// TestSecondRepair repairs a store that an earlier repair has left what it was: nothing is done until that is moved. A store that is
-// away although nothing was stopped is not there.
+// TestSecondRepair repairs a store that an earlier repair has left what it was: nothing is done until that is moved.
+// A store that is away although nothing was stopped is not there.
 func TestSecondRepair(t *testing.T) {
 	t.Parallel()
 	dir := everyKind(t, 50)

@@ -1,5 +1,5 @@
-// Package decisions keeps what people decided a second time, in a file that is only appended to. Each frame has a checksum, so that a
-// reader tells a whole one from a damaged one. It knows nothing of stores.
+// Package decisions keeps what people decided a second time, in a file that is only appended to. Each frame has a
+// checksum, so that a reader tells a whole one from a damaged one. It knows nothing of stores.
 //
 // The file is
 //
@@ -9,7 +9,8 @@
 //	anew      uint64   how many bytes it had then
 //	checksum  uint32   CRC-32C of the above
 //
-// and then frames. Those that were written anew have the number of the base. Any other holds all that was committed at once.
+// and then frames. Those that were written anew have the number of the base. Any other holds all that was committed
+// at once.
 //
 //	mark      uint32
 //	length    uint32   of the body, in bytes
@@ -44,8 +45,8 @@ const FileName = "decisions.log"
 // draftName is the name of a file that is to replace it. The next open of a store removes it.
 const draftName = "spill-decisions.tmp"
 
-// An Entry is a key with its value, nil if the key is deleted. It is a decision if it has a Name. An entry without one was committed with
-// decisions.
+// An Entry is a key with its value, nil if the key is deleted. It is a decision if it has a Name. An entry without
+// one was committed with decisions.
 type Entry struct {
 	Name       string
 	Key, Value []byte
@@ -136,7 +137,8 @@ type Log struct {
 	failure error
 }
 
-// Create writes a file anew, with the decisions that all yields, as they are after a commit. It replaces one that is there.
+// Create writes a file anew, with the decisions that all yields, as they are after a commit. It replaces one that is
+// there.
 func Create(dir string, store Store, commit uint64, all iter.Seq2[Entry, error]) (*Log, error) {
 	l := &Log{path: filepath.Join(dir, FileName), store: store}
 	return l, l.Renew(commit, all)
@@ -270,8 +272,9 @@ func (l *Log) IsLong() bool { return l.end > 2*l.anew+1<<20 }
 // Close closes the file.
 func (l *Log) Close() error { return l.file.Close() }
 
-// Open opens the file to append to it, once the last frame was compared with its checksum. If crashed, what follows the last whole frame
-// is cut off: nobody was told that it is durable. A file that is damaged or missing, or another store's, is an ErrCorrupt.
+// Open opens the file to append to it, once the last frame was compared with its checksum. If crashed, what follows
+// the last whole frame is cut off: nobody was told that it is durable. A file that is damaged or missing, or another
+// store's, is an ErrCorrupt.
 func Open(dir string, store Store, crashed bool) (*Log, error) {
 	return open(dir, store, os.O_RDWR, crashed)
 }

@@ -38,7 +38,8 @@ func base(n int) iter.Seq2[Entry, error] {
 	}
 }
 
-// newLog makes a file that was written anew with commit 7 and so many entries, and has five commits since; ends are where their frames end.
+// newLog makes a file that was written anew with commit 7 and so many entries, and has five commits since; ends are
+// where their frames end.
 func newLog(t *testing.T, n int) (dir string, ends []int64) {
 	t.Helper()
 	dir = t.TempDir()
@@ -105,8 +106,8 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestCutLog cuts the file to every length. After a crash it goes on from the last whole frame. In a store that was closed, all but a cut
-// between frames is an ErrCorrupt.
+// TestCutLog cuts the file to every length. After a crash it goes on from the last whole frame. In a store that was
+// closed, all but a cut between frames is an ErrCorrupt.
 func TestCutLog(t *testing.T) {
 	t.Parallel()
 	dir, ends := newLog(t, 3)
@@ -115,8 +116,8 @@ func TestCutLog(t *testing.T) {
 	for length := ends[0]; length < int64(len(text)); length++ {
 		for _, tail := range [][]byte{nil, make([]byte, 40), text[100:140]} {
 			must.Do(t, os.WriteFile(path, append(text[:length:length], tail...), 0o600))
-			n, between := slices.BinarySearch(ends, length+1)
-			between = ends[n-1] == length && len(tail) == 0
+			n, _ := slices.BinarySearch(ends, length+1)
+			between := ends[n-1] == length && len(tail) == 0
 			l, err := Open(copied, store, false)
 			if between {
 				must.Do(t, errors.Join(err, l.Close()))
@@ -155,7 +156,8 @@ func TestDamagedLog(t *testing.T) {
 		if at >= headSize && len(got) == len(whole) || slices.ContainsFunc(got, func(e string) bool { return !slices.Contains(whole, e) }) {
 			t.Fatalf("byte %d: got %d entries, want a part of %d", at, len(got), len(whole))
 		}
-		// An open finds damage of the head and of the last frame, after a crash too unless the frame may have been torn.
+		// An open finds damage of the head and of the last frame, after a crash too unless the frame may have been
+		// torn.
 		_, err := Open(copied, store, false)
 		if inside := at < headSize || int64(at) >= ends[len(ends)-2]; inside != errors.Is(err, record.ErrCorrupt) {
 			t.Fatalf("byte %d: open: got %v", at, err)

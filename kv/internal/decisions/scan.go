@@ -53,7 +53,8 @@ func Read(dir string) (*Reader, error) {
 // Close closes the file.
 func (r *Reader) Close() error { return r.file.Close() }
 
-// Scan calls visit, if not nil, with each whole frame, in order. The frame is borrowed. Damage is no error: what follows it is visited too.
+// Scan calls visit, if not nil, with each whole frame, in order. The frame is borrowed. Damage is no error: what
+// follows it is visited too.
 func (r *Reader) Scan(visit func(Frame) error) (*Contents, error) {
 	c, file, size := &Contents{Path: r.path}, r.file, r.size
 	h, err := readHead(file, r.path)

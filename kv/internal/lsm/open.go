@@ -107,7 +107,7 @@ func Open(dir string, opt Options) (opened *DB, err error) {
 		return nil, err
 	}
 	if storedir.HasLocks {
-		if err := guardFaults(func() error { return prepare(dir, crashed, b, opt) }); err != nil {
+		if err := guardFaults(func() error { return prepare(dir, crashed, b) }); err != nil {
 			return nil, err
 		}
 	}
@@ -175,7 +175,7 @@ func LeftByCrash(dir string) (bool, error) {
 }
 
 // prepare makes sure that Badger can open what is in a directory for writing. The caller has locked that.
-func prepare(dir string, crashed bool, b badger.Options, opt Options) error {
+func prepare(dir string, crashed bool, b badger.Options) error {
 	if err := storedir.Writable(dir); err != nil {
 		return fmt.Errorf("%s cannot be written to, only opened read-only: %w", dir, err)
 	}
