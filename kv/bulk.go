@@ -23,11 +23,7 @@ type Bulk struct {
 
 	removed NodeSet // what is put for these nodes is dropped
 
-	batch recordWriter
-	sums  map[record.Generation]record.Sum // of what it was given
-
-	// The generations first ≤ g < limit are reserved on disk; draft.Next is the first of them that is unused.
-	first, limit record.Generation
+	batch *lsm.PackWriter
 
 	columns  map[string]*ColumnWriter
 	matrices map[string]*MatrixWriter
@@ -39,12 +35,8 @@ type Bulk struct {
 	rewrites bool    // what it writes are the values that were there
 	touched  touches // by what it writes, unless it rewrites
 
-	began                      time.Time
-	beforeRecords, beforeBytes int64 // of the tally, when it began
+	began time.Time
 }
-
-// minReserved is the number of generations a Bulk reserves at first; each further time it doubles what it has.
-const minReserved = 8
 
 // Bulk begins a bulk write, after the running Update, Bulk or Compact has ended. While a Bulk is open, an Update, Bulk or
 // Compact of the same goroutine waits for ever, and Close returns ErrBusy.
@@ -71,6 +63,9 @@ func (s *Store) beginBulk(ctx context.Context) (*Bulk, error) {
 
 // newBulk is beginBulk for who holds the writer's lock.
 func (s *Store) newBulk() (*Bulk, error) {
+	if s.opt.ReadOnly {
+		return nil, fmt.Errorf("%s: %w", s.name, ErrReadOnly)
+	}
 	if s.unswept != nil {
 		if err := s.sweep(); err != nil {
 			return nil, err
@@ -78,11 +73,8 @@ func (s *Store) newBulk() (*Bulk, error) {
 		s.unswept = nil
 	}
 	b := &Bulk{
-		s: s, sums: map[record.Generation]record.Sum{}, columns: map[string]*ColumnWriter{}, matrices: map[string]*MatrixWriter{}, spaces: map[string]*SpaceWriter{},
-		began: time.Now(), beforeRecords: s.tally.bulkRecords.Load(), beforeBytes: s.tally.bulkBytes.Load(),
-	}
-	if err := b.reserve(); err != nil {
-		return nil, err
+		s: s, columns: map[string]*ColumnWriter{}, matrices: map[string]*MatrixWriter{}, spaces: map[string]*SpaceWriter{},
+		began: time.Now(),
 	}
 	b.tx = s.Begin()
 	if b.tx.err != nil {
@@ -94,51 +86,13 @@ func (s *Store) newBulk() (*Bulk, error) {
 		return nil, err
 	}
 	b.draft = b.tx.cat.clone()
-	b.draft.Next = b.first
-	b.batch = b.newRecords()
+	b.draft.Next = max(b.draft.Next, s.unused)
+	b.batch = s.db.NewPacks()
 	return b, nil
 }
 
-// newRecords begins a writer of records.
-func (b *Bulk) newRecords() recordWriter {
-	if b.s.loading {
-		return b.s.db.NewTables()
-	}
-	batch := newBatch(b.s)
-	batch.sums = b.sums
-	return batch
-}
-
-// reserve takes more generations. It does so on disk, and first: should this Bulk leave garbage, the next one does not
-// write into it. As nobody else writes meanwhile, they follow those it has.
-func (b *Bulk) reserve() error {
-	count := max(b.limit-b.first, minReserved)
-	return b.s.update(func(tx *Tx) error {
-		c, err := tx.count()
-		if err != nil {
-			return err
-		}
-		first, err := c.newGenerations(count)
-		if err != nil {
-			return err
-		}
-		if b.limit == 0 {
-			b.first = first
-		}
-		b.limit = first + count
-		return nil
-	})
-}
-
 // newGeneration hands out a generation that was never used.
-func (b *Bulk) newGeneration() (record.Generation, error) {
-	if b.draft.Next == b.limit {
-		if err := b.reserve(); err != nil {
-			return 0, err
-		}
-	}
-	return b.draft.newGeneration()
-}
+func (b *Bulk) newGeneration() (record.Generation, error) { return b.draft.newGeneration() }
 
 // check returns ErrClosed after Commit or Abort.
 func (b *Bulk) check() error {
@@ -239,17 +193,11 @@ func (b *Bulk) DropMatrix(name string) error {
 // that error too. If the error is an ErrCommitted, the commit has happened. After any other error nothing has changed.
 // Abort must follow in both cases.
 func (b *Bulk) Commit(final func(tx *Tx) error) error {
-	return b.commit(final, func() error { return nil })
-}
-
-// commit is Commit, with what is to be done after it before another may write.
-func (b *Bulk) commit(final func(tx *Tx) error, after func() error) error {
 	if err := cmp.Or(b.check(), b.failed); err != nil {
 		return err
 	}
 	err := b.finish()
-	records, bytes := b.s.tally.bulkRecords.Load()-b.beforeRecords, b.s.tally.bulkBytes.Load()-b.beforeBytes
-	b.s.observe(Event{Kind: EventBulkWrite, Records: records, Bytes: bytes, Err: err}, b.began)
+	b.s.observe(Event{Kind: EventBulkWrite, Records: b.batch.Records, Bytes: b.batch.Bytes, Err: err}, b.began)
 	if err != nil {
 		return err
 	}
@@ -263,23 +211,20 @@ func (b *Bulk) commit(final func(tx *Tx) error, after func() error) error {
 	if b.s.unswept = b.release(); b.s.unswept != nil {
 		return fmt.Errorf("%w, but removing what was replaced: %w", ErrCommitted, b.s.unswept)
 	}
-	return after()
+	return nil
 }
 
 // switchOver has the catalogue name what was written.
 func (b *Bulk) switchOver(final func(tx *Tx) error) error {
-	if tables, ok := b.batch.(*lsm.Tables); ok {
-		if err := b.s.attach(tables); err != nil {
-			return err
-		}
+	if err := b.batch.Publish(); err != nil {
+		return err
 	}
 	tx := b.s.begin(true)
 	defer tx.end()
 	if tx.err != nil {
 		return tx.err
 	}
-	// Nobody else could write since the draft was made, so it is the catalogue with this Bulk's changes. The generations
-	// it reserved and did not use go back.
+	// Nobody else could write since the draft was made, so it is the catalogue with this Bulk's changes.
 	tx.cat = b.draft.clone()
 	tx.changed = true
 	for name := range b.spaces {
@@ -306,16 +251,16 @@ func (b *Bulk) finish() error {
 		if err != nil {
 			return fmt.Errorf("matrix %s: %w", name, err)
 		}
-		entry.Sum = b.sums[entry.Generation]
+		entry.Sum = b.batch.Sums[entry.Generation]
 		b.draft.Matrices[name] = entry
 	}
 	for name, w := range b.spaces {
 		b.draft.Spaces[name] = w.generation
 	}
 	if b.draft.Graph != b.tx.cat.Graph {
-		b.draft.GraphSum = b.sums[b.draft.Graph]
+		b.draft.GraphSum = b.batch.Sums[b.draft.Graph]
 	}
-	return b.batch.Flush()
+	return b.batch.Finish()
 }
 
 // finishColumns writes all of the columns that were begun, and forgets their writers.
@@ -326,7 +271,7 @@ func (b *Bulk) finishColumns() error {
 		if err != nil {
 			return fmt.Errorf("column %s: %w", name, err)
 		}
-		entry.Sum = b.sums[entry.Generation]
+		entry.Sum = b.batch.Sums[entry.Generation]
 		b.draft.Columns[name] = entry
 		delete(b.columns, name)
 		if err := w.close(); err != nil {
@@ -348,6 +293,7 @@ func (b *Bulk) Abort() {
 // release gives everything back but the writer's lock, and deletes what no catalogue names.
 func (b *Bulk) release() error {
 	b.done = true
+	b.s.unused = max(b.s.unused, b.draft.Next)
 	err := b.batch.Cancel()
 	b.tx.end()
 	err = errors.Join(err, b.s.sweep())
@@ -361,41 +307,17 @@ func (b *Bulk) release() error {
 	return err
 }
 
+// show has snapshots that begin from now on see what was written so far, under generations that no catalogue names.
+func (b *Bulk) show() error {
+	if err := b.batch.Flush(); err != nil {
+		return err
+	}
+	return b.batch.Publish()
+}
+
 // Sorter begins a sorter of records, such as the entries of a Space, which must be closed. It holds a sixteenth of the budget of
 // the store, and sorts more in a temporary file of the store, which does not outlive a crash.
 func (b *Bulk) Sorter() *spill.Sorter { return spill.New(b.s.dir, b.sortMemory()) }
 
 // sortMemory is the number of bytes that one sorter may hold.
 func (b *Bulk) sortMemory() int64 { return b.s.opt.MemoryBudget / 16 }
-
-// A recordWriter takes the records of a bulk write, whose generations no catalogue names yet.
-type recordWriter interface {
-	// Put writes the record of a body. The writer keeps key. The caller may reuse body.
-	Put(key, body []byte) error
-
-	// Flush returns once all is written.
-	Flush() error
-
-	// Cancel gives up what is not written; after flush it does nothing.
-	Cancel() error
-}
-
-// attach makes a flushed Tables part of the store, which it opens anew. It ends all snapshots, and waits for their reads;
-// who begins one meanwhile waits for it. The caller holds the writer's lock, or is the only one who knows the store. If
-// Badger cannot be opened again, the store is closed.
-func (s *Store) attach(b *lsm.Tables) error {
-	if b.Empty() {
-		return nil
-	}
-	if err := s.db.Closable(lsm.SpareRoom); err != nil {
-		return err
-	}
-	s.endSnapshots()
-	defer s.mu.Unlock()
-	open, err := s.db.Attach(b)
-	if !open {
-		s.closed = true
-		return errors.Join(err, s.unlock())
-	}
-	return err
-}

@@ -174,10 +174,11 @@ func TestCrashInBulk(t *testing.T) {
 		row[v%8] = float32(v) + 0.5
 		must.Do(t, w.Put(v, row))
 	}
-	if err := b.batch.Flush(); err != nil { // so that there surely is garbage
-		t.Fatal(err)
-	}
+	must.Do(t, b.batch.Flush())
 	dir := copyStore(t, s.Dir())
+	if len(fileNames(t, dir, "*.pack")) == 0 {
+		t.Error("the store that was copied holds no pack: the test shows nothing")
+	}
 	c := openStore(t, dir, Options{})
 	view(t, c, func(tx *Tx) error {
 		if got := tx.Matrices(); len(got) != 0 {
@@ -186,8 +187,8 @@ func TestCrashInBulk(t *testing.T) {
 		return nil
 	})
 	checkNoGarbage(t, c)
-	if got := countGarbage(t, s); got == 0 {
-		t.Error("the store that was copied held no garbage: the test shows nothing")
+	if left := fileNames(t, dir, "*.pack"); len(left) > 0 {
+		t.Errorf("%v stays behind", left)
 	}
 	generations := map[record.Generation]bool{}
 	for range 2 {
@@ -196,8 +197,8 @@ func TestCrashInBulk(t *testing.T) {
 		generations[w.entry.Generation] = true
 		b.Abort()
 	}
-	if len(generations) != 2 || generations[w.entry.Generation] {
-		t.Errorf("a generation was handed out twice: %v after %d", generations, w.entry.Generation)
+	if len(generations) != 2 {
+		t.Errorf("a generation was handed out twice: %v", generations)
 	}
 }
 

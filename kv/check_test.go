@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/dgraph-io/badger/v4/y"
 
 	"github.com/graphcleaner/graphcleaner/internal/gap"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
@@ -16,6 +20,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -98,6 +103,12 @@ func rawValue(t *testing.T, s *Store, key []byte) []byte {
 func writeRaw(t *testing.T, s *Store, key, value []byte) {
 	t.Helper()
 	damagedStores.Store(s.dir, true)
+	s.latest.Store(nil)
+	s.directories = new(graph.Directories)
+	if record.Kind(key[0]).IsBlock() {
+		writeRawBlock(t, s, key, value)
+		return
+	}
 	txn := s.db.Begin(true)
 	defer txn.Discard()
 	err := txn.Set(key, value)
@@ -105,8 +116,61 @@ func writeRaw(t *testing.T, s *Store, key, value []byte) {
 		err = txn.Delete(key)
 	}
 	must.Do(t, errors.Join(err, txn.Commit(s.commits)))
-	s.latest.Store(nil)
-	s.directories = new(graph.Directories)
+}
+
+// writeRawBlock writes the pack again in which a key lies, or would.
+func writeRawBlock(t *testing.T, s *Store, key, value []byte) {
+	t.Helper()
+	inPack, entries := packWith(t, s.dir, key)
+	temporary := filepath.Join(s.dir, "spill-pack.tmp")
+	w := pack.NewWriter(temporary)
+	add := func(key, value []byte) {
+		if value == nil {
+			must.Do(t, w.AddDeletion(key, 1))
+		} else {
+			must.Do(t, w.Add(key, value, 1))
+		}
+	}
+	done := false
+	for _, e := range entries {
+		k := y.ParseKey(e.Key)
+		if !done && bytes.Compare(k, key) >= 0 {
+			add(key, value)
+			done = true
+		}
+		if !bytes.Equal(k, key) {
+			add(k, slices.Grow(e.Value.Value, 1)[:len(e.Value.Value)])
+		}
+	}
+	if !done {
+		add(key, value)
+	}
+	must.Do(t, errors.Join(w.End(), w.Sync(), os.Rename(temporary, inPack), s.openPacks()))
+}
+
+// packWith is the pack of a store that is open in which a key lies, or would, with its entries.
+func packWith(t *testing.T, dir string, key []byte) (path string, entries []pack.Entry) {
+	t.Helper()
+	var first []byte
+	for _, name := range fileNames(t, dir, fmt.Sprint(record.GenerationOf(key), "-*.pack")) {
+		r := must.Get(pack.Open(filepath.Join(dir, name)))(t)
+		var all []pack.Entry
+		for i := range r.Blocks() {
+			from, to, err := r.Place(i)
+			must.Do(t, err)
+			block, _ := pack.Entries(bytes.Clone(r.Data[from:to]))
+			all = append(all, block...)
+		}
+		must.Do(t, r.Close())
+		begins := y.ParseKey(all[0].Key)
+		if begins[0] == key[0] && (first == nil || bytes.Compare(begins, key) <= 0 && bytes.Compare(begins, first) > 0) {
+			path, first, entries = filepath.Join(dir, name), begins, all
+		}
+	}
+	if path == "" {
+		t.Fatalf("no pack has %s", record.Describe(key))
+	}
+	return path, entries
 }
 
 // rewrite changes the body of a record and gives it a checksum that is right.
@@ -203,7 +267,7 @@ func TestCheckFindsDamage(t *testing.T) {
 			c.Columns["year"] = entry
 		})
 	}, "share generation")
-	stray := record.NumberKey(record.KindColumn, 999999, 0)
+	stray := record.NumberKey(record.KindColumnDelta, 999999, 0)
 	writeRaw(t, s, stray, record.Encode(stray, []byte("left over")))
 	if found := problems(t, s); len(found) != 1 || !strings.Contains(found[0], "does not name generation 999999") {
 		t.Errorf("a generation nobody names: got %q", found)

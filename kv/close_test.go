@@ -58,11 +58,6 @@ var besideClose = map[string]func(ctx context.Context, s *Store) error{
 		}
 		return b.Commit(nil)
 	},
-	"verify": func(_ context.Context, s *Store) error {
-		s.writer.Lock()
-		defer s.writer.Unlock()
-		return s.update(func(*Tx) error { return s.db.Mergeable() })
-	},
 	"work": func(ctx context.Context, s *Store) error {
 		w, err := s.Work(ctx)
 		if err != nil {
@@ -159,28 +154,6 @@ func TestNothingBeginsAfterClose(t *testing.T) {
 		if _, err := s.Work(t.Context()); !errors.Is(err, ErrClosed) {
 			t.Errorf("Work: got %v, want ErrClosed", err)
 		}
-	}
-}
-
-// TestCompactHoldsOffWriters has the merging of tables be a part of Compact: nobody writes, or closes the store, before it
-// ends.
-func TestCompactHoldsOffWriters(t *testing.T) {
-	s := checkedStore(t)
-	b, err := s.beginBulk(t.Context())
-	must.Do(t, err)
-	merged := false
-	err = b.commit(nil, func() error {
-		if len(s.writer) == 0 {
-			t.Error("the writer's lock is free before Compact has merged the tables")
-		}
-		merged = true
-		return s.mergeAll()
-	})
-	if err != nil || !merged {
-		t.Errorf("got %v, want merged tables", err)
-	}
-	if len(s.writer) > 0 {
-		t.Error("the writer's lock is still held after Commit")
 	}
 }
 

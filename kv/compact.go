@@ -2,7 +2,6 @@ package kv
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -20,9 +19,6 @@ func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 		return err
 	}
 	defer bulk.Abort()
-	if err := s.db.Mergeable(); err != nil {
-		return err
-	}
 	bulk.rewrites = true
 	tx := bulk.Tx()
 	w := &rewriter{tx: tx, bulk: bulk, progress: progress}
@@ -37,20 +33,7 @@ func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 			return err
 		}
 	}
-	return bulk.commit(markIndexes(tx.Columns()), s.mergeAll)
-}
-
-// mergeAll merges the tables, so that records that were deleted give their room back. The caller holds the writer's
-// lock.
-func (s *Store) mergeAll() error {
-	err := s.db.Mergeable()
-	if err == nil {
-		err = s.db.Flatten()
-	}
-	if err != nil {
-		return fmt.Errorf("%w, but merging tables: %w", ErrCommitted, err)
-	}
-	return nil
+	return bulk.Commit(markIndexes(tx.Columns()))
 }
 
 // graph writes adjacency and dictionary again, if nodes were added or removed, or edges changed.

@@ -51,16 +51,6 @@ func (c *cursors) giveBack(cursor *cursor) {
 	c.free = append(c.free, cursor)
 }
 
-// close closes the cursors of a snapshot that ends, in which no read is under way.
-func (c *cursors) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, cursor := range c.free {
-		cursor.lookups.Close()
-	}
-	c.free = nil
-}
-
 func (r txRecords) GetAfter(previous, key []byte, use func(body []byte) error) error {
 	tx := r.tx
 	if tx.write {
@@ -76,7 +66,6 @@ func (r txRecords) GetAfter(previous, key []byte, use func(body []byte) error) e
 		c = &cursor{prefix: prefix, lookups: tx.txn.Lookups(prefix)}
 	}
 	defer tx.cursors.giveBack(c)
-	follows := previous != nil && bytes.Equal(c.last, previous)
 	c.last = append(c.last[:0], key...)
-	return tx.lookUp(c.lookups, key, follows, use)
+	return tx.lookUp(c.lookups, key, use)
 }

@@ -108,7 +108,6 @@ func (tx *Tx) decisions() iter.Seq2[decisions.Entry, error] {
 func (s *Store) lastView(fn func(tx *Tx) error) error {
 	tx := &Tx{s: s, cat: newCatalog(), cache: s.cache, done: make(chan struct{}), txn: s.db.Begin(false)}
 	defer tx.txn.Discard()
-	defer tx.cursors.close()
 	if err := tx.loadCatalog(); err != nil {
 		return err
 	}

@@ -20,14 +20,11 @@ func faultyStore(t *testing.T, size int64) (*Store, *Tx) {
 	dir := copyStore(t, everyKind(t, 50))
 	damagedStores.Store(dir, true)
 	s := openStore(t, dir, Options{})
-	if err := s.Compact(t.Context(), nil); err != nil { // else Badger may merge the tables while they are cut
-		t.Fatal(err)
-	}
 	tx := s.Begin()
 	t.Cleanup(tx.Close)
-	tables := fileNames(t, dir, "*.sst")
-	if len(tables) == 0 {
-		t.Fatal("the store has no table")
+	tables := append(fileNames(t, dir, "*.sst"), fileNames(t, dir, "*.pack")...)
+	if len(tables) < 2 {
+		t.Fatal("the store has no tables")
 	}
 	for _, name := range tables {
 		must.Do(t, os.Truncate(filepath.Join(dir, name), size))
@@ -95,7 +92,7 @@ func TestTablesCutShortBelowAStore(t *testing.T) {
 		err := read(s, tx)
 		if !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: got %v, want ErrCorrupt", name, err)
-		} else if runtime.GOOS == "linux" && !strings.Contains(err.Error(), ".sst") {
+		} else if runtime.GOOS == "linux" && !strings.Contains(err.Error(), ".sst") && !strings.Contains(err.Error(), ".pack") {
 			t.Errorf("%s: got %v, want an error that names a table", name, err)
 		}
 		tx.Close()

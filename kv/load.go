@@ -191,8 +191,7 @@ func (l *Loader) checkNode(n Node, knownLabel bool) error {
 	return nil
 }
 
-// Commit sorts and writes what was added. finish, if not nil, runs on the loaded store before it is renamed into place; a
-// Bulk that it commits ends all snapshots of the store. For an id given twice Commit returns a *DuplicateNodeError, for an
+// Commit sorts and writes what was added. finish, if not nil, runs on the loaded store before it is renamed into place. For an id given twice Commit returns a *DuplicateNodeError, for an
 // edge to an unknown id an *UnknownNodeError; of several errors, the one with the least Source. If AddNode, AddEdge or an
 // EdgeWriter returned an error, Commit returns the first of these. After an error, also one of finish, nothing is left on
 // disk.

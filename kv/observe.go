@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 )
 
@@ -74,9 +73,6 @@ func (e Event) level() slog.Level {
 	}
 	return slog.LevelInfo
 }
-
-// A tally counts the records that were written by Bulks, and deleted by sweeps, with the bytes of their keys and values.
-type tally struct{ bulkRecords, bulkBytes atomic.Int64 }
 
 // observe reports an event that began at a time, zero if it has no duration.
 func (s *Store) observe(e Event, began time.Time) {

@@ -115,6 +115,9 @@ func (s *Store) start() error {
 	if err := s.readCommits(); err != nil {
 		return err
 	}
+	if err := s.openPacks(); err != nil {
+		return err
+	}
 	if err := s.openDecisions(s.crashed); err != nil {
 		return err
 	}
@@ -177,7 +180,7 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 	if err != nil {
 		return nil, renamed(err, path, dir)
 	}
-	s.name, s.loading = dir, !synced
+	s.name = dir
 	if err := s.writeHeader(); err != nil {
 		return nil, errors.Join(err, s.closeBadger())
 	}

@@ -12,9 +12,9 @@ import (
 
 // ownNames are the names, as patterns, of what a store has in its directory.
 var ownNames = []string{
-	"MANIFEST", "MANIFEST-REWRITE", "KEYREGISTRY", "REWRITE-KEYREGISTRY", "DISCARD", storedir.LockFile, "verified",
+	"MANIFEST", "MANIFEST-REWRITE", "KEYREGISTRY", "REWRITE-KEYREGISTRY", "DISCARD", storedir.LockFile, "verified", "catalog",
 	"spill-*",
-	"*.sst", "*.mem", "*.vlog", decisions.FileName,
+	"*.sst", "*.pack", "*.mem", "*.vlog", decisions.FileName,
 	storedir.WorkName, storedir.HolderName,
 }
 

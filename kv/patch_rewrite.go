@@ -34,14 +34,14 @@ func (r *resolvedPatch) rewrite(ctx context.Context, b *Bulk) (err error) {
 			return err
 		}
 	}
-	return b.commit(func(tx *Tx) error {
+	return b.Commit(func(tx *Tx) error {
 		for _, x := range w.indexes {
 			if err := x.Mark(tx); err != nil {
 				return err
 			}
 		}
 		return r.end(ctx, tx)
-	}, func() error { return nil })
+	})
 }
 
 func (w *patchRewrite) closeAll() (err error) {
@@ -266,10 +266,9 @@ func (w *patchRewrite) takeRows(ctx context.Context) error {
 	if w.opt.Rows == nil {
 		return nil
 	}
-	if err := w.b.batch.Flush(); err != nil {
+	if err := w.b.show(); err != nil {
 		return err
 	}
-	w.b.batch = w.b.newRecords()
 	tx := w.s.Begin()
 	defer tx.Close()
 	if tx.err != nil {

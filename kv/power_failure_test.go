@@ -44,7 +44,7 @@ func TestPowerFailureDuringAFlush(t *testing.T) {
 	t.Parallel()
 	c, whole, log, cut := powerFailure(t)
 	for _, name := range fileNames(t, whole, "*.sst") {
-		if slices.Contains(fileNames(t, c.dir, "*.sst"), name) {
+		if slices.Contains(fileNames(t, c.dir, "*.sst"), name) || len(name) > len("000001.sst") { // a pack
 			continue
 		}
 		text := must.Get(os.ReadFile(filepath.Join(whole, name)))(t)
@@ -71,7 +71,7 @@ func TestLogBesideADamagedTable(t *testing.T) {
 	} {
 		c, dir, log, _ := powerFailure(t)
 		text := must.Get(os.ReadFile(filepath.Join(c.dir, log)))(t)
-		tables := fileNames(t, dir, "*.sst")
+		tables := fileNames(t, dir, "0*.sst")
 		s := openStore(t, dir, Options{})
 		update(t, s, func(tx *Tx) error { return tx.SetLabel(0, "later") })
 		want := must.Get(contents(s))(t)

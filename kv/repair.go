@@ -128,7 +128,11 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) error
 	if r.s, err = openBadger(r.dir, opt, true, unlock); err != nil {
 		return err
 	}
-	err = r.commits()
+	if err = r.commits(); err == nil {
+		if err = r.s.openPacks(); errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNotFound) {
+			err = nil // the catalogue is damaged, of which more is told next
+		}
+	}
 	for _, step := range []func(context.Context) error{r.decisions, r.records, r.renewLog} {
 		if err == nil {
 			err = step(ctx)

@@ -36,7 +36,7 @@ func TestKilledRepair(t *testing.T) {
 		t.Skip(err)
 	}
 	t.Parallel()
-	from := newMergedStore(t).crashed
+	from := newLayeredStore(t).crashed
 	want, err := contentsOf(t, copyStore(t, from))
 	must.Do(t, err)
 	must.Do(t, inFile("MANIFEST", func(text []byte) []byte { return text[:len(text)-3] })(from))

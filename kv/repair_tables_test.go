@@ -3,7 +3,6 @@ package kv
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,15 +15,14 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// A mergedStore has tables that were merged, with deletions in them and since, in the states that its directory had.
-type mergedStore struct {
+// A tableStore has several tables, with deletions in them, in the states that its directory had.
+type tableStore struct {
 	closed  string   // a directory
 	crashed string   // a directory as a kill leaves it: its last commits are in a log
 	old     [][]byte // manifests that it had before
-	merged  string   // a directory with the tables that were merged
 }
 
-func newMergedStore(t *testing.T) (m mergedStore) {
+func newLayeredStore(t *testing.T) (m tableStore) {
 	t.Helper()
 	dir := everyKind(t, 700)
 	keepManifest := func() {
@@ -32,8 +30,6 @@ func newMergedStore(t *testing.T) (m mergedStore) {
 		m.old = append(m.old, text)
 	}
 	keepManifest()
-	m.merged = t.TempDir()
-	there := map[string]bool{}
 	for session := range 4 {
 		s, err := Open(dir, Options{MemoryBudget: minMemoryBudget})
 		must.Do(t, err)
@@ -43,7 +39,7 @@ func newMergedStore(t *testing.T) (m mergedStore) {
 				tx.PutDocument("deleted", strconv.Itoa(session), session),
 				tx.SetLabel(NodeID(session), "relabelled"))
 		})
-		if session == 1 || session == 3 { // of which the merge then drops what was deleted
+		if session == 1 || session == 3 {
 			update(t, s, func(tx *Tx) error {
 				return errors.Join(tx.DeleteDocument("deleted", strconv.Itoa(session)), tx.DeleteDocument("deleted", strconv.Itoa(session-1)),
 					tx.Space("lent").Delete(fmt.Appendf(nil, "key %06d", 100*session)))
@@ -51,26 +47,6 @@ func newMergedStore(t *testing.T) (m mergedStore) {
 		}
 		must.Do(t, s.Close())
 		keepManifest()
-		if session%2 == 0 {
-			continue
-		}
-		before := os.DirFS(copyStore(t, dir))
-		if s, err = Open(dir, Options{MemoryBudget: minMemoryBudget}); err != nil {
-			t.Fatal(err)
-		}
-		must.Do(t, errors.Join(s.db.Badger().Flatten(1), s.Close()))
-		keepManifest()
-		for _, name := range fileNames(t, dir, "*.sst") {
-			there[name] = true
-		}
-		tables := must.Get(fs.Glob(before, "*.sst"))(t)
-		for _, name := range tables {
-			text, err := fs.ReadFile(before, name)
-			if err == nil && !there[name] {
-				err = os.WriteFile(filepath.Join(m.merged, name), text, 0o600)
-			}
-			must.Do(t, err)
-		}
 	}
 	m.closed = copyStore(t, dir)
 	s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
@@ -218,7 +194,7 @@ func inFile(name string, change func(text []byte) []byte) func(dir string) error
 // that crashed: no table is lost.
 func TestRepairOfManifest(t *testing.T) {
 	t.Parallel()
-	m := newMergedStore(t)
+	m := newLayeredStore(t)
 	tries := 0
 	for _, is := range []struct{ state, dir string }{{"closed", m.closed}, {"crashed", m.crashed}} {
 		state, dir := is.state, is.dir
@@ -253,7 +229,7 @@ func TestRepairOfManifest(t *testing.T) {
 // TestRepairOfTables empties, cuts, removes and changes tables: what is in the others is there, and the loss is told of.
 func TestRepairOfTables(t *testing.T) {
 	t.Parallel()
-	m := newMergedStore(t)
+	m := newLayeredStore(t)
 	for state, dir := range map[string]string{"closed": m.closed, "crashed": m.crashed} {
 		want := must.Get(contentsOf(t, copyStore(t, dir)))(t)
 		for _, name := range fileNames(t, dir, "*.sst") {
@@ -268,101 +244,6 @@ func TestRepairOfTables(t *testing.T) {
 			} {
 				wantRepaired(t, damageCase{state + ", " + name + " " + damage, dir, inFile(name, change), false}, want)
 			}
-		}
-	}
-}
-
-// TestRepairBesideMergedTables has tables that were merged beside those they became, as a crash leaves them, or a copy
-// that was made meanwhile. What was deleted stays so, whether the manifest is there or not.
-func TestRepairBesideMergedTables(t *testing.T) {
-	t.Parallel()
-	m := newMergedStore(t)
-	merged := fileNames(t, m.merged, "*.sst")
-	if len(merged) < 6 {
-		t.Fatalf("got merged tables %v, want several", merged)
-	}
-	manifests := map[string]func(text []byte) []byte{
-		"whole": func(text []byte) []byte { return text },
-		"cut":   func(text []byte) []byte { return text[:len(text)-3] },
-		"gone":  func([]byte) []byte { return nil },
-	}
-	for i, old := range m.old {
-		if longtest.Asked() || i == 2 {
-			manifests[fmt.Sprintf("of %d changes before the last", len(m.old)-i)] = func([]byte) []byte { return slices.Clone(old) }
-		}
-	}
-	groups := map[string][]string{"all": merged}
-	for i, name := range merged {
-		if i%longtest.Of(len(merged)/3, 1) == 0 {
-			groups[name] = []string{name}
-		}
-	}
-	want := must.Get(contentsOf(t, copyStore(t, m.crashed)))(t)
-	tries := 0
-	for _, manifest := range slices.Sorted(maps.Keys(manifests)) {
-		for _, group := range slices.Sorted(maps.Keys(groups)) {
-			if tries++; !longtest.Asked() && tries%2 == 0 {
-				continue
-			}
-			change, names := manifests[manifest], groups[group]
-			wantRepaired(t, damageCase{"MANIFEST " + manifest + " beside " + group, m.crashed, func(dir string) error {
-				for _, name := range names {
-					text, err := os.ReadFile(filepath.Join(m.merged, name))
-					if err == nil {
-						err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
-					}
-					if err != nil {
-						return err
-					}
-				}
-				return inFile("MANIFEST", change)(dir)
-			}, true}, want)
-		}
-	}
-}
-
-// TestMergedToNothing leaves the tables of a merge that dropped all that was in them, as a kill does between the manifest
-// and the removal: nothing is missing, and nothing comes back.
-func TestMergedToNothing(t *testing.T) {
-	t.Parallel()
-	dir := everyKind(t, 700)
-	change := func(write func(tx *Tx, i int) error) {
-		t.Helper()
-		s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
-		update(t, s, func(tx *Tx) error {
-			for i := range 100 {
-				must.Do(t, write(tx, i))
-			}
-			return nil
-		})
-		must.Do(t, s.Close())
-	}
-	key := func(i int) []byte { return fmt.Appendf(nil, "zz %04d", i) } // behind all other keys of the space
-	change(func(tx *Tx, i int) error { return tx.Space("lent").Put(key(i), []byte("a value")) })
-	change(func(tx *Tx, i int) error { return tx.Space("lent").Delete(key(i)) })
-	inputs := copyStore(t, dir)
-	s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
-	must.Do(t, errors.Join(s.db.Badger().Flatten(1), s.Close()))
-	want := must.Get(contentsOf(t, copyStore(t, dir)))(t)
-	merged := fileNames(t, inputs, "*.sst")
-	for _, name := range merged[1:] { // without all of them the merge is not undone
-		text, err := os.ReadFile(filepath.Join(inputs, name))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
-		}
-		must.Do(t, err)
-	}
-	must.Do(t, os.WriteFile(filepath.Join(dir, storedir.LockFile), nil, 0o600))
-	for _, opened := range []bool{false, true} { // repaired before it is opened, and opened
-		crashed := copyStore(t, dir)
-		if !opened {
-			must.Get(Repair(t.Context(), crashed, Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) {
-				t.Errorf("repaired %v, want nothing to repair", m)
-			}))(t)
-		}
-		got, err := contentsOf(t, crashed)
-		if err != nil || !maps.Equal(got, want) {
-			t.Errorf("opened %v: got %d records and %v, want %d", opened, len(got), err, len(want))
 		}
 	}
 }

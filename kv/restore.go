@@ -64,11 +64,14 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	if err != nil {
 		return info, err
 	}
+	if info, err = restoreFiles(ctx, path, chain, opt.Progress); err != nil {
+		return info, errors.Join(err, unlock())
+	}
 	s, err := openBadger(path, Options{MemoryBudget: opt.MemoryBudget}, false, unlock)
 	if err != nil {
 		return info, err
 	}
-	if info, err = s.restore(ctx, chain, opt.Progress); err != nil {
+	if err := s.checkRestored(chain); err != nil {
 		return info, errors.Join(err, s.abandon())
 	}
 	if err := s.Close(); err != nil {
@@ -77,32 +80,32 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	return info, d.place()
 }
 
-// restore fills a store that is empty, and makes sure that it can be opened.
-func (s *Store) restore(ctx context.Context, chain *archive.Chain, progress Progress) (info BackupInfo, err error) {
-	tables := s.db.NewTables()
-	defer func() { err = errors.Join(err, tables.Cancel()) }()
-	// So the commits of the store count on from the snapshot.
-	tables.Newest = chain.Head().Snapshot
-	info, err = chain.Read(ctx, restoring(progress), tables.AddInOrder)
-	if err != nil {
+// restoreFiles makes the files of a closed store.
+func restoreFiles(ctx context.Context, dir string, chain *archive.Chain, progress Progress) (info BackupInfo, err error) {
+	r := lsm.NewRestorer(dir, chain.Head().Snapshot) // so the commits of the store count on from the snapshot
+	defer func() { err = errors.Join(err, r.Cancel()) }()
+	if info, err = chain.Read(ctx, restoring(progress), r.Add); err != nil {
 		return info, err
 	}
-	if err := tables.Flush(); err != nil {
-		return info, err
-	}
-	if err := s.attach(tables); err != nil {
-		return info, err
-	}
+	return info, r.Finish()
+}
+
+// checkRestored makes sure that a store can be opened.
+func (s *Store) checkRestored(chain *archive.Chain) (err error) {
 	if err := s.readHeader(); err != nil {
-		return info, err
+		return err
 	}
 	if err := s.readCommits(); err != nil {
-		return info, err
+		return err
 	}
 	if head := chain.Head(); s.header.ID != head.Store {
-		return info, chain.Fail("it is of the store %s, and its records of %s", head.Store, s.header.ID)
+		return chain.Fail("it is of the store %s, and its records of %s", head.Store, s.header.ID)
 	}
-	return info, nil
+	if err := s.openPacks(); err != nil {
+		return err
+	}
+	_, err = s.keepPacks()
+	return err
 }
 
 // CheckBackup reads a full backup and those that follow it as Restore does, and makes no store.

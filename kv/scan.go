@@ -53,9 +53,8 @@ func (r txRecords) Fetch(prefix []byte, count int, read func(snapshot.Getter) er
 	}
 	defer r.tx.release()
 	lookups := r.tx.txn.Lookups(prefix)
-	defer lookups.Close()
 	return read(snapshot.GetFunc(func(key []byte, use func(body []byte) error) error {
-		return r.tx.lookUp(lookups, key, true, use)
+		return r.tx.lookUp(lookups, key, use)
 	}))
 }
 
@@ -81,9 +80,9 @@ func (tx *Tx) willRead(keys iter.Seq[[]byte]) {
 }
 
 // lookUp reads a record where it lies.
-func (tx *Tx) lookUp(l *lsm.Lookups, key []byte, next bool, use func(body []byte) error) error {
+func (tx *Tx) lookUp(l *lsm.Lookups, key []byte, use func(body []byte) error) error {
 	damaged := true
-	err := l.Record(key, next, func(body []byte) error {
+	err := l.Record(key, func(body []byte) error {
 		damaged = false
 		return use(body)
 	})

@@ -43,17 +43,13 @@ type Store struct {
 	crashed     bool   // before it was opened
 	synced      bool   // commits are durable; not those of a load
 
-	tally tally
-
-	// loading says that the store is that of a Loader, which alone knows it: Bulks write tables.
-	loading bool
-
 	// writer is held by the one Update, Bulk or Compact there is at a time.
 	writer    writerLock
-	group     *commitGroup // nil: no Update waits for its sync
-	lastGroup int          // how many the last one had
-	bulkOpen  atomic.Bool  // the writer is one of Store.Bulk, which its user must end
-	unswept   error        // why the last Bulk could not clean up
+	group     *commitGroup      // nil: no Update waits for its sync
+	lastGroup int               // how many the last one had
+	bulkOpen  atomic.Bool       // the writer is one of Store.Bulk, which its user must end
+	unswept   error             // why the last Bulk could not clean up
+	unused    record.Generation // no Bulk has had it or one behind it
 
 	worker writerLock // held by the one Work there is at a time
 

@@ -37,7 +37,7 @@ var damagedStores sync.Map
 func closeStore(t *testing.T, s *Store) {
 	t.Helper()
 	_, damaged := damagedStores.Load(s.name)
-	if open := s.View(func(*Tx) error { return nil }); open == nil && !damaged && !s.loading && !s.bulkOpen.Load() {
+	if open := s.View(func(*Tx) error { return nil }); open == nil && !damaged && !s.bulkOpen.Load() {
 		err := s.Check(context.Background(), nil, func(p Problem) { t.Errorf("store %s: %s", s.dir, p) })
 		if err != nil {
 			t.Errorf("checking the store: %v", err)

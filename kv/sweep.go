@@ -8,17 +8,15 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// sweep deletes every record of a generation that the catalogue does not name: what a crash or an abort left of a bulk
+// sweep removes every pack and every record of a generation that the catalogue does not name: what a crash or an abort left of a bulk
 // write, and what a commit replaced. The caller holds the writer's lock. Open snapshots go on seeing what they saw.
 func (s *Store) sweep() (err error) {
-	t, began := &s.tally, time.Now()
-	records, size := t.bulkRecords.Load(), t.bulkBytes.Load()
+	b, began, dropped := newBatch(s), time.Now(), int64(0)
 	defer func() {
-		if removed := t.bulkRecords.Load() - records; removed > 0 || err != nil {
-			s.observe(Event{Kind: EventSweep, Records: removed, Bytes: t.bulkBytes.Load() - size, Err: err}, began)
+		if b.records > 0 || dropped > 0 || err != nil {
+			s.observe(Event{Kind: EventSweep, Records: b.records, Bytes: b.bytes + dropped, Err: err}, began)
 		}
 	}()
-	b := newBatch(s)
 	defer b.to.Cancel()
 	for from := []byte{byte(record.FirstGenerational)}; from != nil; {
 		var dead [][]byte
@@ -36,7 +34,11 @@ func (s *Store) sweep() (err error) {
 			}
 		}
 	}
-	return b.Flush()
+	if err := b.Flush(); err != nil {
+		return err
+	}
+	dropped, err = s.keepPacks()
+	return err
 }
 
 // laterCatalogLost is for records of a generation that the catalogue did not give out: they were committed with a later
@@ -57,7 +59,7 @@ func deadKeys(tx *Tx, from []byte) (dead [][]byte, next []byte, err error) {
 		return nil, nil, err
 	}
 	live, kept := tx.cat.live(), tx.cat.changesFrom(last)
-	it := tx.txn.Iterator(nil, false)
+	it := tx.txn.Loose()
 	defer it.Close()
 	for err = it.Seek(from); err == nil && it.Valid(); {
 		key := it.Key()

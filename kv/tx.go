@@ -58,7 +58,7 @@ type Tx struct {
 	labels  recalled[Class]
 
 	cache   *snapshot.Cache // of the store
-	cursors cursors         // closed with the snapshot
+	cursors cursors
 }
 
 // structures are the adjacency and the dictionary of a snapshot. A snapshot makes them once, so that a lookup copies neither.
@@ -176,7 +176,6 @@ func (tx *Tx) end() {
 
 // discard gives the snapshot back to Badger, unless a group goes on with it. The caller holds tx.mu, and no read is under way.
 func (tx *Tx) discard() {
-	tx.cursors.close()
 	if tx.group == nil {
 		tx.txn.Discard()
 	}

@@ -49,6 +49,9 @@ func checkFiles(dir string, crashed bool) ([]tableFile, error) {
 	}
 	var tables []tableFile
 	for id, entry := range manifest.Tables {
+		if isPack(id) {
+			continue
+		}
 		t := tableFile{path: table.NewFilename(id, dir), level: int(entry.Level)}
 		if t.bytes, err = checkTable(t.path, entry.Compression); err != nil {
 			return nil, err
@@ -90,7 +93,7 @@ func checkNames(dir string, crashed bool) (manifest badger.Manifest, strays []ui
 	}
 	leftover := cmp.Or(empty, cut)
 	for _, entry := range entries {
-		if id, ok := table.ParseFileID(entry.Name()); ok {
+		if id, ok := table.ParseFileID(entry.Name()); ok && !isPack(id) {
 			if _, named := manifest.Tables[id]; !named {
 				strays = append(strays, id)
 				leftover = cmp.Or(leftover, record.CorruptFile(filepath.Join(dir, entry.Name()), "%s does not name it", badger.ManifestFilename))

@@ -12,8 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// TestLookups writes random records, and deletes some, in several sessions, and compares what lookups find in snapshots,
-// with steps to the next record, with what was written.
+// TestLookups writes random records, and deletes some, in several sessions, and compares what lookups find in snapshots
+// with what was written.
 func TestLookups(t *testing.T) {
 	const keys = 300
 	dir := filepath.Join(t.TempDir(), "store")
@@ -49,12 +49,12 @@ func TestLookups(t *testing.T) {
 		}{{snapshot, &before}, {now, &want}} {
 			l := see.txn.Lookups(record.Prefix(record.KindSpace, 1))
 			for step := range 2 * keys {
-				i, next := step%keys, true // all records in order, and then any
+				i := step % keys // all records in order, and then any
 				if step >= keys {
-					i, next = r.IntN(keys+5), r.IntN(2) == 0
+					i = r.IntN(keys + 5)
 				}
 				got := ""
-				err := l.Record(testKey(i), next, func(body []byte) error {
+				err := l.Record(testKey(i), func(body []byte) error {
 					got = string(body)
 					return nil
 				})
@@ -65,7 +65,6 @@ func TestLookups(t *testing.T) {
 					t.Fatalf("session %d, record %d: got %q, %v, want %q", session, i, got, err, see.want[i])
 				}
 			}
-			l.Close()
 		}
 		snapshot.Discard()
 		now.Discard()
@@ -80,35 +79,12 @@ func TestLookupsOfNothing(t *testing.T) {
 		txn := d.Begin(false)
 		l := txn.Lookups(record.Prefix(record.KindSpace, 7))
 		key := append(record.Prefix(record.KindSpace, 7), 1)
-		err := l.Record(key, true, func([]byte) error { return errors.New("got a record, want none") })
+		err := l.Record(key, func([]byte) error { return errors.New("got a record, want none") })
 		if !errors.Is(err, record.ErrNotFound) {
 			t.Errorf("got %v, want ErrNotFound", err)
 		}
-		l.Close()
 		txn.Discard()
 		set(t, d, 20, "other records")
-	}
-}
-
-// TestLookupOfTheSameRecord looks up a record of several versions again and again, though it is said to be another that follows.
-func TestLookupOfTheSameRecord(t *testing.T) {
-	d := testDB(t)
-	set(t, d, 20, "old")
-	set(t, d, 20, "new")
-	txn := d.Begin(false)
-	defer txn.Discard()
-	l := txn.Lookups(record.Prefix(record.KindSpace, 1))
-	defer l.Close()
-	for look := range 3 {
-		err := l.Record(testKey(4), look > 0, func(body []byte) error {
-			if string(body) != "new4" {
-				t.Errorf("look %d: got %q, want new4", look, body)
-			}
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
 	}
 }
 
@@ -123,8 +99,7 @@ func TestLookupOfADamagedRecord(t *testing.T) {
 	txn = d.Begin(false)
 	defer txn.Discard()
 	l := txn.Lookups(record.Prefix(record.KindSpace, 1))
-	defer l.Close()
-	err := l.Record(testKey(1), false, func(body []byte) error { return errors.New(strconv.Quote(string(body))) })
+	err := l.Record(testKey(1), func(body []byte) error { return errors.New(strconv.Quote(string(body))) })
 	if !errors.Is(err, record.ErrCorrupt) {
 		t.Errorf("got %v, want ErrCorrupt", err)
 	}

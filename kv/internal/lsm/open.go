@@ -32,7 +32,7 @@ func CheckManifest(dir string) error {
 		return err
 	}
 	for _, entry := range entries {
-		if _, ok := table.ParseFileID(entry.Name()); ok {
+		if _, ok := table.ParseFileID(entry.Name()); ok || strings.HasSuffix(entry.Name(), packSuffix) {
 			return record.CorruptFile(path, "it is missing, and %s is there", entry.Name())
 		}
 	}
@@ -76,6 +76,8 @@ type DB struct {
 	tree     tree          // of who holds the writer's lock
 	output   atomic.Int64  // bytes of entries given to Badger since it was opened
 	versions versions
+	packs    packs       // of one that is open for writing
+	catalog  catalogFile // of who holds the writer's lock
 	verified *verifiedTables
 }
 
@@ -98,6 +100,10 @@ func Open(dir string, opt Options) (opened *DB, err error) {
 				disk.Close() //nolint:errcheck // it was only asked
 			}
 		}()
+	}
+	copied, err := readCatalogFile(dir)
+	if err != nil {
+		return nil, err
 	}
 	failure := &writeFailure{disk: disk, moved: make(chan struct{})}
 	merges := newMergeGuard(failure)
@@ -149,6 +155,8 @@ func Open(dir string, opt Options) (opened *DB, err error) {
 		built:    newTableMemory(db),
 		disk:     disk,
 		verified: readVerified(dir),
+		packs:    packs{dir: dir, now: newPackSet(nil), crashed: crashed},
+		catalog:  copied,
 	}
 	d.versions.last = last
 	if !opt.ReadOnly {
@@ -179,6 +187,9 @@ func prepare(dir string, crashed bool, b badger.Options) error {
 	if err := storedir.Writable(dir); err != nil {
 		return fmt.Errorf("%s cannot be written to, only opened read-only: %w", dir, err)
 	}
+	if err := checkPacks(dir); err != nil {
+		return err
+	}
 	if err := removeEmptyLogs(dir); err != nil {
 		return err
 	}
@@ -202,7 +213,10 @@ func prepare(dir string, crashed bool, b badger.Options) error {
 	if err != nil {
 		return err
 	}
-	return verifyToOpen(dir, tables, len(logs), b)
+	if err := verifyToOpen(dir, tables, len(logs), b); err != nil {
+		return err
+	}
+	return hidePacks(dir)
 }
 
 // makeDiscards makes the file in which Badger counts what its value log could discard: if Badger cannot make it, Badger

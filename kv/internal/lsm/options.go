@@ -57,10 +57,10 @@ func badgerOptions(dir string, opt Options) (badger.Options, error) {
 	b.TableSizeMultiplier = 1
 	b.LevelSizeMultiplier = 10
 	b.MaxLevels = lastLevel + 1
-	// Reads look into every level-0 table, so few are let pile up; writes stall at twice as many.
-	b.NumLevelZeroTables = 4
-	b.NumLevelZeroTablesStall = 8
-	b.NumCompactors = 2 // the least Badger takes: one for level 0, one for the rest
+	// Badger merges nothing: a merge would drop the deletion of what is in a pack. Without merges nothing else may wait for them.
+	b.NumLevelZeroTables = 1 << 30
+	b.NumLevelZeroTablesStall = b.NumLevelZeroTables + 1
+	b.NumCompactors = 0
 	b.CompactL0OnClose = false
 	b.LmaxCompaction = false
 	b.NumGoroutines = 1 // of Badger's Stream, which is not used

@@ -48,6 +48,9 @@ func openReadOnly(dir string) (d *DB, err error) {
 		if d.disk, err = storedir.OpenDisk(dir); err != nil {
 			return err
 		}
+		if d.catalog, err = readCatalogFile(dir); err != nil {
+			return err
+		}
 		return d.openTables(manifest)
 	})
 	if err != nil {
@@ -61,6 +64,7 @@ func (d *DB) openTables(manifest badger.Manifest) error {
 	levels := map[uint8][]*pack.Table{}
 	var first []uint64 // numbers of tables of level 0
 	zero := map[uint64]*pack.Table{}
+	var packs []*pack.Table
 	for id, entry := range manifest.Tables {
 		path := table.NewFilename(id, d.dir)
 		mark, err := storedir.MarkOf(path)
@@ -75,6 +79,15 @@ func (d *DB) openTables(manifest badger.Manifest) error {
 		}
 		if entry.Compression != badgeroptions.None {
 			return record.CorruptFile(path, "%s says that it is compressed", badger.ManifestFilename)
+		}
+		if isPack(id) {
+			listed, err := d.catalog.look(id-packNumber, path)
+			if err != nil {
+				return err
+			}
+			packs = append(packs, pack.NewTable(d.disk, path, listed))
+			d.tables.ids = append(d.tables.ids, id)
+			continue
 		}
 		listed := d.verified.listed[id].Listed
 		if known := listed.Mark == mark && len(listed.First) > 0; !known {
@@ -100,6 +113,10 @@ func (d *DB) openTables(manifest badger.Manifest) error {
 		run := levels[level]
 		slices.SortFunc(run, func(a, b *pack.Table) int { return y.CompareKeys(a.First, b.First) })
 		d.tables.Tables = append(d.tables.Tables, run)
+	}
+	if len(packs) > 0 {
+		slices.SortFunc(packs, func(a, b *pack.Table) int { return y.CompareKeys(a.First, b.First) })
+		d.tables.Tables = append(d.tables.Tables, packs)
 	}
 	return nil
 }

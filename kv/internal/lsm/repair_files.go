@@ -60,6 +60,9 @@ func RepairFiles(
 		if err := r.logs(); err != nil {
 			return err
 		}
+		if err := r.packs(ctx); err != nil {
+			return err
+		}
 		return r.tables(ctx)
 	})
 }

@@ -51,7 +51,7 @@ func TestSearchBlocks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "table")
 	w := pack.NewWriter(path)
 	for i := range uint32(300) {
-		must.Do(t, w.Add(record.NumberKey(record.KindColumn, 1, i), []byte("value"), firstVersion))
+		must.Do(t, w.Add(record.NumberKey(record.KindColumn, 1, i), []byte("value"), 1))
 	}
 	must.Do(t, w.End())
 	must.Do(t, w.Sync())

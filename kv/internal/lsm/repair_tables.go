@@ -36,6 +36,7 @@ func (r *fileRepair) tables(ctx context.Context) (err error) {
 		return err
 	}
 	levels := r.levelsOf(sets)
+	maps.DeleteFunc(levels, func(id uint64, _ uint8) bool { return isPack(id) }) // of a manifest that is to be rebuilt
 	c := &census{}
 	defer func() { err = errors.Join(err, c.close()) }()
 	gone, ofUnnamed, err := r.openTables(ctx, c, levels)

@@ -21,6 +21,9 @@ func lastInTables(dir string) (last uint64, err error) {
 		return last, err
 	}
 	for id := range manifest.Tables {
+		if isPack(id) {
+			continue
+		}
 		err := useIndex(table.NewFilename(id, dir), func(index *fb.TableIndex) { last = max(last, index.MaxVersion()) })
 		if err != nil {
 			return 0, err

@@ -2,28 +2,31 @@ package lsm
 
 import (
 	"bytes"
-	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A Txn sees a database as it was when it began, and what it wrote itself. Several users may write in one Txn, one after another: each
 // sees what those before it wrote.
 type Txn struct {
-	d    *DB
-	txn  *badger.Txn // nil of a database that is read without Badger
-	sees uint64      // the version of the last commit that it sees
-	room int64       // that its writes take on the disk, as far as MakeRoom was not asked for it
+	d     *DB
+	txn   *badger.Txn // nil of a database that is read without Badger
+	sees  uint64      // the version of the last commit that it sees
+	packs *packSet    // nil of a database that is read without Badger
+	room  int64       // that its writes take on the disk, as far as MakeRoom was not asked for it
 
 	own    written     // by the user
 	before written     // by the users before
 	kept   atomic.Bool // see reading.Close
 	ended  bool
+
+	write     bool
+	removed   map[string]bool // the keys that it deleted
+	committed *badger.Txn     // of one that writes: sees what it saw when it began; nil before it is asked for
 
 	mu     sync.Mutex
 	writes int         // how many there were
@@ -73,8 +76,10 @@ func (d *DB) Begin(write bool) *Txn {
 	if d.tables != nil {
 		return &Txn{d: d, sees: d.tables.newest}
 	}
-	sees := d.versions.begin()
-	return &Txn{d: d, txn: d.db.NewTransactionAt(sees, write), sees: sees}
+	t := &Txn{d: d, write: write}
+	t.packs = d.packs.acquire(func() { t.sees = d.versions.begin() })
+	t.txn = d.db.NewTransactionAt(t.sees, write)
+	return t
 }
 
 // View calls use with a transaction that reads.
@@ -84,16 +89,17 @@ func (d *DB) View(use func(t *Txn) error) error {
 	return use(t)
 }
 
-// Discard ends the transaction. What it wrote is gone, unless it was committed.
+// Discard ends the transaction. What it wrote is gone, unless it was committed. Badger holds nothing for a transaction whose versions are
+// managed here, and would panic in its own Discard where a damaged table has kept an iterator from being made.
 func (t *Txn) Discard() {
 	t.closeSpare()
 	if t.txn == nil || t.kept.Load() {
 		return
 	}
-	t.txn.Discard()
 	if !t.ended {
 		t.ended = true
 		t.d.versions.end(t.sees)
+		t.d.packs.release(t.packs) //nolint:errcheck // a pack that stays behind is removed by the next open
 	}
 }
 
@@ -130,6 +136,7 @@ func (t *Txn) Set(key, value []byte) error {
 	}
 	t.room += entryRoom(key, value)
 	t.closeSpare()
+	delete(t.removed, string(key))
 	return wrapBadger(t.txn.Set(key, value))
 }
 
@@ -140,6 +147,14 @@ func (t *Txn) Delete(key []byte) error {
 	}
 	t.room += entryRoom(key, nil)
 	t.closeSpare()
+	return t.remove(key)
+}
+
+func (t *Txn) remove(key []byte) error {
+	if t.removed == nil {
+		t.removed = map[string]bool{}
+	}
+	t.removed[string(key)] = true
 	return wrapBadger(t.txn.Delete(key))
 }
 
@@ -147,86 +162,14 @@ func (t *Txn) Delete(key []byte) error {
 func (t *Txn) Restore(key, value []byte) error {
 	t.before.add(key, value)
 	if value == nil {
-		return wrapBadger(t.txn.Delete(key))
+		return t.remove(key)
 	}
+	delete(t.removed, string(key))
 	return wrapBadger(t.txn.Set(key, value))
 }
 
 // ReadVersion is the version of the last commit that the transaction sees.
 func (t *Txn) ReadVersion() uint64 { return t.sees }
-
-// Get returns the value under a key, which is the caller's to keep and not to change; record.ErrNotFound if there is none.
-func (t *Txn) Get(key []byte) (value []byte, err error) {
-	err = guard(key, func() error {
-		if t.txn == nil {
-			body, _, err := t.d.tables.Cursors().Get(key)
-			value = bytes.Clone(body)
-			return err
-		}
-		item, err := t.txn.Get(key)
-		if err != nil {
-			return err
-		}
-		return item.Value(func(v []byte) error {
-			value = v
-			return nil
-		})
-	})
-	return value, wrapBadger(err)
-}
-
-// WillRead says under which keys records are read soon. A database that is read without Badger asks the system for them at once, so that the
-// disk finds them side by side. What goes wrong is told by the reads themselves.
-func (t *Txn) WillRead(keys iter.Seq[[]byte]) {
-	if t.txn != nil {
-		return
-	}
-	guardFaults(func() error { //nolint:errcheck // see above
-		t.d.tables.Cursors().WillRead(keys)
-		return nil
-	})
-}
-
-// Version is that of the commit that wrote the value under a key; record.ErrNotFound if there is none.
-func (t *Txn) Version(key []byte) (version uint64, err error) {
-	err = guard(key, func() (err error) {
-		if t.txn == nil {
-			_, version, err = t.d.tables.Cursors().Get(key)
-			return err
-		}
-		item, err := t.txn.Get(key)
-		if err == nil {
-			version = item.Version()
-		}
-		return err
-	})
-	return version, wrapBadger(err)
-}
-
-// Last is the version of the last that is known of a key, and whether that was a deletion; zero if nothing is known.
-func (t *Txn) Last(key []byte) (version uint64, deleted bool, err error) {
-	err = guard(key, func() (err error) {
-		if t.txn == nil {
-			version, deleted, err = t.d.tables.Cursors().Last(key)
-			return err
-		}
-		it := t.txn.NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
-		defer it.Close()
-		if it.Rewind(); it.Valid() {
-			version, deleted = it.Item().Version(), it.Item().IsDeletedOrExpired()
-		}
-		return nil
-	})
-	return version, deleted, err
-}
-
-// Iterator begins to read the records whose keys begin with prefix, descending or not. It must be closed.
-func (t *Txn) Iterator(prefix []byte, descending bool) *Iterator {
-	if t.txn == nil {
-		return &Iterator{t.d.tables.Walk(prefix, descending)}
-	}
-	return &Iterator{badgerWalk{t.read(badger.IteratorOptions{Prefix: prefix, Reverse: descending})}}
-}
 
 // A Borrowed is an Iterator that a transaction lends.
 type Borrowed struct {
@@ -273,72 +216,6 @@ func (t *Txn) closeSpare() {
 		b.Close()
 	}
 	t.spare = nil
-}
-
-// An Iterator reads records in the order of their keys. A table that cannot be read is an ErrCorrupt.
-type Iterator struct{ it walk }
-
-// A walk is what an Iterator does, unguarded.
-type walk interface {
-	Close()
-	Seek(key []byte) error
-	Next() error
-	Valid() bool
-	Key() []byte
-	Version() uint64
-	ValueSize() int64
-	Value() ([]byte, error)
-}
-
-// Close ends the iterator.
-func (i *Iterator) Close() { i.it.Close() }
-
-// Seek goes to the first record whose key is not before one.
-func (i *Iterator) Seek(key []byte) error {
-	return guard(key, func() error { return i.it.Seek(key) })
-}
-
-// Next goes to the next record.
-func (i *Iterator) Next() error {
-	var key []byte
-	if i.Valid() {
-		key = i.Key()
-	}
-	return guard(key, i.it.Next)
-}
-
-// Valid says whether there is a record; false at the end.
-func (i *Iterator) Valid() bool { return i.it.Valid() }
-
-// Key is the key of the record, borrowed until the next step.
-func (i *Iterator) Key() []byte { return i.it.Key() }
-
-// Version is that of the commit that wrote the record.
-func (i *Iterator) Version() uint64 { return i.it.Version() }
-
-// ValueSize is the size of the value in bytes.
-func (i *Iterator) ValueSize() int64 { return i.it.ValueSize() }
-
-// Value is the value as it is stored, borrowed until the next step.
-func (i *Iterator) Value() (value []byte, err error) {
-	err = guard(i.Key(), func() (err error) {
-		value, err = i.it.Value()
-		return err
-	})
-	return value, wrapBadger(err)
-}
-
-// Record decodes the record, borrowed until the next step; ok is false at the end.
-func (i *Iterator) Record() (r record.Record, ok bool, err error) {
-	if !i.Valid() {
-		return r, false, nil
-	}
-	r.Key = i.Key()
-	value, err := i.Value()
-	if err == nil {
-		r.Body, err = record.Decode(r.Key, value)
-	}
-	return r, true, err
 }
 
 // A Batch writes many records outside any transaction, after it has made sure that the disk has room for them. Ascending

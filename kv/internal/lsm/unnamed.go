@@ -85,6 +85,9 @@ func (c *census) dropDamaged() error {
 // addNamed adds the named tables that overlap spans, to be looked up. One whose last block is damaged counts for nothing.
 func (c *census) addNamed(dir string, manifest badger.Manifest, spans []tableSpan) error {
 	for id := range manifest.Tables {
+		if isPack(id) {
+			continue
+		}
 		t, err := openCensusTable(table.NewFilename(id, dir), id)
 		if errors.Is(err, record.ErrCorrupt) {
 			continue

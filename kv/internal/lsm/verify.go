@@ -173,6 +173,7 @@ func (v *verifiedTables) list() {
 	if err != nil || cut != nil {
 		return
 	}
+	maps.DeleteFunc(manifest.Tables, func(id uint64, _ badger.TableManifest) bool { return isPack(id) })
 	listed, changed := map[uint64]listedTable{}, len(manifest.Tables) != len(v.listed)
 	for id := range manifest.Tables {
 		path := table.NewFilename(id, v.dir)
@@ -296,11 +297,21 @@ func (d *DB) FindDamage(
 		return err
 	}
 	return d.holdTables(func(tables []uint64) error {
-		for i, id := range tables {
-			if err := look(i, len(tables)); err != nil {
+		var paths []string
+		for _, id := range tables {
+			paths = append(paths, table.NewFilename(id, d.dir))
+		}
+		if d.tables == nil {
+			held := d.packs.acquire(func() {})
+			defer d.packs.release(held) //nolint:errcheck // the next open removes what stays behind
+			for _, h := range held.packs {
+				paths = append(paths, h.id.openPath(d.dir))
+			}
+		}
+		for i, path := range paths {
+			if err := look(i, len(paths)); err != nil {
 				return err
 			}
-			path := table.NewFilename(id, d.dir)
 			err := findDamage(ctx, path, func(damage error) bool {
 				report(filepath.Base(path), damage)
 				return true

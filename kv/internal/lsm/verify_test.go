@@ -1,8 +1,6 @@
 package lsm
 
 import (
-	"bytes"
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,54 +11,8 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
-	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
-
-// TestTablesAreVerifiedOnce has a store remember which tables it has compared with their checksums, until their files change.
-func TestTablesAreVerifiedOnce(t *testing.T) {
-	dir := sessions(t, 5)
-	opt := must.Get(badgerOptions(dir, Options{MemoryBudget: testBudget}))(t)
-	tables := must.Get(checkFiles(dir, false))(t)
-	// All are listed, and compared but for the one that this writing has made.
-	fresh, listed := 0, readVerified(dir).listed
-	for _, table := range listed {
-		if table.Fresh {
-			fresh++
-		}
-	}
-	if len(listed) != len(tables) || fresh > 1 {
-		t.Errorf("got %d tables in the list, %d of them not compared, want %d and at most 1", len(listed), fresh, len(tables))
-	}
-	path := tables[0].path
-	text := must.Get(os.ReadFile(path))(t)
-	text[100] ^= 1
-	must.Do(t, os.WriteFile(path, text, 0o600))
-	due := opt.NumLevelZeroTables
-	if err := verifyToOpen(dir, tables, due, opt); !errors.Is(err, record.ErrCorrupt) {
-		t.Errorf("a changed table: got %v, want ErrCorrupt", err)
-	}
-	if err := verifyToOpen(dir, nil, 0, opt); err != nil {
-		t.Errorf("where no merge is due: %v", err)
-	}
-	id, _ := table.ParseFileID(filepath.Base(path))
-	mark := must.Get(storedir.MarkOf(path))(t)
-	v := readVerified(dir)
-	v.listed[id] = listedTable{Listed: pack.Listed{Mark: mark}}
-	v.save()
-	if err := verifyToOpen(dir, tables, due, opt); err != nil {
-		t.Errorf("a table of the list is compared again: %v", err)
-	}
-	list := must.Get(os.ReadFile(filepath.Join(dir, verifiedName)))(t)
-	for what, text := range map[string][]byte{
-		"a damaged list": list[:len(list)-1], "a list without its form": bytes.TrimPrefix(list, []byte(listForm+" ")),
-	} {
-		must.Do(t, os.WriteFile(filepath.Join(dir, verifiedName), text, 0o600))
-		if err := verifyToOpen(dir, tables, due, opt); !errors.Is(err, record.ErrCorrupt) {
-			t.Errorf("with %s: got %v, want ErrCorrupt", what, err)
-		}
-	}
-}
 
 // TestLogCount says for how long a count of logs holds.
 func TestLogCount(t *testing.T) {

@@ -286,8 +286,15 @@ func (d *DB) Close(dirty bool) (crashed bool, err error) {
 	if failure != nil {
 		failure = errors.Join(fmt.Errorf("%s: %w", d.dir, failure), reviseManifest(d.dir), undoMerges(d.dir))
 	}
+	ids, unknown, listing := d.packs.ids()
+	err = errors.Join(err, listing, d.packs.close())
 	unnamed, reading := hasUnnamedTables(d.dir)
-	if crashed = failure != nil || unnamed || dirty; crashed {
+	crashed = failure != nil || unnamed || dirty || unknown
+	if !crashed {
+		reading = errors.Join(reading, showPacks(d.dir, ids))
+		crashed = reading != nil
+	}
+	if crashed {
 		reading = errors.Join(reading, os.WriteFile(filepath.Join(d.dir, storedir.LockFile), nil, 0o600))
 	}
 	if err = errors.Join(failure, err, reading); err == nil && !crashed && storedir.HasLocks { // else every open asks Badger

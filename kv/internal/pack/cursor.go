@@ -32,7 +32,20 @@ type Cursor struct {
 	value  []byte // mapped
 }
 
-func (c *Cursor) valid() bool { return c.on }
+// Valid says whether it stands on an entry.
+func (c *Cursor) Valid() bool { return c.on }
+
+// Key is the key of the entry, with its version, borrowed until the next step.
+func (c *Cursor) Key() []byte { return c.key }
+
+// Holds is what is under the key, mapped.
+func (c *Cursor) Holds() (value y.ValueStruct, err error) {
+	value.Decode(c.value)
+	return value, nil
+}
+
+// Close does nothing: a cursor holds nothing.
+func (c *Cursor) Close() {}
 
 // mayHave says whether the run may have a version of a key of some hash; seek is the key as it is searched for.
 func (c *Cursor) mayHave(key, seek []byte, hash uint32) (bool, error) {
@@ -171,8 +184,8 @@ func (c *Cursor) find(key []byte, behind bool) (i int, err error) {
 	return low, nil
 }
 
-// seek goes to the first entry that is not before a key.
-func (c *Cursor) seek(key []byte) error {
+// Seek goes to the first entry that is not before a key.
+func (c *Cursor) Seek(key []byte) error {
 	i, err := c.find(key, false)
 	if err != nil {
 		return err
@@ -182,11 +195,11 @@ func (c *Cursor) seek(key []byte) error {
 		return nil
 	}
 	c.entry = i - 1
-	return c.next()
+	return c.Next()
 }
 
-// seekBack goes to the last entry that is not behind a key.
-func (c *Cursor) seekBack(key []byte) error {
+// SeekBack goes to the last entry that is not behind a key.
+func (c *Cursor) SeekBack(key []byte) error {
 	i, err := c.find(key, true)
 	if err != nil {
 		return err
@@ -196,11 +209,11 @@ func (c *Cursor) seekBack(key []byte) error {
 		return nil
 	}
 	c.entry = 0
-	return c.previous()
+	return c.Previous()
 }
 
-// next goes to the next entry.
-func (c *Cursor) next() error {
+// Next goes to the next entry.
+func (c *Cursor) Next() error {
 	if c.entry+1 < c.entries() {
 		c.set(c.entry + 1)
 		return nil
@@ -219,8 +232,8 @@ func (c *Cursor) next() error {
 	return nil
 }
 
-// previous goes to the entry before.
-func (c *Cursor) previous() error {
+// Previous goes to the entry before.
+func (c *Cursor) Previous() error {
 	if c.entry > 0 {
 		c.set(c.entry - 1)
 		return nil

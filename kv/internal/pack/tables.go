@@ -56,10 +56,10 @@ func (cursors Cursors) last(key []byte) (version uint64, value y.ValueStruct, er
 				continue
 			}
 		}
-		if err := c.seek(seek); err != nil {
+		if err := c.Seek(seek); err != nil {
 			return 0, value, err
 		}
-		c.found = c.valid() && y.SameKey(seek, c.key)
+		c.found = c.Valid() && y.SameKey(seek, c.key)
 		if c.found && y.ParseTs(c.key) > version {
 			version = y.ParseTs(c.key)
 			value.Decode(c.value)

@@ -100,9 +100,9 @@ func TestWalkEndsBeforeOtherRecords(t *testing.T) {
 	if err != nil || records != 3 {
 		t.Errorf("%d records, %v, want 3", records, err)
 	}
-	for _, c := range walk.cursors {
-		if !c.valid() {
-			t.Errorf("the tables from %s on were read to their first record", filepath.Base(c.run[0].path))
+	for _, c := range walk.sources {
+		if !c.Valid() {
+			t.Error("a table was read to its first record")
 		}
 	}
 }

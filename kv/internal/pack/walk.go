@@ -7,27 +7,49 @@ import (
 	"github.com/dgraph-io/badger/v4/y"
 )
 
+// A Source has versions of records in the order of their keys, the newest version of a key first. A walk goes in one direction.
+type Source interface {
+	Seek(key []byte) error     // to the first entry that is not before a key, with its version
+	SeekBack(key []byte) error // to the last that is not behind it
+	Next() error
+	Previous() error
+	Valid() bool                   // it stands on an entry
+	Key() []byte                   // with its version, borrowed until the next step
+	Holds() (y.ValueStruct, error) // borrowed until the next call
+	Close()
+}
+
 // A Walk reads records in the order of their keys, each in its newest version.
 type Walk struct {
-	cursors    Cursors
+	sources    []Source
 	prefix     []byte
 	descending bool
 
-	from    *Cursor // that stands on the record, ascending
-	onKey   []byte  // the key of the record
-	newest  uint64  // its version
+	from    Source // that stands on the record, ascending
+	onKey   []byte // the key of the record
+	newest  uint64 // its version
 	holds   y.ValueStruct
 	on      bool
 	scratch []byte // the value, lent
 }
 
-// Walk begins to read the records whose keys begin with prefix, descending or not.
-func (r Tables) Walk(prefix []byte, descending bool) *Walk {
-	return &Walk{cursors: r.Cursors(), prefix: prefix, descending: descending}
+// Walk begins to read the records whose keys begin with prefix, descending or not, of the tables and of other sources. Of two that hold
+// the same version of a key, the first counts, and other sources before tables. It closes the other sources.
+func (r Tables) Walk(prefix []byte, descending bool, others ...Source) *Walk {
+	w := &Walk{sources: others, prefix: prefix, descending: descending}
+	for _, c := range r.Cursors() {
+		w.sources = append(w.sources, c)
+	}
+	return w
 }
 
 // Close ends the walk.
-func (w *Walk) Close() { w.cursors, w.on = nil, false }
+func (w *Walk) Close() {
+	for _, source := range w.sources {
+		source.Close()
+	}
+	w.sources, w.on = nil, false
+}
 
 // Seek goes to the first record whose key is not before one; descending, to the last that is not behind it.
 func (w *Walk) Seek(key []byte) error {
@@ -35,12 +57,12 @@ func (w *Walk) Seek(key []byte) error {
 		key = w.prefix
 	}
 	w.on, w.from, w.onKey = false, nil, w.onKey[:0]
-	for _, c := range w.cursors {
+	for _, c := range w.sources {
 		var err error
 		if w.descending {
-			err = c.seekBack(y.KeyWithTs(key, 0))
+			err = c.SeekBack(y.KeyWithTs(key, 0))
 		} else {
-			err = c.seek(y.KeyWithTs(key, math.MaxUint64))
+			err = c.Seek(y.KeyWithTs(key, math.MaxUint64))
 		}
 		if err != nil {
 			return err
@@ -52,7 +74,7 @@ func (w *Walk) Seek(key []byte) error {
 // Next goes to the next record.
 func (w *Walk) Next() error {
 	if w.from != nil {
-		if err := w.from.next(); err != nil {
+		if err := w.from.Next(); err != nil {
 			w.on = false
 			return err
 		}
@@ -61,14 +83,14 @@ func (w *Walk) Next() error {
 }
 
 // foremost is the cursor that comes first; nil at the end.
-func (w *Walk) foremost() (first *Cursor) {
-	for _, c := range w.cursors {
-		if !c.on {
+func (w *Walk) foremost() (first Source) {
+	for _, c := range w.sources {
+		if !c.Valid() {
 			continue
 		}
 		if first == nil {
 			first = c
-		} else if order := y.CompareKeys(c.key, first.key); order < 0 && !w.descending || order > 0 && w.descending {
+		} else if order := y.CompareKeys(c.Key(), first.Key()); order < 0 && !w.descending || order > 0 && w.descending {
 			first = c
 		}
 	}
@@ -83,7 +105,7 @@ func (w *Walk) settle() error {
 		if c == nil {
 			return nil
 		}
-		key := y.ParseKey(c.key)
+		key := y.ParseKey(c.Key())
 		// Descending, a record behind the prefix is passed. One before it ends the walk even if it was deleted: there may be many of those.
 		if !bytes.HasPrefix(key, w.prefix) && (!w.descending || bytes.Compare(key, w.prefix) < 0) {
 			return nil
@@ -94,13 +116,16 @@ func (w *Walk) settle() error {
 			}
 		} else {
 			if bytes.Equal(key, w.onKey) { // an older version
-				if err := c.next(); err != nil {
+				if err := c.Next(); err != nil {
 					return err
 				}
 				continue
 			}
-			w.onKey, w.newest = append(w.onKey[:0], key...), y.ParseTs(c.key)
-			w.holds.Decode(c.value)
+			w.onKey, w.newest = append(w.onKey[:0], key...), y.ParseTs(c.Key())
+			var err error
+			if w.holds, err = c.Holds(); err != nil {
+				return err
+			}
 			w.from = c
 		}
 		if !IsDeleted(w.holds) && !bytes.HasPrefix(w.onKey, badgersKeys) {
@@ -108,7 +133,7 @@ func (w *Walk) settle() error {
 			return nil
 		}
 		if w.from != nil {
-			if err := w.from.next(); err != nil {
+			if err := w.from.Next(); err != nil {
 				return err
 			}
 			w.from = nil
@@ -120,15 +145,18 @@ func (w *Walk) settle() error {
 var badgersKeys = []byte("!badger!")
 
 // gather takes the newest version of the key that a cursor stands on, and goes to the key before. Older versions come first.
-func (w *Walk) gather(c *Cursor) error {
-	w.onKey = append(w.onKey[:0], y.ParseKey(c.key)...)
+func (w *Walk) gather(c Source) error {
+	w.onKey = append(w.onKey[:0], y.ParseKey(c.Key())...)
 	w.newest = 0
-	for c != nil && bytes.Equal(y.ParseKey(c.key), w.onKey) {
-		if version := y.ParseTs(c.key); version > w.newest { // of two that are equal, the first run has the say
+	for c != nil && bytes.Equal(y.ParseKey(c.Key()), w.onKey) {
+		if version := y.ParseTs(c.Key()); version > w.newest { // of two that are equal, the first run has the say
+			var err error
+			if w.holds, err = c.Holds(); err != nil {
+				return err
+			}
 			w.newest = version
-			w.holds.Decode(c.value)
 		}
-		if err := c.previous(); err != nil {
+		if err := c.Previous(); err != nil {
 			return err
 		}
 		c = w.foremost()

@@ -75,7 +75,21 @@ var kindNames = map[Kind]string{
 // String is the kind in words; empty if there is no such kind.
 func (k Kind) String() string { return kindNames[k] }
 
-// A Generation numbers one written version of a column, matrix, space or graph. Zero is none; numbers are never used
+// IsBlock says whether records of the kind are written once, with their generation, and never changed.
+func (k Kind) IsBlock() bool {
+	switch k {
+	case KindAdjacency, KindAdjacencyDirectory, KindArcs, KindIDs, KindIDLookup, KindNodeAt, KindPosition, KindColumn, KindMatrix:
+		return true
+	}
+	return false
+}
+
+// InPacks says whether a Bulk or a load may write records of the kind: blocks, and what may be changed later one by one.
+func (k Kind) InPacks() bool {
+	return k.IsBlock() || k == KindRemoved || k == KindColumnDelta || k == KindSpace
+}
+
+// A Generation numbers one written version of a column, matrix, space or graph. Zero is none; numbers are never committed
 // twice in the life of a store.
 type Generation uint32
 

@@ -1,44 +1,13 @@
 package kv
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
-	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
-
-// loadingStore is the store of a Loader.
-func loadingStore(t *testing.T) *Store {
-	t.Helper()
-	s := must.Get(create(filepath.Join(t.TempDir(), "store"), Options{MemoryBudget: minMemoryBudget}, false))(t)
-	t.Cleanup(func() { closeStore(t, s) })
-	return s
-}
-
-// TestAttachEndsSnapshots makes tables part of a store, which ends its snapshots, and reads what is in them.
-func TestAttachEndsSnapshots(t *testing.T) {
-	s := loadingStore(t)
-	before := s.Begin()
-	defer before.Close()
-	b := s.db.NewTables()
-	key := record.NumberKey(record.KindNodeAt, 9, 0)
-	must.Do(t, errors.Join(b.Put(key, []byte("body")), b.Flush(), s.attach(b), b.Cancel()))
-	if err := before.Err(); !errors.Is(err, ErrClosed) {
-		t.Errorf("got a snapshot with %v, want ErrClosed", err)
-	}
-	view(t, s, func(tx *Tx) error {
-		return tx.records().Get(key, func(body []byte) error {
-			if string(body) != "body" {
-				t.Errorf("got %q", body)
-			}
-			return nil
-		})
-	})
-}
 
 // TestBulkWhileLoading writes into the store of a Loader, in any order, gives one Bulk up, and reads the others.
 func TestBulkWhileLoading(t *testing.T) {

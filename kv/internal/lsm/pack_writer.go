@@ -1,0 +1,238 @@
+package lsm
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/graphcleaner/graphcleaner/internal/durable"
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// A PackWriter writes the records of new generations as packs, each byte once: there is no log, and nothing to merge. The keys of a kind and
+// a generation, and of a matrix those of one tile, ascend. One goroutine.
+//
+// A pack has its name from the beginning. As nothing names its generation, the next open removes it after a crash.
+type PackWriter struct {
+	// Sums are those of the records of each generation.
+	Sums map[record.Generation]record.Sum
+
+	Records, Bytes int64 // how many records it was given, and the bytes of their keys and of them
+
+	d       *DB
+	most    int64  // bytes at which a pack ends
+	record  []byte // scratch
+	streams map[tileStream]*streamWriter
+	before  map[tileStream]bool // have a pack that has ended
+	ended   []*streamWriter     // not published
+
+	syncs   sync.WaitGroup
+	syncing chan struct{} // holds a token of each that runs
+	mu      sync.Mutex    // guards failure
+	failure error         // of a sync
+}
+
+// A tileStream is how the keys begin that are written in order: with a kind and a generation, and of a matrix also a tile.
+type tileStream [9]byte
+
+type streamWriter struct {
+	*pack.Writer
+	id packID
+}
+
+const (
+	// packBytes is the size of a pack: large enough that few are to be synced and opened.
+	packBytes = 16 << 20
+
+	// packSyncs is how many packs are made durable while others are written.
+	packSyncs = 2
+
+	// packVersion is the version of what is in a pack: the first, which every snapshot sees. What is written later of the same
+	// generation has a later one.
+	packVersion = 1
+)
+
+// NewPacks begins packs.
+func (d *DB) NewPacks() *PackWriter {
+	return &PackWriter{
+		Sums: map[record.Generation]record.Sum{}, d: d, most: packBytes,
+		streams: map[tileStream]*streamWriter{}, before: map[tileStream]bool{}, syncing: make(chan struct{}, packSyncs),
+	}
+}
+
+func tileStreamOf(key []byte) (s tileStream) {
+	n := len(stream{})
+	if record.Kind(key[0]) == record.KindMatrix {
+		n = len(s)
+	}
+	copy(s[:], key[:n])
+	return s
+}
+
+// Put adds the record of a body. The caller may reuse key and body.
+func (b *PackWriter) Put(key, body []byte) error {
+	b.record = record.Append(b.record[:0], key, body)
+	b.Sums[record.GenerationOf(key)] = b.Sums[record.GenerationOf(key)].Add(b.record)
+	return b.add(key, b.record, packVersion)
+}
+
+// add adds a record of a version to the pack of its stream.
+func (b *PackWriter) add(key, value []byte, version uint64) error {
+	name := tileStreamOf(key)
+	t := b.streams[name]
+	if t == nil {
+		if err := b.d.failure.err(); err != nil { // the directory may have been moved
+			return err
+		}
+		b.d.packs.last++
+		id := packID{b.d.packs.last, record.GenerationOf(key)}
+		t = &streamWriter{pack.NewWriter(id.openPath(b.d.dir)), id}
+		b.streams[name] = t
+	}
+	b.Records++
+	b.Bytes += int64(len(key) + len(value))
+	err := t.Add(key, value, version)
+	if err == nil && t.Bytes() >= b.most {
+		err = b.end(name)
+	}
+	return b.wrap(err)
+}
+
+// wrap says what was to be written.
+func (b *PackWriter) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("writing packs: %w", wrapBadger(err))
+}
+
+// end ends the pack of a stream, and has it made durable.
+func (b *PackWriter) end(name tileStream) error {
+	t := b.streams[name]
+	delete(b.streams, name)
+	b.before[name] = true
+	b.ended = append(b.ended, t)
+	if err := t.End(); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	err := b.failure
+	b.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	b.syncing <- struct{}{}
+	b.syncs.Go(func() {
+		defer func() { <-b.syncing }()
+		if err := t.Sync(); err != nil {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.failure = cmp.Or(b.failure, err)
+		}
+	})
+	return nil
+}
+
+// Flush ends all packs, and returns once they are durable. More can be put then.
+func (b *PackWriter) Flush() error { return b.wrap(b.endAll(b.names())) }
+
+// Finish is Flush of a writer that takes no more.
+func (b *PackWriter) Finish() error {
+	names, err := b.joinTiles(b.names())
+	if err == nil {
+		err = b.endAll(names)
+	}
+	return b.wrap(err)
+}
+
+// names are those of the streams that have a pack which has not ended, ascending.
+func (b *PackWriter) names() []tileStream {
+	return slices.SortedFunc(maps.Keys(b.streams), func(x, y tileStream) int { return bytes.Compare(x[:], y[:]) })
+}
+
+func (b *PackWriter) endAll(names []tileStream) error {
+	for _, name := range names {
+		if err := b.end(name); err != nil {
+			return err
+		}
+	}
+	b.syncs.Wait()
+	return b.failure
+}
+
+// joinTiles adds tiles of a matrix that have no file yet to the pack of the tile before, where it can. So a small matrix of many tiles is
+// one file, which is synced once. It returns those of the names that still have a pack.
+func (b *PackWriter) joinTiles(names []tileStream) (left []tileStream, err error) {
+	for _, name := range names {
+		t := b.streams[name]
+		if err := t.EndBlock(); err != nil { // which may make the file
+			return nil, err
+		}
+		if len(left) == 0 || t.HasFile() || b.before[name] {
+			left = append(left, name)
+			continue
+		}
+		last := left[len(left)-1]
+		to := b.streams[last]
+		if !bytes.Equal(last[:len(stream{})], name[:len(stream{})]) || to.Bytes()+t.Bytes() > b.most || b.endedBetween(last, name) {
+			left = append(left, name)
+			continue
+		}
+		if err := to.Join(t.Writer); err != nil {
+			return nil, err
+		}
+		delete(b.streams, name)
+	}
+	return left, nil
+}
+
+// endedBetween says whether a stream between two others has a pack that has ended.
+func (b *PackWriter) endedBetween(x, y tileStream) bool {
+	for name := range b.before {
+		if bytes.Compare(x[:], name[:]) < 0 && bytes.Compare(name[:], y[:]) < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Publish has snapshots that begin from now on see the packs that were flushed. That is to be done before a commit names their generations.
+func (b *PackWriter) Publish() error {
+	if len(b.ended) == 0 {
+		return nil
+	}
+	if err := durable.SyncDirectory(b.d.dir); err != nil {
+		return err
+	}
+	b.d.packs.mu.Lock()
+	all := slices.Clone(b.d.packs.now.packs)
+	b.d.packs.mu.Unlock()
+	for _, t := range b.ended {
+		h, err := b.d.openPack(t.id, t.Path())
+		if err != nil {
+			return err
+		}
+		all = append(all, h)
+	}
+	b.ended = nil
+	return b.d.packs.replace(all)
+}
+
+// Cancel removes the packs that were not published.
+func (b *PackWriter) Cancel() (err error) {
+	b.syncs.Wait()
+	for _, t := range b.streams {
+		b.ended = append(b.ended, t)
+	}
+	clear(b.streams)
+	for _, t := range b.ended {
+		err = errors.Join(err, t.Remove())
+	}
+	b.ended = nil
+	return err
+}
