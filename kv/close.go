@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -23,6 +24,7 @@ func (s *Store) Close() error {
 	s.writer.Lock()
 	defer s.writer.Unlock()
 	s.commitGroup()
+	stopped := s.stopFold()
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -39,6 +41,11 @@ func (s *Store) Close() error {
 	began := time.Now()
 	s.endSnapshots()
 	s.mu.Unlock()
+	if stopped || s.db.FoldDue() {
+		if err := s.fold(context.Background()); err != nil {
+			s.warn("tables could not be folded", err)
+		}
+	}
 	err := s.closeBadger()
 	s.observe(Event{Kind: EventClose, Err: err}, began)
 	return err

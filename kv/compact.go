@@ -2,6 +2,7 @@ package kv
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -33,7 +34,21 @@ func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 			return err
 		}
 	}
-	return bulk.Commit(markIndexes(tx.Columns()))
+	if err := bulk.Commit(markIndexes(tx.Columns())); err != nil {
+		return err
+	}
+	if err := s.lockWriter(ctx); err != nil {
+		return fmt.Errorf("%w, but folding tables: %w", ErrCommitted, err)
+	}
+	defer s.writer.Unlock()
+	err = s.checkOpen()
+	if err == nil {
+		err = s.fold(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("%w, but folding tables: %w", ErrCommitted, err)
+	}
+	return nil
 }
 
 // graph writes adjacency and dictionary again, if nodes were added or removed, or edges changed.

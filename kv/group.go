@@ -154,6 +154,7 @@ func (s *Store) await(tx *Tx) error {
 	}
 	defer s.writer.Unlock() // also if what observes a commit panics
 	s.commitGroup()
+	s.foldIfDue()
 	return tx.result
 }
 

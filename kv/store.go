@@ -45,6 +45,7 @@ type Store struct {
 
 	// writer is held by the one Update, Bulk or Compact there is at a time.
 	writer    writerLock
+	folding   *folding          // nil: no fold goes on
 	group     *commitGroup      // nil: no Update waits for its sync
 	lastGroup int               // how many the last one had
 	bulkOpen  atomic.Bool       // the writer is one of Store.Bulk, which its user must end
@@ -224,6 +225,7 @@ func (s *Store) enterUpdate(fn func(*Tx) error) (*Tx, error) {
 	if err != nil || s.group.admits() {
 		return tx, err
 	}
+	defer s.foldIfDue()
 	return tx, s.finish(tx)
 }
 

@@ -15,7 +15,7 @@ type Lookups struct {
 // Lookups begins to read records whose keys begin with prefix, a kind and a generation.
 func (t *Txn) Lookups(prefix []byte) *Lookups {
 	l := &Lookups{t: t}
-	if t.txn == nil {
+	if t.d.tables != nil {
 		l.cursors = t.d.tables.Cursors()
 	} else if record.Kind(prefix[0]).IsBlock() {
 		l.cursors = t.packs.of(prefix).Cursors()

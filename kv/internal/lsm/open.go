@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
@@ -63,7 +64,10 @@ type Options struct {
 type DB struct {
 	dir      string
 	readOnly bool
-	db       *badger.DB  // nil if tables is not
+	db       *badger.DB   // nil if tables is not
+	opening  sync.RWMutex // held by who opens db anew, and for a moment by who reads with it
+	reads    sync.Mutex   // guards readings
+	readings map[*reading]struct{}
 	tables   *readTables // of a database that is read without Badger
 	reading  func() bool
 
@@ -77,6 +81,8 @@ type DB struct {
 	output   atomic.Int64  // bytes of entries given to Badger since it was opened
 	versions versions
 	packs    packs       // of one that is open for writing
+	first    int         // tables of level 0 that are not of output, when they were last counted; of who holds the writer's lock
+	folded   int         // tables that folds made
 	catalog  catalogFile // of who holds the writer's lock
 	verified *verifiedTables
 }
@@ -124,8 +130,15 @@ func Open(dir string, opt Options) (opened *DB, err error) {
 		err = guardFaults(func() error { return removeFlushedLogs(dir) })
 	}
 	var last uint64
+	var named badger.Manifest
 	if err == nil {
 		last, err = lastVersion(dir)
+	}
+	if err == nil {
+		named, _, err = readManifest(dir) //nolint:errcheck // checkFiles has seen where it is cut off
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil // it is being created
+		}
 	}
 	var db *badger.DB
 	if err == nil {
@@ -149,6 +162,7 @@ func Open(dir string, opt Options) (opened *DB, err error) {
 		dir:      dir,
 		readOnly: opt.ReadOnly,
 		db:       db,
+		readings: map[*reading]struct{}{},
 		reading:  opt.Reading,
 		failure:  failure,
 		merges:   merges,
@@ -160,6 +174,7 @@ func Open(dir string, opt Options) (opened *DB, err error) {
 	}
 	d.versions.last = last
 	if !opt.ReadOnly {
+		d.first = countFirst(named)
 		err = storedir.AlignModes(dir)
 	}
 	if err == nil {

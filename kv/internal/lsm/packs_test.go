@@ -29,6 +29,7 @@ type packModel struct {
 	live map[record.Generation]bool
 	want map[string]string
 	next record.Generation
+	busy bool // a transaction writes, or the database is closed
 }
 
 // A packSnapshot is a transaction with what it is to read.
@@ -51,9 +52,18 @@ func (m *packModel) keep() {
 
 // commit runs a transaction.
 func (m *packModel) commit(write func(txn *Txn) error) {
+	m.busy = true
+	defer func() { m.busy = false }()
 	txn := m.d.Begin(true)
 	defer txn.Discard()
 	must.Do(m.t, errors.Join(m.d.makeRoom(1<<20), write(txn), txn.Commit(m.d.Version()+1)))
+}
+
+// fold folds Badger's own tables, unless a transaction writes.
+func (m *packModel) fold() {
+	if !m.busy {
+		must.Do(m.t, foldNow(m.d, func(key []byte) bool { return len(key) >= 5 && !m.live[record.GenerationOf(key)] }))
+	}
 }
 
 // pack writes a generation of several kinds, and may give it up.
@@ -82,13 +92,18 @@ func (m *packModel) pack() {
 		return
 	}
 	must.Do(m.t, errors.Join(b.Finish(), b.Publish(), b.Cancel()))
+	m.name(g)
+	m.live[g] = true
+	maps.Copy(m.want, wrote)
+	m.keep()
+}
+
+// name commits a record, as a catalogue that names other generations.
+func (m *packModel) name(g record.Generation) {
 	m.commit(func(txn *Txn) error {
 		return txn.Set(record.CommitKey(), record.Encode(record.CommitKey(), []byte{byte(g)}))
 	})
 	m.want[string(record.CommitKey())] = string([]byte{byte(g)})
-	m.live[g] = true
-	maps.Copy(m.want, wrote)
-	m.keep()
 }
 
 // change writes and deletes entries of spaces.
@@ -131,6 +146,7 @@ func (m *packModel) drop() {
 		return
 	}
 	g := m.anyLive()
+	m.name(g)
 	delete(m.live, g)
 	maps.DeleteFunc(m.want, func(key, _ string) bool { return len(key) >= 5 && record.GenerationOf([]byte(key)) == g })
 	m.keep()
@@ -173,6 +189,9 @@ func (m *packModel) check(s packSnapshot, prefix []byte) {
 				m.t.Fatalf("%s: got a body of %d bytes, want %d", record.Describe(rec.Key), len(rec.Body), len(s.want[string(rec.Key)]))
 			}
 			got = append(got, string(rec.Key))
+			if m.r.IntN(2000) == 0 {
+				m.fold()
+			}
 		}
 		it.Close()
 		if !slices.Equal(got, keys) {
@@ -211,7 +230,7 @@ func TestPacks(t *testing.T) {
 			m.open()
 			var snapshots []packSnapshot
 			for range 12 {
-				[]func(){m.pack, m.change, m.change, m.drop}[m.r.IntN(4)]()
+				[]func(){m.pack, m.change, m.change, m.drop, m.fold}[m.r.IntN(5)]()
 				if m.r.IntN(3) == 0 {
 					snapshots = append(snapshots, packSnapshot{m.d.Begin(false), maps.Clone(m.want)})
 				}
@@ -240,6 +259,8 @@ func TestPacks(t *testing.T) {
 
 // checkClosed reads a closed database without Badger, and with Badger alone.
 func (m *packModel) checkClosed() {
+	m.busy = true
+	defer func() { m.busy = false }()
 	d := must.Get(Open(m.dir, readOnlyOptions))(m.t)
 	txn := d.Begin(false)
 	m.check(packSnapshot{txn, m.want}, nil)

@@ -63,7 +63,7 @@ type finding struct {
 
 func (t *Txn) find(key []byte) (f finding, err error) {
 	tables := t.packs.of(key)
-	if t.txn == nil {
+	if t.d.tables != nil {
 		tables = t.d.tables.Tables
 	} else if tables == nil || !record.Kind(key[0]).IsBlock() {
 		if f, err = t.inBadger(key); err != nil || f.version > 0 || tables == nil {
@@ -82,7 +82,9 @@ func (t *Txn) find(key []byte) (f finding, err error) {
 // inBadger finds what Badger has of a key. Get of Badger does not tell a deletion from nothing. An iterator does; but of a transaction that
 // writes, Badger sorts all that was written for each.
 func (t *Txn) inBadger(key []byte) (f finding, err error) {
-	if t.write {
+	t.d.opening.RLock()
+	defer t.d.opening.RUnlock()
+	if t.txn != nil {
 		item, err := t.txn.Get(key)
 		if err == nil {
 			f.version = item.Version()
@@ -96,24 +98,13 @@ func (t *Txn) inBadger(key []byte) (f finding, err error) {
 			return finding{version: t.sees, deleted: true}, nil
 		}
 	}
-	it := t.reader().NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
+	it := t.committed().NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
 	defer it.Close()
 	if it.Rewind(); it.Valid() {
 		f.version, f.deleted = it.Item().Version(), it.Item().IsDeletedOrExpired()
 		f.value, err = it.Item().ValueCopy(nil)
 	}
 	return f, err
-}
-
-// reader sees what was committed when the transaction began.
-func (t *Txn) reader() *badger.Txn {
-	if !t.write {
-		return t.txn
-	}
-	if t.committed == nil {
-		t.committed = t.d.db.NewTransactionAt(t.sees, false)
-	}
-	return t.committed
 }
 
 // WillRead says under which keys records are read soon. The system is asked at once for those in packs, so that the disk finds them side by
@@ -128,7 +119,7 @@ func (t *Txn) WillRead(keys iter.Seq[[]byte]) {
 
 // everywhere are all tables that are read here and not by Badger.
 func (t *Txn) everywhere() pack.Tables {
-	if t.txn == nil {
+	if t.d.tables != nil {
 		return t.d.tables.Tables
 	}
 	return t.packs.all
@@ -138,11 +129,11 @@ func (t *Txn) everywhere() pack.Tables {
 func (t *Txn) Iterator(prefix []byte, descending bool) *Iterator {
 	tables := t.packs.of(prefix)
 	isPart := len(prefix) < len(stream{}) // of how the keys of a stream begin
-	if t.txn == nil || isPart {
+	if t.d.tables != nil || isPart {
 		tables = t.everywhere()
 	}
 	switch {
-	case t.txn == nil || !isPart && tables != nil && record.Kind(prefix[0]).IsBlock():
+	case t.d.tables != nil || !isPart && tables != nil && record.Kind(prefix[0]).IsBlock():
 		return &Iterator{tables.Walk(prefix, descending)}
 	case tables == nil:
 		return &Iterator{badgerWalk{t.read(badger.IteratorOptions{Prefix: prefix, Reverse: descending})}}
@@ -158,7 +149,7 @@ func (t *Txn) Loose() *Iterator {
 
 // A badgerSource is an iterator of all versions that Badger has, as a walk reads it.
 type badgerSource struct {
-	it         reading
+	it         *reading
 	key, value []byte // scratch
 }
 
@@ -178,17 +169,17 @@ func (s *badgerSource) Next() error {
 
 func (s *badgerSource) Previous() error { return s.Next() }
 
-func (s *badgerSource) Valid() bool { return s.it.Valid() }
+func (s *badgerSource) Valid() bool { return s.it.item != nil }
 
 func (s *badgerSource) Key() []byte {
-	item := s.it.Item()
+	item := s.it.item
 	s.key = append(s.key[:0], item.Key()...)
 	s.key = binary.BigEndian.AppendUint64(s.key, ^item.Version())
 	return s.key
 }
 
 func (s *badgerSource) Holds() (value y.ValueStruct, err error) {
-	item := s.it.Item()
+	item := s.it.item
 	if item.IsDeletedOrExpired() {
 		return y.ValueStruct{Meta: pack.MarkDeleted}, nil
 	}

@@ -108,7 +108,7 @@ func TestReadOnlyIsAsBadger(t *testing.T) {
 		opt := must.Get(badgerOptions(dir, readOnlyOptions))(t)
 		db, err := badger.OpenManaged(opt) // which merges nothing
 		must.Do(t, err)
-		want := told(t, &DB{db: db, merges: newMergeGuard(nil), packs: packs{now: newPackSet(nil)}, versions: versions{last: db.MaxVersion()}})
+		want := told(t, &DB{db: db, readings: map[*reading]struct{}{}, merges: newMergeGuard(nil), packs: packs{now: newPackSet(nil)}, versions: versions{last: db.MaxVersion()}})
 		must.Do(t, db.Close())
 		d := must.Get(Open(dir, readOnlyOptions))(t)
 		got := told(t, d)

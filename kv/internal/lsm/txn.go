@@ -7,14 +7,13 @@ import (
 	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
-
 )
 
 // A Txn sees a database as it was when it began, and what it wrote itself. Several users may write in one Txn, one after another: each
 // sees what those before it wrote.
 type Txn struct {
 	d     *DB
-	txn   *badger.Txn // nil of a database that is read without Badger
+	txn   *badger.Txn // of one that writes
 	sees  uint64      // the version of the last commit that it sees
 	packs *packSet    // nil of a database that is read without Badger
 	room  int64       // that its writes take on the disk, as far as MakeRoom was not asked for it
@@ -24,9 +23,7 @@ type Txn struct {
 	kept   atomic.Bool // see reading.Close
 	ended  bool
 
-	write     bool
-	removed   map[string]bool // the keys that it deleted
-	committed *badger.Txn     // of one that writes: sees what it saw when it began; nil before it is asked for
+	removed map[string]bool // the keys that it deleted
 
 	mu     sync.Mutex
 	writes int         // how many there were
@@ -76,9 +73,11 @@ func (d *DB) Begin(write bool) *Txn {
 	if d.tables != nil {
 		return &Txn{d: d, sees: d.tables.newest}
 	}
-	t := &Txn{d: d, write: write}
+	t := &Txn{d: d}
 	t.packs = d.packs.acquire(func() { t.sees = d.versions.begin() })
-	t.txn = d.db.NewTransactionAt(t.sees, write)
+	if write {
+		t.txn = d.db.NewTransactionAt(t.sees, true)
+	}
 	return t
 }
 
@@ -93,7 +92,7 @@ func (d *DB) View(use func(t *Txn) error) error {
 // managed here, and would panic in its own Discard where a damaged table has kept an iterator from being made.
 func (t *Txn) Discard() {
 	t.closeSpare()
-	if t.txn == nil || t.kept.Load() {
+	if t.d.tables != nil || t.kept.Load() {
 		return
 	}
 	if !t.ended {

@@ -316,12 +316,25 @@ func (d *DB) FindDamage(
 				report(filepath.Base(path), damage)
 				return true
 			})
+			if errors.Is(err, fs.ErrNotExist) && d.wasFolded(path) {
+				continue // the fold has compared its blocks
+			}
 			if err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// wasFolded reports whether a fold has removed a table of an open database.
+func (d *DB) wasFolded(path string) bool {
+	id, isTable := table.ParseFileID(filepath.Base(path))
+	if !isTable || d.tables != nil {
+		return false
+	}
+	ids, err := d.tableIDs()
+	return err == nil && !slices.Contains(ids, id)
 }
 
 // holdTables calls use with the numbers of the tables there are, which Badger, when it has merged them, leaves until use

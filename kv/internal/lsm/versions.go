@@ -3,6 +3,8 @@ package lsm
 import (
 	"errors"
 	"io/fs"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -48,6 +50,17 @@ func (v *versions) end(version uint64) {
 	if v.seen[version]--; v.seen[version] == 0 {
 		delete(v.seen, version)
 	}
+}
+
+// all are the versions that transactions see, and that of the last commit, without repetition.
+func (v *versions) all() []uint64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	all := map[uint64]bool{v.last: true}
+	for version := range v.seen {
+		all[version] = true
+	}
+	return slices.Collect(maps.Keys(all))
 }
 
 func (v *versions) newest() uint64 {

@@ -17,8 +17,8 @@ import (
 // A Fold merges tables into new ones, which do not overlap. It keeps of each key the newest version and those that
 // snapshots see. A deletion stays only where it covers something. The tables that it merges do not change.
 type Fold struct {
-	// From are the paths of the tables, from the oldest on. Of two values of one version of a key, that of the later table
-	// counts.
+	// From are the paths of the tables, from the oldest on. Of two values of one version of a key, that of the later
+	// table counts.
 	From []string
 
 	// Seen are the versions that snapshots see.
@@ -40,8 +40,8 @@ type Fold struct {
 // foldEvery is after how many keys the context is asked.
 const foldEvery = 1 << 12
 
-// Run makes the tables, durable, and returns their paths in the order of their keys. A damaged block is an ErrCorrupt that
-// names its table. After an error there is no new table.
+// Run makes the tables, durable, and returns their paths in the order of their keys. A damaged block is an ErrCorrupt
+// that names its table. After an error there is no new table.
 func (f *Fold) Run(ctx context.Context) (made []string, err error) {
 	w := &foldWriter{Fold: f, seen: append([]uint64{^uint64(0)}, f.Seen...)}
 	slices.SortFunc(w.seen, func(a, b uint64) int { return cmp.Compare(b, a) })
@@ -254,7 +254,11 @@ func (w *foldWriter) end() error {
 	}
 	t := w.table
 	w.table = nil
-	if err := errors.Join(t.End(), t.Sync()); err != nil {
+	err := t.End()
+	if err == nil {
+		err = t.Sync()
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", t.Path(), err)
 	}
 	w.made = append(w.made, t.Path())
