@@ -126,6 +126,9 @@ func Open(dir string, opt Options) (opened *DB, err error) {
 	if !opt.ReadOnly {
 		err = errors.Join(makeDiscards(dir), storedir.MarkWriter(dir))
 	}
+	if err == nil && !opt.ReadOnly { // marked, so that a crash between the steps is seen
+		err = guardFaults(func() error { return hidePacks(dir) })
+	}
 	if err == nil && crashed && storedir.HasLocks { // marked as written to: logs may have been the only mark of the crash
 		err = guardFaults(func() error { return removeFlushedLogs(dir) })
 	}
@@ -153,6 +156,9 @@ func Open(dir string, opt Options) (opened *DB, err error) {
 		}
 		err = fmt.Errorf("%s: %w", dir, wrapBadger(err))
 		if !crashed && !opt.ReadOnly {
+			if showing := showAllPacks(dir); showing != nil { // then it stays marked
+				return nil, errors.Join(err, showing)
+			}
 			err = errors.Join(err, storedir.UnmarkWriter(dir))
 		}
 		return nil, err
@@ -228,10 +234,7 @@ func prepare(dir string, crashed bool, b badger.Options) error {
 	if err != nil {
 		return err
 	}
-	if err := verifyToOpen(dir, tables, len(logs), b); err != nil {
-		return err
-	}
-	return hidePacks(dir)
+	return verifyToOpen(dir, tables, len(logs), b)
 }
 
 // makeDiscards makes the file in which Badger counts what its value log could discard: if Badger cannot make it, Badger

@@ -123,12 +123,41 @@ func showPacks(dir string, ids []packID) error {
 	if err := writeTables(dir, manifest, ids); err != nil {
 		return err
 	}
+	return renamePacks(dir, ids)
+}
+
+// renamePacks gives packs, which the manifest names, names of tables.
+func renamePacks(dir string, ids []packID) error {
 	for _, id := range ids {
 		if err := os.Rename(id.openPath(dir), id.closedPath(dir)); err != nil {
 			return err
 		}
 	}
 	return durable.SyncDirectory(dir)
+}
+
+// showAllPacks is showPacks of a database that was closed before and could not be opened. Some of its packs may not have been renamed.
+func showAllPacks(dir string) error {
+	open, err := openPacksIn(dir)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	closed, err := closedPacks(dir)
+	if err != nil {
+		return err
+	}
+	manifest, cut, err := readManifest(dir)
+	if err := cmp.Or(err, cut); err != nil {
+		return err
+	}
+	ids := slices.Clone(open)
+	for _, id := range closed {
+		ids = append(ids, packID{number: id - packNumber})
+	}
+	if err := writeTables(dir, manifest, ids); err != nil {
+		return err
+	}
+	return renamePacks(dir, open)
 }
 
 // writeTables replaces a manifest by one of a single record, which names Badger's own tables and some packs.
