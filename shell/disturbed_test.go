@@ -477,8 +477,8 @@ func (tr *trial) expects(t *testing.T, name string) bool {
 		name == tr.db+"/LOCK" || strings.HasPrefix(name, tr.db+"/") && strings.HasSuffix(name, ".pack") || strings.HasPrefix(name, tr.db+".loading/") || strings.HasPrefix(name, tr.db+"/work/")
 }
 
-// filesIn are the names of the files under a directory, but for those of Badger and of the journal in stores, of which
-// there may be any number, and the digits that name a run.
+// filesIn are the names of the files under a directory, but for those of Badger and packs in stores, of which there may
+// be any number, and the digits that name a run.
 func filesIn(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	must.Do(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -487,12 +487,8 @@ func filesIn(t *testing.T, dir string) (names []string) {
 		}
 		name, err := filepath.Rel(dir, path)
 		switch filepath.Ext(name) {
-		case ".sst", ".vlog", ".mem":
+		case ".sst", ".vlog", ".mem", ".pack":
 			return err
-		case ".log":
-			if strings.HasPrefix(filepath.Base(name), "journal-") {
-				return err
-			}
 		}
 		names = append(names, filepath.ToSlash(name))
 		return err

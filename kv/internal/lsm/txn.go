@@ -2,11 +2,14 @@ package lsm
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A Txn sees a database as it was when it began, and what it wrote itself. Several users may write in one Txn, one after another: each
@@ -263,10 +266,16 @@ func (b *Batch) Delete(key []byte) error {
 func (b *Batch) makeRoom(key, value []byte) error {
 	n := entryRoom(key, value)
 	if b.room < n {
-		if err := b.d.makeRoom(batchRoom + n); err != nil {
+		more := batchRoom + n
+		err := b.d.makeRoom(more)
+		if errors.Is(err, storedir.ErrNoSpace) { // the entry alone may fit, as the last of a sweep does
+			more = n
+			err = b.d.makeRoom(more)
+		}
+		if err != nil {
 			return err
 		}
-		b.room += batchRoom + n
+		b.room += more
 	}
 	b.room -= n
 	return nil
