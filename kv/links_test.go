@@ -171,7 +171,7 @@ func TestForeignFiles(t *testing.T) {
 	original := everyKind(t, 50)
 	victim := filepath.Join(t.TempDir(), "victim")
 	names := []string{
-		storedir.LockFile, storedir.DraftName, "spill-verified.tmp", "MANIFEST", "KEYREGISTRY", "DISCARD", "verified",
+		storedir.LockFile, storedir.DraftName, "MANIFEST", "KEYREGISTRY", "DISCARD",
 		"000001.vlog", "00001.mem",
 		"MANIFEST-REWRITE", "000099.sst", decisions.FileName, "of nobody", storedir.WorkName,
 		storedir.HolderName,

@@ -12,7 +12,7 @@ import (
 
 // ownNames are the names, as patterns, of what a store has in its directory.
 var ownNames = []string{
-	"MANIFEST", "MANIFEST-REWRITE", "KEYREGISTRY", "REWRITE-KEYREGISTRY", "DISCARD", storedir.LockFile, "verified", "catalog",
+	"MANIFEST", "MANIFEST-REWRITE", "KEYREGISTRY", "REWRITE-KEYREGISTRY", "DISCARD", storedir.LockFile, "catalog",
 	"spill-*",
 	"*.sst", "*.pack", "*.mem", "*.vlog", decisions.FileName,
 	storedir.WorkName, storedir.HolderName,

@@ -160,16 +160,14 @@ func (f *Fold) End() error {
 		err = f.install()
 	}
 	err = errors.Join(err, f.Cancel())
-	d.merges.watch(nil)
 	db, opening := badger.OpenManaged(opt)
 	if opening != nil {
 		d.failure.lose(opening)
 		return errors.Join(err, wrapBadger(opening))
 	}
 	d.db = db
-	d.merges.watch(db)
 	d.output.Store(0)
-	d.logs, d.tree = logCount{}, tree{}
+	d.logs = logCount{}
 	return err
 }
 

@@ -72,19 +72,15 @@ type DB struct {
 	reading  func() bool
 
 	failure  *writeFailure
-	merges   *mergeGuard
-	built    tableMemory
 	disk     storedir.Disk // zero if Badger only reads
 	pinned   int           // logs of memtables that readers keep, as awaitFlush has found; of who holds the writer's lock
 	logs     logCount      // of who holds the writer's lock
-	tree     tree          // of who holds the writer's lock
 	output   atomic.Int64  // bytes of entries given to Badger since it was opened
 	versions versions
 	packs    packs       // of one that is open for writing
 	first    int         // tables of level 0 that are not of output, when they were last counted; of who holds the writer's lock
 	folded   int         // tables that folds made
 	catalog  catalogFile // of who holds the writer's lock
-	verified *verifiedTables
 }
 
 // Open opens what is in a directory, or makes it.
@@ -111,15 +107,14 @@ func Open(dir string, opt Options) (opened *DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	failure := &writeFailure{disk: disk, moved: make(chan struct{})}
-	merges := newMergeGuard(failure)
-	b.Logger = watchedLog{b.Logger, failure, merges}
+	failure := &writeFailure{disk: disk}
+	b.Logger = watchedLog{b.Logger, failure}
 	crashed, err := LeftByCrash(dir)
 	if err != nil {
 		return nil, err
 	}
 	if storedir.HasLocks {
-		if err := guardFaults(func() error { return prepare(dir, crashed, b) }); err != nil {
+		if err := guardFaults(func() error { return prepare(dir, crashed) }); err != nil {
 			return nil, err
 		}
 	}
@@ -163,7 +158,6 @@ func Open(dir string, opt Options) (opened *DB, err error) {
 		}
 		return nil, err
 	}
-	merges.watch(db)
 	d := &DB{
 		dir:      dir,
 		readOnly: opt.ReadOnly,
@@ -171,10 +165,7 @@ func Open(dir string, opt Options) (opened *DB, err error) {
 		readings: map[*reading]struct{}{},
 		reading:  opt.Reading,
 		failure:  failure,
-		merges:   merges,
-		built:    newTableMemory(db),
 		disk:     disk,
-		verified: readVerified(dir),
 		packs:    packs{dir: dir, now: newPackSet(nil), crashed: crashed},
 		catalog:  copied,
 	}
@@ -182,9 +173,6 @@ func Open(dir string, opt Options) (opened *DB, err error) {
 	if !opt.ReadOnly {
 		d.first = countFirst(named)
 		err = storedir.AlignModes(dir)
-	}
-	if err == nil {
-		err = d.verified.opened(db)
 	}
 	if err != nil {
 		crashed, closing := d.Close(false)
@@ -204,7 +192,7 @@ func LeftByCrash(dir string) (bool, error) {
 }
 
 // prepare makes sure that Badger can open what is in a directory for writing. The caller has locked that.
-func prepare(dir string, crashed bool, b badger.Options) error {
+func prepare(dir string, crashed bool) error {
 	if err := storedir.Writable(dir); err != nil {
 		return fmt.Errorf("%s cannot be written to, only opened read-only: %w", dir, err)
 	}
@@ -214,27 +202,16 @@ func prepare(dir string, crashed bool, b badger.Options) error {
 	if err := removeEmptyLogs(dir); err != nil {
 		return err
 	}
-	var tables []tableFile
 	_, err := os.Stat(filepath.Join(dir, badger.ManifestFilename))
-	if err == nil && crashed {
-		err = undoMerges(dir)
-	}
 	if err == nil {
-		tables, err = checkFiles(dir, crashed)
+		_, err = checkFiles(dir, crashed)
 	} else if errors.Is(err, fs.ErrNotExist) {
 		err = nil // it is being created
 	}
 	if err != nil {
 		return err
 	}
-	if err := roomToOpen(dir, tables, b); err != nil {
-		return err
-	}
-	logs, err := memTableLogs(dir)
-	if err != nil {
-		return err
-	}
-	return verifyToOpen(dir, tables, len(logs), b)
+	return roomToOpen(dir)
 }
 
 // makeDiscards makes the file in which Badger counts what its value log could discard: if Badger cannot make it, Badger

@@ -20,8 +20,8 @@ import (
 // index of every table, twice with the check that keeps it from a panic, begin goroutines, and wait for them at the end. For a process
 // that asks one question, this is most of its time. So such a database is read without Badger.
 //
-// A table that the file "verified" lists, and whose file has not changed since, is not touched before a read needs it. Of every other
-// table the index and the last block are compared with their checksums at once, as Badger does.
+// Of a pack that the file "catalog" lists, and whose file has not changed since, nothing is read before it is needed. Of
+// every other table the index and the last block are compared with their checksums at once, as Badger does.
 
 // readTables are the tables of a database that is only read.
 type readTables struct {
@@ -32,7 +32,7 @@ type readTables struct {
 
 // openReadOnly opens a database to read it.
 func openReadOnly(dir string) (d *DB, err error) {
-	d = &DB{dir: dir, readOnly: true, failure: new(writeFailure), tables: new(readTables), verified: readVerified(dir)}
+	d = &DB{dir: dir, readOnly: true, failure: new(writeFailure), tables: new(readTables)}
 	crashed, err := LeftByCrash(dir)
 	if err != nil {
 		return nil, err
@@ -89,16 +89,13 @@ func (d *DB) openTables(manifest badger.Manifest) error {
 			d.tables.ids = append(d.tables.ids, id)
 			continue
 		}
-		listed := d.verified.listed[id].Listed
-		if known := listed.Mark == mark && len(listed.First) > 0; !known {
-			if listed, err = pack.Look(path); err != nil {
-				return err
-			}
+		listed, err := pack.Look(path)
+		if err != nil {
+			return err
 		}
 		t := pack.NewTable(d.disk, path, listed)
 		d.tables.ids = append(d.tables.ids, id)
 		d.tables.newest = max(d.tables.newest, listed.Newest)
-		d.verified.sizes[id] = mark.Size
 		if entry.Level == 0 {
 			first, zero[id] = append(first, id), t
 		} else {

@@ -12,17 +12,17 @@ import (
 // A reading is an iterator of Badger's, which keeps the tables and memtables that it reads. If Badger was opened anew
 // since the last step, the next one goes on from there.
 type reading struct {
-	t     *Txn
-	opt   badger.IteratorOptions
-	moves int64            // mergeGuard.moves before it began
-	it    *badger.Iterator // nil if Badger was closed since the last step
-	item  *badger.Item     // on which it stands, also once Badger is closed; nil for none
+	t       *Txn
+	opt     badger.IteratorOptions
+	flushes int64            // writeFailure.flushes before it began
+	it      *badger.Iterator // nil if Badger was closed since the last step
+	item    *badger.Item     // on which it stands, also once Badger is closed; nil for none
 }
 
 // read begins to read with Badger.
 func (t *Txn) read(opt badger.IteratorOptions) *reading {
 	d := t.d
-	r := &reading{t: t, opt: opt, moves: d.merges.moves.Load()}
+	r := &reading{t: t, opt: opt, flushes: d.failure.flushes.Load()}
 	d.opening.RLock()
 	defer d.opening.RUnlock()
 	r.open()
@@ -63,7 +63,7 @@ func (r *reading) Close() {
 	d.reads.Lock()
 	delete(d.readings, r)
 	d.reads.Unlock()
-	if r.moves != d.merges.moves.Load() && d.failure.isMoved() {
+	if r.flushes != d.failure.flushes.Load() && d.failure.isMoved() {
 		r.t.kept.Store(true)
 		return
 	}

@@ -25,9 +25,6 @@ import (
 // the manifest is what is lost: it is cut short or an old one. Then it is rebuilt for all tables.
 func (r *fileRepair) tables(ctx context.Context) (err error) {
 	crashed, err := LeftByCrash(r.dir)
-	if err == nil && crashed {
-		err = undoMerges(r.dir)
-	}
 	if err != nil && !errors.Is(err, record.ErrCorrupt) && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

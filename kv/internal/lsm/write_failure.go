@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,11 +34,10 @@ import (
 
 // A writeFailure is the first write in the background that failed; nil inside as long as none did.
 type writeFailure struct {
-	disk  storedir.Disk
-	moved chan struct{} // closed once a merge is held up because the directory was moved
-	once  sync.Once     // closes it
-	first atomic.Pointer[error]
-	loss  atomic.Pointer[error] // if tables that hold records cannot be read
+	disk    storedir.Disk
+	flushes atomic.Int64 // memtables that were closed to become tables
+	first   atomic.Pointer[error]
+	loss    atomic.Pointer[error] // if tables that hold records cannot be read
 }
 
 func (f *writeFailure) set(err error) { f.first.CompareAndSwap(nil, &err) }
@@ -78,29 +76,17 @@ func (f *writeFailure) err() error {
 // isMoved reports whether the directory was moved before a write failed.
 func (f *writeFailure) isMoved() bool { return errors.Is(f.err(), storedir.ErrMoved) }
 
-// hold never returns if the directory was moved. A merge calls it before it makes a table.
-func (f *writeFailure) hold() {
-	if f.isMoved() {
-		f.once.Do(func() { close(f.moved) })
-		select {}
-	}
-}
-
 // A watchedLog learns from what Badger logs which writes failed, and hands it on.
 type watchedLog struct {
 	next    badger.Logger // nil if nobody listens
 	failure *writeFailure
-	merges  *mergeGuard
 }
 
-// What Badger logs of writes that failed, and of merges, begins so; tests with failing writes hold it to that.
+// What Badger logs of writes that failed, and of memtables, begins so; tests with failing writes hold it to that.
 const (
-	commitFailed  = "writeRequests:"
-	flushFailed   = "error flushing memtable to disk"
-	flushBegins   = "Flushing memtable"
-	compactFailed = "[Compactor: %d] LOG Compact FAILED"
-	compactMakes  = "[%d] LOG Compact. Added %d keys."              // who, keys as uint64
-	compactEnded  = "[Compactor: %d] Compaction for level: %d DONE" // who, level
+	commitFailed = "writeRequests:"
+	flushFailed  = "error flushing memtable to disk"
+	flushBegins  = "Flushing memtable"
 )
 
 // Errorf takes note of a transaction of which nobody knows how much is on disk, and ends the goroutine that flushes
@@ -118,14 +104,9 @@ func (l watchedLog) Errorf(format string, args ...any) {
 	}
 }
 
-// Warningf takes a merge of tables that failed for what it is; Badger tries that again with other tables.
 func (l watchedLog) Warningf(format string, args ...any) {
 	if l.next != nil {
 		l.next.Warningf(format, args...)
-	}
-	if strings.HasPrefix(format, compactFailed) {
-		l.failure.set(firstError(args))
-		l.merges.failed(firstNumber(args))
 	}
 }
 
@@ -135,29 +116,14 @@ func (l watchedLog) Infof(format string, args ...any) {
 	}
 }
 
-// Debugf follows the merges of tables.
+// Debugf counts the memtables that are closed.
 func (l watchedLog) Debugf(format string, args ...any) {
 	if l.next != nil {
 		l.next.Debugf(format, args...)
 	}
-	switch {
-	case strings.HasPrefix(format, flushBegins):
-		l.merges.moves.Add(1)
-	case strings.HasPrefix(format, compactMakes):
-		keys, _ := args[1].(uint64)
-		l.failure.hold()
-		l.merges.makes(firstNumber(args), int(keys))
-	case strings.HasPrefix(format, compactEnded):
-		level, _ := args[1].(int)
-		l.merges.moves.Add(1)
-		l.merges.done(firstNumber(args), level)
+	if strings.HasPrefix(format, flushBegins) {
+		l.failure.flushes.Add(1)
 	}
-}
-
-// firstNumber is the first argument of a message, which says who merges.
-func firstNumber(args []any) int {
-	n, _ := args[0].(int)
-	return n
 }
 
 // firstError is the error among the arguments of a message.
@@ -211,11 +177,8 @@ func (d *DB) awaitFlush() error {
 	}
 }
 
-// logsPinned says whether readers may be why there are as many logs as there are: there is a snapshot to read from, and
-// Badger has not stopped flushing, as it does if there are too many tables of level 0.
-func (d *DB) logsPinned() bool {
-	return d.db.Levels()[0].NumTables < d.db.Opts().NumLevelZeroTablesStall && d.reading()
-}
+// logsPinned says whether readers may be why there are as many logs as there are.
+func (d *DB) logsPinned() bool { return d.reading() }
 
 // A logCount is what was found when the logs of memtables were last looked at. It saves most commits from listing the
 // directory.
@@ -233,24 +196,6 @@ const recount = 8
 func (c logCount) enough(output, memTable int64) bool {
 	since := output - c.output
 	return c.count > 0 && c.count+1 < mostLogs && since >= 0 && since < memTable/recount
-}
-
-// A tree is what the levels of Badger were when they were last looked at.
-type tree struct {
-	levels []badger.LevelInfo // nil before the first look
-	logs   logCount           // then
-	moves  int64              // mergeGuard.moves then
-}
-
-// levels are those of Badger. The caller holds the writer's lock, and has called awaitFlush. They change if a memtable becomes a table,
-// or a merge ends. If there was one log when the logs were last looked at, and no memtable was closed since, none becomes a table. So
-// most commits do not ask Badger, which scores all levels for an answer.
-func (d *DB) levels() []badger.LevelInfo {
-	moves := d.merges.moves.Load()
-	if d.tree.levels == nil || d.tree.logs != d.logs || d.tree.moves != moves || d.logs.count != 1 {
-		d.tree = tree{d.db.Levels(), d.logs, moves}
-	}
-	return d.tree.levels
 }
 
 // countLogs looks at the logs. The caller holds the writer's lock.
@@ -284,7 +229,7 @@ func (d *DB) Close(dirty bool) (crashed bool, err error) {
 		return true, failure
 	}
 	if failure != nil {
-		failure = errors.Join(fmt.Errorf("%s: %w", d.dir, failure), reviseManifest(d.dir), undoMerges(d.dir))
+		failure = errors.Join(fmt.Errorf("%s: %w", d.dir, failure), reviseManifest(d.dir))
 	}
 	ids, unknown, listing := d.packs.ids()
 	err = errors.Join(err, listing, d.packs.close())
@@ -299,7 +244,6 @@ func (d *DB) Close(dirty bool) (crashed bool, err error) {
 	}
 	if err = errors.Join(failure, err, reading); err == nil && !crashed && storedir.HasLocks { // else every open asks Badger
 		err = storedir.AlignModes(d.dir) // which changes the times of tables, by which the list knows them
-		d.verified.list()
 	}
 	return crashed, err
 }
