@@ -1,8 +1,12 @@
 package lsm
 
 import (
+	"errors"
+
 	"github.com/dgraph-io/badger/v4/fb"
 	"github.com/dgraph-io/badger/v4/table"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 )
 
 // LastCommit is the last commit that the tables hold which the manifest names; zero if there is none. The version of what a commit
@@ -30,4 +34,17 @@ func lastInTables(dir string) (last uint64, err error) {
 		}
 	}
 	return last, nil
+}
+
+// useIndex calls use with the index of a table.
+func useIndex(path string, use func(index *fb.TableIndex)) (err error) {
+	t, err := pack.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	return pack.GuardFile(path, func() error {
+		use(t.Index())
+		return nil
+	})
 }
