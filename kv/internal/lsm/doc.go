@@ -2,14 +2,15 @@
 // saying so. It alone opens Badger, and alone knows what Badger logs, how Badger names its files and which errors Badger
 // hides. It knows the form of records, but not their meaning.
 //
-// Where directories have locks, a database that is opened to be read is read without Badger [read_only.go]. For the others this package works around these
-// faults of Badger 4.9.6, in the files in brackets. If you raise the version, run the tests of these files.
+// Where directories have locks, a database that is opened to be read is read without Badger [read_only.go]. Badger merges
+// nothing: packs [pack_set.go] are beside it while a database is open for writing, and the fold [fold.go] keeps its own
+// tables few. Beside that, this package works around these faults of Badger 4.9.6, in the files in brackets. If you raise
+// the version, run the tests of these files.
 //
 //   - A write in the background that fails is only logged. A memtable that cannot become a table is tried again for ever, and
 //     Close waits for it. [write_failure.go]
 //   - The manifest names a table before the table is durable, and goes on naming one that was never finished. [write_failure.go]
-//   - A merge drops the error of a table that it cannot make, and goes on without the records. [compact_guard.go]
-//   - A merge copies a damaged block of a table into a new one, with a right checksum. [verify.go]
+//   - Its own merge of tables goes on behind a damaged block, and loses the records there. [fold.go]
 //   - With checksums on, an iterator ends before a damaged block, without an error. [options.go]
 //   - Opening panics on a damaged table or log. [files.go]
 //   - Opening removes every table that the manifest does not name, also if the manifest is cut short. [unnamed.go]
@@ -23,7 +24,6 @@
 //     [guard.go]
 //   - A file is synced, and its name in the directory is not. File systems make the name of a new file durable with its first sync.
 //   - The log of a memtable stays for as long as an iterator looks at it, and nothing tells why. [write_failure.go]
-//   - Up to eight pieces of memory, each as large as the largest table, are kept whatever the budget is. [table_memory.go]
 //   - The builder of tables keeps a whole table in memory. [kv/internal/pack]
 //   - A value is copied two or three times before it is handed out. [lookups.go]
 //   - Errors of the system are not wrapped. [guard.go]
