@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/dgraph-io/badger/v4"
 	badgeroptions "github.com/dgraph-io/badger/v4/options"
@@ -25,52 +24,32 @@ import (
 // A process that writes keeps a file LOCK in the store, and removes it last. If there is one, or a log of a
 // memtable, but no process, there was a crash, and it may have left
 //
-//   - tables that the manifest names no more, since they were merged;
-//   - tables that it never named: they were finished, but their logs or the tables they merge are still there, which
-//     clearUnnamed makes sure of;
+//   - tables that the manifest names no more, since a fold merged them, or never named: they were finished, but their
+//     logs or the tables they merge are still there. clearUnnamed makes sure of that;
 //   - a last record of the manifest that is not complete, about such tables;
 //   - a log without a byte, by way of which Badger makes and deletes logs.
 //
 // All are damage in a store that was closed. A table that is named and missing always is.
 
-// A tableFile is one of Badger's tables, as the manifest names it.
-type tableFile struct {
-	path  string
-	level int
-	bytes int64
-}
-
-// checkFiles returns the tables of a store that no other process writes, or an ErrCorrupt that names the file which is
-// damaged; crashed says whether it was left by a crash.
-func checkFiles(dir string, crashed bool) ([]tableFile, error) {
+// checkFiles returns an ErrCorrupt that names a damaged file of a store which no other process writes; crashed says
+// whether it was left by a crash.
+func checkFiles(dir string, crashed bool) error {
 	manifest, strays, err := checkNames(dir, crashed)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var tables []tableFile
 	for id, entry := range manifest.Tables {
 		if isPack(id) {
 			continue
 		}
-		t := tableFile{path: table.NewFilename(id, dir), level: int(entry.Level)}
-		if t.bytes, err = checkTable(t.path, entry.Compression); err != nil {
-			return nil, err
+		if err := checkTable(table.NewFilename(id, dir), entry.Compression); err != nil {
+			return err
 		}
-		tables = append(tables, t)
 	}
 	if len(strays) == 0 {
-		return tables, nil
+		return nil
 	}
-	sets, err := readManifestChanges(dir)
-	if err != nil {
-		return nil, err
-	}
-	merged := mergedTables(sets)
-	orphans := slices.DeleteFunc(strays, func(id uint64) bool { return merged[id] })
-	if len(orphans) == 0 {
-		return tables, nil
-	}
-	return tables, clearUnnamed(dir, manifest, orphans)
+	return clearUnnamed(dir, manifest, strays)
 }
 
 // checkNames is checkFiles but for what is in tables. It returns the manifest, and the tables that this does not name, which there are
@@ -185,20 +164,20 @@ func readHead(path string, n int64) (head []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, n))
 }
 
-// checkTable opens a table as Badger does, checks its index and its last block, and returns its size in bytes.
-func checkTable(path string, compression badgeroptions.CompressionType) (int64, error) {
+// checkTable opens a table as Badger does, and checks its index and its last block.
+func checkTable(path string, compression badgeroptions.CompressionType) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return 0, record.CorruptFile(path, "it is missing")
+		return record.CorruptFile(path, "it is missing")
 	case err != nil:
-		return 0, err
+		return err
 	case info.Size() == 0:
-		return 0, record.CorruptFile(path, "it is empty") // and cannot be mapped
+		return record.CorruptFile(path, "it is empty") // and cannot be mapped
 	}
 	file, err := z.OpenMmapFile(path, os.O_RDONLY, 0)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	err = pack.GuardFile(path, func() error {
 		pack.ReadAtRandom(file.Data)
@@ -208,7 +187,7 @@ func checkTable(path string, compression badgeroptions.CompressionType) (int64, 
 		_, err := table.OpenTable(file, table.Options{Compression: compression, ChkMode: badgeroptions.OnBlockRead})
 		return err
 	})
-	return info.Size(), errors.Join(err, file.Close(-1))
+	return errors.Join(err, file.Close(-1))
 }
 
 // logFiles are the value logs and the logs of memtables.

@@ -204,7 +204,7 @@ func prepare(dir string, crashed bool) error {
 	}
 	_, err := os.Stat(filepath.Join(dir, badger.ManifestFilename))
 	if err == nil {
-		_, err = checkFiles(dir, crashed)
+		err = checkFiles(dir, crashed)
 	} else if errors.Is(err, fs.ErrNotExist) {
 		err = nil // it is being created
 	}
@@ -244,7 +244,7 @@ func CrashedError(dir string) error {
 }
 
 // removeFlushedLogs removes logs of memtables of which each record is in a named table whose checksums match. Badger would make another
-// table of what such a log has. As logs are not synced, that may be a part of the memtable. The table of the part would have the greater
+// table of what such a log has. If the log is damaged, that is a part of the memtable. The table of the part would have the greater
 // number, and share records with that of the whole: a census would take it for what a merge made of the whole, and what it lacks for dropped.
 func removeFlushedLogs(dir string) (err error) {
 	logs, err := memTableLogs(dir)

@@ -50,8 +50,7 @@ func badgerOptions(dir string, opt Options) (badger.Options, error) {
 	b.MemTableSize = memTable
 	b.NumMemtables = WaitingMemTables
 
-	// Two merges build up to 36 tables at once if the disk is slow to sync them, each in twice its size. So tables are
-	// small if the budget is, and of one size at all levels.
+	// A repair builds tables in memory, each in twice its size. So tables are small if the budget is.
 	b.BaseTableSize = min(max(opt.MemoryBudget/256, 512<<10), 16<<20)
 	b.BaseLevelSize = 4 * memTable
 	b.TableSizeMultiplier = 1

@@ -40,11 +40,6 @@ func (r *fileRepair) tables(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if len(gone) == 0 {
-		if err := c.removeMerged(mergedTables(sets)); err != nil {
-			return err
-		}
-	}
 	var strays, only []*censusTable
 	for _, t := range c.tables {
 		if !t.named {
@@ -311,28 +306,11 @@ func (r *fileRepair) levelsOf(sets []*pb.ManifestChangeSet) map[uint64]uint8 {
 	return levels
 }
 
-// removeMerged removes tables that were merged, as Badger would, if the tables that they became are whole.
-func (c *census) removeMerged(merged map[uint64]bool) (err error) {
-	if slices.ContainsFunc(c.tables, func(t *censusTable) bool { return t.named && !t.whole }) {
-		return nil
-	}
-	c.tables = slices.DeleteFunc(c.tables, func(t *censusTable) bool {
-		if t.named || !merged[t.id] {
-			return false
-		}
-		err = errors.Join(err, t.reader.Close(), os.Remove(t.reader.Path))
-		return true
-	})
-	return err
-}
-
 // writeLevels makes the manifest again, for tables with their levels.
 func (r *fileRepair) writeLevels(levels map[uint64]uint8) error {
-	var changes pb.ManifestChangeSet
-	for _, id := range slices.Sorted(maps.Keys(levels)) {
-		changes.Changes = append(changes.Changes, &pb.ManifestChange{
-			Id: id, Op: pb.ManifestChange_CREATE, Level: uint32(levels[id]),
-		})
+	manifest := badger.Manifest{Tables: map[uint64]badger.TableManifest{}}
+	for id, level := range levels {
+		manifest.Tables[id] = badger.TableManifest{Level: level}
 	}
-	return writeManifest(r.dir, &changes)
+	return writeTables(r.dir, manifest, nil)
 }

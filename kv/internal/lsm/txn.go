@@ -115,7 +115,7 @@ func (t *Txn) Commit(version uint64) error {
 	if err := t.txn.CommitAt(version, nil); err != nil {
 		return wrapBadger(err)
 	}
-	t.d.committed(version)
+	t.d.versions.advance(version)
 	return nil
 }
 
@@ -234,17 +234,10 @@ const batchRoom = 1 << 20
 
 // Batch begins a batch of a version, as Commit has it, which must be cancelled, also after it was flushed.
 func (d *DB) Batch(version uint64) *Batch {
-	b := &Batch{d: d}
-	b.Renew(version)
-	return b
-}
-
-// Renew has a batch that was flushed take more, of a version.
-func (b *Batch) Renew(version uint64) {
-	b.version = version
-	b.wb = b.d.db.NewWriteBatchAt(version)
+	b := &Batch{d: d, wb: d.db.NewWriteBatchAt(version), version: version}
 	// Each pending transaction holds up to 15% of a memtable; one is filled while another is written.
 	b.wb.SetMaxPendingTxns(2)
+	return b
 }
 
 // Set writes a value under a key. The batch keeps both.
@@ -286,7 +279,7 @@ func (b *Batch) Flush() error {
 	if err := b.wb.Flush(); err != nil {
 		return wrapBadger(err)
 	}
-	b.d.committed(b.version)
+	b.d.versions.advance(b.version)
 	return nil
 }
 

@@ -69,17 +69,9 @@ func (v *versions) newest() uint64 {
 	return v.last
 }
 
-// advance has transactions that begin from now on see a version, and returns the least that one sees.
-func (v *versions) advance(to uint64) (least uint64) {
+// advance has transactions that begin from now on see a version.
+func (v *versions) advance(to uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.last = max(v.last, to)
-	least = v.last
-	for version := range v.seen {
-		least = min(least, version)
-	}
-	return least
 }
-
-// committed is called after commits up to a version. Of what no transaction sees any more, merges may keep the last version alone.
-func (d *DB) committed(version uint64) { d.db.SetDiscardTs(d.versions.advance(version)) }

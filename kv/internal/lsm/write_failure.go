@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -162,7 +161,7 @@ func (d *DB) awaitFlush() error {
 		if err := d.countLogs(); err != nil {
 			return err
 		}
-		if d.logs.count < mostLogs || !d.logsPinned() {
+		if d.logs.count < mostLogs || !d.reading() {
 			d.pinned = 0
 			began = time.Now() // Badger is waited for, however long it takes
 		}
@@ -176,9 +175,6 @@ func (d *DB) awaitFlush() error {
 		time.Sleep(flushWait)
 	}
 }
-
-// logsPinned says whether readers may be why there are as many logs as there are.
-func (d *DB) logsPinned() bool { return d.reading() }
 
 // A logCount is what was found when the logs of memtables were last looked at. It saves most commits from listing the
 // directory.
@@ -242,10 +238,7 @@ func (d *DB) Close(dirty bool) (crashed bool, err error) {
 	if crashed {
 		reading = errors.Join(reading, os.WriteFile(filepath.Join(d.dir, storedir.LockFile), nil, 0o600))
 	}
-	if err = errors.Join(failure, err, reading); err == nil && !crashed && storedir.HasLocks { // else every open asks Badger
-		err = storedir.AlignModes(d.dir) // which changes the times of tables, by which the list knows them
-	}
-	return crashed, err
+	return crashed, errors.Join(failure, err, reading)
 }
 
 // hasUnnamedTables says whether there are tables that the manifest does not name, or its last change is cut off.
@@ -293,26 +286,6 @@ func reviseManifest(dir string) error {
 		return nil
 	}
 	return writeManifest(dir, &changes)
-}
-
-// mergedTables are the tables of which changes of a manifest say that they were merged into others. The changes are no proof
-// for a table with a number above all that they name at last: Badger gives such a number out again.
-func mergedTables(sets []*pb.ManifestChangeSet) map[uint64]bool {
-	merged, named := map[uint64]bool{}, map[uint64]bool{}
-	for _, set := range sets {
-		for _, change := range set.Changes {
-			gone := change.Op == pb.ManifestChange_DELETE
-			merged[change.Id], named[change.Id] = gone, !gone
-		}
-	}
-	var greatest uint64
-	for id, is := range named {
-		if is {
-			greatest = max(greatest, id)
-		}
-	}
-	maps.DeleteFunc(merged, func(id uint64, is bool) bool { return !is || id > greatest })
-	return merged
 }
 
 // readManifestChanges reads the whole changes of the manifest in dir.
