@@ -34,7 +34,7 @@ func ChangesSince(ctx context.Context, tx *kv.Tx, run *Run) (o Outdated, err err
 	case writes != run.PredictionWrites:
 		o.Misfits = append(o.Misfits, fmt.Sprintf("predictions were written after run %d began", run.ID))
 	}
-	if run.Elsewhere == nil {
+	if run.Commit != 0 { // as in CountStale
 		if o.Changes, err = changeTexts(ctx, tx, run, writes); err != nil {
 			return o, err
 		}
@@ -54,7 +54,7 @@ func changeTexts(ctx context.Context, tx *kv.Tx, run *Run, predictionWrites int6
 		texts = append(texts, fmt.Sprintf("there are %d nodes, run %d saw %d", nodes, run.ID, run.Nodes))
 	}
 	changes, err := tx.ChangesSince(run.Commit)
-	if errors.Is(err, kv.ErrNotTracked) || run.Commit == 0 { // as in CountStale, it has seen no commit
+	if errors.Is(err, kv.ErrNotTracked) {
 		if edges := tx.NumEdges(); edges != run.Edges {
 			texts = append(texts, fmt.Sprintf("there are %d edges, run %d saw %d", edges, run.ID, run.Edges))
 		}
