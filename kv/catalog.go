@@ -98,16 +98,12 @@ var errGenerations = errors.New("kv: the store was rewritten so often that its g
 	"export the graph and import it into a new one")
 
 // newGeneration hands out a generation that was never used.
-func (c *counts) newGeneration() (record.Generation, error) { return c.newGenerations(1) }
-
-// newGenerations hands out count generations in a row and returns the first.
-func (c *counts) newGenerations(count record.Generation) (record.Generation, error) {
-	if count > math.MaxUint32-c.Next {
+func (c *counts) newGeneration() (record.Generation, error) {
+	if c.Next == math.MaxUint32 {
 		return 0, errGenerations
 	}
-	g := c.Next
-	c.Next += count
-	return g, nil
+	c.Next++
+	return c.Next - 1, nil
 }
 
 // isNewClass reports whether a value that fits a column of kind k is a class that is not there yet.

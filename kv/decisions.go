@@ -216,18 +216,25 @@ func (s *Store) lackingDecisions(l *decisions.Log) ([]decisions.Frame, error) {
 	if err != nil {
 		return nil, err
 	}
+	next := following(frames, s.commits)
 	last := s.commits
-	for _, f := range frames {
-		if f.First != last+1 {
-			break
-		}
-		last = f.Last
+	if len(next) > 0 {
+		last = next[len(next)-1].Last
 	}
 	if l.Last() > last {
 		return nil, record.CorruptFile(decisionsPath(s.dir),
 			"it has decisions of commit %d, and the store has come to %d: what was committed between is lost", l.Last(), s.commits)
 	}
-	return frames, nil
+	return next, nil
+}
+
+// following are the first frames, as long as no commit is missing between a commit and them.
+func following(frames []decisions.Frame, commit uint64) []decisions.Frame {
+	n := 0
+	for ; n < len(frames) && frames[n].First == commit+1; n++ {
+		commit = frames[n].Last
+	}
+	return frames[:n]
 }
 
 // replayDecisions gives Badger what it lacks of decisions.log.

@@ -42,14 +42,6 @@ func (l *Losses) add(loss Loss) {
 	*l = append(*l, loss)
 }
 
-// lossesOf sums up what corrections, in their order, lost for good.
-func lossesOf(corrections []Correction) (lost Losses) {
-	for _, m := range corrections {
-		lost.include(m)
-	}
-	return lost
-}
-
 func (l *Losses) include(m Correction) {
 	if m.Regained != "" {
 		*l = slices.DeleteFunc(*l, func(loss Loss) bool { return loss.Kind == m.Regained })

@@ -25,7 +25,7 @@ type decisionRepair struct {
 
 // decisions takes every decision from decisions.log. If that is damaged, or another store's, it is written anew in
 // the end.
-func (r *repair) decisions(ctx context.Context) error {
+func (r *repair) decisions(ctx context.Context) (err error) {
 	cat, err := r.catalog()
 	if errors.Is(err, ErrCorrupt) {
 		return nil // reported when the catalogue is needed
@@ -95,11 +95,7 @@ func (d *decisionRepair) later(whole bool) error {
 		if err := errors.Join(err, l.Close()); err != nil {
 			return err
 		}
-		n := 0
-		for next := held + 1; n < len(frames) && frames[n].First == next; n++ {
-			next = frames[n].Last + 1
-		}
-		if err := d.s.replayDecisions(frames[:n]); err != nil {
+		if err := d.s.replayDecisions(following(frames, held)); err != nil {
 			return err
 		}
 		if held = d.s.commits; held > 0 {
