@@ -180,7 +180,7 @@ func (r *repair) directory(ctx context.Context) (*graph.Directory, error) {
 	return d, r.done("adjacency directory", damage.Error(), "rebuilt from the blocks")
 }
 
-// BlockRows are the first node of an adjacency block and its number of nodes.
+// blockRows are the first node of an adjacency block and its number of nodes.
 func blockRows(body []byte) (first, rows uint64, ok bool) {
 	first, n := binary.Uvarint(body)
 	_, m := binary.Uvarint(body[max(n, 0):])

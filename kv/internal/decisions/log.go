@@ -32,6 +32,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 	"github.com/graphcleaner/graphcleaner/internal/durable"
@@ -366,9 +367,10 @@ func (l *Log) After(commit uint64) (frames []Frame, err error) {
 		if f.Last <= max(commit, l.base) {
 			break
 		}
-		frames = append([]Frame{f}, frames...)
+		frames = append(frames, f)
 		end = at
 	}
+	slices.Reverse(frames)
 	return frames, nil
 }
 
