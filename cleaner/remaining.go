@@ -41,7 +41,7 @@ func CountRemaining(ctx context.Context, tx *kv.Tx) (r Remaining, err error) {
 		}
 		if facts.decisions != nil && v >= decided.End {
 			var least kv.Value
-			if decided, least, _, err = facts.decisions.Block(v); err != nil {
+			if decided, least, _, err = facts.decisions.Bounds(v); err != nil {
 				return r, err
 			}
 			some = !least.IsNull()

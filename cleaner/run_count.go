@@ -69,18 +69,16 @@ func eachStored(ctx context.Context, tx *kv.Tx, do func(v kv.NodeID, label kv.Cl
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if rows, _, _, err = column.Block(rows.End); err != nil {
-			return err
-		}
-		scores, _, err := column.Floats(rows.First)
+		block, err := column.Block(rows.End)
 		if err != nil {
 			return err
 		}
+		rows = block.Nodes
 		labels = slices.Grow(labels[:0], rows.Len())[:rows.Len()]
 		if err := tx.ReadClassRange(kv.LabelColumn, rows, labels); err != nil {
 			return err
 		}
-		for i, score := range scores {
+		for i, score := range block.Floats {
 			if score != score { // NaN: it has none
 				continue
 			}

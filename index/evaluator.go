@@ -27,12 +27,8 @@ type vectors func(property string) (vector, error)
 type vector struct {
 	at func(v kv.NodeID) (kv.Value, error)
 
-	// Of a block of a stored column there may be one of these too: codes with a table of values, or floats, NaN for
-	// null.
-	first  kv.NodeID // of the block
-	kind   kv.Kind   // of the column
-	codes  kv.Codes
-	floats []float64
+	block kv.Vector // of a stored column, if these are the nodes of a block of it
+	kind  kv.Kind   // of that column
 }
 
 // given are the vectors of a single row, which is node 0.
@@ -175,16 +171,16 @@ func (e *leafEvaluator) keep(values vectors, nodes []kv.NodeID) ([]kv.NodeID, er
 	}
 	kept := nodes[:0]
 	switch {
-	case column.codes.Table != nil:
+	case column.block.Table != nil:
 		e.decideTable(column)
 		for _, v := range nodes {
-			if e.truths[column.codes.Rows[v-column.first]] {
+			if e.truths[column.block.Codes[v-column.block.Nodes.First]] {
 				kept = append(kept, v)
 			}
 		}
-	case column.floats != nil && e.byOrder != nil:
+	case column.block.Floats != nil && e.byOrder != nil:
 		for _, v := range nodes {
-			x := column.floats[v-column.first]
+			x := column.block.Floats[v-column.block.Nodes.First]
 			if x < e.than && e.byOrder[0] || x == e.than && e.byOrder[1] || x > e.than && e.byOrder[2] {
 				kept = append(kept, v)
 			}
@@ -205,7 +201,7 @@ func (e *leafEvaluator) keep(values vectors, nodes []kv.NodeID) ([]kv.NodeID, er
 
 // decideTable decides the values of a table. That of classes or bools is the same for all blocks.
 func (e *leafEvaluator) decideTable(column vector) {
-	table := column.codes.Table
+	table := column.block.Table
 	fixed := column.kind == kv.KindClass || column.kind == kv.KindBool
 	if fixed && len(table) == len(e.table) && &table[0] == &e.table[0] {
 		return

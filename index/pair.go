@@ -47,9 +47,9 @@ func (e *pairEvaluator) keep(values vectors, nodes []kv.NodeID) ([]kv.NodeID, er
 	}
 	kept := nodes[:0]
 	if left.kind == kv.KindClass && right.kind == kv.KindClass {
-		byOrder, ranks := e.pair.Op.byOrder(), e.ranksOf(left.codes.Table)
+		byOrder, ranks := e.pair.Op.byOrder(), e.ranksOf(left.block.Table)
 		for _, v := range nodes {
-			a, b := left.codes.Rows[v-left.first], right.codes.Rows[v-right.first]
+			a, b := left.block.Codes[v-left.block.Nodes.First], right.block.Codes[v-right.block.Nodes.First]
 			if a != 0 && b != 0 && byOrder[1+cmp.Compare(ranks[a], ranks[b])] {
 				kept = append(kept, v)
 			}

@@ -125,14 +125,9 @@ func (r *reader) vectorsOf(first kv.NodeID) vectors {
 		if _, ok := r.computed[property]; ok || err != nil {
 			return vector{at: at}, err
 		}
-		column, x := r.columns[property], vector{at: at, first: first}
 		info, _ := r.tx.Column(property)
-		if codes, ok, err := column.Codes(first); ok || err != nil {
-			x.kind, x.codes = info.Kind, codes
-			return x, wrapProperty(property, err)
-		}
-		x.floats, _, err = column.Floats(first)
-		return x, wrapProperty(property, err)
+		block, err := r.columns[property].Block(first)
+		return vector{at: at, block: block, kind: info.Kind}, wrapProperty(property, err)
 	}
 }
 
@@ -153,7 +148,7 @@ func (s *scanner) block(name string, v kv.NodeID) (block, error) {
 	if err != nil {
 		return block{}, err
 	}
-	if b.Range, b.min, b.max, err = column.Block(v); err != nil {
+	if b.Range, b.min, b.max, err = column.Bounds(v); err != nil {
 		return block{}, err
 	}
 	s.blocks[name] = b

@@ -282,7 +282,7 @@ func (c *checker) column(ctx context.Context, name string) error {
 // Column reads the values of the block that holds v and returns its range, whether it is damaged or not.
 func (c *checker) columnBlock(r *ColumnReader, v NodeID) (Range, error) {
 	rng := Range{First: v, End: NodeID(min(int(v)+codec.ColumnRows, c.tx.NumNodes()))}
-	_, least, greatest, err := r.Block(v)
+	_, least, greatest, err := r.Bounds(v)
 	if err != nil {
 		return rng, err
 	}

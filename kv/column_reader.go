@@ -25,15 +25,13 @@ type ColumnReader struct {
 	table   []Value       // the block's strings, made when first asked for
 	changes []change
 	reads   int    // values that were read of it
-	memory  []byte // of a block that other readers need not find
-	asked   bool   // a value was read without making its block the current one
-	askedOf NodeID // the number of that block
+	asked   NodeID // the number of a block of which a value was read without making it the current one, plus one
 
-	codes    Codes     // of the block, once they are asked for: see Codes
-	floats   []float64 // likewise: see Floats
-	coded    bool      // they have been asked for
-	hasCodes bool
-	seen     []bool // which of them a block has
+	vector Vector // of the block, once it is asked for
+	floats []float64
+	values []Value
+	codes  []uint32
+	seen   []bool // which of the values a block has
 
 	ids      *dict.Reader // of id
 	idWrites int          // tx.writes when it was made
@@ -65,32 +63,41 @@ func (tx *Tx) Reader(column string) (*ColumnReader, error) {
 // At is the value of a node, ErrNotFound for a NodeID beyond the last. Values of a removed node are null, its degree is 0.
 func (r *ColumnReader) At(v NodeID) (Value, error) {
 	if r.ids != nil {
-		if err := r.tx.checkNumber(v); err != nil {
-			return Value{}, err
-		}
-		if removed, err := r.tx.isRemoved(v); removed || err != nil {
-			return Value{}, err
-		}
-		if r.idWrites != r.tx.writes {
-			r.ids, r.idWrites = r.tx.dict().Reader(), r.tx.writes
-		}
-		id, err := r.ids.At(v)
-		if err != nil {
-			return Value{}, err
-		}
-		return r.tx.idValue(id)
+		return r.id(v)
 	}
 	block := v / codec.ColumnRows
 	follows := r.loaded && r.reads >= walkReads && block == r.rng.End/codec.ColumnRows // on the current block, as in a walk over all nodes
-	if r.name != degreeColumn && !r.holds(v) && !follows && (!r.asked || r.askedOf != block) {
-		r.asked, r.askedOf = true, block
+	if r.name != degreeColumn && !r.holds(v) && !follows && r.asked != block+1 {
+		r.asked = block + 1
 		return r.once(v) // of many blocks only one value is wanted
 	}
-	if err := r.load(v, !follows); err != nil { // of most others, few
+	if err := r.load(v); err != nil {
 		return Value{}, err
 	}
 	r.reads++
-	return r.value(int(v - r.rng.First))
+	row := int(v - r.rng.First)
+	if r.name == degreeColumn {
+		return IntValue(int64(r.degrees[row])), nil
+	}
+	return r.tx.fromCell(r.kind, r.cell(row))
+}
+
+// id is the id of a node.
+func (r *ColumnReader) id(v NodeID) (Value, error) {
+	if err := r.tx.checkNumber(v); err != nil {
+		return Value{}, err
+	}
+	if removed, err := r.tx.isRemoved(v); removed || err != nil {
+		return Value{}, err
+	}
+	if r.idWrites != r.tx.writes {
+		r.ids, r.idWrites = r.tx.dict().Reader(), r.tx.writes
+	}
+	id, err := r.ids.At(v)
+	if err != nil {
+		return Value{}, err
+	}
+	return r.tx.idValue(id)
 }
 
 // once is the value of a node of a stored column of whose block no value was asked for before.
@@ -109,11 +116,11 @@ func (r *ColumnReader) once(v NodeID) (Value, error) {
 	return r.tx.fromCell(r.kind, cell)
 }
 
-// Block returns the nodes of the block that holds v, and the least and greatest non-null value in it, null if all are null.
+// Bounds returns the nodes of the block that holds v, and the least and greatest non-null value in it, null if all are null.
 // A scan for values outside these bounds can skip to rng.End. Strings, and so classes, are ordered by their bytes. For the
 // column id, the bounds are those of all ids.
-func (r *ColumnReader) Block(v NodeID) (rng Range, least, greatest Value, err error) {
-	if err := r.load(v, false); err != nil {
+func (r *ColumnReader) Bounds(v NodeID) (rng Range, least, greatest Value, err error) {
+	if err := r.load(v); err != nil {
 		return Range{}, Value{}, Value{}, err
 	}
 	include := func(value Value) {
@@ -136,18 +143,18 @@ func (r *ColumnReader) Block(v NodeID) (rng Range, least, greatest Value, err er
 		return r.rng, IntValue(int64(slices.Min(r.degrees))), IntValue(int64(slices.Max(r.degrees))), nil
 	case r.kind == KindClass:
 		// The order of class numbers is not that of their names.
-		codes, _, err := r.Codes(v)
+		block, err := r.Block(v)
 		if err != nil {
 			return Range{}, Value{}, Value{}, err
 		}
-		r.seen = slices.Grow(r.seen[:0], len(codes.Table))[:len(codes.Table)]
+		r.seen = slices.Grow(r.seen[:0], len(block.Table))[:len(block.Table)]
 		clear(r.seen)
-		for _, n := range codes.Rows {
+		for _, n := range block.Codes {
 			r.seen[n] = true
 		}
 		for n, seen := range r.seen {
 			if seen {
-				include(codes.Table[n])
+				include(block.Table[n])
 			}
 		}
 		return r.rng, least, greatest, nil
@@ -167,36 +174,34 @@ func (r *ColumnReader) holds(v NodeID) bool {
 // walkReads is how many values of a block are read in a walk at least.
 const walkReads = 16
 
-// load makes the block that holds v the current one. If it is borrowed, it is not kept for other readers.
-func (r *ColumnReader) load(v NodeID, borrowed bool) error {
+// load makes the block that holds v the current one.
+func (r *ColumnReader) load(v NodeID) error {
 	if r.holds(v) {
 		return nil
 	}
 	r.loaded = false
 	if r.writes != r.tx.writes {
-		r.codes.Table = nil // there may be other classes
+		r.values = nil // there may be other classes
 	}
 	if err := r.tx.checkNumber(v); err != nil {
 		return err
 	}
 	first := v / codec.ColumnRows * codec.ColumnRows
 	r.rng = Range{First: first, End: NodeID(min(int(first)+codec.ColumnRows, r.tx.cat.Nodes))}
-	r.writes = r.tx.writes
-	r.reads = 0
-	if err := r.read(borrowed); err != nil {
+	r.writes, r.reads, r.vector = r.tx.writes, 0, Vector{}
+	if err := r.read(); err != nil {
 		return fmt.Errorf("column %s: %w", r.name, err)
 	}
 	r.loaded = true
 	return nil
 }
 
-func (r *ColumnReader) read(borrowed bool) error {
-	r.coded = false
+func (r *ColumnReader) read() error {
 	switch r.name {
 	case idColumn:
 		return nil
 	case degreeColumn:
-		count := int(r.rng.End - r.rng.First)
+		count := r.rng.Len()
 		r.degrees = slices.Grow(r.degrees[:0], count)[:count]
 		return r.tx.ReadDegrees(r.rng, r.degrees)
 	}
@@ -204,15 +209,9 @@ func (r *ColumnReader) read(borrowed bool) error {
 	if err != nil {
 		return err
 	}
-	r.block = new(codec.Column)
-	if number := uint32(r.rng.First) / codec.ColumnRows; uint32(r.rng.First) >= entry.Rows {
-		err = nil // all were added later
-	} else if borrowed {
-		r.block, err = r.tx.column(entry).Borrow(number, &r.memory)
-	} else {
-		r.block, err = r.tx.column(entry).Lookup(number)
-	}
-	if err != nil {
+	if uint32(r.rng.First) >= entry.Rows {
+		r.block = new(codec.Column) // all were added later
+	} else if r.block, err = r.tx.column(entry).Lookup(uint32(r.rng.First) / codec.ColumnRows); err != nil {
 		return err
 	}
 	r.table = slices.Grow(r.table[:0], r.block.Texts())[:r.block.Texts()]
@@ -221,14 +220,6 @@ func (r *ColumnReader) read(borrowed bool) error {
 	return r.tx.column(entry).ReadDeltas(r.rng, func(v NodeID, cell Value) {
 		r.changes = append(r.changes, change{int(v - r.rng.First), cell})
 	})
-}
-
-// value is a row of the current block.
-func (r *ColumnReader) value(row int) (Value, error) {
-	if r.name == degreeColumn {
-		return IntValue(int64(r.degrees[row])), nil
-	}
-	return r.tx.fromCell(r.kind, r.cell(row))
 }
 
 // cell is a row of the current block of a stored column, as it is stored.

@@ -19,7 +19,7 @@ type ColumnWriter struct {
 	b     *Bulk
 	name  string
 	entry column.Entry
-	block *codec.Cells
+	block []Value
 	first NodeID // of block
 	next  NodeID // the least node that is still in order
 
@@ -29,7 +29,7 @@ type ColumnWriter struct {
 
 func newColumnWriter(b *Bulk, name string, kind Kind, g record.Generation) *ColumnWriter {
 	entry := column.Entry{Generation: g, Kind: kind, Rows: uint32(b.draft.Nodes)}
-	w := &ColumnWriter{b: b, name: name, entry: entry, block: codec.NewCells(kind, min(codec.ColumnRows, b.draft.Nodes))}
+	w := &ColumnWriter{b: b, name: name, entry: entry, block: make([]Value, 0, min(codec.ColumnRows, b.draft.Nodes))}
 	w.startBlock(0)
 	b.touched.addAll(columnTouched(name))
 	return w
@@ -120,17 +120,20 @@ func (w *ColumnWriter) set(v NodeID, cell Value) error {
 		w.cell = cell.Append(w.cell[:0])
 		return w.b.batch.Put(column.DeltaKey(w.entry.Generation, v), w.cell)
 	}
-	w.block.Set(int(v-w.first), cell)
+	w.block[v-w.first] = cell
 	return nil
 }
 
 func (w *ColumnWriter) startBlock(first NodeID) {
-	w.first = first
-	w.block.Reset(int(min(codec.ColumnRows, w.entry.Rows-uint32(first))))
+	w.first, w.block = first, w.block[:0]
+	if uint32(first) < w.entry.Rows {
+		w.block = w.block[:min(codec.ColumnRows, w.entry.Rows-uint32(first))]
+		clear(w.block)
+	}
 }
 
 func (w *ColumnWriter) flushBlock() error {
-	w.b.block = w.block.Encode(w.b.block[:0])
+	w.b.block = codec.AppendColumn(w.b.block[:0], w.entry.Kind, w.block)
 	_, err := record.PutParts(w.b.batch.Put, column.Key(w.entry.Generation, uint32(w.first)/codec.ColumnRows), w.b.block)
 	w.startBlock(w.first + codec.ColumnRows)
 	return err

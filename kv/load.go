@@ -381,7 +381,7 @@ func (l *Loader) writeColumns(ctx context.Context) error {
 // columnsAtOnce is how many columns are written side by side, so that their writers hold a part of the budget.
 func (l *Loader) columnsAtOnce() int {
 	// bytes of a value that awaits its block beside its own, and of the writer of a column
-	const cell, writer = 24, 4 << 10
+	const cell, writer = 32, 4 << 10
 	value, nodes := l.load.ValueBytes(), l.load.Stats().Nodes
 	block := (cell + value) * min(nodes, codec.ColumnRows)
 	column := writer + block + min(value*nodes, pack.Buffer)

@@ -429,7 +429,7 @@ func (m *model) checkColumn(t *rapid.T, tx *Tx, name string) error {
 		if direct != want || got != want {
 			t.Fatalf("%s of %d: got %v by Value and %v by Reader, want %v", name, v, direct, got, want)
 		}
-		_, least, greatest, err := r.Block(NodeID(v))
+		_, least, greatest, err := r.Bounds(NodeID(v))
 		if err != nil {
 			return err
 		}

@@ -101,7 +101,7 @@ func sizeOf[T Number]() int64 {
 }
 
 // keyOf is the number that x is or, being its first field, has.
-func keyOf[T Number](x *T) uint64 { return *(*uint64)(unsafe.Pointer(x)) }
+func keyOf[T keyed](x *T) uint64 { return *(*uint64)(unsafe.Pointer(x)) }
 
 // setKey is the inverse of keyOf.
 func setKey[T Number](x *T, key uint64) { *(*uint64)(unsafe.Pointer(x)) = key }

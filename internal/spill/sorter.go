@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"iter"
-	"math/bits"
 	"slices"
 )
 
@@ -18,7 +17,6 @@ type Sorter struct {
 	dir     string
 	limit   int64
 	entries []entry  // not yet spilled
-	scratch []entry  // of sorting them
 	chunks  [][]byte // their keys and values
 	bytes   int64    // bytes of entries and chunks
 	first   []byte   // of the keys not yet spilled, the one added first
@@ -32,7 +30,7 @@ type Sorter struct {
 
 // entry locates a record in a chunk: the key first, the value behind it.
 type entry struct {
-	prefix uint64 // 8 bytes of the key behind those common to all, or the bits of them that differ; set by sorting
+	prefix uint64 // 8 bytes of the key behind those common to all; set by sorting
 	chunk  uint32
 	offset uint32
 	key    uint32
@@ -74,8 +72,7 @@ func (s *Sorter) AddUint64(key uint64, value []byte) error {
 // Add adds a record. It copies key and value.
 func (s *Sorter) Add(key, value []byte) error {
 	size := max(1, len(key)+len(value))
-	// Three times an entry: the list of entries may be longer than what is in it, and sorting takes another.
-	cost := int64(size) + 3*entryBytes
+	cost := int64(size) + 2*entryBytes // the list of entries may be longer than what is in it
 	if (s.bytes+cost > s.limit || len(s.entries) == maxRunRecords) && len(s.entries) > 0 {
 		if err := s.spill(); err != nil {
 			return err
@@ -144,87 +141,33 @@ func (s *Sorter) sortEntries() {
 	for i := range s.entries {
 		s.entries[i].prefix = prefix(s.record(s.entries[i]).Key[s.common:])
 	}
-	width := s.compressPrefixes()
-	if cap(s.scratch) < len(s.entries) {
-		s.scratch = make([]entry, len(s.entries))
-	}
-	s.entries, s.scratch = sortByPrefix(s.entries, s.scratch[:len(s.entries)], width)
+	scratch := make([]entry, min(len(s.entries), leafKeys))
+	sortKeys(s.entries, scratch)
 	for begin, end := 0, 1; begin < len(s.entries); begin, end = end, end+1 {
 		for end < len(s.entries) && s.entries[end].prefix == s.entries[begin].prefix {
 			end++
 		}
 		if end > begin+1 {
-			s.sortEqualPrefixes(s.entries[begin:end])
+			s.sortEqualPrefixes(s.entries[begin:end], scratch)
 		}
 	}
 	s.sorted = true
 }
 
-// compressPrefixes takes the bits in which all prefixes agree out of them, which keeps their order. It returns how many
-// are left.
-func (s *Sorter) compressPrefixes() (width int) {
-	first, differing := s.entries[0].prefix, uint64(0)
-	for _, e := range s.entries {
-		differing |= e.prefix ^ first
+// sortEqualPrefixes orders entries that the prefix does not tell apart: by their keys, those of equal keys as they were added.
+func (s *Sorter) sortEqualPrefixes(entries, scratch []entry) {
+	shared := entries[0].prefix
+	for i, e := range entries {
+		entries[i].prefix = uint64(e.chunk)<<32 | uint64(e.offset)
 	}
-	// Each stretch of differing bits moves down by the number of bits below it that agree.
-	type stretch struct {
-		mask  uint64
-		shift int
-	}
-	var stretches []stretch
-	for rest := differing; rest != 0; {
-		begin := bits.TrailingZeros64(rest)
-		end := begin + bits.TrailingZeros64(^(rest >> begin))
-		mask := rest &^ (^uint64(0) << (end & 63))
-		if end == 64 {
-			mask = rest
-		}
-		stretches = append(stretches, stretch{mask, begin - width})
-		rest &^= mask
-		width += end - begin
-	}
-	for i := range s.entries {
-		value := uint64(0)
-		for _, part := range stretches {
-			value |= s.entries[i].prefix & part.mask >> (part.shift & 63)
-		}
-		s.entries[i].prefix = value
-	}
-	return width
-}
-
-// sortByPrefix sorts entries by the low width bits of their prefixes, those of equal ones as they are. It returns the
-// sorted entries and the other array.
-func sortByPrefix(from, to []entry, width int) (result, scratch []entry) {
-	const digitBits = 11
-	for shift := 0; shift < width; shift += digitBits {
-		var place [1 << digitBits]uint32
-		for i := range from {
-			place[from[i].prefix>>(shift&63)&(1<<digitBits-1)]++
-		}
-		sum := uint32(0)
-		for d, n := range place {
-			place[d] = sum
-			sum += n
-		}
-		for i := range from {
-			d := from[i].prefix >> (shift & 63) & (1<<digitBits - 1)
-			to[place[d]] = from[i]
-			place[d]++
-		}
-		from, to = to, from
-	}
-	return from, to
-}
-
-// sortEqualPrefixes orders entries that the prefix does not tell apart.
-func (s *Sorter) sortEqualPrefixes(entries []entry) {
+	sortKeys(entries, scratch)
 	width, length := uint32(s.common)+8, entries[0].key
-	if length <= width && !slices.ContainsFunc(entries, func(e entry) bool { return e.key != length }) {
-		return // the keys are equal, and in the order of Add
+	if length > width || slices.ContainsFunc(entries, func(e entry) bool { return e.key != length }) {
+		slices.SortStableFunc(entries, func(a, b entry) int { return bytes.Compare(s.record(a).Key, s.record(b).Key) })
 	}
-	slices.SortStableFunc(entries, func(a, b entry) int { return bytes.Compare(s.record(a).Key, s.record(b).Key) })
+	for i := range entries {
+		entries[i].prefix = shared
+	}
 }
 
 func (s *Sorter) spill() error {
@@ -313,7 +256,7 @@ func (s *Sorter) Records(ctx context.Context) iter.Seq2[Record, error] {
 
 // Close forgets the records and removes the temporary file. Closing twice is harmless.
 func (s *Sorter) Close() error {
-	s.entries, s.scratch, s.chunks, s.first, s.buf = nil, nil, nil, nil, nil
+	s.entries, s.chunks, s.first, s.buf = nil, nil, nil, nil
 	if s.file == nil {
 		return nil
 	}

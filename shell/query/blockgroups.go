@@ -32,7 +32,7 @@ type blockCounter struct {
 	columns []*kv.ColumnReader // nil for a property that the store does not hold
 
 	areFixed bool // the codes are the same for all blocks
-	codes    []kv.Codes
+	blocks   []kv.Vector
 	known    []*group // by their combinations of codes
 	spills   int      // of the table when they were looked up
 	row      []kv.Value
@@ -47,7 +47,7 @@ const knownBytes = 8
 func newBlockCounter(tx *kv.Tx, table *groupTable, read []string) (*blockCounter, error) {
 	c := &blockCounter{
 		table: table, names: read, columns: make([]*kv.ColumnReader, len(read)),
-		areFixed: true, codes: make([]kv.Codes, table.of.by), row: make([]kv.Value, len(read)),
+		areFixed: true, blocks: make([]kv.Vector, table.of.by), row: make([]kv.Value, len(read)),
 	}
 	for i, name := range read {
 		column, stored := tx.Column(name)
@@ -63,8 +63,8 @@ func newBlockCounter(tx *kv.Tx, table *groupTable, read []string) (*blockCounter
 	return c, nil
 }
 
-// nullCodes are those of a property that the store does not hold.
-var nullCodes = kv.Codes{Table: make([]kv.Value, 1), Rows: make([]uint32, kv.BlockRows)}
+// noValues is a block of a property that the store does not hold.
+var noValues = kv.Vector{Table: make([]kv.Value, 1), Codes: make([]uint32, kv.BlockRows)}
 
 // add counts the nodes, which are of one block, and ascend.
 func (c *blockCounter) add(nodes []kv.NodeID) error {
@@ -96,15 +96,15 @@ func (c *blockCounter) add(nodes []kv.NodeID) error {
 			clear(c.known)
 		}
 		combination := 0
-		for _, codes := range c.codes {
-			combination = combination*len(codes.Table) + int(codes.Rows[v%kv.BlockRows])
+		for _, block := range c.blocks {
+			combination = combination*len(block.Table) + int(block.Codes[v%kv.BlockRows])
 		}
 		to := c.known[combination]
 		if to == nil {
-			for i, codes := range c.codes {
-				c.row[i] = codes.Table[codes.Rows[v%kv.BlockRows]]
+			for i, block := range c.blocks {
+				c.row[i] = block.Table[block.Codes[v%kv.BlockRows]]
 			}
-			to = c.table.group(c.row[:len(c.codes)])
+			to = c.table.group(c.row[:len(c.blocks)])
 			c.known[combination] = to
 		}
 		to.count++
@@ -125,14 +125,13 @@ func (c *blockCounter) add(nodes []kv.NodeID) error {
 // encode reads the codes of a block, and returns how many combinations of them there are: more than maxCombinations if a property has none.
 func (c *blockCounter) encode(v kv.NodeID) (combinations int, err error) {
 	combinations = 1
-	for i := range c.codes {
-		ok := true
-		if c.codes[i] = nullCodes; c.columns[i] != nil {
-			if c.codes[i], ok, err = c.columns[i].Codes(v); err != nil {
+	for i := range c.blocks {
+		if c.blocks[i] = noValues; c.columns[i] != nil {
+			if c.blocks[i], err = c.columns[i].Block(v); err != nil {
 				return 0, fmt.Errorf("property %s: %w", c.names[i], err)
 			}
 		}
-		if combinations *= len(c.codes[i].Table); !ok || combinations > maxCombinations {
+		if combinations *= len(c.blocks[i].Table); combinations == 0 || combinations > maxCombinations {
 			return maxCombinations + 1, nil
 		}
 	}

@@ -45,7 +45,7 @@ func (r *resolver) leastOfFirst(column string) (string, error) {
 	for v := kv.NodeID(0); err == nil && int(v) < r.tx.NumNodes(); {
 		var block kv.Range
 		var least kv.Value
-		if block, least, _, err = reader.Block(v); err == nil && !least.IsNull() {
+		if block, least, _, err = reader.Bounds(v); err == nil && !least.IsNull() {
 			return least.Str(), nil
 		}
 		v = block.End

@@ -4,208 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
-
-// ColumnRows is the number of consecutive nodes whose values one block holds.
-const ColumnRows = 4096
-
-// A Cells buffer holds the values of one block before they are encoded. Bools, ints and classes are in ints.
-type Cells struct {
-	kind    Kind
-	Count   int
-	Present []bool
-	ints    []int64
-	floats  []float64
-	strs    []string
-}
-
-// NewCells makes a buffer for the blocks of a column of a kind, which have so many rows at most.
-func NewCells(k Kind, rows int) *Cells {
-	c := &Cells{kind: k, Present: make([]bool, rows)}
-	switch k {
-	case KindFloat, KindSingle:
-		c.floats = make([]float64, rows)
-	case KindString:
-		c.strs = make([]string, rows)
-	default:
-		c.ints = make([]int64, rows)
-	}
-	return c
-}
-
-// Reset empties the buffer for a block of count rows.
-func (c *Cells) Reset(count int) {
-	c.Count = count
-	clear(c.Present)
-	clear(c.strs)
-}
-
-// A column block is encoded as
-//
-//	encoding  byte        0 no value, 1 ints, 2 floats, 3 strings; + 0x10 when some are null
-//	count     uvarint     of rows, ≤ 4096
-//	nulls     ⌈count/8⌉   bit i%8 of byte i/8 set: row i is null (only with 0x10)
-//
-// and then ints, of which bools and classes are:
-//
-//	least, greatest       varints
-//	width     byte        0, 1, 2, 4 or 8: bytes of each value, counted from least; 0 when all are equal
-//	values    count×width little-endian, null rows zero
-//
-// floats, of which singles are:
-//
-//	least, greatest       8 bytes each, little-endian IEEE 754
-//	width     byte        0, 4 or 8: singles when 4; 0 when all are equal
-//	values    count×width
-//
-// or strings, which are numbers in a sorted table:
-//
-//	distinct  uvarint     ≥ 1
-//	lengths   uvarints
-//	bytes                 of all, one after the other, ascending; so the first is the least, the last the greatest
-//	width     byte        0, 1 or 2
-//	numbers   count×width
-const (
-	blockEmpty   = 0
-	blockInts    = 1
-	blockFloats  = 2
-	blockStrings = 3
-	blockNulls   = 0x10
-)
-
-// Encode appends the block to b.
-func (c *Cells) Encode(b []byte) []byte {
-	values := 0
-	for _, present := range c.Present[:c.Count] {
-		if present {
-			values++
-		}
-	}
-	if values == 0 {
-		return binary.AppendUvarint(append(b, blockEmpty), uint64(c.Count))
-	}
-	encoding := byte(blockInts)
-	switch {
-	case c.floats != nil:
-		encoding = blockFloats
-	case c.strs != nil:
-		encoding = blockStrings
-	}
-	if values < c.Count {
-		encoding |= blockNulls
-	}
-	b = binary.AppendUvarint(append(b, encoding), uint64(c.Count))
-	if values < c.Count {
-		b = c.appendNulls(b)
-	}
-	switch {
-	case c.floats != nil:
-		return c.appendFloats(b)
-	case c.strs != nil:
-		return c.appendStrings(b)
-	}
-	return c.appendInts(b)
-}
-
-func (c *Cells) appendNulls(b []byte) []byte {
-	at := len(b)
-	b = append(b, make([]byte, (c.Count+7)/8)...)
-	for i, present := range c.Present[:c.Count] {
-		if !present {
-			b[at+i/8] |= 1 << (i % 8)
-		}
-	}
-	return b
-}
-
-func (c *Cells) appendInts(b []byte) []byte {
-	least, greatest := int64(math.MaxInt64), int64(math.MinInt64)
-	for i, x := range c.ints[:c.Count] {
-		if c.Present[i] {
-			least, greatest = min(least, x), max(greatest, x)
-		}
-	}
-	b = binary.AppendVarint(binary.AppendVarint(b, least), greatest)
-	width := byteWidth(uint64(greatest) - uint64(least))
-	b = append(b, byte(width))
-	for i, x := range c.ints[:c.Count] {
-		offset := uint64(0)
-		if c.Present[i] {
-			offset = uint64(x) - uint64(least)
-		}
-		b = appendWidth(b, offset, width)
-	}
-	return b
-}
-
-func (c *Cells) appendFloats(b []byte) []byte {
-	least, greatest := math.Inf(1), math.Inf(-1)
-	first, constant := uint64(0), true
-	for i, x := range c.floats[:c.Count] {
-		if !c.Present[i] {
-			continue
-		}
-		if least > greatest {
-			first = math.Float64bits(x)
-		}
-		constant = constant && math.Float64bits(x) == first
-		least, greatest = min(least, x), max(greatest, x)
-	}
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(least))
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(greatest))
-	switch {
-	case constant:
-		return append(b, 0)
-	case c.kind == KindSingle:
-		b = append(b, 4)
-	default:
-		b = append(b, 8)
-	}
-	for i, x := range c.floats[:c.Count] {
-		if !c.Present[i] {
-			x = 0
-		}
-		if c.kind == KindSingle {
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(x)))
-		} else {
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
-		}
-	}
-	return b
-}
-
-func (c *Cells) appendStrings(b []byte) []byte {
-	table := make([]string, 0, c.Count)
-	for i, s := range c.strs[:c.Count] {
-		if c.Present[i] {
-			table = append(table, s)
-		}
-	}
-	slices.Sort(table)
-	table = slices.Compact(table)
-	numbers := make(map[string]int, len(table))
-	b = binary.AppendUvarint(b, uint64(len(table)))
-	for i, s := range table {
-		numbers[s] = i
-		b = binary.AppendUvarint(b, uint64(len(s)))
-	}
-	for _, s := range table {
-		b = append(b, s...)
-	}
-	width := byteWidth(uint64(len(table) - 1))
-	b = append(b, byte(width))
-	for i, s := range c.strs[:c.Count] {
-		number := 0
-		if c.Present[i] {
-			number = numbers[s]
-		}
-		b = appendWidth(b, uint64(number), width)
-	}
-	return b
-}
 
 // A Column gives access to the rows of an encoded block without decoding all of them. It borrows the bytes it was
 // parsed from.
@@ -231,34 +32,36 @@ func (c *Column) Parse(k Kind, b []byte) error {
 	if encoding&blockNulls != 0 {
 		c.nulls = r.Bytes((c.Count + 7) / 8)
 	}
-	want := byte(blockInts)
-	switch {
-	case encoding == blockEmpty:
-		want = blockEmpty
-	case k == KindFloat || k == KindSingle:
-		want = blockFloats
-	case k == KindString:
-		want = blockStrings
-	}
-	if r.Failed || c.encoding != want {
+	if r.Failed || c.encoding != blockForm(k) && encoding != blockEmpty {
 		return fmt.Errorf("%w: not a block of a %s column", record.ErrCorrupt, k)
 	}
 	switch c.encoding {
 	case blockInts:
 		c.least, c.greatest = r.varint(), r.varint()
+		c.parseValues(&r, int(r.byte()))
 	case blockFloats:
 		c.leastF, c.greatestF = math.Float64frombits(r.uint64()), math.Float64frombits(r.uint64())
+		c.parseValues(&r, floatWidth(k))
 	case blockStrings:
 		c.parseTable(&r)
-	}
-	if c.encoding != blockEmpty {
-		width := int(r.byte())
-		c.values = uints{r.Bytes(c.Count * width), width}
+		c.parseValues(&r, int(r.byte()))
 	}
 	if r.Failed || len(r.Rest) > 0 || !c.consistent(k) {
 		return fmt.Errorf("%w: a damaged block of a %s column", record.ErrCorrupt, k)
 	}
 	return nil
+}
+
+// floatWidth is the number of bytes of a value of a column of floats.
+func floatWidth(k Kind) int {
+	if k == KindSingle {
+		return 4
+	}
+	return 8
+}
+
+func (c *Column) parseValues(r *Reader, width int) {
+	c.values = uints{r.Bytes(c.Count * width), width}
 }
 
 func (c *Column) parseTable(r *Reader) {
@@ -279,11 +82,7 @@ func (c *Column) consistent(k Kind) bool {
 			(k != KindBool || c.least >= 0 && c.greatest <= 1) && (k != KindClass || c.least >= 0 && c.greatest <= math.MaxInt32) &&
 			c.below(uint64(c.greatest)-uint64(c.least))
 	case blockFloats:
-		single := 8
-		if k == KindSingle {
-			single = 4
-		}
-		return c.leastF <= c.greatestF && (c.values.width == 0 || c.values.width == single)
+		return c.leastF <= c.greatestF
 	case blockStrings:
 		return len(c.ends) > 0 && c.values.width == byteWidth(uint64(len(c.ends)-1)) && c.below(uint64(len(c.ends)-1))
 	}
@@ -391,10 +190,7 @@ func (c *Column) ReadOffsets(dst []uint32, base uint32) {
 
 // float is row i of a block of floats, which is not null.
 func (c *Column) float(i int) float64 {
-	switch c.values.width {
-	case 0:
-		return c.leastF
-	case 4:
+	if c.values.width == 4 {
 		return float64(math.Float32frombits(binary.LittleEndian.Uint32(c.values.b[4*i:])))
 	}
 	return math.Float64frombits(binary.LittleEndian.Uint64(c.values.b[8*i:]))
@@ -467,30 +263,4 @@ func (c *Column) Cell(i int, k Kind) Value {
 		return BoolValue(c.Int(i) != 0)
 	}
 	return IntValue(c.Int(i))
-}
-
-// Set is the row of a block before it is encoded.
-func (c *Cells) Set(row int, cell Value) {
-	c.Present[row] = !cell.IsNull()
-	switch {
-	case c.floats != nil:
-		c.floats[row] = math.Float64frombits(cell.num)
-	case c.strs != nil:
-		c.strs[row] = cell.str
-	default:
-		c.ints[row] = int64(cell.num)
-	}
-}
-
-// Get is the inverse of set, of a row that is present.
-func (c *Cells) Get(row int) Value {
-	switch {
-	case c.floats != nil:
-		return FloatValue(c.floats[row])
-	case c.strs != nil:
-		return StringValue(c.strs[row])
-	case c.kind == KindBool:
-		return BoolValue(c.ints[row] != 0)
-	}
-	return IntValue(c.ints[row])
 }

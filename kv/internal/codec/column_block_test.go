@@ -43,8 +43,6 @@ func TestColumnBlockRoundTrip(t *testing.T) {
 		kind := rapid.SampledFrom(columnKinds).Draw(t, "kind")
 		count := rapid.IntRange(0, 40).Draw(t, "count")
 		constant := rapid.Bool().Draw(t, "constant")
-		c := NewCells(kind, ColumnRows)
-		c.Reset(count)
 		want := make([]Value, count)
 		for i := range want {
 			if i > 0 && constant {
@@ -52,10 +50,9 @@ func TestColumnBlockRoundTrip(t *testing.T) {
 			} else {
 				want[i] = drawCell(t, kind)
 			}
-			c.Set(i, want[i])
 		}
 		var block Column
-		encoded := c.Encode(nil)
+		encoded := AppendColumn(nil, kind, want)
 		if err := block.Parse(kind, encoded); err != nil {
 			t.Fatalf("%s block of %v: %v", kind, want, err)
 		}
@@ -80,18 +77,16 @@ func TestColumnBlockSizes(t *testing.T) {
 		most int // bytes
 	}{
 		{"all null", KindFloat, func(int) Value { return Value{} }, 4},
-		{"constant", KindFloat, func(int) Value { return FloatValue(0.25) }, 24},
 		{"few classes", KindClass, func(i int) Value { return IntValue(int64(i % 40)) }, ColumnRows + 8},
 		{"large ints of small range", KindInt, func(i int) Value { return IntValue(1<<40 + int64(i)) }, 2*ColumnRows + 20},
 		{"few strings", KindString, func(i int) Value { return StringValue([]string{"train", "test"}[i%2]) }, ColumnRows + 24},
 		{"singles", KindSingle, func(i int) Value { return FloatValue(float64(float32(i) / 3)) }, 4*ColumnRows + 24},
 	} {
-		c := NewCells(test.kind, ColumnRows)
-		c.Reset(ColumnRows)
-		for i := range ColumnRows {
-			c.Set(i, test.cell(i))
+		cells := make([]Value, ColumnRows)
+		for i := range cells {
+			cells[i] = test.cell(i)
 		}
-		if got := len(c.Encode(nil)); got > test.most {
+		if got := len(AppendColumn(nil, test.kind, cells)); got > test.most {
 			t.Errorf("%s: got %d bytes, want at most %d", test.name, got, test.most)
 		}
 	}
@@ -99,8 +94,7 @@ func TestColumnBlockSizes(t *testing.T) {
 
 func FuzzParseColumnBlock(f *testing.F) {
 	for i, kind := range columnKinds {
-		c := NewCells(kind, ColumnRows)
-		c.Reset(10)
+		cells := make([]Value, 10)
 		for row := range 9 {
 			cell := IntValue(int64(row % 2))
 			switch kind {
@@ -109,9 +103,9 @@ func FuzzParseColumnBlock(f *testing.F) {
 			case KindString:
 				cell = StringValue(strings.Repeat("x", row))
 			}
-			c.Set(row, cell)
+			cells[row] = cell
 		}
-		f.Add(byte(i), c.Encode(nil))
+		f.Add(byte(i), AppendColumn(nil, kind, cells))
 	}
 	f.Add(byte(4), binary.AppendUvarint([]byte{blockStrings}, ColumnRows))
 	f.Fuzz(func(t *testing.T, k byte, b []byte) {
@@ -159,12 +153,7 @@ func TestReadInts(t *testing.T) {
 			}
 		}
 		var c Column
-		block := NewCells(KindClass, ColumnRows)
-		block.Reset(len(cells))
-		for i, cell := range cells {
-			block.Set(i, cell)
-		}
-		must.Do(t, c.Parse(KindClass, block.Encode(nil)))
+		must.Do(t, c.Parse(KindClass, AppendColumn(nil, KindClass, cells)))
 		first := r.IntN(len(cells))
 		got := make([]int32, r.IntN(len(cells)-first+1))
 		ReadInts(&c, first, got, -1)

@@ -157,19 +157,6 @@ func (c *Column) Lookup(number uint32) (*codec.Column, error) {
 	return c.load(name)
 }
 
-// Borrow is Lookup of a block for one reader: one that was not kept lies in its memory.
-func (c *Column) Borrow(number uint32, memory *[]byte) (block *codec.Column, err error) {
-	if entry := c.Records.Cache().Get(c.name(number)); entry != nil {
-		return entry.Value.(*codec.Column), nil
-	}
-	block = new(codec.Column)
-	err = c.lend(number, func(body []byte) error {
-		*memory = append((*memory)[:0], body...)
-		return c.parse(number, *memory, block)
-	})
-	return block, err
-}
-
 // load is Lookup from the disk.
 func (c *Column) load(name snapshot.Name) (block *codec.Column, err error) {
 	disk := *c // a copy, so that c may stay on the caller's stack

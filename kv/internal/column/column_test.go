@@ -35,14 +35,12 @@ func newColumn(t *testing.T, r *rand.Rand, kind codec.Kind, rows, nodes, changes
 		Records: records, Nodes: nodes,
 	}
 	values := make([]codec.Value, nodes)
-	cells := codec.NewCells(kind, codec.ColumnRows)
 	for first := 0; first < rows; first += codec.ColumnRows {
-		cells.Reset(min(codec.ColumnRows, rows-first))
-		for i := range cells.Count {
-			values[first+i] = draw()
-			cells.Set(i, values[first+i])
+		block := values[first:min(first+codec.ColumnRows, rows)]
+		for i := range block {
+			block[i] = draw()
 		}
-		putBlock(t, c, uint32(first/codec.ColumnRows), cells.Encode(nil))
+		putBlock(t, c, uint32(first/codec.ColumnRows), codec.AppendColumn(nil, kind, block))
 	}
 	for range changes {
 		v := r.IntN(nodes)

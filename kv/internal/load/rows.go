@@ -1,39 +1,47 @@
 package load
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"slices"
+	"sort"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 )
 
 // A rowSpool keeps the rows of a node file, in order, in a temporary file. Labels are numbers of the load's own; values
-// are as long as they were given.
+// are as long as they were given. A row is
+//
+//	length uvarint · id · source varint · length uvarint · rest
 type rowSpool struct {
-	file *os.File
-	w    *bufio.Writer
-	rows int
-	size int64  // of the file
-	buf  []byte // a row
-	rest []byte // the rest of it
-	one  []byte // a value
-
-	marks []int64 // where each contextEvery-th row begins
+	file   *os.File
+	rows   int
+	size   int64   // bytes of all rows
+	frames []frame // of the file
+	last   []byte  // rows that are not in the file yet
+	rest   []byte  // of a row
+	one    []byte  // a value
 }
+
+// A frame is a stretch of the file that is written and read at once.
+type frame struct {
+	begin int64
+	first int // position of its first row
+}
+
+// frameBytes is about the size of a frame, in bytes. It is greater by a part of a row.
+const frameBytes = 256 << 10
 
 // A nodeRow is a row as read back; all of it is borrowed until the next one.
 type nodeRow struct {
 	position int
 	id       []byte
 	source   int64
-	// rest is what follows the id: the label's number plus one, zero for none, and the values.
+	// rest is what follows: the label's number plus one, zero for none, and the values.
 	rest []byte
 }
 
@@ -42,7 +50,7 @@ func newRowSpool(dir string) (*rowSpool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rowSpool{file: f, w: bufio.NewWriterSize(f, 256<<10)}, nil
+	return &rowSpool{file: f}, nil
 }
 
 func (s *rowSpool) append(id string, source int64, label int, values []codec.Value) error {
@@ -52,52 +60,64 @@ func (s *rowSpool) append(id string, source int64, label int, values []codec.Val
 		s.rest = binary.AppendUvarint(s.rest, uint64(len(s.one)))
 		s.rest = append(s.rest, s.one...)
 	}
-	s.buf = binary.AppendUvarint(s.buf[:0], uint64(len(id)))
-	s.buf = append(s.buf, id...)
-	s.buf = binary.AppendVarint(s.buf, source)
-	s.buf = binary.AppendUvarint(s.buf, uint64(len(s.rest)))
-	s.buf = append(s.buf, s.rest...)
-	if s.rows%contextEvery == 0 {
-		s.marks = append(s.marks, s.size)
+	if len(s.last) == 0 {
+		s.frames = append(s.frames, frame{s.size, s.rows})
 	}
-	if _, err := s.w.Write(s.buf); err != nil {
-		return spoolFull(err)
-	}
-	s.size += int64(len(s.buf))
+	before := len(s.last)
+	s.last = binary.AppendUvarint(s.last, uint64(len(id)))
+	s.last = append(s.last, id...)
+	s.last = binary.AppendVarint(s.last, source)
+	s.last = binary.AppendUvarint(s.last, uint64(len(s.rest)))
+	s.last = append(s.last, s.rest...)
+	s.size += int64(len(s.last) - before)
 	s.rows++
-	return nil
-}
-
-func spoolFull(err error) error {
-	if err == nil {
+	if len(s.last) < frameBytes {
 		return nil
 	}
-	return fmt.Errorf("keeping the nodes aside needs more room on disk: %w", err)
+	return s.flush()
+}
+
+// flush writes the last frame.
+func (s *rowSpool) flush() error {
+	if _, err := s.file.Write(s.last); err != nil {
+		return fmt.Errorf("keeping the nodes aside needs more room on disk: %w", err)
+	}
+	s.last = s.last[:0]
+	return nil
 }
 
 // all yields the rows by position.
 func (s *rowSpool) all(ctx context.Context) iter.Seq2[nodeRow, error] { return s.from(ctx, 0) }
 
-// from yields the rows from mark number m on.
-func (s *rowSpool) from(ctx context.Context, m int) iter.Seq2[nodeRow, error] {
+// from yields the rows from frame number n on.
+func (s *rowSpool) from(ctx context.Context, n int) iter.Seq2[nodeRow, error] {
 	return func(yield func(nodeRow, error) bool) {
-		if err := s.w.Flush(); err != nil {
-			yield(nodeRow{}, spoolFull(err))
+		err := s.flush()
+		if err != nil {
+			yield(nodeRow{}, err)
 			return
 		}
-		if m == len(s.marks) {
-			return
-		}
-		r := s.reader(s.marks[m])
-		var row nodeRow
-		for row.position = m * contextEvery; row.position < s.rows; row.position++ {
-			err := s.readError(row.read(r))
-			if err == nil && row.position%contextEvery == 0 {
-				err = ctx.Err()
-			}
-			if !yield(row, err) || err != nil {
+		var b []byte
+		for ; err == nil && n < len(s.frames); n++ {
+			if ctx.Err() != nil {
+				yield(nodeRow{}, ctx.Err())
 				return
 			}
+			begin, end, rows := s.frames[n].begin, s.size, s.rows
+			if n+1 < len(s.frames) {
+				end, rows = s.frames[n+1].begin, s.frames[n+1].first
+			}
+			b = slices.Grow(b[:0], int(end-begin))[:end-begin]
+			_, err = s.file.ReadAt(b, begin)
+			row := nodeRow{position: s.frames[n].first}
+			for rest := b; err == nil && row.position < rows; row.position++ {
+				if rest, err = row.read(rest); err == nil && !yield(row, nil) {
+					return
+				}
+			}
+		}
+		if err != nil {
+			yield(nodeRow{}, fmt.Errorf("reading the nodes back from %s: %w", s.file.Name(), err))
 		}
 	}
 }
@@ -105,90 +125,39 @@ func (s *rowSpool) from(ctx context.Context, m int) iter.Seq2[nodeRow, error] {
 // contextEvery is the number of nodes or edges between two looks at the context, and two reports of progress.
 const contextEvery = 1 << 12
 
-// A rowReader reads the file of a rowSpool from some place on.
-type rowReader struct {
-	*bufio.Reader
-	tail   *io.LimitedReader // not yet in the buffer
-	memory [2][]byte         // of the parts of a row that is not whole in the buffer
-}
-
-func (s *rowSpool) reader(offset int64) *rowReader {
-	size := s.size - offset
-	tail := &io.LimitedReader{R: io.NewSectionReader(s.file, offset, size), N: size}
-	return &rowReader{Reader: bufio.NewReaderSize(tail, 256<<10), tail: tail}
-}
-
-func (row *nodeRow) read(r *rowReader) (err error) {
-	if row.readBuffered(r) {
-		return nil
-	}
-	if r.memory[0], err = r.readBytes(r.memory[0]); err != nil {
-		return err
-	}
-	if row.source, err = binary.ReadVarint(r); err != nil {
-		return err
-	}
-	r.memory[1], err = r.readBytes(r.memory[1])
-	row.id, row.rest = r.memory[0], r.memory[1]
-	return err
-}
-
-// readBuffered is read of a row that is whole in the buffer, where it stays until the next one; false if it is not.
-func (row *nodeRow) readBuffered(r *rowReader) bool {
-	b, err := r.Peek(r.Buffered())
-	if err != nil {
-		return false
-	}
-	all := len(b)
-	length, n := binary.Uvarint(b)
-	if n <= 0 || length > uint64(len(b)-n) {
-		return false
-	}
-	id, b := b[n:n+int(length)], b[n+int(length):]
-	source, n := binary.Varint(b)
-	if n <= 0 {
-		return false
-	}
-	b = b[n:]
-	length, n = binary.Uvarint(b)
-	if n <= 0 || length > uint64(len(b)-n) {
-		return false
-	}
-	row.id, row.source, row.rest = id, source, b[n:n+int(length)]
-	_, err = r.Discard(all - len(b) + n + int(length))
-	return err == nil
-}
-
-// readBytes reads a length and so many bytes, into memory if that is enough.
-func (r *rowReader) readBytes(memory []byte) ([]byte, error) {
-	length, err := binary.ReadUvarint(r)
-	if err != nil {
+// read reads the row at the beginning of b, which it borrows, and returns what follows.
+func (row *nodeRow) read(b []byte) (rest []byte, err error) {
+	if row.id, b, err = cutBytes(b); err != nil {
 		return nil, err
 	}
-	if rest := uint64(r.tail.N) + uint64(r.Buffered()); length > rest {
-		return nil, fmt.Errorf("%d bytes are to follow, but %d do: %w", length, rest, io.ErrUnexpectedEOF)
+	source, n := binary.Varint(b)
+	if n <= 0 {
+		return nil, errRest
 	}
-	memory = slices.Grow(memory[:0], int(length))[:length]
-	_, err = io.ReadFull(r, memory)
-	return memory, err
+	row.source = source
+	row.rest, b, err = cutBytes(b[n:])
+	return b, err
 }
 
-// readError names the file.
-func (s *rowSpool) readError(err error) error {
-	if err == nil {
-		return nil
+// cutBytes reads a length and so many bytes.
+func cutBytes(b []byte) (text, rest []byte, err error) {
+	length, n := binary.Uvarint(b)
+	if n <= 0 || length > uint64(len(b)-n) {
+		return nil, nil, errRest
 	}
-	return fmt.Errorf("reading the nodes back from %s: %w", s.file.Name(), err)
+	end := n + int(length)
+	return b[n:end], b[end:], nil
 }
 
 // source returns the source of the row at a position.
 func (s *rowSpool) source(position int) (int64, error) {
-	for row, err := range s.from(context.Background(), position/contextEvery) {
+	n := sort.Search(len(s.frames), func(n int) bool { return s.frames[n].first > position }) - 1
+	for row, err := range s.from(context.Background(), n) {
 		if err != nil || row.position == position {
 			return row.source, err
 		}
 	}
-	return 0, s.readError(io.ErrUnexpectedEOF)
+	return 0, errRest
 }
 
 // errRest says that the rest of a row is damaged.
@@ -198,23 +167,22 @@ var errRest = errors.New("a node that was kept aside in a temporary file is dama
 // end−1, which are appended to values.
 func parseRest(rest []byte, first, end int, values []codec.Value) (label int, _ []codec.Value, err error) {
 	number, n := binary.Uvarint(rest)
-	rest = rest[max(n, 0):]
-	for column := 0; n > 0 && len(rest) > 0; column++ {
-		var length uint64
-		if length, n = binary.Uvarint(rest); n <= 0 || length > uint64(len(rest)-n) {
-			break
+	if n <= 0 {
+		return 0, nil, errRest
+	}
+	rest = rest[n:]
+	for column := 0; len(rest) > 0; column++ {
+		var value []byte
+		if value, rest, err = cutBytes(rest); err != nil {
+			return 0, nil, err
 		}
 		if column >= first && column < end {
-			v, err := codec.ParseValue(rest[n : n+int(length)])
+			v, err := codec.ParseValue(value)
 			if err != nil {
 				return 0, nil, fmt.Errorf("%w: %w", errRest, err)
 			}
 			values = append(values, v)
 		}
-		rest = rest[n+int(length):]
-	}
-	if n <= 0 || len(rest) > 0 {
-		return 0, nil, errRest
 	}
 	return int(number) - 1, values, nil
 }

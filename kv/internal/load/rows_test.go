@@ -14,13 +14,16 @@ import (
 func TestDamagedRows(t *testing.T) {
 	s := must.Get(newRowSpool(t.TempDir()))(t)
 	defer func() { must.Do(t, s.close()) }()
-	must.Do(t, errors.Join(s.append("a", 1, -1, nil), s.w.Flush()))
-	long := binary.AppendUvarint(nil, 1<<62)
-	must.Get(s.file.WriteAt(long, 0))(t)
-	s.size = int64(len(long)) + 3
-	for row, err := range s.all(t.Context()) {
-		if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), s.file.Name()) {
-			t.Errorf("an id of 4 EiB: got %v, %v, want io.ErrUnexpectedEOF with the name of the file", row, err)
+	must.Do(t, errors.Join(s.append("abcdefgh", 1, -1, nil), s.flush()))
+	check := func(what string, want error) {
+		for row, err := range s.all(t.Context()) {
+			if !errors.Is(err, want) || !strings.Contains(err.Error(), s.file.Name()) {
+				t.Errorf("%s: got %v, %v, want %v with the name of the file", what, row, err, want)
+			}
 		}
 	}
+	must.Get(s.file.WriteAt(binary.AppendUvarint(nil, 1<<62), 0))(t)
+	check("an id of 4 EiB", errRest)
+	must.Do(t, s.file.Truncate(3))
+	check("a file that was cut", io.EOF)
 }

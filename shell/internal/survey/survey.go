@@ -64,7 +64,7 @@ func hasText(tx *kv.Tx, column string) bool {
 		return true
 	}
 	for v, tried := kv.NodeID(0), 0; int(v) < tx.NumNodes() && tried < triedBlocks; tried++ {
-		block, _, greatest, err := values.Block(v)
+		block, _, greatest, err := values.Bounds(v)
 		if err != nil || !greatest.IsNull() && greatest.String() != "" {
 			return true
 		}

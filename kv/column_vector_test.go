@@ -11,9 +11,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// TestCodes compares the codes and floats of blocks with the values one by one: of all kinds, with nulls, changes, and nodes added later, in a snapshot
+// TestBlock compares the codes and floats of blocks with the values one by one: of all kinds, with nulls, changes, and nodes added later, in a snapshot
 // and amid writes.
-func TestCodes(t *testing.T) {
+func TestBlock(t *testing.T) {
 	const rows, n = BlockRows + 300, 2*BlockRows + 50
 	r := rand.New(rand.NewPCG(1, 9))
 	draw := map[string]func() Value{
@@ -58,24 +58,20 @@ func TestCodes(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				codes, hasCodes, err := all.Codes(v)
-				if err != nil {
-					return err
-				}
-				floats, hasFloats, err := all.Floats(v)
+				block, err := all.Block(v)
 				if err != nil {
 					return err
 				}
 				got := want
 				switch {
-				case hasCodes:
-					got = codes.Table[codes.Rows[v%BlockRows]]
+				case block.Codes != nil:
+					got = block.Table[block.Codes[v%BlockRows]]
 					coded[name]++
-				case hasFloats:
-					got = FloatValue(floats[v%BlockRows])
+				case block.Floats != nil:
+					got = FloatValue(block.Floats[v%BlockRows])
 					coded[name]++
 				}
-				if got != want || hasCodes && want.IsNull() != (codes.Rows[v%BlockRows] == 0) {
+				if got != want || block.Codes != nil && want.IsNull() != (block.Codes[v%BlockRows] == 0) {
 					t.Fatalf("%s of node %d: got %v, want %v", name, v, got, want)
 				}
 			}
@@ -104,9 +100,8 @@ func TestCodes(t *testing.T) {
 		r := must.Get(tx.Reader("class"))(t)
 		for _, class := range []string{"later still", "last"} {
 			must.Do(t, change(tx, class))
-			codes, _, err := r.Codes(7)
-			must.Do(t, err)
-			if got := codes.Table[codes.Rows[7]]; got != StringValue(class) {
+			block := must.Get(r.Block(7))(t)
+			if got := block.Table[block.Codes[7]]; got != StringValue(class) {
 				t.Errorf("class of node 7 amid writes: got %v, want %s", got, class)
 			}
 		}
@@ -119,8 +114,8 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestCodesOfAnotherKind: a change of a bool that is no bool is damage.
-func TestCodesOfAnotherKind(t *testing.T) {
+// TestBlockOfAnotherKind: a change of a bool that is no bool is damage.
+func TestBlockOfAnotherKind(t *testing.T) {
 	s := newStore(t, Options{})
 	damagedStores.Store(s.dir, true)
 	setNodes(t, s, 10)
@@ -131,7 +126,7 @@ func TestCodesOfAnotherKind(t *testing.T) {
 	})
 	view(t, s, func(tx *Tx) error {
 		r := must.Get(tx.Reader("b"))(t)
-		if _, _, err := r.Codes(3); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "column b") {
+		if _, err := r.Block(3); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "column b") {
 			t.Errorf("got %v, want an ErrCorrupt that names the column", err)
 		}
 		return nil

@@ -1,0 +1,103 @@
+package codec
+
+import "math"
+
+// maxTileCells is the number of cells of one tile record: 64 KiB of float32.
+const maxTileCells = 16 << 10
+
+// MaxTileBytes bounds the record of a tile of rows that share a value.
+const MaxTileBytes = 64 << 10
+
+// maxBlockBytes bounds what a row block, which is buffered whole while it is written, takes in memory.
+const maxBlockBytes = 4 << 20
+
+// A MatrixEncoding says how a matrix is stored. The zero value keeps every cell as a float32.
+type MatrixEncoding struct {
+	// Half keeps cells as IEEE 754 binary16: see RoundHalf for the error.
+	Half bool
+
+	// Kept says that at most so many cells of a row differ from one value, the same in all others; these alone are
+	// stored, and that value, which is a float32 even with Half. Zero stands for rows of any values. It has no effect
+	// if it is not less than half the width, or greater than 4096.
+	Kept int
+}
+
+// maxKept is the most cells of a row that are stored one by one: more of them would not fit a record.
+const maxKept = 4096
+
+// Shares reports whether Kept has an effect on a matrix of a width.
+func (e MatrixEncoding) Shares(width int) bool {
+	return e.Kept > 0 && e.Kept <= maxKept && 2*e.Kept < width
+}
+
+// BlockRows is the number of rows of the blocks of a matrix: 1024, fewer if that many wide rows would not be
+// buffered, or not fit a record. It depends on width and encoding alone, so that the bytes on disk depend on the data
+// alone.
+func (e MatrixEncoding) BlockRows(width int) int {
+	rows := 1024
+	for rows > 1 && (rows*width*4 > maxBlockBytes || e.Shares(width) && rows*e.sharedRowBytes(width) > MaxTileBytes) {
+		rows /= 2
+	}
+	return rows
+}
+
+// sharedRowBytes is the most that a row whose cells share a value takes in a tile.
+func (e MatrixEncoding) sharedRowBytes(width int) int {
+	const fill, count = 4, 2
+	return fill + count + e.Kept*(indexWidth(width)+e.valueBytes())
+}
+
+func (e MatrixEncoding) valueBytes() int {
+	if e.Half {
+		return 2
+	}
+	return 4
+}
+
+// TileWidth is the number of columns of a tile of so many rows, for a matrix of a width. Rows that share a value are
+// not cut, since that value would be in each piece.
+func (e MatrixEncoding) TileWidth(rows, width int) int {
+	if e.Shares(width) {
+		return width
+	}
+	return maxTileCells / rows
+}
+
+// indexWidth is the number of bytes of a column's number within a tile.
+func indexWidth(columns int) int { return max(1, byteWidth(uint64(max(columns, 1)-1))) }
+
+// Round makes the cells of a row what their encoding keeps of them. fill is the value that the others of a shared row
+// have, which is kept as it is.
+func (e MatrixEncoding) Round(row []float32, fill float32) {
+	if !e.Half {
+		return
+	}
+	for j, x := range row {
+		if math.Float32bits(x) != math.Float32bits(fill) {
+			row[j] = RoundHalf(x)
+		}
+	}
+}
+
+// Share returns the value that all cells of a row but at most e.Kept have, and false if there is none. It has more
+// than half of the cells, so that it is the one left when unequal cells are taken away in pairs.
+func (e MatrixEncoding) Share(row []float32) (fill float32, ok bool) {
+	majority, votes := uint32(0), 0
+	for _, x := range row {
+		switch bits := math.Float32bits(x); {
+		case votes == 0:
+			majority, votes = bits, 1
+		case bits == majority:
+			votes++
+		default:
+			votes--
+		}
+	}
+	others := 0
+	for _, x := range row {
+		if math.Float32bits(x) != majority {
+			others++
+		}
+	}
+	return math.Float32frombits(majority), others <= e.Kept
+}

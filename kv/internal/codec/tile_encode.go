@@ -1,0 +1,159 @@
+package codec
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// A tile is encoded as
+//
+//	encoding byte      0 dense, 1 sparse, 2 shared; + 0x10 when rows are absent; + 0x20 when all values of a sparse
+//	                   tile are equal; + 0x40 when values are binary16
+//	rows     uvarint
+//	columns  uvarint
+//	absent   ⌈rows/8⌉  bit i%8 of byte i/8 set: row i was never written, and reads as NaN (only with 0x10)
+//
+// and then, dense,
+//
+//	values   rows×columns×4   float32, little-endian, row by row; zero in an absent row
+//
+// or, sparse, all but +0:
+//
+//	counts   rows uvarints    values of each row
+//	indices  1, 2 or 4 bytes each: as many as columns-1 needs, and at least 1
+//	values   4 bytes each, or one for all with 0x20
+//
+// whichever is smaller; or, shared, which the encoding of the matrix asks for,
+//
+//	fills    rows×4           float32: the value of all cells of a row but those that follow
+//	counts, indices, values   as in a sparse tile
+//
+// A value of binary16 takes 2 bytes in place of 4.
+const (
+	tileDense    = 0
+	tileSparse   = 1
+	tileShared   = 2
+	tileAbsent   = 0x10
+	tileConstant = 0x20
+	tileHalf     = 0x40
+)
+
+// A Window is a rectangle of float32 in memory, row-major with a stride.
+type Window struct {
+	Values []float32
+	Stride int
+}
+
+// Row returns cells lo ≤ j < hi of row i.
+func (w Window) Row(i, lo, hi int) []float32 { return w.Values[i*w.Stride+lo : i*w.Stride+hi] }
+
+// FillWith sets all values to one.
+func FillWith(values []float32, x float32) {
+	for i := range values {
+		values[i] = x
+	}
+}
+
+// AppendTile encodes columns lo ≤ j < hi of a window's rows to b; present says which rows were written. Values are
+// rounded already. With fills, one a row, the tile is shared.
+func (e MatrixEncoding) AppendTile(b []byte, w Window, present []bool, fills []float32, lo, hi int) []byte {
+	t := tileEncoder{MatrixEncoding: e, w: w, present: present, fills: fills, lo: lo, hi: hi}
+	encoding := t.choose()
+	absent := slices.Contains(present, false)
+	b = append(b, encoding|byte(tileAbsent*Bit(absent)|tileHalf*Bit(e.Half)))
+	b = binary.AppendUvarint(b, uint64(len(present)))
+	b = binary.AppendUvarint(b, uint64(hi-lo))
+	if absent {
+		at := len(b)
+		b = append(b, make([]byte, (len(present)+7)/8)...)
+		for i, ok := range present {
+			if !ok {
+				b[at+i/8] |= 1 << (i % 8)
+			}
+		}
+	}
+	if encoding == tileDense {
+		return t.appendDense(b)
+	}
+	for _, fill := range fills {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(fill))
+	}
+	return append(append(append(b, t.counts...), t.indices...), t.values...)
+}
+
+// A tileEncoder encodes one tile.
+type tileEncoder struct {
+	MatrixEncoding
+	w       Window
+	present []bool
+	fills   []float32 // nil: zeros
+	lo, hi  int
+
+	counts, indices, values []byte // of a tile that is not dense
+}
+
+// choose collects the values that differ from the fills, and says how the tile is encoded.
+func (t *tileEncoder) choose() byte {
+	dense := len(t.present) * (t.hi - t.lo) * t.valueBytes()
+	for i := range t.present {
+		t.gather(i)
+		if t.fills == nil && len(t.indices)+len(t.values) >= dense && !t.isConstant() {
+			return tileDense
+		}
+	}
+	switch {
+	case t.fills != nil:
+		return tileShared
+	case t.isConstant():
+		t.values = t.values[:t.valueBytes()]
+		if len(t.counts)+len(t.indices)+len(t.values) < dense {
+			return tileSparse | tileConstant
+		}
+	case len(t.counts)+len(t.indices)+len(t.values) < dense:
+		return tileSparse
+	}
+	return tileDense
+}
+
+// gather collects the values of row i that differ from its fill.
+func (t *tileEncoder) gather(i int) {
+	count, width, fill := uint64(0), indexWidth(t.hi-t.lo), uint32(0)
+	if t.fills != nil {
+		fill = math.Float32bits(t.fills[i])
+	}
+	for j, x := range t.w.Row(i, t.lo, t.hi) {
+		if t.present[i] && math.Float32bits(x) != fill {
+			t.indices = appendWidth(t.indices, uint64(j), width)
+			t.values = t.appendValue(t.values, x)
+			count++
+		}
+	}
+	t.counts = binary.AppendUvarint(t.counts, count)
+}
+
+// isConstant reports whether all values are equal: each is the one before.
+func (t *tileEncoder) isConstant() bool {
+	size := t.valueBytes()
+	return len(t.values) > 0 && bytes.Equal(t.values[size:], t.values[:len(t.values)-size])
+}
+
+func (t *tileEncoder) appendDense(b []byte) []byte {
+	for i, ok := range t.present {
+		for _, x := range t.w.Row(i, t.lo, t.hi) {
+			if !ok {
+				x = 0
+			}
+			b = t.appendValue(b, x)
+		}
+	}
+	return b
+}
+
+func (t *tileEncoder) appendValue(b []byte, x float32) []byte {
+	if t.Half {
+		return binary.LittleEndian.AppendUint16(b, toHalf(x))
+	}
+	return binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+}
