@@ -12,7 +12,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/kv/cost"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -145,10 +144,10 @@ type projection struct {
 	counts    cleaner.Counts
 	files     fileCounts
 	textIDs   bool
-	idBytes   int64      // of ids that are texts
-	stored    int64      // bytes of the store that is there
-	load      *cost.Load // nil of a store
-	loaded    cost.Graph
+	idBytes   int64         // of ids that are texts
+	stored    int64         // bytes of the store that is there
+	load      *loadEstimate // nil of a store
+	loaded    loadedGraph
 	clean     *cleaner.CleanEstimate
 }
 
@@ -195,26 +194,25 @@ func (p *projection) count(ctx context.Context, c *estimateCommand) (err error) 
 	}
 	p.textIDs = nodes.TextIDs || edges.text
 	p.files.rows, p.files.weights = edges.rows, edges.weights
-	p.loaded = cost.Graph{
-		Nodes: nodes.Nodes, Rows: edges.rows, Edges: edges.edges, Directed: c.Directed, Degrees: edges.sample.degrees(),
+	p.loaded = loadedGraph{
+		nodes: nodes.Nodes, rows: edges.rows, edges: edges.edges, directed: c.Directed, degrees: edges.sample.degrees(),
 	}
 	if edges.weights >= files.ManyWeights {
-		p.loaded.WeightBytes = 4
+		p.loaded.weightBytes = 4
 	} else if edges.weights > 0 {
-		p.loaded.WeightBytes = 1
+		p.loaded.weightBytes = 1
 	}
 	if p.textIDs {
 		p.idBytes = nodes.IDBytes
-		p.loaded.IDBytes = nodes.IDBytes + 16*nodes.Nodes
+		p.loaded.idBytes = nodes.IDBytes + 16*nodes.Nodes
 	}
-	load := p.estimateLoad(int64(p.resources.Memory))
-	p.load = &load
+	p.load = p.loaded.estimateLoad(int64(p.resources.Memory), p.options.Workers)
 	p.counts = cleaner.Counts{
 		Nodes: int(nodes.Nodes), Labels: int(nodes.Labelled), Classes: nodes.Classes, Features: p.files.features.columns,
 		Predictions: p.files.predictions.columns > 0,
 	}
 	p.counts.DrawSplit()
-	p.counts.Sizes = edges.sizes(int(nodes.Nodes), &load, p.loaded.Degrees)
+	p.counts.Sizes = edges.sizes(int(nodes.Nodes), p.load, p.loaded.degrees)
 	p.counts.Steps = func(_ context.Context, hops int) (float64, error) { return edges.sample.steps(hops), nil }
 	return nil
 }
@@ -268,11 +266,6 @@ func (p *projection) countEdges(ctx context.Context, c *estimateCommand, nodes i
 	return edges, err
 }
 
-// estimateLoad plans the import with so much memory.
-func (p *projection) estimateLoad(memory int64) cost.Load {
-	return cost.OfLoad(p.loaded, memory, p.options.Workers)
-}
-
 // An estimate is what import and clean would take.
 type estimate struct {
 	Notes      []string `json:"notes"`
@@ -315,7 +308,7 @@ func (p *projection) project(ctx context.Context) (*estimate, error) {
 	}
 	if p.load != nil {
 		e.Store = p.storeBytes()
-		e.Temporary = max(e.Temporary, p.load.TemporaryBytes)
+		e.Temporary = max(e.Temporary, p.load.temporaryBytes)
 		e.Least = max(e.Least, p.leastForImport())
 		e.ImportPeak = p.importPeak(p.load, e.Memory)
 		e.ImportRSS = resident(e.ImportPeak, 0)
@@ -350,14 +343,14 @@ func (p *projection) matrixBytes() (features, predictions int64) {
 		const counted = 6 // bytes of a row beside
 		shares = min(shares, (value+2)*k+counted)
 	}
-	return cost.MatrixBytes(p.loaded.Nodes, f.columns, f.filled, f.equal), shares * p.loaded.Nodes
+	return matrixDiskBytes(p.loaded.nodes, f.columns, f.filled, f.equal), shares * p.loaded.nodes
 }
 
 // storeBytes is what the store takes on disk after the import.
 func (p *projection) storeBytes() int64 {
 	const empty, node = 64 << 10, 12 // measured
 	features, predictions := p.matrixBytes()
-	bytes := empty + node*p.loaded.Nodes + p.load.AdjacencyBytes + features + predictions
+	bytes := empty + node*p.loaded.nodes + p.load.adjacencyBytes + features + predictions
 	if p.textIDs {
 		bytes += 2 * p.idBytes // from id to node, and from node to id
 	}

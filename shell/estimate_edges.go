@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/kv/cost"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
@@ -73,11 +72,11 @@ func (c *edgeCount) entries() int64 {
 }
 
 // sizes are those of the graph of so many nodes, once it is loaded.
-func (c *edgeCount) sizes(nodes int, load *cost.Load, degrees []uint32) *ops.Sizes {
+func (c *edgeCount) sizes(nodes int, load *loadEstimate, degrees []uint32) *ops.Sizes {
 	s := c.sample
 	directed := s.arcs != nil
 	sizes := &ops.Sizes{
-		Nodes: nodes, Linked: nodes, Entries: c.entries(), MaxRows: load.LargestRows, MaxEntries: load.LargestEntries,
+		Nodes: nodes, Linked: nodes, Entries: c.entries(), MaxRows: load.largestRows, MaxEntries: load.largestEntries,
 		Directed: directed, Weighted: s.weighted, Ranked: !directed && !s.weighted, // a load numbers nodes by degree
 	}
 	if s.share == 1 { // a part of the edges misses nodes of few neighbours

@@ -5,7 +5,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/kv/cost"
 )
 
 const (
@@ -26,10 +25,10 @@ const (
 // anonymous is the anonymous memory of a process whose workers have buffers beside what is held, that has allocated a volume of
 // bytes in small objects, and whose garbage collector is held to a limit. It collects when the heap is twice what is
 // alive, and keeps a tenth more from the system.
-func anonymous(use cost.Memory, buffers, volume, limit int64) int64 {
-	live := use.Live + buffers
+func anonymous(use memoryUse, buffers, volume, limit int64) int64 {
+	live := use.live + buffers
 	heap := min(max(live, min(2*live, limit)*11/10), live+volume)
-	return idleBytes + use.Mapped + heap - use.Blank
+	return idleBytes + use.mapped + heap - use.blank
 }
 
 // programBytes is what of the program itself is in memory.
@@ -58,17 +57,17 @@ func (p *projection) cleanPeak() int64 {
 		volume = max(volume, trainedCell*n*int64(p.counts.Classes))
 	}
 	with := func(mapped, written int64, closing bool) int64 {
-		use := cost.Memory{Mapped: mapped, Live: p.clean.HeldBytes}
-		use = use.And(cost.WritingStore(p.resources.store(), written, closing))
+		use := memoryUse{mapped: mapped, live: p.clean.HeldBytes}
+		use = use.and(writingStore(p.resources.store(), written, closing))
 		return anonymous(use, p.buffers(), volume, heapLimit(int64(p.resources.Memory)))
 	}
 	return max(with(p.clean.MappedBytes, p.clean.PredictedBytes, false), with(0, p.clean.StoreBytes, true))
 }
 
 // importPeak is the most anonymous memory of an import with so much memory.
-func (p *projection) importPeak(load *cost.Load, memory int64) (most int64) {
+func (p *projection) importPeak(load *loadEstimate, memory int64) (most int64) {
 	volume := int64(volumeOfImport + nodeOfImport*p.counts.Nodes)
-	for _, use := range load.Moments() {
+	for _, use := range load.moments {
 		most = max(most, anonymous(use, p.buffers(), volume, heapLimit(memory)))
 	}
 	return most
@@ -79,7 +78,7 @@ func (p *projection) leastForImport() int64 {
 	const mebibyte = 1 << 20
 	memory := int64(leastMemory)
 	for {
-		if load := p.estimateLoad(memory); p.importPeak(&load, memory) <= memory {
+		if p.importPeak(p.loaded.estimateLoad(memory, p.options.Workers), memory) <= memory {
 			return memory
 		}
 		memory += max(memory/16, mebibyte) / mebibyte * mebibyte

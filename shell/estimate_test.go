@@ -13,7 +13,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/kv/cost"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
@@ -94,7 +93,7 @@ func TestEstimateIsWhatHappens(t *testing.T) {
 		within(t, what+"steps", before.clean.Steps, of.Steps, 1.01)
 		within(t, what+"memory", float64(before.clean.HeldBytes+before.clean.MappedBytes), float64(of.HeldBytes+of.MappedBytes), 1.1)
 		within(t, what+"temporary files", float64(before.clean.TemporaryBytes), float64(of.TemporaryBytes), 1.1)
-		within(t, what+"adjacency", float64(before.load.AdjacencyBytes), float64(blocks), 1.2)
+		within(t, what+"adjacency", float64(before.load.adjacencyBytes), float64(blocks), 1.2)
 		got, want := before.clean.Plan, of.Plan
 		if got.OnDisk != want.OnDisk || got.Width != want.Width || got.Passes != want.Passes || got.Held != want.Held {
 			t.Errorf("%sbefore the import the plan is %+v, after it %+v", what, got, want)
@@ -203,18 +202,18 @@ func TestEstimatePlansAsCleanDoes(t *testing.T) {
 func TestAnonymousMemory(t *testing.T) {
 	const mebibyte = 1 << 20
 	for _, c := range []struct {
-		use                          cost.Memory
+		use                          memoryUse
 		buffers, volume, limit, want int64 // in MiB
 	}{
-		{cost.Memory{}, 0, 1000, 1000, 0},
-		{cost.Memory{Mapped: 300, Live: 10}, 0, 1000, 1000, 322},  // twice 10, and a tenth
-		{cost.Memory{Mapped: 300, Live: 10}, 10, 1000, 1000, 344}, // buffers count as what is held
-		{cost.Memory{Mapped: 300, Live: 10}, 10, 5, 1000, 325},    // nothing else was allocated
-		{cost.Memory{Mapped: 300, Live: 100}, 0, 1000, 120, 432},  // held to the limit
-		{cost.Memory{Live: 100}, 0, 1000, 50, 100},                // what is alive is not given up
-		{cost.Memory{Live: 100, Blank: 80}, 0, 1000, 1000, 140},   // a table that nothing is in
+		{memoryUse{}, 0, 1000, 1000, 0},
+		{memoryUse{mapped: 300, live: 10}, 0, 1000, 1000, 322},  // twice 10, and a tenth
+		{memoryUse{mapped: 300, live: 10}, 10, 1000, 1000, 344}, // buffers count as what is held
+		{memoryUse{mapped: 300, live: 10}, 10, 5, 1000, 325},    // nothing else was allocated
+		{memoryUse{mapped: 300, live: 100}, 0, 1000, 120, 432},  // held to the limit
+		{memoryUse{live: 100}, 0, 1000, 50, 100},                // what is alive is not given up
+		{memoryUse{live: 100, blank: 80}, 0, 1000, 1000, 140},   // a table that nothing is in
 	} {
-		use := cost.Memory{Mapped: c.use.Mapped * mebibyte, Live: c.use.Live * mebibyte, Blank: c.use.Blank * mebibyte}
+		use := memoryUse{mapped: c.use.mapped * mebibyte, live: c.use.live * mebibyte, blank: c.use.blank * mebibyte}
 		got := anonymous(use, c.buffers*mebibyte, c.volume*mebibyte, c.limit*mebibyte) - idleBytes
 		if got/mebibyte != c.want {
 			t.Errorf("%+v with %d MiB of buffers, %d allocated, at most %d: got %d MiB, want %d",
@@ -308,14 +307,14 @@ func TestEstimateReadsTheFilesOfAnImport(t *testing.T) {
 	if c := p.counts; c.Features != 700 || c.Classes != 5 || !c.Predictions {
 		t.Errorf("numbers: got %+v", c)
 	}
-	plain, weighted := p.load.AdjacencyBytes, counted(estimateCommand{Edges: []string{"weights.csv"}})
-	if weighted.files.weights != 2 || weighted.load.AdjacencyBytes >= plain {
+	plain, weighted := p.load.adjacencyBytes, counted(estimateCommand{Edges: []string{"weights.csv"}})
+	if weighted.files.weights != 2 || weighted.load.adjacencyBytes >= plain {
 		t.Errorf("got %d weights and %d bytes of 3 edges, %d of 900 without weights",
-			weighted.files.weights, weighted.load.AdjacencyBytes, plain)
+			weighted.files.weights, weighted.load.adjacencyBytes, plain)
 	}
 	directed := counted(estimateCommand{Directed: true})
-	if directed.load.AdjacencyBytes <= plain {
-		t.Errorf("got %d bytes of adjacency with directions, %d without", directed.load.AdjacencyBytes, plain)
+	if directed.load.adjacencyBytes <= plain {
+		t.Errorf("got %d bytes of adjacency with directions, %d without", directed.load.adjacencyBytes, plain)
 	}
 }
 

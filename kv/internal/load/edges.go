@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -77,7 +78,7 @@ func (e *sortedEdges[T]) newNumbers(memory int64) *spill.Numbers[T] {
 
 func (e *sortedEdges[T]) begin() sorter {
 	if e.rows == nil {
-		e.width = positionBits(e.l.stats.Nodes)
+		e.width = bits.Len64(uint64(max(e.l.stats.Nodes-1, 0)))
 		e.rows = e.newNumbers(e.l.sortMemory())
 	}
 	return e.rows
@@ -203,21 +204,17 @@ func numberByDegree(degrees []uint32) {
 	}
 }
 
-// arcsMemory is what of the memory for sorting the arcs of so many edges, of 8 bytes each, may take beside the edges
-// in memory. These are gone once the arcs are sorted, so that only what is written meanwhile must leave room for them.
-func arcsMemory(memory, edges, inMemory int64) int64 {
-	if arcs := 16 * edges; 2*arcs > memory {
-		return max(memory-inMemory, memory/4)
-	}
-	return memory
-}
-
 func (e *sortedEdges[T]) sortLists(ctx context.Context) error {
-	entries := max(e.l.stats.Edges, e.l.stats.Arcs)
+	bytes := 16 * max(e.l.stats.Edges, e.l.stats.Arcs) // each is under both of its ends
 	if e.form.Any() {
-		entries *= 2 // a pair takes as much as two numbers
+		bytes *= 2 // a pair takes as much as two numbers
 	}
-	e.lists = e.newNumbers(arcsMemory(e.l.sortMemory(), entries, e.rows.MemoryBytes()))
+	memory := e.l.sortMemory()
+	if 2*bytes > memory {
+		// The rows are gone once the lists are sorted, so that only what is written meanwhile must leave room for them.
+		memory = max(memory-e.rows.MemoryBytes(), memory/4)
+	}
+	e.lists = e.newNumbers(memory)
 	if err := e.addLists(ctx); err != nil {
 		return err
 	}

@@ -110,12 +110,12 @@ func (l *Load) Classes() []string { return l.classes.names }
 // Unit is the part of a budget for one sorter of records, or the store, in bytes.
 func Unit(budget int64) int64 { return budget / 4 }
 
-// sortMemory is what of a budget sorting the edges of so many nodes, or their arcs, may take, in bytes. An eighth of the
-// budget, or a fifth by text, is for the index of ids, the numbers of nodes cost 8 bytes each, and the rest is for the store
-// and for buffers.
-func sortMemory(budget, nodes int64) int64 { return max(budget*5/8-8*nodes, budget/8) }
-
-func (l *Load) sortMemory() int64 { return sortMemory(l.opt.MemoryBudget, l.stats.Nodes) }
+// sortMemory is what sorting the edges, or their arcs, may take, in bytes. An eighth of the budget, or a fifth by text, is for the
+// index of ids, the numbers of nodes cost 8 bytes each, and the rest is for the store and for buffers.
+func (l *Load) sortMemory() int64 {
+	budget := l.opt.MemoryBudget
+	return max(budget*5/8-8*l.stats.Nodes, budget/8)
+}
 
 // ErrNodesFirst is returned by AddNode after AddEdge.
 var ErrNodesFirst = errors.New("kv: all nodes are added before the first edge")

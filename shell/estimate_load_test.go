@@ -1,4 +1,4 @@
-package cost
+package shell
 
 import (
 	"fmt"
@@ -45,13 +45,13 @@ func TestLoadTakesAsMuchAsEstimated(t *testing.T) {
 			must.Get(l.Commit(t.Context(), nil))(t)
 			slices.Sort(degrees)
 			slices.Reverse(degrees)
-			g := Graph{Nodes: nodes, Rows: rows, Edges: int64(len(edges)), Directed: c.directed, Degrees: degrees}
+			g := loadedGraph{nodes: nodes, rows: rows, edges: int64(len(edges)), directed: c.directed, degrees: degrees}
 			if c.weighted {
-				g.WeightBytes = 1
+				g.weightBytes = 1
 			}
 			const node = 12 // bytes of a node beside its edges
 			want := float64(diskBytes(t, dir) - node*nodes)
-			if got := float64(OfLoad(g, 64<<20, 2).AdjacencyBytes); got < want/1.15 || got > want*1.15 {
+			if got := float64(g.estimateLoad(64<<20, 2).adjacencyBytes); got < want/1.15 || got > want*1.15 {
 				t.Errorf("got %.0f bytes of adjacency, the tables have %.0f", got, want)
 			}
 		})
@@ -60,11 +60,10 @@ func TestLoadTakesAsMuchAsEstimated(t *testing.T) {
 
 // With less memory, a load holds less and uses files.
 func TestMemoryOfALoad(t *testing.T) {
-	g := Graph{Nodes: 1 << 20, Rows: 1 << 26, Edges: 1 << 26, Degrees: []uint32{1 << 10}}
+	g := loadedGraph{nodes: 1 << 20, rows: 1 << 26, edges: 1 << 26, degrees: []uint32{1 << 10}}
 	most := func(budget int64) (most int64) {
-		e := OfLoad(g, budget, 2)
-		for _, m := range e.Moments() {
-			most = max(most, m.Mapped+m.Live-m.Blank)
+		for _, m := range g.estimateLoad(budget, 2).moments {
+			most = max(most, m.mapped+m.live-m.blank)
 		}
 		if most > budget {
 			t.Errorf("with a budget of %d bytes: got %d bytes held", budget, most)
@@ -76,7 +75,7 @@ func TestMemoryOfALoad(t *testing.T) {
 		t.Errorf("got %d bytes with little memory, %d with much", little, much)
 	}
 	const ids = 8 << 20 // bytes of a file that there always is
-	if much, little := OfLoad(g, 16<<30, 2).TemporaryBytes, OfLoad(g, 256<<20, 2).TemporaryBytes; much != ids || little <= ids {
+	if much, little := g.estimateLoad(16<<30, 2).temporaryBytes, g.estimateLoad(256<<20, 2).temporaryBytes; much != ids || little <= ids {
 		t.Errorf("got %d bytes of files with much memory, %d with little, want %d and more", much, little, ids)
 	}
 }
@@ -86,14 +85,14 @@ func TestWritingStore(t *testing.T) {
 	for _, c := range []struct {
 		budget, written int64
 		closing         bool
-		want            Memory
+		want            memoryUse
 	}{
-		{0, 0, false, Memory{Live: table * 13 / 10, Blank: table * 13 / 10}},
-		{64 << 20, table, true, Memory{Live: 2*(table*13/10) + table, Blank: 2*(table*13/10) - table}},
-		{64 << 20, 100 * table, false, Memory{Live: 3*(table*13/10) + table, Blank: 3*(table*13/10) - 3*table}},
+		{0, 0, false, memoryUse{live: table * 13 / 10, blank: table * 13 / 10}},
+		{64 << 20, table, true, memoryUse{live: 2*(table*13/10) + table, blank: 2*(table*13/10) - table}},
+		{64 << 20, 100 * table, false, memoryUse{live: 3*(table*13/10) + table, blank: 3*(table*13/10) - 3*table}},
 	} {
-		got := WritingStore(c.budget, c.written, c.closing)
-		if d := got.Live - c.want.Live; d > 8 || d < -8 || got.Blank-c.want.Blank != d || got.Mapped != 0 {
+		got := writingStore(c.budget, c.written, c.closing)
+		if d := got.live - c.want.live; d > 8 || d < -8 || got.blank-c.want.blank != d || got.mapped != 0 {
 			t.Errorf("a budget of %d bytes, %d written, closing %v: got %+v, want %+v", c.budget, c.written, c.closing, got, c.want)
 		}
 	}
