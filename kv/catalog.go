@@ -141,7 +141,14 @@ func (c *catalog) live() map[record.Generation]bool {
 	return live
 }
 
-// ArcForm says what the arcs of the graph hold.
+func (c *catalog) numArcs() int64 {
+	if c.Directed {
+		return c.Arcs
+	}
+	return 2 * c.Edges
+}
+
+// arcForm says what the arcs of the graph hold.
 func (c *catalog) arcForm() codec.ArcForm {
 	return codec.ArcForm{Directed: c.Directed, Weighted: c.Weighted}
 }

@@ -236,7 +236,7 @@ func TestCheckFindsDamage(t *testing.T) {
 	degree := firstKey(t, s, record.KindDegreeDelta)
 	plant("a count changed", degree, func() {
 		rewrite(t, s, degree, func(b []byte) []byte { return []byte{5, 5} })
-	}, "counts 5 edges added")
+	}, "node number 0 counts 5, which change")
 
 	touched := firstKey(t, s, record.KindChanges)
 	plant("a node that is not there", touched, func() {

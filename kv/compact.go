@@ -23,8 +23,14 @@ func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 	bulk.rewrites = true
 	tx := bulk.Tx()
 	w := &rewriter{tx: tx, bulk: bulk, progress: progress}
-	if err := w.graph(ctx); err != nil {
-		return err
+	if cat := tx.cat; cat.LoadedNodes < cat.Nodes || cat.EdgeDeltas > 0 || cat.Unnamed < cat.Removed {
+		from, err := w.source()
+		if err == nil {
+			err = w.graph(ctx, from, none[edit], nil)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	for _, p := range tx.properties() {
 		if !p.deltas && int(p.rows) == tx.NumNodes() {
@@ -49,26 +55,4 @@ func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 		return fmt.Errorf("%w, but folding tables: %w", ErrCommitted, err)
 	}
 	return nil
-}
-
-// graph writes adjacency and dictionary again, if nodes were added or removed, or edges changed.
-func (w *rewriter) graph(ctx context.Context) error {
-	cat, draft := w.tx.cat, w.bulk.draft
-	if cat.LoadedNodes == cat.Nodes && cat.EdgeDeltas == 0 && cat.Unnamed == cat.Removed {
-		return nil
-	}
-	g, err := w.bulk.newGeneration()
-	if err != nil {
-		return err
-	}
-	draft.Graph, draft.LoadedNodes, draft.EdgeDeltas, draft.Unnamed = g, cat.Nodes, 0, cat.Removed
-	old, err := w.oldLists()
-	if err != nil {
-		return err
-	}
-	if err := w.lists(ctx, old, none[edit], nil); err != nil {
-		return err
-	}
-	at := w.oldIDs()
-	return w.dictionary(ctx, w.oldNumbers(), func() (func(position int) (string, error), func()) { return at, func() {} })
 }

@@ -137,67 +137,73 @@ func (tx *Tx) Edges() iter.Seq2[Edge, error] {
 // AddEdge adds the edge u–v, in either order, or in a directed graph the arc u→v, with weight 1. A self loop is an
 // ErrInvalidEdge, an edge or arc that is there an ErrExists.
 func (tx *Tx) AddEdge(u, v NodeID) error {
-	p, err := tx.pairForWrite(u, v)
-	if err != nil {
-		return err
-	}
-	if p.Weight() != 0 {
-		return fmt.Errorf("edge between nodes number %d and %d: %w", u, v, ErrExists)
-	}
-	return tx.setWeight(p, 1)
+	return tx.changeWeight(u, v, 1, func(before float32) error {
+		if before != 0 {
+			return ErrExists
+		}
+		return nil
+	})
 }
 
 // SetEdge gives the edge u–v, in either order, or in a directed graph the arc u→v, a weight, and adds it if it is not
 // there. SetEdge returns ErrInvalidEdge for a self loop, for a weight that is not a finite number greater than 0, for two
 // opposite arcs whose weights have no float32 as their sum, and in a graph without weights.
 func (tx *Tx) SetEdge(u, v NodeID, weight float32) error {
-	p, err := tx.pairForWrite(u, v)
-	switch {
-	case err != nil:
-		return err
-	case !tx.cat.Weighted:
-		return fmt.Errorf("edge between nodes number %d and %d: %w: the graph has no weights", u, v, ErrInvalidEdge)
-	case !codec.ValidWeight(weight):
-		return fmt.Errorf("edge between nodes number %d and %d: %w: got weight %v, want one that is finite and greater than 0",
-			u, v, ErrInvalidEdge, weight)
-	}
-	return tx.setWeight(p, weight)
+	return tx.changeWeight(u, v, weight, func(float32) error {
+		switch {
+		case !tx.cat.Weighted:
+			return fmt.Errorf("%w: the graph has no weights", ErrInvalidEdge)
+		case !codec.ValidWeight(weight):
+			return fmt.Errorf("%w: got weight %v, want one that is finite and greater than 0", ErrInvalidEdge, weight)
+		}
+		return nil
+	})
 }
 
 // RemoveEdge removes the edge u–v, in either order, or in a directed graph the arc u→v. One that is not there is an
 // ErrNotFound.
 func (tx *Tx) RemoveEdge(u, v NodeID) error {
-	p, err := tx.pairForWrite(u, v)
+	return tx.changeWeight(u, v, 0, func(before float32) error {
+		if before == 0 {
+			return ErrNotFound
+		}
+		return nil
+	})
+}
+
+// changeWeight gives the edge or arc u→v a weight, 0 for none, if allow has nothing against it, given the weight before.
+func (tx *Tx) changeWeight(u, v NodeID, weight float32, allow func(before float32) error) error {
+	return tx.editEdge(u, v, func(a codec.Arc) (codec.Arc, error) {
+		if err := allow(a.Out); err != nil {
+			return a, fmt.Errorf("edge between nodes number %d and %d: %w", u, v, err)
+		}
+		return codec.Arc{Out: weight, In: a.In}.Directed(tx.cat.arcForm()), nil
+	})
+}
+
+// editEdge changes what joins two nodes.
+func (tx *Tx) editEdge(u, v NodeID, apply func(before codec.Arc) (after codec.Arc, err error)) error {
+	if err := cmp.Or(tx.writable(), tx.checkNode(u), tx.checkNode(v)); err != nil {
+		return err
+	}
+	if u == v {
+		return fmt.Errorf("edge from node number %d to itself: %w", u, ErrInvalidEdge)
+	}
+	p, err := tx.graph().Pair(u, v)
 	if err != nil {
 		return err
 	}
-	if p.Weight() == 0 {
-		return fmt.Errorf("edge between nodes number %d and %d: %w", u, v, ErrNotFound)
+	after, err := apply(p.Arc)
+	if err != nil || after == p.Arc {
+		return err
 	}
-	return tx.setWeight(p, 0)
-}
-
-// pairForWrite returns a pair that is to be changed.
-func (tx *Tx) pairForWrite(u, v NodeID) (graph.Pair, error) {
-	if err := cmp.Or(tx.writable(), tx.checkNode(u), tx.checkNode(v)); err != nil {
-		return graph.Pair{}, err
-	}
-	if u == v {
-		return graph.Pair{}, fmt.Errorf("edge from node number %d to itself: %w", u, ErrInvalidEdge)
-	}
-	return tx.graph().Pair(u, v)
-}
-
-// setWeight sets the weight of a pair, and counts what that changes.
-func (tx *Tx) setWeight(p graph.Pair, weight float32) error {
 	if err := tx.graphForWrite(); err != nil {
 		return err
 	}
-	difference, err := tx.graph().SetWeight(tx.records(), p, weight)
+	difference, err := tx.graph().Set(tx.records(), p, after)
 	if err != nil {
 		return err
 	}
-	u, v := p.Ends()
 	tx.touched.add(edgesTouched, u, v)
 	return tx.addDifference(difference)
 }

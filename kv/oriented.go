@@ -24,12 +24,7 @@ func (tx *Tx) Directed() bool { return tx.cat.Directed }
 func (tx *Tx) Weighted() bool { return tx.cat.Weighted }
 
 // NumArcs is the number of arcs of a directed graph; of an undirected one each edge is two.
-func (tx *Tx) NumArcs() int64 {
-	if tx.cat.Directed {
-		return tx.cat.Arcs
-	}
-	return 2 * tx.cat.Edges
-}
+func (tx *Tx) NumArcs() int64 { return tx.cat.numArcs() }
 
 // An Oriented is the graph of a snapshot as seen along one direction: with A_vu the weight of the arc v→u, the list of
 // v holds, ascending,

@@ -328,10 +328,10 @@ func TestCheckFindsDamagedArcs(t *testing.T) {
 		{record.KindArcs, func(b []byte) []byte { b[2] &^= 3; return b }},                             // an entry without arcs
 		{record.KindArcs, func(b []byte) []byte { b[len(b)-1] = 0x7f; b[len(b)-2] = 0xff; return b }}, // NaN
 		{record.KindArcs, func(b []byte) []byte { b[len(b)-2]++; return b }},                          // not what the other end says
-		{record.KindEdgeDelta, func(b []byte) []byte { b[0] = byte(graph.Added); return b }},
+		{record.KindEdgeDelta, func(b []byte) []byte { return []byte{0, 0} }},
 		{record.KindEdgeDelta, func(b []byte) []byte { b[len(b)-2]++; return b }},
-		{record.KindEdgeDelta, func(b []byte) []byte { b[2] |= 0x10; return b }}, // padding
-		{record.KindEdgeDelta, func([]byte) []byte { return []byte{byte(graph.Changed)} }},
+		{record.KindEdgeDelta, func(b []byte) []byte { b[1] |= 0x10; return b }}, // padding
+		{record.KindEdgeDelta, func([]byte) []byte { return []byte{1} }},
 		{record.KindDegreeDelta, func(b []byte) []byte { b[0]++; return b }},
 		{record.KindDegreeDelta, func(b []byte) []byte { return append(b, 0) }},
 	} {

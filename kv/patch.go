@@ -18,15 +18,14 @@ import (
 // changes in one transaction, many by writing the graph and the changed columns again, as Compact does. Nodes are named
 // by their external ids. A Patch is for one goroutine, and must end in Commit or Abort.
 type Patch struct {
-	s    *Store
-	opt  PatchOptions
-	ids  *spill.Sorter // what was asked for, by id
-	rows uint64        // rows of nodes, the next Ordinal
-
-	edges  uint64 // rows of edges
-	failed error  // of the first row that was refused
+	s      *Store
+	opt    PatchOptions
+	ids    *spill.Sorter // what was asked for, by id
+	failed error         // of the first row that was refused
 	ended  bool
 	buf    []byte // scratch
+
+	nodeRows, edgeRows uint64
 }
 
 // PatchOptions say what the rows of a Patch are. The zero value is ready to use.
@@ -138,11 +137,8 @@ func (p *Patch) check() error {
 
 // A patchNode is a row of a node.
 type patchNode struct {
-	Row    uint64 // 0, 1, …
-	Source int64
-	ID     string
-	Label  string
-	Values []Value
+	Row uint64 // 0, 1, …
+	Node
 }
 
 // AddNode adds the next row of a node. If there is no node of its id, Commit adds one. NodeIDs of these nodes follow
@@ -156,11 +152,11 @@ func (p *Patch) AddNode(n Node) error {
 	if err := p.checkNode(n); err != nil {
 		return p.fail(&InvalidNodeError{ID: firstRunes(n.ID, MaxID), Source: n.Source, Err: err})
 	}
-	body, err := msgpack.Marshal(patchNode{Row: p.rows, Source: n.Source, ID: n.ID, Label: n.Label, Values: n.Values})
+	body, err := msgpack.Marshal(patchNode{p.nodeRows, n})
 	if err != nil {
 		return p.fail(err)
 	}
-	p.rows++
+	p.nodeRows++
 	return p.ask(n.ID, askNode, body)
 }
 
@@ -235,8 +231,8 @@ func (p *Patch) addEdge(src, dst string, e patchEnd) error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	e.edge = p.edges
-	p.edges++
+	e.edge = p.edgeRows
+	p.edgeRows++
 	for i, id := range []string{src, dst} {
 		e.end = uint8(i)
 		p.buf = e.append(p.buf[:0])
@@ -302,13 +298,13 @@ func (p *Patch) Commit(ctx context.Context) (stats PatchStats, err error) {
 		return stats, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	if int(p.rows+p.edges)+len(r.removals) <= r.most() {
+	if int(p.nodeRows+p.edgeRows)+len(r.removals) <= r.most() {
 		resolved := r.stats
 		err := s.update(func(tx *Tx) error { return r.update(ctx, tx) })
 		if !errors.Is(err, ErrTxTooBig) {
 			return r.stats, err
 		}
-		r.stats, r.bad = resolved, patchErrors{}
+		r.stats, r.wrong = resolved, wrongRow{}
 	}
 	b, err := s.newBulk()
 	if err != nil {

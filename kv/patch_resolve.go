@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/vmihailenco/msgpack/v5"
 
@@ -15,58 +16,48 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A resolvedPatch is a Patch whose ids are nodes. The writer's lock is held as long as it is used.
+// A resolvedPatch is a Patch whose ids are nodes: rows of nodes, edits of edges, and nodes to be removed, each in the
+// order of their numbers. The writer's lock is held as long as it is used.
 type resolvedPatch struct {
 	*Patch
 	tx    *Tx // the store as it is
 	stats PatchStats
+	wrong wrongRow
 
-	added    *spill.Sorter // a patchNode for each node that is to be added, by row
-	known    *spill.Sorter // the same for each that is there, by NodeID
-	pairs    *spill.Sorter // changes of edges, under both ends: by a node, the other, which of them is the second, and the number of the row
+	nodes    *spill.Sorter // a patchNode for each row: of nodes that are there, by NodeID, then of others, by addedRow | row
+	pairs    *spill.Sorter // ends of edges, by both nodes, under both: the second byte of the key says which is the second
 	removals []NodeID      // ascending
 	removed  NodeSet       // the same
 
 	ranks []uint32 // of an added node by its row: how many are added before it
-
-	bad patchErrors
 }
 
-// patchErrors keep the error of the least source, of nodes before edges.
-type patchErrors struct {
-	node, edge     error
-	nodeAt, edgeAt int64
+// addedRow marks the rows of nodes that are added.
+const addedRow = 1 << 63
+
+// A wrongRow is the error of the least source, of nodes before edges.
+type wrongRow struct {
+	err    error
+	ofEdge bool
+	source int64
 }
 
-func (e *patchErrors) ofNode(source int64, err error) {
-	if e.node == nil || source < e.nodeAt {
-		e.node, e.nodeAt = err, source
+func (w *wrongRow) note(ofEdge bool, source int64, err error) {
+	if w.err == nil || w.ofEdge && !ofEdge || w.ofEdge == ofEdge && source < w.source {
+		*w = wrongRow{err, ofEdge, source}
 	}
-}
-
-func (e *patchErrors) ofEdge(source int64, err error) {
-	if e.edge == nil || source < e.edgeAt {
-		e.edge, e.edgeAt = err, source
-	}
-}
-
-func (e *patchErrors) err() error {
-	if e.node != nil {
-		return e.node
-	}
-	return e.edge
 }
 
 func (p *Patch) newSorter() *spill.Sorter { return spill.New(p.s.dir, p.s.opt.MemoryBudget/16) }
 
 func (r *resolvedPatch) close() error {
 	r.tx.Close()
-	return errors.Join(r.added.Close(), r.known.Close(), r.pairs.Close())
+	return errors.Join(r.nodes.Close(), r.pairs.Close())
 }
 
 // resolve looks up the ids.
 func (p *Patch) resolve(ctx context.Context) (r *resolvedPatch, err error) {
-	r = &resolvedPatch{Patch: p, tx: p.s.Begin(), added: p.newSorter(), known: p.newSorter(), pairs: p.newSorter()}
+	r = &resolvedPatch{Patch: p, tx: p.s.Begin(), nodes: p.newSorter(), pairs: p.newSorter()}
 	ends := p.newSorter()
 	defer func() {
 		if err = errors.Join(err, ends.Close()); err != nil {
@@ -77,8 +68,8 @@ func (p *Patch) resolve(ctx context.Context) (r *resolvedPatch, err error) {
 	if err := r.eachID(ctx, ends); err != nil {
 		return r, err
 	}
-	if err := r.bad.err(); err != nil {
-		return r, err
+	if r.wrong.err != nil {
+		return r, r.wrong.err
 	}
 	if r.tx.cat.Nodes+int(r.stats.Nodes) > record.MaxNodes {
 		return r, fmt.Errorf("the store is full: it has %d nodes, and %d more are to be added", r.tx.cat.Nodes, r.stats.Nodes)
@@ -97,22 +88,10 @@ type idGroup struct {
 	removals int
 }
 
-// reference is the node of a group, or that of its row, for the end of an edge: the byte says which.
-func (g *idGroup) reference() [9]byte {
-	var b [9]byte
-	if g.v == NoNode {
-		b[0] = 1
-		binary.BigEndian.PutUint64(b[1:], g.row.Row)
-	} else {
-		binary.BigEndian.PutUint64(b[1:], uint64(g.v))
-	}
-	return b
-}
-
 // eachID takes what is asked for of each id together, and hands the ends of edges to ends, by the number of the edge.
 func (r *resolvedPatch) eachID(ctx context.Context, ends *spill.Sorter) error {
-	var g idGroup
-	first, done := true, int64(0)
+	var g *idGroup
+	done := int64(0)
 	for rec, err := range r.ids.Records(ctx) {
 		if err != nil {
 			return err
@@ -121,23 +100,22 @@ func (r *resolvedPatch) eachID(ctx context.Context, ends *spill.Sorter) error {
 			r.opt.Progress("ids", done, r.ids.Len())
 		}
 		id, kind := rec.Key[:len(rec.Key)-2], rec.Key[len(rec.Key)-1]
-		if first || g.id != string(id) {
-			if err := r.endGroup(&g); err != nil {
+		if g == nil || g.id != string(id) {
+			if err := r.endGroup(g); err != nil {
 				return err
 			}
-			g, first = idGroup{id: string(id), v: NoNode}, false
-			v, err := r.tx.Node(g.id)
-			if err == nil {
-				g.v = v
-			} else if !errors.Is(err, ErrNotFound) {
+			g = &idGroup{id: string(id)}
+			if g.v, err = r.tx.Node(g.id); errors.Is(err, ErrNotFound) {
+				g.v = NoNode
+			} else if err != nil {
 				return err
 			}
 		}
-		if err := r.take(&g, kind, rec.Value, ends); err != nil {
+		if err := r.take(g, kind, rec.Value, ends); err != nil {
 			return err
 		}
 	}
-	return r.endGroup(&g)
+	return r.endGroup(g)
 }
 
 // take takes one thing that is asked for of an id.
@@ -149,7 +127,7 @@ func (r *resolvedPatch) take(g *idGroup, kind byte, value []byte, ends *spill.So
 			return err
 		}
 		if g.row != nil {
-			r.bad.ofNode(row.Source, &DuplicateNodeError{ID: g.id, First: g.row.Source, Second: row.Source})
+			r.wrong.note(false, row.Source, &DuplicateNodeError{ID: g.id, First: g.row.Source, Second: row.Source})
 			return nil
 		}
 		g.row = row
@@ -157,50 +135,50 @@ func (r *resolvedPatch) take(g *idGroup, kind byte, value []byte, ends *spill.So
 		source := int64(binary.BigEndian.Uint64(value))
 		switch {
 		case g.v == NoNode:
-			r.bad.ofNode(source, &MissingNodeError{ID: g.id, Source: source})
+			r.wrong.note(false, source, &MissingNodeError{ID: g.id, Source: source})
 		case g.row != nil:
-			r.bad.ofNode(source, fmt.Errorf("node %q: %w: it is to be added, and to be removed", g.id, ErrExists))
+			r.wrong.note(false, source, fmt.Errorf("node %q: %w: it is to be added, and to be removed", g.id, ErrExists))
 		case g.removals == 0:
 			r.removed.Add(g.v)
 		}
 		g.removals++
 	case askEnd:
 		end := parsePatchEnd(value)
-		if g.v == NoNode && g.row == nil {
-			r.bad.ofEdge(end.source, &UnknownNodeError{ID: g.id, Source: end.source})
-			return nil
+		node := uint64(g.v)
+		if g.v == NoNode {
+			if g.row == nil {
+				r.wrong.note(true, end.source, &UnknownNodeError{ID: g.id, Source: end.source})
+				return nil
+			}
+			node = addedRow | g.row.Row
 		}
-		reference := g.reference()
-		return ends.AddUint64(2*end.edge+uint64(end.end), append(reference[:], value...))
+		return ends.AddUint64(2*end.edge+uint64(end.end), append(binary.BigEndian.AppendUint64(nil, node), value...))
 	}
 	return nil
 }
 
 // endGroup takes the row of a group.
 func (r *resolvedPatch) endGroup(g *idGroup) error {
-	if g.row == nil {
+	if g == nil || g.row == nil {
 		return nil
 	}
+	key := addedRow | g.row.Row
 	if g.v == NoNode {
-		return r.put(r.added, g.row.Row, g.row, &r.stats.Nodes)
-	}
-	if r.opt.Known != nil {
-		n := Node{ID: g.id, Label: g.row.Label, Values: g.row.Values, Source: g.row.Source}
-		if err := r.opt.Known(r.tx, g.v, &n); err != nil {
-			return err
+		r.stats.Nodes++
+	} else {
+		r.stats.Known++
+		key = uint64(g.v)
+		if r.opt.Known != nil {
+			if err := r.opt.Known(r.tx, g.v, &g.row.Node); err != nil {
+				return err
+			}
 		}
-		g.row.Label, g.row.Values = n.Label, n.Values
 	}
-	return r.put(r.known, uint64(g.v), g.row, &r.stats.Known)
-}
-
-func (r *resolvedPatch) put(to *spill.Sorter, key uint64, row *patchNode, count *int64) error {
-	*count++
-	body, err := msgpack.Marshal(row)
+	body, err := msgpack.Marshal(g.row)
 	if err != nil {
 		return err
 	}
-	return to.AddUint64(key, body)
+	return r.nodes.AddUint64(key, body)
 }
 
 // number numbers the added nodes in the order of their rows, and lists the removed ones.
@@ -212,139 +190,189 @@ func (r *resolvedPatch) number(ctx context.Context) error {
 	if r.stats.Nodes == 0 {
 		return nil
 	}
-	r.ranks = make([]uint32, r.rows)
-	next := uint32(0)
-	for rec, err := range r.added.Records(ctx) {
+	r.ranks = make([]uint32, r.nodeRows)
+	for row, err := range r.rows(ctx) {
 		if err != nil {
 			return err
 		}
-		r.ranks[binary.BigEndian.Uint64(rec.Key)] = next
-		next++
+		if r.isAdded(row.v) {
+			r.ranks[row.Row] = uint32(row.v) - uint32(r.tx.cat.Nodes)
+		}
 	}
 	return nil
 }
 
-// node is the node of a reference.
-func (r *resolvedPatch) node(reference []byte) NodeID {
-	number := binary.BigEndian.Uint64(reference[1:])
-	if reference[0] == 0 {
-		return NodeID(number)
-	}
-	return NodeID(r.tx.cat.Nodes) + NodeID(r.ranks[number])
+// A nodeRow is a row of a node, with its number.
+type nodeRow struct {
+	v NodeID
+	patchNode
 }
 
-// A pairChange is what rows of edges make of the arc from a node to a neighbour, in an undirected graph of the edge.
-type pairChange struct {
-	node, neighbor NodeID
-	back           bool // the arc is that from the neighbour; in an undirected graph, it is the lesser of both
+// rows yields the rows of nodes, ascending by their numbers.
+func (r *resolvedPatch) rows(ctx context.Context) iter.Seq2[nodeRow, error] {
+	return func(yield func(nodeRow, error) bool) {
+		next := NodeID(r.tx.cat.Nodes)
+		for rec, err := range r.nodes.Records(ctx) {
+			var row nodeRow
+			if err == nil {
+				err = msgpack.Unmarshal(rec.Value, &row.patchNode)
+			}
+			if err != nil {
+				yield(row, err)
+				return
+			}
+			if key := binary.BigEndian.Uint64(rec.Key); key < addedRow {
+				row.v = NodeID(key)
+			} else {
+				row.v = next
+				next++
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
 
-	remove bool
-	weight float64 // 0: none is given
-	source int64   // of the first row
+// isAdded reports whether a node is added.
+func (r *resolvedPatch) isAdded(v NodeID) bool { return int(v) >= r.tx.cat.Nodes }
+
+// given returns what rows give to a node in a column; nil if they give nothing.
+func (r *resolvedPatch) given(column string) func(row *nodeRow) Value {
+	if column == LabelColumn && r.opt.Labels && r.stats.Nodes+r.stats.Known > 0 {
+		return func(row *nodeRow) Value { return StringValue(row.Label) }
+	}
+	i := slices.IndexFunc(r.opt.Properties, func(c Column) bool { return c.Name == column })
+	if i < 0 {
+		return nil
+	}
+	return func(row *nodeRow) Value {
+		if i < len(row.Values) {
+			return row.Values[i]
+		}
+		return Value{}
+	}
 }
 
 // pair puts the ends of each edge together, and sorts the edges by both.
 func (r *resolvedPatch) pair(ctx context.Context, ends *spill.Sorter) error {
-	var src NodeID
+	var u NodeID
 	for rec, err := range ends.Records(ctx) {
 		if err != nil {
 			return err
 		}
-		v, end := r.node(rec.Value), parsePatchEnd(rec.Value[9:])
-		if end.end == 0 {
-			src = v
+		v, end := NodeID(binary.BigEndian.Uint64(rec.Value)), parsePatchEnd(rec.Value[8:])
+		if number := binary.BigEndian.Uint64(rec.Value); number >= addedRow {
+			v = NodeID(r.tx.cat.Nodes) + NodeID(r.ranks[number-addedRow])
+		}
+		switch {
+		case end.end == 0:
+			u = v
 			continue
-		}
-		if end.weight != 0 && !r.tx.cat.Weighted {
+		case end.weight != 0 && !r.tx.cat.Weighted:
 			return fmt.Errorf("edge at %d: %w: the graph has no weights", end.source, ErrInvalidEdge)
-		}
-		u := src
-		if u == v {
+		case u == v:
 			if end.remove {
-				r.bad.ofEdge(end.source, r.unknownEdge(pairChange{node: u, neighbor: v, source: end.source}))
+				r.wrong.note(true, end.source, r.missing(u, v, end.source))
 			}
 			r.stats.SelfLoops++
 			continue
 		}
-		if !r.tx.cat.Directed && u > v {
-			u, v = v, u
+		if !r.tx.cat.Directed {
+			u, v = min(u, v), max(u, v)
 		}
-		err = errors.Join(r.pairs.Add(append(pairBytes(u, v), 0), rec.Value[9:]), r.pairs.Add(append(pairBytes(v, u), 1), rec.Value[9:]))
+		err = errors.Join(r.pairs.Add(append(pairBytes(u, v), 0), rec.Value[8:]), r.pairs.Add(append(pairBytes(v, u), 1), rec.Value[8:]))
 		if err != nil {
 			return err
 		}
 	}
-	return r.bad.err()
+	return r.wrong.err
 }
 
-// changes yields the changes of edges under both ends, ascending. A removal counts for the edge that there was: what is
-// added beside it stays.
-func (r *resolvedPatch) changes(ctx context.Context) iter.Seq2[pairChange, error] {
-	return func(yield func(pairChange, error) bool) {
-		var c pairChange
-		var key []byte // of c; nil: none
+// edits yields the edits of edges under both ends, ascending. Those under the lesser end are counted as they are
+// applied. A removal counts for the edge that there was: what is added beside it stays.
+func (r *resolvedPatch) edits(ctx context.Context) iter.Seq2[edit, error] {
+	return func(yield func(edit, error) bool) {
+		var key []byte
+		var sum patchEnd
+		weight := float64(0)
+		next := func() bool {
+			if key == nil {
+				return true
+			}
+			u, v := pairOf(key)
+			return yield(edit{u, v, r.apply(u, v, key[8] != 0, sum, weight)}, nil)
+		}
 		for rec, err := range r.pairs.Records(ctx) {
 			if err != nil {
-				yield(c, err)
+				yield(edit{}, err)
 				return
 			}
 			end := parsePatchEnd(rec.Value)
-			if bytes.Equal(rec.Key, key) {
-				c.weight += float64(end.weight)
-				c.remove = c.remove && end.remove
-				continue
+			if !bytes.Equal(rec.Key, key) {
+				if !next() {
+					return
+				}
+				key, sum, weight = append(key[:0], rec.Key...), end, 0
 			}
-			if key != nil && !yield(c, nil) {
-				return
+			sum.remove = sum.remove && end.remove
+			weight += float64(end.weight)
+		}
+		next()
+	}
+}
+
+// apply returns the edit of what joins u to v that rows ask for whose weights have a sum; 0: none has one. Back says
+// that they ask for the arc from v.
+func (r *resolvedPatch) apply(u, v NodeID, back bool, rows patchEnd, sum float64) func(codec.Arc) (codec.Arc, error) {
+	return func(a codec.Arc) (codec.Arc, error) {
+		weight := &a.Out
+		if back {
+			weight = &a.In
+		}
+		if u < v {
+			r.count(u, v, back, rows, *weight)
+		}
+		switch {
+		case rows.remove:
+			*weight = 0
+		case sum != 0:
+			if *weight = float32(sum); !codec.ValidWeight(*weight) {
+				return a, fmt.Errorf("edge at %d: %w: the sum of its weights is not finite", rows.source, ErrInvalidEdge)
 			}
-			key = append(key[:0], rec.Key...)
-			c = pairChange{remove: end.remove, weight: float64(end.weight), source: end.source}
-			c.node, c.neighbor = pairOf(key)
-			c.back = key[8] != 0
+		case *weight == 0:
+			*weight = 1
 		}
-		if key != nil {
-			yield(c, nil)
+		if !r.tx.cat.Directed {
+			a = codec.Arc{Out: *weight, In: *weight}
 		}
+		return a, nil
 	}
 }
 
-// unknownEdge is the error of an edge that is to be removed and is not there.
-func (r *resolvedPatch) unknownEdge(c pairChange) error {
-	src, err1 := r.tx.ID(c.node)
-	dst, err2 := r.tx.ID(c.neighbor)
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
-	return &MissingEdgeError{Src: src, Dst: dst, Source: c.source}
-}
-
-// after is the weight of an arc with a change, given the weight before; 0 is none.
-func (r *resolvedPatch) after(c pairChange, before float32) (float32, error) {
+// count counts an edit, and notes an edge that is to be removed and is not there.
+func (r *resolvedPatch) count(u, v NodeID, back bool, rows patchEnd, before float32) {
 	switch {
-	case c.remove:
-		return 0, nil
-	case c.weight == 0 && before != 0:
-		return before, nil
-	case c.weight == 0:
-		return 1, nil
-	}
-	w := float32(c.weight)
-	if !codec.ValidWeight(w) {
-		return 0, fmt.Errorf("edge at %d: %w: the sum of its weights is not finite", c.source, ErrInvalidEdge)
-	}
-	return w, nil
-}
-
-// count counts a change, and notes an edge that is to be removed and is not there.
-func (r *resolvedPatch) count(c pairChange, before float32) {
-	switch {
-	case c.remove && before == 0:
-		r.bad.ofEdge(c.source, r.unknownEdge(c))
-	case c.remove:
+	case rows.remove && before == 0:
+		if back {
+			u, v = v, u
+		}
+		r.wrong.note(true, rows.source, r.missing(u, v, rows.source))
+	case rows.remove:
 		r.stats.RemovedEdges++
 	case before != 0:
 		r.stats.Present++
 	default:
 		r.stats.Edges++
 	}
+}
+
+// missing is the error of an edge that is to be removed and is not there.
+func (r *resolvedPatch) missing(u, v NodeID, source int64) error {
+	src, err1 := r.tx.ID(u)
+	dst, err2 := r.tx.ID(v)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	return &MissingEdgeError{Src: src, Dst: dst, Source: source}
 }

@@ -2,7 +2,6 @@ package kv
 
 import (
 	"cmp"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -135,41 +134,15 @@ func (tx *Tx) isRemoved(v NodeID) (bool, error) {
 // and no node gets the NodeID of a removed one: a node of the same id that AddNode adds later is another node. It
 // returns ErrNotFound for a node that is not there, and ErrIndexed as SetValue does. A node of very many edges is an
 // ErrTxTooBig: use a Patch.
-func (tx *Tx) RemoveNode(v NodeID) error { return tx.removeNodes(context.Background(), []NodeID{v}, 1) }
-
-// removedAhead is how many nodes and neighbors are read before these nodes are removed, beside the neighbors of the
-// last node.
-const removedAhead = 1 << 16
-
-// removeNodes is RemoveNode of several nodes. It reads so many of them and their neighbors before it removes a node: an
-// iterator that is made after a write sorts all writes of the transaction.
-func (tx *Tx) removeNodes(ctx context.Context, nodes []NodeID, mostAhead int) error {
+func (tx *Tx) RemoveNode(v NodeID) error {
 	if err := tx.writable(); err != nil {
 		return err
 	}
-	for len(nodes) > 0 {
-		var lists [][]NodeID
-		for ahead := 0; len(lists) < len(nodes) && ahead < mostAhead; ahead += 1 + len(lists[len(lists)-1]) {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			list, err := tx.neighborsOf(nodes[len(lists)])
-			if err != nil {
-				return err
-			}
-			lists = append(lists, list)
-		}
-		for i, list := range lists {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if err := tx.removeNode(nodes[i], list); err != nil {
-				return err
-			}
-		}
-		nodes = nodes[len(lists):]
+	neighbors, err := tx.neighborsOf(v)
+	if err != nil {
+		return err
 	}
-	return nil
+	return tx.removeNode(v, neighbors)
 }
 
 // neighborsOf returns the neighbors of a node.

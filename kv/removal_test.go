@@ -109,16 +109,16 @@ func TestBulkDropsRemoved(t *testing.T) {
 	})
 }
 
-// TestRemoveNodesInParts removes every third node, whose edges are read a few nodes ahead. Many of them are neighbors.
-func TestRemoveNodesInParts(t *testing.T) {
+// TestRemoveNeighbors removes every third node in one transaction. Many of them are neighbors.
+func TestRemoveNeighbors(t *testing.T) {
 	t.Parallel()
 	for _, opt := range []LoadOptions{{}, {Directed: true, Weighted: true}} {
 		s := numbered(t, 600, true, opt)
-		var removed []NodeID
 		want := map[Edge]bool{}
+		p := must.Get(s.NewPatch(PatchOptions{most: manyInUpdate}))(t)
 		view(t, s, func(tx *Tx) error {
 			for v := NodeID(0); v < 600; v += 3 {
-				removed = append(removed, v)
+				must.Do(t, p.RemoveNode(must.Get(tx.ID(v))(t), 1))
 			}
 			for e, err := range tx.Edges() {
 				must.Do(t, err)
@@ -128,7 +128,7 @@ func TestRemoveNodesInParts(t *testing.T) {
 			}
 			return nil
 		})
-		update(t, s, func(tx *Tx) error { return tx.removeNodes(t.Context(), removed, 25) })
+		must.Get(p.Commit(t.Context()))(t)
 		checkClean(t, s)
 		view(t, s, func(tx *Tx) error {
 			if tx.NumPresent() != 400 || tx.NumEdges() != int64(len(want)) {

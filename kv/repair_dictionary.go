@@ -25,33 +25,28 @@ type nameRepair struct {
 	added map[NodeID]string // ids of added nodes that only the other direction knows
 }
 
-// dictionary writes the dictionary again: each direction from the other if it is damaged.
-func (r *repair) dictionary(ctx context.Context) (err error) {
-	n := &nameRepair{repair: r, nameless: map[int]bool{}, added: map[NodeID]string{}}
-	defer func() {
-		for _, a := range []*scratch.Array[uint32]{n.nodeAt, n.position} {
-			if a != nil {
-				err = errors.Join(err, a.Close())
-			}
-		}
-	}()
-	files := r.s.Scratch()
-	if n.nodeAt, err = scratch.New[uint32](files, "repair-node-at", max(r.tx.cat.LoadedNodes, 1)); err != nil {
+// prepare makes each direction of the dictionary from the other if it is damaged.
+func (n *nameRepair) prepare(ctx context.Context) (err error) {
+	files, count := n.s.Scratch(), max(n.tx.cat.LoadedNodes, 1)
+	if n.nodeAt, err = scratch.New[uint32](files, "repair-node-at", count); err != nil {
 		return err
 	}
-	if n.position, err = scratch.New[uint32](files, "repair-position", max(r.tx.cat.LoadedNodes, 1)); err != nil {
+	if n.position, err = scratch.New[uint32](files, "repair-position", count); err != nil {
 		return err
 	}
 	if err := n.match(ctx); err != nil {
 		return err
 	}
-	if err := n.readAdded(ctx); err != nil {
-		return err
+	return n.readAdded(ctx)
+}
+
+func (n *nameRepair) close() (err error) {
+	for _, a := range []*scratch.Array[uint32]{n.nodeAt, n.position} {
+		if a != nil {
+			err = errors.Join(err, a.Close())
+		}
 	}
-	return r.rewriter().dictionary(ctx, n.numbers, func() (func(position int) (string, error), func()) {
-		ids := r.tx.dict().Reader()
-		return func(position int) (string, error) { return n.id(ids, position) }, func() {}
-	})
+	return err
 }
 
 // numbers returns a block of one direction of the dictionary.
@@ -157,7 +152,17 @@ func (n *nameRepair) readAdded(ctx context.Context) error {
 // errLostID is for a position whose id is not known.
 var errLostID = fmt.Errorf("%w: the id cannot be read", ErrCorrupt)
 
-// id is the id at a position, empty of a removed node; errLostID if it is not known.
+// ids yields the ids of all positions, empty of a removed node, and errLostID if one is not known.
+func (n *nameRepair) ids(yield func(string, error) bool) {
+	ids := n.tx.dict().Reader()
+	for position := range n.tx.cat.Nodes {
+		if !yield(n.id(ids, position)) {
+			return
+		}
+	}
+}
+
+// id is the id at a position, as ids yields it.
 func (n *nameRepair) id(ids *dict.Reader, position int) (string, error) {
 	v := NodeID(position)
 	if position < n.tx.cat.LoadedNodes {

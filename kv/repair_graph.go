@@ -17,7 +17,7 @@ import (
 )
 
 // graph writes adjacency and dictionary again if they are damaged or do not agree, and counts what it writes.
-func (r *repair) graph(ctx context.Context, found damagedRecords) error {
+func (r *repair) graph(ctx context.Context, found damagedRecords) (err error) {
 	cat := r.tx.cat
 	damaged := found.generations[cat.Graph]
 	if !damaged {
@@ -40,16 +40,23 @@ func (r *repair) graph(ctx context.Context, found damagedRecords) error {
 	if err != nil {
 		return err
 	}
-	g, err := bulk.newGeneration()
-	if err != nil {
+	l := &listRepair{repair: r, form: cat.arcForm(), edits: bulk.Sorter()}
+	n := &nameRepair{repair: r, nameless: map[int]bool{}, added: map[NodeID]string{}}
+	defer func() { err = errors.Join(err, l.edits.Close(), n.close()) }()
+	if err := l.prepare(ctx); err != nil {
 		return err
 	}
-	bulk.draft.Graph = g
-	bulk.draft.LoadedNodes, bulk.draft.EdgeDeltas, bulk.draft.Unnamed = cat.Nodes, 0, cat.Removed
-	if err := r.adjacency(ctx); err != nil {
+	if err := n.prepare(ctx); err != nil {
 		return err
 	}
-	return r.dictionary(ctx)
+	from := source{lists: l.lists, numbers: n.numbers, ids: n.ids}
+	for b := range l.bad {
+		from.blocks = append(from.blocks, l.dir.Range(b))
+	}
+	if err := r.rewriter().graph(ctx, from, l.allEdits(ctx), bulk.removed); err != nil {
+		return err
+	}
+	return l.count()
 }
 
 // A listRepair reads the lists of a damaged graph.
@@ -63,12 +70,10 @@ type listRepair struct {
 	edits *spill.Sorter
 }
 
-// adjacency writes the lists again. The lists of a block that cannot be read are made from those of the other ends; if
-// sound blocks contradict each other, so are all.
-func (r *repair) adjacency(ctx context.Context) (err error) {
-	l := &listRepair{repair: r, form: r.tx.cat.arcForm(), edits: r.bulk.Sorter()}
-	defer func() { err = errors.Join(err, l.edits.Close()) }()
-	if l.dir, err = r.directory(ctx); err != nil {
+// prepare finds what is known of the lists of damaged blocks. They are made from those of the other ends; if sound
+// blocks contradict each other, so are all.
+func (l *listRepair) prepare(ctx context.Context) (err error) {
+	if l.dir, err = l.directory(ctx); err != nil {
 		return err
 	}
 	if err := l.findBad(ctx); err != nil {
@@ -76,32 +81,25 @@ func (r *repair) adjacency(ctx context.Context) (err error) {
 	}
 	agree, err := l.collect(ctx, true)
 	if err == nil && !agree {
-		err = r.done("adjacency", "some edge is in the list of one of its ends only", "put into both")
+		err = l.done("adjacency", "some edge is in the list of one of its ends only", "put into both")
 		if err == nil {
 			_, err = l.collect(ctx, false)
 		}
 	}
-	if err == nil {
-		err = l.deltas(ctx)
-	}
 	if err != nil {
 		return err
 	}
-	old := oldLists{read: func(b int, lists *Adjacency) error {
-		if !l.bad[b] {
-			return l.read(b, lists)
-		}
-		lists.Reset(l.dir.Range(b))
-		lists.Offsets = append(lists.Offsets, make([]int64, lists.Len())...)
-		return nil
-	}}
-	for b := range l.bad {
-		old.blocks = append(old.blocks, l.dir.Range(b))
+	return l.deltas(ctx)
+}
+
+// lists reads the lists of a block, which are empty if it cannot be read.
+func (l *listRepair) lists(b int, lists *Adjacency) error {
+	if !l.bad[b] {
+		return l.read(b, lists)
 	}
-	if err := r.rewriter().lists(ctx, old, l.allEdits(ctx), r.bulk.removed); err != nil {
-		return err
-	}
-	return l.count()
+	lists.Reset(l.dir.Range(b))
+	lists.Offsets = append(lists.Offsets, make([]int64, lists.Len())...)
+	return nil
 }
 
 // findBad finds the blocks that cannot be read.
@@ -229,7 +227,7 @@ func (l *listRepair) collect(ctx context.Context, ofBad bool) (agree bool, err e
 			for v, a := range edgesOf(&lists, u) {
 				bad := l.bad[l.dir.Find(v)]
 				if bad == ofBad {
-					if err := l.add(v, u, graph.Unchanged, a.Reversed()); err != nil {
+					if err := l.add(v, u, false, a.Reversed()); err != nil {
 						return false, err
 					}
 				}
@@ -242,9 +240,9 @@ func (l *listRepair) collect(ctx context.Context, ofBad bool) (agree bool, err e
 	return sums.agree(), nil
 }
 
-// add adds an edit. Unchanged stands for what the list of the neighbour says.
-func (l *listRepair) add(v, neighbor NodeID, c graph.Change, a codec.Arc) error {
-	return l.edits.Add(append(pairBytes(v, neighbor), byte(c)), codec.AppendFloat32(codec.AppendFloat32(nil, a.Out), a.In))
+// add adds an edit: what the list of the neighbour says, or what changed since.
+func (l *listRepair) add(v, neighbor NodeID, changed bool, a codec.Arc) error {
+	return l.edits.Add(append(pairBytes(v, neighbor), byte(codec.Bit(changed))), codec.AppendFloat32(codec.AppendFloat32(nil, a.Out), a.In))
 }
 
 // allEdits yields the edits that were added.
@@ -256,10 +254,10 @@ func (l *listRepair) allEdits(ctx context.Context) iter.Seq2[edit, error] {
 				return
 			}
 			v, neighbor := pairOf(rec.Key)
-			change, r := graph.Change(rec.Key[8]), codec.Reader{Rest: rec.Value}
+			changed, r := rec.Key[8] != 0, codec.Reader{Rest: rec.Value}
 			edited := codec.Arc{Out: codec.ReadFloat32(&r), In: codec.ReadFloat32(&r)}
 			apply := func(before codec.Arc) (codec.Arc, error) {
-				if change == graph.Unchanged && before != (codec.Arc{}) && v < neighbor {
+				if !changed && before != (codec.Arc{}) && v < neighbor {
 					return before, nil // both lists say something of the arcs: that of the lesser node holds
 				}
 				return edited, nil
@@ -284,7 +282,7 @@ func (l *listRepair) deltas(ctx context.Context) error {
 		if err != nil || int64(max(d.U, d.V)) >= nodes || d.U == d.V {
 			return l.lose(lost, record.Describe(rec.Key), "it is no change of an edge", "removed")
 		}
-		return errors.Join(l.add(d.U, d.V, d.Change, d.Arc), l.add(d.V, d.U, d.Change, d.Arc.Reversed()))
+		return errors.Join(l.add(d.U, d.V, true, d.Arc), l.add(d.V, d.U, true, d.Arc.Reversed()))
 	})
 }
 

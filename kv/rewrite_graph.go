@@ -20,24 +20,68 @@ type edit struct {
 	apply          func(before codec.Arc) (after codec.Arc, err error)
 }
 
-// The oldLists are the lists of neighbours that are written again, in blocks of consecutive nodes from 0 on. Later
-// nodes have none.
-type oldLists struct {
-	blocks []Range
-	read   func(block int, lists *Adjacency) error
+// A source is the graph that is written again.
+type source struct {
+	blocks []Range // of consecutive nodes from 0 on; later nodes have no neighbours
+	lists  func(block int, lists *Adjacency) error
+
+	// numbers returns the blocks of both directions between the place and the number of the nodes of the load, each lent
+	// until the next.
+	numbers func(k record.Kind, block int) ([]uint32, error)
+
+	// ids are those of all places, ascending. A removed node has an empty one. An id that damage took is an ErrCorrupt,
+	// which does not end them; another one is made up for it.
+	ids iter.Seq2[string, error]
 }
 
-// oldLists are those of the snapshot.
-func (w *rewriter) oldLists() (oldLists, error) {
-	blocks, err := w.tx.AdjacencyBlocks()
-	return oldLists{blocks, func(block int, lists *Adjacency) error {
-		return w.tx.graph().ReadLists(blocks[block], lists)
-	}}, err
+// source is the graph of the snapshot.
+func (w *rewriter) source() (s source, err error) {
+	if s.blocks, err = w.tx.AdjacencyBlocks(); err != nil {
+		return s, err
+	}
+	s.lists = func(block int, lists *Adjacency) error { return w.tx.graph().ReadLists(s.blocks[block], lists) }
+	var numbers []uint32
+	s.numbers = func(k record.Kind, block int) (_ []uint32, err error) {
+		numbers, err = w.tx.dict().Numbers(k, block, numbers[:0])
+		return numbers, err
+	}
+	s.ids = func(yield func(string, error) bool) {
+		ids := w.tx.dict().Reader()
+		for position := range w.tx.cat.Nodes {
+			var id string
+			var v NodeID
+			var err error
+			if w.bulk.removed != nil {
+				v, err = ids.NodeAt(position)
+			}
+			if err == nil && !w.bulk.removed.Has(v) {
+				id, err = ids.AtPosition(position)
+			}
+			if !yield(id, err) || err != nil {
+				return
+			}
+		}
+	}
+	return s, nil
 }
 
-// lists writes the lists of all nodes of the draft again, with edits, which ascend by node and neighbour, and without
-// the edges of some nodes. The draft gets the numbers of edges and arcs.
-func (w *rewriter) lists(ctx context.Context, old oldLists, edits iter.Seq2[edit, error], without NodeSet) error {
+// graph writes adjacency and dictionary of the draft, which has the numbers of its nodes already: with edits, which
+// ascend by node and neighbour, and without the edges of some nodes. The draft gets the numbers of edges and arcs.
+func (w *rewriter) graph(ctx context.Context, from source, edits iter.Seq2[edit, error], without NodeSet) error {
+	draft := w.bulk.draft
+	g, err := w.bulk.newGeneration()
+	if err != nil {
+		return err
+	}
+	draft.Graph, draft.LoadedNodes, draft.EdgeDeltas, draft.Unnamed = g, draft.Nodes, 0, draft.Removed
+	if err := w.adjacency(ctx, from, edits, without); err != nil {
+		return err
+	}
+	return w.dictionary(ctx, from)
+}
+
+// adjacency writes the lists of all nodes.
+func (w *rewriter) adjacency(ctx context.Context, from source, edits iter.Seq2[edit, error], without NodeSet) error {
 	draft := w.bulk.draft
 	next, stop := iter.Pull2(edits)
 	defer stop()
@@ -48,13 +92,12 @@ func (w *rewriter) lists(ctx context.Context, old oldLists, edits iter.Seq2[edit
 		return err
 	}
 	var lists Adjacency
-	end := NodeID(0)
-	for block, r := range old.blocks {
+	for block, r := range from.blocks {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		w.progress("adjacency", int64(r.First), int64(draft.Nodes))
-		if err := old.read(block, &lists); err != nil {
+		if err := from.lists(block, &lists); err != nil {
 			return err
 		}
 		for v := r.First; v < r.End; v++ {
@@ -62,9 +105,8 @@ func (w *rewriter) lists(ctx context.Context, old oldLists, edits iter.Seq2[edit
 				return err
 			}
 		}
-		end = r.End
 	}
-	for v := end; int(v) < draft.Nodes; v++ {
+	for v := m.out.Next(); int(v) < draft.Nodes; v++ {
 		if err := m.write(v, nil, nil); err != nil {
 			return err
 		}
@@ -159,50 +201,19 @@ func (m *listMerge) merge(v NodeID, nodes []NodeID, arcs []codec.Arc) error {
 	return nil
 }
 
-// oldNumbers returns a reader of the blocks of the directions between place and node, each block lent until the next.
-func (w *rewriter) oldNumbers() func(k record.Kind, block int) ([]uint32, error) {
-	var numbers []uint32
-	return func(k record.Kind, block int) (_ []uint32, err error) {
-		numbers, err = w.tx.dict().Numbers(k, block, numbers[:0])
-		return numbers, err
-	}
-}
-
-// oldIDs returns a reader of the ids of the snapshot by their places. A removed node has an empty one.
-func (w *rewriter) oldIDs() func(position int) (string, error) {
-	ids := w.tx.dict().Reader()
-	return func(position int) (string, error) {
-		if w.bulk.removed != nil {
-			v, err := w.tx.dict().NodeAt(position)
-			if err != nil || w.bulk.removed.Has(v) {
-				return "", err
-			}
-		}
-		return ids.AtPosition(position)
-	}
-}
-
-// dictionary writes the dictionary of the draft, with its removed nodes. numbers returns the blocks of both directions
-// between the place and the number of the nodes of the load. ids begins to read the ids of all places, ascending; a
-// removed node has an empty one. An id that damage took is an ErrCorrupt, and another one is made up for it.
-func (w *rewriter) dictionary(
-	ctx context.Context, numbers func(k record.Kind, block int) ([]uint32, error), ids func() (at func(position int) (string, error), stop func()),
-) error {
-	if err := w.positions(ctx, numbers); err != nil {
+// dictionary writes the dictionary, with the removed nodes.
+func (w *rewriter) dictionary(ctx context.Context, from source) error {
+	if err := w.positions(ctx, from.numbers); err != nil {
 		return err
 	}
 	if err := putRemovedSet(w.bulk.batch.Put, w.bulk.draft.Graph, w.bulk.removed); err != nil {
 		return err
 	}
-	at, stop := ids()
-	madeUp, err := w.readForms(ctx, at)
-	stop()
+	madeUp, err := w.readForms(ctx, from.ids)
 	if err != nil || w.bulk.draft.DenseIDs {
 		return err
 	}
-	at, stop = ids()
-	defer stop()
-	return w.ids(ctx, at, madeUp)
+	return w.ids(ctx, from.ids, madeUp)
 }
 
 // positions writes both directions between place and node. A node that was added since the load has its number for a
@@ -257,14 +268,16 @@ func lostPrefixes(id string) (count int) {
 
 // readForms enters in the draft whether all ids are integers, and whether each is its place, and returns a beginning
 // that no id has.
-func (w *rewriter) readForms(ctx context.Context, at func(position int) (string, error)) (unused string, err error) {
+func (w *rewriter) readForms(ctx context.Context, ids iter.Seq2[string, error]) (unused string, err error) {
 	repairs := w.lose != nil
-	dense, integer, prefixes := true, w.bulk.draft.IntegerIDs || repairs, 0
-	for position := 0; position < w.bulk.draft.Nodes && (dense || integer || repairs); position++ {
+	dense, integer, prefixes, position := true, w.bulk.draft.IntegerIDs || repairs, 0, 0
+	for id, err := range ids {
+		if !dense && !integer && !repairs {
+			break
+		}
 		if position%contextEvery == 0 && ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		id, err := at(position)
 		switch lost := repairs && errors.Is(err, ErrCorrupt); {
 		case lost:
 			dense, integer = false, false
@@ -275,13 +288,14 @@ func (w *rewriter) readForms(ctx context.Context, at func(position int) (string,
 			dense, integer = dense && id == strconv.Itoa(position), integer && is
 			prefixes = max(prefixes, lostPrefixes(id))
 		}
+		position++
 	}
 	w.bulk.draft.DenseIDs, w.bulk.draft.IntegerIDs = dense, integer
 	return strings.Repeat(lostPrefix, prefixes+1), nil
 }
 
 // ids writes the ids, by their places, and how to look them up.
-func (w *rewriter) ids(ctx context.Context, at func(position int) (string, error), madeUp string) (err error) {
+func (w *rewriter) ids(ctx context.Context, ids iter.Seq2[string, error], madeUp string) (err error) {
 	out := dict.NewIDWriter(w.bulk.batch.Put, w.bulk.draft.Graph, w.bulk.s.dir, w.bulk.sortMemory(), 1)
 	defer func() { err = errors.Join(err, out.Close()) }()
 	var lost *stretch
@@ -291,14 +305,14 @@ func (w *rewriter) ids(ctx context.Context, at func(position int) (string, error
 				"the ids of these places in the node file cannot be read", "they are %s%d to %s%d", madeUp, s.First, madeUp, s.End-1)
 		}}
 	}
-	for position := range w.bulk.draft.Nodes {
+	position := 0
+	for id, err := range ids {
 		if position%contextEvery == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			w.progress("ids", int64(position), int64(w.bulk.draft.Nodes))
 		}
-		id, err := at(position)
 		if err != nil {
 			id, err = madeUp+strconv.Itoa(position), lost.add(NodeID(position), err)
 		}
@@ -308,6 +322,7 @@ func (w *rewriter) ids(ctx context.Context, at func(position int) (string, error
 		if err != nil {
 			return err
 		}
+		position++
 	}
 	if err := lost.flush(); err != nil {
 		return err

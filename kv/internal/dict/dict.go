@@ -141,55 +141,48 @@ func (d *Dict) loadedID(position int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	begin, end, text := 0, 0, body
-	at := position % IDsPerBlock
-	for i := range d.idsIn(name) {
-		length, n := binary.Uvarint(text)
-		if n <= 0 || length > MaxID {
-			return nil, noLength(name, i)
-		}
-		if i < at {
-			begin += int(length)
-		} else if i == at {
-			end = begin + int(length)
-		}
-		text = text[n:]
+	var ends [IDsPerBlock]int
+	ids, err := d.parseIDs(name, body, ends[:0])
+	if err != nil {
+		return nil, err
 	}
-	if end > len(text) {
-		return nil, record.Corrupt(name.Key(), fmt.Sprintf("its ids have %d bytes, want %d", len(text), end))
-	}
-	return text[begin:end], nil
-}
-
-// idsIn is the number of ids in a block of them.
-func (d *Dict) idsIn(name snapshot.Name) int {
-	return min(IDsPerBlock, d.LoadedNodes-int(name.A)*IDsPerBlock)
-}
-
-func noLength(name snapshot.Name, i int) error {
-	return record.Corrupt(name.Key(), fmt.Sprintf("id %d of it has no length", i))
+	return ids.at(position % IDsPerBlock), nil
 }
 
 func (d *Dict) idBlock(block int) snapshot.Name {
 	return snapshot.Name{Kind: record.KindIDs, Generation: d.Generation, A: uint32(block)}
 }
 
-// parseIDs reads a block of ids, their lengths as varints, then their bytes: it appends where each ends in text.
-func (d *Dict) parseIDs(name snapshot.Name, body []byte, ends []int) (_ []int, text []byte, err error) {
+// An idText is a block of ids, borrowed.
+type idText struct {
+	text []byte // the ids, one after the other
+	ends []int  // of each
+}
+
+func (t idText) at(i int) []byte {
+	begin := 0
+	if i > 0 {
+		begin = t.ends[i-1]
+	}
+	return t.text[begin:t.ends[i]]
+}
+
+// parseIDs reads a block of ids, their lengths as varints, then their bytes. It appends to ends where each ends.
+func (d *Dict) parseIDs(name snapshot.Name, body []byte, ends []int) (idText, error) {
 	end := 0
-	for range d.idsIn(name) {
+	for i := range min(IDsPerBlock, d.LoadedNodes-int(name.A)*IDsPerBlock) {
 		length, n := binary.Uvarint(body)
 		if n <= 0 || length > MaxID {
-			return nil, nil, noLength(name, len(ends))
+			return idText{}, record.Corrupt(name.Key(), fmt.Sprintf("id %d of it has no length", i))
 		}
 		end += int(length)
 		ends = append(ends, end)
 		body = body[n:]
 	}
 	if len(body) != end {
-		return nil, nil, record.Corrupt(name.Key(), fmt.Sprintf("its ids have %d bytes, want %d", len(body), end))
+		return idText{}, record.Corrupt(name.Key(), fmt.Sprintf("its ids have %d bytes, want %d", len(body), end))
 	}
-	return ends, body, nil
+	return idText{body, ends}, nil
 }
 
 // ID returns the id at a position, which must be less than the number of nodes.

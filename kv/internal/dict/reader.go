@@ -14,8 +14,7 @@ type Reader struct {
 	dict *Dict
 
 	block int    // of ids, −1 for none
-	ends  []int  // where the ids of the block end in text
-	text  []byte // the ids of the block, borrowed
+	ids   idText // of the block
 	walk  []byte // memory of a block of ids
 
 	positions, nodes numberBlock
@@ -128,17 +127,12 @@ func (r *Reader) loaded(position int) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if r.ends, r.text, err = r.dict.parseIDs(name, body, r.ends[:0]); err != nil {
+		if r.ids, err = r.dict.parseIDs(name, body, r.ids.ends[:0]); err != nil {
 			return "", err
 		}
 		r.block = block
 	}
-	i := position % IDsPerBlock
-	begin := 0
-	if i > 0 {
-		begin = r.ends[i-1]
-	}
-	return string(r.text[begin:r.ends[i]]), nil
+	return string(r.ids.at(position % IDsPerBlock)), nil
 }
 
 // PositionKeys are the keys of the blocks that hold the positions of ascending nodes.

@@ -2,9 +2,9 @@ package graph
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -13,30 +13,12 @@ import (
 
 // Edges added, removed or changed after the load are kept beside the blocks, until Compact folds them in: one record
 // under each end of the edge, and for each node that has any a count of them, which spares the others a search. An edge
-// that is added and removed again leaves nothing.
+// that is as in the blocks again leaves nothing.
 
-// Change says what became of an edge since the load. It is the first byte of an edge delta; in a directed or
-// weighted graph the record of the arc follows, unless there is none left.
-type Change byte
-
-// The changes of an edge.
-const (
-	Unchanged Change = 0 // never stored
-	Added     Change = 1
-	Removed   Change = 2
-	Changed   Change = 3 // other arcs or weights than in the blocks
-)
-
-// A Delta is the change of the edge u–v, stored under u, and the arc that there is since.
+// A Delta says what joins u to v since the load, of edges that have changed; the zero Arc nothing. It is stored under u.
 type Delta struct {
-	U, V   record.NodeID
-	Change Change
-	Arc    codec.Arc
-}
-
-// contradiction is the error of a delta that adds an edge of the blocks, or removes or changes one that they have not.
-func (d Delta) contradiction() error {
-	return fmt.Errorf("edge delta %d/%d: %w: it contradicts the adjacency blocks", d.U, d.V, record.ErrCorrupt)
+	U, V record.NodeID
+	Arc  codec.Arc
 }
 
 func edgeDeltaKey(g record.Generation, u, v record.NodeID) []byte {
@@ -47,78 +29,41 @@ func degreeDeltaKey(g record.Generation, v record.NodeID) []byte {
 	return record.NumberKey(record.KindDegreeDelta, g, uint32(v))
 }
 
-// Delta returns the change of the edge u–v.
-func (g *Graph) Delta(u, v record.NodeID) (Delta, error) {
+// Delta returns the delta of the edge u–v, if there is one.
+func (g *Graph) Delta(u, v record.NodeID) (d Delta, found bool, err error) {
 	key := edgeDeltaKey(g.Generation, u, v)
-	d := Delta{U: u, V: v}
-	err := g.findDelta(key, func(body []byte) (err error) {
-		d.Change, d.Arc, err = decodeDelta(g.Form, key, body)
+	d = Delta{U: u, V: v}
+	found, err = snapshot.Find(snapshot.InPlace(g.Records), key, func(body []byte) (err error) {
+		d.Arc, err = decodeDelta(g.Form, key, body)
 		return err
 	})
-	return d, err
+	return d, found, err
 }
 
-// findDelta is snapshot.Find of a record of what changed of a node.
-func (g *Graph) findDelta(key []byte, read func(body []byte) error) error {
-	_, err := snapshot.Find(snapshot.InPlace(g.Records), key, read)
-	return err
-}
-
-func encodeDelta(f codec.ArcForm, d Delta) []byte {
-	body := []byte{byte(d.Change)}
-	if !f.Any() || d.Change == Removed {
-		return body
-	}
+// encodeDelta writes a record of arcs: of one, or of none.
+func encodeDelta(f codec.ArcForm, a codec.Arc) []byte {
 	e := codec.ArcEncoder{Form: f}
-	e.Append([]codec.Arc{d.Arc})
-	return e.AppendTo(body)
+	if a != (codec.Arc{}) {
+		e.Append([]codec.Arc{a})
+	}
+	return e.AppendTo(nil)
 }
 
-func decodeDelta(f codec.ArcForm, key, body []byte) (Change, codec.Arc, error) {
-	bad := func() (Change, codec.Arc, error) {
-		return Unchanged, codec.Arc{}, record.Corrupt(key, fmt.Sprintf("the change is % x", body))
+func decodeDelta(f codec.ArcForm, key, body []byte) (codec.Arc, error) {
+	arcs, err := f.AppendArcs(nil, body, 1)
+	if err != nil {
+		return codec.Arc{}, record.Corrupt(key, err.Error())
 	}
-	if len(body) == 0 {
-		return bad()
-	}
-	change := Change(body[0])
-	switch {
-	case change == Added && !f.Any() && len(body) == 1:
-		return change, codec.Arc{Out: 1, In: 1}, nil
-	case change == Removed && len(body) == 1:
-		return change, codec.Arc{}, nil
-	case (change == Added || change == Changed) && f.Any():
-		arcs, err := f.AppendArcs(nil, body[1:], 1)
-		if err != nil {
-			return Unchanged, codec.Arc{}, record.Corrupt(key, err.Error())
-		}
-		if len(arcs) == 1 {
-			return change, arcs[0], nil
-		}
-	}
-	return bad()
+	return append(arcs, codec.Arc{})[0], nil
 }
 
-// A DegreeDelta counts the edge deltas of a node.
-type DegreeDelta struct{ Added, Removed, Changed int }
-
-// Count adds n deltas of a change.
-func (d *DegreeDelta) Count(change Change, n int) {
-	switch change {
-	case Added:
-		d.Added += n
-	case Removed:
-		d.Removed += n
-	case Changed:
-		d.Changed += n
-	}
-}
+// A DegreeDelta is how many deltas a node has, and by how much they change its degree.
+type DegreeDelta struct{ Deltas, Degree int64 }
 
 // DegreeDelta counts the deltas of v.
-func (g *Graph) DegreeDelta(v record.NodeID) (DegreeDelta, error) {
+func (g *Graph) DegreeDelta(v record.NodeID) (d DegreeDelta, err error) {
 	key := degreeDeltaKey(g.Generation, v)
-	var d DegreeDelta
-	err := g.findDelta(key, func(body []byte) (err error) {
+	_, err = snapshot.Find(snapshot.InPlace(g.Records), key, func(body []byte) (err error) {
 		d, err = decodeDegreeDelta(key, body)
 		return err
 	})
@@ -126,17 +71,12 @@ func (g *Graph) DegreeDelta(v record.NodeID) (DegreeDelta, error) {
 }
 
 func decodeDegreeDelta(key, body []byte) (DegreeDelta, error) {
-	r := codec.Reader{Rest: body}
-	d := DegreeDelta{Added: int(r.Uvarint(math.MaxUint32)), Removed: int(r.Uvarint(math.MaxUint32))}
-	if len(r.Rest) > 0 { // they end with the removed if none is changed
-		if d.Changed = int(r.Uvarint(math.MaxUint32)); d.Changed == 0 {
-			r.Fail()
-		}
-	}
-	if r.Failed || len(r.Rest) > 0 || d == (DegreeDelta{}) {
+	deltas, n := binary.Uvarint(body)
+	degree, m := binary.Varint(body[max(n, 0):])
+	if n <= 0 || m <= 0 || n+m != len(body) || deltas == 0 || deltas > math.MaxUint32 || uint64(max(degree, -degree)) > deltas {
 		return DegreeDelta{}, record.Corrupt(key, fmt.Sprintf("the counts are % x", body))
 	}
-	return d, nil
+	return DegreeDelta{int64(deltas), degree}, nil
 }
 
 // deltasOf returns the deltas of v, ascending.
@@ -144,7 +84,7 @@ func (g *Graph) deltasOf(v record.NodeID) ([]Delta, error) {
 	if g.Deltas == 0 {
 		return nil, nil
 	}
-	if count, err := g.DegreeDelta(v); err != nil || count == (DegreeDelta{}) {
+	if count, err := g.DegreeDelta(v); err != nil || count.Deltas == 0 {
 		return nil, err
 	}
 	return g.deltas(record.Range{First: v, End: v + 1})
@@ -181,8 +121,8 @@ func (g *Graph) ParseDelta(r record.Record) (Delta, error) {
 	if err != nil {
 		return Delta{}, err
 	}
-	change, a, err := decodeDelta(g.Form, r.Key, r.Body)
-	return Delta{record.NodeID(u), record.NodeID(v), change, a}, err
+	a, err := decodeDelta(g.Form, r.Key, r.Body)
+	return Delta{record.NodeID(u), record.NodeID(v), a}, err
 }
 
 // addDegreeDeltas adds the deltas of r to its degrees.
@@ -203,220 +143,44 @@ func (g *Graph) addDegreeDeltas(r record.Range, degrees []uint32) error {
 		if err != nil {
 			return err
 		}
-		degrees[record.NodeID(v)-r.First] += uint32(d.Added - d.Removed)
+		degrees[record.NodeID(v)-r.First] += uint32(d.Degree)
 	}
 	return nil
 }
 
-// apply applies deltas of the range, ascending, to the lists, and if withArcs is set to their arcs too. It does so in
-// place, from the last list to the first: what is written never overtakes what is still to be read, since the room for
-// every added edge is made first.
+// apply applies deltas of the range, ascending, to the lists, and if withArcs is set to their arcs too. What they make
+// is written behind the lists as they were, and then takes their place.
 func (a *Adjacency) apply(deltas []Delta, withArcs bool) error {
-	added := 0
-	for _, d := range deltas {
-		added += codec.Bit(d.Change == Added)
-	}
-	write := int64(len(a.Neighbors) + added)
-	a.Neighbors = append(a.Neighbors, make([]record.NodeID, added)...)
-	if withArcs {
-		a.arcs = append(a.arcs, make([]codec.Arc, added)...)
-	}
-	put := func(v record.NodeID, from codec.Arc) {
-		write--
-		a.Neighbors[write] = v
+	begin, before := int64(0), len(a.Neighbors)
+	keep := func(from, to int64) {
+		a.Neighbors = append(a.Neighbors, a.Neighbors[from:to]...)
 		if withArcs {
-			a.arcs[write] = from
+			a.arcs = append(a.arcs, a.arcs[from:to]...)
 		}
-	}
-	arcAt := func(i int64) codec.Arc {
-		if withArcs {
-			return a.arcs[i]
-		}
-		return codec.Arc{}
-	}
-	for i := a.Len() - 1; i >= 0; i-- {
-		begin, end := a.Offsets[i], a.Offsets[i+1] // of the list what is not yet moved
-		a.Offsets[i+1] = write
-		for ; len(deltas) > 0; deltas = deltas[:len(deltas)-1] {
-			d := deltas[len(deltas)-1]
-			if d.U != a.First+record.NodeID(i) {
-				break
-			}
-			for end > begin && a.Neighbors[end-1] > d.V {
-				end--
-				put(a.Neighbors[end], arcAt(end))
-			}
-			there := end > begin && a.Neighbors[end-1] == d.V
-			if there == (d.Change == Added) {
-				return d.contradiction()
-			}
-			if there {
-				end--
-			}
-			if d.Change != Removed {
-				put(d.V, d.Arc)
-			}
-		}
-		write -= end - begin
-		copy(a.Neighbors[write:], a.Neighbors[begin:end])
-		if withArcs {
-			copy(a.arcs[write:], a.arcs[begin:end])
-		}
-	}
-	// What removed edges left free is now before the first list.
-	a.Neighbors = append(a.Neighbors[:0], a.Neighbors[write:]...)
-	if withArcs {
-		a.arcs = append(a.arcs[:0], a.arcs[write:]...)
 	}
 	for i := range a.Len() {
-		a.Offsets[i+1] -= write
+		end := a.Offsets[i+1]
+		for ; len(deltas) > 0 && deltas[0].U == a.First+record.NodeID(i); deltas = deltas[1:] {
+			d := deltas[0]
+			at, there := slices.BinarySearch(a.Neighbors[begin:end], d.V)
+			keep(begin, begin+int64(at))
+			begin += int64(at + codec.Bit(there))
+			switch {
+			case d.Arc != (codec.Arc{}):
+				a.Neighbors = append(a.Neighbors, d.V)
+				if withArcs {
+					a.arcs = append(a.arcs, d.Arc)
+				}
+			case !there:
+				return fmt.Errorf("edge delta %d/%d: %w: it removes what the adjacency blocks have not", d.U, d.V, record.ErrCorrupt)
+			}
+		}
+		keep(begin, end)
+		begin, a.Offsets[i+1] = end, int64(len(a.Neighbors)-before)
+	}
+	a.Neighbors = slices.Delete(a.Neighbors, 0, before)
+	if withArcs {
+		a.arcs = slices.Delete(a.arcs, 0, before)
 	}
 	return nil
-}
-
-// ErrInvalidEdge is returned for an edge that cannot be. It stands at the door of kv, so that its text begins with its name.
-var ErrInvalidEdge = errors.New("kv: invalid edge")
-
-// A Pair is two nodes and what joins them.
-type Pair struct {
-	u, v   record.NodeID
-	base   codec.Arc // in the blocks
-	change Change    // since
-	after  codec.Arc // with the change
-}
-
-// Pair returns what joins two nodes.
-func (g *Graph) Pair(u, v record.NodeID) (Pair, error) {
-	d, err := g.Delta(u, v)
-	if err != nil {
-		return Pair{}, err
-	}
-	base, err := g.loadedArc(u, v)
-	if err != nil {
-		return Pair{}, err
-	}
-	p := Pair{u: u, v: v, base: base, change: d.Change, after: d.Arc}
-	if d.Change == Unchanged {
-		p.after = base
-	}
-	return p, nil
-}
-
-// Ends are the two nodes.
-func (p Pair) Ends() (u, v record.NodeID) { return p.u, p.v }
-
-// Weight is that of the arc from the first node to the second; 0 if there is none.
-func (p Pair) Weight() float32 { return p.after.Out }
-
-// A Difference is by how much counts change.
-type Difference struct{ Edges, Arcs, Deltas int64 }
-
-// SetWeight sets the weight of the arc from the first node of a pair to the second, or of the edge in an undirected graph;
-// 0 removes it. Two arcs whose weights have no float32 for a sum are an ErrInvalidEdge.
-func (g *Graph) SetWeight(w snapshot.Writer, p Pair, weight float32) (Difference, error) {
-	before := p.after
-	if p.after.Out = weight; !g.Form.Directed {
-		p.after.In = weight
-	} else if _, ok := p.after.Sum(); !ok && p.after != (codec.Arc{}) {
-		return Difference{}, fmt.Errorf("edge between nodes number %d and %d: %w: the sum of the weights %v and %v is not finite",
-			p.u, p.v, ErrInvalidEdge, p.after.Out, p.after.In)
-	}
-	change := p.becomes(p.after)
-	for _, d := range []Delta{{p.u, p.v, change, p.after}, {p.v, p.u, change, p.after.Reversed()}} {
-		if err := g.setDelta(w, d, p.change); err != nil {
-			return Difference{}, err
-		}
-	}
-	return g.difference(p, before, change), nil
-}
-
-// becomes is the change of a pair that another arc joins.
-func (p Pair) becomes(after codec.Arc) Change {
-	switch none := (codec.Arc{}); {
-	case after == p.base:
-		return Unchanged
-	case p.base == none:
-		return Added
-	case after == none:
-		return Removed
-	}
-	return Changed
-}
-
-// difference is by how much counts change if a pair, joined by another arc before, has a change.
-func (g *Graph) difference(p Pair, before codec.Arc, change Change) Difference {
-	d := Difference{
-		Edges:  int64(codec.Bit(p.after != codec.Arc{}) - codec.Bit(before != codec.Arc{})),
-		Deltas: int64(codec.Bit(change != Unchanged) - codec.Bit(p.change != Unchanged)),
-	}
-	if g.Form.Directed {
-		d.Arcs = p.after.Count() - before.Count()
-	}
-	return d
-}
-
-// Isolate removes all edges of v, given its neighbors. An edge that is gone already stays so.
-func (g *Graph) Isolate(w snapshot.Writer, v record.NodeID, neighbors []record.NodeID) (Difference, error) {
-	own, err := g.DegreeDelta(v)
-	if err != nil {
-		return Difference{}, err
-	}
-	var sum Difference
-	for _, u := range neighbors {
-		p, err := g.Pair(v, u)
-		if err != nil {
-			return Difference{}, err
-		}
-		before := p.after
-		p.after = codec.Arc{}
-		change := p.becomes(p.after)
-		if err := g.putDelta(w, Delta{U: v, V: u, Change: change}); err != nil {
-			return Difference{}, err
-		}
-		if err := g.setDelta(w, Delta{U: u, V: v, Change: change}, p.change); err != nil {
-			return Difference{}, err
-		}
-		own.Count(p.change, -1)
-		own.Count(change, 1)
-		d := g.difference(p, before, change)
-		sum.Edges, sum.Arcs, sum.Deltas = sum.Edges+d.Edges, sum.Arcs+d.Arcs, sum.Deltas+d.Deltas
-	}
-	return sum, g.putDegreeDelta(w, v, own)
-}
-
-// setDelta replaces the change of a pair by another under one end, and counts it there.
-func (g *Graph) setDelta(w snapshot.Writer, d Delta, before Change) error {
-	if err := g.putDelta(w, d); err != nil {
-		return err
-	}
-	count, err := g.DegreeDelta(d.U)
-	if err != nil {
-		return err
-	}
-	count.Count(before, -1)
-	count.Count(d.Change, 1)
-	return g.putDegreeDelta(w, d.U, count)
-}
-
-// putDelta writes the change of a pair under one end.
-func (g *Graph) putDelta(w snapshot.Writer, d Delta) error {
-	key := edgeDeltaKey(g.Generation, d.U, d.V)
-	if d.Change == Unchanged {
-		return w.Remove(key)
-	}
-	return w.Put(key, encodeDelta(g.Form, d))
-}
-
-// putDegreeDelta writes how many deltas a node has.
-func (g *Graph) putDegreeDelta(w snapshot.Writer, v record.NodeID, count DegreeDelta) error {
-	key := degreeDeltaKey(g.Generation, v)
-	if count == (DegreeDelta{}) {
-		return w.Remove(key)
-	}
-	body := binary.AppendUvarint(nil, uint64(count.Added))
-	body = binary.AppendUvarint(body, uint64(count.Removed))
-	if count.Changed > 0 {
-		body = binary.AppendUvarint(body, uint64(count.Changed))
-	}
-	return w.Put(key, body)
 }

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/graphcleaner/graphcleaner/internal/gap"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
@@ -17,7 +18,7 @@ func (g *Graph) Degree(v record.NodeID) (int, error) {
 		return degree, err
 	}
 	change, err := g.DegreeDelta(v)
-	return degree + change.Added - change.Removed, err
+	return degree + int(change.Degree), err
 }
 
 // loadedDegree is the degree of v in the blocks.
@@ -83,8 +84,8 @@ func (g *Graph) ReadDegrees(r record.Range, dst []uint32) error {
 // HasEdge reports whether u and v are neighbours. It is symmetric.
 func (g *Graph) HasEdge(u, v record.NodeID) (bool, error) {
 	if g.Deltas > 0 {
-		if d, err := g.Delta(u, v); err != nil || d.Change != Unchanged {
-			return err == nil && d.Change != Removed, err
+		if d, found, err := g.Delta(u, v); err != nil || found {
+			return d.Arc != codec.Arc{}, err
 		}
 	}
 	return g.hasLoadedEdge(u, v)
