@@ -158,13 +158,13 @@ func DrawAudit(ctx context.Context, s *kv.Store, size int, seed uint64) error {
 			return nil
 		}
 		record.Open = open
-		return tx.PutDocument(auditSpace, auditKey, record)
+		return tx.Documents(auditSpace).Put(auditKey, record)
 	})
 }
 
 func readAuditRecord(tx *kv.Tx) (r *auditRecord, err error) {
 	r = new(auditRecord)
-	if err := tx.Document(auditSpace, auditKey, r); err != nil {
+	if err := tx.Documents(auditSpace).Get(auditKey, r); err != nil {
 		return nil, err
 	}
 	return r, r.check()
@@ -394,6 +394,6 @@ func countLabelledFrom(tx *kv.Tx, first kv.NodeID) (int64, error) {
 		return 0, nil
 	}
 	labels := make([]kv.Class, tx.NumNodes()-int(first))
-	err := tx.ReadClassRange(kv.LabelColumn, kv.Range{First: first, End: kv.NodeID(tx.NumNodes())}, labels)
+	err := tx.ReadClasses(kv.LabelColumn, kv.Range{First: first, End: kv.NodeID(tx.NumNodes())}, labels)
 	return int64(countLabelled(labels)), err
 }

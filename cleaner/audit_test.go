@@ -168,7 +168,7 @@ func TestAuditOfAll(t *testing.T) {
 	}
 	err := DrawAudit(context.Background(), s, 10, 1)
 	must.Do(t, err)
-	must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.DeleteDocument(auditSpace, auditKey) }))
+	must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.Documents(auditSpace).Delete(auditKey) }))
 	if err := DrawAudit(context.Background(), s, 10, 1); !errors.Is(err, ErrAudit) {
 		t.Errorf("all labels are judged: %v, want %v", err, ErrAudit)
 	}

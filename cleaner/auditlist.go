@@ -150,11 +150,11 @@ func DrawList(ctx context.Context, s *kv.Store, p Promise, draws int) error {
 			return err
 		}
 		l.Run = run.ID
-		if err := tx.PutDocument(auditSpace, listKey(len(record.Lists)), nodes); err != nil {
+		if err := tx.Documents(auditSpace).Put(listKey(len(record.Lists)), nodes); err != nil {
 			return err
 		}
 		record.Lists = append(record.Lists, *l)
-		return tx.PutDocument(auditSpace, auditKey, record)
+		return tx.Documents(auditSpace).Put(auditKey, record)
 	})
 }
 
@@ -249,7 +249,7 @@ func (r *auditRecord) readLists(tx *kv.Tx) (lists []AuditList, err error) {
 // Nodes reads which nodes are in a list, whatever has become of them since.
 func (l *AuditList) Nodes(tx *kv.Tx) (kv.NodeSet, error) {
 	var packed []byte
-	if err := tx.Document(auditSpace, listKey(l.number), &packed); err != nil {
+	if err := tx.Documents(auditSpace).Get(listKey(l.number), &packed); err != nil {
 		return nil, err
 	}
 	nodes := roaring.New()

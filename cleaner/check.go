@@ -24,7 +24,7 @@ func checkRuns(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 		report(kv.Problem{Where: "runs", What: fmt.Sprintf(format, args...)})
 	}
 	last := int64(0)
-	for key, err := range tx.Documents(runsSpace) {
+	for key, err := range tx.Documents(runsSpace).Keys() {
 		if err != nil {
 			problem("%v", err)
 			return nil

@@ -79,13 +79,13 @@ func (k *classifier) write(b *kv.Bulk) error {
 }
 
 func (k *classifier) mark(tx *kv.Tx) error {
-	return tx.PutDocument(predictionsSpace, classifierKey, k.keptClassifier)
+	return tx.Documents(predictionsSpace).Put(classifierKey, k.keptClassifier)
 }
 
 // checkClassifier says why the kept classifier cannot be read; kv.ErrNotFound if none is kept.
 func checkClassifier(tx *kv.Tx) error {
 	k := new(classifier)
-	if err := tx.Document(predictionsSpace, classifierKey, &k.keptClassifier); err != nil {
+	if err := tx.Documents(predictionsSpace).Get(classifierKey, &k.keptClassifier); err != nil {
 		return err
 	}
 	return k.readNetwork(tx)

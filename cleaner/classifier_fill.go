@@ -56,7 +56,7 @@ func keptNow(tx *kv.Tx) (*keptClassifier, error) {
 		return nil, err
 	}
 	kept := new(keptClassifier)
-	err = tx.Document(predictionsSpace, classifierKey, kept)
+	err = tx.Documents(predictionsSpace).Get(classifierKey, kept)
 	if errors.Is(err, kv.ErrNotFound) || err == nil && (kept.Weights == nil) != (source == SourceBuiltIn) {
 		return nil, errNoClassifier
 	}

@@ -27,7 +27,7 @@ func keepRandom(t *testing.T, s *kv.Store, input string, width int, direction kv
 	k.Widths = k.net.Widths
 	must.Do(t, k.write(bulk))
 	must.Do(t, bulk.Commit(func(tx *kv.Tx) error {
-		return errors.Join(k.mark(tx), tx.PutDocument(predictionsSpace, sourceKey, SourceBuiltIn))
+		return errors.Join(k.mark(tx), tx.Documents(predictionsSpace).Put(sourceKey, SourceBuiltIn))
 	}))
 }
 
@@ -241,7 +241,7 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 		t.Errorf("got %+v before, %+v after", score, stored)
 	}
 	var kept keptClassifier
-	view(t, s, func(tx *kv.Tx) error { return tx.Document(predictionsSpace, classifierKey, &kept) })
+	view(t, s, func(tx *kv.Tx) error { return tx.Documents(predictionsSpace).Get(classifierKey, &kept) })
 	own, none := joinedRow(t, s, p.nodes[count+2].ID)
 	if hasNaN(own) || !hasNaN(none) {
 		t.Fatalf("a node without an imported row: got joined %v, imported %v", own, none)

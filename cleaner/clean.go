@@ -434,7 +434,7 @@ func tellAge(ctx context.Context, s *kv.Store, opt Options) error {
 // readLabels returns the given labels [n] by NodeID.
 func readLabels(tx *kv.Tx) ([]kv.Class, error) {
 	labels := make([]kv.Class, tx.NumNodes())
-	return labels, tx.ReadClasses(kv.LabelColumn, labels)
+	return labels, tx.ReadClasses(kv.LabelColumn, kv.Range{End: kv.NodeID(tx.NumNodes())}, labels)
 }
 
 func countLabelled(labels []kv.Class) (count int) {

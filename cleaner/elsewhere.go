@@ -257,12 +257,14 @@ func (w *RunWriter) Mark(tx *kv.Tx) (err error) {
 // countSuspects looks at the suspects with the neighbours and the predictions that the store has.
 func (w *RunWriter) countSuspects(tx *kv.Tx) (err error) {
 	p := problem{classes: len(w.run.Classes), labels: w.labels}
-	if p.predictions, err = w.run.predictions(tx); errors.Is(err, kv.ErrNotFound) {
+	predictions, err := scoredFrom(tx)
+	if errors.Is(err, kv.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	p.predictions = inOrderOf(predictions, w.run.Classes)
 	if p.graph, err = along(tx, w.run.Direction); err != nil {
 		return err
 	}

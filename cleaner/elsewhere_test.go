@@ -319,7 +319,7 @@ func TestRunWriterRefuses(t *testing.T) {
 // TestRepairOfARunMadeElsewhere wants what is left of a damaged one to be removed.
 func TestRepairOfARunMadeElsewhere(t *testing.T) {
 	_, home := atHome(t, newPlanted(14, 200), 100)
-	must.Do(t, home.Update(func(tx *kv.Tx) error { return tx.PutDocument(detectorsSpace, modelKey, "no model") }))
+	must.Do(t, home.Update(func(tx *kv.Tx) error { return tx.Documents(detectorsSpace).Put(modelKey, "no model") }))
 	if len(runProblems(t, home)) == 0 {
 		t.Error("check finds no damage")
 	}

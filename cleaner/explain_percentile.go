@@ -130,7 +130,7 @@ func (s spread) rank(f int, x float64) float64 {
 // readYardstick reads the yardstick of a run, nil if there is none.
 func readYardstick(tx *kv.Tx, run *Run) (*yardstick, error) {
 	var y yardstick
-	err := tx.Document(detectorsSpace, yardstickKey, &y)
+	err := tx.Documents(detectorsSpace).Get(yardstickKey, &y)
 	if errors.Is(err, kv.ErrNotFound) {
 		return nil, nil
 	}

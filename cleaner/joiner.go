@@ -31,7 +31,7 @@ func newJoiner(tx *kv.Tx) (*joiner, error) {
 		return nil, err
 	}
 	var kept keptClassifier
-	if err := tx.Document(predictionsSpace, classifierKey, &kept); err != nil && !errors.Is(err, kv.ErrNotFound) {
+	if err := tx.Documents(predictionsSpace).Get(classifierKey, &kept); err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return nil, err
 	}
 	return &joiner{tx: tx, mixture: mixture, imported: inOrderOf(matrix, mixture.Columns()), weights: kept.Weights}, nil

@@ -48,7 +48,7 @@ func lastFit(tx *kv.Tx) (*Run, keptFit, error) {
 		return nil, keptFit{}, fmt.Errorf("run %d: %w", run.ID, ErrNoModel)
 	}
 	var kept keptFit
-	err = tx.Document(detectorsSpace, keptKey, &kept)
+	err = tx.Documents(detectorsSpace).Get(keptKey, &kept)
 	switch {
 	case errors.Is(err, kv.ErrNotFound) || err == nil && kept.Run != run.ID:
 		kept = keptFit{Run: run.ID, Counts: run.labelCounts} // of a run that was made elsewhere, or whose fit was lost
@@ -92,9 +92,13 @@ func (r *Run) class(label kv.Class) kv.Class {
 	return label
 }
 
-// predictions are those that the run scores by, with its classes. The row of a node without predictions is NaN.
+// predictions are those that the run, which is the last, scores by, with its classes. The row of a node without
+// predictions is NaN.
 func (r *Run) predictions(tx *kv.Tx) (ops.Source, error) {
-	matrix, err := scoredFrom(tx)
+	matrix, err := r.mixture(tx)
+	if err == nil && matrix == nil {
+		matrix, err = tx.Matrix(PredictionsMatrix)
+	}
 	if err != nil {
 		return nil, err
 	}

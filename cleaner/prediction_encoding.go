@@ -106,7 +106,7 @@ func PredictionsEncoding(tx *kv.Tx) (PredictionEncoding, PredictionLoss, error) 
 		return PredictionEncoding{}, PredictionLoss{}, err
 	}
 	var loss PredictionLoss
-	err = tx.Document(predictionsSpace, lossKey, &loss)
+	err = tx.Documents(predictionsSpace).Get(lossKey, &loss)
 	if errors.Is(err, kv.ErrNotFound) {
 		err = nil // rows were set one by one
 	}

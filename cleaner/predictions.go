@@ -153,7 +153,7 @@ func newPredictionWriter(
 		row:     make([]float64, len(classes)),
 		keeper:  newRowKeeper(opt.matrix(), len(classes)),
 		labels: func(rows kv.Range, dst []kv.Class) error {
-			return tx.ReadClassRange(kv.LabelColumn, rows, dst)
+			return tx.ReadClasses(kv.LabelColumn, rows, dst)
 		},
 	}
 	if opt.Source == SourceImported {
@@ -226,7 +226,7 @@ func checkClasses(tx *kv.Tx, classes []string) error {
 	labels := make([]kv.Class, min(step, tx.NumNodes()))
 	for first := 0; first < tx.NumNodes(); first += step {
 		rows := kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(first+step, tx.NumNodes()))}
-		if err := tx.ReadClassRange(kv.LabelColumn, rows, labels[:rows.Len()]); err != nil {
+		if err := tx.ReadClasses(kv.LabelColumn, rows, labels[:rows.Len()]); err != nil {
 			return err
 		}
 		for i, y := range labels[:rows.Len()] {
@@ -359,15 +359,15 @@ func (w *PredictionWriter) Mark(tx *kv.Tx) error {
 	if w.some {
 		return countPredictionWrite(tx)
 	}
-	if err := tx.PutDocument(predictionsSpace, lossKey, w.Loss()); err != nil {
+	if err := tx.Documents(predictionsSpace).Put(lossKey, w.Loss()); err != nil {
 		return err
 	}
-	return errors.Join(tx.PutDocument(predictionsSpace, sourceKey, w.opt.Source), countPredictionWrite(tx))
+	return errors.Join(tx.Documents(predictionsSpace).Put(sourceKey, w.opt.Source), countPredictionWrite(tx))
 }
 
 // predictionWrites is how often predictions were written.
 func predictionWrites(tx *kv.Tx) (count int64, err error) {
-	err = tx.Document(predictionsSpace, writesKey, &count)
+	err = tx.Documents(predictionsSpace).Get(writesKey, &count)
 	if errors.Is(err, kv.ErrNotFound) {
 		return 0, nil
 	}
@@ -379,7 +379,7 @@ func countPredictionWrite(tx *kv.Tx) error {
 	if err != nil {
 		return err
 	}
-	return tx.PutDocument(predictionsSpace, writesKey, count+1)
+	return tx.Documents(predictionsSpace).Put(writesKey, count+1)
 }
 
 // SetPredictions stores the predictions of one node in an update, in the order of tx.Classes. The row is checked as by
@@ -404,7 +404,7 @@ func SetPredictions(tx *kv.Tx, v kv.NodeID, row []float64) error {
 		if err := tx.CreateMatrix(PredictionsMatrix, columns); err != nil {
 			return err
 		}
-		if err := tx.PutDocument(predictionsSpace, sourceKey, SourceImported); err != nil {
+		if err := tx.Documents(predictionsSpace).Put(sourceKey, SourceImported); err != nil {
 			return err
 		}
 	case err != nil:

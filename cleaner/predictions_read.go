@@ -176,7 +176,7 @@ func nodesWithoutRow(tx *kv.Tx, matrix *kv.Matrix) (missing kv.NodeSet, any bool
 // predictionSource is where the stored predictions come from.
 func predictionSource(tx *kv.Tx) (string, error) {
 	var source string
-	if err := tx.Document(predictionsSpace, sourceKey, &source); err != nil && !errors.Is(err, kv.ErrNotFound) {
+	if err := tx.Documents(predictionsSpace).Get(sourceKey, &source); err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return "", err
 	}
 	if source == "" {

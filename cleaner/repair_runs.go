@@ -52,7 +52,7 @@ func (r *runsRepair) removeRuns(ctx context.Context) error {
 					return err
 				}
 			}
-			return tx.DeleteDocument(runsSpace, key)
+			return tx.Documents(runsSpace).Delete(key)
 		})
 		if err != nil {
 			return err
@@ -73,7 +73,7 @@ func (r *runsRepair) removeClassifier() error {
 	if err != nil || why == nil || errors.Is(why, kv.ErrNotFound) {
 		return err
 	}
-	err = r.store.Update(func(tx *kv.Tx) error { return tx.DeleteDocument(predictionsSpace, classifierKey) })
+	err = r.store.Update(func(tx *kv.Tx) error { return tx.Documents(predictionsSpace).Delete(classifierKey) })
 	if err == nil {
 		r.report(kv.Correction{
 			Where: "predictions", What: why.Error(),
@@ -92,7 +92,7 @@ func brokenRun(tx *kv.Tx) (key string, last bool, why, err error) {
 	if err != nil {
 		return "", false, nil, err
 	}
-	for key, err := range tx.Documents(runsSpace) {
+	for key, err := range tx.Documents(runsSpace).Keys() {
 		if err != nil {
 			return "", false, nil, err
 		}
@@ -110,8 +110,8 @@ func brokenRun(tx *kv.Tx) (key string, last bool, why, err error) {
 
 // forgetModel removes what is kept of the last run only, so that it is not taken for that of the run before.
 func forgetModel(tx *kv.Tx) error {
-	err := errors.Join(tx.DeleteDocument(detectorsSpace, modelKey), tx.DeleteDocument(detectorsSpace, yardstickKey),
-		tx.PutDocument(detectorsSpace, detectorsKey, []detector.Detector(nil)))
+	err := errors.Join(tx.Documents(detectorsSpace).Delete(modelKey), tx.Documents(detectorsSpace).Delete(yardstickKey),
+		tx.Documents(detectorsSpace).Put(detectorsKey, []detector.Detector(nil)))
 	for _, name := range []string{AgreementMatrix, CombinedMatrix} {
 		if dropping := tx.DropMatrix(name); !errors.Is(dropping, kv.ErrNotFound) {
 			err = errors.Join(err, dropping)

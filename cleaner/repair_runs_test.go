@@ -15,7 +15,7 @@ import (
 // and the store can be asked and cleaned again.
 func TestRepairOfRuns(t *testing.T) {
 	const nodes = 60
-	noRun := func(tx *kv.Tx) error { return tx.DeleteDocument(runsSpace, runKey(2)) }
+	noRun := func(tx *kv.Tx) error { return tx.Documents(runsSpace).Delete(runKey(2)) }
 	for name, test := range map[string]struct {
 		damage func(tx *kv.Tx) error
 		last   int64  // run that is left
@@ -24,11 +24,11 @@ func TestRepairOfRuns(t *testing.T) {
 	}{
 		"the last run": {noRun, 1, false, "1 run"},
 		"all runs": {func(tx *kv.Tx) error {
-			return errors.Join(noRun(tx), tx.DeleteDocument(runsSpace, runKey(1)))
+			return errors.Join(noRun(tx), tx.Documents(runsSpace).Delete(runKey(1)))
 		}, 0, false, "1 run"},
-		"an earlier run":      {func(tx *kv.Tx) error { return tx.PutDocument(runsSpace, runKey(1), "no run") }, 2, true, "1 run"},
-		"a run of other form": {func(tx *kv.Tx) error { return tx.PutDocument(runsSpace, runKey(2), "no run") }, 1, false, "1 run"},
-		"the detectors":       {func(tx *kv.Tx) error { return tx.DeleteDocument(detectorsSpace, detectorsKey) }, 1, false, "1 run"},
+		"an earlier run":      {func(tx *kv.Tx) error { return tx.Documents(runsSpace).Put(runKey(1), "no run") }, 2, true, "1 run"},
+		"a run of other form": {func(tx *kv.Tx) error { return tx.Documents(runsSpace).Put(runKey(2), "no run") }, 1, false, "1 run"},
+		"the detectors":       {func(tx *kv.Tx) error { return tx.Documents(detectorsSpace).Delete(detectorsKey) }, 1, false, "1 run"},
 		"the run of a node": {func(tx *kv.Tx) error {
 			return tx.SetValue(firstScored(t, tx), RunColumn, kv.IntValue(1))
 		}, 2, true, "1 score"},

@@ -395,7 +395,7 @@ func giveModel(from, to *kv.Store) error {
 					kept.Lone[k] = uint32(u)
 				}
 			}
-			return errors.Join(run.put(into), into.PutDocument(detectorsSpace, keptKey, kept))
+			return errors.Join(run.put(into), into.Documents(detectorsSpace).Put(keptKey, kept))
 		})
 	})
 }

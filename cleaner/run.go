@@ -133,22 +133,22 @@ func (r *Run) put(tx *kv.Tx) error {
 	record := runRecord{
 		Run: *r, Started: r.Started.Unix(), Direction: uint8(r.Direction), MeanScores: r.meanScores, LabelCounts: r.labelCounts,
 	}
-	err := tx.PutDocument(runsSpace, runKey(r.ID), record)
+	err := tx.Documents(runsSpace).Put(runKey(r.ID), record)
 	if err != nil {
 		return err
 	}
 	if r.Model == nil {
-		err = tx.DeleteDocument(detectorsSpace, modelKey)
+		err = tx.Documents(detectorsSpace).Delete(modelKey)
 	} else {
-		err = tx.PutDocument(detectorsSpace, modelKey, r.Model)
+		err = tx.Documents(detectorsSpace).Put(modelKey, r.Model)
 	}
-	return errors.Join(err, tx.PutDocument(detectorsSpace, detectorsKey, fitRecord{r.Detectors, r.joint}))
+	return errors.Join(err, tx.Documents(detectorsSpace).Put(detectorsKey, fitRecord{r.Detectors, r.joint}))
 }
 
 // readRun reads a run by its key in runsSpace, without what was fitted.
 func readRun(tx *kv.Tx, key string) (*Run, error) {
 	var record runRecord
-	if err := tx.Document(runsSpace, key, &record); err != nil {
+	if err := tx.Documents(runsSpace).Get(key, &record); err != nil {
 		return nil, err
 	}
 	c := len(record.Classes)
@@ -168,7 +168,7 @@ func LastRun(tx *kv.Tx) (*Run, error) {
 		return nil, err
 	}
 	var fit fitRecord
-	if err := tx.Document(detectorsSpace, detectorsKey, &fit); err != nil {
+	if err := tx.Documents(detectorsSpace).Get(detectorsKey, &fit); err != nil {
 		return nil, err
 	}
 	run.Detectors, run.joint = fit.Detectors, fit.Joint
@@ -181,7 +181,7 @@ func NewestRun(tx *kv.Tx) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = tx.Document(detectorsSpace, modelKey, &run.Model)
+	err = tx.Documents(detectorsSpace).Get(modelKey, &run.Model)
 	if errors.Is(err, kv.ErrNotFound) {
 		err = nil
 	}
@@ -200,7 +200,7 @@ func lastRun(tx *kv.Tx) (*Run, error) {
 // Runs returns every run, oldest first, without what was fitted, which LastRun has.
 func Runs(tx *kv.Tx) ([]*Run, error) {
 	var runs []*Run
-	for key, err := range tx.Documents(runsSpace) {
+	for key, err := range tx.Documents(runsSpace).Keys() {
 		if err != nil {
 			return nil, err
 		}
@@ -216,7 +216,7 @@ func Runs(tx *kv.Tx) ([]*Run, error) {
 // lastRunKey is the key of the newest run in runsSpace.
 func lastRunKey(tx *kv.Tx) (string, error) {
 	last := ""
-	for key, err := range tx.Documents(runsSpace) {
+	for key, err := range tx.Documents(runsSpace).Keys() {
 		if err != nil {
 			return "", err
 		}

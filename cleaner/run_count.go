@@ -75,7 +75,7 @@ func eachStored(ctx context.Context, tx *kv.Tx, do func(v kv.NodeID, label kv.Cl
 		}
 		rows = block.Nodes
 		labels = slices.Grow(labels[:0], rows.Len())[:rows.Len()]
-		if err := tx.ReadClassRange(kv.LabelColumn, rows, labels); err != nil {
+		if err := tx.ReadClasses(kv.LabelColumn, rows, labels); err != nil {
 			return err
 		}
 		for i, score := range block.Floats {

@@ -250,7 +250,7 @@ func writeRun(
 		kept := p.keep()
 		kept.Run = run.ID
 		run.Seconds = time.Since(start).Seconds()
-		return errors.Join(w.mark(tx), tx.PutDocument(detectorsSpace, yardstickKey, fitting), tx.PutDocument(detectorsSpace, keptKey, kept), run.put(tx), p.markJoined(tx, run))
+		return errors.Join(w.mark(tx), tx.Documents(detectorsSpace).Put(yardstickKey, fitting), tx.Documents(detectorsSpace).Put(keptKey, kept), run.put(tx), p.markJoined(tx, run))
 	})
 }
 
@@ -333,7 +333,7 @@ func (p *problem) markJoined(tx *kv.Tx, run *Run) error {
 	if run.PredictionSource == SourceBuiltIn {
 		return nil
 	}
-	return tx.DeleteDocument(predictionsSpace, classifierKey)
+	return tx.Documents(predictionsSpace).Delete(classifierKey)
 }
 
 // inOrder computes blocks on all workers and hands them to use in ascending order, from the caller's goroutine, while the

@@ -137,11 +137,11 @@ func changeKeptAgain(t *testing.T, s *Store, round int) {
 		if round > 1 { // so that deltas go
 			before := must.Get(tx.Node("round " + strconv.Itoa(round-1)))(t)
 			must.Do(t, tx.RemoveEdge(before, NodeID(round-1)))
-			must.Do(t, tx.DeleteDocument("rounds", strconv.Itoa(round-1)))
+			must.Do(t, tx.Documents("rounds").Delete(strconv.Itoa(round-1)))
 		}
 		long := strings.Repeat("long ", 40_000/round) // a chain that becomes shorter
 		return errors.Join(
-			tx.PutDocument("rounds", name, round), tx.PutDocument("settings", "long", long),
+			tx.Documents("rounds").Put(name, round), tx.Documents("settings").Put("long", long),
 			tx.SetLabel(NodeID(20+round%7), "label "+strconv.Itoa(round%3)), tx.SetRow("rows", NodeID(round), []float32{1, float32(round)}),
 			tx.Space("history").Put([]byte(name), []byte(name)), tx.Space("history").Delete([]byte(strconv.Itoa(round-2))),
 		)
@@ -268,7 +268,7 @@ func TestBackupSinceOfDamagedStore(t *testing.T) {
 	must.Do(t, err)
 	err = s.Update(func(tx *Tx) error {
 		for i := range 20 { // each in a block of its own
-			if err := tx.PutDocument("kept", fmt.Sprintf("%02d", i), strings.Repeat(fmt.Sprintf("text %02d ", i), 1000)); err != nil {
+			if err := tx.Documents("kept").Put(fmt.Sprintf("%02d", i), strings.Repeat(fmt.Sprintf("text %02d ", i), 1000)); err != nil {
 				return err
 			}
 		}
@@ -448,7 +448,7 @@ func TestCloseDuringBackup(t *testing.T) {
 	for i := range 2 * contextEvery / 1000 {
 		update(t, s, func(tx *Tx) error {
 			for j := range 1000 {
-				must.Do(t, tx.PutDocument("many", strconv.Itoa(1000*i+j), j))
+				must.Do(t, tx.Documents("many").Put(strconv.Itoa(1000*i+j), j))
 			}
 			return nil
 		})

@@ -75,7 +75,7 @@ func BenchmarkRead(b *testing.B) {
 	b.Run("classes", func(b *testing.B) {
 		dst := make([]Class, n)
 		for b.Loop() {
-			must.Do(b, tx.ReadClasses(LabelColumn, dst))
+			must.Do(b, tx.ReadClasses(LabelColumn, Range{End: NodeID(tx.NumNodes())}, dst))
 		}
 		rate(b, n, "nodes/s")
 	})

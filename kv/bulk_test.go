@@ -146,7 +146,7 @@ func TestBulkIsInvisibleUntilCommit(t *testing.T) {
 	check(b.Tx(), IntValue(1), true)
 	must.Do(t, b.Commit(func(tx *Tx) error {
 		check(tx, FloatValue(0.25), false)
-		return tx.PutDocument("runs", "1", "done")
+		return tx.Documents("runs").Put("1", "done")
 	}))
 	b.Abort() // does nothing
 	check(before, IntValue(1), true)
@@ -156,7 +156,7 @@ func TestBulkIsInvisibleUntilCommit(t *testing.T) {
 			t.Errorf("space: got %q, %v; want v", value, err)
 		}
 		var text string
-		return tx.Document("runs", "1", &text)
+		return tx.Documents("runs").Get("1", &text)
 	})
 	checkNoGarbage(t, s)
 }

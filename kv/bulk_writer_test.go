@@ -134,7 +134,7 @@ func TestCheckLetsWritersThrough(t *testing.T) {
 	reports := 0
 	err := s.Check(t.Context(), nil, func(Problem) {
 		reports++
-		update(t, s, func(tx *Tx) error { return tx.PutDocument("runs", fmt.Sprint(reports), reports) })
+		update(t, s, func(tx *Tx) error { return tx.Documents("runs").Put(fmt.Sprint(reports), reports) })
 	})
 	if err != nil || reports == 0 {
 		t.Errorf("got %v after %d problems, want some and no error", err, reports)

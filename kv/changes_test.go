@@ -97,7 +97,7 @@ func TestLongLists(t *testing.T) {
 	update(t, s, func(tx *Tx) error {
 		tx.touched.add(columnTouched("x"), all...)
 		tx.touched.add(columnTouched(LabelColumn), half...)
-		return tx.PutDocument("some", "document", 1)
+		return tx.Documents("some").Put("document", 1)
 	})
 	wantTouched(t, s, mark, columnOfChanges("x"), nil)
 	wantTouched(t, s, mark, columnOfChanges(LabelColumn), half)

@@ -161,14 +161,9 @@ func (tx *Tx) fromCell(k Kind, cell Value) (Value, error) {
 	return StringValue(tx.cat.Classes[number]), nil
 }
 
-// ReadClasses reads a whole class column into dst, whose length must be NumNodes; null is NoClass.
-func (tx *Tx) ReadClasses(column string, dst []Class) error {
-	return tx.ReadClassRange(column, Range{First: 0, End: NodeID(tx.cat.Nodes)}, dst)
-}
-
-// ReadClassRange reads the classes of the nodes of r into dst, one for each; null is NoClass. If len(dst) is not
+// ReadClasses reads the classes of the nodes of r into dst, one for each; null is NoClass. If len(dst) is not
 // r.Len(), or r not of nodes that are there, it is an ErrShape.
-func (tx *Tx) ReadClassRange(column string, r Range, dst []Class) error {
+func (tx *Tx) ReadClasses(column string, r Range, dst []Class) error {
 	entry, err := tx.columnEntry(column)
 	if err != nil {
 		return err

@@ -33,8 +33,8 @@ func TestCrashKeepsPrefix(t *testing.T) {
 	addNodes(t, s, 50)
 	update(t, s, func(tx *Tx) error {
 		mark, err := tx.LastCommit()
-		return errors.Join(err, tx.AddColumn("x", KindInt), tx.AddColumn("y", KindInt), tx.PutDocument("commits", "last", 0),
-			tx.PutDocument("commits", "mark", mark+1))
+		return errors.Join(err, tx.AddColumn("x", KindInt), tx.AddColumn("y", KindInt), tx.Documents("commits").Put("last", 0),
+			tx.Documents("commits").Put("mark", mark+1))
 	})
 	closeStore(t, s)
 	s = openStore(t, s.Dir(), Options{})
@@ -47,7 +47,7 @@ func TestCrashKeepsPrefix(t *testing.T) {
 				v := NodeID(r.IntN(50))
 				must.Do(t, errors.Join(tx.SetValue(v, "x", IntValue(n+1)), tx.SetValue(v, "y", IntValue(n+1))))
 			}
-			return tx.PutDocument("commits", "last", n+1)
+			return tx.Documents("commits").Put("last", n+1)
 		})
 		ends = append(ends, logEnd(t, s.Dir()))
 	}
@@ -89,9 +89,9 @@ func TestCrashKeepsPrefix(t *testing.T) {
 func committed(t *testing.T, s *Store) (last int) {
 	t.Helper()
 	view(t, s, func(tx *Tx) error {
-		must.Do(t, tx.Document("commits", "last", &last))
+		must.Do(t, tx.Documents("commits").Get("last", &last))
 		var mark uint64
-		must.Do(t, tx.Document("commits", "mark", &mark))
+		must.Do(t, tx.Documents("commits").Get("mark", &mark))
 		changes := must.Get(tx.ChangesSince(mark))(t)
 		changed := changes.Column("x")
 		greatest := int64(0)

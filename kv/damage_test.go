@@ -110,7 +110,7 @@ func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 				tx.SetEdge(v, u, 2), tx.SetEdge(u, v, 3),
 				tx.SetValue(u, "year", IntValue(int64(round*100+step))), tx.SetLabel(u, "class "+strconv.Itoa(round)),
 				tx.SetRow("m", u, []float32{float32(round), float32(step), 0}),
-				tx.PutDocument("documents", strconv.Itoa(step), strings.Repeat("text ", 20)+strconv.Itoa(round)),
+				tx.Documents("documents").Put(strconv.Itoa(step), strings.Repeat("text ", 20)+strconv.Itoa(round)),
 				tx.Space("lent").Put([]byte(fmt.Sprintf("later %d", step)), []byte(strconv.Itoa(round))),
 			)
 			if step%5 == 4 {
@@ -119,7 +119,7 @@ func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 				}
 			}
 			if step%10 == 9 {
-				err = errors.Join(err, tx.PutDocument("long", "document", strings.Repeat("long ", 20_000)+strconv.Itoa(round*step)))
+				err = errors.Join(err, tx.Documents("long").Put("document", strings.Repeat("long ", 20_000)+strconv.Itoa(round*step)))
 			}
 			return err
 		}))
@@ -223,12 +223,12 @@ func exportScans(tx *Tx, add func(...any)) error {
 		}
 	}
 	for _, space := range []string{"documents", "long"} {
-		for key, err := range tx.Documents(space) {
+		for key, err := range tx.Documents(space).Keys() {
 			if err != nil {
 				return err
 			}
 			var text string
-			if err := tx.Document(space, key, &text); err != nil {
+			if err := tx.Documents(space).Get(key, &text); err != nil {
 				return err
 			}
 			add(key, text)

@@ -458,7 +458,7 @@ func TestRefusedDecisionIsThereLater(t *testing.T) {
 	_, dir, _ := agedStore(t)
 	s := openStore(t, dir, Options{})
 	refused := s.Update(func(tx *Tx) error {
-		return errors.Join(tx.Space("decisions").Put([]byte("last"), []byte("committed")), tx.PutDocument("documents", "last", "committed"),
+		return errors.Join(tx.Space("decisions").Put([]byte("last"), []byte("committed")), tx.Documents("documents").Put("last", "committed"),
 			s.db.Badger().Close())
 	})
 	if !errors.Is(refused, ErrFailed) || !errors.Is(refused, ErrCommitted) || !strings.HasPrefix(refused.Error(), "committed") {
@@ -476,7 +476,7 @@ func TestRefusedDecisionIsThereLater(t *testing.T) {
 	view(t, again, func(tx *Tx) error {
 		var got string
 		_, err := tx.Space("decisions").Get([]byte("last"))
-		if err := errors.Join(err, tx.Document("documents", "last", &got)); err != nil || got != "committed" {
+		if err := errors.Join(err, tx.Documents("documents").Get("last", &got)); err != nil || got != "committed" {
 			t.Errorf("opened again: got %q (%v), want what was committed", got, err)
 		}
 		return nil

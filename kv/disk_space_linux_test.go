@@ -89,7 +89,7 @@ func TestFullDisk(t *testing.T) {
 	update(t, s, func(tx *Tx) error { return tx.AddColumn("x", KindInt) })
 	write := func(s *Store, i int64) error {
 		return s.Update(func(tx *Tx) error {
-			if err := tx.PutDocument("big", "text", strings.Repeat("0123456789", 20_000)); err != nil {
+			if err := tx.Documents("big").Put("text", strings.Repeat("0123456789", 20_000)); err != nil {
 				return err
 			}
 			return tx.SetValue(0, "x", IntValue(i))

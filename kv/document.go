@@ -26,49 +26,57 @@ func validateDocument(space, key string) error {
 	return validateName("document", key)
 }
 
-// PutDocument writes v, encoded by msgpack, under a space and key, in place of the document that is there. Documents are
-// for small things: settings, runs, a history.
-func (tx *Tx) PutDocument(space, key string, v any) error {
-	if err := tx.writable(); err != nil {
+// Documents are the documents of a space: small things, such as settings, runs, a history. Each has a key.
+type Documents struct {
+	tx    *Tx
+	space string
+}
+
+// Documents returns the documents of a space.
+func (tx *Tx) Documents(space string) Documents { return Documents{tx, space} }
+
+// Put writes v, encoded by msgpack, in place of the document that is there.
+func (d Documents) Put(key string, v any) error {
+	if err := d.tx.writable(); err != nil {
 		return err
 	}
-	if err := validateDocument(space, key); err != nil {
+	if err := validateDocument(d.space, key); err != nil {
 		return err
 	}
 	body, err := msgpack.Marshal(v)
 	if err != nil {
-		return fmt.Errorf("document %s/%s: %w", space, key, err)
+		return fmt.Errorf("document %s/%s: %w", d.space, key, err)
 	}
-	return snapshot.PutChain(tx.records(), documentKey(space, key), body)
+	return snapshot.PutChain(d.tx.records(), documentKey(d.space, key), body)
 }
 
-// Document decodes a document into v; ErrNotFound when there is none.
-func (tx *Tx) Document(space, key string, v any) error {
-	err := snapshot.Chain(tx.records(), documentKey(space, key), func(body []byte) error {
+// Get decodes a document into v; ErrNotFound when there is none.
+func (d Documents) Get(key string, v any) error {
+	err := snapshot.Chain(d.tx.records(), documentKey(d.space, key), func(body []byte) error {
 		if err := msgpack.Unmarshal(body, v); err != nil {
 			return fmt.Errorf("%w: %w", ErrCorrupt, err)
 		}
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("document %s/%s: %w", space, key, err)
+		return fmt.Errorf("document %s/%s: %w", d.space, key, err)
 	}
 	return nil
 }
 
-// DeleteDocument removes a document. It is no error if there is none.
-func (tx *Tx) DeleteDocument(space, key string) error {
-	if err := tx.writable(); err != nil {
+// Delete removes a document. It is no error if there is none.
+func (d Documents) Delete(key string) error {
+	if err := d.tx.writable(); err != nil {
 		return err
 	}
-	return snapshot.RemoveChain(tx.records(), documentKey(space, key))
+	return snapshot.RemoveChain(d.tx.records(), documentKey(d.space, key))
 }
 
-// Documents yields the keys of a space's documents, ascending.
-func (tx *Tx) Documents(space string) iter.Seq2[string, error] {
+// Keys yields the keys, ascending. On failure it yields the error once, and stops.
+func (d Documents) Keys() iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		prefix := documentKey(space, "")
-		for r, err := range snapshot.ScanChains(tx.records(), prefix, nil) {
+		prefix := documentKey(d.space, "")
+		for r, err := range snapshot.ScanChains(d.tx.records(), prefix, nil) {
 			if err != nil {
 				yield("", err)
 				return

@@ -12,8 +12,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// Errors returned when opening or creating a store.
+// The errors of the package. Each is wrapped with the thing that it is about.
 var (
+	// When a store is opened or created:
+
 	// ErrNotStore is returned by Open for a directory that holds no store.
 	ErrNotStore = lsm.ErrNotStore
 
@@ -33,10 +35,9 @@ var (
 	// ErrCrashed is returned by a read-only Open of a store that was not closed: its log must be replayed first,
 	// which writes, and needs room on disk for it.
 	ErrCrashed = lsm.ErrCrashed
-)
 
-// Errors returned when reading.
-var (
+	// When reading:
+
 	// ErrNotFound is returned when a node, edge, matrix or document is not there.
 	ErrNotFound = record.ErrNotFound
 
@@ -55,10 +56,9 @@ var (
 	// ErrClosed is returned by everything that is used after its end: a Store after Close, a Tx after Close or
 	// outside the closure it was given to, a Bulk after Commit or Abort.
 	ErrClosed = record.ErrClosed
-)
 
-// Errors returned when writing.
-var (
+	// When writing:
+
 	// ErrBusy is returned by Close while a Bulk is open.
 	ErrBusy = errors.New("kv: store is being written")
 
@@ -114,10 +114,9 @@ var (
 
 	// ErrDuplicateRow is returned when a bulk writer was given a node twice; the error is a *DuplicateRowError.
 	ErrDuplicateRow = errors.New("kv: node given twice")
-)
 
-// Errors returned when reading backups.
-var (
+	// When reading backups:
+
 	// ErrBackup is returned for a file that is no backup, or is cut short or damaged. The error is a *BackupError.
 	ErrBackup = archive.ErrDamaged
 

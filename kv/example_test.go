@@ -108,7 +108,7 @@ func ExampleTx_ChangesSince() {
 	}
 	err = s.Update(func(tx *kv.Tx) error {
 		mark, err := tx.LastCommit()
-		return errors.Join(err, tx.PutDocument("my program", "mark", mark))
+		return errors.Join(err, tx.Documents("my program").Put("mark", mark))
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -121,7 +121,7 @@ func ExampleTx_ChangesSince() {
 	}
 	err = s.View(func(tx *kv.Tx) error {
 		var mark uint64
-		if err := tx.Document("my program", "mark", &mark); err != nil {
+		if err := tx.Documents("my program").Get("mark", &mark); err != nil {
 			return err
 		}
 		changes, err := tx.ChangesSince(mark)

@@ -38,7 +38,7 @@ func TestTablesCutShortBelowAStore(t *testing.T) {
 	for name, read := range map[string]func(s *Store, tx *Tx) error{
 		"a document": func(_ *Store, tx *Tx) error {
 			var v any
-			return tx.Document("none", "of this name", &v)
+			return tx.Documents("none").Get("of this name", &v)
 		},
 		"edges": func(_ *Store, tx *Tx) error {
 			for _, err := range tx.Edges() {

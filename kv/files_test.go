@@ -20,7 +20,7 @@ func closedStore(t *testing.T) string {
 	s := checkedStore(t)
 	closeStore(t, s)
 	s = openStore(t, s.Dir(), Options{})
-	update(t, s, func(tx *Tx) error { return tx.PutDocument("more", "key", "value") })
+	update(t, s, func(tx *Tx) error { return tx.Documents("more").Put("key", "value") })
 	closeStore(t, s)
 	return s.Dir()
 }

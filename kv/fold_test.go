@@ -32,7 +32,7 @@ func step(s *Store, n int) error {
 		entries := tx.Space("steps")
 		key := func(n int) []byte { return fmt.Appendf(nil, "%04d", n) }
 		value := fmt.Append(nil, "of step ", n)
-		err := errors.Join(entries.Put(key(n), value), entries.Put(key(0), value), tx.PutDocument("steps", "last", n))
+		err := errors.Join(entries.Put(key(n), value), entries.Put(key(0), value), tx.Documents("steps").Put("last", n))
 		if n > 4 {
 			err = errors.Join(err, entries.Delete(key(n-4)))
 		}
@@ -43,7 +43,7 @@ func step(s *Store, n int) error {
 // lastStep is the step that a snapshot has come to, which must have all that the steps wrote.
 func lastStep(t *testing.T, tx *Tx) (last int) {
 	t.Helper()
-	if err := tx.Document("steps", "last", &last); errors.Is(err, ErrNotFound) {
+	if err := tx.Documents("steps").Get("last", &last); errors.Is(err, ErrNotFound) {
 		return 0
 	} else if err != nil {
 		t.Fatal(err)

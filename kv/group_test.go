@@ -16,16 +16,16 @@ import (
 // mustCount is the number that addOne has counted to.
 func mustCount(t *testing.T, s *Store) (count int) {
 	t.Helper()
-	view(t, s, func(tx *Tx) error { return tx.Document("test", "count", &count) })
+	view(t, s, func(tx *Tx) error { return tx.Documents("test").Get("count", &count) })
 	return count
 }
 
 // addOne counts one up, and returns what it has counted to.
 func addOne(tx *Tx) (count int, err error) {
-	if err := tx.Document("test", "count", &count); err != nil && !errors.Is(err, ErrNotFound) {
+	if err := tx.Documents("test").Get("count", &count); err != nil && !errors.Is(err, ErrNotFound) {
 		return 0, err
 	}
-	return count + 1, tx.PutDocument("test", "count", count+1)
+	return count + 1, tx.Documents("test").Put("count", count+1)
 }
 
 // TestUpdatesAtOnce has many goroutines count, some of which give up after a write, panic, or change the catalogue: each sees the ones
@@ -162,7 +162,7 @@ func TestFailsAfterWhatItSaw(t *testing.T) {
 	one := func() {
 		err := s.Update(createX)
 		var n int
-		if seen := s.View(func(tx *Tx) error { return tx.Document("test", "x", &n) }); seen != nil {
+		if seen := s.View(func(tx *Tx) error { return tx.Documents("test").Get("x", &n) }); seen != nil {
 			t.Errorf("an Update returned %v, and then a View: %v", err, seen)
 		}
 	}
@@ -175,10 +175,10 @@ var errXExists = errors.New("exists")
 // createX writes a document that must not be there.
 func createX(tx *Tx) error {
 	var n int
-	if err := tx.Document("test", "x", &n); err == nil {
+	if err := tx.Documents("test").Get("x", &n); err == nil {
 		return errXExists
 	}
-	return tx.PutDocument("test", "x", 1)
+	return tx.Documents("test").Put("x", 1)
 }
 
 // inOneGroup holds the writer's lock until all of some functions, each of which calls Update, wait for it, one after another. It returns
@@ -257,10 +257,10 @@ func TestPanicOfObserve(t *testing.T) {
 				t.Errorf("got a panic of %v, want that of Observe", got)
 			}
 		}()
-		update(t, s, func(tx *Tx) error { return tx.PutDocument("test", "x", 1) })
+		update(t, s, func(tx *Tx) error { return tx.Documents("test").Put("x", 1) })
 	}()
 	done := make(chan error, 1)
-	go func() { done <- s.Update(func(tx *Tx) error { return tx.PutDocument("test", "x", 2) }) }()
+	go func() { done <- s.Update(func(tx *Tx) error { return tx.Documents("test").Put("x", 2) }) }()
 	select {
 	case err := <-done:
 		if err != nil {

@@ -72,7 +72,7 @@ func keptPlain(t *testing.T) string {
 	for i := range 50 {
 		must.Do(t, space.Put([]byte(fmt.Sprintf("key %03d", i)), []byte(strings.Repeat("value", i))))
 	}
-	must.Do(t, b.Commit(func(tx *Tx) error { return tx.PutDocument("runs", "1", map[string]string{"seed": "1"}) }))
+	must.Do(t, b.Commit(func(tx *Tx) error { return tx.Documents("runs").Put("1", map[string]string{"seed": "1"}) }))
 	changeKept(t, s)
 	must.Do(t, s.Close())
 	return dir
@@ -119,7 +119,7 @@ func changeKept(t *testing.T, s *Store) {
 		must.Do(t, tx.CreateMatrix("rows", []string{"a", "b"}))
 		must.Do(t, tx.SetRow("rows", 3, []float32{1, float32(math.NaN())}))
 		must.Do(t, tx.Space("history").Put([]byte("first"), []byte("entry")))
-		return tx.PutDocument("settings", "limits", []int{1, 2, 3})
+		return tx.Documents("settings").Put("limits", []int{1, 2, 3})
 	})
 	update(t, s, func(tx *Tx) error {
 		for u := range NodeID(4) {
@@ -200,10 +200,10 @@ func describeStore(t *testing.T, s *Store) string {
 			}
 		}
 		for _, space := range []string{"runs", "settings"} {
-			for key, err := range tx.Documents(space) {
+			for key, err := range tx.Documents(space).Keys() {
 				must.Do(t, err)
 				var value any
-				must.Do(t, tx.Document(space, key, &value))
+				must.Do(t, tx.Documents(space).Get(key, &value))
 				line("document %s/%s: %v", space, key, value)
 			}
 		}

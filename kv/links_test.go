@@ -78,7 +78,7 @@ func TestUpFromALink(t *testing.T) {
 	if _, err := Open(filepath.Join(real, "g"), Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrLocked) {
 		t.Errorf("opened by the other path as well: got %v, want ErrLocked", err)
 	}
-	update(t, s, func(tx *Tx) error { return tx.PutDocument("documents", "last", "written") })
+	update(t, s, func(tx *Tx) error { return tx.Documents("documents").Put("last", "written") })
 	file, _ := backupOf(t, s, nil)
 	closeStore(t, s)
 	if _, err := s.Begin().Reader(LabelColumn); !errors.Is(err, ErrClosed) || !strings.HasPrefix(err.Error(), named("g")) {
@@ -141,7 +141,7 @@ func TestChdir(t *testing.T) {
 	t.Chdir(a)
 	s := openStore(t, "g", Options{})
 	t.Chdir(b)
-	update(t, s, func(tx *Tx) error { return tx.PutDocument("documents", "last", "written") })
+	update(t, s, func(tx *Tx) error { return tx.Documents("documents").Put("last", "written") })
 	if err := s.Compact(t.Context(), nil); err != nil {
 		t.Error(err)
 	}

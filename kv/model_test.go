@@ -166,7 +166,7 @@ func (m *model) change(t *rapid.T, tx *Tx) error {
 	case 9:
 		key := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "document")
 		m.docs[key]++
-		return tx.PutDocument("d", key, m.docs[key])
+		return tx.Documents("d").Put(key, m.docs[key])
 	case 10:
 		v := node()
 		m.remove(v)
@@ -288,12 +288,12 @@ func (m *model) check(t *rapid.T, tx *Tx) error {
 		t.Fatalf("got entries %q, want %q", entries, m.space)
 	}
 	docs := map[string]int{}
-	for key, err := range tx.Documents("d") {
+	for key, err := range tx.Documents("d").Keys() {
 		if err != nil {
 			return err
 		}
 		var n int
-		if err := tx.Document("d", key, &n); err != nil {
+		if err := tx.Documents("d").Get(key, &n); err != nil {
 			return err
 		}
 		docs[key] = n
@@ -344,8 +344,8 @@ func (m *model) checkNodes(t *rapid.T, tx *Tx) error {
 // checkIDs compares the ids, places and removed nodes with the model.
 func (m *model) checkIDs(t *rapid.T, tx *Tx) error {
 	present := m.present()
-	if tx.NumPresent() != len(present) || tx.NumRemoved() != len(m.ids)-len(present) {
-		t.Fatalf("got %d nodes that are there and %d removed ones, want %d of %d", tx.NumPresent(), tx.NumRemoved(), len(present), len(m.ids))
+	if tx.NumPresent() != len(present) || tx.NumNodes() != len(m.ids) {
+		t.Fatalf("got %d nodes that are there and %d removed ones, want %d of %d", tx.NumPresent(), tx.NumNodes()-tx.NumPresent(), len(present), len(m.ids))
 	}
 	removed, err := tx.Removed()
 	if err != nil {
@@ -441,7 +441,7 @@ func (m *model) checkColumn(t *rapid.T, tx *Tx, name string) error {
 		return nil
 	}
 	classes := make([]Class, len(m.ids))
-	if err := tx.ReadClasses(name, classes); err != nil {
+	if err := tx.ReadClasses(name, Range{End: NodeID(tx.NumNodes())}, classes); err != nil {
 		return err
 	}
 	for v, class := range classes {

@@ -100,7 +100,9 @@ var labelQuantity = nodeQuantity[Class]{
 	none:    NoClass,
 	touched: func(c *Changes) *Touched { return c.Column(LabelColumn) },
 	read:    (*Tx).labelOf,
-	readAll: func(tx *Tx, dst []Class) error { return tx.ReadClasses(LabelColumn, dst) },
+	readAll: func(tx *Tx, dst []Class) error {
+		return tx.ReadClasses(LabelColumn, Range{End: NodeID(tx.NumNodes())}, dst)
+	},
 }
 
 const (

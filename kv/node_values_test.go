@@ -183,7 +183,7 @@ func TestNodeValuesBesideAWriter(t *testing.T) {
 					return
 				}
 				want, got := make([]Class, tx.NumNodes()), []Class(nil)
-				if err := tx.ReadClasses(LabelColumn, want); err != nil {
+				if err := tx.ReadClasses(LabelColumn, Range{End: NodeID(tx.NumNodes())}, want); err != nil {
 					t.Error(err)
 					return
 				}

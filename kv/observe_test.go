@@ -58,7 +58,7 @@ func TestEvents(t *testing.T) {
 	last := step("Update", []EventKind{EventCommit}, nil, func() error {
 		return s.Update(func(tx *Tx) error {
 			_, err := tx.AddNode(Node{ID: "a"})
-			return errors.Join(err, tx.PutDocument("d", "k", "v"))
+			return errors.Join(err, tx.Documents("d").Put("k", "v"))
 		})
 	})
 	// Both ends of the id, the document, the catalogue, which has a graph since, the counts, and what the commit touched.
@@ -109,7 +109,7 @@ func TestEvents(t *testing.T) {
 	last = step("damage", []EventKind{EventCorrupt}, ErrCorrupt, func() error {
 		return s.View(func(tx *Tx) error {
 			var text string
-			return tx.Document("d", "k", &text)
+			return tx.Documents("d").Get("k", &text)
 		})
 	})
 	if !strings.Contains(last.Err.Error(), "document") {
@@ -122,7 +122,7 @@ func TestLogger(t *testing.T) {
 	var text bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	s := newStore(t, Options{Logger: log})
-	update(t, s, func(tx *Tx) error { return tx.PutDocument("d", "k", "v") })
+	update(t, s, func(tx *Tx) error { return tx.Documents("d").Put("k", "v") })
 	closeStore(t, s)
 	for _, want := range []string{
 		"level=INFO msg=open store=" + s.Dir(), "level=DEBUG msg=commit store=" + s.Dir(), "records=2", "level=INFO msg=close",

@@ -28,9 +28,6 @@ type removedSet struct {
 	nodes NodeSet
 }
 
-// NumRemoved is the number of removed nodes: NodeIDs v < NumNodes that no node has.
-func (tx *Tx) NumRemoved() int { return tx.cat.Removed }
-
 // NumPresent is the number of nodes that are there: NumNodes without those that were removed.
 func (tx *Tx) NumPresent() int { return tx.cat.Nodes - tx.cat.Removed }
 

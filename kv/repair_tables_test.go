@@ -35,13 +35,13 @@ func newLayeredStore(t *testing.T) (m tableStore) {
 		must.Do(t, err)
 		update(t, s, func(tx *Tx) error {
 			return errors.Join(
-				tx.PutDocument("sessions", strconv.Itoa(session), session),
-				tx.PutDocument("deleted", strconv.Itoa(session), session),
+				tx.Documents("sessions").Put(strconv.Itoa(session), session),
+				tx.Documents("deleted").Put(strconv.Itoa(session), session),
 				tx.SetLabel(NodeID(session), "relabelled"))
 		})
 		if session == 1 || session == 3 {
 			update(t, s, func(tx *Tx) error {
-				return errors.Join(tx.DeleteDocument("deleted", strconv.Itoa(session)), tx.DeleteDocument("deleted", strconv.Itoa(session-1)),
+				return errors.Join(tx.Documents("deleted").Delete(strconv.Itoa(session)), tx.Documents("deleted").Delete(strconv.Itoa(session-1)),
 					tx.Space("lent").Delete(fmt.Appendf(nil, "key %06d", 100*session)))
 			})
 		}

@@ -55,7 +55,7 @@ func TestRepairLeavesAnUndamagedStoreAlone(t *testing.T) {
 		dir := everyKind(t, 700)
 		if crashed {
 			s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)
-			update(t, s, func(tx *Tx) error { return tx.PutDocument("documents", "last", "committed") })
+			update(t, s, func(tx *Tx) error { return tx.Documents("documents").Put("last", "committed") })
 			dir = copyStore(t, dir)
 			closeStore(t, s)
 		}

@@ -89,7 +89,7 @@ func TestVersions(t *testing.T) {
 		{"value", []int{property}, func(tx *Tx) error { return tx.SetValue(1, "p", IntValue(4)) }},
 		{"row", []int{rows}, func(tx *Tx) error { return tx.SetRow(matrix, 1, []float32{3}) }},
 		{"the same row", nil, func(tx *Tx) error { return tx.SetRow(matrix, 1, []float32{3}) }},
-		{"document", nil, func(tx *Tx) error { return tx.PutDocument("s", "k", 1) }},
+		{"document", nil, func(tx *Tx) error { return tx.Documents("s").Put("k", 1) }},
 	} {
 		update(t, s, c.change)
 		after := versions()

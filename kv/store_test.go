@@ -199,7 +199,7 @@ func TestEmptyStoreReopens(t *testing.T) {
 		if got := tx.Columns(); len(got) != 1 || got[0] != (Column{Name: LabelColumn, Kind: KindClass}) {
 			t.Errorf("columns: got %v, want only the label", got)
 		}
-		return tx.ReadClasses(LabelColumn, nil)
+		return tx.ReadClasses(LabelColumn, Range{End: NodeID(tx.NumNodes())}, nil)
 	})
 }
 

@@ -85,7 +85,7 @@ func TestWritesNeedUpdate(t *testing.T) {
 			"SetLabel":     tx.SetLabel(0, "a"),
 			"AddColumn":    tx.AddColumn("x", KindInt),
 			"CreateMatrix": tx.CreateMatrix("m", nil),
-			"PutDocument":  tx.PutDocument("a", "b", 1),
+			"Documents":    tx.Documents("a").Put("b", 1),
 			"DropSpace":    tx.DropSpace("s"),
 			"Space.Put":    tx.Space("s").Put([]byte("k"), nil),
 			"Space.Delete": tx.Space("s").Delete([]byte("k")),
@@ -104,7 +104,7 @@ func TestDamagedRecordIsCorrupt(t *testing.T) {
 	addNodes(t, s, 1)
 	update(t, s, func(tx *Tx) error {
 		must.Do(t, tx.SetLabel(0, "a"))
-		return tx.PutDocument("d", "k", "text")
+		return tx.Documents("d").Put("k", "text")
 	})
 	damage := func(key []byte) {
 		t.Helper()
@@ -123,8 +123,8 @@ func TestDamagedRecordIsCorrupt(t *testing.T) {
 		for name, err := range map[string]error{
 			"Label":       label,
 			"Reader.At":   at,
-			"ReadClasses": tx.ReadClasses(LabelColumn, make([]Class, 1)),
-			"Document":    tx.Document("d", "k", &text),
+			"ReadClasses": tx.ReadClasses(LabelColumn, Range{End: NodeID(tx.NumNodes())}, make([]Class, 1)),
+			"Document":    tx.Documents("d").Get("k", &text),
 		} {
 			if !errors.Is(err, ErrCorrupt) {
 				t.Errorf("%s of an empty value: got %v, want ErrCorrupt", name, err)
@@ -215,20 +215,20 @@ func TestDocuments(t *testing.T) {
 	large := run{1, make([]float64, 50_000), StringValue("µ")} // several parts
 	large.Scores[49_999] = 0.5
 	update(t, s, func(tx *Tx) error {
-		must.Do(t, tx.PutDocument("runs", "b", large))
-		must.Do(t, tx.PutDocument("runs", "ba", run{ID: 2}))
-		return tx.PutDocument("other", "a", 1)
+		must.Do(t, tx.Documents("runs").Put("b", large))
+		must.Do(t, tx.Documents("runs").Put("ba", run{ID: 2}))
+		return tx.Documents("other").Put("a", 1)
 	})
 	check := func(tx *Tx) error {
 		var got run
-		if err := tx.Document("runs", "b", &got); err != nil {
+		if err := tx.Documents("runs").Get("b", &got); err != nil {
 			return err
 		}
 		if got.ID != 1 || !slices.Equal(got.Scores, large.Scores) || got.Before != large.Before {
 			t.Errorf("large document: got ID %d, %d scores, %v", got.ID, len(got.Scores), got.Before)
 		}
 		keys := []string{}
-		for key, err := range tx.Documents("runs") {
+		for key, err := range tx.Documents("runs").Keys() {
 			if err != nil {
 				return err
 			}
@@ -237,7 +237,7 @@ func TestDocuments(t *testing.T) {
 		if !slices.Equal(keys, []string{"b", "ba"}) {
 			t.Errorf("got documents %q, want b and ba", keys)
 		}
-		err := tx.Document("runs", "c", &got)
+		err := tx.Documents("runs").Get("c", &got)
 		if want := "document runs/c: kv: not found"; !errors.Is(err, ErrNotFound) || err.Error() != want {
 			t.Errorf("got %v, want %q", err, want)
 		}
@@ -245,8 +245,8 @@ func TestDocuments(t *testing.T) {
 	}
 	view(t, s, check)
 	update(t, s, check)
-	update(t, s, func(tx *Tx) error { return tx.PutDocument("runs", "b", run{ID: 3}) }) // fewer parts
-	update(t, s, func(tx *Tx) error { return tx.DeleteDocument("runs", "ba") })
+	update(t, s, func(tx *Tx) error { return tx.Documents("runs").Put("b", run{ID: 3}) }) // fewer parts
+	update(t, s, func(tx *Tx) error { return tx.Documents("runs").Delete("ba") })
 	view(t, s, func(tx *Tx) error {
 		records := 0
 		for _, err := range tx.records().Scan(documentKey("runs", ""), nil) {
@@ -263,7 +263,7 @@ func TestDocuments(t *testing.T) {
 func TestDocumentNames(t *testing.T) {
 	s := newStore(t, Options{})
 	for _, name := range [][2]string{{"", "key"}, {"space", ""}, {"sp\x00ace", "key"}, {"space", "k\ney"}} {
-		err := s.Update(func(tx *Tx) error { return tx.PutDocument(name[0], name[1], 1) })
+		err := s.Update(func(tx *Tx) error { return tx.Documents(name[0]).Put(name[1], 1) })
 		if err == nil {
 			t.Errorf("a document %q/%q was written, want an error", name[0], name[1])
 		}

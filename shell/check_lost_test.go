@@ -13,7 +13,7 @@ import (
 func TestCheckRepairOfLostRun(t *testing.T) {
 	reviewedStore(t)
 	must.Do(t, withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
-		return s.Update(func(tx *kv.Tx) error { return tx.DeleteDocument("runs", "000000000001") })
+		return s.Update(func(tx *kv.Tx) error { return tx.Documents("runs").Delete("000000000001") })
 	}))
 	if got := run(t, "", "check", "g"); got.code != exitFailed || !strings.Contains(got.out, "the scores of another run than the last, 0") {
 		t.Fatalf("check: got exit code %d and %s, want scores without their run", got.code, got.out)

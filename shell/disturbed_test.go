@@ -71,7 +71,7 @@ func updates(store *kv.Store, acknowledge func(int)) error {
 	for {
 		done := 0
 		err := store.Update(func(tx *kv.Tx) error {
-			if err := tx.Document(space, key, &done); err != nil && !errors.Is(err, kv.ErrNotFound) {
+			if err := tx.Documents(space).Get(key, &done); err != nil && !errors.Is(err, kv.ErrNotFound) {
 				return err
 			}
 			if done == 12 {
@@ -81,7 +81,7 @@ func updates(store *kv.Store, acknowledge func(int)) error {
 			v, u := kv.NodeID(3*done), kv.NodeID(5*done+1)
 			added, err := tx.AddNode(kv.Node{ID: fmt.Sprint("added", done), Label: "Theory"})
 			return errors.Join(err, tx.SetLabel(v, "Databases"), tx.SetValue(v, "year", kv.IntValue(int64(done))),
-				tx.AddEdge(added, u), tx.PutDocument(space, key, done))
+				tx.AddEdge(added, u), tx.Documents(space).Put(key, done))
 		})
 		if err != nil {
 			return err

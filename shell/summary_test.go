@@ -51,7 +51,7 @@ func TestSummaryNotWritten(t *testing.T) {
 func TestCheckSummary(t *testing.T) {
 	reviewedStore(t)
 	must.Do(t, withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
-		return s.Update(func(tx *kv.Tx) error { return tx.DeleteDocument("runs", "000000000001") })
+		return s.Update(func(tx *kv.Tx) error { return tx.Documents("runs").Delete("000000000001") })
 	}))
 	type summary struct {
 		OK       bool

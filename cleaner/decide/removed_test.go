@@ -54,7 +54,7 @@ func removeDecided(t *testing.T, why string) {
 			t.Errorf("got original labels %v, want %d", original, want)
 		}
 		labels := make([]kv.Class, tx.NumNodes())
-		must.Do(t, errors.Join(err1, tx.ReadClasses(kv.LabelColumn, labels)))
+		must.Do(t, errors.Join(err1, tx.ReadClasses(kv.LabelColumn, kv.Range{End: kv.NodeID(tx.NumNodes())}, labels)))
 		verdicts, err2 := Verdicts(ctx, tx, labels)
 		later, _, err3 := VerdictsAfter(ctx, tx, 0)
 		if len(verdicts) != want || len(later) != want || slices.ContainsFunc(later, func(v Verdict) bool { return v.Node == gone }) {

@@ -265,7 +265,7 @@ func TestVerdictsLeaveDisputesOut(t *testing.T) {
 		t.Helper()
 		view(t, s, func(tx *kv.Tx) error {
 			labels := make([]kv.Class, tx.NumNodes())
-			must.Do(t, tx.ReadClasses(kv.LabelColumn, labels))
+			must.Do(t, tx.ReadClasses(kv.LabelColumn, kv.Range{End: kv.NodeID(tx.NumNodes())}, labels))
 			all := must.Get(Verdicts(context.Background(), tx, labels))(t)
 			for _, verdict := range all {
 				of = append(of, verdict.Node)

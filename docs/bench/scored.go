@@ -258,13 +258,13 @@ func (g *scoredGraph) putRun(tx *kv.Tx) error {
 		classes = append(classes, className(class))
 	}
 	return errors.Join(
-		tx.PutDocument("runs", fmt.Sprintf("%012d", 1), map[string]any{
+		tx.Documents("runs").Put(fmt.Sprintf("%012d", 1), map[string]any{
 			"ID": 1, "Preset": string(cleaner.PresetDefault), "Hops": 3, "Threshold": suspectScore,
 			"Nodes": g.Nodes, "Scored": g.Nodes, "Suspects": g.Suspects, "PredictionSource": cleaner.SourceImported,
 			"Classes": classes, "LabelCounts": make([]float64, g.Classes),
 			"MislabelRate": float64(g.Suspects) / float64(g.Nodes),
 		}),
-		tx.PutDocument("detectors", "last", map[string]any{}))
+		tx.Documents("detectors").Put("last", map[string]any{}))
 }
 
 // A zipf draws class k with a probability that is proportional to 1/(k+1).

@@ -166,7 +166,7 @@ func (s *surroundings) label(v kv.NodeID) (kv.Class, error) {
 	}
 	if s.singly++; s.singly > s.tx.NumNodes()/readAllShare && int64(s.tx.NumNodes())*4 <= s.memory/4 {
 		s.labels = make([]kv.Class, s.tx.NumNodes())
-		if err := s.tx.ReadClasses(kv.LabelColumn, s.labels); err != nil {
+		if err := s.tx.ReadClasses(kv.LabelColumn, kv.Range{End: kv.NodeID(s.tx.NumNodes())}, s.labels); err != nil {
 			s.labels = nil
 			return kv.NoClass, err
 		}

@@ -224,8 +224,8 @@ func PutRun(tx *kv.Tx) error {
 	}
 	joint := []cell{{0, 0, 0.2}, {1, 1, 0.2}, {1, 2, 0.1}, {2, 0, 1. / 18}, {2, 2, 8. / 18}}
 	return errors.Join(
-		tx.PutDocument("runs", "000000000001", run),
-		tx.PutDocument("detectors", "last", map[string]any{"Joint": map[string]any{"Classes": 3, "Cells": joint}}))
+		tx.Documents("runs").Put("000000000001", run),
+		tx.Documents("detectors").Put("last", map[string]any{"Joint": map[string]any{"Classes": 3, "Cells": joint}}))
 }
 
 // Numbered returns a store of a path of three nodes with the ids 0, 1 and 2 and labels that look like numbers.

@@ -484,7 +484,7 @@ func CountLabels(ctx context.Context, tx *kv.Tx) ([]ClassLoss, error) {
 			return nil, err
 		}
 		rows := kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(first+labelBlock, tx.NumNodes()))}
-		if err := tx.ReadClassRange(kv.LabelColumn, rows, labels[:rows.Len()]); err != nil {
+		if err := tx.ReadClasses(kv.LabelColumn, rows, labels[:rows.Len()]); err != nil {
 			return nil, err
 		}
 		for _, y := range labels[:rows.Len()] {

@@ -56,7 +56,7 @@ func ReadNoisyLabels(ctx context.Context, tx *kv.Tx, path string, form Form, r J
 	}
 	read.sayUnused(path, r)
 	store := make([]kv.Class, len(labels))
-	if err := tx.ReadClasses(kv.LabelColumn, store); err != nil {
+	if err := tx.ReadClasses(kv.LabelColumn, kv.Range{End: kv.NodeID(tx.NumNodes())}, store); err != nil {
 		return nil, err
 	}
 	for v := range labels {

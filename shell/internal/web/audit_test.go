@@ -204,9 +204,9 @@ func TestAuditOfList(t *testing.T) {
 	store := papers.Scored(t, 1000)
 	must.Do(t, store.Update(func(tx *kv.Tx) error { // whose scores follow no look
 		var run map[string]any
-		must.Do(t, tx.Document("runs", "000000000001", &run))
+		must.Do(t, tx.Documents("runs").Get("000000000001", &run))
 		run["Preset"] = cleaner.PresetPaper
-		return tx.PutDocument("runs", "000000000001", run)
+		return tx.Documents("runs").Put("000000000001", run)
 	}))
 	c := serve(t, store, func(o *Options) { o.Columns = survey.Columns{} })
 	a := posted[audit](c, "/draw", drawing{Size: 25})

@@ -590,10 +590,10 @@ func TestAwaitedScore(t *testing.T) {
 	store := papers.Cleaned(t)
 	must.Do(t, store.Update(func(tx *kv.Tx) error { // from now on, changes make scores stale
 		run := map[string]any{}
-		must.Do(t, tx.Document("runs", "000000000001", &run))
+		must.Do(t, tx.Documents("runs").Get("000000000001", &run))
 		commit, err := tx.LastCommit()
 		run["Commit"] = commit
-		return cmp.Or(err, tx.PutDocument("runs", "000000000001", run))
+		return cmp.Or(err, tx.Documents("runs").Put("000000000001", run))
 	}))
 	c := serve(t, store, func(o *Options) { o.KeepScores = true }) // the test says when scores move
 	posted[reply](c, "/decide", decision{ID: "p4", Decision: "accept", Why: "an old paper"})
