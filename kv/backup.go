@@ -107,7 +107,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer, opt BackupOptions) (inf
 }
 
 // eachLive calls use with the records of the snapshot, ascending, without those of generations that its catalogue does
-// not name: a Bulk that is open has written them, or they are still to be swept. Who closes the store waits for it.
+// not name: a Bulk that is open has written them, or a fold is to leave them out. Who closes the store waits for it.
 func (tx *Tx) eachLive(ctx context.Context, use func(it *lsm.Iterator) error) error {
 	live := tx.cat.live()
 	it := tx.txn.Iterator(nil, false)

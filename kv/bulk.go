@@ -66,12 +66,6 @@ func (s *Store) newBulk() (*Bulk, error) {
 	if s.opt.ReadOnly {
 		return nil, fmt.Errorf("%s: %w", s.name, ErrReadOnly)
 	}
-	if s.unswept != nil {
-		if err := s.sweep(); err != nil {
-			return nil, err
-		}
-		s.unswept = nil
-	}
 	b := &Bulk{
 		s: s, columns: map[string]*ColumnWriter{}, matrices: map[string]*MatrixWriter{}, spaces: map[string]*SpaceWriter{},
 		began: time.Now(),
@@ -208,8 +202,8 @@ func (b *Bulk) Commit(final func(tx *Tx) error) error {
 		return err
 	}
 	defer b.s.writer.Unlock()
-	if b.s.unswept = b.release(); b.s.unswept != nil {
-		return fmt.Errorf("%w, but removing what was replaced: %w", ErrCommitted, b.s.unswept)
+	if err := b.release(); err != nil {
+		return fmt.Errorf("%w, but %w", ErrCommitted, err)
 	}
 	return nil
 }
@@ -281,16 +275,16 @@ func (b *Bulk) finishColumns() error {
 	return nil
 }
 
-// Abort gives up what was written; also after a failed Commit. After a Commit that succeeded it does nothing. If it cannot
-// remove the written records, the next Bulk or Open tries again and returns the error.
+// Abort gives up what was written; also after a failed Commit. After a Commit that succeeded it does nothing. What it cannot
+// remove, the next Open does.
 func (b *Bulk) Abort() {
 	if !b.done {
 		defer b.s.writer.Unlock()
-		b.s.unswept = b.release()
+		b.release() //nolint:errcheck // see above
 	}
 }
 
-// release gives everything back but the writer's lock, and deletes what no catalogue names.
+// release gives everything back but the writer's lock, and removes what no catalogue names.
 func (b *Bulk) release() error {
 	b.done = true
 	b.s.unused = max(b.s.unused, b.draft.Next)

@@ -148,9 +148,30 @@ func (c *catalog) numArcs() int64 {
 	return 2 * c.Edges
 }
 
+// dead returns a function that says whether a key is of a generation that the catalogue has given out and does not name. Nothing reads its
+// record, and a fold leaves it out.
+func (c *catalog) dead() func(key []byte) bool {
+	live := c.live()
+	return func(key []byte) bool {
+		k := record.Kind(key[0])
+		if k < record.FirstGenerational || k >= record.EndGenerational || len(key) < 5 {
+			return false
+		}
+		g := record.GenerationOf(key)
+		return g < c.Next && !live[g]
+	}
+}
+
 // arcForm says what the arcs of the graph hold.
 func (c *catalog) arcForm() codec.ArcForm {
 	return codec.ArcForm{Directed: c.Directed, Weighted: c.Weighted}
+}
+
+// laterCatalogLost is for records of a generation that the catalogue did not give out: they were committed with a later
+// one.
+func laterCatalogLost(next, found record.Generation) error {
+	return record.Corrupt(countsKey(), fmt.Sprintf("they end before generation %d, and there are records of %d: a later catalogue is lost, "+
+		"and with it what was committed since; no record was removed. Restore a backup", next, found))
 }
 
 func catalogKey() []byte { return []byte{byte(record.KindCatalog)} } // of the chain

@@ -14,13 +14,7 @@ import (
 // LastCommit is the number of the last commit that the snapshot sees. It is the mark to ask ChangesSince with later.
 // Numbers ascend, also over Compact, Close and Restore. Keep a mark in a document of the store that gave it: a store
 // that was restored from an earlier backup gives the same numbers to other commits.
-func (tx *Tx) LastCommit() (number uint64, err error) {
-	_, err = snapshot.Find(tx.records(), record.CommitKey(), func(body []byte) (err error) {
-		number, _, err = record.ParseCommit(body)
-		return err
-	})
-	return number, err
-}
+func (tx *Tx) LastCommit() (number uint64, err error) { return tx.last, tx.Err() }
 
 // Changes are the nodes that the commits after a mark touched.
 type Changes struct {

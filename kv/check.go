@@ -3,7 +3,6 @@ package kv
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -183,9 +182,7 @@ func (c *checker) documents(ctx context.Context) error {
 
 // records checks every record by itself: kind, generation, version and checksum.
 func (c *checker) records(ctx context.Context) error {
-	live := c.tx.cat.live()
-	stray := map[record.Generation]bool{}
-	done := 0
+	isDead, done := c.tx.cat.dead(), 0
 	return eachRecord(ctx, c.tx.txn, nil, func(r record.Record, damage error) error {
 		if done++; done%contextEvery == 0 {
 			if err := c.tx.Err(); err != nil { // who closes the store waits for this
@@ -193,14 +190,17 @@ func (c *checker) records(ctx context.Context) error {
 			}
 			c.progress("records", int64(done), 0)
 		}
+		if len(r.Key) > 0 && isDead(r.Key) {
+			return nil
+		}
 		if damage == nil {
-			c.record(r, live, stray)
+			c.record(r)
 		}
 		return c.found(record.Describe(r.Key), damage)
 	})
 }
 
-func (c *checker) record(r record.Record, live, stray map[record.Generation]bool) {
+func (c *checker) record(r record.Record) {
 	k := record.Kind(r.Key[0])
 	switch {
 	case k.String() == "":
@@ -212,11 +212,9 @@ func (c *checker) record(r record.Record, live, stray map[record.Generation]bool
 		c.problem(record.Describe(r.Key), "the key is too short")
 		return
 	}
-	g := record.Generation(binary.BigEndian.Uint32(r.Key[1:]))
-	switch {
-	case !live[g] && !stray[g]:
-		stray[g] = true
-		c.problem(record.Describe(r.Key), "the catalogue does not name generation %d", g)
+	switch g := record.GenerationOf(r.Key); {
+	case g >= c.tx.cat.Next:
+		c.problem("catalogue", "%v", laterCatalogLost(c.tx.cat.Next, g))
 	case g == c.tx.cat.Graph:
 		c.counts[k]++
 		if k == record.KindIDLookup {

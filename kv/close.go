@@ -100,7 +100,7 @@ func (s *Store) closeBadger() error {
 			decided = s.decided.Close()
 		}
 	}
-	crashed, err := s.db.Close(s.unswept != nil)
+	crashed, err := s.db.Close()
 	err = errors.Join(err, decided)
 	if err == nil && !s.opt.ReadOnly {
 		err = storedir.AlignModes(s.dir)

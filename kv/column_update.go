@@ -65,7 +65,6 @@ func (tx *Tx) DropColumn(name string) error {
 	}
 	delete(c.Columns, name)
 	tx.touched.addAll(columnTouched(name))
-	tx.dropped = true
 	return nil
 }
 

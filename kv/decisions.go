@@ -21,8 +21,8 @@ import (
 //     to Badger. What the file has and Badger lacks was not acknowledged, or is what Badger lost. Open gives it to
 //     Badger, if nothing is missing between.
 //   - A commit that begins to keep a space twice, or replaces or drops one, is given to Badger first. Then the file
-//     is written anew, before the commit is acknowledged. Badger has the number of the last commit with decisions: so
-//     Open sees that the file was not written anew.
+//     is written anew, before the commit is acknowledged. Each commit with decisions writes a record to Badger that has
+//     nothing but its version: so Open sees that the file was not written anew.
 //   - The file is also written anew when it has become long.
 
 // KeepTwice makes the store keep a second copy of the entries. With it, Check finds missing entries and Repair restores
@@ -107,6 +107,7 @@ func (tx *Tx) decisions() iter.Seq2[decisions.Entry, error] {
 // lastView runs fn on a snapshot that Close does not end.
 func (s *Store) lastView(fn func(tx *Tx) error) error {
 	tx := &Tx{s: s, cat: newCatalog(), cache: s.cache, done: make(chan struct{}), txn: s.db.Begin(false)}
+	tx.last = tx.txn.ReadVersion()
 	defer tx.txn.Discard()
 	if err := tx.loadCatalog(); err != nil {
 		return err
@@ -148,9 +149,9 @@ func (s *Store) renewAfter(last *Tx) error {
 	return nil
 }
 
-// openDecisions brings Badger to what decisions.log has, and goes on with the file. Damage is an ErrCorrupt, unless
-// the store is only read. If commits are missing before one that the file has, that is always an ErrCorrupt.
-func (s *Store) openDecisions(crashed bool) error {
+// openDecisions brings Badger to what decisions.log has. Damage is an ErrCorrupt, unless the store is only read. If
+// commits are missing before one that the file has, that is always an ErrCorrupt.
+func (s *Store) openDecisions() error {
 	if s.opt.ReadOnly {
 		l, err := decisions.OpenToRead(s.dir, s.identity())
 		if errors.Is(err, ErrCorrupt) {
@@ -165,7 +166,7 @@ func (s *Store) openDecisions(crashed bool) error {
 		}
 		return errors.Join(err, l.Close())
 	}
-	l, err := decisions.Open(s.dir, s.identity(), crashed)
+	l, err := decisions.Open(s.dir, s.identity(), s.crashed)
 	if err != nil {
 		return s.refuse(err)
 	}
@@ -174,17 +175,37 @@ func (s *Store) openDecisions(crashed bool) error {
 	if err != nil {
 		return err
 	}
-	if err := s.replayDecisions(lacking); err != nil {
-		return err
-	}
+	return s.replayDecisions(lacking)
+}
+
+// followDecisions writes decisions.log anew if a crash came before that. An earlier file is an ErrCorrupt.
+func (s *Store) followDecisions() error {
+	last, err := s.lastDecided()
 	switch {
-	case s.lastDecided <= l.Last():
-		return nil
-	case crashed: // before the file was written anew
+	case err != nil || last <= s.decided.Last():
+		return err
+	case s.crashed:
 		return s.renewDecisions()
 	}
 	return s.refuse(record.CorruptFile(decisionsPath(s.dir),
-		"it ends with commit %d, and the store has decisions of commit %d: it is an earlier one", l.Last(), s.lastDecided))
+		"it ends with commit %d, and the store has decisions of commit %d: it is an earlier one", s.decided.Last(), last))
+}
+
+func decidedKey() []byte { return []byte{byte(record.KindDecided)} }
+
+// lastDecided is the last commit with decisions that Badger has, zero if there was none.
+func (s *Store) lastDecided() (commit uint64, err error) { return s.versionOf(decidedKey()) }
+
+// versionOf is the version of the record under a key, zero if there is none.
+func (s *Store) versionOf(key []byte) (version uint64, err error) {
+	err = s.db.View(func(t *lsm.Txn) (err error) {
+		version, err = t.Version(key)
+		return err
+	})
+	if errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	return version, err
 }
 
 // readDecisions opens decisions.log for a Check. It returns nil for a store that is closed or being loaded.
@@ -271,26 +292,6 @@ func (s *Store) replayFrame(f decisions.Frame, event *Event) error {
 }
 
 func decisionsPath(dir string) string { return filepath.Join(dir, decisions.FileName) }
-
-// readCommits reads the numbers of the last commit that Badger holds, and of the last with decisions, zero if there
-// was none.
-func (s *Store) readCommits() error {
-	err := s.db.View(func(t *lsm.Txn) error {
-		value, err := t.Get(record.CommitKey())
-		if err != nil {
-			return err
-		}
-		body, err := record.Decode(record.CommitKey(), value)
-		if err == nil {
-			s.commits, s.lastDecided, err = record.ParseCommit(body)
-		}
-		return err
-	})
-	if errors.Is(err, ErrNotFound) {
-		return nil
-	}
-	return err
-}
 
 // commits names commits, with the verb that follows.
 func commits(first, last uint64) string {

@@ -172,17 +172,18 @@ func TestDamagedLogKeepsDecisions(t *testing.T) {
 	s := newStore(t, Options{})
 	addNodes(t, s, 20)
 	decide(t, s, 0, 1)
+	update(t, s, func(tx *Tx) error { return tx.SetLabel(19, "class") })
 	closeStore(t, s)
 	s = openStore(t, s.Dir(), Options{})
 	begin := logEnd(t, s.Dir())
 	const last = 12
 	for i := 1; i < last; i++ {
 		if i%3 > 0 {
-			update(t, s, func(tx *Tx) error { return tx.SetLabel(NodeID(i), fmt.Sprint("class ", i)) })
+			update(t, s, func(tx *Tx) error { return tx.SetLabel(NodeID(i), "class") })
 		}
 		decide(t, s, i, i+1)
 	}
-	update(t, s, func(tx *Tx) error { return tx.SetLabel(0, "last") })
+	update(t, s, func(tx *Tx) error { return tx.SetLabel(0, "class") })
 	crashed, end := copyStore(t, s.Dir()), logEnd(t, s.Dir())
 	outcomes := map[string]int{}
 	tries := int64(longtest.Of(12, 200))

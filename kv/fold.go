@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
-	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // Badger makes a table of each memtable, and each Close makes one. Once there are some, the store folds them into few,
@@ -76,18 +75,11 @@ func (s *Store) fold(ctx context.Context) error {
 	return f.End()
 }
 
-// beginFold begins a fold that leaves out the records of generations that the catalogue does not name.
+// beginFold begins a fold that leaves out the records of generations that the catalogue does not name, and of old changes.
 func (s *Store) beginFold() (f *lsm.Fold, err error) {
 	err = s.lastView(func(tx *Tx) error {
-		live, next := tx.cat.live(), tx.cat.Next
-		f, err = s.db.BeginFold(func(key []byte) bool {
-			k := record.Kind(key[0])
-			if k < record.FirstGenerational || k >= record.EndGenerational || len(key) < 5 {
-				return false
-			}
-			g := record.GenerationOf(key)
-			return g < next && !live[g]
-		})
+		isDead, kept := tx.cat.dead(), tx.cat.changesFrom(tx.last)
+		f, err = s.db.BeginFold(func(key []byte) bool { return isDead(key) || isOld(key, kept) })
 		return err
 	})
 	return f, err

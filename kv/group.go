@@ -110,7 +110,7 @@ func (tx *Tx) undo() {
 // committed: if the commit fails, they are given to others.
 func (g *commitGroup) admits() bool {
 	last := g.members[len(g.members)-1]
-	return !last.changed && !last.dropped && len(g.members) < mostInGroup && g.txn.Next()
+	return !last.changed && len(g.members) < mostInGroup && g.txn.Next()
 }
 
 // lost waits until the group, if there is one, is committed, and returns why nothing of it is written.
@@ -182,7 +182,6 @@ func (s *Store) commit(txn *lsm.Txn, members ...*Tx) {
 	err := s.commitDurably(txn, numbered)
 	if err != nil && !errors.Is(err, ErrCommitted) && len(numbered) > 0 {
 		s.commits -= uint64(len(numbered))
-		s.lastDecided = numbered[0].decidedBefore
 	}
 	for _, tx := range members {
 		tx.result = err

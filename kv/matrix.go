@@ -114,7 +114,6 @@ func (tx *Tx) DropMatrix(name string) error {
 	}
 	delete(c.Matrices, name)
 	tx.touched.addAll(matrixTouched(name))
-	tx.dropped = true
 	return nil
 }
 

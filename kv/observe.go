@@ -30,7 +30,7 @@ const (
 	EventCommit                          // * one transaction was committed, or failed; Duration is of the sync, without closures
 	EventBulkWrite                       // * a Bulk, from its begin until all its writes are on disk, or until Abort
 	EventBulkSwitch                      // Bulk.Commit made the writes visible
-	EventSweep                           // * unused records were deleted
+	EventSweep                           // * unused packs were removed
 	EventCompact                         // Compact
 	EventCheck                           // Check
 	EventBackup                          // * Backup

@@ -112,17 +112,17 @@ func (s *Store) start() error {
 	} else if err != nil {
 		return err
 	}
-	if err := s.readCommits(); err != nil {
-		return err
-	}
-	if err := s.openPacks(); err != nil {
-		return err
-	}
-	if err := s.openDecisions(s.crashed); err != nil {
+	if err := s.openDecisions(); err != nil {
 		return err
 	}
 	if s.opt.ReadOnly {
 		return s.View(func(*Tx) error { return nil }) // the catalogue must decode
+	}
+	if err := s.openPacks(); err != nil {
+		return err
+	}
+	if err := s.followDecisions(); err != nil {
+		return err
 	}
 	temporary, err := storedir.FilesNamed(s.dir, "spill-", ".tmp")
 	if err != nil {
@@ -215,5 +215,6 @@ func openBadger(
 	if err != nil {
 		return nil, errors.Join(err, unlock())
 	}
+	s.commits = s.db.Version()
 	return s, nil
 }

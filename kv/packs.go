@@ -3,32 +3,51 @@ package kv
 import (
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// A catalogCopy is the catalogue as a commit left it that changed the packs there are. It is kept in a file beside Badger.
+// A catalogCopy is the catalogue, as the last commit left it that changed it. It is kept in the file "catalog" beside Badger.
 type catalogCopy struct {
-	Commit  uint64   `msgpack:"commit"`
+	Version uint64   `msgpack:"version"` // of the record of the catalogue
 	Catalog *catalog `msgpack:"catalog"`
 	Counts  counts   `msgpack:"counts"`
 }
 
-// openPacks opens the packs of a store that was opened for writing, once it is what it was before a crash.
-func (s *Store) openPacks() error {
-	if s.opt.ReadOnly {
-		return nil
+// parseCatalogCopy returns an empty copy for a nil text.
+func (s *Store) parseCatalogCopy(text []byte) (c catalogCopy, err error) {
+	if text == nil {
+		return c, nil
 	}
-	if err := s.checkCatalogCopy(); err != nil {
+	if err := msgpack.Unmarshal(text, &c); err != nil {
+		return c, record.CorruptFile(s.catalogPath(), "%v", err)
+	}
+	return c, nil
+}
+
+func (s *Store) catalogPath() string { return filepath.Join(s.dir, lsm.CatalogName) }
+
+// catalogVersion is the version of the record of the catalogue.
+func (tx *Tx) catalogVersion() (uint64, error) {
+	return tx.txn.Version(record.PartKey(catalogKey(), 0))
+}
+
+// openPacks opens the packs of a store that was opened for writing, once it is what it was before a crash. It returns an ErrCorrupt if the
+// copy of the catalogue is later than the catalogue: packs may be gone that this names.
+func (s *Store) openPacks() error {
+	copied, err := s.parseCatalogCopy(s.db.CatalogCopy())
+	if err != nil {
 		return err
 	}
 	tx := s.beginBare(false, nil)
 	defer tx.end()
 	var live map[record.Generation]bool
-	err := snapshot.Chain(tx.records(), catalogKey(), func(body []byte) error { // the counts may be damaged
+	err = snapshot.Chain(tx.records(), catalogKey(), func(body []byte) error { // the counts may be damaged
 		c, err := decodeCatalog(body)
 		if err == nil {
 			live = c.live()
@@ -38,43 +57,42 @@ func (s *Store) openPacks() error {
 	if err != nil {
 		return err
 	}
+	version, err := tx.catalogVersion()
+	if err != nil {
+		return err
+	}
+	if s.copied = copied.Version; s.copied > version {
+		return record.CorruptFile(s.catalogPath(),
+			"it has the catalogue of commit %d, and the store has that of commit %d: a later catalogue is lost", s.copied, version)
+	}
 	return s.db.OpenPacks(func(g record.Generation) bool { return live[g] })
 }
 
-// checkCatalogCopy returns an ErrCorrupt if the copy of the catalogue is of a commit that the store has not come to: packs may be gone that
-// its catalogue names.
-func (s *Store) checkCatalogCopy() error {
-	body := s.db.CatalogCopy()
-	if body == nil {
-		return nil
-	}
-	path := filepath.Join(s.dir, "catalog")
-	var c catalogCopy
-	if err := msgpack.Unmarshal(body, &c); err != nil {
-		return record.CorruptFile(path, "%v", err)
-	}
-	if c.Commit > s.commits {
-		return record.CorruptFile(path, "it is of commit %d, and the store has come to %d: %s missing", c.Commit, s.commits,
-			commits(s.commits+1, c.Commit))
-	}
-	return nil
-}
-
-// keepPacks removes the packs that the catalogue does not name, and returns how many bytes these have. The caller holds the writer's lock.
-func (s *Store) keepPacks() (dropped int64, err error) {
-	var cat *catalog
-	if err := s.lastView(func(tx *Tx) error {
-		cat = tx.cat
-		return nil
-	}); err != nil {
-		return 0, err
-	}
-	live := cat.live()
-	dropped, err = s.db.KeepPacks(func(g record.Generation) bool { return live[g] }, func() ([]byte, error) {
-		return msgpack.Marshal(catalogCopy{s.commits, cat, cat.counts})
+// sweep keeps a copy of the catalogue if that has changed, and then removes the packs of generations that it does not name: what a crash
+// or an abort left of a bulk write, and what a commit replaced. Open snapshots go on reading them. Small records of such generations
+// stay until the next fold. The caller holds the writer's lock.
+func (s *Store) sweep() error {
+	began, dropped := time.Now(), int64(0)
+	err := s.lastView(func(tx *Tx) error {
+		version, err := tx.catalogVersion()
+		if err != nil {
+			return err
+		}
+		live := tx.cat.live()
+		isLive := func(g record.Generation) bool { return live[g] }
+		dropped, err = s.db.KeepPacks(isLive, version != s.copied, func() ([]byte, error) {
+			return msgpack.Marshal(catalogCopy{version, tx.cat, tx.cat.counts})
+		})
+		if err == nil {
+			s.copied = version
+		}
+		return err
 	})
 	if err != nil {
-		return dropped, fmt.Errorf("%s: %w", s.name, err)
+		err = fmt.Errorf("%s: %w", s.name, err)
 	}
-	return dropped, nil
+	if dropped > 0 || err != nil {
+		s.observe(Event{Kind: EventSweep, Bytes: dropped, Err: err}, began)
+	}
+	return err
 }

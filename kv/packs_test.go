@@ -121,7 +121,7 @@ func TestLostCatalogue(t *testing.T) {
 	closeStore(t, s)
 	copied := must.Get(os.ReadFile(filepath.Join(s.Dir(), "catalog")))(t)
 	must.Do(t, os.WriteFile(filepath.Join(early, "catalog"), copied, 0o600))
-	if _, err := Open(early, Options{}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "missing") {
+	if _, err := Open(early, Options{}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "a later catalogue is lost") {
 		t.Errorf("got %v, want ErrCorrupt that says that commits are missing", err)
 	}
 }

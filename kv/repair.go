@@ -8,7 +8,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
-	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -44,6 +43,7 @@ type RoomRepair func(ctx context.Context, s *Store, report func(Correction)) err
 //   - The readable part of a table stays. If the index of a table is damaged, its blocks are found by their checksums.
 //   - The manifest is rebuilt if a table outside it has records that no table in it has. The versions of records then
 //     decide which record is the last, and records that a merge of tables dropped stay out.
+//   - A catalogue that is damaged, or earlier than its copy, is taken from the copy.
 //   - The counts are counted again. Each direction of the dictionary is rebuilt from the other.
 //   - Entries of spaces that are kept twice are taken from decisions.log. If that is damaged, it is written anew.
 //   - The lists of a damaged adjacency block are rebuilt from the lists of the neighbours; an edge between two nodes of
@@ -53,8 +53,7 @@ type RoomRepair func(ctx context.Context, s *Store, report func(Correction)) err
 //   - Damaged entries of spaces, and damaged documents, are removed. Each RoomRepair in rooms then checks and repairs the
 //     entries and documents of its room. They run in the given order, with opt, on the repaired store.
 //
-// The catalogue cannot be rebuilt: if it is damaged, Repair returns ErrCorrupt, and only a backup helps. The store must not
-// be open.
+// If the catalogue and its copy are damaged, Repair returns ErrCorrupt, and only a backup helps. The store must not be open.
 func Repair(
 	ctx context.Context, dir string, opt Options, progress Progress, report func(Correction), rooms ...RoomRepair,
 ) (lost Losses, err error) {
@@ -101,8 +100,12 @@ type repair struct {
 	s  *Store
 	tx *Tx // the store as it was
 
-	logDamage error           // of decisions.log
-	identity  decisions.Store // as decisions.log has it
+	copied []byte // of the catalogue
+
+	log       *decisions.Reader   // decisions.log; nil if there is none
+	found     *decisions.Contents // of it; nil if none is of this store
+	logDamage error
+	identity  decisions.Store // as the log has it
 
 	bulk *Bulk // nil if nothing is to be written again
 }
@@ -118,7 +121,8 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) error
 		lost.add(Loss(m.Lost))
 		return r.tell(Correction{Where: m.Where, What: m.What, Done: m.Done, Lost: lost})
 	}
-	if err := lsm.RepairFiles(ctx, r.dir, lsm.Options{MemoryBudget: opt.MemoryBudget}, r.progress, file); err != nil {
+	var err error
+	if r.copied, err = lsm.RepairFiles(ctx, r.dir, lsm.Options{MemoryBudget: opt.MemoryBudget}, r.progress, file); err != nil {
 		return err
 	}
 	_, unlock, err := storedir.Lock(r.dir, false)
@@ -128,15 +132,13 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) error
 	if r.s, err = openBadger(r.dir, opt, true, unlock); err != nil {
 		return err
 	}
-	if err = r.commits(); err == nil {
-		if err = r.s.openPacks(); errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNotFound) {
-			err = nil // the catalogue is damaged, of which more is told next
-		}
-	}
-	for _, step := range []func(context.Context) error{r.decisions, r.records, r.renewLog} {
+	for _, step := range []func(context.Context) error{r.openLog, r.catalogue, r.decisions, r.records, r.renewLog} {
 		if err == nil {
 			err = step(ctx)
 		}
+	}
+	if r.log != nil {
+		err = errors.Join(err, r.log.Close())
 	}
 	if err := errors.Join(err, r.s.Close()); err != nil {
 		return err
@@ -145,26 +147,6 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) error
 		return nil
 	}
 	return r.rooms(ctx, opt, rooms)
-}
-
-// commits finds the number of the last commit. It is the version of the last that was written.
-func (r *repair) commits() error {
-	err := r.s.readCommits()
-	if err != nil && !errors.Is(err, ErrCorrupt) {
-		return err
-	}
-	held := r.s.commits
-	if r.s.commits = max(held, r.s.db.Version()); err == nil && r.s.commits == held {
-		return nil
-	}
-	what := "it is not that of the last record"
-	if err != nil {
-		what = err.Error()
-	}
-	if err := r.s.setRecord(record.CommitKey(), record.CommitBody(r.s.commits, r.s.lastDecided)); err != nil {
-		return err
-	}
-	return r.done("number of the last commit", what, "rebuilt: %d", r.s.commits)
 }
 
 // rooms has the upper rooms repair what they keep.

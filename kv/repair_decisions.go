@@ -6,68 +6,35 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A decisionRepair puts back what spaces that are kept twice have lost and decisions.log has. It comes before what is
-// damaged is removed.
-type decisionRepair struct {
-	*repair
-	log   *decisions.Reader
-	found *decisions.Contents
-	cat   *catalog
-}
-
-// decisions takes every decision from decisions.log. If that is damaged, or another store's, it is written anew in
-// the end.
-func (r *repair) decisions(ctx context.Context) (err error) {
-	cat, err := r.catalog()
-	if errors.Is(err, ErrCorrupt) {
-		return nil // reported when the catalogue is needed
-	}
-	if err != nil {
-		return err
-	}
-	log, err := decisions.Read(r.dir)
-	if err != nil {
+// openLog reads decisions.log, and brings the store to its last commit.
+func (r *repair) openLog(context.Context) (err error) {
+	if r.log, err = decisions.Read(r.dir); err != nil {
 		return r.renewDue(err)
 	}
-	defer func() { err = errors.Join(err, log.Close()) }()
-	d := &decisionRepair{repair: r, log: log, cat: cat}
-	if d.found, err = log.Scan(nil); err != nil {
+	found, err := r.log.Scan(nil)
+	if err != nil {
 		return err
 	}
-	own := d.found.Store
+	own := found.Store
 	if err := r.s.readHeader(); err == nil {
 		own = r.s.identity()
-	} else if d.found.Known {
+	} else if found.Known {
 		r.identity = own
 	}
-	damage := d.found.Corrupt(own)
-	if err := r.renewDue(damage); err != nil {
+	if err := r.renewDue(found.Corrupt(own)); err != nil {
 		return err
 	}
-	if d.found.Known && d.found.Store != own {
+	if found.Known && found.Store != own {
 		return nil // nothing of it is of this store
 	}
-	if err := d.later(damage == nil); err != nil {
-		return err
-	}
-	if damage == nil && d.found.Last < r.s.lastDecided {
-		err := record.CorruptFile(d.found.Path, "it ends with commit %d, and the store has decisions of commit %d", d.found.Last, r.s.lastDecided)
-		return errors.Join(r.renewDue(err), d.putBack(ctx))
-	}
-	if damage == nil {
-		if err := d.adopt(); err != nil {
-			return err
-		}
-	}
-	return d.putBack(ctx)
+	r.found = found
+	return r.later()
 }
 
 // renewDue notes that decisions.log is to be written anew, as it is damaged. It returns any other error.
@@ -81,13 +48,13 @@ func (r *repair) renewDue(damage error) error {
 
 // later brings the store to the commits that the file has beyond its own, as Open does, and reports those that are
 // lost.
-func (d *decisionRepair) later(whole bool) error {
-	held, last := d.s.commits, d.found.Last
+func (r *repair) later() error {
+	held, last := r.s.commits, r.found.Last
 	if last <= held {
 		return nil
 	}
-	if whole {
-		l, err := decisions.OpenToRead(d.dir, d.found.Store)
+	if r.logDamage == nil {
+		l, err := decisions.OpenToRead(r.dir, r.found.Store)
 		if err != nil {
 			return err
 		}
@@ -95,81 +62,52 @@ func (d *decisionRepair) later(whole bool) error {
 		if err := errors.Join(err, l.Close()); err != nil {
 			return err
 		}
-		if err := d.s.replayDecisions(following(frames, held)); err != nil {
+		if err := r.s.replayDecisions(following(frames, held)); err != nil {
 			return err
 		}
-		if held = d.s.commits; held > 0 {
-			cat, err := d.catalog()
-			if err != nil {
-				return err
-			}
-			d.cat = cat
-		}
+		held = r.s.commits
 	}
 	if last <= held {
 		return nil
 	}
-	d.s.commits = last // no commit has the number of one that is lost
-	if err := d.s.setRecord(record.CommitKey(), record.CommitBody(last, last)); err != nil {
+	r.s.commits = last // no commit has the number of one that is lost
+	if err := r.s.setRecord(decidedKey(), nil); err != nil {
 		return err
 	}
 	what := fmt.Sprintf("it has decisions of commit %d, and the store has come to %d", last, held)
-	return d.lose(Loss{Kind: "commit", Count: int64(last - held), AtMost: true}, decisions.FileName, what,
+	return r.lose(Loss{Kind: "commit", Count: int64(last - held), AtMost: true}, decisions.FileName, what,
 		"%s lost, but for their decisions", commits(held+1, last))
 }
 
-// adopt has the catalogue name the spaces of the file, if it does not, names earlier generations of them, or does not
-// say that they are kept twice: then a later catalogue is lost.
-func (d *decisionRepair) adopt() error {
-	later := map[string]record.Generation{}
-	_, err := d.log.Scan(func(f decisions.Frame) error {
-		for e, err := range f.Entries() {
-			if err != nil {
-				return err
-			}
-			if e.Name == "" {
-				continue
-			}
-			g := record.GenerationOf(e.Key)
-			if is := d.cat.Spaces[e.Name]; g > is || g == is && !d.cat.Twice[e.Name] {
-				later[e.Name] = g
-			}
-		}
+// A decisionRepair puts back what spaces that are kept twice have lost and decisions.log has. It comes before what is
+// damaged is removed.
+type decisionRepair struct {
+	*repair
+	cat         *catalog
+	lastDecided uint64
+}
+
+// decisions takes every decision from decisions.log.
+func (r *repair) decisions(ctx context.Context) error {
+	if r.found == nil {
 		return nil
-	})
-	if err != nil || len(later) == 0 {
+	}
+	cat, err := r.catalog()
+	if errors.Is(err, ErrCorrupt) {
+		return nil // reported when the catalogue is needed
+	}
+	if err != nil {
 		return err
 	}
-	if err := d.s.View(func(*Tx) error { return nil }); errors.Is(err, ErrCorrupt) {
-		return nil // the counts are to be rebuilt first
+	last, err := r.s.lastDecided()
+	if err != nil {
+		return err
 	}
-	told := len(d.lost) > 0
-	err = d.s.update(func(tx *Tx) error {
-		cat, err := tx.change()
-		if err != nil {
-			return err
-		}
-		for name, g := range later {
-			cat.Spaces[name], cat.Twice[name] = g, true
-			cat.Next = max(cat.Next, g+1)
-		}
-		d.cat = cat
-		return nil
-	})
-	for _, name := range slices.Sorted(maps.Keys(later)) {
-		m := Correction{
-			Where: "catalogue",
-			What:  fmt.Sprintf("it does not have the space %s as %s has it: a later catalogue is lost", name, decisions.FileName),
-			Done:  "the space is named again",
-		}
-		if !told {
-			m.Lost, told = Losses{{Kind: "commit", Count: UnknownCount}}, true
-		}
-		if err == nil {
-			err = d.tell(m)
-		}
+	if r.logDamage == nil && r.found.Last < last {
+		r.logDamage = record.CorruptFile(r.found.Path, "it ends with commit %d, and the store has decisions of commit %d", r.found.Last, last)
 	}
-	return err
+	d := &decisionRepair{r, cat, last}
+	return d.putBack(ctx)
 }
 
 // each calls use with the decisions of the file, in order. One is sure if nothing that is missing or damaged in the
@@ -179,7 +117,7 @@ func (d *decisionRepair) each(ctx context.Context, use func(e decisions.Entry, s
 	if n := len(d.found.Damage); n > 0 {
 		damaged = d.found.Damage[n-1].At
 	}
-	ends := d.found.Last >= d.s.lastDecided
+	ends := d.found.Last >= d.lastDecided
 	_, err := d.log.Scan(func(f decisions.Frame) error {
 		for e, err := range f.Entries() {
 			if err != nil {
@@ -230,8 +168,8 @@ func (d *decisionRepair) putBack(ctx context.Context) error {
 	if err != nil || len(lost) == 0 {
 		return err
 	}
-	b := newBatch(d.s)
-	defer b.to.Cancel()
+	b := d.s.db.Batch(d.s.commits)
+	defer b.Cancel()
 	lacking, other := map[string]int{}, map[string]int{}
 	unexplained := false // an entry is not damaged, and not the last that was written
 	err = d.each(ctx, func(e decisions.Entry, _ bool) error {
@@ -252,7 +190,7 @@ func (d *decisionRepair) putBack(ctx context.Context) error {
 				lacking[e.Name]++
 			}
 		}
-		return b.write(bytes.Clone(e.Key), bytes.Clone(e.Value))
+		return b.Set(bytes.Clone(e.Key), bytes.Clone(e.Value))
 	})
 	if err == nil {
 		err = b.Flush()

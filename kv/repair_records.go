@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -121,9 +122,19 @@ func (r *repair) scan(ctx context.Context) (found damagedRecords, err error) {
 	found.generations, found.changed = map[record.Generation]bool{}, map[record.Generation]uint32{}
 	found.removals = map[record.Generation]int{}
 	seen := map[record.Kind]bool{}
+	cat, err := r.catalog()
+	if err != nil {
+		return found, fmt.Errorf("%w; it cannot be rebuilt: restore a backup", err)
+	}
+	cat.Next = math.MaxUint32 // the counts may be damaged
+	isDead := cat.dead()
 	txn := r.s.db.Begin(false)
 	defer txn.Discard()
 	err = eachRecord(ctx, txn, nil, func(rec record.Record, damage error) error {
+		if len(rec.Key) > 0 && isDead(rec.Key) {
+			found.last = max(found.last, record.GenerationOf(rec.Key))
+			return nil
+		}
 		k := record.Kind(0)
 		if len(rec.Key) > 0 {
 			k = record.Kind(rec.Key[0])
@@ -149,6 +160,11 @@ func (r *repair) scan(ctx context.Context) (found damagedRecords, err error) {
 			return r.lose(Loss{Kind: "record of no known kind", Count: 1}, record.Describe(rec.Key), what, "removed")
 		case k == record.KindDegreeDelta || k == record.KindIDLookup || k == record.KindAddedID:
 			found.generations[record.GenerationOf(rec.Key)] = true
+			return r.done(record.Describe(rec.Key), what, "rebuilt")
+		case k == record.KindDecided:
+			if err := r.s.setRecord(decidedKey(), nil); err != nil {
+				return err
+			}
 			return r.done(record.Describe(rec.Key), what, "rebuilt")
 		case k >= record.FirstGenerational:
 			found.generations[record.GenerationOf(rec.Key)] = true
@@ -348,10 +364,10 @@ func (s *Store) removeAll(keys [][]byte) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	b := newBatch(s)
-	defer b.to.Cancel()
+	b := s.db.Batch(s.commits)
+	defer b.Cancel()
 	for _, key := range keys {
-		if err := b.remove(key); err != nil {
+		if err := b.Set(key, nil); err != nil {
 			return err
 		}
 	}

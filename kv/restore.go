@@ -95,17 +95,13 @@ func (s *Store) checkRestored(chain *archive.Chain) (err error) {
 	if err := s.readHeader(); err != nil {
 		return err
 	}
-	if err := s.readCommits(); err != nil {
-		return err
-	}
 	if head := chain.Head(); s.header.ID != head.Store {
 		return chain.Fail("it is of the store %s, and its records of %s", head.Store, s.header.ID)
 	}
 	if err := s.openPacks(); err != nil {
 		return err
 	}
-	_, err = s.keepPacks()
-	return err
+	return s.sweep()
 }
 
 // CheckBackup reads a full backup and those that follow it as Restore does, and makes no store.

@@ -40,7 +40,6 @@ func (tx *Tx) DropSpace(name string) error {
 	tx.renews = tx.renews || c.Twice[name]
 	delete(c.Spaces, name)
 	delete(c.Twice, name)
-	tx.dropped = true
 	return nil
 }
 

@@ -37,11 +37,10 @@ type Store struct {
 	header header
 
 	// decided is nil in a store that is read-only or being loaded. The writer's lock guards it.
-	decided     *decisions.Log
-	commits     uint64 // the number of the last commit
-	lastDecided uint64 // the last commit that had decisions
-	crashed     bool   // before it was opened
-	synced      bool   // commits are durable; not those of a load
+	decided *decisions.Log
+	commits uint64 // the number of the last commit
+	crashed bool   // before it was opened
+	synced  bool   // commits are durable; not those of a load
 
 	// writer is held by the one Update, Bulk or Compact there is at a time.
 	writer    writerLock
@@ -49,8 +48,8 @@ type Store struct {
 	group     *commitGroup      // nil: no Update waits for its sync
 	lastGroup int               // how many the last one had
 	bulkOpen  atomic.Bool       // the writer is one of Store.Bulk, which its user must end
-	unswept   error             // why the last Bulk could not clean up
 	unused    record.Generation // no Bulk has had it or one behind it
+	copied    uint64            // the version of the catalogue that the file "catalog" has
 
 	worker writerLock // held by the one Work there is at a time
 
@@ -238,14 +237,14 @@ func (s *Store) update(fn func(*Tx) error) error {
 	return s.finish(tx)
 }
 
-// finish commits the group, whose last transaction is tx, and removes what that dropped.
+// finish commits the group, whose last transaction is tx, and sweeps if that changed the catalogue.
 func (s *Store) finish(tx *Tx) error {
 	s.commitGroup()
-	if tx.result != nil || !tx.dropped {
+	if tx.result != nil || !tx.changed {
 		return tx.result
 	}
 	if err := s.sweep(); err != nil {
-		return fmt.Errorf("%w, but removing what was dropped: %w", ErrCommitted, err)
+		return fmt.Errorf("%w, but %w", ErrCommitted, err)
 	}
 	return nil
 }

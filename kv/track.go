@@ -10,7 +10,7 @@ import (
 
 // Each commit has a record of the nodes that it touched, also one that touched none: so a missing record is noticed.
 
-// keptCommits is how many of the last commits have a record. The others' are removed by the next sweep.
+// keptCommits is how many of the last commits have a record. The next fold leaves out the others'.
 const keptCommits = 1 << 20
 
 // changesGeneration is the generation of these records. It is never replaced.

@@ -28,17 +28,15 @@ type Tx struct {
 	write   bool
 	changed bool  // the catalogue is a clone, and to be written
 	counted bool  // only the counts of the catalogue are a copy, and to be written
-	dropped bool  // generations were dropped, to be swept after the commit
 	failed  error // a write failed half-way: the transaction must not commit
 
 	group *commitGroup // in which it wrote or waits; nil for none
 	leads bool         // it sees to the commit of the group
 
-	numbered      bool   // it is a commit with a number
-	renews        bool   // decisions.log is to be written anew
-	decidedBefore uint64 // the last commit before that had decisions
-	last          uint64 // the number of the last commit, itself if it has one
-	result        error  // of the commit
+	numbered bool   // it is a commit with a number
+	renews   bool   // decisions.log is to be written anew
+	last     uint64 // the number of the last commit, itself if it has one
+	result   error  // of the commit
 
 	entries        []decisions.Entry // for decisions.log
 	puts, putBytes int64             // records written and deleted, and the bytes of their keys and values
@@ -95,6 +93,9 @@ func (s *Store) beginBare(write bool, g *commitGroup) *Tx {
 		tx.group, tx.txn, tx.cat, tx.nodesBefore = g, g.txn, g.cat, g.cat.Nodes
 	} else {
 		tx.txn = s.db.Begin(write)
+	}
+	if tx.last = tx.txn.ReadVersion(); write {
+		tx.last = s.commits
 	}
 	s.mu.Unlock()
 	return tx
@@ -330,27 +331,22 @@ func (tx *Tx) prepare() error {
 	if err := tx.writeCatalog(); err != nil {
 		return err
 	}
+	if tx.hasDecisions() {
+		if err := tx.put(decidedKey(), nil); err != nil {
+			return err
+		}
+	}
 	if err := tx.putChanges(); err != nil {
 		return err
 	}
 	if err := tx.txn.MakeRoom(); err != nil {
 		return fmt.Errorf("nothing is written: %w", err)
 	}
-	s := tx.s
 	if len(tx.entries) > 0 { // else it changes nothing
-		e := decisions.Entry{Key: record.CommitKey()}
-		if tx.decidedBefore = s.lastDecided; tx.hasDecisions() {
-			s.lastDecided = s.commits + 1
-		}
-		e.Value = record.Encode(e.Key, record.CommitBody(s.commits+1, s.lastDecided))
-		if err := tx.txn.Set(e.Key, e.Value); err != nil {
-			return fmt.Errorf("nothing is written: %w", err)
-		}
-		tx.entries = append(tx.entries, e)
-		s.commits++
+		tx.s.commits++
 		tx.numbered = true
 	}
-	tx.last = s.commits
+	tx.last = tx.s.commits
 	return nil
 }
 

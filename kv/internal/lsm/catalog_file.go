@@ -16,11 +16,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// The file "catalog" is a copy of the catalogue, as the last commit left it that published or dropped packs, with a list of the packs. It is
-// replaced after such a commit, and before the first pack goes. So if Badger's log loses commits, the catalogue that is left never names
-// packs that are gone without this file telling so. Of a crashed database it says which packs must be there. It also has what is to be
-// known of a pack to read a closed database without a look at each pack.
-const catalogName = "catalog"
+// CatalogName is the file of a copy of the catalogue, with a list of the packs. It is replaced after each commit that changes the catalogue,
+// and before the first pack goes. So if Badger loses such a commit, this file tells so. Of a crashed database it says which packs must
+// be there. It also has what is to be known of a pack to read a closed database without a look at each pack.
+const CatalogName = "catalog"
 
 // catalogForm begins the file, as a line with the CRC-32C of what follows, in hexadecimal. Behind it are
 //
@@ -40,7 +39,7 @@ func catalogHead(body []byte) string { return fmt.Sprintf("%s %08x", catalogForm
 
 // readCatalogFile reads the file, which need not be there.
 func readCatalogFile(dir string) (c catalogFile, err error) {
-	path := filepath.Join(dir, catalogName)
+	path := filepath.Join(dir, CatalogName)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
@@ -101,7 +100,7 @@ func (c *catalogFile) write(dir string, body []byte, packs []*heldPack) error {
 		listed[h.id.number] = l
 	}
 	whole := append([]byte(catalogHead(text)+"\n"), text...)
-	if err := storedir.ReplaceFile(filepath.Join(dir, catalogName), whole); err != nil {
+	if err := storedir.ReplaceFile(filepath.Join(dir, CatalogName), whole); err != nil {
 		return err
 	}
 	c.body, c.packs = bytes.Clone(body), listed

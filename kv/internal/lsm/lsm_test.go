@@ -26,7 +26,7 @@ func openTest(t testing.TB, dir string) *DB {
 
 func closeTest(t testing.TB, d *DB) {
 	t.Helper()
-	_, err := d.Close(false)
+	_, err := d.Close()
 	must.Do(t, errors.Join(err, storedir.UnmarkWriter(d.dir)))
 }
 
@@ -106,7 +106,7 @@ func TestRecords(t *testing.T) {
 	}
 	b := d.Batch(d.Version() + 1)
 	defer b.Cancel()
-	must.Do(t, errors.Join(b.Delete(testKey(7)), b.Flush()))
+	must.Do(t, errors.Join(b.Set(testKey(7), nil), b.Flush()))
 	err := d.View(func(txn *Txn) error {
 		if _, err := txn.Get(testKey(7)); !errors.Is(err, record.ErrNotFound) {
 			t.Errorf("a deleted record: got %v, want ErrNotFound", err)

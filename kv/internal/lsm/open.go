@@ -175,7 +175,7 @@ func Open(dir string, opt Options) (opened *DB, err error) {
 		err = storedir.AlignModes(dir)
 	}
 	if err != nil {
-		crashed, closing := d.Close(false)
+		crashed, closing := d.Close()
 		if closing == nil && !opt.ReadOnly && !crashed {
 			closing = storedir.UnmarkWriter(dir)
 		}

@@ -142,11 +142,6 @@ func (t *Txn) Iterator(prefix []byte, descending bool) *Iterator {
 	return &Iterator{tables.Walk(prefix, descending, &badgerSource{it: all})}
 }
 
-// Loose begins to read all records that are in no pack.
-func (t *Txn) Loose() *Iterator {
-	return &Iterator{badgerWalk{t.read(badger.IteratorOptions{})}}
-}
-
 // A badgerSource is an iterator of all versions that Badger has, as a walk reads it.
 type badgerSource struct {
 	it         *reading

@@ -118,7 +118,7 @@ func TestReadOnlyIsAsBadger(t *testing.T) {
 		if len(got) != len(want) {
 			t.Errorf("seed %d: got %d lines, want %d", seed, len(got), len(want))
 		}
-		if _, err := d.Close(false); err != nil {
+		if _, err := d.Close(); err != nil {
 			t.Error(err)
 		}
 	}

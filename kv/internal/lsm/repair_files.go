@@ -42,18 +42,20 @@ type fileRepair struct {
 	progress func(stage string, done, total int64)
 	report   func(Correction) error
 	delayed  *[]Correction // not nil: what is done goes there, and is not reported
+	copied   []byte        // of the catalogue; nil if there is none
 }
 
-// RepairFiles makes the files of a database, which is not open, ones that Badger can open, and reports what it does.
+// RepairFiles makes the files of a database, which is not open, ones that Badger can open, and reports what it does. It returns the copy of
+// the catalogue that the file of it has, nil if there is none.
 func RepairFiles(
 	ctx context.Context, dir string, opt Options, progress func(stage string, done, total int64), report func(Correction) error,
-) error {
+) (copied []byte, err error) {
 	b, err := badgerOptions(dir, opt)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r := &fileRepair{dir: dir, opt: b, progress: progress, report: report}
-	return guardFaults(func() error {
+	err = guardFaults(func() error {
 		if err := r.registry(); err != nil {
 			return err
 		}
@@ -65,6 +67,7 @@ func RepairFiles(
 		}
 		return r.tables(ctx)
 	})
+	return r.copied, err
 }
 
 // done reports what was done, or is about to be.

@@ -21,6 +21,7 @@ func (r *fileRepair) packs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.copied = listed.body
 	there, err := r.openNamedPacks(ctx, listed)
 	if err != nil {
 		return err
@@ -43,6 +44,7 @@ func (r *fileRepair) packs(ctx context.Context) error {
 	}
 	for number, name := range wanted {
 		if !there[number] {
+			r.copied = nil // it may be of another time
 			if err := r.lose(Loss{Kind: "table of records", Count: 1}, name, "it is missing", "taken out"); err != nil {
 				return err
 			}
@@ -65,12 +67,12 @@ func (r *fileRepair) packs(ctx context.Context) error {
 func (r *fileRepair) catalogFile() (catalogFile, error) {
 	listed, err := readCatalogFile(r.dir)
 	if errors.Is(err, record.ErrCorrupt) {
-		err = r.done(catalogName, err.Error(), "written again")
+		err = r.done(CatalogName, err.Error(), "written again")
 	}
 	if err != nil {
 		return listed, err
 	}
-	if err := os.Remove(filepath.Join(r.dir, catalogName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(filepath.Join(r.dir, CatalogName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return listed, err
 	}
 	return listed, nil

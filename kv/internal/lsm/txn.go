@@ -2,14 +2,11 @@ package lsm
 
 import (
 	"bytes"
-	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
-
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A Txn sees a database as it was when it began, and what it wrote itself. Several users may write in one Txn, one after another: each
@@ -240,38 +237,20 @@ func (d *DB) Batch(version uint64) *Batch {
 	return b
 }
 
-// Set writes a value under a key. The batch keeps both.
+// Set writes a value under a key, or deletes the key if it is nil. The batch keeps both.
 func (b *Batch) Set(key, value []byte) error {
-	if err := b.makeRoom(key, value); err != nil {
-		return err
-	}
-	return wrapBadger(b.wb.Set(key, value))
-}
-
-// Delete deletes a key, which the batch keeps.
-func (b *Batch) Delete(key []byte) error {
-	if err := b.makeRoom(key, nil); err != nil {
-		return err
-	}
-	return wrapBadger(b.wb.Delete(key))
-}
-
-func (b *Batch) makeRoom(key, value []byte) error {
 	n := entryRoom(key, value)
 	if b.room < n {
-		more := batchRoom + n
-		err := b.d.makeRoom(more)
-		if errors.Is(err, storedir.ErrNoSpace) { // the entry alone may fit, as the last of a sweep does
-			more = n
-			err = b.d.makeRoom(more)
-		}
-		if err != nil {
+		if err := b.d.makeRoom(batchRoom + n); err != nil {
 			return err
 		}
-		b.room += more
+		b.room += batchRoom + n
 	}
 	b.room -= n
-	return nil
+	if value == nil {
+		return wrapBadger(b.wb.Delete(key))
+	}
+	return wrapBadger(b.wb.Set(key, value))
 }
 
 // Flush waits until all is written.

@@ -205,10 +205,10 @@ func (d *DB) countLogs() error {
 }
 
 // Close closes Badger. If a write failed the manifest is made to name the tables that are there; and if there are
-// others, which were not finished or could not be removed, or dirty says that there are records which nobody wants, the store
-// is left as one that crashed, so that the next open for writing removes them. If the directory was moved, all stays as
-// it is, and what Badger has in memory too: closing Badger would make tables, and remove logs, by their paths.
-func (d *DB) Close(dirty bool) (crashed bool, err error) {
+// others, which were not finished or could not be removed, the store is left as one that crashed, so that the next open for
+// writing removes them. If the directory was moved, all stays as it is, and what Badger has in memory too: closing Badger
+// would make tables, and remove logs, by their paths.
+func (d *DB) Close() (crashed bool, err error) {
 	if d.tables != nil {
 		return false, d.closeTables()
 	}
@@ -230,7 +230,7 @@ func (d *DB) Close(dirty bool) (crashed bool, err error) {
 	ids, unknown, listing := d.packs.ids()
 	err = errors.Join(err, listing, d.packs.close())
 	unnamed, reading := hasUnnamedTables(d.dir)
-	crashed = failure != nil || unnamed || dirty || unknown
+	crashed = failure != nil || unnamed || unknown
 	if !crashed {
 		reading = errors.Join(reading, showPacks(d.dir, ids))
 		crashed = reading != nil

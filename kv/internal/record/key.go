@@ -16,7 +16,7 @@ const (
 	KindCatalog  Kind = 0x02 // part uint16
 	KindDocument Kind = 0x03 // space 0x00 key 0x00 part uint16
 	KindCounts   Kind = 0x04 // what small writes change of the catalogue
-	KindCommit   Kind = 0x05 // number of the last commit
+	KindDecided  Kind = 0x05 // nothing: its version is that of the last commit with decisions
 
 	KindAdjacency          Kind = 0x10 // generation, block uint32, part uint32
 	KindAdjacencyDirectory Kind = 0x11 // generation, chunk uint32: the blocks' ranges and parts
@@ -51,7 +51,7 @@ var kindNames = map[Kind]string{
 	KindCatalog:            "catalogue",
 	KindDocument:           "document",
 	KindCounts:             "counts",
-	KindCommit:             "commit number",
+	KindDecided:            "last decisions",
 	KindAdjacency:          "adjacency block",
 	KindAdjacencyDirectory: "adjacency directory",
 	KindEdgeDelta:          "edge delta",

@@ -126,22 +126,6 @@ func CorruptFile(path, format string, args ...any) error {
 // A Record is a key with the body of its record, as a scan yields it.
 type Record struct{ Key, Body []byte }
 
-// CommitKey is the key of the numbers of the last commit, and of the last that had decisions.
-func CommitKey() []byte { return []byte{byte(KindCommit)} }
-
-// CommitBody is the body of its record.
-func CommitBody(last, decided uint64) []byte {
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, last), decided)
-}
-
-// ParseCommit is the inverse of CommitBody.
-func ParseCommit(body []byte) (last, decided uint64, err error) {
-	if len(body) != 16 {
-		return 0, 0, Corrupt(CommitKey(), "it is no pair of numbers")
-	}
-	return binary.BigEndian.Uint64(body), binary.BigEndian.Uint64(body[8:]), nil
-}
-
 // A Sum is made of the checksums of the records that were written of one generation. The number of a generation is given
 // out again if files of the store as it once was are put back; the sum then tells the two apart. It is zero of what a
 // load wrote, whose store has an ID of its own.
