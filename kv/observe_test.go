@@ -99,7 +99,7 @@ func TestEvents(t *testing.T) {
 		t.Errorf("Backup: got the event %+v, want records and bytes", last)
 	}
 	step("Compact", []EventKind{
-		EventBulkWrite, EventCommit, EventBulkSwitch, EventSweep, EventCompact,
+		EventBulkWrite, EventCommit, EventBulkSwitch, EventCompact,
 	}, nil, func() error { return s.Compact(t.Context(), nil) })
 
 	key := documentKey("d", "k")
