@@ -178,7 +178,7 @@ func TestRepairOfRecords(t *testing.T) {
 // the catalogue from its copy, so that the matrix is there.
 func TestRepairOfALostCatalogue(t *testing.T) {
 	t.Parallel()
-	s := must.Get(Open(everyKind(t, 700), Options{MemoryBudget: minMemoryBudget}))(t)
+	s := openStore(t, everyKind(t, 700), Options{})
 	update(t, s, func(tx *Tx) error { return tx.PutDocument("documents", "before", "kept") })
 	end := logEnd(t, s.Dir())
 	writeMatrix(t, s)
