@@ -179,7 +179,7 @@ func TestRepairOfRecords(t *testing.T) {
 func TestRepairOfALostCatalogue(t *testing.T) {
 	t.Parallel()
 	s := openStore(t, everyKind(t, 700), Options{})
-	update(t, s, func(tx *Tx) error { return tx.PutDocument("documents", "before", "kept") })
+	update(t, s, func(tx *Tx) error { return tx.Documents("documents").Put("before", "kept") })
 	end := logEnd(t, s.Dir())
 	writeMatrix(t, s)
 	dir := copyStore(t, s.Dir())
@@ -198,7 +198,7 @@ func TestRepairOfALostCatalogue(t *testing.T) {
 		var text string
 		var row [2]float32
 		m := must.Get(tx.Matrix("m"))(t)
-		err := errors.Join(m.Read(Range{First: 7, End: 8}, 0, 2, row[:]), tx.Document("documents", "before", &text))
+		err := errors.Join(m.Read(Range{First: 7, End: 8}, 0, 2, row[:]), tx.Documents("documents").Get("before", &text))
 		if row != [2]float32{7, 1} || text != "kept" {
 			t.Errorf("got the row %v and the document %q", row, text)
 		}
