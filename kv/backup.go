@@ -63,7 +63,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer, opt BackupOptions) (inf
 	if err != nil {
 		return info, s.damaged(err)
 	}
-	out, err := archive.NewWriter(head.ID, head.Version, tx.txn.ReadVersion(), opt.Since)
+	out, err := archive.NewWriter(ctx, head.ID, head.Version, tx.txn.ReadVersion(), opt.Since)
 	if err != nil {
 		return info, err
 	}

@@ -97,8 +97,7 @@ func (l *listRepair) lists(b int, lists *Adjacency) error {
 	if !l.bad[b] {
 		return l.read(b, lists)
 	}
-	lists.Reset(l.dir.Range(b))
-	lists.Offsets = append(lists.Offsets, make([]int64, lists.Len())...)
+	lists.Clear(l.dir.Range(b))
 	return nil
 }
 

@@ -80,125 +80,112 @@ func (w *rewriter) graph(ctx context.Context, from source, edits iter.Seq2[edit,
 	return w.dictionary(ctx, from)
 }
 
+// addedRange is how many nodes without lists of the source are written at once.
+const addedRange = 1 << 14
+
 // adjacency writes the lists of all nodes.
 func (w *rewriter) adjacency(ctx context.Context, from source, edits iter.Seq2[edit, error], without NodeSet) error {
-	draft := w.bulk.draft
+	draft, form := w.bulk.draft, w.bulk.draft.arcForm()
 	next, stop := iter.Pull2(edits)
 	defer stop()
-	m := listMerge{
-		out: graph.NewWriter(w.bulk.batch.Put, draft.Graph, draft.arcForm()), form: draft.arcForm(), without: without, next: next,
-	}
+	m := listEdits{form: form, next: next}
 	if err := m.advance(); err != nil {
 		return err
 	}
+	out := graph.NewWriter(w.bulk.batch.Put, draft.Graph, form)
+	entries, arcs := int64(0), int64(0)
 	var lists Adjacency
-	for block, r := range from.blocks {
-		if err := ctx.Err(); err != nil {
+	for block := 0; int(out.Next()) < draft.Nodes; block++ {
+		w.progress("adjacency", int64(out.Next()), int64(draft.Nodes))
+		err := ctx.Err()
+		if err == nil && block < len(from.blocks) {
+			err = from.lists(block, &lists)
+		} else {
+			lists.Clear(Range{First: out.Next(), End: NodeID(min(int(out.Next())+addedRange, draft.Nodes))})
+		}
+		if err == nil {
+			err = m.apply(&lists)
+		}
+		if err != nil {
 			return err
 		}
-		w.progress("adjacency", int64(r.First), int64(draft.Nodes))
-		if err := from.lists(block, &lists); err != nil {
-			return err
-		}
-		for v := r.First; v < r.End; v++ {
-			if err := m.write(v, lists.Of(v), lists.ArcsOf(v)); err != nil {
+		for v := lists.First; v < lists.End; v++ {
+			nodes, joined := lists.Of(v), lists.ArcsOf(v)
+			if without != nil {
+				nodes, joined = keep(nodes, joined, func(u NodeID) bool { return !without.Has(v) && !without.Has(u) })
+			}
+			entries += int64(len(nodes))
+			for _, a := range joined {
+				arcs += a.Count()
+			}
+			if err := out.Append(nodes, joined); err != nil {
 				return err
 			}
 		}
 	}
-	for v := m.out.Next(); int(v) < draft.Nodes; v++ {
-		if err := m.write(v, nil, nil); err != nil {
-			return err
-		}
-	}
-	draft.Edges = m.entries / 2
+	draft.Edges = entries / 2
 	if draft.Directed {
-		draft.Arcs = m.arcs / 2
+		draft.Arcs = arcs / 2
 	}
-	return m.out.Close()
+	return out.Close()
 }
 
-// A listMerge writes lists with their edits.
-type listMerge struct {
-	out     *graph.Writer
-	form    codec.ArcForm
-	without NodeSet // these nodes lose their edges
+// keep leaves in a list, and among its arcs if it has any, what is to stay.
+func keep(nodes []NodeID, arcs []codec.Arc, stays func(u NodeID) bool) ([]NodeID, []codec.Arc) {
+	n := 0
+	for i, u := range nodes {
+		if !stays(u) {
+			continue
+		}
+		if nodes[n] = u; arcs != nil {
+			arcs[n] = arcs[i]
+		}
+		n++
+	}
+	return nodes[:n], arcs[:min(n, len(arcs))]
+}
 
+// listEdits are edits that wait for the lists of their nodes.
+type listEdits struct {
+	form codec.ArcForm
 	next func() (edit, error, bool)
 	edit edit // the next, if there are more
 	more bool
-
-	list          neighborList // the last that was put together
-	entries, arcs int64        // that were written
 }
 
-// A neighborList is the list of a node, with the arcs to its neighbours.
-type neighborList struct {
-	nodes []NodeID
-	arcs  []codec.Arc
-}
-
-func (m *listMerge) advance() (err error) {
+func (m *listEdits) advance() (err error) {
 	m.edit, err, m.more = m.next()
 	return err
 }
 
-// edits reports whether the next edit is of a node.
-func (m *listMerge) edits(v NodeID) bool { return m.more && m.edit.node == v }
-
-// write writes the list of a node, which comes with arcs if the graph has any.
-func (m *listMerge) write(v NodeID, nodes []NodeID, arcs []codec.Arc) error {
-	if m.edits(v) || m.without != nil {
-		if err := m.merge(v, nodes, arcs); err != nil {
-			return err
-		}
-		nodes, arcs = m.list.nodes, m.list.arcs
-		if !m.form.Any() {
-			arcs = nil
-		}
-	}
-	m.entries += int64(len(nodes))
-	for _, a := range arcs {
-		m.arcs += a.Count()
-	}
-	return m.out.Append(nodes, arcs)
-}
-
-// merge puts the list of a node together, from its neighbours before and those of its edits.
-func (m *listMerge) merge(v NodeID, nodes []NodeID, arcs []codec.Arc) error {
-	m.list.nodes, m.list.arcs = m.list.nodes[:0], m.list.arcs[:0]
-	for i := 0; i < len(nodes) || m.edits(v); {
-		u, before := NoNode, codec.Arc{}
-		if m.edits(v) {
-			u = m.edit.neighbor
-		}
-		if i < len(nodes) && nodes[i] <= u {
-			u, before = nodes[i], codec.Arc{Out: 1, In: 1}
-			if m.form.Any() {
-				before = arcs[i]
-			}
-			i++
-		}
-		after := before
-		for m.edits(v) && m.edit.neighbor == u {
+// apply makes the edits of the nodes of lists.
+func (m *listEdits) apply(lists *Adjacency) error {
+	var deltas []graph.Delta
+	for m.more && m.edit.node < lists.End {
+		d := graph.Delta{U: m.edit.node, V: m.edit.neighbor}
+		d.Arc = lists.Arc(d.U, d.V)
+		before := d.Arc
+		for m.more && m.edit.node == d.U && m.edit.neighbor == d.V {
 			var err error
-			if after, err = m.edit.apply(after); err != nil {
+			if d.Arc, err = m.edit.apply(d.Arc); err != nil {
 				return err
 			}
 			if err := m.advance(); err != nil {
 				return err
 			}
 		}
-		if after == (codec.Arc{}) || m.without.Has(v) || m.without.Has(u) {
+		if d.Arc == before {
 			continue
 		}
-		if _, ok := after.Sum(); !ok && m.form.Directed && after != before {
-			return fmt.Errorf("edge between nodes number %d and %d: %w: the sum of the weights %v and %v is not finite",
-				v, u, ErrInvalidEdge, after.Out, after.In)
+		if err := d.Check(m.form); err != nil {
+			return err
 		}
-		m.list.nodes, m.list.arcs = append(m.list.nodes, u), append(m.list.arcs, after)
+		deltas = append(deltas, d)
 	}
-	return nil
+	if len(deltas) == 0 {
+		return nil
+	}
+	return lists.Apply(deltas, m.form.Any())
 }
 
 // dictionary writes the dictionary, with the removed nodes.

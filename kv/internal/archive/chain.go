@@ -5,22 +5,20 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// contextEvery is how many records are read between two looks at a context.
+// contextEvery is how many entries are read between two looks at a context.
 const contextEvery = 4096
 
 // A Chain is a full stream with those that follow it.
-type Chain struct {
-	readers []*reader
-	more    []bool // of each reader that its entry is one
-}
+type Chain struct{ readers []*reader }
 
 // Open reads what the streams begin with. The chain must be closed.
 func Open(files []io.Reader) (_ *Chain, err error) {
-	c := &Chain{more: make([]bool, len(files))}
+	c := new(Chain)
 	defer func() {
 		if err != nil {
 			c.Close()
@@ -75,79 +73,92 @@ func (c *Chain) Fail(format string, args ...any) error { return c.last().fail(-1
 func (c *Chain) Read(
 	ctx context.Context, progress func(done, total int64), use func(key, record []byte, version uint64) error,
 ) (Info, error) {
-	last, head, done := len(c.readers)-1, c.Head(), int64(0)
-	for count := 0; ; count++ {
-		if count%contextEvery == 0 {
-			if err := ctx.Err(); err != nil {
-				return Info{}, err
-			}
-			progress(done, head.Bytes)
-		}
-		if err := c.next(last); err != nil {
-			return Info{}, err
-		}
-		if !c.more[last] {
-			break
-		}
-		e := c.readers[last].entry
-		whole, err := c.record(last)
+	head, done, count := c.Head(), int64(0), 0
+	for e, err := range c.entries(ctx, len(c.readers)-1) {
 		if err != nil {
 			return Info{}, err
 		}
-		if done += int64(len(e.key) + len(whole)); done > head.Bytes {
+		if count++; count%contextEvery == 1 {
+			progress(done, head.Bytes)
+		}
+		if done += int64(len(e.key) + len(e.record)); done > head.Bytes {
 			break // the disk was asked for less
 		}
-		if err := use(e.key, whole, e.version); err != nil {
+		if err := use(e.key, e.record, e.version); err != nil {
 			return Info{}, err
 		}
 	}
 	if done != head.Bytes {
 		return Info{}, c.Fail("its records have %d bytes or more, want %d", done, head.Bytes)
 	}
-	for i, r := range c.readers {
-		for more := true; more; {
-			if err := ctx.Err(); err != nil {
-				return Info{}, err
-			}
-			for range contextEvery {
-				var err error
-				if more, err = r.next(); err != nil {
-					return Info{}, err
-				}
-			}
-		}
-		if i > 0 && !bytes.Equal(r.base, c.readers[i-1].in.sum) {
-			return Info{}, outOfOrder(i, "it was made since another backup than the one before")
-		}
-	}
-	return c.last().info(), nil
+	return c.last().info(), ctx.Err()
 }
 
-// next reads the next entry of a file.
-func (c *Chain) next(i int) (err error) {
-	c.more[i], err = c.readers[i].next()
+// entries yields all entries of a stream, with their records, also those that are kept. Then it makes sure that the
+// stream follows the one before.
+func (c *Chain) entries(ctx context.Context, i int) iter.Seq2[entry, error] {
+	own := c.readers[i].entries(ctx)
+	if i == 0 {
+		return own
+	}
+	return func(yield func(entry, error) bool) {
+		before := newCursor(c.entries(ctx, i-1))
+		defer before.stop()
+		for e, err := range own {
+			if err == nil {
+				err = before.seek(e.key)
+			}
+			if err == nil && e.record == nil {
+				if !before.has(e) {
+					err = outOfOrder(i, "%s is kept from the one before, which has another or none", record.Describe(e.key))
+				}
+				e.record = before.entry.record
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+		err := before.end()
+		if err == nil && !bytes.Equal(c.readers[i].base, c.readers[i-1].in.sum) {
+			err = outOfOrder(i, "it was made since another backup than the one before")
+		}
+		if err != nil {
+			yield(entry{}, err)
+		}
+	}
+}
+
+// A cursor goes through the entries of a stream beside another.
+type cursor struct {
+	entry entry
+	more  bool // entry is one, or the first is to come
+	next  func() (entry, error, bool)
+	stop  func()
+}
+
+func newCursor(entries iter.Seq2[entry, error]) *cursor {
+	c := &cursor{more: true}
+	c.next, c.stop = iter.Pull2(entries)
+	return c
+}
+
+// seek goes to the first entry whose key is not before one.
+func (c *cursor) seek(key []byte) (err error) {
+	for err == nil && c.more && bytes.Compare(c.entry.key, key) < 0 {
+		c.entry, err, c.more = c.next()
+	}
 	return err
 }
 
-// record is that of the entry a file is at, from where it was kept.
-func (c *Chain) record(i int) ([]byte, error) {
-	e := c.readers[i].entry
-	for ; c.readers[i].entry.record == nil; i-- {
-		before := c.readers[i-1]
-		for c.more[i-1] || before.records == 0 {
-			if c.more[i-1] && bytes.Compare(before.entry.key, e.key) >= 0 {
-				break
-			}
-			if err := c.next(i - 1); err != nil {
-				return nil, err
-			}
-			if !c.more[i-1] {
-				break
-			}
-		}
-		if b := before.entry; !c.more[i-1] || !bytes.Equal(b.key, e.key) || b.version != e.version || b.sum != e.sum {
-			return nil, outOfOrder(i, "%s is kept from the one before, which has another or none", record.Describe(e.key))
-		}
+// has reports whether the entry is another.
+func (c *cursor) has(e entry) bool {
+	return c.more && bytes.Equal(c.entry.key, e.key) && c.entry.version == e.version && c.entry.sum == e.sum
+}
+
+// end goes on to the end.
+func (c *cursor) end() (err error) {
+	for err == nil && c.more {
+		_, err, c.more = c.next()
 	}
-	return c.readers[i].entry.record, nil
+	return err
 }

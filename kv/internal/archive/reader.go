@@ -3,12 +3,15 @@ package archive
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
+	"iter"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/vmihailenco/msgpack/v5"
@@ -51,19 +54,18 @@ func (s *sealed) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// A reader reads the entries of a stream. It trusts nothing: what it allocates is bounded, whatever the file says.
+// A reader reads a stream. It trusts nothing: what it allocates is bounded, whatever the file says. What is read after an
+// error is zero.
 type reader struct {
 	file int // which of several
 	in   sealed
 	zstd *zstd.Decoder
 	r    *bufio.Reader // what is compressed
 	head Head
-	base []byte // once all was read
+	err  error
 
-	entry            entry
-	key, value       []byte // memory of the next entry
-	done             bool
-	records, changed int64 // so far
+	base    []byte // once all was read
+	changed int64  // entries so far that are not kept
 }
 
 func newReader(r io.Reader, file int) (*reader, error) {
@@ -83,9 +85,9 @@ func newReader(r io.Reader, file int) (*reader, error) {
 		return nil, b.broken(err)
 	}
 	b.r = bufio.NewReader(b.zstd)
-	if err := b.readHead(); err != nil {
+	if b.readHead(); b.err != nil {
 		b.close()
-		return nil, err
+		return nil, b.err
 	}
 	return b, nil
 }
@@ -97,131 +99,128 @@ func (b *reader) fail(offset int64, format string, args ...any) error {
 	return &Error{File: b.file, Offset: offset, Msg: fmt.Sprintf(format, args...), Err: ErrDamaged}
 }
 
-// wrong is fail of what was just read.
-func (b *reader) wrong(format string, args ...any) error { return b.fail(b.in.offset, format, args...) }
-
 // broken is the error of a read that failed.
 func (b *reader) broken(err error) error {
 	switch {
 	case b.in.failed != nil:
 		return b.in.failed
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return b.wrong("it is cut short")
+		return b.fail(b.in.offset, "it is cut short")
 	}
-	return b.wrong("%v", err)
+	return b.fail(b.in.offset, "%v", err)
 }
 
-func (b *reader) readHead() error {
-	body, err := b.bytes(nil, "the head", maxHead)
-	if err != nil {
-		return err
+// wrong says what is wrong with what was just read, unless there was an error before.
+func (b *reader) wrong(format string, args ...any) {
+	if b.err == nil {
+		b.err = b.fail(b.in.offset, format, args...)
 	}
+}
+
+func (b *reader) readHead() {
+	body := b.bytes(nil, "the head", maxHead)
 	if err := msgpack.Unmarshal(body, &b.head); err != nil {
-		return b.wrong("the head: %v", err)
+		b.wrong("the head: %v", err)
 	}
 	switch h := b.head; {
 	case h.Version != streamVersion:
-		return b.wrong("it has version %d of backups, want %d: another graphcleaner wrote it", h.Version, streamVersion)
+		b.wrong("it has version %d of backups, want %d: another graphcleaner wrote it", h.Version, streamVersion)
 	case h.Format < 1 || h.Snapshot > maxSnapshot || h.Since > h.Snapshot || h.Records < 0 || h.Bytes < 0:
-		return b.wrong("the head contradicts itself")
+		b.wrong("the head contradicts itself")
 	}
-	return nil
 }
 
-func (b *reader) uvarint(what string, most uint64) (uint64, error) {
+func (b *reader) uvarint(what string, most uint64) uint64 {
+	if b.err != nil {
+		return 0
+	}
 	x, err := binary.ReadUvarint(b.r)
 	if err != nil {
-		return 0, b.broken(err)
+		b.err = b.broken(err)
+		return 0
 	}
 	if x > most {
-		return 0, b.wrong("%s: %d, want at most %d", what, x, most)
+		b.wrong("%s: %d, want at most %d", what, x, most)
+		return 0
 	}
-	return x, nil
+	return x
 }
 
 // bytes reads bytes behind their length, into memory.
-func (b *reader) bytes(memory []byte, what string, most uint64) ([]byte, error) {
-	length, err := b.uvarint("the length of "+what, most)
-	if err != nil {
-		return nil, err
-	}
-	return b.take(memory, int(length))
+func (b *reader) bytes(memory []byte, what string, most uint64) []byte {
+	return b.take(memory, int(b.uvarint("the length of "+what, most)))
 }
 
-func (b *reader) take(memory []byte, length int) ([]byte, error) {
-	if cap(memory) < length {
-		memory = make([]byte, length)
-	}
-	if _, err := io.ReadFull(b.r, memory[:length]); err != nil {
-		return nil, b.broken(err)
-	}
-	return memory[:length], nil
-}
-
-// next reads the next entry into b.entry, borrowed until the one after; false at the end of a file that is whole.
-func (b *reader) next() (bool, error) {
-	if b.done {
-		return false, nil
-	}
-	key, err := b.bytes(b.key, "a key", maxKey)
-	if err != nil {
-		return false, err
-	}
-	last := b.entry.key
-	if len(key) == 0 {
-		return false, b.readEnd()
-	}
-	if b.records > 0 && bytes.Compare(key, last) <= 0 {
-		return false, b.wrong("the keys do not ascend")
-	}
-	version, err := b.uvarint("a version", b.head.Snapshot)
-	if err != nil {
-		return false, err
-	}
-	value, err := b.bytes(b.value, "a record", maxRecord)
-	if err != nil {
-		return false, err
-	}
-	b.entry, b.key = entry{key: key, version: version}, last
-	b.records++
-	switch {
-	case version == 0:
-		return false, b.wrong("an entry is of version 0, want 1 to %d", b.head.Snapshot)
-	case len(value) > 0:
-		if _, err := record.Decode(key, value); err != nil {
-			return false, b.wrong("%v", err)
+func (b *reader) take(memory []byte, length int) []byte {
+	memory = slices.Grow(memory[:0], length)[:length]
+	if b.err == nil {
+		if _, err := io.ReadFull(b.r, memory); err != nil {
+			b.err = b.broken(err)
 		}
-		b.entry.sum, b.entry.record, b.value = record.Checksum(value), value, value
-		b.changed++
-		return true, nil
-	case b.head.Full:
-		return false, b.wrong("an entry is kept, and there is no backup before this one")
 	}
-	var sum [4]byte
-	if _, err := b.take(sum[:], len(sum)); err != nil {
-		return false, err
-	}
-	b.entry.sum = binary.BigEndian.Uint32(sum[:])
-	return true, nil
+	return memory
 }
 
-// readEnd reads what is behind the entries.
-func (b *reader) readEnd() (err error) {
-	b.done = true
-	if b.base, err = b.bytes(nil, "the base", sha256.Size); err != nil {
-		return err
+// entries yields all entries, each borrowed until the next, and then makes sure that the stream ends.
+func (b *reader) entries(ctx context.Context) iter.Seq2[entry, error] {
+	return func(yield func(entry, error) bool) {
+		var key, before, value []byte
+		for count := int64(0); b.err == nil; count++ {
+			if count%contextEvery == 0 && ctx.Err() != nil {
+				b.err = ctx.Err()
+				break
+			}
+			key, before = b.bytes(before, "a key", maxKey), key
+			if len(key) == 0 {
+				if b.end(count); b.err == nil {
+					return
+				}
+				break
+			}
+			if count > 0 && bytes.Compare(key, before) <= 0 {
+				b.wrong("the keys do not ascend")
+			}
+			e := entry{key: key, version: b.uvarint("a version", b.head.Snapshot)}
+			if e.version == 0 {
+				b.wrong("an entry is of version 0, want 1 to %d", b.head.Snapshot)
+			}
+			if value = b.bytes(value, "a record", maxRecord); len(value) > 0 {
+				if _, err := record.Decode(key, value); err != nil {
+					b.wrong("%v", err)
+					break
+				}
+				e.sum, e.record = record.Checksum(value), value
+				b.changed++
+			} else {
+				if b.head.Full {
+					b.wrong("an entry is kept, and there is no backup before this one")
+				}
+				e.sum = binary.BigEndian.Uint32(b.take(nil, 4))
+			}
+			if b.err == nil && !yield(e, nil) {
+				return
+			}
+		}
+		yield(entry{}, b.err)
+	}
+}
+
+// end reads what is behind so many entries.
+func (b *reader) end(records int64) {
+	b.base = b.bytes(nil, "the base", sha256.Size)
+	if b.err != nil {
+		return
 	}
 	switch _, err := b.r.ReadByte(); {
 	case err == nil:
-		return b.wrong("there is more behind the end")
+		b.wrong("there is more behind the end")
 	case !errors.Is(err, io.EOF):
-		return b.broken(err)
-	case b.records != b.head.Records:
-		return b.wrong("it has %d records, want %d", b.records, b.head.Records)
+		b.err = b.broken(err)
+	case records != b.head.Records:
+		b.wrong("it has %d records, want %d", records, b.head.Records)
 	case b.head.Full != (len(b.base) == 0):
-		return b.wrong("the end contradicts the head")
+		b.wrong("the end contradicts the head")
 	}
-	return nil
 }
 
 // info is what the stream says, once all was read.

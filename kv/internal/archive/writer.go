@@ -1,7 +1,7 @@
 package archive
 
 import (
-	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -17,9 +17,9 @@ import (
 
 // A Writer writes a stream: Begin, Add for every record of the snapshot, by ascending key, and End. It must be closed.
 type Writer struct {
-	head Head
-	base *reader // the stream before, nil of a full one
-	more bool    // base.entry is one
+	head   Head
+	base   *reader // the stream before, nil of a full one
+	before *cursor // of it
 
 	out     sealer
 	zstd    *zstd.Encoder
@@ -43,7 +43,7 @@ func (s *sealer) Write(p []byte) (int, error) {
 
 // NewWriter is for the snapshot of a store of a format, since the stream before, which may be nil. That is read, and compared
 // with its checksums, to its end.
-func NewWriter(store string, format int, snapshot uint64, since io.Reader) (*Writer, error) {
+func NewWriter(ctx context.Context, store string, format int, snapshot uint64, since io.Reader) (*Writer, error) {
 	b := &Writer{
 		head: Head{Version: streamVersion, Format: format, Store: store, Snapshot: snapshot, Full: since == nil},
 		out:  sealer{digest: sha256.New()},
@@ -55,6 +55,7 @@ func NewWriter(store string, format int, snapshot uint64, since io.Reader) (*Wri
 	if b.base, err = newReader(since, 0); err != nil {
 		return nil, err
 	}
+	b.before = newCursor(b.base.entries(ctx))
 	if err := b.follow(b.base.head); err != nil {
 		b.Close()
 		return nil, err
@@ -95,11 +96,7 @@ func (b *Writer) Begin(w io.Writer, records, bytes int64) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := b.write(head, nil); err != nil || b.base == nil {
-		return err
-	}
-	b.more, err = b.base.next()
-	return err
+	return b.write(head, nil)
 }
 
 // write writes bytes behind their length, and what follows them.
@@ -118,9 +115,13 @@ func (b *Writer) Add(key, value []byte, version uint64) error {
 		return fmt.Errorf("%s: %w: a record of %d bytes is too large for a backup",
 			record.Describe(key), record.ErrInvalidValue, len(value))
 	}
-	kept, err := b.isKept(entry{key: key, version: version, sum: record.Checksum(value)})
-	if err != nil {
-		return err
+	// That its commit is the same would do, but for a store that was copied and went on twice: then the checksum tells.
+	kept := false
+	if b.base != nil {
+		if err := b.before.seek(key); err != nil {
+			return err
+		}
+		kept = b.before.has(entry{key: key, version: version, sum: record.Checksum(value)})
 	}
 	if err := b.write(key, binary.AppendUvarint(nil, version)); err != nil {
 		return err
@@ -132,32 +133,12 @@ func (b *Writer) Add(key, value []byte, version uint64) error {
 	return b.write(value, nil)
 }
 
-// isKept reports whether a record is that of the stream before. That its commit is the same would do, but for a store
-// that was copied and went on twice: then the checksum tells.
-func (b *Writer) isKept(e entry) (kept bool, err error) {
-	for b.more {
-		switch base := b.base.entry; bytes.Compare(base.key, e.key) {
-		case 0:
-			return base.version == e.version && base.sum == e.sum, nil
-		case 1:
-			return false, nil
-		}
-		if b.more, err = b.base.next(); err != nil {
-			return false, err
-		}
-	}
-	return false, nil
-}
-
 // End ends the stream, once the one before was read to its end.
 func (b *Writer) End() (Info, error) {
 	var base []byte
 	if b.base != nil {
-		for more := true; more; {
-			var err error
-			if more, err = b.base.next(); err != nil {
-				return Info{}, err
-			}
+		if err := b.before.end(); err != nil {
+			return Info{}, err
 		}
 		base = b.base.in.sum
 	}
@@ -174,6 +155,7 @@ func (b *Writer) End() (Info, error) {
 // Close gives its memory back.
 func (b *Writer) Close() {
 	if b.base != nil {
+		b.before.stop()
 		b.base.close()
 	}
 }

@@ -115,6 +115,18 @@ func (a *Adjacency) ArcsOf(v record.NodeID) []codec.Arc {
 	return a.arcs[a.Offsets[i]:a.Offsets[i+1]]
 }
 
+// Arc is what joins v, which must be in the range, to u.
+func (a *Adjacency) Arc(v, u record.NodeID) codec.Arc {
+	i, there := slices.BinarySearch(a.Of(v), u)
+	switch {
+	case !there:
+		return codec.Arc{}
+	case len(a.arcs) == 0:
+		return codec.Arc{Out: 1, In: 1}
+	}
+	return a.ArcsOf(v)[i]
+}
+
 // AppendArcs decodes the arcs of block b, whose lists buf holds, and appends them to the arcs of buf.
 func (g *Graph) AppendArcs(d *Directory, b int, buf *Adjacency) error {
 	begin := len(buf.arcs)

@@ -34,6 +34,12 @@ func (a *Adjacency) Reset(r record.Range) {
 	*a = Adjacency{Range: r, Offsets: append(a.Offsets[:0], 0), Neighbors: a.Neighbors[:0], arcs: a.arcs[:0]}
 }
 
+// Clear makes all lists of a range empty.
+func (a *Adjacency) Clear(r record.Range) {
+	a.Reset(r)
+	a.Offsets = append(a.Offsets, make([]int64, r.Len())...)
+}
+
 // Of returns the neighbours of v, which must be in the range. The slice is borrowed from a.
 func (a *Adjacency) Of(v record.NodeID) []record.NodeID {
 	i := v - a.First
@@ -120,7 +126,7 @@ func (g *Graph) read(r record.Range, buf *Adjacency, withArcs bool) error {
 	if err != nil || len(deltas) == 0 {
 		return err
 	}
-	return buf.apply(deltas, withArcs)
+	return buf.Apply(deltas, withArcs)
 }
 
 // readLoaded decodes the blocks of r after the first offset of buf.

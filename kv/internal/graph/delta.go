@@ -21,6 +21,15 @@ type Delta struct {
 	Arc  codec.Arc
 }
 
+// Check returns an ErrInvalidEdge for two arcs whose weights have no float32 for a sum.
+func (d Delta) Check(f codec.ArcForm) error {
+	if _, ok := d.Arc.Sum(); ok || !f.Directed || d.Arc == (codec.Arc{}) {
+		return nil
+	}
+	return fmt.Errorf("edge between nodes number %d and %d: %w: the sum of the weights %v and %v is not finite",
+		d.U, d.V, ErrInvalidEdge, d.Arc.Out, d.Arc.In)
+}
+
 func edgeDeltaKey(g record.Generation, u, v record.NodeID) []byte {
 	return record.PairKey(record.KindEdgeDelta, g, uint32(u), uint32(v))
 }
@@ -148,9 +157,9 @@ func (g *Graph) addDegreeDeltas(r record.Range, degrees []uint32) error {
 	return nil
 }
 
-// apply applies deltas of the range, ascending, to the lists, and if withArcs is set to their arcs too. What they make
+// Apply applies deltas of the range, ascending, to the lists, and if withArcs is set to their arcs too. What they make
 // is written behind the lists as they were, and then takes their place.
-func (a *Adjacency) apply(deltas []Delta, withArcs bool) error {
+func (a *Adjacency) Apply(deltas []Delta, withArcs bool) error {
 	begin, before := int64(0), len(a.Neighbors)
 	keep := func(from, to int64) {
 		a.Neighbors = append(a.Neighbors, a.Neighbors[from:to]...)

@@ -161,7 +161,7 @@ func (g *Graph) pieces(v record.NodeID, withArcs bool) iter.Seq2[*Adjacency, err
 				}
 				if err == nil && due > 0 {
 					piece.Offsets = append(piece.Offsets[:0], 0, int64(len(piece.Neighbors)))
-					err = piece.apply(changes[:due], withArcs)
+					err = piece.Apply(changes[:due], withArcs)
 				}
 				if !yield(piece, err) || err != nil {
 					return
@@ -172,7 +172,7 @@ func (g *Graph) pieces(v record.NodeID, withArcs bool) iter.Seq2[*Adjacency, err
 		if len(changes) > 0 {
 			piece.Offsets = append(piece.Offsets[:0], 0, 0)
 			piece.Neighbors, piece.arcs = piece.Neighbors[:0], piece.arcs[:0]
-			err = piece.apply(changes, withArcs)
+			err = piece.Apply(changes, withArcs)
 			yield(piece, err)
 		}
 	}

@@ -3,7 +3,6 @@ package graph
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -52,9 +51,8 @@ func (d *Difference) add(o Difference) {
 // Set has an arc join a pair, the zero one nothing. Two arcs whose weights have no float32 for a sum are an
 // ErrInvalidEdge.
 func (g *Graph) Set(w snapshot.Writer, p Pair, after codec.Arc) (Difference, error) {
-	if _, ok := after.Sum(); !ok && g.Form.Directed && after != (codec.Arc{}) {
-		return Difference{}, fmt.Errorf("edge between nodes number %d and %d: %w: the sum of the weights %v and %v is not finite",
-			p.U, p.V, ErrInvalidEdge, after.Out, after.In)
+	if err := (Delta{p.U, p.V, after}).Check(g.Form); err != nil {
+		return Difference{}, err
 	}
 	d, err := g.putDeltas(w, p, after)
 	for _, v := range []record.NodeID{p.U, p.V} {
