@@ -21,7 +21,7 @@ type Changes struct {
 	// NumNodes is the number of nodes at the mark. Nodes with this number or a greater one were added since.
 	NumNodes int
 
-	sets map[string]*Touched
+	sets touches
 }
 
 // Touched are nodes that were written to.
@@ -45,34 +45,20 @@ func (t *Touched) Nodes() iter.Seq[NodeID] {
 	}
 }
 
+func (t *Touched) add(nodes iter.Seq[NodeID]) {
+	for v := range nodes {
+		t.nodes.Add(uint32(v))
+	}
+}
+
 // Edges returns the nodes whose edges changed: both ends of each edge that was added, removed or given another weight.
-func (c *Changes) Edges() *Touched { return c.of(edgesTouched) }
+func (c *Changes) Edges() *Touched { return c.sets.of(edgesTouched) }
 
 // Column returns the nodes whose value in a column was set.
-func (c *Changes) Column(name string) *Touched { return c.of(columnTouched(name)) }
+func (c *Changes) Column(name string) *Touched { return c.sets.of(columnTouched(name)) }
 
 // Matrix returns the nodes whose row of a matrix was set.
-func (c *Changes) Matrix(name string) *Touched { return c.of(matrixTouched(name)) }
-
-func (c *Changes) of(name string) *Touched {
-	if t := c.sets[name]; t != nil {
-		return t
-	}
-	t := new(Touched)
-	c.sets[name] = t
-	return t
-}
-
-// add adds the nodes that a commit touched.
-func (c *Changes) add(sets map[string]changes.Set) {
-	for name, set := range sets {
-		to := c.of(name)
-		to.All = to.All || set.All()
-		for v := range set.Nodes() {
-			to.nodes.Add(uint32(v))
-		}
-	}
-}
+func (c *Changes) Matrix(name string) *Touched { return c.sets.of(matrixTouched(name)) }
 
 // ChangesSince returns the nodes that the commits after a mark touched. LastCommit gave the mark. In an Update these
 // are also the nodes that the Update touched so far. ChangesSince returns ErrNotTracked if the store does not know:
@@ -89,16 +75,24 @@ func (tx *Tx) ChangesSince(mark uint64) (*Changes, error) {
 	case mark > last:
 		return nil, fmt.Errorf("%w since commit %d: the last one is %d", ErrNotTracked, mark, last)
 	}
-	c := &Changes{NumNodes: tx.nodesBefore, sets: map[string]*Touched{}}
+	c := &Changes{NumNodes: tx.nodesBefore}
 	for commit, err := range tx.changesAfter(mark, last) {
 		if err != nil {
 			return nil, err
 		}
 		c.NumNodes -= commit.Added
-		c.add(commit.Sets)
+		for name, set := range commit.Sets {
+			to := c.sets.of(name)
+			to.All = to.All || set.All()
+			to.add(set.Nodes())
+		}
 	}
 	if tx.write {
-		c.add(tx.touchedSets())
+		for name, own := range tx.touched {
+			to := c.sets.of(name)
+			to.All = to.All || own.All
+			to.add(own.Nodes())
+		}
 	}
 	if c.NumNodes < 0 {
 		return nil, record.Corrupt(changesKey(last), "more nodes were added than there are")

@@ -246,7 +246,7 @@ func TestCheckFindsDamage(t *testing.T) {
 	touched := firstKey(t, s, record.KindChanges)
 	plant("a node that is not there", touched, func() {
 		rewrite(t, s, touched, func([]byte) []byte {
-			c := changes.Commit{Sets: map[string]changes.Set{edgesTouched: changes.SetOf([]NodeID{601})}}
+			c := changes.Commit{Sets: map[string]changes.Set{edgesTouched: changes.SetOf(slices.Values([]NodeID{601}))}}
 			return append([]byte{1}, must.Get(c.Encode(1<<10))(t)...) // of one part
 		})
 	}, "its nodes do not ascend, or are not there")

@@ -3,6 +3,7 @@ package kv
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/changes"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -49,62 +50,47 @@ const edgesTouched = "edges"
 func columnTouched(name string) string { return "column " + name }
 func matrixTouched(name string) string { return "matrix " + name }
 
-// The touches of a transaction are the nodes that it wrote something of, by the names of the sets.
-type touches map[string]*touched
+// touches are the nodes that something was written of, by the names of the sets.
+type touches map[string]*Touched
 
-// touched are nodes in the order in which they were touched, or all.
-type touched struct {
-	all   bool
-	nodes []NodeID
-}
-
-func (t *touches) of(name string) *touched {
+func (t *touches) of(name string) *Touched {
 	if *t == nil {
 		*t = touches{}
 	}
 	set := (*t)[name]
 	if set == nil {
-		set = new(touched)
+		set = new(Touched)
 		(*t)[name] = set
 	}
 	return set
 }
 
 // add adds nodes to a set.
-func (t *touches) add(name string, nodes ...NodeID) {
-	set := t.of(name)
-	set.nodes = append(set.nodes, nodes...)
-}
+func (t *touches) add(name string, nodes ...NodeID) { t.of(name).add(slices.Values(nodes)) }
 
 // addAll makes a set one of all nodes.
-func (t *touches) addAll(name string) { t.of(name).all = true }
+func (t *touches) addAll(name string) { t.of(name).All = true }
 
 // putChanges writes the record of what the transaction touched.
 func (tx *Tx) putChanges() error {
 	if len(tx.entries) == 0 {
 		return nil
 	}
-	c := changes.Commit{Added: tx.cat.Nodes - tx.nodesBefore, Sets: tx.touchedSets()}
+	c := changes.Commit{Added: tx.cat.Nodes - tx.nodesBefore, Sets: map[string]changes.Set{}}
+	for name, t := range tx.touched {
+		switch {
+		case t.All:
+			c.Sets[name] = nil
+		case t.Count() > 0:
+			c.Sets[name] = changes.SetOf(t.Nodes())
+		}
+	}
 	body, err := c.Encode(tx.s.mostTouched())
 	if err != nil {
 		return fmt.Errorf("changes of the commit: %w", err)
 	}
 	_, err = record.PutParts(tx.put, changesKey(tx.s.commits+1), body)
 	return err
-}
-
-// touchedSets are the nodes that were touched.
-func (tx *Tx) touchedSets() map[string]changes.Set {
-	sets := map[string]changes.Set{}
-	for name, t := range tx.touched {
-		switch {
-		case t.all:
-			sets[name] = nil
-		case len(t.nodes) > 0:
-			sets[name] = changes.SetOf(t.nodes)
-		}
-	}
-	return sets
 }
 
 // mostTouched is the size of the largest record of a commit, in bytes. What is longer becomes "all", because it would

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"iter"
-	"slices"
 
 	"github.com/vmihailenco/msgpack/v5"
 
@@ -24,15 +23,12 @@ type Commit struct {
 // A Set is the gaps between ascending nodes, each a varint, from 0 on. An empty Set stands for all nodes.
 type Set []byte
 
-// SetOf makes the Set of one or more nodes. It sorts the slice.
-func SetOf(nodes []record.NodeID) (s Set) {
-	slices.Sort(nodes)
+// SetOf makes the Set of one or more nodes, which ascend.
+func SetOf(nodes iter.Seq[record.NodeID]) (s Set) {
 	previous := record.NodeID(0)
-	for i, v := range nodes {
-		if i == 0 || v != previous {
-			s = binary.AppendUvarint(s, uint64(v-previous))
-			previous = v
-		}
+	for v := range nodes {
+		s = binary.AppendUvarint(s, uint64(v-previous))
+		previous = v
 	}
 	return s
 }
