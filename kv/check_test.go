@@ -131,7 +131,7 @@ func writeRawBlock(t *testing.T, s *Store, key, value []byte) {
 	w := pack.NewWriter(temporary)
 	add := func(key, value []byte) {
 		if value == nil {
-			must.Do(t, w.AddDeletion(key, 1))
+			must.Do(t, w.AddEntry(pack.Entry{Key: y.KeyWithTs(key, 1), Value: y.ValueStruct{Meta: pack.MarkDeleted}}))
 		} else {
 			must.Do(t, w.Add(key, value, 1))
 		}

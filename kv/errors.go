@@ -97,8 +97,8 @@ var (
 	ErrMoved = storedir.ErrMoved
 
 	// ErrFailed is returned by writes to a store, and by its Close, after the disk failed a write. All earlier commits are
-	// on the disk; a store that is closed and opened again goes on from there. If a merge of tables failed, reads return
-	// ErrFailed too, because they could miss records. If the error is also an ErrCorrupt, these records are lost.
+	// on the disk; a store that is closed and opened again goes on from there. If the tables cannot be opened again after a
+	// fold, reads return ErrFailed too.
 	ErrFailed = lsm.ErrFailed
 
 	// ErrCommitted is returned by Update, Bulk.Commit and Compact if something failed after the commit. The writes have

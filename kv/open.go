@@ -210,7 +210,6 @@ func openBadger(
 	}
 	s.db, err = lsm.Open(dir, lsm.Options{
 		MemoryBudget: opt.MemoryBudget, ReadOnly: opt.ReadOnly, Loading: !synced, Logger: opt.Logger,
-		Reading: s.isRead,
 	})
 	if err != nil {
 		return nil, errors.Join(err, unlock())

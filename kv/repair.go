@@ -41,8 +41,7 @@ type RoomRepair func(ctx context.Context, s *Store, report func(Correction)) err
 // which the store is. An undamaged store stays as it is.
 //
 //   - The readable part of a table stays. If the index of a table is damaged, its blocks are found by their checksums.
-//   - The manifest is rebuilt if a table outside it has records that no table in it has. The versions of records then
-//     decide which record is the last, and records that a merge of tables dropped stay out.
+//   - The manifest is rebuilt if a table outside it has records that no table in it has.
 //   - A catalogue that is damaged, or earlier than its copy, is taken from the copy.
 //   - The counts are counted again. Each direction of the dictionary is rebuilt from the other.
 //   - Entries of spaces that are kept twice are taken from decisions.log. If that is damaged, it is written anew.
@@ -122,7 +121,7 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) error
 		return r.tell(Correction{Where: m.Where, What: m.What, Done: m.Done, Lost: lost})
 	}
 	var err error
-	if r.copied, err = lsm.RepairFiles(ctx, r.dir, lsm.Options{MemoryBudget: opt.MemoryBudget}, r.progress, file); err != nil {
+	if r.copied, err = lsm.RepairFiles(ctx, r.dir, r.progress, file); err != nil {
 		return err
 	}
 	_, unlock, err := storedir.Lock(r.dir, false)

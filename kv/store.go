@@ -76,18 +76,6 @@ type versionedCatalog struct {
 	catalog *catalog
 }
 
-// isRead says whether there is a snapshot to read from.
-func (s *Store) isRead() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for tx := range s.txs {
-		if !tx.write {
-			return true
-		}
-	}
-	return false
-}
-
 func headerKey() []byte { return []byte{byte(record.KindHeader)} }
 
 // readHeader reads the header. For a store of another format version it returns a *VersionError.

@@ -35,16 +35,16 @@ func (d *DB) makeRoom(n int64) error {
 	if err := d.awaitFlush(); err != nil {
 		return err
 	}
-	logged := d.logs.bytes + d.output.Load() - d.logs.output
 	// What was handed over lately may not be in the log: three transactions of a batch, each of 15% of a memtable.
-	memTable := d.db.Opts().MemTableSize
-	coming := n + min(d.output.Load(), memTable/2)
-	err := d.disk.CheckRoom(logged + 3*coming + SpareRoom)
-	if errors.Is(err, storedir.ErrNoSpace) { // logged may be more than there is
-		if err := d.countLogs(); err != nil {
-			return err
+	written, memTable := d.output.Load(), d.db.Opts().MemTableSize
+	coming := n + min(written, memTable/2)
+	err := d.disk.CheckRoom(written + 3*coming + SpareRoom)
+	if errors.Is(err, storedir.ErrNoSpace) { // the most of it may be in tables
+		logged, failed := loggedBytes(d.dir)
+		if failed != nil {
+			return failed
 		}
-		err = d.disk.CheckRoom(d.logs.bytes + 3*coming + SpareRoom)
+		err = d.disk.CheckRoom(logged + 3*coming + SpareRoom)
 	}
 	if err != nil {
 		return err
@@ -73,13 +73,7 @@ func roomToOpen(dir string) error {
 }
 
 // loggedBytes is what the logs of memtables take on the disk.
-func loggedBytes(dir string) (int64, error) {
-	_, bytes, err := logUse(dir)
-	return bytes, err
-}
-
-// logUse is how many logs of memtables there are, and what they take on the disk.
-func logUse(dir string) (count int, bytes int64, err error) {
+func loggedBytes(dir string) (bytes int64, err error) {
 	logs, err := memTableLogs(dir)
 	for _, name := range logs {
 		info, err := os.Stat(name)
@@ -87,10 +81,9 @@ func logUse(dir string) (count int, bytes int64, err error) {
 			continue // it has just become a table
 		}
 		if err != nil {
-			return 0, 0, err
+			return 0, err
 		}
-		count++
 		bytes += storedir.AllocatedBytes(info)
 	}
-	return count, bytes, err
+	return bytes, err
 }

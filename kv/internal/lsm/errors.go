@@ -18,8 +18,7 @@ var (
 	ErrReadOnly = errors.New("kv: read-only")
 
 	// ErrFailed is returned after the disk failed a write. All earlier commits are on the disk; a database that is closed
-	// and opened again goes on from there. If a merge of tables failed, reads return ErrFailed too, because they could miss
-	// records. If the error is also an ErrCorrupt, these records are lost.
+	// and opened again goes on from there. If the tables cannot be opened again after a fold, reads return ErrFailed too.
 	ErrFailed = errors.New("kv: a write to the disk failed, close the store and open it again")
 
 	// ErrTxTooBig is returned if a transaction has written more than it can hold.

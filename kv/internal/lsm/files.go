@@ -7,11 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/dgraph-io/badger/v4"
-	badgeroptions "github.com/dgraph-io/badger/v4/options"
 	"github.com/dgraph-io/badger/v4/table"
-	"github.com/dgraph-io/ristretto/v2/z"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -24,98 +23,110 @@ import (
 // A process that writes keeps a file LOCK in the store, and removes it last. If there is one, or a log of a
 // memtable, but no process, there was a crash, and it may have left
 //
-//   - tables that the manifest names no more, since a fold merged them, or never named: they were finished, but their
-//     logs or the tables they merge are still there. clearUnnamed makes sure of that;
-//   - a last record of the manifest that is not complete, about such tables;
+//   - tables that the manifest does not name (unnamed.go);
+//   - a last record of the manifest that is not complete, about such a table;
 //   - a log without a byte, by way of which Badger makes and deletes logs.
 //
 // All are damage in a store that was closed. A table that is named and missing always is.
 
-// checkFiles returns an ErrCorrupt that names a damaged file of a store which no other process writes; crashed says
-// whether it was left by a crash.
-func checkFiles(dir string, crashed bool) error {
-	manifest, strays, err := checkNames(dir, crashed)
-	if err != nil {
-		return err
-	}
-	for id, entry := range manifest.Tables {
-		if isPack(id) {
-			continue
-		}
-		if err := checkTable(table.NewFilename(id, dir), entry.Compression); err != nil {
-			return err
-		}
-	}
-	if len(strays) == 0 {
-		return nil
-	}
-	return clearUnnamed(dir, manifest, strays)
+// files are those of a database, by their kinds.
+type files struct {
+	tables []uint64 // Badger's own
+	closed []uint64 // packs with names of tables
+	open   []packID // packs with names of their own
+	logs   []string // paths of Badger's logs, of memtables and of values
 }
 
-// checkNames is checkFiles but for what is in tables. It returns the manifest, and the tables that this does not name, which there are
-// only after a crash.
-func checkNames(dir string, crashed bool) (manifest badger.Manifest, strays []uint64, err error) {
-	if err := checkRegistry(dir); err != nil {
-		return manifest, nil, err
-	}
+// list reads a directory.
+func list(dir string) (f files, err error) {
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return manifest, nil, err
-	}
-	empty, err := checkLogs(logsAmong(dir, entries))
-	if err != nil {
-		return manifest, nil, err
-	}
-	manifest, cut, err := readManifest(dir)
-	if err != nil {
-		return manifest, nil, err
-	}
-	leftover := cmp.Or(empty, cut)
 	for _, entry := range entries {
-		if id, ok := table.ParseFileID(entry.Name()); ok && !isPack(id) {
-			if _, named := manifest.Tables[id]; !named {
-				strays = append(strays, id)
-				leftover = cmp.Or(leftover, record.CorruptFile(filepath.Join(dir, entry.Name()), "%s does not name it", badger.ManifestFilename))
-			}
+		name := entry.Name()
+		if id, ok := table.ParseFileID(name); ok && isPack(id) {
+			f.closed = append(f.closed, id)
+		} else if ok {
+			f.tables = append(f.tables, id)
+		} else if pack, ok := parseOpenPack(name); ok {
+			f.open = append(f.open, pack)
+		} else if ext := filepath.Ext(name); ext == ".vlog" || ext == memTableLog {
+			f.logs = append(f.logs, filepath.Join(dir, name))
+		}
+	}
+	return f, err
+}
+
+const memTableLog = ".mem"
+
+// memTableLogs are the logs of memtables that were not flushed to a table.
+func memTableLogs(dir string) ([]string, error) { return storedir.FilesNamed(dir, "", memTableLog) }
+
+// checkNames returns an ErrCorrupt that names a damaged file of a database which no other process writes, but for what is in tables;
+// crashed says whether it was left by a crash. It returns the manifest, and the tables that this does not name, which there
+// are only after a crash.
+func checkNames(dir string, crashed bool) (m manifest, strays []uint64, err error) {
+	if err := checkRegistry(dir); err != nil {
+		return m, nil, err
+	}
+	f, err := list(dir)
+	if err != nil {
+		return m, nil, err
+	}
+	empty, err := checkLogs(f.logs)
+	if err != nil {
+		return m, nil, err
+	}
+	if m, err = readManifest(dir); err != nil {
+		return m, nil, err
+	}
+	if err := checkPacks(dir, m, f); err != nil {
+		return m, nil, err
+	}
+	leftover := cmp.Or(empty, m.cut)
+	for _, id := range f.tables {
+		if _, named := m.levels[id]; !named {
+			strays = append(strays, id)
+			leftover = cmp.Or(leftover, record.CorruptFile(table.NewFilename(id, dir), "%s does not name it", ManifestName))
 		}
 	}
 	if leftover != nil && !crashed {
-		return manifest, nil, leftover
+		return m, nil, leftover
 	}
-	return manifest, strays, nil
+	return m, strays, nil
 }
 
-// readManifest reads the manifest as Badger does; cut is not nil if its last record is not complete.
-func readManifest(dir string) (manifest badger.Manifest, cut, err error) {
-	f, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
-	if err != nil {
-		return manifest, nil, err
+// checkPacks returns an ErrCorrupt if a pack is missing that the manifest names, or another program has written to a closed database.
+func checkPacks(dir string, m manifest, f files) error {
+	named := m.packs()
+	if len(named) == 0 && len(f.closed) == 0 {
+		return nil
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return replayManifest(f)
+	isForeign := func(id uint64) bool { return !slices.Contains(named, id) }
+	if m.records > 1 || slices.ContainsFunc(f.closed, isForeign) {
+		return record.CorruptFile(filepath.Join(dir, ManifestName), foreign)
+	}
+	for _, id := range named {
+		isIt := func(p packID) bool { return p.number == id-packNumber }
+		if !slices.Contains(f.closed, id) && !slices.ContainsFunc(f.open, isIt) {
+			return record.CorruptFile(table.NewFilename(id, dir), "it is missing")
+		}
+	}
+	return nil
 }
 
-// replayManifest is readManifest of a file that was opened and not read.
-func replayManifest(f *os.File) (manifest badger.Manifest, cut, err error) {
-	info, err := f.Stat()
-	if err != nil {
-		return manifest, nil, err
+// lookAtTable is pack.Look of a table that must be there.
+func lookAtTable(dir string, id uint64) (pack.Listed, error) {
+	path := table.NewFilename(id, dir)
+	l, err := pack.Look(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = record.CorruptFile(path, "it is missing")
 	}
-	var end int64
-	err = pack.GuardFile(f.Name(), func() (err error) {
-		manifest, end, err = badger.ReplayManifestFile(f, 0, badger.Options{})
-		return err
-	})
-	if err == nil && end < info.Size() {
-		cut = record.CorruptFile(f.Name(), "its last record is cut off after %d bytes", info.Size()-end)
-	}
-	return manifest, cut, err
+	return l, err
 }
 
 // checkRegistry reads the file of keys; nothing is encrypted, so that it holds no key. If it is missing Badger
 // makes it.
 func checkRegistry(dir string) error {
-	path := filepath.Join(dir, badger.KeyRegistryFileName)
+	path := filepath.Join(dir, KeyRegistryName)
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -136,7 +147,7 @@ func checkRegistry(dir string) error {
 // for none, and twelve of no meaning then.
 const logHeader = 20
 
-// checkLogs looks at the beginning of the value logs and of the logs of memtables; empty is not nil if one is.
+// checkLogs looks at the beginning of logs; empty is not nil if one has no byte.
 func checkLogs(logs []string) (empty, err error) {
 	for _, path := range logs {
 		head, err := readHead(path, logHeader)
@@ -164,49 +175,17 @@ func readHead(path string, n int64) (head []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, n))
 }
 
-// checkTable opens a table as Badger does, and checks its index and its last block.
-func checkTable(path string, compression badgeroptions.CompressionType) error {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return record.CorruptFile(path, "it is missing")
-	case err != nil:
-		return err
-	case info.Size() == 0:
-		return record.CorruptFile(path, "it is empty") // and cannot be mapped
-	}
-	file, err := z.OpenMmapFile(path, os.O_RDONLY, 0)
-	if err != nil {
-		return err
-	}
-	err = pack.GuardFile(path, func() error {
-		pack.ReadAtRandom(file.Data)
-		if at, _, _, ok := pack.FindIndex(file.Data); ok {
-			pack.WillRead(file.Data, at, len(file.Data))
+// removeEmptyLogs removes logs without a byte. Badger makes, and deletes, a log by way of an empty file, and will not
+// open a store that was killed at that moment.
+func removeEmptyLogs(logs []string) error {
+	for _, name := range logs {
+		info, err := os.Stat(name)
+		if err == nil && info.Size() == 0 {
+			err = os.Remove(name)
 		}
-		_, err := table.OpenTable(file, table.Options{Compression: compression, ChkMode: badgeroptions.OnBlockRead})
-		return err
-	})
-	return errors.Join(err, file.Close(-1))
-}
-
-// logFiles are the value logs and the logs of memtables.
-func logFiles(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	return logsAmong(dir, entries), err
-}
-
-// logsAmong are logFiles of a directory that was read.
-func logsAmong(dir string, entries []fs.DirEntry) (logs []string) {
-	for _, entry := range entries {
-		if ext := filepath.Ext(entry.Name()); ext == ".vlog" || ext == memTableLog {
-			logs = append(logs, filepath.Join(dir, entry.Name()))
+		if err != nil {
+			return err
 		}
 	}
-	return logs
+	return nil
 }
-
-const memTableLog = ".mem"
-
-// memTableLogs are the logs of memtables that were not flushed to a table.
-func memTableLogs(dir string) ([]string, error) { return storedir.FilesNamed(dir, "", memTableLog) }

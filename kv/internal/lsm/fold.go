@@ -25,7 +25,7 @@ import (
 // anew. Snapshots go on (reading.go).
 //
 // A crash leaves files that the manifest does not name: what was made, before the manifest is replaced, and after that
-// what was merged. The next open has Badger remove them.
+// what was merged. The next open removes them (unnamed.go).
 
 const (
 	// foldLevel is the level of the run in the manifest.
@@ -50,29 +50,11 @@ type Fold struct {
 
 // FoldDue reports whether a fold is due. The caller holds the writer's lock.
 func (d *DB) FoldDue() bool {
-	if d.tables != nil || d.failure.err() != nil {
-		return false
-	}
-	if made := d.output.Load() / d.db.Opts().MemTableSize; d.first+int(made) < foldAt {
-		return false
-	}
-	manifest, _, err := readManifest(d.dir) //nolint:errcheck // of what is being entered the next call asks
-	if err != nil {
-		return false
-	}
-	d.first = countFirst(manifest) - int(d.output.Load()/d.db.Opts().MemTableSize)
-	return countFirst(manifest) >= foldAt
+	return d.tables == nil && d.failure.err() == nil && d.firstTables() >= d.foldAt
 }
 
-// countFirst counts the tables of level 0.
-func countFirst(manifest badger.Manifest) (n int) {
-	for _, entry := range manifest.Tables {
-		if entry.Level == 0 {
-			n++
-		}
-	}
-	return n
-}
+// firstTables is how many tables of level 0 there are, or are being made.
+func (d *DB) firstTables() int { return d.flushes.tables + int(d.failure.flushes.Load()-d.flushes.before) }
 
 // BeginFold begins a fold, which must be ended. It drops the records of keys that are dead: no commit from the last on
 // reads them. The caller holds the writer's lock.
@@ -83,18 +65,17 @@ func (d *DB) BeginFold(isDead func(key []byte) bool) (*Fold, error) {
 	if err := f.begin(seen, isDead); err != nil {
 		return nil, errors.Join(err, d.packs.release(f.held))
 	}
-	d.first = -int(d.output.Load() / d.db.Opts().MemTableSize) // if this one fails, the next is due after as much again
+	d.foldAt = d.firstTables() + foldAt // if this one fails
 	return f, nil
 }
 
 func (f *Fold) begin(seen []uint64, isDead func(key []byte) bool) error {
-	manifest, _, err := readManifest(f.d.dir) //nolint:errcheck // what is being entered is for the next fold
+	m, err := readManifest(f.d.dir) // what is being entered is for the next fold
 	if err != nil {
 		return err
 	}
-	f.merged = slices.SortedFunc(maps.Keys(manifest.Tables), func(a, b uint64) int {
-		byLevel := cmp.Compare(manifest.Tables[b].Level, manifest.Tables[a].Level)
-		return cmp.Or(byLevel, cmp.Compare(a, b))
+	f.merged = slices.SortedFunc(maps.Keys(m.levels), func(a, b uint64) int {
+		return cmp.Or(cmp.Compare(m.levels[b], m.levels[a]), cmp.Compare(a, b))
 	})
 	for _, id := range f.merged {
 		path := table.NewFilename(id, f.d.dir)
@@ -167,46 +148,54 @@ func (f *Fold) End() error {
 	}
 	d.db = db
 	d.output.Store(0)
-	d.logs = logCount{}
+	d.flushes = flushCount{before: d.failure.flushes.Load(), tables: db.Levels()[0].NumTables}
+	d.foldAt = foldAt
 	return err
 }
 
-// install has the manifest name the new tables, and those that came since the fold began. Badger is closed; it removes
-// the others once it opens.
+// install has the manifest name the new tables, and those that came since the fold began, and removes the others. Badger is
+// closed.
 func (f *Fold) install() error {
-	manifest, cut, err := readManifest(f.d.dir)
-	if err := cmp.Or(err, cut); err != nil {
+	m, err := readManifest(f.d.dir)
+	if err := cmp.Or(err, m.cut); err != nil {
 		return err
 	}
 	for len(f.made) > 0 {
-		if err := f.number(manifest); err != nil {
+		if err := f.number(m); err != nil {
 			return err
 		}
 	}
-	return f.name(manifest)
+	if err := f.name(m); err != nil {
+		return err
+	}
+	for _, id := range f.merged { // the oldest first (unnamed.go)
+		if err := os.Remove(table.NewFilename(id, f.d.dir)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // number gives a new table the name that Badger knows it by, and enters it in a manifest.
-func (f *Fold) number(manifest badger.Manifest) error {
-	id := slices.Max(slices.Collect(maps.Keys(manifest.Tables))) + 1
+func (f *Fold) number(m manifest) error {
+	id := slices.Max(slices.Collect(maps.Keys(m.levels))) + 1
 	if err := os.Rename(f.made[0], table.NewFilename(id, f.d.dir)); err != nil {
 		return err
 	}
 	f.made = f.made[1:]
-	manifest.Tables[id] = badger.TableManifest{Level: foldLevel}
+	m.levels[id] = foldLevel
 	return nil
 }
 
 // name replaces the manifest.
-func (f *Fold) name(manifest badger.Manifest) error {
+func (f *Fold) name(m manifest) error {
 	for _, id := range f.merged {
-		delete(manifest.Tables, id)
+		delete(m.levels, id)
 	}
-	f.d.first = countFirst(manifest)
 	if err := durable.SyncDirectory(f.d.dir); err != nil {
 		return err
 	}
-	return writeTables(f.d.dir, manifest, nil)
+	return m.write(f.d.dir, nil)
 }
 
 // Cancel ends a fold, and removes what it made and did not install.

@@ -56,11 +56,11 @@ func textOf(t testing.TB, txn *Txn) string {
 // levelsOf are the levels of the tables that a manifest names, with how many they have.
 func levelsOf(t testing.TB, dir string) map[uint8]int {
 	t.Helper()
-	manifest, cut, err := readManifest(dir)
-	must.Do(t, errors.Join(err, cut))
+	m, err := readManifest(dir)
+	must.Do(t, errors.Join(err, m.cut))
 	levels := map[uint8]int{}
-	for _, entry := range manifest.Tables {
-		levels[entry.Level]++
+	for _, level := range m.levels {
+		levels[level]++
 	}
 	return levels
 }
@@ -178,18 +178,18 @@ func TestFoldCrashes(t *testing.T) {
 	step("merged")
 	must.Do(t, d.db.Close())
 	step("Badger closed")
-	manifest, cut, err := readManifest(dir)
-	must.Do(t, errors.Join(err, cut))
+	m, err := readManifest(dir)
+	must.Do(t, errors.Join(err, m.cut))
 	for len(f.made) > 0 {
-		must.Do(t, f.number(manifest))
+		must.Do(t, f.number(m))
 		step("a table numbered")
 	}
-	must.Do(t, f.name(manifest))
+	must.Do(t, f.name(m))
 	step("named")
 	for _, id := range f.merged {
 		must.Do(t, os.Remove(table.NewFilename(id, dir)))
+		step("a table removed")
 	}
-	step("removed")
 	d.db = must.Get(badger.OpenManaged(d.db.Opts()))(t)
 	must.Do(t, f.Cancel())
 	closeTest(t, d)

@@ -19,9 +19,7 @@ const testBudget = 64 << 20
 func openTest(t testing.TB, dir string) *DB {
 	t.Helper()
 	must.Do(t, storedir.Make(dir))
-	opt := Options{MemoryBudget: testBudget, Reading: func() bool { return false }}
-	d := must.Get(Open(dir, opt))(t)
-	return d
+	return must.Get(Open(dir, Options{MemoryBudget: testBudget}))(t)
 }
 
 func closeTest(t testing.TB, d *DB) {

@@ -31,10 +31,6 @@ func badgerOptions(dir string, opt Options) (badger.Options, error) {
 	b := badger.DefaultOptions(dir)
 
 	b.ReadOnly = opt.ReadOnly
-	b.Logger = nil // what matters comes back as an error
-	if opt.Logger != nil {
-		b.Logger = badgerLog{opt.Logger}
-	}
 
 	// A commit is durable when it returns. What is loaded is once it is closed.
 	b.SyncWrites = !opt.Loading
@@ -46,12 +42,12 @@ func badgerOptions(dir string, opt Options) (badger.Options, error) {
 	b.NumVersionsToKeep = 1
 
 	// A transaction may hold 15% of a memtable. Each has 1.3 times its size as arena; one is written, up to two wait
-	// for being flushed, so all together stay below half the budget.
+	// for being flushed, so all together stay below half the budget. awaitFlush sees to that: Badger itself is never to wait.
 	b.MemTableSize = memTable
-	b.NumMemtables = WaitingMemTables
+	b.NumMemtables = 1 << 10
 
-	// A repair builds tables in memory, each in twice its size. So tables are small if the budget is.
-	b.BaseTableSize = min(max(opt.MemoryBudget/256, 512<<10), 16<<20)
+	// Of merges, of which there are none.
+	b.BaseTableSize = 16 << 20
 	b.BaseLevelSize = 4 * memTable
 	b.TableSizeMultiplier = 1
 	b.LevelSizeMultiplier = 10

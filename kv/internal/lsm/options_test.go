@@ -15,7 +15,7 @@ func TestBudgets(t *testing.T) {
 	for _, budget := range []int64{testBudget, 200 << 20, 1 << 30, 1 << 40} {
 		b := must.Get(badgerOptions(t.TempDir(), Options{MemoryBudget: budget}))(t)
 		// An arena is 1.3 times its memtable; beside those that wait one is filled.
-		held := b.MemTableSize*13/10*int64(b.NumMemtables+1) + b.IndexCacheSize + b.BlockCacheSize
+		held := b.MemTableSize*13/10*(WaitingMemTables+1) + b.IndexCacheSize + b.BlockCacheSize
 		if held > budget {
 			t.Errorf("budget %d: Badger may hold %d bytes", budget, held)
 		}

@@ -55,17 +55,6 @@ func parseOpenPack(name string) (id packID, ok bool) {
 	return packID{n, record.Generation(g)}, err == nil && err2 == nil
 }
 
-// openPacksIn are the packs in a directory that have the names of a database which is open for writing.
-func openPacksIn(dir string) (ids []packID, err error) {
-	entries, err := os.ReadDir(dir)
-	for _, entry := range entries {
-		if id, ok := parseOpenPack(entry.Name()); ok {
-			ids = append(ids, id)
-		}
-	}
-	return ids, err
-}
-
 // A heldPack is a pack of a database that is open for writing.
 type heldPack struct {
 	*pack.Table
@@ -184,36 +173,23 @@ func (p *packs) close() error {
 	return p.end(s)
 }
 
-// ids are the packs of the database that is closed. Where they were never opened, these are those it had before; unknown says that there was a
-// crash, after which the catalogue would have to say it.
-func (p *packs) ids() (ids []packID, unknown bool, err error) {
-	if !p.opened {
-		ids, err = openPacksIn(p.dir)
-		return ids, p.crashed, err
-	}
-	for _, h := range p.now.packs {
-		ids = append(ids, h.id)
-	}
-	return ids, false, nil
-}
-
 // OpenPacks has the packs of live generations be read. All others are removed: they are of a write that a crash has ended. It is called
 // once the catalogue can be read, before anything is read from packs.
 func (d *DB) OpenPacks(live func(g record.Generation) bool) error {
 	if d.tables != nil || d.readOnly {
 		return nil
 	}
-	found, err := openPacksIn(d.dir)
+	f, err := list(d.dir)
 	if err != nil {
 		return err
 	}
 	for number, listed := range d.catalog.packs {
-		if id := (packID{number, generationOf(listed)}); live(id.generation) && !slices.Contains(found, id) {
+		if id := (packID{number, generationOf(listed)}); live(id.generation) && !slices.Contains(f.open, id) {
 			return record.CorruptFile(id.openPath(d.dir), "it is missing")
 		}
 	}
 	var held []*heldPack
-	for _, id := range found {
+	for _, id := range f.open {
 		d.packs.last = max(d.packs.last, id.number)
 		path := id.openPath(d.dir)
 		if !live(id.generation) {

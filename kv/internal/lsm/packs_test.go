@@ -311,7 +311,8 @@ func closedDatabase(t *testing.T) (dir string) {
 // packFiles are the names of packs in a directory, in either form.
 func packFiles(t *testing.T, dir string) (open, closed int) {
 	t.Helper()
-	return len(must.Get(openPacksIn(dir))(t)), len(must.Get(closedPacks(dir))(t))
+	f := must.Get(list(dir))(t)
+	return len(f.open), len(f.closed)
 }
 
 // TestPacksWhileOpen expects packs to have no number while a database is open, and to have one when it is closed.
@@ -333,7 +334,7 @@ func TestPacksThatAnotherProgramWroteTo(t *testing.T) {
 	dir := closedDatabase(t)
 	db := must.Get(badger.Open(badger.DefaultOptions(dir).WithLogger(nil)))(t)
 	must.Do(t, errors.Join(db.Update(func(txn *badger.Txn) error { return txn.Set([]byte("key"), []byte("value")) }), db.Close()))
-	opt := Options{MemoryBudget: testBudget, Reading: func() bool { return false }}
+	opt := Options{MemoryBudget: testBudget}
 	if _, err := Open(dir, opt); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), "another program") {
 		t.Errorf("got %v, want ErrCorrupt: another program has written", err)
 	}
@@ -342,15 +343,15 @@ func TestPacksThatAnotherProgramWroteTo(t *testing.T) {
 // TestMissingPack removes a pack of a closed database, and of one that crashed: opening says which is missing.
 func TestMissingPack(t *testing.T) {
 	dir := closedDatabase(t)
-	opt := Options{MemoryBudget: testBudget, Reading: func() bool { return false }}
+	opt := Options{MemoryBudget: testBudget}
 	crashed := filepath.Join(t.TempDir(), "crashed")
 	must.Do(t, os.CopyFS(crashed, os.DirFS(dir)))
 	d := openTest(t, crashed)
 	must.Do(t, d.OpenPacks(func(record.Generation) bool { return true }))
 	d.Fail(errors.New("a write failed"))
 	d.Close() //nolint:errcheck // it leaves what a crash leaves
-	must.Do(t, os.Remove(must.Get(openPacksIn(crashed))(t)[0].openPath(crashed)))
-	missing := table.NewFilename(must.Get(closedPacks(dir))(t)[0], dir)
+	must.Do(t, os.Remove(must.Get(list(crashed))(t).open[0].openPath(crashed)))
+	missing := table.NewFilename(must.Get(list(dir))(t).closed[0], dir)
 	must.Do(t, os.Remove(missing))
 	for _, opt := range []Options{opt, readOnlyOptions} {
 		if _, err := Open(dir, opt); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), filepath.Base(missing)) {

@@ -3,16 +3,12 @@ package lsm
 import (
 	"errors"
 	"maps"
-	"os"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
-	badgeroptions "github.com/dgraph-io/badger/v4/options"
 	"github.com/dgraph-io/badger/v4/table"
 	"github.com/dgraph-io/badger/v4/y"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
-	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -41,7 +37,7 @@ func openReadOnly(dir string) (d *DB, err error) {
 		return nil, CrashedError(dir)
 	}
 	err = guardFaults(func() error {
-		manifest, _, err := checkNames(dir, false)
+		m, _, err := checkNames(dir, false)
 		if err != nil {
 			return err
 		}
@@ -51,7 +47,7 @@ func openReadOnly(dir string) (d *DB, err error) {
 		if d.catalog, err = readCatalogFile(dir); err != nil {
 			return err
 		}
-		return d.openTables(manifest)
+		return d.openTables(m)
 	})
 	if err != nil {
 		return nil, errors.Join(err, d.closeTables())
@@ -59,61 +55,34 @@ func openReadOnly(dir string) (d *DB, err error) {
 	return d, nil
 }
 
-// openTables opens the tables that a manifest names.
-func (d *DB) openTables(manifest badger.Manifest) error {
-	levels := map[uint8][]*pack.Table{}
-	var first []uint64 // numbers of tables of level 0
-	zero := map[uint64]*pack.Table{}
-	var packs []*pack.Table
-	for id, entry := range manifest.Tables {
+// openTables opens the tables that a manifest names. Each of Badger's tables of level 0 is a run of its own, the last one first. The
+// run of a fold follows, and that of all packs.
+func (d *DB) openTables(m manifest) error {
+	d.tables.ids = slices.Sorted(maps.Keys(m.levels))
+	runs := map[uint8][]*pack.Table{}
+	for _, id := range slices.Backward(d.tables.ids) {
 		path := table.NewFilename(id, d.dir)
-		mark, err := storedir.MarkOf(path)
-		if errors.Is(err, os.ErrNotExist) {
-			return record.CorruptFile(path, "it is missing")
-		}
-		if err != nil {
-			return err
-		}
-		if mark.Size == 0 {
-			return record.CorruptFile(path, "it is empty")
-		}
-		if entry.Compression != badgeroptions.None {
-			return record.CorruptFile(path, "%s says that it is compressed", badger.ManifestFilename)
-		}
+		var listed pack.Listed
+		var err error
 		if isPack(id) {
-			listed, err := d.catalog.look(id-packNumber, path)
-			if err != nil {
-				return err
-			}
-			packs = append(packs, pack.NewTable(d.disk, path, listed))
-			d.tables.ids = append(d.tables.ids, id)
-			continue
+			listed, err = d.catalog.look(id-packNumber, path)
+		} else {
+			listed, err = lookAtTable(d.dir, id)
+			d.tables.newest = max(d.tables.newest, listed.Newest)
 		}
-		listed, err := pack.Look(path)
 		if err != nil {
 			return err
 		}
 		t := pack.NewTable(d.disk, path, listed)
-		d.tables.ids = append(d.tables.ids, id)
-		d.tables.newest = max(d.tables.newest, listed.Newest)
-		if entry.Level == 0 {
-			first, zero[id] = append(first, id), t
+		if level := m.levels[id]; level == 0 {
+			d.tables.Tables = append(d.tables.Tables, []*pack.Table{t})
 		} else {
-			levels[entry.Level] = append(levels[entry.Level], t)
+			runs[level] = append(runs[level], t)
 		}
 	}
-	slices.Sort(first)
-	for _, id := range slices.Backward(first) {
-		d.tables.Tables = append(d.tables.Tables, []*pack.Table{zero[id]})
-	}
-	for _, level := range slices.Sorted(maps.Keys(levels)) {
-		run := levels[level]
-		slices.SortFunc(run, func(a, b *pack.Table) int { return y.CompareKeys(a.First, b.First) })
-		d.tables.Tables = append(d.tables.Tables, run)
-	}
-	if len(packs) > 0 {
-		slices.SortFunc(packs, func(a, b *pack.Table) int { return y.CompareKeys(a.First, b.First) })
-		d.tables.Tables = append(d.tables.Tables, packs)
+	for _, level := range slices.Sorted(maps.Keys(runs)) {
+		slices.SortFunc(runs[level], func(a, b *pack.Table) int { return y.CompareKeys(a.First, b.First) })
+		d.tables.Tables = append(d.tables.Tables, runs[level])
 	}
 	return nil
 }

@@ -1,22 +1,19 @@
 package lsm
 
 import (
+	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 
-	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/table"
-	"github.com/dgraph-io/badger/v4/y"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A Correction is one thing that RepairFiles did. It names the file, the damage, the action and the loss.
@@ -38,34 +35,43 @@ const UnknownCount = -1
 // A fileRepair is one run of RepairFiles.
 type fileRepair struct {
 	dir      string
-	opt      badger.Options
 	progress func(stage string, done, total int64)
 	report   func(Correction) error
-	delayed  *[]Correction // not nil: what is done goes there, and is not reported
-	copied   []byte        // of the catalogue; nil if there is none
+	copied   []byte // of the catalogue; nil if there is none
+
+	looked, all int64 // tables and packs: at how many it has looked, and how many there are
 }
 
-// RepairFiles makes the files of a database, which is not open, ones that Badger can open, and reports what it does. It returns the copy of
-// the catalogue that the file of it has, nil if there is none.
+// RepairFiles makes the files of a database, which is not open, ones that Badger can open, and reports what it does. Packs have
+// the names then of a database that is open for writing, and the file of the catalogue is gone: it is written again once they are open.
+// RepairFiles returns the copy of the catalogue that the file has, nil if there is none.
 func RepairFiles(
-	ctx context.Context, dir string, opt Options, progress func(stage string, done, total int64), report func(Correction) error,
+	ctx context.Context, dir string, progress func(stage string, done, total int64), report func(Correction) error,
 ) (copied []byte, err error) {
-	b, err := badgerOptions(dir, opt)
-	if err != nil {
-		return nil, err
-	}
-	r := &fileRepair{dir: dir, opt: b, progress: progress, report: report}
+	r := &fileRepair{dir: dir, progress: progress, report: report}
 	err = guardFaults(func() error {
-		if err := r.registry(); err != nil {
+		f, err := list(dir)
+		r.all = int64(len(f.tables) + len(f.closed) + len(f.open))
+		if err == nil {
+			err = r.registry()
+		}
+		if err == nil {
+			err = r.logs(f.logs)
+		}
+		if err != nil {
 			return err
 		}
-		if err := r.logs(); err != nil {
+		m, damage := readManifest(dir)
+		if errors.Is(damage, fs.ErrNotExist) {
+			damage = record.CorruptFile(filepath.Join(dir, ManifestName), "it is missing")
+		}
+		if damage != nil && !errors.Is(damage, record.ErrCorrupt) {
+			return damage
+		}
+		if err := r.packs(ctx, f, m); err != nil {
 			return err
 		}
-		if err := r.packs(ctx); err != nil {
-			return err
-		}
-		return r.tables(ctx)
+		return r.tables(ctx, f, m, damage)
 	})
 	return r.copied, err
 }
@@ -77,15 +83,7 @@ func (r *fileRepair) done(where, what, done string, args ...any) error {
 
 // lose is done for what loses something for good.
 func (r *fileRepair) lose(lost Loss, where, what, done string, args ...any) error {
-	return r.tell(Correction{Where: where, What: what, Done: fmt.Sprintf(done, args...), Lost: lost})
-}
-
-func (r *fileRepair) tell(m Correction) error {
-	if r.delayed != nil {
-		*r.delayed = append(*r.delayed, m)
-		return nil
-	}
-	return r.report(m)
+	return r.report(Correction{Where: where, What: what, Done: fmt.Sprintf(done, args...), Lost: lost})
 }
 
 func (r *fileRepair) registry() error {
@@ -93,18 +91,14 @@ func (r *fileRepair) registry() error {
 	if !errors.Is(err, record.ErrCorrupt) {
 		return err
 	}
-	if err := os.Remove(filepath.Join(r.dir, badger.KeyRegistryFileName)); err != nil {
+	if err := os.Remove(filepath.Join(r.dir, KeyRegistryName)); err != nil {
 		return err
 	}
-	return r.done(badger.KeyRegistryFileName, err.Error(), "rebuilt: nothing is encrypted, it holds no key")
+	return r.done(KeyRegistryName, err.Error(), "rebuilt: nothing is encrypted, it holds no key")
 }
 
 // logs looks at the beginning of the logs.
-func (r *fileRepair) logs() error {
-	logs, err := logFiles(r.dir)
-	if err != nil {
-		return err
-	}
+func (r *fileRepair) logs(logs []string) error {
 	for _, path := range logs {
 		head, err := readHead(path, logHeader)
 		if err != nil {
@@ -146,164 +140,170 @@ func overwrite(path string, b []byte) (err error) {
 	return f.Sync()
 }
 
-// A blockPlace is where a block of a table lies, and what is wrong with it; nil for nothing.
-type blockPlace struct {
-	from, to int
-	damage   error
-}
-
-// repairTable makes a table one that Badger can read; usable is false if nothing of it is left, whole if nothing of it
-// is lost.
-func (r *fileRepair) repairTable(ctx context.Context, path string) (usable, whole bool, err error) {
-	t, damage := pack.Open(path)
-	if errors.Is(damage, record.ErrCorrupt) {
-		return r.repairIndex(path, damage)
+// packs repairs the packs. A pack that is not listed, and not whole, is of a write that a crash has ended.
+func (r *fileRepair) packs(ctx context.Context, f files, m manifest) error {
+	listed, err := readCatalogFile(r.dir)
+	if errors.Is(err, record.ErrCorrupt) {
+		err = r.done(CatalogName, err.Error(), "written again")
 	}
-	if damage != nil {
-		return false, false, damage
-	}
-	defer func() { err = errors.Join(err, t.Close()) }()
-	blocks := make([]blockPlace, t.Blocks())
-	for i := range blocks {
-		if i%contextEvery == 0 && ctx.Err() != nil {
-			return false, false, ctx.Err()
-		}
-		b := &blocks[i]
-		if b.from, b.to, b.damage = t.Place(i); b.damage == nil {
-			b.damage = t.Verify(i)
-		}
-		if b.damage != nil && !errors.Is(b.damage, record.ErrCorrupt) {
-			return false, false, b.damage
-		}
-	}
-	if !slices.ContainsFunc(blocks, blockPlace.isDamaged) {
-		return true, true, nil
-	}
-	usable, err = r.salvage(path, t.Data, blocks, t.Index().MaxVersion())
-	return usable, false, err
-}
-
-func (b blockPlace) isDamaged() bool { return b.damage != nil }
-
-// repairIndex is repairTable for a table whose index cannot be read.
-func (r *fileRepair) repairIndex(path string, damage error) (usable, whole bool, err error) {
-	data, err := os.ReadFile(path)
 	if err != nil {
-		return false, false, err
+		return err
 	}
-	blocks, all := searchBlocks(path, data)
-	lost, done := Loss{}, "rebuilt"
-	if !all {
-		lost, done = Loss{Kind: "record of tables", Count: UnknownCount}, "rebuilt for the blocks that were found"
+	if err := os.Remove(filepath.Join(r.dir, CatalogName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	if len(blocks) == 0 {
-		lost, done = Loss{Kind: "table of records", Count: 1}, "taken out: none of its blocks was found"
+	r.copied = listed.body
+	missing := map[uint64]string{} // the names of those that are to be there, by their numbers
+	for number, l := range listed.packs {
+		missing[number] = filepath.Base(packID{number, generationOf(l)}.openPath(r.dir))
 	}
-	if err := r.lose(lost, filepath.Base(path), damage.Error(), "%s", done); err != nil {
-		return false, false, err
+	for _, id := range m.packs() {
+		missing[id-packNumber] = table.IDToFilename(id)
 	}
-	usable, err = r.salvage(path, data, blocks, math.MaxUint64)
-	return usable, all && !slices.ContainsFunc(blocks, blockPlace.isDamaged), err
-}
-
-// searchBlocks finds the blocks of a table without its index, by their checksums. A damaged one goes on to where a sound one, or
-// the index, begins. all says that nothing is left out before the index.
-func searchBlocks(path string, data []byte) (blocks []blockPlace, all bool) {
-	index := -1 // where it begins, as the end of the table says
-	if body, _, ok := pack.CutChecksum(data); ok && len(body) >= 4 {
-		index = len(body) - 4 - int(binary.BigEndian.Uint32(body[len(body)-4:]))
-	}
-	soundEnd := func(from int) int {
-		return blockEnd(data, from, func(to int) bool { return pack.IsSound(data[from:to]) })
-	}
-	for from := 0; from != index; {
-		b := blockPlace{from: from, to: soundEnd(from)}
-		if b.to == 0 {
-			b.to = blockEnd(data, from, func(to int) bool { return to == index || soundEnd(to) > 0 })
-			b.damage = record.CorruptFile(path, "the checksum of the block from byte %d on does not match", from)
-		}
-		if b.to == 0 {
-			return blocks, false
-		}
-		blocks = append(blocks, b)
-		from = b.to
-	}
-	return blocks, true
-}
-
-// blockEnd is the first place behind another, and before the end of a table, where a block may end and found says that one
-// does; 0 if there is none.
-func blockEnd(data []byte, from int, found func(to int) bool) int {
-	const shortest, longest = 2, 8 // encoded checksum
-	for to := from + 4 + shortest; to < len(data); to++ {
-		if length := binary.BigEndian.Uint32(data[to-4:]); length >= shortest && length <= longest && found(to) {
-			return to
-		}
-	}
-	return 0
-}
-
-// salvage writes a table again with the records that are left in its blocks. usable is false if there are none.
-func (r *fileRepair) salvage(path string, data []byte, blocks []blockPlace, maxVersion uint64) (usable bool, err error) {
-	b := table.NewTableBuilder(r.tableOptions(uint64(2 * len(data))))
-	defer b.Close()
-	var last []byte
-	for _, block := range blocks {
-		entries, count := pack.Entries(data[block.from:block.to])
-		left := 0
-		for _, e := range entries {
-			if block.isDamaged() && !trusted(e, maxVersion) || last != nil && y.CompareKeys(e.Key, last) <= 0 {
+	for _, id := range f.open {
+		path := id.openPath(r.dir)
+		if _, is := listed.packs[id.number]; !is && listed.body != nil {
+			if _, err := listed.look(id.number, path); errors.Is(err, record.ErrCorrupt) {
+				if err := os.Remove(path); err != nil {
+					return err
+				}
 				continue
 			}
-			b.Add(e.Key, e.Value, 0)
-			last = e.Key
-			left++
 		}
-		if block.isDamaged() || left < count {
-			if err := r.tellOfBlock(filepath.Base(path), block, left, count); err != nil {
-				return false, err
-			}
+		delete(missing, id.number)
+		if _, err := r.repairTable(ctx, path); err != nil {
+			return err
 		}
 	}
-	if b.Empty() {
-		return false, os.Remove(path)
+	for _, id := range f.closed {
+		delete(missing, id-packNumber)
+		path := table.NewFilename(id, r.dir)
+		usable, err := r.repairTable(ctx, path)
+		if err != nil {
+			return err
+		}
+		if !usable {
+			continue
+		}
+		l, err := listed.look(id-packNumber, path)
+		if err != nil {
+			return err
+		}
+		g := generationOf(l)
+		if g == 0 {
+			return record.CorruptFile(filepath.Join(r.dir, ManifestName), "%s: restore a backup", foreign)
+		}
+		if err := os.Rename(path, packID{id - packNumber, g}.openPath(r.dir)); err != nil {
+			return err
+		}
 	}
-	return true, storedir.ReplaceFile(path, b.Finish())
+	for _, number := range slices.Sorted(maps.Keys(missing)) {
+		r.copied = nil // it may be of another time
+		if err := r.lose(Loss{Kind: "table of records", Count: 1}, missing[number], "it is missing", "taken out"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// tellOfBlock reports how many records are left of a block.
-func (r *fileRepair) tellOfBlock(name string, block blockPlace, left, count int) error {
-	damage := "its records are not in order"
-	if block.isDamaged() {
-		damage = block.damage.Error()
+// tables repairs Badger's own tables, and writes the manifest again; damage says why the manifest cannot be read to its end. It is
+// also damaged if it lacks tables that have records of their own. Then all tables are of level 0, where their order does not matter.
+func (r *fileRepair) tables(ctx context.Context, f files, m manifest, damage error) error {
+	crashed, err := LeftByCrash(r.dir)
+	if err != nil {
+		return err
 	}
-	loss, done := Loss{Kind: "record of tables", Count: int64(count - left), AtMost: true}, fmt.Sprintf("%d of its %d records are left", left, count)
-	if count == 0 {
-		loss, done = Loss{Kind: "record of tables", Count: UnknownCount}, "none of its records can be read"
+	repaired := manifest{levels: map[uint64]uint8{}}
+	newest, gone := uint64(0), []uint64(nil)
+	var unnamed []uint64
+	for _, id := range f.tables {
+		if _, named := m.levels[id]; !named {
+			unnamed = append(unnamed, id)
+			continue
+		}
+		usable, err := r.repairTable(ctx, table.NewFilename(id, r.dir))
+		if err != nil {
+			return err
+		}
+		if !usable {
+			continue
+		}
+		l, err := lookAtTable(r.dir, id)
+		if err != nil {
+			return err
+		}
+		newest = max(newest, l.Newest)
+		repaired.levels[id] = m.levels[id]
 	}
-	return r.lose(loss, name, damage, "%s", done)
+	for _, id := range m.own() {
+		if !slices.Contains(f.tables, id) {
+			gone = append(gone, id)
+		}
+	}
+	logged, err := readLogs(r.dir)
+	if err != nil {
+		return err
+	}
+	strays, err := findStrays(r.dir, unnamed, newest, logged)
+	if err != nil {
+		return err
+	}
+	lacks := slices.ContainsFunc(strays, func(s stray) bool { return s.newer })
+	if lacks && damage == nil {
+		damage = cmp.Or(m.cut, errors.New("it is older than the tables"))
+	}
+	if damage != nil {
+		return r.nameAll(ctx, repaired, unnamed, gone, damage)
+	}
+	for _, s := range strays {
+		if err = os.Remove(s.path); err == nil && !crashed {
+			err = r.done(filepath.Base(s.path), ManifestName+" does not name it", "taken out: it was not finished, or its records are in other tables")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if m.cut != nil && !crashed {
+		if err := r.done(ManifestName, m.cut.Error(), "rebuilt for %d tables", len(repaired.levels)); err != nil {
+			return err
+		}
+	}
+	if err := r.loseTables(gone); err != nil {
+		return err
+	}
+	return repaired.write(r.dir, nil)
 }
 
-// Marks that Badger puts beside a value, beside those that a table is read by.
-const (
-	markDiscardsEarlier  = 1 << 2
-	markOfTransaction    = 1 << 6
-	markEndOfTransaction = 1 << 7
-)
+// nameAll repairs the tables that a damaged manifest does not name, and has it name them too.
+func (r *fileRepair) nameAll(ctx context.Context, m manifest, unnamed, gone []uint64, damage error) error {
+	for id := range m.levels {
+		m.levels[id] = 0
+	}
+	for _, id := range unnamed {
+		usable, err := r.repairTable(ctx, table.NewFilename(id, r.dir))
+		if err != nil {
+			return err
+		}
+		if usable {
+			m.levels[id] = 0
+		}
+		merged := func(gone uint64) bool { return gone < id } // by a fold, into this one
+		gone = slices.DeleteFunc(gone, merged)
+	}
+	if err := r.loseTables(gone); err != nil {
+		return err
+	}
+	if err := r.done(ManifestName, damage.Error(), "rebuilt for %d tables", len(m.levels)); err != nil {
+		return err
+	}
+	return m.write(r.dir, nil)
+}
 
-// trusted reports whether an entry of a damaged block can be taken for what was written: its record has a checksum of its
-// own, over the key. Of a deletion only the form of the key speaks for it.
-func trusted(e pack.Entry, maxVersion uint64) bool {
-	key, version := y.ParseKey(e.Key), y.ParseTs(e.Key)
-	if version == 0 || version > maxVersion || e.Value.ExpiresAt != 0 || e.Value.UserMeta != 0 || len(key) == 0 {
-		return false
+func (r *fileRepair) loseTables(gone []uint64) error {
+	for _, id := range gone {
+		if err := r.lose(Loss{Kind: "table of records", Count: 1}, table.IDToFilename(id), "it is missing", "lost"); err != nil {
+			return err
+		}
 	}
-	switch e.Value.Meta &^ (markDiscardsEarlier | markOfTransaction | markEndOfTransaction) {
-	case 0:
-		_, err := record.Decode(key, e.Value.Value)
-		return err == nil
-	case pack.MarkDeleted:
-		return record.Kind(key[0]).String() != "" && len(e.Value.Value) == 0
-	}
-	return false
+	return nil
 }

@@ -39,7 +39,7 @@ func TestLossesOfBlocks(t *testing.T) {
 		var done []Correction
 		progress := func(string, int64, int64) {}
 		report := func(m Correction) error { done = append(done, m); return nil }
-		must.Get(RepairFiles(t.Context(), dir, Options{MemoryBudget: testBudget}, progress, report))(t)
+		must.Get(RepairFiles(t.Context(), dir, progress, report))(t)
 		if len(done) != 1 || done[0].Lost != test.want {
 			t.Errorf("%s: did %+v, want a loss of %+v", test.what, done, test.want)
 		}

@@ -3,7 +3,6 @@ package lsm
 import (
 	"errors"
 
-	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/table"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
@@ -61,19 +60,15 @@ func (r *Restorer) Finish() error {
 	if err := r.packs.Finish(); err != nil {
 		return err
 	}
-	manifest := badger.Manifest{Tables: map[uint64]badger.TableManifest{}}
-	for _, id := range r.tables {
-		manifest.Tables[id] = badger.TableManifest{}
-	}
-	var ids []packID
-	for _, t := range r.packs.ended {
-		ids = append(ids, t.id)
-	}
 	r.packs.ended = nil
-	if err := writeTables(r.dir, manifest, nil); err != nil {
+	m := manifest{levels: map[uint64]uint8{}}
+	for _, id := range r.tables {
+		m.levels[id] = 0
+	}
+	if err := m.write(r.dir, nil); err != nil {
 		return err
 	}
-	return showPacks(r.dir, ids)
+	return showPacks(r.dir)
 }
 
 // Cancel gives its files back, if it was not finished.

@@ -2,145 +2,114 @@ package lsm
 
 import (
 	"bytes"
-	"context"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"iter"
 	"os"
+	"slices"
 	"strconv"
 
-	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/table"
 	"github.com/dgraph-io/badger/v4/y"
 	"github.com/dgraph-io/ristretto/v2/z"
 
 	"github.com/graphcleaner/graphcleaner/internal/crc32c"
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// Badger removes the tables that its manifest does not name when it opens a store. After a crash there are such tables:
-// one that was finished and not named yet, the records of which are in a log or in the tables it was merged of, and those
-// that were merged. But the manifest may be an old one, or cut short. Then they hold the only copies of records.
+// After a crash there may be tables that the manifest does not name, which are of no use:
+//
+//   - One that Badger made of a memtable and did not name yet. The log of the memtable is there, and has all its versions.
+//   - One that a fold made, or merged. What it was merged of, or into, is named, and its newest version too.
+//
+// But the manifest may be an old one, or cut short. Then it lacks the tables that were made last, and no named table has a
+// version as new as theirs.
+//
+// A fold drops a deletion with what is deleted. So of the tables that it merged, those with earlier versions go first: a
+// table with a deletion is there for as long as one that has what was deleted.
 
-// clearUnnamed makes sure that Badger may remove the unnamed tables of a store that a crash left, whose manifest and
-// named tables are sound. It returns ErrCorrupt if one holds records that are nowhere else. One that cannot be read was not finished: what it
-// was made of is there.
-func clearUnnamed(dir string, manifest badger.Manifest, strays []uint64) (err error) {
-	c := &census{}
-	defer func() { err = errors.Join(err, c.close()) }()
-	var spans []tableSpan
-	for _, id := range strays {
-		t, err := openCensusTable(table.NewFilename(id, dir), id)
-		if errors.Is(err, record.ErrCorrupt) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		c.tables = append(c.tables, t)
-		spans = append(spans, t.span)
-	}
-	if err := c.dropDamaged(); err != nil {
-		return err
-	}
-	if len(c.tables) > 0 {
-		if err := c.addNamed(dir, manifest, spans); err != nil {
-			return err
-		}
-		logged, err := readLogs(dir)
-		if err != nil {
-			return err
-		}
-		if err := c.countOnly(context.Background(), logged); err != nil {
-			return err
-		}
-	}
-	for _, t := range c.tables {
-		if t.only > 0 {
-			return record.CorruptFile(t.reader.Path, "%s does not name it, and %d of its records are nowhere else", badger.ManifestFilename, t.only)
-		}
-	}
-	return nil
+// A stray is a table that the manifest does not name.
+type stray struct {
+	path  string
+	newer bool // it has versions that are nowhere else
 }
 
-// dropDamaged takes tables out of the census of which a block is damaged.
-func (c *census) dropDamaged() error {
-	var sound []*censusTable
-	for _, t := range c.tables {
-		err := verifyTable(t.reader.Path)
-		switch {
-		case errors.Is(err, record.ErrCorrupt):
-			err = t.reader.Close()
-		case err == nil:
-			sound = append(sound, t)
+// findStrays looks at tables which the manifest does not name, where newest is the newest version of those that it names. They are
+// in the order in which they may go.
+func findStrays(dir string, ids []uint64, newest uint64, logged logVersions) (strays []stray, err error) {
+	versions := map[string]uint64{}
+	for _, id := range ids {
+		s := stray{path: table.NewFilename(id, dir)}
+		l, err := pack.Look(s.path)
+		if err == nil && l.Newest > newest {
+			s.newer, err = logged.lack(s.path)
 		}
-		if err != nil {
-			return err
+		if err != nil && !errors.Is(err, record.ErrCorrupt) { // a damaged one was not finished
+			return nil, err
 		}
+		versions[s.path] = l.Newest
+		strays = append(strays, s)
 	}
-	c.tables = sound
-	return nil
+	slices.SortStableFunc(strays, func(a, b stray) int { return cmp.Compare(versions[a.path], versions[b.path]) })
+	return strays, nil
 }
 
-// addNamed adds the named tables that overlap spans, to be looked up. One whose last block is damaged counts for nothing.
-func (c *census) addNamed(dir string, manifest badger.Manifest, spans []tableSpan) error {
-	for id := range manifest.Tables {
-		if isPack(id) {
-			continue
-		}
-		t, err := openCensusTable(table.NewFilename(id, dir), id)
-		if errors.Is(err, record.ErrCorrupt) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		overlaps := false
-		for _, span := range spans {
-			overlaps = overlaps || span.overlaps(t.span)
-		}
-		if !overlaps {
-			if err := t.reader.Close(); err != nil {
-				return err
-			}
-			continue
-		}
-		t.named = true
-		c.tables = append(c.tables, t)
-	}
-	return nil
+// logVersions are the versions that logs have.
+type logVersions struct {
+	all  map[uint64]bool
+	logs int // of memtables that have any
 }
 
-// readLogs returns the versions of what the logs of memtables have.
-func readLogs(dir string) (versions map[uint64]bool, err error) {
+// newest is the newest of them, zero if there is none.
+func (v logVersions) newest() (newest uint64) {
+	for version := range v.all {
+		newest = max(newest, version)
+	}
+	return newest
+}
+
+// lack says whether a table has a version that the logs lack. A damaged block is an ErrCorrupt.
+func (v logVersions) lack(path string) (lack bool, err error) {
+	t, err := pack.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	for i := range t.Blocks() {
+		if err := t.Verify(i); err != nil {
+			return false, err
+		}
+		from, to, err := t.Place(i)
+		if err != nil {
+			return false, err
+		}
+		entries, _ := pack.Entries(t.Data[from:to])
+		for _, e := range entries {
+			lack = lack || !v.all[y.ParseTs(e.Key)]
+		}
+	}
+	return lack, nil
+}
+
+// readLogs returns the versions that the logs of memtables have.
+func readLogs(dir string) (versions logVersions, err error) {
+	versions.all = map[uint64]bool{}
 	logs, err := memTableLogs(dir)
 	if err != nil {
-		return nil, err
+		return versions, err
 	}
-	versions = map[uint64]bool{}
 	for _, path := range logs {
-		err := readLog(path, func(entries iter.Seq[logEntry]) error {
-			addVersions(versions, entries)
-			return nil
-		})
-		if err != nil {
-			return nil, err
+		if err := versions.read(path); err != nil {
+			return versions, err
 		}
 	}
 	return versions, nil
 }
 
-// A logEntry is an entry of a log. Its key has the version, but for the end of a commit.
-type logEntry struct {
-	mark       byte
-	key, value []byte
-}
-
-// hasVersion says whether it is of a record.
-func (e logEntry) hasVersion() bool { return e.mark&markEndOfTransaction == 0 && len(e.key) > 8 }
-
-// readLog calls use with the entries of a log, which are borrowed for the call.
-func readLog(path string, use func(entries iter.Seq[logEntry]) error) error {
+// read adds the versions of a log.
+func (v *logVersions) read(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || info.Size() == 0 { // which cannot be mapped
 		return err
@@ -149,7 +118,21 @@ func readLog(path string, use func(entries iter.Seq[logEntry]) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(use(logEntries(file.Data)), file.Close(-1))
+	has := false
+	for version := range wholeVersions(logEntries(file.Data)) {
+		v.all[version] = true
+		has = true
+	}
+	if has {
+		v.logs++
+	}
+	return file.Close(-1)
+}
+
+// A logEntry is an entry of a log. Its key has the version, but for the end of a commit.
+type logEntry struct {
+	mark       byte
+	key, value []byte
 }
 
 // logEntries are the entries of a log, up to where Badger stops to read it. Behind the beginning a
@@ -193,18 +176,25 @@ func logEntries(text []byte) iter.Seq[logEntry] {
 	}
 }
 
-// addVersions adds those of the whole transactions of a log.
-func addVersions(versions map[uint64]bool, entries iter.Seq[logEntry]) {
-	for e := range entries {
-		switch {
-		case e.mark&markEndOfTransaction != 0:
-			version, err := strconv.ParseUint(string(bytes.TrimSpace(e.value)), 10, 64)
-			if err != nil {
+// wholeVersions are those of the whole transactions of a log.
+func wholeVersions(entries iter.Seq[logEntry]) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for e := range entries {
+			version := uint64(0)
+			switch {
+			case e.mark&markEndOfTransaction != 0:
+				var err error
+				if version, err = strconv.ParseUint(string(bytes.TrimSpace(e.value)), 10, 64); err != nil {
+					return
+				}
+			case e.mark&markOfTransaction != 0 || len(e.key) <= 8:
+				continue
+			default:
+				version = y.ParseTs(e.key)
+			}
+			if !yield(version) {
 				return
 			}
-			versions[version] = true
-		case e.mark&markOfTransaction == 0 && e.hasVersion():
-			versions[y.ParseTs(e.key)] = true
 		}
 	}
 }

@@ -3,9 +3,8 @@ package lsm
 import (
 	"context"
 	"errors"
-	"maps"
+	"io/fs"
 	"path/filepath"
-	"slices"
 
 	"github.com/dgraph-io/badger/v4/table"
 
@@ -22,43 +21,32 @@ import (
 func (d *DB) FindDamage(
 	ctx context.Context, look func(done, total int) error, report func(file string, damage error),
 ) error {
+	var ids []uint64
 	var paths []string
 	if d.tables != nil {
-		for _, id := range d.tables.ids {
-			paths = append(paths, table.NewFilename(id, d.dir))
-		}
+		ids = d.tables.ids
 	} else {
+		m, err := readManifest(d.dir) // a table that is being entered is none yet
+		if err != nil {
+			return err
+		}
+		ids = m.own()
 		held := d.packs.acquire(func() {})
 		defer d.packs.release(held) //nolint:errcheck // the next open removes what stays behind
 		for _, h := range held.packs {
 			paths = append(paths, h.id.openPath(d.dir))
 		}
 	}
-	own, damaged, err := d.mapOwn()
-	defer func() {
-		for _, t := range own {
-			t.Close() //nolint:errcheck // it was only read
-		}
-	}()
-	if err != nil {
-		return err
-	}
-	for _, damage := range damaged {
-		report(filepath.Base(damage.path), damage.err)
-	}
-	for i, t := range own {
-		err := look(i, len(own)+len(paths))
-		if err == nil {
-			err = findDamage(ctx, t, reportAll(report, t.Path))
-		}
-		if err != nil {
-			return err
-		}
+	for _, id := range ids {
+		paths = append(paths, table.NewFilename(id, d.dir))
 	}
 	for i, path := range paths {
-		err := look(len(own)+i, len(own)+len(paths))
+		err := look(i, len(paths))
 		if err == nil {
-			err = findDamageIn(ctx, path, reportAll(report, path))
+			err = findDamage(ctx, path, func(damage error) { report(filepath.Base(path), damage) })
+		}
+		if errors.Is(err, fs.ErrNotExist) && d.wasFolded(path) {
+			continue // the fold has compared its checksums
 		}
 		if err != nil {
 			return err
@@ -67,57 +55,16 @@ func (d *DB) FindDamage(
 	return nil
 }
 
-func reportAll(report func(file string, damage error), path string) func(damage error) bool {
-	return func(damage error) bool {
-		report(filepath.Base(path), damage)
-		return true
-	}
+// wasFolded says whether a table is named no more.
+func (d *DB) wasFolded(path string) bool {
+	m, err := readManifest(d.dir)
+	id, _ := table.ParseFileID(filepath.Base(path))
+	_, named := m.levels[id]
+	return d.tables == nil && err == nil && !named
 }
 
-// A damagedTable cannot even be mapped.
-type damagedTable struct {
-	path string
-	err  error
-}
-
-// mapOwn maps Badger's own tables while no fold removes them; none of a database that is read without Badger.
-func (d *DB) mapOwn() (own []*pack.Reader, damaged []damagedTable, err error) {
-	if d.tables != nil {
-		return nil, nil, nil
-	}
-	d.opening.RLock()
-	defer d.opening.RUnlock()
-	manifest, _, err := readManifest(d.dir) //nolint:errcheck // a table that is being entered is none yet
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, id := range slices.Sorted(maps.Keys(manifest.Tables)) {
-		path := table.NewFilename(id, d.dir)
-		t, err := pack.Open(path)
-		switch {
-		case err == nil:
-			own = append(own, t)
-		case errors.Is(err, record.ErrCorrupt):
-			damaged = append(damaged, damagedTable{path, err})
-		default:
-			return own, damaged, err
-		}
-	}
-	return own, damaged, nil
-}
-
-// verifyTable returns the first damage to a table as an ErrCorrupt.
-func verifyTable(path string) error {
-	var damage error
-	err := findDamageIn(context.Background(), path, func(first error) bool {
-		damage = first
-		return false
-	})
-	return errors.Join(damage, err)
-}
-
-// findDamageIn is findDamage of a file.
-func findDamageIn(ctx context.Context, path string, report func(damage error) bool) (err error) {
+// findDamage is FindDamage of a file.
+func findDamage(ctx context.Context, path string, report func(damage error)) (err error) {
 	t, err := pack.Open(path)
 	if errors.Is(err, record.ErrCorrupt) {
 		report(err)
@@ -127,22 +74,15 @@ func findDamageIn(ctx context.Context, path string, report func(damage error) bo
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	return findDamage(ctx, t, report)
-}
-
-// findDamage compares the checksums of a table's blocks. Each that does not match is passed to report, as an ErrCorrupt,
-// which says whether to go on.
-func findDamage(ctx context.Context, t *pack.Reader, report func(damage error) bool) error {
 	for i := range t.Blocks() {
 		if i%contextEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		damage := t.Verify(i)
-		if damage != nil && !errors.Is(damage, record.ErrCorrupt) {
+		switch damage := t.Verify(i); {
+		case errors.Is(damage, record.ErrCorrupt):
+			report(damage)
+		case damage != nil:
 			return damage
-		}
-		if damage != nil && !report(damage) {
-			return nil
 		}
 	}
 	return nil

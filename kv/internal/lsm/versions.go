@@ -1,8 +1,6 @@
 package lsm
 
 import (
-	"errors"
-	"io/fs"
 	"maps"
 	"slices"
 	"sync"
@@ -13,24 +11,6 @@ type versions struct {
 	mu   sync.Mutex
 	last uint64         // of the last commit
 	seen map[uint64]int // by how many transactions
-}
-
-// lastVersion is the last that the files of a directory hold, which Badger has not opened; zero if there are none.
-func lastVersion(dir string) (last uint64, err error) {
-	last, err = LastCommit(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, err
-	}
-	err = guardFaults(func() error {
-		logged, err := readLogs(dir)
-		if err == nil {
-			for version := range logged {
-				last = max(last, version)
-			}
-		}
-		return err
-	})
-	return last, err
 }
 
 // begin is the version that a new transaction sees, until end.

@@ -211,16 +211,7 @@ func (w *foldWriter) add(entries []Entry) error {
 		w.tables = append(w.tables, w.table)
 	}
 	for _, e := range w.kept {
-		value, err := valueIn(e.Value)
-		if err != nil {
-			return record.Corrupt(key, err.Error())
-		}
-		if IsDeleted(e.Value) {
-			err = w.table.AddDeletion(key, y.ParseTs(e.Key))
-		} else {
-			err = w.table.Add(key, value, y.ParseTs(e.Key))
-		}
-		if err != nil {
+		if err := w.table.AddEntry(e); err != nil {
 			return err
 		}
 	}

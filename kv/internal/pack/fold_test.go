@@ -35,7 +35,7 @@ func foldTable(t testing.TB, path string, values map[versionOf]string) {
 	for _, v := range order {
 		var err error
 		if value := values[v]; value == "" {
-			err = w.AddDeletion([]byte(v.key), v.version)
+			err = w.AddEntry(Entry{Key: y.KeyWithTs([]byte(v.key), v.version), Value: y.ValueStruct{Meta: MarkDeleted}})
 		} else {
 			err = w.Add([]byte(v.key), []byte(value), v.version)
 		}

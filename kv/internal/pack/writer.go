@@ -13,6 +13,7 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -103,15 +104,19 @@ func (t *Writer) Join(o *Writer) error {
 
 // Add adds a record of a version under a key. Keys ascend, and of one key the versions descend. The caller may reuse
 // both.
-func (t *Writer) Add(key, record []byte, version uint64) error { return t.add(0, key, record, version) }
+func (t *Writer) Add(key, value []byte, version uint64) error { return t.add(0, key, value, version) }
 
-// AddDeletion adds that there is nothing under a key from a version on, as Add does.
-func (t *Writer) AddDeletion(key []byte, version uint64) error {
-	return t.add(MarkDeleted, key, nil, version)
+// AddEntry adds an entry of another table, as Add does.
+func (t *Writer) AddEntry(e Entry) error {
+	value, err := valueIn(e.Value)
+	if err != nil {
+		return record.Corrupt(y.ParseKey(e.Key), err.Error())
+	}
+	return t.add(e.Value.Meta&MarkDeleted, y.ParseKey(e.Key), value, y.ParseTs(e.Key))
 }
 
-func (t *Writer) add(mark byte, key, record []byte, version uint64) error {
-	if len(t.starts) > 0 && t.blockWith(len(key), len(record)) > BlockSize {
+func (t *Writer) add(mark byte, key, value []byte, version uint64) error {
+	if len(t.starts) > 0 && t.blockWith(len(key), len(value)) > BlockSize {
 		if err := t.EndBlock(); err != nil {
 			return err
 		}
@@ -131,7 +136,7 @@ func (t *Writer) add(mark byte, key, record []byte, version uint64) error {
 	t.block = binary.NativeEndian.AppendUint16(t.block, uint16(len(t.key)-overlap))
 	t.block = append(t.block, t.key[overlap:]...)
 	t.block = append(t.block, mark, 0, 0)
-	t.block = append(t.block, record...)
+	t.block = append(t.block, value...)
 	t.Newest = max(t.Newest, version)
 	return nil
 }
