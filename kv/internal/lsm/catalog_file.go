@@ -120,11 +120,11 @@ func (c *catalogFile) has(packs []*heldPack) bool {
 
 // look is pack.Look of a pack, if the list does not say it.
 func (c *catalogFile) look(number uint64, path string) (pack.Listed, error) {
-	mark, err := storedir.MarkOf(path)
+	info, err := os.Stat(path)
 	if err != nil {
 		return pack.Listed{}, err
 	}
-	if listed, ok := c.packs[number]; ok && mark.SameContent(listed.Mark) {
+	if listed, ok := c.packs[number]; ok && storedir.MarkOf(info) == listed.Mark {
 		return listed, nil
 	}
 	return pack.Look(path)

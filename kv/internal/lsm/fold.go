@@ -54,7 +54,9 @@ func (d *DB) FoldDue() bool {
 }
 
 // firstTables is how many tables of level 0 there are, or are being made.
-func (d *DB) firstTables() int { return d.flushes.tables + int(d.failure.flushes.Load()-d.flushes.before) }
+func (d *DB) firstTables() int {
+	return d.flushes.tables + int(d.failure.flushes.Load()-d.flushes.before)
+}
 
 // BeginFold begins a fold, which must be ended. It drops the records of keys that are dead: no commit from the last on
 // reads them. The caller holds the writer's lock.

@@ -54,10 +54,11 @@ func Map(path string) (*Reader, error) {
 // mapOpened is Map of a file, which it closes.
 func mapOpened(path string, f *os.File) (t *Reader, err error) {
 	defer func() { err = errors.Join(err, f.Close()) }() // the pages stay mapped
-	mark, err := storedir.MarkOfFile(f)
+	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
+	mark := storedir.MarkOf(info)
 	if mark.Size == 0 {
 		return nil, record.CorruptFile(path, "it is empty") // and cannot be mapped
 	}

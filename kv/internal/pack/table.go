@@ -91,7 +91,7 @@ func (t *Table) open() error {
 	if err != nil {
 		return err
 	}
-	if r.Mark.SameContent(t.Mark) {
+	if r.Mark == t.Mark {
 		err = r.parseAtRandom(int(t.Index))
 	} else {
 		err = record.CorruptFile(t.path, "it is not the table that was there when the store was opened, of %d bytes", t.Size)

@@ -112,19 +112,15 @@ func ReplaceFile(path string, text []byte) error {
 // DraftName is the name of a file that is to replace another. In a store, the next open removes it.
 const DraftName = "spill-replace.tmp"
 
-// A Mark tells a file from one that was put in its place, or changed, since. Times are in nanoseconds since 1970.
+// A Mark tells a file from one that was put in its place, or written to, since. Its mode or its links may have changed.
 type Mark struct {
-	Size              int64
-	Modified, Changed int64  // of the content, and of the file altogether; Changed is 0 if the system does not say
-	Number            uint64 // of the file in its file system, 0 if the system does not say
+	Size     int64
+	Modified int64  // when it was written to, in nanoseconds since 1970
+	Number   uint64 // of the file in its file system, 0 if the system does not say
 }
 
-// SameContent says whether another mark is of the same file with the same content. Its mode, or its links, may have
-// changed.
-func (m Mark) SameContent(other Mark) bool {
-	m.Changed = other.Changed
-	return m == other
-}
+// MarkOf is the mark of a file.
+func MarkOf(info fs.FileInfo) Mark { return Mark{info.Size(), info.ModTime().UnixNano(), number(info)} }
 
 // WrapFull is ErrNoSpace for an error of the system that the disk is full; any other stays as it is.
 func WrapFull(err error) error {

@@ -38,31 +38,17 @@ func (Disk) Open(path string) (*os.File, error) { return os.Open(path) }
 // CheckPlace finds nothing: a directory with open files is not moved here.
 func (Disk) CheckPlace() error { return nil }
 
-// CheckRoom finds none lacking.
-func (Disk) CheckRoom(int64) error { return nil }
-
 // Close has nothing to give back.
 func (Disk) Close() error { return nil }
 
+// AllocatedBytes is the size of a file.
 func AllocatedBytes(info fs.FileInfo) int64 { return info.Size() }
 
 // links does not look for other names of a file.
 func links(fs.FileInfo) uint64 { return 1 }
 
-// MarkOf returns the mark of a file.
-func MarkOf(path string) (Mark, error) {
-	return markOf(os.Stat(path))
-}
-
-// MarkOfFile is MarkOf an open file.
-func MarkOfFile(f *os.File) (Mark, error) { return markOf(f.Stat()) }
-
-func markOf(info fs.FileInfo, err error) (Mark, error) {
-	if err != nil {
-		return Mark{}, err
-	}
-	return Mark{Size: info.Size(), Modified: info.ModTime().UnixNano()}, nil
-}
+// number is not known here.
+func number(fs.FileInfo) uint64 { return 0 }
 
 // Writable leaves it to Badger to find out.
 func Writable(string) error { return nil }

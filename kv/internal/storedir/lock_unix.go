@@ -71,15 +71,11 @@ func lock(f *os.File, dir string, shared bool) (path string, err error) {
 // FreeBytes is what this process may still write on the file system of a directory.
 func FreeBytes(dir string) (int64, error) {
 	var stat unix.Statfs_t
-	if err := unix.Statfs(dir, &stat); err != nil {
-		return 0, err
-	}
-	return freeBytes(&stat), nil
+	err := unix.Statfs(dir, &stat)
+	return int64(stat.Bavail) * int64(stat.Bsize), err
 }
 
-func freeBytes(stat *unix.Statfs_t) int64 { return int64(stat.Bavail) * int64(stat.Bsize) }
-
-// A Disk is a directory, held open. To ask it for room costs a third of what FreeBytes does, which looks for the path.
+// A Disk is a directory, held open.
 type Disk struct {
 	dir  *os.File
 	info fs.FileInfo
@@ -126,15 +122,6 @@ func (d Disk) Open(path string) (*os.File, error) {
 	}
 }
 
-// CheckRoom is CheckRoom of the directory.
-func (d Disk) CheckRoom(want int64) error {
-	var stat unix.Statfs_t
-	if err := unix.Fstatfs(int(d.dir.Fd()), &stat); err != nil {
-		return noAnswer(d.dir.Name(), err)
-	}
-	return enough(d.dir.Name(), freeBytes(&stat), want)
-}
-
 // Close gives the directory back, if it was opened.
 func (d Disk) Close() error {
 	if d.dir == nil {
@@ -144,42 +131,13 @@ func (d Disk) Close() error {
 }
 
 // AllocatedBytes is what a file takes on the disk, which is less than its size if nothing was written.
-func AllocatedBytes(info fs.FileInfo) int64 {
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		return stat.Blocks * 512
-	}
-	return info.Size()
-}
+func AllocatedBytes(info fs.FileInfo) int64 { return info.Sys().(*syscall.Stat_t).Blocks * 512 }
 
 // links is how many names a file has.
-func links(info fs.FileInfo) uint64 {
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(stat.Nlink)
-	}
-	return 1
-}
+func links(info fs.FileInfo) uint64 { return uint64(info.Sys().(*syscall.Stat_t).Nlink) }
 
-// MarkOf returns the mark of a file.
-func MarkOf(path string) (Mark, error) {
-	var stat unix.Stat_t
-	if err := unix.Stat(path, &stat); err != nil {
-		return Mark{}, &fs.PathError{Op: "stat", Path: path, Err: err}
-	}
-	return markOf(&stat), nil
-}
-
-// MarkOfFile is MarkOf an open file.
-func MarkOfFile(f *os.File) (Mark, error) {
-	var stat unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &stat); err != nil {
-		return Mark{}, &fs.PathError{Op: "fstat", Path: f.Name(), Err: err}
-	}
-	return markOf(&stat), nil
-}
-
-func markOf(stat *unix.Stat_t) Mark {
-	return Mark{Size: stat.Size, Modified: stat.Mtim.Nano(), Changed: stat.Ctim.Nano(), Number: stat.Ino}
-}
+// number is that of a file in its file system.
+func number(info fs.FileInfo) uint64 { return info.Sys().(*syscall.Stat_t).Ino }
 
 // Writable returns why files cannot be made in a directory, nil if they can.
 func Writable(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }

@@ -6,24 +6,12 @@ import "fmt"
 func CheckRoom(dir string, want int64) error {
 	free, err := FreeBytes(dir)
 	if err != nil {
-		return noAnswer(dir, err)
+		return fmt.Errorf("%s: how much room is left on the disk: %w", dir, err)
 	}
-	return enough(dir, free, want)
-}
-
-func noAnswer(dir string, err error) error {
-	return fmt.Errorf("%s: how much room is left on the disk: %w", dir, err)
-}
-
-func enough(dir string, free, want int64) error {
 	if free < want {
-		return noSpace(dir, free, want)
+		return fmt.Errorf("%s: %w: %s free, want %s", dir, ErrNoSpace, InMebibytes(free), InMebibytes(want))
 	}
 	return nil
-}
-
-func noSpace(dir string, free, want int64) error {
-	return fmt.Errorf("%s: %w: %s free, want %s", dir, ErrNoSpace, InMebibytes(free), InMebibytes(want))
 }
 
 // InMebibytes is a number of bytes as people read it.
