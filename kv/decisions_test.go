@@ -459,8 +459,8 @@ func TestRefusedDecisionIsThereLater(t *testing.T) {
 	_, dir, _ := agedStore(t)
 	s := openStore(t, dir, Options{})
 	refused := s.Update(func(tx *Tx) error {
-		return errors.Join(tx.Space("decisions").Put([]byte("last"), []byte("committed")), tx.Documents("documents").Put("last", "committed"),
-			s.db.Badger().Close())
+		defer s.db.Abandon()
+		return errors.Join(tx.Space("decisions").Put([]byte("last"), []byte("committed")), tx.Documents("documents").Put("last", "committed"))
 	})
 	if !errors.Is(refused, ErrFailed) || !errors.Is(refused, ErrCommitted) || !strings.HasPrefix(refused.Error(), "committed") {
 		t.Errorf("got %v, want an ErrFailed and ErrCommitted that says committed", refused)

@@ -54,22 +54,16 @@ func (d *DB) makeRoom(n int64) error {
 }
 
 // Closable returns ErrNoSpace if what Badger writes as it closes, and spare bytes beside it, might not fit.
-func (d *DB) Closable(spare int64) error {
-	logged, err := loggedBytes(d.dir)
-	if err != nil {
-		return err
-	}
-	return storedir.CheckRoom(d.dir, logged+closeRoom+spare)
-}
+func (d *DB) Closable(spare int64) error { return roomToFlush(d.dir, closeRoom+spare) }
 
-// roomToOpen returns ErrNoSpace if opening a store for writing, which makes new logs, and turns logs that a crash left into
-// tables, might not fit.
-func roomToOpen(dir string) error {
+// roomToFlush returns ErrNoSpace if the tables that Badger makes of the logs in a directory, and spare bytes beside them,
+// might not fit.
+func roomToFlush(dir string, spare int64) error {
 	logged, err := loggedBytes(dir)
 	if err != nil {
 		return err
 	}
-	return storedir.CheckRoom(dir, logged+SpareRoom)
+	return storedir.CheckRoom(dir, logged+spare)
 }
 
 // loggedBytes is what the logs of memtables take on the disk.

@@ -157,7 +157,7 @@ func prepare(dir string, crashed bool) (f found, err error) {
 	}
 	m, strays, err := checkNames(dir, crashed)
 	if errors.Is(err, fs.ErrNotExist) {
-		return f, roomToOpen(dir) // it is being created
+		return f, roomToFlush(dir, SpareRoom) // it is being created
 	}
 	if err != nil {
 		return f, err
@@ -183,7 +183,7 @@ func prepare(dir string, crashed bool) (f found, err error) {
 			return f, record.CorruptFile(s.path, "%s does not name it, and some of its records are nowhere else", ManifestName)
 		}
 	}
-	return f, roomToOpen(dir)
+	return f, roomToFlush(dir, SpareRoom)
 }
 
 // settle makes the directory one that Badger can open.

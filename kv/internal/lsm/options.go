@@ -19,7 +19,8 @@ const valueThreshold = 1 << 20
 // lastLevel is the last level of tables.
 const lastLevel = 6
 
-// badgerOptions derives every option of Badger from the one memory budget; none is left to Badger's defaults.
+// badgerOptions derives the options of Badger from the one memory budget. Those that are not set here, such as those of
+// merges, have no effect.
 func badgerOptions(dir string, opt Options) (badger.Options, error) {
 	memTable, err := memTableSize(dir, opt.MemoryBudget)
 	if err != nil {
@@ -38,33 +39,23 @@ func badgerOptions(dir string, opt Options) (badger.Options, error) {
 	// One writer at a time, held by a mutex, cannot conflict; recording reads to detect it would cost memory.
 	b.DetectConflicts = false
 
-	// An older version is needed only by an open snapshot, which Badger honours whatever this says.
-	b.NumVersionsToKeep = 1
-
 	// A transaction may hold 15% of a memtable. Each has 1.3 times its size as arena; one is written, up to two wait
 	// for being flushed, so all together stay below half the budget. awaitFlush sees to that: Badger itself is never to wait.
 	b.MemTableSize = memTable
 	b.NumMemtables = 1 << 10
 
-	// Of merges, of which there are none.
-	b.BaseTableSize = 16 << 20
-	b.BaseLevelSize = 4 * memTable
-	b.TableSizeMultiplier = 1
-	b.LevelSizeMultiplier = 10
-	b.MaxLevels = lastLevel + 1
+	// What makes a table of a memtable takes twice this much memory at first.
+	b.BaseTableSize = min(max(opt.MemoryBudget/256, 512<<10), 16<<20)
+
 	// Badger merges nothing: a merge would drop the deletion of what is in a pack. Without merges nothing else may wait for them.
 	b.NumLevelZeroTables = 1 << 30
 	b.NumLevelZeroTablesStall = b.NumLevelZeroTables + 1
 	b.NumCompactors = 0
-	b.CompactL0OnClose = false
-	b.LmaxCompaction = false
-	b.NumGoroutines = 1 // of Badger's Stream, which is not used
 
 	// Records are packed by their own encodings; on top of these a general compressor saves little and costs a copy
 	// and a cache. Uncompressed blocks are read in place from the mapped file, and the system's page cache, which
 	// gives memory back when others need it, is the only block cache.
 	b.Compression = badgeroptions.None
-	b.ZSTDCompressionLevel = 1
 	b.BlockCacheSize = 0
 	b.BlockSize = pack.BlockSize
 
@@ -75,20 +66,12 @@ func badgerOptions(dir string, opt Options) (badger.Options, error) {
 	// Every record has a checksum of its own over key and value. Badger's check of blocks would come first and turn a
 	// damaged block into an iteration that silently ends early, instead of an ErrCorrupt.
 	b.ChecksumVerificationMode = badgeroptions.NoVerification
-	b.VerifyValueChecksum = false
 
 	b.ValueThreshold = valueThreshold
-	b.VLogPercentile = 0 // a fixed threshold
-	// Badger maps twice this much for a log that stays empty.
-	b.ValueLogFileSize = 1 << 20
-	b.ValueLogMaxEntries = 1 << 20
+	b.ValueLogFileSize = 1 << 20 // Badger maps twice this much for a log that stays empty
 
-	b.MetricsEnabled = false // they are global to the process
-	b.InMemory = false
+	b.MetricsEnabled = false              // they are global to the process
 	b.BypassLockGuard = storedir.HasLocks // the store holds the lock from Open to Close
-	b.EncryptionKey = nil
-	b.NamespaceOffset = -1
-	b.ExternalMagicVersion = 0
 	return b, nil
 }
 

@@ -276,9 +276,6 @@ func (d *DB) Version() uint64 {
 // MostInTransaction is how many bytes a transaction can write.
 func (d *DB) MostInTransaction() int64 { return d.db.MaxBatchSize() }
 
-// MemTableSize is the size of a memtable in bytes.
-func (d *DB) MemTableSize() int64 { return d.db.Opts().MemTableSize }
-
 // Written says whether anything was given to the database since it was opened.
 func (d *DB) Written() bool { return d.output.Load() > 0 }
 
@@ -290,9 +287,6 @@ func (d *DB) Fail(err error) { d.failure.set(err) }
 
 // ReadFailed is an ErrFailed if reads would not find everything.
 func (d *DB) ReadFailed() error { return d.failure.readErr() }
-
-// Badger is the database itself, for tests that damage what is in it.
-func (d *DB) Badger() *badger.DB { return d.db }
 
 // Abandon closes a database whose files were removed.
 func (d *DB) Abandon() {

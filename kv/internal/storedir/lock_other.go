@@ -5,7 +5,6 @@ package storedir
 import (
 	"io/fs"
 	"math"
-	"os"
 
 	"github.com/graphcleaner/graphcleaner/internal/realpath"
 )
@@ -25,21 +24,6 @@ func Lock(dir string, shared bool) (path string, unlock func() error, err error)
 
 // FreeBytes is not known here: a full disk is met when it is written to.
 func FreeBytes(string) (int64, error) { return math.MaxInt64, nil }
-
-// A Disk is a directory. See FreeBytes.
-type Disk struct{}
-
-// OpenDisk opens nothing here.
-func OpenDisk(string) (Disk, error) { return Disk{}, nil }
-
-// Open opens a file to read it.
-func (Disk) Open(path string) (*os.File, error) { return os.Open(path) }
-
-// CheckPlace finds nothing: a directory with open files is not moved here.
-func (Disk) CheckPlace() error { return nil }
-
-// Close has nothing to give back.
-func (Disk) Close() error { return nil }
 
 // AllocatedBytes is the size of a file.
 func AllocatedBytes(info fs.FileInfo) int64 { return info.Size() }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 	"syscall"
 
@@ -73,61 +72,6 @@ func FreeBytes(dir string) (int64, error) {
 	var stat unix.Statfs_t
 	err := unix.Statfs(dir, &stat)
 	return int64(stat.Bavail) * int64(stat.Bsize), err
-}
-
-// A Disk is a directory, held open.
-type Disk struct {
-	dir  *os.File
-	info fs.FileInfo
-}
-
-// OpenDisk opens the directory, which is to be closed.
-func OpenDisk(dir string) (Disk, error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return Disk{}, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return Disk{}, errors.Join(err, f.Close())
-	}
-	return Disk{f, info}, nil
-}
-
-// CheckPlace returns an ErrMoved if the path of the directory leads to another one by now, or nowhere.
-func (d Disk) CheckPlace() error {
-	if d.dir == nil {
-		return nil
-	}
-	now, err := os.Stat(d.dir.Name())
-	if err == nil && os.SameFile(d.info, now) {
-		return nil
-	}
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		err = ErrMoved
-	}
-	return fmt.Errorf("%s: %w", d.dir.Name(), err)
-}
-
-// Open opens a file of the directory to read it, also if the directory has another path by now.
-func (d Disk) Open(path string) (*os.File, error) {
-	for {
-		fd, err := unix.Openat(int(d.dir.Fd()), filepath.Base(path), unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		switch {
-		case err == nil:
-			return os.NewFile(uintptr(fd), path), nil
-		case !errors.Is(err, unix.EINTR):
-			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
-		}
-	}
-}
-
-// Close gives the directory back, if it was opened.
-func (d Disk) Close() error {
-	if d.dir == nil {
-		return nil
-	}
-	return d.dir.Close()
 }
 
 // AllocatedBytes is what a file takes on the disk, which is less than its size if nothing was written.
