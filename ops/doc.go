@@ -38,8 +38,7 @@
 // its rows are read in stripes, in ascending order, and a scratch array keeps partial sums. Plan chooses the width, the
 // strategy and the workers, and whether to keep the decoded adjacency (4 bytes an entry).
 //
-// Two hops read less than a whole row for each edge. Hop 1 of labels reads 8 bytes for each edge: the neighbour's
-// column and scale. The last hop reads columns in groups of four, and only groups with a wanted column.
+// Hop 1 of labels reads less than a whole row for each edge: 8 bytes, the neighbour's column and scale.
 //
 // Sums run in kernels in assembly where a processor has AVX2. Kernels in Go, for all others and under the build tag
 // purego, give the same bits.

@@ -23,8 +23,7 @@ type Operator struct {
 
 	// Want, if not nil, appends the columns that matter in the last hop of node v to columns, ascending and each once.
 	// It is called concurrently. The other values of the last hop are NaN, and may be zero if the node has no
-	// neighbours. The last hop then reads one number for each edge and wanted column, not a whole row for each edge.
-	// The hops before it are whole.
+	// neighbours. A tile is then left out for the nodes that want none of its columns. The hops before it are whole.
 	Want func(v kv.NodeID, columns []int) []int
 
 	// First is the first column to compute. The columns before it are done already.

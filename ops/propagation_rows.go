@@ -16,7 +16,6 @@ type rowScratch struct {
 	input   []float32 // [visitRows×width], read from the source
 	part    []float32 // [visitRows×width], read from one of the sources side by side
 	columns []int     // wanted
-	groups  []int     // of wanted columns
 }
 
 // walk adds the rows of a turn to those of their neighbours; after the last stripe these are visited and, but for the
@@ -72,7 +71,7 @@ func (p *propagation) rows(ctx context.Context, s *rowScratch, adj *kv.Adjacency
 		if p.walker.weighted {
 			weights = adj.Weights[from:to]
 		}
-		if err := s.sum(ctx, t, adj.Neighbors[from:], weights, int(to-from), sums, wanted); err != nil {
+		if err := s.sum(ctx, t, adj.Neighbors[from:], weights, int(to-from), sums); err != nil {
 			return err
 		}
 		if !t.end {
@@ -173,18 +172,13 @@ func (t *turn) within(neighbors []kv.NodeID, from, to int64) (begin, end int64) 
 	return from + int64(i), from + int64(len(list))
 }
 
-// want sets the wanted columns of a tile for node v, and their groups.
+// want sets the wanted columns of a tile for node v.
 func (s *rowScratch) want(want func(kv.NodeID, []int) []int, v kv.NodeID, lo, width int) {
 	all := want(v, s.columns[:0])
-	s.columns, s.groups = all[:0], s.groups[:0]
+	s.columns = all[:0]
 	for _, column := range all {
-		j := column - lo
-		if j < 0 || j >= width {
-			continue
-		}
-		s.columns = append(s.columns, j)
-		if group := j &^ (kernel.GroupColumns - 1); len(s.groups) == 0 || s.groups[len(s.groups)-1] != group {
-			s.groups = append(s.groups, group)
+		if j := column - lo; 0 <= j && j < width {
+			s.columns = append(s.columns, j)
 		}
 	}
 }
@@ -192,20 +186,15 @@ func (s *rowScratch) want(want func(kv.NodeID, []int) []int, v kv.NodeID, lo, wi
 // sum adds the rows of the first count neighbours to sums, each times its weight unless there are none; those behind
 // are only read ahead.
 func (s *rowScratch) sum(
-	ctx context.Context, t *turn, neighbors []kv.NodeID, weights []float32, count int, sums []float64, wanted bool,
+	ctx context.Context, t *turn, neighbors []kv.NodeID, weights []float32, count int, sums []float64,
 ) error {
 	for count > 0 {
 		part := min(count, kernel.Stretch)
 		list, readable := neighbors[:part], len(neighbors)
 		of, rest := cutWeights(weights, part)
-		switch w := kernel.Stride(t.width()); {
-		case t.marks != nil:
-			kernel.AddRows(sums[:t.from.Stride], t.from, 0, list, of, readable)
+		kernel.AddRows(sums[:t.from.Stride], t.from, 0, list, of, readable)
+		if t.marks != nil {
 			kernel.AddMarks(sums, t.marks, t.from.First, list, of, readable)
-		case wanted && s.wantsFew(w):
-			s.gather(t.from, list, of, readable, sums)
-		default:
-			kernel.AddRows(sums[:w], t.from, 0, list, of, readable)
 		}
 		neighbors, weights = neighbors[part:], rest
 		if count -= part; count > 0 && ctx.Err() != nil {
@@ -221,28 +210,4 @@ func cutWeights(weights []float32, n int) (head, rest []float32) {
 		return nil, nil
 	}
 	return weights[:n], weights[n:]
-}
-
-// wantsFew tells whether gathering the groups of wanted columns takes less time than adding whole rows.
-func (s *rowScratch) wantsFew(columns int) bool {
-	wanted := len(s.groups) * kernel.GroupColumns
-	return wanted < columns && (len(s.groups) <= 2 || 2*wanted < columns)
-}
-
-// gather adds the groups of wanted columns.
-func (s *rowScratch) gather(from kernel.Slab, list []kv.NodeID, weights []float32, readable int, sums []float64) {
-	for len(list) > 0 {
-		part := list[:min(kernel.Run, len(list))]
-		of, rest := cutWeights(weights, len(part))
-		for groups := s.groups; len(groups) > 0; {
-			if left := groups[0]; len(groups) == 1 || of != nil {
-				kernel.AddRows(sums[left:left+kernel.GroupColumns], from, left, part, of, readable)
-				groups = groups[1:]
-			} else {
-				kernel.AddTwoGroups(sums, from, left, groups[1], part, readable)
-				groups = groups[2:]
-			}
-		}
-		list, weights, readable = list[len(part):], rest, readable-len(part)
-	}
 }

@@ -31,12 +31,6 @@ func addWeightedGroups(
 	sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable, groups int,
 	weights *float32)
 
-// addPair adds the groups of columns left and right bytes into the rows to the first two groups of sums.
-//
-//go:noescape
-func addPair(
-	sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int, left, right uintptr)
-
 //go:noescape
 func addLabelled(sums *float64, marks *Mark, base uintptr, neighbors *kv.NodeID, count, readable int)
 
@@ -63,22 +57,6 @@ func AddRows(
 		addWeightedGroups(&sums[0], &rows.Values[column], uintptr(4*rows.Stride), uintptr(rows.First),
 			unsafe.SliceData(neighbors), len(neighbors), readable, groups, &weights[:len(neighbors)][0])
 	}
-}
-
-// AddTwoGroups adds two groups of columns of the rows that neighbors names to the groups of sums at the same places.
-func AddTwoGroups(sums []float64, rows Slab, left, right int, neighbors []kv.NodeID, readable int) {
-	if !vectorized || len(neighbors) == 0 {
-		addRowsPlainly(sums[left:left+GroupColumns], rows, left, neighbors, nil)
-		addRowsPlainly(sums[right:right+GroupColumns], rows, right, neighbors, nil)
-		return
-	}
-	var pair [2 * GroupColumns]float64
-	copy(pair[:GroupColumns], sums[left:])
-	copy(pair[GroupColumns:], sums[right:])
-	addPair(&pair[0], &rows.Values[0], uintptr(4*rows.Stride), uintptr(rows.First),
-		unsafe.SliceData(neighbors), len(neighbors), readable, uintptr(4*left), uintptr(4*right))
-	copy(sums[left:], pair[:GroupColumns])
-	copy(sums[right:], pair[GroupColumns:])
 }
 
 // AddMarks adds to sums, which have an entry more than there are columns, the marks of neighbors, as AddRows does rows.

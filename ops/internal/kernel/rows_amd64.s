@@ -229,33 +229,6 @@ TEXT addWeighted7<>(SB), NOSPLIT, $0-72
 TEXT addWeighted8<>(SB), NOSPLIT, $0-72
 	KERNEL(LOAD8, FETCH128, WEIGHTED8, STORE8)
 
-// PAIR adds the four columns behind R13 and those behind R14 of the row at the place R9.
-#define PAIR \
-	VCVTPS2PD (R13)(R9*1), Y8; \
-	VADDPD    Y8, Y0, Y0; \
-	VCVTPS2PD (R14)(R9*1), Y9; \
-	VADDPD    Y9, Y1, Y1
-
-#define FETCHPAIR \
-	MOVL       (4*AHEAD)(SI), R10; \
-	IMULQ      BX, R10; \
-	PREFETCHT0 (R13)(R10*1); \
-	PREFETCHT0 (R14)(R10*1)
-
-// func addPair(
-//	sums *float64, rows *float32, stride, base uintptr, neighbors *kv.NodeID, count, readable int, left, right uintptr)
-TEXT ·addPair(SB), NOSPLIT, $0-72
-	ARGUMENTS
-	MOVQ left+56(FP), R13
-	MOVQ right+64(FP), R14
-	ADDQ DX, R13
-	ADDQ DX, R14
-	LOAD2
-	LOOPS(FETCHPAIR, PLACE, PAIR)
-	STORE2
-	VZEROUPPER
-	RET
-
 #define FETCHMARK \
 	MOVL       (4*AHEAD)(SI), R10; \
 	PREFETCHT0 (DX)(R10*8)

@@ -11,12 +11,6 @@ func AddRows(sums []float64, rows Slab, column int, neighbors []kv.NodeID, weigh
 	addRowsPlainly(sums, rows, column, neighbors, weights)
 }
 
-// AddTwoGroups adds two groups of columns of the rows that neighbors names to the groups of sums at the same places.
-func AddTwoGroups(sums []float64, rows Slab, left, right int, neighbors []kv.NodeID, _ int) {
-	addRowsPlainly(sums[left:left+GroupColumns], rows, left, neighbors, nil)
-	addRowsPlainly(sums[right:right+GroupColumns], rows, right, neighbors, nil)
-}
-
 // AddMarks adds to sums, which have an entry more than there are columns, the marks of neighbors, as AddRows does rows.
 func AddMarks(sums []float64, marks []Mark, first kv.NodeID, neighbors []kv.NodeID, weights []float32, _ int) {
 	addMarksPlainly(sums, marks, first, neighbors, weights)

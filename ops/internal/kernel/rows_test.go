@@ -107,22 +107,6 @@ func TestAddRowsSameBits(t *testing.T) {
 	})
 }
 
-func TestAddTwoGroupsSameBits(t *testing.T) {
-	eachKernelCase(t, []int{8, 12, 16, 28, 32}, func(r *rand.Rand, c kernelCase) {
-		groups := r.Perm(c.rows.Stride / GroupColumns)
-		left, right := groups[0]*GroupColumns, groups[1]*GroupColumns
-		got, want := make([]float64, c.rows.Stride), make([]float64, c.rows.Stride)
-		AddTwoGroups(got, c.rows, left, right, c.neighbors, c.readable)
-		for _, group := range []int{left, right} {
-			addRowsPlainly(want[group:group+GroupColumns], c.rows, group, c.neighbors, nil)
-		}
-		if !sameNumbers(got, want) {
-			t.Fatalf("groups at %d and %d of %d, %d neighbours: got %v, want %v",
-				left, right, c.rows.Stride, len(c.neighbors), got, want)
-		}
-	})
-}
-
 func TestAddMarksSameBits(t *testing.T) {
 	eachKernelCase(t, []int{1, 2, 5, 8, 9, 16, 20, 24, 31, 32}, func(r *rand.Rand, c kernelCase) {
 		columns := c.rows.Stride
