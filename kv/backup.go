@@ -63,7 +63,9 @@ func (s *Store) Backup(ctx context.Context, w io.Writer, opt BackupOptions) (inf
 	if err != nil {
 		return info, s.damaged(err)
 	}
-	out, err := archive.NewWriter(ctx, head.ID, head.Version, tx.txn.ReadVersion(), opt.Since)
+	out, err := archive.NewWriter(ctx, archive.Head{
+		Store: head.ID, Format: head.Version, Snapshot: tx.txn.ReadVersion(), Next: tx.cat.Next,
+	}, opt.Since)
 	if err != nil {
 		return info, err
 	}
@@ -73,7 +75,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer, opt BackupOptions) (inf
 		records++
 		size += int64(len(it.Key())) + it.ValueSize()
 		most += int64(len(it.Key())) + archive.EntryOverhead
-		if out.Writes(it.Version()) {
+		if out.Writes(it.Key(), it.Version()) {
 			most += it.ValueSize()
 		}
 		return nil

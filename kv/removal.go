@@ -92,30 +92,27 @@ func (tx *Tx) addRemoved(set *removedSet, r record.Record) error {
 	return nil
 }
 
-// putRemovedBlock writes a block of a set of removed nodes of a generation.
+// putRemovedSet writes the blocks of a set of removed nodes of a generation.
+func putRemovedSet(put func(key, body []byte) error, g record.Generation, set NodeSet) error {
+	for block := range len(set)/wordsPerBlock + 1 {
+		if err := putRemovedBlock(put, g, set, block); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putRemovedBlock writes a block, unless no node of it is in the set.
 func putRemovedBlock(put func(key, body []byte) error, g record.Generation, set NodeSet, block int) error {
 	words := set[block*wordsPerBlock : min((block+1)*wordsPerBlock, len(set))]
+	if words.Len() == 0 {
+		return nil
+	}
 	body := make([]byte, 8*wordsPerBlock)
 	for i, word := range words {
 		binary.LittleEndian.PutUint64(body[8*i:], word)
 	}
 	return put(record.NumberKey(record.KindRemoved, g, uint32(block)), body)
-}
-
-// putRemovedSet writes the blocks of a set of removed nodes of a generation.
-func putRemovedSet(put func(key, body []byte) error, g record.Generation, set NodeSet) error {
-	last := -1
-	for v := range set.All() {
-		block := int(v) / removedPerBlock
-		if block == last {
-			continue
-		}
-		if err := putRemovedBlock(put, g, set, block); err != nil {
-			return err
-		}
-		last = block
-	}
-	return nil
 }
 
 // isRemoved reports whether a NodeID is that of a removed node.

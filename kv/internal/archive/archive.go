@@ -33,6 +33,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 const (
@@ -85,14 +87,15 @@ func outOfOrder(file int, format string, args ...any) error {
 
 // A Head says what a stream is of.
 type Head struct {
-	Version  int    `msgpack:"version"`  // streamVersion
-	Format   int    `msgpack:"format"`   // of the store
-	Store    string `msgpack:"store"`    // its ID
-	Snapshot uint64 `msgpack:"snapshot"` // the last commit that is in it
-	Since    uint64 `msgpack:"since"`    // Snapshot of the stream before, if Full is not set
-	Full     bool   `msgpack:"full"`
-	Records  int64  `msgpack:"records"` // of the snapshot
-	Bytes    int64  `msgpack:"bytes"`   // of their keys and records
+	Version  int               `msgpack:"version"`  // streamVersion
+	Format   int               `msgpack:"format"`   // of the store
+	Store    string            `msgpack:"store"`    // its ID
+	Snapshot uint64            `msgpack:"snapshot"` // the last commit that is in it
+	Since    uint64            `msgpack:"since"`    // Snapshot of the stream before, if Full is not set
+	Full     bool              `msgpack:"full"`
+	Next     record.Generation `msgpack:"next"`    // the first that it has not: a record in a pack does not tell its commit
+	Records  int64             `msgpack:"records"` // of the snapshot
+	Bytes    int64             `msgpack:"bytes"`   // of their keys and records
 }
 
 // An Info says what is in a backup.

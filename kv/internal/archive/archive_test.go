@@ -30,7 +30,7 @@ func streams(f testing.TB) (files [][]byte) {
 	var all []held
 	var last io.Reader
 	for i := range 3 {
-		w, err := NewWriter(context.Background(), "0123456789abcdef", 1, uint64(10*i+1), last)
+		w, err := NewWriter(context.Background(), Head{Store: "0123456789abcdef", Format: 1, Snapshot: uint64(10*i + 1)}, last)
 		must.Do(f, err)
 		size := int64(0)
 		for _, h := range all {

@@ -41,13 +41,11 @@ func (s *sealer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// NewWriter is for the snapshot of a store of a format, since the stream before, which may be nil. That is read, and compared
-// with its checksums, to its end.
-func NewWriter(ctx context.Context, store string, format int, snapshot uint64, since io.Reader) (*Writer, error) {
-	b := &Writer{
-		head: Head{Version: streamVersion, Format: format, Store: store, Snapshot: snapshot, Full: since == nil},
-		out:  sealer{digest: sha256.New()},
-	}
+// NewWriter is for a snapshot that a head describes but for its records, since the stream before, which may be nil. That
+// is read, and compared with its checksums, to its end.
+func NewWriter(ctx context.Context, head Head, since io.Reader) (*Writer, error) {
+	b := &Writer{head: head, out: sealer{digest: sha256.New()}}
+	b.head.Version, b.head.Full = streamVersion, since == nil
 	if since == nil {
 		return b, nil
 	}
@@ -77,8 +75,13 @@ func (b *Writer) follow(base Head) error {
 	return nil
 }
 
-// Writes reports whether a record of a version is written; otherwise the stream before may have it.
-func (b *Writer) Writes(version uint64) bool { return b.head.Full || version > b.head.Since }
+// Writes reports whether a record is surely written; otherwise the stream before may have it.
+func (b *Writer) Writes(key []byte, version uint64) bool {
+	isNew := func() bool {
+		return len(key) >= 5 && record.Kind(key[0]).InPacks() && record.GenerationOf(key) >= b.base.head.Next
+	}
+	return b.head.Full || version > b.head.Since || isNew()
+}
 
 // Begin begins to write a snapshot of so many records, with so many bytes of keys and records.
 func (b *Writer) Begin(w io.Writer, records, bytes int64) (err error) {
