@@ -25,7 +25,7 @@ type resolvedPatch struct {
 	wrong wrongRow
 
 	nodes    *spill.Sorter // a patchNode for each row: of nodes that are there, by NodeID, then of others, by addedRow | row
-	pairs    *spill.Sorter // ends of edges, by both nodes, under both: the second byte of the key says which is the second
+	pairs    *spill.Sorter // ends of edges, by both nodes and, in a byte, whether the first is the second end
 	removals []NodeID      // ascending
 	removed  NodeSet       // the same
 
@@ -281,8 +281,10 @@ func (r *resolvedPatch) pair(ctx context.Context, ends *spill.Sorter) error {
 		if !r.tx.cat.Directed {
 			u, v = min(u, v), max(u, v)
 		}
-		err = errors.Join(r.pairs.Add(append(pairBytes(u, v), 0), rec.Value[8:]), r.pairs.Add(append(pairBytes(v, u), 1), rec.Value[8:]))
-		if err != nil {
+		if err := r.pairs.Add(append(pairBytes(u, v), 0), rec.Value[8:]); err != nil {
+			return err
+		}
+		if err := r.pairs.Add(append(pairBytes(v, u), 1), rec.Value[8:]); err != nil {
 			return err
 		}
 	}

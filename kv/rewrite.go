@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -17,6 +18,26 @@ type rewriter struct {
 
 	// lose is called with each part that damage took, which is left out. If lose is nil, damage is an error.
 	lose func(loss Loss, where, what, done string, args ...any) error
+}
+
+// An ahead is a sequence of which the next element is known.
+type ahead[T any] struct {
+	now  T // the next, if there are more
+	more bool
+	next func() (T, error, bool)
+	stop func()
+}
+
+// lookAhead must be followed by stop, also after an error.
+func lookAhead[T any](all iter.Seq2[T, error]) (*ahead[T], error) {
+	a := new(ahead[T])
+	a.next, a.stop = iter.Pull2(all)
+	return a, a.advance()
+}
+
+func (a *ahead[T]) advance() (err error) {
+	a.now, err, a.more = a.next()
+	return err
 }
 
 // A stretch is consecutive nodes, or places of nodes, that the same damage took. It is one report.

@@ -86,10 +86,9 @@ const addedRange = 1 << 14
 // adjacency writes the lists of all nodes.
 func (w *rewriter) adjacency(ctx context.Context, from source, edits iter.Seq2[edit, error], without NodeSet) error {
 	draft, form := w.bulk.draft, w.bulk.draft.arcForm()
-	next, stop := iter.Pull2(edits)
-	defer stop()
-	m := listEdits{form: form, next: next}
-	if err := m.advance(); err != nil {
+	due, err := lookAhead(edits)
+	defer due.stop()
+	if err != nil {
 		return err
 	}
 	out := graph.NewWriter(w.bulk.batch.Put, draft.Graph, form)
@@ -104,7 +103,7 @@ func (w *rewriter) adjacency(ctx context.Context, from source, edits iter.Seq2[e
 			lists.Clear(Range{First: out.Next(), End: NodeID(min(int(out.Next())+addedRange, draft.Nodes))})
 		}
 		if err == nil {
-			err = m.apply(&lists)
+			err = applyEdits(due, &lists, form)
 		}
 		if err != nil {
 			return err
@@ -145,39 +144,26 @@ func keep(nodes []NodeID, arcs []codec.Arc, stays func(u NodeID) bool) ([]NodeID
 	return nodes[:n], arcs[:min(n, len(arcs))]
 }
 
-// listEdits are edits that wait for the lists of their nodes.
-type listEdits struct {
-	form codec.ArcForm
-	next func() (edit, error, bool)
-	edit edit // the next, if there are more
-	more bool
-}
-
-func (m *listEdits) advance() (err error) {
-	m.edit, err, m.more = m.next()
-	return err
-}
-
-// apply makes the edits of the nodes of lists.
-func (m *listEdits) apply(lists *Adjacency) error {
+// applyEdits makes the edits of the nodes of lists.
+func applyEdits(due *ahead[edit], lists *Adjacency, form codec.ArcForm) error {
 	var deltas []graph.Delta
-	for m.more && m.edit.node < lists.End {
-		d := graph.Delta{U: m.edit.node, V: m.edit.neighbor}
+	for due.more && due.now.node < lists.End {
+		d := graph.Delta{U: due.now.node, V: due.now.neighbor}
 		d.Arc = lists.Arc(d.U, d.V)
 		before := d.Arc
-		for m.more && m.edit.node == d.U && m.edit.neighbor == d.V {
+		for due.more && due.now.node == d.U && due.now.neighbor == d.V {
 			var err error
-			if d.Arc, err = m.edit.apply(d.Arc); err != nil {
-				return err
+			if d.Arc, err = due.now.apply(d.Arc); err == nil {
+				err = due.advance()
 			}
-			if err := m.advance(); err != nil {
+			if err != nil {
 				return err
 			}
 		}
 		if d.Arc == before {
 			continue
 		}
-		if err := d.Check(m.form); err != nil {
+		if err := d.Check(form); err != nil {
 			return err
 		}
 		deltas = append(deltas, d)
@@ -185,7 +171,7 @@ func (m *listEdits) apply(lists *Adjacency) error {
 	if len(deltas) == 0 {
 		return nil
 	}
-	return lists.Apply(deltas, m.form.Any())
+	return lists.Apply(deltas, form.Any())
 }
 
 // dictionary writes the dictionary, with the removed nodes.

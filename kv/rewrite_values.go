@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -24,7 +23,7 @@ type nodeValue struct {
 
 // column hands the values of a column to put, with changes in their place, ascending. The column need not be there.
 func (w *rewriter) column(
-	ctx context.Context, column Column, changes iter.Seq2[nodeValue, error], put func(v NodeID, value Value) error,
+	ctx context.Context, column Column, changed iter.Seq2[nodeValue, error], put func(v NodeID, value Value) error,
 ) error {
 	where, kind := "column "+column.Name, "value of "+column.Name
 	if column.Name == LabelColumn {
@@ -36,14 +35,16 @@ func (w *rewriter) column(
 		return err
 	}
 	lost := w.lost(kind, where, "set to null")
-	next, stop := iter.Pull2(changes)
-	defer stop()
-	change, err, more := next()
+	changes, err := lookAhead(changed)
+	defer changes.stop()
+	if err != nil {
+		return err
+	}
 	var read func(v NodeID) (Value, error)
 	for v := range NodeID(w.bulk.draft.Nodes) {
 		old := r != nil && int(v) < w.tx.NumNodes()
 		if v%codec.ColumnRows == 0 {
-			if err := cmp.Or(err, ctx.Err()); err != nil {
+			if err := ctx.Err(); err != nil {
 				return err
 			}
 			w.progress(where, int64(v), int64(w.bulk.draft.Nodes))
@@ -55,11 +56,11 @@ func (w *rewriter) column(
 			}
 		}
 		var value Value
+		var err error
 		switch {
-		case err != nil:
-		case more && change.node == v:
-			value = change.value
-			change, err, more = next()
+		case changes.more && changes.now.node == v:
+			value = changes.now.value
+			err = changes.advance()
 		case old:
 			if value, err = read(v); err != nil {
 				if err = lost.add(v, err); err == nil {
@@ -105,7 +106,7 @@ func (tx *Tx) eachValue(entry column.Entry, first NodeID) func(v NodeID) (Value,
 }
 
 // matrix writes a matrix again, with changes of rows, by their nodes, in the place of rows.
-func (w *rewriter) matrix(ctx context.Context, name string, changes iter.Seq2[spill.Record, error]) error {
+func (w *rewriter) matrix(ctx context.Context, name string, changed iter.Seq2[spill.Record, error]) error {
 	where, entry := "matrix "+name, w.tx.cat.Matrices[name]
 	height := int(entry.BlockRows)
 	if height == 0 {
@@ -120,13 +121,15 @@ func (w *rewriter) matrix(ctx context.Context, name string, changes iter.Seq2[sp
 		return err
 	}
 	lost := w.lost("row of "+where, where, "set to NaN")
-	next, stop := iter.Pull2(changes)
-	defer stop()
-	change, err, more := next()
+	changes, err := lookAhead(changed)
+	defer changes.stop()
+	if err != nil {
+		return err
+	}
 	nodes, width := w.bulk.draft.Nodes, m.Width()
 	rows := make([]float32, min(height, nodes)*width)
 	for first := 0; first < nodes; first += height {
-		if err := cmp.Or(err, ctx.Err()); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		w.progress(where, int64(first), int64(nodes))
@@ -139,13 +142,13 @@ func (w *rewriter) matrix(ctx context.Context, name string, changes iter.Seq2[sp
 		if err != nil && lost != nil {
 			err = m.readEach(r, block, lost)
 		}
-		for ; err == nil && more; change, err, more = next() {
-			i := int(binary.BigEndian.Uint64(change.Key)) - first
+		for err == nil && changes.more {
+			i := int(binary.BigEndian.Uint64(changes.now.Key)) - first
 			if i >= min(height, nodes-first) {
 				break
 			}
-			if err := matrix.ReadRow(change.Value, block.Row(i, 0, width)); err != nil {
-				return err
+			if err = matrix.ReadRow(changes.now.Value, block.Row(i, 0, width)); err == nil {
+				err = changes.advance()
 			}
 		}
 		if err != nil {
