@@ -22,11 +22,8 @@ const (
 	fewKeys = 96 // below it comparing is faster
 )
 
-// A keyed is what is sorted by the number that is its first field.
-type keyed interface{ Number | entry }
-
-// sortKeys sorts by key, in place. scratch has leafKeys elements, or as many as keys.
-func sortKeys[T keyed](keys, scratch []T) {
+// sortKeys sorts by key, in place. scratch has leafKeys elements.
+func sortKeys[T Number](keys, scratch []T) {
 	if len(keys) < fewKeys {
 		sortFew(keys)
 		return
@@ -46,7 +43,7 @@ func sortKeys[T keyed](keys, scratch []T) {
 }
 
 // differingBits is the number of low bits outside which all keys agree.
-func differingBits[T keyed](keys []T) int {
+func differingBits[T Number](keys []T) int {
 	first, all := keyOf(&keys[0]), uint64(0)
 	for i := range keys {
 		all |= keyOf(&keys[i]) ^ first
@@ -65,7 +62,10 @@ func countDigits(keys, width int) int {
 	return digits
 }
 
-// sortLeaf sorts by digits, least significant first. Keys agree outside their low width bits.
+// A keyed is what is sorted by the number that is its first field.
+type keyed interface{ Number | entry }
+
+// sortLeaf sorts by digits, least significant first, so that equal keys stay in their order. Keys agree outside their low width bits.
 func sortLeaf[T keyed](keys, scratch []T, width int) {
 	if width == 0 {
 		return
@@ -100,7 +100,7 @@ func sortLeaf[T keyed](keys, scratch []T, width int) {
 
 // splitInPlace orders keys by the splitBits bits from shift on, and returns where the keys of each digit begin. All
 // keys agree in the bits above.
-func splitInPlace[T keyed](keys []T, shift int) (begins [1<<splitBits + 1]int) {
+func splitInPlace[T Number](keys []T, shift int) (begins [1<<splitBits + 1]int) {
 	digit := func(x *T) uint64 { return keyOf(x) >> (shift & 63) & (1<<splitBits - 1) }
 	for i := range keys {
 		begins[digit(&keys[i])+1]++
@@ -126,14 +126,12 @@ func splitInPlace[T keyed](keys []T, shift int) (begins [1<<splitBits + 1]int) {
 }
 
 // sortFew sorts by key, pairs by their values too.
-func sortFew[T keyed](keys []T) {
+func sortFew[T Number](keys []T) {
 	switch keys := any(keys).(type) {
 	case []uint64:
 		slices.Sort(keys)
 	case []Pair:
 		slices.SortFunc(keys, func(a, b Pair) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value)) })
-	case []entry:
-		slices.SortFunc(keys, func(a, b entry) int { return cmp.Compare(a.prefix, b.prefix) })
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"iter"
+	"math/bits"
 	"slices"
 )
 
@@ -17,6 +18,7 @@ type Sorter struct {
 	dir     string
 	limit   int64
 	entries []entry  // not yet spilled
+	scratch []entry  // of sorting them
 	chunks  [][]byte // their keys and values
 	bytes   int64    // bytes of entries and chunks
 	first   []byte   // of the keys not yet spilled, the one added first
@@ -30,7 +32,7 @@ type Sorter struct {
 
 // entry locates a record in a chunk: the key first, the value behind it.
 type entry struct {
-	prefix uint64 // 8 bytes of the key behind those common to all; set by sorting
+	prefix uint64 // 8 bytes of the key behind those common to all, or the bits of them that differ; set by sorting
 	chunk  uint32
 	offset uint32
 	key    uint32
@@ -72,7 +74,8 @@ func (s *Sorter) AddUint64(key uint64, value []byte) error {
 // Add adds a record. It copies key and value.
 func (s *Sorter) Add(key, value []byte) error {
 	size := max(1, len(key)+len(value))
-	cost := int64(size) + 2*entryBytes // the list of entries may be longer than what is in it
+	// Three times an entry: the list of entries may be longer than what is in it, and sorting takes another.
+	cost := int64(size) + 3*entryBytes
 	if (s.bytes+cost > s.limit || len(s.entries) == maxRunRecords) && len(s.entries) > 0 {
 		if err := s.spill(); err != nil {
 			return err
@@ -141,33 +144,63 @@ func (s *Sorter) sortEntries() {
 	for i := range s.entries {
 		s.entries[i].prefix = prefix(s.record(s.entries[i]).Key[s.common:])
 	}
-	scratch := make([]entry, min(len(s.entries), leafKeys))
-	sortKeys(s.entries, scratch)
+	width := s.compressPrefixes()
+	if cap(s.scratch) < len(s.entries) {
+		s.scratch = make([]entry, len(s.entries))
+	}
+	sortLeaf(s.entries, s.scratch[:len(s.entries)], width)
 	for begin, end := 0, 1; begin < len(s.entries); begin, end = end, end+1 {
 		for end < len(s.entries) && s.entries[end].prefix == s.entries[begin].prefix {
 			end++
 		}
 		if end > begin+1 {
-			s.sortEqualPrefixes(s.entries[begin:end], scratch)
+			s.sortEqualPrefixes(s.entries[begin:end])
 		}
 	}
 	s.sorted = true
 }
 
-// sortEqualPrefixes orders entries that the prefix does not tell apart: by their keys, those of equal keys as they were added.
-func (s *Sorter) sortEqualPrefixes(entries, scratch []entry) {
-	shared := entries[0].prefix
-	for i, e := range entries {
-		entries[i].prefix = uint64(e.chunk)<<32 | uint64(e.offset)
+// compressPrefixes takes the bits in which all prefixes agree out of them, which keeps their order. It returns how many
+// are left.
+func (s *Sorter) compressPrefixes() (width int) {
+	first, differing := s.entries[0].prefix, uint64(0)
+	for _, e := range s.entries {
+		differing |= e.prefix ^ first
 	}
-	sortKeys(entries, scratch)
+	// Each stretch of differing bits moves down by the number of bits below it that agree.
+	type stretch struct {
+		mask  uint64
+		shift int
+	}
+	var stretches []stretch
+	for rest := differing; rest != 0; {
+		begin := bits.TrailingZeros64(rest)
+		end := begin + bits.TrailingZeros64(^(rest >> begin))
+		mask := rest &^ (^uint64(0) << (end & 63))
+		if end == 64 {
+			mask = rest
+		}
+		stretches = append(stretches, stretch{mask, begin - width})
+		rest &^= mask
+		width += end - begin
+	}
+	for i := range s.entries {
+		value := uint64(0)
+		for _, part := range stretches {
+			value |= s.entries[i].prefix & part.mask >> (part.shift & 63)
+		}
+		s.entries[i].prefix = value
+	}
+	return width
+}
+
+// sortEqualPrefixes orders entries that the prefix does not tell apart.
+func (s *Sorter) sortEqualPrefixes(entries []entry) {
 	width, length := uint32(s.common)+8, entries[0].key
-	if length > width || slices.ContainsFunc(entries, func(e entry) bool { return e.key != length }) {
-		slices.SortStableFunc(entries, func(a, b entry) int { return bytes.Compare(s.record(a).Key, s.record(b).Key) })
+	if length <= width && !slices.ContainsFunc(entries, func(e entry) bool { return e.key != length }) {
+		return // the keys are equal, and in the order of Add
 	}
-	for i := range entries {
-		entries[i].prefix = shared
-	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return bytes.Compare(s.record(a).Key, s.record(b).Key) })
 }
 
 func (s *Sorter) spill() error {
@@ -256,7 +289,7 @@ func (s *Sorter) Records(ctx context.Context) iter.Seq2[Record, error] {
 
 // Close forgets the records and removes the temporary file. Closing twice is harmless.
 func (s *Sorter) Close() error {
-	s.entries, s.chunks, s.first, s.buf = nil, nil, nil, nil
+	s.entries, s.scratch, s.chunks, s.first, s.buf = nil, nil, nil, nil, nil
 	if s.file == nil {
 		return nil
 	}

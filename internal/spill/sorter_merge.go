@@ -18,7 +18,7 @@ func (s *Sorter) toDisk(ctx context.Context) error {
 			return err
 		}
 	}
-	s.entries, s.chunks = nil, nil
+	s.entries, s.scratch, s.chunks = nil, nil, nil
 	most, buffer := fanIn(s.limit, s.largest)
 	for len(s.file.runs) > most {
 		target, err := createRunFile(s.dir, buffer)

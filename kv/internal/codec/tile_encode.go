@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -94,49 +93,60 @@ type tileEncoder struct {
 	counts, indices, values []byte // of a tile that is not dense
 }
 
-// choose collects the values that differ from the fills, and says how the tile is encoded.
+// choose says how the tile is encoded, and collects the values of one that is not dense.
 func (t *tileEncoder) choose() byte {
-	dense := len(t.present) * (t.hi - t.lo) * t.valueBytes()
+	count, constant, first := 0, t.fills == nil, uint32(0)
 	for i := range t.present {
-		t.gather(i)
-		if t.fills == nil && len(t.indices)+len(t.values) >= dense && !t.isConstant() {
-			return tileDense
-		}
+		t.each(i, func(_ int, x float32) {
+			if count == 0 {
+				first = math.Float32bits(x)
+			}
+			constant = constant && math.Float32bits(x) == first
+			count++
+		})
 	}
+	width, size := indexWidth(t.hi-t.lo), t.valueBytes()
+	constant = constant && count > 0
+	values := size * count
+	if constant {
+		values = size
+	}
+	encoding := byte(tileSparse)
 	switch {
 	case t.fills != nil:
-		return tileShared
-	case t.isConstant():
-		t.values = t.values[:t.valueBytes()]
-		if len(t.counts)+len(t.indices)+len(t.values) < dense {
-			return tileSparse | tileConstant
-		}
-	case len(t.counts)+len(t.indices)+len(t.values) < dense:
-		return tileSparse
+		encoding = tileShared
+	case 2*len(t.present)+width*count+values >= len(t.present)*(t.hi-t.lo)*size: // counts take one or two bytes
+		return tileDense
+	case constant:
+		encoding |= tileConstant
 	}
-	return tileDense
+	t.indices, t.values = make([]byte, 0, width*count), make([]byte, 0, size*count)
+	for i := range t.present {
+		before := len(t.indices)
+		t.each(i, func(j int, x float32) {
+			t.indices = appendWidth(t.indices, uint64(j), width)
+			t.values = t.appendValue(t.values, x)
+		})
+		t.counts = binary.AppendUvarint(t.counts, uint64((len(t.indices)-before)/width))
+	}
+	t.values = t.values[:values]
+	return encoding
 }
 
-// gather collects the values of row i that differ from its fill.
-func (t *tileEncoder) gather(i int) {
-	count, width, fill := uint64(0), indexWidth(t.hi-t.lo), uint32(0)
+// each calls f with the values of row i that differ from its fill.
+func (t *tileEncoder) each(i int, f func(j int, x float32)) {
+	if !t.present[i] {
+		return
+	}
+	fill := uint32(0)
 	if t.fills != nil {
 		fill = math.Float32bits(t.fills[i])
 	}
 	for j, x := range t.w.Row(i, t.lo, t.hi) {
-		if t.present[i] && math.Float32bits(x) != fill {
-			t.indices = appendWidth(t.indices, uint64(j), width)
-			t.values = t.appendValue(t.values, x)
-			count++
+		if math.Float32bits(x) != fill {
+			f(j, x)
 		}
 	}
-	t.counts = binary.AppendUvarint(t.counts, count)
-}
-
-// isConstant reports whether all values are equal: each is the one before.
-func (t *tileEncoder) isConstant() bool {
-	size := t.valueBytes()
-	return len(t.values) > 0 && bytes.Equal(t.values[size:], t.values[:len(t.values)-size])
 }
 
 func (t *tileEncoder) appendDense(b []byte) []byte {
