@@ -3,7 +3,6 @@ package kv
 import (
 	"fmt"
 
-	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/column"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -16,20 +15,18 @@ const longString = 4 << 10
 // A ColumnWriter writes a whole column in a Bulk. It takes nodes in ascending order, or after Sort in any order. A node
 // without a value is null.
 type ColumnWriter struct {
-	b     *Bulk
-	name  string
+	rowOrder
 	entry column.Entry
 	block []Value
 	first NodeID // of block
-	next  NodeID // the least node that is still in order
-
-	sorter *spill.Sorter // of all rows; nil if they ascend
-	cell   []byte        // scratch
 }
 
 func newColumnWriter(b *Bulk, name string, kind Kind, g record.Generation) *ColumnWriter {
 	entry := column.Entry{Generation: g, Kind: kind, Rows: uint32(b.draft.Nodes)}
-	w := &ColumnWriter{b: b, name: name, entry: entry, block: make([]Value, 0, min(codec.ColumnRows, b.draft.Nodes))}
+	w := &ColumnWriter{
+		rowOrder: rowOrder{b: b, what: "column " + name, rows: entry.Rows},
+		entry:    entry, block: make([]Value, 0, min(codec.ColumnRows, b.draft.Nodes)),
+	}
 	w.startBlock(0)
 	b.touched.addAll(columnTouched(name))
 	return w
@@ -41,7 +38,7 @@ func (w *ColumnWriter) Put(v NodeID, value Value) error { return w.b.fail(w.putV
 func (w *ColumnWriter) putValue(v NodeID, value Value) error {
 	value, err := fit(w.entry.Kind, value)
 	if err != nil {
-		return fmt.Errorf("column %s: %w", w.name, err)
+		return fmt.Errorf("%s: %w", w.what, err)
 	}
 	return w.put(v, w.b.draft.toCell(w.entry.Kind, value))
 }
@@ -53,7 +50,7 @@ func (w *ColumnWriter) PutFloats(first NodeID, values []float32) error {
 
 func (w *ColumnWriter) putFloats(first NodeID, values []float32) error {
 	if w.entry.Kind != KindFloat && w.entry.Kind != KindSingle {
-		return fmt.Errorf("column %s: %w: floats for a %s column", w.name, ErrInvalidValue, w.entry.Kind)
+		return fmt.Errorf("%s: %w: floats for a %s column", w.what, ErrInvalidValue, w.entry.Kind)
 	}
 	for i, x := range values {
 		if err := w.put(first+NodeID(i), FloatValue(float64(x))); err != nil {
@@ -70,13 +67,13 @@ func (w *ColumnWriter) PutClasses(first NodeID, values []Class) error {
 
 func (w *ColumnWriter) putClasses(first NodeID, values []Class) error {
 	if w.entry.Kind != KindClass {
-		return fmt.Errorf("column %s: %w: classes for a %s column", w.name, ErrInvalidValue, w.entry.Kind)
+		return fmt.Errorf("%s: %w: classes for a %s column", w.what, ErrInvalidValue, w.entry.Kind)
 	}
 	for i, class := range values {
 		cell := Value{}
 		if class != NoClass {
 			if class < 0 || int(class) >= len(w.b.draft.Classes) {
-				return fmt.Errorf("column %s: %w: class number %d of %d", w.name, ErrInvalidValue, class, len(w.b.draft.Classes))
+				return fmt.Errorf("%s: %w: class number %d of %d", w.what, ErrInvalidValue, class, len(w.b.draft.Classes))
 			}
 			cell = IntValue(int64(class))
 		}
@@ -88,37 +85,30 @@ func (w *ColumnWriter) putClasses(first NodeID, values []Class) error {
 }
 
 func (w *ColumnWriter) put(v NodeID, cell Value) error {
-	if err := w.b.check(); err != nil {
+	if wants, err := w.wants(v); !wants || err != nil || cell.IsNull() {
 		return err
 	}
-	if uint32(v) >= w.entry.Rows {
-		return fmt.Errorf("column %s: node number %d of %d: %w", w.name, v, w.entry.Rows, ErrShape)
-	}
-	if cell.IsNull() || w.b.removed.Has(v) {
-		return nil
-	}
 	if w.sorter != nil {
-		w.cell = cell.Append(w.cell[:0])
-		return w.sorter.AddUint64(uint64(v), w.cell)
-	}
-	if v < w.next {
-		return fmt.Errorf("column %s: %w", w.name, outOfOrder(v, w.next-1))
+		w.buf = cell.Append(w.buf[:0])
+		return w.sorter.AddUint64(uint64(v), w.buf)
 	}
 	return w.set(v, cell)
 }
 
 // set takes the next row in order.
 func (w *ColumnWriter) set(v NodeID, cell Value) error {
+	if err := w.ascend(v); err != nil {
+		return err
+	}
 	for v-w.first >= codec.ColumnRows {
 		if err := w.flushBlock(); err != nil {
 			return err
 		}
 	}
-	w.next = v + 1
 	if len(cell.Str()) > longString {
 		w.entry.Deltas = true
-		w.cell = cell.Append(w.cell[:0])
-		return w.b.batch.Put(column.DeltaKey(w.entry.Generation, v), w.cell)
+		w.buf = cell.Append(w.buf[:0])
+		return w.b.batch.Put(column.DeltaKey(w.entry.Generation, v), w.buf)
 	}
 	w.block[v-w.first] = cell
 	return nil
@@ -143,16 +133,11 @@ func (w *ColumnWriter) flushBlock() error {
 // given two values, Commit returns a *DuplicateRowError. Call Sort before the first Put.
 func (w *ColumnWriter) Sort() { w.sorter = w.b.Sorter() }
 
-// outOfOrder is the error of a row that does not follow the one before.
-func outOfOrder(v, before NodeID) error {
-	return fmt.Errorf("node number %d after %d: %w: the rows do not ascend, and the writer does not sort them", v, before, ErrInvalidValue)
-}
-
 // finish writes what is buffered and returns the column's entry.
 func (w *ColumnWriter) finish() (column.Entry, error) {
 	if w.sorter != nil {
 		w.startBlock(0)
-		err := sortedRows(w.sorter, "column "+w.name, func(v NodeID, body []byte) error {
+		err := w.sorted(func(v NodeID, body []byte) error {
 			cell, err := codec.ParseValue(body)
 			if err != nil {
 				return err
@@ -169,12 +154,4 @@ func (w *ColumnWriter) finish() (column.Entry, error) {
 		}
 	}
 	return w.entry, nil
-}
-
-// close removes what was spilled.
-func (w *ColumnWriter) close() error {
-	if w.sorter == nil {
-		return nil
-	}
-	return w.sorter.Close()
 }

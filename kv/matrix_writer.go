@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -13,19 +12,14 @@ import (
 // A MatrixWriter writes a whole matrix in a Bulk. It takes rows in ascending order, or after Sort in any order. A row
 // left out is NaN.
 type MatrixWriter struct {
-	b        *Bulk
-	name     string
+	rowOrder
 	entry    matrix.Entry
 	encoding MatrixEncoding
 	block    codec.Window
 	present  []bool    // rows of block that were put
 	fills    []float32 // of the rows of block, if these share a value; else nil
 	first    NodeID    // of block
-	next     NodeID    // the least node that is still in order
-
-	sorter *spill.Sorter // of all rows; nil if they ascend
-	row    []float32     // scratch
-	buf    []byte        // scratch
+	row      []float32 // scratch
 }
 
 func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g record.Generation) *MatrixWriter {
@@ -40,7 +34,8 @@ func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g
 	}
 	rows := min(int(entry.BlockRows), max(b.draft.Nodes, 1))
 	w := &MatrixWriter{
-		b: b, name: name, entry: entry, encoding: e,
+		rowOrder: rowOrder{b: b, what: "matrix " + name, rows: entry.Rows},
+		entry:    entry, encoding: e,
 		block: codec.Window{Values: make([]float32, rows*width), Stride: width},
 		row:   make([]float32, width),
 	}
@@ -57,36 +52,30 @@ func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g
 func (w *MatrixWriter) Put(v NodeID, row []float32) error { return w.b.fail(w.put(v, row)) }
 
 func (w *MatrixWriter) put(v NodeID, row []float32) error {
-	if err := w.b.check(); err != nil {
+	wants, err := w.wants(v)
+	if err == nil && len(row) != len(w.entry.Columns) {
+		err = fmt.Errorf("%s, node number %d: %w: a row of %d, want %d", w.what, v, ErrShape, len(row), len(w.entry.Columns))
+	}
+	if !wants || err != nil {
 		return err
-	}
-	if len(row) != len(w.entry.Columns) {
-		return fmt.Errorf("matrix %s, node number %d: %w: a row of %d, want %d", w.name, v, ErrShape, len(row), len(w.entry.Columns))
-	}
-	if uint32(v) >= w.entry.Rows {
-		return fmt.Errorf("matrix %s: node number %d of %d: %w", w.name, v, w.entry.Rows, ErrShape)
-	}
-	if w.b.removed.Has(v) {
-		return nil
 	}
 	if w.sorter != nil {
 		w.buf = matrix.AppendRow(w.buf[:0], row)
 		return w.sorter.AddUint64(uint64(v), w.buf)
-	}
-	if v < w.next {
-		return fmt.Errorf("matrix %s: %w", w.name, outOfOrder(v, w.next-1))
 	}
 	return w.set(v, row)
 }
 
 // set takes the next row in order.
 func (w *MatrixWriter) set(v NodeID, row []float32) error {
+	if err := w.ascend(v); err != nil {
+		return err
+	}
 	for int(v-w.first) >= int(w.entry.BlockRows) {
 		if err := w.flushBlock(); err != nil {
 			return err
 		}
 	}
-	w.next = v + 1
 	i := int(v - w.first)
 	to := w.block.Row(i, 0, w.block.Stride)
 	copy(to, row)
@@ -94,8 +83,8 @@ func (w *MatrixWriter) set(v NodeID, row []float32) error {
 	if w.fills != nil {
 		var ok bool
 		if fill, ok = w.encoding.Share(to); !ok {
-			return fmt.Errorf("matrix %s, node number %d: %w: more than %d cells differ from the others",
-				w.name, v, ErrInvalidValue, w.encoding.Kept)
+			return fmt.Errorf("%s, node number %d: %w: more than %d cells differ from the others",
+				w.what, v, ErrInvalidValue, w.encoding.Kept)
 		}
 		w.fills[i] = fill
 	}
@@ -141,7 +130,7 @@ func (w *MatrixWriter) Sort() { w.sorter = w.b.Sorter() }
 func (w *MatrixWriter) finish() (matrix.Entry, error) {
 	if w.sorter != nil {
 		w.startBlock(0)
-		err := sortedRows(w.sorter, "matrix "+w.name, func(v NodeID, body []byte) error {
+		err := w.sorted(func(v NodeID, body []byte) error {
 			if err := matrix.ReadRow(body, w.row); err != nil {
 				return err
 			}
@@ -157,12 +146,4 @@ func (w *MatrixWriter) finish() (matrix.Entry, error) {
 		}
 	}
 	return w.entry, nil
-}
-
-// close removes what was spilled.
-func (w *MatrixWriter) close() error {
-	if w.sorter == nil {
-		return nil
-	}
-	return w.sorter.Close()
 }

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An Array is a slice with memory of its own. The zero Array is empty.
-type Array[T Number] struct {
+// An Array is a slice with memory of its own, of items without pointers. The zero Array is empty.
+type Array[T any] struct {
 	Data  []T // not to be used after Free
 	bytes []byte
 }
 
 // New makes an array of zeros.
-func New[T Number](length int) (Array[T], error) {
+func New[T any](length int) (Array[T], error) {
 	if length == 0 {
 		return Array[T]{}, nil
 	}

@@ -3,8 +3,3 @@
 // miss of the TLB as well. Pages that were never touched take no memory, so that an array may be made as long as it can
 // get. Where a system has no such mappings, arrays are on the heap.
 package offheap
-
-// A Number is what arrays hold.
-type Number interface {
-	~uint8 | ~uint32 | ~uint64 | ~float32 | ~float64
-}

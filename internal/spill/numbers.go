@@ -40,9 +40,9 @@ type Numbers[T Number] struct {
 
 	mu       sync.Mutex
 	change   *sync.Cond
-	memory   array[T] // of the chunks
-	usage    int      // numbers of memory that are in chunks
-	free     [][]T    // chunks
+	memory   offheap.Array[T] // of the chunks
+	usage    int              // numbers of memory that are in chunks
+	free     [][]T            // chunks
 	full     [][]T
 	waiting  int // numbers in full
 	spilling bool
@@ -50,10 +50,10 @@ type Numbers[T Number] struct {
 	count    int64
 	stop     atomic.Bool
 
-	keys    array[T] // of the run being written, or of the buckets
-	buckets [][]T    // of all numbers, where there are no runs
-	ordered []bool   // buckets that are sorted and distinct
-	file    *runFile // nil until something was spilled
+	keys    offheap.Array[T] // of the run being written, or of the buckets
+	buckets [][]T            // of all numbers, where there are no runs
+	ordered []bool           // buckets that are sorted and distinct
+	file    *runFile         // nil until something was spilled
 	runs    []*storedRun
 	cuts    []uint64 // the least number of each range of the runs
 }
@@ -105,25 +105,6 @@ func keyOf[T keyed](x *T) uint64 { return *(*uint64)(unsafe.Pointer(x)) }
 
 // setKey is the inverse of keyOf.
 func setKey[T Number](x *T, key uint64) { *(*uint64)(unsafe.Pointer(x)) = key }
-
-// An array is memory outside of the Go heap.
-type array[T Number] struct {
-	Data   []T
-	memory offheap.Array[uint64]
-}
-
-func newArray[T Number](length int) (a array[T], err error) {
-	words := int(sizeOf[T]() / sizeOf[uint64]())
-	if a.memory, err = offheap.New[uint64](length * words); err == nil && length > 0 {
-		a.Data = unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(a.memory.Data))), length)
-	}
-	return a, err
-}
-
-func (a *array[T]) free() error {
-	a.Data = nil
-	return a.memory.Free()
-}
 
 // Len is the number of numbers that the writers have handed over, repeated ones too.
 func (s *Numbers[T]) Len() int64 { return s.count }
@@ -219,7 +200,7 @@ func (s *Numbers[T]) freeChunk() ([]T, error) {
 		}
 		if s.memory.Data == nil {
 			var err error
-			if s.memory, err = newArray[T](s.most); err != nil {
+			if s.memory, err = offheap.New[T](s.most); err != nil {
 				return nil, err
 			}
 		}
@@ -262,13 +243,13 @@ func (s *Numbers[T]) sort() (err error) {
 	if s.file != nil {
 		err = s.spill()
 		s.cuts = s.chooseCuts()
-		err = errors.Join(err, s.keys.free())
+		err = errors.Join(err, s.keys.Free())
 	} else if s.buckets == nil && s.waiting > 0 {
 		s.buckets, err = s.partition(s.full)
 		s.ordered = make([]bool, len(s.buckets))
 	}
 	s.full, s.free, s.waiting = nil, nil, 0
-	return errors.Join(err, s.memory.free())
+	return errors.Join(err, s.memory.Free())
 }
 
 // Close forgets the numbers and removes the temporary file. Closing twice is harmless.
@@ -281,7 +262,7 @@ func (s *Numbers[T]) Close() error {
 	s.change.Broadcast()
 	s.mu.Unlock()
 	s.full, s.free, s.buckets, s.cuts, s.runs = nil, nil, nil, nil, nil
-	err := errors.Join(s.memory.free(), s.keys.free())
+	err := errors.Join(s.memory.Free(), s.keys.Free())
 	if s.file == nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 )
 
@@ -21,8 +22,8 @@ func (s *Numbers[T]) ranges() int {
 
 // A rangeMemory is what reading one range needs.
 type rangeMemory[T Number] struct {
-	keys    array[T] // of what is read back
-	bytes   []byte   // of what is read back
+	keys    offheap.Array[T] // of what is read back
+	bytes   []byte           // of what is read back
 	scratch []T
 	result  []T
 }
@@ -70,7 +71,7 @@ func (s *Numbers[T]) Workers() int { return s.workers }
 
 func freeAll[T Number](memory []*rangeMemory[T]) (err error) {
 	for _, m := range memory {
-		err = errors.Join(err, m.keys.free())
+		err = errors.Join(err, m.keys.Free())
 	}
 	return err
 }

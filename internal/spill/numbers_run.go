@@ -9,6 +9,8 @@ import (
 	"math/bits"
 	"slices"
 	"sort"
+
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
 )
 
 // A storedRun is a stretch of the file of a Numbers: blocks of ascending numbers, each without its first one, which is
@@ -37,9 +39,6 @@ const (
 
 	// maxReading bounds a range that is read back, which nothing interrupts.
 	maxReading = 1 << 22
-
-	// readBytes is how much is read at once, give or take a block.
-	readBytes = 256 << 10
 )
 
 // An encodedBucket is a bucket as it is written.
@@ -171,11 +170,11 @@ func (s *Numbers[T]) readRange(m *rangeMemory[T], i int) ([]T, error) {
 		}
 	}
 	if most > len(m.keys.Data) {
-		if err := m.keys.free(); err != nil {
+		if err := m.keys.Free(); err != nil {
 			return nil, err
 		}
 		var err error
-		if m.keys, err = newArray[T](most + most/8); err != nil {
+		if m.keys, err = offheap.New[T](most + most/8); err != nil {
 			return nil, err
 		}
 	}
@@ -215,41 +214,23 @@ func (r *storedRun) blockEnd(b int) int64 {
 
 // readBlocks decodes the blocks from ≤ b < to into the beginning of keys.
 func (s *Numbers[T]) readBlocks(m *rangeMemory[T], r *storedRun, from, to int, keys []T) ([]T, error) {
-	n := 0
-	for from < to {
-		next := r.atOnce(from, to)
-		if err := s.readStretch(m, r, from, next); err != nil {
-			return nil, err
-		}
-		begin := r.Offset[from]
-		for ; from < next; from++ {
-			block := m.bytes[r.Offset[from]-begin : r.blockEnd(from)-begin]
-			count := int(r.Count[from])
-			if err := decodeBlock(keys[n:n+count], r.First[from], block); err != nil {
-				return nil, err
-			}
-			n += count
-		}
+	if from >= to {
+		return nil, nil
 	}
-	return keys[:n], nil
-}
-
-// atOnce returns before which block, to at most, those that are read at once with block from < to end.
-func (r *storedRun) atOnce(from, to int) int {
-	next := from + 1
-	for next < to && r.blockEnd(next)-r.Offset[from] <= readBytes {
-		next++
-	}
-	return next
-}
-
-// readStretch makes m.bytes those of the blocks from ≤ b < to.
-func (s *Numbers[T]) readStretch(m *rangeMemory[T], r *storedRun, from, to int) error {
-	begin := r.Offset[from]
+	begin, n := r.Offset[from], 0
 	size := int(r.blockEnd(to-1) - begin)
 	m.bytes = slices.Grow(m.bytes[:0], size)[:size]
-	_, err := s.file.file.ReadAt(m.bytes, begin)
-	return err
+	if _, err := s.file.file.ReadAt(m.bytes, begin); err != nil {
+		return nil, err
+	}
+	for b := from; b < to; b++ {
+		count := int(r.Count[b])
+		if err := decodeBlock(keys[n:n+count], r.First[b], m.bytes[r.Offset[b]-begin:r.blockEnd(b)-begin]); err != nil {
+			return nil, err
+		}
+		n += count
+	}
+	return keys[:n], nil
 }
 
 // decodeBlock fills keys with the numbers of a block.

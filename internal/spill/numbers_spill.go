@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 )
 
@@ -65,10 +66,10 @@ func (s *Numbers[T]) partition(chunks [][]T) (buckets [][]T, err error) {
 		total += len(chunk)
 	}
 	if total > len(s.keys.Data) {
-		if err := s.keys.free(); err != nil {
+		if err := s.keys.Free(); err != nil {
 			return nil, err
 		}
-		if s.keys, err = newArray[T](total); err != nil {
+		if s.keys, err = offheap.New[T](total); err != nil {
 			return nil, err
 		}
 	}

@@ -1,0 +1,91 @@
+package kv
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
+)
+
+// A Work is the directory inside a store in which one long job at a time keeps what it has finished, so that it can go
+// on after it was interrupted or killed. What is in it is the job's alone. It is no part of the store, and may be deleted while
+// no process has the store open.
+type Work struct {
+	store  *Store
+	dir    *scratch.Dir
+	closed bool
+}
+
+// Work lends the directory, once the job before has closed it, or returns the error of a context that ends first.
+// ErrReadOnly if the store was opened so: other processes may be reading it.
+func (s *Store) Work(ctx context.Context) (*Work, error) {
+	if s.opt.ReadOnly {
+		return nil, fmt.Errorf("%s: %w", s.name, ErrReadOnly)
+	}
+	if err := s.worker.LockContext(ctx); err != nil {
+		return nil, err
+	}
+	var dir *scratch.Dir
+	err := cmp.Or(s.checkOpen(), s.db.Failed())
+	if err == nil {
+		dir, err = scratch.Open(filepath.Join(s.dir, storedir.WorkName))
+	}
+	if err != nil {
+		s.worker.Unlock()
+		return nil, err
+	}
+	return &Work{store: s, dir: dir}, nil
+}
+
+// Dir is the directory.
+func (w *Work) Dir() *scratch.Dir { return w.dir }
+
+// Close lets the next job in. An empty directory is removed, other files stay. Closing again does nothing.
+func (w *Work) Close() error {
+	if w.closed {
+		return nil
+	}
+	w.closed = true
+	defer w.store.worker.Unlock()
+	entries, err := os.ReadDir(w.dir.Path())
+	if err != nil || len(entries) > 0 {
+		return err
+	}
+	if err := os.Remove(w.dir.Path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Scratch returns a directory for temporary arrays, which disappear with the process. It is in the directory of the store,
+// or, if the store was opened read-only, in that of the system's temporary files. On a file system in memory, a tmpfs, the
+// arrays take memory: TMPDIR names another directory.
+func (s *Store) Scratch() *scratch.Dir {
+	if s.opt.ReadOnly {
+		return scratch.Temporary(os.TempDir())
+	}
+	return scratch.Temporary(s.dir)
+}
+
+// Scratch is that of the store, for a job that has only the transaction.
+func (tx *Tx) Scratch() *scratch.Dir { return tx.s.Scratch() }
+
+// Finished is the directory that Work lends, for reading what jobs have kept there; nil if there is none.
+func (tx *Tx) Finished() (*scratch.Dir, error) {
+	if err := tx.Err(); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(tx.s.dir, storedir.WorkName)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return scratch.Existing(path), nil
+}
