@@ -175,23 +175,21 @@ func (tx *Tx) ReadClasses(column string, r Range, dst []Class) error {
 	if entry.Kind != KindClass {
 		return fmt.Errorf("column %s: %w: it is a %s column, want class", column, ErrInvalidValue, entry.Kind)
 	}
-	err = tx.column(entry).Read(r, func(block *codec.Column, first NodeID, lo, hi int) error {
-		codec.ReadInts(block, lo, dst[first+NodeID(lo)-r.First:][:hi-lo], NoClass)
-		return nil
-	}, func(v NodeID, cell Value) {
-		dst[v-r.First] = NoClass
-		if !cell.IsNull() {
-			dst[v-r.First] = Class(cell.Int())
-		}
-	})
+	values, err := tx.Reader(column)
 	if err != nil {
-		return fmt.Errorf("column %s: %w", column, err)
+		return err
 	}
-	for i, class := range dst {
-		if class < NoClass || int(class) >= len(tx.cat.Classes) {
-			return fmt.Errorf("column %s, node number %d: %w: class number %d of %d",
-				column, int(r.First)+i, ErrCorrupt, class, len(tx.cat.Classes))
+	for len(dst) > 0 {
+		block, err := values.Block(r.End - NodeID(len(dst)))
+		if err != nil {
+			return err
 		}
+		codes := block.Codes[r.End-NodeID(len(dst))-block.Nodes.First:]
+		codes = codes[:min(len(codes), len(dst))]
+		for i, code := range codes {
+			dst[i] = Class(code) - 1 // NoClass of null
+		}
+		dst = dst[len(codes):]
 	}
 	return nil
 }

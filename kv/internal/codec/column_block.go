@@ -135,27 +135,13 @@ func (c *Column) IsNull(i int) bool {
 // Int is row i of a block of ints, which is not null.
 func (c *Column) Int(i int) int64 { return int64(uint64(c.least) + c.values.At(i)) }
 
-// ReadInts fills dst with the rows from row first of a block of ints that fit into T. A row without a value is null.
-func ReadInts[T ~int32](c *Column, first int, dst []T, null T) {
-	if c.values.width == 1 {
-		for i, x := range c.values.b[first:][:len(dst)] {
-			dst[i] = T(c.least + int64(x))
-		}
-	} else {
-		for i := range dst {
-			dst[i] = T(c.Int(first + i))
-		}
-	}
-	setNulls(c, first, dst, null)
-}
-
-// setNulls makes the rows from row first without a value null.
-func setNulls[T any](c *Column, first int, dst []T, null T) {
+// setNulls makes the first rows without a value null.
+func setNulls[T any](c *Column, dst []T, null T) {
 	if c.nulls == nil && c.encoding != blockEmpty {
 		return
 	}
 	for i := range dst {
-		if c.IsNull(first + i) {
+		if c.IsNull(i) {
 			dst[i] = null
 		}
 	}
@@ -185,7 +171,7 @@ func (c *Column) ReadOffsets(dst []uint32, base uint32) {
 			dst[i] = base + uint32(c.values.At(i))
 		}
 	}
-	setNulls(c, 0, dst, 0)
+	setNulls(c, dst, 0)
 }
 
 // float is row i of a block of floats, which is not null.
@@ -209,7 +195,7 @@ func (c *Column) ReadFloats(dst []float64) {
 			dst[i] = c.float(i)
 		}
 	}
-	setNulls(c, 0, dst, math.NaN())
+	setNulls(c, dst, math.NaN())
 }
 
 // Bounds are the least and the greatest value; null if all are.

@@ -5,14 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -138,34 +136,6 @@ func TestValueBytesRoundTrip(t *testing.T) {
 	}
 	if !slices.IsSortedFunc([]Value{IntValue(-1), IntValue(2)}, Value.Compare) {
 		t.Error("-1 does not come before 2")
-	}
-}
-
-// TestReadInts compares rows that are read together with rows that are read one by one.
-func TestReadInts(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 0))
-	for round := range 200 {
-		cells := make([]Value, 1+r.IntN(300))
-		most := []int64{1, 200, 60_000, 1 << 30}[round%4]
-		for i := range cells {
-			if nulls := round % 3; nulls == 0 || nulls == 1 && r.IntN(3) > 0 {
-				cells[i] = IntValue(5 + r.Int64N(most))
-			}
-		}
-		var c Column
-		must.Do(t, c.Parse(KindClass, AppendColumn(nil, KindClass, cells)))
-		first := r.IntN(len(cells))
-		got := make([]int32, r.IntN(len(cells)-first+1))
-		ReadInts(&c, first, got, -1)
-		for i, x := range got {
-			want := int32(-1)
-			if !cells[first+i].IsNull() {
-				want = int32(cells[first+i].Int())
-			}
-			if x != want {
-				t.Fatalf("round %d, row %d: got %d, want %d", round, first+i, x, want)
-			}
-		}
 	}
 }
 

@@ -116,16 +116,6 @@ func (c *Column) changed(v record.NodeID) (cell codec.Value, err error) {
 	return cell, err
 }
 
-// body calls use with an encoded block, borrowed.
-func (c *Column) body(get snapshot.Getter, number uint32, use func(body []byte) error) error {
-	key := Key(c.Generation, number)
-	err := snapshot.Chain(get, key, use)
-	if errors.Is(err, record.ErrNotFound) {
-		return record.Corrupt(key, "it is missing")
-	}
-	return err
-}
-
 // parse reads an encoded block into block, which borrows body.
 func (c *Column) parse(number uint32, body []byte, block *codec.Column) error {
 	key := Key(c.Generation, number)
@@ -169,7 +159,12 @@ func (c *Column) load(name snapshot.Name) (block *codec.Column, err error) {
 
 // lend calls use with an encoded block where it lies, borrowed.
 func (c *Column) lend(number uint32, use func(body []byte) error) error {
-	return c.body(snapshot.InPlace(c.Records), number, use)
+	key := Key(c.Generation, number)
+	err := snapshot.Chain(snapshot.InPlace(c.Records), key, use)
+	if errors.Is(err, record.ErrNotFound) {
+		return record.Corrupt(key, "it is missing")
+	}
+	return err
 }
 
 // keep keeps a block for later lookups.
@@ -181,42 +176,6 @@ func (c *Column) keep(name snapshot.Name, body []byte) (*codec.Column, error) {
 	entry.Value, entry.ValueSize = block, block.Size()
 	c.Records.Cache().Add(entry)
 	return block, nil
-}
-
-// Read hands every block that has nodes of r to use, with its first node and which of its rows are in r, then every other
-// node of r, and every changed one, to set.
-func (c *Column) Read(
-	r record.Range, use func(block *codec.Column, first record.NodeID, lo, hi int) error, set func(v record.NodeID, cell codec.Value),
-) error {
-	begin, end := int(r.First), min(int(r.End), int(c.Rows)) // of what is in the blocks
-	from, to := begin/codec.ColumnRows, (end+codec.ColumnRows-1)/codec.ColumnRows
-	if begin >= end {
-		to = from
-	}
-	err := c.Records.Fetch(record.Prefix(record.KindColumn, c.Generation), to-from, func(get snapshot.Getter) error {
-		var block codec.Column
-		for number := from; number < to; number++ {
-			first := number * codec.ColumnRows
-			lo, hi := max(begin-first, 0), min(end-first, codec.ColumnRows)
-			err := c.body(get, uint32(number), func(body []byte) error {
-				if err := c.parse(uint32(number), body, &block); err != nil {
-					return err
-				}
-				return use(&block, record.NodeID(first), lo, hi)
-			})
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for v := max(r.First, record.NodeID(c.Rows)); v < r.End; v++ {
-		set(v, codec.Value{})
-	}
-	return c.ReadDeltas(r, set)
 }
 
 // ReadDeltas hands the changed cells of a range to set, ascending.

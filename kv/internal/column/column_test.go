@@ -57,16 +57,17 @@ func putBlock(t *testing.T, c Column, number uint32, body []byte) {
 	must.Get(record.PutParts(put, Key(c.Generation, number), body))(t)
 }
 
-// read is what Read and ReadDeltas hand out of a range, in an array of all nodes.
+// read returns the values of a range by its blocks and changes, in an array of all nodes.
 func read(c Column, r record.Range) ([]codec.Value, error) {
 	values := make([]codec.Value, c.Nodes)
-	err := c.Read(r, func(block *codec.Column, first record.NodeID, lo, hi int) error {
-		for i := lo; i < hi; i++ {
-			values[int(first)+i] = block.Cell(i, c.Kind)
+	for v := r.First; v < min(r.End, record.NodeID(c.Rows)); v++ {
+		block, err := c.Lookup(uint32(v) / codec.ColumnRows)
+		if err != nil {
+			return nil, err
 		}
-		return nil
-	}, func(v record.NodeID, cell codec.Value) { values[v] = cell })
-	return values, err
+		values[v] = block.Cell(int(v)%codec.ColumnRows, c.Kind)
+	}
+	return values, c.ReadDeltas(r, func(v record.NodeID, cell codec.Value) { values[v] = cell })
 }
 
 func TestColumn(t *testing.T) {
