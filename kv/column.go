@@ -68,8 +68,9 @@ func (tx *Tx) columnEntry(name string) (column.Entry, error) {
 
 func noColumn(name string) error { return fmt.Errorf("column %s: %w", name, ErrNoColumn) }
 
-// Origin tells whether a value may have changed between two snapshots: a property of a node that has the same origin in both, not 0, has the
-// same value. The origin is 0 if the value was set on its own, after those of all nodes were written, and for the id of a removed node.
+// Origin tells whether a value may have changed between two snapshots: a property of a node that has the same origin in
+// both, not 0, has the same value. The origin is 0 if the value was set on its own, after those of all nodes were
+// written, and for the id of a removed node.
 func (tx *Tx) Origin(property string, v NodeID) (uint64, error) {
 	if property == idColumn {
 		removed, err := tx.isRemoved(v)

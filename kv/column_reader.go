@@ -10,8 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 )
 
-// A ColumnReader reads values of one column. It keeps the last block, so reads of consecutive nodes are cheap. It belongs
-// to one goroutine; a Tx may have many. In an Update it sees what was written before each call.
+// A ColumnReader reads values of one column. It keeps the last block, so reads of consecutive nodes are cheap. It
+// belongs to one goroutine; a Tx may have many. In an Update it sees what was written before each call.
 type ColumnReader struct {
 	tx     *Tx
 	name   string
@@ -60,7 +60,8 @@ func (tx *Tx) Reader(column string) (*ColumnReader, error) {
 	return r, nil
 }
 
-// At is the value of a node, ErrNotFound for a NodeID beyond the last. Values of a removed node are null, its degree is 0.
+// At is the value of a node, ErrNotFound for a NodeID beyond the last. Values of a removed node are null, its degree is
+// 0.
 func (r *ColumnReader) At(v NodeID) (Value, error) {
 	if r.ids != nil {
 		return r.id(v)
@@ -116,9 +117,9 @@ func (r *ColumnReader) once(v NodeID) (Value, error) {
 	return r.tx.fromCell(r.kind, cell)
 }
 
-// Bounds returns the nodes of the block that holds v, and the least and greatest non-null value in it, null if all are null.
-// A scan for values outside these bounds can skip to rng.End. Strings, and so classes, are ordered by their bytes. For the
-// column id, the bounds are those of all ids.
+// Bounds returns the nodes of the block that holds v, and the least and greatest non-null value in it, null if all are
+// null. A scan for values outside these bounds can skip to rng.End. Strings, and so classes, are ordered by their
+// bytes. For the column id, the bounds are those of all ids.
 func (r *ColumnReader) Bounds(v NodeID) (rng Range, least, greatest Value, err error) {
 	if err := r.load(v); err != nil {
 		return Range{}, Value{}, Value{}, err

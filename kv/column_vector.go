@@ -11,10 +11,11 @@ import (
 // BlockRows is how many consecutive nodes a block of a column has. The first of them is a multiple of it.
 const BlockRows = codec.ColumnRows
 
-// A Vector has the values of a block of consecutive nodes. Of a column of floats they are Floats, NaN for null. Of other columns the value
-// of the i-th node is Table[Codes[i]], and Table[0] is null. The table of a class column has the classes in the order of their numbers, and
-// is the same slice for all blocks of a reader; that of a column of bools has false and true. In other tables a value may stand twice. Ids,
-// degrees and ints that are far apart have neither: At reads them.
+// A Vector has the values of a block of consecutive nodes. Of a column of floats they are Floats, NaN for null. Of
+// other columns the value of the i-th node is Table[Codes[i]], and Table[0] is null. The table of a class column has
+// the classes in the order of their numbers, and is the same slice for all blocks of a reader; that of a column of
+// bools has false and true. In other tables a value may stand twice. Ids, degrees and ints that are far apart have
+// neither: At reads them.
 type Vector struct {
 	Nodes  Range
 	Floats []float64
@@ -25,7 +26,8 @@ type Vector struct {
 // maxIntCodes is how many different ints a block may have for them to be coded.
 const maxIntCodes = 256
 
-// Block returns the values of the block that holds v. They are lent until the next use of the reader, and nobody changes them.
+// Block returns the values of the block that holds v. They are lent until the next use of the reader, and nobody
+// changes them.
 func (r *ColumnReader) Block(v NodeID) (Vector, error) {
 	if err := r.load(v); err != nil {
 		return Vector{}, err
@@ -42,7 +44,8 @@ func (r *ColumnReader) Block(v NodeID) (Vector, error) {
 	return r.vector, nil
 }
 
-// decode makes the vector of a block of a stored column. Nodes that were added after the block was written are null in it, unless they changed.
+// decode makes the vector of a block of a stored column. Nodes that were added after the block was written are null in
+// it, unless they changed.
 func (r *ColumnReader) decode() error {
 	rows := r.rng.Len()
 	loaded := min(r.block.Count, rows)
@@ -75,7 +78,8 @@ func (r *ColumnReader) decode() error {
 	return nil
 }
 
-// fillTable makes the table of values, and returns the code of the least of the block; false if the values have no codes.
+// fillTable makes the table of values, and returns the code of the least of the block; false if the values have no
+// codes.
 func (r *ColumnReader) fillTable() (base uint32, ok bool) {
 	switch r.kind {
 	case KindClass:

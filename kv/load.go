@@ -21,8 +21,8 @@ import (
 //	Source int64   // the caller's mark for errors, such as the number of a line
 type Node = load.Node
 
-// An EdgeWriter adds edges to a load. Any number may be used at once, each by one goroutine. Close it before Commit, which fails
-// otherwise. An error of it ends the load: Commit fails with it. Its methods are
+// An EdgeWriter adds edges to a load. Any number may be used at once, each by one goroutine. Close it before Commit,
+// which fails otherwise. An error of it ends the load: Commit fails with it. Its methods are
 //
 //	Add(src, dst string, source int64) error // source is the caller's mark for errors
 //	AddIntegers(src, dst uint64, source int64) error // ids that are integers, faster
@@ -30,33 +30,34 @@ type Node = load.Node
 //	Close() error
 type EdgeWriter = load.EdgeWriter
 
-// A DuplicateNodeError says that an id stands for two rows of a node file. It is an ErrExists. Its fields are ID, and First and
-// Second, which are Node.Source of the first row and of the least row that repeats it.
+// A DuplicateNodeError says that an id stands for two rows of a node file. It is an ErrExists. Its fields are ID, and
+// First and Second, which are Node.Source of the first row and of the least row that repeats it.
 type DuplicateNodeError = load.DuplicateNodeError
 
-// An UnknownNodeError says that an edge ends at an id that no node has. It is an ErrNotFound. Its fields are ID, and Source, which
-// is that of the edge.
+// An UnknownNodeError says that an edge ends at an id that no node has. It is an ErrNotFound. Its fields are ID, and
+// Source, which is that of the edge.
 type UnknownNodeError = load.UnknownNodeError
 
-// An InvalidNodeError says what is wrong with a row of a node file. Its fields are ID and Source of the Node, and Err, which is
-// an ErrInvalidID, ErrInvalidName (of the label) or ErrInvalidValue.
+// An InvalidNodeError says what is wrong with a row of a node file. Its fields are ID and Source of the Node, and Err,
+// which is an ErrInvalidID, ErrInvalidName (of the label) or ErrInvalidValue.
 type InvalidNodeError = load.InvalidNodeError
 
 // LoadOptions tunes a load. The zero value is ready to use.
 type LoadOptions struct {
-	// MemoryBudget bounds the bytes of the load; what exceeds it is sorted on disk. Zero means DefaultMemoryBudget. Besides
-	// it a node costs 8 bytes.
+	// MemoryBudget bounds the bytes of the load; what exceeds it is sorted on disk. Zero means DefaultMemoryBudget.
+	// Besides it a node costs 8 bytes.
 	MemoryBudget int64
 
 	Properties []Column // columns beside id and label; none is degree
 	Classes    []string // classes known beside those of the labels
 
 	// Directed makes an arc src→dst of each edge. Weighted keeps the weights. The weights of parallel edges or arcs are
-	// added in float64, in ascending order, and the sum is rounded to float32. Without Weighted, repeats of an edge or arc
-	// are dropped.
+	// added in float64, in ascending order, and the sum is rounded to float32. Without Weighted, repeats of an edge or
+	// arc are dropped.
 	Directed, Weighted bool
 
-	// Workers is the number of goroutines that sort and write. Zero means GOMAXPROCS. What is stored does not depend on it.
+	// Workers is the number of goroutines that sort and write. Zero means GOMAXPROCS. What is stored does not depend on
+	// it.
 	Workers int
 
 	Progress Progress // called while Commit works
@@ -66,8 +67,8 @@ type LoadOptions struct {
 }
 
 // LoadStats counts what a load met. Edges join two nodes, whatever the direction; Arcs are those of a directed graph.
-// ParallelEdges are the rows that repeat an edge, or an arc of a directed graph. Its fields are the int64 Nodes, Edges, Arcs,
-// SelfLoops, ParallelEdges, Labelled (nodes with a label) and Classes, and the bool Weighted.
+// ParallelEdges are the rows that repeat an edge, or an arc of a directed graph. Its fields are the int64 Nodes, Edges,
+// Arcs, SelfLoops, ParallelEdges, Labelled (nodes with a label) and Classes, and the bool Weighted.
 type LoadStats = load.Stats
 
 // The stages of Commit, in this order.
@@ -94,8 +95,8 @@ type Loader struct {
 }
 
 // NewLoader starts a load into dir, which must not be there, or be an empty directory; ErrExists otherwise, and a
-// *LockedError while another load into dir is under way. It removes what a killed load into dir left beside it. A Loader must
-// end with Commit or Abort.
+// *LockedError while another load into dir is under way. It removes what a killed load into dir left beside it. A
+// Loader must end with Commit or Abort.
 func NewLoader(_ context.Context, dir string, opt LoadOptions) (*Loader, error) {
 	if err := validateLoadOptions(opt); err != nil {
 		return nil, err
@@ -191,10 +192,10 @@ func (l *Loader) checkNode(n Node, knownLabel bool) error {
 	return nil
 }
 
-// Commit sorts and writes what was added. finish, if not nil, runs on the loaded store before it is renamed into place. For an id given twice Commit returns a *DuplicateNodeError, for an
-// edge to an unknown id an *UnknownNodeError; of several errors, the one with the least Source. If AddNode, AddEdge or an
-// EdgeWriter returned an error, Commit returns the first of these. After an error, also one of finish, nothing is left on
-// disk.
+// Commit sorts and writes what was added. finish, if not nil, runs on the loaded store before it is renamed into place.
+// For an id given twice Commit returns a *DuplicateNodeError, for an edge to an unknown id an *UnknownNodeError; of
+// several errors, the one with the least Source. If AddNode, AddEdge or an EdgeWriter returned an error, Commit returns
+// the first of these. After an error, also one of finish, nothing is left on disk.
 func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats LoadStats, err error) {
 	if l.ended {
 		return LoadStats{}, fmt.Errorf("loader: %w", ErrClosed)
@@ -237,7 +238,8 @@ func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats L
 	return stats, nil
 }
 
-// place puts the store into its place. That is the last that can fail: all else that the load holds it gives back before.
+// place puts the store into its place. That is the last that can fail: all else that the load holds it gives back
+// before.
 func (l *Loader) place() error {
 	err := l.end()
 	if err == nil {

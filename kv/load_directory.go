@@ -15,8 +15,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// A loadDirectory is where a load works, or a Restore, beside the directory the store will have, so that one rename on one file
-// system puts it into place:
+// A loadDirectory is where a load works, or a Restore, beside the directory the store will have, so that one rename on
+// one file system puts it into place:
 //
 //	DIR.loading/store        the store
 //	DIR.loading/sort         temporary files
@@ -39,9 +39,9 @@ const (
 	loadProcessName = "process"
 )
 
-// newDirectoryBeside makes the directory of a load into target, whose name ends in mark. The target must not be there, or be
-// empty (ErrExists) and no mount point, nor lie in another store (ErrInStore), while there is no other load (a *LockedError).
-// What a dead process left in the directory is removed.
+// newDirectoryBeside makes the directory of a load into target, whose name ends in mark. The target must not be there,
+// or be empty (ErrExists) and no mount point, nor lie in another store (ErrInStore), while there is no other load (a
+// *LockedError). What a dead process left in the directory is removed.
 func newDirectoryBeside(target, mark string) (_ *loadDirectory, err error) {
 	target, err = realpath.Of(target) // the store goes where a link leads
 	if err != nil {
@@ -137,8 +137,8 @@ func checkTarget(target string) error {
 	return nil
 }
 
-// CheckRoom finds out, before the load, that an empty directory cannot make room for the store, as one that a file system
-// is mounted on or that is in use cannot: it moves it aside for a moment, which asks for the same.
+// CheckRoom finds out, before the load, that an empty directory cannot make room for the store, as one that a file
+// system is mounted on or that is in use cannot: it moves it aside for a moment, which asks for the same.
 func (d *loadDirectory) checkRoom() error {
 	aside := d.path + "-aside"
 	err := os.Rename(d.target, aside)
@@ -167,8 +167,8 @@ func (d *loadDirectory) store() string { return filepath.Join(d.path, "store") }
 
 func (d *loadDirectory) sort() string { return filepath.Join(d.path, "sort") }
 
-// place renames the finished store to the target, durably. All else goes before: of a process that is killed after the rename an
-// empty directory stays.
+// place renames the finished store to the target, durably. All else goes before: of a process that is killed after the
+// rename an empty directory stays.
 func (d *loadDirectory) place() error {
 	for _, left := range []string{d.sort(), filepath.Join(d.path, loadProcessName)} {
 		if err := os.RemoveAll(left); err != nil {
@@ -197,8 +197,8 @@ func (d *loadDirectory) place() error {
 	return nil
 }
 
-// leaveBehind is remove once the store is in its place, which no error takes back. What cannot be removed, the next load
-// or Restore into the same target removes.
+// leaveBehind is remove once the store is in its place, which no error takes back. What cannot be removed, the next
+// load or Restore into the same target removes.
 func (d *loadDirectory) leaveBehind() {
 	d.remove() //nolint:errcheck // see above
 }

@@ -53,8 +53,8 @@ func (m *Matrix) Width() int { return len(m.columns) }
 // Encoding says how the matrix is stored.
 func (m *Matrix) Encoding() MatrixEncoding { return m.encoding }
 
-// Read fills dst, row-major [(rows.End-rows.First)×(hi-lo)], with columns lo ≤ j < hi. A row that was never written is NaN.
-// Columns are stored in tiles: a read of all columns of a tile reads no byte twice.
+// Read fills dst, row-major [(rows.End-rows.First)×(hi-lo)], with columns lo ≤ j < hi. A row that was never written is
+// NaN. Columns are stored in tiles: a read of all columns of a tile reads no byte twice.
 func (m *Matrix) Read(rows Range, lo, hi int, dst []float32) error {
 	entry, err := m.tx.matrixEntry(m.name)
 	if err != nil {
@@ -117,9 +117,9 @@ func (tx *Tx) DropMatrix(name string) error {
 	return nil
 }
 
-// SetRow sets one row of a matrix, whose length must be its width; cells are rounded as its encoding says. The encoding may
-// keep a limited number of cells that differ from the common value of the row. SetRow returns ErrInvalidValue for a row
-// with more such cells.
+// SetRow sets one row of a matrix, whose length must be its width; cells are rounded as its encoding says. The encoding
+// may keep a limited number of cells that differ from the common value of the row. SetRow returns ErrInvalidValue for a
+// row with more such cells.
 func (tx *Tx) SetRow(name string, v NodeID, row []float32) error {
 	if err := tx.checkNode(v); err != nil {
 		return err
@@ -138,8 +138,8 @@ func (tx *Tx) SetRow(name string, v NodeID, row []float32) error {
 	return tx.putRow(name, v, row)
 }
 
-// TouchRow counts the row of a node as changed, as it is: something else that the transaction writes, which is not tracked, goes by the
-// row. In a transaction that writes nothing it does nothing.
+// TouchRow counts the row of a node as changed, as it is: something else that the transaction writes, which is not
+// tracked, goes by the row. In a transaction that writes nothing it does nothing.
 func (tx *Tx) TouchRow(name string, v NodeID) error {
 	if err := tx.writable(); err != nil {
 		return err

@@ -42,8 +42,8 @@ func (r txRecords) Get(key []byte, use func(body []byte) error) error {
 	return use(body)
 }
 
-// Fetch has the Getter read records where they lie. That pays off from a few records on. For an Update it does not: Badger sorts all that was
-// written for each new iterator.
+// Fetch has the Getter read records where they lie. That pays off from a few records on. For an Update it does not:
+// Badger sorts all that was written for each new iterator.
 func (r txRecords) Fetch(prefix []byte, count int, read func(snapshot.Getter) error) error {
 	if r.tx.write || count < 4 {
 		return read(r)
@@ -58,8 +58,9 @@ func (r txRecords) Fetch(prefix []byte, count int, read func(snapshot.Getter) er
 	}))
 }
 
-// WillRead says of which ascending nodes which properties are read soon; of the id, the place in the node file. A store that is opened to be
-// read asks the system for them at once, so that the disk finds them side by side. A property that is not stored is ignored.
+// WillRead says of which ascending nodes which properties are read soon; of the id, the place in the node file. A store
+// that is opened to be read asks the system for them at once, so that the disk finds them side by side. A property that
+// is not stored is ignored.
 func (tx *Tx) WillRead(properties []string, nodes iter.Seq[NodeID]) {
 	for _, name := range properties {
 		if name == idColumn {
@@ -92,9 +93,9 @@ func (tx *Tx) lookUp(l *lsm.Lookups, key []byte, use func(body []byte) error) er
 	return err
 }
 
-// iterate yields the records whose key begins with prefix and is not less than from (nil: all), ascending, or in reverse
-// not greater, descending; each borrowed until the next step. Those in an Update may be nested; one sees what was written
-// before it read the part it is in.
+// iterate yields the records whose key begins with prefix and is not less than from (nil: all), ascending, or in
+// reverse not greater, descending; each borrowed until the next step. Those in an Update may be nested; one sees what
+// was written before it read the part it is in.
 func (tx *Tx) iterate(prefix, from []byte, reverse bool) iter.Seq2[record.Record, error] {
 	if from == nil {
 		from = prefix
@@ -133,8 +134,8 @@ func (tx *Tx) iterate(prefix, from []byte, reverse bool) iter.Seq2[record.Record
 	}
 }
 
-// iterateChunks iterates in an Update, which may write between two records, and an iterator does not see that: it reads some records
-// ahead into memory of their own, gives the iterator back, and only then yields them.
+// iterateChunks iterates in an Update, which may write between two records, and an iterator does not see that: it reads
+// some records ahead into memory of their own, gives the iterator back, and only then yields them.
 func (tx *Tx) iterateChunks(prefix, from []byte, reverse bool) iter.Seq2[record.Record, error] {
 	return func(yield func(record.Record, error) bool) {
 		seek, skip := from, []byte(nil)

@@ -39,8 +39,8 @@ func (o *rowOrder) ascend(v NodeID) error {
 	return nil
 }
 
-// sorted hands the rows of the sorter to set, ascending by node, each with its encoding, borrowed. A node given twice is a
-// *DuplicateRowError.
+// sorted hands the rows of the sorter to set, ascending by node, each with its encoding, borrowed. A node given twice
+// is a *DuplicateRowError.
 func (o *rowOrder) sorted(set func(v NodeID, body []byte) error) error {
 	last := int64(-1)
 	for r, err := range o.sorter.Records(context.Background()) {

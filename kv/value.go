@@ -24,8 +24,8 @@ type Class int32
 // NoClass is the class of an unlabelled node.
 const NoClass Class = -1
 
-// Kind is the type of a property column, or of a Value: KindNull, KindBool, KindInt, KindFloat, KindSingle, KindString or
-// KindClass. String is its name, and IsColumn says whether a column may be of it. The numbers are written to disk.
+// Kind is the type of a property column, or of a Value: KindNull, KindBool, KindInt, KindFloat, KindSingle, KindString
+// or KindClass. String is its name, and IsColumn says whether a column may be of it. The numbers are written to disk.
 type Kind = codec.Kind
 
 // The kinds of values. Their numbers are part of the format.
@@ -39,8 +39,9 @@ const (
 	KindClass  = codec.KindClass  // an entry of the store's class dictionary; a String value when read
 )
 
-// A Value is one property value: null, bool, int64, float64 or string. The zero Value is null. Values are equal when
-// == says so. It can be part of a document. Its methods are Kind, IsNull, Bool, Int, Float, Str, String, Compare and Append.
+// A Value is one property value: null, bool, int64, float64 or string. The zero Value is null. Values are equal when ==
+// says so. It can be part of a document. Its methods are Kind, IsNull, Bool, Int, Float, Str, String, Compare and
+// Append.
 type Value = codec.Value
 
 // BoolValue is the value of a bool.
@@ -59,8 +60,8 @@ func StringValue(s string) Value { return codec.StringValue(s) }
 func ParseValue(b []byte) (Value, error) { return codec.ParseValue(b) }
 
 // A MatrixEncoding says how a matrix is stored: Half keeps cells as IEEE 754 binary16, see RoundHalf for the error, and
-// Kept, if not zero, is the largest number of cells of a row that differ from the common value of the row. The zero value
-// keeps every cell as a float32.
+// Kept, if not zero, is the largest number of cells of a row that differ from the common value of the row. The zero
+// value keeps every cell as a float32.
 type MatrixEncoding = codec.MatrixEncoding
 
 // RoundHalf rounds x to the nearest number of IEEE 754 binary16, ties to even: the error is at most 2^-11 of x from

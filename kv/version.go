@@ -17,8 +17,8 @@ func (tx *Tx) GraphVersion() (string, error) {
 	return tx.version(tx.cat.Graph, whole, nil, record.KindEdgeDelta, record.KindAddedNode, record.KindRemoved)
 }
 
-// ColumnVersion is like GraphVersion, of a stored column and, if it has classes, of their names; ErrNoColumn when there is
-// none.
+// ColumnVersion is like GraphVersion, of a stored column and, if it has classes, of their names; ErrNoColumn when there
+// is none.
 func (tx *Tx) ColumnVersion(name string) (string, error) {
 	entry, err := tx.columnEntry(name)
 	if err != nil {

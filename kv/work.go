@@ -14,8 +14,8 @@ import (
 )
 
 // A Work is the directory inside a store in which one long job at a time keeps what it has finished, so that it can go
-// on after it was interrupted or killed. What is in it is the job's alone. It is no part of the store, and may be deleted while
-// no process has the store open.
+// on after it was interrupted or killed. What is in it is the job's alone. It is no part of the store, and may be
+// deleted while no process has the store open.
 type Work struct {
 	store  *Store
 	dir    *scratch.Dir
@@ -63,9 +63,9 @@ func (w *Work) Close() error {
 	return nil
 }
 
-// Scratch returns a directory for temporary arrays, which disappear with the process. It is in the directory of the store,
-// or, if the store was opened read-only, in that of the system's temporary files. On a file system in memory, a tmpfs, the
-// arrays take memory: TMPDIR names another directory.
+// Scratch returns a directory for temporary arrays, which disappear with the process. It is in the directory of the
+// store, or, if the store was opened read-only, in that of the system's temporary files. On a file system in memory, a
+// tmpfs, the arrays take memory: TMPDIR names another directory.
 func (s *Store) Scratch() *scratch.Dir {
 	if s.opt.ReadOnly {
 		return scratch.Temporary(os.TempDir())

@@ -26,8 +26,8 @@ type loadedGraph struct {
 	weightBytes int64
 }
 
-// memoryUse is the memory in use at one time, in bytes: mapped outside of the Go heap, and live on it. Blank is the part
-// of live that was never written to. It takes no memory, but the garbage collector counts it.
+// memoryUse is the memory in use at one time, in bytes: mapped outside of the Go heap, and live on it. Blank is the
+// part of live that was never written to. It takes no memory, but the garbage collector counts it.
 type memoryUse struct{ mapped, live, blank int64 }
 
 // and returns the sum of both.
@@ -37,8 +37,8 @@ func (m memoryUse) and(other memoryUse) memoryUse {
 
 // A loadEstimate has the expected memory and disk space of a load.
 type loadEstimate struct {
-	// moments are what is held while nodes and edges are added and their ids looked up, while parallel edges are collapsed,
-	// while both directions of edges are sorted, while the adjacency is written, and from then on.
+	// moments are what is held while nodes and edges are added and their ids looked up, while parallel edges are
+	// collapsed, while both directions of edges are sorted, while the adjacency is written, and from then on.
 	moments []memoryUse
 
 	temporaryBytes int64 // the most on disk at once beside the store
@@ -114,7 +114,8 @@ func (g loadedGraph) sorting(budget int64, workers int) edgeSorting {
 // keySorting is the most that a sort takes while keys are added and sorted, while they are read, and in its file.
 type keySorting struct{ adding, reading, file int64 }
 
-// sortKeys estimates the sort of so many keys of a number of bytes, spread evenly below 2^width, as spill.Numbers divides its memory.
+// sortKeys estimates the sort of so many keys of a number of bytes, spread evenly below 2^width, as spill.Numbers
+// divides its memory.
 func sortKeys(memory, count, key int64, width, workers int) keySorting {
 	const least, leaf, longestRun, longestRange = 1 << 9, 1 << 14, 1 << 25, 1 << 22 // keys
 	most, readers := max(memory/(2*key), least), int64(2*parallel.Workers(workers))
@@ -148,8 +149,8 @@ func (g loadedGraph) listBytes() int64 {
 	return int64((gap+beside)*float64(2*g.edges)+list*float64(g.nodes)) / 8
 }
 
-// matrixDiskBytes estimates what a matrix of float32 takes on the disk, of whose values a share is not zero, and those all
-// equal or not.
+// matrixDiskBytes estimates what a matrix of float32 takes on the disk, of whose values a share is not zero, and those
+// all equal or not.
 func matrixDiskBytes(rows int64, columns int, filled float64, equal bool) int64 {
 	const number, place, count = 4, 1, 1 // bytes of a value, of its column in a tile, and of the number of values of a row in a tile
 	value := number + place

@@ -7,9 +7,8 @@ import "io/fs"
 // mapNew keeps an array in memory: path is not made.
 func mapNew(_ string, size int64) ([]byte, error) { return make([]byte, size+8)[:size], nil }
 
-// mapOld and mapToRead find nothing, since nothing outlives a process here.
-func mapOld(string, int64) ([]byte, error)    { return nil, fs.ErrNotExist }
-func mapToRead(string, int64) ([]byte, error) { return nil, fs.ErrNotExist }
+// mapOld finds nothing, since nothing outlives a process here.
+func mapOld(string, int64, bool) ([]byte, error) { return nil, fs.ErrNotExist }
 
 func syncMapping(string, []byte) error { return nil }
 

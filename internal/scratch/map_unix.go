@@ -24,25 +24,16 @@ func mapNew(path string, size int64) (mapping []byte, err error) {
 	return unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 }
 
-// mapOld maps a file that is there, whose blocks it reserves again.
-func mapOld(path string, size int64) ([]byte, error) {
-	mapping, err := mapFile(path, size, os.O_RDWR, unix.PROT_READ|unix.PROT_WRITE, reserve)
+// mapOld maps a file that is there, which must have a size. If it is to be written to, its blocks are reserved again.
+func mapOld(path string, size int64, toWrite bool) (mapping []byte, err error) {
+	flag, access := os.O_RDONLY, unix.PROT_READ
+	if toWrite {
+		flag, access = os.O_RDWR, unix.PROT_READ|unix.PROT_WRITE
+	}
+	f, err := os.OpenFile(path, flag, 0)
 	if errors.Is(err, unix.EROFS) {
 		err = fmt.Errorf("%w: %w", fs.ErrPermission, err)
 	}
-	return mapping, err
-}
-
-// mapToRead maps a file that is there.
-func mapToRead(path string, size int64) ([]byte, error) {
-	return mapFile(path, size, os.O_RDONLY, unix.PROT_READ, func(*os.File, int64) error { return nil })
-}
-
-// mapFile maps a file, which must have a size, after prepare.
-func mapFile(
-	path string, size int64, flag, access int, prepare func(f *os.File, size int64) error,
-) (mapping []byte, err error) {
-	f, err := os.OpenFile(path, flag, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +45,10 @@ func mapFile(
 	if info.Size() != size {
 		return nil, fmt.Errorf("%s has %d bytes, want %d: %w", path, info.Size(), size, fs.ErrNotExist)
 	}
-	if err := prepare(f, size); err != nil {
-		return nil, fmt.Errorf("%s needs %d bytes on disk: %w", path, size, err)
+	if toWrite {
+		if err := reserve(f, size); err != nil {
+			return nil, fmt.Errorf("%s needs %d bytes on disk: %w", path, size, err)
+		}
 	}
 	return unix.Mmap(int(f.Fd()), 0, int(size), access, unix.MAP_SHARED)
 }

@@ -125,24 +125,22 @@ func (d *Dir) claim(name string) (string, error) {
 // Keep maps the array of a name as it was left, to go on writing to it: fs.ErrNotExist where there is none, none of
 // this length, or none that may be written to. Its file is reserved on disk again, since a copy may have left holes.
 func Keep[T Number](d *Dir, name string, length int) (*Array[T], error) {
-	return keep[T](d, name, length, mapOld)
+	return keep[T](d, name, length, true)
 }
 
 // KeepToRead maps an array only to read it: writing to it is a fault that ends the process. fs.ErrNotExist
 // where it may not be read.
 func KeepToRead[T Number](d *Dir, name string, length int) (*Array[T], error) {
-	return keep[T](d, name, length, mapToRead)
+	return keep[T](d, name, length, false)
 }
 
-func keep[T Number](
-	d *Dir, name string, length int, mapFile func(path string, size int64) ([]byte, error),
-) (*Array[T], error) {
+func keep[T Number](d *Dir, name string, length int, toWrite bool) (*Array[T], error) {
 	if d == nil || d.temporary || length == 0 {
 		return nil, fmt.Errorf("scratch array %s: %w", name, fs.ErrNotExist)
 	}
 	path := filepath.Join(d.path, name)
 	var item T
-	mapping, err := mapFile(path, int64(length)*int64(unsafe.Sizeof(item)))
+	mapping, err := mapOld(path, int64(length)*int64(unsafe.Sizeof(item)), toWrite)
 	if errors.Is(err, fs.ErrPermission) {
 		err = fmt.Errorf("%w: %w", fs.ErrNotExist, err)
 	}

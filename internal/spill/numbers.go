@@ -59,7 +59,8 @@ type Numbers[T Number] struct {
 }
 
 const (
-	// fineBits is how many upper bits choose a bucket. Buckets hold many of their values, or few where those are common.
+	// fineBits is how many upper bits choose a bucket. Buckets hold many of their values, or few where those are
+	// common.
 	fineBits = 16
 
 	maxBuckets = 1 << 11 // beyond it a partition would miss the cache with every number

@@ -28,7 +28,8 @@ func inOrder[P any](
 	for range min(workers, count) {
 		wg.Go(func() {
 			for {
-				// The place comes first: whoever has the least number has a place, and so the others wait for no one else.
+				// The place comes first: whoever has the least number has a place, and so the others wait for no one
+				// else.
 				var place P
 				select {
 				case place = <-free:

@@ -65,7 +65,8 @@ func countDigits(keys, width int) int {
 // A keyed is what is sorted by the number that is its first field.
 type keyed interface{ Number | entry }
 
-// sortLeaf sorts by digits, least significant first, so that equal keys stay in their order. Keys agree outside their low width bits.
+// sortLeaf sorts by digits, least significant first, so that equal keys stay in their order. Keys agree outside their
+// low width bits.
 func sortLeaf[T keyed](keys, scratch []T, width int) {
 	if width == 0 {
 		return

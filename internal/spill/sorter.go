@@ -139,8 +139,8 @@ func (s *Sorter) sortEntries() {
 	if s.sorted || len(s.entries) == 0 {
 		return
 	}
-	// Most of the order is settled by 8 bytes that lie in the entry itself. Ids often begin alike, so these are the first
-	// ones in which keys differ.
+	// Most of the order is settled by 8 bytes that lie in the entry itself. Ids often begin alike, so these are the
+	// first ones in which keys differ.
 	for i := range s.entries {
 		s.entries[i].prefix = prefix(s.record(s.entries[i]).Key[s.common:])
 	}

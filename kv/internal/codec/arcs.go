@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// An Arc is what joins a node to a neighbour: out is the weight of the arc from the node, in that of the arc to it, zero
-// if there is none. In an undirected graph both are the weight of the edge; in an unweighted one weights are 1.
+// An Arc is what joins a node to a neighbour: out is the weight of the arc from the node, in that of the arc to it,
+// zero if there is none. In an undirected graph both are the weight of the edge; in an unweighted one weights are 1.
 type Arc struct{ Out, In float32 }
 
 // Reversed is the arc as the neighbour has it.
@@ -143,8 +143,8 @@ func AppendFloat32(dst []byte, x float32) []byte {
 	return binary.LittleEndian.AppendUint32(dst, math.Float32bits(x))
 }
 
-// AppendArcs decodes the body of a record and appends it to dst, which grows by at most limit entries. The error says what is
-// wrong with it.
+// AppendArcs decodes the body of a record and appends it to dst, which grows by at most limit entries. The error says
+// what is wrong with it.
 func (f ArcForm) AppendArcs(dst []Arc, body []byte, limit int) ([]Arc, error) {
 	r := Reader{Rest: body}
 	entries := int(r.Uvarint(uint64(max(limit, 0))))

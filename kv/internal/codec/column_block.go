@@ -105,8 +105,8 @@ func (c *Column) below(limit uint64) bool {
 	return true
 }
 
-// bytesBelow reports whether every byte is at most limit. It compares eight at a time: what is added to the low bits of a byte carries into its
-// high bit if they are above those of the limit.
+// bytesBelow reports whether every byte is at most limit. It compares eight at a time: what is added to the low bits of
+// a byte carries into its high bit if they are above those of the limit.
 func bytesBelow(b []byte, limit byte) bool {
 	const ones, low = 0x0101010101010101, 0x7f * 0x0101010101010101
 	above := uint64(0) // the high bits of bytes above the limit
@@ -150,7 +150,8 @@ func setNulls[T any](c *Column, dst []T, null T) {
 // Least is the least value of a block of ints, 0 of other blocks.
 func (c *Column) Least() int64 { return c.least }
 
-// Ints is how many ints there are from the least to the greatest, none in a block without values; fits is false if they are more than most.
+// Ints is how many ints there are from the least to the greatest, none in a block without values; fits is false if they
+// are more than most.
 func (c *Column) Ints(most int) (count int, fits bool) {
 	if c.encoding == blockEmpty {
 		return 0, true
@@ -159,8 +160,9 @@ func (c *Column) Ints(most int) (count int, fits bool) {
 	return int(apart) + 1, apart < uint64(most)
 }
 
-// ReadOffsets fills dst with the first rows of a block of strings, or of ints that are not far apart. A row becomes the place of its text in the table,
-// or the distance of its int from the least, plus base, and a row without a value becomes 0.
+// ReadOffsets fills dst with the first rows of a block of strings, or of ints that are not far apart. A row becomes the
+// place of its text in the table, or the distance of its int from the least, plus base, and a row without a value
+// becomes 0.
 func (c *Column) ReadOffsets(dst []uint32, base uint32) {
 	if c.values.width == 1 {
 		for i, x := range c.values.b[:len(dst)] {

@@ -93,8 +93,8 @@ func (t *Tile) parseSparse(r *Reader, rows int) {
 	t.values.b = r.Bytes(total * t.values.size())
 }
 
-// Read writes a part of the tile to the rows of dst from 0 and the columns from 0. Of a sparse tile it looks at the indices of these rows
-// only: whoever reads a few rows does not pay for the tile.
+// Read writes a part of the tile to the rows of dst from 0 and the columns from 0. Of a sparse tile it looks at the
+// indices of these rows only: whoever reads a few rows does not pay for the tile.
 func (t *Tile) Read(part TilePart, dst Window) error {
 	for i := part.RowLo; i < part.RowHi; i++ {
 		to := dst.Row(i-part.RowLo, 0, part.Hi-part.Lo)

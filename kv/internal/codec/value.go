@@ -1,6 +1,6 @@
-// Package codec turns what a store holds into the bodies of its records, and bodies back into it: values, blocks of columns,
-// tiles of matrices, arcs. Bytes that it did not make are an ErrCorrupt, and never a panic. It reads and writes no file, and
-// knows no key.
+// Package codec turns what a store holds into the bodies of its records, and bodies back into it: values, blocks of
+// columns, tiles of matrices, arcs. Bytes that it did not make are an ErrCorrupt, and never a panic. It reads and
+// writes no file, and knows no key.
 package codec
 
 import (

@@ -31,14 +31,16 @@ type Column struct {
 	Nodes   int
 }
 
-// Keys are those of the blocks that hold the values of ascending nodes, each of its first part, which few blocks are longer than.
+// Keys are those of the blocks that hold the values of ascending nodes, each of its first part, which few blocks are
+// longer than.
 func (c *Column) Keys(nodes iter.Seq[record.NodeID]) iter.Seq[[]byte] {
 	return snapshot.BlockKeys(nodes, codec.ColumnRows, int(c.Rows), func(block uint32) []byte {
 		return record.PartKey(Key(c.Generation, block), 0)
 	})
 }
 
-// Cell is the value of a node. Its block is kept when it is asked for again: before, the value is read where the block lies.
+// Cell is the value of a node. Its block is kept when it is asked for again: before, the value is read where the block
+// lies.
 func (c *Column) Cell(v record.NodeID) (codec.Value, error) {
 	if c.Deltas {
 		if cell, err := c.changed(v); !errors.Is(err, record.ErrNotFound) {
@@ -86,7 +88,8 @@ func cellName(block snapshot.Name, row int) snapshot.Name {
 // cellSize is about what a cell takes in memory beside its text, in bytes.
 const cellSize = 48
 
-// cellInPlace is a row of a block that is not kept: only the row is. Like changed and load it allocates, so that Cell need not.
+// cellInPlace is a row of a block that is not kept: only the row is. Like changed and load it allocates, so that Cell
+// need not.
 func (c *Column) cellInPlace(name snapshot.Name, row int) (cell codec.Value, err error) {
 	disk := *c
 	err = disk.lend(name.A, func(body []byte) error {

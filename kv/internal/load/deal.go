@@ -19,7 +19,8 @@ type dealtSorter struct {
 	*spill.Sorter
 }
 
-// leastDealt is how many bytes a dealtSorter holds at least if there is another: with less it would merge its records over and over.
+// leastDealt is how many bytes a dealtSorter holds at least if there is another: with less it would merge its records
+// over and over.
 const leastDealt = 256 << 10
 
 // newDealtSorters returns a sorter for each worker, which hold about limit bytes together; fewer if that is little.

@@ -13,7 +13,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// An edgeKind is the part of sorting edges that depends on the form of their keys. Each call takes a stretch of keys or more.
+// An edgeKind is the part of sorting edges that depends on the form of their keys. Each call takes a stretch of keys or
+// more.
 type edgeKind[T spill.Number] interface {
 	// writer begins a writer of rows.
 	writer(rows *spill.Numbers[T]) edgeRows
@@ -102,8 +103,8 @@ func (k plainEdges) write(
 	})
 }
 
-// arcEdges are edges with a direction or a weight. The value of a pair is the bits of a float32, the weight. As weights are
-// positive, those of parallel edges follow each other ascending.
+// arcEdges are edges with a direction or a weight. The value of a pair is the bits of a float32, the weight. As weights
+// are positive, those of parallel edges follow each other ascending.
 type arcEdges struct{ *edgeKeys }
 
 // pair is the pair of an edge.

@@ -46,7 +46,8 @@ type sorter interface {
 
 // edgeRows takes the rows of edges files.
 type edgeRows interface {
-	// add adds batchEdges edges at most that are no self loops, whose ends are at positions two by two, with their weights.
+	// add adds batchEdges edges at most that are no self loops, whose ends are at positions two by two, with their
+	// weights.
 	add(positions []uint32, weights []float32) error
 	Close() error
 }

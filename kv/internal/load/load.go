@@ -1,6 +1,6 @@
-// Package load takes in the nodes and edges of a graph, numbers the nodes, sorts the edges, and hands out the records of the
-// graph and the columns of its nodes, in order. It knows nothing of stores, of their catalogue, and of the rules for names
-// and values.
+// Package load takes in the nodes and edges of a graph, numbers the nodes, sorts the edges, and hands out the records
+// of the graph and the columns of its nodes, in order. It knows nothing of stores, of their catalogue, and of the rules
+// for names and values.
 package load
 
 import (
@@ -110,8 +110,8 @@ func (l *Load) Classes() []string { return l.classes.names }
 // Unit is the part of a budget for one sorter of records, or the store, in bytes.
 func Unit(budget int64) int64 { return budget / 4 }
 
-// sortMemory is what sorting the edges, or their arcs, may take, in bytes. An eighth of the budget, or a fifth by text, is for the
-// index of ids, the numbers of nodes cost 8 bytes each, and the rest is for the store and for buffers.
+// sortMemory is what sorting the edges, or their arcs, may take, in bytes. An eighth of the budget, or a fifth by text,
+// is for the index of ids, the numbers of nodes cost 8 bytes each, and the rest is for the store and for buffers.
 func (l *Load) sortMemory() int64 {
 	budget := l.opt.MemoryBudget
 	return max(budget*5/8-8*l.stats.Nodes, budget/8)
@@ -120,8 +120,8 @@ func (l *Load) sortMemory() int64 {
 // ErrNodesFirst is returned by AddNode after AddEdge.
 var ErrNodesFirst = errors.New("kv: all nodes are added before the first edge")
 
-// AddNode adds the next node of the node file. What is wrong with it alone is an *InvalidNodeError; that its id is there
-// already shows in Resolve, if memory does not hold the ids. An error ends the load: Err returns it.
+// AddNode adds the next node of the node file. What is wrong with it alone is an *InvalidNodeError; that its id is
+// there already shows in Resolve, if memory does not hold the ids. An error ends the load: Err returns it.
 func (l *Load) AddNode(n Node) error {
 	if l.ended {
 		return fmt.Errorf("loader: %w", record.ErrClosed)
@@ -197,8 +197,8 @@ func (l *Load) progress(stage string, done, total int64) {
 }
 
 // Resolve ends the adding. It finds duplicate and unknown ids, and, if the ids are not small integers, the positions of
-// the ends of edges. An id given twice is a *DuplicateNodeError, an edge to an id that no node has an *UnknownNodeError; of
-// several the one with the least Source.
+// the ends of edges. An id given twice is a *DuplicateNodeError, an edge to an id that no node has an
+// *UnknownNodeError; of several the one with the least Source.
 func (l *Load) Resolve(ctx context.Context) error {
 	if err := l.closeWriters(); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// An EdgeWriter adds edges to a load. Any number may be used at once, each by one goroutine. Close it before Commit, which
-// fails otherwise. An error of it ends the load: Commit fails with it.
+// An EdgeWriter adds edges to a load. Any number may be used at once, each by one goroutine. Close it before Commit,
+// which fails otherwise. An error of it ends the load: Commit fails with it.
 type EdgeWriter struct {
 	l         *Load
 	rows      edgeRows    // nil if ids are joined by sorting
@@ -48,9 +48,9 @@ func (l *Load) EdgeWriter() *EdgeWriter {
 	return w
 }
 
-// Add adds an edge between two external ids, of weight 1; unless the load is Directed, its direction does not matter. Self
-// loops, and but for weighted loads edges that are there already, are dropped and counted; an id that no node has shows in
-// Commit. Source is the caller's mark for errors. Add keeps neither string.
+// Add adds an edge between two external ids, of weight 1; unless the load is Directed, its direction does not matter.
+// Self loops, and but for weighted loads edges that are there already, are dropped and counted; an id that no node has
+// shows in Commit. Source is the caller's mark for errors. Add keeps neither string.
 func (w *EdgeWriter) Add(src, dst string, source int64) error {
 	return w.AddWeighted(src, dst, 1, source)
 }

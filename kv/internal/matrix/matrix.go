@@ -1,5 +1,5 @@
-// Package matrix reads the rows of a matrix of numbers: tiles of them, and rows that changed since they were written. It
-// knows nothing of the names of matrices.
+// Package matrix reads the rows of a matrix of numbers: tiles of them, and rows that changed since they were written.
+// It knows nothing of the names of matrices.
 package matrix
 
 import (
@@ -31,8 +31,8 @@ type Matrix struct {
 	Records snapshot.Reader
 }
 
-// Fewer rows than this share of a block, as a divisor, are read from tiles that are kept in memory, and no more changed rows than these
-// are looked up one by one.
+// Fewer rows than this share of a block, as a divisor, are read from tiles that are kept in memory, and no more changed
+// rows than these are looked up one by one.
 const (
 	fewRows    = 8
 	fewChanges = 8
