@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // NodeValues are a number of every node of a snapshot, in memory. They never change, and any number of goroutines may
@@ -133,40 +134,23 @@ func (tx *Tx) AllLabels(asked int) (labels *NodeValues[Class], ok bool, err erro
 	return recall(tx, &tx.s.labels, &tx.labels, labelQuantity, asked)
 }
 
-// recalled is what a transaction has asked for.
-type recalled[T comparable] struct {
-	mu     sync.Mutex
-	values *NodeValues[T] // nil: nothing
-}
-
-// recall returns the values of a transaction.
-func recall[T comparable](tx *Tx, m *nodeMemory[T], r *recalled[T], q nodeQuantity[T], asked int) (values *NodeValues[T], ok bool, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// recall returns the values of a transaction, which keeps them for those who ask again.
+func recall[T comparable](
+	tx *Tx, m *nodeMemory[T], own *atomic.Pointer[NodeValues[T]], q nodeQuantity[T], asked int,
+) (values *NodeValues[T], ok bool, err error) {
 	if err := tx.Err(); err != nil {
 		return nil, false, err
 	}
 	if tx.write || int64(tx.cat.Nodes)*4 > tx.s.opt.MemoryBudget/nodeValuesShare {
 		return nil, false, nil
 	}
-	if r.values == nil {
-		if r.values, err = m.recall(tx, q, asked); err != nil {
+	if values = own.Load(); values == nil {
+		if values, err = m.recall(tx, q, asked); err != nil {
 			return nil, false, fmt.Errorf("values of all nodes: %w", err)
 		}
+		own.Store(values)
 	}
-	return r.values, r.values != nil, nil
-}
-
-// paysToReadAll says whether who asks for so many nodes may as well have all of them read.
-func paysToReadAll(tx *Tx, asked int) bool { return asked > tx.cat.Nodes/readAllShare }
-
-// canReadSingly says that so few nodes were touched that it costs less to read them one by one than those that are
-// asked for.
-func (t *Touched) canReadSingly(tx *Tx, asked int) bool {
-	if paysToReadAll(tx, asked) {
-		asked = max(leastReadSingly, tx.cat.Nodes/readAllShare)
-	}
-	return !t.All && t.Count() <= asked
+	return values, values != nil, nil
 }
 
 // recall returns the values of a snapshot, and keeps them unless it has later ones; nil if it does not pay.
@@ -175,10 +159,15 @@ func (m *nodeMemory[T]) recall(tx *Tx, q nodeQuantity[T], asked int) (*NodeValue
 	if err != nil {
 		return nil, err
 	}
+	few := tx.cat.Nodes / readAllShare
+	many := asked > few // who asks for so many may as well have all of them read
+	if many {
+		asked = max(leastReadSingly, few)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	values, err := m.bring(tx, last, q, asked)
-	if err != nil || values == nil && !paysToReadAll(tx, asked) {
+	if err != nil || values == nil && !many {
 		return nil, err
 	}
 	if values == nil {
@@ -195,29 +184,25 @@ func (m *nodeMemory[T]) recall(tx *Tx, q nodeQuantity[T], asked int) (*NodeValue
 }
 
 // bring brings the values that are kept to another commit: those of nodes that changed in between, or maybe later, are
-// read again. It returns nil if there are none, or too many changed.
-func (m *nodeMemory[T]) bring(tx *Tx, last uint64, q nodeQuantity[T], asked int) (*NodeValues[T], error) {
-	if m.values != nil {
-		later, mark := tx, m.commit
-		if mark > last {
-			later, mark = tx.s.Begin(), last
-			defer later.Close()
-		}
-		touched, err := q.touchedSince(later, mark)
-		if err == nil && touched.canReadSingly(tx, asked) {
-			return m.values.with(slices.Collect(touched.Nodes()), func(v NodeID) (T, error) { return q.read(tx, v) })
-		}
-		if err != nil && !errors.Is(err, ErrNotTracked) {
-			return nil, err
-		}
+// read again. It returns nil if there are none, or more than most changed.
+func (m *nodeMemory[T]) bring(tx *Tx, last uint64, q nodeQuantity[T], most int) (*NodeValues[T], error) {
+	if m.values == nil {
+		return nil, nil
 	}
-	return nil, nil
-}
-
-func (q *nodeQuantity[T]) touchedSince(tx *Tx, mark uint64) (*Touched, error) {
-	changes, err := tx.ChangesSince(mark)
-	if err != nil {
+	later, mark := tx, m.commit
+	if mark > last {
+		later, mark = tx.s.Begin(), last
+		defer later.Close()
+	}
+	changes, err := later.ChangesSince(mark)
+	if errors.Is(err, ErrNotTracked) {
+		return nil, nil
+	} else if err != nil {
 		return nil, err
 	}
-	return q.touched(changes), nil
+	touched := q.touched(changes)
+	if touched.All || touched.Count() > most {
+		return nil, nil
+	}
+	return m.values.with(slices.Collect(touched.Nodes()), func(v NodeID) (T, error) { return q.read(tx, v) })
 }

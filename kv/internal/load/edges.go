@@ -19,11 +19,11 @@ import (
 // An edgeSorter has the edges of a load, sorted twice: their rows by the positions of their ends, and later each edge
 // under both of its ends, by NodeIDs.
 type edgeSorter interface {
-	// begin returns the sorter of rows, which it makes once the number of nodes is known. The Load is locked.
-	begin() sorter
-
-	// writer begins a writer of rows. The Load is locked.
+	// writer begins a writer of rows, once the number of nodes is known. The Load is locked.
 	writer() edgeRows
+
+	// sortRows sorts the rows. All writers are closed.
+	sortRows(ctx context.Context) error
 
 	// number collapses parallel edges, and numbers the nodes by descending degree, ties in file order.
 	number(ctx context.Context) error
@@ -35,13 +35,6 @@ type edgeSorter interface {
 	write(ctx context.Context, put Put, g record.Generation) error
 
 	close() error
-}
-
-// A sorter is a spill.Numbers of either type.
-type sorter interface {
-	Sort(ctx context.Context) error
-	MemoryBytes() int64
-	Close() error
 }
 
 // edgeRows takes the rows of edges files.
@@ -77,17 +70,22 @@ func (e *sortedEdges[T]) newNumbers(memory int64) *spill.Numbers[T] {
 	return spill.NewNumbers[T](e.l.opt.Dir, memory, e.bits(), e.l.opt.Workers)
 }
 
-func (e *sortedEdges[T]) begin() sorter {
+// begin makes the sorter of rows.
+func (e *sortedEdges[T]) begin() {
 	if e.rows == nil {
 		e.width = bits.Len64(uint64(max(e.l.stats.Nodes-1, 0)))
 		e.rows = e.newNumbers(e.l.sortMemory())
 	}
-	return e.rows
 }
 
 func (e *sortedEdges[T]) writer() edgeRows {
 	e.begin()
 	return e.kind.writer(e.rows)
+}
+
+func (e *sortedEdges[T]) sortRows(ctx context.Context) error {
+	e.begin()
+	return e.rows.Sort(ctx)
 }
 
 func (e *sortedEdges[T]) close() error {

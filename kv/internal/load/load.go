@@ -222,7 +222,7 @@ func (l *Load) Resolve(ctx context.Context) error {
 	if err := l.ids.turnOff(); err != nil {
 		return err
 	}
-	return l.edges.begin().Sort(ctx)
+	return l.edges.sortRows(ctx)
 }
 
 // Number collapses parallel edges, and numbers the nodes by descending degree, ties in file order.
