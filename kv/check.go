@@ -10,7 +10,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
-	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
@@ -75,7 +74,7 @@ func newChecker(tx *Tx, progress Progress, report func(Problem)) *checker {
 	if progress == nil {
 		progress = func(string, int64, int64) {}
 	}
-	return &checker{tx: tx, progress: progress, report: report, counts: map[record.Kind]int64{}, seen: map[Problem]bool{}}
+	return &checker{tx: tx, progress: progress, report: report, seen: map[Problem]bool{}}
 }
 
 // A checker is one run of Check.
@@ -84,10 +83,7 @@ type checker struct {
 	progress Progress
 	report   func(Problem)
 
-	// counts are the records of the graph's generation by kind, entries the ids in the lookup buckets.
-	counts  map[record.Kind]int64
-	entries int64
-
+	scan    *recordScan
 	decided *decisions.Reader // nil if there is none that can be read
 
 	// seen are problems reported: one damaged block is met once for each of its nodes.
@@ -180,60 +176,6 @@ func (c *checker) documents(ctx context.Context) error {
 	return nil
 }
 
-// records checks every record by itself: kind, generation, version and checksum.
-func (c *checker) records(ctx context.Context) error {
-	isDead, done := c.tx.cat.dead(), 0
-	return eachRecord(ctx, c.tx.txn, nil, func(r record.Record, damage error) error {
-		if done++; done%contextEvery == 0 {
-			if err := c.tx.Err(); err != nil { // who closes the store waits for this
-				return err
-			}
-			c.progress("records", int64(done), 0)
-		}
-		if len(r.Key) > 0 && isDead(r.Key) {
-			return nil
-		}
-		if damage == nil {
-			c.record(r)
-		}
-		return c.found(record.Describe(r.Key), damage)
-	})
-}
-
-func (c *checker) record(r record.Record) {
-	k := record.Kind(r.Key[0])
-	switch {
-	case k.String() == "":
-		c.problem(record.Describe(r.Key), "no record has this kind")
-		return
-	case k < record.FirstGenerational:
-		return
-	case len(r.Key) < 5:
-		c.problem(record.Describe(r.Key), "the key is too short")
-		return
-	}
-	switch g := record.GenerationOf(r.Key); {
-	case g >= c.tx.cat.Next:
-		c.problem("catalogue", "%v", laterCatalogLost(c.tx.cat.Next, g))
-	case g == c.tx.cat.Graph:
-		c.counts[k]++
-		if k == record.KindIDLookup {
-			c.entries += int64(len(r.Body) / dict.BucketEntry)
-		}
-	case k == record.KindColumnDelta || k == record.KindRowDelta:
-		if v, err := record.NumberAt(r.Key, 0); err != nil || int64(v) >= int64(c.tx.cat.Nodes) {
-			c.problem(record.Describe(r.Key), "there is no such node")
-		}
-	}
-}
-
-// count checks how many records of a kind the graph has.
-func (c *checker) count(k record.Kind, want int) {
-	if got := c.counts[k]; got != int64(want) {
-		c.problem(k.String()+"s", "there are %d, want %d", got, want)
-	}
-}
-
 // changes reads what is kept of every commit.
 func (c *checker) changes(ctx context.Context) error {
 	last, err := c.tx.LastCommit()
@@ -251,11 +193,18 @@ func (c *checker) changes(ctx context.Context) error {
 // properties reads every block of every column and matrix, with its deltas.
 func (c *checker) properties(ctx context.Context) error {
 	for _, p := range c.tx.properties() {
-		if err := p.check(c, ctx); err != nil {
+		if err := c.property(ctx, p); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (c *checker) property(ctx context.Context, p property) error {
+	if int64(c.scan.changed[p.generation]) > int64(c.tx.NumNodes()) {
+		c.problem(p.where, "it has changes of nodes that are not there")
+	}
+	return p.check(c, ctx)
 }
 
 func (c *checker) column(ctx context.Context, name string) error {

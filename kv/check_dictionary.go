@@ -36,8 +36,8 @@ func (c *checker) dictionary(ctx context.Context) error {
 	} else {
 		c.count(record.KindIDs, blocks(dict.IDsPerBlock))
 		c.count(record.KindIDLookup, dict.Buckets(cat.LoadedNodes))
-		if want := cat.LoadedNodes - cat.Unnamed; c.entries != int64(want) {
-			c.problem("id lookup buckets", "they hold %d ids, want %d", c.entries, want)
+		if want := cat.LoadedNodes - cat.Unnamed; c.scan.entries != int64(want) {
+			c.problem("id lookup buckets", "they hold %d ids, want %d", c.scan.entries, want)
 		}
 	}
 	inverse, err := c.positions(ctx)

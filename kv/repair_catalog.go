@@ -61,9 +61,7 @@ func (r *repair) rollForward(copied catalogCopy) error {
 		_, err = record.PutParts(r.s.setRecord, catalogKey(), body)
 	}
 	if err == nil && counted < copied.Version {
-		if body, err = msgpack.Marshal(copied.Counts); err == nil {
-			err = r.s.setRecord(countsKey(), body)
-		}
+		err = r.s.setMessage(countsKey(), copied.Counts)
 	}
 	if err != nil {
 		return err

@@ -17,24 +17,11 @@ import (
 )
 
 // graph writes adjacency and dictionary again if they are damaged or do not agree, and counts what it writes.
-func (r *repair) graph(ctx context.Context, found damagedRecords) (err error) {
+func (r *repair) graph(ctx context.Context) (err error) {
 	cat := r.tx.cat
-	damaged := found.generations[cat.Graph]
-	if !damaged {
-		c, err := r.checker()
-		if err == nil {
-			c.report = func(Problem) {}
-			err = c.records(ctx) // counts them
-		}
-		if err == nil {
-			damaged, err = r.broken(ctx, c, (*checker).dictionary, (*checker).adjacency, (*checker).edgeDeltas)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if !damaged {
-		return nil
+	broken, err := r.isBroken(ctx, cat.Graph, (*checker).dictionary, (*checker).adjacency, (*checker).edgeDeltas)
+	if err != nil || !broken {
+		return err
 	}
 	bulk, err := r.write()
 	if err != nil {

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/vmihailenco/msgpack/v5"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
@@ -15,14 +13,14 @@ import (
 
 // removals makes the records of removed nodes whole if they are damaged, or are not of as many nodes as were counted. A
 // node whose removal nobody knows of any more comes back, without edges and values.
-func (r *repair) removals(ctx context.Context, found *damagedRecords) error {
+func (r *repair) removals(ctx context.Context, found *recordScan) error {
 	tx := r.s.Begin()
 	defer tx.Close()
 	if tx.err != nil {
 		return tx.err
 	}
 	_, damage := tx.readRemoved()
-	if damage == nil && !found.counts || damage != nil && !errors.Is(damage, ErrCorrupt) {
+	if damage == nil && !r.uncounted || damage != nil && !errors.Is(damage, ErrCorrupt) {
 		return damage
 	}
 	set, bad, err := r.findRemoved(ctx, tx)
@@ -40,16 +38,12 @@ func (r *repair) removals(ctx context.Context, found *damagedRecords) error {
 	}
 	counts := tx.cat.counts
 	counts.Removed = set.count
-	body, err := msgpack.Marshal(counts)
-	if err != nil {
+	if err := r.s.setMessage(countsKey(), counts); err != nil {
 		return err
 	}
-	if err := r.s.setRecord(countsKey(), body); err != nil {
-		return err
-	}
-	found.generations[tx.cat.Graph] = true // which nodes have no ids is written again with the ids
+	found.damaged[tx.cat.Graph] = true // which nodes have no ids is written again with the ids
 	where, done := "removed nodes", fmt.Sprintf("%d are known", set.count)
-	if lost := tx.cat.Removed - set.count; lost > 0 && !found.counts {
+	if lost := tx.cat.Removed - set.count; lost > 0 && !r.uncounted {
 		loss := Loss{Kind: "removal of a node", Count: int64(lost)}
 		return r.lose(loss, where, damage.Error(), "%s; the others are there again, without edges and values", done)
 	}

@@ -136,6 +136,11 @@ func NumberOf(key []byte, i int) (n uint32, ok bool) {
 	return n, err == nil
 }
 
+// IsKnown says whether a key is of a kind that there is, and has its generation.
+func IsKnown(key []byte) bool {
+	return len(key) > 0 && Kind(key[0]).String() != "" && (Kind(key[0]) < FirstGenerational || len(key) >= 5)
+}
+
 // Describe says in words what a key is of, for errors.
 func Describe(key []byte) string {
 	if len(key) == 0 {
