@@ -135,33 +135,52 @@ func (d *decisionRepair) each(ctx context.Context, use func(e decisions.Entry, s
 	return err
 }
 
-// has says whether the store needs nothing of a decision. If that is not sure, it needs only what cannot be read.
-func (d *decisionRepair) has(txn *lsm.Txn, e decisions.Entry, sure bool) (bool, error) {
-	if same, err := holds(txn, e.Key, e.Value); same || sure || err != nil {
-		return same, err
-	}
-	value, err := txn.Get(e.Key)
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return true, nil
-	case errors.Is(err, ErrCorrupt):
-		return false, nil
-	case err != nil:
-		return false, err
-	}
-	_, damage := record.Decode(e.Key, value)
-	return damage == nil, nil
+// A lostEntry is what the store has in the place of a decision.
+type lostEntry struct {
+	space string
+	is    entryState
 }
 
-// putBack puts back the decisions that the store lacks.
+type entryState uint8
+
+const (
+	isSame entryState = iota
+	isMissing
+	isDamaged
+	isOther // whole, and not as in the file
+)
+
+func stateOf(txn *lsm.Txn, e decisions.Entry) (entryState, error) {
+	value, err := txn.Get(e.Key)
+	switch {
+	case errors.Is(err, ErrNotFound) && e.Value == nil:
+		return isSame, nil
+	case errors.Is(err, ErrNotFound):
+		return isMissing, nil
+	case errors.Is(err, ErrCorrupt):
+		return isDamaged, nil
+	case err != nil:
+		return 0, err
+	case e.Value != nil && bytes.Equal(value, e.Value):
+		return isSame, nil
+	}
+	if _, damage := record.Decode(e.Key, value); damage != nil {
+		return isDamaged, nil
+	}
+	return isOther, nil
+}
+
+// putBack puts back the decisions that the store lacks. Of those that are not sure, that is what cannot be read.
 func (d *decisionRepair) putBack(ctx context.Context) error {
 	txn := d.s.db.Begin(false)
 	defer txn.Discard()
-	lost := map[keySum]bool{}
+	lost := map[[sha256.Size]byte]lostEntry{} // by the sums of their keys
 	err := d.each(ctx, func(e decisions.Entry, sure bool) error {
-		has, err := d.has(txn, e, sure)
-		if delete(lost, sumKey(e.Key)); !has {
-			lost[sumKey(e.Key)] = true
+		is, err := stateOf(txn, e)
+		if is == isSame || !sure && is != isDamaged {
+			delete(lost, sha256.Sum256(e.Key))
+		} else {
+			lost[sha256.Sum256(e.Key)] = lostEntry{e.Name, is}
 		}
 		return err
 	})
@@ -170,25 +189,9 @@ func (d *decisionRepair) putBack(ctx context.Context) error {
 	}
 	b := d.s.db.Batch(d.s.commits)
 	defer b.Cancel()
-	lacking, other := map[string]int{}, map[string]int{}
-	unexplained := false // an entry is not damaged, and not the last that was written
 	err = d.each(ctx, func(e decisions.Entry, _ bool) error {
-		first, is := lost[sumKey(e.Key)]
-		if !is {
+		if _, is := lost[sha256.Sum256(e.Key)]; !is {
 			return nil
-		}
-		if first {
-			lost[sumKey(e.Key)] = false
-			value, err := rawRecord(txn, e.Key)
-			if err != nil {
-				return err
-			}
-			_, damage := record.Decode(e.Key, value)
-			if unexplained = unexplained || value == nil || damage == nil; damage == nil {
-				other[e.Name]++
-			} else {
-				lacking[e.Name]++
-			}
 		}
 		return b.Set(bytes.Clone(e.Key), bytes.Clone(e.Value))
 	})
@@ -198,56 +201,33 @@ func (d *decisionRepair) putBack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	counts := map[lostEntry]int{}
 	var lose Losses
-	if unexplained && len(d.lost) == 0 && d.logDamage == nil {
-		lose = Losses{{Kind: "record of tables", Count: UnknownCount}} // what took these may have taken others
+	for _, l := range lost {
+		counts[l]++
+		if l.is != isDamaged && len(d.lost) == 0 && d.logDamage == nil {
+			lose = Losses{{Kind: "record of tables", Count: UnknownCount}} // what took these may have taken others
+		}
 	}
-	tell := func(name string, entries map[string]int, what, done string) error {
-		if entries[name] == 0 {
+	tell := func(space string, count int, what, done string) error {
+		if count == 0 {
 			return nil
 		}
-		m := Correction{Where: "space " + name, What: fmt.Sprintf(what, entries[name]), Done: done, Lost: lose}
+		m := Correction{Where: "space " + space, What: fmt.Sprintf(what, count), Done: done, Lost: lose}
 		lose = nil
 		return d.tell(m)
 	}
-	for _, name := range sortedNames(d.cat.Twice) {
+	for _, space := range sortedNames(d.cat.Twice) {
+		lacking, other := counts[lostEntry{space, isMissing}]+counts[lostEntry{space, isDamaged}], counts[lostEntry{space, isOther}]
 		err := errors.Join(
-			tell(name, lacking, "%d of its entries are missing or damaged", "put back from "+decisions.FileName),
-			tell(name, other, "%d of its entries are whole, and other than in "+decisions.FileName,
+			tell(space, lacking, "%d of its entries are missing or damaged", "put back from "+decisions.FileName),
+			tell(space, other, "%d of its entries are whole, and other than in "+decisions.FileName,
 				"those of the file are taken; the former ones are in the store as it was"))
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// holds says whether Badger has a value, nil for none, under a key.
-func holds(txn *lsm.Txn, key, want []byte) (same bool, err error) {
-	value, err := txn.Get(key)
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return want == nil, nil
-	case errors.Is(err, ErrCorrupt):
-		return false, nil
-	case err != nil:
-		return false, err
-	}
-	return want != nil && bytes.Equal(value, want), nil
-}
-
-// A keySum stands for a key.
-type keySum [sha256.Size]byte
-
-func sumKey(key []byte) keySum { return sha256.Sum256(key) }
-
-// rawRecord is the record under a key as it is; nil if there is none, or none that can be read.
-func rawRecord(txn *lsm.Txn, key []byte) (value []byte, err error) {
-	value, err = txn.Get(key)
-	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrCorrupt) {
-		return nil, nil
-	}
-	return value, err
 }
 
 // renewLog writes decisions.log anew. It is told of if the file was damaged.
