@@ -152,29 +152,25 @@ func (s *Store) renewAfter(last *Tx) error {
 // openDecisions brings Badger to what decisions.log has. Damage is an ErrCorrupt, unless the store is only read. If
 // commits are missing before one that the file has, that is always an ErrCorrupt.
 func (s *Store) openDecisions() error {
-	if s.opt.ReadOnly {
-		l, err := decisions.OpenToRead(s.dir, s.identity())
-		if errors.Is(err, ErrCorrupt) {
-			return nil // Check tells of it
-		}
-		if err != nil {
-			return err
-		}
-		lacking, err := s.lackingDecisions(l)
-		if err == nil && len(lacking) > 0 {
-			err = lsm.CrashedError(s.dir)
-		}
-		return errors.Join(err, l.Close())
+	readOnly := s.opt.ReadOnly
+	l, later, err := decisions.Open(s.dir, s.identity(), s.commits, readOnly, s.crashed)
+	if readOnly && errors.Is(err, ErrCorrupt) {
+		return nil // Check tells of it
 	}
-	l, err := decisions.Open(s.dir, s.identity(), s.crashed)
 	if err != nil {
 		return s.refuse(err)
 	}
-	s.decided = l
-	lacking, err := s.lackingDecisions(l)
-	if err != nil {
-		return err
+	lacking := following(later, s.commits)
+	if l.Last() > s.commits && (len(lacking) == 0 || len(lacking) < len(later)) {
+		err = record.CorruptFile(decisionsPath(s.dir),
+			"it has decisions of commit %d, and the store has come to %d: what was committed between is lost", l.Last(), s.commits)
+	} else if readOnly && len(lacking) > 0 {
+		err = lsm.CrashedError(s.dir)
 	}
+	if readOnly || err != nil {
+		return errors.Join(err, l.Close())
+	}
+	s.decided = l
 	return s.replayDecisions(lacking)
 }
 
@@ -228,25 +224,6 @@ func (s *Store) refuse(damage error) error {
 		return damage
 	}
 	return fmt.Errorf("%w; until a repair of it %s can be read, and not written to", damage, s.name)
-}
-
-// lackingDecisions are the frames of decisions.log that Badger lacks. An ErrCorrupt says that commits are missing
-// before them.
-func (s *Store) lackingDecisions(l *decisions.Log) ([]decisions.Frame, error) {
-	frames, err := l.After(s.commits)
-	if err != nil {
-		return nil, err
-	}
-	next := following(frames, s.commits)
-	last := s.commits
-	if len(next) > 0 {
-		last = next[len(next)-1].Last
-	}
-	if l.Last() > last {
-		return nil, record.CorruptFile(decisionsPath(s.dir),
-			"it has decisions of commit %d, and the store has come to %d: what was committed between is lost", l.Last(), s.commits)
-	}
-	return next, nil
 }
 
 // following are the first frames, as long as no commit is missing between a commit and them.

@@ -142,11 +142,8 @@ func TestDamagedDecisionsAreTold(t *testing.T) {
 		copied := copyStore(t, dir)
 		damagedStores.Store(copied, true)
 		must.Do(t, damage(decisionsPath(copied)))
-		opened, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
-		if name == "byte changed" { // before the last frame: Check alone finds it
-			must.Do(t, err)
-			closeStore(t, opened)
-		} else if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), decisions.FileName) || !strings.Contains(err.Error(), "not written to") {
+		_, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
+		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), decisions.FileName) || !strings.Contains(err.Error(), "not written to") {
 			t.Errorf("%s: open: got %v, want ErrCorrupt that names the file", name, err)
 		}
 		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget, ReadOnly: true})

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
@@ -17,7 +18,13 @@ func (r *repair) openLog(context.Context) (err error) {
 	if r.log, err = decisions.Read(r.dir); err != nil {
 		return r.renewDue(err)
 	}
-	found, err := r.log.Scan(nil)
+	var later []decisions.Frame
+	found, err := r.log.Scan(func(f decisions.Frame) error {
+		if f.Last > r.s.commits {
+			later = append(later, f)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
@@ -34,7 +41,7 @@ func (r *repair) openLog(context.Context) (err error) {
 		return nil // nothing of it is of this store
 	}
 	r.found = found
-	return r.later()
+	return r.later(later)
 }
 
 // renewDue notes that decisions.log is to be written anew, as it is damaged. It returns any other error.
@@ -48,20 +55,13 @@ func (r *repair) renewDue(damage error) error {
 
 // later brings the store to the commits that the file has beyond its own, as Open does, and reports those that are
 // lost.
-func (r *repair) later() error {
+func (r *repair) later(frames []decisions.Frame) error {
 	held, last := r.s.commits, r.found.Last
 	if last <= held {
 		return nil
 	}
 	if r.logDamage == nil {
-		l, err := decisions.OpenToRead(r.dir, r.found.Store)
-		if err != nil {
-			return err
-		}
-		frames, err := l.After(held)
-		if err := errors.Join(err, l.Close()); err != nil {
-			return err
-		}
+		frames = slices.DeleteFunc(frames, func(f decisions.Frame) bool { return f.Last == r.found.Base })
 		if err := r.s.replayDecisions(following(frames, held)); err != nil {
 			return err
 		}

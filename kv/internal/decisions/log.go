@@ -19,7 +19,6 @@
 //	checksum  uint32   CRC-32C of the place of the frame in the file, the above, and the body
 //	body      entries: the length of the name, the name, the length of the key, the key, one more than the length of the value, the
 //	          value; zero for a deletion
-//	length    uint32   again, so that the last frame is found from the end of the file
 //
 // Numbers are big-endian, lengths in a body varints.
 package decisions
@@ -32,7 +31,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 	"github.com/graphcleaner/graphcleaner/internal/durable"
@@ -68,7 +66,6 @@ const (
 	headSize   = len(headMark) + 16 + 8 + 8 + 4
 	frameMark  = 0x9e4a7c0e
 	frameHead  = 4 + 4 + 8 + 8 + 4
-	frameTail  = 4
 	mostBody   = 1 << 28 // bytes of a body
 	frameBytes = 256 << 10
 )
@@ -219,8 +216,7 @@ func (l *Log) write(first, last uint64, body []byte) error {
 	b = binary.BigEndian.AppendUint64(b, first)
 	b = binary.BigEndian.AppendUint64(b, last)
 	b = binary.BigEndian.AppendUint32(b, frameSum(l.end, b, body))
-	b = append(b, body...)
-	l.buf = binary.BigEndian.AppendUint32(b, uint32(len(body)))
+	l.buf = append(b, body...)
 	if _, err := l.file.WriteAt(l.buf, l.end); err != nil {
 		return err
 	}
@@ -261,37 +257,31 @@ func (l *Log) Append(first, last uint64, entries iter.Seq[Entry]) error {
 // Failed is the error after which nothing can be appended.
 func (l *Log) Failed() error { return l.failure }
 
-// Base is the commit with which the file was written anew.
-func (l *Log) Base() uint64 { return l.base }
-
 // Last is the last commit of which the file has something, or the Base.
 func (l *Log) Last() uint64 { return l.last }
 
 // IsLong says whether the file is worth being written anew.
-func (l *Log) IsLong() bool { return l.end > 2*l.anew+1<<20 }
+func (l *Log) IsLong() bool { return l.end > 2*l.anew+1<<18 }
 
 // Close closes the file.
 func (l *Log) Close() error { return l.file.Close() }
 
-// Open opens the file to append to it, once the last frame was compared with its checksum. If crashed, what follows
-// the last whole frame is cut off: nobody was told that it is durable. A file that is damaged or missing, or another
-// store's, is an ErrCorrupt.
-func Open(dir string, store Store, crashed bool) (*Log, error) {
-	return open(dir, store, os.O_RDWR, crashed)
-}
-
-// OpenToRead is Open of a file that is not appended to.
-func OpenToRead(dir string, store Store) (*Log, error) { return open(dir, store, os.O_RDONLY, false) }
-
-func open(dir string, store Store, how int, crashed bool) (l *Log, err error) {
+// Open opens the file to append to it, unless it is only read, and returns the frames of commits after one. It compares all frames
+// since the file was written anew with their checksums. If crashed, what follows the last whole frame is cut off: nobody was told
+// that it is durable. A file that is damaged or missing, or another store's, is an ErrCorrupt.
+func Open(dir string, store Store, after uint64, readOnly, crashed bool) (l *Log, later []Frame, err error) {
 	l = &Log{path: filepath.Join(dir, FileName), store: store}
+	how := os.O_RDWR
+	if readOnly {
+		how = os.O_RDONLY
+	}
 	if l.file, err = os.OpenFile(l.path, how, 0); err != nil {
-		return nil, missing(l.path, err)
+		return nil, nil, missing(l.path, err)
 	}
-	if err := l.goOn(crashed); err != nil {
-		return nil, errors.Join(err, l.file.Close())
+	if later, err = l.goOn(after, crashed); err != nil {
+		return nil, nil, errors.Join(err, l.file.Close())
 	}
-	return l, nil
+	return l, later, nil
 }
 
 func missing(path string, err error) error {
@@ -302,76 +292,39 @@ func missing(path string, err error) error {
 }
 
 // goOn finds where the file ends.
-func (l *Log) goOn(crashed bool) error {
+func (l *Log) goOn(after uint64, crashed bool) (later []Frame, err error) {
 	head, err := readHead(l.file, l.path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if head.store != l.store {
-		return foreign(l.path, head.store)
+		return nil, foreign(l.path, head.store)
 	}
 	info, err := l.file.Stat()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	l.base, l.last, l.anew, l.end = head.base, head.base, head.anew, info.Size()
-	if l.end == int64(headSize) && l.anew == l.end {
+	if info.Size() < head.anew {
+		return nil, record.CorruptFile(l.path, "it has %d bytes, and was made with %d", info.Size(), head.anew)
+	}
+	c := Contents{Last: head.base, End: head.anew}
+	err = (&Reader{l.path, l.file, info.Size()}).scan(&c, func(f Frame) error {
+		if f.Last > after {
+			later = append(later, f)
+		}
 		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	if l.end < l.anew {
-		return record.CorruptFile(l.path, "it has %d bytes, and was made with %d", l.end, l.anew)
-	}
-	f, _, err := l.before(l.end)
-	if err == nil {
-		l.last = f.Last
-		return nil
-	}
-	if !errors.Is(err, record.ErrCorrupt) || !crashed {
-		return err
-	}
-	c, reading := (&Reader{l.path, l.file, l.end}).Scan(nil)
+	l.base, l.anew, l.last, l.end = head.base, head.anew, c.Last, c.End
 	switch {
-	case reading != nil:
-		return reading
-	case len(c.Damage) > 1 || c.Damage[0].At < c.End: // frames follow what is damaged
-		return err
+	case len(c.Damage) == 0:
+		return later, nil
+	case !crashed || c.Damage[0].At < c.End: // frames follow what is damaged
+		return nil, record.CorruptFile(l.path, "%s", c.Damage[0].What)
 	}
-	l.last, l.end = c.Last, c.End
-	return errors.Join(l.file.Truncate(c.End), l.file.Sync())
-}
-
-// before reads the frame that ends at a place, and says where it begins.
-func (l *Log) before(end int64) (f Frame, at int64, err error) {
-	var tail [frameTail]byte
-	if _, err := l.file.ReadAt(tail[:], end-frameTail); err != nil {
-		return f, 0, err
-	}
-	length := int64(binary.BigEndian.Uint32(tail[:]))
-	at = end - frameTail - length - frameHead
-	if at >= int64(headSize) && length <= mostBody {
-		f, next, err := frameAt(l.file, at, end)
-		if err != nil || next == end {
-			return f, at, err
-		}
-	}
-	return f, 0, record.CorruptFile(l.path, "its last frame, which ends with byte %d, is cut off or overwritten", end)
-}
-
-// After returns the frames that have commits after one, in their order. They are appended after the base.
-func (l *Log) After(commit uint64) (frames []Frame, err error) {
-	for end := l.end; end > int64(headSize); {
-		f, at, err := l.before(end)
-		if err != nil {
-			return nil, err
-		}
-		if f.Last <= max(commit, l.base) {
-			break
-		}
-		frames = append(frames, f)
-		end = at
-	}
-	slices.Reverse(frames)
-	return frames, nil
+	return later, errors.Join(l.file.Truncate(c.End), l.file.Sync())
 }
 
 // A head is what a file begins with.

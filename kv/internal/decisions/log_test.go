@@ -1,6 +1,7 @@
 package decisions
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"iter"
@@ -80,14 +81,12 @@ func copyOf(t *testing.T, dir string) (copied string, text []byte) {
 func TestLog(t *testing.T) {
 	t.Parallel()
 	dir, _ := newLog(t, 600)
-	l := must.Get(Open(dir, store, false))(t)
-	must.Do(t, l.Append(13, 15, entriesOf(15)))
-	if l.Base() != 7 || l.Last() != 15 {
-		t.Errorf("got base %d and last %d, want 7 and 15", l.Base(), l.Last())
-	}
+	l, _, err := Open(dir, store, 0, false, false)
+	must.Do(t, errors.Join(err, l.Append(13, 15, entriesOf(15))))
 	for after, want := range map[uint64]int{0: 6, 7: 6, 10: 3, 14: 1, 15: 0, 20: 0} {
-		frames := must.Get(l.After(after))(t)
-		if len(frames) != want || want > 0 && frames[want-1].Last != 15 {
+		read, frames, err := Open(dir, store, after, true, false)
+		must.Do(t, errors.Join(err, read.Close()))
+		if len(frames) != want || want > 0 && frames[want-1].Last != 15 || read.Last() != 15 {
 			t.Errorf("after %d: got %d frames, want %d", after, len(frames), want)
 		}
 	}
@@ -101,7 +100,7 @@ func TestLog(t *testing.T) {
 	if got, c := contents(t, dir); len(got) != 3+3 || c.Base != 15 || len(c.Damage) > 0 {
 		t.Errorf("written anew: got %d entries of %+v", len(got), c)
 	}
-	if _, err := OpenToRead(dir, Store{9}); !errors.Is(err, record.ErrCorrupt) {
+	if _, _, err := Open(dir, Store{9}, 0, true, false); !errors.Is(err, record.ErrCorrupt) {
 		t.Errorf("of another store: got %v, want ErrCorrupt", err)
 	}
 }
@@ -114,18 +113,19 @@ func TestCutLog(t *testing.T) {
 	copied, text := copyOf(t, dir)
 	path := filepath.Join(copied, FileName)
 	for length := ends[0]; length < int64(len(text)); length++ {
-		for _, tail := range [][]byte{nil, make([]byte, 40), text[100:140]} {
+		for _, tail := range [][]byte{nil, bytes.Repeat([]byte{0xff}, 40), text[:40]} {
 			must.Do(t, os.WriteFile(path, append(text[:length:length], tail...), 0o600))
 			n, _ := slices.BinarySearch(ends, length+1)
 			between := ends[n-1] == length && len(tail) == 0
-			l, err := Open(copied, store, false)
+			l, _, err := Open(copied, store, 0, false, false)
 			if between {
 				must.Do(t, errors.Join(err, l.Close()))
 			} else if !errors.Is(err, record.ErrCorrupt) {
 				t.Fatalf("cut to %d: got %v, want ErrCorrupt", length, err)
 			}
-			l = must.Get(Open(copied, store, true))(t)
-			if l.end != ends[n-1] || l.Last() != uint64(6+n) {
+			l, later, err := Open(copied, store, 0, false, true)
+			must.Do(t, err)
+			if len(later) != n-1 || l.end != ends[n-1] || l.Last() != uint64(6+n) {
 				t.Fatalf("cut to %d: it goes on from byte %d after commit %d, want %d and %d", length, l.end, l.Last(), ends[n-1], 6+n)
 			}
 			must.Do(t, errors.Join(l.Append(99, 99, entriesOf(99)), l.Close()))
@@ -156,10 +156,9 @@ func TestDamagedLog(t *testing.T) {
 		if at >= headSize && len(got) == len(whole) || slices.ContainsFunc(got, func(e string) bool { return !slices.Contains(whole, e) }) {
 			t.Fatalf("byte %d: got %d entries, want a part of %d", at, len(got), len(whole))
 		}
-		// An open finds damage of the head and of the last frame, after a crash too unless the frame may have been
-		// torn.
-		_, err := Open(copied, store, false)
-		if inside := at < headSize || int64(at) >= ends[len(ends)-2]; inside != errors.Is(err, record.ErrCorrupt) {
+		// An open finds damage of the head and of the frames since the file was written anew.
+		_, _, err := Open(copied, store, 0, false, false)
+		if inside := at < headSize || int64(at) >= ends[0]; inside != errors.Is(err, record.ErrCorrupt) {
 			t.Fatalf("byte %d: open: got %v", at, err)
 		}
 		text[at] ^= 0x20
@@ -170,8 +169,8 @@ func TestDamagedLog(t *testing.T) {
 func TestFailedAppend(t *testing.T) {
 	t.Parallel()
 	dir, ends := newLog(t, 3)
-	l := must.Get(Open(dir, store, false))(t)
-	must.Do(t, l.file.Close())
+	l, _, err := Open(dir, store, 0, false, false)
+	must.Do(t, errors.Join(err, l.file.Close()))
 	if err := l.Append(13, 13, entriesOf(13)); err == nil || l.Failed() == nil || l.end != ends[len(ends)-1] {
 		t.Errorf("got %v, and failed: %v", err, l.Failed())
 	}

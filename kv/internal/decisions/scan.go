@@ -53,42 +53,45 @@ func Read(dir string) (*Reader, error) {
 // Close closes the file.
 func (r *Reader) Close() error { return r.file.Close() }
 
-// Scan calls visit, if not nil, with each whole frame, in order. The frame is borrowed. Damage is no error: what
-// follows it is visited too.
+// Scan calls visit, if not nil, with each whole frame, in order. Damage is no error: what follows it is visited too.
 func (r *Reader) Scan(visit func(Frame) error) (*Contents, error) {
-	c, file, size := &Contents{Path: r.path}, r.file, r.size
-	h, err := readHead(file, r.path)
+	c := &Contents{Path: r.path, End: min(int64(headSize), r.size)}
+	h, err := readHead(r.file, r.path)
 	if c.Known = err == nil; c.Known {
 		c.Store, c.Base, c.Last = h.store, h.base, h.base
 	} else {
 		c.Damage = append(c.Damage, Damage{0, "its head is damaged"})
 	}
-	c.End = min(int64(headSize), size)
-	for at := c.End; at < size; {
-		f, next, err := frameAt(file, at, size)
+	return c, r.scan(c, visit)
+}
+
+// scan goes on with a Scan from where the contents end.
+func (r *Reader) scan(c *Contents, visit func(Frame) error) error {
+	for at := c.End; at < r.size; {
+		f, next, err := frameAt(r.file, at, r.size)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if next == 0 {
 			c.Damage = append(c.Damage, Damage{at, fmt.Sprintf("from byte %d it is cut off or overwritten", at)})
-			if at, err = search(file, at+1, size); err != nil || at < 0 {
-				return c, err
+			if at, err = search(r.file, at+1, r.size); err != nil || at < 0 {
+				return err
 			}
 			continue
 		}
 		if visit != nil {
 			if err := visit(f); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		c.Last, c.End, at = max(c.Last, f.Last), next, next
 	}
-	return c, nil
+	return nil
 }
 
 // frameAt reads the frame at a place; next is where it ends, zero if there is none.
 func frameAt(file io.ReaderAt, at, size int64) (f Frame, next int64, err error) {
-	if size-at < frameHead+frameTail {
+	if size-at < frameHead {
 		return f, 0, nil
 	}
 	var head [frameHead]byte
@@ -96,19 +99,17 @@ func frameAt(file io.ReaderAt, at, size int64) (f Frame, next int64, err error) 
 		return f, 0, err
 	}
 	length := int64(binary.BigEndian.Uint32(head[4:]))
-	if binary.BigEndian.Uint32(head[:]) != frameMark || length > mostBody || length > size-at-frameHead-frameTail {
+	if binary.BigEndian.Uint32(head[:]) != frameMark || length > mostBody || length > size-at-frameHead {
 		return f, 0, nil
 	}
-	body := make([]byte, length+frameTail)
-	if _, err := file.ReadAt(body, at+frameHead); err != nil {
+	f = Frame{binary.BigEndian.Uint64(head[8:]), binary.BigEndian.Uint64(head[16:]), at, make([]byte, length)}
+	if _, err := file.ReadAt(f.body, at+frameHead); err != nil {
 		return f, 0, err
 	}
-	told := binary.BigEndian.Uint32(body[length:])
-	f = Frame{binary.BigEndian.Uint64(head[8:]), binary.BigEndian.Uint64(head[16:]), at, body[:length]}
-	if told != uint32(length) || binary.BigEndian.Uint32(head[frameHead-4:]) != frameSum(at, head[:frameHead-4], f.body) {
+	if binary.BigEndian.Uint32(head[frameHead-4:]) != frameSum(at, head[:frameHead-4], f.body) {
 		return f, 0, nil
 	}
-	return f, at + frameHead + length + frameTail, nil
+	return f, at + frameHead + length, nil
 }
 
 // searchWindow is how many bytes search looks at once.
