@@ -12,8 +12,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// A catalogCopy is the catalogue, as the last commit left it that changed it. It is kept in the file "catalog" beside Badger.
+// A catalogCopy is the header, and the catalogue as the last commit left it that changed it. It is kept in the file "catalog"
+// beside Badger.
 type catalogCopy struct {
+	Header  header   `msgpack:"header"`
 	Version uint64   `msgpack:"version"` // of the record of the catalogue
 	Catalog *catalog `msgpack:"catalog"`
 	Counts  counts   `msgpack:"counts"`
@@ -81,7 +83,7 @@ func (s *Store) sweep() error {
 		live := tx.cat.live()
 		isLive := func(g record.Generation) bool { return live[g] }
 		dropped, err = s.db.KeepPacks(isLive, version != s.copied, func() ([]byte, error) {
-			return msgpack.Marshal(catalogCopy{version, tx.cat, tx.cat.counts})
+			return msgpack.Marshal(catalogCopy{s.header, version, tx.cat, tx.cat.counts})
 		})
 		if err == nil {
 			s.copied = version

@@ -100,12 +100,11 @@ type repair struct {
 	tx    *Tx      // the store as it was
 	check *checker // of tx
 
-	copied []byte // of the catalogue
+	copied catalogCopy // empty if there is none
 
 	log       *decisions.Reader   // decisions.log; nil if there is none
 	found     *decisions.Contents // of it; nil if none is of this store
 	logDamage error
-	identity  decisions.Store // as the log has it
 
 	bulk *Bulk // nil if nothing is to be written again
 }
@@ -121,8 +120,8 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) error
 		lost.add(Loss(m.Lost))
 		return r.tell(Correction{Where: m.Where, What: m.What, Done: m.Done, Lost: lost})
 	}
-	var err error
-	if r.copied, err = lsm.RepairFiles(ctx, r.dir, r.progress, file); err != nil {
+	copied, err := lsm.RepairFiles(ctx, r.dir, r.progress, file)
+	if err != nil {
 		return err
 	}
 	_, unlock, err := storedir.Lock(r.dir, false)
@@ -132,7 +131,8 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) error
 	if r.s, err = openBadger(r.dir, opt, true, unlock); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{r.openLog, r.catalogue, r.decisions, r.records, r.renewLog} {
+	r.copied, err = r.s.parseCatalogCopy(copied)
+	for _, step := range []func(context.Context) error{r.header, r.openLog, r.catalogue, r.decisions, r.records, r.renewLog} {
 		if err == nil {
 			err = step(ctx)
 		}

@@ -11,18 +11,30 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
+// header takes the header from the copy of the catalogue if it cannot be read. It returns a *VersionError for a store of another
+// format.
+func (r *repair) header(context.Context) error {
+	damage := r.s.readHeader()
+	if !errors.Is(damage, ErrCorrupt) && !errors.Is(damage, ErrNotStore) {
+		return damage
+	}
+	m := Correction{Where: "header", What: "it cannot be read", Done: "taken from the file " + lsm.CatalogName}
+	if r.s.header = r.copied.Header; r.s.header.ID == "" {
+		r.s.header = newHeader()
+		m.Done = "rebuilt: the store is another one to its backups"
+		m.Lost = Losses{{Kind: "identity of the store", Count: 1}}
+	}
+	return errors.Join(r.s.setMessage(headerKey(), r.s.header), r.tell(m))
+}
+
 // catalogue takes the catalogue from its copy if that is later, or the catalogue cannot be read, and opens the packs.
 func (r *repair) catalogue(context.Context) error {
-	copied, err := r.s.parseCatalogCopy(r.copied)
-	if err != nil {
-		return err
-	}
-	if copied.Catalog != nil {
-		if err := r.rollForward(copied); err != nil {
+	if r.copied.Catalog != nil {
+		if err := r.rollForward(r.copied); err != nil {
 			return err
 		}
 	}
-	err = r.s.openPacks()
+	err := r.s.openPacks()
 	if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNotFound) {
 		return nil // the catalogue is damaged, of which more is told next
 	}

@@ -28,16 +28,10 @@ func (r *repair) openLog(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	own := found.Store
-	if err := r.s.readHeader(); err == nil {
-		own = r.s.identity()
-	} else if found.Known {
-		r.identity = own
-	}
-	if err := r.renewDue(found.Corrupt(own)); err != nil {
+	if err := r.renewDue(found.Corrupt(r.s.identity())); err != nil {
 		return err
 	}
-	if found.Known && found.Store != own {
+	if found.Known && found.Store != r.s.identity() {
 		return nil // nothing of it is of this store
 	}
 	r.found = found

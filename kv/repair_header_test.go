@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
-	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 )
 
-// TestRepairWithoutHeader loses the header, and decisions.log, which has the ID of the store too, or not.
+// TestRepairWithoutHeader loses the header, and the file catalog, which has a copy of it, or not.
 func TestRepairWithoutHeader(t *testing.T) {
 	t.Parallel()
 	for _, without := range []bool{false, true} {
@@ -21,7 +21,7 @@ func TestRepairWithoutHeader(t *testing.T) {
 		closeStore(t, s)
 		if without {
 			want = "1 identity of the store"
-			must.Do(t, os.Remove(filepath.Join(dir, decisions.FileName)))
+			must.Do(t, os.Remove(filepath.Join(dir, lsm.CatalogName)))
 		}
 		var done []Correction
 		lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) { done = append(done, m) })
@@ -32,7 +32,7 @@ func TestRepairWithoutHeader(t *testing.T) {
 		again := openStore(t, dir, Options{})
 		checkClean(t, again)
 		if same := again.ID() == id; same == without {
-			t.Errorf("without decisions.log %t: it is %t that the ID is the same", without, same)
+			t.Errorf("without a copy %t: it is %t that the ID is the same", without, same)
 		}
 	}
 }

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
 
 	"github.com/vmihailenco/msgpack/v5"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
@@ -23,10 +21,8 @@ func (r *repair) records(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, step := range []func(*recordScan) error{r.header, r.counts} {
-		if err := step(found); err != nil {
-			return err
-		}
+	if err := r.counts(found); err != nil {
+		return err
 	}
 	if err := r.removals(ctx, found); err != nil {
 		return err
@@ -194,26 +190,6 @@ func (r *repair) documents(ctx context.Context, tx *Tx) (useless [][]byte, err e
 		return nil
 	})
 	return useless, err
-}
-
-// header repairs the header. It returns a *VersionError for a store of another format.
-func (r *repair) header(found *recordScan) error {
-	err := r.s.readHeader()
-	if _, ok := errors.AsType[*VersionError](err); ok || err == nil && found.counts[record.KindHeader] > 0 {
-		return err
-	}
-	r.s.header = newHeader()
-	if r.identity != (decisions.Store{}) {
-		r.s.header.ID = hex.EncodeToString(r.identity[:])
-	}
-	if err := r.s.setMessage(headerKey(), r.s.header); err != nil {
-		return err
-	}
-	if r.identity != (decisions.Store{}) {
-		return r.done("header", "it cannot be read", "rebuilt, with the ID that decisions.log has")
-	}
-	return r.lose(Loss{Kind: "identity of the store", Count: 1}, "header", "it cannot be read",
-		"rebuilt: the store is another one to its backups")
 }
 
 // counts repairs the counts as far as the repair needs them to go on: the graph is then written again, which counts what it
