@@ -82,11 +82,9 @@ func checkNames(dir string, crashed bool) (m manifest, strays []uint64, err erro
 		return m, nil, err
 	}
 	leftover := cmp.Or(empty, m.cut)
-	for _, id := range f.tables {
-		if _, named := m.levels[id]; !named {
-			strays = append(strays, id)
-			leftover = cmp.Or(leftover, record.CorruptFile(table.NewFilename(id, dir), "%s does not name it", ManifestName))
-		}
+	strays = m.lacks(f.tables)
+	for _, id := range strays {
+		leftover = cmp.Or(leftover, record.CorruptFile(table.NewFilename(id, dir), "%s does not name it", ManifestName))
 	}
 	if leftover != nil && !crashed {
 		return m, nil, leftover

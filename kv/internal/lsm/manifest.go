@@ -115,6 +115,14 @@ func (m manifest) own() []uint64 {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(m.levels)), isPack)
 }
 
+// lacks are those of some tables that the manifest does not name.
+func (m manifest) lacks(tables []uint64) []uint64 {
+	return slices.DeleteFunc(slices.Clone(tables), func(id uint64) bool {
+		_, named := m.levels[id]
+		return named
+	})
+}
+
 // packs are the numbers of the tables that are packs.
 func (m manifest) packs() []uint64 {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(m.levels)), func(id uint64) bool { return !isPack(id) })

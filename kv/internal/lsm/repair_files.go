@@ -101,24 +101,18 @@ func (r *fileRepair) registry() error {
 func (r *fileRepair) logs(logs []string) error {
 	for _, path := range logs {
 		head, err := readHead(path, logHeader)
-		if err != nil {
-			return err
-		}
 		name := filepath.Base(path)
 		switch {
+		case err != nil:
 		case len(head) < logHeader:
 			lost := Loss{Kind: "commit", Count: UnknownCount}
 			if len(head) == 0 { // Badger makes logs by way of an empty file
 				lost = Loss{}
 			}
-			if err = os.Remove(path); err == nil {
-				short := fmt.Sprintf("it has %d bytes, want at least %d", len(head), logHeader)
-				err = r.lose(lost, name, short, "taken out: it holds no commit")
-			}
+			short := fmt.Sprintf("it has %d bytes, want at least %d", len(head), logHeader)
+			err = errors.Join(os.Remove(path), r.lose(lost, name, short, "taken out: it holds no commit"))
 		case [8]byte(head) != [8]byte{}:
-			if err = overwrite(path, make([]byte, 8)); err == nil {
-				err = r.done(name, "it says that it is encrypted", "put right: nothing is")
-			}
+			err = errors.Join(overwrite(path, make([]byte, 8)), r.done(name, "it says that it is encrypted", "put right: nothing is"))
 		}
 		if err != nil {
 			return err
@@ -162,13 +156,12 @@ func (r *fileRepair) packs(ctx context.Context, f files, m manifest) error {
 	}
 	for _, id := range f.open {
 		path := id.openPath(r.dir)
-		if _, is := listed.packs[id.number]; !is && listed.body != nil {
-			if _, err := listed.look(id.number, path); errors.Is(err, record.ErrCorrupt) {
-				if err := os.Remove(path); err != nil {
-					return err
-				}
-				continue
+		_, isListed := listed.packs[id.number]
+		if _, err := listed.look(id.number, path); !isListed && listed.body != nil && errors.Is(err, record.ErrCorrupt) {
+			if err := os.Remove(path); err != nil {
+				return err
 			}
+			continue
 		}
 		delete(missing, id.number)
 		if _, err := r.repairTable(ctx, path); err != nil {
@@ -179,21 +172,10 @@ func (r *fileRepair) packs(ctx context.Context, f files, m manifest) error {
 		delete(missing, id-packNumber)
 		path := table.NewFilename(id, r.dir)
 		usable, err := r.repairTable(ctx, path)
+		if err == nil && usable {
+			err = listed.hide(r.dir, id)
+		}
 		if err != nil {
-			return err
-		}
-		if !usable {
-			continue
-		}
-		l, err := listed.look(id-packNumber, path)
-		if err != nil {
-			return err
-		}
-		g := generationOf(l)
-		if g == 0 {
-			return record.CorruptFile(filepath.Join(r.dir, ManifestName), "%s: restore a backup", foreign)
-		}
-		if err := os.Rename(path, packID{id - packNumber, g}.openPath(r.dir)); err != nil {
 			return err
 		}
 	}
@@ -215,10 +197,9 @@ func (r *fileRepair) tables(ctx context.Context, f files, m manifest, damage err
 	}
 	repaired := manifest{levels: map[uint64]uint8{}}
 	newest, gone := uint64(0), []uint64(nil)
-	var unnamed []uint64
-	for _, id := range f.tables {
-		if _, named := m.levels[id]; !named {
-			unnamed = append(unnamed, id)
+	for _, id := range m.own() {
+		if !slices.Contains(f.tables, id) {
+			gone = append(gone, id)
 			continue
 		}
 		usable, err := r.repairTable(ctx, table.NewFilename(id, r.dir))
@@ -235,11 +216,7 @@ func (r *fileRepair) tables(ctx context.Context, f files, m manifest, damage err
 		newest = max(newest, l.Newest)
 		repaired.levels[id] = m.levels[id]
 	}
-	for _, id := range m.own() {
-		if !slices.Contains(f.tables, id) {
-			gone = append(gone, id)
-		}
-	}
+	unnamed := m.lacks(f.tables)
 	logged, err := readLogs(r.dir)
 	if err != nil {
 		return err

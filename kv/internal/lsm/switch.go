@@ -43,20 +43,8 @@ func hidePacks(dir string) error {
 	if err != nil {
 		return err
 	}
-	to := map[uint64]string{}
 	for _, id := range f.closed {
-		l, err := listed.look(id-packNumber, table.NewFilename(id, dir))
-		if err != nil {
-			return err
-		}
-		g := generationOf(l)
-		if g == 0 {
-			return record.CorruptFile(filepath.Join(dir, ManifestName), foreign)
-		}
-		to[id] = packID{id - packNumber, g}.openPath(dir)
-	}
-	for id, path := range to {
-		if err := os.Rename(table.NewFilename(id, dir), path); err != nil {
+		if err := listed.hide(dir, id); err != nil {
 			return err
 		}
 	}
@@ -64,6 +52,20 @@ func hidePacks(dir string) error {
 		return err
 	}
 	return m.write(dir, nil)
+}
+
+// hide gives a pack that has the name of a table one of its own.
+func (c *catalogFile) hide(dir string, id uint64) error {
+	path := table.NewFilename(id, dir)
+	l, err := c.look(id-packNumber, path)
+	if err != nil {
+		return err
+	}
+	g := generationOf(l)
+	if g == 0 {
+		return record.CorruptFile(filepath.Join(dir, ManifestName), "%s: restore a backup", foreign)
+	}
+	return os.Rename(path, packID{id - packNumber, g}.openPath(dir))
 }
 
 // showPacks has Badger know the packs in the directory of a database that it has closed. There may be some that it knows. A table that the
@@ -80,10 +82,8 @@ func showPacks(dir string) error {
 	if err := cmp.Or(err, m.cut); err != nil {
 		return err
 	}
-	for _, id := range f.tables {
-		if _, named := m.levels[id]; !named {
-			return record.CorruptFile(table.NewFilename(id, dir), "%s does not name it", ManifestName)
-		}
+	for _, id := range m.lacks(f.tables) {
+		return record.CorruptFile(table.NewFilename(id, dir), "%s does not name it", ManifestName)
 	}
 	ids := f.closed
 	for _, id := range f.open {

@@ -78,14 +78,10 @@ func (v logVersions) lack(path string) (lack bool, err error) {
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
 	for i := range t.Blocks() {
-		if err := t.Verify(i); err != nil {
-			return false, err
-		}
-		from, to, err := t.Place(i)
+		entries, err := t.Block(i)
 		if err != nil {
 			return false, err
 		}
-		entries, _ := pack.Entries(t.Data[from:to])
 		for _, e := range entries {
 			lack = lack || !v.all[y.ParseTs(e.Key)]
 		}

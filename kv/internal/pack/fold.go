@@ -135,19 +135,9 @@ func (t *foldInput) next() (on bool, err error) {
 		if t.block == t.reader.Blocks() {
 			return false, nil
 		}
-		if err := t.reader.Verify(t.block); err != nil {
+		if t.entries, err = t.reader.Block(t.block); err != nil {
 			return false, err
 		}
-		from, to, err := t.reader.Place(t.block)
-		if err != nil {
-			return false, err
-		}
-		entries, count := Entries(t.reader.Data[from:to])
-		if count == 0 || len(entries) != count {
-			return false, record.CorruptFile(t.reader.Path, "block %d says that it has %d entries, and has %d",
-				t.block, count, len(entries))
-		}
-		t.entries = entries
 		t.block++
 	}
 	if t.last != nil && y.CompareKeys(t.last, t.entries[0].Key) >= 0 {

@@ -22,7 +22,7 @@ const (
 func (a *readAhead) begin(t *Table, block, from, to int) {
 	*a = readAhead{from, to, 0}
 	if t.mustAsk(block, from, to) {
-		WillRead(t.reader.Data, from, to)
+		willRead(t.reader.Data, from, to)
 	}
 }
 
@@ -68,7 +68,7 @@ func (t *Table) seemsCached() bool { return t.cached.Load()%cachedStretch >= cac
 // start is told of a block beside the last, while nothing is asked for ahead.
 func (a *readAhead) start(t *Table, block, from, to int) {
 	if !t.wasAsked(block) && !t.isCached(from, to) {
-		WillRead(t.reader.Data, from, to)
+		willRead(t.reader.Data, from, to)
 		a.from, a.to, a.stride = min(a.from, from), max(a.to, to), leastAhead
 	}
 }
@@ -81,7 +81,7 @@ func (a *readAhead) up(t *Table, block, from, to int) {
 	}
 	if to+a.stride/2 > a.to && a.to < len(t.reader.Data) {
 		next := min(to+a.stride, len(t.reader.Data))
-		WillRead(t.reader.Data, max(from, a.to), next)
+		willRead(t.reader.Data, max(from, a.to), next)
 		a.to, a.stride = next, min(2*a.stride+leastAhead, mostAhead)
 	}
 }
@@ -94,7 +94,7 @@ func (a *readAhead) down(t *Table, block, from, to int) {
 	}
 	if from-a.stride/2 < a.from && a.from > 0 {
 		next := max(from-a.stride, 0)
-		WillRead(t.reader.Data, next, min(to, a.from))
+		willRead(t.reader.Data, next, min(to, a.from))
 		a.from, a.stride = next, min(2*a.stride+leastAhead, mostAhead)
 	}
 }
@@ -118,7 +118,7 @@ func (c *Cursor) ask(t *Table, block, from, to int) {
 // askNow asks the system for what was to be asked for.
 func (c *Cursor) askNow() {
 	if c.askIn != nil {
-		WillRead(c.askIn.reader.Data, c.askFrom, c.askTo)
+		willRead(c.askIn.reader.Data, c.askFrom, c.askTo)
 	}
 	c.askIn = nil
 }

@@ -1,7 +1,6 @@
 package pack
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -80,7 +79,7 @@ func (t *Reader) parse(ask bool) error {
 			return errors.New("it does not end with an index")
 		}
 		if ask {
-			WillRead(t.Data, at, to)
+			willRead(t.Data, at, to)
 		}
 		if crc32c.Of(t.Data[at:to]) != sum {
 			return errors.New("the checksum of its index does not match")
@@ -150,16 +149,6 @@ func (t *Reader) Place(i int) (from, to int, err error) {
 	return from, to, err
 }
 
-// First is the first key of block i, without its version.
-func (t *Reader) First(i int) (key []byte, err error) {
-	err = GuardFile(t.Path, func() (err error) {
-		key, err = t.firstMapped(i)
-		key = bytes.Clone(y.ParseKey(key))
-		return err
-	})
-	return key, err
-}
-
 // firstMapped is the first key of block i, with its version, mapped. The caller guards it.
 func (t *Reader) firstMapped(i int) ([]byte, error) {
 	var at fb.BlockOffset
@@ -175,20 +164,33 @@ func (t *Reader) Verify(i int) error {
 	if err != nil {
 		return err
 	}
-	sound := false
-	err = GuardFile(t.Path, func() error {
-		sound = IsSound(t.Data[from:to])
-		return nil
+	return GuardFile(t.Path, func() error {
+		if IsSound(t.Data[from:to]) {
+			return nil
+		}
+		key, err := t.firstMapped(i)
+		if err != nil {
+			return err
+		}
+		return fmt.Errorf("the checksum of block %d, %d bytes from byte %d, does not match; it begins with %s",
+			i, to-from, from, record.Describe(y.ParseKey(key)))
 	})
-	if err != nil || sound {
-		return err
+}
+
+// Block returns the entries of block i, whose checksum must match.
+func (t *Reader) Block(i int) ([]Entry, error) {
+	if err := t.Verify(i); err != nil {
+		return nil, err
 	}
-	key, err := t.First(i)
+	from, to, err := t.Place(i)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return record.CorruptFile(t.Path, "the checksum of block %d, %d bytes from byte %d, does not match; it begins with %s",
-		i, to-from, from, record.Describe(key))
+	entries, count := Entries(t.Data[from:to])
+	if count == 0 || len(entries) != count {
+		return nil, record.CorruptFile(t.Path, "block %d says that it has %d entries, and has %d", i, count, len(entries))
+	}
+	return entries, nil
 }
 
 // IsSound reports whether the checksum of a block matches.
@@ -284,15 +286,15 @@ func parseEntry(b, base []byte) (e Entry, ok bool) {
 	return e, true
 }
 
-// ReadAtRandom tells the system that little of a mapped file is read: it would else read megabytes around each page that is touched.
-func ReadAtRandom(data []byte) { z.Madvise(data, false) } //nolint:errcheck // it saves time only
+// readAtRandom tells the system that little of a mapped file is read: it would else read megabytes around each page that is touched.
+func readAtRandom(data []byte) { z.Madvise(data, false) } //nolint:errcheck // it saves time only
 
 // parseAtRandom is parse for who reads a few blocks. The byte at which the index begins is 0 if it is not known.
 func (t *Reader) parseAtRandom(index int) error {
-	ReadAtRandom(t.Data)
+	readAtRandom(t.Data)
 	known := index > 0 && index < len(t.Data)
 	if known {
-		WillRead(t.Data, index, len(t.Data))
+		willRead(t.Data, index, len(t.Data))
 	}
 	return t.parse(!known)
 }

@@ -2,5 +2,5 @@
 
 package pack
 
-// WillRead asks the system to read a part of a mapped file soon: not here.
-func WillRead([]byte, int, int) {}
+// willRead asks the system to read a part of a mapped file soon: not here.
+func willRead([]byte, int, int) {}
