@@ -94,6 +94,10 @@ func (d *DB) awaitFlush() error {
 		if err := d.failure.err(); err != nil || d.waiting() < WaitingMemTables {
 			return err
 		}
+		// Each has a log. There may be other logs, which readers keep.
+		if logs, err := memTableLogs(d.dir); err != nil || len(logs) <= WaitingMemTables {
+			return err
+		}
 		time.Sleep(flushWait)
 	}
 }
