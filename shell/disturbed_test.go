@@ -668,11 +668,11 @@ func asked(t *testing.T, variable string, otherwise int) int {
 	return n
 }
 
-// jobsOf are the names of the jobs that one of three tests disturbs: all of them at length, or where the variable says how often. Otherwise
+// jobsOf are the names of the jobs that one of four tests disturbs: all of them at length, or where the variable says how often. Otherwise
 // each job has one of the tests, so that every job is disturbed, and every test has jobs of all kinds.
 func jobsOf(test int, variable string) (names []string) {
 	for i, name := range slices.Sorted(maps.Keys(jobs)) {
-		if longtest.Asked() || os.Getenv(variable) != "" || i%3 == test {
+		if longtest.Asked() || os.Getenv(variable) != "" || i%4 == test {
 			names = append(names, name)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 const (
 	killsAsked  = "GRAPHCLEANER_TEST_KILLS"  // how many operations of a job are killed; all where there are fewer
 	faultsAsked = "GRAPHCLEANER_TEST_FAULTS" // how many operations of a job fail in each way; all where there are fewer
+	powerAsked  = "GRAPHCLEANER_TEST_POWER"  // how many operations of a job the power fails at; all where there are fewer
 	someFaults  = 1                          // without faultsAsked
 )
 
@@ -22,6 +23,13 @@ const (
 // or what comes of it, no less than was acknowledged, and the same job again comes to the same end.
 func TestKilledJobs(t *testing.T) {
 	disturb(t, "kills", jobsOf(0, killsAsked), asked(t, killsAsked, longtest.Of(1, 2)), []faults.Plan{{Kind: faults.Kill}})
+}
+
+// TestPowerFailures is TestKilledJobs where the disk keeps what was synced, or by chance some of the rest as well.
+func TestPowerFailures(t *testing.T) {
+	disturb(t, "power failures", jobsOf(3, powerAsked), asked(t, powerAsked, longtest.Of(1, 2)), []faults.Plan{
+		{Kind: faults.Power}, {Kind: faults.Power, Torn: 1},
+	})
 }
 
 // TestFailedJobs has operations on files fail, one or all from one on: a job ends with a message, or does what it should
@@ -58,7 +66,7 @@ func disturb(t *testing.T, what string, names []string, tries int, plans []fault
 						survived++
 					}
 					for _, text := range wrong {
-						t.Errorf("%s (lasting: %v) at operation %d, %s: %s\nthe process said: %s", plan.Kind, plan.Lasting, at, got.Operation, text, got.text)
+						t.Errorf("%s (lasting: %v, torn: %d) at operation %d, %s: %s\nthe process said: %s", plan.Kind, plan.Lasting, plan.Torn, at, got.Operation, text, got.text)
 					}
 					must.Do(t, os.RemoveAll(dir))
 				}

@@ -30,6 +30,10 @@ const (
 	// Kill kills the process before the operation is made; every operation counts.
 	Kill Kind = "kill"
 
+	// Power kills the process before the operation is made, and leaves on the disk what was synced; every operation
+	// counts.
+	Power Kind = "power failure"
+
 	// NoSpace fails what takes room on a disk with ENOSPC: writes, growth, and the making of files and directories.
 	NoSpace Kind = "no space"
 
@@ -49,6 +53,9 @@ type Plan struct {
 
 	// Lasting has all that count after it fail as well, as they do on a disk that is full.
 	Lasting bool
+
+	// Torn, if not zero, has a power failure leave some of what was not synced as well, by chance: it is the seed.
+	Torn uint64
 
 	// Most bounds how long the process may take after the fault. Zero means a minute.
 	Most time.Duration

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,6 +54,11 @@ func Run(command *exec.Cmd, plan Plan) (outcome Outcome, err error) {
 		return outcome, errors.Join(fmt.Errorf("a process that does not call Begin: %w", err), killing, <-end)
 	}
 	w := &watcher{plan: plan, listener: listener, process: command.Process, done: make(chan error, 1)}
+	if plan.Kind == Power {
+		if w.disk, err = newDisk(plan.Dir); err != nil {
+			return outcome, errors.Join(err, command.Process.Kill(), <-end)
+		}
+	}
 	go func() { w.done <- w.watch() }()
 	most := plan.Most
 	if most == 0 {
@@ -68,6 +74,13 @@ func Run(command *exec.Cmd, plan Plan) (outcome Outcome, err error) {
 	}
 	err = errors.Join(<-w.done, unix.Close(listener))
 	outcome.Operations, outcome.Operation = w.count, w.operation
+	if err == nil && w.disk != nil && w.operation != "" {
+		var torn *rand.Rand
+		if plan.Torn != 0 {
+			torn = rand.New(rand.NewPCG(plan.Torn, uint64(plan.At)))
+		}
+		err = w.disk.cut(torn)
+	}
 	return outcome, err
 }
 
@@ -103,6 +116,8 @@ type watcher struct {
 	listener int
 	process  *os.Process
 	done     chan error
+	disk     *disk  // nil unless the power fails
+	written  string // the path of a file whose last write is durable
 
 	count     int64
 	operation string
@@ -151,6 +166,11 @@ func (w *watcher) watch() error {
 		}
 		reply := answer{id: question.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 		errno, killed := w.meet(&question)
+		if !killed && w.disk != nil {
+			if err := w.sync(&question); err != nil {
+				return err
+			}
+		}
 		if killed {
 			if err := w.process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 				return err
@@ -201,7 +221,45 @@ func (w *watcher) meet(question *notice) (errno unix.Errno, killed bool) {
 	if w.operation == "" {
 		w.operation = strings.TrimSpace(op.name + " " + path)
 	}
-	return errno, w.plan.Kind == Kill
+	return errno, w.plan.Kind == Kill || w.plan.Kind == Power
+}
+
+// sync has what an operation makes durable be so: a write to a file that was opened so is over before the next operation.
+func (w *watcher) sync(question *notice) error {
+	if w.operation != "" {
+		return nil
+	}
+	written := w.written
+	if w.written = ""; written != "" {
+		if err := w.disk.sync(written); err != nil {
+			return err
+		}
+	}
+	op := operations[question.call]
+	path, ours := w.path(question, op)
+	switch {
+	case !ours:
+		return nil
+	case question.call == unix.SYS_MSYNC:
+		return w.disk.syncMapping(question.pid, question.args[0])
+	case op.class == syncs:
+		return w.disk.sync(path)
+	case op.class == grows && syncsWrites(question.pid, int32(question.args[op.file])):
+		w.written = path
+	}
+	return nil
+}
+
+// syncsWrites says whether a process has opened a file such that what it writes is durable.
+func syncsWrites(pid uint32, file int32) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%d", pid, file))
+	if err != nil {
+		return false
+	}
+	var pos int64
+	var flags int
+	_, err = fmt.Sscanf(string(text), "pos: %d\nflags: %o", &pos, &flags)
+	return err == nil && flags&unix.O_DSYNC != 0
 }
 
 func exists(path string) bool {

@@ -128,11 +128,13 @@ func (d *DB) open(b badger.Options, crashed bool) (err error) {
 	return err
 }
 
-// LeftByCrash says whether a store, which no process has open for writing, was not closed by the last one that had.
+// LeftByCrash says whether a store, which no process has open for writing, was not closed by the last one that had. That
+// left its mark, a log, or a pack with the name that it has in an open store.
 func LeftByCrash(dir string) (bool, error) {
 	logs, err := memTableLogs(dir)
 	_, lockFile := os.Stat(filepath.Join(dir, storedir.LockFile))
-	return len(logs) > 0 || lockFile == nil, err
+	hidden, listing := storedir.FilesNamed(dir, "", packSuffix)
+	return len(logs)+len(hidden) > 0 || lockFile == nil, errors.Join(err, listing)
 }
 
 // found is what prepare finds.

@@ -58,7 +58,8 @@ func Replace(db string, fill func(dir string) error) (err error) {
 		return errors.Join(err, os.Remove(r.dir))
 	}
 	defer func() { err = errors.Join(err, r.end()) }()
-	if err := os.WriteFile(filepath.Join(r.dir, replacementMark), nil, 0o666); err != nil {
+	err = os.WriteFile(filepath.Join(r.dir, replacementMark), nil, 0o666)
+	if err = errors.Join(err, durable.SyncDirectory(r.dir)); err != nil {
 		return err
 	}
 	if err := r.checkMovable(); err != nil {
@@ -87,9 +88,6 @@ func (r *replacement) checkMovable() error {
 
 // swap moves the old store away and the new one into its place. Between the two there is no store at db.
 func (r *replacement) swap() error {
-	if err := durable.SyncDirectory(r.dir); err != nil { // the mark
-		return err
-	}
 	if err := os.Rename(r.db, r.old()); err != nil {
 		return err
 	}

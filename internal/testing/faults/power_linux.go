@@ -1,0 +1,289 @@
+//go:build linux && (amd64 || arm64)
+
+package faults
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// A disk is what a power failure leaves of the files under a directory: the bytes of a file as they were when it was
+// last synced, under the names that directories had when they were last synced. The name of a new file is durable once
+// the file is, as on the usual file systems.
+type disk struct {
+	root  string
+	files map[uint64]image             // by inode
+	names map[uint64]map[string]uint64 // of directories, by inode: the inodes of their entries
+}
+
+// An image is what a file holds: the parts that are not zero, by their places.
+type image struct {
+	mode  fs.FileMode
+	size  int64
+	parts map[int64][]byte
+}
+
+// newDisk holds what is under root now.
+func newDisk(root string) (*disk, error) {
+	d := &disk{root: root, files: map[uint64]image{}, names: map[uint64]map[string]uint64{}}
+	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return d.sync(path)
+	})
+	return d, err
+}
+
+// sync has the file or directory at a path be durable as it is.
+func (d *disk) sync(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a file that has no name any more
+	}
+	if err != nil {
+		return err
+	}
+	inode := inodeOf(info)
+	switch {
+	case info.IsDir():
+		if d.names[inode], err = d.namesIn(path); err != nil {
+			return err
+		}
+	case info.Mode().IsRegular():
+		_, known := d.files[inode]
+		if d.files[inode], err = readImage(path, info); err != nil {
+			return err
+		}
+		if !known {
+			return d.enter(path, inode)
+		}
+	}
+	return nil
+}
+
+// enter gives a new file its name, and the directories on the way to it theirs.
+func (d *disk) enter(path string, inode uint64) error {
+	for path != d.root {
+		parent := filepath.Dir(path)
+		info, err := os.Lstat(parent)
+		if err != nil {
+			return err
+		}
+		within := inodeOf(info)
+		if d.names[within] == nil {
+			d.names[within] = map[string]uint64{}
+		}
+		d.names[within][filepath.Base(path)] = inode
+		path, inode = parent, within
+	}
+	return nil
+}
+
+// syncMapping has the file be durable that a process has mapped at an address.
+func (d *disk) syncMapping(pid uint32, address uint64) error {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var from, to uint64
+		if _, err := fmt.Sscanf(lines.Text(), "%x-%x", &from, &to); err != nil || address < from || address >= to {
+			continue
+		}
+		if i := strings.IndexByte(lines.Text(), '/'); i >= 0 && strings.HasPrefix(lines.Text()[i:], d.root+"/") {
+			return d.sync(lines.Text()[i:])
+		}
+	}
+	return nil
+}
+
+// cut replaces what is under the root by what is durable. With a torn, each page and each name that is not durable is
+// the old or the new one, by chance.
+func (d *disk) cut(torn *rand.Rand) error {
+	info, err := os.Lstat(d.root)
+	if err != nil {
+		return err
+	}
+	if torn != nil {
+		err := filepath.WalkDir(d.root, func(path string, _ fs.DirEntry, err error) error {
+			return errors.Join(err, d.tear(path, torn))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	entries, err := os.ReadDir(d.root)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if err := os.RemoveAll(filepath.Join(d.root, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return d.write(d.root, inodeOf(info))
+}
+
+// tear has some of what is not durable at a path be durable.
+func (d *disk) tear(path string, torn *rand.Rand) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	inode := inodeOf(info)
+	switch {
+	case info.IsDir():
+		now, err := d.namesIn(path)
+		if err != nil {
+			return err
+		}
+		durable := d.names[inode]
+		if durable == nil {
+			durable = map[string]uint64{}
+			d.names[inode] = durable
+		}
+		for _, name := range slices.Sorted(maps.Keys(now)) {
+			if durable[name] != now[name] && torn.IntN(2) == 0 {
+				for other, of := range durable { // it was renamed
+					if of == now[name] {
+						delete(durable, other)
+					}
+				}
+				durable[name] = now[name]
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(durable)) {
+			_, there := now[name]
+			renamed := slices.Contains(slices.Collect(maps.Values(now)), durable[name]) // else it would have no name
+			if !there && !renamed && torn.IntN(2) == 0 {
+				delete(durable, name)
+			}
+		}
+	case info.Mode().IsRegular():
+		now, err := readImage(path, info)
+		if err != nil {
+			return err
+		}
+		durable, known := d.files[inode]
+		if !known {
+			durable = image{mode: now.mode, parts: map[int64][]byte{}}
+		}
+		if torn.IntN(2) == 0 {
+			durable.size = now.size
+		}
+		parts := maps.Clone(durable.parts)
+		for _, at := range slices.Sorted(maps.Keys(now.parts)) {
+			if at < durable.size && !bytes.Equal(now.parts[at], durable.parts[at]) && torn.IntN(2) == 0 {
+				parts[at] = now.parts[at]
+			}
+		}
+		durable.parts = parts
+		d.files[inode] = durable
+	}
+	return nil
+}
+
+// write writes what is durable of a directory.
+func (d *disk) write(path string, inode uint64) error {
+	for name, of := range d.names[inode] {
+		path := filepath.Join(path, name)
+		if _, directory := d.names[of]; directory {
+			if err := errors.Join(os.Mkdir(path, 0o755), d.write(path, of)); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := d.files[of].write(path); err != nil { // of a file that was never synced nothing
+			return err
+		}
+	}
+	return nil
+}
+
+func (i image) write(path string) (err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if i.mode != 0 {
+		err = f.Chmod(i.mode)
+	}
+	for at, part := range i.parts {
+		if end := min(i.size, at+int64(len(part))); end > at {
+			_, writing := f.WriteAt(part[:end-at], at)
+			err = errors.Join(err, writing)
+		}
+	}
+	return errors.Join(err, f.Truncate(i.size))
+}
+
+const pageSize = 4096
+
+// readImage reads the pages of a file that are not holes.
+func readImage(path string, info fs.FileInfo) (i image, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return i, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	i = image{info.Mode().Perm(), info.Size(), map[int64][]byte{}}
+	for at := int64(0); at < i.size; {
+		if at, err = unix.Seek(int(f.Fd()), at, unix.SEEK_DATA); errors.Is(err, unix.ENXIO) {
+			return i, nil
+		}
+		if err != nil {
+			return i, err
+		}
+		at -= at % pageSize
+		page := make([]byte, pageSize)
+		n, err := f.ReadAt(page, at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return i, err
+		}
+		if len(bytes.Trim(page[:n], "\x00")) > 0 {
+			i.parts[at] = page[:n]
+		}
+		at += pageSize
+	}
+	return i, nil
+}
+
+func inodeOf(info fs.FileInfo) uint64 { return info.Sys().(*syscall.Stat_t).Ino }
+
+// namesIn are the inodes of the entries of a directory that are files or directories. Directories are then known as such.
+func (d *disk) namesIn(path string) (map[string]uint64, error) {
+	entries, err := os.ReadDir(path)
+	names := map[string]uint64{}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if info.IsDir() || info.Mode().IsRegular() {
+			names[entry.Name()] = inodeOf(info)
+		}
+		if info.IsDir() && d.names[inodeOf(info)] == nil {
+			d.names[inodeOf(info)] = map[string]uint64{}
+		}
+	}
+	return names, err
+}
