@@ -35,7 +35,7 @@ func TestLosses(t *testing.T) {
 	}
 	var sum Losses
 	for _, loss := range []Loss{{Kind: "edge", Count: 2}, {Kind: "edge", Count: 3, AtMost: true}, {Kind: "entry of space x", Count: UnknownCount}, {Kind: "entry of space x", Count: 1}, {Kind: "id"}} {
-		sum.add(loss)
+		sum.Add(loss)
 	}
 	if got, want := fmt.Sprint(sum), "at most 5 edges, an unknown number of entries of space x"; got != want {
 		t.Errorf("got %q, want %q", got, want)

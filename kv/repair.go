@@ -11,22 +11,30 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// A Correction is one thing that a repair did. It names the place, the damage, the action and the losses.
-type Correction struct {
-	Where string `json:"where"`
-	What  string `json:"what"`
-	Done  string `json:"done"`
-	Lost  Losses `json:"lost,omitempty"`
+// A Correction is one thing that a repair did. Its fields are
+//
+//	Where    string // the place
+//	What     string // the damage
+//	Done     string
+//	Lost     Losses
+//	Regained string // the kind of an earlier Loss that it recovers or counts more exactly, empty if there is none
+type Correction = lsm.Correction
 
-	// Regained is the kind of an earlier Loss that this Correction recovers or counts more exactly, empty if there is none.
-	// Entries of a space are of the kind EntriesOf.
-	Regained string `json:"regained,omitempty"`
-}
+// A Loss counts the things of one kind that Repair could not restore. Its fields are
+//
+//	Kind   string // such as "label", "id", "edge", "row of matrix m"
+//	Count  int64  // UnknownCount: nobody knows how many
+//	AtMost bool   // Count is a bound
+type Loss = lsm.Loss
+
+// Losses are what a repair lost for good, each kind once, in the order in which it was met.
+type Losses = lsm.Losses
+
+// UnknownCount is the Count of a Loss if nobody knows how many things were lost.
+const UnknownCount = lsm.UnknownCount
 
 // EntriesOf is the kind of a Loss of entries of a space. A RoomRepair needs it for Correction.Regained.
 func EntriesOf(space string) string { return "entry of space " + space }
-
-func (c Correction) String() string { return c.Where + ": " + c.What + ": " + c.Done }
 
 // A RoomRepair repairs what an upper room keeps in a store that Repair has repaired, such as index.Repair.
 type RoomRepair func(ctx context.Context, s *Store, report func(Correction)) error
@@ -115,12 +123,7 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) error
 	if err := r.place.fill(lsm.SpareRoom, copying); err != nil {
 		return err
 	}
-	file := func(m lsm.Correction) error {
-		var lost Losses
-		lost.add(Loss(m.Lost))
-		return r.tell(Correction{Where: m.Where, What: m.What, Done: m.Done, Lost: lost})
-	}
-	copied, err := lsm.RepairFiles(ctx, r.dir, r.progress, file)
+	copied, err := lsm.RepairFiles(ctx, r.dir, r.progress, r.tell)
 	if err != nil {
 		return err
 	}
@@ -173,14 +176,14 @@ func (r *repair) done(where, what, done string, args ...any) error {
 // lose is done for what loses something for good.
 func (r *repair) lose(loss Loss, where, what, done string, args ...any) error {
 	var lost Losses
-	lost.add(loss)
+	lost.Add(loss)
 	return r.tell(Correction{Where: where, What: what, Done: fmt.Sprintf(done, args...), Lost: lost})
 }
 
 func (r *repair) tell(m Correction) error {
 	m.What = strings.ReplaceAll(m.What, r.dir, r.name)
 	r.changed = true
-	r.lost.include(m)
+	r.lost.Include(m)
 	r.report(m)
 	return nil
 }

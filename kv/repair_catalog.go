@@ -63,10 +63,10 @@ func (r *repair) rollForward(copied catalogCopy) error {
 	var lost Losses
 	switch held := r.s.commits; {
 	case copied.Version > held:
-		lost.add(Loss{Kind: "commit", Count: int64(copied.Version - held), AtMost: true})
+		lost.Add(Loss{Kind: "commit", Count: int64(copied.Version - held), AtMost: true})
 		r.s.commits = copied.Version
 	case len(r.lost) == 0:
-		lost.add(Loss{Kind: "commit", Count: UnknownCount}) // what took the catalogue may have taken more
+		lost.Add(Loss{Kind: "commit", Count: UnknownCount}) // what took the catalogue may have taken more
 	}
 	body, err := msgpack.Marshal(copied.Catalog)
 	if err == nil {

@@ -251,7 +251,7 @@ func TestRepairOfTables(t *testing.T) {
 // lossesOf sums up what corrections, in their order, lost for good.
 func lossesOf(corrections []Correction) (lost Losses) {
 	for _, m := range corrections {
-		lost.include(m)
+		lost.Include(m)
 	}
 	return lost
 }

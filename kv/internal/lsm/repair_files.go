@@ -16,22 +16,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A Correction is one thing that RepairFiles did. It names the file, the damage, the action and the loss.
-type Correction struct {
-	Where, What, Done string
-	Lost              Loss
-}
-
-// A Loss counts the lost things of a kind, or bounds their number; there are none if Count is zero.
-type Loss struct {
-	Kind   string
-	Count  int64
-	AtMost bool
-}
-
-// UnknownCount is the Count of a Loss if nobody knows how many were lost.
-const UnknownCount = -1
-
 // A fileRepair is one run of RepairFiles.
 type fileRepair struct {
 	dir      string
@@ -83,7 +67,9 @@ func (r *fileRepair) done(where, what, done string, args ...any) error {
 
 // lose is done for what loses something for good.
 func (r *fileRepair) lose(lost Loss, where, what, done string, args ...any) error {
-	return r.report(Correction{Where: where, What: what, Done: fmt.Sprintf(done, args...), Lost: lost})
+	m := Correction{Where: where, What: what, Done: fmt.Sprintf(done, args...)}
+	m.Lost.Add(lost)
+	return r.report(m)
 }
 
 func (r *fileRepair) registry() error {

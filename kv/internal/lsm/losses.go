@@ -1,17 +1,28 @@
-package kv
+package lsm
 
 import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 )
 
-// UnknownCount is the Count of a Loss if nobody knows how many things were lost.
-const UnknownCount = lsm.UnknownCount
+// A Correction is one thing that a repair did. It names the place, the damage, the action and the losses.
+type Correction struct {
+	Where string `json:"where"`
+	What  string `json:"what"`
+	Done  string `json:"done"`
+	Lost  Losses `json:"lost,omitempty"`
 
-// A Loss counts the things of one kind that Repair could not restore.
+	// Regained is the kind of an earlier Loss that this Correction recovers or counts more exactly, empty if there is none.
+	Regained string `json:"regained,omitempty"`
+}
+
+func (c Correction) String() string { return c.Where + ": " + c.What + ": " + c.Done }
+
+// UnknownCount is the Count of a Loss if nobody knows how many things were lost.
+const UnknownCount = -1
+
+// A Loss counts the things of one kind that a repair could not restore.
 type Loss struct {
 	Kind   string `json:"kind"`    // such as "label", "id", "edge", "row of matrix m"
 	Count  int64  `json:"count"`   // UnknownCount: nobody knows how many
@@ -21,8 +32,8 @@ type Loss struct {
 // Losses are what a repair lost for good, each kind once, in the order in which it was met.
 type Losses []Loss
 
-// add adds a loss to that of the same kind. A sum with an unknown number is unknown. A loss of nothing is none.
-func (l *Losses) add(loss Loss) {
+// Add adds a loss to that of the same kind. A sum with an unknown number is unknown. A loss of nothing is none.
+func (l *Losses) Add(loss Loss) {
 	if loss.Count == 0 {
 		return
 	}
@@ -42,12 +53,13 @@ func (l *Losses) add(loss Loss) {
 	*l = append(*l, loss)
 }
 
-func (l *Losses) include(m Correction) {
+// Include adds what a Correction lost.
+func (l *Losses) Include(m Correction) {
 	if m.Regained != "" {
 		*l = slices.DeleteFunc(*l, func(loss Loss) bool { return loss.Kind == m.Regained })
 	}
 	for _, loss := range m.Lost {
-		l.add(loss)
+		l.Add(loss)
 	}
 }
 
