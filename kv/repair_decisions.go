@@ -158,10 +158,10 @@ func stateOf(txn *lsm.Txn, e decisions.Entry) (entryState, error) {
 	case e.Value != nil && bytes.Equal(value, e.Value):
 		return isSame, nil
 	}
-	if _, damage := record.Decode(e.Key, value); damage != nil {
-		return isDamaged, nil
+	if _, damage := record.Decode(e.Key, value); damage == nil {
+		return isOther, nil
 	}
-	return isOther, nil
+	return isDamaged, nil
 }
 
 // putBack puts back the decisions that the store lacks. Of those that are not sure, that is what cannot be read.

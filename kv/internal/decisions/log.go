@@ -216,7 +216,8 @@ func (l *Log) write(first, last uint64, body []byte) error {
 	b = binary.BigEndian.AppendUint64(b, first)
 	b = binary.BigEndian.AppendUint64(b, last)
 	b = binary.BigEndian.AppendUint32(b, frameSum(l.end, b, body))
-	l.buf = append(b, body...)
+	b = append(b, body...)
+	l.buf = b
 	if _, err := l.file.WriteAt(l.buf, l.end); err != nil {
 		return err
 	}

@@ -349,7 +349,7 @@ func TestMissingPack(t *testing.T) {
 	d := openTest(t, crashed)
 	must.Do(t, d.OpenPacks(func(record.Generation) bool { return true }))
 	d.Fail(errors.New("a write failed"))
-	d.Close() //nolint:errcheck // it leaves what a crash leaves
+	d.Close() // it leaves what a crash leaves
 	must.Do(t, os.Remove(must.Get(list(crashed))(t).open[0].openPath(crashed)))
 	missing := table.NewFilename(must.Get(list(dir))(t).closed[0], dir)
 	must.Do(t, os.Remove(missing))

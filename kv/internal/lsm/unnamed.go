@@ -176,7 +176,7 @@ func logEntries(text []byte) iter.Seq[logEntry] {
 func wholeVersions(entries iter.Seq[logEntry]) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for e := range entries {
-			version := uint64(0)
+			var version uint64
 			switch {
 			case e.mark&markEndOfTransaction != 0:
 				var err error
