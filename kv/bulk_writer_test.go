@@ -10,13 +10,11 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
-	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 func beginBulk(t *testing.T, s *Store) *Bulk {
 	t.Helper()
-	b := must.Get(s.Bulk())(t)
-	return b
+	return must.Get(s.Bulk())(t)
 }
 
 // TestAbortByMany is for the race detector.
@@ -140,43 +138,6 @@ func TestCheckLetsWritersThrough(t *testing.T) {
 		t.Errorf("got %v after %d problems, want some and no error", err, reports)
 	}
 	changeCatalog(t, s, func(c *catalog) { c.EdgeDeltas = 0 })
-}
-
-func nextGeneration(t *testing.T, s *Store) (next record.Generation) {
-	t.Helper()
-	view(t, s, func(tx *Tx) error { next = tx.cat.Next; return nil })
-	return next
-}
-
-func TestBulkGenerations(t *testing.T) {
-	s := newStore(t, Options{})
-	setNodes(t, s, 3)
-	before := nextGeneration(t, s)
-	b := beginBulk(t, s)
-	const writers = 40
-	seen := map[record.Generation]bool{}
-	for i := range writers {
-		w := must.Get(b.Column(fmt.Sprint("c", i), KindInt))(t)
-		must.Do(t, w.Put(1, IntValue(int64(i))))
-		g := w.entry.Generation
-		if seen[g] || g < before {
-			t.Fatalf("writer %d: generation %d was handed out before", i, g)
-		}
-		seen[g] = true
-	}
-	must.Do(t, b.Commit(nil))
-	if got, want := nextGeneration(t, s), before+writers; got != want {
-		t.Errorf("the next generation after %d writers: got %d, want %d", writers, got, want)
-	}
-	view(t, s, func(tx *Tx) error {
-		for i := range writers {
-			if got, err := tx.Value(1, fmt.Sprint("c", i)); err != nil || got != IntValue(int64(i)) {
-				t.Errorf("column c%d: got %v, %v; want %d", i, got, err, i)
-			}
-		}
-		return nil
-	})
-	checkNoGarbage(t, s)
 }
 
 func TestGenerationsRunOut(t *testing.T) {

@@ -205,7 +205,7 @@ func TestChangesOfAnOpenUpdate(t *testing.T) {
 	}
 	givenUp := errors.New("given up")
 	err := s.Update(func(tx *Tx) error {
-		for v := NodeID(8); v > 3; v-- { // their slice has room for the next ones
+		for v := NodeID(8); v > 3; v-- {
 			if err := tx.SetLabel(v, "B"); err != nil {
 				return err
 			}
