@@ -27,24 +27,24 @@ type BackupInfo = archive.Info
 
 // BackupOptions tunes a backup. The zero value is ready to use.
 type BackupOptions struct {
-	// Since is the last backup of this store. If it is not nil, the new backup has only the changes after it. Since is read
-	// to its end and checked.
+	// Since is the last backup of this store. If it is not nil, the new backup has only the changes after it. Since is
+	// read to its end and checked.
 	Since io.Reader
 
-	// Begin, if not nil, is called before the first byte is written. most is about the largest possible size of the backup.
-	// An error of Begin ends the backup.
+	// Begin, if not nil, is called before the first byte is written. most is about the largest possible size of the
+	// backup. An error of Begin ends the backup.
 	Begin func(most int64) error
 
 	Progress Progress // counts bytes of records
 }
 
-// Backup writes a snapshot of the store to w: everything that a Tx can read, but not the files that jobs keep (see Work).
-// Others may read and write meanwhile. It holds a few megabytes. Every record of the snapshot is compared with its
-// checksum, also one that is left out because it has not changed. Only a reader, such as Restore, notices that a backup is
-// incomplete.
+// Backup writes a snapshot of the store to w: everything that a Tx can read, but not the files that jobs keep (see
+// Work). Others may read and write meanwhile. It holds a few megabytes. Every record of the snapshot is compared with
+// its checksum, also one that is left out because it has not changed. Only a reader, such as Restore, notices that a
+// backup is incomplete.
 //
-// It returns ErrCorrupt for a damaged record, ErrBackup for an unreadable earlier backup, and ErrBackupOrder for an earlier
-// backup of another store, or of a later moment than this snapshot.
+// It returns ErrCorrupt for a damaged record, ErrBackup for an unreadable earlier backup, and ErrBackupOrder for an
+// earlier backup of another store, or of a later moment than this snapshot.
 func (s *Store) Backup(ctx context.Context, w io.Writer, opt BackupOptions) (info BackupInfo, err error) {
 	began := time.Now()
 	defer func() {

@@ -148,8 +148,8 @@ func changeKeptAgain(t *testing.T, s *Store, round int) {
 	})
 }
 
-// TestBackupOfACopy has a store that was copied go on twice. Since what it was before, and since what only its copy was,
-// a backup is right.
+// TestBackupOfACopy has a store that was copied go on twice. Since what it was before, and since what only its copy
+// was, a backup is right.
 func TestBackupOfACopy(t *testing.T) {
 	s := openStore(t, keptPlain(t), Options{})
 	full, _ := backupOf(t, s, nil)

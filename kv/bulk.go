@@ -12,10 +12,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A Bulk writes whole columns, matrices and spaces beside the live data. Commit makes them all visible in one transaction,
-// in place of those of the same name. What is put for a removed node is dropped, since a long job may know of nodes that were
-// removed after it began. Until then readers see the old data, and a crash keeps the old data. A Bulk and its
-// writers are for one goroutine, and must end in Commit or Abort: other writers wait for it.
+// A Bulk writes whole columns, matrices and spaces beside the live data. Commit makes them all visible in one
+// transaction, in place of those of the same name. What is put for a removed node is dropped, since a long job may
+// know of nodes that were removed after it began. Until then readers see the old data, and a crash keeps the old
+// data. A Bulk and its writers are for one goroutine, and must end in Commit or Abort: other writers wait for it.
 type Bulk struct {
 	s     *Store
 	tx    *Tx      // the store as it was
@@ -38,8 +38,8 @@ type Bulk struct {
 	began time.Time
 }
 
-// Bulk begins a bulk write, after the running Update, Bulk or Compact has ended. While a Bulk is open, an Update, Bulk or
-// Compact of the same goroutine waits for ever, and Close returns ErrBusy.
+// Bulk begins a bulk write, after the running Update, Bulk or Compact has ended. While a Bulk is open, an Update,
+// Bulk or Compact of the same goroutine waits for ever, and Close returns ErrBusy.
 func (s *Store) Bulk() (*Bulk, error) {
 	b, err := s.beginBulk(context.Background())
 	if err == nil {
@@ -182,10 +182,10 @@ func (b *Bulk) DropMatrix(name string) error {
 	return nil
 }
 
-// Commit makes all that was written visible at once, together with what final, if not nil, writes in the same transaction,
-// which sees it. It is on disk when Commit returns. If a writer of the Bulk returned an error for a row, Commit returns
-// that error too. If the error is an ErrCommitted, the commit has happened. After any other error nothing has changed.
-// Abort must follow in both cases.
+// Commit makes all that was written visible at once, together with what final, if not nil, writes in the same
+// transaction, which sees it. It is on disk when Commit returns. If a writer of the Bulk returned an error for a row,
+// Commit returns that error too. If the error is an ErrCommitted, the commit has happened. After any other error
+// nothing has changed. Abort must follow in both cases.
 func (b *Bulk) Commit(final func(tx *Tx) error) error {
 	if err := cmp.Or(b.check(), b.failed); err != nil {
 		return err
@@ -275,8 +275,8 @@ func (b *Bulk) finishColumns() error {
 	return nil
 }
 
-// Abort gives up what was written; also after a failed Commit. After a Commit that succeeded it does nothing. What it cannot
-// remove, the next Open does.
+// Abort gives up what was written; also after a failed Commit. After a Commit that succeeded it does nothing. What it
+// cannot remove, the next Open does.
 func (b *Bulk) Abort() {
 	if !b.done {
 		defer b.s.writer.Unlock()
@@ -309,8 +309,8 @@ func (b *Bulk) show() error {
 	return b.batch.Publish()
 }
 
-// Sorter begins a sorter of records, such as the entries of a Space, which must be closed. It holds a sixteenth of the budget of
-// the store, and sorts more in a temporary file of the store, which does not outlive a crash.
+// Sorter begins a sorter of records, such as the entries of a Space, which must be closed. It holds a sixteenth of
+// the budget of the store, and sorts more in a temporary file of the store, which does not outlive a crash.
 func (b *Bulk) Sorter() *spill.Sorter { return spill.New(b.s.dir, b.sortMemory()) }
 
 // sortMemory is the number of bytes that one sorter may hold.

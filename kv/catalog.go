@@ -37,7 +37,8 @@ type catalog struct {
 	Weighted    bool `msgpack:"weighted,omitempty"`
 	// DenseIDs says that the id of a loaded node is its position in the node file, so that no id is stored.
 	DenseIDs bool `msgpack:"dense_ids"`
-	// Unnamed counts the nodes in the blocks that had been removed when the blocks were written: these have no ids of them.
+	// Unnamed counts the nodes in the blocks that had been removed when the blocks were written: these have no ids of
+	// them.
 	Unnamed int `msgpack:"unnamed,omitempty"`
 
 	// Graph is the generation of the adjacency and dictionary blocks and deltas; zero when there are none.
@@ -148,8 +149,8 @@ func (c *catalog) numArcs() int64 {
 	return 2 * c.Edges
 }
 
-// dead returns a function that says whether a key is of a generation that the catalogue has given out and does not name. Nothing reads its
-// record, and a fold leaves it out.
+// dead returns a function that says whether a key is of a generation that the catalogue has given out and does not
+// name. Nothing reads its record, and a fold leaves it out.
 func (c *catalog) dead() func(key []byte) bool {
 	live := c.live()
 	return func(key []byte) bool {
@@ -201,7 +202,8 @@ func (c *catalog) withCounts(body []byte) (*catalog, error) {
 		return nil, record.Corrupt(countsKey(), err.Error())
 	}
 	if d.Removed < d.Unnamed || d.Removed > d.Nodes {
-		return nil, record.Corrupt(countsKey(), fmt.Sprintf("%d of %d nodes are removed, and %d were before", d.Removed, d.Nodes, d.Unnamed))
+		return nil, record.Corrupt(countsKey(), fmt.Sprintf("%d of %d nodes are removed, and %d were before", d.Removed,
+			d.Nodes, d.Unnamed))
 	}
 	if d.Nodes < d.LoadedNodes {
 		return nil, record.Corrupt(countsKey(), fmt.Sprintf("there are %d nodes, and %d were loaded", d.Nodes, d.LoadedNodes))

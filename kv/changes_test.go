@@ -80,7 +80,8 @@ func writeInBulk(t *testing.T, s *Store) {
 	must.Do(t, errors.Join(column.Put(3, IntValue(1)), matrix.Put(3, []float32{1, 2}), b.Commit(nil)))
 }
 
-// TestLongLists has a commit touch more nodes than the record of a commit holds: the longer list becomes all, the other stays.
+// TestLongLists has a commit touch more nodes than the record of a commit holds: the longer list becomes all, the
+// other stays.
 func TestLongLists(t *testing.T) {
 	t.Parallel()
 	const n = 200_000

@@ -242,7 +242,8 @@ func (c *checker) columnBlock(r *ColumnReader, v NodeID) (Range, error) {
 			return rng, fmt.Errorf("%w: node number %d was removed, and has %s", ErrCorrupt, v, value)
 		}
 		if !value.IsNull() && (value.Compare(least) < 0 || value.Compare(greatest) > 0) {
-			return rng, fmt.Errorf("%w: node number %d has %s, and its block says %s to %s", ErrCorrupt, v, value, least, greatest)
+			return rng, fmt.Errorf("%w: node number %d has %s, and its block says %s to %s", ErrCorrupt, v, value, least,
+				greatest)
 		}
 	}
 	return rng, nil

@@ -130,7 +130,8 @@ func (c *checker) ids(ctx context.Context) (agree bool, err error) {
 			want.add(bucketPair(uint32(hash), uint32(position)), uint64(dict.BucketOf(hash, dict.Buckets(cat.LoadedNodes))))
 		}
 	}
-	if integers != cat.IntegerIDs && (cat.IntegerIDs || cat.Removed == 0) { // ids that are removed may have been no integers
+	// ids that are removed may have been no integers
+	if integers != cat.IntegerIDs && (cat.IntegerIDs || cat.Removed == 0) {
 		c.problem("catalogue", "that every id is an integer: it says %v, want %v", cat.IntegerIDs, integers)
 	}
 	if !cat.DenseIDs && agree && unnamed != cat.Unnamed {
@@ -156,14 +157,15 @@ func (c *checker) lookup(ctx context.Context) (all fingerprint, sound bool, err 
 			return all, false, err
 		}
 		pairs = pairs[:0]
-		err := snapshot.Need(c.tx.records(), record.NumberKey(record.KindIDLookup, c.tx.cat.Graph, uint32(bucket)), func(body []byte) error {
-			for ; len(body) >= dict.BucketEntry; body = body[dict.BucketEntry:] {
-				pair := bucketPair(binary.LittleEndian.Uint32(body), binary.LittleEndian.Uint32(body[4:]))
-				all.add(pair, uint64(bucket))
-				pairs = append(pairs, pair)
-			}
-			return nil
-		})
+		err := snapshot.Need(c.tx.records(), record.NumberKey(record.KindIDLookup, c.tx.cat.Graph, uint32(bucket)),
+			func(body []byte) error {
+				for ; len(body) >= dict.BucketEntry; body = body[dict.BucketEntry:] {
+					pair := bucketPair(binary.LittleEndian.Uint32(body), binary.LittleEndian.Uint32(body[4:]))
+					all.add(pair, uint64(bucket))
+					pairs = append(pairs, pair)
+				}
+				return nil
+			})
 		sound = sound && err == nil
 		if err := c.found("dictionary", err); err != nil {
 			return all, false, err

@@ -97,15 +97,16 @@ func wrongList(a *graph.Adjacency, v NodeID, form codec.ArcForm) (where, what st
 		case int64(u) <= previous:
 			return "adjacency", fmt.Sprintf("node number %d has neighbour %d after %d", v, u, previous)
 		case form.Directed && !ok:
-			return "arcs", fmt.Sprintf("between nodes number %d and %d the weights are %v and %v, without a sum", v, u, arc.Out, arc.In)
+			return "arcs", fmt.Sprintf("between nodes number %d and %d the weights are %v and %v, without a sum", v, u, arc.Out,
+				arc.In)
 		}
 		previous = int64(u)
 	}
 	return "", ""
 }
 
-// edgeSums are sums over the entries of lists. An edge is told by a 128-bit hash of its two ends and their arcs. The hashes in
-// the lists of the lesser ends and in those of the greater ones agree if the same edges are under both.
+// edgeSums are sums over the entries of lists. An edge is told by a 128-bit hash of its two ends and their arcs. The
+// hashes in the lists of the lesser ends and in those of the greater ones agree if the same edges are under both.
 type edgeSums struct {
 	lesser, greater fingerprint
 	entries, arcs   int64
@@ -128,7 +129,8 @@ func (s *edgeSums) agree() bool { return s.lesser == s.greater }
 func (c *checker) edgeDeltas(ctx context.Context) error {
 	cat := c.tx.cat
 	if c.scan.counts[record.KindEdgeDelta] != 2*cat.EdgeDeltas {
-		c.problem("edge deltas", "there are %d, want twice the %d that the catalogue counts", c.scan.counts[record.KindEdgeDelta], cat.EdgeDeltas)
+		c.problem("edge deltas", "there are %d, want twice the %d that the catalogue counts",
+			c.scan.counts[record.KindEdgeDelta], cat.EdgeDeltas)
 	}
 	var counted graph.DegreeDelta
 	last, counts, done := int64(-1), int64(0), 0

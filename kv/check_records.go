@@ -9,7 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A recordScan is what a pass over all records has found. It leaves out those of generations that the catalogue names no more.
+// A recordScan is what a pass over all records has found. It leaves out those of generations that the catalogue names
+// no more.
 type recordScan struct {
 	counts  map[record.Kind]int64 // of sound records, of the graph's generation or of none
 	entries int64                 // ids in the lookup buckets of the graph
@@ -97,7 +98,8 @@ func eachRecord(ctx context.Context, txn *lsm.Txn, prefix []byte, use func(r rec
 
 // records checks every record by itself: kind, generation, version and checksum.
 func (c *checker) records(ctx context.Context) (err error) {
-	c.scan, err = c.tx.scan(ctx, c.progress, func(key []byte, damage error) error { return c.found(record.Describe(key), damage) })
+	damaged := func(key []byte, damage error) error { return c.found(record.Describe(key), damage) }
+	c.scan, err = c.tx.scan(ctx, c.progress, damaged)
 	if err == nil && c.scan.last >= c.tx.cat.Next {
 		c.problem("catalogue", "%v", laterCatalogLost(c.tx.cat.Next, c.scan.last))
 	}

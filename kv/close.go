@@ -12,11 +12,12 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// Close waits for the Update or Compact that is running, ends all snapshots, waits for their reads, and closes the store;
-// it must not be called from inside an Update or a loop over a snapshot. While a Bulk is open it returns ErrBusy and closes
-// nothing: end the Bulk with Commit or Abort first. Closing again does nothing. If another process has filled the disk,
-// Close returns ErrNoSpace and the store stays open. Close it again when there is room. Even without that, all commits are
-// on disk. If the directory was moved, Close returns ErrMoved and closes the store without writing.
+// Close waits for the Update or Compact that is running, ends all snapshots, waits for their reads, and closes the
+// store; it must not be called from inside an Update or a loop over a snapshot. While a Bulk is open it returns
+// ErrBusy and closes nothing: end the Bulk with Commit or Abort first. Closing again does nothing. If another process
+// has filled the disk, Close returns ErrNoSpace and the store stays open. Close it again when there is room. Even
+// without that, all commits are on disk. If the directory was moved, Close returns ErrMoved and closes the store
+// without writing.
 func (s *Store) Close() error {
 	if s.bulkOpen.Load() {
 		return fmt.Errorf("%s: %w: a Bulk is open, end it with Commit or Abort", s.name, ErrBusy)

@@ -17,8 +17,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// besideClose are the operations of a store, each to be run again and again by a goroutine of its own. They return an error
-// that says that the store is closed, sooner or later.
+// besideClose are the operations of a store, each to be run again and again by a goroutine of its own. They return an
+// error that says that the store is closed, sooner or later.
 var besideClose = map[string]func(ctx context.Context, s *Store) error{
 	"compact": func(ctx context.Context, s *Store) error { return s.Compact(ctx, nil) },
 	"check": func(ctx context.Context, s *Store) error {
@@ -99,8 +99,8 @@ var besideClose = map[string]func(ctx context.Context, s *Store) error{
 	},
 }
 
-// TestOperationsBesideClose closes a store while everything else is done with it. Nothing but ErrClosed comes of that, and
-// the store is whole after it.
+// TestOperationsBesideClose closes a store while everything else is done with it. Nothing but ErrClosed comes of
+// that, and the store is whole after it.
 func TestOperationsBesideClose(t *testing.T) {
 	for round := range longtest.Of(4, 100) {
 		s := checkedStore(t)
@@ -195,8 +195,8 @@ func errorOf(results []reflect.Value) (err error, has bool) {
 	return nil, has
 }
 
-// TestClosedSnapshotsSaySo calls every method of a Tx whose store was closed before it began, while it was open, and of one
-// that was closed itself: it is an ErrClosed, whatever the method is given.
+// TestClosedSnapshotsSaySo calls every method of a Tx whose store was closed before it began, while it was open, and
+// of one that was closed itself: it is an ErrClosed, whatever the method is given.
 func TestClosedSnapshotsSaySo(t *testing.T) {
 	s := checkedStore(t)
 	before, closed := s.Begin(), s.Begin()
@@ -282,8 +282,8 @@ func TestLoaderFinishBesideReaders(t *testing.T) {
 	}))(t)
 }
 
-// TestAbandonedStores has a finish leave a Bulk open, so that the store cannot be closed. Nothing stays, neither files nor
-// what Badger runs (see TestMain).
+// TestAbandonedStores has a finish leave a Bulk open, so that the store cannot be closed. Nothing stays, neither
+// files nor what Badger runs (see TestMain).
 func TestAbandonedStores(t *testing.T) {
 	parent := t.TempDir()
 	l, err := NewLoader(t.Context(), filepath.Join(parent, "graph"), LoadOptions{MemoryBudget: minMemoryBudget})

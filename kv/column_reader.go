@@ -67,7 +67,8 @@ func (r *ColumnReader) At(v NodeID) (Value, error) {
 		return r.id(v)
 	}
 	block := v / codec.ColumnRows
-	follows := r.loaded && r.reads >= walkReads && block == r.rng.End/codec.ColumnRows // on the current block, as in a walk over all nodes
+	// on the current block, as in a walk over all nodes
+	follows := r.loaded && r.reads >= walkReads && block == r.rng.End/codec.ColumnRows
 	if r.name != degreeColumn && !r.holds(v) && !follows && r.asked != block+1 {
 		r.asked = block + 1
 		return r.once(v) // of many blocks only one value is wanted
@@ -225,7 +226,8 @@ func (r *ColumnReader) read() error {
 
 // cell is a row of the current block of a stored column, as it is stored.
 func (r *ColumnReader) cell(row int) Value {
-	if i, found := slices.BinarySearchFunc(r.changes, row, func(c change, row int) int { return cmp.Compare(c.row, row) }); found {
+	byRow := func(c change, row int) int { return cmp.Compare(c.row, row) }
+	if i, found := slices.BinarySearchFunc(r.changes, row, byRow); found {
 		return r.changes[i].cell
 	}
 	if row >= r.block.Count {

@@ -11,8 +11,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// TestBlock compares the codes and floats of blocks with the values one by one: of all kinds, with nulls, changes, and nodes added later, in a snapshot
-// and amid writes.
+// TestBlock compares the codes and floats of blocks with the values one by one: of all kinds, with nulls, changes,
+// and nodes added later, in a snapshot and amid writes.
 func TestBlock(t *testing.T) {
 	const rows, n = BlockRows + 300, 2*BlockRows + 50
 	r := rand.New(rand.NewPCG(1, 9))

@@ -14,8 +14,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// BenchmarkCommit commits one label at a time, by so many writers at once, on the disk of this folder. In turns with that it writes 512
-// bytes to a file of its own, and syncs them: ratio is how many commits there are for each of these bare syncs in the same time.
+// BenchmarkCommit commits one label at a time, by so many writers at once, on the disk of this folder. In turns with
+// that it writes 512 bytes to a file of its own, and syncs them: ratio is how many commits there are for each of
+// these bare syncs in the same time.
 func BenchmarkCommit(b *testing.B) {
 	for _, writers := range []int{1, 8} {
 		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {

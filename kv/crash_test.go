@@ -13,7 +13,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A crashedStore is what a crash left of a store after a number of small commits, and some of its files as they were earlier.
+// A crashedStore is what a crash left of a store after a number of small commits, and some of its files as they were
+// earlier.
 type crashedStore struct {
 	dir     string
 	early   string // the files after three commits

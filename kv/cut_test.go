@@ -18,8 +18,9 @@ import (
 // cutsAsked says how many lengths TestCrashKeepsPrefix cuts a log to.
 const cutsAsked = "GRAPHCLEANER_TEST_CUTS"
 
-// TestCrashKeepsPrefix commits transactions of very different sizes, copies the files of the open store, and cuts Badger's log to
-// many lengths. A prefix of the commits is there, each of them whole: those that end before the cut. Check is clean.
+// TestCrashKeepsPrefix commits transactions of very different sizes, copies the files of the open store, and cuts
+// Badger's log to many lengths. A prefix of the commits is there, each of them whole: those that end before the cut.
+// Check is clean.
 func TestCrashKeepsPrefix(t *testing.T) {
 	t.Parallel()
 	cuts := longtest.Of(5, 100)

@@ -14,8 +14,8 @@ import (
 // A Range is the nodes First ≤ v < End. Its method Len is their number.
 type Range = record.Range
 
-// Adjacency holds the decoded lists of a Range: list i, of node First+i, is Neighbors[Offsets[i]:Offsets[i+1]], ascending.
-// The zero value is ready for ReadAdjacency. Its fields and methods are
+// Adjacency holds the decoded lists of a Range: list i, of node First+i, is Neighbors[Offsets[i]:Offsets[i+1]],
+// ascending. The zero value is ready for ReadAdjacency. Its fields and methods are
 //
 //	Range                        // the nodes whose lists it holds
 //	Offsets   []int64            // [Range.Len()+1], from 0
@@ -146,8 +146,8 @@ func (tx *Tx) AddEdge(u, v NodeID) error {
 }
 
 // SetEdge gives the edge u–v, in either order, or in a directed graph the arc u→v, a weight, and adds it if it is not
-// there. SetEdge returns ErrInvalidEdge for a self loop, for a weight that is not a finite number greater than 0, for two
-// opposite arcs whose weights have no float32 as their sum, and in a graph without weights.
+// there. SetEdge returns ErrInvalidEdge for a self loop, for a weight that is not a finite number greater than 0, for
+// two opposite arcs whose weights have no float32 as their sum, and in a graph without weights.
 func (tx *Tx) SetEdge(u, v NodeID, weight float32) error {
 	return tx.changeWeight(u, v, weight, func(float32) error {
 		switch {
@@ -171,7 +171,8 @@ func (tx *Tx) RemoveEdge(u, v NodeID) error {
 	})
 }
 
-// changeWeight gives the edge or arc u→v a weight, 0 for none, if allow has nothing against it, given the weight before.
+// changeWeight gives the edge or arc u→v a weight, 0 for none, if allow has nothing against it, given the weight
+// before.
 func (tx *Tx) changeWeight(u, v NodeID, weight float32, allow func(before float32) error) error {
 	return tx.editEdge(u, v, func(a codec.Arc) (codec.Arc, error) {
 		if err := allow(a.Out); err != nil {

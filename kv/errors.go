@@ -86,8 +86,8 @@ var (
 	// ErrIndexed is returned by a write to an indexed column of a store that was opened without Options.OnWrite.
 	ErrIndexed = errors.New("kv: column is indexed, and the store was opened without Options.OnWrite")
 
-	// ErrNoSpace is returned if the disk has too little room for a write and for the tables that follow from the write. The
-	// write does nothing.
+	// ErrNoSpace is returned if the disk has too little room for a write and for the tables that follow from the write.
+	// The write does nothing.
 	ErrNoSpace = storedir.ErrNoSpace
 
 	// ErrMoved is returned by writes to a store, and by its Close, if its directory was moved, replaced or deleted
@@ -96,9 +96,9 @@ var (
 	// stays in memory until the process ends.
 	ErrMoved = storedir.ErrMoved
 
-	// ErrFailed is returned by writes to a store, and by its Close, after the disk failed a write. All earlier commits are
-	// on the disk; a store that is closed and opened again goes on from there. If the tables cannot be opened again after a
-	// fold, reads return ErrFailed too.
+	// ErrFailed is returned by writes to a store, and by its Close, after the disk failed a write. All earlier commits
+	// are on the disk; a store that is closed and opened again goes on from there. If the tables cannot be opened again
+	// after a fold, reads return ErrFailed too.
 	ErrFailed = lsm.ErrFailed
 
 	// ErrCommitted is returned by Update, Bulk.Commit and Compact if something failed after the commit. The writes have
@@ -161,7 +161,8 @@ func (e *DuplicateRowError) Error() string {
 
 func (e *DuplicateRowError) Unwrap() error { return ErrDuplicateRow }
 
-// A BackupError names the wrong backup file and the place in it. It is an ErrBackup or an ErrBackupOrder. Its fields are
+// A BackupError names the wrong backup file and the place in it. It is an ErrBackup or an ErrBackupOrder. Its fields
+// are
 //
 //	File   int   // from 0
 //	Offset int64 // bytes from its beginning; −1 if what is wrong has no place

@@ -32,8 +32,8 @@ func faultyStore(t *testing.T, size int64) (*Store, *Tx) {
 	return s, tx
 }
 
-// TestTablesCutShortBelowAStore cuts the tables of an open store short, so that what is mapped of them is no more: reading
-// them is an ErrCorrupt that names a table, whatever reads, and never the end of the process.
+// TestTablesCutShortBelowAStore cuts the tables of an open store short, so that what is mapped of them is no more:
+// reading them is an ErrCorrupt that names a table, whatever reads, and never the end of the process.
 func TestTablesCutShortBelowAStore(t *testing.T) {
 	for name, read := range map[string]func(s *Store, tx *Tx) error{
 		"a document": func(_ *Store, tx *Tx) error {

@@ -75,7 +75,8 @@ func (s *Store) fold(ctx context.Context) error {
 	return f.End()
 }
 
-// beginFold begins a fold that leaves out the records of generations that the catalogue does not name, and of old changes.
+// beginFold begins a fold that leaves out the records of generations that the catalogue does not name, and of old
+// changes.
 func (s *Store) beginFold() (f *lsm.Fold, err error) {
 	err = s.lastView(func(tx *Tx) error {
 		isDead, kept := tx.cat.dead(), tx.cat.changesFrom(tx.last)

@@ -28,8 +28,9 @@ func addOne(tx *Tx) (count int, err error) {
 	return count + 1, tx.Documents("test").Put("count", count+1)
 }
 
-// TestUpdatesAtOnce has many goroutines count, some of which give up after a write, panic, or change the catalogue: each sees the ones
-// before it, what is given up is nowhere, and a Bulk, a Check and a Close in between find all that returned.
+// TestUpdatesAtOnce has many goroutines count, some of which give up after a write, panic, or change the catalogue:
+// each sees the ones before it, what is given up is nowhere, and a Bulk, a Check and a Close in between find all that
+// returned.
 func TestUpdatesAtOnce(t *testing.T) {
 	var seen sync.Map // commits, by their numbers
 	dir := filepath.Join(t.TempDir(), "store")
@@ -124,8 +125,8 @@ func TestUpdatesAtOnce(t *testing.T) {
 	}
 }
 
-// TestUpdatesShareSyncs holds the writer's lock until many Updates wait for it: they make one group, in the order they came, which nobody
-// sees before it is durable.
+// TestUpdatesShareSyncs holds the writer's lock until many Updates wait for it: they make one group, in the order
+// they came, which nobody sees before it is durable.
 func TestUpdatesShareSyncs(t *testing.T) {
 	s := newStore(t, Options{})
 	update(t, s, func(tx *Tx) error { _, err := addOne(tx); return err })
@@ -156,7 +157,8 @@ func TestUpdatesShareSyncs(t *testing.T) {
 	}
 }
 
-// TestFailsAfterWhatItSaw has Updates fail for what they saw of one before them: they return once that is durable, and to be seen.
+// TestFailsAfterWhatItSaw has Updates fail for what they saw of one before them: they return once that is durable,
+// and to be seen.
 func TestFailsAfterWhatItSaw(t *testing.T) {
 	s := newStore(t, Options{})
 	one := func() {
@@ -181,8 +183,8 @@ func createX(tx *Tx) error {
 	return tx.Documents("test").Put("x", 1)
 }
 
-// inOneGroup holds the writer's lock until all of some functions, each of which calls Update, wait for it, one after another. It returns
-// once all have.
+// inOneGroup holds the writer's lock until all of some functions, each of which calls Update, wait for it, one after
+// another. It returns once all have.
 func inOneGroup(s *Store, fns ...func()) {
 	s.writer.Lock()
 	var all sync.WaitGroup
@@ -205,7 +207,8 @@ func updateInOneGroup(s *Store, updates ...func(tx *Tx) error) []error {
 	return got
 }
 
-// TestFailsWithItsGroup has Updates fail for what they saw of one whose commit fails: they say that, since what they saw is nowhere.
+// TestFailsWithItsGroup has Updates fail for what they saw of one whose commit fails: they say that, since what they
+// saw is nowhere.
 func TestFailsWithItsGroup(t *testing.T) {
 	s := must.Get(Create(filepath.Join(t.TempDir(), "store"), Options{MemoryBudget: minMemoryBudget}))(t)
 	fail := func(*Tx) error {
@@ -222,7 +225,8 @@ func TestFailsWithItsGroup(t *testing.T) {
 	}
 }
 
-// TestCommitsLeaveOutClosures: the duration of a commit has nothing of the closures that ran while it waited for its sync.
+// TestCommitsLeaveOutClosures: the duration of a commit has nothing of the closures that ran while it waited for its
+// sync.
 func TestCommitsLeaveOutClosures(t *testing.T) {
 	var ended time.Time // the last closure
 	s := newStore(t, Options{Observe: func(e Event) {

@@ -56,7 +56,8 @@ func (tx *Tx) ID(v NodeID) (string, error) {
 	return tx.dict().ID(position)
 }
 
-// Position returns the place of a node in the node file, from 0; nodes added later follow. Removed nodes keep their places.
+// Position returns the place of a node in the node file, from 0; nodes added later follow. Removed nodes keep their
+// places.
 func (tx *Tx) Position(v NodeID) (int, error) {
 	if err := tx.checkNode(v); err != nil {
 		return 0, err
@@ -64,8 +65,8 @@ func (tx *Tx) Position(v NodeID) (int, error) {
 	return tx.dict().PositionOf(v)
 }
 
-// NodeAt returns the node at a place in the node file; it is the inverse of Position. At the place of a removed node there is
-// none: ErrNotFound.
+// NodeAt returns the node at a place in the node file; it is the inverse of Position. At the place of a removed node
+// there is none: ErrNotFound.
 func (tx *Tx) NodeAt(position int) (NodeID, error) {
 	if err := tx.Err(); err != nil {
 		return 0, err
@@ -80,8 +81,8 @@ func (tx *Tx) NodeAt(position int) (NodeID, error) {
 	return v, err
 }
 
-// Places reads the places of nodes in the node file, and the nodes and ids at places. Asked in ascending order, each costs little.
-// It belongs to one goroutine; a Tx may have many. It sees what an Update wrote before it was made.
+// Places reads the places of nodes in the node file, and the nodes and ids at places. Asked in ascending order, each
+// costs little. It belongs to one goroutine; a Tx may have many. It sees what an Update wrote before it was made.
 type Places struct {
 	tx  *Tx
 	ids *dict.Reader
@@ -118,15 +119,16 @@ func (p *Places) ID(position int) (Value, error) {
 	return p.tx.idValue(id)
 }
 
-// InFileOrder yields the NodeID of every node that is there, in the order of the node file, then of those added later. On
-// failure it yields the error once, and stops.
+// InFileOrder yields the NodeID of every node that is there, in the order of the node file, then of those added
+// later. On failure it yields the error once, and stops.
 func (tx *Tx) InFileOrder() iter.Seq2[NodeID, error] {
 	return func(yield func(NodeID, error) bool) {
 		tx.eachPlace(func(_ int, v NodeID, err error) bool { return yield(v, err) })
 	}
 }
 
-// eachPlace yields the places of the nodes that are there, ascending, with the nodes. On failure it yields the error once.
+// eachPlace yields the places of the nodes that are there, ascending, with the nodes. On failure it yields the error
+// once.
 func (tx *Tx) eachPlace(yield func(position int, v NodeID, err error) bool) {
 	removed, err := tx.Removed()
 	if err != nil {
@@ -179,9 +181,9 @@ func (tx *Tx) IDs() iter.Seq2[string, error] {
 	}
 }
 
-// AddNode adds a node without edges, numbered after all others. n.Values must be empty: use SetValue. An id that is taken
-// is an ErrExists, one that cannot be an id an ErrInvalidID. The first id that is no integer turns the column id into text:
-// IntegerIDs says whether that has happened.
+// AddNode adds a node without edges, numbered after all others. n.Values must be empty: use SetValue. An id that is
+// taken is an ErrExists, one that cannot be an id an ErrInvalidID. The first id that is no integer turns the column
+// id into text: IntegerIDs says whether that has happened.
 func (tx *Tx) AddNode(n Node) (NodeID, error) {
 	if err := tx.writable(); err != nil {
 		return 0, err

@@ -92,7 +92,8 @@ func (d *loadDirectory) acquire() (err error) {
 			return err
 		}
 		name := filepath.Join(d.path, loadProcessName)
-		if err := os.WriteFile(name, strconv.AppendInt(nil, int64(os.Getpid()), 10), storedir.FileMode(storedir.Mode)); err != nil {
+		if err := os.WriteFile(name, strconv.AppendInt(nil, int64(os.Getpid()), 10),
+			storedir.FileMode(storedir.Mode)); err != nil {
 			return errors.Join(err, d.remove())
 		}
 		return nil

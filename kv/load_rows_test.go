@@ -23,8 +23,8 @@ func edgeLoad(t *testing.T, dir, prefix string, opt LoadOptions) *Loader {
 	return l
 }
 
-// TestRowErrorsEndTheLoad ignores an error of each kind of row, and goes on: Commit fails with the error, and there is no
-// store.
+// TestRowErrorsEndTheLoad ignores an error of each kind of row, and goes on: Commit fails with the error, and there
+// is no store.
 func TestRowErrorsEndTheLoad(t *testing.T) {
 	for name, c := range map[string]struct {
 		opt  LoadOptions
@@ -117,8 +117,8 @@ func TestRowErrorsEndTheBulk(t *testing.T) {
 	}
 }
 
-// TestLastBlocks ends a column and a matrix of as many nodes as there may be. Their last blocks end below the number behind
-// which numbers of nodes begin again.
+// TestLastBlocks ends a column and a matrix of as many nodes as there may be. Their last blocks end below the number
+// behind which numbers of nodes begin again.
 func TestLastBlocks(t *testing.T) {
 	s := newStore(t, Options{})
 	b := must.Get(s.Bulk())(t)

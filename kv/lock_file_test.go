@@ -16,8 +16,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// TestLockBesideChildren opens a store again at once after it was closed, while the process starts others: these have its
-// files open until they run their programs.
+// TestLockBesideChildren opens a store again at once after it was closed, while the process starts others: these have
+// its files open until they run their programs.
 func TestLockBesideChildren(t *testing.T) {
 	t.Parallel()
 	program, err := exec.LookPath("true")
@@ -55,9 +55,10 @@ func TestLockBesideChildren(t *testing.T) {
 	}
 }
 
-// TestLockIsThatOfBadger makes sure that a store is not open at once here and in a program that leaves the lock to Badger,
-// as earlier versions of this one do. It does not run beside tests that start processes: Badger gives its lock back by
-// closing the file alone, and a process that was just started has that file open until it runs its program.
+// TestLockIsThatOfBadger makes sure that a store is not open at once here and in a program that leaves the lock to
+// Badger, as earlier versions of this one do. It does not run beside tests that start processes: Badger gives its
+// lock back by closing the file alone, and a process that was just started has that file open until it runs its
+// program.
 func TestLockIsThatOfBadger(t *testing.T) {
 	s := newStore(t, Options{})
 	dir := s.Dir()

@@ -129,7 +129,8 @@ func (tx *Tx) SetRow(name string, v NodeID, row []float32) error {
 		return err
 	}
 	if len(row) != len(entry.Columns) {
-		return fmt.Errorf("matrix %s, node number %d: %w: a row of %d, want %d", name, v, ErrShape, len(row), len(entry.Columns))
+		return fmt.Errorf("matrix %s, node number %d: %w: a row of %d, want %d", name, v, ErrShape, len(row),
+			len(entry.Columns))
 	}
 	row = slices.Clone(row)
 	if err := entry.Conform(row); err != nil {

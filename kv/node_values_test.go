@@ -50,8 +50,8 @@ func pathStore(t *testing.T, opt Options, n int) *Store {
 	return s
 }
 
-// TestNodeValues asks in snapshots that began at other times, in an Update and beside it, after a removal of a node whose id comes again,
-// and after Compact.
+// TestNodeValues asks in snapshots that began at other times, in an Update and beside it, after a removal of a node
+// whose id comes again, and after Compact.
 func TestNodeValues(t *testing.T) {
 	const n = 3 * pageNodes
 	s := pathStore(t, Options{}, n)
@@ -205,7 +205,8 @@ func TestNodeValuesBesideAWriter(t *testing.T) {
 	readers.Wait()
 }
 
-// TestNodeValuesAfterRestore asks in a restored store and in one that is opened read-only, which both go on from marks of the first.
+// TestNodeValuesAfterRestore asks in a restored store and in one that is opened read-only, which both go on from
+// marks of the first.
 func TestNodeValuesAfterRestore(t *testing.T) {
 	s := pathStore(t, Options{}, 50)
 	mark := lastCommit(t, s)

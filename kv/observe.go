@@ -26,17 +26,18 @@ type EventKind uint8
 
 // The events of a store. Those marked with a star have Records and Bytes.
 const (
-	EventOpen       EventKind = iota + 1 // Open or Create, with the replay and sweep after a crash
-	EventCommit                          // * one transaction was committed, or failed; Duration is of the sync, without closures
-	EventBulkWrite                       // * a Bulk, from its begin until all its writes are on disk, or until Abort
-	EventBulkSwitch                      // Bulk.Commit made the writes visible
-	EventSweep                           // * unused packs were removed
-	EventCompact                         // Compact
-	EventCheck                           // Check
-	EventBackup                          // * Backup
-	EventCorrupt                         // a read found a damaged record; Err is an ErrCorrupt that names it
-	EventClose                           // Close
-	EventReplay                          // * Open gave Badger commits of decisions.log that it lacked
+	EventOpen EventKind = iota + 1 // Open or Create, with the replay and sweep after a crash
+	// * one transaction was committed, or failed; Duration is of the sync, without closures
+	EventCommit
+	EventBulkWrite  // * a Bulk, from its begin until all its writes are on disk, or until Abort
+	EventBulkSwitch // Bulk.Commit made the writes visible
+	EventSweep      // * unused packs were removed
+	EventCompact    // Compact
+	EventCheck      // Check
+	EventBackup     // * Backup
+	EventCorrupt    // a read found a damaged record; Err is an ErrCorrupt that names it
+	EventClose      // Close
+	EventReplay     // * Open gave Badger commits of decisions.log that it lacked
 )
 
 var eventNames = map[EventKind]string{

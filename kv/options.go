@@ -28,8 +28,8 @@ type Options struct {
 	// what failed is a warning, damage an error.
 	Logger *slog.Logger
 
-	// Observe, if not nil, is called at the end of every Event, by the goroutine of that Event. Updates that share a sync are told
-	// by the goroutine of one of them. Calls may be concurrent. Observe must not wait for this store.
+	// Observe, if not nil, is called at the end of every Event, by the goroutine of that Event. Updates that share a
+	// sync are told by the goroutine of one of them. Calls may be concurrent. Observe must not wait for this store.
 	Observe func(Event)
 }
 
@@ -40,8 +40,9 @@ type Write struct {
 	Before, After Value
 }
 
-// A ColumnIndex is an index that is written with its column. It is given every value but null, ascending by node, and finished
-// before the Bulk commits; Mark puts it into use in the transaction of that commit. It is closed in every case.
+// A ColumnIndex is an index that is written with its column. It is given every value but null, ascending by node, and
+// finished before the Bulk commits; Mark puts it into use in the transaction of that commit. It is closed in every
+// case.
 type ColumnIndex interface {
 	Add(v NodeID, value Value) error
 	Finish() error
@@ -68,7 +69,8 @@ func (opt Options) withDefaults() (Options, error) {
 	return opt, nil
 }
 
-// DefaultMemoryBudget is a quarter of the memory of the machine, or of the control group this process is in, when it is first asked for.
+// DefaultMemoryBudget is a quarter of the memory of the machine, or of the control group this process is in, when it
+// is first asked for.
 func DefaultMemoryBudget() int64 { return defaultMemoryBudget() }
 
 var defaultMemoryBudget = sync.OnceValue(func() int64 { return max(machineMemory()/4, minMemoryBudget) })

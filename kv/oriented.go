@@ -6,8 +6,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 )
 
-// A Direction says which arcs of a directed graph are walked: Both, Out or In. Its text form, which String gives and UnmarshalText
-// takes, is both, out or in.
+// A Direction says which arcs of a directed graph are walked: Both, Out or In. Its text form, which String gives and
+// UnmarshalText takes, is both, out or in.
 type Direction = graph.Direction
 
 // The directions.
@@ -85,8 +85,9 @@ func (o *Oriented) Neighbors(v NodeID) iter.Seq2[NodeID, error] {
 	}
 }
 
-// An Arc is a Neighbor of a node, the weight Out of the arc to it, and the weight In of the arc from it; 0 if there is none. In an
-// undirected graph both are the weight of the edge, in an unweighted one weights are 1. The weights are float32.
+// An Arc is a Neighbor of a node, the weight Out of the arc to it, and the weight In of the arc from it; 0 if there
+// is none. In an undirected graph both are the weight of the edge, in an unweighted one weights are 1. The weights
+// are float32.
 type Arc = graph.Arc
 
 // Arcs yields the neighbours of v, ascending, with what joins them. On failure it yields the error once, and stops.

@@ -12,8 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// A catalogCopy is the header, and the catalogue as the last commit left it that changed it. It is kept in the file "catalog"
-// beside Badger.
+// A catalogCopy is the header, and the catalogue as the last commit left it that changed it. It is kept in the file
+// "catalog" beside Badger.
 type catalogCopy struct {
 	Header  header   `msgpack:"header"`
 	Version uint64   `msgpack:"version"` // of the record of the catalogue
@@ -39,8 +39,8 @@ func (tx *Tx) catalogVersion() (uint64, error) {
 	return tx.txn.Version(record.PartKey(catalogKey(), 0))
 }
 
-// openPacks opens the packs of a store that was opened for writing, once it is what it was before a crash. It returns an ErrCorrupt if the
-// copy of the catalogue is later than the catalogue: packs may be gone that this names.
+// openPacks opens the packs of a store that was opened for writing, once it is what it was before a crash. It returns
+// an ErrCorrupt if the copy of the catalogue is later than the catalogue: packs may be gone that this names.
 func (s *Store) openPacks() error {
 	copied, err := s.parseCatalogCopy(s.db.CatalogCopy())
 	if err != nil {
@@ -70,9 +70,9 @@ func (s *Store) openPacks() error {
 	return s.db.OpenPacks(func(g record.Generation) bool { return live[g] })
 }
 
-// sweep keeps a copy of the catalogue if that has changed, and then removes the packs of generations that it does not name: what a crash
-// or an abort left of a bulk write, and what a commit replaced. Open snapshots go on reading them. Small records of such generations
-// stay until the next fold. The caller holds the writer's lock.
+// sweep keeps a copy of the catalogue if that has changed, and then removes the packs of generations that it does not
+// name: what a crash or an abort left of a bulk write, and what a commit replaced. Open snapshots go on reading them.
+// Small records of such generations stay until the next fold. The caller holds the writer's lock.
 func (s *Store) sweep() error {
 	began, dropped := time.Now(), int64(0)
 	err := s.lastView(func(tx *Tx) error {

@@ -15,8 +15,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// TestBadgerReadsAClosedStore opens a closed store with Badger alone, to read it: every node, list, label and row of a matrix is there, as
-// a record, and nothing else.
+// TestBadgerReadsAClosedStore opens a closed store with Badger alone, to read it: every node, list, label and row of
+// a matrix is there, as a record, and nothing else.
 func TestBadgerReadsAClosedStore(t *testing.T) {
 	dir := everyKind(t, 300)
 	s := openStore(t, dir, Options{})
@@ -82,7 +82,8 @@ func packBytesOf(t *testing.T, s *Store) (bytes int64) {
 	return bytes
 }
 
-// TestDroppedColumnGivesItsBytesBack drops a column beside a snapshot, which goes on reading it: its pack goes with the snapshot.
+// TestDroppedColumnGivesItsBytesBack drops a column beside a snapshot, which goes on reading it: its pack goes with
+// the snapshot.
 func TestDroppedColumnGivesItsBytesBack(t *testing.T) {
 	s := newStore(t, Options{})
 	setNodes(t, s, 20_000)
@@ -112,7 +113,8 @@ func TestDroppedColumnGivesItsBytesBack(t *testing.T) {
 	}
 }
 
-// TestLostCatalogue loses the commit that dropped packs, as a damaged log of Badger may: the copy of the catalogue tells.
+// TestLostCatalogue loses the commit that dropped packs, as a damaged log of Badger may: the copy of the catalogue
+// tells.
 func TestLostCatalogue(t *testing.T) {
 	early := everyKind(t, 100)
 	damagedStores.Store(early, true)

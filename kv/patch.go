@@ -216,7 +216,8 @@ func (p *Patch) AddEdge(src, dst string, source int64) error {
 // weight.
 func (p *Patch) AddWeighted(src, dst string, weight float32, source int64) error {
 	if !codec.ValidWeight(weight) {
-		return p.fail(fmt.Errorf("edge at %d: %w: got weight %v, want one that is finite and greater than 0", source, ErrInvalidEdge, weight))
+		return p.fail(fmt.Errorf("edge at %d: %w: got weight %v, want one that is finite and greater than 0", source,
+			ErrInvalidEdge, weight))
 	}
 	return p.addEdge(src, dst, patchEnd{weight: weight, source: source})
 }

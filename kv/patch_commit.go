@@ -296,7 +296,8 @@ func (w *patchRewrite) takeRows(ctx context.Context) error {
 			return err
 		}
 		if len(row) != len(entry.Columns) {
-			return fmt.Errorf("matrix %s, node number %d: %w: a row of %d, want %d", name, v, ErrShape, len(row), len(entry.Columns))
+			return fmt.Errorf("matrix %s, node number %d: %w: a row of %d, want %d", name, v, ErrShape, len(row),
+				len(entry.Columns))
 		}
 		if w.matrix[name] == nil {
 			w.matrix[name] = w.b.Sorter()

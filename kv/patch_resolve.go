@@ -24,7 +24,8 @@ type resolvedPatch struct {
 	stats PatchStats
 	wrong wrongRow
 
-	nodes    *spill.Sorter // a patchNode for each row: of nodes that are there, by NodeID, then of others, by addedRow | row
+	// a patchNode for each row: of nodes that are there, by NodeID, then of others, by addedRow | row
+	nodes    *spill.Sorter
 	pairs    *spill.Sorter // ends of edges, by both nodes and, in a byte, whether the first is the second end
 	removals []NodeID      // ascending
 	removed  NodeSet       // the same

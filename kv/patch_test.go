@@ -166,8 +166,8 @@ func describeGraph(t *testing.T, s *Store) string {
 	return text
 }
 
-// TestPatchWays makes the same random changes to stores of every form, in one transaction and by writing the graph again: both
-// make the same store and the same counts.
+// TestPatchWays makes the same random changes to stores of every form, in one transaction and by writing the graph
+// again: both make the same store and the same counts.
 func TestPatchWays(t *testing.T) {
 	t.Parallel()
 	for form, opt := range []LoadOptions{{}, {Directed: true}, {Weighted: true}, {Directed: true, Weighted: true}} {

@@ -10,8 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// TestPathsAreNoPatterns opens stores whose paths have the characters of a pattern: each finds its own files, and leaves
-// those of others.
+// TestPathsAreNoPatterns opens stores whose paths have the characters of a pattern: each finds its own files, and
+// leaves those of others.
 func TestPathsAreNoPatterns(t *testing.T) {
 	parent := t.TempDir()
 	other := filepath.Join(parent, "run1", "spill-table-1.tmp")

@@ -11,8 +11,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// powerFailure is crashStore whose log has only the first two commits, as a power failure leaves a log that was not synced: cut is what
-// it has then, in a file of the same length. Whole is a copy that was opened and closed, so that the log has become a table.
+// powerFailure is crashStore whose log has only the first two commits, as a power failure leaves a log that was not
+// synced: cut is what it has then, in a file of the same length. Whole is a copy that was opened and closed, so that
+// the log has become a table.
 func powerFailure(t *testing.T) (c crashedStore, whole, log string, cut []byte) {
 	t.Helper()
 	c = crashStore(t)
@@ -24,8 +25,8 @@ func powerFailure(t *testing.T) (c crashedStore, whole, log string, cut []byte) 
 	return c, whole, log, cut
 }
 
-// TestPowerFailureAfterAFlush has a log come back, in part, of a memtable that is in a table. A repair afterwards must not take the rest of
-// that table for dropped.
+// TestPowerFailureAfterAFlush has a log come back, in part, of a memtable that is in a table. A repair afterwards
+// must not take the rest of that table for dropped.
 func TestPowerFailureAfterAFlush(t *testing.T) {
 	t.Parallel()
 	c, dir, log, cut := powerFailure(t)
@@ -38,8 +39,8 @@ func TestPowerFailureAfterAFlush(t *testing.T) {
 	sameContents(t, "repaired", dir, c.want)
 }
 
-// TestPowerFailureDuringAFlush leaves a table that the manifest does not name, and of its log a part. A repair finds all of it, and so does
-// another one.
+// TestPowerFailureDuringAFlush leaves a table that the manifest does not name, and of its log a part. A repair finds
+// all of it, and so does another one.
 func TestPowerFailureDuringAFlush(t *testing.T) {
 	t.Parallel()
 	c, whole, log, cut := powerFailure(t)
@@ -62,7 +63,8 @@ func TestPowerFailureDuringAFlush(t *testing.T) {
 	}
 }
 
-// TestLogBesideADamagedTable has a log come back whole whose table is damaged, or missing beside a later one: nothing is lost.
+// TestLogBesideADamagedTable has a log come back whole whose table is damaged, or missing beside a later one: nothing
+// is lost.
 func TestLogBesideADamagedTable(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(path string) error{

@@ -66,7 +66,8 @@ func (tx *Tx) readRemoved() (*removedSet, error) {
 		}
 	}
 	if set.count != tx.cat.Removed {
-		return nil, record.Corrupt(countsKey(), fmt.Sprintf("%d nodes are removed, and it counts %d", set.count, tx.cat.Removed))
+		return nil, record.Corrupt(countsKey(), fmt.Sprintf("%d nodes are removed, and it counts %d", set.count,
+			tx.cat.Removed))
 	}
 	return set, nil
 }

@@ -145,7 +145,8 @@ func TestRemoveNeighbors(t *testing.T) {
 	}
 }
 
-// TestHubIsNotHalfRemoved removes a node of more edges than a transaction holds: an Update removes nothing, a Patch all of it.
+// TestHubIsNotHalfRemoved removes a node of more edges than a transaction holds: an Update removes nothing, a Patch
+// all of it.
 func TestHubIsNotHalfRemoved(t *testing.T) {
 	t.Parallel()
 	const n = 30_000

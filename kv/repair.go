@@ -39,14 +39,14 @@ func EntriesOf(space string) string { return "entry of space " + space }
 // A RoomRepair repairs what an upper room keeps in a store that Repair has repaired, such as index.Repair.
 type RoomRepair func(ctx context.Context, s *Store, report func(Correction)) error
 
-// Repair repairs a damaged store. Afterwards the store opens, Check finds no problem, and all data that is not lost can be
-// read. Repair returns what is lost for good.
+// Repair repairs a damaged store. Afterwards the store opens, Check finds no problem, and all data that is not lost
+// can be read. Repair returns what is lost for good.
 //
 // It makes the repaired store beside, in DIR.repairing, and then renames two directories: the store as it was becomes
-// DIR.before-repair, the repaired one takes its place. To undo a repair, rename DIR.before-repair back. While it is there, no other
-// repair begins (ErrExists). An error or a kill leaves the store as it was. Then disregard the Corrections reported until then,
-// and run Repair again. It needs as much room on the disk as the store (ErrNoSpace), and the right to write into the directory in
-// which the store is. An undamaged store stays as it is.
+// DIR.before-repair, the repaired one takes its place. To undo a repair, rename DIR.before-repair back. While it is
+// there, no other repair begins (ErrExists). An error or a kill leaves the store as it was. Then disregard the
+// Corrections reported until then, and run Repair again. It needs as much room on the disk as the store (ErrNoSpace),
+// and the right to write into the directory in which the store is. An undamaged store stays as it is.
 //
 //   - The readable part of a table stays. If the index of a table is damaged, its blocks are found by their checksums.
 //   - The manifest is rebuilt if a table outside it has records that no table in it has.
@@ -60,7 +60,8 @@ type RoomRepair func(ctx context.Context, s *Store, report func(Correction)) err
 //   - Damaged entries of spaces, and damaged documents, are removed. Each RoomRepair in rooms then checks and repairs the
 //     entries and documents of its room. They run in the given order, with opt, on the repaired store.
 //
-// If the catalogue and its copy are damaged, Repair returns ErrCorrupt, and only a backup helps. The store must not be open.
+// If the catalogue and its copy are damaged, Repair returns ErrCorrupt, and only a backup helps. The store must not
+// be open.
 func Repair(
 	ctx context.Context, dir string, opt Options, progress Progress, report func(Correction), rooms ...RoomRepair,
 ) (lost Losses, err error) {
@@ -135,7 +136,8 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) error
 		return err
 	}
 	r.copied, err = r.s.parseCatalogCopy(copied)
-	for _, step := range []func(context.Context) error{r.header, r.openLog, r.catalogue, r.decisions, r.records, r.renewLog} {
+	for _, step := range []func(context.Context) error{r.header, r.openLog, r.catalogue, r.decisions, r.records,
+		r.renewLog} {
 		if err == nil {
 			err = step(ctx)
 		}

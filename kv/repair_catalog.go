@@ -11,8 +11,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// header takes the header from the copy of the catalogue if it cannot be read. It returns a *VersionError for a store of another
-// format.
+// header takes the header from the copy of the catalogue if it cannot be read. It returns a *VersionError for a store
+// of another format.
 func (r *repair) header(context.Context) error {
 	damage := r.s.readHeader()
 	if !errors.Is(damage, ErrCorrupt) && !errors.Is(damage, ErrNotStore) {

@@ -98,7 +98,8 @@ func (r *repair) decisions(ctx context.Context) error {
 		return err
 	}
 	if r.logDamage == nil && r.found.Last < last {
-		r.logDamage = record.CorruptFile(r.found.Path, "it ends with commit %d, and the store has decisions of commit %d", r.found.Last, last)
+		r.logDamage = record.CorruptFile(r.found.Path, "it ends with commit %d, and the store has decisions of commit %d",
+			r.found.Last, last)
 	}
 	d := &decisionRepair{r, cat, last}
 	return d.putBack(ctx)
@@ -212,7 +213,8 @@ func (d *decisionRepair) putBack(ctx context.Context) error {
 		return d.tell(m)
 	}
 	for _, space := range sortedNames(d.cat.Twice) {
-		lacking, other := counts[lostEntry{space, isMissing}]+counts[lostEntry{space, isDamaged}], counts[lostEntry{space, isOther}]
+		lacking, other := counts[lostEntry{space, isMissing}]+counts[lostEntry{space, isDamaged}], counts[lostEntry{space,
+			isOther}]
 		err := errors.Join(
 			tell(space, lacking, "%d of its entries are missing or damaged", "put back from "+decisions.FileName),
 			tell(space, other, "%d of its entries are whole, and other than in "+decisions.FileName,

@@ -228,7 +228,8 @@ func (l *listRepair) collect(ctx context.Context, ofBad bool) (agree bool, err e
 
 // add adds an edit: what the list of the neighbour says, or what changed since.
 func (l *listRepair) add(v, neighbor NodeID, changed bool, a codec.Arc) error {
-	return l.edits.Add(append(pairBytes(v, neighbor), byte(codec.Bit(changed))), codec.AppendFloat32(codec.AppendFloat32(nil, a.Out), a.In))
+	return l.edits.Add(append(pairBytes(v, neighbor), byte(codec.Bit(changed))),
+		codec.AppendFloat32(codec.AppendFloat32(nil, a.Out), a.In))
 }
 
 // allEdits yields the edits that were added.
@@ -283,7 +284,8 @@ func pairOf(b []byte) (u, v NodeID) {
 // count reports the edges and arcs that were counted before and are not left.
 func (l *listRepair) count() error {
 	draft, before, arcsBefore := l.bulk.draft, l.tx.cat.Edges, l.tx.cat.Arcs
-	m := Correction{Where: "edges", What: fmt.Sprintf("%d were counted, %d are left", before, draft.Edges), Done: "counted again"}
+	m := Correction{Where: "edges", What: fmt.Sprintf("%d were counted, %d are left", before, draft.Edges),
+		Done: "counted again"}
 	switch {
 	case l.uncounted && slices.Contains(l.bad, true):
 		m.Lost = Losses{{Kind: "edge", Count: UnknownCount}}

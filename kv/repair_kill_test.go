@@ -24,8 +24,9 @@ func repairAndCount(t *testing.T, dir string) (corrections int, err error) {
 	return corrections, err
 }
 
-// TestKilledRepair kills processes that repair a store in place of operations on files. The store is then as it was, or it is
-// repaired and has what it was beside it. The next repair comes to the end that the killed one would have come to.
+// TestKilledRepair kills processes that repair a store in place of operations on files. The store is then as it was,
+// or it is repaired and has what it was beside it. The next repair comes to the end that the killed one would have
+// come to.
 func TestKilledRepair(t *testing.T) {
 	if os.Getenv(killedRepairVariable) != "" {
 		must.Do(t, faults.Begin())

@@ -38,7 +38,8 @@ func newRepairPlace(store string) (p repairPlace, err error) {
 	p = placeOf(store)
 	switch _, err := os.Lstat(p.former); {
 	case err == nil:
-		return p, fmt.Errorf("%s is what an earlier repair kept: %w: move it elsewhere or delete it, and repair again", p.former, ErrExists)
+		return p, fmt.Errorf("%s is what an earlier repair kept: %w: move it elsewhere or delete it, and repair again",
+			p.former, ErrExists)
 	case !errors.Is(err, fs.ErrNotExist):
 		return p, err
 	}

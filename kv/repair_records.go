@@ -60,7 +60,8 @@ func (r *repair) records(ctx context.Context) (err error) {
 	})
 }
 
-// changes has the store forget what changed if that is damaged, or if something else is lost: no commit tells of that change.
+// changes has the store forget what changed if that is damaged, or if something else is lost: no commit tells of that
+// change.
 func (r *repair) changes(ctx context.Context) error {
 	const where, done = "changes of commits", "forgotten"
 	damage, err := r.problem(ctx, (*checker).changes)
@@ -111,7 +112,8 @@ func (r *repair) problem(ctx context.Context, steps ...func(*checker, context.Co
 	return first, nil
 }
 
-// isBroken says whether something is to be written again: a record of its generation is damaged, or steps of Check find a problem.
+// isBroken says whether something is to be written again: a record of its generation is damaged, or steps of Check
+// find a problem.
 func (r *repair) isBroken(ctx context.Context, g record.Generation, steps ...func(*checker, context.Context) error) (bool, error) {
 	if r.check.scan.damaged[g] {
 		return true, nil
@@ -123,8 +125,8 @@ func (r *repair) isBroken(ctx context.Context, g record.Generation, steps ...fun
 	return true, r.done(p.Where, p.What, "written again")
 }
 
-// scan reads every record by itself. It removes what no reader could use: records of unknown kinds, and documents of which a
-// part is damaged or missing.
+// scan reads every record by itself. It removes what no reader could use: records of unknown kinds, and documents of
+// which a part is damaged or missing.
 func (r *repair) scan(ctx context.Context) (*recordScan, error) {
 	cat, err := r.catalog()
 	if err != nil {
@@ -192,8 +194,8 @@ func (r *repair) documents(ctx context.Context, tx *Tx) (useless [][]byte, err e
 	return useless, err
 }
 
-// counts repairs the counts as far as the repair needs them to go on: the graph is then written again, which counts what it
-// writes.
+// counts repairs the counts as far as the repair needs them to go on: the graph is then written again, which counts
+// what it writes.
 func (r *repair) counts(found *recordScan) error {
 	if found.counts[record.KindCounts] > 0 {
 		return r.s.View(func(tx *Tx) error {

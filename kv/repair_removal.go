@@ -59,12 +59,13 @@ func (r *repair) findRemoved(ctx context.Context, tx *Tx) (set *removedSet, bad 
 			set.count++
 		}
 	}
-	err = eachRecord(ctx, tx.txn, record.Prefix(record.KindRemoved, tx.cat.Graph), func(rec record.Record, damage error) error {
-		if damage != nil || tx.addRemoved(set, rec) != nil {
-			bad = append(bad, bytes.Clone(rec.Key))
-		}
-		return nil
-	})
+	err = eachRecord(ctx, tx.txn, record.Prefix(record.KindRemoved, tx.cat.Graph),
+		func(rec record.Record, damage error) error {
+			if damage != nil || tx.addRemoved(set, rec) != nil {
+				bad = append(bad, bytes.Clone(rec.Key))
+			}
+			return nil
+		})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,7 +87,8 @@ func (r *repair) findRemoved(ctx context.Context, tx *Tx) (set *removedSet, bad 
 			if !there && err == nil {
 				add(v)
 			}
-			if at, err := tx.dict().Position(id); there && err == nil && 0 <= at && at < tx.cat.LoadedNodes { // that node had the id before
+			// that node had the id before
+			if at, err := tx.dict().Position(id); there && err == nil && 0 <= at && at < tx.cat.LoadedNodes {
 				if former, err := tx.dict().NodeAt(at); err == nil {
 					add(former)
 				}

@@ -89,8 +89,8 @@ type damageCase struct {
 }
 
 // wantRepaired damages a copy of a store and opens it: it is refused, and no table changes, or it has all records, or
-// Check finds a problem. It repairs another copy: every record is there, or a loss is told of; every byte is in the store
-// or beside it.
+// Check finds a problem. It repairs another copy: every record is there, or a loss is told of; every byte is in the
+// store or beside it.
 func wantRepaired(t *testing.T, c damageCase, want map[string]string) {
 	t.Helper()
 	damaged := copyStore(t, c.dir)
@@ -226,7 +226,8 @@ func TestRepairOfManifest(t *testing.T) {
 	}
 }
 
-// TestRepairOfTables empties, cuts, removes and changes tables: what is in the others is there, and the loss is told of.
+// TestRepairOfTables empties, cuts, removes and changes tables: what is in the others is there, and the loss is told
+// of.
 func TestRepairOfTables(t *testing.T) {
 	t.Parallel()
 	m := newLayeredStore(t)

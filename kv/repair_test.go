@@ -82,8 +82,8 @@ func contentsOf(t *testing.T, dir string) (map[string]string, error) {
 	return contents(s)
 }
 
-// TestRepairOfOneByte changes one byte of a file: what other data there is then was told of. Only the catalogue cannot be
-// rebuilt.
+// TestRepairOfOneByte changes one byte of a file: what other data there is then was told of. Only the catalogue
+// cannot be rebuilt.
 func TestRepairOfOneByte(t *testing.T) {
 	t.Parallel()
 	dir := everyKind(t, 700)
@@ -174,8 +174,8 @@ func TestRepairOfRecords(t *testing.T) {
 	}
 }
 
-// TestRepairOfALostCatalogue loses the end of Badger's log, with a commit that publishes a matrix: Open tells, and Repair takes
-// the catalogue from its copy, so that the matrix is there.
+// TestRepairOfALostCatalogue loses the end of Badger's log, with a commit that publishes a matrix: Open tells, and
+// Repair takes the catalogue from its copy, so that the matrix is there.
 func TestRepairOfALostCatalogue(t *testing.T) {
 	t.Parallel()
 	s := openStore(t, everyKind(t, 700), Options{})
@@ -206,8 +206,8 @@ func TestRepairOfALostCatalogue(t *testing.T) {
 	})
 }
 
-// TestRecordsOfALostCatalogue has records newer than the catalogue and its copy: they are what was committed last, and no repair
-// removes them.
+// TestRecordsOfALostCatalogue has records newer than the catalogue and its copy: they are what was committed last,
+// and no repair removes them.
 func TestRecordsOfALostCatalogue(t *testing.T) {
 	t.Parallel()
 	dir := everyKind(t, 700)

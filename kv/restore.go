@@ -23,15 +23,16 @@ type RestoreOptions struct {
 // restoreMark ends the name of the directory beside the target in which a store is restored.
 const restoreMark = ".restoring"
 
-// Restore makes a store in dir from a full backup and the backups that follow it, in order. dir must not be there, or be
-// empty (ErrExists). The store is made beside dir and renamed when it is complete and durable. After an error or a kill
-// there is nothing at dir, and the next Restore removes the files beside it. Only one Restore into dir can run; another
-// returns a *LockedError. If Restore is killed after its last step, the store is complete, and the same Restore again returns
-// ErrExists. The store has the ID, the records and the commits of the original. Restore returns the BackupInfo of the last backup.
+// Restore makes a store in dir from a full backup and the backups that follow it, in order. dir must not be there, or
+// be empty (ErrExists). The store is made beside dir and renamed when it is complete and durable. After an error or a
+// kill there is nothing at dir, and the next Restore removes the files beside it. Only one Restore into dir can run;
+// another returns a *LockedError. If Restore is killed after its last step, the store is complete, and the same
+// Restore again returns ErrExists. The store has the ID, the records and the commits of the original. Restore returns
+// the BackupInfo of the last backup.
 //
-// It returns ErrBackup for a file that is damaged or cut short, ErrBackupOrder for a backup that does not follow the one
-// before it, a *VersionError for another format, and ErrNoSpace if the disk has too little room. All files are read at
-// once, in step.
+// It returns ErrBackup for a file that is damaged or cut short, ErrBackupOrder for a backup that does not follow the
+// one before it, a *VersionError for another format, and ErrNoSpace if the disk has too little room. All files are
+// read at once, in step.
 func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOptions) (info BackupInfo, err error) {
 	chain, err := archive.Open(files)
 	if err != nil {

@@ -133,7 +133,8 @@ func (w *rewriter) matrix(ctx context.Context, name string, changed iter.Seq2[sp
 			return err
 		}
 		w.progress(where, int64(first), int64(nodes))
-		r := Range{First: NodeID(first), End: NodeID(max(first, min(first+height, w.tx.NumNodes())))} // of those that were there
+		// of those that were there
+		r := Range{First: NodeID(first), End: NodeID(max(first, min(first+height, w.tx.NumNodes())))}
 		block := codec.Window{Values: rows[:min(height, nodes-first)*width], Stride: width}
 		codec.FillWith(block.Values[r.Len()*width:], float32(math.NaN()))
 		if r.Len() > 0 {

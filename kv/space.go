@@ -139,7 +139,8 @@ func checkEntry(space string, key, value []byte) error {
 	case len(key) == 0 || len(key) > MaxSpaceKey:
 		return fmt.Errorf("space %s: %w: a key of %d bytes, want 1 to %d", space, ErrInvalidValue, len(key), MaxSpaceKey)
 	case len(value) > MaxSpaceValue:
-		return fmt.Errorf("space %s: %w: a value of %d bytes, want at most %d", space, ErrInvalidValue, len(value), MaxSpaceValue)
+		return fmt.Errorf("space %s: %w: a value of %d bytes, want at most %d", space, ErrInvalidValue, len(value),
+			MaxSpaceValue)
 	}
 	return nil
 }

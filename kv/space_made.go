@@ -46,14 +46,15 @@ func (m *madeValues) end(name string) {
 	m.of[name] = madeOf{put: true}
 }
 
-// Made returns what build makes of the whole space, and keeps it in memory for all who ask, until a Bulk writes the space again. Nobody
-// may change it. build also returns how many bytes it takes: if they are more than a small part of the memory budget, or an Update has
-// written into the space, nothing is kept.
+// Made returns what build makes of the whole space, and keeps it in memory for all who ask, until a Bulk writes the
+// space again. Nobody may change it. build also returns how many bytes it takes: if they are more than a small part
+// of the memory budget, or an Update has written into the space, nothing is kept.
 func (s *Space) Made(build func() (value any, size int64, err error)) (any, error) {
 	if err := s.tx.Err(); err != nil {
 		return nil, err
 	}
-	g, own := s.tx.cat.Spaces[s.name], s.tx.changed // if the Update is given up, another may use the number of its generation
+	// if the Update is given up, another may use the number of its generation
+	g, own := s.tx.cat.Spaces[s.name], s.tx.changed
 	if value, ok := s.tx.s.made.get(s.name, g); ok && !own {
 		return value, nil
 	}

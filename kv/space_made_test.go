@@ -7,8 +7,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// TestMade wants what is made of a space to be made once, for each content that a Bulk wrote, and every time if it is large, if an Update
-// writes into the space, and if making fails.
+// TestMade wants what is made of a space to be made once, for each content that a Bulk wrote, and every time if it is
+// large, if an Update writes into the space, and if making fails.
 func TestMade(t *testing.T) {
 	s := newStore(t, Options{})
 	built := 0

@@ -24,10 +24,10 @@ import (
 // A Store is a graph on disk, with its labels, properties and matrices. It may be used by many goroutines at once: any
 // number read, each in a snapshot of its own, while one writes.
 //
-// The writer is an Update, a Bulk from Store.Bulk to its Commit or Abort, or a Compact, and the next one waits for it. A
-// goroutine must end its write before it begins another, or it waits for ever. Inside an Update, or while it has a Bulk
-// open, it must not call Update, Bulk, Compact or Check. Inside an Update it must not call Close. Compact and Check stop
-// waiting when their context ends.
+// The writer is an Update, a Bulk from Store.Bulk to its Commit or Abort, or a Compact, and the next one waits for
+// it. A goroutine must end its write before it begins another, or it waits for ever. Inside an Update, or while it
+// has a Bulk open, it must not call Update, Bulk, Compact or Check. Inside an Update it must not call Close. Compact
+// and Check stop waiting when their context ends.
 type Store struct {
 	dir    string // absolute, without links: see storedir.Lock
 	name   string // the directory as it was given, for messages
@@ -175,19 +175,20 @@ func (s *Store) View(fn func(*Tx) error) error {
 	return fn(tx)
 }
 
-// Begin returns a read snapshot that many goroutines may use at once. Close it, because the store keeps the data of an open
-// snapshot on disk. If the store is closed or its catalogue is damaged, Begin still returns a Tx, and its methods return
-// the error (see Tx.Err).
+// Begin returns a read snapshot that many goroutines may use at once. Close it, because the store keeps the data of
+// an open snapshot on disk. If the store is closed or its catalogue is damaged, Begin still returns a Tx, and its
+// methods return the error (see Tx.Err).
 func (s *Store) Begin() *Tx { return s.begin(false) }
 
-// Update runs fn in the store's one write transaction, exactly once; other writers wait, readers do not, and an Update
-// inside fn waits for ever. If fn returns nil, all its writes are on disk when Update returns. If fn returns an error or
-// panics, or a write in it failed with ErrTxTooBig or in OnWrite, none of its writes happens. If Update returns
-// ErrCommitted, the writes have happened. What fn writes it can read at once. The Tx is for fn's goroutine only.
+// Update runs fn in the store's one write transaction, exactly once; other writers wait, readers do not, and an
+// Update inside fn waits for ever. If fn returns nil, all its writes are on disk when Update returns. If fn returns
+// an error or panics, or a write in it failed with ErrTxTooBig or in OnWrite, none of its writes happens. If Update
+// returns ErrCommitted, the writes have happened. What fn writes it can read at once. The Tx is for fn's goroutine
+// only.
 //
-// Updates that come at the same time share one sync. So the Tx may see what Updates before it wrote and what is not on disk yet. A View
-// or a snapshot of Begin inside fn does not see that: fn reads from its Tx. And Update may return only after the fn of a later Update
-// has run: no fn may wait for anything that somebody holds who calls Update.
+// Updates that come at the same time share one sync. So the Tx may see what Updates before it wrote and what is not
+// on disk yet. A View or a snapshot of Begin inside fn does not see that: fn reads from its Tx. And Update may return
+// only after the fn of a later Update has run: no fn may wait for anything that somebody holds who calls Update.
 func (s *Store) Update(fn func(*Tx) error) error {
 	return s.UpdateContext(context.Background(), fn)
 }

@@ -212,8 +212,8 @@ func setVersion(t *testing.T, s *Store, version int) {
 	})
 }
 
-// TestOtherVersion opens and repairs stores of another format version, also one that a crash left. They are refused, and stay as they
-// are.
+// TestOtherVersion opens and repairs stores of another format version, also one that a crash left. They are refused,
+// and stay as they are.
 func TestOtherVersion(t *testing.T) {
 	for version, writer := range map[int]string{0: "an older", formatVersion - 1: "an older", formatVersion + 1: "a newer"} {
 		s := newStore(t, Options{})

@@ -38,8 +38,9 @@ func plainEntries(t *testing.T, dir string) map[string]string {
 	return entries
 }
 
-// layeredStore has entries of three sessions, one in each commit: early is a copy of the closed store after the first, crashed
-// what a kill leaves of the third. Those of the second are in a table of their own, those of the third in a log.
+// layeredStore has entries of three sessions, one in each commit: early is a copy of the closed store after the
+// first, crashed what a kill leaves of the third. Those of the second are in a table of their own, those of the third
+// in a log.
 func layeredStore(t *testing.T) (early, crashed string) {
 	t.Helper()
 	s := newStore(t, Options{})
@@ -72,8 +73,8 @@ func TestHalfWrittenTable(t *testing.T) {
 	}
 }
 
-// TestUnexplainedLosses loses an entry, or its last value, without a trace: Repair puts it back, and says that something may be lost
-// with it.
+// TestUnexplainedLosses loses an entry, or its last value, without a trace: Repair puts it back, and says that
+// something may be lost with it.
 func TestUnexplainedLosses(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, Options{})

@@ -59,7 +59,8 @@ type Tx struct {
 	cursors cursors
 }
 
-// structures are the adjacency and the dictionary of a snapshot. A snapshot makes them once, so that a lookup copies neither.
+// structures are the adjacency and the dictionary of a snapshot. A snapshot makes them once, so that a lookup copies
+// neither.
 type structures struct {
 	graph graph.Graph
 	dict  dict.Dict
@@ -175,7 +176,8 @@ func (tx *Tx) end() {
 	}
 }
 
-// discard gives the snapshot back to Badger, unless a group goes on with it. The caller holds tx.mu, and no read is under way.
+// discard gives the snapshot back to Badger, unless a group goes on with it. The caller holds tx.mu, and no read is
+// under way.
 func (tx *Tx) discard() {
 	if tx.group == nil {
 		tx.txn.Discard()
@@ -197,8 +199,9 @@ func (tx *Tx) acquire() error {
 	return nil
 }
 
-// Err is nil while the transaction can be used, and ErrClosed after it or its store was closed. If the transaction could
-// not begin, Err is the reason. While Err is not nil, do not use the results of methods without an error, such as NumNodes.
+// Err is nil while the transaction can be used, and ErrClosed after it or its store was closed. If the transaction
+// could not begin, Err is the reason. While Err is not nil, do not use the results of methods without an error, such
+// as NumNodes.
 func (tx *Tx) Err() error {
 	tx.mu.Lock()
 	defer tx.mu.Unlock()
@@ -221,7 +224,8 @@ func (tx *Tx) release() {
 	}
 }
 
-// NumNodes is the number of NodeIDs, n: that of the nodes which are there, see NumPresent, and of those that were removed.
+// NumNodes is the number of NodeIDs, n: that of the nodes which are there, see NumPresent, and of those that were
+// removed.
 func (tx *Tx) NumNodes() int { return tx.cat.Nodes }
 
 // NumEdges is the number of undirected edges, each counted once.
@@ -323,7 +327,8 @@ func (tx *Tx) commit() error {
 	return tx.result
 }
 
-// prepare writes the catalogue and the changes, makes sure of room on the disk, and numbers the transaction. Its commit is sure to follow.
+// prepare writes the catalogue and the changes, makes sure of room on the disk, and numbers the transaction. Its
+// commit is sure to follow.
 func (tx *Tx) prepare() error {
 	if tx.failed != nil {
 		return fmt.Errorf("nothing is written: %w", tx.failed)

@@ -81,7 +81,8 @@ func fit(k Kind, v Value) (Value, error) {
 	switch {
 	case v.IsNull():
 		return v, nil
-	case k == KindBool && v.Kind() == KindBool, k == KindInt && v.Kind() == KindInt, k == KindFloat && v.Kind() == KindFloat:
+	case k == KindBool && v.Kind() == KindBool, k == KindInt && v.Kind() == KindInt, k == KindFloat &&
+		v.Kind() == KindFloat:
 		return v, nil
 	case k == KindFloat && v.Kind() == KindInt:
 		return FloatValue(v.Float()), nil

@@ -120,8 +120,8 @@ func TestVersions(t *testing.T) {
 	})
 }
 
-// TestVersionsTellStepsBack puts back a store as it once was, and goes on in another way with as many commits and generations:
-// every version differs. Going on in the same way gives the same versions.
+// TestVersionsTellStepsBack puts back a store as it once was, and goes on in another way with as many commits and
+// generations: every version differs. Going on in the same way gives the same versions.
 func TestVersionsTellStepsBack(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, Options{})

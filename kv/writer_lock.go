@@ -39,7 +39,8 @@ const toldWait = time.Second
 
 type waitKey struct{}
 
-// OnWait returns a context that has tell called if a writer with this context must wait for another one for longer than a moment.
+// OnWait returns a context that has tell called if a writer with this context must wait for another one for longer
+// than a moment.
 func OnWait(ctx context.Context, tell func()) context.Context {
 	return context.WithValue(ctx, waitKey{}, tell)
 }

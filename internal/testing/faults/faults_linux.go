@@ -224,7 +224,8 @@ func (w *watcher) meet(question *notice) (errno unix.Errno, killed bool) {
 	return errno, w.plan.Kind == Kill || w.plan.Kind == Power
 }
 
-// sync has what an operation makes durable be so: a write to a file that was opened so is over before the next operation.
+// sync has what an operation makes durable be so: a write to a file that was opened so is over before the next
+// operation.
 func (w *watcher) sync(question *notice) error {
 	if w.operation != "" {
 		return nil

@@ -266,7 +266,8 @@ func readImage(path string, info fs.FileInfo) (i image, err error) {
 
 func inodeOf(info fs.FileInfo) uint64 { return info.Sys().(*syscall.Stat_t).Ino }
 
-// namesIn are the inodes of the entries of a directory that are files or directories. Directories are then known as such.
+// namesIn are the inodes of the entries of a directory that are files or directories. Directories are then known as
+// such.
 func (d *disk) namesIn(path string) (map[string]uint64, error) {
 	entries, err := os.ReadDir(path)
 	names := map[string]uint64{}

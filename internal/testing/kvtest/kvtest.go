@@ -66,7 +66,8 @@ func Load(t testing.TB, g Graph) *kv.Store {
 func LoadDir(t testing.TB, g Graph) string {
 	t.Helper()
 	dir := newDir(t)
-	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: memoryBudget, Properties: g.Properties, Classes: g.Classes})
+	l, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{MemoryBudget: memoryBudget, Properties: g.Properties,
+		Classes: g.Classes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,9 @@ func LoadDir(t testing.TB, g Graph) string {
 // Check reports every problem that Store.Check finds as an error of the test.
 func Check(t testing.TB, s *kv.Store) {
 	t.Helper()
-	err := s.Check(context.Background(), nil, func(p kv.Problem) { t.Errorf("store %s: %s: %s", s.Dir(), p.Where, p.What) })
+	err := s.Check(context.Background(), nil, func(p kv.Problem) {
+		t.Errorf("store %s: %s: %s", s.Dir(), p.Where, p.What)
+	})
 	if err != nil {
 		t.Errorf("checking store %s: %v", s.Dir(), err)
 	}

@@ -64,7 +64,8 @@ func Loaded(t testing.TB) *kv.Store {
 		if p.Year != 0 {
 			year = kv.IntValue(p.Year)
 		}
-		values := []kv.Value{nullable(p.Split), nullable(p.Title), year, kv.BoolValue(p.Year < 2010), kv.FloatValue(float64(i) / 4)}
+		values := []kv.Value{nullable(p.Split), nullable(p.Title), year, kv.BoolValue(p.Year < 2010),
+			kv.FloatValue(float64(i) / 4)}
 		if err := load.AddNode(kv.Node{ID: p.ID, Label: p.Label, Values: values}); err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +116,8 @@ func Cleaned(t testing.TB) *kv.Store {
 	builder, err := index.NewBuilder(bulk, "score")
 	check(err)
 	defer builder.Close() //nolint:errcheck // what fails is a test that has failed already
-	predictions, err := cleaner.NewPredictionWriter(bulk, bulk.Tx().Classes(), cleaner.PredictionOptions{Source: cleaner.SourceImported})
+	predictions, err := cleaner.NewPredictionWriter(bulk, bulk.Tx().Classes(),
+		cleaner.PredictionOptions{Source: cleaner.SourceImported})
 	check(err)
 	for _, p := range All {
 		v, err := bulk.Tx().Node(p.ID)
@@ -193,7 +195,8 @@ func Scored(t testing.TB, n int) *kv.Store {
 	defer builder.Close() //nolint:errcheck // what fails is a test that has failed already
 	for i := range n {
 		value := kv.FloatValue(float64(float32(float64(i) / float64(n))))
-		err := errors.Join(score.Put(kv.NodeID(i), value), builder.Add(kv.NodeID(i), value), suggested.Put(kv.NodeID(i), kv.StringValue("B")))
+		err := errors.Join(score.Put(kv.NodeID(i), value), builder.Add(kv.NodeID(i), value),
+			suggested.Put(kv.NodeID(i), kv.StringValue("B")))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,6 @@
-// Package archive writes the records of a snapshot as one stream, whole or as what has changed since another stream, and reads
-// such streams back: what it hands out is what was written, or it says which stream is wrong, and where. It knows nothing of the
-// store that the records are of, nor of what they mean.
+// Package archive writes the records of a snapshot as one stream, whole or as what has changed since another stream,
+// and reads such streams back: what it hands out is what was written, or it says which stream is wrong, and where. It
+// knows nothing of the store that the records are of, nor of what they mean.
 //
 // A stream is
 //
@@ -25,8 +25,8 @@
 //	length   uvarint  of the record; 0 if it is kept: it is that of the stream before
 //	the record, or if it is kept its checksum, uint32 big-endian
 //
-// There is an entry for every record that the snapshot has, so that the entries of a stream say which records of the one
-// before are gone. Two streams of the same snapshot since the same stream are the same bytes.
+// There is an entry for every record that the snapshot has, so that the entries of a stream say which records of the
+// one before are gone. Two streams of the same snapshot since the same stream are the same bytes.
 package archive
 
 import (
@@ -87,15 +87,16 @@ func outOfOrder(file int, format string, args ...any) error {
 
 // A Head says what a stream is of.
 type Head struct {
-	Version  int               `msgpack:"version"`  // streamVersion
-	Format   int               `msgpack:"format"`   // of the store
-	Store    string            `msgpack:"store"`    // its ID
-	Snapshot uint64            `msgpack:"snapshot"` // the last commit that is in it
-	Since    uint64            `msgpack:"since"`    // Snapshot of the stream before, if Full is not set
-	Full     bool              `msgpack:"full"`
-	Next     record.Generation `msgpack:"next"`    // the first that it has not: a record in a pack does not tell its commit
-	Records  int64             `msgpack:"records"` // of the snapshot
-	Bytes    int64             `msgpack:"bytes"`   // of their keys and records
+	Version  int    `msgpack:"version"`  // streamVersion
+	Format   int    `msgpack:"format"`   // of the store
+	Store    string `msgpack:"store"`    // its ID
+	Snapshot uint64 `msgpack:"snapshot"` // the last commit that is in it
+	Since    uint64 `msgpack:"since"`    // Snapshot of the stream before, if Full is not set
+	Full     bool   `msgpack:"full"`
+	// the first that it has not: a record in a pack does not tell its commit
+	Next    record.Generation `msgpack:"next"`
+	Records int64             `msgpack:"records"` // of the snapshot
+	Bytes   int64             `msgpack:"bytes"`   // of their keys and records
 }
 
 // An Info says what is in a backup.

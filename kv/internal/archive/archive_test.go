@@ -151,7 +151,8 @@ func TestHostileStreamAllocatesLittle(t *testing.T) {
 	}
 }
 
-// TestMutatedStreams changes bytes of what small backups have compressed: what is read of them is an error, or hangs together.
+// TestMutatedStreams changes bytes of what small backups have compressed: what is read of them is an error, or hangs
+// together.
 func TestMutatedStreams(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
 	seeds := streams(t)[:3]

@@ -54,8 +54,8 @@ func (s *sealed) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// A reader reads a stream. It trusts nothing: what it allocates is bounded, whatever the file says. What is read after an
-// error is zero.
+// A reader reads a stream. It trusts nothing: what it allocates is bounded, whatever the file says. What is read
+// after an error is zero.
 type reader struct {
 	file int // which of several
 	in   sealed
@@ -80,7 +80,8 @@ func newReader(r io.Reader, file int) (*reader, error) {
 	if _, err := io.CopyN(io.Discard, &b.in, int64(len(magic))); err != nil {
 		return nil, b.broken(err)
 	}
-	b.zstd, err = zstd.NewReader(&b.in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(window))
+	b.zstd, err = zstd.NewReader(&b.in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(window))
 	if err != nil {
 		return nil, b.broken(err)
 	}

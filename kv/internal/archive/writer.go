@@ -41,8 +41,8 @@ func (s *sealer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// NewWriter is for a snapshot that a head describes but for its records, since the stream before, which may be nil. That
-// is read, and compared with its checksums, to its end.
+// NewWriter is for a snapshot that a head describes but for its records, since the stream before, which may be nil.
+// That is read, and compared with its checksums, to its end.
 func NewWriter(ctx context.Context, head Head, since io.Reader) (*Writer, error) {
 	b := &Writer{head: head, out: sealer{digest: sha256.New()}}
 	b.head.Version, b.head.Full = streamVersion, since == nil
@@ -109,7 +109,8 @@ func (b *Writer) write(p, behind []byte) error {
 	return err
 }
 
-// Add adds a record, or that it is kept from the stream before. One whose checksum does not match is an ErrCorrupt of record.
+// Add adds a record, or that it is kept from the stream before. One whose checksum does not match is an ErrCorrupt of
+// record.
 func (b *Writer) Add(key, value []byte, version uint64) error {
 	if _, err := record.Decode(key, value); err != nil {
 		return err

@@ -79,7 +79,8 @@ func (c *Column) consistent(k Kind) bool {
 	switch c.encoding {
 	case blockInts:
 		return c.least <= c.greatest && c.values.width == byteWidth(uint64(c.greatest)-uint64(c.least)) &&
-			(k != KindBool || c.least >= 0 && c.greatest <= 1) && (k != KindClass || c.least >= 0 && c.greatest <= math.MaxInt32) &&
+			(k != KindBool || c.least >= 0 && c.greatest <= 1) &&
+			(k != KindClass || c.least >= 0 && c.greatest <= math.MaxInt32) &&
 			c.below(uint64(c.greatest)-uint64(c.least))
 	case blockFloats:
 		return c.leastF <= c.greatestF

@@ -267,9 +267,10 @@ func (l *Log) IsLong() bool { return l.end > 2*l.anew+1<<18 }
 // Close closes the file.
 func (l *Log) Close() error { return l.file.Close() }
 
-// Open opens the file to append to it, unless it is only read, and returns the frames of commits after one. It compares all frames
-// since the file was written anew with their checksums. If crashed, what follows the last whole frame is cut off: nobody was told
-// that it is durable. A file that is damaged or missing, or another store's, is an ErrCorrupt.
+// Open opens the file to append to it, unless it is only read, and returns the frames of commits after one. It
+// compares all frames since the file was written anew with their checksums. If crashed, what follows the last whole
+// frame is cut off: nobody was told that it is durable. A file that is damaged or missing, or another store's, is an
+// ErrCorrupt.
 func Open(dir string, store Store, after uint64, readOnly, crashed bool) (l *Log, later []Frame, err error) {
 	l = &Log{path: filepath.Join(dir, FileName), store: store}
 	how := os.O_RDWR
@@ -339,7 +340,8 @@ func readHead(file io.ReaderAt, path string) (h head, err error) {
 	b := make([]byte, headSize)
 	if n, err := file.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
 		return h, err
-	} else if n < headSize || string(b[:len(headMark)]) != headMark || binary.BigEndian.Uint32(b[headSize-4:]) != crc32c.Of(b[:headSize-4]) {
+	} else if n < headSize || string(b[:len(headMark)]) != headMark ||
+		binary.BigEndian.Uint32(b[headSize-4:]) != crc32c.Of(b[:headSize-4]) {
 		return h, record.CorruptFile(path, "its head is damaged")
 	}
 	h.store = Store(b[len(headMark):])

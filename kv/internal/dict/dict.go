@@ -1,5 +1,5 @@
-// Package dict finds the nodes of external ids and of places in the node file, and back. It knows nothing of what else a
-// node has.
+// Package dict finds the nodes of external ids and of places in the node file, and back. It knows nothing of what
+// else a node has.
 package dict
 
 import (
@@ -227,19 +227,20 @@ func (d *Dict) number(k record.Kind, i int) (n uint32, err error) {
 
 // Numbers appends a whole block of numbers to dst.
 func (d *Dict) Numbers(k record.Kind, block int, dst []uint32) ([]uint32, error) {
-	err := snapshot.Need(snapshot.InPlace(d.Records), record.NumberKey(k, d.Generation, uint32(block)), func(body []byte) error {
-		if err := d.checkNumbers(k, block, body); err != nil {
-			return err
-		}
-		for i := range len(body) / 4 {
-			n, err := d.numberIn(k, block, body, i)
-			if err != nil {
+	err := snapshot.Need(snapshot.InPlace(d.Records), record.NumberKey(k, d.Generation, uint32(block)),
+		func(body []byte) error {
+			if err := d.checkNumbers(k, block, body); err != nil {
 				return err
 			}
-			dst = append(dst, n)
-		}
-		return nil
-	})
+			for i := range len(body) / 4 {
+				n, err := d.numberIn(k, block, body, i)
+				if err != nil {
+					return err
+				}
+				dst = append(dst, n)
+			}
+			return nil
+		})
 	return dst, err
 }
 
@@ -255,7 +256,8 @@ func (d *Dict) checkNumbers(k record.Kind, block int, body []byte) error {
 func (d *Dict) numberIn(k record.Kind, block int, body []byte, i int) (uint32, error) {
 	n := binary.LittleEndian.Uint32(body[4*i:])
 	if int64(n) >= int64(d.LoadedNodes) {
-		return 0, record.Corrupt(record.NumberKey(k, d.Generation, uint32(block)), fmt.Sprintf("it has %d, want less than %d", n, d.LoadedNodes))
+		return 0, record.Corrupt(record.NumberKey(k, d.Generation, uint32(block)),
+			fmt.Sprintf("it has %d, want less than %d", n, d.LoadedNodes))
 	}
 	return n, nil
 }

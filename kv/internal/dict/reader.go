@@ -8,8 +8,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// A Reader reads external ids, and the places of nodes in the nodes file. It keeps the blocks it last read, so that neighbouring nodes, and
-// neighbouring positions even more so, cost little. One goroutine.
+// A Reader reads external ids, and the places of nodes in the nodes file. It keeps the blocks it last read, so that
+// neighbouring nodes, and neighbouring positions even more so, cost little. One goroutine.
 type Reader struct {
 	dict *Dict
 
@@ -32,12 +32,14 @@ type numberBlock struct {
 func (d *Dict) Reader() *Reader {
 	return &Reader{
 		dict: d, block: -1,
-		positions: numberBlock{kind: record.KindPosition, number: -1}, nodes: numberBlock{kind: record.KindNodeAt, number: -1},
+		positions: numberBlock{kind: record.KindPosition, number: -1}, nodes: numberBlock{kind: record.KindNodeAt,
+			number: -1},
 	}
 }
 
-// record returns the body of a record behind the last one that was read of its kind, borrowed. If it was not asked for before it lies in the
-// memory of walk, and is not kept; nor is one that follows the last: it is probably of a walk over all of them.
+// record returns the body of a record behind the last one that was read of its kind, borrowed. If it was not asked
+// for before it lies in the memory of walk, and is not kept; nor is one that follows the last: it is probably of a
+// walk over all of them.
 func (r *Reader) record(name snapshot.Name, last int, walk *[]byte) ([]byte, error) {
 	if entry := r.dict.Records.Cache().Get(name); entry != nil {
 		return entry.Body, nil
@@ -108,10 +110,11 @@ func (r *Reader) AtPosition(position int) (string, error) {
 		return r.loaded(position)
 	}
 	var id string
-	err := snapshot.Need(snapshot.InPlace(r.dict.Records), AddedNodeKey(r.dict.Generation, record.NodeID(position)), func(body []byte) error {
-		id = string(body)
-		return nil
-	})
+	err := snapshot.Need(snapshot.InPlace(r.dict.Records), AddedNodeKey(r.dict.Generation, record.NodeID(position)),
+		func(body []byte) error {
+			id = string(body)
+			return nil
+		})
 	return id, err
 }
 
@@ -147,5 +150,6 @@ func (d *Dict) IDKeys(positions iter.Seq[int]) iter.Seq[[]byte] {
 	if d.Dense {
 		return func(func([]byte) bool) {}
 	}
-	return snapshot.BlockKeys(positions, IDsPerBlock, d.LoadedNodes, func(block uint32) []byte { return d.idBlock(int(block)).Key() })
+	return snapshot.BlockKeys(positions, IDsPerBlock, d.LoadedNodes,
+		func(block uint32) []byte { return d.idBlock(int(block)).Key() })
 }

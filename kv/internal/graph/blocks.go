@@ -1,5 +1,5 @@
-// Package graph reads and writes the adjacency of a graph: lists of neighbours in blocks, with their arcs, and what changed
-// since they were written. It knows nothing of what nodes are called, nor of what they have.
+// Package graph reads and writes the adjacency of a graph: lists of neighbours in blocks, with their arcs, and what
+// changed since they were written. It knows nothing of what nodes are called, nor of what they have.
 package graph
 
 import (
@@ -95,8 +95,9 @@ func (g *Graph) Blocks() ([]record.Range, error) {
 	return ranges, nil
 }
 
-// Read decodes a range of Blocks, or several that follow each other, into buf, reusing its memory; edges added and removed
-// since the load are merged in. Any other range is an ErrShape. It is safe for concurrent use with a buf each.
+// Read decodes a range of Blocks, or several that follow each other, into buf, reusing its memory; edges added and
+// removed since the load are merged in. Any other range is an ErrShape. It is safe for concurrent use with a buf
+// each.
 func (g *Graph) Read(r record.Range, buf *Adjacency) error { return g.read(r, buf, false) }
 
 // ReadLists is Read, with the arcs of all neighbours if the graph has arcs.

@@ -15,7 +15,8 @@ import (
 // under each end of the edge, and for each node that has any a count of them, which spares the others a search. An edge
 // that is as in the blocks again leaves nothing.
 
-// A Delta says what joins u to v since the load, of edges that have changed; the zero Arc nothing. It is stored under u.
+// A Delta says what joins u to v since the load, of edges that have changed; the zero Arc nothing. It is stored under
+// u.
 type Delta struct {
 	U, V record.NodeID
 	Arc  codec.Arc
@@ -82,7 +83,8 @@ func (g *Graph) DegreeDelta(v record.NodeID) (d DegreeDelta, err error) {
 func decodeDegreeDelta(key, body []byte) (DegreeDelta, error) {
 	deltas, n := binary.Uvarint(body)
 	degree, m := binary.Varint(body[max(n, 0):])
-	if n <= 0 || m <= 0 || n+m != len(body) || deltas == 0 || deltas > math.MaxUint32 || uint64(max(degree, -degree)) > deltas {
+	if n <= 0 || m <= 0 || n+m != len(body) || deltas == 0 || deltas > math.MaxUint32 ||
+		uint64(max(degree, -degree)) > deltas {
 		return DegreeDelta{}, record.Corrupt(key, fmt.Sprintf("the counts are % x", body))
 	}
 	return DegreeDelta{int64(deltas), degree}, nil
@@ -181,7 +183,8 @@ func (a *Adjacency) Apply(deltas []Delta, withArcs bool) error {
 					a.arcs = append(a.arcs, d.Arc)
 				}
 			case !there:
-				return fmt.Errorf("edge delta %d/%d: %w: it removes what the adjacency blocks have not", d.U, d.V, record.ErrCorrupt)
+				return fmt.Errorf("edge delta %d/%d: %w: it removes what the adjacency blocks have not", d.U, d.V,
+					record.ErrCorrupt)
 			}
 		}
 		keep(begin, end)

@@ -87,7 +87,8 @@ func (g *Graph) ReadDirectory() (*Directory, error) {
 				parts, m := binary.Uvarint(body[max(n, 0):])
 				rest := uint64(g.LoadedNodes) - uint64(d.Starts[d.Blocks()])
 				if n <= 0 || m <= 0 || rows == 0 || rows > rest || parts == 0 || parts > 1<<31 || parts > 1 && rows > 1 {
-					return record.Corrupt(key, fmt.Sprintf("block %d has %d nodes of %d left and %d parts", d.Blocks(), rows, rest, parts))
+					return record.Corrupt(key, fmt.Sprintf("block %d has %d nodes of %d left and %d parts", d.Blocks(), rows, rest,
+						parts))
 				}
 				d.Add(int(rows), int(parts))
 				body = body[n+m:]

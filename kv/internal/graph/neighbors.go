@@ -136,8 +136,8 @@ func (g *Graph) findPart(d *Directory, b int, v record.NodeID) (uint32, error) {
 	return uint32(max(beyond-1, 0)), damage
 }
 
-// pieces yields the list of v, ascending, in one piece or, for a hub, in several, with arcs if they are asked for. A piece
-// is borrowed until the next.
+// pieces yields the list of v, ascending, in one piece or, for a hub, in several, with arcs if they are asked for. A
+// piece is borrowed until the next.
 func (g *Graph) pieces(v record.NodeID, withArcs bool) iter.Seq2[*Adjacency, error] {
 	return func(yield func(*Adjacency, error) bool) {
 		changes, err := g.deltasOf(v)
@@ -156,7 +156,8 @@ func (g *Graph) pieces(v record.NodeID, withArcs bool) iter.Seq2[*Adjacency, err
 			for part := range d.Parts[b] {
 				err := g.lookupList(d, b, part, piece, withArcs)
 				due := 0
-				for n := len(piece.Neighbors); err == nil && n > 0 && due < len(changes) && changes[due].V <= piece.Neighbors[n-1]; {
+				for n := len(piece.Neighbors); err == nil && n > 0 && due < len(changes) &&
+					changes[due].V <= piece.Neighbors[n-1]; {
 					due++
 				}
 				if err == nil && due > 0 {
@@ -216,7 +217,8 @@ func (g *Graph) lookupList(d *Directory, b int, part uint32, piece *Adjacency, w
 	return nil
 }
 
-// NeighborsAlong yields the neighbours of v along a direction, ascending. On failure it yields the error once, and stops.
+// NeighborsAlong yields the neighbours of v along a direction, ascending. On failure it yields the error once, and
+// stops.
 func (g *Graph) NeighborsAlong(along Direction, v record.NodeID) iter.Seq2[record.NodeID, error] {
 	return func(yield func(record.NodeID, error) bool) {
 		for piece, err := range g.pieces(v, along != Both) {

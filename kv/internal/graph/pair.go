@@ -9,7 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// ErrInvalidEdge is returned for an edge that cannot be. It stands at the door of kv, so that its text begins with its name.
+// ErrInvalidEdge is returned for an edge that cannot be. It stands at the door of kv, so that its text begins with
+// its name.
 var ErrInvalidEdge = errors.New("kv: invalid edge")
 
 // A Pair is two nodes and what joins them.

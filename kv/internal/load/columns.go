@@ -29,7 +29,8 @@ func (l *Load) WriteIDs(ctx context.Context, put Put, g record.Generation) (err 
 			return err
 		}
 		end := min(first+contextEvery, len(positions.Data))
-		if err := errors.Join(nodeAt.Append(l.nodeAt.Data[first:end]...), position.Append(positions.Data[first:end]...)); err != nil {
+		if err := errors.Join(nodeAt.Append(l.nodeAt.Data[first:end]...),
+			position.Append(positions.Data[first:end]...)); err != nil {
 			return err
 		}
 	}

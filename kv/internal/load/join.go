@@ -92,7 +92,10 @@ func (l *Load) resolveEnds(ctx context.Context, ids dealtSorters) (err error) {
 	if err := l.join.edges.close(); err != nil {
 		return err
 	}
-	return ids.each(ctx, func(ctx context.Context, i int) error { return l.resolveSecond(ctx, ids[i].Sorter, second[i].Sorter) })
+	return ids.each(ctx, func(ctx context.Context, i int) error {
+		return l.resolveSecond(ctx, ids[i].Sorter,
+			second[i].Sorter)
+	})
 }
 
 // resolveFirst finds the first ends of some edges.

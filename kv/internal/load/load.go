@@ -153,7 +153,8 @@ func (l *Load) addNode(n Node) error {
 	case l.stats.Nodes >= record.MaxNodes:
 		return fmt.Errorf("a store holds %d nodes, and the node at %d is one too many", int64(record.MaxNodes), n.Source)
 	case l.opt.Directed && l.stats.Nodes >= maxArcNodes:
-		return fmt.Errorf("a directed graph has %d nodes at most, and the node at %d is one too many", int64(maxArcNodes), n.Source)
+		return fmt.Errorf("a directed graph has %d nodes at most, and the node at %d is one too many", int64(maxArcNodes),
+			n.Source)
 	}
 	_, known := l.classes.numbers[n.Label]
 	if err := l.opt.Check(n, known || n.Label == ""); err != nil {
@@ -242,5 +243,6 @@ func (l *Load) WriteEdges(ctx context.Context, put Put, g record.Generation) err
 // Close ends the load and removes its files.
 func (l *Load) Close() error {
 	l.ended = true
-	return errors.Join(l.edges.close(), l.join.edges.close(), l.nodeAt.Free(), l.ids.turnOff(), l.values.Close(), l.rows.close())
+	return errors.Join(l.edges.close(), l.join.edges.close(), l.nodeAt.Free(), l.ids.turnOff(), l.values.Close(),
+		l.rows.close())
 }

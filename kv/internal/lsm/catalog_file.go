@@ -16,9 +16,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// CatalogName is the file of a copy of the catalogue, with a list of the packs. It is replaced after each commit that changes the catalogue,
-// and before the first pack goes. So if Badger loses such a commit, this file tells so. Of a crashed database it says which packs must
-// be there. It also has what is to be known of a pack to read a closed database without a look at each pack.
+// CatalogName is the file of a copy of the catalogue, with a list of the packs. It is replaced after each commit that
+// changes the catalogue, and before the first pack goes. So if Badger loses such a commit, this file tells so. Of a
+// crashed database it says which packs must be there. It also has what is to be known of a pack to read a closed
+// database without a look at each pack.
 const CatalogName = "catalog"
 
 // catalogForm begins the file, as a line with the CRC-32C of what follows, in hexadecimal. Behind it are
@@ -78,7 +79,8 @@ func parseCatalogFile(text []byte) (c catalogFile, err error) {
 	c.body, c.packs = cut(next()), map[uint64]pack.Listed{}
 	for err == nil && len(text) > 0 {
 		number := next()
-		l := pack.Listed{Mark: storedir.Mark{Size: int64(next()), Modified: int64(next()), Number: next()}, Index: int64(next()), Newest: next()}
+		l := pack.Listed{Mark: storedir.Mark{Size: int64(next()), Modified: int64(next()), Number: next()},
+			Index: int64(next()), Newest: next()}
 		l.First = cut(next())
 		c.packs[number] = l
 	}

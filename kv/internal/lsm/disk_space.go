@@ -56,8 +56,8 @@ func (d *DB) makeRoom(n int64) error {
 // Closable returns ErrNoSpace if what Badger writes as it closes, and spare bytes beside it, might not fit.
 func (d *DB) Closable(spare int64) error { return roomToFlush(d.dir, closeRoom+spare) }
 
-// roomToFlush returns ErrNoSpace if the tables that Badger makes of the logs in a directory, and spare bytes beside them,
-// might not fit.
+// roomToFlush returns ErrNoSpace if the tables that Badger makes of the logs in a directory, and spare bytes beside
+// them, might not fit.
 func roomToFlush(dir string, spare int64) error {
 	logged, err := loggedBytes(dir)
 	if err != nil {

@@ -4,8 +4,8 @@ import (
 	"errors"
 )
 
-// Errors of databases, beside record.ErrCorrupt and storedir.ErrNoSpace. They stand at the door of kv, so that their texts
-// begin with its name.
+// Errors of databases, beside record.ErrCorrupt and storedir.ErrNoSpace. They stand at the door of kv, so that their
+// texts begin with its name.
 var (
 	// ErrNotStore is returned for a directory that holds no database.
 	ErrNotStore = errors.New("kv: not a graphcleaner store")

@@ -60,9 +60,9 @@ const memTableLog = ".mem"
 // memTableLogs are the logs of memtables that were not flushed to a table.
 func memTableLogs(dir string) ([]string, error) { return storedir.FilesNamed(dir, "", memTableLog) }
 
-// checkNames returns an ErrCorrupt that names a damaged file of a database which no other process writes, but for what is in tables;
-// crashed says whether it was left by a crash. It returns the manifest, and the tables that this does not name, which there
-// are only after a crash.
+// checkNames returns an ErrCorrupt that names a damaged file of a database which no other process writes, but for
+// what is in tables; crashed says whether it was left by a crash. It returns the manifest, and the tables that this
+// does not name, which there are only after a crash.
 func checkNames(dir string, crashed bool) (m manifest, strays []uint64, err error) {
 	if err := checkRegistry(dir); err != nil {
 		return m, nil, err
@@ -92,7 +92,8 @@ func checkNames(dir string, crashed bool) (m manifest, strays []uint64, err erro
 	return m, strays, nil
 }
 
-// checkPacks returns an ErrCorrupt if a pack is missing that the manifest names, or another program has written to a closed database.
+// checkPacks returns an ErrCorrupt if a pack is missing that the manifest names, or another program has written to a
+// closed database.
 func checkPacks(dir string, m manifest, f files) error {
 	named := m.packs()
 	if len(named) == 0 && len(f.closed) == 0 {

@@ -155,8 +155,8 @@ func (f *Fold) End() error {
 	return err
 }
 
-// install has the manifest name the new tables, and those that came since the fold began, and removes the others. Badger is
-// closed.
+// install has the manifest name the new tables, and those that came since the fold began, and removes the others.
+// Badger is closed.
 func (f *Fold) install() error {
 	m, err := readManifest(f.d.dir)
 	if err := cmp.Or(err, m.cut); err != nil {

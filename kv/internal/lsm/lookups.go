@@ -5,8 +5,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// Lookups reads records by key, where they lie in a pack, with what it has found last. One goroutine at a time. It does not see what the
-// transaction writes later.
+// Lookups reads records by key, where they lie in a pack, with what it has found last. One goroutine at a time. It
+// does not see what the transaction writes later.
 type Lookups struct {
 	t       *Txn
 	cursors pack.Cursors // none if what is read may be in Badger

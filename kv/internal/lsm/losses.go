@@ -13,7 +13,8 @@ type Correction struct {
 	Done  string `json:"done"`
 	Lost  Losses `json:"lost,omitempty"`
 
-	// Regained is the kind of an earlier Loss that this Correction recovers or counts more exactly, empty if there is none.
+	// Regained is the kind of an earlier Loss that this Correction recovers or counts more exactly, empty if there is
+	// none.
 	Regained string `json:"regained,omitempty"`
 }
 

@@ -138,12 +138,13 @@ func (m manifest) first() (n int) {
 	return n
 }
 
-// write replaces the manifest of a directory by one of a single record, which names the tables that are Badger's own, and
-// the given packs.
+// write replaces the manifest of a directory by one of a single record, which names the tables that are Badger's own,
+// and the given packs.
 func (m manifest) write(dir string, packs []uint64) error {
 	var changes pb.ManifestChangeSet
 	for _, id := range m.own() {
-		changes.Changes = append(changes.Changes, &pb.ManifestChange{Id: id, Op: pb.ManifestChange_CREATE, Level: uint32(m.levels[id])})
+		changes.Changes = append(changes.Changes, &pb.ManifestChange{Id: id, Op: pb.ManifestChange_CREATE,
+			Level: uint32(m.levels[id])})
 	}
 	for _, id := range slices.Sorted(slices.Values(packs)) {
 		changes.Changes = append(changes.Changes, &pb.ManifestChange{Id: id, Op: pb.ManifestChange_CREATE, Level: packLevel})

@@ -103,7 +103,8 @@ func (d *DB) open(b badger.Options, crashed bool) (err error) {
 		if f, err = prepare(d.dir, crashed); err != nil {
 			return err
 		}
-		if err = errors.Join(makeDiscards(d.dir), storedir.MarkWriter(d.dir)); err == nil { // marked, so that a crash between the steps is seen
+		// marked, so that a crash between the steps is seen
+		if err = errors.Join(makeDiscards(d.dir), storedir.MarkWriter(d.dir)); err == nil {
 			err = f.settle(d.dir)
 		}
 	}
@@ -128,8 +129,8 @@ func (d *DB) open(b badger.Options, crashed bool) (err error) {
 	return err
 }
 
-// LeftByCrash says whether a store, which no process has open for writing, was not closed by the last one that had. That
-// left its mark, a log, or a pack with the name that it has in an open store.
+// LeftByCrash says whether a store, which no process has open for writing, was not closed by the last one that had.
+// That left its mark, a log, or a pack with the name that it has in an open store.
 func LeftByCrash(dir string) (bool, error) {
 	logs, err := memTableLogs(dir)
 	_, lockFile := os.Stat(filepath.Join(dir, storedir.LockFile))
@@ -144,8 +145,8 @@ type found struct {
 	strays []stray // tables that the manifest does not name, and which may go
 }
 
-// prepare makes sure that Badger can open what is in a directory for writing, and changes no more than empty logs. The caller
-// has locked the directory.
+// prepare makes sure that Badger can open what is in a directory for writing, and changes no more than empty logs.
+// The caller has locked the directory.
 func prepare(dir string, crashed bool) (f found, err error) {
 	if err := storedir.Writable(dir); err != nil {
 		return f, fmt.Errorf("%s cannot be written to, only opened read-only: %w", dir, err)

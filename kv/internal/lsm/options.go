@@ -39,15 +39,17 @@ func badgerOptions(dir string, opt Options) (badger.Options, error) {
 	// One writer at a time, held by a mutex, cannot conflict; recording reads to detect it would cost memory.
 	b.DetectConflicts = false
 
-	// A transaction may hold 15% of a memtable. Each has 1.3 times its size as arena; one is written, up to two wait
-	// for being flushed, so all together stay below half the budget. awaitFlush sees to that: Badger itself is never to wait.
+	// A transaction may hold 15% of a memtable. Each has 1.3 times its size as arena; one is written, up to two wait for
+	// being flushed, so all together stay below half the budget. awaitFlush sees to that: Badger itself is never to
+	// wait.
 	b.MemTableSize = memTable
 	b.NumMemtables = 1 << 10
 
 	// What makes a table of a memtable takes twice this much memory at first.
 	b.BaseTableSize = min(max(opt.MemoryBudget/256, 512<<10), 16<<20)
 
-	// Badger merges nothing: a merge would drop the deletion of what is in a pack. Without merges nothing else may wait for them.
+	// Badger merges nothing: a merge would drop the deletion of what is in a pack. Without merges nothing else may wait
+	// for them.
 	b.NumLevelZeroTables = 1 << 30
 	b.NumLevelZeroTablesStall = b.NumLevelZeroTables + 1
 	b.NumCompactors = 0

@@ -30,8 +30,8 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// TestMemTableSizeOfLogsThatGo looks at the logs of a store of which another process makes a table at this moment: a log
-// that is listed and gone.
+// TestMemTableSizeOfLogsThatGo looks at the logs of a store of which another process makes a table at this moment: a
+// log that is listed and gone.
 func TestMemTableSizeOfLogsThatGo(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Symlink(filepath.Join(dir, "gone"), filepath.Join(dir, "00001.mem")); err != nil {

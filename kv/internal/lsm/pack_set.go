@@ -17,19 +17,21 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A pack is a table that holds records of one kind and one generation. So packs never overlap, and a generation goes with its packs. As the
-// name of a pack has its generation, the catalogue, which names generations, says which packs there are.
+// A pack is a table that holds records of one kind and one generation. So packs never overlap, and a generation goes
+// with its packs. As the name of a pack has its generation, the catalogue, which names generations, says which packs
+// there are.
 type packID struct {
 	number     uint64 // that no other pack has
 	generation record.Generation
 }
 
 const (
-	// packNumber is added to the number of a pack in the manifest of a closed database. Badger's own tables have smaller numbers, and no
-	// table may have one of more than 32 bits.
+	// packNumber is added to the number of a pack in the manifest of a closed database. Badger's own tables have smaller
+	// numbers, and no table may have one of more than 32 bits.
 	packNumber = 2_000_000_000
 
-	// packSuffix ends the name of a pack in a database that is open for writing. In one that is closed it has the name of a table.
+	// packSuffix ends the name of a pack in a database that is open for writing. In one that is closed it has the name
+	// of a table.
 	packSuffix = ".pack"
 )
 
@@ -104,8 +106,8 @@ func (s *packSet) of(key []byte) pack.Tables {
 	return s.streams[stream(key[:len(stream{})])]
 }
 
-// packs are those of a database that is open for writing. Who reads has the set that counted when it began. A pack that no set has any more
-// is closed, and its file is removed if it is to go.
+// packs are those of a database that is open for writing. Who reads has the set that counted when it began. A pack
+// that no set has any more is closed, and its file is removed if it is to go.
 type packs struct {
 	mu   sync.Mutex
 	dir  string
@@ -173,8 +175,8 @@ func (p *packs) close() error {
 	return p.end(s)
 }
 
-// OpenPacks has the packs of live generations be read. All others are removed: they are of a write that a crash has ended. It is called
-// once the catalogue can be read, before anything is read from packs.
+// OpenPacks has the packs of live generations be read. All others are removed: they are of a write that a crash has
+// ended. It is called once the catalogue can be read, before anything is read from packs.
 func (d *DB) OpenPacks(live func(g record.Generation) bool) error {
 	if d.tables != nil || d.readOnly {
 		return nil
@@ -228,9 +230,9 @@ func generationOf(listed pack.Listed) record.Generation {
 	return 0
 }
 
-// KeepPacks lets go of the packs of generations that are not live. Snapshots go on reading them. If the packs that are left are not those of
-// the file of the catalogue, or the catalogue has changed, that is written first, with what body returns. dropped is the bytes of the packs
-// that were let go.
+// KeepPacks lets go of the packs of generations that are not live. Snapshots go on reading them. If the packs that
+// are left are not those of the file of the catalogue, or the catalogue has changed, that is written first, with what
+// body returns. dropped is the bytes of the packs that were let go.
 func (d *DB) KeepPacks(live func(g record.Generation) bool, changed bool, body func() ([]byte, error)) (dropped int64, err error) {
 	if err := d.failure.err(); err != nil {
 		return 0, err

@@ -14,8 +14,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A PackWriter writes the records of new generations as packs, each byte once: there is no log, and nothing to merge. The keys of a kind and
-// a generation, and of a matrix those of one tile, ascend. One goroutine.
+// A PackWriter writes the records of new generations as packs, each byte once: there is no log, and nothing to merge.
+// The keys of a kind and a generation, and of a matrix those of one tile, ascend. One goroutine.
 //
 // A pack has its name from the beginning. As nothing names its generation, the next open removes it after a crash.
 type PackWriter struct {
@@ -37,7 +37,8 @@ type PackWriter struct {
 	failure error         // of a sync
 }
 
-// A tileStream is how the keys begin that are written in order: with a kind and a generation, and of a matrix also a tile.
+// A tileStream is how the keys begin that are written in order: with a kind and a generation, and of a matrix also a
+// tile.
 type tileStream [9]byte
 
 type streamWriter struct {
@@ -52,8 +53,8 @@ const (
 	// packSyncs is how many packs are made durable while others are written.
 	packSyncs = 2
 
-	// packVersion is the version of what is in a pack: the first, which every snapshot sees. What is written later of the same
-	// generation has a later one.
+	// packVersion is the version of what is in a pack: the first, which every snapshot sees. What is written later of
+	// the same generation has a later one.
 	packVersion = 1
 )
 
@@ -165,8 +166,8 @@ func (b *PackWriter) endAll(names []tileStream) error {
 	return b.failure
 }
 
-// joinTiles adds tiles of a matrix that have no file yet to the pack of the tile before, where it can. So a small matrix of many tiles is
-// one file, which is synced once. It returns those of the names that still have a pack.
+// joinTiles adds tiles of a matrix that have no file yet to the pack of the tile before, where it can. So a small
+// matrix of many tiles is one file, which is synced once. It returns those of the names that still have a pack.
 func (b *PackWriter) joinTiles(names []tileStream) (left []tileStream, err error) {
 	for _, name := range names {
 		t := b.streams[name]
@@ -179,7 +180,8 @@ func (b *PackWriter) joinTiles(names []tileStream) (left []tileStream, err error
 		}
 		last := left[len(left)-1]
 		to := b.streams[last]
-		if !bytes.Equal(last[:len(stream{})], name[:len(stream{})]) || to.Bytes()+t.Bytes() > b.most || b.endedBetween(last, name) {
+		if !bytes.Equal(last[:len(stream{})], name[:len(stream{})]) || to.Bytes()+t.Bytes() > b.most || b.endedBetween(last,
+			name) {
 			left = append(left, name)
 			continue
 		}
@@ -201,7 +203,8 @@ func (b *PackWriter) endedBetween(x, y tileStream) bool {
 	return false
 }
 
-// Publish has snapshots that begin from now on see the packs that were flushed. That is to be done before a commit names their generations.
+// Publish has snapshots that begin from now on see the packs that were flushed. That is to be done before a commit
+// names their generations.
 func (b *PackWriter) Publish() error {
 	if len(b.ended) == 0 {
 		return nil

@@ -219,8 +219,9 @@ func (m *packModel) check(s packSnapshot, prefix []byte) {
 	}
 }
 
-// TestPacks writes packs, changes entries of them, and drops them, at random and in several sessions, and compares what snapshots read with
-// what was written. When it is closed, the database without Badger, and Badger alone, read the same.
+// TestPacks writes packs, changes entries of them, and drops them, at random and in several sessions, and compares
+// what snapshots read with what was written. When it is closed, the database without Badger, and Badger alone, read
+// the same.
 func TestPacks(t *testing.T) {
 	for seed := range uint64(12) {
 		m := &packModel{

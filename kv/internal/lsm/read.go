@@ -20,7 +20,8 @@ import (
 //     that is a deletion.
 //   - All others are in Badger alone.
 
-// Get returns the value under a key, which is the caller's to keep and not to change; record.ErrNotFound if there is none.
+// Get returns the value under a key, which is the caller's to keep and not to change; record.ErrNotFound if there is
+// none.
 func (t *Txn) Get(key []byte) ([]byte, error) {
 	value, _, err := t.get(key)
 	return value, err
@@ -79,8 +80,8 @@ func (t *Txn) find(key []byte) (f finding, err error) {
 	return finding{value: bytes.Clone(value), version: version}, err
 }
 
-// inBadger finds what Badger has of a key. Get of Badger does not tell a deletion from nothing. An iterator does; but of a transaction that
-// writes, Badger sorts all that was written for each.
+// inBadger finds what Badger has of a key. Get of Badger does not tell a deletion from nothing. An iterator does; but
+// of a transaction that writes, Badger sorts all that was written for each.
 func (t *Txn) inBadger(key []byte) (f finding, err error) {
 	t.d.opening.RLock()
 	defer t.d.opening.RUnlock()
@@ -107,8 +108,8 @@ func (t *Txn) inBadger(key []byte) (f finding, err error) {
 	return f, err
 }
 
-// WillRead says under which keys records are read soon. The system is asked at once for those in packs, so that the disk finds them side by
-// side. What goes wrong is told by the reads themselves.
+// WillRead says under which keys records are read soon. The system is asked at once for those in packs, so that the
+// disk finds them side by side. What goes wrong is told by the reads themselves.
 func (t *Txn) WillRead(keys iter.Seq[[]byte]) {
 	tables := t.everywhere()
 	guardFaults(func() error { //nolint:errcheck // see above

@@ -12,12 +12,13 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// A database that is opened to be read, and that was closed, is its tables: there is no log, and nothing changes. Badger would read the
-// index of every table, twice with the check that keeps it from a panic, begin goroutines, and wait for them at the end. For a process
-// that asks one question, this is most of its time. So such a database is read without Badger.
+// A database that is opened to be read, and that was closed, is its tables: there is no log, and nothing changes.
+// Badger would read the index of every table, twice with the check that keeps it from a panic, begin goroutines, and
+// wait for them at the end. For a process that asks one question, this is most of its time. So such a database is
+// read without Badger.
 //
-// Of a pack that the file "catalog" lists, and whose file has not changed since, nothing is read before it is needed. Of
-// every other table the index and the last block are compared with their checksums at once, as Badger does.
+// Of a pack that the file "catalog" lists, and whose file has not changed since, nothing is read before it is needed.
+// Of every other table the index and the last block are compared with their checksums at once, as Badger does.
 
 // readTables are the tables of a database that is only read.
 type readTables struct {
@@ -55,8 +56,8 @@ func openReadOnly(dir string) (d *DB, err error) {
 	return d, nil
 }
 
-// openTables opens the tables that a manifest names. Each of Badger's tables of level 0 is a run of its own, the last one first. The
-// run of a fold follows, and that of all packs.
+// openTables opens the tables that a manifest names. Each of Badger's tables of level 0 is a run of its own, the last
+// one first. The run of a fold follows, and that of all packs.
 func (d *DB) openTables(m manifest) error {
 	d.tables.ids = slices.Sorted(maps.Keys(m.levels))
 	runs := map[uint8][]*pack.Table{}

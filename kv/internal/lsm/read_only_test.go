@@ -142,8 +142,8 @@ func TestReadOnlyIndexIsCompared(t *testing.T) {
 	}
 }
 
-// TestReadOnlyStaysWithItsTables opens a database to read it, and then has another lie under its path, tables missing for a while, and tables
-// that others were put in the place of.
+// TestReadOnlyStaysWithItsTables opens a database to read it, and then has another lie under its path, tables missing
+// for a while, and tables that others were put in the place of.
 func TestReadOnlyStaysWithItsTables(t *testing.T) {
 	dir, other := drawnDatabase(t, rand.New(rand.NewPCG(1, 3))), drawnDatabase(t, rand.New(rand.NewPCG(2, 3)))
 	open := func() *DB {

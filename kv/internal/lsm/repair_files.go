@@ -26,9 +26,10 @@ type fileRepair struct {
 	looked, all int64 // tables and packs: at how many it has looked, and how many there are
 }
 
-// RepairFiles makes the files of a database, which is not open, ones that Badger can open, and reports what it does. Packs have
-// the names then of a database that is open for writing, and the file of the catalogue is gone: it is written again once they are open.
-// RepairFiles returns the copy of the catalogue that the file has, nil if there is none.
+// RepairFiles makes the files of a database, which is not open, ones that Badger can open, and reports what it does.
+// Packs have the names then of a database that is open for writing, and the file of the catalogue is gone: it is
+// written again once they are open. RepairFiles returns the copy of the catalogue that the file has, nil if there is
+// none.
 func RepairFiles(
 	ctx context.Context, dir string, progress func(stage string, done, total int64), report func(Correction) error,
 ) (copied []byte, err error) {
@@ -98,7 +99,8 @@ func (r *fileRepair) logs(logs []string) error {
 			short := fmt.Sprintf("it has %d bytes, want at least %d", len(head), logHeader)
 			err = errors.Join(os.Remove(path), r.lose(lost, name, short, "taken out: it holds no commit"))
 		case [8]byte(head) != [8]byte{}:
-			err = errors.Join(overwrite(path, make([]byte, 8)), r.done(name, "it says that it is encrypted", "put right: nothing is"))
+			err = errors.Join(overwrite(path, make([]byte, 8)),
+				r.done(name, "it says that it is encrypted", "put right: nothing is"))
 		}
 		if err != nil {
 			return err
@@ -167,15 +169,17 @@ func (r *fileRepair) packs(ctx context.Context, f files, m manifest) error {
 	}
 	for _, number := range slices.Sorted(maps.Keys(missing)) {
 		r.copied = nil // it may be of another time
-		if err := r.lose(Loss{Kind: "table of records", Count: 1}, missing[number], "it is missing", "taken out"); err != nil {
+		if err := r.lose(Loss{Kind: "table of records", Count: 1}, missing[number], "it is missing",
+			"taken out"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tables repairs Badger's own tables, and writes the manifest again; damage says why the manifest cannot be read to its end. It is
-// also damaged if it lacks tables that have records of their own. Then all tables are of level 0, where their order does not matter.
+// tables repairs Badger's own tables, and writes the manifest again; damage says why the manifest cannot be read to
+// its end. It is also damaged if it lacks tables that have records of their own. Then all tables are of level 0,
+// where their order does not matter.
 func (r *fileRepair) tables(ctx context.Context, f files, m manifest, damage error) error {
 	crashed, err := LeftByCrash(r.dir)
 	if err != nil {
@@ -220,7 +224,8 @@ func (r *fileRepair) tables(ctx context.Context, f files, m manifest, damage err
 	}
 	for _, s := range strays {
 		if err = os.Remove(s.path); err == nil && !crashed {
-			err = r.done(filepath.Base(s.path), ManifestName+" does not name it", "taken out: it was not finished, or its records are in other tables")
+			err = r.done(filepath.Base(s.path), ManifestName+" does not name it",
+				"taken out: it was not finished, or its records are in other tables")
 		}
 		if err != nil {
 			return err
@@ -264,7 +269,8 @@ func (r *fileRepair) nameAll(ctx context.Context, m manifest, unnamed, gone []ui
 
 func (r *fileRepair) loseTables(gone []uint64) error {
 	for _, id := range gone {
-		if err := r.lose(Loss{Kind: "table of records", Count: 1}, table.IDToFilename(id), "it is missing", "lost"); err != nil {
+		if err := r.lose(Loss{Kind: "table of records", Count: 1}, table.IDToFilename(id), "it is missing",
+			"lost"); err != nil {
 			return err
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// TestLossesOfBlocks changes two bytes of a block: a repair tells of no loss where all of its records can be read, and of an
-// unknown number where none can.
+// TestLossesOfBlocks changes two bytes of a block: a repair tells of no loss where all of its records can be read,
+// and of an unknown number where none can.
 func TestLossesOfBlocks(t *testing.T) {
 	for _, test := range []struct {
 		what string
@@ -46,7 +46,8 @@ func TestLossesOfBlocks(t *testing.T) {
 	}
 }
 
-// TestSearchBlocks finds the blocks of a table whose index is damaged, whichever byte of it is, also behind a damaged block.
+// TestSearchBlocks finds the blocks of a table whose index is damaged, whichever byte of it is, also behind a damaged
+// block.
 func TestSearchBlocks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "table")
 	w := pack.NewWriter(path)

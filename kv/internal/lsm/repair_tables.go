@@ -76,8 +76,8 @@ func (r *fileRepair) repairIndex(path string, damage error) (usable bool, err er
 	return r.salvage(path, data, blocks, 0)
 }
 
-// searchBlocks finds the blocks of a table without its index, by their checksums. A damaged one goes on to where a sound one, or
-// the index, begins. all says that nothing is left out before the index.
+// searchBlocks finds the blocks of a table without its index, by their checksums. A damaged one goes on to where a
+// sound one, or the index, begins. all says that nothing is left out before the index.
 func searchBlocks(path string, data []byte) (blocks []blockPlace, all bool) {
 	index := -1 // where it begins, as the end of the table says
 	if body, _, ok := pack.CutChecksum(data); ok && len(body) >= 4 {
@@ -101,8 +101,8 @@ func searchBlocks(path string, data []byte) (blocks []blockPlace, all bool) {
 	return blocks, true
 }
 
-// blockEnd is the first place behind another, and before the end of a table, where a block may end and found says that one
-// does; 0 if there is none.
+// blockEnd is the first place behind another, and before the end of a table, where a block may end and found says
+// that one does; 0 if there is none.
 func blockEnd(data []byte, from int, found func(to int) bool) int {
 	const shortest, longest = 2, 8 // encoded checksum
 	for to := from + 4 + shortest; to < len(data); to++ {
@@ -113,8 +113,8 @@ func blockEnd(data []byte, from int, found func(to int) bool) int {
 	return 0
 }
 
-// salvage writes a table again with the records that are left in its blocks; newest is its newest version, zero if nobody
-// knows. usable is false if there are none.
+// salvage writes a table again with the records that are left in its blocks; newest is its newest version, zero if
+// nobody knows. usable is false if there are none.
 func (r *fileRepair) salvage(path string, data []byte, blocks []blockPlace, newest uint64) (usable bool, err error) {
 	if err := storedir.CheckRoom(r.dir, int64(len(data))+SpareRoom); err != nil {
 		return false, err
@@ -167,7 +167,8 @@ func (r *fileRepair) tellOfBlock(name string, block blockPlace, left, count int)
 	if block.isDamaged() {
 		damage = block.damage.Error()
 	}
-	loss, done := Loss{Kind: "record of tables", Count: int64(count - left), AtMost: true}, fmt.Sprintf("%d of its %d records are left", left, count)
+	loss, done := Loss{Kind: "record of tables", Count: int64(count - left),
+		AtMost: true}, fmt.Sprintf("%d of its %d records are left", left, count)
 	if count == 0 {
 		loss, done = Loss{Kind: "record of tables", Count: UnknownCount}, "none of its records can be read"
 	}
@@ -181,8 +182,9 @@ const (
 	markEndOfTransaction = 1 << 7
 )
 
-// trusted reports whether an entry of a damaged block can be taken for what was written: its record has a checksum of its
-// own, over the key. Of a deletion only the form of the key speaks for it. newest is that of the table, zero if nobody knows.
+// trusted reports whether an entry of a damaged block can be taken for what was written: its record has a checksum of
+// its own, over the key. Of a deletion only the form of the key speaks for it. newest is that of the table, zero if
+// nobody knows.
 func trusted(e pack.Entry, newest uint64) bool {
 	key, version := y.ParseKey(e.Key), y.ParseTs(e.Key)
 	if version == 0 || newest > 0 && version > newest || e.Value.ExpiresAt != 0 || e.Value.UserMeta != 0 || len(key) == 0 {

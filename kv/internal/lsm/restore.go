@@ -9,8 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A Restorer writes a closed database from records whose keys ascend: those of generations as packs, and the rest as tables of Badger. A
-// crash leaves what is to be removed.
+// A Restorer writes a closed database from records whose keys ascend: those of generations as packs, and the rest as
+// tables of Badger. A crash leaves what is to be removed.
 type Restorer struct {
 	dir    string
 	newest uint64

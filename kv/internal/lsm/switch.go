@@ -13,15 +13,16 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A closed database is one that Badger alone can read: packs have names of tables, and the manifest names them. While it is open for
-// writing, Badger knows nothing of packs. It deletes every table that its manifest lacks, and fails where one is gone that the manifest
-// names. So every pack that has the name of a table is in the manifest at all times:
+// A closed database is one that Badger alone can read: packs have names of tables, and the manifest names them. While
+// it is open for writing, Badger knows nothing of packs. It deletes every table that its manifest lacks, and fails
+// where one is gone that the manifest names. So every pack that has the name of a table is in the manifest at all
+// times:
 //
 //   - Close has Badger close, replaces the manifest by one that names Badger's own tables and all packs, and then renames the packs.
 //   - Open for writing renames the packs back, replaces the manifest by one without packs, and then has Badger open.
 //
-// A crash between two steps is mended by the steps of the next Open. Each manifest that is written here has one record. So if there are
-// more, while packs are named, another program has written to the database.
+// A crash between two steps is mended by the steps of the next Open. Each manifest that is written here has one
+// record. So if there are more, while packs are named, another program has written to the database.
 
 // packLevel is the level of packs in the manifest of a closed database.
 const packLevel = 6
@@ -68,8 +69,8 @@ func (c *catalogFile) hide(dir string, id uint64) error {
 	return os.Rename(path, packID{id - packNumber, g}.openPath(dir))
 }
 
-// showPacks has Badger know the packs in the directory of a database that it has closed. There may be some that it knows. A table that the
-// manifest does not name is an ErrCorrupt, and nothing is done.
+// showPacks has Badger know the packs in the directory of a database that it has closed. There may be some that it
+// knows. A table that the manifest does not name is an ErrCorrupt, and nothing is done.
 func showPacks(dir string) error {
 	f, err := list(dir)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// A Txn sees a database as it was when it began, and what it wrote itself. Several users may write in one Txn, one after another: each
-// sees what those before it wrote.
+// A Txn sees a database as it was when it began, and what it wrote itself. Several users may write in one Txn, one
+// after another: each sees what those before it wrote.
 type Txn struct {
 	d     *DB
 	txn   *badger.Txn // of one that writes
@@ -41,8 +41,8 @@ func (w *written) add(key, value []byte) {
 // writtenOverhead bounds what Badger counts for an entry beside key and value, in bytes.
 const writtenOverhead = 16
 
-// lent is what the users of a transaction may have written when another follows them. Nobody may write more than a transaction can
-// hold beside that, so that what fits does not depend on who was before.
+// lent is what the users of a transaction may have written when another follows them. Nobody may write more than a
+// transaction can hold beside that, so that what fits does not depend on who was before.
 var lent = written{entries: 256, bytes: 32 << 10}
 
 // Next has another user follow in the transaction. It returns false if those before have written so much that none may.
@@ -88,8 +88,9 @@ func (d *DB) View(use func(t *Txn) error) error {
 	return use(t)
 }
 
-// Discard ends the transaction. What it wrote is gone, unless it was committed. Badger holds nothing for a transaction whose versions are
-// managed here, and would panic in its own Discard where a damaged table has kept an iterator from being made.
+// Discard ends the transaction. What it wrote is gone, unless it was committed. Badger holds nothing for a
+// transaction whose versions are managed here, and would panic in its own Discard where a damaged table has kept an
+// iterator from being made.
 func (t *Txn) Discard() {
 	t.closeSpare()
 	if t.d.tables != nil || t.kept.Load() {
@@ -102,8 +103,9 @@ func (t *Txn) Discard() {
 	}
 }
 
-// Commit makes what it wrote visible under a version, which is that of the last commit or greater. Of two values of a key that have one
-// version, the one that was written later counts. The commit is durable then, unless the database is that of a load.
+// Commit makes what it wrote visible under a version, which is that of the last commit or greater. Of two values of a
+// key that have one version, the one that was written later counts. The commit is durable then, unless the database
+// is that of a load.
 func (t *Txn) Commit(version uint64) error {
 	t.closeSpare()
 	if t.txn == nil {
@@ -157,7 +159,8 @@ func (t *Txn) remove(key []byte) error {
 	return wrapBadger(t.txn.Delete(key))
 }
 
-// Restore is Set of what an earlier user wrote in another transaction, for which MakeRoom was asked there; a value of nil is deleted.
+// Restore is Set of what an earlier user wrote in another transaction, for which MakeRoom was asked there; a value of
+// nil is deleted.
 func (t *Txn) Restore(key, value []byte) error {
 	t.before.add(key, value)
 	if value == nil {
@@ -181,8 +184,9 @@ type Borrowed struct {
 // mostSpare is how many iterators a transaction keeps for later.
 const mostSpare = 8
 
-// Borrow is Iterator of a transaction that writes, to be given back. It does not see what is written meanwhile. Badger sorts all that was
-// written for each new iterator, so one that was given back is lent again until the next write.
+// Borrow is Iterator of a transaction that writes, to be given back. It does not see what is written meanwhile.
+// Badger sorts all that was written for each new iterator, so one that was given back is lent again until the next
+// write.
 func (t *Txn) Borrow(prefix []byte, descending bool) *Borrowed {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -192,7 +196,8 @@ func (t *Txn) Borrow(prefix []byte, descending bool) *Borrowed {
 			return b
 		}
 	}
-	return &Borrowed{Iterator: t.Iterator(prefix, descending), prefix: bytes.Clone(prefix), descending: descending, writes: t.writes}
+	return &Borrowed{Iterator: t.Iterator(prefix, descending), prefix: bytes.Clone(prefix), descending: descending,
+		writes: t.writes}
 }
 
 // GiveBack ends the use of a borrowed iterator.
@@ -217,8 +222,8 @@ func (t *Txn) closeSpare() {
 	t.spare = nil
 }
 
-// A Batch writes many records outside any transaction, after it has made sure that the disk has room for them. Ascending
-// keys are fastest. One goroutine.
+// A Batch writes many records outside any transaction, after it has made sure that the disk has room for them.
+// Ascending keys are fastest. One goroutine.
 type Batch struct {
 	d       *DB
 	wb      *badger.WriteBatch

@@ -24,11 +24,11 @@ import (
 //   - One that Badger made of a memtable and did not name yet. The log of the memtable is there, and has all its versions.
 //   - One that a fold made, or merged. What it was merged of, or into, is named, and its newest version too.
 //
-// But the manifest may be an old one, or cut short. Then it lacks the tables that were made last, and no named table has a
-// version as new as theirs.
+// But the manifest may be an old one, or cut short. Then it lacks the tables that were made last, and no named table
+// has a version as new as theirs.
 //
-// A fold drops a deletion with what is deleted. So of the tables that it merged, those with earlier versions go first: a
-// table with a deletion is there for as long as one that has what was deleted.
+// A fold drops a deletion with what is deleted. So of the tables that it merged, those with earlier versions go
+// first: a table with a deletion is there for as long as one that has what was deleted.
 
 // A stray is a table that the manifest does not name.
 type stray struct {
@@ -36,8 +36,8 @@ type stray struct {
 	newer bool // it has versions that are nowhere else
 }
 
-// findStrays looks at tables which the manifest does not name, where newest is the newest version of those that it names. They are
-// in the order in which they may go.
+// findStrays looks at tables which the manifest does not name, where newest is the newest version of those that it
+// names. They are in the order in which they may go.
 func findStrays(dir string, ids []uint64, newest uint64, logged logVersions) (strays []stray, err error) {
 	versions := map[string]uint64{}
 	for _, id := range ids {

@@ -13,8 +13,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// TestStrays puts tables beside a database that a crash left, which its manifest does not name. Opening removes them, or
-// refuses the database where one has what is nowhere else.
+// TestStrays puts tables beside a database that a crash left, which its manifest does not name. Opening removes them,
+// or refuses the database where one has what is nowhere else.
 func TestStrays(t *testing.T) {
 	t.Parallel()
 	crashed := filepath.Join(t.TempDir(), "crashed")

@@ -12,9 +12,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A record that is damaged is found when it is read, since its checksum is over its key and its body. But it may be the
-// version or the mark beside them that is damaged, or the key, so that the record is not found at all. Only the checksum of
-// the block that it lies in tells.
+// A record that is damaged is found when it is read, since its checksum is over its key and its body. But it may be
+// the version or the mark beside them that is damaged, or the key, so that the record is not found at all. Only the
+// checksum of the block that it lies in tells.
 
 // FindDamage compares the checksums of all blocks of all tables. Each that does not match is passed to report, as an
 // ErrCorrupt, with the name of its file. look is called before each table, and its error ends the search.

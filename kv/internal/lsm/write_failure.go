@@ -14,11 +14,11 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// Badger makes tables of memtables in the background. If that fails it tells only its log, and tries again for ever. Close
-// waits for it, and the manifest may go on naming the table, which is removed.
-// So the first such failure ends the writing. The store refuses more (ErrFailed), reads go on, and Close leaves
-// a store that was not closed properly: what was committed is in the logs, and the manifest names the tables that are
-// there. Opening it again for writing goes on from that.
+// Badger makes tables of memtables in the background. If that fails it tells only its log, and tries again for ever.
+// Close waits for it, and the manifest may go on naming the table, which is removed. So the first such failure ends
+// the writing. The store refuses more (ErrFailed), reads go on, and Close leaves a store that was not closed
+// properly: what was committed is in the logs, and the manifest names the tables that are there. Opening it again for
+// writing goes on from that.
 
 // Badger makes, renames and removes files by their paths. If the path of the directory leads to another one by now,
 // these files would be those of another store. That is a failure too (ErrMoved), and Close does not even close Badger.
@@ -102,9 +102,10 @@ func (d *DB) awaitFlush() error {
 	}
 }
 
-// Close closes Badger. If a write failed the manifest is made to name the tables that are there. Then, or if there are
-// tables that could not be removed, the store is left as one that crashed, so that the next open for writing removes them. If the directory was moved, all stays as
-// it is, and what Badger has in memory too: closing Badger would make tables, and remove logs, by their paths.
+// Close closes Badger. If a write failed the manifest is made to name the tables that are there. Then, or if there
+// are tables that could not be removed, the store is left as one that crashed, so that the next open for writing
+// removes them. If the directory was moved, all stays as it is, and what Badger has in memory too: closing Badger
+// would make tables, and remove logs, by their paths.
 func (d *DB) Close() (crashed bool, err error) {
 	if d.tables != nil {
 		return false, d.closeTables()

@@ -79,7 +79,8 @@ func (m Matrix) eachTile(
 			end := min(first+height, limit)
 			part := codec.TilePart{RowLo: row - first, RowHi: end - first, Lo: max(lo-column, 0), Hi: min(hi-column, columns)}
 			at := codec.Window{Values: dst.Values[(row-int(rows.First))*dst.Stride+column+part.Lo-lo:], Stride: dst.Stride}
-			name := snapshot.Name{Kind: record.KindMatrix, Generation: m.Generation, A: uint32(column / width), B: uint32(first / height)}
+			name := snapshot.Name{Kind: record.KindMatrix, Generation: m.Generation, A: uint32(column / width),
+				B: uint32(first / height)}
 			if err := read(tilePlace{name, min(height, int(m.Rows)-first), columns}, part, at); err != nil {
 				return err
 			}
@@ -219,7 +220,8 @@ func (e Entry) Conform(row []float32) error {
 
 // AppendRow encodes one whole row to b, exactly.
 func AppendRow(b []byte, row []float32) []byte {
-	return codec.MatrixEncoding{}.AppendTile(b, codec.Window{Values: row, Stride: len(row)}, []bool{true}, nil, 0, len(row))
+	return codec.MatrixEncoding{}.AppendTile(b, codec.Window{Values: row, Stride: len(row)}, []bool{true}, nil, 0,
+		len(row))
 }
 
 // ReadRow is the inverse of AppendRow.

@@ -14,8 +14,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// newMatrix makes a matrix of random rows, of which the first are in blocks, some unwritten, and some are changed. It returns
-// the cells.
+// newMatrix makes a matrix of random rows, of which the first are in blocks, some unwritten, and some are changed. It
+// returns the cells.
 func newMatrix(t *testing.T, r *rand.Rand, e codec.MatrixEncoding, width, rows, nodes, changes int) (Matrix, codec.Window) {
 	t.Helper()
 	records := recordtest.New()

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tellsCached says whether the system tells which parts of a file are in memory: only to who may write to it. To others it says that all are.
+// tellsCached says whether the system tells which parts of a file are in memory: only to who may write to it. To
+// others it says that all are.
 func tellsCached(path string) bool { return unix.Access(path, unix.W_OK) == nil }
 
 // isCached says whether a part of a mapped file is in memory.

@@ -8,8 +8,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// TestCachedIsNotAskedFor asks for blocks of a file that is in memory: of each stretch but the first few are taken to be there, and where the
-// system does not tell, all are asked for.
+// TestCachedIsNotAskedFor asks for blocks of a file that is in memory: of each stretch but the first few are taken to
+// be there, and where the system does not tell, all are asked for.
 func TestCachedIsNotAskedFor(t *testing.T) {
 	const blocks, size = 3 * cachedStretch, 4096
 	path := filepath.Join(t.TempDir(), "table")

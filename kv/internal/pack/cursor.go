@@ -60,10 +60,11 @@ func (c *Cursor) mayHave(key, seek []byte, hash uint32) (bool, error) {
 	return !lacks, err
 }
 
-// tableOf is the last table that begins at a key or before it; −1 for none. A table that begins with a version of the key counts too, if
-// the table before it cannot have a newer one.
+// tableOf is the last table that begins at a key or before it; −1 for none. A table that begins with a version of the
+// key counts too, if the table before it cannot have a newer one.
 func (c *Cursor) tableOf(key []byte) int {
-	next, found := slices.BinarySearchFunc(c.run, key, func(t *Table, key []byte) int { return y.CompareKeys(t.First, key) })
+	next, found := slices.BinarySearchFunc(c.run, key,
+		func(t *Table, key []byte) int { return y.CompareKeys(t.First, key) })
 	if found || next < len(c.run) && c.run[next].beginsWith(y.ParseKey(key)) &&
 		(next == 0 || c.run[next-1].Newest <= y.ParseTs(c.run[next].First)) {
 		return next
@@ -129,7 +130,8 @@ func (c *Cursor) locate(key []byte) (at, block int, err error) {
 	if err := t.open(); err != nil {
 		return 0, 0, err
 	}
-	if newest := t.Newest; y.ParseTs(key) > newest { // so that a block which begins with the newest version is found, not the block before
+	// so that a block which begins with the newest version is found, not the block before
+	if newest := t.Newest; y.ParseTs(key) > newest {
 		key = y.KeyWithTs(y.ParseKey(key), newest)
 	}
 	behind := func(block int) (bool, error) {
@@ -162,7 +164,8 @@ func (c *Cursor) locate(key []byte) (at, block int, err error) {
 	return at, c.placed, nil
 }
 
-// find finds the block in which a key lies, or would, and the first entry of that block that is not before the key, or is behind it.
+// find finds the block in which a key lies, or would, and the first entry of that block that is not before the key,
+// or is behind it.
 func (c *Cursor) find(key []byte, behind bool) (i int, err error) {
 	at, block, err := c.locate(key)
 	if err != nil {

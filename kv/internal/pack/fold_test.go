@@ -65,8 +65,8 @@ func readTable(t testing.TB, path string) (values map[versionOf]string, newest u
 	return values, r.Index().MaxVersion()
 }
 
-// TestFold merges drawn tables, and expects exactly what snapshots and the newest commit see, by a look at every version
-// of every key.
+// TestFold merges drawn tables, and expects exactly what snapshots and the newest commit see, by a look at every
+// version of every key.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -186,8 +186,8 @@ func foldOf(t *testing.T) *Fold {
 	return f
 }
 
-// TestFoldOfDamage changes each block, and the index, of a table: the fold is an ErrCorrupt that names the table, no new
-// table is left, and the tables stay as they are.
+// TestFoldOfDamage changes each block, and the index, of a table: the fold is an ErrCorrupt that names the table, no
+// new table is left, and the tables stay as they are.
 func TestFoldOfDamage(t *testing.T) {
 	t.Parallel()
 	f := foldOf(t)

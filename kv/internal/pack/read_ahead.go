@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// A readAhead asks the system for the bytes of a table that are read next: the more, the longer the reads go on in one direction, once one
-// of the blocks was not there. Who says what it will read, as WillRead is told, does not read in one direction.
+// A readAhead asks the system for the bytes of a table that are read next: the more, the longer the reads go on in
+// one direction, once one of the blocks was not there. Who says what it will read, as WillRead is told, does not read
+// in one direction.
 type readAhead struct {
 	from, to int // what was asked for
 	stride   int
@@ -26,7 +27,8 @@ func (a *readAhead) begin(t *Table, block, from, to int) {
 	}
 }
 
-// askAgain is after how many seconds the system is asked for a block again: by then its pages may have gone from memory.
+// askAgain is after how many seconds the system is asked for a block again: by then its pages may have gone from
+// memory.
 const askAgain = 60
 
 // mustAsk says whether to ask the system for a block: if it was not asked lately, and the block is not in memory.
@@ -56,7 +58,8 @@ func (t *Table) isCached(from, to int) bool {
 	return false
 }
 
-// Asking takes longer than reading what is in memory. So where all blocks of a sample are there, those of the stretch behind it are taken to be.
+// Asking takes longer than reading what is in memory. So where all blocks of a sample are there, those of the stretch
+// behind it are taken to be.
 const (
 	cachedSample  = 8
 	cachedStretch = 64 // with the sample
@@ -99,7 +102,8 @@ func (a *readAhead) down(t *Table, block, from, to int) {
 	}
 }
 
-// mostBetween is how many bytes between two blocks are read with them: one read of a disk costs more than so many bytes.
+// mostBetween is how many bytes between two blocks are read with them: one read of a disk costs more than so many
+// bytes.
 const mostBetween = 64 << 10
 
 // ask has a block be among those that the system is asked for.

@@ -92,7 +92,8 @@ func (t *Reader) parse(ask bool) error {
 	})
 }
 
-// FindIndex is from where to where the index of a table lies, and its checksum, false if the table does not end with one.
+// FindIndex is from where to where the index of a table lies, and its checksum, false if the table does not end with
+// one.
 func FindIndex(data []byte) (from, to int, sum uint32, ok bool) {
 	body, sum, ok := CutChecksum(data)
 	if !ok || len(body) < 4 {
@@ -208,7 +209,8 @@ type Entry struct {
 // Index is the index, mapped. Who reads it guards that.
 func (t *Reader) Index() *fb.TableIndex { return t.index }
 
-// cutBlock returns the entries of a block, and where each begins, false if it does not say. It does not look at the checksum.
+// cutBlock returns the entries of a block, and where each begins, false if it does not say. It does not look at the
+// checksum.
 func cutBlock(block []byte) (entries, starts []byte, ok bool) {
 	body, _, ok := cutLast(block)
 	if !ok || len(body) < 4 {
@@ -286,7 +288,8 @@ func parseEntry(b, base []byte) (e Entry, ok bool) {
 	return e, true
 }
 
-// readAtRandom tells the system that little of a mapped file is read: it would else read megabytes around each page that is touched.
+// readAtRandom tells the system that little of a mapped file is read: it would else read megabytes around each page
+// that is touched.
 func readAtRandom(data []byte) { z.Madvise(data, false) } //nolint:errcheck // it saves time only
 
 // parseAtRandom is parse for who reads a few blocks. The byte at which the index begins is 0 if it is not known.

@@ -10,8 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// Tables are read together. They are runs of tables in the order of their keys, none of which overlap. Of two runs that hold the same
-// version of a key, the first counts.
+// Tables are read together. They are runs of tables in the order of their keys, none of which overlap. Of two runs
+// that hold the same version of a key, the first counts.
 type Tables [][]*Table
 
 // Cursors are one for each run. They may be used for many keys, by one goroutine.
@@ -68,8 +68,8 @@ func (cursors Cursors) last(key []byte) (version uint64, value y.ValueStruct, er
 	return version, value, nil
 }
 
-// WillRead says under which keys records are read soon. The system is asked for all of them at once, so that the disk finds them side by
-// side. What goes wrong is told by the reads themselves.
+// WillRead says under which keys records are read soon. The system is asked for all of them at once, so that the disk
+// finds them side by side. What goes wrong is told by the reads themselves.
 func (cursors Cursors) WillRead(keys iter.Seq[[]byte]) {
 	for key := range keys {
 		if cursors.askFor(key) != nil {

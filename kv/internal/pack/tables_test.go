@@ -74,7 +74,8 @@ func TestAskAgain(t *testing.T) {
 	}
 }
 
-// TestWalkEndsBeforeOtherRecords walks a few records down to the first. Those before them, which are many and were deleted, are not read.
+// TestWalkEndsBeforeOtherRecords walks a few records down to the first. Those before them, which are many and were
+// deleted, are not read.
 func TestWalkEndsBeforeOtherRecords(t *testing.T) {
 	const dropped = 4000
 	old := built(t, numbered(upTo(dropped), 1, strings.Repeat("a body that fills blocks ", 8)))

@@ -7,7 +7,8 @@ import (
 	"github.com/dgraph-io/badger/v4/y"
 )
 
-// A Source has versions of records in the order of their keys, the newest version of a key first. A walk goes in one direction.
+// A Source has versions of records in the order of their keys, the newest version of a key first. A walk goes in one
+// direction.
 type Source interface {
 	Seek(key []byte) error     // to the first entry that is not before a key, with its version
 	SeekBack(key []byte) error // to the last that is not behind it
@@ -33,8 +34,9 @@ type Walk struct {
 	scratch []byte // the value, lent
 }
 
-// Walk begins to read the records whose keys begin with prefix, descending or not, of the tables and of other sources. Of two that hold
-// the same version of a key, the first counts, and other sources before tables. It closes the other sources.
+// Walk begins to read the records whose keys begin with prefix, descending or not, of the tables and of other
+// sources. Of two that hold the same version of a key, the first counts, and other sources before tables. It closes
+// the other sources.
 func (r Tables) Walk(prefix []byte, descending bool, others ...Source) *Walk {
 	w := &Walk{sources: others, prefix: prefix, descending: descending}
 	for _, c := range r.Cursors() {
@@ -106,7 +108,8 @@ func (w *Walk) settle() error {
 			return nil
 		}
 		key := y.ParseKey(c.Key())
-		// Descending, a record behind the prefix is passed. One before it ends the walk even if it was deleted: there may be many of those.
+		// Descending, a record behind the prefix is passed. One before it ends the walk even if it was deleted: there may
+		// be many of those.
 		if !bytes.HasPrefix(key, w.prefix) && (!w.descending || bytes.Compare(key, w.prefix) < 0) {
 			return nil
 		}
@@ -144,7 +147,8 @@ func (w *Walk) settle() error {
 // badgersKeys is how keys begin that Badger keeps for itself.
 var badgersKeys = []byte("!badger!")
 
-// gather takes the newest version of the key that a cursor stands on, and goes to the key before. Older versions come first.
+// gather takes the newest version of the key that a cursor stands on, and goes to the key before. Older versions come
+// first.
 func (w *Walk) gather(c Source) error {
 	w.onKey = append(w.onKey[:0], y.ParseKey(c.Key())...)
 	w.newest = 0

@@ -56,7 +56,8 @@ type Writer struct {
 type writtenBlock struct{ keyEnd, offset, length uint32 }
 
 const (
-	// BlockSize is from how many bytes on a block ends. Small records are found in a small block; a large one has a block to itself.
+	// BlockSize is from how many bytes on a block ends. Small records are found in a small block; a large one has a
+	// block to itself.
 	BlockSize = 4 << 10
 
 	// BloomFalsePositive is how often the filter of a table takes a key for one that the table has.
@@ -91,7 +92,8 @@ func (t *Writer) flush() (err error) {
 	return err
 }
 
-// Join adds the blocks of another table, which is not in a file yet. All its keys are greater. The last block of both has ended.
+// Join adds the blocks of another table, which is not in a file yet. All its keys are greater. The last block of both
+// has ended.
 func (t *Writer) Join(o *Writer) error {
 	for _, b := range o.blocks {
 		t.blocks = append(t.blocks, writtenBlock{uint32(len(t.keys)) + b.keyEnd, uint32(t.size) + b.offset, b.length})

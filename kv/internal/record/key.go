@@ -37,7 +37,8 @@ const (
 	KindMatrix      Kind = 0x40 // generation, tile uint32, row block uint32: a tile of all rows is one range
 	KindRowDelta    Kind = 0x41 // generation, NodeID, part uint16
 	KindSpace       Kind = 0x50 // generation, the borrower's key
-	KindChanges     Kind = 0x51 // generation, commit uint64, part uint16: the nodes that the commits up to this one touched
+	// generation, commit uint64, part uint16: the nodes that the commits up to this one touched
+	KindChanges Kind = 0x51
 )
 
 // FirstGenerational and EndGenerational bound the kinds whose keys continue with a generation.
@@ -84,13 +85,14 @@ func (k Kind) IsBlock() bool {
 	return false
 }
 
-// InPacks says whether a Bulk or a load may write records of the kind: blocks, and what may be changed later one by one.
+// InPacks says whether a Bulk or a load may write records of the kind: blocks, and what may be changed later one by
+// one.
 func (k Kind) InPacks() bool {
 	return k.IsBlock() || k == KindRemoved || k == KindColumnDelta || k == KindSpace
 }
 
-// A Generation numbers one written version of a column, matrix, space or graph. Zero is none; numbers are never committed
-// twice in the life of a store.
+// A Generation numbers one written version of a column, matrix, space or graph. Zero is none; numbers are never
+// committed twice in the life of a store.
 type Generation uint32
 
 // Prefix is the key range of everything of one kind and generation.
@@ -160,7 +162,8 @@ func Describe(key []byte) string {
 	case k == KindSpace || k == KindAddedID || len(rest) == 0:
 		return fmt.Sprintf("%s %q of generation %d", name, rest, g)
 	case len(rest) >= 8:
-		return fmt.Sprintf("%s %d/%d of generation %d", name, binary.BigEndian.Uint32(rest), binary.BigEndian.Uint32(rest[4:]), g)
+		return fmt.Sprintf("%s %d/%d of generation %d", name, binary.BigEndian.Uint32(rest),
+			binary.BigEndian.Uint32(rest[4:]), g)
 	case len(rest) >= 4:
 		return fmt.Sprintf("%s %d of generation %d", name, binary.BigEndian.Uint32(rest), g)
 	}

@@ -1,5 +1,6 @@
-// Package record defines the form of everything that a store keeps: keys, the envelope of a body with its checksum, and the
-// parts of a body that is too large for one record. It knows neither the meaning of bodies nor the place of records.
+// Package record defines the form of everything that a store keeps: keys, the envelope of a body with its checksum,
+// and the parts of a body that is too large for one record. It knows neither the meaning of bodies nor the place of
+// records.
 package record
 
 import (
@@ -126,9 +127,9 @@ func CorruptFile(path, format string, args ...any) error {
 // A Record is a key with the body of its record, as a scan yields it.
 type Record struct{ Key, Body []byte }
 
-// A Sum is made of the checksums of the records that were written of one generation. The number of a generation is given
-// out again if files of the store as it once was are put back; the sum then tells the two apart. It is zero of what a
-// load wrote, whose store has an ID of its own.
+// A Sum is made of the checksums of the records that were written of one generation. The number of a generation is
+// given out again if files of the store as it once was are put back; the sum then tells the two apart. It is zero of
+// what a load wrote, whose store has an ID of its own.
 type Sum uint64
 
 // Add adds a record, as the 64-bit FNV-1a hash does.

@@ -12,8 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// Records is a snapshot.Writer in memory. It overwrites each body that it lent, so that a reader that keeps one reads wrong
-// values.
+// Records is a snapshot.Writer in memory. It overwrites each body that it lent, so that a reader that keeps one reads
+// wrong values.
 type Records struct {
 	bodies map[string][]byte
 	cache  *snapshot.Cache

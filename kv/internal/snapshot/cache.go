@@ -57,7 +57,8 @@ type Cache struct {
 	asked asked
 }
 
-// An asked is a set of names, each a bit at the place of its hash. It is emptied when it has so many that a few more share bits.
+// An asked is a set of names, each a bit at the place of its hash. It is emptied when it has so many that a few more
+// share bits.
 type asked struct {
 	bits [1 << askedLog2 / 32]atomic.Uint32
 	size atomic.Uint32
@@ -114,8 +115,8 @@ func (c *Cache) Get(name Name) *Entry {
 	return r
 }
 
-// Again says whether it was asked for a name before. Who looks up many records, most of them once, need not keep a record at once. It may be
-// wrong for a few.
+// Again says whether it was asked for a name before. Who looks up many records, most of them once, need not keep a
+// record at once. It may be wrong for a few.
 func (c *Cache) Again(name Name) bool {
 	bit := name.hash() >> (64 - askedLog2)
 	word, mask := &c.asked.bits[bit/32], uint32(1)<<(bit%32)

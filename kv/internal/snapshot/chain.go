@@ -75,8 +75,8 @@ func countParts(r Getter, prefix []byte) (parts int, err error) {
 	return parts, err
 }
 
-// ScanChains yields the chains whose keys begin with prefix and are not less than from (nil: all), ascending. A record's
-// key is without the part's number; both are borrowed until the next step.
+// ScanChains yields the chains whose keys begin with prefix and are not less than from (nil: all), ascending. A
+// record's key is without the part's number; both are borrowed until the next step.
 func ScanChains(records Reader, prefix, from []byte) iter.Seq2[record.Record, error] {
 	return func(yield func(record.Record, error) bool) {
 		var whole record.Record

@@ -1,5 +1,5 @@
-// Package snapshot shows the records of one snapshot to the structures that are made of them: by key, in order, in chains, or
-// from memory. It knows nothing of what bodies mean, nor of where records are kept.
+// Package snapshot shows the records of one snapshot to the structures that are made of them: by key, in order, in
+// chains, or from memory. It knows nothing of what bodies mean, nor of where records are kept.
 package snapshot
 
 import (
@@ -10,14 +10,14 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// ErrShape is returned when a slice handed in has not the length, or a range not the bounds, that the store has. It stands
-// at the door of kv, so that its text begins with its name.
+// ErrShape is returned when a slice handed in has not the length, or a range not the bounds, that the store has. It
+// stands at the door of kv, so that its text begins with its name.
 var ErrShape = errors.New("kv: wrong shape")
 
 // A Getter reads records by key.
 type Getter interface {
-	// Get calls use with the body of the record under key, which is use's to keep and not to change; record.ErrNotFound when
-	// there is none.
+	// Get calls use with the body of the record under key, which is use's to keep and not to change; record.ErrNotFound
+	// when there is none.
 	Get(key []byte, use func(body []byte) error) error
 }
 
@@ -31,8 +31,8 @@ func (get GetFunc) Get(key []byte, use func(body []byte) error) error { return g
 type Reader interface {
 	Getter
 
-	// GetAfter is Get of a body that is borrowed, where it lies. It costs no search if previous is the key before key, and was read like
-	// this; nil for none.
+	// GetAfter is Get of a body that is borrowed, where it lies. It costs no search if previous is the key before key,
+	// and was read like this; nil for none.
 	GetAfter(previous, key []byte, use func(body []byte) error) error
 
 	// Fetch calls read with a Getter for about count records whose keys begin with prefix.

@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 )
 
-// A Disk is a directory, held open, so that its files can be opened also if it has another path by now. The zero Disk is none.
+// A Disk is a directory, held open, so that its files can be opened also if it has another path by now. The zero Disk
+// is none.
 type Disk struct {
 	root *os.Root
 	info fs.FileInfo
