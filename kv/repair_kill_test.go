@@ -24,8 +24,8 @@ func repairAndCount(t *testing.T, dir string) (corrections int, err error) {
 	return corrections, err
 }
 
-// TestKilledRepair kills processes that repair a store in place of operations on files. The store is then as it was,
-// or it is repaired and has what it was beside it. The next repair comes to the end that the killed one would have
+// TestKilledRepair kills processes that repair a store in place of operations on files, also as a power failure does,
+// which leaves what was synced. The store is then as it was, or it is repaired and has what it was beside it. The next repair comes to the end that the killed one would have
 // come to.
 func TestKilledRepair(t *testing.T) {
 	if os.Getenv(killedRepairVariable) != "" {
@@ -51,13 +51,13 @@ func TestKilledRepair(t *testing.T) {
 		must.Do(t, os.Rename(filepath.Join(parent, "copy"), dir))
 		child := exec.Command(os.Args[0], "-test.run=^TestKilledRepair$")
 		child.Dir, child.Env = parent, append(os.Environ(), killedRepairVariable+"=1")
-		plan.Dir, plan.Kind = parent, faults.Kill
+		plan.Dir = parent
 		if outcome, err = faults.Run(child, plan); err != nil {
 			t.Fatal(err)
 		}
 		return outcome, dir
 	}
-	counted, _ := run(faults.Plan{})
+	counted, _ := run(faults.Plan{Kind: faults.Count})
 	if counted.Err != nil || counted.Operations < 20 {
 		t.Fatalf("%v after %d operations", counted.Err, counted.Operations)
 	}
@@ -67,33 +67,37 @@ func TestKilledRepair(t *testing.T) {
 		operations = append(operations, max(int(counted.Operations)-1-i, 0))
 	}
 	swaps := map[bool]int{}
-	for _, at := range operations {
-		killed, dir := run(faults.Plan{At: int64(at) + 1})
+	for i, at := range slices.Concat(operations, operations) {
+		kind := faults.Kill
+		if i >= len(operations) {
+			kind = faults.Power
+		}
+		killed, dir := run(faults.Plan{Kind: kind, At: int64(at) + 1})
 		if killed.Operation == "" {
 			continue
 		}
 		if err := undoSwap(dir); err != nil { // as Open does
-			t.Errorf("killed at %d, %s: %v", at, killed.Operation, err)
+			t.Errorf("%s at %d, %s: %v", kind, at, killed.Operation, err)
 		}
 		now := bytesOf(t, dir)
 		swapped := !maps.Equal(now, before)
 		if swapped && !slices.Equal(sortedNames(now), sortedNames(after)) { // a repair does not make its logs the same twice
-			t.Errorf("killed at %d, %s: the files are neither those before nor those after", at, killed.Operation)
+			t.Errorf("%s at %d, %s: the files are neither those before nor those after", kind, at, killed.Operation)
 		}
 		swaps[swapped]++
 		if !swapped {
 			if corrections, err := repairAndCount(t, dir); err != nil || corrections == 0 {
-				t.Errorf("killed at %d, %s: the next repair tells of %d things that were done, %v", at, killed.Operation, corrections, err)
+				t.Errorf("%s at %d, %s: the next repair tells of %d things that were done, %v", kind, at, killed.Operation, corrections, err)
 			}
 		}
 		if got, err := contentsOf(t, copyStore(t, dir)); err != nil || !maps.Equal(got, want) {
-			t.Errorf("killed at %d, %s: %d records after the next, want %d (%v)", at, killed.Operation, len(got), len(want), err)
+			t.Errorf("%s at %d, %s: %d records after the next, want %d (%v)", kind, at, killed.Operation, len(got), len(want), err)
 		}
 		if got := bytesOf(t, dir+BeforeRepair); !maps.Equal(got, before) {
-			t.Errorf("killed at %d, %s: beside the store are %v, want %v", at, killed.Operation, sortedNames(got), sortedNames(before))
+			t.Errorf("%s at %d, %s: beside the store are %v, want %v", kind, at, killed.Operation, sortedNames(got), sortedNames(before))
 		}
 		if entries := must.Get(os.ReadDir(filepath.Dir(dir)))(t); len(entries) != 2 {
-			t.Errorf("killed at %d, %s: %v are left, want the store and what it was", at, killed.Operation, entries)
+			t.Errorf("%s at %d, %s: %v are left, want the store and what it was", kind, at, killed.Operation, entries)
 		}
 		must.Do(t, os.RemoveAll(filepath.Dir(dir)))
 	}
