@@ -25,8 +25,8 @@ func repairAndCount(t *testing.T, dir string) (corrections int, err error) {
 }
 
 // TestKilledRepair kills processes that repair a store in place of operations on files, also as a power failure does,
-// which leaves what was synced. The store is then as it was, or it is repaired and has what it was beside it. The next repair comes to the end that the killed one would have
-// come to.
+// which leaves what was synced. The store is then as it was, or it is repaired and has what it was beside it. The next
+// repair comes to the end that the killed one would have come to.
 func TestKilledRepair(t *testing.T) {
 	if os.Getenv(killedRepairVariable) != "" {
 		must.Do(t, faults.Begin())
@@ -63,7 +63,8 @@ func TestKilledRepair(t *testing.T) {
 	}
 	operations := rand.New(rand.NewPCG(1, 1)).Perm(int(counted.Operations))
 	operations = operations[:min(longtest.Of(4, 1000), len(operations))]
-	for i := range longtest.Of(6, 60) { // the last ones, of the directories that change places
+	operations = append(operations, int(counted.Operations)+100) // once it has ended
+	for i := range longtest.Of(6, 60) {                          // the last ones, of the directories that change places
 		operations = append(operations, max(int(counted.Operations)-1-i, 0))
 	}
 	swaps := map[bool]int{}
@@ -87,14 +88,17 @@ func TestKilledRepair(t *testing.T) {
 		swaps[swapped]++
 		if !swapped {
 			if corrections, err := repairAndCount(t, dir); err != nil || corrections == 0 {
-				t.Errorf("%s at %d, %s: the next repair tells of %d things that were done, %v", kind, at, killed.Operation, corrections, err)
+				t.Errorf("%s at %d, %s: the next repair tells of %d things that were done, %v",
+					kind, at, killed.Operation, corrections, err)
 			}
 		}
 		if got, err := contentsOf(t, copyStore(t, dir)); err != nil || !maps.Equal(got, want) {
-			t.Errorf("%s at %d, %s: %d records after the next, want %d (%v)", kind, at, killed.Operation, len(got), len(want), err)
+			t.Errorf("%s at %d, %s: %d records after the next, want %d (%v)",
+				kind, at, killed.Operation, len(got), len(want), err)
 		}
 		if got := bytesOf(t, dir+BeforeRepair); !maps.Equal(got, before) {
-			t.Errorf("%s at %d, %s: beside the store are %v, want %v", kind, at, killed.Operation, sortedNames(got), sortedNames(before))
+			t.Errorf("%s at %d, %s: beside the store are %v, want %v",
+				kind, at, killed.Operation, sortedNames(got), sortedNames(before))
 		}
 		if entries := must.Get(os.ReadDir(filepath.Dir(dir)))(t); len(entries) != 2 {
 			t.Errorf("%s at %d, %s: %v are left, want the store and what it was", kind, at, killed.Operation, entries)

@@ -53,7 +53,11 @@ func disturb(t *testing.T, what string, names []string, tries int, plans []fault
 			tr := trialOf(t, name)
 			survived, tried := 0, 0
 			for _, plan := range plans {
-				for _, at := range tr.operationsOf(t, plan.Kind, tries) {
+				operations := tr.operationsOf(t, plan.Kind, tries)
+				if plan.Kind == faults.Power {
+					operations = append(operations, tr.countOf(t, plan.Kind)+100) // certainly the end
+				}
+				for _, at := range operations {
 					plan.At = at
 					dir := tr.directory(t)
 					got := tr.run(t, dir, plan)

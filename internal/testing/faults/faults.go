@@ -31,7 +31,7 @@ const (
 	Kill Kind = "kill"
 
 	// Power kills the process before the operation is made, and leaves on the disk what was synced; every operation
-	// counts.
+	// counts. Where the process makes fewer than the plan says, the power fails once it has ended.
 	Power Kind = "power failure"
 
 	// NoSpace fails what takes room on a disk with ENOSPC: writes, growth, and the making of files and directories.

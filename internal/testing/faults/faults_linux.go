@@ -73,6 +73,9 @@ func Run(command *exec.Cmd, plan Plan) (outcome Outcome, err error) {
 		outcome.Err = errors.Join(ErrHung, killing, <-end)
 	}
 	err = errors.Join(<-w.done, unix.Close(listener))
+	if plan.Kind == Power && plan.At > w.count {
+		w.operation = afterwards
+	}
 	outcome.Operations, outcome.Operation = w.count, w.operation
 	if err == nil && w.disk != nil && w.operation != "" {
 		var torn *rand.Rand
@@ -109,6 +112,9 @@ func receive(socket int) (int, error) {
 	}
 	return 0, io.ErrUnexpectedEOF
 }
+
+// afterwards is the Operation of a power failure once the process has ended.
+const afterwards = "the end"
 
 // A watcher answers the operations of one process.
 type watcher struct {
