@@ -35,7 +35,7 @@ func (t *Txn) Version(key []byte) (uint64, error) {
 
 func (t *Txn) get(key []byte) (value []byte, version uint64, err error) {
 	err = guard(key, func() error {
-		found, err := t.find(key)
+		found, err := t.find(key, false)
 		if err == nil && (found.version == 0 || found.deleted) {
 			err = record.ErrNotFound
 		}
@@ -48,7 +48,7 @@ func (t *Txn) get(key []byte) (value []byte, version uint64, err error) {
 // Last is the version of the last that is known of a key, and whether that was a deletion; zero if nothing is known.
 func (t *Txn) Last(key []byte) (version uint64, deleted bool, err error) {
 	err = guard(key, func() error {
-		found, err := t.find(key)
+		found, err := t.find(key, true)
 		version, deleted = found.version, found.deleted
 		return err
 	})
@@ -62,12 +62,13 @@ type finding struct {
 	deleted bool
 }
 
-func (t *Txn) find(key []byte) (f finding, err error) {
+// find finds it. A deletion counts as nothing, unless it is asked for and is known.
+func (t *Txn) find(key []byte, deletions bool) (f finding, err error) {
 	tables := t.packs.of(key)
 	if t.d.tables != nil {
 		tables = t.d.tables.Tables
 	} else if tables == nil || !record.Kind(key[0]).IsBlock() {
-		if f, err = t.inBadger(key); err != nil || f.version > 0 || tables == nil {
+		if f, err = t.inBadger(key, deletions || tables != nil); err != nil || f.version > 0 || tables == nil {
 			return f, err
 		}
 	}
@@ -80,24 +81,29 @@ func (t *Txn) find(key []byte) (f finding, err error) {
 	return finding{value: bytes.Clone(value), version: version}, err
 }
 
-// inBadger finds what Badger has of a key. Get of Badger does not tell a deletion from nothing. An iterator does; but
-// of a transaction that writes, Badger sorts all that was written for each.
-func (t *Txn) inBadger(key []byte) (f finding, err error) {
+// inBadger finds what Badger has of a key. Get of Badger does not tell a deletion from nothing. An iterator does, and
+// costs some microseconds.
+func (t *Txn) inBadger(key []byte, deletions bool) (f finding, err error) {
 	t.d.opening.RLock()
 	defer t.d.opening.RUnlock()
-	if t.txn != nil {
-		item, err := t.txn.Get(key)
-		if err == nil {
-			f.version = item.Version()
-			f.value, err = item.ValueCopy(nil)
-			return f, err
-		}
-		if !errors.Is(err, badger.ErrKeyNotFound) {
-			return f, err
-		}
-		if t.removed[string(key)] {
-			return finding{version: t.sees, deleted: true}, nil
-		}
+	txn := t.txn
+	if txn == nil {
+		txn = t.committed()
+	}
+	item, err := txn.Get(key)
+	if err == nil {
+		f.version = item.Version()
+		f.value, err = item.ValueCopy(nil)
+		return f, err
+	}
+	if !errors.Is(err, badger.ErrKeyNotFound) {
+		return f, err
+	}
+	if t.removed[string(key)] {
+		return finding{version: t.sees, deleted: true}, nil
+	}
+	if !deletions {
+		return f, nil
 	}
 	it := t.committed().NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
 	defer it.Close()
