@@ -37,7 +37,7 @@ func (t *Txn) get(key []byte) (value []byte, version uint64, err error) {
 	err = guard(key, func() error {
 		found, err := t.find(key, false)
 		if err == nil && (found.version == 0 || found.deleted) {
-			err = record.ErrNotFound
+			return record.ErrNotFound
 		}
 		value, version = found.value, found.version
 		return err
@@ -107,10 +107,11 @@ func (t *Txn) inBadger(key []byte, deletions bool) (f finding, err error) {
 	}
 	it := t.committed().NewKeyIterator(key, badger.IteratorOptions{AllVersions: true})
 	defer it.Close()
-	if it.Rewind(); it.Valid() {
-		f.version, f.deleted = it.Item().Version(), it.Item().IsDeletedOrExpired()
-		f.value, err = it.Item().ValueCopy(nil)
+	if it.Rewind(); !it.Valid() {
+		return f, nil
 	}
+	f.version, f.deleted = it.Item().Version(), it.Item().IsDeletedOrExpired()
+	f.value, err = it.Item().ValueCopy(nil)
 	return f, err
 }
 
