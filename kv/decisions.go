@@ -13,6 +13,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // What is in spaces that are kept twice is also in the file decisions.log:
@@ -257,13 +258,20 @@ func (s *Store) replayFrame(f decisions.Frame, event *Event) error {
 	defer t.Discard()
 	for e, err := range f.Entries() {
 		if err == nil {
-			err = t.Restore(bytes.Clone(e.Key), bytes.Clone(e.Value))
+			err = t.Replay(bytes.Clone(e.Key), bytes.Clone(e.Value))
+		}
+		if errors.Is(err, ErrTxTooBig) {
+			return fmt.Errorf("%s has decisions that the store lacks, and they take more memory: open it with a memory budget"+
+				" of more than %s", decisionsPath(s.name), storedir.InMebibytes(s.opt.MemoryBudget))
 		}
 		if err != nil {
 			return err
 		}
 		event.Records++
 		event.Bytes += int64(len(e.Key) + len(e.Value))
+	}
+	if err := t.MakeRoom(); err != nil {
+		return err
 	}
 	return t.Commit(f.Last)
 }

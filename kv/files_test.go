@@ -84,12 +84,18 @@ func cutBy(path string, bytes int64) error {
 	return os.Truncate(path, info.Size()-bytes)
 }
 
-// TestCrashLeftovers has what a crash leaves of a merge of tables as the store closes: reading does not touch it, and
-// writing cleans it up.
+// TestCrashLeftovers has what a crash leaves of a table that Badger makes of a memtable: reading does not touch it, and
+// writing cleans it up. Without a log a damaged table that has no name may have the only copies of records.
 func TestCrashLeftovers(t *testing.T) {
-	dir := closedStore(t)
-	for name, text := range map[string]string{"000099.sst": "half a tab", storedir.LockFile: "1\n"} {
-		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	without := closedStore(t)
+	damagedStores.Store(without, true)
+	must.Do(t, os.WriteFile(filepath.Join(without, storedir.LockFile), []byte("1\n"), 0o600))
+	dir := crashStore(t).dir
+	for _, dir := range []string{without, dir} {
+		must.Do(t, os.WriteFile(filepath.Join(dir, "000099.sst"), []byte("half a tab"), 0o600))
+	}
+	if _, err := Open(without, Options{}); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("without a log: got %v, want ErrCorrupt", err)
 	}
 	manifest := must.Get(os.OpenFile(filepath.Join(dir, lsm.ManifestName), os.O_APPEND|os.O_WRONLY, 0))(t)
 	must.Get(manifest.Write([]byte{0, 0, 0, 20, 1, 2}))(t)

@@ -53,8 +53,10 @@ func (r *repair) rollForward(copied catalogCopy) error {
 	}
 	_, damage := r.catalog()
 	switch {
-	case damage == nil && version >= copied.Version:
+	case damage == nil && version >= copied.Version && counted >= copied.Version:
 		return nil
+	case damage == nil && version >= copied.Version:
+		damage = fmt.Errorf("its counts are those of commit %d, and later ones are lost", counted)
 	case damage == nil:
 		damage = fmt.Errorf("it is that of commit %d, and a later one is lost", version)
 	case !errors.Is(damage, ErrCorrupt):

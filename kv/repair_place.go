@@ -70,15 +70,16 @@ func (p repairPlace) fill(spare int64, progress func(done, total int64)) error {
 	if err != nil {
 		return err
 	}
-	var total, done int64
+	var room, total, done int64
 	for _, name := range names {
 		info, err := os.Stat(filepath.Join(p.store, name))
 		if err != nil {
 			return err
 		}
-		total += storedir.AllocatedBytes(info)
+		room += storedir.AllocatedBytes(info)
+		total += info.Size()
 	}
-	if err := storedir.CheckRoom(p.made, total+spare); err != nil {
+	if err := storedir.CheckRoom(p.made, room+spare); err != nil {
 		return fmt.Errorf("repairing makes another store and keeps what it was: %w", err)
 	}
 	for _, name := range names {

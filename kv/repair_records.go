@@ -244,6 +244,9 @@ func (s *Store) setRecord(key, body []byte) error {
 	if err := t.Set(key, record.Encode(key, body)); err != nil {
 		return err
 	}
+	if err := t.MakeRoom(); err != nil {
+		return err
+	}
 	s.latest.Store(nil)
 	return t.Commit(max(s.commits, s.db.Version(), 1))
 }

@@ -158,7 +158,9 @@ func (l *Log) Renew(commit uint64, all iter.Seq2[Entry, error]) error {
 		err = l.file.Close()
 	}
 	if err == nil {
-		err = os.Rename(draft, l.path)
+		if err = os.Rename(draft, l.path); err != nil {
+			err = errors.Join(err, os.Remove(draft))
+		}
 	}
 	if err == nil {
 		err = durable.SyncDirectory(filepath.Dir(l.path))

@@ -95,21 +95,23 @@ func checkNames(dir string, crashed bool) (m manifest, strays []uint64, err erro
 // checkPacks returns an ErrCorrupt if a pack is missing that the manifest names, or another program has written to a
 // closed database.
 func checkPacks(dir string, m manifest, f files) error {
-	named := m.packs()
-	if len(named) == 0 && len(f.closed) == 0 {
-		return nil
-	}
-	isForeign := func(id uint64) bool { return !slices.Contains(named, id) }
-	if m.records > 1 || slices.ContainsFunc(f.closed, isForeign) {
+	if m.isForeign(f) {
 		return record.CorruptFile(filepath.Join(dir, ManifestName), foreign)
 	}
-	for _, id := range named {
+	for _, id := range m.packs() {
 		isIt := func(p packID) bool { return p.number == id-packNumber }
 		if !slices.Contains(f.closed, id) && !slices.ContainsFunc(f.open, isIt) {
 			return record.CorruptFile(table.NewFilename(id, dir), "it is missing")
 		}
 	}
 	return nil
+}
+
+// isForeign reports whether another program has written to a database with packs, which is closed.
+func (m manifest) isForeign(f files) bool {
+	named := m.packs()
+	unnamed := func(id uint64) bool { return !slices.Contains(named, id) }
+	return len(named)+len(f.closed) > 0 && (m.records > 1 || slices.ContainsFunc(f.closed, unnamed))
 }
 
 // lookAtTable is pack.Look of a table that must be there.

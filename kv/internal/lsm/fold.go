@@ -140,7 +140,9 @@ func (f *Fold) End() error {
 	opt := d.db.Opts()
 	err := errors.Join(wrapBadger(d.db.Close()), d.failure.err())
 	if err == nil {
-		err = f.install()
+		if err = f.install(); err != nil {
+			d.failure.set(err) // nobody knows which tables a crash would leave
+		}
 	}
 	err = errors.Join(err, f.Cancel())
 	db, opening := badger.OpenManaged(opt)
@@ -203,7 +205,7 @@ func (f *Fold) name(m manifest) error {
 // Cancel ends a fold, and removes what it made and did not install.
 func (f *Fold) Cancel() (err error) {
 	for _, path := range f.made {
-		err = errors.Join(err, os.Remove(path))
+		err = errors.Join(err, f.d.disk.Remove(path))
 	}
 	f.made = nil
 	return errors.Join(err, f.d.packs.release(f.held))

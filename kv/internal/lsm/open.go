@@ -75,6 +75,7 @@ func Open(dir string, opt Options) (opened *DB, err error) {
 	if d.disk, err = storedir.OpenDisk(dir); err != nil {
 		return nil, err
 	}
+	d.packs.disk = d.disk
 	d.failure = &writeFailure{disk: d.disk}
 	b.Logger = badgerLog{cmp.Or(opt.Logger, slog.New(slog.DiscardHandler)), d.failure}
 	if d.catalog, err = readCatalogFile(dir); err == nil {

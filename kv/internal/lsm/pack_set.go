@@ -15,6 +15,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A pack is a table that holds records of one kind and one generation. So packs never overlap, and a generation goes
@@ -111,6 +112,7 @@ func (s *packSet) of(key []byte) pack.Tables {
 type packs struct {
 	mu   sync.Mutex
 	dir  string
+	disk storedir.Disk // of dir, which may have been moved
 	now  *packSet
 	last uint64 // the greatest number that was given out; of who holds the writer's lock
 
@@ -160,7 +162,7 @@ func (p *packs) end(s *packSet) (err error) {
 		}
 		err = errors.Join(err, h.Close())
 		if h.gone {
-			err = errors.Join(err, os.Remove(h.id.openPath(p.dir)))
+			err = errors.Join(err, p.disk.Remove(h.id.openPath(p.dir)))
 		}
 	}
 	return err

@@ -234,7 +234,7 @@ func (b *PackWriter) Cancel() (err error) {
 	}
 	clear(b.streams)
 	for _, t := range b.ended {
-		err = errors.Join(err, t.Remove())
+		err = errors.Join(err, t.Remove(b.d.disk.Remove))
 	}
 	b.ended = nil
 	return err

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/dgraph-io/badger/v4/table"
 
@@ -21,6 +22,7 @@ type fileRepair struct {
 	dir      string
 	progress func(stage string, done, total int64)
 	report   func(Correction) error
+	crashed  bool   // the database was left by a crash
 	copied   []byte // of the catalogue; nil if there is none
 
 	looked, all int64 // tables and packs: at how many it has looked, and how many there are
@@ -35,7 +37,12 @@ func RepairFiles(
 ) (copied []byte, err error) {
 	r := &fileRepair{dir: dir, progress: progress, report: report}
 	err = guardFaults(func() error {
-		f, err := list(dir)
+		crashed, err := LeftByCrash(dir)
+		r.crashed = crashed
+		var f files
+		if err == nil {
+			f, err = list(dir)
+		}
 		r.all = int64(len(f.tables) + len(f.closed) + len(f.open))
 		if err == nil {
 			err = r.registry()
@@ -52,6 +59,9 @@ func RepairFiles(
 		}
 		if damage != nil && !errors.Is(damage, record.ErrCorrupt) {
 			return damage
+		}
+		if damage == nil && m.cut == nil && m.isForeign(f) {
+			damage = record.CorruptFile(filepath.Join(dir, ManifestName), foreign+", or it is older than the tables")
 		}
 		if err := r.packs(ctx, f, m); err != nil {
 			return err
@@ -93,7 +103,7 @@ func (r *fileRepair) logs(logs []string) error {
 		case err != nil:
 		case len(head) < logHeader:
 			lost := Loss{Kind: "commit", Count: UnknownCount}
-			if len(head) == 0 { // Badger makes logs by way of an empty file
+			if len(head) == 0 || !strings.HasSuffix(name, memTableLog) { // Badger makes logs by way of an empty file
 				lost = Loss{}
 			}
 			short := fmt.Sprintf("it has %d bytes, want at least %d", len(head), logHeader)
@@ -135,12 +145,18 @@ func (r *fileRepair) packs(ctx context.Context, f files, m manifest) error {
 		return err
 	}
 	r.copied = listed.body
-	missing := map[uint64]string{} // the names of those that are to be there, by their numbers
+	// The names of those that are to be there, by their numbers. One that only the manifest or only the catalogue names
+	// was dropped: the other is older.
+	missing, named := map[uint64]string{}, m.packs()
 	for number, l := range listed.packs {
-		missing[number] = filepath.Base(packID{number, generationOf(l)}.openPath(r.dir))
+		if len(named) == 0 || slices.Contains(named, packNumber+number) {
+			missing[number] = filepath.Base(packID{number, generationOf(l)}.openPath(r.dir))
+		}
 	}
-	for _, id := range m.packs() {
-		missing[id-packNumber] = table.IDToFilename(id)
+	if listed.body == nil {
+		for _, id := range named {
+			missing[id-packNumber] = table.IDToFilename(id)
+		}
 	}
 	for _, id := range f.open {
 		path := id.openPath(r.dir)
@@ -181,10 +197,6 @@ func (r *fileRepair) packs(ctx context.Context, f files, m manifest) error {
 // its end. It is also damaged if it lacks tables that have records of their own. Then all tables are of level 0,
 // where their order does not matter.
 func (r *fileRepair) tables(ctx context.Context, f files, m manifest, damage error) error {
-	crashed, err := LeftByCrash(r.dir)
-	if err != nil {
-		return err
-	}
 	repaired := manifest{levels: map[uint64]uint8{}}
 	newest, gone := uint64(0), []uint64(nil)
 	for _, id := range m.own() {
@@ -223,7 +235,7 @@ func (r *fileRepair) tables(ctx context.Context, f files, m manifest, damage err
 		return r.nameAll(ctx, repaired, unnamed, gone, damage)
 	}
 	for _, s := range strays {
-		if err = os.Remove(s.path); err == nil && !crashed {
+		if err = os.Remove(s.path); err == nil && !r.crashed {
 			err = r.done(filepath.Base(s.path), ManifestName+" does not name it",
 				"taken out: it was not finished, or its records are in other tables")
 		}
@@ -231,7 +243,7 @@ func (r *fileRepair) tables(ctx context.Context, f files, m manifest, damage err
 			return err
 		}
 	}
-	if m.cut != nil && !crashed {
+	if m.cut != nil && !r.crashed {
 		if err := r.done(ManifestName, m.cut.Error(), "rebuilt for %d tables", len(repaired.levels)); err != nil {
 			return err
 		}

@@ -123,7 +123,7 @@ func (r *fileRepair) salvage(path string, data []byte, blocks []blockPlace, newe
 	w.Newest = newest
 	defer func() {
 		if !usable {
-			err = errors.Join(err, w.Remove())
+			err = errors.Join(err, w.Remove(os.Remove))
 		}
 	}()
 	var last []byte

@@ -2,6 +2,7 @@ package lsm
 
 import (
 	"errors"
+	"os"
 
 	"github.com/dgraph-io/badger/v4/table"
 
@@ -48,7 +49,9 @@ func (r *Restorer) endOwn() error {
 		return nil
 	}
 	err := errors.Join(r.own.End(), r.own.Sync())
-	r.own = nil
+	if err == nil {
+		r.own = nil
+	}
 	return err
 }
 
@@ -75,7 +78,7 @@ func (r *Restorer) Finish() error {
 func (r *Restorer) Cancel() error {
 	err := r.packs.Cancel()
 	if r.own != nil {
-		err = errors.Join(err, r.own.Remove())
+		err = errors.Join(err, r.own.Remove(os.Remove))
 		r.own = nil
 	}
 	return err

@@ -21,7 +21,8 @@ import (
 
 // After a crash there may be tables that the manifest does not name, which are of no use:
 //
-//   - One that Badger made of a memtable and did not name yet. The log of the memtable is there, and has all its versions.
+//   - One that Badger made of a memtable and did not name yet. The log of the memtable is there, and has all its
+//     versions. Such a table may be unfinished.
 //   - One that a fold made, or merged. What it was merged of, or into, is named, and its newest version too.
 //
 // But the manifest may be an old one, or cut short. Then it lacks the tables that were made last, and no named table
@@ -46,7 +47,10 @@ func findStrays(dir string, ids []uint64, newest uint64, logged logVersions) (st
 		if err == nil && l.Newest > newest {
 			s.newer, err = logged.lack(s.path)
 		}
-		if err != nil && !errors.Is(err, record.ErrCorrupt) { // a damaged one was not finished
+		if errors.Is(err, record.ErrCorrupt) {
+			s.newer, err = logged.logs == 0, nil // else it may be unfinished
+		}
+		if err != nil {
 			return nil, err
 		}
 		versions[s.path] = l.Newest

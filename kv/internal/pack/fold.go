@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/dgraph-io/badger/v4/y"
@@ -248,7 +249,7 @@ func (w *foldWriter) end() error {
 
 func (w *foldWriter) remove() (err error) {
 	for _, t := range w.tables {
-		err = errors.Join(err, t.Remove())
+		err = errors.Join(err, t.Remove(os.Remove))
 	}
 	return err
 }

@@ -252,8 +252,8 @@ func (t *Writer) Sync() error {
 	return t.file.Close()
 }
 
-// Remove closes and deletes the file, if there is one. It may be closed, or Badger's, already.
-func (t *Writer) Remove() error {
+// Remove closes the file, if there is one, and has remove delete it. The file may be closed already.
+func (t *Writer) Remove(remove func(path string) error) error {
 	if t.file == nil {
 		return nil
 	}
@@ -261,7 +261,7 @@ func (t *Writer) Remove() error {
 	if errors.Is(err, fs.ErrClosed) {
 		err = nil
 	}
-	if removing := os.Remove(t.path); !errors.Is(removing, fs.ErrNotExist) {
+	if removing := remove(t.path); !errors.Is(removing, fs.ErrNotExist) {
 		err = errors.Join(err, removing)
 	}
 	return err

@@ -43,6 +43,14 @@ func (d Disk) CheckPlace() error {
 	return fmt.Errorf("%s: %w", d.root.Name(), err)
 }
 
+// Remove removes a file of the directory, wherever that is by now; by its path if the directory was not opened.
+func (d Disk) Remove(path string) error {
+	if d.root == nil {
+		return os.Remove(path)
+	}
+	return d.root.Remove(filepath.Base(path))
+}
+
 // Open opens a file of the directory to read it.
 func (d Disk) Open(path string) (*os.File, error) {
 	f, err := d.root.Open(filepath.Base(path))
