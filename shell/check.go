@@ -156,7 +156,11 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, summary *checkSum
 	var done []kv.Correction
 	opt := kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}
 	var losses kv.Losses
-	err := c.untilFree(ctx, func() (err error) {
+	path, err := realpath.Of(c.DB)
+	if err != nil {
+		return err
+	}
+	err = c.untilFree(ctx, func() (err error) {
 		losses, err = kv.Repair(ctx, c.DB, opt, s.progress.report(), func(m kv.Correction) { done = append(done, m) }, cleaner.Repair, index.Repair)
 		return err
 	})
@@ -165,8 +169,11 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, summary *checkSum
 	if err != nil {
 		return leaving(wayToOpen(err), "%s is as it was; run it again", c.DB)
 	}
-	if former, err := realpath.Of(c.DB); err == nil && len(done) > 0 {
-		s.say("the store as it was is %s", former+kv.BeforeRepair)
+	if len(done) > 0 {
+		s.say("the store as it was is %s", path+kv.BeforeRepair)
+	}
+	if now, err := realpath.Of(c.DB); err != nil || now != path { // the working directory was moved with what it was
+		c.DB = path
 	}
 	repairs := len(done)
 	summary.Repairs, summary.FirstRepairs, summary.Lost = &repairs, append([]kv.Correction{}, done[:min(repairs, mostListed)]...), append(kv.Losses{}, losses...)

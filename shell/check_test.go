@@ -189,6 +189,10 @@ func TestCheckRepairAfterCrash(t *testing.T) {
 	if got := directoryText(t, "g"); got != before {
 		t.Error("the store has other files than before the repair")
 	}
+	t.Chdir("g") // which is then the store as it was
+	if out := mustRun(t, "check", ".", "--repair", "--yes"); !strings.HasSuffix(out, "g: nothing is lost\n") {
+		t.Errorf("check --repair in the store: got %s", out)
+	}
 }
 
 // directoryText are the files in a directory, with their names.
