@@ -122,8 +122,8 @@ type watcher struct {
 	listener int
 	process  *os.Process
 	done     chan error
-	disk     *disk  // nil unless the power fails
-	written  string // the path of a file whose last write is durable
+	disk     *disk           // nil unless the power fails
+	written  map[string]bool // the paths of files whose writes are durable
 
 	count     int64
 	operation string
@@ -236,9 +236,8 @@ func (w *watcher) sync(question *notice) error {
 	if w.operation != "" {
 		return nil
 	}
-	written := w.written
-	if w.written = ""; written != "" {
-		if err := w.disk.sync(written); err != nil {
+	for path := range w.written { // an operation of another thread may come before the write
+		if err := w.disk.sync(path); err != nil {
 			return err
 		}
 	}
@@ -252,7 +251,10 @@ func (w *watcher) sync(question *notice) error {
 	case op.class == syncs:
 		return w.disk.sync(path)
 	case op.class == grows && syncsWrites(question.pid, int32(question.args[op.file])):
-		w.written = path
+		if w.written == nil {
+			w.written = map[string]bool{}
+		}
+		w.written[path] = true
 	}
 	return nil
 }
