@@ -27,6 +27,7 @@ type disk struct {
 	root  string
 	files map[uint64]image             // by inode
 	names map[uint64]map[string]uint64 // of directories, by inode: the inodes of their entries
+	there map[uint64]bool              // what has a name as the power fails: renamed, it keeps one at least
 }
 
 // An image is what a file holds: the parts that are not zero, by their places.
@@ -120,7 +121,20 @@ func (d *disk) cut(torn *rand.Rand) error {
 		return err
 	}
 	if torn != nil {
-		err := filepath.WalkDir(d.root, func(path string, _ fs.DirEntry, err error) error {
+		d.there = map[uint64]bool{}
+		err := filepath.WalkDir(d.root, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil {
+				info, err = entry.Info()
+			}
+			if err == nil {
+				d.there[inodeOf(info)] = true
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		err = filepath.WalkDir(d.root, func(path string, _ fs.DirEntry, err error) error {
 			return errors.Join(err, d.tear(path, torn))
 		})
 		if err != nil {
@@ -135,6 +149,9 @@ func (d *disk) cut(torn *rand.Rand) error {
 		if err := os.RemoveAll(filepath.Join(d.root, entry.Name())); err != nil {
 			return err
 		}
+	}
+	if info, err = os.Lstat(d.root); err != nil {
+		return err
 	}
 	return d.write(d.root, inodeOf(info))
 }
@@ -169,8 +186,7 @@ func (d *disk) tear(path string, torn *rand.Rand) error {
 		}
 		for _, name := range slices.Sorted(maps.Keys(durable)) {
 			_, there := now[name]
-			renamed := slices.Contains(slices.Collect(maps.Values(now)), durable[name]) // else it would have no name
-			if !there && !renamed && torn.IntN(2) == 0 {
+			if !there && !d.there[durable[name]] && torn.IntN(2) == 0 {
 				delete(durable, name)
 			}
 		}
