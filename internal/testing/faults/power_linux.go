@@ -27,7 +27,6 @@ type disk struct {
 	root  string
 	files map[uint64]image             // by inode
 	names map[uint64]map[string]uint64 // of directories, by inode: the inodes of their entries
-	there map[uint64]bool              // what has a name as the power fails: renamed, it keeps one at least
 }
 
 // An image is what a file holds: the parts that are not zero, by their places.
@@ -116,28 +115,8 @@ func (d *disk) syncMapping(pid uint32, address uint64) error {
 // cut replaces what is under the root by what is durable. With a torn, each page and each name that is not durable is
 // the old or the new one, by chance.
 func (d *disk) cut(torn *rand.Rand) error {
-	info, err := os.Lstat(d.root)
-	if err != nil {
-		return err
-	}
 	if torn != nil {
-		d.there = map[uint64]bool{}
-		err := filepath.WalkDir(d.root, func(path string, entry fs.DirEntry, err error) error {
-			if err == nil {
-				info, err = entry.Info()
-			}
-			if err == nil {
-				d.there[inodeOf(info)] = true
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		err = filepath.WalkDir(d.root, func(path string, _ fs.DirEntry, err error) error {
-			return errors.Join(err, d.tear(path, torn))
-		})
-		if err != nil {
+		if err := d.tear(torn); err != nil {
 			return err
 		}
 	}
@@ -150,67 +129,82 @@ func (d *disk) cut(torn *rand.Rand) error {
 			return err
 		}
 	}
-	if info, err = os.Lstat(d.root); err != nil {
+	info, err := os.Lstat(d.root)
+	if err != nil {
 		return err
 	}
 	return d.write(d.root, inodeOf(info))
 }
 
-// tear has some of what is not durable at a path be durable.
-func (d *disk) tear(path string, torn *rand.Rand) error {
-	info, err := os.Lstat(path)
+// tear has some of what is not durable be durable.
+func (d *disk) tear(torn *rand.Rand) error {
+	var paths []string
+	there := map[uint64]bool{} // what has a name as the power fails, by inode
+	err := filepath.WalkDir(d.root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil && (info.IsDir() || info.Mode().IsRegular()) {
+			paths, there[inodeOf(info)] = append(paths, path), true
+		}
+		return err
+	})
+	for _, path := range paths {
+		if err != nil {
+			return err
+		}
+		var info fs.FileInfo
+		if info, err = os.Lstat(path); err == nil && info.IsDir() {
+			err = d.tearNames(path, inodeOf(info), there, torn)
+		} else if err == nil {
+			err = d.tearFile(path, info, torn)
+		}
+	}
+	return err
+}
+
+// tearNames tears a directory. What was renamed keeps one name at least.
+func (d *disk) tearNames(path string, inode uint64, there map[uint64]bool, torn *rand.Rand) error {
+	now, err := d.namesIn(path)
 	if err != nil {
 		return err
 	}
-	inode := inodeOf(info)
-	switch {
-	case info.IsDir():
-		now, err := d.namesIn(path)
-		if err != nil {
-			return err
+	durable := d.names[inode]
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if durable[name] != now[name] && torn.IntN(2) == 0 {
+			maps.DeleteFunc(durable, func(_ string, of uint64) bool { return of == now[name] }) // it was renamed
+			durable[name] = now[name]
 		}
-		durable := d.names[inode]
-		if durable == nil {
-			durable = map[string]uint64{}
-			d.names[inode] = durable
-		}
-		for _, name := range slices.Sorted(maps.Keys(now)) {
-			if durable[name] != now[name] && torn.IntN(2) == 0 {
-				for other, of := range durable { // it was renamed
-					if of == now[name] {
-						delete(durable, other)
-					}
-				}
-				durable[name] = now[name]
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(durable)) {
-			_, there := now[name]
-			if !there && !d.there[durable[name]] && torn.IntN(2) == 0 {
-				delete(durable, name)
-			}
-		}
-	case info.Mode().IsRegular():
-		now, err := readImage(path, info)
-		if err != nil {
-			return err
-		}
-		durable, known := d.files[inode]
-		if !known {
-			durable = image{mode: now.mode, parts: map[int64][]byte{}}
-		}
-		if torn.IntN(2) == 0 {
-			durable.size = now.size
-		}
-		parts := maps.Clone(durable.parts)
-		for _, at := range slices.Sorted(maps.Keys(now.parts)) {
-			if at < durable.size && !bytes.Equal(now.parts[at], durable.parts[at]) && torn.IntN(2) == 0 {
-				parts[at] = now.parts[at]
-			}
-		}
-		durable.parts = parts
-		d.files[inode] = durable
 	}
+	for _, name := range slices.Sorted(maps.Keys(durable)) {
+		if now[name] == 0 && !there[durable[name]] && torn.IntN(2) == 0 {
+			delete(durable, name)
+		}
+	}
+	return nil
+}
+
+// tearFile tears the pages of a file.
+func (d *disk) tearFile(path string, info fs.FileInfo, torn *rand.Rand) error {
+	now, err := readImage(path, info)
+	if err != nil {
+		return err
+	}
+	durable, known := d.files[inodeOf(info)]
+	if !known {
+		durable = image{mode: now.mode, parts: map[int64][]byte{}}
+	}
+	if torn.IntN(2) == 0 {
+		durable.size = now.size
+	}
+	durable.parts = maps.Clone(durable.parts)
+	for _, at := range slices.Sorted(maps.Keys(now.parts)) {
+		if at < durable.size && !bytes.Equal(now.parts[at], durable.parts[at]) && torn.IntN(2) == 0 {
+			durable.parts[at] = now.parts[at]
+		}
+	}
+	d.files[inodeOf(info)] = durable
 	return nil
 }
 
