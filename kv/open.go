@@ -62,18 +62,14 @@ func openDirectory(dir string, opt Options) (*Store, error) {
 
 // openLocked is openDirectory for who has locked the directory. Closing the store calls unlock, and so does an error.
 func openLocked(dir string, opt Options, unlock func() error) (*Store, error) {
-	crashed, err := lsm.LeftByCrash(dir)
-	if err == nil {
-		err = lsm.CheckManifest(dir)
-	}
-	if err != nil {
+	if err := lsm.CheckManifest(dir); err != nil {
 		return nil, errors.Join(err, unlock())
 	}
 	s, err := openBadger(dir, opt, true, unlock)
 	if err != nil {
 		return nil, err
 	}
-	s.crashed = crashed
+	s.crashed = s.db.LeftByCrash()
 	return s, nil
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
 // A catalogCopy is the header, and the catalogue as the last commit left it that changed it. It is kept in the file
@@ -48,17 +47,11 @@ func (s *Store) openPacks() error {
 	}
 	tx := s.beginBare(false, nil)
 	defer tx.end()
-	var live map[record.Generation]bool
-	err = snapshot.Chain(tx.records(), catalogKey(), func(body []byte) error { // the counts may be damaged
-		c, err := decodeCatalog(body)
-		if err == nil {
-			live = c.live()
-		}
-		return err
-	})
+	cat, err := tx.uncountedCatalog() // the counts may be damaged
 	if err != nil {
 		return err
 	}
+	live := cat.live()
 	version, err := tx.catalogVersion()
 	if err != nil {
 		return err

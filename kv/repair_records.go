@@ -227,11 +227,7 @@ func (r *repair) counts(found *recordScan) error {
 func (r *repair) catalog() (cat *catalog, err error) {
 	tx := r.s.beginBare(false, nil)
 	defer tx.end()
-	err = snapshot.Chain(tx.records(), catalogKey(), func(body []byte) (err error) {
-		cat, err = decodeCatalog(body)
-		return err
-	})
-	if errors.Is(err, ErrNotFound) {
+	if cat, err = tx.uncountedCatalog(); errors.Is(err, ErrNotFound) {
 		err = record.Corrupt(catalogKey(), "it is missing")
 	}
 	return cat, err

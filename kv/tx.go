@@ -146,16 +146,22 @@ func (tx *Tx) loadCatalog() error {
 // readCatalog reads the counts, and the rest of the catalogue if there is none that counts but for them.
 func (tx *Tx) readCatalog(c *catalog) (*catalog, error) {
 	if c == nil {
-		err := snapshot.Chain(tx.records(), catalogKey(), func(body []byte) (err error) {
-			c, err = decodeCatalog(body)
-			return err
-		})
-		if err != nil {
+		var err error
+		if c, err = tx.uncountedCatalog(); err != nil {
 			return nil, err
 		}
 	}
 	err := tx.records().Get(countsKey(), func(body []byte) (err error) {
 		c, err = c.withCounts(body)
+		return err
+	})
+	return c, err
+}
+
+// uncountedCatalog reads the catalogue but for the counts.
+func (tx *Tx) uncountedCatalog() (c *catalog, err error) {
+	err = snapshot.Chain(tx.records(), catalogKey(), func(body []byte) (err error) {
+		c, err = decodeCatalog(body)
 		return err
 	})
 	return c, err

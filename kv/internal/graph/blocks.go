@@ -47,16 +47,16 @@ func (a *Adjacency) Of(v record.NodeID) []record.NodeID {
 }
 
 const (
-	// BlockTarget is the encoded size, in bytes, at which a block is closed. Asking for one node costs what reading and
+	// blockTarget is the encoded size, in bytes, at which a block is closed. Asking for one node costs what reading and
 	// checking one block costs; a scan hardly notices the size.
-	BlockTarget = 16 << 10
+	blockTarget = 16 << 10
 
 	// HubDegree is the degree above which a node's list gets a block of its own, in parts of so many neighbours.
 	HubDegree = 1 << 13
 
-	// ScanParts is the least number of records that Blocks puts into one range, but the last: long enough that handing one
+	// scanParts is the least number of records that Blocks puts into one range, but the last: long enough that handing one
 	// out is nothing beside reading it, short enough that one a worker takes little memory.
-	ScanParts = 4
+	scanParts = 4
 
 	// addedRange is the number of nodes in one range of nodes that were added after the load and have no block.
 	addedRange = 1 << 14
@@ -80,10 +80,10 @@ func (g *Graph) Blocks() ([]record.Range, error) {
 	if err != nil {
 		return nil, err
 	}
-	ranges := make([]record.Range, 0, d.Blocks()/ScanParts+2)
-	parts := ScanParts
+	ranges := make([]record.Range, 0, d.Blocks()/scanParts+2)
+	parts := scanParts
 	for b := range d.Blocks() {
-		if parts >= ScanParts {
+		if parts >= scanParts {
 			ranges, parts = append(ranges, record.Range{First: d.Starts[b], End: d.Starts[b]}), 0
 		}
 		ranges[len(ranges)-1].End = d.Starts[b+1]
@@ -300,7 +300,7 @@ func (w *Writer) appendEncoded(degree int, list []byte) error {
 // appended closes the block if the list that was appended fills it.
 func (w *Writer) appended() error {
 	w.next++
-	if w.encoder.Size() >= BlockTarget || w.arcs.Size() >= arcsTarget {
+	if w.encoder.Size() >= blockTarget || w.arcs.Size() >= arcsTarget {
 		return w.closeBlock()
 	}
 	return nil

@@ -57,6 +57,8 @@ func list(dir string) (f files, err error) {
 
 const memTableLog = ".mem"
 
+func isMemTableLog(path string) bool { return filepath.Ext(path) == memTableLog }
+
 // memTableLogs are the logs of memtables that were not flushed to a table.
 func memTableLogs(dir string) ([]string, error) { return storedir.FilesNamed(dir, "", memTableLog) }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -61,7 +62,7 @@ func Open(dir string, opt Options) (opened *DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	crashed, err := LeftByCrash(dir)
+	crashed, err := leftByCrash(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -130,14 +131,16 @@ func (d *DB) open(b badger.Options, crashed bool) (err error) {
 	return err
 }
 
-// LeftByCrash says whether a store, which no process has open for writing, was not closed by the last one that had.
+// leftByCrash says whether a store, which no process has open for writing, was not closed by the last one that had.
 // That left its mark, a log, or a pack with the name that it has in an open store.
-func LeftByCrash(dir string) (bool, error) {
-	logs, err := memTableLogs(dir)
+func leftByCrash(dir string) (bool, error) {
+	f, err := list(dir)
 	_, lockFile := os.Stat(filepath.Join(dir, storedir.LockFile))
-	hidden, listing := storedir.FilesNamed(dir, "", packSuffix)
-	return len(logs)+len(hidden) > 0 || lockFile == nil, errors.Join(err, listing)
+	return len(f.open) > 0 || slices.ContainsFunc(f.logs, isMemTableLog) || lockFile == nil, err
 }
+
+// LeftByCrash says whether the database had not been closed when it was opened.
+func (d *DB) LeftByCrash() bool { return d.packs.crashed }
 
 // found is what prepare finds.
 type found struct {

@@ -27,7 +27,7 @@ func badgerOptions(dir string, opt Options) (badger.Options, error) {
 		return badger.Options{}, err
 	}
 	if opt.Loading { // a load writes its tables itself: of memtables it needs the least, each time that Badger opens
-		memTable = MinMemTable
+		memTable = minMemTable
 	}
 	b := badger.DefaultOptions(dir)
 
@@ -77,19 +77,19 @@ func badgerOptions(dir string, opt Options) (badger.Options, error) {
 	return b, nil
 }
 
-// MinMemTable has room for transactions of a useful size.
-const MinMemTable = 8 << 20
+// minMemTable has room for transactions of a useful size.
+const minMemTable = 8 << 20
 
-// WaitingMemTables is how many memtables, beside the one that is written, there are at most.
-const WaitingMemTables = 2
+// waitingMemTables is how many memtables, beside the one that is written, there are at most.
+const waitingMemTables = 2
 
-// MemTableOf is an eighth of the budget, within what transactions of a useful size need and what flushes well.
-func MemTableOf(budget int64) int64 { return min(max(budget/8, MinMemTable), 64<<20) }
+// memTableOf is an eighth of the budget, within what transactions of a useful size need and what flushes well.
+func memTableOf(budget int64) int64 { return min(max(budget/8, minMemTable), 64<<20) }
 
-// memTableSize is MemTableOf a budget, for what is in a directory. A
-// log left by a crash is replayed into one memtable, so that size is never below what the store was written with.
+// memTableSize is memTableOf a budget, for what is in a directory. A log left by a crash is replayed into one memtable,
+// so that size is never below what the store was written with.
 func memTableSize(dir string, budget int64) (int64, error) {
-	size := MemTableOf(budget)
+	size := memTableOf(budget)
 	logs, err := memTableLogs(dir)
 	if err != nil {
 		return 0, err

@@ -15,7 +15,7 @@ func TestBudgets(t *testing.T) {
 	for _, budget := range []int64{testBudget, 200 << 20, 1 << 30, 1 << 40} {
 		b := must.Get(badgerOptions(t.TempDir(), Options{MemoryBudget: budget}))(t)
 		// An arena is 1.3 times its memtable; beside those that wait one is filled.
-		held := b.MemTableSize*13/10*(WaitingMemTables+1) + b.IndexCacheSize + b.BlockCacheSize
+		held := b.MemTableSize*13/10*(waitingMemTables+1) + b.IndexCacheSize + b.BlockCacheSize
 		if held > budget {
 			t.Errorf("budget %d: Badger may hold %d bytes", budget, held)
 		}
@@ -37,8 +37,8 @@ func TestMemTableSizeOfLogsThatGo(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "gone"), filepath.Join(dir, "00001.mem")); err != nil {
 		t.Skip(err)
 	}
-	if size, err := memTableSize(dir, testBudget); err != nil || size != MinMemTable {
-		t.Errorf("got %d (%v), want %d", size, err, MinMemTable)
+	if size, err := memTableSize(dir, testBudget); err != nil || size != minMemTable {
+		t.Errorf("got %d (%v), want %d", size, err, minMemTable)
 	}
 }
 

@@ -30,7 +30,7 @@ type readTables struct {
 // openReadOnly opens a database to read it.
 func openReadOnly(dir string) (d *DB, err error) {
 	d = &DB{dir: dir, readOnly: true, failure: new(writeFailure), tables: new(readTables)}
-	crashed, err := LeftByCrash(dir)
+	crashed, err := leftByCrash(dir)
 	if err != nil {
 		return nil, err
 	}

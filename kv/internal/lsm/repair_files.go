@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/dgraph-io/badger/v4/table"
 
@@ -36,10 +35,9 @@ func RepairFiles(
 	ctx context.Context, dir string, progress func(stage string, done, total int64), report func(Correction) error,
 ) (copied []byte, err error) {
 	r := &fileRepair{dir: dir, progress: progress, report: report}
-	err = guardFaults(func() error {
-		crashed, err := LeftByCrash(dir)
-		r.crashed = crashed
+	err = guardFaults(func() (err error) {
 		var f files
+		r.crashed, err = leftByCrash(dir)
 		if err == nil {
 			f, err = list(dir)
 		}
@@ -103,7 +101,7 @@ func (r *fileRepair) logs(logs []string) error {
 		case err != nil:
 		case len(head) < logHeader:
 			lost := Loss{Kind: "commit", Count: UnknownCount}
-			if len(head) == 0 || !strings.HasSuffix(name, memTableLog) { // Badger makes logs by way of an empty file
+			if len(head) == 0 || !isMemTableLog(path) { // Badger makes logs by way of an empty file
 				lost = Loss{}
 			}
 			short := fmt.Sprintf("it has %d bytes, want at least %d", len(head), logHeader)

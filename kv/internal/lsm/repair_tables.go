@@ -1,13 +1,13 @@
 package lsm
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/dgraph-io/badger/v4/y"
 
@@ -35,21 +35,16 @@ func (r *fileRepair) repairTable(ctx context.Context, path string) (usable bool,
 		return false, damage
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	blocks := make([]blockPlace, t.Blocks())
-	for i := range blocks {
-		if i%contextEvery == 0 && ctx.Err() != nil {
-			return false, ctx.Err()
-		}
-		b := &blocks[i]
-		if b.from, b.to, b.damage = t.Place(i); b.damage == nil {
-			b.damage = t.Verify(i)
-		}
-		if b.damage != nil && !errors.Is(b.damage, record.ErrCorrupt) {
-			return false, b.damage
-		}
+	blocks, whole := make([]blockPlace, t.Blocks()), true
+	err = verifyBlocks(ctx, t, func(block int, damage error) { blocks[block].damage, whole = damage, false })
+	if err != nil || whole {
+		return whole, err
 	}
-	if !slices.ContainsFunc(blocks, blockPlace.isDamaged) {
-		return true, nil
+	for i := range blocks {
+		b := &blocks[i]
+		var misplaced error
+		b.from, b.to, misplaced = t.Place(i)
+		b.damage = cmp.Or(b.damage, misplaced)
 	}
 	return r.salvage(path, t.Data, blocks, t.Index().MaxVersion())
 }

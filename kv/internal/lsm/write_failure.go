@@ -91,11 +91,11 @@ func (d *DB) waiting() int64 {
 // ErrFailed. The caller holds the writer's lock.
 func (d *DB) awaitFlush() error {
 	for {
-		if err := d.failure.err(); err != nil || d.waiting() < WaitingMemTables {
+		if err := d.failure.err(); err != nil || d.waiting() < waitingMemTables {
 			return err
 		}
 		// Each has a log. There may be other logs, which readers keep.
-		if logs, err := memTableLogs(d.dir); err != nil || len(logs) <= WaitingMemTables {
+		if logs, err := memTableLogs(d.dir); err != nil || len(logs) <= waitingMemTables {
 			return err
 		}
 		time.Sleep(flushWait)
@@ -113,7 +113,8 @@ func (d *DB) Close() (crashed bool, err error) {
 	if d.failure.isMoved() {
 		return true, errors.Join(d.failure.err(), d.disk.Close())
 	}
-	err = errors.Join(wrapBadger(d.db.Close()), d.disk.Close())
+	defer func() { err = errors.Join(err, d.disk.Close()) }()
+	err = wrapBadger(d.db.Close())
 	if d.readOnly {
 		return false, err
 	}

@@ -19,9 +19,9 @@ func TestFewMemTablesWait(t *testing.T) {
 	defer it.Close()
 	must.Do(t, it.Seek(nil))
 	body := make([]byte, 1<<19)
-	for range 10 * MinMemTable / len(body) {
+	for range 10 * minMemTable / len(body) {
 		must.Do(t, d.makeRoom(int64(len(body))))
-		if waiting := d.waiting(); waiting >= WaitingMemTables {
+		if waiting := d.waiting(); waiting >= waitingMemTables {
 			t.Fatalf("%d memtables wait", waiting)
 		}
 		txn := d.Begin(true)
