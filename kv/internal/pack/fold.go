@@ -3,7 +3,6 @@ package pack
 import (
 	"bytes"
 	"cmp"
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -38,33 +37,33 @@ type Fold struct {
 	Most int64
 }
 
-// foldEvery is after how many keys the context is asked.
-const foldEvery = 1 << 12
-
 // Run makes the tables, durable, and returns their paths in the order of their keys. A damaged block is an ErrCorrupt
 // that names its table. After an error there is no new table.
 func (f *Fold) Run(ctx context.Context) (made []string, err error) {
 	w := &foldWriter{Fold: f, seen: append([]uint64{^uint64(0)}, f.Seen...)}
 	slices.SortFunc(w.seen, func(a, b uint64) int { return cmp.Compare(b, a) })
-	var in foldInputs
+	var in []Input
 	defer func() {
 		for _, t := range in {
-			err = errors.Join(err, t.reader.Close())
+			err = errors.Join(err, t.(*foldInput).reader.Close())
 		}
 		if err != nil {
 			made, err = nil, errors.Join(err, w.remove())
 		}
 	}()
 	err = GuardFaults(func() error {
-		for i, path := range f.From {
+		for _, path := range f.From {
 			r, err := Open(path)
 			if err != nil {
 				return err
 			}
-			in = append(in, &foldInput{reader: r, age: i})
+			in = append(in, &foldInput{reader: r})
 			w.newest = max(w.newest, r.Index().MaxVersion())
 		}
-		return f.merge(ctx, slices.Clone(in), w)
+		if err := Merge(ctx, in, w.add); err != nil {
+			return err
+		}
+		return w.end()
 	})
 	if err != nil {
 		return nil, err
@@ -72,63 +71,19 @@ func (f *Fold) Run(ctx context.Context) (made []string, err error) {
 	return w.made, nil
 }
 
-// merge hands each key with all its entries to the writer.
-func (f *Fold) merge(ctx context.Context, in foldInputs, w *foldWriter) error {
-	for i := 0; i < len(in); {
-		switch on, err := in[i].next(); {
-		case err != nil:
-			return err
-		case on:
-			i++
-		default:
-			in = slices.Delete(in, i, i+1)
-		}
-	}
-	heap.Init(&in)
-	var entries []Entry // of one key, the newest version first
-	for count := 0; len(in) > 0; count++ {
-		if count%foldEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		entries = append(entries[:0], in[0].entry())
-		for {
-			on, err := in[0].next()
-			if err != nil {
-				return err
-			}
-			if on {
-				heap.Fix(&in, 0)
-			} else {
-				heap.Pop(&in)
-			}
-			if len(in) == 0 || !y.SameKey(in[0].entry().Key, entries[0].Key) {
-				break
-			}
-			e := in[0].entry()
-			if !bytes.Equal(e.Key, entries[len(entries)-1].Key) { // else a later table has the same version
-				entries = append(entries, e)
-			}
-		}
-		if err := w.add(entries); err != nil {
-			return err
-		}
-	}
-	return w.end()
-}
-
 // A foldInput is a table that is merged.
 type foldInput struct {
 	reader  *Reader
-	age     int // a greater one is of a later table
 	block   int // that is next
 	entries []Entry
 	last    []byte // key
 }
 
-func (t *foldInput) entry() Entry { return t.entries[0] }
+// Entry is the entry that it stands on.
+func (t *foldInput) Entry() Entry { return t.entries[0] }
 
-// next goes to the next entry; on is false at the end. It trusts no block whose checksum does not match.
-func (t *foldInput) next() (on bool, err error) {
+// Next goes to the next entry; on is false at the end. It trusts no block whose checksum does not match.
+func (t *foldInput) Next() (on bool, err error) {
 	if len(t.entries) > 0 {
 		t.last, t.entries = t.entries[0].Key, t.entries[1:]
 	}
@@ -145,24 +100,6 @@ func (t *foldInput) next() (on bool, err error) {
 		return false, record.CorruptFile(t.reader.Path, "block %d: its keys do not ascend", t.block-1)
 	}
 	return true, nil
-}
-
-// foldInputs is a heap of tables by their next entries.
-type foldInputs []*foldInput
-
-func (h foldInputs) Len() int { return len(h) }
-func (h foldInputs) Less(i, j int) bool {
-	if c := y.CompareKeys(h[i].entry().Key, h[j].entry().Key); c != 0 {
-		return c < 0
-	}
-	return h[i].age > h[j].age
-}
-func (h foldInputs) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *foldInputs) Push(t any)   { *h = append(*h, t.(*foldInput)) }
-func (h *foldInputs) Pop() any {
-	t := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return t
 }
 
 // A foldWriter writes what stays.
