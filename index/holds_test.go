@@ -9,37 +9,20 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// TestHoldsIsTheDefinition gives random predicates values of the model in place of the store's.
-func TestHoldsIsTheDefinition(t *testing.T) {
-	for seed := range uint64(10) {
-		r := rand.New(rand.NewPCG(seed, 17))
-		s, m := randomStore(t, r, 1+r.IntN(60))
-		view(t, s, func(tx *kv.Tx) error {
-			for range 200 {
-				p := randomPredicate(r, m, 3)
-				holds, err := Holds(tx, p, randomComputed(m))
-				if err != nil {
-					t.Fatalf("seed %d: %v: %v", seed, p, err)
-				}
-				for v := range m.ids {
-					got, err := holds(func(property string) (kv.Value, error) { return m.value(v, property), nil })
-					if want := m.holds(p, v) == isTrue; got != want || err != nil {
-						t.Fatalf("seed %d: %v of node %d: got %v, %v, want %v", seed, p, v, got, err, want)
-					}
-				}
-			}
-			return nil
-		})
-	}
-}
-
-func TestHoldsErrors(t *testing.T) {
+// TestErrorsOfHolds has properties and constants that are wrong, and a value that cannot be read.
+func TestErrorsOfHolds(t *testing.T) {
 	s, _ := randomStore(t, rand.New(rand.NewPCG(1, 17)), 5)
 	view(t, s, func(tx *kv.Tx) error {
-		if _, err := Holds(tx, IsNull{Property: "yeer"}, nil); !isError[*UnknownPropertyError](err) {
-			t.Errorf("unknown property: got %v, want an *UnknownPropertyError", err)
+		for _, q := range []Query{{Where: not(IsNull{"yeer"})}, {Order: []Order{{"yeer", true}}}} {
+			_, planned := NewPlan(tx, q)
+			_, held := Holds(tx, not(IsNull{"yeer"}), nil)
+			for _, err := range []error{planned, held} {
+				if !isError[*UnknownPropertyError](err) || err.Error() != `no property is named "yeer"` {
+					t.Errorf("unknown property: got %v, want an *UnknownPropertyError", err)
+				}
+			}
 		}
-		if _, err := Holds(tx, Compare{Property: "year", Op: Eq, Value: kv.StringValue("x")}, nil); !isError[*TypeError](err) {
+		if _, err := Holds(tx, Compare{"year", Eq, text("x")}, nil); !isError[*TypeError](err) {
 			t.Errorf("a string for an integer: got %v, want a *TypeError", err)
 		}
 		broken := errors.New("block 7 is corrupt")

@@ -87,19 +87,22 @@ func FuzzDecodeLeaf(f *testing.F) {
 		f.Add(randomLeaf(r, c.Kind, 50).appendTo(nil))
 	}
 	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var l leaf
-		if err := l.decode(data); err != nil {
-			if !errors.Is(err, kv.ErrCorrupt) {
-				t.Fatalf("decode of %x: got %v, want a kv.ErrCorrupt", data, err)
-			}
-			return
+	f.Fuzz(decodeAny)
+}
+
+// decodeAny decodes bytes that may be damaged.
+func decodeAny(t *testing.T, data []byte) {
+	var l leaf
+	if err := l.decode(data); err != nil {
+		if !errors.Is(err, kv.ErrCorrupt) {
+			t.Fatalf("decode of %x: got %v, want a kv.ErrCorrupt", data, err)
 		}
-		entries := entriesOf(&l)
-		if len(entries) == 0 || len(entries) > leafEntries || !slices.IsSorted(entries) {
-			t.Fatalf("decode of %x: got entries %x, want 1 to %d in order", data, entries, leafEntries)
-		}
-	})
+		return
+	}
+	entries := entriesOf(&l)
+	if len(entries) == 0 || len(entries) > leafEntries || !slices.IsSorted(entries) {
+		t.Fatalf("decode of %x: got entries %x, want 1 to %d in order", data, entries, leafEntries)
+	}
 }
 
 func TestDecodeLeafOfDamagedBytes(t *testing.T) {
@@ -113,12 +116,9 @@ func TestDecodeLeafOfDamagedBytes(t *testing.T) {
 	if err := new(leaf).decode(append(bytes.Clone(data), 0)); !errors.Is(err, kv.ErrCorrupt) {
 		t.Fatalf("a leaf with a byte behind its end: got %v, want a kv.ErrCorrupt", err)
 	}
-	for range 20000 { // any single byte changed: an error or a leaf in order, never a panic
+	for range 20000 {
 		damaged := bytes.Clone(data)
 		damaged[r.IntN(len(damaged))] = byte(r.Uint32())
-		var back leaf
-		if err := back.decode(damaged); err == nil && !slices.IsSorted(entriesOf(&back)) {
-			t.Fatalf("decode of %x: entries out of order", damaged)
-		}
+		decodeAny(t, damaged)
 	}
 }

@@ -148,17 +148,32 @@ func mustBeSound(t testing.TB, s *kv.Store) {
 	}
 }
 
-func TestCheckFindsDamage(t *testing.T) {
+// TestDamagedEntries has an index that lacks an entry and has two too many, beside one that is sound: Check tells of
+// each, and Repair builds that index anew.
+func TestDamagedEntries(t *testing.T) {
+	ctx := t.Context()
 	s := storeToDamage(t, 10)
+	repair := func() (done []kv.Correction) {
+		t.Helper()
+		must.Do(t, Repair(ctx, s, func(m kv.Correction) { done = append(done, m) }))
+		return done
+	}
 	update(t, s, func(tx *kv.Tx) error {
 		for v := range kv.NodeID(5) {
-			must.Do(t, tx.SetValue(v, "title", kv.StringValue("a")))
+			must.Do(t, errors.Join(tx.SetValue(v, "title", text("a")), tx.SetLabel(v, "x")))
 		}
+		return nil
+	})
+	must.Do(t, Create(ctx, s, kv.LabelColumn))
+	if done := repair(); len(done) > 0 {
+		t.Errorf("sound indexes: got %v, want nothing done", done)
+	}
+	update(t, s, func(tx *kv.Tx) error {
 		p := openPostings(tx, "title")
 		return errors.Join(
-			p.set(kv.StringValue("a"), 1, false), // missing
-			p.set(kv.StringValue("b"), 2, true),  // two
-			p.set(kv.StringValue("b"), 7, true),  // of a node without a value
+			p.set(text("a"), 1, false), // missing
+			p.set(text("b"), 2, true),  // two
+			p.set(text("b"), 7, true),  // of a node without a value
 		)
 	})
 	got := problems(t, s)
@@ -170,6 +185,10 @@ func TestCheckFindsDamage(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("check of a damaged index: got\n%q\nwant\n%q", got, want)
 	}
+	if done := repair(); len(done) != 1 || done[0].Where != "index on title" {
+		t.Errorf("got %v, want the index on title built anew", done)
+	}
+	mustEndSound(t, s)
 }
 
 // A store whose writes do not reach the index is found out although every node with a value has one entry.

@@ -2,7 +2,6 @@ package index
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -107,22 +106,6 @@ func TestWalkOfAnIndexGivesWay(t *testing.T) {
 	}
 	if got := plan.Reads(); plan.gaveWay == nil || got.Rows > 2*n {
 		t.Errorf("touched %+v, want at most %d rows, and that the walk gave way\n%v", got, 2*n, plan)
-	}
-}
-
-func TestWalkThatGivesWayIsCancelled(t *testing.T) {
-	tx := exclusive(t, 9000).Begin()
-	defer tx.Close()
-	plan := must.Get(NewPlan(tx, Query{Where: and(integer("a", Eq, 1), integer("b", Eq, 1)), Limit: 30}))(t)
-	plan.patience = 0
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	var got error
-	for _, err := range plan.Rows(ctx) {
-		got = err
-	}
-	if !errors.Is(got, context.Canceled) {
-		t.Errorf("got %v, want %v\n%v", got, context.Canceled, plan)
 	}
 }
 
