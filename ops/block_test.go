@@ -262,18 +262,6 @@ func TestBlocksPropagateLabels(t *testing.T) {
 	})
 }
 
-func TestBlockStrengthsSameBits(t *testing.T) {
-	eachCutGraph(t, 50, func(t *testing.T, r *rand.Rand, g Graph, c *cutBlocks) {
-		got, all := c.strengths(t, r), readAll(t, g)
-		for v := range got {
-			want := kernel.Strength(all.Of(kv.NodeID(v)), kernel.WeightsOf(all, v))
-			if (all.Weights == nil || c.ranges() == 1) && got[v] != want || math.Abs(got[v]-want) > 1e-12*want {
-				t.Errorf("node %d: got the strength %v, want %v", v, got[v], want)
-			}
-		}
-	})
-}
-
 // scaled are the rows D^(-1/2)x, of x row-major [count×width] and D [count].
 func scaled(x []float32, width int, strengths []float64) []float32 {
 	rows := make([]float32, len(x))

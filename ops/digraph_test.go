@@ -12,59 +12,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-func TestPropagateArcsSameBits(t *testing.T) {
-	ctx := context.Background()
-	for seed := range uint64(8) {
-		r := rand.New(rand.NewPCG(seed, 2))
-		g := randomArcGraph(r, seed%2 == 0, seed%4 < 2)
-		n, classes := g.nodes, 3
-		labels := make([]kv.Class, n)
-		for v := range labels {
-			labels[v] = kv.Class(r.IntN(classes+1) - 1)
-		}
-		src := SideBySide(Dense(randomRows(r, n, 6), 6), OneHot(labels, classes))
-		diagonals := must.Get(ComputeDiagonals(ctx, g.graph(), Powers{Hops: 3}, Options{}))(t)
-		wanted := func(v kv.NodeID, columns []int) []int {
-			if v%5 == 4 {
-				return columns
-			}
-			return append(columns, int(v)%6, 6+int(v)%classes)
-		}
-		for _, op := range []Operator{
-			{Hops: 3, Diagonals: diagonals}, {Hops: 3, SelfLoops: true}, {Hops: 3, Diagonals: diagonals, Want: wanted},
-		} {
-			want, err := collect(ctx, g.graph(), src, op, Options{Workers: 1})
-			must.Do(t, err)
-			err = Propagate(ctx, g.graph(), src, op, Options{MemoryBudget: 1}, nil)
-			var tooSmall *BudgetError
-			if !errors.As(err, &tooSmall) {
-				t.Fatalf("seed %d: a byte: got %v, want a *BudgetError", seed, err)
-			}
-			for _, opt := range []Options{
-				{Workers: 3},
-				{MemoryBudget: tooSmall.Least},
-				{MemoryBudget: tooSmall.Least, Workers: 2},
-				{Scratch: scratchDir(t), Workers: 2},
-				{Scratch: scratchDir(t), MemoryBudget: tooSmall.Least - 8*int64(n) + int64(n)},
-			} {
-				got, err := collect(ctx, g.graph(), src, op, opt)
-				if errors.Is(err, ErrBudget) && opt.Scratch != nil {
-					continue // it may be less than stripes take
-				}
-				if err != nil {
-					t.Fatalf("seed %d, %+v: %v", seed, opt, err)
-				}
-				for k := range got {
-					if !sameNumbers(got[k], want[k]) {
-						t.Fatalf("seed %d, %d workers, %d bytes, hop %d: got %v, want %v",
-							seed, opt.Workers, opt.MemoryBudget, k+1, got[k], want[k])
-					}
-				}
-			}
-		}
-	}
-}
-
 // TestWeightsOfOne compares a graph whose weights are all 1, or all the same power of two, with the simple one, bit for
 // bit at every hop: the roots of the strengths are those of the degrees, times a power of two.
 func TestWeightsOfOne(t *testing.T) {

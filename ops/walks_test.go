@@ -8,7 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -97,25 +96,6 @@ func (g *arcGraph) graph() Graph {
 		return directedGraph{g}
 	}
 	return g
-}
-
-func TestWalkDiagonalsOfSimpleGraphs(t *testing.T) {
-	for seed := range uint64(100) {
-		r := rand.New(rand.NewPCG(seed, 0))
-		g := awkwardGraph(r)
-		if seed%20 == 0 {
-			g = shuffled(rmat(8, 1+r.IntN(8), seed), seed)
-		}
-		want := must.Get(ComputeDiagonals(context.Background(), g, Powers{Hops: MaxHops}, Options{}))(t)
-		got := must.Get(ComputeDiagonals(context.Background(), weightedList{g, 1}, Powers{Hops: MaxHops}, Options{}))(t)
-		for k := 1; k <= MaxHops; k++ {
-			for v, got := range got.At(k) {
-				if math.Abs(got-want.At(k)[v]) > 1e-12 {
-					t.Fatalf("seed %d: hop %d, node %d: got %v, want %v", seed, k, v, got, want.At(k)[v])
-				}
-			}
-		}
-	}
 }
 
 func TestWalkDiagonalsSteps(t *testing.T) {
