@@ -144,22 +144,3 @@ func TestSameBitsOnEveryProcessor(t *testing.T) {
 		t.Errorf("hash of 30,015 results: got %#x, want %#x", got, want)
 	}
 }
-
-func BenchmarkExps(b *testing.B) { benchmarkMany(b, draws(340), Exps) }
-
-func BenchmarkLogs(b *testing.B) {
-	x := draws(340)
-	for i := range x {
-		x[i] = Exp(x[i] / 100)
-	}
-	benchmarkMany(b, x, Logs)
-}
-
-func benchmarkMany(b *testing.B, from []float64, many func([]float64)) {
-	var x []float64
-	for b.Loop() {
-		x = append(x[:0], from...)
-		many(x)
-	}
-	b.ReportMetric(float64(b.N)*float64(len(from))/b.Elapsed().Seconds(), "numbers/s")
-}

@@ -37,13 +37,13 @@ func randomNumbers(r *rand.Rand, n int) (keys []uint64, width int) {
 }
 
 // addAll adds numbers through so many writers at once, some of which add one after another, and others many at once.
-func addAll(s *Numbers[uint64], keys []uint64, writers int) error {
+func addAll[T Number](s *Numbers[T], keys []T, writers int) error {
 	errs := make([]error, writers)
 	var wg sync.WaitGroup
 	for i := range writers {
 		wg.Go(func() {
 			w := s.Writer()
-			var many []uint64
+			var many []T
 			for j := i; j < len(keys) && errs[i] == nil; j += writers {
 				if i%2 == 0 {
 					errs[i] = w.Add(keys[j])
@@ -150,19 +150,7 @@ func TestPairs(t *testing.T) {
 			added = append(added, Pair{k, r.Uint32N(values)})
 		}
 		s := NewNumbers[Pair](dir, limit, width, 1+r.IntN(3))
-		errs := make([]error, 3)
-		var wg sync.WaitGroup
-		for i := range errs {
-			wg.Go(func() {
-				w := s.Writer()
-				for j := i; j < len(added) && errs[i] == nil; j += len(errs) {
-					errs[i] = w.Add(added[j])
-				}
-				errs[i] = errors.Join(errs[i], w.Close())
-			})
-		}
-		wg.Wait()
-		if err := errors.Join(append(errs, s.Sort(t.Context()))...); err != nil {
+		if err := errors.Join(addAll(s, added, 3), s.Sort(t.Context())); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		want := slices.Clone(added)
@@ -283,29 +271,4 @@ func FuzzSortKeys(f *testing.F) {
 			t.Fatalf("seed %d, %d keys: got %d distinct ones", seed, len(keys), len(got))
 		}
 	})
-}
-
-func BenchmarkUint64(b *testing.B) {
-	const n, width = 1 << 22, 40
-	r := rand.New(rand.NewPCG(1, 0))
-	keys := make([]uint64, n)
-	for i := range keys {
-		keys[i] = r.Uint64() >> (64 - width)
-	}
-	for _, limit := range []int64{16 << 20, 1 << 30} {
-		for _, workers := range []int{1, 2} {
-			b.Run(fmt.Sprintf("keys=%d/limit=%d/workers=%d", n, limit, workers), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					s := NewNumbers[uint64](b.TempDir(), limit, width, workers)
-					must.Do(b, errors.Join(addAll(s, keys, workers), s.Sort(b.Context())))
-					for _, err := range s.Stretches(b.Context()) {
-						must.Do(b, err)
-					}
-					must.Do(b, s.Close())
-				}
-				b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "keys/s")
-			})
-		}
-	}
 }

@@ -3,6 +3,7 @@ package spill
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -21,7 +22,8 @@ func files(t *testing.T, dir string) []string {
 	return names
 }
 
-func TestSorterIsStable(t *testing.T) {
+// TestSorter adds records, some under numbers, and reads them twice, in part, and once the context has ended.
+func TestSorter(t *testing.T) {
 	for seed := range uint64(longtest.Of(24, 240)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		dir := t.TempDir()
@@ -36,10 +38,17 @@ func TestSorterIsStable(t *testing.T) {
 			if r.IntN(50) == 0 {
 				value = bytes.Repeat(value, r.IntN(3000))
 			}
-			want = append(want, Record{key, value})
-			if err := s.Add(key, value); err != nil {
-				t.Fatalf("seed %d: Add: %v", seed, err)
+			if r.IntN(10) == 0 {
+				value = nil
 			}
+			if r.IntN(5) == 0 {
+				number := uint64(r.IntN(700))
+				key = binary.BigEndian.AppendUint64(nil, number)
+				must.Do(t, s.AddUint64(number, value))
+			} else {
+				must.Do(t, s.Add(key, value))
+			}
+			want = append(want, Record{key, value})
 		}
 		slices.SortStableFunc(want, func(a, b Record) int { return bytes.Compare(a.Key, b.Key) })
 		for round := range 2 {
@@ -57,66 +66,20 @@ func TestSorterIsStable(t *testing.T) {
 				t.Fatalf("seed %d: got %d records, want %d", seed, i, len(want))
 			}
 		}
-		must.Do(t, s.Close())
-		if left := files(t, dir); len(left) > 0 {
-			t.Fatalf("seed %d: after Close: got files %q, want none", seed, left)
+		for range s.Records(t.Context()) {
+			break
 		}
-	}
-}
-
-func TestSorterKeepsEmptyRecordsInOrder(t *testing.T) {
-	s := New(t.TempDir(), 1<<20)
-	for _, value := range []string{"", "x", "", "y"} {
-		must.Do(t, s.Add(nil, []byte(value)))
-	}
-	var got []string
-	for r, err := range s.Records(t.Context()) {
-		must.Do(t, err)
-		got = append(got, string(r.Value))
-	}
-	if want := []string{"", "x", "", "y"}; !slices.Equal(got, want) {
-		t.Fatalf("got %q, want %q", got, want)
-	}
-}
-
-func TestUint64KeysOrderAsNumbers(t *testing.T) {
-	s := New(t.TempDir(), 1<<20)
-	for _, k := range []uint64{1 << 40, 3, 256, 255} {
-		must.Do(t, s.AddUint64(k, []byte{byte(k)}))
-	}
-	var got []byte
-	for r, err := range s.Records(t.Context()) {
-		must.Do(t, err)
-		got = append(got, r.Value...)
-	}
-	if want := []byte{3, 255, 0, 0}; !bytes.Equal(got, want) {
-		t.Fatalf("values in order of keys: got %v, want %v", got, want)
-	}
-}
-
-func TestBreakingOutAndCancelling(t *testing.T) {
-	for _, limit := range []int64{0, 1 << 30} {
-		dir := t.TempDir()
-		records := New(dir, limit)
-		for i := range uint64(20000) {
-			must.Do(t, records.AddUint64(i*7919%20000, nil))
-		}
-		for r, err := range records.Records(t.Context()) {
-			if err != nil || !bytes.Equal(r.Key, make([]byte, 8)) {
-				t.Fatalf("limit %d: first record: got %q, %v", limit, r.Key, err)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		for _, err := range s.Records(ended) {
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("seed %d: cancelled: got %v", seed, err)
 			}
 			break
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		for _, err := range records.Records(ctx) {
-			if !errors.Is(err, context.Canceled) {
-				t.Fatalf("limit %d: cancelled Sorted: got %v", limit, err)
-			}
-		}
-		must.Do(t, errors.Join(records.Close(), records.Close()))
+		must.Do(t, errors.Join(s.Close(), s.Close()))
 		if left := files(t, dir); len(left) > 0 {
-			t.Fatalf("after Close: got files %q, want none", left)
+			t.Fatalf("seed %d: after Close: got files %q, want none", seed, left)
 		}
 	}
 }
