@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -84,66 +85,80 @@ func compareContents(t *testing.T, got, want map[string]string) {
 	}
 }
 
+// TestBackupAndRestore backs up a store that was closed, and one that crashed.
 func TestBackupAndRestore(t *testing.T) {
-	for name, make := range keptStores {
-		t.Run(name, func(t *testing.T) {
-			s := openStore(t, make(t), Options{})
-			file, info := backupOf(t, s, nil)
-			if again, _ := backupOf(t, s, nil); !bytes.Equal(again, file) {
-				t.Error("two backups of the same snapshot differ")
-			}
-			if !info.Full || info.Store != s.ID() || info.Changed != info.Records || info.Since != "" {
-				t.Errorf("a full backup says of itself %+v", info)
-			}
-			restored := restoreAll(t, file)
-			compareContents(t, versionedContents(t, restored), versionedContents(t, s))
-			if got, want := describeStore(t, restored), describeStore(t, s); got != want {
-				t.Errorf("it is another store than was backed up:\n%s", difference(got, want))
-			}
-			checkClean(t, restored)
-			verified, err := CheckBackup(t.Context(), readers(file), nil)
-			if err != nil || verified != info {
-				t.Errorf("CheckBackup: got %+v, %v; want %+v", verified, err, info)
-			}
-			if again, _ := backupOf(t, restored, nil); !bytes.Equal(again, file) {
-				t.Error("the backup of what was restored differs from the backup it was restored from")
-			}
-			// It goes on as a store does, and the versions of its parts with it.
-			version := func(s *Store) (v string) {
-				view(t, s, func(tx *Tx) (err error) { v, err = tx.GraphVersion(); return err })
-				return v
-			}
-			before := version(restored)
-			if want := version(s); before != want {
-				t.Errorf("the graph has version %s, want %s", before, want)
-			}
-			changeKeptAgain(t, restored, 1)
-			if version(restored) == before {
-				t.Error("the graph was changed and its version was not")
-			}
-			must.Do(t, restored.Compact(t.Context(), nil))
-			checkClean(t, restored)
-		})
+	for _, crashed := range []bool{false, true} {
+		s := backedUp(t)
+		if crashed {
+			changeKinds(t, s, 1)
+			s = openStore(t, copyStore(t, s.Dir()), Options{})
+		}
+		file, info := backupOf(t, s, nil)
+		if again, _ := backupOf(t, s, nil); !bytes.Equal(again, file) {
+			t.Error("two backups of the same snapshot differ")
+		}
+		if !info.Full || info.Store != s.ID() || info.Changed != info.Records || info.Since != "" {
+			t.Errorf("a full backup says of itself %+v", info)
+		}
+		restored := restoreAll(t, file)
+		compareContents(t, versionedContents(t, restored), versionedContents(t, s))
+		if got, want := describeStore(t, restored), describeStore(t, s); got != want {
+			t.Errorf("it is another store than was backed up:\n%s", difference(got, want))
+		}
+		checkClean(t, restored)
+		verified, err := CheckBackup(t.Context(), readers(file), nil)
+		if err != nil || verified != info || restored.ID() != s.ID() {
+			t.Errorf("CheckBackup: got %+v, %v; want %+v", verified, err, info)
+		}
+		if again, _ := backupOf(t, restored, nil); !bytes.Equal(again, file) {
+			t.Error("the backup of what was restored differs from the backup it was restored from")
+		}
+		// It goes on as a store does, and the versions of its parts with it.
+		version := func(s *Store) (v string) {
+			view(t, s, func(tx *Tx) (err error) { v, err = tx.GraphVersion(); return err })
+			return v
+		}
+		before := version(restored)
+		if want := version(s); before != want {
+			t.Errorf("the graph has version %s, want %s", before, want)
+		}
+		changeKinds(t, restored, 1+codec.Bit(crashed))
+		if version(restored) == before {
+			t.Error("the graph was changed and its version was not")
+		}
+		must.Do(t, restored.Compact(t.Context(), nil))
+		checkClean(t, restored)
 	}
 }
 
-// changeKeptAgain changes, adds and deletes records of every kind that is not written by a Bulk.
-func changeKeptAgain(t *testing.T, s *Store, round int) {
+// backedUp is an open store with records of every kind.
+func backedUp(t *testing.T) *Store { return openStore(t, everyKind(t, 300), Options{}) }
+
+// changeKinds changes, adds and deletes records of every kind that is not written by a Bulk.
+func changeKinds(t *testing.T, s *Store, round int) {
 	t.Helper()
 	update(t, s, func(tx *Tx) error {
+		removed := must.Get(tx.Removed())(t)
+		node := func(i int) NodeID {
+			v := NodeID(i)
+			for removed.Has(v) {
+				v++
+			}
+			return v
+		}
 		name := strconv.Itoa(round)
 		v := must.Get(tx.AddNode(Node{ID: "round " + name, Label: "added"}))(t)
-		must.Do(t, tx.AddEdge(v, NodeID(round)))
+		must.Do(t, tx.AddEdge(v, node(round)))
 		if round > 1 { // so that deltas go
 			before := must.Get(tx.Node("round " + strconv.Itoa(round-1)))(t)
-			must.Do(t, tx.RemoveEdge(before, NodeID(round-1)))
+			must.Do(t, tx.RemoveEdge(before, node(round-1)))
 			must.Do(t, tx.Documents("rounds").Delete(strconv.Itoa(round-1)))
 		}
 		long := strings.Repeat("long ", 40_000/round) // a chain that becomes shorter
 		return errors.Join(
-			tx.Documents("rounds").Put(name, round), tx.Documents("settings").Put("long", long),
-			tx.SetLabel(NodeID(20+round%7), "label "+strconv.Itoa(round%3)), tx.SetRow("rows", NodeID(round), []float32{1, float32(round)}),
-			tx.Space("history").Put([]byte(name), []byte(name)), tx.Space("history").Delete([]byte(strconv.Itoa(round-2))),
+			tx.Documents("rounds").Put(name, round), tx.Documents("long").Put("document", long),
+			tx.SetLabel(node(20+round%7), "label "+strconv.Itoa(round%3)), tx.SetRow("m", node(round), []float32{1, float32(round), 0}),
+			tx.Space("lent").Put([]byte(name), []byte(name)), tx.Space("lent").Delete([]byte(strconv.Itoa(round-2))),
 		)
 	})
 }
@@ -151,13 +166,13 @@ func changeKeptAgain(t *testing.T, s *Store, round int) {
 // TestBackupOfACopy has a store that was copied go on twice. Since what it was before, and since what only its copy
 // was, a backup is right.
 func TestBackupOfACopy(t *testing.T) {
-	s := openStore(t, keptPlain(t), Options{})
+	s := backedUp(t)
 	full, _ := backupOf(t, s, nil)
 	other := openStore(t, copyStore(t, s.Dir()), Options{})
-	changeKeptAgain(t, s, 1)
+	changeKinds(t, s, 1)
 	since, _ := backupOf(t, s, full)
 	for round := range 5 {
-		changeKeptAgain(t, other, round+1)
+		changeKinds(t, other, round+1)
 	}
 	next, _ := backupOf(t, other, since)
 	compareContents(t, versionedContents(t, restoreAll(t, full, since, next)), versionedContents(t, other))
@@ -181,9 +196,9 @@ func TestBackupOfACopy(t *testing.T) {
 }
 
 func TestRestoreRefuses(t *testing.T) {
-	s := openStore(t, keptArcs(t), Options{})
+	s := backedUp(t)
 	full, _ := backupOf(t, s, nil)
-	changeKeptAgain(t, s, 1)
+	changeKinds(t, s, 1)
 	next, _ := backupOf(t, s, full)
 	for name, test := range map[string]struct {
 		files [][]byte
@@ -233,9 +248,9 @@ func checkNothingLeft(t *testing.T, dir string) {
 
 // TestTruncatedBackups cuts a backup off at its ends and at random places.
 func TestTruncatedBackups(t *testing.T) {
-	s := openStore(t, keptPlain(t), Options{})
+	s := backedUp(t)
 	full, _ := backupOf(t, s, nil)
-	changeKeptAgain(t, s, 1)
+	changeKinds(t, s, 1)
 	next, _ := backupOf(t, s, full)
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, file := range [][]byte{full, next} {
@@ -303,9 +318,9 @@ func TestBackupOfDamage(t *testing.T) {
 
 // TestFlippedBackups flips bits of a backup, everywhere at its begin and end, and at random places between.
 func TestFlippedBackups(t *testing.T) {
-	s := openStore(t, keptPlain(t), Options{})
+	s := backedUp(t)
 	full, _ := backupOf(t, s, nil)
-	changeKeptAgain(t, s, 1)
+	changeKinds(t, s, 1)
 	next, _ := backupOf(t, s, full)
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, file := range [][]byte{full, next} {
@@ -332,7 +347,7 @@ func TestFlippedBackups(t *testing.T) {
 
 // TestBackupWhileWriting backs a store up at moments of a Bulk, and while others write.
 func TestBackupWhileWriting(t *testing.T) {
-	s := openStore(t, keptPlain(t), Options{})
+	s := backedUp(t)
 	want := versionedContents(t, s)
 	b := beginBulk(t, s)
 	w, err := b.Column("half", KindInt)
@@ -355,7 +370,7 @@ func TestBackupWhileWriting(t *testing.T) {
 	want = versionedContents(t, s)
 	_, err = s.Backup(t.Context(), writerFunc(func(p []byte) (int, error) {
 		round++
-		changeKeptAgain(t, s, round)
+		changeKinds(t, s, round)
 		return out.Write(p)
 	}), BackupOptions{})
 	if err != nil || round < 3 {
@@ -370,7 +385,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // TestBackupFailures has the writer fail at every write, and the reader of what it is restored from.
 func TestBackupFailures(t *testing.T) {
-	s := openStore(t, keptArcs(t), Options{})
+	s := backedUp(t)
 	failure := errors.New("failure")
 	var file bytes.Buffer
 	for n := 0; ; n++ {
@@ -406,7 +421,7 @@ func TestBackupFailures(t *testing.T) {
 
 // TestBackupSaysHowLongItGets adds a matrix that no encoding makes small to a store that has a backup.
 func TestBackupSaysHowLongItGets(t *testing.T) {
-	s := openStore(t, keptPlain(t), Options{})
+	s := backedUp(t)
 	full, _ := backupOf(t, s, nil)
 	b := beginBulk(t, s)
 	defer b.Abort()
@@ -442,7 +457,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // TestBackupReadOnly backs a store up whose files and directory cannot be written to.
 func TestBackupReadOnly(t *testing.T) {
-	s := openStore(t, keptPlain(t), Options{})
+	s := backedUp(t)
 	want, _ := backupOf(t, s, nil)
 	closeStore(t, s)
 	before := fileNames(t, s.Dir(), "*")
@@ -493,7 +508,7 @@ func TestCloseDuringBackup(t *testing.T) {
 }
 
 func TestRestoreClearsWhatWasLeft(t *testing.T) {
-	s := openStore(t, keptArcs(t), Options{})
+	s := backedUp(t)
 	file, _ := backupOf(t, s, nil)
 	dir := filepath.Join(t.TempDir(), "restored")
 	left := filepath.Join(dir+restoreMark, "store")

@@ -144,45 +144,59 @@ func export(s *Store) (sum uint64, err error) {
 	h := fnv.New64a()
 	add := func(v ...any) { fmt.Fprintln(h, v...) }
 	err = s.View(func(tx *Tx) error {
-		add(tx.NumNodes(), tx.NumEdges(), tx.NumArcs(), tx.IntegerIDs(), tx.Classes(), tx.Columns(), tx.Matrices())
-		for v, err := range tx.InFileOrder() {
-			if err != nil {
-				return err
-			}
-			id, err := tx.ID(v)
-			if err != nil {
-				return err
-			}
-			back, err := tx.Node(id)
-			if err != nil {
-				return err
-			}
-			add(id, v, back)
-			for _, column := range tx.Columns() {
-				value, err := tx.Value(v, column.Name)
-				if err != nil {
-					return err
-				}
-				add(value)
-			}
-			degree, err := tx.Degree(v)
-			if err != nil {
-				return err
-			}
-			add(degree)
-			for a, err := range tx.Arcs(v) {
-				if err != nil {
-					return err
-				}
-				add(a.Neighbor, a.Out, a.In)
-			}
-		}
-		return errors.Join(exportScans(tx, add), exportChanges(tx, add))
+		return errors.Join(exportNodes(tx, add), exportScans(tx, add), exportChanges(tx, add))
 	})
 	return h.Sum64(), err
 }
 
-// exportScans reads in blocks what export reads node by node, and what belongs to no node.
+// describeStore is all that export reads, but for what changed since each commit.
+func describeStore(t *testing.T, s *Store) string {
+	t.Helper()
+	var text strings.Builder
+	add := func(v ...any) { fmt.Fprintln(&text, v...) }
+	view(t, s, func(tx *Tx) error { return errors.Join(exportNodes(tx, add), exportScans(tx, add)) })
+	return text.String()
+}
+
+// exportNodes reads node by node.
+func exportNodes(tx *Tx, add func(...any)) error {
+	add(tx.NumNodes(), tx.NumEdges(), tx.NumArcs(), tx.IntegerIDs(), tx.Directed(), tx.Weighted(), tx.Classes(), tx.Columns(), tx.Matrices())
+	for v, err := range tx.InFileOrder() {
+		if err != nil {
+			return err
+		}
+		id, err := tx.ID(v)
+		if err != nil {
+			return err
+		}
+		back, err := tx.Node(id)
+		if err != nil {
+			return err
+		}
+		add(id, v, back)
+		for _, column := range tx.Columns() {
+			value, err := tx.Value(v, column.Name)
+			if err != nil {
+				return err
+			}
+			add(value)
+		}
+		degree, err := tx.Degree(v)
+		if err != nil {
+			return err
+		}
+		add(degree)
+		for a, err := range tx.Arcs(v) {
+			if err != nil {
+				return err
+			}
+			add(a.Neighbor, a.Out, a.In)
+		}
+	}
+	return nil
+}
+
+// exportScans reads in blocks what exportNodes reads node by node, and what belongs to no node.
 func exportScans(tx *Tx, add func(...any)) error {
 	for _, column := range tx.Columns() {
 		r, err := tx.Reader(column.Name)
@@ -208,6 +222,7 @@ func exportScans(tx *Tx, add func(...any)) error {
 		if err != nil {
 			return err
 		}
+		add(m.Columns(), m.Encoding())
 		rows := make([]float32, tx.NumNodes()*m.Width())
 		if err := m.Read(Range{First: 0, End: NodeID(tx.NumNodes())}, 0, m.Width(), rows); err != nil {
 			return err

@@ -47,7 +47,7 @@ func TestModes(t *testing.T) {
 		t.Run("", func(t *testing.T) {
 			before := syscall.Umask(umask)
 			defer syscall.Umask(before)
-			s := openKept(t, keptPlain(t)) // of a load
+			s := numbered(t, 30, false, LoadOptions{})
 			must.Do(t, s.Compact(t.Context(), nil))
 			file, _ := backupOf(t, s, nil)
 			work := must.Get(s.Work(t.Context()))(t)
@@ -64,7 +64,7 @@ func TestModes(t *testing.T) {
 			checkModes(t, created.Dir(), storedir.Mode)
 
 			must.Do(t, os.Chmod(created.Dir(), 0o750))
-			s = openKept(t, created.Dir())
+			s = openStore(t, created.Dir(), Options{})
 			update(t, s, func(tx *Tx) error { return tx.AddEdge(0, 1) })
 			closeStore(t, s)
 			checkModes(t, created.Dir(), 0o750)

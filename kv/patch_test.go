@@ -159,13 +159,6 @@ func (m *model) touchPatched(next *model) {
 	}
 }
 
-// describeGraph says what a store has, but for what tells it from a copy.
-func describeGraph(t *testing.T, s *Store) string {
-	t.Helper()
-	_, text, _ := strings.Cut(describeStore(t, s), "\n")
-	return text
-}
-
 // TestPatchWays makes the same random changes to stores of every form, in one transaction and by writing the graph
 // again: both make the same store and the same counts.
 func TestPatchWays(t *testing.T) {
@@ -202,7 +195,7 @@ func patchWays(t *testing.T, first *Store) {
 		if stats[1].Rewritten = false; stats[0] != stats[1] || stats[0].Nodes == 0 || stats[0].Edges == 0 || stats[0].RemovedEdges == 0 {
 			t.Errorf("round %d: one transaction counts %+v, a rewrite %+v", round, stats[0], stats[1])
 		}
-		if got, want := describeGraph(t, stores[1]), describeGraph(t, stores[0]); got != want {
+		if got, want := describeStore(t, stores[1]), describeStore(t, stores[0]); got != want {
 			t.Errorf("round %d: a rewrite makes another store than a transaction:\n%s", round, difference(got, want))
 		}
 		view(t, stores[1], func(tx *Tx) error {
