@@ -2,13 +2,10 @@ package kv
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
-	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 )
 
 // verifyLists compares every way to read neighbours with the lists wanted.
@@ -73,47 +70,6 @@ func verifyLists(t testing.TB, tx *Tx, want [][]NodeID) {
 	if i != len(edges) {
 		t.Fatalf("Edges: got %d, want %d", i, len(edges))
 	}
-}
-
-func TestHubIsSplit(t *testing.T) {
-	const n = 2*graph.HubDegree + 1000
-	dir := filepath.Join(t.TempDir(), "graph")
-	l := must.Get(NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: 1 << 20}))(t)
-	for i := range n {
-		must.Do(t, l.AddNode(Node{ID: strconv.Itoa(i)}))
-	}
-	for i := 1; i < n; i++ {
-		must.Do(t, l.AddEdge(strconv.Itoa(i), "0", 0))
-	}
-	must.Do(t, l.AddEdge("1", "2", 0))
-	must.Get(l.Commit(t.Context(), nil))(t)
-	must.Do(t, openTest(t, dir).View(func(tx *Tx) error {
-		blocks := must.Get(tx.AdjacencyBlocks())(t)
-		d := must.Get(tx.graph().Directory())(t)
-		if d.Range(0) != (Range{First: 0, End: 1}) || int(d.Parts[0]) != (n-1+graph.HubDegree-1)/graph.HubDegree {
-			t.Errorf("first block: got %v in %d parts, want the hub alone in parts of %d", d.Range(0), d.Parts[0], graph.HubDegree)
-		}
-		var lists Adjacency
-		must.Do(t, tx.ReadAdjacency(blocks[0], &lists))
-		if d, err := tx.Degree(0); err != nil || d != n-1 || len(lists.Of(0)) != n-1 {
-			t.Errorf("hub: got degree %d, %v, and %d neighbours, want %d", d, err, len(lists.Of(0)), n-1)
-		}
-		next := NodeID(1)
-		for v, err := range tx.Neighbors(0) {
-			if err != nil || v != next {
-				t.Fatalf("neighbours of the hub: got %d, %v, want %d", v, err, next)
-			}
-			next++
-		}
-		for _, v := range []NodeID{1, graph.HubDegree, graph.HubDegree + 1, n - 1} {
-			for _, e := range []Edge{{0, v}, {v, 0}} {
-				if has, err := tx.HasEdge(e.U, e.V); err != nil || !has {
-					t.Errorf("HasEdge(%d, %d): got %v, %v, want true", e.U, e.V, has, err)
-				}
-			}
-		}
-		return nil
-	}))
 }
 
 func TestConcurrentReads(t *testing.T) {

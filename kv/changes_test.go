@@ -107,24 +107,6 @@ func TestLongLists(t *testing.T) {
 	checkClean(t, s)
 }
 
-// TestBulkTouchesAll has a Bulk write a column and a matrix, and another one drop the matrix.
-func TestBulkTouchesAll(t *testing.T) {
-	s := newStore(t, Options{})
-	setNodes(t, s, 10)
-	mark := lastCommit(t, s)
-	writeInBulk(t, s)
-	wantTouched(t, s, mark, columnOfChanges("x"), nil)
-	wantTouched(t, s, mark, columnOfChanges("y"), []NodeID{})
-	wantTouched(t, s, mark, matrixOfChanges("m"), nil)
-
-	mark = lastCommit(t, s)
-	b := beginBulk(t, s)
-	defer b.Abort()
-	must.Do(t, errors.Join(b.DropMatrix("m"), b.Commit(nil)))
-	wantTouched(t, s, mark, matrixOfChanges("m"), nil)
-	wantTouched(t, s, mark, columnOfChanges("x"), []NodeID{})
-}
-
 // TestForgottenChanges has the store forget the changes up to a commit: the next fold leaves out their records.
 func TestForgottenChanges(t *testing.T) {
 	const commits = 40
@@ -239,7 +221,7 @@ func TestChangesOfAnOpenUpdate(t *testing.T) {
 	})
 }
 
-// TestChangesBesideAWriter has readers ask while commits follow each other.
+// TestChangesBesideAWriter has readers ask for changes and for labels while commits follow each other.
 func TestChangesBesideAWriter(t *testing.T) {
 	const n, commits = 200, 150
 	s := newStore(t, Options{})
@@ -263,6 +245,19 @@ func TestChangesBesideAWriter(t *testing.T) {
 				}
 				if count := c.Column(LabelColumn).Count(); count != seen { // a node each
 					t.Errorf("after %d commits: got %d nodes", seen, count)
+					return
+				}
+				labels, ok, err := tx.AllLabels(n)
+				want, got := make([]Class, n), make([]Class, n)
+				if err := errors.Join(err, tx.ReadClasses(LabelColumn, Range{End: n}, want)); err != nil || !ok {
+					t.Errorf("got labels %t, %v", ok, err)
+					return
+				}
+				for v := range got {
+					got[v] = labels.Of(NodeID(v))
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("after %d commits: got labels %v, want %v", seen, got, want)
 					return
 				}
 				tx.Close()

@@ -64,13 +64,6 @@ func checkedStore(t *testing.T) *Store {
 	return s
 }
 
-func TestCheckCleanStore(t *testing.T) {
-	s := checkedStore(t)
-	checkClean(t, s)
-	must.Do(t, s.Compact(t.Context(), nil))
-	checkClean(t, s)
-}
-
 // firstKey returns the least key of a kind that is read.
 func firstKey(t *testing.T, s *Store, k record.Kind) []byte {
 	t.Helper()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -143,10 +142,28 @@ func TestOperationsBesideClose(t *testing.T) {
 	}
 }
 
-// TestNothingBeginsAfterClose: what would write later fails at its beginning, and leaves nothing in the directory.
+// TestNothingBeginsAfterClose uses transactions that have ended, and a store that is closed.
 func TestNothingBeginsAfterClose(t *testing.T) {
 	s := checkedStore(t)
+	var kept *Tx
+	view(t, s, func(tx *Tx) error { kept = tx; return nil })
+	if _, err := kept.Value(0, LabelColumn); !errors.Is(err, ErrClosed) {
+		t.Errorf("a Tx after its View: got %v, want ErrClosed", err)
+	}
+	update(t, s, func(tx *Tx) error { kept = tx; return nil })
+	if err := kept.SetLabel(0, "a"); !errors.Is(err, ErrClosed) {
+		t.Errorf("a Tx after its Update: got %v, want ErrClosed", err)
+	}
 	closeStore(t, s)
+	closeStore(t, s) // again does nothing
+	_, bulk := s.Bulk()
+	for name, err := range map[string]error{
+		"View": s.View(func(*Tx) error { return nil }), "Update": s.Update(func(*Tx) error { return nil }), "Bulk": bulk,
+	} {
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("%s: got %v, want ErrClosed", name, err)
+		}
+	}
 	if _, err := s.NewPatch(PatchOptions{}); !errors.Is(err, ErrClosed) {
 		t.Errorf("NewPatch: got %v, want ErrClosed", err)
 	}
@@ -159,37 +176,18 @@ func TestNothingBeginsAfterClose(t *testing.T) {
 
 // errorOf is the error among what a method has returned, or the first that an iterator of it yields.
 func errorOf(results []reflect.Value) (err error, has bool) {
+	isError := reflect.TypeFor[error]()
 	for _, result := range results {
-		switch value := result.Interface().(type) {
-		case error:
-			return value, true
-		case iter.Seq2[NodeID, error]:
-			for _, err := range value {
+		switch typ := result.Type(); {
+		case typ == isError:
+			err, has = result.Interface().(error)
+			return err, true
+		case typ.CanSeq2() && typ.Kind() == reflect.Func && typ.In(0).In(1) == isError:
+			for _, second := range result.Seq2() {
+				err, has = second.Interface().(error)
 				return err, true
 			}
 			return nil, true
-		case iter.Seq2[string, error]:
-			for _, err := range value {
-				return err, true
-			}
-			return nil, true
-		case iter.Seq2[Edge, error]:
-			for _, err := range value {
-				return err, true
-			}
-			return nil, true
-		case iter.Seq2[Arc, error]:
-			for _, err := range value {
-				return err, true
-			}
-			return nil, true
-		case iter.Seq2[Entry, error]:
-			for _, err := range value {
-				return err, true
-			}
-			return nil, true
-		case nil:
-			has = has || result.Type() == reflect.TypeFor[error]()
 		}
 	}
 	return nil, has

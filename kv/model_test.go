@@ -231,20 +231,22 @@ func (m *model) bulk(t *rapid.T, s *Store, commit bool) error {
 	next.columns[kind.String()] = kind
 	next.values[kind.String()] = nil
 	next.rows, next.made = map[NodeID][]float32{}, true
-	for _, v := range rapid.Permutation(m.present()).Draw(t, "order") {
+	all := make([]NodeID, len(m.ids))
+	for v := range all {
+		all[v] = NodeID(v)
+	}
+	for _, v := range rapid.Permutation(all).Draw(t, "order") {
 		if rapid.IntRange(0, 4).Draw(t, "left out") == 0 {
 			continue
 		}
-		value := drawValue(t, kind)
-		if err := column.Put(v, value); err != nil {
+		value, row := drawValue(t, kind), []float32{float32(v), 0, 1}
+		if err := errors.Join(column.Put(v, value), matrix.Put(v, row)); err != nil {
 			return err
 		}
-		next.set(kind.String(), v, value)
-		row := []float32{float32(v), 0, 1}
-		if err := matrix.Put(v, row); err != nil {
-			return err
+		if m.ids[v] != "" { // what is put for a removed node is dropped
+			next.set(kind.String(), v, value)
+			next.rows[v] = row
 		}
-		next.rows[v] = row
 	}
 	if !commit {
 		return nil
@@ -522,7 +524,8 @@ func TestModel(t *testing.T) {
 							return err
 						}
 					}
-					if err := next.check(t, tx); err != nil {
+					beside := func(other *Tx) error { return m.check(t, other) }
+					if err := errors.Join(next.check(t, tx), s.View(beside)); err != nil {
 						return err
 					}
 					if !keep {

@@ -1,13 +1,8 @@
 package kv
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
-	"slices"
-	"sync"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
@@ -53,7 +48,7 @@ func pathStore(t *testing.T, opt Options, n int) *Store {
 // TestNodeValues asks in snapshots that began at other times, in an Update and beside it, after a removal of a node
 // whose id comes again, and after Compact.
 func TestNodeValues(t *testing.T) {
-	const n = 3 * pageNodes
+	const n = max(3*pageNodes, 2*leastReadSingly)
 	s := pathStore(t, Options{}, n)
 	older := s.Begin()
 	defer older.Close()
@@ -102,24 +97,14 @@ func TestNodeValues(t *testing.T) {
 		return nil
 	})
 	wantValues(t, "a snapshot from before all of that", older)
-}
-
-// TestManyChangedValues changes more nodes than are read one by one.
-func TestManyChangedValues(t *testing.T) {
-	const n = 2 * leastReadSingly
-	s := pathStore(t, Options{}, n)
-	view(t, s, func(tx *Tx) error {
-		wantValues(t, "at first", tx)
-		return nil
-	})
-	update(t, s, func(tx *Tx) error {
+	update(t, s, func(tx *Tx) error { // more than are read one by one
 		for v := range NodeID(leastReadSingly + 1) {
-			must.Do(t, tx.SetLabel(v, "another"))
+			must.Do(t, tx.SetLabel(10+v, "another"))
 		}
 		return nil
 	})
 	view(t, s, func(tx *Tx) error {
-		wantValues(t, "after it", tx)
+		wantValues(t, "after many changed", tx)
 		return nil
 	})
 }
@@ -160,72 +145,4 @@ func TestNodeValuesThatAreNotKept(t *testing.T) {
 		}
 		return nil
 	})
-}
-
-// TestNodeValuesBesideAWriter has readers ask while commits follow each other.
-func TestNodeValuesBesideAWriter(t *testing.T) {
-	const n, commits = 60, 100
-	s := pathStore(t, Options{}, n)
-	var readers sync.WaitGroup
-	done := make(chan struct{})
-	for range 3 {
-		readers.Go(func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				tx := s.Begin()
-				labels, ok, err := tx.AllLabels(tx.NumNodes())
-				if err != nil || !ok {
-					t.Errorf("got labels %t, %v", ok, err)
-					return
-				}
-				want, got := make([]Class, tx.NumNodes()), []Class(nil)
-				if err := tx.ReadClasses(LabelColumn, Range{End: NodeID(tx.NumNodes())}, want); err != nil {
-					t.Error(err)
-					return
-				}
-				for v := range NodeID(tx.NumNodes()) {
-					got = append(got, labels.Of(v))
-				}
-				tx.Close()
-				if !slices.Equal(got, want) {
-					t.Errorf("got labels %v, want %v", got, want)
-					return
-				}
-			}
-		})
-	}
-	for i := range commits {
-		relabel(t, s, NodeID(i*7%n), fmt.Sprint(i))
-	}
-	close(done)
-	readers.Wait()
-}
-
-// TestNodeValuesAfterRestore asks in a restored store and in one that is opened read-only, which both go on from
-// marks of the first.
-func TestNodeValuesAfterRestore(t *testing.T) {
-	s := pathStore(t, Options{}, 50)
-	mark := lastCommit(t, s)
-	relabel(t, s, 3, "A")
-	update(t, s, func(tx *Tx) error { return tx.AddEdge(0, 9) })
-	var backup bytes.Buffer
-	must.Get(s.Backup(t.Context(), &backup, BackupOptions{}))(t)
-	relabel(t, s, 4, "A") // of which the backup knows nothing
-	dir := filepath.Join(t.TempDir(), "restored")
-	must.Get(Restore(t.Context(), dir, []io.Reader{&backup}, RestoreOptions{MemoryBudget: minMemoryBudget}))(t)
-	for _, readOnly := range []bool{true, false} {
-		restored := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget, ReadOnly: readOnly}))(t)
-		view(t, restored, func(tx *Tx) error {
-			wantValues(t, fmt.Sprintf("read-only %t", readOnly), tx)
-			if got := labelsSince(t, tx, mark); !slices.Equal(got, []NodeID{3}) {
-				t.Errorf("read-only %t: got changes %v, want those of node 3", readOnly, got)
-			}
-			return nil
-		})
-		must.Do(t, restored.Close())
-	}
 }

@@ -304,8 +304,17 @@ func TestArcsOfHub(t *testing.T) {
 					}
 					next++
 				}
-				if next != len(want) || len(buf.Of(0)) != next {
-					t.Fatalf("%+v: got %d and %d arcs, want %d", f, next, len(buf.Of(0)), len(want))
+				degree, err := tx.Degree(0)
+				if err != nil || next != len(want) || len(buf.Of(0)) != next || degree != next {
+					t.Fatalf("%+v: got %d and %d arcs and degree %d, %v, want %d", f, next, len(buf.Of(0)), degree, err, len(want))
+				}
+				for v := NodeID(1); int(v) < tx.NumNodes(); v += 37 {
+					_, there := want[v]
+					for _, e := range []Edge{{0, v}, {v, 0}} {
+						if has, err := tx.HasEdge(e.U, e.V); err != nil || has != there {
+							t.Fatalf("%+v: HasEdge(%d, %d): got %v, %v, want %v", f, e.U, e.V, has, err, there)
+						}
+					}
 				}
 				return nil
 			}))
@@ -316,7 +325,14 @@ func TestArcsOfHub(t *testing.T) {
 
 func TestCheckFindsDamagedArcs(t *testing.T) {
 	t.Parallel()
-	s, _ := arcHub(t, codec.ArcForm{Directed: true, Weighted: true})
+	s := arcStore(t, codec.ArcForm{Directed: true, Weighted: true})
+	addNodes(t, s, 300)
+	for v := range NodeID(299) { // in blocks, and then as deltas
+		if v == 200 {
+			must.Do(t, s.Compact(t.Context(), nil))
+		}
+		update(t, s, func(tx *Tx) error { return tx.SetEdge(0, v+1, float32(v+1)) })
+	}
 	for _, c := range []struct {
 		kind   record.Kind
 		change func(body []byte) []byte

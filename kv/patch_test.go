@@ -250,7 +250,7 @@ func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) PatchSta
 	})
 	must.Do(t, err)
 	removed := map[string]bool{}
-	for _, i := range r.Perm(len(ids) - 10)[:20] {
+	for _, i := range append(r.Perm(len(ids) - 60)[:20], identity(len(ids) - 20)[len(ids)-60:]...) { // the last are neighbors
 		removed[ids[10+i]] = true
 		err = errors.Join(err, p.RemoveNode(ids[10+i], 1))
 	}

@@ -25,6 +25,15 @@ func powerFailure(t *testing.T) (c crashedStore, whole, log string, cut []byte) 
 	return c, whole, log, cut
 }
 
+// TestHalfWrittenTable has a table that a crash left unfinished: its records are in the log.
+func TestHalfWrittenTable(t *testing.T) {
+	t.Parallel()
+	c := crashStore(t)
+	text := must.Get(os.ReadFile(filepath.Join(c.dir, fileNames(t, c.dir, "0*.sst")[0])))(t)
+	must.Do(t, os.WriteFile(filepath.Join(c.dir, "000099.sst"), text[:len(text)/2], 0o600))
+	sameContents(t, "half a table", c.dir, c.want)
+}
+
 // TestPowerFailureAfterAFlush has a log come back, in part, of a memtable that is in a table. A repair afterwards
 // must not take the rest of that table for dropped.
 func TestPowerFailureAfterAFlush(t *testing.T) {

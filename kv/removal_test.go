@@ -36,21 +36,6 @@ func numbered(t *testing.T, n int, dense bool, opt LoadOptions) *Store {
 	return openTest(t, dir)
 }
 
-// TestStoreWithoutRemovals gives up the first removal.
-func TestStoreWithoutRemovals(t *testing.T) {
-	t.Parallel()
-	s := numbered(t, 10, true, LoadOptions{})
-	if err := s.Update(func(tx *Tx) error { return errors.Join(tx.RemoveNode(1), errors.New("given up")) }); err == nil {
-		t.Error("got no error of an Update that gives up")
-	}
-	view(t, s, func(tx *Tx) error {
-		if set, err := tx.Removed(); set != nil || err != nil {
-			t.Errorf("got removed nodes %v, %v, want none", set, err)
-		}
-		return nil
-	})
-}
-
 // TestRemoveIndexed tells OnWrite of every value that a removal takes, and refuses without one.
 func TestRemoveIndexed(t *testing.T) {
 	t.Parallel()
@@ -72,76 +57,6 @@ func TestRemoveIndexed(t *testing.T) {
 	update(t, s, func(tx *Tx) error { return tx.RemoveNode(2) })
 	if want := (Write{Node: 2, Column: LabelColumn, Before: label}); len(writes) != 1 || writes[0] != want || label.IsNull() {
 		t.Errorf("got writes %v, want %v", writes, want)
-	}
-}
-
-// TestBulkDropsRemoved puts values of removed nodes into a Bulk.
-func TestBulkDropsRemoved(t *testing.T) {
-	t.Parallel()
-	s := numbered(t, 10, true, LoadOptions{})
-	update(t, s, func(tx *Tx) error { return tx.RemoveNode(4) })
-	b := beginBulk(t, s)
-	defer b.Abort()
-	floats, err1 := b.Column("x", KindSingle)
-	numbers, err2 := b.Column("n", KindInt)
-	rows, err3 := b.Matrix("m", []string{"a"}, MatrixEncoding{})
-	must.Do(t, errors.Join(err1, err2, err3))
-	numbers.Sort()
-	rows.Sort()
-	err := floats.PutFloats(0, make([]float32, 10))
-	for _, v := range rand.Perm(10) {
-		err = errors.Join(err, numbers.Put(NodeID(v), IntValue(1)), rows.Put(NodeID(v), []float32{1}))
-	}
-	if err = errors.Join(err, b.Commit(nil)); err != nil {
-		t.Fatal(err)
-	}
-	checkClean(t, s)
-	view(t, s, func(tx *Tx) error {
-		for _, name := range []string{"x", "n"} {
-			r := must.Get(tx.Reader(name))(t)
-			for v := range NodeID(10) {
-				if value, err := r.At(v); err != nil || value.IsNull() != (v == 4) {
-					t.Errorf("column %s of node number %d: got %v, %v", name, v, value, err)
-				}
-			}
-		}
-		return nil
-	})
-}
-
-// TestRemoveNeighbors removes every third node in one transaction. Many of them are neighbors.
-func TestRemoveNeighbors(t *testing.T) {
-	t.Parallel()
-	for _, opt := range []LoadOptions{{}, {Directed: true, Weighted: true}} {
-		s := numbered(t, 600, true, opt)
-		want := map[Edge]bool{}
-		p := must.Get(s.NewPatch(PatchOptions{most: manyInUpdate}))(t)
-		view(t, s, func(tx *Tx) error {
-			for v := NodeID(0); v < 600; v += 3 {
-				must.Do(t, p.RemoveNode(must.Get(tx.ID(v))(t), 1))
-			}
-			for e, err := range tx.Edges() {
-				must.Do(t, err)
-				if e.U%3 != 0 && e.V%3 != 0 {
-					want[e] = true
-				}
-			}
-			return nil
-		})
-		must.Get(p.Commit(t.Context()))(t)
-		checkClean(t, s)
-		view(t, s, func(tx *Tx) error {
-			if tx.NumPresent() != 400 || tx.NumEdges() != int64(len(want)) {
-				t.Errorf("got %d nodes and %d edges, want 400 and %d", tx.NumPresent(), tx.NumEdges(), len(want))
-			}
-			for e, err := range tx.Edges() {
-				must.Do(t, err)
-				if !want[e] {
-					t.Errorf("the edge %v is left", e)
-				}
-			}
-			return nil
-		})
 	}
 }
 

@@ -316,50 +316,6 @@ func TestReadOnlyAfterCrash(t *testing.T) {
 	})
 }
 
-// TestReadOnlyTellsTheSame reads all of every node from a store that was opened to be written, and then to be read.
-func TestReadOnlyTellsTheSame(t *testing.T) {
-	t.Parallel()
-	dir := everyKind(t, 3000)
-	told := func(opt Options) (all []string) {
-		s := openStore(t, dir, opt)
-		defer closeStore(t, s)
-		view(t, s, func(tx *Tx) error {
-			var readers []*ColumnReader
-			for _, c := range tx.Columns() {
-				r := must.Get(tx.Reader(c.Name))(t)
-				readers = append(readers, r)
-			}
-			places := must.Get(tx.Places())(t)
-			for i := range 2 * tx.NumNodes() { // in order, and then here and there
-				v := NodeID(i)
-				if i >= tx.NumNodes() {
-					v = NodeID(i * 7919 % tx.NumNodes())
-				}
-				id, err1 := tx.ID(v)
-				back, err2 := tx.Node(id)
-				place, err3 := places.Of(v)
-				line := fmt.Sprint(v, id, err1, back, err2, place, err3) // some are removed
-				for _, r := range readers {
-					value, err := r.At(v)
-					line += fmt.Sprintf(" %v %v", value, err)
-				}
-				for w, err := range tx.Neighbors(v) {
-					line += fmt.Sprint(" ", w, err)
-				}
-				all = append(all, line)
-			}
-			return nil
-		})
-		return all
-	}
-	want, got := told(Options{}), told(Options{ReadOnly: true})
-	for i := range want {
-		if got[i] != want[i] {
-			t.Fatalf("got %q, want %q", got[i], want[i])
-		}
-	}
-}
-
 // TestKilledBetweenLogs leaves empty logs, as a process does that is killed while Badger makes or deletes one.
 func TestKilledBetweenLogs(t *testing.T) {
 	s := newStore(t, Options{})
@@ -375,40 +331,4 @@ func TestKilledBetweenLogs(t *testing.T) {
 		}
 		return nil
 	})
-}
-
-func TestClosedStore(t *testing.T) {
-	s := newStore(t, Options{})
-	addNodes(t, s, 2)
-	tx := s.Begin()
-	space := tx.Space("s")
-	var kept *Tx
-	view(t, s, func(tx *Tx) error { kept = tx; return nil })
-	if _, err := kept.Value(0, LabelColumn); !errors.Is(err, ErrClosed) {
-		t.Errorf("a Tx after its View: got %v, want ErrClosed", err)
-	}
-	update(t, s, func(tx *Tx) error { kept = tx; return nil })
-	if err := kept.SetLabel(0, "a"); !errors.Is(err, ErrClosed) {
-		t.Errorf("a Tx after its Update: got %v, want ErrClosed", err)
-	}
-	closeStore(t, s)
-	closeStore(t, s) // again does nothing
-	if _, err := tx.Value(0, LabelColumn); !errors.Is(err, ErrClosed) {
-		t.Errorf("a snapshot of a closed store: got %v, want ErrClosed", err)
-	}
-	for _, err := range space.Ascend(nil) {
-		if !errors.Is(err, ErrClosed) {
-			t.Errorf("a space of a closed store: got %v, want ErrClosed", err)
-		}
-	}
-	tx.Close()
-	if err := s.View(func(*Tx) error { return nil }); !errors.Is(err, ErrClosed) {
-		t.Errorf("View: got %v, want ErrClosed", err)
-	}
-	if err := s.Update(func(*Tx) error { return nil }); !errors.Is(err, ErrClosed) {
-		t.Errorf("Update: got %v, want ErrClosed", err)
-	}
-	if _, err := s.Bulk(); !errors.Is(err, ErrClosed) {
-		t.Errorf("Bulk: got %v, want ErrClosed", err)
-	}
 }

@@ -330,17 +330,6 @@ func TestPacksWhileOpen(t *testing.T) {
 	closeTest(t, d)
 }
 
-// TestPacksThatAnotherProgramWroteTo writes to a closed database with Badger alone: it is refused.
-func TestPacksThatAnotherProgramWroteTo(t *testing.T) {
-	dir := closedDatabase(t)
-	db := must.Get(badger.Open(badger.DefaultOptions(dir).WithLogger(nil)))(t)
-	must.Do(t, errors.Join(db.Update(func(txn *badger.Txn) error { return txn.Set([]byte("key"), []byte("value")) }), db.Close()))
-	opt := Options{MemoryBudget: testBudget}
-	if _, err := Open(dir, opt); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), "another program") {
-		t.Errorf("got %v, want ErrCorrupt: another program has written", err)
-	}
-}
-
 // TestMissingPack removes a pack of a closed database, and of one that crashed: opening says which is missing.
 func TestMissingPack(t *testing.T) {
 	dir := closedDatabase(t)
