@@ -35,10 +35,7 @@ func mustEndSound(t testing.TB, s *kv.Store) {
 // storeToDamage is an emptyStore that may end as it likes.
 func storeToDamage(t testing.TB, n int) *kv.Store {
 	t.Helper()
-	s, err := kv.Create(t.TempDir()+"/store", kv.Options{MemoryBudget: 64 << 20, OnWrite: Maintain})
-	if err != nil {
-		t.Fatalf("create: %v", err)
-	}
+	s := must.Get(kv.Create(t.TempDir()+"/store", kv.Options{MemoryBudget: 64 << 20, OnWrite: Maintain}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("close: %v", err)
@@ -52,9 +49,7 @@ func storeToDamage(t testing.TB, n int) *kv.Store {
 		}
 		return tx.AddColumn("title", kv.KindString)
 	})
-	if err := Create(context.Background(), s, "title"); err != nil {
-		t.Fatalf("index: %v", err)
-	}
+	must.Do(t, Create(context.Background(), s, "title"))
 	return s
 }
 
@@ -79,20 +74,18 @@ func TestPostingsAgainstSortedSlice(t *testing.T) {
 					values[v] = title
 					must.Do(t, tx.SetValue(kv.NodeID(v), "title", value))
 				}
-				return comparePostings(tx, values, r) // a transaction sees what it wrote itself
+				return comparePostings(t, tx, values, r) // a transaction sees what it wrote itself
 			})
 			if round%2 == 1 {
-				if err := Compact(context.Background(), s); err != nil {
-					t.Fatalf("seed %d: compact: %v", seed, err)
-				}
+				must.Do(t, Compact(context.Background(), s))
 			}
-			view(t, s, func(tx *kv.Tx) error { return comparePostings(tx, values, r) })
+			view(t, s, func(tx *kv.Tx) error { return comparePostings(t, tx, values, r) })
 			mustBeSound(t, s)
 		}
 	}
 }
 
-func comparePostings(tx *kv.Tx, values []string, r *rand.Rand) error {
+func comparePostings(t *testing.T, tx *kv.Tx, values []string, r *rand.Rand) error {
 	var all []string
 	for v, title := range values {
 		if title != "" {
@@ -117,9 +110,7 @@ func comparePostings(tx *kv.Tx, values []string, r *rand.Rand) error {
 		for _, down := range []bool{false, true} {
 			var got []string
 			for g, err := range p.merge(bounds, down) {
-				if err != nil {
-					return err
-				}
+				must.Do(t, err)
 				part := make([]string, 0, len(g.nodes))
 				for _, v := range g.nodes {
 					part = append(part, string(newEntry(g.key, v)))

@@ -98,10 +98,7 @@ func randomValue(r *rand.Rand, kind kv.Kind) kv.Value {
 func randomStore(t testing.TB, r *rand.Rand, n int) (*kv.Store, *model) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
-	loader, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: randomColumns})
-	if err != nil {
-		t.Fatalf("loader: %v", err)
-	}
+	loader := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: randomColumns}))(t)
 	loaded := n - r.IntN(n/4+1) // the rest is added later
 	for i := range loaded {
 		node := kv.Node{ID: randomID(i)}
@@ -111,15 +108,11 @@ func randomStore(t testing.TB, r *rand.Rand, n int) (*kv.Store, *model) {
 		for _, c := range randomColumns {
 			node.Values = append(node.Values, randomValue(r, c.Kind))
 		}
-		if err := loader.AddNode(node); err != nil {
-			t.Fatalf("node %d: %v", i, err)
-		}
+		must.Do(t, loader.AddNode(node))
 	}
 	if loaded > 0 {
 		for range 3 * loaded {
-			if err := loader.AddEdge(randomID(r.IntN(loaded)), randomID(r.IntN(loaded)), 0); err != nil {
-				t.Fatalf("edge: %v", err)
-			}
+			must.Do(t, loader.AddEdge(randomID(r.IntN(loaded)), randomID(r.IntN(loaded)), 0))
 		}
 	}
 	if _, err := loader.Commit(context.Background(), nil); err != nil {
@@ -128,9 +121,7 @@ func randomStore(t testing.TB, r *rand.Rand, n int) (*kv.Store, *model) {
 	s := open(t, dir)
 	for _, name := range []string{"label", "flag", "year", "weight", "share", "title", "venue"} {
 		if r.IntN(3) > 0 {
-			if err := Create(context.Background(), s, name); err != nil {
-				t.Fatalf("index on %s: %v", name, err)
-			}
+			must.Do(t, Create(context.Background(), s, name))
 		}
 	}
 	update(t, s, func(tx *kv.Tx) error {
@@ -139,7 +130,7 @@ func randomStore(t testing.TB, r *rand.Rand, n int) (*kv.Store, *model) {
 				return err
 			}
 		}
-		return changeRandomly(tx, r, n)
+		return changeRandomly(t, tx, r, n)
 	})
 	update(t, s, func(tx *kv.Tx) error {
 		for _, v := range r.Perm(n)[:r.IntN(n/4+1)] {
@@ -153,11 +144,8 @@ func randomStore(t testing.TB, r *rand.Rand, n int) (*kv.Store, *model) {
 func randomID(i int) string { return fmt.Sprintf("n%c%d", 'a'+rune(i*7%26), i) }
 
 // changeRandomly sets some values and labels of a store of n nodes.
-func changeRandomly(tx *kv.Tx, r *rand.Rand, n int) error {
-	removed, err := tx.Removed()
-	if err != nil {
-		return err
-	}
+func changeRandomly(t testing.TB, tx *kv.Tx, r *rand.Rand, n int) error {
+	removed := must.Get(tx.Removed())(t)
 	for range n / 2 {
 		v := kv.NodeID(r.IntN(n))
 		if removed.Has(v) {
@@ -168,15 +156,11 @@ func changeRandomly(tx *kv.Tx, r *rand.Rand, n int) error {
 			if class := r.IntN(6); class > 0 {
 				label = fmt.Sprint("class ", class)
 			}
-			if err := tx.SetLabel(v, label); err != nil {
-				return err
-			}
+			must.Do(t, tx.SetLabel(v, label))
 			continue
 		}
 		c := randomColumns[r.IntN(len(randomColumns))]
-		if err := tx.SetValue(v, c.Name, randomValue(r, c.Kind)); err != nil {
-			return err
-		}
+		must.Do(t, tx.SetValue(v, c.Name, randomValue(r, c.Kind)))
 	}
 	return nil
 }
@@ -215,10 +199,7 @@ func modelOf(t testing.TB, s *kv.Store) *model {
 
 func open(t testing.TB, dir string) *kv.Store {
 	t.Helper()
-	s, err := Open(dir, kv.Options{MemoryBudget: 64 << 20})
-	if err != nil {
-		t.Fatalf("open %s: %v", dir, err)
-	}
+	s := must.Get(Open(dir, kv.Options{MemoryBudget: 64 << 20}))(t)
 	t.Cleanup(func() {
 		mustEndSound(t, s)
 		if err := s.Close(); err != nil {
@@ -230,16 +211,12 @@ func open(t testing.TB, dir string) *kv.Store {
 
 func update(t testing.TB, s *kv.Store, fn func(tx *kv.Tx) error) {
 	t.Helper()
-	if err := s.Update(fn); err != nil {
-		t.Fatalf("update: %v", err)
-	}
+	must.Do(t, s.Update(fn))
 }
 
 func view(t testing.TB, s *kv.Store, fn func(tx *kv.Tx) error) {
 	t.Helper()
-	if err := s.View(fn); err != nil {
-		t.Fatalf("view: %v", err)
-	}
+	must.Do(t, s.View(fn))
 }
 
 // A truth is the outcome of a condition. And is the least of its terms, Or the greatest, Not turns the order round.
@@ -486,18 +463,14 @@ func TestPlanAnswersAsTheDefinition(t *testing.T) {
 		queries(t, s, m, r, fmt.Sprint("seed ", seed), []int{longtest.Of(50, 500), longtest.Of(8, 80)}[seed/11], ways)
 		if seed%3 == 0 {
 			dir := s.Dir()
-			if err := s.Close(); err != nil {
-				t.Fatalf("seed %d: close: %v", seed, err)
-			}
+			must.Do(t, s.Close())
 			s = open(t, dir)
 			queries(t, s, m, r, fmt.Sprint("reopened, seed ", seed), 20, ways)
 		}
 		if seed%3 == 1 {
-			if err := Compact(context.Background(), s); err != nil {
-				t.Fatalf("seed %d: compact: %v", seed, err)
-			}
+			must.Do(t, Compact(context.Background(), s))
 			queries(t, s, m, r, fmt.Sprint("compacted, seed ", seed), 40, ways)
-			update(t, s, func(tx *kv.Tx) error { return changeRandomly(tx, r, len(m.ids)) })
+			update(t, s, func(tx *kv.Tx) error { return changeRandomly(t, tx, r, len(m.ids)) })
 			queries(t, s, modelOf(t, s), r, fmt.Sprint("changed after, seed ", seed), 40, ways)
 		}
 	}
@@ -525,10 +498,7 @@ func queries(t *testing.T, s *kv.Store, m *model, r *rand.Rand, where string, co
 // tryQuery answers q in every way that can, not only in the one chosen.
 func tryQuery(t *testing.T, tx *kv.Tx, m *model, q Query, where string, ways map[way]int) {
 	t.Helper()
-	best, err := NewPlan(tx, q)
-	if err != nil {
-		t.Fatalf("%s, %v: %v", where, q.Where, err)
-	}
+	best := must.Get(NewPlan(tx, q))(t)
 	want := m.answer(q)
 	compareHolds(t, tx, m, q, where)
 	for _, p := range everyPlan(t, tx, q, best) {
@@ -612,9 +582,7 @@ func rowsOf(t testing.TB, p *Plan) []kv.NodeID {
 	t.Helper()
 	var rows []kv.NodeID
 	for v, err := range p.Rows(context.Background()) {
-		if err != nil {
-			t.Fatalf("rows of %v: %v", p, err)
-		}
+		must.Do(t, err)
 		rows = append(rows, v)
 	}
 	return rows

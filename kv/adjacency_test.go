@@ -19,9 +19,7 @@ func verifyLists(t testing.TB, tx *Tx, want [][]NodeID) {
 			t.Fatalf("AdjacencyBlocks: got %v after %d in %v", r, next, blocks)
 		}
 		next = r.End
-		if err := tx.ReadAdjacency(r, &lists); err != nil {
-			t.Fatalf("ReadAdjacency(%v): %v", r, err)
-		}
+		must.Do(t, tx.ReadAdjacency(r, &lists))
 		for v := r.First; v < r.End; v++ {
 			if got := lists.Of(v); !slices.Equal(got, want[v]) {
 				t.Fatalf("ReadAdjacency(%v): node %d: got %v, want %v", r, v, got, want[v])
@@ -37,9 +35,7 @@ func verifyLists(t testing.TB, tx *Tx, want [][]NodeID) {
 	for u, list := range want {
 		var got []NodeID
 		for v, err := range tx.Neighbors(NodeID(u)) {
-			if err != nil {
-				t.Fatalf("Neighbors(%d): %v", u, err)
-			}
+			must.Do(t, err)
 			got = append(got, v)
 		}
 		if !slices.Equal(got, list) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"pgregory.net/rapid"
+
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // A modelHistory is what a model keeps of the commits of its store.
@@ -64,10 +66,7 @@ func touchModel(sets map[string]modelTouched, name string, v NodeID) {
 
 // check compares the changes since every commit with the model's.
 func (h *modelHistory) check(t *rapid.T, tx *Tx) error {
-	last, err := tx.LastCommit()
-	if err != nil {
-		return err
-	}
+	last := must.Get(tx.LastCommit())(t)
 	commits := append(slices.Clone(h.commits), h.now) // in an Update, what it did so far
 	for mark := range last + 3 {
 		c, err := tx.ChangesSince(mark)

@@ -45,23 +45,11 @@ func TestBlock(t *testing.T) {
 	coded := map[string]int{}
 	compare := func(tx *Tx) error {
 		for name := range kinds {
-			one, err := tx.Reader(name)
-			if err != nil {
-				return err
-			}
-			all, err := tx.Reader(name)
-			if err != nil {
-				return err
-			}
+			one := must.Get(tx.Reader(name))(t)
+			all := must.Get(tx.Reader(name))(t)
 			for v := range NodeID(tx.NumNodes()) {
-				want, err := one.At(v)
-				if err != nil {
-					return err
-				}
-				block, err := all.Block(v)
-				if err != nil {
-					return err
-				}
+				want := must.Get(one.At(v))(t)
+				block := must.Get(all.Block(v))(t)
 				got := want
 				switch {
 				case block.Codes != nil:
@@ -87,9 +75,7 @@ func TestBlock(t *testing.T) {
 				if r.IntN(4) == 0 {
 					value = Value{}
 				}
-				if err := tx.SetValue(NodeID(r.IntN(n)), name, value); err != nil {
-					return err
-				}
+				must.Do(t, tx.SetValue(NodeID(r.IntN(n)), name, value))
 			}
 		}
 		return tx.SetValue(7, "class", StringValue(class))

@@ -18,36 +18,21 @@ func TestBulkWhileLoading(t *testing.T) {
 		must.Do(t, l.AddNode(Node{ID: fmt.Sprint(v)}))
 	}
 	write := func(s *Store, times float32, end func(b *Bulk) error) error {
-		b, err := s.Bulk()
-		if err != nil {
-			return err
-		}
+		b := must.Get(s.Bulk())(t)
 		defer b.Abort()
-		x, err := b.Column("x", KindFloat)
-		if err != nil {
-			return err
-		}
-		m, err := b.Matrix("m", []string{"a", "b"}, MatrixEncoding{})
-		if err != nil {
-			return err
-		}
+		x := must.Get(b.Column("x", KindFloat))(t)
+		m := must.Get(b.Matrix("m", []string{"a", "b"}, MatrixEncoding{}))(t)
 		x.Sort()
 		m.Sort()
 		for _, v := range rand.New(rand.NewPCG(1, 1)).Perm(n) {
-			if err := x.Put(NodeID(v), FloatValue(float64(v)*float64(times))); err != nil {
-				return err
-			}
-			if err := m.Put(NodeID(v), []float32{float32(v), times}); err != nil {
-				return err
-			}
+			must.Do(t, x.Put(NodeID(v), FloatValue(float64(v)*float64(times))))
+			must.Do(t, m.Put(NodeID(v), []float32{float32(v), times}))
 		}
 		return end(b)
 	}
 	must.Get(l.Commit(t.Context(), func(s *Store) error {
 		for times := range 3 {
-			if err := write(s, float32(times), func(b *Bulk) error { return b.Commit(nil) }); err != nil {
-				return err
-			}
+			must.Do(t, write(s, float32(times), func(b *Bulk) error { return b.Commit(nil) }))
 		}
 		return write(s, 9, func(*Bulk) error { return nil })
 	}))(t)

@@ -59,10 +59,7 @@ func TestLoadOfManyColumns(t *testing.T) {
 	must.Get(loader.Commit(t.Context(), func(s *Store) error {
 		return s.View(func(tx *Tx) error {
 			for i, property := range properties {
-				reader, err := tx.Reader(property.Name)
-				if err != nil {
-					return err
-				}
+				reader := must.Get(tx.Reader(property.Name))(t)
 				for v := range nodes {
 					want := value(v, i)
 					if i == columns-1 && v%2 == 1 {

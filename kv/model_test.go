@@ -119,9 +119,7 @@ func (m *model) change(t *rapid.T, tx *Tx) error {
 	case 3, 4:
 		column := rapid.SampledFrom(slices.Sorted(maps.Keys(m.columns))).Draw(t, "column")
 		v, value := node(), drawValue(t, m.columns[column])
-		if err := tx.SetValue(v, column, value); err != nil {
-			return err
-		}
+		must.Do(t, tx.SetValue(v, column, value))
 		if m.value(column, v) != value {
 			touchModel(m.history.now.columns, column, v)
 		}
@@ -129,9 +127,7 @@ func (m *model) change(t *rapid.T, tx *Tx) error {
 	case 5:
 		v, row := node(), rapid.SliceOfN(rapid.Float32Range(0, 1), modelWidth, modelWidth).Draw(t, "row")
 		if _, err := tx.Matrix("m"); errors.Is(err, ErrNotFound) {
-			if err := tx.CreateMatrix("m", []string{"a", "b", "c"}); err != nil {
-				return err
-			}
+			must.Do(t, tx.CreateMatrix("m", []string{"a", "b", "c"}))
 			m.made = true
 			touchModel(m.history.now.matrices, "m", allNodes)
 		}
@@ -211,20 +207,11 @@ func (m *model) remove(v NodeID) {
 
 // bulk replaces the matrix and a column, in random order of rows.
 func (m *model) bulk(t *rapid.T, s *Store, commit bool) error {
-	b, err := s.Bulk()
-	if err != nil {
-		return err
-	}
+	b := must.Get(s.Bulk())(t)
 	defer b.Abort()
 	kind := rapid.SampledFrom(columnKinds).Draw(t, "kind")
-	column, err := b.Column(kind.String(), kind)
-	if err != nil {
-		return err
-	}
-	matrix, err := b.Matrix("m", []string{"a", "b", "c"}, MatrixEncoding{})
-	if err != nil {
-		return err
-	}
+	column := must.Get(b.Column(kind.String(), kind))(t)
+	matrix := must.Get(b.Matrix("m", []string{"a", "b", "c"}, MatrixEncoding{}))(t)
 	column.Sort()
 	matrix.Sort()
 	next := m.clone()
@@ -240,9 +227,7 @@ func (m *model) bulk(t *rapid.T, s *Store, commit bool) error {
 			continue
 		}
 		value, row := drawValue(t, kind), []float32{float32(v), 0, 1}
-		if err := errors.Join(column.Put(v, value), matrix.Put(v, row)); err != nil {
-			return err
-		}
+		must.Do(t, errors.Join(column.Put(v, value), matrix.Put(v, row)))
 		if m.ids[v] != "" { // what is put for a removed node is dropped
 			next.set(kind.String(), v, value)
 			next.rows[v] = row
@@ -263,17 +248,11 @@ func (m *model) check(t *rapid.T, tx *Tx) error {
 	if tx.NumNodes() != len(m.ids) || tx.NumEdges() != int64(len(m.edges)) {
 		t.Fatalf("got %d nodes and %d edges, want %d and %d", tx.NumNodes(), tx.NumEdges(), len(m.ids), len(m.edges))
 	}
-	if err := m.checkIDs(t, tx); err != nil {
-		return err
-	}
-	if err := m.checkNodes(t, tx); err != nil {
-		return err
-	}
+	must.Do(t, m.checkIDs(t, tx))
+	must.Do(t, m.checkNodes(t, tx))
 	got := map[Edge]bool{}
 	for e, err := range tx.Edges() {
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		got[e] = true
 	}
 	if !maps.Equal(got, m.edges) {
@@ -281,9 +260,7 @@ func (m *model) check(t *rapid.T, tx *Tx) error {
 	}
 	entries := map[string]string{}
 	for e, err := range tx.Space("s").Ascend(nil) {
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		entries[string(e.Key)] = string(e.Value)
 	}
 	if !maps.Equal(entries, m.space) {
@@ -291,30 +268,22 @@ func (m *model) check(t *rapid.T, tx *Tx) error {
 	}
 	docs := map[string]int{}
 	for key, err := range tx.Documents("d").Keys() {
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
 		var n int
-		if err := tx.Documents("d").Get(key, &n); err != nil {
-			return err
-		}
+		must.Do(t, tx.Documents("d").Get(key, &n))
 		docs[key] = n
 	}
 	if !maps.Equal(docs, m.docs) {
 		t.Fatalf("got documents %v, want %v", docs, m.docs)
 	}
-	if err := errors.Join(m.history.check(t, tx), m.checkValues(t, tx)); err != nil {
-		return err
-	}
+	must.Do(t, errors.Join(m.history.check(t, tx), m.checkValues(t, tx)))
 	return m.checkMatrix(t, tx)
 }
 
 // checkNodes compares what lookups of single nodes say with the model.
 func (m *model) checkNodes(t *rapid.T, tx *Tx) error {
 	for name := range m.columns {
-		if err := m.checkColumn(t, tx, name); err != nil {
-			return err
-		}
+		must.Do(t, m.checkColumn(t, tx, name))
 	}
 	want := make([][]NodeID, len(m.ids))
 	for e := range m.edges {
@@ -324,9 +293,7 @@ func (m *model) checkNodes(t *rapid.T, tx *Tx) error {
 		slices.Sort(want[v])
 		var got []NodeID
 		for u, err := range tx.Neighbors(v) {
-			if err != nil {
-				return err
-			}
+			must.Do(t, err)
 			got = append(got, u)
 		}
 		degree, err := tx.Degree(v)
@@ -349,10 +316,7 @@ func (m *model) checkIDs(t *rapid.T, tx *Tx) error {
 	if tx.NumPresent() != len(present) || tx.NumNodes() != len(m.ids) {
 		t.Fatalf("got %d nodes that are there and %d removed ones, want %d of %d", tx.NumPresent(), tx.NumNodes()-tx.NumPresent(), len(present), len(m.ids))
 	}
-	removed, err := tx.Removed()
-	if err != nil {
-		return err
-	}
+	removed := must.Get(tx.Removed())(t)
 	ids := map[NodeID]string{}
 	for v, want := range m.ids {
 		v := NodeID(v)
@@ -379,22 +343,11 @@ func (m *model) checkIDs(t *rapid.T, tx *Tx) error {
 	nextID, stop := iter.Pull2(tx.IDs())
 	defer stop()
 	count := 0
-	places, err := tx.Places()
-	if err != nil {
-		return err
-	}
+	places := must.Get(tx.Places())(t)
 	for v, err := range tx.InFileOrder() {
-		if err != nil {
-			return err
-		}
-		position, err := places.Of(v)
-		if err != nil {
-			return err
-		}
-		at, err := places.NodeAt(position)
-		if err != nil {
-			return err
-		}
+		must.Do(t, err)
+		position := must.Get(places.Of(v))(t)
+		at := must.Get(places.NodeAt(position))(t)
 		if id, err := places.ID(position); err != nil || at != v || id.String() != ids[v] {
 			t.Fatalf("place %d of node %d: got node %d with id %v, %v, want id %q", position, v, at, id, err, ids[v])
 		}
@@ -411,10 +364,7 @@ func (m *model) checkIDs(t *rapid.T, tx *Tx) error {
 }
 
 func (m *model) checkColumn(t *rapid.T, tx *Tx, name string) error {
-	r, err := tx.Reader(name)
-	if err != nil {
-		return err
-	}
+	r := must.Get(tx.Reader(name))(t)
 	for v := range m.ids {
 		want := m.value(name, NodeID(v))
 		direct, err := tx.Value(NodeID(v), name)
@@ -424,10 +374,7 @@ func (m *model) checkColumn(t *rapid.T, tx *Tx, name string) error {
 		if err != nil {
 			return err
 		}
-		got, err := r.At(NodeID(v))
-		if err != nil {
-			return err
-		}
+		got := must.Get(r.At(NodeID(v)))(t)
 		if direct != want || got != want {
 			t.Fatalf("%s of %d: got %v by Value and %v by Reader, want %v", name, v, direct, got, want)
 		}
@@ -443,9 +390,7 @@ func (m *model) checkColumn(t *rapid.T, tx *Tx, name string) error {
 		return nil
 	}
 	classes := make([]Class, len(m.ids))
-	if err := tx.ReadClasses(name, Range{End: NodeID(tx.NumNodes())}, classes); err != nil {
-		return err
-	}
+	must.Do(t, tx.ReadClasses(name, Range{End: NodeID(tx.NumNodes())}, classes))
 	for v, class := range classes {
 		got := Value{}
 		if class != NoClass {
@@ -467,9 +412,7 @@ func (m *model) checkMatrix(t *rapid.T, tx *Tx) error {
 		return err
 	}
 	rows := make([]float32, len(m.ids)*modelWidth)
-	if err := matrix.Read(Range{First: 0, End: NodeID(len(m.ids))}, 0, modelWidth, rows); err != nil {
-		return err
-	}
+	must.Do(t, matrix.Read(Range{First: 0, End: NodeID(len(m.ids))}, 0, modelWidth, rows))
 	for v := range m.ids {
 		got, want := rows[v*modelWidth:(v+1)*modelWidth], m.rows[NodeID(v)]
 		if want == nil && !math.IsNaN(float64(got[0])) || want != nil && !slices.Equal(got, want) {
@@ -501,9 +444,7 @@ func TestModel(t *testing.T) {
 		defer func() { must.Do(t, errors.Join(s.Close(), os.RemoveAll(s.Dir()))) }()
 		// move goes on with another directory that holds the same store.
 		move := func(dir string) error {
-			if err := errors.Join(s.Close(), os.RemoveAll(s.Dir())); err != nil {
-				return err
-			}
+			must.Do(t, errors.Join(s.Close(), os.RemoveAll(s.Dir())))
 			next, err := Open(dir, opt)
 			if err == nil {
 				s = next
@@ -520,14 +461,10 @@ func TestModel(t *testing.T) {
 				keep := rapid.IntRange(0, 4).Draw(t, "keep") > 0
 				err = s.Update(func(tx *Tx) error {
 					for range rapid.IntRange(1, 20).Draw(t, "changes") {
-						if err := next.change(t, tx); err != nil {
-							return err
-						}
+						must.Do(t, next.change(t, tx))
 					}
 					beside := func(other *Tx) error { return m.check(t, other) }
-					if err := errors.Join(next.check(t, tx), s.View(beside)); err != nil {
-						return err
-					}
+					must.Do(t, errors.Join(next.check(t, tx), s.View(beside)))
 					if !keep {
 						return failure
 					}

@@ -74,9 +74,7 @@ func (m *arcModel) verify(t *testing.T, tx *Tx) {
 	for v := range NodeID(m.nodes) {
 		var got []Arc
 		for a, err := range tx.Arcs(v) {
-			if err != nil {
-				t.Fatalf("Arcs(%d): %v", v, err)
-			}
+			must.Do(t, err)
 			got = append(got, a)
 		}
 		var want []Arc
@@ -98,9 +96,7 @@ func (m *arcModel) verifyAlong(t *testing.T, o *Oriented, d Direction) {
 	}
 	var buf Adjacency
 	for _, r := range blocks {
-		if err := o.ReadAdjacency(r, &buf); err != nil {
-			t.Fatalf("along %v: ReadAdjacency(%v): %v", d, r, err)
-		}
+		must.Do(t, o.ReadAdjacency(r, &buf))
 		for v := r.First; v < r.End; v++ {
 			if got := buf.Of(v); !slices.Equal(got, neighbors[v]) {
 				t.Fatalf("along %v: node %d: got %v, want %v", d, v, got, neighbors[v])
@@ -214,9 +210,7 @@ func TestArcsAgainstModel(t *testing.T) {
 				return nil
 			}))
 			if r.IntN(2) == 0 {
-				if err := s.Compact(t.Context(), nil); err != nil {
-					t.Fatalf("seed %d: Compact: %v", seed, err)
-				}
+				must.Do(t, s.Compact(t.Context(), nil))
 			}
 			must.Do(t, s.View(func(tx *Tx) error { m.verify(t, tx); return nil }))
 			checkClean(t, s)
@@ -250,9 +244,7 @@ func arcHub(t *testing.T, f codec.ArcForm) (*Store, map[NodeID]codec.Arc) {
 				if v == 0 || v%100 == 7 {
 					continue
 				}
-				if err := set(tx, NodeID(v), float32(v)); err != nil {
-					return err
-				}
+				must.Do(t, set(tx, NodeID(v), float32(v)))
 			}
 			return nil
 		})
@@ -260,23 +252,17 @@ func arcHub(t *testing.T, f codec.ArcForm) (*Store, map[NodeID]codec.Arc) {
 	must.Do(t, s.Compact(t.Context(), nil))
 	update(func(tx *Tx) error {
 		for v := NodeID(50); v < leaves; v += 50 {
-			if err := set(tx, v, 0.5); err != nil {
-				return err
-			}
+			must.Do(t, set(tx, v, 0.5))
 		}
 		for v := NodeID(107); v < leaves; v += 300 {
-			if err := set(tx, v, 0.25); err != nil {
-				return err
-			}
+			must.Do(t, set(tx, v, 0.25))
 		}
 		for v := NodeID(61); v < leaves; v += 61 {
 			if want[v] == (codec.Arc{}) {
 				continue
 			}
 			delete(want, v)
-			if err := tx.RemoveEdge(0, v); err != nil {
-				return err
-			}
+			must.Do(t, tx.RemoveEdge(0, v))
 		}
 		return nil
 	})
