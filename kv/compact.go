@@ -47,6 +47,7 @@ func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 		return fmt.Errorf("%w, but folding tables: %w", ErrCommitted, err)
 	}
 	defer s.writer.Unlock()
+	s.stopFold()
 	err = s.checkOpen()
 	if err == nil {
 		err = s.fold(ctx)

@@ -3,18 +3,22 @@ package kv
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 )
 
 // Badger makes a table of each memtable, and each Close makes one. Once there are some, the store folds them into few,
-// beside readers and writers (lsm/fold.go).
+// beside readers and writers (lsm/fold.go). The fold ends once there is no snapshot.
 
 // A folding is a fold that goes on beside writers.
 type folding struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed once it has ended
 }
+
+// foldWait is between two looks at whether a fold can end.
+const foldWait = 10 * time.Millisecond
 
 // foldIfDue begins a fold if one is due and none goes on. The caller holds the writer's lock.
 func (s *Store) foldIfDue() {
@@ -26,22 +30,34 @@ func (s *Store) foldIfDue() {
 		s.warn("tables could not be folded", err)
 		return
 	}
+	s.foldBeside(f, f.Merge)
+}
+
+// foldBeside merges, and ends the fold, beside others. The caller holds the writer's lock.
+func (s *Store) foldBeside(f *lsm.Fold, merge func(context.Context) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	s.folding = &folding{cancel, done}
 	go func() {
 		defer close(done)
-		err := f.Merge(ctx)
+		err := merge(ctx)
 		s.writer.Lock()
 		defer s.writer.Unlock()
-		s.commitGroup()
-		s.folding = nil
-		if err == nil {
-			err = f.End()
-		} else {
-			err = errors.Join(err, f.Cancel())
+		for s.commitGroup(); err == nil; s.commitGroup() {
+			var ended bool
+			if ended, err = f.End(); ended || err != nil {
+				break
+			}
+			s.writer.Unlock()
+			select {
+			case <-ctx.Done():
+				err = ctx.Err()
+			case <-time.After(foldWait):
+			}
+			s.writer.Lock()
 		}
-		if err != nil && ctx.Err() == nil {
+		s.folding = nil
+		if err = errors.Join(err, f.Cancel()); err != nil && ctx.Err() == nil {
 			s.warn("tables could not be folded", err)
 		}
 	}()
@@ -62,17 +78,21 @@ func (s *Store) stopFold() (stopped bool) {
 	return stopped
 }
 
-// fold folds at once. The caller holds the writer's lock.
+// fold folds at once, but ends beside others if there are snapshots. No fold goes on. The caller holds the writer's lock.
 func (s *Store) fold(ctx context.Context) error {
-	s.stopFold()
 	f, err := s.beginFold()
 	if err != nil {
 		return err
 	}
-	if err := f.Merge(ctx); err != nil {
+	ended := false
+	if err = f.Merge(ctx); err == nil {
+		ended, err = f.End()
+	}
+	if err != nil || ended {
 		return errors.Join(err, f.Cancel())
 	}
-	return f.End()
+	s.foldBeside(f, func(context.Context) error { return nil })
+	return nil
 }
 
 // beginFold begins a fold that leaves out the records of generations that the catalogue does not name, and of old

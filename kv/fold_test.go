@@ -17,13 +17,19 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// foldNow folds a store at once.
+// foldNow folds a store, and returns when that has ended.
 func foldNow(s *Store) error {
 	if err := s.lockWriter(context.Background()); err != nil {
 		return err
 	}
-	defer s.writer.Unlock()
-	return s.fold(context.Background())
+	s.stopFold()
+	err := s.fold(context.Background())
+	f := s.folding
+	s.writer.Unlock()
+	if f != nil {
+		<-f.done
+	}
+	return err
 }
 
 // step commits the step of a number: it writes an entry, overwrites one, and deletes one.
@@ -155,6 +161,7 @@ func TestFoldBesideOthers(t *testing.T) {
 					t.Errorf("a snapshot has come from step %d to %d", first, again)
 				}
 				tx.Close()
+				time.Sleep(time.Millisecond)
 			}
 			done <- nil
 		}()

@@ -15,14 +15,13 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
-	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // Badger makes a table of level 0 of each memtable, and merges none. A fold does: it makes one run of tables, of a
-// level of its own, of that run and of the tables of level 0. It merges them beside readers and writers. Then, alone,
-// it closes Badger, replaces the manifest by one that names the run and the tables which came since, and opens Badger
-// anew. Snapshots go on (reading.go).
+// level of its own, of that run and of the tables of level 0. It merges them beside readers and writers. Then, in a
+// moment without any snapshot, it closes Badger, replaces the manifest by one that names the run and the tables which
+// came since, and opens Badger anew. So of each key the newest version is enough.
 //
 // A crash leaves files that the manifest does not name: what was made, before the manifest is replaced, and after that
 // what was merged. The next open removes them (unnamed.go).
@@ -41,10 +40,9 @@ const (
 // A Fold is one that was begun.
 type Fold struct {
 	d      *DB
-	merged []uint64 // the numbers of the tables that are merged, from the oldest on
-	bytes  int64    // of them
-	held   *packSet
-	tables pack.Fold
+	merges manifest
+	isDead func(key []byte) bool
+	most   int64 // bytes at which a table ends
 	made   []string
 }
 
@@ -58,103 +56,123 @@ func (d *DB) firstTables() int {
 	return d.flushes.tables + int(d.failure.flushes.Load()-d.flushes.before)
 }
 
-// BeginFold begins a fold, which must be ended. It drops the records of keys that are dead: no commit from the last on
-// reads them. The caller holds the writer's lock.
+// BeginFold begins a fold, to be ended or cancelled. It drops the records of keys that are dead: no commit from the
+// last on reads them. The caller holds the writer's lock.
 func (d *DB) BeginFold(isDead func(key []byte) bool) (*Fold, error) {
-	f := &Fold{d: d}
-	var seen []uint64
-	f.held = d.packs.acquire(func() { seen = d.versions.all() })
-	if err := f.begin(seen, isDead); err != nil {
-		return nil, errors.Join(err, d.packs.release(f.held))
+	m, err := readManifest(d.dir) // what is being entered is for the next fold
+	if err != nil {
+		return nil, err
 	}
 	d.foldAt = d.firstTables() + foldAt // if this one fails
-	return f, nil
+	return &Fold{d: d, merges: m, isDead: isDead, most: foldBytes}, nil
 }
 
-func (f *Fold) begin(seen []uint64, isDead func(key []byte) bool) error {
-	m, err := readManifest(f.d.dir) // what is being entered is for the next fold
-	if err != nil {
-		return err
-	}
-	f.merged = slices.SortedFunc(maps.Keys(m.levels), func(a, b uint64) int {
-		return cmp.Or(cmp.Compare(m.levels[b], m.levels[a]), cmp.Compare(a, b))
+// merged are the numbers of the tables that are merged, from the oldest on.
+func (f *Fold) merged() []uint64 {
+	return slices.SortedFunc(maps.Keys(f.merges.levels), func(a, b uint64) int {
+		return cmp.Or(cmp.Compare(f.merges.levels[b], f.merges.levels[a]), cmp.Compare(a, b))
 	})
-	for _, id := range f.merged {
+}
+
+// Merge makes the new tables. Others may read and write. A damaged table is an ErrCorrupt that names it.
+func (f *Fold) Merge(ctx context.Context) error {
+	size := int64(0)
+	for _, id := range f.merged() {
 		path := table.NewFilename(id, f.d.dir)
 		info, err := os.Stat(path)
 		if err != nil {
 			return err
 		}
-		f.bytes += info.Size()
-		f.tables.From = append(f.tables.From, path)
-	}
-	// A snapshot that is older than the last commit may read what is dead.
-	isNewest := len(seen) == 1
-	f.tables.Seen = seen
-	f.tables.Most = foldBytes
-	f.tables.IsDead = func(key []byte) bool { return isNewest && isDead(key) }
-	f.tables.IsCovered = func(key []byte) (bool, error) {
-		if !record.Kind(key[0]).InPacks() {
-			return false, nil
+		size += info.Size()
+		var damage error
+		err = findDamage(ctx, path, func(found error) { damage = cmp.Or(damage, found) })
+		if err = cmp.Or(err, damage); err != nil {
+			return err
 		}
-		packs := f.held.of(key)
-		if packs == nil {
-			return isDead(key), nil // only an older snapshot knows whether it has packs
-		}
-		version, _, err := packs.Cursors().Last(key)
-		return version > 0, err
 	}
-	f.tables.Name = func() string {
-		f.d.folded++
-		return filepath.Join(f.d.dir, fmt.Sprintf("spill-fold-%d.tmp", f.d.folded))
-	}
-	return nil
-}
-
-// Merge makes the new tables. Others may read and write. A damaged table is an ErrCorrupt that names it.
-func (f *Fold) Merge(ctx context.Context) (err error) {
-	if err := storedir.CheckRoom(f.d.dir, f.bytes+SpareRoom); err != nil {
+	if err := storedir.CheckRoom(f.d.dir, size+SpareRoom); err != nil {
 		return err
 	}
-	f.made, err = f.tables.Run(ctx)
-	return wrapBadger(err)
+	return wrapBadger(guardFaults(func() error { return f.merge(ctx) }))
 }
 
-// End has the new tables take the place of those that were merged. It closes Badger and opens it anew; if it cannot,
-// the database has failed. The caller holds the writer's lock.
-func (f *Fold) End() error {
+func (f *Fold) merge(ctx context.Context) (err error) {
+	var t readTables
+	defer func() { err = errors.Join(err, t.close()) }()
+	if err := t.open(f.d.dir, f.d.disk, catalogFile{}, f.merges); err != nil {
+		return err
+	}
+	var w *pack.Writer
+	defer func() {
+		if w != nil {
+			err = errors.Join(err, w.Remove(f.d.disk.Remove))
+		}
+	}()
+	it := t.Walk(nil, false)
+	it.Deletions = true
+	for count, err := 0, it.Seek(nil); ; count, err = count+1, it.Next() {
+		if err == nil && count%contextEvery == 0 {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if w != nil && (!it.Valid() || w.Bytes() >= f.most) {
+			if err := errors.Join(w.End(), w.Sync()); err != nil {
+				return fmt.Errorf("%s: %w", w.Path(), err)
+			}
+			f.made, w = append(f.made, w.Path()), nil
+		}
+		if !it.Valid() {
+			return nil
+		}
+		if f.isDead(it.Key()) {
+			continue
+		}
+		if w == nil {
+			f.d.folded++
+			w = pack.NewWriter(filepath.Join(f.d.dir, fmt.Sprintf("spill-fold-%d.tmp", f.d.folded)))
+			w.Newest = t.newest
+		}
+		value, err := it.Value()
+		if err == nil {
+			err = w.Add(it.Key(), value, it.Version())
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// End has the new tables take the place of those that were merged, unless there is a snapshot: then it has not ended.
+// It closes Badger and opens it anew; if it cannot, the database has failed. The caller holds the writer's lock.
+func (f *Fold) End() (ended bool, err error) {
 	d := f.d
-	if len(f.made) == 0 {
-		return f.Cancel()
-	}
 	if err := cmp.Or(d.failure.err(), d.Closable(SpareRoom)); err != nil {
-		return errors.Join(err, f.Cancel())
+		return false, err
 	}
-	d.opening.Lock()
-	defer d.opening.Unlock()
-	d.reads.Lock()
-	for r := range d.readings {
-		r.suspend()
+	d.packs.mu.Lock() // no snapshot begins
+	defer d.packs.mu.Unlock()
+	if d.versions.inUse() {
+		return false, nil
 	}
-	d.reads.Unlock()
 	opt := d.db.Opts()
-	err := errors.Join(wrapBadger(d.db.Close()), d.failure.err())
+	err = errors.Join(wrapBadger(d.db.Close()), d.failure.err())
 	if err == nil {
 		if err = f.install(); err != nil {
 			d.failure.set(err) // nobody knows which tables a crash would leave
 		}
 	}
-	err = errors.Join(err, f.Cancel())
 	db, opening := badger.OpenManaged(opt)
 	if opening != nil {
-		d.failure.lose(opening)
-		return errors.Join(err, wrapBadger(opening))
+		d.failure.set(opening)
+		return true, errors.Join(err, wrapBadger(opening))
 	}
 	d.db = db
 	d.output.Store(0)
 	d.flushes = flushCount{before: d.failure.flushes.Load(), tables: db.Levels()[0].NumTables}
 	d.foldAt = foldAt
-	return err
+	return true, err
 }
 
 // install has the manifest name the new tables, and those that came since the fold began, and removes the others.
@@ -172,7 +190,7 @@ func (f *Fold) install() error {
 	if err := f.name(m); err != nil {
 		return err
 	}
-	for _, id := range f.merged { // the oldest first (unnamed.go)
+	for _, id := range f.merged() { // the oldest first (unnamed.go)
 		if err := os.Remove(table.NewFilename(id, f.d.dir)); err != nil {
 			return err
 		}
@@ -193,7 +211,7 @@ func (f *Fold) number(m manifest) error {
 
 // name replaces the manifest.
 func (f *Fold) name(m manifest) error {
-	for _, id := range f.merged {
+	for id := range f.merges.levels {
 		delete(m.levels, id)
 	}
 	if err := durable.SyncDirectory(f.d.dir); err != nil {
@@ -202,11 +220,11 @@ func (f *Fold) name(m manifest) error {
 	return m.write(f.d.dir, nil)
 }
 
-// Cancel ends a fold, and removes what it made and did not install.
+// Cancel removes what a fold made and did not install.
 func (f *Fold) Cancel() (err error) {
 	for _, path := range f.made {
 		err = errors.Join(err, f.d.disk.Remove(path))
 	}
 	f.made = nil
-	return errors.Join(err, f.d.packs.release(f.held))
+	return err
 }

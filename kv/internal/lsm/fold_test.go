@@ -1,6 +1,7 @@
 package lsm
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,25 +10,30 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/table"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 func nothingIsDead([]byte) bool { return false }
 
-// foldNow folds a database, whose writer's lock the caller holds.
+// foldNow folds a database, of which there is no snapshot. The caller holds the writer's lock.
 func foldNow(d *DB, isDead func(key []byte) bool) error {
 	f, err := d.BeginFold(isDead)
 	if err == nil {
-		if err = f.Merge(context.Background()); err != nil {
-			return errors.Join(err, f.Cancel())
+		err = f.Merge(context.Background())
+	}
+	if err == nil {
+		var ended bool
+		if ended, err = f.End(); err == nil && !ended {
+			err = errors.New("there is a snapshot")
 		}
-		err = f.End()
 	}
 	return err
 }
@@ -65,9 +71,8 @@ func levelsOf(t testing.TB, dir string) map[uint8]int {
 	return levels
 }
 
-// TestFoldGoesOn folds a database in the middle of readings: they go on where they were, and snapshots see what they
-// saw. Meanwhile others read.
-func TestFoldGoesOn(t *testing.T) {
+// TestFoldWaits folds a database that has snapshots, and that others read: it ends once they have.
+func TestFoldWaits(t *testing.T) {
 	t.Parallel()
 	dir := sessions(t, foldAt)
 	d := openTest(t, dir)
@@ -76,69 +81,85 @@ func TestFoldGoesOn(t *testing.T) {
 		t.Fatalf("no fold is due of %d tables", foldAt)
 	}
 	older := d.Begin(false)
-	defer older.Discard()
 	want := textOf(t, older)
 	set(t, d, 10, "later")
 	newer := d.Begin(false)
-	defer newer.Discard()
 	wantNewer := textOf(t, newer)
-	var stop context.CancelFunc
 	ctx, stop := context.WithCancel(t.Context())
 	var readers sync.WaitGroup
 	for range 2 {
 		readers.Go(func() {
 			for ctx.Err() == nil {
-				if got := textOf(t, older); got != want {
-					t.Errorf("a snapshot reads %.300s, want %.300s", got, want)
-					return
-				}
+				must.Do(t, d.View(func(txn *Txn) error {
+					if got := textOf(t, txn); got != wantNewer {
+						t.Errorf("a reader reads %.300s, want %.300s", got, wantNewer)
+					}
+					return nil
+				}))
+				time.Sleep(time.Millisecond)
 			}
 		})
 	}
-	prefix := record.Prefix(record.KindSpace, 1)
-	for _, descending := range []bool{false, true} {
-		for _, opt := range []badger.IteratorOptions{{Reverse: descending}, {Reverse: descending, AllVersions: true}} {
-			opt.Prefix = prefix
-			read := func(fold bool) string {
-				var b strings.Builder
-				r := older.read(opt)
-				defer r.Close()
-				if from := prefix; !descending {
-					r.Seek(from)
-				} else {
-					r.Seek(append(from[:len(from):len(from)], 0xff))
-				}
-				for n := 0; r.item != nil; r.Next() {
-					if n++; fold && n%7 == 0 {
-						must.Do(t, foldNow(d, nothingIsDead))
-					}
-					value, err := badgerWalk{r}.Value()
-					must.Do(t, err)
-					fmt.Fprintf(&b, "%x %d %x\n", r.item.Key(), r.item.Version(), value)
-				}
-				if r.Next(); r.item != nil {
-					t.Error("a reading goes on behind its end")
-				}
-				return b.String()
-			}
-			must.Do(t, foldNow(d, nothingIsDead)) // which drops versions that nobody sees
-			if want, got := read(false), read(true); got != want || got == "" {
-				t.Errorf("%+v: got %s, want %s", opt, got, want)
-			}
+	f := must.Get(d.BeginFold(nothingIsDead))(t)
+	must.Do(t, f.Merge(t.Context()))
+	for snapshot, want := range map[*Txn]string{older: want, newer: wantNewer} {
+		if ended, err := f.End(); ended || err != nil {
+			t.Errorf("beside a snapshot: the fold has ended: %v, %v", ended, err)
 		}
+		if got := textOf(t, snapshot); got != want {
+			t.Errorf("a snapshot reads %s, want %s", got, want)
+		}
+		snapshot.Discard()
 	}
+	for !must.Get(f.End())(t) {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(10 * time.Millisecond)
 	stop()
 	readers.Wait()
-	if got := textOf(t, newer); got != wantNewer {
-		t.Errorf("got %s, want %s", got, wantNewer)
-	}
 	if levels := levelsOf(t, dir); levels[foldLevel] != 1 || levels[0] > 1 || d.FoldDue() {
 		t.Errorf("there are tables of levels %v, want one of level %d and at most one of 0", levels, foldLevel)
 	}
+	version := d.Version()
 	set(t, d, 5, "last")
-	if d.Version() != newer.sees+1 {
-		t.Errorf("the last commit has version %d, want %d", d.Version(), newer.sees+1)
+	if d.Version() != version+1 {
+		t.Errorf("the last commit has version %d, want %d", d.Version(), version+1)
 	}
+}
+
+// TestFoldOfDamage changes each block, and the index, of a table: the fold is an ErrCorrupt that names the table, and
+// all files stay as they are.
+func TestFoldOfDamage(t *testing.T) {
+	t.Parallel()
+	dir := sessions(t, 3)
+	d := openTest(t, dir)
+	defer closeTest(t, d)
+	path := tablesIn(t, dir)[1]
+	whole := must.Get(os.ReadFile(path))(t)
+	r := must.Get(pack.Open(path))(t)
+	places := []int{len(whole) - 40}
+	for i := range r.Blocks() {
+		from, to, err := r.Place(i)
+		must.Do(t, err)
+		places = append(places, (from+to)/2)
+	}
+	must.Do(t, r.Close())
+	for _, at := range places {
+		text := bytes.Clone(whole)
+		text[at] ^= 1
+		must.Do(t, os.WriteFile(path, text, 0o600))
+		before := must.Get(os.ReadDir(dir))(t)
+		f := must.Get(d.BeginFold(nothingIsDead))(t)
+		if err := f.Merge(t.Context()); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), filepath.Base(path)) {
+			t.Errorf("byte %d: got %v, want ErrCorrupt that names %s", at, err, path)
+		}
+		must.Do(t, f.Cancel())
+		if after := must.Get(os.ReadDir(dir))(t); len(after) != len(before) {
+			t.Errorf("byte %d: %d files are left of %d", at, len(after), len(before))
+		}
+	}
+	must.Do(t, os.WriteFile(path, whole, 0o600))
+	must.Do(t, foldNow(d, nothingIsDead))
 }
 
 // TestFoldCrashes copies a database at each step of a fold, as a crash would leave it, opens the copy, and expects
@@ -173,7 +194,7 @@ func TestFoldCrashes(t *testing.T) {
 	}
 	step("before")
 	f := must.Get(d.BeginFold(nothingIsDead))(t)
-	f.tables.Most = 600 // some tables
+	f.most = 600 // some tables
 	must.Do(t, f.Merge(t.Context()))
 	step("merged")
 	must.Do(t, d.db.Close())
@@ -186,7 +207,7 @@ func TestFoldCrashes(t *testing.T) {
 	}
 	must.Do(t, f.name(m))
 	step("named")
-	for _, id := range f.merged {
+	for _, id := range f.merged() {
 		must.Do(t, os.Remove(table.NewFilename(id, dir)))
 		step("a table removed")
 	}

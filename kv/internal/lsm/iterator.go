@@ -1,23 +1,12 @@
 package lsm
 
 import (
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // An Iterator reads records in the order of their keys. A table that cannot be read is an ErrCorrupt.
-type Iterator struct{ it walk }
-
-// A walk is what an Iterator does, unguarded.
-type walk interface {
-	Close()
-	Seek(key []byte) error
-	Next() error
-	Valid() bool
-	Key() []byte
-	Version() uint64
-	ValueSize() int64
-	Value() ([]byte, error)
-}
+type Iterator struct{ it *pack.Walk }
 
 // Close ends the iterator.
 func (i *Iterator) Close() { i.it.Close() }

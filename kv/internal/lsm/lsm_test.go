@@ -109,9 +109,6 @@ func TestRecords(t *testing.T) {
 		if _, err := txn.Get(testKey(7)); !errors.Is(err, record.ErrNotFound) {
 			t.Errorf("a deleted record: got %v, want ErrNotFound", err)
 		}
-		if version, deleted, err := txn.Last(testKey(7)); version == 0 || !deleted || err != nil {
-			t.Errorf("a deleted record: got version %d, %v, %v", version, deleted, err)
-		}
 		if err := txn.Set(testKey(8), nil); !errors.Is(err, ErrReadOnly) {
 			t.Errorf("a transaction that reads: got %v, want ErrReadOnly", err)
 		}

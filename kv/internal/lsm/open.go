@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
@@ -34,10 +33,7 @@ type Options struct {
 type DB struct {
 	dir      string
 	readOnly bool
-	db       *badger.DB   // nil if tables is not
-	opening  sync.RWMutex // held by who opens db anew, and for a moment by who reads with it
-	reads    sync.Mutex   // guards readings
-	readings map[*reading]struct{}
+	db       *badger.DB  // nil if tables is not
 	tables   *readTables // of a database that is read without Badger
 
 	failure  *writeFailure
@@ -69,7 +65,6 @@ func Open(dir string, opt Options) (opened *DB, err error) {
 	d := &DB{
 		dir:      dir,
 		readOnly: opt.ReadOnly,
-		readings: map[*reading]struct{}{},
 		packs:    packs{dir: dir, now: newPackSet(nil), crashed: crashed},
 		foldAt:   foldAt,
 	}

@@ -107,6 +107,18 @@ func (s *packSet) of(key []byte) pack.Tables {
 	return s.streams[stream(key[:len(stream{})])]
 }
 
+// mayHave reports whether one of the packs has a record of a key, or cannot tell. A deletion of the key is to hide that.
+func (s *packSet) mayHave(key []byte) bool {
+	tables := s.of(key)
+	if tables == nil {
+		return false
+	}
+	return !errors.Is(guardFaults(func() error {
+		_, _, err := tables.Cursors().Get(key)
+		return err
+	}), record.ErrNotFound)
+}
+
 // packs are those of a database that is open for writing. Who reads has the set that counted when it began. A pack
 // that no set has any more is closed, and its file is removed if it is to go.
 type packs struct {
@@ -134,6 +146,12 @@ func (p *packs) release(s *packSet) error {
 	defer p.mu.Unlock()
 	s.users--
 	return p.end(s)
+}
+
+func (p *packs) mayHave(key []byte) bool {
+	s := p.acquire(func() {})
+	defer p.release(s) //nolint:errcheck // a pack that stays behind is removed by the next open
+	return s.mayHave(key)
 }
 
 // replace has other packs count. Those left out go.

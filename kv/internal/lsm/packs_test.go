@@ -29,7 +29,9 @@ type packModel struct {
 	live map[record.Generation]bool
 	want map[string]string
 	next record.Generation
-	busy bool // a transaction writes, or the database is closed
+
+	folding *Fold // has merged, and has not ended
+	folds   int   // that have ended
 }
 
 // A packSnapshot is a transaction with what it is to read.
@@ -52,17 +54,23 @@ func (m *packModel) keep() {
 
 // commit runs a transaction.
 func (m *packModel) commit(write func(txn *Txn) error) {
-	m.busy = true
-	defer func() { m.busy = false }()
 	txn := m.d.Begin(true)
 	defer txn.Discard()
 	must.Do(m.t, errors.Join(m.d.makeRoom(1<<20), write(txn), txn.Commit(m.d.Version()+1)))
 }
 
-// fold folds Badger's own tables, unless a transaction writes.
+// fold merges Badger's own tables, or ends the fold that did, if there is no snapshot.
 func (m *packModel) fold() {
-	if !m.busy {
-		must.Do(m.t, foldNow(m.d, func(key []byte) bool { return len(key) >= 5 && !m.live[record.GenerationOf(key)] }))
+	if m.folding == nil {
+		live := maps.Clone(m.live)
+		m.folding = must.Get(m.d.BeginFold(func(key []byte) bool {
+			return len(key) >= 5 && !live[record.GenerationOf(key)]
+		}))(m.t)
+		m.folding.most = 1 + m.r.Int64N(64<<10)
+		must.Do(m.t, m.folding.Merge(m.t.Context()))
+	} else if must.Get(m.folding.End())(m.t) {
+		m.folding = nil
+		m.folds++
 	}
 }
 
@@ -190,9 +198,6 @@ func (m *packModel) check(s packSnapshot, prefix []byte) {
 				m.t.Fatalf("%s: got a body of %d bytes, want %d", record.Describe(rec.Key), len(rec.Body), len(s.want[string(rec.Key)]))
 			}
 			got = append(got, string(rec.Key))
-			if m.r.IntN(2000) == 0 {
-				m.fold()
-			}
 		}
 		it.Close()
 		if !slices.Equal(got, keys) {
@@ -223,6 +228,7 @@ func (m *packModel) check(s packSnapshot, prefix []byte) {
 // what snapshots read with what was written. When it is closed, the database without Badger, and Badger alone, read
 // the same.
 func TestPacks(t *testing.T) {
+	folds := 0
 	for seed := range uint64(12) {
 		m := &packModel{
 			t: t, r: rand.New(rand.NewPCG(seed, 5)), dir: filepath.Join(t.TempDir(), "store"),
@@ -232,8 +238,8 @@ func TestPacks(t *testing.T) {
 			m.open()
 			var snapshots []packSnapshot
 			for range 12 {
-				[]func(){m.pack, m.change, m.change, m.drop, m.fold}[m.r.IntN(5)]()
-				if m.r.IntN(3) == 0 {
+				[]func(){m.pack, m.change, m.change, m.drop, m.fold, m.fold}[m.r.IntN(6)]()
+				if m.r.IntN(4) == 0 {
 					snapshots = append(snapshots, packSnapshot{m.d.Begin(false), maps.Clone(m.want)})
 				}
 				for i, s := range snapshots {
@@ -243,7 +249,7 @@ func TestPacks(t *testing.T) {
 						m.check(s, record.Prefix(record.KindSpace, m.anyLive()))
 						m.check(s, record.Prefix(record.KindMatrix, m.anyLive()))
 					}
-					if m.r.IntN(6) == 0 {
+					if m.r.IntN(4) == 0 {
 						s.txn.Discard()
 						snapshots = slices.Delete(snapshots, i, i+1)
 						break
@@ -253,16 +259,22 @@ func TestPacks(t *testing.T) {
 			for _, s := range snapshots {
 				s.txn.Discard()
 			}
+			if m.folding != nil {
+				must.Do(t, m.folding.Cancel())
+				m.folding = nil
+			}
 			closeTest(t, m.d)
 			m.checkClosed()
 		}
+		folds += m.folds
+	}
+	if folds < 10 {
+		t.Errorf("%d folds have ended, want more", folds)
 	}
 }
 
 // checkClosed reads a closed database without Badger, and with Badger alone.
 func (m *packModel) checkClosed() {
-	m.busy = true
-	defer func() { m.busy = false }()
 	d := must.Get(Open(m.dir, readOnlyOptions))(m.t)
 	txn := d.Begin(false)
 	m.check(packSnapshot{txn, m.want}, nil)
@@ -280,6 +292,9 @@ func (m *packModel) checkClosed() {
 				continue // of a generation that is dead
 			}
 			body, err := record.Decode(key, must.Get(it.Item().ValueCopy(nil))(m.t))
+			if errors.Is(err, record.ErrNotFound) {
+				continue // a record.Deletion
+			}
 			if err != nil {
 				return err
 			}

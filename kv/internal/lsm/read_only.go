@@ -48,7 +48,7 @@ func openReadOnly(dir string) (d *DB, err error) {
 		if d.catalog, err = readCatalogFile(dir); err != nil {
 			return err
 		}
-		return d.openTables(m)
+		return d.tables.open(dir, d.disk, d.catalog, m)
 	})
 	if err != nil {
 		return nil, errors.Join(err, d.closeTables())
@@ -56,46 +56,47 @@ func openReadOnly(dir string) (d *DB, err error) {
 	return d, nil
 }
 
-// openTables opens the tables that a manifest names. Each of Badger's tables of level 0 is a run of its own, the last
-// one first. The run of a fold follows, and that of all packs.
-func (d *DB) openTables(m manifest) error {
-	d.tables.ids = slices.Sorted(maps.Keys(m.levels))
+// open opens the tables that a manifest names. Each of Badger's tables of level 0 is a run of its own, the last one
+// first. The run of a fold follows, and that of all packs.
+func (r *readTables) open(dir string, disk storedir.Disk, catalog catalogFile, m manifest) error {
+	r.ids = slices.Sorted(maps.Keys(m.levels))
 	runs := map[uint8][]*pack.Table{}
-	for _, id := range slices.Backward(d.tables.ids) {
-		path := table.NewFilename(id, d.dir)
+	for _, id := range slices.Backward(r.ids) {
+		path := table.NewFilename(id, dir)
 		var listed pack.Listed
 		var err error
 		if isPack(id) {
-			listed, err = d.catalog.look(id-packNumber, path)
+			listed, err = catalog.look(id-packNumber, path)
 		} else {
-			listed, err = lookAtTable(d.dir, id)
-			d.tables.newest = max(d.tables.newest, listed.Newest)
+			listed, err = lookAtTable(dir, id)
+			r.newest = max(r.newest, listed.Newest)
 		}
 		if err != nil {
 			return err
 		}
-		t := pack.NewTable(d.disk, path, listed)
+		t := pack.NewTable(disk, path, listed)
 		if level := m.levels[id]; level == 0 {
-			d.tables.Tables = append(d.tables.Tables, []*pack.Table{t})
+			r.Tables = append(r.Tables, []*pack.Table{t})
 		} else {
 			runs[level] = append(runs[level], t)
 		}
 	}
 	for _, level := range slices.Sorted(maps.Keys(runs)) {
 		slices.SortFunc(runs[level], func(a, b *pack.Table) int { return y.CompareKeys(a.First, b.First) })
-		d.tables.Tables = append(d.tables.Tables, runs[level])
+		r.Tables = append(r.Tables, runs[level])
 	}
 	return nil
 }
 
-// closeTables closes a database that is read without Badger.
-func (d *DB) closeTables() error {
-	err := d.disk.Close()
-	for _, run := range d.tables.Tables {
+func (r *readTables) close() (err error) {
+	for _, run := range r.Tables {
 		for _, t := range run {
 			err = errors.Join(err, t.Close())
 		}
 	}
-	d.tables.Tables = nil
+	r.Tables = nil
 	return err
 }
+
+// closeTables closes a database that is read without Badger.
+func (d *DB) closeTables() error { return errors.Join(d.disk.Close(), d.tables.close()) }

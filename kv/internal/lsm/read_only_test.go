@@ -61,8 +61,7 @@ func told(t *testing.T, d *DB) (lines []string) {
 	for i := range 302 {
 		value, err := txn.Get(testKey(i))
 		version, reading := txn.Version(testKey(i))
-		last, deleted, searching := txn.Last(testKey(i))
-		say("%d: %x %v, %d %v, %d %v %v", i, value, err, version, reading, last, deleted, searching)
+		say("%d: %x %v, %d %v", i, value, err, version, reading)
 	}
 	lookups := txn.Lookups(record.Prefix(record.KindSpace, 1))
 	for step := range 900 { // all in order, and then here and there
@@ -106,7 +105,7 @@ func TestReadOnlyIsAsBadger(t *testing.T) {
 		opt := must.Get(badgerOptions(dir, readOnlyOptions))(t)
 		db, err := badger.OpenManaged(opt) // which merges nothing
 		must.Do(t, err)
-		want := told(t, &DB{db: db, failure: new(writeFailure), readings: map[*reading]struct{}{}, packs: packs{now: newPackSet(nil)}, versions: versions{last: db.MaxVersion()}})
+		want := told(t, &DB{db: db, failure: new(writeFailure), packs: packs{now: newPackSet(nil)}, versions: versions{last: db.MaxVersion()}})
 		must.Do(t, db.Close())
 		d := must.Get(Open(dir, readOnlyOptions))(t)
 		got := told(t, d)

@@ -188,7 +188,7 @@ func trusted(e pack.Entry, newest uint64) bool {
 	switch e.Value.Meta &^ (markDiscardsEarlier | markOfTransaction | markEndOfTransaction) {
 	case 0:
 		_, err := record.Decode(key, e.Value.Value)
-		return err == nil
+		return err == nil || errors.Is(err, record.ErrNotFound)
 	case pack.MarkDeleted:
 		return record.Kind(key[0]).String() != "" && len(e.Value.Value) == 0
 	}

@@ -7,27 +7,28 @@ import (
 	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A Txn sees a database as it was when it began, and what it wrote itself. Several users may write in one Txn, one
 // after another: each sees what those before it wrote.
 type Txn struct {
-	d     *DB
-	txn   *badger.Txn // of one that writes
-	sees  uint64      // the version of the last commit that it sees
-	packs *packSet    // nil of a database that is read without Badger
-	room  int64       // that its writes take on the disk, as far as MakeRoom was not asked for it
+	d      *DB
+	txn    *badger.Txn // nil of a database that is read without Badger
+	writes bool
+	sees   uint64   // the version of the last commit that it sees
+	packs  *packSet // nil of a database that is read without Badger
+	room   int64    // that its writes take on the disk, as far as MakeRoom was not asked for it
 
 	own    written     // by the user
 	before written     // by the users before
-	kept   atomic.Bool // see reading.Close
+	kept   atomic.Bool // see badgerSource.Close
 	ended  bool
 
-	removed map[string]bool // the keys that it deleted
-
-	mu     sync.Mutex
-	writes int         // how many there were
-	spare  []*Borrowed // that nobody uses, and that see all writes
+	mu    sync.Mutex
+	steps int         // how many writes there were
+	spare []*Borrowed // that nobody uses, and that see all writes
 }
 
 // written is what was written in a transaction, as Badger counts it.
@@ -57,7 +58,7 @@ func (t *Txn) Next() bool {
 
 // checkSize returns ErrTxTooBig if the user cannot write another entry.
 func (t *Txn) checkSize(key, value []byte) error {
-	if t.txn == nil {
+	if !t.writes {
 		return ErrReadOnly
 	}
 	t.own.add(key, value)
@@ -73,11 +74,11 @@ func (d *DB) Begin(write bool) *Txn {
 	if d.tables != nil {
 		return &Txn{d: d, sees: d.tables.newest}
 	}
-	t := &Txn{d: d}
-	t.packs = d.packs.acquire(func() { t.sees = d.versions.begin() })
-	if write {
-		t.txn = d.db.NewTransactionAt(t.sees, true)
-	}
+	t := &Txn{d: d, writes: write}
+	t.packs = d.packs.acquire(func() {
+		t.sees = d.versions.begin()
+		t.txn = d.db.NewTransactionAt(t.sees, write)
+	})
 	return t
 }
 
@@ -98,7 +99,7 @@ func (t *Txn) Discard() {
 	}
 	if !t.ended {
 		t.ended = true
-		t.d.versions.end(t.sees)
+		t.d.versions.end()
 		t.d.packs.release(t.packs) //nolint:errcheck // a pack that stays behind is removed by the next open
 	}
 }
@@ -108,7 +109,7 @@ func (t *Txn) Discard() {
 // is that of a load.
 func (t *Txn) Commit(version uint64) error {
 	t.closeSpare()
-	if t.txn == nil {
+	if !t.writes {
 		return nil
 	}
 	if err := t.txn.CommitAt(version, nil); err != nil {
@@ -137,36 +138,32 @@ func (t *Txn) Set(key, value []byte) error {
 	}
 	t.room += entryRoom(key, value)
 	t.closeSpare()
-	delete(t.removed, string(key))
 	return wrapBadger(t.txn.Set(key, value))
 }
 
 // Delete deletes a key, which the transaction keeps.
 func (t *Txn) Delete(key []byte) error {
+	if t.packs.mayHave(key) {
+		return t.Set(key, record.Deletion(key))
+	}
 	if err := t.checkSize(key, nil); err != nil {
 		return err
 	}
 	t.room += entryRoom(key, nil)
 	t.closeSpare()
-	return t.remove(key)
-}
-
-func (t *Txn) remove(key []byte) error {
-	if t.removed == nil {
-		t.removed = map[string]bool{}
-	}
-	t.removed[string(key)] = true
 	return wrapBadger(t.txn.Delete(key))
 }
 
 // Restore is Set of what an earlier user wrote in another transaction, for which MakeRoom was asked there; a value of
 // nil is deleted.
 func (t *Txn) Restore(key, value []byte) error {
+	if value == nil && t.packs.mayHave(key) {
+		value = record.Deletion(key)
+	}
 	t.before.add(key, value)
 	if value == nil {
-		return t.remove(key)
+		return wrapBadger(t.txn.Delete(key))
 	}
-	delete(t.removed, string(key))
 	return wrapBadger(t.txn.Set(key, value))
 }
 
@@ -184,7 +181,7 @@ type Borrowed struct {
 	*Iterator
 	prefix     []byte
 	descending bool
-	writes     int // that it sees
+	steps      int // that it sees
 }
 
 // mostSpare is how many iterators a transaction keeps for later.
@@ -203,14 +200,14 @@ func (t *Txn) Borrow(prefix []byte, descending bool) *Borrowed {
 		}
 	}
 	return &Borrowed{Iterator: t.Iterator(prefix, descending), prefix: bytes.Clone(prefix), descending: descending,
-		writes: t.writes}
+		steps: t.steps}
 }
 
 // GiveBack ends the use of a borrowed iterator.
 func (t *Txn) GiveBack(b *Borrowed) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if b.writes != t.writes || len(t.spare) == mostSpare {
+	if b.steps != t.steps || len(t.spare) == mostSpare {
 		b.Close()
 		return
 	}
@@ -221,7 +218,7 @@ func (t *Txn) GiveBack(b *Borrowed) {
 func (t *Txn) closeSpare() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.writes++
+	t.steps++
 	for _, b := range t.spare {
 		b.Close()
 	}
@@ -258,6 +255,9 @@ func (b *Batch) Set(key, value []byte) error {
 		b.room += batchRoom + n
 	}
 	b.room -= n
+	if value == nil && b.d.packs.mayHave(key) {
+		value = record.Deletion(key)
+	}
 	if value == nil {
 		return wrapBadger(b.wb.Delete(key))
 	}
@@ -296,8 +296,13 @@ func (d *DB) Failed() error { return d.failure.err() }
 // Fail has the database fail: nothing more is written to it.
 func (d *DB) Fail(err error) { d.failure.set(err) }
 
-// ReadFailed is an ErrFailed if reads would not find everything.
-func (d *DB) ReadFailed() error { return d.failure.readErr() }
+// ReadFailed is an ErrFailed if Badger could not be opened anew. Somebody reads, or tries to.
+func (d *DB) ReadFailed() error {
+	if d.db == nil || !d.db.IsClosed() {
+		return nil
+	}
+	return d.failure.err()
+}
 
 // Abandon closes a database whose files were removed.
 func (d *DB) Abandon() {

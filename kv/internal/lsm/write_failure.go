@@ -28,24 +28,9 @@ type writeFailure struct {
 	disk    storedir.Disk
 	flushes atomic.Int64 // memtables that were closed to become tables
 	first   atomic.Pointer[error]
-	loss    atomic.Pointer[error] // if tables that hold records cannot be read
 }
 
 func (f *writeFailure) set(err error) { f.first.CompareAndSwap(nil, &err) }
-
-// lose is set for a failure after which reads would not find everything.
-func (f *writeFailure) lose(err error) {
-	f.set(err)
-	f.loss.CompareAndSwap(nil, &err)
-}
-
-// readErr is an ErrFailed if reads would not find everything.
-func (f *writeFailure) readErr() error {
-	if err := f.loss.Load(); err != nil {
-		return fmt.Errorf("%w: %w", ErrFailed, *err)
-	}
-	return nil
-}
 
 // err is an ErrFailed if a write failed, and an ErrMoved if the directory was moved before one did.
 func (f *writeFailure) err() error {

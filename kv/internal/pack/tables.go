@@ -29,7 +29,7 @@ func (r Tables) Cursors() Cursors {
 // Get returns the value under a key, mapped, and its version; record.ErrNotFound if there is none.
 func (cursors Cursors) Get(key []byte) ([]byte, uint64, error) {
 	version, value, err := cursors.last(key)
-	if err == nil && (version == 0 || IsDeleted(value)) {
+	if err == nil && (version == 0 || value.Meta&MarkDeleted != 0 || record.IsDeletion(key, value.Value)) {
 		err = record.ErrNotFound
 	}
 	if err != nil {
@@ -39,13 +39,7 @@ func (cursors Cursors) Get(key []byte) ([]byte, uint64, error) {
 	return body, version, err
 }
 
-// Last returns the newest version of a key, and whether that is a deletion; version 0 if nothing is known of the key.
-func (cursors Cursors) Last(key []byte) (version uint64, deleted bool, err error) {
-	version, value, err := cursors.last(key)
-	return version, IsDeleted(value), err
-}
-
-// last returns the newest version of a key and what is under it then, mapped.
+// last returns the newest version of a key and what is under it then, mapped; version 0 if nothing is known of the key.
 func (cursors Cursors) last(key []byte) (version uint64, value y.ValueStruct, err error) {
 	seek, hash := y.KeyWithTs(key, math.MaxUint64), y.Hash(key)
 	for _, c := range cursors {
@@ -108,9 +102,6 @@ func (cursors Cursors) askFor(key []byte) error {
 	}
 	return nil
 }
-
-// IsDeleted says whether a value stands for a deletion. Nothing is written that expires.
-func IsDeleted(value y.ValueStruct) bool { return value.Meta&MarkDeleted != 0 }
 
 // valueIn returns a value that is there, mapped.
 func valueIn(value y.ValueStruct) ([]byte, error) {

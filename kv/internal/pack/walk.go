@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/dgraph-io/badger/v4/y"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // A Source has versions of records in the order of their keys, the newest version of a key first. A walk goes in one
@@ -25,6 +27,9 @@ type Walk struct {
 	sources    []Source
 	prefix     []byte
 	descending bool
+
+	// Deletions has a record.Deletion be a record like others.
+	Deletions bool
 
 	from    Source // that stands on the record, ascending
 	onKey   []byte // the key of the record
@@ -131,7 +136,8 @@ func (w *Walk) settle() error {
 			}
 			w.from = c
 		}
-		if !IsDeleted(w.holds) && !bytes.HasPrefix(w.onKey, badgersKeys) {
+		isDeleted := w.holds.Meta&MarkDeleted != 0 || !w.Deletions && record.IsDeletion(w.onKey, w.holds.Value)
+		if !isDeleted && !bytes.HasPrefix(w.onKey, badgersKeys) {
 			w.on = bytes.HasPrefix(w.onKey, w.prefix)
 			return nil
 		}

@@ -4,6 +4,7 @@
 package record
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -21,6 +22,9 @@ import (
 // The checksum is the CRC-32C of the key, the version and everything after the checksum, so that a record is damaged
 // also when it turns up under a key it was not written to.
 const recordVersion = 1
+
+// deletionVersion is the version of a record that says that its key was deleted. Its body is empty.
+const deletionVersion = 0
 
 const (
 	msgpackArray3 = 0x93
@@ -76,6 +80,19 @@ func Append(dst, key, body []byte) []byte {
 	return dst
 }
 
+// Deletion is the record which says that a key was deleted. It hides an earlier record of the key.
+func Deletion(key []byte) []byte {
+	b := Encode(key, nil)
+	b[1] = deletionVersion
+	binary.BigEndian.PutUint32(b[3:], recordChecksum(key, b))
+	return b
+}
+
+// IsDeletion reports whether a value read under key is a Deletion.
+func IsDeletion(key, b []byte) bool {
+	return len(b) == recordHeader+2 && b[1] == deletionVersion && bytes.Equal(b, Deletion(key))
+}
+
 func recordChecksum(key, b []byte) uint32 {
 	sum := crc32c.Update(0, key)
 	sum = crc32c.Update(sum, b[1:2])
@@ -85,8 +102,11 @@ func recordChecksum(key, b []byte) uint32 {
 // Checksum is that which a record carries that Decode takes.
 func Checksum(b []byte) uint32 { return binary.BigEndian.Uint32(b[3:]) }
 
-// Decode checks a record read under key and returns its body, which is a part of b.
+// Decode checks a record read under key and returns its body, which is a part of b; ErrNotFound of a Deletion.
 func Decode(key, b []byte) ([]byte, error) {
+	if IsDeletion(key, b) {
+		return nil, fmt.Errorf("%s: %w", Describe(key), ErrNotFound)
+	}
 	if len(b) == 0 {
 		return nil, Corrupt(key, "the value is empty")
 	}
