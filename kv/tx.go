@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -215,10 +214,13 @@ func (tx *Tx) Err() error {
 }
 
 func (tx *Tx) usable() error {
-	if tx.err == nil && tx.ended {
+	switch {
+	case tx.err != nil:
+		return tx.err
+	case tx.ended:
 		return fmt.Errorf("transaction: %w", ErrClosed)
 	}
-	return cmp.Or(tx.err, tx.s.db.ReadFailed())
+	return tx.s.db.ReadFailed()
 }
 
 func (tx *Tx) release() {
