@@ -97,7 +97,7 @@ type Loader struct {
 // NewLoader starts a load into dir, which must not be there, or be an empty directory; ErrExists otherwise, and a
 // *LockedError while another load into dir is under way. It removes what a killed load into dir left beside it. A
 // Loader must end with Commit or Abort.
-func NewLoader(_ context.Context, dir string, opt LoadOptions) (*Loader, error) {
+func NewLoader(ctx context.Context, dir string, opt LoadOptions) (*Loader, error) {
 	if err := validateLoadOptions(opt); err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func NewLoader(_ context.Context, dir string, opt LoadOptions) (*Loader, error) 
 	if l.work, err = newDirectoryBeside(dir, loadMark); err != nil {
 		return nil, storedir.WrapFull(err)
 	}
-	if l.load, err = load.New(l.options(l.work)); err != nil {
+	if l.load, err = load.New(ctx, l.options(l.work)); err != nil {
 		return nil, errors.Join(storedir.WrapFull(err), l.work.remove())
 	}
 	return l, nil

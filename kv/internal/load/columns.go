@@ -37,21 +37,19 @@ func (l *Load) WriteIDs(ctx context.Context, put Put, g record.Generation) (err 
 	if err := errors.Join(nodeAt.Close(), position.Close()); err != nil {
 		return err
 	}
-	if l.denseIDs {
+	if l.ids.isDense {
 		return nil
 	}
 	ids := dict.NewIDWriter(put, g, l.opt.Dir, Unit(l.opt.MemoryBudget), l.opt.Workers)
 	defer func() { err = errors.Join(err, ids.Close()) }()
-	for row, err := range l.rows.all(ctx) {
-		if err != nil {
-			return err
-		}
-		if err := ids.Append(viewText(row.id)); err != nil {
-			return err
-		}
+	err = l.eachRow(ctx, func(row nodeRow) error {
 		if row.position%contextEvery == 0 {
 			l.progress(StageIDs, int64(row.position), l.stats.Nodes)
 		}
+		return ids.Append(viewText(row.id))
+	})
+	if err != nil {
+		return err
 	}
 	return ids.Finish(ctx)
 }
@@ -66,22 +64,17 @@ func (l *Load) ReadLabels(
 		return err
 	}
 	defer func() { err = errors.Join(err, labels.Free()) }()
-	for r, err := range l.rows.all(ctx) {
-		if err != nil {
-			return err
-		}
+	err = l.eachRow(ctx, func(r nodeRow) error {
 		v := l.nodeAt.Data[r.position]
-		number, n := binary.Uvarint(r.rest)
-		if n <= 0 || number > uint64(len(l.classes.names)) {
-			return errRest
+		label, _, err := l.parseRest(r.rest, 0, 0, nil)
+		labels.Data[v] = uint32(label)
+		if err == nil && len(l.opt.Kinds) > 0 {
+			err = l.values.AddUint64(uint64(v), r.rest)
 		}
-		labels.Data[v] = uint32(number)
-		if len(l.opt.Kinds) == 0 {
-			continue
-		}
-		if err := l.values.AddUint64(uint64(v), r.rest); err != nil {
-			return err
-		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	return l.readLabels(ctx, classes, labels.Data, use)
 }
@@ -97,7 +90,7 @@ func (l *Load) ReadColumns(
 		if err != nil {
 			return err
 		}
-		if _, values, err = parseRest(r.Value, first, end, values[:0]); err != nil {
+		if _, values, err = l.parseRest(r.Value, first, end, values[:0]); err != nil {
 			return err
 		}
 		if err := row(record.NodeID(binary.BigEndian.Uint64(r.Key)), values); err != nil {
@@ -119,10 +112,10 @@ func (l *Load) ValueBytes() int64 {
 func (l *Load) readLabels(
 	ctx context.Context, classes []string, labels []uint32, use func(first record.NodeID, labels []int32) error,
 ) error {
-	places := make([]int32, 1+len(l.classes.names)) // by their numbers in the load plus one
+	places := make([]int32, 1+len(l.classes)) // by their numbers in the load plus one
 	places[0] = -1
 	for place, name := range classes {
-		places[1+l.classes.numbers[name]] = int32(place)
+		places[1+l.classNumbers[name]] = int32(place)
 	}
 	var values []int32
 	first := record.NodeID(0)

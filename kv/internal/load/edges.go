@@ -100,7 +100,7 @@ func (e *sortedEdges[T]) close() error {
 
 func (e *sortedEdges[T]) number(ctx context.Context) (err error) {
 	l := e.l
-	if l.nodeAt, err = offheap.New[uint32](l.rows.rows); err != nil {
+	if l.nodeAt, err = offheap.New[uint32](int(l.stats.Nodes)); err != nil {
 		return err
 	}
 	degrees := l.nodeAt.Data
@@ -170,18 +170,12 @@ func (e *invalidEdge) note(p, q uint32, err error) {
 
 // describeEdge says between which nodes an edge is invalid.
 func (l *Load) describeEdge(ctx context.Context, e *invalidEdge) error {
-	var ids [2]string
-	for row, err := range l.rows.all(ctx) {
-		switch {
-		case err != nil:
-			return errors.Join(e.err, err)
-		case row.position == int(e.p):
-			ids[0] = string(row.id)
-		case row.position == int(e.q):
-			ids[1] = string(row.id)
-		}
+	first, _, err := l.rowAt(ctx, int(e.p))
+	second, _, also := l.rowAt(ctx, int(e.q))
+	if err := errors.Join(err, also); err != nil {
+		return errors.Join(e.err, err)
 	}
-	return fmt.Errorf("edges between nodes %q and %q: %w", ids[0], ids[1], e.err)
+	return fmt.Errorf("edges between nodes %q and %q: %w", first, second, e.err)
 }
 
 // numberByDegree replaces the degrees of the nodes, by position, by their numbers.

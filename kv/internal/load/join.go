@@ -1,188 +1,151 @@
 package load
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
-	"iter"
 	"math"
 
-	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 )
 
-// An idJoin finds the positions of ids by sorting: the ids of the nodes once, the edges by their first and then by
-// their second end.
+// An idJoin finds the positions of ids of which memory does not hold a table. Ids are divided into parts by their
+// hashes, and edges twice, by that of their first and then of their second end. Each part of the ids has a table while
+// the edges of the part are read.
 type idJoin struct {
-	dir      string
-	limit    int64
-	workers  int
-	weighted bool
-	edges    dealtSorters // first end → source, weight of a weighted load, second end
+	workers int
+	sizes   []partSize
+	ids     *spool // source, position, id
+	first   *spool // edges whose first ends are looked up
+	second  *spool // then their second ends
 }
 
-func newIDJoin(dir string, limit int64, workers int, weighted bool) *idJoin {
-	j := &idJoin{dir: dir, limit: limit, workers: workers, weighted: weighted}
-	j.edges = j.sorters()
-	return j
-}
+// A partSize is how many ids a part has, and what they take.
+type partSize struct{ ids, bytes int64 }
 
-// sorters are others of the same memory.
-func (j *idJoin) sorters() dealtSorters { return newDealtSorters(j.dir, j.limit, j.workers) }
+const (
+	partShift  = 30 // of a hash, so that neither slots nor tags depend on the part
+	maxParts   = 1 << 10
+	leastTable = 64 << 10 // bytes; smaller ones save hardly anything
+)
 
-// joinIDs finds repeated ids, and the positions of the ends of all edges.
-func (l *Load) joinIDs(ctx context.Context) (err error) {
-	ids := l.join.sorters() // id → position, source
-	defer func() { err = errors.Join(err, ids.close()) }()
-	dealer := ids.dealer()
-	var value []byte
-	for row, err := range l.rows.all(ctx) {
-		if err != nil {
-			return err
-		}
-		value = binary.AppendUvarint(value[:0], uint64(row.position))
-		value = binary.AppendVarint(value, row.source)
-		if err := dealer.add(viewText(row.id), value); err != nil {
-			return err
+// newIDJoin divides the ids.
+func newIDJoin(ctx context.Context, l *Load) (_ *idJoin, err error) {
+	j := &idJoin{workers: parallel.Workers(l.opt.Workers)}
+	x, unit, parts := &l.ids, Unit(l.opt.MemoryBudget), int64(1)
+	size := func() int64 { return tableBytes(x.nodes/parts, x.bytes/parts) }
+	for parts < maxParts && size() > max(unit/2/int64(j.workers), leastTable) {
+		parts *= 2
+	}
+	j.sizes = make([]partSize, parts)
+	for _, s := range []**spool{&j.ids, &j.first, &j.second} {
+		if *s, err = newSpool(l.opt.Dir, int(parts), unit/8); err != nil {
+			return nil, errors.Join(err, j.close())
 		}
 	}
-	if err := dealer.flush(); err != nil {
-		return err
-	}
-	if err := l.findRepeated(ctx, ids); err != nil || l.duplicate.found {
-		return err
-	}
-	return l.resolveEnds(ctx, ids)
-}
-
-// findRepeated notes repeated ids.
-func (l *Load) findRepeated(ctx context.Context, ids dealtSorters) error {
-	return ids.each(ctx, func(ctx context.Context, i int) error {
-		var id []byte
-		first, any := 0, false
-		for r, err := range ids[i].Records(ctx) {
-			if err != nil {
-				return err
-			}
-			position, n := binary.Uvarint(r.Value)
-			if !any || !bytes.Equal(id, r.Key) {
-				id, first, any = append(id[:0], r.Key...), int(position), true
-				continue
-			}
-			source, _ := binary.Varint(r.Value[n:])
-			l.mu.Lock()
-			l.duplicate.note(string(id), source, first)
-			l.mu.Unlock()
-		}
-		return nil
-	})
-}
-
-// resolveEnds hands the positions of the ends of every edge to the sorter of edges.
-func (l *Load) resolveEnds(ctx context.Context, ids dealtSorters) (err error) {
-	second := l.join.sorters() // second end → position of the first, source, weight
-	defer func() { err = errors.Join(err, second.close()) }()
-	err = ids.each(ctx, func(ctx context.Context, i int) error {
-		return l.resolveFirst(ctx, ids[i].Sorter, l.join.edges[i].Sorter, second)
+	var record []byte
+	err = l.eachRow(ctx, func(row nodeRow) error {
+		record = binary.AppendUvarint(record[:0], uint64(row.source))
+		record = append(binary.AppendUvarint(record, uint64(row.position)), row.id...)
+		part := j.part(viewText(row.id))
+		j.sizes[part].ids++
+		j.sizes[part].bytes += int64(len(row.id))
+		return j.ids.add(part, record)
 	})
 	if err != nil {
-		return err
+		return nil, errors.Join(err, j.close())
 	}
-	if err := l.join.edges.close(); err != nil {
-		return err
-	}
-	return ids.each(ctx, func(ctx context.Context, i int) error {
-		return l.resolveSecond(ctx, ids[i].Sorter,
-			second[i].Sorter)
-	})
+	return j, nil
 }
 
-// resolveFirst finds the first ends of some edges.
-func (l *Load) resolveFirst(ctx context.Context, ids, edges *spill.Sorter, second dealtSorters) error {
-	dealer := second.dealer()
-	var value []byte
-	err := l.joinPositions(ctx, ids, edges, func(r spill.Record, p uint32, known bool) error {
-		source, n := binary.Varint(r.Value)
-		if !known {
-			l.unknownEnd(string(r.Key), source)
-			return nil
-		}
-		weight, m := l.join.weightAt(r.Value[n:])
-		value = binary.AppendUvarint(value[:0], uint64(p))
-		value = binary.AppendVarint(value, source)
-		value = l.join.appendWeight(value, weight)
-		return dealer.add(viewText(r.Value[n+m:]), value)
-	})
-	if err != nil {
-		return err
-	}
-	return dealer.flush()
+// part is the part of an id.
+func (j *idJoin) part(id string) int { return int(dict.Hash(id) >> partShift & uint64(len(j.sizes)-1)) }
+
+// A joinEdge is an edge one end of which is looked up.
+type joinEdge struct {
+	source int64
+	weight float32
+	first  uint32 // position of the first end, if the second one is looked up
+	second string // else the id of the second
+	end    string // the id that is looked up
 }
 
-// resolveSecond finds the second ends of some edges.
-func (l *Load) resolveSecond(ctx context.Context, ids, edges *spill.Sorter) error {
-	l.mu.Lock()
-	w := &EdgeWriter{l: l, rows: l.edges.writer()}
-	l.mu.Unlock()
-	ends, weights := make([]uint32, 2), make([]float32, 1)
-	err := l.joinPositions(ctx, ids, edges, func(r spill.Record, q uint32, known bool) error {
-		p, n := binary.Uvarint(r.Value)
-		source, m := binary.Varint(r.Value[n:])
-		if !known {
-			l.unknownEnd(string(r.Key), source)
-			return nil
-		}
-		weights[0], _ = l.join.weightAt(r.Value[n+m:])
-		if uint32(p) == q {
+// addTo gives an edge to the part of the end that is looked up. record is scratch.
+func (j *idJoin) addTo(s *spool, record []byte, e joinEdge) ([]byte, error) {
+	record = binary.AppendUvarint(record[:0], uint64(e.source))
+	record = binary.AppendUvarint(codec.AppendFloat32(record, e.weight), uint64(e.first))
+	record = append(appendText(record, e.second), e.end...)
+	return record, s.add(j.part(e.end), record)
+}
+
+// joinIDs gives the edges of the join to the sorter of edges, and notes the ids that are given twice.
+func (l *Load) joinIDs(ctx context.Context) error {
+	j := l.ids.join
+	records := make([][]byte, j.workers)
+	err := l.lookUp(ctx, j.first, func(worker int, e joinEdge, p uint32) (err error) {
+		found := joinEdge{source: e.source, weight: e.weight, first: p, end: e.second}
+		records[worker], err = j.addTo(j.second, records[worker], found)
+		return err
+	})
+	if err != nil || l.duplicate.found {
+		return err
+	}
+	writers := make([]*EdgeWriter, j.workers)
+	for i := range writers {
+		writers[i] = &EdgeWriter{l: l, rows: l.edges.writer()}
+	}
+	err = l.lookUp(ctx, j.second, func(worker int, e joinEdge, q uint32) error {
+		w := writers[worker]
+		if e.first == q {
 			w.selfLoops++
 			return nil
 		}
-		ends[0], ends[1] = uint32(p), q
-		return w.rows.add(ends, weights)
+		return w.rows.add([]uint32{e.first, q}, []float32{e.weight})
 	})
-	return errors.Join(err, w.handOver())
-}
-
-// appendWeight writes a weight, for which there is no room in an unweighted load.
-func (j *idJoin) appendWeight(dst []byte, weight float32) []byte {
-	if !j.weighted {
-		return dst
+	for _, w := range writers {
+		err = errors.Join(err, w.handOver())
 	}
-	return codec.AppendFloat32(dst, weight)
+	return err
 }
 
-// weightAt is the inverse of appendWeight, with the number of bytes.
-func (j *idJoin) weightAt(b []byte) (weight float32, n int) {
-	if !j.weighted {
-		return 1, 0
-	}
-	return math.Float32frombits(binary.LittleEndian.Uint32(b)), 4
-}
-
-// joinPositions hands each record whose key is an id to each, with the id's position.
-func (l *Load) joinPositions(ctx context.Context, ids, records *spill.Sorter, each func(r spill.Record, position uint32, known bool) error) error {
-	next, stop := iter.Pull2(ids.Records(ctx))
-	defer stop()
-	id, err, more := next()
-	for r, failure := range records.Records(ctx) {
-		if failure != nil {
-			return failure
-		}
-		for more && err == nil && bytes.Compare(id.Key, r.Key) < 0 {
-			id, err, more = next()
-		}
-		if more && err != nil {
+// lookUp hands the edges of a spool to use, with the positions of the ends that are looked up.
+func (l *Load) lookUp(
+	ctx context.Context, edges *spool, use func(worker int, e joinEdge, position uint32) error,
+) error {
+	j := l.ids.join
+	return parallel.Do(ctx, j.workers, len(j.sizes), func(ctx context.Context, worker, part int) (err error) {
+		t, err := newTextTable(j.sizes[part].ids, j.sizes[part].bytes)
+		if err != nil {
 			return err
 		}
-		known := more && bytes.Equal(id.Key, r.Key)
-		position := uint64(0)
-		if known {
-			position, _ = binary.Uvarint(id.Value)
-		}
-		if err := each(r, uint32(position), known); err != nil {
+		defer func() { err = errors.Join(err, t.free()) }()
+		err = j.ids.each(ctx, part, func(r codec.Reader) error {
+			source, position := int64(r.Uvarint(math.MaxUint64)), int(r.Uvarint(math.MaxUint32))
+			l.addTo(t, r.Rest, position, source)
+			return nil
+		})
+		if err != nil {
 			return err
 		}
+		return edges.each(ctx, part, func(r codec.Reader) error {
+			e := joinEdge{source: int64(r.Uvarint(math.MaxUint64)), weight: codec.ReadFloat32(&r)}
+			e.first, e.second, e.end = uint32(r.Uvarint(math.MaxUint32)), viewText(text(&r)), viewText(r.Rest)
+			position := t.find(dict.Hash(e.end), e.end)
+			if position == notFound {
+				l.unknownEnd(e.end, e.source)
+				return nil
+			}
+			return use(worker, e, position)
+		})
+	})
+}
+
+// close removes the files.
+func (j *idJoin) close() error {
+	if j == nil {
+		return nil
 	}
-	return nil
+	return errors.Join(j.ids.close(), j.first.close(), j.second.close())
 }

@@ -6,25 +6,14 @@ package load
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
-	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
-
-// A Node is one row of a node file. Label "" is unlabelled.
-type Node struct {
-	ID     string
-	Label  string
-	Values []codec.Value // in the order of the columns declared; may be shorter
-	Source int64         // the caller's mark for errors, such as a line number
-}
 
 // Options are what shapes a load. Workers and Progress are those of kv.LoadOptions.
 type Options struct {
@@ -61,22 +50,25 @@ type Stats struct {
 // and ReadColumns are called in this order. It belongs to one goroutine, except that each EdgeWriter may have its own.
 // It must end with Close.
 type Load struct {
-	opt        Options
-	rows       *rowSpool
-	values     *spill.Sorter // NodeID → the rest of its row, from ReadLabels on
-	classes    *classes
-	ids        idIndex
-	integerIDs bool
-	denseIDs   bool
-	ended      bool
-	rowError   atomic.Pointer[error] // the first error of a row
-	duplicate  badRow
-	stats      Stats
+	opt    Options
+	ctx    context.Context
+	rows   *spool
+	values *spill.Sorter // NodeID → the rest of its row, from ReadLabels on
+	row    []byte        // scratch
+	value  []byte        // scratch
+
+	classes      []string
+	classNumbers map[string]int
+
+	ended    bool
+	rowError atomic.Pointer[error] // the first error of a row
+	stats    Stats
 
 	mu         sync.Mutex // guards what follows, which the writers of edges share
 	edgesBegun bool
 	edges      edgeSorter
-	join       *idJoin
+	ids        idIndex
+	duplicate  badRow
 	unknown    badRow
 	selfLoops  int64
 	single     *EdgeWriter // of AddEdge
@@ -87,25 +79,27 @@ type Load struct {
 	reporting sync.Mutex // held during a call of Progress
 }
 
-// New begins a load.
-func New(opt Options) (l *Load, err error) {
-	unit := Unit(opt.MemoryBudget)
-	l = &Load{opt: opt, classes: newClasses(opt.Classes), ids: newIDIndex(unit), integerIDs: true}
+// New begins a load. The context is that of adding.
+func New(ctx context.Context, opt Options) (l *Load, err error) {
+	l = &Load{opt: opt, ctx: ctx, classNumbers: map[string]int{}}
+	l.ids.isInteger, l.ids.isNatural, l.ids.isDense = true, true, true
+	for _, name := range opt.Classes {
+		l.classNumber(name)
+	}
 	l.edges = newEdgeSorter(l)
-	l.join = newIDJoin(opt.Dir, unit/3, opt.Workers, opt.Weighted)
-	l.values = spill.New(opt.Dir, unit)
-	l.rows, err = newRowSpool(opt.Dir)
+	l.values = spill.New(opt.Dir, Unit(opt.MemoryBudget))
+	l.rows, err = newSpool(opt.Dir, 1, mostFrame)
 	return l, err
 }
 
 // Stats is what the load has met so far.
 func (l *Load) Stats() Stats { return l.stats }
 
-// IDs reports whether all ids are integers, and whether each is its position; from Resolve on.
-func (l *Load) IDs() (integer, dense bool) { return l.integerIDs, l.denseIDs }
+// IDs reports whether all ids are integers, and whether each is its position.
+func (l *Load) IDs() (integer, dense bool) { return l.ids.isInteger, l.ids.isDense }
 
 // Classes are the names of the classes, in the order in which they turned up.
-func (l *Load) Classes() []string { return l.classes.names }
+func (l *Load) Classes() []string { return l.classes }
 
 // Unit is the part of a budget for one sorter of records, or the store, in bytes.
 func Unit(budget int64) int64 { return budget / 4 }
@@ -115,18 +109,6 @@ func Unit(budget int64) int64 { return budget / 4 }
 func (l *Load) sortMemory() int64 {
 	budget := l.opt.MemoryBudget
 	return max(budget*5/8-8*l.stats.Nodes, budget/8)
-}
-
-// ErrNodesFirst is returned by AddNode after AddEdge.
-var ErrNodesFirst = errors.New("kv: all nodes are added before the first edge")
-
-// AddNode adds the next node of the node file. What is wrong with it alone is an *InvalidNodeError; that its id is
-// there already shows in Resolve, if memory does not hold the ids. An error ends the load: Err returns it.
-func (l *Load) AddNode(n Node) error {
-	if l.ended {
-		return fmt.Errorf("loader: %w", record.ErrClosed)
-	}
-	return l.fail(l.addNode(n))
 }
 
 // Err is the first error of a row.
@@ -146,48 +128,6 @@ func (l *Load) fail(err error) error {
 	return err
 }
 
-func (l *Load) addNode(n Node) error {
-	switch {
-	case l.edgesBegun:
-		return ErrNodesFirst
-	case l.stats.Nodes >= record.MaxNodes:
-		return fmt.Errorf("a store holds %d nodes, and the node at %d is one too many", int64(record.MaxNodes), n.Source)
-	case l.opt.Directed && l.stats.Nodes >= maxArcNodes:
-		return fmt.Errorf("a directed graph has %d nodes at most, and the node at %d is one too many", int64(maxArcNodes),
-			n.Source)
-	}
-	_, known := l.classes.numbers[n.Label]
-	if err := l.opt.Check(n, known || n.Label == ""); err != nil {
-		return &InvalidNodeError{ID: strings.Clone(n.ID), Source: n.Source, Err: err}
-	}
-	first, duplicate, err := l.ids.add(n.ID)
-	if err != nil {
-		return err
-	}
-	if duplicate {
-		l.duplicate.note(n.ID, n.Source, first)
-		return nil
-	}
-	label := -1
-	if n.Label != "" {
-		label = l.classes.number(n.Label)
-		l.stats.Labelled++
-	}
-	for i, v := range n.Values {
-		if l.opt.Kinds[i] == codec.KindClass && !v.IsNull() && v.Str() != "" {
-			l.classes.number(v.Str())
-		}
-	}
-	if err := l.rows.append(n.ID, n.Source, label, n.Values); err != nil {
-		return err
-	}
-	l.stats.Nodes++
-	if _, ok := dict.Integer(n.ID); !ok {
-		l.integerIDs = false
-	}
-	return nil
-}
-
 // progress reports how far a stage is.
 func (l *Load) progress(stage string, done, total int64) {
 	if l.opt.Progress != nil {
@@ -204,13 +144,16 @@ func (l *Load) Resolve(ctx context.Context) error {
 	if err := l.closeWriters(); err != nil {
 		return err
 	}
-	if l.ids.off {
+	if err := l.makeIndex(ctx); err != nil {
+		return err
+	}
+	if l.ids.join != nil {
 		if err := l.joinIDs(ctx); err != nil {
 			return err
 		}
 	}
 	if l.duplicate.found {
-		first, err := l.rows.source(l.duplicate.first)
+		_, first, err := l.rowAt(ctx, l.duplicate.first)
 		if err != nil {
 			return err
 		}
@@ -219,8 +162,7 @@ func (l *Load) Resolve(ctx context.Context) error {
 	if l.unknown.found {
 		return &UnknownNodeError{ID: l.unknown.id, Source: l.unknown.source}
 	}
-	l.denseIDs = l.ids.isDense()
-	if err := l.ids.turnOff(); err != nil {
+	if err := l.ids.free(); err != nil {
 		return err
 	}
 	return l.edges.sortRows(ctx)
@@ -243,6 +185,5 @@ func (l *Load) WriteEdges(ctx context.Context, put Put, g record.Generation) err
 // Close ends the load and removes its files.
 func (l *Load) Close() error {
 	l.ended = true
-	return errors.Join(l.edges.close(), l.join.edges.close(), l.nodeAt.Free(), l.ids.turnOff(), l.values.Close(),
-		l.rows.close())
+	return errors.Join(l.edges.close(), l.nodeAt.Free(), l.ids.free(), l.values.Close(), l.rows.close())
 }

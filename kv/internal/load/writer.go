@@ -1,50 +1,61 @@
 package load
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
+	"unsafe"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
+
+// batchEdges is how many edges an EdgeWriter collects before it looks their ends up.
+const batchEdges = 256
 
 // An EdgeWriter adds edges to a load. Any number may be used at once, each by one goroutine. Close it before Commit,
 // which fails otherwise. An error of it ends the load: Commit fails with it.
 type EdgeWriter struct {
 	l         *Load
-	rows      edgeRows    // nil if ids are joined by sorting
-	batch     *edgeBatch  // nil if ids are joined by sorting
-	join      *dealer     // to the idJoin, if ids are joined by sorting
-	value     []byte      // scratch of it
-	digits    [2][20]byte // of ids that are integers
+	rows      edgeRows // nil if ids are joined
+	record    []byte   // scratch, if ids are joined
 	selfLoops int64
 	err       error // why it could not begin
 	closed    bool
+
+	// The edges whose ends are looked up next.
+	edges     int
+	sources   [batchEdges]int64
+	weights   [batchEdges]float32
+	keys      [2 * batchEdges]uint64 // integers, or hashes of texts; of either end
+	slots     [2 * batchEdges]uint64 // scratch
+	positions [2 * batchEdges]uint32
+	texts     []byte              // the ids, if they are looked up by text
+	ends      [2 * batchEdges]int // of each end's text in texts
+
+	digits [2][20]byte // of ids that are integers
 }
 
 // EdgeWriter begins another writer of edges. All nodes must have been added.
 func (l *Load) EdgeWriter() *EdgeWriter {
 	w := &EdgeWriter{l: l}
+	if l.ended {
+		w.err = fmt.Errorf("loader: %w", record.ErrClosed)
+	} else {
+		w.err = l.fail(l.makeIndex(l.ctx))
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case l.ended:
-		w.err = fmt.Errorf("loader: %w", record.ErrClosed)
-	case l.ids.off:
-		w.join = l.join.edges.dealer()
-	default:
+	l.edgesBegun = true
+	if w.err != nil {
+		return w
+	}
+	if l.ids.join == nil {
 		w.rows = l.edges.writer()
 	}
-	if w.err == nil {
-		l.writers++
-		if !l.ids.off {
-			w.batch = &edgeBatch{}
-		}
-	}
-	l.edgesBegun = true
+	l.writers++
 	return w
 }
 
@@ -66,69 +77,96 @@ func (w *EdgeWriter) AddWeighted(src, dst string, weight float32, source int64) 
 
 // AddIntegers is Add for ids that are integers from 0 up, in their shortest form.
 func (w *EdgeWriter) AddIntegers(src, dst uint64, source int64) error {
-	if w.err != nil || w.closed || w.batch == nil || w.l.ids.byText || src >= noInteger || dst >= noInteger {
+	if w.err != nil || w.closed || w.rows == nil || w.l.ids.texts != nil || src >= noInteger || dst >= noInteger {
 		first, second := strconv.AppendUint(w.digits[0][:0], src, 10), strconv.AppendUint(w.digits[1][:0], dst, 10)
 		return w.Add(viewText(first), viewText(second), source)
 	}
-	w.batch.add(src, dst, 1, source)
-	if w.batch.edges < batchEdges {
-		return nil
-	}
-	return w.l.fail(w.flushBatch())
+	return w.collect(src, dst, 1, source)
 }
 
-func (w *EdgeWriter) add(src, dst string, weight float32, source int64) error {
-	if w.closed {
+func (w *EdgeWriter) add(src, dst string, weight float32, source int64) (err error) {
+	ids := &w.l.ids
+	switch {
+	case w.closed:
 		return fmt.Errorf("edge writer: %w", record.ErrClosed)
-	}
-	if weight != 1 && (!w.l.opt.Weighted || !codec.ValidWeight(weight)) {
+	case weight != 1 && (!w.l.opt.Weighted || !codec.ValidWeight(weight)):
 		return fmt.Errorf("edge at %d: %w: got weight %v", source, graph.ErrInvalidEdge, weight)
+	case ids.join != nil:
+		e := joinEdge{source: source, weight: weight, second: dst, end: src}
+		w.record, err = ids.join.addTo(ids.join.first, w.record, e)
+		return err
+	case ids.texts != nil:
+		w.texts = append(w.texts, src...)
+		w.ends[2*w.edges] = len(w.texts)
+		w.texts = append(w.texts, dst...)
+		w.ends[2*w.edges+1] = len(w.texts)
+		return w.collect(dict.Hash(src), dict.Hash(dst), weight, source)
 	}
-	if w.batch == nil {
-		return w.addToJoin(src, dst, weight, source)
-	}
-	if w.l.ids.byText {
-		w.batch.addTexts(src, dst, weight, source)
-	} else {
-		p, q := integerKey(src), integerKey(dst)
-		switch {
-		case p == noInteger || q == noInteger && !w.l.ids.integers.has(p):
-			w.l.unknownEnd(src, source)
-			return nil
-		case q == noInteger:
-			w.l.unknownEnd(dst, source)
-			return nil
+	p, q := integerKey(src), integerKey(dst)
+	if p == noInteger || q == noInteger {
+		end := src
+		if p != noInteger && ids.has(p) {
+			end = dst
 		}
-		w.batch.add(p, q, weight, source)
-	}
-	if w.batch.edges < batchEdges {
+		w.l.unknownEnd(end, source)
 		return nil
 	}
-	return w.flushBatch()
+	return w.collect(p, q, weight, source)
 }
 
-// flushBatch looks the ends of the edges collected up.
-func (w *EdgeWriter) flushBatch() error {
-	b := w.batch
-	defer b.clear()
-	b.find(&w.l.ids)
-	n := 0 // edges that are kept, at the beginning of the batch
-	for i := range b.edges {
-		p, q := b.positions[2*i], b.positions[2*i+1]
+// collect takes an edge by the keys of its ends.
+func (w *EdgeWriter) collect(src, dst uint64, weight float32, source int64) error {
+	i := w.edges
+	w.edges++
+	w.sources[i], w.weights[i] = source, weight
+	w.keys[2*i], w.keys[2*i+1] = src, dst
+	if w.edges < batchEdges {
+		return nil
+	}
+	return w.l.fail(w.flush())
+}
+
+// flush looks the ends of the edges collected up.
+func (w *EdgeWriter) flush() error {
+	n, ids := 2*w.edges, &w.l.ids
+	if ids.texts != nil {
+		ids.texts.findAll(w.keys[:n], w.id, w.slots[:n], w.positions[:n])
+	} else {
+		ids.findIntegers(w.keys[:n], w.positions[:n])
+	}
+	kept := 0 // edges, at the beginning
+	for i := range w.edges {
+		p, q := w.positions[2*i], w.positions[2*i+1]
 		switch {
 		case p == notFound:
-			w.l.unknownEnd(b.id(&w.l.ids, 2*i), b.sources[i])
+			w.l.unknownEnd(w.id(2*i), w.sources[i])
 		case q == notFound:
-			w.l.unknownEnd(b.id(&w.l.ids, 2*i+1), b.sources[i])
+			w.l.unknownEnd(w.id(2*i+1), w.sources[i])
 		case p == q:
 			w.selfLoops++
 		default:
-			b.positions[2*n], b.positions[2*n+1], b.weights[n] = p, q, b.weights[i]
-			n++
+			w.positions[2*kept], w.positions[2*kept+1], w.weights[kept] = p, q, w.weights[i]
+			kept++
 		}
 	}
-	return w.rows.add(b.positions[:2*n], b.weights[:n])
+	w.edges, w.texts = 0, w.texts[:0]
+	return w.rows.add(w.positions[:2*kept], w.weights[:kept])
 }
+
+// id is the id of an end; an edge has two. It is borrowed.
+func (w *EdgeWriter) id(end int) string {
+	if w.l.ids.texts == nil {
+		return strconv.FormatUint(w.keys[end], 10)
+	}
+	begin := 0
+	if end > 0 {
+		begin = w.ends[end-1]
+	}
+	return viewText(w.texts[begin:w.ends[end]])
+}
+
+// viewText is a text without a copy of it.
+func viewText(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
 // Close hands over the edges that are left. Closing twice is harmless.
 func (w *EdgeWriter) Close() error {
@@ -145,19 +183,13 @@ func (w *EdgeWriter) Close() error {
 
 // handOver gives all that the writer has collected to the load.
 func (w *EdgeWriter) handOver() error {
-	var err error
-	if w.batch != nil {
-		err = w.flushBatch()
+	if w.rows == nil {
+		return nil
 	}
+	err := errors.Join(w.flush(), w.rows.Close())
 	w.l.mu.Lock()
+	defer w.l.mu.Unlock()
 	w.l.selfLoops += w.selfLoops
-	w.l.mu.Unlock()
-	if w.join != nil {
-		err = errors.Join(err, w.join.flush())
-	}
-	if w.rows != nil {
-		err = errors.Join(err, w.rows.Close())
-	}
 	return err
 }
 
@@ -195,11 +227,4 @@ func (l *Load) unknownEnd(id string, source int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.unknown.note(id, source, 0)
-}
-
-// addToJoin keeps an edge until the ids have been sorted.
-func (w *EdgeWriter) addToJoin(src, dst string, weight float32, source int64) error {
-	w.value = w.l.join.appendWeight(binary.AppendVarint(w.value[:0], source), weight)
-	w.value = append(w.value, dst...)
-	return w.join.add(src, w.value)
 }

@@ -1,0 +1,191 @@
+package load
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+)
+
+// A Node is one row of a node file. Label "" is unlabelled.
+type Node struct {
+	ID     string
+	Label  string
+	Values []codec.Value // in the order of the columns declared; may be shorter
+	Source int64         // the caller's mark for errors, such as a line number
+}
+
+// ErrNodesFirst is returned by AddNode after AddEdge.
+var ErrNodesFirst = errors.New("kv: all nodes are added before the first edge")
+
+// AddNode adds the next node of the node file. What is wrong with it alone is an *InvalidNodeError; that its id is
+// there already shows in Resolve. An error ends the load: Err returns it.
+func (l *Load) AddNode(n Node) error {
+	if l.ended {
+		return fmt.Errorf("loader: %w", record.ErrClosed)
+	}
+	return l.fail(l.addNode(n))
+}
+
+func (l *Load) addNode(n Node) error {
+	most := int64(record.MaxNodes)
+	if l.opt.Directed {
+		most = maxArcNodes
+	}
+	switch {
+	case l.edgesBegun:
+		return ErrNodesFirst
+	case l.stats.Nodes >= most:
+		return fmt.Errorf("the node at %d is one too many: the graph has %d nodes at most", n.Source, most)
+	}
+	_, known := l.classNumbers[n.Label]
+	if err := l.opt.Check(n, known || n.Label == ""); err != nil {
+		return &InvalidNodeError{ID: strings.Clone(n.ID), Source: n.Source, Err: err}
+	}
+	// A row: id, source, the label's number plus one or zero, and the values.
+	row := appendText(l.row[:0], n.ID)
+	row = binary.AppendUvarint(row, uint64(n.Source))
+	label := 0
+	if n.Label != "" {
+		label = l.classNumber(n.Label) + 1
+		l.stats.Labelled++
+	}
+	row = binary.AppendUvarint(row, uint64(label))
+	for i, v := range n.Values {
+		if l.opt.Kinds[i] == codec.KindClass && !v.IsNull() && v.Str() != "" {
+			l.classNumber(v.Str())
+		}
+		l.value = v.Append(l.value[:0])
+		row = appendText(row, l.value)
+	}
+	l.row = row
+	l.ids.note(n.ID)
+	l.stats.Nodes++
+	return l.rows.add(0, row)
+}
+
+// classNumber numbers class names as they turn up. The caller may reuse name.
+func (l *Load) classNumber(name string) int {
+	number, ok := l.classNumbers[name]
+	if !ok {
+		number = len(l.classes)
+		name = strings.Clone(name)
+		l.classNumbers[name] = number
+		l.classes = append(l.classes, name)
+	}
+	return number
+}
+
+// A nodeRow is a row as read back; it is borrowed.
+type nodeRow struct {
+	position int
+	id       []byte
+	source   int64
+	rest     []byte // the label's number plus one, and the values
+}
+
+// contextEvery is the number of nodes or edges between two looks at the context, and two reports of progress.
+const contextEvery = 1 << 12
+
+// eachRow hands the rows to use, by position.
+func (l *Load) eachRow(ctx context.Context, use func(row nodeRow) error) error {
+	row := nodeRow{}
+	return l.rows.each(ctx, 0, func(r codec.Reader) error {
+		row.id, row.source = text(&r), int64(r.Uvarint(math.MaxUint64))
+		if row.rest = r.Rest; r.Failed {
+			return l.rows.damaged(errRecord)
+		}
+		err := use(row)
+		row.position++
+		return err
+	})
+}
+
+// rowAt is the id and the source of the node at a position. It reads all rows: an error is the only use for it.
+func (l *Load) rowAt(ctx context.Context, position int) (id string, source int64, err error) {
+	err = l.eachRow(ctx, func(row nodeRow) error {
+		if row.position == position {
+			id, source = string(row.id), row.source
+		}
+		return nil
+	})
+	return id, source, err
+}
+
+// parseRest splits the rest of a row: its label's number plus one, and its values of the columns from first to end−1,
+// which are appended to values.
+func (l *Load) parseRest(rest []byte, first, end int, values []codec.Value) (label int, _ []codec.Value, err error) {
+	r := codec.Reader{Rest: rest}
+	label = int(r.Uvarint(uint64(len(l.classes))))
+	for column := 0; len(r.Rest) > 0 && column < end; column++ {
+		value := text(&r)
+		if column >= first && !r.Failed {
+			v, err := codec.ParseValue(value)
+			if err != nil {
+				return 0, nil, l.rows.damaged(err)
+			}
+			values = append(values, v)
+		}
+	}
+	if r.Failed {
+		return 0, nil, l.rows.damaged(errRecord)
+	}
+	return label, values, nil
+}
+
+// A DuplicateNodeError says that an id stands for two rows of a node file. It is an ErrExists.
+type DuplicateNodeError struct {
+	ID            string
+	First, Second int64 // Node.Source of the first row, and of the least row that repeats it
+}
+
+func (e *DuplicateNodeError) Error() string {
+	return fmt.Sprintf("node %q is given twice, at %d and at %d", e.ID, e.First, e.Second)
+}
+
+func (e *DuplicateNodeError) Unwrap() error { return record.ErrExists }
+
+// An UnknownNodeError says that an edge ends at an id that no node has. It is an ErrNotFound.
+type UnknownNodeError struct {
+	ID     string
+	Source int64 // of the edge
+}
+
+func (e *UnknownNodeError) Error() string {
+	return fmt.Sprintf("the edge at %d ends at node %q, which is not among the nodes", e.Source, e.ID)
+}
+
+func (e *UnknownNodeError) Unwrap() error { return record.ErrNotFound }
+
+// An InvalidNodeError says what is wrong with a row of a node file: its Err is an ErrInvalidID, ErrInvalidName (of the
+// label) or ErrInvalidValue.
+type InvalidNodeError struct {
+	ID     string
+	Source int64
+	Err    error
+}
+
+func (e *InvalidNodeError) Error() string {
+	return fmt.Sprintf("node %q, at %d: %v", e.ID, e.Source, e.Err)
+}
+
+func (e *InvalidNodeError) Unwrap() error { return e.Err }
+
+// A badRow is the row to report, of those that are wrong alike: the one with the least source, then the least id.
+type badRow struct {
+	found  bool
+	id     string
+	source int64
+	first  int // position of the first row with the id, if this one repeats it
+}
+
+func (b *badRow) note(id string, source int64, first int) {
+	if !b.found || source < b.source || source == b.source && id < b.id {
+		*b = badRow{true, strings.Clone(id), source, first}
+	}
+}
