@@ -305,9 +305,9 @@ func TestPlaceIsLast(t *testing.T) {
 	must.Do(t, err)
 	must.Do(t, l.AddNode(Node{ID: "a"}))
 	_, err = l.Commit(t.Context(), func(*Store) error {
-		return os.Remove(filepath.Join(l.work.sort(), fileNames(t, l.work.sort(), "rows-*")[0]))
+		return os.Remove(filepath.Join(l.work.sort(), fileNames(t, l.work.sort(), "spool-*")[0]))
 	})
-	if err == nil || !strings.Contains(err.Error(), "rows-") {
+	if err == nil || !strings.Contains(err.Error(), "spool-") {
 		t.Errorf("got %v, want an error about the file of rows", err)
 	}
 	emptyAfter(t, parent, "Commit")
