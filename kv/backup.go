@@ -14,13 +14,16 @@ import (
 
 // A BackupInfo says what is in a backup. Its fields are
 //
-//	ID       string // its checksum: two backups with the same ID are the same bytes
 //	Store    string // ID of the store
+//	Format   int    // format version of the store
 //	Snapshot uint64 // counts the commits of the store; a later one is greater
+//	Next     uint32 // number of the first generation that is not in it
 //	Full     bool   // it needs no other backup
-//	Since    string // ID of the backup that it goes on from, if it is not full
+//	After    uint64 // Snapshot of the backup that it goes on from, if it is not full
 //	Records  int64  // of the snapshot
 //	Bytes    int64  // of their keys and records
+//	ID       string // its checksum: two backups with the same ID are the same bytes
+//	Since    string // ID of the backup that it goes on from, if it is not full
 //	Changed  int64  // records that are in this file; the others are kept from the backup before
 //	Stored   int64  // bytes of the file
 type BackupInfo = archive.Info
@@ -50,9 +53,6 @@ func (s *Store) Backup(ctx context.Context, w io.Writer, opt BackupOptions) (inf
 	defer func() {
 		s.observe(Event{Kind: EventBackup, Records: info.Changed, Bytes: info.Stored, Err: err}, began)
 	}()
-	if opt.Progress == nil {
-		opt.Progress = func(string, int64, int64) {}
-	}
 	tx := s.Begin()
 	defer tx.Close()
 	if err := tx.acquire(); err != nil {
@@ -63,7 +63,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer, opt BackupOptions) (inf
 	if err != nil {
 		return info, s.damaged(err)
 	}
-	out, err := archive.NewWriter(ctx, archive.Head{
+	out, err := archive.NewWriter(BackupInfo{
 		Store: head.ID, Format: head.Version, Snapshot: tx.txn.ReadVersion(), Next: tx.cat.Next,
 	}, opt.Since)
 	if err != nil {
@@ -93,10 +93,10 @@ func (s *Store) Backup(ctx context.Context, w io.Writer, opt BackupOptions) (inf
 	err = tx.eachLive(ctx, func(it *lsm.Iterator) error {
 		value, err := it.Value()
 		if err == nil {
-			err = out.Add(it.Key(), value, it.Version())
+			err = out.Add(ctx, it.Key(), value, it.Version())
 		}
 		done += int64(len(it.Key()) + len(value))
-		if count++; count%contextEvery == 0 {
+		if count++; count%contextEvery == 0 && opt.Progress != nil {
 			opt.Progress("backup", done, size)
 		}
 		return s.damaged(err)
@@ -104,7 +104,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer, opt BackupOptions) (inf
 	if err != nil {
 		return info, err
 	}
-	info, err = out.End()
+	info, err = out.End(ctx)
 	return info, storedir.WrapFull(err)
 }
 

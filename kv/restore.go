@@ -39,8 +39,9 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 		return info, err
 	}
 	defer chain.Close()
-	if got := chain.Head().Format; got != formatVersion {
-		return info, &VersionError{Dir: fmt.Sprintf("the store of backup %d", len(files)), Got: got, Want: formatVersion}
+	head := chain.Info()
+	if head.Format != formatVersion {
+		return info, &VersionError{Dir: fmt.Sprintf("the store of backup %d", len(files)), Got: head.Format, Want: formatVersion}
 	}
 	d, err := newDirectoryBeside(dir, restoreMark)
 	if err != nil {
@@ -53,7 +54,6 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 		}
 		err = errors.Join(err, d.remove())
 	}()
-	head := chain.Head()
 	// What is in the tables beside keys and records.
 	if err := storedir.CheckRoom(d.path, head.Bytes+lsm.EntryOverhead*head.Records+lsm.SpareRoom); err != nil {
 		return info, err
@@ -72,32 +72,32 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	if err != nil {
 		return info, err
 	}
-	if err := s.checkRestored(chain); err != nil {
-		return info, errors.Join(err, s.abandon())
+	if err = s.checkRestored(chain); err == nil {
+		err = s.Close()
 	}
-	if err := s.Close(); err != nil {
+	if err != nil {
 		return info, errors.Join(err, s.abandon())
 	}
 	return info, d.place()
 }
 
 // restoreFiles makes the files of a closed store.
-func restoreFiles(ctx context.Context, dir string, chain *archive.Chain, progress Progress) (info BackupInfo, err error) {
-	r := lsm.NewRestorer(dir, chain.Head().Snapshot) // so the commits of the store count on from the snapshot
+func restoreFiles(ctx context.Context, dir string, chain *archive.Reader, progress Progress) (info BackupInfo, err error) {
+	r := lsm.NewRestorer(dir, chain.Info().Snapshot) // so the commits of the store count on from the snapshot
 	defer func() { err = errors.Join(err, r.Cancel()) }()
-	if info, err = chain.Read(ctx, restoring(progress), r.Add); err != nil {
+	if info, err = chain.Read(ctx, progress, r.Add); err != nil {
 		return info, err
 	}
 	return info, r.Finish()
 }
 
 // checkRestored makes sure that a store can be opened.
-func (s *Store) checkRestored(chain *archive.Chain) (err error) {
+func (s *Store) checkRestored(chain *archive.Reader) (err error) {
 	if err := s.readHeader(); err != nil {
 		return err
 	}
-	if head := chain.Head(); s.header.ID != head.Store {
-		return chain.Fail("it is of the store %s, and its records of %s", head.Store, s.header.ID)
+	if want := chain.Info().Store; s.header.ID != want {
+		return chain.Fail("it is of the store %s, and its records of %s", want, s.header.ID)
 	}
 	if err := s.openPacks(); err != nil {
 		return err
@@ -112,14 +112,5 @@ func CheckBackup(ctx context.Context, files []io.Reader, progress Progress) (Bac
 		return BackupInfo{}, err
 	}
 	defer chain.Close()
-	return chain.Read(ctx, restoring(progress), func(_, _ []byte, _ uint64) error { return nil })
-}
-
-// restoring is the progress of reading backups.
-func restoring(progress Progress) func(done, total int64) {
-	return func(done, total int64) {
-		if progress != nil {
-			progress("restore", done, total)
-		}
-	}
+	return chain.Read(ctx, progress, func(_, _ []byte, _ uint64) error { return nil })
 }

@@ -4,29 +4,20 @@
 //
 // A stream is
 //
-//	"graphcleaner backup\n"
+//	"graphcleaner backup 2\n"
 //	what follows, compressed by zstd
 //	the SHA-256 of all before it
 //
-// and what is compressed
+// What is compressed are msgpack values, each behind its length, an uvarint: a map, the head (the fields of Info that
+// have names), and then arrays, the entries, by ascending key:
 //
-//	length   uvarint  of the head
-//	the head, a msgpack map
-//	one entry after the other, by ascending key
-//	0        uvarint
-//	length   uvarint  of the base; 0 in a full stream
-//	the base: the SHA-256 with which the stream before ends
+//	key, version, checksum, record
 //
-// and an entry
-//
-//	length   uvarint  of the key
-//	the key
-//	version  uvarint  the commit that wrote the record, as Badger numbers them
-//	length   uvarint  of the record; 0 if it is kept: it is that of the stream before
-//	the record, or if it is kept its checksum, uint32 big-endian
-//
-// There is an entry for every record that the snapshot has, so that the entries of a stream say which records of the
-// one before are gone. Two streams of the same snapshot since the same stream are the same bytes.
+// The version is the commit that wrote the record, as Badger numbers them. If the record is nil it is kept: it is that
+// of the stream before, which has this checksum. There is an entry for every record that the snapshot has, so that the
+// entries of a stream say which records of the one before are gone. The last entry has no key; its record is the
+// SHA-256 with which the stream before ends, nil in a full stream. Two streams of the same snapshot since the same
+// stream are the same bytes.
 package archive
 
 import (
@@ -38,19 +29,20 @@ import (
 )
 
 const (
-	magic         = "graphcleaner backup\n"
-	streamVersion = 1
+	magic = "graphcleaner backup 2\n"
 
 	window    = 1 << 20 // bytes in which zstd looks for what is the same
-	maxHead   = 16 << 10
-	maxKey    = 1 << 15 // Badger's own limit is not much above
 	maxRecord = 4 << 20
+	maxFrame  = maxRecord + 1<<16 // bytes of a value; Badger's limit of keys is less than the difference
 
 	// maxSnapshot leaves a store that is restored all the commits it will ever make.
 	maxSnapshot = math.MaxInt64 / 2
 
 	// EntryOverhead bounds what a record takes in a stream beside its key and itself, in bytes.
-	EntryOverhead = 24
+	EntryOverhead = 28
+
+	// contextEvery is how many entries are read between two looks at a context.
+	contextEvery = 4096
 )
 
 // Errors of streams. They stand at the door of kv, so that their texts begin with its name.
@@ -85,46 +77,29 @@ func outOfOrder(file int, format string, args ...any) error {
 	return &Error{File: file, Offset: -1, Msg: fmt.Sprintf(format, args...), Err: ErrOrder}
 }
 
-// A Head says what a stream is of.
-type Head struct {
-	Version  int    `msgpack:"version"`  // streamVersion
-	Format   int    `msgpack:"format"`   // of the store
-	Store    string `msgpack:"store"`    // its ID
-	Snapshot uint64 `msgpack:"snapshot"` // the last commit that is in it
-	Since    uint64 `msgpack:"since"`    // Snapshot of the stream before, if Full is not set
-	Full     bool   `msgpack:"full"`
-	// the first that it has not: a record in a pack does not tell its commit
-	Next    record.Generation `msgpack:"next"`
-	Records int64             `msgpack:"records"` // of the snapshot
-	Bytes   int64             `msgpack:"bytes"`   // of their keys and records
-}
-
 // An Info says what is in a backup.
 type Info struct {
-	ID       string // its checksum: two backups with the same ID are the same bytes
-	Store    string // ID of the store
-	Snapshot uint64 // counts the commits of the store; a later one is greater
-	Full     bool   // it needs no other backup
-	Since    string // ID of the backup that it goes on from, if it is not full
+	Store    string            `msgpack:"store"`    // ID of the store
+	Format   int               `msgpack:"format"`   // of the store
+	Snapshot uint64            `msgpack:"snapshot"` // counts the commits of the store; a later one is greater
+	Next     record.Generation `msgpack:"next"`     // the first that is not in it: a record in a pack does not tell its commit
+	Full     bool              `msgpack:"full"`     // it needs no other backup
+	After    uint64            `msgpack:"after"`    // Snapshot of the backup that it goes on from, if it is not full
+	Records  int64             `msgpack:"records"`  // of the snapshot
+	Bytes    int64             `msgpack:"bytes"`    // of their keys and records
 
-	Records int64 // of the snapshot
-	Bytes   int64 // of their keys and records
-	Changed int64 // records that are in this file; the others are kept from the backup before
-	Stored  int64 // bytes of the file
-}
-
-// info is that of a stream with a checksum and a base, of so many bytes.
-func (h Head) info(sum, base []byte, changed, size int64) Info {
-	return Info{
-		ID: fmt.Sprintf("%x", sum), Store: h.Store, Snapshot: h.Snapshot, Full: h.Full, Since: fmt.Sprintf("%x", base),
-		Records: h.Records, Bytes: h.Bytes, Changed: changed, Stored: size,
-	}
+	ID      string `msgpack:"-"` // its checksum: two backups with the same ID are the same bytes
+	Since   string `msgpack:"-"` // ID of the backup that it goes on from, if it is not full
+	Changed int64  `msgpack:"-"` // records that are in this file; the others are kept from the backup before
+	Stored  int64  `msgpack:"-"` // bytes of the file
 }
 
 // An entry is a record of a snapshot.
 type entry struct {
-	key     []byte
-	version uint64
-	sum     uint32 // of the record
-	record  []byte // nil if it is kept
+	_msgpack struct{} `msgpack:",as_array"`
+
+	Key     []byte
+	Version uint64
+	Sum     uint32 // of a record that is kept
+	Record  []byte // nil if it is kept
 }

@@ -30,7 +30,7 @@ func streams(f testing.TB) (files [][]byte) {
 	var all []held
 	var last io.Reader
 	for i := range 3 {
-		w, err := NewWriter(context.Background(), Head{Store: "0123456789abcdef", Format: 1, Snapshot: uint64(10*i + 1)}, last)
+		w, err := NewWriter(Info{Store: "0123456789abcdef", Format: 1, Snapshot: uint64(10*i + 1)}, last)
 		must.Do(f, err)
 		size := int64(0)
 		for _, h := range all {
@@ -39,9 +39,9 @@ func streams(f testing.TB) (files [][]byte) {
 		var file bytes.Buffer
 		err = w.Begin(&file, int64(len(all)), size)
 		for _, h := range all {
-			err = errors.Join(err, w.Add(h.key, h.value, h.version))
+			err = errors.Join(err, w.Add(context.Background(), h.key, h.value, h.version))
 		}
-		_, ending := w.End()
+		_, ending := w.End(context.Background())
 		w.Close()
 		must.Do(f, errors.Join(err, ending))
 		files = append(files, file.Bytes())
@@ -72,7 +72,7 @@ func verify(ctx context.Context, files ...[]byte) (info Info, records int, err e
 		return info, 0, err
 	}
 	defer c.Close()
-	info, err = c.Read(ctx, func(int64, int64) {}, func(_, _ []byte, _ uint64) error { records++; return nil })
+	info, err = c.Read(ctx, nil, func(_, _ []byte, _ uint64) error { records++; return nil })
 	return info, records, err
 }
 

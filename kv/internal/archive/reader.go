@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"iter"
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
@@ -54,177 +53,251 @@ func (s *sealed) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// A reader reads a stream. It trusts nothing: what it allocates is bounded, whatever the file says. What is read
-// after an error is zero.
-type reader struct {
-	file int // which of several
-	in   sealed
-	zstd *zstd.Decoder
-	r    *bufio.Reader // what is compressed
-	head Head
-	err  error
+// A Reader reads a stream, with those that it goes on from. It trusts nothing: what it allocates is bounded, whatever
+// the file says.
+type Reader struct {
+	file   int // which of several
+	in     sealed
+	zstd   *zstd.Decoder
+	r      *bufio.Reader // what is compressed
+	frame  []byte        // memory of a value
+	info   Info          // complete once all was read
+	before *Reader       // nil if the stream is full, or is read without the one before
 
-	base    []byte // once all was read
-	changed int64  // entries so far that are not kept
+	entry  entry
+	sum    uint32 // of the record of the entry
+	record []byte // nil if the record is kept, and read without the stream before
+	last   []byte // key of the entry before
+	count  int64  // entries so far
+	ended  bool
 }
 
-func newReader(r io.Reader, file int) (*reader, error) {
-	b := &reader{file: file, in: sealed{r: bufio.NewReaderSize(r, 2*readSize), digest: sha256.New()}}
-	first, err := b.in.r.Peek(len(magic))
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+// Open reads what streams begin with, a full one and those that follow it. The Reader is of the last. It must be
+// closed.
+func Open(files []io.Reader) (last *Reader, err error) {
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%w: there is none", ErrOrder)
 	}
-	if string(first) != magic {
-		return nil, b.fail(0, "it does not begin like one")
+	for i, file := range files {
+		r, err := newReader(file, i, last)
+		if err == nil {
+			last = r
+			err = r.checkOrder()
+		}
+		if err != nil {
+			last.Close()
+			return nil, err
+		}
 	}
-	if _, err := io.CopyN(io.Discard, &b.in, int64(len(magic))); err != nil {
-		return nil, b.broken(err)
+	return last, nil
+}
+
+func newReader(file io.Reader, number int, before *Reader) (*Reader, error) {
+	b := &Reader{file: number, before: before}
+	b.in = sealed{r: bufio.NewReaderSize(file, 2*readSize), digest: sha256.New()}
+	first := make([]byte, len(magic))
+	if _, err := io.ReadFull(&b.in, first); b.in.failed != nil {
+		return nil, b.in.failed
+	} else if err != nil || string(first) != magic {
+		b.in.offset = 0
+		return nil, b.damaged("it does not begin like one of this version")
 	}
+	var err error
 	b.zstd, err = zstd.NewReader(&b.in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(window))
 	if err != nil {
 		return nil, b.broken(err)
 	}
 	b.r = bufio.NewReader(b.zstd)
-	if b.readHead(); b.err != nil {
-		b.close()
-		return nil, b.err
+	if err = b.read(&b.info); err == nil && b.info.Snapshot > maxSnapshot {
+		err = b.damaged("it is of commit %d, want at most %d", b.info.Snapshot, uint64(maxSnapshot))
+	}
+	if err != nil {
+		b.zstd.Close()
+		return nil, err
 	}
 	return b, nil
 }
 
-func (b *reader) close() { b.zstd.Close() }
+// checkOrder looks whether the stream may follow the one before.
+func (b *Reader) checkOrder() error {
+	switch h := b.info; {
+	case b.before == nil && !h.Full:
+		return outOfOrder(b.file, "it goes on from another, and is the first")
+	case b.before == nil:
+		return nil
+	case h.Full:
+		return outOfOrder(b.file, "it is a full backup: want it first, or alone")
+	case h.Store != b.before.info.Store:
+		return outOfOrder(b.file, "it is of the store %s, and the one before of %s", h.Store, b.before.info.Store)
+	case h.After != b.before.info.Snapshot:
+		return outOfOrder(b.file, "it was made since commit %d, and the one before is of commit %d", h.After,
+			b.before.info.Snapshot)
+	}
+	return nil
+}
 
-// fail is the error of what was read up to an offset.
-func (b *reader) fail(offset int64, format string, args ...any) error {
-	return &Error{File: b.file, Offset: offset, Msg: fmt.Sprintf(format, args...), Err: ErrDamaged}
+// Close gives the memory back.
+func (b *Reader) Close() {
+	if b != nil {
+		b.zstd.Close()
+		b.before.Close()
+	}
+}
+
+// Info is what the stream says of itself. Once Read has returned, it is complete.
+func (b *Reader) Info() Info { return b.info }
+
+// Fail is the error that the stream is damaged, somewhere.
+func (b *Reader) Fail(format string, args ...any) error {
+	return &Error{File: b.file, Offset: -1, Msg: fmt.Sprintf(format, args...), Err: ErrDamaged}
+}
+
+// damaged is the error of what was just read.
+func (b *Reader) damaged(format string, args ...any) error {
+	return &Error{File: b.file, Offset: b.in.offset, Msg: fmt.Sprintf(format, args...), Err: ErrDamaged}
 }
 
 // broken is the error of a read that failed.
-func (b *reader) broken(err error) error {
+func (b *Reader) broken(err error) error {
 	switch {
 	case b.in.failed != nil:
 		return b.in.failed
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return b.fail(b.in.offset, "it is cut short")
+		return b.damaged("it is cut short")
 	}
-	return b.fail(b.in.offset, "%v", err)
+	return b.damaged("%v", err)
 }
 
-// wrong says what is wrong with what was just read, unless there was an error before.
-func (b *reader) wrong(format string, args ...any) {
-	if b.err == nil {
-		b.err = b.fail(b.in.offset, format, args...)
-	}
-}
-
-func (b *reader) readHead() {
-	body := b.bytes(nil, "the head", maxHead)
-	if err := msgpack.Unmarshal(body, &b.head); err != nil {
-		b.wrong("the head: %v", err)
-	}
-	switch h := b.head; {
-	case h.Version != streamVersion:
-		b.wrong("it has version %d of backups, want %d: another graphcleaner wrote it", h.Version, streamVersion)
-	case h.Format < 1 || h.Snapshot > maxSnapshot || h.Since > h.Snapshot || h.Records < 0 || h.Bytes < 0:
-		b.wrong("the head contradicts itself")
-	}
-}
-
-func (b *reader) uvarint(what string, most uint64) uint64 {
-	if b.err != nil {
-		return 0
-	}
-	x, err := binary.ReadUvarint(b.r)
+// read reads a value.
+func (b *Reader) read(v any) error {
+	length, err := binary.ReadUvarint(b.r)
 	if err != nil {
-		b.err = b.broken(err)
-		return 0
+		return b.broken(err)
 	}
-	if x > most {
-		b.wrong("%s: %d, want at most %d", what, x, most)
-		return 0
+	if length > maxFrame {
+		return b.damaged("a value has %d bytes, want at most %d", length, maxFrame)
 	}
-	return x
+	b.frame = slices.Grow(b.frame[:0], int(length))[:length]
+	if _, err := io.ReadFull(b.r, b.frame); err != nil {
+		return b.broken(err)
+	}
+	if err := msgpack.Unmarshal(b.frame, v); err != nil {
+		return b.damaged("%v", err)
+	}
+	return nil
 }
 
-// bytes reads bytes behind their length, into memory.
-func (b *reader) bytes(memory []byte, what string, most uint64) []byte {
-	return b.take(memory, int(b.uvarint("the length of "+what, most)))
-}
-
-func (b *reader) take(memory []byte, length int) []byte {
-	memory = slices.Grow(memory[:0], length)[:length]
-	if b.err == nil {
-		if _, err := io.ReadFull(b.r, memory); err != nil {
-			b.err = b.broken(err)
+// Read calls use with every record that the stream has, ascending, whole and borrowed; then it makes sure that all
+// streams are whole and follow one another. progress, which may be nil, counts bytes of records.
+func (b *Reader) Read(
+	ctx context.Context, progress func(stage string, done, total int64),
+	use func(key, record []byte, version uint64) error,
+) (Info, error) {
+	done := int64(0)
+	for {
+		if progress != nil && b.count%contextEvery == 0 {
+			progress("restore", done, b.info.Bytes)
+		}
+		if err := b.next(ctx); err != nil {
+			return Info{}, err
+		}
+		// The disk was asked for room for so many bytes.
+		if done += int64(len(b.entry.Key) + len(b.record)); done > b.info.Bytes || b.ended && done < b.info.Bytes {
+			return Info{}, b.damaged("its records have %d bytes or more, want %d", done, b.info.Bytes)
+		}
+		if b.ended {
+			return b.info, ctx.Err()
+		}
+		if err := use(b.entry.Key, b.record, b.entry.Version); err != nil {
+			return Info{}, err
 		}
 	}
-	return memory
 }
 
-// entries yields all entries, each borrowed until the next, and then makes sure that the stream ends.
-func (b *reader) entries(ctx context.Context) iter.Seq2[entry, error] {
-	return func(yield func(entry, error) bool) {
-		var key, before, value []byte
-		for count := int64(0); b.err == nil; count++ {
-			if count%contextEvery == 0 && ctx.Err() != nil {
-				b.err = ctx.Err()
-				break
-			}
-			key, before = b.bytes(before, "a key", maxKey), key
-			if len(key) == 0 {
-				if b.end(count); b.err == nil {
-					return
-				}
-				break
-			}
-			if count > 0 && bytes.Compare(key, before) <= 0 {
-				b.wrong("the keys do not ascend")
-			}
-			e := entry{key: key, version: b.uvarint("a version", b.head.Snapshot)}
-			if e.version == 0 {
-				b.wrong("an entry is of version 0, want 1 to %d", b.head.Snapshot)
-			}
-			if value = b.bytes(value, "a record", maxRecord); len(value) > 0 {
-				if _, err := record.Decode(key, value); err != nil {
-					b.wrong("%v", err)
-					break
-				}
-				e.sum, e.record = record.Checksum(value), value
-				b.changed++
-			} else {
-				if b.head.Full {
-					b.wrong("an entry is kept, and there is no backup before this one")
-				}
-				e.sum = binary.BigEndian.Uint32(b.take(nil, 4))
-			}
-			if b.err == nil && !yield(e, nil) {
-				return
-			}
+// next reads the next entry, borrowed until the one after it, with its record. Behind the last entry it makes sure that
+// the stream ends and follows the one before.
+func (b *Reader) next(ctx context.Context) error {
+	if b.count%contextEvery == 0 && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	e := &b.entry
+	b.last = append(b.last[:0], e.Key...)
+	if err := b.read(e); err != nil {
+		return err
+	}
+	b.sum, b.record = e.Sum, e.Record
+	if len(e.Key) == 0 {
+		return b.end(ctx)
+	}
+	b.count++
+	switch {
+	case bytes.Compare(e.Key, b.last) <= 0:
+		return b.damaged("the keys do not ascend")
+	case e.Version == 0 || e.Version > b.info.Snapshot:
+		return b.damaged("an entry is of version %d, want 1 to %d", e.Version, b.info.Snapshot)
+	case e.Record != nil:
+		if _, err := record.Decode(e.Key, e.Record); err != nil {
+			return b.damaged("%v", err)
 		}
-		yield(entry{}, b.err)
+		b.sum = record.Checksum(e.Record)
+		b.info.Changed++
+	case b.info.Full:
+		return b.damaged("an entry is kept, and there is no backup before this one")
+	case b.before != nil:
+		switch kept, err := b.before.has(ctx, e.Key, e.Version, e.Sum); {
+		case err != nil:
+			return err
+		case !kept:
+			return outOfOrder(b.file, "%s is kept from the one before, which has another or none", record.Describe(e.Key))
+		}
+		b.record = b.before.record
 	}
+	return nil
 }
 
-// end reads what is behind so many entries.
-func (b *reader) end(records int64) {
-	b.base = b.bytes(nil, "the base", sha256.Size)
-	if b.err != nil {
-		return
+// has goes on to the first entry whose key is not before one, and reports whether it is of that key, version and
+// checksum.
+func (b *Reader) has(ctx context.Context, key []byte, version uint64, sum uint32) (bool, error) {
+	for !b.ended && bytes.Compare(b.entry.Key, key) < 0 {
+		if err := b.next(ctx); err != nil {
+			return false, err
+		}
 	}
+	return bytes.Equal(b.entry.Key, key) && b.entry.Version == version && b.sum == sum, nil
+}
+
+// end is next behind the last entry.
+func (b *Reader) end(ctx context.Context) error {
+	b.ended = true
+	base := b.record
+	b.record = nil
 	switch _, err := b.r.ReadByte(); {
 	case err == nil:
-		b.wrong("there is more behind the end")
+		return b.damaged("there is more behind the end")
 	case !errors.Is(err, io.EOF):
-		b.err = b.broken(err)
-	case records != b.head.Records:
-		b.wrong("it has %d records, want %d", records, b.head.Records)
-	case b.head.Full != (len(b.base) == 0):
-		b.wrong("the end contradicts the head")
+		return b.broken(err)
+	case b.count != b.info.Records || b.info.Full != (base == nil):
+		return b.damaged("the end contradicts the head")
 	}
+	b.info.ID, b.info.Since = fmt.Sprintf("%x", b.in.sum), fmt.Sprintf("%x", base)
+	b.info.Stored = b.in.offset + sha256.Size
+	if b.before == nil {
+		return nil
+	}
+	if err := b.before.drain(ctx); err != nil {
+		return err
+	}
+	if !bytes.Equal(base, b.before.in.sum) {
+		return outOfOrder(b.file, "it was made since another backup than the one before")
+	}
+	return nil
 }
 
-// info is what the stream says, once all was read.
-func (b *reader) info() Info {
-	return b.head.info(b.in.sum, b.base, b.changed, b.in.offset+sha256.Size)
+// drain goes on to the end.
+func (b *Reader) drain(ctx context.Context) (err error) {
+	for err == nil && !b.ended {
+		err = b.next(ctx)
+	}
+	return err
 }
