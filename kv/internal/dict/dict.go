@@ -123,7 +123,8 @@ func (d *Dict) lookupID(id string) (int, error) {
 		if int64(position) >= int64(d.LoadedNodes) {
 			return -1, record.Corrupt(name.Key(), fmt.Sprintf("it names position %d of %d", position, d.LoadedNodes))
 		}
-		got, err := d.loadedID(int(position))
+		r := d.once()
+		got, err := r.loaded(int(position))
 		if err != nil {
 			return -1, err
 		}
@@ -134,95 +135,22 @@ func (d *Dict) lookupID(id string) (int, error) {
 	return -1, nil
 }
 
-// loadedID returns the id at a position of the load, if ids are stored; borrowed, and not to be changed.
-func (d *Dict) loadedID(position int) ([]byte, error) {
-	name := d.idBlock(position / IDsPerBlock)
-	body, err := snapshot.Lookup(d.Records, name)
-	if err != nil {
-		return nil, err
-	}
-	var ends [IDsPerBlock]int
-	ids, err := d.parseIDs(name, body, ends[:0])
-	if err != nil {
-		return nil, err
-	}
-	return ids.at(position % IDsPerBlock), nil
-}
-
-func (d *Dict) idBlock(block int) snapshot.Name {
-	return snapshot.Name{Kind: record.KindIDs, Generation: d.Generation, A: uint32(block)}
-}
-
-// An idText is a block of ids, borrowed.
-type idText struct {
-	text []byte // the ids, one after the other
-	ends []int  // of each
-}
-
-func (t idText) at(i int) []byte {
-	begin := 0
-	if i > 0 {
-		begin = t.ends[i-1]
-	}
-	return t.text[begin:t.ends[i]]
-}
-
-// parseIDs reads a block of ids, their lengths as varints, then their bytes. It appends to ends where each ends.
-func (d *Dict) parseIDs(name snapshot.Name, body []byte, ends []int) (idText, error) {
-	end := 0
-	for i := range min(IDsPerBlock, d.LoadedNodes-int(name.A)*IDsPerBlock) {
-		length, n := binary.Uvarint(body)
-		if n <= 0 || length > MaxID {
-			return idText{}, record.Corrupt(name.Key(), fmt.Sprintf("id %d of it has no length", i))
-		}
-		end += int(length)
-		ends = append(ends, end)
-		body = body[n:]
-	}
-	if len(body) != end {
-		return idText{}, record.Corrupt(name.Key(), fmt.Sprintf("its ids have %d bytes, want %d", len(body), end))
-	}
-	return idText{body, ends}, nil
-}
-
 // ID returns the id at a position, which must be less than the number of nodes.
 func (d *Dict) ID(position int) (string, error) {
-	if position >= d.LoadedNodes || d.Dense {
-		return d.Reader().AtPosition(position)
-	}
-	id, err := d.loadedID(position)
-	return string(id), err
+	r := d.once()
+	return r.AtPosition(position)
 }
 
 // PositionOf returns the place of a node in the node file, from 0; nodes added later follow.
 func (d *Dict) PositionOf(v record.NodeID) (int, error) {
-	if int(v) >= d.LoadedNodes {
-		return int(v), nil
-	}
-	position, err := d.number(record.KindPosition, int(v))
-	return int(position), err
+	r := d.once()
+	return r.PositionOf(v)
 }
 
 // NodeAt returns the node at a position, which must be less than the number of nodes.
 func (d *Dict) NodeAt(position int) (record.NodeID, error) {
-	if position >= d.LoadedNodes {
-		return record.NodeID(position), nil
-	}
-	v, err := d.number(record.KindNodeAt, position)
-	return record.NodeID(v), err
-}
-
-// number reads one number of a column of kind KindNodeAt or KindPosition.
-func (d *Dict) number(k record.Kind, i int) (n uint32, err error) {
-	block := i / NumbersPerBlock
-	body, err := snapshot.Lookup(d.Records, snapshot.Name{Kind: k, Generation: d.Generation, A: uint32(block)})
-	if err == nil {
-		err = d.checkNumbers(k, block, body)
-	}
-	if err != nil {
-		return 0, err
-	}
-	return d.numberIn(k, block, body, i%NumbersPerBlock)
+	r := d.once()
+	return r.NodeAt(position)
 }
 
 // Numbers appends a whole block of numbers to dst.

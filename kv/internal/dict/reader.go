@@ -1,6 +1,7 @@
 package dict
 
 import (
+	"encoding/binary"
 	"iter"
 	"strconv"
 
@@ -11,36 +12,62 @@ import (
 // A Reader reads external ids, and the places of nodes in the nodes file. It keeps the blocks it last read, so that
 // neighbouring nodes, and neighbouring positions even more so, cost little. One goroutine.
 type Reader struct {
-	dict *Dict
+	dict   *Dict
+	isOnce bool // it reads one number or id
 
-	block int    // of ids, −1 for none
-	ids   idText // of the block
-	walk  []byte // memory of a block of ids
+	ids  block
+	ends [IDsPerBlock]uint32 // of each id in the block of ids
 
-	positions, nodes numberBlock
+	positions, nodes block
 }
 
-// A numberBlock is a block of the positions of nodes, or of the nodes at positions.
-type numberBlock struct {
+// A block is the last that was read of a kind.
+type block struct {
 	kind   record.Kind
 	number int    // −1 for none
-	body   []byte // borrowed
+	body   []byte // borrowed; of ids their text alone
 	walk   []byte // memory of a block
 }
 
 // Reader returns a reader of the dictionary.
 func (d *Dict) Reader() *Reader {
-	return &Reader{
-		dict: d, block: -1,
-		positions: numberBlock{kind: record.KindPosition, number: -1}, nodes: numberBlock{kind: record.KindNodeAt,
-			number: -1},
+	r := d.once()
+	r.isOnce = false
+	return &r
+}
+
+// once returns a reader of one number or id.
+func (d *Dict) once() Reader {
+	return Reader{
+		dict: d, isOnce: true, ids: block{kind: record.KindIDs, number: -1},
+		positions: block{kind: record.KindPosition, number: -1}, nodes: block{kind: record.KindNodeAt, number: -1},
 	}
 }
 
-// record returns the body of a record behind the last one that was read of its kind, borrowed. If it was not asked
-// for before it lies in the memory of walk, and is not kept; nor is one that follows the last: it is probably of a
-// walk over all of them.
+// read makes block number the one that b has. If it was not asked for before, its body lies in the memory of b, and is
+// not cached; nor is one that follows the last: it is probably of a walk over all of them.
+func (r *Reader) read(b *block, number int, parse func(body []byte) ([]byte, error)) error {
+	if number == b.number {
+		return nil
+	}
+	last := b.number
+	b.number = -1
+	body, err := r.record(r.dict.block(b.kind, number), last, &b.walk)
+	if err == nil {
+		body, err = parse(body)
+	}
+	if err != nil {
+		return err
+	}
+	b.body, b.number = body, number
+	return nil
+}
+
+// record returns the body of a record behind the last one that was read of its kind, borrowed.
 func (r *Reader) record(name snapshot.Name, last int, walk *[]byte) ([]byte, error) {
+	if r.isOnce {
+		return snapshot.Lookup(r.dict.Records, name)
+	}
 	if entry := r.dict.Records.Cache().Get(name); entry != nil {
 		return entry.Body, nil
 	}
@@ -53,26 +80,22 @@ func (r *Reader) record(name snapshot.Name, last int, walk *[]byte) ([]byte, err
 	case !follows && r.dict.Records.Cache().Again(name):
 		return snapshot.Lookup(r.dict.Records, name)
 	}
+	memory := *walk // walk itself would be on the heap
 	err := snapshot.Need(snapshot.After(r.dict.Records, previous), name.Key(), func(body []byte) error {
-		*walk = append((*walk)[:0], body...)
+		memory = append(memory[:0], body...)
 		return nil
 	})
-	return *walk, err
+	*walk = memory
+	return memory, err
 }
 
 // number reads the i-th number of all blocks of a kind.
-func (r *Reader) number(b *numberBlock, i int) (int, error) {
-	if block := i / NumbersPerBlock; block != b.number {
-		last, name := b.number, snapshot.Name{Kind: b.kind, Generation: r.dict.Generation, A: uint32(block)}
-		b.number = -1
-		body, err := r.record(name, last, &b.walk)
-		if err == nil {
-			err = r.dict.checkNumbers(b.kind, block, body)
-		}
-		if err != nil {
-			return 0, err
-		}
-		b.body, b.number = body, block
+func (r *Reader) number(b *block, i int) (int, error) {
+	err := r.read(b, i/NumbersPerBlock, func(body []byte) ([]byte, error) {
+		return body, r.dict.checkNumbers(b.kind, i/NumbersPerBlock, body)
+	})
+	if err != nil {
+		return 0, err
 	}
 	n, err := r.dict.numberIn(b.kind, b.number, b.body, i%NumbersPerBlock)
 	return int(n), err
@@ -123,26 +146,42 @@ func (r *Reader) loaded(position int) (string, error) {
 	if r.dict.Dense {
 		return strconv.Itoa(position), nil
 	}
-	if block := position / IDsPerBlock; r.block != block {
-		last, name := r.block, r.dict.idBlock(block)
-		r.block = -1
-		body, err := r.record(name, last, &r.walk)
-		if err != nil {
-			return "", err
-		}
-		if r.ids, err = r.dict.parseIDs(name, body, r.ids.ends[:0]); err != nil {
-			return "", err
-		}
-		r.block = block
+	number, begin := position/IDsPerBlock, uint32(0)
+	err := r.read(&r.ids, number, func(body []byte) ([]byte, error) { return r.parseIDs(number, body) })
+	if err != nil {
+		return "", err
 	}
-	return string(r.ids.at(position % IDsPerBlock)), nil
+	if position %= IDsPerBlock; position > 0 {
+		begin = r.ends[position-1]
+	}
+	return string(r.ids.body[begin:r.ends[position]]), nil
+}
+
+// parseIDs reads a block of ids: their lengths as varints, then their text, which it returns.
+func (r *Reader) parseIDs(number int, body []byte) (text []byte, err error) {
+	end := uint32(0)
+	for i := range min(IDsPerBlock, r.dict.LoadedNodes-number*IDsPerBlock) {
+		length, n := binary.Uvarint(body)
+		if n <= 0 || length > MaxID {
+			return nil, record.Corrupt(r.dict.block(record.KindIDs, number).Key(), "an id of it has no length")
+		}
+		end += uint32(length)
+		r.ends[i], body = end, body[n:]
+	}
+	if len(body) != int(end) {
+		return nil, record.Corrupt(r.dict.block(record.KindIDs, number).Key(), "its ids are not as long as it says")
+	}
+	return body, nil
+}
+
+// block is the name of a block.
+func (d *Dict) block(k record.Kind, number int) snapshot.Name {
+	return snapshot.Name{Kind: k, Generation: d.Generation, A: uint32(number)}
 }
 
 // PositionKeys are the keys of the blocks that hold the positions of ascending nodes.
 func (d *Dict) PositionKeys(nodes iter.Seq[record.NodeID]) iter.Seq[[]byte] {
-	return snapshot.BlockKeys(nodes, NumbersPerBlock, d.LoadedNodes, func(block uint32) []byte {
-		return snapshot.Name{Kind: record.KindPosition, Generation: d.Generation, A: block}.Key()
-	})
+	return blockKeys(d, nodes, record.KindPosition, NumbersPerBlock)
 }
 
 // IDKeys are the keys of the blocks that hold the ids at ascending positions.
@@ -150,6 +189,10 @@ func (d *Dict) IDKeys(positions iter.Seq[int]) iter.Seq[[]byte] {
 	if d.Dense {
 		return func(func([]byte) bool) {}
 	}
-	return snapshot.BlockKeys(positions, IDsPerBlock, d.LoadedNodes,
-		func(block uint32) []byte { return d.idBlock(int(block)).Key() })
+	return blockKeys(d, positions, record.KindIDs, IDsPerBlock)
+}
+
+func blockKeys[N ~uint32 | ~int](d *Dict, numbers iter.Seq[N], k record.Kind, inBlock int) iter.Seq[[]byte] {
+	return snapshot.BlockKeys(numbers, inBlock, d.LoadedNodes,
+		func(number uint32) []byte { return d.block(k, int(number)).Key() })
 }
