@@ -5,11 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
@@ -74,7 +75,7 @@ func newChecker(tx *Tx, progress Progress, report func(Problem)) *checker {
 	if progress == nil {
 		progress = func(string, int64, int64) {}
 	}
-	return &checker{tx: tx, progress: progress, report: report, seen: map[Problem]bool{}}
+	return &checker{tx: tx, progress: progress, report: report}
 }
 
 // A checker is one run of Check.
@@ -86,25 +87,20 @@ type checker struct {
 	scan    *recordScan
 	decided *decisions.Reader // nil if there is none that can be read
 
-	// seen are problems reported: one damaged block is met once for each of its nodes.
-	seen map[Problem]bool
+	last Problem // one damaged block is met once for each of its nodes
+	told int     // how many problems were reported
 
 	// removed is the set of removed nodes, of which nothing may be left.
 	removed NodeSet
 }
 
-// maxSeen bounds the memory for problems; beyond it some may be reported again.
-const maxSeen = 1 << 14
-
 func (c *checker) problem(where, format string, args ...any) {
 	p := Problem{where, fmt.Sprintf(format, args...)}
-	if c.seen[p] {
-		return
+	if p != c.last {
+		c.last = p
+		c.told++
+		c.report(p)
 	}
-	if len(c.seen) < maxSeen {
-		c.seen[p] = true
-	}
-	c.report(p)
 }
 
 // found reports an error that damage explains, and returns any other.
@@ -212,41 +208,31 @@ func (c *checker) column(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	for v := NodeID(0); int(v) < c.tx.NumNodes(); {
+	for first := 0; first < c.tx.NumNodes(); first += BlockRows {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		c.progress("column "+name, int64(v), int64(c.tx.NumNodes()))
-		rng, err := c.columnBlock(r, v)
+		c.progress("column "+name, int64(first), int64(c.tx.NumNodes()))
+		_, err := r.Block(NodeID(first))
+		for v := first; err == nil && v < min(first+BlockRows, c.tx.NumNodes()); v++ {
+			if c.removed.Has(NodeID(v)) {
+				err = c.isNull(r, NodeID(v))
+			}
+		}
 		if err := c.found("column "+name, err); err != nil {
 			return err
 		}
-		v = rng.End
 	}
 	return nil
 }
 
-// Column reads the values of the block that holds v and returns its range, whether it is damaged or not.
-func (c *checker) columnBlock(r *ColumnReader, v NodeID) (Range, error) {
-	rng := Range{First: v, End: NodeID(min(int(v)+codec.ColumnRows, c.tx.NumNodes()))}
-	_, least, greatest, err := r.Bounds(v)
-	if err != nil {
-		return rng, err
+// isNull returns an error if a removed node has a value.
+func (c *checker) isNull(r *ColumnReader, v NodeID) error {
+	value, err := r.At(v)
+	if err == nil && !value.IsNull() {
+		err = fmt.Errorf("%w: node number %d was removed, and has %s", ErrCorrupt, v, value)
 	}
-	for v := rng.First; v < rng.End; v++ {
-		value, err := r.At(v)
-		if err != nil {
-			return rng, err
-		}
-		if !value.IsNull() && c.removed.Has(v) {
-			return rng, fmt.Errorf("%w: node number %d was removed, and has %s", ErrCorrupt, v, value)
-		}
-		if !value.IsNull() && (value.Compare(least) < 0 || value.Compare(greatest) > 0) {
-			return rng, fmt.Errorf("%w: node number %d has %s, and its block says %s to %s", ErrCorrupt, v, value, least,
-				greatest)
-		}
-	}
-	return rng, nil
+	return err
 }
 
 func (c *checker) matrix(ctx context.Context, name string) error {
@@ -278,4 +264,104 @@ func (c *checker) matrix(ctx context.Context, name string) error {
 		}
 	}
 	return nil
+}
+
+// A recordScan is what a pass over all records has found. It leaves out those of generations that the catalogue names
+// no more.
+type recordScan struct {
+	counts  map[record.Kind]int64 // of sound records, of the graph's generation or of none
+	removed int                   // nodes in its blocks of removed ones
+	added   uint32                // one more than the greatest node that was added to it
+
+	changed map[record.Generation]uint32 // one more than the greatest node of which a column or a matrix has a change
+	damaged map[record.Generation]bool   // some of its records cannot be read
+	last    record.Generation            // the greatest of any record
+}
+
+// scan reads every record by itself, and calls damaged for each that cannot be read or has a key that no record has.
+func (tx *Tx) scan(ctx context.Context, progress Progress, damaged func(key []byte, damage error) error) (*recordScan, error) {
+	s := &recordScan{
+		counts: map[record.Kind]int64{}, changed: map[record.Generation]uint32{}, damaged: map[record.Generation]bool{},
+	}
+	isDead, done := tx.cat.dead(), 0
+	err := eachRecord(ctx, tx.txn, nil, func(r record.Record, damage error) error {
+		if done++; done%contextEvery == 0 {
+			if err := tx.Err(); err != nil { // who closes the store waits for this
+				return err
+			}
+			progress("records", int64(done), 0)
+		}
+		if !record.IsKnown(r.Key) {
+			return damaged(r.Key, record.Corrupt(r.Key, "no record has this key"))
+		}
+		k, g := record.Kind(r.Key[0]), record.Generation(0)
+		if k >= record.FirstGenerational {
+			g = record.GenerationOf(r.Key)
+			s.last = max(s.last, g)
+		}
+		if isDead(r.Key) {
+			return nil
+		}
+		if v, ok := record.NumberOf(r.Key, 0); ok && k == record.KindAddedNode {
+			s.added = max(s.added, v+1)
+		} else if ok && (k == record.KindColumnDelta || k == record.KindRowDelta) {
+			s.changed[g] = max(s.changed[g], v+1)
+		}
+		if damage != nil {
+			s.damaged[g] = true
+			return damaged(r.Key, damage)
+		}
+		if k >= record.FirstGenerational && g != tx.cat.Graph {
+			return nil
+		}
+		s.counts[k]++
+		if k == record.KindRemoved {
+			for _, b := range r.Body {
+				s.removed += bits.OnesCount8(b)
+			}
+		}
+		return nil
+	})
+	return s, err
+}
+
+// eachRecord calls use with every record whose key begins with prefix, borrowed, and with what is wrong with it.
+func eachRecord(ctx context.Context, txn *lsm.Txn, prefix []byte, use func(r record.Record, damage error) error) error {
+	it := txn.Iterator(prefix, false)
+	defer it.Close()
+	err := it.Seek(prefix)
+	for done := 1; err == nil && it.Valid(); done++ {
+		if done%contextEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r := record.Record{Key: it.Key()}
+		value, damage := it.Value()
+		if damage == nil {
+			r.Body, damage = record.Decode(r.Key, value)
+		} else {
+			damage = record.Corrupt(r.Key, damage.Error())
+		}
+		if err := use(r, damage); err != nil {
+			return err
+		}
+		err = it.Next()
+	}
+	return err
+}
+
+// records checks every record by itself: kind, generation, version and checksum.
+func (c *checker) records(ctx context.Context) (err error) {
+	damaged := func(key []byte, damage error) error { return c.found(record.Describe(key), damage) }
+	c.scan, err = c.tx.scan(ctx, c.progress, damaged)
+	if err == nil && c.scan.last >= c.tx.cat.Next {
+		c.problem("catalogue", "%v", laterCatalogLost(c.tx.cat.Next, c.scan.last))
+	}
+	return err
+}
+
+// count checks how many records of a kind the graph has.
+func (c *checker) count(k record.Kind, want int) {
+	if got := c.scan.counts[k]; got != int64(want) {
+		c.problem(k.String()+"s", "there are %d, want %d", got, want)
+	}
 }

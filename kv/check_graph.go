@@ -2,12 +2,18 @@ package kv
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
+	"math/bits"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
 // adjacency checks that every list is in order and without its own node, which the codec and this see to; that each
@@ -31,17 +37,15 @@ func (c *checker) adjacency(ctx context.Context) error {
 	}
 	var sums edgeSums
 	var lists Adjacency
-	damaged := false
+	told := c.told
 	for _, r := range blocks {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := c.tx.graph().ReadLists(r, &lists)
-		if err := c.found("adjacency", err); err != nil {
-			return err
-		}
-		if err != nil {
-			damaged = true
+		if err := c.tx.graph().ReadLists(r, &lists); err != nil {
+			if err := c.found("adjacency", err); err != nil {
+				return err
+			}
 			continue
 		}
 		for v := r.First; v < r.End; v++ {
@@ -56,7 +60,7 @@ func (c *checker) adjacency(ctx context.Context) error {
 			}
 		}
 	}
-	if damaged {
+	if c.told > told {
 		return nil // what follows would only say the same again
 	}
 	if sums.entries != 2*c.tx.cat.Edges {
@@ -189,3 +193,194 @@ func (c *checker) edgeDeltas(ctx context.Context) error {
 
 // edgeKey is two nodes as one number.
 func edgeKey(u, v NodeID) uint64 { return uint64(u)<<32 | uint64(v) }
+
+// dictionary checks that positions and NodeIDs are each other's inverse, and ids and positions too.
+func (c *checker) dictionary(ctx context.Context) error {
+	cat := c.tx.cat
+	blocks := func(rows int) int { return (cat.LoadedNodes + rows - 1) / rows }
+	c.count(record.KindNodeAt, blocks(dict.NumbersPerBlock))
+	c.count(record.KindPosition, blocks(dict.NumbersPerBlock))
+	added := cat.Nodes - cat.LoadedNodes
+	for v := cat.LoadedNodes; v < cat.Nodes; v++ {
+		added -= codec.Bit(c.removed.Has(NodeID(v)))
+	}
+	if cat.Removed == 0 {
+		c.count(record.KindRemoved, 0)
+	}
+	c.count(record.KindAddedNode, added)
+	c.count(record.KindAddedID, added)
+	if cat.DenseIDs {
+		c.count(record.KindIDs, 0)
+		c.count(record.KindIDLookup, 0)
+	} else {
+		c.count(record.KindIDs, blocks(dict.IDsPerBlock))
+		c.count(record.KindIDLookup, dict.Buckets(cat.LoadedNodes))
+	}
+	if err := c.positions(ctx); err != nil {
+		return err
+	}
+	return c.ids(ctx)
+}
+
+// positions compares the two directions between the positions and the NodeIDs of the load.
+func (c *checker) positions(ctx context.Context) error {
+	var at, back fingerprint // of the pairs, position first
+	told := c.told
+	var block []uint32
+	for first := 0; first < c.tx.cat.LoadedNodes; first += dict.NumbersPerBlock {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for _, k := range []record.Kind{record.KindNodeAt, record.KindPosition} {
+			var err error
+			block, err = c.tx.dict().Numbers(k, first/dict.NumbersPerBlock, block[:0])
+			if err := c.found("dictionary", err); err != nil {
+				return err
+			}
+			for i, n := range block {
+				if k == record.KindNodeAt {
+					at.add(uint64(first+i), uint64(n))
+				} else {
+					back.add(uint64(n), uint64(first+i))
+				}
+			}
+		}
+	}
+	if c.told == told && at != back {
+		c.problem("dictionary", "the positions of the nodes and the nodes at the positions are not each other's inverse")
+	}
+	return nil
+}
+
+// ids checks every id by itself, and that looking it up finds its position and nothing else is found.
+func (c *checker) ids(ctx context.Context) error {
+	cat, ids := c.tx.cat, c.tx.dict().Reader()
+	var want fingerprint // of the lookup buckets
+	told, integers, unnamed := c.told, true, 0
+	for position := range cat.Nodes {
+		if position%contextEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		isAdded := position >= cat.LoadedNodes
+		if isAdded && c.removed.Has(NodeID(position)) {
+			continue
+		}
+		id, err := ids.AtPosition(position)
+		if err == nil && id == "" && cat.Unnamed > 0 {
+			if _, err = c.tx.NodeAt(position); errors.Is(err, ErrNotFound) {
+				unnamed++
+				continue
+			}
+		}
+		if err == nil {
+			err = c.id(id, position)
+		}
+		if err != nil {
+			if err := c.found("dictionary", err); err != nil {
+				return err
+			}
+			continue
+		}
+		_, integer := dict.Integer(id)
+		integers = integers && integer
+		if !cat.DenseIDs && !isAdded {
+			hash := dict.Hash(id)
+			want.add(bucketPair(uint32(hash), uint32(position)), uint64(dict.BucketOf(hash, dict.Buckets(cat.LoadedNodes))))
+		}
+	}
+	if c.told > told {
+		return nil // what follows would only say the same again
+	}
+	// ids that are removed may have been no integers
+	if integers != cat.IntegerIDs && (cat.IntegerIDs || cat.Removed == 0) {
+		c.problem("catalogue", "that every id is an integer: it says %v, want %v", cat.IntegerIDs, integers)
+	}
+	if cat.DenseIDs {
+		return nil
+	}
+	if unnamed != cat.Unnamed {
+		c.problem("catalogue", "it says that %d removed nodes have no ids, want %d", cat.Unnamed, unnamed)
+	}
+	got, err := c.buckets(ctx)
+	if err == nil && c.told == told && got != want {
+		c.problem("dictionary", "the lookup buckets do not have the ids of the nodes")
+	}
+	return err
+}
+
+// id returns what is wrong with the id at a position. That of a node added since the load must be found.
+func (c *checker) id(id string, position int) error {
+	if err := validateID(id); err != nil {
+		return fmt.Errorf("%w: position %d: %w", ErrCorrupt, position, err)
+	}
+	if position < c.tx.cat.LoadedNodes {
+		return nil
+	}
+	found, err := c.tx.dict().Position(id)
+	if err == nil && found != position {
+		err = fmt.Errorf("%w: looking up %q does not find node number %d", ErrCorrupt, id, position)
+	}
+	return err
+}
+
+// bucketPair is an entry of a lookup bucket in one number.
+func bucketPair(hash, position uint32) uint64 { return uint64(hash)<<32 | uint64(position) }
+
+// buckets reads the buckets of ids. Ids whose hashes are the same must be different ids.
+func (c *checker) buckets(ctx context.Context) (all fingerprint, err error) {
+	var pairs []uint64
+	for bucket := range dict.Buckets(c.tx.cat.LoadedNodes) {
+		if err := ctx.Err(); err != nil {
+			return all, err
+		}
+		pairs = pairs[:0]
+		err := snapshot.Need(c.tx.records(), record.NumberKey(record.KindIDLookup, c.tx.cat.Graph, uint32(bucket)),
+			func(body []byte) error {
+				for ; len(body) >= dict.BucketEntry; body = body[dict.BucketEntry:] {
+					pair := bucketPair(binary.LittleEndian.Uint32(body), binary.LittleEndian.Uint32(body[4:]))
+					all.add(pair, uint64(bucket))
+					pairs = append(pairs, pair)
+				}
+				return nil
+			})
+		slices.Sort(pairs)
+		for i := 1; err == nil && i < len(pairs); i++ {
+			if pairs[i-1]>>32 == pairs[i]>>32 {
+				err = c.differ(uint32(pairs[i-1]), uint32(pairs[i]))
+			}
+		}
+		if err := c.found("dictionary", err); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// differ returns an error if the ids at two positions are the same.
+func (c *checker) differ(p, q uint32) error {
+	if int64(max(p, q)) >= int64(c.tx.cat.LoadedNodes) {
+		return nil // the fingerprints tell
+	}
+	a, err := c.tx.dict().ID(int(p))
+	if err != nil {
+		return err
+	}
+	b, err := c.tx.dict().ID(int(q))
+	if err == nil && a == b {
+		err = fmt.Errorf("%w: the nodes at positions %d and %d both have the id %q", ErrCorrupt, p, q, a)
+	}
+	return err
+}
+
+// A fingerprint is a sum of 128-bit hashes of pairs, the same in any order: two that agree are of the same pairs.
+type fingerprint struct{ low, high uint64 }
+
+func (f *fingerprint) add(a, b uint64) {
+	// Two multiplications by odd constants, folded: each half depends on every bit of the pair.
+	high, low := bits.Mul64(a^0x9e3779b97f4a7c15, b<<1^0xa0761d6478bd642f)
+	first := high ^ low
+	high, low = bits.Mul64(a^0xe7037ed1a0b428db, first|1)
+	var carry uint64
+	f.low, carry = bits.Add64(f.low, first, 0)
+	f.high, _ = bits.Add64(f.high, high^low, carry)
+}

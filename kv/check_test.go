@@ -215,18 +215,18 @@ func TestCheckFindsDamage(t *testing.T) {
 	node := firstKey(t, s, record.KindNodeAt)
 	plant("two positions of one node", node, func() {
 		rewrite(t, s, node, func(b []byte) []byte { copy(b[:4], b[4:8]); return b })
-	}, "says it is at")
+	}, "not each other's inverse")
 	plant("node out of range", node, func() {
 		rewrite(t, s, node, func(b []byte) []byte { b[3] = 0xff; return b })
 	}, "want less than")
 	ids := firstKey(t, s, record.KindIDs)
 	plant("an id changed", ids, func() {
 		rewrite(t, s, ids, func(b []byte) []byte { b[len(b)-1] = 'x'; return b })
-	}, "looking it up")
+	}, "do not have the ids")
 	bucket := firstKey(t, s, record.KindIDLookup)
 	plant("an id lost from its bucket", bucket, func() {
 		rewrite(t, s, bucket, func(b []byte) []byte { return b[dict.BucketEntry:] })
-	}, "looking it up")
+	}, "do not have the ids")
 	delta := firstKey(t, s, record.KindEdgeDelta)
 	plant("a delta turned round", delta, func() {
 		rewrite(t, s, delta, func(b []byte) []byte { return []byte{3 - b[0]} })
@@ -312,7 +312,7 @@ func TestCheckFindsAnIDTwice(t *testing.T) {
 	})
 	rewrite(t, s, bucket("n10"), func(b []byte) []byte { return append(b, entry("n10")...) })
 	found := problems(t, s)
-	if len(found) != 1 || !strings.Contains(found[0], `node "n10" is at position 11, and looking it up finds 10`) {
+	if len(found) != 1 || !strings.Contains(found[0], `the nodes at positions 10 and 11 both have the id "n10"`) {
 		t.Errorf("got problems %q, want n10 twice", found)
 	}
 }

@@ -98,7 +98,7 @@ func (r *repair) write() (*Bulk, error) {
 
 // problem is the first that steps of Check find, nil for none.
 func (r *repair) problem(ctx context.Context, steps ...func(*checker, context.Context) error) (first *Problem, err error) {
-	r.check.seen = map[Problem]bool{}
+	r.check.last = Problem{}
 	r.check.report = func(p Problem) {
 		if first == nil {
 			first = &p
