@@ -85,7 +85,7 @@ type checker struct {
 	report   func(Problem)
 
 	scan    *recordScan
-	decided *decisions.Reader // nil if there is none that can be read
+	decided *decisions.Log // nil if there is none that can be read
 
 	last Problem // one damaged block is met once for each of its nodes
 	told int     // how many problems were reported

@@ -13,7 +13,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // What is in spaces that are kept twice is also in the file decisions.log:
@@ -150,29 +149,57 @@ func (s *Store) renewAfter(last *Tx) error {
 	return nil
 }
 
-// openDecisions brings Badger to what decisions.log has. Damage is an ErrCorrupt, unless the store is only read. If
-// commits are missing before one that the file has, that is always an ErrCorrupt.
+// openDecisions brings Badger to what decisions.log has. Damage is an ErrCorrupt, unless the store is only read, or a
+// crash left it: then the file is cut off there, and followDecisions completes it. If commits are missing before one
+// that the file has, that is always an ErrCorrupt.
 func (s *Store) openDecisions() error {
 	readOnly := s.opt.ReadOnly
-	l, later, err := decisions.Open(s.dir, s.identity(), s.commits, readOnly, s.crashed)
+	l, err := decisions.Open(s.dir, s.identity(), readOnly)
+	var lacking []decisions.Frame
+	if err == nil {
+		if lacking, err = s.lacking(l); readOnly || err != nil {
+			err = errors.Join(err, l.Close())
+		}
+	}
 	if readOnly && errors.Is(err, ErrCorrupt) {
 		return nil // Check tells of it
 	}
 	if err != nil {
 		return s.refuse(err)
 	}
-	lacking := following(later, s.commits)
-	if l.Last() > s.commits && (len(lacking) == 0 || len(lacking) < len(later)) {
-		err = record.CorruptFile(decisionsPath(s.dir),
+	held := s.commits
+	for _, f := range lacking {
+		held = f.Last
+	}
+	if !readOnly {
+		s.decided = l
+	}
+	switch {
+	case l.Last() > held:
+		return record.CorruptFile(l.Path(),
 			"it has decisions of commit %d, and the store has come to %d: what was committed between is lost", l.Last(), s.commits)
-	} else if readOnly && len(lacking) > 0 {
-		err = lsm.CrashedError(s.dir)
+	case readOnly && len(lacking) > 0:
+		return lsm.CrashedError(s.dir)
 	}
-	if readOnly || err != nil {
-		return errors.Join(err, l.Close())
-	}
-	s.decided = l
 	return s.replayDecisions(lacking)
+}
+
+// lacking returns the frames of decisions.log that Badger lacks, as far as no commit is missing before them. A replay
+// that did not end is the last commit of Badger, without its decidedKey.
+func (s *Store) lacking(l *decisions.Log) ([]decisions.Frame, error) {
+	decided, err := s.lastDecided()
+	if err != nil {
+		return nil, err
+	}
+	later, err := l.Since(max(decided+1, s.commits), s.crashed)
+	commit := s.commits
+	for n, f := range later {
+		if f.First > commit+1 {
+			return later[:n], err
+		}
+		commit = f.Last
+	}
+	return later, err
 }
 
 // followDecisions writes decisions.log anew if a crash came before that. An earlier file is an ErrCorrupt.
@@ -184,7 +211,7 @@ func (s *Store) followDecisions() error {
 	case s.crashed:
 		return s.renewDecisions()
 	}
-	return s.refuse(record.CorruptFile(decisionsPath(s.dir),
+	return s.refuse(record.CorruptFile(s.decided.Path(),
 		"it ends with commit %d, and the store has decisions of commit %d: it is an earlier one", s.decided.Last(), last))
 }
 
@@ -206,17 +233,14 @@ func (s *Store) versionOf(key []byte) (version uint64, err error) {
 }
 
 // readDecisions opens decisions.log for a Check. It returns nil for a store that is closed or being loaded.
-func (s *Store) readDecisions() (*decisions.Reader, error) {
-	s.mu.Lock()
-	closed := s.closed
-	s.mu.Unlock()
-	if closed || !s.synced {
+func (s *Store) readDecisions() (*decisions.Log, error) {
+	if s.checkOpen() != nil || !s.synced {
 		return nil, nil
 	}
 	if err := s.db.Failed(); errors.Is(err, ErrMoved) {
 		return nil, err
 	}
-	return decisions.Read(s.dir)
+	return decisions.Open(s.dir, s.identity(), true)
 }
 
 // refuse says what damage to decisions.log prevents; nil for nil.
@@ -225,15 +249,6 @@ func (s *Store) refuse(damage error) error {
 		return damage
 	}
 	return fmt.Errorf("%w; until a repair of it %s can be read, and not written to", damage, s.name)
-}
-
-// following are the first frames, as long as no commit is missing between a commit and them.
-func following(frames []decisions.Frame, commit uint64) []decisions.Frame {
-	n := 0
-	for ; n < len(frames) && frames[n].First == commit+1; n++ {
-		commit = frames[n].Last
-	}
-	return frames[:n]
 }
 
 // replayDecisions gives Badger what it lacks of decisions.log.
@@ -253,16 +268,14 @@ func (s *Store) replayDecisions(frames []decisions.Frame) (err error) {
 	return err
 }
 
+// replayFrame may need several transactions of Badger. The decidedKey comes last: without it the frame is replayed
+// again.
 func (s *Store) replayFrame(f decisions.Frame, event *Event) error {
-	t := s.db.Begin(true)
-	defer t.Discard()
+	b := s.db.Batch(f.Last)
+	defer b.Cancel()
 	for e, err := range f.Entries() {
-		if err == nil {
-			err = t.Replay(bytes.Clone(e.Key), bytes.Clone(e.Value))
-		}
-		if errors.Is(err, ErrTxTooBig) {
-			return fmt.Errorf("%s has decisions that the store lacks, and they take more memory: open it with a memory budget"+
-				" of more than %s", decisionsPath(s.name), storedir.InMebibytes(s.opt.MemoryBudget))
+		if err == nil && !bytes.Equal(e.Key, decidedKey()) {
+			err = b.Set(bytes.Clone(e.Key), bytes.Clone(e.Value))
 		}
 		if err != nil {
 			return err
@@ -270,10 +283,10 @@ func (s *Store) replayFrame(f decisions.Frame, event *Event) error {
 		event.Records++
 		event.Bytes += int64(len(e.Key) + len(e.Value))
 	}
-	if err := t.MakeRoom(); err != nil {
+	if err := b.Flush(); err != nil {
 		return err
 	}
-	return t.Commit(f.Last)
+	return s.setRecord(decidedKey(), nil)
 }
 
 func decisionsPath(dir string) string { return filepath.Join(dir, decisions.FileName) }

@@ -161,6 +161,20 @@ func TestDamagedDecisionsAreTold(t *testing.T) {
 	}
 }
 
+// TestDamagedDecisionsAfterACrash damages decisions.log of a store that crashed: Open completes it from the store.
+func TestDamagedDecisionsAfterACrash(t *testing.T) {
+	t.Parallel()
+	_, _, crashed := agedStore(t)
+	size := must.Get(os.Stat(decisionsPath(crashed)))(t).Size()
+	for at := size - 1; at > size/3; at -= size / 8 {
+		dir := copyStore(t, crashed)
+		must.Do(t, flipByte(decisionsPath(dir), at))
+		if got := decided(t, dir, 0, 25); got != 25 {
+			t.Errorf("byte %d: got %d decisions, want 25", at, got)
+		}
+	}
+}
+
 // TestDamagedLogKeepsDecisions has a store that crashed after commits with and without decisions, and damages
 // Badger's log at many places. Every decision is there when the store is opened, or Open says that commits are lost
 // and a repair brings back the decisions.
@@ -248,6 +262,49 @@ func TestDecisionsOfEarlierTables(t *testing.T) {
 	}
 }
 
+// TestReplayGoesOn has tables that lack a commit of decisions which no transaction of the smallest memory budget holds,
+// or have a part of it, as a kill amid the replay leaves. Open gives Badger all of it.
+func TestReplayGoesOn(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{MemoryBudget: 1 << 30})
+	decide(t, s, 0, 1)
+	fill := func(name string) {
+		update(t, s, func(tx *Tx) (err error) {
+			for i := range 100 {
+				err = errors.Join(err, tx.Space("decisions").Put(fmt.Append([]byte(name), i), make([]byte, MaxSpaceValue)))
+			}
+			return err
+		})
+	}
+	fill("earlier ")
+	closeStore(t, s)
+	earlier := copyStore(t, s.Dir())
+	s = openStore(t, s.Dir(), Options{MemoryBudget: 1 << 30})
+	g, commit := record.Generation(0), s.commits+1
+	view(t, s, func(tx *Tx) error { g = tx.cat.Spaces["decisions"]; return nil })
+	fill("later ")
+	closeStore(t, s)
+	for _, part := range []bool{false, true} {
+		dir := copyStore(t, earlier)
+		if part {
+			damagedStores.Store(dir, true)
+			s := openStore(t, dir, Options{})
+			key := spaceKey(g, []byte("later 7"))
+			txn := s.db.Begin(true)
+			must.Do(t, errors.Join(txn.Set(key, record.Encode(key, make([]byte, MaxSpaceValue))), txn.Commit(commit)))
+			txn.Discard()
+			closeStore(t, s)
+		}
+		replaceFiles(t, s.Dir(), dir, decisions.FileName)
+		damagedStores.Delete(dir)
+		s := openStore(t, dir, Options{MemoryBudget: minMemoryBudget})
+		if got := s.db.Version(); got != commit {
+			t.Errorf("a part %t: got version %d, want %d", part, got, commit)
+		}
+		checkClean(t, s)
+	}
+}
+
 // TestEarlierDecisionsAreUsed damages an entry beside a decisions.log that is too old: it is put back, and an entry
 // that was changed later stays.
 func TestEarlierDecisionsAreUsed(t *testing.T) {
@@ -302,10 +359,10 @@ func TestDecisionsOfAFork(t *testing.T) {
 // entriesOfLog are the decisions that decisions.log has, with the names of their spaces.
 func entriesOfLog(t *testing.T, s *Store) string {
 	t.Helper()
-	log := must.Get(decisions.Read(s.Dir()))(t)
+	log := must.Get(decisions.Open(s.Dir(), s.identity(), true))(t)
 	defer log.Close()
 	got := map[string]string{}
-	must.Get(log.Scan(func(f decisions.Frame) error {
+	must.Do(t, log.Scan(func(f decisions.Frame) error {
 		for e, err := range f.Entries() {
 			must.Do(t, err)
 			if e.Name == "" {
@@ -317,7 +374,7 @@ func entriesOfLog(t *testing.T, s *Store) string {
 			}
 		}
 		return nil
-	}))(t)
+	}))
 	return fmt.Sprint(got)
 }
 

@@ -111,8 +111,7 @@ type repair struct {
 
 	copied catalogCopy // empty if there is none
 
-	log       *decisions.Reader   // decisions.log; nil if there is none
-	found     *decisions.Contents // of it; nil if none is of this store
+	log       *decisions.Log // decisions.log; nil if there is none of this store that can be read
 	logDamage error
 
 	bulk *Bulk // nil if nothing is to be written again

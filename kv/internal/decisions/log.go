@@ -54,7 +54,7 @@ type Entry struct {
 // A Frame is what was written at once, of the commits from First to Last.
 type Frame struct {
 	First, Last uint64
-	At          int64 // its place in the file
+	end         int64 // where it ends in the file
 	body        []byte
 }
 
@@ -269,85 +269,113 @@ func (l *Log) IsLong() bool { return l.end > 2*l.anew+1<<18 }
 // Close closes the file.
 func (l *Log) Close() error { return l.file.Close() }
 
-// Open opens the file to append to it, unless it is only read, and returns the frames of commits after one. It
-// compares all frames since the file was written anew with their checksums. If crashed, what follows the last whole
-// frame is cut off: nobody was told that it is durable. A file that is damaged or missing, or another store's, is an
-// ErrCorrupt.
-func Open(dir string, store Store, after uint64, readOnly, crashed bool) (l *Log, later []Frame, err error) {
-	l = &Log{path: filepath.Join(dir, FileName), store: store}
-	how := os.O_RDWR
+// Open opens the file, to append to it after Since, or only to read it, also if it is replaced or appended to meanwhile.
+// A file that is missing, or damaged at its head, or another store's, is an ErrCorrupt.
+func Open(dir string, store Store, readOnly bool) (*Log, error) {
+	l, how := &Log{path: filepath.Join(dir, FileName), store: store}, os.O_RDWR
 	if readOnly {
 		how = os.O_RDONLY
 	}
-	if l.file, err = os.OpenFile(l.path, how, 0); err != nil {
-		return nil, nil, missing(l.path, err)
-	}
-	if later, err = l.goOn(after, crashed); err != nil {
-		return nil, nil, errors.Join(err, l.file.Close())
-	}
-	return l, later, nil
-}
-
-func missing(path string, err error) error {
-	if errors.Is(err, os.ErrNotExist) {
-		return record.CorruptFile(path, "it is missing")
-	}
-	return err
-}
-
-// goOn finds where the file ends.
-func (l *Log) goOn(after uint64, crashed bool) (later []Frame, err error) {
-	head, err := readHead(l.file, l.path)
-	if err != nil {
+	var err error
+	if l.file, err = os.OpenFile(l.path, how, 0); errors.Is(err, os.ErrNotExist) {
+		return nil, record.CorruptFile(l.path, "it is missing")
+	} else if err != nil {
 		return nil, err
 	}
-	if head.store != l.store {
-		return nil, foreign(l.path, head.store)
+	if err := l.readHead(); err != nil {
+		return nil, errors.Join(err, l.file.Close())
 	}
-	info, err := l.file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() < head.anew {
-		return nil, record.CorruptFile(l.path, "it has %d bytes, and was made with %d", info.Size(), head.anew)
-	}
-	c := Contents{Last: head.base, End: head.anew}
-	err = (&Reader{l.path, l.file, info.Size()}).scan(&c, func(f Frame) error {
-		if f.Last > after {
-			later = append(later, f)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	l.base, l.anew, l.last, l.end = head.base, head.anew, c.Last, c.End
-	switch {
-	case len(c.Damage) == 0:
-		return later, nil
-	case !crashed || c.Damage[0].At < c.End: // frames follow what is damaged
-		return nil, record.CorruptFile(l.path, "%s", c.Damage[0].What)
-	}
-	return later, errors.Join(l.file.Truncate(c.End), l.file.Sync())
+	return l, nil
 }
 
-// A head is what a file begins with.
-type head struct {
-	store Store
-	base  uint64
-	anew  int64
-}
-
-func readHead(file io.ReaderAt, path string) (h head, err error) {
+// readHead reads what the file begins with. All that follows counts as frames at first.
+func (l *Log) readHead() error {
 	b := make([]byte, headSize)
-	if n, err := file.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
-		return h, err
+	if n, err := l.file.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
+		return err
 	} else if n < headSize || string(b[:len(headMark)]) != headMark ||
 		binary.BigEndian.Uint32(b[headSize-4:]) != crc32c.Of(b[:headSize-4]) {
-		return h, record.CorruptFile(path, "its head is damaged")
+		return record.CorruptFile(l.path, "its head is damaged")
 	}
-	h.store = Store(b[len(headMark):])
-	h.base = binary.BigEndian.Uint64(b[len(headMark)+16:])
-	h.anew = int64(binary.BigEndian.Uint64(b[len(headMark)+24:]))
-	return h, nil
+	if store := Store(b[len(headMark):]); store != l.store {
+		return record.CorruptFile(l.path, "it has the decisions of the store %x", store)
+	}
+	l.base = binary.BigEndian.Uint64(b[len(headMark)+16:])
+	l.anew = int64(binary.BigEndian.Uint64(b[len(headMark)+24:]))
+	l.last = l.base
+	info, err := l.file.Stat()
+	if err != nil {
+		return err
+	}
+	if l.end = info.Size(); l.end < l.anew {
+		return record.CorruptFile(l.path, "it has %d bytes, and was made with %d", l.end, l.anew)
+	}
+	return nil
 }
+
+// Since returns the frames behind what was written anew that end with a commit or a later one. Behind the last whole
+// frame there is an ErrCorrupt; or, if cut is set, what is there is cut off.
+func (l *Log) Since(commit uint64, cut bool) (later []Frame, err error) {
+	end := l.anew
+	damage := l.scan(end, func(f Frame) error {
+		if f.Last >= commit {
+			later = append(later, f)
+		}
+		l.last, end = f.Last, f.end
+		return nil
+	})
+	if !errors.Is(damage, record.ErrCorrupt) {
+		return later, damage
+	}
+	if l.end = end; !cut {
+		return later, damage
+	}
+	return later, errors.Join(l.file.Truncate(end), l.file.Sync())
+}
+
+// Scan calls visit with each frame that the file had when it was opened, in order. What is damaged is an ErrCorrupt,
+// after the frames before it.
+func (l *Log) Scan(visit func(Frame) error) error { return l.scan(int64(headSize), visit) }
+
+func (l *Log) scan(at int64, visit func(Frame) error) error {
+	for at < l.end {
+		f, err := l.frameAt(at)
+		if err == nil {
+			err = visit(f)
+		}
+		if err != nil {
+			return err
+		}
+		at = f.end
+	}
+	return nil
+}
+
+// frameAt reads the frame at a place.
+func (l *Log) frameAt(at int64) (f Frame, err error) {
+	var head [frameHead]byte
+	n, err := l.file.ReadAt(head[:], at)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return f, err
+	}
+	length := int64(binary.BigEndian.Uint32(head[4:]))
+	f = Frame{First: binary.BigEndian.Uint64(head[8:]), Last: binary.BigEndian.Uint64(head[16:]), end: at + frameHead + length}
+	if n < frameHead || binary.BigEndian.Uint32(head[:]) != frameMark || length > mostBody || f.end > l.end {
+		return f, l.damaged(at)
+	}
+	f.body = make([]byte, length)
+	if _, err := l.file.ReadAt(f.body, at+frameHead); err != nil {
+		return f, err
+	}
+	if binary.BigEndian.Uint32(head[frameHead-4:]) != frameSum(at, head[:frameHead-4], f.body) {
+		return f, l.damaged(at)
+	}
+	return f, nil
+}
+
+func (l *Log) damaged(at int64) error {
+	return record.CorruptFile(l.path, "from byte %d it is cut off or overwritten", at)
+}
+
+// Path is where the file is.
+func (l *Log) Path() string { return l.path }

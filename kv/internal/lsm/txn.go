@@ -167,12 +167,6 @@ func (t *Txn) Restore(key, value []byte) error {
 	return wrapBadger(t.txn.Set(key, value))
 }
 
-// Replay is Restore of what was written in another process; room is made for it here.
-func (t *Txn) Replay(key, value []byte) error {
-	t.room += entryRoom(key, value)
-	return t.Restore(key, value)
-}
-
 // ReadVersion is the version of the last commit that the transaction sees.
 func (t *Txn) ReadVersion() uint64 { return t.sees }
 
