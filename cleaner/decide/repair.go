@@ -17,8 +17,8 @@ import (
 const lostEntryWhy = "this entry was damaged: what is known of it comes from the entries beside it"
 
 // Repair makes history, labels and decisions agree again, and calls report for what it did. Repair makes a missing entry
-// from the entries of the same node before and after it, so that all other entries keep their numbers. It sets label and
-// decision of a decided node from its last entry.
+// from the entries of the same node before and after it, so that all other entries keep their numbers. A node that is
+// lost is added again, without edges. Repair sets label and decision of a decided node from its last entry.
 //
 // First run kv.Repair, then open the store with index.Open; nobody else may write to it. Repair writes a thousand entries
 // or nodes in a transaction, and reports them when they are on disk. After an error or a kill, run it again: the result
@@ -66,7 +66,7 @@ func (r *historyRepair) run(ctx context.Context) error {
 	if err != nil || sound {
 		return err
 	}
-	for _, step := range []func(context.Context) error{r.find, r.correctKeys, r.findStates, r.makeEntries, r.correctColumns} {
+	for _, step := range []func(context.Context) error{r.addNodes, r.find, r.correctKeys, r.findStates, r.makeEntries, r.correctColumns} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("history: %w", err)
 		}

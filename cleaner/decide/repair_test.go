@@ -104,6 +104,45 @@ func TestRepair(t *testing.T) {
 	}
 }
 
+// TestRepairOfLostNodes has the history of a store in one that lost the nodes which were added last: the node of a
+// decision is there again, with it, and no entry is made up.
+func TestRepairOfLostNodes(t *testing.T) {
+	s := loaded(t, 12, 60)
+	lost := loaded(t, 12, 60)
+	last := kv.NodeID(0)
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
+		for i := range 3 {
+			last = must.Get(tx.AddNode(kv.Node{ID: fmt.Sprint("added-", i), Label: "alpha"}))(t)
+		}
+		return nil
+	}))
+	opt := Options{Now: at(noon)}
+	mustDecide(t, s, opt, Request{Node: last, Kind: Relabel, To: "beta"})
+	mustDecide(t, s, opt, Request{Node: 3, Kind: Unsure})
+	want := historyOf(t, s, kv.NoNode)
+	must.Do(t, lost.Update(func(tx *kv.Tx) error {
+		copied := tx.Space(historySpace)
+		must.Do(t, copied.KeepTwice())
+		return s.View(func(from *kv.Tx) error {
+			for e, err := range from.Space(historySpace).Ascend(nil) {
+				must.Do(t, errors.Join(err, copied.Put(slices.Clone(e.Key), slices.Clone(e.Value))))
+			}
+			return nil
+		})
+	}))
+	var done []kv.Correction
+	must.Do(t, Repair(t.Context(), lost, func(m kv.Correction) { done = append(done, m) }))
+	if got := historyOf(t, lost, kv.NoNode); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("after the repair, which did %v: got %v, want %v", done, got, want)
+	}
+	all, wanted := states(t, lost), states(t, s)
+	if all[last] != wanted[last] || all[3] != wanted[3] || len(all) != 61 {
+		t.Errorf("after the repair, which did %v: got %d nodes with %v and %v, want 61 with %v and %v",
+			done, len(all), all[last], all[3], wanted[last], wanted[3])
+	}
+	mustEndTrue(t, lost)
+}
+
 // decidedSteps are decisions on the nodes of a store, for a history of some length: single ones, among them many about node
 // 0, and those of many nodes at once.
 func decidedSteps(r *rand.Rand, nodes, single, rounds int) (steps []decisionStep) {
