@@ -106,6 +106,11 @@ func (tx *Tx) Value(v NodeID, column string) (Value, error) {
 		degree, err := tx.Degree(v)
 		return IntValue(int64(degree)), err
 	}
+	return tx.stored(v, column)
+}
+
+// stored is the value of a node in a stored column; null of a removed node.
+func (tx *Tx) stored(v NodeID, column string) (Value, error) {
 	entry, err := tx.columnEntry(column)
 	if err != nil {
 		return Value{}, err

@@ -22,9 +22,7 @@ type ColumnReader struct {
 
 	// of a stored column
 	block   *codec.Column // not changed
-	table   []Value       // the block's strings, made when first asked for
 	changes []change
-	reads   int    // values that were read of it
 	asked   NodeID // the number of a block of which a value was read without making it the current one, plus one
 
 	vector Vector // of the block, once it is asked for
@@ -66,17 +64,16 @@ func (r *ColumnReader) At(v NodeID) (Value, error) {
 	if r.ids != nil {
 		return r.id(v)
 	}
-	block := v / codec.ColumnRows
-	// on the current block, as in a walk over all nodes
-	follows := r.loaded && r.reads >= walkReads && block == r.rng.End/codec.ColumnRows
-	if r.name != degreeColumn && !r.holds(v) && !follows && r.asked != block+1 {
+	if block := v / codec.ColumnRows; r.name != degreeColumn && !r.holds(v) && r.asked != block+1 {
 		r.asked = block + 1
-		return r.once(v) // of many blocks only one value is wanted
+		if err := r.tx.checkNumber(v); err != nil {
+			return Value{}, err
+		}
+		return r.tx.stored(v, r.name) // of many blocks only one value is wanted
 	}
 	if err := r.load(v); err != nil {
 		return Value{}, err
 	}
-	r.reads++
 	row := int(v - r.rng.First)
 	if r.name == degreeColumn {
 		return IntValue(int64(r.degrees[row])), nil
@@ -100,22 +97,6 @@ func (r *ColumnReader) id(v NodeID) (Value, error) {
 		return Value{}, err
 	}
 	return r.tx.idValue(id)
-}
-
-// once is the value of a node of a stored column of whose block no value was asked for before.
-func (r *ColumnReader) once(v NodeID) (Value, error) {
-	if err := r.tx.checkNumber(v); err != nil {
-		return Value{}, err
-	}
-	entry, err := r.tx.columnEntry(r.name)
-	if err != nil {
-		return Value{}, err
-	}
-	cell, err := r.tx.column(entry).Cell(v)
-	if err != nil {
-		return Value{}, fmt.Errorf("column %s: %w", r.name, err)
-	}
-	return r.tx.fromCell(r.kind, cell)
 }
 
 // Bounds returns the nodes of the block that holds v, and the least and greatest non-null value in it, null if all are
@@ -173,9 +154,6 @@ func (r *ColumnReader) holds(v NodeID) bool {
 	return r.loaded && v >= r.rng.First && v < r.rng.End && r.writes == r.tx.writes
 }
 
-// walkReads is how many values of a block are read in a walk at least.
-const walkReads = 16
-
 // load makes the block that holds v the current one.
 func (r *ColumnReader) load(v NodeID) error {
 	if r.holds(v) {
@@ -190,7 +168,7 @@ func (r *ColumnReader) load(v NodeID) error {
 	}
 	first := v / codec.ColumnRows * codec.ColumnRows
 	r.rng = Range{First: first, End: NodeID(min(int(first)+codec.ColumnRows, r.tx.cat.Nodes))}
-	r.writes, r.reads, r.vector = r.tx.writes, 0, Vector{}
+	r.writes, r.vector = r.tx.writes, Vector{}
 	if err := r.read(); err != nil {
 		return fmt.Errorf("column %s: %w", r.name, err)
 	}
@@ -216,8 +194,6 @@ func (r *ColumnReader) read() error {
 	} else if r.block, err = r.tx.column(entry).Lookup(uint32(r.rng.First) / codec.ColumnRows); err != nil {
 		return err
 	}
-	r.table = slices.Grow(r.table[:0], r.block.Texts())[:r.block.Texts()]
-	clear(r.table)
 	r.changes = r.changes[:0]
 	return r.tx.column(entry).ReadDeltas(r.rng, func(v NodeID, cell Value) {
 		r.changes = append(r.changes, change{int(v - r.rng.First), cell})
@@ -233,18 +209,124 @@ func (r *ColumnReader) cell(row int) Value {
 	if row >= r.block.Count {
 		return Value{} // added after the block was written
 	}
-	if len(r.table) > 0 {
-		if n, ok := r.block.TextAt(row); ok {
-			return r.tableValue(n)
-		}
-	}
 	return r.block.Cell(row, r.kind)
 }
 
-// tableValue is a string of the block's table, made once.
-func (r *ColumnReader) tableValue(n int) Value {
-	if r.table[n].IsNull() {
-		r.table[n] = StringValue(string(r.block.Text(n)))
+// BlockRows is how many consecutive nodes a block of a column has. The first of them is a multiple of it.
+const BlockRows = codec.ColumnRows
+
+// A Vector has the values of a block of consecutive nodes. Of a column of floats they are Floats, NaN for null. Of
+// other columns the value of the i-th node is Table[Codes[i]], and Table[0] is null. The table of a class column has
+// the classes in the order of their numbers, and is the same slice for all blocks of a reader; that of a column of
+// bools has false and true. In other tables a value may stand twice. Ids, degrees and ints that are far apart have
+// neither: At reads them.
+type Vector struct {
+	Nodes  Range
+	Floats []float64
+	Table  []Value
+	Codes  []uint32
+}
+
+// maxIntCodes is how many different ints a block may have for them to be coded.
+const maxIntCodes = 256
+
+// Block returns the values of the block that holds v. They are lent until the next use of the reader, and nobody
+// changes them.
+func (r *ColumnReader) Block(v NodeID) (Vector, error) {
+	if err := r.load(v); err != nil {
+		return Vector{}, err
 	}
-	return r.table[n]
+	if r.vector.Nodes != r.rng {
+		r.vector = Vector{Nodes: r.rng}
+		if r.block != nil {
+			if err := r.decode(); err != nil {
+				r.loaded = false
+				return Vector{}, fmt.Errorf("column %s: %w", r.name, err)
+			}
+		}
+	}
+	return r.vector, nil
+}
+
+// decode makes the vector of a block of a stored column. Nodes that were added after the block was written are null in
+// it, unless they changed.
+func (r *ColumnReader) decode() error {
+	rows := r.rng.Len()
+	loaded := min(r.block.Count, rows)
+	if r.kind == KindFloat || r.kind == KindSingle {
+		r.floats = slices.Grow(r.floats[:0], rows)[:rows]
+		r.block.ReadFloats(r.floats[:loaded])
+		for i := loaded; i < rows; i++ {
+			r.floats[i] = math.NaN()
+		}
+		for _, c := range r.changes {
+			r.floats[c.row] = c.cell.Float() // NaN of null
+		}
+		r.vector.Floats = r.floats
+		return nil
+	}
+	base, ok := r.fillTable()
+	if !ok {
+		return nil
+	}
+	r.codes = slices.Grow(r.codes[:0], rows)[:rows]
+	r.block.ReadOffsets(r.codes[:loaded], base)
+	clear(r.codes[loaded:])
+	for _, c := range r.changes {
+		r.codes[c.row] = r.code(c.cell)
+	}
+	if greatest := slices.Max(r.codes); int(greatest) >= len(r.values) {
+		return fmt.Errorf("%w: %s number %d of %d", ErrCorrupt, r.kind, greatest-1, len(r.values)-1)
+	}
+	r.vector.Table, r.vector.Codes = r.values, r.codes
+	return nil
+}
+
+// fillTable makes the table of values, and returns the code of the least of the block; false if the values have no
+// codes.
+func (r *ColumnReader) fillTable() (base uint32, ok bool) {
+	switch r.kind {
+	case KindClass:
+		if classes := r.tx.cat.Classes; len(r.values) != len(classes)+1 {
+			r.values = make([]Value, 1, len(classes)+1)
+			for _, class := range classes {
+				r.values = append(r.values, StringValue(class))
+			}
+		}
+		return uint32(r.block.Least()) + 1, true
+	case KindBool:
+		r.values = append(r.values[:0], Value{}, BoolValue(false), BoolValue(true))
+		return uint32(r.block.Least()) + 1, true
+	case KindString:
+		r.values = append(r.values[:0], Value{})
+		for n := range r.block.Texts() {
+			r.values = append(r.values, StringValue(string(r.block.Text(n))))
+		}
+		return 1, true
+	}
+	count, ok := r.block.Ints(maxIntCodes)
+	if !ok {
+		return 0, false
+	}
+	r.values = append(r.values[:0], Value{})
+	for i := range count {
+		r.values = append(r.values, IntValue(r.block.Least()+int64(i)))
+	}
+	return 1, true
+}
+
+// code is the code of a changed cell. One that no column of the kind has gets a code beyond the table.
+func (r *ColumnReader) code(cell Value) uint32 {
+	switch {
+	case cell.IsNull():
+		return 0
+	case r.kind == KindClass:
+		return uint32(min(uint64(cell.Int()), math.MaxInt32)) + 1
+	case r.kind == KindBool && cell.Kind() != KindBool:
+		return uint32(len(r.values))
+	case r.kind == KindBool:
+		return 1 + uint32(codec.Bit(cell.Bool()))
+	}
+	r.values = append(r.values, cell)
+	return uint32(len(r.values) - 1)
 }

@@ -9,10 +9,8 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
-	"github.com/graphcleaner/graphcleaner/kv/internal/column"
 	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
 // A nodeValue is a value that a change gives to a node.
@@ -40,7 +38,7 @@ func (w *rewriter) column(
 	if err != nil {
 		return err
 	}
-	var read func(v NodeID) (Value, error)
+	var damage error // of the block: then its values are read one by one
 	for v := range NodeID(w.bulk.draft.Nodes) {
 		old := r != nil && int(v) < w.tx.NumNodes()
 		if v%codec.ColumnRows == 0 {
@@ -48,11 +46,8 @@ func (w *rewriter) column(
 				return err
 			}
 			w.progress(where, int64(v), int64(w.bulk.draft.Nodes))
-			if old {
-				read = r.At
-				if _, err := r.At(v); err != nil && lost != nil {
-					read = w.tx.eachValue(w.tx.cat.Columns[column.Name], v)
-				}
+			if old && lost != nil {
+				_, damage = r.Block(v)
 			}
 		}
 		var value Value
@@ -62,7 +57,12 @@ func (w *rewriter) column(
 			value = changes.now.value
 			err = changes.advance()
 		case old:
-			if value, err = read(v); err != nil {
+			if damage != nil {
+				value, err = w.tx.stored(v, column.Name)
+			} else {
+				value, err = r.At(v)
+			}
+			if err != nil {
 				if err = lost.add(v, err); err == nil {
 					continue
 				}
@@ -76,33 +76,6 @@ func (w *rewriter) column(
 		}
 	}
 	return lost.flush()
-}
-
-// eachValue reads the values of the block that begins with a node one by one: of a damaged block those that were
-// changed since, and of damaged changes the others.
-func (tx *Tx) eachValue(entry column.Entry, first NodeID) func(v NodeID) (Value, error) {
-	block, damage := new(codec.Column), error(nil)
-	if uint32(first) < entry.Rows {
-		block, damage = tx.column(entry).Lookup(uint32(first) / codec.ColumnRows)
-	}
-	return func(v NodeID) (value Value, err error) {
-		changed, err := snapshot.Find(tx.records(), column.DeltaKey(entry.Generation, v), func(body []byte) error {
-			value, err = codec.ParseValue(body)
-			return err
-		})
-		switch row := int(v - first); {
-		case err != nil:
-			return Value{}, err
-		case changed:
-			return tx.fromCell(entry.Kind, value)
-		case damage != nil:
-			return Value{}, damage
-		case row >= block.Count:
-			return Value{}, nil
-		default:
-			return tx.fromCell(entry.Kind, block.Cell(row, entry.Kind))
-		}
-	}
 }
 
 // matrix writes a matrix again, with changes of rows, by their nodes, in the place of rows.
@@ -169,27 +142,16 @@ func (w *rewriter) matrix(ctx context.Context, name string, changed iter.Seq2[sp
 // none are no changes.
 func none[T any](func(T, error) bool) {}
 
-// readEach reads the rows of a block one by one: of a damaged block those that were changed since, and of damaged
-// changes the others. Those that are lost are NaN.
+// readEach reads the rows of a damaged block one by one. Those that are lost are NaN.
 func (m *Matrix) readEach(r Range, dst codec.Window, lost *stretch) error {
-	blocks := m.tx.cat.Matrices[m.name]
-	blocks.Deltas = false
-	damage := m.tx.matrix(blocks).Read(r, 0, m.Width(), dst)
 	for v := r.First; v < r.End; v++ {
-		row, err := dst.Row(int(v-r.First), 0, m.Width()), damage
-		for change, broken := range snapshot.ScanChains(m.tx.records(), matrix.DeltaKey(blocks.Generation, v), nil) {
-			if err = broken; err == nil {
-				err = matrix.ReadRow(change.Body, row)
+		row := dst.Row(int(v-r.First), 0, m.Width())
+		if err := m.Read(Range{First: v, End: v + 1}, 0, m.Width(), row); err != nil {
+			if err := lost.add(v, err); err != nil {
+				return err
 			}
-			break
+			codec.FillWith(row, float32(math.NaN()))
 		}
-		if err == nil {
-			continue
-		}
-		if err := lost.add(v, err); err != nil {
-			return err
-		}
-		codec.FillWith(row, float32(math.NaN()))
 	}
 	return nil
 }

@@ -74,58 +74,26 @@ func (c *Column) parseTable(r *Reader) {
 	c.text = r.Bytes(int(end))
 }
 
-// consistent checks what the encoding promises of the values, so that reading them needs no checks.
+// consistent checks what the encoding promises of the values, as far as reading them relies on it.
 func (c *Column) consistent(k Kind) bool {
 	switch c.encoding {
 	case blockInts:
 		return c.least <= c.greatest && c.values.width == byteWidth(uint64(c.greatest)-uint64(c.least)) &&
 			(k != KindBool || c.least >= 0 && c.greatest <= 1) &&
-			(k != KindClass || c.least >= 0 && c.greatest <= math.MaxInt32) &&
-			c.below(uint64(c.greatest)-uint64(c.least))
+			(k != KindClass || c.least >= 0 && c.greatest <= math.MaxInt32)
 	case blockFloats:
 		return c.leastF <= c.greatestF
 	case blockStrings:
-		return len(c.ends) > 0 && c.values.width == byteWidth(uint64(len(c.ends)-1)) && c.below(uint64(len(c.ends)-1))
-	}
-	return true
-}
-
-// below reports whether every packed value is at most limit.
-func (c *Column) below(limit uint64) bool {
-	if c.values.width < 8 && limit >= 1<<(8*c.values.width)-1 {
-		return true // as is any number of so many bytes
-	}
-	if c.values.width == 1 {
-		return bytesBelow(c.values.b, byte(limit))
-	}
-	for i := range c.Count {
-		if c.values.At(i) > limit {
+		if len(c.ends) == 0 || c.values.width != byteWidth(uint64(len(c.ends)-1)) {
 			return false
+		}
+		for i := range c.Count {
+			if c.values.At(i) >= uint64(len(c.ends)) {
+				return false
+			}
 		}
 	}
 	return true
-}
-
-// bytesBelow reports whether every byte is at most limit. It compares eight at a time: what is added to the low bits of
-// a byte carries into its high bit if they are above those of the limit.
-func bytesBelow(b []byte, limit byte) bool {
-	const ones, low = 0x0101010101010101, 0x7f * 0x0101010101010101
-	above := uint64(0) // the high bits of bytes above the limit
-	carry := uint64(0x7f-limit&0x7f) * ones
-	for ; len(b) >= 8; b = b[8:] {
-		x := binary.LittleEndian.Uint64(b)
-		if sum := x&low + carry; limit < 0x80 {
-			above |= sum | x
-		} else {
-			above |= sum & x
-		}
-	}
-	for _, x := range b {
-		if x > limit {
-			return false
-		}
-	}
-	return above&^low == 0
 }
 
 // IsNull says whether row i has no value.
@@ -221,14 +189,6 @@ func (c *Column) Texts() int { return len(c.ends) }
 
 // Size is the bytes that it takes beside the body.
 func (c *Column) Size() int64 { return int64(4 * cap(c.ends)) }
-
-// TextAt is which string of the table row i has; false if it has none.
-func (c *Column) TextAt(i int) (n int, ok bool) {
-	if c.encoding != blockStrings || c.IsNull(i) {
-		return 0, false
-	}
-	return int(c.values.At(i)), true
-}
 
 // Text is the n-th string of the table.
 func (c *Column) Text(n int) []byte {

@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -136,26 +135,5 @@ func TestValueBytesRoundTrip(t *testing.T) {
 	}
 	if !slices.IsSortedFunc([]Value{IntValue(-1), IntValue(2)}, Value.Compare) {
 		t.Error("-1 does not come before 2")
-	}
-}
-
-// TestBytesBelow compares bytesBelow with a loop, for all limits and bytes beside each.
-func TestBytesBelow(t *testing.T) {
-	for limit := range 256 {
-		for _, size := range []int{0, 1, 7, 8, 9, 23} {
-			b := bytes.Repeat([]byte{byte(limit)}, size)
-			if !bytesBelow(b, byte(limit)) {
-				t.Errorf("%d bytes of %d: got above %d", size, limit, limit)
-			}
-			for i := range b {
-				for value := range 256 {
-					b[i] = byte(value)
-					if got := bytesBelow(b, byte(limit)); got != (value <= limit) {
-						t.Fatalf("byte %d of %d is %d, the others and the limit %d: got %v", i, size, value, limit, got)
-					}
-				}
-				b[i] = byte(limit)
-			}
-		}
 	}
 }

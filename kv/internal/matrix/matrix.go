@@ -40,23 +40,30 @@ const (
 
 // Read fills dst with columns lo ≤ j < hi of rows. A row that was never written is NaN.
 func (m Matrix) Read(rows record.Range, lo, hi int, dst codec.Window) error {
-	if rows.Len()*fewRows < int(m.BlockRows) {
-		if err := m.eachTile(rows, lo, hi, dst, m.lookupTile); err != nil {
-			return err
+	if rows.Len() == 1 && m.Deltas {
+		if changed, err := m.readDelta(rows, rows.First, lo, hi, dst); changed || err != nil {
+			return err // also if the block is damaged
 		}
-		return m.readDeltas(rows, lo, hi, dst)
+		m.Deltas = false
+	}
+	if err := m.readBlocks(rows, lo, hi, dst); err != nil {
+		return err
+	}
+	return m.readDeltas(rows, lo, hi, dst)
+}
+
+// readBlocks is Read without what changed since.
+func (m Matrix) readBlocks(rows record.Range, lo, hi int, dst codec.Window) error {
+	if rows.Len()*fewRows < int(m.BlockRows) {
+		return m.eachTile(rows, lo, hi, dst, m.lookupTile)
 	}
 	blocks := (int(rows.End)-1)/int(m.BlockRows) - int(rows.First)/int(m.BlockRows) + 1
 	tiles := (hi-1)/m.TileWidth() - lo/m.TileWidth() + 1
-	err := m.Records.Fetch(record.Prefix(record.KindMatrix, m.Generation), blocks*tiles, func(get snapshot.Getter) error {
+	return m.Records.Fetch(record.Prefix(record.KindMatrix, m.Generation), blocks*tiles, func(get snapshot.Getter) error {
 		return m.eachTile(rows, lo, hi, dst, func(t tilePlace, part codec.TilePart, at codec.Window) error {
 			return readTile(get, t, part, at)
 		})
 	})
-	if err != nil {
-		return err
-	}
-	return m.readDeltas(rows, lo, hi, dst)
 }
 
 // A tilePlace says which tile is meant, and how large it is.
@@ -153,7 +160,12 @@ func (m Matrix) readDeltas(rows record.Range, lo, hi int, dst codec.Window) erro
 		return nil
 	}
 	if rows.Len() <= fewChanges {
-		return m.lookupDeltas(rows, lo, hi, dst)
+		for v := rows.First; v < rows.End; v++ {
+			if _, err := m.readDelta(rows, v, lo, hi, dst); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	prefix := record.Prefix(record.KindRowDelta, m.Generation)
 	for r, err := range snapshot.ScanChains(m.Records, prefix, record.PartKey(DeltaKey(m.Generation, rows.First), 0)) {
@@ -174,18 +186,17 @@ func (m Matrix) readDeltas(rows record.Range, lo, hi int, dst codec.Window) erro
 	return nil
 }
 
-// lookupDeltas is readDeltas of few rows.
-func (m Matrix) lookupDeltas(rows record.Range, lo, hi int, dst codec.Window) error {
-	for v := rows.First; v < rows.End; v++ {
-		key := DeltaKey(m.Generation, v)
-		err := snapshot.Chain(m.Records, key, func(body []byte) error {
-			return m.decodeDelta(record.Record{Key: key, Body: body}, rows, v, lo, hi, dst)
-		})
-		if err != nil && !errors.Is(err, record.ErrNotFound) {
-			return err
-		}
+// readDelta writes the row of a node to that of rows if it has changed.
+func (m Matrix) readDelta(rows record.Range, v record.NodeID, lo, hi int, dst codec.Window) (changed bool, err error) {
+	key := DeltaKey(m.Generation, v)
+	err = snapshot.Chain(m.Records, key, func(body []byte) error {
+		changed = true
+		return m.decodeDelta(record.Record{Key: key, Body: body}, rows, v, lo, hi, dst)
+	})
+	if !changed && errors.Is(err, record.ErrNotFound) {
+		return false, nil
 	}
-	return nil
+	return changed, err
 }
 
 // decodeDelta writes the changed row of a node to that of rows.
