@@ -64,7 +64,8 @@ func (r *ColumnReader) At(v NodeID) (Value, error) {
 	if r.ids != nil {
 		return r.id(v)
 	}
-	if block := v / codec.ColumnRows; r.name != degreeColumn && !r.holds(v) && r.asked != block+1 {
+	walks := r.loaded && v == r.rng.End // on from the current block
+	if block := v / codec.ColumnRows; r.name != degreeColumn && !r.holds(v) && !walks && r.asked != block+1 {
 		r.asked = block + 1
 		if err := r.tx.checkNumber(v); err != nil {
 			return Value{}, err
