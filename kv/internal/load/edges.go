@@ -28,10 +28,7 @@ type edgeSorter interface {
 	// number collapses parallel edges, and numbers the nodes by descending degree, ties in file order.
 	number(ctx context.Context) error
 
-	// sortLists sorts the edges under both of their ends, and gives the memory and the file of the rows back.
-	sortLists(ctx context.Context) error
-
-	// write writes the lists of all nodes.
+	// write sorts the edges under both of their ends, and writes the lists of all nodes.
 	write(ctx context.Context, put Put, g record.Generation) error
 
 	close() error
@@ -45,29 +42,30 @@ type edgeRows interface {
 	Close() error
 }
 
-// sortedEdges is an edgeSorter of edges of one kind.
+// sortedEdges is an edgeSorter. A key is two ends, followed by the direction in a directed graph. Without weights keys
+// are numbers, of which the sorter drops repeated ones. With weights they are pairs, whose value is the bits of the
+// weight: those of parallel edges follow each other, ascending.
 type sortedEdges[T spill.Number] struct {
-	*edgeKeys
-
 	l           *Load
-	kind        edgeKind[T]
+	form        codec.ArcForm
+	width       int // bits of an end, known once the number of nodes is
 	rows, lists *spill.Numbers[T]
 }
 
-// maxArcNodes is how many nodes a directed load may have: the key of a pair has two of them and a direction.
+// maxArcNodes is how many nodes a directed load may have: a key has two of them and a direction.
 const maxArcNodes = 1 << 31
 
 func newEdgeSorter(l *Load) edgeSorter {
-	keys := &edgeKeys{form: codec.ArcForm{Directed: l.opt.Directed, Weighted: l.opt.Weighted}}
-	if keys.form.Any() {
-		return &sortedEdges[spill.Pair]{edgeKeys: keys, l: l, kind: arcEdges{keys}}
+	form := codec.ArcForm{Directed: l.opt.Directed, Weighted: l.opt.Weighted}
+	if form.Weighted {
+		return &sortedEdges[spill.Pair]{l: l, form: form}
 	}
-	return &sortedEdges[uint64]{edgeKeys: keys, l: l, kind: plainEdges{keys}}
+	return &sortedEdges[uint64]{l: l, form: form}
 }
 
 // newNumbers makes a sorter.
 func (e *sortedEdges[T]) newNumbers(memory int64) *spill.Numbers[T] {
-	return spill.NewNumbers[T](e.l.opt.Dir, memory, e.bits(), e.l.opt.Workers)
+	return spill.NewNumbers[T](e.l.opt.Dir, memory, 2*e.width+e.form.DirectionBits(), e.l.opt.Workers)
 }
 
 // begin makes the sorter of rows.
@@ -78,9 +76,27 @@ func (e *sortedEdges[T]) begin() {
 	}
 }
 
+// A rowWriter is an edgeRows.
+type rowWriter[T spill.Number] struct {
+	*spill.NumbersWriter[T]
+	edges *sortedEdges[T]
+}
+
 func (e *sortedEdges[T]) writer() edgeRows {
 	e.begin()
-	return e.kind.writer(e.rows)
+	return rowWriter[T]{e.rows.Writer(), e}
+}
+
+func (w rowWriter[T]) add(positions []uint32, weights []float32) error {
+	var rows [batchEdges]T
+	for i, weight := range weights {
+		p, q, direction := positions[2*i], positions[2*i+1], 0
+		if p > q {
+			p, q, direction = q, p, w.edges.form.DirectionBits()
+		}
+		rows[i] = w.edges.entry(p, q, direction, weight)
+	}
+	return w.AddAll(rows[:len(weights)])
 }
 
 func (e *sortedEdges[T]) sortRows(ctx context.Context) error {
@@ -107,10 +123,27 @@ func (e *sortedEdges[T]) number(ctx context.Context) (err error) {
 	var edges, arcs, done atomic.Int64
 	var invalid invalidEdge
 	err = e.rows.Each(ctx, func(_ int, stretch []T) error {
-		joined, directed := e.kind.count(stretch, degrees, &invalid)
+		c := degreeCount{degrees: degrees}
+		var joined, directed int64
+		if keys := e.plain(stretch); keys != nil {
+			for _, key := range keys {
+				c.add(e.ends(key))
+			}
+			joined, stretch = int64(len(keys)), nil
+		}
+		for b := range e.bundles(stretch) {
+			a, err := e.arcOf(b)
+			if err != nil {
+				invalid.note(b.u, b.v, err)
+			}
+			c.add(b.u, b.v)
+			joined++
+			directed += a.Count()
+		}
+		c.end(0)
 		edges.Add(joined)
 		arcs.Add(directed)
-		l.progress(StageEdges, done.Add(int64(len(stretch))), e.rows.Len())
+		l.progress(StageEdges, done.Add(joined), e.rows.Len())
 		return nil
 	})
 	if err != nil {
@@ -128,29 +161,6 @@ func (e *sortedEdges[T]) number(ctx context.Context) (err error) {
 	l.stats.ParallelEdges, l.stats.SelfLoops = e.rows.Len()-collapsed, l.selfLoops
 	numberByDegree(degrees)
 	return nil
-}
-
-// A degreeCount counts the edges of nodes. Those of a first end follow each other, so that it is counted once.
-type degreeCount struct {
-	degrees []uint32
-	first   uint32
-	edges   uint32 // of first, not in degrees yet
-}
-
-func (c *degreeCount) add(p, q uint32) {
-	if p != c.first {
-		c.end(p)
-	}
-	c.edges++
-	atomic.AddUint32(&c.degrees[q], 1)
-}
-
-// end adds the edges of the first end, and goes on with those of another.
-func (c *degreeCount) end(next uint32) {
-	if c.edges > 0 {
-		atomic.AddUint32(&c.degrees[c.first], c.edges)
-	}
-	c.first, c.edges = next, 0
 }
 
 // An invalidEdge is the edge whose weights are none, of several that of the least positions.
@@ -197,9 +207,10 @@ func numberByDegree(degrees []uint32) {
 	}
 }
 
+// sortLists sorts the edges under both of their ends, and gives the memory and the file of the rows back.
 func (e *sortedEdges[T]) sortLists(ctx context.Context) error {
 	bytes := 16 * max(e.l.stats.Edges, e.l.stats.Arcs) // each is under both of its ends
-	if e.form.Any() {
+	if e.form.Weighted {
 		bytes *= 2 // a pair takes as much as two numbers
 	}
 	memory := e.l.sortMemory()
@@ -229,18 +240,83 @@ func (e *sortedEdges[T]) addLists(ctx context.Context) (err error) {
 		}
 	}()
 	return e.rows.Each(ctx, func(worker int, stretch []T) error {
-		return e.kind.addEnds(writers[worker], stretch, e.l.nodeAt.Data)
+		if keys := e.plain(stretch); keys != nil {
+			return e.addPlain(any(writers[worker]).(*spill.NumbersWriter[uint64]), keys)
+		}
+		return e.addArcs(writers[worker], stretch)
 	})
 }
 
+// addPlain gives the plain keys of edges to the sorter of lists.
+func (e *sortedEdges[T]) addPlain(to *spill.NumbersWriter[uint64], keys []uint64) error {
+	var ends [2 * batchEdges]uint64
+	width, nodeAt := e.width&63, e.l.nodeAt.Data
+	for part := range slices.Chunk(keys, batchEdges) {
+		for i, key := range part {
+			u, v := uint64(nodeAt[key>>width]), uint64(nodeAt[key&(1<<width-1)])
+			ends[2*i], ends[2*i+1] = u<<width|v, v<<width|u
+		}
+		if err := to.AddAll(ends[:2*len(part)]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addArcs gives edges that have a direction or a weight to the sorter of lists.
+func (e *sortedEdges[T]) addArcs(to *spill.NumbersWriter[T], stretch []T) error {
+	// Both ends have the arc from u to v: its other end as the one that it comes in at.
+	add := func(u, v uint32, weight float32) error {
+		if weight == 0 {
+			return nil
+		}
+		return to.AddAll([]T{e.entry(u, v, 0, weight), e.entry(v, u, e.form.DirectionBits(), weight)})
+	}
+	for b := range e.bundles(stretch) {
+		a, err := e.arcOf(b)
+		if err != nil {
+			return err
+		}
+		u, v := e.l.nodeAt.Data[b.u], e.l.nodeAt.Data[b.v]
+		err = add(u, v, a.Out)
+		if err == nil && e.form.Directed {
+			err = add(v, u, a.In)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (e *sortedEdges[T]) write(ctx context.Context, put Put, g record.Generation) error {
+	if err := e.sortLists(ctx); err != nil {
+		return err
+	}
 	l := e.l
 	w := graph.NewWriter(put, g, e.form)
 	out := graph.NewListWriter(w, e.width)
 	done := int64(0)
-	err := e.kind.write(ctx, out, e.lists, func(count int) {
-		done += int64(count)
+	// Plain lists are encoded side by side.
+	encode := func(lists *graph.Lists, stretch []T) error {
+		if keys := e.plain(stretch); keys != nil {
+			lists.Encode(keys, e.width)
+		}
+		return nil
+	}
+	err := spill.InOrder(ctx, e.lists, encode, func(lists *graph.Lists, stretch []T) error {
+		done += int64(len(stretch))
 		l.progress(StageAdjacency, done, e.lists.Len())
+		if keys := e.plain(stretch); keys != nil {
+			return out.Append(lists, keys)
+		}
+		for b := range e.bundles(stretch) {
+			a := codec.Arc{Out: float32(b.out), In: float32(b.in)}.Directed(e.form)
+			if err := out.Add(record.NodeID(b.u), record.NodeID(b.v), a); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return err

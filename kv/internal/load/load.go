@@ -176,9 +176,6 @@ type Put = func(key, body []byte) error
 
 // WriteEdges writes every edge under both its ends, ascending by NodeID.
 func (l *Load) WriteEdges(ctx context.Context, put Put, g record.Generation) error {
-	if err := l.edges.sortLists(ctx); err != nil {
-		return err
-	}
 	return l.edges.write(ctx, put, g)
 }
 
