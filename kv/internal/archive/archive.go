@@ -11,13 +11,13 @@
 // What is compressed are msgpack values, each behind its length, an uvarint: a map, the head (the fields of Info that
 // have names), and then arrays, the entries, by ascending key:
 //
-//	key, version, checksum, record
+//	key, version, checksum, size
 //
-// The version is the commit that wrote the record, as Badger numbers them. If the record is nil it is kept: it is that
-// of the stream before, which has this checksum. There is an entry for every record that the snapshot has, so that the
-// entries of a stream say which records of the one before are gone. The last entry has no key; its record is the
-// SHA-256 with which the stream before ends, nil in a full stream. Two streams of the same snapshot since the same
-// stream are the same bytes.
+// each with the record of so many bytes behind it. The version is the commit that wrote the record, as Badger numbers
+// them. If the size is zero the record is kept: it is that of the stream before, which has this checksum. There is an
+// entry for every record that the snapshot has, so that the entries of a stream say which records of the one before are
+// gone. The last entry has no key; its record is the SHA-256 with which the stream before ends, empty in a full stream.
+// Two streams of the same snapshot since the same stream are the same bytes.
 package archive
 
 import (
@@ -33,7 +33,7 @@ const (
 
 	window    = 1 << 20 // bytes in which zstd looks for what is the same
 	maxRecord = 4 << 20
-	maxFrame  = maxRecord + 1<<16 // bytes of a value; Badger's limit of keys is less than the difference
+	maxValue  = 1 << 17 // bytes of a head or an entry; Badger's limit of keys is less
 
 	// maxSnapshot leaves a store that is restored all the commits it will ever make.
 	maxSnapshot = math.MaxInt64 / 2
@@ -101,5 +101,5 @@ type entry struct {
 	Key     []byte
 	Version uint64
 	Sum     uint32 // of a record that is kept
-	Record  []byte // nil if it is kept
+	Size    uint32 // of the record; 0 if it is kept
 }

@@ -60,13 +60,13 @@ type Reader struct {
 	in     sealed
 	zstd   *zstd.Decoder
 	r      *bufio.Reader // what is compressed
-	frame  []byte        // memory of a value
+	value  []byte        // memory of a head or an entry
 	info   Info          // complete once all was read
 	before *Reader       // nil if the stream is full, or is read without the one before
 
 	entry  entry
-	sum    uint32 // of the record of the entry
-	record []byte // nil if the record is kept, and read without the stream before
+	memory []byte // of the record
+	record []byte // empty if the record is kept, and read without the stream before
 	last   []byte // key of the entry before
 	count  int64  // entries so far
 	ended  bool
@@ -175,17 +175,25 @@ func (b *Reader) read(v any) error {
 	if err != nil {
 		return b.broken(err)
 	}
-	if length > maxFrame {
-		return b.damaged("a value has %d bytes, want at most %d", length, maxFrame)
+	if b.value, err = b.take(b.value, length, maxValue); err != nil {
+		return err
 	}
-	b.frame = slices.Grow(b.frame[:0], int(length))[:length]
-	if _, err := io.ReadFull(b.r, b.frame); err != nil {
-		return b.broken(err)
-	}
-	if err := msgpack.Unmarshal(b.frame, v); err != nil {
+	if err := msgpack.Unmarshal(b.value, v); err != nil {
 		return b.damaged("%v", err)
 	}
 	return nil
+}
+
+// take reads bytes into memory.
+func (b *Reader) take(memory []byte, length, most uint64) ([]byte, error) {
+	if length > most {
+		return nil, b.damaged("a part has %d bytes, want at most %d", length, most)
+	}
+	memory = slices.Grow(memory[:0], int(length))[:length]
+	if _, err := io.ReadFull(b.r, memory); err != nil {
+		return nil, b.broken(err)
+	}
+	return memory, nil
 }
 
 // Read calls use with every record that the stream has, ascending, whole and borrowed; then it makes sure that all
@@ -223,10 +231,14 @@ func (b *Reader) next(ctx context.Context) error {
 	}
 	e := &b.entry
 	b.last = append(b.last[:0], e.Key...)
-	if err := b.read(e); err != nil {
+	err := b.read(e)
+	if err == nil {
+		b.memory, err = b.take(b.memory, uint64(e.Size), maxRecord)
+	}
+	if err != nil {
 		return err
 	}
-	b.sum, b.record = e.Sum, e.Record
+	b.record = b.memory
 	if len(e.Key) == 0 {
 		return b.end(ctx)
 	}
@@ -236,11 +248,11 @@ func (b *Reader) next(ctx context.Context) error {
 		return b.damaged("the keys do not ascend")
 	case e.Version == 0 || e.Version > b.info.Snapshot:
 		return b.damaged("an entry is of version %d, want 1 to %d", e.Version, b.info.Snapshot)
-	case e.Record != nil:
-		if _, err := record.Decode(e.Key, e.Record); err != nil {
+	case e.Size > 0:
+		if _, err := record.Decode(e.Key, b.record); err != nil {
 			return b.damaged("%v", err)
 		}
-		b.sum = record.Checksum(e.Record)
+		e.Sum = record.Checksum(b.record)
 		b.info.Changed++
 	case b.info.Full:
 		return b.damaged("an entry is kept, and there is no backup before this one")
@@ -264,7 +276,7 @@ func (b *Reader) has(ctx context.Context, key []byte, version uint64, sum uint32
 			return false, err
 		}
 	}
-	return bytes.Equal(b.entry.Key, key) && b.entry.Version == version && b.sum == sum, nil
+	return bytes.Equal(b.entry.Key, key) && b.entry.Version == version && b.entry.Sum == sum, nil
 }
 
 // end is next behind the last entry.
@@ -277,7 +289,7 @@ func (b *Reader) end(ctx context.Context) error {
 		return b.damaged("there is more behind the end")
 	case !errors.Is(err, io.EOF):
 		return b.broken(err)
-	case b.count != b.info.Records || b.info.Full != (base == nil):
+	case b.count != b.info.Records || b.info.Full != (len(base) == 0):
 		return b.damaged("the end contradicts the head")
 	}
 	b.info.ID, b.info.Since = fmt.Sprintf("%x", b.in.sum), fmt.Sprintf("%x", base)

@@ -25,7 +25,7 @@ type Writer struct {
 	digest hash.Hash
 	stored counter
 	zstd   *zstd.Encoder
-	frame  bytes.Buffer // of a value
+	value  bytes.Buffer // a head or an entry
 	enc    *msgpack.Encoder
 }
 
@@ -41,7 +41,7 @@ func (c *counter) Write(p []byte) (int, error) {
 // its checksums, to its end.
 func NewWriter(info Info, since io.Reader) (*Writer, error) {
 	b := &Writer{info: info, digest: sha256.New()}
-	b.enc = msgpack.NewEncoder(&b.frame)
+	b.enc = msgpack.NewEncoder(&b.value)
 	if b.info.Full = since == nil; b.info.Full {
 		return b, nil
 	}
@@ -83,20 +83,21 @@ func (b *Writer) Begin(w io.Writer, records, bytes int64) (err error) {
 	if err != nil {
 		return err
 	}
-	return b.put(&b.info)
+	return b.put(&b.info, nil)
 }
 
-// put writes a value.
-func (b *Writer) put(v any) error {
-	b.frame.Reset()
+// put writes a value, and what is behind it.
+func (b *Writer) put(v any, behind []byte) error {
+	b.value.Reset()
 	if err := b.enc.Encode(v); err != nil {
 		return err
 	}
-	if _, err := b.zstd.Write(binary.AppendUvarint(nil, uint64(b.frame.Len()))); err != nil {
-		return err
+	for _, part := range [][]byte{binary.AppendUvarint(nil, uint64(b.value.Len())), b.value.Bytes(), behind} {
+		if _, err := b.zstd.Write(part); err != nil {
+			return err
+		}
 	}
-	_, err := b.zstd.Write(b.frame.Bytes())
-	return err
+	return nil
 }
 
 // Add adds a record, or that it is kept from the stream before. One whose checksum does not match is an ErrCorrupt of
@@ -118,23 +119,23 @@ func (b *Writer) Add(ctx context.Context, key, value []byte, version uint64) err
 			return err
 		}
 		if kept {
-			return b.put(&entry{Key: key, Version: version, Sum: sum})
+			return b.put(&entry{Key: key, Version: version, Sum: sum}, nil)
 		}
 	}
 	b.info.Changed++
-	return b.put(&entry{Key: key, Version: version, Record: value})
+	return b.put(&entry{Key: key, Version: version, Size: uint32(len(value))}, value)
 }
 
 // End ends the stream, once the one before was read to its end.
 func (b *Writer) End(ctx context.Context) (Info, error) {
-	var end entry
+	var base []byte
 	if b.base != nil {
 		if err := b.base.drain(ctx); err != nil {
 			return Info{}, err
 		}
-		end.Record, b.info.Since = b.base.in.sum, b.base.info.ID
+		base, b.info.Since = b.base.in.sum, b.base.info.ID
 	}
-	if err := errors.Join(b.put(&end), b.zstd.Close()); err != nil {
+	if err := errors.Join(b.put(&entry{Size: uint32(len(base))}, base), b.zstd.Close()); err != nil {
 		return Info{}, err
 	}
 	sum := b.digest.Sum(nil)
