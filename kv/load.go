@@ -119,8 +119,9 @@ func NewLoader(ctx context.Context, dir string, opt LoadOptions) (*Loader, error
 func (l *Loader) options(d *loadDirectory) load.Options {
 	opt := load.Options{
 		Dir: d.sort(), MemoryBudget: l.opt.MemoryBudget, Directed: l.opt.Directed,
-		Weighted: l.opt.Weighted, Workers: l.opt.Workers, Classes: l.opt.Classes, Check: l.checkNode,
+		Weighted: l.opt.Weighted, Workers: l.opt.Workers, Classes: l.opt.Classes,
 		Progress: l.opt.Progress,
+		Check:    func(n Node, known bool) error { return checkRow(n, l.opt.Properties, known) },
 	}
 	for _, column := range l.opt.Properties {
 		opt.Kinds = append(opt.Kinds, column.Kind)
@@ -170,8 +171,8 @@ func (l *Loader) AddEdge(src, dst string, source int64) error {
 // EdgeWriter begins another writer of edges. All nodes must have been added.
 func (l *Loader) EdgeWriter() *EdgeWriter { return l.load.EdgeWriter() }
 
-// checkNode says what is wrong with a node by itself.
-func (l *Loader) checkNode(n Node, knownLabel bool) error {
+// checkRow says what is wrong with a row of nodes by itself.
+func checkRow(n Node, columns []Column, knownLabel bool) error {
 	if err := validateID(n.ID); err != nil {
 		return err
 	}
@@ -180,13 +181,12 @@ func (l *Loader) checkNode(n Node, knownLabel bool) error {
 			return err
 		}
 	}
-	if len(n.Values) > len(l.opt.Properties) {
-		return fmt.Errorf("%w: %d values for %d columns", ErrInvalidValue, len(n.Values), len(l.opt.Properties))
+	if len(n.Values) > len(columns) {
+		return fmt.Errorf("%w: %d values for %d columns", ErrInvalidValue, len(n.Values), len(columns))
 	}
 	for i, v := range n.Values {
-		column := l.opt.Properties[i]
-		if _, err := fit(column.Kind, v); err != nil {
-			return fmt.Errorf("column %q: %w", column.Name, err)
+		if _, err := fit(columns[i].Kind, v); err != nil {
+			return fmt.Errorf("column %q: %w", columns[i].Name, err)
 		}
 	}
 	return nil

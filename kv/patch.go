@@ -149,7 +149,7 @@ func (p *Patch) AddNode(n Node) error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	if err := p.checkNode(n); err != nil {
+	if err := checkRow(n, p.opt.Properties, n.Label == ""); err != nil {
 		return p.fail(&InvalidNodeError{ID: firstRunes(n.ID, MaxID), Source: n.Source, Err: err})
 	}
 	body, err := msgpack.Marshal(patchNode{p.nodeRows, n})
@@ -158,28 +158,6 @@ func (p *Patch) AddNode(n Node) error {
 	}
 	p.nodeRows++
 	return p.ask(n.ID, askNode, body)
-}
-
-// checkNode says what is wrong with a row by itself.
-func (p *Patch) checkNode(n Node) error {
-	if err := validateID(n.ID); err != nil {
-		return err
-	}
-	if n.Label != "" {
-		if err := validateName("class", n.Label); err != nil {
-			return err
-		}
-	}
-	if len(n.Values) > len(p.opt.Properties) {
-		return fmt.Errorf("%w: %d values for %d columns", ErrInvalidValue, len(n.Values), len(p.opt.Properties))
-	}
-	for i, v := range n.Values {
-		column := p.opt.Properties[i]
-		if _, err := fit(column.Kind, v); err != nil {
-			return fmt.Errorf("column %q: %w", column.Name, err)
-		}
-	}
-	return nil
 }
 
 // A patchEnd is one end of a row of an edge.
