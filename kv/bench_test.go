@@ -180,3 +180,22 @@ func loadLabelledRMAT(b *testing.B, dir string, scale int, id func(v int) string
 	}
 	must.Get(l.Commit(b.Context(), nil))(b)
 }
+
+// rmat draws an edge of a graph with 2^scale nodes whose degrees are as uneven as those of real ones.
+func rmat(r *rand.Rand, scale int) (u, v int) {
+	for range scale {
+		x := r.Float64()
+		u, v = 2*u, 2*v
+		switch {
+		case x < 0.57:
+		case x < 0.76:
+			v++
+		case x < 0.95:
+			u++
+		default:
+			u++
+			v++
+		}
+	}
+	return u, v
+}

@@ -47,10 +47,12 @@ func (g *testGraph) addNodes(l *Loader) error {
 	return nil
 }
 
-func TestLoadIsTheSameWithAnyWorkers(t *testing.T) {
+// A load makes the same records whatever memory and goroutines it has. With little memory it sorts edges on disk, and
+// ids of text are joined.
+func TestLoadIsTheSameAtAnyBudget(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 11))
-	for _, prefix := range []string{"", "word "} {
+	for _, prefix := range []string{"", "word ", strings.Repeat("long ", 160)} {
 		g := &testGraph{}
 		const n = 2000
 		for i := range n {
@@ -58,7 +60,7 @@ func TestLoadIsTheSameWithAnyWorkers(t *testing.T) {
 			g.labels = append(g.labels, "c"+strconv.Itoa(r.IntN(5)))
 			g.years = append(g.years, IntValue(int64(r.IntN(9))))
 		}
-		for range 8000 {
+		for range 12000 {
 			g.src, g.dst = append(g.src, g.ids[r.IntN(n)]), append(g.dst, g.ids[r.IntN(1+r.IntN(n))])
 		}
 		var want map[string]string
@@ -69,11 +71,23 @@ func TestLoadIsTheSameWithAnyWorkers(t *testing.T) {
 					continue
 				}
 				dir := filepath.Join(t.TempDir(), "graph")
-				l := must.Get(NewLoader(t.Context(), dir, LoadOptions{
+				spilled := 0
+				var l *Loader
+				progress := func(stage string, _, _ int64) {
+					if stage == stageEdges {
+						names := must.Get(filepath.Glob(filepath.Join(l.work.sort(), "spill-*")))(t)
+						spilled = max(spilled, len(names))
+					}
+				}
+				l = must.Get(NewLoader(t.Context(), dir, LoadOptions{
 					MemoryBudget: budget, Workers: workers, Properties: []Column{{Name: "year", Kind: KindInt}},
+					Progress: progress,
 				}))(t)
 				must.Do(t, errors.Join(g.addNodes(l), g.addEdges(l, workers)))
 				stats := must.Get(l.Commit(t.Context(), nil))(t)
+				if (spilled > 0) != (budget < 1<<30) {
+					t.Errorf("budget %d: got %d files of spilled edges", budget, spilled)
+				}
 				s := openTest(t, dir)
 				checkClean(t, s)
 				got := graphRecords(t, s)
@@ -81,63 +95,11 @@ func TestLoadIsTheSameWithAnyWorkers(t *testing.T) {
 					want, wantStats = got, stats
 				}
 				if !maps.Equal(got, want) || stats != wantStats {
-					t.Errorf("ids like %s1, budget %d, %d workers: got other records, or %+v, want %+v", prefix, budget, workers, stats, wantStats)
+					t.Errorf("ids like %.10s, budget %d, %d workers: got other records, or %+v, want %+v", prefix, budget, workers,
+						stats, wantStats)
 				}
 			}
 		}
-	}
-}
-
-// Ids that memory does not hold are joined by several sorters at once, with the same graph as in memory.
-func TestLongIDsAreTheSameBeyondMemory(t *testing.T) {
-	t.Parallel()
-	r := rand.New(rand.NewPCG(12, 12))
-	g := &testGraph{}
-	const n = 2500
-	long := strings.Repeat("long ", 160)
-	for i := range n {
-		g.ids = append(g.ids, long+strconv.Itoa(i*7919%n))
-		g.labels, g.years = append(g.labels, "c"+strconv.Itoa(i%5)), append(g.years, IntValue(int64(i)))
-	}
-	for range 4000 {
-		src, dst := g.ids[r.IntN(n)], g.ids[r.IntN(1+r.IntN(n))]
-		g.src, g.dst = append(g.src, src), append(g.dst, dst)
-	}
-	var want map[string]string
-	for _, c := range []struct {
-		budget  int64
-		workers int
-	}{{1 << 30, 2}, {6 << 20, 3}, {6 << 20, 1}} {
-		dir := filepath.Join(t.TempDir(), "graph")
-		l := must.Get(NewLoader(t.Context(), dir, LoadOptions{
-			MemoryBudget: c.budget, Workers: c.workers, Properties: []Column{{Name: "year", Kind: KindInt}},
-		}))(t)
-		must.Do(t, errors.Join(g.addNodes(l), g.addEdges(l, c.workers)))
-		must.Get(l.Commit(t.Context(), nil))(t)
-		s := openTest(t, dir)
-		checkClean(t, s)
-		got := graphRecords(t, s)
-		if want == nil {
-			want = got
-		}
-		if !maps.Equal(got, want) {
-			t.Errorf("%+v: got other records than in memory", c)
-		}
-	}
-}
-
-func TestEdgeWriterErrors(t *testing.T) {
-	l := must.Get(NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{}))(t)
-	early := l.EdgeWriter()
-	if err := l.AddNode(Node{ID: "late"}); err == nil {
-		t.Error("AddNode after EdgeWriter: got no error")
-	}
-	must.Do(t, errors.Join(early.Close(), l.Abort()))
-	if err := l.EdgeWriter().Add("a", "b", 1); !errors.Is(err, ErrClosed) {
-		t.Errorf("EdgeWriter after Abort: got %v, want ErrClosed", err)
-	}
-	if _, err := NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{Workers: -1}); err == nil {
-		t.Error("NewLoader with -1 workers: got no error")
 	}
 }
 

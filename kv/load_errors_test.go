@@ -83,8 +83,10 @@ func TestInvalidRows(t *testing.T) {
 	if err := l.AddNode(Node{ID: "a"}); !errors.Is(err, ErrClosed) {
 		t.Errorf("AddNode after Abort: got %v, want ErrClosed", err)
 	}
-	if err := l.AddEdge("a", "b", 0); !errors.Is(err, ErrClosed) {
-		t.Errorf("AddEdge after Abort: got %v, want ErrClosed", err)
+	for _, err := range []error{l.AddEdge("a", "b", 0), l.EdgeWriter().Add("a", "b", 1)} {
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("an edge after Abort: got %v, want ErrClosed", err)
+		}
 	}
 	if _, err := l.Commit(t.Context(), nil); !errors.Is(err, ErrClosed) {
 		t.Errorf("Commit after Abort: got %v, want ErrClosed", err)
@@ -95,6 +97,7 @@ func TestLoadOptionsInvalid(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "graph")
 	for _, opt := range []LoadOptions{
 		{MemoryBudget: -1},
+		{Workers: -1},
 		{Properties: []Column{{Name: "degree", Kind: KindFloat}}},
 		{Properties: []Column{{Name: "a", Kind: KindInt}, {Name: "a", Kind: KindInt}}},
 		{Properties: []Column{{Name: "a"}}},

@@ -3,7 +3,9 @@ package kv
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
@@ -140,5 +142,121 @@ func TestLastBlocks(t *testing.T) {
 	matrix.startBlock((rows - height) / height * height)
 	if _, err := matrix.finish(); err != nil || b.batch.Records != 2 {
 		t.Errorf("matrix: %d records (%v), want 1 more", b.batch.Records, err)
+	}
+}
+
+// TestBulkWhileLoading writes into the store of a Loader, in any order, gives one Bulk up, and reads the others.
+func TestBulkWhileLoading(t *testing.T) {
+	const n = 5000
+	dir := filepath.Join(t.TempDir(), "graph")
+	l := must.Get(NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget}))(t)
+	for v := range n {
+		must.Do(t, l.AddNode(Node{ID: fmt.Sprint(v)}))
+	}
+	write := func(s *Store, times float32, end func(b *Bulk) error) error {
+		b := must.Get(s.Bulk())(t)
+		defer b.Abort()
+		x := must.Get(b.Column("x", KindFloat))(t)
+		m := must.Get(b.Matrix("m", []string{"a", "b"}, MatrixEncoding{}))(t)
+		x.Sort()
+		m.Sort()
+		for _, v := range rand.New(rand.NewPCG(1, 1)).Perm(n) {
+			must.Do(t, x.Put(NodeID(v), FloatValue(float64(v)*float64(times))))
+			must.Do(t, m.Put(NodeID(v), []float32{float32(v), times}))
+		}
+		return end(b)
+	}
+	must.Get(l.Commit(t.Context(), func(s *Store) error {
+		for times := range 3 {
+			must.Do(t, write(s, float32(times), func(b *Bulk) error { return b.Commit(nil) }))
+		}
+		return write(s, 9, func(*Bulk) error { return nil })
+	}))(t)
+	if left := fileNames(t, dir, "*.tmp"); len(left) > 0 {
+		t.Errorf("%v stays behind", left)
+	}
+	s := openTest(t, dir)
+	checkClean(t, s)
+	view(t, s, func(tx *Tx) error {
+		m := must.Get(tx.Matrix("m"))(t)
+		rows := make([]float32, 2*n)
+		must.Do(t, m.Read(Range{First: 0, End: n}, 0, 2, rows))
+		for v := range NodeID(n) {
+			x := must.Get(tx.Value(v, "x"))(t)
+			if x.Float() != 2*float64(v) || rows[2*v] != float32(v) || rows[2*v+1] != 2 {
+				t.Fatalf("node %d: got %v and %v, want %d and [%d 2]", v, x, rows[2*v:2*v+2], 2*v, v)
+			}
+		}
+		return nil
+	})
+}
+
+// TestLoadOfManyColumns loads many columns with little memory. The load holds no more than its budget beside what it
+// has without columns, and the store has every value.
+func TestLoadOfManyColumns(t *testing.T) {
+	const nodes, columns, budget = 5000, 300, 8 << 20
+	var properties []Column
+	for i := range columns {
+		kind := []Kind{KindString, KindInt, KindFloat, KindClass}[i%4]
+		properties = append(properties, Column{Name: fmt.Sprintf("c%d", i), Kind: kind})
+	}
+	value := func(v, i int) Value {
+		if (v+i)%7 == 0 {
+			return Value{}
+		}
+		switch n := v*i%1000 + i; properties[i].Kind {
+		case KindInt:
+			return IntValue(int64(n))
+		case KindFloat:
+			return FloatValue(float64(n) / 8)
+		case KindClass:
+			return StringValue(fmt.Sprint("class ", n%3))
+		default:
+			return StringValue(fmt.Sprint("text ", n))
+		}
+	}
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before, most := heap(), int64(0)
+	loader := must.Get(NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{
+		MemoryBudget: budget, Properties: properties,
+		Progress: func(stage string, _, _ int64) {
+			if stage == stageColumns {
+				most = max(most, heap()-before)
+			}
+		},
+	}))(t)
+	defer func() { must.Do(t, loader.Abort()) }()
+	for v := range nodes {
+		values := make([]Value, columns-v%2) // the last is missing in every other node
+		for i := range values {
+			values[i] = value(v, i)
+		}
+		must.Do(t, loader.AddNode(Node{ID: fmt.Sprint(v), Label: "a", Values: values}))
+	}
+	must.Get(loader.Commit(t.Context(), func(s *Store) error {
+		return s.View(func(tx *Tx) error {
+			for i, property := range properties {
+				reader := must.Get(tx.Reader(property.Name))(t)
+				for v := range nodes {
+					want := value(v, i)
+					if i == columns-1 && v%2 == 1 {
+						want = Value{}
+					}
+					if got, err := reader.At(NodeID(v)); err != nil || got != want {
+						return fmt.Errorf("column %d of node %d: got %v, %v, want %v", i, v, got, err, want)
+					}
+				}
+			}
+			return nil
+		})
+	}))(t)
+	const store = 13 << 20 // of a store that is opened
+	if most > store+budget {
+		t.Errorf("got %d bytes on the heap, want at most %d for a store and %d of the budget", most, store, budget)
 	}
 }

@@ -108,11 +108,8 @@ func (g *testGraph) load(t testing.TB, dir string, opt LoadOptions, finish func(
 }
 
 func (g *testGraph) add(l *Loader) error {
-	for i, id := range g.ids {
-		n := Node{ID: id, Label: g.labels[i], Values: []Value{g.years[i]}, Source: int64(i + 2)}
-		if err := l.AddNode(n); err != nil {
-			return err
-		}
+	if err := g.addNodes(l); err != nil {
+		return err
 	}
 	for i := range g.src {
 		if err := l.AddEdge(g.src[i], g.dst[i], int64(i+2)); err != nil {
@@ -242,47 +239,6 @@ func graphRecords(t *testing.T, s *Store) map[string]string {
 		return nil
 	}))
 	return records
-}
-
-func TestLoadIsTheSameAtAnyBudget(t *testing.T) {
-	t.Parallel()
-	for _, prefix := range []string{"", "x"} {
-		var want map[string]string
-		for _, budget := range []int64{1, 1 << 18, 1 << 30} {
-			dir := filepath.Join(t.TempDir(), "graph")
-			spilled := 0
-			var l *Loader
-			progress := func(stage string, _, _ int64) {
-				if stage == stageEdges {
-					names := must.Get(filepath.Glob(filepath.Join(l.work.sort(), "spill-*")))(t)
-					spilled = max(spilled, len(names))
-				}
-			}
-			l = must.Get(NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: budget, Progress: progress}))(t)
-			r := rand.New(rand.NewPCG(9, 9))
-			const n = 3000
-			for i := range n {
-				must.Do(t, l.AddNode(Node{ID: prefix + strconv.Itoa(n-1-i)}))
-			}
-			for range 30000 {
-				src, dst := prefix+strconv.Itoa(r.IntN(n)), prefix+strconv.Itoa(r.IntN(1+r.IntN(n)))
-				must.Do(t, l.AddEdge(src, dst, 0))
-			}
-			must.Get(l.Commit(t.Context(), nil))(t)
-			if (spilled > 0) != (budget < 1<<30) {
-				t.Errorf("budget %d: got %d files of spilled edges", budget, spilled)
-			}
-			s := openTest(t, dir)
-			checkClean(t, s)
-			got := graphRecords(t, s)
-			if want == nil {
-				want = got
-			}
-			if !maps.Equal(got, want) {
-				t.Errorf("ids like %s1, budget %d: got other records than at budget 1", prefix, budget)
-			}
-		}
-	}
 }
 
 // verify compares everything a snapshot says of the graph's structure with the graph.
