@@ -8,7 +8,6 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
@@ -177,7 +176,8 @@ func (s *Store) openDecisions() error {
 	switch {
 	case l.Last() > held:
 		return record.CorruptFile(l.Path(),
-			"it has decisions of commit %d, and the store has come to %d: what was committed between is lost", l.Last(), s.commits)
+			"it has decisions of commit %d, and the store has come to %d: what was committed between is lost",
+			l.Last(), s.commits)
 	case readOnly && len(lacking) > 0:
 		return lsm.CrashedError(s.dir)
 	}
@@ -234,8 +234,8 @@ func (s *Store) versionOf(key []byte) (version uint64, err error) {
 
 // readDecisions opens decisions.log for a Check. It returns nil for a store that is closed or being loaded.
 func (s *Store) readDecisions() (*decisions.Log, error) {
-	if s.checkOpen() != nil || !s.synced {
-		return nil, nil
+	if err := s.checkOpen(); err != nil || !s.synced {
+		return nil, nil //nolint:nilerr // the snapshot of the check tells that it is closed
 	}
 	if err := s.db.Failed(); errors.Is(err, ErrMoved) {
 		return nil, err
@@ -251,42 +251,29 @@ func (s *Store) refuse(damage error) error {
 	return fmt.Errorf("%w; until a repair of it %s can be read, and not written to", damage, s.name)
 }
 
-// replayDecisions gives Badger what it lacks of decisions.log.
-func (s *Store) replayDecisions(frames []decisions.Frame) (err error) {
-	if len(frames) == 0 {
-		return nil
-	}
-	began, event := time.Now(), Event{Kind: EventReplay}
+// replayDecisions gives Badger what it lacks of decisions.log. A frame may need several transactions of Badger. The
+// decidedKey comes last: without it the frame is replayed again.
+func (s *Store) replayDecisions(frames []decisions.Frame) error {
 	for _, f := range frames {
-		if err = s.replayFrame(f, &event); err != nil {
-			break
+		b := s.db.Batch(f.Last)
+		defer b.Cancel()
+		for e, err := range f.Entries() {
+			if err == nil && !bytes.Equal(e.Key, decidedKey()) {
+				err = b.Set(bytes.Clone(e.Key), bytes.Clone(e.Value))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := b.Flush(); err != nil {
+			return err
+		}
+		if err := s.setRecord(decidedKey(), nil); err != nil {
+			return err
 		}
 		s.commits = f.Last
 	}
-	event.Err = err
-	s.observe(event, began)
-	return err
-}
-
-// replayFrame may need several transactions of Badger. The decidedKey comes last: without it the frame is replayed
-// again.
-func (s *Store) replayFrame(f decisions.Frame, event *Event) error {
-	b := s.db.Batch(f.Last)
-	defer b.Cancel()
-	for e, err := range f.Entries() {
-		if err == nil && !bytes.Equal(e.Key, decidedKey()) {
-			err = b.Set(bytes.Clone(e.Key), bytes.Clone(e.Value))
-		}
-		if err != nil {
-			return err
-		}
-		event.Records++
-		event.Bytes += int64(len(e.Key) + len(e.Value))
-	}
-	if err := b.Flush(); err != nil {
-		return err
-	}
-	return s.setRecord(decidedKey(), nil)
+	return nil
 }
 
 func decisionsPath(dir string) string { return filepath.Join(dir, decisions.FileName) }

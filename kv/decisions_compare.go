@@ -32,7 +32,9 @@ const (
 
 // differences calls use with each entry of a space that the transaction sees and decisions.log has otherwise, in order.
 // It leaves out what is damaged in the file, and what was committed later.
-func (tx *Tx) differences(ctx context.Context, log *decisions.Log, space string, use func(d lostDecision) error) (err error) {
+func (tx *Tx) differences(
+	ctx context.Context, log *decisions.Log, space string, use func(d lostDecision) error,
+) (err error) {
 	prefix := record.Prefix(record.KindSpace, tx.cat.Spaces[space])
 	logged := spill.New(tx.Scratch().Path(), tx.s.opt.MemoryBudget/16)
 	defer func() { err = errors.Join(err, logged.Close()) }()

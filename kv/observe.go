@@ -37,7 +37,6 @@ const (
 	EventBackup     // * Backup
 	EventCorrupt    // a read found a damaged record; Err is an ErrCorrupt that names it
 	EventClose      // Close
-	EventReplay     // * Open gave Badger commits of decisions.log that it lacked
 )
 
 var eventNames = map[EventKind]string{
@@ -51,7 +50,6 @@ var eventNames = map[EventKind]string{
 	EventBackup:     "backup",
 	EventCorrupt:    "corrupt record",
 	EventClose:      "close",
-	EventReplay:     "replay",
 }
 
 // String is the event's name, such as "commit".

@@ -2,11 +2,15 @@ package kv
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -131,4 +135,157 @@ func markIndexes(columns []Column) func(tx *Tx) error {
 		}
 		return nil
 	}
+}
+
+// A nodeValue is a value that a change gives to a node.
+type nodeValue struct {
+	node  NodeID
+	value Value
+}
+
+// column hands the values of a column to put, with changes in their place, ascending. The column need not be there.
+func (w *rewriter) column(
+	ctx context.Context, column Column, changed iter.Seq2[nodeValue, error], put func(v NodeID, value Value) error,
+) error {
+	where, kind := "column "+column.Name, "value of "+column.Name
+	if column.Name == LabelColumn {
+		kind = "label"
+	}
+	// A computed property with the name of a stored column would take its place here.
+	r, err := w.tx.Reader(column.Name)
+	if err != nil && !errors.Is(err, ErrNoColumn) {
+		return err
+	}
+	lost := w.lost(kind, where, "set to null")
+	changes, err := lookAhead(changed)
+	defer changes.stop()
+	if err != nil {
+		return err
+	}
+	var damage error // of the block: then its values are read one by one
+	for v := range NodeID(w.bulk.draft.Nodes) {
+		old := r != nil && int(v) < w.tx.NumNodes()
+		if v%codec.ColumnRows == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			w.progress(where, int64(v), int64(w.bulk.draft.Nodes))
+			if old && lost != nil {
+				_, damage = r.Block(v)
+			}
+		}
+		var value Value
+		var err error
+		switch {
+		case changes.more && changes.now.node == v:
+			value = changes.now.value
+			err = changes.advance()
+		case old:
+			if damage != nil {
+				value, err = w.tx.stored(v, column.Name)
+			} else {
+				value, err = r.At(v)
+			}
+			if err != nil {
+				if err = lost.add(v, err); err == nil {
+					continue
+				}
+			}
+		}
+		if err == nil {
+			err = put(v, value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return lost.flush()
+}
+
+// matrix writes a matrix again, with changes of rows, by their nodes, in the place of rows.
+func (w *rewriter) matrix(ctx context.Context, name string, changed iter.Seq2[spill.Record, error]) error {
+	where, entry := "matrix "+name, w.tx.cat.Matrices[name]
+	height := int(entry.BlockRows)
+	if height == 0 {
+		return record.Corrupt(record.Prefix(record.KindMatrix, entry.Generation), "its blocks have no rows")
+	}
+	m, err := w.tx.Matrix(name)
+	if err != nil {
+		return err
+	}
+	out, err := w.bulk.Matrix(name, m.Columns(), m.Encoding())
+	if err != nil {
+		return err
+	}
+	lost := w.lost("row of "+where, where, "set to NaN")
+	changes, err := lookAhead(changed)
+	defer changes.stop()
+	if err != nil {
+		return err
+	}
+	nodes, width := w.bulk.draft.Nodes, m.Width()
+	rows := make([]float32, min(height, nodes)*width)
+	for first := 0; first < nodes; first += height {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		w.progress(where, int64(first), int64(nodes))
+		// of those that were there
+		r := Range{First: NodeID(first), End: NodeID(max(first, min(first+height, w.tx.NumNodes())))}
+		block := codec.Window{Values: rows[:min(height, nodes-first)*width], Stride: width}
+		codec.FillWith(block.Values[r.Len()*width:], float32(math.NaN()))
+		if r.Len() > 0 {
+			err = m.Read(r, 0, width, block.Values[:r.Len()*width])
+		}
+		if err != nil && lost != nil {
+			err = m.readEach(r, block, lost)
+		}
+		for err == nil && changes.more {
+			i := int(binary.BigEndian.Uint64(changes.now.Key)) - first
+			if i >= min(height, nodes-first) {
+				break
+			}
+			if err = matrix.ReadRow(changes.now.Value, block.Row(i, 0, width)); err == nil {
+				err = changes.advance()
+			}
+		}
+		if err != nil {
+			return err
+		}
+		for i := range min(height, nodes-first) {
+			if row := block.Row(i, 0, width); !isUnwritten(row) {
+				if err := out.Put(NodeID(first+i), row); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return lost.flush()
+}
+
+// none are no changes.
+func none[T any](func(T, error) bool) {}
+
+// readEach reads the rows of a damaged block one by one. Those that are lost are NaN.
+func (m *Matrix) readEach(r Range, dst codec.Window, lost *stretch) error {
+	for v := r.First; v < r.End; v++ {
+		row := dst.Row(int(v-r.First), 0, m.Width())
+		if err := m.Read(Range{First: v, End: v + 1}, 0, m.Width(), row); err != nil {
+			if err := lost.add(v, err); err != nil {
+				return err
+			}
+			codec.FillWith(row, float32(math.NaN()))
+		}
+	}
+	return nil
+}
+
+// isUnwritten reports whether a row is all NaN, as a row that was never written is read.
+func isUnwritten(row []float32) bool {
+	for _, x := range row {
+		if !math.IsNaN(float64(x)) {
+			return false
+		}
+	}
+	return true
 }

@@ -269,8 +269,8 @@ func (l *Log) IsLong() bool { return l.end > 2*l.anew+1<<18 }
 // Close closes the file.
 func (l *Log) Close() error { return l.file.Close() }
 
-// Open opens the file, to append to it after Since, or only to read it, also if it is replaced or appended to meanwhile.
-// A file that is missing, or damaged at its head, or another store's, is an ErrCorrupt.
+// Open opens the file, to append to it after Since, or only to read it, also if it is replaced or appended to
+// meanwhile. A file that is missing, or damaged at its head, or another store's, is an ErrCorrupt.
 func Open(dir string, store Store, readOnly bool) (*Log, error) {
 	l, how := &Log{path: filepath.Join(dir, FileName), store: store}, os.O_RDWR
 	if readOnly {
@@ -359,7 +359,7 @@ func (l *Log) frameAt(at int64) (f Frame, err error) {
 		return f, err
 	}
 	length := int64(binary.BigEndian.Uint32(head[4:]))
-	f = Frame{First: binary.BigEndian.Uint64(head[8:]), Last: binary.BigEndian.Uint64(head[16:]), end: at + frameHead + length}
+	f.First, f.Last, f.end = binary.BigEndian.Uint64(head[8:]), binary.BigEndian.Uint64(head[16:]), at+frameHead+length
 	if n < frameHead || binary.BigEndian.Uint32(head[:]) != frameMark || length > mostBody || f.end > l.end {
 		return f, l.damaged(at)
 	}

@@ -153,7 +153,8 @@ func TestCutLog(t *testing.T) {
 func TestDamagedLog(t *testing.T) {
 	t.Parallel()
 	dir, ends := newLog(t, 3)
-	whole, _ := contents(t, dir)
+	whole, err := contents(t, dir)
+	must.Do(t, err)
 	copied, text := copyOf(t, dir)
 	path := filepath.Join(copied, FileName)
 	for at := 0; at < len(text); at++ {
