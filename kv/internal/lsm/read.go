@@ -59,12 +59,15 @@ func (t *Txn) find(key []byte) (value []byte, version uint64, err error) {
 	return bytes.Clone(value), version, err
 }
 
-// WillRead says under which keys records are read soon. The system is asked at once for those in packs, so that the
-// disk finds them side by side. What goes wrong is told by the reads themselves.
+// WillRead says under which keys records of packs are read soon. The system is asked for them at once, so that the disk
+// finds them side by side. What goes wrong is told by the reads themselves.
 func (t *Txn) WillRead(keys iter.Seq[[]byte]) {
-	tables := t.everywhere()
+	cursors := t.everywhere().Cursors()
+	if len(cursors) == 0 {
+		return
+	}
 	guardFaults(func() error { //nolint:errcheck // see above
-		tables.Cursors().WillRead(keys)
+		cursors[len(cursors)-1].WillRead(keys)
 		return nil
 	})
 }

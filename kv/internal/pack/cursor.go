@@ -20,9 +20,6 @@ type Cursor struct {
 	placed   int    // that block
 	found    bool   // the run had the last key that was looked up
 
-	askIn          *Table // of what the system is to be asked for; nil if there is nothing
-	askFrom, askTo int
-
 	ahead  readAhead
 	of     *Table // that the block is of
 	data   []byte // of the block: its entries
@@ -90,12 +87,9 @@ func (c *Cursor) load(at, block int) error {
 	if err != nil {
 		return err
 	}
-	switch block {
-	case before + 1:
-		c.ahead.up(t, block, from, to)
-	case before - 1:
-		c.ahead.down(t, block, from, to)
-	default:
+	if block == before+1 || block == before-1 {
+		c.ahead.goOn(t, block, from, to, block > before)
+	} else {
 		c.ahead.begin(t, block, from, to)
 	}
 	entries, starts, ok := cutBlock(t.reader.Data[from:to])

@@ -51,10 +51,7 @@ type Table struct {
 	opening sync.Mutex
 	isOpen  atomic.Bool
 
-	seen      []uint64     // a bit for each block that was asked for lately
-	forgotten atomic.Int64 // the second since 1970 when the bits were last cleared
-	tells     bool         // see tellsCached
-	cached    atomic.Int32 // how many blocks in a row were in memory before they were asked for, or taken to be
+	asked []uint64 // a bit for each block that the system was asked for
 }
 
 // NewTable is a table of which something is known.
@@ -99,7 +96,7 @@ func (t *Table) open() error {
 	if err != nil {
 		return errors.Join(err, r.Close())
 	}
-	t.reader, t.seen, t.tells = r, make([]uint64, (r.count+63)/64), tellsCached(t.path)
+	t.reader, t.asked = r, make([]uint64, (r.count+63)/64)
 	t.isOpen.Store(true)
 	return nil
 }

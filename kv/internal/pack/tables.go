@@ -2,7 +2,6 @@ package pack
 
 import (
 	"errors"
-	"iter"
 	"math"
 
 	"github.com/dgraph-io/badger/v4/y"
@@ -60,47 +59,6 @@ func (cursors Cursors) last(key []byte) (version uint64, value y.ValueStruct, er
 		}
 	}
 	return version, value, nil
-}
-
-// WillRead says under which keys records are read soon. The system is asked for all of them at once, so that the disk
-// finds them side by side. What goes wrong is told by the reads themselves.
-func (cursors Cursors) WillRead(keys iter.Seq[[]byte]) {
-	for key := range keys {
-		if cursors.askFor(key) != nil {
-			return
-		}
-	}
-	for _, c := range cursors {
-		c.askNow()
-	}
-}
-
-// askFor asks the system for the blocks in which a key lies, if it lies there.
-func (cursors Cursors) askFor(key []byte) error {
-	seek, hash := y.KeyWithTs(key, math.MaxUint64), y.Hash(key)
-	for _, c := range cursors {
-		if at := c.tableOf(seek); at >= 0 && c.run[at].seemsCached() {
-			c.run[at].cached.Add(1)
-			continue
-		}
-		may, err := c.mayHave(key, seek, hash)
-		if err != nil {
-			return err
-		}
-		if !may {
-			continue
-		}
-		at, block, err := c.locate(seek)
-		if err != nil {
-			return err
-		}
-		from, to, err := c.run[at].reader.Place(block)
-		if err != nil {
-			return err
-		}
-		c.ask(c.run[at], block, from, to)
-	}
-	return nil
 }
 
 // valueIn returns a value that is there, mapped.
