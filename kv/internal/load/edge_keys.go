@@ -11,9 +11,14 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 )
 
+// key is what an edge is sorted by.
+func (e *sortedEdges[T]) key(u, v uint32, direction int) uint64 {
+	return (uint64(u)<<(e.width&63)|uint64(v))<<(e.form.DirectionBits()&1) | uint64(direction)
+}
+
 // entry is what is sorted of an edge.
 func (e *sortedEdges[T]) entry(u, v uint32, direction int, weight float32) (x T) {
-	key := (uint64(u)<<(e.width&63)|uint64(v))<<(e.form.DirectionBits()&1) | uint64(direction)
+	key := e.key(u, v, direction)
 	switch x := any(&x).(type) {
 	case *uint64:
 		*x = key

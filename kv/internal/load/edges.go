@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"sync"
@@ -88,15 +89,25 @@ func (e *sortedEdges[T]) writer() edgeRows {
 }
 
 func (w rowWriter[T]) add(positions []uint32, weights []float32) error {
-	var rows [batchEdges]T
-	for i, weight := range weights {
+	var keys [batchEdges]uint64
+	for i := range weights {
 		p, q, direction := positions[2*i], positions[2*i+1], 0
 		if p > q {
 			p, q, direction = q, p, w.edges.form.DirectionBits()
 		}
-		rows[i] = w.edges.entry(p, q, direction, weight)
+		keys[i] = w.edges.key(p, q, direction)
 	}
-	return w.AddAll(rows[:len(weights)])
+	switch to := any(w.NumbersWriter).(type) {
+	case *spill.NumbersWriter[uint64]:
+		return to.AddAll(keys[:len(weights)])
+	case *spill.NumbersWriter[spill.Pair]:
+		for i, weight := range weights {
+			if err := to.Add(spill.Pair{Key: keys[i], Value: math.Float32bits(weight)}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (e *sortedEdges[T]) sortRows(ctx context.Context) error {
