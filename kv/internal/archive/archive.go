@@ -96,7 +96,7 @@ type Info struct {
 
 // An entry is a record of a snapshot.
 type entry struct {
-	_msgpack struct{} `msgpack:",as_array"`
+	_msgpack struct{} `msgpack:",as_array"` //nolint:unused // msgpack looks for it
 
 	Key     []byte
 	Version uint64
