@@ -182,9 +182,8 @@ func rowsByPass(
 // nodeLabels reads the labels of nodes as they are asked for.
 type nodeLabels struct {
 	tx    *kv.Tx
-	kept  *kv.NodeValues[kv.Class] // all, if the store keeps them in memory
-	all   []kv.Class               // [n], if it does not, once so many were asked for that reading them singly costs more
-	asked int                      // the most for which kept was asked for in vain
+	all   []kv.Class // [n], once so many were asked for that it pays
+	asked int        // the most for which the store was asked in vain
 }
 
 // readAll is the share of the nodes, as a divisor, from which on all labels are read at once. Of fewer than leastAsked the store is not
@@ -196,32 +195,23 @@ const (
 
 // of is the label of a node, one of so many that are asked for.
 func (l *nodeLabels) of(u kv.NodeID, asked int) (kv.Class, error) {
-	if l.kept == nil && l.all == nil && asked > max(l.asked, leastAsked) {
+	if l.all == nil && asked > max(l.asked, leastAsked) {
 		if err := l.ask(asked); err != nil {
 			return kv.NoClass, err
 		}
 	}
-	switch {
-	case l.kept != nil:
-		return l.kept.Of(u), nil
-	case l.all != nil:
+	if l.all != nil {
 		return l.all[u], nil
 	}
 	return l.tx.Label(u)
 }
 
 // ask asks for all labels.
-func (l *nodeLabels) ask(asked int) error {
-	kept, ok, err := l.tx.AllLabels(asked)
-	if ok {
-		l.kept = kept
-	}
-	if l.asked = asked; ok || err != nil || asked <= l.tx.NumNodes()/readAll {
+func (l *nodeLabels) ask(asked int) (err error) {
+	l.asked = asked
+	if l.all, err = l.tx.AllLabels(asked); err != nil || l.all != nil || asked <= l.tx.NumNodes()/readAll {
 		return err
 	}
-	all, err := readLabels(l.tx)
-	if err == nil {
-		l.all = all
-	}
+	l.all, err = readLabels(l.tx)
 	return err
 }

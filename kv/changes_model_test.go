@@ -130,40 +130,26 @@ func (c modelCommit) compare(t *rapid.T, tx *Tx, mark uint64, name string, got *
 
 // checkValues compares the degrees and labels of all nodes, which the store keeps, with the model's.
 func (m *model) checkValues(t *rapid.T, tx *Tx) error {
-	degrees, ok, err := tx.AllDegrees(len(m.ids) + 1)
-	if err != nil {
+	degrees, err := tx.AllDegrees(len(m.ids) + 1)
+	labels, err2 := tx.AllLabels(len(m.ids) + 1)
+	if err := errors.Join(err, err2); err != nil || tx.write {
 		return err
 	}
-	if !ok && !tx.write {
-		t.Fatal("got no degrees")
+	if len(degrees) != len(m.ids) || len(labels) != len(m.ids) {
+		t.Fatalf("got %d degrees and %d labels of %d nodes", len(degrees), len(labels), len(m.ids))
 	}
 	want := map[NodeID]uint32{}
 	for e := range m.edges {
 		want[e.U]++
 		want[e.V]++
 	}
-	for v := range NodeID(len(m.ids) + 1) {
-		if ok && degrees.Of(v) != want[v] {
-			t.Fatalf("node %d: got degree %d, want %d", v, degrees.Of(v), want[v])
+	for v := range NodeID(len(m.ids)) {
+		label := Value{}
+		if class := labels[v]; class != NoClass {
+			label = StringValue(tx.Classes()[class])
 		}
-	}
-	labels, ok, err := tx.AllLabels(len(m.ids) + 1)
-	if err != nil {
-		return err
-	}
-	if !ok && !tx.write {
-		t.Fatal("got no labels")
-	}
-	for v := range NodeID(len(m.ids) + 1) {
-		if !ok {
-			break
-		}
-		got := Value{}
-		if class := labels.Of(v); class != NoClass {
-			got = StringValue(tx.Classes()[class])
-		}
-		if want := m.value(LabelColumn, v); got != want {
-			t.Fatalf("node %d: got label %v, want %v", v, got, want)
+		if degrees[v] != want[v] || label != m.value(LabelColumn, v) {
+			t.Fatalf("node %d: got degree %d and label %v, want %d and %v", v, degrees[v], label, want[v], m.value(LabelColumn, v))
 		}
 	}
 	return nil

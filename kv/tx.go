@@ -51,8 +51,6 @@ type Tx struct {
 	structures *structures // of a snapshot whose catalogue does not change, else nil
 
 	removed atomic.Pointer[removedSet] // nil until somebody asks
-	degrees atomic.Pointer[NodeValues[uint32]]
-	labels  atomic.Pointer[NodeValues[Class]]
 
 	cache   *snapshot.Cache // of the store
 	cursors cursors
