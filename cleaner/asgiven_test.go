@@ -24,7 +24,7 @@ func (p plantedPartition) predictSome(t *testing.T, s *kv.Store, has func(positi
 			if !has(position) {
 				continue
 			}
-			v, err := tx.NodeAt(position)
+			v, err := nodeAt(tx, position)
 			if err == nil {
 				err = w.Put(v, row)
 			}
@@ -81,7 +81,7 @@ func TestAsGiven(t *testing.T) {
 	}
 	view(t, s, func(tx *kv.Tx) error {
 		for _, position := range []int{0, 17, 599} {
-			v := must.Get(tx.NodeAt(position))(t)
+			v := must.Get(nodeAt(tx, position))(t)
 			row := mustExplain(t, tx, v, ops.Options{}).TopClasses[0].Share
 			if want := slices.Max(p.scores[position]); !near(row, want, 1e-5) {
 				t.Errorf("position %d: got a largest prediction of %v, want that of the imported row, %v", position, row, want)
@@ -197,7 +197,7 @@ func TestAsGivenVerdicts(t *testing.T) {
 		var requests []decide.Request
 		view(t, s, func(tx *kv.Tx) error {
 			for _, position := range lacking {
-				v := must.Get(tx.NodeAt(position))(t)
+				v := must.Get(nodeAt(tx, position))(t)
 				if p.nodes[position].Label != "" {
 					requests = append(requests, decide.Request{Node: v, Kind: decide.Unlabel})
 				}

@@ -140,7 +140,7 @@ func (p plantedPartition) predict(t *testing.T, s *kv.Store) {
 	t.Helper()
 	err := importPredictions(s, []string{"δelta", "alpha", "beta", "gamma"}, PredictionOptions{}, func(w *PredictionWriter, tx *kv.Tx) error {
 		for position, row := range p.scores {
-			v, err := tx.NodeAt(position)
+			v, err := nodeAt(tx, position)
 			if err != nil {
 				return err
 			}
@@ -200,7 +200,7 @@ func TestCleanFindsPlantedMislabels(t *testing.T) {
 			view(t, s, func(tx *kv.Tx) error {
 				var flagged, suspects, right, wrong int
 				for position, n := range p.nodes {
-					v := must.Get(tx.NodeAt(position))(t)
+					v := must.Get(nodeAt(tx, position))(t)
 					score := must.Get(tx.Value(v, ScoreColumn))(t)
 					if score.IsNull() != (n.Label == "") {
 						t.Fatalf("node %s, given %q: got score %v", n.ID, n.Label, score)
@@ -278,7 +278,7 @@ func TestCleanWritesWhatItSays(t *testing.T) {
 			}
 		}
 		for position, row := range p.scores {
-			v := must.Get(tx.NodeAt(position))(t)
+			v := must.Get(nodeAt(tx, position))(t)
 			best := 0
 			for j := range row {
 				if row[j] > row[best] {

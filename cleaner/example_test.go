@@ -212,8 +212,12 @@ func rings() (store *kv.Store, remove func(), err error) {
 		}
 	}
 	return store, remove, store.Update(func(tx *kv.Tx) error {
+		places, err := tx.Places()
+		if err != nil {
+			return err
+		}
 		for position := range 2 * size {
-			v, err := tx.NodeAt(position)
+			v, err := places.NodeAt(position)
 			if err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/memdir"
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // trainedWell is how many steps training has at least, outside of tests.
@@ -22,4 +23,13 @@ func trainWell(t *testing.T) {
 	few := areaLeast
 	areaLeast = trainedWell
 	t.Cleanup(func() { areaLeast = few })
+}
+
+// nodeAt is the node at a place in the node file.
+func nodeAt(tx *kv.Tx, place int) (kv.NodeID, error) {
+	places, err := tx.Places()
+	if err != nil {
+		return 0, err
+	}
+	return places.NodeAt(place)
 }

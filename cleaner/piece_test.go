@@ -140,7 +140,7 @@ func (g pieceGraph) store(t *testing.T) *kv.Store {
 			for k := range row {
 				row[k] /= sum
 			}
-			v, err := tx.NodeAt(position)
+			v, err := nodeAt(tx, position)
 			if err == nil {
 				err = w.Put(v, row)
 			}

@@ -171,7 +171,7 @@ func TestPredictionWriterRefuses(t *testing.T) {
 					if !special {
 						row = good
 					}
-					v, err := tx.NodeAt(position)
+					v, err := nodeAt(tx, position)
 					if err != nil {
 						return err
 					}

@@ -153,7 +153,7 @@ func TestSplitsOfAStore(t *testing.T) {
 			t.Error("split column in the store: got a drawn split")
 		}
 		for position, want := range []Split{SplitTrain, SplitValidation, SplitValidation, SplitTest, SplitNone, SplitNone} {
-			v := must.Get(tx.NodeAt(position))(t)
+			v := must.Get(nodeAt(tx, position))(t)
 			if splits[v] != want {
 				t.Errorf("node %s: got split %v, want %v", p.nodes[position].ID, splits[v], want)
 			}

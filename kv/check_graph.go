@@ -3,7 +3,6 @@ package kv
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"iter"
 	"math/bits"
@@ -267,7 +266,8 @@ func (c *checker) ids(ctx context.Context) error {
 		}
 		id, err := ids.AtPosition(position)
 		if err == nil && id == "" && cat.Unnamed > 0 {
-			if _, err = c.tx.NodeAt(position); errors.Is(err, ErrNotFound) {
+			var v NodeID
+			if v, err = ids.NodeAt(position); err == nil && c.removed.Has(v) {
 				unnamed++
 				continue
 			}

@@ -84,7 +84,7 @@ var besideClose = map[string]func(ctx context.Context, s *Store) error{
 	"walk": func(_ context.Context, s *Store) error {
 		tx := s.Begin()
 		defer tx.Close()
-		for _, err := range tx.Edges() {
+		for _, err := range allEdges(tx) {
 			if err != nil {
 				return err
 			}

@@ -107,7 +107,7 @@ func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 				u = NodeID(r.IntN(int(v)))
 			}
 			err = errors.Join(
-				tx.SetEdge(v, u, 2), tx.SetEdge(u, v, 3),
+				setEdge(tx, v, u, 2), setEdge(tx, u, v, 3),
 				tx.SetValue(u, "year", IntValue(int64(round*100+step))), tx.SetLabel(u, "class "+strconv.Itoa(round)),
 				tx.SetRow("m", u, []float32{float32(round), float32(step), 0}),
 				tx.Documents("documents").Put(strconv.Itoa(step), strings.Repeat("text ", 20)+strconv.Itoa(round)),
@@ -211,7 +211,7 @@ func exportScans(tx *Tx, add func(...any)) error {
 			add(value)
 		}
 	}
-	for e, err := range tx.Edges() {
+	for e, err := range allEdges(tx) {
 		if err != nil {
 			return err
 		}

@@ -64,16 +64,16 @@ func TestNestedReadsInUpdate(t *testing.T) {
 	s := checkedStore(t)
 	must.Do(t, s.Update(func(tx *Tx) error {
 		extra := must.Get(tx.Node("extra"))(t)
-		var pairs []Edge
+		var pairs []edge
 		for u, err := range tx.Neighbors(extra) {
 			must.Do(t, err)
 			for v, err := range tx.Neighbors(u) {
 				must.Do(t, err)
-				pairs = append(pairs, Edge{u, v})
+				pairs = append(pairs, edge{u, v})
 			}
 			must.Do(t, tx.AddEdge(u, 300))
 		}
-		if !slices.Contains(pairs, Edge{7, extra}) || !slices.Contains(pairs, Edge{9, extra}) {
+		if !slices.Contains(pairs, edge{7, extra}) || !slices.Contains(pairs, edge{9, extra}) {
 			t.Errorf("neighbours of neighbours: got %v", pairs)
 		}
 		return nil

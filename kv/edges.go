@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
@@ -80,14 +79,6 @@ func (tx *Tx) ReadDegrees(r Range, dst []uint32) error {
 	return tx.graph().ReadDegrees(r, dst)
 }
 
-// HasEdge reports whether u and v are neighbours. It is symmetric.
-func (tx *Tx) HasEdge(u, v NodeID) (bool, error) {
-	if err := cmp.Or(tx.checkNode(u), tx.checkNode(v)); err != nil {
-		return false, err
-	}
-	return tx.graph().HasEdge(u, v)
-}
-
 // Neighbors yields the neighbours of v, ascending. On failure it yields the error once, and stops.
 func (tx *Tx) Neighbors(v NodeID) iter.Seq2[NodeID, error] {
 	return func(yield func(NodeID, error) bool) { // not by Along, which would allocate
@@ -104,57 +95,12 @@ func (tx *Tx) yieldNeighbors(along Direction, v NodeID, yield func(NodeID, error
 	tx.graph().NeighborsAlong(along, v)(yield)
 }
 
-// An Edge is an undirected edge with U < V.
-type Edge struct{ U, V NodeID }
-
-// Edges yields every edge once, with U < V, ascending by U and then V. On failure it yields the error once, and stops.
-func (tx *Tx) Edges() iter.Seq2[Edge, error] {
-	return func(yield func(Edge, error) bool) {
-		blocks, err := tx.AdjacencyBlocks()
-		if err != nil {
-			yield(Edge{}, err)
-			return
-		}
-		var lists Adjacency
-		for _, r := range blocks {
-			if err := tx.ReadAdjacency(r, &lists); err != nil {
-				yield(Edge{}, err)
-				return
-			}
-			for u := r.First; u < r.End; u++ {
-				list := lists.Of(u)
-				greater, _ := slices.BinarySearch(list, u)
-				for _, v := range list[greater:] {
-					if !yield(Edge{u, v}, nil) {
-						return
-					}
-				}
-			}
-		}
-	}
-}
-
 // AddEdge adds the edge u–v, in either order, or in a directed graph the arc u→v, with weight 1. A self loop is an
 // ErrInvalidEdge, an edge or arc that is there an ErrExists.
 func (tx *Tx) AddEdge(u, v NodeID) error {
 	return tx.changeWeight(u, v, 1, func(before float32) error {
 		if before != 0 {
 			return ErrExists
-		}
-		return nil
-	})
-}
-
-// SetEdge gives the edge u–v, in either order, or in a directed graph the arc u→v, a weight, and adds it if it is not
-// there. SetEdge returns ErrInvalidEdge for a self loop, for a weight that is not a finite number greater than 0, for
-// two opposite arcs whose weights have no float32 as their sum, and in a graph without weights.
-func (tx *Tx) SetEdge(u, v NodeID, weight float32) error {
-	return tx.changeWeight(u, v, weight, func(float32) error {
-		switch {
-		case !tx.cat.Weighted:
-			return fmt.Errorf("%w: the graph has no weights", ErrInvalidEdge)
-		case !codec.ValidWeight(weight):
-			return fmt.Errorf("%w: got weight %v, want one that is finite and greater than 0", ErrInvalidEdge, weight)
 		}
 		return nil
 	})

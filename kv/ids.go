@@ -49,40 +49,18 @@ func (tx *Tx) Node(id string) (NodeID, error) {
 
 // ID returns the external id of a node.
 func (tx *Tx) ID(v NodeID) (string, error) {
-	position, err := tx.Position(v)
+	if err := tx.checkNode(v); err != nil {
+		return "", err
+	}
+	position, err := tx.dict().PositionOf(v)
 	if err != nil {
 		return "", err
 	}
 	return tx.dict().ID(position)
 }
 
-// Position returns the place of a node in the node file, from 0; nodes added later follow. Removed nodes keep their
-// places.
-func (tx *Tx) Position(v NodeID) (int, error) {
-	if err := tx.checkNode(v); err != nil {
-		return 0, err
-	}
-	return tx.dict().PositionOf(v)
-}
-
-// NodeAt returns the node at a place in the node file; it is the inverse of Position. At the place of a removed node
-// there is none: ErrNotFound.
-func (tx *Tx) NodeAt(position int) (NodeID, error) {
-	if err := tx.Err(); err != nil {
-		return 0, err
-	}
-	if position < 0 || position >= tx.cat.Nodes {
-		return 0, fmt.Errorf("node at position %d of %d: %w", position, tx.cat.Nodes, ErrNotFound)
-	}
-	v, err := tx.dict().NodeAt(position)
-	if err == nil {
-		err = tx.checkPresent(v)
-	}
-	return v, err
-}
-
-// Places reads the places of nodes in the node file, and the nodes and ids at places. Asked in ascending order, each
-// costs little. It belongs to one goroutine; a Tx may have many. It sees what an Update wrote before it was made.
+// Places reads the places of nodes in the node file, from 0, and the nodes and ids at places. Nodes added later follow,
+// and removed nodes keep their places. Asked in ascending order, each costs little. It belongs to one goroutine; a Tx may have many. It sees what an Update wrote before it was made.
 type Places struct {
 	tx  *Tx
 	ids *dict.Reader
@@ -99,7 +77,7 @@ func (tx *Tx) Places() (*Places, error) {
 // WillRead says at which ascending places ids are read soon; see Tx.WillRead.
 func (p *Places) WillRead(positions iter.Seq[int]) { p.tx.willRead(p.tx.dict().IDKeys(positions)) }
 
-// Of is Position of a node that is there.
+// Of is the place of a node that is there.
 func (p *Places) Of(v NodeID) (int, error) {
 	if err := p.tx.checkNumber(v); err != nil {
 		return 0, err

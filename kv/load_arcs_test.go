@@ -119,11 +119,11 @@ func TestLoadArcs(t *testing.T) {
 		s := openTest(t, dir)
 		checkClean(t, s)
 		must.Do(t, s.View(func(tx *Tx) error {
-			m := &arcModel{form: f, nodes: len(ids), arcs: map[Edge]float32{}}
+			m := &arcModel{form: f, nodes: len(ids), arcs: map[edge]float32{}}
 			for e, w := range totals {
 				u := must.Get(tx.Node(e[0]))(t)
 				v := must.Get(tx.Node(e[1]))(t)
-				m.arcs[Edge{u, v}] = w
+				m.arcs[edge{u, v}] = w
 			}
 			m.verify(t, tx)
 			want := LoadStats{Nodes: int64(len(ids)), Edges: tx.NumEdges(), SelfLoops: loops, ParallelEdges: parallel, Weighted: f.Weighted}

@@ -268,12 +268,6 @@ func (g *testGraph) verify(t testing.TB, tx *Tx) {
 		if got, err := tx.Node(id); err != nil || got != v {
 			t.Fatalf("Node(%q): got %d, %v, want %d", id, got, err, v)
 		}
-		if got, err := tx.Position(v); err != nil || got != position {
-			t.Fatalf("Position(%d): got %d, %v, want %d", v, got, err, position)
-		}
-		if got, err := tx.NodeAt(position); err != nil || got != v {
-			t.Fatalf("NodeAt(%d): got %d, %v, want %d", position, got, err, v)
-		}
 		nodes[id] = v
 		position++
 	}

@@ -90,14 +90,14 @@ func (m *model) patch(t *rapid.T, s *Store) (err error) {
 			}
 		}
 	})
-	asked := map[Edge]bool{} // what was asked of it: true for an addition
+	asked := map[edge]bool{} // what was asked of it: true for an addition
 	for range rapid.IntRange(0, 12).Draw(t, "edges") {
 		if len(all) == 0 {
 			break
 		}
 		src, dst := rapid.SampledFrom(all).Draw(t, "src"), rapid.SampledFrom(all).Draw(t, "dst")
 		u, v := nodes[src], nodes[dst]
-		e := Edge{min(u, v), max(u, v)}
+		e := edge{min(u, v), max(u, v)}
 		add, again := asked[e]
 		switch {
 		case again && !add || !again && m.edges[e] && rapid.Bool().Draw(t, "remove edge"):
@@ -150,7 +150,7 @@ func (m *model) touchPatched(next *model) {
 			}
 		}
 	}
-	for _, edges := range []map[Edge]bool{m.edges, next.edges} {
+	for _, edges := range []map[edge]bool{m.edges, next.edges} {
 		for e := range edges {
 			if m.edges[e] != next.edges[e] {
 				now.edges[e.U], now.edges[e.V] = true, true

@@ -577,11 +577,16 @@ func storeContents(t *testing.T, store *kv.Store) string {
 			}
 			fmt.Fprintln(&b)
 		}
-		for e, err := range tx.Edges() {
-			if err != nil {
+		blocks, err := tx.AdjacencyBlocks()
+		if err != nil {
+			return err
+		}
+		var lists kv.Adjacency
+		for _, r := range blocks {
+			if err := tx.ReadAdjacency(r, &lists); err != nil {
 				return err
 			}
-			fmt.Fprintln(&b, e)
+			fmt.Fprintln(&b, lists.Offsets, lists.Neighbors)
 		}
 		for _, name := range tx.Matrices() {
 			m, err := tx.Matrix(name)

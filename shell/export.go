@@ -246,9 +246,13 @@ func verdictTable(ctx context.Context, tx *kv.Tx) (*query.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	all, err := tx.Places()
+	if err != nil {
+		return nil, err
+	}
 	places := make(map[kv.NodeID]int, len(verdicts))
 	for _, verdict := range verdicts {
-		if places[verdict.Node], err = tx.Position(verdict.Node); err != nil {
+		if places[verdict.Node], err = all.Of(verdict.Node); err != nil {
 			return nil, err
 		}
 	}

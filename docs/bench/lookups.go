@@ -61,6 +61,10 @@ func (c *lookupsCommand) measure(ctx context.Context, tx *kv.Tx) (*lookupReport,
 		name string
 		of   func(i int) error
 	}
+	places, err := tx.Places()
+	if err != nil {
+		return nil, err
+	}
 	lookups := []lookup{
 		{"label", func(i int) error { _, err := tx.Label(nodes[i]); return err }},
 		{"degree", func(i int) error { _, err := tx.Degree(nodes[i]); return err }},
@@ -74,7 +78,7 @@ func (c *lookupsCommand) measure(ctx context.Context, tx *kv.Tx) (*lookupReport,
 		}},
 		{"id", func(i int) error { _, err := tx.ID(nodes[i]); return err }},
 		{"node", func(i int) error { _, err := tx.Node(ids[i]); return err }},
-		{"position", func(i int) error { _, err := tx.Position(nodes[i]); return err }},
+		{"position", func(i int) error { _, err := places.Of(nodes[i]); return err }},
 	}
 	if _, ok := tx.Column("score"); ok {
 		lookups = append(lookups, lookup{"score", func(i int) error { _, err := tx.Value(nodes[i], "score"); return err }})

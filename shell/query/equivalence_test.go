@@ -232,7 +232,7 @@ func (s *drawnStore) read(t *testing.T) {
 			s.rows = append(s.rows, row)
 			for u, err := range tx.Neighbors(v) {
 				must.Do(t, err)
-				position := must.Get(tx.Position(u))(t)
+				position := must.Get(must.Get(tx.Places())(t).Of(u))(t)
 				s.lists[row["id"].String()] = append(s.lists[row["id"].String()], position)
 			}
 		}

@@ -159,39 +159,24 @@ func (d *Directory) tooFew(b, got, want int) error {
 
 // loadedArc is what joins u to v in the blocks.
 func (g *Graph) loadedArc(u, v record.NodeID) (codec.Arc, error) {
-	if !g.Form.Any() {
-		there, err := g.hasLoadedEdge(u, v)
-		if !there {
-			return codec.Arc{}, err
-		}
-		return codec.Arc{Out: 1, In: 1}, err
-	}
 	// The later node has the shorter list, as the load numbers nodes.
 	later, earlier := max(u, v), min(u, v)
-	if int(later) >= g.LoadedNodes {
-		return codec.Arc{}, nil
+	for piece, err := range g.loadedPieces(later, g.Form.Any()) {
+		if err != nil {
+			return codec.Arc{}, err
+		}
+		switch i, found := slices.BinarySearch(piece.Neighbors, earlier); {
+		case !found:
+			continue
+		case !g.Form.Any():
+			return codec.Arc{Out: 1, In: 1}, nil
+		case later == u:
+			return piece.arcs[i], nil
+		default:
+			return piece.arcs[i].Reversed(), nil
+		}
 	}
-	d, err := g.Directory()
-	if err != nil {
-		return codec.Arc{}, err
-	}
-	b := d.Find(later)
-	part, err := g.findPart(d, b, earlier)
-	if err != nil {
-		return codec.Arc{}, err
-	}
-	piece := &Adjacency{Range: record.Range{First: later, End: later + 1}}
-	if err := g.lookupList(d, b, part, piece, true); err != nil {
-		return codec.Arc{}, err
-	}
-	i, found := slices.BinarySearch(piece.Neighbors, earlier)
-	switch {
-	case !found:
-		return codec.Arc{}, nil
-	case later == u:
-		return piece.arcs[i], nil
-	}
-	return piece.arcs[i].Reversed(), nil
+	return codec.Arc{}, nil
 }
 
 // arcsTarget is the encoded size of arcs, in bytes, at which a block is closed whatever its lists take.

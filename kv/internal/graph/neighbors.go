@@ -3,10 +3,8 @@ package graph
 import (
 	"fmt"
 	"iter"
-	"sort"
 
 	"github.com/graphcleaner/graphcleaner/internal/gap"
-	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
@@ -81,61 +79,6 @@ func (g *Graph) ReadDegrees(r record.Range, dst []uint32) error {
 	return g.addDegreeDeltas(r, dst)
 }
 
-// HasEdge reports whether u and v are neighbours. It is symmetric.
-func (g *Graph) HasEdge(u, v record.NodeID) (bool, error) {
-	if g.Deltas > 0 {
-		if d, found, err := g.Delta(u, v); err != nil || found {
-			return d.Arc != codec.Arc{}, err
-		}
-	}
-	return g.hasLoadedEdge(u, v)
-}
-
-// hasLoadedEdge looks into the blocks alone.
-func (g *Graph) hasLoadedEdge(u, v record.NodeID) (bool, error) {
-	// The later node has the shorter list, as the load numbers nodes.
-	u, v = max(u, v), min(u, v)
-	if int(u) >= g.LoadedNodes {
-		return false, nil
-	}
-	d, err := g.Directory()
-	if err != nil {
-		return false, err
-	}
-	b := d.Find(u)
-	part, err := g.findPart(d, b, v)
-	if err != nil {
-		return false, err
-	}
-	block, err := g.lookupBlock(d, b, part)
-	if err != nil {
-		return false, err
-	}
-	has, err := block.Contains(int(u-d.Starts[b]), uint32(v))
-	return has, d.damaged(b, part, err)
-}
-
-// findPart returns the only part of block b that may hold neighbour v: the last one that does not begin beyond it.
-func (g *Graph) findPart(d *Directory, b int, v record.NodeID) (uint32, error) {
-	if d.Parts[b] == 1 {
-		return 0, nil
-	}
-	var damage error
-	beyond := sort.Search(int(d.Parts[b]), func(part int) bool {
-		block, err := g.lookupBlock(d, b, uint32(part))
-		var first uint32
-		if err == nil {
-			first, _, err = block.First(0)
-			err = d.damaged(b, uint32(part), err)
-		}
-		if err != nil && damage == nil {
-			damage = err
-		}
-		return first > uint32(v)
-	})
-	return uint32(max(beyond-1, 0)), damage
-}
-
 // pieces yields the list of v, ascending, in one piece or, for a hub, in several, with arcs if they are asked for. A
 // piece is borrowed until the next.
 func (g *Graph) pieces(v record.NodeID, withArcs bool) iter.Seq2[*Adjacency, error] {
@@ -145,36 +88,48 @@ func (g *Graph) pieces(v record.NodeID, withArcs bool) iter.Seq2[*Adjacency, err
 			yield(nil, err)
 			return
 		}
-		piece := &Adjacency{Range: record.Range{First: v, End: v + 1}}
-		if int(v) < g.LoadedNodes {
-			d, err := g.Directory()
-			if err != nil {
-				yield(nil, err)
+		for piece, err := range g.loadedPieces(v, withArcs) {
+			due := 0
+			for n := len(piece.Neighbors); err == nil && n > 0 && due < len(changes) &&
+				changes[due].V <= piece.Neighbors[n-1]; {
+				due++
+			}
+			if err == nil && due > 0 {
+				piece.Offsets = append(piece.Offsets[:0], 0, int64(len(piece.Neighbors)))
+				err = piece.Apply(changes[:due], withArcs)
+			}
+			if !yield(piece, err) || err != nil {
 				return
 			}
-			b := d.Find(v)
-			for part := range d.Parts[b] {
-				err := g.lookupList(d, b, part, piece, withArcs)
-				due := 0
-				for n := len(piece.Neighbors); err == nil && n > 0 && due < len(changes) &&
-					changes[due].V <= piece.Neighbors[n-1]; {
-					due++
-				}
-				if err == nil && due > 0 {
-					piece.Offsets = append(piece.Offsets[:0], 0, int64(len(piece.Neighbors)))
-					err = piece.Apply(changes[:due], withArcs)
-				}
-				if !yield(piece, err) || err != nil {
-					return
-				}
-				changes = changes[due:]
-			}
+			changes = changes[due:]
 		}
 		if len(changes) > 0 {
-			piece.Offsets = append(piece.Offsets[:0], 0, 0)
-			piece.Neighbors, piece.arcs = piece.Neighbors[:0], piece.arcs[:0]
-			err = piece.Apply(changes, withArcs)
+			rest := new(Adjacency)
+			rest.Clear(record.Range{First: v, End: v + 1})
+			err = rest.Apply(changes, withArcs)
+			yield(rest, err)
+		}
+	}
+}
+
+// loadedPieces is pieces of the blocks alone.
+func (g *Graph) loadedPieces(v record.NodeID, withArcs bool) iter.Seq2[*Adjacency, error] {
+	return func(yield func(*Adjacency, error) bool) {
+		if int(v) >= g.LoadedNodes {
+			return
+		}
+		piece := &Adjacency{Range: record.Range{First: v, End: v + 1}}
+		d, err := g.Directory()
+		if err != nil {
 			yield(piece, err)
+			return
+		}
+		b := d.Find(v)
+		for part := range d.Parts[b] {
+			err := g.lookupList(d, b, part, piece, withArcs)
+			if !yield(piece, err) || err != nil {
+				return
+			}
 		}
 	}
 }
