@@ -92,7 +92,7 @@ func (p *problem) checkRoom(ctx context.Context, s *kv.Store, tx *kv.Tx, base *b
 		return err
 	}
 	var kept int64
-	done, err := tx.Finished()
+	done, err := tx.Store().Finished()
 	if err == nil && done != nil {
 		kept, err = bytesBelow(done.Path())
 	}

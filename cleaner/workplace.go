@@ -58,8 +58,8 @@ func openWorkplace(ctx context.Context, s *kv.Store, tx *kv.Tx) (*workplace, err
 
 // readingPlace finds the diagonals that jobs have kept of the same graph, and keeps nothing. It needs no closing.
 func readingPlace(tx *kv.Tx) (*workplace, error) {
-	w := &workplace{scratch: tx.Scratch()}
-	dir, err := tx.Finished()
+	w := &workplace{scratch: tx.Store().Scratch()}
+	dir, err := tx.Store().Finished()
 	if err != nil || dir == nil {
 		return w, err
 	}

@@ -36,7 +36,7 @@ func (tx *Tx) differences(
 	ctx context.Context, log *decisions.Log, space string, use func(d lostDecision) error,
 ) (err error) {
 	prefix := record.Prefix(record.KindSpace, tx.cat.Spaces[space])
-	logged := spill.New(tx.Scratch().Path(), tx.s.opt.MemoryBudget/16)
+	logged := spill.New(tx.s.Scratch().Path(), tx.s.opt.MemoryBudget/16)
 	defer func() { err = errors.Join(err, logged.Close()) }()
 	err = log.Scan(func(f decisions.Frame) error {
 		for e, err := range f.Entries() {

@@ -3,14 +3,13 @@ package kv
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 )
 
 // An Event is something that an open store did, for Options.Observe.
 type Event struct {
-	Kind     EventKind
+	Kind     string        // EventOpen and so on
 	Dir      string        // of the store
 	Duration time.Duration // zero for an event without duration
 	Records  int64         // written, deleted or read, if they are counted
@@ -21,44 +20,19 @@ type Event struct {
 	Commit uint64
 }
 
-// An EventKind says what an Event is.
-type EventKind uint8
-
-// The events of a store. Those marked with a star have Records and Bytes.
+// The kinds of events. Those marked with a star have Records and Bytes.
 const (
-	EventOpen EventKind = iota + 1 // Open or Create, with the replay and sweep after a crash
-	// * one transaction was committed, or failed; Duration is of the sync, without closures
-	EventCommit
-	EventBulkWrite  // * a Bulk, from its begin until all its writes are on disk, or until Abort
-	EventBulkSwitch // Bulk.Commit made the writes visible
-	EventSweep      // * unused packs were removed
-	EventCompact    // Compact
-	EventCheck      // Check
-	EventBackup     // * Backup
-	EventCorrupt    // a read found a damaged record; Err is an ErrCorrupt that names it
-	EventClose      // Close
+	EventOpen       = "open"           // Open or Create, with the replay and sweep after a crash
+	EventCommit     = "commit"         // * one transaction, or why it failed; Duration is of the sync, without closures
+	EventBulkWrite  = "bulk write"     // * a Bulk, from its begin until all its writes are on disk, or until Abort
+	EventBulkSwitch = "bulk switch"    // Bulk.Commit made the writes visible
+	EventSweep      = "sweep"          // * unused packs were removed
+	EventCompact    = "compact"        // Compact
+	EventCheck      = "check"          // Check
+	EventBackup     = "backup"         // * Backup
+	EventCorrupt    = "corrupt record" // a read found a damaged record; Err is an ErrCorrupt that names it
+	EventClose      = "close"          // Close
 )
-
-var eventNames = map[EventKind]string{
-	EventOpen:       "open",
-	EventCommit:     "commit",
-	EventBulkWrite:  "bulk write",
-	EventBulkSwitch: "bulk switch",
-	EventSweep:      "sweep",
-	EventCompact:    "compact",
-	EventCheck:      "check",
-	EventBackup:     "backup",
-	EventCorrupt:    "corrupt record",
-	EventClose:      "close",
-}
-
-// String is the event's name, such as "commit".
-func (k EventKind) String() string {
-	if name, ok := eventNames[k]; ok {
-		return name
-	}
-	return fmt.Sprintf("event %d", uint8(k))
-}
 
 // level is how much an event matters to who reads a log.
 func (e Event) level() slog.Level {
@@ -98,7 +72,7 @@ func logEvent(log *slog.Logger, e Event) {
 	if e.Err != nil {
 		attrs = append(attrs, slog.Any("error", e.Err))
 	}
-	log.LogAttrs(context.Background(), e.level(), e.Kind.String(), attrs...)
+	log.LogAttrs(context.Background(), e.level(), e.Kind, attrs...)
 }
 
 // damaged reports a record that could not be decoded, and returns err.

@@ -68,29 +68,20 @@ type PatchStats struct {
 	Rewritten bool // the graph was written again
 }
 
-// A MissingNodeError says that a node to be removed is not there. It is an ErrNotFound.
-type MissingNodeError struct {
-	ID     string
-	Source int64 // of its row
+// A MissingError says that a node, or an edge, that is to be removed is not there. It is an ErrNotFound.
+type MissingError struct {
+	IDs    []string // one of a node, or two of an edge
+	Source int64    // of its row
 }
 
-func (e *MissingNodeError) Error() string {
-	return fmt.Sprintf("node %q at %d is not there", e.ID, e.Source)
+func (e *MissingError) Error() string {
+	if len(e.IDs) == 1 {
+		return fmt.Sprintf("node %q at %d is not there", e.IDs[0], e.Source)
+	}
+	return fmt.Sprintf("the edge at %d, from node %q to %q, is not there", e.Source, e.IDs[0], e.IDs[1])
 }
 
-func (e *MissingNodeError) Unwrap() error { return ErrNotFound }
-
-// A MissingEdgeError says that an edge to be removed is not there. It is an ErrNotFound.
-type MissingEdgeError struct {
-	Src, Dst string
-	Source   int64 // of its row
-}
-
-func (e *MissingEdgeError) Error() string {
-	return fmt.Sprintf("the edge at %d, from node %q to %q, is not there", e.Source, e.Src, e.Dst)
-}
-
-func (e *MissingEdgeError) Unwrap() error { return ErrNotFound }
+func (e *MissingError) Unwrap() error { return ErrNotFound }
 
 // NewPatch begins a Patch.
 func (s *Store) NewPatch(opt PatchOptions) (*Patch, error) {
@@ -201,7 +192,7 @@ func (p *Patch) AddWeighted(src, dst string, weight float32, source int64) error
 }
 
 // RemoveEdge removes the edge between two nodes, in a directed graph the arc. One that is not there is a
-// *MissingEdgeError of Commit. A row that is given again says the same again.
+// *MissingError of Commit. A row that is given again says the same again.
 func (p *Patch) RemoveEdge(src, dst string, source int64) error {
 	return p.addEdge(src, dst, patchEnd{remove: true, source: source})
 }
@@ -222,7 +213,7 @@ func (p *Patch) addEdge(src, dst string, e patchEnd) error {
 	return nil
 }
 
-// RemoveNode removes a node, with its edges, values and rows of matrices. One that is not there is a *MissingNodeError
+// RemoveNode removes a node, with its edges, values and rows of matrices. One that is not there is a *MissingError
 // of Commit. A row that is given again says the same again.
 func (p *Patch) RemoveNode(id string, source int64) error {
 	if err := p.check(); err != nil {

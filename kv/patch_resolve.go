@@ -136,7 +136,7 @@ func (r *resolvedPatch) take(g *idGroup, kind byte, value []byte, ends *spill.So
 		source := int64(binary.BigEndian.Uint64(value))
 		switch {
 		case g.v == NoNode:
-			r.wrong.note(false, source, &MissingNodeError{ID: g.id, Source: source})
+			r.wrong.note(false, source, &MissingError{IDs: []string{g.id}, Source: source})
 		case g.row != nil:
 			r.wrong.note(false, source, fmt.Errorf("node %q: %w: it is to be added, and to be removed", g.id, ErrExists))
 		case g.removals == 0:
@@ -377,5 +377,5 @@ func (r *resolvedPatch) missing(u, v NodeID, source int64) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	return &MissingEdgeError{Src: src, Dst: dst, Source: source}
+	return &MissingError{IDs: []string{src, dst}, Source: source}
 }

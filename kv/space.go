@@ -81,7 +81,6 @@ func (s *Space) Put(key, value []byte) error {
 		}
 		c.Spaces[s.name] = g
 	}
-	s.tx.s.made.end(s.name)
 	return s.tx.put(spaceKey(g, key), value)
 }
 
@@ -94,7 +93,6 @@ func (s *Space) Delete(key []byte) error {
 	if !ok {
 		return nil
 	}
-	s.tx.s.made.end(s.name)
 	return s.tx.remove(spaceKey(g, key))
 }
 

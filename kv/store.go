@@ -156,8 +156,8 @@ func (s *Store) ID() string { return s.header.ID }
 // Dir is the absolute path of the store's directory, without links.
 func (s *Store) Dir() string { return s.dir }
 
-// Dir is the absolute path of the store's directory, without links.
-func (tx *Tx) Dir() string { return tx.s.dir }
+// Store is the store that the transaction is of.
+func (tx *Tx) Store() *Store { return tx.s }
 
 // InUpdate reports whether the transaction is one of Update, which only the goroutine of its function may use.
 func (tx *Tx) InUpdate() bool { return tx.write }

@@ -73,15 +73,9 @@ func (s *Store) Scratch() *scratch.Dir {
 	return scratch.Temporary(s.dir)
 }
 
-// Scratch is that of the store, for a job that has only the transaction.
-func (tx *Tx) Scratch() *scratch.Dir { return tx.s.Scratch() }
-
 // Finished is the directory that Work lends, for reading what jobs have kept there; nil if there is none.
-func (tx *Tx) Finished() (*scratch.Dir, error) {
-	if err := tx.Err(); err != nil {
-		return nil, err
-	}
-	path := filepath.Join(tx.s.dir, storedir.WorkName)
+func (s *Store) Finished() (*scratch.Dir, error) {
+	path := filepath.Join(s.dir, storedir.WorkName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {

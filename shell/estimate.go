@@ -171,7 +171,7 @@ func (p *projection) countStore(ctx context.Context, tx *kv.Tx) (err error) {
 	}
 	p.say("The degrees of the store were walked for the price of the diagonals.")
 	p.files.rows = tx.NumEdges()
-	p.stored, err = query.DiskBytes(tx.Dir())
+	p.stored, err = query.DiskBytes(tx.Store().Dir())
 	return err
 }
 

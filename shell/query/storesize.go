@@ -29,7 +29,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	bytes, err := DiskBytes(q.tx.Dir())
+	bytes, err := DiskBytes(q.tx.Store().Dir())
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 		}
 	}
 	fields := slices.Concat([]field{
-		{"store", kv.KindString, kv.StringValue(cmp.Or(q.Name, q.tx.Dir()))},
+		{"store", kv.KindString, kv.StringValue(cmp.Or(q.Name, q.tx.Store().Dir()))},
 		{"nodes", kv.KindInt, kv.IntValue(int64(q.tx.NumPresent()))},
 		{"edges", kv.KindInt, kv.IntValue(q.tx.NumEdges())},
 		{"directed", kv.KindBool, kv.BoolValue(q.tx.Directed())},

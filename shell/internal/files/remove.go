@@ -64,8 +64,9 @@ type removal struct {
 
 // explain says at which line of which file is what cannot be removed.
 func (of removal) explain(err error) error {
-	if missing, ok := errors.AsType[*kv.MissingNodeError](err); ok {
-		msg := fmt.Sprintf("got %q, want the id of a node of the store", wording.Cut(missing.ID, kv.MaxID))
+	missing, ok := errors.AsType[*kv.MissingError](err)
+	if ok && len(missing.IDs) == 1 {
+		msg := fmt.Sprintf("got %q, want the id of a node of the store", wording.Cut(missing.IDs[0], kv.MaxID))
 		path, line := of.nodeParts.Place(missing.Source)
 		return &table.Error{Path: path, Line: line, Column: "id", Msg: msg, Err: err}
 	}
@@ -73,9 +74,9 @@ func (of removal) explain(err error) error {
 		msg := fmt.Sprintf("got an edge of node %q, want ids of the store", wording.Cut(unknown.ID, kv.MaxID))
 		return atEdge(of.edges.String(), of.edgeParts, unknown.Source, msg, err)
 	}
-	if missing, ok := errors.AsType[*kv.MissingEdgeError](err); ok {
+	if ok {
 		msg := fmt.Sprintf("got an edge from %q to %q, which the store does not have",
-			wording.Cut(missing.Src, kv.MaxID), wording.Cut(missing.Dst, kv.MaxID))
+			wording.Cut(missing.IDs[0], kv.MaxID), wording.Cut(missing.IDs[1], kv.MaxID))
 		return atEdge(of.edges.String(), of.edgeParts, missing.Source, msg, err)
 	}
 	return err
