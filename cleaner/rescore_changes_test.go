@@ -335,10 +335,10 @@ func loadCopy(t *testing.T, s *kv.Store, dir string) {
 			}
 			must.Do(t, l.AddNode(kv.Node{ID: ids[v], Label: label.Str()}))
 		}
-		for u := range ids {
-			for v, err := range tx.Neighbors(kv.NodeID(u)) {
+		for u := range tx.InFileOrder() {
+			for v, err := range tx.Neighbors(u) {
 				must.Do(t, err)
-				if u < int(v) {
+				if u < v {
 					must.Do(t, l.AddEdge(ids[u], ids[v], 0))
 				}
 			}
