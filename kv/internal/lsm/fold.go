@@ -153,7 +153,7 @@ func (f *Fold) End() (ended bool, err error) {
 	}
 	d.packs.mu.Lock() // no snapshot begins
 	defer d.packs.mu.Unlock()
-	if d.versions.inUse() {
+	if d.txns.Load() > 0 {
 		return false, nil
 	}
 	opt := d.db.Opts()

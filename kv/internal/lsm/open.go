@@ -36,11 +36,12 @@ type DB struct {
 	db       *badger.DB  // nil if tables is not
 	tables   *readTables // of a database that is read without Badger
 
-	failure  *writeFailure
-	disk     storedir.Disk
-	output   atomic.Int64 // bytes of entries given to Badger since it was opened
-	versions versions
-	packs    packs // of one that is open for writing
+	failure *writeFailure
+	disk    storedir.Disk
+	output  atomic.Int64  // bytes of entries given to Badger since it was opened
+	last    atomic.Uint64 // the version of the last commit, which is its number
+	txns    atomic.Int64  // how many transactions there are
+	packs   packs         // of one that is open for writing
 
 	// Of who holds the writer's lock:
 	flushes flushCount
@@ -109,7 +110,7 @@ func (d *DB) open(b badger.Options, crashed bool) (err error) {
 		d.db, err = badger.OpenManaged(b)
 	}
 	if err == nil {
-		d.versions.last = f.last
+		d.last.Store(f.last)
 		d.flushes.tables = f.tables
 		return nil
 	}

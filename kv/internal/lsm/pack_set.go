@@ -132,12 +132,11 @@ type packs struct {
 	crashed bool // the database was left by a crash
 }
 
-// acquire is the set that counts, to be released. begin is called at the same moment.
-func (p *packs) acquire(begin func()) *packSet {
+// acquire is the set that counts, to be released.
+func (p *packs) acquire() *packSet {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.now.users++
-	begin()
 	return p.now
 }
 
@@ -149,7 +148,7 @@ func (p *packs) release(s *packSet) error {
 }
 
 func (p *packs) mayHave(key []byte) bool {
-	s := p.acquire(func() {})
+	s := p.acquire()
 	defer p.release(s) //nolint:errcheck // a pack that stays behind is removed by the next open
 	return s.mayHave(key)
 }

@@ -105,7 +105,9 @@ func TestReadOnlyIsAsBadger(t *testing.T) {
 		opt := must.Get(badgerOptions(dir, readOnlyOptions))(t)
 		db, err := badger.OpenManaged(opt) // which merges nothing
 		must.Do(t, err)
-		want := told(t, &DB{db: db, failure: new(writeFailure), packs: packs{now: newPackSet(nil)}, versions: versions{last: db.MaxVersion()}})
+		reference := &DB{db: db, failure: new(writeFailure), packs: packs{now: newPackSet(nil)}}
+		reference.last.Store(db.MaxVersion())
+		want := told(t, reference)
 		must.Do(t, db.Close())
 		d := must.Get(Open(dir, readOnlyOptions))(t)
 		got := told(t, d)

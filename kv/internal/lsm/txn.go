@@ -74,12 +74,12 @@ func (d *DB) Begin(write bool) *Txn {
 	if d.tables != nil {
 		return &Txn{d: d, sees: d.tables.newest}
 	}
-	t := &Txn{d: d, writes: write}
-	t.packs = d.packs.acquire(func() {
-		t.sees = d.versions.begin()
-		t.txn = d.db.NewTransactionAt(t.sees, write)
-	})
-	return t
+	d.packs.mu.Lock() // so that no pack goes that it sees, and no fold ends meanwhile
+	defer d.packs.mu.Unlock()
+	d.packs.now.users++
+	d.txns.Add(1)
+	sees := d.last.Load()
+	return &Txn{d: d, txn: d.db.NewTransactionAt(sees, write), writes: write, sees: sees, packs: d.packs.now}
 }
 
 // View calls use with a transaction that reads.
@@ -99,7 +99,7 @@ func (t *Txn) Discard() {
 	}
 	if !t.ended {
 		t.ended = true
-		t.d.versions.end()
+		t.d.txns.Add(-1)
 		t.d.packs.release(t.packs) //nolint:errcheck // a pack that stays behind is removed by the next open
 	}
 }
@@ -115,7 +115,7 @@ func (t *Txn) Commit(version uint64) error {
 	if err := t.txn.CommitAt(version, nil); err != nil {
 		return wrapBadger(err)
 	}
-	t.d.versions.advance(version)
+	t.d.advance(version)
 	return nil
 }
 
@@ -263,7 +263,7 @@ func (b *Batch) Flush() error {
 	if err := b.wb.Flush(); err != nil {
 		return wrapBadger(err)
 	}
-	b.d.versions.advance(b.version)
+	b.d.advance(b.version)
 	return nil
 }
 
@@ -275,8 +275,11 @@ func (d *DB) Version() uint64 {
 	if d.tables != nil {
 		return d.tables.newest
 	}
-	return d.versions.newest()
+	return d.last.Load()
 }
+
+// advance has transactions that begin from now on see a version. The caller holds the writer's lock.
+func (d *DB) advance(to uint64) { d.last.Store(max(d.last.Load(), to)) }
 
 // MostInTransaction is how many bytes a transaction can write.
 func (d *DB) MostInTransaction() int64 { return d.db.MaxBatchSize() }

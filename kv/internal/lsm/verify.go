@@ -31,7 +31,7 @@ func (d *DB) FindDamage(
 			return err
 		}
 		ids = m.own()
-		held := d.packs.acquire(func() {})
+		held := d.packs.acquire()
 		defer d.packs.release(held) //nolint:errcheck // the next open removes what stays behind
 		for _, h := range held.packs {
 			paths = append(paths, h.id.openPath(d.dir))
