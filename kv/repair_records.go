@@ -7,24 +7,100 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// records makes the records of a store, whose files are sound, agree with each other. What is damaged is written again
-// under a new generation, all of it at once.
-func (r *repair) records(ctx context.Context) (err error) {
+// What a repair reads of the store has no damaged record any more: some are missing, and in the place of some there are
+// earlier ones.
+
+// header takes the header from the copy of the catalogue if it is missing. It returns a *VersionError for a store of
+// another format.
+func (r *repair) header(context.Context) error {
+	damage := r.s.readHeader()
+	if !errors.Is(damage, ErrCorrupt) && !errors.Is(damage, ErrNotStore) {
+		return damage
+	}
+	m := Correction{Where: "header", What: "it cannot be read", Done: "taken from the file " + lsm.CatalogName}
+	if r.s.header = r.copied.Header; r.s.header.ID == "" {
+		r.s.header = newHeader()
+		m.Done = "rebuilt: the store is another one to its backups"
+		m.Lost = Losses{{Kind: "identity of the store", Count: 1}}
+	}
+	return errors.Join(r.s.setMessage(headerKey(), r.s.header), r.tell(m))
+}
+
+// catalogue takes the catalogue from its copy if that is later, or the catalogue cannot be read, and opens the packs.
+func (r *repair) catalogue(context.Context) error {
+	if r.copied.Catalog != nil {
+		if err := r.rollForward(r.copied); err != nil {
+			return err
+		}
+	}
+	if _, err := r.catalog(); err != nil {
+		return fmt.Errorf("%w; it cannot be rebuilt: restore a backup", err)
+	}
+	return r.s.openPacks()
+}
+
+// rollForward takes the catalogue from its copy, unless the store has one that can be read and is not earlier.
+func (r *repair) rollForward(copied catalogCopy) error {
+	version, err := r.s.versionOf(record.PartKey(catalogKey(), 0))
+	if err != nil {
+		return err
+	}
+	counted, err := r.s.versionOf(countsKey())
+	if err != nil {
+		return err
+	}
+	_, damage := r.catalog()
+	switch {
+	case damage == nil && version >= copied.Version && counted >= copied.Version:
+		return nil
+	case damage == nil && version >= copied.Version:
+		damage = fmt.Errorf("its counts are those of commit %d, and later ones are lost", counted)
+	case damage == nil:
+		damage = fmt.Errorf("it is that of commit %d, and a later one is lost", version)
+	case !errors.Is(damage, ErrCorrupt):
+		return damage
+	}
+	var lost Losses
+	switch held := r.s.commits; {
+	case copied.Version > held:
+		lost.Add(Loss{Kind: "commit", Count: int64(copied.Version - held), AtMost: true})
+		r.s.commits = copied.Version
+	case len(r.lost) == 0:
+		lost.Add(Loss{Kind: "commit", Count: UnknownCount}) // what took the catalogue may have taken more
+	}
+	if err := r.setCatalog(copied.Catalog); err != nil {
+		return err
+	}
+	if counted < copied.Version {
+		r.uncounted = true // later ones may be lost
+		if err := r.s.setMessage(countsKey(), copied.Counts); err != nil {
+			return err
+		}
+	}
+	done := fmt.Sprintf("that of commit %d is taken from the file %s", copied.Version, lsm.CatalogName)
+	return r.tell(Correction{Where: "catalogue", What: damage.Error(), Done: done, Lost: lost})
+}
+
+// records makes the records of a store agree with each other. What does not is written again under a new generation,
+// all of it at once.
+func (r *repair) records(ctx context.Context) error {
 	found, err := r.scan(ctx)
 	if err != nil {
 		return err
 	}
-	if err := r.counts(found); err != nil {
+	if err := r.documents(ctx); err != nil {
 		return err
 	}
-	if err := r.removals(ctx, found); err != nil {
+	if err := r.counts(ctx, found.last); err != nil {
 		return err
 	}
 	if err := r.s.sweep(); err != nil {
@@ -44,7 +120,7 @@ func (r *repair) records(ctx context.Context) (err error) {
 	if r.check.removed, err = r.tx.Removed(); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{r.graph, r.properties, r.spaces, r.changes} {
+	for _, step := range []func(context.Context) error{r.graph, r.properties, r.changes} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -112,12 +188,8 @@ func (r *repair) problem(ctx context.Context, steps ...func(*checker, context.Co
 	return first, nil
 }
 
-// isBroken says whether something is to be written again: a record of its generation is damaged, or steps of Check
-// find a problem.
-func (r *repair) isBroken(ctx context.Context, g record.Generation, steps ...func(*checker, context.Context) error) (bool, error) {
-	if r.check.scan.damaged[g] {
-		return true, nil
-	}
+// isBroken says whether steps of Check find a problem, which it reports: then something is written again.
+func (r *repair) isBroken(ctx context.Context, steps ...func(*checker, context.Context) error) (bool, error) {
 	p, err := r.problem(ctx, steps...)
 	if err != nil || p == nil {
 		return false, err
@@ -125,65 +197,38 @@ func (r *repair) isBroken(ctx context.Context, g record.Generation, steps ...fun
 	return true, r.done(p.Where, p.What, "written again")
 }
 
-// scan reads every record by itself. It removes what no reader could use: records of unknown kinds, and documents of
-// which a part is damaged or missing.
+// scan counts the records.
 func (r *repair) scan(ctx context.Context) (*recordScan, error) {
-	cat, err := r.catalog()
-	if err != nil {
-		return nil, fmt.Errorf("%w; it cannot be rebuilt: restore a backup", err)
-	}
 	tx := r.s.beginBare(false, nil)
 	defer tx.end()
-	tx.cat = cat
-	cat.Next = math.MaxUint32 // the counts may be damaged
-	var useless [][]byte
-	found, err := tx.scan(ctx, r.progress, func(key []byte, damage error) error {
-		k, where := record.Kind(0), record.Describe(key)
-		if record.IsKnown(key) {
-			k = record.Kind(key[0])
-		}
-		switch k {
-		case 0:
-			useless = append(useless, bytes.Clone(key))
-			return r.lose(Loss{Kind: "record of no known kind", Count: 1}, where, damage.Error(), "removed")
-		case record.KindDecided:
-			return errors.Join(r.s.setRecord(decidedKey(), nil), r.done(where, damage.Error(), "rebuilt"))
-		case record.KindDegreeDelta, record.KindIDLookup, record.KindAddedID:
-			return r.done(where, damage.Error(), "rebuilt")
-		}
-		return nil
-	})
-	if err != nil {
+	var err error
+	if tx.cat, err = r.catalog(); err != nil {
 		return nil, err
 	}
-	documents, err := r.documents(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
-	return found, r.s.removeAll(append(useless, documents...))
+	tx.cat.Next = math.MaxUint32 // the counts may be lost
+	return tx.scan(ctx, r.progress, func(_ []byte, damage error) error { return damage })
 }
 
-// documents are the keys of documents that cannot be read, and of parts that are too many.
-func (r *repair) documents(ctx context.Context, tx *Tx) (useless [][]byte, err error) {
+// documents removes the documents of which a part is missing, and the parts of earlier ones.
+func (r *repair) documents(ctx context.Context) error {
+	tx := r.s.beginBare(false, nil)
+	defer tx.end()
 	var whole []byte // the key of a document, without the part
 	var damage error
+	var useless [][]byte
 	parts := 0
-	err = eachRecord(ctx, tx.txn, []byte{byte(record.KindDocument)}, func(rec record.Record, _ error) error {
-		if len(rec.Key) < 3 {
-			return nil
-		}
+	err := eachRecord(ctx, tx.txn, []byte{byte(record.KindDocument)}, func(rec record.Record, _ error) error {
 		key, part := rec.Key[:len(rec.Key)-2], int(binary.BigEndian.Uint16(rec.Key[len(rec.Key)-2:]))
 		if !bytes.Equal(key, whole) {
-			whole, parts = bytes.Clone(key), 0
-			damage = snapshot.Chain(tx.records(), whole, func([]byte) error { return nil })
-			if damage != nil {
+			whole = bytes.Clone(key)
+			if damage = snapshot.Chain(tx.records(), whole, func([]byte) error { return nil }); damage == nil {
+				parts, _, damage = record.FirstPart(rec.Key, rec.Body)
+			} else {
 				space, name, _ := bytes.Cut(whole[1:], []byte{0})
 				where := fmt.Sprintf("document %s/%s", space, name)
 				if err := r.lose(Loss{Kind: "document", Count: 1}, where, damage.Error(), "removed"); err != nil {
 					return err
 				}
-			} else if parts, _, damage = record.FirstPart(rec.Key, rec.Body); damage != nil {
-				return damage
 			}
 		}
 		if damage != nil || part >= parts {
@@ -191,36 +236,90 @@ func (r *repair) documents(ctx context.Context, tx *Tx) (useless [][]byte, err e
 		}
 		return nil
 	})
-	return useless, err
-}
-
-// counts repairs the counts as far as the repair needs them to go on: the graph is then written again, which counts
-// what it writes.
-func (r *repair) counts(found *recordScan) error {
-	if found.counts[record.KindCounts] > 0 {
-		return r.s.View(func(tx *Tx) error {
-			if found.last < tx.cat.Next {
-				return nil
-			}
-			return laterCatalogLost(tx.cat.Next, found.last)
-		})
-	}
-	cat, err := r.catalog()
 	if err != nil {
 		return err
 	}
-	found.damaged[cat.Graph] = true
-	r.uncounted = true
-	cat.Nodes = max(cat.LoadedNodes, int(found.added))
-	cat.Removed = max(found.removed, cat.Unnamed)
-	cat.Next = found.last + 1
-	for g := range cat.live() {
-		cat.Next = max(cat.Next, g+1)
+	return r.s.removeAll(useless)
+}
+
+// counts has the counts say what the records say of nodes and of removed nodes. If they did not, the graph is written
+// again, which counts edges. A node whose removal is lost is there again, without edges and values.
+func (r *repair) counts(ctx context.Context, last record.Generation) error {
+	cat, before, damage := r.counted()
+	if damage != nil && !errors.Is(damage, ErrCorrupt) {
+		return damage
 	}
-	if err := r.s.setMessage(countsKey(), cat.counts); err != nil {
+	if damage != nil {
+		r.uncounted = true
+		before = counts{Next: max(last, r.salvaged.Last) + 1}
+		for g := range cat.live() {
+			before.Next = max(before.Next, g+1)
+		}
+	}
+	if r.salvaged.Last >= before.Next {
+		return laterCatalogLost(before.Next, r.salvaged.Last)
+	}
+	now := before
+	var err error
+	if now.Nodes, now.Removed, err = r.countNodes(ctx, cat); err != nil {
 		return err
 	}
-	return r.done("counts", "they cannot be read", "rebuilt: %d nodes", cat.Nodes)
+	if now.Nodes = max(now.Nodes, before.Nodes); damage == nil && now == before {
+		return nil
+	}
+	if damage == nil {
+		damage = fmt.Errorf("they say that %d of %d nodes are removed", before.Removed, before.Nodes)
+	}
+	r.recounts = true
+	if cat.Unnamed > now.Removed {
+		cat.Unnamed = now.Removed
+		if err := r.setCatalog(cat); err != nil {
+			return err
+		}
+	}
+	lost := Loss{Kind: "removal of a node", Count: int64(max(before.Removed-now.Removed, 0))}
+	return errors.Join(r.s.setMessage(countsKey(), now),
+		r.lose(lost, "counts", damage.Error(), "counted again: %d of %d nodes are removed", now.Removed, now.Nodes))
+}
+
+// counted reads the catalogue and the counts. With an ErrCorrupt of the counts it returns the catalogue.
+func (r *repair) counted() (cat *catalog, c counts, err error) {
+	if cat, err = r.catalog(); err != nil {
+		return nil, c, err
+	}
+	tx := r.s.beginBare(false, nil)
+	defer tx.end()
+	if err = tx.loadCatalog(); err == nil {
+		c = tx.cat.counts
+	}
+	return cat, c, err
+}
+
+// countNodes counts the nodes that records of the graph tell of, and those of them that are removed.
+func (r *repair) countNodes(ctx context.Context, cat *catalog) (nodes, removed int, err error) {
+	tx := r.s.beginBare(false, nil)
+	defer tx.end()
+	nodes = cat.LoadedNodes
+	for _, k := range []record.Kind{record.KindAddedNode, record.KindRemoved} {
+		err := eachRecord(ctx, tx.txn, record.Prefix(k, cat.Graph), func(rec record.Record, _ error) error {
+			number, err := record.NumberAt(rec.Key, 0)
+			if k == record.KindAddedNode {
+				nodes = max(nodes, int(number)+1)
+				return err
+			}
+			for i, b := range rec.Body {
+				if b != 0 {
+					nodes = max(nodes, int(number)*removedPerBlock+8*i+bits.Len8(b))
+					removed += bits.OnesCount8(b)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	return nodes, removed, nil
 }
 
 // catalog reads the catalogue but for the counts.
@@ -231,6 +330,15 @@ func (r *repair) catalog() (cat *catalog, err error) {
 		err = record.Corrupt(catalogKey(), "it is missing")
 	}
 	return cat, err
+}
+
+// setCatalog writes the catalogue but for the counts.
+func (r *repair) setCatalog(cat *catalog) error {
+	body, err := msgpack.Marshal(cat)
+	if err == nil {
+		_, err = record.PutParts(r.s.setRecord, catalogKey(), body)
+	}
+	return err
 }
 
 // setRecord writes one record, durably, whatever the catalogue says, in place of what the last commit knows of it.
@@ -272,7 +380,7 @@ func (s *Store) removeAll(keys [][]byte) error {
 func (r *repair) properties(ctx context.Context) error {
 	for _, p := range r.tx.properties() {
 		check := func(c *checker, ctx context.Context) error { return c.property(ctx, p) }
-		broken, err := r.isBroken(ctx, p.generation, check)
+		broken, err := r.isBroken(ctx, check)
 		if err == nil && broken {
 			if _, err = r.write(); err == nil {
 				err = p.rewrite(r.rewriter(), ctx)
@@ -280,43 +388,6 @@ func (r *repair) properties(ctx context.Context) error {
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.where, err)
-		}
-	}
-	return nil
-}
-
-// spaces writes those again of which records are damaged, without these.
-func (r *repair) spaces(ctx context.Context) error {
-	for _, name := range sortedNames(r.tx.cat.Spaces) {
-		g := r.tx.cat.Spaces[name]
-		if !r.check.scan.damaged[g] {
-			continue
-		}
-		bulk, err := r.write()
-		if err != nil {
-			return err
-		}
-		w, err := bulk.Space(name)
-		if err != nil {
-			return err
-		}
-		prefix, lost := record.Prefix(record.KindSpace, g), int64(0)
-		err = eachRecord(ctx, r.tx.txn, prefix, func(rec record.Record, damage error) error {
-			if sound := damage == nil && len(rec.Key) > len(prefix); sound {
-				return w.Put(rec.Key[len(prefix):], rec.Body)
-			}
-			lost++
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if lost == 0 {
-			continue
-		}
-		what := fmt.Sprintf("%d of its entries are damaged", lost)
-		if err := r.lose(Loss{Kind: EntriesOf(name), Count: lost}, "space "+name, what, "removed"); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -93,8 +93,7 @@ func copyStore(t *testing.T, dir string) string {
 				return err
 			}
 			if entry.Type()&fs.ModeSymlink == 0 {
-				_, err = copyFile(path, filepath.Join(to, name))
-				return err
+				return copyFile(path, filepath.Join(to, name))
 			}
 			target, err := os.Readlink(path)
 			if err != nil {
@@ -114,6 +113,23 @@ func copyStore(t *testing.T, dir string) string {
 		damagedStores.Store(to, true)
 	}
 	return to
+}
+
+// copyFile copies a file, and leaves out blocks of zeros where the file has them: logs are mostly that.
+func copyFile(from, to string) (err error) {
+	if err := os.MkdirAll(filepath.Dir(to), storedir.Mode); err != nil {
+		return err
+	}
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, storedir.FileMode(storedir.Mode))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	size, err := eachBlock(from, func(at int64, block []byte) error {
+		_, err := target.WriteAt(block, at)
+		return err
+	})
+	return errors.Join(err, target.Truncate(size))
 }
 
 // eachBlock reads a file in blocks, passes on those that are not all zeros, and returns the size of the file.

@@ -39,7 +39,7 @@ func TestLossesOfBlocks(t *testing.T) {
 		var done []Correction
 		progress := func(string, int64, int64) {}
 		report := func(m Correction) error { done = append(done, m); return nil }
-		must.Get(RepairFiles(t.Context(), dir, progress, report))(t)
+		must.Get(Salvage(t.Context(), dir, t.TempDir(), progress, report))(t)
 		if len(done) != 1 || done[0].Lost.String() != test.want {
 			t.Errorf("%s: did %+v, want a loss of %s", test.what, done, test.want)
 		}
@@ -84,7 +84,7 @@ func TestSearchBlocks(t *testing.T) {
 		damaged := bytes.Clone(whole)
 		damaged[at] ^= byte(1 + at%255)
 		got, all := searchBlocks(path, damaged)
-		if !all || len(got) != len(want) || !got[0].isDamaged() || got[0].to != want[0].to || !slices.Equal(got[1:], want[1:]) {
+		if !all || len(got) != len(want) || got[0].damage == nil || got[0].to != want[0].to || !slices.Equal(got[1:], want[1:]) {
 			t.Errorf("with byte %d of a block changed: got %v, all %v; want %v", at, got, all, want)
 		}
 	}

@@ -1,0 +1,244 @@
+package lsm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4/table"
+	"github.com/dgraph-io/badger/v4/y"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
+)
+
+// A salvage is one run of Salvage.
+type salvage struct {
+	dir      string
+	progress func(stage string, done, total int64)
+	report   func(Correction) error
+	crashed  bool // the database was left by a crash
+
+	inputs  []pack.Input // of two entries of one version of a key, that of the later one counts
+	closers []func() error
+	bytes   int64  // of the inputs
+	read    int64  // blocks
+	blocks  int64  // of all tables
+	newest  uint64 // version of anything
+
+	found Salvaged
+}
+
+// Salvaged is what Salvage found beside records.
+type Salvaged struct {
+	Catalog []byte            // the copy of the catalogue; nil if there is none
+	Last    record.Generation // the greatest of any record that was not in a pack
+}
+
+// Salvage writes what can be read of a database, which is not open, as a closed one into an empty directory, and
+// reports what is damaged: of every key the newest record, unless that is a deletion. A record counts as lost if it
+// does not verify. Salvage writes no copy of the catalogue.
+func Salvage(
+	ctx context.Context, from, to string, progress func(stage string, done, total int64), report func(Correction) error,
+) (found Salvaged, err error) {
+	s := &salvage{dir: from, progress: progress, report: report}
+	defer func() {
+		for _, closing := range s.closers {
+			err = errors.Join(err, closing())
+		}
+	}()
+	err = guardFaults(func() error {
+		if err := s.open(); err != nil {
+			return err
+		}
+		return s.write(ctx, to)
+	})
+	return s.found, err
+}
+
+// open finds what there is to read.
+func (s *salvage) open() (err error) {
+	if s.crashed, err = leftByCrash(s.dir); err != nil {
+		return err
+	}
+	f, err := list(s.dir)
+	if err != nil {
+		return err
+	}
+	if err := s.tell(checkRegistry(s.dir), Loss{}, KeyRegistryName, "written again: nothing is encrypted"); err != nil {
+		return err
+	}
+	for _, path := range f.logs {
+		if err := s.checkLog(path); err != nil {
+			return err
+		}
+	}
+	m, damage := readManifest(s.dir)
+	if errors.Is(damage, fs.ErrNotExist) {
+		damage = record.CorruptFile(filepath.Join(s.dir, ManifestName), "it is missing")
+	}
+	if damage != nil && !errors.Is(damage, record.ErrCorrupt) {
+		return damage
+	}
+	if damage == nil && m.cut == nil && m.isForeign(f) {
+		damage = record.CorruptFile(filepath.Join(s.dir, ManifestName), foreign+", or it is older than the tables")
+	}
+	if err := s.openPacks(f, m); err != nil {
+		return err
+	}
+	if err := s.openTables(f, m, damage); err != nil {
+		return err
+	}
+	return s.openLogs()
+}
+
+// tell reports damage to a file, with what it lost and what is done. It returns any other error.
+func (s *salvage) tell(damage error, lost Loss, file, done string) error {
+	if damage == nil || !errors.Is(damage, record.ErrCorrupt) {
+		return damage
+	}
+	c := Correction{Where: file, What: damage.Error(), Done: done}
+	c.Lost.Add(lost)
+	return s.report(c)
+}
+
+// missing reports a table that is not there.
+func (s *salvage) missing(file string) error {
+	damage := record.CorruptFile(filepath.Join(s.dir, file), "it is missing")
+	return s.tell(damage, Loss{Kind: "table of records", Count: 1}, file, "lost")
+}
+
+// checkLog looks at the beginning of a log. Its entries are read whatever it says.
+func (s *salvage) checkLog(path string) error {
+	empty, damage := checkLogs([]string{path})
+	lost := Loss{}
+	if head, err := readHead(path, logHeader); err != nil {
+		return err
+	} else if isMemTableLog(path) && 0 < len(head) && len(head) < logHeader {
+		lost = Loss{Kind: "commit", Count: UnknownCount}
+	}
+	return s.tell(cmp.Or(damage, empty), lost, filepath.Base(path), "what can be read of it is taken")
+}
+
+// openPacks opens the packs. A pack that is not listed, and not whole, is of a write that a crash has ended.
+func (s *salvage) openPacks(f files, m manifest) error {
+	listed, err := readCatalogFile(s.dir)
+	if err := s.tell(err, Loss{}, CatalogName, "written again"); err != nil {
+		return err
+	}
+	s.found.Catalog = listed.body
+	// The names of those that are to be there, by their numbers. One that only the manifest or only the catalogue names
+	// was dropped: the other is older.
+	missing, named := map[uint64]string{}, m.packs()
+	for number, l := range listed.packs {
+		if len(named) == 0 || slices.Contains(named, packNumber+number) {
+			missing[number] = filepath.Base(packID{number, generationOf(l)}.openPath(s.dir))
+		}
+	}
+	if listed.body == nil {
+		for _, id := range named {
+			missing[id-packNumber] = table.IDToFilename(id)
+		}
+	}
+	for _, id := range f.open {
+		path := id.openPath(s.dir)
+		_, isListed := listed.packs[id.number]
+		if _, err := listed.look(id.number, path); !isListed && listed.body != nil && errors.Is(err, record.ErrCorrupt) {
+			continue
+		}
+		delete(missing, id.number)
+		if _, err := s.openTable(path, true); err != nil {
+			return err
+		}
+	}
+	for _, id := range f.closed {
+		delete(missing, id-packNumber)
+		if _, err := s.openTable(table.NewFilename(id, s.dir), true); err != nil {
+			return err
+		}
+	}
+	for _, number := range slices.Sorted(maps.Keys(missing)) {
+		s.found.Catalog = nil // it may be of another time
+		if err := s.missing(missing[number]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openTables opens Badger's own tables; damage says why the manifest cannot be read to its end. It is also damaged if
+// it lacks tables that have records of their own. Then those that it does not name count too.
+func (s *salvage) openTables(f files, m manifest, damage error) error {
+	newest, gone := uint64(0), []uint64(nil)
+	own := m.own()
+	slices.SortStableFunc(own, func(a, b uint64) int { return cmp.Compare(m.levels[b], m.levels[a]) }) // the oldest first
+	for _, id := range own {
+		if !slices.Contains(f.tables, id) {
+			gone = append(gone, id)
+			continue
+		}
+		has, err := s.openTable(table.NewFilename(id, s.dir), false)
+		if err != nil {
+			return err
+		}
+		newest = max(newest, has)
+	}
+	logged, err := readLogs(s.dir)
+	if err != nil {
+		return err
+	}
+	unnamed := m.lacks(f.tables)
+	strays, err := findStrays(s.dir, unnamed, newest, logged)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(strays, func(s stray) bool { return s.newer }) {
+		damage = cmp.Or(damage, m.cut, record.CorruptFile(filepath.Join(s.dir, ManifestName), "it is older than the tables"))
+	}
+	switch {
+	case damage != nil:
+		for _, id := range unnamed {
+			if _, err := s.openTable(table.NewFilename(id, s.dir), false); err != nil {
+				return err
+			}
+			merged := func(gone uint64) bool { return gone < id } // by a fold, into this one
+			gone = slices.DeleteFunc(gone, merged)
+		}
+		err = s.tell(damage, Loss{}, ManifestName, "written again")
+	case !s.crashed:
+		for _, id := range unnamed {
+			err = errors.Join(err, s.tell(record.CorruptFile(table.NewFilename(id, s.dir), "%s does not name it", ManifestName), Loss{},
+				table.IDToFilename(id), "left out: it was not finished, or its records are in other tables"))
+		}
+		err = errors.Join(err, s.tell(m.cut, Loss{}, ManifestName, "written again"))
+	}
+	for _, id := range gone {
+		err = errors.Join(err, s.missing(table.IDToFilename(id)))
+	}
+	return err
+}
+
+// write writes what was opened.
+func (s *salvage) write(ctx context.Context, to string) error {
+	if err := storedir.CheckRoom(to, s.bytes+SpareRoom); err != nil {
+		return fmt.Errorf("repairing makes another store and keeps what it was: %w", err)
+	}
+	r := NewRestorer(to, s.newest)
+	err := pack.Merge(ctx, s.inputs, func(entries []pack.Entry) error {
+		e := entries[0]
+		if e.Value.Meta&pack.MarkDeleted != 0 {
+			return nil
+		}
+		return r.Add(y.ParseKey(e.Key), e.Value.Value, y.ParseTs(e.Key))
+	})
+	if err == nil {
+		err = r.Finish()
+	}
+	return errors.Join(err, r.Cancel())
+}
