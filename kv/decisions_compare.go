@@ -150,7 +150,7 @@ func (c *checker) decisions(ctx context.Context) error {
 
 // openLog brings the store to the last commit of decisions.log, and reports the commits that are lost.
 func (r *repair) openLog(ctx context.Context) error {
-	log, err := decisions.Open(r.place.store, r.s.identity(), true)
+	log, err := decisions.Open(r.place.target, r.s.identity(), true)
 	var lacking []decisions.Frame
 	if err == nil {
 		r.log = log

@@ -245,7 +245,7 @@ func TestHardLinks(t *testing.T) {
 // TestForeignFilesBesideAStore puts a link where a load works.
 func TestForeignFilesBesideAStore(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"", loadProcessName, "sort/run"} {
+	for _, name := range []string{"", storedir.LockFile, "sort/run"} {
 		victim := filepath.Join(t.TempDir(), "victim")
 		kept := filepath.Join(victim, "precious")
 		must.Do(t, errors.Join(os.Mkdir(victim, 0o700), os.WriteFile(kept, []byte("{}"), 0o600)))

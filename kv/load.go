@@ -85,7 +85,7 @@ const (
 // It belongs to one goroutine, except that each EdgeWriter may have its own.
 type Loader struct {
 	opt   LoadOptions
-	work  *loadDirectory
+	work  *workplace
 	load  *load.Load
 	ended bool
 
@@ -106,7 +106,7 @@ func NewLoader(ctx context.Context, dir string, opt LoadOptions) (*Loader, error
 	}
 	l := &Loader{opt: opt}
 	var err error
-	if l.work, err = newDirectoryBeside(dir, loadMark); err != nil {
+	if l.work, err = newWorkplace(dir, loadMark); err != nil {
 		return nil, storedir.WrapFull(err)
 	}
 	if l.load, err = load.New(ctx, l.options(l.work)); err != nil {
@@ -116,7 +116,7 @@ func NewLoader(ctx context.Context, dir string, opt LoadOptions) (*Loader, error
 }
 
 // options are those of a load in a directory.
-func (l *Loader) options(d *loadDirectory) load.Options {
+func (l *Loader) options(d *workplace) load.Options {
 	opt := load.Options{
 		Dir: d.sort(), MemoryBudget: l.opt.MemoryBudget, Directed: l.opt.Directed,
 		Weighted: l.opt.Weighted, Workers: l.opt.Workers, Classes: l.opt.Classes,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
@@ -42,7 +43,7 @@ type RoomRepair func(ctx context.Context, s *Store, report func(Correction)) err
 // Repair repairs a damaged store. Afterwards the store opens, Check finds no problem, and all data that is not lost
 // can be read. Repair returns what is lost for good.
 //
-// It makes the repaired store beside, in DIR.repairing, and then renames two directories: the store as it was becomes
+// It makes the repaired store beside, in DIR.repairing/store, and then renames two directories: the store as it was becomes
 // DIR.before-repair, the repaired one takes its place. To undo a repair, rename DIR.before-repair back. While it is
 // there, no other repair begins (ErrExists). An error or a kill leaves the store as it was. Then disregard the
 // Corrections reported until then, and run Repair again. It needs as much room on the disk as the store (ErrNoSpace),
@@ -86,16 +87,20 @@ func Repair(
 	if err != nil {
 		return nil, err
 	}
-	r := &repair{place: place, name: dir, dir: place.made, progress: progress, report: report}
-	if err := r.run(ctx, opt, rooms); err != nil || !r.changed {
-		return nil, errors.Join(renamed(err, r.dir, path), place.discard())
+	r := &repair{place: place, name: dir, dir: place.store(), progress: progress, report: report}
+	if err = r.run(ctx, opt, rooms); err == nil && r.changed {
+		err = place.swap()
 	}
-	return r.lost, place.swap()
+	if err != nil || !r.changed {
+		return nil, errors.Join(renamed(err, r.dir, path), place.remove())
+	}
+	place.leaveBehind()
+	return r.lost, nil
 }
 
 // A repair is one run of Repair.
 type repair struct {
-	place     repairPlace
+	place     *workplace
 	name      string // the directory of the store as it was given, for messages
 	dir       string // in which the repaired store is made
 	progress  Progress
@@ -121,8 +126,11 @@ type repair struct {
 
 // run writes what can be read of the store anew, and repairs that.
 func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) error {
-	var err error
-	if r.salvaged, err = lsm.Salvage(ctx, r.place.store, r.dir, r.progress, r.tell); err != nil {
+	err := os.Mkdir(r.dir, storedir.Mode)
+	if err != nil {
+		return err
+	}
+	if r.salvaged, err = lsm.Salvage(ctx, r.place.target, r.dir, r.progress, r.tell); err != nil {
 		return err
 	}
 	_, unlock, err := storedir.Lock(r.dir, false)

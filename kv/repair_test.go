@@ -63,7 +63,7 @@ func TestRepairLeavesAnUndamagedStoreAlone(t *testing.T) {
 		if done := repaired(t, dir); len(done) > 0 {
 			t.Errorf("crashed %t: got %v, want nothing done", crashed, done)
 		}
-		for _, beside := range []string{dir + BeforeRepair, dir + repairingMark} {
+		for _, beside := range []string{dir + BeforeRepair, dir + repairMark} {
 			if _, err := os.Stat(beside); err == nil {
 				t.Errorf("crashed %t: there is %s", crashed, beside)
 			}

@@ -20,9 +20,6 @@ type RestoreOptions struct {
 	Progress Progress // counts bytes of records
 }
 
-// restoreMark ends the name of the directory beside the target in which a store is restored.
-const restoreMark = ".restoring"
-
 // Restore makes a store in dir from a full backup and the backups that follow it, in order. dir must not be there, or
 // be empty (ErrExists). The store is made beside dir and renamed when it is complete and durable. After an error or a
 // kill there is nothing at dir, and the next Restore removes the files beside it. Only one Restore into dir can run;
@@ -43,7 +40,7 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	if head.Format != formatVersion {
 		return info, &VersionError{Dir: fmt.Sprintf("the store of backup %d", len(files)), Got: head.Format, Want: formatVersion}
 	}
-	d, err := newDirectoryBeside(dir, restoreMark)
+	d, err := newWorkplace(dir, restoreMark)
 	if err != nil {
 		return info, err
 	}

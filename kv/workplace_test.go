@@ -31,10 +31,10 @@ func TestStoppedSwap(t *testing.T) {
 		},
 	} {
 		dir := copyStore(t, from)
-		p := placeOf(dir)
-		must.Do(t, errors.Join(os.Rename(p.store, p.former), os.Mkdir(p.made, storedir.Mode)))
+		former := dir + BeforeRepair
+		must.Do(t, errors.Join(os.Rename(dir, former), os.MkdirAll(dir+repairMark+"/store", storedir.Mode)))
 		if storedir.HasLocks {
-			_, unlock, err := storedir.Lock(p.former, false)
+			_, unlock, err := storedir.Lock(former, false)
 			must.Do(t, err)
 			if err := find(dir); !errors.Is(err, ErrLocked) {
 				t.Errorf("%s while the repair runs: got %v, want ErrLocked", name, err)
@@ -44,7 +44,7 @@ func TestStoppedSwap(t *testing.T) {
 		err := find(dir)
 		there := dir // the store as it was
 		if name == "Repair" {
-			there = p.former
+			there = former
 			must.Do(t, err)
 			checkClean(t, openStore(t, dir, Options{}))
 		} else if !errors.Is(err, ErrCorrupt) {
