@@ -18,7 +18,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // flipsAsked says how many bytes TestFlippedBytes changes.
@@ -36,7 +35,7 @@ func everyKind(t testing.TB, nodes int) (dir string) {
 		return dir
 	}
 	makeEveryKind(t, dir, nodes)
-	names := must.Get(storedir.Files(dir))(t)
+	names := fileNames(t, dir, "*")
 	files := fstest.MapFS{}
 	for _, name := range names {
 		text := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)

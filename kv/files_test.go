@@ -40,7 +40,7 @@ func contents(s *Store) (records map[string]string, err error) {
 	return records, err
 }
 
-func fileNames(t *testing.T, dir, pattern string) []string {
+func fileNames(t testing.TB, dir, pattern string) []string {
 	t.Helper()
 	names := must.Get(filepath.Glob(filepath.Join(dir, pattern)))(t)
 	for i, name := range names {

@@ -43,23 +43,23 @@ type RoomRepair func(ctx context.Context, s *Store, report func(Correction)) err
 // Repair repairs a damaged store. Afterwards the store opens, Check finds no problem, and all data that is not lost
 // can be read. Repair returns what is lost for good.
 //
-// It makes the repaired store beside, in DIR.repairing/store, and then renames two directories: the store as it was becomes
-// DIR.before-repair, the repaired one takes its place. To undo a repair, rename DIR.before-repair back. While it is
-// there, no other repair begins (ErrExists). An error or a kill leaves the store as it was. Then disregard the
+// It reads what verifies, writes it anew in DIR.repairing, and then renames two directories: the store as it was
+// becomes DIR.before-repair, the repaired one takes its place. To undo a repair, rename DIR.before-repair back. While
+// it is there, no other repair begins (ErrExists). An error or a kill leaves the store as it was. Then disregard the
 // Corrections reported until then, and run Repair again. It needs as much room on the disk as the store (ErrNoSpace),
 // and the right to write into the directory in which the store is. An undamaged store stays as it is.
 //
-//   - The readable part of a table stays. If the index of a table is damaged, its blocks are found by their checksums.
-//   - The manifest is rebuilt if a table outside it has records that no table in it has.
+//   - Of a damaged table the records stay that verify. If its index is damaged, its blocks are found by their
+//     checksums. A table that the manifest does not name counts if it has records that no other has.
 //   - A catalogue that is damaged, or earlier than its copy, is taken from the copy.
 //   - The counts are counted again. Each direction of the dictionary is rebuilt from the other.
 //   - Entries of spaces that are kept twice are taken from decisions.log. If that is damaged, it is written anew.
-//   - The lists of a damaged adjacency block are rebuilt from the lists of the neighbours; an edge between two nodes of
-//     damaged blocks is lost.
-//   - A value in a damaged block or record of a column becomes null, a row of a matrix NaN, an id "lost-N" with the
-//     place N in the node file.
-//   - Damaged entries of spaces, and damaged documents, are removed. Each RoomRepair in rooms then checks and repairs the
-//     entries and documents of its room. They run in the given order, with opt, on the repaired store.
+//   - The lists of a lost adjacency block are rebuilt from the lists of the neighbours; an edge between two nodes of
+//     lost blocks is lost.
+//   - A value in a lost block of a column becomes null, a row of a matrix NaN, an id "lost-N" with the place N in the
+//     node file. A value or a row that was changed since may be the one before.
+//   - A document of which a part is lost is removed. Each RoomRepair in rooms then checks and repairs the entries and
+//     documents of its room. They run in the given order, with opt, on the repaired store.
 //
 // If the catalogue and its copy are damaged, Repair returns ErrCorrupt, and only a backup helps. The store must not
 // be open.
@@ -188,7 +188,7 @@ func (r *repair) lose(loss Loss, where, what, done string, args ...any) error {
 }
 
 func (r *repair) tell(m Correction) error {
-	m.What = strings.ReplaceAll(m.What, r.dir, r.name)
+	m.What = strings.NewReplacer(r.dir, r.name, r.place.target, r.name).Replace(m.What)
 	r.changed = true
 	r.lost.Include(m)
 	r.report(m)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A tableStore has several tables, with deletions in them, in the states that its directory had.
@@ -59,7 +58,7 @@ func newLayeredStore(t *testing.T) (m tableStore) {
 // bytesOf are the files of a store, by their paths in it. Of zeros at the end of a file, the text has the number.
 func bytesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	names := must.Get(storedir.Files(dir))(t)
+	names := fileNames(t, dir, "*")
 	files := map[string]string{}
 	for _, name := range names {
 		files[name] = textOf(t, filepath.Join(dir, name))

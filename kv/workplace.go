@@ -206,7 +206,7 @@ func (w *workplace) swap() error {
 	if err := os.Rename(w.store(), w.target); err != nil {
 		return errors.Join(err, os.Rename(former, w.target))
 	}
-	return durable.SyncDirectory(parent)
+	return errors.Join(durable.SyncDirectory(parent), durable.SyncDirectory(w.path))
 }
 
 // clear removes all but the store. Who may read the directory at the target may read the store.

@@ -87,23 +87,6 @@ const (
 	HolderName = "holder" // where the process that has the store open answers others
 )
 
-// Files are the files in the directory of a store that are part of it, relative to it, with slashes.
-func Files(dir string) (names []string, err error) {
-	err = Walk(dir, func(name string, entry fs.DirEntry, err error) error {
-		foreign := name == WorkName || name == HolderName
-		switch {
-		case err != nil:
-			return err
-		case foreign && entry.IsDir():
-			return fs.SkipDir
-		case !foreign && !entry.IsDir() && name != DraftName:
-			names = append(names, filepath.ToSlash(name))
-		}
-		return nil
-	})
-	return names, err
-}
-
 // ReplaceFile puts a text in the place of a file, at once and durably.
 func ReplaceFile(path string, text []byte) error {
 	return WrapFull(durable.ReplaceFile(path, filepath.Join(filepath.Dir(path), DraftName), text))
