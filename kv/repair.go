@@ -176,8 +176,8 @@ func (r *repair) rooms(ctx context.Context, opt Options, rooms []RoomRepair) (er
 }
 
 // done reports what was done, or is about to be done.
-func (r *repair) done(where, what, done string, args ...any) error {
-	return r.tell(Correction{Where: where, What: what, Done: fmt.Sprintf(done, args...)})
+func (r *repair) done(where, what, done string) error {
+	return r.tell(Correction{Where: where, What: what, Done: done})
 }
 
 // lose is done for what loses something for good.

@@ -232,7 +232,7 @@ func (s *salvage) write(ctx context.Context, to string) error {
 	r := NewRestorer(to, s.newest)
 	err := pack.Merge(ctx, s.inputs, func(entries []pack.Entry) error {
 		e := entries[0]
-		if e.Value.Meta&pack.MarkDeleted != 0 {
+		if isDeletion(e) {
 			return nil
 		}
 		return r.Add(y.ParseKey(e.Key), e.Value.Value, y.ParseTs(e.Key))

@@ -224,7 +224,7 @@ func trusted(e pack.Entry, newest uint64) bool {
 	switch e.Value.Meta &^ (markDiscardsEarlier | markOfTransaction | markEndOfTransaction) {
 	case 0:
 		_, err := record.Decode(key, e.Value.Value)
-		return err == nil
+		return err == nil || isDeletion(e)
 	case pack.MarkDeleted:
 		return len(e.Value.Value) == 0
 	}
@@ -233,9 +233,14 @@ func trusted(e pack.Entry, newest uint64) bool {
 
 // note keeps in mind the generation of an entry that is in no pack.
 func (s *salvage) note(e pack.Entry) {
-	if record.Kind(e.Key[0]) >= record.FirstGenerational && e.Value.Meta&pack.MarkDeleted == 0 {
+	if record.Kind(e.Key[0]) >= record.FirstGenerational && !isDeletion(e) {
 		s.found.Last = max(s.found.Last, record.GenerationOf(e.Key))
 	}
+}
+
+// isDeletion says whether an entry has a key be deleted.
+func isDeletion(e pack.Entry) bool {
+	return e.Value.Meta&pack.MarkDeleted != 0 || record.IsDeletion(y.ParseKey(e.Key), e.Value.Value)
 }
 
 // openLogs reads the logs of memtables. Their entries fit into memory, as those of memtables do.
