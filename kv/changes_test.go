@@ -80,33 +80,6 @@ func writeInBulk(t *testing.T, s *Store) {
 	must.Do(t, errors.Join(column.Put(3, IntValue(1)), matrix.Put(3, []float32{1, 2}), b.Commit(nil)))
 }
 
-// TestLongLists has a commit touch more nodes than the record of a commit holds: the longer list becomes all, the
-// other stays.
-func TestLongLists(t *testing.T) {
-	t.Parallel()
-	const n = 200_000
-	s := nodesOnly(t, filepath.Join(t.TempDir(), "store"), n)
-	if most := s.mostTouched(); most > n {
-		t.Fatalf("a record of a commit holds %d bytes, and there are %d nodes", most, n)
-	}
-	all := make([]NodeID, n)
-	for v := range all {
-		all[v] = NodeID(v)
-	}
-	half := all[:n/2]
-	mark := lastCommit(t, s)
-	update(t, s, func(tx *Tx) error {
-		tx.touched.add(columnTouched("x"), all...)
-		tx.touched.add(columnTouched(LabelColumn), half...)
-		return tx.Documents("some").Put("document", 1)
-	})
-	wantTouched(t, s, mark, columnOfChanges("x"), nil)
-	wantTouched(t, s, mark, columnOfChanges(LabelColumn), half)
-	must.Do(t, s.Compact(t.Context(), nil))
-	wantTouched(t, s, mark, columnOfChanges(LabelColumn), half)
-	checkClean(t, s)
-}
-
 // TestForgottenChanges has the store forget the changes up to a commit: the next fold leaves out their records.
 func TestForgottenChanges(t *testing.T) {
 	const commits = 40

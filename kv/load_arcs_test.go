@@ -3,7 +3,6 @@ package kv
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -138,75 +137,8 @@ func TestLoadArcs(t *testing.T) {
 	}
 }
 
-// TestLoadOfBothDirections compares the graph along Both with the same rows loaded without directions.
-func TestLoadOfBothDirections(t *testing.T) {
-	t.Parallel()
-	for seed := range uint64(6) {
-		r := rand.New(rand.NewPCG(seed, 4))
-		weighted := seed%2 == 0
-		ids, rows := randomArcRows(r, codec.ArcForm{Weighted: weighted})
-		// Arcs of one row each, so that weights are rounded in the sum of both directions only.
-		seen := map[[2]string]bool{}
-		rows = slices.DeleteFunc(rows, func(row arcRow) bool {
-			e := [2]string{row.src, row.dst}
-			defer func() { seen[e] = true }()
-			return seen[e]
-		})
-		var got [2][][]Arc
-		for i, directed := range []bool{false, true} {
-			dir := filepath.Join(t.TempDir(), "graph")
-			opt := LoadOptions{MemoryBudget: 1 << 20, Directed: directed, Weighted: weighted}
-			must.Get(loadArcs(t, dir, ids, rows, opt, 1))(t)
-			must.Do(t, openTest(t, dir).View(func(tx *Tx) error {
-				blocks := must.Get(tx.AdjacencyBlocks())(t)
-				var lists Adjacency
-				for _, b := range blocks {
-					must.Do(t, tx.Along(Both).ReadAdjacency(b, &lists))
-					for v := b.First; v < b.End; v++ {
-						var list []Arc
-						for j, u := range lists.Of(v) {
-							a := Arc{Neighbor: u, Out: 1}
-							if weighted {
-								a.Out = lists.Weights[int(lists.Offsets[v-b.First])+j]
-							}
-							list = append(list, a)
-						}
-						got[i] = append(got[i], list)
-					}
-				}
-				return nil
-			}))
-		}
-		for v := range got[0] {
-			if !slices.Equal(got[0][v], got[1][v]) {
-				t.Fatalf("seed %d, node %d: got %v of arcs, want %v", seed, v, got[1][v], got[0][v])
-			}
-		}
-	}
-}
-
+// TestLoadRefusesWeights has weights of one pair of nodes whose sum is no number.
 func TestLoadRefusesWeights(t *testing.T) {
-	for _, c := range []struct {
-		opt    LoadOptions
-		weight float32
-	}{
-		{LoadOptions{}, 2},
-		{LoadOptions{Directed: true}, 0.5},
-		{LoadOptions{Weighted: true}, 0},
-		{LoadOptions{Weighted: true}, -1},
-		{LoadOptions{Weighted: true}, float32(math.NaN())},
-		{LoadOptions{Weighted: true}, float32(math.Inf(1))},
-	} {
-		l := must.Get(NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), c.opt))(t)
-		must.Do(t, l.AddNode(Node{ID: "0"}))
-		w := l.EdgeWriter()
-		if err := w.AddWeighted("0", "0", c.weight, 7); !errors.Is(err, ErrInvalidEdge) || !strings.Contains(err.Error(), "edge at 7") {
-			t.Errorf("%+v, weight %v: got %v, want ErrInvalidEdge at 7", c.opt, c.weight, err)
-		}
-		if err := errors.Join(w.Close(), l.Abort()); err != nil {
-			t.Error(err)
-		}
-	}
 	const large = 3e38
 	for _, rows := range [][]arcRow{{{"a", "b", large}, {"a", "b", large}}, {{"a", "b", large}, {"b", "a", large}}} {
 		for _, directed := range []bool{false, true} {

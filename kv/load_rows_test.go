@@ -45,6 +45,10 @@ func TestRowErrorsEndTheLoad(t *testing.T) {
 			w := l.EdgeWriter()
 			return errors.Join(w.AddWeighted("p1", "p2", -1, 7), w.Close())
 		}},
+		"a weight of zero": {LoadOptions{Weighted: true}, ErrInvalidEdge, func(l *Loader) error {
+			w := l.EdgeWriter()
+			return errors.Join(w.AddWeighted("p1", "p2", 0, 7), w.Close())
+		}},
 		"a closed writer": {LoadOptions{}, ErrClosed, func(l *Loader) error {
 			w := l.EdgeWriter()
 			return errors.Join(w.Close(), w.Add("p1", "p2", 1))

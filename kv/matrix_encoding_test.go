@@ -35,7 +35,7 @@ func TestMatrixEncodings(t *testing.T) {
 		shared   bool
 	}{
 		{7, MatrixEncoding{Half: true}, false},
-		{40, MatrixEncoding{Half: true, Kept: 20}, false}, // as many cells as there are others
+		{700, MatrixEncoding{Half: true, Kept: 350}, false}, // as many cells as there are others
 		{40, MatrixEncoding{Kept: 3}, true},
 		{300, MatrixEncoding{Half: true, Kept: 10}, true},
 	} {

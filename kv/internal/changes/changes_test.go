@@ -5,8 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -14,33 +12,6 @@ import (
 const allNodes = record.MaxNodes
 
 func setOf(nodes ...record.NodeID) Set { return SetOf(slices.Values(nodes)) }
-
-func TestCommitsComeBack(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		c := Commit{Added: rapid.IntRange(0, allNodes).Draw(t, "added"), Sets: map[string]Set{}}
-		want := map[string][]record.NodeID{}
-		for _, name := range rapid.SliceOfDistinct(rapid.String(), rapid.ID[string]).Draw(t, "names") {
-			node := rapid.Map(rapid.Uint32Range(0, allNodes-1), func(v uint32) record.NodeID { return record.NodeID(v) })
-			nodes := rapid.SliceOf(node).Draw(t, "nodes")
-			slices.Sort(nodes)
-			want[name] = slices.Compact(nodes)
-			c.Sets[name] = setOf(want[name]...)
-		}
-		body, err := c.Encode(1 << 20)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := Parse(body, allNodes)
-		if err != nil || got.Added != c.Added || len(got.Sets) != len(want) {
-			t.Fatalf("got %v, %v; want %v", got, err, c)
-		}
-		for name, s := range got.Sets {
-			if nodes := slices.Collect(s.Nodes()); s.All() != (len(want[name]) == 0) || !slices.Equal(nodes, want[name]) {
-				t.Errorf("%q: got all %t, %v; want %v", name, s.All(), nodes, want[name])
-			}
-		}
-	})
-}
 
 // A service's transaction, of a node with a label and three edges, takes few bytes.
 func TestSmallCommitsAreSmall(t *testing.T) {
