@@ -84,18 +84,6 @@ func Example() {
 	// touched 2 index entries, 0 rows, 0 blocks, 0 skipped
 }
 
-func ExamplePredicate() {
-	p := index.And{Terms: []index.Predicate{
-		index.Compare{Property: "score", Op: index.Gt, Value: kv.FloatValue(0.97)},
-		index.Not{Term: index.In{Property: "label", Values: []kv.Value{kv.StringValue("Theory")}}},
-	}}
-	fmt.Println(p)
-	fmt.Println(index.Properties(p))
-	// Output:
-	// (and (gt score 0.97) (not (in label "Theory")))
-	// [score label]
-}
-
 // Misspelt names and constants of the wrong kind are errors of their own types.
 func ExampleNewPlan_errors() {
 	s, remove, err := papers()

@@ -115,25 +115,3 @@ func TestRunCutShort(t *testing.T) {
 		t.Fatal("a temporary file cut short: got no error")
 	}
 }
-
-func ExampleSorter() {
-	s := New(os.TempDir(), 1<<20)
-	defer s.Close()
-	for _, word := range []string{"pear", "apple", "fig"} {
-		if err := s.Add([]byte(word), []byte{byte(len(word))}); err != nil {
-			fmt.Println(err)
-			return
-		}
-	}
-	for r, err := range s.Records(context.Background()) {
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fmt.Printf("%s %d\n", r.Key, r.Value[0])
-	}
-	// Output:
-	// apple 5
-	// fig 3
-	// pear 4
-}
