@@ -38,10 +38,6 @@ func columnOfChanges(name string) func(c *Changes) *Touched {
 	return func(c *Changes) *Touched { return c.Column(name) }
 }
 
-func matrixOfChanges(name string) func(c *Changes) *Touched {
-	return func(c *Changes) *Touched { return c.Matrix(name) }
-}
-
 func wantNotTracked(t *testing.T, s *Store, mark uint64) {
 	t.Helper()
 	view(t, s, func(tx *Tx) error {

@@ -180,11 +180,11 @@ func errorOf(results []reflect.Value) (err error, has bool) {
 	for _, result := range results {
 		switch typ := result.Type(); {
 		case typ == isError:
-			err, has = result.Interface().(error)
+			err, _ = result.Interface().(error)
 			return err, true
 		case typ.CanSeq2() && typ.Kind() == reflect.Func && typ.In(0).In(1) == isError:
 			for _, second := range result.Seq2() {
-				err, has = second.Interface().(error)
+				err, _ = second.Interface().(error)
 				return err, true
 			}
 			return nil, true

@@ -9,8 +9,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-const allNodes = record.MaxNodes
-
 func setOf(nodes ...record.NodeID) Set { return SetOf(slices.Values(nodes)) }
 
 // A service's transaction, of a node with a label and three edges, takes few bytes.
