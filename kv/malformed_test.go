@@ -79,7 +79,7 @@ func TestCheckFindsDamagedArcs(t *testing.T) {
 		if v == 200 {
 			must.Do(t, s.Compact(t.Context(), nil))
 		}
-		update(t, s, func(tx *Tx) error { return tx.SetEdge(0, v+1, float32(v+1)) })
+		update(t, s, func(tx *Tx) error { return setEdge(tx, 0, v+1, float32(v+1)) })
 	}
 	checkFinds(t, s, []malformed{
 		{record.KindArcs, noBody},                                                                     // no count

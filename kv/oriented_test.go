@@ -12,7 +12,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
-	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // arcForms are all that a graph can be.
@@ -309,52 +308,6 @@ func TestArcsOfHub(t *testing.T) {
 			must.Do(t, s.Compact(t.Context(), nil))
 		}
 	}
-}
-
-func TestCheckFindsDamagedArcs(t *testing.T) {
-	t.Parallel()
-	s := arcStore(t, codec.ArcForm{Directed: true, Weighted: true})
-	addNodes(t, s, 300)
-	for v := range NodeID(299) { // in blocks, and then as deltas
-		if v == 200 {
-			must.Do(t, s.Compact(t.Context(), nil))
-		}
-		update(t, s, func(tx *Tx) error { return setEdge(tx, 0, v+1, float32(v+1)) })
-	}
-	for _, c := range []struct {
-		kind   record.Kind
-		change func(body []byte) []byte
-	}{
-		{record.KindArcs, func([]byte) []byte { return nil }},                                         // no count
-		{record.KindArcs, func(b []byte) []byte { return append(b, 0) }},                              // too long
-		{record.KindArcs, func(b []byte) []byte { return b[:len(b)-1] }},                              // too short
-		{record.KindArcs, func(b []byte) []byte { b[2] |= 2; return b }},                              // an arc more than weights
-		{record.KindArcs, func(b []byte) []byte { b[2] &^= 3; return b }},                             // an entry without arcs
-		{record.KindArcs, func(b []byte) []byte { b[len(b)-1] = 0x7f; b[len(b)-2] = 0xff; return b }}, // NaN
-		{record.KindArcs, func(b []byte) []byte { b[len(b)-2]++; return b }},                          // not what the other end says
-		{record.KindEdgeDelta, func(b []byte) []byte { return []byte{0, 0} }},
-		{record.KindEdgeDelta, func(b []byte) []byte { b[len(b)-2]++; return b }},
-		{record.KindEdgeDelta, func(b []byte) []byte { b[1] |= 0x10; return b }}, // padding
-		{record.KindEdgeDelta, func([]byte) []byte { return []byte{1} }},
-		{record.KindDegreeDelta, func(b []byte) []byte { b[0]++; return b }},
-		{record.KindDegreeDelta, func(b []byte) []byte { return append(b, 0) }},
-	} {
-		key := firstKey(t, s, c.kind)
-		value := rawValue(t, s, key)
-		rewrite(t, s, key, c.change)
-		if found := problems(t, s); len(found) == 0 {
-			t.Errorf("%s changed from % .20x… to % .20x…: Check found nothing", c.kind.String(), value, rawValue(t, s, key))
-		}
-		writeRaw(t, s, key, value)
-	}
-	key := firstKey(t, s, record.KindArcs)
-	value := rawValue(t, s, key)
-	writeRaw(t, s, key, nil)
-	if found := problems(t, s); len(found) == 0 {
-		t.Error("no record of arcs: Check found nothing")
-	}
-	writeRaw(t, s, key, value)
-	checkClean(t, s)
 }
 
 func TestDirectionNames(t *testing.T) {
