@@ -1,8 +1,12 @@
 package kv
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -134,4 +138,156 @@ func (tx *Tx) changesAfter(after, last uint64) iter.Seq2[changes.Commit, error] 
 			yield(changes.Commit{}, missing())
 		}
 	}
+}
+
+// Each commit has a record of the nodes that it touched, also one that touched none: so a missing record is noticed.
+
+// keptCommits is how many of the last commits have a record. The next fold leaves out the others'.
+const keptCommits = 1 << 20
+
+// changesGeneration is the generation of these records. It is never replaced.
+const changesGeneration record.Generation = 0
+
+// changesKey is the chain of the changes of a commit.
+func changesKey(number uint64) []byte {
+	return binary.BigEndian.AppendUint64(record.Prefix(record.KindChanges, changesGeneration), number)
+}
+
+// changesCommit is the commit of a chain, or of a part of it.
+func changesCommit(key []byte) (uint64, error) {
+	if len(key) < 13 {
+		return 0, record.Corrupt(key, "the key is too short")
+	}
+	return binary.BigEndian.Uint64(key[5:]), nil
+}
+
+// changesFrom is the commit behind which every commit has a record, if there are last commits.
+func (c *catalog) changesFrom(last uint64) uint64 {
+	return max(c.ChangesFrom, last-min(last, keptCommits))
+}
+
+// isOld reports whether a key is that of the changes of a commit up to one.
+func isOld(key []byte, upTo uint64) bool {
+	if record.Kind(key[0]) != record.KindChanges {
+		return false
+	}
+	number, err := changesCommit(key)
+	return err == nil && number <= upTo
+}
+
+// The names of the sets of nodes that a commit touched.
+const edgesTouched = "edges"
+
+func columnTouched(name string) string { return "column " + name }
+func matrixTouched(name string) string { return "matrix " + name }
+
+// touches are the nodes that something was written of, by the names of the sets.
+type touches map[string]*Touched
+
+func (t *touches) of(name string) *Touched {
+	if *t == nil {
+		*t = touches{}
+	}
+	set := (*t)[name]
+	if set == nil {
+		set = new(Touched)
+		(*t)[name] = set
+	}
+	return set
+}
+
+// add adds nodes to a set.
+func (t *touches) add(name string, nodes ...NodeID) { t.of(name).add(slices.Values(nodes)) }
+
+// addAll makes a set one of all nodes.
+func (t *touches) addAll(name string) { t.of(name).All = true }
+
+// putChanges writes the record of what the transaction touched.
+func (tx *Tx) putChanges() error {
+	if len(tx.entries) == 0 {
+		return nil
+	}
+	c := changes.Commit{Added: tx.cat.Nodes - tx.nodesBefore, Sets: map[string]changes.Set{}}
+	for name, t := range tx.touched {
+		switch {
+		case t.All:
+			c.Sets[name] = nil
+		case t.Count() > 0:
+			c.Sets[name] = changes.SetOf(t.Nodes())
+		}
+	}
+	body, err := c.Encode(tx.s.mostTouched())
+	if err != nil {
+		return fmt.Errorf("changes of the commit: %w", err)
+	}
+	_, err = record.PutParts(tx.put, changesKey(tx.s.commits+1), body)
+	return err
+}
+
+// mostTouched is the size of the largest record of a commit, in bytes. What is longer becomes "all", because it would
+// not fit into the transaction beside the rest. So many changes of a graph are seldom looked at one by one.
+func (s *Store) mostTouched() int { return int(s.db.MostInTransaction() / 8) }
+
+// GraphVersion names the content of the nodes, their external ids and order, and the edges. If two snapshots of a store
+// have equal versions, this content is equal in both, even if older files of the store were put back in between.
+// GraphVersion reads the changes since the last whole write of the graph.
+func (tx *Tx) GraphVersion() (string, error) {
+	whole := []uint64{uint64(tx.cat.GraphSum), uint64(tx.cat.Nodes), uint64(tx.cat.LoadedNodes), uint64(tx.cat.Edges)}
+	return tx.version(tx.cat.Graph, whole, nil, record.KindEdgeDelta, record.KindAddedNode, record.KindRemoved)
+}
+
+// ColumnVersion is like GraphVersion, of a stored column and, if it has classes, of their names; ErrNoColumn when there
+// is none.
+func (tx *Tx) ColumnVersion(name string) (string, error) {
+	entry, err := tx.columnEntry(name)
+	if err != nil {
+		return "", err
+	}
+	var classes []string
+	if entry.Kind == KindClass {
+		classes = tx.cat.Classes
+	}
+	whole := []uint64{uint64(entry.Sum), uint64(entry.Kind), uint64(entry.Rows), uint64(tx.cat.Nodes)}
+	return tx.version(entry.Generation, whole, classes, record.KindColumnDelta)
+}
+
+// MatrixVersion is like GraphVersion, of a stored matrix; ErrNotFound when there is none.
+func (tx *Tx) MatrixVersion(name string) (string, error) {
+	entry, err := tx.matrixEntry(name)
+	if err != nil {
+		return "", err
+	}
+	whole := []uint64{uint64(entry.Sum), uint64(entry.Rows), uint64(tx.cat.Nodes)}
+	return tx.version(entry.Generation, whole, entry.Columns, record.KindRowDelta)
+}
+
+// version hashes the identity of the store, what a generation has as a whole, and its deltas of some kinds.
+func (tx *Tx) version(g record.Generation, whole []uint64, names []string, deltas ...record.Kind) (string, error) {
+	if err := tx.Err(); err != nil {
+		return "", err
+	}
+	sum := sha256.New() // never fails to write
+	number := func(x int) { sum.Write(binary.BigEndian.AppendUint64(nil, uint64(x))) }
+	text := func(text []byte) {
+		number(len(text))
+		sum.Write(text)
+	}
+	text([]byte(tx.s.header.ID))
+	number(int(g))
+	for _, x := range slices.Concat(whole, []uint64{uint64(len(names))}) {
+		number(int(x))
+	}
+	for _, name := range names {
+		text([]byte(name))
+	}
+	for _, kind := range deltas {
+		for r, err := range tx.iterate(record.Prefix(kind, g), nil, false) {
+			if err != nil {
+				return "", err
+			}
+			text(r.Key)
+			text(r.Body)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
 }

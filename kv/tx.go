@@ -384,18 +384,3 @@ func (tx *Tx) writeCatalog() error {
 	}
 	return tx.put(countsKey(), body)
 }
-
-// checkCatalog refuses a catalogue of so many bytes that it does not fit into a transaction beside its counts.
-func (tx *Tx) checkCatalog(size int) error {
-	limit := int(tx.s.db.MostInTransaction()) - record.PartSize
-	if size <= limit {
-		return nil
-	}
-	columns := 0
-	for _, m := range tx.cat.Matrices {
-		columns += len(m.Columns)
-	}
-	return fmt.Errorf("%w: %d classes, %d columns of nodes and %d of matrices take %d bytes, and the catalogue takes "+
-		"at most %d: want fewer or shorter ones",
-		ErrCatalogTooBig, len(tx.cat.Classes), len(tx.cat.Columns), columns, size, limit)
-}

@@ -66,7 +66,8 @@ func TestSorter(t *testing.T) {
 				t.Fatalf("seed %d: got %d records, want %d", seed, i, len(want))
 			}
 		}
-		for range s.Records(t.Context()) {
+		for _, err := range s.Records(t.Context()) {
+			must.Do(t, err)
 			break
 		}
 		ended, cancel := context.WithCancel(t.Context())
