@@ -335,7 +335,8 @@ func loadCopy(t *testing.T, s *kv.Store, dir string) {
 			}
 			must.Do(t, l.AddNode(kv.Node{ID: ids[v], Label: label.Str()}))
 		}
-		for u := range tx.InFileOrder() {
+		for u, err := range tx.InFileOrder() {
+			must.Do(t, err)
 			for v, err := range tx.Neighbors(u) {
 				must.Do(t, err)
 				if u < v {
