@@ -70,8 +70,8 @@ type folding struct {
 	done   chan struct{} // closed once it has ended
 }
 
-// foldWait is between two looks at whether a fold can end.
-const foldWait = 10 * time.Millisecond
+// foldWait is between two looks at whether a fold can end. Each holds up who begins a snapshot for a moment.
+const foldWait = time.Second
 
 // foldIfDue begins a fold if one is due and none goes on. The caller holds the writer's lock.
 func (s *Store) foldIfDue() {
@@ -112,6 +112,8 @@ func (s *Store) foldBeside(f *lsm.Fold, merge func(context.Context) error) {
 		s.folding = nil
 		if err = errors.Join(err, f.Cancel()); err != nil && ctx.Err() == nil {
 			s.warn("tables could not be folded", err)
+		} else if err == nil {
+			s.foldIfDue() // others came meanwhile
 		}
 	}()
 }

@@ -245,7 +245,7 @@ func (s *Store) readDecisions() (*decisions.Log, error) {
 
 // refuse says what damage to decisions.log prevents; nil for nil.
 func (s *Store) refuse(damage error) error {
-	if !errors.Is(damage, ErrCorrupt) {
+	if !errors.Is(damage, ErrCorrupt) || s.crashed { // a store that crashed cannot be opened to be read
 		return damage
 	}
 	return fmt.Errorf("%w; until a repair of it %s can be read, and not written to", damage, s.name)
@@ -258,8 +258,12 @@ func (s *Store) replayDecisions(frames []decisions.Frame) error {
 		b := s.db.Batch(f.Last)
 		defer b.Cancel()
 		for e, err := range f.Entries() {
+			value := bytes.Clone(e.Value)
+			if value == nil { // a pack may have the key
+				value = record.Deletion(e.Key)
+			}
 			if err == nil && !bytes.Equal(e.Key, decidedKey()) {
-				err = b.Set(bytes.Clone(e.Key), bytes.Clone(e.Value))
+				err = b.Set(bytes.Clone(e.Key), value)
 			}
 			if err != nil {
 				return err

@@ -156,32 +156,38 @@ func (r *repair) openLog(ctx context.Context) error {
 		r.log = log
 		lacking, err = r.s.lacking(log)
 	}
-	if err == nil {
-		err = log.Scan(func(decisions.Frame) error { return ctx.Err() })
+	last := uint64(0)
+	if r.log != nil && (err == nil || errors.Is(err, ErrCorrupt)) {
+		last = log.Last()
+		err = log.Scan(func(f decisions.Frame) error {
+			last = max(last, f.Last)
+			return ctx.Err()
+		})
 	}
 	if err != nil && !errors.Is(err, ErrCorrupt) {
 		return err
 	}
-	if r.logDamage = err; err == nil {
-		if err := r.s.replayDecisions(lacking); err != nil {
-			return err
-		}
+	if r.logDamage = err; errors.Is(err, decisions.ErrTorn) && r.salvaged.Crashed {
+		r.logDamage = nil
+	}
+	if err := r.s.replayDecisions(lacking); err != nil { // they are whole, and nothing is missing before them
+		return err
 	}
 	held := r.s.commits
-	if r.log == nil || log.Last() <= held {
+	if last <= held {
 		return nil
 	}
-	r.s.commits = log.Last() // no commit has the number of one that is lost
+	r.s.commits = last // no commit has the number of one that is lost
 	if err := r.s.setRecord(decidedKey(), nil); err != nil {
 		return err
 	}
-	what := fmt.Sprintf("it has decisions of commit %d, and the store has come to %d", log.Last(), held)
-	return r.lose(Loss{Kind: "commit", Count: int64(log.Last() - held), AtMost: true}, decisions.FileName, what,
-		"%s lost, but for their decisions", commits(held+1, log.Last()))
+	what := fmt.Sprintf("it has decisions of commit %d, and the store has come to %d", last, held)
+	return r.lose(Loss{Kind: "commit", Count: int64(last - held), AtMost: true}, decisions.FileName, what,
+		"%s lost, but for the decisions that the file has", commits(held+1, last))
 }
 
-// decisions takes every decision from decisions.log. If that is damaged, or ends before the last decision of the
-// store, it takes what cannot be read in the store. It comes before what is damaged is removed.
+// decisions takes every decision from decisions.log. If that is damaged, or ends before the last decision of the store,
+// it takes only what is missing in a store that has lost something: other entries may have been deleted since.
 func (r *repair) decisions(ctx context.Context) error {
 	if r.log == nil {
 		return nil
@@ -216,7 +222,7 @@ func (r *repair) putBack(ctx context.Context, tx *Tx, space string) error {
 		case !d.known:
 			unknown += codec.Bit(d.is == isOther)
 			return nil
-		case r.logDamage != nil && d.is != isDamaged:
+		case r.logDamage != nil && (d.is == isOther || len(r.lost) == 0):
 			return nil
 		}
 		found[d.is]++

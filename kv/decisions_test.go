@@ -1,8 +1,10 @@
 package kv
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,17 +158,78 @@ func TestDamagedDecisionsAreTold(t *testing.T) {
 	}
 }
 
-// TestDamagedDecisionsAfterACrash damages decisions.log of a store that crashed: Open completes it from the store.
+// TestDamagedDecisionsAfterACrash damages decisions.log of a store that crashed. If the damage is at its end, Open
+// completes it from the store. If something whole follows, Open leaves it alone and tells, and Repair loses nothing.
 func TestDamagedDecisionsAfterACrash(t *testing.T) {
 	t.Parallel()
 	_, _, crashed := agedStore(t)
 	size := must.Get(os.Stat(decisionsPath(crashed)))(t).Size()
+	completed, repaired := 0, 0
 	for at := size - 1; at > size/3; at -= size / 8 {
 		dir := copyStore(t, crashed)
 		must.Do(t, flipByte(decisionsPath(dir), at))
+		damagedStores.Store(dir, true)
+		if s, err := Open(dir, Options{MemoryBudget: minMemoryBudget}); err == nil {
+			closeStore(t, s)
+			completed++
+		} else if !errors.Is(err, ErrCorrupt) || must.Get(os.Stat(decisionsPath(dir)))(t).Size() != size {
+			t.Errorf("byte %d: got %v, want ErrCorrupt and the file as it was", at, err)
+		} else {
+			lost, done := repairLosing(t, dir)
+			if len(lost) > 0 {
+				t.Errorf("byte %d: repairing did %s, and lost %v", at, done, lost)
+			}
+			repaired++
+		}
+		damagedStores.Delete(dir)
 		if got := decided(t, dir, 0, 25); got != 25 {
 			t.Errorf("byte %d: got %d decisions, want 25", at, got)
 		}
+	}
+	if completed == 0 || repaired == 0 {
+		t.Errorf("%d stores were opened and %d repaired, want some of both", completed, repaired)
+	}
+}
+
+// TestTornDecisionsBesideALostLog has lost Badger's log in a crash that tore the end of decisions.log: Repair takes from
+// that what is whole.
+func TestTornDecisionsBesideALostLog(t *testing.T) {
+	t.Parallel()
+	_, _, dir := agedStore(t)
+	must.Do(t, os.Truncate(onlyLog(t, dir), 10))
+	f := must.Get(os.OpenFile(decisionsPath(dir), os.O_WRONLY|os.O_APPEND, 0))(t)
+	_, err := f.WriteString("a frame")
+	must.Do(t, errors.Join(err, f.Close()))
+	damagedStores.Store(dir, true)
+	if _, err := Open(dir, Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("got %v, want ErrCorrupt", err)
+	}
+	lost, done := repairLosing(t, dir)
+	if got := decided(t, dir, 0, 25); got != 25 {
+		t.Errorf("got %d decisions, want 25: repairing did %s, and lost %v", got, done, lost)
+	}
+}
+
+// TestReplayedDeletion replays the deletion of an entry that a pack has.
+func TestReplayedDeletion(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	addNodes(t, s, 5)
+	decide(t, s, 0, 3)
+	var backup bytes.Buffer
+	must.Get(s.Backup(t.Context(), &backup, BackupOptions{}))(t)
+	dir := filepath.Join(t.TempDir(), "restored")
+	must.Get(Restore(t.Context(), dir, []io.Reader{&backup}, RestoreOptions{}))(t)
+	before := copyStore(t, dir)
+	s = openStore(t, dir, Options{})
+	update(t, s, func(tx *Tx) error { return tx.Space("decisions").Delete([]byte("001")) })
+	closeStore(t, s)
+	replaceFiles(t, dir, before, decisions.FileName)
+	if got := decided(t, before, 0, 3); got != 2 {
+		t.Errorf("got %d decisions, want 2", got)
+	}
+	if lost, done := repairLosing(t, before); done != "[]" {
+		t.Errorf("repairing did %s, and lost %v, want nothing done", done, lost)
 	}
 }
 

@@ -116,20 +116,26 @@ var ownNames = []string{
 // CheckOwnFiles returns an ErrForeignFile that names a file in the directory of a store which is not the store's own.
 // Who deletes a store asks first, because such a file may be somebody's.
 func CheckOwnFiles(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
+	foreign, err := foreignFiles(dir)
+	if err == nil && len(foreign) > 0 {
+		err = fmt.Errorf("%s%c%s: %w", dir, filepath.Separator, foreign[0], ErrForeignFile)
 	}
+	return err
+}
+
+// foreignFiles are the names of files in the directory of a store that are not the store's own.
+func foreignFiles(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
 	for _, entry := range entries {
 		own := slices.ContainsFunc(ownNames, func(pattern string) bool {
 			matches, err := filepath.Match(pattern, entry.Name())
 			return err == nil && matches
 		})
 		if !own {
-			return fmt.Errorf("%s%c%s: %w", dir, filepath.Separator, entry.Name(), ErrForeignFile)
+			names = append(names, entry.Name())
 		}
 	}
-	return nil
+	return names, err
 }
 
 // start reads what must be there, and drops what a crash left behind.
@@ -187,6 +193,9 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 	path, err := realpath.Of(dir)
 	if err != nil {
 		return nil, err
+	}
+	if err := undoSwap(path); err != nil {
+		return nil, renamed(err, path, dir)
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

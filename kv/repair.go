@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
@@ -94,7 +95,9 @@ func Repair(
 	}
 	r := &repair{place: place, name: dir, dir: place.store(), progress: progress, report: report}
 	if err = r.run(ctx, opt, rooms); err == nil && r.changed {
-		err = place.swap()
+		if err = r.tellOfForeign(); err == nil {
+			err = place.swap()
+		}
 	}
 	if err != nil || !r.changed {
 		return nil, errors.Join(renamed(err, r.dir, path), place.remove())
@@ -178,6 +181,15 @@ func (r *repair) rooms(ctx context.Context, opt Options, rooms []RoomRepair) (er
 		}
 	}
 	return nil
+}
+
+// tellOfForeign reports files that are not the store's, which stay where the store was.
+func (r *repair) tellOfForeign() error {
+	names, err := foreignFiles(r.place.target)
+	for _, name := range names {
+		err = errors.Join(err, r.done(name, "it is no file of a store", "left in "+filepath.Base(r.place.target+BeforeRepair)))
+	}
+	return err
 }
 
 // done reports what was done, or is about to be done.

@@ -50,7 +50,7 @@ func newWorkplace(target, mark string) (_ *workplace, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkTarget(target); err != nil {
+	if err := errors.Join(undoSwap(target), checkTarget(target)); err != nil {
 		return nil, err
 	}
 	around, err := StoreAround(target)
@@ -206,7 +206,10 @@ func (w *workplace) swap() error {
 	if err := os.Rename(w.store(), w.target); err != nil {
 		return errors.Join(err, os.Rename(former, w.target))
 	}
-	return errors.Join(durable.SyncDirectory(parent), durable.SyncDirectory(w.path))
+	if err := errors.Join(durable.SyncDirectory(parent), durable.SyncDirectory(w.path)); err != nil {
+		return errors.Join(err, os.Rename(w.target, w.store()), os.Rename(former, w.target))
+	}
+	return nil
 }
 
 // clear removes all but the store. Who may read the directory at the target may read the store.

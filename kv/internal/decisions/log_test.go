@@ -149,7 +149,7 @@ func TestCutLog(t *testing.T) {
 	}
 }
 
-// TestDamagedLog changes bytes all over the file: what is read is what came before, and the damage is told.
+// TestDamagedLog changes bytes all over the file: what is read is what came before and behind, and the damage is told.
 func TestDamagedLog(t *testing.T) {
 	t.Parallel()
 	dir, ends := newLog(t, 3)
@@ -167,8 +167,12 @@ func TestDamagedLog(t *testing.T) {
 		if !errors.Is(damage, record.ErrCorrupt) {
 			t.Fatalf("byte %d: got %v, want ErrCorrupt", at, damage)
 		}
-		if len(got) >= len(whole) || !slices.Equal(got, whole[:len(got)]) {
-			t.Fatalf("byte %d: got %d entries, want a part of %d", at, len(got), len(whole))
+		before := 0
+		for before < len(got) && got[before] == whole[before] {
+			before++
+		}
+		if behind := len(whole) - (len(got) - before); len(got) >= len(whole) || !slices.Equal(got[before:], whole[behind:]) {
+			t.Fatalf("byte %d: got %d entries, want %d but for some that follow each other", at, len(got), len(whole))
 		}
 		// An open finds damage of the head and of the frames since the file was written anew.
 		l, _, err := since(copied, 0, false)
@@ -176,6 +180,15 @@ func TestDamagedLog(t *testing.T) {
 			t.Fatalf("byte %d: open: got %v", at, err)
 		} else if !inside {
 			must.Do(t, l.Close())
+		} else if at >= headSize {
+			// What follows is left alone, unless it is torn off.
+			last := int64(at) >= ends[len(ends)-2]
+			l, _, err := since(copied, 0, true)
+			if last {
+				must.Do(t, errors.Join(err, l.Close()))
+			} else if size := must.Get(os.Stat(path))(t).Size(); !errors.Is(err, record.ErrCorrupt) || errors.Is(err, ErrTorn) || size != int64(len(text)) {
+				t.Fatalf("byte %d: got %v and %d bytes, want ErrCorrupt and %d", at, err, size, len(text))
+			}
 		}
 		text[at] ^= 0x20
 	}

@@ -80,6 +80,9 @@ func checkNames(dir string, crashed bool) (m manifest, strays []uint64, err erro
 	if m, err = readManifest(dir); err != nil {
 		return m, nil, err
 	}
+	if m.cut != nil && !crashed {
+		return m, nil, m.cut
+	}
 	if err := checkPacks(dir, m, f); err != nil {
 		return m, nil, err
 	}

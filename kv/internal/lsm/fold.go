@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/table"
@@ -144,7 +145,11 @@ func (f *Fold) merge(ctx context.Context) (err error) {
 	}
 }
 
-// End has the new tables take the place of those that were merged, unless there is a snapshot: then it has not ended.
+// endWait is how long snapshots wait to begin until those before them have ended. One that reads a statement's worth
+// takes less.
+const endWait = 20 * time.Millisecond
+
+// End has the new tables take the place of those that were merged, unless a snapshot goes on: then it has not ended.
 // It closes Badger and opens it anew; if it cannot, the database has failed. The caller holds the writer's lock.
 func (f *Fold) End() (ended bool, err error) {
 	d := f.d
@@ -153,8 +158,10 @@ func (f *Fold) End() (ended bool, err error) {
 	}
 	d.packs.mu.Lock() // no snapshot begins
 	defer d.packs.mu.Unlock()
-	if d.txns.Load() > 0 {
-		return false, nil
+	for until := time.Now().Add(endWait); d.txns.Load() > 0; time.Sleep(endWait / 20) {
+		if time.Now().After(until) {
+			return false, nil
+		}
 	}
 	opt := d.db.Opts()
 	err = errors.Join(wrapBadger(d.db.Close()), d.failure.err())

@@ -23,7 +23,6 @@ type salvage struct {
 	dir      string
 	progress func(stage string, done, total int64)
 	report   func(Correction) error
-	crashed  bool // the database was left by a crash
 
 	inputs  []pack.Input // of two entries of one version of a key, that of the later one counts
 	closers []func() error
@@ -39,6 +38,7 @@ type salvage struct {
 type Salvaged struct {
 	Catalog []byte            // the copy of the catalogue; nil if there is none
 	Last    record.Generation // the greatest of any record that was not in a pack
+	Crashed bool              // a crash left the database
 }
 
 // Salvage writes what can be read of a database, which is not open, as a closed one into an empty directory, and
@@ -64,7 +64,7 @@ func Salvage(
 
 // open finds what there is to read.
 func (s *salvage) open() (err error) {
-	if s.crashed, err = leftByCrash(s.dir); err != nil {
+	if s.found.Crashed, err = leftByCrash(s.dir); err != nil {
 		return err
 	}
 	f, err := list(s.dir)
@@ -211,7 +211,7 @@ func (s *salvage) openTables(f files, m manifest, damage error) error {
 			gone = slices.DeleteFunc(gone, merged)
 		}
 		err = s.tell(damage, Loss{}, ManifestName, "written again")
-	case !s.crashed:
+	case !s.found.Crashed:
 		for _, id := range unnamed {
 			err = errors.Join(err, s.tell(record.CorruptFile(table.NewFilename(id, s.dir), "%s does not name it", ManifestName), Loss{},
 				table.IDToFilename(id), "left out: it was not finished, or its records are in other tables"))

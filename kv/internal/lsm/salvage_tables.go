@@ -171,6 +171,7 @@ func (t *salvagedTable) read(b blockPlace) {
 			switch {
 			case b.damage == nil && bytes.HasPrefix(e.Key, badgersKeys):
 				count--
+			case b.damage != nil && e.Value.Meta&pack.MarkDeleted != 0: // only its form would speak for it
 			case trusted(e, t.newest) && (t.last == nil || y.CompareKeys(e.Key, t.last) > 0):
 				t.rest = append(t.rest, e)
 				t.last = e.Key
@@ -215,7 +216,7 @@ const (
 )
 
 // trusted reports whether an entry can be taken for what was written: its record has a checksum of its own, over the
-// key. Of a deletion only the form of the key speaks for it. newest is the version of the table.
+// key. Of a deletion of Badger's only the form of the key speaks for it. newest is the version of the table.
 func trusted(e pack.Entry, newest uint64) bool {
 	key, version := y.ParseKey(e.Key), y.ParseTs(e.Key)
 	if version == 0 || version > newest || e.Value.ExpiresAt != 0 || e.Value.UserMeta != 0 || !record.IsKnown(key) {
