@@ -12,7 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// TestStoppedSwap has a repair stop between its two renames. Open and Repair find the store as it was, unless the
+// TestStoppedSwap has a repair stop between its two renames. Who comes next finds the store as it was, unless the
 // repair still runs.
 func TestStoppedSwap(t *testing.T) {
 	t.Parallel()
@@ -29,6 +29,14 @@ func TestStoppedSwap(t *testing.T) {
 			_, err := repairAndCount(t, dir)
 			return err
 		},
+		"Create": func(dir string) error {
+			_, err := Create(dir, Options{MemoryBudget: minMemoryBudget})
+			return err
+		},
+		"NewLoader": func(dir string) error {
+			_, err := NewLoader(t.Context(), dir, LoadOptions{})
+			return err
+		},
 	} {
 		dir := copyStore(t, from)
 		former := dir + BeforeRepair
@@ -41,14 +49,18 @@ func TestStoppedSwap(t *testing.T) {
 			}
 			must.Do(t, unlock())
 		}
+		want := ErrExists
+		if name == "Open" {
+			want = ErrCorrupt
+		}
 		err := find(dir)
 		there := dir // the store as it was
 		if name == "Repair" {
 			there = former
 			must.Do(t, err)
 			checkClean(t, openStore(t, dir, Options{}))
-		} else if !errors.Is(err, ErrCorrupt) {
-			t.Errorf("%s: got %v, want ErrCorrupt", name, err)
+		} else if !errors.Is(err, want) {
+			t.Errorf("%s: got %v, want %v", name, err, want)
 		}
 		if !maps.Equal(bytesOf(t, there), damaged) {
 			t.Errorf("%s: the store is not as it was", name)

@@ -94,9 +94,9 @@ func TestFoldWaits(t *testing.T) {
 					if got := textOf(t, txn); got != wantNewer {
 						t.Errorf("a reader reads %.300s, want %.300s", got, wantNewer)
 					}
+					time.Sleep(time.Millisecond)
 					return nil
 				}))
-				time.Sleep(time.Millisecond)
 			}
 		})
 	}
@@ -111,8 +111,10 @@ func TestFoldWaits(t *testing.T) {
 		}
 		snapshot.Discard()
 	}
-	for !must.Get(f.End())(t) {
-		time.Sleep(time.Millisecond)
+	for tries := 0; !must.Get(f.End())(t); tries++ { // there is a reader at all times
+		if tries == 100 {
+			t.Fatal("the fold does not end between readers")
+		}
 	}
 	time.Sleep(10 * time.Millisecond)
 	stop()
