@@ -270,19 +270,18 @@ func (c *checker) matrix(ctx context.Context, name string) error {
 // no more.
 type recordScan struct {
 	counts  map[record.Kind]int64 // of sound records, of the graph's generation or of none
+	nodes   int                   // one more than the greatest node that was added to the graph, or removed
 	removed int                   // nodes in its blocks of removed ones
-	added   uint32                // one more than the greatest node that was added to it
 
 	changed map[record.Generation]uint32 // one more than the greatest node of which a column or a matrix has a change
-	damaged map[record.Generation]bool   // some of its records cannot be read
 	last    record.Generation            // the greatest of any record
 }
 
 // scan reads every record by itself, and calls damaged for each that cannot be read or has a key that no record has.
-func (tx *Tx) scan(ctx context.Context, progress Progress, damaged func(key []byte, damage error) error) (*recordScan, error) {
-	s := &recordScan{
-		counts: map[record.Kind]int64{}, changed: map[record.Generation]uint32{}, damaged: map[record.Generation]bool{},
-	}
+func (tx *Tx) scan(
+	ctx context.Context, progress Progress, damaged func(key []byte, damage error) error,
+) (*recordScan, error) {
+	s := &recordScan{counts: map[record.Kind]int64{}, changed: map[record.Generation]uint32{}}
 	isDead, done := tx.cat.dead(), 0
 	err := eachRecord(ctx, tx.txn, nil, func(r record.Record, damage error) error {
 		if done++; done%contextEvery == 0 {
@@ -302,27 +301,35 @@ func (tx *Tx) scan(ctx context.Context, progress Progress, damaged func(key []by
 		if isDead(r.Key) {
 			return nil
 		}
-		if v, ok := record.NumberOf(r.Key, 0); ok && k == record.KindAddedNode {
-			s.added = max(s.added, v+1)
-		} else if ok && (k == record.KindColumnDelta || k == record.KindRowDelta) {
-			s.changed[g] = max(s.changed[g], v+1)
+		number, ok := record.NumberOf(r.Key, 0)
+		if ok && (k == record.KindColumnDelta || k == record.KindRowDelta) {
+			s.changed[g] = max(s.changed[g], number+1)
 		}
 		if damage != nil {
-			s.damaged[g] = true
 			return damaged(r.Key, damage)
 		}
 		if k >= record.FirstGenerational && g != tx.cat.Graph {
 			return nil
 		}
 		s.counts[k]++
-		if k == record.KindRemoved {
-			for _, b := range r.Body {
-				s.removed += bits.OnesCount8(b)
-			}
+		if ok && k == record.KindAddedNode {
+			s.nodes = max(s.nodes, int(number)+1)
+		} else if ok && k == record.KindRemoved {
+			s.countRemoved(int(number)*removedPerBlock, r.Body)
 		}
 		return nil
 	})
 	return s, err
+}
+
+// countRemoved counts the nodes of a block of removed ones that begins with a node.
+func (s *recordScan) countRemoved(first int, block []byte) {
+	for i, b := range block {
+		if b != 0 {
+			s.nodes = max(s.nodes, first+8*i+bits.Len8(b))
+			s.removed += bits.OnesCount8(b)
+		}
+	}
 }
 
 // eachRecord calls use with every record whose key begins with prefix, borrowed, and with what is wrong with it.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/vmihailenco/msgpack/v5"
 
@@ -100,7 +99,7 @@ func (r *repair) records(ctx context.Context) error {
 	if err := r.documents(ctx); err != nil {
 		return err
 	}
-	if err := r.counts(ctx, found.last); err != nil {
+	if err := r.counts(found); err != nil {
 		return err
 	}
 	if err := r.s.sweep(); err != nil {
@@ -244,14 +243,14 @@ func (r *repair) documents(ctx context.Context) error {
 
 // counts has the counts say what the records say of nodes and of removed nodes. If they did not, the graph is written
 // again, which counts edges. A node whose removal is lost is there again, without edges and values.
-func (r *repair) counts(ctx context.Context, last record.Generation) error {
+func (r *repair) counts(found *recordScan) error {
 	cat, before, damage := r.counted()
 	if damage != nil && !errors.Is(damage, ErrCorrupt) {
 		return damage
 	}
 	if damage != nil {
 		r.uncounted = true
-		before = counts{Next: max(last, r.salvaged.Last) + 1}
+		before = counts{Next: max(found.last, r.salvaged.Last) + 1}
 		for g := range cat.live() {
 			before.Next = max(before.Next, g+1)
 		}
@@ -260,11 +259,8 @@ func (r *repair) counts(ctx context.Context, last record.Generation) error {
 		return laterCatalogLost(before.Next, r.salvaged.Last)
 	}
 	now := before
-	var err error
-	if now.Nodes, now.Removed, err = r.countNodes(ctx, cat); err != nil {
-		return err
-	}
-	if now.Nodes = max(now.Nodes, before.Nodes); damage == nil && now == before {
+	now.Nodes, now.Removed = max(cat.LoadedNodes, found.nodes, before.Nodes), found.removed
+	if damage == nil && now == before {
 		return nil
 	}
 	if damage == nil {
@@ -293,33 +289,6 @@ func (r *repair) counted() (cat *catalog, c counts, err error) {
 		c = tx.cat.counts
 	}
 	return cat, c, err
-}
-
-// countNodes counts the nodes that records of the graph tell of, and those of them that are removed.
-func (r *repair) countNodes(ctx context.Context, cat *catalog) (nodes, removed int, err error) {
-	tx := r.s.beginBare(false, nil)
-	defer tx.end()
-	nodes = cat.LoadedNodes
-	for _, k := range []record.Kind{record.KindAddedNode, record.KindRemoved} {
-		err := eachRecord(ctx, tx.txn, record.Prefix(k, cat.Graph), func(rec record.Record, _ error) error {
-			number, err := record.NumberAt(rec.Key, 0)
-			if k == record.KindAddedNode {
-				nodes = max(nodes, int(number)+1)
-				return err
-			}
-			for i, b := range rec.Body {
-				if b != 0 {
-					nodes = max(nodes, int(number)*removedPerBlock+8*i+bits.Len8(b))
-					removed += bits.OnesCount8(b)
-				}
-			}
-			return err
-		})
-		if err != nil {
-			return 0, 0, err
-		}
-	}
-	return nodes, removed, nil
 }
 
 // catalog reads the catalogue but for the counts.
