@@ -133,6 +133,7 @@ func TestLastBlocks(t *testing.T) {
 	column := must.Get(b.Column("c", KindInt))(t)
 	matrix := must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)
 	column.entry.Rows, matrix.entry.Rows = rows, rows
+	column.rows, matrix.rows = rows, rows
 	column.block = make([]Value, codec.ColumnRows)
 	column.startBlock(rows / codec.ColumnRows * codec.ColumnRows)
 	if uint32(column.first) == rows {

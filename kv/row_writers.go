@@ -13,11 +13,14 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A rowOrder sees to it that the rows that a writer is given ascend, or sorts them.
+// A rowOrder sees to it that the rows that a writer is given ascend, or sorts them, and that each block is written.
 type rowOrder struct {
 	b      *Bulk
 	what   string // is written
 	rows   uint32
+	height uint32        // rows of a block
+	first  NodeID        // of the block that is being filled
+	flush  func() error  // writes that block, and goes to the next
 	next   NodeID        // the least node that is still in order
 	sorter *spill.Sorter // of all rows; nil if they ascend
 	buf    []byte        // scratch
@@ -34,13 +37,33 @@ func (o *rowOrder) wants(v NodeID) (bool, error) {
 	return !o.b.removed.Has(v), nil
 }
 
-// ascend takes the next row in order.
+// ascend goes to the block of the next row in order.
 func (o *rowOrder) ascend(v NodeID) error {
 	if v < o.next {
 		return fmt.Errorf("%s: node number %d after %d: %w: the rows do not ascend, and the writer does not sort them",
 			o.what, v, o.next-1, ErrInvalidValue)
 	}
 	o.next = v + 1
+	for uint32(v-o.first) >= o.height {
+		if err := o.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end hands the rows of the sorter, if there is one, to set, and writes the blocks that are left.
+func (o *rowOrder) end(set func(v NodeID, body []byte) error) error {
+	if o.sorter != nil {
+		if err := o.sorted(set); err != nil {
+			return err
+		}
+	}
+	for uint32(o.first) < o.rows {
+		if err := o.flush(); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -82,15 +105,15 @@ type ColumnWriter struct {
 	rowOrder
 	entry column.Entry
 	block []Value
-	first NodeID // of block
 }
 
 func newColumnWriter(b *Bulk, name string, kind Kind, g record.Generation) *ColumnWriter {
 	entry := column.Entry{Generation: g, Kind: kind, Rows: uint32(b.draft.Nodes)}
 	w := &ColumnWriter{
-		rowOrder: rowOrder{b: b, what: "column " + name, rows: entry.Rows},
+		rowOrder: rowOrder{b: b, what: "column " + name, rows: entry.Rows, height: codec.ColumnRows},
 		entry:    entry, block: make([]Value, 0, min(codec.ColumnRows, b.draft.Nodes)),
 	}
+	w.flush = w.flushBlock
 	w.startBlock(0)
 	b.touched.addAll(columnTouched(name))
 	return w
@@ -164,11 +187,6 @@ func (w *ColumnWriter) set(v NodeID, cell Value) error {
 	if err := w.ascend(v); err != nil {
 		return err
 	}
-	for v-w.first >= codec.ColumnRows {
-		if err := w.flushBlock(); err != nil {
-			return err
-		}
-	}
 	if len(cell.Str()) > longString {
 		w.entry.Deltas = true
 		w.buf = cell.Append(w.buf[:0])
@@ -199,25 +217,14 @@ func (w *ColumnWriter) Sort() { w.sorter = w.b.Sorter() }
 
 // finish writes what is buffered and returns the column's entry.
 func (w *ColumnWriter) finish() (column.Entry, error) {
-	if w.sorter != nil {
-		w.startBlock(0)
-		err := w.sorted(func(v NodeID, body []byte) error {
-			cell, err := codec.ParseValue(body)
-			if err != nil {
-				return err
-			}
-			return w.set(v, cell)
-		})
+	err := w.end(func(v NodeID, body []byte) error {
+		cell, err := codec.ParseValue(body)
 		if err != nil {
-			return w.entry, err
+			return err
 		}
-	}
-	for uint32(w.first) < w.entry.Rows {
-		if err := w.flushBlock(); err != nil {
-			return w.entry, err
-		}
-	}
-	return w.entry, nil
+		return w.set(v, cell)
+	})
+	return w.entry, err
 }
 
 // A MatrixWriter writes a whole matrix in a Bulk. It takes rows in ascending order, or after Sort in any order. A row
@@ -229,7 +236,6 @@ type MatrixWriter struct {
 	block    codec.Window
 	present  []bool    // rows of block that were put
 	fills    []float32 // of the rows of block, if these share a value; else nil
-	first    NodeID    // of block
 	row      []float32 // scratch
 }
 
@@ -245,7 +251,7 @@ func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g
 	}
 	rows := min(int(entry.BlockRows), max(b.draft.Nodes, 1))
 	w := &MatrixWriter{
-		rowOrder: rowOrder{b: b, what: "matrix " + name, rows: entry.Rows},
+		rowOrder: rowOrder{b: b, what: "matrix " + name, rows: entry.Rows, height: entry.BlockRows},
 		entry:    entry, encoding: e,
 		block: codec.Window{Values: make([]float32, rows*width), Stride: width},
 		row:   make([]float32, width),
@@ -253,6 +259,7 @@ func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g
 	if e.Shares(width) {
 		w.fills = make([]float32, rows)
 	}
+	w.flush = w.flushBlock
 	w.startBlock(0)
 	b.touched.addAll(matrixTouched(name))
 	return w
@@ -281,11 +288,6 @@ func (w *MatrixWriter) put(v NodeID, row []float32) error {
 func (w *MatrixWriter) set(v NodeID, row []float32) error {
 	if err := w.ascend(v); err != nil {
 		return err
-	}
-	for int(v-w.first) >= int(w.entry.BlockRows) {
-		if err := w.flushBlock(); err != nil {
-			return err
-		}
 	}
 	i := int(v - w.first)
 	to := w.block.Row(i, 0, w.block.Stride)
@@ -339,22 +341,11 @@ func (w *MatrixWriter) Sort() { w.sorter = w.b.Sorter() }
 
 // finish writes what is buffered and returns the matrix's entry.
 func (w *MatrixWriter) finish() (matrix.Entry, error) {
-	if w.sorter != nil {
-		w.startBlock(0)
-		err := w.sorted(func(v NodeID, body []byte) error {
-			if err := matrix.ReadRow(body, w.row); err != nil {
-				return err
-			}
-			return w.set(v, w.row)
-		})
-		if err != nil {
-			return w.entry, err
+	err := w.end(func(v NodeID, body []byte) error {
+		if err := matrix.ReadRow(body, w.row); err != nil {
+			return err
 		}
-	}
-	for uint32(w.first) < w.entry.Rows {
-		if err := w.flushBlock(); err != nil {
-			return w.entry, err
-		}
-	}
-	return w.entry, nil
+		return w.set(v, w.row)
+	})
+	return w.entry, err
 }
