@@ -167,8 +167,8 @@ func (s *Store) openDecisions() error {
 		return s.refuse(err)
 	}
 	held := s.commits
-	for _, f := range lacking {
-		held = f.Last
+	if n := len(lacking); n > 0 {
+		held = lacking[n-1].Last
 	}
 	if !readOnly {
 		s.decided = l

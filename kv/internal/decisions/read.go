@@ -67,9 +67,9 @@ func (l *Log) Since(commit uint64, cut bool) (later []Frame, err error) {
 			return later, err
 		}
 		if !whole {
-			damage := l.damaged(at)
-			if !cut || !errors.Is(damage, ErrTorn) {
-				return later, damage
+			next, err := l.next(at + 1)
+			if err != nil || !cut || next >= 0 {
+				return later, cmp.Or(err, l.damaged(at, next))
 			}
 			l.end = at
 			return later, errors.Join(l.file.Truncate(at), l.file.Sync())
@@ -87,17 +87,17 @@ func (l *Log) Since(commit uint64, cut bool) (later []Frame, err error) {
 func (l *Log) Scan(visit func(Frame) error) (damage error) {
 	for at := int64(headSize); 0 <= at && at < l.end; {
 		f, whole, err := l.frameAt(at)
-		switch {
-		case err != nil:
-		case whole:
-			at, err = f.end, visit(f)
-		default:
-			damage = cmp.Or(damage, l.damaged(at))
-			at, err = l.next(at + 1)
+		next := f.end
+		if err == nil && whole {
+			err = visit(f)
+		} else if err == nil {
+			next, err = l.next(at + 1)
+			damage = cmp.Or(damage, l.damaged(at, next))
 		}
 		if err != nil {
 			return err
 		}
+		at = next
 	}
 	return damage
 }
@@ -125,13 +125,10 @@ func (l *Log) frameAt(at int64) (f Frame, whole bool, err error) {
 // that it is durable.
 var ErrTorn = errors.New("no whole part follows")
 
-// damaged is the error of a file that has no whole frame at a place.
-func (l *Log) damaged(at int64) error {
+// damaged is the error of a file that has no whole frame at a place; next is the place of the one that follows, if any.
+func (l *Log) damaged(at, next int64) error {
 	damage := record.CorruptFile(l.path, "from byte %d it is cut off or overwritten", at)
-	switch next, err := l.next(at + 1); {
-	case err != nil:
-		return err
-	case next < 0:
+	if next < 0 {
 		return fmt.Errorf("%w: %w", damage, ErrTorn)
 	}
 	return damage
