@@ -230,8 +230,7 @@ func (s *salvage) write(ctx context.Context, to string) error {
 		return fmt.Errorf("repairing makes another store and keeps what it was: %w", err)
 	}
 	r := NewRestorer(to, s.newest)
-	err := pack.Merge(ctx, s.inputs, func(entries []pack.Entry) error {
-		e := entries[0]
+	err := pack.Merge(ctx, s.inputs, func(e pack.Entry) error {
 		if isDeletion(e) {
 			return nil
 		}

@@ -74,19 +74,13 @@ func findDamage(ctx context.Context, path string, report func(damage error)) (er
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	return verifyBlocks(ctx, t, func(_ int, damage error) { report(damage) })
-}
-
-// verifyBlocks compares the checksums of all blocks of a table. Each that does not match is passed to report, as an
-// ErrCorrupt.
-func verifyBlocks(ctx context.Context, t *pack.Reader, report func(block int, damage error)) error {
 	for i := range t.Blocks() {
 		if i%contextEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		switch damage := t.Verify(i); {
 		case errors.Is(damage, record.ErrCorrupt):
-			report(i, damage)
+			report(damage)
 		case damage != nil:
 			return damage
 		}

@@ -1,7 +1,6 @@
 package pack
 
 import (
-	"bytes"
 	"container/heap"
 	"context"
 
@@ -20,9 +19,9 @@ type Input interface {
 // mergeEvery is after how many keys the context is asked.
 const mergeEvery = 1 << 12
 
-// Merge hands each key of inputs with all its entries, the newest version first, to use. Of two entries of one version
-// of a key, that of the later input counts.
-func Merge(ctx context.Context, inputs []Input, use func(entries []Entry) error) error {
+// Merge hands the newest entry of each key of inputs to use. Of two entries of one version of a key, that of the later
+// input counts.
+func Merge(ctx context.Context, inputs []Input, use func(newest Entry) error) error {
 	var h mergeHeap
 	for i, in := range inputs {
 		on, err := in.Next()
@@ -34,13 +33,12 @@ func Merge(ctx context.Context, inputs []Input, use func(entries []Entry) error)
 		}
 	}
 	heap.Init(&h)
-	var entries []Entry
 	for count := 0; len(h) > 0; count++ {
 		if count%mergeEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		entries = append(entries[:0], h[0].Entry())
-		for {
+		newest := h[0].Entry()
+		for len(h) > 0 && y.SameKey(h[0].Entry().Key, newest.Key) {
 			on, err := h[0].Next()
 			if err != nil {
 				return err
@@ -50,15 +48,8 @@ func Merge(ctx context.Context, inputs []Input, use func(entries []Entry) error)
 			} else {
 				heap.Pop(&h)
 			}
-			if len(h) == 0 || !y.SameKey(h[0].Entry().Key, entries[0].Key) {
-				break
-			}
-			e := h[0].Entry()
-			if !bytes.Equal(e.Key, entries[len(entries)-1].Key) { // else a later input has the same version
-				entries = append(entries, e)
-			}
 		}
-		if err := use(entries); err != nil {
+		if err := use(newest); err != nil {
 			return err
 		}
 	}
