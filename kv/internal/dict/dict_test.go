@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -14,13 +15,12 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-	"github.com/graphcleaner/graphcleaner/kv/internal/recordtest"
 )
 
 // newDict writes the dictionary of a load, and adds nodes. perm is the node at each position of the load.
 func newDict(t *testing.T, ids []string, perm []int, added []string, dense bool) *Dict {
 	t.Helper()
-	records := recordtest.New()
+	records := newRecords()
 	d := &Dict{Records: records, Generation: 7, Nodes: len(ids) + len(added), LoadedNodes: len(ids), Dense: dense}
 	check := func(err error) {
 		t.Helper()
@@ -78,11 +78,11 @@ func compare(t *testing.T, what string, d *Dict, ids []string, perm []int) {
 	t.Helper()
 	byPlace, byNode := d.Reader(), d.Reader()
 	keys := slices.Collect(d.PositionKeys(slices.Values(numbers[record.NodeID](len(ids)))))
-	if want := keysUnder(t, d, record.KindPosition); !slices.EqualFunc(keys, want, bytes.Equal) {
+	if want := keysUnder(d, record.KindPosition); !slices.EqualFunc(keys, want, bytes.Equal) {
 		t.Fatalf("%s: got the keys %x of positions, want %x", what, keys, want)
 	}
 	keys = slices.Collect(d.IDKeys(slices.Values(numbers[int](len(ids)))))
-	if want := keysUnder(t, d, record.KindIDs); !slices.EqualFunc(keys, want, bytes.Equal) {
+	if want := keysUnder(d, record.KindIDs); !slices.EqualFunc(keys, want, bytes.Equal) {
 		t.Fatalf("%s: got the keys %x of ids, want %x", what, keys, want)
 	}
 	for position, id := range ids {
@@ -128,11 +128,11 @@ func numbers[N ~uint32 | ~int](n int) (all []N) {
 }
 
 // keysUnder are the keys of the records of a kind.
-func keysUnder(t *testing.T, d *Dict, kind record.Kind) (keys [][]byte) {
-	t.Helper()
-	for r, err := range d.Records.Scan(record.Prefix(kind, d.Generation), nil) {
-		must.Do(t, err)
-		keys = append(keys, bytes.Clone(r.Key))
+func keysUnder(d *Dict, kind record.Kind) (keys [][]byte) {
+	for _, key := range slices.Sorted(maps.Keys(d.Records.(*memoryRecords).bodies)) {
+		if strings.HasPrefix(key, string(record.Prefix(kind, d.Generation))) {
+			keys = append(keys, []byte(key))
+		}
 	}
 	return keys
 }
@@ -152,7 +152,7 @@ func TestInteger(t *testing.T) {
 
 func TestDamage(t *testing.T) {
 	whole := newDict(t, []string{"a", "b"}, []int{1, 0}, []string{"c"}, false)
-	records, g := whole.Records.(*recordtest.Records), whole.Generation
+	records, g := whole.Records.(*memoryRecords), whole.Generation
 	byID := func(d *Dict) error { _, err := d.Position("b"); return err }
 	added := func(d *Dict) error { _, err := d.Position("c"); return err }
 	ofAdded := func(d *Dict) error { _, err := d.ID(2); return err }
@@ -165,7 +165,7 @@ func TestDamage(t *testing.T) {
 		record.KindPosition: {position, byNode},
 	} {
 		key := record.NumberKey(kind, g, 0)
-		good := records.Body(key)
+		good := records.body(key)
 		large := bytes.Repeat([]byte{0xff}, len(good))
 		if kind == record.KindIDLookup {
 			copy(large, binary.LittleEndian.AppendUint32(nil, uint32(Hash("b"))))
@@ -183,7 +183,7 @@ func TestDamage(t *testing.T) {
 
 func expectDamage(t *testing.T, what string, d Dict, key, body []byte, read func(d *Dict) error) {
 	t.Helper()
-	d.Records.(*recordtest.Records).Change(key, body, func(changed *recordtest.Records) {
+	d.Records.(*memoryRecords).change(key, body, func(changed *memoryRecords) {
 		d.Records = changed
 		if err := read(&d); !errors.Is(err, record.ErrCorrupt) {
 			t.Errorf("%s: got %v, want ErrCorrupt", what, err)
