@@ -169,7 +169,8 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	defer chain.Close()
 	head := chain.Info()
 	if head.Format != formatVersion {
-		return info, &VersionError{Dir: fmt.Sprintf("the store of backup %d", len(files)), Got: head.Format, Want: formatVersion}
+		of := fmt.Sprintf("the store of backup %d", len(files))
+		return info, &VersionError{Dir: of, Got: head.Format, Want: formatVersion}
 	}
 	d, err := newWorkplace(dir, restoreMark)
 	if err != nil {
@@ -210,7 +211,9 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 }
 
 // restoreFiles makes the files of a closed store.
-func restoreFiles(ctx context.Context, dir string, chain *archive.Reader, progress Progress) (info BackupInfo, err error) {
+func restoreFiles(
+	ctx context.Context, dir string, chain *archive.Reader, progress Progress,
+) (info BackupInfo, err error) {
 	r := lsm.NewRestorer(dir, chain.Info().Snapshot) // so the commits of the store count on from the snapshot
 	defer func() { err = errors.Join(err, r.Cancel()) }()
 	if info, err = chain.Read(ctx, progress, r.Add); err != nil {

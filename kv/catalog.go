@@ -280,7 +280,8 @@ func (s *Store) openPacks() error {
 	}
 	if s.copied = copied.Version; s.copied > version {
 		return record.CorruptFile(s.catalogPath(),
-			"it has the catalogue of commit %d, and the store has that of commit %d: a later catalogue is lost", s.copied, version)
+			"it has the catalogue of commit %d, and the store has that of commit %d: a later catalogue is lost",
+			s.copied, version)
 	}
 	return s.db.OpenPacks(func(g record.Generation) bool { return live[g] })
 }

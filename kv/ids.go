@@ -60,7 +60,8 @@ func (tx *Tx) ID(v NodeID) (string, error) {
 }
 
 // Places reads the places of nodes in the node file, from 0, and the nodes and ids at places. Nodes added later follow,
-// and removed nodes keep their places. Asked in ascending order, each costs little. It belongs to one goroutine; a Tx may have many. It sees what an Update wrote before it was made.
+// and removed nodes keep their places. Asked in ascending order, each costs little. It belongs to one goroutine; a Tx
+// may have many. It sees what an Update wrote before it was made.
 type Places struct {
 	tx  *Tx
 	ids *dict.Reader

@@ -187,7 +187,8 @@ func (r *repair) rooms(ctx context.Context, opt Options, rooms []RoomRepair) (er
 func (r *repair) tellOfForeign() error {
 	names, err := foreignFiles(r.place.target)
 	for _, name := range names {
-		err = errors.Join(err, r.done(name, "it is no file of a store", "left in "+filepath.Base(r.place.target+BeforeRepair)))
+		left := "left in " + filepath.Base(r.place.target+BeforeRepair)
+		err = errors.Join(err, r.done(name, "it is no file of a store", left))
 	}
 	return err
 }
@@ -329,7 +330,8 @@ func (n *nameRepair) readAdded(ctx context.Context) error {
 	prefix := record.Prefix(record.KindAddedID, n.tx.cat.Graph)
 	err := eachRecord(ctx, n.tx.txn, prefix, func(rec record.Record, _ error) error {
 		v, _ := binary.Uvarint(rec.Body)
-		there, err := snapshot.Find(n.tx.records(), dict.AddedNodeKey(n.tx.cat.Graph, NodeID(v)), func([]byte) error { return nil })
+		key := dict.AddedNodeKey(n.tx.cat.Graph, NodeID(v))
+		there, err := snapshot.Find(n.tx.records(), key, func([]byte) error { return nil })
 		if !there {
 			n.added[NodeID(v)] = string(rec.Key[len(prefix):])
 		}

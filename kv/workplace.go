@@ -75,12 +75,14 @@ func newWorkplace(target, mark string) (_ *workplace, err error) {
 func newRepairPlace(store string) (*workplace, error) {
 	former := store + BeforeRepair
 	if _, err := os.Lstat(former); err == nil {
-		return nil, fmt.Errorf("%s is what an earlier repair kept: %w: move it elsewhere or delete it, and repair again", former, ErrExists)
+		return nil, fmt.Errorf("%s is what an earlier repair kept: %w: move it elsewhere or delete it, and repair again",
+			former, ErrExists)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	if err := storedir.Writable(filepath.Dir(store)); err != nil {
-		return nil, fmt.Errorf("%s cannot be repaired where it is, as a repair writes beside it: %w: repair a copy of it elsewhere", store, err)
+		return nil, fmt.Errorf(
+			"%s cannot be repaired where it is, as a repair writes beside it: %w: repair a copy of it elsewhere", store, err)
 	}
 	w, err := openWorkplace(store, repairMark)
 	if err != nil {
@@ -89,7 +91,8 @@ func newRepairPlace(store string) (*workplace, error) {
 	// No directory takes the place of one that has something in it. One on which a file system is mounted is refused
 	// for that. os.Rename would not ask the system.
 	if err := syscall.Rename(store, w.path); errors.Is(err, syscall.EBUSY) {
-		err = fmt.Errorf("%s cannot be repaired where it is, as a file system is mounted on it: %w: repair a copy of it elsewhere",
+		err = fmt.Errorf(
+			"%s cannot be repaired where it is, as a file system is mounted on it: %w: repair a copy of it elsewhere",
 			store, syscall.EBUSY)
 		return nil, errors.Join(err, w.remove())
 	}
@@ -162,7 +165,8 @@ func noRoom(target string, err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		err = path.Err
 	}
-	return fmt.Errorf("%s: an empty directory that the store cannot take the place of: %w: want a path at which nothing is, such as %s",
+	return fmt.Errorf(
+		"%s: an empty directory that the store cannot take the place of: %w: want a path at which nothing is, such as %s",
 		target, err, filepath.Join(target, "graph"))
 }
 

@@ -66,7 +66,9 @@ func (r *historyRepair) run(ctx context.Context) error {
 	if err != nil || sound {
 		return err
 	}
-	for _, step := range []func(context.Context) error{r.addNodes, r.find, r.correctKeys, r.findStates, r.makeEntries, r.correctColumns} {
+	for _, step := range []func(context.Context) error{
+		r.addNodes, r.find, r.correctKeys, r.findStates, r.makeEntries, r.correctColumns,
+	} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("history: %w", err)
 		}
@@ -111,7 +113,7 @@ func (r *historyRepair) findEntries(ctx context.Context, tx *kv.Tx) error {
 		}
 		last = seq
 		d, err := parseDecision(seq, e.Value)
-		if err != nil || int64(d.Node) >= int64(tx.NumNodes()) {
+		if err != nil {
 			continue
 		}
 		r.loseUpTo(seq-1, d)

@@ -199,7 +199,8 @@ func (s *salvage) openTables(f files, m manifest, damage error) error {
 		return err
 	}
 	if slices.ContainsFunc(strays, func(s stray) bool { return s.newer }) {
-		damage = cmp.Or(damage, m.cut, record.CorruptFile(filepath.Join(s.dir, ManifestName), "it is older than the tables"))
+		older := record.CorruptFile(filepath.Join(s.dir, ManifestName), "it is older than the tables")
+		damage = cmp.Or(damage, m.cut, older)
 	}
 	switch {
 	case damage != nil:
@@ -213,8 +214,9 @@ func (s *salvage) openTables(f files, m manifest, damage error) error {
 		err = s.tell(damage, Loss{}, ManifestName, "written again")
 	case !s.found.Crashed:
 		for _, id := range unnamed {
-			err = errors.Join(err, s.tell(record.CorruptFile(table.NewFilename(id, s.dir), "%s does not name it", ManifestName), Loss{},
-				table.IDToFilename(id), "left out: it was not finished, or its records are in other tables"))
+			unneeded := record.CorruptFile(table.NewFilename(id, s.dir), "%s does not name it", ManifestName)
+			err = errors.Join(err, s.tell(unneeded, Loss{}, table.IDToFilename(id),
+				"left out: it was not finished, or its records are in other tables"))
 		}
 		err = errors.Join(err, s.tell(m.cut, Loss{}, ManifestName, "written again"))
 	}

@@ -73,7 +73,8 @@ func (s *salvage) openTable(path string, isPack bool) (newest uint64, err error)
 	if t.damage == nil {
 		t.count, t.newest = t.reader.Blocks(), t.reader.Index().MaxVersion()
 	} else if t.search(); t.count == 0 {
-		return 0, s.tell(t.damage, Loss{Kind: "table of records", Count: 1}, filepath.Base(path), "lost: none of its blocks was found")
+		return 0, s.tell(t.damage, Loss{Kind: "table of records", Count: 1}, filepath.Base(path),
+			"lost: none of its blocks was found")
 	}
 	s.newest = max(s.newest, t.newest)
 	s.blocks += int64(t.count)
@@ -200,7 +201,9 @@ func (t *salvagedTable) end() error {
 	if t.damage == nil {
 		return nil
 	}
-	c := Correction{Where: filepath.Base(t.reader.Path), What: t.damage.Error(), Done: "what can be read of it is left", Lost: t.lost}
+	c := Correction{
+		Where: filepath.Base(t.reader.Path), What: t.damage.Error(), Done: "what can be read of it is left", Lost: t.lost,
+	}
 	t.damage = nil
 	return t.report(c)
 }
@@ -276,7 +279,8 @@ func (s *salvage) openLogs() error {
 			}
 		}
 		if lost.Count > 0 {
-			err = s.tell(record.CorruptFile(path, "some of its records are damaged"), lost, filepath.Base(path), "left out")
+			damage := record.CorruptFile(path, "some of its records are damaged")
+			err = s.tell(damage, lost, filepath.Base(path), "left out")
 		}
 		if err != nil {
 			return err
