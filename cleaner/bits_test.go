@@ -13,7 +13,7 @@ import (
 
 // TestSameBitsOnEveryProcessor holds predictions of the built-in classifier, features, scores and suggestions of both
 // presets to bits that were computed on an amd64 processor. A change to what is computed changes them: take over what
-// the test says, and let .ci/run compare it with other processors.
+// the test says, and let .ci/long compare it with other processors.
 func TestSameBitsOnEveryProcessor(t *testing.T) {
 	trainWell(t)
 	for _, c := range []struct {
