@@ -2,7 +2,6 @@ package kv
 
 import (
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
@@ -45,38 +44,30 @@ func (s *Space) KeepTwice() error {
 	return nil
 }
 
-// decisionName is the name of the space, kept twice, of which a key is an entry; empty if it is of none.
-func (c *catalog) decisionName(key []byte) string {
-	if len(c.Twice) == 0 || record.Kind(key[0]) != record.KindSpace {
-		return ""
-	}
-	for name := range c.Twice {
-		if g, there := c.Spaces[name]; there && g == record.GenerationOf(key) {
-			return name
-		}
-	}
-	return ""
+// twice are the names of the spaces that are kept twice and there.
+func (c *catalog) twice() []string {
+	return slices.DeleteFunc(sortedNames(c.Twice), func(name string) bool {
+		_, there := c.Spaces[name]
+		return !there
+	})
 }
 
 // hasDecisions says whether the transaction has written entries of a space that is kept twice, or has decisions.log
 // written anew.
 func (tx *Tx) hasDecisions() bool {
-	isDecision := func(e decisions.Entry) bool { return tx.cat.decisionName(e.Key) != "" }
-	return tx.renews || slices.ContainsFunc(tx.entries, isDecision)
-}
-
-// identity is the ID of the store as decisions.log has it.
-func (s *Store) identity() (id decisions.Store) {
-	if b, err := hex.DecodeString(s.header.ID); err == nil {
-		copy(id[:], b)
+	for _, name := range tx.cat.twice() {
+		prefix := record.Prefix(record.KindSpace, tx.cat.Spaces[name])
+		if slices.ContainsFunc(tx.entries, func(e decisions.Entry) bool { return bytes.HasPrefix(e.Key, prefix) }) {
+			return true
+		}
 	}
-	return id
+	return tx.renews
 }
 
 // createDecisions writes decisions.log anew.
 func (s *Store) createDecisions() (err error) {
 	return s.lastView(func(tx *Tx) error {
-		s.decided, err = decisions.Create(s.dir, s.identity(), s.commits, tx.decisions())
+		s.decided, err = decisions.Create(s.dir, s.header.ID, s.commits, tx.decisions())
 		return err
 	})
 }
@@ -89,13 +80,9 @@ func (s *Store) renewDecisions() error {
 // decisions yields the entries of spaces that are kept twice, as decisions.log has them.
 func (tx *Tx) decisions() iter.Seq2[decisions.Entry, error] {
 	return func(yield func(decisions.Entry, error) bool) {
-		for _, name := range sortedNames(tx.cat.Twice) {
-			g, there := tx.cat.Spaces[name]
-			if !there {
-				continue
-			}
-			for r, err := range tx.records().Scan(record.Prefix(record.KindSpace, g), nil) {
-				if !yield(decisions.Entry{Name: name, Key: r.Key, Value: record.Encode(r.Key, r.Body)}, err) || err != nil {
+		for _, name := range tx.cat.twice() {
+			for r, err := range tx.records().Scan(record.Prefix(record.KindSpace, tx.cat.Spaces[name]), nil) {
+				if !yield(decisions.Entry{Key: r.Key, Value: record.Encode(r.Key, r.Body)}, err) || err != nil {
 					return
 				}
 			}
@@ -117,19 +104,15 @@ func (s *Store) lastView(fn func(tx *Tx) error) error {
 // logDecisions appends a group of commits to decisions.log if it has decisions, and says whether it did. It does not
 // if the file is to be written anew once Badger has the group.
 func (s *Store) logDecisions(commits []*Tx) (logged bool, err error) {
-	last := commits[len(commits)-1] // of the group, it alone may renew
-	if s.decided == nil || last.renews || !slices.ContainsFunc(commits, (*Tx).hasDecisions) {
+	if s.decided == nil || commits[len(commits)-1].renews || // of the group, the last alone may renew
+		!slices.ContainsFunc(commits, (*Tx).hasDecisions) {
 		return false, nil
 	}
-	return true, s.decided.Append(s.commits-uint64(len(commits))+1, s.commits, func(yield func(decisions.Entry) bool) {
-		for _, tx := range commits {
-			for _, e := range tx.entries {
-				if e.Name = last.cat.decisionName(e.Key); !yield(e) {
-					return
-				}
-			}
-		}
-	})
+	f := decisions.Frame{First: s.commits - uint64(len(commits)) + 1, Last: s.commits}
+	for _, tx := range commits {
+		f.Entries = append(f.Entries, tx.entries...)
+	}
+	return true, s.decided.Append(f)
 }
 
 // renewAfter writes decisions.log anew after a group of commits, if the last of them needs it or the file is long.
@@ -153,11 +136,15 @@ func (s *Store) renewAfter(last *Tx) error {
 // that the file has, that is always an ErrCorrupt.
 func (s *Store) openDecisions() error {
 	readOnly := s.opt.ReadOnly
-	l, err := decisions.Open(s.dir, s.identity(), readOnly)
+	l, err := decisions.Open(s.dir, s.header.ID, readOnly)
 	var lacking []decisions.Frame
 	if err == nil {
-		if lacking, err = s.lacking(l); readOnly || err != nil {
-			err = errors.Join(err, l.Close())
+		lacking, err = s.lacking(l)
+		if errors.Is(err, decisions.ErrTorn) && s.crashed {
+			err = l.Cut()
+		}
+		if s.decided = l; readOnly || err != nil {
+			s.decided, err = nil, errors.Join(err, l.Close())
 		}
 	}
 	if readOnly && errors.Is(err, ErrCorrupt) {
@@ -170,9 +157,6 @@ func (s *Store) openDecisions() error {
 	if n := len(lacking); n > 0 {
 		held = lacking[n-1].Last
 	}
-	if !readOnly {
-		s.decided = l
-	}
 	switch {
 	case l.Last() > held:
 		return record.CorruptFile(l.Path(),
@@ -184,22 +168,21 @@ func (s *Store) openDecisions() error {
 	return s.replayDecisions(lacking)
 }
 
-// lacking returns the frames of decisions.log that Badger lacks, as far as no commit is missing before them. A replay
-// that did not end is the last commit of Badger, without its decidedKey.
-func (s *Store) lacking(l *decisions.Log) ([]decisions.Frame, error) {
+// lacking returns the frames of decisions.log that Badger lacks, as far as no commit is missing before them, also with an
+// ErrCorrupt. A replay that did not end is the last commit of Badger, without its decidedKey.
+func (s *Store) lacking(l *decisions.Log) (lacking []decisions.Frame, err error) {
 	decided, err := s.lastDecided()
 	if err != nil {
 		return nil, err
 	}
-	later, err := l.Since(max(decided+1, s.commits), s.crashed)
-	commit := s.commits
-	for n, f := range later {
-		if f.First > commit+1 {
-			return later[:n], err
+	from, commit := max(decided+1, s.commits), s.commits
+	err = l.Scan(false, func(f decisions.Frame) error {
+		if f.Last >= from && f.First <= commit+1 {
+			lacking, commit = append(lacking, f), f.Last
 		}
-		commit = f.Last
-	}
-	return later, err
+		return nil
+	})
+	return lacking, err
 }
 
 // followDecisions writes decisions.log anew if a crash came before that. An earlier file is an ErrCorrupt.
@@ -240,7 +223,7 @@ func (s *Store) readDecisions() (*decisions.Log, error) {
 	if err := s.db.Failed(); errors.Is(err, ErrMoved) {
 		return nil, err
 	}
-	return decisions.Open(s.dir, s.identity(), true)
+	return decisions.Open(s.dir, s.header.ID, true)
 }
 
 // refuse says what damage to decisions.log prevents; nil for nil.
@@ -257,15 +240,14 @@ func (s *Store) replayDecisions(frames []decisions.Frame) error {
 	for _, f := range frames {
 		b := s.db.Batch(f.Last)
 		defer b.Cancel()
-		for e, err := range f.Entries() {
-			value := bytes.Clone(e.Value)
-			if value == nil { // a pack may have the key
-				value = record.Deletion(e.Key)
+		for _, e := range f.Entries {
+			if bytes.Equal(e.Key, decidedKey()) {
+				continue
 			}
-			if err == nil && !bytes.Equal(e.Key, decidedKey()) {
-				err = b.Set(bytes.Clone(e.Key), value)
+			if e.Value == nil { // a pack may have the key
+				e.Value = record.Deletion(e.Key)
 			}
-			if err != nil {
+			if err := b.Set(e.Key, e.Value); err != nil {
 				return err
 			}
 		}
@@ -281,14 +263,6 @@ func (s *Store) replayDecisions(frames []decisions.Frame) error {
 }
 
 func decisionsPath(dir string) string { return filepath.Join(dir, decisions.FileName) }
-
-// commits names commits, with the verb that follows.
-func commits(first, last uint64) string {
-	if first == last {
-		return fmt.Sprintf("commit %d is", first)
-	}
-	return fmt.Sprintf("commits %d to %d are", first, last)
-}
 
 // warn logs what went wrong beside a commit, which it does not undo.
 func (s *Store) warn(what string, err error) {

@@ -138,7 +138,7 @@ func (s *Store) writeHeader() error {
 	c.Columns[LabelColumn] = column.Entry{Generation: g, Kind: KindClass}
 	if s.synced {
 		nothing := func(func(decisions.Entry, error) bool) {}
-		if s.decided, err = decisions.Create(s.dir, s.identity(), 0, nothing); err != nil {
+		if s.decided, err = decisions.Create(s.dir, s.header.ID, 0, nothing); err != nil {
 			return err
 		}
 	}

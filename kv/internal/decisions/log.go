@@ -1,35 +1,25 @@
 // Package decisions keeps what people decided a second time, in a file that is only appended to. Each frame has a
 // checksum, so that a reader tells a whole one from a damaged one. It knows nothing of stores.
 //
-// The file is
-//
-//	mark      "gcdecis1"
-//	store     16 bytes: whose decisions they are
-//	base      uint64   the number of the commit with which it was written anew
-//	anew      uint64   how many bytes it had then
-//	checksum  uint32   CRC-32C of the above
-//
-// and then frames. Those that were written anew have the number of the base. Any other holds all that was committed
-// at once.
+// The file is frames, each
 //
 //	mark      uint32
 //	length    uint32   of the body, in bytes
-//	first     uint64   the number of its first commit
-//	last      uint64   the number of its last
 //	checksum  uint32   CRC-32C of the place of the frame in the file, the above, and the body
-//	body      entries: the length of the name, the name, the length of the key, the key, one more than the length of the value, the
-//	          value; zero for a deletion
+//	body      a head in the first frame, in any other a Frame, in msgpack
 //
-// Numbers are big-endian, lengths in a body varints.
+// Numbers are big-endian.
 package decisions
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
+
+	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 	"github.com/graphcleaner/graphcleaner/internal/durable"
@@ -42,101 +32,48 @@ const FileName = "decisions.log"
 // draftName is the name of a file that is to replace it. The next open of a store removes it.
 const draftName = "spill-decisions.tmp"
 
-// An Entry is a key with its value, nil if the key is deleted. It is a decision if it has a Name. An entry without
-// one was committed with decisions.
+// A head is what the file begins with. It takes as many bytes whatever its numbers are.
+type head struct {
+	Store string // whose decisions they are
+	Base  uint64 // the commit with which the file was written anew
+	Anew  int64  // how many bytes it had then
+}
+
+// A Frame has what was written at once: all that the commits from First to Last wrote, or a part of what the file was
+// written anew with; then both are the number of that commit.
+type Frame struct {
+	First, Last uint64
+	Entries     []Entry
+}
+
+// An Entry is a key with its value, nil if the key is deleted.
 type Entry struct {
-	Name       string
+	_msgpack struct{} `msgpack:",as_array"` //nolint:unused // msgpack looks for it
+
 	Key, Value []byte
 }
 
-// A Frame is what was written at once, of the commits from First to Last.
-type Frame struct {
-	First, Last uint64
-	end         int64 // where it ends in the file
-	body        []byte
-}
-
-// A Store is the identity of a store.
-type Store [16]byte
-
 const (
-	headMark   = "gcdecis1"
-	headSize   = len(headMark) + 16 + 8 + 8 + 4
-	frameMark  = 0x9e4a7c0e
-	frameHead  = 4 + 4 + 8 + 8 + 4
-	mostBody   = 1 << 28 // bytes of a body
-	frameBytes = 256 << 10
+	frameMark  = 0x9e4a7c0f
+	frameHead  = 4 + 4 + 4
+	frameBytes = 256 << 10 // of keys and values in a frame that is written anew
 )
-
-// errEntry is the error of a body that is not one.
-var errEntry = errors.New("decisions: an entry is cut off")
-
-// Entries yields the entries of a frame, borrowed.
-func (f Frame) Entries() iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		r := reader{rest: f.body}
-		for len(r.rest) > 0 {
-			e := Entry{Name: string(r.piece(0)), Key: r.piece(0), Value: r.piece(1)}
-			if r.failed {
-				yield(Entry{}, errEntry)
-				return
-			}
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
-}
-
-// A reader cuts a body into pieces.
-type reader struct {
-	rest   []byte
-	failed bool
-}
-
-// piece takes a length that is more by something, and as many bytes; nil if the length is less than that.
-func (r *reader) piece(more uint64) []byte {
-	length, n := binary.Uvarint(r.rest)
-	if n <= 0 || length >= more && length-more > uint64(len(r.rest)-n) {
-		r.failed, r.rest = true, nil
-		return nil
-	}
-	r.rest = r.rest[n:]
-	if length < more {
-		return nil
-	}
-	piece := r.rest[: length-more : length-more]
-	r.rest = r.rest[length-more:]
-	return piece
-}
-
-func appendEntry(b []byte, e Entry) []byte {
-	for _, piece := range [][]byte{[]byte(e.Name), e.Key} {
-		b = append(binary.AppendUvarint(b, uint64(len(piece))), piece...)
-	}
-	if e.Value == nil {
-		return binary.AppendUvarint(b, 0)
-	}
-	return append(binary.AppendUvarint(b, uint64(len(e.Value))+1), e.Value...)
-}
 
 // A Log is a file that is appended to. One goroutine at a time.
 type Log struct {
 	path    string
-	store   Store
 	file    *os.File
-	base    uint64
-	last    uint64 // commit of the last frame, or the base
-	anew    int64  // how many bytes were written anew
+	head    head
+	begin   int64  // where the head ends
 	end     int64  // where the last frame ends
-	buf     []byte
+	last    uint64 // commit of the last frame, or the base
 	failure error
 }
 
 // Create writes a file anew, with the decisions that all yields, as they are after a commit. It replaces one that is
 // there.
-func Create(dir string, store Store, commit uint64, all iter.Seq2[Entry, error]) (*Log, error) {
-	l := &Log{path: filepath.Join(dir, FileName), store: store}
+func Create(dir, store string, commit uint64, all iter.Seq2[Entry, error]) (*Log, error) {
+	l := &Log{path: filepath.Join(dir, FileName), head: head{Store: store}}
 	return l, l.Renew(commit, all)
 }
 
@@ -147,7 +84,7 @@ func (l *Log) Renew(commit uint64, all iter.Seq2[Entry, error]) error {
 	if err != nil {
 		return storedir.WrapFull(err)
 	}
-	anew := &Log{path: l.path, store: l.store, file: file, base: commit, last: commit}
+	anew := &Log{path: l.path, file: file, head: head{Store: l.head.Store, Base: commit}, last: commit}
 	err = errors.Join(anew.fill(all), file.Close()) // some systems rename no file that is open, nor onto one
 	if err != nil {
 		return errors.Join(storedir.WrapFull(err), os.Remove(draft))
@@ -156,9 +93,7 @@ func (l *Log) Renew(commit uint64, all iter.Seq2[Entry, error]) error {
 		err = l.file.Close()
 	}
 	if err == nil {
-		if err = os.Rename(draft, l.path); err != nil {
-			err = errors.Join(err, os.Remove(draft))
-		}
+		err = os.Rename(draft, l.path)
 	}
 	if err == nil {
 		err = durable.SyncDirectory(filepath.Dir(l.path))
@@ -175,81 +110,73 @@ func (l *Log) Renew(commit uint64, all iter.Seq2[Entry, error]) error {
 }
 
 // fill writes what a file begins with.
-func (l *Log) fill(all iter.Seq2[Entry, error]) error {
-	l.end = int64(headSize)
-	var body []byte
+func (l *Log) fill(all iter.Seq2[Entry, error]) (err error) {
+	if l.begin, err = l.write(0, &l.head); err != nil {
+		return err
+	}
+	l.end = l.begin
+	f, size := Frame{First: l.head.Base, Last: l.head.Base}, 0
+	flush := func() error {
+		l.end, err = l.write(l.end, &f)
+		f.Entries, size = f.Entries[:0], 0
+		return err
+	}
 	for e, err := range all {
 		if err != nil {
 			return err
 		}
-		if body = appendEntry(body, e); len(body) < frameBytes {
-			continue
-		}
-		if err := l.write(l.base, l.base, body); err != nil {
-			return err
-		}
-		body = body[:0]
-	}
-	if len(body) > 0 {
-		if err := l.write(l.base, l.base, body); err != nil {
-			return err
+		f.Entries = append(f.Entries, Entry{Key: bytes.Clone(e.Key), Value: e.Value})
+		if size += len(e.Key) + len(e.Value); size >= frameBytes {
+			if err := flush(); err != nil {
+				return err
+			}
 		}
 	}
-	l.anew = l.end
-	head := append([]byte(headMark), l.store[:]...)
-	head = binary.BigEndian.AppendUint64(head, l.base)
-	head = binary.BigEndian.AppendUint64(head, uint64(l.anew))
-	head = binary.BigEndian.AppendUint32(head, crc32c.Of(head))
-	if _, err := l.file.WriteAt(head, 0); err != nil {
+	if err := flush(); err != nil {
+		return err
+	}
+	l.head.Anew = l.end
+	if _, err := l.write(0, &l.head); err != nil {
 		return err
 	}
 	return l.file.Sync()
 }
 
-// write writes a frame at the end.
-func (l *Log) write(first, last uint64, body []byte) error {
-	if len(body) > mostBody {
-		return fmt.Errorf("decisions: a frame of %d bytes, want at most %d", len(body), mostBody)
+// write writes a frame at a place, and returns where it ends.
+func (l *Log) write(at int64, body any) (end int64, err error) {
+	var b bytes.Buffer
+	b.Write(make([]byte, frameHead))
+	if err := msgpack.NewEncoder(&b).Encode(body); err != nil {
+		return at, err
 	}
-	b := binary.BigEndian.AppendUint32(l.buf[:0], frameMark)
-	b = binary.BigEndian.AppendUint32(b, uint32(len(body)))
-	b = binary.BigEndian.AppendUint64(b, first)
-	b = binary.BigEndian.AppendUint64(b, last)
-	b = binary.BigEndian.AppendUint32(b, frameSum(l.end, b, body))
-	b = append(b, body...)
-	l.buf = b
-	if _, err := l.file.WriteAt(l.buf, l.end); err != nil {
-		return err
-	}
-	l.end, l.last = l.end+int64(len(l.buf)), last
-	return nil
+	frame := b.Bytes()
+	binary.BigEndian.PutUint32(frame, frameMark)
+	binary.BigEndian.PutUint32(frame[4:], uint32(len(frame)-frameHead))
+	binary.BigEndian.PutUint32(frame[8:], sumOf(at, frame))
+	_, err = l.file.WriteAt(frame, at)
+	return at + int64(len(frame)), err
 }
 
-// frameSum is the checksum of a frame at a place, of which head is what comes before the checksum.
-func frameSum(at int64, head, body []byte) uint32 {
+// sumOf is the checksum of a frame at a place.
+func sumOf(at int64, frame []byte) uint32 {
 	sum := crc32c.Update(0, binary.BigEndian.AppendUint64(nil, uint64(at)))
-	return crc32c.Update(crc32c.Update(sum, head), body)
+	return crc32c.Update(crc32c.Update(sum, frame[:8]), frame[frameHead:])
 }
 
 // Append appends all that is to be committed at once, and returns when it is durable. After an error it is not there.
-func (l *Log) Append(first, last uint64, entries iter.Seq[Entry]) error {
+func (l *Log) Append(f Frame) error {
 	if l.failure != nil {
 		return l.failure
 	}
-	var body []byte
-	for e := range entries {
-		body = appendEntry(body, e)
-	}
-	end, before := l.end, l.last
-	err := l.write(first, last, body)
+	end, err := l.write(l.end, &f)
 	if err == nil {
 		if err = durable.SyncData(l.file); err == nil {
+			l.end, l.last = end, f.Last
 			return nil
 		}
 		l.failure = err // what was not written may be taken for written later
 	}
-	l.end, l.last = end, before
-	if cutting := l.file.Truncate(end); cutting != nil {
+	if cutting := l.file.Truncate(l.end); cutting != nil {
 		l.failure = cutting
 	}
 	return storedir.WrapFull(err)
@@ -258,11 +185,15 @@ func (l *Log) Append(first, last uint64, entries iter.Seq[Entry]) error {
 // Failed is the error after which nothing can be appended.
 func (l *Log) Failed() error { return l.failure }
 
-// Last is the last commit of which the file has something, or the Base.
+// Last is the last commit of which the file has something, as far as it was read, or the one with which it was written
+// anew.
 func (l *Log) Last() uint64 { return l.last }
 
 // IsLong says whether the file is worth being written anew.
-func (l *Log) IsLong() bool { return l.end > 2*l.anew+1<<18 }
+func (l *Log) IsLong() bool { return l.end > 2*l.head.Anew+1<<18 }
+
+// Path is where the file is.
+func (l *Log) Path() string { return l.path }
 
 // Close closes the file.
 func (l *Log) Close() error { return l.file.Close() }

@@ -17,22 +17,22 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(memdir.Tests(m).Run()) }
 
-var store = Store{1, 2, 3}
+const store = "a store"
 
-// entryOf is the decision of a commit, with something else in it.
-func entriesOf(commit int) iter.Seq[Entry] {
-	return slices.Values([]Entry{
-		{Key: []byte{9}, Value: fmt.Append(nil, "with ", commit)},
-		{Name: "space", Key: fmt.Append(nil, "key ", commit), Value: fmt.Append(nil, "decision ", commit)},
-		{Name: "space", Key: fmt.Append(nil, "key ", commit-1)},
-	})
+// frameOf is the decision of a commit, with something else in it.
+func frameOf(first, last int) Frame {
+	return Frame{uint64(first), uint64(last), []Entry{
+		{Key: []byte{9}, Value: fmt.Append(nil, "with ", last)},
+		{Key: fmt.Append(nil, "key ", last), Value: fmt.Append(nil, "decision ", last)},
+		{Key: fmt.Append(nil, "key ", last-1)},
+	}}
 }
 
 // base yields what a file is written anew with.
 func base(n int) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for i := range n {
-			if !yield(Entry{Name: "space", Key: fmt.Append(nil, "base ", i), Value: make([]byte, 1000)}, nil) {
+			if !yield(Entry{Key: fmt.Append(nil, "base ", i), Value: make([]byte, 1000)}, nil) {
 				return
 			}
 		}
@@ -47,7 +47,7 @@ func newLog(t *testing.T, n int) (dir string, ends []int64) {
 	l := must.Get(Create(dir, store, 7, base(n)))(t)
 	ends = append(ends, l.end)
 	for i := range 5 {
-		must.Do(t, l.Append(uint64(8+i), uint64(8+i), entriesOf(8+i)))
+		must.Do(t, l.Append(frameOf(8+i, 8+i)))
 		ends = append(ends, l.end)
 	}
 	must.Do(t, l.Close())
@@ -62,22 +62,31 @@ func contents(t *testing.T, dir string) (entries []string, damage error) {
 		return nil, err
 	}
 	defer l.Close()
-	damage = l.Scan(func(f Frame) error {
-		for e, err := range f.Entries() {
-			must.Do(t, err)
-			entries = append(entries, fmt.Sprintf("%d to %d: %s %q %q %t", f.First, f.Last, e.Name, e.Key, e.Value, e.Value == nil))
+	damage = l.Scan(true, func(f Frame) error {
+		for _, e := range f.Entries {
+			entries = append(entries, fmt.Sprintf("%d to %d: %q %q %t", f.First, f.Last, e.Key, e.Value, e.Value == nil))
 		}
 		return nil
 	})
 	return entries, damage
 }
 
-// since opens a file, and reads the frames that end with a commit or later.
+// since opens a file, and reads the frames that end with a commit or later. If cut is set, what is torn off is cut off.
 func since(dir string, commit uint64, cut bool) (l *Log, later []Frame, err error) {
-	if l, err = Open(dir, store, !cut); err == nil {
-		if later, err = l.Since(commit, cut); err != nil {
-			err = errors.Join(err, l.Close())
+	if l, err = Open(dir, store, !cut); err != nil {
+		return l, later, err
+	}
+	err = l.Scan(false, func(f Frame) error {
+		if f.Last >= commit {
+			later = append(later, f)
 		}
+		return nil
+	})
+	if cut && errors.Is(err, ErrTorn) {
+		err = l.Cut()
+	}
+	if err != nil {
+		err = errors.Join(err, l.Close())
 	}
 	return l, later, err
 }
@@ -95,7 +104,7 @@ func TestLog(t *testing.T) {
 	t.Parallel()
 	dir, _ := newLog(t, 600)
 	l, _, err := since(dir, 0, true)
-	must.Do(t, errors.Join(err, l.Append(13, 15, entriesOf(15))))
+	must.Do(t, errors.Join(err, l.Append(frameOf(13, 15))))
 	for commit, want := range map[uint64]int{0: 6, 8: 6, 11: 3, 15: 1, 16: 0, 20: 0} {
 		read, frames, err := since(dir, commit, false)
 		must.Do(t, errors.Join(err, read.Close()))
@@ -104,16 +113,16 @@ func TestLog(t *testing.T) {
 		}
 	}
 	got, damage := contents(t, dir)
-	const last = `13 to 15: space "key 15" "decision 15" false`
+	const last = `13 to 15: "key 15" "decision 15" false`
 	if len(got) != 600+6*3 || damage != nil || !slices.Contains(got, last) {
 		t.Errorf("got %d entries and %v, want %d, and %s", len(got), damage, 600+6*3, last)
 	}
 	must.Do(t, l.Renew(15, base(3)))
-	must.Do(t, errors.Join(l.Append(16, 16, entriesOf(16)), l.Close()))
+	must.Do(t, errors.Join(l.Append(frameOf(16, 16)), l.Close()))
 	if got, damage := contents(t, dir); len(got) != 3+3 || damage != nil {
 		t.Errorf("written anew: got %d entries and %v", len(got), damage)
 	}
-	if _, err := Open(dir, Store{9}, true); !errors.Is(err, record.ErrCorrupt) {
+	if _, err := Open(dir, "another store", true); !errors.Is(err, record.ErrCorrupt) {
 		t.Errorf("of another store: got %v, want ErrCorrupt", err)
 	}
 }
@@ -141,7 +150,7 @@ func TestCutLog(t *testing.T) {
 			if len(later) != n-1 || l.end != ends[n-1] || l.Last() != uint64(6+n) {
 				t.Fatalf("cut to %d: it goes on from byte %d after commit %d, want %d and %d", length, l.end, l.Last(), ends[n-1], 6+n)
 			}
-			must.Do(t, errors.Join(l.Append(99, 99, entriesOf(99)), l.Close()))
+			must.Do(t, errors.Join(l.Append(frameOf(99, 99)), l.Close()))
 			if got, damage := contents(t, copied); len(got) != 3+3*n || damage != nil {
 				t.Fatalf("cut to %d: got %d entries and %v", length, len(got), damage)
 			}
@@ -154,7 +163,8 @@ func TestDamagedLog(t *testing.T) {
 	t.Parallel()
 	dir, ends := newLog(t, 3)
 	whole, err := contents(t, dir)
-	must.Do(t, err)
+	head := must.Get(Open(dir, store, true))(t)
+	must.Do(t, errors.Join(err, head.Close()))
 	copied, text := copyOf(t, dir)
 	path := filepath.Join(copied, FileName)
 	for at := 0; at < len(text); at++ {
@@ -176,11 +186,11 @@ func TestDamagedLog(t *testing.T) {
 		}
 		// An open finds damage of the head and of the frames since the file was written anew.
 		l, _, err := since(copied, 0, false)
-		if inside := at < headSize || int64(at) >= ends[0]; inside != errors.Is(err, record.ErrCorrupt) {
+		if inside := int64(at) < head.begin || int64(at) >= ends[0]; inside != errors.Is(err, record.ErrCorrupt) {
 			t.Fatalf("byte %d: open: got %v", at, err)
 		} else if !inside {
 			must.Do(t, l.Close())
-		} else if at >= headSize {
+		} else if int64(at) >= head.begin {
 			// What follows is left alone, unless it is torn off.
 			last := int64(at) >= ends[len(ends)-2]
 			l, _, err := since(copied, 0, true)
@@ -200,13 +210,13 @@ func TestFailedAppend(t *testing.T) {
 	dir, ends := newLog(t, 3)
 	l, _, err := since(dir, 0, true)
 	must.Do(t, errors.Join(err, l.file.Close()))
-	if err := l.Append(13, 13, entriesOf(13)); err == nil || l.Failed() == nil || l.end != ends[len(ends)-1] {
+	if err := l.Append(frameOf(13, 13)); err == nil || l.Failed() == nil || l.end != ends[len(ends)-1] {
 		t.Errorf("got %v, and failed: %v", err, l.Failed())
 	}
-	if err := l.Append(13, 13, entriesOf(13)); err == nil {
+	if err := l.Append(frameOf(13, 13)); err == nil {
 		t.Error("it goes on")
 	}
-	if err := l.Renew(13, func(yield func(Entry, error) bool) { yield(Entry{}, errEntry) }); !errors.Is(err, errEntry) {
+	if err := l.Renew(13, func(yield func(Entry, error) bool) { yield(Entry{}, os.ErrInvalid) }); !errors.Is(err, os.ErrInvalid) {
 		t.Errorf("got %v, want the error of what is written", err)
 	}
 	if got, damage := contents(t, dir); len(got) != 3+5*3 || damage != nil {

@@ -1,7 +1,7 @@
 package decisions
 
 import (
-	"bytes"
+	"bufio"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -10,14 +10,16 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/graphcleaner/graphcleaner/internal/crc32c"
+	"github.com/vmihailenco/msgpack/v5"
+
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// Open opens the file, to append to it after Since, or only to read it, also if it is replaced or appended to
-// meanwhile. A file that is missing, or damaged at its head, or another store's, is an ErrCorrupt.
-func Open(dir string, store Store, readOnly bool) (*Log, error) {
-	l, how := &Log{path: filepath.Join(dir, FileName), store: store}, os.O_RDWR
+// Open opens the file, to append to it once Scan has found it whole or Cut has cut it, or only to read what it has now,
+// also if it is replaced or appended to meanwhile. A file that is missing, or damaged at its head, or another store's, is
+// an ErrCorrupt.
+func Open(dir, store string, readOnly bool) (*Log, error) {
+	l, how := &Log{path: filepath.Join(dir, FileName)}, os.O_RDWR
 	if readOnly {
 		how = os.O_RDONLY
 	}
@@ -27,72 +29,58 @@ func Open(dir string, store Store, readOnly bool) (*Log, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	if err := l.readHead(); err != nil {
+	if err := l.readHead(store); err != nil {
 		return nil, errors.Join(err, l.file.Close())
 	}
 	return l, nil
 }
 
 // readHead reads what the file begins with. All that follows counts as frames at first.
-func (l *Log) readHead() error {
-	b := make([]byte, headSize)
-	if n, err := l.file.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	} else if n < headSize || string(b[:len(headMark)]) != headMark ||
-		binary.BigEndian.Uint32(b[headSize-4:]) != crc32c.Of(b[:headSize-4]) {
-		return record.CorruptFile(l.path, "its head is damaged")
-	}
-	if store := Store(b[len(headMark):]); store != l.store {
-		return record.CorruptFile(l.path, "it has the decisions of the store %x", store)
-	}
-	l.base = binary.BigEndian.Uint64(b[len(headMark)+16:])
-	l.anew = int64(binary.BigEndian.Uint64(b[len(headMark)+24:]))
-	l.last = l.base
+func (l *Log) readHead(store string) error {
 	info, err := l.file.Stat()
 	if err != nil {
 		return err
 	}
-	if l.end = info.Size(); l.end < l.anew {
-		return record.CorruptFile(l.path, "it has %d bytes, and was made with %d", l.end, l.anew)
+	l.end = info.Size()
+	l.begin, err = l.read(0, &l.head)
+	switch {
+	case err != nil:
+		return err
+	case l.begin == 0:
+		return record.CorruptFile(l.path, "its head is damaged")
+	case l.head.Store != store:
+		return record.CorruptFile(l.path, "it has the decisions of the store %s", l.head.Store)
+	case l.end < l.head.Anew:
+		return record.CorruptFile(l.path, "it has %d bytes, and was made with %d", l.end, l.head.Anew)
 	}
+	l.last = l.head.Base
 	return nil
 }
 
-// Since returns the frames behind what was written anew that end with a commit or a later one. What is damaged is an
-// ErrCorrupt, behind the frames before it; or, if cut is set and it is torn off, it is cut off.
-func (l *Log) Since(commit uint64, cut bool) (later []Frame, err error) {
-	for at := l.anew; at < l.end; {
-		f, whole, err := l.frameAt(at)
-		if err != nil {
-			return later, err
-		}
-		if !whole {
-			next, err := l.next(at + 1)
-			if err != nil || !cut || next >= 0 {
-				return later, cmp.Or(err, l.damaged(at, next))
-			}
-			l.end = at
-			return later, errors.Join(l.file.Truncate(at), l.file.Sync())
-		}
-		if f.Last >= commit {
-			later = append(later, f)
-		}
-		l.last, at = f.Last, f.end
-	}
-	return later, nil
-}
+// ErrTorn is returned beside an ErrCorrupt if no whole frame follows what is damaged, as after a crash: nobody was told
+// that it is durable.
+var ErrTorn = errors.New("no whole part follows")
 
-// Scan calls visit with each whole frame that the file had when it was opened, in order, also behind what is damaged.
-// The first damage is an ErrCorrupt in the end.
-func (l *Log) Scan(visit func(Frame) error) (damage error) {
-	for at := int64(headSize); 0 <= at && at < l.end; {
-		f, whole, err := l.frameAt(at)
-		next := f.end
-		if err == nil && whole {
+// Scan calls visit with each whole frame, in order, also behind what is damaged: with all that the file had when it was
+// opened, or with those since it was written anew. The first damage is an ErrCorrupt in the end.
+func (l *Log) Scan(all bool, visit func(Frame) error) (damage error) {
+	at := l.begin
+	if !all {
+		at = l.head.Anew
+	}
+	for at < l.end {
+		var f Frame
+		next, err := l.read(at, &f)
+		if err == nil && next > 0 {
+			l.last = f.Last
 			err = visit(f)
 		} else if err == nil {
-			next, err = l.next(at + 1)
-			damage = cmp.Or(damage, l.damaged(at, next))
+			found := record.CorruptFile(l.path, "from byte %d it is cut off or overwritten", at)
+			if next, err = l.find(at + 1); err == nil && next == 0 {
+				found = fmt.Errorf("%w: %w", found, ErrTorn)
+				next, l.end = l.end, at
+			}
+			damage = cmp.Or(damage, found)
 		}
 		if err != nil {
 			return err
@@ -102,63 +90,54 @@ func (l *Log) Scan(visit func(Frame) error) (damage error) {
 	return damage
 }
 
-// frameAt reads the frame at a place, if there is a whole one.
-func (l *Log) frameAt(at int64) (f Frame, whole bool, err error) {
-	var head [frameHead]byte
-	n, err := l.file.ReadAt(head[:], at)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return f, false, err
+// Cut cuts the end off that Scan has found torn.
+func (l *Log) Cut() error { return errors.Join(l.file.Truncate(l.end), l.file.Sync()) }
+
+// read reads the body of the frame at a place, and returns where the frame ends, zero if there is no whole one.
+func (l *Log) read(at int64, body any) (end int64, err error) {
+	begin, err := l.bytes(at, frameHead)
+	if begin == nil || binary.BigEndian.Uint32(begin) != frameMark {
+		return 0, err
 	}
-	length := int64(binary.BigEndian.Uint32(head[4:]))
-	f.First, f.Last, f.end = binary.BigEndian.Uint64(head[8:]), binary.BigEndian.Uint64(head[16:]), at+frameHead+length
-	if n < frameHead || binary.BigEndian.Uint32(head[:]) != frameMark || length > mostBody || f.end > l.end {
-		return f, false, nil
+	frame, err := l.bytes(at, frameHead+int64(binary.BigEndian.Uint32(begin[4:])))
+	if frame == nil || binary.BigEndian.Uint32(frame[8:]) != sumOf(at, frame) ||
+		msgpack.Unmarshal(frame[frameHead:], body) != nil {
+		return 0, err
 	}
-	f.body = make([]byte, length)
-	if _, err := l.file.ReadAt(f.body, at+frameHead); err != nil {
-		return f, false, err
-	}
-	return f, binary.BigEndian.Uint32(head[frameHead-4:]) == frameSum(at, head[:frameHead-4], f.body), nil
+	return at + int64(len(frame)), nil
 }
 
-// ErrTorn is returned beside an ErrCorrupt if no whole frame follows what is damaged, as after a crash: nobody was told
-// that it is durable.
-var ErrTorn = errors.New("no whole part follows")
-
-// damaged is the error of a file that has no whole frame at a place; next is the place of the one that follows, if any.
-func (l *Log) damaged(at, next int64) error {
-	damage := record.CorruptFile(l.path, "from byte %d it is cut off or overwritten", at)
-	if next < 0 {
-		return fmt.Errorf("%w: %w", damage, ErrTorn)
+// bytes reads n bytes from a place on, nil if the file has not so many.
+func (l *Log) bytes(at, n int64) ([]byte, error) {
+	if at+n > l.end {
+		return nil, nil
 	}
-	return damage
+	b := make([]byte, n)
+	if _, err := l.file.ReadAt(b, at); err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
-// window is how many bytes next looks at once.
-const window = 1 << 20
-
-// next is the place of the first whole frame from a place on; −1 for none.
-func (l *Log) next(from int64) (int64, error) {
-	mark := binary.BigEndian.AppendUint32(nil, frameMark)
-	text := make([]byte, window)
-	for ; l.end-from >= frameHead; from += window - int64(len(mark)) + 1 {
-		n, err := l.file.ReadAt(text, from)
-		if err != nil && !errors.Is(err, io.EOF) {
+// find is the place of the first whole frame from a place on, zero for none.
+func (l *Log) find(at int64) (int64, error) {
+	r := bufio.NewReaderSize(io.NewSectionReader(l.file, at, l.end-at), 1<<20)
+	for {
+		mark, err := r.Peek(4)
+		if errors.Is(err, io.EOF) {
+			return 0, nil
+		}
+		if err != nil {
 			return 0, err
 		}
-		for i := 0; ; i++ {
-			found := bytes.Index(text[i:n], mark)
-			if found < 0 {
-				break
-			}
-			i += found
-			if _, whole, err := l.frameAt(from + int64(i)); whole || err != nil {
-				return from + int64(i), err
+		if binary.BigEndian.Uint32(mark) == frameMark {
+			if end, err := l.read(at, new(Frame)); end > 0 || err != nil {
+				return at, err
 			}
 		}
+		if _, err := r.Discard(1); err != nil {
+			return 0, err
+		}
+		at++
 	}
-	return -1, nil
 }
-
-// Path is where the file is.
-func (l *Log) Path() string { return l.path }
