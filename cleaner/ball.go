@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -18,7 +19,7 @@ const ballNodeBytes = 128
 func ballSteps(opt ops.Options) *atomic.Int64 {
 	budget := opt.MemoryBudget
 	if budget == 0 {
-		budget = kv.DefaultMemoryBudget()
+		budget = machine.MemoryBudget()
 	}
 	steps := new(atomic.Int64)
 	steps.Store(budget / ballNodeBytes)
@@ -158,7 +159,7 @@ func rowsByPass(
 		values[k] = make([]float32, n)
 	}
 	if opt.MemoryBudget == 0 {
-		opt.MemoryBudget = kv.DefaultMemoryBudget()
+		opt.MemoryBudget = machine.MemoryBudget()
 	}
 	opt.MemoryBudget = max(1, opt.MemoryBudget-int64(n)*int64(1+len(values))*4)
 	err := ops.Propagate(ctx, tx.Along(direction).Reverse(), ops.OneHot(one, 1), op, opt, func(t ops.Tile) error {

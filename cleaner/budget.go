@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -80,10 +81,10 @@ func requireBudget(job string, budget, least int64, classes int, ofClasses int64
 }
 
 // CheckTransition returns an *ops.BudgetError if the full transition matrix of a store takes more than budget bytes;
-// zero means kv.DefaultMemoryBudget.
+// zero means machine.MemoryBudget.
 func CheckTransition(tx *kv.Tx, budget int64) error {
 	if budget == 0 {
-		budget = kv.DefaultMemoryBudget()
+		budget = machine.MemoryBudget()
 	}
 	classes := len(tx.Classes())
 	least := 8 * int64(classes) * int64(classes)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -51,7 +52,7 @@ func Features(
 	}
 	predictions := inClassOrder(tx, matrix)
 	if opt.MemoryBudget == 0 {
-		opt.MemoryBudget = kv.DefaultMemoryBudget()
+		opt.MemoryBudget = machine.MemoryBudget()
 	}
 	clock.end(ops.Stage{Name: "read"})
 	footprint, budget := labelBytes*int64(len(labels)), opt.MemoryBudget

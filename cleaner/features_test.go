@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/internal/testing/golden"
 	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
@@ -27,7 +28,7 @@ func mustFeatures(
 ) [][]float32 {
 	t.Helper()
 	if opt.MemoryBudget == 0 {
-		opt.MemoryBudget = kv.DefaultMemoryBudget()
+		opt.MemoryBudget = machine.MemoryBudget()
 	}
 	rows, err := agreementRows(context.Background(), g, labels, predictions, tested, hops, newPlace(t), opt)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -95,7 +96,7 @@ type Options struct {
 	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: labels and splits
 	// of every node, the matrices between classes (see MatrixBytes), and what the operators hold. Long arrays that are
 	// read in order lie in files and do not count. If the budget is too small, the work fails with an *ops.BudgetError,
-	// which has the least budget, before anything is computed. Zero means kv.DefaultMemoryBudget.
+	// which has the least budget, before anything is computed. Zero means machine.MemoryBudget.
 	MemoryBudget int64
 
 	// Progress, OnStage and Notice, if not nil, are told how far the work is, which stages are finished, and what
@@ -157,7 +158,7 @@ func checkResources(workers int, budget *int64) (problems []error) {
 		problems = append(problems, fmt.Errorf("memory budget %d bytes: want none (the default) or more", *budget))
 	}
 	if *budget == 0 {
-		*budget = kv.DefaultMemoryBudget()
+		*budget = machine.MemoryBudget()
 	}
 	return problems
 }

@@ -52,9 +52,7 @@ type BackupOptions struct {
 // earlier backup of another store, or of a later moment than this snapshot.
 func (s *Store) Backup(ctx context.Context, w io.Writer, opt BackupOptions) (info BackupInfo, err error) {
 	began := time.Now()
-	defer func() {
-		s.observe(Event{Kind: EventBackup, Records: info.Changed, Bytes: info.Stored, Err: err}, began)
-	}()
+	defer func() { s.log("backup", began, err, "records", info.Changed, "bytes", info.Stored) }()
 	tx := s.Begin()
 	defer tx.Close()
 	if err := tx.acquire(); err != nil {
@@ -145,7 +143,7 @@ func CheckRoom(dir string, bytes int64) error { return storedir.CheckRoom(dir, b
 
 // RestoreOptions tunes a restore. The zero value is ready to use.
 type RestoreOptions struct {
-	// MemoryBudget bounds the bytes of the store that is made, which needs little. Zero means DefaultMemoryBudget.
+	// MemoryBudget bounds the bytes of the store that is made, which needs little. Zero means machine.MemoryBudget.
 	MemoryBudget int64
 
 	Progress Progress // counts bytes of records

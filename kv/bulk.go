@@ -191,13 +191,10 @@ func (b *Bulk) Commit(final func(tx *Tx) error) error {
 		return err
 	}
 	err := b.finish()
-	b.s.observe(Event{Kind: EventBulkWrite, Records: b.batch.Records, Bytes: b.batch.Bytes, Err: err}, b.began)
-	if err != nil {
-		return err
+	if err == nil {
+		err = b.switchOver(final)
 	}
-	began := time.Now()
-	err = b.switchOver(final)
-	b.s.observe(Event{Kind: EventBulkSwitch, Err: err}, began)
+	b.s.log("bulk", b.began, err, "records", b.batch.Records, "bytes", b.batch.Bytes)
 	if err != nil {
 		return err
 	}

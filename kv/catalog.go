@@ -310,7 +310,7 @@ func (s *Store) sweep() error {
 		err = fmt.Errorf("%s: %w", s.name, err)
 	}
 	if dropped > 0 || err != nil {
-		s.observe(Event{Kind: EventSweep, Bytes: dropped, Err: err}, began)
+		s.log("sweep", began, err, "bytes", dropped)
 	}
 	return err
 }

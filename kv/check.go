@@ -25,7 +25,7 @@ func (p Problem) String() string { return p.Where + ": " + p.What }
 // Compact, and then reads one snapshot, beside writers. It holds a few blocks at a time.
 func (s *Store) Check(ctx context.Context, progress Progress, report func(Problem)) (err error) {
 	began := time.Now()
-	defer func() { s.observe(Event{Kind: EventCheck, Err: err}, began) }()
+	defer func() { s.log("check", began, err) }()
 	// Between two writers no generation is half written, or replaced and not yet deleted.
 	if err := s.lockWriter(ctx); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 // new one; after a crash, so does the next Open. Writers wait. It needs room on disk for a second copy of what changes.
 func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 	began := time.Now()
-	defer func() { s.observe(Event{Kind: EventCompact, Err: err}, began) }()
+	defer func() { s.log("compact", began, err) }()
 	if progress == nil {
 		progress = func(string, int64, int64) {}
 	}
@@ -80,7 +80,7 @@ func (s *Store) foldIfDue() {
 	}
 	f, err := s.beginFold()
 	if err != nil {
-		s.warn("tables could not be folded", err)
+		s.log("tables could not be folded", time.Time{}, err)
 		return
 	}
 	s.foldBeside(f, f.Merge)
@@ -111,7 +111,7 @@ func (s *Store) foldBeside(f *lsm.Fold, merge func(context.Context) error) {
 		}
 		s.folding = nil
 		if err = errors.Join(err, f.Cancel()); err != nil && ctx.Err() == nil {
-			s.warn("tables could not be folded", err)
+			s.log("tables could not be folded", time.Time{}, err)
 		} else if err == nil {
 			s.foldIfDue() // others came meanwhile
 		}

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
@@ -126,7 +127,7 @@ func (s *Store) renewAfter(last *Tx) error {
 		return fmt.Errorf("%w, but %w: %w", ErrCommitted, ErrFailed, err)
 	}
 	if err != nil {
-		s.warn(decisions.FileName+" could not be made shorter", err)
+		s.log(decisions.FileName+" could not be made shorter", time.Time{}, err)
 	}
 	return nil
 }
@@ -263,10 +264,3 @@ func (s *Store) replayDecisions(frames []decisions.Frame) error {
 }
 
 func decisionsPath(dir string) string { return filepath.Join(dir, decisions.FileName) }
-
-// warn logs what went wrong beside a commit, which it does not undo.
-func (s *Store) warn(what string, err error) {
-	if s.opt.Logger != nil {
-		s.opt.Logger.Warn(what, "store", s.dir, "error", err)
-	}
-}

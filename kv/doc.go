@@ -16,7 +16,7 @@
 //	Store.Check               looks for damage
 //	Store.Backup              writes a snapshot, or what changed since an earlier one, to one file
 //	Tx.ChangesSince           the nodes that were written to since an earlier commit
-//	Options.Observe           is called at each Event; Options.Logger logs it
+//	Options.Logger            is told what the store does
 //
 // [Repair] makes a damaged store usable again, without the lost parts. [Restore] makes a store from backups.
 //

@@ -5,17 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 )
 
 // Updates that come at the same time share one sync, which takes far longer than they do. An Update that has run
-// enters a group and gives back the writer's lock. Those that waited for the lock run meanwhile, in the same
-// transaction of Badger, so that each sees what the ones before it wrote, and enter the group too. The first of the
-// group, its leader, asks for the lock again and so comes behind them. Then it commits the transaction, which Badger
-// syncs, and before it decisions.log if there are decisions. So no reader sees what is not durable, and each Update
-// returns after the sync that its commit is in.
+// enters a group and gives back the writer's lock. If others wait for the lock, the next of them runs in the same
+// transaction of Badger, so that it sees what the ones before it wrote, and enters the group too. Whom nobody follows
+// commits the transaction, which Badger syncs, and before it decisions.log if there are decisions. So no reader sees
+// what is not durable, and each Update returns after the sync that its commit is in.
 
 // A commitGroup is the Updates that have run and wait for their sync. The writer's lock guards it.
 type commitGroup struct {
@@ -29,7 +29,7 @@ const (
 	// mostInGroup bounds how many Updates wait for one sync.
 	mostInGroup = 64
 
-	// mostYields is how often a leader lets others run while its group is smaller than the last one: its members are
+	// mostYields is how often an Update lets others run while its group is smaller than the last one: its members are
 	// on their way back.
 	mostYields = 4
 )
@@ -37,17 +37,52 @@ const (
 // lockWriter takes the writer's lock, and commits what waits for a sync. All but UpdateContext take the lock so.
 func (s *Store) lockWriter(ctx context.Context) error {
 	if err := s.writer.LockContext(ctx); err != nil {
+		s.commitUnlessFollowed()
 		return err
 	}
-	committed := false
-	defer func() {
-		if !committed { // what observes a commit has panicked
-			s.writer.Unlock()
-		}
-	}()
 	s.commitGroup()
-	committed = true
 	return nil
+}
+
+// join runs fn in a transaction that enters the group. It returns the group as it was before, too.
+func (s *Store) join(ctx context.Context, fn func(*Tx) error) (tx *Tx, before *commitGroup, err error) {
+	defer s.commitUnlessFollowed() // also if fn panics, or the context ends: others may count on this one
+	if err := s.writer.LockContext(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer s.writer.Unlock()
+	before = s.group
+	if tx, err = s.enter(fn); err != nil {
+		return tx, before, err
+	}
+	if !s.group.admits() {
+		return tx, before, s.finish(tx)
+	}
+	for range mostYields {
+		if s.writer.waiting.Load() > 0 || len(s.group.members) >= s.lastGroup {
+			break
+		}
+		runtime.Gosched()
+	}
+	return tx, before, nil
+}
+
+// commitUnlessFollowed commits the group unless somebody has the writer's lock, or waits for it, and sees to that. The
+// caller does not hold the lock any more.
+func (s *Store) commitUnlessFollowed() {
+	if s.writer.waiting.Load() > 0 {
+		return
+	}
+	select {
+	case s.writer.held <- struct{}{}:
+		defer s.writer.Unlock()
+	default:
+		return
+	}
+	if s.group != nil {
+		s.commitGroup()
+		s.foldIfDue()
+	}
 }
 
 // enter runs fn in a transaction, which then waits in the group for its commit. The caller holds the writer's lock.
@@ -78,7 +113,7 @@ func (s *Store) enter(fn func(*Tx) error) (*Tx, error) {
 		return nil, err
 	}
 	if tx.group == nil {
-		tx.group, tx.leads = &commitGroup{txn: tx.txn, done: make(chan struct{})}, true
+		tx.group = &commitGroup{txn: tx.txn, done: make(chan struct{})}
 		s.group = tx.group
 	}
 	s.group.cat = tx.cat
@@ -125,39 +160,6 @@ func (g *commitGroup) lost() error {
 	return nil
 }
 
-// await waits until a transaction that has entered a group is committed. If it leads the group it sees to that.
-func (s *Store) await(tx *Tx) error {
-	g := tx.group
-	if !tx.leads {
-		<-g.done
-		return tx.result
-	}
-	for members, yields := 1, 0; ; {
-		select {
-		case <-g.done:
-			return tx.result
-		case s.writer <- struct{}{}:
-		}
-		if s.group != g { // who had the lock meanwhile has committed it
-			s.writer.Unlock()
-			return tx.result
-		}
-		grown := len(g.members) > members
-		if !grown && (len(g.members) >= s.lastGroup || yields == mostYields) {
-			break
-		}
-		if members = len(g.members); !grown {
-			yields++
-		}
-		s.writer.Unlock()
-		runtime.Gosched()
-	}
-	defer s.writer.Unlock() // also if what observes a commit panics
-	s.commitGroup()
-	s.foldIfDue()
-	return tx.result
-}
-
 // commitGroup commits the Updates that wait for it, if there are any. The caller holds the writer's lock.
 func (s *Store) commitGroup() {
 	g := s.group
@@ -185,9 +187,7 @@ func (s *Store) commit(txn *lsm.Txn, members ...*Tx) {
 	}
 	for _, tx := range members {
 		tx.result = err
-	}
-	for _, tx := range members {
-		s.committed(tx, began)
+		s.log("commit", began, err, "commit", tx.last, "records", len(tx.entries))
 	}
 }
 
@@ -218,22 +218,26 @@ func (s *Store) commitDurably(txn *lsm.Txn, commits []*Tx) error {
 
 // A writerLock is held by the one writer a store has at a time; others wait in the order they came. It cannot tell one
 // goroutine from another, so that a writer which waits for another of its own goroutine waits for ever.
-type writerLock chan struct{}
+type writerLock struct {
+	held    chan struct{}
+	waiting atomic.Int64 // those in LockContext
+}
 
-func newWriterLock() writerLock { return make(writerLock, 1) }
-
-func (l writerLock) Lock() { l <- struct{}{} }
+func (l *writerLock) Lock()   { l.held <- struct{}{} }
+func (l *writerLock) Unlock() { <-l.held }
 
 // LockContext is Lock, or returns the error of a context that ends first.
-func (l writerLock) LockContext(ctx context.Context) error {
+func (l *writerLock) LockContext(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	l.waiting.Add(1)
+	defer l.waiting.Add(-1)
 	soon := time.NewTimer(toldWait)
 	defer soon.Stop()
 	for {
 		select {
-		case l <- struct{}{}:
+		case l.held <- struct{}{}:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -255,5 +259,3 @@ type waitKey struct{}
 func OnWait(ctx context.Context, tell func()) context.Context {
 	return context.WithValue(ctx, waitKey{}, tell)
 }
-
-func (l writerLock) Unlock() { <-l }

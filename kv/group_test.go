@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/logged"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
@@ -34,14 +35,11 @@ func addOne(tx *Tx) (count int, err error) {
 func TestUpdatesAtOnce(t *testing.T) {
 	var seen sync.Map // commits, by their numbers
 	dir := filepath.Join(t.TempDir(), "store")
-	opt := Options{MemoryBudget: minMemoryBudget, Observe: func(e Event) {
-		if e.Kind != EventCommit || e.Err != nil {
-			return
+	opt := Options{MemoryBudget: minMemoryBudget, Logger: logged.To(func(what string, attrs map[string]any) {
+		if _, twice := seen.LoadOrStore(attrs["commit"], true); twice && what == "commit" && attrs["error"] == nil {
+			t.Errorf("commit %d is told twice", attrs["commit"])
 		}
-		if _, twice := seen.LoadOrStore(e.Commit, true); twice {
-			t.Errorf("commit %d is told twice", e.Commit)
-		}
-	}}
+	})}
 	s := must.Get(Create(dir, opt))(t)
 	setNodes(t, s, 100)
 	update(t, s, func(tx *Tx) error {
@@ -229,11 +227,11 @@ func TestFailsWithItsGroup(t *testing.T) {
 // sync.
 func TestCommitsLeaveOutClosures(t *testing.T) {
 	var ended time.Time // the last closure
-	s := newStore(t, Options{Observe: func(e Event) {
-		if e.Kind == EventCommit && !ended.IsZero() && e.Duration > time.Since(ended) {
-			t.Errorf("a commit took %v, and the last closure ended %v ago", e.Duration, time.Since(ended))
+	s := newStore(t, Options{Logger: logged.To(func(what string, attrs map[string]any) {
+		if took, _ := attrs["duration"].(time.Duration); what == "commit" && !ended.IsZero() && took > time.Since(ended) {
+			t.Errorf("a commit took %v, and the last closure ended %v ago", took, time.Since(ended))
 		}
-	}})
+	})})
 	write := func(tx *Tx) error {
 		time.Sleep(20 * time.Millisecond)
 		_, err := addOne(tx)
@@ -242,35 +240,5 @@ func TestCommitsLeaveOutClosures(t *testing.T) {
 	}
 	if err := errors.Join(updateInOneGroup(s, write, write, write)...); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestPanicOfObserve: a panic of Observe leaves the writer's lock free.
-func TestPanicOfObserve(t *testing.T) {
-	armed := false
-	s := newStore(t, Options{Observe: func(e Event) {
-		if e.Kind == EventCommit && armed {
-			armed = false
-			panic("observed")
-		}
-	}})
-	armed = true
-	func() {
-		defer func() {
-			if got := recover(); got != "observed" {
-				t.Errorf("got a panic of %v, want that of Observe", got)
-			}
-		}()
-		update(t, s, func(tx *Tx) error { return tx.Documents("test").Put("x", 1) })
-	}()
-	done := make(chan error, 1)
-	go func() { done <- s.Update(func(tx *Tx) error { return tx.Documents("test").Put("x", 2) }) }()
-	select {
-	case err := <-done:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(5 * time.Second):
-		t.Fatal("the lock is held")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/load"
 	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
@@ -44,7 +45,7 @@ type InvalidNodeError = load.InvalidNodeError
 
 // LoadOptions tunes a load. The zero value is ready to use.
 type LoadOptions struct {
-	// MemoryBudget bounds the bytes of the load; what exceeds it is sorted on disk. Zero means DefaultMemoryBudget.
+	// MemoryBudget bounds the bytes of the load; what exceeds it is sorted on disk. Zero means machine.MemoryBudget.
 	// Besides it a node costs 8 bytes.
 	MemoryBudget int64
 
@@ -102,7 +103,7 @@ func NewLoader(ctx context.Context, dir string, opt LoadOptions) (*Loader, error
 		return nil, err
 	}
 	if opt.MemoryBudget == 0 {
-		opt.MemoryBudget = DefaultMemoryBudget()
+		opt.MemoryBudget = machine.MemoryBudget()
 	}
 	l := &Loader{opt: opt}
 	var err error

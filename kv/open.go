@@ -10,9 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/internal/realpath"
 	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
@@ -33,7 +33,7 @@ func Open(dir string, opt Options) (*Store, error) {
 	if err := s.start(); err != nil {
 		return nil, errors.Join(renamed(err, s.dir, dir), s.closeBadger())
 	}
-	s.observe(Event{Kind: EventOpen}, began)
+	s.log("open", began, nil)
 	return s, nil
 }
 
@@ -220,7 +220,7 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 	if err := s.writeHeader(); err != nil {
 		return nil, errors.Join(err, s.closeBadger())
 	}
-	s.observe(Event{Kind: EventOpen}, began)
+	s.log("open", began, nil)
 	return s, nil
 }
 
@@ -240,8 +240,8 @@ func openBadger(
 		cache:       snapshot.NewCache(opt.MemoryBudget),
 		directories: new(graph.Directories),
 		made:        madeValues{of: map[string]madeOf{}},
-		writer:      newWriterLock(),
-		worker:      newWriterLock(),
+		writer:      writerLock{held: make(chan struct{}, 1)},
+		worker:      writerLock{held: make(chan struct{}, 1)},
 		txs:         map[*Tx]struct{}{},
 	}
 	s.db, err = lsm.Open(dir, lsm.Options{
@@ -272,13 +272,11 @@ type Options struct {
 	// OnRewrite begins the index of an indexed column that a Patch writes again. It is needed where OnWrite is.
 	OnRewrite func(b *Bulk, column string) (ColumnIndex, error)
 
-	// Logger, if not nil, logs every Event, and the messages of Badger. Commits and sweeps are on the level of debugging,
-	// what failed is a warning, damage an error.
+	// Logger, if not nil, logs what the store does, and the messages of Badger: "open", "close", "commit" with the number
+	// of the commit as Tx.LastCommit tells it, "bulk", "sweep", "compact", "check", "backup" and "corrupt record". Commits
+	// and sweeps are on the level of debugging, what failed is a warning, damage an error. Its handler is called under
+	// the writer's lock: it must not wait for this store.
 	Logger *slog.Logger
-
-	// Observe, if not nil, is called at the end of every Event, by the goroutine of that Event. Updates that share a
-	// sync are told by the goroutine of one of them. Calls may be concurrent. Observe must not wait for this store.
-	Observe func(Event)
 }
 
 // Write is one change of one value. For a new node, Before is null.
@@ -304,21 +302,13 @@ const contextEvery = 1 << 12
 // Progress reports how far a stage has come; total 0 means unknown. Called often, from one goroutine at a time.
 type Progress func(stage string, done, total int64)
 
-const minMemoryBudget = 64 << 20
-
 func (opt Options) withDefaults() (Options, error) {
 	if opt.MemoryBudget < 0 {
 		return opt, fmt.Errorf("kv: MemoryBudget is %d, want 0 (default) or more", opt.MemoryBudget)
 	}
 	if opt.MemoryBudget == 0 {
-		opt.MemoryBudget = DefaultMemoryBudget()
+		opt.MemoryBudget = machine.MemoryBudget()
 	}
-	opt.MemoryBudget = max(opt.MemoryBudget, minMemoryBudget)
+	opt.MemoryBudget = max(opt.MemoryBudget, machine.LeastBudget)
 	return opt, nil
 }
-
-// DefaultMemoryBudget is a quarter of the memory of the machine, or of the control group this process is in, when it
-// is first asked for.
-func DefaultMemoryBudget() int64 { return defaultMemoryBudget() }
-
-var defaultMemoryBudget = sync.OnceValue(func() int64 { return max(machineMemory()/4, minMemoryBudget) })

@@ -199,26 +199,12 @@ func (s *Store) Update(fn func(*Tx) error) error {
 
 // UpdateContext is Update, or returns the error of a context that ends while it waits for another writer.
 func (s *Store) UpdateContext(ctx context.Context, fn func(*Tx) error) error {
-	if err := s.writer.LockContext(ctx); err != nil {
-		return err
-	}
-	group := s.group
-	tx, err := s.enterUpdate(fn)
+	tx, before, err := s.join(ctx, fn)
 	if err != nil {
-		return cmp.Or(group.lost(), err) // err may follow from what others wrote
+		return cmp.Or(before.lost(), err) // err may follow from what others wrote
 	}
-	return s.await(tx)
-}
-
-// enterUpdate has an Update enter the group, or commits it if no other may follow, and gives back the writer's lock.
-func (s *Store) enterUpdate(fn func(*Tx) error) (*Tx, error) {
-	defer s.writer.Unlock()
-	tx, err := s.enter(fn)
-	if err != nil || s.group.admits() {
-		return tx, err
-	}
-	defer s.foldIfDue()
-	return tx, s.finish(tx)
+	<-tx.group.done
+	return tx.result
 }
 
 // update is Update for who holds the writer's lock from lockWriter.
@@ -233,6 +219,7 @@ func (s *Store) update(fn func(*Tx) error) error {
 // finish commits the group, whose last transaction is tx, and sweeps if that changed the catalogue.
 func (s *Store) finish(tx *Tx) error {
 	s.commitGroup()
+	defer s.foldIfDue()
 	if tx.result != nil || !tx.changed {
 		return tx.result
 	}
@@ -274,11 +261,11 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	if stopped || s.db.FoldDue() {
 		if err := s.fold(context.Background()); err != nil {
-			s.warn("tables could not be folded", err)
+			s.log("tables could not be folded", time.Time{}, err)
 		}
 	}
 	err := s.closeBadger()
-	s.observe(Event{Kind: EventClose, Err: err}, began)
+	s.log("close", began, err)
 	return err
 }
 

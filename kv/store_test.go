@@ -17,9 +17,12 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
+
+const minMemoryBudget = machine.LeastBudget
 
 // newStore creates a store that is closed when the test ends. Its budget is small, unless opt says otherwise.
 func newStore(t *testing.T, opt Options) *Store {

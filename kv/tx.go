@@ -30,18 +30,16 @@ type Tx struct {
 	failed  error // a write failed half-way: the transaction must not commit
 
 	group *commitGroup // in which it wrote or waits; nil for none
-	leads bool         // it sees to the commit of the group
 
 	numbered bool   // it is a commit with a number
 	renews   bool   // decisions.log is to be written anew
 	last     uint64 // the number of the last commit, itself if it has one
 	result   error  // of the commit
 
-	entries        []decisions.Entry // for decisions.log
-	puts, putBytes int64             // records written and deleted, and the bytes of their keys and values
-	writes         int               // counts writes, so that readers inside an Update notice them
-	nodesBefore    int               // before the first write
-	touched        touches           // what was written
+	entries     []decisions.Entry // for decisions.log
+	writes      int               // counts writes, so that readers inside an Update notice them
+	nodesBefore int               // before the first write
+	touched     touches           // what was written
 
 	mu     sync.Mutex
 	active int  // reads under way
@@ -289,7 +287,6 @@ func (tx *Tx) put(key, body []byte) error {
 		return err
 	}
 	value := record.Encode(key, body)
-	tx.tally(key, value)
 	tx.entries = append(tx.entries, decisions.Entry{Key: key, Value: value})
 	return tx.wrote(tx.txn.Set(key, value))
 }
@@ -299,15 +296,8 @@ func (tx *Tx) remove(key []byte) error {
 	if err := tx.writable(); err != nil {
 		return err
 	}
-	tx.tally(key, nil)
 	tx.entries = append(tx.entries, decisions.Entry{Key: key})
 	return tx.wrote(tx.txn.Delete(key))
-}
-
-// tally counts a record that is written, or deleted.
-func (tx *Tx) tally(key, value []byte) {
-	tx.puts++
-	tx.putBytes += int64(len(key) + len(value))
 }
 
 // wrote notes a write. After one that failed the transaction cannot commit: part of a change may be in it.

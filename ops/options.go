@@ -3,6 +3,7 @@ package ops
 import (
 	"sync"
 
+	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -11,7 +12,7 @@ import (
 // Options tunes the operators. The zero value is ready to use. None of its fields changes a bit of a result.
 type Options struct {
 	// MemoryBudget bounds the bytes of dense tiles, per-node arrays and adjacency held. Zero means
-	// kv.DefaultMemoryBudget.
+	// machine.MemoryBudget.
 	MemoryBudget int64
 
 	// Workers is how many goroutines work at once. Zero means GOMAXPROCS. Fewer are used where the budget has
@@ -40,7 +41,7 @@ type Stage struct {
 
 func (o Options) withDefaults() Options {
 	if o.MemoryBudget <= 0 {
-		o.MemoryBudget = kv.DefaultMemoryBudget()
+		o.MemoryBudget = machine.MemoryBudget()
 	}
 	o.Workers = parallel.Workers(o.Workers)
 	return o

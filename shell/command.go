@@ -18,7 +18,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
-	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
@@ -348,7 +348,7 @@ type resources struct {
 }
 
 // defaultMemory is the budget without --memory.
-var defaultMemory = kv.DefaultMemoryBudget
+var defaultMemory = machine.MemoryBudget
 
 // apply completes the flags and holds the garbage collector to them.
 func (c *resources) apply(s *streams) error {

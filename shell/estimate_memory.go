@@ -3,8 +3,8 @@ package shell
 import (
 	"math"
 
+	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
-	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 const (
@@ -37,7 +37,7 @@ const programBytes = 28 << 20
 // resident is the memory that the system counts of a process: its anonymous memory, the program, and the temporary
 // files, which are mapped. Of files the machine has no more in memory than there is room for.
 func resident(anonymous, temporary int64) int64 {
-	return anonymous + programBytes + min(temporary, max(0, 4*kv.DefaultMemoryBudget()-anonymous))
+	return anonymous + programBytes + min(temporary, max(0, 4*machine.MemoryBudget()-anonymous))
 }
 
 // buffers is what the workers of a job hold.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -228,7 +229,7 @@ func TestResidentMemory(t *testing.T) {
 	if got := resident(100*mebibyte, 50*mebibyte); got != 178*mebibyte {
 		t.Errorf("100 MiB of anonymous memory and 50 of files: got %d MiB, want 178", got/mebibyte)
 	}
-	if got, most := resident(100*mebibyte, 1<<50), 4*kv.DefaultMemoryBudget()+programBytes; got != most {
+	if got, most := resident(100*mebibyte, 1<<50), 4*machine.MemoryBudget()+programBytes; got != most {
 		t.Errorf("files of a PiB: got %d bytes, want the %d of the machine", got, most)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/testing/logged"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -27,11 +28,11 @@ func suggestedStore(t *testing.T, n int, written func()) *kv.Store {
 	}
 	must.Get(l.Commit(t.Context(), nil))(t)
 	isOpen := false
-	s := must.Get(index.Open(dir, kv.Options{MemoryBudget: 16 << 20, Observe: func(e kv.Event) {
-		if isOpen && e.Kind == kv.EventBulkWrite {
+	s := must.Get(index.Open(dir, kv.Options{MemoryBudget: 16 << 20, Logger: logged.To(func(what string, _ map[string]any) {
+		if isOpen && what == "commit" {
 			written()
 		}
-	}}))(t)
+	})}))(t)
 	t.Cleanup(func() { must.Do(t, s.Close()) })
 	suggest(t, s, "B")
 	must.Do(t, index.Create(t.Context(), s, kv.LabelColumn))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/testing/logged"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -196,11 +197,11 @@ func TestRepairInParts(t *testing.T) {
 		{"at once", 1000, false}, {"in sevens", 7, false}, {"stopped in sevens", 7, true}, {"stopped one by one", 1, true},
 	} {
 		stop := func() {}
-		s, err := index.Open(loadDir(t, 34, nodes), kv.Options{MemoryBudget: 64 << 20, Observe: func(e kv.Event) {
-			if e.Kind == kv.EventCommit && e.Records > 0 {
+		s, err := index.Open(loadDir(t, 34, nodes), kv.Options{MemoryBudget: 64 << 20, Logger: logged.To(func(what string, attrs map[string]any) {
+			if what == "commit" && attrs["records"] != int64(0) {
 				stop()
 			}
-		}})
+		})})
 		must.Do(t, err)
 		r := rand.New(rand.NewPCG(34, 0))
 		must.Get(decideSteps(t.Context(), s, decidedSteps(r, nodes, 80, 2)))(t)

@@ -1,4 +1,4 @@
-package kv
+package machine
 
 import (
 	"math"
@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machineMemory is the machine's memory in bytes, or the limit of this process's control group if that is lower.
-func machineMemory() int64 {
+// memory is the machine's memory in bytes, or the limit of this process's control group if that is lower.
+func memory() int64 {
 	total := int64(math.MaxInt64)
 	var info unix.Sysinfo_t
 	if err := unix.Sysinfo(&info); err == nil {

@@ -1,4 +1,4 @@
-package kv
+package machine
 
 import (
 	"math"
@@ -36,7 +36,7 @@ func TestControlGroupMemory(t *testing.T) {
 	if got := controlGroupMemory(filepath.Join(root, "nothing"), root); got != math.MaxInt64 {
 		t.Errorf("no control groups: got %d, want no limit", got)
 	}
-	if got := DefaultMemoryBudget(); got < minMemoryBudget || got > machineMemory() {
-		t.Errorf("default budget: got %d of %d bytes", got, machineMemory())
+	if got := MemoryBudget(); got < LeastBudget || got > memory() {
+		t.Errorf("default budget: got %d of %d bytes", got, memory())
 	}
 }
