@@ -41,7 +41,7 @@ func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error 
 		if err := build(ctx, s, column, func(*kv.Tx) error { return nil }); err != nil {
 			return err
 		}
-		report(kv.Correction{Where: p.Where, What: p.What, Done: "built anew", Regained: kv.EntriesOf(spaceName(column))})
+		report(kv.Correction{Where: p.Where, What: p.What, Done: "built anew"})
 	}
 	return nil
 }

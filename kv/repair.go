@@ -20,11 +20,10 @@ import (
 
 // A Correction is one thing that a repair did. Its fields are
 //
-//	Where    string // the place
-//	What     string // the damage
-//	Done     string
-//	Lost     Losses
-//	Regained string // the kind of an earlier Loss that it recovers or counts more exactly, empty if there is none
+//	Where string // the place
+//	What  string // the damage
+//	Done  string
+//	Lost  Losses
 type Correction = lsm.Correction
 
 // A Loss counts the things of one kind that Repair could not restore. Its fields are
@@ -39,9 +38,6 @@ type Losses = lsm.Losses
 
 // UnknownCount is the Count of a Loss if nobody knows how many things were lost.
 const UnknownCount = lsm.UnknownCount
-
-// EntriesOf is the kind of a Loss of entries of a space. A RoomRepair needs it for Correction.Regained.
-func EntriesOf(space string) string { return "entry of space " + space }
 
 // A RoomRepair repairs what an upper room keeps in a store that Repair has repaired, such as index.Repair.
 type RoomRepair func(ctx context.Context, s *Store, report func(Correction)) error
@@ -208,7 +204,7 @@ func (r *repair) lose(loss Loss, where, what, done string, args ...any) error {
 func (r *repair) tell(m Correction) error {
 	m.What = strings.NewReplacer(r.dir, r.name, r.place.target, r.name).Replace(m.What)
 	r.changed = true
-	r.lost.Include(m)
+	r.lost.AddAll(m.Lost)
 	r.report(m)
 	return nil
 }

@@ -293,7 +293,7 @@ func TestRepairOfTables(t *testing.T) {
 // lossesOf sums up what corrections, in their order, lost for good.
 func lossesOf(corrections []Correction) (lost Losses) {
 	for _, m := range corrections {
-		lost.Include(m)
+		lost.AddAll(m.Lost)
 	}
 	return lost
 }

@@ -242,7 +242,6 @@ func (r *historyRepair) correctKeys(ctx context.Context) error {
 		return nil
 	}, func(first, end int) {
 		for _, k := range r.keys[first:end] {
-			k.correction.Regained = kv.EntriesOf(historySpace)
 			r.report(k.correction)
 		}
 	})
@@ -336,9 +335,8 @@ func (r *historyRepair) makeEntries(ctx context.Context) error {
 		for _, l := range r.losses[first:end] {
 			r.report(kv.Correction{
 				Where: "history", What: fmt.Sprintf("entry %d is missing", l.Seq),
-				Done:     fmt.Sprintf("made up from those beside it: node %s, label %q to %q", l.ID, l.From, l.Label),
-				Lost:     kv.Losses{{Kind: "entry of the history", Count: 1}},
-				Regained: kv.EntriesOf(historySpace),
+				Done: fmt.Sprintf("made up from those beside it: node %s, label %q to %q", l.ID, l.From, l.Label),
+				Lost: kv.Losses{{Kind: "entry of the history", Count: 1}},
 			})
 		}
 	})

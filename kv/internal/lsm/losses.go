@@ -2,7 +2,6 @@ package lsm
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -12,10 +11,6 @@ type Correction struct {
 	What  string `json:"what"`
 	Done  string `json:"done"`
 	Lost  Losses `json:"lost,omitempty"`
-
-	// Regained is the kind of an earlier Loss that this Correction recovers or counts more exactly, empty if there is
-	// none.
-	Regained string `json:"regained,omitempty"`
 }
 
 func (c Correction) String() string { return c.Where + ": " + c.What + ": " + c.Done }
@@ -54,12 +49,9 @@ func (l *Losses) Add(loss Loss) {
 	*l = append(*l, loss)
 }
 
-// Include adds what a Correction lost.
-func (l *Losses) Include(m Correction) {
-	if m.Regained != "" {
-		*l = slices.DeleteFunc(*l, func(loss Loss) bool { return loss.Kind == m.Regained })
-	}
-	for _, loss := range m.Lost {
+// AddAll adds other losses.
+func (l *Losses) AddAll(others Losses) {
+	for _, loss := range others {
 		l.Add(loss)
 	}
 }
