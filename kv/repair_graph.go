@@ -29,7 +29,7 @@ func (r *repair) graph(ctx context.Context) (err error) {
 		return err
 	}
 	l := &listRepair{repair: r, form: r.tx.cat.arcForm(), edits: bulk.Sorter()}
-	n := &nameRepair{repair: r}
+	n := &idRepair{repair: r}
 	defer func() { err = errors.Join(err, l.edits.Close(), n.close()) }()
 	if err := l.prepare(ctx); err != nil {
 		return err
@@ -54,27 +54,24 @@ type listRepair struct {
 	bad  []bool // by block: some part of it cannot be read
 	form codec.ArcForm
 
-	// Of the lists, by node and neighbour: first what the list of the neighbour says, then what changed since the load.
+	// By node and neighbour: of nodes of bad blocks what the lists of their neighbours say, and then what changed since
+	// the load.
 	edits *spill.Sorter
 }
 
-// prepare finds what is known of the lists of bad blocks. They are made from those of the other ends; if sound blocks
-// contradict each other, so are all.
+// prepare finds the bad blocks, and what is known of their lists.
 func (l *listRepair) prepare(ctx context.Context) error {
 	if err := l.directory(ctx); err != nil {
 		return err
 	}
-	if err := l.findBad(ctx); err != nil {
+	l.bad = make([]bool, l.dir.Blocks())
+	if err := l.eachBlock(ctx, func(*Adjacency) error { return nil }); err != nil {
 		return err
 	}
-	agree, err := l.collect(ctx, true)
-	if err == nil && !agree {
-		if err = l.done("adjacency", "some edge is in the list of one of its ends only", "put into both"); err == nil {
-			_, err = l.collect(ctx, false)
+	if slices.Contains(l.bad, true) {
+		if err := l.eachBlock(ctx, l.collect); err != nil {
+			return err
 		}
-	}
-	if err != nil {
-		return err
 	}
 	return l.deltas(ctx)
 }
@@ -134,23 +131,24 @@ func blockRows(body []byte) (first, rows uint64, ok bool) {
 	return first, uint64(block.Rows()), err == nil
 }
 
-// findBad finds the blocks that cannot be read.
-func (l *listRepair) findBad(ctx context.Context) error {
-	l.bad = make([]bool, l.dir.Blocks())
-	for b := range l.bad {
+// eachBlock calls use with the lists of each block that is not bad. Those that cannot be read it makes bad.
+func (l *listRepair) eachBlock(ctx context.Context, use func(lists *Adjacency) error) error {
+	var lists Adjacency
+	for b, isBad := range l.bad {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		damage := l.read(b, new(Adjacency))
-		if damage != nil && !errors.Is(damage, ErrCorrupt) {
-			return damage
-		}
-		rng := l.dir.Range(b)
-		if l.bad[b] = damage != nil; !l.bad[b] || rng.Len() == 0 {
+		l.progress("adjacency", int64(b), int64(len(l.bad)))
+		if isBad {
 			continue
 		}
-		err := l.done(fmt.Sprintf("adjacency, node numbers %d to %d", rng.First, int64(rng.End)-1), damage.Error(),
-			"rebuilt from the lists of their neighbours")
+		err := l.read(b, &lists)
+		if errors.Is(err, ErrCorrupt) {
+			l.bad[b] = true
+			err = l.tellOfBad(l.dir.Range(b), err)
+		} else if err == nil {
+			err = use(&lists)
+		}
 		if err != nil {
 			return err
 		}
@@ -158,55 +156,36 @@ func (l *listRepair) findBad(ctx context.Context) error {
 	return nil
 }
 
-// read reads the lists of a block, with their arcs, and checks that they ascend and that no node is its own neighbour.
-func (l *listRepair) read(b int, buf *Adjacency) error {
-	buf.Reset(l.dir.Range(b))
-	if err := l.tx.graph().AppendBlock(l.dir, b, buf); err != nil {
-		return err
+func (l *listRepair) tellOfBad(rng Range, damage error) error {
+	if rng.Len() == 0 {
+		return nil
 	}
-	if l.form.Any() {
-		if err := l.tx.graph().AppendArcs(l.dir, b, buf); err != nil {
-			return err
-		}
-	}
-	for v := buf.First; v < buf.End; v++ {
-		if _, what := wrongList(buf, v, l.form); what != "" {
-			return record.Corrupt(record.PairKey(record.KindAdjacency, l.dir.Generation, uint32(b), 0), what)
-		}
-	}
-	return nil
+	where := fmt.Sprintf("adjacency, node numbers %d to %d", rng.First, rng.End-1)
+	return l.done(where, damage.Error(), "rebuilt from the lists of their neighbours")
 }
 
-// collect adds what sound lists say of the lists of bad blocks, or of sound ones, and says whether sound lists agree.
-func (l *listRepair) collect(ctx context.Context, ofBad bool) (agree bool, err error) {
-	var sums edgeSums
-	var lists Adjacency
-	for b := range l.bad {
-		if err := ctx.Err(); err != nil {
-			return false, err
-		}
-		l.progress("lists of neighbours", int64(b), int64(len(l.bad)))
-		if l.bad[b] {
-			continue
-		}
-		if err := l.read(b, &lists); err != nil {
-			return false, err
-		}
-		for u := lists.First; u < lists.End; u++ {
-			for v, a := range edgesOf(&lists, u) {
-				bad := l.bad[l.dir.Find(v)]
-				if bad == ofBad {
-					if err := l.add(v, u, false, a.Reversed()); err != nil {
-						return false, err
-					}
-				}
-				if !bad {
-					sums.add(u, v, a)
+// read reads the lists of a block, with their arcs.
+func (l *listRepair) read(b int, buf *Adjacency) error {
+	buf.Reset(l.dir.Range(b))
+	err := l.tx.graph().AppendBlock(l.dir, b, buf)
+	if err == nil && l.form.Any() {
+		err = l.tx.graph().AppendArcs(l.dir, b, buf)
+	}
+	return err
+}
+
+// collect adds what lists say of those of bad blocks.
+func (l *listRepair) collect(lists *Adjacency) error {
+	for u := lists.First; u < lists.End; u++ {
+		for v, a := range edgesOf(lists, u) {
+			if l.bad[l.dir.Find(v)] {
+				if err := l.add(v, u, false, a.Reversed()); err != nil {
+					return err
 				}
 			}
 		}
 	}
-	return sums.agree(), nil
+	return nil
 }
 
 // add adds an edit: what the list of the neighbour says, or what changed since.
@@ -215,24 +194,18 @@ func (l *listRepair) add(v, neighbor NodeID, changed bool, a codec.Arc) error {
 		codec.AppendFloat32(codec.AppendFloat32(nil, a.Out), a.In))
 }
 
-// allEdits yields the edits that were added.
+// allEdits yields the edits that were added. Of two of an edge the later one counts.
 func (l *listRepair) allEdits(ctx context.Context) iter.Seq2[edit, error] {
 	return func(yield func(edit, error) bool) {
 		for rec, err := range l.edits.Records(ctx) {
-			if err != nil {
-				yield(edit{}, err)
-				return
+			var e edit
+			if err == nil {
+				r := codec.Reader{Rest: rec.Value}
+				a := codec.Arc{Out: codec.ReadFloat32(&r), In: codec.ReadFloat32(&r)}
+				e.node, e.neighbor = pairOf(rec.Key)
+				e.apply = func(codec.Arc) (codec.Arc, error) { return a, nil }
 			}
-			v, neighbor := pairOf(rec.Key)
-			changed, r := rec.Key[8] != 0, codec.Reader{Rest: rec.Value}
-			edited := codec.Arc{Out: codec.ReadFloat32(&r), In: codec.ReadFloat32(&r)}
-			apply := func(before codec.Arc) (codec.Arc, error) {
-				if !changed && before != (codec.Arc{}) && v < neighbor {
-					return before, nil // both lists say something of the arcs: that of the lesser node holds
-				}
-				return edited, nil
-			}
-			if !yield(edit{v, neighbor, apply}, nil) {
+			if !yield(e, err) || err != nil {
 				return
 			}
 		}
@@ -259,22 +232,15 @@ func pairOf(b []byte) (u, v NodeID) {
 	return NodeID(binary.BigEndian.Uint32(b)), NodeID(binary.BigEndian.Uint32(b[4:]))
 }
 
-// count reports the edges and arcs that were counted before and are not left.
+// count reports the edges that were counted before and are not left.
 func (l *listRepair) count() error {
-	draft, before := l.bulk.draft, l.tx.cat
-	lost := Loss{Kind: "edge", Count: max(before.Edges-draft.Edges, 0)}
-	what := fmt.Sprintf("%d were counted, %d are left", before.Edges, draft.Edges)
+	before, now := l.tx.cat.Edges, l.bulk.draft.Edges
+	lost := Loss{Kind: "edge", Count: max(before-now, 0)}
 	switch {
-	case l.uncounted && !slices.Contains(l.bad, true):
-		return nil
-	case l.uncounted:
+	case l.uncounted && slices.Contains(l.bad, true):
 		lost.Count = UnknownCount
-	case draft.Edges != before.Edges:
-	case draft.Arcs < before.Arcs:
-		lost = Loss{Kind: "arc", Count: before.Arcs - draft.Arcs}
-		what = fmt.Sprintf("%d arcs were counted, %d are left", before.Arcs, draft.Arcs)
-	default:
+	case l.uncounted || before == now:
 		return nil
 	}
-	return l.lose(lost, "edges", what, "counted again")
+	return l.lose(lost, "edges", fmt.Sprintf("%d were counted, %d are left", before, now), "counted again")
 }

@@ -36,38 +36,23 @@ func (r *repair) header(context.Context) error {
 
 // catalogue takes the catalogue from its copy if that is later, or the catalogue cannot be read, and opens the packs.
 func (r *repair) catalogue(context.Context) error {
-	if r.copied.Catalog != nil {
-		if err := r.rollForward(r.copied); err != nil {
-			return err
-		}
-	}
-	if _, err := r.catalog(); err != nil {
-		return fmt.Errorf("%w; it cannot be rebuilt: restore a backup", err)
-	}
-	return r.s.openPacks()
-}
-
-// rollForward takes the catalogue from its copy, unless the store has one that can be read and is not earlier.
-func (r *repair) rollForward(copied catalogCopy) error {
 	version, err := r.s.versionOf(record.PartKey(catalogKey(), 0))
-	if err != nil {
-		return err
-	}
-	counted, err := r.s.versionOf(countsKey())
-	if err != nil {
+	counted, err2 := r.s.versionOf(countsKey())
+	if err := errors.Join(err, err2); err != nil {
 		return err
 	}
 	_, damage := r.catalog()
-	switch {
-	case damage == nil && version >= copied.Version && counted >= copied.Version:
-		return nil
-	case damage == nil && version >= copied.Version:
-		damage = fmt.Errorf("its counts are those of commit %d, and later ones are lost", counted)
+	switch held := min(version, counted); {
+	case damage == nil && held >= r.copied.Version:
+		return r.s.openPacks()
 	case damage == nil:
-		damage = fmt.Errorf("it is that of commit %d, and a later one is lost", version)
+		damage = fmt.Errorf("it, or its counts, are those of commit %d, and later ones are lost", held)
 	case !errors.Is(damage, ErrCorrupt):
 		return damage
+	case r.copied.Catalog == nil:
+		return fmt.Errorf("%w; it cannot be rebuilt: restore a backup", damage)
 	}
+	copied := r.copied
 	var lost Losses
 	switch held := r.s.commits; {
 	case copied.Version > held:
@@ -86,7 +71,10 @@ func (r *repair) rollForward(copied catalogCopy) error {
 		}
 	}
 	done := fmt.Sprintf("that of commit %d is taken from the file %s", copied.Version, lsm.CatalogName)
-	return r.tell(Correction{Where: "catalogue", What: damage.Error(), Done: done, Lost: lost})
+	if err := r.tell(Correction{Where: "catalogue", What: damage.Error(), Done: done, Lost: lost}); err != nil {
+		return err
+	}
+	return r.s.openPacks()
 }
 
 // records makes the records of a store agree with each other. What does not is written again under a new generation,
@@ -128,7 +116,7 @@ func (r *repair) records(ctx context.Context) error {
 		return nil
 	}
 	return r.bulk.Commit(func(tx *Tx) error {
-		if r.forgets {
+		if len(r.lost) > 0 {
 			tx.cat.ChangesFrom = r.s.commits + 1 // this commit
 		}
 		return markIndexes(r.tx.Columns())(tx)
@@ -146,7 +134,6 @@ func (r *repair) changes(ctx context.Context) error {
 	if _, err := r.write(); err != nil {
 		return err
 	}
-	r.forgets = true
 	if len(r.lost) > 0 {
 		return r.done(where, "they do not tell of what is lost", done)
 	}
@@ -213,16 +200,17 @@ func (r *repair) documents(ctx context.Context) error {
 	tx := r.s.beginBare(false, nil)
 	defer tx.end()
 	var whole []byte // the key of a document, without the part
-	var damage error
 	var useless [][]byte
-	parts := 0
+	parts := 0 // of the document, none if one is missing
 	err := eachRecord(ctx, tx.txn, []byte{byte(record.KindDocument)}, func(rec record.Record, _ error) error {
 		key, part := rec.Key[:len(rec.Key)-2], int(binary.BigEndian.Uint16(rec.Key[len(rec.Key)-2:]))
 		if !bytes.Equal(key, whole) {
-			whole = bytes.Clone(key)
-			if damage = snapshot.Chain(tx.records(), whole, func([]byte) error { return nil }); damage == nil {
+			whole, parts = bytes.Clone(key), 0
+			damage := snapshot.Chain(tx.records(), whole, func([]byte) error { return nil })
+			if damage == nil {
 				parts, _, damage = record.FirstPart(rec.Key, rec.Body)
-			} else {
+			}
+			if damage != nil {
 				space, name, _ := bytes.Cut(whole[1:], []byte{0})
 				where := fmt.Sprintf("document %s/%s", space, name)
 				if err := r.lose(Loss{Kind: "document", Count: 1}, where, damage.Error(), "removed"); err != nil {
@@ -230,7 +218,7 @@ func (r *repair) documents(ctx context.Context) error {
 				}
 			}
 		}
-		if damage != nil || part >= parts {
+		if part >= parts {
 			useless = append(useless, bytes.Clone(rec.Key))
 		}
 		return nil
@@ -244,11 +232,18 @@ func (r *repair) documents(ctx context.Context) error {
 // counts has the counts say what the records say of nodes and of removed nodes. If they did not, the graph is written
 // again, which counts edges. A node whose removal is lost is there again, without edges and values.
 func (r *repair) counts(found *recordScan) error {
-	cat, before, damage := r.counted()
-	if damage != nil && !errors.Is(damage, ErrCorrupt) {
-		return damage
+	cat, err := r.catalog()
+	if err != nil {
+		return err
 	}
+	tx := r.s.beginBare(false, nil)
+	defer tx.end()
+	damage := tx.loadCatalog()
+	before := tx.cat.counts
 	if damage != nil {
+		if !errors.Is(damage, ErrCorrupt) {
+			return damage
+		}
 		r.uncounted = true
 		before = counts{Next: max(found.last, r.salvaged.Last) + 1}
 		for g := range cat.live() {
@@ -276,19 +271,6 @@ func (r *repair) counts(found *recordScan) error {
 	lost := Loss{Kind: "removal of a node", Count: int64(max(before.Removed-now.Removed, 0))}
 	return errors.Join(r.s.setMessage(countsKey(), now),
 		r.lose(lost, "counts", damage.Error(), "counted again: %d of %d nodes are removed", now.Removed, now.Nodes))
-}
-
-// counted reads the catalogue and the counts. With an ErrCorrupt of the counts it returns the catalogue.
-func (r *repair) counted() (cat *catalog, c counts, err error) {
-	if cat, err = r.catalog(); err != nil {
-		return nil, c, err
-	}
-	tx := r.s.beginBare(false, nil)
-	defer tx.end()
-	if err = tx.loadCatalog(); err == nil {
-		c = tx.cat.counts
-	}
-	return cat, c, err
 }
 
 // catalog reads the catalogue but for the counts.

@@ -271,16 +271,3 @@ func arcsOf(t *testing.T, dir string) map[[2]NodeID]float32 {
 	})
 	return arcs
 }
-
-// TestRepairOfListsThatDisagree has an edge in the list of one of its ends only, with a right checksum.
-func TestRepairOfListsThatDisagree(t *testing.T) {
-	s := checkedStore(t)
-	want := must.Get(export(s))(t)
-	key := firstKey(t, s, record.KindAdjacency)
-	rewriteLists(t, s, key, func(rows [][]uint32) { rows[100] = rows[100][1:] })
-	closeStore(t, s)
-	done := repaired(t, s.Dir())
-	if got := exported(t, s.Dir()); got != want || !strings.Contains(fmt.Sprint(done), "put into both") {
-		t.Errorf("got other data after %v", done)
-	}
-}

@@ -79,12 +79,11 @@ func tileStreamOf(key []byte) (s tileStream) {
 func (b *PackWriter) Put(key, body []byte) error {
 	b.record = record.Append(b.record[:0], key, body)
 	b.Sums[record.GenerationOf(key)] = b.Sums[record.GenerationOf(key)].Add(b.record)
-	return b.add(key, b.record, packVersion)
+	return b.add(tileStreamOf(key), key, b.record, packVersion)
 }
 
-// add adds a record of a version to the pack of its stream.
-func (b *PackWriter) add(key, value []byte, version uint64) error {
-	name := tileStreamOf(key)
+// add adds a record of a version to the pack of a stream.
+func (b *PackWriter) add(name tileStream, key, value []byte, version uint64) error {
 	t := b.streams[name]
 	if t == nil {
 		if err := b.d.failure.err(); err != nil { // the directory may have been moved

@@ -95,7 +95,7 @@ func (s *salvage) open() (err error) {
 	if err := s.openTables(f, m, damage); err != nil {
 		return err
 	}
-	return s.openLogs()
+	return s.readLogs()
 }
 
 // tell reports damage to a file, with what it lost and what is done. It returns any other error.

@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"github.com/dgraph-io/badger/v4/y"
-	"github.com/dgraph-io/ristretto/v2/z"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -211,13 +208,6 @@ func (t *salvagedTable) end() error {
 // badgersKeys begin the keys that Badger writes for itself.
 var badgersKeys = []byte("!badger!")
 
-// Marks that Badger puts beside a value, beside those that a table is read by.
-const (
-	markDiscardsEarlier  = 1 << 2
-	markOfTransaction    = 1 << 6
-	markEndOfTransaction = 1 << 7
-)
-
 // trusted reports whether an entry can be taken for what was written: its record has a checksum of its own, over the
 // key. Of a deletion of Badger's only the form of the key speaks for it. newest is the version of the table.
 func trusted(e pack.Entry, newest uint64) bool {
@@ -247,28 +237,14 @@ func isDeletion(e pack.Entry) bool {
 	return e.Value.Meta&pack.MarkDeleted != 0 || record.IsDeletion(y.ParseKey(e.Key), e.Value.Value)
 }
 
-// openLogs reads the logs of memtables. Their entries fit into memory, as those of memtables do.
-func (s *salvage) openLogs() error {
-	logs, err := memTableLogs(s.dir)
-	if err != nil {
-		return err
-	}
+// readLogs reads the logs of memtables. Their entries fit into memory, as those of memtables do.
+func (s *salvage) readLogs() error {
+	logs, err := openLogs(s.dir)
 	all := new(salvaged)
-	for _, path := range logs {
-		info, err := os.Stat(path)
-		if err != nil {
-			return err
-		}
-		if info.Size() == 0 { // which cannot be mapped
-			continue
-		}
-		file, err := z.OpenMmapFile(path, os.O_RDONLY, 0)
-		if err != nil {
-			return err
-		}
-		s.closers = append(s.closers, func() error { return file.Close(-1) })
+	for _, l := range logs {
+		s.closers = append(s.closers, func() error { return l.file.Close(-1) })
 		lost := Loss{Kind: "record of tables"}
-		for _, e := range wholeTransactions(file.Data) {
+		for _, e := range l.entries {
 			s.newest = max(s.newest, y.ParseTs(e.Key))
 			s.bytes += entryRoom(e.Key, e.Value.Value)
 			if trusted(e, s.newest) {
@@ -279,44 +255,12 @@ func (s *salvage) openLogs() error {
 			}
 		}
 		if lost.Count > 0 {
-			damage := record.CorruptFile(path, "some of its records are damaged")
-			err = s.tell(damage, lost, filepath.Base(path), "left out")
-		}
-		if err != nil {
-			return err
+			damage := record.CorruptFile(l.file.Fd.Name(), "some of its records are damaged")
+			err = errors.Join(err, s.tell(damage, lost, filepath.Base(l.file.Fd.Name()), "left out"))
 		}
 	}
 	slices.Reverse(all.rest) // of two of one version of a key, the later one counts
 	slices.SortStableFunc(all.rest, func(a, b pack.Entry) int { return y.CompareKeys(a.Key, b.Key) })
 	s.inputs = append(s.inputs, all)
-	return nil
-}
-
-// wholeTransactions are the entries of a log, up to where Badger stops to read it, without the ends of transactions.
-func wholeTransactions(text []byte) (whole []pack.Entry) {
-	begun := 0 // entries of a transaction that has not ended
-	version := uint64(0)
-	for e := range logEntries(text) {
-		switch {
-		case e.mark&markEndOfTransaction != 0:
-			ends, err := strconv.ParseUint(string(e.value), 10, 64)
-			if err != nil || ends != version {
-				return whole[:len(whole)-begun]
-			}
-			begun, version = 0, 0
-			continue
-		case len(e.key) <= 8:
-			return whole[:len(whole)-begun]
-		case e.mark&markOfTransaction != 0:
-			if begun > 0 && version != y.ParseTs(e.key) {
-				return whole[:len(whole)-begun]
-			}
-			version = y.ParseTs(e.key)
-			begun++
-		case begun > 0:
-			return whole[:len(whole)-begun]
-		}
-		whole = append(whole, pack.Entry{Key: e.key, Value: y.ValueStruct{Meta: e.mark, Value: e.value}})
-	}
-	return whole[:len(whole)-begun]
+	return err
 }

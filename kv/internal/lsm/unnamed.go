@@ -1,7 +1,6 @@
 package lsm
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -96,43 +95,79 @@ func (v logVersions) lack(path string) (lack bool, err error) {
 // readLogs returns the versions that the logs of memtables have.
 func readLogs(dir string) (versions logVersions, err error) {
 	versions.all = map[uint64]bool{}
-	logs, err := memTableLogs(dir)
-	if err != nil {
-		return versions, err
-	}
-	for _, path := range logs {
-		if err := versions.read(path); err != nil {
-			return versions, err
+	logs, err := openLogs(dir)
+	for _, l := range logs {
+		for _, e := range l.entries {
+			versions.all[y.ParseTs(e.Key)] = true
 		}
+		if len(l.entries) > 0 {
+			versions.logs++
+		}
+		err = errors.Join(err, l.file.Close(-1))
 	}
-	return versions, nil
+	return versions, err
 }
 
-// read adds the versions of a log.
-func (v *logVersions) read(path string) error {
-	info, err := os.Stat(path)
-	if err != nil || info.Size() == 0 { // which cannot be mapped
-		return err
-	}
-	file, err := z.OpenMmapFile(path, os.O_RDONLY, 0)
-	if err != nil {
-		return err
-	}
-	has := false
-	for version := range wholeVersions(logEntries(file.Data)) {
-		v.all[version] = true
-		has = true
-	}
-	if has {
-		v.logs++
-	}
-	return file.Close(-1)
+// A memTable is what the log of a memtable has of it.
+type memTable struct {
+	file    *z.MmapFile  // to be closed
+	entries []pack.Entry // borrowed from the file
 }
 
-// A logEntry is an entry of a log. Its key has the version, but for the end of a commit.
-type logEntry struct {
-	mark       byte
-	key, value []byte
+// openLogs reads the logs of memtables.
+func openLogs(dir string) (logs []memTable, err error) {
+	paths, err := memTableLogs(dir)
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return logs, err
+		}
+		if info.Size() == 0 { // which cannot be mapped
+			continue
+		}
+		file, err := z.OpenMmapFile(path, os.O_RDONLY, 0)
+		if err != nil {
+			return logs, err
+		}
+		logs = append(logs, memTable{file, wholeTransactions(file.Data)})
+	}
+	return logs, err
+}
+
+// Marks that Badger puts beside an entry of a log, beside those of tables.
+const (
+	markDiscardsEarlier  = 1 << 2
+	markOfTransaction    = 1 << 6
+	markEndOfTransaction = 1 << 7
+)
+
+// wholeTransactions are the entries of a log, up to where Badger stops to read it, without the ends of transactions.
+func wholeTransactions(text []byte) (whole []pack.Entry) {
+	begun := 0 // entries of a transaction that has not ended
+	version := uint64(0)
+	for e := range logEntries(text) {
+		switch {
+		case e.Value.Meta&markEndOfTransaction != 0:
+			ends, err := strconv.ParseUint(string(e.Value.Value), 10, 64)
+			if err != nil || ends != version {
+				return whole[:len(whole)-begun]
+			}
+			begun, version = 0, 0
+			continue
+		case len(e.Key) <= 8:
+			return whole[:len(whole)-begun]
+		case e.Value.Meta&markOfTransaction != 0:
+			if begun > 0 && version != y.ParseTs(e.Key) {
+				return whole[:len(whole)-begun]
+			}
+			version = y.ParseTs(e.Key)
+			begun++
+		case begun > 0:
+			return whole[:len(whole)-begun]
+		}
+		whole = append(whole, e)
+	}
+	return whole[:len(whole)-begun]
 }
 
 // logEntries are the entries of a log, up to where Badger stops to read it. Behind the beginning a
@@ -144,8 +179,8 @@ type logEntry struct {
 //	key, with its version      of the end of a commit: without meaning, and the version is the value, in decimal
 //	value
 //	checksum                   CRC-32C of all that, big-endian
-func logEntries(text []byte) iter.Seq[logEntry] {
-	return func(yield func(logEntry) bool) {
+func logEntries(text []byte) iter.Seq[pack.Entry] {
+	return func(yield func(pack.Entry) bool) {
 		if len(text) < logHeader {
 			return
 		}
@@ -168,33 +203,11 @@ func logEntries(text []byte) iter.Seq[logEntry] {
 			if end+crc32c.Size > len(text) || lengths[0] == 0 || crc32c.Of(text[:end]) != binary.BigEndian.Uint32(text[end:]) {
 				return
 			}
-			if !yield(logEntry{text[0], text[at:keyEnd], text[keyEnd:end]}) {
+			value := y.ValueStruct{Meta: text[0], Value: text[keyEnd:end]}
+			if !yield(pack.Entry{Key: text[at:keyEnd], Value: value}) {
 				return
 			}
 			text = text[end+crc32c.Size:]
-		}
-	}
-}
-
-// wholeVersions are those of the whole transactions of a log.
-func wholeVersions(entries iter.Seq[logEntry]) iter.Seq[uint64] {
-	return func(yield func(uint64) bool) {
-		for e := range entries {
-			var version uint64
-			switch {
-			case e.mark&markEndOfTransaction != 0:
-				var err error
-				if version, err = strconv.ParseUint(string(bytes.TrimSpace(e.value)), 10, 64); err != nil {
-					return
-				}
-			case e.mark&markOfTransaction != 0 || len(e.key) <= 8:
-				continue
-			default:
-				version = y.ParseTs(e.key)
-			}
-			if !yield(version) {
-				return
-			}
 		}
 	}
 }
