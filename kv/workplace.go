@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -64,10 +65,7 @@ func newWorkplace(target, mark string) (_ *workplace, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("no room to make %s: %w", target, err)
 	}
-	if err := w.checkRoom(); err != nil {
-		return nil, errors.Join(err, w.remove())
-	}
-	return w, nil
+	return w, w.checkMovable("want a path at which nothing is, such as " + filepath.Join(target, "graph"))
 }
 
 // newRepairPlace makes the workplace of a Repair of a store, which is locked. It returns an error if the store could
@@ -80,23 +78,27 @@ func newRepairPlace(store string) (*workplace, error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	const advice = "repair a copy of it elsewhere"
 	if err := storedir.Writable(filepath.Dir(store)); err != nil {
-		return nil, fmt.Errorf(
-			"%s cannot be repaired where it is, as a repair writes beside it: %w: repair a copy of it elsewhere", store, err)
+		return nil, fmt.Errorf("%s cannot be repaired where it is, as a repair writes beside it: %w: %s", store, err, advice)
 	}
 	w, err := openWorkplace(store, repairMark)
 	if err != nil {
 		return nil, err
 	}
-	// No directory takes the place of one that has something in it. One on which a file system is mounted is refused
-	// for that. os.Rename would not ask the system.
-	if err := syscall.Rename(store, w.path); errors.Is(err, syscall.EBUSY) {
-		err = fmt.Errorf(
-			"%s cannot be repaired where it is, as a file system is mounted on it: %w: repair a copy of it elsewhere",
-			store, syscall.EBUSY)
-		return nil, errors.Join(err, w.remove())
+	return w, w.checkMovable(advice)
+}
+
+// checkMovable finds out, before the work, whether what is at the target can make room for the store: a directory on
+// which a file system is mounted cannot. If it cannot, the workplace is removed. No directory takes the place of one
+// that has something in it, so to ask for that moves nothing. os.Rename would not ask the system.
+func (w *workplace) checkMovable(advice string) error {
+	err := syscall.Rename(w.target, w.path)
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return w, nil
+	err = fmt.Errorf("%s cannot be moved (is a file system mounted on it?): %w: %s", w.target, err, advice)
+	return errors.Join(err, w.remove())
 }
 
 // openWorkplace makes the directory if it is not there, takes its lock, and removes what a dead process left in it.
@@ -143,33 +145,6 @@ func checkTarget(target string) error {
 	return nil
 }
 
-// checkRoom finds out, before the load, that an empty directory cannot make room for the store, as one that a file
-// system is mounted on or that is in use cannot: it moves it aside for a moment, which asks for the same.
-func (w *workplace) checkRoom() error {
-	aside := w.path + "-aside"
-	err := os.Rename(w.target, aside)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return noRoom(w.target, err)
-	}
-	return os.Rename(aside, w.target)
-}
-
-// noRoom says why an empty directory stays where it is.
-func noRoom(target string, err error) error {
-	if link, ok := errors.AsType[*os.LinkError](err); ok {
-		err = link.Err
-	}
-	if path, ok := errors.AsType[*fs.PathError](err); ok {
-		err = path.Err
-	}
-	return fmt.Errorf(
-		"%s: an empty directory that the store cannot take the place of: %w: want a path at which nothing is, such as %s",
-		target, err, filepath.Join(target, "graph"))
-}
-
 func (w *workplace) store() string { return filepath.Join(w.path, "store") }
 
 func (w *workplace) sort() string { return filepath.Join(w.path, "sort") }
@@ -182,10 +157,7 @@ func (w *workplace) place() error {
 	}
 	// If the target is an empty directory, it makes room. One that has been filled meanwhile cannot be removed.
 	if err := os.Remove(w.target); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		if filled := checkTarget(w.target); filled != nil {
-			return fmt.Errorf("%w meanwhile", filled)
-		}
-		return noRoom(w.target, err)
+		return cmp.Or(checkTarget(w.target), err)
 	}
 	if err := os.Rename(w.store(), w.target); err != nil {
 		return err

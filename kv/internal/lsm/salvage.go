@@ -173,7 +173,7 @@ func (s *salvage) openPacks(f files, m manifest) error {
 }
 
 // openTables opens Badger's own tables; damage says why the manifest cannot be read to its end. It is also damaged if
-// it lacks tables that have records of their own. Then those that it does not name count too.
+// it does not name a table, unless a crash explains that. Then the tables that it does not name count too.
 func (s *salvage) openTables(f files, m manifest, damage error) error {
 	newest, gone := uint64(0), []uint64(nil)
 	own := m.own()
@@ -193,33 +193,30 @@ func (s *salvage) openTables(f files, m manifest, damage error) error {
 	if err != nil {
 		return err
 	}
-	unnamed := m.lacks(f.tables)
-	strays, err := findStrays(s.dir, unnamed, newest, logged)
+	strays, err := findStrays(s.dir, m.lacks(f.tables), newest, logged)
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(strays, func(s stray) bool { return s.newer }) {
-		older := record.CorruptFile(filepath.Join(s.dir, ManifestName), "it is older than the tables")
-		damage = cmp.Or(damage, m.cut, older)
+	manifestPath := filepath.Join(s.dir, ManifestName)
+	if !s.found.Crashed {
+		damage = cmp.Or(damage, m.cut)
 	}
-	switch {
-	case damage != nil:
-		for _, id := range unnamed {
-			if _, err := s.openTable(table.NewFilename(id, s.dir), false); err != nil {
+	for _, stray := range strays {
+		if stray.newer || !s.found.Crashed {
+			damage = cmp.Or(damage, record.CorruptFile(manifestPath, "it does not name %s", filepath.Base(stray.path)))
+		}
+		if stray.newer { // what is gone was merged into it
+			gone = slices.DeleteFunc(gone, func(id uint64) bool { return id < stray.id })
+		}
+	}
+	if damage != nil {
+		for _, stray := range strays {
+			if _, err := s.openTable(stray.path, false); err != nil {
 				return err
 			}
-			merged := func(gone uint64) bool { return gone < id } // by a fold, into this one
-			gone = slices.DeleteFunc(gone, merged)
 		}
-		err = s.tell(damage, Loss{}, ManifestName, "written again")
-	case !s.found.Crashed:
-		for _, id := range unnamed {
-			unneeded := record.CorruptFile(table.NewFilename(id, s.dir), "%s does not name it", ManifestName)
-			err = errors.Join(err, s.tell(unneeded, Loss{}, table.IDToFilename(id),
-				"left out: it was not finished, or its records are in other tables"))
-		}
-		err = errors.Join(err, s.tell(m.cut, Loss{}, ManifestName, "written again"))
 	}
+	err = s.tell(damage, Loss{}, ManifestName, "written again")
 	for _, id := range gone {
 		err = errors.Join(err, s.missing(table.IDToFilename(id)))
 	}

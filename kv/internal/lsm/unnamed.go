@@ -32,6 +32,7 @@ import (
 
 // A stray is a table that the manifest does not name.
 type stray struct {
+	id    uint64
 	path  string
 	newer bool // it has versions that are nowhere else
 }
@@ -41,7 +42,7 @@ type stray struct {
 func findStrays(dir string, ids []uint64, newest uint64, logged logVersions) (strays []stray, err error) {
 	versions := map[string]uint64{}
 	for _, id := range ids {
-		s := stray{path: table.NewFilename(id, dir)}
+		s := stray{id: id, path: table.NewFilename(id, dir)}
 		l, err := pack.Look(s.path)
 		if err == nil && l.Newest > newest {
 			s.newer, err = logged.lack(s.path)
