@@ -5,6 +5,7 @@ package kv
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -25,15 +26,17 @@ func linked(t *testing.T, path string) {
 	must.Do(t, errors.Join(os.Rename(path, elsewhere), os.Symlink(elsewhere, path)))
 }
 
-// TestRepairBehindALink repairs a store that is reached by a symbolic link: what it was stays where the link leads.
+// TestRepairBehindALink repairs a store that is reached by a symbolic link: what it was stays where the link leads. A
+// file that is not the store's is told of, and stays there too.
 func TestRepairBehindALink(t *testing.T) {
 	t.Parallel()
 	dir := everyKind(t, 50)
 	flipTable(t, dir)
+	must.Do(t, os.WriteFile(filepath.Join(dir, "notes"), nil, 0o600))
 	before := bytesOf(t, dir)
 	linked(t, dir)
-	if len(repaired(t, dir)) == 0 {
-		t.Error("nothing was repaired")
+	if done := fmt.Sprint(repaired(t, dir)); !strings.Contains(done, "notes: it is no file of a store: left in ") {
+		t.Errorf("did %s, want the notes told of", done)
 	}
 	checkClean(t, openStore(t, copyStore(t, dir), Options{}))
 	target := must.Get(os.Readlink(dir))(t)

@@ -26,7 +26,7 @@ func repairAndCount(t *testing.T, dir string) (corrections int, err error) {
 
 // TestKilledRepair kills processes that repair a store in place of operations on files, also as a power failure does,
 // which leaves what was synced. The store is then as it was, or it is repaired and has what it was beside it. The next
-// repair comes to the end that the killed one would have come to.
+// repair comes to the end that the killed one would have come to. If a sync fails, the store is as it was.
 func TestKilledRepair(t *testing.T) {
 	if os.Getenv(killedRepairVariable) != "" {
 		must.Do(t, faults.Begin())
@@ -67,13 +67,18 @@ func TestKilledRepair(t *testing.T) {
 	for i := range longtest.Of(6, 60) {                          // the last ones, of the directories that change places
 		operations = append(operations, max(int(counted.Operations)-1-i, 0))
 	}
+	var plans []faults.Plan
+	for _, at := range operations {
+		plans = append(plans, faults.Plan{Kind: faults.Kill, At: int64(at) + 1}, faults.Plan{Kind: faults.Power, At: int64(at) + 1})
+	}
+	counted, _ = run(faults.Plan{Kind: faults.IO}) // which meets none
+	for i := range int64(4) {                      // the renames and syncs of the directories that change places
+		plans = append(plans, faults.Plan{Kind: faults.IO, At: counted.Operations - i})
+	}
 	swaps := map[bool]int{}
-	for i, at := range slices.Concat(operations, operations) {
-		kind := faults.Kill
-		if i >= len(operations) {
-			kind = faults.Power
-		}
-		killed, dir := run(faults.Plan{Kind: kind, At: int64(at) + 1})
+	for _, plan := range plans {
+		kind, at := plan.Kind, plan.At
+		killed, dir := run(plan)
 		if killed.Operation == "" {
 			continue
 		}
@@ -84,6 +89,9 @@ func TestKilledRepair(t *testing.T) {
 		swapped := !maps.Equal(now, before)
 		if swapped && !slices.Equal(sortedNames(now), sortedNames(after)) { // a repair does not make its logs the same twice
 			t.Errorf("%s at %d, %s: the files are neither those before nor those after", kind, at, killed.Operation)
+		}
+		if kind == faults.IO && (swapped || killed.Err == nil) {
+			t.Errorf("%s at %d, %s: got %v, and the store is another: %v", kind, at, killed.Operation, killed.Err, swapped)
 		}
 		swaps[swapped]++
 		if !swapped {

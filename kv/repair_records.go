@@ -223,10 +223,12 @@ func (r *repair) documents(ctx context.Context) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
+	b := r.s.db.Batch(r.s.commits)
+	defer b.Cancel()
+	for _, key := range useless {
+		err = errors.Join(err, b.Set(key, nil))
 	}
-	return r.s.removeAll(useless)
+	return errors.Join(err, b.Flush())
 }
 
 // counts has the counts say what the records say of nodes and of removed nodes. If they did not, the graph is written
@@ -313,18 +315,6 @@ func (s *Store) setMessage(key []byte, value any) error {
 		return err
 	}
 	return s.setRecord(key, body)
-}
-
-// removeAll deletes keys.
-func (s *Store) removeAll(keys [][]byte) error {
-	b := s.db.Batch(s.commits)
-	defer b.Cancel()
-	for _, key := range keys {
-		if err := b.Set(key, nil); err != nil {
-			return err
-		}
-	}
-	return b.Flush()
 }
 
 // properties writes columns and matrices again that are damaged, with null or NaN for what cannot be read.
