@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/graphcleaner/graphcleaner/internal/float16"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -57,7 +58,7 @@ func (k *rowKeeper) keep(row []float64) (output []float32, loss float64) {
 		k.share(row)
 	} else if k.encoding.Half {
 		for j, p := range k.output {
-			k.output[j] = kv.RoundHalf(p)
+			k.output[j] = float16.Round(p)
 		}
 	}
 	for j, p := range row {
@@ -84,7 +85,7 @@ func (k *rowKeeper) share(row []float64) {
 	for _, j := range k.top {
 		p := k.output[j]
 		if k.encoding.Half {
-			p = kv.RoundHalf(p)
+			p = float16.Round(p)
 		}
 		k.values = append(k.values, p)
 		rest -= float64(p)

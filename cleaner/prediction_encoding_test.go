@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/float16"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -34,7 +35,7 @@ func peaked(r *rand.Rand, c int) []float64 {
 func plainKeep(e PredictionEncoding, row []float64) []float64 {
 	c, round := len(row), func(p float64) float64 { return float64(float32(p)) }
 	if e.Float16 {
-		round = func(p float64) float64 { return float64(kv.RoundHalf(float32(p))) }
+		round = func(p float64) float64 { return float64(float16.Round(float32(p))) }
 	}
 	order := make([]int, c)
 	for j := range order {

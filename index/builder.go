@@ -137,7 +137,7 @@ func (b *Builder) addEntry(v kv.NodeID) error {
 	return b.sorter.Add(b.entry, nil)
 }
 
-// Finish sorts what was added and writes the leaves. An entry given twice is a *kv.DuplicateRowError.
+// Finish sorts what was added and writes the leaves. An entry given twice is a kv.ErrDuplicateRow.
 func (b *Builder) Finish() error { return b.finish(context.Background()) }
 
 func (b *Builder) finish(ctx context.Context) error {
@@ -159,7 +159,7 @@ func (b *Builder) finish(ctx context.Context) error {
 		}
 		key, v, _ := cutEntry(record.Key)
 		if bytes.Equal(record.Key, last) {
-			return b.wrap(&kv.DuplicateRowError{Name: b.column, Node: v})
+			return b.wrap(fmt.Errorf("%w: node number %d", kv.ErrDuplicateRow, v))
 		}
 		last = append(last[:0], record.Key...)
 		if err := b.out.add(key, v); err != nil {

@@ -157,7 +157,7 @@ type RestoreOptions struct {
 // the BackupInfo of the last backup.
 //
 // It returns ErrBackup for a file that is damaged or cut short, ErrBackupOrder for a backup that does not follow the
-// one before it, a *VersionError for another format, and ErrNoSpace if the disk has too little room. All files are
+// one before it, ErrVersion for another format, and ErrNoSpace if the disk has too little room. All files are
 // read at once, in step.
 func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOptions) (info BackupInfo, err error) {
 	chain, err := archive.Open(files)
@@ -168,7 +168,7 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	head := chain.Info()
 	if head.Format != formatVersion {
 		of := fmt.Sprintf("the store of backup %d", len(files))
-		return info, &VersionError{Dir: of, Got: head.Format, Want: formatVersion}
+		return info, versionError(of, head.Format)
 	}
 	d, err := newWorkplace(dir, restoreMark)
 	if err != nil {

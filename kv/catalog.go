@@ -1,14 +1,12 @@
 package kv
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -214,23 +212,6 @@ func (c *catalog) withCounts(body []byte) (*catalog, error) {
 		return nil, record.Corrupt(countsKey(), fmt.Sprintf("there are %d nodes, and %d were loaded", d.Nodes, d.LoadedNodes))
 	}
 	return &d, nil
-}
-
-// SortClasses returns class names in the order that the bulk load numbers them: as numbers if all are numbers, else by
-// bytes. Tx.Classes is in it until a class is added. names is left as it is.
-func SortClasses(names []string) []string {
-	values := make(map[string]float64, len(names))
-	for _, name := range names {
-		if x, err := strconv.ParseFloat(name, 64); err == nil && !math.IsNaN(x) {
-			values[name] = x
-		}
-	}
-	return slices.SortedFunc(slices.Values(names), func(a, b string) int {
-		if len(values) == len(names) && values[a] != values[b] {
-			return cmp.Compare(values[a], values[b])
-		}
-		return cmp.Compare(a, b) // also of 1 and 1.0
-	})
 }
 
 // A catalogCopy is the header, and the catalogue as the last commit left it that changed it. It is kept in the file

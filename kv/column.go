@@ -11,9 +11,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/column"
 )
 
-// LabelColumn is the column of given labels, which every store has.
-const LabelColumn = "label"
-
 // The built-in properties that are no stored columns.
 const (
 	idColumn     = "id"

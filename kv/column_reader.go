@@ -213,9 +213,6 @@ func (r *ColumnReader) cell(row int) Value {
 	return r.block.Cell(row, r.kind)
 }
 
-// BlockRows is how many consecutive nodes a block of a column has. The first of them is a multiple of it.
-const BlockRows = codec.ColumnRows
-
 // A Vector has the values of a block of consecutive nodes. Of a column of floats they are Floats, NaN for null. Of
 // other columns the value of the i-th node is Table[Codes[i]], and Table[0] is null. The table of a class column has
 // the classes in the order of their numbers, and is the same slice for all blocks of a reader; that of a column of

@@ -43,6 +43,6 @@
 // There is one writer at a time: an Update, a Bulk or a Compact waits for the one before it, readers for none of them.
 // A transaction holds some megabytes ([ErrTxTooBig]); what is larger goes through Bulk or a [Loader].
 //
-// docs/format.md describes the files, the records and their keys. A store of another format version is refused with a
-// [*VersionError].
+// docs/format.md describes the files, the records and their keys. A store of another format version is refused with
+// [ErrVersion].
 package kv

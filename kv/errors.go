@@ -23,7 +23,7 @@ var (
 	ErrNotStore = lsm.ErrNotStore
 
 	// ErrVersion is returned by Open, Repair and Restore for a store of another format version.
-	// The error is a *VersionError. A read of a record with an unknown version returns ErrVersion too.
+	// A read of a record with an unknown version returns ErrVersion too.
 	ErrVersion = record.ErrVersion
 
 	// ErrLocked is returned for a store that another process, or this one, has open, and by a load or a Restore if another
@@ -115,7 +115,7 @@ var (
 	// ErrTxTooBig is returned when an Update has written more than a transaction can hold.
 	ErrTxTooBig = lsm.ErrTxTooBig
 
-	// ErrDuplicateRow is returned when a bulk writer was given a node twice; the error is a *DuplicateRowError.
+	// ErrDuplicateRow is returned when a bulk writer was given a node twice.
 	ErrDuplicateRow = errors.New("kv: node given twice")
 
 	// When reading backups:
@@ -128,22 +128,14 @@ var (
 	ErrBackupOrder = archive.ErrOrder
 )
 
-// A VersionError says that the format of a store is older or newer than this program reads. It is an ErrVersion.
-type VersionError struct {
-	Dir  string
-	Got  int // as the store says
-	Want int // as this program writes
-}
-
-func (e *VersionError) Error() string {
+// versionError says that the format of a store is older or newer than this program reads.
+func versionError(dir string, version int) error {
 	writer := "a newer"
-	if e.Got < e.Want {
+	if version < formatVersion {
 		writer = "an older"
 	}
-	return fmt.Sprintf("%s has format version %d, want %d: %s graphcleaner wrote it", e.Dir, e.Got, e.Want, writer)
+	return fmt.Errorf("%s: %w: it is %d, want %d: %s graphcleaner wrote it", dir, ErrVersion, version, formatVersion, writer)
 }
-
-func (e *VersionError) Unwrap() error { return ErrVersion }
 
 // A LockedError says who holds a store open. It is an ErrLocked. Its fields are
 //
@@ -151,18 +143,6 @@ func (e *VersionError) Unwrap() error { return ErrVersion }
 //	PID   int       // the holder's process id, zero if it is not known
 //	Since time.Time // when it opened the store for writing; zero if it only reads, or if the time is not known
 type LockedError = storedir.LockedError
-
-// A DuplicateRowError names a node that was put twice into a bulk writer. It is an ErrDuplicateRow.
-type DuplicateRowError struct {
-	Name string // of the column or matrix
-	Node NodeID
-}
-
-func (e *DuplicateRowError) Error() string {
-	return fmt.Sprintf("%s: %v: node number %d", e.Name, ErrDuplicateRow, e.Node)
-}
-
-func (e *DuplicateRowError) Unwrap() error { return ErrDuplicateRow }
 
 // A BackupError names the wrong backup file and the place in it. It is an ErrBackup or an ErrBackupOrder. Its fields
 // are

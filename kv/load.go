@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/machine"
+	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/load"
 	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
@@ -31,17 +32,18 @@ type Node = load.Node
 //	Close() error
 type EdgeWriter = load.EdgeWriter
 
-// A DuplicateNodeError says that an id stands for two rows of a node file. It is an ErrExists. Its fields are ID, and
-// First and Second, which are Node.Source of the first row and of the least row that repeats it.
-type DuplicateNodeError = load.DuplicateNodeError
-
-// An UnknownNodeError says that an edge ends at an id that no node has. It is an ErrNotFound. Its fields are ID, and
-// Source, which is that of the edge.
-type UnknownNodeError = load.UnknownNodeError
-
-// An InvalidNodeError says what is wrong with a row of a node file. Its fields are ID and Source of the Node, and Err,
-// which is an ErrInvalidID, ErrInvalidName (of the label) or ErrInvalidValue.
-type InvalidNodeError = load.InvalidNodeError
+// A RowError says what is wrong with a row of nodes or edges, of a Loader or a Patch. Its fields are
+//
+//	Source int64  // of the row, as its giver marked it
+//	Edge   bool   // the row is of an edge
+//	ID     string // of the node, or of an end of the edge
+//	To     string // the other end of an edge that is to be removed
+//	First  int64  // the Source of the first row with the ID, if this one repeats it
+//	Err    error
+//
+// Err is ErrExists for an ID that is given twice, and ErrNotFound for an end that is no node, and for what is to be
+// removed and is not there. Else the node is ErrInvalidID, ErrInvalidName (of its label) or ErrInvalidValue.
+type RowError = load.RowError
 
 // LoadOptions tunes a load. The zero value is ready to use.
 type LoadOptions struct {
@@ -160,7 +162,7 @@ func validateLoadOptions(opt LoadOptions) error {
 	return errors.Join(errs...)
 }
 
-// AddNode adds the next node of the node file. A row that is invalid by itself is an *InvalidNodeError. Commit finds
+// AddNode adds the next node of the node file. A row that is invalid by itself is a *RowError. Commit finds
 // repeated ids. An error ends the load: Commit fails with it.
 func (l *Loader) AddNode(n Node) error { return l.load.AddNode(n) }
 
@@ -194,8 +196,8 @@ func checkRow(n Node, columns []Column, knownLabel bool) error {
 }
 
 // Commit sorts and writes what was added. finish, if not nil, runs on the loaded store before it is renamed into place.
-// For an id given twice Commit returns a *DuplicateNodeError, for an edge to an unknown id an *UnknownNodeError; of
-// several errors, the one with the least Source. If AddNode, AddEdge or an EdgeWriter returned an error, Commit returns
+// For an id given twice, and for an edge to an unknown id, Commit returns a *RowError, of several that with the least
+// Source. If AddNode, AddEdge or an EdgeWriter returned an error, Commit returns
 // the first of these. After an error, also one of finish, nothing is left on disk.
 func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats LoadStats, err error) {
 	if l.ended {
@@ -292,7 +294,7 @@ func (l *Loader) writeNodes(ctx context.Context) error {
 	cat.Nodes, cat.LoadedNodes, cat.Edges = int(stats.Nodes), int(stats.Nodes), stats.Edges
 	cat.Directed, cat.Weighted, cat.Arcs = l.opt.Directed, l.opt.Weighted, stats.Arcs
 	cat.IntegerIDs, cat.DenseIDs = l.load.IDs()
-	for _, name := range SortClasses(l.load.Classes()) {
+	for _, name := range namelist.Sorted(l.load.Classes()) {
 		cat.class(name)
 	}
 	if err := l.writeColumns(ctx); err != nil {

@@ -24,14 +24,14 @@ func TestLoadErrors(t *testing.T) {
 		edges []edge
 		want  error
 	}{
-		{"duplicate integers", []string{"0", "1", "0", "1", "0"}, nil, &DuplicateNodeError{ID: "0", First: 10, Second: 12}},
-		{"duplicate words", []string{"b", "a", "a", "b"}, nil, &DuplicateNodeError{ID: "a", First: 11, Second: 12}},
-		{"duplicate word late", []string{"0", "1", "1", "x"}, nil, &DuplicateNodeError{ID: "1", First: 11, Second: 12}},
-		{"unknown integer", []string{"0", "1"}, []edge{{"0", "7", 5}, {"2", "0", 3}, {"9", "9", 4}}, &UnknownNodeError{ID: "2", Source: 3}},
-		{"unknown word", []string{"a", "b"}, []edge{{"a", "x", 5}, {"a", "y", 3}, {"z", "z", 4}}, &UnknownNodeError{ID: "y", Source: 3}},
-		{"both ends unknown", []string{"a", "b"}, []edge{{"x", "y", 5}}, &UnknownNodeError{ID: "x", Source: 5}},
-		{"not canonical", []string{"0", "1"}, []edge{{"0", "01", 5}}, &UnknownNodeError{ID: "01", Source: 5}},
-		{"no nodes", nil, []edge{{"0", "1", 5}}, &UnknownNodeError{ID: "0", Source: 5}},
+		{"duplicate integers", []string{"0", "1", "0", "1", "0"}, nil, &RowError{ID: "0", First: 10, Source: 12, Err: ErrExists}},
+		{"duplicate words", []string{"b", "a", "a", "b"}, nil, &RowError{ID: "a", First: 11, Source: 12, Err: ErrExists}},
+		{"duplicate word late", []string{"0", "1", "1", "x"}, nil, &RowError{ID: "1", First: 11, Source: 12, Err: ErrExists}},
+		{"unknown integer", []string{"0", "1"}, []edge{{"0", "7", 5}, {"2", "0", 3}, {"9", "9", 4}}, &RowError{Edge: true, ID: "2", Source: 3, Err: ErrNotFound}},
+		{"unknown word", []string{"a", "b"}, []edge{{"a", "x", 5}, {"a", "y", 3}, {"z", "z", 4}}, &RowError{Edge: true, ID: "y", Source: 3, Err: ErrNotFound}},
+		{"both ends unknown", []string{"a", "b"}, []edge{{"x", "y", 5}}, &RowError{Edge: true, ID: "x", Source: 5, Err: ErrNotFound}},
+		{"not canonical", []string{"0", "1"}, []edge{{"0", "01", 5}}, &RowError{Edge: true, ID: "01", Source: 5, Err: ErrNotFound}},
+		{"no nodes", nil, []edge{{"0", "1", 5}}, &RowError{Edge: true, ID: "0", Source: 5, Err: ErrNotFound}},
 	} {
 		for _, budget := range []int64{1, 1 << 30} {
 			parent := t.TempDir()
@@ -69,9 +69,9 @@ func TestInvalidRows(t *testing.T) {
 	} {
 		test.node.Source = 77
 		err := l.AddNode(test.node)
-		var invalid *InvalidNodeError
+		var invalid *RowError
 		if !errors.Is(err, test.want) || !errors.As(err, &invalid) || invalid.Source != 77 {
-			t.Errorf("AddNode(%.30q): got %v, want an InvalidNodeError of 77 that is %v", test.node.ID, err, test.want)
+			t.Errorf("AddNode(%.30q): got %v, want a RowError of 77 that is %v", test.node.ID, err, test.want)
 		}
 	}
 	must.Do(t, l.AddEdge("a", "b", 0))

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/float16"
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
@@ -57,7 +58,7 @@ func TestMatrixEncodings(t *testing.T) {
 					kept = slices.Clone(given)
 					for j, x := range kept {
 						if test.encoding.Half && (!test.shared || x != fill) {
-							kept[j] = RoundHalf(x)
+							kept[j] = float16.Round(x)
 						}
 					}
 					return given, kept

@@ -22,7 +22,7 @@ import (
 )
 
 // Open opens a store. It returns ErrNotStore for a directory without one (fs.ErrNotExist if there is no
-// directory), ErrCorrupt if a file of it is damaged or missing, a *VersionError for a store of another format, a
+// directory), ErrCorrupt if a file of it is damaged or missing, ErrVersion for a store of another format, a
 // *LockedError if another process writes, or this one would write while another reads.
 func Open(dir string, opt Options) (*Store, error) {
 	began := time.Now()

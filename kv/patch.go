@@ -68,21 +68,6 @@ type PatchStats struct {
 	Rewritten bool // the graph was written again
 }
 
-// A MissingError says that a node, or an edge, that is to be removed is not there. It is an ErrNotFound.
-type MissingError struct {
-	IDs    []string // one of a node, or two of an edge
-	Source int64    // of its row
-}
-
-func (e *MissingError) Error() string {
-	if len(e.IDs) == 1 {
-		return fmt.Sprintf("node %q at %d is not there", e.IDs[0], e.Source)
-	}
-	return fmt.Sprintf("the edge at %d, from node %q to %q, is not there", e.Source, e.IDs[0], e.IDs[1])
-}
-
-func (e *MissingError) Unwrap() error { return ErrNotFound }
-
 // NewPatch begins a Patch.
 func (s *Store) NewPatch(opt PatchOptions) (*Patch, error) {
 	if s.opt.ReadOnly {
@@ -134,14 +119,14 @@ type patchNode struct {
 
 // AddNode adds the next row of a node. If there is no node of its id, Commit adds one. NodeIDs of these nodes follow
 // all others, in the order of rows. Otherwise the node takes the label, if PatchOptions.Labels, and the values of the
-// row; no label and null take a label or a value away. A row that is wrong by itself is an *InvalidNodeError, and an id
-// that is given twice a *DuplicateNodeError of Commit.
+// row; no label and null take a label or a value away. A row that is wrong by itself is a *RowError, and an id
+// that is given twice a *RowError of Commit.
 func (p *Patch) AddNode(n Node) error {
 	if err := p.check(); err != nil {
 		return err
 	}
 	if err := checkRow(n, p.opt.Properties, n.Label == ""); err != nil {
-		return p.fail(&InvalidNodeError{ID: firstRunes(n.ID, MaxID), Source: n.Source, Err: err})
+		return p.fail(&RowError{ID: firstRunes(n.ID, MaxID), Source: n.Source, Err: err})
 	}
 	body, err := msgpack.Marshal(patchNode{p.nodeRows, n})
 	if err != nil {
@@ -176,7 +161,7 @@ func parsePatchEnd(b []byte) patchEnd {
 }
 
 // AddEdge adds an edge between two nodes, in a directed graph an arc. Self loops are dropped. An edge that is there
-// stays as it is. Ends that are neither in the store nor among the rows of nodes are an *UnknownNodeError of Commit.
+// stays as it is. Ends that are neither in the store nor among the rows of nodes are a *RowError of Commit.
 func (p *Patch) AddEdge(src, dst string, source int64) error {
 	return p.addEdge(src, dst, patchEnd{source: source})
 }
@@ -192,7 +177,7 @@ func (p *Patch) AddWeighted(src, dst string, weight float32, source int64) error
 }
 
 // RemoveEdge removes the edge between two nodes, in a directed graph the arc. One that is not there is a
-// *MissingError of Commit. A row that is given again says the same again.
+// *RowError of Commit. A row that is given again says the same again.
 func (p *Patch) RemoveEdge(src, dst string, source int64) error {
 	return p.addEdge(src, dst, patchEnd{remove: true, source: source})
 }
@@ -213,7 +198,7 @@ func (p *Patch) addEdge(src, dst string, e patchEnd) error {
 	return nil
 }
 
-// RemoveNode removes a node, with its edges, values and rows of matrices. One that is not there is a *MissingError
+// RemoveNode removes a node, with its edges, values and rows of matrices. One that is not there is a *RowError
 // of Commit. A row that is given again says the same again.
 func (p *Patch) RemoveNode(id string, source int64) error {
 	if err := p.check(); err != nil {

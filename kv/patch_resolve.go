@@ -128,7 +128,7 @@ func (r *resolvedPatch) take(g *idGroup, kind byte, value []byte, ends *spill.So
 			return err
 		}
 		if g.row != nil {
-			r.wrong.note(false, row.Source, &DuplicateNodeError{ID: g.id, First: g.row.Source, Second: row.Source})
+			r.wrong.note(false, row.Source, &RowError{ID: g.id, First: g.row.Source, Source: row.Source, Err: ErrExists})
 			return nil
 		}
 		g.row = row
@@ -136,7 +136,7 @@ func (r *resolvedPatch) take(g *idGroup, kind byte, value []byte, ends *spill.So
 		source := int64(binary.BigEndian.Uint64(value))
 		switch {
 		case g.v == NoNode:
-			r.wrong.note(false, source, &MissingError{IDs: []string{g.id}, Source: source})
+			r.wrong.note(false, source, &RowError{ID: g.id, Source: source, Err: ErrNotFound})
 		case g.row != nil:
 			r.wrong.note(false, source, fmt.Errorf("node %q: %w: it is to be added, and to be removed", g.id, ErrExists))
 		case g.removals == 0:
@@ -148,7 +148,7 @@ func (r *resolvedPatch) take(g *idGroup, kind byte, value []byte, ends *spill.So
 		node := uint64(g.v)
 		if g.v == NoNode {
 			if g.row == nil {
-				r.wrong.note(true, end.source, &UnknownNodeError{ID: g.id, Source: end.source})
+				r.wrong.note(true, end.source, &RowError{Edge: true, ID: g.id, Source: end.source, Err: ErrNotFound})
 				return nil
 			}
 			node = addedRow | g.row.Row
@@ -377,5 +377,5 @@ func (r *resolvedPatch) missing(u, v NodeID, source int64) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	return &MissingError{IDs: []string{src, dst}, Source: source}
+	return &RowError{Edge: true, ID: src, To: dst, Source: source, Err: ErrNotFound}
 }

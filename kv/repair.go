@@ -31,11 +31,8 @@ type Loss = lsm.Loss
 // Losses are what a repair lost for good, each kind once, in the order in which it was met.
 type Losses = lsm.Losses
 
-// UnknownCount is the Count of a Loss if nobody knows how many things were lost.
-const UnknownCount = lsm.UnknownCount
-
-// A RoomRepair repairs what an upper room keeps in a store that Repair has repaired, such as index.Repair.
-type RoomRepair func(ctx context.Context, s *Store, report func(Correction)) error
+// A roomRepair repairs what an upper room keeps in a store that Repair has repaired, such as index.Repair.
+type roomRepair = func(ctx context.Context, s *Store, report func(Correction)) error
 
 // Repair repairs a damaged store. Afterwards the store opens, Check finds no problem, and all data that is not lost
 // can be read. Repair returns what is lost for good.
@@ -55,13 +52,13 @@ type RoomRepair func(ctx context.Context, s *Store, report func(Correction)) err
 //     lost blocks is lost.
 //   - A value in a lost block of a column becomes null, a row of a matrix NaN, an id "lost-N" with the place N in the
 //     node file. A value or a row that was changed since may be the one before.
-//   - A document of which a part is lost is removed. Each RoomRepair in rooms then checks and repairs the entries and
+//   - A document of which a part is lost is removed. Each function of rooms, such as index.Repair, then checks and repairs the entries and
 //     documents of its room. They run in the given order, with opt, on the repaired store.
 //
 // If the catalogue and its copy are damaged, Repair returns ErrCorrupt, and only a backup helps. The store must not
 // be open.
 func Repair(
-	ctx context.Context, dir string, opt Options, progress Progress, report func(Correction), rooms ...RoomRepair,
+	ctx context.Context, dir string, opt Options, progress Progress, report func(Correction), rooms ...roomRepair,
 ) (lost Losses, err error) {
 	if progress == nil {
 		progress = func(string, int64, int64) {}
@@ -123,7 +120,7 @@ type repair struct {
 }
 
 // run writes what can be read of the store anew, and repairs that.
-func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) error {
+func (r *repair) run(ctx context.Context, opt Options, rooms []roomRepair) error {
 	err := os.Mkdir(r.dir, storedir.Mode)
 	if err != nil {
 		return err
@@ -158,7 +155,7 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []RoomRepair) error
 }
 
 // rooms has the upper rooms repair what they keep.
-func (r *repair) rooms(ctx context.Context, opt Options, rooms []RoomRepair) (err error) {
+func (r *repair) rooms(ctx context.Context, opt Options, rooms []roomRepair) (err error) {
 	s, err := Open(r.dir, opt)
 	if err != nil {
 		return err

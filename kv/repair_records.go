@@ -18,7 +18,7 @@ import (
 // What a repair reads of the store has no damaged record any more: some are missing, and in the place of some there are
 // earlier ones.
 
-// header takes the header from the copy of the catalogue if it is missing. It returns a *VersionError for a store of
+// header takes the header from the copy of the catalogue if it is missing. It returns ErrVersion for a store of
 // another format.
 func (r *repair) header(context.Context) error {
 	damage := r.s.readHeader()

@@ -68,7 +68,7 @@ func (o *rowOrder) end(set func(v NodeID, body []byte) error) error {
 }
 
 // sorted hands the rows of the sorter to set, ascending by node, each with its encoding, borrowed. A node given twice
-// is a *DuplicateRowError.
+// is an ErrDuplicateRow.
 func (o *rowOrder) sorted(set func(v NodeID, body []byte) error) error {
 	last := int64(-1)
 	for r, err := range o.sorter.Records(context.Background()) {
@@ -77,7 +77,7 @@ func (o *rowOrder) sorted(set func(v NodeID, body []byte) error) error {
 		}
 		v := NodeID(binary.BigEndian.Uint64(r.Key))
 		if int64(v) == last {
-			return &DuplicateRowError{Name: o.what, Node: v}
+			return fmt.Errorf("%w: node number %d", ErrDuplicateRow, v)
 		}
 		last = int64(v)
 		if err := set(v, r.Value); err != nil {
@@ -212,7 +212,7 @@ func (w *ColumnWriter) flushBlock() error {
 }
 
 // Sort makes the writer take the nodes in any order: it sorts them, on disk if memory does not hold them. If a node is
-// given two values, Commit returns a *DuplicateRowError. Call Sort before the first Put.
+// given two values, Commit returns ErrDuplicateRow. Call Sort before the first Put.
 func (w *ColumnWriter) Sort() { w.sorter = w.b.Sorter() }
 
 // finish writes what is buffered and returns the column's entry.
@@ -336,7 +336,7 @@ func (w *MatrixWriter) flushBlock() error {
 }
 
 // Sort makes the writer take the rows in any order: it sorts them, on disk if memory does not hold them. If a node is
-// given two rows, Commit returns a *DuplicateRowError. Call Sort before the first Put.
+// given two rows, Commit returns ErrDuplicateRow. Call Sort before the first Put.
 func (w *MatrixWriter) Sort() { w.sorter = w.b.Sorter() }
 
 // finish writes what is buffered and returns the matrix's entry.

@@ -12,12 +12,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// Limits on what a Space takes, in bytes.
-const (
-	MaxSpaceKey   = 512
-	MaxSpaceValue = 64 << 10
-)
-
 // A Space is a key range lent to an upper room. Keys are 1 to MaxSpaceKey bytes, values at most MaxSpaceValue; records
 // carry version and checksum like all others. A space that was never written is empty.
 type Space struct {

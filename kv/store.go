@@ -82,7 +82,7 @@ type versionedCatalog struct {
 
 func headerKey() []byte { return []byte{byte(record.KindHeader)} }
 
-// readHeader reads the header. For a store of another format version it returns a *VersionError.
+// readHeader reads the header. For a store of another format version it returns ErrVersion.
 func (s *Store) readHeader() error {
 	err := s.db.View(func(t *lsm.Txn) (err error) {
 		s.header, err = readHeader(t)
@@ -95,7 +95,7 @@ func (s *Store) readHeader() error {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
 	if s.header.Version != formatVersion {
-		return &VersionError{Dir: s.name, Got: s.header.Version, Want: formatVersion}
+		return versionError(s.name, s.header.Version)
 	}
 	return nil
 }

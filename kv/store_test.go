@@ -241,12 +241,12 @@ func TestOtherVersion(t *testing.T) {
 		closeStore(t, s)
 		for _, dir := range []string{s.Dir(), crashed} {
 			opt := Options{MemoryBudget: minMemoryBudget}
-			want := fmt.Sprintf("%s has format version %d, want %d: %s graphcleaner wrote it", dir, version, formatVersion, writer)
+			want := fmt.Sprintf("%s: %v: it is %d, want %d: %s graphcleaner wrote it", dir, ErrVersion, version, formatVersion, writer)
 			_, opening := Open(dir, opt)
 			_, repairing := Repair(t.Context(), dir, opt, nil, func(Correction) {})
 			_, again := Open(dir, opt)
 			for _, err := range []error{opening, repairing, again} {
-				if other, ok := errors.AsType[*VersionError](err); !ok || other.Got != version || err.Error() != want {
+				if !errors.Is(err, ErrVersion) || err.Error() != want {
 					t.Errorf("got %v, want %s", err, want)
 				}
 			}

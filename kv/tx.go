@@ -239,7 +239,7 @@ func (tx *Tx) NumEdges() int64 { return tx.cat.Edges }
 func (tx *Tx) IntegerIDs() bool { return tx.cat.IntegerIDs }
 
 // Classes are the names by Class number; the caller must not change the slice. The bulk load numbers them in the order
-// of SortClasses; classes first used later follow.
+// of namelist.Sorted; classes first used later follow.
 func (tx *Tx) Classes() []string { return tx.cat.Classes }
 
 // writable returns nil in an Update that is not over.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -59,20 +60,30 @@ func StringValue(s string) Value { return codec.StringValue(s) }
 // ParseValue reads what Value.Append appends to nothing. It returns ErrCorrupt for anything else.
 func ParseValue(b []byte) (Value, error) { return codec.ParseValue(b) }
 
-// A MatrixEncoding says how a matrix is stored: Half keeps cells as IEEE 754 binary16, see RoundHalf for the error, and
+// A MatrixEncoding says how a matrix is stored: Half keeps cells as IEEE 754 binary16, see float16.Round for the error, and
 // Kept, if not zero, is the largest number of cells of a row that differ from the common value of the row. The zero
 // value keeps every cell as a float32.
 type MatrixEncoding = codec.MatrixEncoding
 
-// RoundHalf rounds x to the nearest number of IEEE 754 binary16, ties to even: the error is at most 2^-11 of x from
-// 2^-14 to 65504, and at most 2^-25 below. What is greater is infinite. NaN stays NaN.
-func RoundHalf(x float32) float32 { return codec.RoundHalf(x) }
-
-// Limits on what a store takes, in bytes.
 const (
-	MaxID     = dict.MaxID      // of an external node id
-	MaxName   = 256             // of a column, matrix, space or class
-	MaxString = codec.MaxString // of a string value
+	// LabelColumn is the column of given labels, which every store has.
+	LabelColumn = "label"
+
+	// Limits on what a store takes, in bytes.
+	MaxID         = dict.MaxID      // of an external node id
+	MaxName       = 256             // of a column, matrix, space or class
+	MaxString     = codec.MaxString // of a string value
+	MaxSpaceKey   = 512
+	MaxSpaceValue = 64 << 10
+
+	// BlockRows is how many consecutive nodes a block of a column has. The first of them is a multiple of it.
+	BlockRows = codec.ColumnRows
+
+	// BeforeRepair ends the name of the directory beside a repaired store in which the store is as it was.
+	BeforeRepair = ".before-repair"
+
+	// UnknownCount is the Count of a Loss if nobody knows how many things were lost.
+	UnknownCount = lsm.UnknownCount
 )
 
 // fit converts a value to one that a column of a kind holds: a number for a float column, a float32's worth for a

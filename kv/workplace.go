@@ -40,9 +40,6 @@ const (
 	repairMark  = ".repairing"
 )
 
-// BeforeRepair ends the name of the directory beside a repaired store in which the store is as it was.
-const BeforeRepair = ".before-repair"
-
 // newWorkplace makes the workplace of a load or a Restore into target. The target must not be there, or be empty
 // (ErrExists) and no mount point, nor lie in another store (ErrInStore), while there is no other load (a
 // *LockedError).

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -67,7 +68,7 @@ func matrixRows(ctx context.Context, tx *kv.Tx, matrix *kv.Matrix, memory int64)
 }
 
 // predictionRows yields the predictions of every node in the order of the nodes file, borrowed until the next step. The
-// columns are all classes of the store in the order of kv.SortClasses, whichever of them the matrix has and where; a
+// columns are all classes of the store in the order of namelist.Sorted, whichever of them the matrix has and where; a
 // class that it has no column for is 0.
 func predictionRows(ctx context.Context, tx *kv.Tx, memory int64) (
 	classes []string, rows iter.Seq2[[]float32, error], err error,
@@ -79,7 +80,7 @@ func predictionRows(ctx context.Context, tx *kv.Tx, memory int64) (
 	if err != nil {
 		return nil, nil, err
 	}
-	classes = kv.SortClasses(tx.Classes())
+	classes = namelist.Sorted(tx.Classes())
 	columns := matrix.Columns()
 	places := make([]int, len(columns)) // in classes
 	for j, name := range columns {

@@ -43,7 +43,7 @@ func wayToOpen(err error) error {
 	if lock, ok := errors.AsType[*kv.LockedError](err); ok && lock.PID != 0 {
 		return fmt.Errorf("%w: wait for it (--wait), or end it", err)
 	}
-	if _, ok := errors.AsType[*kv.VersionError](err); ok {
+	if errors.Is(err, kv.ErrVersion) {
 		return fmt.Errorf("%w; use that version, or import the files again that the store was made from", err)
 	}
 	return err

@@ -11,6 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
@@ -193,7 +194,7 @@ func (r *resolver) checkOrder(column ColumnInfo) error {
 	switch {
 	case column.Kind == kv.KindClass:
 		byText := slices.Sorted(slices.Values(r.tx.Classes()))
-		looksNumeric = !slices.Equal(kv.SortClasses(r.tx.Classes()), byText)
+		looksNumeric = !slices.Equal(namelist.Sorted(r.tx.Classes()), byText)
 	case column.Name == "id":
 		var err error
 		if looksNumeric, err = wording.MixedIDs(r.tx); err != nil {

@@ -1,6 +1,10 @@
 package codec
 
-import "math"
+import (
+	"math"
+
+	"github.com/graphcleaner/graphcleaner/internal/float16"
+)
 
 // maxTileCells is the number of cells of one tile record: 64 KiB of float32.
 const maxTileCells = 16 << 10
@@ -13,7 +17,7 @@ const maxBlockBytes = 4 << 20
 
 // A MatrixEncoding says how a matrix is stored. The zero value keeps every cell as a float32.
 type MatrixEncoding struct {
-	// Half keeps cells as IEEE 754 binary16: see RoundHalf for the error.
+	// Half keeps cells as IEEE 754 binary16: see float16.Round for the error.
 	Half bool
 
 	// Kept says that at most so many cells of a row differ from one value, the same in all others; these alone are
@@ -74,7 +78,7 @@ func (e MatrixEncoding) Round(row []float32, fill float32) {
 	}
 	for j, x := range row {
 		if math.Float32bits(x) != math.Float32bits(fill) {
-			row[j] = RoundHalf(x)
+			row[j] = float16.Round(x)
 		}
 	}
 }

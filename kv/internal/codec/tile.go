@@ -6,6 +6,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/graphcleaner/graphcleaner/internal/float16"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -146,7 +147,7 @@ func (s tileValues) at(k int) float32 {
 		k = 0
 	}
 	if s.half {
-		return fromHalf(binary.LittleEndian.Uint16(s.b[2*k:]))
+		return float16.Float32(binary.LittleEndian.Uint16(s.b[2*k:]))
 	}
 	return math.Float32frombits(binary.LittleEndian.Uint32(s.b[4*k:]))
 }
@@ -156,7 +157,7 @@ func (s tileValues) read(k int, to []float32) {
 	from := s.b[k*s.size():][:len(to)*s.size()]
 	if s.half {
 		for j := range to {
-			to[j] = fromHalf(binary.LittleEndian.Uint16(from[2*j:]))
+			to[j] = float16.Float32(binary.LittleEndian.Uint16(from[2*j:]))
 		}
 		return
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+
+	"github.com/graphcleaner/graphcleaner/internal/float16"
 )
 
 // A tile is encoded as
@@ -163,7 +165,7 @@ func (t *tileEncoder) appendDense(b []byte) []byte {
 
 func (t *tileEncoder) appendValue(b []byte, x float32) []byte {
 	if t.Half {
-		return binary.LittleEndian.AppendUint16(b, toHalf(x))
+		return binary.LittleEndian.AppendUint16(b, float16.From(x))
 	}
 	return binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
 }

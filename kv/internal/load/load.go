@@ -138,8 +138,8 @@ func (l *Load) progress(stage string, done, total int64) {
 }
 
 // Resolve ends the adding. It finds duplicate and unknown ids, and, if the ids are not small integers, the positions of
-// the ends of edges. An id given twice is a *DuplicateNodeError, an edge to an id that no node has an
-// *UnknownNodeError; of several the one with the least Source.
+// the ends of edges. An id given twice, and an edge to an id that no node has, is a *RowError, of several
+// that with the least Source.
 func (l *Load) Resolve(ctx context.Context) error {
 	if err := l.closeWriters(); err != nil {
 		return err
@@ -157,10 +157,10 @@ func (l *Load) Resolve(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return &DuplicateNodeError{ID: l.duplicate.id, First: first, Second: l.duplicate.source}
+		return &RowError{ID: l.duplicate.id, First: first, Source: l.duplicate.source, Err: record.ErrExists}
 	}
 	if l.unknown.found {
-		return &UnknownNodeError{ID: l.unknown.id, Source: l.unknown.source}
+		return &RowError{Edge: true, ID: l.unknown.id, Source: l.unknown.source, Err: record.ErrNotFound}
 	}
 	if err := l.ids.free(); err != nil {
 		return err

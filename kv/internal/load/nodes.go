@@ -23,7 +23,7 @@ type Node struct {
 // ErrNodesFirst is returned by AddNode after AddEdge.
 var ErrNodesFirst = errors.New("kv: all nodes are added before the first edge")
 
-// AddNode adds the next node of the node file. What is wrong with it alone is an *InvalidNodeError; that its id is
+// AddNode adds the next node of the node file. What is wrong with it alone is a *RowError; that its id is
 // there already shows in Resolve. An error ends the load: Err returns it.
 func (l *Load) AddNode(n Node) error {
 	if l.ended {
@@ -45,7 +45,7 @@ func (l *Load) addNode(n Node) error {
 	}
 	_, known := l.classNumbers[n.Label]
 	if err := l.opt.Check(n, known || n.Label == ""); err != nil {
-		return &InvalidNodeError{ID: strings.Clone(n.ID), Source: n.Source, Err: err}
+		return &RowError{ID: strings.Clone(n.ID), Source: n.Source, Err: err}
 	}
 	// A row: id, source, the label's number plus one or zero, and the values.
 	row := appendText(l.row[:0], n.ID)
@@ -138,43 +138,34 @@ func (l *Load) parseRest(rest []byte, first, end int, values []codec.Value) (lab
 	return label, values, nil
 }
 
-// A DuplicateNodeError says that an id stands for two rows of a node file. It is an ErrExists.
-type DuplicateNodeError struct {
-	ID            string
-	First, Second int64 // Node.Source of the first row, and of the least row that repeats it
+// A RowError says what is wrong with a row of nodes or edges.
+type RowError struct {
+	Source int64  // of the row, as its giver marked it
+	Edge   bool   // the row is of an edge
+	ID     string // of the node, or of an end of the edge
+	To     string // the other end of an edge that is to be removed
+	First  int64  // the Source of the first row with the ID, if this one repeats it
+
+	// Err is ErrExists for an ID that is given twice, and ErrNotFound for an end that is no node, and for what is to be
+	// removed and is not there. Else the node is ErrInvalidID, ErrInvalidName (of its label) or ErrInvalidValue.
+	Err error
 }
 
-func (e *DuplicateNodeError) Error() string {
-	return fmt.Sprintf("node %q is given twice, at %d and at %d", e.ID, e.First, e.Second)
-}
-
-func (e *DuplicateNodeError) Unwrap() error { return record.ErrExists }
-
-// An UnknownNodeError says that an edge ends at an id that no node has. It is an ErrNotFound.
-type UnknownNodeError struct {
-	ID     string
-	Source int64 // of the edge
-}
-
-func (e *UnknownNodeError) Error() string {
-	return fmt.Sprintf("the edge at %d ends at node %q, which is not among the nodes", e.Source, e.ID)
-}
-
-func (e *UnknownNodeError) Unwrap() error { return record.ErrNotFound }
-
-// An InvalidNodeError says what is wrong with a row of a node file: its Err is an ErrInvalidID, ErrInvalidName (of the
-// label) or ErrInvalidValue.
-type InvalidNodeError struct {
-	ID     string
-	Source int64
-	Err    error
-}
-
-func (e *InvalidNodeError) Error() string {
+func (e *RowError) Error() string {
+	switch {
+	case e.To != "":
+		return fmt.Sprintf("the edge at %d, from node %q to %q, is not there", e.Source, e.ID, e.To)
+	case e.Edge:
+		return fmt.Sprintf("the edge at %d ends at node %q, which is not among the nodes", e.Source, e.ID)
+	case errors.Is(e.Err, record.ErrExists):
+		return fmt.Sprintf("node %q is given twice, at %d and at %d", e.ID, e.First, e.Source)
+	case errors.Is(e.Err, record.ErrNotFound):
+		return fmt.Sprintf("node %q at %d is not there", e.ID, e.Source)
+	}
 	return fmt.Sprintf("node %q, at %d: %v", e.ID, e.Source, e.Err)
 }
 
-func (e *InvalidNodeError) Unwrap() error { return e.Err }
+func (e *RowError) Unwrap() error { return e.Err }
 
 // A badRow is the row to report, of those that are wrong alike: the one with the least source, then the least id.
 type badRow struct {

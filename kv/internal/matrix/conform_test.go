@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/internal/float16"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -15,7 +15,7 @@ func TestConform(t *testing.T) {
 		t.Errorf("two cells beside the others: got %v, want ErrInvalidValue", err)
 	}
 	row := []float32{0.1, 0.1, 0.3, 0.1, 0.1}
-	if err := e.Conform(row); err != nil || row[0] != 0.1 || row[2] != codec.RoundHalf(0.3) {
+	if err := e.Conform(row); err != nil || row[0] != 0.1 || row[2] != float16.Round(0.3) {
 		t.Errorf("got %v, %v, want the third cell alone rounded", row, err)
 	}
 }

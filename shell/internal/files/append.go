@@ -311,7 +311,7 @@ func (a *appending) commit(ctx context.Context, patch *kv.Patch) (stats kv.Patch
 
 // explain says at which line of which file is what a patch found wrong.
 func (a *appending) explain(err error) error {
-	if unknown, ok := errors.AsType[*kv.UnknownNodeError](err); ok {
+	if unknown, ok := errors.AsType[*kv.RowError](err); ok && unknown.Edge {
 		nodes := ""
 		if a.Nodes.Given() {
 			nodes = " or of " + a.Nodes.String()

@@ -123,7 +123,7 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 
 // wantedLabel advises on a label that is no class.
 func (f *decisionsFile) wantedLabel(label string) string {
-	classes := kv.SortClasses(f.tx.Classes())
+	classes := namelist.Sorted(f.tx.Classes())
 	switch near := wording.DidYouMean(label, classes); {
 	case isMissingWord(label):
 		return fmt.Sprintf(": want one of %s, or add %s if the node has no label", namelist.Of(classes),

@@ -112,8 +112,8 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 
 // adviseEnds is explain, which also says what to do about the end of an edge that is no node.
 func (g *Graph) adviseEnds(err error) error {
-	unknown, ok := errors.AsType[*kv.UnknownNodeError](err)
-	if err = g.explain(err); !ok {
+	unknown, ok := errors.AsType[*kv.RowError](err)
+	if err = g.explain(err); !ok || !unknown.Edge {
 		return err
 	}
 	first, advice := "", "--edge-nodes makes such ids nodes without a label"

@@ -241,30 +241,30 @@ func PlaceError(dir string, err error) error {
 // explain says at which line of which file is what the loader found wrong.
 func (g *Graph) explain(err error) error {
 	at := &table.Error{Err: err}
-	if duplicate, ok := errors.AsType[*kv.DuplicateNodeError](err); ok {
-		at.Column = g.id
-		at.Path, at.Line = g.nodeParts.Place(duplicate.Second)
-		path, first := g.nodeParts.Place(duplicate.First)
-		of := ""
-		if path != at.Path {
-			of = " of " + path
-		}
-		at.Msg = fmt.Sprintf("got %q again, as in line %d%s, want every id once", duplicate.ID, first, of)
-		return at
-	}
-	if unknown, ok := errors.AsType[*kv.UnknownNodeError](err); ok {
-		return atEdge(g.Edges.String(), g.edgeParts, unknown.Source,
-			fmt.Sprintf("got an edge of node %q, want ids that %s has", wording.Cut(unknown.ID, kv.MaxID), g.Nodes), err)
-	}
 	if errors.Is(err, kv.ErrInvalidEdge) {
 		return fmt.Errorf("%s: %w", g.Edges, err)
 	}
-	if invalid, ok := errors.AsType[*kv.InvalidNodeError](err); ok {
-		at.Path, at.Line = g.nodeParts.Place(invalid.Source)
-		at.Msg = strings.TrimPrefix(invalid.Err.Error(), "kv: ") // it is the file that is wrong
+	row, ok := errors.AsType[*kv.RowError](err)
+	if !ok {
+		return err
+	}
+	if row.Edge {
+		return atEdge(g.Edges.String(), g.edgeParts, row.Source,
+			fmt.Sprintf("got an edge of node %q, want ids that %s has", wording.Cut(row.ID, kv.MaxID), g.Nodes), err)
+	}
+	at.Path, at.Line = g.nodeParts.Place(row.Source)
+	if !errors.Is(row.Err, kv.ErrExists) {
+		at.Msg = strings.TrimPrefix(row.Err.Error(), "kv: ") // it is the file that is wrong
 		return at
 	}
-	return err
+	at.Column = g.id
+	path, first := g.nodeParts.Place(row.First)
+	of := ""
+	if path != at.Path {
+		of = " of " + path
+	}
+	at.Msg = fmt.Sprintf("got %q again, as in line %d%s, want every id once", row.ID, first, of)
+	return at
 }
 
 // view is a text without a copy of it.

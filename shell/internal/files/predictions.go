@@ -81,7 +81,7 @@ func (w *writing) beginPredictions(in *matrixFile, opt cleaner.PredictionOptions
 			hint := spellingHint(classes, in.names(in.table.Header()))
 			if w.rows == nil && hint == "" && len(classes) > 0 && !slices.ContainsFunc(columns, isClass) {
 				return nil, in.table.HeaderErrorf("", "has no column of a class, want a column of probabilities for each class: %s",
-					namelist.Of(kv.SortClasses(classes)))
+					namelist.Of(namelist.Sorted(classes)))
 			}
 			err = in.table.HeaderErrorf("", "%w%s", err, cmp.Or(hint, w.classesHint(err)))
 		} else if err != nil {
@@ -89,7 +89,7 @@ func (w *writing) beginPredictions(in *matrixFile, opt cleaner.PredictionOptions
 		}
 		return out, err
 	}
-	classes, asked := kv.SortClasses(w.tx.Classes()), "class in the order "
+	classes, asked := namelist.Sorted(w.tx.Classes()), "class in the order "
 	advice := " (--classes names classes that no node is labelled with, --prediction-classes the columns of the file)"
 	if w.rows != nil {
 		advice = " (--prediction-classes names the columns of the file)"
@@ -199,7 +199,7 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 	case len(w.classes) > 0:
 		columns = "for " + namelist.Of(w.classes)
 	default:
-		columns = "for " + namelist.Of(kv.SortClasses(w.tx.Classes()))
+		columns = "for " + namelist.Of(namelist.Sorted(w.tx.Classes()))
 	}
 	if a.Order != nil {
 		w.warn("%sIt is the label of %d if the columns are %s. They were taken %s: is that right?", text,

@@ -64,20 +64,19 @@ type removal struct {
 
 // explain says at which line of which file is what cannot be removed.
 func (of removal) explain(err error) error {
-	missing, ok := errors.AsType[*kv.MissingError](err)
-	if ok && len(missing.IDs) == 1 {
-		msg := fmt.Sprintf("got %q, want the id of a node of the store", wording.Cut(missing.IDs[0], kv.MaxID))
-		path, line := of.nodeParts.Place(missing.Source)
+	row, ok := errors.AsType[*kv.RowError](err)
+	if !ok {
+		return err
+	}
+	id := wording.Cut(row.ID, kv.MaxID)
+	if !row.Edge {
+		msg := fmt.Sprintf("got %q, want the id of a node of the store", id)
+		path, line := of.nodeParts.Place(row.Source)
 		return &table.Error{Path: path, Line: line, Column: "id", Msg: msg, Err: err}
 	}
-	if unknown, ok := errors.AsType[*kv.UnknownNodeError](err); ok {
-		msg := fmt.Sprintf("got an edge of node %q, want ids of the store", wording.Cut(unknown.ID, kv.MaxID))
-		return atEdge(of.edges.String(), of.edgeParts, unknown.Source, msg, err)
+	msg := fmt.Sprintf("got an edge of node %q, want ids of the store", id)
+	if row.To != "" {
+		msg = fmt.Sprintf("got an edge from %q to %q, which the store does not have", id, wording.Cut(row.To, kv.MaxID))
 	}
-	if ok {
-		msg := fmt.Sprintf("got an edge from %q to %q, which the store does not have",
-			wording.Cut(missing.IDs[0], kv.MaxID), wording.Cut(missing.IDs[1], kv.MaxID))
-		return atEdge(of.edges.String(), of.edgeParts, missing.Source, msg, err)
-	}
-	return err
+	return atEdge(of.edges.String(), of.edgeParts, row.Source, msg, err)
 }

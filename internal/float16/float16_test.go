@@ -1,4 +1,4 @@
-package codec
+package float16
 
 import (
 	"math"
@@ -17,8 +17,8 @@ func TestHalfIsNearest(t *testing.T) {
 			value = math.Ldexp(1024+fraction, exponent-25)
 		}
 		finite = append(finite, value)
-		if got := fromHalf(b); float64(got) != value || toHalf(got) != b || toHalf(-got) != b|0x8000 {
-			t.Fatalf("%#04x: got %v and back %#04x, want %v", b, got, toHalf(got), value)
+		if got := Float32(b); float64(got) != value || From(got) != b || From(-got) != b|0x8000 {
+			t.Fatalf("%#04x: got %v and back %#04x, want %v", b, got, From(got), value)
 		}
 	}
 	const half = 65520 // halfway to what the next number would be
@@ -56,23 +56,23 @@ func TestHalfIsNearest(t *testing.T) {
 		if x != x {
 			continue
 		}
-		if got, want := toHalf(x), nearest(float64(x)); got != want {
+		if got, want := From(x), nearest(float64(x)); got != want {
 			t.Fatalf("%v (%#08x): got %#04x, want %#04x", x, math.Float32bits(x), got, want)
 		}
-		if rounded := RoundHalf(x); x >= 0x1p-14 && x <= 65504 && math.Abs(float64(rounded-x)) > 0x1p-11*float64(x) {
+		if rounded := Round(x); x >= 0x1p-14 && x <= 65504 && math.Abs(float64(rounded-x)) > 0x1p-11*float64(x) {
 			t.Fatalf("%v: got %v, beyond the error that is stated", x, rounded)
 		}
 	}
 	inf := float32(math.Inf(1))
 	for x, want := range map[float32]float32{inf: inf, -inf: -inf, 65519: 65504, 65520: inf, 0x1p-25: 0, 0x1.000002p-25: 0x1p-24} {
-		if got := RoundHalf(x); got != want {
+		if got := Round(x); got != want {
 			t.Errorf("%v: got %v, want %v", x, got, want)
 		}
 	}
-	if got := RoundHalf(float32(math.NaN())); got == got {
+	if got := Round(float32(math.NaN())); got == got {
 		t.Errorf("NaN: got %v", got)
 	}
-	if !math.Signbit(float64(RoundHalf(float32(math.Copysign(0, -1))))) {
+	if !math.Signbit(float64(Round(float32(math.Copysign(0, -1))))) {
 		t.Error("-0: got +0")
 	}
 }

@@ -1,11 +1,11 @@
-package kv
+package namelist
 
 import (
 	"slices"
 	"testing"
 )
 
-func TestSortClasses(t *testing.T) {
+func TestSorted(t *testing.T) {
 	for _, c := range []struct{ names, want []string }{
 		{nil, nil},
 		{[]string{"10", "9", "-1", "1e1", "0.5"}, []string{"-1", "0.5", "9", "10", "1e1"}},
@@ -14,8 +14,8 @@ func TestSortClasses(t *testing.T) {
 		{[]string{"b", "É", "B", "a"}, []string{"B", "a", "b", "É"}},
 	} {
 		given := slices.Clone(c.names)
-		if got := SortClasses(given); !slices.Equal(got, c.want) || !slices.Equal(given, c.names) {
-			t.Errorf("SortClasses(%q): got %q and left %q, want %q", c.names, got, given, c.want)
+		if got := Sorted(given); !slices.Equal(got, c.want) || !slices.Equal(given, c.names) {
+			t.Errorf("Sorted(%q): got %q and left %q, want %q", c.names, got, given, c.want)
 		}
 	}
 }

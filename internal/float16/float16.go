@@ -1,13 +1,14 @@
-package codec
+// Package float16 rounds numbers to IEEE 754 binary16.
+package float16
 
 import "math"
 
-// RoundHalf rounds x to the nearest number of IEEE 754 binary16, ties to even: the error is at most 2^-11 of x from
+// Round rounds x to the nearest number of IEEE 754 binary16, ties to even: the error is at most 2^-11 of x from
 // 2^-14 to 65504, and at most 2^-25 below. What is greater is infinite. NaN stays NaN.
-func RoundHalf(x float32) float32 { return fromHalf(toHalf(x)) }
+func Round(x float32) float32 { return Float32(From(x)) }
 
-// toHalf is the binary16 nearest to x: a sign, 5 bits of exponent, 10 of fraction.
-func toHalf(x float32) uint16 {
+// From is the binary16 nearest to x: a sign, 5 bits of exponent, 10 of fraction.
+func From(x float32) uint16 {
 	const (
 		infinite  = 0x7c00
 		quiet     = 0x7e00
@@ -30,8 +31,8 @@ func toHalf(x float32) uint16 {
 	return sign | uint16((b-rebias)>>13)
 }
 
-// fromHalf is the number that a binary16 stands for, which float32 has exactly.
-func fromHalf(h uint16) float32 {
+// Float32 is the number that a binary16 stands for, which float32 has exactly.
+func Float32(h uint16) float32 {
 	const (
 		infinite = 0x7c00
 		rebias   = 0x1p112 // from one bias of the exponent to the other
