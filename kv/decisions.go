@@ -141,7 +141,7 @@ func (s *Store) openDecisions() error {
 	var lacking []decisions.Frame
 	if err == nil {
 		lacking, err = s.lacking(l)
-		if errors.Is(err, decisions.ErrTorn) && s.crashed {
+		if errors.Is(err, decisions.ErrTorn) && s.db.LeftByCrash() {
 			err = l.Cut()
 		}
 		if s.decided = l; readOnly || err != nil {
@@ -192,7 +192,7 @@ func (s *Store) followDecisions() error {
 	switch {
 	case err != nil || last <= s.decided.Last():
 		return err
-	case s.crashed:
+	case s.db.LeftByCrash():
 		return s.renewDecisions()
 	}
 	return s.refuse(record.CorruptFile(s.decided.Path(),
@@ -229,7 +229,7 @@ func (s *Store) readDecisions() (*decisions.Log, error) {
 
 // refuse says what damage to decisions.log prevents; nil for nil.
 func (s *Store) refuse(damage error) error {
-	if !errors.Is(damage, ErrCorrupt) || s.crashed { // a store that crashed cannot be opened to be read
+	if !errors.Is(damage, ErrCorrupt) || s.db.LeftByCrash() { // a store that crashed cannot be opened to be read
 		return damage
 	}
 	return fmt.Errorf("%w; until a repair of it %s can be read, and not written to", damage, s.name)
@@ -244,9 +244,6 @@ func (s *Store) replayDecisions(frames []decisions.Frame) error {
 		for _, e := range f.Entries {
 			if bytes.Equal(e.Key, decidedKey()) {
 				continue
-			}
-			if e.Value == nil { // a pack may have the key
-				e.Value = record.Deletion(e.Key)
 			}
 			if err := b.Set(e.Key, e.Value); err != nil {
 				return err

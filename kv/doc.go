@@ -1,7 +1,7 @@
 // Package kv keeps a labelled graph on disk: nodes and their external ids, adjacency, property columns, matrices, and
 // whatever upper rooms store in lent key ranges and small documents. It is built on Badger, which only its packages
-// kv/internal/lsm and kv/internal/pack import. Where directories have locks, a store that is opened to be read is read
-// without Badger, from the same files.
+// kv/internal/lsm and kv/internal/pack import. A store that is opened to be read is read without Badger, from the same
+// files.
 //
 // # Use
 //
@@ -37,8 +37,8 @@
 // DIR.before-repair.
 //
 // The lock on a store is the flock of its directory, which Open takes and Close gives back: one process has it alone,
-// to write, or many share it, to read (TestLockIsThatOfBadger, TestLockBesideChildren). If a system has no such locks,
-// Badger locks the file LOCK.
+// to write, or many share it, to read (TestLockIsThatOfBadger, TestLockBesideChildren). Windows has no such locks:
+// there it is a mutex with the name of the path, which one process has.
 //
 // There is one writer at a time: an Update, a Bulk or a Compact waits for the one before it, readers for none of them.
 // A transaction holds some megabytes ([ErrTxTooBig]); what is larger goes through Bulk or a [Loader].

@@ -134,11 +134,12 @@ func (tx *Tx) undo() {
 	g.txn = tx.s.db.Begin(true)
 	for _, member := range g.members {
 		for _, e := range member.entries {
-			if err := g.txn.Restore(e.Key, e.Value); err != nil {
+			if err := g.txn.Set(e.Key, e.Value); err != nil {
 				tx.s.db.Fail(err) // so that the group is not committed
 			}
 		}
 	}
+	g.txn.Next()
 }
 
 // admits says whether another Update may follow the last. None does that would see names or generations which are not

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 func TestLoadTarget(t *testing.T) {
@@ -49,9 +48,6 @@ func TestAbortLeavesTheEmptyDirectory(t *testing.T) {
 }
 
 func TestLeftoversOfDeadLoadsAreRemoved(t *testing.T) {
-	if !storedir.HasLocks {
-		t.Skip("directories have no locks here")
-	}
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "graph")
 	dead, other := filepath.Join(dir+loadMark, "store", "x"), dir+".notes"
@@ -69,9 +65,6 @@ func TestLeftoversOfDeadLoadsAreRemoved(t *testing.T) {
 
 // TestOneLoadAtATime begins loads of one target at once: one of them goes on, and the others say which.
 func TestOneLoadAtATime(t *testing.T) {
-	if !storedir.HasLocks {
-		t.Skip("directories have no locks here")
-	}
 	dir := filepath.Join(t.TempDir(), "graph")
 	for range 20 {
 		loaders, errs := make([]*Loader, 4), make([]error, 4)

@@ -69,12 +69,7 @@ func openLocked(dir string, opt Options, unlock func() error) (*Store, error) {
 	if err := lsm.CheckManifest(dir); err != nil {
 		return nil, errors.Join(err, unlock())
 	}
-	s, err := openBadger(dir, opt, true, unlock)
-	if err != nil {
-		return nil, err
-	}
-	s.crashed = s.db.LeftByCrash()
-	return s, nil
+	return openBadger(dir, opt, true, unlock)
 }
 
 // isStore reports whether a directory looks like a store. It does not open the store.

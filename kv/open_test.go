@@ -16,7 +16,7 @@ func TestDamageHidesTheHeader(t *testing.T) {
 	headless := everyKind(t, 50)
 	s := openStore(t, headless, Options{})
 	damagedStores.Store(headless, true)
-	update(t, s, func(tx *Tx) error { return tx.txn.Delete(headerKey()) })
+	update(t, s, func(tx *Tx) error { return tx.txn.Set(headerKey(), nil) })
 	closeStore(t, s)
 	opt := Options{MemoryBudget: minMemoryBudget, ReadOnly: true}
 	if _, err := Open(headless, opt); !errors.Is(err, ErrNotStore) {

@@ -137,7 +137,7 @@ func (tx *Tx) iterate(prefix, from []byte, reverse bool) iter.Seq2[record.Record
 }
 
 // iterateChunks iterates in an Update, which may write between two records, and an iterator does not see that: it reads
-// some records ahead into memory of their own, gives the iterator back, and only then yields them.
+// some records ahead into memory of their own, closes the iterator, and only then yields them.
 func (tx *Tx) iterateChunks(prefix, from []byte, reverse bool) iter.Seq2[record.Record, error] {
 	return func(yield func(record.Record, error) bool) {
 		seek, skip := from, []byte(nil)
@@ -167,8 +167,8 @@ func (tx *Tx) readChunk(prefix, seek, skip []byte, reverse bool, size int) ([]re
 		return nil, err
 	}
 	defer tx.release()
-	it := tx.txn.Borrow(prefix, reverse)
-	defer tx.txn.GiveBack(it)
+	it := tx.txn.Iterator(prefix, reverse)
+	defer it.Close()
 	var chunk []record.Record
 	for err := it.Seek(seek); ; {
 		if err != nil {

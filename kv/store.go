@@ -22,7 +22,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // A Store is a graph on disk, with its labels, properties and matrices. It may be used by many goroutines at once: any
@@ -43,7 +42,6 @@ type Store struct {
 	// decided is nil in a store that is read-only or being loaded. The writer's lock guards it.
 	decided *decisions.Log
 	commits uint64 // the number of the last commit
-	crashed bool   // before it was opened
 	synced  bool   // commits are durable; not those of a load
 
 	// writer is held by the one Update, Bulk or Compact there is at a time.
@@ -318,13 +316,8 @@ func (s *Store) closeBadger() error {
 			decided = s.decided.Close()
 		}
 	}
-	crashed, err := s.db.Close()
-	err = errors.Join(err, decided)
-	if err == nil && !s.opt.ReadOnly {
-		err = storedir.AlignModes(s.dir)
+	if decided != nil {
+		s.db.Fail(decided) // so that it is not left as one that was closed
 	}
-	if err == nil && !s.opt.ReadOnly && !crashed {
-		err = storedir.UnmarkWriter(s.dir)
-	}
-	return errors.Join(err, s.unlock())
+	return errors.Join(s.db.Close(), s.unlock())
 }

@@ -305,10 +305,7 @@ func TestLockedByOther(t *testing.T) {
 	must.Do(t, child.Start())
 	must.Get(out.Read(make([]byte, len("holding"))))(t)
 	_, err = Open(s.Dir(), Options{})
-	want := fmt.Sprintf("%s is in use by process %d", s.Dir(), child.Process.Pid)
-	if storedir.HasLocks {
-		want += " since " // and a time
-	}
+	want := fmt.Sprintf("%s is in use by process %d since ", s.Dir(), child.Process.Pid)
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}

@@ -297,7 +297,7 @@ func (tx *Tx) remove(key []byte) error {
 		return err
 	}
 	tx.entries = append(tx.entries, decisions.Entry{Key: key})
-	return tx.wrote(tx.txn.Delete(key))
+	return tx.wrote(tx.txn.Set(key, nil))
 }
 
 // wrote notes a write. After one that failed the transaction cannot commit: part of a change may be in it.

@@ -2,7 +2,6 @@ package kv
 
 import (
 	"cmp"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -101,9 +100,6 @@ func (w *workplace) checkMovable(advice string) error {
 // openWorkplace makes the directory if it is not there, takes its lock, and removes what a dead process left in it.
 func openWorkplace(target, mark string) (*workplace, error) {
 	w := &workplace{target: target, path: target + mark}
-	if !storedir.HasLocks && mark != repairMark {
-		w.path += "-" + rand.Text()
-	}
 	for w.unlock == nil {
 		if err := os.Mkdir(w.path, storedir.Mode); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err

@@ -41,19 +41,17 @@ func TestStoppedSwap(t *testing.T) {
 		dir := copyStore(t, from)
 		former := dir + BeforeRepair
 		must.Do(t, errors.Join(os.Rename(dir, former), os.MkdirAll(dir+repairMark+"/store", storedir.Mode)))
-		if storedir.HasLocks {
-			_, unlock, err := storedir.Lock(former, false)
-			must.Do(t, err)
-			if err := find(dir); !errors.Is(err, ErrLocked) {
-				t.Errorf("%s while the repair runs: got %v, want ErrLocked", name, err)
-			}
-			must.Do(t, unlock())
+		_, unlock, err := storedir.Lock(former, false)
+		must.Do(t, err)
+		if err := find(dir); !errors.Is(err, ErrLocked) {
+			t.Errorf("%s while the repair runs: got %v, want ErrLocked", name, err)
 		}
+		must.Do(t, unlock())
 		want := ErrExists
 		if name == "Open" {
 			want = ErrCorrupt
 		}
-		err := find(dir)
+		err = find(dir)
 		there := dir // the store as it was
 		if name == "Repair" {
 			there = former

@@ -40,7 +40,7 @@ func wayToOpen(err error) error {
 	if errors.Is(err, kv.ErrNotStore) {
 		return fmt.Errorf("%w: want the directory that import made", err)
 	}
-	if lock, ok := errors.AsType[*kv.LockedError](err); ok && lock.PID != 0 {
+	if errors.Is(err, kv.ErrLocked) {
 		return fmt.Errorf("%w: wait for it (--wait), or end it", err)
 	}
 	if errors.Is(err, kv.ErrVersion) {

@@ -30,11 +30,9 @@ func (t *Txn) badger(prefix []byte, descending bool) *badgerSource {
 // kept for good.
 func (s *badgerSource) Close() {
 	failure := s.t.d.failure
-	if s.flushes != failure.flushes.Load() && failure.isMoved() {
-		s.t.kept.Store(true)
-		return
+	if s.flushes == failure.flushes.Load() || !failure.isMoved() {
+		s.it.Close()
 	}
-	s.it.Close()
 }
 
 func (s *badgerSource) Seek(key []byte) error {

@@ -35,16 +35,10 @@ func (d *DB) makeRoom(n int64) error {
 	if err := d.awaitFlush(); err != nil {
 		return err
 	}
-	// What was handed over lately may not be in the log: three transactions of a batch, each of 15% of a memtable.
-	written, memTable := d.output.Load(), d.db.Opts().MemTableSize
-	coming := n + min(written, memTable/2)
-	err := storedir.CheckRoom(d.dir, written+3*coming+SpareRoom)
+	written := d.output.Load()
+	err := storedir.CheckRoom(d.dir, written+3*n+SpareRoom)
 	if errors.Is(err, storedir.ErrNoSpace) { // the most of it may be in tables
-		logged, failed := loggedBytes(d.dir)
-		if failed != nil {
-			return failed
-		}
-		err = storedir.CheckRoom(d.dir, logged+3*coming+SpareRoom)
+		err = roomToFlush(d.dir, 3*n+SpareRoom)
 	}
 	if err != nil {
 		return err

@@ -2,10 +2,10 @@
 // without saying so. It alone opens Badger, and alone knows what Badger logs, how Badger names its files and which
 // errors Badger hides. It knows the form of records, but not their meaning.
 //
-// Where directories have locks, a database that is opened to be read is read without Badger [read_only.go]. Badger
-// merges nothing: packs [pack_set.go] are beside it while a database is open for writing, and the fold [fold.go]
-// keeps its own tables few. Beside that, this package works around these faults of Badger 4.9.6, in the files in
-// brackets. If you raise the version, run the tests of these files.
+// A database that is opened to be read is read without Badger [read_only.go]. Badger merges nothing: packs
+// [pack_set.go] are beside it while a database is open for writing, and the fold [fold.go] keeps its own tables few.
+// Beside that, this package works around these faults of Badger 4.9.6, in the files in brackets. If you raise the
+// version, run the tests of these files.
 //
 //   - A write in the background that fails is only logged. A memtable that cannot become a table is tried again for ever, and
 //     Close waits for it. [log.go, write_failure.go]

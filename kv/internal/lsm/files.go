@@ -33,7 +33,7 @@ import (
 type files struct {
 	tables []uint64 // Badger's own
 	closed []uint64 // packs with names of tables
-	open   []packID // packs with names of their own
+	open   []uint64 // packs with names of their own
 	logs   []string // paths of Badger's logs, of memtables and of values
 }
 
@@ -104,8 +104,7 @@ func checkPacks(dir string, m manifest, f files) error {
 		return record.CorruptFile(filepath.Join(dir, ManifestName), foreign)
 	}
 	for _, id := range m.packs() {
-		isIt := func(p packID) bool { return p.number == id-packNumber }
-		if !slices.Contains(f.closed, id) && !slices.ContainsFunc(f.open, isIt) {
+		if !slices.Contains(f.closed, id) && !slices.Contains(f.open, id) {
 			return record.CorruptFile(table.NewFilename(id, dir), "it is missing")
 		}
 	}
@@ -117,16 +116,6 @@ func (m manifest) isForeign(f files) bool {
 	named := m.packs()
 	unnamed := func(id uint64) bool { return !slices.Contains(named, id) }
 	return len(named)+len(f.closed) > 0 && (m.records > 1 || slices.ContainsFunc(f.closed, unnamed))
-}
-
-// lookAtTable is pack.Look of a table that must be there.
-func lookAtTable(dir string, id uint64) (pack.Listed, error) {
-	path := table.NewFilename(id, dir)
-	l, err := pack.Look(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = record.CorruptFile(path, "it is missing")
-	}
-	return l, err
 }
 
 // checkRegistry reads the file of keys; nothing is encrypted, so that it holds no key. If it is missing Badger

@@ -13,9 +13,11 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/table"
+	"github.com/dgraph-io/badger/v4/y"
 
 	"github.com/graphcleaner/graphcleaner/internal/durable"
 	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -43,18 +45,17 @@ type Fold struct {
 	d      *DB
 	merges manifest
 	isDead func(key []byte) bool
-	most   int64 // bytes at which a table ends
-	made   []string
+	out    runWriter
 }
 
 // FoldDue reports whether a fold is due. The caller holds the writer's lock.
 func (d *DB) FoldDue() bool {
-	return d.tables == nil && d.failure.err() == nil && d.firstTables() >= d.foldAt
+	return d.db != nil && d.failure.err() == nil && d.firstTables() >= d.foldAt
 }
 
 // firstTables is how many tables of level 0 there are, or are being made.
 func (d *DB) firstTables() int {
-	return d.flushes.tables + int(d.failure.flushes.Load()-d.flushes.before)
+	return d.flushes.tables + int(d.failure.flushes.Load())
 }
 
 // BeginFold begins a fold, to be ended or cancelled. It drops the records of keys that are dead: no commit from the
@@ -65,7 +66,11 @@ func (d *DB) BeginFold(isDead func(key []byte) bool) (*Fold, error) {
 		return nil, err
 	}
 	d.foldAt = d.firstTables() + foldAt // if this one fails
-	return &Fold{d: d, merges: m, isDead: isDead, most: foldBytes}, nil
+	f := &Fold{d: d, merges: m, isDead: isDead}
+	f.out = runWriter{most: foldBytes, path: func(n int) string {
+		return filepath.Join(d.dir, fmt.Sprintf("spill-fold-%d.tmp", n))
+	}}
+	return f, nil
 }
 
 // merged are the numbers of the tables that are merged, from the oldest on.
@@ -75,74 +80,87 @@ func (f *Fold) merged() []uint64 {
 	})
 }
 
-// Merge makes the new tables. Others may read and write. A damaged table is an ErrCorrupt that names it.
+// Merge makes the new tables. Others may read and write. A damaged table is an ErrCorrupt that names it. A deletion is
+// of no more use if no pack has what it deletes: no other table of Badger's has it any more.
 func (f *Fold) Merge(ctx context.Context) error {
-	size := int64(0)
-	for _, id := range f.merged() {
-		path := table.NewFilename(id, f.d.dir)
-		info, err := os.Stat(path)
-		if err != nil {
+	held := f.d.packs.acquire()
+	defer f.d.packs.release(held) //nolint:errcheck // a pack that stays behind is removed by the next open
+	return wrapBadger(pack.GuardFaults(func() (err error) {
+		var inputs []pack.Input
+		size := int64(0)
+		for _, id := range f.merged() {
+			r, opening := pack.Open(table.NewFilename(id, f.d.dir))
+			if opening != nil {
+				return opening
+			}
+			defer func() { err = errors.Join(err, r.Close()) }()
+			size += r.Mark.Size
+			f.out.newest = max(f.out.newest, r.Index().MaxVersion())
+			inputs = append(inputs, &foldInput{Reader: r})
+		}
+		if err := storedir.CheckRoom(f.d.dir, size+SpareRoom); err != nil {
 			return err
 		}
-		size += info.Size()
-		var damage error
-		err = findDamage(ctx, path, func(found error) { damage = cmp.Or(damage, found) })
-		if err = cmp.Or(err, damage); err != nil {
-			return err
-		}
-	}
-	if err := storedir.CheckRoom(f.d.dir, size+SpareRoom); err != nil {
-		return err
-	}
-	return wrapBadger(guardFaults(func() error { return f.merge(ctx) }))
+		err = pack.Merge(ctx, inputs, func(e pack.Entry) error {
+			key, value := y.ParseKey(e.Key), e.Value.Value
+			if f.isDead(key) || record.IsDeletion(key, value) && !held.mayHave(key) {
+				return nil
+			}
+			return f.out.add(key, value, y.ParseTs(e.Key))
+		})
+		return cmp.Or(err, f.out.end())
+	}))
 }
 
-func (f *Fold) merge(ctx context.Context) (err error) {
-	var t readTables
-	defer func() { err = errors.Join(err, t.close()) }()
-	if err := t.open(f.d.dir, f.d.disk, catalogFile{}, f.merges); err != nil {
-		return err
+// A foldInput reads a table, and compares the checksum of each block.
+type foldInput struct {
+	*pack.Reader
+	next int // block
+	salvaged
+}
+
+// Next goes to the next entry.
+func (in *foldInput) Next() (on bool, err error) {
+	if len(in.rest) == 0 && in.next < in.Blocks() {
+		if in.rest, err = in.Block(in.next); err != nil {
+			return false, err
+		}
+		in.next++
 	}
-	var w *pack.Writer
-	defer func() {
-		if w != nil {
-			err = errors.Join(err, w.Remove(f.d.disk.Remove))
-		}
-	}()
-	it := t.Walk(nil, false)
-	it.Deletions = true
-	for count, err := 0, it.Seek(nil); ; count, err = count+1, it.Next() {
-		if err == nil && count%contextEvery == 0 {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		if w != nil && (!it.Valid() || w.Bytes() >= f.most) {
-			if err := errors.Join(w.End(), w.Sync()); err != nil {
-				return fmt.Errorf("%s: %w", w.Path(), err)
-			}
-			f.made, w = append(f.made, w.Path()), nil
-		}
-		if !it.Valid() {
-			return nil
-		}
-		if f.isDead(it.Key()) {
-			continue
-		}
-		if w == nil {
-			f.d.folded++
-			w = pack.NewWriter(filepath.Join(f.d.dir, fmt.Sprintf("spill-fold-%d.tmp", f.d.folded)))
-			w.Newest = t.newest
-		}
-		value, err := it.Value()
-		if err == nil {
-			err = w.Add(it.Key(), value, it.Version())
-		}
-		if err != nil {
-			return err
-		}
+	return in.salvaged.Next()
+}
+
+// A runWriter writes records, whose keys ascend, as tables of about one size.
+type runWriter struct {
+	path   func(n int) string // of the nth table
+	most   int64              // bytes at which a table ends
+	newest uint64             // version that the tables say they have, if their records have none that is newer
+	made   []string           // that have ended
+	w      *pack.Writer       // of one that has not; nil if there is none
+}
+
+func (r *runWriter) add(key, value []byte, version uint64) error {
+	if r.w == nil {
+		r.w = pack.NewWriter(r.path(len(r.made)))
+		r.w.Newest = r.newest
 	}
+	err := r.w.Add(key, value, version)
+	if err == nil && r.w.Bytes() >= r.most {
+		err = r.end()
+	}
+	return err
+}
+
+// end makes the last table durable.
+func (r *runWriter) end() error {
+	if r.w == nil {
+		return nil
+	}
+	if err := errors.Join(r.w.End(), r.w.Sync()); err != nil {
+		return fmt.Errorf("%s: %w", r.w.Path(), err)
+	}
+	r.made, r.w = append(r.made, r.w.Path()), nil
+	return nil
 }
 
 // endWait is how long snapshots wait to begin until those before them have ended. One that reads a statement's worth
@@ -177,7 +195,8 @@ func (f *Fold) End() (ended bool, err error) {
 	}
 	d.db = db
 	d.output.Store(0)
-	d.flushes = flushCount{before: d.failure.flushes.Load(), tables: db.Levels()[0].NumTables}
+	d.failure.flushes.Store(0)
+	d.flushes = flushCount{tables: db.Levels()[0].NumTables}
 	d.foldAt = foldAt
 	return true, err
 }
@@ -189,7 +208,7 @@ func (f *Fold) install() error {
 	if err := cmp.Or(err, m.cut); err != nil {
 		return err
 	}
-	for len(f.made) > 0 {
+	for len(f.out.made) > 0 {
 		if err := f.number(m); err != nil {
 			return err
 		}
@@ -208,10 +227,10 @@ func (f *Fold) install() error {
 // number gives a new table the name that Badger knows it by, and enters it in a manifest.
 func (f *Fold) number(m manifest) error {
 	id := slices.Max(slices.Collect(maps.Keys(m.levels))) + 1
-	if err := os.Rename(f.made[0], table.NewFilename(id, f.d.dir)); err != nil {
+	if err := os.Rename(f.out.made[0], table.NewFilename(id, f.d.dir)); err != nil {
 		return err
 	}
-	f.made = f.made[1:]
+	f.out.made = f.out.made[1:]
 	m.levels[id] = foldLevel
 	return nil
 }
@@ -229,9 +248,12 @@ func (f *Fold) name(m manifest) error {
 
 // Cancel removes what a fold made and did not install.
 func (f *Fold) Cancel() (err error) {
-	for _, path := range f.made {
+	if f.out.w != nil {
+		err = f.out.w.Remove(f.d.disk.Remove)
+	}
+	for _, path := range f.out.made {
 		err = errors.Join(err, f.d.disk.Remove(path))
 	}
-	f.made = nil
+	f.out = runWriter{}
 	return err
 }

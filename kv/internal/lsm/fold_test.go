@@ -196,14 +196,14 @@ func TestFoldCrashes(t *testing.T) {
 	}
 	step("before")
 	f := must.Get(d.BeginFold(nothingIsDead))(t)
-	f.most = 600 // some tables
+	f.out.most = 600 // some tables
 	must.Do(t, f.Merge(t.Context()))
 	step("merged")
 	must.Do(t, d.db.Close())
 	step("Badger closed")
 	m, err := readManifest(dir)
 	must.Do(t, errors.Join(err, m.cut))
-	for len(f.made) > 0 {
+	for len(f.out.made) > 0 {
 		must.Do(t, f.number(m))
 		step("a table numbered")
 	}

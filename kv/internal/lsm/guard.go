@@ -8,7 +8,6 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/graphcleaner/graphcleaner/internal/mapped"
-	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -29,9 +28,6 @@ func guard(key []byte, read func() error) (err error) {
 	}()
 	return read()
 }
-
-// guardFaults has a fault of a mapped file, in the calling goroutine, be an ErrCorrupt that names the file.
-func guardFaults(read func() error) error { return pack.GuardFaults(read) }
 
 // wrapBadger turns Badger's errors into ours, so that no other room depends on Badger's.
 func wrapBadger(err error) error {

@@ -15,9 +15,7 @@ type Lookups struct {
 // Lookups begins to read records whose keys begin with prefix, a kind and a generation.
 func (t *Txn) Lookups(prefix []byte) *Lookups {
 	l := &Lookups{t: t}
-	if t.d.tables != nil {
-		l.cursors = t.d.tables.Cursors()
-	} else if record.Kind(prefix[0]).IsBlock() {
+	if t.txn == nil || record.Kind(prefix[0]).IsBlock() {
 		l.cursors = t.packs.of(prefix).Cursors()
 	}
 	return l
@@ -36,7 +34,7 @@ func (l *Lookups) Record(key []byte, use func(body []byte) error) error {
 	if err != nil {
 		return wrapBadger(err)
 	}
-	return guardFaults(func() error { return use(body) })
+	return pack.GuardFaults(func() error { return use(body) })
 }
 
 // value is the value under key, borrowed.

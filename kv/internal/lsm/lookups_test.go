@@ -33,7 +33,7 @@ func TestLookups(t *testing.T) {
 				i := r.IntN(keys)
 				if r.IntN(3) == 0 {
 					want[i] = ""
-					err = errors.Join(err, txn.Delete(testKey(i)))
+					err = errors.Join(err, txn.Set(testKey(i), nil))
 				} else {
 					want[i] = fmt.Sprint(session, commit, i)
 					err = errors.Join(err, txn.Set(testKey(i), record.Encode(testKey(i), []byte(want[i]))))

@@ -24,8 +24,7 @@ func openTest(t testing.TB, dir string) *DB {
 
 func closeTest(t testing.TB, d *DB) {
 	t.Helper()
-	_, err := d.Close()
-	must.Do(t, errors.Join(err, storedir.UnmarkWriter(d.dir)))
+	must.Do(t, d.Close())
 }
 
 // testDB is an empty database that is closed when the test ends.

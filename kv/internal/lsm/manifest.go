@@ -171,7 +171,7 @@ func CheckManifest(dir string) error {
 		return err
 	}
 	for _, id := range f.open {
-		return record.CorruptFile(path, "it is missing, and %s is there", filepath.Base(id.openPath(dir)))
+		return record.CorruptFile(path, "it is missing, and %s is there", filepath.Base(openPath(dir, id)))
 	}
 	for _, id := range append(f.tables, f.closed...) {
 		return record.CorruptFile(path, "it is missing, and %s is there", table.IDToFilename(id))

@@ -12,13 +12,3 @@ func FuzzManifest(f *testing.F) {
 		}
 	})
 }
-
-// FuzzCatalogFile holds that a damaged file of the catalogue is refused, or read within its bounds.
-func FuzzCatalogFile(f *testing.F) {
-	f.Add([]byte("\x01a\x05\x01\x01\x01\x01\x01\x01k"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		if c, err := parseCatalogFile(text); err == nil && len(c.body)+7*len(c.packs) > len(text) {
-			t.Errorf("got %d packs of %d bytes", len(c.packs), len(text))
-		}
-	})
-}

@@ -9,17 +9,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/table"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
-
-// badgerLocked is in Badger's error if another process has the database open. It has no type.
-const badgerLocked = "Another process is using this Badger database"
 
 // Options opens a DB.
 type Options struct {
@@ -31,80 +29,65 @@ type Options struct {
 
 // A DB is one of Badger's, in a directory that the caller has locked.
 type DB struct {
-	dir      string
-	readOnly bool
-	db       *badger.DB  // nil if tables is not
-	tables   *readTables // of a database that is read without Badger
+	dir     string
+	db      *badger.DB // nil if it is read without Badger
+	crashed bool       // a crash left what was opened
+	opened  bool       // OpenPacks has opened the packs
 
 	failure *writeFailure
 	disk    storedir.Disk
 	output  atomic.Int64  // bytes of entries given to Badger since it was opened
 	last    atomic.Uint64 // the version of the last commit, which is its number
 	txns    atomic.Int64  // how many transactions there are
-	packs   packs         // of one that is open for writing
+	packs   packs
 
 	// Of who holds the writer's lock:
 	flushes flushCount
 	foldAt  int // tables of level 0 of which the next fold is due
-	folded  int // tables that folds made
 	catalog catalogFile
 }
 
 // Open opens what is in a directory, or makes it.
-func Open(dir string, opt Options) (opened *DB, err error) {
-	if opt.ReadOnly && storedir.HasLocks {
-		return openReadOnly(dir)
-	}
-	b, err := badgerOptions(dir, opt)
-	if err != nil {
+func Open(dir string, opt Options) (d *DB, err error) {
+	d = &DB{dir: dir, foldAt: foldAt, packs: packs{now: newPackSet(nil)}}
+	if d.crashed, err = leftByCrash(dir); err != nil {
 		return nil, err
 	}
-	crashed, err := leftByCrash(dir)
-	if err != nil {
-		return nil, err
-	}
-	d := &DB{
-		dir:      dir,
-		readOnly: opt.ReadOnly,
-		packs:    packs{dir: dir, now: newPackSet(nil), crashed: crashed},
-		foldAt:   foldAt,
+	if d.crashed && opt.ReadOnly {
+		return nil, CrashedError(dir)
 	}
 	if d.disk, err = storedir.OpenDisk(dir); err != nil {
 		return nil, err
 	}
-	d.packs.disk = d.disk
-	d.failure = &writeFailure{disk: d.disk}
-	b.Logger = badgerLog{cmp.Or(opt.Logger, slog.New(slog.DiscardHandler)), d.failure}
+	d.packs.disk, d.failure = d.disk, &writeFailure{disk: d.disk}
 	if d.catalog, err = readCatalogFile(dir); err == nil {
-		err = guardFaults(func() error { return d.open(b, crashed) })
+		err = pack.GuardFaults(func() error {
+			if opt.ReadOnly {
+				return d.openTables()
+			}
+			return d.openBadger(opt)
+		})
 	}
 	if err != nil {
-		return nil, errors.Join(err, d.disk.Close())
-	}
-	if opt.ReadOnly {
-		return d, nil
-	}
-	if err := storedir.AlignModes(dir); err != nil {
-		crashed, closing := d.Close()
-		if closing == nil && !crashed {
-			closing = storedir.UnmarkWriter(dir)
-		}
-		return nil, errors.Join(err, closing)
+		return nil, errors.Join(err, d.packs.close(), d.disk.Close())
 	}
 	return d, nil
 }
 
-// open opens Badger.
-func (d *DB) open(b badger.Options, crashed bool) (err error) {
-	f := found{}
-	if !d.readOnly {
-		if f, err = prepare(d.dir, crashed); err != nil {
-			return err
-		}
-		// marked, so that a crash between the steps is seen
-		if err = errors.Join(makeDiscards(d.dir), storedir.MarkWriter(d.dir)); err == nil {
-			err = f.settle(d.dir)
-		}
+// openBadger opens a database for writing.
+func (d *DB) openBadger(opt Options) error {
+	b, err := badgerOptions(d.dir, opt)
+	if err != nil {
+		return err
+	}
+	b.Logger = badgerLog{cmp.Or(opt.Logger, slog.New(slog.DiscardHandler)), d.failure}
+	f, err := prepare(d.dir, d.crashed)
+	if err != nil {
+		return err
+	}
+	// marked, so that a crash between the steps is seen
+	if err = errors.Join(makeDiscards(d.dir), storedir.MarkWriter(d.dir)); err == nil {
+		err = f.settle(d.dir)
 	}
 	if err == nil {
 		d.db, err = badger.OpenManaged(b)
@@ -114,17 +97,11 @@ func (d *DB) open(b badger.Options, crashed bool) (err error) {
 		d.flushes.tables = f.tables
 		return nil
 	}
-	if !storedir.HasLocks && strings.Contains(err.Error(), badgerLocked) {
-		return storedir.NewLockedError(d.dir, 0)
-	}
 	err = fmt.Errorf("%s: %w", d.dir, wrapBadger(err))
-	if !crashed && !d.readOnly {
-		if showing := showPacks(d.dir); showing != nil { // then it stays marked
-			return errors.Join(err, showing)
-		}
-		err = errors.Join(err, storedir.UnmarkWriter(d.dir))
+	if d.crashed {
+		return err
 	}
-	return err
+	return errors.Join(err, markClosed(d.dir))
 }
 
 // leftByCrash says whether a store, which no process has open for writing, was not closed by the last one that had.
@@ -136,13 +113,27 @@ func leftByCrash(dir string) (bool, error) {
 }
 
 // LeftByCrash says whether the database had not been closed when it was opened.
-func (d *DB) LeftByCrash() bool { return d.packs.crashed }
+func (d *DB) LeftByCrash() bool { return d.crashed }
+
+// markClosed leaves the directory of a database that Badger has closed as one that was closed properly.
+func markClosed(dir string) error {
+	err := showPacks(dir)
+	if err == nil {
+		err = storedir.AlignModes(dir)
+	}
+	if err == nil {
+		err = storedir.UnmarkWriter(dir)
+	}
+	return err
+}
 
 // found is what prepare finds.
 type found struct {
-	last   uint64  // version of the last commit
-	tables int     // of level 0, with those that Badger makes of logs
-	strays []stray // tables that the manifest does not name, and which may go
+	manifest
+	closed []uint64 // packs with names of tables
+	last   uint64   // version of the last commit
+	tables int      // of level 0, with those that Badger makes of logs
+	strays []stray  // tables that the manifest does not name, and which may go
 }
 
 // prepare makes sure that Badger can open what is in a directory for writing, and changes no more than empty logs.
@@ -165,9 +156,10 @@ func prepare(dir string, crashed bool) (f found, err error) {
 	if err != nil {
 		return f, err
 	}
+	f.manifest, f.closed = m, there.closed
 	newest := uint64(0)
 	for _, id := range m.own() {
-		l, err := lookAtTable(dir, id)
+		l, err := new(catalogFile).look(id, table.NewFilename(id, dir))
 		if err != nil {
 			return f, err
 		}
@@ -187,16 +179,6 @@ func prepare(dir string, crashed bool) (f found, err error) {
 		}
 	}
 	return f, roomToFlush(dir, SpareRoom)
-}
-
-// settle makes the directory one that Badger can open.
-func (f found) settle(dir string) error {
-	for _, s := range f.strays {
-		if err := os.Remove(s.path); err != nil {
-			return err
-		}
-	}
-	return hidePacks(dir)
 }
 
 // makeDiscards makes the file in which Badger counts what its value log could discard: if Badger cannot make it, Badger

@@ -1,15 +1,12 @@
 package lsm
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 
 	"github.com/dgraph-io/badger/v4"
 	badgeroptions "github.com/dgraph-io/badger/v4/options"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // valueThreshold is the size from which Badger would put a value into its value log. No value gets near it, so the
@@ -30,8 +27,6 @@ func badgerOptions(dir string, opt Options) (badger.Options, error) {
 		memTable = minMemTable
 	}
 	b := badger.DefaultOptions(dir)
-
-	b.ReadOnly = opt.ReadOnly
 
 	// A commit is durable when it returns. What is loaded is once it is closed.
 	b.SyncWrites = !opt.Loading
@@ -72,8 +67,8 @@ func badgerOptions(dir string, opt Options) (badger.Options, error) {
 	b.ValueThreshold = valueThreshold
 	b.ValueLogFileSize = 1 << 20 // Badger maps twice this much for a log that stays empty
 
-	b.MetricsEnabled = false              // they are global to the process
-	b.BypassLockGuard = storedir.HasLocks // the store holds the lock from Open to Close
+	b.MetricsEnabled = false // they are global to the process
+	b.BypassLockGuard = true // the store holds the lock from Open to Close
 	return b, nil
 }
 
@@ -96,9 +91,6 @@ func memTableSize(dir string, budget int64) (int64, error) {
 	}
 	for _, name := range logs {
 		info, err := os.Stat(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // the process that has the store open has just made a table of it
-		}
 		if err != nil {
 			return 0, err
 		}

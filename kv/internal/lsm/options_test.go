@@ -1,7 +1,6 @@
 package lsm
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -27,18 +26,6 @@ func TestBudgets(t *testing.T) {
 			t.Fatalf("budget %d: %v", budget, err)
 		}
 		must.Do(t, db.Close())
-	}
-}
-
-// TestMemTableSizeOfLogsThatGo looks at the logs of a store of which another process makes a table at this moment: a
-// log that is listed and gone.
-func TestMemTableSizeOfLogsThatGo(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.Symlink(filepath.Join(dir, "gone"), filepath.Join(dir, "00001.mem")); err != nil {
-		t.Skip(err)
-	}
-	if size, err := memTableSize(dir, testBudget); err != nil || size != minMemTable {
-		t.Errorf("got %d (%v), want %d", size, err, minMemTable)
 	}
 }
 

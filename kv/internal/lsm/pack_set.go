@@ -3,6 +3,7 @@ package lsm
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/dgraph-io/badger/v4/table"
 	"github.com/dgraph-io/badger/v4/y"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
@@ -19,49 +19,34 @@ import (
 )
 
 // A pack is a table that holds records of one kind and one generation. So packs never overlap, and a generation goes
-// with its packs. As the name of a pack has its generation, the catalogue, which names generations, says which packs
-// there are.
-type packID struct {
-	number     uint64 // that no other pack has
-	generation record.Generation
-}
-
+// with its packs: the catalogue, which names generations, says which packs there are.
 const (
-	// packNumber is added to the number of a pack in the manifest of a closed database. Badger's own tables have smaller
-	// numbers, and no table may have one of more than 32 bits.
-	packNumber = 2_000_000_000
+	// firstPack is below the numbers of packs, each of which no other pack has. Badger's own tables have smaller numbers,
+	// and no table may have one of more than 32 bits.
+	firstPack = 2_000_000_000
 
 	// packSuffix ends the name of a pack in a database that is open for writing. In one that is closed it has the name
 	// of a table.
 	packSuffix = ".pack"
 )
 
-func isPack(table uint64) bool { return table >= packNumber }
+func isPack(id uint64) bool { return id > firstPack }
 
 // openPath is the path of a pack in a database that is open for writing.
-func (id packID) openPath(dir string) string {
-	return filepath.Join(dir, fmt.Sprintf("%d-%06d%s", id.generation, id.number, packSuffix))
-}
-
-// closedPath is the path of a pack in a database that is closed.
-func (id packID) closedPath(dir string) string { return table.NewFilename(packNumber+id.number, dir) }
+func openPath(dir string, id uint64) string { return filepath.Join(dir, fmt.Sprint(id, packSuffix)) }
 
 // parseOpenPack is the pack of a name in a database that is open for writing.
-func parseOpenPack(name string) (id packID, ok bool) {
-	name, ok = strings.CutSuffix(name, packSuffix)
-	generation, number, both := strings.Cut(name, "-")
-	if !ok || !both {
-		return id, false
-	}
-	g, err := strconv.ParseUint(generation, 10, 32)
-	n, err2 := strconv.ParseUint(number, 10, 32)
-	return packID{n, record.Generation(g)}, err == nil && err2 == nil
+func parseOpenPack(name string) (id uint64, ok bool) {
+	digits, ok := strings.CutSuffix(name, packSuffix)
+	id, err := strconv.ParseUint(digits, 10, 32)
+	return id, ok && err == nil && isPack(id)
 }
 
-// A heldPack is a pack of a database that is open for writing.
-type heldPack struct {
+// A heldTable is a table that is read here and not by Badger.
+type heldTable struct {
 	*pack.Table
-	id   packID
+	id   uint64
+	path string
 	sets int  // that have it
 	gone bool // it is to be removed once no set has it
 }
@@ -69,28 +54,28 @@ type heldPack struct {
 // A stream is how the keys of a pack begin: a kind and a generation.
 type stream [5]byte
 
-func (h *heldPack) stream() stream { return stream(h.First[:len(stream{})]) }
+func (h *heldTable) stream() stream { return stream(h.First[:len(stream{})]) }
 
-// A packSet is what a snapshot sees of packs. It does not change.
+// A packSet is what a snapshot sees of the tables that are read here: of a database that is open for writing the packs,
+// and else all tables. It does not change.
 type packSet struct {
-	packs   []*heldPack // by their first keys
+	tables  []*heldTable // packs by their first keys
 	all     pack.Tables
-	streams map[stream]pack.Tables
+	streams map[stream]pack.Tables // of packs; nil if there are other tables
 	users   int
 }
 
-func newPackSet(packs []*heldPack) *packSet {
-	s := &packSet{packs: packs, streams: map[stream]pack.Tables{}}
-	slices.SortFunc(s.packs, func(a, b *heldPack) int { return y.CompareKeys(a.First, b.First) })
+// newPackSet is the set of some packs.
+func newPackSet(packs []*heldTable) *packSet {
+	s := &packSet{tables: packs, streams: map[stream]pack.Tables{}}
+	slices.SortFunc(packs, func(a, b *heldTable) int { return y.CompareKeys(a.First, b.First) })
 	var run []*pack.Table
-	for i, h := range s.packs {
+	for _, h := range packs {
 		run = append(run, h.Table)
-		if i+1 == len(s.packs) || s.packs[i+1].stream() != h.stream() {
-			from := i
-			for from > 0 && s.packs[from-1].stream() == h.stream() {
-				from--
-			}
-			s.streams[h.stream()] = pack.Tables{run[from : i+1 : i+1]}
+		if of := s.streams[h.stream()]; of == nil {
+			s.streams[h.stream()] = pack.Tables{{h.Table}}
+		} else {
+			of[0] = append(of[0], h.Table)
 		}
 	}
 	if len(run) > 0 {
@@ -99,37 +84,27 @@ func newPackSet(packs []*heldPack) *packSet {
 	return s
 }
 
-// of are the packs that may have keys with a prefix; none of an incomplete prefix of a stream.
+// of are the tables that may have keys with a prefix.
 func (s *packSet) of(key []byte) pack.Tables {
-	if s == nil || len(key) < len(stream{}) {
-		return nil
+	if s.streams == nil || len(key) < len(stream{}) {
+		return s.all
 	}
 	return s.streams[stream(key[:len(stream{})])]
 }
 
 // mayHave reports whether one of the packs has a record of a key, or cannot tell. A deletion of the key is to hide that.
 func (s *packSet) mayHave(key []byte) bool {
-	tables := s.of(key)
-	if tables == nil {
-		return false
-	}
-	return !errors.Is(guardFaults(func() error {
-		_, _, err := tables.Cursors().Get(key)
-		return err
-	}), record.ErrNotFound)
+	_, _, err := s.of(key).Cursors().Get(key)
+	return !errors.Is(err, record.ErrNotFound)
 }
 
-// packs are those of a database that is open for writing. Who reads has the set that counted when it began. A pack
+// packs are the tables of a database that are read here. Who reads has the set that counted when it began. A table
 // that no set has any more is closed, and its file is removed if it is to go.
 type packs struct {
 	mu   sync.Mutex
-	dir  string
-	disk storedir.Disk // of dir, which may have been moved
+	disk storedir.Disk // of the directory, which may have been moved
 	now  *packSet
 	last uint64 // the greatest number that was given out; of who holds the writer's lock
-
-	opened  bool // OpenPacks has opened them
-	crashed bool // the database was left by a crash
 }
 
 // acquire is the set that counts, to be released.
@@ -147,23 +122,17 @@ func (p *packs) release(s *packSet) error {
 	return p.end(s)
 }
 
-func (p *packs) mayHave(key []byte) bool {
-	s := p.acquire()
-	defer p.release(s) //nolint:errcheck // a pack that stays behind is removed by the next open
-	return s.mayHave(key)
-}
-
-// replace has other packs count. Those left out go.
-func (p *packs) replace(next []*heldPack) error {
+// replace has another set count. Packs that it leaves out go.
+func (p *packs) replace(next *packSet) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := p.now
-	p.now = newPackSet(next)
-	for _, h := range next {
+	p.now = next
+	for _, h := range next.tables {
 		h.sets++
 	}
-	for _, h := range before.packs {
-		h.gone = !slices.ContainsFunc(next, func(n *heldPack) bool { return n.id == h.id })
+	for _, h := range before.tables {
+		h.gone = !slices.ContainsFunc(next.tables, func(n *heldTable) bool { return n.id == h.id })
 	}
 	return p.end(before)
 }
@@ -173,13 +142,13 @@ func (p *packs) end(s *packSet) (err error) {
 	if s == p.now || s.users > 0 {
 		return nil
 	}
-	for _, h := range s.packs {
+	for _, h := range s.tables {
 		if h.sets--; h.sets > 0 {
 			continue
 		}
 		err = errors.Join(err, h.Close())
 		if h.gone {
-			err = errors.Join(err, p.disk.Remove(h.id.openPath(p.dir)))
+			err = errors.Join(err, p.disk.Remove(h.path))
 		}
 	}
 	return err
@@ -197,48 +166,50 @@ func (p *packs) close() error {
 // OpenPacks has the packs of live generations be read. All others are removed: they are of a write that a crash has
 // ended. It is called once the catalogue can be read, before anything is read from packs.
 func (d *DB) OpenPacks(live func(g record.Generation) bool) error {
-	if d.tables != nil || d.readOnly {
+	if d.db == nil {
 		return nil
 	}
 	f, err := list(d.dir)
 	if err != nil {
 		return err
 	}
-	for number, listed := range d.catalog.packs {
-		if id := (packID{number, generationOf(listed)}); live(id.generation) && !slices.Contains(f.open, id) {
-			return record.CorruptFile(id.openPath(d.dir), "it is missing")
+	for id, listed := range d.catalog.Packs {
+		if live(generationOf(listed)) && !slices.Contains(f.open, id) {
+			return record.CorruptFile(openPath(d.dir, id), "it is missing")
 		}
 	}
-	var held []*heldPack
+	var held []*heldTable
 	for _, id := range f.open {
-		d.packs.last = max(d.packs.last, id.number)
-		path := id.openPath(d.dir)
-		if !live(id.generation) {
-			if err := os.Remove(path); err != nil {
+		d.packs.last = max(d.packs.last, id)
+		h, err := d.openPack(id)
+		_, listed := d.catalog.Packs[id]
+		unfinished := d.crashed && !listed && errors.Is(err, record.ErrCorrupt)
+		switch {
+		case !unfinished && err != nil:
+			return err
+		case unfinished || !live(generationOf(h.Listed)):
+			if err := os.Remove(openPath(d.dir, id)); err != nil {
 				return err
 			}
-			continue
+		default:
+			held = append(held, h)
 		}
-		h, err := d.openPack(id, path)
-		if err != nil {
-			return err
-		}
-		held = append(held, h)
 	}
-	d.packs.opened = true
-	return d.packs.replace(held)
+	d.opened = true
+	return d.packs.replace(newPackSet(held))
 }
 
-// openPack makes sure that a file is a pack of its number.
-func (d *DB) openPack(id packID, path string) (*heldPack, error) {
-	listed, err := d.catalog.look(id.number, path)
+// openPack makes sure that a file is a pack.
+func (d *DB) openPack(id uint64) (*heldTable, error) {
+	path := openPath(d.dir, id)
+	listed, err := d.catalog.look(id, path)
 	if err != nil {
 		return nil, err
 	}
-	if generationOf(listed) != id.generation {
+	if generationOf(listed) == 0 {
 		return nil, record.CorruptFile(path, "it begins with %s", record.Describe(y.ParseKey(listed.First)))
 	}
-	return &heldPack{Table: pack.NewTable(d.disk, path, listed), id: id}, nil
+	return &heldTable{Table: pack.NewTable(d.disk, path, listed), id: id, path: path}, nil
 }
 
 // generationOf is the generation of a pack, zero if it is none.
@@ -257,20 +228,23 @@ func (d *DB) KeepPacks(live func(g record.Generation) bool, changed bool, body f
 		return 0, err
 	}
 	d.packs.mu.Lock()
-	before := d.packs.now.packs
+	before := d.packs.now.tables
 	d.packs.mu.Unlock()
-	var kept []*heldPack
+	var kept []*heldTable
+	listed := map[uint64]pack.Listed{}
 	for _, h := range before {
-		if live(h.id.generation) {
+		if live(generationOf(h.Listed)) {
 			kept = append(kept, h)
+			listed[h.id] = h.Listed
 		} else {
 			dropped += h.Size
 		}
 	}
-	if changed || !d.catalog.has(kept) {
+	same := func(a, b pack.Listed) bool { return a.Mark == b.Mark }
+	if changed || !maps.EqualFunc(listed, d.catalog.Packs, same) {
 		text, err := body()
 		if err == nil {
-			err = d.catalog.write(d.dir, text, kept)
+			err = d.catalog.write(d.dir, catalogFile{text, listed})
 		}
 		if err != nil {
 			return 0, fmt.Errorf("the file %s: %w", CatalogName, err)
@@ -279,5 +253,5 @@ func (d *DB) KeepPacks(live func(g record.Generation) bool, changed bool, body f
 	if len(kept) == len(before) {
 		return 0, nil
 	}
-	return dropped, d.packs.replace(kept)
+	return dropped, d.packs.replace(newPackSet(kept))
 }

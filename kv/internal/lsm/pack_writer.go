@@ -2,7 +2,6 @@ package lsm
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,7 +16,7 @@ import (
 // A PackWriter writes the records of new generations as packs, each byte once: there is no log, and nothing to merge.
 // The keys of a kind and a generation, and of a matrix those of one tile, ascend. One goroutine.
 //
-// A pack has its name from the beginning. As nothing names its generation, the next open removes it after a crash.
+// As nothing names the generation of such a pack before a commit does, the next open removes it after a crash.
 type PackWriter struct {
 	// Sums are those of the records of each generation.
 	Sums map[record.Generation]record.Sum
@@ -33,8 +32,6 @@ type PackWriter struct {
 
 	syncs   sync.WaitGroup
 	syncing chan struct{} // holds a token of each that runs
-	mu      sync.Mutex    // guards failure
-	failure error         // of a sync
 }
 
 // A tileStream is how the keys begin that are written in order: with a kind and a generation, and of a matrix also a
@@ -43,7 +40,8 @@ type tileStream [9]byte
 
 type streamWriter struct {
 	*pack.Writer
-	id packID
+	id      uint64 // of the pack
+	syncing error  // set once it was made durable, or not
 }
 
 const (
@@ -89,9 +87,8 @@ func (b *PackWriter) add(name tileStream, key, value []byte, version uint64) err
 		if err := b.d.failure.err(); err != nil { // the directory may have been moved
 			return err
 		}
-		b.d.packs.last++
-		id := packID{b.d.packs.last, record.GenerationOf(key)}
-		t = &streamWriter{pack.NewWriter(id.openPath(b.d.dir)), id}
+		b.d.packs.last = max(b.d.packs.last, firstPack) + 1
+		t = &streamWriter{Writer: pack.NewWriter(openPath(b.d.dir, b.d.packs.last)), id: b.d.packs.last}
 		b.streams[name] = t
 	}
 	b.Records++
@@ -120,20 +117,10 @@ func (b *PackWriter) end(name tileStream) error {
 	if err := t.End(); err != nil {
 		return err
 	}
-	b.mu.Lock()
-	err := b.failure
-	b.mu.Unlock()
-	if err != nil {
-		return err
-	}
 	b.syncing <- struct{}{}
 	b.syncs.Go(func() {
-		defer func() { <-b.syncing }()
-		if err := t.Sync(); err != nil {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.failure = cmp.Or(b.failure, err)
-		}
+		t.syncing = t.Sync()
+		<-b.syncing
 	})
 	return nil
 }
@@ -162,7 +149,12 @@ func (b *PackWriter) endAll(names []tileStream) error {
 		}
 	}
 	b.syncs.Wait()
-	return b.failure
+	for _, t := range b.ended {
+		if t.syncing != nil {
+			return t.syncing
+		}
+	}
+	return nil
 }
 
 // joinTiles adds tiles of a matrix that have no file yet to the pack of the tile before, where it can. So a small
@@ -212,17 +204,17 @@ func (b *PackWriter) Publish() error {
 		return err
 	}
 	b.d.packs.mu.Lock()
-	all := slices.Clone(b.d.packs.now.packs)
+	all := slices.Clone(b.d.packs.now.tables)
 	b.d.packs.mu.Unlock()
 	for _, t := range b.ended {
-		h, err := b.d.openPack(t.id, t.Path())
+		h, err := b.d.openPack(t.id)
 		if err != nil {
 			return err
 		}
 		all = append(all, h)
 	}
 	b.ended = nil
-	return b.d.packs.replace(all)
+	return b.d.packs.replace(newPackSet(all))
 }
 
 // Cancel removes the packs that were not published.

@@ -66,7 +66,7 @@ func (m *packModel) fold() {
 		m.folding = must.Get(m.d.BeginFold(func(key []byte) bool {
 			return len(key) >= 5 && !live[record.GenerationOf(key)]
 		}))(m.t)
-		m.folding.most = 1 + m.r.Int64N(64<<10)
+		m.folding.out.most = 1 + m.r.Int64N(64<<10)
 		must.Do(m.t, m.folding.Merge(m.t.Context()))
 	} else if must.Get(m.folding.End())(m.t) {
 		m.folding = nil
@@ -126,7 +126,7 @@ func (m *packModel) change() {
 			key := fmt.Appendf(record.Prefix(record.KindSpace, g), "%03d", m.r.IntN(160))
 			if m.r.IntN(2) == 0 {
 				delete(m.want, string(key))
-				if err := txn.Delete(key); err != nil {
+				if err := txn.Set(key, nil); err != nil {
 					return err
 				}
 			} else {
@@ -279,8 +279,7 @@ func (m *packModel) checkClosed() {
 	txn := d.Begin(false)
 	m.check(packSnapshot{txn, m.want}, nil)
 	txn.Discard()
-	_, err := d.Close()
-	must.Do(m.t, err)
+	must.Do(m.t, d.Close())
 	db := must.Get(badger.Open(badger.DefaultOptions(m.dir).WithReadOnly(true).WithLogger(nil)))(m.t)
 	got := map[string]string{}
 	must.Do(m.t, db.View(func(txn *badger.Txn) error {
@@ -345,6 +344,19 @@ func TestPacksWhileOpen(t *testing.T) {
 	closeTest(t, d)
 }
 
+// TestCutManifest cuts the manifest of a closed database short: that is told, and no other program is blamed.
+func TestCutManifest(t *testing.T) {
+	dir := closedDatabase(t)
+	path := filepath.Join(dir, ManifestName)
+	must.Do(t, os.Truncate(path, must.Get(os.Stat(path))(t).Size()-1))
+	for _, opt := range []Options{{MemoryBudget: testBudget}, readOnlyOptions} {
+		_, err := Open(dir, opt)
+		if !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), "cut off") || strings.Contains(err.Error(), foreign) {
+			t.Errorf("read-only %v: got %v, want ErrCorrupt of a manifest that is cut off", opt.ReadOnly, err)
+		}
+	}
+}
+
 // TestMissingPack removes a pack of a closed database, and of one that crashed: opening says which is missing.
 func TestMissingPack(t *testing.T) {
 	dir := closedDatabase(t)
@@ -355,7 +367,7 @@ func TestMissingPack(t *testing.T) {
 	must.Do(t, d.OpenPacks(func(record.Generation) bool { return true }))
 	d.Fail(errors.New("a write failed"))
 	d.Close() // it leaves what a crash leaves
-	must.Do(t, os.Remove(must.Get(list(crashed))(t).open[0].openPath(crashed)))
+	must.Do(t, os.Remove(openPath(crashed, must.Get(list(crashed))(t).open[0])))
 	missing := table.NewFilename(must.Get(list(dir))(t).closed[0], dir)
 	must.Do(t, os.Remove(missing))
 	for _, opt := range []Options{opt, readOnlyOptions} {
@@ -373,7 +385,7 @@ func TestMissingPack(t *testing.T) {
 // TestKilledSwitch stops the switch of names, of Close and of Open, at each step: the next Open has everything.
 func TestKilledSwitch(t *testing.T) {
 	whole := closedDatabase(t)
-	ids := []packID{{1, 7}, {2, 7}}
+	ids := []uint64{firstPack + 1, firstPack + 2}
 	check := func(name, dir string) {
 		t.Helper()
 		must.Do(t, storedir.MarkWriter(dir)) // as if it was killed
@@ -393,12 +405,12 @@ func TestKilledSwitch(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "store")
 		must.Do(t, os.CopyFS(dir, os.DirFS(whole)))
 		for _, id := range ids[renamed:] {
-			must.Do(t, os.Rename(id.closedPath(dir), id.openPath(dir)))
+			must.Do(t, os.Rename(table.NewFilename(id, dir), openPath(dir, id)))
 		}
 		check(fmt.Sprint(renamed, " renamed"), dir)
 	}
 	dir := filepath.Join(t.TempDir(), "store")
 	must.Do(t, os.CopyFS(dir, os.DirFS(whole)))
-	must.Do(t, hidePacks(dir)) // all but the opening of Badger
+	must.Do(t, must.Get(prepare(dir, false))(t).settle(dir)) // all but the opening of Badger
 	check("hidden", dir)
 }

@@ -15,7 +15,7 @@ import (
 //
 //   - One of a block is in a pack alone.
 //   - One of another kind, of a generation that has packs of that kind, is in Badger or in a pack. What Badger has of it
-//     is newer. Of one that was deleted and that a pack has, Badger has a record.Deletion.
+//     is newer. Of one that was deleted, Badger has a record.Deletion.
 //   - All others are in Badger alone.
 
 // Get returns the value under a key, which is the caller's to keep and not to change; record.ErrNotFound if there is
@@ -40,55 +40,31 @@ func (t *Txn) get(key []byte) (value []byte, version uint64, err error) {
 }
 
 func (t *Txn) find(key []byte) (value []byte, version uint64, err error) {
-	tables := t.packs.of(key)
-	if t.d.tables != nil {
-		tables = t.d.tables.Tables
-	} else if tables == nil || !record.Kind(key[0]).IsBlock() {
+	if t.txn != nil && !record.Kind(key[0]).IsBlock() {
 		item, err := t.txn.Get(key)
 		if err == nil {
 			if value, err = item.ValueCopy(nil); record.IsDeletion(key, value) {
-				err = record.ErrNotFound
+				return nil, 0, record.ErrNotFound
 			}
 			return value, item.Version(), err
 		}
-		if tables == nil || !errors.Is(err, badger.ErrKeyNotFound) {
+		if !errors.Is(err, badger.ErrKeyNotFound) {
 			return nil, 0, err
 		}
 	}
-	value, version, err = tables.Cursors().Get(key)
+	value, version, err = t.packs.of(key).Cursors().Get(key)
 	return bytes.Clone(value), version, err
 }
 
 // WillRead says under which keys records of packs are read soon. The system is asked for them at once, so that the disk
 // finds them side by side. What goes wrong is told by the reads themselves.
 func (t *Txn) WillRead(keys iter.Seq[[]byte]) {
-	cursors := t.everywhere().Cursors()
+	cursors := t.packs.all.Cursors()
 	if len(cursors) == 0 {
 		return
 	}
-	guardFaults(func() error { //nolint:errcheck // see above
+	pack.GuardFaults(func() error { //nolint:errcheck // see above
 		cursors[len(cursors)-1].WillRead(keys)
 		return nil
 	})
-}
-
-// everywhere are all tables that are read here and not by Badger.
-func (t *Txn) everywhere() pack.Tables {
-	if t.d.tables != nil {
-		return t.d.tables.Tables
-	}
-	return t.packs.all
-}
-
-// Iterator begins to read the records whose keys begin with prefix, descending or not. It must be closed.
-func (t *Txn) Iterator(prefix []byte, descending bool) *Iterator {
-	tables := t.packs.of(prefix)
-	isPart := len(prefix) < len(stream{}) // of how the keys of a stream begin
-	if t.d.tables != nil || isPart {
-		tables = t.everywhere()
-	}
-	if t.d.tables != nil || !isPart && tables != nil && record.Kind(prefix[0]).IsBlock() {
-		return &Iterator{tables.Walk(prefix, descending)}
-	}
-	return &Iterator{tables.Walk(prefix, descending, t.badger(prefix, descending))}
 }

@@ -39,7 +39,7 @@ func drawnDatabase(t *testing.T, r *rand.Rand) (dir string) {
 		for range r.IntN(200) {
 			key := testKey(r.IntN(300))
 			if r.IntN(4) == 0 {
-				err = errors.Join(err, txn.Delete(key))
+				err = errors.Join(err, txn.Set(key, nil))
 			} else {
 				err = errors.Join(err, txn.Set(key, record.Encode(key, randomBody(r))))
 			}
@@ -103,6 +103,7 @@ func TestReadOnlyIsAsBadger(t *testing.T) {
 	for seed := range uint64(8) {
 		dir := drawnDatabase(t, rand.New(rand.NewPCG(seed, 3)))
 		opt := must.Get(badgerOptions(dir, readOnlyOptions))(t)
+		opt.ReadOnly = true
 		db, err := badger.OpenManaged(opt) // which merges nothing
 		must.Do(t, err)
 		reference := &DB{db: db, failure: new(writeFailure), packs: packs{now: newPackSet(nil)}}
@@ -119,9 +120,7 @@ func TestReadOnlyIsAsBadger(t *testing.T) {
 		if len(got) != len(want) {
 			t.Errorf("seed %d: got %d lines, want %d", seed, len(got), len(want))
 		}
-		if _, err := d.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, d.Close())
 	}
 }
 

@@ -53,7 +53,7 @@ func Salvage(
 			err = errors.Join(err, closing())
 		}
 	}()
-	err = guardFaults(func() error {
+	err = pack.GuardFaults(func() error {
 		if err := s.open(); err != nil {
 			return err
 		}
@@ -132,40 +132,40 @@ func (s *salvage) openPacks(f files, m manifest) error {
 	if err := s.tell(err, Loss{}, CatalogName, "written again"); err != nil {
 		return err
 	}
-	s.found.Catalog = listed.body
+	s.found.Catalog = listed.Body
 	// The names of those that are to be there, by their numbers. One that only the manifest or only the catalogue names
 	// was dropped: the other is older.
 	missing, named := map[uint64]string{}, m.packs()
-	for number, l := range listed.packs {
-		if len(named) == 0 || slices.Contains(named, packNumber+number) {
-			missing[number] = filepath.Base(packID{number, generationOf(l)}.openPath(s.dir))
+	for id := range listed.Packs {
+		if len(named) == 0 || slices.Contains(named, id) {
+			missing[id] = filepath.Base(openPath(s.dir, id))
 		}
 	}
-	if listed.body == nil {
+	if listed.Body == nil {
 		for _, id := range named {
-			missing[id-packNumber] = table.IDToFilename(id)
+			missing[id] = table.IDToFilename(id)
 		}
 	}
 	for _, id := range f.open {
-		path := id.openPath(s.dir)
-		_, isListed := listed.packs[id.number]
-		if _, err := listed.look(id.number, path); !isListed && listed.body != nil && errors.Is(err, record.ErrCorrupt) {
+		path := openPath(s.dir, id)
+		_, isListed := listed.Packs[id]
+		if _, err := listed.look(id, path); !isListed && listed.Body != nil && errors.Is(err, record.ErrCorrupt) {
 			continue
 		}
-		delete(missing, id.number)
+		delete(missing, id)
 		if _, err := s.openTable(path, true); err != nil {
 			return err
 		}
 	}
 	for _, id := range f.closed {
-		delete(missing, id-packNumber)
+		delete(missing, id)
 		if _, err := s.openTable(table.NewFilename(id, s.dir), true); err != nil {
 			return err
 		}
 	}
-	for _, number := range slices.Sorted(maps.Keys(missing)) {
+	for _, id := range slices.Sorted(maps.Keys(missing)) {
 		s.found.Catalog = nil // it may be of another time
-		if err := s.missing(missing[number]); err != nil {
+		if err := s.missing(missing[id]); err != nil {
 			return err
 		}
 	}

@@ -169,7 +169,6 @@ func (t *salvagedTable) read(b blockPlace) {
 			switch {
 			case b.damage == nil && bytes.HasPrefix(e.Key, badgersKeys):
 				count--
-			case b.damage != nil && e.Value.Meta&pack.MarkDeleted != 0: // only its form would speak for it
 			case trusted(e, t.newest) && (t.last == nil || y.CompareKeys(e.Key, t.last) > 0):
 				t.rest = append(t.rest, e)
 				t.last = e.Key
@@ -209,20 +208,14 @@ func (t *salvagedTable) end() error {
 var badgersKeys = []byte("!badger!")
 
 // trusted reports whether an entry can be taken for what was written: its record has a checksum of its own, over the
-// key. Of a deletion of Badger's only the form of the key speaks for it. newest is the version of the table.
+// key. newest is the version of the table.
 func trusted(e pack.Entry, newest uint64) bool {
 	key, version := y.ParseKey(e.Key), y.ParseTs(e.Key)
 	if version == 0 || version > newest || e.Value.ExpiresAt != 0 || e.Value.UserMeta != 0 || !record.IsKnown(key) {
 		return false
 	}
-	switch e.Value.Meta &^ (markDiscardsEarlier | markOfTransaction | markEndOfTransaction) {
-	case 0:
-		_, err := record.Decode(key, e.Value.Value)
-		return err == nil || isDeletion(e)
-	case pack.MarkDeleted:
-		return len(e.Value.Value) == 0
-	}
-	return false
+	_, err := record.Decode(key, e.Value.Value)
+	return e.Value.Meta&^(markDiscardsEarlier|markOfTransaction|markEndOfTransaction) == 0 && (err == nil || isDeletion(e))
 }
 
 // note keeps in mind the generation of an entry that is in no pack.
@@ -234,7 +227,7 @@ func (s *salvage) note(e pack.Entry) {
 
 // isDeletion says whether an entry has a key be deleted.
 func isDeletion(e pack.Entry) bool {
-	return e.Value.Meta&pack.MarkDeleted != 0 || record.IsDeletion(y.ParseKey(e.Key), e.Value.Value)
+	return record.IsDeletion(y.ParseKey(e.Key), e.Value.Value)
 }
 
 // readLogs reads the logs of memtables. Their entries fit into memory, as those of memtables do.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/dgraph-io/badger/v4/table"
 
@@ -27,46 +26,25 @@ import (
 // packLevel is the level of packs in the manifest of a closed database.
 const packLevel = 6
 
-// hidePacks has Badger know nothing of packs, before it opens a database for writing that checkNames has looked at.
-func hidePacks(dir string) error {
-	m, err := readManifest(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it is being created
+// settle makes the directory one that Badger can open, so that it knows nothing of packs.
+func (f found) settle(dir string) error {
+	for _, s := range f.strays {
+		if err := os.Remove(s.path); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	f, err := list(dir)
-	if err != nil || len(f.closed) == 0 && len(m.packs()) == 0 {
-		return err
-	}
-	listed, err := readCatalogFile(dir)
-	if err != nil {
-		return err
+	if len(f.closed) == 0 && len(f.packs()) == 0 {
+		return nil
 	}
 	for _, id := range f.closed {
-		if err := listed.hide(dir, id); err != nil {
+		if err := os.Rename(table.NewFilename(id, dir), openPath(dir, id)); err != nil {
 			return err
 		}
 	}
 	if err := durable.SyncDirectory(dir); err != nil {
 		return err
 	}
-	return m.write(dir, nil)
-}
-
-// hide gives a pack that has the name of a table one of its own.
-func (c *catalogFile) hide(dir string, id uint64) error {
-	path := table.NewFilename(id, dir)
-	l, err := c.look(id-packNumber, path)
-	if err != nil {
-		return err
-	}
-	g := generationOf(l)
-	if g == 0 {
-		return record.CorruptFile(filepath.Join(dir, ManifestName), "%s: restore a backup", foreign)
-	}
-	return os.Rename(path, packID{id - packNumber, g}.openPath(dir))
+	return f.write(dir, nil)
 }
 
 // showPacks has Badger know the packs in the directory of a database that it has closed. There may be some that it
@@ -86,15 +64,11 @@ func showPacks(dir string) error {
 	for _, id := range m.lacks(f.tables) {
 		return record.CorruptFile(table.NewFilename(id, dir), "%s does not name it", ManifestName)
 	}
-	ids := f.closed
-	for _, id := range f.open {
-		ids = append(ids, packNumber+id.number)
-	}
-	if err := m.write(dir, ids); err != nil {
+	if err := m.write(dir, append(f.closed, f.open...)); err != nil {
 		return err
 	}
 	for _, id := range f.open {
-		if err := os.Rename(id.openPath(dir), id.closedPath(dir)); err != nil {
+		if err := os.Rename(openPath(dir, id), table.NewFilename(id, dir)); err != nil {
 			return err
 		}
 	}

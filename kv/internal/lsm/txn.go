@@ -1,12 +1,10 @@
 package lsm
 
 import (
-	"bytes"
-	"slices"
-	"sync"
-	"sync/atomic"
+	"errors"
 
 	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/skl"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -17,69 +15,49 @@ type Txn struct {
 	d      *DB
 	txn    *badger.Txn // nil of a database that is read without Badger
 	writes bool
-	sees   uint64   // the version of the last commit that it sees
-	packs  *packSet // nil of a database that is read without Badger
-	room   int64    // that its writes take on the disk, as far as MakeRoom was not asked for it
+	sees   uint64 // the version of the last commit that it sees
+	packs  *packSet
+	room   int64 // that its writes take on the disk, as far as MakeRoom was not asked for it
 
-	own    written     // by the user
-	before written     // by the users before
-	kept   atomic.Bool // see badgerSource.Close
+	own    int64 // what the user wrote, as written counts it
+	before int64 // what the users before wrote
 	ended  bool
 
-	mu    sync.Mutex
+	// Of one that writes:
 	steps int         // how many writes there were
-	spare []*Borrowed // that nobody uses, and that see all writes
+	spare []*Iterator // that nobody uses, and that see all writes
 }
 
-// written is what was written in a transaction, as Badger counts it.
-type written struct{ entries, bytes int64 }
-
-func (w *written) add(key, value []byte) {
-	w.entries++
-	w.bytes += int64(len(key) + len(value) + writtenOverhead)
+// written bounds what Badger counts for an entry, in bytes. As it bounds how many entries there may be by the memory
+// that each takes at least, it is no less than that.
+func written(key, value []byte) int64 {
+	return max(int64(len(key)+len(value)+16), int64(skl.MaxNodeSize)+1)
 }
-
-// writtenOverhead bounds what Badger counts for an entry beside key and value, in bytes.
-const writtenOverhead = 16
 
 // lent is what the users of a transaction may have written when another follows them. Nobody may write more than a
 // transaction can hold beside that, so that what fits does not depend on who was before.
-var lent = written{entries: 256, bytes: 32 << 10}
+const lent = 32 << 10
 
 // Next has another user follow in the transaction. It returns false if those before have written so much that none may.
 func (t *Txn) Next() bool {
-	all := written{t.before.entries + t.own.entries, t.before.bytes + t.own.bytes}
-	if all.entries > lent.entries || all.bytes > lent.bytes {
+	if t.before+t.own > lent {
 		return false
 	}
-	t.before, t.own = all, written{}
+	t.before, t.own = t.before+t.own, 0
 	return true
-}
-
-// checkSize returns ErrTxTooBig if the user cannot write another entry.
-func (t *Txn) checkSize(key, value []byte) error {
-	if !t.writes {
-		return ErrReadOnly
-	}
-	t.own.add(key, value)
-	most := t.d.db.MaxBatchSize() - lent.bytes
-	if t.own.bytes > most || t.own.entries > t.d.db.MaxBatchCount()-lent.entries {
-		return ErrTxTooBig
-	}
-	return nil
 }
 
 // Begin begins a transaction, which must be discarded. Of those that write there is one at a time.
 func (d *DB) Begin(write bool) *Txn {
-	if d.tables != nil {
-		return &Txn{d: d, sees: d.tables.newest}
-	}
 	d.packs.mu.Lock() // so that no pack goes that it sees, and no fold ends meanwhile
 	defer d.packs.mu.Unlock()
 	d.packs.now.users++
 	d.txns.Add(1)
-	sees := d.last.Load()
-	return &Txn{d: d, txn: d.db.NewTransactionAt(sees, write), writes: write, sees: sees, packs: d.packs.now}
+	t := &Txn{d: d, writes: write, sees: d.last.Load(), packs: d.packs.now}
+	if d.db != nil {
+		t.txn = d.db.NewTransactionAt(t.sees, write)
+	}
+	return t
 }
 
 // View calls use with a transaction that reads.
@@ -94,9 +72,6 @@ func (d *DB) View(use func(t *Txn) error) error {
 // iterator from being made.
 func (t *Txn) Discard() {
 	t.closeSpare()
-	if t.d.tables != nil || t.kept.Load() {
-		return
-	}
 	if !t.ended {
 		t.ended = true
 		t.d.txns.Add(-1)
@@ -131,152 +106,76 @@ func (t *Txn) MakeRoom() error {
 	return err
 }
 
-// Set writes a value under a key. The transaction keeps both.
+// Set writes a value under a key, or deletes the key if it is nil. The transaction keeps both. It returns ErrTxTooBig if
+// the user cannot write more.
 func (t *Txn) Set(key, value []byte) error {
-	if err := t.checkSize(key, value); err != nil {
-		return err
+	if !t.writes {
+		return ErrReadOnly
+	}
+	if value == nil { // a pack may have the key, of which Badger knows nothing
+		value = record.Deletion(key)
+	}
+	t.own += written(key, value)
+	if t.own > t.d.db.MaxBatchSize()-lent {
+		return ErrTxTooBig
 	}
 	t.room += entryRoom(key, value)
 	t.closeSpare()
 	return wrapBadger(t.txn.Set(key, value))
 }
 
-// Delete deletes a key, which the transaction keeps.
-func (t *Txn) Delete(key []byte) error {
-	if t.packs.mayHave(key) {
-		return t.Set(key, record.Deletion(key))
+// closeSpare closes the iterators that are kept, before a write or the end.
+func (t *Txn) closeSpare() {
+	t.steps++
+	for _, i := range t.spare {
+		i.Close()
 	}
-	if err := t.checkSize(key, nil); err != nil {
-		return err
-	}
-	t.room += entryRoom(key, nil)
-	t.closeSpare()
-	return wrapBadger(t.txn.Delete(key))
-}
-
-// Restore is Set of what an earlier user wrote in another transaction, for which MakeRoom was asked there; a value of
-// nil is deleted.
-func (t *Txn) Restore(key, value []byte) error {
-	if value == nil && t.packs.mayHave(key) {
-		value = record.Deletion(key)
-	}
-	t.before.add(key, value)
-	if value == nil {
-		return wrapBadger(t.txn.Delete(key))
-	}
-	return wrapBadger(t.txn.Set(key, value))
+	t.spare = nil
 }
 
 // ReadVersion is the version of the last commit that the transaction sees.
 func (t *Txn) ReadVersion() uint64 { return t.sees }
 
-// A Borrowed is an Iterator that a transaction lends.
-type Borrowed struct {
-	*Iterator
-	prefix     []byte
-	descending bool
-	steps      int // that it sees
-}
-
-// mostSpare is how many iterators a transaction keeps for later.
-const mostSpare = 8
-
-// Borrow is Iterator of a transaction that writes, to be given back. It does not see what is written meanwhile.
-// Badger sorts all that was written for each new iterator, so one that was given back is lent again until the next
-// write.
-func (t *Txn) Borrow(prefix []byte, descending bool) *Borrowed {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for i, b := range t.spare {
-		if b.descending == descending && bytes.Equal(b.prefix, prefix) {
-			t.spare = slices.Delete(t.spare, i, i+1)
-			return b
-		}
-	}
-	return &Borrowed{Iterator: t.Iterator(prefix, descending), prefix: bytes.Clone(prefix), descending: descending,
-		steps: t.steps}
-}
-
-// GiveBack ends the use of a borrowed iterator.
-func (t *Txn) GiveBack(b *Borrowed) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if b.steps != t.steps || len(t.spare) == mostSpare {
-		b.Close()
-		return
-	}
-	t.spare = append(t.spare, b)
-}
-
-// closeSpare closes the iterators that are kept, before a write or the end.
-func (t *Txn) closeSpare() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.steps++
-	for _, b := range t.spare {
-		b.Close()
-	}
-	t.spare = nil
-}
-
-// A Batch writes many records outside any transaction, after it has made sure that the disk has room for them.
-// Ascending keys are fastest. One goroutine.
+// A Batch writes many records, in as many transactions as they need. One goroutine.
 type Batch struct {
-	d       *DB
-	wb      *badger.WriteBatch
+	t       *Txn
 	version uint64
-	room    int64 // bytes of entries that the disk has room for
 }
-
-// batchRoom is what a batch asks for at once.
-const batchRoom = 1 << 20
 
 // Batch begins a batch of a version, as Commit has it, which must be cancelled, also after it was flushed.
-func (d *DB) Batch(version uint64) *Batch {
-	b := &Batch{d: d, wb: d.db.NewWriteBatchAt(version), version: version}
-	// Each pending transaction holds up to 15% of a memtable; one is filled while another is written.
-	b.wb.SetMaxPendingTxns(2)
-	return b
-}
+func (d *DB) Batch(version uint64) *Batch { return &Batch{d.Begin(true), version} }
 
-// Set writes a value under a key, or deletes the key if it is nil. The batch keeps both.
+// Set is Set of a transaction that has room for all.
 func (b *Batch) Set(key, value []byte) error {
-	n := entryRoom(key, value)
-	if b.room < n {
-		if err := b.d.makeRoom(batchRoom + n); err != nil {
-			return err
-		}
-		b.room += batchRoom + n
+	err := b.t.Set(key, value)
+	if !errors.Is(err, ErrTxTooBig) {
+		return err
 	}
-	b.room -= n
-	if value == nil && b.d.packs.mayHave(key) {
-		value = record.Deletion(key)
+	if err := b.Flush(); err != nil {
+		return err
 	}
-	if value == nil {
-		return wrapBadger(b.wb.Delete(key))
-	}
-	return wrapBadger(b.wb.Set(key, value))
+	return b.t.Set(key, value)
 }
 
-// Flush waits until all is written.
+// Flush makes what is written durable.
 func (b *Batch) Flush() error {
-	if err := b.wb.Flush(); err != nil {
-		return wrapBadger(err)
+	if b.t.room == 0 {
+		return nil
 	}
-	b.d.advance(b.version)
-	return nil
+	err := b.t.MakeRoom()
+	if err == nil {
+		err = b.t.Commit(b.version)
+	}
+	b.t.Discard()
+	b.t = b.t.d.Begin(true)
+	return err
 }
 
-// Cancel gives up what is not written. After Flush it does nothing.
-func (b *Batch) Cancel() { b.wb.Cancel() }
+// Cancel gives up what is not written.
+func (b *Batch) Cancel() { b.t.Discard() }
 
 // Version is that of the last commit.
-func (d *DB) Version() uint64 {
-	if d.tables != nil {
-		return d.tables.newest
-	}
-	return d.last.Load()
-}
+func (d *DB) Version() uint64 { return d.last.Load() }
 
 // advance has transactions that begin from now on see a version. The caller holds the writer's lock.
 func (d *DB) advance(to uint64) { d.last.Store(max(d.last.Load(), to)) }

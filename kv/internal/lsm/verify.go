@@ -21,24 +21,20 @@ import (
 func (d *DB) FindDamage(
 	ctx context.Context, look func(done, total int) error, report func(file string, damage error),
 ) error {
-	var ids []uint64
 	var paths []string
-	if d.tables != nil {
-		ids = d.tables.ids
-	} else {
+	held := d.packs.acquire()
+	defer d.packs.release(held) //nolint:errcheck // the next open removes what stays behind
+	for _, h := range held.tables {
+		paths = append(paths, h.path)
+	}
+	if d.db != nil {
 		m, err := readManifest(d.dir) // a table that is being entered is none yet
 		if err != nil {
 			return err
 		}
-		ids = m.own()
-		held := d.packs.acquire()
-		defer d.packs.release(held) //nolint:errcheck // the next open removes what stays behind
-		for _, h := range held.packs {
-			paths = append(paths, h.id.openPath(d.dir))
+		for _, id := range m.own() {
+			paths = append(paths, table.NewFilename(id, d.dir))
 		}
-	}
-	for _, id := range ids {
-		paths = append(paths, table.NewFilename(id, d.dir))
 	}
 	for i, path := range paths {
 		err := look(i, len(paths))
@@ -60,7 +56,7 @@ func (d *DB) wasFolded(path string) bool {
 	m, err := readManifest(d.dir)
 	id, _ := table.ParseFileID(filepath.Base(path))
 	_, named := m.levels[id]
-	return d.tables == nil && err == nil && !named
+	return d.db != nil && err == nil && !named
 }
 
 // findDamage is FindDamage of a file.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -26,7 +25,7 @@ import (
 // A writeFailure is the first write in the background that failed; nil inside as long as none did.
 type writeFailure struct {
 	disk    storedir.Disk
-	flushes atomic.Int64 // memtables that were closed to become tables
+	flushes atomic.Int64 // memtables that were closed to become tables since Badger was opened
 	first   atomic.Pointer[error]
 }
 
@@ -58,14 +57,13 @@ const flushWait = 2 * time.Millisecond
 // flushCount tells how many memtables wait to become tables. Badger never waits for one of them (badgerOptions): after
 // a failure nobody could end that. So whoever writes waits before.
 type flushCount struct {
-	before int64 // memtables that were closed before Badger was opened
-	tables int   // of level 0 that there were then, or came of the logs of a crash
+	tables int   // of level 0 that there were when Badger was opened, or came of the logs of a crash
 	ended  int64 // memtables that became tables since
 }
 
 // waiting is how many memtables are closed and no table yet. The caller holds the writer's lock.
 func (d *DB) waiting() int64 {
-	closed := d.failure.flushes.Load() - d.flushes.before
+	closed := d.failure.flushes.Load()
 	if closed > d.flushes.ended {
 		d.flushes.ended = int64(d.db.Levels()[0].NumTables - d.flushes.tables)
 	}
@@ -88,41 +86,29 @@ func (d *DB) awaitFlush() error {
 }
 
 // Close closes Badger. If a write failed the manifest is made to name the tables that are there. Then, or if there
-// are tables that could not be removed, the store is left as one that crashed, so that the next open for writing
+// are tables that could not be removed, the database is left as one that crashed, so that the next open for writing
 // removes them. If the directory was moved, all stays as it is, and what Badger has in memory too: closing Badger
 // would make tables, and remove logs, by their paths.
-func (d *DB) Close() (crashed bool, err error) {
-	if d.tables != nil {
-		return false, d.closeTables()
+func (d *DB) Close() error {
+	if d.db == nil {
+		return errors.Join(d.packs.close(), d.disk.Close())
 	}
 	if d.failure.isMoved() {
-		return true, errors.Join(d.failure.err(), d.disk.Close())
+		return errors.Join(d.failure.err(), d.disk.Close())
 	}
-	defer func() { err = errors.Join(err, d.disk.Close()) }()
-	err = wrapBadger(d.db.Close())
-	if d.readOnly {
-		return false, err
-	}
+	err := wrapBadger(d.db.Close())
 	failure := d.failure.err()
 	if errors.Is(failure, storedir.ErrMoved) {
-		return true, failure
+		return errors.Join(failure, d.disk.Close())
 	}
-	err = errors.Join(err, d.packs.close())
-	unknown := d.packs.crashed && !d.packs.opened // which packs there are to be
+	err = errors.Join(err, d.packs.close(), d.disk.Close())
 	switch {
 	case failure != nil:
-		err = errors.Join(fmt.Errorf("%s: %w", d.dir, failure), err, nameWhatIsThere(d.dir))
-		crashed = true
-	case unknown:
-		crashed = true
-	default:
-		showing := showPacks(d.dir)
-		err, crashed = errors.Join(err, showing), showing != nil
+		return errors.Join(fmt.Errorf("%s: %w", d.dir, failure), err, nameWhatIsThere(d.dir))
+	case err != nil || d.crashed && !d.opened: // of what a crash left, it is not known which packs there are to be
+		return err
 	}
-	if crashed {
-		err = errors.Join(err, os.WriteFile(filepath.Join(d.dir, storedir.LockFile), nil, storedir.FileMode(storedir.Mode)))
-	}
-	return crashed, err
+	return markClosed(d.dir)
 }
 
 // nameWhatIsThere leaves tables out of the manifest that are missing: they were never finished.

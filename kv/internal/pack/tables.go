@@ -28,7 +28,7 @@ func (r Tables) Cursors() Cursors {
 // Get returns the value under a key, mapped, and its version; record.ErrNotFound if there is none.
 func (cursors Cursors) Get(key []byte) ([]byte, uint64, error) {
 	version, value, err := cursors.last(key)
-	if err == nil && (version == 0 || value.Meta&MarkDeleted != 0 || record.IsDeletion(key, value.Value)) {
+	if err == nil && (version == 0 || record.IsDeletion(key, value.Value)) {
 		err = record.ErrNotFound
 	}
 	if err != nil {
@@ -63,14 +63,11 @@ func (cursors Cursors) last(key []byte) (version uint64, value y.ValueStruct, er
 
 // valueIn returns a value that is there, mapped.
 func valueIn(value y.ValueStruct) ([]byte, error) {
-	if value.Meta&MarkElsewhere != 0 {
+	if value.Meta&markElsewhere != 0 {
 		return nil, errors.New("its value is not in its table")
 	}
 	return value.Value, nil
 }
 
-// Marks that Badger puts beside a value.
-const (
-	MarkDeleted   = 1 << 0
-	MarkElsewhere = 1 << 1 // the value is in the value log
-)
+// markElsewhere is the mark that Badger puts beside a value which is in the value log.
+const markElsewhere = 1 << 1

@@ -64,7 +64,7 @@ func TestWalkEndsBeforeOtherRecords(t *testing.T) {
 	prefix := record.Prefix(record.KindSpace, 2)
 	newer := built(t, func(yield func([]byte, y.ValueStruct) bool) {
 		for i := range dropped {
-			if !yield(y.KeyWithTs(testKey(i), 2), y.ValueStruct{Meta: MarkDeleted}) {
+			if !yield(y.KeyWithTs(testKey(i), 2), y.ValueStruct{Value: record.Deletion(testKey(i))}) {
 				return
 			}
 		}

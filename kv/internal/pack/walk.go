@@ -28,9 +28,6 @@ type Walk struct {
 	prefix     []byte
 	descending bool
 
-	// Deletions has a record.Deletion be a record like others.
-	Deletions bool
-
 	from    Source // that stands on the record, ascending
 	onKey   []byte // the key of the record
 	newest  uint64 // its version
@@ -136,8 +133,7 @@ func (w *Walk) settle() error {
 			}
 			w.from = c
 		}
-		isDeleted := w.holds.Meta&MarkDeleted != 0 || !w.Deletions && record.IsDeletion(w.onKey, w.holds.Value)
-		if !isDeleted && !bytes.HasPrefix(w.onKey, badgersKeys) {
+		if !record.IsDeletion(w.onKey, w.holds.Value) && !bytes.HasPrefix(w.onKey, badgersKeys) {
 			w.on = bytes.HasPrefix(w.onKey, w.prefix)
 			return nil
 		}

@@ -13,7 +13,6 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
@@ -33,8 +32,8 @@ import (
 //	overlap   uint16               bytes of the key that are those of the block's first key
 //	rest      uint16               bytes of the key that follow, both in the order of bytes of the machine
 //	the rest of the key
-//	mark, 0, 0                     MarkDeleted or 0; no user meta, it does not expire
-//	the value                      of a deletion none
+//	0, 0, 0                        no mark, no user meta, it does not expire
+//	the value
 //
 // Behind the blocks are the index, a flatbuffer, and its length, its checksum and the length of that.
 type Writer struct {
@@ -106,18 +105,7 @@ func (t *Writer) Join(o *Writer) error {
 
 // Add adds a record of a version under a key. Keys ascend, and of one key the versions descend. The caller may reuse
 // both.
-func (t *Writer) Add(key, value []byte, version uint64) error { return t.add(0, key, value, version) }
-
-// AddEntry adds an entry of another table, as Add does.
-func (t *Writer) AddEntry(e Entry) error {
-	value, err := valueIn(e.Value)
-	if err != nil {
-		return record.Corrupt(y.ParseKey(e.Key), err.Error())
-	}
-	return t.add(e.Value.Meta&MarkDeleted, y.ParseKey(e.Key), value, y.ParseTs(e.Key))
-}
-
-func (t *Writer) add(mark byte, key, value []byte, version uint64) error {
+func (t *Writer) Add(key, value []byte, version uint64) error {
 	if len(t.starts) > 0 && t.blockWith(len(key), len(value)) > BlockSize {
 		if err := t.EndBlock(); err != nil {
 			return err
@@ -137,7 +125,7 @@ func (t *Writer) add(mark byte, key, value []byte, version uint64) error {
 	t.block = binary.NativeEndian.AppendUint16(t.block, uint16(overlap))
 	t.block = binary.NativeEndian.AppendUint16(t.block, uint16(len(t.key)-overlap))
 	t.block = append(t.block, t.key[overlap:]...)
-	t.block = append(t.block, mark, 0, 0)
+	t.block = append(t.block, 0, 0, 0)
 	t.block = append(t.block, value...)
 	t.Newest = max(t.Newest, version)
 	return nil

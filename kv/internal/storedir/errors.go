@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -33,17 +35,21 @@ var (
 // A LockedError says who holds a store open. It is an ErrLocked.
 type LockedError struct {
 	Dir string
-	PID int // the holder's process id, zero if it is not known
+	PID int // the process that has it open for writing; zero if it is not known, or if others read
 
-	// Since is when it opened the store for writing; zero if it only reads, or if the time is not known.
+	// Since is when the process opened the store; zero if it is not known.
 	Since time.Time
 }
 
-// NewLockedError is for a directory that a process holds, zero if it is not known which.
-func NewLockedError(dir string, pid int) *LockedError {
-	e := &LockedError{Dir: dir, PID: pid}
+// newLockedError is for a directory that somebody holds.
+func newLockedError(dir string) *LockedError {
+	e := &LockedError{Dir: dir}
 	path := filepath.Join(dir, LockFile)
-	if info, err := os.Stat(path); err == nil && pid != 0 && markedWriter(path) == pid {
+	text, err := os.ReadFile(path)
+	if err == nil {
+		e.PID, err = strconv.Atoi(strings.TrimSpace(string(text)))
+	}
+	if info, failed := os.Stat(path); err == nil && failed == nil {
 		e.Since = info.ModTime()
 	}
 	return e
@@ -56,11 +62,7 @@ func (e *LockedError) Error() string {
 	case os.Getpid():
 		return fmt.Sprintf("%s is already open in this process", e.Dir)
 	}
-	text := fmt.Sprintf("%s is in use by process %d", e.Dir, e.PID)
-	if !e.Since.IsZero() {
-		text += " since " + e.Since.Format(time.DateTime)
-	}
-	return text
+	return fmt.Sprintf("%s is in use by process %d since %s", e.Dir, e.PID, e.Since.Format(time.DateTime))
 }
 
 func (e *LockedError) Unwrap() error { return ErrLocked }
