@@ -35,9 +35,6 @@ const (
 
 	// foldAt is of how many tables of level 0 a fold is due: each read of a small record may look into all of them.
 	foldAt = 12
-
-	// foldBytes is the size at which a table of the run ends.
-	foldBytes = 16 << 20
 )
 
 // A Fold is one that was begun.
@@ -45,7 +42,9 @@ type Fold struct {
 	d      *DB
 	merges manifest
 	isDead func(key []byte) bool
-	out    runWriter
+	out    *PackWriter
+	tables int    // that were begun
+	newest uint64 // version of what is merged
 }
 
 // FoldDue reports whether a fold is due. The caller holds the writer's lock.
@@ -66,11 +65,7 @@ func (d *DB) BeginFold(isDead func(key []byte) bool) (*Fold, error) {
 		return nil, err
 	}
 	d.foldAt = d.firstTables() + foldAt // if this one fails
-	f := &Fold{d: d, merges: m, isDead: isDead}
-	f.out = runWriter{most: foldBytes, path: func(n int) string {
-		return filepath.Join(d.dir, fmt.Sprintf("spill-fold-%d.tmp", n))
-	}}
-	return f, nil
+	return &Fold{d: d, merges: m, isDead: isDead, out: d.NewPacks()}, nil
 }
 
 // merged are the numbers of the tables that are merged, from the oldest on.
@@ -95,7 +90,7 @@ func (f *Fold) Merge(ctx context.Context) error {
 			}
 			defer func() { err = errors.Join(err, r.Close()) }()
 			size += r.Mark.Size
-			f.out.newest = max(f.out.newest, r.Index().MaxVersion())
+			f.newest = max(f.newest, r.Index().MaxVersion())
 			inputs = append(inputs, &foldInput{Reader: r})
 		}
 		if err := storedir.CheckRoom(f.d.dir, size+SpareRoom); err != nil {
@@ -106,9 +101,15 @@ func (f *Fold) Merge(ctx context.Context) error {
 			if f.isDead(key) || record.IsDeletion(key, value) && !held.mayHave(key) {
 				return nil
 			}
-			return f.out.add(key, value, y.ParseTs(e.Key))
+			if f.out.streams[ownStream] == nil {
+				f.tables++
+				w := pack.NewWriter(filepath.Join(f.d.dir, fmt.Sprintf("spill-fold-%d.tmp", f.tables)))
+				w.Newest = f.newest
+				f.out.streams[ownStream] = &streamWriter{Writer: w}
+			}
+			return f.out.add(ownStream, key, value, y.ParseTs(e.Key))
 		})
-		return cmp.Or(err, f.out.end())
+		return cmp.Or(err, f.out.Flush())
 	}))
 }
 
@@ -128,39 +129,6 @@ func (in *foldInput) Next() (on bool, err error) {
 		in.next++
 	}
 	return in.salvaged.Next()
-}
-
-// A runWriter writes records, whose keys ascend, as tables of about one size.
-type runWriter struct {
-	path   func(n int) string // of the nth table
-	most   int64              // bytes at which a table ends
-	newest uint64             // version that the tables say they have, if their records have none that is newer
-	made   []string           // that have ended
-	w      *pack.Writer       // of one that has not; nil if there is none
-}
-
-func (r *runWriter) add(key, value []byte, version uint64) error {
-	if r.w == nil {
-		r.w = pack.NewWriter(r.path(len(r.made)))
-		r.w.Newest = r.newest
-	}
-	err := r.w.Add(key, value, version)
-	if err == nil && r.w.Bytes() >= r.most {
-		err = r.end()
-	}
-	return err
-}
-
-// end makes the last table durable.
-func (r *runWriter) end() error {
-	if r.w == nil {
-		return nil
-	}
-	if err := errors.Join(r.w.End(), r.w.Sync()); err != nil {
-		return fmt.Errorf("%s: %w", r.w.Path(), err)
-	}
-	r.made, r.w = append(r.made, r.w.Path()), nil
-	return nil
 }
 
 // endWait is how long snapshots wait to begin until those before them have ended. One that reads a statement's worth
@@ -208,7 +176,7 @@ func (f *Fold) install() error {
 	if err := cmp.Or(err, m.cut); err != nil {
 		return err
 	}
-	for len(f.out.made) > 0 {
+	for len(f.out.ended) > 0 {
 		if err := f.number(m); err != nil {
 			return err
 		}
@@ -227,10 +195,10 @@ func (f *Fold) install() error {
 // number gives a new table the name that Badger knows it by, and enters it in a manifest.
 func (f *Fold) number(m manifest) error {
 	id := slices.Max(slices.Collect(maps.Keys(m.levels))) + 1
-	if err := os.Rename(f.out.made[0], table.NewFilename(id, f.d.dir)); err != nil {
+	if err := os.Rename(f.out.ended[0].Path(), table.NewFilename(id, f.d.dir)); err != nil {
 		return err
 	}
-	f.out.made = f.out.made[1:]
+	f.out.ended = f.out.ended[1:]
 	m.levels[id] = foldLevel
 	return nil
 }
@@ -247,13 +215,4 @@ func (f *Fold) name(m manifest) error {
 }
 
 // Cancel removes what a fold made and did not install.
-func (f *Fold) Cancel() (err error) {
-	if f.out.w != nil {
-		err = f.out.w.Remove(f.d.disk.Remove)
-	}
-	for _, path := range f.out.made {
-		err = errors.Join(err, f.d.disk.Remove(path))
-	}
-	f.out = runWriter{}
-	return err
-}
+func (f *Fold) Cancel() error { return f.out.Cancel() }

@@ -203,7 +203,7 @@ func TestFoldCrashes(t *testing.T) {
 	step("Badger closed")
 	m, err := readManifest(dir)
 	must.Do(t, errors.Join(err, m.cut))
-	for len(f.out.made) > 0 {
+	for len(f.out.ended) > 0 {
 		must.Do(t, f.number(m))
 		step("a table numbered")
 	}
