@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/internal/gap"
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
@@ -28,13 +29,15 @@ func (r *repair) graph(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	l := &listRepair{repair: r, form: r.tx.cat.arcForm(), edits: bulk.Sorter()}
-	n := &idRepair{repair: r}
-	defer func() { err = errors.Join(err, l.edits.Close(), n.close()) }()
-	if err := l.prepare(ctx); err != nil {
+	loaded := r.tx.cat.LoadedNodes
+	numbers, err := scratch.New[uint32](r.s.Scratch(), "repair-ids", max(2*loaded, 1))
+	if err != nil {
 		return err
 	}
-	if err := n.prepare(ctx); err != nil {
+	l := &listRepair{repair: r, form: r.tx.cat.arcForm(), edits: bulk.Sorter()}
+	n := &idRepair{repair: r}
+	defer func() { err = errors.Join(err, l.edits.Close(), numbers.Close()) }()
+	if err := errors.Join(l.prepare(ctx), n.match(ctx, numbers.Data[:2*loaded]), n.readAdded(ctx)); err != nil {
 		return err
 	}
 	from := source{lists: l.lists, numbers: n.numbers, ids: n.ids}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -18,54 +17,34 @@ const unpaired = ^uint32(0)
 type idRepair struct {
 	*repair
 
-	// Of the nodes of the load, in files, and each the inverse of the other:
-	nodeAt   *scratch.Array[uint32] // by position
-	position *scratch.Array[uint32] // by NodeID
-	guessed  NodeSet                // positions whose node is a guess, as both records of it are lost
+	// Of the nodes of the load, and each the inverse of the other:
+	nodeAt   []uint32 // by position
+	position []uint32 // by NodeID
+	guessed  NodeSet  // positions whose node is a guess, as both records of it are lost
 
 	added  map[NodeID]string // the ids of the nodes that were added since
 	owners map[string]NodeID // who has an id of these
 }
 
-// prepare reads both directions of all but the ids of the load.
-func (n *idRepair) prepare(ctx context.Context) (err error) {
-	files, count := n.s.Scratch(), max(n.tx.cat.LoadedNodes, 1)
-	if n.nodeAt, err = scratch.New[uint32](files, "repair-node-at", count); err != nil {
-		return err
-	}
-	if n.position, err = scratch.New[uint32](files, "repair-position", count); err != nil {
-		return err
-	}
-	return errors.Join(n.match(ctx), n.readAdded(ctx))
-}
-
-func (n *idRepair) close() (err error) {
-	for _, a := range []*scratch.Array[uint32]{n.nodeAt, n.position} {
-		if a != nil {
-			err = errors.Join(err, a.Close())
-		}
-	}
-	return err
-}
-
 // numbers returns a block of one direction between positions and nodes.
 func (n *idRepair) numbers(k record.Kind, block int) ([]uint32, error) {
-	numbers := n.nodeAt.Data
+	numbers := n.nodeAt
 	if k == record.KindPosition {
-		numbers = n.position.Data
+		numbers = n.position
 	}
 	first := block * dict.NumbersPerBlock
-	return numbers[first:min(first+dict.NumbersPerBlock, n.tx.cat.LoadedNodes)], nil
+	return numbers[first:min(first+dict.NumbersPerBlock, len(numbers))], nil
 }
 
-// match finds the node of every position. If neither direction says it, nodes and positions that are left are put
-// together in their order.
-func (n *idRepair) match(ctx context.Context) error {
-	count := n.tx.cat.LoadedNodes
-	nodeAt, position := n.nodeAt.Data[:count], n.position.Data[:count]
-	for i := range count {
-		nodeAt[i], position[i] = unpaired, unpaired
+// match finds the node of every position, in memory for two numbers of each. If neither direction says it, nodes and
+// positions that are left are put together in their order.
+func (n *idRepair) match(ctx context.Context, memory []uint32) error {
+	count := len(memory) / 2
+	nodeAt, position := memory[:count], memory[count:]
+	for i := range memory {
+		memory[i] = unpaired
 	}
+	n.nodeAt, n.position = nodeAt, position
 	for _, k := range []record.Kind{record.KindNodeAt, record.KindPosition} {
 		var block []uint32
 		for first := 0; first < count; first += dict.NumbersPerBlock {
@@ -133,7 +112,7 @@ func (n *idRepair) ids(yield func(string, error) bool) {
 	for position := range n.tx.cat.Nodes {
 		v, id, err := NodeID(position), n.added[NodeID(position)], error(nil)
 		if position < n.tx.cat.LoadedNodes {
-			v = NodeID(n.nodeAt.Data[position])
+			v = NodeID(n.nodeAt[position])
 			id, err = ids.AtPosition(position)
 		}
 		isLost := errors.Is(err, ErrCorrupt) || n.guessed.Has(NodeID(position)) || validateID(id) != nil

@@ -164,19 +164,16 @@ func (w *workplace) place() error {
 // swap puts the repaired store in the place of the store, by two renames. After an error the store is as it was. If the
 // process is killed between them there is nothing at the target, and undoSwap takes back the first.
 func (w *workplace) swap() error {
-	parent := filepath.Dir(w.target)
 	former := w.target + BeforeRepair
-	if err := errors.Join(w.clear(), durable.SyncDirectory(w.path), durable.SyncDirectory(parent)); err != nil {
+	err := errors.Join(w.clear(), durable.SyncDirectory(w.path), durable.SyncDirectory(filepath.Dir(w.target)))
+	if err == nil {
+		err = os.Rename(w.target, former)
+	}
+	if err != nil {
 		return err
 	}
-	if err := os.Rename(w.target, former); err != nil {
-		return err
-	}
-	if err := os.Rename(w.store(), w.target); err != nil {
+	if err := w.place(); err != nil {
 		return errors.Join(err, os.Rename(former, w.target))
-	}
-	if err := errors.Join(durable.SyncDirectory(parent), durable.SyncDirectory(w.path)); err != nil {
-		return errors.Join(err, os.Rename(w.target, w.store()), os.Rename(former, w.target))
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (s *salvage) open() (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.tell(checkRegistry(s.dir), Loss{}, KeyRegistryName, "written again: nothing is encrypted"); err != nil {
+	if err := s.tell(checkRegistry(s.dir), nil, KeyRegistryName, "written again: nothing is encrypted"); err != nil {
 		return err
 	}
 	for _, path := range f.logs {
@@ -99,29 +99,30 @@ func (s *salvage) open() (err error) {
 }
 
 // tell reports damage to a file, with what it lost and what is done. It returns any other error.
-func (s *salvage) tell(damage error, lost Loss, file, done string) error {
+func (s *salvage) tell(damage error, lost Losses, file, done string) error {
 	if damage == nil || !errors.Is(damage, record.ErrCorrupt) {
 		return damage
 	}
-	c := Correction{Where: file, What: damage.Error(), Done: done}
-	c.Lost.Add(lost)
-	return s.report(c)
+	return s.report(Correction{Where: file, What: damage.Error(), Done: done, Lost: lost})
 }
+
+// lostTable is the loss of a whole table.
+var lostTable = Losses{{Kind: "table of records", Count: 1}}
 
 // missing reports a table that is not there.
 func (s *salvage) missing(file string) error {
 	damage := record.CorruptFile(filepath.Join(s.dir, file), "it is missing")
-	return s.tell(damage, Loss{Kind: "table of records", Count: 1}, file, "lost")
+	return s.tell(damage, lostTable, file, "lost")
 }
 
 // checkLog looks at the beginning of a log. Its entries are read whatever it says.
 func (s *salvage) checkLog(path string) error {
 	empty, damage := checkLogs([]string{path})
-	lost := Loss{}
+	var lost Losses
 	if head, err := readHead(path, logHeader); err != nil {
 		return err
 	} else if isMemTableLog(path) && 0 < len(head) && len(head) < logHeader {
-		lost = Loss{Kind: "commit", Count: UnknownCount}
+		lost.Add(Loss{Kind: "commit", Count: UnknownCount})
 	}
 	return s.tell(cmp.Or(damage, empty), lost, filepath.Base(path), "what can be read of it is taken")
 }
@@ -129,7 +130,7 @@ func (s *salvage) checkLog(path string) error {
 // openPacks opens the packs. A pack that is not listed, and not whole, is of a write that a crash has ended.
 func (s *salvage) openPacks(f files, m manifest) error {
 	listed, err := readCatalogFile(s.dir)
-	if err := s.tell(err, Loss{}, CatalogName, "written again"); err != nil {
+	if err := s.tell(err, nil, CatalogName, "written again"); err != nil {
 		return err
 	}
 	s.found.Catalog = listed.Body
@@ -216,7 +217,7 @@ func (s *salvage) openTables(f files, m manifest, damage error) error {
 			}
 		}
 	}
-	err = s.tell(damage, Loss{}, ManifestName, "written again")
+	err = s.tell(damage, nil, ManifestName, "written again")
 	for _, id := range gone {
 		err = errors.Join(err, s.missing(table.IDToFilename(id)))
 	}

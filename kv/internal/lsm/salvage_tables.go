@@ -58,7 +58,7 @@ func (s *salvage) openTable(path string, isPack bool) (newest uint64, err error)
 	if t.reader, t.damage = pack.Open(path); errors.Is(t.damage, record.ErrCorrupt) {
 		t.reader, err = pack.Map(path)
 		if errors.Is(err, record.ErrCorrupt) { // it is empty
-			return 0, s.tell(err, Loss{Kind: "table of records", Count: 1}, filepath.Base(path), "lost")
+			return 0, s.tell(err, lostTable, filepath.Base(path), "lost")
 		}
 	} else {
 		err = t.damage
@@ -70,8 +70,7 @@ func (s *salvage) openTable(path string, isPack bool) (newest uint64, err error)
 	if t.damage == nil {
 		t.count, t.newest = t.reader.Blocks(), t.reader.Index().MaxVersion()
 	} else if t.search(); t.count == 0 {
-		return 0, s.tell(t.damage, Loss{Kind: "table of records", Count: 1}, filepath.Base(path),
-			"lost: none of its blocks was found")
+		return 0, s.tell(t.damage, lostTable, filepath.Base(path), "lost: none of its blocks was found")
 	}
 	s.newest = max(s.newest, t.newest)
 	s.blocks += int64(t.count)
@@ -192,16 +191,11 @@ func (t *salvagedTable) read(b blockPlace) {
 	t.lost.Add(lost)
 }
 
-// end reports what was damaged.
+// end reports what was damaged, once.
 func (t *salvagedTable) end() error {
-	if t.damage == nil {
-		return nil
-	}
-	c := Correction{
-		Where: filepath.Base(t.reader.Path), What: t.damage.Error(), Done: "what can be read of it is left", Lost: t.lost,
-	}
+	damage := t.damage
 	t.damage = nil
-	return t.report(c)
+	return t.tell(damage, t.lost, filepath.Base(t.reader.Path), "what can be read of it is left")
 }
 
 // badgersKeys begin the keys that Badger writes for itself.
@@ -236,7 +230,7 @@ func (s *salvage) readLogs() error {
 	all := new(salvaged)
 	for _, l := range logs {
 		s.closers = append(s.closers, func() error { return l.file.Close(-1) })
-		lost := Loss{Kind: "record of tables"}
+		var lost Losses
 		for _, e := range l.entries {
 			s.newest = max(s.newest, y.ParseTs(e.Key))
 			s.bytes += entryRoom(e.Key, e.Value.Value)
@@ -244,10 +238,10 @@ func (s *salvage) readLogs() error {
 				all.rest = append(all.rest, e)
 				s.note(e)
 			} else if !bytes.HasPrefix(e.Key, badgersKeys) {
-				lost.Count++
+				lost.Add(Loss{Kind: "record of tables", Count: 1})
 			}
 		}
-		if lost.Count > 0 {
+		if len(lost) > 0 {
 			damage := record.CorruptFile(l.file.Fd.Name(), "some of its records are damaged")
 			err = errors.Join(err, s.tell(damage, lost, filepath.Base(l.file.Fd.Name()), "left out"))
 		}
