@@ -25,7 +25,7 @@ func (r *repair) graph(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	bulk, err := r.write()
+	w, err := r.rewriter()
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (r *repair) graph(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	l := &listRepair{repair: r, form: r.tx.cat.arcForm(), edits: bulk.Sorter()}
+	l := &listRepair{repair: r, form: r.tx.cat.arcForm(), edits: w.bulk.Sorter()}
 	n := &idRepair{repair: r}
 	defer func() { err = errors.Join(err, l.edits.Close(), numbers.Close()) }()
 	if err := errors.Join(l.prepare(ctx), n.match(ctx, numbers.Data[:2*loaded]), n.readAdded(ctx)); err != nil {
@@ -44,7 +44,7 @@ func (r *repair) graph(ctx context.Context) (err error) {
 	for b := range l.bad {
 		from.blocks = append(from.blocks, l.dir.Range(b))
 	}
-	if err := r.rewriter().graph(ctx, from, l.allEdits(ctx), bulk.removed); err != nil {
+	if err := w.graph(ctx, from, l.allEdits(ctx), w.bulk.removed); err != nil {
 		return err
 	}
 	return l.count()

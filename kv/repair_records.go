@@ -131,7 +131,7 @@ func (r *repair) changes(ctx context.Context) error {
 	if err != nil || damage == nil && len(r.lost) == 0 {
 		return err
 	}
-	if _, err := r.write(); err != nil {
+	if _, err := r.rewriter(); err != nil {
 		return err
 	}
 	if len(r.lost) > 0 {
@@ -140,26 +140,22 @@ func (r *repair) changes(ctx context.Context) error {
 	return r.lose(Loss{Kind: "history of changes", Count: 1}, where, damage.What, done)
 }
 
-// rewriter writes again what the store has, after write has begun it, and reports what is lost.
-func (r *repair) rewriter() *rewriter {
-	return &rewriter{tx: r.tx, bulk: r.bulk, progress: r.progress, lose: r.lose}
-}
-
-// write begins what writes again.
-func (r *repair) write() (*Bulk, error) {
-	if r.bulk != nil {
-		return r.bulk, nil
+// rewriter writes again what the store has, all of it visible at once in the end, and reports what is lost.
+func (r *repair) rewriter() (*rewriter, error) {
+	if r.bulk == nil {
+		bulk, err := r.s.beginBulk(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		r.bulk, bulk.rewrites = bulk, true
 	}
-	var err error
-	r.bulk, err = r.s.beginBulk(context.Background())
-	if err == nil {
-		r.bulk.rewrites = true
-	}
-	return r.bulk, err
+	return &rewriter{tx: r.tx, bulk: r.bulk, progress: r.progress, lose: r.lose}, nil
 }
 
 // problem is the first that steps of Check find, nil for none.
-func (r *repair) problem(ctx context.Context, steps ...func(*checker, context.Context) error) (first *Problem, err error) {
+func (r *repair) problem(
+	ctx context.Context, steps ...func(*checker, context.Context) error,
+) (first *Problem, err error) {
 	r.check.last = Problem{}
 	r.check.report = func(p Problem) {
 		if first == nil {
@@ -323,8 +319,9 @@ func (r *repair) properties(ctx context.Context) error {
 		check := func(c *checker, ctx context.Context) error { return c.property(ctx, p) }
 		broken, err := r.isBroken(ctx, check)
 		if err == nil && broken {
-			if _, err = r.write(); err == nil {
-				err = p.rewrite(r.rewriter(), ctx)
+			var w *rewriter
+			if w, err = r.rewriter(); err == nil {
+				err = p.rewrite(w, ctx)
 			}
 		}
 		if err != nil {
