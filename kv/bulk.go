@@ -298,17 +298,31 @@ func (b *Bulk) release() error {
 	return err
 }
 
-// show has snapshots that begin from now on see what was written so far, under generations that no catalogue names.
-func (b *Bulk) show() error {
+// preview is a snapshot of what was written so far, of which the draft knows.
+func (b *Bulk) preview() (*Tx, error) {
 	if err := b.batch.Flush(); err != nil {
-		return err
+		return nil, err
 	}
-	return b.batch.Publish()
+	if err := b.batch.Publish(); err != nil {
+		return nil, err
+	}
+	tx := b.s.Begin()
+	if tx.err != nil {
+		return nil, tx.err
+	}
+	tx.cat = b.draft.clone()
+	tx.structures = &structures{tx.newGraph(), tx.newDict()}
+	if tx.cat.Removed > 0 {
+		tx.removed.Store(&removedSet{tx.cat.Removed, b.removed})
+	}
+	return tx, nil
 }
 
 // Sorter begins a sorter of records, such as the entries of a Space, which must be closed. It holds a sixteenth of
 // the budget of the store, and sorts more in a temporary file of the store, which does not outlive a crash.
-func (b *Bulk) Sorter() *spill.Sorter { return spill.New(b.s.dir, b.sortMemory()) }
+func (b *Bulk) Sorter() *spill.Sorter { return b.s.newSorter() }
+
+func (s *Store) newSorter() *spill.Sorter { return spill.New(s.dir, s.sortMemory()) }
 
 // sortMemory is the number of bytes that one sorter may hold.
-func (b *Bulk) sortMemory() int64 { return b.s.opt.MemoryBudget / 16 }
+func (s *Store) sortMemory() int64 { return s.opt.MemoryBudget / 16 }

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -121,22 +122,25 @@ func (tx *Tx) DropMatrix(name string) error {
 // may keep a limited number of cells that differ from the common value of the row. SetRow returns ErrInvalidValue for a
 // row with more such cells.
 func (tx *Tx) SetRow(name string, v NodeID, row []float32) error {
-	if err := tx.checkNode(v); err != nil {
-		return err
-	}
-	entry, err := tx.matrixEntry(name)
+	entry, err := tx.rowEntry(name, v, row)
 	if err != nil {
 		return err
-	}
-	if len(row) != len(entry.Columns) {
-		return fmt.Errorf("matrix %s, node number %d: %w: a row of %d, want %d", name, v, ErrShape, len(row),
-			len(entry.Columns))
 	}
 	row = slices.Clone(row)
 	if err := entry.Conform(row); err != nil {
 		return fmt.Errorf("matrix %s, node number %d: %w", name, v, err)
 	}
 	return tx.putRow(name, v, row)
+}
+
+// rowEntry returns the entry of a matrix that a row of a node fits into.
+func (tx *Tx) rowEntry(name string, v NodeID, row []float32) (matrix.Entry, error) {
+	entry, err := tx.matrixEntry(name)
+	if err = cmp.Or(tx.checkNode(v), err); err == nil && len(row) != len(entry.Columns) {
+		err = fmt.Errorf("matrix %s, node number %d: %w: a row of %d, want %d", name, v, ErrShape, len(row),
+			len(entry.Columns))
+	}
+	return entry, err
 }
 
 // TouchRow counts the row of a node as changed, as it is: something else that the transaction writes, which is not

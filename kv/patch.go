@@ -20,12 +20,11 @@ import (
 type Patch struct {
 	s      *Store
 	opt    PatchOptions
-	ids    *spill.Sorter // what was asked for, by id
+	nodes  *spill.Sorter // rows of nodes, in their order
+	ends   *spill.Sorter // ends of rows of edges, by id
+	edges  int64         // rows
 	failed error         // of the first row that was refused
 	ended  bool
-	buf    []byte // scratch
-
-	nodeRows, edgeRows uint64
 }
 
 // PatchOptions say what the rows of a Patch are. The zero value is ready to use.
@@ -82,39 +81,33 @@ func (s *Store) NewPatch(opt PatchOptions) (*Patch, error) {
 	if opt.Progress == nil {
 		opt.Progress = func(string, int64, int64) {}
 	}
-	return &Patch{s: s, opt: opt, ids: spill.New(s.dir, s.opt.MemoryBudget/16)}, nil
-}
-
-// The kinds of what is asked for of an id, in the order in which they are looked at.
-const (
-	askNode byte = iota
-	askRemoval
-	askEnd // of an edge
-)
-
-// ask adds what is asked for of an id. No id has a zero byte.
-func (p *Patch) ask(id string, kind byte, value []byte) error {
-	key := append(append([]byte(id), 0), kind)
-	return p.fail(p.ids.Add(key, value))
-}
-
-// fail keeps the first error, with which Commit fails, and returns err.
-func (p *Patch) fail(err error) error {
-	p.failed = cmp.Or(p.failed, err)
-	return err
-}
-
-func (p *Patch) check() error {
-	if p.ended {
-		return fmt.Errorf("patch: %w", ErrClosed)
-	}
-	return p.failed
+	return &Patch{s: s, opt: opt, nodes: s.newSorter(), ends: s.newSorter()}, nil
 }
 
 // A patchNode is a row of a node.
 type patchNode struct {
-	Row uint64 // 0, 1, …
 	Node
+	Remove bool
+}
+
+// check returns why no other row is taken: the first that is wrong by itself, or what is wrong with the next.
+func (p *Patch) check(wrong error) error {
+	if p.ended {
+		return fmt.Errorf("patch: %w", ErrClosed)
+	}
+	p.failed = cmp.Or(p.failed, wrong)
+	return p.failed
+}
+
+func (p *Patch) addNode(row patchNode, wrong error) error {
+	if err := p.check(wrong); err != nil {
+		return err
+	}
+	body, err := msgpack.Marshal(row)
+	if err == nil {
+		err = p.nodes.AddUint64(uint64(p.nodes.Len()), body)
+	}
+	return p.check(err)
 }
 
 // AddNode adds the next row of a node. If there is no node of its id, Commit adds one. NodeIDs of these nodes follow
@@ -122,102 +115,76 @@ type patchNode struct {
 // row; no label and null take a label or a value away. A row that is wrong by itself is a *RowError, and an id
 // that is given twice a *RowError of Commit.
 func (p *Patch) AddNode(n Node) error {
-	if err := p.check(); err != nil {
-		return err
-	}
-	if err := checkRow(n, p.opt.Properties, n.Label == ""); err != nil {
-		return p.fail(&RowError{ID: firstRunes(n.ID, MaxID), Source: n.Source, Err: err})
-	}
-	body, err := msgpack.Marshal(patchNode{p.nodeRows, n})
+	err := checkRow(n, p.opt.Properties, n.Label == "")
 	if err != nil {
-		return p.fail(err)
+		err = &RowError{ID: firstRunes(n.ID, MaxID), Source: n.Source, Err: err}
 	}
-	p.nodeRows++
-	return p.ask(n.ID, askNode, body)
+	return p.addNode(patchNode{Node: n}, err)
+}
+
+// RemoveNode removes a node that is there, with its edges, values and rows of matrices, whatever else the Patch says
+// of it. One that is not there is a *RowError of Commit. A row that is given again says the same again.
+func (p *Patch) RemoveNode(id string, source int64) error {
+	return p.addNode(patchNode{Node{ID: id, Source: source}, true}, nil)
 }
 
 // A patchEnd is one end of a row of an edge.
 type patchEnd struct {
-	edge   uint64 // number of the row
-	end    uint8  // 0: src, 1: dst
-	remove bool
+	number uint64  // twice that of the row, and one more if it is the second end
 	weight float32 // 0: not given
+	remove bool
 	source int64
 }
 
-func (e patchEnd) append(b []byte) []byte {
-	b = binary.BigEndian.AppendUint64(b, e.edge)
-	b = append(b, e.end, byte(codec.Bit(e.remove)))
-	b = codec.AppendFloat32(b, e.weight)
-	return binary.BigEndian.AppendUint64(b, uint64(e.source))
+func (e patchEnd) encode() []byte {
+	b := append(binary.BigEndian.AppendUint64(nil, e.number), byte(codec.Bit(e.remove)))
+	return binary.AppendVarint(codec.AppendFloat32(b, e.weight), e.source)
 }
 
-func parsePatchEnd(b []byte) patchEnd {
-	r := codec.Reader{Rest: b[10:]}
-	return patchEnd{
-		edge: binary.BigEndian.Uint64(b), end: b[8], remove: b[9] != 0, weight: codec.ReadFloat32(&r),
-		source: int64(binary.BigEndian.Uint64(b[14:])),
+func parsePatchEnd(b []byte) (e patchEnd) {
+	r := codec.Reader{Rest: b[9:]}
+	e.number, e.remove, e.weight = binary.BigEndian.Uint64(b), b[8] != 0, codec.ReadFloat32(&r)
+	e.source, _ = binary.Varint(r.Rest)
+	return e
+}
+
+func (p *Patch) addEdge(src, dst string, e patchEnd, wrong error) error {
+	if err := p.check(wrong); err != nil {
+		return err
 	}
+	e.number = 2 * uint64(p.edges)
+	err := p.ends.Add([]byte(src), e.encode())
+	e.number++
+	p.edges++
+	return p.check(cmp.Or(err, p.ends.Add([]byte(dst), e.encode())))
 }
 
 // AddEdge adds an edge between two nodes, in a directed graph an arc. Self loops are dropped. An edge that is there
 // stays as it is. Ends that are neither in the store nor among the rows of nodes are a *RowError of Commit.
 func (p *Patch) AddEdge(src, dst string, source int64) error {
-	return p.addEdge(src, dst, patchEnd{source: source})
+	return p.addEdge(src, dst, patchEnd{source: source}, nil)
 }
 
 // AddWeighted is AddEdge with a weight. The weights of rows of the same edge add up. An edge that is there takes that
 // weight.
-func (p *Patch) AddWeighted(src, dst string, weight float32, source int64) error {
+func (p *Patch) AddWeighted(src, dst string, weight float32, source int64) (err error) {
 	if !codec.ValidWeight(weight) {
-		return p.fail(fmt.Errorf("edge at %d: %w: got weight %v, want one that is finite and greater than 0", source,
-			ErrInvalidEdge, weight))
+		err = fmt.Errorf("edge at %d: %w: got weight %v, want one that is finite and greater than 0", source,
+			ErrInvalidEdge, weight)
 	}
-	return p.addEdge(src, dst, patchEnd{weight: weight, source: source})
+	return p.addEdge(src, dst, patchEnd{weight: weight, source: source}, err)
 }
 
 // RemoveEdge removes the edge between two nodes, in a directed graph the arc. One that is not there is a
 // *RowError of Commit. A row that is given again says the same again.
 func (p *Patch) RemoveEdge(src, dst string, source int64) error {
-	return p.addEdge(src, dst, patchEnd{remove: true, source: source})
+	return p.addEdge(src, dst, patchEnd{remove: true, source: source}, nil)
 }
-
-func (p *Patch) addEdge(src, dst string, e patchEnd) error {
-	if err := p.check(); err != nil {
-		return err
-	}
-	e.edge = p.edgeRows
-	p.edgeRows++
-	for i, id := range []string{src, dst} {
-		e.end = uint8(i)
-		p.buf = e.append(p.buf[:0])
-		if err := p.ask(tooLong(id), askEnd, p.buf); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// RemoveNode removes a node, with its edges, values and rows of matrices. One that is not there is a *RowError
-// of Commit. A row that is given again says the same again.
-func (p *Patch) RemoveNode(id string, source int64) error {
-	if err := p.check(); err != nil {
-		return err
-	}
-	p.buf = binary.BigEndian.AppendUint64(p.buf[:0], uint64(source))
-	return p.ask(tooLong(id), askRemoval, p.buf)
-}
-
-// tooLong is the beginning of an id that is longer than any node's, itself too long for one; a shorter one stays.
-func tooLong(id string) string { return firstRunes(id, MaxID+1) }
 
 // Abort gives up what was asked for. After Commit it does nothing.
 func (p *Patch) Abort() error {
-	if p.ended {
-		return nil
-	}
 	p.ended = true
-	return p.ids.Close()
+	return errors.Join(p.nodes.Close(), p.ends.Close())
 }
 
 // mostInUpdate is how many rows one transaction may take; it may turn out to be too many.
@@ -226,47 +193,39 @@ const mostInUpdate = 1 << 14
 // most is how many rows go into one transaction. More cost less if the graph is written again: a row of a transaction
 // costs some 60 µs, and in that time a rewrite reads and writes some 1200 entries of lists. A node costs it as much as
 // 20 of these. Fewer than leastRewrite rows are not worth a rewrite of any graph.
-func (r *resolvedPatch) most() int {
+func (p *Patch) most(tx *Tx) int64 {
 	const perRow, perNode, leastRewrite = 1200, 20, 1000
-	if r.opt.most != 0 {
-		return r.opt.most
+	if p.opt.most != 0 {
+		return int64(p.opt.most)
 	}
-	return min(mostInUpdate, leastRewrite+int((2*r.tx.cat.Edges+perNode*int64(r.tx.cat.Nodes))/perRow))
+	return min(mostInUpdate, leastRewrite+(2*tx.cat.Edges+perNode*int64(tx.cat.Nodes))/perRow)
 }
 
 // Commit writes what was asked for. All of it is on disk when Commit returns, or, after an error other than
-// ErrCommitted, nothing. Of several wrong rows the error is that of the least Source, of nodes before edges. It waits
+// ErrCommitted, nothing. Of several rows that are wrong in the same way the error is that of the least Source. It waits
 // for the running Update, Bulk or Compact.
 func (p *Patch) Commit(ctx context.Context) (stats PatchStats, err error) {
-	if err := p.check(); err != nil {
+	if err := p.check(nil); err != nil {
 		return stats, errors.Join(err, p.Abort())
 	}
 	defer func() { err = errors.Join(err, p.Abort()) }()
-	s := p.s
-	if err := s.lockWriter(ctx); err != nil {
-		return stats, err
-	}
-	unlock := s.writer.Unlock
-	defer func() { unlock() }()
-	r, err := p.resolve(ctx)
+	b, err := p.s.beginBulk(ctx)
 	if err != nil {
 		return stats, err
 	}
-	defer func() { err = errors.Join(err, r.close()) }()
-	if int(p.nodeRows+p.edgeRows)+len(r.removals) <= r.most() {
-		resolved := r.stats
-		err := s.update(func(tx *Tx) error { return r.update(ctx, tx) })
-		if !errors.Is(err, ErrTxTooBig) {
-			return r.stats, err
-		}
-		r.stats, r.wrong = resolved, wrongRow{}
-	}
-	b, err := s.newBulk()
-	if err != nil {
-		return stats, err
-	}
-	unlock = func() {} // the Bulk does it
 	defer b.Abort()
-	err = r.rewrite(ctx, b)
+	r := &resolvedPatch{Patch: p, b: b, tx: b.tx, nodes: b.Sorter()}
+	defer func() { err = errors.Join(err, r.nodes.Close()) }()
+	if err := r.resolve(ctx); err != nil {
+		return stats, err
+	}
+	if p.nodes.Len()+p.edges <= p.most(r.tx) {
+		small := *r
+		err := p.s.update(func(tx *Tx) error { return small.update(ctx, tx) })
+		if !errors.Is(err, ErrTxTooBig) {
+			return small.stats, err
+		}
+	}
+	err = r.rewrite(ctx)
 	return r.stats, err
 }

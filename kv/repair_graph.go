@@ -44,7 +44,7 @@ func (r *repair) graph(ctx context.Context) (err error) {
 	for b := range l.bad {
 		from.blocks = append(from.blocks, l.dir.Range(b))
 	}
-	if err := w.graph(ctx, from, l.allEdits(ctx), w.bulk.removed); err != nil {
+	if err := w.graph(ctx, from, l.allEdits(ctx)); err != nil {
 		return err
 	}
 	return l.count()

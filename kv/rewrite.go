@@ -105,11 +105,7 @@ func (tx *Tx) properties() (list []property) {
 			"column " + column.Name, e.Generation, e.Rows, e.Deltas,
 			func(c *checker, ctx context.Context) error { return c.column(ctx, column.Name) },
 			func(w *rewriter, ctx context.Context) error {
-				out, err := w.bulk.Column(column.Name, column.Kind)
-				if err != nil {
-					return err
-				}
-				return w.column(ctx, column, none[nodeValue], out.Put)
+				return w.column(ctx, column, none[nodeValue], nil)
 			},
 		})
 	}
@@ -118,7 +114,7 @@ func (tx *Tx) properties() (list []property) {
 		list = append(list, property{
 			"matrix " + name, e.Generation, e.Rows, e.Deltas,
 			func(c *checker, ctx context.Context) error { return c.matrix(ctx, name) },
-			func(w *rewriter, ctx context.Context) error { return w.matrix(ctx, name, none[spill.Record]) },
+			func(w *rewriter, ctx context.Context) error { return w.matrix(ctx, name, nil) },
 		})
 	}
 	return list
@@ -143,10 +139,15 @@ type nodeValue struct {
 	value Value
 }
 
-// column hands the values of a column to put, with changes in their place, ascending. The column need not be there.
+// column writes a column again, which need not be there, and its index, if that is not nil. Changes of values, ascending
+// by their nodes, take the place of values.
 func (w *rewriter) column(
-	ctx context.Context, column Column, changed iter.Seq2[nodeValue, error], put func(v NodeID, value Value) error,
+	ctx context.Context, column Column, changed iter.Seq2[nodeValue, error], index ColumnIndex,
 ) error {
+	out, err := w.bulk.Column(column.Name, column.Kind)
+	if err != nil {
+		return err
+	}
 	where, kind := "column "+column.Name, "value of "+column.Name
 	if column.Name == LabelColumn {
 		kind = "label"
@@ -193,17 +194,25 @@ func (w *rewriter) column(
 			}
 		}
 		if err == nil {
-			err = put(v, value)
+			err = out.Put(v, value)
+		}
+		if err == nil && index != nil && !w.bulk.removed.Has(v) {
+			if value, err = fit(column.Kind, value); err == nil {
+				err = index.Add(v, value)
+			}
 		}
 		if err != nil {
 			return err
 		}
 	}
+	if index != nil {
+		return index.Finish()
+	}
 	return lost.flush()
 }
 
-// matrix writes a matrix again, with changes of rows, by their nodes, in the place of rows.
-func (w *rewriter) matrix(ctx context.Context, name string, changed iter.Seq2[spill.Record, error]) error {
+// matrix writes a matrix again. Changes of rows, by their nodes, take the place of rows; nil are none.
+func (w *rewriter) matrix(ctx context.Context, name string, changed *spill.Sorter) error {
 	where, entry := "matrix "+name, w.tx.cat.Matrices[name]
 	height := int(entry.BlockRows)
 	if height == 0 {
@@ -218,13 +227,17 @@ func (w *rewriter) matrix(ctx context.Context, name string, changed iter.Seq2[sp
 		return err
 	}
 	lost := w.lost("row of "+where, where, "set to NaN")
-	changes, err := lookAhead(changed)
+	rows := iter.Seq2[spill.Record, error](none[spill.Record])
+	if changed != nil {
+		rows = changed.Records(ctx)
+	}
+	changes, err := lookAhead(rows)
 	defer changes.stop()
 	if err != nil {
 		return err
 	}
 	nodes, width := w.bulk.draft.Nodes, m.Width()
-	rows := make([]float32, min(height, nodes)*width)
+	values := make([]float32, min(height, nodes)*width)
 	for first := 0; first < nodes; first += height {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -232,7 +245,7 @@ func (w *rewriter) matrix(ctx context.Context, name string, changed iter.Seq2[sp
 		w.progress(where, int64(first), int64(nodes))
 		// of those that were there
 		r := Range{First: NodeID(first), End: NodeID(max(first, min(first+height, w.tx.NumNodes())))}
-		block := codec.Window{Values: rows[:min(height, nodes-first)*width], Stride: width}
+		block := codec.Window{Values: values[:min(height, nodes-first)*width], Stride: width}
 		codec.FillWith(block.Values[r.Len()*width:], float32(math.NaN()))
 		if r.Len() > 0 {
 			err = m.Read(r, 0, width, block.Values[:r.Len()*width])

@@ -65,27 +65,29 @@ func (w *rewriter) source() (s source, err error) {
 	return s, nil
 }
 
-// graph writes adjacency and dictionary of the draft, which has the numbers of its nodes already: with edits, which
-// ascend by node and neighbour, and without the edges of some nodes. The draft gets the numbers of edges and arcs.
-func (w *rewriter) graph(ctx context.Context, from source, edits iter.Seq2[edit, error], without NodeSet) error {
+// graph writes dictionary and adjacency of the draft, which has the numbers of its nodes already: with edits, which
+// ascend by node and neighbour and may need the dictionary, and without the edges of removed nodes. The draft gets the
+// numbers of edges and arcs.
+func (w *rewriter) graph(ctx context.Context, from source, edits iter.Seq2[edit, error]) error {
 	draft := w.bulk.draft
 	g, err := w.bulk.newGeneration()
 	if err != nil {
 		return err
 	}
 	draft.Graph, draft.LoadedNodes, draft.EdgeDeltas, draft.Unnamed = g, draft.Nodes, 0, draft.Removed
-	if err := w.adjacency(ctx, from, edits, without); err != nil {
+	w.bulk.touched.addAll(edgesTouched)
+	if err := w.dictionary(ctx, from); err != nil {
 		return err
 	}
-	return w.dictionary(ctx, from)
+	return w.adjacency(ctx, from, edits)
 }
 
 // addedRange is how many nodes without lists of the source are written at once.
 const addedRange = 1 << 14
 
 // adjacency writes the lists of all nodes.
-func (w *rewriter) adjacency(ctx context.Context, from source, edits iter.Seq2[edit, error], without NodeSet) error {
-	draft, form := w.bulk.draft, w.bulk.draft.arcForm()
+func (w *rewriter) adjacency(ctx context.Context, from source, edits iter.Seq2[edit, error]) error {
+	draft, form, without := w.bulk.draft, w.bulk.draft.arcForm(), w.bulk.removed
 	due, err := lookAhead(edits)
 	defer due.stop()
 	if err != nil {
@@ -269,7 +271,7 @@ func (w *rewriter) readForms(ctx context.Context, ids iter.Seq2[string, error]) 
 
 // ids writes the ids, by their places, and how to look them up.
 func (w *rewriter) ids(ctx context.Context, ids iter.Seq2[string, error], madeUp string) (err error) {
-	out := dict.NewIDWriter(w.bulk.batch.Put, w.bulk.draft.Graph, w.bulk.s.dir, w.bulk.sortMemory(), 1)
+	out := dict.NewIDWriter(w.bulk.batch.Put, w.bulk.draft.Graph, w.bulk.s.dir, w.bulk.s.sortMemory(), 1)
 	defer func() { err = errors.Join(err, out.Close()) }()
 	var lost *stretch
 	if w.lose != nil {
