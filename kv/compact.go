@@ -29,7 +29,7 @@ func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 	if cat := tx.cat; cat.LoadedNodes < cat.Nodes || cat.EdgeDeltas > 0 || cat.Unnamed < cat.Removed {
 		from, err := w.source()
 		if err == nil {
-			err = w.graph(ctx, from, none[edit])
+			err = w.graph(ctx, from, nil)
 		}
 		if err != nil {
 			return err

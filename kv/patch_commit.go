@@ -11,23 +11,31 @@ import (
 
 // update makes the changes in a transaction, by what any user of one may do.
 func (r *resolvedPatch) update(ctx context.Context, tx *Tx) error {
-	columns := append([]Column{{Name: LabelColumn}}, r.opt.Properties...)
-	for _, column := range r.columns()[len(r.tx.Columns()):] {
-		if err := tx.AddColumn(column.Name, column.Kind); err != nil {
-			return err
-		}
-	}
 	for row, err := range r.rows(ctx) {
 		if err == nil && r.isAdded(row.v) {
 			_, err = tx.AddNode(Node{ID: row.ID})
 		}
-		for _, column := range columns {
-			if value := r.given(column.Name); value != nil && err == nil {
-				err = tx.SetValue(row.v, column.Name, value(&row))
+		if err != nil {
+			return err
+		}
+	}
+	for _, column := range r.columns() {
+		values := r.values(ctx, column.Name)
+		if values == nil {
+			continue
+		}
+		if _, there := tx.Column(column.Name); !there {
+			if err := tx.AddColumn(column.Name, column.Kind); err != nil {
+				return err
 			}
 		}
-		if err != nil {
-			return fmt.Errorf("node %q: %w", row.ID, err)
+		for x, err := range values {
+			if err == nil {
+				err = tx.SetValue(x.node, column.Name, x.value)
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 	for e, err := range r.edits(ctx, tx) {
@@ -83,8 +91,8 @@ func (r *resolvedPatch) rewrite(ctx context.Context) (err error) {
 		}
 	}()
 	for _, column := range r.columns() {
-		value := r.given(column.Name)
-		if value == nil && r.stats.RemovedNodes == 0 {
+		values := r.values(ctx, column.Name)
+		if values == nil && r.stats.RemovedNodes == 0 {
 			continue
 		}
 		var index ColumnIndex
@@ -97,17 +105,7 @@ func (r *resolvedPatch) rewrite(ctx context.Context) (err error) {
 			}
 			indexes = append(indexes, index)
 		}
-		changes := func(yield func(nodeValue, error) bool) {
-			if value == nil {
-				return
-			}
-			for row, err := range r.rows(ctx) {
-				if !yield(nodeValue{row.v, value(&row)}, err) {
-					return
-				}
-			}
-		}
-		if err := w.column(ctx, column, changes, index); err != nil {
+		if err := w.column(ctx, column, values, index); err != nil {
 			return err
 		}
 	}

@@ -136,20 +136,25 @@ func (r *resolvedPatch) rows(ctx context.Context) iter.Seq2[nodeRow, error] {
 // isAdded reports whether a node is added.
 func (r *resolvedPatch) isAdded(v NodeID) bool { return int(v) >= r.tx.cat.Nodes }
 
-// given returns what rows give to a node in a column; nil if they give nothing.
-func (r *resolvedPatch) given(column string) func(row *nodeRow) Value {
-	if column == LabelColumn && r.opt.Labels && r.nodes.Len() > 0 {
-		return func(row *nodeRow) Value { return StringValue(row.Label) }
-	}
+// values are what rows give to nodes in a column, ascending; nil if they do not tell of it.
+func (r *resolvedPatch) values(ctx context.Context, column string) iter.Seq2[nodeValue, error] {
 	i := slices.IndexFunc(r.opt.Properties, func(c Column) bool { return c.Name == column })
-	if i < 0 {
+	isLabel := column == LabelColumn && r.opt.Labels && r.nodes.Len() > 0
+	if i < 0 && !isLabel {
 		return nil
 	}
-	return func(row *nodeRow) Value {
-		if i < len(row.Values) {
-			return row.Values[i]
+	return func(yield func(nodeValue, error) bool) {
+		for row, err := range r.rows(ctx) {
+			x := nodeValue{node: row.v}
+			if isLabel {
+				x.value = StringValue(row.Label)
+			} else if i < len(row.Values) {
+				x.value = row.Values[i]
+			}
+			if !yield(x, err) {
+				return
+			}
 		}
-		return Value{}
 	}
 }
 

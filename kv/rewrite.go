@@ -32,9 +32,12 @@ type ahead[T any] struct {
 	stop func()
 }
 
-// lookAhead must be followed by stop, also after an error.
+// lookAhead must be followed by stop, also after an error. Nil is an empty sequence.
 func lookAhead[T any](all iter.Seq2[T, error]) (*ahead[T], error) {
-	a := new(ahead[T])
+	a := &ahead[T]{stop: func() {}}
+	if all == nil {
+		return a, nil
+	}
 	a.next, a.stop = iter.Pull2(all)
 	return a, a.advance()
 }
@@ -105,7 +108,7 @@ func (tx *Tx) properties() (list []property) {
 			"column " + column.Name, e.Generation, e.Rows, e.Deltas,
 			func(c *checker, ctx context.Context) error { return c.column(ctx, column.Name) },
 			func(w *rewriter, ctx context.Context) error {
-				return w.column(ctx, column, none[nodeValue], nil)
+				return w.column(ctx, column, nil, nil)
 			},
 		})
 	}
@@ -140,7 +143,7 @@ type nodeValue struct {
 }
 
 // column writes a column again, which need not be there, and its index, if that is not nil. Changes of values, ascending
-// by their nodes, take the place of values.
+// by their nodes, take the place of values; nil are none.
 func (w *rewriter) column(
 	ctx context.Context, column Column, changed iter.Seq2[nodeValue, error], index ColumnIndex,
 ) error {
@@ -227,7 +230,7 @@ func (w *rewriter) matrix(ctx context.Context, name string, changed *spill.Sorte
 		return err
 	}
 	lost := w.lost("row of "+where, where, "set to NaN")
-	rows := iter.Seq2[spill.Record, error](none[spill.Record])
+	var rows iter.Seq2[spill.Record, error]
 	if changed != nil {
 		rows = changed.Records(ctx)
 	}
@@ -275,9 +278,6 @@ func (w *rewriter) matrix(ctx context.Context, name string, changed *spill.Sorte
 	}
 	return lost.flush()
 }
-
-// none are no changes.
-func none[T any](func(T, error) bool) {}
 
 // readEach reads the rows of a damaged block one by one. Those that are lost are NaN.
 func (m *Matrix) readEach(r Range, dst codec.Window, lost *stretch) error {
