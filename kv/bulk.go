@@ -25,17 +25,22 @@ type Bulk struct {
 
 	batch *lsm.PackWriter
 
-	columns  map[string]*ColumnWriter
-	matrices map[string]*MatrixWriter
-	spaces   map[string]*SpaceWriter
-	block    []byte // scratch of columns
-	done     bool
-	failed   error // of the first row that was not written
+	writers map[string]bulkWriter // that were begun, by what they write
+	block   []byte                // scratch of columns
+	done    bool
+	failed  error // of the first row that was not written
 
 	rewrites bool    // what it writes are the values that were there
 	touched  touches // by what it writes, unless it rewrites
+	renews   bool    // decisions.log is to be written anew
 
 	began time.Time
+}
+
+// A bulkWriter is how a writer of a column, a matrix or a space ends.
+type bulkWriter struct {
+	finish func() error // writes what is buffered, and enters it in the draft
+	close  func() error // removes what was spilled
 }
 
 // Bulk begins a bulk write, after the running Update, Bulk or Compact has ended. While a Bulk is open, an Update,
@@ -50,33 +55,17 @@ func (s *Store) Bulk() (*Bulk, error) {
 
 // beginBulk is Bulk, for one that its caller is sure to end.
 func (s *Store) beginBulk(ctx context.Context) (*Bulk, error) {
-	if err := s.lockWriter(ctx); err != nil {
-		return nil, err
-	}
-	b, err := s.newBulk()
-	if err != nil {
-		s.writer.Unlock()
-		return nil, err
-	}
-	return b, nil
-}
-
-// newBulk is beginBulk for who holds the writer's lock.
-func (s *Store) newBulk() (*Bulk, error) {
 	if s.opt.ReadOnly {
 		return nil, fmt.Errorf("%s: %w", s.name, ErrReadOnly)
 	}
-	b := &Bulk{
-		s: s, columns: map[string]*ColumnWriter{}, matrices: map[string]*MatrixWriter{}, spaces: map[string]*SpaceWriter{},
-		began: time.Now(),
+	if err := s.lockWriter(ctx); err != nil {
+		return nil, err
 	}
-	b.tx = s.Begin()
-	if b.tx.err != nil {
-		return nil, b.tx.err
-	}
+	b := &Bulk{s: s, tx: s.Begin(), writers: map[string]bulkWriter{}, began: time.Now()}
 	var err error
 	if b.removed, err = b.tx.Removed(); err != nil {
 		b.tx.end()
+		s.writer.Unlock()
 		return nil, err
 	}
 	b.draft = b.tx.cat.clone()
@@ -84,9 +73,6 @@ func (s *Store) newBulk() (*Bulk, error) {
 	b.batch = s.db.NewPacks()
 	return b, nil
 }
-
-// newGeneration hands out a generation that was never used.
-func (b *Bulk) newGeneration() (record.Generation, error) { return b.draft.newGeneration() }
 
 // check returns ErrClosed after Commit or Abort.
 func (b *Bulk) check() error {
@@ -108,17 +94,17 @@ func (b *Bulk) fail(err error) error {
 func (b *Bulk) Tx() *Tx { return b.tx }
 
 // newWriter checks what every writer of a Bulk begins with, and returns its generation.
-func (b *Bulk) newWriter(what, name string, taken bool) (record.Generation, error) {
+func (b *Bulk) newWriter(what, name string) (record.Generation, error) {
 	if err := b.check(); err != nil {
 		return 0, err
 	}
-	if taken {
+	if _, taken := b.writers[what+" "+name]; taken {
 		return 0, fmt.Errorf("%s %s: %w: it is being written already", what, name, ErrExists)
 	}
 	if err := validateName(what, name); err != nil {
 		return 0, err
 	}
-	g, err := b.newGeneration()
+	g, err := b.draft.newGeneration()
 	if err != nil {
 		return 0, fmt.Errorf("%s %s: %w", what, name, err)
 	}
@@ -131,13 +117,17 @@ func (b *Bulk) Column(name string, kind Kind) (*ColumnWriter, error) {
 	if err := checkColumn(name, kind); err != nil {
 		return nil, err
 	}
-	_, taken := b.columns[name]
-	g, err := b.newWriter("column", name, taken)
+	g, err := b.newWriter("column", name)
 	if err != nil {
 		return nil, err
 	}
 	w := newColumnWriter(b, name, kind, g)
-	b.columns[name] = w
+	b.writers["column "+name] = bulkWriter{func() error {
+		entry, err := w.finish()
+		entry.Sum = b.batch.Sums[g]
+		b.draft.Columns[name] = entry
+		return err
+	}, w.close}
 	return w, nil
 }
 
@@ -147,26 +137,32 @@ func (b *Bulk) Matrix(name string, columns []string, e MatrixEncoding) (*MatrixW
 	if e.Kept < 0 {
 		return nil, fmt.Errorf("matrix %s: %w: %d kept cells a row, want 0 or more", name, ErrInvalidValue, e.Kept)
 	}
-	_, taken := b.matrices[name]
-	g, err := b.newWriter("matrix", name, taken)
+	g, err := b.newWriter("matrix", name)
 	if err != nil {
 		return nil, err
 	}
 	w := newMatrixWriter(b, name, columns, e, g)
-	b.matrices[name] = w
+	b.writers["matrix "+name] = bulkWriter{func() error {
+		entry, err := w.finish()
+		entry.Sum = b.batch.Sums[g]
+		b.draft.Matrices[name] = entry
+		return err
+	}, w.close}
 	return w, nil
 }
 
 // Space begins a space, in place of one of the same name.
 func (b *Bulk) Space(name string) (*SpaceWriter, error) {
-	_, taken := b.spaces[name]
-	g, err := b.newWriter("space", name, taken)
+	g, err := b.newWriter("space", name)
 	if err != nil {
 		return nil, err
 	}
-	w := &SpaceWriter{b: b, name: name, generation: g}
-	b.spaces[name] = w
-	return w, nil
+	b.writers["space "+name] = bulkWriter{func() error {
+		b.draft.Spaces[name] = g
+		b.renews = b.renews || b.draft.Twice[name]
+		return nil
+	}, func() error { return nil }}
+	return &SpaceWriter{b: b, name: name, generation: g}, nil
 }
 
 // DropMatrix removes a matrix at Commit; ErrNotFound when there is none.
@@ -218,9 +214,7 @@ func (b *Bulk) switchOver(final func(tx *Tx) error) error {
 	// Nobody else could write since the draft was made, so it is the catalogue with this Bulk's changes.
 	tx.cat = b.draft.clone()
 	tx.changed = true
-	for name := range b.spaces {
-		tx.renews = tx.renews || tx.cat.Twice[name]
-	}
+	tx.renews = b.renews
 	if !b.rewrites {
 		tx.touched = b.touched
 	}
@@ -232,21 +226,10 @@ func (b *Bulk) switchOver(final func(tx *Tx) error) error {
 	return tx.commit()
 }
 
-// finish writes what the writers buffer and enters them in the draft.
+// finish writes what is buffered, and enters in the draft what was written.
 func (b *Bulk) finish() error {
-	if err := b.finishColumns(); err != nil {
+	if err := b.finishWriters(); err != nil {
 		return err
-	}
-	for _, name := range sortedNames(b.matrices) {
-		entry, err := b.matrices[name].finish()
-		if err != nil {
-			return fmt.Errorf("matrix %s: %w", name, err)
-		}
-		entry.Sum = b.batch.Sums[entry.Generation]
-		b.draft.Matrices[name] = entry
-	}
-	for name, w := range b.spaces {
-		b.draft.Spaces[name] = w.generation
 	}
 	if b.draft.Graph != b.tx.cat.Graph {
 		b.draft.GraphSum = b.batch.Sums[b.draft.Graph]
@@ -254,19 +237,13 @@ func (b *Bulk) finish() error {
 	return b.batch.Finish()
 }
 
-// finishColumns writes all of the columns that were begun, and forgets their writers.
-func (b *Bulk) finishColumns() error {
-	for _, name := range sortedNames(b.columns) {
-		w := b.columns[name]
-		entry, err := w.finish()
-		if err != nil {
-			return fmt.Errorf("column %s: %w", name, err)
-		}
-		entry.Sum = b.batch.Sums[entry.Generation]
-		b.draft.Columns[name] = entry
-		delete(b.columns, name)
-		if err := w.close(); err != nil {
-			return err
+// finishWriters ends all the writers that were begun, and forgets them.
+func (b *Bulk) finishWriters() error {
+	for _, name := range sortedNames(b.writers) {
+		w := b.writers[name]
+		delete(b.writers, name)
+		if err := errors.Join(w.finish(), w.close()); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return nil
@@ -288,10 +265,7 @@ func (b *Bulk) release() error {
 	err := b.batch.Cancel()
 	b.tx.end()
 	err = errors.Join(err, b.s.sweep())
-	for _, w := range b.columns {
-		err = errors.Join(err, w.close())
-	}
-	for _, w := range b.matrices {
+	for _, w := range b.writers {
 		err = errors.Join(err, w.close())
 	}
 	b.s.bulkOpen.Store(false)

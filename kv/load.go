@@ -281,7 +281,7 @@ func (l *Loader) createStore(ctx context.Context) (err error) {
 	if l.bulk, err = l.store.beginBulk(ctx); err != nil {
 		return err
 	}
-	l.bulk.draft.Graph, err = l.bulk.newGeneration()
+	l.bulk.draft.Graph, err = l.bulk.draft.newGeneration()
 	return err
 }
 
@@ -354,7 +354,7 @@ func (l *Loader) writeColumns(ctx context.Context) error {
 	atOnce, first := l.columnsAtOnce(), 0
 	for properties := range slices.Chunk(l.opt.Properties, atOnce) {
 		if first > 0 { // those before give their memory to these
-			if err := l.bulk.finishColumns(); err != nil {
+			if err := l.bulk.finishWriters(); err != nil {
 				return err
 			}
 			if err := l.bulk.batch.Flush(); err != nil {

@@ -70,7 +70,7 @@ func (w *rewriter) source() (s source, err error) {
 // numbers of edges and arcs.
 func (w *rewriter) graph(ctx context.Context, from source, edits iter.Seq2[edit, error]) error {
 	draft := w.bulk.draft
-	g, err := w.bulk.newGeneration()
+	g, err := w.bulk.draft.newGeneration()
 	if err != nil {
 		return err
 	}
