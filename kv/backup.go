@@ -225,9 +225,6 @@ func (s *Store) checkRestored(chain *archive.Reader) (err error) {
 	if err := s.readHeader(); err != nil {
 		return err
 	}
-	if want := chain.Info().Store; s.header.ID != want {
-		return chain.Fail("it is of the store %s, and its records of %s", want, s.header.ID)
-	}
 	if err := s.openPacks(); err != nil {
 		return err
 	}

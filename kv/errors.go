@@ -144,13 +144,11 @@ func versionError(dir string, version int) error {
 //	Since time.Time // when it opened the store for writing; zero if it only reads, or if the time is not known
 type LockedError = storedir.LockedError
 
-// A BackupError names the wrong backup file and the place in it. It is an ErrBackup or an ErrBackupOrder. Its fields
-// are
+// A BackupError names the wrong backup file. It is an ErrBackup or an ErrBackupOrder. Its fields are
 //
-//	File   int   // from 0
-//	Offset int64 // bytes from its beginning; −1 if what is wrong has no place
-//	Msg    string
-//	Err    error // ErrBackup or ErrBackupOrder
+//	File int // from 0
+//	Msg  string
+//	Err  error // with the place in the file
 type BackupError = archive.Error
 
 // log logs what the store did since a time, zero if it took none, or why it failed.

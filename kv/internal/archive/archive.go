@@ -4,23 +4,28 @@
 //
 // A stream is
 //
-//	"graphcleaner backup 2\n"
-//	what follows, compressed by zstd
+//	"graphcleaner backup 3\n"
+//	parts, each behind its length, a big-endian uint32, and compressed by zstd, which adds a checksum
 //	the SHA-256 of all before it
 //
-// What is compressed are msgpack values, each behind its length, an uvarint: a map, the head (the fields of Info that
-// have names), and then arrays, the entries, by ascending key:
+// The first part is the head: a map in msgpack, of the fields of Info that have names. The others are entries, by
+// ascending key:
 //
-//	key, version, checksum, size
+//	length of the key     uint16
+//	length of the record  uint32
+//	version               uint64
+//	checksum              uint32
+//	the key, the record
 //
-// each with the record of so many bytes behind it. The version is the commit that wrote the record, as Badger numbers
-// them. If the size is zero the record is kept: it is that of the stream before, which has this checksum. There is an
-// entry for every record that the snapshot has, so that the entries of a stream say which records of the one before are
-// gone. The last entry has no key; its record is the SHA-256 with which the stream before ends, empty in a full stream.
-// Two streams of the same snapshot since the same stream are the same bytes.
+// Numbers are big-endian. The version is the commit that wrote the record, as Badger numbers them. If the record is
+// empty it is kept: it is that of the stream before, which has this checksum. There is an entry for every record that
+// the snapshot has, so that the entries of a stream say which records of the one before are gone. The last entry has no
+// key; its record is the SHA-256 with which the stream before ends, empty in a full stream. Two streams of the same
+// snapshot since the same stream are the same bytes.
 package archive
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -29,17 +34,17 @@ import (
 )
 
 const (
-	magic = "graphcleaner backup 2\n"
+	magic = "graphcleaner backup 3\n"
 
-	window    = 1 << 20 // bytes in which zstd looks for what is the same
+	partBytes = 1 << 20 // of the entries in a part, but for the last of them
 	maxRecord = 4 << 20
-	maxValue  = 1 << 17 // bytes of a head or an entry; Badger's limit of keys is less
+	maxPart   = partBytes + maxRecord + 1<<17
 
 	// maxSnapshot leaves a store that is restored all the commits it will ever make.
 	maxSnapshot = math.MaxInt64 / 2
 
-	// EntryOverhead bounds what a record takes in a stream beside its key and itself, in bytes.
-	EntryOverhead = 28
+	// EntryOverhead is what a record takes in a stream beside its key and itself, in bytes.
+	EntryOverhead = 2 + 4 + 8 + 4
 
 	// contextEvery is how many entries are read between two looks at a context.
 	contextEvery = 4096
@@ -55,26 +60,18 @@ var (
 	ErrOrder = errors.New("kv: backups do not follow one another")
 )
 
-// An Error names the wrong file, and how far it was read. It is an ErrDamaged or an ErrOrder.
+// An Error names the wrong file. It is an ErrDamaged or an ErrOrder.
 type Error struct {
-	File   int   // from 0
-	Offset int64 // bytes that were read; −1 if what is wrong has no place
-	Msg    string
-	Err    error // ErrDamaged or ErrOrder
+	File int // from 0
+	Msg  string
+	Err  error
 }
 
-func (e *Error) Error() string {
-	where := ""
-	if e.Offset >= 0 {
-		where = fmt.Sprintf(" at byte %d", e.Offset)
-	}
-	return fmt.Sprintf("backup %d: %v%s: %s", e.File+1, e.Err, where, e.Msg)
-}
-
+func (e *Error) Error() string { return fmt.Sprintf("backup %d: %v: %s", e.File+1, e.Err, e.Msg) }
 func (e *Error) Unwrap() error { return e.Err }
 
 func outOfOrder(file int, format string, args ...any) error {
-	return &Error{File: file, Offset: -1, Msg: fmt.Sprintf(format, args...), Err: ErrOrder}
+	return &Error{file, fmt.Sprintf(format, args...), ErrOrder}
 }
 
 // An Info says what is in a backup.
@@ -96,10 +93,33 @@ type Info struct {
 
 // An entry is a record of a snapshot.
 type entry struct {
-	_msgpack struct{} `msgpack:",as_array"` //nolint:unused // msgpack looks for it
+	key     []byte
+	version uint64
+	sum     uint32
+	record  []byte // empty if it is kept
+}
 
-	Key     []byte
-	Version uint64
-	Sum     uint32 // of a record that is kept
-	Size    uint32 // of the record; 0 if it is kept
+// append appends the entry to a part.
+func (e *entry) append(part []byte) []byte {
+	part = binary.BigEndian.AppendUint16(part, uint16(len(e.key)))
+	part = binary.BigEndian.AppendUint32(part, uint32(len(e.record)))
+	part = binary.BigEndian.AppendUint64(part, e.version)
+	part = binary.BigEndian.AppendUint32(part, e.sum)
+	return append(append(part, e.key...), e.record...)
+}
+
+// take takes the next entry from a part, which keeps its bytes, and says whether there is a whole one.
+func (e *entry) take(part *[]byte) bool {
+	b := *part
+	if len(b) < EntryOverhead {
+		return false
+	}
+	key := EntryOverhead + int(binary.BigEndian.Uint16(b))
+	end := key + int(binary.BigEndian.Uint32(b[2:]))
+	if len(b) < end {
+		return false
+	}
+	*e = entry{b[EntryOverhead:key], binary.BigEndian.Uint64(b[6:]), binary.BigEndian.Uint32(b[14:]), b[key:end]}
+	*part = b[end:]
+	return true
 }

@@ -8,13 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -85,7 +84,7 @@ func TestStreams(t *testing.T) {
 		want    error
 	}{
 		{files[:1], 0, nil}, {files[1:2], 5, nil}, {files[1:3], 10, nil}, {files[2:3], 0, ErrOrder}, {files[:2], 0, ErrOrder}, {nil, 0, ErrOrder},
-		{[][]byte{files[1], files[2][:len(files[2])-1]}, 0, ErrDamaged},
+		{[][]byte{files[1], files[2][:len(files[2])-1]}, 10, ErrDamaged},
 	} {
 		if _, records, err := verify(t.Context(), test.files...); records != test.records || !errors.Is(err, test.want) {
 			t.Errorf("%d files: got %d records and %v, want %d and %v", len(test.files), records, err, test.records, test.want)
@@ -93,13 +92,14 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// FuzzRead reads files whose compressed part may be anything.
+// FuzzRead reads files whose parts may be anything.
 func FuzzRead(f *testing.F) {
 	for _, seed := range streams(f)[:3] {
-		f.Add(contentOf(f, seed))
+		parts := partsOf(f, seed)
+		f.Add(parts[0], parts[1])
 	}
-	f.Fuzz(func(t *testing.T, content []byte) {
-		info, _, err := verify(t.Context(), seal(t, content))
+	f.Fuzz(func(t *testing.T, head, entries []byte) {
+		info, _, err := verify(t.Context(), seal(t, head, entries))
 		if err != nil {
 			if _, ok := errors.AsType[*Error](err); !ok {
 				t.Errorf("got %v, want a *Error", err)
@@ -112,33 +112,41 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// seal makes a file of what a stream has compressed, whatever that is.
-func seal(t testing.TB, content []byte) []byte {
+// seal makes a file of parts, whatever they are.
+func seal(t testing.TB, parts ...[]byte) []byte {
 	t.Helper()
-	options := []zstd.EOption{zstd.WithWindowSize(window), zstd.WithEncoderConcurrency(1)}
-	file := must.Get(zstd.NewWriter(nil, options...))(t).EncodeAll(content, []byte(magic))
+	encoder := must.Get(zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1)))(t)
+	file := []byte(magic)
+	for _, part := range parts {
+		packed := encoder.EncodeAll(part, nil)
+		file = append(binary.BigEndian.AppendUint32(file, uint32(len(packed))), packed...)
+	}
 	sum := sha256.Sum256(file)
 	return append(file, sum[:]...)
 }
 
-// contentOf is what a stream has compressed.
-func contentOf(t testing.TB, file []byte) []byte {
+// partsOf are the parts of a stream.
+func partsOf(t testing.TB, file []byte) (parts [][]byte) {
 	t.Helper()
 	decoder := must.Get(zstd.NewReader(nil))(t)
 	defer decoder.Close()
-	return must.Get(decoder.DecodeAll(file[len(magic):len(file)-sha256.Size], nil))(t)
+	for rest := file[len(magic) : len(file)-sha256.Size]; len(rest) > 0; {
+		end := 4 + binary.BigEndian.Uint32(rest)
+		parts = append(parts, must.Get(decoder.DecodeAll(rest[4:end], nil))(t))
+		rest = rest[end:]
+	}
+	return parts
 }
 
 // TestHostileStreamAllocatesLittle bounds what reading a hostile file allocates.
 func TestHostileStreamAllocatesLittle(t *testing.T) {
-	head := contentOf(t, streams(t)[0])
-	head = head[:len(head)-2] // without the end
-	for name, content := range map[string][]byte{
-		"head":   binary.AppendUvarint(nil, math.MaxUint64),
-		"key":    binary.AppendUvarint(slices.Clone(head), math.MaxUint64),
-		"record": binary.AppendUvarint(append(slices.Clone(head), 1, 'k', 1), maxRecord),
+	head := must.Get(msgpack.Marshal(Info{Full: true}))(t)
+	for name, file := range map[string][]byte{
+		"head":   seal(t, []byte{0xdf, 0xff, 0xff, 0xff, 0xff}),
+		"entry":  seal(t, head, bytes.Repeat([]byte{0xff}, EntryOverhead)),
+		"part":   seal(t, head, make([]byte, 100*maxPart)),
+		"packed": append([]byte(magic), 0xff, 0xff, 0xff, 0xff),
 	} {
-		file := seal(t, content)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		if _, _, err := verify(t.Context(), file); !errors.Is(err, ErrDamaged) {
@@ -159,11 +167,12 @@ func TestMutatedStreams(t *testing.T) {
 	refused := 0
 	const rounds = 1000
 	for range rounds {
-		content := contentOf(t, seeds[r.IntN(len(seeds))])
+		parts := partsOf(t, seeds[r.IntN(len(seeds))])
 		for range 1 + r.IntN(3) {
-			content[r.IntN(len(content))] = byte(r.IntN(256))
+			part := parts[r.IntN(len(parts))]
+			part[r.IntN(len(part))] = byte(r.IntN(256))
 		}
-		_, _, err := verify(t.Context(), seal(t, content))
+		_, _, err := verify(t.Context(), seal(t, parts...))
 		if err == nil {
 			continue // the change was in the ID of the store, say
 		}

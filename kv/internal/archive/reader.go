@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -18,58 +17,27 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A sealed reads a file but for the checksum with which it ends. At the end it compares that.
-type sealed struct {
-	r      *bufio.Reader
-	digest hash.Hash
-	sum    []byte // the checksum, once all was read
-	offset int64  // of what is read next
-	failed error  // of the file itself
-}
-
-const readSize = 128 << 10
-
-var errSum = errors.New("the checksum of the whole does not match")
-
-func (s *sealed) Read(p []byte) (int, error) {
-	ahead, err := s.r.Peek(min(len(p), readSize) + sha256.Size)
-	n := len(ahead) - sha256.Size
-	switch {
-	case n > 0:
-		n = copy(p, ahead[:n])
-		if _, err := s.r.Discard(n); err != nil {
-			return 0, err
-		}
-		s.digest.Write(p[:n])
-		s.offset += int64(n)
-		return n, nil
-	case !errors.Is(err, io.EOF):
-		s.failed = err
-		return 0, err
-	}
-	if s.sum = s.digest.Sum(nil); !bytes.Equal(s.sum, ahead) {
-		return 0, errSum
-	}
-	return 0, io.EOF
-}
-
 // A Reader reads a stream, with those that it goes on from. It trusts nothing: what it allocates is bounded, whatever
 // the file says.
 type Reader struct {
 	file   int // which of several
-	in     sealed
-	zstd   *zstd.Decoder
-	r      *bufio.Reader // what is compressed
-	value  []byte        // memory of a head or an entry
-	info   Info          // complete once all was read
-	before *Reader       // nil if the stream is full, or is read without the one before
+	in     io.Reader
+	digest hash.Hash // of what was read
+	place  int64     // where the part begins that was read last, or what is behind the parts
+	offset int64     // how many bytes were read
 
-	entry  entry
-	memory []byte // of the record
-	record []byte // empty if the record is kept, and read without the stream before
-	last   []byte // key of the entry before
-	count  int64  // entries so far
-	ended  bool
+	zstd   *zstd.Decoder
+	packed []byte  // memory of a part
+	plain  []byte  // the same, unpacked
+	rest   []byte  // what is not read of it
+	info   Info    // complete once all was read
+	sum    []byte  // the checksum, once all was read
+	before *Reader // nil if the stream is full, or is read without the one before
+
+	entry entry  // with the record of the stream before if it is kept, unless the stream is read without that
+	last  []byte // key of the entry before
+	count int64  // entries so far
+	ended bool
 }
 
 // Open reads what streams begin with, a full one and those that follow it. The Reader is of the last. It must be
@@ -93,23 +61,24 @@ func Open(files []io.Reader) (last *Reader, err error) {
 }
 
 func newReader(file io.Reader, number int, before *Reader) (*Reader, error) {
-	b := &Reader{file: number, before: before}
-	b.in = sealed{r: bufio.NewReaderSize(file, 2*readSize), digest: sha256.New()}
-	first := make([]byte, len(magic))
-	if _, err := io.ReadFull(&b.in, first); b.in.failed != nil {
-		return nil, b.in.failed
-	} else if err != nil || string(first) != magic {
-		b.in.offset = 0
-		return nil, b.damaged("it does not begin like one of this version")
-	}
+	b := &Reader{file: number, in: file, digest: sha256.New(), before: before}
 	var err error
-	b.zstd, err = zstd.NewReader(&b.in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxWindow(window))
+	b.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxPart))
 	if err != nil {
-		return nil, b.broken(err)
+		return nil, err
 	}
-	b.r = bufio.NewReader(b.zstd)
-	if err = b.read(&b.info); err == nil && b.info.Snapshot > maxSnapshot {
+	begin, err := b.take(len(magic))
+	if string(begin) != magic && (err == nil || errors.Is(err, ErrDamaged)) {
+		err = b.damaged("it does not begin like one of this version")
+	}
+	if err == nil {
+		err = b.readPart()
+	}
+	if err == nil && msgpack.Unmarshal(b.rest, &b.info) != nil {
+		err = b.damaged("its head cannot be read")
+	}
+	b.rest = nil
+	if err == nil && b.info.Snapshot > maxSnapshot {
 		err = b.damaged("it is of commit %d, want at most %d", b.info.Snapshot, uint64(maxSnapshot))
 	}
 	if err != nil {
@@ -148,52 +117,45 @@ func (b *Reader) Close() {
 // Info is what the stream says of itself. Once Read has returned, it is complete.
 func (b *Reader) Info() Info { return b.info }
 
-// Fail is the error that the stream is damaged, somewhere.
-func (b *Reader) Fail(format string, args ...any) error {
-	return &Error{File: b.file, Offset: -1, Msg: fmt.Sprintf(format, args...), Err: ErrDamaged}
-}
-
-// damaged is the error of what was just read.
+// damaged is the error of the part that was read last.
 func (b *Reader) damaged(format string, args ...any) error {
-	return &Error{File: b.file, Offset: b.in.offset, Msg: fmt.Sprintf(format, args...), Err: ErrDamaged}
+	return &Error{b.file, fmt.Sprintf(format, args...), fmt.Errorf("%w at byte %d", ErrDamaged, b.place)}
 }
 
-// broken is the error of a read that failed.
-func (b *Reader) broken(err error) error {
-	switch {
-	case b.in.failed != nil:
-		return b.in.failed
+// take reads n bytes of the file, borrowed.
+func (b *Reader) take(n int) ([]byte, error) {
+	b.packed = slices.Grow(b.packed[:0], n)[:n]
+	switch _, err := io.ReadFull(b.in, b.packed); {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return b.damaged("it is cut short")
+		return nil, b.damaged("it is cut short")
+	case err != nil:
+		return nil, err
 	}
-	return b.damaged("%v", err)
+	b.digest.Write(b.packed)
+	b.offset += int64(n)
+	return b.packed, nil
 }
 
-// read reads a value.
-func (b *Reader) read(v any) error {
-	length, err := binary.ReadUvarint(b.r)
+// readPart reads the next part.
+func (b *Reader) readPart() error {
+	b.place = b.offset
+	length, err := b.take(4)
 	if err != nil {
-		return b.broken(err)
-	}
-	if b.value, err = b.take(b.value, length, maxValue); err != nil {
 		return err
 	}
-	if err := msgpack.Unmarshal(b.value, v); err != nil {
+	n := binary.BigEndian.Uint32(length)
+	if n > maxPart {
+		return b.damaged("a part has %d bytes, want at most %d", n, maxPart)
+	}
+	packed, err := b.take(int(n))
+	if err != nil {
+		return err
+	}
+	if b.plain, err = b.zstd.DecodeAll(packed, b.plain[:0]); err != nil {
 		return b.damaged("%v", err)
 	}
+	b.rest = b.plain
 	return nil
-}
-
-// take reads bytes into memory.
-func (b *Reader) take(memory []byte, length, most uint64) ([]byte, error) {
-	if length > most {
-		return nil, b.damaged("a part has %d bytes, want at most %d", length, most)
-	}
-	memory = slices.Grow(memory[:0], int(length))[:length]
-	if _, err := io.ReadFull(b.r, memory); err != nil {
-		return nil, b.broken(err)
-	}
-	return memory, nil
 }
 
 // Read calls use with every record that the stream has, ascending, whole and borrowed; then it makes sure that all
@@ -211,13 +173,13 @@ func (b *Reader) Read(
 			return Info{}, err
 		}
 		// The disk was asked for room for so many bytes.
-		if done += int64(len(b.entry.Key) + len(b.record)); done > b.info.Bytes || b.ended && done < b.info.Bytes {
+		if done += int64(len(b.entry.key) + len(b.entry.record)); done > b.info.Bytes || b.ended && done < b.info.Bytes {
 			return Info{}, b.damaged("its records have %d bytes or more, want %d", done, b.info.Bytes)
 		}
 		if b.ended {
 			return b.info, ctx.Err()
 		}
-		if err := use(b.entry.Key, b.record, b.entry.Version); err != nil {
+		if err := use(b.entry.key, b.entry.record, b.entry.version); err != nil {
 			return Info{}, err
 		}
 	}
@@ -230,40 +192,40 @@ func (b *Reader) next(ctx context.Context) error {
 		return ctx.Err()
 	}
 	e := &b.entry
-	b.last = append(b.last[:0], e.Key...)
-	err := b.read(e)
-	if err == nil {
-		b.memory, err = b.take(b.memory, uint64(e.Size), maxRecord)
+	b.last = append(b.last[:0], e.key...)
+	if len(b.rest) == 0 {
+		if err := b.readPart(); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
+	if !e.take(&b.rest) {
+		return b.damaged("an entry is cut off")
 	}
-	b.record = b.memory
-	if len(e.Key) == 0 {
+	if len(e.key) == 0 {
 		return b.end(ctx)
 	}
 	b.count++
 	switch {
-	case bytes.Compare(e.Key, b.last) <= 0:
+	case bytes.Compare(e.key, b.last) <= 0:
 		return b.damaged("the keys do not ascend")
-	case e.Version == 0 || e.Version > b.info.Snapshot:
-		return b.damaged("an entry is of version %d, want 1 to %d", e.Version, b.info.Snapshot)
-	case e.Size > 0:
-		if _, err := record.Decode(e.Key, b.record); err != nil {
+	case e.version == 0 || e.version > b.info.Snapshot:
+		return b.damaged("an entry is of version %d, want 1 to %d", e.version, b.info.Snapshot)
+	case len(e.record) > 0:
+		if _, err := record.Decode(e.key, e.record); err != nil {
 			return b.damaged("%v", err)
 		}
-		e.Sum = record.Checksum(b.record)
+		e.sum = record.Checksum(e.record)
 		b.info.Changed++
 	case b.info.Full:
 		return b.damaged("an entry is kept, and there is no backup before this one")
 	case b.before != nil:
-		switch kept, err := b.before.has(ctx, e.Key, e.Version, e.Sum); {
+		switch kept, err := b.before.has(ctx, e.key, e.version, e.sum); {
 		case err != nil:
 			return err
 		case !kept:
-			return outOfOrder(b.file, "%s is kept from the one before, which has another or none", record.Describe(e.Key))
+			return outOfOrder(b.file, "%s is kept from the one before, which has another or none", record.Describe(e.key))
 		}
-		b.record = b.before.record
+		e.record = b.before.entry.record
 	}
 	return nil
 }
@@ -271,36 +233,43 @@ func (b *Reader) next(ctx context.Context) error {
 // has goes on to the first entry whose key is not before one, and reports whether it is of that key, version and
 // checksum.
 func (b *Reader) has(ctx context.Context, key []byte, version uint64, sum uint32) (bool, error) {
-	for !b.ended && bytes.Compare(b.entry.Key, key) < 0 {
+	for !b.ended && bytes.Compare(b.entry.key, key) < 0 {
 		if err := b.next(ctx); err != nil {
 			return false, err
 		}
 	}
-	return bytes.Equal(b.entry.Key, key) && b.entry.Version == version && b.entry.Sum == sum, nil
+	return bytes.Equal(b.entry.key, key) && b.entry.version == version && b.entry.sum == sum, nil
 }
 
 // end is next behind the last entry.
 func (b *Reader) end(ctx context.Context) error {
 	b.ended = true
-	base := b.record
-	b.record = nil
-	switch _, err := b.r.ReadByte(); {
-	case err == nil:
-		return b.damaged("there is more behind the end")
-	case !errors.Is(err, io.EOF):
-		return b.broken(err)
-	case b.count != b.info.Records || b.info.Full != (len(base) == 0):
+	base := bytes.Clone(b.entry.record)
+	b.entry.record = nil
+	if len(b.rest) > 0 || b.count != b.info.Records || b.info.Full != (len(base) == 0) {
 		return b.damaged("the end contradicts the head")
 	}
-	b.info.ID, b.info.Since = fmt.Sprintf("%x", b.in.sum), fmt.Sprintf("%x", base)
-	b.info.Stored = b.in.offset + sha256.Size
+	b.place, b.sum = b.offset, b.digest.Sum(nil)
+	sum, err := b.take(sha256.Size)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(sum, b.sum) {
+		return b.damaged("the checksum of the whole does not match")
+	}
+	b.info.ID, b.info.Since, b.info.Stored = fmt.Sprintf("%x", sum), fmt.Sprintf("%x", base), b.offset
+	if n, err := io.ReadFull(b.in, sum[:1]); n > 0 {
+		return b.damaged("there is more behind the end")
+	} else if !errors.Is(err, io.EOF) {
+		return err
+	}
 	if b.before == nil {
 		return nil
 	}
 	if err := b.before.drain(ctx); err != nil {
 		return err
 	}
-	if !bytes.Equal(base, b.before.in.sum) {
+	if !bytes.Equal(base, b.before.sum) {
 		return outOfOrder(b.file, "it was made since another backup than the one before")
 	}
 	return nil

@@ -1,11 +1,9 @@
 package archive
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -21,27 +19,17 @@ type Writer struct {
 	info Info
 	base *Reader // the stream before, nil of a full one
 
-	out    io.Writer // the file, digest and stored
-	digest hash.Hash
-	stored counter
+	out    io.Writer
+	digest hash.Hash // of what was written
 	zstd   *zstd.Encoder
-	value  bytes.Buffer // a head or an entry
-	enc    *msgpack.Encoder
-}
-
-// A counter counts the bytes that are written to it.
-type counter int64
-
-func (c *counter) Write(p []byte) (int, error) {
-	*c += counter(len(p))
-	return len(p), nil
+	part   []byte // which is not written yet
+	packed []byte // memory of the same, compressed
 }
 
 // NewWriter is for a snapshot of a store, since the stream before, which may be nil. That is read, and compared with
 // its checksums, to its end.
 func NewWriter(info Info, since io.Reader) (*Writer, error) {
 	b := &Writer{info: info, digest: sha256.New()}
-	b.enc = msgpack.NewEncoder(&b.value)
 	if b.info.Full = since == nil; b.info.Full {
 		return b, nil
 	}
@@ -73,31 +61,44 @@ func (b *Writer) Writes(key []byte, version uint64) bool {
 
 // Begin begins to write a snapshot of so many records, with so many bytes of keys and records.
 func (b *Writer) Begin(w io.Writer, records, bytes int64) (err error) {
-	b.out, b.info.Records, b.info.Bytes = io.MultiWriter(w, b.digest, &b.stored), records, bytes
-	if _, err := io.WriteString(b.out, magic); err != nil {
-		return err
-	}
+	b.out, b.info.Records, b.info.Bytes = w, records, bytes
 	// Blocks are packed by their own encodings: a slower level takes three times as long and saves hardly more.
-	b.zstd, err = zstd.NewWriter(b.out, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-		zstd.WithEncoderCRC(false), zstd.WithWindowSize(window))
+	b.zstd, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(partBytes))
 	if err != nil {
 		return err
 	}
-	return b.put(&b.info, nil)
-}
-
-// put writes a value, and what is behind it.
-func (b *Writer) put(v any, behind []byte) error {
-	b.value.Reset()
-	if err := b.enc.Encode(v); err != nil {
+	if err := b.write([]byte(magic)); err != nil {
 		return err
 	}
-	for _, part := range [][]byte{binary.AppendUvarint(nil, uint64(b.value.Len())), b.value.Bytes(), behind} {
-		if _, err := b.zstd.Write(part); err != nil {
-			return err
-		}
+	if b.part, err = msgpack.Marshal(&b.info); err != nil {
+		return err
 	}
-	return nil
+	return b.flush()
+}
+
+// write writes to the file.
+func (b *Writer) write(p []byte) error {
+	b.digest.Write(p)
+	b.info.Stored += int64(len(p))
+	_, err := b.out.Write(p)
+	return err
+}
+
+// flush writes the part.
+func (b *Writer) flush() error {
+	b.packed = b.zstd.EncodeAll(b.part, append(b.packed[:0], 0, 0, 0, 0))
+	binary.BigEndian.PutUint32(b.packed, uint32(len(b.packed)-4))
+	b.part = b.part[:0]
+	return b.write(b.packed)
+}
+
+// put writes an entry.
+func (b *Writer) put(e entry) error {
+	if b.part = e.append(b.part); len(b.part) < partBytes {
+		return nil
+	}
+	return b.flush()
 }
 
 // Add adds a record, or that it is kept from the stream before. One whose checksum does not match is an ErrCorrupt of
@@ -119,11 +120,11 @@ func (b *Writer) Add(ctx context.Context, key, value []byte, version uint64) err
 			return err
 		}
 		if kept {
-			return b.put(&entry{Key: key, Version: version, Sum: sum}, nil)
+			return b.put(entry{key: key, version: version, sum: sum})
 		}
 	}
 	b.info.Changed++
-	return b.put(&entry{Key: key, Version: version, Size: uint32(len(value))}, value)
+	return b.put(entry{key: key, version: version, record: value})
 }
 
 // End ends the stream, once the one before was read to its end.
@@ -133,14 +134,16 @@ func (b *Writer) End(ctx context.Context) (Info, error) {
 		if err := b.base.drain(ctx); err != nil {
 			return Info{}, err
 		}
-		base, b.info.Since = b.base.in.sum, b.base.info.ID
+		base, b.info.Since = b.base.sum, b.base.info.ID
 	}
-	if err := errors.Join(b.put(&entry{Size: uint32(len(base))}, base), b.zstd.Close()); err != nil {
+	end := entry{record: base}
+	b.part = end.append(b.part)
+	if err := b.flush(); err != nil {
 		return Info{}, err
 	}
 	sum := b.digest.Sum(nil)
-	_, err := b.out.Write(sum)
-	b.info.ID, b.info.Stored = fmt.Sprintf("%x", sum), int64(b.stored)
+	err := b.write(sum)
+	b.info.ID = fmt.Sprintf("%x", sum)
 	return b.info, err
 }
 
