@@ -101,40 +101,24 @@ func (s *Store) Backup(ctx context.Context, w io.Writer, opt BackupOptions) (inf
 		}
 		return s.damaged(err)
 	})
-	if err != nil {
-		return info, err
+	if err == nil {
+		info, err = out.End(ctx)
 	}
-	info, err = out.End(ctx)
 	return info, storedir.WrapFull(err)
 }
 
-// eachLive calls use with the records of the snapshot, ascending, without those of generations that its catalogue does
-// not name: a Bulk that is open has written them, or a fold is to leave them out. Who closes the store waits for it.
+// eachLive calls use at the records of the snapshot, ascending, but for those of generations that its catalogue does not
+// name: a Bulk that is open has written them, or a fold is to leave them out.
 func (tx *Tx) eachLive(ctx context.Context, use func(it *lsm.Iterator) error) error {
 	live := tx.cat.live()
-	it := tx.txn.Iterator(nil, false)
-	defer it.Close()
-	count := 0
-	err := it.Seek(nil)
-	for ; err == nil && it.Valid(); count++ {
-		if count%contextEvery == 0 {
-			if err := errors.Join(ctx.Err(), tx.Err()); err != nil {
-				return err
-			}
-		}
+	return tx.eachEntry(ctx, nil, func(it *lsm.Iterator) error {
 		key := it.Key()
-		if k := record.Kind(key[0]); k >= record.FirstGenerational && k < record.EndGenerational && len(key) >= 5 {
-			if g := record.GenerationOf(key); !live[g] {
-				err = it.Seek(record.Prefix(k, g+1))
-				continue
-			}
+		k := record.Kind(key[0])
+		if k >= record.FirstGenerational && k < record.EndGenerational && len(key) >= 5 && !live[record.GenerationOf(key)] {
+			return nil
 		}
-		if err := use(it); err != nil {
-			return err
-		}
-		err = it.Next()
-	}
-	return storedir.WrapFull(err)
+		return use(it)
+	})
 }
 
 // CheckRoom returns ErrNoSpace unless the file system of a directory has so many bytes free. A program calls it in

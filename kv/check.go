@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"slices"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
@@ -20,9 +19,10 @@ type Problem struct{ Where, What string }
 
 func (p Problem) String() string { return p.Where + ": " + p.What }
 
-// Check walks every record and every invariant that spans records, and calls report for each that fails. It returns an
-// error only if it cannot go on, ErrClosed if the store is closed meanwhile. Check waits for a running Update, Bulk or
-// Compact, and then reads one snapshot, beside writers. It holds a few blocks at a time.
+// Check walks every record and every invariant that spans records, and calls report for each that fails. Only of the
+// index of the ids it trusts what a load wrote, if all of it is there and whole. It returns an error only if it cannot go
+// on, ErrClosed if the store is closed meanwhile. Check waits for a running Update, Bulk or Compact, and then reads one
+// snapshot, beside writers. It holds a few blocks at a time.
 func (s *Store) Check(ctx context.Context, progress Progress, report func(Problem)) (err error) {
 	began := time.Now()
 	defer func() { s.log("check", began, err) }()
@@ -50,17 +50,12 @@ func (s *Store) Check(ctx context.Context, progress Progress, report func(Proble
 	}
 	defer tx.release()
 	c.catalog()
-	if tx.cat.Removed > 0 {
-		set, err := tx.readRemoved() // not those of an earlier snapshot
-		if err := c.found("removed nodes", err); err != nil {
-			return err
-		}
-		if err == nil {
-			c.removed = set.nodes
-		}
+	c.removed, err = tx.Removed()
+	if err := c.found("removed nodes", err); err != nil {
+		return err
 	}
 	for _, step := range []func(context.Context) error{
-		c.decisions, c.tables, c.records, c.documents, c.dictionary, c.adjacency, c.edgeDeltas, c.properties, c.changes,
+		c.decisions, c.tables, c.records, c.documents, c.dictionary, c.adjacency, c.properties, c.changes,
 	} {
 		if err := c.found("store", step(ctx)); err != nil {
 			return err
@@ -105,7 +100,7 @@ func (c *checker) problem(where, format string, args ...any) {
 
 // found reports an error that damage explains, and returns any other.
 func (c *checker) found(where string, err error) error {
-	for _, damage := range []error{ErrCorrupt, ErrVersion, ErrNotFound, ErrInvalidValue} {
+	for _, damage := range []error{ErrCorrupt, ErrVersion, ErrNotFound, ErrInvalidValue, ErrInvalidID} {
 		if errors.Is(err, damage) {
 			c.problem(where, "%v", err)
 			return nil
@@ -117,15 +112,6 @@ func (c *checker) found(where string, err error) error {
 // catalog checks what the catalogue says against itself.
 func (c *checker) catalog() {
 	cat := c.tx.cat
-	if cat.Edges < 0 || cat.EdgeDeltas < 0 {
-		c.problem("catalogue", "it counts %d edges and %d edge deltas", cat.Edges, cat.EdgeDeltas)
-	}
-	if cat.Graph == 0 && cat.Nodes > 0 {
-		c.problem("catalogue", "it has %d nodes and names no graph", cat.Nodes)
-	}
-	if len(cat.classNumbers) != len(cat.Classes) {
-		c.problem("catalogue", "of %d classes %d are distinct", len(cat.Classes), len(cat.classNumbers))
-	}
 	users := map[record.Generation]string{}
 	use := func(g record.Generation, who string) {
 		if g >= cat.Next {
@@ -203,41 +189,43 @@ func (c *checker) property(ctx context.Context, p property) error {
 	return p.check(c, ctx)
 }
 
-func (c *checker) column(ctx context.Context, name string) error {
-	r, err := c.tx.Reader(name)
-	if err != nil {
-		return err
-	}
-	for first := 0; first < c.tx.NumNodes(); first += BlockRows {
+// blocks reads a property in blocks of so many nodes, of which none that is removed may have a value.
+func (c *checker) blocks(ctx context.Context, where string, height int, read func(r Range) error) error {
+	nodes := c.tx.NumNodes()
+	for first := 0; first < nodes; first += height {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		c.progress("column "+name, int64(first), int64(c.tx.NumNodes()))
-		_, err := r.Block(NodeID(first))
-		for v := first; err == nil && v < min(first+BlockRows, c.tx.NumNodes()); v++ {
-			if c.removed.Has(NodeID(v)) {
-				err = c.isNull(r, NodeID(v))
-			}
-		}
-		if err := c.found("column "+name, err); err != nil {
+		c.progress(where, int64(first), int64(nodes))
+		if err := c.found(where, read(Range{First: NodeID(first), End: NodeID(min(first+height, nodes))})); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// isNull returns an error if a removed node has a value.
-func (c *checker) isNull(r *ColumnReader, v NodeID) error {
-	value, err := r.At(v)
-	if err == nil && !value.IsNull() {
-		err = fmt.Errorf("%w: node number %d was removed, and has %s", ErrCorrupt, v, value)
+func (c *checker) column(ctx context.Context, name string) error {
+	reader, err := c.tx.Reader(name)
+	if err != nil {
+		return err
 	}
-	return err
+	return c.blocks(ctx, "column "+name, BlockRows, func(r Range) error {
+		_, err := reader.Block(r.First)
+		for v := r.First; err == nil && v < r.End; v++ {
+			if c.removed.Has(v) {
+				var value Value
+				if value, err = reader.At(v); err == nil && !value.IsNull() {
+					err = fmt.Errorf("%w: node number %d was removed, and has %s", ErrCorrupt, v, value)
+				}
+			}
+		}
+		return err
+	})
 }
 
 func (c *checker) matrix(ctx context.Context, name string) error {
-	entry := c.tx.cat.Matrices[name]
-	if entry.BlockRows == 0 {
+	height := int(c.tx.cat.Matrices[name].BlockRows)
+	if height == 0 {
 		c.problem("matrix "+name, "its blocks have no rows")
 		return nil
 	}
@@ -245,25 +233,17 @@ func (c *checker) matrix(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	var rows []float32
-	for first := 0; first < c.tx.NumNodes(); first += int(entry.BlockRows) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		c.progress("matrix "+name, int64(first), int64(c.tx.NumNodes()))
-		r := Range{First: NodeID(first), End: NodeID(min(first+int(entry.BlockRows), c.tx.NumNodes()))}
-		rows = slices.Grow(rows[:0], r.Len()*m.Width())[:r.Len()*m.Width()]
-		err := m.Read(r, 0, m.Width(), rows)
-		for v := r.First; err == nil && v < r.End && m.Width() > 0; v++ {
-			if c.removed.Has(v) && !isUnwritten(rows[int(v-r.First)*m.Width():][:m.Width()]) {
+	width := m.Width()
+	rows := make([]float32, min(height, c.tx.NumNodes())*width)
+	return c.blocks(ctx, "matrix "+name, height, func(r Range) error {
+		err := m.Read(r, 0, width, rows[:r.Len()*width])
+		for v := r.First; err == nil && v < r.End && width > 0; v++ {
+			if c.removed.Has(v) && !isUnwritten(rows[int(v-r.First)*width:][:width]) {
 				err = fmt.Errorf("%w: node number %d was removed, and has a row", ErrCorrupt, v)
 			}
 		}
-		if err := c.found("matrix "+name, err); err != nil {
-			return err
-		}
-	}
-	return nil
+		return err
+	})
 }
 
 // A recordScan is what a pass over all records has found. It leaves out those of generations that the catalogue names
@@ -272,6 +252,8 @@ type recordScan struct {
 	counts  map[record.Kind]int64 // of sound records, of the graph's generation or of none
 	nodes   int                   // one more than the greatest node that was added to the graph, or removed
 	removed int                   // nodes in its blocks of removed ones
+
+	deltaNodes int // nodes of the graph that have deltas of edges
 
 	changed map[record.Generation]uint32 // one more than the greatest node of which a column or a matrix has a change
 	last    record.Generation            // the greatest of any record
@@ -282,12 +264,9 @@ func (tx *Tx) scan(
 	ctx context.Context, progress Progress, damaged func(key []byte, damage error) error,
 ) (*recordScan, error) {
 	s := &recordScan{counts: map[record.Kind]int64{}, changed: map[record.Generation]uint32{}}
-	isDead, done := tx.cat.dead(), 0
-	err := eachRecord(ctx, tx.txn, nil, func(r record.Record, damage error) error {
+	isDead, done, withDelta := tx.cat.dead(), 0, int64(-1)
+	err := tx.eachRecord(ctx, nil, func(r record.Record, damage error) error {
 		if done++; done%contextEvery == 0 {
-			if err := tx.Err(); err != nil { // who closes the store waits for this
-				return err
-			}
 			progress("records", int64(done), 0)
 		}
 		if !record.IsKnown(r.Key) {
@@ -312,10 +291,14 @@ func (tx *Tx) scan(
 			return nil
 		}
 		s.counts[k]++
-		if ok && k == record.KindAddedNode {
+		switch {
+		case ok && k == record.KindAddedNode:
 			s.nodes = max(s.nodes, int(number)+1)
-		} else if ok && k == record.KindRemoved {
+		case ok && k == record.KindRemoved:
 			s.countRemoved(int(number)*removedPerBlock, r.Body)
+		case ok && k == record.KindEdgeDelta && int64(number) != withDelta:
+			withDelta = int64(number)
+			s.deltaNodes++
 		}
 		return nil
 	})
@@ -333,14 +316,10 @@ func (s *recordScan) countRemoved(first int, block []byte) {
 }
 
 // eachRecord calls use with every record whose key begins with prefix, borrowed, and with what is wrong with it.
-func eachRecord(ctx context.Context, txn *lsm.Txn, prefix []byte, use func(r record.Record, damage error) error) error {
-	it := txn.Iterator(prefix, false)
-	defer it.Close()
-	err := it.Seek(prefix)
-	for done := 1; err == nil && it.Valid(); done++ {
-		if done%contextEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
+func (tx *Tx) eachRecord(
+	ctx context.Context, prefix []byte, use func(r record.Record, damage error) error,
+) error {
+	return tx.eachEntry(ctx, prefix, func(it *lsm.Iterator) error {
 		r := record.Record{Key: it.Key()}
 		value, damage := it.Value()
 		if damage == nil {
@@ -348,10 +327,25 @@ func eachRecord(ctx context.Context, txn *lsm.Txn, prefix []byte, use func(r rec
 		} else {
 			damage = record.Corrupt(r.Key, damage.Error())
 		}
-		if err := use(r, damage); err != nil {
-			return err
+		return use(r, damage)
+	})
+}
+
+// eachEntry calls use at every entry whose key begins with prefix, ascending. Who closes the store waits for it.
+func (tx *Tx) eachEntry(ctx context.Context, prefix []byte, use func(it *lsm.Iterator) error) error {
+	it := tx.txn.Iterator(prefix, false)
+	defer it.Close()
+	err := it.Seek(prefix)
+	for done := 0; err == nil && it.Valid(); done++ {
+		if done%contextEvery == 0 {
+			err = errors.Join(ctx.Err(), tx.Err())
 		}
-		err = it.Next()
+		if err == nil {
+			err = use(it)
+		}
+		if err == nil {
+			err = it.Next()
+		}
 	}
 	return err
 }

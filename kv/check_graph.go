@@ -2,7 +2,6 @@ package kv
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"iter"
 	"math/bits"
@@ -12,11 +11,11 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// adjacency checks that every list is in order and without its own node, which the codec and this see to; that each
-// edge is under both its ends; and that there are as many as the catalogue says.
+// adjacency checks that every list, with what changed since the load, is in order and without its own node, which the
+// codec and this see to; that nodes count what changed; that each edge is under both its ends; and that there are as
+// many as the catalogue says.
 func (c *checker) adjacency(ctx context.Context) error {
 	d, err := c.tx.graph().Directory()
 	if err != nil {
@@ -30,18 +29,26 @@ func (c *checker) adjacency(ctx context.Context) error {
 	c.count(record.KindAdjacency, parts)
 	c.count(record.KindArcs, parts*codec.Bit(form.Any()))
 	c.count(record.KindAdjacencyDirectory, (d.Blocks()+graph.DirectoryChunk-1)/graph.DirectoryChunk)
+	c.count(record.KindEdgeDelta, 2*int(c.tx.cat.EdgeDeltas))
+	c.count(record.KindDegreeDelta, c.scan.deltaNodes)
 	blocks, err := c.tx.AdjacencyBlocks()
 	if err != nil {
 		return err
 	}
 	var sums edgeSums
 	var lists Adjacency
+	var degrees []uint32
 	told := c.told
 	for _, r := range blocks {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := c.tx.graph().ReadLists(r, &lists); err != nil {
+		err := c.tx.graph().ReadLists(r, &lists)
+		if err == nil && c.tx.cat.EdgeDeltas > 0 {
+			degrees = slices.Grow(degrees[:0], r.Len())[:r.Len()]
+			err = c.tx.graph().ReadDegrees(r, degrees)
+		}
+		if err != nil {
 			if err := c.found("adjacency", err); err != nil {
 				return err
 			}
@@ -50,6 +57,9 @@ func (c *checker) adjacency(ctx context.Context) error {
 		for v := r.First; v < r.End; v++ {
 			if where, what := wrongList(&lists, v, form); what != "" {
 				c.problem(where, "%s", what)
+			}
+			if n := len(lists.Of(v)); len(degrees) > 0 && n != int(degrees[v-r.First]) {
+				c.problem("degree deltas", "node number %d has %d neighbours, and counts %d", v, n, degrees[v-r.First])
 			}
 			if c.removed.Has(v) && len(lists.Of(v)) > 0 {
 				c.problem("adjacency", "node number %d was removed, and has neighbours", v)
@@ -128,72 +138,10 @@ func (s *edgeSums) add(v, u NodeID, a codec.Arc) {
 
 func (s *edgeSums) agree() bool { return s.lesser == s.greater }
 
-// edgeDeltas checks that each edge delta is under both ends, and that nodes count theirs.
-func (c *checker) edgeDeltas(ctx context.Context) error {
-	cat := c.tx.cat
-	if c.scan.counts[record.KindEdgeDelta] != 2*cat.EdgeDeltas {
-		c.problem("edge deltas", "there are %d, want twice the %d that the catalogue counts",
-			c.scan.counts[record.KindEdgeDelta], cat.EdgeDeltas)
-	}
-	var counted graph.DegreeDelta
-	last, counts, done := int64(-1), int64(0), 0
-	finish := func() error {
-		if last < 0 {
-			return nil
-		}
-		counts++
-		got, err := c.tx.graph().DegreeDelta(NodeID(last))
-		if err == nil && got != counted {
-			c.problem("degree deltas", "node number %d counts %d, which change its degree by %d, want %d and %d",
-				last, got.Deltas, got.Degree, counted.Deltas, counted.Degree)
-		}
-		return err
-	}
-	prefix := record.Prefix(record.KindEdgeDelta, cat.Graph)
-	for r, err := range c.tx.records().Scan(prefix, nil) {
-		if err != nil {
-			return err
-		}
-		if done++; done%contextEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		d, err := c.tx.graph().ParseDelta(r)
-		if err != nil {
-			return err
-		}
-		if int64(max(d.U, d.V)) >= int64(cat.Nodes) || d.U == d.V {
-			c.problem(record.Describe(r.Key), "there is no such edge")
-			continue
-		}
-		back, err := c.tx.graph().Pair(d.V, d.U)
-		if err != nil {
-			return err
-		}
-		if back.Arc != d.Arc.Reversed() {
-			c.problem(record.Describe(r.Key), "the other end of the edge says otherwise")
-		}
-		if int64(d.U) != last {
-			if err := finish(); err != nil {
-				return err
-			}
-			last, counted = int64(d.U), graph.DegreeDelta{}
-		}
-		counted.Deltas++
-		counted.Degree += back.Counts().Degree
-	}
-	if err := finish(); err != nil {
-		return err
-	}
-	if c.scan.counts[record.KindDegreeDelta] != counts {
-		c.problem("degree deltas", "there are %d, want %d", c.scan.counts[record.KindDegreeDelta], counts)
-	}
-	return nil
-}
-
 // edgeKey is two nodes as one number.
 func edgeKey(u, v NodeID) uint64 { return uint64(u)<<32 | uint64(v) }
 
-// dictionary checks that positions and NodeIDs are each other's inverse, and ids and positions too.
+// dictionary checks that all of it is there, that positions and NodeIDs are each other's inverse, and each id.
 func (c *checker) dictionary(ctx context.Context) error {
 	cat := c.tx.cat
 	blocks := func(rows int) int { return (cat.LoadedNodes + rows - 1) / rows }
@@ -203,8 +151,8 @@ func (c *checker) dictionary(ctx context.Context) error {
 	for v := cat.LoadedNodes; v < cat.Nodes; v++ {
 		added -= codec.Bit(c.removed.Has(NodeID(v)))
 	}
-	if cat.Removed == 0 {
-		c.count(record.KindRemoved, 0)
+	if c.scan.removed != cat.Removed {
+		c.problem("removed nodes", "there are %d, want %d", c.scan.removed, cat.Removed)
 	}
 	c.count(record.KindAddedNode, added)
 	c.count(record.KindAddedID, added)
@@ -251,10 +199,9 @@ func (c *checker) positions(ctx context.Context) error {
 	return nil
 }
 
-// ids checks every id by itself, and that looking it up finds its position and nothing else is found.
+// ids checks every id by itself, and that looking it up finds a node that was added since the load.
 func (c *checker) ids(ctx context.Context) error {
 	cat, ids := c.tx.cat, c.tx.dict().Reader()
-	var want fingerprint // of the lookup buckets
 	told, integers, unnamed := c.told, true, 0
 	for position := range cat.Nodes {
 		if position%contextEvery == 0 && ctx.Err() != nil {
@@ -273,20 +220,19 @@ func (c *checker) ids(ctx context.Context) error {
 			}
 		}
 		if err == nil {
-			err = c.id(id, position)
+			err = validateID(id)
 		}
-		if err != nil {
-			if err := c.found("dictionary", err); err != nil {
-				return err
+		if err == nil && isAdded {
+			var found int
+			if found, err = c.tx.dict().Position(id); err == nil && found != position {
+				err = fmt.Errorf("%w: looking up %q does not find node number %d", ErrCorrupt, id, position)
 			}
-			continue
+		}
+		if err := c.found("dictionary", err); err != nil {
+			return err
 		}
 		_, integer := dict.Integer(id)
 		integers = integers && integer
-		if !cat.DenseIDs && !isAdded {
-			hash := dict.Hash(id)
-			want.add(bucketPair(uint32(hash), uint32(position)), uint64(dict.BucketOf(hash, dict.Buckets(cat.LoadedNodes))))
-		}
 	}
 	if c.told > told {
 		return nil // what follows would only say the same again
@@ -295,81 +241,10 @@ func (c *checker) ids(ctx context.Context) error {
 	if integers != cat.IntegerIDs && (cat.IntegerIDs || cat.Removed == 0) {
 		c.problem("catalogue", "that every id is an integer: it says %v, want %v", cat.IntegerIDs, integers)
 	}
-	if cat.DenseIDs {
-		return nil
-	}
-	if unnamed != cat.Unnamed {
+	if !cat.DenseIDs && unnamed != cat.Unnamed {
 		c.problem("catalogue", "it says that %d removed nodes have no ids, want %d", cat.Unnamed, unnamed)
 	}
-	got, err := c.buckets(ctx)
-	if err == nil && c.told == told && got != want {
-		c.problem("dictionary", "the lookup buckets do not have the ids of the nodes")
-	}
-	return err
-}
-
-// id returns what is wrong with the id at a position. That of a node added since the load must be found.
-func (c *checker) id(id string, position int) error {
-	if err := validateID(id); err != nil {
-		return fmt.Errorf("%w: position %d: %w", ErrCorrupt, position, err)
-	}
-	if position < c.tx.cat.LoadedNodes {
-		return nil
-	}
-	found, err := c.tx.dict().Position(id)
-	if err == nil && found != position {
-		err = fmt.Errorf("%w: looking up %q does not find node number %d", ErrCorrupt, id, position)
-	}
-	return err
-}
-
-// bucketPair is an entry of a lookup bucket in one number.
-func bucketPair(hash, position uint32) uint64 { return uint64(hash)<<32 | uint64(position) }
-
-// buckets reads the buckets of ids. Ids whose hashes are the same must be different ids.
-func (c *checker) buckets(ctx context.Context) (all fingerprint, err error) {
-	var pairs []uint64
-	for bucket := range dict.Buckets(c.tx.cat.LoadedNodes) {
-		if err := ctx.Err(); err != nil {
-			return all, err
-		}
-		pairs = pairs[:0]
-		err := snapshot.Need(c.tx.records(), record.NumberKey(record.KindIDLookup, c.tx.cat.Graph, uint32(bucket)),
-			func(body []byte) error {
-				for ; len(body) >= dict.BucketEntry; body = body[dict.BucketEntry:] {
-					pair := bucketPair(binary.LittleEndian.Uint32(body), binary.LittleEndian.Uint32(body[4:]))
-					all.add(pair, uint64(bucket))
-					pairs = append(pairs, pair)
-				}
-				return nil
-			})
-		slices.Sort(pairs)
-		for i := 1; err == nil && i < len(pairs); i++ {
-			if pairs[i-1]>>32 == pairs[i]>>32 {
-				err = c.differ(uint32(pairs[i-1]), uint32(pairs[i]))
-			}
-		}
-		if err := c.found("dictionary", err); err != nil {
-			return all, err
-		}
-	}
-	return all, nil
-}
-
-// differ returns an error if the ids at two positions are the same.
-func (c *checker) differ(p, q uint32) error {
-	if int64(max(p, q)) >= int64(c.tx.cat.LoadedNodes) {
-		return nil // the fingerprints tell
-	}
-	a, err := c.tx.dict().ID(int(p))
-	if err != nil {
-		return err
-	}
-	b, err := c.tx.dict().ID(int(q))
-	if err == nil && a == b {
-		err = fmt.Errorf("%w: the nodes at positions %d and %d both have the id %q", ErrCorrupt, p, q, a)
-	}
-	return err
+	return nil
 }
 
 // A fingerprint is a sum of 128-bit hashes of pairs, the same in any order: two that agree are of the same pairs.

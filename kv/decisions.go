@@ -65,17 +65,15 @@ func (tx *Tx) hasDecisions() bool {
 	return tx.renews
 }
 
-// createDecisions writes decisions.log anew.
-func (s *Store) createDecisions() (err error) {
-	return s.lastView(func(tx *Tx) error {
+// renewDecisions writes decisions.log anew, so that it is short, or if there is none.
+func (s *Store) renewDecisions() error {
+	return s.lastView(func(tx *Tx) (err error) {
+		if s.decided != nil {
+			return s.decided.Renew(s.commits, tx.decisions())
+		}
 		s.decided, err = decisions.Create(s.dir, s.header.ID, s.commits, tx.decisions())
 		return err
 	})
-}
-
-// renewDecisions writes decisions.log anew, so that it is short.
-func (s *Store) renewDecisions() error {
-	return s.lastView(func(tx *Tx) error { return s.decided.Renew(s.commits, tx.decisions()) })
 }
 
 // decisions yields the entries of spaces that are kept twice, as decisions.log has them.

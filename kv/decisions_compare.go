@@ -2,6 +2,7 @@ package kv
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +20,8 @@ type spaceDifference struct {
 	unknown int // to the file
 }
 
-// differences compares the spaces that the transaction sees with decisions.log. It leaves out what is damaged in the
-// file, and what was committed later. It calls use with each entry that is missing or other: key and what the file has,
+// differences compares the spaces that the transaction sees with decisions.log. It leaves out what was committed later,
+// and what is damaged in the file, which is an ErrCorrupt in the end. It calls use with each entry that is missing or other: key and what the file has,
 // nil if the entry was deleted, are borrowed.
 func (tx *Tx) differences(
 	ctx context.Context, log *decisions.Log, use func(missing bool, key, value []byte) error,
@@ -34,7 +35,7 @@ func (tx *Tx) differences(
 		all = append(all, &spaceDifference{space: space})
 		of[string(record.Prefix(record.KindSpace, tx.cat.Spaces[space]))] = all[len(all)-1]
 	}
-	err = log.Scan(true, func(f decisions.Frame) error {
+	damage := log.Scan(true, func(f decisions.Frame) error {
 		for _, e := range f.Entries {
 			if of[prefixOf(e.Key)] != nil && f.Last <= tx.last {
 				if err := sorted.Add(e.Key, append([]byte{inFile}, e.Value...)); err != nil {
@@ -44,11 +45,11 @@ func (tx *Tx) differences(
 		}
 		return ctx.Err()
 	})
-	if err != nil && !errors.Is(err, ErrCorrupt) {
-		return nil, err
+	if damage != nil && !errors.Is(damage, ErrCorrupt) {
+		return nil, damage
 	}
 	for prefix := range of {
-		err := eachRecord(ctx, tx.txn, []byte(prefix), func(r record.Record, damage error) error {
+		err := tx.eachRecord(ctx, []byte(prefix), func(r record.Record, damage error) error {
 			value := []byte{inSpace}
 			if damage == nil {
 				value = append(value, record.Encode(r.Key, r.Body)...)
@@ -93,16 +94,13 @@ func (tx *Tx) differences(
 			there, stored = true, append(stored[:0], r.Value[1:]...)
 		}
 	}
-	return all, compare()
+	return all, cmp.Or(compare(), damage)
 }
 
 // decisions compares the spaces that are kept twice with decisions.log, as it was when the check began.
 func (c *checker) decisions(ctx context.Context) error {
 	if c.decided == nil {
 		return nil
-	}
-	if err := c.decided.Scan(true, func(decisions.Frame) error { return ctx.Err() }); err != nil {
-		return err
 	}
 	all, err := c.tx.differences(ctx, c.decided, func(bool, []byte, []byte) error { return nil })
 	for _, d := range all {
@@ -183,26 +181,26 @@ func (r *repair) decisions(ctx context.Context) error {
 		}
 		return nil
 	})
+	if r.logDamage != nil && errors.Is(err, ErrCorrupt) {
+		err = nil // the damage is known
+	}
 	if err == nil {
 		err = b.Flush()
 	}
+	lost := Loss{}
+	if !explained {
+		lost = Loss{Kind: "record of tables", Count: UnknownCount} // what took these may have taken others
+	}
 	for _, d := range all {
-		var lost Losses
-		if !explained {
-			lost = Losses{{Kind: "record of tables", Count: UnknownCount}} // what took these may have taken others
-		}
 		where := "space " + d.space
 		if d.missing > 0 && (whole || explained) {
-			err = errors.Join(err, r.tell(Correction{
-				Where: where, What: fmt.Sprintf("%d of its entries are missing", d.missing),
-				Done: "put back from " + decisions.FileName, Lost: lost,
-			}))
+			err = errors.Join(err, r.lose(lost, where, fmt.Sprintf("%d of its entries are missing", d.missing),
+				"put back from %s", decisions.FileName))
 		}
 		if d.other > 0 && whole {
-			err = errors.Join(err, r.tell(Correction{
-				Where: where, What: fmt.Sprintf("%d of its entries are whole, and other than in %s", d.other, decisions.FileName),
-				Done: "those of the file are taken; the former ones are in the store as it was", Lost: lost,
-			}))
+			what := fmt.Sprintf("%d of its entries are whole, and other than in %s", d.other, decisions.FileName)
+			err = errors.Join(err, r.lose(lost, where, what,
+				"those of the file are taken; the former ones are in the store as it was"))
 		}
 		if d.unknown > 0 && r.logDamage == nil {
 			r.logDamage = record.CorruptFile(r.log.Path(), "it lacks %d entries of %s", d.unknown, where)
@@ -213,7 +211,7 @@ func (r *repair) decisions(ctx context.Context) error {
 
 // renewLog writes decisions.log anew. It is told of if the file was damaged.
 func (r *repair) renewLog(context.Context) error {
-	if err := r.s.createDecisions(); err != nil || r.logDamage == nil {
+	if err := r.s.renewDecisions(); err != nil || r.logDamage == nil {
 		return err
 	}
 	return r.tell(Correction{Where: decisions.FileName, What: r.logDamage.Error(), Done: "written anew from the tables"})

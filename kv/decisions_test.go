@@ -212,6 +212,17 @@ func TestTornDecisionsBesideALostLog(t *testing.T) {
 	}
 }
 
+// TestLostDecisions has lost both logs in a crash: Repair says that decisions may be lost.
+func TestLostDecisions(t *testing.T) {
+	t.Parallel()
+	_, _, dir := agedStore(t)
+	must.Do(t, errors.Join(os.Remove(onlyLog(t, dir)), os.Remove(decisionsPath(dir))))
+	damagedStores.Store(dir, true)
+	if _, done := repairLosing(t, dir); !strings.Contains(done, "if a log of Badger is lost too, so are decisions of the last commits") {
+		t.Errorf("repairing did %s", done)
+	}
+}
+
 // TestReplayedDeletion replays the deletion of an entry that a pack has.
 func TestReplayedDeletion(t *testing.T) {
 	t.Parallel()

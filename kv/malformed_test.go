@@ -6,7 +6,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
-	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -52,7 +51,7 @@ func TestCheckFindsMalformedRecords(t *testing.T) {
 	})
 	var changes []malformed
 	for _, k := range []record.Kind{
-		record.KindColumn, record.KindMatrix, record.KindRowDelta, record.KindIDs, record.KindIDLookup, record.KindNodeAt, record.KindPosition,
+		record.KindColumn, record.KindMatrix, record.KindRowDelta, record.KindIDs, record.KindNodeAt, record.KindPosition,
 		record.KindAddedID,
 	} {
 		changes = append(changes, malformed{k, cutBody}, malformed{k, noBody}, malformed{k, largeBody})
@@ -64,10 +63,6 @@ func TestCheckFindsMalformedRecords(t *testing.T) {
 		}},
 		malformed{record.KindColumnDelta, largeBody}, malformed{record.KindColumnDelta, noBody},
 		malformed{record.KindRowDelta, func([]byte) []byte { return row(2) }},
-		malformed{record.KindIDLookup, func(b []byte) []byte { // a node that is not there
-			copy(b[dict.BucketEntry-4:], []byte{0xff, 0xff, 0xff, 0xff})
-			return b
-		}},
 	))
 }
 
@@ -93,7 +88,7 @@ func TestCheckFindsDamagedArcs(t *testing.T) {
 		{record.KindEdgeDelta, func(b []byte) []byte { b[len(b)-2]++; return b }},
 		{record.KindEdgeDelta, func(b []byte) []byte { b[1] |= 0x10; return b }}, // padding
 		{record.KindEdgeDelta, func([]byte) []byte { return []byte{1} }},
-		{record.KindDegreeDelta, func(b []byte) []byte { b[0]++; return b }},
+		{record.KindDegreeDelta, func(b []byte) []byte { b[len(b)-1]--; return b }},
 		{record.KindDegreeDelta, longBody},
 	})
 	key := firstKey(t, s, record.KindArcs)

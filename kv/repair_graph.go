@@ -20,7 +20,7 @@ import (
 // graph writes adjacency and dictionary again if they do not agree, and counts what it writes.
 func (r *repair) graph(ctx context.Context) (err error) {
 	if !r.recounts {
-		broken, err := r.isBroken(ctx, (*checker).dictionary, (*checker).adjacency, (*checker).edgeDeltas)
+		broken, err := r.isBroken(ctx, (*checker).dictionary, (*checker).adjacency)
 		if err != nil || !broken {
 			return err
 		}
@@ -93,7 +93,7 @@ func (l *listRepair) lists(b int, lists *Adjacency) error {
 func (l *listRepair) directory(ctx context.Context) error {
 	g, end := l.tx.cat.Graph, uint64(0)
 	l.dir = &graph.Directory{Generation: g, Starts: []NodeID{0}}
-	err := eachRecord(ctx, l.tx.txn, record.Prefix(record.KindAdjacency, g), func(rec record.Record, _ error) error {
+	err := l.tx.eachRecord(ctx, record.Prefix(record.KindAdjacency, g), func(rec record.Record, _ error) error {
 		block, err := record.NumberAt(rec.Key, 0)
 		part, err2 := record.NumberAt(rec.Key, 1)
 		if err := errors.Join(err, err2); err != nil {
@@ -218,7 +218,7 @@ func (l *listRepair) allEdits(ctx context.Context) iter.Seq2[edit, error] {
 // deltas adds every change of an edge that is under either end, under both.
 func (l *listRepair) deltas(ctx context.Context) error {
 	prefix := record.Prefix(record.KindEdgeDelta, l.tx.cat.Graph)
-	return eachRecord(ctx, l.tx.txn, prefix, func(rec record.Record, _ error) error {
+	return l.tx.eachRecord(ctx, prefix, func(rec record.Record, _ error) error {
 		d, err := l.tx.graph().ParseDelta(rec)
 		if err != nil || int64(max(d.U, d.V)) >= int64(l.tx.cat.Nodes) {
 			return err // one of a node that is lost is left out

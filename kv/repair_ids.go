@@ -87,7 +87,7 @@ func (n *idRepair) readAdded(ctx context.Context) (err error) {
 	n.added, n.owners = map[NodeID]string{}, map[string]NodeID{}
 	for _, k := range []record.Kind{record.KindAddedID, record.KindAddedNode} {
 		prefix := record.Prefix(k, n.tx.cat.Graph)
-		err = errors.Join(err, eachRecord(ctx, n.tx.txn, prefix, func(rec record.Record, _ error) error {
+		err = errors.Join(err, n.tx.eachRecord(ctx, prefix, func(rec record.Record, _ error) error {
 			number, err := record.NumberAt(rec.Key, 0)
 			v, id := NodeID(number), string(rec.Body)
 			if k == record.KindAddedID {

@@ -198,7 +198,7 @@ func (r *repair) documents(ctx context.Context) error {
 	var whole []byte // the key of a document, without the part
 	var useless [][]byte
 	parts := 0 // of the document, none if one is missing
-	err := eachRecord(ctx, tx.txn, []byte{byte(record.KindDocument)}, func(rec record.Record, _ error) error {
+	err := tx.eachRecord(ctx, []byte{byte(record.KindDocument)}, func(rec record.Record, _ error) error {
 		key, part := rec.Key[:len(rec.Key)-2], int(binary.BigEndian.Uint16(rec.Key[len(rec.Key)-2:]))
 		if !bytes.Equal(key, whole) {
 			whole, parts = bytes.Clone(key), 0

@@ -312,7 +312,7 @@ func (s *Store) closeBadger() error {
 	case s.decided != nil:
 		decided = s.decided.Close()
 	case !s.synced && s.db.Failed() == nil && s.header.Version == formatVersion:
-		if decided = s.createDecisions(); decided == nil {
+		if decided = s.renewDecisions(); decided == nil {
 			decided = s.decided.Close()
 		}
 	}
