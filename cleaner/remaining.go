@@ -40,11 +40,12 @@ func CountRemaining(ctx context.Context, tx *kv.Tx) (r Remaining, err error) {
 			return r, ctx.Err()
 		}
 		if facts.decisions != nil && v >= decided.End {
-			var least kv.Value
-			if decided, least, _, err = facts.decisions.Bounds(v); err != nil {
+			block, err := facts.decisions.Block(v)
+			if err != nil {
 				return r, err
 			}
-			some = !least.IsNull()
+			least, _ := block.Bounds()
+			decided, some = block.Nodes, !least.IsNull()
 		}
 		if some {
 			decision, err := facts.decisions.At(v)

@@ -182,6 +182,12 @@ func (w *runWriter) put(block *runBlock, scores []float32) error {
 		if err := w.runs.Put(v, kv.IntValue(w.run.ID)); err != nil {
 			return err
 		}
+		if err := w.scores.Put(v, kv.FloatValue(float64(score))); err != nil {
+			return err
+		}
+		if err := w.confidences.Put(v, kv.FloatValue(float64(block.confidence[i]))); err != nil {
+			return err
+		}
 		if err := w.addEntries(block, i); err != nil {
 			return err
 		}
@@ -201,13 +207,7 @@ func (w *runWriter) put(block *runBlock, scores []float32) error {
 			return err
 		}
 	}
-	if err := w.scores.PutFloats(block.rows.First, scores); err != nil {
-		return err
-	}
-	if err := w.suggestions.PutClasses(block.rows.First, block.suggestions); err != nil {
-		return err
-	}
-	return w.confidences.PutFloats(block.rows.First, block.confidence)
+	return w.suggestions.PutClasses(block.rows.First, block.suggestions)
 }
 
 // noteSuspect notes a node, whose label and decision are those of when the run began, if it is a suspect.

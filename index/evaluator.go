@@ -199,11 +199,10 @@ func (e *leafEvaluator) keep(values vectors, nodes []kv.NodeID) ([]kv.NodeID, er
 	return kept, nil
 }
 
-// decideTable decides the values of a table. That of classes or bools is the same for all blocks.
+// decideTable decides the values of a table. That of classes is the same for all blocks.
 func (e *leafEvaluator) decideTable(column vector) {
 	table := column.block.Table
-	fixed := column.kind == kv.KindClass || column.kind == kv.KindBool
-	if fixed && len(table) == len(e.table) && &table[0] == &e.table[0] {
+	if column.kind == kv.KindClass && len(table) == len(e.table) && &table[0] == &e.table[0] {
 		return
 	}
 	e.table, e.truths = table, e.truths[:0]

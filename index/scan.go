@@ -148,9 +148,12 @@ func (s *scanner) block(name string, v kv.NodeID) (block, error) {
 	if err != nil {
 		return block{}, err
 	}
-	if b.Range, b.min, b.max, err = column.Bounds(v); err != nil {
+	values, err := column.Block(v)
+	if err != nil {
 		return block{}, err
 	}
+	b.Range = values.Nodes
+	b.min, b.max = values.Bounds()
 	s.blocks[name] = b
 	return b, nil
 }

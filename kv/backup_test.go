@@ -355,7 +355,7 @@ func TestBackupWhileWriting(t *testing.T) {
 	for v := range NodeID(100) {
 		must.Do(t, w.Put(v, IntValue(int64(v))))
 	}
-	must.Get(w.finish())(t)
+	must.Do(t, w.finish())
 	must.Get(b.preview())(t).Close()
 	if len(versionedContents(t, s)) <= len(want) {
 		t.Fatal("the Bulk has written nothing: the test shows nothing")

@@ -123,9 +123,9 @@ func (b *Bulk) Column(name string, kind Kind) (*ColumnWriter, error) {
 	}
 	w := newColumnWriter(b, name, kind, g)
 	b.writers["column "+name] = bulkWriter{func() error {
-		entry, err := w.finish()
-		entry.Sum = b.batch.Sums[g]
-		b.draft.Columns[name] = entry
+		err := w.finish()
+		w.entry.Sum = b.batch.Sums[g]
+		b.draft.Columns[name] = w.entry
 		return err
 	}, w.close}
 	return w, nil
@@ -143,9 +143,9 @@ func (b *Bulk) Matrix(name string, columns []string, e MatrixEncoding) (*MatrixW
 	}
 	w := newMatrixWriter(b, name, columns, e, g)
 	b.writers["matrix "+name] = bulkWriter{func() error {
-		entry, err := w.finish()
-		entry.Sum = b.batch.Sums[g]
-		b.draft.Matrices[name] = entry
+		err := w.finish()
+		w.entry.Sum = b.batch.Sums[g]
+		b.draft.Matrices[name] = w.entry
 		return err
 	}, w.close}
 	return w, nil

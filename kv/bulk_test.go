@@ -96,7 +96,7 @@ func TestBulkIsInvisibleUntilCommit(t *testing.T) {
 	write := func(b *Bulk) {
 		t.Helper()
 		w := must.Get(b.Column("x", KindFloat))(t)
-		must.Do(t, w.PutFloats(3, []float32{0.5, 0.25}))
+		must.Do(t, errors.Join(w.Put(3, FloatValue(0.5)), w.Put(4, FloatValue(0.25))))
 		space := must.Get(b.Space("s"))(t)
 		must.Do(t, space.Put([]byte("k"), []byte("v")))
 	}

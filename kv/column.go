@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/column"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // The built-in properties that are no stored columns.
@@ -80,7 +81,7 @@ func (tx *Tx) Origin(property string, v NodeID) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if changed, err := tx.column(entry).Changed(v); changed || err != nil {
+	if _, changed, err := tx.column(entry).Changed(v); changed || err != nil {
 		return 0, err
 	}
 	return uint64(entry.Generation), nil
@@ -208,17 +209,29 @@ func (tx *Tx) AddColumn(name string, kind Kind) error {
 	if _, ok := tx.cat.Columns[name]; ok {
 		return fmt.Errorf("column %s: %w", name, ErrExists)
 	}
-	c, err := tx.change()
+	c, g, err := tx.newEntry("column", name)
 	if err != nil {
 		return err
-	}
-	g, err := c.newGeneration()
-	if err != nil {
-		return fmt.Errorf("column %s: %w", name, err)
 	}
 	c.Columns[name] = column.Entry{Generation: g, Kind: kind}
 	tx.touched.addAll(columnTouched(name))
 	return nil
+}
+
+// newEntry returns the catalogue, to be changed, and a generation for a new column, matrix or space.
+func (tx *Tx) newEntry(what, name string) (*catalog, record.Generation, error) {
+	if err := validateName(what, name); err != nil {
+		return nil, 0, err
+	}
+	c, err := tx.change()
+	if err != nil {
+		return nil, 0, err
+	}
+	g, err := c.newGeneration()
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s %s: %w", what, name, err)
+	}
+	return c, g, nil
 }
 
 // checkColumn checks the name and kind of a column to be written.

@@ -16,24 +16,20 @@ type ColumnReader struct {
 	tx     *Tx
 	name   string
 	kind   Kind
-	loaded bool
-	rng    Range // the nodes of the block
-	writes int   // tx.writes when it was read
+	nodes  Range  // of the block; none if it could not be read
+	writes int    // tx.writes when it was read
+	asked  NodeID // the number of a block of which a value was read without making it the current one, plus one
 
-	// of a stored column
-	block   *codec.Column // not changed
+	// Of the block, one of these:
+	block   *codec.Column // of a stored column, not changed
 	changes []change
-	asked   NodeID // the number of a block of which a value was read without making it the current one, plus one
+	ids     *dict.Reader
+	degrees []uint32
 
 	vector Vector // of the block, once it is asked for
 	floats []float64
 	values []Value
 	codes  []uint32
-	seen   []bool // which of the values a block has
-
-	ids      *dict.Reader // of id
-	idWrites int          // tx.writes when it was made
-	degrees  []uint32     // of degree
 }
 
 // A change is a delta within a reader's block, by its row.
@@ -51,21 +47,15 @@ func (tx *Tx) Reader(column string) (*ColumnReader, error) {
 	if !ok {
 		return nil, noColumn(column)
 	}
-	r := &ColumnReader{tx: tx, name: column, kind: info.Kind, idWrites: tx.writes}
-	if column == idColumn {
-		r.ids = tx.dict().Reader()
-	}
-	return r, nil
+	return &ColumnReader{tx: tx, name: column, kind: info.Kind}, nil
 }
 
 // At is the value of a node, ErrNotFound for a NodeID beyond the last. Values of a removed node are null, its degree is
 // 0.
 func (r *ColumnReader) At(v NodeID) (Value, error) {
-	if r.ids != nil {
-		return r.id(v)
-	}
-	walks := r.loaded && v == r.rng.End // on from the current block
-	if block := v / codec.ColumnRows; r.name != degreeColumn && !r.holds(v) && !walks && r.asked != block+1 {
+	isStored := r.name != idColumn && r.name != degreeColumn
+	walks := v == r.nodes.End // on from the current block
+	if block := v / BlockRows; isStored && !r.holds(v) && !walks && r.asked != block+1 {
 		r.asked = block + 1
 		if err := r.tx.checkNumber(v); err != nil {
 			return Value{}, err
@@ -75,23 +65,31 @@ func (r *ColumnReader) At(v NodeID) (Value, error) {
 	if err := r.load(v); err != nil {
 		return Value{}, err
 	}
-	row := int(v - r.rng.First)
-	if r.name == degreeColumn {
+	return r.value(int(v - r.nodes.First))
+}
+
+// value is a row of the block.
+func (r *ColumnReader) value(row int) (Value, error) {
+	switch {
+	case r.ids != nil:
+		return r.id(r.nodes.First + NodeID(row))
+	case r.block == nil:
 		return IntValue(int64(r.degrees[row])), nil
 	}
-	return r.tx.fromCell(r.kind, r.cell(row))
+	byRow := func(c change, row int) int { return cmp.Compare(c.row, row) }
+	if i, found := slices.BinarySearchFunc(r.changes, row, byRow); found {
+		return r.tx.fromCell(r.kind, r.changes[i].cell)
+	}
+	if row >= r.block.Count {
+		return Value{}, nil // added after the block was written
+	}
+	return r.tx.fromCell(r.kind, r.block.Cell(row))
 }
 
 // id is the id of a node.
 func (r *ColumnReader) id(v NodeID) (Value, error) {
-	if err := r.tx.checkNumber(v); err != nil {
-		return Value{}, err
-	}
 	if removed, err := r.tx.isRemoved(v); removed || err != nil {
 		return Value{}, err
-	}
-	if r.idWrites != r.tx.writes {
-		r.ids, r.idWrites = r.tx.dict().Reader(), r.tx.writes
 	}
 	id, err := r.ids.At(v)
 	if err != nil {
@@ -100,16 +98,88 @@ func (r *ColumnReader) id(v NodeID) (Value, error) {
 	return r.tx.idValue(id)
 }
 
-// Bounds returns the nodes of the block that holds v, and the least and greatest non-null value in it, null if all are
-// null. A scan for values outside these bounds can skip to rng.End. Strings, and so classes, are ordered by their
-// bytes. For the column id, the bounds are those of all ids.
-func (r *ColumnReader) Bounds(v NodeID) (rng Range, least, greatest Value, err error) {
-	if err := r.load(v); err != nil {
-		return Range{}, Value{}, Value{}, err
+// holds says whether the current block is that of v.
+func (r *ColumnReader) holds(v NodeID) bool {
+	return v >= r.nodes.First && v < r.nodes.End && r.writes == r.tx.writes
+}
+
+// load makes the block that holds v the current one.
+func (r *ColumnReader) load(v NodeID) error {
+	if r.holds(v) {
+		return nil
 	}
-	include := func(value Value) {
-		if value.IsNull() {
-			return
+	r.nodes, r.vector = Range{}, Vector{}
+	if r.writes != r.tx.writes {
+		r.values, r.ids = nil, nil // there may be other classes
+	}
+	if err := r.tx.checkNumber(v); err != nil {
+		return err
+	}
+	first := v / BlockRows * BlockRows
+	nodes := Range{First: first, End: NodeID(min(int(first)+BlockRows, r.tx.cat.Nodes))}
+	if err := r.read(nodes); err != nil {
+		return fmt.Errorf("column %s: %w", r.name, err)
+	}
+	r.nodes, r.writes = nodes, r.tx.writes
+	return nil
+}
+
+func (r *ColumnReader) read(nodes Range) error {
+	switch r.name {
+	case idColumn:
+		if r.ids == nil {
+			r.ids = r.tx.dict().Reader()
+		}
+		return nil
+	case degreeColumn:
+		r.degrees = slices.Grow(r.degrees[:0], nodes.Len())[:nodes.Len()]
+		return r.tx.ReadDegrees(nodes, r.degrees)
+	}
+	entry, err := r.tx.columnEntry(r.name)
+	if err != nil {
+		return err
+	}
+	if uint32(nodes.First) >= entry.Rows {
+		r.block = new(codec.Column) // all were added later
+	} else if r.block, err = r.tx.column(entry).Lookup(uint32(nodes.First) / BlockRows); err != nil {
+		return err
+	}
+	r.changes = r.changes[:0]
+	return r.tx.column(entry).ReadDeltas(nodes, func(v NodeID, cell Value) {
+		r.changes = append(r.changes, change{int(v - nodes.First), cell})
+	})
+}
+
+// A Vector has the values of a block of consecutive nodes. Of a column of floats they are Floats, NaN for null. Of
+// other columns the value of the i-th node is Table[Codes[i]], and Table[0] is null. The table of a class column has
+// the classes in the order of their numbers, and is the same slice for all blocks of a reader. In other tables a value
+// may stand twice. Ids have neither: At reads them.
+type Vector struct {
+	Nodes  Range
+	Floats []float64
+	Table  []Value
+	Codes  []uint32
+}
+
+// Bounds returns the least and greatest non-null value of a block, null if all are null. Strings, and so classes, are
+// ordered by their bytes.
+func (b Vector) Bounds() (least, greatest Value) {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, x := range b.Floats {
+		if x == x { // not NaN
+			low, high = min(low, x), max(high, x)
+		}
+	}
+	if low <= high {
+		return FloatValue(low), FloatValue(high)
+	}
+	seen := make([]bool, len(b.Table))
+	for _, code := range b.Codes {
+		seen[code] = true
+	}
+	for code, value := range b.Table {
+		if code == 0 || !seen[code] {
+			continue
 		}
 		if least.IsNull() || value.Compare(least) < 0 {
 			least = value
@@ -118,115 +188,8 @@ func (r *ColumnReader) Bounds(v NodeID) (rng Range, least, greatest Value, err e
 			greatest = value
 		}
 	}
-	switch {
-	case r.ids != nil && r.kind == KindInt:
-		return r.rng, IntValue(math.MinInt64), IntValue(math.MaxInt64), nil
-	case r.ids != nil:
-		return r.rng, StringValue(""), StringValue("\xff"), nil // no UTF-8 has this byte
-	case r.name == degreeColumn:
-		return r.rng, IntValue(int64(slices.Min(r.degrees))), IntValue(int64(slices.Max(r.degrees))), nil
-	case r.kind == KindClass:
-		// The order of class numbers is not that of their names.
-		block, err := r.Block(v)
-		if err != nil {
-			return Range{}, Value{}, Value{}, err
-		}
-		r.seen = slices.Grow(r.seen[:0], len(block.Table))[:len(block.Table)]
-		clear(r.seen)
-		for _, n := range block.Codes {
-			r.seen[n] = true
-		}
-		for n, seen := range r.seen {
-			if seen {
-				include(block.Table[n])
-			}
-		}
-		return r.rng, least, greatest, nil
-	}
-	least, greatest = r.block.Bounds(r.kind)
-	for _, c := range r.changes {
-		include(c.cell)
-	}
-	return r.rng, least, greatest, nil
+	return least, greatest
 }
-
-// holds says whether the current block is that of v.
-func (r *ColumnReader) holds(v NodeID) bool {
-	return r.loaded && v >= r.rng.First && v < r.rng.End && r.writes == r.tx.writes
-}
-
-// load makes the block that holds v the current one.
-func (r *ColumnReader) load(v NodeID) error {
-	if r.holds(v) {
-		return nil
-	}
-	r.loaded = false
-	if r.writes != r.tx.writes {
-		r.values = nil // there may be other classes
-	}
-	if err := r.tx.checkNumber(v); err != nil {
-		return err
-	}
-	first := v / codec.ColumnRows * codec.ColumnRows
-	r.rng = Range{First: first, End: NodeID(min(int(first)+codec.ColumnRows, r.tx.cat.Nodes))}
-	r.writes, r.vector = r.tx.writes, Vector{}
-	if err := r.read(); err != nil {
-		return fmt.Errorf("column %s: %w", r.name, err)
-	}
-	r.loaded = true
-	return nil
-}
-
-func (r *ColumnReader) read() error {
-	switch r.name {
-	case idColumn:
-		return nil
-	case degreeColumn:
-		count := r.rng.Len()
-		r.degrees = slices.Grow(r.degrees[:0], count)[:count]
-		return r.tx.ReadDegrees(r.rng, r.degrees)
-	}
-	entry, err := r.tx.columnEntry(r.name)
-	if err != nil {
-		return err
-	}
-	if uint32(r.rng.First) >= entry.Rows {
-		r.block = new(codec.Column) // all were added later
-	} else if r.block, err = r.tx.column(entry).Lookup(uint32(r.rng.First) / codec.ColumnRows); err != nil {
-		return err
-	}
-	r.changes = r.changes[:0]
-	return r.tx.column(entry).ReadDeltas(r.rng, func(v NodeID, cell Value) {
-		r.changes = append(r.changes, change{int(v - r.rng.First), cell})
-	})
-}
-
-// cell is a row of the current block of a stored column, as it is stored.
-func (r *ColumnReader) cell(row int) Value {
-	byRow := func(c change, row int) int { return cmp.Compare(c.row, row) }
-	if i, found := slices.BinarySearchFunc(r.changes, row, byRow); found {
-		return r.changes[i].cell
-	}
-	if row >= r.block.Count {
-		return Value{} // added after the block was written
-	}
-	return r.block.Cell(row, r.kind)
-}
-
-// A Vector has the values of a block of consecutive nodes. Of a column of floats they are Floats, NaN for null. Of
-// other columns the value of the i-th node is Table[Codes[i]], and Table[0] is null. The table of a class column has
-// the classes in the order of their numbers, and is the same slice for all blocks of a reader; that of a column of
-// bools has false and true. In other tables a value may stand twice. Ids, degrees and ints that are far apart have
-// neither: At reads them.
-type Vector struct {
-	Nodes  Range
-	Floats []float64
-	Table  []Value
-	Codes  []uint32
-}
-
-// maxIntCodes is how many different ints a block may have for them to be coded.
-const maxIntCodes = 256
 
 // Block returns the values of the block that holds v. They are lent until the next use of the reader, and nobody
 // changes them.
@@ -234,23 +197,23 @@ func (r *ColumnReader) Block(v NodeID) (Vector, error) {
 	if err := r.load(v); err != nil {
 		return Vector{}, err
 	}
-	if r.vector.Nodes != r.rng {
-		r.vector = Vector{Nodes: r.rng}
-		if r.block != nil {
-			if err := r.decode(); err != nil {
-				r.loaded = false
-				return Vector{}, fmt.Errorf("column %s: %w", r.name, err)
-			}
+	if r.vector.Nodes != r.nodes {
+		r.vector.Nodes = r.nodes
+		if err := r.decode(); err != nil {
+			r.nodes = Range{}
+			return Vector{}, fmt.Errorf("column %s: %w", r.name, err)
 		}
 	}
 	return r.vector, nil
 }
 
-// decode makes the vector of a block of a stored column. Nodes that were added after the block was written are null in
+// decode makes the vector of a block. Nodes that were added after the block of a stored column was written are null in
 // it, unless they changed.
 func (r *ColumnReader) decode() error {
-	rows := r.rng.Len()
-	loaded := min(r.block.Count, rows)
+	rows, loaded := r.nodes.Len(), 0
+	if r.block != nil {
+		loaded = min(r.block.Count, rows)
+	}
 	if r.kind == KindFloat || r.kind == KindSingle {
 		r.floats = slices.Grow(r.floats[:0], rows)[:rows]
 		r.block.ReadFloats(r.floats[:loaded])
@@ -263,13 +226,33 @@ func (r *ColumnReader) decode() error {
 		r.vector.Floats = r.floats
 		return nil
 	}
-	base, ok := r.fillTable()
-	if !ok {
+	if r.ids != nil {
 		return nil
 	}
 	r.codes = slices.Grow(r.codes[:0], rows)[:rows]
-	r.block.ReadOffsets(r.codes[:loaded], base)
-	clear(r.codes[loaded:])
+	clear(r.codes)
+	coded := r.block != nil
+	if r.kind == KindClass {
+		if classes := r.tx.cat.Classes; len(r.values) != len(classes)+1 {
+			r.values = make([]Value, 1, len(classes)+1)
+			for _, class := range classes {
+				r.values = append(r.values, StringValue(class))
+			}
+		}
+		r.block.ReadNumbers(r.codes[:loaded])
+	} else {
+		r.values = append(r.values[:0], Value{})
+		if coded {
+			r.values, coded = r.block.ReadCodes(r.codes[:loaded], r.values)
+		}
+	}
+	for row := 0; !coded && row < rows; row++ {
+		value, err := r.value(row)
+		if err != nil {
+			return err
+		}
+		r.codes[row] = r.code(value)
+	}
 	for _, c := range r.changes {
 		r.codes[c.row] = r.code(c.cell)
 	}
@@ -280,51 +263,15 @@ func (r *ColumnReader) decode() error {
 	return nil
 }
 
-// fillTable makes the table of values, and returns the code of the least of the block; false if the values have no
-// codes.
-func (r *ColumnReader) fillTable() (base uint32, ok bool) {
-	switch r.kind {
-	case KindClass:
-		if classes := r.tx.cat.Classes; len(r.values) != len(classes)+1 {
-			r.values = make([]Value, 1, len(classes)+1)
-			for _, class := range classes {
-				r.values = append(r.values, StringValue(class))
-			}
-		}
-		return uint32(r.block.Least()) + 1, true
-	case KindBool:
-		r.values = append(r.values[:0], Value{}, BoolValue(false), BoolValue(true))
-		return uint32(r.block.Least()) + 1, true
-	case KindString:
-		r.values = append(r.values[:0], Value{})
-		for n := range r.block.Texts() {
-			r.values = append(r.values, StringValue(string(r.block.Text(n))))
-		}
-		return 1, true
-	}
-	count, ok := r.block.Ints(maxIntCodes)
-	if !ok {
-		return 0, false
-	}
-	r.values = append(r.values[:0], Value{})
-	for i := range count {
-		r.values = append(r.values, IntValue(r.block.Least()+int64(i)))
-	}
-	return 1, true
-}
-
-// code is the code of a changed cell. One that no column of the kind has gets a code beyond the table.
+// code is the code of a changed cell, or of a value of a block without codes.
 func (r *ColumnReader) code(cell Value) uint32 {
 	switch {
 	case cell.IsNull():
 		return 0
 	case r.kind == KindClass:
 		return uint32(min(uint64(cell.Int()), math.MaxInt32)) + 1
-	case r.kind == KindBool && cell.Kind() != KindBool:
-		return uint32(len(r.values))
-	case r.kind == KindBool:
-		return 1 + uint32(codec.Bit(cell.Bool()))
+	case cell != r.values[len(r.values)-1]:
+		r.values = append(r.values, cell)
 	}
-	r.values = append(r.values, cell)
 	return uint32(len(r.values) - 1)
 }

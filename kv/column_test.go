@@ -171,10 +171,9 @@ func TestReaderBlocks(t *testing.T) {
 		} {
 			r, err := tx.Reader(test.column)
 			must.Do(t, err)
-			var got bounds
-			if got.rng, got.least, got.greatest, err = r.Bounds(test.at); err != nil {
-				return err
-			}
+			block := must.Get(r.Block(test.at))(t)
+			got := bounds{rng: block.Nodes}
+			got.least, got.greatest = block.Bounds()
 			if got != test.want {
 				t.Errorf("block of %s at %d: got %v, want %v", test.column, test.at, got, test.want)
 			}
@@ -238,7 +237,8 @@ func TestLongStrings(t *testing.T) {
 					t.Errorf("text of %d: got %d and %d bytes, want %d", v, len(got.Str()), len(direct.Str()), len(want.Str()))
 				}
 			}
-			_, least, greatest, err := r.Bounds(0)
+			block, err := r.Block(0)
+			least, greatest := block.Bounds()
 			slices.SortFunc(values, Value.Compare)
 			if least != values[0] || greatest != values[n-1] {
 				t.Errorf("bounds: got %.10q and %.10q, want %.10q and %.10q", least, greatest, values[0], values[n-1])

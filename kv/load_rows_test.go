@@ -88,9 +88,9 @@ func TestRowErrorsEndTheBulk(t *testing.T) {
 			w := must.Get(b.Column("c", KindInt))(t)
 			return w.Put(10, IntValue(1))
 		},
-		"floats": func(b *Bulk) error {
+		"classes for ints": func(b *Bulk) error {
 			w := must.Get(b.Column("c", KindInt))(t)
-			return w.PutFloats(0, []float32{1})
+			return w.PutClasses(0, []Class{0})
 		},
 		"classes": func(b *Bulk) error {
 			w := must.Get(b.Column("c", KindClass))(t)
@@ -135,17 +135,14 @@ func TestLastBlocks(t *testing.T) {
 	column.entry.Rows, matrix.entry.Rows = rows, rows
 	column.rows, matrix.rows = rows, rows
 	column.block = make([]Value, codec.ColumnRows)
-	column.startBlock(rows / codec.ColumnRows * codec.ColumnRows)
-	if uint32(column.first) == rows {
-		column.startBlock(column.first - codec.ColumnRows)
-	}
-	if _, err := column.finish(); err != nil || b.batch.Records != 1 {
+	column.first = (rows - 1) / codec.ColumnRows * codec.ColumnRows
+	if err := column.finish(); err != nil || b.batch.Records != 1 {
 		t.Errorf("column: %d records (%v), want 1", b.batch.Records, err)
 	}
 	height := NodeID(matrix.entry.BlockRows)
 	matrix.block = codec.Window{Values: make([]float32, height), Stride: 1}
-	matrix.startBlock((rows - height) / height * height)
-	if _, err := matrix.finish(); err != nil || b.batch.Records != 2 {
+	matrix.first = (rows - height) / height * height
+	if err := matrix.finish(); err != nil || b.batch.Records != 2 {
 		t.Errorf("matrix: %d records (%v), want 1 more", b.batch.Records, err)
 	}
 }

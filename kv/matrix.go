@@ -81,19 +81,12 @@ func (tx *Tx) CreateMatrix(name string, columns []string) error {
 	if err := tx.writable(); err != nil {
 		return err
 	}
-	if err := validateName("matrix", name); err != nil {
-		return err
-	}
 	if _, ok := tx.cat.Matrices[name]; ok {
 		return fmt.Errorf("matrix %s: %w", name, ErrExists)
 	}
-	c, err := tx.change()
+	c, g, err := tx.newEntry("matrix", name)
 	if err != nil {
 		return err
-	}
-	g, err := c.newGeneration()
-	if err != nil {
-		return fmt.Errorf("matrix %s: %w", name, err)
 	}
 	c.Matrices[name] = matrix.Entry{
 		Generation: g,

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/internal/float16"
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
@@ -54,12 +53,9 @@ func TestMatrixEncodings(t *testing.T) {
 				want := make([][]float32, n)
 				draw := func() (given, kept []float32) {
 					given = sharedRow(r, test.width, max(test.encoding.Kept, 3))
-					fill, _ := test.encoding.Share(given)
 					kept = slices.Clone(given)
-					for j, x := range kept {
-						if test.encoding.Half && (!test.shared || x != fill) {
-							kept[j] = float16.Round(x)
-						}
+					if !test.encoding.Conform(kept) {
+						t.Fatalf("%v does not conform", given)
 					}
 					return given, kept
 				}
@@ -162,15 +158,13 @@ func TestSharedTilesAreSmall(t *testing.T) {
 		e := MatrixEncoding{Half: half, Kept: kept}
 		rows := e.BlockRows(width)
 		r := rand.New(rand.NewPCG(1, 0))
-		present, fills := make([]bool, rows), make([]float32, rows)
 		var values []float32
-		for i := range rows {
+		for range rows {
 			row := sharedRow(r, width, kept)
-			fills[i], _ = e.Share(row)
-			e.Round(row, fills[i])
-			present[i], values = true, append(values, row...)
+			e.Conform(row)
+			values = append(values, row...)
 		}
-		got := len(e.AppendTile(nil, codec.Window{Values: values, Stride: width}, present, fills, 0, width))
+		got := len(e.AppendTile(nil, codec.Window{Values: values, Stride: width}, rows, 0, width))
 		if got > rows*most+10 || got > codec.MaxTileBytes {
 			t.Errorf("half=%v: got %d bytes for %d rows, want at most %d a row and %d in all", half, got, rows, most, codec.MaxTileBytes)
 		}

@@ -378,10 +378,11 @@ func (m *model) checkColumn(t *rapid.T, tx *Tx, name string) error {
 		if direct != want || got != want {
 			t.Fatalf("%s of %d: got %v by Value and %v by Reader, want %v", name, v, direct, got, want)
 		}
-		_, least, greatest, err := r.Bounds(NodeID(v))
+		block, err := r.Block(NodeID(v))
 		if err != nil {
 			return err
 		}
+		least, greatest := block.Bounds()
 		if !want.IsNull() && (want.Compare(least) < 0 || want.Compare(greatest) > 0) {
 			t.Fatalf("%s of %d: %v is not within %v and %v", name, v, want, least, greatest)
 		}

@@ -234,7 +234,6 @@ func openBadger(
 		synced:      synced,
 		cache:       snapshot.NewCache(opt.MemoryBudget),
 		directories: new(graph.Directories),
-		made:        madeValues{of: map[string]madeOf{}},
 		writer:      writerLock{held: make(chan struct{}, 1)},
 		worker:      writerLock{held: make(chan struct{}, 1)},
 		txs:         map[*Tx]struct{}{},

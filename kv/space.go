@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
-	"sync"
 
 	"github.com/vmihailenco/msgpack/v5"
 
@@ -42,13 +41,7 @@ func (tx *Tx) DropSpace(name string) error {
 
 // Get returns a copy of the value under key; ErrNotFound when there is none.
 func (s *Space) Get(key []byte) (value []byte, err error) {
-	g, ok := s.tx.cat.Spaces[s.name]
-	if !ok {
-		if err := s.tx.Err(); err != nil {
-			return nil, err
-		}
-		return nil, ErrNotFound
-	}
+	g := s.tx.cat.Spaces[s.name] // 0, which nothing has, if there is none
 	err = snapshot.InPlace(s.tx.records()).Get(spaceKey(g, key), func(body []byte) error {
 		value = bytes.Clone(body)
 		return nil
@@ -66,15 +59,10 @@ func (s *Space) Put(key, value []byte) error {
 	}
 	g, ok := s.tx.cat.Spaces[s.name]
 	if !ok {
-		if err := validateName("space", s.name); err != nil {
+		var c *catalog
+		var err error
+		if c, g, err = s.tx.newEntry("space", s.name); err != nil {
 			return err
-		}
-		c, err := s.tx.change()
-		if err != nil {
-			return err
-		}
-		if g, err = c.newGeneration(); err != nil {
-			return fmt.Errorf("space %s: %w", s.name, err)
 		}
 		c.Spaces[s.name] = g
 	}
@@ -105,17 +93,10 @@ func (s *Space) Descend(from []byte) iter.Seq2[Entry, error] {
 
 func (s *Space) entries(from []byte, scan func(prefix, from []byte) iter.Seq2[record.Record, error]) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		g, ok := s.tx.cat.Spaces[s.name]
-		if !ok {
-			if err := s.tx.Err(); err != nil {
-				yield(Entry{}, err)
-			}
-			return
-		}
-		prefix := record.Prefix(record.KindSpace, g)
+		prefix := record.Prefix(record.KindSpace, s.tx.cat.Spaces[s.name])
 		start := []byte(nil)
 		if from != nil {
-			start = spaceKey(g, from)
+			start = append(bytes.Clone(prefix), from...)
 		}
 		for r, err := range scan(prefix, start) {
 			if err != nil {
@@ -169,21 +150,6 @@ func spaceKey(g record.Generation, key []byte) []byte {
 	return append(record.Prefix(record.KindSpace, g), key...)
 }
 
-// madeShare is the share of the memory budget that what was made of one space may take, as a divisor.
-const madeShare = 32
-
-// madeValues are what was made of spaces, by name.
-type madeValues struct {
-	mu sync.Mutex
-	of map[string]madeOf
-}
-
-// A madeOf is what was made of a generation of a space.
-type madeOf struct {
-	generation record.Generation
-	value      any
-}
-
 // Made returns what build makes of the whole space, and keeps it in memory for all who ask, until a Bulk writes the
 // space again. Nobody may change it, and the space must be one that no Update writes into. build also returns how many
 // bytes it takes: if they are more than a small part of the memory budget, nothing is kept.
@@ -191,23 +157,15 @@ func (s *Space) Made(build func() (value any, size int64, err error)) (any, erro
 	if err := s.tx.Err(); err != nil {
 		return nil, err
 	}
-	g, m := s.tx.cat.Spaces[s.name], &s.tx.s.made
-	m.mu.Lock()
-	of, ok := m.of[s.name]
-	m.mu.Unlock()
-	if ok && of.generation == g {
-		return of.value, nil
+	name := snapshot.Name{Kind: record.KindSpace, Generation: s.tx.cat.Spaces[s.name]}
+	if entry := s.tx.cache.Get(name); entry != nil {
+		return entry.Value, nil
 	}
 	value, size, err := build()
-	if err != nil || s.tx.write || size > s.tx.s.opt.MemoryBudget/madeShare {
-		return value, err // if an Update is given up, another may use the number of its generation
+	if err == nil && !s.tx.write { // if an Update is given up, another may use the number of its generation
+		s.tx.cache.Add(&snapshot.Entry{Name: name, Value: value, ValueSize: size})
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if g >= m.of[s.name].generation {
-		m.of[s.name] = madeOf{g, value}
-	}
-	return value, nil
+	return value, err
 }
 
 // documentKey is the chain of a document. Names hold no control characters, so the zero byte after the space's ends it.

@@ -57,7 +57,6 @@ type Store struct {
 
 	directories *graph.Directories
 	cache       *snapshot.Cache
-	made        madeValues
 
 	// latest is the catalogue last read, so that a snapshot seldom has to decode it.
 	latest atomic.Pointer[versionedCatalog]

@@ -58,7 +58,7 @@ func newBlockCounter(tx *kv.Tx, table *groupTable, read []string) (*blockCounter
 		if c.columns[i], err = tx.Reader(name); err != nil {
 			return nil, fmt.Errorf("property %s: %w", name, err)
 		}
-		c.areFixed = c.areFixed && (i >= table.of.by || column.Kind == kv.KindClass || column.Kind == kv.KindBool)
+		c.areFixed = c.areFixed && (i >= table.of.by || column.Kind == kv.KindClass)
 	}
 	return c, nil
 }

@@ -43,12 +43,13 @@ func (r *resolver) leastOfFirst(column string) (string, error) {
 		return "", nil
 	}
 	for v := kv.NodeID(0); err == nil && int(v) < r.tx.NumNodes(); {
-		var block kv.Range
-		var least kv.Value
-		if block, least, _, err = reader.Bounds(v); err == nil && !least.IsNull() {
-			return least.Str(), nil
+		var block kv.Vector
+		if block, err = reader.Block(v); err == nil {
+			if least, _ := block.Bounds(); !least.IsNull() {
+				return least.Str(), nil
+			}
 		}
-		v = block.End
+		v = block.Nodes.End
 	}
 	return "", err
 }

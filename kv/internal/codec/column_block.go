@@ -3,213 +3,225 @@ package codec
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
+// ColumnRows is the number of consecutive nodes whose values one block holds.
+const ColumnRows = 4096
+
+// A column block has a number, greater than 0, for each value: the numbers ascend with the values. It is encoded as
+//
+//	count     uvarint     of rows, ≤ 4096
+//	table                 of strings only:
+//	  distinct  uvarint
+//	  lengths   uvarints
+//	  bytes               of all, one after the other, ascending
+//	form      byte        0, 1, 2, 4 or 8: bytes of each code; + 0x10 when some rows are null
+//	base      uvarint     one less than the least number
+//	codes     count×width little-endian: numbers less the base, 0 is null; without nulls, one less
+//
+// The number of a bool is 1 or 2, that of a class its number plus 1, that of a string its place in the table plus 1.
+// Those of ints and floats are their bits, of which some are turned: see number.
+const blockNulls = 0x10
+
+// FitsBlock is false of the one value that has no number, the least int.
+func FitsBlock(cell Value) bool { return cell != IntValue(math.MinInt64) }
+
+// number is that of a value of a kind, but for strings.
+func (k Kind) number(cell Value) uint64 {
+	switch {
+	case cell.IsNull():
+		return 0
+	case k == KindInt:
+		return cell.num ^ 1<<63
+	case k == KindFloat: // a negative one is turned whole, so that it descends with its size
+		return cell.num ^ (uint64(int64(cell.num)>>63) | 1<<63)
+	case k == KindSingle:
+		b := math.Float32bits(float32(math.Float64frombits(cell.num)))
+		return uint64(b ^ (uint32(int32(b)>>31) | 1<<31))
+	}
+	return cell.num + 1
+}
+
+// float is the float of a number.
+func (k Kind) float(number uint64) float64 {
+	if k == KindSingle {
+		b := uint32(number)
+		return float64(math.Float32frombits(b ^ (b>>31 - 1 | 1<<31)))
+	}
+	return math.Float64frombits(number ^ (number>>63 - 1 | 1<<63))
+}
+
+// AppendColumn appends a block of the values of a kind to b, all of which FitsBlock. A class is the int of its number.
+func AppendColumn(b []byte, k Kind, cells []Value) []byte {
+	b = binary.AppendUvarint(b, uint64(len(cells)))
+	numbers := make([]uint64, len(cells))
+	if k == KindString {
+		b = appendTable(b, cells, numbers)
+	} else {
+		for i := range cells {
+			numbers[i] = k.number(cells[i])
+		}
+	}
+	least, greatest, form := uint64(math.MaxUint64), uint64(0), byte(0)
+	for _, n := range numbers {
+		if n == 0 {
+			form = blockNulls
+			continue
+		}
+		least, greatest = min(least, n), max(greatest, n)
+	}
+	base := min(least-1, greatest) // the latter if all are null
+	subtract := base
+	if form == 0 {
+		subtract++
+	}
+	width := byteWidth(max(greatest, subtract) - subtract)
+	b = binary.AppendUvarint(append(b, form|byte(width)), base)
+	for _, n := range numbers {
+		b = appendWidth(b, max(n, subtract)-subtract, width)
+	}
+	return b
+}
+
+// appendTable appends the table of a block of strings, and fills in their numbers.
+func appendTable(b []byte, cells []Value, numbers []uint64) []byte {
+	places := map[string]uint64{}
+	for i := range cells {
+		if !cells[i].IsNull() {
+			places[cells[i].str] = 0
+		}
+	}
+	table := slices.Sorted(maps.Keys(places))
+	b = binary.AppendUvarint(b, uint64(len(table)))
+	for i, s := range table {
+		places[s] = uint64(i)
+		b = binary.AppendUvarint(b, uint64(len(s)))
+	}
+	for _, s := range table {
+		b = append(b, s...)
+	}
+	for i := range cells {
+		if !cells[i].IsNull() {
+			numbers[i] = places[cells[i].str] + 1
+		}
+	}
+	return b
+}
+
 // A Column gives access to the rows of an encoded block without decoding all of them. It borrows the bytes it was
 // parsed from.
 type Column struct {
-	encoding byte // without blockNulls
-	Count    int
-	nulls    []byte // nil: none
-	values   uints  // count of them
-
-	least, greatest   int64    // of ints
-	leastF, greatestF float64  // of floats
-	ends              []uint32 // of strings: where each of the table ends in text
-	text              []byte
+	Count int
+	kind  Kind
+	base  uint64
+	first uint64 // the code that is encoded as 0
+	codes uints
+	ends  []uint32 // of strings: where each of the table ends in text
+	text  []byte
 }
 
-// Parse reads a block, reusing the memory of the last one. After it every access is within bounds.
+// Parse reads a block of a column of a kind. After it every access is within bounds.
 func (c *Column) Parse(k Kind, b []byte) error {
 	r := Reader{Rest: b}
-	encoding := r.byte()
-	*c = Column{ends: c.ends[:0]}
-	c.encoding = encoding &^ blockNulls
-	c.Count = int(r.Uvarint(ColumnRows))
-	if encoding&blockNulls != 0 {
-		c.nulls = r.Bytes((c.Count + 7) / 8)
+	*c = Column{kind: k, Count: int(r.Uvarint(ColumnRows)), first: 1}
+	if k == KindString {
+		end := uint32(0)
+		for range r.Uvarint(ColumnRows) {
+			end += uint32(r.Uvarint(MaxString))
+			c.ends = append(c.ends, end)
+		}
+		c.text = r.Bytes(int(end))
 	}
-	if r.Failed || c.encoding != blockForm(k) && encoding != blockEmpty {
-		return fmt.Errorf("%w: not a block of a %s column", record.ErrCorrupt, k)
+	width := int(r.byte())
+	if width&blockNulls != 0 {
+		width, c.first = width&^blockNulls, 0
 	}
-	switch c.encoding {
-	case blockInts:
-		c.least, c.greatest = r.varint(), r.varint()
-		c.parseValues(&r, int(r.byte()))
-	case blockFloats:
-		c.leastF, c.greatestF = math.Float64frombits(r.uint64()), math.Float64frombits(r.uint64())
-		c.parseValues(&r, floatWidth(k))
-	case blockStrings:
-		c.parseTable(&r)
-		c.parseValues(&r, int(r.byte()))
+	c.base = r.Uvarint(math.MaxUint64)
+	c.codes = uints{r.Bytes(c.Count * width), width}
+	valid := !r.Failed && len(r.Rest) == 0 && slices.Contains([]int{0, 1, 2, 4, 8}, width)
+	for i := 0; valid && k == KindString && i < c.Count; i++ {
+		valid = c.base == 0 && c.code(i) <= uint64(len(c.ends))
 	}
-	if r.Failed || len(r.Rest) > 0 || !c.consistent(k) {
+	if !valid {
 		return fmt.Errorf("%w: a damaged block of a %s column", record.ErrCorrupt, k)
 	}
 	return nil
 }
 
-// floatWidth is the number of bytes of a value of a column of floats.
-func floatWidth(k Kind) int {
-	if k == KindSingle {
-		return 4
-	}
-	return 8
-}
-
-func (c *Column) parseValues(r *Reader, width int) {
-	c.values = uints{r.Bytes(c.Count * width), width}
-}
-
-func (c *Column) parseTable(r *Reader) {
-	distinct := int(r.Uvarint(ColumnRows))
-	end := uint64(0)
-	for range distinct {
-		end += r.Uvarint(MaxString)
-		c.ends = append(c.ends, uint32(end))
-	}
-	c.text = r.Bytes(int(end))
-}
-
-// consistent checks what the encoding promises of the values, as far as reading them relies on it.
-func (c *Column) consistent(k Kind) bool {
-	switch c.encoding {
-	case blockInts:
-		return c.least <= c.greatest && c.values.width == byteWidth(uint64(c.greatest)-uint64(c.least)) &&
-			(k != KindBool || c.least >= 0 && c.greatest <= 1) &&
-			(k != KindClass || c.least >= 0 && c.greatest <= math.MaxInt32)
-	case blockFloats:
-		return c.leastF <= c.greatestF
-	case blockStrings:
-		if len(c.ends) == 0 || c.values.width != byteWidth(uint64(len(c.ends)-1)) {
-			return false
-		}
-		for i := range c.Count {
-			if c.values.At(i) >= uint64(len(c.ends)) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// IsNull says whether row i has no value.
-func (c *Column) IsNull(i int) bool {
-	return c.encoding == blockEmpty || c.nulls != nil && c.nulls[i/8]&(1<<(i%8)) != 0
-}
-
-// Int is row i of a block of ints, which is not null.
-func (c *Column) Int(i int) int64 { return int64(uint64(c.least) + c.values.At(i)) }
-
-// setNulls makes the first rows without a value null.
-func setNulls[T any](c *Column, dst []T, null T) {
-	if c.nulls == nil && c.encoding != blockEmpty {
-		return
-	}
-	for i := range dst {
-		if c.IsNull(i) {
-			dst[i] = null
-		}
-	}
-}
-
-// Least is the least value of a block of ints, 0 of other blocks.
-func (c *Column) Least() int64 { return c.least }
-
-// Ints is how many ints there are from the least to the greatest, none in a block without values; fits is false if they
-// are more than most.
-func (c *Column) Ints(most int) (count int, fits bool) {
-	if c.encoding == blockEmpty {
-		return 0, true
-	}
-	apart := uint64(c.greatest) - uint64(c.least)
-	return int(apart) + 1, apart < uint64(most)
-}
-
-// ReadOffsets fills dst with the first rows of a block of strings, or of ints that are not far apart. A row becomes the
-// place of its text in the table, or the distance of its int from the least, plus base, and a row without a value
-// becomes 0.
-func (c *Column) ReadOffsets(dst []uint32, base uint32) {
-	if c.values.width == 1 {
-		for i, x := range c.values.b[:len(dst)] {
-			dst[i] = base + uint32(x)
-		}
-	} else {
-		for i := range dst {
-			dst[i] = base + uint32(c.values.At(i))
-		}
-	}
-	setNulls(c, dst, 0)
-}
-
-// float is row i of a block of floats, which is not null.
-func (c *Column) float(i int) float64 {
-	if c.values.width == 4 {
-		return float64(math.Float32frombits(binary.LittleEndian.Uint32(c.values.b[4*i:])))
-	}
-	return math.Float64frombits(binary.LittleEndian.Uint64(c.values.b[8*i:]))
-}
-
-// ReadFloats fills dst with the first rows of a block of floats. A row without a value is NaN, which no value is.
-func (c *Column) ReadFloats(dst []float64) {
-	switch b := c.values.b; {
-	case c.encoding == blockEmpty:
-	case c.values.width == 4:
-		for i := range dst {
-			dst[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
-		}
-	default:
-		for i := range dst {
-			dst[i] = c.float(i)
-		}
-	}
-	setNulls(c, dst, math.NaN())
-}
-
-// Bounds are the least and the greatest value; null if all are.
-func (c *Column) Bounds(k Kind) (least, greatest Value) {
-	switch {
-	case c.encoding == blockInts && k == KindBool:
-		return BoolValue(c.least != 0), BoolValue(c.greatest != 0)
-	case c.encoding == blockInts:
-		return IntValue(c.least), IntValue(c.greatest)
-	case c.encoding == blockFloats:
-		return FloatValue(c.leastF), FloatValue(c.greatestF)
-	case c.encoding == blockStrings:
-		return StringValue(string(c.Text(0))), StringValue(string(c.Text(len(c.ends) - 1)))
-	}
-	return Value{}, Value{}
-}
-
-// Texts is the number of strings in the table.
-func (c *Column) Texts() int { return len(c.ends) }
-
 // Size is the bytes that it takes beside the body.
 func (c *Column) Size() int64 { return int64(4 * cap(c.ends)) }
 
-// Text is the n-th string of the table.
-func (c *Column) Text(n int) []byte {
-	start := uint32(0)
-	if n > 0 {
-		start = c.ends[n-1]
+// code is that of row i, 0 of null.
+func (c *Column) code(i int) uint64 { return c.codes.At(i) + c.first }
+
+// Cell is row i as it is stored.
+func (c *Column) Cell(i int) Value {
+	if code := c.code(i); code != 0 {
+		return c.value(code)
 	}
-	return c.text[start:c.ends[n]]
+	return Value{}
 }
 
-// Cell is row i of a block as it is stored.
-func (c *Column) Cell(i int, k Kind) Value {
-	switch {
-	case c.IsNull(i):
-		return Value{}
-	case c.encoding == blockFloats:
-		return FloatValue(c.float(i))
-	case c.encoding == blockStrings:
-		return StringValue(string(c.Text(int(c.values.At(i)))))
-	case k == KindBool:
-		return BoolValue(c.Int(i) != 0)
+// value is that of a code greater than 0.
+func (c *Column) value(code uint64) Value {
+	number := c.base + code
+	switch c.kind {
+	case KindBool:
+		return BoolValue(number > 1)
+	case KindClass:
+		return IntValue(int64(number - 1))
+	case KindInt:
+		return IntValue(int64(number ^ 1<<63))
+	case KindString:
+		start := uint32(0)
+		if number > 1 {
+			start = c.ends[number-2]
+		}
+		return StringValue(string(c.text[start:c.ends[number-1]]))
 	}
-	return IntValue(c.Int(i))
+	return FloatValue(c.kind.float(number))
+}
+
+// ReadFloats fills dst with the first rows of a block of floats. Null is NaN, which no value is.
+func (c *Column) ReadFloats(dst []float64) {
+	for i := range dst {
+		if code := c.code(i); code != 0 {
+			dst[i] = c.kind.float(c.base + code)
+		} else {
+			dst[i] = math.NaN()
+		}
+	}
+}
+
+// ReadNumbers fills dst with the numbers of the first rows of a block of classes, 0 of null.
+func (c *Column) ReadNumbers(dst []uint32) {
+	for i := range dst {
+		number := c.code(i)
+		if number != 0 {
+			number = min(c.base+number, math.MaxUint32)
+		}
+		dst[i] = uint32(number)
+	}
+}
+
+// ReadCodes fills dst with the codes of the first rows, and appends the values of the codes from 1 on to table. It
+// returns false for a block of floats, and of ints that are too far apart to have codes of a byte.
+func (c *Column) ReadCodes(dst []uint32, table []Value) (_ []Value, ok bool) {
+	if c.kind != KindString && c.codes.width > 1 {
+		return table, false
+	}
+	greatest := uint32(0)
+	for i := range dst {
+		dst[i] = uint32(c.code(i))
+		greatest = max(greatest, dst[i])
+	}
+	for code := range greatest {
+		table = append(table, c.value(uint64(code)+1))
+	}
+	return table, true
 }

@@ -70,22 +70,29 @@ func (e MatrixEncoding) TileWidth(rows, width int) int {
 // indexWidth is the number of bytes of a column's number within a tile.
 func indexWidth(columns int) int { return max(1, byteWidth(uint64(max(columns, 1)-1))) }
 
-// Round makes the cells of a row what their encoding keeps of them. fill is the value that the others of a shared row
-// have, which is kept as it is.
-func (e MatrixEncoding) Round(row []float32, fill float32) {
+// Conform makes the cells of a row what the encoding keeps of them. It is false of a row that the encoding cannot keep.
+func (e MatrixEncoding) Conform(row []float32) bool {
+	fill, others := e.fill(row)
+	if e.Shares(len(row)) && others > e.Kept {
+		return false
+	}
 	if !e.Half {
-		return
+		return true
 	}
 	for j, x := range row {
 		if math.Float32bits(x) != math.Float32bits(fill) {
 			row[j] = float16.Round(x)
 		}
 	}
+	return true
 }
 
-// Share returns the value that all cells of a row but at most e.Kept have, and false if there is none. It has more
-// than half of the cells, so that it is the one left when unequal cells are taken away in pairs.
-func (e MatrixEncoding) Share(row []float32) (fill float32, ok bool) {
+// fill returns the value of more than half of the cells of a row, if the row shares one, and how many cells have
+// another. It is the one left when unequal cells are taken away in pairs. The fill of other rows is zero.
+func (e MatrixEncoding) fill(row []float32) (fill float32, others int) {
+	if !e.Shares(len(row)) {
+		return 0, 0
+	}
 	majority, votes := uint32(0), 0
 	for _, x := range row {
 		switch bits := math.Float32bits(x); {
@@ -97,11 +104,8 @@ func (e MatrixEncoding) Share(row []float32) (fill float32, ok bool) {
 			votes--
 		}
 	}
-	others := 0
 	for _, x := range row {
-		if math.Float32bits(x) != majority {
-			others++
-		}
+		others += Bit(math.Float32bits(x) != majority)
 	}
-	return math.Float32frombits(majority), others <= e.Kept
+	return math.Float32frombits(majority), others
 }

@@ -87,16 +87,6 @@ func (r *Reader) Bytes(n int) []byte {
 	return x
 }
 
-func (r *Reader) uint64() uint64 {
-	if len(r.Rest) < 8 {
-		r.Fail()
-		return 0
-	}
-	x := binary.LittleEndian.Uint64(r.Rest)
-	r.Rest = r.Rest[8:]
-	return x
-}
-
 // Uvarint reads a varint that is at most limit.
 func (r *Reader) Uvarint(limit uint64) uint64 {
 	if len(r.Rest) > 0 && r.Rest[0] < 0x80 && uint64(r.Rest[0]) <= limit { // most are one byte
@@ -106,16 +96,6 @@ func (r *Reader) Uvarint(limit uint64) uint64 {
 	}
 	x, n := binary.Uvarint(r.Rest)
 	if n <= 0 || x > limit {
-		r.Fail()
-		return 0
-	}
-	r.Rest = r.Rest[n:]
-	return x
-}
-
-func (r *Reader) varint() int64 {
-	x, n := binary.Varint(r.Rest)
-	if n <= 0 {
 		r.Fail()
 		return 0
 	}

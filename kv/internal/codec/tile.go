@@ -4,19 +4,133 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/graphcleaner/graphcleaner/internal/float16"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
+// A tile begins with a byte that says how it is encoded. A dense one is
+//
+//	form     byte               0; + 0x40 when values are binary16
+//	values   rows×columns×4     float32, little-endian, row by row
+//
+// In a sparse one a row has a fill, the value of all its cells but those that follow:
+//
+//	form     byte               1; + 0x10 when fills follow; + 0x20 when there is one value; + 0x40 as above
+//	fills    rows×4             float32; without them all are +0
+//	counts   rows uvarints      values of each row; columns+1 of one that is all NaN, as if it was never written
+//	indices  1, 2 or 4 bytes each: as many as columns-1 needs, and at least 1
+//	values   4 bytes each, or one for all with 0x20
+//
+// A value of binary16 takes 2 bytes in place of 4, but not a fill. The smaller of both is used, but rows that share a
+// value by the encoding of the matrix are always sparse.
+const (
+	tileSparse   = 0x01
+	tileFills    = 0x10
+	tileConstant = 0x20
+	tileHalf     = 0x40
+)
+
+// A Window is a rectangle of float32 in memory, row-major with a stride.
+type Window struct {
+	Values []float32
+	Stride int
+}
+
+// Row returns cells lo ≤ j < hi of row i.
+func (w Window) Row(i, lo, hi int) []float32 { return w.Values[i*w.Stride+lo : i*w.Stride+hi] }
+
+// FillWith sets all values to one.
+func FillWith(values []float32, x float32) {
+	for i := range values {
+		values[i] = x
+	}
+}
+
+// AppendTile encodes columns lo ≤ j < hi of the first rows of a window to b. They conform to the encoding already.
+func (e MatrixEncoding) AppendTile(b []byte, w Window, rows, lo, hi int) []byte {
+	count, one, first := 0, byte(tileConstant), uint32(0)
+	for i := range rows {
+		e.eachValue(w.Row(i, lo, hi), func(_ int, x float32) {
+			if count++; count == 1 {
+				first = math.Float32bits(x)
+			} else if math.Float32bits(x) != first {
+				one = 0
+			}
+		})
+	}
+	shares, width, size := e.Shares(hi-lo), indexWidth(hi-lo), e.valueBytes()
+	bytes := count * size
+	if one != 0 {
+		bytes = min(bytes, size)
+	}
+	if !shares && 2*rows+width*count+bytes >= rows*(hi-lo)*size { // counts take one or two bytes
+		return e.appendDense(b, w, rows, lo, hi)
+	}
+	if count == 0 {
+		one = 0
+	}
+	b = append(b, tileSparse|one|byte(tileFills*Bit(shares)|tileHalf*Bit(e.Half)))
+	var counts []byte
+	indices, values := make([]byte, 0, width*count), make([]byte, 0, size*count)
+	for i := range rows {
+		row, before := w.Row(i, lo, hi), len(indices)
+		fill := e.eachValue(row, func(j int, x float32) {
+			indices, values = appendWidth(indices, uint64(j), width), e.appendValue(values, x)
+		})
+		if shares {
+			b = AppendFloat32(b, fill)
+		}
+		if fill != fill && len(indices) == before {
+			counts = binary.AppendUvarint(counts, uint64(len(row)+1))
+		} else {
+			counts = binary.AppendUvarint(counts, uint64((len(indices)-before)/width))
+		}
+	}
+	return append(append(append(b, counts...), indices...), values[:bytes]...)
+}
+
+// eachValue calls use with each cell of a row that is not the fill of the row, which it returns. A row of NaN alone,
+// that of a node that has none, has only a fill.
+func (e MatrixEncoding) eachValue(row []float32, use func(j int, x float32)) (fill float32) {
+	if !slices.ContainsFunc(row, func(x float32) bool { return x == x }) {
+		return float32(math.NaN())
+	}
+	fill, _ = e.fill(row)
+	for j, x := range row {
+		if math.Float32bits(x) != math.Float32bits(fill) {
+			use(j, x)
+		}
+	}
+	return fill
+}
+
+func (e MatrixEncoding) appendDense(b []byte, w Window, rows, lo, hi int) []byte {
+	b = append(b, byte(tileHalf*Bit(e.Half)))
+	for i := range rows {
+		for _, x := range w.Row(i, lo, hi) {
+			b = e.appendValue(b, x)
+		}
+	}
+	return b
+}
+
+func (e MatrixEncoding) appendValue(b []byte, x float32) []byte {
+	if e.Half {
+		return binary.LittleEndian.AppendUint16(b, float16.From(x))
+	}
+	return AppendFloat32(b, x)
+}
+
 // A TilePart says which rows and columns of a tile are wanted.
 type TilePart struct{ RowLo, RowHi, Lo, Hi int }
 
 // DecodeTile writes a part of a tile of the given size to the rows of dst from 0 and the columns from 0.
 func DecodeTile(b []byte, rows, columns int, part TilePart, dst Window) error {
-	var t Tile
-	if err := t.parse(b, rows, columns); err != nil {
+	t, err := NewTile(b, rows, columns)
+	if err != nil {
 		return err
 	}
 	return t.Read(part, dst)
@@ -25,137 +139,91 @@ func DecodeTile(b []byte, rows, columns int, part TilePart, dst Window) error {
 // A Tile is an encoded tile whose parts are read again and again.
 type Tile struct {
 	columns int
-	absent  []byte // a bit for each row, set of those that were never written; nil: none
-	values  tileValues
+	values  []byte
+	half    bool
 
-	// Of a tile that is not dense.
-	begins  []uint32   // of each row, its place among the indices; and their end
-	indices uints      // of the columns that differ from the fill of their row
-	fills   tileValues // of a shared tile; else zeros
-}
-
-// NewTile finds the rows in a tile of the given size, which borrows b.
-func NewTile(b []byte, rows, columns int) (*Tile, error) {
-	t := new(Tile)
-	return t, t.parse(b, rows, columns)
-}
-
-// Size is what a tile takes in memory beside its bytes.
-func (t *Tile) Size() int64 { return int64(unsafe.Sizeof(*t)) + int64(cap(t.begins))*4 }
-
-// parse finds what follows one another in an encoded tile.
-func (t *Tile) parse(b []byte, rows, columns int) error {
-	r := Reader{Rest: b}
-	encoding := r.byte()
-	gotRows, gotColumns := r.Uvarint(math.MaxInt32), r.Uvarint(math.MaxInt32)
-	if r.Failed || int(gotRows) != rows || int(gotColumns) != columns {
-		return fmt.Errorf("%w: a tile of %d×%d, want %d×%d", record.ErrCorrupt, gotRows, gotColumns, rows, columns)
-	}
-	t.columns = columns
-	if encoding&tileAbsent != 0 {
-		t.absent = r.Bytes((rows + 7) / 8)
-	}
-	t.values.half = encoding&tileHalf != 0
-	switch encoding &^ (tileAbsent | tileHalf) {
-	case tileDense:
-		t.values.b = r.Bytes(rows * columns * t.values.size())
-	case tileSparse | tileConstant:
-		t.values.constant = true
-		t.parseSparse(&r, rows)
-	case tileSparse:
-		t.parseSparse(&r, rows)
-	case tileShared:
-		t.fills.b = r.Bytes(4 * rows)
-		t.parseSparse(&r, rows)
-	default:
-		r.Fail()
-	}
-	if r.Failed || len(r.Rest) > 0 {
-		return errDamagedTile
-	}
-	return nil
+	// Of a sparse tile.
+	fills   []float32 // of each row
+	begins  []uint32  // of each row, its place among the indices; and their end
+	indices uints     // of the columns that differ from the fill of their row
+	one     bool      // there is one value for all
 }
 
 var errDamagedTile = fmt.Errorf("%w: a damaged tile", record.ErrCorrupt)
 
-// parseSparse finds what follows the fills of a sparse or shared tile.
-func (t *Tile) parseSparse(r *Reader, rows int) {
-	t.begins = make([]uint32, rows+1)
-	total := 0
+// NewTile finds the rows in a tile of the given size, which borrows b.
+func NewTile(b []byte, rows, columns int) (*Tile, error) {
+	r, t, count := Reader{Rest: b}, &Tile{columns: columns}, rows*columns
+	form := r.byte()
+	if form&tileSparse != 0 {
+		count = t.parseRows(&r, rows, form&tileFills != 0)
+		if t.one = form&tileConstant != 0; t.one {
+			count = 1
+		}
+	}
+	t.half = form&tileHalf != 0
+	t.values = r.Bytes(count * t.valueBytes())
+	if r.Failed || len(r.Rest) > 0 || form&^(tileSparse|tileFills|tileConstant|tileHalf) != 0 {
+		return nil, errDamagedTile
+	}
+	return t, nil
+}
+
+// parseRows finds the values of the rows of a sparse tile, and returns their number.
+func (t *Tile) parseRows(r *Reader, rows int, hasFills bool) (count int) {
+	t.fills, t.begins = make([]float32, rows), make([]uint32, rows+1)
+	for i := 0; hasFills && i < rows; i++ {
+		t.fills[i] = ReadFloat32(r)
+	}
 	for i := range rows {
-		total += int(r.Uvarint(uint64(t.columns)))
-		t.begins[i+1] = uint32(total)
+		n := int(r.Uvarint(uint64(t.columns) + 1))
+		if n > t.columns {
+			t.fills[i], n = float32(math.NaN()), 0
+		}
+		count += n
+		t.begins[i+1] = uint32(count)
 	}
 	width := indexWidth(t.columns)
-	t.indices = uints{r.Bytes(total * width), width}
-	if t.values.constant {
-		total = 1
-	}
-	t.values.b = r.Bytes(total * t.values.size())
+	t.indices = uints{r.Bytes(count * width), width}
+	return count
 }
+
+// Size is what a tile takes in memory beside its bytes.
+func (t *Tile) Size() int64 { return int64(unsafe.Sizeof(*t)) + int64(cap(t.begins)+cap(t.fills))*4 }
+
+// valueBytes is the number of bytes of a value.
+func (t *Tile) valueBytes() int { return MatrixEncoding{Half: t.half}.valueBytes() }
 
 // Read writes a part of the tile to the rows of dst from 0 and the columns from 0. Of a sparse tile it looks at the
 // indices of these rows only: whoever reads a few rows does not pay for the tile.
 func (t *Tile) Read(part TilePart, dst Window) error {
 	for i := part.RowLo; i < part.RowHi; i++ {
 		to := dst.Row(i-part.RowLo, 0, part.Hi-part.Lo)
-		switch {
-		case t.absent != nil && t.absent[i/8]&(1<<(i%8)) != 0:
-			FillWith(to, float32(math.NaN()))
-		case t.begins == nil:
-			t.values.read(i*t.columns+part.Lo, to)
-		default:
-			if err := t.readSparse(i, part.Lo, to); err != nil {
-				return err
+		if t.begins == nil {
+			t.readValues(i*t.columns+part.Lo, to)
+			continue
+		}
+		FillWith(to, t.fills[i])
+		for k := int(t.begins[i]); k < int(t.begins[i+1]); k++ {
+			j := int(t.indices.At(k))
+			if j >= t.columns {
+				return errDamagedTile
+			}
+			if j >= part.Lo && j < part.Hi {
+				t.readValues(k, to[j-part.Lo:][:1])
 			}
 		}
 	}
 	return nil
 }
 
-// readSparse writes the columns from lo of a row of a tile that is not dense.
-func (t *Tile) readSparse(i, lo int, to []float32) error {
-	if t.fills.b == nil {
-		clear(to)
-	} else {
-		FillWith(to, t.fills.at(i))
-	}
-	for k := int(t.begins[i]); k < int(t.begins[i+1]); k++ {
-		j := int(t.indices.At(k))
-		if j >= t.columns {
-			return errDamagedTile
-		}
-		if j >= lo && j < lo+len(to) {
-			to[j-lo] = t.values.at(k)
-		}
-	}
-	return nil
-}
-
-// tileValues are the values in a tile.
-type tileValues struct {
-	b        []byte
-	half     bool
-	constant bool // one value for all
-}
-
-// size is the number of bytes of a value.
-func (s tileValues) size() int { return MatrixEncoding{Half: s.half}.valueBytes() }
-
-func (s tileValues) at(k int) float32 {
-	if s.constant {
+// readValues reads values from the k-th on.
+func (t *Tile) readValues(k int, to []float32) {
+	if t.one {
 		k = 0
 	}
-	if s.half {
-		return float16.Float32(binary.LittleEndian.Uint16(s.b[2*k:]))
-	}
-	return math.Float32frombits(binary.LittleEndian.Uint32(s.b[4*k:]))
-}
-
-// read reads values from the k-th on.
-func (s tileValues) read(k int, to []float32) {
-	from := s.b[k*s.size():][:len(to)*s.size()]
-	if s.half {
+	from := t.values[k*t.valueBytes():]
+	if t.half {
 		for j := range to {
 			to[j] = float16.Float32(binary.LittleEndian.Uint16(from[2*j:]))
 		}

@@ -16,34 +16,30 @@ func TestTileRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows, columns := rapid.IntRange(1, 9).Draw(t, "rows"), rapid.IntRange(0, 9).Draw(t, "columns")
 		zeros := rapid.IntRange(0, 10).Draw(t, "zeros in ten")
+		e := MatrixEncoding{Half: rapid.Bool().Draw(t, "half"), Kept: rapid.IntRange(0, 4).Draw(t, "kept")}
 		value := rapid.OneOf(rapid.Just(float32(1)), rapid.Float32(), rapid.Just(float32(math.Copysign(0, -1))))
 		values := make([]float32, rows*columns)
-		for i := range values {
-			if rapid.IntRange(1, 10).Draw(t, "zero") > zeros {
-				values[i] = value.Draw(t, "value")
+		for i := range rows {
+			row := values[i*columns : (i+1)*columns]
+			if rapid.IntRange(0, 5).Draw(t, "unwritten") == 0 {
+				FillWith(row, float32(math.NaN()))
+				continue
 			}
-		}
-		present := make([]bool, rows)
-		for i := range present {
-			present[i] = rapid.IntRange(0, 5).Draw(t, "absent") > 0
-		}
-		e, fills := MatrixEncoding{Half: rapid.Bool().Draw(t, "half")}, []float32(nil)
-		if rapid.Bool().Draw(t, "shared") {
-			fills = rapid.SliceOfN(value, rows, rows).Draw(t, "fills")
-			for i, x := range values {
-				if x == 0 {
-					values[i] = fills[i/columns]
+			others := 0
+			if e.Shares(columns) {
+				FillWith(row, value.Draw(t, "fill"))
+			}
+			for j := range row {
+				if rapid.IntRange(1, 10).Draw(t, "zero") > zeros && (!e.Shares(columns) || others < e.Kept) {
+					row[j] = value.Draw(t, "value")
+					others++
 				}
 			}
-		}
-		for i := range rows * min(columns, 1) {
-			fill := float32(0)
-			if fills != nil {
-				fill = fills[i]
+			if !e.Conform(row) {
+				t.Fatalf("%v does not conform to %+v", row, e)
 			}
-			e.Round(values[i*columns:(i+1)*columns], fill)
 		}
-		encoded := e.AppendTile(nil, Window{values, columns}, present, fills, 0, columns)
+		encoded := e.AppendTile(nil, Window{values, columns}, rows, 0, columns)
 
 		part := TilePart{}
 		part.RowLo = rapid.IntRange(0, rows).Draw(t, "first row")
@@ -60,9 +56,6 @@ func TestTileRoundTrip(t *testing.T) {
 			for i := part.RowLo; i < part.RowHi; i++ {
 				for j := part.Lo; j < part.Hi; j++ {
 					got, want := dst[(i-part.RowLo)*width+j-part.Lo], values[i*columns+j]
-					if !present[i] {
-						want = float32(math.NaN())
-					}
 					if math.Float32bits(got) != math.Float32bits(want) {
 						t.Fatalf("cell %d,%d: got %v, want %v", i, j, got, want)
 					}
@@ -90,10 +83,6 @@ func TestTileRoundTrip(t *testing.T) {
 
 func TestTileSizes(t *testing.T) {
 	const rows, columns = 512, 32
-	present := make([]bool, rows)
-	for i := range present {
-		present[i] = true
-	}
 	for _, test := range []struct {
 		name string
 		cell func(i int) float32
@@ -107,7 +96,7 @@ func TestTileSizes(t *testing.T) {
 		for i := range values {
 			values[i] = test.cell(i)
 		}
-		if got := len(MatrixEncoding{}.AppendTile(nil, Window{values, columns}, present, nil, 0, columns)); got > test.most {
+		if got := len(MatrixEncoding{}.AppendTile(nil, Window{values, columns}, rows, 0, columns)); got > test.most {
 			t.Errorf("%s: got %d bytes, want at most %d", test.name, got, test.most)
 		}
 	}
@@ -116,11 +105,10 @@ func TestTileSizes(t *testing.T) {
 func FuzzDecodeTile(f *testing.F) {
 	const rows, columns = 4, 3
 	full := TilePart{0, rows, 0, columns}
-	present := []bool{true, false, true, true}
-	f.Add(MatrixEncoding{}.AppendTile(nil, Window{make([]float32, rows*columns), columns}, present, nil, 0, columns))
-	f.Add(MatrixEncoding{}.AppendTile(nil, Window{[]float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}, columns}, present, nil, 0, columns))
-	f.Add(MatrixEncoding{Half: true}.AppendTile(nil, Window{[]float32{1, 2, 2, 4, 4, 6, 7, 7, 7, 1, 2, 1}, columns}, present,
-		[]float32{2, 4, 7, 1}, 0, columns))
+	f.Add(MatrixEncoding{}.AppendTile(nil, Window{make([]float32, rows*columns), columns}, rows, 0, columns))
+	f.Add(MatrixEncoding{}.AppendTile(nil, Window{[]float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}, columns}, rows, 0, columns))
+	f.Add(MatrixEncoding{Half: true, Kept: 1}.AppendTile(nil, Window{[]float32{1, 2, 2, 4, 4, 6, 7, 7, 7, 1, 2, 1}, columns}, rows,
+		0, columns))
 	f.Add(binary.AppendUvarint([]byte{tileSparse}, math.MaxUint32))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		dst := make([]float32, rows*columns)

@@ -43,6 +43,17 @@ func (k Kind) String() string {
 // IsColumn reports whether a column can be of the kind.
 func (k Kind) IsColumn() bool { return k >= KindBool && k <= KindClass }
 
+// OfCells is the kind of the values that a column of the kind stores. A class is the int of its number.
+func (k Kind) OfCells() Kind {
+	switch k {
+	case KindClass:
+		return KindInt
+	case KindSingle:
+		return KindFloat
+	}
+	return k
+}
+
 // MaxString is the most bytes of a string value.
 const MaxString = 1 << 19
 

@@ -39,96 +39,37 @@ func (c *Column) Keys(nodes iter.Seq[record.NodeID]) iter.Seq[[]byte] {
 	})
 }
 
-// Cell is the value of a node. Its block is kept when it is asked for again: before, the value is read where the block
-// lies.
+// Cell is the value of a node.
 func (c *Column) Cell(v record.NodeID) (codec.Value, error) {
-	if c.Deltas {
-		if cell, err := c.changed(v); !errors.Is(err, record.ErrNotFound) {
-			return cell, err
-		}
+	if cell, changed, err := c.Changed(v); changed || err != nil || uint32(v) >= c.Rows {
+		return cell, err
 	}
-	if uint32(v) >= c.Rows {
-		return codec.Value{}, nil
-	}
-	name, row := c.name(uint32(v)/codec.ColumnRows), int(v)%codec.ColumnRows
-	if entry := c.Records.Cache().Get(name); entry != nil {
-		return entry.Value.(*codec.Column).Cell(row, c.Kind), nil
-	}
-	if entry := c.Records.Cache().Get(cellName(name, row)); entry != nil {
-		return entry.Value.(codec.Value), nil
-	}
-	if !c.Records.Cache().Again(name) {
-		return c.cellInPlace(name, row)
-	}
-	block, err := c.load(name)
+	block, err := c.Lookup(uint32(v) / codec.ColumnRows)
 	if err != nil {
 		return codec.Value{}, err
 	}
-	return block.Cell(row, c.Kind), nil
+	return block.Cell(int(v) % codec.ColumnRows), nil
 }
 
-// Changed reports whether the value of a node was set on its own, after the blocks were written.
-func (c *Column) Changed(v record.NodeID) (bool, error) {
+// Changed returns the value of a node that was set on its own, after the blocks were written; false if there is none.
+func (c *Column) Changed(v record.NodeID) (cell codec.Value, changed bool, err error) {
 	if !c.Deltas {
-		return false, nil
+		return cell, false, nil
 	}
-	_, err := c.changed(v)
-	if errors.Is(err, record.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// cellName is that of a row of a block, kept by itself.
-func cellName(block snapshot.Name, row int) snapshot.Name {
-	block.B = uint32(row) + 1
-	return block
-}
-
-// cellSize is about what a cell takes in memory beside its text, in bytes.
-const cellSize = 48
-
-// cellInPlace is a row of a block that is not kept: only the row is. Like changed and load it allocates, so that Cell
-// need not.
-func (c *Column) cellInPlace(name snapshot.Name, row int) (cell codec.Value, err error) {
-	disk := *c
-	err = disk.lend(name.A, func(body []byte) error {
-		block := new(codec.Column)
-		if err := disk.parse(name.A, body, block); err != nil {
-			return err
-		}
-		cell = block.Cell(row, disk.Kind)
-		return nil
-	})
-	if err == nil {
-		size := int64(cellSize)
-		if cell.Kind() == codec.KindString {
-			size += int64(len(cell.Str()))
-		}
-		c.Records.Cache().Add(&snapshot.Entry{Name: cellName(name, row), Value: cell, ValueSize: size})
-	}
-	return cell, err
-}
-
-// changed is the value of a node that changed since the blocks were written, or record.ErrNotFound.
-func (c *Column) changed(v record.NodeID) (cell codec.Value, err error) {
-	err = snapshot.InPlace(c.Records).Get(DeltaKey(c.Generation, v), func(body []byte) error {
-		cell, err = codec.ParseValue(body)
+	changed, err = snapshot.Find(snapshot.InPlace(c.Records), DeltaKey(c.Generation, v), func(body []byte) error {
+		cell, err = c.parseCell(body)
 		return err
 	})
-	return cell, err
+	return cell, changed, err
 }
 
-// parse reads an encoded block into block, which borrows body.
-func (c *Column) parse(number uint32, body []byte, block *codec.Column) error {
-	key := Key(c.Generation, number)
-	if err := block.Parse(c.Kind, body); err != nil {
-		return fmt.Errorf("%s: %w", record.Describe(key), err)
+// parseCell reads a change.
+func (c *Column) parseCell(body []byte) (codec.Value, error) {
+	cell, err := codec.ParseValue(body)
+	if err == nil && !cell.IsNull() && cell.Kind() != c.Kind.OfCells() {
+		err = fmt.Errorf("%w: a %s in a %s column", record.ErrCorrupt, cell.Kind(), c.Kind)
 	}
-	if want := min(codec.ColumnRows, int(c.Rows-number*codec.ColumnRows)); block.Count != want {
-		return record.Corrupt(key, fmt.Sprintf("it has %d rows, want %d", block.Count, want))
-	}
-	return nil
+	return cell, err
 }
 
 // Set changes the value of a node.
@@ -136,44 +77,27 @@ func (c *Column) Set(w snapshot.Writer, v record.NodeID, cell codec.Value) error
 	return w.Put(DeltaKey(c.Generation, v), cell.Append(nil))
 }
 
-// name is that of a block.
-func (c *Column) name(number uint32) snapshot.Name {
-	return snapshot.Name{Kind: record.KindColumn, Generation: c.Generation, A: number}
-}
-
 // Lookup returns a block, from memory if it was looked up before. It is not changed.
 func (c *Column) Lookup(number uint32) (*codec.Column, error) {
-	name := c.name(number)
+	name := snapshot.Name{Kind: record.KindColumn, Generation: c.Generation, A: number}
 	if entry := c.Records.Cache().Get(name); entry != nil {
 		return entry.Value.(*codec.Column), nil
 	}
-	return c.load(name)
-}
-
-// load is Lookup from the disk.
-func (c *Column) load(name snapshot.Name) (block *codec.Column, err error) {
-	disk := *c // a copy, so that c may stay on the caller's stack
-	err = disk.lend(name.A, func(body []byte) error {
-		block, err = disk.keep(name, body)
-		return err
+	key, block, entry := Key(c.Generation, number), new(codec.Column), &snapshot.Entry{Name: name}
+	err := snapshot.Chain(snapshot.InPlace(c.Records), key, func(body []byte) error {
+		entry.Body = bytes.Clone(body)
+		if err := block.Parse(c.Kind, entry.Body); err != nil {
+			return fmt.Errorf("%s: %w", record.Describe(key), err)
+		}
+		if want := min(codec.ColumnRows, int(c.Rows-number*codec.ColumnRows)); block.Count != want {
+			return record.Corrupt(key, fmt.Sprintf("it has %d rows, want %d", block.Count, want))
+		}
+		return nil
 	})
-	return block, err
-}
-
-// lend calls use with an encoded block where it lies, borrowed.
-func (c *Column) lend(number uint32, use func(body []byte) error) error {
-	key := Key(c.Generation, number)
-	err := snapshot.Chain(snapshot.InPlace(c.Records), key, use)
 	if errors.Is(err, record.ErrNotFound) {
-		return record.Corrupt(key, "it is missing")
+		err = record.Corrupt(key, "it is missing")
 	}
-	return err
-}
-
-// keep keeps a block for later lookups.
-func (c *Column) keep(name snapshot.Name, body []byte) (*codec.Column, error) {
-	block, entry := new(codec.Column), &snapshot.Entry{Name: name, Body: bytes.Clone(body)}
-	if err := c.parse(name.A, entry.Body, block); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	entry.Value, entry.ValueSize = block, block.Size()
@@ -201,7 +125,7 @@ func (c *Column) ReadDeltas(rng record.Range, set func(v record.NodeID, cell cod
 			}
 			return nil
 		}
-		cell, err := codec.ParseValue(r.Body)
+		cell, err := c.parseCell(r.Body)
 		if err != nil {
 			return fmt.Errorf("%s: %w", record.Describe(r.Key), err)
 		}

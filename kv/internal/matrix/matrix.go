@@ -31,64 +31,50 @@ type Matrix struct {
 	Records snapshot.Reader
 }
 
-// Fewer rows than this share of a block, as a divisor, are read from tiles that are kept in memory, and no more changed
-// rows than these are looked up one by one.
-const (
-	fewRows    = 8
-	fewChanges = 8
-)
+// Fewer rows than this share of a block, as a divisor, are read from tiles that are kept in memory.
+const fewRows = 8
 
 // Read fills dst with columns lo ≤ j < hi of rows. A row that was never written is NaN.
 func (m Matrix) Read(rows record.Range, lo, hi int, dst codec.Window) error {
 	if rows.Len() == 1 && m.Deltas {
-		if changed, err := m.readDelta(rows, rows.First, lo, hi, dst); changed || err != nil {
+		key := DeltaKey(m.Generation, rows.First)
+		err := snapshot.Chain(m.Records, key, func(body []byte) error {
+			return m.decodeDelta(record.Record{Key: key, Body: body}, lo, hi, dst)
+		})
+		if !errors.Is(err, record.ErrNotFound) {
 			return err // also if the block is damaged
 		}
 		m.Deltas = false
 	}
-	if err := m.readBlocks(rows, lo, hi, dst); err != nil {
+	if rows.Len()*fewRows < int(m.BlockRows) {
+		if err := m.readTiles(snapshot.InPlace(m.Records), true, rows, lo, hi, dst); err != nil {
+			return err
+		}
+		return m.readDeltas(rows, lo, hi, dst)
+	}
+	blocks := (int(rows.End)-1)/int(m.BlockRows) - int(rows.First)/int(m.BlockRows) + 1
+	tiles := (hi-1)/m.TileWidth() - lo/m.TileWidth() + 1
+	err := m.Records.Fetch(record.Prefix(record.KindMatrix, m.Generation), blocks*tiles, func(get snapshot.Getter) error {
+		return m.readTiles(get, false, rows, lo, hi, dst)
+	})
+	if err != nil {
 		return err
 	}
 	return m.readDeltas(rows, lo, hi, dst)
 }
 
-// readBlocks is Read without what changed since.
-func (m Matrix) readBlocks(rows record.Range, lo, hi int, dst codec.Window) error {
-	if rows.Len()*fewRows < int(m.BlockRows) {
-		return m.eachTile(rows, lo, hi, dst, m.lookupTile)
-	}
-	blocks := (int(rows.End)-1)/int(m.BlockRows) - int(rows.First)/int(m.BlockRows) + 1
-	tiles := (hi-1)/m.TileWidth() - lo/m.TileWidth() + 1
-	return m.Records.Fetch(record.Prefix(record.KindMatrix, m.Generation), blocks*tiles, func(get snapshot.Getter) error {
-		return m.eachTile(rows, lo, hi, dst, func(t tilePlace, part codec.TilePart, at codec.Window) error {
-			return readTile(get, t, part, at)
-		})
-	})
-}
-
-// A tilePlace says which tile is meant, and how large it is.
-type tilePlace struct {
-	name          snapshot.Name
-	rows, columns int
-}
-
-// eachTile goes tile by tile, each from the first row to the last, which is the order on disk.
-func (m Matrix) eachTile(
-	rows record.Range, lo, hi int, dst codec.Window, read func(t tilePlace, part codec.TilePart, at codec.Window) error,
-) error {
-	height := int(m.BlockRows)
-	width := m.TileWidth()
+// readTiles is Read without what changed since. It goes tile by tile, each from the first row to the last, which is the
+// order on disk.
+func (m Matrix) readTiles(get snapshot.Getter, keep bool, rows record.Range, lo, hi int, dst codec.Window) error {
+	height, width := int(m.BlockRows), m.TileWidth()
 	limit := min(int(rows.End), int(m.Rows))
 	for column := lo / width * width; column < hi; column += width {
-		columns := min(width, len(m.Columns)-column)
 		for row := int(rows.First); row < limit; {
 			first := row / height * height
 			end := min(first+height, limit)
-			part := codec.TilePart{RowLo: row - first, RowHi: end - first, Lo: max(lo-column, 0), Hi: min(hi-column, columns)}
+			part := codec.TilePart{RowLo: row - first, RowHi: end - first, Lo: max(lo-column, 0), Hi: min(hi-column, width)}
 			at := codec.Window{Values: dst.Values[(row-int(rows.First))*dst.Stride+column+part.Lo-lo:], Stride: dst.Stride}
-			name := snapshot.Name{Kind: record.KindMatrix, Generation: m.Generation, A: uint32(column / width),
-				B: uint32(first / height)}
-			if err := read(tilePlace{name, min(height, int(m.Rows)-first), columns}, part, at); err != nil {
+			if err := m.readTile(get, keep, uint32(column/width), uint32(first/height), part, at); err != nil {
 				return err
 			}
 			row = end
@@ -100,16 +86,32 @@ func (m Matrix) eachTile(
 	return nil
 }
 
-func readTile(get snapshot.Getter, t tilePlace, part codec.TilePart, dst codec.Window) error {
-	key := t.name.Key()
-	err := get.Get(key, func(body []byte) error {
-		err := codec.DecodeTile(body, t.rows, t.columns, part, dst)
-		return describe(key, err)
-	})
-	if errors.Is(err, record.ErrNotFound) {
-		return record.Corrupt(key, "it is missing")
+// readTile reads a part of a tile, and keeps the tile in memory if that is asked for.
+func (m Matrix) readTile(
+	get snapshot.Getter, keep bool, tile, block uint32, part codec.TilePart, dst codec.Window,
+) error {
+	name := snapshot.Name{Kind: record.KindMatrix, Generation: m.Generation, A: tile, B: block}
+	key := name.Key()
+	if keep {
+		if entry := m.Records.Cache().Get(name); entry != nil {
+			return describe(key, entry.Value.(*codec.Tile).Read(part, dst))
+		}
 	}
-	return err
+	return snapshot.Need(get, key, func(body []byte) error {
+		if keep {
+			body = bytes.Clone(body)
+		}
+		rows := min(m.BlockRows, m.Rows-block*m.BlockRows)
+		columns := min(m.TileWidth(), len(m.Columns)-int(tile)*m.TileWidth())
+		t, err := codec.NewTile(body, int(rows), columns)
+		if err != nil {
+			return describe(key, err)
+		}
+		if keep {
+			m.Records.Cache().Add(&snapshot.Entry{Name: name, Body: body, Value: t, ValueSize: t.Size()})
+		}
+		return describe(key, t.Read(part, dst))
+	})
 }
 
 // describe says of a damaged record what it is.
@@ -120,51 +122,9 @@ func describe(key []byte, err error) error {
 	return fmt.Errorf("%s: %w", record.Describe(key), err)
 }
 
-// lookupTile is readTile of a tile that is kept in memory for the next lookup.
-func (m Matrix) lookupTile(t tilePlace, part codec.TilePart, dst codec.Window) error {
-	entry := m.Records.Cache().Get(t.name)
-	if entry == nil {
-		var err error
-		if entry, err = m.loadTile(t); err != nil {
-			return err
-		}
-	}
-	if err := entry.Value.(*codec.Tile).Read(part, dst); err != nil {
-		return describe(t.name.Key(), err)
-	}
-	return nil
-}
-
-// loadTile reads a tile from the disk.
-func (m Matrix) loadTile(t tilePlace) (*snapshot.Entry, error) {
-	entry, key := &snapshot.Entry{Name: t.name}, t.name.Key()
-	err := snapshot.Need(snapshot.InPlace(m.Records), key, func(body []byte) error {
-		body = bytes.Clone(body)
-		tile, err := codec.NewTile(body, t.rows, t.columns)
-		if err != nil {
-			return describe(key, err)
-		}
-		entry.Body, entry.Value, entry.ValueSize = body, tile, tile.Size()
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	m.Records.Cache().Add(entry)
-	return entry, nil
-}
-
 // readDeltas writes the changed rows over those of the blocks.
 func (m Matrix) readDeltas(rows record.Range, lo, hi int, dst codec.Window) error {
 	if !m.Deltas {
-		return nil
-	}
-	if rows.Len() <= fewChanges {
-		for v := rows.First; v < rows.End; v++ {
-			if _, err := m.readDelta(rows, v, lo, hi, dst); err != nil {
-				return err
-			}
-		}
 		return nil
 	}
 	prefix := record.Prefix(record.KindRowDelta, m.Generation)
@@ -179,31 +139,18 @@ func (m Matrix) readDeltas(rows record.Range, lo, hi int, dst codec.Window) erro
 		if record.NodeID(v) >= rows.End {
 			return nil
 		}
-		if err := m.decodeDelta(r, rows, record.NodeID(v), lo, hi, dst); err != nil {
+		at := codec.Window{Values: dst.Values[int(v-uint32(rows.First))*dst.Stride:], Stride: dst.Stride}
+		if err := m.decodeDelta(r, lo, hi, at); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readDelta writes the row of a node to that of rows if it has changed.
-func (m Matrix) readDelta(rows record.Range, v record.NodeID, lo, hi int, dst codec.Window) (changed bool, err error) {
-	key := DeltaKey(m.Generation, v)
-	err = snapshot.Chain(m.Records, key, func(body []byte) error {
-		changed = true
-		return m.decodeDelta(record.Record{Key: key, Body: body}, rows, v, lo, hi, dst)
-	})
-	if !changed && errors.Is(err, record.ErrNotFound) {
-		return false, nil
-	}
-	return changed, err
-}
-
-// decodeDelta writes the changed row of a node to that of rows.
-func (m Matrix) decodeDelta(r record.Record, rows record.Range, v record.NodeID, lo, hi int, dst codec.Window) error {
-	at := codec.Window{Values: dst.Values[int(v-rows.First)*dst.Stride:], Stride: dst.Stride}
-	err := codec.DecodeTile(r.Body, 1, len(m.Columns), codec.TilePart{RowLo: 0, RowHi: 1, Lo: lo, Hi: hi}, at)
-	return describe(r.Key, err)
+// decodeDelta reads a part of a changed row.
+func (m Matrix) decodeDelta(r record.Record, lo, hi int, dst codec.Window) error {
+	part := codec.TilePart{RowHi: 1, Lo: lo, Hi: hi}
+	return describe(r.Key, codec.DecodeTile(r.Body, 1, len(m.Columns), part, dst))
 }
 
 // Encoding says how cells are kept.
@@ -218,21 +165,18 @@ func (e Entry) TileWidth() int {
 
 // Conform rounds the cells of a row as the matrix keeps them, or says why it cannot.
 func (e Entry) Conform(row []float32) error {
-	encoding, fill := e.Encoding(), float32(0)
-	if encoding.Shares(len(row)) {
-		var ok bool
-		if fill, ok = encoding.Share(row); !ok {
-			return fmt.Errorf("%w: more than %d cells differ from the others", record.ErrInvalidValue, e.Kept)
-		}
+	if len(row) != len(e.Columns) {
+		return fmt.Errorf("%w: a row of %d, want %d", snapshot.ErrShape, len(row), len(e.Columns))
 	}
-	encoding.Round(row, fill)
+	if !e.Encoding().Conform(row) {
+		return fmt.Errorf("%w: more than %d cells differ from the others", record.ErrInvalidValue, e.Kept)
+	}
 	return nil
 }
 
 // AppendRow encodes one whole row to b, exactly.
 func AppendRow(b []byte, row []float32) []byte {
-	return codec.MatrixEncoding{}.AppendTile(b, codec.Window{Values: row, Stride: len(row)}, []bool{true}, nil, 0,
-		len(row))
+	return codec.MatrixEncoding{}.AppendTile(b, codec.Window{Values: row, Stride: len(row)}, 1, 0, len(row))
 }
 
 // ReadRow is the inverse of AppendRow.

@@ -64,11 +64,11 @@ func hasText(tx *kv.Tx, column string) bool {
 		return true
 	}
 	for v, tried := kv.NodeID(0), 0; int(v) < tx.NumNodes() && tried < triedBlocks; tried++ {
-		block, _, greatest, err := values.Bounds(v)
-		if err != nil || !greatest.IsNull() && greatest.String() != "" {
+		block, err := values.Block(v)
+		if _, greatest := block.Bounds(); err != nil || !greatest.IsNull() && greatest.String() != "" {
 			return true
 		}
-		v = block.End
+		v = block.Nodes.End
 	}
 	return false
 }
