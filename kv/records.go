@@ -28,36 +28,32 @@ func (r txRecords) ScanDown(prefix, from []byte) iter.Seq2[record.Record, error]
 	return r.tx.iterate(prefix, from, true)
 }
 
+// Get reads a record with the cursor that is best for it. In an Update a cursor sees what was written before too.
 func (r txRecords) Get(key []byte, use func(body []byte) error) error {
-	if err := r.tx.acquire(); err != nil {
+	tx := r.tx
+	if err := tx.acquire(); err != nil {
 		return err
 	}
-	defer r.tx.release()
-	value, err := r.tx.txn.Get(key)
-	if err != nil {
-		return err
+	defer tx.release()
+	c := tx.cursors.take(key)
+	if c == nil {
+		prefix := key[:1]
+		if record.Kind(key[0]) >= record.FirstGenerational {
+			prefix = key[:5]
+		}
+		c = &cursor{prefix: bytes.Clone(prefix), lookups: tx.txn.Lookups(prefix)}
 	}
-	body, err := record.Decode(key, value)
-	if err != nil {
-		return r.tx.s.damaged(err)
+	defer tx.cursors.giveBack(c)
+	c.last = append(c.last[:0], key...)
+	damaged := true
+	err := c.lookups.Record(key, func(body []byte) error {
+		damaged = false
+		return use(body)
+	})
+	if damaged && err != nil {
+		return tx.s.damaged(err)
 	}
-	return use(body)
-}
-
-// Fetch has the Getter read records where they lie. That pays off from a few records on. For an Update it does not:
-// Badger sorts all that was written for each new iterator.
-func (r txRecords) Fetch(prefix []byte, count int, read func(snapshot.Getter) error) error {
-	if r.tx.write || count < 4 {
-		return read(r)
-	}
-	if err := r.tx.acquire(); err != nil {
-		return err
-	}
-	defer r.tx.release()
-	lookups := r.tx.txn.Lookups(prefix)
-	return read(snapshot.GetFunc(func(key []byte, use func(body []byte) error) error {
-		return r.tx.lookUp(lookups, key, use)
-	}))
+	return err
 }
 
 // WillRead says of which ascending nodes which properties are read soon; of the id, the place in the node file. A store
@@ -82,19 +78,6 @@ func (tx *Tx) willRead(keys iter.Seq[[]byte]) {
 	tx.txn.WillRead(keys)
 }
 
-// lookUp reads a record where it lies.
-func (tx *Tx) lookUp(l *lsm.Lookups, key []byte, use func(body []byte) error) error {
-	damaged := true
-	err := l.Record(key, func(body []byte) error {
-		damaged = false
-		return use(body)
-	})
-	if damaged && err != nil {
-		return tx.s.damaged(err)
-	}
-	return err
-}
-
 // iterate yields the records whose key begins with prefix and is not less than from (nil: all), ascending, or in
 // reverse not greater, descending; each borrowed until the next step. Those in an Update may be nested; one sees what
 // was written before it read the part it is in.
@@ -109,40 +92,26 @@ func (tx *Tx) iterate(prefix, from []byte, reverse bool) iter.Seq2[record.Record
 		return tx.iterateChunks(prefix, from, reverse)
 	}
 	return func(yield func(record.Record, error) bool) {
-		if err := tx.acquire(); err != nil {
+		err := tx.each(prefix, from, reverse, func(r record.Record) bool { return yield(r, nil) })
+		if err != nil {
 			yield(record.Record{}, err)
-			return
-		}
-		defer tx.release()
-		it := tx.txn.Iterator(prefix, reverse)
-		defer it.Close()
-		for err := it.Seek(from); ; {
-			if err != nil {
-				yield(record.Record{}, err)
-				return
-			}
-			r, ok, err2 := it.Record()
-			if err2 != nil || !ok {
-				if err2 != nil {
-					yield(record.Record{}, tx.s.damaged(err2))
-				}
-				return
-			}
-			if !yield(r, nil) {
-				return
-			}
-			err = it.Next()
 		}
 	}
 }
 
 // iterateChunks iterates in an Update, which may write between two records, and an iterator does not see that: it reads
-// some records ahead into memory of their own, closes the iterator, and only then yields them.
+// some records ahead into memory of their own, ends the iterator, and only then yields them.
 func (tx *Tx) iterateChunks(prefix, from []byte, reverse bool) iter.Seq2[record.Record, error] {
 	return func(yield func(record.Record, error) bool) {
-		seek, skip := from, []byte(nil)
+		var skip []byte // the last key of the chunk before, which the next begins with
 		for size := 8; ; size = min(2*size, 1024) {
-			chunk, err := tx.readChunk(prefix, seek, skip, reverse, size)
+			var chunk []record.Record
+			err := tx.each(prefix, from, reverse, func(r record.Record) bool {
+				if !bytes.Equal(r.Key, skip) {
+					chunk = append(chunk, record.Record{Key: bytes.Clone(r.Key), Body: bytes.Clone(r.Body)})
+				}
+				return len(chunk) < size
+			})
 			for _, r := range chunk {
 				if !yield(r, nil) {
 					return
@@ -155,36 +124,31 @@ func (tx *Tx) iterateChunks(prefix, from []byte, reverse bool) iter.Seq2[record.
 			if len(chunk) < size {
 				return
 			}
-			seek = chunk[len(chunk)-1].Key
-			skip = seek
+			skip = chunk[len(chunk)-1].Key
+			from = skip
 		}
 	}
 }
 
-// readChunk reads up to size records from seek on, without the one under skip.
-func (tx *Tx) readChunk(prefix, seek, skip []byte, reverse bool, size int) ([]record.Record, error) {
+// each calls use with the records of iterate until it returns false.
+func (tx *Tx) each(prefix, from []byte, reverse bool, use func(record.Record) bool) error {
 	if err := tx.acquire(); err != nil {
-		return nil, err
+		return err
 	}
 	defer tx.release()
 	it := tx.txn.Iterator(prefix, reverse)
 	defer it.Close()
-	var chunk []record.Record
-	for err := it.Seek(seek); ; {
+	for err := it.Seek(from); ; err = it.Next() {
 		if err != nil {
-			return chunk, err
+			return err
 		}
-		r, ok, err2 := it.Record()
-		if err2 != nil || !ok {
-			return chunk, tx.s.damaged(err2)
+		r, ok, err := it.Record()
+		if err != nil || !ok {
+			return tx.s.damaged(err)
 		}
-		if !bytes.Equal(r.Key, skip) {
-			chunk = append(chunk, record.Record{Key: bytes.Clone(r.Key), Body: bytes.Clone(r.Body)})
-			if len(chunk) == size {
-				return chunk, nil
-			}
+		if !use(r) {
+			return nil
 		}
-		err = it.Next()
 	}
 }
 
@@ -195,25 +159,21 @@ type cursor struct {
 	last    []byte // the key that was read last
 }
 
-// cursors are those of one snapshot that nobody is using.
+// cursors are those of one transaction that nobody is using.
 type cursors struct {
 	mu   sync.Mutex
 	free []*cursor
 }
 
-// take returns the cursor that read a key last, if there is one, else any other of its kind and generation; nil if
-// there is none.
-func (c *cursors) take(previous, key []byte) *cursor {
+// take returns the cursor that read the nearest key before one, which is that of the same scan if there are several;
+// else any other of its kind and generation; nil if there is none.
+func (c *cursors) take(key []byte) *cursor {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	best := -1
 	for i, cursor := range c.free {
-		if !bytes.HasPrefix(key, cursor.prefix) {
-			continue
-		}
-		best = i
-		if bytes.Equal(cursor.last, previous) {
-			break
+		if bytes.HasPrefix(key, cursor.prefix) && (best < 0 || isNearer(cursor.last, c.free[best].last, key)) {
+			best = i
 		}
 	}
 	if best < 0 {
@@ -224,27 +184,13 @@ func (c *cursors) take(previous, key []byte) *cursor {
 	return cursor
 }
 
+// isNearer says whether a is before key, and b is further before it or behind it.
+func isNearer(a, b, key []byte) bool {
+	return bytes.Compare(a, key) <= 0 && (bytes.Compare(b, key) > 0 || bytes.Compare(a, b) > 0)
+}
+
 func (c *cursors) giveBack(cursor *cursor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.free = append(c.free, cursor)
-}
-
-func (r txRecords) GetAfter(previous, key []byte, use func(body []byte) error) error {
-	tx := r.tx
-	if tx.write {
-		return r.Get(key, use) // a write would have to close the cursors
-	}
-	if err := tx.acquire(); err != nil {
-		return err
-	}
-	defer tx.release()
-	c := tx.cursors.take(previous, key)
-	if c == nil {
-		prefix := record.Prefix(record.Kind(key[0]), record.GenerationOf(key))
-		c = &cursor{prefix: prefix, lookups: tx.txn.Lookups(prefix)}
-	}
-	defer tx.cursors.giveBack(c)
-	c.last = append(c.last[:0], key...)
-	return tx.lookUp(c.lookups, key, use)
 }

@@ -42,7 +42,7 @@ func (tx *Tx) DropSpace(name string) error {
 // Get returns a copy of the value under key; ErrNotFound when there is none.
 func (s *Space) Get(key []byte) (value []byte, err error) {
 	g := s.tx.cat.Spaces[s.name] // 0, which nothing has, if there is none
-	err = snapshot.InPlace(s.tx.records()).Get(spaceKey(g, key), func(body []byte) error {
+	err = s.tx.records().Get(spaceKey(g, key), func(body []byte) error {
 		value = bytes.Clone(body)
 		return nil
 	})

@@ -56,7 +56,7 @@ func (c *Column) Changed(v record.NodeID) (cell codec.Value, changed bool, err e
 	if !c.Deltas {
 		return cell, false, nil
 	}
-	changed, err = snapshot.Find(snapshot.InPlace(c.Records), DeltaKey(c.Generation, v), func(body []byte) error {
+	changed, err = snapshot.Find(c.Records, DeltaKey(c.Generation, v), func(body []byte) error {
 		cell, err = c.parseCell(body)
 		return err
 	})
@@ -84,7 +84,7 @@ func (c *Column) Lookup(number uint32) (*codec.Column, error) {
 		return entry.Value.(*codec.Column), nil
 	}
 	key, block, entry := Key(c.Generation, number), new(codec.Column), &snapshot.Entry{Name: name}
-	err := snapshot.Chain(snapshot.InPlace(c.Records), key, func(body []byte) error {
+	err := snapshot.Chain(c.Records, key, func(body []byte) error {
 		entry.Body = bytes.Clone(body)
 		if err := block.Parse(c.Kind, entry.Body); err != nil {
 			return fmt.Errorf("%s: %w", record.Describe(key), err)

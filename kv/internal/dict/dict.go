@@ -87,7 +87,7 @@ func (d *Dict) Position(id string) (int, error) {
 	if d.Nodes > d.LoadedNodes {
 		key := addedIDKey(d.Generation, id)
 		var v uint64
-		found, err := snapshot.Find(snapshot.InPlace(d.Records), key, func(body []byte) error {
+		found, err := snapshot.Find(d.Records, key, func(body []byte) error {
 			var n int
 			if v, n = binary.Uvarint(body); n != len(body) || v < uint64(d.LoadedNodes) || v >= uint64(d.Nodes) {
 				return record.Corrupt(key, fmt.Sprintf("it names node number %d, want %d to %d", v, d.LoadedNodes, d.Nodes-1))
@@ -155,7 +155,7 @@ func (d *Dict) NodeAt(position int) (record.NodeID, error) {
 
 // Numbers appends a whole block of numbers to dst.
 func (d *Dict) Numbers(k record.Kind, block int, dst []uint32) ([]uint32, error) {
-	err := snapshot.Need(snapshot.InPlace(d.Records), record.NumberKey(k, d.Generation, uint32(block)),
+	err := snapshot.Need(d.Records, record.NumberKey(k, d.Generation, uint32(block)),
 		func(body []byte) error {
 			if err := d.checkNumbers(k, block, body); err != nil {
 				return err

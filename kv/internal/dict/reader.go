@@ -50,9 +50,9 @@ func (r *Reader) read(b *block, number int, parse func(body []byte) ([]byte, err
 	if number == b.number {
 		return nil
 	}
-	last := b.number
+	follows := number == b.number+1
 	b.number = -1
-	body, err := r.record(r.dict.block(b.kind, number), last, &b.walk)
+	body, err := r.record(r.dict.block(b.kind, number), follows, &b.walk)
 	if err == nil {
 		body, err = parse(body)
 	}
@@ -63,25 +63,19 @@ func (r *Reader) read(b *block, number int, parse func(body []byte) ([]byte, err
 	return nil
 }
 
-// record returns the body of a record behind the last one that was read of its kind, borrowed.
-func (r *Reader) record(name snapshot.Name, last int, walk *[]byte) ([]byte, error) {
+// record returns the body of a record, borrowed; follows says that it is behind the last that was read of its kind.
+func (r *Reader) record(name snapshot.Name, follows bool, walk *[]byte) ([]byte, error) {
 	if r.isOnce {
 		return snapshot.Lookup(r.dict.Records, name)
 	}
 	if entry := r.dict.Records.Cache().Get(name); entry != nil {
 		return entry.Body, nil
 	}
-	var previous []byte
-	switch follows := int(name.A) == last+1; {
-	case follows && last >= 0:
-		before := name
-		before.A--
-		previous = before.Key()
-	case !follows && r.dict.Records.Cache().Again(name):
+	if !follows && r.dict.Records.Cache().Again(name) {
 		return snapshot.Lookup(r.dict.Records, name)
 	}
 	memory := *walk // walk itself would be on the heap
-	err := snapshot.Need(snapshot.After(r.dict.Records, previous), name.Key(), func(body []byte) error {
+	err := snapshot.Need(r.dict.Records, name.Key(), func(body []byte) error {
 		memory = append(memory[:0], body...)
 		return nil
 	})
@@ -133,7 +127,7 @@ func (r *Reader) AtPosition(position int) (string, error) {
 		return r.loaded(position)
 	}
 	var id string
-	err := snapshot.Need(snapshot.InPlace(r.dict.Records), AddedNodeKey(r.dict.Generation, record.NodeID(position)),
+	err := snapshot.Need(r.dict.Records, AddedNodeKey(r.dict.Generation, record.NodeID(position)),
 		func(body []byte) error {
 			id = string(body)
 			return nil

@@ -46,25 +46,19 @@ func (r *memoryRecords) change(key, body []byte, use func(other *memoryRecords))
 // body is the body under key.
 func (r *memoryRecords) body(key []byte) []byte { return bytes.Clone(r.bodies[string(key)]) }
 
-// Get is that of a snapshot.Getter.
+// Get is that of a snapshot.Reader.
 func (r *memoryRecords) Get(key []byte, use func(body []byte) error) error {
 	body, found := r.bodies[string(key)]
 	if !found {
 		return record.ErrNotFound
 	}
-	return use(bytes.Clone(body))
-}
-
-// GetAfter is that of a snapshot.Reader.
-func (r *memoryRecords) GetAfter(_, key []byte, use func(body []byte) error) error {
-	return r.Get(key, func(body []byte) error {
-		defer func() {
-			for i := range body {
-				body[i] = 0xa5
-			}
-		}()
-		return use(body)
-	})
+	lent := bytes.Clone(body)
+	defer func() {
+		for i := range lent {
+			lent[i] = 0xa5
+		}
+	}()
+	return use(lent)
 }
 
 // Cache is that of a snapshot.Reader.

@@ -202,14 +202,7 @@ func (d *Directory) maxEntries(b, size int) int {
 
 // readPart hands the body of one part of block b, which is stored under key, to use; it is borrowed.
 func (g *Graph) readPart(d *Directory, b int, part uint32, key []byte, use func(body []byte) error) error {
-	var previous []byte
-	switch k := record.Kind(key[0]); {
-	case part > 0:
-		previous = record.PairKey(k, d.Generation, uint32(b), part-1)
-	case b > 0:
-		previous = record.PairKey(k, d.Generation, uint32(b-1), d.Parts[b-1]-1)
-	}
-	return snapshot.Need(snapshot.After(g.Records, previous), key, use)
+	return snapshot.Need(g.Records, key, use)
 }
 
 // readBlock hands one part of block b to read, whose error is that of a damaged record.

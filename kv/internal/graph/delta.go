@@ -43,7 +43,7 @@ func degreeDeltaKey(g record.Generation, v record.NodeID) []byte {
 func (g *Graph) Delta(u, v record.NodeID) (d Delta, found bool, err error) {
 	key := edgeDeltaKey(g.Generation, u, v)
 	d = Delta{U: u, V: v}
-	found, err = snapshot.Find(snapshot.InPlace(g.Records), key, func(body []byte) (err error) {
+	found, err = snapshot.Find(g.Records, key, func(body []byte) (err error) {
 		d.Arc, err = decodeDelta(g.Form, key, body)
 		return err
 	})
@@ -73,7 +73,7 @@ type DegreeDelta struct{ Deltas, Degree int64 }
 // DegreeDelta counts the deltas of v.
 func (g *Graph) DegreeDelta(v record.NodeID) (d DegreeDelta, err error) {
 	key := degreeDeltaKey(g.Generation, v)
-	_, err = snapshot.Find(snapshot.InPlace(g.Records), key, func(body []byte) (err error) {
+	_, err = snapshot.Find(g.Records, key, func(body []byte) (err error) {
 		d, err = decodeDegreeDelta(key, body)
 		return err
 	})

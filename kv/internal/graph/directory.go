@@ -81,7 +81,7 @@ func (g *Graph) ReadDirectory() (*Directory, error) {
 	d := &Directory{Generation: g.Generation, Starts: []record.NodeID{0}}
 	for chunk := uint32(0); int(d.Starts[d.Blocks()]) < g.LoadedNodes; chunk++ {
 		key := record.NumberKey(record.KindAdjacencyDirectory, g.Generation, chunk)
-		err := snapshot.Need(snapshot.InPlace(g.Records), key, func(body []byte) error {
+		err := snapshot.Need(g.Records, key, func(body []byte) error {
 			for len(body) > 0 {
 				rows, n := binary.Uvarint(body)
 				parts, m := binary.Uvarint(body[max(n, 0):])

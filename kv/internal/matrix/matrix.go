@@ -46,18 +46,8 @@ func (m Matrix) Read(rows record.Range, lo, hi int, dst codec.Window) error {
 		}
 		m.Deltas = false
 	}
-	if rows.Len()*fewRows < int(m.BlockRows) {
-		if err := m.readTiles(snapshot.InPlace(m.Records), true, rows, lo, hi, dst); err != nil {
-			return err
-		}
-		return m.readDeltas(rows, lo, hi, dst)
-	}
-	blocks := (int(rows.End)-1)/int(m.BlockRows) - int(rows.First)/int(m.BlockRows) + 1
-	tiles := (hi-1)/m.TileWidth() - lo/m.TileWidth() + 1
-	err := m.Records.Fetch(record.Prefix(record.KindMatrix, m.Generation), blocks*tiles, func(get snapshot.Getter) error {
-		return m.readTiles(get, false, rows, lo, hi, dst)
-	})
-	if err != nil {
+	keep := rows.Len()*fewRows < int(m.BlockRows)
+	if err := m.readTiles(keep, rows, lo, hi, dst); err != nil {
 		return err
 	}
 	return m.readDeltas(rows, lo, hi, dst)
@@ -65,7 +55,7 @@ func (m Matrix) Read(rows record.Range, lo, hi int, dst codec.Window) error {
 
 // readTiles is Read without what changed since. It goes tile by tile, each from the first row to the last, which is the
 // order on disk.
-func (m Matrix) readTiles(get snapshot.Getter, keep bool, rows record.Range, lo, hi int, dst codec.Window) error {
+func (m Matrix) readTiles(keep bool, rows record.Range, lo, hi int, dst codec.Window) error {
 	height, width := int(m.BlockRows), m.TileWidth()
 	limit := min(int(rows.End), int(m.Rows))
 	for column := lo / width * width; column < hi; column += width {
@@ -74,7 +64,7 @@ func (m Matrix) readTiles(get snapshot.Getter, keep bool, rows record.Range, lo,
 			end := min(first+height, limit)
 			part := codec.TilePart{RowLo: row - first, RowHi: end - first, Lo: max(lo-column, 0), Hi: min(hi-column, width)}
 			at := codec.Window{Values: dst.Values[(row-int(rows.First))*dst.Stride+column+part.Lo-lo:], Stride: dst.Stride}
-			if err := m.readTile(get, keep, uint32(column/width), uint32(first/height), part, at); err != nil {
+			if err := m.readTile(keep, uint32(column/width), uint32(first/height), part, at); err != nil {
 				return err
 			}
 			row = end
@@ -87,9 +77,7 @@ func (m Matrix) readTiles(get snapshot.Getter, keep bool, rows record.Range, lo,
 }
 
 // readTile reads a part of a tile, and keeps the tile in memory if that is asked for.
-func (m Matrix) readTile(
-	get snapshot.Getter, keep bool, tile, block uint32, part codec.TilePart, dst codec.Window,
-) error {
+func (m Matrix) readTile(keep bool, tile, block uint32, part codec.TilePart, dst codec.Window) error {
 	name := snapshot.Name{Kind: record.KindMatrix, Generation: m.Generation, A: tile, B: block}
 	key := name.Key()
 	if keep {
@@ -97,7 +85,7 @@ func (m Matrix) readTile(
 			return describe(key, entry.Value.(*codec.Tile).Read(part, dst))
 		}
 	}
-	return snapshot.Need(get, key, func(body []byte) error {
+	return snapshot.Need(m.Records, key, func(body []byte) error {
 		if keep {
 			body = bytes.Clone(body)
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // Chain calls use with the whole body of a chain, borrowed; record.ErrNotFound when there is none.
-func Chain(r Getter, prefix []byte, use func(body []byte) error) error {
+func Chain(r Reader, prefix []byte, use func(body []byte) error) error {
 	return r.Get(record.PartKey(prefix, 0), func(first []byte) error {
 		parts, body, err := record.FirstPart(prefix, first)
 		if err != nil {
@@ -67,7 +67,7 @@ func removeParts(w Writer, prefix []byte, from, end int) error {
 }
 
 // countParts is the number of parts under a prefix, zero when there is no chain.
-func countParts(r Getter, prefix []byte) (parts int, err error) {
+func countParts(r Reader, prefix []byte) (parts int, err error) {
 	_, err = Find(r, record.PartKey(prefix, 0), func(first []byte) error {
 		parts, _, err = record.FirstPart(prefix, first)
 		return err

@@ -14,29 +14,11 @@ import (
 // stands at the door of kv, so that its text begins with its name.
 var ErrShape = errors.New("kv: wrong shape")
 
-// A Getter reads records by key.
-type Getter interface {
-	// Get calls use with the body of the record under key, which is use's to keep and not to change; record.ErrNotFound
-	// when there is none.
-	Get(key []byte, use func(body []byte) error) error
-}
-
-// A GetFunc is a Getter of one function.
-type GetFunc func(key []byte, use func(body []byte) error) error
-
-// Get calls the function.
-func (get GetFunc) Get(key []byte, use func(body []byte) error) error { return get(key, use) }
-
 // A Reader reads the records of one snapshot.
 type Reader interface {
-	Getter
-
-	// GetAfter is Get of a body that is borrowed, where it lies. It costs no search if previous is the key before key,
-	// and was read like this; nil for none.
-	GetAfter(previous, key []byte, use func(body []byte) error) error
-
-	// Fetch calls read with a Getter for about count records whose keys begin with prefix.
-	Fetch(prefix []byte, count int, read func(Getter) error) error
+	// Get calls use with the body of the record under key, borrowed; record.ErrNotFound when there is none. It costs no
+	// search if the record before it was read last.
+	Get(key []byte, use func(body []byte) error) error
 
 	// Scan yields the records whose key begins with prefix and is not less than from (nil: all), ascending, each borrowed
 	// until the next step.
@@ -54,7 +36,7 @@ type Writer interface {
 }
 
 // Need is Get for a record that must be there.
-func Need(r Getter, key []byte, read func(body []byte) error) error {
+func Need(r Reader, key []byte, read func(body []byte) error) error {
 	err := r.Get(key, read)
 	if errors.Is(err, record.ErrNotFound) {
 		return record.Corrupt(key, "the record is missing")
@@ -62,16 +44,8 @@ func Need(r Getter, key []byte, read func(body []byte) error) error {
 	return err
 }
 
-// InPlace reads records where they lie: bodies are borrowed.
-func InPlace(r Reader) Getter { return After(r, nil) }
-
-// After is InPlace for the record behind the one under previous, which was read last.
-func After(r Reader, previous []byte) Getter {
-	return GetFunc(func(key []byte, use func(body []byte) error) error { return r.GetAfter(previous, key, use) })
-}
-
 // Find is Get for a record that may be there.
-func Find(r Getter, key []byte, read func(body []byte) error) (found bool, err error) {
+func Find(r Reader, key []byte, read func(body []byte) error) (found bool, err error) {
 	err = r.Get(key, func(body []byte) error {
 		found = true
 		return read(body)
@@ -88,7 +62,7 @@ func Lookup(r Reader, name Name) ([]byte, error) {
 		return entry.Body, nil
 	}
 	entry := &Entry{Name: name}
-	err := Need(InPlace(r), name.Key(), func(body []byte) error {
+	err := Need(r, name.Key(), func(body []byte) error {
 		entry.Body = bytes.Clone(body)
 		return nil
 	})
