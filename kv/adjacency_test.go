@@ -139,11 +139,13 @@ func allEdges(tx *Tx) iter.Seq2[edge, error] {
 
 // hasEdge reports whether two nodes are neighbors.
 func hasEdge(tx *Tx, u, v NodeID) (bool, error) {
-	p, err := tx.graph().Pair(u, v)
-	return p.Arc != codec.Arc{}, err
+	a, _, err := tx.graph().Join(u, v)
+	return a != codec.Arc{}, err
 }
 
 // setEdge gives an edge a weight, as a Patch does.
 func setEdge(tx *Tx, u, v NodeID, weight float32) error {
-	return tx.changeWeight(u, v, weight, func(float32) error { return nil })
+	return tx.editEdge(u, v, func(a codec.Arc) (codec.Arc, error) {
+		return codec.Arc{Out: weight, In: a.In}.Directed(tx.cat.arcForm()), nil
+	})
 }

@@ -99,7 +99,6 @@ func TestGenerationsRunOut(t *testing.T) {
 		"CreateMatrix": func(tx *Tx) error { return tx.CreateMatrix("m", nil) },
 		"Space.Put":    func(tx *Tx) error { return tx.Space("s").Put([]byte("k"), nil) },
 		"AddNode":      func(tx *Tx) error { _, err := tx.AddNode(Node{ID: "x"}); return err },
-		"AddEdge":      func(tx *Tx) error { return tx.AddEdge(0, 1) },
 	} {
 		if err := s.Update(write); !errors.Is(err, errGenerations) {
 			t.Errorf("%s: got %v, want the generations used up", name, err)

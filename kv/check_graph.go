@@ -3,7 +3,6 @@ package kv
 import (
 	"context"
 	"fmt"
-	"iter"
 	"math/bits"
 	"slices"
 
@@ -55,6 +54,9 @@ func (c *checker) adjacency(ctx context.Context) error {
 			continue
 		}
 		for v := r.First; v < r.End; v++ {
+			if got, want := degrees[v-r.First], len(lists.Of(v)); int(got) != want {
+				c.problem("degree deltas", "node number %d has degree %d, want %d", v, got, want)
+			}
 			if where, what := wrongList(&lists, v, form); what != "" {
 				c.problem(where, "%s", what)
 			}
@@ -64,7 +66,7 @@ func (c *checker) adjacency(ctx context.Context) error {
 			if c.removed.Has(v) && len(lists.Of(v)) > 0 {
 				c.problem("adjacency", "node number %d was removed, and has neighbours", v)
 			}
-			for u, a := range edgesOf(&lists, v) {
+			for u, a := range lists.Edges(v) {
 				sums.add(v, u, a)
 			}
 		}
@@ -84,26 +86,10 @@ func (c *checker) adjacency(ctx context.Context) error {
 	return nil
 }
 
-// edgesOf yields the neighbours of v with the arcs to them, which are 1 if the graph has none.
-func edgesOf(a *graph.Adjacency, v NodeID) iter.Seq2[NodeID, codec.Arc] {
-	return func(yield func(NodeID, codec.Arc) bool) {
-		arcs := a.ArcsOf(v)
-		for i, u := range a.Of(v) {
-			arc := codec.Arc{Out: 1, In: 1}
-			if len(arcs) > 0 {
-				arc = arcs[i]
-			}
-			if !yield(u, arc) {
-				return
-			}
-		}
-	}
-}
-
 // wrongList says what is wrong with the list of v, or its arcs; "" for nothing.
 func wrongList(a *graph.Adjacency, v NodeID, form codec.ArcForm) (where, what string) {
 	previous := int64(-1)
-	for u, arc := range edgesOf(a, v) {
+	for u, arc := range a.Edges(v) {
 		switch _, ok := arc.Sum(); {
 		case u == v:
 			return "adjacency", fmt.Sprintf("node number %d is its own neighbour", v)

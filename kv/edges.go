@@ -91,41 +91,35 @@ func (tx *Tx) Neighbors(v NodeID) iter.Seq2[NodeID, error] {
 
 // yieldNeighbors is Neighbors along a direction.
 func (tx *Tx) yieldNeighbors(along Direction, v NodeID, yield func(NodeID, error) bool) {
-	if err := tx.checkNode(v); err != nil {
+	var list Adjacency
+	err := tx.checkNode(v)
+	if err == nil {
+		err = tx.graph().List(along, v, &list)
+	}
+	if err != nil {
 		yield(0, err)
 		return
 	}
-	tx.graph().NeighborsAlong(along, v)(yield)
+	for _, u := range list.Neighbors {
+		if !yield(u, nil) {
+			return
+		}
+	}
 }
 
 // AddEdge adds the edge u–v, in either order, or in a directed graph the arc u→v, with weight 1. A self loop is an
 // ErrInvalidEdge, an edge or arc that is there an ErrExists.
-func (tx *Tx) AddEdge(u, v NodeID) error {
-	return tx.changeWeight(u, v, 1, func(before float32) error {
-		if before != 0 {
-			return ErrExists
-		}
-		return nil
-	})
-}
+func (tx *Tx) AddEdge(u, v NodeID) error { return tx.setEdge(u, v, 1, ErrExists) }
 
 // RemoveEdge removes the edge u–v, in either order, or in a directed graph the arc u→v. One that is not there is an
 // ErrNotFound.
-func (tx *Tx) RemoveEdge(u, v NodeID) error {
-	return tx.changeWeight(u, v, 0, func(before float32) error {
-		if before == 0 {
-			return ErrNotFound
-		}
-		return nil
-	})
-}
+func (tx *Tx) RemoveEdge(u, v NodeID) error { return tx.setEdge(u, v, 0, ErrNotFound) }
 
-// changeWeight gives the edge or arc u→v a weight, 0 for none, if allow has nothing against it, given the weight
-// before.
-func (tx *Tx) changeWeight(u, v NodeID, weight float32, allow func(before float32) error) error {
+// setEdge gives the edge or arc u→v a weight, 0 for none. If it is there already, or not there, that is the error same.
+func (tx *Tx) setEdge(u, v NodeID, weight float32, same error) error {
 	return tx.editEdge(u, v, func(a codec.Arc) (codec.Arc, error) {
-		if err := allow(a.Out); err != nil {
-			return a, fmt.Errorf("edge between nodes number %d and %d: %w", u, v, err)
+		if (a.Out != 0) == (weight != 0) {
+			return a, fmt.Errorf("edge between nodes number %d and %d: %w", u, v, same)
 		}
 		return codec.Arc{Out: weight, In: a.In}.Directed(tx.cat.arcForm()), nil
 	})
@@ -139,27 +133,16 @@ func (tx *Tx) editEdge(u, v NodeID, apply func(before codec.Arc) (after codec.Ar
 	if u == v {
 		return fmt.Errorf("edge from node number %d to itself: %w", u, ErrInvalidEdge)
 	}
-	p, err := tx.graph().Pair(u, v)
-	if err != nil {
-		return err
-	}
-	after, err := apply(p.Arc)
-	if err != nil || after == p.Arc {
-		return err
-	}
-	if err := tx.graphForWrite(); err != nil {
-		return err
-	}
-	difference, err := tx.graph().Set(tx.records(), p, after)
-	if err != nil {
+	return tx.changeEdge(u, v, apply)
+}
+
+// changeEdge is editEdge of two nodes, one of which may be removed already.
+func (tx *Tx) changeEdge(u, v NodeID, apply func(before codec.Arc) (after codec.Arc, err error)) error {
+	difference, changed, err := tx.graph().Change(tx.records(), u, v, apply)
+	if err != nil || !changed {
 		return err
 	}
 	tx.touched.add(edgesTouched, u, v)
-	return tx.addDifference(difference)
-}
-
-// addDifference counts what a change of edges changes.
-func (tx *Tx) addDifference(difference graph.Difference) error {
 	c, err := tx.count()
 	if err != nil {
 		return err

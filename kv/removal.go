@@ -175,15 +175,13 @@ func (tx *Tx) removeNode(v NodeID, neighbors []NodeID) error {
 // isolate removes the edges of a node to its neighbors.
 func (tx *Tx) isolate(v NodeID, neighbors []NodeID) error {
 	tx.touched.add(edgesTouched, v)
-	if len(neighbors) == 0 {
-		return nil
+	for _, u := range neighbors {
+		err := tx.changeEdge(v, u, func(codec.Arc) (codec.Arc, error) { return codec.Arc{}, nil })
+		if err != nil {
+			return err
+		}
 	}
-	tx.touched.add(edgesTouched, neighbors...)
-	difference, err := tx.graph().Isolate(tx.records(), v, neighbors)
-	if err != nil {
-		return err
-	}
-	return tx.addDifference(difference)
+	return nil
 }
 
 // removeValues sets the values of a node to null.

@@ -170,17 +170,13 @@ func (l *listRepair) tellOfBad(rng Range, damage error) error {
 // read reads the lists of a block, with their arcs.
 func (l *listRepair) read(b int, buf *Adjacency) error {
 	buf.Reset(l.dir.Range(b))
-	err := l.tx.graph().AppendBlock(l.dir, b, buf)
-	if err == nil && l.form.Any() {
-		err = l.tx.graph().AppendArcs(l.dir, b, buf)
-	}
-	return err
+	return l.tx.graph().AppendBlock(l.dir, b, buf, l.form.Any())
 }
 
 // collect adds what lists say of those of bad blocks.
 func (l *listRepair) collect(lists *Adjacency) error {
 	for u := lists.First; u < lists.End; u++ {
-		for v, a := range edgesOf(lists, u) {
+		for v, a := range lists.Edges(u) {
 			if l.bad[l.dir.Find(v)] {
 				if err := l.add(v, u, false, a.Reversed()); err != nil {
 					return err

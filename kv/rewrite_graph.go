@@ -170,10 +170,10 @@ func applyEdits(due *ahead[edit], lists *Adjacency, form codec.ArcForm) error {
 		}
 		deltas = append(deltas, d)
 	}
-	if len(deltas) == 0 {
-		return nil
+	if len(deltas) > 0 {
+		lists.Apply(deltas, form.Any())
 	}
-	return lists.Apply(deltas, form.Any())
+	return nil
 }
 
 // dictionary writes the dictionary, with the removed nodes.

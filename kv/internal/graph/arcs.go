@@ -2,10 +2,12 @@ package graph
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
+	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
 // A Direction says which arcs of a directed graph are walked.
@@ -106,13 +108,29 @@ type Arc struct {
 	Out, In  float32
 }
 
-// ArcsOf returns the arcs of v that ReadLists read, borrowed; none if the graph has none.
+// ArcsOf returns the arcs of v that were read, borrowed; none if the graph has none.
 func (a *Adjacency) ArcsOf(v record.NodeID) []codec.Arc {
 	if len(a.arcs) == 0 {
 		return nil
 	}
 	i := v - a.First
 	return a.arcs[a.Offsets[i]:a.Offsets[i+1]]
+}
+
+// Edges yields the neighbours of v with the arcs to them, which are 1 if none were read.
+func (a *Adjacency) Edges(v record.NodeID) iter.Seq2[record.NodeID, codec.Arc] {
+	return func(yield func(record.NodeID, codec.Arc) bool) {
+		arcs := a.ArcsOf(v)
+		for i, u := range a.Of(v) {
+			arc := codec.Arc{Out: 1, In: 1}
+			if len(arcs) > 0 {
+				arc = arcs[i]
+			}
+			if !yield(u, arc) {
+				return
+			}
+		}
+	}
 }
 
 // Arc is what joins v, which must be in the range, to u.
@@ -127,56 +145,20 @@ func (a *Adjacency) Arc(v, u record.NodeID) codec.Arc {
 	return a.ArcsOf(v)[i]
 }
 
-// AppendArcs decodes the arcs of block b, whose lists buf holds, and appends them to the arcs of buf.
-func (g *Graph) AppendArcs(d *Directory, b int, buf *Adjacency) error {
-	begin := len(buf.arcs)
-	end := int(buf.Offsets[d.Starts[b+1]-buf.First])
-	for part := range d.Parts[b] {
-		key := record.PairKey(record.KindArcs, d.Generation, uint32(b), part)
-		err := g.readPart(d, b, part, key, func(body []byte) (err error) {
-			buf.BytesRead += int64(len(body))
-			buf.arcs, err = g.Form.AppendArcs(buf.arcs, body, end-len(buf.arcs))
-			if err != nil {
-				return record.Corrupt(key, err.Error())
-			}
-			return nil
-		})
+// appendArcs decodes the arcs of one part of block b, whose lists were appended to buf.
+func (g *Graph) appendArcs(d *Directory, b int, part uint32, buf *Adjacency) error {
+	key := record.PairKey(record.KindArcs, d.Generation, uint32(b), part)
+	return snapshot.Need(g.Records, key, func(body []byte) (err error) {
+		buf.BytesRead += int64(len(body))
+		buf.arcs, err = g.Form.AppendArcs(buf.arcs, body, len(buf.Neighbors)-len(buf.arcs))
+		if lack := len(buf.Neighbors) - len(buf.arcs); err == nil && lack > 0 {
+			err = fmt.Errorf("it lacks the arcs of %d neighbours", lack)
+		}
 		if err != nil {
-			return err
+			return record.Corrupt(key, err.Error())
 		}
-	}
-	if len(buf.arcs) != end {
-		return d.tooFew(b, len(buf.arcs)-begin, end-begin)
-	}
-	return nil
-}
-
-// tooFew is the error of a block whose arcs are not those of all its neighbours.
-func (d *Directory) tooFew(b, got, want int) error {
-	key := record.PairKey(record.KindArcs, d.Generation, uint32(b), 0)
-	return record.Corrupt(key, fmt.Sprintf("it holds the arcs of %d neighbours, want %d", got, want))
-}
-
-// loadedArc is what joins u to v in the blocks.
-func (g *Graph) loadedArc(u, v record.NodeID) (codec.Arc, error) {
-	// The later node has the shorter list, as the load numbers nodes.
-	later, earlier := max(u, v), min(u, v)
-	for piece, err := range g.loadedPieces(later, g.Form.Any()) {
-		if err != nil {
-			return codec.Arc{}, err
-		}
-		switch i, found := slices.BinarySearch(piece.Neighbors, earlier); {
-		case !found:
-			continue
-		case !g.Form.Any():
-			return codec.Arc{Out: 1, In: 1}, nil
-		case later == u:
-			return piece.arcs[i], nil
-		default:
-			return piece.arcs[i].Reversed(), nil
-		}
-	}
-	return codec.Arc{}, nil
+		return nil
+	})
 }
 
 // arcsTarget is the encoded size of arcs, in bytes, at which a block is closed whatever its lists take.

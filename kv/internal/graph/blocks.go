@@ -36,6 +36,7 @@ func (a *Adjacency) Reset(r record.Range) {
 
 // Clear makes all lists of a range empty.
 func (a *Adjacency) Clear(r record.Range) {
+	a.Offsets = slices.Grow(a.Offsets[:0], r.Len()+1)
 	a.Reset(r)
 	a.Offsets = append(a.Offsets, make([]int64, r.Len())...)
 }
@@ -112,33 +113,26 @@ func (g *Graph) read(r record.Range, buf *Adjacency, withArcs bool) error {
 		return fmt.Errorf("adjacency of nodes %d to %d of %d: %w", r.First, r.End, g.Nodes, snapshot.ErrShape)
 	}
 	buf.Reset(r)
-	if err := g.readLoaded(d, r, buf); err != nil {
+	if err := g.readLoaded(d, r, buf, withArcs); err != nil || g.Deltas == 0 {
 		return err
-	}
-	for b := d.Find(r.First); withArcs && b < d.Blocks() && d.Starts[b] < r.End; b++ {
-		if err := g.AppendArcs(d, b, buf); err != nil {
-			return err
-		}
-	}
-	if g.Deltas == 0 {
-		return nil
 	}
 	deltas, err := g.deltas(r)
 	if err != nil || len(deltas) == 0 {
 		return err
 	}
-	return buf.Apply(deltas, withArcs)
+	buf.Apply(deltas, withArcs)
+	return nil
 }
 
 // readLoaded decodes the blocks of r after the first offset of buf.
-func (g *Graph) readLoaded(d *Directory, r record.Range, buf *Adjacency) error {
+func (g *Graph) readLoaded(d *Directory, r record.Range, buf *Adjacency, withArcs bool) error {
 	next := r.First
 	for b := d.Find(r.First); b < d.Blocks() && next < r.End; b++ {
 		if d.Starts[b] != next || d.Starts[b+1] > r.End {
 			return fmt.Errorf("adjacency of nodes %d to %d: %w: block %d holds %d to %d",
 				r.First, r.End, snapshot.ErrShape, b, d.Starts[b], d.Starts[b+1])
 		}
-		if err := g.AppendBlock(d, b, buf); err != nil {
+		if err := g.AppendBlock(d, b, buf, withArcs); err != nil {
 			return err
 		}
 		next = d.Starts[b+1]
@@ -149,8 +143,8 @@ func (g *Graph) readLoaded(d *Directory, r record.Range, buf *Adjacency) error {
 	return nil
 }
 
-// AppendBlock decodes block b, all parts of it, and appends it to buf.
-func (g *Graph) AppendBlock(d *Directory, b int, buf *Adjacency) error {
+// AppendBlock decodes block b, all parts of it, and appends it to buf, with arcs if they are asked for.
+func (g *Graph) AppendBlock(d *Directory, b int, buf *Adjacency, withArcs bool) error {
 	rows, begin := len(buf.Offsets), len(buf.Neighbors)
 	for part := range d.Parts[b] {
 		err := g.readBlock(d, b, part, func(block adjacencyBlock) error {
@@ -173,6 +167,9 @@ func (g *Graph) AppendBlock(d *Directory, b int, buf *Adjacency) error {
 			buf.BytesRead += int64(block.size)
 			return nil
 		})
+		if err == nil && withArcs {
+			err = g.appendArcs(d, b, part, buf)
+		}
 		if err != nil {
 			return err
 		}
@@ -200,15 +197,10 @@ func (d *Directory) maxEntries(b, size int) int {
 	return min(int(d.Parts[b])*HubDegree, int(d.Starts[len(d.Starts)-1]))
 }
 
-// readPart hands the body of one part of block b, which is stored under key, to use; it is borrowed.
-func (g *Graph) readPart(d *Directory, b int, part uint32, key []byte, use func(body []byte) error) error {
-	return snapshot.Need(g.Records, key, use)
-}
-
 // readBlock hands one part of block b to read, whose error is that of a damaged record.
 func (g *Graph) readBlock(d *Directory, b int, part uint32, read func(adjacencyBlock) error) error {
 	key := record.PairKey(record.KindAdjacency, d.Generation, uint32(b), part)
-	return g.readPart(d, b, part, key, func(body []byte) error {
+	return snapshot.Need(g.Records, key, func(body []byte) error {
 		block, err := d.parse(b, body)
 		if err == nil {
 			err = read(block)
@@ -220,18 +212,15 @@ func (g *Graph) readBlock(d *Directory, b int, part uint32, read func(adjacencyB
 	})
 }
 
-// lookupBlock returns one part of block b, which is kept in memory for the next lookup.
-func (g *Graph) lookupBlock(d *Directory, b int, part uint32) (adjacencyBlock, error) {
-	name := snapshot.Name{Kind: record.KindAdjacency, Generation: d.Generation, A: uint32(b), B: part}
+// lookupBlock returns the first part of block b, which is kept in memory for the next lookup.
+func (g *Graph) lookupBlock(d *Directory, b int) (adjacencyBlock, error) {
+	name := snapshot.Name{Kind: record.KindAdjacency, Generation: d.Generation, A: uint32(b)}
 	body, err := snapshot.Lookup(g.Records, name)
 	if err != nil {
 		return adjacencyBlock{}, err
 	}
 	block, err := d.parse(b, body)
-	if err != nil {
-		return block, record.Corrupt(name.Key(), err.Error())
-	}
-	return block, nil
+	return block, d.damaged(b, err)
 }
 
 // parse reads one part of block b. The error says what is wrong with it.

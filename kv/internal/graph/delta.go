@@ -12,8 +12,7 @@ import (
 )
 
 // Edges added, removed or changed after the load are kept beside the blocks, until Compact folds them in: one record
-// under each end of the edge, and for each node that has any a count of them, which spares the others a search. An edge
-// that is as in the blocks again leaves nothing.
+// under each end of the edge, and for each node that has any a count of them, which spares the others a search.
 
 // A Delta says what joins u to v since the load, of edges that have changed; the zero Arc nothing. It is stored under
 // u.
@@ -37,17 +36,6 @@ func edgeDeltaKey(g record.Generation, u, v record.NodeID) []byte {
 
 func degreeDeltaKey(g record.Generation, v record.NodeID) []byte {
 	return record.NumberKey(record.KindDegreeDelta, g, uint32(v))
-}
-
-// Delta returns the delta of the edge u–v, if there is one.
-func (g *Graph) Delta(u, v record.NodeID) (d Delta, found bool, err error) {
-	key := edgeDeltaKey(g.Generation, u, v)
-	d = Delta{U: u, V: v}
-	found, err = snapshot.Find(g.Records, key, func(body []byte) (err error) {
-		d.Arc, err = decodeDelta(g.Form, key, body)
-		return err
-	})
-	return d, found, err
 }
 
 // encodeDelta writes a record of arcs: of one, or of none.
@@ -161,7 +149,7 @@ func (g *Graph) addDegreeDeltas(r record.Range, degrees []uint32) error {
 
 // Apply applies deltas of the range, ascending, to the lists, and if withArcs is set to their arcs too. What they make
 // is written behind the lists as they were, and then takes their place.
-func (a *Adjacency) Apply(deltas []Delta, withArcs bool) error {
+func (a *Adjacency) Apply(deltas []Delta, withArcs bool) {
 	begin, before := int64(0), len(a.Neighbors)
 	keep := func(from, to int64) {
 		a.Neighbors = append(a.Neighbors, a.Neighbors[from:to]...)
@@ -176,15 +164,12 @@ func (a *Adjacency) Apply(deltas []Delta, withArcs bool) error {
 			at, there := slices.BinarySearch(a.Neighbors[begin:end], d.V)
 			keep(begin, begin+int64(at))
 			begin += int64(at + codec.Bit(there))
-			switch {
-			case d.Arc != (codec.Arc{}):
-				a.Neighbors = append(a.Neighbors, d.V)
-				if withArcs {
-					a.arcs = append(a.arcs, d.Arc)
-				}
-			case !there:
-				return fmt.Errorf("edge delta %d/%d: %w: it removes what the adjacency blocks have not", d.U, d.V,
-					record.ErrCorrupt)
+			if d.Arc == (codec.Arc{}) {
+				continue
+			}
+			a.Neighbors = append(a.Neighbors, d.V)
+			if withArcs {
+				a.arcs = append(a.arcs, d.Arc)
 			}
 		}
 		keep(begin, end)
@@ -194,5 +179,4 @@ func (a *Adjacency) Apply(deltas []Delta, withArcs bool) error {
 	if withArcs {
 		a.arcs = slices.Delete(a.arcs, 0, before)
 	}
-	return nil
 }

@@ -68,7 +68,7 @@ func (g *Graph) Directory() (*Directory, error) {
 	if d := g.Directories.last.Load(); d != nil && d.Generation == g.Generation {
 		return d, nil
 	}
-	d, err := g.ReadDirectory()
+	d, err := g.readDirectory()
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +76,8 @@ func (g *Graph) Directory() (*Directory, error) {
 	return d, nil
 }
 
-// ReadDirectory is Directory from the disk.
-func (g *Graph) ReadDirectory() (*Directory, error) {
+// readDirectory is Directory from the disk.
+func (g *Graph) readDirectory() (*Directory, error) {
 	d := &Directory{Generation: g.Generation, Starts: []record.NodeID{0}}
 	for chunk := uint32(0); int(d.Starts[d.Blocks()]) < g.LoadedNodes; chunk++ {
 		key := record.NumberKey(record.KindAdjacencyDirectory, g.Generation, chunk)

@@ -3,8 +3,10 @@ package graph
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/internal/gap"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
@@ -29,20 +31,20 @@ func (g *Graph) loadedDegree(v record.NodeID) (int, error) {
 		return 0, err
 	}
 	b := d.Find(v)
-	block, err := g.lookupBlock(d, b, 0)
+	block, err := g.lookupBlock(d, b)
 	if err != nil || d.Parts[b] > 1 {
 		return block.entries, err
 	}
 	degree, err := block.Degree(int(v - d.Starts[b]))
-	return degree, d.damaged(b, 0, err)
+	return degree, d.damaged(b, err)
 }
 
-// damaged is the error of a part of block b that cannot be decoded; nil for none.
-func (d *Directory) damaged(b int, part uint32, err error) error {
+// damaged is the error of a block that cannot be decoded; nil for none.
+func (d *Directory) damaged(b int, err error) error {
 	if err == nil {
 		return nil
 	}
-	return record.Corrupt(record.PairKey(record.KindAdjacency, d.Generation, uint32(b), part), err.Error())
+	return record.Corrupt(record.PairKey(record.KindAdjacency, d.Generation, uint32(b), 0), err.Error())
 }
 
 // ReadDegrees fills dst, one number for each node of r, with their degrees. If len(dst) is not r.Len() it is an
@@ -79,140 +81,116 @@ func (g *Graph) ReadDegrees(r record.Range, dst []uint32) error {
 	return g.addDegreeDeltas(r, dst)
 }
 
-// pieces yields the list of v, ascending, in one piece or, for a hub, in several, with arcs if they are asked for. A
-// piece is borrowed until the next.
-func (g *Graph) pieces(v record.NodeID, withArcs bool) iter.Seq2[*Adjacency, error] {
-	return func(yield func(*Adjacency, error) bool) {
-		changes, err := g.deltasOf(v)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for piece, err := range g.loadedPieces(v, withArcs) {
-			due := 0
-			for n := len(piece.Neighbors); err == nil && n > 0 && due < len(changes) &&
-				changes[due].V <= piece.Neighbors[n-1]; {
-				due++
-			}
-			if err == nil && due > 0 {
-				piece.Offsets = append(piece.Offsets[:0], 0, int64(len(piece.Neighbors)))
-				err = piece.Apply(changes[:due], withArcs)
-			}
-			if !yield(piece, err) || err != nil {
-				return
-			}
-			changes = changes[due:]
-		}
-		if len(changes) > 0 {
-			rest := new(Adjacency)
-			rest.Clear(record.Range{First: v, End: v + 1})
-			err = rest.Apply(changes, withArcs)
-			yield(rest, err)
-		}
-	}
-}
-
-// loadedPieces is pieces of the blocks alone.
-func (g *Graph) loadedPieces(v record.NodeID, withArcs bool) iter.Seq2[*Adjacency, error] {
-	return func(yield func(*Adjacency, error) bool) {
-		if int(v) >= g.LoadedNodes {
-			return
-		}
-		piece := &Adjacency{Range: record.Range{First: v, End: v + 1}}
-		d, err := g.Directory()
-		if err != nil {
-			yield(piece, err)
-			return
-		}
-		b := d.Find(v)
-		for part := range d.Parts[b] {
-			err := g.lookupList(d, b, part, piece, withArcs)
-			if !yield(piece, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// lookupList reads the list of one node, whose range piece has, from one part of block b.
-func (g *Graph) lookupList(d *Directory, b int, part uint32, piece *Adjacency, withArcs bool) error {
-	block, err := g.lookupBlock(d, b, part)
-	if err != nil {
+// List reads the list of v along a direction into buf, which it makes one of v alone.
+func (g *Graph) List(along Direction, v record.NodeID, buf *Adjacency) error {
+	if err := g.list(v, buf, along != Both); err != nil || along == Both {
 		return err
 	}
-	row := int(piece.First - d.Starts[b])
-	piece.Neighbors, err = gap.AppendRow(piece.Neighbors[:0], block.Block, row)
-	if err != nil {
-		return d.damaged(b, part, err)
-	}
-	if !withArcs {
-		return nil
-	}
-	degrees, err := gap.AppendDegrees([]uint32(nil), block.Block)
-	if err != nil {
-		return d.damaged(b, part, err)
-	}
-	before := 0
-	for _, degree := range degrees[:row] {
-		before += int(degree)
-	}
-	name := snapshot.Name{Kind: record.KindArcs, Generation: d.Generation, A: uint32(b), B: part}
-	body, err := snapshot.Lookup(g.Records, name)
-	if err != nil {
-		return err
-	}
-	piece.arcs, err = g.Form.AppendArcs(piece.arcs[:0], body, block.Entries())
-	if err != nil {
-		return record.Corrupt(name.Key(), err.Error())
-	}
-	if len(piece.arcs) != block.Entries() || before+len(piece.Neighbors) > len(piece.arcs) {
-		return d.tooFew(b, len(piece.arcs), block.Entries())
-	}
-	piece.arcs = append(piece.arcs[:0], piece.arcs[before:before+len(piece.Neighbors)]...)
-	return nil
-}
-
-// NeighborsAlong yields the neighbours of v along a direction, ascending. On failure it yields the error once, and
-// stops.
-func (g *Graph) NeighborsAlong(along Direction, v record.NodeID) iter.Seq2[record.NodeID, error] {
-	return func(yield func(record.NodeID, error) bool) {
-		for piece, err := range g.pieces(v, along != Both) {
-			if err != nil {
-				yield(0, err)
-				return
-			}
-			for i, u := range piece.Neighbors {
-				if along != Both {
-					if w, _ := g.weight(along, piece.arcs[i]); w == 0 {
-						continue
-					}
-				}
-				if !yield(u, nil) {
-					return
-				}
-			}
-		}
-	}
+	return g.orient(along, buf)
 }
 
 // Arcs yields the neighbours of v, ascending, with what joins them. On failure it yields the error once, and stops.
 func (g *Graph) Arcs(v record.NodeID) iter.Seq2[Arc, error] {
 	return func(yield func(Arc, error) bool) {
-		form := g.Form.Any()
-		for piece, err := range g.pieces(v, form) {
-			if err != nil {
-				yield(Arc{}, err)
+		var list Adjacency
+		if err := g.list(v, &list, g.Form.Any()); err != nil {
+			yield(Arc{}, err)
+			return
+		}
+		for u, a := range list.Edges(v) {
+			if !yield(Arc{u, a.Out, a.In}, nil) {
 				return
-			}
-			for i, u := range piece.Neighbors {
-				a := Arc{u, 1, 1}
-				if form {
-					a.Out, a.In = piece.arcs[i].Out, piece.arcs[i].In
-				}
-				if !yield(a, nil) {
-					return
-				}
 			}
 		}
 	}
+}
+
+// list reads the list of v, with arcs if they are asked for.
+func (g *Graph) list(v record.NodeID, buf *Adjacency, withArcs bool) error {
+	deltas, err := g.deltasOf(v)
+	if err != nil {
+		return err
+	}
+	if err := g.loadedList(v, buf, withArcs); err != nil {
+		return err
+	}
+	if len(deltas) > 0 {
+		buf.Apply(deltas, withArcs)
+	}
+	return nil
+}
+
+// loadedList is list of the blocks alone.
+func (g *Graph) loadedList(v record.NodeID, buf *Adjacency, withArcs bool) error {
+	r := record.Range{First: v, End: v + 1}
+	if int(v) >= g.LoadedNodes {
+		buf.Clear(r)
+		return nil
+	}
+	d, err := g.Directory()
+	if err != nil {
+		return err
+	}
+	b := d.Find(v)
+	if d.Parts[b] > 1 { // it holds nothing else
+		hub := new(Adjacency)
+		hub.Reset(r)
+		err := g.AppendBlock(d, b, hub, withArcs)
+		*buf = *hub
+		return err
+	}
+	buf.Clear(r)
+	block, err := g.lookupBlock(d, b)
+	if err != nil {
+		return err
+	}
+	row := int(v - d.Starts[b])
+	if buf.Neighbors, err = gap.AppendRow(buf.Neighbors, block.Block, row); err != nil {
+		return d.damaged(b, err)
+	}
+	if buf.Offsets[1] = int64(len(buf.Neighbors)); withArcs {
+		buf.arcs, err = g.lookupArcs(d, b, block, row)
+	}
+	return err
+}
+
+// lookupArcs returns the arcs of a row of block b, which is no hub's.
+func (g *Graph) lookupArcs(d *Directory, b int, block adjacencyBlock, row int) ([]codec.Arc, error) {
+	degrees, err := gap.AppendDegrees([]uint32(nil), block.Block)
+	if err != nil {
+		return nil, d.damaged(b, err)
+	}
+	name := snapshot.Name{Kind: record.KindArcs, Generation: d.Generation, A: uint32(b)}
+	body, err := snapshot.Lookup(g.Records, name)
+	if err != nil {
+		return nil, err
+	}
+	before := 0
+	for _, degree := range degrees[:row] {
+		before += int(degree)
+	}
+	arcs, err := g.Form.AppendArcs(nil, body, block.Entries())
+	end := before + int(degrees[row])
+	if err == nil && len(arcs) < max(end, block.Entries()) {
+		err = fmt.Errorf("it holds the arcs of %d neighbours, want %d", len(arcs), block.Entries())
+	}
+	if err != nil {
+		return nil, record.Corrupt(name.Key(), err.Error())
+	}
+	return slices.Clone(arcs[before:end]), nil
+}
+
+// loadedArc is what joins u to v in the blocks.
+func (g *Graph) loadedArc(u, v record.NodeID) (codec.Arc, error) {
+	// The later node has the shorter list, as the load numbers nodes.
+	later, earlier := max(u, v), min(u, v)
+	var list Adjacency
+	if err := g.loadedList(later, &list, g.Form.Any()); err != nil {
+		return codec.Arc{}, err
+	}
+	a := list.Arc(later, earlier)
+	if later != u {
+		a = a.Reversed()
+	}
+	return a, nil
 }
