@@ -182,13 +182,12 @@ func rowsByPass(
 
 // nodeLabels reads the labels of nodes as they are asked for.
 type nodeLabels struct {
-	tx    *kv.Tx
-	all   []kv.Class // [n], once so many were asked for that it pays
-	asked int        // the most for which the store was asked in vain
+	tx  *kv.Tx
+	all []kv.Class // [n], once so many were asked for that it pays
 }
 
-// readAll is the share of the nodes, as a divisor, from which on all labels are read at once. Of fewer than leastAsked the store is not
-// asked for all.
+// readAll is the share of the nodes, as a divisor, from which on all labels are read at once; for fewer than leastAsked
+// they never are.
 const (
 	readAll    = 64
 	leastAsked = 16
@@ -196,8 +195,9 @@ const (
 
 // of is the label of a node, one of so many that are asked for.
 func (l *nodeLabels) of(u kv.NodeID, asked int) (kv.Class, error) {
-	if l.all == nil && asked > max(l.asked, leastAsked) {
-		if err := l.ask(asked); err != nil {
+	if l.all == nil && asked > max(leastAsked, l.tx.NumNodes()/readAll) {
+		var err error
+		if l.all, err = readLabels(l.tx); err != nil {
 			return kv.NoClass, err
 		}
 	}
@@ -205,14 +205,4 @@ func (l *nodeLabels) of(u kv.NodeID, asked int) (kv.Class, error) {
 		return l.all[u], nil
 	}
 	return l.tx.Label(u)
-}
-
-// ask asks for all labels.
-func (l *nodeLabels) ask(asked int) (err error) {
-	l.asked = asked
-	if l.all, err = l.tx.AllLabels(asked); err != nil || l.all != nil || asked <= l.tx.NumNodes()/readAll {
-		return err
-	}
-	l.all, err = readLabels(l.tx)
-	return err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/changes"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -30,9 +31,9 @@ type Bulk struct {
 	done    bool
 	failed  error // of the first row that was not written
 
-	rewrites bool    // what it writes are the values that were there
-	touched  touches // by what it writes, unless it rewrites
-	renews   bool    // decisions.log is to be written anew
+	rewrites bool         // what it writes are the values that were there
+	touched  changes.Sets // by what it writes, unless it rewrites
+	renews   bool         // decisions.log is to be written anew
 
 	began time.Time
 }
@@ -174,7 +175,7 @@ func (b *Bulk) DropMatrix(name string) error {
 		return fmt.Errorf("matrix %s: %w", name, ErrNotFound)
 	}
 	delete(b.draft.Matrices, name)
-	b.touched.addAll(matrixTouched(name))
+	b.touched.Of(matrixTouched(name)).All = true
 	return nil
 }
 

@@ -8,11 +8,8 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/RoaringBitmap/roaring/v2"
-
 	"github.com/graphcleaner/graphcleaner/kv/internal/changes"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
-	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
 // LastCommit is the number of the last commit that the snapshot sees. It is the mark to ask ChangesSince with later.
@@ -25,44 +22,25 @@ type Changes struct {
 	// NumNodes is the number of nodes at the mark. Nodes with this number or a greater one were added since.
 	NumNodes int
 
-	sets touches
+	sets changes.Sets
 }
 
-// Touched are nodes that were written to.
-type Touched struct {
-	// All says that every node may have been: the column or matrix was made, dropped or written as a whole.
-	All bool
-
-	nodes roaring.Bitmap
-}
-
-// Has reports whether v was touched.
-func (t *Touched) Has(v NodeID) bool { return t.All || t.nodes.Contains(uint32(v)) }
-
-// Count is the number of nodes that Nodes yields.
-func (t *Touched) Count() int { return int(t.nodes.GetCardinality()) }
-
-// Nodes yields the nodes that were touched, ascending. If All, it need not yield all of them.
-func (t *Touched) Nodes() iter.Seq[NodeID] {
-	return func(yield func(v NodeID) bool) {
-		t.nodes.Iterate(func(v uint32) bool { return yield(NodeID(v)) })
-	}
-}
-
-func (t *Touched) add(nodes iter.Seq[NodeID]) {
-	for v := range nodes {
-		t.nodes.Add(uint32(v))
-	}
-}
+// Touched are nodes that were written to. All says that every node may have been: the column or matrix was made, dropped
+// or written as a whole. Its methods are
+//
+//	Has(v NodeID) bool        // whether v was touched
+//	Nodes() iter.Seq[NodeID]  // the nodes, ascending; if All, it need not yield all of them
+//	Count() int               // how many these are
+type Touched = changes.Touched
 
 // Edges returns the nodes whose edges changed: both ends of each edge that was added, removed or given another weight.
-func (c *Changes) Edges() *Touched { return c.sets.of(edgesTouched) }
+func (c *Changes) Edges() *Touched { return c.sets.Of(edgesTouched) }
 
 // Column returns the nodes whose value in a column was set.
-func (c *Changes) Column(name string) *Touched { return c.sets.of(columnTouched(name)) }
+func (c *Changes) Column(name string) *Touched { return c.sets.Of(columnTouched(name)) }
 
 // Matrix returns the nodes whose row of a matrix was set.
-func (c *Changes) Matrix(name string) *Touched { return c.sets.of(matrixTouched(name)) }
+func (c *Changes) Matrix(name string) *Touched { return c.sets.Of(matrixTouched(name)) }
 
 // ChangesSince returns the nodes that the commits after a mark touched. LastCommit gave the mark. In an Update these
 // are also the nodes that the Update touched so far. ChangesSince returns ErrNotTracked if the store does not know:
@@ -85,19 +63,9 @@ func (tx *Tx) ChangesSince(mark uint64) (*Changes, error) {
 			return nil, err
 		}
 		c.NumNodes -= commit.Added
-		for name, set := range commit.Sets {
-			to := c.sets.of(name)
-			to.All = to.All || set.All()
-			to.add(set.Nodes())
-		}
+		c.sets.Join(commit.Sets)
 	}
-	if tx.write {
-		for name, own := range tx.touched {
-			to := c.sets.of(name)
-			to.All = to.All || own.All
-			to.add(own.Nodes())
-		}
-	}
+	c.sets.Join(tx.touched)
 	if c.NumNodes < 0 {
 		return nil, record.Corrupt(changesKey(last), "more nodes were added than there are")
 	}
@@ -112,21 +80,21 @@ func (tx *Tx) changesAfter(after, last uint64) iter.Seq2[changes.Commit, error] 
 			return record.Corrupt(changesKey(next), fmt.Sprintf("the changes of commit %d are missing", next))
 		}
 		prefix := record.Prefix(record.KindChanges, changesGeneration)
-		for chain, err := range snapshot.ScanChains(tx.records(), prefix, changesKey(next)) {
+		for r, err := range tx.records().Scan(prefix, changesKey(next)) {
 			var c changes.Commit
 			number := next
 			if err == nil {
-				number, err = changesCommit(chain.Key)
+				number, err = changesCommit(r.Key)
 			}
 			switch {
 			case err != nil:
 			case number > last:
-				err = record.Corrupt(chain.Key, fmt.Sprintf("the last commit is %d", last))
+				err = record.Corrupt(r.Key, fmt.Sprintf("the last commit is %d", last))
 			case number > next:
 				err = missing()
 			default:
-				if c, err = changes.Parse(chain.Body, tx.cat.Nodes); err != nil {
-					err = record.Corrupt(chain.Key, err.Error())
+				if c, err = changes.Parse(r.Body, tx.cat.Nodes); err != nil {
+					err = record.Corrupt(r.Key, err.Error())
 				}
 			}
 			if !yield(c, err) || err != nil {
@@ -148,15 +116,15 @@ const keptCommits = 1 << 20
 // changesGeneration is the generation of these records. It is never replaced.
 const changesGeneration record.Generation = 0
 
-// changesKey is the chain of the changes of a commit.
+// changesKey is the key of the changes of a commit.
 func changesKey(number uint64) []byte {
 	return binary.BigEndian.AppendUint64(record.Prefix(record.KindChanges, changesGeneration), number)
 }
 
-// changesCommit is the commit of a chain, or of a part of it.
+// changesCommit is the commit of such a key.
 func changesCommit(key []byte) (uint64, error) {
-	if len(key) < 13 {
-		return 0, record.Corrupt(key, "the key is too short")
+	if len(key) != 13 {
+		return 0, record.Corrupt(key, "the key is of another size")
 	}
 	return binary.BigEndian.Uint64(key[5:]), nil
 }
@@ -181,52 +149,25 @@ const edgesTouched = "edges"
 func columnTouched(name string) string { return "column " + name }
 func matrixTouched(name string) string { return "matrix " + name }
 
-// touches are the nodes that something was written of, by the names of the sets.
-type touches map[string]*Touched
-
-func (t *touches) of(name string) *Touched {
-	if *t == nil {
-		*t = touches{}
-	}
-	set := (*t)[name]
-	if set == nil {
-		set = new(Touched)
-		(*t)[name] = set
-	}
-	return set
-}
-
-// add adds nodes to a set.
-func (t *touches) add(name string, nodes ...NodeID) { t.of(name).add(slices.Values(nodes)) }
-
-// addAll makes a set one of all nodes.
-func (t *touches) addAll(name string) { t.of(name).All = true }
+// mostTouched is the size of the largest record of a commit, in bytes, or the share of a transaction that it may take, as
+// a divisor. What is longer becomes "all": so many changes of a graph are seldom looked at one by one.
+const (
+	mostTouched      = 512 << 10
+	mostTouchedShare = 8
+)
 
 // putChanges writes the record of what the transaction touched.
 func (tx *Tx) putChanges() error {
 	if len(tx.entries) == 0 {
 		return nil
 	}
-	c := changes.Commit{Added: tx.cat.Nodes - tx.nodesBefore, Sets: map[string]changes.Set{}}
-	for name, t := range tx.touched {
-		switch {
-		case t.All:
-			c.Sets[name] = nil
-		case t.Count() > 0:
-			c.Sets[name] = changes.SetOf(t.Nodes())
-		}
-	}
-	body, err := c.Encode(tx.s.mostTouched())
+	c := changes.Commit{Added: tx.cat.Nodes - tx.nodesBefore, Sets: tx.touched}
+	body, err := c.Encode(min(mostTouched, int(tx.s.db.MostInTransaction()/mostTouchedShare)))
 	if err != nil {
 		return fmt.Errorf("changes of the commit: %w", err)
 	}
-	_, err = record.PutParts(tx.put, changesKey(tx.s.commits+1), body)
-	return err
+	return tx.put(changesKey(tx.s.commits+1), body)
 }
-
-// mostTouched is the size of the largest record of a commit, in bytes. What is longer becomes "all", because it would
-// not fit into the transaction beside the rest. So many changes of a graph are seldom looked at one by one.
-func (s *Store) mostTouched() int { return int(s.db.MostInTransaction() / 8) }
 
 // GraphVersion names the content of the nodes, their external ids and order, and the edges. If two snapshots of a store
 // have equal versions, this content is equal in both, even if older files of the store were put back in between.

@@ -224,8 +224,9 @@ func TestCheckFindsDamage(t *testing.T) {
 	touched := firstKey(t, s, record.KindChanges)
 	plant("a node that is not there", touched, func() {
 		rewrite(t, s, touched, func([]byte) []byte {
-			c := changes.Commit{Sets: map[string]changes.Set{edgesTouched: changes.SetOf(slices.Values([]NodeID{601}))}}
-			return append([]byte{1}, must.Get(c.Encode(1<<10))(t)...) // of one part
+			var c changes.Commit
+			c.Sets.Of(edgesTouched).Add(601)
+			return must.Get(c.Encode(1 << 10))(t)
 		})
 	}, "its nodes do not ascend, or are not there")
 	plant("no changes at all", touched, func() { rewrite(t, s, touched, func([]byte) []byte { return []byte{1, 0, 9} }) }, "decoding map length")

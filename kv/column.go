@@ -214,7 +214,7 @@ func (tx *Tx) AddColumn(name string, kind Kind) error {
 		return err
 	}
 	c.Columns[name] = column.Entry{Generation: g, Kind: kind}
-	tx.touched.addAll(columnTouched(name))
+	tx.touched.Of(columnTouched(name)).All = true
 	return nil
 }
 
@@ -267,7 +267,7 @@ func (tx *Tx) DropColumn(name string) error {
 		return err
 	}
 	delete(c.Columns, name)
-	tx.touched.addAll(columnTouched(name))
+	tx.touched.Of(columnTouched(name)).All = true
 	return nil
 }
 
@@ -333,7 +333,7 @@ func (tx *Tx) SetValue(v NodeID, column string, value Value) error {
 	if err := tx.column(entry).Set(tx.records(), v, tx.cat.toCell(entry.Kind, after)); err != nil {
 		return err
 	}
-	tx.touched.add(columnTouched(column), v)
+	tx.touched.Of(columnTouched(column)).Add(v)
 	if !entry.Indexed {
 		return nil
 	}

@@ -93,7 +93,7 @@ func (tx *Tx) CreateMatrix(name string, columns []string) error {
 		Columns:    slices.Clone(columns),
 		BlockRows:  uint32(MatrixEncoding{}.BlockRows(len(columns))),
 	}
-	tx.touched.addAll(matrixTouched(name))
+	tx.touched.Of(matrixTouched(name)).All = true
 	return nil
 }
 
@@ -107,7 +107,7 @@ func (tx *Tx) DropMatrix(name string) error {
 		return err
 	}
 	delete(c.Matrices, name)
-	tx.touched.addAll(matrixTouched(name))
+	tx.touched.Of(matrixTouched(name)).All = true
 	return nil
 }
 
@@ -148,6 +148,6 @@ func (tx *Tx) TouchRow(name string, v NodeID) error {
 	if err := tx.checkNode(v); err != nil {
 		return err
 	}
-	tx.touched.add(matrixTouched(name), v)
+	tx.touched.Of(matrixTouched(name)).Add(v)
 	return nil
 }

@@ -174,7 +174,7 @@ func (tx *Tx) removeNode(v NodeID, neighbors []NodeID) error {
 
 // isolate removes the edges of a node to its neighbors.
 func (tx *Tx) isolate(v NodeID, neighbors []NodeID) error {
-	tx.touched.add(edgesTouched, v)
+	tx.touched.Of(edgesTouched).Add(v)
 	for _, u := range neighbors {
 		err := tx.changeEdge(v, u, func(codec.Arc) (codec.Arc, error) { return codec.Arc{}, nil })
 		if err != nil {
@@ -245,7 +245,7 @@ func (tx *Tx) putRow(name string, v NodeID, row []float32) error {
 		entry.Deltas = true
 		c.Matrices[name] = entry
 	}
-	tx.touched.add(matrixTouched(name), v)
+	tx.touched.Of(matrixTouched(name)).Add(v)
 	return snapshot.PutChain(tx.records(), matrix.DeltaKey(entry.Generation, v), matrix.AppendRow(nil, row))
 }
 

@@ -75,7 +75,7 @@ func (w *rewriter) graph(ctx context.Context, from source, edits iter.Seq2[edit,
 		return err
 	}
 	draft.Graph, draft.LoadedNodes, draft.EdgeDeltas, draft.Unnamed = g, draft.Nodes, 0, draft.Removed
-	w.bulk.touched.addAll(edgesTouched)
+	w.bulk.touched.Of(edgesTouched).All = true
 	if err := w.dictionary(ctx, from); err != nil {
 		return err
 	}

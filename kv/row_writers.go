@@ -132,7 +132,7 @@ func newColumnWriter(b *Bulk, name string, kind Kind, g record.Generation) *Colu
 		b: b, what: "column " + name, rows: w.entry.Rows, height: codec.ColumnRows, set: w.set, flush: w.flushBlock,
 		encode: func(b []byte, cell Value) []byte { return cell.Append(b) }, decode: codec.ParseValue,
 	}
-	b.touched.addAll(columnTouched(name))
+	b.touched.Of(columnTouched(name)).All = true
 	return w
 }
 
@@ -216,7 +216,7 @@ func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g
 		encode: matrix.AppendRow,
 		decode: func(body []byte) ([]float32, error) { return w.row, matrix.ReadRow(body, w.row) },
 	}
-	b.touched.addAll(matrixTouched(name))
+	b.touched.Of(matrixTouched(name)).All = true
 	return w
 }
 

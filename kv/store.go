@@ -63,9 +63,6 @@ type Store struct {
 
 	removed atomic.Pointer[removedSet] // of the snapshot that last asked
 
-	degrees nodeMemory[uint32]
-	labels  nodeMemory[Class]
-
 	mu     sync.Mutex
 	closed bool
 	txs    map[*Tx]struct{} // begun and not ended

@@ -8,6 +8,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/changes"
 	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
@@ -39,7 +40,7 @@ type Tx struct {
 	entries     []decisions.Entry // for decisions.log
 	writes      int               // counts writes, so that readers inside an Update notice them
 	nodesBefore int               // before the first write
-	touched     touches           // what was written
+	touched     changes.Sets      // what was written
 
 	mu     sync.Mutex
 	active int  // reads under way

@@ -225,8 +225,7 @@ type knownStrengths struct {
 	places        *sparse // of the known nodes
 	strengths     []sides // by place
 	degrees       []uint32
-	all           []uint32 // degrees of a simple graph, once so many were asked for that it pays; else nil
-	loop          float64  // that every node has to itself
+	loop          float64 // that every node has to itself
 }
 
 func newKnownStrengths(ctx context.Context, tx *kv.Tx, blocks []kv.Range, direction kv.Direction) *knownStrengths {
@@ -239,10 +238,6 @@ func newKnownStrengths(ctx context.Context, tx *kv.Tx, blocks []kv.Range, direct
 
 // of is the strength of a known node.
 func (s *knownStrengths) of(v kv.NodeID) sides {
-	if s.all != nil {
-		degree := float64(s.all[v]) + s.loop
-		return sides{degree, degree}
-	}
 	of := s.strengths[s.places.place(v)]
 	return sides{of.row + s.loop, of.column + s.loop}
 }
@@ -263,15 +258,6 @@ func (s *knownStrengths) isSimple() bool { return s.rows.graph.Symmetric() && !s
 
 // read adds the strengths of ascending nodes to the known ones.
 func (s *knownStrengths) read(nodes []kv.NodeID) error {
-	if s.isSimple() && s.all == nil && len(nodes) >= wholeBlock {
-		var err error
-		if s.all, err = s.tx.AllDegrees(len(nodes)); err != nil {
-			return err
-		}
-	}
-	if s.all != nil {
-		return nil
-	}
 	unknown := make([]kv.NodeID, 0, len(nodes))
 	for _, v := range nodes {
 		if !s.places.has(v) {

@@ -8,63 +8,101 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A Commit is what one commit did: how many nodes it added, and which nodes it touched, in sets with names. Its record
-// is msgpack.
+// A Commit is what one commit did: how many nodes it added, and which nodes it touched. Its record is msgpack.
 type Commit struct {
-	Added int            `msgpack:"added"`
-	Sets  map[string]Set `msgpack:"sets"`
+	Added int  `msgpack:"added"`
+	Sets  Sets `msgpack:"sets"`
 }
 
-// A Set is the gaps between ascending nodes, each a varint, from 0 on. An empty Set stands for all nodes.
-type Set []byte
+// Sets are sets of nodes, by their names.
+type Sets map[string]*Touched
 
-// SetOf makes the Set of one or more nodes, which ascend.
-func SetOf(nodes iter.Seq[record.NodeID]) (s Set) {
-	previous := record.NodeID(0)
-	for v := range nodes {
-		s = binary.AppendUvarint(s, uint64(v-previous))
+// Of returns a set to change; an empty one if there was none.
+func (s *Sets) Of(name string) *Touched {
+	if *s == nil {
+		*s = Sets{}
+	}
+	set := (*s)[name]
+	if set == nil {
+		set = new(Touched)
+		(*s)[name] = set
+	}
+	return set
+}
+
+// Join adds all sets of others.
+func (s *Sets) Join(others Sets) {
+	for name, other := range others {
+		set := s.Of(name)
+		set.All = set.All || other.All
+		set.nodes.Or(&other.nodes)
+	}
+}
+
+// Touched are nodes that were written to.
+type Touched struct {
+	// All says that every node may have been: the column or matrix was made, dropped or written as a whole.
+	All bool
+
+	nodes roaring.Bitmap
+}
+
+// Add adds nodes.
+func (t *Touched) Add(nodes ...record.NodeID) {
+	for _, v := range nodes {
+		t.nodes.Add(uint32(v))
+	}
+}
+
+// Has reports whether v was touched.
+func (t *Touched) Has(v record.NodeID) bool { return t.All || t.nodes.Contains(uint32(v)) }
+
+// Count is the number of nodes that Nodes yields.
+func (t *Touched) Count() int { return int(t.nodes.GetCardinality()) }
+
+// Nodes yields the nodes that were touched, ascending. If All, it need not yield all of them.
+func (t *Touched) Nodes() iter.Seq[record.NodeID] {
+	return func(yield func(v record.NodeID) bool) {
+		t.nodes.Iterate(func(v uint32) bool { return yield(record.NodeID(v)) })
+	}
+}
+
+// EncodeMsgpack writes the gaps between the nodes, each a varint, from 0 on; nil for all nodes. A bitmap would take
+// more: most commits touch few nodes.
+func (t *Touched) EncodeMsgpack(e *msgpack.Encoder) error {
+	if t.All {
+		return e.EncodeNil()
+	}
+	gaps, previous := []byte{}, record.NodeID(0)
+	for v := range t.Nodes() {
+		gaps = binary.AppendUvarint(gaps, uint64(v-previous))
 		previous = v
 	}
-	return s
+	return e.EncodeBytes(gaps)
 }
 
-// All reports whether a Set stands for all nodes.
-func (s Set) All() bool { return len(s) == 0 }
-
-// Nodes yields the nodes of a Set that does not stand for all. The Set must be one that SetOf or Parse gave.
-func (s Set) Nodes() iter.Seq[record.NodeID] {
-	return func(yield func(record.NodeID) bool) {
-		for v := uint64(0); len(s) > 0; {
-			gap, n := binary.Uvarint(s)
-			v, s = v+gap, s[n:]
-			if !yield(record.NodeID(v)) {
-				return
-			}
-		}
-	}
-}
-
-// check returns an error unless the nodes of a Set ascend and are below a number.
-func (s Set) check(nodes int) error {
-	next := uint64(0)
-	for first := true; len(s) > 0; first = false {
-		gap, n := binary.Uvarint(s)
-		if n <= 0 || gap == 0 && !first || gap >= uint64(nodes)-next {
+// DecodeMsgpack is the inverse of EncodeMsgpack. Of nil the pointer is nil, and it is not called.
+func (t *Touched) DecodeMsgpack(d *msgpack.Decoder) error {
+	gaps, err := d.DecodeBytes()
+	for v := uint64(0); len(gaps) > 0; {
+		gap, n := binary.Uvarint(gaps)
+		if v += gap; n <= 0 || gap > record.MaxNodes || v > record.MaxNodes || !t.nodes.CheckedAdd(uint32(v)) {
 			return errNodes
 		}
-		next, s = next+gap, s[n:]
+		gaps = gaps[n:]
 	}
-	return nil
+	return err
 }
 
 var errNodes = errors.New("its nodes do not ascend, or are not there")
 
-// Encode returns the body of the record of the commit. If it would be longer than a limit, the longest Sets become
+// Encode returns the body of the record of the commit. If it would be longer than a limit, the largest sets become
 // those of all nodes.
 func (c *Commit) Encode(limit int) ([]byte, error) {
 	for {
@@ -77,19 +115,16 @@ func (c *Commit) Encode(limit int) ([]byte, error) {
 	}
 }
 
-// shorten makes the longest Set one of all nodes. It returns false if each is already.
+// shorten makes the largest set one of all nodes. It returns false if each is already.
 func (c *Commit) shorten() bool {
-	longest := ""
-	for name, s := range c.Sets {
-		if len(s) > len(c.Sets[longest]) {
-			longest = name
+	largest := new(Touched)
+	for _, t := range c.Sets {
+		if !t.All && t.Count() > largest.Count() {
+			largest = t
 		}
 	}
-	if c.Sets[longest].All() {
-		return false
-	}
-	c.Sets[longest] = nil
-	return true
+	largest.All = true
+	return largest.Count() > 0
 }
 
 // Parse decodes the body of the record of a commit to a store that has so many nodes.
@@ -100,9 +135,11 @@ func Parse(body []byte, nodes int) (c Commit, err error) {
 	if c.Added < 0 || c.Added > nodes {
 		return c, errNodes
 	}
-	for _, s := range c.Sets {
-		if err := s.check(nodes); err != nil {
-			return c, err
+	for name, t := range c.Sets {
+		if t == nil {
+			c.Sets[name] = &Touched{All: true}
+		} else if t.Count() > 0 && int(t.nodes.Maximum()) >= nodes {
+			return c, errNodes
 		}
 	}
 	return c, nil

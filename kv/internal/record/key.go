@@ -37,8 +37,7 @@ const (
 	KindMatrix      Kind = 0x40 // generation, tile uint32, row block uint32: a tile of all rows is one range
 	KindRowDelta    Kind = 0x41 // generation, NodeID, part uint16
 	KindSpace       Kind = 0x50 // generation, the borrower's key
-	// generation, commit uint64, part uint16: the nodes that the commits up to this one touched
-	KindChanges Kind = 0x51
+	KindChanges     Kind = 0x51 // generation, commit uint64: the nodes that it touched
 )
 
 // FirstGenerational and EndGenerational bound the kinds whose keys continue with a generation.

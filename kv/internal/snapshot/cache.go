@@ -34,12 +34,12 @@ type Entry struct {
 	Value     any
 	ValueSize int64
 
-	used atomic.Bool // since the hand of the clock last passed it
+	used atomic.Bool // since it was last spared
 }
 
 // size is what a record takes in memory, in bytes.
 func (r *Entry) size() int64 {
-	const overhead = 192 // of the struct, its place in the ring and in the map
+	const overhead = 192 // of the struct and its place in the map
 	return int64(cap(r.Body)) + r.ValueSize + overhead
 }
 
@@ -49,8 +49,8 @@ const (
 )
 
 // A Cache keeps the records that were last looked up, so that asking for one node costs neither a search in
-// Badger's tables nor a copy of the record nor the checksum. Scans, which read every record once, pass it by. Which
-// record goes is decided by a clock: its hand passes over those that were used since it last came by.
+// Badger's tables nor a copy of the record nor the checksum. Scans, which read every record once, pass it by. A
+// record that goes is one of no order that was not used for a while.
 type Cache struct {
 	shards [cacheShards]cacheShard
 
@@ -71,8 +71,6 @@ type cacheShard struct {
 	limit   int64 // bytes
 	size    int64
 	records map[Name]*Entry
-	ring    []*Entry
-	hand    int
 }
 
 // NewCache makes a cache that takes its share of a memory budget.
@@ -145,26 +143,18 @@ func (c *Cache) Add(r *Entry) {
 		s.evict()
 	}
 	s.records[r.Name] = r
-	s.ring = append(s.ring, r)
 	s.size += size
 }
 
-// evict drops one record, of which there is at least one.
+// evict drops one record, of which there is at least one: any that was not used since the last look at it.
 func (s *cacheShard) evict() {
-	for ; ; s.hand++ {
-		if s.hand >= len(s.ring) {
-			s.hand = 0
+	for {
+		for name, r := range s.records {
+			if !r.used.Swap(false) {
+				delete(s.records, name)
+				s.size -= r.size()
+				return
+			}
 		}
-		r := s.ring[s.hand]
-		if r.used.Swap(false) {
-			continue
-		}
-		last := len(s.ring) - 1
-		s.ring[s.hand], s.ring[last] = s.ring[last], nil
-		s.ring = s.ring[:last]
-		s.hand++ // over the record that takes the place: it is the newest
-		delete(s.records, r.Name)
-		s.size -= r.size()
-		return
 	}
 }
