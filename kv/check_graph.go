@@ -54,9 +54,6 @@ func (c *checker) adjacency(ctx context.Context) error {
 			continue
 		}
 		for v := r.First; v < r.End; v++ {
-			if got, want := degrees[v-r.First], len(lists.Of(v)); int(got) != want {
-				c.problem("degree deltas", "node number %d has degree %d, want %d", v, got, want)
-			}
 			if where, what := wrongList(&lists, v, form); what != "" {
 				c.problem(where, "%s", what)
 			}
