@@ -21,10 +21,11 @@ type Patch struct {
 	s      *Store
 	opt    PatchOptions
 	nodes  *spill.Sorter // rows of nodes, in their order
-	ends   *spill.Sorter // ends of rows of edges, by id
-	edges  int64         // rows
+	edges  *spill.Sorter // rows of edges, by the id of the first end
 	failed error         // of the first row that was refused
 	ended  bool
+
+	weighted bool // edges of the store have weights
 }
 
 // PatchOptions say what the rows of a Patch are. The zero value is ready to use.
@@ -72,16 +73,18 @@ func (s *Store) NewPatch(opt PatchOptions) (*Patch, error) {
 	if s.opt.ReadOnly {
 		return nil, fmt.Errorf("%s: %w", s.name, ErrReadOnly)
 	}
-	if err := s.checkOpen(); err != nil {
-		return nil, err
-	}
 	if err := validateLoadOptions(LoadOptions{Properties: opt.Properties}); err != nil {
 		return nil, err
 	}
+	p := &Patch{s: s, opt: opt, nodes: s.newSorter(), edges: s.newSorter()}
+	err := s.View(func(tx *Tx) error {
+		p.weighted = tx.Weighted()
+		return nil
+	})
 	if opt.Progress == nil {
-		opt.Progress = func(string, int64, int64) {}
+		p.opt.Progress = func(string, int64, int64) {}
 	}
-	return &Patch{s: s, opt: opt, nodes: s.newSorter(), ends: s.newSorter()}, nil
+	return p, err
 }
 
 // A patchNode is a row of a node.
@@ -128,63 +131,62 @@ func (p *Patch) RemoveNode(id string, source int64) error {
 	return p.addNode(patchNode{Node{ID: id, Source: source}, true}, nil)
 }
 
-// A patchEnd is one end of a row of an edge.
-type patchEnd struct {
-	number uint64  // twice that of the row, and one more if it is the second end
-	weight float32 // 0: not given
-	remove bool
+// A patchEdge is a row of an edge, but for its ends.
+type patchEdge struct {
 	source int64
+	remove bool
+	weight float32 // 0: not given
 }
 
-func (e patchEnd) encode() []byte {
-	b := append(binary.BigEndian.AppendUint64(nil, e.number), byte(codec.Bit(e.remove)))
-	return binary.AppendVarint(codec.AppendFloat32(b, e.weight), e.source)
+// patchEdgeSize is the bytes of a patchEdge, which an end may follow.
+const patchEdgeSize = 13
+
+func (e patchEdge) encode() []byte {
+	b := append(binary.BigEndian.AppendUint64(nil, uint64(e.source)), byte(codec.Bit(e.remove)))
+	return codec.AppendFloat32(b, e.weight)
 }
 
-func parsePatchEnd(b []byte) (e patchEnd) {
-	r := codec.Reader{Rest: b[9:]}
-	e.number, e.remove, e.weight = binary.BigEndian.Uint64(b), b[8] != 0, codec.ReadFloat32(&r)
-	e.source, _ = binary.Varint(r.Rest)
-	return e
+func parsePatchEdge(b []byte) patchEdge {
+	weight := codec.ReadFloat32(&codec.Reader{Rest: b[9:]})
+	return patchEdge{int64(binary.BigEndian.Uint64(b)), b[8] != 0, weight}
 }
 
-func (p *Patch) addEdge(src, dst string, e patchEnd, wrong error) error {
+func (p *Patch) addEdge(src, dst string, e patchEdge, wrong error) error {
 	if err := p.check(wrong); err != nil {
 		return err
 	}
-	e.number = 2 * uint64(p.edges)
-	err := p.ends.Add([]byte(src), e.encode())
-	e.number++
-	p.edges++
-	return p.check(cmp.Or(err, p.ends.Add([]byte(dst), e.encode())))
+	return p.check(p.edges.Add([]byte(src), append(e.encode(), dst...)))
 }
 
 // AddEdge adds an edge between two nodes, in a directed graph an arc. Self loops are dropped. An edge that is there
 // stays as it is. Ends that are neither in the store nor among the rows of nodes are a *RowError of Commit.
 func (p *Patch) AddEdge(src, dst string, source int64) error {
-	return p.addEdge(src, dst, patchEnd{source: source}, nil)
+	return p.addEdge(src, dst, patchEdge{source: source}, nil)
 }
 
 // AddWeighted is AddEdge with a weight. The weights of rows of the same edge add up. An edge that is there takes that
 // weight.
 func (p *Patch) AddWeighted(src, dst string, weight float32, source int64) (err error) {
-	if !codec.ValidWeight(weight) {
+	switch {
+	case !p.weighted:
+		err = fmt.Errorf("edge at %d: %w: the graph has no weights", source, ErrInvalidEdge)
+	case !codec.ValidWeight(weight):
 		err = fmt.Errorf("edge at %d: %w: got weight %v, want one that is finite and greater than 0", source,
 			ErrInvalidEdge, weight)
 	}
-	return p.addEdge(src, dst, patchEnd{weight: weight, source: source}, err)
+	return p.addEdge(src, dst, patchEdge{weight: weight, source: source}, err)
 }
 
 // RemoveEdge removes the edge between two nodes, in a directed graph the arc. One that is not there is a
 // *RowError of Commit. A row that is given again says the same again.
 func (p *Patch) RemoveEdge(src, dst string, source int64) error {
-	return p.addEdge(src, dst, patchEnd{remove: true, source: source}, nil)
+	return p.addEdge(src, dst, patchEdge{remove: true, source: source}, nil)
 }
 
 // Abort gives up what was asked for. After Commit it does nothing.
 func (p *Patch) Abort() error {
 	p.ended = true
-	return errors.Join(p.nodes.Close(), p.ends.Close())
+	return errors.Join(p.nodes.Close(), p.edges.Close())
 }
 
 // mostInUpdate is how many rows one transaction may take; it may turn out to be too many.
@@ -219,7 +221,7 @@ func (p *Patch) Commit(ctx context.Context) (stats PatchStats, err error) {
 	if err := r.resolve(ctx); err != nil {
 		return stats, err
 	}
-	if p.nodes.Len()+p.edges <= p.most(r.tx) {
+	if p.nodes.Len()+p.edges.Len() <= p.most(r.tx) {
 		small := *r
 		err := p.s.update(func(tx *Tx) error { return small.update(ctx, tx) })
 		if !errors.Is(err, ErrTxTooBig) {

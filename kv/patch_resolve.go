@@ -169,18 +169,21 @@ func (r *resolvedPatch) columns() []Column {
 	return columns
 }
 
-// resolveEnds puts the ends of edges into ends, by their numbers, with their nodes. tx has the nodes that are added.
-func (r *resolvedPatch) resolveEnds(ctx context.Context, tx *Tx, ends *spill.Sorter) error {
+// eachEnd hands each row of edges to use, with the node of the end by which they are sorted. tx has the nodes that are
+// added.
+func (r *resolvedPatch) eachEnd(
+	ctx context.Context, tx *Tx, rows *spill.Sorter, use func(v NodeID, row []byte) error,
+) error {
 	var id []byte
 	var v NodeID
 	var unknown error
 	done := int64(0)
-	for rec, err := range r.Patch.ends.Records(ctx) {
+	for rec, err := range rows.Records(ctx) {
 		if err != nil {
 			return err
 		}
 		if done++; done%contextEvery == 0 {
-			r.opt.Progress("ids", done, r.Patch.ends.Len())
+			r.opt.Progress("ids", done, rows.Len())
 		}
 		if id == nil || !bytes.Equal(rec.Key, id) {
 			id = append(id[:0], rec.Key...)
@@ -191,46 +194,43 @@ func (r *resolvedPatch) resolveEnds(ctx context.Context, tx *Tx, ends *spill.Sor
 				return unknown
 			}
 		}
-		end := parsePatchEnd(rec.Value)
 		if unknown != nil {
-			r.note(RowError{Edge: true, ID: string(id), Source: end.source, Err: ErrNotFound})
-		}
-		if err := ends.AddUint64(end.number, binary.BigEndian.AppendUint32(bytes.Clone(rec.Value), uint32(v))); err != nil {
+			r.note(RowError{Edge: true, ID: string(id), Source: parsePatchEdge(rec.Value).source, Err: ErrNotFound})
+		} else if err := use(v, rec.Value); err != nil {
 			return err
 		}
 	}
-	return r.noted()
+	return nil
 }
 
-// pair puts the rows of edges into pairs, by both nodes and, in a byte, whether the first is the second end.
-func (r *resolvedPatch) pair(ctx context.Context, ends, pairs *spill.Sorter) error {
-	var u NodeID
-	for rec, err := range ends.Records(ctx) {
-		if err != nil {
-			return err
-		}
-		end, v := parsePatchEnd(rec.Value), NodeID(binary.BigEndian.Uint32(rec.Value[len(rec.Value)-4:]))
-		switch {
-		case end.number%2 == 0:
-			u = v
-			continue
-		case end.weight != 0 && !r.tx.cat.Weighted:
-			return fmt.Errorf("edge at %d: %w: the graph has no weights", end.source, ErrInvalidEdge)
+// pair puts the rows of edges into pairs, by both nodes, in a byte whether the first is the second end, and the source.
+func (r *resolvedPatch) pair(ctx context.Context, tx *Tx, pairs *spill.Sorter) (err error) {
+	bySecond := r.b.Sorter()
+	defer func() { err = errors.Join(err, bySecond.Close()) }()
+	err = r.eachEnd(ctx, tx, r.Patch.edges, func(u NodeID, row []byte) error {
+		edge, dst := row[:patchEdgeSize:patchEdgeSize], row[patchEdgeSize:]
+		return bySecond.Add(dst, binary.BigEndian.AppendUint32(edge, uint32(u)))
+	})
+	if err != nil {
+		return err
+	}
+	err = r.eachEnd(ctx, tx, bySecond, func(v NodeID, row []byte) error {
+		edge, u := row[:patchEdgeSize], NodeID(binary.BigEndian.Uint32(row[patchEdgeSize:]))
+		switch row := parsePatchEdge(edge); {
+		case u == v && row.remove:
+			r.noteMissing(u, v, row.source)
+			return nil
 		case u == v:
-			if end.remove {
-				r.noteMissing(u, v, end.source)
-			}
 			r.stats.SelfLoops++
-			continue
+			return nil
 		case !r.tx.cat.Directed:
 			u, v = min(u, v), max(u, v)
 		}
-		err = pairs.Add(append(pairBytes(u, v), 0), rec.Value)
-		if err = cmp.Or(err, pairs.Add(append(pairBytes(v, u), 1), rec.Value)); err != nil {
-			return err
-		}
-	}
-	return r.noted()
+		source := edge[:8]
+		err := pairs.Add(slices.Concat(pairBytes(u, v), []byte{0}, source), edge)
+		return cmp.Or(err, pairs.Add(slices.Concat(pairBytes(v, u), []byte{1}, source), edge))
+	})
+	return cmp.Or(err, r.noted())
 }
 
 // noteMissing notes an edge that is to be removed and is not there.
@@ -244,13 +244,9 @@ func (r *resolvedPatch) noteMissing(u, v NodeID, source int64) {
 // they are applied. tx has the nodes that are added.
 func (r *resolvedPatch) edits(ctx context.Context, tx *Tx) iter.Seq2[edit, error] {
 	return func(yield func(edit, error) bool) {
-		ends, pairs := r.b.Sorter(), r.b.Sorter()
+		pairs := r.b.Sorter()
 		defer pairs.Close() //nolint:errcheck // the next open removes what it cannot
-		err := r.resolveEnds(ctx, tx, ends)
-		if err == nil {
-			err = r.pair(ctx, ends, pairs)
-		}
-		if err = errors.Join(err, ends.Close()); err != nil {
+		if err := r.pair(ctx, tx, pairs); err != nil {
 			yield(edit{}, err)
 			return
 		}
@@ -261,13 +257,14 @@ func (r *resolvedPatch) edits(ctx context.Context, tx *Tx) iter.Seq2[edit, error
 				yield(edit{}, err)
 				return
 			}
-			a := askedArc{row: parsePatchEnd(rec.Value), again: bytes.Equal(rec.Key, last), back: rec.Key[8] != 0}
+			arc := rec.Key[:9]
+			a := askedArc{row: parsePatchEdge(rec.Value), again: bytes.Equal(arc, last), back: arc[8] != 0}
 			if !a.again {
-				last, sum = append(last[:0], rec.Key...), 0
+				last, sum = append(last[:0], arc...), 0
 			}
 			sum += float64(a.row.weight)
 			a.weight = float32(sum)
-			a.u, a.v = pairOf(rec.Key)
+			a.u, a.v = pairOf(arc)
 			if !yield(edit{a.u, a.v, func(arc codec.Arc) (codec.Arc, error) { return r.apply(a, arc) }}, nil) {
 				return
 			}
@@ -278,7 +275,7 @@ func (r *resolvedPatch) edits(ctx context.Context, tx *Tx) iter.Seq2[edit, error
 // An askedArc is what a row asks of what joins u to v.
 type askedArc struct {
 	u, v   NodeID
-	row    patchEnd
+	row    patchEdge
 	weight float32 // with those of the rows before it; 0: not given
 	back   bool    // it asks for the arc from v
 	again  bool    // another row asked before
