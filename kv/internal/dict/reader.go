@@ -44,15 +44,14 @@ func (d *Dict) once() Reader {
 	}
 }
 
-// read makes block number the one that b has. If it was not asked for before, its body lies in the memory of b, and is
-// not cached; nor is one that follows the last: it is probably of a walk over all of them.
+// read makes block number the one that b has. Its body lies in the memory of b, unless it is cached already: who reads
+// many does not crowd others out.
 func (r *Reader) read(b *block, number int, parse func(body []byte) ([]byte, error)) error {
 	if number == b.number {
 		return nil
 	}
-	follows := number == b.number+1
 	b.number = -1
-	body, err := r.record(r.dict.block(b.kind, number), follows, &b.walk)
+	body, err := r.record(r.dict.block(b.kind, number), &b.walk)
 	if err == nil {
 		body, err = parse(body)
 	}
@@ -63,16 +62,13 @@ func (r *Reader) read(b *block, number int, parse func(body []byte) ([]byte, err
 	return nil
 }
 
-// record returns the body of a record, borrowed; follows says that it is behind the last that was read of its kind.
-func (r *Reader) record(name snapshot.Name, follows bool, walk *[]byte) ([]byte, error) {
+// record returns the body of a record, borrowed.
+func (r *Reader) record(name snapshot.Name, walk *[]byte) ([]byte, error) {
 	if r.isOnce {
 		return snapshot.Lookup(r.dict.Records, name)
 	}
 	if entry := r.dict.Records.Cache().Get(name); entry != nil {
 		return entry.Body, nil
-	}
-	if !follows && r.dict.Records.Cache().Again(name) {
-		return snapshot.Lookup(r.dict.Records, name)
 	}
 	memory := *walk // walk itself would be on the heap
 	err := snapshot.Need(r.dict.Records, name.Key(), func(body []byte) error {

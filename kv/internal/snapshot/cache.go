@@ -51,20 +51,7 @@ const (
 // A Cache keeps the records that were last looked up, so that asking for one node costs neither a search in
 // Badger's tables nor a copy of the record nor the checksum. Scans, which read every record once, pass it by. A
 // record that goes is one of no order that was not used for a while.
-type Cache struct {
-	shards [cacheShards]cacheShard
-
-	asked asked
-}
-
-// An asked is a set of names, each a bit at the place of its hash. It is emptied when it has so many that a few more
-// share bits.
-type asked struct {
-	bits [1 << askedLog2 / 32]atomic.Uint32
-	size atomic.Uint32
-}
-
-const askedLog2 = 18
+type Cache struct{ shards [cacheShards]cacheShard }
 
 type cacheShard struct {
 	mu      sync.RWMutex
@@ -111,24 +98,6 @@ func (c *Cache) Get(name Name) *Entry {
 		r.used.Store(true)
 	}
 	return r
-}
-
-// Again says whether it was asked for a name before. Who looks up many records, most of them once, need not keep a
-// record at once. It may be wrong for a few.
-func (c *Cache) Again(name Name) bool {
-	bit := name.hash() >> (64 - askedLog2)
-	word, mask := &c.asked.bits[bit/32], uint32(1)<<(bit%32)
-	if word.Load()&mask != 0 {
-		return true
-	}
-	if c.asked.size.Add(1) == 1<<askedLog2/8 {
-		for i := range c.asked.bits {
-			c.asked.bits[i].Store(0)
-		}
-		c.asked.size.Store(0)
-	}
-	word.Or(mask)
-	return false
 }
 
 // Add keeps a record if it is not too large to be worth it.

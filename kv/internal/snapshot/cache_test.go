@@ -68,28 +68,3 @@ func TestCacheRefusesLargeRecords(t *testing.T) {
 		t.Error("got a record from a cache of no bytes, want none")
 	}
 }
-
-// TestAgain asks for many names twice, and expects most to be new the first time, and all to be known the second time.
-func TestAgain(t *testing.T) {
-	c := NewCache(1 << 20)
-	const names = 1 << 14
-	first := 0
-	for a := range uint32(names) {
-		name := Name{Kind: record.KindColumn, Generation: 3, A: a}
-		if c.Again(name) {
-			first++
-		}
-		if !c.Again(name) {
-			t.Errorf("block %d: got that it is new, want that it was asked for before", a)
-		}
-	}
-	if first > names/8 {
-		t.Errorf("got that %d of %d new names were asked for before, want few", first, names)
-	}
-	for a := range uint32(1 << askedLog2) {
-		c.Again(Name{Kind: record.KindColumn, Generation: 4, A: a})
-	}
-	if size := c.asked.size.Load(); size >= 1<<askedLog2/8 {
-		t.Errorf("got %d names, want it to be emptied before", size)
-	}
-}
