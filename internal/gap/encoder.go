@@ -20,29 +20,18 @@ type Encoder[N ~uint32] struct {
 // Append adds the next row. The list ascends strictly; that it does is the caller's duty, and Append panics if it
 // does not, since no later check could repair the order.
 func (e *Encoder[N]) Append(list []N) {
-	e.begin(len(list))
-	e.lists = AppendList(e.lists, list)
-}
-
-// AppendEncoded adds the next row, of so many neighbours, as AppendList writes it.
-func (e *Encoder[N]) AppendEncoded(degree int, list []byte) {
-	e.begin(degree)
-	e.lists = append(e.lists, list...)
-}
-
-// begin adds the next row but for its list.
-func (e *Encoder[N]) begin(degree int) {
 	if e.rows%groupRows == 0 {
 		e.closeGroup()
 		e.starts = binary.LittleEndian.AppendUint32(e.starts, uint32(len(e.groups)))
 	}
-	e.degrees = binary.AppendUvarint(e.degrees, uint64(degree))
+	e.degrees = binary.AppendUvarint(e.degrees, uint64(len(list)))
 	e.rows++
-	e.entries += degree
+	e.entries += len(list)
+	e.lists = appendList(e.lists, list)
 }
 
-// AppendList writes a list, for which what Append says holds, after dst as it is in a group.
-func AppendList[N ~uint32](dst []byte, list []N) []byte {
+// appendList writes a list, for which what Append says holds, after dst as it is in a group.
+func appendList[N ~uint32](dst []byte, list []N) []byte {
 	n := len(dst)
 	dst = slices.Grow(dst, len(list)*binary.MaxVarintLen32)
 	dst = dst[:cap(dst)]

@@ -22,7 +22,7 @@ type Pair struct {
 }
 
 // A Numbers sorts numbers, of which it drops repeated ones, or pairs, of which it keeps them. Any number of writers
-// fill it at once; Sort ends that, and then Each, Stretches and InOrder read it, any number of times. Numbers that
+// fill it at once; Sort ends that, and then Each and Stretches read it, any number of times. Numbers that
 // differ in their lowest bit alone are handed out in one stretch, and so are all pairs of them: that much must fit into
 // memory.
 //

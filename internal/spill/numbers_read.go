@@ -79,43 +79,18 @@ func freeAll[T Number](memory []*rangeMemory[T]) (err error) {
 // Stretches yields all numbers, each once, ascending, in stretches that are borrowed until the next step.
 func (s *Numbers[T]) Stretches(ctx context.Context) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
-		prepare := func(*struct{}, []T) error { return nil }
-		err := InOrder(ctx, s, prepare, func(_ *struct{}, keys []T) error {
-			if !yield(keys, nil) {
+		places := make([]*rangeMemory[T], 2*s.workers)
+		for i := range places {
+			places[i] = newRangeMemory[T]()
+		}
+		err := inOrder(ctx, s.workers, s.ranges(), places, s.load, func(m *rangeMemory[T]) error {
+			if !yield(m.result, nil) {
 				return errStopped
 			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, errStopped) {
+		if err = errors.Join(err, freeAll(places)); err != nil && !errors.Is(err, errStopped) {
 			yield(nil, err)
 		}
 	}
-}
-
-// InOrder hands all numbers of s, each once, in stretches that are borrowed for the call, to prepare, on the goroutines
-// of s, and then, ascending, with what prepare made of them, to use, on its own. What prepare fills is an M that was
-// zero at first and has been used before.
-func InOrder[T Number, M any](
-	ctx context.Context, s *Numbers[T], prepare func(to *M, keys []T) error, use func(product *M, keys []T) error,
-) (err error) {
-	type place struct {
-		memory  *rangeMemory[T]
-		product M
-	}
-	places := make([]*place, 2*s.workers)
-	memory := make([]*rangeMemory[T], len(places))
-	for i := range places {
-		memory[i] = newRangeMemory[T]()
-		places[i] = &place{memory: memory[i]}
-	}
-	defer func() { err = errors.Join(err, freeAll(memory)) }()
-	load := func(p *place, i int) error {
-		if err := s.load(p.memory, i); err != nil {
-			return err
-		}
-		return prepare(&p.product, p.memory.result)
-	}
-	return inOrder(ctx, s.workers, s.ranges(), places, load, func(p *place) error {
-		return use(&p.product, p.memory.result)
-	})
 }

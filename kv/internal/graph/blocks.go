@@ -268,19 +268,9 @@ func (w *Writer) Append(list []record.NodeID, arcs []codec.Arc) error {
 		return w.appendHub(list, arcs)
 	}
 	w.encoder.Append(list)
-	w.arcs.Append(arcs)
-	return w.appended()
-}
-
-// appendEncoded is append of a list of at most HubDegree neighbours as gap.AppendList writes it, of a graph that is
-// neither directed nor weighted.
-func (w *Writer) appendEncoded(degree int, list []byte) error {
-	w.encoder.AppendEncoded(degree, list)
-	return w.appended()
-}
-
-// appended closes the block if the list that was appended fills it.
-func (w *Writer) appended() error {
+	if w.arcs.Form.Any() {
+		w.arcs.Append(arcs)
+	}
 	w.next++
 	if w.encoder.Size() >= blockTarget || w.arcs.Size() >= arcsTarget {
 		return w.closeBlock()

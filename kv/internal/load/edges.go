@@ -306,31 +306,20 @@ func (e *sortedEdges[T]) write(ctx context.Context, put Put, g record.Generation
 	}
 	l := e.l
 	w := graph.NewWriter(put, g, e.form)
-	out := graph.NewListWriter(w, e.width)
+	out := graph.NewListWriter(w)
 	done := int64(0)
-	// Plain lists are encoded side by side.
-	encode := func(lists *graph.Lists, stretch []T) error {
-		if keys := e.plain(stretch); keys != nil {
-			lists.Encode(keys, e.width)
+	for stretch, err := range e.lists.Stretches(ctx) {
+		if err != nil {
+			return err
 		}
-		return nil
-	}
-	err := spill.InOrder(ctx, e.lists, encode, func(lists *graph.Lists, stretch []T) error {
 		done += int64(len(stretch))
 		l.progress(StageAdjacency, done, e.lists.Len())
-		if keys := e.plain(stretch); keys != nil {
-			return out.Append(lists, keys)
-		}
 		for b := range e.bundles(stretch) {
 			a := codec.Arc{Out: float32(b.out), In: float32(b.in)}.Directed(e.form)
 			if err := out.Add(record.NodeID(b.u), record.NodeID(b.v), a); err != nil {
 				return err
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		return err
 	}
 	for node := record.NodeID(0); int(node) < len(l.nodeAt.Data); {
 		if err := ctx.Err(); err != nil {
