@@ -20,7 +20,7 @@ const ColumnRows = 4096
 //	  distinct  uvarint
 //	  lengths   uvarints
 //	  bytes               of all, one after the other, ascending
-//	form      byte        0, 1, 2, 4 or 8: bytes of each code; + 0x10 when some rows are null
+//	form      byte        0 to 8: bytes of each code; + 0x10 when some rows are null
 //	base      uvarint     one less than the least number
 //	codes     count×width little-endian: numbers less the base, 0 is null; without nulls, one less
 //
@@ -143,7 +143,7 @@ func (c *Column) Parse(k Kind, b []byte) error {
 	}
 	c.base = r.Uvarint(math.MaxUint64)
 	c.codes = uints{r.Bytes(c.Count * width), width}
-	valid := !r.Failed && len(r.Rest) == 0 && slices.Contains([]int{0, 1, 2, 4, 8}, width)
+	valid := !r.Failed && len(r.Rest) == 0 && width <= 8
 	for i := 0; valid && k == KindString && i < c.Count; i++ {
 		valid = c.base == 0 && c.code(i) <= uint64(len(c.ends))
 	}

@@ -5,36 +5,15 @@ import (
 	"math/bits"
 )
 
-// byteWidth is the least of 0, 1, 2, 4 and 8 bytes that hold x.
-func byteWidth(x uint64) int {
-	switch n := bits.Len64(x); {
-	case n == 0:
-		return 0
-	case n <= 8:
-		return 1
-	case n <= 16:
-		return 2
-	case n <= 32:
-		return 4
-	}
-	return 8
-}
+// byteWidth is the number of bytes that hold x.
+func byteWidth(x uint64) int { return (bits.Len64(x) + 7) / 8 }
 
+// appendWidth appends the least bytes of a number, little-endian.
 func appendWidth(b []byte, x uint64, width int) []byte {
-	switch width {
-	case 0:
-		return b
-	case 1:
-		return append(b, byte(x))
-	case 2:
-		return binary.LittleEndian.AppendUint16(b, uint16(x))
-	case 4:
-		return binary.LittleEndian.AppendUint32(b, uint32(x))
-	}
-	return binary.LittleEndian.AppendUint64(b, x)
+	return binary.LittleEndian.AppendUint64(b, x)[:len(b)+width]
 }
 
-// uints gives access to unsigned numbers of 0, 1, 2, 4 or 8 bytes each, little-endian.
+// uints gives access to unsigned numbers of as many bytes each, at most 8.
 type uints struct {
 	b     []byte
 	width int
@@ -42,17 +21,13 @@ type uints struct {
 
 // At is the i-th number; all are zero when the width is.
 func (p uints) At(i int) uint64 {
-	switch p.width {
-	case 0:
-		return 0
-	case 1:
-		return uint64(p.b[i])
-	case 2:
-		return uint64(binary.LittleEndian.Uint16(p.b[2*i:]))
-	case 4:
-		return uint64(binary.LittleEndian.Uint32(p.b[4*i:]))
+	rest := p.b[i*p.width:]
+	if len(rest) >= 8 {
+		return binary.LittleEndian.Uint64(rest) & (1<<(8*uint(p.width)) - 1)
 	}
-	return binary.LittleEndian.Uint64(p.b[8*i:])
+	var number [8]byte
+	copy(number[:p.width], rest)
+	return binary.LittleEndian.Uint64(number[:])
 }
 
 // A Reader takes a record apart. After it ran out of bytes, or a number was too big, it has failed and returns zeros.

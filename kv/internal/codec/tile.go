@@ -21,7 +21,7 @@ import (
 //	form     byte               1; + 0x10 when fills follow; + 0x20 when there is one value; + 0x40 as above
 //	fills    rows×4             float32; without them all are +0
 //	counts   rows uvarints      values of each row; columns+1 of one that is all NaN, as if it was never written
-//	indices  1, 2 or 4 bytes each: as many as columns-1 needs, and at least 1
+//	indices  1 to 4 bytes each: as many as columns-1 needs, and at least 1
 //	values   4 bytes each, or one for all with 0x20
 //
 // A value of binary16 takes 2 bytes in place of 4, but not a fill. The smaller of both is used, but rows that share a
