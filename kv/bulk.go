@@ -235,7 +235,7 @@ func (b *Bulk) finish() error {
 	if b.draft.Graph != b.tx.cat.Graph {
 		b.draft.GraphSum = b.batch.Sums[b.draft.Graph]
 	}
-	return b.batch.Finish()
+	return b.batch.Flush()
 }
 
 // finishWriters ends all the writers that were begun, and forgets them.

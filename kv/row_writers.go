@@ -240,7 +240,7 @@ func (w *MatrixWriter) flushBlock(rows int) error {
 	for tile := 0; tile*width < w.block.Stride; tile++ {
 		hi := min((tile+1)*width, w.block.Stride)
 		w.buf = w.entry.Encoding().AppendTile(w.buf[:0], w.block, rows, tile*width, hi)
-		if err := w.b.batch.Put(matrix.Key(w.entry.Generation, uint32(tile), block), w.buf); err != nil {
+		if err := w.b.batch.Put(matrix.Key(w.entry.Generation, block, uint32(tile)), w.buf); err != nil {
 			return err
 		}
 	}

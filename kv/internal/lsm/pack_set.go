@@ -54,7 +54,8 @@ type heldTable struct {
 // A stream is how the keys of a pack begin: a kind and a generation.
 type stream [5]byte
 
-func (h *heldTable) stream() stream { return stream(h.First[:len(stream{})]) }
+// streamOf is that of a key with a generation.
+func streamOf(key []byte) stream { return stream(key[:len(stream{})]) }
 
 // A packSet is what a snapshot sees of the tables that are read here: of a database that is open for writing the packs,
 // and else all tables. It does not change.
@@ -72,8 +73,8 @@ func newPackSet(packs []*heldTable) *packSet {
 	var run []*pack.Table
 	for _, h := range packs {
 		run = append(run, h.Table)
-		if of := s.streams[h.stream()]; of == nil {
-			s.streams[h.stream()] = pack.Tables{{h.Table}}
+		if of := s.streams[streamOf(h.First)]; of == nil {
+			s.streams[streamOf(h.First)] = pack.Tables{{h.Table}}
 		} else {
 			of[0] = append(of[0], h.Table)
 		}
@@ -89,7 +90,7 @@ func (s *packSet) of(key []byte) pack.Tables {
 	if s.streams == nil || len(key) < len(stream{}) {
 		return s.all
 	}
-	return s.streams[stream(key[:len(stream{})])]
+	return s.streams[streamOf(key)]
 }
 
 // mayHave reports whether one of the packs has a record of a key, or cannot tell. A deletion of the key is to hide that.

@@ -14,7 +14,7 @@ import (
 )
 
 // A PackWriter writes the records of new generations as packs, each byte once: there is no log, and nothing to merge.
-// The keys of a kind and a generation, and of a matrix those of one tile, ascend. One goroutine.
+// The keys of a kind and a generation ascend. One goroutine.
 //
 // As nothing names the generation of such a pack before a commit does, the next open removes it after a crash.
 type PackWriter struct {
@@ -26,17 +26,12 @@ type PackWriter struct {
 	d       *DB
 	most    int64  // bytes at which a pack ends
 	record  []byte // scratch
-	streams map[tileStream]*streamWriter
-	before  map[tileStream]bool // have a pack that has ended
-	ended   []*streamWriter     // not published
+	streams map[stream]*streamWriter
+	ended   []*streamWriter // not published
 
 	syncs   sync.WaitGroup
 	syncing chan struct{} // holds a token of each that runs
 }
-
-// A tileStream is how the keys begin that are written in order: with a kind and a generation, and of a matrix also a
-// tile.
-type tileStream [9]byte
 
 type streamWriter struct {
 	*pack.Writer
@@ -60,28 +55,19 @@ const (
 func (d *DB) NewPacks() *PackWriter {
 	return &PackWriter{
 		Sums: map[record.Generation]record.Sum{}, d: d, most: packBytes,
-		streams: map[tileStream]*streamWriter{}, before: map[tileStream]bool{}, syncing: make(chan struct{}, packSyncs),
+		streams: map[stream]*streamWriter{}, syncing: make(chan struct{}, packSyncs),
 	}
-}
-
-func tileStreamOf(key []byte) (s tileStream) {
-	n := len(stream{})
-	if record.Kind(key[0]) == record.KindMatrix {
-		n = len(s)
-	}
-	copy(s[:], key[:n])
-	return s
 }
 
 // Put adds the record of a body. The caller may reuse key and body.
 func (b *PackWriter) Put(key, body []byte) error {
 	b.record = record.Append(b.record[:0], key, body)
 	b.Sums[record.GenerationOf(key)] = b.Sums[record.GenerationOf(key)].Add(b.record)
-	return b.add(tileStreamOf(key), key, b.record, packVersion)
+	return b.add(streamOf(key), key, b.record, packVersion)
 }
 
 // add adds a record of a version to the pack of a stream.
-func (b *PackWriter) add(name tileStream, key, value []byte, version uint64) error {
+func (b *PackWriter) add(name stream, key, value []byte, version uint64) error {
 	t := b.streams[name]
 	if t == nil {
 		if err := b.d.failure.err(); err != nil { // the directory may have been moved
@@ -109,10 +95,9 @@ func (b *PackWriter) wrap(err error) error {
 }
 
 // end ends the pack of a stream, and has it made durable.
-func (b *PackWriter) end(name tileStream) error {
+func (b *PackWriter) end(name stream) error {
 	t := b.streams[name]
 	delete(b.streams, name)
-	b.before[name] = true
 	b.ended = append(b.ended, t)
 	if err := t.End(); err != nil {
 		return err
@@ -126,72 +111,20 @@ func (b *PackWriter) end(name tileStream) error {
 }
 
 // Flush ends all packs, and returns once they are durable. More can be put then.
-func (b *PackWriter) Flush() error { return b.wrap(b.endAll(b.names())) }
-
-// Finish is Flush of a writer that takes no more.
-func (b *PackWriter) Finish() error {
-	names, err := b.joinTiles(b.names())
-	if err == nil {
-		err = b.endAll(names)
-	}
-	return b.wrap(err)
-}
-
-// names are those of the streams that have a pack which has not ended, ascending.
-func (b *PackWriter) names() []tileStream {
-	return slices.SortedFunc(maps.Keys(b.streams), func(x, y tileStream) int { return bytes.Compare(x[:], y[:]) })
-}
-
-func (b *PackWriter) endAll(names []tileStream) error {
+func (b *PackWriter) Flush() error {
+	names := slices.SortedFunc(maps.Keys(b.streams), func(x, y stream) int { return bytes.Compare(x[:], y[:]) })
 	for _, name := range names {
 		if err := b.end(name); err != nil {
-			return err
+			return b.wrap(err)
 		}
 	}
 	b.syncs.Wait()
 	for _, t := range b.ended {
 		if t.syncing != nil {
-			return t.syncing
+			return b.wrap(t.syncing)
 		}
 	}
 	return nil
-}
-
-// joinTiles adds tiles of a matrix that have no file yet to the pack of the tile before, where it can. So a small
-// matrix of many tiles is one file, which is synced once. It returns those of the names that still have a pack.
-func (b *PackWriter) joinTiles(names []tileStream) (left []tileStream, err error) {
-	for _, name := range names {
-		t := b.streams[name]
-		if err := t.EndBlock(); err != nil { // which may make the file
-			return nil, err
-		}
-		if len(left) == 0 || t.HasFile() || b.before[name] {
-			left = append(left, name)
-			continue
-		}
-		last := left[len(left)-1]
-		to := b.streams[last]
-		if !bytes.Equal(last[:len(stream{})], name[:len(stream{})]) || to.Bytes()+t.Bytes() > b.most || b.endedBetween(last,
-			name) {
-			left = append(left, name)
-			continue
-		}
-		if err := to.Join(t.Writer); err != nil {
-			return nil, err
-		}
-		delete(b.streams, name)
-	}
-	return left, nil
-}
-
-// endedBetween says whether a stream between two others has a pack that has ended.
-func (b *PackWriter) endedBetween(x, y tileStream) bool {
-	for name := range b.before {
-		if bytes.Compare(x[:], name[:]) < 0 && bytes.Compare(name[:], y[:]) < 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // Publish has snapshots that begin from now on see the packs that were flushed. That is to be done before a commit

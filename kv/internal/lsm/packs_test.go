@@ -84,7 +84,7 @@ func (m *packModel) pack() {
 	for i := range uint32(m.r.IntN(150)) {
 		for _, key := range [][]byte{
 			record.NumberKey(record.KindNodeAt, g, i), fmt.Appendf(record.Prefix(record.KindSpace, g), "%03d", i),
-			record.PairKey(record.KindMatrix, g, 0, i), record.PairKey(record.KindMatrix, g, 7, i),
+			record.PairKey(record.KindMatrix, g, i, 0), record.PairKey(record.KindMatrix, g, i, 7),
 		} {
 			body := randomBody(m.r)
 			must.Do(m.t, b.Put(key, body))
@@ -99,7 +99,7 @@ func (m *packModel) pack() {
 		m.keep()
 		return
 	}
-	must.Do(m.t, errors.Join(b.Finish(), b.Publish(), b.Cancel()))
+	must.Do(m.t, errors.Join(b.Flush(), b.Publish(), b.Cancel()))
 	m.name(g)
 	m.live[g] = true
 	maps.Copy(m.want, wrote)
@@ -316,7 +316,7 @@ func closedDatabase(t *testing.T) (dir string) {
 	b := m.d.NewPacks()
 	must.Do(t, errors.Join(
 		b.Put(record.NumberKey(record.KindNodeAt, 7, 0), []byte("node")), b.Put(record.NumberKey(record.KindPosition, 7, 0), []byte("position")),
-		b.Finish(), b.Publish(), b.Cancel()))
+		b.Flush(), b.Publish(), b.Cancel()))
 	set(t, m.d, 1, "loose")
 	m.keep()
 	closeTest(t, m.d)

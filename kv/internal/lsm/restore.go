@@ -16,7 +16,7 @@ type Restorer struct {
 }
 
 // ownStream is the stream of the records that are in no pack.
-var ownStream tileStream
+var ownStream stream
 
 // NewRestorer begins a database in an empty directory, whose last commit has a version.
 func NewRestorer(dir string, newest uint64) *Restorer {
@@ -27,7 +27,7 @@ func NewRestorer(dir string, newest uint64) *Restorer {
 // Add adds a record of a version. The caller may reuse key and value.
 func (r *Restorer) Add(key, value []byte, version uint64) error {
 	if record.Kind(key[0]).InPacks() {
-		return r.files.add(tileStreamOf(key), key, value, version)
+		return r.files.add(streamOf(key), key, value, version)
 	}
 	if r.files.streams[ownStream] == nil {
 		id := uint64(len(r.own.levels) + 1)
@@ -41,7 +41,7 @@ func (r *Restorer) Add(key, value []byte, version uint64) error {
 
 // Finish makes all of it durable.
 func (r *Restorer) Finish() error {
-	if err := r.files.Finish(); err != nil {
+	if err := r.files.Flush(); err != nil {
 		return err
 	}
 	r.files.ended = nil

@@ -53,22 +53,22 @@ func (m Matrix) Read(rows record.Range, lo, hi int, dst codec.Window) error {
 	return m.readDeltas(rows, lo, hi, dst)
 }
 
-// readTiles is Read without what changed since. It goes tile by tile, each from the first row to the last, which is the
-// order on disk.
+// readTiles is Read without what changed since. It goes block by block, each from the first tile to the last, which is
+// the order on disk.
 func (m Matrix) readTiles(keep bool, rows record.Range, lo, hi int, dst codec.Window) error {
 	height, width := int(m.BlockRows), m.TileWidth()
 	limit := min(int(rows.End), int(m.Rows))
-	for column := lo / width * width; column < hi; column += width {
-		for row := int(rows.First); row < limit; {
-			first := row / height * height
-			end := min(first+height, limit)
+	for row := int(rows.First); row < limit; {
+		first := row / height * height
+		end := min(first+height, limit)
+		for column := lo / width * width; column < hi; column += width {
 			part := codec.TilePart{RowLo: row - first, RowHi: end - first, Lo: max(lo-column, 0), Hi: min(hi-column, width)}
 			at := codec.Window{Values: dst.Values[(row-int(rows.First))*dst.Stride+column+part.Lo-lo:], Stride: dst.Stride}
-			if err := m.readTile(keep, uint32(column/width), uint32(first/height), part, at); err != nil {
+			if err := m.readTile(keep, uint32(first/height), uint32(column/width), part, at); err != nil {
 				return err
 			}
-			row = end
 		}
+		row = end
 	}
 	for row := max(int(rows.First), limit); row < int(rows.End); row++ {
 		codec.FillWith(dst.Row(row-int(rows.First), 0, hi-lo), float32(math.NaN()))
@@ -77,8 +77,8 @@ func (m Matrix) readTiles(keep bool, rows record.Range, lo, hi int, dst codec.Wi
 }
 
 // readTile reads a part of a tile, and keeps the tile in memory if that is asked for.
-func (m Matrix) readTile(keep bool, tile, block uint32, part codec.TilePart, dst codec.Window) error {
-	name := snapshot.Name{Kind: record.KindMatrix, Generation: m.Generation, A: tile, B: block}
+func (m Matrix) readTile(keep bool, block, tile uint32, part codec.TilePart, dst codec.Window) error {
+	name := snapshot.Name{Kind: record.KindMatrix, Generation: m.Generation, A: block, B: tile}
 	key := name.Key()
 	if keep {
 		if entry := m.Records.Cache().Get(name); entry != nil {
@@ -174,8 +174,8 @@ func ReadRow(b []byte, row []float32) error {
 }
 
 // Key is the key of a tile of a block.
-func Key(g record.Generation, tile, block uint32) []byte {
-	return record.PairKey(record.KindMatrix, g, tile, block)
+func Key(g record.Generation, block, tile uint32) []byte {
+	return record.PairKey(record.KindMatrix, g, block, tile)
 }
 
 // DeltaKey is the key of a changed row, a chain.

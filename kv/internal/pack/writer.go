@@ -91,23 +91,11 @@ func (t *Writer) flush() (err error) {
 	return err
 }
 
-// Join adds the blocks of another table, which is not in a file yet. All its keys are greater. The last block of both
-// has ended.
-func (t *Writer) Join(o *Writer) error {
-	for _, b := range o.blocks {
-		t.blocks = append(t.blocks, writtenBlock{uint32(len(t.keys)) + b.keyEnd, uint32(t.size) + b.offset, b.length})
-	}
-	t.keys, t.hashes = append(t.keys, o.keys...), append(t.hashes, o.hashes...)
-	t.Newest = max(t.Newest, o.Newest)
-	t.size += o.size
-	return t.write(o.tail)
-}
-
 // Add adds a record of a version under a key. Keys ascend, and of one key the versions descend. The caller may reuse
 // both.
 func (t *Writer) Add(key, value []byte, version uint64) error {
 	if len(t.starts) > 0 && t.blockWith(len(key), len(value)) > BlockSize {
-		if err := t.EndBlock(); err != nil {
+		if err := t.endBlock(); err != nil {
 			return err
 		}
 	}
@@ -140,8 +128,8 @@ func (t *Writer) blockWith(key, value int) int {
 // Bytes is the size of the file so far.
 func (t *Writer) Bytes() int64 { return t.size + int64(len(t.block)) }
 
-// EndBlock ends the block that is being written.
-func (t *Writer) EndBlock() error {
+// endBlock ends the block that is being written.
+func (t *Writer) endBlock() error {
 	if len(t.starts) == 0 {
 		return nil
 	}
@@ -175,7 +163,7 @@ func appendChecksum(b, data []byte) ([]byte, error) {
 
 // End writes what is left, and the index. Then the table is its file alone.
 func (t *Writer) End() error {
-	if err := t.EndBlock(); err != nil {
+	if err := t.endBlock(); err != nil {
 		return err
 	}
 	index := t.index()
@@ -228,9 +216,6 @@ func (t *Writer) index() []byte {
 
 // Path is the name of the file.
 func (t *Writer) Path() string { return t.path }
-
-// HasFile says whether a part of the table is in its file already.
-func (t *Writer) HasFile() bool { return t.file != nil }
 
 // Sync makes the table durable and closes it.
 func (t *Writer) Sync() error {

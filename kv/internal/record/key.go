@@ -34,7 +34,7 @@ const (
 
 	KindColumn      Kind = 0x30 // generation, block uint32, part uint16
 	KindColumnDelta Kind = 0x31 // generation, NodeID
-	KindMatrix      Kind = 0x40 // generation, tile uint32, row block uint32: a tile of all rows is one range
+	KindMatrix      Kind = 0x40 // generation, row block uint32, tile uint32
 	KindRowDelta    Kind = 0x41 // generation, NodeID, part uint16
 	KindSpace       Kind = 0x50 // generation, the borrower's key
 	KindChanges     Kind = 0x51 // generation, commit uint64: the nodes that it touched

@@ -13,7 +13,7 @@ import (
 type Name struct {
 	Kind       record.Kind
 	Generation record.Generation
-	A, B       uint32 // block, and part of an adjacency block; of a matrix tile, and block
+	A, B       uint32 // block, and part of an adjacency block, or tile of a matrix
 }
 
 // Key is the record's key, of a record that is no chain.
