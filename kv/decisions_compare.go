@@ -146,8 +146,9 @@ func (r *repair) openLog(ctx context.Context) error {
 		return err
 	}
 	what := fmt.Sprintf("it has decisions of commit %d, and the store has come to %d", log.Last(), held)
-	return r.lose(Loss{Kind: "commit", Count: int64(log.Last() - held), AtMost: true}, decisions.FileName, what,
+	r.lose(Loss{Kind: "commit", Count: int64(log.Last() - held), AtMost: true}, decisions.FileName, what,
 		"what was committed since is lost, but for the decisions that the file has")
+	return nil
 }
 
 // decisions takes every decision from decisions.log. If that is damaged, or ends before the last decision of the store,
@@ -194,13 +195,12 @@ func (r *repair) decisions(ctx context.Context) error {
 	for _, d := range all {
 		where := "space " + d.space
 		if d.missing > 0 && (whole || explained) {
-			err = errors.Join(err, r.lose(lost, where, fmt.Sprintf("%d of its entries are missing", d.missing),
-				"put back from %s", decisions.FileName))
+			what := fmt.Sprintf("%d of its entries are missing", d.missing)
+			r.lose(lost, where, what, "put back from %s", decisions.FileName)
 		}
 		if d.other > 0 && whole {
 			what := fmt.Sprintf("%d of its entries are whole, and other than in %s", d.other, decisions.FileName)
-			err = errors.Join(err, r.lose(lost, where, what,
-				"those of the file are taken; the former ones are in the store as it was"))
+			r.lose(lost, where, what, "those of the file are taken; the former ones are in the store as it was")
 		}
 		if d.unknown > 0 && r.logDamage == nil {
 			r.logDamage = record.CorruptFile(r.log.Path(), "it lacks %d entries of %s", d.unknown, where)
@@ -211,8 +211,8 @@ func (r *repair) decisions(ctx context.Context) error {
 
 // renewLog writes decisions.log anew. It is told of if the file was damaged.
 func (r *repair) renewLog(context.Context) error {
-	if err := r.s.renewDecisions(); err != nil || r.logDamage == nil {
-		return err
+	if r.logDamage != nil {
+		r.done(decisions.FileName, r.logDamage.Error(), "written anew from the tables")
 	}
-	return r.tell(Correction{Where: decisions.FileName, What: r.logDamage.Error(), Done: "written anew from the tables"})
+	return r.s.renewDecisions()
 }

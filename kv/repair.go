@@ -162,8 +162,7 @@ func (r *repair) rooms(ctx context.Context, opt Options, rooms []roomRepair) (er
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	for _, room := range rooms {
-		err := room(ctx, s, func(m Correction) { r.tell(m) }) //nolint:errcheck // it returns none
-		if err != nil {
+		if err := room(ctx, s, r.tell); err != nil {
 			return err
 		}
 	}
@@ -174,30 +173,28 @@ func (r *repair) rooms(ctx context.Context, opt Options, rooms []roomRepair) (er
 func (r *repair) tellOfForeign() error {
 	names, err := foreignFiles(r.place.target)
 	for _, name := range names {
-		left := "left in " + filepath.Base(r.place.target+BeforeRepair)
-		err = errors.Join(err, r.done(name, "it is no file of a store", left))
+		r.done(name, "it is no file of a store", "left in "+filepath.Base(r.place.target+BeforeRepair))
 	}
 	return err
 }
 
 // done reports what was done, or is about to be done.
-func (r *repair) done(where, what, done string) error {
-	return r.tell(Correction{Where: where, What: what, Done: done})
+func (r *repair) done(where, what, done string) {
+	r.tell(Correction{Where: where, What: what, Done: done})
 }
 
 // lose is done for what loses something for good.
-func (r *repair) lose(loss Loss, where, what, done string, args ...any) error {
+func (r *repair) lose(loss Loss, where, what, done string, args ...any) {
 	var lost Losses
 	lost.Add(loss)
-	return r.tell(Correction{Where: where, What: what, Done: fmt.Sprintf(done, args...), Lost: lost})
+	r.tell(Correction{Where: where, What: what, Done: fmt.Sprintf(done, args...), Lost: lost})
 }
 
-func (r *repair) tell(m Correction) error {
+func (r *repair) tell(m Correction) {
 	m.What = strings.NewReplacer(r.dir, r.name, r.place.target, r.name).Replace(m.What)
 	r.changed = true
 	r.lost.AddAll(m.Lost)
 	r.report(m)
-	return nil
 }
 
 // A renamedError names files by the directory that the user knows.

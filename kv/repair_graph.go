@@ -47,7 +47,8 @@ func (r *repair) graph(ctx context.Context) (err error) {
 	if err := w.graph(ctx, from, l.allEdits(ctx)); err != nil {
 		return err
 	}
-	return l.count()
+	l.count()
+	return nil
 }
 
 // A listRepair reads the lists of a damaged graph.
@@ -148,7 +149,11 @@ func (l *listRepair) eachBlock(ctx context.Context, use func(lists *Adjacency) e
 		err := l.read(b, &lists)
 		if errors.Is(err, ErrCorrupt) {
 			l.bad[b] = true
-			err = l.tellOfBad(l.dir.Range(b), err)
+			if rng := l.dir.Range(b); rng.Len() > 0 {
+				where := fmt.Sprintf("adjacency, node numbers %d to %d", rng.First, rng.End-1)
+				l.done(where, err.Error(), "rebuilt from the lists of their neighbours")
+			}
+			err = nil
 		} else if err == nil {
 			err = use(&lists)
 		}
@@ -157,14 +162,6 @@ func (l *listRepair) eachBlock(ctx context.Context, use func(lists *Adjacency) e
 		}
 	}
 	return nil
-}
-
-func (l *listRepair) tellOfBad(rng Range, damage error) error {
-	if rng.Len() == 0 {
-		return nil
-	}
-	where := fmt.Sprintf("adjacency, node numbers %d to %d", rng.First, rng.End-1)
-	return l.done(where, damage.Error(), "rebuilt from the lists of their neighbours")
 }
 
 // read reads the lists of a block, with their arcs.
@@ -232,14 +229,14 @@ func pairOf(b []byte) (u, v NodeID) {
 }
 
 // count reports the edges that were counted before and are not left.
-func (l *listRepair) count() error {
+func (l *listRepair) count() {
 	before, now := l.tx.cat.Edges, l.bulk.draft.Edges
 	lost := Loss{Kind: "edge", Count: max(before-now, 0)}
 	switch {
 	case l.uncounted && slices.Contains(l.bad, true):
 		lost.Count = UnknownCount
 	case l.uncounted || before == now:
-		return nil
+		return
 	}
-	return l.lose(lost, "edges", fmt.Sprintf("%d were counted, %d are left", before, now), "counted again")
+	l.lose(lost, "edges", fmt.Sprintf("%d were counted, %d are left", before, now), "counted again")
 }

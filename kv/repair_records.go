@@ -31,7 +31,8 @@ func (r *repair) header(context.Context) error {
 		m.Done = "rebuilt: the store is another one to its backups"
 		m.Lost = Losses{{Kind: "identity of the store", Count: 1}}
 	}
-	return errors.Join(r.s.setMessage(headerKey(), r.s.header), r.tell(m))
+	r.tell(m)
+	return r.s.setMessage(headerKey(), r.s.header)
 }
 
 // catalogue takes the catalogue from its copy if that is later, or the catalogue cannot be read, and opens the packs.
@@ -71,9 +72,7 @@ func (r *repair) catalogue(context.Context) error {
 		}
 	}
 	done := fmt.Sprintf("that of commit %d is taken from the file %s", copied.Version, lsm.CatalogName)
-	if err := r.tell(Correction{Where: "catalogue", What: damage.Error(), Done: done, Lost: lost}); err != nil {
-		return err
-	}
+	r.tell(Correction{Where: "catalogue", What: damage.Error(), Done: done, Lost: lost})
 	return r.s.openPacks()
 }
 
@@ -135,9 +134,11 @@ func (r *repair) changes(ctx context.Context) error {
 		return err
 	}
 	if len(r.lost) > 0 {
-		return r.done(where, "they do not tell of what is lost", done)
+		r.done(where, "they do not tell of what is lost", done)
+	} else {
+		r.lose(Loss{Kind: "history of changes", Count: 1}, where, damage.What, done)
 	}
-	return r.lose(Loss{Kind: "history of changes", Count: 1}, where, damage.What, done)
+	return nil
 }
 
 // rewriter writes again what the store has, all of it visible at once in the end, and reports what is lost.
@@ -176,7 +177,8 @@ func (r *repair) isBroken(ctx context.Context, steps ...func(*checker, context.C
 	if err != nil || p == nil {
 		return false, err
 	}
-	return true, r.done(p.Where, p.What, "written again")
+	r.done(p.Where, p.What, "written again")
+	return true, nil
 }
 
 // scan counts the records.
@@ -209,9 +211,7 @@ func (r *repair) documents(ctx context.Context) error {
 			if damage != nil {
 				space, name, _ := bytes.Cut(whole[1:], []byte{0})
 				where := fmt.Sprintf("document %s/%s", space, name)
-				if err := r.lose(Loss{Kind: "document", Count: 1}, where, damage.Error(), "removed"); err != nil {
-					return err
-				}
+				r.lose(Loss{Kind: "document", Count: 1}, where, damage.Error(), "removed")
 			}
 		}
 		if part >= parts {
@@ -267,8 +267,8 @@ func (r *repair) counts(found *recordScan) error {
 		}
 	}
 	lost := Loss{Kind: "removal of a node", Count: int64(max(before.Removed-now.Removed, 0))}
-	return errors.Join(r.s.setMessage(countsKey(), now),
-		r.lose(lost, "counts", damage.Error(), "counted again: %d of %d nodes are removed", now.Removed, now.Nodes))
+	r.lose(lost, "counts", damage.Error(), "counted again: %d of %d nodes are removed", now.Removed, now.Nodes)
+	return r.s.setMessage(countsKey(), now)
 }
 
 // catalog reads the catalogue but for the counts.

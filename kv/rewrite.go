@@ -21,7 +21,7 @@ type rewriter struct {
 	progress Progress
 
 	// lose is called with each part that damage took, which is left out. If lose is nil, damage is an error.
-	lose func(loss Loss, where, what, done string, args ...any) error
+	lose func(loss Loss, where, what, done string, args ...any)
 }
 
 // An ahead is a sequence of which the next element is known.
@@ -51,7 +51,7 @@ func (a *ahead[T]) advance() (err error) {
 type stretch struct {
 	Range
 	damage string
-	tell   func(s *stretch) error
+	tell   func(s *stretch)
 }
 
 // add adds a node that damage took, and reports the nodes before it if it does not follow them. It returns any other
@@ -61,9 +61,7 @@ func (s *stretch) add(v NodeID, err error) error {
 		return err
 	}
 	if v != s.End || err.Error() != s.damage {
-		if err := s.flush(); err != nil {
-			return err
-		}
+		s.flush()
 		s.Range, s.damage = Range{First: v, End: v}, err.Error()
 	}
 	s.End = v + 1
@@ -71,13 +69,11 @@ func (s *stretch) add(v NodeID, err error) error {
 }
 
 // flush reports the nodes that were added, if there are any.
-func (s *stretch) flush() error {
-	if s == nil || s.Len() == 0 {
-		return nil
+func (s *stretch) flush() {
+	if s != nil && s.Len() > 0 {
+		s.tell(s)
+		s.Range = Range{}
 	}
-	err := s.tell(s)
-	s.Range = Range{}
-	return err
 }
 
 // lost is for values of a kind, some of which may have been null; nil if damage is an error.
@@ -85,9 +81,9 @@ func (w *rewriter) lost(kind, where, done string) *stretch {
 	if w.lose == nil {
 		return nil
 	}
-	return &stretch{tell: func(s *stretch) error {
+	return &stretch{tell: func(s *stretch) {
 		loss := Loss{Kind: kind, Count: int64(s.Len()), AtMost: true}
-		return w.lose(loss, fmt.Sprintf("%s, node numbers %d to %d", where, s.First, s.End-1), s.damage, "%s", done)
+		w.lose(loss, fmt.Sprintf("%s, node numbers %d to %d", where, s.First, s.End-1), s.damage, "%s", done)
 	}}
 }
 
@@ -208,10 +204,11 @@ func (w *rewriter) column(
 			return err
 		}
 	}
+	lost.flush()
 	if index != nil {
 		return index.Finish()
 	}
-	return lost.flush()
+	return nil
 }
 
 // matrix writes a matrix again. Changes of rows, by their nodes, take the place of rows; nil are none.
@@ -276,7 +273,8 @@ func (w *rewriter) matrix(ctx context.Context, name string, changed *spill.Sorte
 			}
 		}
 	}
-	return lost.flush()
+	lost.flush()
+	return nil
 }
 
 // readEach reads the rows of a damaged block one by one. Those that are lost are NaN.

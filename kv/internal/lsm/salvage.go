@@ -22,7 +22,7 @@ import (
 type salvage struct {
 	dir      string
 	progress func(stage string, done, total int64)
-	report   func(Correction) error
+	report   func(Correction)
 
 	inputs  []pack.Input // of two entries of one version of a key, that of the later one counts
 	closers []func() error
@@ -45,7 +45,7 @@ type Salvaged struct {
 // reports what is damaged: of every key the newest record, unless that is a deletion. A record counts as lost if it
 // does not verify. Salvage writes no copy of the catalogue.
 func Salvage(
-	ctx context.Context, from, to string, progress func(stage string, done, total int64), report func(Correction) error,
+	ctx context.Context, from, to string, progress func(stage string, done, total int64), report func(Correction),
 ) (found Salvaged, err error) {
 	s := &salvage{dir: from, progress: progress, report: report}
 	defer func() {
@@ -103,16 +103,17 @@ func (s *salvage) tell(damage error, lost Losses, file, done string) error {
 	if damage == nil || !errors.Is(damage, record.ErrCorrupt) {
 		return damage
 	}
-	return s.report(Correction{Where: file, What: damage.Error(), Done: done, Lost: lost})
+	s.report(Correction{Where: file, What: damage.Error(), Done: done, Lost: lost})
+	return nil
 }
 
 // lostTable is the loss of a whole table.
 var lostTable = Losses{{Kind: "table of records", Count: 1}}
 
 // missing reports a table that is not there.
-func (s *salvage) missing(file string) error {
+func (s *salvage) missing(file string) {
 	damage := record.CorruptFile(filepath.Join(s.dir, file), "it is missing")
-	return s.tell(damage, lostTable, file, "lost")
+	s.report(Correction{Where: file, What: damage.Error(), Done: "lost", Lost: lostTable})
 }
 
 // checkLog looks at the beginning of a log. Its entries are read whatever it says.
@@ -166,9 +167,7 @@ func (s *salvage) openPacks(f files, m manifest) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(missing)) {
 		s.found.Catalog = nil // it may be of another time
-		if err := s.missing(missing[id]); err != nil {
-			return err
-		}
+		s.missing(missing[id])
 	}
 	return nil
 }
@@ -219,7 +218,7 @@ func (s *salvage) openTables(f files, m manifest, damage error) error {
 	}
 	err = s.tell(damage, nil, ManifestName, "written again")
 	for _, id := range gone {
-		err = errors.Join(err, s.missing(table.IDToFilename(id)))
+		s.missing(table.IDToFilename(id))
 	}
 	return err
 }

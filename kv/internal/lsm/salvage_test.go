@@ -48,7 +48,7 @@ func TestLossesOfBlocks(t *testing.T) {
 		must.Do(t, os.WriteFile(path, text, 0o600))
 		var done []Correction
 		progress := func(string, int64, int64) {}
-		report := func(m Correction) error { done = append(done, m); return nil }
+		report := func(m Correction) { done = append(done, m) }
 		must.Get(Salvage(t.Context(), dir, t.TempDir(), progress, report))(t)
 		if len(done) != 1 || done[0].Lost.String() != test.want {
 			t.Errorf("%s: did %+v, want a loss of %s", test.what, done, test.want)
