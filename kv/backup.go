@@ -183,11 +183,10 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	if err != nil {
 		return info, err
 	}
-	if err = s.checkRestored(chain); err == nil {
-		err = s.Close()
-	}
-	if err != nil {
-		return info, errors.Join(err, s.abandon())
+	for _, step := range []func() error{s.readHeader, s.openPacks, s.sweep, s.Close} { // it can be opened
+		if err := step(); err != nil {
+			return info, errors.Join(err, s.abandon())
+		}
 	}
 	return info, d.place()
 }
@@ -202,17 +201,6 @@ func restoreFiles(
 		return info, err
 	}
 	return info, r.Finish()
-}
-
-// checkRestored makes sure that a store can be opened.
-func (s *Store) checkRestored(chain *archive.Reader) (err error) {
-	if err := s.readHeader(); err != nil {
-		return err
-	}
-	if err := s.openPacks(); err != nil {
-		return err
-	}
-	return s.sweep()
 }
 
 // CheckBackup reads a full backup and those that follow it as Restore does, and makes no store.

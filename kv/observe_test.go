@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"log/slog"
@@ -17,9 +16,7 @@ func TestLogger(t *testing.T) {
 	var said []string
 	var last map[string]any
 	s := newStore(t, Options{Logger: logged.To(func(what string, attrs map[string]any) {
-		if attrs["by"] != "badger" {
-			said, last = append(said, what), attrs
-		}
+		said, last = append(said, what), attrs
 	})})
 	step := func(want string, err error, do func() error) {
 		t.Helper()
@@ -79,14 +76,4 @@ func TestLogger(t *testing.T) {
 		t.Errorf("damage: got %v", last)
 	}
 	step("close", nil, s.Close)
-}
-
-func TestBadgerIsQuiet(t *testing.T) {
-	var text bytes.Buffer
-	s := newStore(t, Options{Logger: slog.New(slog.NewTextHandler(&text, nil))})
-	update(t, s, func(tx *Tx) error { return tx.Documents("d").Put("k", "v") })
-	closeStore(t, s)
-	if strings.Contains(text.String(), "badger") || !strings.Contains(text.String(), "level=INFO msg=close") {
-		t.Errorf("got the log:\n%s", &text)
-	}
 }

@@ -239,7 +239,7 @@ func openBadger(
 		txs:         map[*Tx]struct{}{},
 	}
 	s.db, err = lsm.Open(dir, lsm.Options{
-		MemoryBudget: opt.MemoryBudget, ReadOnly: opt.ReadOnly, Loading: !synced, Logger: opt.Logger,
+		MemoryBudget: opt.MemoryBudget, ReadOnly: opt.ReadOnly, Loading: !synced,
 	})
 	if err != nil {
 		return nil, errors.Join(err, unlock())
@@ -266,7 +266,7 @@ type Options struct {
 	// OnRewrite begins the index of an indexed column that a Patch writes again. It is needed where OnWrite is.
 	OnRewrite func(b *Bulk, column string) (ColumnIndex, error)
 
-	// Logger, if not nil, logs what the store does, and the messages of Badger: "open", "close", "commit" with the number
+	// Logger, if not nil, logs what the store does: "open", "close", "commit" with the number
 	// of the commit as Tx.LastCommit tells it, "bulk", "sweep", "compact", "check", "backup" and "corrupt record". Commits
 	// and sweeps are on the level of debugging, what failed is a warning, damage an error. Its handler is called under
 	// the writer's lock: it must not wait for this store.

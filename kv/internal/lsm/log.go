@@ -1,20 +1,14 @@
 package lsm
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"runtime"
 	"strings"
 )
 
-// A badgerLog learns from what Badger says which writes failed, and hands it on. Information, of which there is much at
-// every opening, is for who looks for a fault.
-type badgerLog struct {
-	log     *slog.Logger
-	failure *writeFailure
-}
+// A badgerLog learns from what Badger says which writes failed, and how many memtables are closed. Nobody needs the
+// rest.
+type badgerLog struct{ failure *writeFailure }
 
 // What Badger says of writes that failed, and of memtables, begins so; tests with failing writes hold it to that.
 const (
@@ -23,17 +17,9 @@ const (
 	flushBegins  = "Flushing memtable"
 )
 
-func (l badgerLog) say(level slog.Level, format string, args []any) {
-	ctx := context.Background()
-	if l.log.Enabled(ctx, level) {
-		l.log.LogAttrs(ctx, level, strings.TrimSpace(fmt.Sprintf(format, args...)), slog.String("by", "badger"))
-	}
-}
-
 // Errorf takes note of a transaction of which nobody knows how much is on disk, and ends the goroutine that flushes
 // memtables if it would try for ever; Badger has it end like any other.
 func (l badgerLog) Errorf(format string, args ...any) {
-	l.say(slog.LevelError, format, args)
 	flushing := strings.HasPrefix(format, flushFailed)
 	if flushing || strings.HasPrefix(format, commitFailed) {
 		l.failure.set(firstError(args))
@@ -43,12 +29,11 @@ func (l badgerLog) Errorf(format string, args ...any) {
 	}
 }
 
-func (l badgerLog) Warningf(format string, args ...any) { l.say(slog.LevelWarn, format, args) }
-func (l badgerLog) Infof(format string, args ...any)    { l.say(slog.LevelDebug, format, args) }
+func (badgerLog) Warningf(string, ...any) {}
+func (badgerLog) Infof(string, ...any)    {}
 
 // Debugf counts the memtables that are closed.
-func (l badgerLog) Debugf(format string, args ...any) {
-	l.say(slog.LevelDebug, format, args)
+func (l badgerLog) Debugf(format string, _ ...any) {
 	if strings.HasPrefix(format, flushBegins) {
 		l.failure.flushes.Add(1)
 	}

@@ -1,11 +1,9 @@
 package lsm
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,8 +21,7 @@ import (
 type Options struct {
 	MemoryBudget int64 // bytes that the memtables, indices and filters are sized by
 	ReadOnly     bool
-	Loading      bool         // it is that of a load, durable once it is closed: a crash starts it over
-	Logger       *slog.Logger // logs the messages of Badger, if not nil
+	Loading      bool // it is that of a load, durable once it is closed: a crash starts it over
 }
 
 // A DB is one of Badger's, in a directory that the caller has locked.
@@ -80,7 +77,7 @@ func (d *DB) openBadger(opt Options) error {
 	if err != nil {
 		return err
 	}
-	b.Logger = badgerLog{cmp.Or(opt.Logger, slog.New(slog.DiscardHandler)), d.failure}
+	b.Logger = badgerLog{d.failure}
 	f, err := prepare(d.dir, d.crashed)
 	if err != nil {
 		return err

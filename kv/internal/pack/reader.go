@@ -21,12 +21,11 @@ import (
 // A Reader reads one of Badger's tables, whose form Writer describes, block by block, and trusts none of its
 // bytes.
 type Reader struct {
-	Mark    storedir.Mark // of the file
-	Path    string
-	Data    []byte // the file, mapped
-	index   *fb.TableIndex
-	indexAt int // the byte at which the index begins
-	count   int // of blocks
+	Mark  storedir.Mark // of the file
+	Path  string
+	Data  []byte // the file, mapped
+	index *fb.TableIndex
+	count int // of blocks
 }
 
 // Open maps a table and checks its index; damage to that is an ErrCorrupt.
@@ -35,7 +34,7 @@ func Open(path string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.parse(false); err != nil {
+	if err := t.parse(); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
 	return t, nil
@@ -71,20 +70,18 @@ func mapOpened(path string, f *os.File) (t *Reader, err error) {
 // Close ends the mapping.
 func (t *Reader) Close() error { return z.Munmap(t.Data) }
 
-// parse finds the index and compares its checksum. With ask the system is asked for the index first.
-func (t *Reader) parse(ask bool) error {
+// parse finds the index, asks the system for all of it at once, and compares its checksum.
+func (t *Reader) parse() error {
 	return GuardFile(t.Path, func() error {
 		at, to, sum, ok := FindIndex(t.Data)
 		if !ok {
 			return errors.New("it does not end with an index")
 		}
-		if ask {
-			willRead(t.Data, at, to)
-		}
+		willRead(t.Data, at, to)
 		if crc32c.Of(t.Data[at:to]) != sum {
 			return errors.New("the checksum of its index does not match")
 		}
-		t.indexAt, t.index = at, fb.GetRootAsTableIndex(t.Data[at:to], 0)
+		t.index = fb.GetRootAsTableIndex(t.Data[at:to], 0)
 		if t.count = t.index.OffsetsLength(); t.count == 0 {
 			return errors.New("it has no blocks")
 		}
@@ -291,13 +288,3 @@ func parseEntry(b, base []byte) (e Entry, ok bool) {
 // readAtRandom tells the system that little of a mapped file is read: it would else read megabytes around each page
 // that is touched.
 func readAtRandom(data []byte) { z.Madvise(data, false) } //nolint:errcheck // it saves time only
-
-// parseAtRandom is parse for who reads a few blocks. The byte at which the index begins is 0 if it is not known.
-func (t *Reader) parseAtRandom(index int) error {
-	readAtRandom(t.Data)
-	known := index > 0 && index < len(t.Data)
-	if known {
-		willRead(t.Data, index, len(t.Data))
-	}
-	return t.parse(!known)
-}

@@ -16,7 +16,6 @@ import (
 // Listed is what is to be known of a table before it is opened.
 type Listed struct {
 	storedir.Mark
-	Index  int64  // the byte at which its index begins, whose checksum matched; 0 if that is not known
 	First  []byte // its first key, with its version
 	Newest uint64 // version
 }
@@ -28,7 +27,8 @@ func Look(path string) (l Listed, err error) {
 		return l, err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	if err := t.parseAtRandom(0); err != nil {
+	readAtRandom(t.Data)
+	if err := t.parse(); err != nil {
 		return l, err
 	}
 	if err := t.Verify(t.count - 1); err != nil {
@@ -36,7 +36,7 @@ func Look(path string) (l Listed, err error) {
 	}
 	err = GuardFile(path, func() error {
 		first, err := t.firstMapped(0)
-		l = Listed{Mark: t.Mark, Index: int64(t.indexAt), First: bytes.Clone(first), Newest: t.index.MaxVersion()}
+		l = Listed{Mark: t.Mark, First: bytes.Clone(first), Newest: t.index.MaxVersion()}
 		return err
 	})
 	return l, err
@@ -88,8 +88,9 @@ func (t *Table) open() error {
 	if err != nil {
 		return err
 	}
+	readAtRandom(r.Data)
 	if r.Mark == t.Mark {
-		err = r.parseAtRandom(int(t.Index))
+		err = r.parse()
 	} else {
 		err = record.CorruptFile(t.path, "it is not the table that was there when the store was opened, of %d bytes", t.Size)
 	}
