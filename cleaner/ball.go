@@ -117,7 +117,7 @@ const (
 )
 
 // walkableSteps is how many arcs may be walked before a pass over the graph costs less.
-func walkableSteps(tx *kv.Tx) int64 { return max(tx.NumArcs()/stepsOfPass, leastSteps) }
+func walkableSteps(tx *kv.Tx) int64 { return max(tx.Shape().Arcs/stepsOfPass, leastSteps) }
 
 // stepsAround is how many arcs may be walked before a pass costs less, within the memory for the entries that come of them.
 func stepsAround(tx *kv.Tx, opt ops.Options) *atomic.Int64 {

@@ -36,7 +36,7 @@ func changesSince(tx *kv.Tx, run *Run, most int) (*changeSet, error) {
 	}
 	set := new(changeSet)
 	for _, t := range touched {
-		if t.Count() > most+tx.NumNodes()-tx.NumPresent() {
+		if t.Count() > most+tx.NumNodes()-tx.Shape().Present {
 			return nil, tooManyAround(most)
 		}
 		set.nodes = slices.AppendSeq(set.nodes, t.Nodes())

@@ -197,7 +197,7 @@ func (f *filler) rowsOf(ctx context.Context, nodes []kv.NodeID, opt PredictOptio
 		return nil, ops.ErrReach
 	}
 	steps := new(atomic.Int64)
-	steps.Store(max(aloneSteps*f.tx.NumArcs(), leastSteps))
+	steps.Store(max(aloneSteps*f.tx.Shape().Arcs, leastSteps))
 	rows, workers := make([][]float32, len(nodes)), make([]*nodePredictor, parallel.Workers(opt.Workers))
 	err := parallel.Do(ctx, len(workers), len(nodes), func(ctx context.Context, worker, i int) error {
 		if workers[worker] == nil {

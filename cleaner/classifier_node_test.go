@@ -52,8 +52,8 @@ func TestPredictionOfOneNode(t *testing.T) {
 		const width = 6
 		must.Do(t, s.Update(func(tx *kv.Tx) error {
 			for _, name := range []string{FeaturesMatrix, PredictionsMatrix} {
-				if err := tx.DropMatrix(name); err != nil && !errors.Is(err, kv.ErrNotFound) {
-					return err
+				if m, err := tx.Matrix(name); err == nil {
+					must.Do(t, m.Drop())
 				}
 			}
 			must.Do(t, tx.CreateMatrix(FeaturesMatrix, []string{"a", "b", "c", "d", "e", "f"}))
@@ -76,7 +76,7 @@ func TestPredictionOfOneNode(t *testing.T) {
 				for _, drawn := range []bool{false, true} {
 					directed := false
 					view(t, s, func(tx *kv.Tx) error {
-						directed = tx.Directed()
+						directed = tx.Shape().Directed
 						return nil
 					})
 					if direction != kv.Both && !directed || !drawn && name != "splits" {
@@ -102,8 +102,8 @@ func compareInputs(t *testing.T, s *kv.Store, tx *kv.Tx, what string) {
 	}
 	must.Do(t, err)
 	nodes, err := f.unpredicted(t.Context())
-	if err != nil || len(nodes) != tx.NumPresent() {
-		t.Fatalf("got %d nodes, %v, want %d", len(nodes), err, tx.NumPresent())
+	if err != nil || len(nodes) != tx.Shape().Present {
+		t.Fatalf("got %d nodes, %v, want %d", len(nodes), err, tx.Shape().Present)
 	}
 	got := must.Get(f.rowsOf(t.Context(), nodes, PredictOptions{}))(t)
 	want := must.Get(f.rowsInWorkplace(t.Context(), s, nodes, PredictOptions{}))(t)

@@ -69,7 +69,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	}
 	if last != nil {
 		opt.notice("run %d was made elsewhere, on a graph of %d nodes: this run is of the %d nodes that are here, and its scores take the place of those",
-			last.ID, last.Elsewhere.Nodes, tx.NumPresent())
+			last.ID, last.Elsewhere.Nodes, tx.Shape().Present)
 	}
 	place, err := openWorkplace(ctx, s, tx)
 	if err != nil {
@@ -199,8 +199,8 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		Hops:             opt.Hops,
 		Threshold:        result.threshold,
 		Seed:             opt.Seed,
-		Nodes:            int64(tx.NumPresent()),
-		Edges:            tx.NumEdges(),
+		Nodes:            int64(tx.Shape().Present),
+		Edges:            tx.Shape().Edges,
 		Scored:           int64(countLabelled(p.underTest())),
 		FittingNodes:     int64(result.fitting),
 		PredictionSource: source,
@@ -268,30 +268,15 @@ func (p *problem) leaveOut(nodes kv.NodeSet) {
 	p.verdicts = slices.DeleteFunc(p.verdicts, func(verdict decide.Verdict) bool { return nodes.Has(verdict.Node) })
 }
 
-// runFingerprint names everything that what is kept of a run depends on.
-func runFingerprint(tx *kv.Tx, opt Options, newest int64) (string, error) {
-	graph, err := tx.GraphVersion()
+// runFingerprint names everything that what is kept of a run depends on, and some matrices.
+func runFingerprint(tx *kv.Tx, opt Options, newest int64, matrices ...string) (string, error) {
+	// The features are those of the classifier that combine trains.
+	content, err := tx.Version([]string{kv.LabelColumn, splitColumn}, append(matrices, PredictionsMatrix, FeaturesMatrix))
 	if err != nil {
 		return "", err
 	}
-	labels, err := tx.ColumnVersion(kv.LabelColumn)
-	if err != nil {
-		return "", err
-	}
-	splits, err := tx.ColumnVersion(splitColumn)
-	if err != nil && !errors.Is(err, kv.ErrNoColumn) {
-		return "", err
-	}
-	predictions, err := tx.MatrixVersion(PredictionsMatrix)
-	if err != nil {
-		return "", err
-	}
-	features, err := tx.MatrixVersion(FeaturesMatrix) // of the classifier that combine trains
-	if err != nil && !errors.Is(err, kv.ErrNotFound) {
-		return "", err
-	}
-	return fingerprint(markFormat, graph, labels, splits, predictions, opt.Preset, opt.Hops, opt.Seed,
-		opt.Direction, opt.Expect, opt.Threshold, features, newest, opt.Imported), nil
+	return fingerprint(markFormat, content, opt.Preset, opt.Hops, opt.Seed, opt.Direction, opt.Expect, opt.Threshold, newest,
+		opt.Imported), nil
 }
 
 // prepare makes what a cleaning needs and the store lacks: predictions, and the index on label.

@@ -380,7 +380,7 @@ func TestCleanAlongADirection(t *testing.T) {
 		for v := range kv.NodeID(tx.NumNodes()) {
 			e := mustExplain(t, tx, v, ops.Options{})
 			weights, counts, all := map[string]float64{}, map[string]int64{}, 0.0
-			for a, err := range tx.Arcs(v) {
+			for a, err := range tx.Along(kv.Both).Arcs(v) {
 				must.Do(t, err)
 				if y := labels[a.Neighbor]; a.In > 0 && y != kv.NoClass {
 					weights[tx.Classes()[y]] += float64(a.In)

@@ -132,8 +132,8 @@ func NewRunWriter(b *kv.Bulk, from *ForeignRun) (w *RunWriter, err error) {
 	if len(names) != len(m.Census.Names) {
 		return nil, unfit("class %q of the run: the store does not have it", m.Census.Names[len(names)])
 	}
-	if int64(tx.NumPresent()) > from.Nodes || tx.NumEdges() > from.Edges {
-		return nil, unfit("the store has %d nodes and %d edges, and the run saw %d and %d", tx.NumPresent(), tx.NumEdges(), from.Nodes, from.Edges)
+	if int64(tx.Shape().Present) > from.Nodes || tx.Shape().Edges > from.Edges {
+		return nil, unfit("the store has %d nodes and %d edges, and the run saw %d and %d", tx.Shape().Present, tx.Shape().Edges, from.Nodes, from.Edges)
 	}
 	w = &RunWriter{tx: tx, from: from, run: from.begin(tx)}
 	if w.labels, err = readLabels(tx); err != nil {
@@ -166,8 +166,8 @@ func (r *ForeignRun) begin(tx *kv.Tx) *Run {
 		Preset:           PresetDefault,
 		Hops:             m.Hops,
 		Seed:             r.Seed,
-		Nodes:            int64(tx.NumPresent()),
-		Edges:            tx.NumEdges(),
+		Nodes:            int64(tx.Shape().Present),
+		Edges:            tx.Shape().Edges,
 		FittingNodes:     m.Census.Fitting,
 		PredictionSource: SourceImported,
 		PredictionUse:    asGivenUse,
@@ -229,8 +229,8 @@ func (w *RunWriter) Put(s NodeScore) error {
 // Finish ends the nodes. It returns ErrShape if some have not come, or more have a score or are suspects than the run has found.
 func (w *RunWriter) Finish() error {
 	of := w.from.Elsewhere
-	if w.rows != w.tx.NumPresent() {
-		return unfit("got %d nodes, want all %d", w.rows, w.tx.NumPresent())
+	if w.rows != w.tx.Shape().Present {
+		return unfit("got %d nodes, want all %d", w.rows, w.tx.Shape().Present)
 	}
 	if w.run.Scored > of.Scored || w.run.Suspects > of.Suspects {
 		return unfit("%d nodes have a score and %d are suspects, and the run found %d and %d in the whole graph",

@@ -362,7 +362,7 @@ func (e *Explanation) countVotes(ctx context.Context, tx *kv.Tx) error {
 	var all float64
 	var steps int64
 	graph := tx.Along(e.Direction)
-	for a, err := range tx.Arcs(e.Node) {
+	for a, err := range graph.Arcs(e.Node) {
 		if err != nil {
 			return err
 		}

@@ -50,12 +50,12 @@ func ChangesSince(ctx context.Context, tx *kv.Tx, run *Run) (o Outdated, err err
 }
 
 func changeTexts(ctx context.Context, tx *kv.Tx, run *Run, predictionWrites int64) (texts []string, err error) {
-	if nodes := int64(tx.NumPresent()); nodes != run.Nodes {
+	if nodes := int64(tx.Shape().Present); nodes != run.Nodes {
 		texts = append(texts, fmt.Sprintf("there are %d nodes, run %d saw %d", nodes, run.ID, run.Nodes))
 	}
 	changes, err := tx.ChangesSince(run.Commit)
 	if errors.Is(err, kv.ErrNotTracked) {
-		if edges := tx.NumEdges(); edges != run.Edges {
+		if edges := tx.Shape().Edges; edges != run.Edges {
 			texts = append(texts, fmt.Sprintf("there are %d edges, run %d saw %d", edges, run.ID, run.Edges))
 		}
 		return texts, nil

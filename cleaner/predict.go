@@ -248,7 +248,7 @@ func baseFeatures(ctx context.Context, tx *kv.Tx) (features ops.Source, notice s
 	if err != nil {
 		return nil, "", err
 	}
-	if n := tx.NumPresent(); 2*count < n {
+	if n := tx.Shape().Present; 2*count < n {
 		return nil, fmt.Sprintf("only %d of %d nodes have features: %s", count, n, structureAlone), nil
 	}
 	return zeroMissing{matrix}, "", nil

@@ -121,7 +121,7 @@ func checkRows(tx *kv.Tx, matrix *kv.Matrix) error {
 func countUnpredicted(tx *kv.Tx) (count int64, err error) {
 	matrix, err := scoredFrom(tx)
 	if errors.Is(err, kv.ErrNotFound) {
-		return int64(tx.NumPresent()), nil
+		return int64(tx.Shape().Present), nil
 	}
 	if err != nil {
 		return 0, err

@@ -113,8 +113,8 @@ func forgetModel(tx *kv.Tx) error {
 	err := errors.Join(tx.Documents(detectorsSpace).Delete(modelKey), tx.Documents(detectorsSpace).Delete(yardstickKey),
 		tx.Documents(detectorsSpace).Put(detectorsKey, []detector.Detector(nil)))
 	for _, name := range []string{AgreementMatrix, CombinedMatrix} {
-		if dropping := tx.DropMatrix(name); !errors.Is(dropping, kv.ErrNotFound) {
-			err = errors.Join(err, dropping)
+		if m, missing := tx.Matrix(name); !errors.Is(missing, kv.ErrNotFound) {
+			err = errors.Join(err, missing, m.Drop())
 		}
 	}
 	return err

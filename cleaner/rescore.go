@@ -39,7 +39,7 @@ const passArcs = 5e6
 
 // passTime is how long a pass over the graph takes at the most.
 func passTime(tx *kv.Tx) time.Duration {
-	return time.Duration(float64(tx.NumArcs()) / passArcs * float64(time.Second))
+	return time.Duration(float64(tx.Shape().Arcs) / passArcs * float64(time.Second))
 }
 
 // errTooLong says that a pass would take longer than a person waits.
@@ -257,7 +257,7 @@ func scoreEach(
 	scores := make([]NodeScore, len(nodes))
 	workers := make([]*scorer, parallel.Workers(opt.Workers))
 	steps := new(atomic.Int64)
-	steps.Store(max(tx.NumArcs()/eachStepsOfPass, leastEachSteps))
+	steps.Store(max(tx.Shape().Arcs/eachStepsOfPass, leastEachSteps))
 	err := parallel.Do(ctx, len(workers), len(nodes), func(ctx context.Context, worker, i int) (err error) {
 		if workers[worker] == nil {
 			workers[worker], err = newScorer(ctx, tx, run, kept, ops.Options{MemoryBudget: opt.MemoryBudget})

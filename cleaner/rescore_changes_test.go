@@ -217,7 +217,7 @@ func mustCountRun(t *testing.T, what string, s *kv.Store) {
 		must.Do(t, err)
 		facts := must.Get(readSuspectFacts(tx))(t)
 		scores := must.Get(tx.Reader(ScoreColumn))(t)
-		count := Run{Threshold: run.Threshold, Nodes: int64(tx.NumPresent()), Edges: tx.NumEdges()}
+		count := Run{Threshold: run.Threshold, Nodes: int64(tx.Shape().Present), Edges: tx.Shape().Edges}
 		sums := newLabelMeans(len(run.Classes))
 		for v := range kv.NodeID(tx.NumNodes()) {
 			score := must.Get(scores.At(v))(t)
@@ -317,7 +317,7 @@ func restoreCopy(t *testing.T, s *kv.Store, dir string) {
 	t.Helper()
 	var backup bytes.Buffer
 	must.Get(s.Backup(t.Context(), &backup, kv.BackupOptions{}))(t)
-	must.Get(kv.Restore(t.Context(), dir, []io.Reader{&backup}, kv.RestoreOptions{}))(t)
+	must.Get(kv.Restore(t.Context(), dir, []io.Reader{&backup}, kv.Options{}, nil))(t)
 }
 
 // loadCopy loads the nodes and edges of a store into a new one.
@@ -406,7 +406,7 @@ func giveModel(from, to *kv.Store) error {
 
 // numbersIn are the numbers of the nodes of a store in another with the same ids.
 func numbersIn(tx *kv.Tx, to *kv.Store) (numbers map[kv.NodeID]kv.NodeID, err error) {
-	numbers = make(map[kv.NodeID]kv.NodeID, tx.NumPresent())
+	numbers = make(map[kv.NodeID]kv.NodeID, tx.Shape().Present)
 	return numbers, to.View(func(into *kv.Tx) error {
 		for v, err := range tx.InFileOrder() {
 			if err != nil {

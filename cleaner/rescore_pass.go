@@ -86,15 +86,11 @@ func rescoreFingerprint(tx *kv.Tx, run *Run) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	key, err := runFingerprint(tx, run.options(RescoreOptions{}), newest)
+	key, err := runFingerprint(tx, run.options(RescoreOptions{}), newest, CombinedMatrix)
 	if err != nil {
 		return "", err
 	}
-	joined, err := tx.MatrixVersion(CombinedMatrix)
-	if err != nil && !errors.Is(err, kv.ErrNotFound) {
-		return "", err
-	}
-	return fingerprint("rescore", key, run.ID, run.Rescorings, joined), nil
+	return fingerprint("rescore", key, run.ID, run.Rescorings), nil
 }
 
 // testedLabels are the labels of the nodes that have predictions.
@@ -194,7 +190,7 @@ func (r *Run) upToDate(tx *kv.Tx) (err error) {
 	if r.Commit, err = tx.LastCommit(); err != nil {
 		return err
 	}
-	r.Nodes, r.Edges = int64(tx.NumPresent()), tx.NumEdges()
+	r.Nodes, r.Edges = int64(tx.Shape().Present), tx.Shape().Edges
 	r.Rescorings++
 	return nil
 }

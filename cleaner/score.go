@@ -348,7 +348,7 @@ func (s *scorer) sumAround(v kv.NodeID) error {
 func (s *scorer) evidence(v kv.NodeID) (labelmodel.Evidence, error) {
 	by := labelmodel.Evidence{Predictions: s.row, Votes: make([]float64, len(s.run.Classes)), Ranks: s.ranks}
 	graph := s.tx.Along(s.run.Direction)
-	for arc, err := range s.tx.Arcs(v) {
+	for arc, err := range graph.Arcs(v) {
 		if err != nil {
 			return by, err
 		}

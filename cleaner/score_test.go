@@ -50,7 +50,7 @@ func cleanedForm(t *testing.T, name string) *kv.Store {
 		cleanedForms[name] = backup.Bytes()
 	}
 	dir := filepath.Join(t.TempDir(), "copy")
-	must.Get(kv.Restore(t.Context(), dir, []io.Reader{bytes.NewReader(cleanedForms[name])}, kv.RestoreOptions{}))(t)
+	must.Get(kv.Restore(t.Context(), dir, []io.Reader{bytes.NewReader(cleanedForms[name])}, kv.Options{}, nil))(t)
 	s := openPlanted(t, dir)
 	endSound(t, s)
 	return s
@@ -102,7 +102,7 @@ func TestRowsByPass(t *testing.T) {
 		s, nodes := g.load(t)
 		view(t, s, func(tx *kv.Tx) error {
 			for _, d := range []kv.Direction{kv.Both, kv.Out, kv.In} {
-				if d != kv.Both && !tx.Directed() {
+				if d != kv.Both && !tx.Shape().Directed {
 					continue
 				}
 				scorer := &scorer{ctx: t.Context(), tx: tx, run: &Run{Hops: arcFileHops, Direction: d}}

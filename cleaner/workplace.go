@@ -31,7 +31,8 @@ import (
 type workplace struct {
 	scratch    *scratch.Dir // of arrays that are gone with the process
 	graph, run *scratch.Dir // nil: nothing is kept
-	work       *kv.Work     // nil: what others have kept is read
+	root       *scratch.Dir // which the store lends; nil: what others have kept is read
+	done       func() error // gives root back
 }
 
 const (
@@ -41,15 +42,15 @@ const (
 
 // openWorkplace waits for the job that works on the same store. The caller closes it.
 func openWorkplace(ctx context.Context, s *kv.Store, tx *kv.Tx) (*workplace, error) {
-	version, err := tx.GraphVersion()
+	version, err := tx.Version(nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	work, err := s.Work(ctx)
+	root, done, err := s.Work(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w := &workplace{scratch: s.Scratch(), work: work}
+	w := &workplace{scratch: s.Scratch(), root: root, done: done}
 	if w.graph, err = w.only(graphPrefix, string(version)); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
@@ -63,7 +64,7 @@ func readingPlace(tx *kv.Tx) (*workplace, error) {
 	if err != nil || dir == nil {
 		return w, err
 	}
-	version, err := tx.GraphVersion()
+	version, err := tx.Version(nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func readingPlace(tx *kv.Tx) (*workplace, error) {
 
 // only opens the directory of a prefix and name, and removes the others of the prefix.
 func (w *workplace) only(prefix, name string) (*scratch.Dir, error) {
-	root := w.work.Dir().Path()
+	root := w.root.Path()
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func (w *workplace) Close() (err error) {
 			err = errors.Join(err, removeEmpty(d.Path()))
 		}
 	}
-	return errors.Join(err, w.work.Close())
+	return errors.Join(err, w.done())
 }
 
 // removeEmpty removes a directory without files.
@@ -268,7 +269,7 @@ func (w *workplace) diagonals(ctx context.Context, g ops.Graph, hops int, opt op
 		}
 		all.arrays, powers.Have = append(all.arrays, a), append(powers.Have, a.Data)
 	}
-	if w.work != nil {
+	if w.root != nil {
 		powers.OnHop = func(k int, values []float64) error {
 			return w.keepDiagonal(ctx, diagonalName(direction, k), values, opt.Workers)
 		}

@@ -78,7 +78,7 @@ func (a *arranger) byPosition(
 			many.Add(kv.NodeID(position))
 			continue
 		}
-		if few = append(few, uint64(position)<<32|uint64(v)); len(few) > a.tx.NumPresent()/fileShare {
+		if few = append(few, uint64(position)<<32|uint64(v)); len(few) > a.tx.Shape().Present/fileShare {
 			many = kv.NewNodeSet(a.tx.NumNodes())
 			for _, place := range few {
 				many.Add(kv.NodeID(place >> 32))

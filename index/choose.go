@@ -44,7 +44,7 @@ func (p *Plan) choose() error {
 }
 
 // mostNarrow is how many entries a narrow range has at most where a scan is all that is left.
-func (p *Plan) mostNarrow() int { return max(narrowEntries, p.tx.NumPresent()/narrowShare) }
+func (p *Plan) mostNarrow() int { return max(narrowEntries, p.tx.Shape().Present/narrowShare) }
 
 // chooseSet takes the first way that fits and finds the nodes as a set. Ranges of more than most entries are not
 // narrow, and the index of one property is not looked at.

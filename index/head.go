@@ -67,8 +67,7 @@ func (h *head) known(v kv.NodeID, property string) (value kv.Value, ok bool) {
 	if origin, err := h.tx.Origin(property, v); err != nil || origin == 0 || origin != c.origin {
 		return kv.Value{}, false
 	}
-	value, err := kv.ParseValue(c.value)
-	return value, err == nil
+	return value, value.Parse(c.value) == nil
 }
 
 // willRead says which properties of ascending nodes are read soon.
@@ -159,7 +158,7 @@ func (h *head) write(column string) error {
 			rows[v] = row
 		}
 	}
-	if err := h.tx.DropSpace(h.space); err != nil {
+	if err := h.tx.Space(h.space).Drop(); err != nil {
 		return err
 	}
 	number, size := 0, 0

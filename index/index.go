@@ -67,7 +67,7 @@ func Drop(s *kv.Store, column string) error {
 		if err := tx.SetIndexed(column, false); err != nil {
 			return fmt.Errorf("index on %s: %w", column, err)
 		}
-		if err := errors.Join(tx.DropSpace(spaceName(column)), tx.DropSpace(headSpace(column))); err != nil {
+		if err := errors.Join(tx.Space(spaceName(column)).Drop(), tx.Space(headSpace(column)).Drop()); err != nil {
 			return fmt.Errorf("index on %s: %w", column, err)
 		}
 		return nil

@@ -64,7 +64,7 @@ func (p *Plan) count(ctx context.Context, r *reader, reads *Reads) (int64, error
 	case p.way == byNothing:
 		return 0, nil
 	case p.way == byScan && isAlways(p.residual):
-		return int64(p.tx.NumPresent()), nil
+		return int64(p.tx.Shape().Present), nil
 	}
 	var total atomic.Int64
 	err := p.eachBlock(ctx, r, reads, func(_ int, nodes []kv.NodeID) error {

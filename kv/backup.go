@@ -125,25 +125,17 @@ func (tx *Tx) eachLive(ctx context.Context, use func(it *lsm.Iterator) error) er
 // BackupOptions.Begin if it writes the backup to a file.
 func CheckRoom(dir string, bytes int64) error { return storedir.CheckRoom(dir, bytes) }
 
-// RestoreOptions tunes a restore. The zero value is ready to use.
-type RestoreOptions struct {
-	// MemoryBudget bounds the bytes of the store that is made, which needs little. Zero means machine.MemoryBudget.
-	MemoryBudget int64
-
-	Progress Progress // counts bytes of records
-}
-
 // Restore makes a store in dir from a full backup and the backups that follow it, in order. dir must not be there, or
 // be empty (ErrExists). The store is made beside dir and renamed when it is complete and durable. After an error or a
 // kill there is nothing at dir, and the next Restore removes the files beside it. Only one Restore into dir can run;
-// another returns a *LockedError. If Restore is killed after its last step, the store is complete, and the same
+// another returns ErrLocked. If Restore is killed after its last step, the store is complete, and the same
 // Restore again returns ErrExists. The store has the ID, the records and the commits of the original. Restore returns
-// the BackupInfo of the last backup.
+// the BackupInfo of the last backup. progress counts bytes of records.
 //
 // It returns ErrBackup for a file that is damaged or cut short, ErrBackupOrder for a backup that does not follow the
 // one before it, ErrVersion for another format, and ErrNoSpace if the disk has too little room. All files are
 // read at once, in step.
-func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOptions) (info BackupInfo, err error) {
+func Restore(ctx context.Context, dir string, files []io.Reader, opt Options, progress Progress) (info BackupInfo, err error) {
 	chain, err := archive.Open(files)
 	if err != nil {
 		return info, err
@@ -176,10 +168,10 @@ func Restore(ctx context.Context, dir string, files []io.Reader, opt RestoreOpti
 	if err != nil {
 		return info, err
 	}
-	if info, err = restoreFiles(ctx, path, chain, opt.Progress); err != nil {
+	if info, err = restoreFiles(ctx, path, chain, progress); err != nil {
 		return info, errors.Join(err, unlock())
 	}
-	s, err := openBadger(path, Options{MemoryBudget: opt.MemoryBudget}, false, unlock)
+	s, err := openBadger(path, opt, false, unlock)
 	if err != nil {
 		return info, err
 	}

@@ -49,7 +49,7 @@ func readers(files ...[]byte) []io.Reader {
 func restoreAll(t *testing.T, files ...[]byte) *Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "restored")
-	must.Get(Restore(t.Context(), dir, readers(files...), RestoreOptions{MemoryBudget: minMemoryBudget}))(t)
+	must.Get(Restore(t.Context(), dir, readers(files...), Options{MemoryBudget: minMemoryBudget}, nil))(t)
 	return openStore(t, dir, Options{})
 }
 
@@ -115,7 +115,7 @@ func TestBackupAndRestore(t *testing.T) {
 		}
 		// It goes on as a store does, and the versions of its parts with it.
 		version := func(s *Store) (v string) {
-			view(t, s, func(tx *Tx) (err error) { v, err = tx.GraphVersion(); return err })
+			view(t, s, func(tx *Tx) (err error) { v, err = tx.Version(nil, nil); return err })
 			return v
 		}
 		before := version(restored)
@@ -215,7 +215,7 @@ func TestRestoreRefuses(t *testing.T) {
 		"the first one cut":  {[][]byte{full[:len(full)-1], next}, ErrBackup},
 	} {
 		dir := filepath.Join(t.TempDir(), "restored")
-		_, err := Restore(t.Context(), dir, readers(test.files...), RestoreOptions{MemoryBudget: minMemoryBudget})
+		_, err := Restore(t.Context(), dir, readers(test.files...), Options{MemoryBudget: minMemoryBudget}, nil)
 		if !errors.Is(err, test.want) {
 			t.Errorf("%s: got %v, want %v", name, err, test.want)
 		}
@@ -223,14 +223,13 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 	occupied := t.TempDir()
 	must.Do(t, os.WriteFile(filepath.Join(occupied, "file"), nil, 0o600))
-	if _, err := Restore(t.Context(), occupied, readers(full), RestoreOptions{}); !errors.Is(err, ErrExists) {
+	if _, err := Restore(t.Context(), occupied, readers(full), Options{}, nil); !errors.Is(err, ErrExists) {
 		t.Errorf("where there is something: got %v, want ErrExists", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	dir := filepath.Join(t.TempDir(), "restored")
-	_, err := Restore(ctx, dir, readers(full), RestoreOptions{
-		MemoryBudget: minMemoryBudget, Progress: func(string, int64, int64) { cancel() },
-	})
+	_, err := Restore(ctx, dir, readers(full), Options{MemoryBudget: minMemoryBudget},
+		func(string, int64, int64) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that ends: got %v, want context.Canceled", err)
 	}
@@ -409,7 +408,7 @@ func TestBackupFailures(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "restored")
 	broken := io.MultiReader(bytes.NewReader(file.Bytes()[:file.Len()/2]), readerFunc(func([]byte) (int, error) { return 0, failure }))
-	_, err := Restore(t.Context(), dir, []io.Reader{broken}, RestoreOptions{MemoryBudget: minMemoryBudget})
+	_, err := Restore(t.Context(), dir, []io.Reader{broken}, Options{MemoryBudget: minMemoryBudget}, nil)
 	if !errors.Is(err, failure) {
 		t.Errorf("a reader that fails: got %v, want its failure", err)
 	}
@@ -514,7 +513,7 @@ func TestRestoreClearsWhatWasLeft(t *testing.T) {
 	left := filepath.Join(dir+restoreMark, "store")
 	must.Do(t, os.MkdirAll(left, 0o700))
 	must.Do(t, os.WriteFile(filepath.Join(left, lsm.ManifestName), []byte("half"), 0o600))
-	must.Get(Restore(t.Context(), dir, readers(file), RestoreOptions{MemoryBudget: minMemoryBudget}))(t)
+	must.Get(Restore(t.Context(), dir, readers(file), Options{MemoryBudget: minMemoryBudget}, nil))(t)
 	if _, err := os.Stat(dir + restoreMark); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what was beside the store is still there: %v", err)
 	}
@@ -531,7 +530,7 @@ func TestRestoreOfOtherFormats(t *testing.T) {
 		setVersion(t, s, version)
 		file, _ := backupOf(t, s, nil)
 		dir := filepath.Join(t.TempDir(), "restored")
-		_, err := Restore(t.Context(), dir, readers(file), RestoreOptions{MemoryBudget: minMemoryBudget})
+		_, err := Restore(t.Context(), dir, readers(file), Options{MemoryBudget: minMemoryBudget}, nil)
 		if !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), fmt.Sprintf("it is %d,", version)) {
 			t.Errorf("got %v, want ErrVersion for version %d", err, version)
 		}

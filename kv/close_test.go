@@ -37,7 +37,7 @@ var besideClose = map[string]func(ctx context.Context, s *Store) error{
 		if err != nil {
 			return err
 		}
-		return s.Update(func(tx *Tx) error { return tx.DropSpace("dropped") })
+		return s.Update(func(tx *Tx) error { return tx.Space("dropped").Drop() })
 	},
 	"bulk": func(_ context.Context, s *Store) error {
 		b, err := s.Bulk()
@@ -58,11 +58,11 @@ var besideClose = map[string]func(ctx context.Context, s *Store) error{
 		return b.Commit(nil)
 	},
 	"work": func(ctx context.Context, s *Store) error {
-		w, err := s.Work(ctx)
+		_, done, err := s.Work(ctx)
 		if err != nil {
 			return err
 		}
-		return errors.Join(s.View(func(*Tx) error { return nil }), w.Close())
+		return errors.Join(s.View(func(*Tx) error { return nil }), done())
 	},
 	"read": func(_ context.Context, s *Store) error {
 		tx := s.Begin()
@@ -78,7 +78,7 @@ var besideClose = map[string]func(ctx context.Context, s *Store) error{
 				return err
 			}
 		}
-		_, err := tx.GraphVersion()
+		_, err := tx.Version(nil, nil)
 		return err
 	},
 	"walk": func(_ context.Context, s *Store) error {
@@ -168,7 +168,7 @@ func TestNothingBeginsAfterClose(t *testing.T) {
 		t.Errorf("NewPatch: got %v, want ErrClosed", err)
 	}
 	for range 2 { // the first lets the next job in
-		if _, err := s.Work(t.Context()); !errors.Is(err, ErrClosed) {
+		if _, _, err := s.Work(t.Context()); !errors.Is(err, ErrClosed) {
 			t.Errorf("Work: got %v, want ErrClosed", err)
 		}
 	}

@@ -251,26 +251,6 @@ func checkColumn(name string, kind Kind) error {
 	return nil
 }
 
-// DropColumn removes a column with its values; ErrNoColumn when there is none. The label column stays.
-func (tx *Tx) DropColumn(name string) error {
-	if err := tx.writable(); err != nil {
-		return err
-	}
-	if name == LabelColumn {
-		return fmt.Errorf("%w: column %s cannot be dropped", ErrInvalidName, name)
-	}
-	if _, err := tx.columnEntry(name); err != nil {
-		return err
-	}
-	c, err := tx.change()
-	if err != nil {
-		return err
-	}
-	delete(c.Columns, name)
-	tx.touched.Of(columnTouched(name)).All = true
-	return nil
-}
-
 // SetIndexed marks a column as one whose changes go to Options.OnWrite, or takes the mark away.
 func (tx *Tx) SetIndexed(column string, indexed bool) error {
 	entry, err := tx.columnEntry(column)

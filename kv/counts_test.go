@@ -75,7 +75,7 @@ func TestSmallUpdatesLeaveTheCatalogue(t *testing.T) {
 		{"no label", func(tx *Tx) error { return tx.SetLabel(1, "") }, false, false},
 		{"a row", func(tx *Tx) error { return tx.SetRow("m", 1, []float32{3, 4}) }, false, false},
 		{"a mark that is there", func(tx *Tx) error { return tx.SetIndexed(LabelColumn, false) }, false, false},
-		{"a space that is not", func(tx *Tx) error { return tx.DropSpace("none") }, false, false},
+		{"a space that is not", func(tx *Tx) error { return tx.Space("none").Drop() }, false, false},
 		{"a new class", func(tx *Tx) error { return tx.SetLabel(2, "b") }, true, true},
 		{"a new column", func(tx *Tx) error { return tx.AddColumn("x", KindInt) }, true, true},
 		{"its first value", func(tx *Tx) error { return tx.SetValue(2, "x", IntValue(1)) }, true, true},

@@ -159,7 +159,7 @@ func describeStore(t *testing.T, s *Store) string {
 
 // exportNodes reads node by node.
 func exportNodes(tx *Tx, add func(...any)) error {
-	add(tx.NumNodes(), tx.NumEdges(), tx.NumArcs(), tx.IntegerIDs(), tx.Directed(), tx.Weighted(), tx.Classes(), tx.Columns(), tx.Matrices())
+	add(tx.NumNodes(), tx.Shape().Edges, tx.Shape().Arcs, tx.Shape().IntegerIDs, tx.Shape().Directed, tx.Shape().Weighted, tx.Classes(), tx.Columns(), tx.Matrices())
 	for v, err := range tx.InFileOrder() {
 		if err != nil {
 			return err
@@ -185,7 +185,7 @@ func exportNodes(tx *Tx, add func(...any)) error {
 			return err
 		}
 		add(degree)
-		for a, err := range tx.Arcs(v) {
+		for a, err := range tx.Along(Both).Arcs(v) {
 			if err != nil {
 				return err
 			}

@@ -232,7 +232,7 @@ func TestReplayedDeletion(t *testing.T) {
 	var backup bytes.Buffer
 	must.Get(s.Backup(t.Context(), &backup, BackupOptions{}))(t)
 	dir := filepath.Join(t.TempDir(), "restored")
-	must.Get(Restore(t.Context(), dir, []io.Reader{&backup}, RestoreOptions{}))(t)
+	must.Get(Restore(t.Context(), dir, []io.Reader{&backup}, Options{}, nil))(t)
 	before := copyStore(t, dir)
 	s = openStore(t, dir, Options{})
 	update(t, s, func(tx *Tx) error { return tx.Space("decisions").Delete([]byte("001")) })
@@ -504,7 +504,7 @@ func TestDecisionsFollowBulks(t *testing.T) {
 	}
 	checkClean(t, restored)
 	keep("dropped")
-	update(t, s, func(tx *Tx) error { return tx.DropSpace("decisions") })
+	update(t, s, func(tx *Tx) error { return tx.Space("decisions").Drop() })
 	want = map[string]string{"other k": "v"}
 	same("dropped")
 	closeStore(t, s)

@@ -161,15 +161,6 @@ const (
 	In   = graph.In   // from a node to those whose arcs lead to it
 )
 
-// Directed reports whether the edges of the store have a direction.
-func (tx *Tx) Directed() bool { return tx.cat.Directed }
-
-// Weighted reports whether the edges of the store have weights.
-func (tx *Tx) Weighted() bool { return tx.cat.Weighted }
-
-// NumArcs is the number of arcs of a directed graph; of an undirected one each edge is two.
-func (tx *Tx) NumArcs() int64 { return tx.cat.numArcs() }
-
 // An Oriented is the graph of a snapshot as seen along one direction: with A_vu the weight of the arc v→u, the list of
 // v holds, ascending,
 //
@@ -229,18 +220,19 @@ func (o *Oriented) Neighbors(v NodeID) iter.Seq2[NodeID, error] {
 	}
 }
 
+// Arcs yields the neighbours of v along any direction, ascending, with what joins them; Weight tells which are along the
+// direction. On failure it yields the error once, and stops.
+func (o *Oriented) Arcs(v NodeID) iter.Seq2[Arc, error] {
+	return func(yield func(Arc, error) bool) {
+		if err := o.tx.checkNode(v); err != nil {
+			yield(Arc{}, err)
+			return
+		}
+		o.tx.graph().Arcs(v)(yield)
+	}
+}
+
 // An Arc is a Neighbor of a node, the weight Out of the arc to it, and the weight In of the arc from it; 0 if there
 // is none. In an undirected graph both are the weight of the edge, in an unweighted one weights are 1. The weights
 // are float32.
 type Arc = graph.Arc
-
-// Arcs yields the neighbours of v, ascending, with what joins them. On failure it yields the error once, and stops.
-func (tx *Tx) Arcs(v NodeID) iter.Seq2[Arc, error] {
-	return func(yield func(Arc, error) bool) {
-		if err := tx.checkNode(v); err != nil {
-			yield(Arc{}, err)
-			return
-		}
-		tx.graph().Arcs(v)(yield)
-	}
-}

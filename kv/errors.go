@@ -27,7 +27,7 @@ var (
 	ErrVersion = record.ErrVersion
 
 	// ErrLocked is returned for a store that another process, or this one, has open, and by a load or a Restore if another
-	// runs into the same directory. The error is a *LockedError.
+	// runs into the same directory.
 	ErrLocked = storedir.ErrLocked
 
 	// ErrForeignFile is returned for a store in which there is a file that no store has: a symbolic link, a named pipe
@@ -136,13 +136,6 @@ func versionError(dir string, version int) error {
 	}
 	return fmt.Errorf("%s: %w: it is %d, want %d: %s graphcleaner wrote it", dir, ErrVersion, version, formatVersion, writer)
 }
-
-// A LockedError says who holds a store open. It is an ErrLocked. Its fields are
-//
-//	Dir   string
-//	PID   int       // the holder's process id, zero if it is not known
-//	Since time.Time // when it opened the store for writing; zero if it only reads, or if the time is not known
-type LockedError = storedir.LockedError
 
 // A BackupError names the wrong backup file. It is an ErrBackup or an ErrBackupOrder. Its fields are
 //

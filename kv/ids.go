@@ -162,7 +162,7 @@ func (tx *Tx) IDs() iter.Seq2[string, error] {
 
 // AddNode adds a node without edges, numbered after all others. n.Values must be empty: use SetValue. An id that is
 // taken is an ErrExists, one that cannot be an id an ErrInvalidID. The first id that is no integer turns the column
-// id into text: IntegerIDs says whether that has happened.
+// id into text: Shape says whether that has happened.
 func (tx *Tx) AddNode(n Node) (NodeID, error) {
 	if err := tx.writable(); err != nil {
 		return 0, err

@@ -110,7 +110,7 @@ func TestUpFromALink(t *testing.T) {
 		},
 		"restored": func(dir string) error {
 			_, err := Restore(t.Context(), dir, []io.Reader{bytes.NewReader(file)},
-				RestoreOptions{MemoryBudget: minMemoryBudget})
+				Options{MemoryBudget: minMemoryBudget}, nil)
 			return err
 		},
 	} {
@@ -152,8 +152,9 @@ func TestChdir(t *testing.T) {
 		_, err := tx.AddNode(Node{ID: "after"})
 		return err
 	})
-	work := must.Get(s.Work(t.Context()))(t)
-	if err := errors.Join(work.Dir().Put("kept", nil), work.Close()); err != nil {
+	work, done, err := s.Work(t.Context())
+	must.Do(t, err)
+	if err := errors.Join(work.Put("kept", nil), done()); err != nil {
 		t.Error(err)
 	}
 	closeStore(t, s)

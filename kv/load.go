@@ -98,7 +98,7 @@ type Loader struct {
 }
 
 // NewLoader starts a load into dir, which must not be there, or be an empty directory; ErrExists otherwise, and a
-// *LockedError while another load into dir is under way. It removes what a killed load into dir left beside it. A
+// ErrLocked while another load into dir is under way. It removes what a killed load into dir left beside it. A
 // Loader must end with Commit or Abort.
 func NewLoader(ctx context.Context, dir string, opt LoadOptions) (*Loader, error) {
 	if err := validateLoadOptions(opt); err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 func TestLoadTarget(t *testing.T) {
@@ -79,7 +80,7 @@ func TestOneLoadAtATime(t *testing.T) {
 				begun++
 				continue
 			}
-			locked, ok := errors.AsType[*LockedError](errs[i])
+			locked, ok := errors.AsType[*storedir.LockedError](errs[i])
 			if !ok || locked.PID != 0 && locked.PID != os.Getpid() {
 				t.Errorf("another load: got %v, want a LockedError", errs[i])
 			}
@@ -88,7 +89,7 @@ func TestOneLoadAtATime(t *testing.T) {
 			t.Fatalf("%d loads into one target began, want one", begun)
 		}
 		_, err := NewLoader(t.Context(), dir, LoadOptions{})
-		if locked, ok := errors.AsType[*LockedError](err); !ok || locked.PID != os.Getpid() {
+		if locked, ok := errors.AsType[*storedir.LockedError](err); !ok || locked.PID != os.Getpid() {
 			t.Errorf("while a load is under way: got %v, want a LockedError of this process", err)
 		}
 		for _, l := range loaders {

@@ -244,8 +244,8 @@ func graphRecords(t *testing.T, s *Store) map[string]string {
 // verify compares everything a snapshot says of the graph's structure with the graph.
 func (g *testGraph) verify(t testing.TB, tx *Tx) {
 	t.Helper()
-	if tx.NumNodes() != len(g.ids) || tx.NumEdges() != g.edges() {
-		t.Fatalf("got %d nodes and %d edges, want %d and %d", tx.NumNodes(), tx.NumEdges(), len(g.ids), g.edges())
+	if tx.NumNodes() != len(g.ids) || tx.Shape().Edges != g.edges() {
+		t.Fatalf("got %d nodes and %d edges, want %d and %d", tx.NumNodes(), tx.Shape().Edges, len(g.ids), g.edges())
 	}
 	nodes := map[string]NodeID{}
 	position := 0

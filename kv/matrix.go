@@ -97,17 +97,14 @@ func (tx *Tx) CreateMatrix(name string, columns []string) error {
 	return nil
 }
 
-// DropMatrix removes a matrix; ErrNotFound when there is none of that name.
-func (tx *Tx) DropMatrix(name string) error {
-	if _, err := tx.matrixEntry(name); err != nil {
-		return err
-	}
-	c, err := tx.change()
+// Drop removes the matrix.
+func (m *Matrix) Drop() error {
+	c, err := m.tx.change()
 	if err != nil {
 		return err
 	}
-	delete(c.Matrices, name)
-	tx.touched.Of(matrixTouched(name)).All = true
+	delete(c.Matrices, m.name)
+	m.tx.touched.Of(matrixTouched(m.name)).All = true
 	return nil
 }
 

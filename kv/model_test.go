@@ -245,8 +245,8 @@ func (m *model) bulk(t *rapid.T, s *Store, commit bool) error {
 
 // check compares everything the store says with the model.
 func (m *model) check(t *rapid.T, tx *Tx) error {
-	if tx.NumNodes() != len(m.ids) || tx.NumEdges() != int64(len(m.edges)) {
-		t.Fatalf("got %d nodes and %d edges, want %d and %d", tx.NumNodes(), tx.NumEdges(), len(m.ids), len(m.edges))
+	if tx.NumNodes() != len(m.ids) || tx.Shape().Edges != int64(len(m.edges)) {
+		t.Fatalf("got %d nodes and %d edges, want %d and %d", tx.NumNodes(), tx.Shape().Edges, len(m.ids), len(m.edges))
 	}
 	must.Do(t, m.checkIDs(t, tx))
 	must.Do(t, m.checkNodes(t, tx))
@@ -313,8 +313,8 @@ func (m *model) checkNodes(t *rapid.T, tx *Tx) error {
 // checkIDs compares the ids, places and removed nodes with the model.
 func (m *model) checkIDs(t *rapid.T, tx *Tx) error {
 	present := m.present()
-	if tx.NumPresent() != len(present) || tx.NumNodes() != len(m.ids) {
-		t.Fatalf("got %d nodes that are there and %d removed ones, want %d of %d", tx.NumPresent(), tx.NumNodes()-tx.NumPresent(), len(present), len(m.ids))
+	if tx.Shape().Present != len(present) || tx.NumNodes() != len(m.ids) {
+		t.Fatalf("got %d nodes that are there and %d removed ones, want %d of %d", tx.Shape().Present, tx.NumNodes()-tx.Shape().Present, len(present), len(m.ids))
 	}
 	removed := must.Get(tx.Removed())(t)
 	ids := map[NodeID]string{}
@@ -500,7 +500,7 @@ func TestModel(t *testing.T) {
 				backups = append(backups, backupSince(t, s, backups))
 				if step == 12 {
 					to := filepath.Join(outer.TempDir(), "restored")
-					_, err = Restore(context.Background(), to, readers(backups...), RestoreOptions{MemoryBudget: minMemoryBudget})
+					_, err = Restore(context.Background(), to, readers(backups...), Options{MemoryBudget: minMemoryBudget}, nil)
 					if err == nil {
 						err = move(to)
 					}

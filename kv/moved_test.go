@@ -100,9 +100,9 @@ func holdMoved(t *testing.T, move func() error) {
 		return s.Update(func(tx *Tx) error { return tx.SetValue(1, "label", StringValue(name)) })
 	}
 	must.Do(t, errors.Join(label("acknowledged"), move()))
-	work, working := s.Work(t.Context())
+	work, _, working := s.Work(t.Context())
 	if working == nil {
-		t.Errorf("work in %s: got no error", work.Dir().Path())
+		t.Errorf("work in %s: got no error", work.Path())
 	}
 	found := ""
 	checked := s.Check(t.Context(), nil, func(p Problem) { found = p.String() })

@@ -54,7 +54,7 @@ func TestLogger(t *testing.T) {
 		w, err := b.Column("x", KindInt)
 		return errors.Join(err, w.Put(0, IntValue(1)), b.Commit(nil))
 	})
-	step("commit sweep", nil, func() error { return s.Update(func(tx *Tx) error { return tx.DropColumn("x") }) })
+	step("commit sweep", nil, func() error { return s.Update(dropColumn("x")) })
 	step("check", nil, func() error { return s.Check(t.Context(), nil, func(p Problem) { t.Error(p) }) })
 	step("backup", nil, func() error {
 		_, err := s.Backup(t.Context(), io.Discard, BackupOptions{})

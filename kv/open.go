@@ -23,7 +23,7 @@ import (
 
 // Open opens a store. It returns ErrNotStore for a directory without one (fs.ErrNotExist if there is no
 // directory), ErrCorrupt if a file of it is damaged or missing, ErrVersion for a store of another format, a
-// *LockedError if another process writes, or this one would write while another reads.
+// ErrLocked if another process writes, or this one would write while another reads.
 func Open(dir string, opt Options) (*Store, error) {
 	began := time.Now()
 	s, err := openDirectory(dir, opt)
@@ -108,12 +108,12 @@ var ownNames = []string{
 	storedir.WorkName, storedir.HolderName,
 }
 
-// CheckOwnFiles returns an ErrForeignFile that names a file in the directory of a store which is not the store's own.
+// CheckOwnFiles returns an ErrForeignFile that names a file in the directory of the store which is not the store's own.
 // Who deletes a store asks first, because such a file may be somebody's.
-func CheckOwnFiles(dir string) error {
-	foreign, err := foreignFiles(dir)
+func (s *Store) CheckOwnFiles() error {
+	foreign, err := foreignFiles(s.dir)
 	if err == nil && len(foreign) > 0 {
-		err = fmt.Errorf("%s%c%s: %w", dir, filepath.Separator, foreign[0], ErrForeignFile)
+		err = fmt.Errorf("%s%c%s: %w", s.name, filepath.Separator, foreign[0], ErrForeignFile)
 	}
 	return err
 }

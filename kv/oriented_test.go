@@ -61,8 +61,8 @@ func (m *arcModel) verify(t *testing.T, tx *Tx) {
 	t.Helper()
 	undirected, _ := m.lists(Both)
 	verifyLists(t, tx, undirected)
-	if want := int64(len(m.arcs)); tx.NumArcs() != want || tx.Directed() != m.form.Directed || tx.Weighted() != m.form.Weighted {
-		t.Fatalf("got %d arcs, directed %v, weighted %v, want %d of %+v", tx.NumArcs(), tx.Directed(), tx.Weighted(), want, m.form)
+	if want := int64(len(m.arcs)); tx.Shape().Arcs != want || tx.Shape().Directed != m.form.Directed || tx.Shape().Weighted != m.form.Weighted {
+		t.Fatalf("got %d arcs, directed %v, weighted %v, want %d of %+v", tx.Shape().Arcs, tx.Shape().Directed, tx.Shape().Weighted, want, m.form)
 	}
 	for _, d := range []Direction{Both, Out, In} {
 		for _, o := range []*Oriented{tx.Along(d), tx.Along(d).Reverse().Reverse()} {
@@ -71,7 +71,7 @@ func (m *arcModel) verify(t *testing.T, tx *Tx) {
 	}
 	for v := range NodeID(m.nodes) {
 		var got []Arc
-		for a, err := range tx.Arcs(v) {
+		for a, err := range tx.Along(Both).Arcs(v) {
 			must.Do(t, err)
 			got = append(got, a)
 		}
@@ -281,7 +281,7 @@ func TestArcsOfHub(t *testing.T) {
 				var buf Adjacency
 				must.Do(t, tx.Along(Out).ReadAdjacency(blocks[0], &buf))
 				next := 0
-				for a, err := range tx.Arcs(0) {
+				for a, err := range tx.Along(Both).Arcs(0) {
 					must.Do(t, err)
 					if want[a.Neighbor] != (codec.Arc{Out: a.Out, In: a.In}) {
 						t.Fatalf("%+v: got %+v, want %+v", f, a, want[a.Neighbor])

@@ -55,7 +55,7 @@ func (r *resolvedPatch) update(ctx context.Context, tx *Tx) error {
 			return err
 		}
 	}
-	if err := r.countRemoved(tx.NumArcs()); err != nil {
+	if err := r.countRemoved(tx.Shape().Arcs); err != nil {
 		return err
 	}
 	if r.opt.Rows != nil {

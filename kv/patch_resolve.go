@@ -330,7 +330,7 @@ func (r *resolvedPatch) count(a askedArc, there bool) {
 // countRemoved counts the removed edges, once there are so many arcs, and returns the error of a row that asked for what
 // cannot be.
 func (r *resolvedPatch) countRemoved(after int64) error {
-	before := r.tx.NumArcs()
+	before := r.tx.Shape().Arcs
 	if !r.tx.cat.Directed { // each edge is two
 		before, after = before/2, after/2
 	}

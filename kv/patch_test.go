@@ -215,14 +215,14 @@ func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) PatchSta
 	var arcs [][2]string
 	weighted := false
 	view(t, s, func(tx *Tx) error {
-		weighted = tx.Weighted()
+		weighted = tx.Shape().Weighted
 		for id, err := range tx.IDs() {
 			must.Do(t, err)
 			ids = append(ids, id)
 		}
 		for _, id := range ids[:300] {
 			v := must.Get(tx.Node(id))(t)
-			for a, err := range tx.Arcs(v) {
+			for a, err := range tx.Along(Both).Arcs(v) {
 				must.Do(t, err)
 				if a.Out == 0 {
 					continue
@@ -320,7 +320,7 @@ func TestPatchOfTooLongIDs(t *testing.T) {
 		return err
 	})
 	var edges int64
-	view(t, s, func(tx *Tx) error { edges = tx.NumEdges(); return nil })
+	view(t, s, func(tx *Tx) error { edges = tx.Shape().Edges; return nil })
 	for name, ask := range map[string]func(p *Patch) error{
 		"remove": func(p *Patch) error { return p.RemoveNode(id+"zzz", 7) },
 		"join":   func(p *Patch) error { return p.AddEdge("é1", id+"zzz", 7) },
@@ -332,8 +332,8 @@ func TestPatchOfTooLongIDs(t *testing.T) {
 		}
 	}
 	view(t, s, func(tx *Tx) error {
-		if tx.NumPresent() != 3 || tx.NumEdges() != edges {
-			t.Errorf("got %d nodes and %d edges, want 3 and %d", tx.NumPresent(), tx.NumEdges(), edges)
+		if tx.Shape().Present != 3 || tx.Shape().Edges != edges {
+			t.Errorf("got %d nodes and %d edges, want 3 and %d", tx.Shape().Present, tx.Shape().Edges, edges)
 		}
 		return nil
 	})

@@ -30,9 +30,6 @@ type removedSet struct {
 	nodes NodeSet
 }
 
-// NumPresent is the number of nodes that are there: NumNodes without those that were removed.
-func (tx *Tx) NumPresent() int { return tx.cat.Nodes - tx.cat.Removed }
-
 // Removed returns the set of removed nodes; it is nil if there are none. The set must not be changed. In an Update it
 // is valid until the next RemoveNode.
 func (tx *Tx) Removed() (NodeSet, error) {

@@ -89,8 +89,8 @@ func TestHubIsNotHalfRemoved(t *testing.T) {
 	}
 	checkClean(t, s)
 	view(t, s, func(tx *Tx) error {
-		if tx.NumEdges() != n-1 || tx.NumNodes()-tx.NumPresent() != 0 {
-			t.Errorf("got %d edges, %d nodes removed, want %d and none", tx.NumEdges(), tx.NumNodes()-tx.NumPresent(), n-1)
+		if tx.Shape().Edges != n-1 || tx.NumNodes()-tx.Shape().Present != 0 {
+			t.Errorf("got %d edges, %d nodes removed, want %d and none", tx.Shape().Edges, tx.NumNodes()-tx.Shape().Present, n-1)
 		}
 		return nil
 	})
@@ -102,8 +102,8 @@ func TestHubIsNotHalfRemoved(t *testing.T) {
 	}
 	checkClean(t, s)
 	view(t, s, func(tx *Tx) error {
-		if tx.NumEdges() != 0 || tx.NumPresent() != n-1 {
-			t.Errorf("got %d edges and %d nodes, want none and %d", tx.NumEdges(), tx.NumPresent(), n-1)
+		if tx.Shape().Edges != 0 || tx.Shape().Present != n-1 {
+			t.Errorf("got %d edges and %d nodes, want none and %d", tx.Shape().Edges, tx.Shape().Present, n-1)
 		}
 		return nil
 	})
@@ -152,8 +152,8 @@ func TestRepairOfRemovals(t *testing.T) {
 				}
 				delete(before, id)
 			}
-			if len(before) > 0 || again == 0 || tx.NumPresent() != nodes {
-				t.Errorf("compacted %v: %v are missing, %d are there again, %d of %d nodes in all", compacted, before, again, tx.NumPresent(), nodes)
+			if len(before) > 0 || again == 0 || tx.Shape().Present != nodes {
+				t.Errorf("compacted %v: %v are missing, %d are there again, %d of %d nodes in all", compacted, before, again, tx.Shape().Present, nodes)
 			}
 			return nil
 		})

@@ -24,18 +24,18 @@ type Entry struct{ Key, Value []byte }
 // Space returns the space of a name as the transaction sees it.
 func (tx *Tx) Space(name string) *Space { return &Space{tx, name} }
 
-// DropSpace removes a space with all its entries. It is no error if there is none.
-func (tx *Tx) DropSpace(name string) error {
-	if _, ok := tx.cat.Spaces[name]; !ok {
-		return tx.writable()
+// Drop removes the space with all its entries. It is no error if there is none.
+func (s *Space) Drop() error {
+	if _, ok := s.tx.cat.Spaces[s.name]; !ok {
+		return s.tx.writable()
 	}
-	c, err := tx.change()
+	c, err := s.tx.change()
 	if err != nil {
 		return err
 	}
-	tx.renews = tx.renews || c.Twice[name]
-	delete(c.Spaces, name)
-	delete(c.Twice, name)
+	s.tx.renews = s.tx.renews || c.Twice[s.name]
+	delete(c.Spaces, s.name)
+	delete(c.Twice, s.name)
 	return nil
 }
 

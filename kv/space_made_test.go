@@ -58,7 +58,7 @@ func TestMade(t *testing.T) {
 	undone := errors.New("undone")
 	err := s.Update(func(tx *Tx) error {
 		expect(tx, "two", 2)
-		if err := tx.DropSpace("a"); err != nil {
+		if err := tx.Space("a").Drop(); err != nil {
 			return err
 		}
 		return undone

@@ -209,8 +209,8 @@ func TestEmptyStoreReopens(t *testing.T) {
 		t.Errorf("store id: got %q, want %q, 32 digits", s.ID(), id)
 	}
 	view(t, s, func(tx *Tx) error {
-		if tx.NumNodes() != 0 || tx.NumEdges() != 0 || len(tx.Classes()) != 0 || !tx.IntegerIDs() {
-			t.Errorf("got %d nodes, %d edges, classes %v, integer ids %t; want an empty store", tx.NumNodes(), tx.NumEdges(), tx.Classes(), tx.IntegerIDs())
+		if tx.NumNodes() != 0 || tx.Shape().Edges != 0 || len(tx.Classes()) != 0 || !tx.Shape().IntegerIDs {
+			t.Errorf("got %d nodes, %d edges, classes %v, integer ids %t; want an empty store", tx.NumNodes(), tx.Shape().Edges, tx.Classes(), tx.Shape().IntegerIDs)
 		}
 		if _, err := tx.Label(0); !errors.Is(err, ErrNotFound) {
 			t.Errorf("label of node 0: got %v, want ErrNotFound", err)
@@ -257,9 +257,9 @@ func TestOtherVersion(t *testing.T) {
 func TestLocked(t *testing.T) {
 	s := newStore(t, Options{})
 	_, err := Open(s.Dir(), Options{})
-	var locked *LockedError
+	var locked *storedir.LockedError
 	if !errors.Is(err, ErrLocked) || !errors.As(err, &locked) {
-		t.Fatalf("got %v, want a *LockedError", err)
+		t.Fatalf("got %v, want a *storedir.LockedError", err)
 	}
 	if locked.PID != os.Getpid() {
 		t.Errorf("got holder %d, want %d", locked.PID, os.Getpid())

@@ -229,15 +229,24 @@ func (tx *Tx) release() {
 	}
 }
 
-// NumNodes is the number of NodeIDs, n: that of the nodes which are there, see NumPresent, and of those that were
-// removed.
+// NumNodes is the number of NodeIDs, n: that of the nodes which are there, see Shape, and of those that were removed.
 func (tx *Tx) NumNodes() int { return tx.cat.Nodes }
 
-// NumEdges is the number of undirected edges, each counted once.
-func (tx *Tx) NumEdges() int64 { return tx.cat.Edges }
+// A Shape says what the graph of a snapshot is like.
+type Shape struct {
+	Present int   // nodes that are there: NumNodes without those that were removed
+	Edges   int64 // undirected ones, each counted once
+	Arcs    int64 // of a directed graph; of an undirected one each edge is two
 
-// IntegerIDs reports whether every external id is an integer in its shortest form. An empty store's are.
-func (tx *Tx) IntegerIDs() bool { return tx.cat.IntegerIDs }
+	Directed, Weighted bool
+	IntegerIDs         bool // every external id is an integer in its shortest form; so in an empty store
+}
+
+// Shape says what the graph is like.
+func (tx *Tx) Shape() Shape {
+	c := tx.cat
+	return Shape{c.Nodes - c.Removed, c.Edges, c.numArcs(), c.Directed, c.Weighted, c.IntegerIDs}
+}
 
 // Classes are the names by Class number; the caller must not change the slice. The bulk load numbers them in the order
 // of namelist.Sorted; classes first used later follow.

@@ -86,7 +86,7 @@ func TestWritesNeedUpdate(t *testing.T) {
 			"AddColumn":    tx.AddColumn("x", KindInt),
 			"CreateMatrix": tx.CreateMatrix("m", nil),
 			"Documents":    tx.Documents("a").Put("b", 1),
-			"DropSpace":    tx.DropSpace("s"),
+			"Space.Drop":   tx.Space("s").Drop(),
 			"Space.Put":    tx.Space("s").Put([]byte("k"), nil),
 			"Space.Delete": tx.Space("s").Delete([]byte("k")),
 			"SetIndexed":   tx.SetIndexed(LabelColumn, true),
@@ -191,7 +191,7 @@ func TestSpaces(t *testing.T) {
 				t.Errorf("a key of %d bytes: got %v, want ErrInvalidValue", len(key), err)
 			}
 		}
-		must.Do(t, tx.DropSpace("one"))
+		must.Do(t, tx.Space("one").Drop())
 		if got := collect(tx.Space("one").Ascend(nil)); got != nil {
 			t.Errorf("dropped space: got %q, want nothing", got)
 		}

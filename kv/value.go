@@ -16,14 +16,8 @@ import (
 // degree (ties in file order); nodes added later follow.
 type NodeID = record.NodeID
 
-// NoNode is no node: a store has at most this many, numbered below it.
-const NoNode NodeID = math.MaxUint32
-
 // A Class is a position in Tx.Classes; NoClass means unlabelled.
 type Class int32
-
-// NoClass is the class of an unlabelled node.
-const NoClass Class = -1
 
 // Kind is the type of a property column, or of a Value: KindNull, KindBool, KindInt, KindFloat, KindSingle, KindString
 // or KindClass. String is its name, and IsColumn says whether a column may be of it. The numbers are written to disk.
@@ -41,8 +35,8 @@ const (
 )
 
 // A Value is one property value: null, bool, int64, float64 or string. The zero Value is null. Values are equal when ==
-// says so. It can be part of a document. Its methods are Kind, IsNull, Bool, Int, Float, Str, String, Compare and
-// Append.
+// says so. It can be part of a document. Its methods are Kind, IsNull, Bool, Int, Float, Str, String, Compare,
+// Append and Parse, which reads what Append appends to nothing.
 type Value = codec.Value
 
 // BoolValue is the value of a bool.
@@ -57,15 +51,18 @@ func FloatValue(f float64) Value { return codec.FloatValue(f) }
 // StringValue is the value of a string, which should be UTF-8. An empty string is not null.
 func StringValue(s string) Value { return codec.StringValue(s) }
 
-// ParseValue reads what Value.Append appends to nothing. It returns ErrCorrupt for anything else.
-func ParseValue(b []byte) (Value, error) { return codec.ParseValue(b) }
-
 // A MatrixEncoding says how a matrix is stored: Half keeps cells as IEEE 754 binary16, see float16.Round for the error, and
 // Kept, if not zero, is the largest number of cells of a row that differ from the common value of the row. The zero
 // value keeps every cell as a float32.
 type MatrixEncoding = codec.MatrixEncoding
 
 const (
+	// NoNode is no node: a store has at most this many, numbered below it.
+	NoNode NodeID = math.MaxUint32
+
+	// NoClass is the class of an unlabelled node.
+	NoClass Class = -1
+
 	// LabelColumn is the column of given labels, which every store has.
 	LabelColumn = "label"
 

@@ -13,54 +13,39 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// A Work is the directory inside a store in which one long job at a time keeps what it has finished, so that it can go
+// Work lends the directory inside the store in which one long job at a time keeps what it has finished, so that it can go
 // on after it was interrupted or killed. What is in it is the job's alone. It is no part of the store, and may be
 // deleted while no process has the store open.
-type Work struct {
-	store  *Store
-	dir    *scratch.Dir
-	closed bool
-}
-
-// Work lends the directory, once the job before has closed it, or returns the error of a context that ends first.
-// ErrReadOnly if the store was opened so: other processes may be reading it.
-func (s *Store) Work(ctx context.Context) (*Work, error) {
+//
+// Work waits until the job before is done, or returns the error of a context that ends first; ErrReadOnly if the store
+// was opened so: other processes may be reading it. done, which is called once, lets the next job in. It removes an empty
+// directory, other files stay.
+func (s *Store) Work(ctx context.Context) (dir *scratch.Dir, done func() error, err error) {
 	if s.opt.ReadOnly {
-		return nil, fmt.Errorf("%s: %w", s.name, ErrReadOnly)
+		return nil, nil, fmt.Errorf("%s: %w", s.name, ErrReadOnly)
 	}
 	if err := s.worker.LockContext(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var dir *scratch.Dir
-	err := cmp.Or(s.checkOpen(), s.db.Failed())
-	if err == nil {
-		dir, err = scratch.Open(filepath.Join(s.dir, storedir.WorkName))
+	path := filepath.Join(s.dir, storedir.WorkName)
+	if err = cmp.Or(s.checkOpen(), s.db.Failed()); err == nil {
+		dir, err = scratch.Open(path)
 	}
 	if err != nil {
 		s.worker.Unlock()
-		return nil, err
+		return nil, nil, err
 	}
-	return &Work{store: s, dir: dir}, nil
-}
-
-// Dir is the directory.
-func (w *Work) Dir() *scratch.Dir { return w.dir }
-
-// Close lets the next job in. An empty directory is removed, other files stay. Closing again does nothing.
-func (w *Work) Close() error {
-	if w.closed {
+	return dir, func() error {
+		defer s.worker.Unlock()
+		entries, err := os.ReadDir(path)
+		if err != nil || len(entries) > 0 {
+			return err
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 		return nil
-	}
-	w.closed = true
-	defer w.store.worker.Unlock()
-	entries, err := os.ReadDir(w.dir.Path())
-	if err != nil || len(entries) > 0 {
-		return err
-	}
-	if err := os.Remove(w.dir.Path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	}, nil
 }
 
 // Scratch returns a directory for temporary arrays, which disappear with the process. It is in the directory of the

@@ -41,7 +41,7 @@ const (
 
 // newWorkplace makes the workplace of a load or a Restore into target. The target must not be there, or be empty
 // (ErrExists) and no mount point, nor lie in another store (ErrInStore), while there is no other load (a
-// *LockedError).
+// ErrLocked).
 func newWorkplace(target, mark string) (_ *workplace, err error) {
 	target, err = realpath.Of(target) // the store goes where a link leads
 	if err != nil {
@@ -197,7 +197,7 @@ func (w *workplace) leaveBehind() {
 // remove deletes all that is left, and gives the lock back.
 func (w *workplace) remove() error { return errors.Join(os.RemoveAll(w.path), w.unlock()) }
 
-// undoSwap takes back the first rename of a repair that was killed before the second. It returns a *LockedError if
+// undoSwap takes back the first rename of a repair that was killed before the second. It returns ErrLocked if
 // the repair is still running, which has the lock of the store.
 func undoSwap(dir string) error {
 	store, err := realpath.Of(dir)

@@ -185,7 +185,7 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 	if c.Verify {
 		info, err = kv.CheckBackup(ctx, files, s.progress.report())
 	} else {
-		info, err = kv.Restore(ctx, db, files, kv.RestoreOptions{MemoryBudget: c.store(), Progress: s.progress.report()})
+		info, err = kv.Restore(ctx, db, files, kv.Options{MemoryBudget: c.store()}, s.progress.report())
 	}
 	if wrong, ok := errors.AsType[*kv.BackupError](err); ok && wrong.File == 0 && errors.Is(err, kv.ErrBackupOrder) {
 		err = fmt.Errorf("%s: goes on from another backup: want the full backup of the store first, then the later ones in order", names[0])

@@ -15,7 +15,7 @@ func (o *orientation) checkDirection(store *kv.Store) error {
 		return nil
 	}
 	return store.View(func(tx *kv.Tx) error {
-		if !tx.Directed() {
+		if !tx.Shape().Directed {
 			return usagef("--direction %s: the store is undirected, want one imported with --directed", o.Direction)
 		}
 		return nil

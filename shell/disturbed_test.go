@@ -558,7 +558,7 @@ func storeContents(t *testing.T, store *kv.Store) string {
 	t.Helper()
 	var b strings.Builder
 	err := store.View(func(tx *kv.Tx) error {
-		fmt.Fprintln(&b, tx.NumNodes(), tx.NumEdges(), tx.Classes())
+		fmt.Fprintln(&b, tx.NumNodes(), tx.Shape().Edges, tx.Classes())
 		for v, err := range tx.InFileOrder() {
 			if err != nil {
 				return err

@@ -170,7 +170,7 @@ func (p *projection) countStore(ctx context.Context, tx *kv.Tx) (err error) {
 		return err
 	}
 	p.say("The degrees of the store were walked for the price of the diagonals.")
-	p.files.rows = tx.NumEdges()
+	p.files.rows = tx.Shape().Edges
 	p.stored, err = query.DiskBytes(tx.Store().Dir())
 	return err
 }

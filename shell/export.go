@@ -383,7 +383,7 @@ func (c *exportCommand) writeArray(
 		if err != nil {
 			return err
 		}
-		w, err := npy.NewWriter(out, tx.NumPresent(), len(classes))
+		w, err := npy.NewWriter(out, tx.Shape().Present, len(classes))
 		if err != nil {
 			return err
 		}
@@ -448,7 +448,7 @@ func (c *exportCommand) featureOptions(tx *kv.Tx, s *streams) (hops int, directi
 
 // writeFeatures writes features as .npy in the order of the nodes file.
 func writeFeatures(ctx context.Context, tx *kv.Tx, features *cleaner.FeatureRows, out io.Writer) error {
-	w, err := npy.NewWriter(out, tx.NumPresent(), features.Width())
+	w, err := npy.NewWriter(out, tx.Shape().Present, features.Width())
 	if err != nil {
 		return err
 	}

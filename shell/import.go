@@ -205,8 +205,8 @@ func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 	began := time.Now()
 	var stats kv.LoadStats
 	// A store that is open to read excludes writers, and closing it touches no file, wherever it has been moved to.
-	err = c.withStoreHeld(ctx, c.DB, func() error {
-		if err := kv.CheckOwnFiles(c.DB); err != nil {
+	err = c.withStoreHeld(ctx, c.DB, func(old *kv.Store) error {
+		if err := old.CheckOwnFiles(); err != nil {
 			return fmt.Errorf("%w: nothing is replaced: move it elsewhere first", err)
 		}
 		if err := s.agree(ctx, c.Yes, fmt.Sprintf("Replace %s, with all scores and decisions in it?", c.DB), errors.New("not replaced (--yes answers)")); err != nil {
@@ -228,13 +228,13 @@ func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 }
 
 // withStoreHeld runs fn while a store is open to read, so that nobody can write to it.
-func (c *importCommand) withStoreHeld(ctx context.Context, dir string, fn func() error) error {
+func (c *importCommand) withStoreHeld(ctx context.Context, dir string, fn func(*kv.Store) error) error {
 	opened := false
 	opt := kv.Options{MemoryBudget: c.store(), ReadOnly: true}
 	err := c.untilFree(ctx, func() error {
-		hold := func(*kv.Store) error {
+		hold := func(store *kv.Store) error {
 			opened = true
-			return fn()
+			return fn(store)
 		}
 		err := withStore(dir, opt, hold)
 		if errors.Is(err, kv.ErrCrashed) {

@@ -17,7 +17,7 @@ func TestReplaceHoldsTheStore(t *testing.T) {
 	mustRun(t, "import", "real", "--nodes", "nodes.csv", "--edges", "edges.csv")
 	must.Do(t, os.Symlink("real", "g"))
 	id := storeID(t, "real")
-	must.Do(t, new(importCommand).withStoreHeld(t.Context(), "real", func() error {
+	must.Do(t, new(importCommand).withStoreHeld(t.Context(), "real", func(*kv.Store) error {
 		if _, err := openStore("real", kv.Options{MemoryBudget: 1}); !errors.Is(err, kv.ErrLocked) {
 			t.Errorf("a writer while the store is being replaced: got %v, want it locked", err)
 		}

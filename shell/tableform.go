@@ -59,7 +59,7 @@ func (c *exportCommand) checkFooter(tx *kv.Tx, form tableForm) error {
 	if c.What != "predictions" || form.format != columnar.Parquet {
 		return nil
 	}
-	nodes, classes := int64(tx.NumPresent()), int64(len(tx.Classes()))
+	nodes, classes := int64(tx.Shape().Present), int64(len(tx.Classes()))
 	if chunks := columnar.ParquetChunks(nodes, classes+1); chunks > mostChunks {
 		return usagef("export: the predictions of %d nodes and %d classes would make %d chunks of columns in a .parquet file, and its index would take too much memory: want .npy", nodes, classes, chunks)
 	}

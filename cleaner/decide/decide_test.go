@@ -899,7 +899,6 @@ func TestCheckHistoryFinds(t *testing.T) {
 		{"form", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put(entryKey(2), []byte{9}) }, "another form"},
 		{"key", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put([]byte("Dx"), []byte{9}) }, "an entry under 4478"},
 		{"node's key", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put([]byte("N"), nil) }, "an entry under 4e"},
-		{"column", func(tx *kv.Tx, _ kv.NodeID) error { return tx.DropColumn(Column) }, "no column decision"},
 		{"time", rewritten(2, func(d *historyRecord) { d.EntryTime = noon.Add(-time.Second) }), "before the entry before it"},
 		{"step", rewritten(2, func(d *historyRecord) { d.Step = 3 }), "place 0 of step 3, after place 0 of step 1"},
 		{"place", rewritten(2, func(d *historyRecord) { d.place = 2 }), "contradicts its place"},

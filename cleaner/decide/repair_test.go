@@ -56,7 +56,6 @@ func TestRepair(t *testing.T) {
 		"decision without entry": func(tx *kv.Tx, v kv.NodeID) error {
 			return tx.SetValue(v+5, Column, kv.StringValue("unsure"))
 		},
-		"column": func(tx *kv.Tx, _ kv.NodeID) error { return tx.DropColumn(Column) },
 	} {
 		s := loaded(t, 12, 60)
 		v := kv.NodeID(0)

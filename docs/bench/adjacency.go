@@ -25,7 +25,7 @@ func (c *adjacencyCommand) Run(ctx context.Context, out io.Writer) error {
 }
 
 func scanAdjacency(ctx context.Context, tx *kv.Tx) (*adjacencyReport, error) {
-	report := &adjacencyReport{Entries: 2 * tx.NumEdges()}
+	report := &adjacencyReport{Entries: 2 * tx.Shape().Edges}
 	began := time.Now()
 	blocks, err := tx.AdjacencyBlocks()
 	if err != nil {

@@ -88,7 +88,7 @@ func (c *lookupsCommand) measure(ctx context.Context, tx *kv.Tx) (*lookupReport,
 		return nil, err
 	}
 	report := &lookupReport{
-		Nodes: n, Edges: tx.NumEdges(), Asked: c.Nodes, ClockUS: clock.MedianUS, Lookups: map[string]lookupTimings{},
+		Nodes: n, Edges: tx.Shape().Edges, Asked: c.Nodes, ClockUS: clock.MedianUS, Lookups: map[string]lookupTimings{},
 	}
 	for _, l := range lookups {
 		if report.Lookups[l.name], err = timeLookups(ctx, c.Nodes, l.of); err != nil {

@@ -105,7 +105,7 @@ func (c *rescoresCommand) measure(ctx context.Context, s *kv.Store) (*rescoresRe
 	report.Decide, report.Decision, report.Write = medianOf(decided), medianOf(rescored), medianOf(wrote)
 	report.Changes, report.Full = medianOf(changed), medianOf(full)
 	return report, s.View(func(tx *kv.Tx) error {
-		report.Nodes, report.Edges = tx.NumPresent(), tx.NumEdges()
+		report.Nodes, report.Edges = tx.Shape().Present, tx.Shape().Edges
 		return nil
 	})
 }

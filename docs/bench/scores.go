@@ -164,7 +164,7 @@ func addCopy(tx *kv.Tx, v kv.NodeID, id string) (kv.NodeID, error) {
 
 // measure scores nodes one by one.
 func (c *scoresCommand) measure(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, scores []float64) (*scoresReport, error) {
-	report := &scoresReport{Nodes: tx.NumNodes(), Edges: tx.NumEdges()}
+	report := &scoresReport{Nodes: tx.NumNodes(), Edges: tx.Shape().Edges}
 	var err error
 	report.Scores, err = timeLookups(ctx, c.Nodes, func(i int) error {
 		score, err := cleaner.Score(ctx, tx, nodes[i:i+1], ops.Options{})

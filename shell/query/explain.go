@@ -40,8 +40,8 @@ func (q *query) explainScore(ctx context.Context, s *explainStatement) (*Result,
 	}
 	q.showsScores = e.Run != 0
 	r := NewTable(explanationColumns, explanationRows(e))
-	r.Sections = slices.DeleteFunc(explanationSections(e, q.tx.IntegerIDs()), func(s Section) bool { return len(s.Rows) == 0 })
-	r.Object = explanationObject(e, q.tx.IntegerIDs())
+	r.Sections = slices.DeleteFunc(explanationSections(e, q.tx.Shape().IntegerIDs), func(s Section) bool { return len(s.Rows) == 0 })
+	r.Object = explanationObject(e, q.tx.Shape().IntegerIDs)
 	return r, nil
 }
 

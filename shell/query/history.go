@@ -60,7 +60,7 @@ func (q *query) historyRows(
 				yield(nil, err)
 				return
 			}
-			fields := decisionFields(d, isInForce(d.Seq), q.tx.IntegerIDs())
+			fields := decisionFields(d, isInForce(d.Seq), q.tx.Shape().IntegerIDs)
 			row := make([]kv.Value, len(places))
 			for i, place := range places {
 				row[i] = fields[place].value
@@ -143,7 +143,7 @@ func (q *query) entriesTable(ctx context.Context, entries decide.Entries, names 
 
 // decisionRows is the Result of decisions, with the fields that names lists of each; in_force is not known of them.
 func (q *query) decisionRows(decisions iter.Seq2[decide.Decision, error], names []string) *Result {
-	integerIDs := q.tx.IntegerIDs()
+	integerIDs := q.tx.Shape().IntegerIDs
 	var columns []ColumnInfo
 	for _, f := range decisionFields(decide.Decision{}, false, integerIDs) {
 		if slices.Contains(names, f.name) {

@@ -88,7 +88,7 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 
 // edgeColumns are what the graph has of the edges to neighbours, beyond that there is one.
 func edgeColumns(tx *kv.Tx) []ColumnInfo {
-	switch directed, weighted := tx.Directed(), tx.Weighted(); {
+	switch directed, weighted := tx.Shape().Directed, tx.Shape().Weighted; {
 	case directed && weighted:
 		return []ColumnInfo{{"direction", kv.KindString}, {"weight_out", kv.KindSingle}, {"weight_in", kv.KindSingle}}
 	case directed:
@@ -105,13 +105,13 @@ type neighborEdges map[kv.NodeID][]kv.Value
 
 // edges reads the directions and weights, those that the graph has, of the edges to the neighbours in levels.
 func (q *query) edges(ctx context.Context, v kv.NodeID, levels [][]kv.NodeID) (neighborEdges, error) {
-	directed, weighted := q.tx.Directed(), q.tx.Weighted()
+	directed, weighted := q.tx.Shape().Directed, q.tx.Shape().Weighted
 	if len(levels) == 0 || !directed && !weighted {
 		return nil, nil
 	}
 	e := make(neighborEdges, len(levels[0]))
 	seen, last := 0, levels[0][len(levels[0])-1]
-	for a, err := range q.tx.Arcs(v) {
+	for a, err := range q.tx.Along(kv.Both).Arcs(v) {
 		if err != nil {
 			return e, err
 		}

@@ -31,7 +31,7 @@ func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 		Progress:     q.Progress,
 		Notice:       func(remark string) { q.remark(remark) },
 	}
-	if s.direction != kv.Both && !q.tx.Directed() {
+	if s.direction != kv.Both && !q.tx.Shape().Directed {
 		return nil, fmt.Errorf("clean direction %s: the store is undirected, want one imported with --directed", s.direction)
 	}
 	if s.hops != nil {

@@ -58,10 +58,10 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	}
 	fields := slices.Concat([]field{
 		{"store", kv.KindString, kv.StringValue(cmp.Or(q.Name, q.tx.Store().Dir()))},
-		{"nodes", kv.KindInt, kv.IntValue(int64(q.tx.NumPresent()))},
-		{"edges", kv.KindInt, kv.IntValue(q.tx.NumEdges())},
-		{"directed", kv.KindBool, kv.BoolValue(q.tx.Directed())},
-		{"weighted", kv.KindBool, kv.BoolValue(q.tx.Weighted())},
+		{"nodes", kv.KindInt, kv.IntValue(int64(q.tx.Shape().Present))},
+		{"edges", kv.KindInt, kv.IntValue(q.tx.Shape().Edges)},
+		{"directed", kv.KindBool, kv.BoolValue(q.tx.Shape().Directed)},
+		{"weighted", kv.KindBool, kv.BoolValue(q.tx.Shape().Weighted)},
 		{"labelled", kv.KindInt, kv.IntValue(labelled)},
 		{"classes", kv.KindInt, kv.IntValue(int64(len(q.tx.Classes())))},
 		{"columns", kv.KindString, kv.StringValue(joinNames(columns))},

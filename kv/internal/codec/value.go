@@ -194,6 +194,11 @@ func (v *Value) DecodeMsgpack(dec *msgpack.Decoder) error {
 	if err != nil {
 		return err
 	}
+	return v.Parse(b)
+}
+
+// Parse reads what Append appends to nothing. It returns ErrCorrupt for anything else.
+func (v *Value) Parse(b []byte) (err error) {
 	*v, err = ParseValue(b)
 	return err
 }

@@ -32,7 +32,7 @@ func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appe
 	var classes []string
 	var integers bool
 	before := func(tx *kv.Tx) error {
-		classes, integers = slices.Clone(tx.Classes()), tx.IntegerIDs()
+		classes, integers = slices.Clone(tx.Classes()), tx.Shape().IntegerIDs
 		return nil
 	}
 	if err := store.View(before); err != nil {
@@ -93,7 +93,7 @@ func (a *appending) open(ctx context.Context) (err error) {
 		for _, column := range tx.Columns() {
 			kinds[column.Name] = column.Kind
 		}
-		weighted = tx.Weighted()
+		weighted = tx.Shape().Weighted
 		return nil
 	})
 	if err == nil && a.Nodes.Given() {

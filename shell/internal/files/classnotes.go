@@ -255,7 +255,7 @@ type likelyLabel struct {
 
 // likelyLabels are the columns of properties with few values, those with usual names of a label first.
 func (n *nodesFile) likelyLabels(ctx context.Context, tx *kv.Tx) (likely []likelyLabel, err error) {
-	most := min(tx.NumPresent()/5, 100)
+	most := min(tx.Shape().Present/5, 100)
 	for k, property := range n.properties {
 		if property.Kind == kv.KindFloat || property.Name == "split" {
 			continue

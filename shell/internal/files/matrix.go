@@ -222,7 +222,7 @@ func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, 
 func (w *writing) eachRow(ctx context.Context, in *npy.Reader, fn func(kv.NodeID, npy.Row) error) error {
 	nodes, count, of := w.rows, w.count, "row of the nodes file"
 	if nodes == nil {
-		nodes, count, of = w.tx.InFileOrder(), w.tx.NumPresent(), "node in the order of the nodes file"
+		nodes, count, of = w.tx.InFileOrder(), w.tx.Shape().Present, "node in the order of the nodes file"
 	}
 	if ends := int64(w.ends); ends > 0 && in.NumRows() == int64(count)-ends {
 		if !w.partial {

@@ -170,10 +170,10 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 		w.say("%s: the probabilities of %s add up to %s, as rounded numbers do: they are scaled to add up to 1.", in.path(),
 			wording.Count(s.Rows, "row", "rows"), sums)
 	}
-	if lacking := w.tx.NumPresent() - rows; w.partial && !w.seen && lacking > 0 {
+	if lacking := w.tx.Shape().Present - rows; w.partial && !w.seen && lacking > 0 {
 		w.say("%s: %d of %s have no predictions. clean takes those of the built-in classifier for them if enough "+
 			"nodes are labelled; with --as-given they get no score.",
-			in.path(), lacking, wording.Nodes(w.tx.NumPresent()))
+			in.path(), lacking, wording.Nodes(w.tx.Shape().Present))
 	}
 	if out.NoneIsNegative() {
 		w.warn("%s: no logit is below 0. If these are probabilities, percentages, counts or the like, divide each "+
@@ -251,7 +251,7 @@ const saveIDs = "save ids[edges] in their place, ids being the column id as an a
 func (g *Graph) sayPositions(tx *kv.Tx, r Job) error {
 	edges, matrices := g.Edges.only(),
 		slices.DeleteFunc([]string{g.Features, g.Predictions}, func(path string) bool { return !IsArray(path) })
-	if !tx.IntegerIDs() || !IsArray(edges) && len(matrices) == 0 {
+	if !tx.Shape().IntegerIDs || !IsArray(edges) && len(matrices) == 0 {
 		return nil
 	}
 	position, last, least, most, isSorted, moved := 0, 0, math.MaxInt, 0, true, ""
@@ -260,7 +260,7 @@ func (g *Graph) sayPositions(tx *kv.Tx, r Job) error {
 			return err
 		}
 		number, err := strconv.Atoi(id)
-		if err != nil || number < 0 || number > 2*tx.NumPresent() {
+		if err != nil || number < 0 || number > 2*tx.Shape().Present {
 			return nil // an id that is no position
 		}
 		position, isSorted = position+1, isSorted && number >= last

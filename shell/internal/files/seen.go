@@ -111,7 +111,7 @@ func (s *seenNodes) find(id []byte) (kv.NodeID, error) {
 
 // all returns an error that names the first node, in the order of the nodes file, without a row.
 func (s *seenNodes) all(in *table.Reader) error {
-	missing := s.tx.NumPresent() - s.count
+	missing := s.tx.Shape().Present - s.count
 	if missing == 0 {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (s *seenNodes) all(in *table.Reader) error {
 		if err != nil {
 			return err
 		}
-		return in.Errorf(0, "", "has no row for node %q (%d of %d nodes have none), want one for each", id, missing, s.tx.NumPresent())
+		return in.Errorf(0, "", "has no row for node %q (%d of %d nodes have none), want one for each", id, missing, s.tx.Shape().Present)
 	}
 	return nil
 }

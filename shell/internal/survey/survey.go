@@ -199,7 +199,7 @@ func (s *Surveyor) Ego(ctx context.Context, id string, v kv.NodeID) (*picture.Eg
 func (s *Surveyor) around(ctx context.Context, v kv.NodeID) iter.Seq2[weightedNode, error] {
 	return func(yield func(weightedNode, error) bool) {
 		count := 0
-		for a, err := range s.tx.Arcs(v) {
+		for a, err := range s.graph.Arcs(v) {
 			if count++; err == nil && count%(1<<12) == 0 {
 				err = ctx.Err()
 			}

@@ -60,7 +60,7 @@ func (s *Server) overview(r *http.Request) (answer, error) {
 	}
 	view.Counting = stale
 	err = s.snapshot(func(tx *kv.Tx) error {
-		view.Nodes, view.Edges = int64(tx.NumPresent()), tx.NumEdges()
+		view.Nodes, view.Edges = int64(tx.Shape().Present), tx.Shape().Edges
 		return nil
 	})
 	return answer{page: "overview", title: "Overview", view: view}, err

@@ -9,7 +9,7 @@ import (
 // MixedIDs reports whether a store has text ids, some of which look like integers. Their order is then that of text. It
 // looks at the first thousand ids only.
 func MixedIDs(tx *kv.Tx) (bool, error) {
-	if tx.IntegerIDs() {
+	if tx.Shape().IntegerIDs {
 		return false, nil
 	}
 	steps := 0
