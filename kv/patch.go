@@ -78,7 +78,7 @@ func (s *Store) NewPatch(opt PatchOptions) (*Patch, error) {
 	}
 	p := &Patch{s: s, opt: opt, nodes: s.newSorter(), edges: s.newSorter()}
 	err := s.View(func(tx *Tx) error {
-		p.weighted = tx.Weighted()
+		p.weighted = tx.Shape().Weighted
 		return nil
 	})
 	if opt.Progress == nil {
