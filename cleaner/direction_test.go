@@ -213,7 +213,6 @@ func (g *arcFile) load(t *testing.T) (*kv.Store, []kv.NodeID) {
 		}
 		must.Do(t, w.AddWeighted(fmt.Sprint(g.src[i]), fmt.Sprint(g.dst[i]), weight, int64(i)))
 	}
-	must.Do(t, w.Close())
 	must.Get(l.Commit(context.Background(), nil))(t)
 	s, err := kv.Open(dir, kv.Options{MemoryBudget: 16 << 20})
 	must.Do(t, err)

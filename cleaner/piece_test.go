@@ -107,9 +107,6 @@ func (g pieceGraph) store(t *testing.T) *kv.Store {
 			t.Fatal(err)
 		}
 	}
-	if err := edges.Close(); err != nil {
-		t.Fatal(err)
-	}
 	if _, err := l.Commit(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}

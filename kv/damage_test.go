@@ -74,7 +74,6 @@ func makeEveryKind(t testing.TB, dir string, nodes int) {
 			must.Do(t, edges.AddWeighted(id(i), id(j), float32(1+r.IntN(9)), 0))
 		}
 	}
-	must.Do(t, edges.Close())
 	must.Get(l.Commit(t.Context(), nil))(t)
 	for round := range 3 {
 		s := must.Get(Open(dir, Options{MemoryBudget: minMemoryBudget}))(t)

@@ -1,10 +1,13 @@
 package kv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/machine"
@@ -15,21 +18,20 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// A Node is one row of a node file. Its fields are
-//
-//	ID     string
-//	Label  string  // "" for a node without one
-//	Values []Value // in the order of LoadOptions.Properties; may be shorter
-//	Source int64   // the caller's mark for errors, such as the number of a line
-type Node = load.Node
+// A Node is one row of a node file.
+type Node struct {
+	ID     string
+	Label  string  // "" for a node without one
+	Values []Value // in the order of LoadOptions.Properties; may be shorter
+	Source int64   // the caller's mark for errors, such as the number of a line
+}
 
-// An EdgeWriter adds edges to a load. Any number may be used at once, each by one goroutine. Close it before Commit,
-// which fails otherwise. An error of it ends the load: Commit fails with it. Its methods are
+// An EdgeWriter adds edges to a load. Any number may be used at once, each by one goroutine, until Commit. An error of
+// it ends the load: Commit fails with it. Its methods are
 //
 //	Add(src, dst string, source int64) error // source is the caller's mark for errors
 //	AddIntegers(src, dst uint64, source int64) error // ids that are integers, faster
 //	AddWeighted(src, dst string, weight float32, source int64) error
-//	Close() error
 type EdgeWriter = load.EdgeWriter
 
 // A RowError says what is wrong with a row of nodes or edges, of a Loader or a Patch. Its fields are
@@ -74,23 +76,18 @@ type LoadOptions struct {
 // Arcs, SelfLoops, ParallelEdges, Labelled (nodes with a label) and Classes, and the bool Weighted.
 type LoadStats = load.Stats
 
-// The stages of Commit, in this order.
-const (
-	stageIDs       = load.StageIDs
-	stageEdges     = load.StageEdges
-	stageAdjacency = load.StageAdjacency
-	stageColumns   = load.StageColumns
-	stageSync      = "sync" // all of it on disk
-)
+// stageSync ends Commit, behind the stages of load: all of it is on disk.
+const stageSync = "sync"
 
 // A Loader writes a whole graph at once: first every node, in file order, then every edge, then Commit. It works in a
 // directory beside the store's, which Commit renames into place; until then, and after any failure, nothing is there.
 // It belongs to one goroutine, except that each EdgeWriter may have its own.
 type Loader struct {
-	opt   LoadOptions
-	work  *workplace
-	load  *load.Load
-	ended bool
+	opt     LoadOptions
+	work    *workplace
+	load    *load.Load
+	classes map[string]uint32 // that have turned up, numbered from 1
+	ended   bool
 
 	// In Commit.
 	store *Store
@@ -101,72 +98,77 @@ type Loader struct {
 // ErrLocked while another load into dir is under way. It removes what a killed load into dir left beside it. A
 // Loader must end with Commit or Abort.
 func NewLoader(ctx context.Context, dir string, opt LoadOptions) (*Loader, error) {
-	if err := validateLoadOptions(opt); err != nil {
+	if opt.Workers < 0 || opt.MemoryBudget < 0 {
+		return nil, fmt.Errorf("kv: Workers is %d and MemoryBudget %d, want 0 (default) or more", opt.Workers,
+			opt.MemoryBudget)
+	}
+	if err := checkProperties(opt.Properties); err != nil {
 		return nil, err
 	}
 	if opt.MemoryBudget == 0 {
 		opt.MemoryBudget = machine.MemoryBudget()
 	}
-	l := &Loader{opt: opt}
+	l := &Loader{opt: opt, classes: map[string]uint32{}}
+	for _, name := range opt.Classes {
+		if err := validateName("class", name); err != nil {
+			return nil, err
+		}
+		l.class(name)
+	}
 	var err error
 	if l.work, err = newWorkplace(dir, loadMark); err != nil {
 		return nil, storedir.WrapFull(err)
 	}
-	if l.load, err = load.New(ctx, l.options(l.work)); err != nil {
+	l.load, err = load.New(ctx, load.Options{
+		Dir: l.work.sort(), MemoryBudget: opt.MemoryBudget, Directed: opt.Directed, Weighted: opt.Weighted,
+		Workers: opt.Workers, Progress: opt.Progress,
+	})
+	if err != nil {
 		return nil, errors.Join(storedir.WrapFull(err), l.work.remove())
 	}
 	return l, nil
 }
 
-// options are those of a load in a directory.
-func (l *Loader) options(d *workplace) load.Options {
-	opt := load.Options{
-		Dir: d.sort(), MemoryBudget: l.opt.MemoryBudget, Directed: l.opt.Directed,
-		Weighted: l.opt.Weighted, Workers: l.opt.Workers, Classes: l.opt.Classes,
-		Progress: l.opt.Progress,
-		Check:    func(n Node, known bool) error { return checkRow(n, l.opt.Properties, known) },
-	}
-	for _, column := range l.opt.Properties {
-		opt.Kinds = append(opt.Kinds, column.Kind)
-	}
-	return opt
-}
-
-func validateLoadOptions(opt LoadOptions) error {
-	var errs []error
-	if opt.Workers < 0 {
-		errs = append(errs, fmt.Errorf("kv: Workers is %d, want 0 (GOMAXPROCS) or more", opt.Workers))
-	}
-	if opt.MemoryBudget < 0 {
-		errs = append(errs, fmt.Errorf("kv: MemoryBudget is %d, want 0 (default) or more", opt.MemoryBudget))
-	}
-	for _, name := range opt.Classes {
-		errs = append(errs, validateName("class", name))
-	}
-	seen := map[string]bool{}
-	for _, column := range opt.Properties {
-		switch {
-		case seen[column.Name]:
-			errs = append(errs, fmt.Errorf("column %q: %w: it is declared twice", column.Name, ErrExists))
-		case slices.Contains([]string{idColumn, LabelColumn, degreeColumn}, column.Name):
-			errs = append(errs, fmt.Errorf("column %q: %w: the name is built in", column.Name, ErrInvalidName))
-		case column.Kind == KindNull || column.Kind > KindClass:
-			errs = append(errs, fmt.Errorf("column %q: %w: no column has kind %d", column.Name, ErrInvalidValue, column.Kind))
-		default:
-			if err := validateName("column", column.Name); err != nil {
-				errs = append(errs, err)
-			}
+// checkProperties says what is wrong with columns beside id, label and degree.
+func checkProperties(columns []Column) error {
+	seen := map[string]bool{LabelColumn: true}
+	for _, column := range columns {
+		if err := checkColumn(column.Name, column.Kind); err != nil {
+			return err
+		}
+		if seen[column.Name] {
+			return fmt.Errorf("column %q: %w: it is declared twice", column.Name, ErrExists)
 		}
 		seen[column.Name] = true
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // AddNode adds the next node of the node file. A row that is invalid by itself is a *RowError. Commit finds
 // repeated ids. An error ends the load: Commit fails with it.
-func (l *Loader) AddNode(n Node) error { return l.load.AddNode(n) }
+func (l *Loader) AddNode(n Node) error {
+	if err := checkRow(n, l.opt.Properties); err != nil {
+		return l.load.Fail(&RowError{ID: strings.Clone(n.ID), Source: n.Source, Err: err})
+	}
+	for i, v := range n.Values {
+		if l.opt.Properties[i].Kind == KindClass {
+			l.class(v.Str())
+		}
+	}
+	return l.load.AddNode(n.ID, n.Source, l.class(n.Label), n.Values)
+}
 
-// AddEdge is EdgeWriter.Add for a program that adds edges in the goroutine of the Loader: it needs no Close.
+// class numbers the names of classes as they turn up. The caller may reuse name.
+func (l *Loader) class(name string) uint32 {
+	number, ok := l.classes[name]
+	if !ok && name != "" {
+		number = uint32(len(l.classes)) + 1
+		l.classes[strings.Clone(name)] = number
+	}
+	return number
+}
+
+// AddEdge is EdgeWriter.Add for a program that adds edges in the goroutine of the Loader.
 func (l *Loader) AddEdge(src, dst string, source int64) error {
 	return l.load.AddEdge(src, dst, source)
 }
@@ -175,14 +177,12 @@ func (l *Loader) AddEdge(src, dst string, source int64) error {
 func (l *Loader) EdgeWriter() *EdgeWriter { return l.load.EdgeWriter() }
 
 // checkRow says what is wrong with a row of nodes by itself.
-func checkRow(n Node, columns []Column, knownLabel bool) error {
+func checkRow(n Node, columns []Column) error {
 	if err := validateID(n.ID); err != nil {
 		return err
 	}
-	if !knownLabel {
-		if err := validateName("class", n.Label); err != nil {
-			return err
-		}
+	if _, err := fit(KindClass, StringValue(n.Label)); err != nil {
+		return err
 	}
 	if len(n.Values) > len(columns) {
 		return fmt.Errorf("%w: %d values for %d columns", ErrInvalidValue, len(n.Values), len(columns))
@@ -197,8 +197,8 @@ func checkRow(n Node, columns []Column, knownLabel bool) error {
 
 // Commit sorts and writes what was added. finish, if not nil, runs on the loaded store before it is renamed into place.
 // For an id given twice, and for an edge to an unknown id, Commit returns a *RowError, of several that with the least
-// Source. If AddNode, AddEdge or an EdgeWriter returned an error, Commit returns
-// the first of these. After an error, also one of finish, nothing is left on disk.
+// Source. If AddNode, AddEdge or an EdgeWriter returned an error, Commit returns the first of these. After an error,
+// also one of finish, nothing is left on disk.
 func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats LoadStats, err error) {
 	if l.ended {
 		return LoadStats{}, fmt.Errorf("loader: %w", ErrClosed)
@@ -207,23 +207,16 @@ func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats L
 	if err := l.load.Err(); err != nil {
 		return LoadStats{}, err
 	}
-	if err := l.stage(ctx, stageIDs, l.load.Resolve); err != nil {
-		return LoadStats{}, err
-	}
-	if err := l.stage(ctx, stageEdges, l.load.Number); err != nil {
-		return LoadStats{}, err
-	}
-	if err := l.createStore(ctx); err != nil {
-		return LoadStats{}, err
-	}
-	writeEdges := func(ctx context.Context) error {
-		return l.load.WriteEdges(ctx, l.bulk.batch.Put, l.bulk.draft.Graph)
-	}
-	if err := l.stage(ctx, stageAdjacency, writeEdges); err != nil {
-		return LoadStats{}, err
-	}
-	if err := l.stage(ctx, stageColumns, l.writeNodes); err != nil {
-		return LoadStats{}, err
+	for _, stage := range []struct {
+		name string
+		run  func(context.Context) error
+	}{
+		{load.StageIDs, l.load.Resolve}, {load.StageEdges, l.load.Number},
+		{load.StageAdjacency, l.writeEdges}, {load.StageColumns, l.writeNodes},
+	} {
+		if err := l.stage(ctx, stage.name, stage.run); err != nil {
+			return LoadStats{}, err
+		}
 	}
 	if finish != nil {
 		if err := finish(l.store); err != nil {
@@ -234,7 +227,7 @@ func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats L
 		return LoadStats{}, err
 	}
 	stats = l.load.Stats()
-	stats.Classes, stats.Weighted = int64(len(l.load.Classes())), l.opt.Weighted
+	stats.Classes, stats.Weighted = int64(len(l.classes)), l.opt.Weighted
 	if err := l.place(); err != nil {
 		return LoadStats{}, err
 	}
@@ -273,7 +266,8 @@ func (l *Loader) stage(ctx context.Context, name string, run func(context.Contex
 	return nil
 }
 
-func (l *Loader) createStore(ctx context.Context) (err error) {
+// writeEdges makes the store, and writes the edges.
+func (l *Loader) writeEdges(ctx context.Context) (err error) {
 	l.store, err = create(l.work.store(), Options{MemoryBudget: load.Unit(l.opt.MemoryBudget)}, false)
 	if err != nil {
 		return err
@@ -281,21 +275,28 @@ func (l *Loader) createStore(ctx context.Context) (err error) {
 	if l.bulk, err = l.store.beginBulk(ctx); err != nil {
 		return err
 	}
-	l.bulk.draft.Graph, err = l.bulk.draft.newGeneration()
-	return err
+	if l.bulk.draft.Graph, err = l.bulk.draft.newGeneration(); err != nil {
+		return err
+	}
+	return l.load.WriteEdges(ctx, l.put(ctx), l.bulk.draft.Graph)
+}
+
+// put writes records of the graph until the context ends.
+func (l *Loader) put(ctx context.Context) load.Put {
+	return func(key, body []byte) error { return cmp.Or(ctx.Err(), l.bulk.batch.Put(key, body)) }
 }
 
 // writeNodes writes all that is known of nodes beside their edges, and makes the graph visible.
 func (l *Loader) writeNodes(ctx context.Context) error {
-	if err := l.load.WriteIDs(ctx, l.bulk.batch.Put, l.bulk.draft.Graph); err != nil {
+	if err := l.load.WriteIDs(ctx, l.put(ctx), l.bulk.draft.Graph); err != nil {
 		return err
 	}
 	stats, cat := l.load.Stats(), l.bulk.draft
 	cat.Nodes, cat.LoadedNodes, cat.Edges = int(stats.Nodes), int(stats.Nodes), stats.Edges
 	cat.Directed, cat.Weighted, cat.Arcs = l.opt.Directed, l.opt.Weighted, stats.Arcs
 	cat.IntegerIDs, cat.DenseIDs = l.load.IDs()
-	for _, name := range namelist.Sorted(l.load.Classes()) {
-		cat.class(name)
+	if err := l.writeLabels(ctx); err != nil {
+		return err
 	}
 	if err := l.writeColumns(ctx); err != nil {
 		return err
@@ -334,40 +335,36 @@ func (l *Loader) end() error {
 	return errors.Join(errs...)
 }
 
-// writeColumns writes label and properties.
-func (l *Loader) writeColumns(ctx context.Context) error {
-	label, err := l.bulk.Column(LabelColumn, KindClass)
+// writeLabels enters the classes in the catalogue, in their order, and writes the labels.
+func (l *Loader) writeLabels(ctx context.Context) error {
+	cells := make([]Value, 1+len(l.classes)) // by number; no label is null
+	for _, name := range namelist.Sorted(slices.Collect(maps.Keys(l.classes))) {
+		cells[l.classes[name]] = IntValue(int64(l.bulk.draft.class(name)))
+	}
+	column, err := l.bulk.Column(LabelColumn, KindClass)
 	if err != nil {
 		return err
 	}
-	var classes []Class
-	putLabels := func(first NodeID, labels []int32) error {
-		classes = classes[:0]
-		for _, class := range labels {
-			classes = append(classes, Class(class))
-		}
-		return label.PutClasses(first, classes)
-	}
-	if err := l.load.ReadLabels(ctx, l.bulk.draft.Classes, putLabels); err != nil {
-		return err
-	}
-	atOnce, first := l.columnsAtOnce(), 0
-	for properties := range slices.Chunk(l.opt.Properties, atOnce) {
+	return l.load.ReadLabels(ctx, func(v NodeID, label uint32) error { return column.putCell(v, cells[label]) })
+}
+
+// writeColumns writes the properties, behind writeLabels.
+func (l *Loader) writeColumns(ctx context.Context) error {
+	first := 0
+	for part := range slices.Chunk(l.opt.Properties, l.columnsAtOnce()) {
 		if first > 0 { // those before give their memory to these
-			if err := l.bulk.finishWriters(); err != nil {
-				return err
-			}
-			if err := l.bulk.batch.Flush(); err != nil {
+			if err := errors.Join(l.bulk.finishWriters(), l.bulk.batch.Flush()); err != nil {
 				return err
 			}
 		}
-		columns := make([]*ColumnWriter, len(properties))
-		for i, column := range properties {
+		columns := make([]*ColumnWriter, len(part))
+		for i, column := range part {
+			var err error
 			if columns[i], err = l.bulk.Column(column.Name, column.Kind); err != nil {
 				return err
 			}
 		}
-		err := l.load.ReadColumns(ctx, first, first+len(columns), func(v NodeID, values []Value) error {
+		err := l.load.ReadColumns(ctx, first, first+len(part), func(v NodeID, values []Value) error {
 			for i, value := range values {
 				if err := columns[i].Put(v, value); err != nil {
 					return err
@@ -378,7 +375,7 @@ func (l *Loader) writeColumns(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		first += len(columns)
+		first += len(part)
 	}
 	return nil
 }
@@ -387,7 +384,7 @@ func (l *Loader) writeColumns(ctx context.Context) error {
 func (l *Loader) columnsAtOnce() int {
 	// bytes of a value that awaits its block beside its own, and of the writer of a column
 	const cell, writer = 32, 4 << 10
-	value, nodes := l.load.ValueBytes(), l.load.Stats().Nodes
+	value, nodes := l.load.RowBytes()/int64(max(1, len(l.opt.Properties))), l.load.Stats().Nodes
 	block := (cell + value) * min(nodes, codec.ColumnRows)
 	column := writer + block + min(value*nodes, pack.Buffer)
 	return int(max(1, load.Unit(l.opt.MemoryBudget)/column))

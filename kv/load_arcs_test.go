@@ -93,9 +93,6 @@ func loadArcs(t *testing.T, dir string, ids []string, rows []arcRow, opt LoadOpt
 					t.Error(err)
 				}
 			}
-			if err := edges.Close(); err != nil {
-				t.Error(err)
-			}
 		})
 	}
 	wg.Wait()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/kv/internal/load"
 )
 
 // addEdges adds a graph's edges through so many writers at once, those of integers as such by turns.
@@ -31,7 +32,6 @@ func (g *testGraph) addEdges(l *Loader, writers int) error {
 				}
 				errs[i] = w.Add(g.src[j], g.dst[j], int64(j+2))
 			}
-			errs[i] = errors.Join(errs[i], w.Close(), w.Close())
 		})
 	}
 	wg.Wait()
@@ -74,7 +74,7 @@ func TestLoadIsTheSameAtAnyBudget(t *testing.T) {
 				spilled := 0
 				var l *Loader
 				progress := func(stage string, _, _ int64) {
-					if stage == stageEdges {
+					if stage == load.StageEdges {
 						names := must.Get(filepath.Glob(filepath.Join(l.work.sort(), "spill-*")))(t)
 						spilled = max(spilled, len(names))
 					}
@@ -126,7 +126,7 @@ func TestAddingAllocatesNothing(t *testing.T) {
 		err = errors.Join(err, w.Add(ids[edge%n], ids[edge*7919%n], int64(edge)))
 		edge++
 	})
-	must.Do(t, errors.Join(err, w.Close()))
+	must.Do(t, err)
 	if perNode > 0.01 || perEdge > 0.01 {
 		t.Errorf("got %v allocations a node and %v an edge, want none", perNode, perEdge)
 	}

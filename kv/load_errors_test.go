@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/kv/internal/load"
 )
 
 func TestLoadErrors(t *testing.T) {
@@ -116,7 +117,7 @@ func TestCancelledLoadLeavesNothing(t *testing.T) {
 	for seed := uint64(0); len(g.ids) < 300; seed++ {
 		g = randomGraph(rand.New(rand.NewPCG(seed, 1)))
 	}
-	for _, at := range []string{stageIDs, stageEdges, stageAdjacency, stageColumns, stageSync, "finish", "finish error"} {
+	for _, at := range []string{load.StageIDs, load.StageEdges, load.StageAdjacency, load.StageColumns, stageSync, "finish", "finish error"} {
 		parent := t.TempDir()
 		ctx, cancel := context.WithCancel(t.Context())
 		opt := LoadOptions{

@@ -38,26 +38,13 @@ func TestRowErrorsEndTheLoad(t *testing.T) {
 			return errors.Join(l.AddEdge("p1", "p2", 1), l.AddNode(Node{ID: "late"}))
 		}},
 		"a weight": {LoadOptions{}, ErrInvalidEdge, func(l *Loader) error {
-			w := l.EdgeWriter()
-			return errors.Join(w.AddWeighted("p1", "p2", 2, 7), w.Close())
+			return l.EdgeWriter().AddWeighted("p1", "p2", 2, 7)
 		}},
 		"an arc's weight": {LoadOptions{Weighted: true, Directed: true}, ErrInvalidEdge, func(l *Loader) error {
-			w := l.EdgeWriter()
-			return errors.Join(w.AddWeighted("p1", "p2", -1, 7), w.Close())
+			return l.EdgeWriter().AddWeighted("p1", "p2", -1, 7)
 		}},
 		"a weight of zero": {LoadOptions{Weighted: true}, ErrInvalidEdge, func(l *Loader) error {
-			w := l.EdgeWriter()
-			return errors.Join(w.AddWeighted("p1", "p2", 0, 7), w.Close())
-		}},
-		"a closed writer": {LoadOptions{}, ErrClosed, func(l *Loader) error {
-			w := l.EdgeWriter()
-			return errors.Join(w.Close(), w.Add("p1", "p2", 1))
-		}},
-		"an open writer": {LoadOptions{}, load.ErrWriterOpen, func(l *Loader) error {
-			if err := l.EdgeWriter().Add("p1", "p2", 1); err != nil {
-				t.Error(err)
-			}
-			return load.ErrWriterOpen
+			return l.EdgeWriter().AddWeighted("p1", "p2", 0, 7)
 		}},
 	} {
 		parent := t.TempDir()
@@ -227,7 +214,7 @@ func TestLoadOfManyColumns(t *testing.T) {
 	loader := must.Get(NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{
 		MemoryBudget: budget, Properties: properties,
 		Progress: func(stage string, _, _ int64) {
-			if stage == stageColumns {
+			if stage == load.StageColumns {
 				most = max(most, heap()-before)
 			}
 		},

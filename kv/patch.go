@@ -73,7 +73,7 @@ func (s *Store) NewPatch(opt PatchOptions) (*Patch, error) {
 	if s.opt.ReadOnly {
 		return nil, fmt.Errorf("%s: %w", s.name, ErrReadOnly)
 	}
-	if err := validateLoadOptions(LoadOptions{Properties: opt.Properties}); err != nil {
+	if err := checkProperties(opt.Properties); err != nil {
 		return nil, err
 	}
 	p := &Patch{s: s, opt: opt, nodes: s.newSorter(), edges: s.newSorter()}
@@ -118,7 +118,7 @@ func (p *Patch) addNode(row patchNode, wrong error) error {
 // row; no label and null take a label or a value away. A row that is wrong by itself is a *RowError, and an id
 // that is given twice a *RowError of Commit.
 func (p *Patch) AddNode(n Node) error {
-	err := checkRow(n, p.opt.Properties, n.Label == "")
+	err := checkRow(n, p.opt.Properties)
 	if err != nil {
 		err = &RowError{ID: firstRunes(n.ID, MaxID), Source: n.Source, Err: err}
 	}

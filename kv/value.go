@@ -115,24 +115,26 @@ func fit(k Kind, v Value) (Value, error) {
 
 // validateName checks the name of a column, matrix, space or class; what says which of these it is.
 func validateName(what, name string) error {
-	return validateText(what+" name ", name, MaxName, ErrInvalidName)
+	return validateText(what, " name ", name, MaxName, ErrInvalidName)
 }
 
 // validateID checks an external node id.
-func validateID(id string) error { return validateText("", id, MaxID, ErrInvalidID) }
+func validateID(id string) error { return validateText("", "", id, MaxID, ErrInvalidID) }
 
-// validateText checks a text that sentinel says the use of; what, with a blank after it, is put before the text.
-func validateText(what, text string, limit int, sentinel error) error {
+// validateText checks a text that sentinel says the use of; what and of are put before the text. They are two, as one
+// would be made for each text that is as it should be.
+func validateText(what, of, text string, limit int, sentinel error) error {
 	switch {
 	case text == "":
-		return fmt.Errorf("%w: %s%q is empty", sentinel, what, text)
+		return fmt.Errorf("%w: %s%s%q is empty", sentinel, what, of, text)
 	case len(text) > limit:
-		return fmt.Errorf("%w: %s%q… has %d bytes, want at most %d", sentinel, what, firstRunes(text, 20), len(text), limit)
+		return fmt.Errorf("%w: %s%s%q… has %d bytes, want at most %d", sentinel, what, of, firstRunes(text, 20),
+			len(text), limit)
 	case !utf8.ValidString(text):
-		return fmt.Errorf("%w: %s%q is not UTF-8", sentinel, what, text)
+		return fmt.Errorf("%w: %s%s%q is not UTF-8", sentinel, what, of, text)
 	}
 	if i := strings.IndexFunc(text, isControl); i >= 0 {
-		return fmt.Errorf("%w: %s%q has a control character at byte %d", sentinel, what, text, i)
+		return fmt.Errorf("%w: %s%s%q has a control character at byte %d", sentinel, what, of, text, i)
 	}
 	return nil
 }

@@ -41,7 +41,6 @@ func TestLoadTakesAsMuchAsEstimated(t *testing.T) {
 					degrees[v]++
 				}
 			}
-			must.Do(t, w.Close())
 			must.Get(l.Commit(t.Context(), nil))(t)
 			slices.Sort(degrees)
 			slices.Reverse(degrees)

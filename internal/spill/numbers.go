@@ -104,6 +104,22 @@ func sizeOf[T Number]() int64 {
 // keyOf is the number that x is or, being its first field, has.
 func keyOf[T keyed](x *T) uint64 { return *(*uint64)(unsafe.Pointer(x)) }
 
+// PairOf is a pair, or the number with the value 0.
+func PairOf[T Number](x *T) Pair {
+	if sizeOf[T]() == sizeOf[Pair]() {
+		return *(*Pair)(unsafe.Pointer(x))
+	}
+	return Pair{Key: keyOf(x)}
+}
+
+// SetPair is the inverse of PairOf: it sets x, which drops the value if it is a number.
+func SetPair[T Number](x *T, key uint64, value uint32) {
+	if sizeOf[T]() == sizeOf[Pair]() {
+		(*Pair)(unsafe.Pointer(x)).Value = value
+	}
+	setKey(x, key)
+}
+
 // setKey is the inverse of keyOf.
 func setKey[T Number](x *T, key uint64) { *(*uint64)(unsafe.Pointer(x)) = key }
 

@@ -1,10 +1,10 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
-	"slices"
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
@@ -14,8 +14,6 @@ import (
 
 // WriteIDs writes the ids in file order, and positions and NodeIDs by each other.
 func (l *Load) WriteIDs(ctx context.Context, put Put, g record.Generation) (err error) {
-	nodeAt := dict.NewNumberWriter(put, record.KindNodeAt, g)
-	position := dict.NewNumberWriter(put, record.KindPosition, g)
 	positions, err := offheap.New[uint32](len(l.nodeAt.Data))
 	if err != nil {
 		return err
@@ -24,21 +22,12 @@ func (l *Load) WriteIDs(ctx context.Context, put Put, g record.Generation) (err 
 	for p, v := range l.nodeAt.Data {
 		positions.Data[v] = uint32(p)
 	}
-	for first := 0; first < len(positions.Data); first += contextEvery {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		end := min(first+contextEvery, len(positions.Data))
-		if err := errors.Join(nodeAt.Append(l.nodeAt.Data[first:end]...),
-			position.Append(positions.Data[first:end]...)); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(nodeAt.Close(), position.Close()); err != nil {
+	nodeAt := dict.NewNumberWriter(put, record.KindNodeAt, g)
+	position := dict.NewNumberWriter(put, record.KindPosition, g)
+	err = errors.Join(nodeAt.Append(l.nodeAt.Data...), nodeAt.Close(),
+		position.Append(positions.Data...), position.Close())
+	if err != nil || l.ids.isDense {
 		return err
-	}
-	if l.ids.isDense {
-		return nil
 	}
 	ids := dict.NewIDWriter(put, g, l.opt.Dir, Unit(l.opt.MemoryBudget), l.opt.Workers)
 	defer func() { err = errors.Join(err, ids.Close()) }()
@@ -54,33 +43,33 @@ func (l *Load) WriteIDs(ctx context.Context, put Put, g record.Generation) (err 
 	return ids.Finish(ctx)
 }
 
-// ReadLabels hands the labels of consecutive nodes to use, as their places in classes, which has all of Classes, −1 for
-// none. They ascend by NodeID; the slice is borrowed. It also sorts the values for ReadColumns.
-func (l *Load) ReadLabels(
-	ctx context.Context, classes []string, use func(first record.NodeID, labels []int32) error,
-) (err error) {
-	labels, err := offheap.New[uint32](len(l.nodeAt.Data)) // by NodeID: the label's number in the load plus one
+// ReadLabels hands the label of each node to use; nodes ascend. It also sorts the values for ReadColumns.
+func (l *Load) ReadLabels(ctx context.Context, use func(v record.NodeID, label uint32) error) (err error) {
+	labels, err := offheap.New[uint32](len(l.nodeAt.Data)) // by NodeID
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, labels.Free()) }()
 	err = l.eachRow(ctx, func(r nodeRow) error {
 		v := l.nodeAt.Data[r.position]
-		label, _, err := l.parseRest(r.rest, 0, 0, nil)
-		labels.Data[v] = uint32(label)
-		if err == nil && len(l.opt.Kinds) > 0 {
-			err = l.values.AddUint64(uint64(v), r.rest)
+		labels.Data[v] = r.label
+		if len(r.values) == 0 {
+			return nil
 		}
-		return err
+		return l.values.AddUint64(uint64(v), r.values)
 	})
-	if err != nil {
-		return err
+	for v := 0; v < len(labels.Data) && err == nil; v++ {
+		if v%contextEvery == 0 {
+			err = ctx.Err()
+			l.progress(StageColumns, int64(v), l.stats.Nodes)
+		}
+		err = cmp.Or(err, use(record.NodeID(v), labels.Data[v]))
 	}
-	return l.readLabels(ctx, classes, labels.Data, use)
+	return err
 }
 
-// ReadColumns hands the values of the columns from first to end−1 of each node to row, behind ReadLabels, and as often
-// as it is asked. Nodes ascend; the slice is borrowed, and as short as it was given.
+// ReadColumns hands the values from first to end−1 of each node that has any to row, behind ReadLabels, and as often as
+// it is asked. Nodes ascend; the slice is borrowed, and as short as it was given.
 func (l *Load) ReadColumns(
 	ctx context.Context, first, end int, row func(v record.NodeID, values []codec.Value) error,
 ) error {
@@ -90,48 +79,18 @@ func (l *Load) ReadColumns(
 		if err != nil {
 			return err
 		}
-		if _, values, err = l.parseRest(r.Value, first, end, values[:0]); err != nil {
+		if values, err = l.parseValues(r.Value, first, end, values[:0]); err != nil {
 			return err
 		}
 		if err := row(record.NodeID(binary.BigEndian.Uint64(r.Key)), values); err != nil {
 			return err
 		}
 		if done++; done%contextEvery == 0 {
-			l.progress(StageColumns, int64(first)*l.stats.Nodes+int64(end-first)*done, int64(len(l.opt.Kinds))*l.stats.Nodes)
+			l.progress(StageColumns, done, int64(l.values.Len()))
 		}
 	}
 	return nil
 }
 
-// ValueBytes is about the size of a value that was added, in bytes.
-func (l *Load) ValueBytes() int64 {
-	return l.rows.size / max(1, l.stats.Nodes*int64(len(l.opt.Kinds)))
-}
-
-// readLabels hands labels to use.
-func (l *Load) readLabels(
-	ctx context.Context, classes []string, labels []uint32, use func(first record.NodeID, labels []int32) error,
-) error {
-	places := make([]int32, 1+len(l.classes)) // by their numbers in the load plus one
-	places[0] = -1
-	for place, name := range classes {
-		places[1+l.classNumbers[name]] = int32(place)
-	}
-	var values []int32
-	first := record.NodeID(0)
-	for part := range slices.Chunk(labels, contextEvery) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		values = values[:0]
-		for _, number := range part {
-			values = append(values, places[number])
-		}
-		if err := use(first, values); err != nil {
-			return err
-		}
-		first += record.NodeID(len(part))
-		l.progress(StageColumns, int64(first), l.stats.Nodes)
-	}
-	return nil
-}
+// RowBytes is about the size of the values of a node, in bytes.
+func (l *Load) RowBytes() int64 { return l.rows.size / max(1, l.stats.Nodes) }

@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
@@ -20,7 +19,7 @@ import (
 // An edgeSorter has the edges of a load, sorted twice: their rows by the positions of their ends, and later each edge
 // under both of its ends, by NodeIDs.
 type edgeSorter interface {
-	// writer begins a writer of rows, once the number of nodes is known. The Load is locked.
+	// writer begins a writer of rows. The Load is locked.
 	writer() edgeRows
 
 	// sortRows sorts the rows. All writers are closed.
@@ -43,38 +42,58 @@ type edgeRows interface {
 	Close() error
 }
 
-// sortedEdges is an edgeSorter. A key is two ends, followed by the direction in a directed graph. Without weights keys
-// are numbers, of which the sorter drops repeated ones. With weights they are pairs, whose value is the bits of the
-// weight: those of parallel edges follow each other, ascending.
+// edgeKeys are what edges are sorted by: two ends, followed by the direction in a directed graph.
+type edgeKeys struct {
+	width int // bits of an end
+	shift int // bits of a direction
+}
+
+func (k edgeKeys) key(u, v, direction uint32) uint64 {
+	return (uint64(u)<<(k.width&63)|uint64(v))<<(k.shift&1) | uint64(direction)
+}
+
+// parse is the inverse of key.
+func (k edgeKeys) parse(key uint64) (u, v, direction uint32) {
+	edge := key >> (k.shift & 1)
+	return uint32(edge >> (k.width & 63)), uint32(edge & (1<<(k.width&63) - 1)), uint32(key) & k.reverse()
+}
+
+// reverse is the direction of an arc that leads to the first end.
+func (k edgeKeys) reverse() uint32 { return uint32(k.shift) }
+
+// sameEnds reports whether two keys differ in their direction at most.
+func (k edgeKeys) sameEnds(a, b uint64) bool { return (a^b)>>(k.shift&1) == 0 }
+
+// sortedEdges is an edgeSorter. Without weights keys are numbers, of which the sorter drops repeated ones. With weights
+// they are pairs, whose value is the bits of the weight: those of parallel edges follow each other, ascending.
 type sortedEdges[T spill.Number] struct {
+	edgeKeys
 	l           *Load
 	form        codec.ArcForm
-	width       int // bits of an end, known once the number of nodes is
 	rows, lists *spill.Numbers[T]
 }
 
 // maxArcNodes is how many nodes a directed load may have: a key has two of them and a direction.
 const maxArcNodes = 1 << 31
 
+// newEdgeSorter makes a sorter of the edges between the nodes, all of which are known.
 func newEdgeSorter(l *Load) edgeSorter {
-	form := codec.ArcForm{Directed: l.opt.Directed, Weighted: l.opt.Weighted}
-	if form.Weighted {
-		return &sortedEdges[spill.Pair]{l: l, form: form}
+	if l.opt.Weighted {
+		return newSortedEdges[spill.Pair](l)
 	}
-	return &sortedEdges[uint64]{l: l, form: form}
+	return newSortedEdges[uint64](l)
+}
+
+func newSortedEdges[T spill.Number](l *Load) edgeSorter {
+	form := codec.ArcForm{Directed: l.opt.Directed, Weighted: l.opt.Weighted}
+	e := &sortedEdges[T]{edgeKeys{bits.Len64(uint64(max(l.stats.Nodes-1, 0))), form.DirectionBits()}, l, form, nil, nil}
+	e.rows = e.newNumbers(l.sortMemory())
+	return e
 }
 
 // newNumbers makes a sorter.
 func (e *sortedEdges[T]) newNumbers(memory int64) *spill.Numbers[T] {
-	return spill.NewNumbers[T](e.l.opt.Dir, memory, 2*e.width+e.form.DirectionBits(), e.l.opt.Workers)
-}
-
-// begin makes the sorter of rows.
-func (e *sortedEdges[T]) begin() {
-	if e.rows == nil {
-		e.width = bits.Len64(uint64(max(e.l.stats.Nodes-1, 0)))
-		e.rows = e.newNumbers(e.l.sortMemory())
-	}
+	return spill.NewNumbers[T](e.l.opt.Dir, memory, 2*e.width+e.shift, e.l.opt.Workers)
 }
 
 // A rowWriter is an edgeRows.
@@ -83,46 +102,27 @@ type rowWriter[T spill.Number] struct {
 	edges *sortedEdges[T]
 }
 
-func (e *sortedEdges[T]) writer() edgeRows {
-	e.begin()
-	return rowWriter[T]{e.rows.Writer(), e}
-}
+func (e *sortedEdges[T]) writer() edgeRows { return rowWriter[T]{e.rows.Writer(), e} }
 
 func (w rowWriter[T]) add(positions []uint32, weights []float32) error {
-	var keys [batchEdges]uint64
-	for i := range weights {
-		p, q, direction := positions[2*i], positions[2*i+1], 0
+	var keys [batchEdges]T
+	for i, weight := range weights {
+		p, q, direction := positions[2*i], positions[2*i+1], uint32(0)
 		if p > q {
-			p, q, direction = q, p, w.edges.form.DirectionBits()
+			p, q, direction = q, p, w.edges.reverse()
 		}
-		keys[i] = w.edges.key(p, q, direction)
+		spill.SetPair(&keys[i], w.edges.key(p, q, direction), math.Float32bits(weight))
 	}
-	switch to := any(w.NumbersWriter).(type) {
-	case *spill.NumbersWriter[uint64]:
-		return to.AddAll(keys[:len(weights)])
-	case *spill.NumbersWriter[spill.Pair]:
-		for i, weight := range weights {
-			if err := to.Add(spill.Pair{Key: keys[i], Value: math.Float32bits(weight)}); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return w.AddAll(keys[:len(weights)])
 }
 
-func (e *sortedEdges[T]) sortRows(ctx context.Context) error {
-	e.begin()
-	return e.rows.Sort(ctx)
-}
+func (e *sortedEdges[T]) sortRows(ctx context.Context) error { return e.rows.Sort(ctx) }
 
 func (e *sortedEdges[T]) close() error {
-	var errs []error
-	for _, s := range []*spill.Numbers[T]{e.rows, e.lists} {
-		if s != nil {
-			errs = append(errs, s.Close())
-		}
+	if e.lists == nil {
+		return e.rows.Close()
 	}
-	return errors.Join(errs...)
+	return errors.Join(e.rows.Close(), e.lists.Close())
 }
 
 func (e *sortedEdges[T]) number(ctx context.Context) (err error) {
@@ -132,71 +132,55 @@ func (e *sortedEdges[T]) number(ctx context.Context) (err error) {
 	}
 	degrees := l.nodeAt.Data
 	var edges, arcs, done atomic.Int64
-	var invalid invalidEdge
 	err = e.rows.Each(ctx, func(_ int, stretch []T) error {
-		c := degreeCount{degrees: degrees}
 		var joined, directed int64
-		if keys := e.plain(stretch); keys != nil {
-			for _, key := range keys {
-				c.add(e.ends(key))
-			}
-			joined, stretch = int64(len(keys)), nil
-		}
-		for b := range e.bundles(stretch) {
-			a, err := e.arcOf(b)
-			if err != nil {
-				invalid.note(b.u, b.v, err)
-			}
-			c.add(b.u, b.v)
+		var first, count uint32 // of the edges of a first end, which follow each other
+		add := func(u, v uint32) {
 			joined++
-			directed += a.Count()
+			if u != first {
+				atomic.AddUint32(&degrees[first], count)
+				first, count = u, 0
+			}
+			count++
+			atomic.AddUint32(&degrees[v], 1)
 		}
-		c.end(0)
+		if keys := e.plain(stretch); keys != nil { // none is there twice
+			for _, key := range keys {
+				add(uint32(key>>(e.width&63)), uint32(key&(1<<(e.width&63)-1)))
+			}
+			directed, stretch = joined, nil
+		}
+		last := ^uint64(0) // is no key
+		for i := range stretch {
+			key := spill.PairOf(&stretch[i]).Key
+			if key == last {
+				continue
+			}
+			directed++
+			if !e.sameEnds(key, last) {
+				u, v, _ := e.parse(key)
+				add(u, v)
+			}
+			last = key
+		}
+		if count > 0 {
+			atomic.AddUint32(&degrees[first], count)
+		}
 		edges.Add(joined)
 		arcs.Add(directed)
-		l.progress(StageEdges, done.Add(joined), e.rows.Len())
+		l.progress(StageEdges, done.Add(int64(len(stretch))), e.rows.Len())
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if invalid.err != nil {
-		return l.describeEdge(ctx, &invalid)
-	}
 	l.stats.Edges = edges.Load()
-	collapsed := l.stats.Edges
 	if e.form.Directed {
 		l.stats.Arcs = arcs.Load()
-		collapsed = l.stats.Arcs
 	}
-	l.stats.ParallelEdges, l.stats.SelfLoops = e.rows.Len()-collapsed, l.selfLoops
+	l.stats.ParallelEdges = e.rows.Len() - arcs.Load()
 	numberByDegree(degrees)
 	return nil
-}
-
-// An invalidEdge is the edge whose weights are none, of several that of the least positions.
-type invalidEdge struct {
-	mu   sync.Mutex
-	p, q uint32
-	err  error
-}
-
-func (e *invalidEdge) note(p, q uint32, err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.err == nil || p < e.p || p == e.p && q < e.q {
-		e.p, e.q, e.err = p, q, err
-	}
-}
-
-// describeEdge says between which nodes an edge is invalid.
-func (l *Load) describeEdge(ctx context.Context, e *invalidEdge) error {
-	first, _, err := l.rowAt(ctx, int(e.p))
-	second, _, also := l.rowAt(ctx, int(e.q))
-	if err := errors.Join(err, also); err != nil {
-		return errors.Join(e.err, err)
-	}
-	return fmt.Errorf("edges between nodes %q and %q: %w", first, second, e.err)
 }
 
 // numberByDegree replaces the degrees of the nodes, by position, by their numbers.
@@ -254,50 +238,67 @@ func (e *sortedEdges[T]) addLists(ctx context.Context) (err error) {
 		if keys := e.plain(stretch); keys != nil {
 			return e.addPlain(any(writers[worker]).(*spill.NumbersWriter[uint64]), keys)
 		}
-		return e.addArcs(writers[worker], stretch)
+		var lists [2]T // an arc from u to v is one that comes in at v
+		for _, edge := range e.addUp(stretch) {
+			p := spill.PairOf(&edge)
+			u, v, direction := e.parse(p.Key)
+			u, v = e.l.nodeAt.Data[u], e.l.nodeAt.Data[v]
+			spill.SetPair(&lists[0], e.key(u, v, direction), p.Value)
+			spill.SetPair(&lists[1], e.key(v, u, direction^e.reverse()), p.Value)
+			if err := writers[worker].AddAll(lists[:]); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
-// addPlain gives the plain keys of edges to the sorter of lists.
+// plain are the keys of a graph without directions and weights, nil of others. There each key is an edge.
+func (e *sortedEdges[T]) plain(stretch []T) []uint64 {
+	if e.form.Any() {
+		return nil
+	}
+	return any(stretch).([]uint64)
+}
+
+// addPlain is what addLists does to the plain keys of edges, in a third of the time.
 func (e *sortedEdges[T]) addPlain(to *spill.NumbersWriter[uint64], keys []uint64) error {
-	var ends [2 * batchEdges]uint64
+	var lists [2 * batchEdges]uint64
 	width, nodeAt := e.width&63, e.l.nodeAt.Data
 	for part := range slices.Chunk(keys, batchEdges) {
 		for i, key := range part {
 			u, v := uint64(nodeAt[key>>width]), uint64(nodeAt[key&(1<<width-1)])
-			ends[2*i], ends[2*i+1] = u<<width|v, v<<width|u
+			lists[2*i], lists[2*i+1] = u<<width|v, v<<width|u
 		}
-		if err := to.AddAll(ends[:2*len(part)]); err != nil {
+		if err := to.AddAll(lists[:2*len(part)]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addArcs gives edges that have a direction or a weight to the sorter of lists.
-func (e *sortedEdges[T]) addArcs(to *spill.NumbersWriter[T], stretch []T) error {
-	// Both ends have the arc from u to v: its other end as the one that it comes in at.
-	add := func(u, v uint32, weight float32) error {
-		if weight == 0 {
-			return nil
-		}
-		return to.AddAll([]T{e.entry(u, v, 0, weight), e.entry(v, u, e.form.DirectionBits(), weight)})
+// addUp adds up the weights of parallel edges, in place, as nobody reads these rows again.
+func (e *sortedEdges[T]) addUp(stretch []T) []T {
+	if !e.form.Weighted {
+		return stretch
 	}
-	for b := range e.bundles(stretch) {
-		a, err := e.arcOf(b)
-		if err != nil {
-			return err
+	n := 0
+	for i := 0; i < len(stretch); n++ {
+		key, sum := spill.PairOf(&stretch[i]).Key, 0.0
+		for ; i < len(stretch) && spill.PairOf(&stretch[i]).Key == key; i++ {
+			sum += e.weight(spill.PairOf(&stretch[i]))
 		}
-		u, v := e.l.nodeAt.Data[b.u], e.l.nodeAt.Data[b.v]
-		err = add(u, v, a.Out)
-		if err == nil && e.form.Directed {
-			err = add(v, u, a.In)
-		}
-		if err != nil {
-			return err
-		}
+		spill.SetPair(&stretch[n], key, math.Float32bits(float32(sum)))
 	}
-	return nil
+	return stretch[:n]
+}
+
+// weight is that of an edge or arc.
+func (e *sortedEdges[T]) weight(edge spill.Pair) float64 {
+	if e.form.Weighted {
+		return float64(math.Float32frombits(edge.Value))
+	}
+	return 1
 }
 
 func (e *sortedEdges[T]) write(ctx context.Context, put Put, g record.Generation) error {
@@ -314,24 +315,48 @@ func (e *sortedEdges[T]) write(ctx context.Context, put Put, g record.Generation
 		}
 		done += int64(len(stretch))
 		l.progress(StageAdjacency, done, e.lists.Len())
-		for b := range e.bundles(stretch) {
-			a := codec.Arc{Out: float32(b.out), In: float32(b.in)}.Directed(e.form)
-			if err := out.Add(record.NodeID(b.u), record.NodeID(b.v), a); err != nil {
-				return err
-			}
+		if err := e.addArcs(ctx, out, stretch); err != nil {
+			return err
 		}
 	}
-	for node := record.NodeID(0); int(node) < len(l.nodeAt.Data); {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		node = record.NodeID(min(int(node)+contextEvery, len(l.nodeAt.Data)))
-		if err := out.UpTo(node); err != nil {
-			return err
-		}
+	if err := out.UpTo(record.NodeID(len(l.nodeAt.Data))); err != nil {
+		return err
 	}
 	if err := w.Close(); err != nil {
 		return err
 	}
 	return e.lists.Close()
+}
+
+// addArcs writes the lists of a stretch, with their arcs.
+func (e *sortedEdges[T]) addArcs(ctx context.Context, out *graph.ListWriter, stretch []T) error {
+	for i := 0; i < len(stretch); {
+		key := spill.PairOf(&stretch[i]).Key
+		u, v, _ := e.parse(key)
+		var weights [2]float32
+		for ; i < len(stretch) && e.sameEnds(spill.PairOf(&stretch[i]).Key, key); i++ {
+			edge := spill.PairOf(&stretch[i])
+			_, _, direction := e.parse(edge.Key)
+			weights[direction] = float32(e.weight(edge))
+		}
+		a := codec.Arc{Out: weights[0], In: weights[1]}.Directed(e.form)
+		if _, ok := a.Sum(); max(a.Out, a.In) > math.MaxFloat32 || e.form.Directed && !ok {
+			return e.l.tooHeavy(ctx, u, v)
+		}
+		if err := out.Add(record.NodeID(u), record.NodeID(v), a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tooHeavy says between which nodes the weights add up to too much.
+func (l *Load) tooHeavy(ctx context.Context, u, v uint32) error {
+	first, _, err := l.rowAt(ctx, slices.Index(l.nodeAt.Data, u))
+	second, _, also := l.rowAt(ctx, slices.Index(l.nodeAt.Data, v))
+	if err := errors.Join(err, also); err != nil {
+		return err
+	}
+	return fmt.Errorf("edges between nodes %q and %q: %w: the weights add up to more than %.8g", first, second,
+		graph.ErrInvalidEdge, float32(math.MaxFloat32))
 }

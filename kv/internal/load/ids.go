@@ -40,13 +40,14 @@ func (x *idIndex) note(id string) {
 	x.bytes += int64(len(id))
 }
 
-// makeIndex makes the index, and notes ids that are given twice.
+// makeIndex makes the index and the sorter of edges, and notes ids that are given twice.
 func (l *Load) makeIndex(ctx context.Context) error {
 	l.ids.once.Do(func() { l.ids.err = l.chooseIndex(ctx) })
 	return l.ids.err
 }
 
 func (l *Load) chooseIndex(ctx context.Context) (err error) {
+	l.edges = newEdgeSorter(l)
 	x, unit := &l.ids, Unit(l.opt.MemoryBudget)
 	// As ids are not sorted while they are looked up, they may take what that would.
 	switch {
@@ -124,13 +125,6 @@ func (x *idIndex) findIntegers(keys []uint64, positions []uint32) {
 	}
 }
 
-// has reports whether an integer is an id.
-func (x *idIndex) has(key uint64) bool {
-	var position [1]uint32
-	x.findIntegers([]uint64{key}, position[:])
-	return position[0] != notFound
-}
-
 // A textTable finds the positions of ids by their text: a table of slots by hash, with linear probing, over records
 //
 //	position uint32 · length uint16 · text
@@ -172,7 +166,7 @@ func newTextTable(ids, bytes int64) (x *textTable, err error) {
 func (x *textTable) add(hash uint64, id string, position uint32) uint32 {
 	mask := uint64(len(x.slots.Data) - 1)
 	at := hash & mask
-	if there := x.findFrom(hash, x.slots.Data[at], id); there != notFound {
+	if there := x.find(hash, id); there != notFound {
 		return there
 	}
 	for x.slots.Data[at] != 0 {
@@ -188,14 +182,9 @@ func (x *textTable) add(hash uint64, id string, position uint32) uint32 {
 
 // find is the position of an id, or notFound.
 func (x *textTable) find(hash uint64, id string) uint32 {
-	return x.findFrom(hash, x.slots.Data[hash&uint64(len(x.slots.Data)-1)], id)
-}
-
-// findFrom is find, if first is the slot of the hash.
-func (x *textTable) findFrom(hash, first uint64, id string) uint32 {
 	mask := uint64(len(x.slots.Data) - 1)
 	at := hash & mask
-	for slot := first; slot != 0; slot = x.slots.Data[at] {
+	for slot := x.slots.Data[at]; slot != 0; slot = x.slots.Data[at] {
 		if (slot^hash)>>placeBits == 0 {
 			record := x.record(slot)
 			text := record[recordHeader:]
@@ -211,20 +200,20 @@ func (x *textTable) findFrom(hash, first uint64, id string) uint32 {
 // record is the record of a slot, and what follows.
 func (x *textTable) record(slot uint64) []byte { return x.records.Data[slot&placeMask-1:] }
 
-// findAll sets the positions of ids of given hashes, or notFound; slots is as long, and scratch. Slots and records are
-// each fetched for all of the ids before the first is looked at, so that the processor waits for many at once.
-func (x *textTable) findAll(hashes []uint64, id func(i int) string, slots []uint64, positions []uint32) {
+// findAll sets the positions of ids of given hashes, or notFound. Slots and records are each fetched for all of the ids
+// before the first is looked at, so that the processor waits for many at once.
+func (x *textTable) findAll(hashes []uint64, id func(i int) string, positions []uint32) {
+	slot := func(hash uint64) uint64 { return x.slots.Data[hash&uint64(len(x.slots.Data)-1)] }
 	for i, hash := range hashes {
-		slots[i] = x.slots.Data[hash&uint64(len(x.slots.Data)-1)]
+		positions[i] = uint32(slot(hash))
 	}
-	for i, slot := range slots {
-		positions[i] = notFound
-		if slot != 0 {
+	for i, hash := range hashes {
+		if slot := slot(hash); slot != 0 {
 			positions[i] = binary.LittleEndian.Uint32(x.record(slot))
 		}
 	}
 	for i, hash := range hashes {
-		positions[i] = x.findFrom(hash, slots[i], id(i))
+		positions[i] = x.find(hash, id(i))
 	}
 }
 

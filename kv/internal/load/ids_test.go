@@ -31,9 +31,7 @@ func TestIDsAgainstMap(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 21))
 		budget := []int64{0, 64 << 10, 1 << 20, 256 << 20}[r.IntN(4)]
-		l := must.Get(New(t.Context(), Options{
-			Dir: t.TempDir(), MemoryBudget: budget, Check: func(Node, bool) error { return nil },
-		}))(t)
+		l := must.Get(New(t.Context(), Options{Dir: t.TempDir(), MemoryBudget: budget}))(t)
 		style, turn, count := r.IntN(5), r.IntN(3000), r.IntN(3000)
 		first := map[string]int{}
 		var want badRow
@@ -47,7 +45,7 @@ func TestIDsAgainstMap(t *testing.T) {
 			} else {
 				first[id] = i
 			}
-			must.Do(t, l.AddNode(Node{ID: id, Source: int64(i)}))
+			must.Do(t, l.AddNode(id, int64(i), 0, nil))
 		}
 		w := l.EdgeWriter()
 		switch x := &l.ids; {

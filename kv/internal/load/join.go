@@ -105,7 +105,7 @@ func (l *Load) joinIDs(ctx context.Context) error {
 		return w.rows.add([]uint32{e.first, q}, []float32{e.weight})
 	})
 	for _, w := range writers {
-		err = errors.Join(err, w.handOver())
+		err = errors.Join(err, w.end())
 	}
 	return err
 }

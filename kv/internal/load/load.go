@@ -4,6 +4,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -11,23 +12,16 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
-	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// Options are what shapes a load. Workers and Progress are those of kv.LoadOptions.
+// Options are what shapes a load. All but Dir are those of kv.LoadOptions.
 type Options struct {
 	Dir                string // of temporary files; it is there
 	MemoryBudget       int64
 	Directed, Weighted bool
 	Workers            int
-	Classes            []string     // known beside those of the labels
-	Kinds              []codec.Kind // of the values of a node
-
-	// Check says what is wrong with a node by itself; knownLabel tells that its label has been checked before.
-	Check func(n Node, knownLabel bool) error
-
-	Progress func(stage string, done, total int64)
+	Progress           func(stage string, done, total int64)
 }
 
 // The stages that report progress.
@@ -38,8 +32,7 @@ const (
 	StageColumns   = "columns"   // dictionary, labels and properties written
 )
 
-// Stats counts what a load met. Edges join two nodes, whatever the direction; Arcs are those of a directed graph.
-// ParallelEdges are the rows that repeat an edge, or an arc of a directed graph.
+// Stats are kv.LoadStats. Who knows the names of classes counts them, and sets Weighted.
 type Stats struct {
 	Nodes, Edges, Arcs, SelfLoops, ParallelEdges, Labelled, Classes int64
 
@@ -53,26 +46,21 @@ type Load struct {
 	opt    Options
 	ctx    context.Context
 	rows   *spool
-	values *spill.Sorter // NodeID → the rest of its row, from ReadLabels on
+	values *spill.Sorter // NodeID → the values of its row, from ReadLabels on
 	row    []byte        // scratch
 	value  []byte        // scratch
-
-	classes      []string
-	classNumbers map[string]int
 
 	ended    bool
 	rowError atomic.Pointer[error] // the first error of a row
 	stats    Stats
 
-	mu         sync.Mutex // guards what follows, which the writers of edges share
-	edgesBegun bool
-	edges      edgeSorter
-	ids        idIndex
-	duplicate  badRow
-	unknown    badRow
-	selfLoops  int64
-	single     *EdgeWriter // of AddEdge
-	writers    int         // of edges that are not closed
+	mu        sync.Mutex // guards what follows, which the writers of edges share
+	edges     edgeSorter // from makeIndex on
+	ids       idIndex
+	duplicate badRow
+	unknown   badRow
+	writers   []*EdgeWriter
+	single    *EdgeWriter // of AddEdge
 
 	nodeAt offheap.Array[uint32] // NodeID by position, from Number on
 
@@ -81,12 +69,8 @@ type Load struct {
 
 // New begins a load. The context is that of adding.
 func New(ctx context.Context, opt Options) (l *Load, err error) {
-	l = &Load{opt: opt, ctx: ctx, classNumbers: map[string]int{}}
+	l = &Load{opt: opt, ctx: ctx}
 	l.ids.isInteger, l.ids.isNatural, l.ids.isDense = true, true, true
-	for _, name := range opt.Classes {
-		l.classNumber(name)
-	}
-	l.edges = newEdgeSorter(l)
 	l.values = spill.New(opt.Dir, Unit(opt.MemoryBudget))
 	l.rows, err = newSpool(opt.Dir, 1, mostFrame)
 	return l, err
@@ -97,9 +81,6 @@ func (l *Load) Stats() Stats { return l.stats }
 
 // IDs reports whether all ids are integers, and whether each is its position.
 func (l *Load) IDs() (integer, dense bool) { return l.ids.isInteger, l.ids.isDense }
-
-// Classes are the names of the classes, in the order in which they turned up.
-func (l *Load) Classes() []string { return l.classes }
 
 // Unit is the part of a budget for one sorter of records, or the store, in bytes.
 func Unit(budget int64) int64 { return budget / 4 }
@@ -119,8 +100,8 @@ func (l *Load) Err() error {
 	return nil
 }
 
-// fail keeps the first error of a row, and returns err.
-func (l *Load) fail(err error) error {
+// Fail keeps the first error of a row, with which Resolve fails, and returns err.
+func (l *Load) Fail(err error) error {
 	if err != nil {
 		first := err // err itself would take memory in every call
 		l.rowError.CompareAndSwap(nil, &first)
@@ -141,10 +122,10 @@ func (l *Load) progress(stage string, done, total int64) {
 // the ends of edges. An id given twice, and an edge to an id that no node has, is a *RowError, of several
 // that with the least Source.
 func (l *Load) Resolve(ctx context.Context) error {
-	if err := l.closeWriters(); err != nil {
-		return err
+	for _, w := range l.writers {
+		l.Fail(w.end()) //nolint:errcheck // Err has it
 	}
-	if err := l.makeIndex(ctx); err != nil {
+	if err := cmp.Or(l.Err(), l.makeIndex(ctx)); err != nil {
 		return err
 	}
 	if l.ids.join != nil {
@@ -182,5 +163,9 @@ func (l *Load) WriteEdges(ctx context.Context, put Put, g record.Generation) err
 // Close ends the load and removes its files.
 func (l *Load) Close() error {
 	l.ended = true
-	return errors.Join(l.edges.close(), l.nodeAt.Free(), l.ids.free(), l.values.Close(), l.rows.close())
+	var err error
+	if l.edges != nil {
+		err = l.edges.close()
+	}
+	return errors.Join(err, l.nodeAt.Free(), l.ids.free(), l.values.Close(), l.rows.close())
 }

@@ -12,73 +12,41 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A Node is one row of a node file. Label "" is unlabelled.
-type Node struct {
-	ID     string
-	Label  string
-	Values []codec.Value // in the order of the columns declared; may be shorter
-	Source int64         // the caller's mark for errors, such as a line number
-}
-
 // ErrNodesFirst is returned by AddNode after AddEdge.
 var ErrNodesFirst = errors.New("kv: all nodes are added before the first edge")
 
-// AddNode adds the next node of the node file. What is wrong with it alone is a *RowError; that its id is
-// there already shows in Resolve. An error ends the load: Err returns it.
-func (l *Load) AddNode(n Node) error {
-	if l.ended {
-		return fmt.Errorf("loader: %w", record.ErrClosed)
-	}
-	return l.fail(l.addNode(n))
-}
+// errEnded says that nothing can be added any more.
+var errEnded = fmt.Errorf("loader: %w", record.ErrClosed)
 
-func (l *Load) addNode(n Node) error {
+// AddNode adds the next row of the nodes file. A label is a number that the caller has for it, 0 for none. That the id
+// is there already shows in Resolve. An error ends the load: Err returns it.
+func (l *Load) AddNode(id string, source int64, label uint32, values []codec.Value) error {
 	most := int64(record.MaxNodes)
 	if l.opt.Directed {
 		most = maxArcNodes
 	}
 	switch {
-	case l.edgesBegun:
-		return ErrNodesFirst
+	case l.ended:
+		return errEnded
+	case l.edges != nil:
+		return l.Fail(ErrNodesFirst)
 	case l.stats.Nodes >= most:
-		return fmt.Errorf("the node at %d is one too many: the graph has %d nodes at most", n.Source, most)
+		return l.Fail(fmt.Errorf("the node at %d is one too many: the graph has %d nodes at most", source, most))
 	}
-	_, known := l.classNumbers[n.Label]
-	if err := l.opt.Check(n, known || n.Label == ""); err != nil {
-		return &RowError{ID: strings.Clone(n.ID), Source: n.Source, Err: err}
-	}
-	// A row: id, source, the label's number plus one or zero, and the values.
-	row := appendText(l.row[:0], n.ID)
-	row = binary.AppendUvarint(row, uint64(n.Source))
-	label := 0
-	if n.Label != "" {
-		label = l.classNumber(n.Label) + 1
+	if label > 0 {
 		l.stats.Labelled++
 	}
-	row = binary.AppendUvarint(row, uint64(label))
-	for i, v := range n.Values {
-		if l.opt.Kinds[i] == codec.KindClass && !v.IsNull() && v.Str() != "" {
-			l.classNumber(v.Str())
-		}
+	// A row: id, source, label, and the values.
+	row := appendText(l.row[:0], id)
+	row = binary.AppendUvarint(binary.AppendUvarint(row, uint64(source)), uint64(label))
+	for _, v := range values {
 		l.value = v.Append(l.value[:0])
 		row = appendText(row, l.value)
 	}
 	l.row = row
-	l.ids.note(n.ID)
+	l.ids.note(id)
 	l.stats.Nodes++
-	return l.rows.add(0, row)
-}
-
-// classNumber numbers class names as they turn up. The caller may reuse name.
-func (l *Load) classNumber(name string) int {
-	number, ok := l.classNumbers[name]
-	if !ok {
-		number = len(l.classes)
-		name = strings.Clone(name)
-		l.classNumbers[name] = number
-		l.classes = append(l.classes, name)
-	}
-	return number
+	return l.Fail(l.rows.add(0, row))
 }
 
 // A nodeRow is a row as read back; it is borrowed.
@@ -86,7 +54,8 @@ type nodeRow struct {
 	position int
 	id       []byte
 	source   int64
-	rest     []byte // the label's number plus one, and the values
+	label    uint32
+	values   []byte
 }
 
 // contextEvery is the number of nodes or edges between two looks at the context, and two reports of progress.
@@ -97,7 +66,8 @@ func (l *Load) eachRow(ctx context.Context, use func(row nodeRow) error) error {
 	row := nodeRow{}
 	return l.rows.each(ctx, 0, func(r codec.Reader) error {
 		row.id, row.source = text(&r), int64(r.Uvarint(math.MaxUint64))
-		if row.rest = r.Rest; r.Failed {
+		row.label = uint32(r.Uvarint(math.MaxUint32))
+		if row.values = r.Rest; r.Failed {
 			return l.rows.damaged(errRecord)
 		}
 		err := use(row)
@@ -117,25 +87,23 @@ func (l *Load) rowAt(ctx context.Context, position int) (id string, source int64
 	return id, source, err
 }
 
-// parseRest splits the rest of a row: its label's number plus one, and its values of the columns from first to end−1,
-// which are appended to values.
-func (l *Load) parseRest(rest []byte, first, end int, values []codec.Value) (label int, _ []codec.Value, err error) {
-	r := codec.Reader{Rest: rest}
-	label = int(r.Uvarint(uint64(len(l.classes))))
+// parseValues appends the values of a row from first to end−1 to values.
+func (l *Load) parseValues(row []byte, first, end int, values []codec.Value) ([]codec.Value, error) {
+	r := codec.Reader{Rest: row}
 	for column := 0; len(r.Rest) > 0 && column < end; column++ {
 		value := text(&r)
 		if column >= first && !r.Failed {
 			v, err := codec.ParseValue(value)
 			if err != nil {
-				return 0, nil, l.rows.damaged(err)
+				return nil, l.rows.damaged(err)
 			}
 			values = append(values, v)
 		}
 	}
 	if r.Failed {
-		return 0, nil, l.rows.damaged(errRecord)
+		return nil, l.rows.damaged(errRecord)
 	}
-	return label, values, nil
+	return values, nil
 }
 
 // A RowError says what is wrong with a row of nodes or edges.

@@ -9,28 +9,24 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
-	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // batchEdges is how many edges an EdgeWriter collects before it looks their ends up.
 const batchEdges = 256
 
-// An EdgeWriter adds edges to a load. Any number may be used at once, each by one goroutine. Close it before Commit,
-// which fails otherwise. An error of it ends the load: Commit fails with it.
+// An EdgeWriter is described in kv.
 type EdgeWriter struct {
 	l         *Load
 	rows      edgeRows // nil if ids are joined
 	record    []byte   // scratch, if ids are joined
 	selfLoops int64
-	err       error // why it could not begin
-	closed    bool
+	err       error // why it cannot go on
 
 	// The edges whose ends are looked up next.
 	edges     int
 	sources   [batchEdges]int64
 	weights   [batchEdges]float32
 	keys      [2 * batchEdges]uint64 // integers, or hashes of texts; of either end
-	slots     [2 * batchEdges]uint64 // scratch
 	positions [2 * batchEdges]uint32
 	texts     []byte              // the ids, if they are looked up by text
 	ends      [2 * batchEdges]int // of each end's text in texts
@@ -40,22 +36,16 @@ type EdgeWriter struct {
 
 // EdgeWriter begins another writer of edges. All nodes must have been added.
 func (l *Load) EdgeWriter() *EdgeWriter {
-	w := &EdgeWriter{l: l}
 	if l.ended {
-		w.err = fmt.Errorf("loader: %w", record.ErrClosed)
-	} else {
-		w.err = l.fail(l.makeIndex(l.ctx))
+		return &EdgeWriter{l: l, err: errEnded}
 	}
+	w := &EdgeWriter{l: l, err: l.Fail(l.makeIndex(l.ctx))}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.edgesBegun = true
-	if w.err != nil {
-		return w
-	}
-	if l.ids.join == nil {
+	if w.err == nil && l.ids.join == nil {
 		w.rows = l.edges.writer()
 	}
-	l.writers++
+	l.writers = append(l.writers, w)
 	return w
 }
 
@@ -72,12 +62,12 @@ func (w *EdgeWriter) AddWeighted(src, dst string, weight float32, source int64) 
 	if w.err != nil {
 		return w.err
 	}
-	return w.l.fail(w.add(src, dst, weight, source))
+	return w.l.Fail(w.add(src, dst, weight, source))
 }
 
 // AddIntegers is Add for ids that are integers from 0 up, in their shortest form.
 func (w *EdgeWriter) AddIntegers(src, dst uint64, source int64) error {
-	if w.err != nil || w.closed || w.rows == nil || w.l.ids.texts != nil || src >= noInteger || dst >= noInteger {
+	if w.err != nil || w.rows == nil || w.l.ids.texts != nil || src >= noInteger || dst >= noInteger {
 		first, second := strconv.AppendUint(w.digits[0][:0], src, 10), strconv.AppendUint(w.digits[1][:0], dst, 10)
 		return w.Add(viewText(first), viewText(second), source)
 	}
@@ -87,8 +77,6 @@ func (w *EdgeWriter) AddIntegers(src, dst uint64, source int64) error {
 func (w *EdgeWriter) add(src, dst string, weight float32, source int64) (err error) {
 	ids := &w.l.ids
 	switch {
-	case w.closed:
-		return fmt.Errorf("edge writer: %w", record.ErrClosed)
 	case weight != 1 && (!w.l.opt.Weighted || !codec.ValidWeight(weight)):
 		return fmt.Errorf("edge at %d: %w: got weight %v", source, graph.ErrInvalidEdge, weight)
 	case ids.join != nil:
@@ -103,15 +91,15 @@ func (w *EdgeWriter) add(src, dst string, weight float32, source int64) (err err
 		return w.collect(dict.Hash(src), dict.Hash(dst), weight, source)
 	}
 	p, q := integerKey(src), integerKey(dst)
-	if p == noInteger || q == noInteger {
-		end := src
-		if p != noInteger && ids.has(p) {
-			end = dst
-		}
-		w.l.unknownEnd(end, source)
-		return nil
+	switch {
+	case p == noInteger:
+		w.l.unknownEnd(src, source)
+	case q == noInteger:
+		w.l.unknownEnd(dst, source)
+	default:
+		return w.collect(p, q, weight, source)
 	}
-	return w.collect(p, q, weight, source)
+	return nil
 }
 
 // collect takes an edge by the keys of its ends.
@@ -123,14 +111,14 @@ func (w *EdgeWriter) collect(src, dst uint64, weight float32, source int64) erro
 	if w.edges < batchEdges {
 		return nil
 	}
-	return w.l.fail(w.flush())
+	return w.l.Fail(w.flush())
 }
 
 // flush looks the ends of the edges collected up.
 func (w *EdgeWriter) flush() error {
 	n, ids := 2*w.edges, &w.l.ids
 	if ids.texts != nil {
-		ids.texts.findAll(w.keys[:n], w.id, w.slots[:n], w.positions[:n])
+		ids.texts.findAll(w.keys[:n], w.id, w.positions[:n])
 	} else {
 		ids.findIntegers(w.keys[:n], w.positions[:n])
 	}
@@ -168,58 +156,26 @@ func (w *EdgeWriter) id(end int) string {
 // viewText is a text without a copy of it.
 func viewText(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
-// Close hands over the edges that are left. Closing twice is harmless.
-func (w *EdgeWriter) Close() error {
-	if w.err != nil || w.closed {
+// end gives all that the writer has collected to the load.
+func (w *EdgeWriter) end() error {
+	if w.err != nil {
 		return w.err
 	}
-	w.closed = true
-	err := w.l.fail(w.handOver())
-	w.l.mu.Lock()
-	defer w.l.mu.Unlock()
-	w.l.writers--
-	return err
-}
-
-// handOver gives all that the writer has collected to the load.
-func (w *EdgeWriter) handOver() error {
+	w.err = errEnded
 	if w.rows == nil {
 		return nil
 	}
 	err := errors.Join(w.flush(), w.rows.Close())
-	w.l.mu.Lock()
-	defer w.l.mu.Unlock()
-	w.l.selfLoops += w.selfLoops
+	w.l.stats.SelfLoops += w.selfLoops
 	return err
 }
 
-// ErrWriterOpen is returned by Resolve, which does not have the last edges then.
-var ErrWriterOpen = errors.New("kv: an EdgeWriter of the load is not closed")
-
 // AddEdge is EdgeWriter.Add for a caller with one goroutine, the Loader's.
 func (l *Load) AddEdge(src, dst string, source int64) error {
-	if l.ended {
-		return fmt.Errorf("loader: %w", record.ErrClosed)
-	}
-	if l.single == nil {
+	if l.single == nil || l.ended {
 		l.single = l.EdgeWriter()
 	}
 	return l.single.Add(src, dst, source)
-}
-
-// closeWriters closes the writer of AddEdge, and makes sure that nobody has another open.
-func (l *Load) closeWriters() error {
-	if l.single != nil {
-		if err := l.single.Close(); err != nil {
-			return err
-		}
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.writers > 0 {
-		return ErrWriterOpen
-	}
-	return nil
 }
 
 // unknownEnd notes an edge that ends at an id that no node has.

@@ -94,9 +94,6 @@ func readEdges(ctx context.Context, in edgesFile, loader *kv.Loader, r Job) (edg
 		takers[worker] = writers[worker]
 	}
 	edges, err = in.read(ctx, takers, r)
-	for _, w := range writers {
-		err = cmp.Or(err, w.Close())
-	}
 	return edges, in.offset(), err
 }
 
