@@ -237,8 +237,9 @@ func (s *Store) parseCatalogCopy(text []byte) (c catalogCopy, err error) {
 func (s *Store) catalogPath() string { return filepath.Join(s.dir, lsm.CatalogName) }
 
 // catalogVersion is the version of the record of the catalogue.
-func (tx *Tx) catalogVersion() (uint64, error) {
-	return tx.txn.Version(record.PartKey(catalogKey(), 0))
+func (tx *Tx) catalogVersion() (version uint64, err error) {
+	_, version, err = tx.txn.Get(record.PartKey(catalogKey(), 0))
+	return version, err
 }
 
 // openPacks opens the packs of a store that was opened for writing, once it is what it was before a crash. It returns

@@ -90,7 +90,7 @@ func rawValue(t *testing.T, s *Store, key []byte) []byte {
 	var value []byte
 	must.Do(t, s.db.View(func(txn *lsm.Txn) error {
 		var err error
-		value, err = txn.Get(key)
+		value, _, err = txn.Get(key)
 		return err
 	}))
 	return value

@@ -205,7 +205,7 @@ func (s *Store) lastDecided() (commit uint64, err error) { return s.versionOf(de
 // versionOf is the version of the record under a key, zero if there is none.
 func (s *Store) versionOf(key []byte) (version uint64, err error) {
 	err = s.db.View(func(t *lsm.Txn) (err error) {
-		version, err = t.Version(key)
+		_, version, err = t.Get(key)
 		return err
 	})
 	if errors.Is(err, ErrNotFound) {

@@ -149,15 +149,14 @@ func TestFullDisk(t *testing.T) {
 	}
 	verify(s, 1000)
 
-	// A crash in that state: reading says what is needed, writing needs room.
+	// A crash in that state: writing needs room.
 	must.Do(t, os.Remove(filler))
 	crashed := filepath.Join(root, "crashed")
 	must.Do(t, os.CopyFS(crashed, os.DirFS(dir)))
 	closeStore(t, s)
 	filler = fill(t, root, 0)
-	if _, err := Open(crashed, Options{ReadOnly: true}); !errors.Is(err, ErrCrashed) ||
-		!strings.Contains(err.Error(), "0.0 MiB are free") {
-		t.Errorf("crashed, read-only: got %v, want ErrCrashed and the room it needs", err)
+	if _, err := Open(crashed, Options{ReadOnly: true}); !errors.Is(err, ErrCrashed) {
+		t.Errorf("crashed, read-only: got %v, want ErrCrashed", err)
 	}
 	if _, err := Open(crashed, Options{}); !errors.Is(err, ErrNoSpace) {
 		t.Errorf("crashed: got %v, want ErrNoSpace", err)

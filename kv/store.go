@@ -96,7 +96,7 @@ func (s *Store) readHeader() error {
 
 // readHeader returns the header that a transaction sees, or ErrNotFound.
 func readHeader(t *lsm.Txn) (h header, err error) {
-	value, err := t.Get(headerKey())
+	value, _, err := t.Get(headerKey())
 	if err != nil {
 		return h, err
 	}

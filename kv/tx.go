@@ -110,7 +110,7 @@ func (tx *Tx) start() error {
 func (tx *Tx) loadCatalog() error {
 	var versions [2]uint64 // of the first part of the catalogue, and of the counts
 	for i, key := range [][]byte{record.PartKey(catalogKey(), 0), countsKey()} {
-		version, err := tx.txn.Version(key)
+		_, version, err := tx.txn.Get(key)
 		if errors.Is(err, ErrNotFound) {
 			return record.Corrupt(key, "it is missing")
 		}

@@ -53,25 +53,19 @@ func (d *DB) Closable(spare int64) error { return roomToFlush(d.dir, closeRoom+s
 // roomToFlush returns ErrNoSpace if the tables that Badger makes of the logs in a directory, and spare bytes beside
 // them, might not fit.
 func roomToFlush(dir string, spare int64) error {
-	logged, err := loggedBytes(dir)
+	logs, err := memTableLogs(dir)
 	if err != nil {
 		return err
 	}
-	return storedir.CheckRoom(dir, logged+spare)
-}
-
-// loggedBytes is what the logs of memtables take on the disk.
-func loggedBytes(dir string) (bytes int64, err error) {
-	logs, err := memTableLogs(dir)
 	for _, name := range logs {
 		info, err := os.Stat(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // it has just become a table
 		}
 		if err != nil {
-			return 0, err
+			return err
 		}
-		bytes += storedir.AllocatedBytes(info)
+		spare += storedir.AllocatedBytes(info)
 	}
-	return bytes, err
+	return storedir.CheckRoom(dir, spare)
 }

@@ -25,7 +25,11 @@ func (t *Txn) Lookups(prefix []byte) *Lookups {
 func (l *Lookups) Record(key []byte, use func(body []byte) error) error {
 	var body []byte
 	err := guard(key, func() error {
-		value, err := l.value(key)
+		get := l.t.find
+		if len(l.cursors) > 0 {
+			get = l.cursors.Get
+		}
+		value, _, err := get(key)
 		if err == nil {
 			body, err = record.Decode(key, value)
 		}
@@ -35,13 +39,4 @@ func (l *Lookups) Record(key []byte, use func(body []byte) error) error {
 		return wrapBadger(err)
 	}
 	return pack.GuardFaults(func() error { return use(body) })
-}
-
-// value is the value under key, borrowed.
-func (l *Lookups) value(key []byte) ([]byte, error) {
-	if len(l.cursors) == 0 {
-		return l.t.Get(key)
-	}
-	value, _, err := l.cursors.Get(key)
-	return value, err
 }

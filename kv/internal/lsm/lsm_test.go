@@ -105,13 +105,13 @@ func TestRecords(t *testing.T) {
 	defer b.Cancel()
 	must.Do(t, errors.Join(b.Set(testKey(7), nil), b.Flush()))
 	err := d.View(func(txn *Txn) error {
-		if _, err := txn.Get(testKey(7)); !errors.Is(err, record.ErrNotFound) {
+		if _, _, err := txn.Get(testKey(7)); !errors.Is(err, record.ErrNotFound) {
 			t.Errorf("a deleted record: got %v, want ErrNotFound", err)
 		}
 		if err := txn.Set(testKey(8), nil); !errors.Is(err, ErrReadOnly) {
 			t.Errorf("a transaction that reads: got %v, want ErrReadOnly", err)
 		}
-		_, err := txn.Get(testKey(8))
+		_, _, err := txn.Get(testKey(8))
 		return err
 	})
 	if err != nil {

@@ -195,14 +195,5 @@ func makeDiscards(dir string) error {
 
 // CrashedError is for a read-only open of what a crash left.
 func CrashedError(dir string) error {
-	logged, err := loggedBytes(dir)
-	if err != nil {
-		return err
-	}
-	free, err := storedir.FreeBytes(dir)
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("%s: %w: open it once for writing, which replays its log and takes %s on disk (%s are free), "+
-		"then read-only", dir, ErrCrashed, storedir.InMebibytes(logged+SpareRoom), storedir.InMebibytes(free))
+	return fmt.Errorf("%s: %w: open it once for writing, which replays its log, then read-only", dir, ErrCrashed)
 }

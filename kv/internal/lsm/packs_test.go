@@ -210,7 +210,7 @@ func (m *packModel) check(s packSnapshot, prefix []byte) {
 			key = []byte(keys[m.r.IntN(len(keys))])
 		}
 		want, there := s.want[string(key)]
-		value, err := s.txn.Get(key)
+		value, _, err := s.txn.Get(key)
 		if !there {
 			if lives[record.GenerationOf(key)] && !errors.Is(err, record.ErrNotFound) {
 				m.t.Fatalf("%s: got %v, want ErrNotFound", record.Describe(key), err)
@@ -394,7 +394,7 @@ func TestKilledSwitch(t *testing.T) {
 		must.Do(t, d.OpenPacks(func(record.Generation) bool { return true }))
 		must.Do(t, d.View(func(txn *Txn) error {
 			for _, key := range [][]byte{record.NumberKey(record.KindNodeAt, 7, 0), record.NumberKey(record.KindPosition, 7, 0), testKey(0)} {
-				if _, err := txn.Get(key); err != nil {
+				if _, _, err := txn.Get(key); err != nil {
 					t.Errorf("%s: %s: %v", name, record.Describe(key), err)
 				}
 			}

@@ -18,20 +18,9 @@ import (
 //     is newer. Of one that was deleted, Badger has a record.Deletion.
 //   - All others are in Badger alone.
 
-// Get returns the value under a key, which is the caller's to keep and not to change; record.ErrNotFound if there is
-// none.
-func (t *Txn) Get(key []byte) ([]byte, error) {
-	value, _, err := t.get(key)
-	return value, err
-}
-
-// Version is that of the commit that wrote the value under a key; record.ErrNotFound if there is none.
-func (t *Txn) Version(key []byte) (uint64, error) {
-	_, version, err := t.get(key)
-	return version, err
-}
-
-func (t *Txn) get(key []byte) (value []byte, version uint64, err error) {
+// Get returns the value under a key, which is the caller's to keep and not to change, and the version of the commit that
+// wrote it; record.ErrNotFound if there is none.
+func (t *Txn) Get(key []byte) (value []byte, version uint64, err error) {
 	err = guard(key, func() error {
 		value, version, err = t.find(key)
 		return err

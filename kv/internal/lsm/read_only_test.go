@@ -59,9 +59,8 @@ func told(t *testing.T, d *DB) (lines []string) {
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	say("version %d", txn.ReadVersion())
 	for i := range 302 {
-		value, err := txn.Get(testKey(i))
-		version, reading := txn.Version(testKey(i))
-		say("%d: %x %v, %d %v", i, value, err, version, reading)
+		value, version, err := txn.Get(testKey(i))
+		say("%d: %x %v, %d", i, value, err, version)
 	}
 	lookups := txn.Lookups(record.Prefix(record.KindSpace, 1))
 	for step := range 900 { // all in order, and then here and there
@@ -153,7 +152,7 @@ func TestReadOnlyStaysWithItsTables(t *testing.T) {
 	}
 	get := func(d *DB) error {
 		return d.View(func(txn *Txn) error {
-			_, err := txn.Get(testKey(1))
+			_, _, err := txn.Get(testKey(1))
 			return err
 		})
 	}

@@ -9,10 +9,10 @@ func CheckRoom(dir string, want int64) error {
 		return fmt.Errorf("%s: how much room is left on the disk: %w", dir, err)
 	}
 	if free < want {
-		return fmt.Errorf("%s: %w: %s free, want %s", dir, ErrNoSpace, InMebibytes(free), InMebibytes(want))
+		return fmt.Errorf("%s: %w: %s free, want %s", dir, ErrNoSpace, inMebibytes(free), inMebibytes(want))
 	}
 	return nil
 }
 
-// InMebibytes is a number of bytes as people read it.
-func InMebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
+// inMebibytes is a number of bytes as people read it.
+func inMebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
