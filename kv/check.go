@@ -290,6 +290,9 @@ func (tx *Tx) scan(
 		if k >= record.FirstGenerational && g != tx.cat.Graph {
 			return nil
 		}
+		if isChain := k == record.KindAdjacency || k == record.KindArcs; isChain && record.IsLaterPart(r.Key) {
+			return nil
+		}
 		s.counts[k]++
 		switch {
 		case ok && k == record.KindAddedNode:

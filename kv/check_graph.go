@@ -21,13 +21,9 @@ func (c *checker) adjacency(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	parts := 0
-	for _, n := range d.Parts {
-		parts += int(n)
-	}
 	form := c.tx.cat.arcForm()
-	c.count(record.KindAdjacency, parts)
-	c.count(record.KindArcs, parts*codec.Bit(form.Any()))
+	c.count(record.KindAdjacency, d.Blocks())
+	c.count(record.KindArcs, d.Blocks()*codec.Bit(form.Any()))
 	c.count(record.KindAdjacencyDirectory, (d.Blocks()+graph.DirectoryChunk-1)/graph.DirectoryChunk)
 	c.count(record.KindEdgeDelta, 2*int(c.tx.cat.EdgeDeltas))
 	c.count(record.KindDegreeDelta, c.scan.deltaNodes)

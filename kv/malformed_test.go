@@ -80,8 +80,8 @@ func TestCheckFindsDamagedArcs(t *testing.T) {
 		{record.KindArcs, noBody},                                                                     // no count
 		{record.KindArcs, longBody},                                                                   // too long
 		{record.KindArcs, cutBody},                                                                    // too short
-		{record.KindArcs, func(b []byte) []byte { b[2] |= 2; return b }},                              // an arc more than weights
-		{record.KindArcs, func(b []byte) []byte { b[2] &^= 3; return b }},                             // an entry without arcs
+		{record.KindArcs, func(b []byte) []byte { b[3] |= 2; return b }},                              // an arc more than weights
+		{record.KindArcs, func(b []byte) []byte { b[3] &^= 3; return b }},                             // an entry without arcs
 		{record.KindArcs, func(b []byte) []byte { b[len(b)-1] = 0x7f; b[len(b)-2] = 0xff; return b }}, // NaN
 		{record.KindArcs, func(b []byte) []byte { b[len(b)-2]++; return b }},                          // not what the other end says
 		{record.KindEdgeDelta, func(b []byte) []byte { return []byte{0, 0} }},

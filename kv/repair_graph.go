@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/internal/gap"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
@@ -93,46 +91,40 @@ func (l *listRepair) lists(b int, lists *Adjacency) error {
 // all the nodes between their neighbours.
 func (l *listRepair) directory(ctx context.Context) error {
 	g, end := l.tx.cat.Graph, uint64(0)
-	l.dir = &graph.Directory{Generation: g, Starts: []NodeID{0}}
+	dir := graph.NewDirectory(g)
+	l.dir = &dir
 	err := l.tx.eachRecord(ctx, record.Prefix(record.KindAdjacency, g), func(rec record.Record, _ error) error {
 		block, err := record.NumberAt(rec.Key, 0)
-		part, err2 := record.NumberAt(rec.Key, 1)
-		if err := errors.Join(err, err2); err != nil {
+		if err != nil || record.IsLaterPart(rec.Key) {
 			return err
 		}
 		b := int(block)
-		if part > 0 {
-			if b < l.dir.Blocks() { // else its first part is missing
-				l.dir.Parts[b] = max(l.dir.Parts[b], part+1)
-			}
-			return nil
+		_, body, err := record.FirstPart(rec.Key, rec.Body)
+		if err != nil {
+			return err
 		}
-		first, rows, ok := blockRows(rec.Body)
+		first, rows, ok := blockRows(body)
 		if !ok || first < end || b < l.dir.Blocks() || first+rows > uint64(l.tx.cat.LoadedNodes) {
 			return record.Corrupt(rec.Key, "its nodes are not those that follow")
 		}
 		for ; l.dir.Blocks() < b; end = first {
-			l.dir.Add(int(first-end), 1)
+			l.dir.Add(int(first - end))
 		}
-		l.dir.Add(int(rows), 1)
+		l.dir.Add(int(rows))
 		end = first + rows
 		return nil
 	})
 	if left := uint64(l.tx.cat.LoadedNodes) - end; err == nil && left > 0 {
-		l.dir.Add(int(left), 1)
+		l.dir.Add(int(left))
 	}
 	return err
 }
 
-// blockRows are the first node of an adjacency block and its number of nodes.
+// blockRows are the first node of an adjacency block and its number of nodes, by the beginning of its body.
 func blockRows(body []byte) (first, rows uint64, ok bool) {
 	first, n := binary.Uvarint(body)
-	_, m := binary.Uvarint(body[max(n, 0):])
-	if n <= 0 || m <= 0 {
-		return 0, 0, false
-	}
-	block, err := gap.Parse(body[n+m:], math.MaxUint32)
-	return first, uint64(block.Rows()), err == nil
+	rows, m := binary.Uvarint(body[max(n, 0):])
+	return first, rows, n > 0 && m > 0 && rows <= record.MaxNodes && first <= record.MaxNodes
 }
 
 // eachBlock calls use with the lists of each block that is not bad. Those that cannot be read it makes bad.

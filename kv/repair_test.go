@@ -223,8 +223,9 @@ func TestRepairOfLists(t *testing.T) {
 				t.Fatalf("got %d blocks, want several", d.Blocks())
 			}
 			rng = d.Range(1)
-			value := rawValue(t, s, record.PairKey(k, tx.cat.Graph, 1, 0))
-			writeRaw(t, s, record.PairKey(k, tx.cat.Graph, 1, 0), value[:len(value)-1])
+			key := record.PartKey(record.NumberKey(k, tx.cat.Graph, 1), 0)
+			value := rawValue(t, s, key)
+			writeRaw(t, s, key, value[:len(value)-1])
 			return err
 		})
 		closeStore(t, s)

@@ -55,9 +55,6 @@ func appendList[N ~uint32](dst []byte, list []N) []byte {
 // Rows is the number of rows appended since the last Reset.
 func (e *Encoder[N]) Rows() int { return e.rows }
 
-// Entries is the number of neighbours appended since the last Reset.
-func (e *Encoder[N]) Entries() int { return e.entries }
-
 // Size is the number of bytes that AppendTo will write, give or take the few of the header.
 func (e *Encoder[N]) Size() int {
 	return len(e.starts) + len(e.groups) + len(e.degrees) + len(e.lists)

@@ -4,7 +4,6 @@ package column
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"iter"
 
@@ -84,7 +83,7 @@ func (c *Column) Lookup(number uint32) (*codec.Column, error) {
 		return entry.Value.(*codec.Column), nil
 	}
 	key, block, entry := Key(c.Generation, number), new(codec.Column), &snapshot.Entry{Name: name}
-	err := snapshot.Chain(c.Records, key, func(body []byte) error {
+	err := snapshot.NeedChain(c.Records, key, func(body []byte) error {
 		entry.Body = bytes.Clone(body)
 		if err := block.Parse(c.Kind, entry.Body); err != nil {
 			return fmt.Errorf("%s: %w", record.Describe(key), err)
@@ -94,9 +93,6 @@ func (c *Column) Lookup(number uint32) (*codec.Column, error) {
 		}
 		return nil
 	})
-	if errors.Is(err, record.ErrNotFound) {
-		err = record.Corrupt(key, "it is missing")
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -145,10 +145,10 @@ func (a *Adjacency) Arc(v, u record.NodeID) codec.Arc {
 	return a.ArcsOf(v)[i]
 }
 
-// appendArcs decodes the arcs of one part of block b, whose lists were appended to buf.
-func (g *Graph) appendArcs(d *Directory, b int, part uint32, buf *Adjacency) error {
-	key := record.PairKey(record.KindArcs, d.Generation, uint32(b), part)
-	return snapshot.Need(g.Records, key, func(body []byte) (err error) {
+// appendArcs decodes the arcs of block b, whose lists were appended to buf.
+func (g *Graph) appendArcs(d *Directory, b int, buf *Adjacency) error {
+	key := d.name(record.KindArcs, b).Key()
+	return snapshot.NeedChain(g.Records, key, func(body []byte) (err error) {
 		buf.BytesRead += int64(len(body))
 		buf.arcs, err = g.Form.AppendArcs(buf.arcs, body, len(buf.Neighbors)-len(buf.arcs))
 		if lack := len(buf.Neighbors) - len(buf.arcs); err == nil && lack > 0 {

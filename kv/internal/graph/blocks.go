@@ -52,12 +52,13 @@ const (
 	// checking one block costs; a scan hardly notices the size.
 	blockTarget = 16 << 10
 
-	// HubDegree is the degree above which a node's list gets a block of its own, in parts of so many neighbours.
-	HubDegree = 1 << 13
+	// hubDegree is the degree above which a node's list begins a block, so that who asks for a node before it does not
+	// read such a list.
+	hubDegree = 1 << 13
 
-	// scanParts is the least number of records that Blocks puts into one range, but the last: long enough that handing one
-	// out is nothing beside reading it, short enough that one a worker takes little memory.
-	scanParts = 4
+	// scanBlocks is the number of blocks that Blocks puts into one range: long enough that handing one out is nothing
+	// beside reading it, short enough that one a worker takes little memory.
+	scanBlocks = 4
 
 	// addedRange is the number of nodes in one range of nodes that were added after the load and have no block.
 	addedRange = 1 << 14
@@ -81,14 +82,9 @@ func (g *Graph) Blocks() ([]record.Range, error) {
 	if err != nil {
 		return nil, err
 	}
-	ranges := make([]record.Range, 0, d.Blocks()/scanParts+2)
-	parts := scanParts
-	for b := range d.Blocks() {
-		if parts >= scanParts {
-			ranges, parts = append(ranges, record.Range{First: d.Starts[b], End: d.Starts[b]}), 0
-		}
-		ranges[len(ranges)-1].End = d.Starts[b+1]
-		parts += int(d.Parts[b])
+	ranges := make([]record.Range, 0, d.Blocks()/scanBlocks+2)
+	for b := 0; b < d.Blocks(); b += scanBlocks {
+		ranges = append(ranges, record.Range{First: d.Starts[b], End: d.Starts[min(b+scanBlocks, d.Blocks())]})
 	}
 	for first := g.LoadedNodes; first < g.Nodes; first += addedRange {
 		ranges = append(ranges, record.Range{First: record.NodeID(first), End: record.NodeID(min(first+addedRange, g.Nodes))})
@@ -143,104 +139,57 @@ func (g *Graph) readLoaded(d *Directory, r record.Range, buf *Adjacency, withArc
 	return nil
 }
 
-// AppendBlock decodes block b, all parts of it, and appends it to buf, with arcs if they are asked for.
+// AppendBlock decodes block b and appends it to buf, with arcs if they are asked for.
 func (g *Graph) AppendBlock(d *Directory, b int, buf *Adjacency, withArcs bool) error {
-	rows, begin := len(buf.Offsets), len(buf.Neighbors)
-	for part := range d.Parts[b] {
-		err := g.readBlock(d, b, part, func(block adjacencyBlock) error {
-			buf.Offsets = buf.Offsets[:rows] // the parts of a hub are one row, which the last part ends
-			if part == 0 {
-				buf.Neighbors = slices.Grow(buf.Neighbors, block.entries)
-			}
-			var err error
-			before := len(buf.Neighbors)
-			buf.Offsets, buf.Neighbors, err = gap.AppendAll(buf.Offsets, buf.Neighbors, block.Block)
-			if err != nil {
-				return err
-			}
-			if part > 0 && (before == len(buf.Neighbors) || buf.Neighbors[before] <= buf.Neighbors[before-1]) {
-				return fmt.Errorf("part %d does not follow part %d", part, part-1)
-			}
-			if part == d.Parts[b]-1 && len(buf.Neighbors)-begin != block.entries {
-				return fmt.Errorf("got %d neighbours, want %d", len(buf.Neighbors)-begin, block.entries)
-			}
-			buf.BytesRead += int64(block.size)
-			return nil
-		})
-		if err == nil && withArcs {
-			err = g.appendArcs(d, b, part, buf)
-		}
-		if err != nil {
-			return err
-		}
+	err := g.readBlock(d, b, func(block gap.Block, size int) (err error) {
+		buf.BytesRead += int64(size)
+		buf.Offsets, buf.Neighbors, err = gap.AppendAll(buf.Offsets, buf.Neighbors, block)
+		return err
+	})
+	if err != nil || !withArcs {
+		return err
 	}
-	return nil
+	return g.appendArcs(d, b, buf)
 }
 
-// An adjacencyBlock is one part of a block as read from disk; its bytes are borrowed. On disk it is
+// A block is on disk a chain of
 //
-//	uvarint  the block's first node
-//	uvarint  the neighbours in all parts of the block
+//	uvarint  the first node
 //	         the lists, as package gap writes them
-type adjacencyBlock struct {
-	gap.Block
-	entries int
-	size    int // bytes on disk
-}
 
-// maxEntries bounds what block b may claim to hold, so that memory is only asked for if it can be filled: a
-// neighbour costs at least a byte, and the parts of a hub hold HubDegree neighbours each.
-func (d *Directory) maxEntries(b, size int) int {
-	if d.Parts[b] == 1 {
-		return size
-	}
-	return min(int(d.Parts[b])*HubDegree, int(d.Starts[len(d.Starts)-1]))
-}
-
-// readBlock hands one part of block b to read, whose error is that of a damaged record.
-func (g *Graph) readBlock(d *Directory, b int, part uint32, read func(adjacencyBlock) error) error {
-	key := record.PairKey(record.KindAdjacency, d.Generation, uint32(b), part)
-	return snapshot.Need(g.Records, key, func(body []byte) error {
+// readBlock hands block b, which is borrowed, to read, with its size on disk. The error of read is that of a damaged
+// record.
+func (g *Graph) readBlock(d *Directory, b int, read func(block gap.Block, size int) error) error {
+	return snapshot.NeedChain(g.Records, d.name(record.KindAdjacency, b).Key(), func(body []byte) error {
 		block, err := d.parse(b, body)
 		if err == nil {
-			err = read(block)
+			err = read(block, len(body))
 		}
-		if err != nil {
-			return record.Corrupt(key, err.Error())
-		}
-		return nil
+		return d.damaged(b, err)
 	})
 }
 
-// lookupBlock returns the first part of block b, which is kept in memory for the next lookup.
-func (g *Graph) lookupBlock(d *Directory, b int) (adjacencyBlock, error) {
-	name := snapshot.Name{Kind: record.KindAdjacency, Generation: d.Generation, A: uint32(b)}
-	body, err := snapshot.Lookup(g.Records, name)
+// lookupBlock returns block b, which is kept in memory for the next lookup.
+func (g *Graph) lookupBlock(d *Directory, b int) (gap.Block, error) {
+	body, err := snapshot.LookupChain(g.Records, d.name(record.KindAdjacency, b))
 	if err != nil {
-		return adjacencyBlock{}, err
+		return gap.Block{}, err
 	}
 	block, err := d.parse(b, body)
 	return block, d.damaged(b, err)
 }
 
-// parse reads one part of block b. The error says what is wrong with it.
-func (d *Directory) parse(b int, body []byte) (adjacencyBlock, error) {
+// parse reads block b. The error says what is wrong with it.
+func (d *Directory) parse(b int, body []byte) (gap.Block, error) {
 	first, n := binary.Uvarint(body)
-	entries, m := binary.Uvarint(body[max(n, 0):])
-	if n <= 0 || m <= 0 || first != uint64(d.Starts[b]) {
-		return adjacencyBlock{}, fmt.Errorf("it begins with node %d, want %d", first, d.Starts[b])
+	if n <= 0 || first != uint64(d.Starts[b]) {
+		return gap.Block{}, fmt.Errorf("it begins with node %d, want %d", first, d.Starts[b])
 	}
-	if entries > uint64(d.maxEntries(b, len(body))) {
-		return adjacencyBlock{}, fmt.Errorf("%d neighbours in %d bytes", entries, len(body))
+	block, err := gap.Parse(body[n:], uint32(d.Starts[d.Blocks()]))
+	if want := d.Range(b).Len(); err == nil && block.Rows() != want {
+		err = fmt.Errorf("it has %d lists, want %d", block.Rows(), want)
 	}
-	block, err := gap.Parse(body[n+m:], uint32(d.Starts[d.Blocks()]))
-	if err != nil {
-		return adjacencyBlock{}, err
-	}
-	if want := d.Range(b).Len(); block.Rows() != want {
-		return adjacencyBlock{}, fmt.Errorf("it has %d lists, want %d", block.Rows(), want)
-	}
-	return adjacencyBlock{block, int(entries), len(body)}, nil
+	return block, err
 }
 
 // A Writer writes the lists of nodes 0, 1, 2, … as blocks of a new generation.
@@ -255,7 +204,7 @@ type Writer struct {
 
 // NewWriter makes a writer of a graph of a form.
 func NewWriter(put func(key, body []byte) error, g record.Generation, form codec.ArcForm) *Writer {
-	return &Writer{put: put, directory: Directory{Generation: g}, arcs: codec.ArcEncoder{Form: form}}
+	return &Writer{put: put, directory: NewDirectory(g), arcs: codec.ArcEncoder{Form: form}}
 }
 
 // Next is the node of the next list.
@@ -264,8 +213,10 @@ func (w *Writer) Next() record.NodeID { return w.next }
 // Append adds the list of the next node, and its arcs if the graph is directed or weighted. Their memory is the
 // caller's again.
 func (w *Writer) Append(list []record.NodeID, arcs []codec.Arc) error {
-	if len(list) > HubDegree {
-		return w.appendHub(list, arcs)
+	if len(list) > hubDegree {
+		if err := w.closeBlock(); err != nil {
+			return err
+		}
 	}
 	w.encoder.Append(list)
 	if w.arcs.Form.Any() {
@@ -278,51 +229,22 @@ func (w *Writer) Append(list []record.NodeID, arcs []codec.Arc) error {
 	return nil
 }
 
-func (w *Writer) appendHub(list []record.NodeID, arcs []codec.Arc) error {
-	if err := w.closeBlock(); err != nil {
-		return err
-	}
-	parts := 0
-	for part := range slices.Chunk(list, HubDegree) {
-		w.encoder.Append(part)
-		if w.arcs.Form.Any() {
-			w.arcs.Append(arcs[:len(part)])
-			arcs = arcs[len(part):]
-		}
-		if err := w.putPart(w.next, parts, len(list)); err != nil {
-			return err
-		}
-		parts++
-	}
-	w.directory.Add(1, parts)
-	w.next++
-	return nil
-}
-
 func (w *Writer) closeBlock() error {
 	rows := w.encoder.Rows()
 	if rows == 0 {
 		return nil
 	}
-	if err := w.putPart(w.next-record.NodeID(rows), 0, w.encoder.Entries()); err != nil {
-		return err
-	}
-	w.directory.Add(rows, 1)
-	return nil
-}
-
-func (w *Writer) putPart(first record.NodeID, part, entries int) error {
-	w.body = binary.AppendUvarint(w.body[:0], uint64(first))
-	w.body = binary.AppendUvarint(w.body, uint64(entries))
+	w.body = binary.AppendUvarint(w.body[:0], uint64(w.next-record.NodeID(rows)))
 	w.body = w.encoder.AppendTo(w.body)
 	w.encoder.Reset()
-	block := uint32(w.directory.Blocks())
-	err := w.put(record.PairKey(record.KindAdjacency, w.directory.Generation, block, uint32(part)), w.body)
-	if err != nil || !w.arcs.Form.Any() {
-		return err
+	d := &w.directory
+	_, err := record.PutParts(w.put, d.name(record.KindAdjacency, d.Blocks()).Key(), w.body)
+	if err == nil && w.arcs.Form.Any() {
+		w.body = w.arcs.AppendTo(w.body[:0])
+		_, err = record.PutParts(w.put, d.name(record.KindArcs, d.Blocks()).Key(), w.body)
 	}
-	w.body = w.arcs.AppendTo(w.body[:0])
-	return w.put(record.PairKey(record.KindArcs, w.directory.Generation, block, uint32(part)), w.body)
+	d.Add(rows)
+	return err
 }
 
 // Close writes what is left, and the directory.

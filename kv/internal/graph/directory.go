@@ -10,20 +10,22 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// A Directory knows which nodes share an adjacency block. Block b holds the lists of starts[b] ≤ v < starts[b+1]; a
-// block of more than one part holds the single list of a hub. It costs 8 bytes a block, that is, about one byte in
-// two thousand of the adjacency, so that every block can be fetched by its key, without a search on disk.
+// A Directory knows which nodes share an adjacency block. Block b holds the lists of Starts[b] ≤ v < Starts[b+1]. It
+// costs 4 bytes a block, that is, about one byte in four thousand of the adjacency, so that every block can be fetched
+// by its key, without a search on disk.
 type Directory struct {
 	Generation record.Generation
 	Starts     []record.NodeID // one more than blocks
-	Parts      []uint32
 }
+
+// NewDirectory makes one of no blocks.
+func NewDirectory(g record.Generation) Directory { return Directory{g, []record.NodeID{0}} }
 
 // DirectoryChunk is the number of blocks that one directory record describes.
 const DirectoryChunk = 8192
 
 // Blocks is the number of blocks.
-func (d *Directory) Blocks() int { return len(d.Parts) }
+func (d *Directory) Blocks() int { return len(d.Starts) - 1 }
 
 // Range is the nodes of block b.
 func (d *Directory) Range(b int) record.Range {
@@ -32,25 +34,25 @@ func (d *Directory) Range(b int) record.Range {
 
 // Find returns the block of a loaded node.
 func (d *Directory) Find(v record.NodeID) int {
-	return sort.Search(len(d.Parts), func(b int) bool { return d.Starts[b+1] > v })
+	return sort.Search(d.Blocks(), func(b int) bool { return d.Starts[b+1] > v })
 }
 
 // Add adds a block.
-func (d *Directory) Add(rows int, parts int) {
-	if len(d.Starts) == 0 {
-		d.Starts = append(d.Starts, 0)
-	}
-	d.Starts = append(d.Starts, d.Starts[len(d.Starts)-1]+record.NodeID(rows))
-	d.Parts = append(d.Parts, uint32(parts))
+func (d *Directory) Add(rows int) {
+	d.Starts = append(d.Starts, d.Starts[d.Blocks()]+record.NodeID(rows))
 }
 
-// write puts the directory's records: per block its number of nodes and its number of parts, as varints.
+// name is that of the lists or the arcs of a block.
+func (d *Directory) name(k record.Kind, b int) snapshot.Name {
+	return snapshot.Name{Kind: k, Generation: d.Generation, A: uint32(b)}
+}
+
+// write puts the directory's records: the number of nodes of each block, as varints.
 func (d *Directory) write(put func(key, body []byte) error) error {
 	for from := 0; from < d.Blocks(); from += DirectoryChunk {
 		var body []byte
 		for b := from; b < min(from+DirectoryChunk, d.Blocks()); b++ {
 			body = binary.AppendUvarint(body, uint64(d.Starts[b+1]-d.Starts[b]))
-			body = binary.AppendUvarint(body, uint64(d.Parts[b]))
 		}
 		key := record.NumberKey(record.KindAdjacencyDirectory, d.Generation, uint32(from/DirectoryChunk))
 		if err := put(key, body); err != nil {
@@ -78,20 +80,18 @@ func (g *Graph) Directory() (*Directory, error) {
 
 // readDirectory is Directory from the disk.
 func (g *Graph) readDirectory() (*Directory, error) {
-	d := &Directory{Generation: g.Generation, Starts: []record.NodeID{0}}
+	d := NewDirectory(g.Generation)
 	for chunk := uint32(0); int(d.Starts[d.Blocks()]) < g.LoadedNodes; chunk++ {
 		key := record.NumberKey(record.KindAdjacencyDirectory, g.Generation, chunk)
 		err := snapshot.Need(g.Records, key, func(body []byte) error {
 			for len(body) > 0 {
 				rows, n := binary.Uvarint(body)
-				parts, m := binary.Uvarint(body[max(n, 0):])
 				rest := uint64(g.LoadedNodes) - uint64(d.Starts[d.Blocks()])
-				if n <= 0 || m <= 0 || rows == 0 || rows > rest || parts == 0 || parts > 1<<31 || parts > 1 && rows > 1 {
-					return record.Corrupt(key, fmt.Sprintf("block %d has %d nodes of %d left and %d parts", d.Blocks(), rows, rest,
-						parts))
+				if n <= 0 || rows == 0 || rows > rest {
+					return record.Corrupt(key, fmt.Sprintf("block %d has %d nodes of %d left", d.Blocks(), rows, rest))
 				}
-				d.Add(int(rows), int(parts))
-				body = body[n+m:]
+				d.Add(int(rows))
+				body = body[n:]
 			}
 			return nil
 		})
@@ -99,5 +99,5 @@ func (g *Graph) readDirectory() (*Directory, error) {
 			return nil, err
 		}
 	}
-	return d, nil
+	return &d, nil
 }

@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"encoding/binary"
 	"errors"
 	"testing"
 
@@ -14,7 +13,7 @@ import (
 // FuzzBlock holds that no body of a block of the adjacency makes its reader panic, or claim more than it holds.
 func FuzzBlock(f *testing.F) {
 	const nodes = 100
-	d := &Directory{Generation: 1}
+	d := NewDirectory(1)
 	w := NewWriter(func(_, body []byte) error {
 		f.Add(append([]byte(nil), body...))
 		return nil
@@ -24,14 +23,13 @@ func FuzzBlock(f *testing.F) {
 		must.Do(f, w.Append(list, nil))
 	}
 	must.Do(f, w.Close())
-	f.Add(binary.AppendUvarint([]byte{0}, 1<<62))
-	d.Add(nodes, 1)
+	d.Add(nodes)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		block, err := d.parse(0, body)
 		if err != nil {
 			return
 		}
-		offsets, neighbors, err := gap.AppendAll([]int64{0}, []record.NodeID(nil), block.Block)
+		offsets, neighbors, err := gap.AppendAll([]int64{0}, []record.NodeID(nil), block)
 		if err != nil {
 			return
 		}

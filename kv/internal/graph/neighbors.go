@@ -32,8 +32,8 @@ func (g *Graph) loadedDegree(v record.NodeID) (int, error) {
 	}
 	b := d.Find(v)
 	block, err := g.lookupBlock(d, b)
-	if err != nil || d.Parts[b] > 1 {
-		return block.entries, err
+	if err != nil {
+		return 0, err
 	}
 	degree, err := block.Degree(int(v - d.Starts[b]))
 	return degree, d.damaged(b, err)
@@ -44,7 +44,7 @@ func (d *Directory) damaged(b int, err error) error {
 	if err == nil {
 		return nil
 	}
-	return record.Corrupt(record.PairKey(record.KindAdjacency, d.Generation, uint32(b), 0), err.Error())
+	return record.Corrupt(d.name(record.KindAdjacency, b).Key(), err.Error())
 }
 
 // ReadDegrees fills dst, one number for each node of r, with their degrees. If len(dst) is not r.Len() it is an
@@ -61,12 +61,8 @@ func (g *Graph) ReadDegrees(r record.Range, dst []uint32) error {
 	clear(dst)
 	var degrees []uint32
 	for b := d.Find(r.First); b < d.Blocks() && d.Starts[b] < r.End; b++ {
-		err := g.readBlock(d, b, 0, func(block adjacencyBlock) (err error) {
-			if d.Parts[b] > 1 {
-				degrees = append(degrees[:0], uint32(block.entries))
-				return nil
-			}
-			degrees, err = gap.AppendDegrees(degrees[:0], block.Block)
+		err := g.readBlock(d, b, func(block gap.Block, _ int) (err error) {
+			degrees, err = gap.AppendDegrees(degrees[:0], block)
 			return err
 		})
 		if err != nil {
@@ -122,9 +118,8 @@ func (g *Graph) list(v record.NodeID, buf *Adjacency, withArcs bool) error {
 
 // loadedList is list of the blocks alone.
 func (g *Graph) loadedList(v record.NodeID, buf *Adjacency, withArcs bool) error {
-	r := record.Range{First: v, End: v + 1}
+	buf.Clear(record.Range{First: v, End: v + 1})
 	if int(v) >= g.LoadedNodes {
-		buf.Clear(r)
 		return nil
 	}
 	d, err := g.Directory()
@@ -132,20 +127,12 @@ func (g *Graph) loadedList(v record.NodeID, buf *Adjacency, withArcs bool) error
 		return err
 	}
 	b := d.Find(v)
-	if d.Parts[b] > 1 { // it holds nothing else
-		hub := new(Adjacency)
-		hub.Reset(r)
-		err := g.AppendBlock(d, b, hub, withArcs)
-		*buf = *hub
-		return err
-	}
-	buf.Clear(r)
 	block, err := g.lookupBlock(d, b)
 	if err != nil {
 		return err
 	}
 	row := int(v - d.Starts[b])
-	if buf.Neighbors, err = gap.AppendRow(buf.Neighbors, block.Block, row); err != nil {
+	if buf.Neighbors, err = gap.AppendRow(buf.Neighbors, block, row); err != nil {
 		return d.damaged(b, err)
 	}
 	if buf.Offsets[1] = int64(len(buf.Neighbors)); withArcs {
@@ -154,14 +141,14 @@ func (g *Graph) loadedList(v record.NodeID, buf *Adjacency, withArcs bool) error
 	return err
 }
 
-// lookupArcs returns the arcs of a row of block b, which is no hub's.
-func (g *Graph) lookupArcs(d *Directory, b int, block adjacencyBlock, row int) ([]codec.Arc, error) {
-	degrees, err := gap.AppendDegrees([]uint32(nil), block.Block)
+// lookupArcs returns the arcs of a row of block b.
+func (g *Graph) lookupArcs(d *Directory, b int, block gap.Block, row int) ([]codec.Arc, error) {
+	degrees, err := gap.AppendDegrees([]uint32(nil), block)
 	if err != nil {
 		return nil, d.damaged(b, err)
 	}
-	name := snapshot.Name{Kind: record.KindArcs, Generation: d.Generation, A: uint32(b)}
-	body, err := snapshot.Lookup(g.Records, name)
+	name := d.name(record.KindArcs, b)
+	body, err := snapshot.LookupChain(g.Records, name)
 	if err != nil {
 		return nil, err
 	}

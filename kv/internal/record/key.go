@@ -18,11 +18,11 @@ const (
 	KindCounts   Kind = 0x04 // what small writes change of the catalogue
 	KindDecided  Kind = 0x05 // nothing: its version is that of the last commit with decisions
 
-	KindAdjacency          Kind = 0x10 // generation, block uint32, part uint32
-	KindAdjacencyDirectory Kind = 0x11 // generation, chunk uint32: the blocks' ranges and parts
+	KindAdjacency          Kind = 0x10 // generation, block uint32, part uint16
+	KindAdjacencyDirectory Kind = 0x11 // generation, chunk uint32: how many nodes each block has
 	KindEdgeDelta          Kind = 0x12 // generation, NodeID, NodeID: edge added or removed, under both ends
 	KindDegreeDelta        Kind = 0x13 // generation, NodeID: how many of either
-	KindArcs               Kind = 0x14 // generation, block uint32, part uint32: of the lists of adjacency
+	KindArcs               Kind = 0x14 // generation, block uint32, part uint16: of the lists of adjacency
 
 	KindIDs       Kind = 0x20 // generation, block uint32: position → external id
 	KindIDLookup  Kind = 0x21 // generation, bucket uint32: hash of the external id → position

@@ -13,13 +13,13 @@ import (
 type Name struct {
 	Kind       record.Kind
 	Generation record.Generation
-	A, B       uint32 // block, and part of an adjacency block, or tile of a matrix
+	A, B       uint32 // block; of a matrix tile, and block
 }
 
-// Key is the record's key, of a record that is no chain.
+// Key is the key of the record, or the prefix of the keys of a chain.
 func (n Name) Key() []byte {
 	switch n.Kind {
-	case record.KindAdjacency, record.KindArcs, record.KindMatrix:
+	case record.KindMatrix:
 		return record.PairKey(n.Kind, n.Generation, n.A, n.B)
 	}
 	return record.NumberKey(n.Kind, n.Generation, n.A)

@@ -35,6 +35,15 @@ func Chain(r Reader, prefix []byte, use func(body []byte) error) error {
 	})
 }
 
+// NeedChain is Chain for one that must be there.
+func NeedChain(r Reader, prefix []byte, read func(body []byte) error) error {
+	err := Chain(r, prefix, read)
+	if errors.Is(err, record.ErrNotFound) {
+		return record.Corrupt(prefix, "the record is missing")
+	}
+	return err
+}
+
 // PutChain writes body over whatever chain is there.
 func PutChain(w Writer, prefix, body []byte) error {
 	old, err := countParts(w, prefix)

@@ -57,12 +57,19 @@ func Find(r Reader, key []byte, read func(body []byte) error) (found bool, err e
 }
 
 // Lookup returns the body of a record that must be there, from memory if it was looked up before. Nobody changes it.
-func Lookup(r Reader, name Name) ([]byte, error) {
+func Lookup(r Reader, name Name) ([]byte, error) { return lookup(r, name, Need) }
+
+// LookupChain is Lookup for a chain.
+func LookupChain(r Reader, name Name) ([]byte, error) { return lookup(r, name, NeedChain) }
+
+func lookup(
+	r Reader, name Name, need func(r Reader, key []byte, read func(body []byte) error) error,
+) ([]byte, error) {
 	if entry := r.Cache().Get(name); entry != nil {
 		return entry.Body, nil
 	}
 	entry := &Entry{Name: name}
-	err := Need(r, name.Key(), func(body []byte) error {
+	err := need(r, name.Key(), func(body []byte) error {
 		entry.Body = bytes.Clone(body)
 		return nil
 	})
