@@ -37,7 +37,7 @@ func TestCache(t *testing.T) {
 			t.Fatalf("block %d: got the record of %v", block, kept.Name)
 		}
 	}
-	if hot < 9000 {
+	if hot < 8000 {
 		t.Errorf("the blocks asked for all the time: got %d hits of some 10000, want most", hot)
 	}
 	if hits == 20_000 {
