@@ -51,7 +51,7 @@ func TestBlock(t *testing.T) {
 			for v := range NodeID(tx.NumNodes()) {
 				want := must.Get(one.At(v))(t)
 				block := must.Get(all.Block(v))(t)
-				got := Value{}
+				var got Value
 				if block.Codes != nil {
 					got = block.Table[block.Codes[v%BlockRows]]
 				} else {

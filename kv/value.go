@@ -56,6 +56,7 @@ func StringValue(s string) Value { return codec.StringValue(s) }
 // value keeps every cell as a float32.
 type MatrixEncoding = codec.MatrixEncoding
 
+// Names that every store has, values that stand for nothing, and limits.
 const (
 	// NoNode is no node: a store has at most this many, numbered below it.
 	NoNode NodeID = math.MaxUint32
@@ -66,12 +67,11 @@ const (
 	// LabelColumn is the column of given labels, which every store has.
 	LabelColumn = "label"
 
-	// Limits on what a store takes, in bytes.
-	MaxID         = dict.MaxID      // of an external node id
-	MaxName       = 256             // of a column, matrix, space or class
-	MaxString     = codec.MaxString // of a string value
-	MaxSpaceKey   = 512
-	MaxSpaceValue = 64 << 10
+	MaxID         = dict.MaxID      // bytes of an external node id
+	MaxName       = 256             // bytes of the name of a column, matrix, space or class
+	MaxString     = codec.MaxString // bytes of a string value
+	MaxSpaceKey   = 512             // bytes of the key of an entry
+	MaxSpaceValue = 64 << 10        // bytes of its value
 
 	// BlockRows is how many consecutive nodes a block of a column has. The first of them is a multiple of it.
 	BlockRows = codec.ColumnRows
