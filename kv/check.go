@@ -19,10 +19,10 @@ type Problem struct{ Where, What string }
 
 func (p Problem) String() string { return p.Where + ": " + p.What }
 
-// Check walks every record and every invariant that spans records, and calls report for each that fails. Only of the
-// index of the ids it trusts what a load wrote, if all of it is there and whole. It returns an error only if it cannot go
-// on, ErrClosed if the store is closed meanwhile. Check waits for a running Update, Bulk or Compact, and then reads one
-// snapshot, beside writers. It holds a few blocks at a time.
+// Check reads every record, compares records that must agree, and calls report for each fault. It trusts the index of
+// the ids of a load if every record of it is there and whole. It returns an error only if it cannot go on, ErrClosed if
+// the store is closed meanwhile. Check waits for a running Update, Bulk or Compact, and then reads one snapshot, beside
+// writers. It holds a few blocks at a time.
 func (s *Store) Check(ctx context.Context, progress Progress, report func(Problem)) (err error) {
 	began := time.Now()
 	defer func() { s.log("check", began, err) }()

@@ -24,8 +24,7 @@ import (
 // Of a Restore it is DIR.restoring, of a Repair DIR.repairing.
 //
 // Who works in it holds a lock on it, which the system gives back when the process ends, however it does. So one whose
-// lock can be taken is left over, whichever process, container or host made it. If directories have no locks each
-// load has one whose name goes on at random, and none is taken to be left over.
+// lock can be taken is left over, whichever process, container or host made it.
 type workplace struct {
 	target string
 	path   string

@@ -20,7 +20,7 @@ const (
 
 	KindAdjacency          Kind = 0x10 // generation, block uint32, part uint16
 	KindAdjacencyDirectory Kind = 0x11 // generation, chunk uint32: how many nodes each block has
-	KindEdgeDelta          Kind = 0x12 // generation, NodeID, NodeID: edge added or removed, under both ends
+	KindEdgeDelta          Kind = 0x12 // generation, NodeID, NodeID: edge added, removed or changed, under both ends
 	KindDegreeDelta        Kind = 0x13 // generation, NodeID: how many of either
 	KindArcs               Kind = 0x14 // generation, block uint32, part uint16: of the lists of adjacency
 

@@ -13,7 +13,7 @@ import (
 type Name struct {
 	Kind       record.Kind
 	Generation record.Generation
-	A, B       uint32 // block; of a matrix tile, and block
+	A, B       uint32 // block; of a matrix block, and tile
 }
 
 // Key is the key of the record, or the prefix of the keys of a chain.
