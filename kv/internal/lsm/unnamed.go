@@ -2,7 +2,6 @@ package lsm
 
 import (
 	"cmp"
-	"context"
 	"encoding/binary"
 	"errors"
 	"iter"
@@ -45,8 +44,8 @@ func findStrays(dir string, ids []uint64, newest uint64, logged logVersions) (st
 	for _, id := range ids {
 		s := stray{id: id, path: table.NewFilename(id, dir)}
 		l, err := pack.Look(s.path)
-		if err == nil && l.Newest > newest && !logged.all[l.Newest] {
-			s.newer, err = true, wholeTable(s.path)
+		if err == nil && l.Newest > newest {
+			s.newer, err = logged.lack(s.path)
 		}
 		if errors.Is(err, record.ErrCorrupt) {
 			s.newer, err = logged.logs == 0, nil // else it may be unfinished
@@ -75,10 +74,23 @@ func (v logVersions) newest() (newest uint64) {
 	return newest
 }
 
-// wholeTable returns the first damage of a table.
-func wholeTable(path string) (damage error) {
-	err := findDamage(context.Background(), path, func(found error) { damage = cmp.Or(damage, found) })
-	return cmp.Or(damage, err)
+// lack says whether a table has a version that the logs lack. A damaged block is an ErrCorrupt.
+func (v logVersions) lack(path string) (lack bool, err error) {
+	t, err := pack.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	for i := range t.Blocks() {
+		entries, err := t.Block(i)
+		if err != nil {
+			return false, err
+		}
+		for _, e := range entries {
+			lack = lack || !v.all[y.ParseTs(e.Key)]
+		}
+	}
+	return lack, nil
 }
 
 // readLogs returns the versions that the logs of memtables have.

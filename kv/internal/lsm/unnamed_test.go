@@ -43,6 +43,7 @@ func TestStrays(t *testing.T) {
 			return text
 		}, false},
 		{"a table that the manifest has lost", []uint64{logged + 1, logged}, nil, true},
+		{"a table whose newest version alone is in the log", []uint64{logged, named}, nil, true},
 	} {
 		dir := filepath.Join(t.TempDir(), "store")
 		must.Do(t, os.CopyFS(dir, os.DirFS(crashed)))

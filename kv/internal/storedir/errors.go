@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -48,6 +49,12 @@ func newLockedError(dir string) *LockedError {
 	text, err := os.ReadFile(path)
 	if err == nil {
 		e.PID, err = strconv.Atoi(strings.TrimSpace(string(text)))
+	}
+	if process, gone := os.FindProcess(e.PID); err == nil && gone == nil {
+		gone = process.Signal(syscall.Signal(0))
+		if errors.Is(gone, os.ErrProcessDone) { // it was killed, and who has the store now only reads, or recovers it
+			e.PID = 0
+		}
 	}
 	if info, failed := os.Stat(path); err == nil && failed == nil {
 		e.Since = info.ModTime()
