@@ -134,6 +134,7 @@ func (e *sortedEdges[T]) number(ctx context.Context) (err error) {
 	var edges, arcs, done atomic.Int64
 	err = e.rows.Each(ctx, func(_ int, stretch []T) error {
 		var joined, directed int64
+		read := int64(len(stretch))
 		var first, count uint32 // of the edges of a first end, which follow each other
 		add := func(u, v uint32) {
 			joined++
@@ -168,7 +169,7 @@ func (e *sortedEdges[T]) number(ctx context.Context) (err error) {
 		}
 		edges.Add(joined)
 		arcs.Add(directed)
-		l.progress(StageEdges, done.Add(int64(len(stretch))), e.rows.Len())
+		l.progress(StageEdges, done.Add(read), e.rows.Len())
 		return nil
 	})
 	if err != nil {
