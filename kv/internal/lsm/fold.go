@@ -43,8 +43,6 @@ type Fold struct {
 	merges manifest
 	isDead func(key []byte) bool
 	out    *PackWriter
-	tables int    // that were begun
-	newest uint64 // version of what is merged
 }
 
 // FoldDue reports whether a fold is due. The caller holds the writer's lock.
@@ -82,7 +80,7 @@ func (f *Fold) Merge(ctx context.Context) error {
 	defer f.d.packs.release(held) //nolint:errcheck // a pack that stays behind is removed by the next open
 	return wrapBadger(pack.GuardFaults(func() (err error) {
 		var inputs []pack.Input
-		size := int64(0)
+		size, newest := int64(0), uint64(0)
 		for _, id := range f.merged() {
 			r, opening := pack.Open(table.NewFilename(id, f.d.dir))
 			if opening != nil {
@@ -90,22 +88,23 @@ func (f *Fold) Merge(ctx context.Context) error {
 			}
 			defer func() { err = errors.Join(err, r.Close()) }()
 			size += r.Mark.Size
-			f.newest = max(f.newest, r.Index().MaxVersion())
+			newest = max(newest, r.Index().MaxVersion())
 			inputs = append(inputs, &foldInput{Reader: r})
 		}
 		if err := storedir.CheckRoom(f.d.dir, size+SpareRoom); err != nil {
 			return err
 		}
+		tables := 0
+		f.out.own = func() *pack.Writer {
+			tables++
+			w := pack.NewWriter(filepath.Join(f.d.dir, fmt.Sprintf("spill-fold-%d.tmp", tables)))
+			w.Newest = newest
+			return w
+		}
 		err = pack.Merge(ctx, inputs, func(e pack.Entry) error {
 			key, value := y.ParseKey(e.Key), e.Value.Value
 			if f.isDead(key) || record.IsDeletion(key, value) && !held.mayHave(key) {
 				return nil
-			}
-			if f.out.streams[ownStream] == nil {
-				f.tables++
-				w := pack.NewWriter(filepath.Join(f.d.dir, fmt.Sprintf("spill-fold-%d.tmp", f.tables)))
-				w.Newest = f.newest
-				f.out.streams[ownStream] = &streamWriter{Writer: w}
 			}
 			return f.out.add(ownStream, key, value, y.ParseTs(e.Key))
 		})

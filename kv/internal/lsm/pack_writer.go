@@ -29,9 +29,14 @@ type PackWriter struct {
 	streams map[stream]*streamWriter
 	ended   []*streamWriter // not published
 
+	own func() *pack.Writer // begins a table of ownStream; nil if none is written
+
 	syncs   sync.WaitGroup
 	syncing chan struct{} // holds a token of each that runs
 }
+
+// ownStream is the stream of the records that are in no pack, but in tables of Badger's own.
+var ownStream stream
 
 type streamWriter struct {
 	*pack.Writer
@@ -73,8 +78,7 @@ func (b *PackWriter) add(name stream, key, value []byte, version uint64) error {
 		if err := b.d.failure.err(); err != nil { // the directory may have been moved
 			return err
 		}
-		b.d.packs.last = max(b.d.packs.last, firstPack) + 1
-		t = &streamWriter{Writer: pack.NewWriter(openPath(b.d.dir, b.d.packs.last)), id: b.d.packs.last}
+		t = b.begin(name)
 		b.streams[name] = t
 	}
 	b.Records++
@@ -84,6 +88,15 @@ func (b *PackWriter) add(name stream, key, value []byte, version uint64) error {
 		err = b.end(name)
 	}
 	return b.wrap(err)
+}
+
+// begin begins the pack of a stream, or a table of Badger's own.
+func (b *PackWriter) begin(name stream) *streamWriter {
+	if name == ownStream {
+		return &streamWriter{Writer: b.own()}
+	}
+	b.d.packs.last = max(b.d.packs.last, firstPack) + 1
+	return &streamWriter{Writer: pack.NewWriter(openPath(b.d.dir, b.d.packs.last)), id: b.d.packs.last}
 }
 
 // wrap says what was to be written.

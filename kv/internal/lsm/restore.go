@@ -10,31 +10,28 @@ import (
 // A Restorer writes a closed database from records whose keys ascend: those of generations as packs, and the rest as
 // tables of Badger. A crash leaves what is to be removed.
 type Restorer struct {
-	newest uint64
-	own    manifest // of Badger's tables
-	files  *PackWriter
+	own   manifest // of Badger's tables
+	files *PackWriter
 }
-
-// ownStream is the stream of the records that are in no pack.
-var ownStream stream
 
 // NewRestorer begins a database in an empty directory, whose last commit has a version.
 func NewRestorer(dir string, newest uint64) *Restorer {
 	files := (&DB{dir: dir, failure: new(writeFailure)}).NewPacks()
-	return &Restorer{newest: newest, own: manifest{levels: map[uint64]uint8{}}, files: files}
+	r := &Restorer{own: manifest{levels: map[uint64]uint8{}}, files: files}
+	files.own = func() *pack.Writer {
+		id := uint64(len(r.own.levels) + 1)
+		r.own.levels[id] = 0
+		w := pack.NewWriter(table.NewFilename(id, dir))
+		w.Newest = newest
+		return w
+	}
+	return r
 }
 
 // Add adds a record of a version. The caller may reuse key and value.
 func (r *Restorer) Add(key, value []byte, version uint64) error {
 	if record.Kind(key[0]).InPacks() {
 		return r.files.add(streamOf(key), key, value, version)
-	}
-	if r.files.streams[ownStream] == nil {
-		id := uint64(len(r.own.levels) + 1)
-		w := pack.NewWriter(table.NewFilename(id, r.files.d.dir))
-		w.Newest = r.newest
-		r.files.streams[ownStream] = &streamWriter{Writer: w}
-		r.own.levels[id] = 0
 	}
 	return r.files.add(ownStream, key, value, version)
 }

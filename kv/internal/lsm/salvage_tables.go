@@ -1,7 +1,6 @@
 package lsm
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"path/filepath"
@@ -166,7 +165,7 @@ func (t *salvagedTable) read(b blockPlace) {
 		entries, count = pack.Entries(t.reader.Data[b.from:min(b.to, len(t.reader.Data))])
 		for _, e := range entries {
 			switch {
-			case b.damage == nil && bytes.HasPrefix(e.Key, badgersKeys):
+			case b.damage == nil && pack.IsBadgers(e.Key):
 				count--
 			case trusted(e, t.newest) && (t.last == nil || y.CompareKeys(e.Key, t.last) > 0):
 				t.rest = append(t.rest, e)
@@ -197,9 +196,6 @@ func (t *salvagedTable) end() error {
 	t.damage = nil
 	return t.tell(damage, t.lost, filepath.Base(t.reader.Path), "what can be read of it is left")
 }
-
-// badgersKeys begin the keys that Badger writes for itself.
-var badgersKeys = []byte("!badger!")
 
 // trusted reports whether an entry can be taken for what was written: its record has a checksum of its own, over the
 // key. newest is the version of the table.
@@ -237,7 +233,7 @@ func (s *salvage) readLogs() error {
 			if trusted(e, s.newest) {
 				all.rest = append(all.rest, e)
 				s.note(e)
-			} else if !bytes.HasPrefix(e.Key, badgersKeys) {
+			} else if !pack.IsBadgers(e.Key) {
 				lost.Add(Loss{Kind: "record of tables", Count: 1})
 			}
 		}

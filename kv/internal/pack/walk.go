@@ -133,7 +133,7 @@ func (w *Walk) settle() error {
 			}
 			w.from = c
 		}
-		if !record.IsDeletion(w.onKey, w.holds.Value) && !bytes.HasPrefix(w.onKey, badgersKeys) {
+		if !record.IsDeletion(w.onKey, w.holds.Value) && !IsBadgers(w.onKey) {
 			w.on = bytes.HasPrefix(w.onKey, w.prefix)
 			return nil
 		}
@@ -146,7 +146,9 @@ func (w *Walk) settle() error {
 	}
 }
 
-// badgersKeys is how keys begin that Badger keeps for itself.
+// IsBadgers says whether a key is one that Badger keeps for itself.
+func IsBadgers(key []byte) bool { return bytes.HasPrefix(key, badgersKeys) }
+
 var badgersKeys = []byte("!badger!")
 
 // gather takes the newest version of the key that a cursor stands on, and goes to the key before. Older versions come
