@@ -297,7 +297,8 @@ func (b *Bulk) preview() (*Tx, error) {
 // the budget of the store, and sorts more in a temporary file of the store, which does not outlive a crash.
 func (b *Bulk) Sorter() *spill.Sorter { return b.s.newSorter() }
 
-func (s *Store) newSorter() *spill.Sorter { return spill.New(s.dir, s.sortMemory()) }
+// newSorter is Sorter, also of a store that is only read.
+func (s *Store) newSorter() *spill.Sorter { return spill.New(s.Scratch().Path(), s.sortMemory()) }
 
 // sortMemory is the number of bytes that one sorter may hold.
 func (s *Store) sortMemory() int64 { return s.opt.MemoryBudget / 16 }

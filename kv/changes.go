@@ -34,13 +34,13 @@ type Changes struct {
 type Touched = changes.Touched
 
 // Edges returns the nodes whose edges changed: both ends of each edge that was added, removed or given another weight.
-func (c *Changes) Edges() *Touched { return c.sets.Of(edgesTouched) }
+func (c *Changes) Edges() *Touched { return c.sets.Named(edgesTouched) }
 
 // Column returns the nodes whose value in a column was set.
-func (c *Changes) Column(name string) *Touched { return c.sets.Of(columnTouched(name)) }
+func (c *Changes) Column(name string) *Touched { return c.sets.Named(columnTouched(name)) }
 
 // Matrix returns the nodes whose row of a matrix was set.
-func (c *Changes) Matrix(name string) *Touched { return c.sets.Of(matrixTouched(name)) }
+func (c *Changes) Matrix(name string) *Touched { return c.sets.Named(matrixTouched(name)) }
 
 // ChangesSince returns the nodes that the commits after a mark touched. LastCommit gave the mark. In an Update these
 // are also the nodes that the Update touched so far. ChangesSince returns ErrNotTracked if the store does not know:

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -21,13 +20,13 @@ type spaceDifference struct {
 }
 
 // differences compares the spaces that the transaction sees with decisions.log. It leaves out what was committed later,
-// and what is damaged in the file, which is an ErrCorrupt in the end. It calls use with each entry that is missing or other: key and what the file has,
-// nil if the entry was deleted, are borrowed.
+// and what is damaged in the file, which is an ErrCorrupt in the end. It calls use with each entry that is missing or
+// other: key and what the file has, nil if the entry was deleted, are borrowed.
 func (tx *Tx) differences(
 	ctx context.Context, log *decisions.Log, use func(missing bool, key, value []byte) error,
 ) (all []*spaceDifference, err error) {
 	const inFile, inSpace = 0, 1 // what is before the value of an entry when both are sorted together
-	sorted := spill.New(tx.s.Scratch().Path(), tx.s.opt.MemoryBudget/16)
+	sorted := tx.s.newSorter()
 	defer func() { err = errors.Join(err, sorted.Close()) }()
 	of := map[string]*spaceDifference{} // by what the keys of a space begin with
 	prefixOf := func(key []byte) string { return string(key[:min(len(key), len(record.Prefix(record.KindSpace, 0)))]) }

@@ -28,12 +28,17 @@ func (s *Sets) Of(name string) *Touched {
 	if *s == nil {
 		*s = Sets{}
 	}
-	set := (*s)[name]
-	if set == nil {
-		set = new(Touched)
-		(*s)[name] = set
-	}
+	set := s.Named(name)
+	(*s)[name] = set
 	return set
+}
+
+// Named returns a set to read; an empty one if there is none.
+func (s Sets) Named(name string) *Touched {
+	if set := s[name]; set != nil {
+		return set
+	}
+	return new(Touched)
 }
 
 // Join adds all sets of others.
