@@ -107,8 +107,8 @@ func (s *Store) Backup(ctx context.Context, w io.Writer, opt BackupOptions) (inf
 	return info, storedir.WrapFull(err)
 }
 
-// eachLive calls use at the records of the snapshot, ascending, but for those of generations that its catalogue does not
-// name: a Bulk that is open has written them, or a fold is to leave them out.
+// eachLive calls use at the records of the snapshot, ascending, but for those of generations that its catalogue does
+// not name: a Bulk that is open has written them, or a fold is to leave them out.
 func (tx *Tx) eachLive(ctx context.Context, use func(it *lsm.Iterator) error) error {
 	live := tx.cat.live()
 	return tx.eachEntry(ctx, nil, func(it *lsm.Iterator) error {
@@ -135,7 +135,9 @@ func CheckRoom(dir string, bytes int64) error { return storedir.CheckRoom(dir, b
 // It returns ErrBackup for a file that is damaged or cut short, ErrBackupOrder for a backup that does not follow the
 // one before it, ErrVersion for another format, and ErrNoSpace if the disk has too little room. All files are
 // read at once, in step.
-func Restore(ctx context.Context, dir string, files []io.Reader, opt Options, progress Progress) (info BackupInfo, err error) {
+func Restore(
+	ctx context.Context, dir string, files []io.Reader, opt Options, progress Progress,
+) (info BackupInfo, err error) {
 	chain, err := archive.Open(files)
 	if err != nil {
 		return info, err

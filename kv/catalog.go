@@ -62,8 +62,8 @@ type catalog struct {
 	classNumbers map[string]Class // the inverse of Classes
 }
 
-// The counts are what adding a node or an edge changes. They are a record of their own, of some dozen bytes, so that it
-// need not write the rest of the catalogue, which grows with the classes and the columns of matrices.
+// The counts are what adding a node or an edge changes. They are a record of their own, of some dozen bytes, so that
+// it need not write the rest of the catalogue, which grows with the classes and the columns of matrices.
 type counts struct {
 	Nodes      int               `msgpack:"nodes"`          // those added since the load included
 	Edges      int64             `msgpack:"edges"`          // undirected, each once, deltas included
@@ -171,8 +171,8 @@ func (c *catalog) arcForm() codec.ArcForm {
 	return codec.ArcForm{Directed: c.Directed, Weighted: c.Weighted}
 }
 
-// laterCatalogLost is for records of a generation that the catalogue did not give out: they were committed with a later
-// one.
+// laterCatalogLost is for records of a generation that the catalogue did not give out: they were committed with a
+// later one.
 func laterCatalogLost(next, found record.Generation) error {
 	return record.Corrupt(countsKey(), fmt.Sprintf("they end before generation %d, and there are records of %d: a later catalogue is lost, "+
 		"and with it what was committed since; no record was removed. Restore a backup", next, found))

@@ -25,8 +25,8 @@ type Changes struct {
 	sets changes.Sets
 }
 
-// Touched are nodes that were written to. All says that every node may have been: the column or matrix was made, dropped
-// or written as a whole. Its methods are
+// Touched are nodes that were written to. All says that every node may have been: the column or matrix was made,
+// dropped or written as a whole. Its methods are
 //
 //	Has(v NodeID) bool        // whether v was touched
 //	Nodes() iter.Seq[NodeID]  // the nodes, ascending; if All, it need not yield all of them
@@ -149,8 +149,8 @@ const edgesTouched = "edges"
 func columnTouched(name string) string { return "column " + name }
 func matrixTouched(name string) string { return "matrix " + name }
 
-// mostTouched is the size of the largest record of a commit, in bytes, or the share of a transaction that it may take, as
-// a divisor. What is longer becomes "all": so many changes of a graph are seldom looked at one by one.
+// mostTouched is the size of the largest record of a commit, in bytes, or the share of a transaction that it may take,
+// as a divisor. What is longer becomes "all": so many changes of a graph are seldom looked at one by one.
 const (
 	mostTouched      = 512 << 10
 	mostTouchedShare = 8
@@ -169,10 +169,10 @@ func (tx *Tx) putChanges() error {
 	return tx.put(changesKey(tx.s.commits+1), body)
 }
 
-// Version names the content of the graph, which is the nodes, their external ids and order, and the edges; of some stored
-// columns, and of the names of classes if one has classes; and of some matrices. If two snapshots of a store have equal
-// versions, this content is equal in both, even if older files of the store were put back in between. A column or matrix
-// that is not there has a version too. Version reads what changed since the last whole write.
+// Version names the content of the graph, which is the nodes, their external ids and order, and the edges; of some
+// stored columns, and of the names of classes if one has classes; and of some matrices. If two snapshots of a store
+// have equal versions, this content is equal in both, even if older files of the store were put back in between. A
+// column or matrix that is not there has a version too. Version reads what changed since the last whole write.
 func (tx *Tx) Version(columns, matrices []string) (string, error) {
 	if err := tx.Err(); err != nil {
 		return "", err

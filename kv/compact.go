@@ -11,7 +11,8 @@ import (
 
 // Compact folds edge, node, column and matrix deltas into blocks and drops what is no longer referenced. NodeIDs stay.
 // The new blocks are written beside the live data and replace it in one transaction. Readers see the old state or the
-// new one; after a crash, so does the next Open. Writers wait. It needs room on disk for a second copy of what changes.
+// new one; after a crash, so does the next Open. Writers wait. It needs room on disk for a second copy of what
+// changes.
 func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 	began := time.Now()
 	defer func() { s.log("compact", began, err) }()
@@ -133,7 +134,8 @@ func (s *Store) stopFold() (stopped bool) {
 	return stopped
 }
 
-// fold folds at once, but ends beside others if there are snapshots. No fold goes on. The caller holds the writer's lock.
+// fold folds at once, but ends beside others if there are snapshots. No fold goes on. The caller holds the writer's
+// lock.
 func (s *Store) fold(ctx context.Context) error {
 	f, err := s.beginFold()
 	if err != nil {

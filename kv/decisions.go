@@ -24,8 +24,8 @@ import (
 //     nothing but its version: so Open sees that the file was not written anew.
 //   - The file is also written anew when it has become long.
 
-// KeepTwice makes the store keep a second copy of the entries. With it, Check finds missing entries and Repair restores
-// them. It may be called again.
+// KeepTwice makes the store keep a second copy of the entries. With it, Check finds missing entries and Repair
+// restores them. It may be called again.
 func (s *Space) KeepTwice() error {
 	if err := s.tx.writable(); err != nil {
 		return err
@@ -167,8 +167,8 @@ func (s *Store) openDecisions() error {
 	return s.replayDecisions(lacking)
 }
 
-// lacking returns the frames of decisions.log that Badger lacks, as far as no commit is missing before them, also with an
-// ErrCorrupt. A replay that did not end is the last commit of Badger, without its decidedKey.
+// lacking returns the frames of decisions.log that Badger lacks, as far as no commit is missing before them, also with
+// an ErrCorrupt. A replay that did not end is the last commit of Badger, without its decidedKey.
 func (s *Store) lacking(l *decisions.Log) (lacking []decisions.Frame, err error) {
 	decided, err := s.lastDecided()
 	if err != nil {

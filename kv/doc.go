@@ -21,10 +21,10 @@
 // [Repair] makes a damaged store usable again, without the lost parts. [Restore] makes a store from backups.
 //
 // Nodes are numbered densely, 0 ≤ v < [Tx.NumNodes], by descending degree at the load; nodes added later follow. Every
-// node has the columns of the store, each value of which may be null. The column "label" holds the given labels; id and
-// degree are read like columns. [Tx.RemoveNode] leaves a number without a node, for ever: [Tx.Removed] has these
-// numbers, and [Tx.Shape] counts the nodes that are there. What reads ranges of nodes, such as Tx.ReadDegrees,
-// reads a removed node as one without edges and values.
+// node has the columns of the store, each value of which may be null. The column "label" holds the given labels; id
+// and degree are read like columns. [Tx.RemoveNode] leaves a number without a node, for ever: [Tx.Removed] has these
+// numbers, and [Tx.Shape] counts the nodes that are there. What reads ranges of nodes, such as Tx.ReadDegrees, reads a
+// removed node as one without edges and values.
 //
 // # Promises
 //

@@ -112,7 +112,8 @@ func (tx *Tx) AddEdge(u, v NodeID) error { return tx.setEdge(u, v, 1, ErrExists)
 // ErrNotFound.
 func (tx *Tx) RemoveEdge(u, v NodeID) error { return tx.setEdge(u, v, 0, ErrNotFound) }
 
-// setEdge gives the edge or arc u→v a weight, 0 for none. If it is there already, or not there, that is the error same.
+// setEdge gives the edge or arc u→v a weight, 0 for none. If it is there already, or not there, that is the error
+// same.
 func (tx *Tx) setEdge(u, v NodeID, weight float32, same error) error {
 	return tx.editEdge(u, v, func(a codec.Arc) (codec.Arc, error) {
 		if (a.Out != 0) == (weight != 0) {
@@ -220,8 +221,8 @@ func (o *Oriented) Neighbors(v NodeID) iter.Seq2[NodeID, error] {
 	}
 }
 
-// Arcs yields the neighbours of v along any direction, ascending, with what joins them; Weight tells which are along the
-// direction. On failure it yields the error once, and stops.
+// Arcs yields the neighbours of v along any direction, ascending, with what joins them; Weight tells which are along
+// the direction. On failure it yields the error once, and stops.
 func (o *Oriented) Arcs(v NodeID) iter.Seq2[Arc, error] {
 	return func(yield func(Arc, error) bool) {
 		if err := o.tx.checkNode(v); err != nil {

@@ -26,8 +26,8 @@ var (
 	// A read of a record with an unknown version returns ErrVersion too.
 	ErrVersion = record.ErrVersion
 
-	// ErrLocked is returned for a store that another process, or this one, has open, and by a load or a Restore if another
-	// runs into the same directory.
+	// ErrLocked is returned for a store that another process, or this one, has open, and by a load or a Restore if
+	// another runs into the same directory.
 	ErrLocked = storedir.ErrLocked
 
 	// ErrForeignFile is returned for a store in which there is a file that no store has: a symbolic link, a named pipe
@@ -89,8 +89,8 @@ var (
 	// ErrIndexed is returned by a write to an indexed column of a store that was opened without Options.OnWrite.
 	ErrIndexed = errors.New("kv: column is indexed, and the store was opened without Options.OnWrite")
 
-	// ErrNoSpace is returned if the disk has too little room for a write and for the tables that follow from the write.
-	// The write does nothing.
+	// ErrNoSpace is returned if the disk has too little room for a write and for the tables that follow from the
+	// write. The write does nothing.
 	ErrNoSpace = storedir.ErrNoSpace
 
 	// ErrMoved is returned by writes to a store, and by its Close, if its directory was moved, replaced or deleted
@@ -100,16 +100,16 @@ var (
 	ErrMoved = storedir.ErrMoved
 
 	// ErrFailed is returned by writes to a store, and by its Close, after the disk failed a write. All earlier commits
-	// are on the disk; a store that is closed and opened again goes on from there. If the tables cannot be opened again
-	// after a fold, reads return ErrFailed too.
+	// are on the disk; a store that is closed and opened again goes on from there. If the tables cannot be opened
+	// again after a fold, reads return ErrFailed too.
 	ErrFailed = lsm.ErrFailed
 
-	// ErrCommitted is returned by Update, Bulk.Commit and Compact if something failed after the commit. The writes have
-	// happened.
+	// ErrCommitted is returned by Update, Bulk.Commit and Compact if something failed after the commit. The writes
+	// have happened.
 	ErrCommitted = errors.New("committed")
 
-	// ErrCatalogTooBig is returned if the names of classes and of matrix columns together exceed a transaction: about 1.1
-	// MB. A larger memory budget allows more, except for a Loader.
+	// ErrCatalogTooBig is returned if the names of classes and of matrix columns together exceed a transaction: about
+	// 1.1 MB. A larger memory budget allows more, except for a Loader.
 	ErrCatalogTooBig = errors.New("kv: too many names")
 
 	// ErrTxTooBig is returned when an Update has written more than a transaction can hold.
@@ -134,7 +134,8 @@ func versionError(dir string, version int) error {
 	if version < formatVersion {
 		writer = "an older"
 	}
-	return fmt.Errorf("%s: %w: it is %d, want %d: %s graphcleaner wrote it", dir, ErrVersion, version, formatVersion, writer)
+	return fmt.Errorf("%s: %w: it is %d, want %d: %s graphcleaner wrote it",
+		dir, ErrVersion, version, formatVersion, writer)
 }
 
 // A BackupError names the wrong backup file. It is an ErrBackup or an ErrBackupOrder. Its fields are

@@ -59,9 +59,9 @@ func (tx *Tx) ID(v NodeID) (string, error) {
 	return tx.dict().ID(position)
 }
 
-// Places reads the places of nodes in the node file, from 0, and the nodes and ids at places. Nodes added later follow,
-// and removed nodes keep their places. Asked in ascending order, each costs little. It belongs to one goroutine; a Tx
-// may have many. It sees what an Update wrote before it was made.
+// Places reads the places of nodes in the node file, from 0, and the nodes and ids at places. Nodes added later
+// follow, and removed nodes keep their places. Asked in ascending order, each costs little. It belongs to one
+// goroutine; a Tx may have many. It sees what an Update wrote before it was made.
 type Places struct {
 	tx  *Tx
 	ids *dict.Reader

@@ -108,9 +108,9 @@ func (m *Matrix) Drop() error {
 	return nil
 }
 
-// SetRow sets one row of a matrix, whose length must be its width; cells are rounded as its encoding says. The encoding
-// may keep a limited number of cells that differ from the common value of the row. SetRow returns ErrInvalidValue for a
-// row with more such cells.
+// SetRow sets one row of a matrix, whose length must be its width; cells are rounded as its encoding says. The
+// encoding may keep a limited number of cells that differ from the common value of the row. SetRow returns
+// ErrInvalidValue for a row with more such cells.
 func (tx *Tx) SetRow(name string, v NodeID, row []float32) error {
 	entry, err := tx.rowEntry(name, v, row)
 	if err != nil {

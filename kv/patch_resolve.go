@@ -203,7 +203,8 @@ func (r *resolvedPatch) eachEnd(
 	return nil
 }
 
-// pair puts the rows of edges into pairs, by both nodes, in a byte whether the first is the second end, and the source.
+// pair puts the rows of edges into pairs, by both nodes, in a byte whether the first is the second end, and the
+// source.
 func (r *resolvedPatch) pair(ctx context.Context, tx *Tx, pairs *spill.Sorter) (err error) {
 	bySecond := r.b.Sorter()
 	defer func() { err = errors.Join(err, bySecond.Close()) }()
@@ -327,8 +328,8 @@ func (r *resolvedPatch) count(a askedArc, there bool) {
 	}
 }
 
-// countRemoved counts the removed edges, once there are so many arcs, and returns the error of a row that asked for what
-// cannot be.
+// countRemoved counts the removed edges, once there are so many arcs, and returns the error of a row that asked for
+// what cannot be.
 func (r *resolvedPatch) countRemoved(after int64) error {
 	before := r.tx.Shape().Arcs
 	if !r.tx.cat.Directed { // each edge is two

@@ -52,8 +52,8 @@ type roomRepair = func(ctx context.Context, s *Store, report func(Correction)) e
 //     lost blocks is lost.
 //   - A value in a lost block of a column becomes null, a row of a matrix NaN, an id "lost-N" with the place N in the
 //     node file. A value or a row that was changed since may be the one before.
-//   - A document of which a part is lost is removed. Each function of rooms, such as index.Repair, then checks and repairs the entries and
-//     documents of its room. They run in the given order, with opt, on the repaired store.
+//   - A document of which a part is lost is removed. Each function of rooms, such as index.Repair, then checks and
+//     repairs the entries and documents of its room. They run in the given order, with opt, on the repaired store.
 //
 // If the catalogue and its copy are damaged, Repair returns ErrCorrupt, and only a backup helps. The store must not
 // be open.

@@ -138,8 +138,8 @@ type nodeValue struct {
 	value Value
 }
 
-// column writes a column again, which need not be there, and its index, if that is not nil. Changes of values, ascending
-// by their nodes, take the place of values; nil are none.
+// column writes a column again, which need not be there, and its index, if that is not nil. Changes of values,
+// ascending by their nodes, take the place of values; nil are none.
 func (w *rewriter) column(
 	ctx context.Context, column Column, changed iter.Seq2[nodeValue, error], index ColumnIndex,
 ) error {

@@ -25,12 +25,12 @@ type source struct {
 	blocks []Range // of consecutive nodes from 0 on; later nodes have no neighbours
 	lists  func(block int, lists *Adjacency) error
 
-	// numbers returns the blocks of both directions between the place and the number of the nodes of the load, each lent
-	// until the next.
+	// numbers returns the blocks of both directions between the place and the number of the nodes of the load, each
+	// lent until the next.
 	numbers func(k record.Kind, block int) ([]uint32, error)
 
-	// ids are those of all places, ascending. A removed node has an empty one. An id that damage took is an ErrCorrupt,
-	// which does not end them; another one is made up for it.
+	// ids are those of all places, ascending. A removed node has an empty one. An id that damage took is an
+	// ErrCorrupt, which does not end them; another one is made up for it.
 	ids iter.Seq2[string, error]
 }
 

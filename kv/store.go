@@ -277,8 +277,8 @@ func (s *Store) checkOpen() error {
 	return nil
 }
 
-// abandon closes a store whose directory is to be removed. It does so also if Close cannot, as the disk has no room for
-// what would be written or a Bulk is open; the directory is gone then, and Badger writes nothing there.
+// abandon closes a store whose directory is to be removed. It does so also if Close cannot, as the disk has no room
+// for what would be written or a Bulk is open; the directory is gone then, and Badger writes nothing there.
 func (s *Store) abandon() (err error) {
 	closing := s.Close()
 	s.endSnapshots()
@@ -322,13 +322,13 @@ func (s *Store) closeBadger() error {
 	return errors.Join(s.db.Close(), s.unlock())
 }
 
-// Work lends the directory inside the store in which one long job at a time keeps what it has finished, so that it can go
-// on after it was interrupted or killed. What is in it is the job's alone. It is no part of the store, and may be
+// Work lends the directory inside the store in which one long job at a time keeps what it has finished, so that it can
+// go on after it was interrupted or killed. What is in it is the job's alone. It is no part of the store, and may be
 // deleted while no process has the store open.
 //
 // Work waits until the job before is done, or returns the error of a context that ends first; ErrReadOnly if the store
-// was opened so: other processes may be reading it. done, which is called once, lets the next job in. It removes an empty
-// directory, other files stay.
+// was opened so: other processes may be reading it. done, which is called once, lets the next job in. It removes an
+// empty directory, other files stay.
 func (s *Store) Work(ctx context.Context) (dir *scratch.Dir, done func() error, err error) {
 	if s.opt.ReadOnly {
 		return nil, nil, fmt.Errorf("%s: %w", s.name, ErrReadOnly)

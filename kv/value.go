@@ -34,8 +34,8 @@ const (
 	KindClass  = codec.KindClass  // an entry of the store's class dictionary; a String value when read
 )
 
-// A Value is one property value: null, bool, int64, float64 or string. The zero Value is null. Values are equal when ==
-// says so. It can be part of a document. Its methods are Kind, IsNull, Bool, Int, Float, Str, String, Compare,
+// A Value is one property value: null, bool, int64, float64 or string. The zero Value is null. Values are equal when
+// == says so. It can be part of a document. Its methods are Kind, IsNull, Bool, Int, Float, Str, String, Compare,
 // Append and Parse, which reads what Append appends to nothing.
 type Value = codec.Value
 
@@ -51,9 +51,9 @@ func FloatValue(f float64) Value { return codec.FloatValue(f) }
 // StringValue is the value of a string, which should be UTF-8. An empty string is not null.
 func StringValue(s string) Value { return codec.StringValue(s) }
 
-// A MatrixEncoding says how a matrix is stored: Half keeps cells as IEEE 754 binary16, see float16.Round for the error, and
-// Kept, if not zero, is the largest number of cells of a row that differ from the common value of the row. The zero
-// value keeps every cell as a float32.
+// A MatrixEncoding says how a matrix is stored: Half keeps cells as IEEE 754 binary16, see float16.Round for the
+// error, and Kept, if not zero, is the largest number of cells of a row that differ from the common value of the row.
+// The zero value keeps every cell as a float32.
 type MatrixEncoding = codec.MatrixEncoding
 
 // Names that every store has, values that stand for nothing, and limits.

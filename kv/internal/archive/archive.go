@@ -19,8 +19,8 @@
 //
 // Numbers are big-endian. The version is the commit that wrote the record, as Badger numbers them. If the record is
 // empty it is kept: it is that of the stream before, which has this checksum. There is an entry for every record that
-// the snapshot has, so that the entries of a stream say which records of the one before are gone. The last entry has no
-// key; its record is the SHA-256 with which the stream before ends, empty in a full stream. Two streams of the same
+// the snapshot has, so that the entries of a stream say which records of the one before are gone. The last entry has
+// no key; its record is the SHA-256 with which the stream before ends, empty in a full stream. Two streams of the same
 // snapshot since the same stream are the same bytes.
 package archive
 

@@ -15,9 +15,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// Open opens the file, to append to it once Scan has found it whole or Cut has cut it, or only to read what it has now,
-// also if it is replaced or appended to meanwhile. A file that is missing, or damaged at its head, or another store's, is
-// an ErrCorrupt.
+// Open opens the file, to append to it once Scan has found it whole or Cut has cut it, or only to read what it has
+// now, also if it is replaced or appended to meanwhile. A file that is missing, or damaged at its head, or another
+// store's, is an ErrCorrupt.
 func Open(dir, store string, readOnly bool) (*Log, error) {
 	l, how := &Log{path: filepath.Join(dir, FileName)}, os.O_RDWR
 	if readOnly {
@@ -57,12 +57,12 @@ func (l *Log) readHead(store string) error {
 	return nil
 }
 
-// ErrTorn is returned beside an ErrCorrupt if no whole frame follows what is damaged, as after a crash: nobody was told
-// that it is durable.
+// ErrTorn is returned beside an ErrCorrupt if no whole frame follows what is damaged, as after a crash: nobody was
+// told that it is durable.
 var ErrTorn = errors.New("no whole part follows")
 
-// Scan calls visit with each whole frame, in order, also behind what is damaged: with all that the file had when it was
-// opened, or with those since it was written anew. The first damage is an ErrCorrupt in the end.
+// Scan calls visit with each whole frame, in order, also behind what is damaged: with all that the file had when it
+// was opened, or with those since it was written anew. The first damage is an ErrCorrupt in the end.
 func (l *Log) Scan(all bool, visit func(Frame) error) (damage error) {
 	at := l.begin
 	if !all {

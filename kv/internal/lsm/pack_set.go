@@ -21,8 +21,8 @@ import (
 // A pack is a table that holds records of one kind and one generation. So packs never overlap, and a generation goes
 // with its packs: the catalogue, which names generations, says which packs there are.
 const (
-	// firstPack is below the numbers of packs, each of which no other pack has. Badger's own tables have smaller numbers,
-	// and no table may have one of more than 32 bits.
+	// firstPack is below the numbers of packs, each of which no other pack has. Badger's own tables have smaller
+	// numbers, and no table may have one of more than 32 bits.
 	firstPack = 2_000_000_000
 
 	// packSuffix ends the name of a pack in a database that is open for writing. In one that is closed it has the name
@@ -57,8 +57,8 @@ type stream [5]byte
 // streamOf is that of a key with a generation.
 func streamOf(key []byte) stream { return stream(key[:len(stream{})]) }
 
-// A packSet is what a snapshot sees of the tables that are read here: of a database that is open for writing the packs,
-// and else all tables. It does not change.
+// A packSet is what a snapshot sees of the tables that are read here: of a database that is open for writing the
+// packs, and else all tables. It does not change.
 type packSet struct {
 	tables  []*heldTable // packs by their first keys
 	all     pack.Tables
@@ -93,7 +93,8 @@ func (s *packSet) of(key []byte) pack.Tables {
 	return s.streams[streamOf(key)]
 }
 
-// mayHave reports whether one of the packs has a record of a key, or cannot tell. A deletion of the key is to hide that.
+// mayHave reports whether one of the packs has a record of a key, or cannot tell. A deletion of the key is to hide
+// that.
 func (s *packSet) mayHave(key []byte) bool {
 	_, _, err := s.of(key).Cursors().Get(key)
 	return !errors.Is(err, record.ErrNotFound)

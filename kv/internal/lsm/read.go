@@ -18,8 +18,8 @@ import (
 //     is newer. Of one that was deleted, Badger has a record.Deletion.
 //   - All others are in Badger alone.
 
-// Get returns the value under a key, which is the caller's to keep and not to change, and the version of the commit that
-// wrote it; record.ErrNotFound if there is none.
+// Get returns the value under a key, which is the caller's to keep and not to change, and the version of the commit
+// that wrote it; record.ErrNotFound if there is none.
 func (t *Txn) Get(key []byte) (value []byte, version uint64, err error) {
 	err = guard(key, func() error {
 		value, version, err = t.find(key)
@@ -45,8 +45,8 @@ func (t *Txn) find(key []byte) (value []byte, version uint64, err error) {
 	return bytes.Clone(value), version, err
 }
 
-// WillRead says under which keys records of packs are read soon. The system is asked for them at once, so that the disk
-// finds them side by side. What goes wrong is told by the reads themselves.
+// WillRead says under which keys records of packs are read soon. The system is asked for them at once, so that the
+// disk finds them side by side. What goes wrong is told by the reads themselves.
 func (t *Txn) WillRead(keys iter.Seq[[]byte]) {
 	cursors := t.packs.all.Cursors()
 	if len(cursors) == 0 {

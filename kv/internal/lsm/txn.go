@@ -38,7 +38,8 @@ func written(key, value []byte) int64 {
 // transaction can hold beside that, so that what fits does not depend on who was before.
 const lent = 32 << 10
 
-// Next has another user follow in the transaction. It returns false if those before have written so much that none may.
+// Next has another user follow in the transaction. It returns false if those before have written so much that none
+// may.
 func (t *Txn) Next() bool {
 	if t.before+t.own > lent {
 		return false
@@ -106,8 +107,8 @@ func (t *Txn) MakeRoom() error {
 	return err
 }
 
-// Set writes a value under a key, or deletes the key if it is nil. The transaction keeps both. It returns ErrTxTooBig if
-// the user cannot write more.
+// Set writes a value under a key, or deletes the key if it is nil. The transaction keeps both. It returns ErrTxTooBig
+// if the user cannot write more.
 func (t *Txn) Set(key, value []byte) error {
 	if !t.writes {
 		return ErrReadOnly

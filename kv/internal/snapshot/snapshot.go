@@ -16,12 +16,12 @@ var ErrShape = errors.New("kv: wrong shape")
 
 // A Reader reads the records of one snapshot.
 type Reader interface {
-	// Get calls use with the body of the record under key, borrowed; record.ErrNotFound when there is none. It costs no
-	// search if the record before it was read last.
+	// Get calls use with the body of the record under key, borrowed; record.ErrNotFound when there is none. It costs
+	// no search if the record before it was read last.
 	Get(key []byte, use func(body []byte) error) error
 
-	// Scan yields the records whose key begins with prefix and is not less than from (nil: all), ascending, each borrowed
-	// until the next step.
+	// Scan yields the records whose key begins with prefix and is not less than from (nil: all), ascending, each
+	// borrowed until the next step.
 	Scan(prefix, from []byte) iter.Seq2[record.Record, error]
 
 	// Cache keeps what is looked up.

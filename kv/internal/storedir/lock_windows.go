@@ -15,8 +15,8 @@ import (
 )
 
 // Lock takes the lock on a directory, the same for reading and for writing; a *LockedError if another holds it.
-// Directories have no locks here, so it is a mutex of the system that is named after the path. Lock returns the absolute
-// path of the directory, the one by which its files are opened. A file that has no place in a store is an
+// Directories have no locks here, so it is a mutex of the system that is named after the path. Lock returns the
+// absolute path of the directory, the one by which its files are opened. A file that has no place in a store is an
 // ErrForeignFile. Calling unlock again does nothing.
 func Lock(dir string, shared bool) (path string, unlock func() error, err error) {
 	if path, err = realpath.Of(dir); err != nil {
