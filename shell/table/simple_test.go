@@ -20,7 +20,8 @@ import (
 
 // simpleRows reads text byte by byte, as the package's documentation says: a line for every row, and one for what ends the
 // reading.
-func simpleRows(separator, comment byte, content []byte, columns, tabs int) (rows []string) {
+func simpleRows(l layout, content []byte, columns int) (rows []string) {
+	separator, comment := l.separator, l.comment
 	content = bytes.TrimPrefix(content, []byte("\ufeff"))
 	var header []string
 	for line := int64(1); len(content) > 0; {
@@ -33,7 +34,7 @@ func simpleRows(separator, comment byte, content []byte, columns, tabs int) (row
 			fields = simpleBlanks(bytes.TrimSuffix(bytes.TrimSuffix(record, []byte("\n")), []byte("\r")))
 		} else {
 			var length int
-			if fields, length, bad = simpleQuotes(content, separator, tabs); length < 0 {
+			if fields, length, bad = simpleQuotes(content, l); length < 0 {
 				length = lineEnd(content)
 				open = errors.New("a quoted field is still open at the end of the file")
 			}
@@ -95,8 +96,9 @@ var (
 )
 
 // simpleQuotes returns the fields of the record that a csv or tsv text begins with and the record's length; −1 where a
-// quote is left open. So many tabs are in a line that is a row.
-func simpleQuotes(text []byte, separator byte, tabs int) (fields []string, length int, bad error) {
+// quote is left open.
+func simpleQuotes(text []byte, l layout) (fields []string, length int, bad error) {
+	separator := l.separator
 	for rest := string(text); ; rest = rest[1:] {
 		if separator != '\t' && simpleOpen.MatchString(rest) {
 			return nil, -1, nil
@@ -104,7 +106,8 @@ func simpleQuotes(text []byte, separator byte, tabs int) (fields []string, lengt
 		quoted := simpleQuoted.FindStringSubmatch(rest)
 		if separator == '\t' && quoted != nil && strings.Contains(quoted[0], "\n") {
 			lines := strings.Split(rest, "\n")
-			if len(fields)+strings.Count(lines[0], "\t") == tabs && strings.Count(lines[1], "\t") == tabs {
+			if len(fields)+strings.Count(lines[0], "\t") == l.tabs &&
+				strings.Count(lines[1], "\t") == l.tabs {
 				quoted = nil
 			}
 		}
@@ -128,6 +131,9 @@ func simpleQuotes(text []byte, separator byte, tabs int) (fields []string, lengt
 			field := rest[:end]
 			if rest = rest[end:]; rest == "" || rest[0] == '\n' {
 				field = strings.TrimSuffix(field, "\r")
+			}
+			if l.trim {
+				field = strings.Trim(field, " \t")
 			}
 			fields = append(fields, field)
 		}
@@ -225,7 +231,6 @@ func againstSimple(t testing.TB, path string, content []byte, chunk int) {
 		return // the header, of which other tests are
 	}
 	columns := len(r.Header())
-	separator, comment := r.layout.separator, r.layout.comment
 	if r.layout.captioned {
 		return // all records are rows
 	}
@@ -236,7 +241,7 @@ func againstSimple(t testing.TB, path string, content []byte, chunk int) {
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
-	want := simpleRows(separator, comment, content, columns, r.layout.tabs)
+	want := simpleRows(r.layout, content, columns)
 	if !slices.Equal(rows, want) {
 		t.Fatalf("%q in chunks of %d: Rows: got\n%q\nwant\n%q", content, chunk, rows, want)
 	}
@@ -300,6 +305,7 @@ func FuzzReadersAgree(f *testing.F) {
 	f.Add([]byte("id,label\n1,\"A\n\"\"B\"\r\n"), false, 3)
 	f.Add([]byte("\xef\xbb\xbfid\tlabel\n\\t\t\"a\\\r\n\"\"b\"\n\"c\"d\t\"e\n"), true, 1)
 	f.Add([]byte("id,label\n1,A\n\"id\",label\n\ufeff\"id\",label\nid,A\n"), false, 5)
+	f.Add([]byte("id,   label\n1,A\n\"id\",label\n\ufeff\"id\",label\niP, A\n"), false, 1)
 	f.Fuzz(func(t *testing.T, content []byte, tabs bool, chunk int) {
 		name := "f.csv"
 		if tabs {
