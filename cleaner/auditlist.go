@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/audit"
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -256,7 +257,7 @@ func (l *AuditList) Nodes(tx *kv.Tx) (kv.NodeSet, error) {
 	if err := nodes.UnmarshalBinary(packed); err != nil {
 		return nil, fmt.Errorf("audit: %w: %w", kv.ErrCorrupt, err)
 	}
-	set := kv.NewNodeSet(tx.NumNodes())
+	set := bitset.New[kv.NodeID](tx.NumNodes())
 	for i := nodes.Iterator(); i.HasNext(); {
 		if v := i.Next(); int(v) < tx.NumNodes() {
 			set.Add(kv.NodeID(v))

@@ -14,6 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -181,7 +182,7 @@ func byPosition(t *testing.T, tx *kv.Tx, seed uint64, hops int) (p positioned, n
 	must(err)
 	splits, drawn, err := Splits(tx, labels, seed)
 	must(err)
-	p.census = CensusInput{Names: tx.Classes(), Labels: make([]kv.Class, n), Unpredicted: kv.NewNodeSet(n), Seed: seed}
+	p.census = CensusInput{Names: tx.Classes(), Labels: make([]kv.Class, n), Unpredicted: bitset.New[kv.NodeID](n), Seed: seed}
 	if !drawn {
 		p.census.Splits = make([]Split, n)
 	}

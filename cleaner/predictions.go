@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -149,7 +150,7 @@ func newPredictionWriter(
 		write:   write,
 		opt:     opt,
 		classes: slices.Clone(classes),
-		nodes:   kv.NewNodeSet(tx.NumNodes()),
+		nodes:   bitset.New[kv.NodeID](tx.NumNodes()),
 		row:     make([]float64, len(classes)),
 		keeper:  newRowKeeper(opt.matrix(), len(classes)),
 		labels: func(rows kv.Range, dst []kv.Class) error {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -151,7 +152,7 @@ func countPresent(tx *kv.Tx, nodes kv.NodeSet) (count int64, err error) {
 // nodes are among them.
 func nodesWithoutRow(tx *kv.Tx, matrix *kv.Matrix) (missing kv.NodeSet, any bool, err error) {
 	n := tx.NumNodes()
-	missing = kv.NewNodeSet(n)
+	missing = bitset.New[kv.NodeID](n)
 	if matrix.Width() == 0 {
 		return missing, false, nil
 	}

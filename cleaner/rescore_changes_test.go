@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -45,7 +46,7 @@ func changeSome(t *testing.T, s *kv.Store, r *rand.Rand, count int) {
 		for range count {
 			if v := random(); removed != nil || r.IntN(2) == 0 {
 				if removed == nil {
-					removed = kv.NewNodeSet(n)
+					removed = bitset.New[kv.NodeID](n)
 				}
 				removed = append(removed, make(kv.NodeSet, max(0, n/64+1-len(removed)))...)
 				removed.Add(v)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -79,7 +80,7 @@ func (a *arranger) byPosition(
 			continue
 		}
 		if few = append(few, uint64(position)<<32|uint64(v)); len(few) > a.tx.Shape().Present/fileShare {
-			many = kv.NewNodeSet(a.tx.NumNodes())
+			many = bitset.New[kv.NodeID](a.tx.NumNodes())
 			for _, place := range few {
 				many.Add(kv.NodeID(place >> 32))
 			}

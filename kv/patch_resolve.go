@@ -12,6 +12,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -47,7 +48,7 @@ func (r *resolvedPatch) noted() error {
 func (r *resolvedPatch) resolve(ctx context.Context) (err error) {
 	ids := r.b.Sorter() // sources of rows, by id
 	defer func() { err = errors.Join(err, ids.Close()) }()
-	r.removed = NewNodeSet(r.tx.NumNodes())
+	r.removed = bitset.New[NodeID](r.tx.NumNodes())
 	for rec, err := range r.Patch.nodes.Records(ctx) {
 		var row patchNode
 		if err == nil {

@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"iter"
 	"math"
-	"math/bits"
 
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -55,7 +54,7 @@ func (tx *Tx) Removed() (NodeSet, error) {
 
 // readRemoved reads the removed nodes from the disk.
 func (tx *Tx) readRemoved() (*removedSet, error) {
-	set := &removedSet{nodes: NewNodeSet(tx.cat.Nodes)}
+	set := &removedSet{nodes: bitset.New[NodeID](tx.cat.Nodes)}
 	for r, err := range tx.records().Scan(record.Prefix(record.KindRemoved, tx.cat.Graph), nil) {
 		if err == nil {
 			err = tx.addRemoved(set, r)
@@ -77,12 +76,15 @@ func (tx *Tx) addRemoved(set *removedSet, r record.Record) error {
 	if err != nil {
 		return err
 	}
-	nodes := NewNodeSet(removedPerBlock)
+	nodes := bitset.New[NodeID](removedPerBlock)
 	for i := range min(wordsPerBlock, len(r.Body)/8) {
 		nodes[i] = binary.LittleEndian.Uint64(r.Body[8*i:])
 	}
-	first := int(block) * removedPerBlock
-	if len(r.Body) != 8*wordsPerBlock || nodes.Len() == 0 || first+nodes.last() >= tx.cat.Nodes {
+	first, last := int(block)*removedPerBlock, -1
+	for v := range nodes.All() {
+		last = first + int(v)
+	}
+	if len(r.Body) != 8*wordsPerBlock || last < 0 || last >= tx.cat.Nodes {
 		return record.Corrupt(r.Key, "it is of another size, or its nodes are not there")
 	}
 	for v := range nodes.All() {
@@ -224,7 +226,7 @@ func (tx *Tx) putRemoved(v NodeID) error {
 		return err
 	}
 	counts.Removed++
-	own := &removedSet{counts.Removed, NewNodeSet(tx.cat.Nodes)}
+	own := &removedSet{counts.Removed, bitset.New[NodeID](tx.cat.Nodes)}
 	copy(own.nodes, before)
 	own.nodes.Add(v)
 	tx.removed.Store(own)
@@ -268,45 +270,3 @@ func (tx *Tx) checkNumber(v NodeID) error {
 
 // checkNode returns ErrNotFound unless v is a node, ErrClosed if the transaction has ended.
 func (tx *Tx) checkNode(v NodeID) error { return cmp.Or(tx.checkNumber(v), tx.checkPresent(v)) }
-
-// A NodeSet is a set of nodes, of one bit for each that there may be.
-type NodeSet []uint64
-
-// NewNodeSet returns an empty set of nodes v < n.
-func NewNodeSet(n int) NodeSet { return make(NodeSet, (n+63)/64) }
-
-// Add puts v into the set.
-func (s NodeSet) Add(v NodeID) { s[v/64] |= 1 << (v % 64) }
-
-// Has reports whether v is in the set. A nil set is empty.
-func (s NodeSet) Has(v NodeID) bool { return int(v/64) < len(s) && s[v/64]&(1<<(v%64)) != 0 }
-
-// Len is the number of nodes in the set.
-func (s NodeSet) Len() (n int) {
-	for _, word := range s {
-		n += bits.OnesCount64(word)
-	}
-	return n
-}
-
-// last is the greatest node of a set of at least one.
-func (s NodeSet) last() int {
-	i := len(s) - 1
-	for s[i] == 0 {
-		i--
-	}
-	return 64*i + bits.Len64(s[i]) - 1
-}
-
-// All yields the nodes of the set, ascending.
-func (s NodeSet) All() iter.Seq[NodeID] {
-	return func(yield func(NodeID) bool) {
-		for i, word := range s {
-			for ; word != 0; word &= word - 1 {
-				if !yield(NodeID(64*i + bits.TrailingZeros64(word))) {
-					return
-				}
-			}
-		}
-	}
-}

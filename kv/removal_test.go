@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -168,13 +169,13 @@ func TestRemovalsAreBlocks(t *testing.T) {
 	tx.cat.Nodes = n
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, share := range []int{1, 2, 1000} {
-		want := NewNodeSet(n)
+		want := bitset.New[NodeID](n)
 		for v := range NodeID(n) {
 			if r.IntN(share) == 0 {
 				want.Add(v)
 			}
 		}
-		got := removedSet{nodes: NewNodeSet(n)}
+		got := removedSet{nodes: bitset.New[NodeID](n)}
 		err := putRemovedSet(func(key, body []byte) error {
 			return tx.addRemoved(&got, record.Record{Key: key, Body: body})
 		}, 1, want)
@@ -186,7 +187,7 @@ func TestRemovalsAreBlocks(t *testing.T) {
 	beyond[0], short[0] = 1<<5, 1
 	for _, body := range [][]byte{nil, short, make([]byte, removedPerBlock/8), beyond} {
 		r := record.Record{Key: record.NumberKey(record.KindRemoved, 1, 3), Body: body}
-		if err := tx.addRemoved(&removedSet{nodes: NewNodeSet(n)}, r); !errors.Is(err, ErrCorrupt) {
+		if err := tx.addRemoved(&removedSet{nodes: bitset.New[NodeID](n)}, r); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("body %x: got %v, want ErrCorrupt", body, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
@@ -291,7 +292,7 @@ func (n *idRepair) match(ctx context.Context, memory []uint32) error {
 			}
 		}
 	}
-	n.guessed = NewNodeSet(count)
+	n.guessed = bitset.New[NodeID](count)
 	v := 0
 	for p := range nodeAt {
 		if nodeAt[p] != unpaired {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
@@ -15,6 +16,10 @@ import (
 // A NodeID numbers a node inside a store: dense, 0 ≤ v < Tx.NumNodes. The bulk load numbers nodes by descending
 // degree (ties in file order); nodes added later follow.
 type NodeID = record.NodeID
+
+// A NodeSet is a set of nodes. bitset.New makes one; its methods are Add, Has, Len and All, which yields the nodes,
+// ascending.
+type NodeSet = bitset.Set[NodeID]
 
 // A Class is a position in Tx.Classes; NoClass means unlabelled.
 type Class int32

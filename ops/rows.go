@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
@@ -130,7 +131,7 @@ func (s *hopSums) clear(dense bool, n int) {
 		s.few.clear()
 	}
 	if s.dense = dense; dense && len(s.all) < n {
-		s.all, s.set = make([]float64, n), kv.NewNodeSet(n)
+		s.all, s.set = make([]float64, n), bitset.New[kv.NodeID](n)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"sync/atomic"
 
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
@@ -91,7 +92,7 @@ func (f *closedForms) returns3(ctx context.Context, out []float64) (err error) {
 	}
 	for i := range s.workers {
 		s.workers[i] = triangleScratch{
-			marks: kernel.NewRankSet(n),
+			marks: bitset.New[kernel.Rank](n),
 			r:     make([]float64, hubs+kernel.ClosingSlack), delta: make([]float64, hubs+kernel.ClosingSlack),
 			taken: make([]uint32, hubs), words: make([]kernel.MapWord, 0, kernel.MostMapWords(int64(hubs))),
 		}

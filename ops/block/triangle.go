@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"unsafe"
 
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
@@ -77,7 +78,7 @@ func newSearch(i, j, k Corner, ij, ik, jk *Block) *search {
 	t := &search{
 		i: i, j: j, k: k,
 		ij: newHalfBlock(ij, i, j), ik: newHalfBlock(ik, i, k), jk: newHalfBlock(jk, j, k),
-		marks: kernel.NewRankSet(len(k.Sums)), values: make([]float64, len(k.Sums)),
+		marks: bitset.New[kernel.Rank](len(k.Sums)), values: make([]float64, len(k.Sums)),
 	}
 	for w, strength := range k.Strengths {
 		t.values[w] = kernel.Inverse(strength)

@@ -3,6 +3,8 @@ package kernel
 import (
 	"math/bits"
 	"slices"
+
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 )
 
 // A Rank is the place of a node in the order in which triangles are found.
@@ -14,28 +16,8 @@ func Below(list []Rank, x Rank) []Rank {
 	return list[:i]
 }
 
-// A RankSet is a set of ranks, one bit each.
-type RankSet []uint64
-
-// NewRankSet makes an empty set of ranks below n.
-func NewRankSet(n int) RankSet { return make(RankSet, (n+63)/64) }
-
-// Add adds a rank.
-func (s RankSet) Add(x Rank) { s[x/64] |= 1 << (x % 64) }
-
-// AddAll adds the ranks of a list.
-func (s RankSet) AddAll(list []Rank) {
-	for _, x := range list {
-		s.Add(x)
-	}
-}
-
-// RemoveAll removes the ranks of a list.
-func (s RankSet) RemoveAll(list []Rank) {
-	for _, x := range list {
-		s[x/64] &^= 1 << (x % 64)
-	}
-}
+// A RankSet is a set of ranks.
+type RankSet = bitset.Set[Rank]
 
 // A RankMap is a set of ranks in which the first of 64 ranks has the highest bit.
 type RankMap []uint64

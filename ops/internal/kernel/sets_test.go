@@ -7,12 +7,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 )
 
 // A wedgeCase is a set of ranks below n, and a list of ranks below n.
 func wedgeCase(r *rand.Rand, n, length int) (set RankSet, list []Rank) {
-	set = NewRankSet(n)
+	set = bitset.New[Rank](n)
 	for range r.IntN(2 * n) {
 		set.Add(Rank(r.IntN(n)))
 	}

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/table"
@@ -27,7 +28,7 @@ type seenNodes struct {
 
 // newSeen returns a seenNodes; stop it.
 func newSeen(tx *kv.Tx) (*seenNodes, error) {
-	s := &seenNodes{tx: tx, rows: kv.NewNodeSet(tx.NumNodes())}
+	s := &seenNodes{tx: tx, rows: bitset.New[kv.NodeID](tx.NumNodes())}
 	nextNode, stopNodes := iter.Pull2(tx.InFileOrder())
 	nextID, stopIDs := iter.Pull2(tx.IDs())
 	s.nextNode, s.nextID = nextNode, nextID

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -68,7 +69,7 @@ func newCensus(b base) (step, error) {
 	nodes := int(b.nodes())
 	return &censusStep{
 		// Slices that grow would be there twice.
-		base: b, labels: make([]kv.Class, 0, nodes), splits: make([]cleaner.Split, 0, nodes), unpredicted: kv.NewNodeSet(nodes),
+		base: b, labels: make([]kv.Class, 0, nodes), splits: make([]cleaner.Split, 0, nodes), unpredicted: bitset.New[kv.NodeID](nodes),
 	}, nil
 }
 
