@@ -64,7 +64,7 @@ func (k *classifier) eachPart(visit func(key []byte, part []float32) error) erro
 
 // write writes the network; mark makes it that of the store.
 func (k *classifier) write(b *kv.Bulk) error {
-	w, err := b.Space(classifierSpace)
+	put, err := b.Space(classifierSpace)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (k *classifier) write(b *kv.Bulk) error {
 		for _, x := range part {
 			value = binary.LittleEndian.AppendUint32(value, math.Float32bits(x))
 		}
-		return w.Put(key, value)
+		return put(key, value)
 	})
 }
 

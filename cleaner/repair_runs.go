@@ -159,11 +159,9 @@ func (r *runsRepair) removeScores(ctx context.Context) error {
 		return err
 	}
 	losses := kv.Losses{}
-	if scores > 0 {
-		losses = append(losses, kv.Loss{Kind: "score", Count: scores})
-	}
-	if missing > 0 && newest > last {
-		losses = append(losses, kv.Loss{Kind: "run", Count: missing})
+	losses.AddAll(kv.Losses{{Kind: "score", Count: scores}})
+	if newest > last {
+		losses.AddAll(kv.Losses{{Kind: "run", Count: missing}})
 	}
 	r.report(kv.Correction{
 		Where: "runs", What: fmt.Sprintf("%d nodes have the scores of another run than the last, %d", removals, last),

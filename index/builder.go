@@ -59,7 +59,7 @@ const maxFew = 1 << 10
 
 // NewBuilder begins the index of a column. The column need not be there before Mark.
 func NewBuilder(b *kv.Bulk, column string) (*Builder, error) {
-	space, err := b.Space(spaceName(column))
+	put, err := b.Space(spaceName(column))
 	if err != nil {
 		return nil, fmt.Errorf("index on %s: %w", column, err)
 	}
@@ -72,7 +72,7 @@ func NewBuilder(b *kv.Bulk, column string) (*Builder, error) {
 		removed: removed,
 		few:     map[string]*ascendingNodes{},
 		sorter:  b.Sorter(),
-		out:     leafWriter{column: column, space: space},
+		out:     leafWriter{column: column, put: put},
 	}, nil
 }
 

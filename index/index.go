@@ -12,10 +12,10 @@ import (
 // Maintain. An OnWrite given by the caller runs after it.
 func Open(dir string, opt kv.Options) (*kv.Store, error) {
 	also := opt.OnWrite
-	opt.OnWrite = func(tx *kv.Tx, w kv.Write) error {
-		err := Maintain(tx, w)
+	opt.OnWrite = func(tx *kv.Tx, v kv.NodeID, column string, before, after kv.Value) error {
+		err := Maintain(tx, v, column, before, after)
 		if err == nil && also != nil {
-			err = also(tx, w)
+			err = also(tx, v, column, before, after)
 		}
 		return err
 	}
@@ -25,17 +25,17 @@ func Open(dir string, opt kv.Options) (*kv.Store, error) {
 
 // Maintain moves the entry of one changed value, in the transaction of the change. It is what Open hands to kv as
 // Options.OnWrite, and what kv.Create needs there for a new store.
-func Maintain(tx *kv.Tx, w kv.Write) error {
-	p := openPostings(tx, w.Column)
-	if !w.Before.IsNull() {
-		if err := p.set(w.Before, w.Node, false); err != nil {
+func Maintain(tx *kv.Tx, v kv.NodeID, column string, before, after kv.Value) error {
+	p := openPostings(tx, column)
+	if !before.IsNull() {
+		if err := p.set(before, v, false); err != nil {
 			return err
 		}
 	}
-	if w.After.IsNull() {
+	if after.IsNull() {
 		return nil
 	}
-	return p.set(w.After, w.Node, true)
+	return p.set(after, v, true)
 }
 
 // Create builds the index of a stored column. It holds the store's write lock meanwhile; readers go on. It returns
@@ -96,11 +96,11 @@ func Compact(ctx context.Context, s *kv.Store) error {
 		if !changed {
 			continue
 		}
-		space, err := bulk.Space(spaceName(c.Name))
+		put, err := bulk.Space(spaceName(c.Name))
 		if err != nil {
 			return p.wrap(err)
 		}
-		w := &leafWriter{column: c.Name, space: space}
+		w := &leafWriter{column: c.Name, put: put}
 		if err := w.copy(ctx, p, wholeRange(valueKind(c.Kind))); err != nil {
 			return p.wrap(err)
 		}

@@ -138,14 +138,14 @@ func TestWritesNeedTheIndex(t *testing.T) {
 		t.Errorf("a write to an indexed column without its index: got %v, want %v", err, kv.ErrIndexed)
 	}
 	must.Do(t, bare.Close())
-	var seen []kv.Write
-	s = must.Get(Open(dir, kv.Options{MemoryBudget: 64 << 20, OnWrite: func(_ *kv.Tx, w kv.Write) error {
-		seen = append(seen, w)
+	var seen []kv.Value
+	s = must.Get(Open(dir, kv.Options{MemoryBudget: 64 << 20, OnWrite: func(_ *kv.Tx, _ kv.NodeID, _ string, _, after kv.Value) error {
+		seen = append(seen, after)
 		return nil
 	}}))(t)
 	update(t, s, func(tx *kv.Tx) error { return tx.SetValue(0, "title", text("a")) })
 	mustBeSound(t, s)
-	if len(seen) != 1 || seen[0].After != text("a") {
+	if len(seen) != 1 || seen[0] != text("a") {
 		t.Errorf("the caller's own OnWrite: got %+v, want one write of a", seen)
 	}
 	must.Do(t, s.Close())

@@ -10,7 +10,7 @@ import (
 // A leafWriter writes entries that come in ascending order as leaves.
 type leafWriter struct {
 	column  string
-	space   *kv.SpaceWriter
+	put     func(key, value []byte) error // into the space
 	leaf    leaf
 	data    []byte
 	leaves  int
@@ -42,7 +42,7 @@ func (w *leafWriter) flush() error {
 		w.samples = append(w.samples, sample{bytes.Clone(w.leaf.key(0)), w.leaf.nodes[0]})
 	}
 	w.data = w.leaf.appendTo(w.data[:0])
-	err := w.space.Put(leafKey(w.leaf.first()), w.data)
+	err := w.put(leafKey(w.leaf.first()), w.data)
 	w.leaf.reset()
 	return err
 }

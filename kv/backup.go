@@ -36,11 +36,13 @@ type BackupOptions struct {
 	// read to its end and checked.
 	Since io.Reader
 
-	// Begin, if not nil, is called before the first byte is written. most is about the largest possible size of the
-	// backup. An error of Begin ends the backup.
-	Begin func(most int64) error
+	// Dir, if not empty, is the directory of the file that the backup is written to. If its disk may have too little
+	// room, Backup writes nothing and returns ErrNoSpace.
+	Dir string
 
 	Progress Progress // counts bytes of records
+
+	begin func(most int64) error // of tests: is told the room that the backup may take
 }
 
 // Backup writes a snapshot of the store to w: everything that a Tx can read, but not the files that jobs keep (see
@@ -80,8 +82,11 @@ func (s *Store) Backup(ctx context.Context, w io.Writer, opt BackupOptions) (inf
 		}
 		return nil
 	})
-	if err == nil && opt.Begin != nil {
-		err = opt.Begin(most)
+	if err == nil && opt.Dir != "" {
+		err = storedir.CheckRoom(opt.Dir, most)
+	}
+	if err == nil && opt.begin != nil {
+		err = opt.begin(most)
 	}
 	if err != nil {
 		return info, err
@@ -121,9 +126,8 @@ func (tx *Tx) eachLive(ctx context.Context, use func(it *lsm.Iterator) error) er
 	})
 }
 
-// CheckRoom returns ErrNoSpace unless the file system of a directory has so many bytes free. A program calls it in
-// BackupOptions.Begin if it writes the backup to a file.
-func CheckRoom(dir string, bytes int64) error { return storedir.CheckRoom(dir, bytes) }
+// CheckRoom returns ErrNoSpace unless the disk of the store has so many bytes free.
+func (s *Store) CheckRoom(bytes int64) error { return storedir.CheckRoom(s.dir, bytes) }
 
 // Restore makes a store in dir from a full backup and the backups that follow it, in order. dir must not be there, or
 // be empty (ErrExists). The store is made beside dir and renamed when it is complete and durable. After an error or a

@@ -413,8 +413,8 @@ func TestBackupFailures(t *testing.T) {
 		t.Errorf("a reader that fails: got %v, want its failure", err)
 	}
 	checkNothingLeft(t, dir)
-	if _, err := s.Backup(t.Context(), io.Discard, BackupOptions{Begin: func(int64) error { return failure }}); !errors.Is(err, failure) {
-		t.Errorf("Begin fails: got %v, want its failure", err)
+	if _, err := s.Backup(t.Context(), io.Discard, BackupOptions{begin: func(int64) error { return failure }}); !errors.Is(err, failure) {
+		t.Errorf("begin fails: got %v, want its failure", err)
 	}
 }
 
@@ -440,7 +440,7 @@ func TestBackupSaysHowLongItGets(t *testing.T) {
 	must.Do(t, b.Commit(nil))
 	for range 2 {
 		most := int64(0)
-		opt := BackupOptions{Since: bytes.NewReader(full), Begin: func(n int64) error { most = n; return nil }}
+		opt := BackupOptions{Since: bytes.NewReader(full), begin: func(n int64) error { most = n; return nil }}
 		var file bytes.Buffer
 		info := must.Get(s.Backup(t.Context(), &file, opt))(t)
 		if most < info.Stored || most > 2*info.Stored+4*lsm.SpareRoom {

@@ -152,8 +152,9 @@ func (b *Bulk) Matrix(name string, columns []string, e MatrixEncoding) (*MatrixW
 	return w, nil
 }
 
-// Space begins a space, in place of one of the same name.
-func (b *Bulk) Space(name string) (*SpaceWriter, error) {
+// Space begins a space, in place of one of the same name. put writes an entry; it takes keys in ascending order, each
+// once. Its caller may reuse key and value.
+func (b *Bulk) Space(name string) (put func(key, value []byte) error, err error) {
 	g, err := b.newWriter("space", name)
 	if err != nil {
 		return nil, err
@@ -163,7 +164,8 @@ func (b *Bulk) Space(name string) (*SpaceWriter, error) {
 		b.renews = b.renews || b.draft.Twice[name]
 		return nil
 	}, func() error { return nil }}
-	return &SpaceWriter{b: b, name: name, generation: g}, nil
+	w := &spaceWriter{b: b, name: name, generation: g}
+	return func(key, value []byte) error { return b.fail(w.put(key, value)) }, nil
 }
 
 // DropMatrix removes a matrix at Commit; ErrNotFound when there is none.

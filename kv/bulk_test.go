@@ -97,8 +97,8 @@ func TestBulkIsInvisibleUntilCommit(t *testing.T) {
 		t.Helper()
 		w := must.Get(b.Column("x", KindFloat))(t)
 		must.Do(t, errors.Join(w.Put(3, FloatValue(0.5)), w.Put(4, FloatValue(0.25))))
-		space := must.Get(b.Space("s"))(t)
-		must.Do(t, space.Put([]byte("k"), []byte("v")))
+		put := must.Get(b.Space("s"))(t)
+		must.Do(t, put([]byte("k"), []byte("v")))
 	}
 	before := s.Begin()
 	defer before.Close()

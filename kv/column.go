@@ -317,7 +317,7 @@ func (tx *Tx) SetValue(v NodeID, column string, value Value) error {
 	if !entry.Indexed {
 		return nil
 	}
-	return tx.fail(tx.s.opt.OnWrite(tx, Write{v, column, before, after}))
+	return tx.fail(tx.s.opt.OnWrite(tx, v, column, before, after))
 }
 
 // toCell is a value that fits a column, as it is stored; a new class becomes one.

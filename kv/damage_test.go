@@ -88,10 +88,10 @@ func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 		b := must.Get(s.Bulk())(t)
 		defer b.Abort()
 		m := must.Get(b.Matrix("m", []string{"a", "b", "c"}, MatrixEncoding{}))(t)
-		w := must.Get(b.Space("lent"))(t)
+		put := must.Get(b.Space("lent"))(t)
 		for v := range b.Tx().NumNodes() {
 			must.Do(t, m.Put(NodeID(v), []float32{float32(v), r.Float32(), 1}))
-			must.Do(t, w.Put([]byte(fmt.Sprintf("key %06d", v)), []byte("lent "+strconv.Itoa(v))))
+			must.Do(t, put([]byte(fmt.Sprintf("key %06d", v)), []byte("lent "+strconv.Itoa(v))))
 		}
 		must.Do(t, b.Commit(nil))
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -145,7 +146,7 @@ func (r *repair) openLog(ctx context.Context) error {
 		return err
 	}
 	what := fmt.Sprintf("it has decisions of commit %d, and the store has come to %d", log.Last(), held)
-	r.lose(Loss{Kind: "commit", Count: int64(log.Last() - held), AtMost: true}, decisions.FileName, what,
+	r.lose(lsm.Loss{Kind: "commit", Count: int64(log.Last() - held), AtMost: true}, decisions.FileName, what,
 		"what was committed since is lost, but for the decisions that the file has")
 	return nil
 }
@@ -187,9 +188,9 @@ func (r *repair) decisions(ctx context.Context) error {
 	if err == nil {
 		err = b.Flush()
 	}
-	lost := Loss{}
+	lost := lsm.Loss{}
 	if !explained {
-		lost = Loss{Kind: "record of tables", Count: UnknownCount} // what took these may have taken others
+		lost = lsm.Loss{Kind: "record of tables", Count: UnknownCount} // what took these may have taken others
 	}
 	for _, d := range all {
 		where := "space " + d.space

@@ -482,9 +482,9 @@ func TestDecisionsFollowBulks(t *testing.T) {
 	keep("replaced")
 	b := must.Get(s.Bulk())(t)
 	defer b.Abort()
-	w := must.Get(b.Space("decisions"))(t)
+	put := must.Get(b.Space("decisions"))(t)
 	for i := range 10 {
-		must.Do(t, w.Put(fmt.Append(nil, i), []byte("new")))
+		must.Do(t, put(fmt.Append(nil, i), []byte("new")))
 		want["decisions "+fmt.Sprint(i)] = "new"
 	}
 	must.Do(t, b.Commit(nil))

@@ -68,12 +68,12 @@ func writeMuch(s *Store) error {
 		return err
 	}
 	defer b.Abort()
-	space, err := b.Space("much")
+	put, err := b.Space("much")
 	if err != nil {
 		return err
 	}
 	for i := range 400 {
-		if err := space.Put(fmt.Appendf(nil, "%05d", i), make([]byte, 50_000)); err != nil {
+		if err := put(fmt.Appendf(nil, "%05d", i), make([]byte, 50_000)); err != nil {
 			return err
 		}
 	}

@@ -155,13 +155,6 @@ func (tx *Tx) changeEdge(u, v NodeID, apply func(before codec.Arc) (after codec.
 // UnmarshalText takes, is both, out or in.
 type Direction = graph.Direction
 
-// The directions.
-const (
-	Both = graph.Both // the undirected graph that the arcs make; if weighted, the weights of two arcs add up
-	Out  = graph.Out  // from a node to those that its arcs lead to
-	In   = graph.In   // from a node to those whose arcs lead to it
-)
-
 // An Oriented is the graph of a snapshot as seen along one direction: with A_vu the weight of the arc v→u, the list of
 // v holds, ascending,
 //

@@ -88,8 +88,8 @@ func TestRowErrorsEndTheBulk(t *testing.T) {
 			return w.Put(0, []float32{1, 2})
 		},
 		"an entry": func(b *Bulk) error {
-			w := must.Get(b.Space("s"))(t)
-			return errors.Join(w.Put([]byte("b"), nil), w.Put([]byte("a"), nil))
+			put := must.Get(b.Space("s"))(t)
+			return errors.Join(put([]byte("b"), nil), put([]byte("a"), nil))
 		},
 	} {
 		b := must.Get(s.Bulk())(t)

@@ -261,7 +261,7 @@ type Options struct {
 	// OnWrite is called inside the transaction for every change of a value in a column marked indexed, after the change is
 	// made. If OnWrite returns an error, the write fails with it. A store that has indexed columns refuses writes to them
 	// when opened without it (ErrIndexed).
-	OnWrite func(tx *Tx, w Write) error
+	OnWrite func(tx *Tx, v NodeID, column string, before, after Value) error
 
 	// OnRewrite begins the index of an indexed column that a Patch writes again. It is needed where OnWrite is.
 	OnRewrite func(b *Bulk, column string) (ColumnIndex, error)
@@ -271,13 +271,6 @@ type Options struct {
 	// and sweeps are on the level of debugging, what failed is a warning, damage an error. Its handler is called under
 	// the writer's lock: it must not wait for this store.
 	Logger *slog.Logger
-}
-
-// Write is one change of one value. For a new node, Before is null.
-type Write struct {
-	Node          NodeID
-	Column        string
-	Before, After Value
 }
 
 // A ColumnIndex is an index that is written with its column. It is given every value but null, ascending by node, and

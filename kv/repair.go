@@ -21,14 +21,12 @@ import (
 //	Lost  Losses
 type Correction = lsm.Correction
 
-// A Loss counts the things of one kind that Repair could not restore. Its fields are
+// Losses are what a repair lost for good, each kind of things once, in the order in which it was met. Has says whether
+// kinds are among them. Each has the fields
 //
 //	Kind   string // such as "label", "id", "edge", "row of matrix m"
 //	Count  int64  // UnknownCount: nobody knows how many
 //	AtMost bool   // Count is a bound
-type Loss = lsm.Loss
-
-// Losses are what a repair lost for good, each kind once, in the order in which it was met.
 type Losses = lsm.Losses
 
 // A roomRepair repairs what an upper room keeps in a store that Repair has repaired, such as index.Repair.
@@ -184,7 +182,7 @@ func (r *repair) done(where, what, done string) {
 }
 
 // lose is done for what loses something for good.
-func (r *repair) lose(loss Loss, where, what, done string, args ...any) {
+func (r *repair) lose(loss lsm.Loss, where, what, done string, args ...any) {
 	var lost Losses
 	lost.Add(loss)
 	r.tell(Correction{Where: where, What: what, Done: fmt.Sprintf(done, args...), Lost: lost})

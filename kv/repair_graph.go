@@ -14,6 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -225,7 +226,7 @@ func pairOf(b []byte) (u, v NodeID) {
 // count reports the edges that were counted before and are not left.
 func (l *listRepair) count() {
 	before, now := l.tx.cat.Edges, l.bulk.draft.Edges
-	lost := Loss{Kind: "edge", Count: max(before-now, 0)}
+	lost := lsm.Loss{Kind: "edge", Count: max(before-now, 0)}
 	switch {
 	case l.uncounted && slices.Contains(l.bad, true):
 		lost.Count = UnknownCount

@@ -57,10 +57,10 @@ func (r *repair) catalogue(context.Context) error {
 	var lost Losses
 	switch held := r.s.commits; {
 	case copied.Version > held:
-		lost.Add(Loss{Kind: "commit", Count: int64(copied.Version - held), AtMost: true})
+		lost.Add(lsm.Loss{Kind: "commit", Count: int64(copied.Version - held), AtMost: true})
 		r.s.commits = copied.Version
 	case len(r.lost) == 0:
-		lost.Add(Loss{Kind: "commit", Count: UnknownCount}) // what took the catalogue may have taken more
+		lost.Add(lsm.Loss{Kind: "commit", Count: UnknownCount}) // what took the catalogue may have taken more
 	}
 	if err := r.setCatalog(copied.Catalog); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (r *repair) changes(ctx context.Context) error {
 	if len(r.lost) > 0 {
 		r.done(where, "they do not tell of what is lost", done)
 	} else {
-		r.lose(Loss{Kind: "history of changes", Count: 1}, where, damage.What, done)
+		r.lose(lsm.Loss{Kind: "history of changes", Count: 1}, where, damage.What, done)
 	}
 	return nil
 }
@@ -211,7 +211,7 @@ func (r *repair) documents(ctx context.Context) error {
 			if damage != nil {
 				space, name, _ := bytes.Cut(whole[1:], []byte{0})
 				where := fmt.Sprintf("document %s/%s", space, name)
-				r.lose(Loss{Kind: "document", Count: 1}, where, damage.Error(), "removed")
+				r.lose(lsm.Loss{Kind: "document", Count: 1}, where, damage.Error(), "removed")
 			}
 		}
 		if part >= parts {
@@ -266,7 +266,7 @@ func (r *repair) counts(found *recordScan) error {
 			return err
 		}
 	}
-	lost := Loss{Kind: "removal of a node", Count: int64(max(before.Removed-now.Removed, 0))}
+	lost := lsm.Loss{Kind: "removal of a node", Count: int64(max(before.Removed-now.Removed, 0))}
 	r.lose(lost, "counts", damage.Error(), "counted again: %d of %d nodes are removed", now.Removed, now.Nodes)
 	return r.s.setMessage(countsKey(), now)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -21,7 +22,7 @@ type rewriter struct {
 	progress Progress
 
 	// lose is called with each part that damage took, which is left out. If lose is nil, damage is an error.
-	lose func(loss Loss, where, what, done string, args ...any)
+	lose func(loss lsm.Loss, where, what, done string, args ...any)
 }
 
 // An ahead is a sequence of which the next element is known.
@@ -82,7 +83,7 @@ func (w *rewriter) lost(kind, where, done string) *stretch {
 		return nil
 	}
 	return &stretch{tell: func(s *stretch) {
-		loss := Loss{Kind: kind, Count: int64(s.Len()), AtMost: true}
+		loss := lsm.Loss{Kind: kind, Count: int64(s.Len()), AtMost: true}
 		w.lose(loss, fmt.Sprintf("%s, node numbers %d to %d", where, s.First, s.End-1), s.damage, "%s", done)
 	}}
 }

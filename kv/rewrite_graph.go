@@ -11,6 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
+	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -221,21 +222,9 @@ func (w *rewriter) positions(ctx context.Context, numbers func(k record.Kind, bl
 	return nil
 }
 
-// lostPrefix begins an id that Repair makes up, once or, if other ids begin so, more often. The place in the node file
-// follows.
-const lostPrefix = "lost-"
-
-// IsLostID reports whether Repair may have made up an id, for a node of which it could not read the id. A room that
-// keeps ids of nodes needs it to compare them with those of the store.
-func IsLostID(id string) bool {
-	count := lostPrefixes(id)
-	_, err := strconv.ParseUint(id[count*len(lostPrefix):], 10, 32)
-	return count > 0 && err == nil
-}
-
-// lostPrefixes is how often an id begins with lostPrefix.
+// lostPrefixes is how often an id begins with LostID.
 func lostPrefixes(id string) (count int) {
-	for strings.HasPrefix(id[count*len(lostPrefix):], lostPrefix) {
+	for strings.HasPrefix(id[count*len(LostID):], LostID) {
 		count++
 	}
 	return count
@@ -266,7 +255,7 @@ func (w *rewriter) readForms(ctx context.Context, ids iter.Seq2[string, error]) 
 		position++
 	}
 	w.bulk.draft.DenseIDs, w.bulk.draft.IntegerIDs = dense, integer
-	return strings.Repeat(lostPrefix, prefixes+1), nil
+	return strings.Repeat(LostID, prefixes+1), nil
 }
 
 // ids writes the ids, by their places, and how to look them up.
@@ -276,7 +265,7 @@ func (w *rewriter) ids(ctx context.Context, ids iter.Seq2[string, error], madeUp
 	var lost *stretch
 	if w.lose != nil {
 		lost = &stretch{tell: func(s *stretch) {
-			w.lose(Loss{Kind: "id", Count: int64(s.Len())}, fmt.Sprintf("ids of places %d to %d", s.First, s.End-1),
+			w.lose(lsm.Loss{Kind: "id", Count: int64(s.Len())}, fmt.Sprintf("ids of places %d to %d", s.First, s.End-1),
 				"the ids of these places in the node file cannot be read", "they are %s%d to %s%d", madeUp, s.First, madeUp, s.End-1)
 		}}
 	}

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -246,4 +247,26 @@ func (w *MatrixWriter) flushBlock(rows int) error {
 	}
 	codec.FillWith(w.block.Values, float32(math.NaN()))
 	return nil
+}
+
+// A spaceWriter writes a whole space in a Bulk.
+type spaceWriter struct {
+	b          *Bulk
+	name       string
+	generation record.Generation
+	last       []byte
+}
+
+func (w *spaceWriter) put(key, value []byte) error {
+	if err := w.b.check(); err != nil {
+		return err
+	}
+	if err := checkEntry(w.name, key, value); err != nil {
+		return err
+	}
+	if bytes.Compare(key, w.last) <= 0 {
+		return fmt.Errorf("space %s: %w: key %x after %x, want ascending keys", w.name, ErrInvalidValue, key, w.last)
+	}
+	w.last = append(w.last[:0], key...)
+	return w.b.batch.Put(spaceKey(w.generation, key), value)
 }

@@ -121,31 +121,6 @@ func checkEntry(space string, key, value []byte) error {
 	return nil
 }
 
-// A SpaceWriter writes a whole space in a Bulk.
-type SpaceWriter struct {
-	b          *Bulk
-	name       string
-	generation record.Generation
-	last       []byte
-}
-
-// Put takes keys in ascending order, each once. The caller may reuse key and value.
-func (w *SpaceWriter) Put(key, value []byte) error { return w.b.fail(w.put(key, value)) }
-
-func (w *SpaceWriter) put(key, value []byte) error {
-	if err := w.b.check(); err != nil {
-		return err
-	}
-	if err := checkEntry(w.name, key, value); err != nil {
-		return err
-	}
-	if bytes.Compare(key, w.last) <= 0 {
-		return fmt.Errorf("space %s: %w: key %x after %x, want ascending keys", w.name, ErrInvalidValue, key, w.last)
-	}
-	w.last = append(w.last[:0], key...)
-	return w.b.batch.Put(spaceKey(w.generation, key), value)
-}
-
 func spaceKey(g record.Generation, key []byte) []byte {
 	return append(record.Prefix(record.KindSpace, g), key...)
 }

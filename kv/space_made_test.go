@@ -24,9 +24,9 @@ func TestMade(t *testing.T) {
 		t.Helper()
 		b := must.Get(s.Bulk())(t)
 		defer b.Abort()
-		w, err := b.Space("a")
+		put, err := b.Space("a")
 		if err == nil {
-			err = w.Put([]byte("k"), []byte(value))
+			err = put([]byte("k"), []byte(value))
 		}
 		must.Do(t, errors.Join(err, b.Commit(nil)))
 	}

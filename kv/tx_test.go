@@ -273,15 +273,15 @@ func TestDocumentNames(t *testing.T) {
 func TestOnWrite(t *testing.T) {
 	var got []string
 	refuse := errors.New("refused")
-	s := newStore(t, Options{OnWrite: func(tx *Tx, w Write) error {
-		now, err := tx.Value(w.Node, w.Column)
-		if err != nil || now != w.After {
-			t.Errorf("in OnWrite: got value %v, %v; want %v", now, err, w.After)
+	s := newStore(t, Options{OnWrite: func(tx *Tx, v NodeID, column string, before, after Value) error {
+		now, err := tx.Value(v, column)
+		if err != nil || now != after {
+			t.Errorf("in OnWrite: got value %v, %v; want %v", now, err, after)
 		}
-		if w.After == StringValue("refuse") {
+		if after == StringValue("refuse") {
 			return refuse
 		}
-		got = append(got, fmt.Sprintf("%d.%s: %q to %q", w.Node, w.Column, w.Before, w.After))
+		got = append(got, fmt.Sprintf("%d.%s: %q to %q", v, column, before, after))
 		return nil
 	}})
 	addNodes(t, s, 2)

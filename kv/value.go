@@ -9,6 +9,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
+	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
@@ -27,17 +28,6 @@ type Class int32
 // Kind is the type of a property column, or of a Value: KindNull, KindBool, KindInt, KindFloat, KindSingle, KindString
 // or KindClass. String is its name, and IsColumn says whether a column may be of it. The numbers are written to disk.
 type Kind = codec.Kind
-
-// The kinds of values. Their numbers are part of the format.
-const (
-	KindNull   = codec.KindNull
-	KindBool   = codec.KindBool   // bool
-	KindInt    = codec.KindInt    // int64
-	KindFloat  = codec.KindFloat  // float64
-	KindSingle = codec.KindSingle // float32 on disk, a Float value when read
-	KindString = codec.KindString // UTF-8
-	KindClass  = codec.KindClass  // an entry of the store's class dictionary; a String value when read
-)
 
 // A Value is one property value: null, bool, int64, float64 or string. The zero Value is null. Values are equal when
 // == says so. It can be part of a document. Its methods are Kind, IsNull, Bool, Int, Float, Str, String, Compare,
@@ -61,7 +51,7 @@ func StringValue(s string) Value { return codec.StringValue(s) }
 // The zero value keeps every cell as a float32.
 type MatrixEncoding = codec.MatrixEncoding
 
-// Names that every store has, values that stand for nothing, and limits.
+// Values that stand for nothing, kinds and directions, names that every store has, and limits.
 const (
 	// NoNode is no node: a store has at most this many, numbered below it.
 	NoNode NodeID = math.MaxUint32
@@ -69,8 +59,32 @@ const (
 	// NoClass is the class of an unlabelled node.
 	NoClass Class = -1
 
+	// UnknownCount is the Count of a loss if nobody knows how many things were lost.
+	UnknownCount = lsm.UnknownCount
+
+	// The kinds of values. Their numbers are part of the format.
+	KindNull   = codec.KindNull
+	KindBool   = codec.KindBool   // bool
+	KindInt    = codec.KindInt    // int64
+	KindFloat  = codec.KindFloat  // float64
+	KindSingle = codec.KindSingle // float32 on disk, a Float value when read
+	KindString = codec.KindString // UTF-8
+	KindClass  = codec.KindClass  // an entry of the store's class dictionary; a String value when read
+
+	// The directions along which the arcs of a graph are walked.
+	Both = graph.Both // the undirected graph that the arcs make; if weighted, the weights of two arcs add up
+	Out  = graph.Out  // from a node to those that its arcs lead to
+	In   = graph.In   // from a node to those whose arcs lead to it
+
 	// LabelColumn is the column of given labels, which every store has.
 	LabelColumn = "label"
+
+	// LostID begins the id that Repair makes up for a node of which it cannot read the id, once or, if other ids begin
+	// so, more often. The place in the node file follows.
+	LostID = "lost-"
+
+	// BeforeRepair ends the name of the directory beside a repaired store in which the store is as it was.
+	BeforeRepair = ".before-repair"
 
 	MaxID         = dict.MaxID      // bytes of an external node id
 	MaxName       = 256             // bytes of the name of a column, matrix, space or class
@@ -80,12 +94,6 @@ const (
 
 	// BlockRows is how many consecutive nodes a block of a column has. The first of them is a multiple of it.
 	BlockRows = codec.ColumnRows
-
-	// BeforeRepair ends the name of the directory beside a repaired store in which the store is as it was.
-	BeforeRepair = ".before-repair"
-
-	// UnknownCount is the Count of a Loss if nobody knows how many things were lost.
-	UnknownCount = lsm.UnknownCount
 )
 
 // fit converts a value to one that a column of a kind holds: a number for a float column, a float32's worth for a

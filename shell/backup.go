@@ -72,12 +72,8 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	opt := kv.BackupOptions{Progress: s.progress.report()}
 	if c.File != "-" && !isSpecial && s.asked == nil { // the place is that of the process that asks
-		opt.Begin = func(most int64) error {
-			path, err := realpath.Of(c.File)
-			if err != nil {
-				return err
-			}
-			return kv.CheckRoom(filepath.Dir(path), most)
+		if path, err := realpath.Of(c.File); err == nil { // else the file cannot be made
+			opt.Dir = filepath.Dir(path)
 		}
 	}
 	if c.Since != "" {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -211,17 +210,17 @@ func (c *checkCommand) lossText(s *streams, losses kv.Losses, problems int, agai
 		return fmt.Sprintf("restore a backup (%s restore), or import the files again that it was made from", s.program)
 	}
 	text := fmt.Sprintf("lost for good: %v", losses)
-	isClassifier := func(l kv.Loss) bool { return l.Kind == "classifier" }
-	if problems > 0 || !slices.ContainsFunc(losses, isClassifier) || len(losses) > 1 {
+	classifier := losses.Has("classifier")
+	if problems > 0 || !classifier || len(losses) > 1 {
 		text += fmt.Sprintf("; restore it from a backup (%s restore), or import the files again that it was made from",
 			s.program)
 	}
-	if slices.ContainsFunc(losses, isClassifier) { // nothing that people have made
+	if classifier { // nothing that people have made
 		text += fmt.Sprintf("; %s predict %[2]s trains the classifier again, or, if your own predictions are in the "+
 			"store, %[1]s clean %[2]s",
 			s.program, wording.ShellWord(c.DB))
 	}
-	if slices.ContainsFunc(losses, func(l kv.Loss) bool { return l.Kind == "score" || l.Kind == "run" }) {
+	if losses.Has("score", "run") {
 		text += "; " + again
 	}
 	return text

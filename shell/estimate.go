@@ -96,7 +96,7 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 				if e, err = p.project(ctx); err != nil {
 					return err
 				}
-				room := kv.CheckRoom(store.Dir(), p.clean.RoomBytes)
+				room := store.CheckRoom(p.clean.RoomBytes)
 				if errors.Is(room, kv.ErrNoSpace) {
 					e.Disk, room = wording.Plain(room), nil
 				}

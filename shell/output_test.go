@@ -75,7 +75,7 @@ func TestCheckLooksAtIndexes(t *testing.T) {
 	writeFiles(t, map[string]string{"nodes.csv": threeNodes, "edges.csv": twoEdges})
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
 	// A hook that does nothing lets the index fall behind.
-	store, err := kv.Open("g", kv.Options{MemoryBudget: 1, OnWrite: func(*kv.Tx, kv.Write) error { return nil }})
+	store, err := kv.Open("g", kv.Options{MemoryBudget: 1, OnWrite: func(*kv.Tx, kv.NodeID, string, kv.Value, kv.Value) error { return nil }})
 	must.Do(t, err)
 	err = store.Update(func(tx *kv.Tx) error {
 		v, err := tx.Node("c")

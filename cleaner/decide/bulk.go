@@ -404,7 +404,7 @@ func (w *bulkWriter) column(ctx context.Context, name string, kind kv.Kind, of f
 
 // history rewrites the history with the entries added at its end.
 func (w *bulkWriter) history(ctx context.Context) error {
-	out, err := w.bulk.Space(historySpace)
+	put, err := w.bulk.Space(historySpace)
 	if err != nil {
 		return err
 	}
@@ -420,7 +420,7 @@ func (w *bulkWriter) history(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("history: %w", err)
 			}
-			if err := out.Put(old.Key, old.Value); err != nil {
+			if err := put(old.Key, old.Value); err != nil {
 				return err
 			}
 		}
@@ -433,7 +433,7 @@ func (w *bulkWriter) history(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := out.Put(entryKey(int64(binary.BigEndian.Uint64(record.Key))), record.Value); err != nil {
+		if err := put(entryKey(int64(binary.BigEndian.Uint64(record.Key))), record.Value); err != nil {
 			return err
 		}
 	}
@@ -441,7 +441,7 @@ func (w *bulkWriter) history(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(copyUpTo(record.Key), out.Put(record.Key, nil)); err != nil {
+		if err := errors.Join(copyUpTo(record.Key), put(record.Key, nil)); err != nil {
 			return err
 		}
 	}

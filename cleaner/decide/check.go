@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -91,7 +92,7 @@ func (c *historyChecker) about(d historyRecord, ids *kv.ColumnReader) {
 	case err != nil:
 		c.problem("entry %d: %v", d.Seq, err)
 	case id.IsNull(): // it was removed
-	case id.String() != d.ID && !kv.IsLostID(id.String()): // what a repair made up: the entry alone knows the id
+	case id.String() != d.ID && !strings.HasPrefix(id.String(), kv.LostID): // what a repair made up: the entry alone knows the id
 		c.problem("entry %d is about node %q, and node number %d is %q", d.Seq, d.ID, d.Node, id)
 	}
 	if _, err := c.tx.Space(historySpace).Get(nodeKey(d.Node, d.Seq)); err != nil {

@@ -2,6 +2,7 @@ package lsm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -54,6 +55,11 @@ func (l *Losses) AddAll(others Losses) {
 	for _, loss := range others {
 		l.Add(loss)
 	}
+}
+
+// Has says whether losses of one of the kinds are among them.
+func (l Losses) Has(kinds ...string) bool {
+	return slices.ContainsFunc(l, func(loss Loss) bool { return slices.Contains(kinds, loss.Kind) })
 }
 
 // String is such as "12 labels, at most 40 edges, an unknown number of commits"; "nothing" if there are none.
