@@ -99,7 +99,7 @@ func (p *problem) checkRoom(ctx context.Context, s *kv.Store, tx *kv.Tx, base *b
 	if err != nil {
 		return err
 	}
-	return s.CheckRoom(e.RoomBytes-kept)
+	return s.CheckRoom(e.RoomBytes - kept)
 }
 
 // bytesBelow is the size of the files in a directory.
