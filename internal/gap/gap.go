@@ -24,7 +24,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"math/bits"
 )
 
@@ -143,39 +142,6 @@ func (b Block) Degree(i int) (int, error) {
 	}
 }
 
-// First is the least neighbour of row i, and false if the row is empty.
-func (b Block) First(i int) (uint32, bool, error) {
-	degree, at, err := b.seek(i)
-	if err != nil || degree == 0 {
-		return 0, false, err
-	}
-	first, next := uvarint(b.groups, at)
-	if next == 0 || first >= b.limit {
-		return 0, false, damaged(b.header+at, "row %d has no first neighbour less than %d", i, b.limit)
-	}
-	return uint32(first), true, nil
-}
-
-// Contains reports whether v is in row i. It stops at the first neighbour beyond v.
-func (b Block) Contains(i int, v uint32) (bool, error) {
-	degree, at, err := b.seek(i)
-	if err != nil {
-		return false, err
-	}
-	last := ^uint64(0)
-	for range degree {
-		gap, next := uvarint(b.groups, at)
-		if next == 0 || gap > math.MaxUint32 {
-			return false, damaged(b.header+at, "row %d ends early", i)
-		}
-		at = next
-		if last += gap + 1; last >= uint64(v) {
-			return last == uint64(v), nil
-		}
-	}
-	return false, nil
-}
-
 // AppendRow decodes row i after dst.
 func AppendRow[N ~uint32](dst []N, b Block, i int) ([]N, error) {
 	degree, at, err := b.seek(i)
@@ -187,8 +153,13 @@ func AppendRow[N ~uint32](dst []N, b Block, i int) ([]N, error) {
 	}
 	n := len(dst)
 	dst = grow(dst, degree)
-	if _, err := b.list(at, i, asUint32(dst[n:])); err != nil {
-		return dst[:n], err
+	list := asUint32(dst[n:])
+	numbers, bytes := unpack(list, b.groups[at:])
+	if numbers < degree {
+		return dst[:n], damaged(b.header+at+bytes, "row %d ends early, or holds a number of more than 32 bits", i)
+	}
+	if next := sums(list); next > b.limit {
+		return dst[:n], b.beyond(at, i, next)
 	}
 	return dst, nil
 }
@@ -261,18 +232,6 @@ func AppendAll[N ~uint32](offsets []int64, neighbors []N, b Block) ([]int64, []N
 		return fail(damaged(b.header+at, "got %d bytes behind the last row", len(b.groups)-at))
 	}
 	return offsets, neighbors, nil
-}
-
-// list decodes len(dst) gaps at byte at of groups, which are the list of row, and returns where they end.
-func (b Block) list(at, row int, dst []uint32) (int, error) {
-	numbers, n := unpack(dst, b.groups[at:])
-	if numbers < len(dst) {
-		return at, damaged(b.header+at+n, "row %d ends early, or holds a number of more than 32 bits", row)
-	}
-	if next := sums(dst); next > b.limit {
-		return at, b.beyond(at, row, next)
-	}
-	return at + n, nil
 }
 
 // beyond is the error of a list whose last neighbour is next − 1.

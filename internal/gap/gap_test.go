@@ -78,20 +78,6 @@ func TestRoundTrip(t *testing.T) {
 			if d, err := b.Degree(i); err != nil || d != len(want) || int(degrees[i]) != d {
 				t.Fatalf("seed %d: Degree %d: got %d, %v and %d among all, want %d", seed, i, d, err, degrees[i], len(want))
 			}
-			first, ok, err := b.First(i)
-			if err != nil || ok != (len(want) > 0) || ok && first != want[0] {
-				t.Fatalf("seed %d: First(%d): got %d, %v, %v, list %v", seed, i, first, ok, err, want)
-			}
-			for range 5 {
-				v := r.Uint32N(limit)
-				if len(want) > 0 && r.IntN(2) == 0 {
-					v = want[r.IntN(len(want))]
-				}
-				has, err := b.Contains(i, v)
-				if err != nil || has != slices.Contains(want, v) {
-					t.Fatalf("seed %d: Contains(%d, %d): got %v, %v, list %v", seed, i, v, has, err, want)
-				}
-			}
 		}
 	}
 }
@@ -136,9 +122,6 @@ func readEverything(data []byte) error {
 	for i := range b.Rows() {
 		if _, other := AppendRow([]uint32(nil), b, i); other != nil && err == nil {
 			return fmt.Errorf("AppendRow(%d): %w, but AppendAll reads it", i, other)
-		}
-		if _, other := b.Contains(i, 1000); other != nil && err == nil {
-			return fmt.Errorf("Contains(%d): %w, but AppendAll reads it", i, other)
 		}
 		if _, other := b.Degree(i); other != nil && err == nil {
 			return fmt.Errorf("Degree(%d): %w, but AppendAll reads it", i, other)

@@ -28,14 +28,10 @@ func (f *Fault) Error() string {
 // Only the calling goroutine is watched.
 func Watch() (restore func()) {
 	if debug.SetPanicOnFault(true) {
-		return endWatch
+		return func() {}
 	}
-	return unwatch
+	return func() { debug.SetPanicOnFault(false) }
 }
-
-func endWatch() {}
-
-func unwatch() { debug.SetPanicOnFault(false) }
 
 // FaultOf is the fault that a value recovered from a panic stands for; nil where it is another panic.
 func FaultOf(value any) *Fault {

@@ -50,21 +50,13 @@ func Temporary(path string) *Dir { return &Dir{path: path, temporary: true} }
 func (d *Dir) Path() string { return d.path }
 
 // Put writes a small file, durably and as a whole: after a crash Get finds the last that was put, or the one before.
-func (d *Dir) Put(name string, body []byte) (err error) {
-	file, err := os.CreateTemp(d.path, name+"-*.tmp")
-	if err != nil {
+func (d *Dir) Put(name string, body []byte) error {
+	path, sum := filepath.Join(d.path, name), crc32c.Of(body)
+	text := append(binary.LittleEndian.AppendUint32(nil, sum), body...)
+	if err := durable.ReplaceFile(path, path+".tmp", text); err != nil {
 		return fmt.Errorf("scratch file %s: %w", name, err)
 	}
-	sum := crc32c.Of(body)
-	_, err = file.Write(append(binary.LittleEndian.AppendUint32(nil, sum), body...))
-	err = errors.Join(err, file.Sync(), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), filepath.Join(d.path, name))
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("scratch file %s: %w", name, err), removeFile(file.Name()))
-	}
-	return durable.SyncDirectory(d.path)
+	return nil
 }
 
 // Get reads what Put wrote: fs.ErrNotExist where there is nothing, or nothing whole.

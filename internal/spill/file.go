@@ -65,12 +65,8 @@ func (f *runFile) reader(r run, buffer int) *bufio.Reader {
 
 // remove closes and deletes the file.
 func (f *runFile) remove() error {
-	closing := f.file.Close()
-	if err := os.Remove(f.file.Name()); err != nil {
-		return fmt.Errorf("spill: temporary file stays behind: %w", err)
-	}
-	if closing != nil {
-		return fmt.Errorf("spill: closing a temporary file: %w", closing)
+	if err := errors.Join(f.file.Close(), os.Remove(f.file.Name())); err != nil {
+		return fmt.Errorf("spill: removing a temporary file: %w", err)
 	}
 	return nil
 }

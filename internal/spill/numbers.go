@@ -3,12 +3,12 @@ package spill
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"unsafe"
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 )
 
 // A Number is what a Numbers sorts.
@@ -76,9 +76,7 @@ const (
 // NewNumbers returns a sorter of numbers less than 2^width that takes about so many bytes of memory, sorts on so many
 // goroutines (0: GOMAXPROCS), and spills into a temporary file in dir.
 func NewNumbers[T Number](dir string, memory int64, width, workers int) *Numbers[T] {
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
+	workers = parallel.Workers(workers)
 	size := sizeOf[T]()
 	most := int(max(memory/(2*size), minMost))
 	s := &Numbers[T]{

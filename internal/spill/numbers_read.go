@@ -9,12 +9,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 )
 
-// spilled reports whether the numbers are read back from runs.
-func (s *Numbers[T]) spilled() bool { return s.file != nil }
-
 // ranges is the number of stretches in which the numbers are read.
 func (s *Numbers[T]) ranges() int {
-	if s.spilled() {
+	if s.file != nil {
 		return len(s.cuts)
 	}
 	return len(s.buckets)
@@ -32,7 +29,7 @@ func newRangeMemory[T Number]() *rangeMemory[T] { return &rangeMemory[T]{scratch
 
 // load makes result the numbers of range i, ascending and distinct.
 func (s *Numbers[T]) load(m *rangeMemory[T], i int) (err error) {
-	if s.spilled() {
+	if s.file != nil {
 		m.result, err = s.readRange(m, i)
 		return err
 	}

@@ -160,38 +160,17 @@ func (s *Sorter) sortEntries() {
 	s.sorted = true
 }
 
-// compressPrefixes takes the bits in which all prefixes agree out of them, which keeps their order. It returns how many
-// are left.
+// compressPrefixes takes the low bits in which all prefixes agree away. It returns how many bits are left to sort by.
 func (s *Sorter) compressPrefixes() (width int) {
 	first, differing := s.entries[0].prefix, uint64(0)
 	for _, e := range s.entries {
 		differing |= e.prefix ^ first
 	}
-	// Each stretch of differing bits moves down by the number of bits below it that agree.
-	type stretch struct {
-		mask  uint64
-		shift int
-	}
-	var stretches []stretch
-	for rest := differing; rest != 0; {
-		begin := bits.TrailingZeros64(rest)
-		end := begin + bits.TrailingZeros64(^(rest >> begin))
-		mask := rest &^ (^uint64(0) << (end & 63))
-		if end == 64 {
-			mask = rest
-		}
-		stretches = append(stretches, stretch{mask, begin - width})
-		rest &^= mask
-		width += end - begin
-	}
+	shift := bits.TrailingZeros64(differing)
 	for i := range s.entries {
-		value := uint64(0)
-		for _, part := range stretches {
-			value |= s.entries[i].prefix & part.mask >> (part.shift & 63)
-		}
-		s.entries[i].prefix = value
+		s.entries[i].prefix >>= shift
 	}
-	return width
+	return max(0, bits.Len64(differing)-shift)
 }
 
 // sortEqualPrefixes orders entries that the prefix does not tell apart.
