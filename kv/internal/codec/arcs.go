@@ -258,9 +258,6 @@ func ReadFloat32(r *Reader) float32 {
 	return math.Float32frombits(binary.LittleEndian.Uint32(b))
 }
 
-// DirectionBits are the bits of the direction in the key of an edge: it is 1 if the arc leads to the first end.
-func (f ArcForm) DirectionBits() int { return Bit(f.Directed) }
-
 // Directed is the arc itself in a directed graph; in another both directions are the one that there is.
 func (a Arc) Directed(f ArcForm) Arc {
 	if !f.Directed {

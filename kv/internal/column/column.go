@@ -106,28 +106,15 @@ func (c *Column) ReadDeltas(rng record.Range, set func(v record.NodeID, cell cod
 	if !c.Deltas {
 		return nil
 	}
-	prefix := record.Prefix(record.KindColumnDelta, c.Generation)
-	for r, err := range c.Records.Scan(prefix, DeltaKey(c.Generation, rng.First)) {
-		if err != nil {
-			return err
-		}
-		v, err := record.NumberAt(r.Key, 0)
-		if err != nil {
-			return err
-		}
-		if record.NodeID(v) >= rng.End {
-			if int(v) >= c.Nodes {
-				return record.Corrupt(r.Key, "there is no such node")
+	return snapshot.EachNode(c.Records.Scan, record.KindColumnDelta, c.Generation, rng,
+		func(v record.NodeID, r record.Record) error {
+			cell, err := c.parseCell(r.Body)
+			if err != nil {
+				return fmt.Errorf("%s: %w", record.Describe(r.Key), err)
 			}
+			set(v, cell)
 			return nil
-		}
-		cell, err := c.parseCell(r.Body)
-		if err != nil {
-			return fmt.Errorf("%s: %w", record.Describe(r.Key), err)
-		}
-		set(record.NodeID(v), cell)
-	}
-	return nil
+		})
 }
 
 // Key is the key of a block, a chain.

@@ -5,8 +5,8 @@ package dict
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"math/bits"
+	"strconv"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
@@ -192,25 +192,9 @@ func (d *Dict) numberIn(k record.Kind, block int, body []byte, i int) (uint32, e
 
 // Integer parses an id that is an integer in its shortest form.
 func Integer(id string) (int64, bool) {
-	digits := id
-	if digits != "" && digits[0] == '-' {
-		digits = digits[1:]
-	}
-	if len(digits) == 0 || len(digits) > 19 || digits[0] == '0' && id != "0" {
-		return 0, false
-	}
-	n := uint64(0) // 19 digits fit
-	for i := range len(digits) {
-		c := digits[i] - '0'
-		if c > 9 {
-			return 0, false
-		}
-		n = 10*n + uint64(c)
-	}
-	if len(digits) == len(id) {
-		return int64(n), n <= math.MaxInt64
-	}
-	return -int64(n), n <= 1<<63
+	n, err := strconv.ParseInt(id, 10, 64)
+	var digits [20]byte
+	return n, err == nil && string(strconv.AppendInt(digits[:0], n, 10)) == id
 }
 
 // Hash is FNV-1a, its bits mixed so that the upper ones, which choose the bucket, depend on all of the id.

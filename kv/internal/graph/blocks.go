@@ -200,6 +200,10 @@ type Writer struct {
 	arcs      codec.ArcEncoder // of a directed or weighted graph
 	next      record.NodeID    // the next list's node
 	body      []byte
+
+	// What Add was given of the next list.
+	neighbors []record.NodeID
+	joined    []codec.Arc
 }
 
 // NewWriter makes a writer of a graph of a form.
@@ -225,6 +229,26 @@ func (w *Writer) Append(list []record.NodeID, arcs []codec.Arc) error {
 	w.next++
 	if w.encoder.Size() >= blockTarget || w.arcs.Size() >= arcsTarget {
 		return w.closeBlock()
+	}
+	return nil
+}
+
+// Add adds a neighbour of a node, and the arc that joins them. Nodes ascend, and so do the neighbours of a node.
+func (w *Writer) Add(node, neighbor record.NodeID, a codec.Arc) error {
+	if err := w.UpTo(node); err != nil {
+		return err
+	}
+	w.neighbors, w.joined = append(w.neighbors, neighbor), append(w.joined, a)
+	return nil
+}
+
+// UpTo writes the lists below that of a node: of what Add was given, and empty ones.
+func (w *Writer) UpTo(node record.NodeID) error {
+	for w.next < node {
+		if err := w.Append(w.neighbors, w.joined); err != nil {
+			return err
+		}
+		w.neighbors, w.joined = w.neighbors[:0], w.joined[:0]
 	}
 	return nil
 }

@@ -91,23 +91,14 @@ func (g *Graph) deltasOf(v record.NodeID) ([]Delta, error) {
 
 // deltas returns the deltas stored under the nodes of r, ascending. They are read before anything else is, so that
 // reads may nest in an Update.
-func (g *Graph) deltas(r record.Range) ([]Delta, error) {
-	var deltas []Delta
-	prefix := record.Prefix(record.KindEdgeDelta, g.Generation)
-	for rec, err := range g.Records.Scan(prefix, record.NumberKey(record.KindEdgeDelta, g.Generation, uint32(r.First))) {
-		if err != nil {
-			return nil, err
-		}
-		d, err := g.ParseDelta(rec)
-		if err != nil {
-			return nil, err
-		}
-		if d.U >= r.End {
-			break
-		}
-		deltas = append(deltas, d)
-	}
-	return deltas, nil
+func (g *Graph) deltas(r record.Range) (deltas []Delta, err error) {
+	err = snapshot.EachNode(g.Records.Scan, record.KindEdgeDelta, g.Generation, r,
+		func(_ record.NodeID, rec record.Record) error {
+			d, err := g.ParseDelta(rec)
+			deltas = append(deltas, d)
+			return err
+		})
+	return deltas, err
 }
 
 // ParseDelta reads the record of a delta.
@@ -126,25 +117,12 @@ func (g *Graph) ParseDelta(r record.Record) (Delta, error) {
 
 // addDegreeDeltas adds the deltas of r to its degrees.
 func (g *Graph) addDegreeDeltas(r record.Range, degrees []uint32) error {
-	prefix := record.Prefix(record.KindDegreeDelta, g.Generation)
-	for rec, err := range g.Records.Scan(prefix, degreeDeltaKey(g.Generation, r.First)) {
-		if err != nil {
+	return snapshot.EachNode(g.Records.Scan, record.KindDegreeDelta, g.Generation, r,
+		func(v record.NodeID, rec record.Record) error {
+			d, err := decodeDegreeDelta(rec.Key, rec.Body)
+			degrees[v-r.First] += uint32(d.Degree)
 			return err
-		}
-		v, err := record.NumberAt(rec.Key, 0)
-		if err != nil {
-			return err
-		}
-		if record.NodeID(v) >= r.End {
-			break
-		}
-		d, err := decodeDegreeDelta(rec.Key, rec.Body)
-		if err != nil {
-			return err
-		}
-		degrees[record.NodeID(v)-r.First] += uint32(d.Degree)
-	}
-	return nil
+		})
 }
 
 // Apply applies deltas of the range, ascending, to the lists, and if withArcs is set to their arcs too. What they make

@@ -22,10 +22,8 @@ type edgeSorter interface {
 	// writer begins a writer of rows. The Load is locked.
 	writer() edgeRows
 
-	// sortRows sorts the rows. All writers are closed.
-	sortRows(ctx context.Context) error
-
-	// number collapses parallel edges, and numbers the nodes by descending degree, ties in file order.
+	// number sorts the rows, collapses parallel edges, and numbers the nodes by descending degree, ties in file order. All
+	// writers are closed.
 	number(ctx context.Context) error
 
 	// write sorts the edges under both of their ends, and writes the lists of all nodes.
@@ -42,7 +40,8 @@ type edgeRows interface {
 	Close() error
 }
 
-// edgeKeys are what edges are sorted by: two ends, followed by the direction in a directed graph.
+// edgeKeys are what edges are sorted by: two ends, followed by the direction in a directed graph, 1 if the arc leads to
+// the first end.
 type edgeKeys struct {
 	width int // bits of an end
 	shift int // bits of a direction
@@ -86,7 +85,7 @@ func newEdgeSorter(l *Load) edgeSorter {
 
 func newSortedEdges[T spill.Number](l *Load) edgeSorter {
 	form := codec.ArcForm{Directed: l.opt.Directed, Weighted: l.opt.Weighted}
-	e := &sortedEdges[T]{edgeKeys{bits.Len64(uint64(max(l.stats.Nodes-1, 0))), form.DirectionBits()}, l, form, nil, nil}
+	e := &sortedEdges[T]{edgeKeys{bits.Len64(uint64(max(l.stats.Nodes-1, 0))), codec.Bit(form.Directed)}, l, form, nil, nil}
 	e.rows = e.newNumbers(l.sortMemory())
 	return e
 }
@@ -116,8 +115,6 @@ func (w rowWriter[T]) add(positions []uint32, weights []float32) error {
 	return w.AddAll(keys[:len(weights)])
 }
 
-func (e *sortedEdges[T]) sortRows(ctx context.Context) error { return e.rows.Sort(ctx) }
-
 func (e *sortedEdges[T]) close() error {
 	if e.lists == nil {
 		return e.rows.Close()
@@ -126,6 +123,9 @@ func (e *sortedEdges[T]) close() error {
 }
 
 func (e *sortedEdges[T]) number(ctx context.Context) (err error) {
+	if err := e.rows.Sort(ctx); err != nil {
+		return err
+	}
 	l := e.l
 	if l.nodeAt, err = offheap.New[uint32](int(l.stats.Nodes)); err != nil {
 		return err
@@ -307,8 +307,7 @@ func (e *sortedEdges[T]) write(ctx context.Context, put Put, g record.Generation
 		return err
 	}
 	l := e.l
-	w := graph.NewWriter(put, g, e.form)
-	out := graph.NewListWriter(w)
+	out := graph.NewWriter(put, g, e.form)
 	done := int64(0)
 	for stretch, err := range e.lists.Stretches(ctx) {
 		if err != nil {
@@ -323,14 +322,14 @@ func (e *sortedEdges[T]) write(ctx context.Context, put Put, g record.Generation
 	if err := out.UpTo(record.NodeID(len(l.nodeAt.Data))); err != nil {
 		return err
 	}
-	if err := w.Close(); err != nil {
+	if err := out.Close(); err != nil {
 		return err
 	}
 	return e.lists.Close()
 }
 
 // addArcs writes the lists of a stretch, with their arcs.
-func (e *sortedEdges[T]) addArcs(ctx context.Context, out *graph.ListWriter, stretch []T) error {
+func (e *sortedEdges[T]) addArcs(ctx context.Context, out *graph.Writer, stretch []T) error {
 	for i := 0; i < len(stretch); {
 		key := spill.PairOf(&stretch[i]).Key
 		u, v, _ := e.parse(key)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/offheap"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // An idIndex finds the positions of the ids of a load. It is made once all nodes are known, in the first of these ways
@@ -31,11 +32,13 @@ type idIndex struct {
 
 // note takes the id of the next position into account.
 func (x *idIndex) note(id string) {
-	k, integer := dict.Integer(id)
-	x.isInteger = x.isInteger && integer
-	x.isNatural = x.isNatural && integer && k >= 0
-	x.isDense = x.isDense && integer && k == x.nodes
-	x.greatest = max(x.greatest, k)
+	if x.isInteger {
+		k, integer := dict.Integer(id)
+		x.isInteger = integer
+		x.isNatural = x.isNatural && integer && k >= 0
+		x.isDense = x.isDense && integer && k == x.nodes
+		x.greatest = max(x.greatest, k)
+	}
 	x.nodes++
 	x.bytes += int64(len(id))
 }
@@ -60,7 +63,7 @@ func (l *Load) chooseIndex(ctx context.Context) (err error) {
 		return l.eachRow(ctx, func(row nodeRow) error {
 			place := &x.integers.Data[integerKey(viewText(row.id))]
 			if *place > 0 {
-				l.duplicate.note(string(row.id), row.source, int(*place)-1)
+				l.givenTwice(string(row.id), row.source, *place-1)
 				return nil
 			}
 			*place = uint32(row.position) + 1
@@ -82,10 +85,13 @@ func (l *Load) chooseIndex(ctx context.Context) (err error) {
 // addTo adds an id to a table, or notes that it is there.
 func (l *Load) addTo(t *textTable, id []byte, position int, source int64) {
 	if first := t.add(dict.Hash(viewText(id)), viewText(id), uint32(position)); first != notFound {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.duplicate.note(viewText(id), source, int(first))
+		l.givenTwice(viewText(id), source, first)
 	}
+}
+
+// givenTwice notes an id that the node at a position has already.
+func (l *Load) givenTwice(id string, source int64, first uint32) {
+	l.note(&l.duplicate, RowError{ID: id, Source: source, First: int64(first), Err: record.ErrExists})
 }
 
 // free gives the memory back.

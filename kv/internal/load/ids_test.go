@@ -2,12 +2,14 @@ package load
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv/internal/dict"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // randomID draws an id of a style, seldom one that was drawn before.
@@ -34,16 +36,16 @@ func TestIDsAgainstMap(t *testing.T) {
 		l := must.Get(New(t.Context(), Options{Dir: t.TempDir(), MemoryBudget: budget}))(t)
 		style, turn, count := r.IntN(5), r.IntN(3000), r.IntN(3000)
 		first := map[string]int{}
-		var want badRow
+		var want *RowError
 		for i := range count {
 			id := randomID(r, style, i)
 			if i >= turn && seed%2 == 0 {
 				id = randomID(r, (style+2)%5, i)
 			}
-			if there, known := first[id]; known {
-				want.note(id, int64(i), there)
-			} else {
+			if there, known := first[id]; !known {
 				first[id] = i
+			} else if want == nil {
+				want = &RowError{ID: id, Source: int64(i), First: int64(there), Err: record.ErrExists}
 			}
 			must.Do(t, l.AddNode(id, int64(i), 0, nil))
 		}
@@ -59,7 +61,7 @@ func TestIDsAgainstMap(t *testing.T) {
 		default:
 			integers++
 		}
-		if l.duplicate != want {
+		if !reflect.DeepEqual(l.duplicate, want) {
 			t.Fatalf("seed %d: got the repeated id %+v, want %+v", seed, l.duplicate, want)
 		}
 		if l.ids.join == nil {

@@ -89,7 +89,7 @@ func (l *Load) joinIDs(ctx context.Context) error {
 		records[worker], err = j.addTo(j.second, records[worker], found)
 		return err
 	})
-	if err != nil || l.duplicate.found {
+	if err != nil || l.duplicate != nil {
 		return err
 	}
 	writers := make([]*EdgeWriter, j.workers)

@@ -57,8 +57,8 @@ type Load struct {
 	mu        sync.Mutex // guards what follows, which the writers of edges share
 	edges     edgeSorter // from makeIndex on
 	ids       idIndex
-	duplicate badRow
-	unknown   badRow
+	duplicate *RowError // an id given twice; First is the position of the first
+	unknown   *RowError // an end that is no node
 	writers   []*EdgeWriter
 	single    *EdgeWriter // of AddEdge
 
@@ -133,23 +133,18 @@ func (l *Load) Resolve(ctx context.Context) error {
 			return err
 		}
 	}
-	if l.duplicate.found {
-		_, first, err := l.rowAt(ctx, l.duplicate.first)
-		if err != nil {
-			return err
-		}
-		return &RowError{ID: l.duplicate.id, First: first, Source: l.duplicate.source, Err: record.ErrExists}
+	if twice := l.duplicate; twice != nil {
+		_, first, err := l.rowAt(ctx, int(twice.First))
+		twice.First = first
+		return cmp.Or(err, error(twice))
 	}
-	if l.unknown.found {
-		return &RowError{Edge: true, ID: l.unknown.id, Source: l.unknown.source, Err: record.ErrNotFound}
+	if l.unknown != nil {
+		return l.unknown
 	}
-	if err := l.ids.free(); err != nil {
-		return err
-	}
-	return l.edges.sortRows(ctx)
+	return l.ids.free()
 }
 
-// Number collapses parallel edges, and numbers the nodes by descending degree, ties in file order.
+// Number sorts the edges, collapses parallel edges, and numbers the nodes by descending degree, ties in file order.
 func (l *Load) Number(ctx context.Context) error { return l.edges.number(ctx) }
 
 // A Put takes a record. The caller may reuse key and body.

@@ -106,17 +106,13 @@ func (l *Load) parseValues(row []byte, first, end int, values []codec.Value) ([]
 	return values, nil
 }
 
-// A RowError says what is wrong with a row of nodes or edges.
+// A RowError is described in kv.
 type RowError struct {
-	Source int64  // of the row, as its giver marked it
-	Edge   bool   // the row is of an edge
-	ID     string // of the node, or of an end of the edge
-	To     string // the other end of an edge that is to be removed
-	First  int64  // the Source of the first row with the ID, if this one repeats it
-
-	// Err is ErrExists for an ID that is given twice, and ErrNotFound for an end that is no node, and for what is to be
-	// removed and is not there. Else the node is ErrInvalidID, ErrInvalidName (of its label) or ErrInvalidValue.
-	Err error
+	Source int64
+	Edge   bool
+	ID, To string
+	First  int64
+	Err    error
 }
 
 func (e *RowError) Error() string {
@@ -135,16 +131,17 @@ func (e *RowError) Error() string {
 
 func (e *RowError) Unwrap() error { return e.Err }
 
-// A badRow is the row to report, of those that are wrong alike: the one with the least source, then the least id.
-type badRow struct {
-	found  bool
-	id     string
-	source int64
-	first  int // position of the first row with the id, if this one repeats it
+// note keeps a row that is wrong, of those that are wrong alike the one with the least source, then the least id.
+func (l *Load) note(kept **RowError, row RowError) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if k := *kept; k == nil || row.Source < k.Source || row.Source == k.Source && row.ID < k.ID {
+		row.ID = strings.Clone(row.ID)
+		*kept = &row
+	}
 }
 
-func (b *badRow) note(id string, source int64, first int) {
-	if !b.found || source < b.source || source == b.source && id < b.id {
-		*b = badRow{true, strings.Clone(id), source, first}
-	}
+// unknownEnd notes an edge that ends at an id that no node has.
+func (l *Load) unknownEnd(id string, source int64) {
+	l.note(&l.unknown, RowError{Edge: true, ID: id, Source: source, Err: record.ErrNotFound})
 }

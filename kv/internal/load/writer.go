@@ -177,10 +177,3 @@ func (l *Load) AddEdge(src, dst string, source int64) error {
 	}
 	return l.single.Add(src, dst, source)
 }
-
-// unknownEnd notes an edge that ends at an id that no node has.
-func (l *Load) unknownEnd(id string, source int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.unknown.note(id, source, 0)
-}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
@@ -115,24 +116,13 @@ func (m Matrix) readDeltas(rows record.Range, lo, hi int, dst codec.Window) erro
 	if !m.Deltas {
 		return nil
 	}
-	prefix := record.Prefix(record.KindRowDelta, m.Generation)
-	for r, err := range snapshot.ScanChains(m.Records, prefix, record.PartKey(DeltaKey(m.Generation, rows.First), 0)) {
-		if err != nil {
-			return err
-		}
-		v, err := record.NumberAt(r.Key, 0)
-		if err != nil {
-			return err
-		}
-		if record.NodeID(v) >= rows.End {
-			return nil
-		}
-		at := codec.Window{Values: dst.Values[int(v-uint32(rows.First))*dst.Stride:], Stride: dst.Stride}
-		if err := m.decodeDelta(r, lo, hi, at); err != nil {
-			return err
-		}
+	chains := func(prefix, from []byte) iter.Seq2[record.Record, error] {
+		return snapshot.ScanChains(m.Records, prefix, from)
 	}
-	return nil
+	return snapshot.EachNode(chains, record.KindRowDelta, m.Generation, rows, func(v record.NodeID, r record.Record) error {
+		at := codec.Window{Values: dst.Values[int(v-rows.First)*dst.Stride:], Stride: dst.Stride}
+		return m.decodeDelta(r, lo, hi, at)
+	})
 }
 
 // decodeDelta reads a part of a changed row.

@@ -56,6 +56,27 @@ func Find(r Reader, key []byte, read func(body []byte) error) (found bool, err e
 	return found, err
 }
 
+// EachNode hands the records of the nodes of a range to use, ascending: those of a kind and generation, whose keys go on
+// with the node, as a scan of a Reader or ScanChains yields them.
+func EachNode(
+	scan func(prefix, from []byte) iter.Seq2[record.Record, error], k record.Kind, g record.Generation,
+	nodes record.Range, use func(v record.NodeID, r record.Record) error,
+) error {
+	for r, err := range scan(record.Prefix(k, g), record.NumberKey(k, g, uint32(nodes.First))) {
+		if err != nil {
+			return err
+		}
+		v, err := record.NumberAt(r.Key, 0)
+		if err != nil || record.NodeID(v) >= nodes.End {
+			return err
+		}
+		if err := use(record.NodeID(v), r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Lookup returns the body of a record that must be there, from memory if it was looked up before. Nobody changes it.
 func Lookup(r Reader, name Name) ([]byte, error) { return lookup(r, name, Need) }
 
