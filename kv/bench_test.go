@@ -132,7 +132,7 @@ func BenchmarkLookup(b *testing.B) {
 			name string
 			of   func(v NodeID) error
 		}{
-			{"position", func(v NodeID) error { _, err := tx.dict().PositionOf(v); return err }},
+			{"position", func(v NodeID) error { r := tx.dict().Once(); _, err := r.PositionOf(v); return err }},
 			{"id", func(v NodeID) error { _, err := tx.ID(v); return err }},
 			{"node", func(v NodeID) error { _, err := tx.Node(id(int(v))); return err }},
 			{"label", func(v NodeID) error { _, err := tx.Label(v); return err }},

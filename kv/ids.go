@@ -31,20 +31,20 @@ func (tx *Tx) Node(id string) (NodeID, error) {
 		return 0, err
 	}
 	position, err := tx.dict().Position(id)
-	if err == nil && position >= 0 {
-		var v NodeID
-		if v, err = tx.dict().NodeAt(position); err != nil {
+	if err != nil {
+		return 0, err
+	}
+	if position >= 0 {
+		nodes := tx.dict().Once()
+		v, err := nodes.NodeAt(position)
+		if err != nil {
 			return 0, err
 		}
-		var removed bool
-		if removed, err = tx.isRemoved(v); err == nil && !removed {
-			return v, nil
+		if removed, err := tx.isRemoved(v); err != nil || !removed {
+			return v, err
 		}
 	}
-	if err == nil {
-		err = fmt.Errorf("node %q: %w", firstRunes(id, MaxID), ErrNotFound)
-	}
-	return 0, err
+	return 0, fmt.Errorf("node %q: %w", firstRunes(id, MaxID), ErrNotFound)
 }
 
 // ID returns the external id of a node.
@@ -52,11 +52,8 @@ func (tx *Tx) ID(v NodeID) (string, error) {
 	if err := tx.checkNode(v); err != nil {
 		return "", err
 	}
-	position, err := tx.dict().PositionOf(v)
-	if err != nil {
-		return "", err
-	}
-	return tx.dict().ID(position)
+	ids := tx.dict().Once()
+	return ids.At(v)
 }
 
 // Places reads the places of nodes in the node file, from 0, and the nodes and ids at places. Nodes added later
@@ -114,20 +111,14 @@ func (tx *Tx) eachPlace(yield func(position int, v NodeID, err error) bool) {
 		yield(0, 0, err)
 		return
 	}
-	var block []uint32
-	for first := 0; first < tx.cat.LoadedNodes; first += dict.NumbersPerBlock {
-		if block, err = tx.dict().Numbers(record.KindNodeAt, first/dict.NumbersPerBlock, block[:0]); err != nil {
+	nodes := tx.dict().Reader()
+	for position := range tx.cat.Nodes {
+		v, err := nodes.NodeAt(position)
+		if err != nil {
 			yield(0, 0, err)
 			return
 		}
-		for i, n := range block {
-			if v := NodeID(n); !removed.Has(v) && !yield(first+i, v, nil) {
-				return
-			}
-		}
-	}
-	for v := tx.cat.LoadedNodes; v < tx.cat.Nodes; v++ {
-		if !removed.Has(NodeID(v)) && !yield(v, NodeID(v), nil) {
+		if !removed.Has(v) && !yield(position, v, nil) {
 			return
 		}
 	}
@@ -136,27 +127,14 @@ func (tx *Tx) eachPlace(yield func(position int, v NodeID, err error) bool) {
 // IDs yields every external id in the order of InFileOrder. On failure it yields the error once, and stops.
 func (tx *Tx) IDs() iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		if err := tx.Err(); err != nil {
-			yield("", err)
-			return
-		}
 		ids := tx.dict().Reader()
-		each := func(position int, _ NodeID, err error) bool {
+		tx.eachPlace(func(position int, _ NodeID, err error) bool {
 			id := ""
 			if err == nil {
 				id, err = ids.AtPosition(position)
 			}
 			return yield(id, err) && err == nil
-		}
-		if tx.cat.Removed > 0 {
-			tx.eachPlace(each)
-			return
-		}
-		for position := range tx.cat.Nodes {
-			if !each(position, 0, nil) {
-				return
-			}
-		}
+		})
 	}
 }
 

@@ -123,7 +123,7 @@ func (d *Dict) lookupID(id string) (int, error) {
 		if int64(position) >= int64(d.LoadedNodes) {
 			return -1, record.Corrupt(name.Key(), fmt.Sprintf("it names position %d of %d", position, d.LoadedNodes))
 		}
-		r := d.once()
+		r := d.Once()
 		got, err := r.loaded(int(position))
 		if err != nil {
 			return -1, err
@@ -133,24 +133,6 @@ func (d *Dict) lookupID(id string) (int, error) {
 		}
 	}
 	return -1, nil
-}
-
-// ID returns the id at a position, which must be less than the number of nodes.
-func (d *Dict) ID(position int) (string, error) {
-	r := d.once()
-	return r.AtPosition(position)
-}
-
-// PositionOf returns the place of a node in the node file, from 0; nodes added later follow.
-func (d *Dict) PositionOf(v record.NodeID) (int, error) {
-	r := d.once()
-	return r.PositionOf(v)
-}
-
-// NodeAt returns the node at a position, which must be less than the number of nodes.
-func (d *Dict) NodeAt(position int) (record.NodeID, error) {
-	r := d.once()
-	return r.NodeAt(position)
 }
 
 // Numbers appends a whole block of numbers to dst.

@@ -91,9 +91,10 @@ func compare(t *testing.T, what string, d *Dict, ids []string, perm []int) {
 			v = perm[position]
 		}
 		at, err1 := d.Position(id)
-		node, err2 := d.NodeAt(position)
-		back, err3 := d.PositionOf(record.NodeID(v))
-		got, err4 := d.ID(position)
+		once := d.Once()
+		node, err2 := once.NodeAt(position)
+		back, err3 := once.PositionOf(record.NodeID(v))
+		got, err4 := once.AtPosition(position)
 		next, err5 := byPlace.AtPosition(position)
 		ofNode, err6 := byNode.At(record.NodeID(v))
 		if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil || at != position || int(node) != v ||
@@ -155,11 +156,11 @@ func TestDamage(t *testing.T) {
 	records, g := whole.Records.(*memoryRecords), whole.Generation
 	byID := func(d *Dict) error { _, err := d.Position("b"); return err }
 	added := func(d *Dict) error { _, err := d.Position("c"); return err }
-	ofAdded := func(d *Dict) error { _, err := d.ID(2); return err }
-	ofLoaded := func(d *Dict) error { _, err := d.ID(1); return err }
+	ofAdded := func(d *Dict) error { r := d.Once(); _, err := r.AtPosition(2); return err }
+	ofLoaded := func(d *Dict) error { r := d.Once(); _, err := r.AtPosition(1); return err }
 	byNode := func(d *Dict) error { _, err := d.Reader().At(0); return err }
-	nodeAt := func(d *Dict) error { _, err := d.NodeAt(0); return err }
-	position := func(d *Dict) error { _, err := d.PositionOf(0); return err }
+	nodeAt := func(d *Dict) error { r := d.Once(); _, err := r.NodeAt(0); return err }
+	position := func(d *Dict) error { r := d.Once(); _, err := r.PositionOf(0); return err }
 	for kind, reads := range map[record.Kind][]func(d *Dict) error{
 		record.KindIDs: {byID, ofLoaded, byNode}, record.KindIDLookup: {byID}, record.KindNodeAt: {nodeAt},
 		record.KindPosition: {position, byNode},

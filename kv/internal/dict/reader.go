@@ -31,13 +31,13 @@ type block struct {
 
 // Reader returns a reader of the dictionary.
 func (d *Dict) Reader() *Reader {
-	r := d.once()
+	r := d.Once()
 	r.isOnce = false
 	return &r
 }
 
-// once returns a reader of one number or id.
-func (d *Dict) once() Reader {
+// Once returns a reader of one number or id, which is kept in memory with its block.
+func (d *Dict) Once() Reader {
 	return Reader{
 		dict: d, isOnce: true, ids: block{kind: record.KindIDs, number: -1},
 		positions: block{kind: record.KindPosition, number: -1}, nodes: block{kind: record.KindNodeAt, number: -1},

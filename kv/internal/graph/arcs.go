@@ -10,14 +10,14 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// A Direction says which arcs of a directed graph are walked.
+// A Direction is described in kv.
 type Direction uint8
 
 // The directions.
 const (
-	Both Direction = iota // the undirected graph that the arcs make; if weighted, the weights of two arcs add up
-	Out                   // from a node to those that its arcs lead to
-	In                    // from a node to those whose arcs lead to it
+	Both Direction = iota
+	Out
+	In
 )
 
 // directionNames are what users call directions.
@@ -101,8 +101,7 @@ func (g *Graph) Weight(along Direction, a Arc) float32 {
 	return w
 }
 
-// An Arc is a neighbour of a node, the weight of the arc to it and of the arc from it; 0 if there is none. In an
-// undirected graph both are the weight of the edge, in an unweighted one weights are 1.
+// An Arc is described in kv.
 type Arc struct {
 	Neighbor record.NodeID
 	Out, In  float32

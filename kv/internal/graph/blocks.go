@@ -13,20 +13,15 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// Adjacency holds the decoded lists of a Range: list i, of node First+i, is Neighbors[Offsets[i]:Offsets[i+1]],
-// ascending. The zero value is ready for ReadAdjacency.
+// Adjacency is described in kv.
 type Adjacency struct {
 	record.Range
-	Offsets   []int64         // [Range.Len()+1], from 0
-	Neighbors []record.NodeID // [Offsets[Range.Len()]]
-
-	// Weights are those of the arcs to Neighbors, if the graph was read along a direction and is weighted; nil: all are 1.
-	Weights []float32
+	Offsets   []int64
+	Neighbors []record.NodeID
+	Weights   []float32
+	BytesRead int64
 
 	arcs []codec.Arc // of Neighbors, if they were read
-
-	// BytesRead is the encoded size of what ReadAdjacency last read.
-	BytesRead int64
 }
 
 // Reset makes room for the lists of a range.
@@ -169,14 +164,18 @@ func (g *Graph) readBlock(d *Directory, b int, read func(block gap.Block, size i
 	})
 }
 
-// lookupBlock returns block b, which is kept in memory for the next lookup.
-func (g *Graph) lookupBlock(d *Directory, b int) (gap.Block, error) {
-	body, err := snapshot.LookupChain(g.Records, d.name(record.KindAdjacency, b))
-	if err != nil {
-		return gap.Block{}, err
+// lookupBlock returns the directory, and the block of a loaded node, which is kept in memory for the next lookup.
+func (g *Graph) lookupBlock(v record.NodeID) (d *Directory, b int, block gap.Block, err error) {
+	if d, err = g.Directory(); err != nil {
+		return nil, 0, block, err
 	}
-	block, err := d.parse(b, body)
-	return block, d.damaged(b, err)
+	b = d.Find(v)
+	body, err := snapshot.LookupChain(g.Records, d.name(record.KindAdjacency, b))
+	if err == nil {
+		block, err = d.parse(b, body)
+		err = d.damaged(b, err)
+	}
+	return d, b, block, err
 }
 
 // parse reads block b. The error says what is wrong with it.

@@ -26,12 +26,7 @@ func (g *Graph) loadedDegree(v record.NodeID) (int, error) {
 	if int(v) >= g.LoadedNodes {
 		return 0, nil
 	}
-	d, err := g.Directory()
-	if err != nil {
-		return 0, err
-	}
-	b := d.Find(v)
-	block, err := g.lookupBlock(d, b)
+	d, b, block, err := g.lookupBlock(v)
 	if err != nil {
 		return 0, err
 	}
@@ -122,12 +117,7 @@ func (g *Graph) loadedList(v record.NodeID, buf *Adjacency, withArcs bool) error
 	if int(v) >= g.LoadedNodes {
 		return nil
 	}
-	d, err := g.Directory()
-	if err != nil {
-		return err
-	}
-	b := d.Find(v)
-	block, err := g.lookupBlock(d, b)
+	d, b, block, err := g.lookupBlock(v)
 	if err != nil {
 		return err
 	}
