@@ -101,7 +101,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer, opt BackupOptions) (inf
 			err = out.Add(ctx, it.Key(), value, it.Version())
 		}
 		done += int64(len(it.Key()) + len(value))
-		if count++; count%contextEvery == 0 && opt.Progress != nil {
+		if count++; count%record.ContextEvery == 0 && opt.Progress != nil {
 			opt.Progress("backup", done, size)
 		}
 		return s.damaged(err)

@@ -473,7 +473,7 @@ func TestBackupReadOnly(t *testing.T) {
 // TestCloseDuringBackup has the store closed from beside.
 func TestCloseDuringBackup(t *testing.T) {
 	s := newStore(t, Options{})
-	for i := range 2 * contextEvery / 1000 {
+	for i := range 2 * record.ContextEvery / 1000 {
 		update(t, s, func(tx *Tx) error {
 			for j := range 1000 {
 				must.Do(t, tx.Documents("many").Put(strconv.Itoa(1000*i+j), j))

@@ -24,8 +24,7 @@ const formatVersion = 5
 // A header is the first record written, and the only one whose form every format version shares.
 type header struct {
 	Version int    `msgpack:"version"`
-	ID      string `msgpack:"id"`      // 128 random bits, hexadecimal
-	Created int64  `msgpack:"created"` // seconds since 1970, UTC
+	ID      string `msgpack:"id"` // 128 random bits, hexadecimal
 }
 
 // A catalog says what is in the store: counts, classes, and which generation of each column, matrix and space counts.

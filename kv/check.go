@@ -266,7 +266,7 @@ func (tx *Tx) scan(
 	s := &recordScan{counts: map[record.Kind]int64{}, changed: map[record.Generation]uint32{}}
 	isDead, done, withDelta := tx.cat.dead(), 0, int64(-1)
 	err := tx.eachRecord(ctx, nil, func(r record.Record, damage error) error {
-		if done++; done%contextEvery == 0 {
+		if done++; done%record.ContextEvery == 0 {
 			progress("records", int64(done), 0)
 		}
 		if !record.IsKnown(r.Key) {
@@ -340,7 +340,7 @@ func (tx *Tx) eachEntry(ctx context.Context, prefix []byte, use func(it *lsm.Ite
 	defer it.Close()
 	err := it.Seek(prefix)
 	for done := 0; err == nil && it.Valid(); done++ {
-		if done%contextEvery == 0 {
+		if done%record.ContextEvery == 0 {
 			err = errors.Join(ctx.Err(), tx.Err())
 		}
 		if err == nil {

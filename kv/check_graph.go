@@ -168,7 +168,7 @@ func (c *checker) numbers(ctx context.Context) error {
 func (c *checker) ids(ctx context.Context) error {
 	cat, ids := c.tx.cat, c.tx.dict().Reader()
 	for position := range cat.Nodes {
-		if position%contextEvery == 0 && ctx.Err() != nil {
+		if position%record.ContextEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		isAdded := position >= cat.LoadedNodes

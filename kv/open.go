@@ -283,9 +283,6 @@ type ColumnIndex interface {
 	Close() error
 }
 
-// contextEvery is the number of nodes or edges between two looks at the context, and two reports of progress.
-const contextEvery = 1 << 12
-
 // Progress reports how far a stage has come; total 0 means unknown. Called often, from one goroutine at a time.
 type Progress func(stage string, done, total int64)
 

@@ -183,7 +183,7 @@ func (r *resolvedPatch) eachEnd(
 		if err != nil {
 			return err
 		}
-		if done++; done%contextEvery == 0 {
+		if done++; done%record.ContextEvery == 0 {
 			r.opt.Progress("ids", done, rows.Len())
 		}
 		if id == nil || !bytes.Equal(rec.Key, id) {

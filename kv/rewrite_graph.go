@@ -239,7 +239,7 @@ func (w *rewriter) readForms(ctx context.Context, ids iter.Seq2[string, error]) 
 		if !dense && !integer && !repairs {
 			break
 		}
-		if position%contextEvery == 0 && ctx.Err() != nil {
+		if position%record.ContextEvery == 0 && ctx.Err() != nil {
 			return "", ctx.Err()
 		}
 		switch lost := repairs && errors.Is(err, ErrCorrupt); {
@@ -271,7 +271,7 @@ func (w *rewriter) ids(ctx context.Context, ids iter.Seq2[string, error], madeUp
 	}
 	position := 0
 	for id, err := range ids {
-		if position%contextEvery == 0 {
+		if position%record.ContextEvery == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}

@@ -118,7 +118,7 @@ func readHeader(t *lsm.Txn) (h header, err error) {
 func newHeader() header {
 	var id [16]byte
 	rand.Read(id[:]) // never fails
-	return header{Version: formatVersion, ID: hex.EncodeToString(id[:]), Created: time.Now().Unix()}
+	return header{Version: formatVersion, ID: hex.EncodeToString(id[:])}
 }
 
 // writeHeader writes the header and the catalogue of an empty store.

@@ -349,7 +349,7 @@ func TestWait(t *testing.T) {
 	began := time.Now()
 	for _, args := range []string{"stats g", "shell g -c stats", "clean g", "review g", "check g --repair", "serve g"} {
 		got := run(t, "", append(strings.Fields(args), "--wait", "0s")...)
-		if got.code != exitFailed || !strings.Contains(got.err, "is already open in this process") {
+		if got.code != exitFailed || !strings.Contains(got.err, "is in use by this process") {
 			t.Errorf("%s: got exit code %d and %s", args, got.code, got.err)
 		}
 	}

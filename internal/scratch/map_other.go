@@ -13,6 +13,3 @@ func mapOld(string, int64, bool) ([]byte, error) { return nil, fs.ErrNotExist }
 func syncMapping(string, []byte) error { return nil }
 
 func unmap([]byte) error { return nil }
-
-// willRead asks the system to read a part of a mapped file: not here.
-func willRead([]byte, int, int) {}

@@ -66,9 +66,3 @@ func unmap(mapping []byte) error {
 	}
 	return unix.Munmap(mapping)
 }
-
-// willRead asks the system to read a part of a mapped file.
-func willRead(mapping []byte, from, to int) {
-	from -= from % os.Getpagesize()
-	unix.Madvise(mapping[from:to], unix.MADV_WILLNEED) //nolint:errcheck // it saves time only
-}

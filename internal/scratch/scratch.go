@@ -17,6 +17,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 	"github.com/graphcleaner/graphcleaner/internal/durable"
+	"github.com/graphcleaner/graphcleaner/internal/mapped"
 )
 
 // A Number is what arrays hold.
@@ -161,7 +162,7 @@ func (a *Array[T]) Sync() error {
 func (a *Array[T]) WillRead(first, end int) {
 	if a.mapping != nil && first < end {
 		var item T
-		willRead(a.mapping, first*int(unsafe.Sizeof(item)), end*int(unsafe.Sizeof(item)))
+		mapped.WillRead(a.mapping, first*int(unsafe.Sizeof(item)), end*int(unsafe.Sizeof(item)))
 	}
 }
 

@@ -45,22 +45,15 @@ const (
 
 	// EntryOverhead is what a record takes in a stream beside its key and itself, in bytes.
 	EntryOverhead = 2 + 4 + 8 + 4
-
-	// contextEvery is how many entries are read between two looks at a context.
-	contextEvery = 4096
 )
 
-// Errors of streams. They stand at the door of kv, so that their texts begin with its name.
+// Errors of streams. They are kv.ErrBackup and kv.ErrBackupOrder.
 var (
-	// ErrDamaged is returned for a file that is no backup, or is cut short or damaged. The error is an *Error.
 	ErrDamaged = errors.New("kv: damaged backup")
-
-	// ErrOrder is returned for backups that do not follow one another: each must be of the same store, and made
-	// since the one before. The error is an *Error.
-	ErrOrder = errors.New("kv: backups do not follow one another")
+	ErrOrder   = errors.New("kv: backups do not follow one another")
 )
 
-// An Error names the wrong file. It is an ErrDamaged or an ErrOrder.
+// An Error is a kv.BackupError.
 type Error struct {
 	File int // from 0
 	Msg  string
@@ -74,7 +67,7 @@ func outOfOrder(file int, format string, args ...any) error {
 	return &Error{file, fmt.Sprintf(format, args...), ErrOrder}
 }
 
-// An Info says what is in a backup.
+// An Info is a kv.BackupInfo.
 type Info struct {
 	Store    string            `msgpack:"store"`    // ID of the store
 	Format   int               `msgpack:"format"`   // of the store

@@ -166,7 +166,7 @@ func (b *Reader) Read(
 ) (Info, error) {
 	done := int64(0)
 	for {
-		if progress != nil && b.count%contextEvery == 0 {
+		if progress != nil && b.count%record.ContextEvery == 0 {
 			progress("restore", done, b.info.Bytes)
 		}
 		if err := b.next(ctx); err != nil {
@@ -188,7 +188,7 @@ func (b *Reader) Read(
 // next reads the next entry, borrowed until the one after it, with its record. Behind the last entry it makes sure that
 // the stream ends and follows the one before.
 func (b *Reader) next(ctx context.Context) error {
-	if b.count%contextEvery == 0 && ctx.Err() != nil {
+	if b.count%record.ContextEvery == 0 && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	e := &b.entry

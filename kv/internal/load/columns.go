@@ -32,7 +32,7 @@ func (l *Load) WriteIDs(ctx context.Context, put Put, g record.Generation) (err 
 	ids := dict.NewIDWriter(put, g, l.opt.Dir, Unit(l.opt.MemoryBudget), l.opt.Workers)
 	defer func() { err = errors.Join(err, ids.Close()) }()
 	err = l.eachRow(ctx, func(row nodeRow) error {
-		if row.position%contextEvery == 0 {
+		if row.position%record.ContextEvery == 0 {
 			l.progress(StageIDs, int64(row.position), l.stats.Nodes)
 		}
 		return ids.Append(viewText(row.id))
@@ -59,7 +59,7 @@ func (l *Load) ReadLabels(ctx context.Context, use func(v record.NodeID, label u
 		return l.values.AddUint64(uint64(v), r.values)
 	})
 	for v := 0; v < len(labels.Data) && err == nil; v++ {
-		if v%contextEvery == 0 {
+		if v%record.ContextEvery == 0 {
 			err = ctx.Err()
 			l.progress(StageColumns, int64(v), l.stats.Nodes)
 		}
@@ -85,7 +85,7 @@ func (l *Load) ReadColumns(
 		if err := row(record.NodeID(binary.BigEndian.Uint64(r.Key)), values); err != nil {
 			return err
 		}
-		if done++; done%contextEvery == 0 {
+		if done++; done%record.ContextEvery == 0 {
 			l.progress(StageColumns, done, int64(l.values.Len()))
 		}
 	}

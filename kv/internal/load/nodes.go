@@ -58,9 +58,6 @@ type nodeRow struct {
 	values   []byte
 }
 
-// contextEvery is the number of nodes or edges between two looks at the context, and two reports of progress.
-const contextEvery = 1 << 12
-
 // eachRow hands the rows to use, by position.
 func (l *Load) eachRow(ctx context.Context, use func(row nodeRow) error) error {
 	row := nodeRow{}

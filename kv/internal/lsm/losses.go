@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Correction is one thing that a repair did. It names the place, the damage, the action and the losses.
+// A Correction is a kv.Correction.
 type Correction struct {
 	Where string `json:"where"`
 	What  string `json:"what"`
@@ -19,14 +19,14 @@ func (c Correction) String() string { return c.Where + ": " + c.What + ": " + c.
 // UnknownCount is the Count of a Loss if nobody knows how many things were lost.
 const UnknownCount = -1
 
-// A Loss counts the things of one kind that a repair could not restore.
+// A Loss is a kv.Loss.
 type Loss struct {
 	Kind   string `json:"kind"`    // such as "label", "id", "edge", "row of matrix m"
 	Count  int64  `json:"count"`   // UnknownCount: nobody knows how many
 	AtMost bool   `json:"at_most"` // Count is a bound
 }
 
-// Losses are what a repair lost for good, each kind once, in the order in which it was met.
+// Losses are kv.Losses.
 type Losses []Loss
 
 // Add adds a loss to that of the same kind. A sum with an unknown number is unknown. A loss of nothing is none.

@@ -60,7 +60,7 @@ func findDamage(ctx context.Context, path string, report func(damage error)) (er
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
 	for i := range t.Blocks() {
-		if i%contextEvery == 0 && ctx.Err() != nil {
+		if i%record.ContextEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		switch damage := t.Verify(i); {

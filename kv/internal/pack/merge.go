@@ -5,6 +5,8 @@ import (
 	"context"
 
 	"github.com/dgraph-io/badger/v4/y"
+
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // An Input is a sequence of entries whose keys ascend; of one key, the versions descend.
@@ -15,9 +17,6 @@ type Input interface {
 	// Entry is the entry that it stands on.
 	Entry() Entry
 }
-
-// mergeEvery is after how many keys the context is asked.
-const mergeEvery = 1 << 12
 
 // Merge hands the newest entry of each key of inputs to use. Of two entries of one version of a key, that of the later
 // input counts.
@@ -34,7 +33,7 @@ func Merge(ctx context.Context, inputs []Input, use func(newest Entry) error) er
 	}
 	heap.Init(&h)
 	for count := 0; len(h) > 0; count++ {
-		if count%mergeEvery == 0 && ctx.Err() != nil {
+		if count%record.ContextEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		newest := h[0].Entry()

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4/y"
+	"github.com/graphcleaner/graphcleaner/internal/mapped"
 )
 
 // A readAhead asks the system for the bytes of a table that are read next: the more, the longer the reads go on in
@@ -35,7 +36,7 @@ func (t *Table) mustAsk(block int) bool {
 func (a *readAhead) begin(t *Table, block, from, to int) {
 	*a = readAhead{from, to, 0}
 	if t.mustAsk(block) {
-		willRead(t.reader.Data, from, to)
+		mapped.WillRead(t.reader.Data, from, to)
 	}
 }
 
@@ -45,17 +46,17 @@ func (a *readAhead) goOn(t *Table, block, from, to int, up bool) {
 	switch {
 	case a.stride == 0:
 		if t.mustAsk(block) {
-			willRead(data, from, to)
+			mapped.WillRead(data, from, to)
 			a.from, a.to, a.stride = min(a.from, from), max(a.to, to), leastAhead
 		}
 		return
 	case up && to+a.stride/2 > a.to && a.to < len(data):
 		next := min(to+a.stride, len(data))
-		willRead(data, max(from, a.to), next)
+		mapped.WillRead(data, max(from, a.to), next)
 		a.to = next
 	case !up && from-a.stride/2 < a.from && a.from > 0:
 		next := max(from-a.stride, 0)
-		willRead(data, next, min(to, a.from))
+		mapped.WillRead(data, next, min(to, a.from))
 		a.from = next
 	default:
 		return
@@ -70,7 +71,7 @@ func (c *Cursor) WillRead(keys iter.Seq[[]byte]) {
 	var from, to int
 	ask := func() {
 		if in != nil {
-			willRead(in.reader.Data, from, to)
+			mapped.WillRead(in.reader.Data, from, to)
 		}
 	}
 	for key := range keys {

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/graphcleaner/graphcleaner/internal/crc32c"
+	"github.com/graphcleaner/graphcleaner/internal/mapped"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -77,7 +78,7 @@ func (t *Reader) parse() error {
 		if !ok {
 			return errors.New("it does not end with an index")
 		}
-		willRead(t.Data, at, to)
+		mapped.WillRead(t.Data, at, to)
 		if crc32c.Of(t.Data[at:to]) != sum {
 			return errors.New("the checksum of its index does not match")
 		}

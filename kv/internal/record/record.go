@@ -36,26 +36,18 @@ const (
 	recordHeader = 7 // bytes before the bin
 )
 
-// Errors of records. They stand at the door of kv, so that their texts begin with its name.
+// Errors of records. kv has them, and says what they mean.
 var (
-	// ErrCorrupt is returned for a damaged record or file of a store: empty, changed, missing, or under another key.
-	ErrCorrupt = errors.New("kv: corrupt record")
-
-	// ErrNotFound is returned if there is no record under a key.
-	ErrNotFound = errors.New("kv: not found")
-
-	// ErrExists is returned when what should be made is there already.
-	ErrExists = errors.New("kv: exists already")
-
-	// ErrClosed is returned by everything that is used after its end.
-	ErrClosed = errors.New("kv: closed")
-
-	// ErrVersion is returned for a record with an unknown version.
-	ErrVersion = errors.New("kv: unknown format version")
-
-	// ErrInvalidValue is returned for a body that does not fit into one record.
+	ErrCorrupt      = errors.New("kv: corrupt record")
+	ErrNotFound     = errors.New("kv: not found")
+	ErrExists       = errors.New("kv: exists already")
+	ErrClosed       = errors.New("kv: closed")
+	ErrVersion      = errors.New("kv: unknown format version")
 	ErrInvalidValue = errors.New("kv: invalid value")
 )
+
+// ContextEvery is the number of records, nodes or edges between two looks at a context, and two reports of progress.
+const ContextEvery = 1 << 12
 
 // Encode makes the record of a body under a key, in memory of its own.
 func Encode(key, body []byte) []byte {

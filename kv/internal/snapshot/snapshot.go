@@ -10,8 +10,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// ErrShape is returned when a slice handed in has not the length, or a range not the bounds, that the store has. It
-// stands at the door of kv, so that its text begins with its name.
+// ErrShape is kv.ErrShape.
 var ErrShape = errors.New("kv: wrong shape")
 
 // A Reader reads the records of one snapshot.

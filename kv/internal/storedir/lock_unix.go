@@ -15,7 +15,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/realpath"
 )
 
-// Lock takes the lock on a directory, shared as for reading or not; a *LockedError if another holds it. It is the lock
+// Lock takes the lock on a directory, shared as for reading or not; an ErrLocked if another holds it. It is the lock
 // that Badger takes if it is left to. A directory that is removed meanwhile is an fs.ErrNotExist, and one with a file
 // that has no place in a store an ErrForeignFile. Lock returns the absolute path of the directory, the one by which its
 // files are opened. Calling unlock again does nothing.
@@ -42,7 +42,7 @@ func lock(f *os.File, dir string, shared bool) (path string, err error) {
 	}
 	err = unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return "", newLockedError(dir)
+		return "", lockedError(dir)
 	}
 	if err != nil {
 		return "", &fs.PathError{Op: "flock", Path: dir, Err: err}

@@ -14,7 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/realpath"
 )
 
-// Lock takes the lock on a directory, the same for reading and for writing; a *LockedError if another holds it.
+// Lock takes the lock on a directory, the same for reading and for writing; an ErrLocked if another holds it.
 // Directories have no locks here, so it is a mutex of the system that is named after the path. Lock returns the
 // absolute path of the directory, the one by which its files are opened. A file that has no place in a store is an
 // ErrForeignFile. Calling unlock again does nothing.
@@ -30,7 +30,7 @@ func Lock(dir string, shared bool) (path string, unlock func() error, err error)
 	mutex, err := windows.CreateMutex(nil, false, text)
 	unlock = sync.OnceValue(func() error { return windows.CloseHandle(mutex) })
 	if errors.Is(err, windows.ERROR_ALREADY_EXISTS) {
-		return "", nil, errors.Join(newLockedError(dir), unlock())
+		return "", nil, errors.Join(lockedError(dir), unlock())
 	}
 	if err != nil {
 		return "", nil, &fs.PathError{Op: "lock", Path: dir, Err: err}

@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package pack
+package mapped
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// willRead asks the system to read a part of a mapped file soon, all at once.
-func willRead(data []byte, from, to int) {
+// WillRead asks the system to read a part of a mapped file soon, all at once.
+func WillRead(data []byte, from, to int) {
 	from -= from % os.Getpagesize()
 	unix.Madvise(data[from:to], unix.MADV_WILLNEED) //nolint:errcheck // it saves time only
 }
