@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
-	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
 // movedVariable says that the process is one that holds the store "store" in its working directory while the directory
@@ -82,7 +81,7 @@ func TestMovedDirectories(t *testing.T) {
 func filesIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	must.Do(t, storedir.Walk(dir, func(name string, entry fs.DirEntry, err error) error {
+	must.Do(t, fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}

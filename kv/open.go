@@ -189,29 +189,31 @@ func create(dir string, opt Options, synced bool) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := undoSwap(path); err != nil {
-		return nil, renamed(err, path, dir)
-	}
-	entries, err := os.ReadDir(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, renamed(err, path, dir)
-	}
-	if len(entries) > 0 {
-		return nil, fmt.Errorf("%s: %w", dir, ErrExists)
-	}
-	if err := storedir.Make(path); err != nil {
-		return nil, renamed(err, path, dir)
-	}
-	began := time.Now()
-	path, unlock, err := storedir.Lock(path, false)
-	if err != nil {
-		return nil, renamed(err, path, dir)
-	}
-	s, err := openBadger(path, opt, synced, unlock)
+	s, err := createAt(path, opt, synced)
 	if err != nil {
 		return nil, renamed(err, path, dir)
 	}
 	s.name = dir
+	return s, nil
+}
+
+// createAt is create in a directory whose path has no links.
+func createAt(path string, opt Options, synced bool) (*Store, error) {
+	if err := errors.Join(undoSwap(path), checkTarget(path)); err != nil {
+		return nil, err
+	}
+	if err := storedir.Make(path); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	path, unlock, err := storedir.Lock(path, false)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openBadger(path, opt, synced, unlock)
+	if err != nil {
+		return nil, err
+	}
 	if err := s.writeHeader(); err != nil {
 		return nil, errors.Join(err, s.closeBadger())
 	}

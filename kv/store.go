@@ -346,14 +346,11 @@ func (s *Store) Work(ctx context.Context) (dir *scratch.Dir, done func() error, 
 	}
 	return dir, func() error {
 		defer s.worker.Unlock()
-		entries, err := os.ReadDir(path)
-		if err != nil || len(entries) > 0 {
-			return err
+		err := os.Remove(path)
+		if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) { // it has files, or the job has removed it
+			return nil
 		}
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
+		return err
 	}, nil
 }
 

@@ -73,8 +73,7 @@ func checkNames(dir string, crashed bool) (m manifest, strays []uint64, err erro
 	if err != nil {
 		return m, nil, err
 	}
-	empty, err := checkLogs(f.logs)
-	if err != nil {
+	if err := checkLogs(f.logs); err != nil {
 		return m, nil, err
 	}
 	if m, err = readManifest(dir); err != nil {
@@ -86,7 +85,7 @@ func checkNames(dir string, crashed bool) (m manifest, strays []uint64, err erro
 	if err := checkPacks(dir, m, f); err != nil {
 		return m, nil, err
 	}
-	leftover := cmp.Or(empty, m.cut)
+	leftover := m.cut
 	strays = m.lacks(f.tables)
 	for _, id := range strays {
 		leftover = cmp.Or(leftover, record.CorruptFile(table.NewFilename(id, dir), "%s does not name it", ManifestName))
@@ -122,15 +121,10 @@ func (m manifest) isForeign(f files) bool {
 // makes it.
 func checkRegistry(dir string) error {
 	path := filepath.Join(dir, KeyRegistryName)
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := readHead(path, 1); errors.Is(err, fs.ErrNotExist) {
 		return nil
-	}
-	if err != nil {
+	} else if err != nil {
 		return err // Badger would not wrap it
-	}
-	if err := f.Close(); err != nil {
-		return err
 	}
 	return pack.GuardFile(path, func() error {
 		_, err := badger.OpenKeyRegistry(badger.KeyRegistryOptions{Dir: dir, ReadOnly: true})
@@ -142,22 +136,21 @@ func checkRegistry(dir string) error {
 // for none, and twelve of no meaning then.
 const logHeader = 20
 
-// checkLogs looks at the beginning of logs; empty is not nil if one has no byte.
-func checkLogs(logs []string) (empty, err error) {
+// checkLogs looks at the beginning of logs. One without a byte is none.
+func checkLogs(logs []string) error {
 	for _, path := range logs {
 		head, err := readHead(path, logHeader)
 		switch {
 		case err != nil:
-			return nil, err
+			return err
 		case len(head) == 0:
-			empty = record.CorruptFile(path, "it is empty")
 		case len(head) < logHeader:
-			return nil, record.CorruptFile(path, "it has %d bytes, want at least %d", len(head), logHeader)
+			return record.CorruptFile(path, "it has %d bytes, want at least %d", len(head), logHeader)
 		case [8]byte(head) != [8]byte{}:
-			return nil, record.CorruptFile(path, "it says that it is encrypted")
+			return record.CorruptFile(path, "it says that it is encrypted")
 		}
 	}
-	return empty, nil
+	return nil
 }
 
 // readHead reads the first n bytes of a file, fewer if the file is shorter.

@@ -118,14 +118,13 @@ func (s *salvage) missing(file string) {
 
 // checkLog looks at the beginning of a log. Its entries are read whatever it says.
 func (s *salvage) checkLog(path string) error {
-	empty, damage := checkLogs([]string{path})
 	var lost Losses
 	if head, err := readHead(path, logHeader); err != nil {
 		return err
 	} else if isMemTableLog(path) && 0 < len(head) && len(head) < logHeader {
 		lost.Add(Loss{Kind: "commit", Count: UnknownCount})
 	}
-	return s.tell(cmp.Or(damage, empty), lost, filepath.Base(path), "what can be read of it is taken")
+	return s.tell(checkLogs([]string{path}), lost, filepath.Base(path), "what can be read of it is taken")
 }
 
 // openPacks opens the packs. A pack that is not listed, and not whole, is of a write that a crash has ended.

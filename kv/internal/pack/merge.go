@@ -1,8 +1,9 @@
 package pack
 
 import (
-	"container/heap"
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/dgraph-io/badger/v4/y"
 
@@ -21,31 +22,33 @@ type Input interface {
 // Merge hands the newest entry of each key of inputs to use. Of two entries of one version of a key, that of the later
 // input counts.
 func Merge(ctx context.Context, inputs []Input, use func(newest Entry) error) error {
-	var h mergeHeap
-	for i, in := range inputs {
+	var all []agedInput // by their next entries
+	for age, in := range inputs {
 		on, err := in.Next()
 		if err != nil {
 			return err
 		}
 		if on {
-			h = append(h, agedInput{in, i})
+			all = append(all, agedInput{in, age})
 		}
 	}
-	heap.Init(&h)
-	for count := 0; len(h) > 0; count++ {
+	slices.SortFunc(all, agedInput.compare)
+	for count := 0; len(all) > 0; count++ {
 		if count%record.ContextEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		newest := h[0].Entry()
-		for len(h) > 0 && y.SameKey(h[0].Entry().Key, newest.Key) {
-			on, err := h[0].Next()
+		newest := all[0].Entry()
+		for len(all) > 0 && y.SameKey(all[0].Entry().Key, newest.Key) {
+			on, err := all[0].Next()
 			if err != nil {
 				return err
 			}
-			if on {
-				heap.Fix(&h, 0)
-			} else {
-				heap.Pop(&h)
+			if !on {
+				all = all[1:]
+				continue
+			}
+			for i := 1; i < len(all) && all[i].compare(all[i-1]) < 0; i++ { // seldom far: most inputs do not overlap
+				all[i-1], all[i] = all[i], all[i-1]
 			}
 		}
 		if err := use(newest); err != nil {
@@ -61,20 +64,6 @@ type agedInput struct {
 	age int
 }
 
-// A mergeHeap has inputs by their next entries.
-type mergeHeap []agedInput
-
-func (h mergeHeap) Len() int { return len(h) }
-func (h mergeHeap) Less(i, j int) bool {
-	if c := y.CompareKeys(h[i].Entry().Key, h[j].Entry().Key); c != 0 {
-		return c < 0
-	}
-	return h[i].age > h[j].age
-}
-func (h mergeHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *mergeHeap) Push(t any)   { *h = append(*h, t.(agedInput)) }
-func (h *mergeHeap) Pop() any {
-	t := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return t
+func (a agedInput) compare(b agedInput) int {
+	return cmp.Or(y.CompareKeys(a.Entry().Key, b.Entry().Key), cmp.Compare(b.age, a.age))
 }

@@ -18,7 +18,7 @@ type Source interface {
 	Previous() error
 	Valid() bool                   // it stands on an entry
 	Key() []byte                   // with its version, borrowed until the next step
-	Holds() (y.ValueStruct, error) // borrowed until the next call
+	Holds() (y.ValueStruct, error) // borrowed until the next call of Holds
 	Close()
 }
 
@@ -28,8 +28,7 @@ type Walk struct {
 	prefix     []byte
 	descending bool
 
-	from    Source // that stands on the record, ascending
-	onKey   []byte // the key of the record
+	onKey   []byte // the key of the record, which the sources have passed
 	newest  uint64 // its version
 	holds   y.ValueStruct
 	on      bool
@@ -60,7 +59,7 @@ func (w *Walk) Seek(key []byte) error {
 	if len(key) == 0 {
 		key = w.prefix
 	}
-	w.on, w.from, w.onKey = false, nil, w.onKey[:0]
+	w.on = false
 	for _, c := range w.sources {
 		var err error
 		if w.descending {
@@ -72,18 +71,7 @@ func (w *Walk) Seek(key []byte) error {
 			return err
 		}
 	}
-	return w.settle()
-}
-
-// Next goes to the next record.
-func (w *Walk) Next() error {
-	if w.from != nil {
-		if err := w.from.Next(); err != nil {
-			w.on = false
-			return err
-		}
-	}
-	return w.settle()
+	return w.Next()
 }
 
 // foremost is the cursor that comes first; nil at the end.
@@ -101,49 +89,25 @@ func (w *Walk) foremost() (first Source) {
 	return first
 }
 
-// settle goes on to the next record that is there.
-func (w *Walk) settle() error {
-	w.on, w.from = false, nil
-	for {
-		c := w.foremost()
-		if c == nil {
-			return nil
-		}
-		key := y.ParseKey(c.Key())
+// Next goes to the next record that is there.
+func (w *Walk) Next() error {
+	w.on = false
+	for c := w.foremost(); c != nil; c = w.foremost() {
 		// Descending, a record behind the prefix is passed. One before it ends the walk even if it was deleted: there may
 		// be many of those.
+		key := y.ParseKey(c.Key())
 		if !bytes.HasPrefix(key, w.prefix) && (!w.descending || bytes.Compare(key, w.prefix) < 0) {
 			return nil
 		}
-		if w.descending {
-			if err := w.gather(c); err != nil {
-				return err
-			}
-		} else {
-			if bytes.Equal(key, w.onKey) { // an older version
-				if err := c.Next(); err != nil {
-					return err
-				}
-				continue
-			}
-			w.onKey, w.newest = append(w.onKey[:0], key...), y.ParseTs(c.Key())
-			var err error
-			if w.holds, err = c.Holds(); err != nil {
-				return err
-			}
-			w.from = c
+		if err := w.gather(c); err != nil {
+			return err
 		}
 		if !record.IsDeletion(w.onKey, w.holds.Value) && !IsBadgers(w.onKey) {
 			w.on = bytes.HasPrefix(w.onKey, w.prefix)
 			return nil
 		}
-		if w.from != nil {
-			if err := w.from.Next(); err != nil {
-				return err
-			}
-			w.from = nil
-		}
 	}
+	return nil
 }
 
 // IsBadgers says whether a key is one that Badger keeps for itself.
@@ -151,20 +115,26 @@ func IsBadgers(key []byte) bool { return bytes.HasPrefix(key, badgersKeys) }
 
 var badgersKeys = []byte("!badger!")
 
-// gather takes the newest version of the key that a cursor stands on, and goes to the key before. Older versions come
-// first.
+// gather takes the newest version of the key that a source stands on, and has all sources pass the key. Descending, older
+// versions come first.
 func (w *Walk) gather(c Source) error {
 	w.onKey = append(w.onKey[:0], y.ParseKey(c.Key())...)
 	w.newest = 0
 	for c != nil && bytes.Equal(y.ParseKey(c.Key()), w.onKey) {
-		if version := y.ParseTs(c.Key()); version > w.newest { // of two that are equal, the first run has the say
+		if version := y.ParseTs(c.Key()); version > w.newest { // of two that are equal, the first source has the say
 			var err error
 			if w.holds, err = c.Holds(); err != nil {
 				return err
 			}
 			w.newest = version
 		}
-		if err := c.Previous(); err != nil {
+		var err error
+		if w.descending {
+			err = c.Previous()
+		} else {
+			err = c.Next()
+		}
+		if err != nil {
 			return err
 		}
 		c = w.foremost()

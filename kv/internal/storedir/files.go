@@ -33,13 +33,7 @@ func FilesNamed(dir, prefix, suffix string) (paths []string, err error) {
 // either: Badger cuts even a table to no bytes before it removes it. Whoever can write to the directory at the same
 // time is not kept from making such a file afterwards. The error names the directory as its user does.
 func checkFileTypes(path, dir string, reading bool) error {
-	return Walk(path, func(name string, entry fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-			return nil // what is not there, or cannot be reached, is not opened either
-		}
-		if err != nil {
-			return err
-		}
+	return walk(path, func(name string, entry fs.DirEntry) error {
 		what := "a device"
 		switch kind := entry.Type(); kind {
 		case 0:
@@ -47,10 +41,7 @@ func checkFileTypes(path, dir string, reading bool) error {
 				return nil
 			}
 			info, err := entry.Info()
-			if errors.Is(err, fs.ErrNotExist) || err == nil && links(info) < 2 {
-				return nil
-			}
-			if err != nil {
+			if err != nil || links(info) < 2 {
 				return err
 			}
 			return fmt.Errorf("%s%c%s: %w: it has %d names (hard links), and a write would change the file under all of them: "+
@@ -67,17 +58,17 @@ func checkFileTypes(path, dir string, reading bool) error {
 	})
 }
 
-// Walk is filepath.WalkDir of what is in a directory, with names relative to it.
-func Walk(dir string, use fs.WalkDirFunc) error {
-	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if path == dir {
-			return err
+// walk calls use with what is in a directory, and below, and with its name relative to the directory. What is not there
+// by now, or cannot be reached, is passed over.
+func walk(dir string, use func(name string, entry fs.DirEntry) error) error {
+	return fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && name != "." {
+			err = use(filepath.FromSlash(name), entry)
 		}
-		name, relative := filepath.Rel(dir, path)
-		if relative != nil {
-			return relative
+		if name != "." && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
+			return nil
 		}
-		return use(name, entry, err)
+		return err
 	})
 }
 

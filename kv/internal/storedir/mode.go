@@ -35,13 +35,7 @@ func AlignModes(dir string) error {
 		return err
 	}
 	mode := info.Mode().Perm()
-	return Walk(dir, func(name string, entry fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	return walk(dir, func(name string, entry fs.DirEntry) error {
 		want := FileMode(mode)
 		switch {
 		case entry.IsDir():
@@ -52,9 +46,6 @@ func AlignModes(dir string) error {
 		info, err := entry.Info()
 		if err == nil && info.Mode().Perm() != want {
 			err = os.Chmod(filepath.Join(dir, name), info.Mode()&^fs.ModePerm|want)
-		}
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-			return nil
 		}
 		return err
 	})
