@@ -58,10 +58,10 @@ func (s *badgerSource) Key() []byte {
 	return s.key
 }
 
-func (s *badgerSource) Holds() (value y.ValueStruct, err error) {
-	err = s.it.Item().Value(func(v []byte) error {
-		value.Value = v
+func (s *badgerSource) Holds() (value []byte) {
+	s.it.Item().Value(func(v []byte) error { //nolint:errcheck // what cannot be read is empty, which is no record
+		value = v
 		return nil
 	})
-	return value, err
+	return value
 }

@@ -34,11 +34,11 @@ func (i *Iterator) Next() error {
 
 // Value is the value as it is stored, borrowed until the next step.
 func (i *Iterator) Value() (value []byte, err error) {
-	err = guard(i.Key(), func() (err error) {
-		value, err = i.Walk.Value()
-		return err
+	err = guard(i.Key(), func() error {
+		value = i.Walk.Value()
+		return nil
 	})
-	return value, wrapBadger(err)
+	return value, err
 }
 
 // Record decodes the record, borrowed until the next step; ok is false at the end.

@@ -3,7 +3,6 @@ package lsm
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -87,7 +86,7 @@ func (b *PackWriter) add(name stream, key, value []byte, version uint64) error {
 	if err == nil && t.Bytes() >= b.most {
 		err = b.end(name)
 	}
-	return b.wrap(err)
+	return wrapBadger(err)
 }
 
 // begin begins the pack of a stream, or a table of Badger's own.
@@ -97,14 +96,6 @@ func (b *PackWriter) begin(name stream) *streamWriter {
 	}
 	b.d.packs.last = max(b.d.packs.last, firstPack) + 1
 	return &streamWriter{Writer: pack.NewWriter(openPath(b.d.dir, b.d.packs.last)), id: b.d.packs.last}
-}
-
-// wrap says what was to be written.
-func (b *PackWriter) wrap(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("writing packs: %w", wrapBadger(err))
 }
 
 // end ends the pack of a stream, and has it made durable.
@@ -128,13 +119,13 @@ func (b *PackWriter) Flush() error {
 	names := slices.SortedFunc(maps.Keys(b.streams), func(x, y stream) int { return bytes.Compare(x[:], y[:]) })
 	for _, name := range names {
 		if err := b.end(name); err != nil {
-			return b.wrap(err)
+			return wrapBadger(err)
 		}
 	}
 	b.syncs.Wait()
 	for _, t := range b.ended {
 		if t.syncing != nil {
-			return b.wrap(t.syncing)
+			return wrapBadger(t.syncing)
 		}
 	}
 	return nil

@@ -119,12 +119,15 @@ func (s *salvage) missing(file string) {
 // checkLog looks at the beginning of a log. Its entries are read whatever it says.
 func (s *salvage) checkLog(path string) error {
 	var lost Losses
+	damage := checkLogs([]string{path})
 	if head, err := readHead(path, logHeader); err != nil {
 		return err
-	} else if isMemTableLog(path) && 0 < len(head) && len(head) < logHeader {
+	} else if len(head) == 0 {
+		damage = record.CorruptFile(path, "it is empty")
+	} else if isMemTableLog(path) && len(head) < logHeader {
 		lost.Add(Loss{Kind: "commit", Count: UnknownCount})
 	}
-	return s.tell(checkLogs([]string{path}), lost, filepath.Base(path), "what can be read of it is taken")
+	return s.tell(damage, lost, filepath.Base(path), "what can be read of it is taken")
 }
 
 // openPacks opens the packs. A pack that is not listed, and not whole, is of a write that a crash has ended.

@@ -1,7 +1,9 @@
 package pack
 
 import (
+	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/dgraph-io/badger/v4/y"
 
@@ -16,9 +18,7 @@ type Cursor struct {
 	entry int
 	on    bool // it stands on an entry
 
-	placedIn *Table // in which place found the last block; nil before
-	placed   int    // that block
-	found    bool   // the run had the last key that was looked up
+	found bool // the run had the last key that was looked up
 
 	ahead  readAhead
 	of     *Table // that the block is of
@@ -36,9 +36,10 @@ func (c *Cursor) Valid() bool { return c.on }
 func (c *Cursor) Key() []byte { return c.key }
 
 // Holds is what is under the key, mapped.
-func (c *Cursor) Holds() (value y.ValueStruct, err error) {
+func (c *Cursor) Holds() []byte {
+	var value y.ValueStruct
 	value.Decode(c.value)
-	return value, nil
+	return value.Value
 }
 
 // Close does nothing: a cursor holds nothing.
@@ -106,10 +107,7 @@ func (c *Cursor) entries() int { return len(c.starts) / 4 }
 
 // set goes to an entry of the block.
 func (c *Cursor) set(i int) {
-	from, to := startOf(c.starts, i), len(c.data)
-	if i+1 < c.entries() {
-		to = startOf(c.starts, i+1)
-	}
+	from, to := bounds(c.data, c.starts, i)
 	e := c.data[from:to]
 	overlap, rest := entryLengths(e)
 	c.key = append(append(c.key[:0], c.base[:overlap]...), e[entryHeader:entryHeader+rest]...)
@@ -128,34 +126,13 @@ func (c *Cursor) locate(key []byte) (at, block int, err error) {
 	if newest := t.Newest; y.ParseTs(key) > newest {
 		key = y.KeyWithTs(y.ParseKey(key), newest)
 	}
-	behind := func(block int) (bool, error) {
-		first, err := t.reader.firstMapped(block)
-		return err == nil && y.CompareKeys(first, key) > 0, err
+	behind := func(block int) bool {
+		first, failed := t.reader.firstMapped(block)
+		err = cmp.Or(err, failed)
+		return failed != nil || y.CompareKeys(first, key) > 0
 	}
-	low, high := 0, t.reader.count // the first that begins behind the key
-	if c.placedIn == t {           // many are asked for in order: in the block of the last, or soon behind it
-		for i, step := c.placed, 1; i < high; i, step = i+step, 2*step {
-			if is, err := behind(i); err != nil {
-				return 0, 0, err
-			} else if is {
-				high = i
-			} else {
-				low = i + 1
-			}
-		}
-	}
-	for low < high {
-		middle := int(uint(low+high) >> 1)
-		if is, err := behind(middle); err != nil {
-			return 0, 0, err
-		} else if is {
-			high = middle
-		} else {
-			low = middle + 1
-		}
-	}
-	c.placedIn, c.placed = t, max(low-1, 0)
-	return at, c.placed, nil
+	block = sort.Search(t.reader.count, behind) - 1
+	return at, max(block, 0), err
 }
 
 // find finds the block in which a key lies, or would, and the first entry of that block that is not before the key,
@@ -168,17 +145,12 @@ func (c *Cursor) find(key []byte, behind bool) (i int, err error) {
 	if err := c.load(at, block); err != nil {
 		return 0, err
 	}
-	low, high := 0, c.entries()
-	for low < high {
-		middle := int(uint(low+high) >> 1)
-		c.set(middle)
-		if order := y.CompareKeys(c.key, key); order > 0 || order == 0 && !behind {
-			high = middle
-		} else {
-			low = middle + 1
-		}
-	}
-	return low, nil
+	i = sort.Search(c.entries(), func(i int) bool {
+		c.set(i)
+		order := y.CompareKeys(c.key, key)
+		return order > 0 || order == 0 && !behind
+	})
+	return i, nil
 }
 
 // Seek goes to the first entry that is not before a key.

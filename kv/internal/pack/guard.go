@@ -19,7 +19,7 @@ func GuardFile(path string, read func() error) (err error) {
 		}
 	}()
 	err = read()
-	if err == nil || isSystemError(err) {
+	if _, ofSystem := errors.AsType[*fs.PathError](err); err == nil || ofSystem {
 		return err
 	}
 	return record.CorruptFile(path, "%s", strings.TrimSpace(err.Error()))
@@ -33,9 +33,4 @@ func GuardFaults(read func() error) error {
 		return fmt.Errorf("%w: %w", record.ErrCorrupt, fault)
 	}
 	return err
-}
-
-func isSystemError(err error) bool {
-	var pathError *fs.PathError
-	return errors.As(err, &pathError)
 }

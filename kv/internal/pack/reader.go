@@ -94,15 +94,11 @@ func (t *Reader) parse() error {
 // one.
 func FindIndex(data []byte) (from, to int, sum uint32, ok bool) {
 	body, sum, ok := CutChecksum(data)
-	if !ok || len(body) < 4 {
+	if !ok {
 		return 0, 0, 0, false
 	}
-	to = len(body) - 4
-	length := int64(binary.BigEndian.Uint32(body[to:]))
-	if length > int64(to) {
-		return 0, 0, 0, false
-	}
-	return to - int(length), to, sum, true
+	body, index, ok := cutLast(body)
+	return len(body), len(body) + len(index), sum, ok
 }
 
 // CutChecksum cuts off what appendChecksum appends.
@@ -223,8 +219,14 @@ func cutBlock(block []byte) (entries, starts []byte, ok bool) {
 	return body[:at], body[at:], true
 }
 
-// startOf is where entry i of a block begins.
-func startOf(starts []byte, i int) int { return int(binary.NativeEndian.Uint32(starts[4*i:])) }
+// bounds is from where to where an entry of a block lies.
+func bounds(entries, starts []byte, i int) (from, to int) {
+	from, to = int(binary.NativeEndian.Uint32(starts[4*i:])), len(entries)
+	if 4*i+4 < len(starts) {
+		to = int(binary.NativeEndian.Uint32(starts[4*i+4:]))
+	}
+	return from, to
+}
 
 // entryHeader is the size of the two lengths that an entry begins with.
 const entryHeader = 4
@@ -244,17 +246,11 @@ func Entries(block []byte) (entries []Entry, count int) {
 	if !ok {
 		return nil, 0
 	}
-	n := int64(len(starts) / 4)
-	start := func(i int64) int64 {
-		if i == n {
-			return int64(len(body))
-		}
-		return int64(startOf(starts, int(i)))
-	}
+	count = len(starts) / 4
 	var base []byte
-	for i := range n {
-		from, to := start(i), start(i+1)
-		if from > to || to > int64(len(body)) {
+	for i := range count {
+		from, to := bounds(body, starts, i)
+		if from > to || to > len(body) {
 			continue
 		}
 		e, ok := parseEntry(body[from:to], base)
@@ -265,7 +261,7 @@ func Entries(block []byte) (entries []Entry, count int) {
 			entries = append(entries, e)
 		}
 	}
-	return entries, int(n)
+	return entries, count
 }
 
 func parseEntry(b, base []byte) (e Entry, ok bool) {

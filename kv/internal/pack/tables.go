@@ -1,7 +1,6 @@
 package pack
 
 import (
-	"errors"
 	"math"
 
 	"github.com/dgraph-io/badger/v4/y"
@@ -25,49 +24,27 @@ func (r Tables) Cursors() Cursors {
 	return all
 }
 
-// Get returns the value under a key, mapped, and its version; record.ErrNotFound if there is none.
-func (cursors Cursors) Get(key []byte) ([]byte, uint64, error) {
-	version, value, err := cursors.last(key)
-	if err == nil && (version == 0 || record.IsDeletion(key, value.Value)) {
-		err = record.ErrNotFound
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	body, err := valueIn(value)
-	return body, version, err
-}
-
-// last returns the newest version of a key and what is under it then, mapped; version 0 if nothing is known of the key.
-func (cursors Cursors) last(key []byte) (version uint64, value y.ValueStruct, err error) {
+// Get returns the newest value under a key, mapped, and its version; record.ErrNotFound if there is none.
+func (cursors Cursors) Get(key []byte) (newest []byte, version uint64, err error) {
 	seek, hash := y.KeyWithTs(key, math.MaxUint64), y.Hash(key)
 	for _, c := range cursors {
 		if !c.found { // else it probably has this one too
 			if may, err := c.mayHave(key, seek, hash); err != nil {
-				return 0, value, err
+				return nil, 0, err
 			} else if !may {
 				continue
 			}
 		}
 		if err := c.Seek(seek); err != nil {
-			return 0, value, err
+			return nil, 0, err
 		}
 		c.found = c.Valid() && y.SameKey(seek, c.key)
 		if c.found && y.ParseTs(c.key) > version {
-			version = y.ParseTs(c.key)
-			value.Decode(c.value)
+			version, newest = y.ParseTs(c.key), c.Holds()
 		}
 	}
-	return version, value, nil
-}
-
-// valueIn returns a value that is there, mapped.
-func valueIn(value y.ValueStruct) ([]byte, error) {
-	if value.Meta&markElsewhere != 0 {
-		return nil, errors.New("its value is not in its table")
+	if version == 0 || record.IsDeletion(key, newest) {
+		return nil, 0, record.ErrNotFound
 	}
-	return value.Value, nil
+	return newest, version, nil
 }
-
-// markElsewhere is the mark that Badger puts beside a value which is in the value log.
-const markElsewhere = 1 << 1

@@ -16,9 +16,9 @@ type Source interface {
 	SeekBack(key []byte) error // to the last that is not behind it
 	Next() error
 	Previous() error
-	Valid() bool                   // it stands on an entry
-	Key() []byte                   // with its version, borrowed until the next step
-	Holds() (y.ValueStruct, error) // borrowed until the next call of Holds
+	Valid() bool   // it stands on an entry
+	Key() []byte   // with its version, borrowed until the next step
+	Holds() []byte // borrowed until the next call of Holds
 	Close()
 }
 
@@ -30,7 +30,7 @@ type Walk struct {
 
 	onKey   []byte // the key of the record, which the sources have passed
 	newest  uint64 // its version
-	holds   y.ValueStruct
+	holds   []byte // the value
 	on      bool
 	scratch []byte // the value, lent
 }
@@ -102,7 +102,7 @@ func (w *Walk) Next() error {
 		if err := w.gather(c); err != nil {
 			return err
 		}
-		if !record.IsDeletion(w.onKey, w.holds.Value) && !IsBadgers(w.onKey) {
+		if !record.IsDeletion(w.onKey, w.holds) && !IsBadgers(w.onKey) {
 			w.on = bytes.HasPrefix(w.onKey, w.prefix)
 			return nil
 		}
@@ -122,11 +122,7 @@ func (w *Walk) gather(c Source) error {
 	w.newest = 0
 	for c != nil && bytes.Equal(y.ParseKey(c.Key()), w.onKey) {
 		if version := y.ParseTs(c.Key()); version > w.newest { // of two that are equal, the first source has the say
-			var err error
-			if w.holds, err = c.Holds(); err != nil {
-				return err
-			}
-			w.newest = version
+			w.holds, w.newest = c.Holds(), version
 		}
 		var err error
 		if w.descending {
@@ -152,11 +148,10 @@ func (w *Walk) Key() []byte { return w.onKey }
 func (w *Walk) Version() uint64 { return w.newest }
 
 // ValueSize is the size of the value in bytes.
-func (w *Walk) ValueSize() int64 { return int64(len(w.holds.Value)) }
+func (w *Walk) ValueSize() int64 { return int64(len(w.holds)) }
 
 // Value copies the value, lent until the next step: a fault of the mapped file is to be found here.
-func (w *Walk) Value() ([]byte, error) {
-	value, err := valueIn(w.holds)
-	w.scratch = append(w.scratch[:0], value...)
-	return w.scratch, err
+func (w *Walk) Value() []byte {
+	w.scratch = append(w.scratch[:0], w.holds...)
+	return w.scratch
 }
