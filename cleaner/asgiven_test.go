@@ -160,7 +160,7 @@ func TestAsGivenWithoutRows(t *testing.T) {
 					other.nodes = slices.Clone(p.nodes)
 					for position := range other.nodes {
 						if lacks(position) {
-							other.nodes[position].Values = []kv.Value{kv.StringValue("test")}
+							other.nodes[position].Values = []kv.Value{kv.ValueOf("test")}
 						}
 					}
 					if moved, _ := cleaned(other); !slices.Equal(cells(t, moved), rows) {

@@ -168,7 +168,7 @@ func newListRecord(ctx context.Context, tx *kv.Tx, of *auditRecord, p Promise, d
 	each := func(do func(node uint32, waste float64)) error {
 		return eachStored(ctx, tx, func(v kv.NodeID, label kv.Class, score float64) error {
 			if p.Kind == ListSuspects {
-				is, err := facts.isSuspect(math.Inf(-1), v, kv.FloatValue(score))
+				is, err := facts.isSuspect(math.Inf(-1), v, kv.ValueOf(score))
 				if is {
 					do(uint32(v), 1-score)
 				}

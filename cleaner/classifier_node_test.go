@@ -40,7 +40,7 @@ func TestPredictionOfOneNode(t *testing.T) {
 	}
 	withSplits := newPlanted(11, 120)
 	for i := range withSplits.nodes {
-		withSplits.nodes[i].Values = []kv.Value{kv.StringValue([]string{"train", "train", "val", "test", "none"}[i%5])}
+		withSplits.nodes[i].Values = []kv.Value{kv.ValueOf([]string{"train", "train", "val", "test", "none"}[i%5])}
 	}
 	stores["splits"] = withSplits.load(t, true)
 	for name, s := range stores {

@@ -54,7 +54,7 @@ func newPlanted(seed uint64, n int) plantedPartition {
 		} else if u < 0.5 {
 			split = "test"
 		}
-		p.nodes = append(p.nodes, kv.Node{ID: fmt.Sprintf("n%d", v), Label: label, Values: []kv.Value{kv.StringValue(split)}})
+		p.nodes = append(p.nodes, kv.Node{ID: fmt.Sprintf("n%d", v), Label: label, Values: []kv.Value{kv.ValueOf(split)}})
 		p.truth = append(p.truth, classes[of[v]])
 		row := make([]float64, 4)
 		var sum float64
@@ -355,7 +355,7 @@ func TestCleanWithoutPredictionsTrainsFirst(t *testing.T) {
 }
 
 func TestCleanDrawsSplitsWhereItMust(t *testing.T) {
-	for name, split := range map[string]kv.Value{"none at all": {}, "training only": kv.StringValue("train")} {
+	for name, split := range map[string]kv.Value{"none at all": {}, "training only": kv.ValueOf("train")} {
 		p := newPlanted(5, 400)
 		for i := range p.nodes {
 			p.nodes[i].Values = []kv.Value{split}
@@ -434,9 +434,9 @@ func TestCleanOfFewLabels(t *testing.T) {
 				node.Label = ""
 			}
 			if i < c.validation {
-				node.Values = []kv.Value{kv.StringValue("val")}
+				node.Values = []kv.Value{kv.ValueOf("val")}
 			} else if c.split != "" {
-				node.Values = []kv.Value{kv.StringValue(c.split)}
+				node.Values = []kv.Value{kv.ValueOf(c.split)}
 			}
 		}
 		said := []string{}

@@ -177,7 +177,7 @@ func TestCombineWhateverTheSplit(t *testing.T) {
 		for i := range p.nodes {
 			if value := &p.nodes[i].Values[0]; value.Str() == "train" {
 				if training++; training > 20 {
-					*value = kv.StringValue("test")
+					*value = kv.ValueOf("test")
 				}
 			}
 		}
@@ -201,7 +201,7 @@ func TestCombineWhateverTheSplit(t *testing.T) {
 		p.predicting(0.9, func(v int) string { return p.nodes[v].Label })
 		for i := range p.nodes {
 			if value := &p.nodes[i].Values[0]; value.Str() != "train" {
-				*value, p.scores[i] = kv.StringValue("test"), truthful[i]
+				*value, p.scores[i] = kv.ValueOf("test"), truthful[i]
 			}
 		}
 		run := mustClean(t, p.load(t, false), Options{Seed: 3})

@@ -175,7 +175,7 @@ func TestStoredThreshold(t *testing.T) {
 			if kind == kv.KindSingle {
 				scores[v] = float64(float32(scores[v]))
 			}
-			must.Do(t, column.Put(kv.NodeID(v), kv.FloatValue(scores[v])))
+			must.Do(t, column.Put(kv.NodeID(v), kv.ValueOf(scores[v])))
 		}
 		must.Do(t, b.Commit(nil))
 		view(t, s, func(tx *kv.Tx) error {

@@ -191,7 +191,7 @@ func (w *RunWriter) Put(s NodeScore) error {
 	isChance := func(x float64) bool { return x >= 0 && x <= 1 }
 	var label, suggestion kv.Value
 	if y := w.labels[s.Node]; y != kv.NoClass {
-		label = kv.StringValue(w.run.Classes[y])
+		label = kv.ValueOf(w.run.Classes[y])
 	}
 	switch hasScore, hasConfidence := !math.IsNaN(s.Score), !math.IsNaN(s.Confidence); {
 	case hasScore && !isChance(s.Score):
@@ -204,12 +204,12 @@ func (w *RunWriter) Put(s NodeScore) error {
 		return unfit("suggestion %q with confidence %v, want both or none", s.Suggestion, s.Confidence)
 	}
 	w.rows++
-	if err := w.runs.Put(s.Node, kv.IntValue(w.run.ID)); err != nil {
+	if err := w.runs.Put(s.Node, kv.ValueOf(w.run.ID)); err != nil {
 		return err
 	}
 	if s.Suggestion != "" {
-		suggestion = kv.StringValue(s.Suggestion)
-		confidence := kv.FloatValue(float64(float32(s.Confidence)))
+		suggestion = kv.ValueOf(s.Suggestion)
+		confidence := kv.ValueOf(float64(float32(s.Confidence)))
 		if err := errors.Join(w.suggestions.Put(s.Node, suggestion), w.confidences.Put(s.Node, confidence)); err != nil {
 			return err
 		}
@@ -217,7 +217,7 @@ func (w *RunWriter) Put(s NodeScore) error {
 	if math.IsNaN(s.Score) {
 		return nil
 	}
-	score := kv.FloatValue(float64(float32(s.Score)))
+	score := kv.ValueOf(float64(float32(s.Score)))
 	w.run.Scored++
 	if IsSuspect(w.run.Threshold, score, label, suggestion, kv.Value{}) {
 		w.run.Suspects++

@@ -82,7 +82,7 @@ func (g pieceGraph) store(t *testing.T) *kv.Store {
 			n.Label = ""
 		}
 		if g.split != "none" {
-			n.Values = []kv.Value{kv.StringValue(split)}
+			n.Values = []kv.Value{kv.ValueOf(split)}
 		}
 		if err := l.AddNode(n); err != nil {
 			t.Fatal(err)

@@ -132,7 +132,7 @@ func few(t *testing.T) *kv.Store {
 	t.Helper()
 	p := plantedPartition{edges: [][2]int{{0, 1}, {1, 2}, {1, 3}}}
 	for i, label := range []string{"x", "y", "x", "", "y"} {
-		p.nodes = append(p.nodes, kv.Node{ID: fmt.Sprintf("p%d", i), Label: label, Values: []kv.Value{kv.StringValue("train")}})
+		p.nodes = append(p.nodes, kv.Node{ID: fmt.Sprintf("p%d", i), Label: label, Values: []kv.Value{kv.ValueOf("train")}})
 	}
 	return p.load(t, true)
 }

@@ -30,7 +30,7 @@ func TestRepairOfRuns(t *testing.T) {
 		"a run of other form": {func(tx *kv.Tx) error { return tx.Documents(runsSpace).Put(runKey(2), "no run") }, 1, false, "1 run"},
 		"the detectors":       {func(tx *kv.Tx) error { return tx.Documents(detectorsSpace).Delete(detectorsKey) }, 1, false, "1 run"},
 		"the run of a node": {func(tx *kv.Tx) error {
-			return tx.SetValue(firstScored(t, tx), RunColumn, kv.IntValue(1))
+			return tx.SetValue(firstScored(t, tx), RunColumn, kv.ValueOf(1))
 		}, 2, true, "1 score"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -304,20 +304,20 @@ func (s *NodeScore) write(tx *kv.Tx) error {
 		if value == "" {
 			return kv.Value{}
 		}
-		return kv.StringValue(value)
+		return kv.ValueOf(value)
 	}
 	number := func(value float64) kv.Value {
 		if value != value {
 			return kv.Value{}
 		}
-		return kv.FloatValue(value)
+		return kv.ValueOf(value)
 	}
 	for _, cell := range []struct {
 		column string
 		value  kv.Value
 	}{
 		{ScoreColumn, number(s.Score)}, {SuggestedColumn, text(s.Suggestion)},
-		{ConfidenceColumn, number(s.Confidence)}, {RunColumn, kv.IntValue(s.Run)},
+		{ConfidenceColumn, number(s.Confidence)}, {RunColumn, kv.ValueOf(s.Run)},
 	} {
 		is, err := tx.Value(s.Node, cell.column)
 		if err != nil {

@@ -33,7 +33,7 @@ func (c *runCounter) add(v kv.NodeID, label kv.Class, score float64) error {
 		c.sums.add(c.class[label], score)
 	}
 	c.scored++
-	is, err := c.facts.isSuspect(c.run.Threshold, v, kv.FloatValue(score))
+	is, err := c.facts.isSuspect(c.run.Threshold, v, kv.ValueOf(score))
 	if is {
 		c.suspects = append(c.suspects, v)
 	}

@@ -159,17 +159,17 @@ func (w *runWriter) closeIndexes() (err error) {
 func (w *runWriter) addEntries(block *runBlock, i int) error {
 	v := block.rows.First + kv.NodeID(i)
 	if w.byConfidence != nil {
-		if err := w.byConfidence.Add(v, kv.FloatValue(float64(block.confidence[i]))); err != nil {
+		if err := w.byConfidence.Add(v, kv.ValueOf(float64(block.confidence[i]))); err != nil {
 			return err
 		}
 	}
 	if class := block.suggestions[i]; w.bySuggestion != nil && class != kv.NoClass {
-		if err := w.bySuggestion.Add(v, kv.StringValue(w.classes[class])); err != nil {
+		if err := w.bySuggestion.Add(v, kv.ValueOf(w.classes[class])); err != nil {
 			return err
 		}
 	}
 	if w.byRun != nil {
-		return w.byRun.Add(v, kv.IntValue(w.run.ID))
+		return w.byRun.Add(v, kv.ValueOf(w.run.ID))
 	}
 	return nil
 }
@@ -179,13 +179,13 @@ func (w *runWriter) put(block *runBlock, scores []float32) error {
 	width := w.run.Preset.features(w.run.Hops)
 	for i, score := range scores {
 		v := block.rows.First + kv.NodeID(i)
-		if err := w.runs.Put(v, kv.IntValue(w.run.ID)); err != nil {
+		if err := w.runs.Put(v, kv.ValueOf(w.run.ID)); err != nil {
 			return err
 		}
-		if err := w.scores.Put(v, kv.FloatValue(float64(score))); err != nil {
+		if err := w.scores.Put(v, kv.ValueOf(float64(score))); err != nil {
 			return err
 		}
-		if err := w.confidences.Put(v, kv.FloatValue(float64(block.confidence[i]))); err != nil {
+		if err := w.confidences.Put(v, kv.ValueOf(float64(block.confidence[i]))); err != nil {
 			return err
 		}
 		if err := w.addEntries(block, i); err != nil {
@@ -194,7 +194,7 @@ func (w *runWriter) put(block *runBlock, scores []float32) error {
 		if score != score { // NaN: unlabelled
 			continue
 		}
-		if err := w.byScore.Add(v, kv.FloatValue(float64(score))); err != nil {
+		if err := w.byScore.Add(v, kv.ValueOf(float64(score))); err != nil {
 			return err
 		}
 		if err := w.noteSuspect(v, score, block.suggestions[i]); err != nil {

@@ -141,7 +141,7 @@ func TestDrawSplitsDependOnFileOrder(t *testing.T) {
 func TestSplitsOfAStore(t *testing.T) {
 	p := newPlanted(11, 40)
 	for i, name := range []string{"train", "VAL", "validation", "Test", "none"} {
-		p.nodes[i].Values = []kv.Value{kv.StringValue(name)}
+		p.nodes[i].Values = []kv.Value{kv.ValueOf(name)}
 	}
 	p.nodes[5].Values = nil
 	s := p.load(t, true)
@@ -161,7 +161,7 @@ func TestSplitsOfAStore(t *testing.T) {
 		return nil
 	})
 
-	p.nodes[7].Values = []kv.Value{kv.StringValue("holdout")}
+	p.nodes[7].Values = []kv.Value{kv.ValueOf("holdout")}
 	s = p.load(t, true)
 	view(t, s, func(tx *kv.Tx) error {
 		_, _, err := Splits(tx, make([]kv.Class, tx.NumNodes()), 1)

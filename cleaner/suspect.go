@@ -38,7 +38,7 @@ func ScoreAbove(threshold float64) index.Predicate {
 	if math.IsInf(threshold, -1) {
 		return index.Not{Term: index.IsNull{Property: ScoreColumn}}
 	}
-	return index.Compare{Property: ScoreColumn, Op: index.Gt, Value: kv.FloatValue(threshold)}
+	return index.Compare{Property: ScoreColumn, Op: index.Gt, Value: kv.ValueOf(threshold)}
 }
 
 // IsSuspect reports whether Suspects is true of a node with these values, any of which may be null.

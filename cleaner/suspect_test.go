@@ -14,7 +14,7 @@ import (
 
 // TestSuspects holds the condition and the function to one definition, written down case by case.
 func TestSuspects(t *testing.T) {
-	null, text, number := kv.Value{}, kv.StringValue, kv.FloatValue
+	null, text, number := kv.Value{}, kv.ValueOf[string], kv.ValueOf[float64]
 	cases := []struct {
 		name                              string
 		score, label, suggested, decision kv.Value

@@ -139,7 +139,7 @@ func TestCleanNamesUntaughtClasses(t *testing.T) {
 	p := newPlanted(8, 300)
 	for i := range p.nodes {
 		if p.nodes[i].Label == "beta" && p.nodes[i].Values[0].Str() == "train" {
-			p.nodes[i].Values = []kv.Value{kv.StringValue("val")}
+			p.nodes[i].Values = []kv.Value{kv.ValueOf("val")}
 		}
 	}
 	var notices []string

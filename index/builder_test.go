@@ -46,7 +46,7 @@ func TestBuilderOfFewValues(t *testing.T) {
 				if i == c.full {
 					b.bytes = b.sorter.Limit()
 				}
-				value := kv.StringValue(fmt.Sprint("value ", v*7919%c.values))
+				value := kv.ValueOf(fmt.Sprint("value ", v*7919%c.values))
 				must.Do(t, errors.Join(column.Put(kv.NodeID(v), value), b.Add(kv.NodeID(v), value)))
 			}
 			if few := b.few != nil; few != c.few {

@@ -5,7 +5,7 @@
 //	tx := s.Begin()
 //	defer tx.Close()
 //	plan, err := index.NewPlan(tx, index.Query{
-//		Where: index.Compare{Property: "score", Op: index.Gt, Value: kv.FloatValue(0.97)},
+//		Where: index.Compare{Property: "score", Op: index.Gt, Value: kv.ValueOf(0.97)},
 //		Order: []index.Order{{Property: "score", Descending: true}},
 //		Limit: 10,
 //	})

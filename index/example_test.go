@@ -36,7 +36,7 @@ func papers() (s *kv.Store, remove func(), err error) {
 			if err != nil {
 				return err
 			}
-			if err := tx.SetValue(v, "score", kv.FloatValue([]float64{0.12, 0.99, 0.98, 0.4}[i])); err != nil {
+			if err := tx.SetValue(v, "score", kv.ValueOf([]float64{0.12, 0.99, 0.98, 0.4}[i])); err != nil {
 				return err
 			}
 		}
@@ -57,7 +57,7 @@ func Example() {
 	tx := s.Begin()
 	defer tx.Close()
 	plan, err := index.NewPlan(tx, index.Query{
-		Where: index.Compare{Property: "score", Op: index.Gt, Value: kv.FloatValue(0.97)},
+		Where: index.Compare{Property: "score", Op: index.Gt, Value: kv.ValueOf(0.97)},
 		Order: []index.Order{{Property: "score", Descending: true}},
 		Limit: -1,
 	})
@@ -93,8 +93,8 @@ func ExampleNewPlan_errors() {
 	defer remove()
 	err = s.View(func(tx *kv.Tx) error {
 		for _, where := range []index.Predicate{
-			index.Compare{Property: "scroe", Op: index.Gt, Value: kv.FloatValue(0.5)},
-			index.Compare{Property: "score", Op: index.Gt, Value: kv.StringValue("high")},
+			index.Compare{Property: "scroe", Op: index.Gt, Value: kv.ValueOf(0.5)},
+			index.Compare{Property: "score", Op: index.Gt, Value: kv.ValueOf("high")},
 		} {
 			_, err := index.NewPlan(tx, index.Query{Where: where, Limit: -1})
 			fmt.Println(err)

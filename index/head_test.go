@@ -24,9 +24,9 @@ func storeWithHead(t *testing.T, n int) *kv.Store {
 	byScore, err4 := NewBuilder(bulk, "score")
 	must.Do(t, errors.Join(err, err2, err3, err4))
 	for v := range kv.NodeID(n) {
-		x := kv.FloatValue(float64(int(v)*7%n) / (1 << 16))
-		class := kv.StringValue(fmt.Sprint("class ", v%5))
-		sure := kv.FloatValue(float64(v) / (1 << 16))
+		x := kv.ValueOf(float64(int(v)*7%n) / (1 << 16))
+		class := kv.ValueOf(fmt.Sprint("class ", v%5))
+		sure := kv.ValueOf(float64(v) / (1 << 16))
 		must.Do(t, errors.Join(score.Put(v, x), byScore.Add(v, x), suggested.Put(v, class), confidence.Put(v, sure)))
 	}
 	must.Do(t, byScore.Finish())
@@ -41,7 +41,7 @@ func highest(t *testing.T, s *kv.Store, n int) (known int) {
 	view(t, s, func(tx *kv.Tx) error {
 		plan := must.Get(NewPlan(tx, Query{
 			Where: And{Terms: []Predicate{
-				Compare{"score", Ge, kv.FloatValue(0)}, CompareProperties{Property: "label", Op: Ne, Other: "suggested"},
+				Compare{"score", Ge, kv.ValueOf(0.0)}, CompareProperties{Property: "label", Op: Ne, Other: "suggested"},
 			}},
 			Order: []Order{{Property: "score", Descending: true}}, Limit: n,
 		}))(t)
@@ -70,7 +70,7 @@ func replaceLabels(t *testing.T, s *kv.Store, n int) {
 	defer bulk.Abort()
 	labels, err := bulk.Column("label", kv.KindClass)
 	for v := range kv.NodeID(n) {
-		err = errors.Join(err, labels.Put(v, kv.StringValue("other")))
+		err = errors.Join(err, labels.Put(v, kv.ValueOf("other")))
 	}
 	must.Do(t, errors.Join(err, bulk.Commit(nil)))
 }
@@ -99,9 +99,9 @@ func TestHeadFollowsChanges(t *testing.T) {
 	})
 	update(t, s, func(tx *kv.Tx) error {
 		return errors.Join(
-			tx.SetLabel(top[0], "new"), tx.SetLabel(top[1], ""), tx.SetValue(top[2], "suggested", kv.StringValue("other")),
-			tx.SetValue(top[3], "score", kv.FloatValue(0.001)), tx.SetValue(7, "score", kv.FloatValue(0.9999)), tx.RemoveNode(top[4]),
-			tx.AddColumn("decision", kv.KindString), tx.SetValue(top[5], "decision", kv.StringValue("unsure")),
+			tx.SetLabel(top[0], "new"), tx.SetLabel(top[1], ""), tx.SetValue(top[2], "suggested", kv.ValueOf("other")),
+			tx.SetValue(top[3], "score", kv.ValueOf(0.001)), tx.SetValue(7, "score", kv.ValueOf(0.9999)), tx.RemoveNode(top[4]),
+			tx.AddColumn("decision", kv.KindString), tx.SetValue(top[5], "decision", kv.ValueOf("unsure")),
 		)
 	})
 	// Node 7, which has no copies, is the first. The labels of two nodes have changed, of which the one without a label
@@ -164,7 +164,7 @@ func TestHeadOfSmallStores(t *testing.T) {
 		update(t, s, func(tx *kv.Tx) error {
 			err := tx.AddColumn("score", kv.KindSingle)
 			for v := range kv.NodeID(n) {
-				err = errors.Join(err, tx.SetValue(v, "score", kv.FloatValue(float64(v)/16)))
+				err = errors.Join(err, tx.SetValue(v, "score", kv.ValueOf(float64(v)/16)))
 			}
 			return err
 		})

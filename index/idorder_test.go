@@ -49,23 +49,23 @@ func TestOrderOfIDsWhenTheyTurnIntoText(t *testing.T) {
 	const isText, areIntegers = "text has no order among numbers: got the number ", "text has no order among them: got the string "
 
 	add("5", "40", "100", "200")
-	check(id(Ge, kv.IntValue(100)), 2, "")
-	check(id(Lt, kv.IntValue(50)), 2, "")
-	check(not(id(Ge, kv.IntValue(100))), 2, "")
+	check(id(Ge, kv.ValueOf(100)), 2, "")
+	check(id(Lt, kv.ValueOf(50)), 2, "")
+	check(not(id(Ge, kv.ValueOf(100))), 2, "")
 	check(id(Ge, text("100")), 0, areIntegers)
 	check(id(Eq, text("100")), 1, "")
-	check(In{"id", []kv.Value{kv.IntValue(5), text("40")}}, 2, "")
+	check(In{"id", []kv.Value{kv.ValueOf(5), text("40")}}, 2, "")
 	check(Like{Property: "id", Pattern: "%00"}, 2, "")
 
 	add("n/a")
 	for _, op := range []Op{Lt, Le, Gt, Ge} {
-		check(id(op, kv.IntValue(100)), 0, isText+"100, which compares as text in quotes: '100'")
+		check(id(op, kv.ValueOf(100)), 0, isText+"100, which compares as text in quotes: '100'")
 		check(not(id(op, number(99.5))), 0, isText+"99.5, which compares as text in quotes: '99.5'")
 	}
 	check(id(Ge, text("100")), 5, "") // as text
 	check(id(Eq, text("100")), 1, "")
-	check(id(Eq, kv.IntValue(100)), 1, "")
-	check(id(Ne, kv.IntValue(100)), 4, "")
-	check(In{"id", []kv.Value{kv.IntValue(5), text("40")}}, 2, "")
+	check(id(Eq, kv.ValueOf(100)), 1, "")
+	check(id(Ne, kv.ValueOf(100)), 4, "")
+	check(In{"id", []kv.Value{kv.ValueOf(5), text("40")}}, 2, "")
 	check(Like{Property: "id", Pattern: "%00"}, 2, "")
 }

@@ -21,7 +21,7 @@ func TestManyTerms(t *testing.T) {
 	}
 	in := In{"year", nil}
 	for i := range int64(n) {
-		in.Values = append(in.Values, kv.IntValue(i))
+		in.Values = append(in.Values, kv.ValueOf(i))
 	}
 	for _, c := range []struct {
 		name string

@@ -24,7 +24,7 @@ func TestPatchKeepsIndexes(t *testing.T) {
 		must.Do(t, err)
 		for i := range 50 { // the half of them are there
 			id := fmt.Sprint("n", 175+i)
-			err = errors.Join(err, p.AddNode(kv.Node{ID: id, Label: "patched", Values: []kv.Value{kv.IntValue(int64(i))}}))
+			err = errors.Join(err, p.AddNode(kv.Node{ID: id, Label: "patched", Values: []kv.Value{kv.ValueOf(int64(i))}}))
 		}
 		for i := range 30 {
 			err = errors.Join(err, p.RemoveNode(fmt.Sprint("n", i), 0))
@@ -41,7 +41,7 @@ func TestPatchKeepsIndexes(t *testing.T) {
 		view(t, s, func(tx *kv.Tx) error {
 			for value, want := range map[string]int{"patched": 50, "class 0": 49} {
 				var got []kv.NodeID
-				plan := must.Get(NewPlan(tx, Query{Where: Compare{"label", Eq, kv.StringValue(value)}, Limit: -1}))(t)
+				plan := must.Get(NewPlan(tx, Query{Where: Compare{"label", Eq, kv.ValueOf(value)}, Limit: -1}))(t)
 				for v, err := range plan.Rows(context.Background()) {
 					must.Do(t, err)
 					got = append(got, v)
@@ -61,7 +61,7 @@ func loadLabelled(t *testing.T, n int) (dir string) {
 	dir = t.TempDir() + "/store"
 	l := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{{Name: "year", Kind: kv.KindInt}}}))(t)
 	for i := range n {
-		node := kv.Node{ID: fmt.Sprint("n", i), Label: fmt.Sprint("class ", i%3), Values: []kv.Value{kv.IntValue(int64(i))}}
+		node := kv.Node{ID: fmt.Sprint("n", i), Label: fmt.Sprint("class ", i%3), Values: []kv.Value{kv.ValueOf(int64(i))}}
 		must.Do(t, l.AddNode(node))
 	}
 	must.Get(l.Commit(t.Context(), nil))(t)

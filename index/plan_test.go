@@ -28,7 +28,7 @@ func TestSuspectsTouchOnlyTheAnswer(t *testing.T) {
 		{"suspects", suspects, 300, 0, 0},
 		{"suspects in file order", Query{Where: score(Gt, 0.97), Limit: -1}, 300, 0, 0},
 		{"best ten", Query{Order: []Order{{"score", true}}, Limit: 10}, 64, 0, 0},
-		{"best ten of a condition", Query{Where: Compare{"degree", Ge, kv.IntValue(0)}, Order: []Order{{"score", true}}, Limit: 10}, 64, 64, 0},
+		{"best ten of a condition", Query{Where: Compare{"degree", Ge, kv.ValueOf(0)}, Order: []Order{{"score", true}}, Limit: 10}, 64, 64, 0},
 		{"suspects of a class", Query{Where: and(score(Gt, 0.97), suspect), Limit: -1}, 1000, 300, 0},
 		{"best twenty suspects of a class", Query{
 			Where: and(score(Gt, 0.9), suspect), Order: []Order{{"score", true}}, Limit: 20,
@@ -39,7 +39,7 @@ func TestSuspectsTouchOnlyTheAnswer(t *testing.T) {
 		{"two classes", Query{Where: or(suspect, label(Eq, "class 8")), Limit: -1}, 1300, 0, 0},
 		{"labels by pattern", Query{Where: Like{Property: "label", Pattern: "%s 7"}, Limit: -1}, 0, 20_000, 5},
 		{"one node", Query{Where: Compare{"id", Eq, text("4711")}, Limit: -1}, 0, 0, 0},
-		{"hubs", Query{Where: Compare{"degree", Gt, kv.IntValue(1000)}, Limit: -1}, 0, 0, 0},
+		{"hubs", Query{Where: Compare{"degree", Gt, kv.ValueOf(1000)}, Limit: -1}, 0, 0, 0},
 		{"nothing", Query{Where: and(score(Gt, 0.97), score(Lt, 0.5)), Limit: -1}, 0, 0, 0},
 	} {
 		plan, err := NewPlan(tx, c.q)
@@ -83,8 +83,8 @@ func TestRowsEndEarly(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, q := range []Query{
-		suspects, {Limit: -1}, {Where: score(Gt, 0.1), Limit: -1}, {Where: Compare{"degree", Gt, kv.IntValue(0)}, Limit: -1},
-		{Where: Compare{"degree", Ge, kv.IntValue(0)}, Limit: 2000}, {Order: []Order{{"degree", true}}, Limit: 7},
+		suspects, {Limit: -1}, {Where: score(Gt, 0.1), Limit: -1}, {Where: Compare{"degree", Gt, kv.ValueOf(0)}, Limit: -1},
+		{Where: Compare{"degree", Ge, kv.ValueOf(0)}, Limit: 2000}, {Order: []Order{{"degree", true}}, Limit: 7},
 		{Order: []Order{{"label", true}}, Limit: -1}, {Order: []Order{{"score", true}}, Limit: -1},
 		{Where: label(Eq, "class 7"), Order: []Order{{"degree", false}}, Limit: -1},
 	} {
@@ -159,7 +159,7 @@ all rows
     index on score: (gt score 0.97)
 touched # index entries, # rows, # blocks, # skipped`},
 		{Query{
-			Where: or(and(score(Gt, 0.99), Compare{"id", Eq, kv.IntValue(4)}), Compare{"id", Eq, kv.IntValue(3)}),
+			Where: or(and(score(Gt, 0.99), Compare{"id", Eq, kv.ValueOf(4)}), Compare{"id", Eq, kv.ValueOf(3)}),
 			Order: []Order{{"degree", false}}, Limit: -1,
 		}, `
 all rows
@@ -167,7 +167,7 @@ all rows
     where (or (and (gt score 0.99) (eq id 4)) (eq id 3))
       lookup of 2 ids
 touched # index entries, # rows, # blocks, # skipped`},
-		{Query{Where: Compare{"degree", Gt, kv.IntValue(1)}, Limit: -1}, `
+		{Query{Where: Compare{"degree", Gt, kv.ValueOf(1)}, Limit: -1}, `
 all rows
   where (gt degree 1)
     all nodes, in blocks that may match

@@ -67,7 +67,7 @@ func TestPostingsAgainstSortedSlice(t *testing.T) {
 					if r.IntN(4) == 0 {
 						title = ""
 					}
-					value := kv.StringValue(title)
+					value := kv.ValueOf(title)
 					if title == "" {
 						value = kv.Value{}
 					}
@@ -89,7 +89,7 @@ func comparePostings(t *testing.T, tx *kv.Tx, values []string, r *rand.Rand) err
 	var all []string
 	for v, title := range values {
 		if title != "" {
-			key, _ := appendKey(nil, kv.StringValue(title))
+			key, _ := appendKey(nil, kv.ValueOf(title))
 			all = append(all, string(newEntry(key, kv.NodeID(v))))
 		}
 	}
@@ -98,8 +98,8 @@ func comparePostings(t *testing.T, tx *kv.Tx, values []string, r *rand.Rand) err
 	for range 5 {
 		bounds := wholeRange(kv.KindString)
 		if low, high := r.IntN(900), r.IntN(900); r.IntN(3) > 0 {
-			bounds.low, _ = appendKey(nil, kv.StringValue(fmt.Sprint("title ", low)))
-			bounds.high, _ = appendKey(nil, kv.StringValue(fmt.Sprint("title ", high)))
+			bounds.low, _ = appendKey(nil, kv.ValueOf(fmt.Sprint("title ", low)))
+			bounds.high, _ = appendKey(nil, kv.ValueOf(fmt.Sprint("title ", high)))
 		}
 		var want []string
 		for _, entry := range all {
@@ -219,7 +219,7 @@ func TestDamagedLeafIsAnError(t *testing.T) {
 		return tx.Space(spaceName("title")).Put(leafKey([]byte{tagString}), []byte("no leaf"))
 	})
 	view(t, s, func(tx *kv.Tx) error {
-		_, err := NewPlan(tx, Query{Where: Compare{"title", Eq, kv.StringValue("a")}, Limit: -1})
+		_, err := NewPlan(tx, Query{Where: Compare{"title", Eq, kv.ValueOf("a")}, Limit: -1})
 		if !errors.Is(err, kv.ErrCorrupt) {
 			t.Errorf("plan over a damaged leaf: got %v, want a kv.ErrCorrupt", err)
 		}

@@ -19,13 +19,13 @@ var testSchema = schema{
 }
 
 var (
-	number = kv.FloatValue
-	text   = kv.StringValue
+	number = kv.ValueOf[float64]
+	text   = kv.ValueOf[string]
 	null   = kv.Value{}
 )
 
 func score(op Op, f float64) Predicate { return Compare{"score", op, number(f)} }
-func year(op Op, i int64) Predicate    { return Compare{"year", op, kv.IntValue(i)} }
+func year(op Op, i int64) Predicate    { return Compare{"year", op, kv.ValueOf(i)} }
 func label(op Op, s string) Predicate  { return Compare{"label", op, text(s)} }
 func and(terms ...Predicate) Predicate { return And{terms} }
 func or(terms ...Predicate) Predicate  { return Or{terms} }
@@ -42,7 +42,7 @@ func TestPredicateString(t *testing.T) {
 		{In{"label", []kv.Value{text(`a"b`), null}}, `(in label "a\"b" null)`},
 		{In{"label", nil}, `(in label)`},
 		{Like{Property: "label", Pattern: `50\%_%`}, `(like label "50\\%_%")`},
-		{Compare{"flag", Le, kv.BoolValue(true)}, `(le flag true)`},
+		{Compare{"flag", Le, kv.ValueOf(true)}, `(le flag true)`},
 		{score(Lt, math.Inf(1)), `(lt score +Inf)`},
 		{score(Ge, 1e-9), `(ge score 1e-09)`},
 		{and(), "true"},
@@ -73,7 +73,7 @@ func TestSimplify(t *testing.T) {
 		{not(not(score(Eq, 1))), "(eq score 1)"},
 		{not(IsNull{"year"}), "(not (null year))"},
 		{not(Like{Property: "label", Pattern: "a%"}), `(not (like label "a%"))`},
-		{not(In{"year", []kv.Value{kv.IntValue(2), kv.IntValue(1), kv.IntValue(2)}}), "(not (in year 1 2))"},
+		{not(In{"year", []kv.Value{kv.ValueOf(2), kv.ValueOf(1), kv.ValueOf(2)}}), "(not (in year 1 2))"},
 
 		// Two properties.
 		{and(year(Gt, 1), CompareProperties{"year", Lt, "score"}, year(Gt, 2)), "(and (gt year 2) (lt year score))"},
@@ -96,7 +96,7 @@ func TestSimplify(t *testing.T) {
 		// Points.
 		{or(label(Eq, "b"), label(Eq, "a"), label(Eq, "b")), `(in label "a" "b")`},
 		{or(In{"label", []kv.Value{text("a")}}, label(Eq, "c")), `(in label "a" "c")`},
-		{and(In{"year", []kv.Value{kv.IntValue(1), kv.IntValue(2), kv.IntValue(3)}}, year(Gt, 1), year(Ne, 3)), "(eq year 2)"},
+		{and(In{"year", []kv.Value{kv.ValueOf(1), kv.ValueOf(2), kv.ValueOf(3)}}, year(Gt, 1), year(Ne, 3)), "(eq year 2)"},
 		{and(year(Eq, 1), year(Eq, 2)), "false"},
 		{and(In{"label", []kv.Value{text("ab"), text("b")}}, Like{Property: "label", Pattern: "a%"}), `(eq label "ab")`},
 		{Like{Property: "label", Pattern: `a\%`}, `(eq label "a%")`},
@@ -108,8 +108,8 @@ func TestSimplify(t *testing.T) {
 		{Compare{"score", Eq, null}, "false"},
 		{not(Compare{"score", Eq, null}), "false"},
 		{In{"year", []kv.Value{null}}, "false"},
-		{In{"year", []kv.Value{null, kv.IntValue(1)}}, "(eq year 1)"},
-		{not(In{"year", []kv.Value{null, kv.IntValue(1)}}), "false"},
+		{In{"year", []kv.Value{null, kv.ValueOf(1)}}, "(eq year 1)"},
+		{not(In{"year", []kv.Value{null, kv.ValueOf(1)}}), "false"},
 		{In{"year", nil}, "false"},
 		{not(In{"year", nil}), "true"},
 
@@ -122,7 +122,7 @@ func TestSimplify(t *testing.T) {
 		{Compare{"year", Ne, number(2018.5)}, "(not (null year))"},
 		{Compare{"year", Lt, number(math.Inf(-1))}, "false"},
 		{Compare{"year", Gt, number(math.Inf(-1))}, "(not (null year))"},
-		{Compare{"score", Ge, kv.IntValue(1<<53 + 1)}, "(gt score 9.007199254740992e+15)"},
+		{Compare{"score", Ge, kv.ValueOf(1<<53 + 1)}, "(gt score 9.007199254740992e+15)"},
 		{Compare{"id", Eq, text("17")}, "(eq id 17)"},
 		{Compare{"id", Eq, text("017")}, "false"},
 		{Compare{"id", Ne, text("x")}, "(not (null id))"},
@@ -175,21 +175,21 @@ func TestTypeError(t *testing.T) {
 		{label(Gt, "a"), ""},
 		{Compare{"label", Eq, number(1)}, "property label holds strings and cannot be compared with the number 1"},
 		{not(Compare{"score", Gt, text("high")}), `property score holds numbers and cannot be compared with the string "high"`},
-		{or(In{"year", []kv.Value{kv.IntValue(1), text("2019")}}),
+		{or(In{"year", []kv.Value{kv.ValueOf(1), text("2019")}}),
 			`property year holds integers and cannot be compared with the string "2019": want 2019 without quotes`},
 		{Like{Property: "year", Pattern: "20%"}, `property year holds integers and cannot be compared with the string "20%"`},
 		{CompareProperties{"year", Lt, "score"}, ""},
 		{CompareProperties{"year", Lt, "label"}, "property year holds integers and cannot be compared with label, which holds strings"},
-		{Compare{"flag", Eq, kv.IntValue(1)}, "property flag holds true or false and cannot be compared with the number 1"},
-		{Compare{"score", Eq, kv.BoolValue(true)}, "property score holds numbers and cannot be compared with true"},
+		{Compare{"flag", Eq, kv.ValueOf(1)}, "property flag holds true or false and cannot be compared with the number 1"},
+		{Compare{"score", Eq, kv.ValueOf(true)}, "property score holds numbers and cannot be compared with true"},
 		{Compare{"year", Lt, number(1.5)}, ""},
-		{Compare{"score", Lt, kv.IntValue(1)}, ""},
+		{Compare{"score", Lt, kv.ValueOf(1)}, ""},
 		{Compare{"score", Lt, null}, ""},
 		{Compare{"id", Eq, text("x")}, ""},
 		{Compare{"id", Lt, text("12")}, `the ids of this store are integers, and text has no order among them: got the string "12", want a number without quotes`},
 		{Compare{"id", Lt, text("x")}, `the ids of this store are integers, and text has no order among them: got the string "x", want a number without quotes`},
 		{Compare{"id", Eq, text("12")}, ""},
-		{Compare{"id", Eq, kv.BoolValue(true)}, "ids cannot be compared with true"},
+		{Compare{"id", Eq, kv.ValueOf(true)}, "ids cannot be compared with true"},
 		{Like{Property: "id", Pattern: "1%"}, ""},
 		{Compare{"split", Eq, number(1)}, "property split holds strings and cannot be compared with the number 1"},
 	} {

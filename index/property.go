@@ -164,7 +164,7 @@ func (s schema) check(p Predicate) error {
 		case In:
 			constants = leaf.Values
 		case Like:
-			constants = []kv.Value{kv.StringValue(leaf.Pattern)}
+			constants = []kv.Value{kv.ValueOf(leaf.Pattern)}
 			if prop.name == propertyID {
 				return // matches the text of an id of either kind
 			}

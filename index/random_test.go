@@ -38,9 +38,9 @@ type model struct {
 func (m *model) value(v int, property string) kv.Value {
 	switch property {
 	case "id":
-		return kv.StringValue(m.ids[v])
+		return kv.ValueOf(m.ids[v])
 	case "degree":
-		return kv.IntValue(int64(m.degrees[v]))
+		return kv.ValueOf(int64(m.degrees[v]))
 	case "far":
 		return farOf(v)
 	}
@@ -64,7 +64,7 @@ func farOf(v int) kv.Value {
 	if v%7 == 3 {
 		return kv.Value{}
 	}
-	return kv.FloatValue(float64(v%11) / 8)
+	return kv.ValueOf(float64(v%11) / 8)
 }
 
 var titles = []string{
@@ -80,17 +80,17 @@ func randomValue(r *rand.Rand, kind kv.Kind) kv.Value {
 	}
 	switch kind {
 	case kv.KindBool:
-		return kv.BoolValue(r.IntN(2) == 0)
+		return kv.ValueOf(r.IntN(2) == 0)
 	case kv.KindInt:
-		return kv.IntValue([]int64{math.MinInt64, -3, -1, 0, 1, 2, 7, 1 << 53, 1<<53 + 1, math.MaxInt64}[r.IntN(10)])
+		return kv.ValueOf([]int64{math.MinInt64, -3, -1, 0, 1, 2, 7, 1 << 53, 1<<53 + 1, math.MaxInt64}[r.IntN(10)])
 	case kv.KindFloat:
-		return kv.FloatValue([]float64{math.Inf(-1), -1.5, math.Copysign(0, -1), 0, 1e-300, 0.5, 0.97, 1 << 53, 7, math.Inf(1)}[r.IntN(10)])
+		return kv.ValueOf([]float64{math.Inf(-1), -1.5, math.Copysign(0, -1), 0, 1e-300, 0.5, 0.97, 1 << 53, 7, math.Inf(1)}[r.IntN(10)])
 	case kv.KindSingle:
-		return kv.FloatValue(float64(float32(r.IntN(50)) / 50))
+		return kv.ValueOf(float64(float32(r.IntN(50)) / 50))
 	case kv.KindClass:
-		return kv.StringValue([]string{"NeurIPS", "ICML", "10", "9", "ICLR"}[r.IntN(5)])
+		return kv.ValueOf([]string{"NeurIPS", "ICML", "10", "9", "ICLR"}[r.IntN(5)])
 	default:
-		return kv.StringValue(titles[r.IntN(len(titles))])
+		return kv.ValueOf(titles[r.IntN(len(titles))])
 	}
 }
 
@@ -411,18 +411,18 @@ func randomConstant(r *rand.Rand, m *model, name string) kv.Value {
 	}
 	switch name {
 	case "label":
-		return kv.StringValue(fmt.Sprint("class ", r.IntN(7)))
+		return kv.ValueOf(fmt.Sprint("class ", r.IntN(7)))
 	case "id":
 		if len(m.ids) == 0 || r.IntN(4) == 0 {
-			return kv.StringValue("nobody")
+			return kv.ValueOf("nobody")
 		}
-		return kv.StringValue(m.ids[r.IntN(len(m.ids))])
+		return kv.ValueOf(m.ids[r.IntN(len(m.ids))])
 	case "degree":
-		return kv.IntValue(int64(r.IntN(12)))
+		return kv.ValueOf(int64(r.IntN(12)))
 	case "decision":
-		return kv.StringValue("accepted")
+		return kv.ValueOf("accepted")
 	case "score":
-		return kv.FloatValue(0.5)
+		return kv.ValueOf(0.5)
 	case "year", "weight", "share", "far":
 		switch r.IntN(4) {
 		case 0:
@@ -432,7 +432,7 @@ func randomConstant(r *rand.Rand, m *model, name string) kv.Value {
 		case 2:
 			return randomValue(r, kv.KindSingle)
 		default:
-			return kv.FloatValue(float64(r.IntN(100)) / 10)
+			return kv.ValueOf(float64(r.IntN(100)) / 10)
 		}
 	}
 	for _, c := range randomColumns {

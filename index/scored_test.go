@@ -41,10 +41,10 @@ func writeScores(tb testing.TB, s *kv.Store, r *rand.Rand) {
 	b := must.Get(NewBuilder(bulk, "score"))(tb)
 	for v := range kv.NodeID(bulk.Tx().NumNodes()) {
 		f := r.Float64()
-		score := kv.FloatValue(float64(float32(f * f * f)))
+		score := kv.ValueOf(float64(float32(f * f * f)))
 		must.Do(tb, column.Put(v, score))
 		must.Do(tb, b.Add(v, score))
-		must.Do(tb, suggested.Put(v, kv.StringValue(fmt.Sprint("class ", r.IntN(40)))))
+		must.Do(tb, suggested.Put(v, kv.ValueOf(fmt.Sprint("class ", r.IntN(40)))))
 	}
 	must.Do(tb, b.Finish())
 	must.Do(tb, bulk.Commit(b.Mark))

@@ -62,9 +62,9 @@ func (s schema) push(p Predicate, negate bool) Predicate {
 	case Like:
 		if text, ok := p.parse().literal(); ok {
 			if negate {
-				return prop.bind(Ne, kv.StringValue(text))
+				return prop.bind(Ne, kv.ValueOf(text))
 			}
-			return prop.bind(Eq, kv.StringValue(text))
+			return prop.bind(Eq, kv.ValueOf(text))
 		}
 	}
 	if negate {
@@ -125,13 +125,13 @@ func (p property) hold(c kv.Value) (at kv.Value, exact, none bool) {
 	case c.Kind() == p.kind:
 		return c, true, false
 	case p.kind == kv.KindString: // an id written as a number
-		return kv.StringValue(c.String()), true, false
+		return kv.ValueOf(c.String()), true, false
 	case c.Kind() == kv.KindString: // an integer id written as text
 		i, err := strconv.ParseInt(c.Str(), 10, 64)
 		if err != nil || strconv.FormatInt(i, 10) != c.Str() {
 			return kv.Value{}, false, true
 		}
-		return kv.IntValue(i), true, false
+		return kv.ValueOf(i), true, false
 	default:
 		return holdable(c, p.kind)
 	}

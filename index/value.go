@@ -80,17 +80,17 @@ func decodeKey(key []byte) kv.Value {
 	body := key[1:]
 	switch key[0] {
 	case tagBool:
-		return kv.BoolValue(body[0] == 1)
+		return kv.ValueOf(body[0] == 1)
 	case tagInt:
-		return kv.IntValue(int64(binary.BigEndian.Uint64(body) ^ 1<<63))
+		return kv.ValueOf(int64(binary.BigEndian.Uint64(body) ^ 1<<63))
 	case tagFloat:
-		return kv.FloatValue(keyFloat(body))
+		return kv.ValueOf(keyFloat(body))
 	default:
 		text := body[:len(body)-2]
 		if bytes.IndexByte(text, 0) >= 0 {
 			text = bytes.ReplaceAll(text, []byte{0, escape}, []byte{0})
 		}
-		return kv.StringValue(string(text))
+		return kv.ValueOf(string(text))
 	}
 }
 
@@ -176,17 +176,17 @@ func holdable(c kv.Value, kind kv.Kind) (at kv.Value, exact, none bool) {
 		case f < math.MinInt64:
 			return kv.Value{}, false, true
 		case f >= math.MaxInt64: // as a float, 2^63
-			return kv.IntValue(math.MaxInt64), false, false
+			return kv.ValueOf(math.MaxInt64), false, false
 		}
-		return kv.IntValue(int64(f)), f == c.Float(), false
+		return kv.ValueOf(int64(f)), f == c.Float(), false
 	default:
 		f := float64(c.Int())
 		switch compareIntFloat(c.Int(), f) {
 		case 0:
-			return kv.FloatValue(f), true, false
+			return kv.ValueOf(f), true, false
 		case -1:
 			f = math.Nextafter(f, math.Inf(-1))
 		}
-		return kv.FloatValue(f), false, false
+		return kv.ValueOf(f), false, false
 	}
 }

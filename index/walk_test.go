@@ -31,7 +31,7 @@ func propertyStore(tb testing.TB, n int, names []string, values func(i int) []kv
 	return open(tb, dir)
 }
 
-func integer(name string, op Op, value int64) Predicate { return Compare{name, op, kv.IntValue(value)} }
+func integer(name string, op Op, value int64) Predicate { return Compare{name, op, kv.ValueOf(value)} }
 
 // exclusive is a store in which every third node has a = 1 and every third b = 1, and none both, except the last
 // twenty.
@@ -46,7 +46,7 @@ func exclusive(tb testing.TB, n int) *kv.Store {
 		case i%3 == 1:
 			b = 1
 		}
-		return []kv.Value{kv.IntValue(int64(a)), kv.IntValue(int64(b))}
+		return []kv.Value{kv.ValueOf(int64(a)), kv.ValueOf(int64(b))}
 	})
 }
 
@@ -87,7 +87,7 @@ func TestWalkOfAnIndexGivesWay(t *testing.T) {
 		if i < n/50 {
 			a = 1
 		}
-		return []kv.Value{kv.IntValue(int64(i)), kv.IntValue(a)}
+		return []kv.Value{kv.ValueOf(int64(i)), kv.ValueOf(a)}
 	})
 	must.Do(t, Create(context.Background(), s, "rank"))
 	tx := s.Begin()
@@ -115,10 +115,10 @@ func TestScanForTheBest(t *testing.T) {
 	tx := propertyStore(t, n, []string{"late", "early"}, func(i int) []kv.Value {
 		values := []kv.Value{{}, {}}
 		if i >= n/2 {
-			values[0] = kv.IntValue(int64(i / 3))
+			values[0] = kv.ValueOf(int64(i / 3))
 		}
 		if i < n/2 {
-			values[1] = kv.IntValue(int64(i / 3))
+			values[1] = kv.ValueOf(int64(i / 3))
 		}
 		return values
 	}).Begin()

@@ -352,7 +352,7 @@ func TestBackupWhileWriting(t *testing.T) {
 	w, err := b.Column("half", KindInt)
 	must.Do(t, err)
 	for v := range NodeID(100) {
-		must.Do(t, w.Put(v, IntValue(int64(v))))
+		must.Do(t, w.Put(v, ValueOf(int64(v))))
 	}
 	must.Do(t, w.finish())
 	must.Get(b.preview())(t).Close()

@@ -51,7 +51,7 @@ func writeBench(bulk *Bulk, n, width int) error {
 		if err := labels.PutClasses(v, []Class{Class(v % 40)}); err != nil {
 			return err
 		}
-		if err := scores.Put(v, FloatValue(float64(v)/3)); err != nil {
+		if err := scores.Put(v, ValueOf(float64(v)/3)); err != nil {
 			return err
 		}
 		for j := range row {

@@ -28,7 +28,7 @@ func TestBulkRefusesRows(t *testing.T) {
 				var refused error
 				for _, v := range order {
 					if what == "column x" {
-						refused = cmp.Or(refused, column.Put(v, IntValue(1)))
+						refused = cmp.Or(refused, column.Put(v, ValueOf(1)))
 					} else {
 						refused = cmp.Or(refused, matrix.Put(v, []float32{1}))
 					}
@@ -81,7 +81,7 @@ func TestBulkIsInvisibleUntilCommit(t *testing.T) {
 	setNodes(t, s, 10)
 	ones := make([]Value, 10)
 	for i := range ones {
-		ones[i] = IntValue(1)
+		ones[i] = ValueOf(1)
 	}
 	writeColumn(t, s, "x", KindInt, ones, identity(10))
 	update(t, s, func(tx *Tx) error { return tx.SetIndexed("x", true) })
@@ -96,7 +96,7 @@ func TestBulkIsInvisibleUntilCommit(t *testing.T) {
 	write := func(b *Bulk) {
 		t.Helper()
 		w := must.Get(b.Column("x", KindFloat))(t)
-		must.Do(t, errors.Join(w.Put(3, FloatValue(0.5)), w.Put(4, FloatValue(0.25))))
+		must.Do(t, errors.Join(w.Put(3, ValueOf(0.5)), w.Put(4, ValueOf(0.25))))
 		put := must.Get(b.Space("s"))(t)
 		must.Do(t, put([]byte("k"), []byte("v")))
 	}
@@ -108,7 +108,7 @@ func TestBulkIsInvisibleUntilCommit(t *testing.T) {
 	write(b)
 	b.Abort()
 	b.Abort() // again does nothing
-	view(t, s, func(tx *Tx) error { check(tx, IntValue(1), true); return nil })
+	view(t, s, func(tx *Tx) error { check(tx, ValueOf(1), true); return nil })
 	checkNoGarbage(t, s)
 	if err := b.Commit(nil); !errors.Is(err, ErrClosed) {
 		t.Errorf("Commit after Abort: got %v, want ErrClosed", err)
@@ -123,21 +123,21 @@ func TestBulkIsInvisibleUntilCommit(t *testing.T) {
 		t.Errorf("Commit: got %v, want final's error", err)
 	}
 	b.Abort()
-	view(t, s, func(tx *Tx) error { check(tx, IntValue(1), true); return nil })
+	view(t, s, func(tx *Tx) error { check(tx, ValueOf(1), true); return nil })
 
 	if b, err = s.Bulk(); err != nil {
 		t.Fatal(err)
 	}
 	write(b)
-	check(b.Tx(), IntValue(1), true)
+	check(b.Tx(), ValueOf(1), true)
 	must.Do(t, b.Commit(func(tx *Tx) error {
-		check(tx, FloatValue(0.25), false)
+		check(tx, ValueOf(0.25), false)
 		return tx.Documents("runs").Put("1", "done")
 	}))
 	b.Abort() // does nothing
-	check(before, IntValue(1), true)
+	check(before, ValueOf(1), true)
 	view(t, s, func(tx *Tx) error {
-		check(tx, FloatValue(0.25), false)
+		check(tx, ValueOf(0.25), false)
 		if value, err := tx.Space("s").Get([]byte("k")); err != nil || string(value) != "v" {
 			t.Errorf("space: got %q, %v; want v", value, err)
 		}

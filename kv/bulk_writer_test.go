@@ -32,11 +32,11 @@ func TestCloseWithOpenBulk(t *testing.T) {
 		if err != nil {
 			t.Fatalf("the Bulk after Close was refused: %v", err)
 		}
-		must.Do(t, w.Put(1, IntValue(2)))
+		must.Do(t, w.Put(1, ValueOf(2)))
 		end(b)
 	}
 	view(t, s, func(tx *Tx) error {
-		if got, err := tx.Value(1, "x"); err != nil || got != IntValue(2) {
+		if got, err := tx.Value(1, "x"); err != nil || got != ValueOf(2) {
 			t.Errorf("the value committed: got %v, %v; want 2", got, err)
 		}
 		return nil

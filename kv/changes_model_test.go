@@ -143,7 +143,7 @@ func (m *model) checkValues(t *rapid.T, tx *Tx) error {
 	for v := range NodeID(len(m.ids)) {
 		label := Value{}
 		if class := labels[v]; class != NoClass {
-			label = StringValue(tx.Classes()[class])
+			label = ValueOf(tx.Classes()[class])
 		}
 		if degrees[v] != want[v] || label != m.value(LabelColumn, v) {
 			t.Fatalf("node %d: got degree %d and label %v, want %d and %v", v, degrees[v], label, want[v], m.value(LabelColumn, v))

@@ -73,7 +73,7 @@ func writeInBulk(t *testing.T, s *Store) {
 	b := beginBulk(t, s)
 	defer b.Abort()
 	column, matrix := must.Get(b.Column("x", KindInt))(t), must.Get(b.Matrix("m", []string{"a", "b"}, MatrixEncoding{}))(t)
-	must.Do(t, errors.Join(column.Put(3, IntValue(1)), matrix.Put(3, []float32{1, 2}), b.Commit(nil)))
+	must.Do(t, errors.Join(column.Put(3, ValueOf(1)), matrix.Put(3, []float32{1, 2}), b.Commit(nil)))
 }
 
 // TestForgottenChanges has the store forget the changes up to a commit: the next fold leaves out their records.

@@ -46,7 +46,7 @@ func checkedStore(t *testing.T) *Store {
 	l := must.Get(NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget, Properties: []Column{{Name: "year", Kind: KindInt}}}))(t)
 	id := func(i int) string { return "n" + strconv.Itoa(i) }
 	for i := range 600 {
-		must.Do(t, l.AddNode(Node{ID: id(i), Label: strconv.Itoa(i % 3), Values: []Value{IntValue(int64(i))}}))
+		must.Do(t, l.AddNode(Node{ID: id(i), Label: strconv.Itoa(i % 3), Values: []Value{ValueOf(int64(i))}}))
 	}
 	for i := range 600 {
 		must.Do(t, errors.Join(l.AddEdge(id(i), id((i+1)%600), 0), l.AddEdge(id(i), id(0), 0)))
@@ -55,7 +55,7 @@ func checkedStore(t *testing.T) *Store {
 	s := openTest(t, dir)
 	must.Do(t, s.Update(func(tx *Tx) error {
 		v := must.Get(tx.AddNode(Node{ID: "extra", Label: "new"}))(t)
-		return errors.Join(tx.AddEdge(v, 7), tx.AddEdge(9, v), tx.RemoveEdge(0, 5), tx.SetValue(3, "year", IntValue(1)),
+		return errors.Join(tx.AddEdge(v, 7), tx.AddEdge(9, v), tx.RemoveEdge(0, 5), tx.SetValue(3, "year", ValueOf(1)),
 			tx.CreateMatrix("m", []string{"a", "b"}), tx.SetRow("m", 4, []float32{1, 2}))
 	}))
 	return s

@@ -30,7 +30,7 @@ var besideClose = map[string]func(ctx context.Context, s *Store) error{
 		return err
 	},
 	"update": func(_ context.Context, s *Store) error {
-		return s.Update(func(tx *Tx) error { return tx.SetValue(3, "year", IntValue(4)) })
+		return s.Update(func(tx *Tx) error { return tx.SetValue(3, "year", ValueOf(4)) })
 	},
 	"drop": func(_ context.Context, s *Store) error {
 		err := s.Update(func(tx *Tx) error { return tx.Space("dropped").Put([]byte("key"), []byte("value")) })
@@ -51,7 +51,7 @@ var besideClose = map[string]func(ctx context.Context, s *Store) error{
 		}
 		w.Sort()
 		for v := range NodeID(100) {
-			if err := w.Put(100-v, IntValue(int64(v))); err != nil {
+			if err := w.Put(100-v, ValueOf(int64(v))); err != nil {
 				return err
 			}
 		}
@@ -269,7 +269,7 @@ func TestLoaderFinishBesideReaders(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := w.Put(0, IntValue(int64(i))); err != nil {
+			if err := w.Put(0, ValueOf(int64(i))); err != nil {
 				return err
 			}
 			if err := b.Commit(nil); err != nil {

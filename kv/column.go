@@ -102,7 +102,7 @@ func (tx *Tx) Value(v NodeID, column string) (Value, error) {
 		return tx.idValue(id)
 	case degreeColumn:
 		degree, err := tx.Degree(v)
-		return IntValue(int64(degree)), err
+		return ValueOf(int64(degree)), err
 	}
 	return tx.stored(v, column)
 }
@@ -123,13 +123,13 @@ func (tx *Tx) stored(v NodeID, column string) (Value, error) {
 // idValue is an external id as the value of the id column.
 func (tx *Tx) idValue(id string) (Value, error) {
 	if !tx.cat.IntegerIDs {
-		return StringValue(id), nil
+		return ValueOf(id), nil
 	}
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
 		return Value{}, fmt.Errorf("node id %q: %w: it is no integer, as all should be", id, ErrCorrupt)
 	}
-	return IntValue(n), nil
+	return ValueOf(n), nil
 }
 
 // Label is the given label of a node.
@@ -162,7 +162,7 @@ func (tx *Tx) fromCell(k Kind, cell Value) (Value, error) {
 	if number < 0 || number >= int64(len(tx.cat.Classes)) {
 		return Value{}, fmt.Errorf("%w: class number %d of %d", ErrCorrupt, number, len(tx.cat.Classes))
 	}
-	return StringValue(tx.cat.Classes[number]), nil
+	return ValueOf(tx.cat.Classes[number]), nil
 }
 
 // ReadClasses reads the classes of the nodes of r into dst, one for each; null is NoClass. If len(dst) is not
@@ -271,7 +271,7 @@ func (tx *Tx) SetIndexed(column string, indexed bool) error {
 
 // SetLabel sets the given label of a node; "" unlabels it, and a new class is added to Classes.
 func (tx *Tx) SetLabel(v NodeID, class string) error {
-	return tx.SetValue(v, LabelColumn, StringValue(class))
+	return tx.SetValue(v, LabelColumn, ValueOf(class))
 }
 
 // SetValue sets one property of one node. An int fits a float column too; a class column takes the class's name, and
@@ -325,7 +325,7 @@ func (c *catalog) toCell(k Kind, value Value) Value {
 	if k != KindClass || value.IsNull() {
 		return value
 	}
-	return IntValue(int64(c.class(value.Str())))
+	return ValueOf(int64(c.class(value.Str())))
 }
 
 // sortedNames are the keys of a part of the catalogue, ascending.

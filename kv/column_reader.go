@@ -74,7 +74,7 @@ func (r *ColumnReader) value(row int) (Value, error) {
 	case r.ids != nil:
 		return r.id(r.nodes.First + NodeID(row))
 	case r.block == nil:
-		return IntValue(int64(r.degrees[row])), nil
+		return ValueOf(int64(r.degrees[row])), nil
 	}
 	byRow := func(c change, row int) int { return cmp.Compare(c.row, row) }
 	if i, found := slices.BinarySearchFunc(r.changes, row, byRow); found {
@@ -171,7 +171,7 @@ func (b Vector) Bounds() (least, greatest Value) {
 		}
 	}
 	if low <= high {
-		return FloatValue(low), FloatValue(high)
+		return ValueOf(low), ValueOf(high)
 	}
 	seen := make([]bool, len(b.Table))
 	for _, code := range b.Codes {
@@ -236,7 +236,7 @@ func (r *ColumnReader) decode() error {
 		if classes := r.tx.cat.Classes; len(r.values) != len(classes)+1 {
 			r.values = make([]Value, 1, len(classes)+1)
 			for _, class := range classes {
-				r.values = append(r.values, StringValue(class))
+				r.values = append(r.values, ValueOf(class))
 			}
 		}
 		r.block.ReadNumbers(r.codes[:loaded])

@@ -19,14 +19,14 @@ func TestBlock(t *testing.T) {
 	const rows, n = BlockRows + 300, 2*BlockRows + 50
 	r := rand.New(rand.NewPCG(1, 9))
 	draw := map[string]func() Value{
-		"class":  func() Value { return StringValue(fmt.Sprint("c", r.IntN(5))) },
-		"bool":   func() Value { return BoolValue(r.IntN(2) == 0) },
-		"true":   func() Value { return BoolValue(true) },
-		"text":   func() Value { return StringValue(fmt.Sprint("t", r.IntN(700))) },
-		"near":   func() Value { return IntValue(math.MinInt64 + r.Int64N(256)) },
-		"far":    func() Value { return IntValue(int64(r.Uint64())) },
-		"float":  func() Value { return FloatValue(r.NormFloat64()) },
-		"single": func() Value { return FloatValue(float64(r.IntN(3))) },
+		"class":  func() Value { return ValueOf(fmt.Sprint("c", r.IntN(5))) },
+		"bool":   func() Value { return ValueOf(r.IntN(2) == 0) },
+		"true":   func() Value { return ValueOf(true) },
+		"text":   func() Value { return ValueOf(fmt.Sprint("t", r.IntN(700))) },
+		"near":   func() Value { return ValueOf(math.MinInt64 + r.Int64N(256)) },
+		"far":    func() Value { return ValueOf(int64(r.Uint64())) },
+		"float":  func() Value { return ValueOf(r.NormFloat64()) },
+		"single": func() Value { return ValueOf(float64(r.IntN(3))) },
 		"null":   func() Value { return Value{} },
 	}
 	kinds := map[string]Kind{
@@ -55,7 +55,7 @@ func TestBlock(t *testing.T) {
 				if block.Codes != nil {
 					got = block.Table[block.Codes[v%BlockRows]]
 				} else {
-					got = FloatValue(block.Floats[v%BlockRows])
+					got = ValueOf(block.Floats[v%BlockRows])
 				}
 				if got != want || block.Codes != nil && want.IsNull() != (block.Codes[v%BlockRows] == 0) {
 					t.Fatalf("%s of node %d: got %v, want %v", name, v, got, want)
@@ -76,7 +76,7 @@ func TestBlock(t *testing.T) {
 				must.Do(t, tx.SetValue(NodeID(r.IntN(n)), name, value))
 			}
 		}
-		return tx.SetValue(7, "class", StringValue(class))
+		return tx.SetValue(7, "class", ValueOf(class))
 	}
 	update(t, s, func(tx *Tx) error { return change(tx, "later") })
 	view(t, s, compare)
@@ -85,7 +85,7 @@ func TestBlock(t *testing.T) {
 		for _, class := range []string{"later still", "last"} {
 			must.Do(t, change(tx, class))
 			block := must.Get(r.Block(7))(t)
-			if got := block.Table[block.Codes[7]]; got != StringValue(class) {
+			if got := block.Table[block.Codes[7]]; got != ValueOf(class) {
 				t.Errorf("class of node 7 amid writes: got %v, want %s", got, class)
 			}
 		}
@@ -99,9 +99,9 @@ func TestBlockOfAnotherKind(t *testing.T) {
 	damagedStores.Store(s.dir, true)
 	setNodes(t, s, 10)
 	update(t, s, func(tx *Tx) error {
-		err := errors.Join(tx.AddColumn("b", KindBool), tx.SetValue(3, "b", BoolValue(true)))
+		err := errors.Join(tx.AddColumn("b", KindBool), tx.SetValue(3, "b", ValueOf(true)))
 		entry, err2 := tx.columnEntry("b")
-		return errors.Join(err, err2, tx.column(entry).Set(tx.records(), 3, IntValue(7)))
+		return errors.Join(err, err2, tx.column(entry).Set(tx.records(), 3, ValueOf(7)))
 	})
 	view(t, s, func(tx *Tx) error {
 		r := must.Get(tx.Reader("b"))(t)

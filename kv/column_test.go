@@ -26,24 +26,24 @@ func TestSetValue(t *testing.T) {
 		set, want Value
 		err       error
 	}{
-		{"bool", BoolValue(true), BoolValue(true), nil},
-		{"bool", IntValue(1), BoolValue(true), ErrInvalidValue},
-		{"int", IntValue(math.MinInt64), IntValue(math.MinInt64), nil},
-		{"int", FloatValue(1), IntValue(math.MinInt64), ErrInvalidValue},
-		{"float", IntValue(3), FloatValue(3), nil},
-		{"float", FloatValue(math.NaN()), Value{}, nil},
-		{"single", FloatValue(0.1), FloatValue(float64(float32(0.1))), nil},
-		{"string", StringValue("Ж\n"), StringValue("Ж\n"), nil},
-		{"string", StringValue(""), StringValue(""), nil},
-		{"string", StringValue(strings.Repeat("x", MaxString+1)), StringValue(""), ErrInvalidValue},
-		{"string", StringValue("\xff"), StringValue(""), ErrInvalidValue},
-		{"class", StringValue("Theory"), StringValue("Theory"), nil},
-		{"class", StringValue(""), Value{}, nil},
-		{"class", StringValue("two\nlines"), Value{}, ErrInvalidName},
-		{"label", StringValue("Theory"), StringValue("Theory"), nil},
+		{"bool", ValueOf(true), ValueOf(true), nil},
+		{"bool", ValueOf(1), ValueOf(true), ErrInvalidValue},
+		{"int", ValueOf(math.MinInt64), ValueOf(math.MinInt64), nil},
+		{"int", ValueOf(1.0), ValueOf(math.MinInt64), ErrInvalidValue},
+		{"float", ValueOf(3), ValueOf(3.0), nil},
+		{"float", ValueOf(math.NaN()), Value{}, nil},
+		{"single", ValueOf(0.1), ValueOf(float64(float32(0.1))), nil},
+		{"string", ValueOf("Ж\n"), ValueOf("Ж\n"), nil},
+		{"string", ValueOf(""), ValueOf(""), nil},
+		{"string", ValueOf(strings.Repeat("x", MaxString+1)), ValueOf(""), ErrInvalidValue},
+		{"string", ValueOf("\xff"), ValueOf(""), ErrInvalidValue},
+		{"class", ValueOf("Theory"), ValueOf("Theory"), nil},
+		{"class", ValueOf(""), Value{}, nil},
+		{"class", ValueOf("two\nlines"), Value{}, ErrInvalidName},
+		{"label", ValueOf("Theory"), ValueOf("Theory"), nil},
 		{"label", Value{}, Value{}, nil},
-		{"nothing", IntValue(1), Value{}, ErrNoColumn},
-		{"degree", IntValue(1), IntValue(0), ErrInvalidName},
+		{"nothing", ValueOf(1), Value{}, ErrNoColumn},
+		{"degree", ValueOf(1), ValueOf(0), ErrInvalidName},
 	}
 	for _, test := range tests {
 		var inside Value
@@ -133,19 +133,19 @@ func TestReaderBlocks(t *testing.T) {
 	setNodes(t, s, n)
 	values := make([]Value, n)
 	for v := range values {
-		values[v] = FloatValue(float64(v))
+		values[v] = ValueOf(float64(v))
 	}
 	writeColumn(t, s, "x", KindFloat, values, identity(n))
 	classes := make([]Value, n)
 	for v := range classes {
-		classes[v] = StringValue([]string{"z", "a", "m"}[v%3]) // numbered in this order, which is not that of the names
+		classes[v] = ValueOf([]string{"z", "a", "m"}[v%3]) // numbered in this order, which is not that of the names
 	}
 	writeColumn(t, s, "c", KindClass, classes, identity(n))
 	update(t, s, func(tx *Tx) error {
-		must.Do(t, tx.SetValue(5, "x", FloatValue(-1)))
+		must.Do(t, tx.SetValue(5, "x", ValueOf(-1.0)))
 		return tx.SetValue(6, "x", Value{})
 	})
-	values[5], values[6] = FloatValue(-1), Value{}
+	values[5], values[6] = ValueOf(-1.0), Value{}
 	type bounds struct {
 		rng             Range
 		least, greatest Value
@@ -156,10 +156,10 @@ func TestReaderBlocks(t *testing.T) {
 			at     NodeID
 			want   bounds
 		}{
-			{"x", 0, bounds{Range{First: 0, End: codec.ColumnRows}, FloatValue(-1), FloatValue(codec.ColumnRows - 1)}},
-			{"x", codec.ColumnRows, bounds{Range{First: codec.ColumnRows, End: 2 * codec.ColumnRows}, FloatValue(codec.ColumnRows), FloatValue(2*codec.ColumnRows - 1)}},
-			{"x", NodeID(n - 1), bounds{Range{First: 2 * codec.ColumnRows, End: NodeID(n)}, FloatValue(2 * codec.ColumnRows), FloatValue(float64(n - 1))}},
-			{"c", 1, bounds{Range{First: 0, End: codec.ColumnRows}, StringValue("a"), StringValue("z")}},
+			{"x", 0, bounds{Range{First: 0, End: codec.ColumnRows}, ValueOf(-1.0), ValueOf(codec.ColumnRows - 1)}},
+			{"x", codec.ColumnRows, bounds{Range{First: codec.ColumnRows, End: 2 * codec.ColumnRows}, ValueOf(codec.ColumnRows), ValueOf(2*codec.ColumnRows - 1)}},
+			{"x", NodeID(n - 1), bounds{Range{First: 2 * codec.ColumnRows, End: NodeID(n)}, ValueOf(2 * codec.ColumnRows), ValueOf(float64(n - 1))}},
+			{"c", 1, bounds{Range{First: 0, End: codec.ColumnRows}, ValueOf("a"), ValueOf("z")}},
 			{"label", 1, bounds{Range{First: 0, End: codec.ColumnRows}, Value{}, Value{}}},
 		} {
 			r, err := tx.Reader(test.column)
@@ -200,7 +200,7 @@ func TestReaderInUpdateSeesWrites(t *testing.T) {
 		r := must.Get(tx.Reader(LabelColumn))(t)
 		for _, want := range []string{"a", "b"} {
 			must.Do(t, tx.SetLabel(1, want))
-			if got, err := r.At(1); err != nil || got != StringValue(want) {
+			if got, err := r.At(1); err != nil || got != ValueOf(want) {
 				t.Errorf("got %v, %v; want %s", got, err, want)
 			}
 		}
@@ -214,9 +214,9 @@ func TestLongStrings(t *testing.T) {
 	setNodes(t, s, n)
 	values := make([]Value, n)
 	for v := range values {
-		values[v] = StringValue(fmt.Sprint(v, strings.Repeat("é", v*v%3000)))
+		values[v] = ValueOf(fmt.Sprint(v, strings.Repeat("é", v*v%3000)))
 	}
-	values[7] = StringValue(strings.Repeat("x", MaxString))
+	values[7] = ValueOf(strings.Repeat("x", MaxString))
 	perm := identity(n)
 	slices.Reverse(perm)
 	for _, order := range [][]int{identity(n), perm} {
@@ -239,9 +239,9 @@ func TestLongStrings(t *testing.T) {
 			return err
 		})
 		for v := range values { // undo the sorting
-			values[v] = StringValue(fmt.Sprint(v, strings.Repeat("é", v*v%3000)))
+			values[v] = ValueOf(fmt.Sprint(v, strings.Repeat("é", v*v%3000)))
 		}
-		values[7] = StringValue(strings.Repeat("x", MaxString))
+		values[7] = ValueOf(strings.Repeat("x", MaxString))
 	}
 }
 
@@ -263,7 +263,7 @@ func TestOrigin(t *testing.T) {
 		return o
 	}
 	update(t, s, func(tx *Tx) error {
-		return errors.Join(tx.AddColumn("x", KindInt), tx.SetValue(0, "x", IntValue(5)), tx.SetLabel(0, "old"))
+		return errors.Join(tx.AddColumn("x", KindInt), tx.SetValue(0, "x", ValueOf(5)), tx.SetLabel(0, "old"))
 	})
 	if o := read(); o[0][0] != 0 || o[0][2] != 0 {
 		t.Errorf("got %v, want no origin of an added node's id and of a value set on its own", o)
@@ -271,7 +271,7 @@ func TestOrigin(t *testing.T) {
 	must.Do(t, s.Compact(t.Context(), nil))
 	before := read()
 	update(t, s, func(tx *Tx) error {
-		return errors.Join(tx.SetLabel(1, "new"), tx.SetValue(3, "x", IntValue(1)), tx.RemoveNode(0))
+		return errors.Join(tx.SetLabel(1, "new"), tx.SetValue(3, "x", ValueOf(1)), tx.RemoveNode(0))
 	})
 	after := read()
 	for v := range before {

@@ -46,7 +46,7 @@ func TestCrashKeepsPrefix(t *testing.T) {
 		update(t, s, func(tx *Tx) error {
 			for range 1 + r.IntN(40) {
 				v := NodeID(r.IntN(50))
-				must.Do(t, errors.Join(tx.SetValue(v, "x", IntValue(n+1)), tx.SetValue(v, "y", IntValue(n+1))))
+				must.Do(t, errors.Join(tx.SetValue(v, "x", ValueOf(n+1)), tx.SetValue(v, "y", ValueOf(n+1))))
 			}
 			return tx.Documents("commits").Put("last", n+1)
 		})

@@ -61,7 +61,7 @@ func makeEveryKind(t testing.TB, dir string, nodes int) {
 	id := func(i int) string { return "n" + strconv.Itoa(i) }
 	for i := range nodes {
 		n := Node{ID: id(i), Label: "class " + strconv.Itoa(r.IntN(4)), Values: []Value{
-			IntValue(int64(1990 + r.IntN(30))), StringValue("title " + strconv.Itoa(r.IntN(nodes))), FloatValue(r.Float64()),
+			ValueOf(int64(1990 + r.IntN(30))), ValueOf("title " + strconv.Itoa(r.IntN(nodes))), ValueOf(r.Float64()),
 		}}
 		if i%17 == 0 {
 			n.Label, n.Values[2] = "", Value{}
@@ -106,7 +106,7 @@ func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 			}
 			err = errors.Join(
 				setEdge(tx, v, u, 2), setEdge(tx, u, v, 3),
-				tx.SetValue(u, "year", IntValue(int64(round*100+step))), tx.SetLabel(u, "class "+strconv.Itoa(round)),
+				tx.SetValue(u, "year", ValueOf(int64(round*100+step))), tx.SetLabel(u, "class "+strconv.Itoa(round)),
 				tx.SetRow("m", u, []float32{float32(round), float32(step), 0}),
 				tx.Documents("documents").Put(strconv.Itoa(step), strings.Repeat("text ", 20)+strconv.Itoa(round)),
 				tx.Space("lent").Put([]byte(fmt.Sprintf("later %d", step)), []byte(strconv.Itoa(round))),

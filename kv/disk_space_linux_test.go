@@ -92,7 +92,7 @@ func TestFullDisk(t *testing.T) {
 			if err := tx.Documents("big").Put("text", strings.Repeat("0123456789", 20_000)); err != nil {
 				return err
 			}
-			return tx.SetValue(0, "x", IntValue(i))
+			return tx.SetValue(0, "x", ValueOf(i))
 		})
 	}
 	verify := func(s *Store, want int64) {

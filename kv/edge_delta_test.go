@@ -32,7 +32,7 @@ func TestEdgeErrors(t *testing.T) {
 		if _, err := tx.AddNode(Node{ID: "a\x00"}); !errors.Is(err, ErrInvalidID) {
 			t.Errorf("AddNode with a control character: got %v, want ErrInvalidID", err)
 		}
-		if _, err := tx.AddNode(Node{ID: "fine", Values: []Value{IntValue(1)}}); !errors.Is(err, ErrInvalidValue) {
+		if _, err := tx.AddNode(Node{ID: "fine", Values: []Value{ValueOf(1)}}); !errors.Is(err, ErrInvalidValue) {
 			t.Errorf("AddNode with values: got %v, want ErrInvalidValue", err)
 		}
 		if tx.NumNodes() != int(n) {

@@ -62,7 +62,7 @@ func loadPapers(ctx context.Context, dir string) (err error) {
 	}
 	defer func() { err = errors.Join(err, l.Abort()) }() // nothing is left after a failure
 	for i, id := range []string{"a", "b", "c"} {
-		n := kv.Node{ID: id, Label: "Theory", Values: []kv.Value{kv.IntValue(2020)}, Source: int64(i + 2)}
+		n := kv.Node{ID: id, Label: "Theory", Values: []kv.Value{kv.ValueOf(2020)}, Source: int64(i + 2)}
 		if err := l.AddNode(n); err != nil {
 			return err
 		}

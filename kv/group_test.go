@@ -63,7 +63,7 @@ func TestUpdatesAtOnce(t *testing.T) {
 						if mine, err = addOne(tx); err != nil {
 							return err
 						}
-						err = tx.SetValue(NodeID(g), "n", IntValue(int64(i)))
+						err = tx.SetValue(NodeID(g), "n", ValueOf(int64(i)))
 						switch {
 						case err != nil:
 							return err

@@ -181,7 +181,7 @@ func checkRow(n Node, columns []Column) error {
 	if err := validateID(n.ID); err != nil {
 		return err
 	}
-	if _, err := fit(KindClass, StringValue(n.Label)); err != nil {
+	if _, err := fit(KindClass, ValueOf(n.Label)); err != nil {
 		return err
 	}
 	if len(n.Values) > len(columns) {
@@ -339,7 +339,7 @@ func (l *Loader) end() error {
 func (l *Loader) writeLabels(ctx context.Context) error {
 	cells := make([]Value, 1+len(l.classes)) // by number; no label is null
 	for _, name := range namelist.Sorted(slices.Collect(maps.Keys(l.classes))) {
-		cells[l.classes[name]] = IntValue(int64(l.bulk.draft.class(name)))
+		cells[l.classes[name]] = ValueOf(int64(l.bulk.draft.class(name)))
 	}
 	column, err := l.bulk.Column(LabelColumn, KindClass)
 	if err != nil {

@@ -58,7 +58,7 @@ func TestLoadIsTheSameAtAnyBudget(t *testing.T) {
 		for i := range n {
 			g.ids = append(g.ids, prefix+strconv.Itoa((i*7919+5)%n*3)) // permuted, with gaps
 			g.labels = append(g.labels, "c"+strconv.Itoa(r.IntN(5)))
-			g.years = append(g.years, IntValue(int64(r.IntN(9))))
+			g.years = append(g.years, ValueOf(int64(r.IntN(9))))
 		}
 		for range 12000 {
 			g.src, g.dst = append(g.src, g.ids[r.IntN(n)]), append(g.dst, g.ids[r.IntN(1+r.IntN(n))])

@@ -65,8 +65,8 @@ func TestInvalidRows(t *testing.T) {
 		{Node{ID: "a\nb"}, ErrInvalidID},
 		{Node{ID: "\xff"}, ErrInvalidID},
 		{Node{ID: "a", Label: "\x00"}, ErrInvalidName},
-		{Node{ID: "a", Values: []Value{StringValue("x")}}, ErrInvalidValue},
-		{Node{ID: "a", Values: []Value{IntValue(1), IntValue(2)}}, ErrInvalidValue},
+		{Node{ID: "a", Values: []Value{ValueOf("x")}}, ErrInvalidValue},
+		{Node{ID: "a", Values: []Value{ValueOf(1), ValueOf(2)}}, ErrInvalidValue},
 	} {
 		test.node.Source = 77
 		err := l.AddNode(test.node)

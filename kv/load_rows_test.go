@@ -69,11 +69,11 @@ func TestRowErrorsEndTheBulk(t *testing.T) {
 	for name, put := range map[string]func(b *Bulk) error{
 		"a value": func(b *Bulk) error {
 			w := must.Get(b.Column("c", KindInt))(t)
-			return w.Put(1, StringValue("text"))
+			return w.Put(1, ValueOf("text"))
 		},
 		"a node": func(b *Bulk) error {
 			w := must.Get(b.Column("c", KindInt))(t)
-			return w.Put(10, IntValue(1))
+			return w.Put(10, ValueOf(1))
 		},
 		"classes for ints": func(b *Bulk) error {
 			w := must.Get(b.Column("c", KindInt))(t)
@@ -150,7 +150,7 @@ func TestBulkWhileLoading(t *testing.T) {
 		x.Sort()
 		m.Sort()
 		for _, v := range rand.New(rand.NewPCG(1, 1)).Perm(n) {
-			must.Do(t, x.Put(NodeID(v), FloatValue(float64(v)*float64(times))))
+			must.Do(t, x.Put(NodeID(v), ValueOf(float64(v)*float64(times))))
 			must.Do(t, m.Put(NodeID(v), []float32{float32(v), times}))
 		}
 		return end(b)
@@ -195,13 +195,13 @@ func TestLoadOfManyColumns(t *testing.T) {
 		}
 		switch n := v*i%1000 + i; properties[i].Kind {
 		case KindInt:
-			return IntValue(int64(n))
+			return ValueOf(int64(n))
 		case KindFloat:
-			return FloatValue(float64(n) / 8)
+			return ValueOf(float64(n) / 8)
 		case KindClass:
-			return StringValue(fmt.Sprint("class ", n%3))
+			return ValueOf(fmt.Sprint("class ", n%3))
 		default:
-			return StringValue(fmt.Sprint("text ", n))
+			return ValueOf(fmt.Sprint("text ", n))
 		}
 	}
 	heap := func() int64 {

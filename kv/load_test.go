@@ -57,7 +57,7 @@ func randomGraph(r *rand.Rand) *testGraph {
 		g.labels = append(g.labels, []string{"", "10", "9", "-1", "b"}[r.IntN(4+style%2)])
 		year := Value{}
 		if r.IntN(3) > 0 {
-			year = IntValue(r.Int64N(100) - 50)
+			year = ValueOf(r.Int64N(100) - 50)
 		}
 		g.years = append(g.years, year)
 		g.neighbors[id] = map[string]bool{}

@@ -47,7 +47,7 @@ func TestCheckFindsMalformedRecords(t *testing.T) {
 	t.Parallel()
 	s := openStore(t, copyStore(t, everyKind(t, 300)), Options{})
 	update(t, s, func(tx *Tx) error {
-		return errors.Join(tx.SetValue(3, "year", IntValue(5)), tx.SetRow("m", 3, []float32{1, 2, 3}))
+		return errors.Join(tx.SetValue(3, "year", ValueOf(5)), tx.SetRow("m", 3, []float32{1, 2, 3}))
 	})
 	var changes []malformed
 	for _, k := range []record.Kind{

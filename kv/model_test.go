@@ -70,7 +70,7 @@ func (m *model) value(column string, v NodeID) Value {
 // drawValue draws a value that SetValue takes for a column of the kind.
 func drawValue(t *rapid.T, k Kind) Value {
 	if k == KindClass {
-		return StringValue(rapid.SampledFrom([]string{"10", "9", "Theory", "Ж"}).Draw(t, "class"))
+		return ValueOf(rapid.SampledFrom([]string{"10", "9", "Theory", "Ж"}).Draw(t, "class"))
 	}
 	return drawCell(t, k)
 }
@@ -104,7 +104,7 @@ func (m *model) change(t *rapid.T, tx *Tx) error {
 		m.ids = append(m.ids, n.ID)
 		if n.Label != "" {
 			touchModel(m.history.now.columns, LabelColumn, v)
-			m.set(LabelColumn, v, StringValue(n.Label))
+			m.set(LabelColumn, v, ValueOf(n.Label))
 		}
 	case 2:
 		kind := rapid.SampledFrom(columnKinds).Draw(t, "kind")
@@ -395,7 +395,7 @@ func (m *model) checkColumn(t *rapid.T, tx *Tx, name string) error {
 	for v, class := range classes {
 		got := Value{}
 		if class != NoClass {
-			got = StringValue(tx.Classes()[class])
+			got = ValueOf(tx.Classes()[class])
 		}
 		if want := m.value(name, NodeID(v)); got != want {
 			t.Fatalf("%s of %d: ReadClasses got %v, want %v", name, v, got, want)
@@ -537,17 +537,17 @@ func drawCell(t *rapid.T, k Kind) Value {
 	}
 	switch k {
 	case KindBool:
-		return BoolValue(rapid.Bool().Draw(t, "bool"))
+		return ValueOf(rapid.Bool().Draw(t, "bool"))
 	case KindInt:
-		return IntValue(rapid.OneOf(rapid.Int64(), rapid.Int64Range(-3, 3)).Draw(t, "int"))
+		return ValueOf(rapid.OneOf(rapid.Int64(), rapid.Int64Range(-3, 3)).Draw(t, "int"))
 	case KindFloat:
-		return FloatValue(rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), math.Inf(1)})).Draw(t, "float"))
+		return ValueOf(rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), math.Inf(1)})).Draw(t, "float"))
 	case KindSingle:
-		return FloatValue(float64(rapid.Float32().Draw(t, "single")))
+		return ValueOf(float64(rapid.Float32().Draw(t, "single")))
 	case KindString:
-		return StringValue(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "a", "b", "μ"})).Draw(t, "string"))
+		return ValueOf(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "a", "b", "μ"})).Draw(t, "string"))
 	}
-	return IntValue(int64(rapid.IntRange(0, 300).Draw(t, "class")))
+	return ValueOf(int64(rapid.IntRange(0, 300).Draw(t, "class")))
 }
 
 var columnKinds = []Kind{KindBool, KindInt, KindFloat, KindSingle, KindString, KindClass}

@@ -96,7 +96,7 @@ func filesIn(t *testing.T, dir string) map[string]string {
 func holdMoved(t *testing.T, move func() error) {
 	s := must.Get(Open("store", Options{MemoryBudget: minMemoryBudget}))(t)
 	label := func(name string) error {
-		return s.Update(func(tx *Tx) error { return tx.SetValue(1, "label", StringValue(name)) })
+		return s.Update(func(tx *Tx) error { return tx.SetValue(1, "label", ValueOf(name)) })
 	}
 	must.Do(t, errors.Join(label("acknowledged"), move()))
 	work, _, working := s.Work(t.Context())

@@ -52,7 +52,7 @@ func TestLogger(t *testing.T) {
 			return err
 		}
 		w, err := b.Column("x", KindInt)
-		return errors.Join(err, w.Put(0, IntValue(1)), b.Commit(nil))
+		return errors.Join(err, w.Put(0, ValueOf(1)), b.Commit(nil))
 	})
 	step("commit sweep", nil, func() error { return s.Update(dropColumn("x")) })
 	step("check", nil, func() error { return s.Check(t.Context(), nil, func(p Problem) { t.Error(p) }) })

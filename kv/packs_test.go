@@ -105,7 +105,7 @@ func TestDroppedColumnGivesItsBytesBack(t *testing.T) {
 	b := beginBulk(t, s)
 	w := must.Get(b.Column("score", KindFloat))(t)
 	for v := range NodeID(20_000) {
-		must.Do(t, w.Put(v, FloatValue(float64(v)*0.37)))
+		must.Do(t, w.Put(v, ValueOf(float64(v)*0.37)))
 	}
 	must.Do(t, b.Commit(nil))
 	if got := packBytesOf(t, s); got < before+20_000 {
@@ -114,7 +114,7 @@ func TestDroppedColumnGivesItsBytesBack(t *testing.T) {
 	snapshot := s.Begin()
 	update(t, s, dropColumn("score"))
 	for v := range NodeID(20_000) {
-		if got, err := snapshot.Value(v, "score"); err != nil || got != FloatValue(float64(v)*0.37) {
+		if got, err := snapshot.Value(v, "score"); err != nil || got != ValueOf(float64(v)*0.37) {
 			t.Fatalf("node %d: got %v, %v", v, got, err)
 		}
 	}

@@ -148,7 +148,7 @@ func (r *resolvedPatch) values(ctx context.Context, column string) iter.Seq2[nod
 		for row, err := range r.rows(ctx) {
 			x := nodeValue{node: row.v}
 			if isLabel {
-				x.value = StringValue(row.Label)
+				x.value = ValueOf(row.Label)
 			} else if i < len(row.Values) {
 				x.value = row.Values[i]
 			}

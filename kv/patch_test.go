@@ -72,7 +72,7 @@ func (m *model) patch(t *rapid.T, s *Store) (err error) {
 		}
 		n := Node{ID: id, Label: rapid.SampledFrom([]string{"", "10", "patched"}).Draw(t, "label"), Source: int64(v)}
 		if opt.Labels {
-			next.set(LabelColumn, v, StringValue(n.Label))
+			next.set(LabelColumn, v, ValueOf(n.Label))
 			if n.Label == "" {
 				next.set(LabelColumn, v, Value{})
 			}
@@ -263,10 +263,10 @@ func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) PatchSta
 	for i := range 30 {
 		id := fmt.Sprintf("added %d/%d", round, i)
 		present = append(present, id)
-		err = errors.Join(err, p.AddNode(Node{ID: id, Label: "class " + strconv.Itoa(r.IntN(5)), Values: []Value{IntValue(int64(i)), StringValue(id)}}))
+		err = errors.Join(err, p.AddNode(Node{ID: id, Label: "class " + strconv.Itoa(r.IntN(5)), Values: []Value{ValueOf(int64(i)), ValueOf(id)}}))
 	}
 	for _, i := range r.Perm(1000)[:40] {
-		n := Node{ID: present[i], Label: []string{"", "class 1", "later"}[r.IntN(3)], Values: []Value{IntValue(r.Int64())}}
+		n := Node{ID: present[i], Label: []string{"", "class 1", "later"}[r.IntN(3)], Values: []Value{ValueOf(r.Int64())}}
 		err = errors.Join(err, p.AddNode(n))
 	}
 	for i, arc := range arcs {

@@ -238,7 +238,7 @@ func TestRepairOfAnEarlierManifest(t *testing.T) {
 	for range 2 {
 		b := must.Get(s.Bulk())(t)
 		column := must.Get(b.Column("x", KindInt))(t)
-		must.Do(t, errors.Join(column.Put(0, IntValue(1)), b.Commit(nil)))
+		must.Do(t, errors.Join(column.Put(0, ValueOf(1)), b.Commit(nil)))
 	}
 	decide(t, s, 0, 3)
 	must.Do(t, s.Compact(t.Context(), nil))

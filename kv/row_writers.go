@@ -163,7 +163,7 @@ func (w *ColumnWriter) PutClasses(first NodeID, values []Class) error {
 			return w.b.fail(fmt.Errorf("%s: %w: class number %d of %d for a %s column", w.what, ErrInvalidValue, class,
 				len(w.b.draft.Classes), w.entry.Kind))
 		}
-		if err := w.putCell(first+NodeID(i), IntValue(int64(class))); err != nil {
+		if err := w.putCell(first+NodeID(i), ValueOf(int64(class))); err != nil {
 			return err
 		}
 	}

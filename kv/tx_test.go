@@ -212,7 +212,7 @@ func TestDocuments(t *testing.T) {
 		Scores []float64
 		Before Value
 	}
-	large := run{1, make([]float64, 50_000), StringValue("µ")} // several parts
+	large := run{1, make([]float64, 50_000), ValueOf("µ")} // several parts
 	large.Scores[49_999] = 0.5
 	update(t, s, func(tx *Tx) error {
 		must.Do(t, tx.Documents("runs").Put("b", large))
@@ -278,7 +278,7 @@ func TestOnWrite(t *testing.T) {
 		if err != nil || now != after {
 			t.Errorf("in OnWrite: got value %v, %v; want %v", now, err, after)
 		}
-		if after == StringValue("refuse") {
+		if after == ValueOf("refuse") {
 			return refuse
 		}
 		got = append(got, fmt.Sprintf("%d.%s: %q to %q", v, column, before, after))

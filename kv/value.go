@@ -34,17 +34,23 @@ type Kind = codec.Kind
 // Append and Parse, which reads what Append appends to nothing.
 type Value = codec.Value
 
-// BoolValue is the value of a bool.
-func BoolValue(b bool) Value { return codec.BoolValue(b) }
-
-// IntValue is the value of an int.
-func IntValue(i int64) Value { return codec.IntValue(i) }
-
-// FloatValue is null for NaN: a store has one way to say that a number is not there.
-func FloatValue(f float64) Value { return codec.FloatValue(f) }
-
-// StringValue is the value of a string, which should be UTF-8. An empty string is not null.
-func StringValue(s string) Value { return codec.StringValue(s) }
+// ValueOf is the value of a bool, a number or a string. NaN is null: a store has one way to say that a number is not
+// there. A string should be UTF-8; an empty one is not null.
+func ValueOf[T bool | int | int64 | float64 | string](x T) Value {
+	switch x := any(x).(type) {
+	case bool:
+		return codec.BoolValue(x)
+	case int:
+		return codec.IntValue(int64(x))
+	case int64:
+		return codec.IntValue(x)
+	case float64:
+		return codec.FloatValue(x)
+	case string:
+		return codec.StringValue(x)
+	}
+	return Value{} // it is one of these
+}
 
 // A MatrixEncoding says how a matrix is stored: Half keeps cells as IEEE 754 binary16, see float16.Round for the
 // error, and Kept, if not zero, is the largest number of cells of a row that differ from the common value of the row.
@@ -106,9 +112,9 @@ func fit(k Kind, v Value) (Value, error) {
 		v.Kind() == KindFloat:
 		return v, nil
 	case k == KindFloat && v.Kind() == KindInt:
-		return FloatValue(v.Float()), nil
+		return ValueOf(v.Float()), nil
 	case k == KindSingle && (v.Kind() == KindInt || v.Kind() == KindFloat):
-		return FloatValue(float64(float32(v.Float()))), nil
+		return ValueOf(float64(float32(v.Float()))), nil
 	case k == KindString && v.Kind() == KindString:
 		if len(v.Str()) > MaxString {
 			return Value{}, fmt.Errorf("%w: a string of %d bytes, want at most %d", ErrInvalidValue, len(v.Str()), MaxString)

@@ -87,7 +87,7 @@ func TestVersions(t *testing.T) {
 		{"one edge for another", []int{graph, label, property, rows}, func(tx *Tx) error {
 			return errors.Join(tx.RemoveEdge(0, 1), tx.AddEdge(2, 3))
 		}},
-		{"value", []int{property}, func(tx *Tx) error { return tx.SetValue(1, "p", IntValue(4)) }},
+		{"value", []int{property}, func(tx *Tx) error { return tx.SetValue(1, "p", ValueOf(4)) }},
 		{"row", []int{rows}, func(tx *Tx) error { return tx.SetRow(matrix, 1, []float32{3}) }},
 		{"the same row", nil, func(tx *Tx) error { return tx.SetRow(matrix, 1, []float32{3}) }},
 		{"document", nil, func(tx *Tx) error { return tx.Documents("s").Put("k", 1) }},
@@ -136,14 +136,14 @@ func TestVersionsTellStepsBack(t *testing.T) {
 			c.Sort()
 			m.Sort()
 			for _, v := range []NodeID{2, 1} {
-				must.Do(t, errors.Join(c.Put(v, IntValue(int64(x))), m.Put(v, []float32{float32(x)})))
+				must.Do(t, errors.Join(c.Put(v, ValueOf(int64(x))), m.Put(v, []float32{float32(x)})))
 			}
 			must.Do(t, b.Commit(nil))
 		}
 		if deltas {
 			update(t, s, func(tx *Tx) error {
 				_, err := tx.AddNode(Node{ID: "added " + name})
-				return errors.Join(err, tx.SetValue(1, LabelColumn, StringValue(name)), tx.SetRow("rows", 1, []float32{float32(x)}))
+				return errors.Join(err, tx.SetValue(1, LabelColumn, ValueOf(name)), tx.SetRow("rows", 1, []float32{float32(x)}))
 			})
 		}
 		view(t, s, func(tx *Tx) error {

@@ -125,11 +125,11 @@ func (c *auditCommand) writeDraws(s *streams, told review.Result) error {
 	columns := []query.ColumnInfo{{Name: "id", Kind: told.IDKind}, {Name: "label", Kind: kv.KindString}}
 	var rows [][]kv.Value
 	for i, d := range told.Audit.Open(c.Who) {
-		id := kv.StringValue(told.IDs[i])
+		id := kv.ValueOf(told.IDs[i])
 		if whole, err := strconv.ParseInt(told.IDs[i], 10, 64); err == nil && told.IDKind == kv.KindInt {
-			id = kv.IntValue(whole)
+			id = kv.ValueOf(whole)
 		}
-		rows = append(rows, []kv.Value{id, kv.StringValue(d.Label)})
+		rows = append(rows, []kv.Value{id, kv.ValueOf(d.Label)})
 	}
 	format, ok := columnar.OfFile(c.Draws)
 	if !ok {

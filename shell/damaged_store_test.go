@@ -54,7 +54,7 @@ func newLifetime(t *testing.T) *lifetime {
 				}
 				err := store.Update(func(tx *kv.Tx) error {
 					added, err := tx.AddNode(kv.Node{ID: fmt.Sprintf("added %d/%d", number, i), Label: demoFields[0]})
-					return errors.Join(err, tx.RemoveNode(kv.NodeID(41+3*number+i)), tx.SetValue(node+1, "year", kv.IntValue(int64(100*number+i))),
+					return errors.Join(err, tx.RemoveNode(kv.NodeID(41+3*number+i)), tx.SetValue(node+1, "year", kv.ValueOf(int64(100*number+i))),
 						tx.Documents("steps").Put("done", number), tx.AddEdge(added, node))
 				})
 				if err != nil {

@@ -80,7 +80,7 @@ func updates(store *kv.Store, acknowledge func(int)) error {
 			done++
 			v, u := kv.NodeID(3*done), kv.NodeID(5*done+1)
 			added, err := tx.AddNode(kv.Node{ID: fmt.Sprint("added", done), Label: "Theory"})
-			return errors.Join(err, tx.SetLabel(v, "Databases"), tx.SetValue(v, "year", kv.IntValue(int64(done))),
+			return errors.Join(err, tx.SetLabel(v, "Databases"), tx.SetValue(v, "year", kv.ValueOf(int64(done))),
 				tx.AddEdge(added, u), tx.Documents(space).Put(key, done))
 		})
 		if err != nil {

@@ -92,9 +92,9 @@ func evaluationRows(evaluation *cleaner.Evaluation) *query.Result {
 	}
 	var rows [][]kv.Value
 	add := func(method, repeat string, values cleaner.Metrics) {
-		row := []kv.Value{kv.StringValue(method), kv.StringValue(repeat)}
+		row := []kv.Value{kv.ValueOf(method), kv.ValueOf(repeat)}
 		for _, m := range evaluationMetrics {
-			value := kv.FloatValue(m.of(values))
+			value := kv.ValueOf(m.of(values))
 			if math.IsNaN(value.Float()) {
 				value = kv.Value{}
 			}
@@ -150,9 +150,9 @@ func figureRows(evaluation *cleaner.Evaluation, figures []figure) (columns []que
 		columns = append(columns, query.ColumnInfo{Name: f.name, Kind: kv.KindString})
 	}
 	for _, method := range evaluation.Methods {
-		row := []kv.Value{kv.StringValue(method.Name)}
+		row := []kv.Value{kv.ValueOf(method.Name)}
 		for _, f := range figures {
-			row = append(row, kv.StringValue(figureAndSpread(method, f.of)))
+			row = append(row, kv.ValueOf(figureAndSpread(method, f.of)))
 		}
 		rows = append(rows, row)
 	}

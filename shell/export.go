@@ -234,7 +234,7 @@ func (c *exportCommand) result(ctx context.Context, tx *kv.Tx) (*query.Result, e
 	for k, i := range order {
 		columns[k] = query.ColumnInfo{Name: run.Classes[i], Kind: kv.KindFloat}
 		for _, j := range order {
-			rows[k] = append(rows[k], kv.FloatValue(rate(i, j)))
+			rows[k] = append(rows[k], kv.ValueOf(rate(i, j)))
 		}
 	}
 	return query.NewTable(columns, rows), nil
@@ -265,12 +265,12 @@ func verdictTable(ctx context.Context, tx *kv.Tx) (*query.Result, error) {
 		}
 		now, score := kv.Value{}, kv.Value{}
 		if verdict.Now != kv.NoClass {
-			now = kv.StringValue(tx.Classes()[verdict.Now])
+			now = kv.ValueOf(tx.Classes()[verdict.Now])
 		}
 		if !math.IsNaN(verdict.Score) {
-			score = kv.FloatValue(verdict.Score)
+			score = kv.ValueOf(verdict.Score)
 		}
-		rows[i] = []kv.Value{kv.StringValue(id), kv.StringValue(tx.Classes()[verdict.Before]), now, score}
+		rows[i] = []kv.Value{kv.ValueOf(id), kv.ValueOf(tx.Classes()[verdict.Before]), now, score}
 	}
 	return query.NewTable([]query.ColumnInfo{
 		idColumn(tx), {Name: "label_before", Kind: kv.KindClass}, {Name: "label_now", Kind: kv.KindClass}, {Name: "score", Kind: kv.KindSingle},
@@ -282,7 +282,7 @@ func labelValue(label string) kv.Value {
 	if label == "" {
 		return kv.Value{}
 	}
-	return kv.StringValue(label)
+	return kv.ValueOf(label)
 }
 
 // labelTable has the label of every node, as it is and as it was before the first decision.
@@ -343,7 +343,7 @@ func withIDs(tx *kv.Tx, rows iter.Seq2[[]kv.Value, error]) iter.Seq2[[]kv.Value,
 			if err == nil {
 				var id string
 				id, err, _ = nextID()
-				values[0] = kv.StringValue(id)
+				values[0] = kv.ValueOf(id)
 			}
 			if !yield(values, err) || err != nil {
 				return
@@ -365,7 +365,7 @@ func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*query.Resul
 		for row, err := range predictions {
 			values := make([]kv.Value, 1, len(columns))
 			for _, p := range row {
-				values = append(values, kv.FloatValue(float64(p)))
+				values = append(values, kv.ValueOf(float64(p)))
 			}
 			if !yield(values, err) || err != nil {
 				return

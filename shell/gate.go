@@ -187,7 +187,7 @@ func (c *gateCommand) judge(ctx context.Context, store *kv.Store, v *gateVerdict
 	if v.Reasons, err = reasonsToClean(ctx, tx, run); err != nil {
 		return err
 	}
-	unsure := index.Compare{Property: decide.Column, Op: index.Eq, Value: kv.StringValue(decide.Unsure.String())}
+	unsure := index.Compare{Property: decide.Column, Op: index.Eq, Value: kv.ValueOf(decide.Unsure.String())}
 	if v.Unsure, err = countWhere(ctx, tx, index.And{Terms: []index.Predicate{cleaner.Disputes(threshold), unsure}}); err != nil {
 		return err
 	}

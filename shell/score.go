@@ -136,13 +136,13 @@ func scoreRow(tx *kv.Tx, score cleaner.NodeScore) ([]kv.Value, error) {
 		if math.IsNaN(x) {
 			return kv.Value{}
 		}
-		return kv.FloatValue(x)
+		return kv.ValueOf(x)
 	}
 	text := func(s string) kv.Value {
 		if s == "" {
 			return kv.Value{}
 		}
-		return kv.StringValue(s)
+		return kv.ValueOf(s)
 	}
 	id, err := tx.Value(score.Node, "id")
 	return []kv.Value{id, text(score.Label), number(score.Score), text(score.Suggestion), number(score.Confidence)}, err

@@ -73,7 +73,7 @@ func TestTerminalFitsTables(t *testing.T) {
 	long := strings.Repeat("東京 wide ", 15) + "end"
 	must.Do(t, store.Update(func(tx *kv.Tx) error {
 		v := must.Get(tx.Node("p4"))(t)
-		return tx.SetValue(v, "title", kv.StringValue(long))
+		return tx.SetValue(v, "title", kv.ValueOf(long))
 	}))
 	term.start(terminalStore(t, store))
 	term.text("nodes where id = 'p4' return id, title, label, year")

@@ -285,7 +285,7 @@ func (w *bulkWriter) sortedChanges(ctx context.Context) iter.Seq2[nodeChange, er
 				relabelled: flags&flagRelabelled != 0, unscored: flags&flagUnscored != 0, disputes: flags&flagDisputes != 0,
 			}
 			if flags&flagDecidedBy != 0 {
-				c.decidedBy = kv.StringValue(string(r.b))
+				c.decidedBy = kv.ValueOf(string(r.b))
 			}
 			if !yield(c, nil) {
 				return
@@ -301,7 +301,7 @@ func (w *bulkWriter) columns(ctx context.Context) error {
 			if c.state.label == "" {
 				return kv.Value{}, c.relabelled
 			}
-			return kv.StringValue(c.state.label), c.relabelled
+			return kv.ValueOf(c.state.label), c.relabelled
 		})
 		if err != nil {
 			return err

@@ -47,7 +47,7 @@ func suggest(t *testing.T, s *kv.Store, class string) {
 	defer b.Abort()
 	column := must.Get(b.Column(SuggestedColumn, kv.KindClass))(t)
 	for v := range kv.NodeID(b.Tx().NumNodes()) {
-		must.Do(t, column.Put(v, kv.StringValue(class)))
+		must.Do(t, column.Put(v, kv.ValueOf(class)))
 	}
 	must.Do(t, b.Commit(nil))
 }
@@ -175,7 +175,7 @@ func TestDecideAboutWhatWasShown(t *testing.T) {
 				if column == kv.LabelColumn {
 					return tx.SetLabel(v, value)
 				}
-				return tx.SetValue(v, column, kv.StringValue(value))
+				return tx.SetValue(v, column, kv.ValueOf(value))
 			}))
 		}
 		set(7, SuggestedColumn, "C")

@@ -245,7 +245,7 @@ func TestDecide(t *testing.T) {
 	}
 	view(t, s, func(tx *kv.Tx) error {
 		plan := must.Get(index.NewPlan(tx, index.Query{
-			Where: index.Compare{Property: Column, Op: index.Eq, Value: kv.StringValue("accept")}, Limit: -1,
+			Where: index.Compare{Property: Column, Op: index.Eq, Value: kv.ValueOf("accept")}, Limit: -1,
 		}))(t)
 		var found []kv.NodeID
 		for v, err := range plan.Rows(context.Background()) {
@@ -888,8 +888,8 @@ func TestCheckHistoryFinds(t *testing.T) {
 		want   string
 	}{
 		{"label", func(tx *kv.Tx, v kv.NodeID) error { return tx.SetLabel(v, "alpha") }, "has the label"},
-		{"decision", func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v, Column, kv.StringValue("unsure")) }, "has the decision"},
-		{"decision without entry", func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v+1, Column, kv.StringValue("unsure")) }, "no entry is about it"},
+		{"decision", func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v, Column, kv.ValueOf("unsure")) }, "has the decision"},
+		{"decision without entry", func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v+1, Column, kv.ValueOf("unsure")) }, "no entry is about it"},
 		{"entry", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(2)) }, "entry 3 follows entry 1"},
 		{"last entry", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(3)) }, "it is missing"},
 		{"node's entry", func(tx *kv.Tx, v kv.NodeID) error { return tx.Space(historySpace).Delete(nodeKey(v, 2)) }, "not found by its node"},

@@ -52,9 +52,9 @@ func TestRepair(t *testing.T) {
 			return tx.Space(historySpace).Put(nodeKey(v+1, 3), nil)
 		},
 		"label":    func(tx *kv.Tx, v kv.NodeID) error { return tx.SetLabel(v, "") },
-		"decision": func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v, Column, kv.StringValue("accept")) },
+		"decision": func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v, Column, kv.ValueOf("accept")) },
 		"decision without entry": func(tx *kv.Tx, v kv.NodeID) error {
-			return tx.SetValue(v+5, Column, kv.StringValue("unsure"))
+			return tx.SetValue(v+5, Column, kv.ValueOf("unsure"))
 		},
 	} {
 		s := loaded(t, 12, 60)

@@ -79,13 +79,13 @@ func score(t *testing.T, s *kv.Store, seed uint64) {
 			must.Do(t, tx.AddColumn(name, kind))
 		}
 		for v := range kv.NodeID(tx.NumNodes()) {
-			must.Do(t, tx.SetValue(v, SuggestedColumn, kv.StringValue(storeClasses[r.IntN(4)])))
-			must.Do(t, tx.SetValue(v, RunColumn, kv.IntValue(1)))
+			must.Do(t, tx.SetValue(v, SuggestedColumn, kv.ValueOf(storeClasses[r.IntN(4)])))
+			must.Do(t, tx.SetValue(v, RunColumn, kv.ValueOf(1)))
 			label := must.Get(tx.Value(v, kv.LabelColumn))(t)
 			if label.IsNull() {
 				continue
 			}
-			must.Do(t, tx.SetValue(v, ScoreColumn, kv.FloatValue(float64(r.Float32()))))
+			must.Do(t, tx.SetValue(v, ScoreColumn, kv.ValueOf(float64(r.Float32()))))
 		}
 		return nil
 	}))

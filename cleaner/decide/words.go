@@ -171,7 +171,7 @@ func (s *standing) decidedBy() kv.Value {
 	if len(s.decisions) == 0 {
 		return kv.Value{}
 	}
-	return kv.StringValue(strings.Join(slices.Sorted(maps.Keys(s.counts)), ", "))
+	return kv.ValueOf(strings.Join(slices.Sorted(maps.Keys(s.counts)), ", "))
 }
 
 // settle says what the node gets by a decision, which is the last of the standing ones.

@@ -300,10 +300,10 @@ func TestCheckFindsPeople(t *testing.T) {
 	for i := range 3 {
 		mustDecide(t, s, Options{Who: fmt.Sprint("p", i%2)}, Request{Node: 7, Kind: Relabel, To: storeClasses[i%2]})
 	}
-	for column, value := range map[string]kv.Value{DecidedByColumn: kv.StringValue("eve"), DisputedColumn: {}} {
+	for column, value := range map[string]kv.Value{DecidedByColumn: kv.ValueOf("eve"), DisputedColumn: {}} {
 		for _, v := range []kv.NodeID{7, 9} {
 			if column == DisputedColumn && v == 9 {
-				value = kv.BoolValue(true)
+				value = kv.ValueOf(true)
 			}
 			must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.SetValue(v, column, value) }))
 			if problems := historyProblems(t, s); len(problems) != 1 || !strings.Contains(problems[0].What, fmt.Sprintf("node number %d ", v)) {

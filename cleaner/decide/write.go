@@ -167,7 +167,7 @@ func disputedValue(disputed bool) kv.Value {
 	if !disputed {
 		return kv.Value{}
 	}
-	return kv.BoolValue(true)
+	return kv.ValueOf(true)
 }
 
 // value is the kind as Column has it.
@@ -175,5 +175,5 @@ func (k Kind) value() kv.Value {
 	if k == None {
 		return kv.Value{}
 	}
-	return kv.StringValue(k.String())
+	return kv.ValueOf(k.String())
 }

@@ -155,8 +155,8 @@ func (g *scoredGraph) load(ctx context.Context) (edges int64, err error) {
 			ID:    g.id(row),
 			Label: className(g.label(row)),
 			Values: []kv.Value{
-				kv.IntValue(1990 + int64(36*g.draw(streamYear, row))),
-				kv.StringValue("source " + strconv.Itoa(int(200*g.draw(streamSource, row)))),
+				kv.ValueOf(1990 + int64(36*g.draw(streamYear, row))),
+				kv.ValueOf("source " + strconv.Itoa(int(200*g.draw(streamSource, row)))),
 			},
 		})
 		if err != nil {
@@ -212,11 +212,11 @@ func (g *scoredGraph) score(ctx context.Context) (err error) {
 			return err
 		}
 		score := g.scoreOf(row)
-		confidence := kv.FloatValue(float64(float32(0.4 + 0.6*g.draw(streamConfidence, row))))
+		confidence := kv.ValueOf(float64(float32(0.4 + 0.6*g.draw(streamConfidence, row))))
 		err = errors.Join(
-			write.score.Put(v, kv.FloatValue(score)), byScore.Add(v, kv.FloatValue(score)),
-			write.suggested.Put(v, kv.StringValue(className(g.suggested(row, score)))),
-			write.confidence.Put(v, confidence), write.run.Put(v, kv.IntValue(1)))
+			write.score.Put(v, kv.ValueOf(score)), byScore.Add(v, kv.ValueOf(score)),
+			write.suggested.Put(v, kv.ValueOf(className(g.suggested(row, score)))),
+			write.confidence.Put(v, confidence), write.run.Put(v, kv.ValueOf(1)))
 		if err != nil {
 			return err
 		}

@@ -15,8 +15,8 @@ func TestTablesFitTheScreen(t *testing.T) {
 	columns := []query.ColumnInfo{{Name: "id", Kind: kv.KindString}, {Name: "label", Kind: kv.KindClass}, {Name: "title", Kind: kv.KindString}, {Name: "score", Kind: kv.KindFloat}}
 	long := strings.Repeat("東京 e\u0301te\u0301 ", 20)
 	rows := [][]kv.Value{
-		{kv.StringValue("a-rather-long-identifier"), kv.StringValue("Reinforcement Learning"), kv.StringValue(long), kv.FloatValue(0.123456)},
-		{kv.StringValue("b"), kv.StringValue("Theory"), kv.StringValue("short"), {}},
+		{kv.ValueOf("a-rather-long-identifier"), kv.ValueOf("Reinforcement Learning"), kv.ValueOf(long), kv.ValueOf(0.123456)},
+		{kv.ValueOf("b"), kv.ValueOf("Theory"), kv.ValueOf("short"), {}},
 	}
 	print := func(on *Screen) []string {
 		var out bytes.Buffer

@@ -21,7 +21,7 @@ func isObeyed(printed string) bool {
 // On a terminal no format has control characters that it obeys; elsewhere csv and tsv have every byte as it is.
 func TestTerminalsAreShownEscapes(t *testing.T) {
 	columns := []query.ColumnInfo{{Name: "id\x1b[1m", Kind: kv.KindString}, {Name: "n", Kind: kv.KindInt}}
-	rows := [][]kv.Value{{kv.StringValue(hostileText), kv.IntValue(1)}, {kv.StringValue("two\nlines\ttab\x7f"), kv.IntValue(2)}}
+	rows := [][]kv.Value{{kv.ValueOf(hostileText), kv.ValueOf(1)}, {kv.ValueOf("two\nlines\ttab\x7f"), kv.ValueOf(2)}}
 	result := func(bare bool) *query.Result {
 		r := query.NewTable(columns, rows)
 		r.Bare = bare

@@ -145,7 +145,7 @@ type recordPrinter struct {
 
 func (p *recordPrinter) row(values []kv.Value) error {
 	for i, v := range values {
-		if err := p.into.row([]kv.Value{kv.StringValue(p.columns[i].Name), v}); err != nil {
+		if err := p.into.row([]kv.Value{kv.ValueOf(p.columns[i].Name), v}); err != nil {
 			return err
 		}
 	}

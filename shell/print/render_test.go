@@ -24,30 +24,30 @@ var renderSamples = map[string]func() *query.Result{
 		return query.NewTable(
 			[]query.ColumnInfo{{Name: "id", Kind: kv.KindInt}, {Name: "label", Kind: kv.KindClass}, {Name: "score", Kind: kv.KindSingle}},
 			[][]kv.Value{
-				{kv.IntValue(7), kv.StringValue("Theory"), kv.FloatValue(float64(float32(0.97123456)))},
-				{kv.IntValue(1042), kv.StringValue("Neural_Networks"), kv.FloatValue(float64(float32(0.5)))},
-				{kv.IntValue(-1), {}, {}},
+				{kv.ValueOf(7), kv.ValueOf("Theory"), kv.ValueOf(float64(float32(0.97123456)))},
+				{kv.ValueOf(1042), kv.ValueOf("Neural_Networks"), kv.ValueOf(float64(float32(0.5)))},
+				{kv.ValueOf(-1), {}, {}},
 			})
 	},
 	"wide": func() *query.Result {
 		return query.NewTable(
 			[]query.ColumnInfo{{Name: "id", Kind: kv.KindString}, {Name: "名前", Kind: kv.KindString}, {Name: "n", Kind: kv.KindInt}},
 			[][]kv.Value{
-				{kv.StringValue("a"), kv.StringValue("東京"), kv.IntValue(1)},
-				{kv.StringValue("e\u0301te\u0301"), kv.StringValue("naïve"), kv.IntValue(20)},
-				{kv.StringValue("👩‍👩‍👧"), kv.StringValue("x"), kv.IntValue(300)},
+				{kv.ValueOf("a"), kv.ValueOf("東京"), kv.ValueOf(1)},
+				{kv.ValueOf("e\u0301te\u0301"), kv.ValueOf("naïve"), kv.ValueOf(20)},
+				{kv.ValueOf("👩‍👩‍👧"), kv.ValueOf("x"), kv.ValueOf(300)},
 			})
 	},
 	"awkward": func() *query.Result {
 		return query.NewTable(
 			[]query.ColumnInfo{{Name: "a \"b\"", Kind: kv.KindString}, {Name: "x|y", Kind: kv.KindFloat}},
 			[][]kv.Value{
-				{kv.StringValue("tab\there, \"quoted\"\nline\\"), kv.FloatValue(math.NaN())},
-				{kv.StringValue("\x1b[31mred\x1b[0m\u202e"), kv.FloatValue(math.Inf(1))},
-				{kv.StringValue(" <b>|*`"), kv.FloatValue(math.Inf(-1))},
-				{kv.StringValue(""), kv.FloatValue(1e-9)},
-				{{}, kv.FloatValue(1234567.8)},
-				{kv.StringValue("bad \xff utf8"), kv.FloatValue(1e300)},
+				{kv.ValueOf("tab\there, \"quoted\"\nline\\"), kv.ValueOf(math.NaN())},
+				{kv.ValueOf("\x1b[31mred\x1b[0m\u202e"), kv.ValueOf(math.Inf(1))},
+				{kv.ValueOf(" <b>|*`"), kv.ValueOf(math.Inf(-1))},
+				{kv.ValueOf(""), kv.ValueOf(1e-9)},
+				{{}, kv.ValueOf(1234567.8)},
+				{kv.ValueOf("bad \xff utf8"), kv.ValueOf(1e300)},
 			})
 	},
 	"empty": func() *query.Result {
@@ -55,22 +55,22 @@ var renderSamples = map[string]func() *query.Result{
 	},
 	"record": func() *query.Result {
 		r := query.NewTable([]query.ColumnInfo{{Name: "id", Kind: kv.KindString}, {Name: "degree", Kind: kv.KindInt}, {Name: "planted", Kind: kv.KindBool}, {Name: "score", Kind: kv.KindFloat}},
-			[][]kv.Value{{kv.StringValue("p1"), kv.IntValue(3), kv.BoolValue(true), {}}})
+			[][]kv.Value{{kv.ValueOf("p1"), kv.ValueOf(3), kv.ValueOf(true), {}}})
 		r.Record = true
 		return r
 	},
 	"sections": func() *query.Result {
 		r := query.NewTable([]query.ColumnInfo{{Name: "section", Kind: kv.KindString}, {Name: "value", Kind: kv.KindNull}},
-			[][]kv.Value{{kv.StringValue("x"), kv.IntValue(1)}, {kv.StringValue("y"), kv.StringValue("z")}})
+			[][]kv.Value{{kv.ValueOf("x"), kv.ValueOf(1)}, {kv.ValueOf("y"), kv.ValueOf("z")}})
 		r.Sections = []query.Section{
-			{Title: "First", Columns: []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}, Rows: [][]kv.Value{{kv.IntValue(1)}}},
-			{Title: "Second", Columns: []query.ColumnInfo{{Name: "s", Kind: kv.KindString}}, Rows: [][]kv.Value{{kv.StringValue("z")}}},
+			{Title: "First", Columns: []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}, Rows: [][]kv.Value{{kv.ValueOf(1)}}},
+			{Title: "Second", Columns: []query.ColumnInfo{{Name: "s", Kind: kv.KindString}}, Rows: [][]kv.Value{{kv.ValueOf("z")}}},
 		}
 		r.Object = map[string]any{"x": 1, "y": "z"}
 		return r
 	},
 	"bare": func() *query.Result {
-		r := query.NewTable([]query.ColumnInfo{{Name: "plan", Kind: kv.KindString}}, [][]kv.Value{{kv.StringValue("index scan\n  filter")}})
+		r := query.NewTable([]query.ColumnInfo{{Name: "plan", Kind: kv.KindString}}, [][]kv.Value{{kv.ValueOf("index scan\n  filter")}})
 		r.Bare = true
 		return r
 	},
@@ -142,7 +142,7 @@ func TestRowsAreWrittenAsTheyCome(t *testing.T) {
 	for _, format := range []Format{FormatTable, FormatCSV, FormatTSV, FormatJSON, FormatJSONL, FormatMarkdown} {
 		columns := []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}
 		endless := query.NewResult(columns, func(yield func([]kv.Value, error) bool) {
-			for n := int64(0); yield([]kv.Value{kv.IntValue(n)}, nil); n++ {
+			for n := int64(0); yield([]kv.Value{kv.ValueOf(n)}, nil); n++ {
 				continue
 			}
 		})
@@ -165,7 +165,7 @@ func TestTableKeepsItsWidthsBeyondTheMeasuredRows(t *testing.T) {
 	columns := []query.ColumnInfo{{Name: "s", Kind: kv.KindString}, {Name: "n", Kind: kv.KindInt}}
 	var rows [][]kv.Value
 	for i := range measuredRows + 10 {
-		rows = append(rows, []kv.Value{kv.StringValue(strings.Repeat("x", 1+i/measuredRows*20)), kv.IntValue(int64(i))})
+		rows = append(rows, []kv.Value{kv.ValueOf(strings.Repeat("x", 1+i/measuredRows*20)), kv.ValueOf(int64(i))})
 	}
 	var out bytes.Buffer
 	must.Get(Render(&out, query.NewTable(columns, rows), FormatTable))(t)
@@ -182,7 +182,7 @@ func TestRenderReportsTheErrorOfARow(t *testing.T) {
 	broken := errors.New("block 7 is corrupt")
 	columns := []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}
 	r := query.NewResult(columns, func(yield func([]kv.Value, error) bool) {
-		if yield([]kv.Value{kv.IntValue(1)}, nil) {
+		if yield([]kv.Value{kv.ValueOf(1)}, nil) {
 			yield(nil, broken)
 		}
 	})

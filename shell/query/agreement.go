@@ -24,7 +24,7 @@ func (q *query) agreement(ctx context.Context) (*Result, error) {
 			decide.SaidSame
 		}{{"verdict", p.Verdicts}, {"label", p.Labels}} {
 			rows = append(rows, []kv.Value{
-				text(p.A), text(p.B), kv.StringValue(k.about), kv.IntValue(k.Nodes), kv.IntValue(k.Same),
+				text(p.A), text(p.B), kv.ValueOf(k.about), kv.ValueOf(k.Nodes), kv.ValueOf(k.Same),
 				number(float64(k.Same) / float64(k.Nodes)),
 			})
 		}

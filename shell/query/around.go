@@ -83,7 +83,7 @@ func (s *surroundings) ownLabel(v kv.NodeID) (kv.Value, error) {
 	if err != nil || class == kv.NoClass {
 		return kv.Value{}, err
 	}
-	return kv.StringValue(s.tx.Classes()[class]), nil
+	return kv.ValueOf(s.tx.Classes()[class]), nil
 }
 
 // anyOf returns whether one of the nodes within some hops of a node is among those that find yields. It is never null.
@@ -112,7 +112,7 @@ func (s *surroundings) anyOf(find func(context.Context) iter.Seq2[kv.NodeID, err
 			found = set.Contains(uint32(u))
 			return !found
 		})
-		return kv.BoolValue(found), err
+		return kv.ValueOf(found), err
 	}
 }
 
@@ -323,7 +323,7 @@ func (r *resolver) neighbor(e *neighbor) (index.Predicate, error) {
 			n.text, wording.Count(hops, "hop", "hops"), strings.ReplaceAll(plan.String(), "\n", "\n  "))
 	})
 	err = r.compute(n, kv.KindBool, r.surroundings.anyOf(plan.Unordered, hops))
-	return index.Compare{Property: n.text, Op: index.Eq, Value: kv.BoolValue(true)}, err
+	return index.Compare{Property: n.text, Op: index.Eq, Value: kv.ValueOf(true)}, err
 }
 
 // compute adds a property that is computed. Its name must be that of no stored one.

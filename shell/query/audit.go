@@ -74,14 +74,14 @@ func (q *query) auditTable(ctx context.Context, tx *kv.Tx) (*Result, error) {
 		{"rate", kv.KindFloat}, {"low", kv.KindFloat}, {"high", kv.KindFloat},
 	}
 	row := func(class kv.Value, right, wrong int, rate, low, high float64) []kv.Value {
-		return []kv.Value{class, kv.IntValue(int64(right)), kv.IntValue(int64(wrong)), number(rate), number(low), number(high)}
+		return []kv.Value{class, kv.ValueOf(int64(right)), kv.ValueOf(int64(wrong)), number(rate), number(low), number(high)}
 	}
 	var rows [][]kv.Value
 	if a.Look > 0 {
 		rows = append(rows, row(kv.Value{}, a.Right, a.Wrong, a.Rate, a.Low, a.High))
 	}
 	for _, c := range a.Classes {
-		rows = append(rows, row(kv.StringValue(c.Class), c.Right, c.Wrong, c.Rate, c.Low, c.High))
+		rows = append(rows, row(kv.ValueOf(c.Class), c.Right, c.Wrong, c.Rate, c.Low, c.High))
 	}
 	return NewTable(columns, rows), nil
 }

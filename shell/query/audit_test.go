@@ -57,10 +57,10 @@ func TestAudit(t *testing.T) {
 		}
 	}
 	rows := allRows(t, told)
-	if len(rows) < 2 || !rows[0][0].IsNull() || rows[0][2] != kv.IntValue(0) || rows[0][3] != kv.FloatValue(0) {
+	if len(rows) < 2 || !rows[0][0].IsNull() || rows[0][2] != kv.ValueOf(0) || rows[0][3] != kv.ValueOf(0.0) {
 		t.Errorf("the first row is %v, want no class and a rate of 0", rows)
 	}
-	if rows[1][3] != kv.FloatValue(0) {
+	if rows[1][3] != kv.ValueOf(0.0) {
 		t.Errorf("a class with every label looked at has the rate %v, want 0", rows[1][3])
 	}
 }

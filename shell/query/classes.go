@@ -37,10 +37,10 @@ func (q *query) classes(ctx context.Context, asked *classesStatement) (*Result, 
 		c := s.Classes[i]
 		suspects, share := kv.Value{}, kv.Value{}
 		if s.Run != 0 {
-			suspects, share = kv.IntValue(c.Suspects), ratio(c.Suspects, c.Nodes)
+			suspects, share = kv.ValueOf(c.Suspects), ratio(c.Suspects, c.Nodes)
 		}
 		rows = append(rows, []kv.Value{
-			kv.StringValue(c.Class), kv.IntValue(c.Nodes), ratio(c.Nodes, s.Labels), number(c.Homophily),
+			kv.ValueOf(c.Class), kv.ValueOf(c.Nodes), ratio(c.Nodes, s.Labels), number(c.Homophily),
 			number(c.SelfConfidence), suspects, share, number(c.MislabelRate),
 		})
 	}
@@ -52,5 +52,5 @@ func ratio(part, of int64) kv.Value {
 	if of == 0 {
 		return kv.Value{}
 	}
-	return kv.FloatValue(float64(part) / float64(of))
+	return kv.ValueOf(float64(part) / float64(of))
 }

@@ -24,7 +24,7 @@ func (q *query) count(ctx context.Context, s *countStatement) (*Result, error) {
 	}
 	if s.groupBy == nil && s.totals == nil {
 		n, err := nodes.plan.Count(ctx)
-		r := NewTable([]ColumnInfo{countColumn}, [][]kv.Value{{kv.IntValue(n)}})
+		r := NewTable([]ColumnInfo{countColumn}, [][]kv.Value{{kv.ValueOf(n)}})
 		r.cost = cost(nodes.plan)
 		q.remarkNone(ctx, r, s.of, true)
 		return r, err

@@ -36,7 +36,7 @@ func (q *query) index(ctx context.Context, s *indexStatement) (*Result, error) {
 		return nil, err
 	}
 	return recordOf([]field{
-		{name: "index", kind: kv.KindString, value: kv.StringValue(column.Name)},
-		{name: "change", kind: kv.KindString, value: kv.StringValue(said)},
+		{name: "index", kind: kv.KindString, value: kv.ValueOf(column.Name)},
+		{name: "change", kind: kv.KindString, value: kv.ValueOf(said)},
 	}), nil
 }

@@ -48,7 +48,7 @@ func TestDecisionsAreOnWhatWasConfirmed(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					return tx.SetValue(v, test.column, kv.StringValue(test.value))
+					return tx.SetValue(v, test.column, kv.ValueOf(test.value))
 				})
 			}}
 			_, err := answered(t, store, opt, test.statement)

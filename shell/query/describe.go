@@ -80,16 +80,16 @@ func (q *query) describe() *Result {
 	}
 	var rows [][]kv.Value
 	add := func(list, name string, kind kv.Kind, indexed kv.Value, meaning string) {
-		rows = append(rows, []kv.Value{kv.StringValue(list), kv.StringValue(name), kv.StringValue(kindName(kind)),
+		rows = append(rows, []kv.Value{kv.ValueOf(list), kv.ValueOf(name), kv.ValueOf(kindName(kind)),
 			indexed, text(meaning)})
 	}
 	for _, p := range nodeProperties {
 		c, _ := q.tx.Column(p.name)
-		add("nodes", p.name, cmp.Or(c.Kind, p.kind), kv.BoolValue(c.Indexed), p.meaning)
+		add("nodes", p.name, cmp.Or(c.Kind, p.kind), kv.ValueOf(c.Indexed), p.meaning)
 	}
 	for _, name := range UserColumns(q.tx) {
 		c, _ := q.tx.Column(name)
-		add("nodes", name, c.Kind, kv.BoolValue(c.Indexed), "")
+		add("nodes", name, c.Kind, kv.ValueOf(c.Indexed), "")
 	}
 	for _, f := range nodeFunctions {
 		add("nodes", f.name, f.kind, kv.Value{}, f.meaning)

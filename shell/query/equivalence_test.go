@@ -94,7 +94,7 @@ func (s *drawnStore) share(row map[string]kv.Value, label kv.Value, hops int) kv
 	if label.IsNull() || labelled == 0 {
 		return kv.Value{}
 	}
-	return kv.FloatValue(same / labelled)
+	return kv.ValueOf(same / labelled)
 }
 
 var drawnTexts = []string{
@@ -109,17 +109,17 @@ func drawValue(r *rand.Rand, kind kv.Kind) kv.Value {
 	}
 	switch kind {
 	case kv.KindBool:
-		return kv.BoolValue(r.IntN(2) == 0)
+		return kv.ValueOf(r.IntN(2) == 0)
 	case kv.KindInt:
-		return kv.IntValue([]int64{math.MinInt64, -7, -1, 0, 1, 2, 1999, 2024, 1 << 53, 1<<53 + 1, math.MaxInt64}[r.IntN(11)])
+		return kv.ValueOf([]int64{math.MinInt64, -7, -1, 0, 1, 2, 1999, 2024, 1 << 53, 1<<53 + 1, math.MaxInt64}[r.IntN(11)])
 	case kv.KindFloat:
-		return kv.FloatValue([]float64{-1e300, -1.5, math.Copysign(0, -1), 0, 1e-300, 0.5, 1 << 53, 1999, 6.02e23}[r.IntN(9)])
+		return kv.ValueOf([]float64{-1e300, -1.5, math.Copysign(0, -1), 0, 1e-300, 0.5, 1 << 53, 1999, 6.02e23}[r.IntN(9)])
 	case kv.KindSingle:
-		return kv.FloatValue(float64(float32(r.IntN(40)) / 40))
+		return kv.ValueOf(float64(float32(r.IntN(40)) / 40))
 	case kv.KindClass:
-		return kv.StringValue([]string{"NeurIPS", "10", "9", "it's", "1e3"}[r.IntN(5)])
+		return kv.ValueOf([]string{"NeurIPS", "10", "9", "it's", "1e3"}[r.IntN(5)])
 	default:
-		return kv.StringValue(drawnTexts[r.IntN(len(drawnTexts))])
+		return kv.ValueOf(drawnTexts[r.IntN(len(drawnTexts))])
 	}
 }
 
@@ -180,13 +180,13 @@ func (s *drawnStore) drawScores(t *testing.T, r *rand.Rand) {
 		class, err := tx.Label(v)
 		must.Do(t, err)
 		err = errors.Join(
-			columns["suggested"].Put(v, kv.StringValue(tx.Classes()[r.IntN(len(tx.Classes()))])),
-			columns["confidence"].Put(v, kv.FloatValue(float64(float32(r.Float64())))),
-			columns["run"].Put(v, kv.IntValue(1)))
+			columns["suggested"].Put(v, kv.ValueOf(tx.Classes()[r.IntN(len(tx.Classes()))])),
+			columns["confidence"].Put(v, kv.ValueOf(float64(float32(r.Float64())))),
+			columns["run"].Put(v, kv.ValueOf(1)))
 		if class != kv.NoClass { // few scores, some of them equal; a quarter above the threshold
-			score := kv.FloatValue(float64(float32(1 - r.Float64()*float64(r.IntN(4))/8)))
+			score := kv.ValueOf(float64(float32(1 - r.Float64()*float64(r.IntN(4))/8)))
 			if r.IntN(3) == 0 {
-				score = kv.FloatValue(float64(float32(r.IntN(100)) / 100))
+				score = kv.ValueOf(float64(float32(r.IntN(100)) / 100))
 			}
 			err = errors.Join(err, columns["score"].Put(v, score), builder.Add(v, score))
 		}
@@ -219,10 +219,10 @@ func (s *drawnStore) read(t *testing.T) {
 			row := map[string]kv.Value{}
 			text, err := tx.ID(v)
 			must.Do(t, err)
-			row["id"] = kv.StringValue(text)
+			row["id"] = kv.ValueOf(text)
 			if id.Kind == kv.KindInt {
 				number := must.Get(strconv.ParseInt(text, 10, 64))(t)
-				row["id"] = kv.IntValue(number)
+				row["id"] = kv.ValueOf(number)
 			}
 			for name, reader := range readers {
 				if row[name], err = reader.At(v); err != nil {
@@ -240,7 +240,7 @@ func (s *drawnStore) read(t *testing.T) {
 	}))
 	for _, row := range s.rows {
 		row[drawnShares[0]], row[drawnShares[1]] = s.share(row, row["label"], 1), s.share(row, row["suggested"], 2)
-		row[drawnShares[2]], row[drawnShares[3]] = s.share(row, kv.StringValue("it's"), 1), s.share(row, row["label"], 3)
+		row[drawnShares[2]], row[drawnShares[3]] = s.share(row, kv.ValueOf("it's"), 1), s.share(row, row["label"], 3)
 	}
 	for _, name := range drawnShares {
 		s.kinds[name] = kv.KindFloat
@@ -370,7 +370,7 @@ func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
 		c.of = func(row map[string]kv.Value) float64 { return truth(!row[name].IsNull()) }
 	case kind == 1 && s.kinds[name] == kv.KindBool && !not:
 		c.text = quoted
-		c.of = func(row map[string]kv.Value) float64 { return meets(row[name], "=", kv.BoolValue(true)) }
+		c.of = func(row map[string]kv.Value) float64 { return meets(row[name], "=", kv.ValueOf(true)) }
 	case kind == 0:
 		c.text = quoted + " is null"
 		if not {
@@ -486,7 +486,7 @@ func (s *drawnStore) drawConstant(r *rand.Rand, name string) kv.Value {
 	switch kind := s.kinds[name]; kind {
 	case kv.KindInt, kv.KindFloat, kv.KindSingle:
 		if name == "id" && r.IntN(2) == 0 {
-			return kv.IntValue(int64(r.IntN(100)))
+			return kv.ValueOf(int64(r.IntN(100)))
 		}
 		for {
 			if value := drawValue(r, []kv.Kind{kv.KindInt, kv.KindFloat, kv.KindSingle}[r.IntN(3)]); !value.IsNull() {
@@ -494,7 +494,7 @@ func (s *drawnStore) drawConstant(r *rand.Rand, name string) kv.Value {
 			}
 		}
 	case kv.KindClass:
-		return kv.StringValue(s.classes[r.IntN(len(s.classes))])
+		return kv.ValueOf(s.classes[r.IntN(len(s.classes))])
 	default:
 		for {
 			if value := drawValue(r, kind); !value.IsNull() {
@@ -800,7 +800,7 @@ func (s *drawnStore) tryGroups(t *testing.T, r *rand.Rand, where, text string, c
 		for _, name := range by {
 			line = append(line, rows[0][name])
 		}
-		line = append(line, kv.IntValue(int64(len(rows))))
+		line = append(line, kv.ValueOf(len(rows)))
 		for _, total := range totals {
 			value, fits := totalOf(rows, total.function, total.of, s.kinds[total.of])
 			if !fits {
@@ -888,10 +888,10 @@ func totalOf(rows []map[string]kv.Value, function, name string, kind kv.Kind) (t
 	case function == "avg":
 		sum.Quo(sum, new(big.Rat).SetInt64(count))
 	case kind == kv.KindInt:
-		return kv.IntValue(sum.Num().Int64()), sum.Num().IsInt64()
+		return kv.ValueOf(sum.Num().Int64()), sum.Num().IsInt64()
 	}
 	x, _ := sum.Float64()
-	return kv.FloatValue(x), true
+	return kv.ValueOf(x), true
 }
 
 // groupText tells values apart that are not equal.

@@ -78,7 +78,7 @@ var explanationColumns = []ColumnInfo{
 // explanationRows lays an explanation out as rows of one kind.
 func explanationRows(e *cleaner.Explanation) (rows [][]kv.Value) {
 	tell := func(section, name string, value kv.Value, count kv.Value) {
-		rows = append(rows, []kv.Value{kv.StringValue(section), kv.StringValue(name), value, count})
+		rows = append(rows, []kv.Value{kv.ValueOf(section), kv.ValueOf(name), value, count})
 	}
 	for _, f := range shownFields(e) {
 		tell("node", f.name, f.value, kv.Value{})
@@ -96,10 +96,10 @@ func explanationRows(e *cleaner.Explanation) (rows [][]kv.Value) {
 		}
 	}
 	for _, c := range e.Votes {
-		tell("neighbors", c.Class, number(c.Share), kv.IntValue(c.Count))
+		tell("neighbors", c.Class, number(c.Share), kv.ValueOf(c.Count))
 	}
 	for _, h := range e.Hops {
-		tell(fmt.Sprintf("hop %d labels", h.Hop), h.Class, number(h.Labels), kv.IntValue(h.Nodes))
+		tell(fmt.Sprintf("hop %d labels", h.Hop), h.Class, number(h.Labels), kv.ValueOf(h.Nodes))
 		tell(fmt.Sprintf("hop %d predictions", h.Hop), h.Class, number(h.Predictions), kv.Value{})
 	}
 	for _, o := range e.Supporters {
@@ -112,10 +112,10 @@ func explanationRows(e *cleaner.Explanation) (rows [][]kv.Value) {
 		tell("counterfactual", c.Class, number(c.Share), kv.Value{})
 	}
 	for _, d := range e.Words {
-		tell("word", d.Who, kv.StringValue(wordText(d)), kv.IntValue(d.Seq))
+		tell("word", d.Who, kv.ValueOf(wordText(d)), kv.ValueOf(d.Seq))
 	}
 	for _, d := range e.History {
-		tell("history", timeText(d.Time), kv.StringValue(decisionSummary(d)), kv.IntValue(d.Seq))
+		tell("history", timeText(d.Time), kv.ValueOf(decisionSummary(d)), kv.ValueOf(d.Seq))
 	}
 	return rows
 }
@@ -147,7 +147,7 @@ func nodeFields(e *cleaner.Explanation) []field {
 		{name: "label", value: text(e.Label)}, {name: "suggested", value: text(e.Suggestion)},
 		{name: "score", value: number(e.Score)}, {name: "scored_as", value: text(e.ScoredAs)}, // of JSON alone
 		{name: "confidence", value: number(e.Confidence)},
-		{name: "degree", value: kv.IntValue(int64(e.Degree))}, {name: "split", value: text(e.Split)},
+		{name: "degree", value: kv.ValueOf(int64(e.Degree))}, {name: "split", value: text(e.Split)},
 		{name: "run", value: ordinal(e.Run)}, {name: "decision", value: text(e.Decision.String())}, {name: "disputed", value: flag(e.Disputed)},
 	}
 }
@@ -196,7 +196,7 @@ func explanationObject(e *cleaner.Explanation, integerIDs bool) object {
 	words := []object{}
 	for _, d := range e.Words {
 		words = append(words, objectOf([]field{
-			{name: "who", value: text(d.Who)}, {name: "decision", value: kv.StringValue(d.Kind.String())}, {name: "label", value: text(d.To)},
+			{name: "who", value: text(d.Who)}, {name: "decision", value: kv.ValueOf(d.Kind.String())}, {name: "label", value: text(d.To)},
 			{name: "why", value: text(d.Why)},
 		}))
 	}
@@ -216,7 +216,7 @@ func explanationObject(e *cleaner.Explanation, integerIDs bool) object {
 // shareRows are classes with their shares.
 func shareRows(classes []cleaner.ClassShare) (rows [][]kv.Value) {
 	for _, c := range classes {
-		rows = append(rows, []kv.Value{kv.StringValue(c.Class), number(c.Share)})
+		rows = append(rows, []kv.Value{kv.ValueOf(c.Class), number(c.Share)})
 	}
 	return rows
 }
@@ -224,7 +224,7 @@ func shareRows(classes []cleaner.ClassShare) (rows [][]kv.Value) {
 // voteRows are the votes of the neighbours.
 func voteRows(e *cleaner.Explanation) (rows [][]kv.Value) {
 	for _, c := range e.Votes {
-		rows = append(rows, []kv.Value{kv.StringValue(c.Class), kv.IntValue(c.Count), number(c.Share)})
+		rows = append(rows, []kv.Value{kv.ValueOf(c.Class), kv.ValueOf(c.Count), number(c.Share)})
 	}
 	return rows
 }
@@ -233,7 +233,7 @@ func voteRows(e *cleaner.Explanation) (rows [][]kv.Value) {
 func hopRows(votes []cleaner.HopVote) (rows [][]kv.Value) {
 	for _, h := range votes {
 		rows = append(rows, []kv.Value{
-			kv.IntValue(int64(h.Hop)), kv.StringValue(h.Class), kv.IntValue(h.Nodes), number(h.Labels), number(h.Predictions),
+			kv.ValueOf(int64(h.Hop)), kv.ValueOf(h.Class), kv.ValueOf(h.Nodes), number(h.Labels), number(h.Predictions),
 		})
 	}
 	return rows
@@ -243,7 +243,7 @@ func hopRows(votes []cleaner.HopVote) (rows [][]kv.Value) {
 func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
 	node := Section{Title: explanationTitle(e), Columns: []ColumnInfo{{Name: "property"}, {Name: "value"}}}
 	for _, f := range shownFields(e) {
-		node.Rows = append(node.Rows, []kv.Value{kv.StringValue(f.name), f.value})
+		node.Rows = append(node.Rows, []kv.Value{kv.ValueOf(f.name), f.value})
 	}
 	neighbors := "Labels of the neighbours"
 	if e.Direction != kv.Both {
@@ -279,7 +279,7 @@ func featureSection(e *cleaner.Explanation) Section {
 	}
 	s.Columns = append(s.Columns, ColumnInfo{"meaning", kv.KindString})
 	for _, f := range e.Features {
-		row := []kv.Value{kv.StringValue(f.Name), number(f.Value)}
+		row := []kv.Value{kv.ValueOf(f.Name), number(f.Value)}
 		if ranked {
 			row = append(row, percentile(f.RankRight), percentile(f.RankWrong))
 		}
@@ -356,7 +356,7 @@ func wordSection(e *cleaner.Explanation) Section {
 		return s
 	}
 	for _, d := range e.Words {
-		s.Rows = append(s.Rows, []kv.Value{text(d.Who), kv.StringValue(wordText(d)), text(d.Why)})
+		s.Rows = append(s.Rows, []kv.Value{text(d.Who), kv.ValueOf(wordText(d)), text(d.Why)})
 	}
 	return s
 }
@@ -368,7 +368,7 @@ func historySection(e *cleaner.Explanation) Section {
 	}}
 	for _, d := range e.History {
 		s.Rows = append(s.Rows, []kv.Value{
-			kv.StringValue(timeText(d.Time)), kv.StringValue(decisionSummary(d)), text(d.Who), text(d.Why),
+			kv.ValueOf(timeText(d.Time)), kv.ValueOf(decisionSummary(d)), text(d.Who), text(d.Why),
 		})
 	}
 	return s
@@ -379,7 +379,7 @@ func ordinal(n int64) kv.Value {
 	if n == 0 {
 		return kv.Value{}
 	}
-	return kv.IntValue(n)
+	return kv.ValueOf(n)
 }
 
 func explanationTitle(e *cleaner.Explanation) string {

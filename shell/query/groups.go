@@ -201,7 +201,7 @@ func (t *tally) takeBest(function string, value kv.Value) (bytes int64) {
 			before = len(t.best.Str())
 		}
 		bytes = int64(len(value.Str()) - before)
-		value = kv.StringValue(strings.Clone(value.Str())) // which may lie in a large block
+		value = kv.ValueOf(strings.Clone(value.Str())) // which may lie in a large block
 	}
 	t.best = value
 	return bytes
@@ -308,7 +308,7 @@ func (g *groups) put(key []byte, of *group) error {
 
 // row has the values of a group, its count, and its tallies.
 func (g *groups) row(key []byte, of *group) ([]kv.Value, error) {
-	row := append(cutRow(key), kv.IntValue(of.count))
+	row := append(cutRow(key), kv.ValueOf(of.count))
 	for i, t := range of.tallies {
 		v, err := t.result(g.tallies[i])
 		if err != nil {
@@ -335,7 +335,7 @@ func (t *tally) result(of tallyOf) (kv.Value, error) {
 	if !fits {
 		return kv.Value{}, fmt.Errorf("sum(%s) is beyond the range of an integer: ask for avg(%[1]s) and the count", QuoteName(of.column.Name))
 	}
-	return kv.IntValue(n), nil
+	return kv.ValueOf(n), nil
 }
 
 // rows yields the rows of the groups in order.

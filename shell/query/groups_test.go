@@ -54,13 +54,13 @@ func TestGroupsBeyondMemory(t *testing.T) {
 // TestGroupKeys holds that keys of groups are ordered as values are, and read back as the same values.
 func TestGroupKeys(t *testing.T) {
 	for _, values := range [][]kv.Value{
-		{kv.IntValue(math.MinInt64), kv.IntValue(-1), kv.IntValue(0), kv.IntValue(7), kv.IntValue(math.MaxInt64), {}},
-		{kv.FloatValue(math.Inf(-1)), kv.FloatValue(-2.5), kv.FloatValue(0), kv.FloatValue(1e-300), kv.FloatValue(3), kv.FloatValue(math.Inf(1)), {}},
+		{kv.ValueOf(math.MinInt64), kv.ValueOf(-1), kv.ValueOf(0), kv.ValueOf(7), kv.ValueOf(math.MaxInt64), {}},
+		{kv.ValueOf(math.Inf(-1)), kv.ValueOf(-2.5), kv.ValueOf(0.0), kv.ValueOf(1e-300), kv.ValueOf(3.0), kv.ValueOf(math.Inf(1)), {}},
 		{
-			kv.StringValue(""), kv.StringValue("\x00"), kv.StringValue("\x00\x01"), kv.StringValue("\x00\xff"),
-			kv.StringValue("a"), kv.StringValue("a\x00"), kv.StringValue("a\x00\x00"), kv.StringValue("a\x01"), kv.StringValue("ab"), kv.StringValue("東"), {},
+			kv.ValueOf(""), kv.ValueOf("\x00"), kv.ValueOf("\x00\x01"), kv.ValueOf("\x00\xff"),
+			kv.ValueOf("a"), kv.ValueOf("a\x00"), kv.ValueOf("a\x00\x00"), kv.ValueOf("a\x01"), kv.ValueOf("ab"), kv.ValueOf("東"), {},
 		},
-		{kv.BoolValue(false), kv.BoolValue(true), {}},
+		{kv.ValueOf(false), kv.ValueOf(true), {}},
 	} {
 		var last []byte
 		for i, v := range values {
@@ -85,7 +85,7 @@ func TestDistinctBeyondMemory(t *testing.T) {
 	all := func(yield func([]kv.Value, error) bool) {
 		for i := range rows {
 			value := i * 7919 % different
-			if !yield([]kv.Value{kv.IntValue(int64(value)), kv.StringValue(fmt.Sprint("row ", value%3))}, nil) {
+			if !yield([]kv.Value{kv.ValueOf(int64(value)), kv.ValueOf(fmt.Sprint("row ", value%3))}, nil) {
 				return
 			}
 		}
@@ -132,8 +132,8 @@ func TestBestOfZeros(t *testing.T) {
 	for _, function := range []string{"min", "max"} {
 		for first := range zeros {
 			var best tally
-			best.takeBest(function, kv.FloatValue(zeros[first]))
-			best.takeBest(function, kv.FloatValue(zeros[1-first]))
+			best.takeBest(function, kv.ValueOf(zeros[first]))
+			best.takeBest(function, kv.ValueOf(zeros[1-first]))
 			if got := best.best.Float(); math.Signbit(got) {
 				t.Errorf("%s of %v and %v: got %v, want 0", function, zeros[first], zeros[1-first], got)
 			}

@@ -172,11 +172,11 @@ func (q *query) decisionRows(decisions iter.Seq2[decide.Decision, error], names 
 // decisionFields are all that is said of a decision.
 func decisionFields(d decide.Decision, isInForce, integerIDs bool) []field {
 	return []field{
-		{"seq", kv.KindInt, kv.IntValue(d.Seq)},
-		{"step", kv.KindInt, kv.IntValue(d.Step)},
-		{"time", kv.KindString, kv.StringValue(timeText(d.Time))},
+		{"seq", kv.KindInt, kv.ValueOf(d.Seq)},
+		{"step", kv.KindInt, kv.ValueOf(d.Step)},
+		{"time", kv.KindString, kv.ValueOf(timeText(d.Time))},
 		{"id", idKind(integerIDs), idValue(d.ID, integerIDs)},
-		{"decision", kv.KindString, kv.StringValue(d.Action())},
+		{"decision", kv.KindString, kv.ValueOf(d.Action())},
 		{"from", kv.KindString, text(d.From)},
 		{"to", kv.KindString, text(d.To)},
 		{"who", kv.KindString, text(d.Who)},
@@ -185,7 +185,7 @@ func decisionFields(d decide.Decision, isInForce, integerIDs bool) []field {
 		{"score", kv.KindSingle, number(d.Score)},
 		{"undoes", kv.KindInt, ordinal(d.Undoes)},
 		{"disputed", kv.KindBool, flag(d.Disputed)},
-		{"in_force", kv.KindBool, kv.BoolValue(isInForce)},
+		{"in_force", kv.KindBool, kv.ValueOf(isInForce)},
 	}
 }
 
@@ -197,7 +197,7 @@ func flag(set bool) kv.Value {
 	if !set {
 		return kv.Value{}
 	}
-	return kv.BoolValue(true)
+	return kv.ValueOf(true)
 }
 
 // idKind is the kind of the column id.
@@ -211,7 +211,7 @@ func idKind(integer bool) kv.Kind {
 // idValue is an id as the column id has it.
 func idValue(id string, integer bool) kv.Value {
 	if n, err := strconv.ParseInt(id, 10, 64); integer && err == nil {
-		return kv.IntValue(n)
+		return kv.ValueOf(n)
 	}
-	return kv.StringValue(id)
+	return kv.ValueOf(id)
 }

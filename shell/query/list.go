@@ -130,7 +130,7 @@ func (q *query) explainPlan(ctx context.Context, of statement) (*Result, error) 
 	}
 	text += q.surroundings.String()
 	text += "\nfound " + wording.Count(rows, "row", "rows")
-	r := NewTable([]ColumnInfo{{Name: "plan", Kind: kv.KindString}}, [][]kv.Value{{kv.StringValue(text)}})
+	r := NewTable([]ColumnInfo{{Name: "plan", Kind: kv.KindString}}, [][]kv.Value{{kv.ValueOf(text)}})
 	r.Bare = true
 	return r, nil
 }

@@ -123,7 +123,7 @@ func (q *query) edges(ctx context.Context, v kv.NodeID, levels [][]kv.NodeID) (n
 		}
 		var values []kv.Value
 		if directed {
-			values = append(values, kv.StringValue(arcDirection(a).String()))
+			values = append(values, kv.ValueOf(arcDirection(a).String()))
 		}
 		if weighted {
 			values = append(values, arcWeight(a.Out))
@@ -151,7 +151,7 @@ func arcWeight(w float32) kv.Value {
 	if w == 0 {
 		return kv.Value{}
 	}
-	return kv.FloatValue(float64(w))
+	return kv.ValueOf(float64(w))
 }
 
 // neighborRows yields what columns name of the nodes of each level.
@@ -179,7 +179,7 @@ func (q *query) neighborRows(ctx context.Context, levels [][]kv.NodeID, edges ne
 				for c, place := range places {
 					switch {
 					case place == -1:
-						row[c] = kv.IntValue(int64(i + 1))
+						row[c] = kv.ValueOf(int64(i + 1))
 					case place < -1:
 						row[c], values = values[0], values[1:]
 					case of != nil:

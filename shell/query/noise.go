@@ -78,7 +78,7 @@ func rateSection(run *cleaner.Run) Section {
 	}
 	rates := run.ClassMislabelRates()
 	for _, i := range ClassOrder(run.Classes) {
-		s.Rows = append(s.Rows, []kv.Value{kv.StringValue(run.Classes[i]), number(rates[i])})
+		s.Rows = append(s.Rows, []kv.Value{kv.ValueOf(run.Classes[i]), number(rates[i])})
 	}
 	return s
 }
@@ -89,7 +89,7 @@ func transitionSection(run *cleaner.Run) Section {
 	order, rate := ClassOrder(run.Classes), run.Transition()
 	for _, i := range order {
 		s.Columns = append(s.Columns, ColumnInfo{run.Classes[i], kv.KindFloat})
-		values := []kv.Value{kv.StringValue(run.Classes[i])}
+		values := []kv.Value{kv.ValueOf(run.Classes[i])}
 		for _, j := range order {
 			values = append(values, number(rate(i, j)))
 		}
@@ -105,7 +105,7 @@ func confusedPairs(run *cleaner.Run) [][]kv.Value {
 	for _, cell := range run.Joint().Cells {
 		if i, j := cell.Row, cell.Column; i != j {
 			pairs = append(pairs, []kv.Value{
-				kv.StringValue(run.Classes[i]), kv.StringValue(run.Classes[j]), number(rate(i, j)), number(cell.Value),
+				kv.ValueOf(run.Classes[i]), kv.ValueOf(run.Classes[j]), number(rate(i, j)), number(cell.Value),
 			})
 		}
 	}

@@ -84,9 +84,9 @@ func (q *query) promised(ctx context.Context, asked *promise, c clauses) (index.
 	}
 	name := fmt.Sprintf("listed(%s)", wording.Promise(p))
 	q.computed[name] = index.Computed{Kind: kv.KindBool, At: func(v kv.NodeID) (kv.Value, error) {
-		return kv.BoolValue(nodes.Has(v)), nil
+		return kv.ValueOf(nodes.Has(v)), nil
 	}}
-	return index.Compare{Property: name, Op: index.Eq, Value: kv.BoolValue(true)}, nil
+	return index.Compare{Property: name, Op: index.Eq, Value: kv.ValueOf(true)}, nil
 }
 
 // drawList answers audit draw for.

@@ -40,7 +40,7 @@ func TestParameters(t *testing.T) {
 		{"nodes where year in ($2, $1)", []any{2010, int64(2011)}, "s1 s2"},
 		{"nodes where title like $1", []any{"%graph%"}, "p1 p3 p4"},
 		{"nodes where \"old style\" = $1 and year > 0", []any{true}, "p1 p2"},
-		{"nodes where year between $1 and $2 limit $3", []any{1990, kv.IntValue(2010), 2}, "p1 p2"},
+		{"nodes where year between $1 and $2 limit $3", []any{1990, kv.ValueOf(2010), 2}, "p1 p2"},
 		{"node $1", []any{"e 1"}, "e 1"},
 		{"suspects fpr $1 p $2", []any{0.5, 0.25}, "s3 p4"},
 	} {

@@ -288,7 +288,7 @@ func (r *resolver) bare(e *bare) (index.Predicate, error) {
 	case e.property.text == decide.DisputedColumn:
 		return hasValue(decide.DisputedColumn), nil
 	case column.Kind == kv.KindBool:
-		return index.Compare{Property: column.Name, Op: index.Eq, Value: kv.BoolValue(true)}, nil
+		return index.Compare{Property: column.Name, Op: index.Eq, Value: kv.ValueOf(true)}, nil
 	}
 	return nil, &ResolveError{Pos: e.property.pos, Msg: fmt.Sprintf(
 		"%s is not true or false, so it is no condition alone: want an operator behind it (%s)", e.property, operatorNames)}
@@ -323,10 +323,10 @@ func (r *resolver) comparison(n name, l literal, ordered bool) (kv.Value, error)
 		value = r.class(value, l)
 	}
 	if column.Kind == kv.KindSingle && isNumber(value) {
-		value = kv.FloatValue(Single(value.Float()))
+		value = kv.ValueOf(Single(value.Float()))
 	}
 	if n.text == "id" && column.Kind == kv.KindString && !ordered && isNumber(value) {
-		value = kv.StringValue(numberText(value, l)) // 007 is another id than 7
+		value = kv.ValueOf(numberText(value, l)) // 007 is another id than 7
 	}
 	isOther := slices.ContainsFunc(r.columns, func(c ColumnInfo) bool { return c.Name == n.text })
 	if column.Kind == kv.KindString && value.Kind() == kv.KindString && n.text != "id" && !r.alone && !isOther {
@@ -334,14 +334,14 @@ func (r *resolver) comparison(n name, l literal, ordered bool) (kv.Value, error)
 		if err != nil {
 			return kv.Value{}, err
 		}
-		value = kv.StringValue(text)
+		value = kv.ValueOf(text)
 	}
 	if r.moments != "" && n.text == r.moments {
 		t, err := r.time(l)
 		if err != nil {
 			return kv.Value{}, err
 		}
-		value = kv.StringValue(timeText(t))
+		value = kv.ValueOf(timeText(t))
 	}
 	if known := fixedValues(n.text, r.columns); known != nil && value.Kind() == kv.KindString &&
 		!slices.Contains(known, value.Str()) {
@@ -367,14 +367,14 @@ func Single(x float64) float64 {
 func (r *resolver) class(value kv.Value, l literal) kv.Value {
 	switch {
 	case isNumber(value):
-		value = kv.StringValue(numberText(value, l))
+		value = kv.ValueOf(numberText(value, l))
 	case value.Kind() == kv.KindBool:
 		name := value.String()
 		is := func(class string) bool { return strings.EqualFold(class, name) } // True, as some programs write it
 		if classes := r.tx.Classes(); !slices.Contains(classes, name) && slices.ContainsFunc(classes, is) {
 			name = classes[slices.IndexFunc(classes, is)]
 		}
-		value = kv.StringValue(name)
+		value = kv.ValueOf(name)
 	}
 	if value.Kind() == kv.KindString {
 		r.checkClass(value.Str())
@@ -487,13 +487,13 @@ func (r *resolver) value(l literal) (kv.Value, error) {
 		r.used[l.number-1] = true
 		return r.args[l.number-1], nil
 	case literalBool:
-		return kv.BoolValue(l.boolean), nil
+		return kv.ValueOf(l.boolean), nil
 	case literalInt:
-		return kv.IntValue(l.integer), nil
+		return kv.ValueOf(l.integer), nil
 	case literalFloat:
-		return kv.FloatValue(l.float), nil
+		return kv.ValueOf(l.float), nil
 	case literalString, literalWord:
-		return kv.StringValue(l.text), nil
+		return kv.ValueOf(l.text), nil
 	default:
 		return kv.Value{}, nil
 	}
@@ -595,21 +595,21 @@ func argument(arg any) (kv.Value, error) {
 	case kv.Value:
 		return arg, nil
 	case bool:
-		return kv.BoolValue(arg), nil
+		return kv.ValueOf(arg), nil
 	case string:
-		return kv.StringValue(arg), nil
+		return kv.ValueOf(arg), nil
 	case int:
-		return kv.IntValue(int64(arg)), nil
+		return kv.ValueOf(int64(arg)), nil
 	case int32:
-		return kv.IntValue(int64(arg)), nil
+		return kv.ValueOf(int64(arg)), nil
 	case int64:
-		return kv.IntValue(arg), nil
+		return kv.ValueOf(arg), nil
 	case uint32:
-		return kv.IntValue(int64(arg)), nil
+		return kv.ValueOf(int64(arg)), nil
 	case float32:
-		return kv.FloatValue(float64(arg)), nil
+		return kv.ValueOf(float64(arg)), nil
 	case float64:
-		return kv.FloatValue(arg), nil
+		return kv.ValueOf(arg), nil
 	default:
 		return kv.Value{}, fmt.Errorf("a %T is no value of a query, want a bool, int, int32, int64, uint32, float32, float64, string, kv.Value or nil", arg)
 	}

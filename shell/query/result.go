@@ -132,7 +132,7 @@ func number(f float64) kv.Value {
 	if math.IsNaN(f) {
 		return kv.Value{}
 	}
-	return kv.FloatValue(f)
+	return kv.ValueOf(f)
 }
 
 // text is a string, null if it is empty.
@@ -140,7 +140,7 @@ func text(s string) kv.Value {
 	if s == "" {
 		return kv.Value{}
 	}
-	return kv.StringValue(s)
+	return kv.ValueOf(s)
 }
 
 func columnNames(columns []ColumnInfo) []string {

@@ -123,20 +123,20 @@ func (q *query) tellElsewhere(run *cleaner.Run) {
 // runFields are what is said of a run.
 func runFields(run *cleaner.Run) []field {
 	return []field{
-		{"run", kv.KindInt, kv.IntValue(run.ID)},
-		{"started", kv.KindString, kv.StringValue(run.Started.UTC().Format(time.RFC3339))},
-		{"seconds", kv.KindFloat, kv.FloatValue(run.Seconds)},
-		{"preset", kv.KindString, kv.StringValue(string(run.Preset))},
-		{"hops", kv.KindInt, kv.IntValue(int64(run.Hops))},
-		{"direction", kv.KindString, kv.StringValue(run.Direction.String())},
-		{"seed", kv.KindInt, kv.IntValue(int64(run.Seed))},
-		{"threshold", kv.KindFloat, kv.FloatValue(run.Threshold)},
+		{"run", kv.KindInt, kv.ValueOf(run.ID)},
+		{"started", kv.KindString, kv.ValueOf(run.Started.UTC().Format(time.RFC3339))},
+		{"seconds", kv.KindFloat, kv.ValueOf(run.Seconds)},
+		{"preset", kv.KindString, kv.ValueOf(string(run.Preset))},
+		{"hops", kv.KindInt, kv.ValueOf(int64(run.Hops))},
+		{"direction", kv.KindString, kv.ValueOf(run.Direction.String())},
+		{"seed", kv.KindInt, kv.ValueOf(int64(run.Seed))},
+		{"threshold", kv.KindFloat, kv.ValueOf(run.Threshold)},
 		{"predictions", kv.KindString, text(run.PredictionSource)},
-		{"scored", kv.KindInt, kv.IntValue(run.Scored)},
-		{"suspects", kv.KindInt, kv.IntValue(run.Suspects)},
-		{"contradicted", kv.KindInt, kv.IntValue(run.Contradicted)},
+		{"scored", kv.KindInt, kv.ValueOf(run.Scored)},
+		{"suspects", kv.KindInt, kv.ValueOf(run.Suspects)},
+		{"contradicted", kv.KindInt, kv.ValueOf(run.Contradicted)},
 		{"estimated_rate", kv.KindFloat, number(run.MislabelRate)},
-		{"rescorings", kv.KindInt, kv.IntValue(run.Rescorings)},
+		{"rescorings", kv.KindInt, kv.ValueOf(run.Rescorings)},
 		{"prediction_use", kv.KindString, text(run.PredictionUse)},
 	}
 }
@@ -151,8 +151,8 @@ func (q *query) rescore(ctx context.Context, s *rescoreStatement) (*Result, erro
 	}
 	q.notices = append(q.notices, wording.Rescored(done)...)
 	return recordOf(append([]field{
-		{"changed", kv.KindInt, kv.IntValue(done.Changed)},
-		{"unpredicted", kv.KindInt, kv.IntValue(done.Unpredicted)},
+		{"changed", kv.KindInt, kv.ValueOf(done.Changed)},
+		{"unpredicted", kv.KindInt, kv.ValueOf(done.Unpredicted)},
 	}, runFields(done.Run)...)), nil
 }
 

@@ -57,20 +57,20 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 		}
 	}
 	fields := slices.Concat([]field{
-		{"store", kv.KindString, kv.StringValue(cmp.Or(q.Name, q.tx.Store().Dir()))},
-		{"nodes", kv.KindInt, kv.IntValue(int64(q.tx.Shape().Present))},
-		{"edges", kv.KindInt, kv.IntValue(q.tx.Shape().Edges)},
-		{"directed", kv.KindBool, kv.BoolValue(q.tx.Shape().Directed)},
-		{"weighted", kv.KindBool, kv.BoolValue(q.tx.Shape().Weighted)},
-		{"labelled", kv.KindInt, kv.IntValue(labelled)},
-		{"classes", kv.KindInt, kv.IntValue(int64(len(q.tx.Classes())))},
-		{"columns", kv.KindString, kv.StringValue(joinNames(columns))},
-		{"indexes", kv.KindString, kv.StringValue(joinNames(indexes))},
-		{"matrices", kv.KindString, kv.StringValue(joinNames(matrices))},
+		{"store", kv.KindString, kv.ValueOf(cmp.Or(q.Name, q.tx.Store().Dir()))},
+		{"nodes", kv.KindInt, kv.ValueOf(int64(q.tx.Shape().Present))},
+		{"edges", kv.KindInt, kv.ValueOf(q.tx.Shape().Edges)},
+		{"directed", kv.KindBool, kv.ValueOf(q.tx.Shape().Directed)},
+		{"weighted", kv.KindBool, kv.ValueOf(q.tx.Shape().Weighted)},
+		{"labelled", kv.KindInt, kv.ValueOf(labelled)},
+		{"classes", kv.KindInt, kv.ValueOf(int64(len(q.tx.Classes())))},
+		{"columns", kv.KindString, kv.ValueOf(joinNames(columns))},
+		{"indexes", kv.KindString, kv.ValueOf(joinNames(indexes))},
+		{"matrices", kv.KindString, kv.ValueOf(joinNames(matrices))},
 		{"predictions", kv.KindString, predictions},
-		{"runs", kv.KindInt, kv.IntValue(int64(len(runs)))},
+		{"runs", kv.KindInt, kv.ValueOf(len(runs))},
 	}, wrong, stale, age, []field{
-		{"disk_bytes", kv.KindInt, kv.IntValue(bytes)},
+		{"disk_bytes", kv.KindInt, kv.ValueOf(bytes)},
 	})
 	r, o := recordOf(fields), objectOf(fields)
 	for i := range o {
@@ -96,7 +96,7 @@ func (q *query) wrongLabels(ctx context.Context, runs []*cleaner.Run) ([]field, 
 	}
 	contradicted, rates := kv.Value{}, [4]kv.Value{}
 	if len(runs) > 0 {
-		contradicted = kv.IntValue(runs[len(runs)-1].Contradicted)
+		contradicted = kv.ValueOf(runs[len(runs)-1].Contradicted)
 		q.notices = append(q.notices, wording.HowMany(audit))
 	}
 	if audit != nil && audit.Look > 0 {
@@ -127,7 +127,7 @@ func (q *query) staleScores(ctx context.Context, runs []*cleaner.Run) ([]field, 
 		if err != nil {
 			return nil, err
 		}
-		if stale = kv.IntValue(int64(count)); count < 0 {
+		if stale = kv.ValueOf(int64(count)); count < 0 {
 			stale = kv.Value{}
 			q.notices = append(q.notices, wording.Stale(count, mostStaleStats))
 		}
@@ -145,7 +145,7 @@ func (q *query) classifierAge(ctx context.Context) ([]field, error) {
 	if err != nil {
 		return nil, err
 	}
-	fields[0].value, fields[1].value = kv.IntValue(age.Nodes), ratio(age.Agree, age.Labelled)
+	fields[0].value, fields[1].value = kv.ValueOf(age.Nodes), ratio(age.Agree, age.Labelled)
 	if age.Nodes > 0 {
 		q.notices = append(q.notices, "the kept classifier: "+age.String())
 	}
@@ -165,7 +165,7 @@ func (q *query) predictions() (encoding kv.Value, err error) {
 	if err != nil {
 		return encoding, err
 	}
-	return kv.StringValue(wording.Encoding(e, matrix.Width())), nil
+	return kv.ValueOf(wording.Encoding(e, matrix.Width())), nil
 }
 
 // DiskBytes is how many bytes the files of a store take on disk. A file that is removed meanwhile counts nothing.

@@ -175,19 +175,19 @@ func (q *query) guaranteeTerms(ctx context.Context, g *guarantee, run *cleaner.R
 		return nil, noThreshold(what, alpha, rate, t.MinAlpha)
 	}
 	// which finds the same nodes again, as a score that is printed
-	lambdaText := Exact(kv.FloatValue(lambda), kv.KindSingle)
+	lambdaText := Exact(kv.ValueOf(lambda), kv.KindSingle)
 	summary := fmt.Sprintf("%s rate ≤ %g: N = %d scores, p = %.4g (%s), λ = %s", what, alpha, t.Scores, rate, from,
 		lambdaText)
 	if g.kind == "fpr" {
 		q.notices = append(q.notices, summary+": score above λ")
-		return []index.Predicate{index.Compare{Property: "score", Op: index.Gt, Value: kv.FloatValue(lambda)}}, nil
+		return []index.Predicate{index.Compare{Property: "score", Op: index.Gt, Value: kv.ValueOf(lambda)}}, nil
 	}
 	// λ bounds 1−score among scores above ½; see FalseNegativeThreshold.
 	q.notices = append(q.notices, fmt.Sprintf("%s: score of 1−λ = %s or more; scores of 0.5 or less are not covered",
-		summary, Exact(kv.FloatValue(1-lambda), kv.KindSingle)))
+		summary, Exact(kv.ValueOf(1-lambda), kv.KindSingle)))
 	return []index.Predicate{
-		index.Compare{Property: "score", Op: index.Gt, Value: kv.FloatValue(0.5)},
-		index.Compare{Property: "score", Op: index.Ge, Value: kv.FloatValue(1 - lambda)},
+		index.Compare{Property: "score", Op: index.Gt, Value: kv.ValueOf(0.5)},
+		index.Compare{Property: "score", Op: index.Ge, Value: kv.ValueOf(1 - lambda)},
 	}, nil
 }
 

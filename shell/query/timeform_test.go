@@ -21,12 +21,12 @@ func TestTimesOfColumns(t *testing.T) {
 	}}))(t)
 	for _, values := range [][]kv.Value{
 		{},
-		{kv.StringValue("2026-01-02T09:59:59.500Z"), kv.StringValue("2026-01-02 09:59"), kv.StringValue("2026-01-01"),
-			kv.StringValue(""), kv.StringValue("2026-01-02T09:00:00.25Z")},
-		{kv.StringValue("2026-01-02T10:00:00.000Z"), kv.StringValue("2026-01-02 10:00"), kv.StringValue("2026-01-02"),
-			kv.StringValue("2026-01-02T10:00"), kv.StringValue("2026-01-02T10:00:00Z")},
-		{kv.StringValue("2026-01-02T10:00:00.001Z"), kv.StringValue("2026-01-02 10:01"), kv.StringValue("2026-01-03"),
-			kv.StringValue("2026-01-02 10:00"), kv.StringValue("2026-01-02T10:00:00.5Z")},
+		{kv.ValueOf("2026-01-02T09:59:59.500Z"), kv.ValueOf("2026-01-02 09:59"), kv.ValueOf("2026-01-01"),
+			kv.ValueOf(""), kv.ValueOf("2026-01-02T09:00:00.25Z")},
+		{kv.ValueOf("2026-01-02T10:00:00.000Z"), kv.ValueOf("2026-01-02 10:00"), kv.ValueOf("2026-01-02"),
+			kv.ValueOf("2026-01-02T10:00"), kv.ValueOf("2026-01-02T10:00:00Z")},
+		{kv.ValueOf("2026-01-02T10:00:00.001Z"), kv.ValueOf("2026-01-02 10:01"), kv.ValueOf("2026-01-03"),
+			kv.ValueOf("2026-01-02 10:00"), kv.ValueOf("2026-01-02T10:00:00.5Z")},
 	} {
 		id := "undated"
 		if len(values) == 0 {
@@ -86,7 +86,7 @@ func TestTimes(t *testing.T) {
 			t.Errorf("%q: got %v, %v, want %v", text, got, err, want)
 		}
 	}
-	r := newResolver(t.Context(), nil, Options{}, []kv.Value{kv.IntValue(3)})
+	r := newResolver(t.Context(), nil, Options{}, []kv.Value{kv.ValueOf(3)})
 	if got, err := r.time(literal{kind: literalParam, number: 1, pos: startOfText}); err == nil {
 		t.Errorf("the number 3: got %v, want an error", got)
 	}

@@ -28,16 +28,16 @@ type class string
 
 // TestValuesThatFit has values go into the types that hold them, and into no others.
 func TestValuesThatFit(t *testing.T) {
-	seven, null := kv.IntValue(7), kv.Value{}
+	seven, null := kv.ValueOf(7), kv.Value{}
 	for _, test := range []struct {
 		value kv.Value
 		read  func(kv.Value) (any, error)
 		want  any
 	}{
-		{kv.StringValue("Theory"), rowOf[string], "Theory"}, {kv.StringValue("Theory"), rowOf[class], class("Theory")},
+		{kv.ValueOf("Theory"), rowOf[string], "Theory"}, {kv.ValueOf("Theory"), rowOf[class], class("Theory")},
 		{seven, rowOf[string], "7"}, {seven, rowOf[int], 7}, {seven, rowOf[int8], int8(7)}, {seven, rowOf[float64], 7.0},
-		{kv.IntValue(math.MinInt64), rowOf[int64], int64(math.MinInt64)}, {kv.FloatValue(0.1), rowOf[float64], 0.1},
-		{kv.BoolValue(true), rowOf[bool], true}, {seven, rowOf[kv.Value], seven}, {null, rowOf[kv.Value], null}, {null, rowOf[*int], (*int)(nil)},
+		{kv.ValueOf(math.MinInt64), rowOf[int64], int64(math.MinInt64)}, {kv.ValueOf(0.1), rowOf[float64], 0.1},
+		{kv.ValueOf(true), rowOf[bool], true}, {seven, rowOf[kv.Value], seven}, {null, rowOf[kv.Value], null}, {null, rowOf[*int], (*int)(nil)},
 	} {
 		if got, err := test.read(test.value); err != nil || got != test.want {
 			t.Errorf("%v: got %v, %v, want %v", test.value, got, err, test.want)
@@ -51,10 +51,10 @@ func TestValuesThatFit(t *testing.T) {
 		read  func(kv.Value) (any, error)
 		says  string
 	}{
-		{null, rowOf[string], "column a: got null, which a string cannot hold"}, {kv.IntValue(128), rowOf[int8], "got 128, which a int8 cannot hold"},
-		{kv.IntValue(1<<53 + 1), rowOf[float64], "got 9007199254740993, which a float64 cannot hold"},
-		{kv.FloatValue(3), rowOf[int], "got 3, which a int cannot hold"}, {kv.StringValue("7"), rowOf[int], "got the text '7'"},
-		{kv.IntValue(300), rowOf[*int8], "got 300, which a *int8 cannot hold"}, {seven, rowOf[chan int], "which a chan int cannot hold"},
+		{null, rowOf[string], "column a: got null, which a string cannot hold"}, {kv.ValueOf(128), rowOf[int8], "got 128, which a int8 cannot hold"},
+		{kv.ValueOf(1<<53 + 1), rowOf[float64], "got 9007199254740993, which a float64 cannot hold"},
+		{kv.ValueOf(3.0), rowOf[int], "got 3, which a int cannot hold"}, {kv.ValueOf("7"), rowOf[int], "got the text '7'"},
+		{kv.ValueOf(300), rowOf[*int8], "got 300, which a *int8 cannot hold"}, {seven, rowOf[chan int], "which a chan int cannot hold"},
 	} {
 		if _, err := test.read(test.value); err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%v: got error %v, want %q", test.value, err, test.says)
@@ -184,7 +184,7 @@ func TestQueryInAnUpdate(t *testing.T) {
 	must.Do(t, store.Update(func(tx *kv.Tx) error {
 		v, err := tx.Node("p1")
 		must.Do(t, err)
-		must.Do(t, errors.Join(tx.SetValue(v, "year", kv.IntValue(1899)), tx.SetValue(v, "score", kv.FloatValue(0.9375))))
+		must.Do(t, errors.Join(tx.SetValue(v, "year", kv.ValueOf(1899)), tx.SetValue(v, "score", kv.ValueOf(0.9375))))
 		for text, want := range map[string][]string{
 			"nodes where year < 1900 return id": {"p1"}, "nodes where score = 0.9375 return id": {"p1"},
 		} {

@@ -74,14 +74,14 @@ func cutKey(b []byte) (v kv.Value, rest []byte) {
 				continue
 			}
 			if i++; b[i] == keyEnd {
-				return kv.StringValue(text.String()), b[i+1:]
+				return kv.ValueOf(text.String()), b[i+1:]
 			}
 			text.WriteByte(0)
 		}
 	case kv.KindBool:
-		return kv.BoolValue(b[0] == 1), b[1:]
+		return kv.ValueOf(b[0] == 1), b[1:]
 	case kv.KindInt:
-		return kv.IntValue(int64(binary.BigEndian.Uint64(b) ^ 1<<63)), b[8:]
+		return kv.ValueOf(int64(binary.BigEndian.Uint64(b) ^ 1<<63)), b[8:]
 	}
-	return kv.FloatValue(floatbits.From(binary.BigEndian.Uint64(b))), b[8:]
+	return kv.ValueOf(floatbits.From(binary.BigEndian.Uint64(b))), b[8:]
 }

@@ -62,10 +62,10 @@ func Loaded(t testing.TB) *kv.Store {
 	for i, p := range All {
 		year := kv.Value{}
 		if p.Year != 0 {
-			year = kv.IntValue(p.Year)
+			year = kv.ValueOf(p.Year)
 		}
-		values := []kv.Value{nullable(p.Split), nullable(p.Title), year, kv.BoolValue(p.Year < 2010),
-			kv.FloatValue(float64(i) / 4)}
+		values := []kv.Value{nullable(p.Split), nullable(p.Title), year, kv.ValueOf(p.Year < 2010),
+			kv.ValueOf(float64(i) / 4)}
 		if err := load.AddNode(kv.Node{ID: p.ID, Label: p.Label, Values: values}); err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func nullable(text string) kv.Value {
 	if text == "" {
 		return kv.Value{}
 	}
-	return kv.StringValue(text)
+	return kv.ValueOf(text)
 }
 
 // Cleaned returns a store that holds the papers and what a run found, written by hand: nothing below depends on a
@@ -122,12 +122,12 @@ func Cleaned(t testing.TB) *kv.Store {
 	for _, p := range All {
 		v, err := bulk.Tx().Node(p.ID)
 		check(err)
-		check(suggested.Put(v, kv.StringValue(p.Suggested)))
-		check(confidence.Put(v, kv.FloatValue(p.Confidence)))
-		check(run.Put(v, kv.IntValue(1)))
+		check(suggested.Put(v, kv.ValueOf(p.Suggested)))
+		check(confidence.Put(v, kv.ValueOf(p.Confidence)))
+		check(run.Put(v, kv.ValueOf(1)))
 		if p.Score >= 0 {
-			check(score.Put(v, kv.FloatValue(p.Score)))
-			check(builder.Add(v, kv.FloatValue(p.Score)))
+			check(score.Put(v, kv.ValueOf(p.Score)))
+			check(builder.Add(v, kv.ValueOf(p.Score)))
 		}
 		row := make([]float64, len(bulk.Tx().Classes()))
 		for class, name := range bulk.Tx().Classes() {
@@ -194,9 +194,9 @@ func Scored(t testing.TB, n int) *kv.Store {
 	}
 	defer builder.Close() //nolint:errcheck // what fails is a test that has failed already
 	for i := range n {
-		value := kv.FloatValue(float64(float32(float64(i) / float64(n))))
+		value := kv.ValueOf(float64(float32(float64(i) / float64(n))))
 		err := errors.Join(score.Put(kv.NodeID(i), value), builder.Add(kv.NodeID(i), value),
-			suggested.Put(kv.NodeID(i), kv.StringValue("B")))
+			suggested.Put(kv.NodeID(i), kv.ValueOf("B")))
 		if err != nil {
 			t.Fatal(err)
 		}

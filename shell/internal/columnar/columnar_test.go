@@ -22,9 +22,9 @@ var (
 		{Name: "weight", Kind: kv.KindFloat}, {Name: "old", Kind: kv.KindBool}, {Name: "any", Kind: kv.KindNull},
 	}
 	kindRows = [][]kv.Value{
-		{kv.StringValue("-7"), kv.StringValue("東\n"), kv.StringValue("B"), kv.FloatValue(0.5), kv.FloatValue(1e300), kv.BoolValue(true), kv.FloatValue(0.25)},
+		{kv.ValueOf("-7"), kv.ValueOf("東\n"), kv.ValueOf("B"), kv.ValueOf(0.5), kv.ValueOf(1e300), kv.ValueOf(true), kv.ValueOf(0.25)},
 		{{}, {}, {}, {}, {}, {}, {}},
-		{kv.IntValue(1 << 60), kv.StringValue("bad \xff"), kv.StringValue("A"), kv.FloatValue(1), kv.IntValue(3), kv.BoolValue(false), kv.StringValue("x")},
+		{kv.ValueOf(1 << 60), kv.ValueOf("bad \xff"), kv.ValueOf("A"), kv.ValueOf(1.0), kv.ValueOf(3), kv.ValueOf(false), kv.ValueOf("x")},
 	}
 	wantRows = [][]any{
 		{int64(-7), "東\n", "B", 0.5, 1e300, true, "0.25"},
@@ -95,7 +95,7 @@ func numbers(rows int, text string, failure error) *query.Result {
 	columns := []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}, {Name: "s", Kind: kv.KindString}}
 	return query.NewResult(columns, func(yield func([]kv.Value, error) bool) {
 		for i := range rows {
-			if !yield([]kv.Value{kv.IntValue(int64(i)), kv.StringValue(text)}, nil) {
+			if !yield([]kv.Value{kv.ValueOf(int64(i)), kv.ValueOf(text)}, nil) {
 				return
 			}
 		}
@@ -145,7 +145,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := Parquet.Render(io.Discard, query.NewTable(twice, nil), &print.Screen{}); err == nil || !strings.Contains(err.Error(), `called "id"`) {
 		t.Errorf("two columns of one name: got error %v", err)
 	}
-	wrong := query.NewTable([]query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}, [][]kv.Value{{kv.StringValue("7a")}})
+	wrong := query.NewTable([]query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}, [][]kv.Value{{kv.ValueOf("7a")}})
 	if _, err := Parquet.Render(io.Discard, wrong, &print.Screen{}); err == nil || err.Error() != `column n: got string "7a", want int` {
 		t.Errorf("a text among integers: got error %v", err)
 	}

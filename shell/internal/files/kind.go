@@ -108,9 +108,9 @@ func parseValue(kind kv.Kind, text []byte) (kv.Value, bool) {
 	case kv.KindBool:
 		switch {
 		case strings.EqualFold(string(text), "true"):
-			return kv.BoolValue(true), true
+			return kv.ValueOf(true), true
 		case strings.EqualFold(string(text), "false"):
-			return kv.BoolValue(false), true
+			return kv.ValueOf(false), true
 		}
 		return kv.Value{}, false
 	case kv.KindInt:
@@ -118,16 +118,16 @@ func parseValue(kind kv.Kind, text []byte) (kv.Value, bool) {
 			return kv.Value{}, false
 		}
 		i, err := strconv.ParseInt(string(text), 10, 64)
-		return kv.IntValue(i), err == nil
+		return kv.ValueOf(i), err == nil
 	case kv.KindFloat:
 		if !startsPlainNumber(text) {
 			f, ok := parseNonFinite(text)
-			return kv.FloatValue(f), ok
+			return kv.ValueOf(f), ok
 		}
 		f, ok := parseNumber(text)
-		return kv.FloatValue(f), ok && keepsDigits(f, text)
+		return kv.ValueOf(f), ok && keepsDigits(f, text)
 	}
-	return kv.StringValue(string(text)), true
+	return kv.ValueOf(string(text)), true
 }
 
 // parseNumber reads a finite decimal number; strconv alone would also take 0x1p-2, 1_000, NaN and Inf.

@@ -205,13 +205,13 @@ func (n *nodesFile) parse(row table.Row, chunk *nodeChunk) error {
 	for k, column := range n.columns {
 		text := row.Fields[column]
 		kind := n.properties[k].Kind
-		value, ok := kv.StringValue(view(text)), true
+		value, ok := kv.ValueOf(view(text)), true
 		if column == n.split && len(text) > 0 {
 			split, err := cleaner.ParseSplit(view(text))
 			if err != nil {
 				return n.in.Want(row, column, "train, val, test or none")
 			}
-			value = kv.StringValue(split.String())
+			value = kv.ValueOf(split.String())
 		}
 		if kind != kv.KindString || len(text) == 0 {
 			value, ok = parseValue(kind, text)

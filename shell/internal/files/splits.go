@@ -41,7 +41,7 @@ func (w *writing) splits(ctx context.Context, path string, stage *ops.Stage) (ma
 		if name == "" {
 			return nil
 		}
-		return put(v, kv.StringValue(name))
+		return put(v, kv.ValueOf(name))
 	})
 }
 

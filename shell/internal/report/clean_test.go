@@ -39,7 +39,7 @@ func illustrated(t *testing.T, suspects, others int, title, abstract, link strin
 		{Name: "Title", Kind: kv.KindString}, {Name: "abstract", Kind: kv.KindString}, {Name: "url", Kind: kv.KindString},
 	}})
 	check(err)
-	values := []kv.Value{kv.StringValue(title), kv.StringValue(abstract), kv.StringValue(link)}
+	values := []kv.Value{kv.ValueOf(title), kv.ValueOf(abstract), kv.ValueOf(link)}
 	for i := range suspects + others {
 		check(load.AddNode(kv.Node{ID: fmt.Sprint(i), Label: "A", Values: values}))
 	}
@@ -65,7 +65,7 @@ func illustrated(t *testing.T, suspects, others int, title, abstract, link strin
 		if int(v) < suspects {
 			value = 1 - float64(v)/4096
 		}
-		check(errors.Join(score.Put(v, kv.FloatValue(value)), confidence.Put(v, kv.FloatValue(0.875)), suggested.Put(v, kv.StringValue("B"))))
+		check(errors.Join(score.Put(v, kv.ValueOf(value)), confidence.Put(v, kv.ValueOf(0.875)), suggested.Put(v, kv.ValueOf("B"))))
 	}
 	check(bulk.Commit(papers.PutRun))
 	return store

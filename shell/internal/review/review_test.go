@@ -278,7 +278,7 @@ func TestReviewDecidesOnTheCard(t *testing.T) {
 	card := must.Get(r.read(t.Context()))(t)
 	suggest := func(class string) {
 		t.Helper()
-		must.Do(t, store.Update(func(tx *kv.Tx) error { return tx.SetValue(card.Node, "suggested", kv.StringValue(class)) }))
+		must.Do(t, store.Update(func(tx *kv.Tx) error { return tx.SetValue(card.Node, "suggested", kv.ValueOf(class)) }))
 	}
 	suggest("Neural Nets")
 	moved, err := r.take(t.Context(), card, 'y')

@@ -124,9 +124,9 @@ func TestGuess(t *testing.T) {
 		{Name: "title", Kind: kv.KindString}, {Name: "Label_Text", Kind: kv.KindString}, {Name: "Subject", Kind: kv.KindString},
 		{Name: "abstract", Kind: kv.KindInt}, {Name: "text", Kind: kv.KindString}, {Name: "BODY", Kind: kv.KindString}, {Name: "page", Kind: kv.KindString},
 	}}))(t)
-	text := kv.StringValue("words")
+	text := kv.ValueOf("words")
 	for id, values := range map[string][]kv.Value{
-		"1": {{}, text, text, kv.IntValue(7), kv.StringValue(""), text, text},
+		"1": {{}, text, text, kv.ValueOf(7), kv.ValueOf(""), text, text},
 		"2": {{}, {}, {}, {}, {}, {}, {}},
 	} {
 		must.Do(t, load.AddNode(kv.Node{ID: id, Label: "B", Values: values}))
@@ -173,11 +173,11 @@ func TestOtherThanPredicted(t *testing.T) {
 	store := papers.Cleaned(t)
 	must.Do(t, store.Update(func(tx *kv.Tx) error {
 		for _, id := range []string{"p1", "e 1"} {
-			if err := tx.SetValue(must.Get(tx.Node(id))(t), "suggested", kv.StringValue("Systems")); err != nil {
+			if err := tx.SetValue(must.Get(tx.Node(id))(t), "suggested", kv.ValueOf("Systems")); err != nil {
 				return err
 			}
 		}
-		return tx.SetValue(must.Get(tx.Node("p1"))(t), "confidence", kv.FloatValue(0.02))
+		return tx.SetValue(must.Get(tx.Node("p1"))(t), "confidence", kv.ValueOf(0.02))
 	}))
 	for id, want := range map[string]string{
 		"p1": "On graphs has the label Theory. The likeliest other label is Systems. 3 of 4 neighbours are Theory; the classifier " +

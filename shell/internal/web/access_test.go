@@ -259,7 +259,7 @@ func TestHostileText(t *testing.T) {
 		{Name: "title", Kind: kv.KindString}, {Name: "link", Kind: kv.KindString}, {Name: "<b>name", Kind: kv.KindString}, {Name: "text", Kind: kv.KindString},
 	}}))(t)
 	for _, id := range []string{markup, "b", "../../etc", "?id=x&y#z"} {
-		values := []kv.Value{kv.StringValue(markup + escape), kv.StringValue(link), kv.StringValue(escape), kv.StringValue(markup + escape)}
+		values := []kv.Value{kv.ValueOf(markup + escape), kv.ValueOf(link), kv.ValueOf(escape), kv.ValueOf(markup + escape)}
 		must.Do(t, load.AddNode(kv.Node{ID: id, Label: label, Values: values}))
 	}
 	for _, id := range []string{"b", "../../etc", "?id=x&y#z"} {

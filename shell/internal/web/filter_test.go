@@ -98,8 +98,8 @@ func TestLongText(t *testing.T) {
 	load := must.Get(kv.NewLoader(t.Context(), dir,
 		kv.LoadOptions{Properties: []kv.Column{{Name: "title", Kind: kv.KindString}, {Name: "text",
 			Kind: kv.KindString}, {Name: "notes", Kind: kv.KindString}, {Name: "split", Kind: kv.KindString}}}))(t)
-	must.Do(t, load.AddNode(kv.Node{ID: "a", Label: "A", Values: []kv.Value{kv.StringValue("The title"),
-		kv.StringValue(long), kv.StringValue(long), kv.StringValue("none")}}))
+	must.Do(t, load.AddNode(kv.Node{ID: "a", Label: "A", Values: []kv.Value{kv.ValueOf("The title"),
+		kv.ValueOf(long), kv.ValueOf(long), kv.ValueOf("none")}}))
 	must.Get(load.Commit(t.Context(), nil))(t)
 	c := serve(t, papers.Reopen(t, dir), func(o *Options) { o.Columns = survey.Columns{Title: "title", Text: "text"} })
 	got := view[card](c, "/node?id=a")
