@@ -71,10 +71,19 @@ type LoadOptions struct {
 	OnStage func(stage string, seconds float64, edges int64)
 }
 
-// LoadStats counts what a load met. Edges join two nodes, whatever the direction; Arcs are those of a directed graph.
-// ParallelEdges are the rows that repeat an edge, or an arc of a directed graph. Its fields are the int64 Nodes, Edges,
-// Arcs, SelfLoops, ParallelEdges, Labelled (nodes with a label) and Classes, and the bool Weighted.
-type LoadStats = load.Stats
+// Stats count what a load or a Patch did. Edges join two nodes, whatever the direction; Arcs are those of a directed
+// graph. Its fields are
+//
+//	Nodes, Edges             int64 // added; of a Patch of a directed graph, Edges are arcs
+//	SelfLoops, ParallelEdges int64 // rows that were dropped, and rows that repeat an edge or arc of another row
+//
+//	Arcs, Labelled, Classes  int64 // of a load; Labelled are nodes with a label
+//	Weighted                 bool  // likewise
+//
+//	Known, Present             int64 // of a Patch: rows of nodes that were there, and edges or arcs that were
+//	RemovedNodes, RemovedEdges int64 // likewise, with the edges of removed nodes
+//	Rewritten                  bool  // likewise: the graph was written again
+type Stats = load.Stats
 
 // stageSync ends Commit, behind the stages of load: all of it is on disk.
 const stageSync = "sync"
@@ -199,13 +208,13 @@ func checkRow(n Node, columns []Column) error {
 // For an id given twice, and for an edge to an unknown id, Commit returns a *RowError, of several that with the least
 // Source. If AddNode, AddEdge or an EdgeWriter returned an error, Commit returns the first of these. After an error,
 // also one of finish, nothing is left on disk.
-func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats LoadStats, err error) {
+func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats Stats, err error) {
 	if l.ended {
-		return LoadStats{}, fmt.Errorf("loader: %w", ErrClosed)
+		return Stats{}, fmt.Errorf("loader: %w", ErrClosed)
 	}
 	defer func() { err = errors.Join(err, l.Abort()) }()
 	if err := l.load.Err(); err != nil {
-		return LoadStats{}, err
+		return Stats{}, err
 	}
 	for _, stage := range []struct {
 		name string
@@ -215,21 +224,21 @@ func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats L
 		{load.StageAdjacency, l.writeEdges}, {load.StageColumns, l.writeNodes},
 	} {
 		if err := l.stage(ctx, stage.name, stage.run); err != nil {
-			return LoadStats{}, err
+			return Stats{}, err
 		}
 	}
 	if finish != nil {
 		if err := finish(l.store); err != nil {
-			return LoadStats{}, err
+			return Stats{}, err
 		}
 	}
 	if err := l.stage(ctx, stageSync, func(context.Context) error { return l.closeStore() }); err != nil {
-		return LoadStats{}, err
+		return Stats{}, err
 	}
 	stats = l.load.Stats()
 	stats.Classes, stats.Weighted = int64(len(l.classes)), l.opt.Weighted
 	if err := l.place(); err != nil {
-		return LoadStats{}, err
+		return Stats{}, err
 	}
 	return stats, nil
 }

@@ -78,7 +78,7 @@ func arcTotals(f codec.ArcForm, rows []arcRow) (totals map[[2]string]float32, lo
 	return totals, loops, parallel
 }
 
-func loadArcs(t *testing.T, dir string, ids []string, rows []arcRow, opt LoadOptions, writers int) (LoadStats, error) {
+func loadArcs(t *testing.T, dir string, ids []string, rows []arcRow, opt LoadOptions, writers int) (Stats, error) {
 	t.Helper()
 	l := must.Get(NewLoader(t.Context(), dir, opt))(t)
 	for i, id := range ids {
@@ -122,7 +122,7 @@ func TestLoadArcs(t *testing.T) {
 				m.arcs[edge{u, v}] = w
 			}
 			m.verify(t, tx)
-			want := LoadStats{Nodes: int64(len(ids)), Edges: tx.Shape().Edges, SelfLoops: loops, ParallelEdges: parallel, Weighted: f.Weighted}
+			want := Stats{Nodes: int64(len(ids)), Edges: tx.Shape().Edges, SelfLoops: loops, ParallelEdges: parallel, Weighted: f.Weighted}
 			if f.Directed {
 				want.Arcs = int64(len(totals))
 			}

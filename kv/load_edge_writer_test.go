@@ -64,7 +64,7 @@ func TestLoadIsTheSameAtAnyBudget(t *testing.T) {
 			g.src, g.dst = append(g.src, g.ids[r.IntN(n)]), append(g.dst, g.ids[r.IntN(1+r.IntN(n))])
 		}
 		var want map[string]string
-		var wantStats LoadStats
+		var wantStats Stats
 		for _, budget := range []int64{1, 1 << 18, 1 << 30} {
 			for _, workers := range []int{1, 2, 4} {
 				if !longtest.Asked() && (budget == 1<<18) != (workers == 2) { // each budget and each number at least once

@@ -98,7 +98,7 @@ func (g *testGraph) edges() int64 {
 	return int64(degrees / 2)
 }
 
-func (g *testGraph) load(t testing.TB, dir string, opt LoadOptions, finish func(*Store) error) LoadStats {
+func (g *testGraph) load(t testing.TB, dir string, opt LoadOptions, finish func(*Store) error) Stats {
 	t.Helper()
 	opt.Properties = []Column{{Name: "year", Kind: KindInt}}
 	l := must.Get(NewLoader(t.Context(), dir, opt))(t)
@@ -149,7 +149,7 @@ func TestLoadRandomGraphs(t *testing.T) {
 				classes[label] = true
 			}
 		}
-		want := LoadStats{
+		want := Stats{
 			Nodes: int64(len(g.ids)), Edges: g.edges(), SelfLoops: g.loops, ParallelEdges: g.parallel, Labelled: labelled,
 			Classes: int64(len(classes)),
 		}

@@ -53,21 +53,6 @@ type PatchOptions struct {
 	most int // rows in one transaction, of tests; zero: as many as pay
 }
 
-// PatchStats count what a Patch did.
-type PatchStats struct {
-	Nodes   int64 // added
-	Known   int64 // rows of nodes that were there
-	Edges   int64 // added; in a directed graph arcs
-	Present int64 // edges, or arcs, that were there
-	SelfLoops,
-	ParallelEdges int64 // rows that were dropped, and rows that repeat an edge of another row
-
-	RemovedNodes int64
-	RemovedEdges int64 // with those of removed nodes
-
-	Rewritten bool // the graph was written again
-}
-
 // NewPatch begins a Patch.
 func (s *Store) NewPatch(opt PatchOptions) (*Patch, error) {
 	if s.opt.ReadOnly {
@@ -206,7 +191,7 @@ func (p *Patch) most(tx *Tx) int64 {
 // Commit writes what was asked for. All of it is on disk when Commit returns, or, after an error other than
 // ErrCommitted, nothing. Of several rows that are wrong in the same way the error is that of the least Source. It waits
 // for the running Update, Bulk or Compact.
-func (p *Patch) Commit(ctx context.Context) (stats PatchStats, err error) {
+func (p *Patch) Commit(ctx context.Context) (stats Stats, err error) {
 	if err := p.check(nil); err != nil {
 		return stats, errors.Join(err, p.Abort())
 	}

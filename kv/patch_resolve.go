@@ -26,7 +26,7 @@ type resolvedPatch struct {
 	nodes   *spill.Sorter // rows of nodes, by NodeID
 	removed NodeSet
 	wrong   *RowError // of the least Source; nil for none
-	stats   PatchStats
+	stats   Stats
 }
 
 // note notes a row that is wrong.

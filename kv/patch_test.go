@@ -187,7 +187,7 @@ func patchWays(t *testing.T, first *Store) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for round := range longtest.Of(2, 3) {
 		seed := r.Uint64()
-		var stats [2]PatchStats
+		var stats [2]Stats
 		for i, s := range stores {
 			stats[i] = randomPatch(t, s, rand.New(rand.NewPCG(seed, 0)), round, []int{manyInUpdate, noneInUpdate}[i])
 			checkClean(t, s)
@@ -209,7 +209,7 @@ func patchWays(t *testing.T, first *Store) {
 }
 
 // randomPatch commits a random Patch, which has some of everything.
-func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) PatchStats {
+func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) Stats {
 	t.Helper()
 	var ids []string
 	var arcs [][2]string

@@ -101,7 +101,7 @@ func TestHubIsNotHalfRemoved(t *testing.T) {
 	p := must.Get(s.NewPatch(PatchOptions{}))(t)
 	must.Do(t, p.RemoveNode("0", 1))
 	stats, err := p.Commit(t.Context())
-	if want := (PatchStats{RemovedNodes: 1, RemovedEdges: n - 1, Rewritten: true}); err != nil || stats != want {
+	if want := (Stats{RemovedNodes: 1, RemovedEdges: n - 1, Rewritten: true}); err != nil || stats != want {
 		t.Errorf("got %+v, %v, want %+v", stats, err, want)
 	}
 	checkClean(t, s)

@@ -133,7 +133,7 @@ func (g *graphFiles) graph() *files.Graph {
 }
 
 // load makes a store at dir of the files, as files.Graph.Load does.
-func (g *graphFiles) load(ctx context.Context, dir string, r files.Job) (kv.LoadStats, error) {
+func (g *graphFiles) load(ctx context.Context, dir string, r files.Job) (kv.Stats, error) {
 	stats, err := g.graph().Load(ctx, dir, g.of(r))
 	return stats, g.advise(err)
 }

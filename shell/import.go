@@ -182,7 +182,7 @@ func (c *importCommand) make(ctx context.Context, s *streams, finish func(*kv.St
 }
 
 // report says what is in the store that was made.
-func (c *importCommand) report(stats kv.LoadStats, s *streams, took time.Duration) error {
+func (c *importCommand) report(stats kv.Stats, s *streams, took time.Duration) error {
 	s.stages.end("close")
 	s.progress.clear()
 	edges, kind, verb := stats.Edges, "edges", "collapsed"
@@ -203,7 +203,7 @@ func (c *importCommand) report(stats kv.LoadStats, s *streams, took time.Duratio
 // complete and takes its place.
 func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 	began := time.Now()
-	var stats kv.LoadStats
+	var stats kv.Stats
 	// A store that is open to read excludes writers, and closing it touches no file, wherever it has been moved to.
 	err = c.withStoreHeld(ctx, c.DB, func(old *kv.Store) error {
 		if err := old.CheckOwnFiles(); err != nil {

@@ -45,7 +45,7 @@ func (c *removeCommand) Run(ctx context.Context, s *streams) error {
 	}
 	ctx = stream.WithInput(ctx, s.in)
 	began := time.Now()
-	var stats kv.PatchStats
+	var stats kv.Stats
 	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
 		stats, err = files.Remove(ctx, store, c.Nodes, c.Edges, c.of(s.job(0, c.work())))
 		s.stages.end("remove")

@@ -19,7 +19,7 @@ import (
 
 // An Appendage is what became of files that were added to a store.
 type Appendage struct {
-	kv.PatchStats
+	kv.Stats
 	Relabelled  int64   // nodes that were there, and have another label, or none, since
 	Predictions int64   // rows that were written
 	Features    int64   // likewise
@@ -51,7 +51,7 @@ func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appe
 	if err := a.fill(ctx, patch); err != nil {
 		return result, a.explain(err)
 	}
-	if result.PatchStats, err = a.commit(ctx, patch); err != nil {
+	if result.Stats, err = a.commit(ctx, patch); err != nil {
 		return result, err
 	}
 	result.Relabelled, result.Decided = a.relabelled, a.decided
@@ -300,7 +300,7 @@ func (e removedEdges) AddWeighted(src, dst string, _ float32, source int64) erro
 }
 
 // commit commits a patch as a stage of its own.
-func (a *appending) commit(ctx context.Context, patch *kv.Patch) (stats kv.PatchStats, err error) {
+func (a *appending) commit(ctx context.Context, patch *kv.Patch) (stats kv.Stats, err error) {
 	err = a.Timed("commit", func(stage *ops.Stage) error {
 		stats, err = patch.Commit(ctx)
 		stage.Edges = stats.Edges

@@ -112,7 +112,7 @@ func (r Job) Timed(name string, step func(*ops.Stage) error) error {
 func (r Job) goroutines() int { return parallel.Workers(r.Workers) }
 
 // Load makes a store at dir, which nothing is at, of the files. A failure leaves nothing.
-func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.LoadStats, err error) {
+func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, err error) {
 	classes := g.Form.ofAll(g.Classes)
 	if g.Run != "" {
 		if g.run, err = readRun(ctx, g.Run, r.Memory); err != nil {

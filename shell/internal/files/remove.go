@@ -13,7 +13,7 @@ import (
 
 // Remove removes the nodes and the edges that files list from a store, all of them or nothing. An empty path is a file
 // that is not given. A row that is there again counts once.
-func Remove(ctx context.Context, store *kv.Store, nodes, edges Names, r Job) (stats kv.PatchStats, err error) {
+func Remove(ctx context.Context, store *kv.Store, nodes, edges Names, r Job) (stats kv.Stats, err error) {
 	patch, err := store.NewPatch(kv.PatchOptions{Progress: r.Progress})
 	if err != nil {
 		return stats, err
