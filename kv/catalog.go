@@ -59,6 +59,9 @@ type catalog struct {
 	ChangesFrom uint64 `msgpack:"changes_from"`
 
 	classNumbers map[string]Class // the inverse of Classes
+
+	// When it was read: the versions of the first part of its record, and of that of the counts.
+	version, countsVersion uint64
 }
 
 // The counts are what adding a node or an edge changes. They are a record of their own, of some dozen bytes, so that
@@ -235,12 +238,6 @@ func (s *Store) parseCatalogCopy(text []byte) (c catalogCopy, err error) {
 
 func (s *Store) catalogPath() string { return filepath.Join(s.dir, lsm.CatalogName) }
 
-// catalogVersion is the version of the record of the catalogue.
-func (tx *Tx) catalogVersion() (version uint64, err error) {
-	_, version, err = tx.txn.Get(record.PartKey(catalogKey(), 0))
-	return version, err
-}
-
 // openPacks opens the packs of a store that was opened for writing, once it is what it was before a crash. It returns
 // an ErrCorrupt if the copy of the catalogue is later than the catalogue: packs may be gone that this names.
 func (s *Store) openPacks() error {
@@ -255,14 +252,10 @@ func (s *Store) openPacks() error {
 		return err
 	}
 	live := cat.live()
-	version, err := tx.catalogVersion()
-	if err != nil {
-		return err
-	}
-	if s.copied = copied.Version; s.copied > version {
+	if s.copied = copied.Version; s.copied > cat.version {
 		return record.CorruptFile(s.catalogPath(),
 			"it has the catalogue of commit %d, and the store has that of commit %d: a later catalogue is lost",
-			s.copied, version)
+			s.copied, cat.version)
 	}
 	return s.db.OpenPacks(func(g record.Generation) bool { return live[g] })
 }
@@ -272,12 +265,8 @@ func (s *Store) openPacks() error {
 // Small records of such generations stay until the next fold. The caller holds the writer's lock.
 func (s *Store) sweep() error {
 	began, dropped := time.Now(), int64(0)
-	err := s.lastView(func(tx *Tx) error {
-		version, err := tx.catalogVersion()
-		if err != nil {
-			return err
-		}
-		live := tx.cat.live()
+	err := s.lastView(func(tx *Tx) (err error) {
+		version, live := tx.cat.version, tx.cat.live()
 		isLive := func(g record.Generation) bool { return live[g] }
 		dropped, err = s.db.KeepPacks(isLive, version != s.copied, func() ([]byte, error) {
 			return msgpack.Marshal(catalogCopy{s.header, version, tx.cat, tx.cat.counts})

@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -28,10 +27,10 @@ type Column struct {
 // Columns lists the stored columns, sorted by name; id and degree are not among them.
 func (tx *Tx) Columns() []Column {
 	columns := make([]Column, 0, len(tx.cat.Columns))
-	for name, entry := range tx.cat.Columns {
+	for _, name := range sortedNames(tx.cat.Columns) {
+		entry := tx.cat.Columns[name]
 		columns = append(columns, Column{name, entry.Kind, entry.Indexed})
 	}
-	slices.SortFunc(columns, func(a, b Column) int { return bytes.Compare([]byte(a.Name), []byte(b.Name)) })
 	return columns
 }
 

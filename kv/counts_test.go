@@ -58,7 +58,7 @@ func TestSmallUpdatesLeaveTheCatalogue(t *testing.T) {
 		t.Helper()
 		view(t, s, func(*Tx) error {
 			latest := s.latest.Load()
-			catalogue, counts = latest.version, latest.counts
+			catalogue, counts = latest.version, latest.countsVersion
 			return nil
 		})
 		return catalogue, counts

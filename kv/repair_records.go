@@ -275,10 +275,7 @@ func (r *repair) counts(found *recordScan) error {
 func (r *repair) catalog() (cat *catalog, err error) {
 	tx := r.s.beginBare(false, nil)
 	defer tx.end()
-	if cat, err = tx.uncountedCatalog(); errors.Is(err, ErrNotFound) {
-		err = record.Corrupt(catalogKey(), "it is missing")
-	}
-	return cat, err
+	return tx.uncountedCatalog()
 }
 
 // setCatalog writes the catalogue but for the counts.

@@ -63,19 +63,13 @@ type Store struct {
 	cache       *snapshot.Cache
 
 	// latest is the catalogue last read, so that a snapshot seldom has to decode it.
-	latest atomic.Pointer[versionedCatalog]
+	latest atomic.Pointer[catalog]
 
 	removed atomic.Pointer[removedSet] // of the snapshot that last asked
 
 	mu     sync.Mutex
 	closed bool
 	txs    map[*Tx]struct{} // begun and not ended
-}
-
-type versionedCatalog struct {
-	version uint64 // Badger's, of the first part
-	counts  uint64 // Badger's, of the counts
-	catalog *catalog
 }
 
 func headerKey() []byte { return []byte{byte(record.KindHeader)} }

@@ -107,60 +107,61 @@ func (tx *Tx) start() error {
 	return tx.loadCatalog()
 }
 
+// loadCatalog reads of the catalogue and its counts what others have not read.
 func (tx *Tx) loadCatalog() error {
-	var versions [2]uint64 // of the first part of the catalogue, and of the counts
-	for i, key := range [][]byte{record.PartKey(catalogKey(), 0), countsKey()} {
-		_, version, err := tx.txn.Get(key)
-		if errors.Is(err, ErrNotFound) {
-			return record.Corrupt(key, "it is missing")
+	version, err := tx.versionOf(record.PartKey(catalogKey(), 0))
+	if err != nil {
+		return err
+	}
+	countsVersion, err := tx.versionOf(countsKey())
+	if err != nil {
+		return err
+	}
+	c := tx.s.latest.Load()
+	if c == nil || c.version != version {
+		if c, err = tx.uncountedCatalog(); err != nil {
+			return err
 		}
+	}
+	if c.countsVersion != countsVersion {
+		err := tx.records().Get(countsKey(), func(body []byte) (err error) {
+			c, err = c.withCounts(body)
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		versions[i] = version
+		c.countsVersion = countsVersion
+		tx.s.latest.Store(c)
 	}
-	latest := tx.s.latest.Load()
-	if latest == nil || latest.version != versions[0] || latest.counts != versions[1] {
-		var c *catalog
-		if latest != nil && latest.version == versions[0] {
-			c = latest.catalog
-		}
-		c, err := tx.readCatalog(c)
-		if err != nil {
-			return err
-		}
-		latest = &versionedCatalog{versions[0], versions[1], c}
-		tx.s.latest.Store(latest)
-	}
-	tx.cat, tx.nodesBefore = latest.catalog, latest.catalog.Nodes
+	tx.cat, tx.nodesBefore = c, c.Nodes
 	if !tx.write {
 		tx.structures = &structures{tx.newGraph(), tx.newDict()}
 	}
 	return nil
 }
 
-// readCatalog reads the counts, and the rest of the catalogue if there is none that counts but for them.
-func (tx *Tx) readCatalog(c *catalog) (*catalog, error) {
-	if c == nil {
-		var err error
-		if c, err = tx.uncountedCatalog(); err != nil {
-			return nil, err
-		}
+// uncountedCatalog reads the catalogue but for the counts.
+func (tx *Tx) uncountedCatalog() (c *catalog, err error) {
+	version, err := tx.versionOf(record.PartKey(catalogKey(), 0))
+	if err != nil {
+		return nil, err
 	}
-	err := tx.records().Get(countsKey(), func(body []byte) (err error) {
-		c, err = c.withCounts(body)
+	err = snapshot.Chain(tx.records(), catalogKey(), func(body []byte) (err error) {
+		if c, err = decodeCatalog(body); err == nil {
+			c.version = version
+		}
 		return err
 	})
 	return c, err
 }
 
-// uncountedCatalog reads the catalogue but for the counts.
-func (tx *Tx) uncountedCatalog() (c *catalog, err error) {
-	err = snapshot.Chain(tx.records(), catalogKey(), func(body []byte) (err error) {
-		c, err = decodeCatalog(body)
-		return err
-	})
-	return c, err
+// versionOf is the version of a record that every store has.
+func (tx *Tx) versionOf(key []byte) (version uint64, err error) {
+	if _, version, err = tx.txn.Get(key); errors.Is(err, ErrNotFound) {
+		err = record.Corrupt(key, "it is missing")
+	}
+	return version, err
 }
 
 // Close ends a snapshot of Begin. Reads under way on other goroutines end first; later ones return ErrClosed.
