@@ -34,17 +34,10 @@ const (
 
 // Stats are kv.Stats. Who knows the names of classes counts them, and sets Weighted.
 type Stats struct {
-	Nodes, Edges             int64 // added; of a Patch of a directed graph, Edges are arcs
-	SelfLoops, ParallelEdges int64 // rows that were dropped, and rows that repeat an edge or arc of another row
+	Nodes, Edges, Arcs, SelfLoops, ParallelEdges, Labelled, Classes int64
+	Known, Present, RemovedNodes, RemovedEdges                      int64
 
-	// Of a load:
-	Arcs, Labelled, Classes int64
-	Weighted                bool
-
-	// Of a Patch:
-	Known, Present             int64 // rows of nodes that were there, and edges or arcs that were
-	RemovedNodes, RemovedEdges int64 // with the edges of removed nodes
-	Rewritten                  bool  // the graph was written again
+	Weighted, Rewritten bool
 }
 
 // A Load takes every node, in file order, then every edge, and then Resolve, Number, WriteEdges, WriteIDs, ReadLabels
