@@ -22,23 +22,10 @@ import (
 )
 
 // Open opens a store. It returns ErrNotStore for a directory without one (fs.ErrNotExist if there is no
-// directory), ErrCorrupt if a file of it is damaged or missing, ErrVersion for a store of another format, a
+// directory), ErrCorrupt if a file of it is damaged or missing, ErrVersion for a store of another format,
 // ErrLocked if another process writes, or this one would write while another reads.
 func Open(dir string, opt Options) (*Store, error) {
 	began := time.Now()
-	s, err := openDirectory(dir, opt)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.start(); err != nil {
-		return nil, errors.Join(renamed(err, s.dir, dir), s.closeBadger())
-	}
-	s.log("open", began, nil)
-	return s, nil
-}
-
-// openDirectory opens what is in a directory, of whatever format version, and reads nothing of it.
-func openDirectory(dir string, opt Options) (*Store, error) {
 	if err := undoSwap(dir); err != nil {
 		return nil, err
 	}
@@ -56,20 +43,19 @@ func openDirectory(dir string, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := openLocked(path, opt, unlock)
+	if err := lsm.CheckManifest(path); err != nil {
+		return nil, errors.Join(renamed(err, path, dir), unlock())
+	}
+	s, err := openBadger(path, opt, true, unlock)
 	if err != nil {
 		return nil, renamed(err, path, dir)
 	}
 	s.name = dir
-	return s, nil
-}
-
-// openLocked is openDirectory for who has locked the directory. Closing the store calls unlock, and so does an error.
-func openLocked(dir string, opt Options, unlock func() error) (*Store, error) {
-	if err := lsm.CheckManifest(dir); err != nil {
-		return nil, errors.Join(err, unlock())
+	if err := s.start(); err != nil {
+		return nil, errors.Join(renamed(err, path, dir), s.closeBadger())
 	}
-	return openBadger(dir, opt, true, unlock)
+	s.log("open", began, nil)
+	return s, nil
 }
 
 // isStore reports whether a directory looks like a store. It does not open the store.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/pb"
-	"github.com/dgraph-io/badger/v4/table"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/graphcleaner/graphcleaner/internal/crc32c"
@@ -170,11 +169,8 @@ func CheckManifest(dir string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, id := range f.open {
-		return record.CorruptFile(path, "it is missing, and %s is there", filepath.Base(openPath(dir, id)))
-	}
-	for _, id := range append(f.tables, f.closed...) {
-		return record.CorruptFile(path, "it is missing, and %s is there", table.IDToFilename(id))
+	if tables := slices.Concat(f.tables, f.closed, f.open); len(tables) > 0 {
+		return record.CorruptFile(path, "it is missing, and table %d is there", tables[0])
 	}
 	return fmt.Errorf("%s: %w", dir, ErrNotStore)
 }
