@@ -127,16 +127,6 @@ func (m manifest) packs() []uint64 {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(m.levels)), func(id uint64) bool { return !isPack(id) })
 }
 
-// first is how many tables level 0 has.
-func (m manifest) first() (n int) {
-	for _, level := range m.levels {
-		if level == 0 {
-			n++
-		}
-	}
-	return n
-}
-
 // write replaces the manifest of a directory by one of a single record, which names the tables that are Badger's own,
 // and the given packs.
 func (m manifest) write(dir string, packs []uint64) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -161,12 +162,16 @@ func prepare(dir string, crashed bool) (f found, err error) {
 			return f, err
 		}
 		newest = max(newest, l.Newest)
+		if m.levels[id] == 0 {
+			f.tables++
+		}
 	}
 	logged, err := readLogs(dir)
 	if err != nil {
 		return f, err
 	}
-	f.last, f.tables = max(newest, logged.newest()), m.first()+logged.logs
+	f.last = slices.Max(append(slices.Collect(maps.Keys(logged.all)), newest))
+	f.tables += logged.logs
 	if f.strays, err = findStrays(dir, strays, newest, logged); err != nil {
 		return f, err
 	}

@@ -85,7 +85,7 @@ func (t *Txn) Commit(version uint64) error {
 	if err := t.txn.CommitAt(version, nil); err != nil {
 		return wrapBadger(err)
 	}
-	t.d.advance(version)
+	t.d.last.Store(max(t.d.last.Load(), version)) // only who holds the writer's lock does so
 	return nil
 }
 
@@ -161,9 +161,6 @@ func (b *Batch) Cancel() { b.t.Discard() }
 
 // Version is that of the last commit.
 func (d *DB) Version() uint64 { return d.last.Load() }
-
-// advance has transactions that begin from now on see a version. The caller holds the writer's lock.
-func (d *DB) advance(to uint64) { d.last.Store(max(d.last.Load(), to)) }
 
 // MostInTransaction is how many bytes a transaction can write.
 func (d *DB) MostInTransaction() int64 { return d.db.MaxBatchSize() }

@@ -66,14 +66,6 @@ type logVersions struct {
 	logs int // of memtables that have any
 }
 
-// newest is the newest of them, zero if there is none.
-func (v logVersions) newest() (newest uint64) {
-	for version := range v.all {
-		newest = max(newest, version)
-	}
-	return newest
-}
-
 // lack says whether a table has a version that the logs lack. A damaged block is an ErrCorrupt.
 func (v logVersions) lack(path string) (lack bool, err error) {
 	t, err := pack.Open(path)
