@@ -39,7 +39,7 @@ func (c *checker) adjacency(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := c.tx.graph().ReadLists(r, &lists)
+		err := c.tx.graph().Read(r, &lists, true)
 		if err == nil && c.tx.cat.EdgeDeltas > 0 {
 			degrees = slices.Grow(degrees[:0], r.Len())[:r.Len()]
 			err = c.tx.graph().ReadDegrees(r, degrees)

@@ -59,7 +59,7 @@ func (tx *Tx) ReadAdjacency(r Range, buf *Adjacency) error {
 	if err := tx.Err(); err != nil {
 		return err
 	}
-	return tx.graph().Read(r, buf)
+	return tx.graph().Read(r, buf, false)
 }
 
 // Degree is the number of neighbours of v.

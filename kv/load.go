@@ -96,6 +96,7 @@ type Loader struct {
 	work    *workplace
 	load    *load.Load
 	classes map[string]uint32 // that have turned up, numbered from 1
+	edges   *EdgeWriter       // of AddEdge
 	ended   bool
 
 	// In Commit.
@@ -179,7 +180,10 @@ func (l *Loader) class(name string) uint32 {
 
 // AddEdge is EdgeWriter.Add for a program that adds edges in the goroutine of the Loader.
 func (l *Loader) AddEdge(src, dst string, source int64) error {
-	return l.load.AddEdge(src, dst, source)
+	if l.edges == nil || l.ended {
+		l.edges = l.EdgeWriter()
+	}
+	return l.edges.Add(src, dst, source)
 }
 
 // EdgeWriter begins another writer of edges. All nodes must have been added.

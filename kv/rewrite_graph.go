@@ -40,7 +40,7 @@ func (w *rewriter) source() (s source, err error) {
 	if s.blocks, err = w.tx.AdjacencyBlocks(); err != nil {
 		return s, err
 	}
-	s.lists = func(block int, lists *Adjacency) error { return w.tx.graph().ReadLists(s.blocks[block], lists) }
+	s.lists = func(block int, lists *Adjacency) error { return w.tx.graph().Read(s.blocks[block], lists, true) }
 	var numbers []uint32
 	s.numbers = func(k record.Kind, block int) (_ []uint32, err error) {
 		numbers, err = w.tx.dict().Numbers(k, block, numbers[:0])

@@ -43,10 +43,10 @@ func (d *Direction) UnmarshalText(name []byte) error {
 // ReadAlong is Read with the lists of a direction, and their weights if the graph has weights.
 func (g *Graph) ReadAlong(along Direction, r record.Range, buf *Adjacency) error {
 	if along == Both && !g.Form.Weighted {
-		return g.Read(r, buf)
+		return g.Read(r, buf, false)
 	}
 	weights := buf.Weights
-	if err := g.ReadLists(r, buf); err != nil {
+	if err := g.Read(r, buf, true); err != nil {
 		return err
 	}
 	if g.Form.Weighted {

@@ -88,14 +88,10 @@ func (g *Graph) Blocks() ([]record.Range, error) {
 }
 
 // Read decodes a range of Blocks, or several that follow each other, into buf, reusing its memory; edges added and
-// removed since the load are merged in. Any other range is an ErrShape. It is safe for concurrent use with a buf
-// each.
-func (g *Graph) Read(r record.Range, buf *Adjacency) error { return g.read(r, buf, false) }
-
-// ReadLists is Read, with the arcs of all neighbours if the graph has arcs.
-func (g *Graph) ReadLists(r record.Range, buf *Adjacency) error { return g.read(r, buf, g.Form.Any()) }
-
-func (g *Graph) read(r record.Range, buf *Adjacency, withArcs bool) error {
+// removed since the load are merged in, and so are the arcs of all neighbours, if they are asked for and the graph has
+// arcs. Any other range is an ErrShape. It is safe for concurrent use with a buf each.
+func (g *Graph) Read(r record.Range, buf *Adjacency, withArcs bool) error {
+	withArcs = withArcs && g.Form.Any()
 	d, err := g.Directory()
 	if err != nil {
 		return err

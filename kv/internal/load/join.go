@@ -16,14 +16,10 @@ import (
 // the edges of the part are read.
 type idJoin struct {
 	workers int
-	sizes   []partSize
 	ids     *spool // source, position, id
 	first   *spool // edges whose first ends are looked up
 	second  *spool // then their second ends
 }
-
-// A partSize is how many ids a part has, and what they take.
-type partSize struct{ ids, bytes int64 }
 
 const (
 	partShift  = 30 // of a hash, so that neither slots nor tags depend on the part
@@ -39,7 +35,6 @@ func newIDJoin(ctx context.Context, l *Load) (_ *idJoin, err error) {
 	for parts < maxParts && size() > max(unit/2/int64(j.workers), leastTable) {
 		parts *= 2
 	}
-	j.sizes = make([]partSize, parts)
 	for _, s := range []**spool{&j.ids, &j.first, &j.second} {
 		if *s, err = newSpool(l.opt.Dir, int(parts), unit/8); err != nil {
 			return nil, errors.Join(err, j.close())
@@ -49,10 +44,7 @@ func newIDJoin(ctx context.Context, l *Load) (_ *idJoin, err error) {
 	err = l.eachRow(ctx, func(row nodeRow) error {
 		record = binary.AppendUvarint(record[:0], uint64(row.source))
 		record = append(binary.AppendUvarint(record, uint64(row.position)), row.id...)
-		part := j.part(viewText(row.id))
-		j.sizes[part].ids++
-		j.sizes[part].bytes += int64(len(row.id))
-		return j.ids.add(part, record)
+		return j.ids.add(j.part(viewText(row.id)), record)
 	})
 	if err != nil {
 		return nil, errors.Join(err, j.close())
@@ -61,7 +53,9 @@ func newIDJoin(ctx context.Context, l *Load) (_ *idJoin, err error) {
 }
 
 // part is the part of an id.
-func (j *idJoin) part(id string) int { return int(dict.Hash(id) >> partShift & uint64(len(j.sizes)-1)) }
+func (j *idJoin) part(id string) int {
+	return int(dict.Hash(id) >> partShift & uint64(len(j.ids.parts)-1))
+}
 
 // A joinEdge is an edge one end of which is looked up.
 type joinEdge struct {
@@ -115,8 +109,8 @@ func (l *Load) lookUp(
 	ctx context.Context, edges *spool, use func(worker int, e joinEdge, position uint32) error,
 ) error {
 	j := l.ids.join
-	return parallel.Do(ctx, j.workers, len(j.sizes), func(ctx context.Context, worker, part int) (err error) {
-		t, err := newTextTable(j.sizes[part].ids, j.sizes[part].bytes)
+	return parallel.Do(ctx, j.workers, len(j.ids.parts), func(ctx context.Context, worker, part int) (err error) {
+		t, err := newTextTable(j.ids.parts[part].count, j.ids.parts[part].bytes) // records are a little longer than ids
 		if err != nil {
 			return err
 		}

@@ -61,7 +61,6 @@ type Load struct {
 	duplicate *RowError // an id given twice; First is the position of the first
 	unknown   *RowError // an end that is no node
 	writers   []*EdgeWriter
-	single    *EdgeWriter // of AddEdge
 
 	nodeAt offheap.Array[uint32] // NodeID by position, from Number on
 

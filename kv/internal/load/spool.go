@@ -28,6 +28,8 @@ type spoolPart struct {
 	mu      sync.Mutex
 	waiting []byte
 	frames  []frame
+	count   int64 // of records
+	bytes   int64 // of these
 }
 
 // A frame is a stretch of the file that is written and read at once.
@@ -56,6 +58,8 @@ func (s *spool) add(part int, record []byte) error {
 	p := &s.parts[part]
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.count++
+	p.bytes += int64(len(record))
 	p.waiting = binary.AppendUvarint(p.waiting, uint64(len(record)))
 	p.waiting = append(p.waiting, record...)
 	if len(p.waiting) < s.buffer {

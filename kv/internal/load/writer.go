@@ -169,11 +169,3 @@ func (w *EdgeWriter) end() error {
 	w.l.stats.SelfLoops += w.selfLoops
 	return err
 }
-
-// AddEdge is EdgeWriter.Add for a caller with one goroutine, the Loader's.
-func (l *Load) AddEdge(src, dst string, source int64) error {
-	if l.single == nil || l.ended {
-		l.single = l.EdgeWriter()
-	}
-	return l.single.Add(src, dst, source)
-}
