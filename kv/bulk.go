@@ -189,7 +189,7 @@ func (b *Bulk) Commit(final func(tx *Tx) error) error {
 	if err := cmp.Or(b.check(), b.failed); err != nil {
 		return err
 	}
-	err := b.finish()
+	err := b.finishWriters()
 	if err == nil {
 		err = b.switchOver(final)
 	}
@@ -214,6 +214,9 @@ func (b *Bulk) switchOver(final func(tx *Tx) error) error {
 	if tx.err != nil {
 		return tx.err
 	}
+	if b.draft.Graph != b.tx.cat.Graph {
+		b.draft.GraphSum = b.batch.Sums[b.draft.Graph]
+	}
 	// Nobody else could write since the draft was made, so it is the catalogue with this Bulk's changes.
 	tx.cat = b.draft.clone()
 	tx.changed = true
@@ -229,18 +232,7 @@ func (b *Bulk) switchOver(final func(tx *Tx) error) error {
 	return tx.commit()
 }
 
-// finish writes what is buffered, and enters in the draft what was written.
-func (b *Bulk) finish() error {
-	if err := b.finishWriters(); err != nil {
-		return err
-	}
-	if b.draft.Graph != b.tx.cat.Graph {
-		b.draft.GraphSum = b.batch.Sums[b.draft.Graph]
-	}
-	return b.batch.Flush()
-}
-
-// finishWriters ends all the writers that were begun, and forgets them.
+// finishWriters ends all the writers that were begun, enters in the draft what they wrote, and forgets them.
 func (b *Bulk) finishWriters() error {
 	for _, name := range sortedNames(b.writers) {
 		w := b.writers[name]
@@ -277,9 +269,6 @@ func (b *Bulk) release() error {
 
 // preview is a snapshot of what was written so far, of which the draft knows.
 func (b *Bulk) preview() (*Tx, error) {
-	if err := b.batch.Flush(); err != nil {
-		return nil, err
-	}
 	if err := b.batch.Publish(); err != nil {
 		return nil, err
 	}

@@ -280,8 +280,8 @@ func (tx *Tx) scan(
 		if isDead(r.Key) {
 			return nil
 		}
-		number, ok := record.NumberOf(r.Key, 0)
-		if ok && (k == record.KindColumnDelta || k == record.KindRowDelta) {
+		number, short := record.NumberAt(r.Key, 0)
+		if short == nil && (k == record.KindColumnDelta || k == record.KindRowDelta) {
 			s.changed[g] = max(s.changed[g], number+1)
 		}
 		if damage != nil {
@@ -290,16 +290,18 @@ func (tx *Tx) scan(
 		if k >= record.FirstGenerational && g != tx.cat.Graph {
 			return nil
 		}
-		if isChain := k == record.KindAdjacency || k == record.KindArcs; isChain && record.IsLaterPart(r.Key) {
+		isChain := k == record.KindAdjacency || k == record.KindAdjacencyDirectory || k == record.KindArcs
+		if isChain && record.IsLaterPart(r.Key) {
 			return nil
 		}
 		s.counts[k]++
 		switch {
-		case ok && k == record.KindAddedNode:
+		case short != nil:
+		case k == record.KindAddedNode:
 			s.nodes = max(s.nodes, int(number)+1)
-		case ok && k == record.KindRemoved:
+		case k == record.KindRemoved:
 			s.countRemoved(int(number)*removedPerBlock, r.Body)
-		case ok && k == record.KindEdgeDelta && int64(number) != withDelta:
+		case k == record.KindEdgeDelta && int64(number) != withDelta:
 			withDelta = int64(number)
 			s.deltaNodes++
 		}

@@ -24,7 +24,7 @@ func (c *checker) adjacency(ctx context.Context) error {
 	form := c.tx.cat.arcForm()
 	c.count(record.KindAdjacency, d.Blocks())
 	c.count(record.KindArcs, d.Blocks()*codec.Bit(form.Any()))
-	c.count(record.KindAdjacencyDirectory, (d.Blocks()+graph.DirectoryChunk-1)/graph.DirectoryChunk)
+	c.count(record.KindAdjacencyDirectory, min(1, d.Blocks()))
 	c.count(record.KindEdgeDelta, 2*int(c.tx.cat.EdgeDeltas))
 	c.count(record.KindDegreeDelta, c.scan.deltaNodes)
 	blocks, err := c.tx.AdjacencyBlocks()

@@ -115,9 +115,7 @@ func NewLoader(ctx context.Context, dir string, opt LoadOptions) (*Loader, error
 	if err := checkProperties(opt.Properties); err != nil {
 		return nil, err
 	}
-	if opt.MemoryBudget == 0 {
-		opt.MemoryBudget = machine.MemoryBudget()
-	}
+	opt.MemoryBudget = cmp.Or(opt.MemoryBudget, machine.MemoryBudget())
 	l := &Loader{opt: opt, classes: map[string]uint32{}}
 	for _, name := range opt.Classes {
 		if err := validateName("class", name); err != nil {
@@ -236,7 +234,13 @@ func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats S
 			return Stats{}, err
 		}
 	}
-	if err := l.stage(ctx, stageSync, func(context.Context) error { return l.closeStore() }); err != nil {
+	err = l.stage(ctx, stageSync, func(context.Context) (err error) {
+		if err = l.store.Close(); err == nil {
+			l.store = nil
+		}
+		return err
+	})
+	if err != nil {
 		return Stats{}, err
 	}
 	stats = l.load.Stats()
@@ -317,14 +321,6 @@ func (l *Loader) writeNodes(ctx context.Context) error {
 	return l.bulk.Commit(nil)
 }
 
-func (l *Loader) closeStore() error {
-	if err := l.store.Close(); err != nil {
-		return err
-	}
-	l.store = nil
-	return nil
-}
-
 // Abort ends the load and removes what it wrote. After Commit it does nothing.
 func (l *Loader) Abort() error {
 	if l.ended {
@@ -336,16 +332,14 @@ func (l *Loader) Abort() error {
 // end gives back all that is not on disk.
 func (l *Loader) end() error {
 	l.ended = true
-	var errs []error
 	if l.bulk != nil {
 		l.bulk.Abort()
 	}
-	errs = append(errs, l.load.Close())
+	err := l.load.Close()
 	if l.store != nil { // last: what was given back is room to close it
-		errs = append(errs, l.store.abandon())
-		l.store = nil
+		err = errors.Join(err, l.store.abandon())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // writeLabels enters the classes in the catalogue, in their order, and writes the labels.

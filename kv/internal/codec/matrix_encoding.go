@@ -15,14 +15,9 @@ const MaxTileBytes = 64 << 10
 // maxBlockBytes bounds what a row block, which is buffered whole while it is written, takes in memory.
 const maxBlockBytes = 4 << 20
 
-// A MatrixEncoding says how a matrix is stored. The zero value keeps every cell as a float32.
+// A MatrixEncoding is described in kv. With Half the common value of a row is a float32 all the same.
 type MatrixEncoding struct {
-	// Half keeps cells as IEEE 754 binary16: see float16.Round for the error.
 	Half bool
-
-	// Kept says that at most so many cells of a row differ from one value, the same in all others; these alone are
-	// stored, and that value, which is a float32 even with Half. Zero stands for rows of any values. It has no effect
-	// if it is not less than half the width, or greater than 4096.
 	Kept int
 }
 

@@ -42,13 +42,10 @@ func (r *Reader) Fail() {
 }
 
 func (r *Reader) byte() byte {
-	if len(r.Rest) == 0 {
-		r.Fail()
-		return 0
+	if b := r.Bytes(1); !r.Failed {
+		return b[0]
 	}
-	x := r.Rest[0]
-	r.Rest = r.Rest[1:]
-	return x
+	return 0
 }
 
 // Bytes takes the next n, borrowed.

@@ -66,12 +66,7 @@ type Value struct {
 }
 
 // BoolValue is the value of a bool.
-func BoolValue(b bool) Value {
-	if b {
-		return Value{kind: KindBool, num: 1}
-	}
-	return Value{kind: KindBool}
-}
+func BoolValue(b bool) Value { return Value{kind: KindBool, num: uint64(Bit(b))} }
 
 // IntValue is the value of an int.
 func IntValue(i int64) Value { return Value{kind: KindInt, num: uint64(i)} }

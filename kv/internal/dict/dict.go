@@ -3,6 +3,7 @@
 package dict
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
@@ -53,10 +54,8 @@ func addedIDKey(g record.Generation, id string) []byte {
 
 // Add writes the records of a node that is added.
 func (d *Dict) Add(w snapshot.Writer, v record.NodeID, id string) error {
-	if err := w.Put(AddedNodeKey(d.Generation, v), []byte(id)); err != nil {
-		return err
-	}
-	return w.Put(addedIDKey(d.Generation, id), binary.AppendUvarint(nil, uint64(v)))
+	return cmp.Or(w.Put(AddedNodeKey(d.Generation, v), []byte(id)),
+		w.Put(addedIDKey(d.Generation, id), binary.AppendUvarint(nil, uint64(v))))
 }
 
 // Remove removes what Add writes. A node of the load keeps its records.
@@ -64,10 +63,7 @@ func (d *Dict) Remove(w snapshot.Writer, v record.NodeID, id string) error {
 	if int(v) < d.LoadedNodes {
 		return nil
 	}
-	if err := w.Remove(AddedNodeKey(d.Generation, v)); err != nil {
-		return err
-	}
-	return w.Remove(addedIDKey(d.Generation, id))
+	return cmp.Or(w.Remove(AddedNodeKey(d.Generation, v)), w.Remove(addedIDKey(d.Generation, id)))
 }
 
 // Position is the place of an id in file order, or −1. It may be that of a removed node of the load.

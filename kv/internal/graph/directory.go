@@ -21,9 +21,6 @@ type Directory struct {
 // NewDirectory makes one of no blocks.
 func NewDirectory(g record.Generation) Directory { return Directory{g, []record.NodeID{0}} }
 
-// DirectoryChunk is the number of blocks that one directory record describes.
-const DirectoryChunk = 8192
-
 // Blocks is the number of blocks.
 func (d *Directory) Blocks() int { return len(d.Starts) - 1 }
 
@@ -47,19 +44,17 @@ func (d *Directory) name(k record.Kind, b int) snapshot.Name {
 	return snapshot.Name{Kind: k, Generation: d.Generation, A: uint32(b)}
 }
 
-// write puts the directory's records: the number of nodes of each block, as varints.
+// write puts the directory of a graph that has blocks: a chain of the number of nodes of each block, as varints.
 func (d *Directory) write(put func(key, body []byte) error) error {
-	for from := 0; from < d.Blocks(); from += DirectoryChunk {
-		var body []byte
-		for b := from; b < min(from+DirectoryChunk, d.Blocks()); b++ {
-			body = binary.AppendUvarint(body, uint64(d.Starts[b+1]-d.Starts[b]))
-		}
-		key := record.NumberKey(record.KindAdjacencyDirectory, d.Generation, uint32(from/DirectoryChunk))
-		if err := put(key, body); err != nil {
-			return err
-		}
+	if d.Blocks() == 0 {
+		return nil
 	}
-	return nil
+	var body []byte
+	for b := range d.Blocks() {
+		body = binary.AppendUvarint(body, uint64(d.Range(b).Len()))
+	}
+	_, err := record.PutParts(put, d.name(record.KindAdjacencyDirectory, 0).Key(), body)
+	return err
 }
 
 // Directories keeps the directory of the generation last read.
@@ -81,23 +76,20 @@ func (g *Graph) Directory() (*Directory, error) {
 // readDirectory is Directory from the disk.
 func (g *Graph) readDirectory() (*Directory, error) {
 	d := NewDirectory(g.Generation)
-	for chunk := uint32(0); int(d.Starts[d.Blocks()]) < g.LoadedNodes; chunk++ {
-		key := record.NumberKey(record.KindAdjacencyDirectory, g.Generation, chunk)
-		err := snapshot.Need(g.Records, key, func(body []byte) error {
-			for len(body) > 0 {
-				rows, n := binary.Uvarint(body)
-				rest := uint64(g.LoadedNodes) - uint64(d.Starts[d.Blocks()])
-				if n <= 0 || rows == 0 || rows > rest {
-					return record.Corrupt(key, fmt.Sprintf("block %d has %d nodes of %d left", d.Blocks(), rows, rest))
-				}
-				d.Add(int(rows))
-				body = body[n:]
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
+	if g.LoadedNodes == 0 {
+		return &d, nil
 	}
-	return &d, nil
+	key := d.name(record.KindAdjacencyDirectory, 0).Key()
+	return &d, snapshot.NeedChain(g.Records, key, func(body []byte) error {
+		rest := uint64(g.LoadedNodes)
+		for rest > 0 || len(body) > 0 {
+			rows, n := binary.Uvarint(body)
+			if n <= 0 || rows == 0 || rows > rest {
+				return record.Corrupt(key, fmt.Sprintf("block %d has %d nodes of %d left", d.Blocks(), rows, rest))
+			}
+			d.Add(int(rows))
+			rest, body = rest-rows, body[n:]
+		}
+		return nil
+	})
 }

@@ -131,11 +131,11 @@ func (b *PackWriter) Flush() error {
 	return nil
 }
 
-// Publish has snapshots that begin from now on see the packs that were flushed. That is to be done before a commit
-// names their generations.
+// Publish is Flush, and has snapshots that begin from now on see the packs. That is to be done before a commit names
+// their generations.
 func (b *PackWriter) Publish() error {
-	if len(b.ended) == 0 {
-		return nil
+	if err := b.Flush(); err != nil || len(b.ended) == 0 {
+		return err
 	}
 	if err := durable.SyncDirectory(b.d.dir); err != nil {
 		return err

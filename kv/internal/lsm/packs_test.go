@@ -91,7 +91,7 @@ func (m *packModel) pack() {
 			wrote[string(key)] = string(body)
 		}
 		if m.r.IntN(60) == 0 {
-			must.Do(m.t, errors.Join(b.Flush(), b.Publish()))
+			must.Do(m.t, b.Publish())
 		}
 	}
 	if m.r.IntN(4) == 0 {
@@ -99,7 +99,7 @@ func (m *packModel) pack() {
 		m.keep()
 		return
 	}
-	must.Do(m.t, errors.Join(b.Flush(), b.Publish(), b.Cancel()))
+	must.Do(m.t, errors.Join(b.Publish(), b.Cancel()))
 	m.name(g)
 	m.live[g] = true
 	maps.Copy(m.want, wrote)
@@ -316,7 +316,7 @@ func closedDatabase(t *testing.T) (dir string) {
 	b := m.d.NewPacks()
 	must.Do(t, errors.Join(
 		b.Put(record.NumberKey(record.KindNodeAt, 7, 0), []byte("node")), b.Put(record.NumberKey(record.KindPosition, 7, 0), []byte("position")),
-		b.Flush(), b.Publish(), b.Cancel()))
+		b.Publish(), b.Cancel()))
 	set(t, m.d, 1, "loose")
 	m.keep()
 	closeTest(t, m.d)

@@ -19,7 +19,7 @@ const (
 	KindDecided  Kind = 0x05 // nothing: its version is that of the last commit with decisions
 
 	KindAdjacency          Kind = 0x10 // generation, block uint32, part uint16
-	KindAdjacencyDirectory Kind = 0x11 // generation, chunk uint32: how many nodes each block has
+	KindAdjacencyDirectory Kind = 0x11 // generation, 0 uint32, part uint16: how many nodes each block has
 	KindEdgeDelta          Kind = 0x12 // generation, NodeID, NodeID: edge added, removed or changed, under both ends
 	KindDegreeDelta        Kind = 0x13 // generation, NodeID: how many of either
 	KindArcs               Kind = 0x14 // generation, block uint32, part uint16: of the lists of adjacency
@@ -129,12 +129,6 @@ func NumberAt(key []byte, i int) (uint32, error) {
 		return 0, fmt.Errorf("%s: %w: the key is too short", Describe(key), ErrCorrupt)
 	}
 	return binary.BigEndian.Uint32(key[at:]), nil
-}
-
-// NumberOf is NumberAt for a key of which nothing is known.
-func NumberOf(key []byte, i int) (n uint32, ok bool) {
-	n, err := NumberAt(key, i)
-	return n, err == nil
 }
 
 // IsKnown says whether a key is of a kind that there is, and has its generation.
