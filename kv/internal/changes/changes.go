@@ -50,11 +50,9 @@ func (s *Sets) Join(others Sets) {
 	}
 }
 
-// Touched are nodes that were written to.
+// Touched is described in kv.
 type Touched struct {
-	// All says that every node may have been: the column or matrix was made, dropped or written as a whole.
-	All bool
-
+	All   bool
 	nodes roaring.Bitmap
 }
 

@@ -102,15 +102,13 @@ func (e *ArcEncoder) AppendTo(dst []byte) []byte {
 }
 
 func (e *ArcEncoder) appendWeights(dst []byte) []byte {
-	if !e.tabulate() {
-		dst = append(dst, 0)
-		for _, w := range e.weights {
-			dst = AppendFloat32(dst, w)
-		}
-		return dst
+	e.tabulate()
+	whole := e.table
+	if len(whole) == 0 {
+		whole = e.weights
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(e.table)))
-	for _, w := range e.table {
+	for _, w := range whole {
 		dst = AppendFloat32(dst, w)
 	}
 	if len(e.table) > 1 {
@@ -122,20 +120,22 @@ func (e *ArcEncoder) appendWeights(dst []byte) []byte {
 	return dst
 }
 
-// tabulate fills the table, and reports whether one saves anything.
-func (e *ArcEncoder) tabulate() bool {
+// tabulate fills the table, and empties it if it saves nothing.
+func (e *ArcEncoder) tabulate() {
 	e.table = e.table[:0]
 	for _, w := range e.weights {
 		i, found := slices.BinarySearch(e.table, w)
-		if found {
-			continue
+		if !found && len(e.table) == maxWeightTable {
+			e.table = e.table[:0]
+			return
 		}
-		if len(e.table) == maxWeightTable {
-			return false
+		if !found {
+			e.table = slices.Insert(e.table, i, w)
 		}
-		e.table = slices.Insert(e.table, i, w)
 	}
-	return len(e.table) > 0 && (len(e.table) == 1 || 3*len(e.weights) > 4*len(e.table))
+	if len(e.table) != 1 && 3*len(e.weights) <= 4*len(e.table) {
+		e.table = e.table[:0]
+	}
 }
 
 // AppendFloat32 appends a float32 as four bytes, little-endian.

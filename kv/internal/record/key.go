@@ -149,16 +149,13 @@ func Describe(key []byte) string {
 	if k < FirstGenerational || len(key) < 5 {
 		return name
 	}
-	rest := key[5:]
-	g := GenerationOf(key)
+	rest, g := key[5:], GenerationOf(key)
 	switch {
-	case k == KindSpace || k == KindAddedID || len(rest) == 0:
+	case k == KindSpace || k == KindAddedID || len(rest) < 4:
 		return fmt.Sprintf("%s %q of generation %d", name, rest, g)
 	case len(rest) >= 8:
 		return fmt.Sprintf("%s %d/%d of generation %d", name, binary.BigEndian.Uint32(rest),
 			binary.BigEndian.Uint32(rest[4:]), g)
-	case len(rest) >= 4:
-		return fmt.Sprintf("%s %d of generation %d", name, binary.BigEndian.Uint32(rest), g)
 	}
-	return fmt.Sprintf("%s %x of generation %d", name, rest, g)
+	return fmt.Sprintf("%s %d of generation %d", name, binary.BigEndian.Uint32(rest), g)
 }
