@@ -126,6 +126,7 @@ func (b *Bulk) Column(name string, kind Kind) (*ColumnWriter, error) {
 	b.writers["column "+name] = bulkWriter{func() error {
 		err := w.finish()
 		w.entry.Sum = b.batch.Sums[g]
+		w.entry.Indexed = b.rewrites && b.draft.Columns[name].Indexed // entries of the index are right for the same values
 		b.draft.Columns[name] = w.entry
 		return err
 	}, w.close}

@@ -49,7 +49,6 @@ func (s *Store) Check(ctx context.Context, progress Progress, report func(Proble
 		return err
 	}
 	defer tx.release()
-	c.catalog()
 	c.removed, err = tx.Removed()
 	if err := c.found("removed nodes", err); err != nil {
 		return err
@@ -109,33 +108,6 @@ func (c *checker) found(where string, err error) error {
 	return err
 }
 
-// catalog checks what the catalogue says against itself.
-func (c *checker) catalog() {
-	cat := c.tx.cat
-	users := map[record.Generation]string{}
-	use := func(g record.Generation, who string) {
-		if g >= cat.Next {
-			c.problem("catalogue", "%s has generation %d, and the next unused is %d", who, g, cat.Next)
-		}
-		if other, taken := users[g]; taken {
-			c.problem("catalogue", "%s and %s share generation %d", other, who, g)
-		}
-		users[g] = who
-	}
-	if cat.Graph != 0 {
-		use(cat.Graph, "the graph")
-	}
-	for _, p := range c.tx.properties() {
-		use(p.generation, p.where)
-		if rows := int(p.rows); rows > cat.Nodes {
-			c.problem(p.where, "it has %d rows of %d nodes", rows, cat.Nodes)
-		}
-	}
-	for _, name := range sortedNames(cat.Spaces) {
-		use(cat.Spaces[name], "space "+name)
-	}
-}
-
 // tables compares the checksums of all blocks of all tables, those too that no record is read from.
 func (c *checker) tables(ctx context.Context) error {
 	look := func(done, total int) error {
@@ -183,67 +155,43 @@ func (c *checker) properties(ctx context.Context) error {
 }
 
 func (c *checker) property(ctx context.Context, p property) error {
+	if nodes := c.tx.NumNodes(); int64(p.rows) > int64(nodes) {
+		c.problem(p.where, "it has %d rows of %d nodes", p.rows, nodes)
+	}
 	if int64(c.scan.changed[p.generation]) > int64(c.tx.NumNodes()) {
 		c.problem(p.where, "it has changes of nodes that are not there")
 	}
-	return p.check(c, ctx)
+	return c.found(p.where, p.check(c, ctx))
 }
 
-// blocks reads a property in blocks of so many nodes, of which none that is removed may have a value.
-func (c *checker) blocks(ctx context.Context, where string, height int, read func(r Range) error) error {
-	nodes := c.tx.NumNodes()
-	for first := 0; first < nodes; first += height {
+// checkRows reads a property block by block. No removed node may have a value.
+func checkRows[R any](
+	ctx context.Context, c *checker, where string, read func(name string) (rowsOf[R], error), name string,
+) error {
+	rows, err := read(name)
+	if err != nil {
+		return err
+	}
+	for first := 0; first < rows.nodes; first += rows.height {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		c.progress(where, int64(first), int64(nodes))
-		if err := c.found(where, read(Range{First: NodeID(first), End: NodeID(min(first+height, nodes))})); err != nil {
+		c.progress(where, int64(first), int64(rows.nodes))
+		r := Range{First: NodeID(first), End: NodeID(min(first+rows.height, rows.nodes))}
+		err := rows.load(r)
+		for v := r.First; err == nil && v < r.End; v++ {
+			if c.removed.Has(v) {
+				var row R
+				if row, err = rows.row(v); err == nil && !rows.isNull(row) {
+					err = fmt.Errorf("%w: node number %d was removed, and has %v", ErrCorrupt, v, row)
+				}
+			}
+		}
+		if err := c.found(where, err); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (c *checker) column(ctx context.Context, name string) error {
-	reader, err := c.tx.Reader(name)
-	if err != nil {
-		return err
-	}
-	return c.blocks(ctx, "column "+name, BlockRows, func(r Range) error {
-		_, err := reader.Block(r.First)
-		for v := r.First; err == nil && v < r.End; v++ {
-			if c.removed.Has(v) {
-				var value Value
-				if value, err = reader.At(v); err == nil && !value.IsNull() {
-					err = fmt.Errorf("%w: node number %d was removed, and has %s", ErrCorrupt, v, value)
-				}
-			}
-		}
-		return err
-	})
-}
-
-func (c *checker) matrix(ctx context.Context, name string) error {
-	height := int(c.tx.cat.Matrices[name].BlockRows)
-	if height == 0 {
-		c.problem("matrix "+name, "its blocks have no rows")
-		return nil
-	}
-	m, err := c.tx.Matrix(name)
-	if err != nil {
-		return err
-	}
-	width := m.Width()
-	rows := make([]float32, min(height, c.tx.NumNodes())*width)
-	return c.blocks(ctx, "matrix "+name, height, func(r Range) error {
-		err := m.Read(r, 0, width, rows[:r.Len()*width])
-		for v := r.First; err == nil && v < r.End && width > 0; v++ {
-			if c.removed.Has(v) && !isUnwritten(rows[int(v-r.First)*width:][:width]) {
-				err = fmt.Errorf("%w: node number %d was removed, and has a row", ErrCorrupt, v)
-			}
-		}
-		return err
-	})
 }
 
 // A recordScan is what a pass over all records has found. It leaves out those of generations that the catalogue names

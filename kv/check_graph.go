@@ -13,9 +13,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// adjacency checks that every list, with what changed since the load, is in order and without its own node, which the
-// codec and this see to; that nodes count what changed; that each edge is under both its ends; and that there are as
-// many as the catalogue says.
+// adjacency checks that every list, with what changed since the load, can be read, which the codec has ascend; that
+// nodes count what changed; that each edge is under both its ends, which two nodes are; and that there are as many as
+// the catalogue says.
 func (c *checker) adjacency(ctx context.Context) error {
 	d, err := c.tx.graph().Directory()
 	if err != nil {
@@ -31,7 +31,9 @@ func (c *checker) adjacency(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var sums edgeSums
+	// The hashes in the lists of the lesser ends and in those of the greater ones agree if the same edges are under both.
+	var lesser, greater fingerprint
+	entries, arcs := int64(0), int64(0)
 	var lists Adjacency
 	var degrees []uint32
 	told := c.told
@@ -51,75 +53,40 @@ func (c *checker) adjacency(ctx context.Context) error {
 			continue
 		}
 		for v := r.First; v < r.End; v++ {
-			if where, what := wrongList(&lists, v, form); what != "" {
-				c.problem(where, "%s", what)
-			}
 			if n := len(lists.Of(v)); len(degrees) > 0 && n != int(degrees[v-r.First]) {
 				c.problem("degree deltas", "node number %d has %d neighbours, and counts %d", v, n, degrees[v-r.First])
 			}
+			entries += int64(len(lists.Of(v)))
 			if c.removed.Has(v) && len(lists.Of(v)) > 0 {
 				c.problem("adjacency", "node number %d was removed, and has neighbours", v)
 			}
 			for u, a := range lists.Edges(v) {
-				sums.add(v, u, a)
+				if _, ok := a.Sum(); form.Directed && !ok {
+					c.problem("arcs", "the weights %v and %v of node number %d have no sum", a.Out, a.In, v)
+				}
+				if v < u {
+					lesser.add(pairNumber(v, u), a.Bits())
+				} else {
+					greater.add(pairNumber(u, v), a.Reversed().Bits())
+				}
+				arcs += a.Count()
 			}
 		}
 	}
 	if c.told > told {
 		return nil // what follows would only say the same again
 	}
-	if sums.entries != 2*c.tx.cat.Edges {
-		c.problem("adjacency", "the lists hold %d entries, want twice the %d edges", sums.entries, c.tx.cat.Edges)
+	if entries != 2*c.tx.cat.Edges {
+		c.problem("adjacency", "the lists hold %d entries, want twice the %d edges", entries, c.tx.cat.Edges)
 	}
-	if form.Directed && sums.arcs != 2*c.tx.cat.Arcs {
-		c.problem("arcs", "the lists hold %d arcs, want twice the %d that the catalogue counts", sums.arcs, c.tx.cat.Arcs)
+	if form.Directed && arcs != 2*c.tx.cat.Arcs {
+		c.problem("arcs", "the lists hold %d arcs, want twice the %d that the catalogue counts", arcs, c.tx.cat.Arcs)
 	}
-	if !sums.agree() {
+	if lesser != greater {
 		c.problem("adjacency", "some edge is in the list of one of its ends only, or its ends have other arcs or weights")
 	}
 	return nil
 }
-
-// wrongList says what is wrong with the list of v, or its arcs; "" for nothing.
-func wrongList(a *graph.Adjacency, v NodeID, form codec.ArcForm) (where, what string) {
-	previous := int64(-1)
-	for u, arc := range a.Edges(v) {
-		switch _, ok := arc.Sum(); {
-		case u == v:
-			return "adjacency", fmt.Sprintf("node number %d is its own neighbour", v)
-		case int64(u) <= previous:
-			return "adjacency", fmt.Sprintf("node number %d has neighbour %d after %d", v, u, previous)
-		case form.Directed && !ok:
-			return "arcs", fmt.Sprintf("between nodes number %d and %d the weights are %v and %v, without a sum", v, u, arc.Out,
-				arc.In)
-		}
-		previous = int64(u)
-	}
-	return "", ""
-}
-
-// edgeSums are sums over the entries of lists. An edge is told by a 128-bit hash of its two ends and their arcs. The
-// hashes in the lists of the lesser ends and in those of the greater ones agree if the same edges are under both.
-type edgeSums struct {
-	lesser, greater fingerprint
-	entries, arcs   int64
-}
-
-// add adds an entry of the list of v.
-func (s *edgeSums) add(v, u NodeID, a codec.Arc) {
-	s.entries++
-	s.arcs += a.Count()
-	if v < u {
-		s.lesser.add(edgeKey(v, u), a.Bits())
-	} else {
-		s.greater.add(edgeKey(u, v), a.Reversed().Bits())
-	}
-}
-
-func (s *edgeSums) agree() bool { return s.lesser == s.greater }
-
-// edgeKey is two nodes as one number.
-func edgeKey(u, v NodeID) uint64 { return uint64(u)<<32 | uint64(v) }
 
 // dictionary checks that all of it is there, and each number and id by itself.
 func (c *checker) dictionary(ctx context.Context) error {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -22,7 +23,7 @@ type spaceDifference struct {
 
 // differences compares the spaces that the transaction sees with decisions.log. It leaves out what was committed later,
 // and what is damaged in the file, which is an ErrCorrupt in the end. It calls use with each entry that is missing or
-// other: key and what the file has, nil if the entry was deleted, are borrowed.
+// other: key and what the file has, empty if the entry was deleted, are borrowed.
 func (tx *Tx) differences(
 	ctx context.Context, log *decisions.Log, use func(missing bool, key, value []byte) error,
 ) (all []*spaceDifference, err error) {
@@ -50,48 +51,45 @@ func (tx *Tx) differences(
 	}
 	for prefix := range of {
 		err := tx.eachRecord(ctx, []byte(prefix), func(r record.Record, damage error) error {
-			value := []byte{inSpace}
+			value := []byte("damaged") // as no record is
 			if damage == nil {
-				value = append(value, record.Encode(r.Key, r.Body)...)
+				value = record.Encode(r.Key, r.Body)
 			}
-			return sorted.Add(r.Key, value)
+			return sorted.Add(r.Key, append([]byte{inSpace}, value...))
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	var key, logged, stored []byte
-	var known, there bool
+	var key, logged, stored []byte // nil: there is none
 	compare := func() error {
 		d := of[prefixOf(key)]
+		missing := stored == nil
 		switch {
-		case there && !known:
+		case bytes.Equal(logged, stored), missing && len(logged) == 0: // the same, or deleted
+			return nil
+		case logged == nil:
 			d.unknown++
 			return nil
-		case known && !there && len(logged) > 0:
+		case missing:
 			d.missing++
-			return use(true, key, logged)
-		case known && there && len(logged) == 0: // deleted
+		default:
 			d.other++
-			return use(false, key, nil)
-		case known && there && !bytes.Equal(logged, stored):
-			d.other++
-			return use(false, key, logged)
 		}
-		return nil
+		return use(missing, key, logged)
 	}
 	for r, err := range sorted.Records(ctx) {
 		if err == nil && !bytes.Equal(r.Key, key) {
 			err = compare()
-			key, known, there = append(key[:0], r.Key...), false, false
+			key, logged, stored = append(key[:0], r.Key...), nil, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		if r.Value[0] == inFile { // the last of a key counts
-			known, logged = true, append(logged[:0], r.Value[1:]...)
+		if value := bytes.Clone(r.Value[1:]); r.Value[0] == inFile {
+			logged = value // the last of a key counts
 		} else {
-			there, stored = true, append(stored[:0], r.Value[1:]...)
+			stored = value
 		}
 	}
 	return all, cmp.Or(compare(), damage)
@@ -178,7 +176,7 @@ func (r *repair) decisions(ctx context.Context) error {
 	defer b.Cancel()
 	all, err := tx.differences(ctx, r.log, func(missing bool, key, value []byte) error {
 		if whole || missing && explained {
-			return b.Set(bytes.Clone(key), bytes.Clone(value))
+			return b.Set(bytes.Clone(key), append([]byte(nil), value...)) // nil of an entry that was deleted
 		}
 		return nil
 	})
@@ -194,13 +192,10 @@ func (r *repair) decisions(ctx context.Context) error {
 	}
 	for _, d := range all {
 		where := "space " + d.space
-		if d.missing > 0 && (whole || explained) {
-			what := fmt.Sprintf("%d of its entries are missing", d.missing)
-			r.lose(lost, where, what, "put back from %s", decisions.FileName)
-		}
-		if d.other > 0 && whole {
-			what := fmt.Sprintf("%d of its entries are whole, and other than in %s", d.other, decisions.FileName)
-			r.lose(lost, where, what, "those of the file are taken; the former ones are in the store as it was")
+		missing, other := d.missing*codec.Bit(whole || explained), d.other*codec.Bit(whole)
+		if missing+other > 0 {
+			what := fmt.Sprintf("of its entries %d are missing, and %d other than in %s", missing, other, decisions.FileName)
+			r.lose(lost, where, what, "taken from %s; former ones are in the store as it was", decisions.FileName)
 		}
 		if d.unknown > 0 && r.logDamage == nil {
 			r.logDamage = record.CorruptFile(r.log.Path(), "it lacks %d entries of %s", d.unknown, where)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
@@ -11,9 +12,9 @@ import (
 
 // update makes the changes in a transaction, by what any user of one may do.
 func (r *resolvedPatch) update(ctx context.Context, tx *Tx) error {
-	for row, err := range r.rows(ctx) {
-		if err == nil && r.isAdded(row.v) {
-			_, err = tx.AddNode(Node{ID: row.ID})
+	for n, err := range r.rows(ctx) {
+		if err == nil && r.isAdded(n.node) {
+			_, err = tx.AddNode(Node{ID: n.row.ID})
 		}
 		if err != nil {
 			return err
@@ -31,7 +32,7 @@ func (r *resolvedPatch) update(ctx context.Context, tx *Tx) error {
 		}
 		for x, err := range values {
 			if err == nil {
-				err = tx.SetValue(x.node, column.Name, x.value)
+				err = tx.SetValue(x.node, column.Name, x.row)
 			}
 			if err != nil {
 				return err
@@ -143,8 +144,8 @@ func (r *resolvedPatch) rewriteGraph(ctx context.Context, w *rewriter) error {
 				return
 			}
 		}
-		for row, err := range r.rows(ctx) {
-			if (err != nil || r.isAdded(row.v)) && !yield(row.ID, err) {
+		for n, err := range r.rows(ctx) {
+			if (err != nil || r.isAdded(n.node)) && !yield(n.row.ID, err) {
 				return
 			}
 		}
@@ -198,7 +199,12 @@ func (r *resolvedPatch) rewriteMatrices(ctx context.Context, w *rewriter) (err e
 		if rows == nil && r.stats.RemovedNodes == 0 {
 			continue
 		}
-		if err := w.matrix(ctx, name, rows); err != nil {
+		var changed iter.Seq2[changedRow[[]float32], error]
+		if rows != nil {
+			row := make([]float32, len(r.tx.cat.Matrices[name].Columns))
+			changed = sortedRows(ctx, rows, func(body []byte) ([]float32, error) { return row, matrix.ReadRow(body, row) })
+		}
+		if err := w.matrix(ctx, name, changed); err != nil {
 			return err
 		}
 	}

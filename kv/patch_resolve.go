@@ -25,23 +25,16 @@ type resolvedPatch struct {
 	tx      *Tx           // the store as it is
 	nodes   *spill.Sorter // rows of nodes, by NodeID
 	removed NodeSet
-	wrong   *RowError // of the least Source; nil for none
+	wrong   error // a *RowError of the least source; nil for none
+	source  int64 // of the row that is wrong
 	stats   Stats
 }
 
 // note notes a row that is wrong.
 func (r *resolvedPatch) note(row RowError) {
-	if r.wrong == nil || row.Source < r.wrong.Source {
-		r.wrong = &row
+	if r.wrong == nil || row.Source < r.source {
+		r.wrong, r.source = &row, row.Source
 	}
-}
-
-// noted is the error of the row of the least Source that is wrong.
-func (r *resolvedPatch) noted() error {
-	if r.wrong == nil {
-		return nil
-	}
-	return r.wrong
 }
 
 // resolve finds the nodes of rows of nodes, and numbers those that are added.
@@ -109,25 +102,26 @@ func (r *resolvedPatch) checkDistinct(ctx context.Context, ids *spill.Sorter) er
 			id, first = append(id[:0], rec.Key...), source
 		}
 	}
-	return r.noted()
-}
-
-// A nodeRow is a row of a node, with its number.
-type nodeRow struct {
-	v NodeID
-	Node
+	return r.wrong
 }
 
 // rows yields the rows of nodes, ascending by their numbers.
-func (r *resolvedPatch) rows(ctx context.Context) iter.Seq2[nodeRow, error] {
-	return func(yield func(nodeRow, error) bool) {
-		for rec, err := range r.nodes.Records(ctx) {
-			var row nodeRow
+func (r *resolvedPatch) rows(ctx context.Context) iter.Seq2[changedRow[Node], error] {
+	return sortedRows(ctx, r.nodes, func(body []byte) (n Node, err error) { return n, msgpack.Unmarshal(body, &n) })
+}
+
+// sortedRows yields the rows of a sorter, by NodeID, as decode reads them.
+func sortedRows[R any](
+	ctx context.Context, sorted *spill.Sorter, decode func(body []byte) (R, error),
+) iter.Seq2[changedRow[R], error] {
+	return func(yield func(changedRow[R], error) bool) {
+		for rec, err := range sorted.Records(ctx) {
+			var x changedRow[R]
 			if err == nil {
-				row.v = NodeID(binary.BigEndian.Uint64(rec.Key))
-				err = msgpack.Unmarshal(rec.Value, &row.Node)
+				x.node = NodeID(binary.BigEndian.Uint64(rec.Key))
+				x.row, err = decode(rec.Value)
 			}
-			if !yield(row, err) || err != nil {
+			if !yield(x, err) || err != nil {
 				return
 			}
 		}
@@ -138,19 +132,19 @@ func (r *resolvedPatch) rows(ctx context.Context) iter.Seq2[nodeRow, error] {
 func (r *resolvedPatch) isAdded(v NodeID) bool { return int(v) >= r.tx.cat.Nodes }
 
 // values are what rows give to nodes in a column, ascending; nil if they do not tell of it.
-func (r *resolvedPatch) values(ctx context.Context, column string) iter.Seq2[nodeValue, error] {
+func (r *resolvedPatch) values(ctx context.Context, column string) iter.Seq2[changedRow[Value], error] {
 	i := slices.IndexFunc(r.opt.Properties, func(c Column) bool { return c.Name == column })
 	isLabel := column == LabelColumn && r.opt.Labels && r.nodes.Len() > 0
 	if i < 0 && !isLabel {
 		return nil
 	}
-	return func(yield func(nodeValue, error) bool) {
-		for row, err := range r.rows(ctx) {
-			x := nodeValue{node: row.v}
+	return func(yield func(changedRow[Value], error) bool) {
+		for n, err := range r.rows(ctx) {
+			x := changedRow[Value]{node: n.node}
 			if isLabel {
-				x.value = ValueOf(row.Label)
-			} else if i < len(row.Values) {
-				x.value = row.Values[i]
+				x.row = ValueOf(n.row.Label)
+			} else if i < len(n.row.Values) {
+				x.row = n.row.Values[i]
 			}
 			if !yield(x, err) {
 				return
@@ -232,7 +226,7 @@ func (r *resolvedPatch) pair(ctx context.Context, tx *Tx, pairs *spill.Sorter) (
 		err := pairs.Add(slices.Concat(pairBytes(u, v), []byte{0}, source), edge)
 		return cmp.Or(err, pairs.Add(slices.Concat(pairBytes(v, u), []byte{1}, source), edge))
 	})
-	return cmp.Or(err, r.noted())
+	return cmp.Or(err, r.wrong)
 }
 
 // noteMissing notes an edge that is to be removed and is not there.
@@ -260,27 +254,31 @@ func (r *resolvedPatch) edits(ctx context.Context, tx *Tx) iter.Seq2[edit, error
 				return
 			}
 			arc := rec.Key[:9]
-			a := askedArc{row: parsePatchEdge(rec.Value), again: bytes.Equal(arc, last), back: arc[8] != 0}
+			u, v := pairOf(arc)
+			a := askedArc{u, v, parsePatchEdge(rec.Value), 0, arc[8] != 0, u < v, bytes.Equal(arc, last)}
+			if a.back {
+				a.src, a.dst = v, u
+			}
 			if !a.again {
 				last, sum = append(last[:0], arc...), 0
 			}
 			sum += float64(a.row.weight)
 			a.weight = float32(sum)
-			a.u, a.v = pairOf(arc)
-			if !yield(edit{a.u, a.v, func(arc codec.Arc) (codec.Arc, error) { return r.apply(a, arc) }}, nil) {
+			if !yield(edit{u, v, func(arc codec.Arc) (codec.Arc, error) { return r.apply(a, arc) }}, nil) {
 				return
 			}
 		}
 	}
 }
 
-// An askedArc is what a row asks of what joins u to v.
+// An askedArc is what a row asks of what joins two nodes.
 type askedArc struct {
-	u, v   NodeID
-	row    patchEdge
-	weight float32 // with those of the rows before it; 0: not given
-	back   bool    // it asks for the arc from v
-	again  bool    // another row asked before
+	src, dst NodeID
+	row      patchEdge
+	weight   float32 // with those of the rows before it; 0: not given
+	back     bool    // the list in which it is applied is that of dst
+	counts   bool    // that list, of the two, is the one in which it is counted
+	again    bool    // another row asked before
 }
 
 // apply returns what joins two nodes once a row was applied.
@@ -291,11 +289,11 @@ func (r *resolvedPatch) apply(a askedArc, before codec.Arc) (after codec.Arc, er
 		weight = &after.In
 	}
 	there := *weight != 0
-	if a.u < a.v {
+	if a.counts {
 		r.count(a, there)
 	}
 	switch {
-	case r.removed.Has(a.u) || r.removed.Has(a.v): // it goes with its end
+	case r.removed.Has(a.src) || r.removed.Has(a.dst): // it goes with its end
 		return before, nil
 	case a.row.remove:
 		*weight = 0
@@ -317,10 +315,8 @@ func (r *resolvedPatch) count(a askedArc, there bool) {
 	switch {
 	case a.again:
 		r.stats.ParallelEdges++
-	case a.row.remove && !there && a.back:
-		r.noteMissing(a.v, a.u, a.row.source)
 	case a.row.remove && !there:
-		r.noteMissing(a.u, a.v, a.row.source)
+		r.noteMissing(a.src, a.dst, a.row.source)
 	case a.row.remove: // countRemoved counts it
 	case there:
 		r.stats.Present++
@@ -337,5 +333,5 @@ func (r *resolvedPatch) countRemoved(after int64) error {
 		before, after = before/2, after/2
 	}
 	r.stats.RemovedEdges = before + r.stats.Edges - after
-	return r.noted()
+	return r.wrong
 }

@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -54,43 +53,34 @@ func (tx *Tx) Removed() (NodeSet, error) {
 
 // readRemoved reads the removed nodes from the disk.
 func (tx *Tx) readRemoved() (*removedSet, error) {
-	set := &removedSet{nodes: bitset.New[NodeID](tx.cat.Nodes)}
+	blocks := bitset.New[NodeID](tx.cat.Nodes + removedPerBlock)
 	for r, err := range tx.records().Scan(record.Prefix(record.KindRemoved, tx.cat.Graph), nil) {
 		if err == nil {
-			err = tx.addRemoved(set, r)
+			err = addRemoved(blocks, r)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	if set.count != tx.cat.Removed {
-		return nil, record.Corrupt(countsKey(), fmt.Sprintf("%d nodes are removed, and it counts %d", set.count,
-			tx.cat.Removed))
+	if count := blocks.Len(); count != tx.cat.Removed {
+		return nil, record.Corrupt(countsKey(), fmt.Sprintf("%d nodes are removed, and it counts %d", count, tx.cat.Removed))
 	}
-	return set, nil
+	return &removedSet{tx.cat.Removed, blocks[:(tx.cat.Nodes+63)/64]}, nil
 }
 
-// addRemoved adds the nodes of a block to a set, of a damaged block none.
-func (tx *Tx) addRemoved(set *removedSet, r record.Record) error {
+// addRemoved adds the nodes of a block to a set, which is long enough for blocks of which some nodes are there.
+func addRemoved(set NodeSet, r record.Record) error {
 	block, err := record.NumberAt(r.Key, 0)
 	if err != nil {
 		return err
 	}
-	nodes := bitset.New[NodeID](removedPerBlock)
-	for i := range min(wordsPerBlock, len(r.Body)/8) {
-		nodes[i] = binary.LittleEndian.Uint64(r.Body[8*i:])
-	}
-	first, last := int(block)*removedPerBlock, -1
-	for v := range nodes.All() {
-		last = first + int(v)
-	}
-	if len(r.Body) != 8*wordsPerBlock || last < 0 || last >= tx.cat.Nodes {
+	first := int(block) * wordsPerBlock
+	if len(r.Body) != 8*wordsPerBlock || first+wordsPerBlock > len(set) {
 		return record.Corrupt(r.Key, "it is of another size, or its nodes are not there")
 	}
-	for v := range nodes.All() {
-		set.nodes.Add(NodeID(first) + v)
+	for i := range wordsPerBlock {
+		set[first+i] = binary.LittleEndian.Uint64(r.Body[8*i:])
 	}
-	set.count += nodes.Len()
 	return nil
 }
 
@@ -248,15 +238,6 @@ func (tx *Tx) putRow(name string, v NodeID, row []float32) error {
 	return snapshot.PutChain(tx.records(), matrix.DeltaKey(entry.Generation, v), matrix.AppendRow(nil, row))
 }
 
-// checkPresent returns ErrNotFound for a removed node.
-func (tx *Tx) checkPresent(v NodeID) error {
-	removed, err := tx.isRemoved(v)
-	if err == nil && removed {
-		err = fmt.Errorf("node number %d: it was removed: %w", v, ErrNotFound)
-	}
-	return err
-}
-
 // checkNumber returns ErrNotFound unless v is below the number of nodes, ErrClosed if the transaction has ended.
 func (tx *Tx) checkNumber(v NodeID) error {
 	if err := tx.Err(); err != nil {
@@ -269,4 +250,13 @@ func (tx *Tx) checkNumber(v NodeID) error {
 }
 
 // checkNode returns ErrNotFound unless v is a node, ErrClosed if the transaction has ended.
-func (tx *Tx) checkNode(v NodeID) error { return cmp.Or(tx.checkNumber(v), tx.checkPresent(v)) }
+func (tx *Tx) checkNode(v NodeID) error {
+	if err := tx.checkNumber(v); err != nil {
+		return err
+	}
+	removed, err := tx.isRemoved(v)
+	if err == nil && removed {
+		err = fmt.Errorf("node number %d: it was removed: %w", v, ErrNotFound)
+	}
+	return err
+}

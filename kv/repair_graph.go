@@ -215,9 +215,10 @@ func (l *listRepair) deltas(ctx context.Context) error {
 	})
 }
 
-func pairBytes(u, v NodeID) []byte {
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(u)), uint32(v))
-}
+// pairNumber is two nodes as one number.
+func pairNumber(u, v NodeID) uint64 { return uint64(u)<<32 | uint64(v) }
+
+func pairBytes(u, v NodeID) []byte { return binary.BigEndian.AppendUint64(nil, pairNumber(u, v)) }
 
 func pairOf(b []byte) (u, v NodeID) {
 	return NodeID(binary.BigEndian.Uint32(b)), NodeID(binary.BigEndian.Uint32(b[4:]))

@@ -79,14 +79,21 @@ func (r *repair) catalogue(context.Context) error {
 // records makes the records of a store agree with each other. What does not is written again under a new generation,
 // all of it at once.
 func (r *repair) records(ctx context.Context) error {
-	found, err := r.scan(ctx)
+	tx := r.s.beginBare(false, nil)
+	defer tx.end()
+	var err error
+	if tx.cat, err = r.catalog(); err != nil {
+		return err
+	}
+	tx.cat.Next = math.MaxUint32 // the counts may be lost
+	found, err := tx.scan(ctx, r.progress, func(_ []byte, damage error) error { return damage })
 	if err != nil {
 		return err
 	}
-	if err := r.documents(ctx); err != nil {
+	if err := r.documents(ctx, tx); err != nil {
 		return err
 	}
-	if err := r.counts(found); err != nil {
+	if err := r.counts(tx, found); err != nil {
 		return err
 	}
 	if err := r.s.sweep(); err != nil {
@@ -118,7 +125,7 @@ func (r *repair) records(ctx context.Context) error {
 		if len(r.lost) > 0 {
 			tx.cat.ChangesFrom = r.s.commits + 1 // this commit
 		}
-		return markIndexes(r.tx.Columns())(tx)
+		return nil
 	})
 }
 
@@ -181,25 +188,12 @@ func (r *repair) isBroken(ctx context.Context, steps ...func(*checker, context.C
 	return true, nil
 }
 
-// scan counts the records.
-func (r *repair) scan(ctx context.Context) (*recordScan, error) {
-	tx := r.s.beginBare(false, nil)
-	defer tx.end()
-	var err error
-	if tx.cat, err = r.catalog(); err != nil {
-		return nil, err
-	}
-	tx.cat.Next = math.MaxUint32 // the counts may be lost
-	return tx.scan(ctx, r.progress, func(_ []byte, damage error) error { return damage })
-}
-
 // documents removes the documents of which a part is missing, and the parts of earlier ones.
-func (r *repair) documents(ctx context.Context) error {
-	tx := r.s.beginBare(false, nil)
-	defer tx.end()
+func (r *repair) documents(ctx context.Context, tx *Tx) error {
 	var whole []byte // the key of a document, without the part
-	var useless [][]byte
-	parts := 0 // of the document, none if one is missing
+	parts := 0       // of the document, none if one is missing
+	b := r.s.db.Batch(r.s.commits)
+	defer b.Cancel()
 	err := tx.eachRecord(ctx, []byte{byte(record.KindDocument)}, func(rec record.Record, _ error) error {
 		key, part := rec.Key[:len(rec.Key)-2], int(binary.BigEndian.Uint16(rec.Key[len(rec.Key)-2:]))
 		if !bytes.Equal(key, whole) {
@@ -215,27 +209,20 @@ func (r *repair) documents(ctx context.Context) error {
 			}
 		}
 		if part >= parts {
-			useless = append(useless, bytes.Clone(rec.Key))
+			return b.Set(bytes.Clone(rec.Key), nil)
 		}
 		return nil
 	})
-	b := r.s.db.Batch(r.s.commits)
-	defer b.Cancel()
-	for _, key := range useless {
-		err = errors.Join(err, b.Set(key, nil))
-	}
 	return errors.Join(err, b.Flush())
 }
 
 // counts has the counts say what the records say of nodes and of removed nodes. If they did not, the graph is written
 // again, which counts edges. A node whose removal is lost is there again, without edges and values.
-func (r *repair) counts(found *recordScan) error {
+func (r *repair) counts(tx *Tx, found *recordScan) error {
 	cat, err := r.catalog()
 	if err != nil {
 		return err
 	}
-	tx := r.s.beginBare(false, nil)
-	defer tx.end()
 	damage := tx.loadCatalog()
 	before := tx.cat.counts
 	if damage != nil {

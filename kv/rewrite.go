@@ -1,17 +1,13 @@
 package kv
 
 import (
+	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"iter"
 	"math"
 
-	"github.com/graphcleaner/graphcleaner/internal/spill"
-	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
-	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -48,46 +44,6 @@ func (a *ahead[T]) advance() (err error) {
 	return err
 }
 
-// A stretch is consecutive nodes, or places of nodes, that the same damage took. It is one report.
-type stretch struct {
-	Range
-	damage string
-	tell   func(s *stretch)
-}
-
-// add adds a node that damage took, and reports the nodes before it if it does not follow them. It returns any other
-// error, and without a stretch every error.
-func (s *stretch) add(v NodeID, err error) error {
-	if s == nil || !errors.Is(err, ErrCorrupt) {
-		return err
-	}
-	if v != s.End || err.Error() != s.damage {
-		s.flush()
-		s.Range, s.damage = Range{First: v, End: v}, err.Error()
-	}
-	s.End = v + 1
-	return nil
-}
-
-// flush reports the nodes that were added, if there are any.
-func (s *stretch) flush() {
-	if s != nil && s.Len() > 0 {
-		s.tell(s)
-		s.Range = Range{}
-	}
-}
-
-// lost is for values of a kind, some of which may have been null; nil if damage is an error.
-func (w *rewriter) lost(kind, where, done string) *stretch {
-	if w.lose == nil {
-		return nil
-	}
-	return &stretch{tell: func(s *stretch) {
-		loss := lsm.Loss{Kind: kind, Count: int64(s.Len()), AtMost: true}
-		w.lose(loss, fmt.Sprintf("%s, node numbers %d to %d", where, s.First, s.End-1), s.damage, "%s", done)
-	}}
-}
-
 // A property is a column or a matrix of a snapshot.
 type property struct {
 	where      string // such as "column label"
@@ -100,49 +56,134 @@ type property struct {
 
 func (tx *Tx) properties() (list []property) {
 	for _, column := range tx.Columns() {
-		e := tx.cat.Columns[column.Name]
+		e, where := tx.cat.Columns[column.Name], "column "+column.Name
 		list = append(list, property{
-			"column " + column.Name, e.Generation, e.Rows, e.Deltas,
-			func(c *checker, ctx context.Context) error { return c.column(ctx, column.Name) },
-			func(w *rewriter, ctx context.Context) error {
-				return w.column(ctx, column, nil, nil)
+			where, e.Generation, e.Rows, e.Deltas,
+			func(c *checker, ctx context.Context) error {
+				return checkRows(ctx, c, where, tx.columnRows, column.Name)
 			},
+			func(w *rewriter, ctx context.Context) error { return w.column(ctx, column, nil, nil) },
 		})
 	}
 	for _, name := range tx.Matrices() {
-		e := tx.cat.Matrices[name]
+		e, where := tx.cat.Matrices[name], "matrix "+name
 		list = append(list, property{
-			"matrix " + name, e.Generation, e.Rows, e.Deltas,
-			func(c *checker, ctx context.Context) error { return c.matrix(ctx, name) },
+			where, e.Generation, e.Rows, e.Deltas,
+			func(c *checker, ctx context.Context) error { return checkRows(ctx, c, where, tx.matrixRows, name) },
 			func(w *rewriter, ctx context.Context) error { return w.matrix(ctx, name, nil) },
 		})
 	}
 	return list
 }
 
-// markIndexes marks the columns of a snapshot in the catalogue that has them written again: their values are the same,
-// and so are the entries of the indexes.
-func markIndexes(columns []Column) func(tx *Tx) error {
-	return func(tx *Tx) error {
-		for _, column := range columns {
-			if err := tx.SetIndexed(column.Name, column.Indexed); err != nil {
+// A rowsOf reads the rows of a property in blocks. A row is lent until the next is read.
+type rowsOf[R any] struct {
+	nodes  int // that have rows
+	height int // rows of a block
+	load   func(r Range) error
+	row    func(v NodeID) (R, error) // of the block that was loaded
+	single func(v NodeID) (R, error) // without its block
+	isNull func(row R) bool
+}
+
+func (tx *Tx) columnRows(name string) (rowsOf[Value], error) {
+	r, err := tx.Reader(name)
+	return rowsOf[Value]{
+		tx.NumNodes(), BlockRows,
+		func(block Range) error { _, err := r.Block(block.First); return err }, r.At,
+		func(v NodeID) (Value, error) { return tx.stored(v, name) }, Value.IsNull,
+	}, err
+}
+
+func (tx *Tx) matrixRows(name string) (rowsOf[[]float32], error) {
+	m, err := tx.Matrix(name)
+	if err != nil {
+		return rowsOf[[]float32]{}, err
+	}
+	entry := tx.cat.Matrices[name]
+	if entry.BlockRows == 0 {
+		key := record.Prefix(record.KindMatrix, entry.Generation)
+		return rowsOf[[]float32]{}, record.Corrupt(key, "its blocks have no rows")
+	}
+	nodes, height, width := tx.NumNodes(), int(entry.BlockRows), m.Width()
+	var loaded Range
+	values := make([]float32, min(height, nodes)*width)
+	load := func(r Range) error {
+		loaded = r
+		return m.Read(r, 0, width, values[:r.Len()*width])
+	}
+	row := func(v NodeID) ([]float32, error) { return values[int(v-loaded.First)*width:][:width], nil }
+	single := func(v NodeID) ([]float32, error) { return values[:width], load(Range{First: v, End: v + 1}) }
+	return rowsOf[[]float32]{nodes, height, load, row, single, isUnwritten}, nil
+}
+
+// A changedRow is what a change gives to a node.
+type changedRow[R any] struct {
+	node NodeID
+	row  R
+}
+
+// rewriteRows puts the row of every node: what was changed, ascending by the nodes, or what there was. What damage took
+// is null, and one loss of its kind.
+func rewriteRows[R any](
+	ctx context.Context, w *rewriter, where, kind string, old rowsOf[R], changed iter.Seq2[changedRow[R], error],
+	put func(v NodeID, row R) error,
+) error {
+	changes, err := lookAhead(changed)
+	defer changes.stop()
+	if err != nil {
+		return err
+	}
+	var damage error                       // of the block: then its rows are read one by one
+	lost := lsm.Loss{Kind: kind, AtMost: true} // some rows may have been null
+	var first error
+	nodes := w.bulk.draft.Nodes
+	for v := range NodeID(nodes) {
+		isOld := int(v) < old.nodes
+		if int(v)%old.height == 0 {
+			if err := ctx.Err(); err != nil {
 				return err
 			}
+			w.progress(where, int64(v), int64(nodes))
+			if isOld {
+				damage = old.load(Range{First: v, End: NodeID(min(int(v)+old.height, old.nodes))})
+			}
 		}
-		return nil
+		var row R
+		var err error
+		isChanged := changes.more && changes.now.node == v
+		switch {
+		case isChanged:
+			row = changes.now.row
+		case isOld && damage != nil:
+			row, err = old.single(v)
+		case isOld:
+			row, err = old.row(v)
+		}
+		if w.lose != nil && errors.Is(err, ErrCorrupt) {
+			lost.Count++
+			first = cmp.Or(first, err)
+			continue
+		}
+		if err == nil {
+			err = put(v, row)
+		}
+		if err == nil && isChanged {
+			err = changes.advance()
+		}
+		if err != nil {
+			return err
+		}
 	}
+	if lost.Count > 0 {
+		w.lose(lost, where, first.Error(), "what cannot be read is null or NaN")
+	}
+	return nil
 }
 
-// A nodeValue is a value that a change gives to a node.
-type nodeValue struct {
-	node  NodeID
-	value Value
-}
-
-// column writes a column again, which need not be there, and its index, if that is not nil. Changes of values,
-// ascending by their nodes, take the place of values; nil are none.
+// column writes a column again, which need not be there, and its index, if that is not nil.
 func (w *rewriter) column(
-	ctx context.Context, column Column, changed iter.Seq2[nodeValue, error], index ColumnIndex,
+	ctx context.Context, column Column, changed iter.Seq2[changedRow[Value], error], index ColumnIndex,
 ) error {
 	out, err := w.bulk.Column(column.Name, column.Kind)
 	if err != nil {
@@ -153,143 +194,49 @@ func (w *rewriter) column(
 		kind = "label"
 	}
 	// A computed property with the name of a stored column would take its place here.
-	r, err := w.tx.Reader(column.Name)
-	if err != nil && !errors.Is(err, ErrNoColumn) {
+	old, err := w.tx.columnRows(column.Name)
+	if errors.Is(err, ErrNoColumn) {
+		old.nodes = 0
+	} else if err != nil {
 		return err
 	}
-	lost := w.lost(kind, where, "set to null")
-	changes, err := lookAhead(changed)
-	defer changes.stop()
-	if err != nil {
-		return err
-	}
-	var damage error // of the block: then its values are read one by one
-	for v := range NodeID(w.bulk.draft.Nodes) {
-		old := r != nil && int(v) < w.tx.NumNodes()
-		if v%codec.ColumnRows == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			w.progress(where, int64(v), int64(w.bulk.draft.Nodes))
-			if old && lost != nil {
-				_, damage = r.Block(v)
-			}
-		}
-		var value Value
-		var err error
-		switch {
-		case changes.more && changes.now.node == v:
-			value = changes.now.value
-			err = changes.advance()
-		case old:
-			if damage != nil {
-				value, err = w.tx.stored(v, column.Name)
-			} else {
-				value, err = r.At(v)
-			}
-			if err != nil {
-				if err = lost.add(v, err); err == nil {
-					continue
-				}
-			}
-		}
-		if err == nil {
-			err = out.Put(v, value)
-		}
-		if err == nil && index != nil && !w.bulk.removed.Has(v) {
-			if value, err = fit(column.Kind, value); err == nil {
-				err = index.Add(v, value)
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
-	lost.flush()
+	put := out.Put
 	if index != nil {
-		return index.Finish()
-	}
-	return nil
-}
-
-// matrix writes a matrix again. Changes of rows, by their nodes, take the place of rows; nil are none.
-func (w *rewriter) matrix(ctx context.Context, name string, changed *spill.Sorter) error {
-	where, entry := "matrix "+name, w.tx.cat.Matrices[name]
-	height := int(entry.BlockRows)
-	if height == 0 {
-		return record.Corrupt(record.Prefix(record.KindMatrix, entry.Generation), "its blocks have no rows")
-	}
-	m, err := w.tx.Matrix(name)
-	if err != nil {
-		return err
-	}
-	out, err := w.bulk.Matrix(name, m.Columns(), m.Encoding())
-	if err != nil {
-		return err
-	}
-	lost := w.lost("row of "+where, where, "set to NaN")
-	var rows iter.Seq2[spill.Record, error]
-	if changed != nil {
-		rows = changed.Records(ctx)
-	}
-	changes, err := lookAhead(rows)
-	defer changes.stop()
-	if err != nil {
-		return err
-	}
-	nodes, width := w.bulk.draft.Nodes, m.Width()
-	values := make([]float32, min(height, nodes)*width)
-	for first := 0; first < nodes; first += height {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		w.progress(where, int64(first), int64(nodes))
-		// of those that were there
-		r := Range{First: NodeID(first), End: NodeID(max(first, min(first+height, w.tx.NumNodes())))}
-		block := codec.Window{Values: values[:min(height, nodes-first)*width], Stride: width}
-		codec.FillWith(block.Values[r.Len()*width:], float32(math.NaN()))
-		if r.Len() > 0 {
-			err = m.Read(r, 0, width, block.Values[:r.Len()*width])
-		}
-		if err != nil && lost != nil {
-			err = m.readEach(r, block, lost)
-		}
-		for err == nil && changes.more {
-			i := int(binary.BigEndian.Uint64(changes.now.Key)) - first
-			if i >= min(height, nodes-first) {
-				break
-			}
-			if err = matrix.ReadRow(changes.now.Value, block.Row(i, 0, width)); err == nil {
-				err = changes.advance()
-			}
-		}
-		if err != nil {
-			return err
-		}
-		for i := range min(height, nodes-first) {
-			if row := block.Row(i, 0, width); !isUnwritten(row) {
-				if err := out.Put(NodeID(first+i), row); err != nil {
-					return err
+		put = func(v NodeID, value Value) error {
+			err := out.Put(v, value)
+			if err == nil && !w.bulk.removed.Has(v) {
+				if value, err = fit(column.Kind, value); err == nil {
+					err = index.Add(v, value)
 				}
 			}
+			return err
 		}
 	}
-	lost.flush()
-	return nil
+	err = rewriteRows(ctx, w, where, kind, old, changed, put)
+	if err == nil && index != nil {
+		err = index.Finish()
+	}
+	return err
 }
 
-// readEach reads the rows of a damaged block one by one. Those that are lost are NaN.
-func (m *Matrix) readEach(r Range, dst codec.Window, lost *stretch) error {
-	for v := r.First; v < r.End; v++ {
-		row := dst.Row(int(v-r.First), 0, m.Width())
-		if err := m.Read(Range{First: v, End: v + 1}, 0, m.Width(), row); err != nil {
-			if err := lost.add(v, err); err != nil {
-				return err
-			}
-			codec.FillWith(row, float32(math.NaN()))
-		}
+// matrix writes a matrix again.
+func (w *rewriter) matrix(ctx context.Context, name string, changed iter.Seq2[changedRow[[]float32], error]) error {
+	where, entry := "matrix "+name, w.tx.cat.Matrices[name]
+	old, err := w.tx.matrixRows(name)
+	if err != nil {
+		return err
 	}
-	return nil
+	out, err := w.bulk.Matrix(name, entry.Columns, entry.Encoding())
+	if err != nil {
+		return err
+	}
+	put := func(v NodeID, row []float32) error {
+		if isUnwritten(row) {
+			return nil
+		}
+		return out.Put(v, row)
+	}
+	return rewriteRows(ctx, w, where, "row of "+where, old, changed, put)
 }
 
 // isUnwritten reports whether a row is all NaN, as a row that was never written is read.

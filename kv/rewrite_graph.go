@@ -3,7 +3,6 @@ package kv
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"strconv"
 	"strings"
@@ -77,7 +76,17 @@ func (w *rewriter) graph(ctx context.Context, from source, edits iter.Seq2[edit,
 	}
 	draft.Graph, draft.LoadedNodes, draft.EdgeDeltas, draft.Unnamed = g, draft.Nodes, 0, draft.Removed
 	w.bulk.touched.Of(edgesTouched).All = true
-	if err := w.dictionary(ctx, from); err != nil {
+	if err := w.positions(ctx, from.numbers); err != nil {
+		return err
+	}
+	if err := putRemovedSet(w.bulk.batch.Put, g, w.bulk.removed); err != nil {
+		return err
+	}
+	madeUp, err := w.readForms(ctx, from.ids)
+	if err == nil && !draft.DenseIDs {
+		err = w.ids(ctx, from.ids, madeUp)
+	}
+	if err != nil {
 		return err
 	}
 	return w.adjacency(ctx, from, edits)
@@ -157,39 +166,23 @@ func applyEdits(due *ahead[edit], lists *Adjacency, form codec.ArcForm) error {
 		for due.more && due.now.node == d.U && due.now.neighbor == d.V {
 			var err error
 			if d.Arc, err = due.now.apply(d.Arc); err == nil {
+				err = d.Check(form)
+			}
+			if err == nil {
 				err = due.advance()
 			}
 			if err != nil {
 				return err
 			}
 		}
-		if d.Arc == before {
-			continue
+		if d.Arc != before {
+			deltas = append(deltas, d)
 		}
-		if err := d.Check(form); err != nil {
-			return err
-		}
-		deltas = append(deltas, d)
 	}
 	if len(deltas) > 0 {
 		lists.Apply(deltas, form.Any())
 	}
 	return nil
-}
-
-// dictionary writes the dictionary, with the removed nodes.
-func (w *rewriter) dictionary(ctx context.Context, from source) error {
-	if err := w.positions(ctx, from.numbers); err != nil {
-		return err
-	}
-	if err := putRemovedSet(w.bulk.batch.Put, w.bulk.draft.Graph, w.bulk.removed); err != nil {
-		return err
-	}
-	madeUp, err := w.readForms(ctx, from.ids)
-	if err != nil || w.bulk.draft.DenseIDs {
-		return err
-	}
-	return w.ids(ctx, from.ids, madeUp)
 }
 
 // positions writes both directions between place and node. A node that was added since the load has its number for a
@@ -222,19 +215,13 @@ func (w *rewriter) positions(ctx context.Context, numbers func(k record.Kind, bl
 	return nil
 }
 
-// lostPrefixes is how often an id begins with LostID.
-func lostPrefixes(id string) (count int) {
-	for strings.HasPrefix(id[count*len(LostID):], LostID) {
-		count++
-	}
-	return count
-}
 
 // readForms enters in the draft whether all ids are integers, and whether each is its place, and returns a beginning
 // that no id has.
 func (w *rewriter) readForms(ctx context.Context, ids iter.Seq2[string, error]) (unused string, err error) {
 	repairs := w.lose != nil
-	dense, integer, prefixes, position := true, w.bulk.draft.IntegerIDs || repairs, 0, 0
+	dense, integer, position := true, w.bulk.draft.IntegerIDs || repairs, 0
+	unused = LostID
 	for id, err := range ids {
 		if !dense && !integer && !repairs {
 			break
@@ -250,25 +237,21 @@ func (w *rewriter) readForms(ctx context.Context, ids iter.Seq2[string, error]) 
 		case id != "":
 			_, is := dict.Integer(id)
 			dense, integer = dense && id == strconv.Itoa(position), integer && is
-			prefixes = max(prefixes, lostPrefixes(id))
+			for strings.HasPrefix(id, unused) {
+				unused += LostID
+			}
 		}
 		position++
 	}
 	w.bulk.draft.DenseIDs, w.bulk.draft.IntegerIDs = dense, integer
-	return strings.Repeat(LostID, prefixes+1), nil
+	return unused, nil
 }
 
 // ids writes the ids, by their places, and how to look them up.
 func (w *rewriter) ids(ctx context.Context, ids iter.Seq2[string, error], madeUp string) (err error) {
 	out := dict.NewIDWriter(w.bulk.batch.Put, w.bulk.draft.Graph, w.bulk.s.dir, w.bulk.s.sortMemory(), 1)
 	defer func() { err = errors.Join(err, out.Close()) }()
-	var lost *stretch
-	if w.lose != nil {
-		lost = &stretch{tell: func(s *stretch) {
-			w.lose(lsm.Loss{Kind: "id", Count: int64(s.Len())}, fmt.Sprintf("ids of places %d to %d", s.First, s.End-1),
-				"the ids of these places in the node file cannot be read", "they are %s%d to %s%d", madeUp, s.First, madeUp, s.End-1)
-		}}
-	}
+	lost := lsm.Loss{Kind: "id"}
 	position := 0
 	for id, err := range ids {
 		if position%record.ContextEvery == 0 {
@@ -277,8 +260,9 @@ func (w *rewriter) ids(ctx context.Context, ids iter.Seq2[string, error], madeUp
 			}
 			w.progress("ids", int64(position), int64(w.bulk.draft.Nodes))
 		}
-		if err != nil {
-			id, err = madeUp+strconv.Itoa(position), lost.add(NodeID(position), err)
+		if w.lose != nil && errors.Is(err, ErrCorrupt) {
+			id, err = madeUp+strconv.Itoa(position), nil
+			lost.Count++
 		}
 		if err == nil {
 			err = out.Append(id)
@@ -288,6 +272,8 @@ func (w *rewriter) ids(ctx context.Context, ids iter.Seq2[string, error], madeUp
 		}
 		position++
 	}
-	lost.flush()
+	if lost.Count > 0 {
+		w.lose(lost, "ids", errLostID.Error(), "they are %sN, with the place N in the node file", madeUp)
+	}
 	return out.Finish(ctx)
 }

@@ -246,7 +246,7 @@ func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 			return err
 		}
 	}
-	if err := bulk.Commit(markIndexes(tx.Columns())); err != nil {
+	if err := bulk.Commit(nil); err != nil {
 		return err
 	}
 	if err := s.lockWriter(ctx); err != nil {
