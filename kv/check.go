@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/bits"
 	"time"
 
@@ -119,12 +120,14 @@ func (c *checker) tables(ctx context.Context) error {
 
 // documents reads every document, of which no part may be missing.
 func (c *checker) documents(ctx context.Context) error {
-	for _, err := range snapshot.ScanChains(c.tx.records(), []byte{byte(record.KindDocument)}, nil) {
-		if err != nil {
+	return readAll(ctx, snapshot.ScanChains(c.tx.records(), []byte{byte(record.KindDocument)}, nil))
+}
+
+// readAll returns the first error of a sequence that is read to its end.
+func readAll[T any](ctx context.Context, all iter.Seq2[T, error]) error {
+	for _, err := range all {
+		if err := cmp.Or(err, ctx.Err()); err != nil {
 			return err
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
 		}
 	}
 	return nil
@@ -136,12 +139,7 @@ func (c *checker) changes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, err := range c.tx.changesAfter(c.tx.cat.changesFrom(last), last) {
-		if err := cmp.Or(err, ctx.Err()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return readAll(ctx, c.tx.changesAfter(c.tx.cat.changesFrom(last), last))
 }
 
 // properties reads every block of every column and matrix, with its deltas.

@@ -149,22 +149,16 @@ func (r *repair) run(ctx context.Context, opt Options, rooms []roomRepair) error
 	if len(rooms) == 0 {
 		return nil
 	}
-	return r.rooms(ctx, opt, rooms)
-}
-
-// rooms has the upper rooms repair what they keep.
-func (r *repair) rooms(ctx context.Context, opt Options, rooms []roomRepair) (err error) {
 	s, err := Open(r.dir, opt)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
 	for _, room := range rooms {
-		if err := room(ctx, s, r.tell); err != nil {
-			return err
+		if err == nil {
+			err = room(ctx, s, r.tell)
 		}
 	}
-	return nil
+	return errors.Join(err, s.Close())
 }
 
 // tellOfForeign reports files that are not the store's, which stay where the store was.

@@ -137,15 +137,13 @@ func (r *repair) changes(ctx context.Context) error {
 	if err != nil || damage == nil && len(r.lost) == 0 {
 		return err
 	}
-	if _, err := r.rewriter(); err != nil {
-		return err
-	}
 	if len(r.lost) > 0 {
 		r.done(where, "they do not tell of what is lost", done)
 	} else {
 		r.lose(lsm.Loss{Kind: "history of changes", Count: 1}, where, damage.What, done)
 	}
-	return nil
+	_, err = r.rewriter() // a commit
+	return err
 }
 
 // rewriter writes again what the store has, all of it visible at once in the end, and reports what is lost.

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"math"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
@@ -134,7 +134,7 @@ func rewriteRows[R any](
 	if err != nil {
 		return err
 	}
-	var damage error                       // of the block: then its rows are read one by one
+	var damage error                           // of the block: then its rows are read one by one
 	lost := lsm.Loss{Kind: kind, AtMost: true} // some rows may have been null
 	var first error
 	nodes := w.bulk.draft.Nodes
@@ -241,10 +241,5 @@ func (w *rewriter) matrix(ctx context.Context, name string, changed iter.Seq2[ch
 
 // isUnwritten reports whether a row is all NaN, as a row that was never written is read.
 func isUnwritten(row []float32) bool {
-	for _, x := range row {
-		if !math.IsNaN(float64(x)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(row, func(x float32) bool { return x == x }) // which is false of NaN
 }

@@ -215,7 +215,6 @@ func (w *rewriter) positions(ctx context.Context, numbers func(k record.Kind, bl
 	return nil
 }
 
-
 // readForms enters in the draft whether all ids are integers, and whether each is its place, and returns a beginning
 // that no id has.
 func (w *rewriter) readForms(ctx context.Context, ids iter.Seq2[string, error]) (unused string, err error) {
