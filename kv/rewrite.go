@@ -124,7 +124,7 @@ type changedRow[R any] struct {
 }
 
 // rewriteRows puts the row of every node: what was changed, ascending by the nodes, or what there was. What damage took
-// is null, and one loss of its kind.
+// is null, and one loss of its kind, of at most as many rows: some may have been null.
 func rewriteRows[R any](
 	ctx context.Context, w *rewriter, where, kind string, old rowsOf[R], changed iter.Seq2[changedRow[R], error],
 	put func(v NodeID, row R) error,
@@ -134,9 +134,9 @@ func rewriteRows[R any](
 	if err != nil {
 		return err
 	}
-	var damage error                           // of the block: then its rows are read one by one
-	lost := lsm.Loss{Kind: kind, AtMost: true} // some rows may have been null
-	var first error
+	var damage error // of the block: then its rows are read one by one
+	var first error  // of a row that is lost
+	lost := lsm.Loss{Kind: kind, AtMost: true}
 	nodes := w.bulk.draft.Nodes
 	for v := range NodeID(nodes) {
 		isOld := int(v) < old.nodes
