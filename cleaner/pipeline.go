@@ -12,7 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
-	"github.com/graphcleaner/graphcleaner/internal/float32s"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"

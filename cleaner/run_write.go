@@ -11,7 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/index"
-	"github.com/graphcleaner/graphcleaner/internal/float32s"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )

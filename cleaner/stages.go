@@ -253,7 +253,7 @@ func (s *stages) keptAgreement(ctx context.Context, labellings []labelling) (z [
 	}
 	for i, t := range labellings {
 		name, one := s.layout(i, t)
-		one.values, err = scratch.Keep[float32](s.dir(), name, one.rows*one.width)
+		one.values, err = scratch.Keep[float32](s.dir(), name, one.rows*one.width, true)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, 0, detachAll(z)
 		}

@@ -184,7 +184,7 @@ func keptArray[T float32 | float64](
 	if !ok {
 		return nil, nil
 	}
-	a, err := scratch.KeepToRead[T](d, name, length)
+	a, err := scratch.Keep[T](d, name, length, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

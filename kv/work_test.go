@@ -34,7 +34,7 @@ func TestWorkOutlivesTheStore(t *testing.T) {
 	if w, done, err = s.Work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if a, err = scratch.Keep[uint32](w, "numbers", 3); err != nil {
+	if a, err = scratch.Keep[uint32](w, "numbers", 3, true); err != nil {
 		t.Fatal(err)
 	}
 	if a.Data[2] != 7 {

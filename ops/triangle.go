@@ -183,7 +183,9 @@ func (s *triangleSearch) searchSpan(ctx context.Context, part span, before []uin
 			return nil
 		}
 		scratch := &s.workers[worker]
-		scratch.marks.AddAll(list)
+		for _, w := range list {
+			scratch.marks.Add(w)
+		}
 		defer scratch.marks.RemoveAll(list)
 		ofY, steps, atY := int64(0), kernel.Pace(0), s.graph.delta(y)
 		for first := 0; first < len(later); first += searchedEnds {

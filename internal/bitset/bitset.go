@@ -39,13 +39,6 @@ func (s Set[T]) All() iter.Seq[T] {
 	}
 }
 
-// AddAll puts the numbers of a list into the set.
-func (s Set[T]) AddAll(list []T) {
-	for _, v := range list {
-		s.Add(v)
-	}
-}
-
 // RemoveAll takes the numbers of a list out of the set.
 func (s Set[T]) RemoveAll(list []T) {
 	for _, v := range list {

@@ -32,7 +32,7 @@ func TestHolesAreFilled(t *testing.T) {
 		if holes(path) {
 			t.Errorf("%s: the file still has holes", name)
 		}
-		a := must.Get(KeepToRead[uint32](d, "a", length))(t)
+		a := must.Get(Keep[uint32](d, "a", length, false))(t)
 		for i, x := range a.Data {
 			if (x == 1) != (i == length/2) || x > 1 {
 				t.Fatalf("%s: number %d is %d", name, i, x)
@@ -44,7 +44,7 @@ func TestHolesAreFilled(t *testing.T) {
 	path := filepath.Join(d.Path(), "b")
 	must.Do(t, os.WriteFile(path, nil, 0o600))
 	must.Do(t, os.Truncate(path, 4*length))
-	a := must.Get(Keep[uint32](d, "b", length))(t)
+	a := must.Get(Keep[uint32](d, "b", length, true))(t)
 	if holes(path) {
 		t.Error("Keep: the file still has holes")
 	}

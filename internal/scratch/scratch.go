@@ -39,7 +39,7 @@ func Open(path string) (*Dir, error) {
 	return &Dir{path: path}, nil
 }
 
-// Existing takes the directory as it is, and makes none: without one Keep, KeepToRead and Get find nothing.
+// Existing takes the directory as it is, and makes none: without one Keep and Get find nothing.
 func Existing(path string) *Dir { return &Dir{path: path} }
 
 // Temporary keeps arrays in a directory that is there, in files that lose their names as soon as they are mapped: they
@@ -115,19 +115,10 @@ func (d *Dir) claim(name string) (string, error) {
 	return file.Name(), errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
-// Keep maps the array of a name as it was left, to go on writing to it: fs.ErrNotExist where there is none, none of
-// this length, or none that may be written to. Its file is reserved on disk again, since a copy may have left holes.
-func Keep[T Number](d *Dir, name string, length int) (*Array[T], error) {
-	return keep[T](d, name, length, true)
-}
-
-// KeepToRead maps an array only to read it: writing to it is a fault that ends the process. fs.ErrNotExist
-// where it may not be read.
-func KeepToRead[T Number](d *Dir, name string, length int) (*Array[T], error) {
-	return keep[T](d, name, length, false)
-}
-
-func keep[T Number](d *Dir, name string, length int, toWrite bool) (*Array[T], error) {
+// Keep maps the array of a name as it was left, to go on writing to it, or only to read it: then writing to it is a
+// fault that ends the process. It returns fs.ErrNotExist where there is none, none of this length, or none that may be
+// used so. A file to write to is reserved on disk again, since a copy may have left holes.
+func Keep[T Number](d *Dir, name string, length int, toWrite bool) (*Array[T], error) {
 	if d == nil || d.temporary || length == 0 {
 		return nil, fmt.Errorf("scratch array %s: %w", name, fs.ErrNotExist)
 	}

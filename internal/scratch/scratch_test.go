@@ -21,10 +21,10 @@ func TestArraysOutliveTheirProcessUntilClosed(t *testing.T) {
 		a.Data[i] = float64(i) / 3
 	}
 	must.Do(t, errors.Join(a.Sync(), a.Detach()))
-	if _, err := Keep[float64](d, "a", 999); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Keep[float64](d, "a", 999, true); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Keep with another length: got %v, want fs.ErrNotExist", err)
 	}
-	kept := must.Get(Keep[float64](d, "a", 1000))(t)
+	kept := must.Get(Keep[float64](d, "a", 1000, true))(t)
 	for i, x := range kept.Data {
 		if x != float64(i)/3 {
 			t.Fatalf("entry %d of the kept array is %v, want %v", i, x, float64(i)/3)
@@ -70,7 +70,7 @@ func TestTemporaryArraysLeaveNoName(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 		t.Errorf("while they are open: got %v, %v, want no file", entries, err)
 	}
-	if _, err := Keep[uint16](d, "same", 5000); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Keep[uint16](d, "same", 5000, true); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Keep: got %v, want fs.ErrNotExist", err)
 	}
 	for _, a := range arrays {
@@ -121,38 +121,38 @@ func keptOf(t *testing.T, d *Dir, name string, length int) {
 	must.Do(t, errors.Join(a.Sync(), a.Detach()))
 }
 
-func TestKeepWritesAndKeepToReadDoesNot(t *testing.T) {
+func TestKeepToWriteAndToRead(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("nothing outlives a process here")
 	}
 	d := must.Get(Open(t.TempDir()))(t)
 	const length = 100000
 	keptOf(t, d, "a", length)
-	written := must.Get(Keep[uint32](d, "a", length))(t)
+	written := must.Get(Keep[uint32](d, "a", length, true))(t)
 	written.Data[7] = 70
-	read, err := KeepToRead[uint32](Existing(d.Path()), "a", length)
+	read, err := Keep[uint32](Existing(d.Path()), "a", length, false)
 	must.Do(t, err)
 	if read.Data[7] != 70 || read.Data[length-1] != length {
 		t.Errorf("got %d and %d, want 70 and %d", read.Data[7], read.Data[length-1], length)
 	}
 	must.Do(t, errors.Join(written.Detach(), read.Detach()))
-	if _, err := KeepToRead[uint32](d, "a", length-1); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("KeepToRead with another length: got %v, want fs.ErrNotExist", err)
+	if _, err := Keep[uint32](d, "a", length-1, false); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Keep to read with another length: got %v, want fs.ErrNotExist", err)
 	}
 	if os.Geteuid() == 0 {
 		return // who may do everything
 	}
 	path := filepath.Join(d.Path(), "a")
 	must.Do(t, os.Chmod(path, 0o400))
-	if _, err := Keep[uint32](d, "a", length); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Keep[uint32](d, "a", length, true); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Keep of a file that may only be read: got %v, want fs.ErrNotExist", err)
 	}
-	if read, err = KeepToRead[uint32](d, "a", length); err != nil {
+	if read, err = Keep[uint32](d, "a", length, false); err != nil {
 		t.Fatal(err)
 	}
 	must.Do(t, errors.Join(read.Detach(), os.Chmod(path, 0)))
-	if _, err := KeepToRead[uint32](d, "a", length); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("KeepToRead of a file that may not be read: got %v, want fs.ErrNotExist", err)
+	if _, err := Keep[uint32](d, "a", length, false); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Keep to read of a file that may not be read: got %v, want fs.ErrNotExist", err)
 	}
 }
 
@@ -162,8 +162,8 @@ func TestExistingMakesNoDirectory(t *testing.T) {
 	if _, err := d.Get("a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Get: got %v, want fs.ErrNotExist", err)
 	}
-	if _, err := KeepToRead[uint32](d, "a", 1); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("KeepToRead: got %v, want fs.ErrNotExist", err)
+	if _, err := Keep[uint32](d, "a", 1, false); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Keep: got %v, want fs.ErrNotExist", err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the directory: got %v, want fs.ErrNotExist", err)

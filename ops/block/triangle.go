@@ -284,7 +284,9 @@ func (t *search) open(list []rank) {
 
 // mark makes the neighbours w of u known.
 func (t *search) mark(u rank, list []rank) {
-	t.marks.AddAll(list)
+	for _, w := range list {
+		t.marks.Add(w)
+	}
 	weights := t.ik.weightsOf(u)
 	if weights == nil {
 		return

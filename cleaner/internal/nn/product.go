@@ -3,7 +3,7 @@ package nn
 import (
 	"sync"
 
-	"github.com/graphcleaner/graphcleaner/internal/float32s"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 )
 
 // A matrixView is a matrix inside a slice: its number in row i and column j is data[i*row+j*column].

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
-	"github.com/graphcleaner/graphcleaner/internal/float32s"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 )
 
 // A Ridge is a linear classifier by least squares. With Z the rows [n×d], Y their classes [n×c], one 1 in a row, m

@@ -1,6 +1,6 @@
 package nn
 
-import "github.com/graphcleaner/graphcleaner/internal/float32s"
+import "github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 
 // A strip of a product with sparse rows is as many columns as are held in most registers.
 const (
