@@ -10,9 +10,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 )
 
 // A Detector gives the chance that a label is wrong, from the agreement features of its node: a Network with one output

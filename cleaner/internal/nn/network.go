@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 )
 
 // A Network is a fully connected network with ReLU between its layers:

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 )
 
 // A Ridge is a linear classifier by least squares. With Z the rows [n×d], Y their classes [n×c], one 1 in a row, m
