@@ -48,7 +48,9 @@ func (p *Plan) Blocks(ctx context.Context, use func(worker int, nodes []kv.NodeI
 }
 
 // eachBlock is Blocks of a plan that finds a set of nodes, whatever its limit.
-func (p *Plan) eachBlock(ctx context.Context, r *reader, reads *Reads, use func(worker int, nodes []kv.NodeID) error) error {
+func (p *Plan) eachBlock(
+	ctx context.Context, r *reader, reads *Reads, use func(worker int, nodes []kv.NodeID) error,
+) error {
 	switch p.way {
 	case byNothing:
 		return nil

@@ -48,7 +48,8 @@ func TestDegreeBoundsLeaveOutBlocks(t *testing.T) {
 		{"nodes of low degree, limited", Query{Where: integer("degree", Ge, 1), Limit: 3}, 2 * firstBatch},
 		{"first nodes", Query{Limit: 10}, 0},
 		{"highest degrees", Query{Order: []Order{{"degree", true}}, Limit: 5}, block},
-		{"lowest degrees of a class", Query{Where: label(Eq, "class 1"), Order: []Order{{"degree", false}}, Limit: 5}, n + class},
+		{"lowest degrees of a class", Query{Where: label(Eq, "class 1"), Order: []Order{{"degree", false}}, Limit: 5},
+			n + class},
 	} {
 		plan, err := NewPlan(tx, c.q)
 		if err != nil {

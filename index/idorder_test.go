@@ -31,7 +31,8 @@ func TestOrderOfIDsWhenTheyTurnIntoText(t *testing.T) {
 			_, held := Holds(tx, p, nil)
 			if refusal != "" {
 				for _, err := range []error{err, held} {
-					if wrong, ok := errors.AsType[*TypeError](err); !ok || wrong.Property != "id" || !strings.Contains(err.Error(), refusal) {
+					if wrong, ok := errors.AsType[*TypeError](err); !ok || wrong.Property != "id" || !strings.Contains(err.Error(),
+						refusal) {
 						t.Errorf("%v: got %v, want a *TypeError with %q", p, err, refusal)
 					}
 				}

@@ -139,10 +139,11 @@ func TestWritesNeedTheIndex(t *testing.T) {
 	}
 	must.Do(t, bare.Close())
 	var seen []kv.Value
-	s = must.Get(Open(dir, kv.Options{MemoryBudget: 64 << 20, OnWrite: func(_ *kv.Tx, _ kv.NodeID, _ string, _, after kv.Value) error {
-		seen = append(seen, after)
-		return nil
-	}}))(t)
+	s = must.Get(Open(dir, kv.Options{MemoryBudget: 64 << 20,
+		OnWrite: func(_ *kv.Tx, _ kv.NodeID, _ string, _, after kv.Value) error {
+			seen = append(seen, after)
+			return nil
+		}}))(t)
 	update(t, s, func(tx *kv.Tx) error { return tx.SetValue(0, "title", text("a")) })
 	mustBeSound(t, s)
 	if len(seen) != 1 || seen[0] != text("a") {

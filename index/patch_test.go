@@ -34,7 +34,8 @@ func TestPatchKeepsIndexes(t *testing.T) {
 		}
 		must.Do(t, err)
 		stats, err := p.Commit(context.Background())
-		if err != nil || stats.Rewritten != (edges > 0) || stats.Nodes != 25 || stats.Known != 25 || stats.RemovedNodes != 30 {
+		if err != nil || stats.Rewritten != (edges > 0) || stats.Nodes != 25 || stats.Known != 25 ||
+			stats.RemovedNodes != 30 {
 			t.Fatalf("with %d edges: got %+v, %v", edges, stats, err)
 		}
 		mustEndSound(t, s)
@@ -59,7 +60,8 @@ func TestPatchKeepsIndexes(t *testing.T) {
 func loadLabelled(t *testing.T, n int) (dir string) {
 	t.Helper()
 	dir = t.TempDir() + "/store"
-	l := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{{Name: "year", Kind: kv.KindInt}}}))(t)
+	l := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{{Name: "year",
+		Kind: kv.KindInt}}}))(t)
 	for i := range n {
 		node := kv.Node{ID: fmt.Sprint("n", i), Label: fmt.Sprint("class ", i%3), Values: []kv.Value{kv.ValueOf(int64(i))}}
 		must.Do(t, l.AddNode(node))

@@ -28,7 +28,8 @@ func TestSuspectsTouchOnlyTheAnswer(t *testing.T) {
 		{"suspects", suspects, 300, 0, 0},
 		{"suspects in file order", Query{Where: score(Gt, 0.97), Limit: -1}, 300, 0, 0},
 		{"best ten", Query{Order: []Order{{"score", true}}, Limit: 10}, 64, 0, 0},
-		{"best ten of a condition", Query{Where: Compare{"degree", Ge, kv.ValueOf(0)}, Order: []Order{{"score", true}}, Limit: 10}, 64, 64, 0},
+		{"best ten of a condition", Query{Where: Compare{"degree", Ge, kv.ValueOf(0)}, Order: []Order{{"score", true}},
+			Limit: 10}, 64, 64, 0},
 		{"suspects of a class", Query{Where: and(score(Gt, 0.97), suspect), Limit: -1}, 1000, 300, 0},
 		{"best twenty suspects of a class", Query{
 			Where: and(score(Gt, 0.9), suspect), Order: []Order{{"score", true}}, Limit: 20,
@@ -65,7 +66,8 @@ func TestEmptyStore(t *testing.T) {
 	update(t, s, func(tx *kv.Tx) error { return tx.AddColumn("score", kv.KindSingle) })
 	must.Do(t, errors.Join(Create(t.Context(), s, "label"), Create(t.Context(), s, "score")))
 	view(t, s, func(tx *kv.Tx) error {
-		for _, q := range []Query{suspects, {Limit: -1}, {Order: []Order{{"score", false}, {"id", true}}, Limit: 3}, {Where: IsNull{"score"}, Limit: -1}} {
+		for _, q := range []Query{suspects, {Limit: -1}, {Order: []Order{{"score", false}, {"id", true}}, Limit: 3},
+			{Where: IsNull{"score"}, Limit: -1}} {
 			plan := must.Get(NewPlan(tx, q))(t)
 			if got := rowsOf(t, plan); len(got) > 0 {
 				t.Errorf("%v: got %v, want no rows", plan, got)

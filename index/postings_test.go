@@ -190,7 +190,8 @@ func TestCheckFindsAnIndexLeftBehind(t *testing.T) {
 	must.Do(t, Create(context.Background(), s, kv.LabelColumn))
 	mustBeSound(t, s)
 	must.Do(t, s.Close())
-	s = must.Get(kv.Open(dir, kv.Options{MemoryBudget: 64 << 20, OnWrite: func(*kv.Tx, kv.NodeID, string, kv.Value, kv.Value) error { return nil }}))(t)
+	s = must.Get(kv.Open(dir, kv.Options{MemoryBudget: 64 << 20,
+		OnWrite: func(*kv.Tx, kv.NodeID, string, kv.Value, kv.Value) error { return nil }}))(t)
 	t.Cleanup(func() { must.Do(t, s.Close()) })
 	var changed kv.NodeID
 	update(t, s, func(tx *kv.Tx) error {

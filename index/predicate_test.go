@@ -209,7 +209,8 @@ func TestTypeError(t *testing.T) {
 }
 
 func TestProperties(t *testing.T) {
-	p := and(score(Gt, 1), not(or(label(Eq, "a"), score(Lt, 2))), IsNull{"split"}, In{"id", nil}, Like{Property: "label", Pattern: "x"})
+	p := and(score(Gt, 1), not(or(label(Eq, "a"), score(Lt, 2))), IsNull{"split"}, In{"id", nil},
+		Like{Property: "label", Pattern: "x"})
 	if got, want := Properties(p), []string{"score", "label", "split", "id"}; !slices.Equal(got, want) {
 		t.Errorf("properties of %v: got %q, want %q", p, got, want)
 	}

@@ -136,10 +136,12 @@ func (e *TypeError) idError(constant string) string {
 	number := e.Value.Kind() == kv.KindInt || e.Value.Kind() == kv.KindFloat
 	switch {
 	case e.Kind == kv.KindString && number:
-		return fmt.Sprintf("the ids of this store are text, since not all of them are integers, and text has no order among numbers: "+
-			"got %s%s, which compares as text in quotes: '%[2]s'", constant, e.Value)
+		return fmt.Sprintf(
+			"the ids of this store are text, since not all of them are integers, and text has no order among numbers: "+
+				"got %s%s, which compares as text in quotes: '%[2]s'", constant, e.Value)
 	case e.Kind == kv.KindInt && e.Value.Kind() == kv.KindString:
-		return fmt.Sprintf("the ids of this store are integers, and text has no order among them: got %s%s, want a number without quotes",
+		return fmt.Sprintf(
+			"the ids of this store are integers, and text has no order among them: got %s%s, want a number without quotes",
 			constant, literal(e.Value))
 	default:
 		return fmt.Sprintf("ids cannot be compared with %s%s", constant, literal(e.Value))

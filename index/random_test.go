@@ -84,7 +84,8 @@ func randomValue(r *rand.Rand, kind kv.Kind) kv.Value {
 	case kv.KindInt:
 		return kv.ValueOf([]int64{math.MinInt64, -3, -1, 0, 1, 2, 7, 1 << 53, 1<<53 + 1, math.MaxInt64}[r.IntN(10)])
 	case kv.KindFloat:
-		return kv.ValueOf([]float64{math.Inf(-1), -1.5, math.Copysign(0, -1), 0, 1e-300, 0.5, 0.97, 1 << 53, 7, math.Inf(1)}[r.IntN(10)])
+		return kv.ValueOf([]float64{math.Inf(-1), -1.5, math.Copysign(0, -1), 0, 1e-300, 0.5, 0.97, 1 << 53, 7,
+			math.Inf(1)}[r.IntN(10)])
 	case kv.KindSingle:
 		return kv.ValueOf(float64(float32(r.IntN(50)) / 50))
 	case kv.KindClass:
@@ -377,14 +378,16 @@ func randomPredicate(r *rand.Rand, m *model, depth int) Predicate {
 			return And{terms}
 		}
 	}
-	names := []string{"label", "flag", "year", "weight", "share", "title", "venue", "id", "degree", "score", "decision", "far"}
+	names := []string{"label", "flag", "year", "weight", "share", "title", "venue", "id", "degree", "score", "decision",
+		"far"}
 	name := names[r.IntN(len(names))]
 	text := name == "label" || name == "title" || name == "venue" || name == "id" || name == "decision"
 	switch r.IntN(9) {
 	case 0:
 		return IsNull{name}
 	case 8:
-		pairs := [][2]string{{"label", "venue"}, {"title", "id"}, {"venue", "decision"}, {"year", "weight"}, {"share", "degree"}, {"score", "year"}, {"flag", "flag"}, {"far", "share"}}
+		pairs := [][2]string{{"label", "venue"}, {"title", "id"}, {"venue", "decision"}, {"year", "weight"},
+			{"share", "degree"}, {"score", "year"}, {"flag", "flag"}, {"far", "share"}}
 		pair := pairs[r.IntN(len(pairs))]
 		return CompareProperties{pair[0], Op(r.IntN(6)), pair[1]}
 	case 1:
@@ -395,7 +398,8 @@ func randomPredicate(r *rand.Rand, m *model, depth int) Predicate {
 		return In{name, values}
 	case 2:
 		if text {
-			pattern := []string{"%", "a%", "%a%", "class _", "class%", "n_1%", "_", "", "long%", "%b", "100\\%", "x%y", "I%L_", strings.Repeat("x", maxStringKey+1) + "%"}[r.IntN(14)]
+			pattern := []string{"%", "a%", "%a%", "class _", "class%", "n_1%", "_", "", "long%", "%b", "100\\%", "x%y", "I%L_",
+				strings.Repeat("x", maxStringKey+1) + "%"}[r.IntN(14)]
 			if r.IntN(3) == 0 {
 				return Like{name, strings.ToUpper(pattern), true}
 			}

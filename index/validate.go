@@ -20,8 +20,9 @@ func boundTerms(p Predicate) error {
 	if count <= maxTerms {
 		return nil
 	}
-	return fmt.Errorf("%w: %d conditions, want at most %d: ask in several statements (in takes a list of any length as one condition, "+
-		"and equalities of one property that are joined by or are such a list)", ErrPredicate, count, maxTerms)
+	return fmt.Errorf(
+		"%w: %d conditions, want at most %d: ask in several statements (in takes a list of any length as one condition, "+
+			"and equalities of one property that are joined by or are such a list)", ErrPredicate, count, maxTerms)
 }
 
 // MaxDepth is the most levels of And, Or and Not within each other. It keeps a predicate from exhausting the stack.
@@ -53,7 +54,9 @@ func validateAt(p Predicate, depth int) error {
 	case In, Like, IsNull:
 		return nil
 	default:
-		return fmt.Errorf("%w: got a %T, want a Compare, CompareProperties, In, Like, IsNull, And, Or or Not of this package, and no pointer to one",
+		return fmt.Errorf(
+			"%w: got a %T, want a Compare, CompareProperties, In, Like, IsNull, And, Or or Not of this package, and no "+
+				"pointer to one",
 			ErrPredicate, p)
 	}
 }

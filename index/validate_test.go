@@ -48,11 +48,13 @@ func TestInvalidPredicates(t *testing.T) {
 			_, planned := NewPlan(tx, Query{Where: c.p, Limit: -1})
 			_, held := Holds(tx, c.p, nil)
 			for call, err := range map[string]error{"NewPlan": planned, "Holds": held} {
-				if (err != nil) != (c.want != "") || err != nil && (!errors.Is(err, ErrPredicate) || !strings.Contains(err.Error(), c.want)) {
+				if (err != nil) != (c.want != "") || err != nil &&
+					(!errors.Is(err, ErrPredicate) || !strings.Contains(err.Error(), c.want)) {
 					t.Errorf("%s: %s: got %v, want an ErrPredicate with %q", c.name, call, err, c.want)
 				}
 			}
-			if c.p != nil && c.name != "a nil pointer" && c.name != "very many levels" { // nothing has no method, and a square of levels takes long
+			// nothing has no method, and a square of levels takes long
+			if c.p != nil && c.name != "a nil pointer" && c.name != "very many levels" {
 				_ = c.p.String()
 			}
 			Properties(c.p)

@@ -21,7 +21,8 @@ func drawValue(kind kv.Kind) *rapid.Generator[kv.Value] {
 		return rapid.Map(rapid.OneOf(rapid.Int64(), rapid.Int64Range(-2, 2),
 			rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, 1 << 53, 1<<53 + 1})), kv.ValueOf[int64])
 	case kv.KindFloat:
-		return rapid.Map(rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1, math.Inf(1), math.Inf(-1),
+		return rapid.Map(rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1, math.Inf(1),
+			math.Inf(-1),
 			math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, math.MaxFloat64, 1 << 53})), kv.ValueOf[float64])
 	default:
 		text := rapid.Custom(func(t *rapid.T) string {
@@ -78,7 +79,8 @@ func TestKeyRoundTrip(t *testing.T) {
 }
 
 func FuzzDecodeKey(f *testing.F) {
-	for _, v := range []kv.Value{kv.ValueOf(true), kv.ValueOf(-1), kv.ValueOf(0.97), kv.ValueOf("a\x00b"), kv.ValueOf(strings.Repeat("x", 200))} {
+	for _, v := range []kv.Value{kv.ValueOf(true), kv.ValueOf(-1), kv.ValueOf(0.97), kv.ValueOf("a\x00b"),
+		kv.ValueOf(strings.Repeat("x", 200))} {
 		key, _ := appendKey(nil, v)
 		f.Add(key)
 	}

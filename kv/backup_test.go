@@ -157,7 +157,8 @@ func changeKinds(t *testing.T, s *Store, round int) {
 		long := strings.Repeat("long ", 40_000/round) // a chain that becomes shorter
 		return errors.Join(
 			tx.Documents("rounds").Put(name, round), tx.Documents("long").Put("document", long),
-			tx.SetLabel(node(20+round%7), "label "+strconv.Itoa(round%3)), tx.SetRow("m", node(round), []float32{1, float32(round), 0}),
+			tx.SetLabel(node(20+round%7), "label "+strconv.Itoa(round%3)), tx.SetRow("m", node(round),
+				[]float32{1, float32(round), 0}),
 			tx.Space("lent").Put([]byte(name), []byte(name)), tx.Space("lent").Delete([]byte(strconv.Itoa(round-2))),
 		)
 	})
@@ -186,7 +187,8 @@ func TestBackupOfACopy(t *testing.T) {
 			t.Errorf("%s: got %v, want ErrBackupOrder", name, err)
 		}
 	}
-	if _, err := s.Backup(t.Context(), io.Discard, BackupOptions{Since: bytes.NewReader(next)}); !errors.Is(err, ErrBackupOrder) {
+	if _, err := s.Backup(t.Context(), io.Discard, BackupOptions{Since: bytes.NewReader(next)}); !errors.Is(err,
+		ErrBackupOrder) {
 		t.Errorf("since a commit that the store has not come to: got %v, want ErrBackupOrder", err)
 	}
 	_, err := newStore(t, Options{}).Backup(t.Context(), io.Discard, BackupOptions{Since: bytes.NewReader(full)})
@@ -281,7 +283,8 @@ func TestBackupOfDamage(t *testing.T) {
 	must.Do(t, err)
 	err = s.Update(func(tx *Tx) error {
 		for i := range 20 { // each in a block of its own
-			if err := tx.Documents("kept").Put(fmt.Sprintf("%02d", i), strings.Repeat(fmt.Sprintf("text %02d ", i), 1000)); err != nil {
+			if err := tx.Documents("kept").Put(fmt.Sprintf("%02d", i),
+				strings.Repeat(fmt.Sprintf("text %02d ", i), 1000)); err != nil {
 				return err
 			}
 		}
@@ -407,7 +410,8 @@ func TestBackupFailures(t *testing.T) {
 		}
 	}
 	dir := filepath.Join(t.TempDir(), "restored")
-	broken := io.MultiReader(bytes.NewReader(file.Bytes()[:file.Len()/2]), readerFunc(func([]byte) (int, error) { return 0, failure }))
+	broken := io.MultiReader(bytes.NewReader(file.Bytes()[:file.Len()/2]),
+		readerFunc(func([]byte) (int, error) { return 0, failure }))
 	_, err := Restore(t.Context(), dir, []io.Reader{broken}, Options{MemoryBudget: minMemoryBudget}, nil)
 	if !errors.Is(err, failure) {
 		t.Errorf("a reader that fails: got %v, want its failure", err)

@@ -121,7 +121,10 @@ func BenchmarkLookup(b *testing.B) {
 	s := openTest(b, dir)
 	for _, state := range []string{"kept=true", "kept=false", "changed"} {
 		if state == "changed" {
-			must.Do(b, s.Update(func(tx *Tx) error { return errors.Join(tx.SetLabel(5, "7"), tx.AddEdge(1<<scale-1, 1<<scale-2)) }))
+			must.Do(b, s.Update(func(tx *Tx) error {
+				return errors.Join(tx.SetLabel(5, "7"),
+					tx.AddEdge(1<<scale-1, 1<<scale-2))
+			}))
 		}
 		tx := s.Begin()
 		defer tx.Close()

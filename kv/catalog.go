@@ -176,8 +176,9 @@ func (c *catalog) arcForm() codec.ArcForm {
 // laterCatalogLost is for records of a generation that the catalogue did not give out: they were committed with a
 // later one.
 func laterCatalogLost(next, found record.Generation) error {
-	return record.Corrupt(countsKey(), fmt.Sprintf("they end before generation %d, and there are records of %d: a later catalogue is lost, "+
-		"and with it what was committed since; no record was removed. Restore a backup", next, found))
+	return record.Corrupt(countsKey(), fmt.Sprintf(
+		"they end before generation %d, and there are records of %d: a later catalogue is lost, "+
+			"and with it what was committed since; no record was removed. Restore a backup", next, found))
 }
 
 func catalogKey() []byte { return []byte{byte(record.KindCatalog)} } // of the chain

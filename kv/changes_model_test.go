@@ -31,7 +31,8 @@ type modelTouched map[NodeID]bool
 const allNodes = NoNode
 
 func newModelCommit(nodes int) modelCommit {
-	return modelCommit{nodes: nodes, edges: modelTouched{}, columns: map[string]modelTouched{}, matrices: map[string]modelTouched{}}
+	return modelCommit{nodes: nodes, edges: modelTouched{}, columns: map[string]modelTouched{},
+		matrices: map[string]modelTouched{}}
 }
 
 func (c modelCommit) clone() modelCommit {
@@ -146,7 +147,8 @@ func (m *model) checkValues(t *rapid.T, tx *Tx) error {
 			label = ValueOf(tx.Classes()[class])
 		}
 		if degrees[v] != want[v] || label != m.value(LabelColumn, v) {
-			t.Fatalf("node %d: got degree %d and label %v, want %d and %v", v, degrees[v], label, want[v], m.value(LabelColumn, v))
+			t.Fatalf("node %d: got degree %d and label %v, want %d and %v", v, degrees[v], label, want[v],
+				m.value(LabelColumn, v))
 		}
 	}
 	return nil

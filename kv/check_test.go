@@ -42,7 +42,8 @@ func checkClean(t testing.TB, s *Store) {
 func checkedStore(t *testing.T) *Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "graph")
-	l := must.Get(NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget, Properties: []Column{{Name: "year", Kind: KindInt}}}))(t)
+	l := must.Get(NewLoader(t.Context(), dir, LoadOptions{MemoryBudget: minMemoryBudget,
+		Properties: []Column{{Name: "year", Kind: KindInt}}}))(t)
 	id := func(i int) string { return "n" + strconv.Itoa(i) }
 	for i := range 600 {
 		must.Do(t, l.AddNode(Node{ID: id(i), Label: strconv.Itoa(i % 3), Values: []Value{ValueOf(int64(i))}}))
@@ -152,7 +153,8 @@ func packWith(t *testing.T, dir string, key []byte) (path string, entries []pack
 		}
 		must.Do(t, r.Close())
 		begins := y.ParseKey(all[0].Key)
-		if bytes.HasPrefix(begins, key[:5]) && (first == nil || bytes.Compare(begins, key) <= 0 && bytes.Compare(begins, first) > 0) {
+		if bytes.HasPrefix(begins, key[:5]) && (first == nil || bytes.Compare(begins, key) <= 0 && bytes.Compare(begins,
+			first) > 0) {
 			path, first, entries = filepath.Join(dir, name), begins, all
 		}
 	}
@@ -224,10 +226,14 @@ func TestCheckFindsDamage(t *testing.T) {
 			return must.Get(c.Encode(1 << 10))(t)
 		})
 	}, "its nodes do not ascend, or are not there")
-	plant("no changes at all", touched, func() { rewrite(t, s, touched, func([]byte) []byte { return []byte{1, 0, 9} }) }, "decoding map length")
+	plant("no changes at all", touched, func() { rewrite(t, s, touched, func([]byte) []byte { return []byte{1, 0, 9} }) },
+		"decoding map length")
 
 	lists := firstKey(t, s, record.KindAdjacency)
-	plant("an edge under one end only", lists, func() { rewriteLists(t, s, lists, func(rows [][]uint32) { rows[100] = rows[100][1:] }) },
+	plant("an edge under one end only", lists, func() {
+		rewriteLists(t, s, lists,
+			func(rows [][]uint32) { rows[100] = rows[100][1:] })
+	},
 		"one of its ends only")
 	plant("a self loop", lists, func() {
 		rewriteLists(t, s, lists, func(rows [][]uint32) { rows[0] = append([]uint32{0}, rows[0]...) })
@@ -238,7 +244,8 @@ func TestCheckFindsDamage(t *testing.T) {
 	}, "twice the")
 	stray := record.NumberKey(record.KindColumnDelta, 999999, 0)
 	writeRaw(t, s, stray, record.Encode(stray, []byte("left over")))
-	if found := problems(t, s); len(found) != 1 || !strings.Contains(found[0], "records of 999999: a later catalogue is lost") {
+	if found := problems(t, s); len(found) != 1 || !strings.Contains(found[0],
+		"records of 999999: a later catalogue is lost") {
 		t.Errorf("a generation that was not given out: got %q", found)
 	}
 	writeRaw(t, s, stray, nil)

@@ -231,7 +231,8 @@ func TestClosedSnapshotsSaySo(t *testing.T) {
 
 // TestLoaderFinishBesideReaders begins snapshots while the Bulks of a load's finish have Badger opened anew.
 func TestLoaderFinishBesideReaders(t *testing.T) {
-	l := must.Get(NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"), LoadOptions{MemoryBudget: minMemoryBudget}))(t)
+	l := must.Get(NewLoader(t.Context(), filepath.Join(t.TempDir(), "graph"),
+		LoadOptions{MemoryBudget: minMemoryBudget}))(t)
 	for i := range 50 {
 		must.Do(t, l.AddNode(Node{ID: fmt.Sprint(i), Label: "a"}))
 	}

@@ -157,8 +157,10 @@ func TestReaderBlocks(t *testing.T) {
 			want   bounds
 		}{
 			{"x", 0, bounds{Range{First: 0, End: codec.ColumnRows}, ValueOf(-1.0), ValueOf(float64(codec.ColumnRows - 1))}},
-			{"x", codec.ColumnRows, bounds{Range{First: codec.ColumnRows, End: 2 * codec.ColumnRows}, ValueOf(float64(codec.ColumnRows)), ValueOf(float64(2*codec.ColumnRows - 1))}},
-			{"x", NodeID(n - 1), bounds{Range{First: 2 * codec.ColumnRows, End: NodeID(n)}, ValueOf(float64(2 * codec.ColumnRows)), ValueOf(float64(n - 1))}},
+			{"x", codec.ColumnRows, bounds{Range{First: codec.ColumnRows, End: 2 * codec.ColumnRows},
+				ValueOf(float64(codec.ColumnRows)), ValueOf(float64(2*codec.ColumnRows - 1))}},
+			{"x", NodeID(n - 1), bounds{Range{First: 2 * codec.ColumnRows, End: NodeID(n)},
+				ValueOf(float64(2 * codec.ColumnRows)), ValueOf(float64(n - 1))}},
 			{"c", 1, bounds{Range{First: 0, End: codec.ColumnRows}, ValueOf("a"), ValueOf("z")}},
 			{"label", 1, bounds{Range{First: 0, End: codec.ColumnRows}, Value{}, Value{}}},
 		} {

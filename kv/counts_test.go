@@ -80,7 +80,8 @@ func TestSmallUpdatesLeaveTheCatalogue(t *testing.T) {
 		{"a new column", func(tx *Tx) error { return tx.AddColumn("x", KindInt) }, true, true},
 		{"its first value", func(tx *Tx) error { return tx.SetValue(2, "x", ValueOf(1)) }, true, true},
 		{"another value", func(tx *Tx) error { return tx.SetValue(2, "x", ValueOf(2)) }, false, false},
-		{"a node of a new class", func(tx *Tx) error { _, err := tx.AddNode(Node{ID: "other", Label: "c"}); return err }, true, true},
+		{"a node of a new class", func(tx *Tx) error { _, err := tx.AddNode(Node{ID: "other", Label: "c"}); return err },
+			true, true},
 	} {
 		catalogue, counts := versions()
 		update(t, s, test.write)

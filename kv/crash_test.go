@@ -112,7 +112,8 @@ func sameButChanges(t *testing.T, name, dir string, want map[string]string) {
 	got := must.Get(contentsOf(t, dir))(t)
 	for _, records := range []map[string]string{got, want} {
 		maps.DeleteFunc(records, func(key, _ string) bool {
-			return strings.HasPrefix(key, fmt.Sprintf("%02x", byte(record.KindChanges))) || key == fmt.Sprintf("%02x", byte(record.KindDecided)) ||
+			return strings.HasPrefix(key, fmt.Sprintf("%02x", byte(record.KindChanges))) || key == fmt.Sprintf("%02x",
+				byte(record.KindDecided)) ||
 				strings.HasPrefix(key, fmt.Sprintf("%02x", byte(record.KindCatalog)))
 		})
 	}
@@ -130,7 +131,8 @@ func TestRepairOfAShortLog(t *testing.T) {
 		dir := copyStore(t, c.dir)
 		must.Do(t, os.Truncate(onlyLog(t, dir), length))
 		damagedStores.Store(dir, true)
-		if lost, done := repairLosing(t, dir); !strings.Contains(done, "what can be read of it is taken") || lost.String() != want {
+		if lost, done := repairLosing(t, dir); !strings.Contains(done, "what can be read of it is taken") ||
+			lost.String() != want {
 			t.Errorf("of %d bytes: repairing did %s, and lost %v, want %s", length, done, lost, want)
 		}
 		checkClean(t, openStore(t, dir, Options{}))

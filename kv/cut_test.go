@@ -34,7 +34,8 @@ func TestCrashKeepsPrefix(t *testing.T) {
 	addNodes(t, s, 50)
 	update(t, s, func(tx *Tx) error {
 		mark, err := tx.LastCommit()
-		return errors.Join(err, tx.AddColumn("x", KindInt), tx.AddColumn("y", KindInt), tx.Documents("commits").Put("last", 0),
+		return errors.Join(err, tx.AddColumn("x", KindInt), tx.AddColumn("y", KindInt),
+			tx.Documents("commits").Put("last", 0),
 			tx.Documents("commits").Put("mark", mark+1))
 	})
 	closeStore(t, s)

@@ -117,7 +117,8 @@ func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 				}
 			}
 			if step%10 == 9 {
-				err = errors.Join(err, tx.Documents("long").Put("document", strings.Repeat("long ", 20_000)+strconv.Itoa(round*step)))
+				err = errors.Join(err, tx.Documents("long").Put("document",
+					strings.Repeat("long ", 20_000)+strconv.Itoa(round*step)))
 			}
 			return err
 		}))
@@ -158,7 +159,8 @@ func describeStore(t *testing.T, s *Store) string {
 
 // exportNodes reads node by node.
 func exportNodes(tx *Tx, add func(...any)) error {
-	add(tx.NumNodes(), tx.Shape().Edges, tx.Shape().Arcs, tx.Shape().IntegerIDs, tx.Shape().Directed, tx.Shape().Weighted, tx.Classes(), tx.Columns(), tx.Matrices())
+	add(tx.NumNodes(), tx.Shape().Edges, tx.Shape().Arcs, tx.Shape().IntegerIDs, tx.Shape().Directed, tx.Shape().Weighted,
+		tx.Classes(), tx.Columns(), tx.Matrices())
 	for v, err := range tx.InFileOrder() {
 		if err != nil {
 			return err
@@ -365,7 +367,8 @@ func TestFlippedBytes(t *testing.T) {
 			if i%10 == 0 { // opened for writing, a store changes
 				copied := copyStore(t, dir)
 				must.Do(t, os.WriteFile(filepath.Join(copied, name), flipped, 0o600))
-				count.look(t, copied, fmt.Sprintf("%s with byte %d of %d changed, for writing", name, at, len(text)), Options{}, want)
+				count.look(t, copied, fmt.Sprintf("%s with byte %d of %d changed, for writing", name, at, len(text)), Options{},
+					want)
 				must.Do(t, os.RemoveAll(copied))
 				continue
 			}

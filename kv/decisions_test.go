@@ -25,7 +25,8 @@ func decide(t *testing.T, s *Store, first, end int) {
 		update(t, s, func(tx *Tx) error {
 			space := tx.Space("decisions")
 			return errors.Join(space.KeepTwice(), space.Put(fmt.Appendf(nil, "%03d", i), fmt.Append(nil, "decision ", i)),
-				space.Put(fmt.Appendf(nil, "by node %d", i%5), fmt.Append(nil, i)), space.Delete(fmt.Appendf(nil, "by node %d", (i+1)%5)))
+				space.Put(fmt.Appendf(nil, "by node %d", i%5), fmt.Append(nil, i)), space.Delete(fmt.Appendf(nil, "by node %d",
+					(i+1)%5)))
 		})
 	}
 }
@@ -82,7 +83,8 @@ func replaceFiles(t *testing.T, from, to string, patterns ...string) {
 func repairLosing(t *testing.T, dir string) (lost Losses, done string) {
 	t.Helper()
 	var all []Correction
-	lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) { all = append(all, m) })
+	lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil,
+		func(m Correction) { all = append(all, m) })
 	if err != nil {
 		t.Fatalf("repairing: %v, after %v", err, all)
 	}
@@ -140,13 +142,17 @@ func TestDamagedDecisionsAreTold(t *testing.T) {
 		damagedStores.Store(copied, true)
 		must.Do(t, damage(decisionsPath(copied)))
 		_, err := Open(copied, Options{MemoryBudget: minMemoryBudget})
-		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), decisions.FileName) || !strings.Contains(err.Error(), "not written to") {
+		if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), decisions.FileName) ||
+			!strings.Contains(err.Error(), "not written to") {
 			t.Errorf("%s: open: got %v, want ErrCorrupt that names the file", name, err)
 		}
 		s, err := Open(copied, Options{MemoryBudget: minMemoryBudget, ReadOnly: true})
 		must.Do(t, err)
 		found := 0
-		if err := s.Check(t.Context(), nil, func(p Problem) { found += codec.Bit(strings.Contains(p.String(), decisions.FileName)) }); err != nil || found == 0 {
+		if err := s.Check(t.Context(), nil, func(p Problem) {
+			found += codec.Bit(strings.Contains(p.String(),
+				decisions.FileName))
+		}); err != nil || found == 0 {
 			t.Errorf("%s: Check finds nothing (%v)", name, err)
 		}
 		closeStore(t, s)
@@ -218,7 +224,8 @@ func TestLostDecisions(t *testing.T) {
 	_, _, dir := agedStore(t)
 	must.Do(t, errors.Join(os.Remove(onlyLog(t, dir)), os.Remove(decisionsPath(dir))))
 	damagedStores.Store(dir, true)
-	if _, done := repairLosing(t, dir); !strings.Contains(done, "if a log of Badger is lost too, so are decisions of the last commits") {
+	if _, done := repairLosing(t, dir); !strings.Contains(done,
+		"if a log of Badger is lost too, so are decisions of the last commits") {
 		t.Errorf("repairing did %s", done)
 	}
 }
@@ -318,7 +325,8 @@ func TestDecisionsOfEarlierTables(t *testing.T) {
 		if missing {
 			for _, readOnly := range []bool{false, true} {
 				_, err := Open(dir, Options{MemoryBudget: minMemoryBudget, ReadOnly: readOnly})
-				if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "decisions of commit 23, and the store has come to 12") {
+				if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(),
+					"decisions of commit 23, and the store has come to 12") {
 					t.Errorf("read-only %t: got %v, want ErrCorrupt that names the commits", readOnly, err)
 				}
 			}
@@ -587,9 +595,11 @@ func TestRefusedDecisionIsThereLater(t *testing.T) {
 	s := openStore(t, dir, Options{})
 	refused := s.Update(func(tx *Tx) error {
 		defer s.db.Abandon()
-		return errors.Join(tx.Space("decisions").Put([]byte("last"), []byte("committed")), tx.Documents("documents").Put("last", "committed"))
+		return errors.Join(tx.Space("decisions").Put([]byte("last"), []byte("committed")),
+			tx.Documents("documents").Put("last", "committed"))
 	})
-	if !errors.Is(refused, ErrFailed) || !errors.Is(refused, ErrCommitted) || !strings.HasPrefix(refused.Error(), "committed") {
+	if !errors.Is(refused, ErrFailed) || !errors.Is(refused, ErrCommitted) || !strings.HasPrefix(refused.Error(),
+		"committed") {
 		t.Errorf("got %v, want an ErrFailed and ErrCommitted that says committed", refused)
 	}
 	if err := s.db.Failed(); !errors.Is(err, ErrFailed) {

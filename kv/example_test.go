@@ -56,7 +56,8 @@ func ExampleLoader() {
 
 // loadPapers loads three papers that cite each other.
 func loadPapers(ctx context.Context, dir string) (err error) {
-	l, err := kv.NewLoader(context.Background(), dir, kv.LoadOptions{Properties: []kv.Column{{Name: "year", Kind: kv.KindInt}}})
+	l, err := kv.NewLoader(context.Background(), dir, kv.LoadOptions{Properties: []kv.Column{{Name: "year",
+		Kind: kv.KindInt}}})
 	if err != nil {
 		return err
 	}
@@ -76,6 +77,7 @@ func loadPapers(ctx context.Context, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d nodes, %d edges, %d self loops, %d parallel\n", stats.Nodes, stats.Edges, stats.SelfLoops, stats.ParallelEdges)
+	fmt.Printf("%d nodes, %d edges, %d self loops, %d parallel\n", stats.Nodes, stats.Edges, stats.SelfLoops,
+		stats.ParallelEdges)
 	return nil
 }

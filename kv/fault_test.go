@@ -92,7 +92,8 @@ func TestTablesCutShortBelowAStore(t *testing.T) {
 		err := read(s, tx)
 		if !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: got %v, want ErrCorrupt", name, err)
-		} else if runtime.GOOS == "linux" && !strings.Contains(err.Error(), ".sst") && !strings.Contains(err.Error(), ".pack") {
+		} else if runtime.GOOS == "linux" && !strings.Contains(err.Error(), ".sst") &&
+			!strings.Contains(err.Error(), ".pack") {
 			t.Errorf("%s: got %v, want an error that names a table", name, err)
 		}
 		tx.Close()

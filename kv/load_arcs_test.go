@@ -122,7 +122,8 @@ func TestLoadArcs(t *testing.T) {
 				m.arcs[edge{u, v}] = w
 			}
 			m.verify(t, tx)
-			want := Stats{Nodes: int64(len(ids)), Edges: tx.Shape().Edges, SelfLoops: loops, ParallelEdges: parallel, Weighted: f.Weighted}
+			want := Stats{Nodes: int64(len(ids)), Edges: tx.Shape().Edges, SelfLoops: loops, ParallelEdges: parallel,
+				Weighted: f.Weighted}
 			if f.Directed {
 				want.Arcs = int64(len(totals))
 			}

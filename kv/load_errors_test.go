@@ -25,13 +25,18 @@ func TestLoadErrors(t *testing.T) {
 		edges []edge
 		want  error
 	}{
-		{"duplicate integers", []string{"0", "1", "0", "1", "0"}, nil, &RowError{ID: "0", First: 10, Source: 12, Err: ErrExists}},
+		{"duplicate integers", []string{"0", "1", "0", "1", "0"}, nil,
+			&RowError{ID: "0", First: 10, Source: 12, Err: ErrExists}},
 		{"duplicate words", []string{"b", "a", "a", "b"}, nil, &RowError{ID: "a", First: 11, Source: 12, Err: ErrExists}},
 		{"duplicate word late", []string{"0", "1", "1", "x"}, nil, &RowError{ID: "1", First: 11, Source: 12, Err: ErrExists}},
-		{"unknown integer", []string{"0", "1"}, []edge{{"0", "7", 5}, {"2", "0", 3}, {"9", "9", 4}}, &RowError{Edge: true, ID: "2", Source: 3, Err: ErrNotFound}},
-		{"unknown word", []string{"a", "b"}, []edge{{"a", "x", 5}, {"a", "y", 3}, {"z", "z", 4}}, &RowError{Edge: true, ID: "y", Source: 3, Err: ErrNotFound}},
-		{"both ends unknown", []string{"a", "b"}, []edge{{"x", "y", 5}}, &RowError{Edge: true, ID: "x", Source: 5, Err: ErrNotFound}},
-		{"not canonical", []string{"0", "1"}, []edge{{"0", "01", 5}}, &RowError{Edge: true, ID: "01", Source: 5, Err: ErrNotFound}},
+		{"unknown integer", []string{"0", "1"}, []edge{{"0", "7", 5}, {"2", "0", 3}, {"9", "9", 4}},
+			&RowError{Edge: true, ID: "2", Source: 3, Err: ErrNotFound}},
+		{"unknown word", []string{"a", "b"}, []edge{{"a", "x", 5}, {"a", "y", 3}, {"z", "z", 4}},
+			&RowError{Edge: true, ID: "y", Source: 3, Err: ErrNotFound}},
+		{"both ends unknown", []string{"a", "b"}, []edge{{"x", "y", 5}},
+			&RowError{Edge: true, ID: "x", Source: 5, Err: ErrNotFound}},
+		{"not canonical", []string{"0", "1"}, []edge{{"0", "01", 5}},
+			&RowError{Edge: true, ID: "01", Source: 5, Err: ErrNotFound}},
 		{"no nodes", nil, []edge{{"0", "1", 5}}, &RowError{Edge: true, ID: "0", Source: 5, Err: ErrNotFound}},
 	} {
 		for _, budget := range []int64{1, 1 << 30} {
@@ -55,7 +60,8 @@ func TestLoadErrors(t *testing.T) {
 
 func TestInvalidRows(t *testing.T) {
 	parent := t.TempDir()
-	l := must.Get(NewLoader(t.Context(), filepath.Join(parent, "graph"), LoadOptions{Properties: []Column{{Name: "year", Kind: KindInt}}}))(t)
+	l := must.Get(NewLoader(t.Context(), filepath.Join(parent, "graph"),
+		LoadOptions{Properties: []Column{{Name: "year", Kind: KindInt}}}))(t)
 	for _, test := range []struct {
 		node Node
 		want error
@@ -117,7 +123,8 @@ func TestCancelledLoadLeavesNothing(t *testing.T) {
 	for seed := uint64(0); len(g.ids) < 300; seed++ {
 		g = randomGraph(rand.New(rand.NewPCG(seed, 1)))
 	}
-	for _, at := range []string{load.StageIDs, load.StageEdges, load.StageAdjacency, load.StageColumns, stageSync, "finish", "finish error"} {
+	for _, at := range []string{load.StageIDs, load.StageEdges, load.StageAdjacency, load.StageColumns, stageSync,
+		"finish", "finish error"} {
 		parent := t.TempDir()
 		ctx, cancel := context.WithCancel(t.Context())
 		opt := LoadOptions{

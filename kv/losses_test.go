@@ -53,7 +53,8 @@ func TestLosses(t *testing.T) {
 		exported(t, copied)
 	}
 	var sum Losses
-	for _, loss := range []lsm.Loss{{Kind: "edge", Count: 2}, {Kind: "edge", Count: 3, AtMost: true}, {Kind: "entry of space x", Count: UnknownCount}, {Kind: "entry of space x", Count: 1}, {Kind: "id"}} {
+	for _, loss := range []lsm.Loss{{Kind: "edge", Count: 2}, {Kind: "edge", Count: 3, AtMost: true},
+		{Kind: "entry of space x", Count: UnknownCount}, {Kind: "entry of space x", Count: 1}, {Kind: "id"}} {
 		sum.Add(loss)
 	}
 	if got, want := fmt.Sprint(sum), "at most 5 edges, an unknown number of entries of space x"; got != want {

@@ -35,7 +35,8 @@ func checkFinds(t *testing.T, s *Store, changes []malformed) {
 		value := rawValue(t, s, key)
 		rewrite(t, s, key, c.change)
 		if found := problems(t, s); len(found) == 0 {
-			t.Errorf("change %d, %s changed from % .20x… to % .20x…: Check found nothing", i, c.kind.String(), value, rawValue(t, s, key))
+			t.Errorf("change %d, %s changed from % .20x… to % .20x…: Check found nothing", i, c.kind.String(), value,
+				rawValue(t, s, key))
 		}
 		writeRaw(t, s, key, value)
 	}
@@ -77,13 +78,16 @@ func TestCheckFindsDamagedArcs(t *testing.T) {
 		update(t, s, func(tx *Tx) error { return setEdge(tx, 0, v+1, float32(v+1)) })
 	}
 	checkFinds(t, s, []malformed{
-		{record.KindArcs, noBody},                                                                     // no count
-		{record.KindArcs, longBody},                                                                   // too long
-		{record.KindArcs, cutBody},                                                                    // too short
-		{record.KindArcs, func(b []byte) []byte { b[3] |= 2; return b }},                              // an arc more than weights
-		{record.KindArcs, func(b []byte) []byte { b[3] &^= 3; return b }},                             // an entry without arcs
+		{record.KindArcs, noBody},   // no count
+		{record.KindArcs, longBody}, // too long
+		{record.KindArcs, cutBody},  // too short
+		// an arc more than weights
+		{record.KindArcs, func(b []byte) []byte { b[3] |= 2; return b }},
+		// an entry without arcs
+		{record.KindArcs, func(b []byte) []byte { b[3] &^= 3; return b }},
 		{record.KindArcs, func(b []byte) []byte { b[len(b)-1] = 0x7f; b[len(b)-2] = 0xff; return b }}, // NaN
-		{record.KindArcs, func(b []byte) []byte { b[len(b)-2]++; return b }},                          // not what the other end says
+		// not what the other end says
+		{record.KindArcs, func(b []byte) []byte { b[len(b)-2]++; return b }},
 		{record.KindEdgeDelta, func(b []byte) []byte { return []byte{0, 0} }},
 		{record.KindEdgeDelta, func(b []byte) []byte { b[len(b)-2]++; return b }},
 		{record.KindEdgeDelta, func(b []byte) []byte { b[1] |= 0x10; return b }}, // padding

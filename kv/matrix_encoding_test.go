@@ -166,7 +166,8 @@ func TestSharedTilesAreSmall(t *testing.T) {
 		}
 		got := len(e.AppendTile(nil, codec.Window{Values: values, Stride: width}, rows, 0, width))
 		if got > rows*most+10 || got > codec.MaxTileBytes {
-			t.Errorf("half=%v: got %d bytes for %d rows, want at most %d a row and %d in all", half, got, rows, most, codec.MaxTileBytes)
+			t.Errorf("half=%v: got %d bytes for %d rows, want at most %d a row and %d in all", half, got, rows, most,
+				codec.MaxTileBytes)
 		}
 	}
 }

@@ -235,7 +235,9 @@ func (s *Space) Descend(from []byte) iter.Seq2[Entry, error] {
 	return s.entries(from, s.tx.records().ScanDown)
 }
 
-func (s *Space) entries(from []byte, scan func(prefix, from []byte) iter.Seq2[record.Record, error]) iter.Seq2[Entry, error] {
+func (s *Space) entries(
+	from []byte, scan func(prefix, from []byte) iter.Seq2[record.Record, error],
+) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		prefix := record.Prefix(record.KindSpace, s.tx.cat.Spaces[s.name])
 		start := []byte(nil)

@@ -314,7 +314,8 @@ func (m *model) checkNodes(t *rapid.T, tx *Tx) error {
 func (m *model) checkIDs(t *rapid.T, tx *Tx) error {
 	present := m.present()
 	if tx.Shape().Present != len(present) || tx.NumNodes() != len(m.ids) {
-		t.Fatalf("got %d nodes that are there and %d removed ones, want %d of %d", tx.Shape().Present, tx.NumNodes()-tx.Shape().Present, len(present), len(m.ids))
+		t.Fatalf("got %d nodes that are there and %d removed ones, want %d of %d", tx.Shape().Present,
+			tx.NumNodes()-tx.Shape().Present, len(present), len(m.ids))
 	}
 	removed := must.Get(tx.Removed())(t)
 	ids := map[NodeID]string{}
@@ -541,7 +542,8 @@ func drawCell(t *rapid.T, k Kind) Value {
 	case KindInt:
 		return ValueOf(rapid.OneOf(rapid.Int64(), rapid.Int64Range(-3, 3)).Draw(t, "int"))
 	case KindFloat:
-		return ValueOf(rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), math.Inf(1)})).Draw(t, "float"))
+		return ValueOf(rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, math.Copysign(0, -1),
+			math.Inf(1)})).Draw(t, "float"))
 	case KindSingle:
 		return ValueOf(float64(rapid.Float32().Draw(t, "single")))
 	case KindString:

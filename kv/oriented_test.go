@@ -14,7 +14,8 @@ import (
 )
 
 // arcForms are all that a graph can be.
-var arcForms = []codec.ArcForm{{Directed: false, Weighted: false}, {Directed: true, Weighted: false}, {Directed: false, Weighted: true}, {Directed: true, Weighted: true}}
+var arcForms = []codec.ArcForm{{Directed: false, Weighted: false}, {Directed: true, Weighted: false},
+	{Directed: false, Weighted: true}, {Directed: true, Weighted: true}}
 
 // An arcModel is a directed or weighted graph as a map; an undirected edge is two arcs.
 type arcModel struct {
@@ -60,8 +61,10 @@ func (m *arcModel) verify(t *testing.T, tx *Tx) {
 	t.Helper()
 	undirected, _ := m.lists(Both)
 	verifyLists(t, tx, undirected)
-	if want := int64(len(m.arcs)); tx.Shape().Arcs != want || tx.Shape().Directed != m.form.Directed || tx.Shape().Weighted != m.form.Weighted {
-		t.Fatalf("got %d arcs, directed %v, weighted %v, want %d of %+v", tx.Shape().Arcs, tx.Shape().Directed, tx.Shape().Weighted, want, m.form)
+	if want := int64(len(m.arcs)); tx.Shape().Arcs != want || tx.Shape().Directed != m.form.Directed ||
+		tx.Shape().Weighted != m.form.Weighted {
+		t.Fatalf("got %d arcs, directed %v, weighted %v, want %d of %+v", tx.Shape().Arcs, tx.Shape().Directed,
+			tx.Shape().Weighted, want, m.form)
 	}
 	for _, d := range []Direction{Both, Out, In} {
 		for _, o := range []*Oriented{tx.Along(d), tx.Along(d).Reverse().Reverse()} {

@@ -70,7 +70,8 @@ func TestStoreThatAnotherProgramWroteTo(t *testing.T) {
 	dir := everyKind(t, 100)
 	damagedStores.Store(dir, true)
 	db := must.Get(badger.Open(badger.DefaultOptions(dir).WithLogger(nil)))(t)
-	must.Do(t, errors.Join(db.Update(func(txn *badger.Txn) error { return txn.Set([]byte("key"), []byte("value")) }), db.Close()))
+	must.Do(t, errors.Join(db.Update(func(txn *badger.Txn) error { return txn.Set([]byte("key"), []byte("value")) }),
+		db.Close()))
 	if _, err := Open(dir, Options{}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "another program") {
 		t.Errorf("got %v, want ErrCorrupt that says why", err)
 	}
@@ -137,7 +138,8 @@ func TestLostCatalogue(t *testing.T) {
 	closeStore(t, s)
 	copied := must.Get(os.ReadFile(filepath.Join(s.Dir(), "catalog")))(t)
 	must.Do(t, os.WriteFile(filepath.Join(early, "catalog"), copied, 0o600))
-	if _, err := Open(early, Options{}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "a later catalogue is lost") {
+	if _, err := Open(early, Options{}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(),
+		"a later catalogue is lost") {
 		t.Errorf("got %v, want ErrCorrupt that says that commits are missing", err)
 	}
 }

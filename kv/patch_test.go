@@ -168,7 +168,10 @@ func TestPatchWays(t *testing.T) {
 			if !longtest.Asked() && (dense == opt.Weighted || opt.Directed != opt.Weighted) {
 				continue
 			}
-			t.Run(fmt.Sprintf("%d dense %v", form, dense), func(t *testing.T) { patchWays(t, numbered(t, longtest.Of(1200, 3000), dense, opt)) })
+			t.Run(fmt.Sprintf("%d dense %v", form, dense), func(t *testing.T) {
+				patchWays(t,
+					numbered(t, longtest.Of(1200, 3000), dense, opt))
+			})
 		}
 	}
 }
@@ -192,7 +195,8 @@ func patchWays(t *testing.T, first *Store) {
 			stats[i] = randomPatch(t, s, rand.New(rand.NewPCG(seed, 0)), round, []int{manyInUpdate, noneInUpdate}[i])
 			checkClean(t, s)
 		}
-		if stats[1].Rewritten = false; stats[0] != stats[1] || stats[0].Nodes == 0 || stats[0].Edges == 0 || stats[0].RemovedEdges == 0 {
+		if stats[1].Rewritten = false; stats[0] != stats[1] || stats[0].Nodes == 0 || stats[0].Edges == 0 ||
+			stats[0].RemovedEdges == 0 {
 			t.Errorf("round %d: one transaction counts %+v, a rewrite %+v", round, stats[0], stats[1])
 		}
 		if got, want := describeStore(t, stores[1]), describeStore(t, stores[0]); got != want {
@@ -200,7 +204,8 @@ func patchWays(t *testing.T, first *Store) {
 		}
 		view(t, stores[1], func(tx *Tx) error {
 			if tx.cat.EdgeDeltas != 0 || tx.cat.LoadedNodes != tx.cat.Nodes {
-				t.Errorf("round %d: the rewrite leaves %d edge deltas, and %d nodes of %d in blocks", round, tx.cat.EdgeDeltas, tx.cat.LoadedNodes, tx.cat.Nodes)
+				t.Errorf("round %d: the rewrite leaves %d edge deltas, and %d nodes of %d in blocks", round, tx.cat.EdgeDeltas,
+					tx.cat.LoadedNodes, tx.cat.Nodes)
 			}
 			return nil
 		})
@@ -234,7 +239,8 @@ func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) Stats {
 		return nil
 	})
 	p, err := s.NewPatch(PatchOptions{
-		Labels: true, Properties: []Column{{Name: "year", Kind: KindInt}, {Name: "round " + strconv.Itoa(round), Kind: KindString}}, most: most,
+		Labels: true, Properties: []Column{{Name: "year", Kind: KindInt},
+			{Name: "round " + strconv.Itoa(round), Kind: KindString}}, most: most,
 		Rows: func(_ context.Context, tx *Tx, put func(matrix string, v NodeID, row []float32) error) error {
 			for _, id := range []string{ids[1], fmt.Sprintf("added %d/1", round)} {
 				v, err := tx.Node(id)
@@ -250,7 +256,8 @@ func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) Stats {
 	})
 	must.Do(t, err)
 	removed := map[string]bool{}
-	for _, i := range append(r.Perm(len(ids) - 60)[:20], identity(len(ids) - 20)[len(ids)-60:]...) { // the last are neighbors
+	// the last are neighbors
+	for _, i := range append(r.Perm(len(ids) - 60)[:20], identity(len(ids) - 20)[len(ids)-60:]...) {
 		removed[ids[10+i]] = true
 		err = errors.Join(err, p.RemoveNode(ids[10+i], 1))
 	}
@@ -263,7 +270,8 @@ func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) Stats {
 	for i := range 30 {
 		id := fmt.Sprintf("added %d/%d", round, i)
 		present = append(present, id)
-		err = errors.Join(err, p.AddNode(Node{ID: id, Label: "class " + strconv.Itoa(r.IntN(5)), Values: []Value{ValueOf(int64(i)), ValueOf(id)}}))
+		err = errors.Join(err, p.AddNode(Node{ID: id, Label: "class " + strconv.Itoa(r.IntN(5)),
+			Values: []Value{ValueOf(int64(i)), ValueOf(id)}}))
 	}
 	for _, i := range r.Perm(1000)[:40] {
 		n := Node{ID: present[i], Label: []string{"", "class 1", "later"}[r.IntN(3)], Values: []Value{ValueOf(r.Int64())}}
@@ -276,7 +284,8 @@ func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) Stats {
 	}
 	gone := map[string]bool{}
 	for i, arc := range arcs {
-		gone[arc[0]+" "+arc[1]], gone[arc[1]+" "+arc[0]] = gone[arc[0]+" "+arc[1]] || i%3 == 0, gone[arc[1]+" "+arc[0]] || i%3 == 0
+		gone[arc[0]+" "+arc[1]], gone[arc[1]+" "+arc[0]] = gone[arc[0]+" "+arc[1]] || i%3 == 0, gone[arc[1]+" "+arc[0]] ||
+			i%3 == 0
 	}
 	for range 200 {
 		src, dst := present[r.IntN(len(present))], present[r.IntN(len(present))]
@@ -304,7 +313,8 @@ func TestPatchOfTooLargeWeights(t *testing.T) {
 	for _, most := range []int{manyInUpdate, noneInUpdate} {
 		s := numbered(t, 20, false, LoadOptions{Directed: true, Weighted: true})
 		p := must.Get(s.NewPatch(PatchOptions{most: most}))(t)
-		must.Do(t, errors.Join(p.AddWeighted("é3", "é17", math.MaxFloat32, 1), p.AddWeighted("é17", "é3", math.MaxFloat32, 2)))
+		must.Do(t, errors.Join(p.AddWeighted("é3", "é17", math.MaxFloat32, 1),
+			p.AddWeighted("é17", "é3", math.MaxFloat32, 2)))
 		if _, err := p.Commit(t.Context()); !errors.Is(err, ErrInvalidEdge) {
 			t.Errorf("%d rows in one update: got %v, want %v", most, err, ErrInvalidEdge)
 		}

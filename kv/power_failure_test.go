@@ -62,7 +62,8 @@ func TestPowerFailureDuringAFlush(t *testing.T) {
 	}
 	must.Do(t, os.WriteFile(filepath.Join(c.dir, log), cut, 0o600))
 	damagedStores.Store(c.dir, true)
-	if _, err := Open(c.dir, Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "nowhere else") {
+	if _, err := Open(c.dir, Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrCorrupt) ||
+		!strings.Contains(err.Error(), "nowhere else") {
 		t.Errorf("opening: got %v, want ErrCorrupt", err)
 	}
 	for _, when := range []string{"repaired", "repaired again"} {

@@ -210,7 +210,8 @@ func (tx *Tx) dict() *dict.Dict {
 func (tx *Tx) newDict() dict.Dict {
 	c := tx.cat
 	return dict.Dict{
-		Records: tx.records(), Generation: c.Graph, Nodes: c.Nodes, LoadedNodes: c.LoadedNodes, Dense: c.DenseIDs, Reused: c.Removed > 0,
+		Records: tx.records(), Generation: c.Graph, Nodes: c.Nodes, LoadedNodes: c.LoadedNodes, Dense: c.DenseIDs,
+		Reused: c.Removed > 0,
 	}
 }
 

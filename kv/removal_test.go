@@ -157,7 +157,8 @@ func TestRepairOfRemovals(t *testing.T) {
 				delete(before, id)
 			}
 			if len(before) > 0 || again == 0 || tx.Shape().Present != nodes {
-				t.Errorf("compacted %v: %v are missing, %d are there again, %d of %d nodes in all", compacted, before, again, tx.Shape().Present, nodes)
+				t.Errorf("compacted %v: %v are missing, %d are there again, %d of %d nodes in all", compacted, before, again,
+					tx.Shape().Present, nodes)
 			}
 			return nil
 		})
@@ -185,7 +186,8 @@ func TestRemovalsAreBlocks(t *testing.T) {
 		}
 	}
 	for _, block := range []uint32{3, 5} { // its body is short, its nodes are not there
-		r := record.Record{Key: record.NumberKey(record.KindRemoved, 1, block), Body: make([]byte, removedPerBlock/8-1+int(block)/5)}
+		r := record.Record{Key: record.NumberKey(record.KindRemoved, 1, block),
+			Body: make([]byte, removedPerBlock/8-1+int(block)/5)}
 		if err := addRemoved(bitset.New[NodeID](n+removedPerBlock), r); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("block %d: got %v, want ErrCorrupt", block, err)
 		}

@@ -42,7 +42,8 @@ type roomRepair = func(ctx context.Context, s *Store, report func(Correction)) e
 // and the right to write into the directory in which the store is. An undamaged store stays as it is.
 //
 //   - Of a damaged table the records stay that verify. If its index is damaged, its blocks are found by their
-//     checksums. A table that the manifest does not name counts too, unless a crash left it and others have its records.
+//     checksums. A table that the manifest does not name counts too, unless a crash left it and others have its
+//     records.
 //   - A catalogue that is damaged, or earlier than its copy, is taken from the copy.
 //   - The counts are counted again. Each direction of the dictionary is rebuilt from the other.
 //   - Entries of spaces that are kept twice are taken from decisions.log. If that is damaged, it is written anew.

@@ -24,7 +24,8 @@ func TestRepairWithoutHeader(t *testing.T) {
 			must.Do(t, os.Remove(filepath.Join(dir, lsm.CatalogName)))
 		}
 		var done []Correction
-		lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) { done = append(done, m) })
+		lost, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil,
+			func(m Correction) { done = append(done, m) })
 		if err != nil || lost.String() != want {
 			t.Errorf("got %v lost (%v) after %v, want %s", lost, err, done, want)
 		}

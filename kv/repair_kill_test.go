@@ -69,7 +69,8 @@ func TestKilledRepair(t *testing.T) {
 	}
 	var plans []faults.Plan
 	for _, at := range operations {
-		plans = append(plans, faults.Plan{Kind: faults.Kill, At: int64(at) + 1}, faults.Plan{Kind: faults.Power, At: int64(at) + 1})
+		plans = append(plans, faults.Plan{Kind: faults.Kill, At: int64(at) + 1},
+			faults.Plan{Kind: faults.Power, At: int64(at) + 1})
 	}
 	counted, _ = run(faults.Plan{Kind: faults.IO}) // which meets none
 	for i := range int64(4) {                      // the renames and syncs of the directories that change places

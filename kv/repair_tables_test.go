@@ -40,7 +40,8 @@ func newLayeredStore(t *testing.T) (m tableStore) {
 		})
 		if session == 1 || session == 3 {
 			update(t, s, func(tx *Tx) error {
-				return errors.Join(tx.Documents("deleted").Delete(strconv.Itoa(session)), tx.Documents("deleted").Delete(strconv.Itoa(session-1)),
+				return errors.Join(tx.Documents("deleted").Delete(strconv.Itoa(session)),
+					tx.Documents("deleted").Delete(strconv.Itoa(session-1)),
 					tx.Space("lent").Delete(fmt.Appendf(nil, "key %06d", 100*session)))
 			})
 		}
@@ -107,7 +108,8 @@ func wantRepaired(t *testing.T, c damageCase, want map[string]string) {
 		damagedStores.Store(opened, true)
 		closeStore(t, s)
 		if checking != nil || found == 0 && (reading != nil || !maps.Equal(got, want)) {
-			t.Errorf("%s: it opens with %d of %d records (%v), and Check finds nothing (%v)", c.name, len(got), len(want), reading, checking)
+			t.Errorf("%s: it opens with %d of %d records (%v), and Check finds nothing (%v)", c.name, len(got), len(want),
+				reading, checking)
 		}
 	case !errors.Is(err, ErrCorrupt):
 		t.Errorf("%s: opening: got %v, want ErrCorrupt", c.name, err)
@@ -120,7 +122,8 @@ func wantRepaired(t *testing.T, c damageCase, want map[string]string) {
 		}
 	}
 	var done []Correction
-	lost, err := Repair(t.Context(), damaged, Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) { done = append(done, m) })
+	lost, err := Repair(t.Context(), damaged, Options{MemoryBudget: minMemoryBudget}, nil,
+		func(m Correction) { done = append(done, m) })
 	if err != nil {
 		if c.whole || !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: repairing: %v after %v", c.name, err, done)

@@ -20,7 +20,8 @@ import (
 func repaired(t *testing.T, dir string) []Correction {
 	t.Helper()
 	var done []Correction
-	_, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) { done = append(done, m) })
+	_, err := Repair(t.Context(), dir, Options{MemoryBudget: minMemoryBudget}, nil,
+		func(m Correction) { done = append(done, m) })
 	if err != nil {
 		t.Fatalf("repairing: %v, after %v", err, done)
 	}
@@ -165,7 +166,8 @@ func TestRepairOfALostCatalogue(t *testing.T) {
 	dir := copyStore(t, s.Dir())
 	must.Do(t, os.Truncate(onlyLog(t, dir), end))
 	damagedStores.Store(dir, true)
-	if _, err := Open(dir, Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "a later catalogue is lost") {
+	if _, err := Open(dir, Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrCorrupt) ||
+		!strings.Contains(err.Error(), "a later catalogue is lost") {
 		t.Fatalf("opening: got %v, want ErrCorrupt of a catalogue that is lost", err)
 	}
 	lost, done := repairLosing(t, dir)

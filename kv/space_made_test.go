@@ -39,7 +39,8 @@ func TestMade(t *testing.T) {
 	write("one")
 	view(t, s, func(tx *Tx) error {
 		must.Get(tx.Space("a").Made(func() (any, int64, error) { return "large", s.opt.MemoryBudget, nil }))(t)
-		if _, err := tx.Space("a").Made(func() (any, int64, error) { return nil, 0, ErrCorrupt }); !errors.Is(err, ErrCorrupt) {
+		if _, err := tx.Space("a").Made(func() (any, int64, error) { return nil, 0, ErrCorrupt }); !errors.Is(err,
+			ErrCorrupt) {
 			t.Errorf("got %v, want the error of making", err)
 		}
 		return nil

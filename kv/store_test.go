@@ -167,7 +167,8 @@ func TestOpenWithoutManifest(t *testing.T) {
 	before := fileNames(t, dir, "*")
 	for _, readOnly := range []bool{false, true} {
 		_, err := Open(dir, Options{ReadOnly: readOnly})
-		if !errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNotStore) || !strings.Contains(err.Error(), filepath.Join(dir, "MANIFEST")) {
+		if !errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNotStore) || !strings.Contains(err.Error(),
+			filepath.Join(dir, "MANIFEST")) {
 			t.Errorf("read-only %v: got %v, want ErrCorrupt and the file", readOnly, err)
 		}
 	}
@@ -210,7 +211,8 @@ func TestEmptyStoreReopens(t *testing.T) {
 	}
 	view(t, s, func(tx *Tx) error {
 		if tx.NumNodes() != 0 || tx.Shape().Edges != 0 || len(tx.Classes()) != 0 || !tx.Shape().IntegerIDs {
-			t.Errorf("got %d nodes, %d edges, classes %v, integer ids %t; want an empty store", tx.NumNodes(), tx.Shape().Edges, tx.Classes(), tx.Shape().IntegerIDs)
+			t.Errorf("got %d nodes, %d edges, classes %v, integer ids %t; want an empty store", tx.NumNodes(), tx.Shape().Edges,
+				tx.Classes(), tx.Shape().IntegerIDs)
 		}
 		if _, err := tx.Label(0); !errors.Is(err, ErrNotFound) {
 			t.Errorf("label of node 0: got %v, want ErrNotFound", err)
@@ -234,14 +236,16 @@ func setVersion(t *testing.T, s *Store, version int) {
 // TestOtherVersion opens and repairs stores of another format version, also one that a crash left. They are refused,
 // and stay as they are.
 func TestOtherVersion(t *testing.T) {
-	for version, writer := range map[int]string{0: "an older", formatVersion - 1: "an older", formatVersion + 1: "a newer"} {
+	for version, writer := range map[int]string{0: "an older", formatVersion - 1: "an older",
+		formatVersion + 1: "a newer"} {
 		s := newStore(t, Options{})
 		setVersion(t, s, version)
 		crashed := copyStore(t, s.Dir())
 		closeStore(t, s)
 		for _, dir := range []string{s.Dir(), crashed} {
 			opt := Options{MemoryBudget: minMemoryBudget}
-			want := fmt.Sprintf("%s: %v: it is %d, want %d: %s graphcleaner wrote it", dir, ErrVersion, version, formatVersion, writer)
+			want := fmt.Sprintf("%s: %v: it is %d, want %d: %s graphcleaner wrote it", dir, ErrVersion, version, formatVersion,
+				writer)
 			_, opening := Open(dir, opt)
 			_, repairing := Repair(t.Context(), dir, opt, nil, func(Correction) {})
 			_, again := Open(dir, opt)

@@ -30,7 +30,11 @@ func TestUnexplainedLosses(t *testing.T) {
 			return nil
 		}},
 		{"no mark of decisions", "nothing", func(s *Store) error { writeRaw(t, s, decidedKey(), nil); return nil }},
-		{"an earlier entry", records, func(s *Store) error { writeRaw(t, s, key, record.Encode(key, []byte("earlier"))); return nil }},
+		{"an earlier entry", records, func(s *Store) error {
+			writeRaw(t, s, key,
+				record.Encode(key, []byte("earlier")))
+			return nil
+		}},
 		{"no entry", records, func(s *Store) error { writeRaw(t, s, key, nil); return nil }},
 	} {
 		damaged := openStore(t, copyStore(t, s.Dir()), Options{})
@@ -38,7 +42,8 @@ func TestUnexplainedLosses(t *testing.T) {
 		must.Do(t, test.damage(damaged))
 		closeStore(t, damaged)
 		var done []Correction
-		lost, err := Repair(t.Context(), damaged.Dir(), Options{MemoryBudget: minMemoryBudget}, nil, func(m Correction) { done = append(done, m) })
+		lost, err := Repair(t.Context(), damaged.Dir(), Options{MemoryBudget: minMemoryBudget}, nil,
+			func(m Correction) { done = append(done, m) })
 		if err != nil || lost.String() != test.lost {
 			t.Errorf("%s: lost %q (%v) after %v, want %q", test.what, lost, err, done, test.lost)
 		}

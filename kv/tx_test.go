@@ -310,7 +310,8 @@ func TestOnWrite(t *testing.T) {
 	closeStore(t, s)
 	s = openStore(t, s.Dir(), Options{})
 	err = s.Update(func(tx *Tx) error { return tx.SetLabel(0, "z") })
-	if want := "column label: kv: column is indexed, and the store was opened without Options.OnWrite"; !errors.Is(err, ErrIndexed) || err.Error() != want {
+	if want := "column label: kv: column is indexed, and the store was opened without Options.OnWrite"; !errors.Is(err,
+		ErrIndexed) || err.Error() != want {
 		t.Errorf("without a hook: got %v, want %q", err, want)
 	}
 }

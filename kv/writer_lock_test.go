@@ -26,7 +26,8 @@ func TestWaitingWriter(t *testing.T) {
 	}
 	wrote := make(chan error, 1)
 	go func() {
-		wrote <- s.UpdateContext(OnWait(t.Context(), func() { t.Error("told of a short wait") }), func(*Tx) error { return nil })
+		wrote <- s.UpdateContext(OnWait(t.Context(), func() { t.Error("told of a short wait") }),
+			func(*Tx) error { return nil })
 	}()
 	time.Sleep(10 * time.Millisecond)
 	b.Abort()

@@ -64,7 +64,8 @@ func TestHalfIsNearest(t *testing.T) {
 		}
 	}
 	inf := float32(math.Inf(1))
-	for x, want := range map[float32]float32{inf: inf, -inf: -inf, 65519: 65504, 65520: inf, 0x1p-25: 0, 0x1.000002p-25: 0x1p-24} {
+	for x, want := range map[float32]float32{inf: inf, -inf: -inf, 65519: 65504, 65520: inf, 0x1p-25: 0,
+		0x1.000002p-25: 0x1p-24} {
 		if got := Round(x); got != want {
 			t.Errorf("%v: got %v, want %v", x, got, want)
 		}

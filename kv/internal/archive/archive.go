@@ -69,14 +69,15 @@ func outOfOrder(file int, format string, args ...any) error {
 
 // An Info is a kv.BackupInfo.
 type Info struct {
-	Store    string            `msgpack:"store"`    // ID of the store
-	Format   int               `msgpack:"format"`   // of the store
-	Snapshot uint64            `msgpack:"snapshot"` // counts the commits of the store; a later one is greater
-	Next     record.Generation `msgpack:"next"`     // the first that is not in it: a record in a pack does not tell its commit
-	Full     bool              `msgpack:"full"`     // it needs no other backup
-	After    uint64            `msgpack:"after"`    // Snapshot of the backup that it goes on from, if it is not full
-	Records  int64             `msgpack:"records"`  // of the snapshot
-	Bytes    int64             `msgpack:"bytes"`    // of their keys and records
+	Store    string `msgpack:"store"`    // ID of the store
+	Format   int    `msgpack:"format"`   // of the store
+	Snapshot uint64 `msgpack:"snapshot"` // counts the commits of the store; a later one is greater
+	// the first that is not in it: a record in a pack does not tell its commit
+	Next    record.Generation `msgpack:"next"`
+	Full    bool              `msgpack:"full"`    // it needs no other backup
+	After   uint64            `msgpack:"after"`   // Snapshot of the backup that it goes on from, if it is not full
+	Records int64             `msgpack:"records"` // of the snapshot
+	Bytes   int64             `msgpack:"bytes"`   // of their keys and records
 
 	ID      string `msgpack:"-"` // its checksum: two backups with the same ID are the same bytes
 	Since   string `msgpack:"-"` // ID of the backup that it goes on from, if it is not full

@@ -83,7 +83,8 @@ func TestStreams(t *testing.T) {
 		records int
 		want    error
 	}{
-		{files[:1], 0, nil}, {files[1:2], 5, nil}, {files[1:3], 10, nil}, {files[2:3], 0, ErrOrder}, {files[:2], 0, ErrOrder}, {nil, 0, ErrOrder},
+		{files[:1], 0, nil}, {files[1:2], 5, nil}, {files[1:3], 10, nil}, {files[2:3], 0, ErrOrder}, {files[:2], 0,
+			ErrOrder}, {nil, 0, ErrOrder},
 		{[][]byte{files[1], files[2][:len(files[2])-1]}, 10, ErrDamaged},
 	} {
 		if _, records, err := verify(t.Context(), test.files...); records != test.records || !errors.Is(err, test.want) {

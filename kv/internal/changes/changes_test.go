@@ -34,7 +34,8 @@ func TestLongCommits(t *testing.T) {
 	for i := range long {
 		long[i] = record.NodeID(i)
 	}
-	for limit, want := range map[int][]string{1 << 12: {}, 1000: {"longer"}, 100: {"long", "longer"}, 1: {"long", "longer", "short"}} {
+	for limit, want := range map[int][]string{1 << 12: {}, 1000: {"longer"}, 100: {"long", "longer"},
+		1: {"long", "longer", "short"}} {
 		c := Commit{Sets: Sets{"short": setOf(7), "long": setOf(long[:500]...), "longer": setOf(long...), "none": setOf()}}
 		got := must.Get(Parse(must.Get(c.Encode(limit))(t), len(long)))(t)
 		maps.DeleteFunc(got.Sets, func(_ string, s *Touched) bool { return !s.All })

@@ -22,9 +22,11 @@ func drawCell(t *rapid.T, k Kind) Value {
 	case KindBool:
 		return BoolValue(rapid.Bool().Draw(t, "bool"))
 	case KindInt:
-		return IntValue(rapid.OneOf(rapid.Int64Min(math.MinInt64+1), rapid.SampledFrom([]int64{math.MinInt64 + 1, math.MaxInt64}), rapid.Int64Range(-3, 3)).Draw(t, "int"))
+		return IntValue(rapid.OneOf(rapid.Int64Min(math.MinInt64+1),
+			rapid.SampledFrom([]int64{math.MinInt64 + 1, math.MaxInt64}), rapid.Int64Range(-3, 3)).Draw(t, "int"))
 	case KindFloat:
-		return FloatValue(rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), math.Inf(1)})).Draw(t, "float"))
+		return FloatValue(rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, math.Copysign(0, -1),
+			math.Inf(1)})).Draw(t, "float"))
 	case KindSingle:
 		return FloatValue(float64(rapid.Float32().Draw(t, "single")))
 	case KindString:
@@ -76,7 +78,8 @@ func TestColumnBlockSizes(t *testing.T) {
 		{"all null", KindFloat, func(int) Value { return Value{} }, 4},
 		{"few classes", KindClass, func(i int) Value { return IntValue(int64(i % 40)) }, ColumnRows + 8},
 		{"large ints of small range", KindInt, func(i int) Value { return IntValue(1<<40 + int64(i)) }, 2*ColumnRows + 20},
-		{"few strings", KindString, func(i int) Value { return StringValue([]string{"train", "test"}[i%2]) }, ColumnRows + 24},
+		{"few strings", KindString, func(i int) Value { return StringValue([]string{"train", "test"}[i%2]) },
+			ColumnRows + 24},
 		{"singles", KindSingle, func(i int) Value { return FloatValue(float64(float32(i) / 3)) }, 4*ColumnRows + 24},
 	} {
 		cells := make([]Value, ColumnRows)
@@ -122,7 +125,8 @@ func FuzzParseColumnBlock(f *testing.F) {
 }
 
 func TestValueBytesRoundTrip(t *testing.T) {
-	values := []Value{{}, BoolValue(true), BoolValue(false), IntValue(math.MinInt64), IntValue(0), FloatValue(-0.5), StringValue(""), StringValue("Ж")}
+	values := []Value{{}, BoolValue(true), BoolValue(false), IntValue(math.MinInt64), IntValue(0), FloatValue(-0.5),
+		StringValue(""), StringValue("Ж")}
 	for _, v := range values {
 		got, err := ParseValue(v.Append(nil))
 		if err != nil || got != v {

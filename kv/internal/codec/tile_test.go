@@ -106,8 +106,10 @@ func FuzzDecodeTile(f *testing.F) {
 	const rows, columns = 4, 3
 	full := TilePart{0, rows, 0, columns}
 	f.Add(MatrixEncoding{}.AppendTile(nil, Window{make([]float32, rows*columns), columns}, rows, 0, columns))
-	f.Add(MatrixEncoding{}.AppendTile(nil, Window{[]float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}, columns}, rows, 0, columns))
-	f.Add(MatrixEncoding{Half: true, Kept: 1}.AppendTile(nil, Window{[]float32{1, 2, 2, 4, 4, 6, 7, 7, 7, 1, 2, 1}, columns}, rows,
+	f.Add(MatrixEncoding{}.AppendTile(nil, Window{[]float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}, columns}, rows, 0,
+		columns))
+	f.Add(MatrixEncoding{Half: true, Kept: 1}.AppendTile(nil,
+		Window{[]float32{1, 2, 2, 4, 4, 6, 7, 7, 7, 1, 2, 1}, columns}, rows,
 		0, columns))
 	f.Add(binary.AppendUvarint([]byte{tileSparse}, math.MaxUint32))
 	f.Fuzz(func(t *testing.T, b []byte) {

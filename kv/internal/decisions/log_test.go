@@ -148,7 +148,8 @@ func TestCutLog(t *testing.T) {
 			l, later, err := since(copied, 0, true)
 			must.Do(t, err)
 			if len(later) != n-1 || l.end != ends[n-1] || l.Last() != uint64(6+n) {
-				t.Fatalf("cut to %d: it goes on from byte %d after commit %d, want %d and %d", length, l.end, l.Last(), ends[n-1], 6+n)
+				t.Fatalf("cut to %d: it goes on from byte %d after commit %d, want %d and %d", length, l.end, l.Last(), ends[n-1],
+					6+n)
 			}
 			must.Do(t, errors.Join(l.Append(frameOf(99, 99)), l.Close()))
 			if got, damage := contents(t, copied); len(got) != 3+3*n || damage != nil {
@@ -196,7 +197,8 @@ func TestDamagedLog(t *testing.T) {
 			l, _, err := since(copied, 0, true)
 			if last {
 				must.Do(t, errors.Join(err, l.Close()))
-			} else if size := must.Get(os.Stat(path))(t).Size(); !errors.Is(err, record.ErrCorrupt) || errors.Is(err, ErrTorn) || size != int64(len(text)) {
+			} else if size := must.Get(os.Stat(path))(t).Size(); !errors.Is(err, record.ErrCorrupt) ||
+				errors.Is(err, ErrTorn) || size != int64(len(text)) {
 				t.Fatalf("byte %d: got %v and %d bytes, want ErrCorrupt and %d", at, err, size, len(text))
 			}
 		}
@@ -216,7 +218,8 @@ func TestFailedAppend(t *testing.T) {
 	if err := l.Append(frameOf(13, 13)); err == nil {
 		t.Error("it goes on")
 	}
-	if err := l.Renew(13, func(yield func(Entry, error) bool) { yield(Entry{}, os.ErrInvalid) }); !errors.Is(err, os.ErrInvalid) {
+	if err := l.Renew(13, func(yield func(Entry, error) bool) { yield(Entry{}, os.ErrInvalid) }); !errors.Is(err,
+		os.ErrInvalid) {
 		t.Errorf("got %v, want the error of what is written", err)
 	}
 	if got, damage := contents(t, dir); len(got) != 3+5*3 || damage != nil {

@@ -53,7 +53,8 @@ func newDict(t *testing.T, ids []string, perm []int, added []string, dense bool)
 
 func TestDict(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 0))
-	for _, size := range []struct{ loaded, added int }{{0, 0}, {0, 3}, {1, 0}, {1, 1}, {256, 0}, {257, 2}, {1024, 0}, {2500, 40}} {
+	for _, size := range []struct{ loaded, added int }{{0, 0}, {0, 3}, {1, 0}, {1, 1}, {256, 0}, {257, 2}, {1024, 0},
+		{2500, 40}} {
 		for _, dense := range []bool{false, true} {
 			var ids []string
 			for i := range size.loaded + size.added {
@@ -139,12 +140,14 @@ func keysUnder(d *Dict, kind record.Kind) (keys [][]byte) {
 }
 
 func TestInteger(t *testing.T) {
-	for id, want := range map[string]int64{"0": 0, "7": 7, "-1": -1, "9223372036854775807": math.MaxInt64, "-9223372036854775808": math.MinInt64} {
+	for id, want := range map[string]int64{"0": 0, "7": 7, "-1": -1, "9223372036854775807": math.MaxInt64,
+		"-9223372036854775808": math.MinInt64} {
 		if got, ok := Integer(id); got != want || !ok {
 			t.Errorf("%q: got %d, %v, want %d", id, got, ok, want)
 		}
 	}
-	for _, id := range []string{"", "-", "-0", "00", "+1", "1.0", " 1", "٣", "9223372036854775808", "-9223372036854775809", "10000000000000000000"} {
+	for _, id := range []string{"", "-", "-0", "00", "+1", "1.0", " 1", "٣", "9223372036854775808",
+		"-9223372036854775809", "10000000000000000000"} {
 		if got, ok := Integer(id); ok {
 			t.Errorf("%q: got %d, want no integer", id, got)
 		}
@@ -171,7 +174,8 @@ func TestDamage(t *testing.T) {
 		if kind == record.KindIDLookup {
 			copy(large, binary.LittleEndian.AppendUint32(nil, uint32(Hash("b"))))
 		}
-		for name, body := range map[string][]byte{"no record": nil, "a cut record": good[:len(good)-1], "large numbers": large} {
+		for name, body := range map[string][]byte{"no record": nil, "a cut record": good[:len(good)-1],
+			"large numbers": large} {
 			for i, read := range reads {
 				expectDamage(t, fmt.Sprintf("%s, %s, read %d", kind, name, i), *whole, key, body, read)
 			}

@@ -66,7 +66,9 @@ type IDWriter struct {
 
 // NewIDWriter makes a writer that sorts in the directory dir, with so much memory, on so many goroutines (0:
 // GOMAXPROCS).
-func NewIDWriter(put func(key, body []byte) error, g record.Generation, dir string, limit int64, workers int) *IDWriter {
+func NewIDWriter(
+	put func(key, body []byte) error, g record.Generation, dir string, limit int64, workers int,
+) *IDWriter {
 	hashes := spill.NewNumbers[spill.Pair](dir, limit, 64, workers)
 	return &IDWriter{put: put, generation: g, hashes: hashes, pairs: hashes.Writer()}
 }

@@ -53,10 +53,12 @@ func FuzzDeltas(f *testing.F) {
 	f.Add(uint8(0), []byte{1, 2, 3})
 	f.Fuzz(func(t *testing.T, number uint8, body []byte) {
 		key := edgeDeltaKey(1, 1, 2)
-		if _, err := decodeDelta(arcForms[int(number)%len(arcForms)], key, body); err != nil && !errors.Is(err, record.ErrCorrupt) {
+		if _, err := decodeDelta(arcForms[int(number)%len(arcForms)], key, body); err != nil && !errors.Is(err,
+			record.ErrCorrupt) {
 			t.Fatalf("edge: got %v, want record.ErrCorrupt", err)
 		}
-		if d, err := decodeDegreeDelta(key, body); err == nil && d == (DegreeDelta{}) || err != nil && !errors.Is(err, record.ErrCorrupt) {
+		if d, err := decodeDegreeDelta(key, body); err == nil && d == (DegreeDelta{}) || err != nil && !errors.Is(err,
+			record.ErrCorrupt) {
 			t.Fatalf("degree: got %+v, %v", d, err)
 		}
 	})

@@ -85,7 +85,8 @@ func newEdgeSorter(l *Load) edgeSorter {
 
 func newSortedEdges[T spill.Number](l *Load) edgeSorter {
 	form := codec.ArcForm{Directed: l.opt.Directed, Weighted: l.opt.Weighted}
-	e := &sortedEdges[T]{edgeKeys{bits.Len64(uint64(max(l.stats.Nodes-1, 0))), codec.Bit(form.Directed)}, l, form, nil, nil}
+	e := &sortedEdges[T]{edgeKeys{bits.Len64(uint64(max(l.stats.Nodes-1, 0))), codec.Bit(form.Directed)}, l, form, nil,
+		nil}
 	e.rows = e.newNumbers(l.sortMemory())
 	return e
 }

@@ -54,7 +54,8 @@ func TestDamagedSpool(t *testing.T) {
 	must.Do(t, s.add(0, []byte("abcdefgh")))
 	ignore := func(codec.Reader) error { return nil }
 	check := func(what string, want error) {
-		if err := s.each(t.Context(), 0, ignore); !errors.Is(err, want) || want != nil && !strings.Contains(err.Error(), s.file.Name()) {
+		if err := s.each(t.Context(), 0, ignore); !errors.Is(err, want) || want != nil && !strings.Contains(err.Error(),
+			s.file.Name()) {
 			t.Errorf("%s: got %v, want %v with the name of the file", what, err, want)
 		}
 	}

@@ -152,7 +152,8 @@ func TestFoldOfDamage(t *testing.T) {
 		must.Do(t, os.WriteFile(path, text, 0o600))
 		before := must.Get(os.ReadDir(dir))(t)
 		f := must.Get(d.BeginFold(nothingIsDead))(t)
-		if err := f.Merge(t.Context()); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), filepath.Base(path)) {
+		if err := f.Merge(t.Context()); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(),
+			filepath.Base(path)) {
 			t.Errorf("byte %d: got %v, want ErrCorrupt that names %s", at, err, path)
 		}
 		must.Do(t, f.Cancel())

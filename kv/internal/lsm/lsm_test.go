@@ -89,7 +89,8 @@ func TestRecords(t *testing.T) {
 		count := 0
 		for err := it.Seek(from); it.Valid(); err = it.Next() {
 			r, ok, reading := it.Record()
-			if err := errors.Join(err, reading); err != nil || !ok || !bytes.Equal(it.Key(), testKey(at)) || string(r.Body) != fmt.Sprint("body", at) {
+			if err := errors.Join(err, reading); err != nil || !ok || !bytes.Equal(it.Key(), testKey(at)) ||
+				string(r.Body) != fmt.Sprint("body", at) {
 				t.Fatalf("got %q of %q, %v, want that of %d", r.Body, r.Key, err, at)
 			}
 			at += step

@@ -19,7 +19,8 @@ func TestBudgets(t *testing.T) {
 			t.Errorf("budget %d: Badger may hold %d bytes", budget, held)
 		}
 		if b.MemTableSize*15/100 < b.ValueThreshold {
-			t.Errorf("budget %d: a transaction of %d bytes has no room for a value of %d", budget, b.MemTableSize*15/100, b.ValueThreshold)
+			t.Errorf("budget %d: a transaction of %d bytes has no room for a value of %d", budget, b.MemTableSize*15/100,
+				b.ValueThreshold)
 		}
 		db, err := badger.Open(b)
 		if err != nil {

@@ -225,7 +225,9 @@ func generationOf(listed pack.Listed) record.Generation {
 // KeepPacks lets go of the packs of generations that are not live. Snapshots go on reading them. If the packs that
 // are left are not those of the file of the catalogue, or the catalogue has changed, that is written first, with what
 // body returns. dropped is the bytes of the packs that were let go.
-func (d *DB) KeepPacks(live func(g record.Generation) bool, changed bool, body func() ([]byte, error)) (dropped int64, err error) {
+func (d *DB) KeepPacks(
+	live func(g record.Generation) bool, changed bool, body func() ([]byte, error),
+) (dropped int64, err error) {
 	if err := d.failure.err(); err != nil {
 		return 0, err
 	}

@@ -195,7 +195,8 @@ func (m *packModel) check(s packSnapshot, prefix []byte) {
 				continue // of a generation that is dead, or of one that is not committed
 			}
 			if string(rec.Body) != s.want[string(rec.Key)] {
-				m.t.Fatalf("%s: got a body of %d bytes, want %d", record.Describe(rec.Key), len(rec.Body), len(s.want[string(rec.Key)]))
+				m.t.Fatalf("%s: got a body of %d bytes, want %d", record.Describe(rec.Key), len(rec.Body),
+					len(s.want[string(rec.Key)]))
 			}
 			got = append(got, string(rec.Key))
 		}
@@ -205,7 +206,8 @@ func (m *packModel) check(s packSnapshot, prefix []byte) {
 		}
 	}
 	for range 20 {
-		key := fmt.Appendf(record.Prefix(record.KindSpace, 1+record.Generation(m.r.IntN(int(m.next)+1))), "%03d", m.r.IntN(160))
+		key := fmt.Appendf(record.Prefix(record.KindSpace, 1+record.Generation(m.r.IntN(int(m.next)+1))), "%03d",
+			m.r.IntN(160))
 		if len(keys) > 0 && m.r.IntN(2) == 0 {
 			key = []byte(keys[m.r.IntN(len(keys))])
 		}
@@ -311,11 +313,13 @@ func (m *packModel) checkClosed() {
 func closedDatabase(t *testing.T) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "store")
-	m := &packModel{t: t, r: rand.New(rand.NewPCG(1, 0)), dir: dir, live: map[record.Generation]bool{7: true}, want: map[string]string{}}
+	m := &packModel{t: t, r: rand.New(rand.NewPCG(1, 0)), dir: dir, live: map[record.Generation]bool{7: true},
+		want: map[string]string{}}
 	m.open()
 	b := m.d.NewPacks()
 	must.Do(t, errors.Join(
-		b.Put(record.NumberKey(record.KindNodeAt, 7, 0), []byte("node")), b.Put(record.NumberKey(record.KindPosition, 7, 0), []byte("position")),
+		b.Put(record.NumberKey(record.KindNodeAt, 7, 0), []byte("node")), b.Put(record.NumberKey(record.KindPosition, 7, 0),
+			[]byte("position")),
 		b.Publish(), b.Cancel()))
 	set(t, m.d, 1, "loose")
 	m.keep()
@@ -351,7 +355,8 @@ func TestCutManifest(t *testing.T) {
 	must.Do(t, os.Truncate(path, must.Get(os.Stat(path))(t).Size()-1))
 	for _, opt := range []Options{{MemoryBudget: testBudget}, readOnlyOptions} {
 		_, err := Open(dir, opt)
-		if !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), "cut off") || strings.Contains(err.Error(), foreign) {
+		if !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), "cut off") || strings.Contains(err.Error(),
+			foreign) {
 			t.Errorf("read-only %v: got %v, want ErrCorrupt of a manifest that is cut off", opt.ReadOnly, err)
 		}
 	}
@@ -371,7 +376,8 @@ func TestMissingPack(t *testing.T) {
 	missing := table.NewFilename(must.Get(list(dir))(t).closed[0], dir)
 	must.Do(t, os.Remove(missing))
 	for _, opt := range []Options{opt, readOnlyOptions} {
-		if _, err := Open(dir, opt); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), filepath.Base(missing)) {
+		if _, err := Open(dir, opt); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(),
+			filepath.Base(missing)) {
 			t.Errorf("closed, read-only %v: got %v, want ErrCorrupt that names the pack", opt.ReadOnly, err)
 		}
 	}
@@ -393,7 +399,8 @@ func TestKilledSwitch(t *testing.T) {
 		defer closeTest(t, d)
 		must.Do(t, d.OpenPacks(func(record.Generation) bool { return true }))
 		must.Do(t, d.View(func(txn *Txn) error {
-			for _, key := range [][]byte{record.NumberKey(record.KindNodeAt, 7, 0), record.NumberKey(record.KindPosition, 7, 0), testKey(0)} {
+			for _, key := range [][]byte{record.NumberKey(record.KindNodeAt, 7, 0), record.NumberKey(record.KindPosition, 7, 0),
+				testKey(0)} {
 				if _, _, err := txn.Get(key); err != nil {
 					t.Errorf("%s: %s: %v", name, record.Describe(key), err)
 				}

@@ -14,8 +14,8 @@ import (
 // Where a record is looked for depends on its key:
 //
 //   - One of a block is in a pack alone.
-//   - One of another kind, of a generation that has packs of that kind, is in Badger or in a pack. What Badger has of it
-//     is newer. Of one that was deleted, Badger has a record.Deletion.
+//   - One of another kind, of a generation that has packs of that kind, is in Badger or in a pack. What Badger has of
+//     it is newer. Of one that was deleted, Badger has a record.Deletion.
 //   - All others are in Badger alone.
 
 // Get returns the value under a key, which is the caller's to keep and not to change, and the version of the commit

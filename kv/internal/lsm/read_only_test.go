@@ -74,17 +74,20 @@ func told(t *testing.T, d *DB) (lines []string) {
 		})
 		say("%d: %v", i, err)
 	}
-	for _, prefix := range [][]byte{nil, record.Prefix(record.KindSpace, 1), testKey(7)[:8], testKey(9), record.Prefix(record.KindSpace, 2)} {
+	for _, prefix := range [][]byte{nil, record.Prefix(record.KindSpace, 1), testKey(7)[:8], testKey(9),
+		record.Prefix(record.KindSpace, 2)} {
 		for _, descending := range []bool{false, true} {
 			it := txn.Iterator(prefix, descending)
-			for _, from := range [][]byte{prefix, testKey(0), testKey(77), testKey(78), testKey(150), testKey(299), testKey(400), {0xff}} {
+			for _, from := range [][]byte{prefix, testKey(0), testKey(77), testKey(78), testKey(150), testKey(299),
+				testKey(400), {0xff}} {
 				if len(from) == 0 {
 					continue
 				}
 				steps := 0
 				for err := it.Seek(from); it.Valid(); err = it.Next() {
 					value, reading := it.Value()
-					say("%q %v from %q: %q %d %d %x %v %v", prefix, descending, from, it.Key(), it.Version(), it.ValueSize(), value, err, reading)
+					say("%q %v from %q: %q %d %d %x %v %v", prefix, descending, from, it.Key(), it.Version(), it.ValueSize(), value,
+						err, reading)
 					if steps++; steps == 400 {
 						break
 					}
@@ -136,7 +139,8 @@ func TestReadOnlyIndexIsCompared(t *testing.T) {
 	}
 	text[end+filter] ^= 1
 	must.Do(t, os.WriteFile(path, text, 0o600))
-	if _, err := Open(dir, readOnlyOptions); !errors.Is(err, record.ErrCorrupt) || strings.Count(err.Error(), dir) != 1 || !strings.Contains(err.Error(), path) {
+	if _, err := Open(dir, readOnlyOptions); !errors.Is(err, record.ErrCorrupt) || strings.Count(err.Error(), dir) != 1 ||
+		!strings.Contains(err.Error(), path) {
 		t.Errorf("a changed table: got %v, want ErrCorrupt of %s", err, path)
 	}
 }

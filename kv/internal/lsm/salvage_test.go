@@ -94,7 +94,8 @@ func TestSearchBlocks(t *testing.T) {
 		damaged := bytes.Clone(whole)
 		damaged[at] ^= byte(1 + at%255)
 		got, all := searchBlocks(path, damaged)
-		if !all || len(got) != len(want) || got[0].damage == nil || got[0].to != want[0].to || !slices.Equal(got[1:], want[1:]) {
+		if !all || len(got) != len(want) || got[0].damage == nil || got[0].to != want[0].to || !slices.Equal(got[1:],
+			want[1:]) {
 			t.Errorf("with byte %d of a block changed: got %v, all %v; want %v", at, got, all, want)
 		}
 	}

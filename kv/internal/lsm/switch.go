@@ -17,7 +17,8 @@ import (
 // where one is gone that the manifest names. So every pack that has the name of a table is in the manifest at all
 // times:
 //
-//   - Close has Badger close, replaces the manifest by one that names Badger's own tables and all packs, and then renames the packs.
+//   - Close has Badger close, replaces the manifest by one that names Badger's own tables and all packs, and then
+//     renames the packs.
 //   - Open for writing renames the packs back, replaces the manifest by one without packs, and then has Badger open.
 //
 // A crash between two steps is mended by the steps of the next Open. Each manifest that is written here has one

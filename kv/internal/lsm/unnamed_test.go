@@ -37,7 +37,8 @@ func TestStrays(t *testing.T) {
 	}{
 		{"what a fold has merged", []uint64{1, named}, nil, false},
 		{"a table of the log", []uint64{logged}, nil, false},
-		{"a table of the log, cut short", []uint64{logged + 1}, func(text []byte) []byte { return text[:len(text)/2] }, false},
+		{"a table of the log, cut short", []uint64{logged + 1}, func(text []byte) []byte { return text[:len(text)/2] },
+			false},
 		{"a table of the log with a hole", []uint64{logged + 1}, func(text []byte) []byte {
 			clear(text[:100])
 			return text

@@ -119,10 +119,11 @@ func (m Matrix) readDeltas(rows record.Range, lo, hi int, dst codec.Window) erro
 	chains := func(prefix, from []byte) iter.Seq2[record.Record, error] {
 		return snapshot.ScanChains(m.Records, prefix, from)
 	}
-	return snapshot.EachNode(chains, record.KindRowDelta, m.Generation, rows, func(v record.NodeID, r record.Record) error {
-		at := codec.Window{Values: dst.Values[int(v-rows.First)*dst.Stride:], Stride: dst.Stride}
-		return m.decodeDelta(r, lo, hi, at)
-	})
+	return snapshot.EachNode(chains, record.KindRowDelta, m.Generation, rows,
+		func(v record.NodeID, r record.Record) error {
+			at := codec.Window{Values: dst.Values[int(v-rows.First)*dst.Stride:], Stride: dst.Stride}
+			return m.decodeDelta(r, lo, hi, at)
+		})
 }
 
 // decodeDelta reads a part of a changed row.

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4/y"
+
 	"github.com/graphcleaner/graphcleaner/internal/mapped"
 )
 

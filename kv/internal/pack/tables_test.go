@@ -25,7 +25,8 @@ func testKey(i int) []byte { return fmt.Appendf(record.Prefix(record.KindSpace, 
 // built makes a table of entries, which ascend, by Badger's builder, and opens it later.
 func built(t *testing.T, entries iter.Seq2[[]byte, y.ValueStruct]) *Table {
 	t.Helper()
-	b := table.NewTableBuilder(table.Options{TableSize: 1 << 20, BlockSize: BlockSize, BloomFalsePositive: BloomFalsePositive})
+	b := table.NewTableBuilder(table.Options{TableSize: 1 << 20, BlockSize: BlockSize,
+		BloomFalsePositive: BloomFalsePositive})
 	defer b.Close()
 	for key, value := range entries {
 		b.Add(key, value, 0)
@@ -103,7 +104,8 @@ func TestWillRead(t *testing.T) {
 		}
 	}
 	all := slices.Sorted(slices.Values(slices.Concat(wanted, rest)))
-	tables := Tables{{built(t, numbered(rest, 2, body))}, {built(t, numbered(all[:150], 1, body)), built(t, numbered(all[150:], 1, body))}}
+	tables := Tables{{built(t, numbered(rest, 2, body))},
+		{built(t, numbered(all[:150], 1, body)), built(t, numbered(all[150:], 1, body))}}
 	asked := func() (blocks int) {
 		for _, table := range tables[1] {
 			for _, word := range table.asked {

@@ -93,8 +93,8 @@ func (w *Walk) foremost() (first Source) {
 func (w *Walk) Next() error {
 	w.on = false
 	for c := w.foremost(); c != nil; c = w.foremost() {
-		// Descending, a record behind the prefix is passed. One before it ends the walk even if it was deleted: there may
-		// be many of those.
+		// Descending, a record behind the prefix is passed. One before it ends the walk even if it was deleted: there
+		// may be many of those.
 		key := y.ParseKey(c.Key())
 		if !bytes.HasPrefix(key, w.prefix) && (!w.descending || bytes.Compare(key, w.prefix) < 0) {
 			return nil
@@ -115,8 +115,8 @@ func IsBadgers(key []byte) bool { return bytes.HasPrefix(key, badgersKeys) }
 
 var badgersKeys = []byte("!badger!")
 
-// gather takes the newest version of the key that a source stands on, and has all sources pass the key. Descending, older
-// versions come first.
+// gather takes the newest version of the key that a source stands on, and has all sources pass the key. Descending,
+// older versions come first.
 func (w *Walk) gather(c Source) error {
 	w.onKey = append(w.onKey[:0], y.ParseKey(c.Key())...)
 	w.newest = 0

@@ -78,7 +78,8 @@ func (k Kind) String() string { return kindNames[k] }
 // IsBlock says whether records of the kind are written once, with their generation, and never changed.
 func (k Kind) IsBlock() bool {
 	switch k {
-	case KindAdjacency, KindAdjacencyDirectory, KindArcs, KindIDs, KindIDLookup, KindNodeAt, KindPosition, KindColumn, KindMatrix:
+	case KindAdjacency, KindAdjacencyDirectory, KindArcs, KindIDs, KindIDLookup, KindNodeAt, KindPosition, KindColumn,
+		KindMatrix:
 		return true
 	}
 	return false

@@ -55,8 +55,8 @@ func Find(r Reader, key []byte, read func(body []byte) error) (found bool, err e
 	return found, err
 }
 
-// EachNode hands the records of the nodes of a range to use, ascending: those of a kind and generation, whose keys go on
-// with the node, as a scan of a Reader or ScanChains yields them.
+// EachNode hands the records of the nodes of a range to use, ascending: those of a kind and generation, whose keys go
+// on with the node, as a scan of a Reader or ScanChains yields them.
 func EachNode(
 	scan func(prefix, from []byte) iter.Seq2[record.Record, error], k record.Kind, g record.Generation,
 	nodes record.Range, use func(v record.NodeID, r record.Record) error,
@@ -101,7 +101,9 @@ func lookup(
 }
 
 // BlockKeys yields the keys of the blocks of some ascending numbers below end, so many in a block.
-func BlockKeys[N ~uint32 | ~int](numbers iter.Seq[N], inBlock, end int, key func(block uint32) []byte) iter.Seq[[]byte] {
+func BlockKeys[N ~uint32 | ~int](
+	numbers iter.Seq[N], inBlock, end int, key func(block uint32) []byte,
+) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		last := -1
 		for n := range numbers {
