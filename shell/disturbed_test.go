@@ -24,6 +24,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 )
 
 // A job is what a process of its own does in a directory while it is disturbed: a command, or what a program does that
@@ -499,9 +500,11 @@ func filesIn(t *testing.T, dir string) (names []string) {
 // noStore is the contents of a store that is not there.
 const noStore = "no store"
 
-// contents is all that a store holds, as text, but for the times in it.
+// contents is all that a store holds, as text, but for the times in it. A replacement that was killed between its two
+// renames is taken back first, as every command does.
 func contents(t *testing.T, db string) (text string) {
 	t.Helper()
+	must.Do(t, atomic.Recover(db))
 	if _, err := os.Stat(db); errors.Is(err, fs.ErrNotExist) {
 		return noStore
 	}
