@@ -144,7 +144,12 @@ func (c *checker) changes(ctx context.Context) error {
 
 // properties reads every block of every column and matrix, with its deltas.
 func (c *checker) properties(ctx context.Context) error {
+	users := map[record.Generation]string{c.tx.cat.Graph: "the graph"}
 	for _, p := range c.tx.properties() {
+		if other, taken := users[p.generation]; taken {
+			c.problem("catalogue", "%s and %s share generation %d", other, p.where, p.generation)
+		}
+		users[p.generation] = p.where
 		if err := c.property(ctx, p); err != nil {
 			return err
 		}

@@ -87,7 +87,7 @@ func (c *checker) adjacency(ctx context.Context) error {
 	return nil
 }
 
-// dictionary checks that all of it is there, and each number and id by itself.
+// dictionary checks that all of it is there, that its numbers agree, and each id by itself.
 func (c *checker) dictionary(ctx context.Context) error {
 	cat := c.tx.cat
 	blocks := func(rows int) int { return (cat.LoadedNodes + rows - 1) / rows }
@@ -115,17 +115,27 @@ func (c *checker) dictionary(ctx context.Context) error {
 	return c.ids(ctx)
 }
 
-// numbers reads every block of the two directions between the positions and the NodeIDs of the load.
+// numbers reads every block of the two directions between the positions and the NodeIDs of the load, which must have
+// the same pairs.
 func (c *checker) numbers(ctx context.Context) error {
 	var block []uint32
+	var pairs [2]fingerprint
+	told := c.told
 	for first := 0; first < c.tx.cat.LoadedNodes; first += dict.NumbersPerBlock {
-		for _, k := range []record.Kind{record.KindNodeAt, record.KindPosition} {
+		for way, k := range []record.Kind{record.KindNodeAt, record.KindPosition} {
 			var err error
 			block, err = c.tx.dict().Numbers(k, first/dict.NumbersPerBlock, block[:0])
 			if err := c.found("dictionary", cmp.Or(ctx.Err(), err)); err != nil {
 				return err
 			}
+			for i, number := range block {
+				pair := [2]NodeID{NodeID(first + i), NodeID(number)}
+				pairs[way].add(pairNumber(pair[way], pair[1-way]), 0)
+			}
 		}
+	}
+	if pairs[0] != pairs[1] && c.told == told {
+		c.problem("dictionary", "the nodes at the places in the node file have other places")
 	}
 	return nil
 }

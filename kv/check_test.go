@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/dgraph-io/badger/v4/y"
+	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/graphcleaner/graphcleaner/internal/gap"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
@@ -209,6 +210,15 @@ func TestCheckFindsDamage(t *testing.T) {
 	plant("node out of range", node, func() {
 		rewrite(t, s, node, func(b []byte) []byte { b[3] = 0xff; return b })
 	}, "want less than")
+	for _, k := range []record.Kind{record.KindNodeAt, record.KindPosition} {
+		key := firstKey(t, s, k)
+		plant("two numbers exchanged: "+k.String(), key, func() {
+			rewrite(t, s, key, func(b []byte) []byte {
+				b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7] = b[4], b[5], b[6], b[7], b[0], b[1], b[2], b[3]
+				return b
+			})
+		}, "have other places")
+	}
 	delta := firstKey(t, s, record.KindEdgeDelta)
 	plant("a delta turned round", delta, func() {
 		rewrite(t, s, delta, func(b []byte) []byte { return []byte{3 - b[0]} })
@@ -239,6 +249,16 @@ func TestCheckFindsDamage(t *testing.T) {
 		rewriteLists(t, s, lists, func(rows [][]uint32) { rows[0] = append([]uint32{0}, rows[0]...) })
 	}, "one of its ends only")
 
+	first := record.PartKey(catalogKey(), 0)
+	plant("catalogue: shared generation", first, func() {
+		rewrite(t, s, first, func(b []byte) []byte {
+			c := must.Get(decodeCatalog(b[1:]))(t)
+			entry := c.Columns["year"]
+			entry.Generation = c.Columns[LabelColumn].Generation
+			c.Columns["year"] = entry
+			return append(b[:1], must.Get(msgpack.Marshal(c))(t)...)
+		})
+	}, "share generation")
 	plant("catalogue: edges", countsKey(), func() {
 		changeCatalog(t, s, func(c *catalog) { c.Edges++ })
 	}, "twice the")

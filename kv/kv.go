@@ -43,6 +43,10 @@
 // There is one writer at a time: an Update, a Bulk or a Compact waits for the one before it, readers for none of them.
 // A transaction holds some megabytes ([ErrTxTooBig]); what is larger goes through Bulk or a [Loader].
 //
+// A Store, and a Tx of View or Begin, may be used by many goroutines; a Tx of Update, a Bulk, a Patch, a Loader and every
+// reader and writer by one. A slice that is handed out is lent: until the next step of an iteration, the next call of
+// its reader, or the end of its Tx. Strings stay.
+//
 // docs/format.md describes the files, the records and their keys. A store of another format version is refused with
 // [ErrVersion].
 package kv
@@ -140,9 +144,9 @@ const (
 	// LabelColumn is the column of given labels, which every store has.
 	LabelColumn = "label"
 
-	// LostID begins the id that Repair makes up for a node of which it cannot read the id, once or, if other ids begin
+	// LostPrefix begins the id that Repair makes up for a node of which it cannot read the id, once or, if other ids begin
 	// so, more often. The place in the node file follows.
-	LostID = "lost-"
+	LostPrefix = "lost-"
 
 	// BeforeRepair ends the name of the directory beside a repaired store in which the store is as it was.
 	BeforeRepair = ".before-repair"

@@ -86,8 +86,6 @@ func packBytesOf(t *testing.T, s *Store) (bytes int64) {
 	return bytes
 }
 
-// TestDroppedColumnGivesItsBytesBack drops a column beside a snapshot, which goes on reading it: its pack goes with
-// the snapshot.
 // dropColumn removes a column, as what replaces it does.
 func dropColumn(name string) func(tx *Tx) error {
 	return func(tx *Tx) error {
@@ -99,6 +97,8 @@ func dropColumn(name string) func(tx *Tx) error {
 	}
 }
 
+// TestDroppedColumnGivesItsBytesBack drops a column beside a snapshot, which goes on reading it: its pack goes with
+// the snapshot.
 func TestDroppedColumnGivesItsBytesBack(t *testing.T) {
 	s := newStore(t, Options{})
 	setNodes(t, s, 20_000)

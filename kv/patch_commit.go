@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
+	"github.com/graphcleaner/graphcleaner/kv/internal/codec"
 	"github.com/graphcleaner/graphcleaner/kv/internal/matrix"
 )
 
@@ -39,13 +40,17 @@ func (r *resolvedPatch) update(ctx context.Context, tx *Tx) error {
 			}
 		}
 	}
-	for e, err := range r.edits(ctx, tx) {
-		if err == nil && e.node < e.neighbor {
-			err = tx.editEdge(e.node, e.neighbor, e.apply)
+	edits, err := lookAhead(r.edits(ctx, tx))
+	defer edits.stop()
+	for err == nil && edits.more {
+		if e := edits.now; e.node < e.neighbor { // each pair comes from both ends
+			err = tx.editEdge(e.node, e.neighbor, func(arc codec.Arc) (codec.Arc, error) { return applyPair(edits, arc) })
+		} else {
+			err = edits.advance()
 		}
-		if err != nil {
-			return err
-		}
+	}
+	if err != nil {
+		return err
 	}
 	for v := range r.removed.All() {
 		neighbors, err := r.tx.neighborsOf(v) // not those of tx, which sorts what it wrote for each

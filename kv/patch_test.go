@@ -318,6 +318,38 @@ func TestPatchOfTooLargeWeights(t *testing.T) {
 		if _, err := p.Commit(t.Context()); !errors.Is(err, ErrInvalidEdge) {
 			t.Errorf("%d rows in one update: got %v, want %v", most, err, ErrInvalidEdge)
 		}
+		// The sum counts once all rows of a pair are applied, whichever end has the greater number.
+		for _, ends := range [][2]string{{"é3", "é17"}, {"é17", "é3"}} {
+			s := numbered(t, 20, false, LoadOptions{Directed: true, Weighted: true})
+			p := must.Get(s.NewPatch(PatchOptions{most: most}))(t)
+			must.Do(t, p.AddWeighted(ends[0], ends[1], math.MaxFloat32, 1))
+			must.Get(p.Commit(t.Context()))(t)
+			p = must.Get(s.NewPatch(PatchOptions{most: most}))(t)
+			must.Do(t, errors.Join(p.RemoveEdge(ends[0], ends[1], 1),
+				p.AddWeighted(ends[1], ends[0], math.MaxFloat32, 2)))
+			must.Get(p.Commit(t.Context()))(t)
+		}
+	}
+}
+
+// A row that is given twice by the caller is an error of a rewrite, which would lose all rows behind it.
+func TestRewrittenRowsAreGivenOnce(t *testing.T) {
+	s := numbered(t, 20, false, LoadOptions{})
+	b := must.Get(s.Bulk())(t)
+	m := must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)
+	must.Do(t, errors.Join(m.Put(0, []float32{1}), b.Commit(nil)))
+	p := must.Get(s.NewPatch(PatchOptions{most: noneInUpdate, Rows: func(
+		_ context.Context, _ *Tx, put func(matrix string, v NodeID, row []float32) error,
+	) error {
+		var errs error
+		for _, v := range []NodeID{1, 2, 2, 3} {
+			errs = errors.Join(errs, put("m", v, []float32{float32(v)}))
+		}
+		return errs
+	}}))(t)
+	must.Do(t, p.AddEdge("é0", "é9", 1))
+	if _, err := p.Commit(t.Context()); !errors.Is(err, ErrDuplicateRow) {
+		t.Errorf("got %v, want ErrDuplicateRow", err)
 	}
 }
 

@@ -62,7 +62,14 @@ func (tx *Tx) readRemoved() (*removedSet, error) {
 			return nil, err
 		}
 	}
-	if count := blocks.Len(); count != tx.cat.Removed {
+	count := 0
+	for v := range blocks.All() {
+		if int64(v) >= int64(tx.cat.Nodes) {
+			return nil, record.Corrupt(countsKey(), fmt.Sprintf("node number %d of %d is removed", v, tx.cat.Nodes))
+		}
+		count++
+	}
+	if count != tx.cat.Removed {
 		return nil, record.Corrupt(countsKey(), fmt.Sprintf("%d nodes are removed, and it counts %d", count, tx.cat.Removed))
 	}
 	return &removedSet{tx.cat.Removed, blocks[:(tx.cat.Nodes+63)/64]}, nil

@@ -113,6 +113,25 @@ func TestHubIsNotHalfRemoved(t *testing.T) {
 	})
 }
 
+// A removed node beyond the nodes is damage, even if the number of removed ones is right.
+func TestRemovedNodesAreThere(t *testing.T) {
+	dir := everyKind(t, 700)
+	damagedStores.Store(dir, true)
+	s := openTest(t, dir)
+	rewrite(t, s, firstKey(t, s, record.KindRemoved), func(body []byte) []byte {
+		i := slices.IndexFunc(body, func(b byte) bool { return b != 0 })
+		body[i] &= body[i] - 1
+		body[len(body)-1] |= 1 << 7
+		return body
+	})
+	view(t, s, func(tx *Tx) error {
+		if _, err := tx.readRemoved(); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "is removed") {
+			t.Errorf("got %v, want an ErrCorrupt of the node", err)
+		}
+		return nil
+	})
+}
+
 // TestRepairOfRemovals takes the records of removed nodes away. These nodes are there again, under other ids: each of
 // theirs is that of a node added later, or was dropped by Compact.
 func TestRepairOfRemovals(t *testing.T) {
@@ -149,7 +168,7 @@ func TestRepairOfRemovals(t *testing.T) {
 				must.Do(t, err)
 				if !before[id] {
 					v := must.Get(tx.Node(id))(t)
-					if degree := must.Get(tx.Degree(v))(t); !strings.HasPrefix(id, LostID) || degree > 0 {
+					if degree := must.Get(tx.Degree(v))(t); !strings.HasPrefix(id, LostPrefix) || degree > 0 {
 						t.Errorf("compacted %v: node %q of degree %d is there", compacted, id, degree)
 					}
 					again++

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -174,6 +175,9 @@ func rewriteRows[R any](
 		if err != nil {
 			return err
 		}
+	}
+	if changes.more {
+		return fmt.Errorf("%s: node number %d: %w", where, changes.now.node, ErrDuplicateRow)
 	}
 	if lost.Count > 0 {
 		w.lose(lost, where, first.Error(), "what cannot be read is null or NaN")

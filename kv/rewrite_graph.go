@@ -163,17 +163,12 @@ func applyEdits(due *ahead[edit], lists *Adjacency, form codec.ArcForm) error {
 		d := graph.Delta{U: due.now.node, V: due.now.neighbor}
 		d.Arc = lists.Arc(d.U, d.V)
 		before := d.Arc
-		for due.more && due.now.node == d.U && due.now.neighbor == d.V {
-			var err error
-			if d.Arc, err = due.now.apply(d.Arc); err == nil {
-				err = d.Check(form)
-			}
-			if err == nil {
-				err = due.advance()
-			}
-			if err != nil {
-				return err
-			}
+		var err error
+		if d.Arc, err = applyPair(due, d.Arc); err == nil {
+			err = d.Check(form)
+		}
+		if err != nil {
+			return err
 		}
 		if d.Arc != before {
 			deltas = append(deltas, d)
@@ -183,6 +178,17 @@ func applyEdits(due *ahead[edit], lists *Adjacency, form codec.ArcForm) error {
 		lists.Apply(deltas, form.Any())
 	}
 	return nil
+}
+
+// applyPair makes all edits of the pair that is due. The arc between two of them may be one that no graph has.
+func applyPair(due *ahead[edit], arc codec.Arc) (_ codec.Arc, err error) {
+	u, v := due.now.node, due.now.neighbor
+	for err == nil && due.more && due.now.node == u && due.now.neighbor == v {
+		if arc, err = due.now.apply(arc); err == nil {
+			err = due.advance()
+		}
+	}
+	return arc, err
 }
 
 // positions writes both directions between place and node. A node that was added since the load has its number for a
@@ -220,7 +226,7 @@ func (w *rewriter) positions(ctx context.Context, numbers func(k record.Kind, bl
 func (w *rewriter) readForms(ctx context.Context, ids iter.Seq2[string, error]) (unused string, err error) {
 	repairs := w.lose != nil
 	dense, integer, position := true, w.bulk.draft.IntegerIDs || repairs, 0
-	unused = LostID
+	unused = LostPrefix
 	for id, err := range ids {
 		if !dense && !integer && !repairs {
 			break
@@ -237,7 +243,7 @@ func (w *rewriter) readForms(ctx context.Context, ids iter.Seq2[string, error]) 
 			_, is := dict.Integer(id)
 			dense, integer = dense && id == strconv.Itoa(position), integer && is
 			for strings.HasPrefix(id, unused) {
-				unused += LostID
+				unused += LostPrefix
 			}
 		}
 		position++

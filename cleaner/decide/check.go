@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -92,7 +93,7 @@ func (c *historyChecker) about(d historyRecord, ids *kv.ColumnReader) {
 	case err != nil:
 		c.problem("entry %d: %v", d.Seq, err)
 	case id.IsNull(): // it was removed
-	case id.String() != d.ID && !strings.HasPrefix(id.String(), kv.LostID): // what a repair made up: the entry alone knows the id
+	case id.String() != d.ID && !isMadeUp(id.String()): // else the entry alone knows the id
 		c.problem("entry %d is about node %q, and node number %d is %q", d.Seq, d.ID, d.Node, id)
 	}
 	if _, err := c.tx.Space(historySpace).Get(nodeKey(d.Node, d.Seq)); err != nil {
@@ -257,4 +258,10 @@ func orNothing(err error) string {
 		return ""
 	}
 	return ": " + err.Error()
+}
+
+// isMadeUp reports whether a repair has made up an id.
+func isMadeUp(id string) bool {
+	_, err := strconv.ParseUint(strings.ReplaceAll(id, kv.LostPrefix, ""), 10, 32)
+	return err == nil && strings.HasPrefix(id, kv.LostPrefix)
 }

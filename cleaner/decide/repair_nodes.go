@@ -38,7 +38,7 @@ func (r *historyRepair) addNodes(ctx context.Context) error {
 		for v := nodes + first; v < nodes+end; v++ {
 			id, told := lost[kv.NodeID(v)]
 			if _, err := tx.Node(id); !told || err == nil { // another node has the id
-				id = fmt.Sprint(kv.LostID, v)
+				id = fmt.Sprint(kv.LostPrefix, v)
 			} else if !errors.Is(err, kv.ErrNotFound) {
 				return err
 			}

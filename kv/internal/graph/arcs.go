@@ -23,7 +23,12 @@ const (
 // directionNames are what users call directions.
 var directionNames = [...]string{Both: "both", Out: "out", In: "in"}
 
-func (d Direction) String() string { return directionNames[d] }
+func (d Direction) String() string {
+	if int(d) >= len(directionNames) {
+		return fmt.Sprintf("Direction(%d)", uint8(d))
+	}
+	return directionNames[d]
+}
 
 // UnmarshalText is the inverse of String.
 func (d *Direction) UnmarshalText(name []byte) error {

@@ -1,21 +1,55 @@
 package lsm
 
 import (
+	"bytes"
+	"slices"
+
 	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // An Iterator reads records in the order of their keys. A table that cannot be read is an ErrCorrupt. It does not see
 // what its transaction writes later.
-type Iterator struct{ *pack.Walk }
+type Iterator struct {
+	*pack.Walk
+	t          *Txn // that may lend it again; nil of one that reads
+	prefix     []byte
+	descending bool
+	steps      int // of the transaction, that it sees
+}
 
-// Iterator begins to read the records whose keys begin with prefix, descending or not. It must be closed.
+// mostSpare is how many iterators a transaction keeps for later.
+const mostSpare = 8
+
+// Iterator begins to read the records whose keys begin with prefix, descending or not. It must be closed. Badger sorts
+// all that a transaction has written for each new iterator, so one that was closed is lent again until the next write.
 func (t *Txn) Iterator(prefix []byte, descending bool) *Iterator {
+	for n, i := range t.spare {
+		if i.descending == descending && bytes.Equal(i.prefix, prefix) {
+			t.spare = slices.Delete(t.spare, n, n+1)
+			return i
+		}
+	}
+	i := new(Iterator)
+	if t.writes {
+		i = &Iterator{t: t, prefix: bytes.Clone(prefix), descending: descending, steps: t.steps}
+	}
 	tables := t.packs.of(prefix)
 	if t.txn == nil || len(prefix) > 0 && record.Kind(prefix[0]).IsBlock() {
-		return &Iterator{tables.Walk(prefix, descending)}
+		i.Walk = tables.Walk(prefix, descending)
+	} else {
+		i.Walk = tables.Walk(prefix, descending, t.badger(prefix, descending))
 	}
-	return &Iterator{tables.Walk(prefix, descending, t.badger(prefix, descending))}
+	return i
+}
+
+// Close ends the iterator.
+func (i *Iterator) Close() {
+	if i.t == nil || i.steps != i.t.steps || len(i.t.spare) == mostSpare {
+		i.Walk.Close()
+		return
+	}
+	i.t.spare = append(i.t.spare, i)
 }
 
 // Seek goes to the first record whose key is not before one.

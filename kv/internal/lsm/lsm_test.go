@@ -119,3 +119,27 @@ func TestRecords(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Badger sorts all that a transaction has written for each new iterator: one that is closed is lent again, until the
+// next write, which it would not see.
+func TestIteratorsAreLentAgain(t *testing.T) {
+	txn := testDB(t).Begin(true)
+	defer txn.Discard()
+	read := func() (n int, lent *Iterator) {
+		lent = txn.Iterator(testKey(0)[:1], false)
+		defer lent.Close()
+		must.Do(t, lent.Seek(testKey(0)))
+		for ; lent.Valid(); n++ {
+			must.Do(t, lent.Next())
+		}
+		return n, lent
+	}
+	for i := range 3 {
+		must.Do(t, txn.Set(testKey(i), record.Encode(testKey(i), nil)))
+		n, first := read()
+		again, second := read()
+		if n != i+1 || again != n || first != second {
+			t.Errorf("after %d writes: %d and %d records, one iterator: %v", i+1, n, again, first == second)
+		}
+	}
+}

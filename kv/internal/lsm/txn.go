@@ -22,6 +22,10 @@ type Txn struct {
 	own    int64 // what the user wrote, as written counts it
 	before int64 // what the users before wrote
 	ended  bool
+
+	// Of one that writes:
+	steps int         // how many writes there were
+	spare []*Iterator // that nobody uses, and that see all writes
 }
 
 // written bounds what Badger counts for an entry, in bytes. As it bounds how many entries there may be by the memory
@@ -68,6 +72,7 @@ func (d *DB) View(use func(t *Txn) error) error {
 // transaction whose versions are managed here, and would panic in its own Discard where a damaged table has kept an
 // iterator from being made.
 func (t *Txn) Discard() {
+	t.closeSpare()
 	if !t.ended {
 		t.ended = true
 		t.d.txns.Add(-1)
@@ -79,6 +84,7 @@ func (t *Txn) Discard() {
 // key that have one version, the one that was written later counts. The commit is durable then, unless the database
 // is that of a load.
 func (t *Txn) Commit(version uint64) error {
+	t.closeSpare()
 	if !t.writes {
 		return nil
 	}
@@ -115,7 +121,17 @@ func (t *Txn) Set(key, value []byte) error {
 		return ErrTxTooBig
 	}
 	t.room += entryRoom(key, value)
+	t.closeSpare()
 	return wrapBadger(t.txn.Set(key, value))
+}
+
+// closeSpare closes the iterators that are kept, before a write or the end.
+func (t *Txn) closeSpare() {
+	t.steps++
+	for _, i := range t.spare {
+		i.Close()
+	}
+	t.spare = nil
 }
 
 // ReadVersion is the version of the last commit that the transaction sees.

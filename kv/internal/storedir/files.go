@@ -1,6 +1,7 @@
 package storedir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -61,11 +62,15 @@ func checkFileTypes(path, dir string, reading bool) error {
 // walk calls use with what is in a directory, and below, and with its name relative to the directory. What is not there
 // by now, or cannot be reached, is passed over.
 func walk(dir string, use func(name string, entry fs.DirEntry) error) error {
-	return fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
-		if err == nil && name != "." {
-			err = use(filepath.FromSlash(name), entry)
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if path == dir {
+			return err
 		}
-		if name != "." && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
+		name, relative := filepath.Rel(dir, path)
+		if err = cmp.Or(err, relative); err == nil {
+			err = use(name, entry)
+		}
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 			return nil
 		}
 		return err
