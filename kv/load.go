@@ -192,7 +192,7 @@ func checkRow(n Node, columns []Column) error {
 	if err := validateID(n.ID); err != nil {
 		return err
 	}
-	if _, err := fit(KindClass, ValueOf(n.Label)); err != nil {
+	if _, err := fit(KindClass, codec.StringValue(n.Label)); err != nil {
 		return err
 	}
 	if len(n.Values) > len(columns) {

@@ -6,8 +6,9 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/bits"
-	"strconv"
+	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
@@ -170,9 +171,22 @@ func (d *Dict) numberIn(k record.Kind, block int, body []byte, i int) (uint32, e
 
 // Integer parses an id that is an integer in its shortest form.
 func Integer(id string) (int64, bool) {
-	n, err := strconv.ParseInt(id, 10, 64)
-	var digits [20]byte
-	return n, err == nil && string(strconv.AppendInt(digits[:0], n, 10)) == id
+	digits := strings.TrimPrefix(id, "-")
+	if digits == "" || len(digits) > 19 || digits[0] == '0' && id != "0" {
+		return 0, false
+	}
+	n := uint64(0) // 19 digits fit
+	for i := range len(digits) {
+		c := digits[i] - '0'
+		if c > 9 {
+			return 0, false
+		}
+		n = 10*n + uint64(c)
+	}
+	if len(digits) < len(id) {
+		return -int64(n), n <= 1<<63
+	}
+	return int64(n), n <= math.MaxInt64
 }
 
 // Hash is FNV-1a, its bits mixed so that the upper ones, which choose the bucket, depend on all of the id.

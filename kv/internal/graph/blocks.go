@@ -230,10 +230,15 @@ func (w *Writer) Append(list []record.NodeID, arcs []codec.Arc) error {
 
 // Add adds a neighbour of a node, and the arc that joins them. Nodes ascend, and so do the neighbours of a node.
 func (w *Writer) Add(node, neighbor record.NodeID, a codec.Arc) error {
-	if err := w.UpTo(node); err != nil {
-		return err
+	if w.next < node {
+		if err := w.UpTo(node); err != nil {
+			return err
+		}
 	}
-	w.neighbors, w.joined = append(w.neighbors, neighbor), append(w.joined, a)
+	w.neighbors = append(w.neighbors, neighbor)
+	if w.arcs.Form.Any() {
+		w.joined = append(w.joined, a)
+	}
 	return nil
 }
 

@@ -334,6 +334,13 @@ func (e *sortedEdges[T]) addArcs(ctx context.Context, out *graph.Writer, stretch
 	for i := 0; i < len(stretch); {
 		key := spill.PairOf(&stretch[i]).Key
 		u, v, _ := e.parse(key)
+		if !e.form.Any() {
+			if err := out.Add(record.NodeID(u), record.NodeID(v), codec.Arc{}); err != nil {
+				return err
+			}
+			i++
+			continue
+		}
 		var weights [2]float32
 		for ; i < len(stretch) && e.sameEnds(spill.PairOf(&stretch[i]).Key, key); i++ {
 			edge := spill.PairOf(&stretch[i])
