@@ -38,8 +38,8 @@ func wrapBadger(err error) error {
 		return ErrTxTooBig
 	case errors.Is(err, badger.ErrReadOnlyTxn):
 		return ErrReadOnly
-	case errors.Is(err, badger.ErrDiscardedTxn), errors.Is(err, badger.ErrDBClosed), errors.Is(err,
-		badger.ErrBlockedWrites):
+	case errors.Is(err, badger.ErrDiscardedTxn), errors.Is(err, badger.ErrDBClosed),
+		errors.Is(err, badger.ErrBlockedWrites):
 		return record.ErrClosed
 	case errors.Is(err, badger.ErrKeyNotFound):
 		return record.ErrNotFound
