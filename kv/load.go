@@ -85,9 +85,6 @@ type LoadOptions struct {
 //	Rewritten                  bool  // likewise: the graph was written again
 type Stats = load.Stats
 
-// stageSync ends Commit, behind the stages of load: all of it is on disk.
-const stageSync = "sync"
-
 // A Loader writes a whole graph at once: first every node, in file order, then every edge, then Commit. It works in a
 // directory beside the store's, which Commit renames into place; until then, and after any failure, nothing is there.
 // It belongs to one goroutine, except that each EdgeWriter may have its own.
@@ -234,7 +231,7 @@ func (l *Loader) Commit(ctx context.Context, finish func(*Store) error) (stats S
 			return Stats{}, err
 		}
 	}
-	err = l.stage(ctx, stageSync, func(context.Context) (err error) {
+	err = l.stage(ctx, load.StageSync, func(context.Context) (err error) {
 		if err = l.store.Close(); err == nil {
 			l.store = nil
 		}
@@ -300,7 +297,12 @@ func (l *Loader) writeEdges(ctx context.Context) (err error) {
 
 // put writes records of the graph until the context ends.
 func (l *Loader) put(ctx context.Context) load.Put {
-	return func(key, body []byte) error { return cmp.Or(ctx.Err(), l.bulk.batch.Put(key, body)) }
+	return func(key, body []byte) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return l.bulk.batch.Put(key, body)
+	}
 }
 
 // writeNodes writes all that is known of nodes beside their edges, and makes the graph visible.

@@ -123,7 +123,7 @@ func TestCancelledLoadLeavesNothing(t *testing.T) {
 	for seed := uint64(0); len(g.ids) < 300; seed++ {
 		g = randomGraph(rand.New(rand.NewPCG(seed, 1)))
 	}
-	for _, at := range []string{load.StageIDs, load.StageEdges, load.StageAdjacency, load.StageColumns, stageSync,
+	for _, at := range []string{load.StageIDs, load.StageEdges, load.StageAdjacency, load.StageColumns, load.StageSync,
 		"finish", "finish error"} {
 		parent := t.TempDir()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -153,10 +153,10 @@ func TestCancelledLoadLeavesNothing(t *testing.T) {
 			want = ErrShape
 		}
 		// The last stage has nothing left to cancel.
-		if at != stageSync && !errors.Is(err, want) {
+		if at != load.StageSync && !errors.Is(err, want) {
 			t.Errorf("cancelled at %s: got %v, want %v", at, err, want)
 		}
-		if at != stageSync {
+		if at != load.StageSync {
 			emptyAfter(t, parent, "cancelling at "+at)
 		}
 		cancel()

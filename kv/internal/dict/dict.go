@@ -3,7 +3,6 @@
 package dict
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -55,8 +54,11 @@ func addedIDKey(g record.Generation, id string) []byte {
 
 // Add writes the records of a node that is added.
 func (d *Dict) Add(w snapshot.Writer, v record.NodeID, id string) error {
-	return cmp.Or(w.Put(AddedNodeKey(d.Generation, v), []byte(id)),
-		w.Put(addedIDKey(d.Generation, id), binary.AppendUvarint(nil, uint64(v))))
+	err := w.Put(AddedNodeKey(d.Generation, v), []byte(id))
+	if err == nil {
+		err = w.Put(addedIDKey(d.Generation, id), binary.AppendUvarint(nil, uint64(v)))
+	}
+	return err
 }
 
 // Remove removes what Add writes. A node of the load keeps its records.
@@ -64,7 +66,11 @@ func (d *Dict) Remove(w snapshot.Writer, v record.NodeID, id string) error {
 	if int(v) < d.LoadedNodes {
 		return nil
 	}
-	return cmp.Or(w.Remove(AddedNodeKey(d.Generation, v)), w.Remove(addedIDKey(d.Generation, id)))
+	err := w.Remove(AddedNodeKey(d.Generation, v))
+	if err == nil {
+		err = w.Remove(addedIDKey(d.Generation, id))
+	}
+	return err
 }
 
 // Position is the place of an id in file order, or −1. It may be that of a removed node of the load.

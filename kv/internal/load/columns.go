@@ -1,7 +1,6 @@
 package load
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -63,7 +62,9 @@ func (l *Load) ReadLabels(ctx context.Context, use func(v record.NodeID, label u
 			err = ctx.Err()
 			l.progress(StageColumns, int64(v), l.stats.Nodes)
 		}
-		err = cmp.Or(err, use(record.NodeID(v), labels.Data[v]))
+		if err == nil {
+			err = use(record.NodeID(v), labels.Data[v])
+		}
 	}
 	return err
 }

@@ -148,7 +148,8 @@ func (e *sortedEdges[T]) number(ctx context.Context) (err error) {
 		}
 		if keys := e.plain(stretch); keys != nil { // none is there twice
 			for _, key := range keys {
-				add(uint32(key>>(e.width&63)), uint32(key&(1<<(e.width&63)-1)))
+				u, v, _ := e.parse(key)
+				add(u, v)
 			}
 			directed, stretch = joined, nil
 		}

@@ -24,12 +24,13 @@ type Options struct {
 	Progress           func(stage string, done, total int64)
 }
 
-// The stages that report progress.
+// The stages of a load, all but the last of which report progress.
 const (
 	StageIDs       = "ids"       // the ends of edges become positions
 	StageEdges     = "edges"     // sorted, parallel ones collapsed, nodes numbered by degree
 	StageAdjacency = "adjacency" // both directions sorted and written
 	StageColumns   = "columns"   // dictionary, labels and properties written
+	StageSync      = "sync"      // all of it is on disk
 )
 
 // Stats are kv.Stats. Who knows the names of classes counts them, and sets Weighted.
@@ -125,7 +126,10 @@ func (l *Load) Resolve(ctx context.Context) error {
 	for _, w := range l.writers {
 		l.Fail(w.end()) //nolint:errcheck // Err has it
 	}
-	if err := cmp.Or(l.Err(), l.makeIndex(ctx)); err != nil {
+	if err := l.Err(); err != nil {
+		return err
+	}
+	if err := l.makeIndex(ctx); err != nil {
 		return err
 	}
 	if l.ids.join != nil {
