@@ -81,13 +81,13 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 func (p *problem) checkRoom(ctx context.Context, s *kv.Store, tx *kv.Tx, base *baseProblem, opt Options) (err error) {
 	counts := p.counts()
 	if base.hasFeatures() {
-		counts.Features = base.features.Width()
-		if counts.Disagree, err = base.disagree(ctx, opt.Workers); err != nil {
+		counts.features = base.features.Width()
+		if counts.disagree, err = base.disagree(ctx, opt.Workers); err != nil {
 			return err
 		}
 	}
-	counts.Steps = func(context.Context, int) (float64, error) { return 0, nil } // the diagonals are there
-	e, err := EstimateClean(ctx, counts, opt)
+	counts.steps = func(context.Context, int) (float64, error) { return 0, nil } // the diagonals are there
+	e, err := counts.plan(ctx, opt)
 	if err != nil {
 		return err
 	}

@@ -9,23 +9,22 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// counted are the Counts of a graph of so many nodes, each of degree 16, whose diagonals from k = 3 on cost so much a hop.
-func counted(nodes, classes int, price float64) Counts {
-	c := Counts{
-		Nodes: nodes, Labels: nodes, Classes: classes, Predictions: true, BuiltIn: true,
-		Sizes: &ops.Sizes{
+// counted are the counts of a graph of so many nodes, each of degree 16, whose diagonals from k = 3 on cost so much a hop.
+func counted(nodes, classes int, price float64) counts {
+	c := counts{
+		nodes: nodes, labels: nodes, classes: classes, fitting: nodes, training: nodes, predictions: true, builtIn: true,
+		sizes: &ops.Sizes{
 			Nodes: nodes, Linked: nodes, Entries: int64(16 * nodes), MaxDegree: 16, MaxRows: 4096, MaxEntries: 1 << 16, Ranked: true,
 		},
 	}
-	c.DrawSplit()
-	c.Steps = func(_ context.Context, hops int) (float64, error) { return price * float64(hops), nil }
+	c.steps = func(_ context.Context, hops int) (float64, error) { return price * float64(hops), nil }
 	return c
 }
 
-func estimatedClean(t *testing.T, c Counts, opt Options) *CleanEstimate {
+func estimatedClean(t *testing.T, c counts, opt Options) *CleanEstimate {
 	t.Helper()
 	opt.MemoryBudget, opt.Workers = 256<<20, 2
-	e := must.Get(EstimateClean(t.Context(), c, opt))(t)
+	e := must.Get(c.plan(t.Context(), opt))(t)
 	return e
 }
 
@@ -36,23 +35,23 @@ func TestEstimateOfWhatIsThere(t *testing.T) {
 	before := int64(0)
 	for _, test := range []struct {
 		name   string
-		of     func(*Counts)
+		of     func(*counts)
 		opt    Options
 		trains bool
 		stored int64 // predictions
 	}{
-		{"predictions of the classifier", func(*Counts) {}, Options{}, false, 0},
-		{"preset paper", func(c *Counts) { c.BuiltIn = false }, Options{Preset: PresetPaper}, false, 0},
-		{"as given", func(c *Counts) { c.BuiltIn = false }, Options{Imported: AsGiven}, false, 0},
-		{"none", func(c *Counts) { c.Predictions, c.BuiltIn = false, false }, Options{}, true, predictions},
-		{"none, but features", func(c *Counts) { c.Predictions, c.BuiltIn, c.Features = false, false, 9 }, Options{}, true, predictions},
-		{"joined", func(c *Counts) { c.BuiltIn = false }, Options{}, true, predictions},
+		{"predictions of the classifier", func(*counts) {}, Options{}, false, 0},
+		{"preset paper", func(c *counts) { c.builtIn = false }, Options{Preset: PresetPaper}, false, 0},
+		{"as given", func(c *counts) { c.builtIn = false }, Options{Imported: AsGiven}, false, 0},
+		{"none", func(c *counts) { c.predictions, c.builtIn = false, false }, Options{}, true, predictions},
+		{"none, but features", func(c *counts) { c.predictions, c.builtIn, c.features = false, false, 9 }, Options{}, true, predictions},
+		{"joined", func(c *counts) { c.builtIn = false }, Options{}, true, predictions},
 	} {
 		of := counted(nodes, classes, 1e6)
 		test.of(&of)
 		e := estimatedClean(t, of, test.opt)
-		if e.Trains != test.trains || e.HeldBytes+e.MappedBytes > 256<<20 || e.HeldBytes <= 0 || e.TemporaryBytes <= 0 {
-			t.Errorf("%s: got trains %v, %d bytes held and %d mapped, %d temporary", test.name, e.Trains, e.HeldBytes, e.MappedBytes, e.TemporaryBytes)
+		if e.trains != test.trains || e.heldBytes+e.mappedBytes > 256<<20 || e.heldBytes <= 0 || e.TemporaryBytes <= 0 {
+			t.Errorf("%s: got trains %v, %d bytes held and %d mapped, %d temporary", test.name, e.trains, e.heldBytes, e.mappedBytes, e.TemporaryBytes)
 		}
 		if before == 0 {
 			before = e.StoreBytes
@@ -70,7 +69,7 @@ func TestEstimateOfRefusedDiagonals(t *testing.T) {
 	if !errors.Is(e.Refusal, ops.ErrPrice) {
 		t.Errorf("got %v, want a price that is refused", e.Refusal)
 	}
-	c.Predictions = false
+	c.predictions = false
 	e = estimatedClean(t, c, Options{Hops: 2})
 	if e.Refusal != nil || e.baseWidth != 2*40+1 {
 		t.Errorf("got %v, %d inputs of the base classifier, want 81, over 2 hops", e.Refusal, e.baseWidth)

@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/realpath"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
@@ -24,22 +21,8 @@ type backupCommand struct {
 	File    string `arg:"" file:"write" private:"" name:"FILE" help:"File to write, or - for standard output."`
 	Since   string `file:"read" placeholder:"FILE" help:"The last backup of the store: write only the changes since then."`
 	Replace bool   `help:"Replace FILE if it is there. The old backup stays until the new one is complete."`
-	summaryFormat
 	stageFile
 	resources
-}
-
-// A backupSummary is what backup --format json prints.
-type backupSummary struct {
-	File    string    `json:"file"`
-	Store   string    `json:"store"`  // ID of the store, which restored stores have too
-	Commit  uint64    `json:"commit"` // the last one in the backup
-	Since   *string   `json:"since"`  // the file of --since; null: the backup is a full one
-	Records int64     `json:"records"`
-	Changed int64     `json:"changed"` // records in this file
-	Bytes   int64     `json:"bytes"`   // of the file
-	Started time.Time `json:"started"`
-	Seconds float64   `json:"seconds"`
 }
 
 func (*backupCommand) Help() string {
@@ -51,7 +34,6 @@ The backup leaves out the directory work, which has finished stages of interrupt
     graphcleaner backup my.graph monday.backup
     graphcleaner backup my.graph nightly.backup --replace
     graphcleaner backup my.graph tuesday.backup --since monday.backup
-    graphcleaner backup my.graph wednesday.backup --format json
     graphcleaner backup my.graph - | ssh far 'cat > my.backup'`
 }
 
@@ -66,9 +48,6 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 	isSpecial := err == nil && !target.Mode().IsRegular() // a pipe or a device, which takes no room
 	if err == nil && !isSpecial && !c.Replace {
 		return usagef("backup: %s is there already: want another name, or --replace", c.File)
-	}
-	if c.File == "-" && c.json() {
-		return usagef("backup: standard output has the backup, and --format json wants it too: want a file for the backup")
 	}
 	opt := kv.BackupOptions{Progress: s.progress.report()}
 	if c.File != "-" && !isSpecial && s.asked == nil { // the place is that of the process that asks
@@ -102,18 +81,6 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 		return leaving(namedBackup(err, []string{c.Since}), left, c.File)
 	}
 	s.progress.clear()
-	if c.json() {
-		summary := backupSummary{
-			File: c.File, Store: info.Store, Commit: info.Snapshot, Records: info.Records, Changed: info.Changed,
-			Bytes:   info.Stored,
-			Started: began.UTC().Truncate(time.Second), Seconds: time.Since(began).Seconds(),
-		}
-		if c.Since != "" {
-			since := c.Since
-			summary.Since = &since
-		}
-		return unreported(s.writeJSON(summary), "%s is complete", c.File)
-	}
 	text := fmt.Sprintf("%s: %d of %d records, %s, %.1f s",
 		c.File, info.Changed, info.Records, byteSize(info.Stored), time.Since(began).Seconds())
 	if c.File == "-" {
@@ -162,15 +129,6 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 			return usagef("restore: want the files of a backup and then the directory of the store to be made")
 		}
 	}
-	const wantedOrder = "want the files of a backup first, and the directory of the new store last"
-	if info, err := os.Stat(db); err == nil && !info.IsDir() {
-		return usagef("restore: %s is a file: %s", db, wantedOrder)
-	}
-	for _, name := range names {
-		if info, err := os.Stat(name); err == nil && info.IsDir() {
-			return usagef("restore: %s is a directory: %s", name, wantedOrder)
-		}
-	}
 	began := time.Now()
 	files, closeFiles, err := openBackups(ctx, names, s.in)
 	if err != nil {
@@ -183,16 +141,13 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 	} else {
 		info, err = kv.Restore(ctx, db, files, kv.Options{MemoryBudget: c.store()}, s.progress.report())
 	}
-	if wrong, ok := errors.AsType[*kv.BackupError](err); ok && wrong.File == 0 && errors.Is(err, kv.ErrBackupOrder) {
-		err = fmt.Errorf("%s: goes on from another backup: want the full backup of the store first, then the later ones in order", names[0])
-	}
 	switch {
 	case errors.Is(err, kv.ErrExists):
 		return usagef("restore: %s is there already: want another directory (%v)", db, err)
 	case err != nil && c.Verify:
 		return namedBackup(err, names)
 	case err != nil:
-		return leaving(namedBackup(wayToOpen(makingError(db, err)), names), "there is no %s; run restore again", db)
+		return leaving(namedBackup(wayToOpen(err), names), "there is no %s; run restore again", db)
 	}
 	s.stages.end("restore")
 	s.progress.clear()
@@ -229,12 +184,4 @@ func openBackups(ctx context.Context, names []string, stdin io.Reader) (files []
 		inputs, files = append(inputs, f), append(files, f)
 	}
 	return files, closeFiles, nil
-}
-
-// makingError is files.PlaceError if a directory could not be made.
-func makingError(dir string, err error) error {
-	if failure, ok := errors.AsType[*fs.PathError](err); ok && failure.Op == "mkdir" {
-		return files.PlaceError(dir, err)
-	}
-	return err
 }

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -130,17 +129,8 @@ func TestCheckRepairOfRecords(t *testing.T) {
 	if got := run(t, "", "check", "g"); got.code != exitFailed || !strings.Contains(got.out, "history") || !strings.Contains(got.out, "index on score") {
 		t.Errorf("check: got exit code %d and %s, want history and index on score", got.code, got.out)
 	}
-	out := mustRun(t, "check", "g", "--repair", "--yes", "--report", "-")
-	var done []kv.Correction
-	for line := range strings.Lines(out) {
-		var m kv.Correction
-		if strings.HasPrefix(line, "{") {
-			must.Do(t, json.Unmarshal([]byte(line), &m))
-			done = append(done, m)
-		}
-	}
-	if len(done) < 2 || !strings.Contains(out, "g: no problems after") {
-		t.Errorf("got %d repairs and %s", len(done), out)
+	if out := mustRun(t, "check", "g", "--repair", "--yes"); !strings.Contains(out, "history: ") || !strings.Contains(out, "g: no problems after") {
+		t.Errorf("check --repair: got %s", out)
 	}
 	mustRun(t, "check", "g")
 	if _, err := exports(t); err != nil {
@@ -215,7 +205,30 @@ func TestCheckUsage(t *testing.T) {
 	if got := run(t, "", "check", "nowhere"); got.code != exitFailed || !strings.Contains(got.err, "no such store") {
 		t.Errorf("no store: got exit code %d and %s", got.code, got.err)
 	}
-	if got := run(t, "", "check", "nowhere", "--report", "f"); got.code != exitUsage {
-		t.Errorf("--report without --repair: got exit code %d and %s, want %d", got.code, got.err, exitUsage)
+}
+
+// TestCheckRepairOfLostRun takes the record of the last run away: one repair takes out its scores, counts them as lost, and
+// says how to have scores again.
+func TestCheckRepairOfLostRun(t *testing.T) {
+	reviewedStore(t)
+	must.Do(t, withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
+		return s.Update(func(tx *kv.Tx) error { return tx.Documents("runs").Delete("000000000001") })
+	}))
+	if got := run(t, "", "check", "g"); got.code != exitFailed || !strings.Contains(got.out, "the scores of another run than the last, 0") {
+		t.Fatalf("check: got exit code %d and %s, want scores without their run", got.code, got.out)
+	}
+	if got := run(t, "n\n", "check", "g", "--repair"); got.code != exitFailed || !strings.Contains(got.err, "was not confirmed") {
+		t.Errorf("unconfirmed: got exit code %d and %s", got.code, got.err)
+	}
+	got := run(t, "", "check", "g", "--repair", "--yes")
+	for _, want := range []string{"g: no problems after", " scores, 1 run; restore a backup", " clean g makes scores"} {
+		if got.code != exitDone || !strings.Contains(got.out, want) {
+			t.Errorf("check --repair: got exit code %d, %s and %s, want %q", got.code, got.out, got.err, want)
+		}
+	}
+	mustRun(t, "clean", "g")
+	mustRun(t, "check", "g")
+	if got := mustRun(t, "shell", "g", "-c", "history"); !strings.Contains(got, "tester") {
+		t.Errorf("got the history %s, want the decisions that there were", got)
 	}
 }

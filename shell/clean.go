@@ -1,15 +1,12 @@
 package shell
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-	"github.com/graphcleaner/graphcleaner/shell/internal/report"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -22,8 +19,6 @@ type cleanCommand struct {
 	Seed   uint64 `default:"${seed}" help:"The same seed gives the same scores, at any --memory and --threads."`
 	Preset string `enum:"default,paper" default:"default" help:"default: scores are chances, and the threshold follows from them. paper: GraphCleaner as published."`
 	importedUse
-	Report string `file:"write" placeholder:"FILE" help:"Write a page, html to read offline: pictures of the first suspects, scores, confused classes, top suspects."`
-	summaryFormat
 	stageFile
 	resources
 }
@@ -95,9 +90,7 @@ Run an interrupted or killed clean again with the same flags on the same store, 
     graphcleaner clean my.graph --direction in
     graphcleaner clean my.graph --expect 0.1
     graphcleaner clean my.graph --out-of-fold
-    graphcleaner clean my.graph --preset paper --stats stages.json
-    graphcleaner clean my.graph --report suspects.html
-    graphcleaner clean my.graph --format json > clean.json`
+    graphcleaner clean my.graph --preset paper --stats stages.json`
 }
 
 func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
@@ -109,7 +102,6 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 	}
 	var run *cleaner.Run
 	var audit *cleaner.Audit
-	var page *report.Page
 	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
 		if err := c.checkDirection(store); err != nil {
 			return err
@@ -117,16 +109,10 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 		if run, err = cleaner.Clean(ctx, store, c.options(s)); err != nil {
 			return err
 		}
-		err = store.View(func(tx *kv.Tx) (err error) {
+		return store.View(func(tx *kv.Tx) (err error) {
 			audit, err = query.LastAudit(ctx, tx)
 			return err
 		})
-		if err != nil || c.Report == "" {
-			return err
-		}
-		page, err = report.Clean(ctx, store, "Suspect labels of "+c.DB)
-		s.stages.end("report")
-		return err
 	})
 	if err != nil && run != nil {
 		return unreported(err, "%s is cleaned", c.DB)
@@ -135,7 +121,7 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 		return leaving(wording.Advise(c.inFlags(err)), "%s has the scores it had before; the same command goes on from here", c.DB)
 	}
 	s.progress.clear()
-	if err := cmp.Or(c.printRun(s, run, audit), s.writePage(c.Report, page)); err != nil {
+	if err := printRun(s, c.DB, run, audit); err != nil {
 		return unreported(err, "%s is cleaned", c.DB)
 	}
 	if audit == nil || audit.Look == 0 {
@@ -164,66 +150,9 @@ func (c *cleanCommand) options(s *streams) cleaner.Options {
 	}
 }
 
-// A cleanSummary is what clean --format json prints.
-type cleanSummary struct {
-	Store        string    `json:"store"`
-	Run          int64     `json:"run"`
-	Started      time.Time `json:"started"`
-	Seconds      float64   `json:"seconds"`
-	Preset       string    `json:"preset"`
-	Hops         int       `json:"hops"`
-	Direction    string    `json:"direction"`
-	Seed         uint64    `json:"seed"`
-	Predictions  string    `json:"predictions"`    // imported or built-in
-	Use          string    `json:"prediction_use"` // what was done with imported ones, and why
-	Nodes        int64     `json:"nodes"`
-	Scored       int64     `json:"scored"`
-	Suspects     int64     `json:"suspects"`
-	Contradicted int64     `json:"contradicted"`
-	Threshold    float64   `json:"threshold"`
-
-	// What the last look of an audit tells; null before. The rate is also null if fewer than half of the answers name
-	// a label.
-	MislabelRate *float64 `json:"mislabel_rate"`
-	RateLow      *float64 `json:"rate_low"`
-	RateHigh     *float64 `json:"rate_high"`
-
-	Warnings []string `json:"warnings"`
-}
-
-func summaryOfRun(store string, run *cleaner.Run, audit *cleaner.Audit) cleanSummary {
-	summary := cleanSummary{
-		Store: store, Run: run.ID, Started: run.Started.UTC(), Seconds: run.Seconds,
-		Preset: string(run.Preset), Hops: run.Hops, Direction: run.Direction.String(), Seed: run.Seed,
-		Predictions: run.PredictionSource, Use: run.PredictionUse, Nodes: run.Nodes, Scored: run.Scored, Suspects: run.Suspects,
-		Contradicted: run.Contradicted, Threshold: run.Threshold, Warnings: append([]string{}, run.Warnings...),
-	}
-	if audit != nil {
-		summary.MislabelRate, summary.RateLow, summary.RateHigh = finite(audit.Rate), finite(audit.Low), finite(audit.High)
-	}
-	return summary
-}
-
-// printRun says what the run found.
-func (c *cleanCommand) printRun(s *streams, run *cleaner.Run, audit *cleaner.Audit) error {
-	if c.json() {
-		s.notice(wording.HowMany(audit))
-		return s.writeJSON(summaryOfRun(c.DB, run, audit))
-	}
-	return printRun(s, c.DB, run, audit)
-}
-
 // printRun says what a run found, and how many labels are wrong by an audit, which may be nil.
 func printRun(s *streams, db string, run *cleaner.Run, audit *cleaner.Audit) error {
 	_, err := s.printf("%s: %d of %d nodes scored, %s, %.1f s\n%s: %s\n",
 		db, run.Scored, run.Nodes, wording.Suspects(run), run.Seconds, db, wording.HowMany(audit))
 	return err
-}
-
-// writePage writes a page, if there is one, whole or not at all.
-func (s *streams) writePage(path string, page *report.Page) error {
-	if page == nil {
-		return nil
-	}
-	return s.writeFile(path, func(out *bufio.Writer) error { return page.Write(out, build()) })
 }

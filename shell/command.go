@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -18,8 +17,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
-	"github.com/graphcleaner/graphcleaner/internal/machine"
-	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -208,7 +205,6 @@ func (s *streams) parser(cli *commandLine, args []string, program string, out io
 			"threads": strconv.Itoa(runtime.NumCPU()),
 			"address": anyPort,
 		},
-		decimals(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindTo(s.tellingWaits(s.ctx), (*context.Context)(nil)),
 		kong.Bind(s),
@@ -337,75 +333,6 @@ func unreported(err error, format string, args ...any) error {
 		return nil
 	}
 	return fmt.Errorf("%s, but the report of it was not written: %w", fmt.Sprintf(format, args...), err)
-}
-
-// resources are the flags of commands that compute.
-type resources struct {
-	Memory  byteSize `placeholder:"SIZE" help:"Memory budget, such as 512MiB or 2GiB. Default: a quarter of the machine's memory."`
-	Threads int      `default:"${threads}" placeholder:"N" help:"Processors to use. Default: all. Results are the same with any number."`
-
-	Wait time.Duration `default:"3s" placeholder:"TIME" help:"How long to wait for a store that another process holds, such as 10m. Default: 3s."`
-}
-
-// defaultMemory is the budget without --memory.
-var defaultMemory = machine.MemoryBudget
-
-// apply completes the flags and holds the garbage collector to them.
-func (c *resources) apply(s *streams) error {
-	if c.Threads < 1 {
-		return usagef("--threads %d: want 1 or more", c.Threads)
-	}
-	if c.Memory == 0 {
-		c.Memory = byteSize(defaultMemory())
-	}
-	if c.Wait < 0 {
-		return usagef("--wait %v: want 0s or more", c.Wait)
-	}
-	if s.asked == nil {
-		debug.SetMemoryLimit(heapLimit(int64(c.Memory)))
-	} else if !s.asked.foreign {
-		s.asked.reserve(heapLimit(int64(c.Memory)))
-	}
-	return nil
-}
-
-const (
-	// heapShare is the part of the memory that the garbage collector keeps the heap in, as a divisor: tiles, which are the
-	// better part of the work of clean, lie outside it, and so do stacks and what the collector needs itself.
-	heapShare = 2
-
-	// leastHeap is what a clean of a hundred thousand nodes has alive, in bytes: below it the collector would run all the
-	// time and free nothing.
-	leastHeap = 64 << 20
-)
-
-// heapLimit is what the garbage collector keeps the heap in for so much memory, in bytes.
-func heapLimit(memory int64) int64 { return max(memory/heapShare, leastHeap) }
-
-// inFlags words a budget that is too small as the --memory that would do.
-func (c *resources) inFlags(err error) error {
-	small, ok := errors.AsType[*ops.BudgetError](err)
-	if !ok {
-		return err
-	}
-	memory := strings.ReplaceAll(c.Memory.String(), " ", "")
-	want := fmt.Sprintf("want at least %dMiB", leastMemoryFor(small.Least)>>20)
-	if small.Note != "" {
-		want += "; " + small.Note
-	}
-	return fmt.Errorf("--memory %s is too little for this graph: %s", memory, want)
-}
-
-// processBytes is what the program holds beside the store and the work: its code's own data, stacks, the buffers of the
-// workers, and what the garbage collector has not come to.
-const processBytes = 48 << 20
-
-// store is the part of the memory that an open store may hold; work is the rest beside what the program itself takes,
-// if there is that much.
-func (c *resources) store() int64 { return int64(c.Memory) / 4 }
-func (c *resources) work() int64 {
-	rest := int64(c.Memory) - c.store()
-	return max(rest-processBytes, rest/4)
 }
 
 // programName is how the user calls the program: go run keeps what it builds in a cache of that name.

@@ -20,7 +20,7 @@ type drawCommand struct {
 }
 
 func (*drawCommand) Help() string {
-	return `Writes an SVG, the picture that clean --report and the page of review --web have: the node, its neighbours and, where these are few, theirs; their ` +
+	return `Writes an SVG, the picture that the page of review --web has: the node, its neighbours and, where these are few, theirs; their ` +
 		`labels, and what they say of the label of the node. The picture is one text that needs nothing else, for light and dark pages. At most 150 nodes are drawn.
 
     graphcleaner draw my.graph p17 --out p17.svg`

@@ -41,11 +41,11 @@ func TestExitCodes(t *testing.T) {
 		},
 		{command: "predict", done: "predict g", failed: []string{"predict none"}, usage: []string{"predict", "predict g --hops 0"}},
 		{
-			command: "estimate", done: "estimate --nodes nodes.csv --edges edges.csv",
-			failed: []string{"estimate none", "estimate --nodes none.csv --edges edges.csv"}, usage: []string{"estimate", "estimate g --hops 0"},
+			command: "estimate", done: "estimate g",
+			failed: []string{"estimate none"}, usage: []string{"estimate", "estimate g --hops 0"},
 		},
 		{command: "rescore", done: "rescore g", failed: []string{"rescore none"}, usage: []string{"rescore", "rescore g --memory x"}},
-		{command: "clean", done: "clean g", failed: []string{"clean none", "clean g --report none/r.html"}, usage: []string{"clean", "clean g --hops 0"}},
+		{command: "clean", done: "clean g", failed: []string{"clean none", "clean g --stats none/s.json"}, usage: []string{"clean", "clean g --hops 0"}},
 		{
 			command: "shell", done: "shell g -c stats",
 			failed: []string{"shell none -c stats", "shell g -c state", "shell g -f none.q", "shell g -c .output+none/f"},
@@ -63,7 +63,7 @@ func TestExitCodes(t *testing.T) {
 			usage: []string{"export g labels", "export g none --out -"},
 		},
 		{command: "stats", done: "stats g", failed: []string{"stats none"}, usage: []string{"stats"}, endless: true},
-		{command: "check", done: "check g", failed: []string{"check none"}, usage: []string{"check", "check g --report r.jsonl"}},
+		{command: "check", done: "check g", failed: []string{"check none"}, usage: []string{"check"}},
 		{command: "backup", done: "backup g -", failed: []string{"backup none b", "backup g b --since none"}, usage: []string{"backup", "backup g", "backup g whole.backup"}},
 		{
 			command: "restore", done: "restore --verify whole.backup", failed: []string{"restore none.backup r", "restore nodes.csv r"},

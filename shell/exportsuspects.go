@@ -124,3 +124,27 @@ func suspectsAbove(ctx context.Context, tx *kv.Tx, threshold float64, order []in
 	}
 	return query.NewResult(scoreColumnsOf(tx), f.FetchPlan(ctx, plan)), nil
 }
+
+// suspicion is the flag of an export of suspects.
+type suspicion struct {
+	Threshold *float64 `placeholder:"T" help:"Score above which a node is a suspect. Default: the threshold of the last run."`
+}
+
+func (f suspicion) checkThreshold() error {
+	if f.Threshold != nil && !(*f.Threshold >= 0 && *f.Threshold < 1) {
+		return usagef("--threshold %v: want a number from 0 to less than 1", *f.Threshold)
+	}
+	return nil
+}
+
+// threshold returns --threshold, or else the threshold of the last run. Without a run it returns ErrNotCleaned in either case.
+func (f suspicion) threshold(tx *kv.Tx) (float64, error) {
+	run, err := query.LastRun(tx)
+	if err != nil {
+		return 0, err
+	}
+	if f.Threshold != nil {
+		return query.Single(*f.Threshold), nil
+	}
+	return run.Threshold, nil
+}

@@ -70,7 +70,7 @@ func TestUpBehindALink(t *testing.T) {
 		for dir, up := range map[string]string{"short/link": "..", "short": "link/.."} {
 			at := textOf(filepath.Abs(db))
 			give(t, dir, "export", at, "labels", "--out", up+"/out.csv")
-			give(t, dir, "clean", at, "--hops", "1", "--stats", up+"/stats.json", "--report", up+"/report.html")
+			give(t, dir, "clean", at, "--hops", "1", "--stats", up+"/stats.json")
 			give(t, dir, "export", at, "suspects", "--out", up+"/base.csv")
 			give(t, dir, "gate", at, "--baseline", up+"/base.csv")
 			give(t, dir, "backup", at, up+"/out.backup")
@@ -79,7 +79,7 @@ func TestUpBehindALink(t *testing.T) {
 			give(t, dir, "import", at, "--append", "--nodes", up+"/p*")
 			give(t, dir, "import", at, "--append", "--nodes", up+"/parts/*.csv")
 			give(t, dir, "import", at, "--append", "--nodes", up+"/k/*/*.csv")
-			for _, name := range []string{"out.csv", "stats.json", "report.html", "base.csv", "out.backup"} {
+			for _, name := range []string{"out.csv", "stats.json", "base.csv", "out.backup"} {
 				if err := os.Remove(filepath.Join("real", name)); err != nil {
 					t.Errorf("%s, in %s: %v", db, dir, err)
 				}
@@ -247,9 +247,9 @@ func TestUnpassedFiles(t *testing.T) {
 	served(t, "g")
 	before := listDir(t)
 	for _, args := range []string{
-		"export g labels --out out.csv", "backup g out.backup", "clean g --hops 1 --report out.html",
+		"export g labels --out out.csv", "backup g out.backup", "clean g --hops 1 --stats out.json",
 		"predict g --stats out.json", "import g --append --nodes new.csv",
-		"import g --append --nodes *.csv", "score g --nodes new.csv", "estimate --nodes new.csv --edges new.csv",
+		"import g --append --nodes *.csv", "score g --nodes new.csv",
 		"import x --nodes new.csv --edges new.csv", "demo", "restore a x", "shell h -c undo", "serve h",
 		"check h --repair --yes", "worker",
 	} {

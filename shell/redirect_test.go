@@ -33,9 +33,9 @@ func TestNoFileIsWrittenIntoAStore(t *testing.T) {
 	for _, command := range []string{
 		"shell g -c .output+F", "shell g --read-only -c .output+F", "export g labels --out F", "backup g F",
 		"import g --splits nodes.csv --stats F", "import h --nodes nodes.csv --edges edges.csv --stats F",
-		"predict g --stats F", "clean g --stats F", "clean g --report F",
+		"predict g --stats F", "clean g --stats F",
 		"export g features --out f.npy --stats F", "eval g --stats F", "eval g --flags F",
-		"check g --repair --yes --report F", "import F --nodes nodes.csv --edges edges.csv", "demo --dir F",
+		"import F --nodes nodes.csv --edges edges.csv", "demo --dir F",
 	} {
 		for _, file := range []string{"g/new.csv", "alias/new.csv", "g/work/new.csv", "link", "g/MANIFEST"} {
 			if file == "g/work/new.csv" {

@@ -16,7 +16,7 @@ func TestRepeatedFlags(t *testing.T) {
 		{"import g --decisions a.csv --decisions b.csv", "--decisions"},
 		{"demo --seed 1 --seed 2", "--seed"},
 		{"predict g --seed 1 --seed 2", "--seed"},
-		{"estimate --nodes 10 --edges 5 --memory 1GiB --memory 2GiB", "--memory"},
+		{"estimate g --memory 1GiB --memory 2GiB", "--memory"},
 		{"clean g --hops 2 --memory 1GiB --hops 3", "--hops"},
 		{"shell g -c stats -c classes", "--command"},
 		{"shell g -f a --file b", "--file"},

@@ -3,9 +3,7 @@ package shell
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -28,6 +26,7 @@ func TestExportedLabels(t *testing.T) {
 	for _, statement := range []string{"accept s3", "unsure p4"} { // s3 is Theory
 		must.Get(query.Exec(t.Context(), store, query.Options{}, statement))(t)
 	}
+	someThreshold := 0.7
 	for _, test := range []struct {
 		command exportCommand
 		want    string
@@ -35,7 +34,7 @@ func TestExportedLabels(t *testing.T) {
 		{exportCommand{}, "id,label,original_label|p4,Systems,Systems|p5,Theory,Theory|s3,Theory,Systems|e 1,Neural Nets,Neural Nets|東,,"},
 		{exportCommand{WithoutSuspects: true}, "id,label,original_label|p4,Systems,Systems|p5,Theory,Theory|s3,Theory,Systems|e 1,Neural Nets,Neural Nets|東,,"},
 		{
-			exportCommand{WithoutSuspects: true, suspicion: suspicion{ptr(0.7)}},
+			exportCommand{WithoutSuspects: true, suspicion: suspicion{&someThreshold}},
 			"id,label,original_label|p4,Systems,Systems|p5,,Theory|s3,Theory,Systems|e 1,Neural Nets,Neural Nets|東,,",
 		},
 	} {
@@ -90,72 +89,43 @@ func TestExportedVerdicts(t *testing.T) {
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
-
+// TestGate compares suspects with limits and with a baseline: s3, whose score is the highest, and p4.
 func TestGate(t *testing.T) {
-	store := papers.Cleaned(t)
-	dir := t.TempDir()
-	judged := func(c gateCommand) (out, people string, err error) {
-		t.Helper()
-		var outBuffer, errBuffer bytes.Buffer
-		s := &streams{ctx: t.Context(), out: &outBuffer, messages: messages{err: &errBuffer}}
-		c.DB, c.Format, c.Memory = "g", print.FormatCSV, 64<<20
-		if c.Limit == 0 {
-			c.Limit = 20
-		}
-		must.Do(t, c.check())
-		verdict := new(gateVerdict)
-		if err = c.judge(t.Context(), store, verdict, s); err == nil {
-			err = verdict.print(s, &c)
-		}
-		return outBuffer.String(), errBuffer.String(), err
-	}
-	const head = "id,given_label,score,suggested_label,confidence\n"
-	const s3, p4, p5 = "s3,Systems,0.9921875,Theory,0.5\n", "p4,Systems,0.984375,Theory,0.875\n", "p5,Theory,0.96875,Neural Nets,0.5\n"
-	write := func(text string) string {
-		path := filepath.Join(dir, strconv.Itoa(len(text))+".csv")
-		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
-		return path
-	}
-	known := write(head + p4 + s3)
+	db := closedStore(t, papers.Cleaned(t))
+	writeFiles(t, map[string]string{
+		"known.csv": "id,given_label\np4,Systems\ns3,Systems\n", "other.csv": "id,given_label\np4,Systems\ns3,Theory\n",
+		"twice.csv": "id,given_label\ns3,a\np4,a\ns3,a\n", "ids.csv": "id\ns3\n", "names.csv": "name\ns3\n",
+	})
 	for _, test := range []struct {
-		command     gateCommand
-		out, people string
-		fails       string
+		flags  string
+		listed []string
+		says   string // "" where it passes
 	}{
-		{command: gateCommand{Most: ptr[int64](2)}, people: "g: 2 of 9 scored nodes are suspects above 0.97: passed\n"},
-		{command: gateCommand{Most: ptr[int64](1)}, out: head + s3 + p4, fails: "2 suspects above 0.97, want at most 1"},
-		{command: gateCommand{Most: ptr[int64](1), Limit: 1}, out: head + s3, people: "and 1 more: --limit 2 prints them\n", fails: "2 suspects"},
-		{command: gateCommand{MostShare: ptr(0.3)}, people: "g: 2 of 9 scored nodes are suspects above 0.97: passed\n"},
-		{
-			command: gateCommand{MostShare: ptr(0.3), suspicion: suspicion{ptr(0.9)}}, out: head + s3 + p4 + p5,
-			fails: "3 of 9 scored nodes are suspects above 0.9, a share of 0.3333, want at most 0.3",
-		},
-		{command: gateCommand{Baseline: known}, people: "g: 2 of 9 scored nodes are suspects above 0.97: passed\n"},
-		{
-			command: gateCommand{Baseline: known, suspicion: suspicion{ptr(0.9)}}, out: head + p5,
-			fails: "3 suspects above 0.9, 1 of them not in " + known,
-		},
-		{
-			command: gateCommand{Baseline: known, Most: ptr[int64](1), suspicion: suspicion{ptr(0.9)}}, out: head + p5,
-			fails: "3 suspects above 0.9, want at most 1; 3 suspects above 0.9, 1 of them not in " + known,
-		},
-		{command: gateCommand{Baseline: write("id,given_label\np4,Systems\ns3,Theory\n")}, out: head + s3, fails: "2 suspects above 0.97, 1 of them not in"},
-		{command: gateCommand{Baseline: write("id\ns3\np4\ngone\n")}, people: "g: 2 of 9 scored nodes are suspects above 0.97: passed\n"},
-		{command: gateCommand{Baseline: write("id\ns3\np4\ns3\n")}, fails: `:4: column "id": got "s3" again, want every id once`},
-		{command: gateCommand{Baseline: write("name\ns3\n")}, fails: `has no column "id"`},
+		{"--most 2", nil, ""},
+		{"--most 1", []string{"p4", "s3"}, "2 of 9 scored nodes are suspects above 0.97, want at most 1"},
+		{"--most 1 --limit 1", []string{"s3"}, "2 of 9"},
+		{"--most-share 0.3", nil, ""},
+		{"--most-share 0.2", []string{"p4", "s3"}, "a share of 0.2222, want at most 0.2"},
+		{"--baseline known.csv", nil, ""},
+		{"--baseline known.csv --most 1", []string{"p4", "s3"}, "want at most 1"},
+		{"--baseline other.csv --most 1", []string{"s3"}, "want at most 1; 2 of 9 scored nodes are suspects above 0.97, 1 of them not in other.csv"},
+		{"--baseline twice.csv", nil, `:4: column "id": got "s3" again, want every id once`},
+		{"--baseline ids.csv", nil, "want a column given_label"},
+		{"--baseline names.csv", nil, `has no column "id"`},
 	} {
-		out, people, err := judged(test.command)
-		if out != test.out || people != test.people {
-			t.Errorf("%+v: got %q and %q, want %q and %q", test.command, out, people, test.out, test.people)
+		got := run(t, "", append([]string{"gate", db}, strings.Fields(test.flags)...)...)
+		if test.says == "" && (got.code != exitDone || got.out != "" || !strings.Contains(got.err, "2 of 9 scored nodes are suspects above 0.97: passed")) {
+			t.Errorf("%s: got exit code %d, %s and %s, want that it passes", test.flags, got.code, got.out, got.err)
 		}
-		if (err == nil) != (test.fails == "") || err != nil && !strings.Contains(err.Error(), test.fails) {
-			t.Errorf("%+v: got error %v, want %q", test.command, err, test.fails)
+		if !strings.Contains(got.err, test.says) {
+			t.Errorf("%s: got %s, want %q", test.flags, got.err, test.says)
+		}
+		for _, id := range []string{"s3", "p4"} {
+			if want := slices.Contains(test.listed, id); want != strings.Contains(got.out, id+" ") {
+				t.Errorf("%s: got %s, want %s in it: %v", test.flags, got.out, id, want)
+			}
 		}
 	}
-	// What was decided is no suspect.
-	must.Get(query.Exec(t.Context(), store, query.Options{}, "reject s3"))(t)
-	if _, people, err := judged(gateCommand{Most: ptr[int64](1)}); err != nil || !strings.HasPrefix(people, "g: 1 of 9") {
-		t.Errorf("after a decision: got %q and error %v, want one suspect", people, err)
-	}
+	mustRun(t, "shell", db, "-c", "reject s3") // which is no suspect any more
+	mustRun(t, "gate", db, "--most", "1")
 }

@@ -81,8 +81,8 @@ func TestStages(t *testing.T) {
 		want  []string // in this order
 		waits []string // stages that wait
 	}{
-		{args: []string{"clean", in("g"), "--seed", "2", "--report", in("r.html")}, want: []string{
-			"start", "open", "read", "degrees", "count", "keep", "sample", "rivals", "keep", "label model", "score", "count", "write", "report", "close", "end",
+		{args: []string{"clean", in("g"), "--seed", "2"}, want: []string{
+			"start", "open", "read", "degrees", "count", "keep", "sample", "rivals", "keep", "label model", "score", "count", "write", "close", "end",
 		}, waits: []string{"end"}},
 		{args: []string{"predict", in("g")}, want: []string{"start", "open", "read", "train", "predict", "write", "close", "end"}, waits: []string{"end"}},
 		{args: []string{"export", in("g"), "features", "--out", in("f.npy")}, want: []string{"start", "open", "read", "propagate", "write", "close", "end"}},

@@ -47,12 +47,13 @@ def clean(binary, home, tables, given, truth, ids, *flags):
     """What clean says of predictions, and F1."""
     subprocess.run(["rm", "-rf", home / "g"], check=True)
     subprocess.run([binary, "import", home / "g", *tables], check=True, capture_output=True)
-    said = subprocess.run([binary, "clean", home / "g", "--format", "json", *flags], check=True, capture_output=True, text=True).stdout
+    subprocess.run([binary, "clean", home / "g", *flags], check=True, capture_output=True)
+    said = subprocess.run([binary, "shell", home / "g", "-c", "runs", "--format", "json"], check=True, capture_output=True, text=True).stdout
     (home / "s.csv").unlink(missing_ok=True)
     subprocess.run([binary, "export", home / "g", "scores", "--out", home / "s.csv"], check=True, capture_output=True)
-    run, score = json.loads(said), {r["id"]: float(r["score"]) for r in csv.DictReader((home / "s.csv").open())}
+    run, score = json.loads(said)[-1], {r["id"]: float(r["score"]) for r in csv.DictReader((home / "s.csv").open())}
     flagged, wrong = np.array([score[i] for i in ids]) > run["threshold"], given != truth
-    return run.get("prediction_use", ""), 2 * (flagged & wrong).sum() / max(flagged.sum() + wrong.sum(), 1)
+    return run["prediction_use"] or "", 2 * (flagged & wrong).sum() / max(flagged.sum() + wrong.sum(), 1)
 
 
 def main(binary, folder, *noises):

@@ -128,7 +128,8 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
         _binary.run([*arguments, *made], said=said)
         step()
         try:
-            run = json.loads(_binary.run(["clean", "--format=json", *work, *chosen, *made], said=said))
+            _binary.run(["clean", *work, *chosen, *made], said=said)
+            run = json.loads(_binary.run(["shell", "--quiet", "--format=json", "--command=runs", *made]))[-1]
         except GraphcleanerError as error:
             if store is None:
                 raise
@@ -139,7 +140,6 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
         scores, suspects = (_store.exported(["export", "--quiet", *work], [*made, what], folder) for what in ("scores", "suspects"))
         answer = _answer(table, scores.slice(0, len(table)), suspects, named)
         step()
-    del run["store"]  # which may be gone
     run = {**run, "warnings": [line for level, line in said if level == logging.WARNING], "notes": [line for _, line in said]}
     return _framed(answer if with_id else answer.drop_columns([named]), kind, index, dtype, run)
 

@@ -333,9 +333,6 @@ func (s *Surveyor) evidence(e *picture.Ego) string {
 	return text + fmt.Sprintf("; the classifier says %s, %.1f%% sure.", s.name(n.Predicted), 100*n.Confidence)
 }
 
-// Short is the beginning of a text as a person reads it: ends of lines are all that acts on the screen.
-func Short(text string, most int) string { return picture.Shorten(print.EscapeLines(text), most) }
-
 // Words say who says what about a label, such as "ann says Theory". They are those of decide.Words.
 func Words(words []decide.Decision) (parts []string) {
 	for _, d := range words {

@@ -20,7 +20,7 @@ func TestBackupOnFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	got := run(t, "", "backup", "g", filepath.Join(disk, "b"), "--format", "json")
+	got := run(t, "", "backup", "g", filepath.Join(disk, "b"))
 	if got.code != exitFailed || got.out != "" || !strings.Contains(got.err, "room") {
 		t.Errorf("got exit code %d, %q and %q, want no summary and a word of the room", got.code, got.out, got.err)
 	}
