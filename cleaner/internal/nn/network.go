@@ -5,7 +5,6 @@ package nn
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
@@ -39,16 +38,6 @@ func New(random *rand.Rand, widths ...int) *Network {
 	return net
 }
 
-// Clone copies a network. Further training does not change the copy.
-func (net *Network) Clone() *Network {
-	twin := &Network{Widths: net.Widths}
-	for l := range net.Weights {
-		twin.Weights = append(twin.Weights, append([]float32(nil), net.Weights[l]...))
-		twin.Biases = append(twin.Biases, append([]float32(nil), net.Biases[l]...))
-	}
-	return twin
-}
-
 // Bytes is what the network takes in memory.
 func (net *Network) Bytes() (size int64) {
 	for l := range net.Weights {
@@ -72,10 +61,16 @@ type Activations struct {
 // Outputs applies a network to the batch x [rows×Widths[0]]. The outputs [rows×Widths[last]] are valid until the next
 // call.
 func (a *Activations) Outputs(net *Network, x Rows) []float32 {
-	if !x.isSparse() && net.Widths[1] >= stripColumns { // of fewer columns the dense kernel is faster
-		x = a.sparse.compressed(x)
-	}
+	x = a.compressed(net, x)
 	return a.forward(net, &x, nil)
+}
+
+// compressed are rows as they are multiplied fastest: those of fewer columns than a strip as they are.
+func (a *Activations) compressed(net *Network, x Rows) Rows {
+	if x.isSparse() || net.Widths[1] < stripColumns {
+		return x
+	}
+	return a.sparse.compressed(x)
 }
 
 // forward computes the outputs of a batch. drop, if not nil, is called on every hidden layer.
@@ -121,7 +116,6 @@ type Trainer struct {
 
 	steps    int
 	forward  Activations
-	kept     Rows        // what dropout leaves of sparse inputs
 	scale    [][]float32 // what dropout multiplied each hidden activation by
 	errors   [][]float32 // loss gradients of the layers' outputs
 	gradient [2][][]float32
@@ -146,92 +140,43 @@ func NewTrainer(net *Network, random *rand.Rand) *Trainer {
 	return t
 }
 
-// Step learns from the batch x [rows×Widths[0]], which dropout of inputs overwrites where it is dense. loss turns the outputs
+// Step learns from the dense batch x [rows×Widths[0]], which dropout of inputs overwrites. loss turns the outputs
 // [rows×Widths[last]] into the gradient of the batch's mean loss with respect to them, in place, and returns that loss.
 func (t *Trainer) Step(x *Rows, loss func(outputs []float32) float64) float64 {
 	t.forward.Workers = t.Workers
 	var drop func(int, []float32)
 	if t.InputDropout > 0 {
-		if !x.isSparse() {
-			t.drop(x.dense, nil, t.InputDropout)
-		} else {
-			x = t.dropSparse(x, t.InputDropout)
-		}
+		t.drop(x.dense, nil, t.InputDropout)
 	}
+	inputs := t.forward.compressed(t.net, *x)
 	if t.Dropout > 0 {
 		drop = func(l int, h []float32) {
 			t.scale[l] = float32s.Resize(t.scale[l], len(h))
 			t.drop(h, t.scale[l], t.Dropout)
 		}
 	}
-	out := t.forward.forward(t.net, x, drop)
+	out := t.forward.forward(t.net, &inputs, drop)
 	value := loss(out)
-	t.backward(x, out)
+	t.backward(&inputs, out)
 	t.update()
 	return value
 }
 
-// dropping are the byte below which a value is dropped, the factor of the others, and a seed.
-func (t *Trainer) dropping(share float64) (bound uint32, scale float32, seed uint64) {
-	bound = uint32(math.Round(share * 256))
-	return bound, float32(256 / float64(256-bound)), t.random.Uint64()
-}
-
-// drop zeroes a share of values, to 1/256, and scales the others so that the sum's expectation stays; factors, if not nil,
-// gets what each was multiplied by.
-func (t *Trainer) drop(values, factors []float32, share float64) {
-	bound, scale, seed := t.dropping(share)
-	runs := (len(values) + dropRun - 1) / dropRun
-	Share(t.Workers, len(values), runs, func(_, first, end int) {
-		var random dropBytes
+// drop zeroes a share of values, to 1/256, and scales the others so that the sum's expectation stays; factors, if not
+// nil, gets what each was multiplied by.
+func (t *Trainer) drop(values, factors []float32, dropped float64) {
+	bound := uint32(math.Round(dropped * 256))
+	scale, seed := float32(256/float64(256-bound)), t.random.Uint64()
+	share(t.Workers, len(values), (len(values)+dropRun-1)/dropRun, func(_, first, end int) {
 		for run := first; run < end; run++ {
-			random.fill(seed, uint64(run))
 			from, to := run*dropRun, min((run+1)*dropRun, len(values))
-			dropRunOf(values[from:to], behind(factors, from), &random, bound, scale)
-		}
-	})
-}
-
-// dropSparse is drop of sparse rows, into rows that do not keep what is zero.
-func (t *Trainer) dropSparse(x *Rows, share float64) *Rows {
-	bound, scale, seed := t.dropping(share)
-	kept, numbers := &t.kept, x.numbers()
-	kept.Count, kept.Width = x.Count, x.Width
-	kept.starts, kept.ends = slices.Grow(kept.starts[:0], x.Count)[:x.Count], slices.Grow(kept.ends[:0], x.Count)[:x.Count]
-	kept.columns, kept.values = slices.Grow(kept.columns[:0], numbers)[:numbers], slices.Grow(kept.values[:0], numbers)[:numbers]
-	at := 0
-	for r, start := range x.starts {
-		kept.starts[r] = at
-		at += x.ends[r] - start
-	}
-	Share(t.Workers, numbers, x.Count, func(_, first, end int) {
-		var random dropBytes
-		filled := -1 // the run that random is of
-		for r := first; r < end; r++ {
-			columns, values := x.row(r)
-			to := kept.starts[r]
-			toColumns, toValues := kept.columns[to:to+len(columns)], kept.values[to:to+len(columns)]
-			left := 0
-			for i := 0; i < len(columns); {
-				run := (r*x.Width + int(columns[i])) / dropRun
-				if run != filled {
-					random.fill(seed, uint64(run))
-					filled = run
-				}
-				before := r*x.Width - run*dropRun // of the row's first number, in the run
-				for ; i < len(columns); i++ {
-					at := before + int(columns[i])
-					if at >= dropRun {
-						break
-					}
-					toColumns[left], toValues[left] = columns[i], values[i]*scale
-					left += int((uint32(random[at])-bound)>>31 ^ 1)
-				}
+			if factors == nil {
+				drop(values[from:to], nil, seed, uint64(run), bound, scale)
+			} else {
+				drop(values[from:to], factors[from:to], seed, uint64(run), bound, scale)
 			}
-			kept.ends[r] = to + left
 		}
 	})
-	return kept
 }
 
 // backward fills the gradients, given that of the outputs.
@@ -250,7 +195,7 @@ func (t *Trainer) backward(x *Rows, outputs []float32) {
 		if l == 0 && x.isSparse() {
 			product.multiplySparseTransposed(x, out, up, t.gradient[0][l])
 		} else {
-			product.multiplyTransposed(in, rows, out, below, up, t.gradient[0][l])
+			product.multiply(in, rows, out, rowsOf(below, in).transpose(), rowsOf(up, out), nil, t.gradient[0][l])
 		}
 		if l == 0 {
 			return
@@ -282,7 +227,7 @@ func (t *Trainer) update() {
 		}
 		for l, p := range parameters {
 			mean, square, gradient := t.mean[kind][l], t.square[kind][l], t.gradient[kind][l]
-			Share(t.Workers, len(p), len(p), func(_, first, end int) {
+			share(t.Workers, len(p), len(p), func(_, first, end int) {
 				step.take(p[first:end], mean[first:end], square[first:end], gradient[first:end])
 			})
 		}

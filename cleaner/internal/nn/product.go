@@ -18,20 +18,12 @@ func rowsOf(data []float32, columns int) matrixView { return matrixView{data, co
 // transpose is a view of the same numbers.
 func (a matrixView) transpose() matrixView { return matrixView{a.data, a.column, a.row} }
 
-// A tile of a product is held in registers.
-type tile struct{ rows, columns int }
-
-// A product is made of wide tiles, and of narrow ones where at most so many columns are left.
-var (
-	wide   = tile{4, pieceNumbers}
-	narrow = tile{8, 8}
-)
-
+// A tile of a product, so many rows and columns, is held in registers.
 const (
-	pieceNumbers = 16  // of a row that are copied at once: the columns of a wide tile
-	mostOfTile   = 64  // numbers
-	groupRows    = 16  // rows of the left factor that are brought together: those of several tiles
-	mostDepth    = 256 // numbers of a row that are multiplied in one go, so that what they meet stays in a cache
+	tileRows    = 4
+	tileColumns = 16
+	groupRows   = 16  // rows of the left factor that are brought together: those of several tiles
+	mostDepth   = 256 // numbers of a row that are multiplied in one go, so that what they meet stays in a cache
 )
 
 // A multiplier computes products of matrices on so many goroutines, 1 where it is zero. It keeps its memory from product
@@ -41,7 +33,6 @@ type multiplier struct {
 	panels  []float32   // the right factor in panels of as many columns as a tile, row-major, filled up with zeros
 	starts  []float32   // likewise, of what the sums begin with
 	lefts   [][]float32 // by worker: the rows of the left factor that tiles take, by column
-	right   Rows        // the right factor if it is mostly zeros
 }
 
 // parallelProduct is how many products of two numbers are worth another goroutine.
@@ -69,7 +60,7 @@ func (p *multiplier) multiply(m, k, n int, a, b matrixView, start, c []float32) 
 				if a.column != 1 || rows < groupRows {
 					left = p.gather(worker, rows, depth, left)
 				}
-				for at := 0; at < n; at += wide.columns {
+				for at := 0; at < n; at += tileColumns {
 					p.multiplyPanel(rows, from, depth, k, n, at, left, c[i*n:])
 				}
 			}
@@ -77,52 +68,45 @@ func (p *multiplier) multiply(m, k, n int, a, b matrixView, start, c []float32) 
 	})
 }
 
-// multiplyPanel adds to a group of so many rows of c, from column at on, the products of depth numbers of each row of left, the from-th of
-// the k and those behind it.
+// multiplyPanel adds to a group of so many rows of c, from column at on, the products of depth numbers of each row of
+// left, the from-th of the k and those behind it.
 func (p *multiplier) multiplyPanel(rows, from, depth, k, n, at int, left matrixView, c []float32) {
-	t := tileOf(n - at)
-	columns := min(t.columns, n-at)
-	right, start, apart := p.panels[at*k+from*t.columns:][:depth*t.columns], p.starts[at:], 0
-	var edge [mostOfTile]float32
+	columns := min(tileColumns, n-at)
+	right, start, apart := p.panels[at*k+from*tileColumns:][:depth*tileColumns], p.starts[at:], 0
+	var edge [tileRows * tileColumns]float32
 	whole := 0 // tiles
-	if columns == t.columns {
-		if whole = rows / t.rows; from > 0 {
+	if columns == tileColumns {
+		if whole = rows / tileRows; from > 0 {
 			start, apart = c[at:], n
 		}
-		multiplyTiles(t, whole, c[at:], n, left, depth, right, start, apart)
+		multiplyTiles(whole, c[at:], n, left, depth, right, start, apart)
 	}
-	for r := whole * t.rows; r < rows; r += t.rows { // tiles that stick out
+	for r := whole * tileRows; r < rows; r += tileRows { // tiles that stick out
 		to := c[r*n+at:]
 		if from > 0 {
-			for i := range min(t.rows, rows-r) {
-				copy(edge[i*t.columns:][:columns], to[i*n:])
+			for i := range min(tileRows, rows-r) {
+				copy(edge[i*tileColumns:][:columns], to[i*n:])
 			}
-			start, apart = edge[:], t.columns
+			start, apart = edge[:], tileColumns
 		}
-		multiplyTiles(t, 1, edge[:], t.columns, matrixView{left.data[r*left.row:], left.row, left.column}, depth, right, start, apart)
-		for i := range min(t.rows, rows-r) {
-			copy(to[i*n:][:columns], edge[i*t.columns:])
+		rest := matrixView{left.data[r*left.row:], left.row, left.column}
+		multiplyTiles(1, edge[:], tileColumns, rest, depth, right, start, apart)
+		for i := range min(tileRows, rows-r) {
+			copy(to[i*n:][:columns], edge[i*tileColumns:])
 		}
 	}
 }
 
-// tileOf is the tile where so many columns are left.
-func tileOf(columns int) tile {
-	if columns <= narrow.columns {
-		return narrow
-	}
-	return wide
-}
-
-// gather copies so many rows and columns of the left factor column by column, groupRows apart. What it has behind the rows is never used.
+// gather copies so many rows and columns of the left factor column by column, groupRows apart. What it has behind the
+// rows is never used.
 func (p *multiplier) gather(worker, rows, columns int, a matrixView) matrixView {
 	p.lefts[worker] = float32s.Resize(p.lefts[worker], groupRows*mostDepth)
-	to, done := p.lefts[worker], 0
-	if a.row == 1 && len(a.data) >= groupRows {
-		done = min(columns, (len(a.data)-groupRows)/a.column+1)
-		copyPieces(to, a.data, a.column, done)
-	}
-	for l := done; l < columns; l++ {
+	to := p.lefts[worker]
+	for l := range columns {
+		if a.row == 1 {
+			copy(to[l*groupRows:][:rows], a.data[l*a.column:])
+			continue
+		}
 		for r := range rows {
 			to[l*groupRows+r] = a.data[r*a.row+l*a.column]
 		}
@@ -132,64 +116,49 @@ func (p *multiplier) gather(worker, rows, columns int, a matrixView) matrixView 
 
 // pack lays out the right factor and the start of a product.
 func (p *multiplier) pack(k, n int, b matrixView, start []float32) {
-	filled := (n + pieceNumbers - 1) / pieceNumbers * pieceNumbers
+	filled := (n + tileColumns - 1) / tileColumns * tileColumns
 	p.panels = float32s.Resize(p.panels, k*filled)
 	p.starts = float32s.Resize(p.starts, filled)
 	clear(p.starts)
 	copy(p.starts, start)
-	for at := 0; at < n && k > 0; at += pieceNumbers {
-		t, to, from := tileOf(n-at), p.panels[at*k:], b.data[at*b.column:]
-		columns := min(t.columns, n-at)
-		switch {
-		case b.column == 1 && columns == pieceNumbers:
-			copyPieces(to, from, b.row, k)
-		case b.column == 1:
-			for l := range k {
-				row := to[l*t.columns:][:t.columns]
-				copy(row, from[l*b.row:][:columns])
-				clear(row[columns:])
-			}
-		default:
-			clear(to[:k*t.columns])
-			for j := range columns {
-				for l := range k {
-					to[l*t.columns+j] = from[j*b.column+l*b.row]
+	for at := 0; at < n; at += tileColumns {
+		columns := min(tileColumns, n-at)
+		for l := range k {
+			row, from := p.panels[at*k+l*tileColumns:][:tileColumns], b.data[at*b.column+l*b.row:]
+			if b.column == 1 {
+				copy(row, from[:columns])
+			} else {
+				for j := range columns {
+					row[j] = from[j*b.column]
 				}
 			}
+			clear(row[columns:])
 		}
 	}
 }
 
-// copyPlainly copies so many pieces, stride apart, one behind the other.
-func copyPlainly(to, from []float32, stride, pieces int) {
-	for i := range pieces {
-		copy(to[i*pieceNumbers:][:pieceNumbers], from[i*stride:])
-	}
-}
-
-// multiplyPlainly sets the rows of so many tiles of c, stride apart, to start, whose rows are so far apart, plus the first rows of a times
-// panel [k×columns of the tile].
-func multiplyPlainly(t tile, tiles int, c []float32, stride int, a matrixView, k int, panel, start []float32, apart int) {
-	var memory [pieceNumbers]float32
-	for r := range tiles * t.rows {
-		sums := memory[:t.columns]
-		copy(sums, start[r*apart:])
+// multiplyPlainly sets the rows of so many tiles of c, stride apart, to start, whose rows are so far apart, plus the
+// first rows of a times panel [k×tileColumns].
+func multiplyPlainly(tiles int, c []float32, stride int, a matrixView, k int, panel, start []float32, apart int) {
+	var sums [tileColumns]float32
+	for r := range tiles * tileRows {
+		copy(sums[:], start[r*apart:])
 		for l := range k {
 			x := a.data[r*a.row+l*a.column]
-			for j, y := range panel[l*t.columns:][:len(sums)] {
+			for j, y := range panel[l*tileColumns:][:tileColumns] {
 				sums[j] += float32(x * y) // the conversion keeps it from being fused with the sum
 			}
 		}
-		copy(c[r*stride:], sums)
+		copy(c[r*stride:][:tileColumns], sums[:])
 	}
 }
 
 // parallelNumbers are worth another goroutine.
 const parallelNumbers = 1 << 14
 
-// Share runs part on even shares of tasks, first ≤ i < end, on at most so many goroutines, and on fewer where the tasks
+// share runs part on even shares of tasks, first ≤ i < end, on at most so many goroutines, and on fewer where the tasks
 // together touch few numbers.
-func Share(workers, numbers, tasks int, part func(worker, first, end int)) {
+func share(workers, numbers, tasks int, part func(worker, first, end int)) {
 	inParts(min(workers, 1+numbers/parallelNumbers), tasks, part)
 }
 

@@ -11,69 +11,78 @@ import (
 // hasAVX512 tells whether the kernels with vectors of 512 bits are used. Tests turn them off.
 var hasAVX512 = processor.HasAVX512
 
-// multiplyWideVectors is multiplyPlainly with wide tiles, without checks of bounds; strides are in bytes. k and tiles ≥ 1. Products and sums are
-// rounded one by one: the bits are those of the plain kernel.
-//
-//go:noescape
-func multiplyWideVectors(c *float32, stride uintptr, a *float32, row, column uintptr, k int, panel, start *float32, apart uintptr, tiles int)
+// The kernels check no bounds, and round products and sums one by one: the bits are those of the plain ones. Strides
+// are in bytes.
 
-// multiplyNarrowVectors is the same with narrow ones.
+// multiplyTilesVectors is multiplyPlainly. k and tiles ≥ 1.
 //
 //go:noescape
-func multiplyNarrowVectors(c *float32, stride uintptr, a *float32, row, column uintptr, k int, panel, start *float32, apart uintptr, tiles int)
+func multiplyTilesVectors(
+	c *float32, stride uintptr, a *float32, row, column uintptr, k int, panel, start *float32, apart uintptr, tiles int,
+)
 
-// multiplyGroupVectors is the same with groupRows rows of wide tiles. It needs AVX-512.
+// multiplyGroupVectors is multiplyPlainly of groupRows rows. It needs AVX-512.
 //
 //go:noescape
-func multiplyGroupVectors(c *float32, stride uintptr, a *float32, row, column uintptr, k int, panel, start *float32, apart uintptr)
-
-// copyVectors is copyPlainly, without checks of bounds; stride is in bytes. pieces ≥ 1.
-//
-//go:noescape
-func copyVectors(to, from *float32, stride uintptr, pieces int)
+func multiplyGroupVectors(
+	c *float32, stride uintptr, a *float32, row, column uintptr, k int, panel, start *float32, apart uintptr,
+)
 
 // multiplyTiles is multiplyPlainly.
-func multiplyTiles(t tile, tiles int, c []float32, stride int, a matrixView, k int, panel, start []float32, apart int) {
+func multiplyTiles(tiles int, c []float32, stride int, a matrixView, k int, panel, start []float32, apart int) {
 	if !cpu.X86.HasAVX2 || k == 0 || tiles == 0 {
-		multiplyPlainly(t, tiles, c, stride, a, k, panel, start, apart)
+		multiplyPlainly(tiles, c, stride, a, k, panel, start, apart)
 		return
 	}
 	// The ends of what is reached.
-	last := tiles*t.rows - 1
-	_ = c[last*stride+t.columns-1]
-	_ = a.data[last*a.row+(k-1)*a.column]
-	_, _ = panel[k*t.columns-1], start[last*apart+t.columns-1]
-	switch {
-	case t == wide && tiles*t.rows == groupRows && hasAVX512:
-		multiplyGroupVectors(
-			&c[0], uintptr(4*stride), &a.data[0], uintptr(4*a.row), uintptr(4*a.column), k, &panel[0], &start[0], uintptr(4*apart))
-	case t == wide:
-		multiplyWideVectors(
-			&c[0], uintptr(4*stride), &a.data[0], uintptr(4*a.row), uintptr(4*a.column), k, &panel[0], &start[0], uintptr(4*apart), tiles)
-	default:
-		multiplyNarrowVectors(
-			&c[0], uintptr(4*stride), &a.data[0], uintptr(4*a.row), uintptr(4*a.column), k, &panel[0], &start[0], uintptr(4*apart), tiles)
+	last := tiles*tileRows - 1
+	_, _ = c[last*stride+tileColumns-1], a.data[last*a.row+(k-1)*a.column]
+	_, _ = panel[k*tileColumns-1], start[last*apart+tileColumns-1]
+	toC, row, column, toStart := uintptr(4*stride), uintptr(4*a.row), uintptr(4*a.column), uintptr(4*apart)
+	if tiles*tileRows == groupRows && hasAVX512 {
+		multiplyGroupVectors(&c[0], toC, &a.data[0], row, column, k, &panel[0], &start[0], toStart)
+	} else {
+		multiplyTilesVectors(&c[0], toC, &a.data[0], row, column, k, &panel[0], &start[0], toStart, tiles)
 	}
 }
 
-// copyPieces is copyPlainly.
-func copyPieces(to, from []float32, stride, pieces int) {
-	if !cpu.X86.HasAVX2 || pieces == 0 {
-		copyPlainly(to, from, stride, pieces)
-		return
-	}
-	_, _ = to[pieces*pieceNumbers-1], from[(pieces-1)*stride+pieceNumbers-1]
-	copyVectors(&to[0], &from[0], uintptr(4*stride), pieces)
-}
-
-// fetchLines asks for the cache lines of so many rows, of so many bytes each, to come into the nearest cache. count and bytes ≥ 1.
+// multiplyStripVectors is multiplyRows of so many rows and a strip.
 //
 //go:noescape
-func fetchLines(from *float32, rows *uint32, count int, bytes uintptr)
+func multiplyStripVectors(
+	c, start, b *float32, stride uintptr, starts, ends *int, rows int, columns *uint32, values *float32,
+)
 
-// fetchRows asks for rows of so many numbers of a matrix, so that they are not waited for one after the other.
-func fetchRows(from []float32, rows []uint32, width int) {
-	if len(rows) > 0 && width > 0 {
-		fetchLines(&from[0], &rows[0], len(rows), uintptr(4*width))
+// multiplyStrips sets the first columns of c to start + x b, as many as are whole strips, and returns how many those are.
+func multiplyStrips(x *Rows, n int, b, start, c []float32) (done int) {
+	if !cpu.X86.HasAVX2 || x.Count == 0 || len(x.values) == 0 {
+		return 0
+	}
+	_, _, _ = c[x.Count*n-1], b[x.Width*n-1], start[n-1]
+	for ; done+stripColumns <= n; done += stripColumns {
+		multiplyStripVectors(&c[done], &start[done], &b[done], uintptr(4*n), &x.starts[0], &x.ends[0], x.Count,
+			&x.columns[0], &x.values[0])
+	}
+	return done
+}
+
+// addToStripVectors is addToRowsPlainly of a strip; stride is that of c.
+//
+//go:noescape
+func addToStripVectors(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
+
+// addToRows is addToRowsPlainly.
+func addToRows(c []float32, columns []uint32, values, row []float32, n int) {
+	if !cpu.X86.HasAVX2 || len(columns) == 0 {
+		addToRowsPlainly(c, columns, values, row, n)
+		return
+	}
+	_ = values[len(columns)-1]
+	at := 0
+	for ; at+stripColumns <= len(row); at += stripColumns {
+		addToStripVectors(&c[at], &columns[0], &values[0], len(columns), &row[at], uintptr(4*n))
+	}
+	if at < len(row) {
+		addToRowsPlainly(c[at:], columns, values, row[at:], n)
 	}
 }

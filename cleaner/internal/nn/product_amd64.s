@@ -18,8 +18,8 @@
 	WIDE((SI)(R11*1), left, right, Y6, Y7); \
 	ADDQ R9, SI
 
-// func multiplyWideVectors(c *float32, stride uintptr, a *float32, row, column uintptr, k int, panel, start *float32, apart uintptr, tiles int)
-TEXT ·multiplyWideVectors(SB), NOSPLIT, $0-80
+// func multiplyTilesVectors(c *float32, stride uintptr, a *float32, row, column uintptr, k int, panel, start *float32, apart uintptr, tiles int)
+TEXT ·multiplyTilesVectors(SB), NOSPLIT, $0-80
 	MOVQ c+0(FP), DI
 	MOVQ stride+8(FP), BX
 	MOVQ a+16(FP), R15
@@ -199,122 +199,126 @@ loop:
 	VZEROUPPER
 	RET
 
-#define NARROW(number, sums, times, product) \
-	VBROADCASTSS number, times; \
-	VMULPS       Y8, times, product; \
-	VADDPS       product, sums, sums
-
-// func multiplyNarrowVectors(c *float32, stride uintptr, a *float32, row, column uintptr, k int, panel, start *float32, apart uintptr, tiles int)
-TEXT ·multiplyNarrowVectors(SB), NOSPLIT, $0-80
+// func multiplyStripVectors(c, start, b *float32, stride uintptr, starts, ends *int, rows int, columns *uint32, values *float32)
+TEXT ·multiplyStripVectors(SB), NOSPLIT, $0-72
 	MOVQ c+0(FP), DI
-	MOVQ stride+8(FP), BX
-	MOVQ a+16(FP), R15
-	MOVQ row+24(FP), R8
-	MOVQ column+32(FP), R9
-	MOVQ start+56(FP), AX
-	MOVQ apart+64(FP), R10
-	MOVQ tiles+72(FP), R12
-	LEAQ (R8)(R8*2), R11
-
-tile:
-	MOVQ    k+40(FP), CX
-	MOVQ    panel+48(FP), DX
-	MOVQ    R15, SI
-	LEAQ    (SI)(R11*1), R13 // the fourth row
-	VMOVUPS (AX), Y0
-	ADDQ    R10, AX
-	VMOVUPS (AX), Y1
-	ADDQ    R10, AX
-	VMOVUPS (AX), Y2
-	ADDQ    R10, AX
-	VMOVUPS (AX), Y3
-	ADDQ    R10, AX
-	VMOVUPS (AX), Y4
-	ADDQ    R10, AX
-	VMOVUPS (AX), Y5
-	ADDQ    R10, AX
-	VMOVUPS (AX), Y6
-	ADDQ    R10, AX
-	VMOVUPS (AX), Y7
-	ADDQ    R10, AX
-
-loop:
-	VMOVUPS (DX), Y8
-	NARROW((SI), Y0, Y10, Y11)
-	NARROW((SI)(R8*1), Y1, Y12, Y13)
-	NARROW((SI)(R8*2), Y2, Y14, Y15)
-	NARROW((R13), Y3, Y10, Y11)
-	NARROW((SI)(R8*4), Y4, Y12, Y13)
-	NARROW((R13)(R8*2), Y5, Y14, Y15)
-	NARROW((R13)(R11*1), Y6, Y10, Y11)
-	NARROW((R13)(R8*4), Y7, Y12, Y13)
-	ADDQ    $32, DX
-	ADDQ    R9, SI
-	ADDQ    R9, R13
-	DECQ    CX
-	JNZ     loop
-
-	VMOVUPS Y0, (DI)
-	ADDQ    BX, DI
-	VMOVUPS Y1, (DI)
-	ADDQ    BX, DI
-	VMOVUPS Y2, (DI)
-	ADDQ    BX, DI
-	VMOVUPS Y3, (DI)
-	ADDQ    BX, DI
-	VMOVUPS Y4, (DI)
-	ADDQ    BX, DI
-	VMOVUPS Y5, (DI)
-	ADDQ    BX, DI
-	VMOVUPS Y6, (DI)
-	ADDQ    BX, DI
-	VMOVUPS Y7, (DI)
-	ADDQ    BX, DI
-	LEAQ    (R15)(R8*8), R15
-	DECQ    R12
-	JNZ     tile
-	VZEROUPPER
-	RET
-
-// func copyVectors(to, from *float32, stride uintptr, pieces int)
-TEXT ·copyVectors(SB), NOSPLIT, $0-32
-	MOVQ to+0(FP), DI
-	MOVQ from+8(FP), SI
-	MOVQ stride+16(FP), R8
-	MOVQ pieces+24(FP), CX
-
-loop:
-	VMOVUPS (SI), Y0
-	VMOVUPS 32(SI), Y1
-	VMOVUPS Y0, (DI)
-	VMOVUPS Y1, 32(DI)
-	ADDQ    R8, SI
-	ADDQ    $64, DI
-	DECQ    CX
-	JNZ     loop
-	VZEROUPPER
-	RET
-
-// func fetchLines(from *float32, rows *uint32, count int, bytes uintptr)
-TEXT ·fetchLines(SB), NOSPLIT, $0-32
-	MOVQ from+0(FP), SI
-	MOVQ rows+8(FP), DI
-	MOVQ count+16(FP), CX
-	MOVQ bytes+24(FP), R8
+	MOVQ start+8(FP), R15
+	MOVQ b+16(FP), R8
+	MOVQ stride+24(FP), R9
+	MOVQ starts+32(FP), R10
+	MOVQ ends+40(FP), R11
+	MOVQ rows+48(FP), R12
+	MOVQ columns+56(FP), R13
+	MOVQ values+64(FP), BX
 
 row:
-	MOVL  (DI), AX
-	ADDQ  $4, DI
-	IMULQ R8, AX
-	ADDQ  SI, AX
-	LEAQ  -1(AX)(R8*1), DX     // the last byte
+	MOVQ    (R10), CX
+	MOVQ    (R11), AX
+	ADDQ    $8, R10
+	ADDQ    $8, R11
+	LEAQ    (R13)(AX*4), SI
+	LEAQ    (BX)(AX*4), DX
+	VMOVUPS (R15), Y0
+	VMOVUPS 32(R15), Y1
+	VMOVUPS 64(R15), Y2
+	VMOVUPS 96(R15), Y3
+	VMOVUPS 128(R15), Y4
+	VMOVUPS 160(R15), Y5
+	VMOVUPS 192(R15), Y6
+	VMOVUPS 224(R15), Y7
+	SUBQ    AX, CX             // less than zero by the numbers of the row
+	JZ      done
 
-line:
-	PREFETCHT0 (AX)
-	ADDQ       $64, AX
-	CMPQ       AX, DX
-	JLT        line
-	PREFETCHT0 (DX)
-	DECQ       CX
-	JNZ        row
+loop:
+	MOVL         (SI)(CX*4), AX
+	IMULQ        R9, AX
+	VBROADCASTSS (DX)(CX*4), Y8
+	ADDQ         R8, AX
+	VMULPS       (AX), Y8, Y9
+	VADDPS       Y9, Y0, Y0
+	VMULPS       32(AX), Y8, Y10
+	VADDPS       Y10, Y1, Y1
+	VMULPS       64(AX), Y8, Y11
+	VADDPS       Y11, Y2, Y2
+	VMULPS       96(AX), Y8, Y12
+	VADDPS       Y12, Y3, Y3
+	VMULPS       128(AX), Y8, Y13
+	VADDPS       Y13, Y4, Y4
+	VMULPS       160(AX), Y8, Y14
+	VADDPS       Y14, Y5, Y5
+	VMULPS       192(AX), Y8, Y15
+	VADDPS       Y15, Y6, Y6
+	VMULPS       224(AX), Y8, Y9
+	VADDPS       Y9, Y7, Y7
+	INCQ         CX
+	JNZ          loop
+
+done:
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
+	VMOVUPS Y2, 64(DI)
+	VMOVUPS Y3, 96(DI)
+	VMOVUPS Y4, 128(DI)
+	VMOVUPS Y5, 160(DI)
+	VMOVUPS Y6, 192(DI)
+	VMOVUPS Y7, 224(DI)
+	ADDQ    R9, DI
+	DECQ    R12
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func addToStripVectors(c *float32, columns *uint32, values *float32, count int, row *float32, stride uintptr)
+TEXT ·addToStripVectors(SB), NOSPLIT, $0-48
+	MOVQ    c+0(FP), DI
+	MOVQ    columns+8(FP), SI
+	MOVQ    values+16(FP), DX
+	MOVQ    count+24(FP), CX
+	MOVQ    row+32(FP), R8
+	MOVQ    stride+40(FP), R9
+	VMOVUPS (R8), Y0
+	VMOVUPS 32(R8), Y1
+	VMOVUPS 64(R8), Y2
+	VMOVUPS 96(R8), Y3
+	VMOVUPS 128(R8), Y4
+	VMOVUPS 160(R8), Y5
+	VMOVUPS 192(R8), Y6
+	VMOVUPS 224(R8), Y7
+	LEAQ    (SI)(CX*4), SI
+	LEAQ    (DX)(CX*4), DX
+	NEGQ    CX
+
+loop:
+	MOVL         (SI)(CX*4), AX
+	IMULQ        R9, AX
+	VBROADCASTSS (DX)(CX*4), Y8
+	ADDQ         DI, AX
+	VMULPS       Y8, Y0, Y9
+	VADDPS       (AX), Y9, Y9
+	VMOVUPS      Y9, (AX)
+	VMULPS       Y8, Y1, Y10
+	VADDPS       32(AX), Y10, Y10
+	VMOVUPS      Y10, 32(AX)
+	VMULPS       Y8, Y2, Y11
+	VADDPS       64(AX), Y11, Y11
+	VMOVUPS      Y11, 64(AX)
+	VMULPS       Y8, Y3, Y12
+	VADDPS       96(AX), Y12, Y12
+	VMOVUPS      Y12, 96(AX)
+	VMULPS       Y8, Y4, Y13
+	VADDPS       128(AX), Y13, Y13
+	VMOVUPS      Y13, 128(AX)
+	VMULPS       Y8, Y5, Y14
+	VADDPS       160(AX), Y14, Y14
+	VMOVUPS      Y14, 160(AX)
+	VMULPS       Y8, Y6, Y15
+	VADDPS       192(AX), Y15, Y15
+	VMOVUPS      Y15, 192(AX)
+	VMULPS       Y8, Y7, Y9
+	VADDPS       224(AX), Y9, Y9
+	VMOVUPS      Y9, 224(AX)
+	INCQ         CX
+	JNZ          loop
+
+	VZEROUPPER
 	RET

@@ -13,7 +13,4 @@ func TestWithoutAVX512(t *testing.T) {
 	defer func() { hasAVX512 = true }()
 	t.Run("products", TestProductsAreSumsInOrder)
 	t.Run("tiles", TestTilesArePlainTiles)
-	t.Run("sparse kernels", TestSparseKernelsAreThePlainOnes)
-	t.Run("sparse rows", TestSparseRowsTrainAsDenseOnes)
-	t.Run("dropout", TestDropBytesAreThoseOfPCG)
 }

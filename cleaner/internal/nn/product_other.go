@@ -2,11 +2,12 @@
 
 package nn
 
-func multiplyTiles(t tile, tiles int, c []float32, stride int, a matrixView, k int, panel, start []float32, apart int) {
-	multiplyPlainly(t, tiles, c, stride, a, k, panel, start, apart)
+func multiplyTiles(tiles int, c []float32, stride int, a matrixView, k int, panel, start []float32, apart int) {
+	multiplyPlainly(tiles, c, stride, a, k, panel, start, apart)
 }
 
-func copyPieces(to, from []float32, stride, pieces int) { copyPlainly(to, from, stride, pieces) }
+func multiplyStrips(*Rows, int, []float32, []float32, []float32) (done int) { return 0 }
 
-// fetchRows does nothing: the rows are waited for.
-func fetchRows([]float32, []uint32, int) {}
+func addToRows(c []float32, columns []uint32, values, row []float32, n int) {
+	addToRowsPlainly(c, columns, values, row, n)
+}

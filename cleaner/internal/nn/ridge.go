@@ -199,9 +199,9 @@ func (f *ridgeFit) sums(ctx context.Context) (gram, sums []float64, err error) {
 			if x.isSparse() {
 				f.product.multiplySparseTransposed(&x, wide, columns, f.strip[:d*wide])
 			} else {
-				f.product.multiplyTransposed(d, x.Count, wide, dense, columns, f.strip)
+				f.product.multiply(d, x.Count, wide, rowsOf(dense, d).transpose(), rowsOf(columns, wide), nil, f.strip)
 			}
-			Share(f.product.workers, d*wide, d, func(_, from, to int) {
+			share(f.product.workers, d*wide, d, func(_, from, to int) {
 				for i := from; i < to; i++ {
 					for j, sum := range f.strip[i*wide:][:wide] {
 						gram[i*d+left+j] += float64(sum)
@@ -270,7 +270,7 @@ func factor(a []float64, d, workers int) {
 				}
 			}
 		}
-		Share(workers, (d-end)*triangleRows*at, d-end, func(_, from, to int) {
+		share(workers, (d-end)*triangleRows*at, d-end, func(_, from, to int) {
 			for i := end + from; i < end+to; i++ {
 				row := a[i*d:]
 				for j := at; j < end; j++ {
@@ -288,7 +288,7 @@ func invert(a []float64, d, workers int) {
 	sums := make([]float64, triangleRows*d)
 	for at := 0; at < d; at += triangleRows {
 		end := min(at+triangleRows, d)
-		Share(workers, (end-at)*at*at, at, func(_, from, to int) {
+		share(workers, (end-at)*at*at, at, func(_, from, to int) {
 			for i := range end - at {
 				clear(sums[i*d:][from:to])
 			}

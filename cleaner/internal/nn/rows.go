@@ -3,6 +3,8 @@ package nn
 import (
 	"math"
 	"slices"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 )
 
 // Rows are inputs of a network, dense, or sparse where at most half of their numbers are not zero. A network with finite
@@ -65,37 +67,25 @@ func (x *Rows) Slice(first, end int) Rows {
 	return part
 }
 
-// Rows of at most so many numbers are fetched some at a time, of so many numbers together. A processor fetches longer ones by itself.
-const (
-	fetchedRow     = 128
-	fetchedNumbers = 512
-)
-
-// Gather makes x rows of from. Of dense rows it has copies; sparse ones stay in the memory of from.
+// Gather makes x copies of rows of from, dense.
 func (x *Rows) Gather(from *Rows, rows []uint32, workers int) {
-	x.Count, x.Width = len(rows), from.Width
 	width := from.Width
-	if !from.isSparse() {
-		x.dense = slices.Grow(x.dense[:0], len(rows)*width)[:len(rows)*width]
-		Share(workers, len(x.dense), len(rows), func(_, first, end int) {
-			for at := first; at < end; {
-				next := end
-				if width <= fetchedRow {
-					next = min(end, at+fetchedNumbers/max(width, 1))
-					fetchRows(from.dense, rows[at:next], width)
-				}
-				for ; at < next; at++ {
-					copy(x.dense[at*width:][:width], from.dense[int(rows[at])*width:])
-				}
+	x.Count, x.Width = len(rows), width
+	x.dense = float32s.Resize(x.dense, len(rows)*width)
+	share(workers, len(x.dense), len(rows), func(_, first, end int) {
+		for at := first; at < end; at++ {
+			to := x.dense[at*width:][:width]
+			if !from.isSparse() {
+				copy(to, from.dense[int(rows[at])*width:])
+				continue
 			}
-		})
-		return
-	}
-	x.columns, x.values = from.columns, from.values
-	x.starts, x.ends = slices.Grow(x.starts[:0], len(rows)), slices.Grow(x.ends[:0], len(rows))
-	for _, row := range rows {
-		x.starts, x.ends = append(x.starts, from.starts[row]), append(x.ends, from.ends[row])
-	}
+			clear(to)
+			columns, values := from.row(int(rows[at]))
+			for i, column := range columns {
+				to[column] = values[i]
+			}
+		}
+	})
 }
 
 func (x *Rows) isSparse() bool { return x.starts != nil }
@@ -125,7 +115,7 @@ func (x *Rows) compressed(dense Rows) Rows {
 	}
 	x.Count, x.Width = dense.Count, dense.Width
 	x.starts, x.ends = x.starts[:0], x.ends[:0]
-	room := nonzero + compressSpare
+	room := nonzero + 1
 	x.columns, x.values = slices.Grow(x.columns[:0], room)[:room], slices.Grow(x.values[:0], room)[:room]
 	at := 0
 	for r := range dense.Count {

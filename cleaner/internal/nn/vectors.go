@@ -2,6 +2,7 @@ package nn
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 )
 
@@ -13,8 +14,8 @@ type adamStep struct {
 	epsilon      float32
 }
 
-// takePlainly moves parameters p and their moments along the gradient.
-func (s *adamStep) takePlainly(p, mean, square, gradient []float32) {
+// take moves parameters p and their moments along the gradient.
+func (s *adamStep) take(p, mean, square, gradient []float32) {
 	for i := range p {
 		g := gradient[i]
 		mean[i] = float32(s.beta1*mean[i]) + float32(s.rest1*g)
@@ -23,37 +24,38 @@ func (s *adamStep) takePlainly(p, mean, square, gradient []float32) {
 	}
 }
 
-// dropPlainly multiplies values by zero where their random number is below bound, and else by scale; factors, if not nil, gets what each was
-// multiplied by.
-func dropPlainly(values, factors []float32, random []byte, bound uint32, scale float32) {
-	bits := math.Float32bits(scale)
-	for i, value := range values {
-		mask := uint32(int32(uint32(random[i])-bound) >> 31) // all bits or none, without a branch
-		factor := math.Float32frombits(bits &^ mask)
-		values[i] = value * factor
+// dropRun is how many values draw from a generator of their own, so that workers share them.
+const dropRun = 4096
+
+// drop multiplies a run of values by zero where their random byte is below bound, and else by scale; factors, if not
+// nil, gets what each was multiplied by. The bytes are the numbers of rand.NewPCG(seed, run), little end first.
+func drop(values, factors []float32, seed, run uint64, bound uint32, scale float32) {
+	random := rand.NewPCG(seed, run)
+	var bytes uint64
+	for i := range values {
+		if i%8 == 0 {
+			bytes = random.Uint64()
+		}
+		factor := scale
+		if uint32(byte(bytes>>(i%8*8))) < bound {
+			factor = 0
+		}
+		values[i] *= factor
 		if factors != nil {
 			factors[i] = factor
 		}
 	}
 }
 
-// behind are the numbers from at on; nil stays nil.
-func behind(numbers []float32, at int) []float32 {
-	if numbers == nil {
-		return nil
-	}
-	return numbers[at:]
-}
-
-// reluPlainly sets negative numbers to zero.
-func reluPlainly(h []float32) {
+// relu sets negative numbers to zero.
+func relu(h []float32) {
 	for i, value := range h {
 		h[i] = max(value, 0)
 	}
 }
 
-// maskPlainly multiplies down by scale, if it is not nil, and sets it to zero where h is off, or dropped.
-func maskPlainly(down, scale, h []float32) {
+// mask multiplies down by scale, if it is not nil, and sets it to zero where h is off, or dropped.
+func mask(down, scale, h []float32) {
 	for i := range down {
 		if scale != nil {
 			down[i] *= scale[i]
@@ -64,8 +66,8 @@ func maskPlainly(down, scale, h []float32) {
 	}
 }
 
-// subtractLargestPlainly subtracts from the numbers of each row, of so many, the largest of them.
-func subtractLargestPlainly(values []float32, width int) {
+// subtractLargest subtracts from the numbers of each row, of so many, the largest of them.
+func subtractLargest(values []float32, width int) {
 	for row := range slices.Chunk(values, width) {
 		largest := slices.Max(row)
 		for i := range row {
@@ -74,61 +76,50 @@ func subtractLargestPlainly(values []float32, width int) {
 	}
 }
 
-// widenPlainly writes to widened [values] the values as float64.
-func widenPlainly(widened []float64, values []float32) {
+// widen writes to widened [values] the values as float64.
+func widen(widened []float64, values []float32) {
 	for i, value := range values {
 		widened[i] = float64(value)
 	}
 }
 
-// sumColumnsPlainly adds to sums the first numbers of rows, which have so many, row by row.
-func sumColumnsPlainly(sums, rows []float32, width int) {
-	for row := range slices.Chunk(rows, width) {
-		for j, value := range row[:len(sums)] {
+// sumColumns adds up rows of as many numbers as sums, row by row.
+func sumColumns(sums, rows []float32) {
+	for row := range slices.Chunk(rows, len(sums)) {
+		for j, value := range row {
 			sums[j] += value
 		}
 	}
 }
 
-// roundPlainly writes to rounded [values] the values as float32.
-func roundPlainly(rounded []float32, values []float64) {
+// round writes to rounded [values] the values as float32.
+func round(rounded []float32, values []float64) {
 	for i, value := range values {
 		rounded[i] = float32(value)
 	}
 }
 
-// dividePlainly divides values by a number in float64. By one that is a float32, the quotients are those of float32: their 53 digits do not come
+// divide divides values by a number in float64. By one that is a float32, the quotients are those of float32: their 53 digits do not come
 // so near to the middle between two numbers of 24 digits that rounding twice makes a difference.
-func dividePlainly(values []float32, by float64) {
+func divide(values []float32, by float64) {
 	for i, value := range values {
 		values[i] = float32(float64(value) / by)
 	}
 }
 
-// transposePlainly writes the columns of from [rows×columns], whose rows are so far apart, as rows to to, stride apart.
-func transposePlainly(to []float32, stride int, from []float32, apart, rows, columns int) {
-	for r := range rows {
-		for j, value := range from[r*apart:][:columns] {
-			to[j*stride+r] = value
-		}
-	}
-}
-
-// countNonzeroPlainly is CountNonzero.
-func countNonzeroPlainly(row []float32) (count int) {
+// CountNonzero is how many numbers are not zero.
+func CountNonzero(row []float32) (count int) {
 	for _, value := range row {
 		count += isNotZero(value)
 	}
 	return count
 }
 
-// compressSpare are numbers behind those that compress writes, which it may change.
-const compressSpare = 8
-
-// compressPlainly writes the numbers of row that are not zero, and their columns, of which the first is given. It returns how many there are.
-func compressPlainly(columns []uint32, values, row []float32, first int) (count int) {
+// compress writes the numbers of row that are not zero, and their columns, and returns how many there are. There is room
+// for one more.
+func compress(columns []uint32, values, row []float32) (count int) {
 	for k, value := range row {
-		columns[count], values[count] = uint32(first+k), value
+		columns[count], values[count] = uint32(k), value
 		count += isNotZero(value)
 	}
 	return count
