@@ -41,10 +41,10 @@ func TestParquetEncodings(t *testing.T) {
 	}
 	for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Zstd, &parquet.Brotli, &parquet.Lz4Raw} {
 		for _, version := range []int{1, 2} {
-			for _, texts := range []encoding.Encoding{&parquet.Plain, &parquet.RLEDictionary, &parquet.DeltaLengthByteArray, &parquet.DeltaByteArray} {
+			for _, texts := range []encoding.Encoding{&parquet.Plain, &parquet.RLEDictionary, &parquet.DeltaLengthByteArray} {
 				numbers := encoding.Encoding(&parquet.Plain)
 				switch texts {
-				case &parquet.DeltaByteArray:
+				case &parquet.DeltaLengthByteArray:
 					numbers = &parquet.DeltaBinaryPacked
 				case &parquet.RLEDictionary:
 					numbers = &parquet.RLEDictionary
@@ -93,7 +93,7 @@ func TestParquetPages(t *testing.T) {
 		memory  int64
 		want    string
 	}{
-		"a page that cannot be decoded": {damaged, 32 << 20, ":1: column \"id\": is a damaged parquet file: from here on it cannot be decoded"},
+		"a page that cannot be decoded": {damaged, 32 << 20, ":1: column \"id\": is a damaged parquet file from here on: "},
 		"a page without room":           {out.Bytes(), 400_000, ":1: column \"id\": got a page that takes "},
 		"no footer":                     {damaged[:100], 32 << 20, ": is not a whole parquet file ("},
 	} {
@@ -116,7 +116,7 @@ func FuzzParquet(f *testing.F) {
 		for version := 1; version <= 2; version++ {
 			var out bytes.Buffer
 			must.Do(f, parquet.Write(&out, []row{{"a", &label, 1}, {"b", nil, 2}, {"c", &label, 1}}, parquet.Compression(codec), parquet.DataPageVersion(version),
-				parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.DeltaByteArray), parquet.DefaultEncodingFor(parquet.Int64, &parquet.DeltaBinaryPacked)))
+				parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.DeltaLengthByteArray), parquet.DefaultEncodingFor(parquet.Int64, &parquet.DeltaBinaryPacked)))
 			f.Add(out.Bytes())
 		}
 	}

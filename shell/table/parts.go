@@ -19,15 +19,12 @@ import (
 // one after another, as if they were one file.
 type Parts struct {
 	name     string
-	paths    []string // those of one name sorted; never empty
-	header   []string // of text files, whose first line then is a row; nil: they have one
+	paths    []string // sorted; never empty
 	form     Form
 	isHeader func(fields []string) bool // says that a line is a header, whatever the form says; may be nil
 	// columns that cannot be read are left out, and those of bytes that are not called text,
 	lenient bool
 	needed  []string // but these
-
-	partitions []partition // of the paths; nil: their directories say nothing
 }
 
 const (
@@ -37,47 +34,24 @@ const (
 )
 
 // FindParts finds the files that a name stands for. A directory has a file or more; those whose names begin with . or _ do not count. A
-// name of which there is no file is a pattern if it has *, ? or [. Directories KEY=VALUE below a directory or a pattern
-// are columns of the table. Parts are in the order of their names, in which numbers count as such: part-2 comes before
-// part-10.
+// name of which there is no file is a pattern if it has *, ? or [. Parts are in the order of their names, in which numbers count as such:
+// part-2 comes before part-10.
 func FindParts(ctx context.Context, name string) (Parts, error) {
 	info, err := stream.Stat(ctx, name)
 	var paths []string
-	root := name
 	switch {
 	case err == nil && info.IsDir():
-		if paths, err = filesBelow(ctx, name); err != nil {
-			return Parts{}, err
-		}
-		if paths == nil {
-			return Parts{}, &Error{Path: name, Msg: "is a directory without files, want some of " + Kinds}
-		}
+		paths, err = filesOf(ctx, name)
 	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(name, "*?["):
-		root = filepath.Dir(name[:strings.IndexAny(name, "*?[")] + "x")
-		found, err := stream.Glob(ctx, name)
-		if err != nil {
-			return Parts{}, &Error{Path: name, Msg: "is no pattern of names: a [ is left open", Err: err}
-		}
-		for _, path := range found {
-			if info, err := stream.Stat(ctx, path); err != nil || !info.IsDir() {
-				paths = append(paths, path)
-			} else if below, err := filesBelow(ctx, path); err != nil {
-				return Parts{}, err
-			} else {
-				paths = append(paths, below...)
-			}
-		}
-		if paths == nil {
-			return Parts{}, &Error{Path: name, Msg: "no file has such a name"}
-		}
+		paths, err = filesLike(ctx, name)
 	default:
 		return Parts{name: name, paths: []string{name}}, nil // opening it says what is wrong
 	}
-	if len(paths) > maxParts {
-		return Parts{}, tooMany(name, len(paths))
-	}
-	if err := checkLakes(ctx, paths); err != nil {
+	if err != nil {
 		return Parts{}, err
+	}
+	if len(paths) > maxParts {
+		return Parts{}, &Error{Path: name, Msg: fmt.Sprintf("has %d files, want at most %d", len(paths), maxParts)}
 	}
 	slices.SortFunc(paths, byNumber)
 	if full := slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
@@ -86,32 +60,56 @@ func FindParts(ctx context.Context, name string) (Parts, error) {
 	}); len(full) > 0 {
 		paths = full // Spark writes an empty file for a partition without rows
 	}
-	partitions, err := partitionsOf(root, paths)
-	return Parts{name: name, paths: paths, partitions: partitions}, err
+	return Parts{name: name, paths: paths}, nil
 }
 
-// Join is the files of several names, read as one in the order of the names. No file is there twice.
-func Join(name string, all ...Parts) (Parts, error) {
-	joined := Parts{name: name}
-	seen := map[string]bool{}
-	for _, p := range all {
-		for _, path := range p.paths {
-			if clean := filepath.Clean(path); seen[clean] {
-				return Parts{}, &Error{Path: path, Msg: "is named twice, want it once"}
-			} else {
-				seen[clean] = true
+// filesOf are the files of a directory. A log of Delta Lake or Hudi would say which of them count, and is not read.
+func filesOf(ctx context.Context, dir string) (paths []string, err error) {
+	entries, err := stream.ReadDir(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		name, path := entry.Name(), filepath.Join(dir, entry.Name())
+		if name == "_delta_log" || name == ".hoodie" {
+			return nil, &Error{Path: dir, Msg: "has a log " + name + " that says which files count: write the table to plain parquet files, and name those"}
+		}
+		if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
+			continue
+		}
+		if entry.Type()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0 { // to open a pipe may wait for ever
+			return nil, &Error{Path: path, Msg: "is a pipe, a socket or a device in a directory, want files"}
+		}
+		if info, err := stream.Stat(ctx, path); err == nil && info.IsDir() {
+			return nil, &Error{Path: path, Msg: "is a directory in a directory, want files"}
+		}
+		paths = append(paths, path)
+	}
+	if paths == nil {
+		return nil, &Error{Path: dir, Msg: "is a directory without files, want some of " + Kinds}
+	}
+	return paths, ctx.Err()
+}
+
+// filesLike are the files that a pattern matches, and those of directories that it matches.
+func filesLike(ctx context.Context, pattern string) (paths []string, err error) {
+	found, err := stream.Glob(ctx, pattern)
+	if err != nil {
+		return nil, &Error{Path: pattern, Msg: "is no pattern of names: a [ is left open", Err: err}
+	}
+	for _, path := range found {
+		of := []string{path}
+		if info, err := stream.Stat(ctx, path); err == nil && info.IsDir() {
+			if of, err = filesOf(ctx, path); err != nil {
+				return nil, err
 			}
 		}
-		joined.paths = append(joined.paths, p.paths...)
-		joined.partitions = append(joined.partitions, p.partitions...)
+		paths = append(paths, of...)
 	}
-	if len(joined.paths) > maxParts {
-		return Parts{}, tooMany(name, len(joined.paths))
+	if paths == nil {
+		return nil, &Error{Path: pattern, Msg: "no file has such a name"}
 	}
-	if n := len(joined.partitions); n > 0 && n < len(joined.paths) {
-		return Parts{}, &Error{Path: name, Msg: "has files in directories KEY=VALUE and others, want one kind"}
-	}
-	return joined, nil
+	return paths, nil
 }
 
 // byNumber compares names byte by byte, but runs of digits by their numbers.
@@ -138,21 +136,6 @@ func byNumber(a, b string) int {
 // digits is how many digits a text begins with.
 func digits(text string) int {
 	return len(text) - len(strings.TrimLeft(text, "0123456789"))
-}
-
-// ByNumber returns the first two files that are next to each other by the numbers in their names, and are not in the
-// order of the bytes; "" if there are none.
-func (p Parts) ByNumber() (before, after string) {
-	for i := 1; i < len(p.paths); i++ {
-		if p.paths[i-1] > p.paths[i] && byNumber(p.paths[i-1], p.paths[i]) < 0 {
-			return p.paths[i-1], p.paths[i]
-		}
-	}
-	return "", ""
-}
-
-func tooMany(name string, parts int) error {
-	return &Error{Path: name, Msg: fmt.Sprintf("has %d files, want at most %d", parts, maxParts)}
 }
 
 // WithForm is p with a form of its text files. A first line of which isHeader is true is a header, even if the form
@@ -198,18 +181,14 @@ func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (
 	if len(parts.paths) == 1 {
 		return first, nil
 	}
-	headed, err := parts.headed(ctx, first, memory, chunkBytes)
-	if err != nil {
-		return nil, errors.Join(err, first.Close())
-	}
 	if first.Numbered() { // the first line of the others may look otherwise
-		headed = headed.WithForm(Form{Delimiter: first.layout.separator, NoHeader: true}, nil)
+		parts = parts.WithForm(Form{Delimiter: first.layout.separator, NoHeader: true}, nil)
 	}
 	r := &Reader{
-		path: parts.name, header: first.header, lists: first.lists, floats: first.floats, layout: first.layout,
+		path: parts.name, header: first.header, floats: first.floats, layout: first.layout,
 		leftOut: first.leftOut, line: first.line, parts: parts,
 	}
-	p := &partsReader{of: r, open: func(part int) (*Reader, error) { return headed.open(ctx, part, memory, chunkBytes) }}
+	p := &partsReader{of: r, open: func(part int) (*Reader, error) { return parts.open(ctx, part, memory, chunkBytes) }}
 	p.now.Store(first)
 	r.chunks = func() rows { return &partChunk{of: p} }
 	r.read = func() int64 { return p.before.Load() + p.now.Load().Offset() }
@@ -225,53 +204,6 @@ func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (
 		r.size += info.Size()
 	}
 	return r, nil
-}
-
-// headed is p, or, if its first file is the header of the others as neo4j-admin has it, p with that header: a line alone with types, such as
-// id:ID, which the second file does not begin with.
-func (p Parts) headed(ctx context.Context, first *Reader, memory int64, chunkBytes int) (Parts, error) {
-	isTyped := slices.ContainsFunc(first.header, func(column string) bool { return strings.Contains(column, ":") })
-	if first.lists != nil || !isTyped {
-		return p, nil
-	}
-	for _, path := range p.paths[:2] { // which a pipe brings once
-		if path == stream.Input {
-			return p, nil
-		}
-		if info, err := stream.Stat(ctx, path); err != nil || !info.Mode().IsRegular() {
-			return p, err
-		}
-	}
-	if row, err := p.firstRow(ctx, 0, memory, chunkBytes); err != nil || row != nil {
-		return p, err
-	}
-	headed := p
-	headed.header = first.header
-	headed.form.Delimiter = first.layout.separator
-	row, err := headed.firstRow(ctx, 1, memory, chunkBytes)
-	if err != nil || slices.Equal(row, first.header) {
-		return p, err
-	}
-	return headed, nil
-}
-
-// firstRow reads the first row of a file, nil if it has none. A row that is wrong is nobody's header.
-func (p Parts) firstRow(ctx context.Context, part int, memory int64, chunkBytes int) (row []string, err error) {
-	in, err := p.open(ctx, part, memory, chunkBytes)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, in.Close()) }()
-	for first, err := range in.Rows() {
-		row = []string{}
-		if err == nil {
-			for _, field := range first.Fields {
-				row = append(row, string(field))
-			}
-		}
-		break
-	}
-	return row, nil
 }
 
 // A partsReader reads files one after another.
@@ -301,11 +233,6 @@ func (p *partsReader) advance() error {
 	p.now.Store(next)
 	if !slices.Equal(next.header, p.of.header) {
 		return next.HeaderErrorf("", "has the columns %s, want those of %s: %s", next.ListColumns(), p.of.parts.paths[0], p.of.ListColumns())
-	}
-	for column, name := range next.header {
-		if next.IsList(column) != p.of.IsList(column) {
-			return next.HeaderErrorf(name, "has lists here or in %s, want them in both", p.of.parts.paths[0])
-		}
 	}
 	return nil
 }

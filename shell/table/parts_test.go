@@ -109,7 +109,7 @@ func TestPartsErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
 		"a/1.csv": "id,n\na,1\n", "a/2.csv": "n,id\n1,b\n", "b/1.csv": "id\na\n", "b/2.csv": "id\nb\nc,d\n", "c/_x.csv": "id\n",
-		"d/1.csv": "id\na\n", "d/notes.txt": "Read me.\n", "e/1.csv": "", "e/2.csv": "",
+		"d/1.csv": "id\na\n", "d/notes.txt": "Read me.\n", "e/1.csv": "", "e/2.csv": "", "lake/_delta_log/0.json": "{}",
 	} {
 		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o700))
 		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
@@ -125,6 +125,8 @@ func TestPartsErrors(t *testing.T) {
 		"f*":      "f*: no file has such a name",
 		"[":       "[: is no pattern of names: a [ is left open",
 		"?/2.csv": "has the columns",
+		"lake":    "lake: has a log _delta_log that says which files count",
+		".":       "is a directory in a directory, want files",
 	} {
 		parts, err := FindParts(t.Context(), name)
 		if err == nil {

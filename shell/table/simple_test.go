@@ -28,10 +28,13 @@ func simpleRows(l layout, content []byte, columns int) (rows []string) {
 		var record []byte
 		var fields []string
 		var bad, open error
-		if separator == blanks || content[0] == comment {
-			record, _, _ = bytes.Cut(content, []byte{'\n'})
-			record = content[:min(len(record)+1, len(content))]
-			fields = simpleBlanks(bytes.TrimSuffix(bytes.TrimSuffix(record, []byte("\n")), []byte("\r")))
+		if separator == blanks || separator == '\t' || content[0] == comment {
+			record = content[:lineEnd(content)]
+			if separator == '\t' {
+				fields, _, bad = simpleQuotes(record, l)
+			} else {
+				fields = simpleBlanks(bytes.TrimSuffix(bytes.TrimSuffix(record, []byte("\n")), []byte("\r")))
+			}
 		} else {
 			var length int
 			if fields, length, bad = simpleQuotes(content, l); length < 0 {
@@ -64,13 +67,7 @@ func simpleRows(l layout, content []byte, columns int) (rows []string) {
 			continue
 		}
 		if bad == nil && header != nil {
-			again := slices.Clone(fields)
-			if strings.HasPrefix(again[0], byteOrderMark[:1]) {
-				again[0] = strings.Trim(again[0], byteOrderMark+`"`)
-			}
-			if slices.Equal(again, header) && columns > 1 && !areNumbers([][]string{header}) {
-				bad = fmt.Errorf("got the header again (%s)", brief(strings.Join(header, ",")))
-			} else if len(fields) != columns {
+			if len(fields) != columns {
 				bad = fmt.Errorf("got %d fields", len(fields))
 			}
 		}
@@ -104,13 +101,6 @@ func simpleQuotes(text []byte, l layout) (fields []string, length int, bad error
 			return nil, -1, nil
 		}
 		quoted := simpleQuoted.FindStringSubmatch(rest)
-		if separator == '\t' && quoted != nil && strings.Contains(quoted[0], "\n") {
-			lines := strings.Split(rest, "\n")
-			if len(fields)+strings.Count(lines[0], "\t") == l.tabs &&
-				strings.Count(lines[1], "\t") == l.tabs {
-				quoted = nil
-			}
-		}
 		behind := rest
 		if quoted != nil {
 			behind = rest[len(quoted[0]):]
@@ -231,9 +221,6 @@ func againstSimple(t testing.TB, path string, content []byte, chunk int) {
 		return // the header, of which other tests are
 	}
 	columns := len(r.Header())
-	if r.layout.captioned {
-		return // all records are rows
-	}
 	var rows []string
 	for row, err := range r.Rows() {
 		rows = append(rows, rowText(row, err))
@@ -281,7 +268,7 @@ func awkward(r *rand.Rand, separator byte) []byte {
 
 func TestReadersAgree(t *testing.T) {
 	dir := t.TempDir()
-	for seed := range uint64(longtest.Of(300, 3000)) {
+	for seed := range uint64(longtest.Of(200, 3000)) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		path, separator := filepath.Join(dir, "a.csv"), byte(',')
 		if seed%3 == 0 {
@@ -304,7 +291,6 @@ func TestReadersAgree(t *testing.T) {
 func FuzzReadersAgree(f *testing.F) {
 	f.Add([]byte("id,label\n1,\"A\n\"\"B\"\r\n"), false, 3)
 	f.Add([]byte("\xef\xbb\xbfid\tlabel\n\\t\t\"a\\\r\n\"\"b\"\n\"c\"d\t\"e\n"), true, 1)
-	f.Add([]byte("id,label\n1,A\n\"id\",label\n\ufeff\"id\",label\nid,A\n"), false, 5)
 	f.Add([]byte("id,   label\n1,A\n\"id\",label\n\ufeff\"id\",label\niP, A\n"), false, 1)
 	f.Fuzz(func(t *testing.T, content []byte, tabs bool, chunk int) {
 		name := "f.csv"

@@ -58,7 +58,6 @@ type Reader struct {
 	path   string
 	parts  Parts
 	header []string
-	lists  []bool // of the columns: they have lists; nil of text
 	floats []bool // of the columns: they have numbers of floating point; nil of text
 	layout layout // of text
 
@@ -92,9 +91,6 @@ func (r *Reader) Parts() Parts { return r.parts }
 // it.
 func (r *Reader) Header() []string { return r.header }
 
-// IsList says whether a column of a parquet file has lists, which read as [1,2,3].
-func (r *Reader) IsList(column int) bool { return r.lists != nil && r.lists[column] }
-
 // IsFloat says whether a column of a parquet file has numbers of floating point, of which NaN is one.
 func (r *Reader) IsFloat(column int) bool { return r.floats != nil && r.floats[column] }
 
@@ -105,7 +101,7 @@ func (r *Reader) LeftOut() []string { return r.leftOut }
 func (r *Reader) Unusual(column string) error { return unusualColumn(r.path, column) }
 
 func unusualColumn(path, column string) error {
-	return &Error{Path: path, Column: column, Msg: "got a nested or unusual type, want booleans, numbers, strings, dates or times, or lists of them"}
+	return &Error{Path: path, Column: column, Msg: "got a nested or unusual type, want booleans, numbers, strings, dates or times"}
 }
 
 // Names is Header without white space around the names. A name that is then there twice is an *Error, unless it is

@@ -114,19 +114,14 @@ func TestTextErrors(t *testing.T) {
 	}{
 		{"a.csv", nil, ": the file is empty, want a header line that names the columns"},
 		{"a.csv", []byte("\n\n"), ": the file is empty, want a header line"},
-		{"a.edges", []byte("# a\n# b\n"), ": all lines begin with #, as comments do, want rows"},
+		{"a.edges", []byte("# a\n# b\n"), ": all lines begin with #, as comments do, want a header line"},
 		{"a.csv", []byte("id,label\n1,A\n2\n"), ":3: got 1 fields, want 2 (id,label)"},
 		{"a.csv", []byte("id,label\n1,A,B\n"), ":2: got 3 fields, want 2 (id,label)"},
 		{"a.csv", []byte("id,label\n1,\"A\n2,B\n"), ":2: a quoted field is still open at the end of the file"},
 		{"a.csv", []byte("id,label\n1,\"A\"x\n"), `:2: got "x" after a closing quote, want the end of the field`},
 		{"a.csv", []byte("id,label\n1,A\x00\n"), ":2: got a NUL byte, want text"},
 		{"a.csv", []byte("id,label\n1,\xff\n"), ":2: got bytes that are not UTF-8"},
-		{"a.csv", []byte("\xff\xfei\x00d\x00"), ":1: got UTF-16 text, want UTF-8: iconv -f UTF-16 -t UTF-8 < "},
-		{"a.csv", []byte("i\x00d\x00"), ":1: got UTF-16 text, want UTF-8: iconv -f UTF-16LE -t UTF-8 < "},
-		{"a.csv", []byte("\x00i\x00d"), ":1: got UTF-16 text, want UTF-8: iconv -f UTF-16BE -t UTF-8 < "},
-		{"a.csv", []byte("id,label\n1,\xe9\n"), "If it is Latin-1 or Windows-1252: iconv -f WINDOWS-1252 -t UTF-8 < "},
-		{"a.csv", []byte("id,label\ra,X\rb,Y\r"),
-			`:1: got lines that end with a carriage return alone, want LF or CRLF: tr '\r' '\n' < `},
+		{"a.csv", []byte("\xff\xfei\x00d\x00"), ":1: got UTF-16 text, want UTF-8: iconv -f UTF-16 -t UTF-8 converts it"},
 		{"a.csv", []byte("id,label\ra,X\nb,Y\n"),
 			":1: got a carriage return in the header, want lines that end with LF or CRLF"},
 		{"a.csv", []byte("id,label\n" + long), ":2: got a record of more than 16 MiB"},
@@ -136,10 +131,6 @@ func TestTextErrors(t *testing.T) {
 		{"a.csv.gz", []byte("\x1f\x8b\n1,2\n"), ": is not a whole gzip file ("},
 		{"a.parquet.gz", []byte(zipped(t, "PAR1\x15\x04")),
 			":1: got parquet data within gzip, want it alone: unpack it with gunzip"},
-		{"a.csv", []byte("\xff\xfe\x00\x00i\x00\x00\x00"), ":1: got UTF-32 text, want UTF-8: iconv -f UTF-32 -t UTF-8 < "},
-		{"a.csv", []byte("\x00\x00\xfe\xff\x00\x00\x00i"), ":1: got UTF-32 text, want UTF-8: iconv -f UTF-32 -t UTF-8 < "},
-		{"a.csv", []byte("i\x00\x00\x00d\x00\x00\x00"), ":1: got UTF-32 text, want UTF-8: iconv -f UTF-32LE -t UTF-8 < "},
-		{"a.csv", []byte("\x00\x00\x00i\x00\x00\x00d"), ":1: got UTF-32 text, want UTF-8: iconv -f UTF-32BE -t UTF-8 < "},
 		{"a.csv", []byte("id,label,t\n1,A,\"a \\\"b\\\"\"\n"),
 			`:2: got "b" after a closing quote, want the end of the field; if a backslash stands before a quote: it is not read as an escape`},
 		{"a.txt", []byte("id label\n1 \"A \\\"b\\\"\"\n"),
@@ -147,24 +138,13 @@ func TestTextErrors(t *testing.T) {
 		{"a.csv", []byte("\"id\",\"label\"\n\"1\",\"A\",\n\"2\",\"B\",\n"), ":2: got 3 fields, want 2 (id,label)"},
 		{"a.csv", []byte("src,dst\n1,2,5\n2,3,5\n"), ":2: got 3 fields, want 2 (src,dst)"},
 		{"a.tsv", []byte("id\tlabel\n1\tA\t\n2\tB\t\n"), ":2: got 3 fields, want 2 (id,label)"},
-		{"a.orc", []byte("ORC\n\x0b\n\x00"), ":1: got an ORC file"},
-		{"a.avro", []byte("Obj\x01\x04\x14avro.codec"), ":1: got an Avro file"},
-		{"a.mat", []byte("MATLAB 5.0 MAT-file, Platform: GLNXA64"), ":1: got a file of MATLAB"},
-		{"a.rds", []byte(zipped(t, "X\n\x00\x00\x00\x03")), ":1: got a file of R (RDS or RData)"},
-		{"a.rda", []byte("RDX3\nX\n"), ":1: got a file of R (RDS or RData)"},
-		{"a.dta", []byte("<stata_dta><header>"), ":1: got a file of Stata"},
-		{"a.pkl", []byte("\x80\x05\x95"), ":1: got a pickle of Python"},
-		{"a.dot", []byte("strict digraph G {\n  0 -> 1;\n}\n"), ":1: got a graph in DOT or GML"},
-		{"a.gml", []byte("graph\n[\n  directed 0\n"), ":1: got a graph in DOT or GML"},
-		{"a.tar.gz", []byte(zipped(t, "e.csv"+strings.Repeat("\x00", 252)+"ustar")), ":1: got a tar archive"},
-		{"a.mtx", []byte("%%MatrixMarket matrix coordinate real general\n"), "of features: scipy.sparse.save_npz"},
-		{"a.arrow", []byte("ARROW1"), ": got an Arrow file, want text or parquet"},
-		{"a.xlsx", []byte("PK\x03\x04"), ":1: got a zip archive, as .xlsx, .npz and"},
+		{"a.mtx", []byte("%%MatrixMarket matrix coordinate real general\n"), "scipy.io.mmread reads it"},
+		{"a.xlsx", []byte("PK\x03\x04"), ":1: got a zip archive, as .xlsx and .npz are"},
 		{"a.csv", []byte("PK\x03\x04"), ":1: got a zip archive"},
 		{"a.csv", []byte("version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 1\n"),
 			":1: got a pointer of Git LFS"},
 		{"a.zst", []byte("\x28\xb5\x2f\xfd..."), ":1: got zstd data, want text or parquet: unpack it with unzstd"},
-		{"a.graphml", []byte("<?xml version='1.0'?>\n<graphml>"), "networkx reads it"},
+		{"a.graphml", []byte("<?xml version='1.0'?>\n<graphml>"), ":1: got XML or HTML"},
 		{"a.json", []byte("{\"id\": 1}\n"), ":1: got JSON"},
 	} {
 		path := write(t, c.name, c.content)
@@ -279,7 +259,7 @@ func TestParquetDamage(t *testing.T) {
 	good := parquetFile(t, rows...)
 	r := rand.New(rand.NewPCG(1, 0))
 	failed := 0
-	for range 400 {
+	for range 100 {
 		content := bytes.Clone(good)
 		content[r.IntN(len(content))] ^= 1 << r.IntN(8)
 		if _, err := read(write(t, "a.parquet", content)); err != nil {
@@ -290,7 +270,7 @@ func TestParquetDamage(t *testing.T) {
 		}
 	}
 	if failed == 0 {
-		t.Error("400 damaged files: got no error at all")
+		t.Error("100 damaged files: got no error at all")
 	}
 }
 

@@ -23,24 +23,19 @@ type textFile struct {
 	comment    byte // what lines begin with that are no records
 	ofLines    bool // a record is a line: no line ends within quotes
 	trim       bool // blanks around values are none of theirs
-	tabs       int  // of a line that is a row
 	chunkBytes int
 	header     []string // nil until it has been read
-	names      []string // the fields of the line that is the header; nil if none is, or if it may be a row as well
-	recognized bool     // names are those of a header, whatever the form says
 
 	rest  []byte // read, but behind the last chunk
 	lines int64  // before rest
 	err   error  // that comes behind rest; io.EOF at the end of the file
 }
 
-// newTextFile reads a text from behind its byte order mark. One whose columns blanks separate has a record in each
-// line: a text may have any number of blanks, so that nothing tells its lines from rows with a quote each.
+// newTextFile reads a text from behind its byte order mark. Between tabs and blanks, where titles often have a quote each, a record is a line:
+// nothing would tell rows with such quotes from a text with ends of lines in it.
 func newTextFile(path string, in io.Reader, l layout, chunkBytes int) *textFile {
-	f := &textFile{path: path, in: in, separator: l.separator, comment: l.comment, trim: l.trim, tabs: l.tabs,
-		chunkBytes: chunkBytes}
-	f.ofLines = f.separator == blanks
-	return f
+	return &textFile{path: path, in: in, separator: l.separator, comment: l.comment, trim: l.trim, chunkBytes: chunkBytes,
+		ofLines: l.separator == blanks || quotesAreText(l.separator)}
 }
 
 // A textChunk is a run of whole records of a textFile.
@@ -70,8 +65,7 @@ func (c *textChunk) fill() (err error) {
 }
 
 // cut appends to data, which begins with a record, what the file holds on, and returns its whole records, at least one.
-// A quoted field that the file, or MaxRecord, ends before is an error, unless such a quote is text: then the next line begins
-// another record. What is behind it keeps as rest.
+// A quoted field that the file, or MaxRecord, ends before is an error. What is behind them it keeps as rest.
 func (f *textFile) cut(data []byte) ([]byte, error) {
 	for size := f.chunkBytes; ; size *= 2 {
 		size = min(size, MaxRecord+1)
@@ -96,13 +90,8 @@ func (f *textFile) cut(data []byte) ([]byte, error) {
 		case f.err != nil:
 			return nil, &Error{Path: f.path, Line: line, Msg: "the file cannot be read on: " + sourceError(f.err), Err: f.err}
 		case size > MaxRecord:
-			end := lineEnd(data)
-			if end == len(data) || !quotesAreText(f.separator) {
-				return nil, recordError(f.path, line,
-					"got a record of more than %d MiB, want shorter ones (is a quote left open?)", MaxRecord>>20)
-			}
-			f.rest = append(f.rest[:0], data[end:]...)
-			return data[:end], nil
+			return nil, recordError(f.path, line,
+				"got a record of more than %d MiB, want shorter ones (is a quote left open?)", MaxRecord>>20)
 		}
 	}
 }
@@ -149,25 +138,23 @@ func (f *textFile) wholeRecords(data []byte, last bool) int {
 
 // quotedRecord returns the length of the record that data begins with, its end of line included; false if data ends
 // before it does. A quote that does not begin its field stands for itself. A closing quote that something follows is
-// text, or an error of the record, which then ends where its line does.
+// an error of the record, which then ends where its line does.
 func (f *textFile) quotedRecord(data []byte, last bool) (length int, ok bool) {
-	lineEnd, quote := -1, -1                          // the next ones at or behind i, as far as they are known
-	for i, field := 0, 0; ; i, field = i+1, field+1 { // i is where a field begins
+	lineEnd, quote := -1, -1 // the next ones at or behind i, as far as they are known
+	for i := 0; ; i++ {      // i is where a field begins
 		if begin := beforeQuote(data, i); begin >= 0 {
-			end, ok := f.quoteEnd(data, begin, field, last)
-			switch {
-			case !ok:
-				return 0, false
-			case end < 0:
-			case end < len(data) && data[end] == f.separator:
+			end := closingQuote(data, begin)
+			if end >= 0 && end < len(data) && data[end] == f.separator {
 				i = end
 				continue
-			case !quotesAreText(f.separator) || endsLine(data[end:]):
-				if n := bytes.IndexByte(data[end:], '\n'); n >= 0 {
-					return end + n + 1, true
-				}
-				return len(data), last
 			}
+			if end < 0 {
+				return 0, false
+			}
+			if n := bytes.IndexByte(data[end:], '\n'); n >= 0 {
+				return end + n + 1, true
+			}
+			return len(data), last
 		}
 		if lineEnd < i {
 			if lineEnd = bytes.IndexByte(data[i:], '\n'); lineEnd < 0 {
@@ -195,33 +182,23 @@ func (f *textFile) quotedRecord(data []byte, last bool) (length int, ok bool) {
 	}
 }
 
-// endsLine reports whether nothing is left of a line.
-func endsLine(rest []byte) bool {
-	return len(rest) == 0 || rest[0] == '\n' || rest[0] == '\r' && (len(rest) == 1 || rest[1] == '\n')
-}
-
 // checkText refuses what is no text.
 func checkText(text []byte) error {
 	if bytes.IndexByte(text, 0) >= 0 {
 		return errors.New("got a NUL byte, want text")
 	}
 	if !utf8.Valid(text) {
-		return errors.New("got bytes that are not UTF-8, want UTF-8 text")
+		return errors.New("got bytes that are not UTF-8, want UTF-8 text (iconv -f WINDOWS-1252 -t UTF-8 converts Latin-1)")
 	}
 	return nil
 }
 
-// checkText is checkText of a line, with a command line that converts the file.
+// checkText is checkText of a line.
 func (c *textChunk) checkText(line int64, text []byte) error {
-	err := checkText(text)
-	if err == nil {
-		return nil
+	if err := checkText(text); err != nil {
+		return recordError(c.file.path, line, "%v", err)
 	}
-	advice := ""
-	if bytes.IndexByte(text, 0) < 0 {
-		advice = ". If it is Latin-1 or Windows-1252: " + converting(c.file.path, "iconv -f WINDOWS-1252 -t UTF-8")
-	}
-	return recordError(c.file.path, line, "%v%s", err, advice)
+	return nil
 }
 
 // next returns the next record. It skips blank lines and comments.
@@ -279,53 +256,15 @@ const backslashRemark = `; if a backslash stands before a quote: it is not read 
 // row is the row of fields; the first, which is the header, has any number of them.
 func (c *textChunk) row(line int64) (Row, error) {
 	header := c.file.header
-	if c.isHeader() {
-		advice := ". If the first line is a row, add --no-header"
-		if c.file.recognized {
-			advice = ""
-		}
-		return Row{}, recordError(c.file.path, line,
-			"got the header again (%s), want a row. If files were put together here, take this line out, or name a "+
-				"directory of the files%s", brief(strings.Join(c.file.names, ",")), advice)
-	}
 	if len(c.fields) != len(header) && header != nil {
-		record := bytes.Join(c.fields, []byte{c.file.separator})
 		remark := ""
-		if bytes.HasPrefix(record, []byte{'#'}) || bytes.HasPrefix(record, []byte{'%'}) {
-			remark = fmt.Sprintf("; lines that begin with %c are comments only where the first line of the file is one",
-				record[0])
-		} else if bytes.Contains(record, []byte(`\"`)) {
+		if bytes.Contains(bytes.Join(c.fields, nil), []byte(`\"`)) {
 			remark = backslashRemark
-		} else if len(c.fields) == len(header)+1 && (c.file.separator == '\t' || c.file.separator == blanks) {
-			remark = "; if the header has no name for the first column, add one (in R: write.table with col.names=NA)"
-		} else if c.file.ofLines && bytes.Count(record, []byte{'"'})%2 == 1 {
-			remark = "; if an end of line stands in quotes, save the table with commas: with blanks a row is a line"
 		}
 		return Row{}, recordError(c.file.path, line, "got %d fields, want %d (%s)%s",
 			len(c.fields), len(header), brief(strings.Join(header, ",")), remark)
 	}
 	return Row{Line: line, Fields: c.fields}, nil
-}
-
-// isHeader reports whether the fields are those of the header, perhaps behind a byte order mark.
-func (c *textChunk) isHeader() bool {
-	names := c.file.names
-	if len(names) == 0 || len(c.fields) != len(names) {
-		return false
-	}
-	first := c.fields[0]
-	if len(first) > 0 && first[0] == byteOrderMark[0] {
-		first = bytes.Trim(first, byteOrderMark+`"`)
-	}
-	if string(first) != names[0] {
-		return false
-	}
-	for i, field := range c.fields[1:] {
-		if string(field) != names[i+1] {
-			return false
-		}
-	}
-	return true
 }
 
 // quotedRecord is next for a record with quotes.

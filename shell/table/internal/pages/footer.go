@@ -1,3 +1,6 @@
+// Package pages hands the pages of a parquet file to a decoder, unpacked. The decoder allocates what a footer, the header of a page and the
+// runs in a page say: they are held against the file and the memory first, and a page that unpacks to more than its header says is refused.
+// It knows nothing of rows, and nothing of what values mean.
 package pages
 
 import (
@@ -7,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
@@ -15,32 +17,62 @@ import (
 )
 
 const (
-	// structCost is what a struct of a file's metadata takes when it is decoded, about, and footerShare the part of the
-	// memory that they take, as a divisor.
+	// structCost is about what a struct of a file's metadata takes when it is decoded, in bytes. Structs may take one part of footerShare of
+	// the memory, and footerMost bytes, so that the stack holds any that lie in each other.
 	structCost  = 1 << 10
 	footerShare = 4
+	footerMost  = 2 << 30
+	// pageBuffer is what the decoder reads the header of a page through, in bytes; there is one a column.
+	pageBuffer = 256
 )
 
-// ErrFooter is the error of a footer that cannot be decoded.
-var ErrFooter = errors.New("its footer cannot be decoded")
+var errFooter = errors.New("its footer cannot be decoded")
 
-// ReadFooter reads the metadata at the end of a file. The lengths in it are held against the file, and what decoding takes
-// against the memory, before anything of them is allocated.
-func ReadFooter(f io.ReaderAt, size, memory int64) (*format.FileMetaData, error) {
+// A place is where in a file the pages of a column of a group of rows lie, and how they are compressed.
+type place struct {
+	at, end int64
+	codec   format.CompressionCodec
+}
+
+// Open reads the metadata at the end of a file of so many bytes. Pages may take one part of share of the memory.
+func Open(content io.ReaderAt, size, memory, share int64) (*File, error) {
+	meta, err := readFooter(content, size, memory)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{content: content, memory: memory / share}
+	if err := f.takePlaces(meta, size); err != nil {
+		return nil, err
+	}
+	for i := range meta.Schema { // the decoder has no values of the type of nulls alone; what is left is the type in which they are stored
+		if _, isNull := meta.Schema[i].LogicalType.Value.(*format.NullType); isNull {
+			meta.Schema[i].LogicalType.Value = nil
+		}
+	}
+	text, err := thrift.Marshal(new(thrift.CompactProtocol), meta)
+	if err != nil {
+		return nil, errFooter
+	}
+	file := append([]byte("PAR1"), text...)
+	file = append(binary.LittleEndian.AppendUint32(file, uint32(len(text))), "PAR1"...)
+	if f.File, err = parquet.OpenFile(bytes.NewReader(file), int64(len(file)),
+		parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(pageBuffer)); err != nil {
+		return nil, errFooter
+	}
+	return f, nil
+}
+
+func readFooter(f io.ReaderAt, size, memory int64) (*format.FileMetaData, error) {
 	const ends = 12 // "PAR1" at both ends and the length of the footer
+	var tail [8]byte
 	if size < ends {
 		return nil, errors.New("it ends early")
 	}
-	var first [4]byte
-	var tail [8]byte
-	if err := errors.Join(readWhole(f, first[:], 0), readWhole(f, tail[:], size-int64(len(tail)))); err != nil {
+	if err := readWhole(f, tail[:], size-int64(len(tail))); err != nil {
 		return nil, err
 	}
 	if string(tail[4:]) != "PAR1" {
 		return nil, errors.New("it ends early: no PAR1 at its end")
-	}
-	if string(first[:]) != "PAR1" {
-		return nil, errors.New("no PAR1 at its beginning")
 	}
 	length := int64(binary.LittleEndian.Uint32(tail[:4]))
 	if length > size-ends {
@@ -53,65 +85,116 @@ func ReadFooter(f io.ReaderAt, size, memory int64) (*format.FileMetaData, error)
 	if err := readWhole(f, text, size-int64(len(tail))-length); err != nil {
 		return nil, err
 	}
-	walk, err := walkThrift(text)
-	if err != nil {
-		return nil, ErrFooter
-	}
-	if wants, has := walk.structs*structCost, memory/footerShare; wants > has {
-		return nil, fmt.Errorf("its footer takes %d MiB of memory, want at most %d MiB: fewer groups of rows or columns, or more memory",
-			(wants+1<<20-1)>>20, has>>20)
-	}
+	most := min(memory/footerShare, footerMost)
+	in := &footerReader{thriftReader: new(thrift.CompactProtocol).NewReaderFromBytes(text), rest: most}
 	meta := new(format.FileMetaData)
-	if err := thrift.Unmarshal(new(thrift.CompactProtocol), text, meta); err != nil {
-		return nil, ErrFooter
+	err := thrift.NewDecoder(in).Decode(meta)
+	if in.rest < 0 {
+		return nil, fmt.Errorf("its footer takes more than %d MiB of memory: want fewer groups of rows or columns, or more memory", most>>20)
+	}
+	if err != nil || in.BytesRead() != len(text) {
+		return nil, errFooter
 	}
 	return meta, nil
 }
 
-// TakePlaces returns where the pages of each group of rows lie, and takes from the metadata what is of no use to a decoder
-// that has them from a Source.
-func TakePlaces(meta *format.FileMetaData, size int64) ([][]Place, error) {
-	places := make([][]Place, len(meta.RowGroups))
+type thriftReader = thrift.Reader // whose name is that of a method
+
+// A footerReader counts what the structs, lists and maps take that a footer says it has, before a decoder allocates them.
+type footerReader struct {
+	thriftReader
+	rest int64 // bytes that they may take
+}
+
+func (r *footerReader) take(count int64, kinds ...thrift.Type) error {
+	for _, kind := range kinds {
+		cost := int64(16)
+		if kind == thrift.STRUCT || kind == thrift.LIST || kind == thrift.SET || kind == thrift.MAP {
+			cost = structCost
+		}
+		r.rest -= count * cost
+	}
+	if r.rest < 0 {
+		return errFooter
+	}
+	return nil
+}
+
+// ReadField implements thrift.Reader.
+func (r *footerReader) ReadField() (thrift.Field, error) {
+	field, err := r.thriftReader.ReadField()
+	if err == nil {
+		err = r.take(1, field.Type)
+	}
+	return field, err
+}
+
+// ReadList implements thrift.Reader.
+func (r *footerReader) ReadList() (thrift.List, error) {
+	list, err := r.thriftReader.ReadList()
+	if err == nil {
+		err = r.take(int64(list.Size), list.Type)
+	}
+	return list, err
+}
+
+// ReadSet implements thrift.Reader.
+func (r *footerReader) ReadSet() (thrift.Set, error) {
+	list, err := r.ReadList()
+	return thrift.Set(list), err
+}
+
+// ReadMap implements thrift.Reader.
+func (r *footerReader) ReadMap() (thrift.Map, error) {
+	pairs, err := r.thriftReader.ReadMap()
+	if err == nil {
+		err = r.take(int64(pairs.Size), pairs.Key, pairs.Value)
+	}
+	return pairs, err
+}
+
+// Discard skips bytes: a decoder asks for it where the reader has all of them.
+func (r *footerReader) Discard(n int) (int, error) {
+	return r.thriftReader.(interface{ Discard(int) (int, error) }).Discard(n) //nolint:errcheck // the reader of bytes has it
+}
+
+// takePlaces finds where the pages of each group of rows lie, and takes from the metadata what is of no use to a decoder that has them from
+// a Source.
+func (f *File) takePlaces(meta *format.FileMetaData, size int64) error {
+	f.places = make([][]place, len(meta.RowGroups))
 	for g := range meta.RowGroups {
 		columns := meta.RowGroups[g].Columns
-		places[g] = make([]Place, len(columns))
+		f.places[g] = make([]place, len(columns))
 		for i := range columns {
-			c := &columns[i]
-			if path := c.FilePath; path != "" {
-				if len(path) > 60 {
-					path = strings.ToValidUTF8(path[:60], "") + "…"
-				}
-				return nil, fmt.Errorf("has values in another file (%q), want them in this one", path)
+			if columns[i].FilePath != "" {
+				return errors.New("its values are in another file, want them in this one")
 			}
-			m := &c.MetaData
+			m := &columns[i].MetaData
 			begin := m.DataPageOffset
 			if m.DictionaryPageOffset != 0 {
 				begin = m.DictionaryPageOffset
 			}
+			// A group without rows has no pages, and its columns may begin nowhere.
 			if meta.RowGroups[g].NumRows > 0 && (begin < 0 || m.TotalCompressedSize < 0 || begin > size || m.TotalCompressedSize > size-begin) {
-				return nil, fmt.Errorf("is a damaged parquet file: column %d of group %d of rows claims %d bytes from byte %d on, of %d",
-					i+1, g+1, m.TotalCompressedSize, begin, size)
+				return fmt.Errorf("column %d of group %d of rows claims %d bytes from byte %d on, of %d", i+1, g+1, m.TotalCompressedSize, begin, size)
 			}
-			places[g][i] = Place{at: begin, end: begin + m.TotalCompressedSize, codec: m.Codec}
+			f.places[g][i] = place{at: begin, end: begin + m.TotalCompressedSize, codec: m.Codec}
 			m.Codec, m.Statistics, m.KeyValueMetadata = format.Uncompressed, format.Statistics{}, nil
 			m.DataPageOffset, m.DictionaryPageOffset, m.TotalCompressedSize = 0, 0, math.MaxInt64
 		}
 	}
 	meta.KeyValueMetadata = nil
-	return places, nil
+	return nil
 }
 
-// OpenFooter opens a file of metadata alone.
-func OpenFooter(meta *format.FileMetaData) (*parquet.File, error) {
-	text, err := thrift.Marshal(new(thrift.CompactProtocol), meta)
-	if err != nil {
-		return nil, err
+// readWhole reads all of p, which was held against the size of the file.
+func readWhole(content io.ReaderAt, p []byte, at int64) error {
+	n, err := content.ReadAt(p, at)
+	if n == len(p) {
+		return nil
 	}
-	file := append([]byte("PAR1"), text...)
-	file = append(binary.LittleEndian.AppendUint32(file, uint32(len(text))), "PAR1"...)
-	return parquet.OpenFile(bytes.NewReader(file), int64(len(file)),
-		parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(pageBuffer))
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
 }
-
-// pageBuffer is what the decoder reads the header of a page through, in bytes; there is one a column.
-const pageBuffer = 256
