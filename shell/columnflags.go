@@ -2,8 +2,9 @@ package shell
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/table"
@@ -14,7 +15,7 @@ type columnMap struct{ of files.Columns }
 
 // UnmarshalText reads the flag for the command line.
 func (m *columnMap) UnmarshalText(text []byte) (err error) {
-	m.of, err = files.ParseColumns(string(text))
+	m.of, err = files.ParseColumns(kong.SplitEscaped(string(text), ','))
 	return err
 }
 
@@ -61,14 +62,14 @@ type edgeColumns struct {
 }
 
 // checkEdgeColumns returns a usage error if columns of an edges file are named that it cannot have, or that there is no file for.
-func (c edgeColumns) checkEdgeColumns(edges files.Names) error {
+func (c edgeColumns) checkEdgeColumns(edges string) error {
 	if c.EdgeColumns.of == nil {
 		return nil
 	}
-	if !edges.Given() {
+	if edges == "" {
 		return usagef("--edge-columns names columns of --edges: want that too")
 	}
-	if slices.ContainsFunc(edges, files.IsArray) {
+	if files.IsArray(edges) {
 		return usagef("--edge-columns names columns of a table, and %s has none with names", edges)
 	}
 	if err := c.EdgeColumns.of.Only(files.EdgeNames()...); err != nil {

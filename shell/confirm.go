@@ -8,9 +8,7 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
-	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
@@ -49,12 +47,4 @@ func (s *streams) confirm(ctx context.Context, question string) (yes bool, err e
 	}
 	line = strings.ToLower(strings.TrimSpace(line))
 	return line == "y" || line == "yes", ctx.Err()
-}
-
-// agreeToLoss says what labels would be lost and asks whether to do it all the same; without a terminal to ask at it refuses.
-func (s *streams) agreeToLoss(ctx context.Context, loss, question, refusal string) error {
-	if !print.IsTerminal(s.in) {
-		return fmt.Errorf("%s: %w: there is no terminal to ask at, and --yes was not given", loss, query.ErrNotConfirmed)
-	}
-	return s.agree(ctx, false, wording.Sentence(loss)+". "+question, fmt.Errorf("%s: %w", refusal, query.ErrNotConfirmed))
 }

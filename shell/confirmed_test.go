@@ -45,7 +45,7 @@ func TestLargeDecisionsHoldLittle(t *testing.T) {
 	}
 	const memory = 2 << 20
 	a, err := files.Adopt(t.Context(), other, path, files.Adopting{
-		Who: "ann", Job: files.Job{Memory: memory}, Confirm: func([]files.ClassLoss, int64) error { return nil },
+		Who: "ann", Job: files.Job{Memory: memory},
 	})
 	if err != nil || a.Count != nodes || a.Steps != 1 {
 		t.Errorf("got %+v, %v, want %d decisions in a step", a, err, nodes)

@@ -61,13 +61,13 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	load := importCommand{DB: c.Dir, resources: c.resources, graphFiles: graphFiles{inputFiles: inputFiles{
-		Nodes:    []string{filepath.Join(files, "nodes.csv")},
-		Edges:    []string{filepath.Join(files, "edges.csv")},
+		Nodes:    filepath.Join(files, "nodes.csv"),
+		Edges:    filepath.Join(files, "edges.csv"),
 		Features: filepath.Join(files, "features.csv"),
 	}}}
 	s.say("A made-up graph of %d papers in %d fields, %d of them filed under a wrong one, is in %s.",
 		len(graph.field), len(graph.fields), len(graph.mislabels()), files)
-	s.echo("import", c.Dir, "--nodes", load.Nodes[0], "--edges", load.Edges[0], "--features", load.Features)
+	s.echo("import", c.Dir, "--nodes", load.Nodes, "--edges", load.Edges, "--features", load.Features)
 	if err := load.make(ctx, s, func(store *kv.Store) error { return mark(files, store) }); err != nil {
 		return err
 	}

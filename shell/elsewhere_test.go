@@ -218,7 +218,6 @@ func TestImportRefusesARun(t *testing.T) {
 	}{
 		{nil, "--append", exitUsage, "without --append"},
 		{nil, "--classes x", exitUsage, "--run names the classes"},
-		{nil, "--trim", exitUsage, "--run names the classes"},
 		{row(0, "nobody"), "--scores bad.csv", exitFailed, `bad.csv:2: column "id": got "nobody", want the id of a node`},
 		{row(1, "Cooking"), "--scores bad.csv", exitFailed, `bad.csv:2: column "given_label": got "Cooking", want the label of the node, "` + fields[1]},
 		{row(2, "1.5"), "--scores bad.csv", exitFailed, `bad.csv:2: column "score": got "1.5", want a number from 0 to 1`},

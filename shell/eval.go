@@ -96,15 +96,14 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	switch {
-	case c.DB != "" && (files.Names(c.Nodes).Given() || files.Names(c.Edges).Given()):
+	case c.DB != "" && (c.Nodes != "" || c.Edges != ""):
 		return usagef("eval: want a store or --nodes and --edges, got both")
 	case c.DB != "" && (c.Features != "" || len(c.Classes) > 0 || c.Directed):
 		return usagef("eval: --features, --classes and --directed go with --nodes and --edges, got a store")
-	case c.DB == "" && (!files.Names(c.Nodes).Given() || !files.Names(c.Edges).Given()):
+	case c.DB == "" && (c.Nodes == "" || c.Edges == ""):
 		return usagef("eval: want a store, or both --nodes and --edges")
-	case c.DB != "" && c.isGiven() && opt.Noise != "":
-		return usagef("eval: --trim, --nfc and --unlabelled say how labels of files are read, got a store and no " +
-			"--noise file:FILE")
+	case c.DB != "" && c.Unlabelled != nil && opt.Noise != "":
+		return usagef("eval: --unlabelled says how labels of files are read, got a store and no --noise file:FILE")
 	case c.DB != "" && c.EdgeColumns.of != nil:
 		return usagef("eval: --edge-columns names columns of --edges, got a store")
 	case c.DB == "" && c.Direction != kv.Both && !c.Directed:

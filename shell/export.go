@@ -8,16 +8,13 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -29,10 +26,6 @@ type exportCommand struct {
 	DB   string `arg:"" name:"DB" help:"Directory of the store."`
 	What string `arg:"" name:"WHAT" enum:"scores,suspects,labels,decisions,verdicts,predictions,features,transition" help:"scores, suspects, labels, decisions, verdicts, predictions, features or transition."`
 	Out  string `short:"o" required:"" file:"write" placeholder:"FILE" help:"File to write; - is standard output (csv; features: .npy)."`
-
-	WithoutSuspects bool `help:"Leave the label of suspects empty. Their rows stay."`
-	Yes             bool `help:"Answer yes to the question of --without-suspects."`
-	suspicion
 
 	SafeCSV bool `name:"safe-csv" help:"Put an apostrophe before texts in csv and tsv that a spreadsheet would take for formulas. This changes them."`
 
@@ -58,8 +51,7 @@ func (*exportCommand) Help() string {
 
 scores: given_label is the label at the time of the last run. A node that had no label at that time has neither given_label nor score.
 
-labels: label includes corrections, original_label does not. --without-suspects leaves the label of suspects empty. A decided node keeps its label, and so does an unsure one. If a class would lose all of its labels, or more than half ` +
-		`of all labels would go, --without-suspects asks first. Without a terminal it fails, unless --yes is given.
+labels: label includes corrections, original_label does not.
 
 decisions: import --decisions repeats the decisions in force. Undone and replaced decisions do not count. An undo is a row whose decision is undo.
 
@@ -79,12 +71,11 @@ Texts are written as they are. A spreadsheet takes some for formulas. With --saf
     graphcleaner export my.graph scores --out scores.parquet
     graphcleaner export my.graph features --hops 2 --direction in --out features.npy
     graphcleaner export my.graph labels --out - | sort
-    graphcleaner export my.graph labels --without-suspects --threshold 0.9 --out clean.csv
-    graphcleaner export my.graph decisions --out decisions.jsonl`
+    graphcleaner export my.graph decisions --out decisions.csv`
 }
 
 func (c *exportCommand) Run(ctx context.Context, s *streams) error {
-	if err := cmp.Or(c.apply(s), c.checkHops(), c.checkThreshold()); err != nil {
+	if err := cmp.Or(c.apply(s), c.checkHops()); err != nil {
 		return err
 	}
 	if c.Out == "/dev/stdout" { // which leads to a file of any name
@@ -94,12 +85,6 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		c.What == "features" && (c.Out == "-" || isStream(ctx, c.Out))
 	var form tableForm
 	switch {
-	case c.What != "labels" && c.WithoutSuspects:
-		return usagef("export: --without-suspects goes with labels, got %s", c.What)
-	case c.Yes && !c.WithoutSuspects:
-		return usagef("export: --yes goes with --without-suspects")
-	case c.Threshold != nil && !c.WithoutSuspects && c.What != "suspects":
-		return usagef("export: --threshold goes with suspects, and with labels --without-suspects")
 	case c.What != "features" && c.Direction != nil:
 		return usagef("export: --direction goes with features, got %s", c.What)
 	case c.What == "features" && !array:
@@ -110,9 +95,6 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		var err error
 		if form, err = formOfFile(ctx, c.Out); err != nil {
 			return err
-		}
-		if c.What == "decisions" && form.format == columnar.Format(print.FormatJSON) {
-			return usagef("export: decisions go to .csv, .tsv, .jsonl or .parquet, which import --decisions reads, got --out %s", c.Out)
 		}
 	}
 	if c.SafeCSV && (array || !form.isSeparated()) {
@@ -207,11 +189,11 @@ func (c *exportCommand) result(ctx context.Context, tx *kv.Tx) (*query.Result, e
 			return values
 		})
 	case "suspects":
-		threshold, err := c.threshold(tx)
+		run, err := query.LastRun(tx)
 		if err != nil {
 			return nil, err
 		}
-		return suspectsAbove(ctx, tx, threshold, byScore, c.Threads)
+		return suspectsAbove(ctx, tx, run.Threshold, byScore, c.Threads)
 	case "labels":
 		return c.labelTable(ctx, tx)
 	case "decisions":
@@ -240,43 +222,6 @@ func (c *exportCommand) result(ctx context.Context, tx *kv.Tx) (*query.Result, e
 	return query.NewTable(columns, rows), nil
 }
 
-// verdictTable has what clean takes from the decisions.
-func verdictTable(ctx context.Context, tx *kv.Tx) (*query.Result, error) {
-	verdicts, err := cleaner.Verdicts(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
-	all, err := tx.Places()
-	if err != nil {
-		return nil, err
-	}
-	places := make(map[kv.NodeID]int, len(verdicts))
-	for _, verdict := range verdicts {
-		if places[verdict.Node], err = all.Of(verdict.Node); err != nil {
-			return nil, err
-		}
-	}
-	slices.SortFunc(verdicts, func(a, b cleaner.Verdict) int { return cmp.Compare(places[a.Node], places[b.Node]) })
-	rows := make([][]kv.Value, len(verdicts))
-	for i, verdict := range verdicts {
-		id, err := tx.ID(verdict.Node)
-		if err != nil {
-			return nil, err
-		}
-		now, score := kv.Value{}, kv.Value{}
-		if verdict.Now != kv.NoClass {
-			now = kv.ValueOf(tx.Classes()[verdict.Now])
-		}
-		if !math.IsNaN(verdict.Score) {
-			score = kv.ValueOf(verdict.Score)
-		}
-		rows[i] = []kv.Value{kv.ValueOf(id), kv.ValueOf(tx.Classes()[verdict.Before]), now, score}
-	}
-	return query.NewTable([]query.ColumnInfo{
-		idColumn(tx), {Name: "label_before", Kind: kv.KindClass}, {Name: "label_now", Kind: kv.KindClass}, {Name: "score", Kind: kv.KindSingle},
-	}, rows), nil
-}
-
 // labelValue is a label, null if it is empty.
 func labelValue(label string) kv.Value {
 	if label == "" {
@@ -291,23 +236,13 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*query.Resul
 	if err != nil {
 		return nil, err
 	}
-	properties := []string{"id", kv.LabelColumn, cleaner.SuggestedColumn, cleaner.ScoreColumn, decide.Column}
 	columns := []query.ColumnInfo{idColumn(tx), {Name: "label", Kind: kv.KindClass}, {Name: "original_label", Kind: kv.KindClass}}
-	threshold := 0.0
-	if !c.WithoutSuspects {
-		properties = properties[:2]
-	} else if threshold, err = c.threshold(tx); err != nil {
-		return nil, err
-	}
-	return c.nodeTable(ctx, tx, columns, properties, func(v kv.NodeID, values []kv.Value) []kv.Value {
-		before, label := values[1], values[1]
-		if c.WithoutSuspects && cleaner.IsSuspect(threshold, values[3], label, values[2], values[4]) {
-			label = kv.Value{}
-		}
+	return c.nodeTable(ctx, tx, columns, []string{"id", kv.LabelColumn}, func(v kv.NodeID, values []kv.Value) []kv.Value {
+		before := values[1]
 		if was, ok := original[v]; ok {
 			before = labelValue(was)
 		}
-		return append(values[:1], label, before)
+		return append(values, before)
 	})
 }
 

@@ -3,23 +3,20 @@ package shell
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"math"
 	"slices"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // checkScores says, where an export stands on scores, how many are older than changes around them. Where it stands on suspects, it also
-// repeats what the last run said of its scores, and asks whether labels may be left out if that would be too many.
+// repeats what the last run said of its scores.
 func (c *exportCommand) checkScores(ctx context.Context, store *kv.Store, s *streams) error {
-	ofSuspects := c.What == "suspects" || c.WithoutSuspects
-	if !ofSuspects && c.What != "scores" {
+	if c.What != "suspects" && c.What != "scores" {
 		return nil
 	}
 	tx := store.Begin()
@@ -35,77 +32,10 @@ func (c *exportCommand) checkScores(ctx context.Context, store *kv.Store, s *str
 	if stale != "" {
 		s.caution(stale)
 	}
-	if ofSuspects {
+	if c.What == "suspects" {
 		sayWarnings(s, run.Warnings)
 	}
-	if !c.WithoutSuspects || c.Yes {
-		return nil
-	}
-	threshold, err := c.threshold(tx)
-	if err != nil {
-		return err
-	}
-	loss, err := lostLabels(ctx, tx, threshold, c.Threads)
-	if loss == "" || err != nil {
-		return err
-	}
-	return s.agreeToLoss(ctx, fmt.Sprintf("without suspects above %.4g %s", threshold, loss),
-		"Write the labels all the same?", "the labels were not written")
-}
-
-// shownLosses is how many classes are named at most.
-const shownLosses = 5
-
-// lostLabels says so, in the words of lostText, where the labels of suspects above a threshold are not to be left out
-// unasked.
-func lostLabels(ctx context.Context, tx *kv.Tx, threshold float64, workers int) (string, error) {
-	losses, err := files.CountLabels(ctx, tx)
-	if err != nil {
-		return "", err
-	}
-	places := make(map[string]int, len(losses))
-	for i, l := range losses {
-		places[l.Class] = i
-	}
-	suspects, err := suspectsAbove(ctx, tx, threshold, nil, workers)
-	if err != nil {
-		return "", err
-	}
-	count := int64(0)
-	for row, err := range suspects.Rows() {
-		if err != nil {
-			return "", err
-		}
-		losses[places[row.Values[1].Str()]].Lost++
-		count++
-	}
-	return lostText(losses, count), nil
-}
-
-// lostText says so if too many labels would be lost: if a class would lose all of its labels, as nothing could learn
-// that class from the rest; and if more than half of all labels would be removed, as a score tells wrong labels from
-// right ones only where most are right. Empty where neither is so.
-func lostText(losses []files.ClassLoss, count int64) string {
-	var all int64
-	var whole []files.ClassLoss
-	for _, l := range losses {
-		all += l.All
-		if l.Lost == l.All && l.All > 0 {
-			whole = append(whole, l)
-		}
-	}
-	slices.SortStableFunc(whole, func(a, b files.ClassLoss) int { return cmp.Compare(b.All, a.All) })
-	var parts []string
-	for _, l := range whole[:min(len(whole), shownLosses)] {
-		parts = append(parts, fmt.Sprintf("class %s would lose all of its labels, %d of %d", query.Quote(l.Class), l.Lost, l.All))
-	}
-	if more := len(whole) - len(parts); more > 0 {
-		parts = append(parts, wording.Count(more, "more class", "more classes")+" all of theirs")
-	}
-	if 2*count > all {
-		parts = append(parts, fmt.Sprintf("%d of all %d labels would go", count, all))
-	}
-	return strings.Join(parts, ", ")
+	return nil
 }
 
 // byScore is the order of suspects: the highest score first.
@@ -125,26 +55,39 @@ func suspectsAbove(ctx context.Context, tx *kv.Tx, threshold float64, order []in
 	return query.NewResult(scoreColumnsOf(tx), f.FetchPlan(ctx, plan)), nil
 }
 
-// suspicion is the flag of an export of suspects.
-type suspicion struct {
-	Threshold *float64 `placeholder:"T" help:"Score above which a node is a suspect. Default: the threshold of the last run."`
-}
-
-func (f suspicion) checkThreshold() error {
-	if f.Threshold != nil && !(*f.Threshold >= 0 && *f.Threshold < 1) {
-		return usagef("--threshold %v: want a number from 0 to less than 1", *f.Threshold)
-	}
-	return nil
-}
-
-// threshold returns --threshold, or else the threshold of the last run. Without a run it returns ErrNotCleaned in either case.
-func (f suspicion) threshold(tx *kv.Tx) (float64, error) {
-	run, err := query.LastRun(tx)
+// verdictTable has what clean takes from the decisions.
+func verdictTable(ctx context.Context, tx *kv.Tx) (*query.Result, error) {
+	verdicts, err := cleaner.Verdicts(ctx, tx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	if f.Threshold != nil {
-		return query.Single(*f.Threshold), nil
+	all, err := tx.Places()
+	if err != nil {
+		return nil, err
 	}
-	return run.Threshold, nil
+	places := make(map[kv.NodeID]int, len(verdicts))
+	for _, verdict := range verdicts {
+		if places[verdict.Node], err = all.Of(verdict.Node); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(verdicts, func(a, b cleaner.Verdict) int { return cmp.Compare(places[a.Node], places[b.Node]) })
+	rows := make([][]kv.Value, len(verdicts))
+	for i, verdict := range verdicts {
+		id, err := tx.ID(verdict.Node)
+		if err != nil {
+			return nil, err
+		}
+		now, score := kv.Value{}, kv.Value{}
+		if verdict.Now != kv.NoClass {
+			now = kv.ValueOf(tx.Classes()[verdict.Now])
+		}
+		if !math.IsNaN(verdict.Score) {
+			score = kv.ValueOf(verdict.Score)
+		}
+		rows[i] = []kv.Value{kv.ValueOf(id), kv.ValueOf(tx.Classes()[verdict.Before]), now, score}
+	}
+	return query.NewTable([]query.ColumnInfo{
+		idColumn(tx), {Name: "label_before", Kind: kv.KindClass}, {Name: "label_now", Kind: kv.KindClass}, {Name: "score", Kind: kv.KindSingle},
+	}, rows), nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,9 +20,9 @@ import (
 
 // inputFiles are the files of a graph itself.
 type inputFiles struct {
-	Nodes    []string `sep:"none" file:"read" placeholder:"FILE" help:"Nodes: id, and label, split or any properties. A file, a directory, a pattern in quotes, or -. Again for more files."`
-	Edges    []string `sep:"none" file:"read" placeholder:"FILE" help:"Edges: src, dst, and weight if they have one; or an .npy of integers with two columns or rows. Again for more files."`
-	Directed bool     `help:"Edges have a direction, from src to dst."`
+	Nodes    string `file:"read" placeholder:"FILE" help:"Nodes: id, and label, split or any properties. A file, a directory, a pattern in quotes, or -."`
+	Edges    string `file:"read" placeholder:"FILE" help:"Edges: src, dst, and weight if they have one; or an .npy of integers with two columns or rows."`
+	Directed bool   `help:"Edges have a direction, from src to dst."`
 
 	EdgeNodes bool `help:"Ends of edges that the nodes file lacks become nodes without a label."`
 
@@ -36,7 +35,7 @@ type inputFiles struct {
 // predictionFile is what a classifier says of a graph.
 type predictionFile struct {
 	Predictions       string   `file:"read" placeholder:"FILE" help:"Predictions of your classifier: .npy or .npz in the order of the nodes file, or a table with id and a column a class."`
-	PredictionClasses []string `placeholder:"A,B" help:"Classes of the columns of a .npy or .npz of predictions, or of the lists of a .parquet, in their order. Default: all, in the order of the statement classes."`
+	PredictionClasses []string `placeholder:"A,B" help:"Classes of the columns of a .npy or .npz of predictions, in their order. Default: all, in the order of the statement classes."`
 	Logits            bool     `help:"The predictions are logits: turn them into probabilities."`
 	predictionEncoding
 }
@@ -57,23 +56,18 @@ type elsewhereFiles struct {
 
 // any reports whether any file is named.
 func (g *graphFiles) any() bool {
-	return files.Names(g.Nodes).Given() || files.Names(g.Edges).Given() || g.Features != "" || g.Splits != "" || g.Predictions != "" || len(g.Classes) > 0 || g.Directed
+	return g.Nodes != "" || g.Edges != "" || g.Features != "" || g.Splits != "" || g.Predictions != "" || len(g.Classes) > 0 || g.Directed
 }
 
-// labelForm says in which form labels and the names of classes are taken from files.
+// labelForm says how labels are taken from files.
 type labelForm struct {
-	Trim       bool      `help:"Remove white space around class names, and reduce it to one space within. A name of white space alone becomes no label."`
-	NFC        bool      `name:"nfc" help:"Convert class names to Unicode form NFC (é is then one character)."`
 	Unlabelled spellings `placeholder:"NA,-1" help:"Labels that mean that a node has none, as written in the file. An empty label always does."`
 }
 
 // form is what the flags say.
 func (f labelForm) form() files.Form {
-	return files.Form{Trim: f.Trim, NFC: f.NFC, Unlabelled: f.Unlabelled}
+	return files.Form{Unlabelled: f.Unlabelled}
 }
-
-// isGiven reports whether any of the flags is given.
-func (f labelForm) isGiven() bool { return f.Trim || f.NFC || f.Unlabelled != nil }
 
 // spellings are a list of labels in a flag. It may begin with a hyphen, as -1 does.
 type spellings []string
@@ -86,7 +80,7 @@ func (l *spellings) Decode(ctx *kong.DecodeContext) error {
 	if !given || value == "" || isFlag {
 		return errors.New("want labels, such as NA,-1")
 	}
-	*l = files.ParseNames(value)
+	*l = kong.SplitEscaped(value, ',')
 	return nil
 }
 
@@ -114,9 +108,9 @@ func checkPredictionClasses(classes []string, noHeader bool, paths ...string) er
 		return nil
 	}
 	for _, path := range paths {
-		if !files.IsArray(path) && !strings.EqualFold(filepath.Ext(path), ".parquet") {
-			return usagef("--prediction-classes names the columns of a .npy or .npz of --predictions, of a table "+
-				"with --no-header, or the lists of a .parquet, got %s", cmp.Or(path, "none"))
+		if !files.IsArray(path) {
+			return usagef("--prediction-classes names the columns of a .npy or .npz of --predictions, or of a table with --no-header, got %s",
+				cmp.Or(path, "none"))
 		}
 	}
 	return nil
@@ -159,7 +153,7 @@ const mostOrderText = 100 << 10
 // pasted, and splits that are given twice.
 func (g *graphFiles) advise(err error) error {
 	if errors.Is(err, files.ErrTwoSplits) {
-		return usagef("%s has a column split, and --splits gives another: want one of them", files.Names(g.Nodes))
+		return usagef("%s has a column split, and --splits gives another: want one of them", g.Nodes)
 	}
 	order, ok := errors.AsType[*files.OrderError](err)
 	if !ok {

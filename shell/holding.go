@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
@@ -199,7 +198,7 @@ var answered = []string{
 
 // check refuses a command that would do more than to use the store that is open here.
 func (j *askedJob) check(cli *commandLine, command string) error {
-	isNew := !cli.Import.Append && (files.Names(cli.Import.Nodes).Given() || files.Names(cli.Import.Edges).Given())
+	isNew := !cli.Import.Append && (cli.Import.Nodes != "" || cli.Import.Edges != "")
 	if !slices.Contains(answered, command) || isNew || cli.Check.Repair {
 		return errors.New("the process that holds the store does not do this for another one")
 	}

@@ -24,7 +24,7 @@ import (
 type importCommand struct {
 	DB string `arg:"" file:"read" name:"DB" help:"Directory of the store."`
 	graphFiles
-	Decisions string `file:"read" placeholder:"FILE" help:"Decisions about labels, for an existing store: .jsonl, or a table with id and label."`
+	Decisions string `file:"read" placeholder:"FILE" help:"Decisions about labels, for an existing store: a table with id and label."`
 	Append    bool   `help:"Add the files to the existing store."`
 	Replace   bool   `help:"Replace the existing store by a new one from --nodes and --edges."`
 	Yes       bool   `short:"y" help:"Answer yes to the question."`
@@ -45,63 +45,42 @@ func (*importCommand) Help() string {
 		`A number stands for the column at that place. With --no-header all columns have numbers: edges lead from column 1 to column 2, and column 1 of other tables is the id.
 
 Headers of neo4j-admin need no flag: :ID, :LABEL, :START_ID and :END_ID are id, label, src and dst, and a property has its type, as in year:int. If all nodes have one ` +
-		`:LABEL and the class is a property, name it: --columns label=subject. The ids of all nodes are in one id space. :TYPE does not count.
+		`:LABEL and the class is a property, name it: --columns label=subject. :TYPE does not count.
 
 A table may be a directory of files, as Spark writes it, or a pattern in quotes: --edges 'edges-*.csv.gz'. The files have the same header, and are read as one, in the ` +
-		`order of their names, in which numbers count: part-2 comes before part-10. --nodes a.csv --nodes b.csv reads a.csv first. Files of a directory whose names begin with . or _ do not count. Directories with names KEY=VALUE in it are columns. One table may be -, standard input. ` +
+		`order of their names, in which numbers count: part-2 comes before part-10. Files of a directory whose names begin with . or _ do not count. One table may be -, standard input. ` +
 		`It is read once, so its properties need kinds in the header, as in :ID,:LABEL,year:int.
 
 Predictions are the class probabilities of your own classifier. A .npy or .npz file has one row a node, in the order of the nodes file, and one column a ` +
 		`class, in the order of the statement classes: sorted as numbers if all are numbers, else by bytes. --prediction-classes gives another order. A table ` +
 		`has the header id,CLASS,CLASS,… and any order. If the labels show beyond doubt that unnamed columns have another order, the import fails and names that ` +
-		`order. If predictions agree with the labels hardly more than shuffled ones would, import warns and says for which nodes it took the rows. Nodes may have no row, or one ` +
-		`without numbers: clean takes the built-in classifier's predictions for them. A parquet file may have the columns id and one of lists instead: rows in any order, classes as in a .npy.
-
-A bad row ends the import. Examples: too few fields, a repeated id, an edge to an unknown node.
+		`order. If predictions agree with the labels hardly more than shuffled ones would, import warns. Nodes may have no row, or one ` +
+		`without numbers: clean takes the built-in classifier's predictions for them.
 
 --scores and --run make a store of a part of a graph that was cleaned elsewhere, such as on a cluster, with the scores of that run. The nodes file has the nodes that people ` +
-		`look at, and some around them. suspects, review, gate, decisions and exports work as after clean. rescore takes decisions in, and scores nothing anew, since the rest of the ` +
-		`graph is not there; score needs a clean of the part. --scores has a row for each node: id,given_label,score,suggested_label,confidence. The run names the classes. ` +
-		`export verdicts has what the next run elsewhere should know.
+		`look at, and some around them. suspects, review, gate, decisions and exports work as after clean. --scores has a row for each node: ` +
+		`id,given_label,score,suggested_label,confidence. The run names the classes. export verdicts has what the next run elsewhere should know.
 
---append adds nodes and edges to the existing store, all of them or nothing. An id that the store does not have becomes a node. A known id takes the label and the properties of its ` +
-		`row: an empty cell takes the value away, and a column that the file does not have stays as it is. A label that somebody has decided about stays. import says how many. An edge ` +
-		`that is there already stays, with the weight of the file if it has one. Decisions, history, indexes, runs and scores stay. If you append the same files again, nothing ` +
-		`changes. --predictions and --features of --append are rows of some nodes: a table names them by id, and a .npy or .npz has one row for each row of the nodes file. ` +
-		`They have the columns of the store. New nodes have a score after the next rescore or clean, if they have predictions. The built-in classifier predicts them if the others are predicted by it.
+--append adds nodes and edges to the existing store, all of them or nothing. A known id takes the label and the properties of its row: an empty cell takes the value away, ` +
+		`and a column that the file does not have stays as it is. A label that somebody has decided about stays. Decisions, history, indexes, runs and scores stay. ` +
+		`--predictions and --features of --append are rows of some nodes: a table names them by id, and a .npy or .npz has one row for each row of the nodes file.
 
-An interrupted or killed import leaves no store. Run it again: it starts over.
+Without --nodes, the files go into the existing store and replace earlier ones. A failed import changes nothing. A bad row ends the import. An interrupted import starts over.
 
-Without --nodes, the files go into the existing store and replace earlier ones. A failed import changes nothing.
-
-Decisions come from an export, with who, when and why, or from any table or .jsonl file with the columns id and label. The label is the right one, and ` +
+Decisions come from an export, with who, when and why, or from any table with the columns id and label. The label is the right one, and ` +
 		`empty means none. Optional columns are decision (accept, reject, relabel, unlabel, unsure), who, why, time, and from: the label that the decision was about. ` +
-		`Of each person, the last decision about a node counts. Decisions that were undone do not count. import skips and counts three kinds of decisions: those that the store ` +
-		`already has, those older than the store's decision of the same person about the node, and those about another label or suggestion than the store's. So you can import a file twice. A row whose decision contradicts its label ends the import.
+		`Of each person, the last decision about a node counts. import skips and counts decisions that the store already has, those older than the store's decision of the same person ` +
+		`about the node, and those about another label or suggestion than the store's. So you can import a file twice.
 
-Ids, labels and values are taken as they are. Import reports labels such as NA, None or -1, which often mean that a node has none: --unlabelled NA,-1 makes them no label. ` +
-		`It reports classes that may be one class: they differ only by white space, Unicode form, invisible characters or case, or are one number, with the ` +
-		`number of their nodes. --trim and --nfc join those of white space and Unicode form in labels, in --classes and in the header of predictions. They do not change ids and properties. ` +
-		`Import also reports a column of labels that seems to have names or quantities, new classes of --append, and ` +
-		`three surprises: one id that is no integer turns all ids into text; a few values turn a property of numbers into text; NaN values become null.
+Ids, labels and values are taken as they are. Import reports labels such as NA, None or -1, which often mean that a node has none: --unlabelled NA,-1 makes them no label.
 
-    graphcleaner import my.graph --nodes nodes.csv --edges edges.csv
     graphcleaner import my.graph --nodes nodes.parquet --edges edges.csv.gz --features words.npz --splits split.csv
-    graphcleaner import my.graph --nodes nodes.csv --edges citations.csv --directed
     graphcleaner import my.graph --nodes papers.csv --columns id=paper_id,label=subject --edges cites.csv --edge-columns src=source,dst=target
-    graphcleaner import my.graph --nodes export --edges export --columns label=subject
-    graphcleaner import my.graph --nodes nodes.parquet/ --edges 'edges-*.csv.gz'
-    zcat edges.txt.gz | graphcleaner import my.graph --nodes nodes.csv --edges -
-    graphcleaner import my.graph --nodes nodes.csv --edges edges.csv --trim --nfc
-    graphcleaner import my.graph --nodes nodes.csv --edges edges.csv --unlabelled NA,unknown
-    graphcleaner import my.graph --nodes nodes.csv --edges edges.npy
+    graphcleaner import my.graph --nodes nodes.parquet/ --edges 'edges-*.csv.gz' --directed
+    graphcleaner import my.graph --nodes nodes.csv --edges edges.npy --unlabelled NA,unknown
     graphcleaner import my.graph --append --nodes today.csv --edges today-edges.csv
-    graphcleaner import home.graph --nodes n.parquet --edges e.parquet --predictions p.parquet --scores s.parquet --run run.json
-    graphcleaner import my.graph --predictions softmax.npy
-    graphcleaner import my.graph --predictions logits.npy --logits
     graphcleaner import my.graph --predictions softmax.npy --prediction-classes spam,ham,'one\, two'
-    graphcleaner import my.graph --predictions softmax.npz --top-k 10 --float16
-    graphcleaner import my.graph --decisions decisions.jsonl
+    graphcleaner import my.graph --decisions decisions.csv
     graphcleaner import my.graph --nodes nodes.csv --edges edges.csv --replace --yes`
 }
 
@@ -130,10 +109,10 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	if c.Decisions != "" {
 		return c.adopt(ctx, s)
 	}
-	if !files.Names(c.Nodes).Given() && !files.Names(c.Edges).Given() {
+	if c.Nodes == "" && c.Edges == "" {
 		return c.addTo(ctx, s)
 	}
-	if !files.Names(c.Nodes).Given() || !files.Names(c.Edges).Given() {
+	if c.Nodes == "" || c.Edges == "" {
 		return usagef("import: a new store needs both --nodes and --edges")
 	}
 	occupied, err := isOccupied(c.DB)
@@ -151,7 +130,7 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 
 // readsInput reports whether the rows of some file come from standard input.
 func (c *importCommand) readsInput() bool {
-	return slices.Contains(slices.Concat(c.Nodes, c.Edges, files.Names{c.Features, c.Splits, c.Predictions, c.Scores}), stream.Input)
+	return slices.Contains([]string{c.Nodes, c.Edges, c.Features, c.Splits, c.Predictions, c.Scores}, stream.Input)
 }
 
 // checkElsewhere returns a usage error if the flags for a run that was made elsewhere make no sense.
@@ -161,10 +140,10 @@ func (c *importCommand) checkElsewhere() error {
 		return nil
 	case c.Scores == "" || c.RunFile == "":
 		return usagef("import: --scores are of the run that --run describes: want both of them")
-	case c.Append || c.Decisions != "" || !files.Names(c.Nodes).Given() || !files.Names(c.Edges).Given() || c.Predictions == "":
+	case c.Append || c.Decisions != "" || c.Nodes == "" || c.Edges == "" || c.Predictions == "":
 		return usagef("import: --scores and --run make a new store, with --nodes, --edges and --predictions, and without --append and --decisions")
-	case len(c.Classes) > 0 || c.isGiven():
-		return usagef("import: --run names the classes, so it goes without --classes, --trim, --nfc and --unlabelled")
+	case len(c.Classes) > 0 || c.Unlabelled != nil:
+		return usagef("import: --run names the classes, so it goes without --classes and --unlabelled")
 	}
 	return nil
 }
@@ -261,8 +240,6 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 		return usagef("import: --directed needs --nodes and --edges")
 	case c.Unlabelled != nil:
 		return usagef("import: --unlabelled needs --nodes or --decisions: it is about the labels in those files")
-	case c.isGiven() && c.Predictions == "":
-		return usagef("import: --trim and --nfc need --nodes, --predictions or --decisions")
 	case c.Features == "" && c.Predictions == "" && c.Splits == "":
 		return usagef("import: nothing to import, want --nodes and --edges for a new store, or --predictions, --features, --splits or --decisions for one that is there")
 	}
@@ -309,11 +286,11 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 		return usagef("import: --edge-nodes is for a new store; with --append, want a nodes file that has the ids")
 	case len(c.Classes) > 0:
 		return usagef("import: --classes is for a new store; with --append, the labels of the nodes file add classes")
-	case !files.Names(c.Nodes).Given() && !files.Names(c.Edges).Given() && c.Predictions == "" && c.Features == "":
+	case c.Nodes == "" && c.Edges == "" && c.Predictions == "" && c.Features == "":
 		return usagef("import: nothing to append, want --nodes, --edges, --predictions or --features")
-	case !files.Names(c.Nodes).Given() && c.Unlabelled != nil:
+	case c.Nodes == "" && c.Unlabelled != nil:
 		return usagef("import: --unlabelled needs --nodes: it is about the labels in that file")
-	case !files.Names(c.Nodes).Given() && (files.IsArray(c.Predictions) || files.IsArray(c.Features)):
+	case c.Nodes == "" && (files.IsArray(c.Predictions) || files.IsArray(c.Features)):
 		return usagef("import: with --append, the rows of a .npy or .npz are those of --nodes: want that, or a table with id")
 	}
 	began := time.Now()
@@ -366,16 +343,7 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 	began := time.Now()
 	var adoption files.Adoption
 	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
-		confirm := func(losses []files.ClassLoss, count int64) error {
-			loss := lostText(losses, count)
-			if loss == "" || c.Yes {
-				return nil
-			}
-			return s.agreeToLoss(ctx, fmt.Sprintf("with the decisions of %s %s", c.Decisions, loss), "Take them all the same?", "nothing is decided")
-		}
-		adoption, err = files.Adopt(ctx, store, c.Decisions, files.Adopting{
-			Job: c.of(s.job(0, c.work())), Who: query.UserName(), Form: c.form(), Confirm: confirm,
-		})
+		adoption, err = files.Adopt(ctx, store, c.Decisions, files.Adopting{Job: c.of(s.job(0, c.work())), Who: query.UserName(), Form: c.form()})
 		s.stages.end("decide")
 		return err
 	})

@@ -33,10 +33,6 @@ func TestImportErrors(t *testing.T) {
 		Src int64  `parquet:"src"`
 		Dst string `parquet:"dst"`
 	}
-	type noID struct {
-		Year  int64  `parquet:"year"`
-		Label string `parquet:"label"`
-	}
 	goodParquet := parquetFile(t, node{"a", "X"}, node{"b", "Y"}, node{"c", ""})
 	manyNodes := gz(t, "id,label\n"+strings.Repeat("a long id,some label\n", 2000))
 	predictions := array(3, 2, 0.5, 0.5, 1, 0, 0, 1)
@@ -50,86 +46,52 @@ func TestImportErrors(t *testing.T) {
 		// nodes
 		{"nodes file not there", nil, "--nodes none.csv", "open none.csv: no such file or directory"},
 		{"nodes empty", map[string]string{"nodes.csv": ""}, "", "nodes.csv: the file is empty, want a header line"},
-		{"nodes truncated", map[string]string{"nodes.csv": "id,label\na,X\nb"}, "", "nodes.csv:3: got 1 fields, want 2 (id,label)"},
 		{"nodes gz truncated", map[string]string{"nodes.csv.gz": manyNodes[:len(manyNodes)/2]}, "--nodes nodes.csv.gz", "the file cannot be read on: it ends early"},
 		{"nodes parquet truncated", map[string]string{"nodes.parquet": goodParquet[:len(goodParquet)-9]}, "--nodes nodes.parquet", "nodes.parquet: is not a whole parquet file"},
 		{"nodes header", map[string]string{"nodes.csv": "node,label\na,X\n"}, "",
-			`nodes.csv:1: has no column "id"; its columns are node, label. If "node" is the id, add --columns id=node`},
-		{"nodes index of pandas", map[string]string{"nodes.parquet": parquetFile(t, noID{2001, "X"})},
-			"--nodes nodes.parquet",
-			`nodes.parquet: has no column "id"; its columns are year, label. If the ids are the index of a frame of pandas, write it as a column: frame.rename_axis('id').reset_index().to_parquet` + "\n"},
-		{"nodes header reserved", map[string]string{"nodes.csv": "id,score\na,1\n"}, "", `nodes.csv:1: column "score": is the name of a built-in property, want another: such as --columns my_score=score`},
-		{"nodes header twice", map[string]string{"nodes.csv": "id,year,year\na,1,2\n"}, "", `nodes.csv:1: column "year": the header names it twice`},
+			`nodes.csv:1: has no column "id"; its columns are node, label. If one of them is meant, add --columns id=NAME`},
+		{"nodes header reserved", map[string]string{"nodes.csv": "id,score\na,1\n"}, "", `nodes.csv:1: column "score": is the name of a built-in property, want another: such as --columns my_score=2`},
+		{"nodes header twice", map[string]string{"nodes.csv": "id,year,year\na,1,2\n"}, "", `nodes.csv:1: the columns 2 and 3 are both called "year"`},
 		{"nodes no id", map[string]string{"nodes.csv": "id,label\na,X\n,Y\n"}, "", `nodes.csv:3: column "id": got "", want an id`},
 		{"nodes duplicate", map[string]string{"nodes.csv": "id,label\na,X\nb,Y\na,X\n"}, "", `nodes.csv:4: column "id": got "a" again, as in line 2, want every id once`},
-		{"nodes parquet duplicate", map[string]string{"nodes.parquet": parquetFile(t, node{"a", "X"}, node{"b", "Y"}, node{"a", "Y"})}, "--nodes nodes.parquet", `nodes.parquet:3: column "id": got "a" again`},
 		{"nodes control character", map[string]string{"nodes.csv": "id,label\na,X\nb\x01,Y\n"}, "", "nodes.csv:3: "},
 		{"nodes long id", map[string]string{"nodes.csv": "id\n" + strings.Repeat("x", 2000) + "\n"}, "", `nodes.csv:2: invalid node id: "xxxxxxxxxxxxxxxxxxxx"… has 2000 bytes, want at most 1024`},
-		{"nodes bad class", map[string]string{"nodes.csv": "id,label\na,X\x02\n"}, "", `nodes.csv:2: invalid name: class name "X\x02" has a control character at byte 1`},
 		{"nodes no ending", nil, "--nodes /dev/stdin", "/dev/stdin: the file is empty, want a header line"},
 		{"nodes split", map[string]string{"nodes.csv": "id,label,split\na,X,train\nb,Y,holdout\n"}, "", `nodes.csv:3: column "split": got "holdout", want train, val, test or none`},
 		{"nodes and splits", map[string]string{"nodes.csv": "id,split\na,train\n", "s.csv": "id,split\na,val\n"}, "--splits s.csv", "nodes.csv has a column split, and --splits gives another"},
 		// edges
-		{"edges empty", map[string]string{"edges.csv": ""}, "", "edges.csv: the file is empty"},
-		{"edges truncated", map[string]string{"edges.csv": "src,dst\na,b\nb"}, "", "edges.csv:3: got 1 fields, want 2 (src,dst)"},
 		{"edges header", map[string]string{"edges.csv": "x,y\na,b\nb,c\n"}, "",
-			`edges.csv:1: has no column "src"; its columns are x, y. If this line is a row, add --no-header: then src is column 1, dst is column 2. If it is the header, name its columns with --edge-columns`},
-		{"edges without a header", map[string]string{"edges.csv": "a,b\nb,c\n"}, "",
-			`edges.csv:1: the header seems to be missing, since this line looks like a row (a, b). If it is one, add --no-header`},
-		{"edges header of others", map[string]string{"edges.csv": "source,target\na,b\n"}, "",
-			`edges.csv:1: has no column "src"; its columns are source, target. If edges lead from "source" to "target", add --edge-columns src=source,dst=target`},
-		{"edges header half", map[string]string{"edges.csv": "src,weight\nb,1\n"}, "", `edges.csv:1: has no column "dst"; its columns are src, weight`},
+			`edges.csv:1: has no column "src"; its columns are x, y. If one of them is meant, add --edge-columns src=NAME; if this line is a row, add --no-header`},
 		{"edges no end", map[string]string{"edges.csv": "src,dst\na,b\nb,\n"}, "", `edges.csv:3: column "dst": got "", want the id of a node`},
 		{"edges unknown node", map[string]string{"edges.csv": "src,dst\na,b\nb,z\nz,a\n"}, "", `edges.csv:3: got an edge of node "z", want ids that nodes.csv has`},
 		{"edges parquet unknown node", map[string]string{"edges.parquet": parquetFile(t, edge{7, "a"})}, "--edges edges.parquet", `edges.parquet:1: got an edge of node "7", want ids that nodes.csv has`},
-		{"edges parquet truncated", map[string]string{"edges.parquet": "PAR1"}, "--edges edges.parquet", "edges.parquet: is not a whole parquet file"},
 		{"edges npy unknown node", map[string]string{"nodes.csv": "id\n1\n2\n", "e.npy": pairs("<i4", 1, 2, 2, 3, 5, 1)}, "--edges e.npy", `e.npy: row 1 got an edge of node "3", want ids that nodes.csv has`},
 		{"edges npy shape", map[string]string{"e.npy": vector(1, 2)}, "--edges e.npy", "e.npy: has shape [2], want 2 columns"},
-		{"edges npy transposed", map[string]string{"e.npy": array(2, 3, 1, 2, 3, 1, 2, 3)}, "--edges e.npy", `e.npy: holds values of type "<f4", want integers`},
 		{"edges npy truncated", map[string]string{"e.npy": pairs("<i4", 1, 2)[:76]}, "--edges e.npy", "e.npy: holds"},
-		{"edges npy not there", nil, "--edges e.npy", "open e.npy: no such file or directory"},
 		// splits
-		{"splits header", map[string]string{"s.csv": "id,set\na,train\n"}, "--splits s.csv",
-			`s.csv:1: has no column "split"; its columns are id, set. If "set" is the split, import the graph without it first, and then it alone with --columns split=set`},
 		{"splits truncated", map[string]string{"s.csv": "id,split\na,train\nb,tra"}, "--splits s.csv", `s.csv:3: column "split": got "tra", want train, val, test or none`},
-		{"splits unknown node", map[string]string{"s.csv": "id,split\na,train\nz,test\n"}, "--splits s.csv", `s.csv:3: column "id": got "z", want the id of a node`},
-		{"splits duplicate", map[string]string{"s.csv": "id,split\na,train\na,test\n"}, "--splits s.csv", `s.csv:3: column "id": got "a" again, want every id once`},
 		// features
-		{"features header", map[string]string{"f.csv": "node,f\na,1\n"}, "--features f.csv",
-			`f.csv:1: has no column "id"; its columns are node, f. If "node" is the id, import the graph without it first, and then it alone with --columns id=node`},
 		{"features none", map[string]string{"f.csv": "id\na\nb\nc\n"}, "--features f.csv", "f.csv:1: has no column beside id"},
 		{"features bad number", map[string]string{"f.csv": "id,f,g\na,1,2\nb,1,abc\n"}, "--features f.csv", `f.csv:3: column "g": got "abc", want a finite number`},
 		{"features NaN", map[string]string{"f.csv": "id,f\na,NaN\n"}, "--features f.csv", `f.csv:2: column "f": got "NaN", want a finite number`},
 		{"features missing node", map[string]string{"f.csv": "id,f\na,1\nc,1\n"}, "--features f.csv", `f.csv: has no row for node "b" (1 of 3 nodes have none), want one for each`},
-		{"features unknown node", map[string]string{"f.csv": "id,f\na,1\nz,1\n"}, "--features f.csv", `f.csv:3: column "id": got "z", want the id of a node`},
-		{"features duplicate", map[string]string{"f.csv": "id,f\na,1\nb,1\na,1\n"}, "--features f.csv", `f.csv:4: column "id": got "a" again, want every id once`},
 		{"features npy truncated", map[string]string{"f.npy": predictions[:len(predictions)-3]}, "--features f.npy", "f.npy: holds 21 bytes of values, want 24 for its shape [3×2] of <f4"},
-		{"features npy header", map[string]string{"f.npy": "id,f\na,1\n"}, "--features f.npy", `f.npy: is not an .npy array`},
 		{"features npy rows", map[string]string{"f.npy": array(2, 1, 1, 2)}, "--features f.npy", "f.npy: has 2 rows, want 3, one for each node"},
 		{"features npy number", map[string]string{"f.npy": array(3, 1, 1, nan32, 1)}, "--features f.npy", "f.npy: row 1 (node b): column 0 is NaN, want a finite number"},
 		{"features npz truncated", map[string]string{"f.npz": words[:len(words)-40]}, "--features f.npz", "f.npz: is not a whole .npz file"},
-		{"features npz members", map[string]string{"f.npz": zipped(t, map[string]string{"indptr": vector(0)})}, "--features f.npz", `f.npz: has indptr but not "shape"`},
 		{"features npz index", map[string]string{"f.npz": sparse(t, 3, 2, []int64{0, 1, 1, 3}, []int64{1, 0, 2})}, "--features f.npz", `f.npz: array "indices" row 2 holds column 2, want 0 to 1`},
 		{"features npz rows", map[string]string{"f.npz": sparse(t, 2, 2, []int64{0, 1, 1}, []int64{1})}, "--features f.npz", "f.npz: has 2 rows, want 3"},
 		// predictions
-		{"predictions header", map[string]string{"p.csv": "X,Y\n1,0\n"}, "--predictions p.csv", `p.csv:1: has no column "id"; its columns are X, Y`},
-		{"predictions truncated", map[string]string{"p.csv": "id,X,Y\na,1,0\nb,0"}, "--predictions p.csv", "p.csv:3: got 2 fields, want 3 (id,X,Y)"},
 		{"predictions bad number", map[string]string{"p.csv": "id,X,Y\na,1,0\nb,0,one\n"}, "--predictions p.csv", `p.csv:3: column "Y": got "one", want a finite number`},
 		{"predictions sum", map[string]string{"p.csv": "id,X,Y\na,1,0\nb,0.5,0.4\n"}, "--predictions p.csv", "p.csv:3: node b: they add up to 0.9, want 1"},
-		{"predictions negative", map[string]string{"p.csv": "id,X,Y\na,1,0\nb,1.5,-0.5\n"}, "--predictions p.csv", "p.csv:3: node b: class X is 1.5, want a probability from 0 to 1"},
-		{"predictions unknown node", map[string]string{"p.csv": "id,X,Y\na,1,0\nz,0,1\n"}, "--predictions p.csv", `p.csv:3: column "id": got "z"`},
-		{"predictions duplicate", map[string]string{"p.csv": "id,X,Y\na,1,0\na,0,1\n"}, "--predictions p.csv", `p.csv:3: column "id": got "a" again`},
 		{"predictions unknown class", map[string]string{"p.csv": "id,X,Y,Z\na,1,0,0\nb,0,1,0\nc,0,0,1\n"}, "--predictions p.csv", `p.csv:1: class "Z" of the predictions`},
 		{"predictions header below", map[string]string{"p.csv": "\n\nid,X,Y,Z\na,1,0,0\nb,0,1,0\nc,0,0,1\n"}, "--predictions p.csv", `p.csv:3: class "Z" of the predictions`},
 		{"label outside predictions", map[string]string{"p.csv": "id,X\na,1\nb,1\nc,1\n"}, "--predictions p.csv", `p.csv:1: node b: it is given class "Y"`},
-		{"predictions npy truncated", map[string]string{"p.npy": predictions[:30]}, "--predictions p.npy", "p.npy: ends early, inside of its header"},
 		{"predictions npy classes", map[string]string{"p.npy": array(3, 3, 1, 0, 0, 0, 1, 0, 0, 0, 1)}, "--predictions p.npy", "p.npy: has 3 columns, want 2, one for each class in the order X, Y"},
 		{"predictions npy rows", map[string]string{"p.npy": array(2, 2, 1, 0, 0, 1)}, "--predictions p.npy", "p.npy: has 2 rows, want 3"},
 		{"predictions npy NaN", map[string]string{"p.npy": array(3, 2, 1, 0, nan32, 1, 0, 1)}, "--predictions p.npy", "p.npy: row 1 (node b): class X is NaN, want a probability from 0 to 1"},
 		{"predictions npy sum", map[string]string{"p.npy": array(3, 2, 1, 0, 0, 1, 0.3, 0.3)}, "--predictions p.npy", "p.npy: row 2 (node c): they add up to 0.6, want 1"},
 		{"predictions npz", map[string]string{"p.npz": zipped(t, map[string]string{"a": predictions, "b": predictions})}, "--predictions p.npz", `p.npz: holds the arrays [a b], want one, or one called "predictions"`},
-		{"predictions type", map[string]string{"p.txt": "1 0"}, "--predictions p.txt",
-			`p.txt:1: the header seems to be missing`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := map[string]string{"nodes.csv": threeNodes, "edges.csv": twoEdges}
@@ -392,7 +354,7 @@ func TestInterruptedImports(t *testing.T) {
 		limited := &endingContext{Context: ctx, cancel: cancel}
 		limited.left.Store(times)
 		c := importCommand{
-			DB: db, graphFiles: graphFiles{inputFiles: inputFiles{Nodes: []string{"nodes" + ending}, Edges: []string{"edges" + ending}}}, resources: resources{Memory: 1, Threads: 2},
+			DB: db, graphFiles: graphFiles{inputFiles: inputFiles{Nodes: "nodes" + ending, Edges: "edges" + ending}}, resources: resources{Memory: 1, Threads: 2},
 		}
 		var out bytes.Buffer
 		return c.make(limited, &streams{ctx: limited, out: &out, messages: messages{err: &out}, progress: &progress{}}, nil)

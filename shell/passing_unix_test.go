@@ -130,7 +130,7 @@ func TestHeldBehindALink(t *testing.T) {
 // TestPassedFiles gives commands files as only the process that gives them can open them.
 func TestPassedFiles(t *testing.T) {
 	cleanedStore(t)
-	write(t, map[string]string{"parts/year=1/a.csv": "id,label\nn1,A\n", "parts/year=2/b.csv": "id,label\nn2,A\n",
+	write(t, map[string]string{"parts/a.csv": "id,label\nn1,A\n", "parts/b.csv": "id,label\nn2,A\n",
 		"one.csv": "id,label\nn3,A\n", "two.csv": "id,label\nn4,A\n"})
 	for _, db := range []string{"h", "g"} {
 		if db == "g" {

@@ -27,9 +27,5 @@ func TestPrintedScores(t *testing.T) {
 				t.Errorf("node %s with score %s: %s: got %q, want %v", id, score, condition, got, want)
 			}
 		}
-		above := mustRun(t, "export", db, "suspects", "--threshold", score, "--out", "-")
-		if strings.Contains(above, ","+score+",") {
-			t.Errorf("suspects above %s: got %s, want others", score, above)
-		}
 	}
 }

@@ -13,9 +13,9 @@ import (
 
 // removeCommand removes nodes and edges from a store.
 type removeCommand struct {
-	DB    string   `arg:"" file:"read" name:"DB" help:"Directory of the store."`
-	Nodes []string `sep:"none" file:"read" placeholder:"FILE" help:"Nodes to remove: a table with the column id."`
-	Edges []string `sep:"none" file:"read" placeholder:"FILE" help:"Edges to remove: a table with src and dst, or an .npy of integers with two columns or rows."`
+	DB    string `arg:"" file:"read" name:"DB" help:"Directory of the store."`
+	Nodes string `file:"read" placeholder:"FILE" help:"Nodes to remove: a table with the column id."`
+	Edges string `file:"read" placeholder:"FILE" help:"Edges to remove: a table with src and dst, or an .npy of integers with two columns or rows."`
 	graphColumns
 	stageFile
 	resources
@@ -37,7 +37,7 @@ func (c *removeCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.apply(s); err != nil {
 		return err
 	}
-	if !files.Names(c.Nodes).Given() && !files.Names(c.Edges).Given() {
+	if c.Nodes == "" && c.Edges == "" {
 		return usagef("remove: nothing to remove, want --nodes, --edges or both")
 	}
 	if err := c.checkEdgeColumns(c.Edges); err != nil {

@@ -26,17 +26,11 @@ func TestExportedLabels(t *testing.T) {
 	for _, statement := range []string{"accept s3", "unsure p4"} { // s3 is Theory
 		must.Get(query.Exec(t.Context(), store, query.Options{}, statement))(t)
 	}
-	someThreshold := 0.7
 	for _, test := range []struct {
 		command exportCommand
 		want    string
 	}{
 		{exportCommand{}, "id,label,original_label|p4,Systems,Systems|p5,Theory,Theory|s3,Theory,Systems|e 1,Neural Nets,Neural Nets|東,,"},
-		{exportCommand{WithoutSuspects: true}, "id,label,original_label|p4,Systems,Systems|p5,Theory,Theory|s3,Theory,Systems|e 1,Neural Nets,Neural Nets|東,,"},
-		{
-			exportCommand{WithoutSuspects: true, suspicion: suspicion{&someThreshold}},
-			"id,label,original_label|p4,Systems,Systems|p5,,Theory|s3,Theory,Systems|e 1,Neural Nets,Neural Nets|東,,",
-		},
 	} {
 		tx := store.Begin()
 		test.command.What = "labels"

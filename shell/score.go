@@ -23,7 +23,7 @@ import (
 type scoreCommand struct {
 	DB    string   `arg:"" name:"DB" help:"Directory of the store."`
 	IDs   []string `name:"ids" xor:"nodes" required:"" placeholder:"A,B" help:"Score the nodes with these ids."`
-	Nodes []string `sep:"none" file:"read" xor:"nodes" required:"" placeholder:"FILE" help:"Score the nodes of a table with a column id."`
+	Nodes string   `file:"read" xor:"nodes" required:"" placeholder:"FILE" help:"Score the nodes of a table with a column id."`
 	nodeColumns
 	textForm
 	Format columnar.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or parquet."`
@@ -45,10 +45,10 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.apply(s); err != nil {
 		return err
 	}
-	if !files.Names(c.Nodes).Given() && c.Columns.of != nil {
+	if c.Nodes == "" && c.Columns.of != nil {
 		return usagef("score: --columns names columns of --nodes: want that too")
 	}
-	if !files.Names(c.Nodes).Given() && (len(c.IDs) == 0 || slices.Contains(c.IDs, "")) {
+	if c.Nodes == "" && (len(c.IDs) == 0 || slices.Contains(c.IDs, "")) {
 		return usagef("score: --ids has an empty id, want ids of nodes, such as p17,p25")
 	}
 	screen := print.ScreenOf(s.out)
@@ -82,7 +82,7 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 
 // find finds the nodes to score.
 func (c *scoreCommand) find(ctx context.Context, tx *kv.Tx, s *streams) (nodes []kv.NodeID, err error) {
-	if files.Names(c.Nodes).Given() {
+	if c.Nodes != "" {
 		return files.ReadNodes(stream.WithInput(ctx, s.in), tx, c.Nodes, files.Job{
 			Memory: c.work(), Progress: s.progress.report(), Notice: s.notice, Columns: c.Columns.of, Text: c.text(),
 		})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -53,18 +52,11 @@ func TestSuspectsAreTheSameEverywhere(t *testing.T) {
 	db := closedStore(t, papers.Cleaned(t))
 	mustRun(t, "shell", db, "-c", "unsure p4")
 	every := func(map[string]string) bool { return true }
-	want := []string{"p5", "s3"}
-	labels := func(flag string, is func(row map[string]string) bool) []string {
-		return column(t, mustRun(t, "export", db, "labels", flag, "--threshold", "0.7", "--out", "-"), "id", is)
+	if got, want := column(t, mustRun(t, "shell", db, "-c", "suspects where score > 0.7", "--format", "csv"), "id", every), []string{"p5", "s3"}; !slices.Equal(got, want) {
+		t.Errorf("suspects above 0.7: got %q, want %q", got, want)
 	}
-	for where, got := range map[string][]string{
-		"suspects":        column(t, mustRun(t, "shell", db, "-c", "suspects where score > 0.7", "--format", "csv"), "id", every),
-		"export suspects": column(t, mustRun(t, "export", db, "suspects", "--threshold", "0.7", "--out", "-"), "id", every),
-		"labels without":  labels("--without-suspects", func(row map[string]string) bool { return row["label"] == "" && row["original_label"] != "" }),
-	} {
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: got %q, want %q", where, got, want)
-		}
+	if got := column(t, mustRun(t, "export", db, "suspects", "--out", "-"), "id", every); !slices.Equal(got, []string{"s3"}) {
+		t.Errorf("export suspects: got %q, want s3", got)
 	}
 	// At the threshold of the run only s3 is left.
 	gate := run(t, "", "gate", db, "--most", "0", "--format", "json")
@@ -105,7 +97,6 @@ func TestWarningsStayWithTheScores(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"gate", "g", "--most", "1000"}, {"export", "g", "suspects", "--out", "s.csv"},
-		{"export", "g", "labels", "--without-suspects", "--yes", "--out", "w.csv"},
 	} {
 		if got := run(t, "", args...); got.code != exitDone || !strings.Contains(got.err, warning) {
 			t.Errorf("%q: got exit code %d and %s, want the warning of clean", args, got.code, got.err)
@@ -114,71 +105,6 @@ func TestWarningsStayWithTheScores(t *testing.T) {
 	own := column(t, string(mustRead(t, "s.csv")), "id", func(row map[string]string) bool { return row["given_label"] == row["suggested_label"] })
 	if len(own) > 0 {
 		t.Errorf("suspects with their suggested label: %q", own)
-	}
-}
-
-// Labels of a whole class, or most labels, are not left out unasked.
-func TestLabelsAreNotLostUnasked(t *testing.T) {
-	classless := closedStore(t, papers.Cleaned(t))
-	mustRun(t, "shell", classless, "-c", "unlabel s1, s2") // p4 and s3 are what is left of Systems
-	many := closedStore(t, papers.Scored(t, 100))
-	for _, test := range []struct {
-		db, threshold string
-		says          string // "" where it is done
-	}{
-		{classless, "0.97", "without suspects above 0.97 class 'Systems' would lose all of its labels, 2 of 2"},
-		{classless, "0.99", ""}, // s3 alone
-		{many, "0.3", "without suspects above 0.3 69 of all 100 labels would go"},
-		{many, "0.6", ""},
-	} {
-		out := filepath.Join(t.TempDir(), "labels.csv")
-		args := []string{"export", test.db, "labels", "--without-suspects", "--threshold", test.threshold, "--out", out}
-		got := run(t, "y\n", args...)
-		_, err := os.Stat(out)
-		if test.says == "" {
-			if got.code != exitDone || err != nil {
-				t.Errorf("above %s: got exit code %d and %s, %v, want the labels", test.threshold, got.code, got.err, err)
-			}
-			continue
-		}
-		if got.code != exitFailed || !strings.Contains(got.err, test.says) || !strings.Contains(got.err, "--yes was not given") || err == nil {
-			t.Errorf("above %s: got exit code %d and %s, file: %v, want %q", test.threshold, got.code, got.err, err, test.says)
-		}
-		if got := run(t, "", append(args, "--yes")...); got.code != exitDone {
-			t.Errorf("above %s with --yes: got exit code %d and %s", test.threshold, got.code, got.err)
-		}
-	}
-	if got := run(t, "", "export", many, "labels", "--yes", "--out", "-"); got.code != exitUsage {
-		t.Errorf("--yes alone: got exit code %d and %s, want %d", got.code, got.err, exitUsage)
-	}
-}
-
-// A file of decisions does not take a class its labels, or most labels, unasked.
-func TestDecisionsAreNotTakenUnasked(t *testing.T) {
-	for _, test := range []struct {
-		text, says string // what it says instead of deciding, "" where it decides
-		done       string
-	}{
-		{"id,label,original_label\np1,,Theory\np4,Theory,Systems\np2,Theory,Theory\n", "", "2 decisions taken in 1 step (1 accepted, 1 label removed), 0 were there"},
-		{"id,label\ne 1,\n", "class 'Neural Nets' would lose all of its labels, 1 of 1", "1 decision taken in 1 step (1 label removed)"},
-		{"id,label\ne 1,Theory\n", "class 'Neural Nets' would lose all of its labels, 1 of 1", "1 decision taken in 1 step (1 relabelled)"},
-		{"id,label\ne 1,Theory\np1,Neural Nets\n", "", "2 decisions taken in 1 step (2 relabelled)"},
-		{"id,label\np1,\np2,\np3,\ns1,\ns2,\n", "5 of all 9 labels would go", "5 decisions taken in 1 step (5 labels removed)"},
-		{"id,decision\np1,reject\np2,unsure\n", "", "2 decisions taken in 1 step (1 rejected, 1 put aside as unsure)"},
-	} {
-		db := closedStore(t, papers.Cleaned(t))
-		file := filepath.Join(t.TempDir(), "d.csv")
-		must.Do(t, os.WriteFile(file, []byte(test.text), 0o600))
-		got := run(t, "y\n", "import", db, "--decisions", file)
-		if test.says != "" {
-			if got.code != exitFailed || !strings.Contains(got.err, test.says) || !strings.Contains(got.err, "--yes was not given") {
-				t.Errorf("%q: got exit code %d and %s, want %q", test.text, got.code, got.err, test.says)
-			}
-			got = run(t, "", "import", db, "--decisions", file, "--yes")
-		}
-		if got.code != exitDone || !strings.Contains(got.out, test.done) {
-			t.Errorf("%q: got exit code %d and %s%s, want %q", test.text, got.code, got.out, got.err, test.done)
-		}
 	}
 }
 

@@ -26,7 +26,6 @@ _ANSWER = ("given_label", "suggested_label", "score", "confidence", "is_label_is
 def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any = None, *, features: Any = None,
           columns: Mapping[str, str] | None = None, edge_columns: Mapping[str, str] | None = None, unlabelled: Sequence[Any] = (),
           store: str | os.PathLike[str] | None = None, replace: bool = False, directed: bool = False, edge_nodes: bool = False, logits: bool = False,
-          trim: bool = False, nfc: bool = False,
           memory: str | None = None, threads: int | None = None, progress: bool = False, **options: Any) -> Any:
     """Gives every label of a graph the chance that it is wrong, and a better label.
 
@@ -47,7 +46,6 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
     edge_columns   your names of the columns of edges: {"src": "source", "dst": "target"}
     edge_nodes     ends of edges that the nodes lack become nodes without a label, behind the others. The answer is without them
     unlabelled     labels that mean that there is none: ["NA", -1]
-    trim, nfc      classes that differ by white space, or by Unicode form, are one, as in `graphcleaner import`
     store          a new directory that keeps the graph, its scores and all other columns of the nodes, for `open` and for reviews. If the
                    import fails, there is none. If the cleaning fails, the graph stays in it: clean it with `open(…).clean()`
     replace        a store that is there goes, with the decisions in it, once the graph is imported, before the cleaning. A failed import
@@ -91,7 +89,7 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
     table = _tables.nodes_table(nodes, columns, none)
     ends = _tables.edges_table(edges, edge_columns)
     given = _tables.texts(table.column("label"), "nodes: column 'label'").unique().to_pylist()
-    labels = dict.fromkeys(filter(None, _predictions.formed(given, trim, nfc)))
+    labels = dict.fromkeys(filter(None, given))
     if not labels:
         raise GraphcleanerError("nodes: no node has a label, want one for some of them")
     for what, given in (("classes", classes is not None), ("logits", logits)):
@@ -117,14 +115,14 @@ def clean(nodes: Any, edges: Any = None, predictions: Any = None, classes: Any =
     with _tables.folder(theirs) as folder, _bar(progress) as step:
         made = ["--", store or str(Path(folder, "store"))]
         stored = whole if store is not None else whole.select([name for name in whole.column_names if name in ("id", "label", "split")])
-        arguments = ["import", *work, *_store.flags(directed=directed, logits=logits, trim=trim, nfc=nfc, replace=replace, yes=replace)]
+        arguments = ["import", *work, *_store.flags(directed=directed, logits=logits, replace=replace, yes=replace)]
         arguments += ["--nodes", _tables.write(stored, Path(folder, "nodes.parquet"), "nodes")]
         arguments += ["--edges", _tables.write(ends, Path(folder, "edges.parquet"), "edges")]
         if features is not None:
             arguments += ["--features", _tables.write_features(features, folder, named, len(table))]
         if predictions is not None:
             arguments += _predictions.write(predictions, classes, table, named, folder, labels=labels, graph_classes=graph_classes,
-                                            index=index, categories=getattr(dtype, "categories", None), more=more, trim=trim, nfc=nfc)
+                                            index=index, categories=getattr(dtype, "categories", None), more=more)
         _binary.run([*arguments, *made], said=said)
         step()
         try:

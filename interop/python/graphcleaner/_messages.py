@@ -11,7 +11,7 @@ from collections.abc import Sequence
 _FLAG = re.compile(r'"(?:[^"\\]|\\.)*"' r"|\bgraphcleaner [a-z]+ [^;:]*"
                    r"|(?P<command>\b(?:import|clean) )?(?<![\w-])--(?P<name>[a-z]\w*(?:-\w+)*)"
                    r"(?:[ =](?P<value>'[^']*'|[^\s;:()]+[,=][^\s;:()]*[^\s;:(),.?]|(?!(?<= )--)[A-Z0-9?#\\-](?:[^\s;:()]*[^\s;:(),.?])?))?(?![\w-])")
-_SWITCHES = ("as-given", "directed", "edge-nodes", "in-sample", "logits", "nfc", "out-of-fold", "replace", "safe-csv", "trim", "without-suspects", "yes")
+_SWITCHES = ("as-given", "directed", "edge-nodes", "in-sample", "logits", "out-of-fold", "replace", "safe-csv", "yes")
 _LISTS = ("classes", "columns", "unlabelled")
 _COLUMNS = ("id", "label", "split", "src", "dst", "weight")
 _FRAME = re.compile(r"(nodes|edges|predictions|features|ids)\.(?:parquet|npy|npz)")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unicodedata import normalize
 
 from . import _tables
 from ._rules import class_order
@@ -18,7 +17,7 @@ _MOST_LISTED = 20
 
 
 def write(predictions: Any, classes: Any, nodes: pa.Table | None, id_name: str, folder: str, *, labels: Collection[str] | None = None,
-          graph_classes: Any = None, index: Any = None, categories: Any = None, more: int = 0, trim: bool = False, nfc: bool = False) -> list[str]:
+          graph_classes: Any = None, index: Any = None, categories: Any = None, more: int = 0) -> list[str]:
     """Writes predictions to a folder, and returns flags of import for them.
 
     A frame names its classes by its columns, and its nodes by a column of ids or an index: see `_placed`. Without these,
@@ -42,7 +41,7 @@ def write(predictions: Any, classes: Any, nodes: pa.Table | None, id_name: str, 
                                     f"ids as {id_name!r}, such as predictions.rename(columns={{'id': {id_name!r}}})")
         if id_name in rows.column_names:
             rows = rows.rename_columns(["id" if name == id_name else name for name in rows.column_names])
-            names = formed([name for name in rows.column_names if name != "id"], trim, nfc)
+            names = [name for name in rows.column_names if name != "id"]
             path = _tables.write(rows, Path(folder, "predictions.parquet"), "predictions")
             return ["--predictions", path, *_others(names, labels, nodes)]
         if nodes is None:
@@ -59,7 +58,7 @@ def write(predictions: Any, classes: Any, nodes: pa.Table | None, id_name: str, 
             raise GraphcleanerError("predictions: rows of an array are those of the nodes, and there are no nodes: want a frame with ids")
         names = _named(classes) if named else _assumed(graph_classes, categories, array.shape[1], labels or ())
         why = None if named else "labels among the nodes"
-    names = formed(names, trim, nfc)
+    names = list(names)
     if not named:
         names = list(dict.fromkeys(names))
     if len(names) != array.shape[1] and (named or labels is not None):
@@ -84,14 +83,6 @@ def write(predictions: Any, classes: Any, nodes: pa.Table | None, id_name: str, 
     np.save(path, array.astype(np.float32 if array.dtype.itemsize <= 4 else np.float64, copy=False))
     in_order = names if named or labels is not None and names != class_order(names) else []
     return ["--predictions", path, *_flags("prediction-classes", in_order), *_others(names, labels, nodes)]
-
-
-def formed(names: Iterable[Any], trim: bool, nfc: bool) -> list[Any]:
-    """Names of classes in the form that the flags of import give them."""
-    for wanted, form in ((nfc, lambda name: normalize("NFC", name)), (trim, lambda name: " ".join(name.split()))):
-        if wanted:
-            names = [name and form(name) for name in names]
-    return list(names)
 
 
 def _flags(flag: str, names: Collection[str]) -> list[str]:

@@ -27,7 +27,7 @@ Decision = Literal["accept", "reject", "relabel", "unlabel", "unsure"]
 # Flags of the program that its methods pass on.
 CLEANING = ("as_given", "direction", "expect", "hops", "in_sample", "memory", "out_of_fold", "preset", "report", "seed", "stats", "threads", "threshold", "wait")
 _EXPORTED = ("scores", "suspects", "labels", "decisions", "verdicts", "predictions", "features", "transition")
-_EXPORTING = ("direction", "hops", "memory", "safe_csv", "stats", "threads", "threshold", "wait", "without_suspects", "yes")
+_EXPORTING = ("direction", "hops", "memory", "safe_csv", "stats", "threads", "wait")
 
 
 @overload
@@ -208,7 +208,7 @@ class Store(Generic[Frame]):
     @short
     def append(self, nodes: Any = None, edges: Any = None, predictions: Any = None, classes: Any = None, *,
                columns: Mapping[str, str] | None = None, edge_columns: Mapping[str, str] | None = None,
-               unlabelled: Sequence[Any] = (), trim: bool = False, nfc: bool = False) -> str:
+               unlabelled: Sequence[Any] = ()) -> str:
         """Adds nodes, edges and predictions, all of them or nothing, and returns what the program says of them.
 
         The arguments are those of `clean`. Every column of the nodes becomes a property. A known node takes the values of its row.
@@ -217,7 +217,7 @@ class Store(Generic[Frame]):
         '...1 node...'
         """
         with _tables.folder() as folder:
-            arguments = ["import", "--append", *self._flags, *flags(trim=trim, nfc=nfc)]
+            arguments = ["import", "--append", *self._flags]
             table = None
             if nodes is not None:
                 table = _tables.nodes_table(nodes, columns, unlabelled)

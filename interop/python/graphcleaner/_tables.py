@@ -226,6 +226,8 @@ def write(table: pa.Table, path: Path, what: str) -> str:
         for i, field in enumerate(table.schema):
             if pa.types.is_dictionary(field.type) or pa.types.is_null(field.type) or field.name in ("id", "label", "src", "dst"):
                 table = table.set_column(i, field.name, plain(table.column(i)))
+            elif pa.types.is_float16(field.type):  # the program reads none
+                table = table.set_column(i, field.name, table.column(i).cast(pa.float32()))
         pq.write_table(table, path)
     return str(path)
 

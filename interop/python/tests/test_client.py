@@ -412,8 +412,7 @@ def test_warnings_are_logged_as_such(papers, caplog):
     store.append({"id": ["x1", "x2"], "label": ["AI ", "AI "]})
     store.score(["x1", "x2"])
     warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"][2:]
-    assert [line.splitlines()[0] for line in warned[:2]] == ["The store has new classes:", "Classes that may be one class, written in several ways:"]
-    assert "trim=True joins those" in warned[1] and warned[2].startswith("2 nodes have no score") and len(warned) == 3
+    assert warned[0].startswith("The store has new classes:") and warned[1].startswith("2 nodes have no score") and len(warned) == 2
 
 
 def test_errors_of_a_store(papers, tmp_path):

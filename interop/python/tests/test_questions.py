@@ -45,11 +45,9 @@ from graphcleaner._messages import of_python
     ('1:6: got "--who", and a statement has no flags: give them to the command, as in: shell DB --who ann -c undo. A comment',
      '1:6: got "--who", and a statement has no flags: pass them to open, as in: open(path, who=\'ann\'). A comment'),
     ("correct the file and append it again.", "correct the frame and append it again."),
-    ("import --trim joins those that differ by white space, --nfc those", "trim=True joins those that differ by white space, nfc=True those"),
     ("repeat this with --replace --yes --columns label=party,my_label=label", "call this again with 'label': 'party' in columns"),
     ("add --edge-columns 'src=the end,dst=b'", "add 'src': 'the end', 'dst': 'b' in edge_columns"),
     ("say --columns id,label.", "say columns=['id', 'label']."),
-    ("a control character, want another: if it is a property, --columns property_3=3", "a control character, want another name"),
     ("append without --predictions, and then import --predictions of all nodes", "append without predictions, and then import predictions of all nodes"),
     ("run predict, or clean --as-given, which scores", "run predict, or as_given=True, which scores"),
     ("take fewer --hops; wait for it (--wait), or end it", "take fewer hops; wait for it (wait), or end it"),
@@ -86,7 +84,7 @@ def test_options_that_are_misspelt(papers):  # noqa: F811
         (lambda: clean(nodes, edges, asgiven=True), "^asgiven=…: did you mean as_given=…$"),
         (lambda: clean(nodes, edges, feature=1), "^feature=…: did you mean features=…$"),
         (lambda: store.clean(hop=3), "^hop=…: did you mean hops=…$"),
-        (lambda: store.export("labels", without_suspect=True), "^without_suspect=…: did you mean without_suspects=…$"),
+        (lambda: store.export("labels", safe_csvs=True), "^safe_csvs=…: did you mean safe_csv=…$"),
     ]:
         with pytest.raises(GraphcleanerError, match=says):
             call()

@@ -53,10 +53,6 @@ type Adopting struct {
 	Job
 	Who  string // decides where a file does not say
 	Form Form   // of labels in the file
-
-	// Confirm is asked before labels are lost; its error ends all. It is told what each class would lose, and how many
-	// labels would be removed. It is not asked where no class loses a label.
-	Confirm func(losses []ClassLoss, count int64) error
 }
 
 // Adopt decides in a store as a file says, in one write: all that it takes is on disk when it returns, or nothing is
@@ -68,21 +64,12 @@ func Adopt(ctx context.Context, store *kv.Store, path string, opt Adopting) (res
 		rows: spill.New(store.Dir(), opt.Memory/sorterShare), requests: spill.New(store.Dir(), opt.Memory/sorterShare),
 	}
 	defer func() { err = errors.Join(err, a.rows.Close(), a.requests.Close()) }()
-	var losses []ClassLoss
 	err = store.View(func(tx *kv.Tx) error {
-		a.gains = make(map[string]int64, len(tx.Classes()))
-		err := readDecisions(ctx, path, tx, opt, a.rows, &a.Other)
-		if err == nil {
-			err = a.plan(ctx, tx)
+		if err := readDecisions(ctx, path, tx, opt, a.rows, &a.Other); err != nil {
+			return err
 		}
-		if err == nil {
-			losses, err = a.losses(ctx, tx)
-		}
-		return err
+		return a.plan(ctx, tx)
 	})
-	if err == nil && losses != nil {
-		err = opt.Confirm(losses, a.Kinds[decide.Unlabel])
-	}
 	if err != nil {
 		return a.Adoption, err
 	}
@@ -104,8 +91,6 @@ type adopter struct {
 	path     string
 	rows     *spill.Sorter // what the file says, by node and line
 	requests *spill.Sorter // what is taken of it, by line
-
-	gains map[string]int64 // labels that each class comes to have more, or fewer, by what is taken
 }
 
 // plan compares what the file says about each node with the store. Decisions that the file says were taken back are
@@ -200,7 +185,7 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, show func(kv.NodeID) (
 				request.View = &now
 			}
 			isFirst, labelStays = false, labelStays && (request.Kind == decide.Reject || request.Kind == decide.Unsure)
-			a.count(d, request)
+			a.Kinds[request.Kind]++
 			body, err := json.Marshal(takenDecision{*d, request})
 			if err == nil {
 				err = a.requests.AddUint64(uint64(d.Line), body)
@@ -241,32 +226,6 @@ func (d *filedDecision) request() decide.Request {
 		return decide.Request{Node: d.Node, Kind: decide.Unlabel}
 	}
 	return decide.Request{Node: d.Node, Kind: decide.Relabel, To: d.To}
-}
-
-// count counts what a decision that is taken does to labels. Of several about one node, the first alone surely changes the label.
-func (a *adopter) count(d *filedDecision, request decide.Request) {
-	a.Kinds[request.Kind]++
-	if request.Kind == decide.Unsure || request.Kind == decide.Reject || request.View == nil {
-		return
-	}
-	a.gains[request.View.Label]--
-	a.gains[d.To]++
-}
-
-// losses are what each class loses by what is taken; nil where none has fewer labels for it.
-func (a *adopter) losses(ctx context.Context, tx *kv.Tx) ([]ClassLoss, error) {
-	isLess := false
-	for class, gain := range a.gains {
-		isLess = isLess || class != "" && gain < 0
-	}
-	if !isLess {
-		return nil, nil
-	}
-	losses, err := CountLabels(ctx, tx)
-	for i := range losses {
-		losses[i].Lost = max(0, -a.gains[losses[i].Class])
-	}
-	return losses, err
 }
 
 // A takenDecision is taken of a file, with the request for it.
@@ -461,37 +420,4 @@ func (d *filedDecision) isThere(is decide.Kind, label string) bool {
 		}
 	}
 	return says(kind) == says(is)
-}
-
-// A ClassLoss is how many labels a class has, and would lose.
-type ClassLoss struct {
-	Class     string
-	Lost, All int64
-}
-
-// labelBlock is how many labels are read at once.
-const labelBlock = 1 << 16
-
-// CountLabels counts the labels of each class.
-func CountLabels(ctx context.Context, tx *kv.Tx) ([]ClassLoss, error) {
-	losses := make([]ClassLoss, len(tx.Classes()))
-	for i, class := range tx.Classes() {
-		losses[i].Class = class
-	}
-	labels := make([]kv.Class, min(labelBlock, tx.NumNodes()))
-	for first := 0; first < tx.NumNodes(); first += labelBlock {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		rows := kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(first+labelBlock, tx.NumNodes()))}
-		if err := tx.ReadClasses(kv.LabelColumn, rows, labels[:rows.Len()]); err != nil {
-			return nil, err
-		}
-		for _, y := range labels[:rows.Len()] {
-			if y != kv.NoClass {
-				losses[y].All++
-			}
-		}
-	}
-	return losses, nil
 }

@@ -30,9 +30,8 @@ type Appendage struct {
 // the nodes file. A label that a decision gave, or left as it was, stays.
 func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appendage, err error) {
 	var classes []string
-	var integers bool
 	before := func(tx *kv.Tx) error {
-		classes, integers = slices.Clone(tx.Classes()), tx.Shape().IntegerIDs
+		classes = slices.Clone(tx.Classes())
 		return nil
 	}
 	if err := store.View(before); err != nil {
@@ -58,11 +57,6 @@ func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appe
 	result.Predictions, result.Features = a.written[cleaner.PredictionsMatrix], a.written[cleaner.FeaturesMatrix]
 	ctx = context.WithoutCancel(ctx) // the files are in the store, and nothing says otherwise
 	return result, store.View(func(tx *kv.Tx) error {
-		if integers {
-			if err := r.sayTextIDs(ctx, tx); err != nil {
-				return err
-			}
-		}
 		if len(tx.Classes()) == len(classes) {
 			return nil
 		}
@@ -96,11 +90,11 @@ func (a *appending) open(ctx context.Context) (err error) {
 		weighted = tx.Shape().Weighted
 		return nil
 	})
-	if err == nil && a.Nodes.Given() {
+	if err == nil && a.Nodes != "" {
 		a.nodes, err = a.openNodes(ctx, kinds, a.Job)
 	}
-	if err == nil && a.Edges.Given() {
-		if a.edges, err = openEdges(ctx, a.Edges, a.nodes, a.Job); err == nil {
+	if err == nil && a.Edges != "" {
+		if a.edges, err = openEdges(ctx, a.Edges, a.Job); err == nil {
 			a.edgeParts = a.edges.parts()
 		}
 	}
@@ -148,9 +142,7 @@ func (a *appending) putRows(ctx context.Context, tx *kv.Tx, write func(matrix st
 		a.written[matrix]++
 		return write(matrix, v, row)
 	}
-	job := a.Job
-	job.besideGraph = a.nodes != nil
-	w := &writing{Job: job, form: a.Form, tx: tx, nodes: a.Nodes, classes: a.PredictionClasses, rows: a.rowsOf(ctx, tx),
+	w := &writing{Job: a.Job, tx: tx, nodes: a.Nodes, classes: a.PredictionClasses, rows: a.rowsOf(ctx, tx),
 		count: a.rows}
 	w.begin = func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
 		return cleaner.AppendPredictions(tx, classes, opt, put)
@@ -226,7 +218,7 @@ func (w *writing) appendFeatures(
 				len(names), name, len(whole), namelist.Of(matrix.Columns()))
 		}
 	}
-	return w.eachFeatures(ctx, in, len(names), func(v kv.NodeID, row []float32, _ bool) error {
+	return w.eachFeatures(ctx, in, len(names), func(v kv.NodeID, row []float32) error {
 		for i, x := range row {
 			whole[places[i]] = x
 		}
@@ -313,10 +305,10 @@ func (a *appending) commit(ctx context.Context, patch *kv.Patch) (stats kv.Stats
 func (a *appending) explain(err error) error {
 	if unknown, ok := errors.AsType[*kv.RowError](err); ok && unknown.Edge {
 		nodes := ""
-		if a.Nodes.Given() {
-			nodes = " or of " + a.Nodes.String()
+		if a.Nodes != "" {
+			nodes = " or of " + a.Nodes
 		}
-		return atEdge(a.Edges.String(), a.edgeParts, unknown.Source,
+		return atEdge(a.Edges, a.edgeParts, unknown.Source,
 			fmt.Sprintf("got an edge of node %q, want ids of the store%s", wording.Cut(unknown.ID, kv.MaxID), nodes), err)
 	}
 	return a.Graph.explain(err)

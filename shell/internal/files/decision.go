@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -50,13 +49,10 @@ func (f *decisionsFile) add(line int64, field func(name string) (string, bool)) 
 // parse reads a record; nil where it decides nothing.
 func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)) (*filedDecision, error) {
 	d := &filedDecision{Line: line}
-	id, ok := field("id")
-	if !ok {
-		return nil, f.errorf(line, "", `has no field "id", which names the node`)
-	}
+	id, _ := field("id")
 	var err error
 	if d.Node, err = f.tx.Node(id); errors.Is(err, kv.ErrNotFound) {
-		return nil, f.errorf(line, "id", "got %q, want %s", wording.Short(id), wantID(f.tx, id))
+		return nil, f.errorf(line, "id", "got %q, want the id of a node", wording.Short(id))
 	}
 	if err != nil {
 		return nil, err
@@ -89,7 +85,7 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 	}
 	switch {
 	case d.Kind == decide.None && !d.HasTo:
-		return nil, f.errorf(line, "", `has neither a "label" nor a "decision"`)
+		return nil, f.errorf(line, "decision", "is empty, and there is no label")
 	case d.Kind == decide.None && d.HasFrom && d.From == d.To:
 		return nil, f.unchanged(d)
 	case d.Kind == decide.Relabel && d.To == "":
@@ -115,23 +111,10 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 		}
 	}
 	if d.HasTo && d.To != "" && !f.classes[d.To] {
-		return nil, f.errorf(line, "label", "got %q, which is no class of the store%s", wording.Short(d.To),
-			f.wantedLabel(d.To))
+		return nil, f.errorf(line, "label", "got %q, want one of the classes %s; %s if it means that the node has no label",
+			wording.Short(d.To), namelist.Of(namelist.Sorted(f.tx.Classes())), f.labels.flag(d.To))
 	}
 	return d, nil
-}
-
-// wantedLabel advises on a label that is no class.
-func (f *decisionsFile) wantedLabel(label string) string {
-	classes := namelist.Sorted(f.tx.Classes())
-	switch near := wording.DidYouMean(label, classes); {
-	case isMissingWord(label):
-		return fmt.Sprintf(": want one of %s, or add %s if the node has no label", namelist.Of(classes),
-			f.labels.flag(label))
-	case near != "":
-		return near
-	}
-	return ": want one of " + namelist.Of(classes)
 }
 
 // unchanged takes a row of exported labels that was not changed. It decides nothing, but may be about another label

@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -27,7 +23,7 @@ type decisionsFile struct {
 	path    string
 	tx      *kv.Tx
 	classes map[string]bool
-	labels  *labelReader
+	labels  Form
 	latest  time.Time     // that a decision can have been made
 	sorted  *spill.Sorter // the decisions, by node and line
 	other   *LeftOut      // decisions about another label than the store has
@@ -38,7 +34,7 @@ type decisionsFile struct {
 // read has the rest.
 const sorterShare = 8
 
-// readDecisions reads a file of decisions, .jsonl or a table, whose nodes and classes the store must have, into a sorter,
+// readDecisions reads a table of decisions, whose nodes and classes the store must have, into a sorter,
 // by node and line. It counts in other the rows that decide nothing and are about another label than the store has.
 func readDecisions(
 	ctx context.Context, path string, tx *kv.Tx, opt Adopting, sorted *spill.Sorter, other *LeftOut,
@@ -46,7 +42,7 @@ func readDecisions(
 	opt.Memory -= 2 * opt.Memory / sorterShare
 	f := &decisionsFile{
 		Job: opt.Job, path: path, tx: tx, latest: time.Now().Add(maxAhead), classes: make(map[string]bool, len(tx.Classes())),
-		labels: newLabelReader(opt.Form), sorted: sorted, other: other,
+		labels: opt.Form, sorted: sorted, other: other,
 	}
 	if f.show, err = shownReader(tx); err != nil {
 		return err
@@ -54,15 +50,7 @@ func readDecisions(
 	for _, class := range tx.Classes() {
 		f.classes[class] = true
 	}
-	read := f.readTable
-	if strings.EqualFold(filepath.Ext(path), ".jsonl") {
-		read = f.readLines
-	}
-	err = read(ctx)
-	if err == nil {
-		f.labels.sayUnused(path, f.Job)
-	}
-	return err
+	return f.read(ctx)
 }
 
 // errorf is what is wrong with a field, "" for the record as a whole.
@@ -70,42 +58,25 @@ func (f *decisionsFile) errorf(line int64, column, format string, args ...any) e
 	return &table.Error{Path: f.path, Line: line, Column: column, Msg: fmt.Sprintf(format, args...)}
 }
 
-// readTable reads decisions from a table.
-func (f *decisionsFile) readTable(ctx context.Context) (err error) {
+// read reads decisions from the table.
+func (f *decisionsFile) read(ctx context.Context) (err error) {
 	in, err := f.openTable(ctx, f.path, f.Columns.isHeader("id"))
-	if info, failed := stream.Stat(ctx, f.path); errors.Is(err, table.ErrJSON) && failed == nil &&
-		info.Mode().IsRegular() {
-		return f.readLines(ctx)
-	}
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	of := f.Columns
-	if in.Numbered() {
-		of = Columns{"id": "1"}
-		if len(in.Header()) > 1 {
-			of[kv.LabelColumn] = "2"
-		}
-		maps.Copy(of, f.Columns)
-	}
-	columns, err := of.places(in, "--columns", true, filedFields...)
+	columns, err := f.Columns.places(in, "--columns", true, filedFields...)
 	if err != nil {
 		return err
 	}
-	if err := f.askNode(in, columns); err != nil {
-		return err
-	}
-	needed := 1
 	place := func(name string) int { return columns[slices.Index(filedFields, name)] }
+	needed := 1
 	if place(kv.LabelColumn) < 0 && place("to") < 0 && place("decision") < 0 {
 		needed = 2
 	}
-	places := []int{place("id"), place(kv.LabelColumn)}
-	if err := f.checkPlaces(in, places, []string{"id", kv.LabelColumn}, needed); err != nil {
+	if err := f.checkPlaces(in, columns, filedFields, needed); err != nil {
 		return err
 	}
-	f.sayUnused(in, columns)
 	return EachRow(ctx, in, f.Progress, func(row table.Row) error {
 		return f.add(row.Line, func(name string) (string, bool) {
 			column := place(name)
@@ -117,9 +88,9 @@ func (f *decisionsFile) readTable(ctx context.Context) (err error) {
 	})
 }
 
-// filedFields are the fields of a record that mean something. Others are passed over.
+// filedFields are the columns that mean something. Others are passed over.
 var filedFields = []string{
-	"id", "decision", "from", "original_label", "to", "label", "who", "why", "time", "seq", "step", "undoes",
+	"id", kv.LabelColumn, "decision", "from", "original_label", "to", "who", "why", "time", "seq", "step", "undoes",
 }
 
 // FiledFields are the names of the columns that a file of decisions can have.

@@ -3,10 +3,12 @@ package files
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,15 +25,45 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// lossTaken confirms any loss of labels.
-func lossTaken([]ClassLoss, int64) error { return nil }
-
-// adopt takes the decisions of a file with a text.
+// adopt takes the decisions of a file with a text, a table or an object a line.
 func adopt(t *testing.T, store *kv.Store, name, text string) (Adoption, error) {
 	t.Helper()
+	if filepath.Ext(name) == ".jsonl" {
+		name, text = "d.csv", tableOf(t, text)
+	}
 	path := filepath.Join(t.TempDir(), name)
 	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
-	return Adopt(t.Context(), store, path, Adopting{Who: "tester", Job: Job{Memory: 1 << 20}, Confirm: lossTaken})
+	return Adopt(t.Context(), store, path, Adopting{Who: "tester", Job: Job{Memory: 1 << 20}})
+}
+
+// tableOf is a table of objects, each in a line.
+func tableOf(t *testing.T, text string) string {
+	t.Helper()
+	var objects []map[string]any
+	columns := map[string]bool{"id": true, "decision": true}
+	for line := range strings.Lines(text) {
+		object := map[string]any{}
+		must.Do(t, json.Unmarshal([]byte(line), &object))
+		objects = append(objects, object)
+		for name := range object {
+			columns[name] = true
+		}
+	}
+	names := slices.Sorted(maps.Keys(columns))
+	var out bytes.Buffer
+	w := csv.NewWriter(&out)
+	must.Do(t, w.Write(names))
+	for _, object := range objects {
+		row := make([]string, len(names))
+		for i, name := range names {
+			if value := object[name]; value != nil {
+				row[i] = fmt.Sprint(value)
+			}
+		}
+		must.Do(t, w.Write(row))
+	}
+	w.Flush()
+	return out.String()
 }
 
 // decideNow decides about one paper at a time.
@@ -75,8 +107,8 @@ func TestAdoptDecisions(t *testing.T) {
 		},
 		{
 			name: "no labels named", file: "d.jsonl",
-			text: `{"id":"p4","decision":"accept"}` + "\n\n" + `{"id":"p1","decision":"unsure","why":"read it twice"}` + "\n" +
-				`{"id":"p2","decision":"unlabel"}` + "\n" + `{"id":"p3","decision":"reject","extra":[1,{"a":2}]}`,
+			text: `{"id":"p4","decision":"accept"}` + "\n" + `{"id":"p1","decision":"unsure","why":"read it twice"}` + "\n" +
+				`{"id":"p2","decision":"unlabel"}` + "\n" + `{"id":"p3","decision":"reject","extra":"x"}`,
 			want:   Adoption{Count: 4, Steps: 3},
 			labels: []string{"p1 Theory unsure", "p2  unlabel", "p3 Theory reject", "p4 Theory accept"},
 		},
@@ -136,7 +168,7 @@ func TestAdoptDecisions(t *testing.T) {
 			text: `{"id":"p1","decision":"accept","from":"Theory","to":"Theory"}` + "\n" + `{"id":"p2","decision":"relabel","from":"Theory","to":"Theory"}`,
 			want: Adoption{Count: 2, Steps: 1}, labels: []string{"p1 Theory accept", "p2 Theory relabel"},
 		},
-		{name: "nothing", file: "d.jsonl", text: "\ufeff\n"},
+		{name: "nothing", file: "d.csv", text: "\ufeffid,label\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			store := papers.Cleaned(t)
@@ -167,7 +199,7 @@ func TestBadDecisions(t *testing.T) {
 		{"d.csv", "id,label\np4,Theory\nzz,Theory\n", `d.csv:3: column "id": got "zz", want the id of a node`},
 		{"d.csv", "label\nTheory\n", `d.csv:1: has no column "id"; its columns are label`},
 		{"d.csv", "id,text\np4,a\n", `d.csv:1: has no column "label"; its columns are id, text`},
-		{"d.csv", "id,label\np4,Theroy\n", `d.csv:2: column "label": got "Theroy", which is no class of the store; did you mean Theory?`},
+		{"d.csv", "id,label\np4,Theroy\n", `d.csv:2: column "label": got "Theroy", want one of the classes Neural Nets, Systems, Theory`},
 		{"d.csv", "id,decision\np4,agree\n", `d.csv:2: column "decision": got "agree", want accept, reject, relabel, unlabel or unsure`},
 		{"d.csv", "id,decision,label\np4,relabel,\n",
 			`d.csv:2: column "label": names no class, want the one that relabel gives`},
@@ -175,33 +207,19 @@ func TestBadDecisions(t *testing.T) {
 		{"d.csv", "id,label,to\np4,Systems,Theory\n", `d.csv:2: column "label": got "Systems", want the same as in "to", which has "Theory"`},
 		{"d.csv", "id,label,from,original_label\np4,Theory,Systems,Theory\n", `d.csv:2: column "original_label": got "Theory", want the same as in "from"`},
 		{"d.jsonl", `{"id":"p4","decision":"reject","from":"Systems","to":"Theory"}`,
-			`d.jsonl:1: column "label": got "Theory", want "Systems", the label from before, which reject keeps`},
+			`d.csv:2: column "label": got "Theory", want "Systems", the label from before, which reject keeps`},
 		{"d.jsonl", `{"id":"p4","decision":"unsure","from":"Systems","to":"Theory"}`, `which unsure keeps`},
-		{"d.jsonl", `{"id":"p4","label":"Theory","why":"a\r\nb"}`, `d.jsonl:1: column "why": got "a\r\nb", want no control characters`},
+		{"d.jsonl", `{"id":"p4","label":"Theory","why":"a\u0001b"}`, `d.csv:2: column "why": got "a\x01b", want no control characters`},
 		{"d.csv", "id,Label,LABEL\np4,Theory,Systems\n", `d.csv:1: got the columns "Label" and "LABEL", want one of them named "label"`},
 		{"d.csv", "id,label,time\np4,Theory,noon\n", `d.csv:2: column "time": got "noon", want a time as 2026-01-31T18:00:00Z`},
 		{"d.csv", "id,decision,to\np4,undo,Theory\n",
 			`d.csv:2: column "undoes": is empty, want the seq of the decision that the undo takes back`},
 		{"d.csv", "id,label,undoes\np4,Theory,x\n", `d.csv:2: column "undoes": got "x", want the number of a decision`},
 		{"d.csv", "id,label,why\np4,Theory," + strings.Repeat("x", decide.MaxWhy+1) + "\n", `d.csv:2: who and why may have 256 and 4096 bytes`},
-		{"d.jsonl", `{"id":"p4","label":"Theory"` + "\n", `d.jsonl:1: the object has no end, want an object in one line`},
-		{"d.jsonl", "{\"id\":\"p4\",\"label\":\"Theory\"}\n[1]\n", `d.jsonl:2: `},
-		{"d.jsonl", "null\n", `d.jsonl:1: got "null", want an object in one line`},
-		{"d.jsonl", `{"id":"p4","label":"Theory"} {}`, `d.jsonl:1: got more than an object`},
-		{"d.jsonl", `{"id":"p4","label":"Theory","undoes":[3]}`, `d.jsonl:1: the field "undoes" is neither a text nor a number`},
-		{"d.jsonl", `{"id":"p4","label":"Theory","why":true}`, `d.jsonl:1: the field "why" is neither a text nor a number`},
-		{"d.jsonl", `{"id":"p4","label":"Theory","id":"p5"}`, `d.jsonl:1: the field "id" is there twice`},
-		{"d.jsonl", "{\"id\":\"p4\",\"label\":\"Theory\",\"why\":\"a\xffb\"}", `d.jsonl:1: got bytes that are not UTF-8`},
 		{"d.csv", "id,label,time\np4,Theory,0000-01-01T00:00:00+23:00\n", `want a time of the years 1 to 9999`},
 		{"d.csv", "id,label,time\np4,Theory,0001-01-01T00:00:00Z\n", `want a time as 2026-01-31T18:00:00Z`},
-		{"d.jsonl", "{\"id\":\"p4\",\"label\":\"Theory\"}\n{\"id\":\"" + strings.Repeat("x", maxLine) + "\"}\n", `d.jsonl:2: the line is longer than 1048576 bytes`},
-		{"d.jsonl", "{\"id\":\"p\x00\xff4\",\"label\":\"Theory\"}", `d.jsonl:1: `},
-		{"d.json", "{}", `d.json:1: has no field "id"`},
-		{"d.jsonl", "{\"id\":\"p4\",\"label\":\"Theory\"}\n,\n", `d.jsonl:2: got ",", want an object in one line`},
-		{"d.json", "[{}]", `d.json:1: got an array, want an object in one line: jq -c '.[]' writes them`},
 		{"d.csv", "id,label,time\np1,Theory,2020-01-31T18:00:00Z\np4,Theory,2999-01-31T18:00:00Z\n",
 			`d.csv:3: column "time": got "2999-01-31T18:00:00Z", want a time that is not ahead of the clock by more than 5 minutes`},
-		{"d.jsonl", `{"id":"p4","label":"Theory","time":"2999-01-31T18:00:00Z"}`, `d.jsonl:1: column "time": got "2999-01-31T18:00:00Z"`},
 	} {
 		_, err := adopt(t, store, test.file, test.text)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -252,19 +270,19 @@ func TestDecisionsBeyondMemory(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "d.csv")
 	must.Do(t, os.WriteFile(path, []byte(one.String()), 0o600))
-	_, err := Adopt(t.Context(), store, path, Adopting{Who: "", Job: Job{Memory: 100_000}, Confirm: lossTaken})
+	_, err := Adopt(t.Context(), store, path, Adopting{Who: "", Job: Job{Memory: 100_000}})
 	if small, ok := errors.AsType[*ops.BudgetError](err); !ok || small.Least != 200_000 || !strings.Contains(err.Error(), "d.csv:") {
 		t.Errorf("3000 decisions about one node: got error %v, want one that names a memory that would do", err)
 	}
 	must.Do(t, os.WriteFile(path, []byte(text.String()), 0o600))
-	got, err := Adopt(t.Context(), store, path, Adopting{Who: "", Job: Job{Memory: 100_000}, Confirm: lossTaken})
+	got, err := Adopt(t.Context(), store, path, Adopting{Who: "", Job: Job{Memory: 100_000}})
 	if err != nil || got.Count != 3000 || got.Steps != 3000 {
 		t.Errorf("got %+v, %v, want 3000 decisions taken in as many steps", got, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Adopt(ctx, store, path,
-		Adopting{Who: "", Job: Job{Memory: 1 << 20}, Confirm: lossTaken}); !errors.Is(err, context.Canceled) {
+		Adopting{Who: "", Job: Job{Memory: 1 << 20}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: got error %v, want %v", err, context.Canceled)
 	}
 }
@@ -443,13 +461,13 @@ func TestAdoptDecisionsAtOnce(t *testing.T) {
 	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	long := strings.Repeat("x", decide.MaxWho+1)
 	if _, err := Adopt(t.Context(), store, path,
-		Adopting{Who: long, Job: Job{Memory: 1 << 20}, Confirm: lossTaken}); !errors.Is(err, decide.ErrOptions) {
+		Adopting{Who: long, Job: Job{Memory: 1 << 20}}); !errors.Is(err, decide.ErrOptions) {
 		t.Errorf("who is too long: got error %v, want ErrOptions", err)
 	}
 	if got := papers.LabelsNow(t, store); got != nil {
 		t.Errorf("a file that was refused decided %q, want nothing", got)
 	}
-	got, err := Adopt(t.Context(), store, path, Adopting{Who: "ann", Job: Job{Memory: 1 << 20}, Confirm: lossTaken})
+	got, err := Adopt(t.Context(), store, path, Adopting{Who: "ann", Job: Job{Memory: 1 << 20}})
 	if err != nil || got.Count != 3 || got.Steps != 3 {
 		t.Errorf("got %+v, %v, want 3 decisions in 3 steps", got, err)
 	}
@@ -457,14 +475,12 @@ func TestAdoptDecisionsAtOnce(t *testing.T) {
 
 // FuzzDecisions holds that no file makes the reader panic, and that what it takes fits the store.
 func FuzzDecisions(f *testing.F) {
-	f.Add(`{"id":"p4","decision":"accept","from":"Systems","to":"Theory","seq":1,"undoes":1,"time":"2026-01-01T00:00:00Z"}`)
-	f.Add("{\"id\":\"p1\",\"label\":null}\n\n{\"id\":1e999,\"label\":\"\\ud800\"}")
-	f.Add(`{"id":"p1","label":[],"decision":{}}`)
-	f.Add("[\n{\"id\":\"p1\",\"label\":\"Theory\"},\n,\n]")
+	f.Add("id,decision,from,to,seq,undoes,time\np4,accept,Systems,Theory,1,1,2026-01-01T00:00:00Z\n")
+	f.Add("id,label\np1,\n\np4,Theory\n")
 	store := papers.Cleaned(f)
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text string) {
-		path := filepath.Join(dir, "d.jsonl")
+		path := filepath.Join(dir, "d.csv")
 		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		tx := store.Begin()
 		defer tx.Close()

@@ -39,21 +39,16 @@ type integerTaker interface {
 }
 
 // openEdges opens an edges file: a table with the columns src and dst, and weight where edges have one, or an array of
-// integers with two columns, or two rows. Their ends are those of nodes, unless it is nil.
-func openEdges(ctx context.Context, names Names, nodes *nodesFile, r Job) (edgesFile, error) {
-	if path := names.only(); IsArray(path) {
+// integers with two columns, or two rows.
+func openEdges(ctx context.Context, path string, r Job) (edgesFile, error) {
+	if IsArray(path) {
 		in, err := npy.OpenIntegers(ctx, path, 2)
 		if err != nil {
 			return nil, err
 		}
 		return newEdgesArray(in), nil
 	}
-	for _, path := range names {
-		if IsArray(path) && len(names) > 1 {
-			return nil, &table.Error{Path: path, Msg: "is an array, want it alone: several files of edges are tables"}
-		}
-	}
-	parts, err := r.EdgeTable(ctx, names)
+	parts, err := r.edgeTable(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -62,9 +57,6 @@ func openEdges(ctx context.Context, names Names, nodes *nodesFile, r Job) (edges
 		return nil, err
 	}
 	columns, err := r.EdgePlaces(in)
-	if err == nil && nodes != nil {
-		err = checkSpaces(nodes.in, in)
-	}
 	if err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
@@ -171,11 +163,8 @@ func (e *edgesTable) check(row table.Row) (weight float32, err error) {
 		return 1, nil
 	}
 	x, ok := parseNumber(row.Fields[e.weight])
-	if weight = float32(x); ok && x > 0 && x <= math.MaxFloat64 && !(weight > 0 && weight <= math.MaxFloat32) {
-		return 0, e.in.Want(row, e.weight, "a weight from 1e-45 to 3e38, which 32 bits hold")
-	}
-	if !ok || !(weight > 0 && weight <= math.MaxFloat32) {
-		return 0, e.in.Want(row, e.weight, "a weight, a finite number greater than 0")
+	if weight = float32(x); !ok || !(weight > 0 && weight <= math.MaxFloat32) {
+		return 0, e.in.Want(row, e.weight, "a weight, a number greater than 0 that 32 bits hold")
 	}
 	return weight, nil
 }

@@ -21,7 +21,7 @@ type idSet struct {
 }
 
 // What a record of an idSet is of.
-var ofNode, ofLabelled, ofEdge = []byte{0}, []byte{1}, []byte{2}
+var ofNode, ofEdge = []byte{0}, []byte{1}
 
 func (s *idSet) add(id string, of []byte) error {
 	s.mu.Lock()
@@ -48,7 +48,7 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 	return r.Timed("ends of edges", func(stage *ops.Stage) (err error) {
 		quiet := r
 		quiet.Notice, quiet.OnStage = nil, nil
-		edges, err := openEdges(ctx, g.Edges, nodes, quiet)
+		edges, err := openEdges(ctx, g.Edges, quiet)
 		if err != nil {
 			return err
 		}
@@ -61,50 +61,29 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 			return err
 		}
 		stage.BytesRead = edges.offset()
-		var added int64            // ends that are not among the nodes
-		var nodes, joined [2]int64 // those without and with a label, and how many of them have an edge
-		last, first := "", ""
-		of := ofEdge[0]
+		var known, added int
+		last := ""
 		for record, err := range ids.sorter.Records(ctx) {
 			if err != nil {
 				return err
 			}
 			// Those of nodes were added first, and come first among equals.
 			id := string(record.Key)
-			switch isAgain := id == last && id != ""; {
-			case isAgain && of != ofEdge[0]:
-				joined[of]++
-				of = ofEdge[0] // it is counted once
-				continue
-			case isAgain:
+			if id == last && id != "" {
 				continue
 			}
-			if last, of = id, record.Value[0]; of != ofEdge[0] {
-				nodes[of]++
+			if last = id; record.Value[0] == ofNode[0] {
+				known++
 				continue
 			}
 			if err := add(kv.Node{ID: id}); err != nil {
 				return err
 			}
-			if added++; added == 1 {
-				first = id
-			}
+			added++
 		}
-		if added == 0 {
-			return nil
-		}
-		g.ends = int(added)
-		known := joined[0] + joined[1]
-		r.say("%s: %d of %s, which %s lacks, became nodes without a label", g.Edges, added,
-			wording.Count(known+added, "end of edges", "ends of edges"), g.Nodes)
-		have, all, what := joined[1], nodes[1], "labelled nodes"
-		if all == 0 {
-			have, all, what = known, nodes[0], "nodes"
-		}
-		if 2*have < all {
-			r.warn("Only %d of the %d %s of %s have an edge: its first id is %q, and %s has %q. Are ids written in "+
-				"the same way?",
-				have, all, what, g.Nodes, wording.Short(g.firstID), g.Edges, wording.Short(first))
+		g.ends = added
+		if added > 0 {
+			r.say("%s: %d ends of edges, which %s with its %s lacks, became nodes without a label", g.Edges, added, g.Nodes, wording.Nodes(int64(known)))
 		}
 		return nil
 	})
@@ -116,27 +95,18 @@ func (g *Graph) adviseEnds(err error) error {
 	if err = g.explain(err); !ok || !unknown.Edge {
 		return err
 	}
-	first, advice := "", "--edge-nodes makes such ids nodes without a label"
-	switch {
-	case IsArray(g.Edges.only()):
+	advice := "--edge-nodes makes such ids nodes without a label"
+	if IsArray(g.Edges) {
 		advice = "the numbers of an array are ids, and not positions of rows as in edge_index of PyG. If they are positions, " + saveIDs
-	case plainID(unknown.ID) != unknown.ID || plainID(g.firstID) != g.firstID:
-		advice = sameIDs
 	}
-	if g.firstID != "" {
-		first = fmt.Sprintf(" (the first is %q)", wording.Short(g.firstID))
-	}
-	return fmt.Errorf("%w%s; %s", err, first, advice)
+	return fmt.Errorf("%w; %s", err, advice)
 }
 
 // checkTwice returns an error if a file of edges cannot be read twice.
 func (g *Graph) checkTwice(ctx context.Context) error {
-	for _, path := range g.Edges {
-		if info, err := stream.Stat(ctx, path); path == stream.Input ||
-			err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-			return &table.Error{Path: path, Msg: "got a pipe or a device, which cannot be read twice, as " +
-				"--edge-nodes does: want a file"}
-		}
+	path := g.Edges
+	if info, err := stream.Stat(ctx, path); path == stream.Input || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return &table.Error{Path: path, Msg: "got a pipe or a device, which cannot be read twice, as --edge-nodes does: want a file"}
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 func (g *Graph) ReadPredictions(
 	ctx context.Context, tx *kv.Tx, r Job, begin func([]string, cleaner.PredictionOptions) (*cleaner.PredictionWriter, error),
 ) error {
-	w := writing{Job: r, form: g.Form, tx: tx, begin: begin, classes: g.PredictionClasses}
+	w := writing{Job: r, tx: tx, begin: begin, classes: g.PredictionClasses}
 	return r.Timed("read predictions", func(stage *ops.Stage) error {
 		_, err := w.predictions(ctx, g.Predictions, cleaner.PredictionOptions{Logits: g.Logits}, stage)
 		return err
@@ -38,9 +38,8 @@ func ReadNoisyLabels(ctx context.Context, tx *kv.Tx, path string, form Form, r J
 	for v := range labels {
 		labels[v] = kv.NoClass
 	}
-	read := newLabelReader(form)
 	_, err = eachNamed(ctx, tx, in, id, r.Progress, func(v kv.NodeID, row table.Row) error {
-		name := read.label(string(row.Fields[label]))
+		name := form.label(string(row.Fields[label]))
 		if name == "" {
 			return nil
 		}
@@ -54,7 +53,6 @@ func ReadNoisyLabels(ctx context.Context, tx *kv.Tx, path string, form Form, r J
 	if err != nil {
 		return nil, err
 	}
-	read.sayUnused(path, r)
 	store := make([]kv.Class, len(labels))
 	if err := tx.ReadClasses(kv.LabelColumn, kv.Range{End: kv.NodeID(tx.NumNodes())}, store); err != nil {
 		return nil, err
@@ -72,8 +70,8 @@ func ReadNoisyLabels(ctx context.Context, tx *kv.Tx, path string, form Form, r J
 }
 
 // ReadNodes reads the nodes of a nodes file, of which the column id counts, in its order, each once.
-func ReadNodes(ctx context.Context, tx *kv.Tx, names Names, r Job) (nodes []kv.NodeID, err error) {
-	in, columns, err := r.openNodeTable(ctx, names)
+func ReadNodes(ctx context.Context, tx *kv.Tx, path string, r Job) (nodes []kv.NodeID, err error) {
+	in, columns, err := r.openNodeTable(ctx, path)
 	if err != nil {
 		return nil, err
 	}

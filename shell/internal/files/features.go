@@ -43,33 +43,12 @@ func (w *writing) features(ctx context.Context, path string, stage *ops.Stage) (
 		return err
 	}
 	matrix.Sort()
-	labels, err := w.tx.Reader(kv.LabelColumn)
-	if err != nil {
-		return err
-	}
-	like := newLabelColumns(len(names), w.Memory)
-	err = w.eachFeatures(ctx, in, len(names), func(v kv.NodeID, row []float32, sparse bool) error {
-		if label, err := labels.At(v); err != nil {
-			return err
-		} else if !sparse && !label.IsNull() {
-			like.see(label.Str(), row)
-		}
-		return matrix.Put(v, row)
-	})
-	if err != nil {
-		return err
-	}
-	for _, column := range like.found() {
-		w.warn("%s: the column %q has one value for each class, so it tells the labels to the classifier, and wrong "+
-			"ones are not found. "+
-			"Leave it out", path, names[column])
-	}
-	return nil
+	return w.eachFeatures(ctx, in, len(names), matrix.Put)
 }
 
-// eachFeatures hands every row of features to put, borrowed, and says whether the file has sparse ones. Every value is finite.
+// eachFeatures hands every row of features to put, borrowed. Every value is finite.
 func (w *writing) eachFeatures(
-	ctx context.Context, in *matrixFile, width int, put func(v kv.NodeID, row []float32, sparse bool) error,
+	ctx context.Context, in *matrixFile, width int, put func(v kv.NodeID, row []float32) error,
 ) error {
 	values := make([]float32, width)
 	return in.each(ctx, w, func(v kv.NodeID, columns []uint32, row []float64) error {
@@ -84,7 +63,7 @@ func (w *writing) eachFeatures(
 					Msg: fmt.Sprintf("column %d is %v, want a finite number", i, x)})
 			}
 		}
-		return put(v, values, columns != nil)
+		return put(v, values)
 	})
 }
 
@@ -124,23 +103,16 @@ func (m *matrixFile) featureNames(memory int64) ([]string, error) {
 // leaveAnswersOut leaves the columns of labels and splits out of features. They are there if the table is the nodes
 // file too.
 func (w *writing) leaveAnswersOut(m *matrixFile) error {
-	var places []int
-	var left []string
-	if slices.Contains(w.nodes, m.path()) {
-		var err error
-		if places, err = w.Columns.places(m.table, "--columns", true, nodeNames...); err != nil {
-			return err
-		}
+	isNodes := w.nodes == m.path()
+	places, err := w.Columns.places(m.table, "--columns", isNodes, nodeNames...)
+	if err != nil {
+		return err
 	}
+	var left []string
 	m.values = slices.DeleteFunc(m.values, func(column int) bool {
-		name := m.table.Header()[column]
-		plain, of, _ := cutType(name)
-		isAnswer := of == typeLabel || slices.Contains(places, column)
-		for _, answer := range nodeNames[1:] {
-			isAnswer = isAnswer || strings.EqualFold(plain, answer) || name == w.Columns[answer] && !m.table.Numbered()
-		}
+		isAnswer := (isNodes || !m.table.Numbered()) && slices.Contains(places, column)
 		if isAnswer {
-			left = append(left, name)
+			left = append(left, m.table.Header()[column])
 		}
 		return isAnswer
 	})
@@ -148,52 +120,4 @@ func (w *writing) leaveAnswersOut(m *matrixFile) error {
 		w.say("%s: labels and splits are no features, so these columns are left out: %s", m.path(), strings.Join(left, ", "))
 	}
 	return nil
-}
-
-// labelColumns finds columns of features that are the labels in other words: each class has one value, and no two
-// classes have the same.
-type labelColumns struct {
-	columns  []int                // that may be
-	first    map[string][]float32 // the first row of each class
-	most     int                  // of them
-	labelled int
-}
-
-func newLabelColumns(columns int, memory int64) *labelColumns {
-	const share = 64 // of the memory that the rows may take, as a divisor
-	l := &labelColumns{first: map[string][]float32{}, most: int(memory / share / 4 / int64(columns))}
-	for column := range columns {
-		l.columns = append(l.columns, column)
-	}
-	return l
-}
-
-// see takes the row of a node with a label.
-func (l *labelColumns) see(class string, row []float32) {
-	if l.labelled++; len(l.columns) == 0 {
-		return
-	}
-	first, there := l.first[class]
-	switch {
-	case there:
-		l.columns = slices.DeleteFunc(l.columns, func(column int) bool { return row[column] != first[column] })
-	case len(l.first) == l.most:
-		l.columns = nil
-	default:
-		l.first[class] = slices.Clone(row)
-	}
-}
-
-// found are the columns. Of few nodes a column may be such by chance.
-func (l *labelColumns) found() []int {
-	if classes := len(l.first); classes < 2 || l.labelled < max(few, 2*classes) {
-		return nil
-	}
-	return slices.DeleteFunc(l.columns, func(column int) bool {
-		values := map[float32]bool{}
-		for _, row := range l.first {
-			values[row[column]] = true
-		}
-		return len(values) < len(l.first)
-	})
 }

@@ -29,9 +29,9 @@ const checkEvery = 4096
 
 // A Graph is the files that a store is made of, or that are added to one. An empty path is a file that is not given.
 type Graph struct {
-	Nodes, Edges Names
-	Directed     bool // edges lead from src to dst
-	EdgeNodes    bool // ends of edges that Nodes lacks become nodes
+	Nodes, Edges string // each a file, a directory, a pattern, or standard input
+	Directed     bool   // edges lead from src to dst
+	EdgeNodes    bool   // ends of edges that Nodes lacks become nodes
 	Features     string
 	Splits       string
 	Classes      []string // beside those of the labels
@@ -41,15 +41,15 @@ type Graph struct {
 	Logits            bool     // predictions are such
 	Encoding          cleaner.PredictionEncoding
 
-	Form Form // of the names of classes
+	Form Form // of the labels
 
 	// Scores and Run are of a run that was made elsewhere, for a new store. It names the classes, and may have seen nodes without predictions.
 	Scores, Run string
 	run         *cleaner.ForeignRun // what Load has read
 
-	// What is known once the files are open: the column of the nodes file that has the ids, the first of them, and the
-	// files that are read.
-	id, firstID          string
+	// What is known once the files are open: the column of the nodes file that has the ids, and the files that
+	// are read.
+	id                   string
 	ends                 int // of edges, which became nodes
 	nodeParts, edgeParts table.Parts
 }
@@ -63,8 +63,6 @@ type Job struct {
 	Text        table.Form
 
 	Wanted string // the columns that a table wants, where the command has no flag that names others
-
-	besideGraph bool // the file comes along with nodes, which have the same Columns
 
 	Finish func(*kv.Store) error // is called before the store is put into place; may be nil
 
@@ -113,7 +111,7 @@ func (r Job) goroutines() int { return parallel.Workers(r.Workers) }
 
 // Load makes a store at dir, which nothing is at, of the files. A failure leaves nothing.
 func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, err error) {
-	classes := g.Form.ofAll(g.Classes)
+	classes := g.Classes
 	if g.Run != "" {
 		if g.run, err = readRun(ctx, g.Run, r.Memory); err != nil {
 			return stats, err
@@ -137,7 +135,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, er
 			return stats, err
 		}
 	}
-	edges, err := openEdges(ctx, g.Edges, nodes, r)
+	edges, err := openEdges(ctx, g.Edges, r)
 	if err != nil {
 		return stats, err
 	}
@@ -179,7 +177,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, er
 		}
 		return store.View(func(tx *kv.Tx) error {
 			// A run, where there is one, has seen more labels.
-			if err := cmp.Or(r.sayTextIDs(ctx, tx), g.sayPositions(tx, r)); err != nil || g.run != nil {
+			if err := g.sayPositions(tx, r); err != nil || g.run != nil {
 				return err
 			}
 			return r.sayClasses(ctx, tx, nodes, nil)
@@ -200,15 +198,8 @@ func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, e
 	ids := &idSet{sorter: spill.New(os.TempDir(), r.Memory/16)}
 	defer func() { err = errors.Join(err, ids.sorter.Close()) }()
 	add := func(n kv.Node) error {
-		if g.firstID == "" {
-			g.firstID = strings.Clone(n.ID)
-		}
 		if g.EdgeNodes {
-			of := ofNode
-			if n.Label != "" {
-				of = ofLabelled
-			}
-			return cmp.Or(loader.AddNode(n), ids.add(n.ID, of))
+			return cmp.Or(loader.AddNode(n), ids.add(n.ID, ofNode))
 		}
 		return loader.AddNode(n)
 	}
@@ -249,7 +240,7 @@ func (g *Graph) explain(err error) error {
 		return err
 	}
 	if row.Edge {
-		return atEdge(g.Edges.String(), g.edgeParts, row.Source,
+		return atEdge(g.Edges, g.edgeParts, row.Source,
 			fmt.Sprintf("got an edge of node %q, want ids that %s has", wording.Cut(row.ID, kv.MaxID), g.Nodes), err)
 	}
 	at.Path, at.Line = g.nodeParts.Place(row.Source)

@@ -41,7 +41,7 @@ func headerOf(in *table.Reader) (*header, error) {
 	h := &header{in: in, names: slices.Clone(in.Header()), types: make([]string, len(in.Header()))}
 	names, types, isTyped := make([]string, len(h.names)), make([]string, len(h.names)), false
 	for i, column := range in.Header() {
-		names[i], types[i], _ = cutType(column)
+		names[i], types[i] = cutType(column)
 		isTyped = isTyped || types[i] == typeID || types[i] == typeStart || types[i] == typeEnd
 	}
 	if !isTyped {
@@ -68,17 +68,14 @@ func headerOf(in *table.Reader) (*header, error) {
 }
 
 // cutType cuts a column NAME:TYPE(SPACE){OPTIONS}. A list has a type that ends in [].
-func cutType(column string) (name, of, space string) {
+func cutType(column string) (name, of string) {
 	column, _, _ = strings.Cut(strings.TrimSpace(column), "{")
 	at := strings.LastIndexByte(column, ':')
 	if at < 0 {
-		return column, "", ""
+		return column, ""
 	}
-	name, of = column[:at], column[at+1:]
-	if of, space, _ = strings.Cut(of, "("); space != "" {
-		space = strings.TrimSuffix(space, ")")
-	}
-	return name, of, space
+	of, _, _ = strings.Cut(column[at+1:], "(")
+	return column[:at], of
 }
 
 // find is the place of the column for a name, -1 if it is not there: that of its role, else that of the name.
@@ -96,7 +93,7 @@ func (h *header) find(name string) (int, error) {
 func (h *header) column(name string) (int, error) {
 	number, err := strconv.Atoi(name)
 	isNumber := err == nil && number >= 1 && number <= len(h.names)
-	if isNumber && h.in.HeaderLooksLike() < 0 && !h.in.Numbered() {
+	if isNumber && isCount(h.names[number-1]) && !h.in.Numbered() {
 		return number - 1, nil // no name in a row is meant, and checkPlaces says that it is one
 	}
 	place, err := h.in.Columns(name)
@@ -128,35 +125,4 @@ func (h *header) kind(column int) (kv.Kind, bool) {
 	}
 	kind, ok := propertyKinds[h.types[column]]
 	return kind, ok
-}
-
-// spaces are the spaces of ids that the columns are of by the header, each with its column.
-func (h *header) spaces() map[string]string {
-	spaces := map[string]string{}
-	for i, column := range h.in.Header() {
-		if _, _, space := cutType(column); h.types[i] == typeID || h.types[i] == typeStart || h.types[i] == typeEnd {
-			spaces[space] = column
-		}
-	}
-	return spaces
-}
-
-// checkSpaces returns an error if edges lead to ids of another space than that of the nodes, where both headers name spaces.
-func checkSpaces(nodes, edges *table.Reader) error {
-	of, err := headerOf(nodes)
-	if err != nil {
-		return err
-	}
-	ends, err := headerOf(edges)
-	if err != nil {
-		return err
-	}
-	for space := range of.spaces() {
-		for other, column := range ends.spaces() {
-			if other != space && space != "" && other != "" {
-				return edges.HeaderErrorf(column, "is of the id space %q, and the nodes of %s are of %q, want one space", other, nodes.Path(), space)
-			}
-		}
-	}
-	return nil
 }

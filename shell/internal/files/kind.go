@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -17,10 +16,8 @@ type kindGuess struct {
 	isBool, isInt, isFloat bool
 
 	values, numbers int64 // numbers are the values that a float can hold
-	nans            int64 // of the numbers
 	odd             string
 	oddLine         int64 // of the first value that is no such number; 0 where there is none
-	areOdd          bool  // there are several such values
 }
 
 func newKindGuess() kindGuess { return kindGuess{isBool: true, isInt: true, isFloat: true} }
@@ -37,12 +34,8 @@ func (g *kindGuess) see(line int64, text []byte) {
 	if g.isInt {
 		_, g.isInt = parseValue(kv.KindInt, text)
 	}
-	number, ok := parseValue(kv.KindFloat, text)
-	if ok {
+	if _, ok := parseValue(kv.KindFloat, text); ok {
 		g.numbers++
-		if number.IsNull() {
-			g.nans++
-		}
 		return
 	}
 	g.isFloat = false
@@ -53,7 +46,6 @@ func (g *kindGuess) see(line int64, text []byte) {
 const maxOdd = 64
 
 func (g *kindGuess) seeOdd(line int64, text []byte) {
-	g.areOdd = g.areOdd || g.oddLine > 0 && string(text) != g.odd
 	if g.oddLine == 0 || line < g.oddLine {
 		g.oddLine, g.odd = line, string(text)
 	}
@@ -64,24 +56,18 @@ func (g *kindGuess) merge(other kindGuess) {
 	g.isBool = g.isBool && other.isBool
 	g.isInt = g.isInt && other.isInt
 	g.isFloat = g.isFloat && other.isFloat
-	g.values, g.numbers, g.nans = g.values+other.values, g.numbers+other.numbers, g.nans+other.nans
+	g.values, g.numbers = g.values+other.values, g.numbers+other.numbers
 	if other.oddLine > 0 {
 		g.seeOdd(other.oddLine, []byte(other.odd))
 	}
-	g.areOdd = g.areOdd || other.areOdd
 }
 
-// remark says where the values of a property are kept as something else than most of them are.
+// remark says where a few values make a property of numbers a text.
 func (g *kindGuess) remark(r Job, in *table.Reader, property kv.Column) {
-	path := in.Path()
-	switch {
-	case property.Kind == kv.KindFloat && g.nans > 0:
-		r.say("%s: property %s: %s NaN and kept as null", path, strconv.Quote(property.Name), wording.Count(g.nans, "value is", "values are"))
-	case property.Kind != kv.KindString:
-	case g.oddLine > 0 && (2*g.numbers >= g.values || g.numbers > 0 && !g.areOdd && isMissingWord(g.odd)):
-		path, line := in.Parts().Place(g.oddLine)
-		r.say("%s: property %s is text, though %d of its %d values are numbers: line %d has %q, which is none, or has more digits than a number keeps",
-			path, strconv.Quote(property.Name), g.numbers, g.values, line, g.odd)
+	if property.Kind == kv.KindString && g.oddLine > 0 && 2*g.numbers >= g.values {
+		_, line := in.Parts().Place(g.oddLine)
+		r.say("%s: property %q is text, though %d of its %d values are numbers: line %d has %q, which is none, or has more digits than a number keeps",
+			in.Path(), property.Name, g.numbers, g.values, line, g.odd)
 	}
 }
 

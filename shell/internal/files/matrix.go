@@ -1,8 +1,6 @@
 package files
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +12,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
@@ -22,12 +19,11 @@ import (
 // A writing puts files into a store through one bulk write; begin, which begins predictions, may put them elsewhere.
 type writing struct {
 	Job
-	form  Form
 	bulk  *kv.Bulk
 	tx    *kv.Tx
 	begin func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error)
-	nodes Names // the files of nodes that come along
-	ends  int   // so many nodes, the last ones, are ends of edges that these lack
+	nodes string // the files of nodes that come along
+	ends  int    // so many nodes, the last ones, are ends of edges that these lack
 
 	classes []string // of the columns of a matrix of predictions; empty: nobody has named them
 
@@ -51,8 +47,6 @@ type matrixFile struct {
 	table  *table.Reader // or nil
 	id     int           // column of the table
 	values []int         // columns of the table that have numbers
-	list   int           // column of the table that has the rows as lists; -1: each number has a column
-	width  int           // of the lists
 	array  *npy.Reader
 }
 
@@ -79,61 +73,11 @@ func (w *writing) openMatrix(ctx context.Context, path, name string, stage *ops.
 	if name == cleaner.FeaturesMatrix {
 		err = w.leaveAnswersOut(m)
 	}
-	if err = cmp.Or(err, m.findList(ctx, w.Memory)); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
 	stage.Columns, stage.BytesRead = m.columns(), in.Size()
 	return m, nil
-}
-
-// findList finds the column of lists of a table of a matrix. A file can have one, beside id alone. The first row says how long all are.
-func (m *matrixFile) findList(ctx context.Context, memory int64) (err error) {
-	m.list = -1
-	for column, name := range m.table.Header() {
-		if !m.table.IsList(column) || column == m.id {
-			continue
-		}
-		if len(m.values) != 1 {
-			return m.table.HeaderErrorf(name, "has lists, and there are other columns beside id, want lists alone or numbers alone")
-		}
-		m.list = column
-	}
-	if m.list < 0 {
-		return nil
-	}
-	in, err := table.Open(ctx, m.table.Parts(), memory)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, in.Close()) }()
-	for row, err := range in.Rows() {
-		if err != nil {
-			return err
-		}
-		if m.isBlank(row) {
-			continue
-		}
-		values, err := m.parseList(nil, row)
-		m.width = len(values)
-		return err
-	}
-	return nil
-}
-
-// parseList appends the numbers of a list, such as [1,2,3], to values.
-func (m *matrixFile) parseList(values []float64, row table.Row) ([]float64, error) {
-	text := row.Fields[m.list]
-	if len(text) < 3 { // none, or an empty one
-		return nil, m.table.Want(row, m.list, "a list of numbers")
-	}
-	for number := range bytes.SplitSeq(text[1:len(text)-1], []byte{','}) {
-		x, ok := parseNumber(number)
-		if !ok || math.IsInf(float64(float32(x)), 0) {
-			return nil, m.table.Errorf(row.Line, m.table.Header()[m.list], "got %q in a list, want a finite number", wording.Short(string(number)))
-		}
-		values = append(values, x)
-	}
-	return values, nil
 }
 
 // isBlank reports whether a row of the table has no number: all cells are empty, or NaN.
@@ -149,17 +93,14 @@ func (m *matrixFile) isBlank(row table.Row) bool {
 
 // columns is how many columns the matrix has.
 func (m *matrixFile) columns() int {
-	switch {
-	case m.table == nil:
+	if m.table == nil {
 		return int(m.array.NumColumns())
-	case m.list >= 0:
-		return m.width
 	}
 	return len(m.values)
 }
 
 // isNamed reports whether the header of the file names the columns of the matrix.
-func (m *matrixFile) isNamed() bool { return m.table != nil && m.list < 0 && !m.table.Numbered() }
+func (m *matrixFile) isNamed() bool { return m.table != nil && !m.table.Numbered() }
 
 // names are those of some names of columns of the table that have numbers.
 func (m *matrixFile) names(of []string) []string {
@@ -184,7 +125,7 @@ func (m *matrixFile) close() error {
 	return m.array.Close()
 }
 
-// arrayErrorf is an error of an array, or of a table of lists, as a whole.
+// arrayErrorf is an error of the file as a whole.
 func (m *matrixFile) arrayErrorf(format string, args ...any) error {
 	if m.table != nil {
 		return m.table.Errorf(0, "", format, args...)
@@ -266,7 +207,7 @@ func (w *writing) eachRow(ctx context.Context, in *npy.Reader, fn func(kv.NodeID
 	return ctx.Err()
 }
 
-// eachNode calls fn for every row of a table of numbers, its values in the order of the columns without id, or of its list. A node
+// eachNode calls fn for every row of a table of numbers, its values in the order of the columns without id. A node
 // has one row at most, and every node one unless w.rows or w.partial is set; then a row may be without numbers.
 func (w *writing) eachNode(ctx context.Context, m *matrixFile, fn func(kv.NodeID, table.Row, []float64) error) error {
 	in, id := m.table, m.id
@@ -276,24 +217,11 @@ func (w *writing) eachNode(ctx context.Context, m *matrixFile, fn func(kv.NodeID
 			return nil
 		}
 		values = values[:0]
-		if m.list >= 0 {
-			if values, err = m.parseList(values, row); err == nil && len(values) != m.width {
-				err = in.Errorf(row.Line, in.Header()[m.list], "got a list of %s, want %d, as in the first row",
-					wording.Count(len(values), "number", "numbers"), m.width)
-			}
-			if err != nil {
-				return err
-			}
-			return fn(v, row, values)
-		}
 		for _, column := range m.values {
 			x, ok := parseNumber(row.Fields[column])
-			if ok && !math.IsInf(x, 0) && math.IsInf(float64(float32(x)), 0) {
-				return in.Want(row, column, "a number of at most 3e38, which 32 bits hold")
-			}
 			if !ok || math.IsInf(float64(float32(x)), 0) {
-				want := "a finite number"
-				if w.partial && isMissingWord(string(row.Fields[column])) {
+				want := "a finite number of 32 bits"
+				if w.partial {
 					want += ", or a row of empty cells for a node without predictions"
 				}
 				return in.Want(row, column, want)

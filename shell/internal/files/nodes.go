@@ -10,7 +10,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
@@ -22,7 +21,7 @@ type nodesFile struct {
 	names            []string // of the columns, without types
 	properties       []kv.Column
 	columns          []int // of the properties
-	labels           *labelReader
+	labels           Form
 	classes          map[string]bool // that labels may have; nil: any
 }
 
@@ -37,13 +36,8 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 			err = errors.Join(err, in.Close())
 		}
 	}()
-	n := &nodesFile{in: in, id: columns[0], label: columns[1], split: columns[2], labels: newLabelReader(g.Form)}
+	n := &nodesFile{in: in, id: columns[0], label: columns[1], split: columns[2], labels: g.Form}
 	g.id, g.nodeParts = in.Header()[n.id], in.Parts()
-	if before, after := in.Parts().ByNumber(); before != "" {
-		r.say("%s: files are read in the order of the numbers in their names: %s before %s. So are the rows of "+
-			"arrays without ids.",
-			in.Path(), before, after)
-	}
 	header, err := headerOf(in)
 	if err != nil {
 		return nil, err
@@ -68,14 +62,10 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 			continue
 		case i == n.split:
 			name = "split"
-		case name == "" && header.types[i] == typeLabel:
-			r.say("%s: the column %s is left out, since --columns names another for label", in.Path(), in.Header()[i])
-			continue
 		case name == "":
 			continue
 		case slices.ContainsFunc(cleaner.ReservedNames, func(word string) bool { return strings.EqualFold(word, name) }):
-			return nil, in.HeaderErrorf(name, "is the name of a built-in property, want another: such as --columns %s",
-				wording.ShellWord(r.Columns.with("my_"+name, strings.TrimSpace(reference(header.names, i))).String()))
+			return nil, in.HeaderErrorf(name, "is the name of a built-in property, want another: such as --columns my_%s=%d", name, i+1)
 		}
 		if kind, declared := header.kind(i); declared {
 			if _, there := known[name]; !there {
@@ -161,7 +151,7 @@ type nodeChunk struct {
 // read hands the nodes to add, in the order of the file.
 func (n *nodesFile) read(ctx context.Context, add func(kv.Node) error, r Job) error {
 	chunks := make([]nodeChunk, r.goroutines())
-	err := scanRows(ctx, n.in, r, func(worker int, c *table.Chunk) error {
+	return scanRows(ctx, n.in, r, func(worker int, c *table.Chunk) error {
 		chunk := &chunks[worker]
 		chunk.nodes, chunk.values, chunk.bad = chunk.nodes[:0], chunk.values[:0], nil
 		for row, err := range c.Rows() {
@@ -183,10 +173,6 @@ func (n *nodesFile) read(ctx context.Context, add func(kv.Node) error, r Job) er
 		}
 		return chunk.bad
 	})
-	if err == nil && n.label >= 0 {
-		n.labels.sayUnused(n.in.Path(), r)
-	}
-	return err
 }
 
 // parse adds a row to a chunk; its texts are views of the row's.

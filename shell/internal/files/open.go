@@ -8,34 +8,22 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
-// NodeTable finds the files that the names of a nodes file stand for.
-func (r Job) NodeTable(ctx context.Context, names Names) (table.Parts, error) {
-	parts, err := joinTables(ctx, names)
-	return parts.WithoutNested().WithForm(r.Text, r.Columns.isHeader("id")), err
+// NodeTable finds the files of a nodes file.
+func (r Job) NodeTable(ctx context.Context, path string) (table.Parts, error) {
+	parts, err := table.FindParts(ctx, path)
+	return parts.WithoutNested(r.needed()...).WithForm(r.Text, r.Columns.isHeader("id")), err
 }
 
-// EdgeTable is NodeTable for edges.
-func (r Job) EdgeTable(ctx context.Context, names Names) (table.Parts, error) {
-	parts, err := joinTables(ctx, names)
-	return parts.WithoutNested().WithForm(r.Text, r.EdgeColumns.isHeader("src", "dst")), err
-}
-
-func joinTables(ctx context.Context, names Names) (table.Parts, error) {
-	var all []table.Parts
-	for _, path := range names {
-		parts, err := table.FindParts(ctx, path)
-		if err != nil || len(names) == 1 {
-			return parts, err
-		}
-		all = append(all, parts)
-	}
-	return table.Join(names.String(), all...)
+// edgeTable is NodeTable for edges.
+func (r Job) edgeTable(ctx context.Context, path string) (table.Parts, error) {
+	parts, err := table.FindParts(ctx, path)
+	return parts.WithoutNested(r.needed()...).WithForm(r.Text, r.EdgeColumns.isHeader("src", "dst")), err
 }
 
 // openParts opens a table as a stage: it may have to wait for the header.
 func (r Job) openParts(ctx context.Context, parts table.Parts) (in *table.Reader, err error) {
 	err = r.Timed("header", func(*ops.Stage) error {
-		in, err = r.open(ctx, parts.WithoutNested(r.needed()...))
+		in, err = r.open(ctx, parts)
 		return err
 	})
 	return in, err
@@ -50,15 +38,12 @@ func (r Job) open(ctx context.Context, parts table.Parts) (*table.Reader, error)
 	if form := in.Form(); form != "" {
 		r.say("%s: read as: %s", in.Path(), form)
 	}
-	if in.Numbered() && in.HeaderLooksLike() > 0 {
-		r.say("%s: line 1 looks like a header. It is read as a row, since --no-header says so", in.Path())
-	}
 	return in, nil
 }
 
 // openLabelled opens a nodes file with the places of its ids, labels and splits.
-func (r Job) openLabelled(ctx context.Context, names Names) (in *table.Reader, places []int, err error) {
-	parts, err := r.NodeTable(ctx, names)
+func (r Job) openLabelled(ctx context.Context, path string) (in *table.Reader, places []int, err error) {
+	parts, err := r.NodeTable(ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -72,12 +57,12 @@ func (r Job) openLabelled(ctx context.Context, names Names) (in *table.Reader, p
 }
 
 // openNodeTable opens a nodes file, of which the ids alone count, and returns their place first.
-func (r Job) openNodeTable(ctx context.Context, names Names) (*table.Reader, []int, error) {
-	parts, err := r.NodeTable(ctx, names)
+func (r Job) openNodeTable(ctx context.Context, path string) (*table.Reader, []int, error) {
+	parts, err := r.NodeTable(ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}
-	in, err := r.open(ctx, parts.WithoutNested(r.needed()...))
+	in, err := r.open(ctx, parts)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,20 +13,20 @@ import (
 
 // Remove removes the nodes and the edges that files list from a store, all of them or nothing. An empty path is a file
 // that is not given. A row that is there again counts once.
-func Remove(ctx context.Context, store *kv.Store, nodes, edges Names, r Job) (stats kv.Stats, err error) {
+func Remove(ctx context.Context, store *kv.Store, nodes, edges string, r Job) (stats kv.Stats, err error) {
 	patch, err := store.NewPatch(kv.PatchOptions{Progress: r.Progress})
 	if err != nil {
 		return stats, err
 	}
 	defer func() { err = errors.Join(err, patch.Abort()) }()
 	of := removal{edges: edges}
-	if nodes.Given() {
+	if nodes != "" {
 		if of.nodeParts, err = removeNodes(ctx, patch, nodes, r); err != nil {
 			return stats, err
 		}
 	}
-	if edges.Given() {
-		in, err := openEdges(ctx, edges, nil, r)
+	if edges != "" {
+		in, err := openEdges(ctx, edges, r)
 		if err == nil {
 			of.edgeParts = in.parts()
 			_, _, err = patchEdges(ctx, in, removedEdges{patch}, r)
@@ -41,8 +41,8 @@ func Remove(ctx context.Context, store *kv.Store, nodes, edges Names, r Job) (st
 }
 
 // removeNodes removes the nodes of a file, and returns what was read.
-func removeNodes(ctx context.Context, patch *kv.Patch, names Names, r Job) (_ table.Parts, err error) {
-	in, columns, err := r.openNodeTable(ctx, names)
+func removeNodes(ctx context.Context, patch *kv.Patch, path string, r Job) (_ table.Parts, err error) {
+	in, columns, err := r.openNodeTable(ctx, path)
 	if err != nil {
 		return table.Parts{}, err
 	}
@@ -58,7 +58,7 @@ func removeNodes(ctx context.Context, patch *kv.Patch, names Names, r Job) (_ ta
 
 // A removal is the files that are removed from a store.
 type removal struct {
-	edges                Names
+	edges                string
 	nodeParts, edgeParts table.Parts
 }
 
@@ -78,5 +78,5 @@ func (of removal) explain(err error) error {
 	if row.To != "" {
 		msg = fmt.Sprintf("got an edge from %q to %q, which the store does not have", id, wording.Cut(row.To, kv.MaxID))
 	}
-	return atEdge(of.edges.String(), of.edgeParts, row.Source, msg, err)
+	return atEdge(of.edges, of.edgeParts, row.Source, msg, err)
 }

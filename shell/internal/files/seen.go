@@ -3,13 +3,10 @@ package files
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -56,7 +53,7 @@ func (s *seenNodes) node(in *table.Reader, row table.Row, column int) (kv.NodeID
 	v, err := s.find(row.Fields[column])
 	switch {
 	case errors.Is(err, kv.ErrNotFound):
-		return 0, in.Want(row, column, wantID(s.tx, string(row.Fields[column])))
+		return 0, in.Want(row, column, "the id of a node")
 	case err != nil:
 		return 0, err
 	case s.rows.Has(v):
@@ -83,23 +80,6 @@ func eachNamed(
 		}
 		return fn(v, row)
 	})
-}
-
-// sameIDs is said of ids that differ in the way they are written.
-const sameIDs = "ids differ if numbers have .0 (as integers that pandas made floats) or zeros in front, or if there are blanks around them: " +
-	"write them in the same way in both files"
-
-// plainID maps the ways to write an id to one: blanks around it, and numbers such as 7.0 and 007.
-func plainID(id string) string { return numberKey(strings.TrimSpace(id)) }
-
-// wantID says what was wanted in place of an id that is unknown, perhaps for the way it is written alone.
-func wantID(tx *kv.Tx, id string) string {
-	if plain := plainID(id); plain != id {
-		if _, err := tx.Node(plain); err == nil {
-			return fmt.Sprintf("the id of a node: the store has %q, and %s", wording.Short(plain), sameIDs)
-		}
-	}
-	return "the id of a node"
 }
 
 func (s *seenNodes) find(id []byte) (kv.NodeID, error) {
