@@ -72,10 +72,10 @@ func firstColumn(ts *testscript.TestScript, name string) map[string]bool {
 func TestExamplesFind(t *testing.T) {
 	t.Chdir(t.TempDir())
 	must.Do(t, os.CopyFS(".", os.DirFS(templateDir(t, "cleaned"))))
-	statements := strings.Split(query.Conditions.Example, "\n")
+	statements := query.Conditions().Examples
 	for _, page := range query.Manual() {
 		if page.Name == "suspects" || page.Name == "count" {
-			statements = append(statements, page.Example)
+			statements = append(statements, page.Examples...)
 		}
 	}
 	for _, text := range []string{description, (*shellCommand)(nil).Help()} {

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -43,28 +42,16 @@ func ParseCondition(text string) (Condition, error) {
 	if err != nil {
 		return Condition{}, err
 	}
-	if p.current.kind != tokenEnd {
-		p.wants = append(p.wants, want{label: "the end of the condition"})
-		return Condition{}, p.fail()
-	}
-	return Condition{where}, nil
+	return Condition{where}, p.end("the end of the condition")
 }
 
 // Where returns the statement with another condition behind where. Errors of the condition point into its own text. The statement finds
 // or counts nodes, or is a decision with a condition; any other is returned as it is. The zero Condition takes the condition away.
 func (s Statement) Where(c Condition) Statement {
 	switch of := s.of.(type) {
-	case *suspectsStatement:
+	case *listStatement:
 		changed := *of
 		changed.where = c.of
-		return Statement{&changed}
-	case *nodesStatement:
-		changed := *of
-		changed.where = c.of
-		return Statement{&changed}
-	case *countStatement:
-		changed := *of
-		changed.of = Statement{of.of}.Where(c).of
 		return Statement{&changed}
 	case *decideStatement:
 		if of.ids != nil {
@@ -80,37 +67,30 @@ func (s Statement) Where(c Condition) Statement {
 }
 
 // anyNode is true of every node.
-var anyNode = &negation{term: &isNull{name{text: "id", pos: startOfText}}}
+var anyNode = &negation{term: &test{property: name{text: "id", pos: startOfText}, operator: operatorNull}}
 
 // A statement is the tree of one parsed statement: one of the types below.
 type statement any
 
 type (
-	// suspectsStatement lists suspects; the guarantee, if any, sets the threshold, and the promise chooses a list.
-	suspectsStatement struct {
-		guarantee *guarantee
-		promise   *promise
+	// listStatement lists or counts nodes: suspects or any, or those of a list that keeps a promise. The guarantee, if any, sets the
+	// threshold of suspects. A count has groups, and its order and limit are those of the groups.
+	listStatement struct {
+		suspects, counts bool
+		guarantee        *guarantee
+		promise          *promise
 		clauses
 	}
 
-	// nodesStatement lists nodes: all, or those of a list that keeps a promise.
-	nodesStatement struct {
-		promise *promise
+	// historyStatement lists decisions, or counts them: those on a node, or all.
+	historyStatement struct {
+		counts bool
+		id     *literal
 		clauses
-	}
-
-	// countStatement counts what a suspectsStatement, nodesStatement or historyStatement finds.
-	countStatement struct {
-		of      statement
-		groupBy []name
-		totals  []total
-		order   []orderTerm
-		limit   *literal
-		offset  *literal
 	}
 
 	// planStatement says how a statement would be answered.
-	planStatement struct{ of statement }
+	planStatement struct{ of *listStatement }
 
 	nodeStatement    struct{ ids []literal }
 	explainStatement struct{ id literal }
@@ -152,74 +132,51 @@ type (
 		promise    *promise
 	}
 
-	historyStatement struct {
-		id *literal
-		clauses
-	}
-
 	// indexStatement creates or drops the index of a property.
 	indexStatement struct {
 		verb     string // create or drop
 		property name
 	}
 
-	// wordStatement is a statement that is only its name: agreement, describe, noise, runs, stats.
+	// wordStatement is a statement that is only its name: describe, noise, runs, stats.
 	wordStatement struct{ word string }
 )
 
-// A guarantee asks for the threshold that bounds an error rate by alpha; rate is the mislabel rate p,
-// if the run's own estimate is not wanted.
+// A guarantee asks for the threshold that bounds an error rate by alpha.
 type guarantee struct {
 	kind  string // fpr or fnr
-	alpha literal
-	rate  *literal
+	alpha *literal
 }
 
 // A promise asks for a list of which at most a share is wasted.
 type promise struct {
 	kind  cleaner.ListKind
-	share literal
+	share *literal
 }
 
-// clauses are what may follow a statement that lists rows. A sample is of suspects and nodes alone.
+// clauses are what may follow a statement that finds rows.
 type clauses struct {
 	where         expression
 	sample        *sample
+	groupBy       []name
+	totals        []total
 	order         []orderTerm
 	limit, offset *literal
 	returned      *returned
 }
 
-// distinct says whether equal rows are returned once.
-func (c *clauses) distinct() bool { return c.returned != nil && c.returned.distinct }
+// A sample asks for so many of the rows, drawn at random.
+type sample struct{ size, seed *literal }
 
 // returned says which columns an answer has: all, or those that are named.
 type returned struct {
-	distinct, all bool
-	columns       []returnedColumn
+	all     bool
+	columns []name
 }
 
-type returnedColumn struct {
-	of name
-	as *name
-}
-
-// named is what the column has the values of that as gives a name to.
-func (r *returned) named(n name) (of name, ok bool) {
-	if r == nil {
-		return of, false
-	}
-	i := slices.IndexFunc(r.columns, func(c returnedColumn) bool { return c.as != nil && c.as.text == n.text })
-	if i < 0 {
-		return of, false
-	}
-	return r.columns[i].of, true
-}
-
-// An orderTerm is a property, or of groups also a column of their rows, or a total.
+// An orderTerm is a property, or of groups a column of their rows.
 type orderTerm struct {
 	by         name
-	total      *total
 	descending bool
 }
 
@@ -227,15 +184,15 @@ type orderTerm struct {
 type total struct {
 	function string
 	of       name
-	as       *name
 	pos      Pos
 }
 
-// A name is a property as it was written, or a share of labels, whose text is its spelling.
+// A name is a property as it was written. That of a share of labels or a total is its spelling.
 type name struct {
-	text  string
-	pos   Pos
-	share *share
+	text    string
+	pos     Pos
+	share   *share
+	isTotal bool
 }
 
 // A share is that of the nodes within some hops with one label: with the class, or else with the one that the property has.
@@ -281,62 +238,30 @@ type (
 
 	negation struct{ term expression }
 
-	comparison struct {
-		property name
-		operator string // = != < <= > >=
-		value    literal
-	}
-
-	// pair compares a property with another one of the same node.
-	pair struct {
-		property name
-		operator string // as of comparison
-		other    name
-	}
-
-	membership struct {
-		property name
-		values   []literal
-	}
-
-	likeness struct {
-		property name
-		pattern  literal
-		anyCase  bool // ilike
-	}
-
-	// lowered compares a property in lower case, by = with a text, by in with some, or by like with a pattern.
-	lowered struct {
+	// test compares a property by an operator with values, or with another property of the same node.
+	test struct {
 		property name
 		operator string
-		values   []literal
-	}
-
-	// between includes both ends.
-	between struct {
-		property  name
-		low, high literal
-	}
-
-	isNull struct{ property name }
-
-	// bare is a property that stands alone, which is true or false.
-	bare struct{ property name }
-
-	// neighbor is true if where is true of a node within some hops.
-	neighbor struct {
-		where expression
-		hops  *literal // nil: 1
-		pos   Pos
+		values   []literal // one, of between two, of in one or more
+		other    *name     // in place of values
 	}
 )
 
+// Operators of a test beside = != < <= > >= in like ilike between, which have values.
+const (
+	operatorNull = "null"
+	operatorTrue = "true" // of a property that stands alone
+)
+
 func (n name) String() string {
-	if n.share != nil {
+	if n.share != nil || n.isTotal {
 		return n.text
 	}
 	return QuoteName(n.text)
 }
+
+// String is the total as the language has it, which names its column.
+func (t *total) String() string { return t.function + "(" + t.of.String() + ")" }
 
 func (l literal) String() string {
 	switch l.kind {

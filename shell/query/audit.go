@@ -3,8 +3,10 @@ package query
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
@@ -86,35 +88,86 @@ func (q *query) auditTable(ctx context.Context, tx *kv.Tx) (*Result, error) {
 	return NewTable(columns, rows), nil
 }
 
-// audit = "audit" [ "draw" ( "for" promise | number [ "for" promise | "seed" number ] ) ] .
-func (p *parser) audit() (s *auditStatement, err error) {
-	s = &auditStatement{}
-	if !p.accept("draw") {
-		return s, nil
+// ParsePromise reads what follows for in audit draw for: fdr 0.1 or trusted fdr 0.05. An error is a *ParseError.
+func ParsePromise(text string) (cleaner.Promise, error) {
+	p := newParser(text, startOfText)
+	asked, err := p.promise()
+	if err == nil {
+		err = p.end("nothing more")
 	}
-	if !p.accept("for") {
-		size, err := p.number("a number of labels")
-		if err != nil {
-			return nil, err
-		}
-		s.size = &size
-		if p.accept("seed") {
-			seed, err := p.number("a whole number")
-			s.seed = &seed
-			return s, err
-		}
-		if !p.accept("for") {
-			return s, nil
-		}
+	if err != nil {
+		return cleaner.Promise{}, err
 	}
-	s.promise, err = p.promise()
-	return s, err
+	return newResolver(context.Background(), nil, Options{}, nil).promise(asked)
 }
 
-// promise = fdr | trusted .
-func (p *parser) promise() (*promise, error) {
-	if p.accept("fdr") {
-		return p.promised(cleaner.ListSuspects)
+// promise resolves a promise.
+func (r *resolver) promise(asked *promise) (cleaner.Promise, error) {
+	share, err := r.share(*asked.share, "a share")
+	if err == nil && (share < cleaner.LeastListShare || share > cleaner.MostListShare) {
+		err = &ResolveError{Pos: asked.share.pos, Msg: fmt.Sprintf("got %v for a share, want a number from %v to %v",
+			share, cleaner.LeastListShare, cleaner.MostListShare)}
 	}
-	return p.trusted()
+	return cleaner.Promise{Kind: asked.kind, Share: share}, err
+}
+
+// restrictToList leaves those nodes of a query that are of a list, and have a label.
+func (q *query) restrictToList(ctx context.Context, s *listStatement, find *index.Query) error {
+	listed, err := q.promised(ctx, s.promise, s.clauses)
+	find.Where = index.And{Terms: []index.Predicate{listed, hasValue(kv.LabelColumn), conditionOf(find)}}
+	return err
+}
+
+// promised is true of the nodes of the list that keeps a promise. A notice tells the promise, and an error what is to do where
+// there is no such list.
+func (q *query) promised(ctx context.Context, asked *promise, c clauses) (index.Predicate, error) {
+	p, err := q.promise(asked)
+	if err != nil {
+		return nil, err
+	}
+	a, err := LastAudit(ctx, q.tx)
+	if err != nil {
+		return nil, err
+	}
+	told, l := wording.List(a, p)
+	if l == nil {
+		return nil, errors.New(told)
+	}
+	if c.where != nil || c.sample != nil || c.limit != nil || c.offset != nil {
+		told += "; the promise is of all these labels, not of a part of them"
+	}
+	if p.Kind == cleaner.ListSuspects {
+		told += "; those that are decided are not listed again"
+	}
+	q.notices = append(q.notices, told)
+	nodes, err := l.Nodes(q.tx)
+	if err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("listed(%s)", wording.Promise(p))
+	q.computed[name] = index.Computed{Kind: kv.KindBool, At: func(v kv.NodeID) (kv.Value, error) {
+		return kv.ValueOf(nodes.Has(v)), nil
+	}}
+	return index.Compare{Property: name, Op: index.Eq, Value: kv.ValueOf(true)}, nil
+}
+
+// drawList answers audit draw for.
+func (q *query) drawList(ctx context.Context, s *auditStatement) (*Result, error) {
+	p, err := q.promise(s.promise)
+	if err != nil {
+		return nil, err
+	}
+	size := 0
+	if s.size != nil {
+		if size, err = q.whole(*s.size, "the number of labels", 1, cleaner.MostListDraws); err != nil {
+			return nil, err
+		}
+	}
+	if err := q.checkArguments(); err != nil {
+		return nil, err
+	}
+	if err := cleaner.DrawList(ctx, q.store, p, size); err != nil {
+		return nil, wording.AdviseList(err)
+	}
+	return q.auditNow(ctx)
 }

@@ -1,9 +1,13 @@
 package query
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -44,7 +48,7 @@ func (q *query) classes(ctx context.Context, asked *classesStatement) (*Result, 
 			number(c.SelfConfidence), suspects, share, number(c.MislabelRate),
 		})
 	}
-	return NewResult(find.columns, find.answer(ctx, q.rowsOf(rows, find.read), q.MemoryBudget)), nil
+	return find.answer(ctx, q.rowsOf(rows, find.read), q.MemoryBudget), nil
 }
 
 // ratio is null of nothing.
@@ -53,4 +57,120 @@ func ratio(part, of int64) kv.Value {
 		return kv.Value{}
 	}
 	return kv.ValueOf(float64(part) / float64(of))
+}
+
+// ClassOrder returns the places of class names in the order of namelist.Sorted: names[order[0]] comes first. Answers and
+// files list classes in this order, and files without names are read in it.
+func ClassOrder(names []string) (order []int) {
+	places := make(map[string]int, len(names))
+	for i, name := range names {
+		places[name] = i
+	}
+	for _, name := range namelist.Sorted(names) {
+		order = append(order, places[name])
+	}
+	return order
+}
+
+// A table of noise shows as many classes across, and as many pairs below.
+const (
+	widestNoise = 12
+	shownPairs  = 10
+)
+
+var pairColumns = []ColumnInfo{
+	{"given", kv.KindString}, {"true", kv.KindString}, {"probability", kv.KindFloat}, {"joint", kv.KindFloat},
+}
+
+// noise answers noise, by the rates that scores use: the pairs of classes that are confused, the most frequent first, and for reading
+// the transition matrix if it is narrow enough. JSON has the matrix at any width.
+func (q *query) noise(ctx context.Context) (*Result, error) {
+	if err := cleaner.CheckTransition(q.tx, q.MemoryBudget); err != nil {
+		return nil, err
+	}
+	run, err := LastRun(q.tx)
+	if err == nil {
+		err = run.Recount(ctx, q.tx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	pairs := confusedPairs(run)
+	r := NewTable(pairColumns, pairs)
+	if len(run.Classes) <= widestNoise {
+		r.Sections = append(r.Sections, transitionSection(run))
+	}
+	r.Sections = append(r.Sections, Section{
+		Title:   "Most confused classes",
+		Columns: pairColumns,
+		Rows:    pairs[:min(len(pairs), shownPairs)],
+	}, rateSection(run))
+	r.Object = noiseObject(run, pairs)
+	return r, nil
+}
+
+// noiseObject lays the noise out for JSON. The transition is P(given|true) [c×c]: a row a given label, a column a true class, both
+// in the order of classes.
+func noiseObject(run *cleaner.Run, pairs [][]kv.Value) object {
+	order, rate := ClassOrder(run.Classes), run.Transition()
+	classes, transition := make([]string, len(order)), make([][]any, len(order))
+	for at, i := range order {
+		classes[at] = run.Classes[i]
+		for _, j := range order {
+			transition[at] = append(transition[at], jsonOf(number(rate(i, j))))
+		}
+	}
+	rates := rateSection(run)
+	return object{
+		{"estimated_rate", jsonOf(number(run.MislabelRate))},
+		{"estimated_rates", objects(rates.Rows, columnNames(rates.Columns)...)}, {"confused", objects(pairs, columnNames(pairColumns)...)},
+		{"classes", classes}, {"transition", transition},
+	}
+}
+
+// rateSection says of each given label how often it is wrong, by the scores.
+func rateSection(run *cleaner.Run) Section {
+	from := "as the model estimates it, %.4g of all; audit tells how many are wrong"
+	if run.Look > 0 {
+		from = "as the scores tell it after the audit, %.4g of all"
+	}
+	s := Section{
+		Title:   fmt.Sprintf("Share of wrong labels "+from, run.MislabelRate),
+		Columns: []ColumnInfo{{"given", kv.KindString}, {"estimated_rate", kv.KindFloat}},
+	}
+	rates := run.ClassMislabelRates()
+	for _, i := range ClassOrder(run.Classes) {
+		s.Rows = append(s.Rows, []kv.Value{kv.ValueOf(run.Classes[i]), number(rates[i])})
+	}
+	return s
+}
+
+// transitionSection is P(given | true): a row a given label, a column a true class.
+func transitionSection(run *cleaner.Run) Section {
+	s := Section{Title: "P(given label | true class), true classes across", Columns: []ColumnInfo{{"given", kv.KindString}}}
+	order, rate := ClassOrder(run.Classes), run.Transition()
+	for _, i := range order {
+		s.Columns = append(s.Columns, ColumnInfo{run.Classes[i], kv.KindFloat})
+		values := []kv.Value{kv.ValueOf(run.Classes[i])}
+		for _, j := range order {
+			values = append(values, number(rate(i, j)))
+		}
+		s.Rows = append(s.Rows, values)
+	}
+	return s
+}
+
+// confusedPairs lists the pairs of different classes, by their share of the joint distribution.
+func confusedPairs(run *cleaner.Run) [][]kv.Value {
+	var pairs [][]kv.Value
+	rate := run.Transition()
+	for _, cell := range run.Joint().Cells {
+		if i, j := cell.Row, cell.Column; i != j {
+			pairs = append(pairs, []kv.Value{
+				kv.ValueOf(run.Classes[i]), kv.ValueOf(run.Classes[j]), number(rate(i, j)), number(cell.Value),
+			})
+		}
+	}
+	slices.SortStableFunc(pairs, func(a, b []kv.Value) int { return cmp.Compare(b[3].Float(), a[3].Float()) })
+	return pairs
 }

@@ -10,29 +10,22 @@ import (
 
 // expression = conjunction { "or" conjunction } .
 func (p *parser) expression() (expression, error) {
-	return p.chain("or", p.conjunction)
-}
-
-// conjunction = term { "and" term } .
-func (p *parser) conjunction() (expression, error) {
-	return p.chain("and", p.term)
+	return p.chain("or", func() (expression, error) { return p.chain("and", p.term) })
 }
 
 func (p *parser) chain(operator string, operand func() (expression, error)) (expression, error) {
-	first, err := operand()
-	if err != nil {
-		return nil, err
-	}
-	terms := []expression{first}
-	for p.accept(operator) {
-		next, err := operand()
+	var terms []expression
+	for {
+		term, err := operand()
 		if err != nil {
 			return nil, err
 		}
-		terms = append(terms, next)
+		if terms = append(terms, term); !p.accept(operator) {
+			break
+		}
 	}
 	if len(terms) == 1 {
-		return first, nil
+		return terms[0], nil
 	}
 	return &logical{operator: operator, terms: terms}, nil
 }
@@ -46,10 +39,7 @@ func (p *parser) term() (expression, error) {
 	}
 	if p.acceptAs("not", "") {
 		inner, err := p.term()
-		if err != nil {
-			return nil, err
-		}
-		return &negation{term: inner}, nil
+		return negate(inner, true), err
 	}
 	if p.acceptAs("(", "") {
 		inner, err := p.expression()
@@ -61,123 +51,121 @@ func (p *parser) term() (expression, error) {
 	return p.test()
 }
 
+func negate(e expression, negated bool) expression {
+	if negated {
+		return &negation{term: e}
+	}
+	return e
+}
+
 // operatorNames lists the operators in errors.
 const operatorNames = "=, !=, <, <=, >, >=, in, like, ilike, between, is"
 
-// testWords are the operators that are words.
-var testWords = []string{"in", "like", "ilike", "between", "is"}
-
-// atTestEnd reports whether the current token may stand behind a test.
-func (p *parser) atTestEnd() bool {
-	t := p.current
-	if t.kind == tokenEnd || p.within > 0 && t.is(",") {
-		return true
-	}
-	return slices.ContainsFunc([]string{")", ";", "and", "or", "sample", "order", "limit", "offset", "return", "group", "because"}, t.is)
-}
-
-// test = figure [ compare ( value | figure ) | "is" [ "not" ] "null"
-//
-//	| [ "not" ] ( in | like | ilike | between ) ] | neighbor | lowered .
+// test = figure [ compare ( value | figure ) | "is" [ "not" ] "null" | [ "not" ] ( in | like | ilike | between ) ] .
 func (p *parser) test() (expression, error) {
-	if p.atFunction("lower") {
-		return p.lowered()
-	}
-	if p.atFunction("neighbor") {
-		return p.neighbor()
-	}
 	property, err := p.figure()
 	if err != nil {
 		return nil, err
 	}
+	t := &test{property: property, operator: operatorTrue}
 	if p.acceptAs("is", "an operator ("+operatorNames+")") {
-		negated := p.accept("not")
-		if err := p.expect("null"); err != nil {
-			return nil, err
-		}
-		return negate(&isNull{property}, negated), nil
+		t.operator = operatorNull
+		return negate(t, p.accept("not")), p.expect("null")
 	}
 	for _, operator := range []string{"=", "!=", "<>", "<=", "<", ">=", ">"} {
 		if !p.acceptAs(operator, "") {
 			continue
 		}
-		if operator == "<>" {
-			operator = "!="
+		if t.operator = operator; operator == "<>" {
+			t.operator = "!="
 		}
 		if p.atProperty() {
 			other, err := p.figure()
-			return &pair{property, operator, other}, err
+			t.other = &other
+			return t, err
 		}
-		value, err := p.value(property, want{label: "a property name", complete: completeProperties, list: p.list},
+		return t, p.value(t, want{label: "a property name", complete: completeProperties, list: p.list},
 			want{words: []string{"share"}, list: p.list})
-		return &comparison{property, operator, value}, err
 	}
-	negated := p.acceptAs("not", "")
-	label := ""
+	negated, label := p.acceptAs("not", ""), ""
 	if negated {
 		label = "in, like, ilike or between"
 	}
 	switch {
 	case p.acceptAs("in", label):
-		values, err := p.values(property)
-		return negate(&membership{property, values}, negated), err
+		t.operator, err = "in", p.values(t)
 	case p.acceptAs("like", ""):
-		pattern, err := p.pattern()
-		return negate(&likeness{property: property, pattern: pattern}, negated), err
+		t.operator, err = "like", p.pattern(t)
 	case p.acceptAs("ilike", ""):
-		pattern, err := p.pattern()
-		return negate(&likeness{property: property, pattern: pattern, anyCase: true}, negated), err
+		t.operator, err = "ilike", p.pattern(t)
 	case p.acceptAs("between", ""):
-		low, err := p.value(property)
-		if err != nil {
-			return nil, err
-		}
-		if err := p.expect("and"); err != nil {
-			return nil, err
-		}
-		high, err := p.value(property)
-		return negate(&between{property, low, high}, negated), err
-	case !negated && p.atTestEnd():
-		p.alone, p.beforeEnds = property.text, len(p.wants)
-		return &bare{property}, nil
+		t.operator, err = "between", p.bounds(t)
+	case negated:
+		err = p.fail()
 	}
-	return nil, p.fail()
+	return negate(t, negated), err
+}
+
+// values = "(" value { "," value } ")" .
+func (p *parser) values(t *test) error {
+	if err := p.expect("("); err != nil {
+		return err
+	}
+	for {
+		if err := p.value(t); err != nil {
+			return err
+		}
+		if !p.accept(",") {
+			return p.expect(")")
+		}
+	}
+}
+
+// bounds = value "and" value .
+func (p *parser) bounds(t *test) error {
+	err := p.value(t)
+	if err == nil {
+		err = p.expect("and")
+	}
+	if err == nil {
+		err = p.value(t)
+	}
+	return err
+}
+
+// value = string | number | parameter | "true" | "false" . It goes to the values of a test. Or is what else could stand here.
+func (p *parser) value(of *test, or ...want) error {
+	at := p.current
+	switch {
+	case at.is("true") || at.is("false"):
+		p.advance()
+		of.values = append(of.values, literal{kind: literalBool, boolean: at.is("true"), pos: at.pos})
+		return nil
+	case at.is("null"):
+		return &ParseError{Pos: at.pos, Msg: fmt.Sprintf("got null, want a value (write %s is null)", of.property)}
+	case p.atProperty():
+		return &ParseError{Pos: at.pos, Msg: fmt.Sprintf("got %s, want a value (text takes single quotes: %s)", at, Quote(at.text))}
+	case !p.atConstant(tokenString, tokenNumber):
+		p.wants = append(p.wants, want{label: "a value", complete: completeValues, property: of.property.text})
+		p.wants = append(p.wants, or...)
+		return p.fail()
+	}
+	value, err := p.literal()
+	of.values = append(of.values, value)
+	return err
+}
+
+// pattern = string | parameter .
+func (p *parser) pattern(of *test) error {
+	pattern, err := p.constant(want{label: "a pattern in single quotes, as 'graph%'"}, tokenString)
+	of.values = []literal{pattern}
+	return err
 }
 
 // atFunction reports whether a word with a bracket behind it stands here. Without a bracket, the word is the name of a property.
 func (p *parser) atFunction(words ...string) bool {
 	p.wants = append(p.wants, want{words: words, list: p.list})
-	ahead := *p
-	ahead.wants = nil
-	ahead.advance()
-	return slices.ContainsFunc(words, p.current.is) && ahead.current.is("(")
-}
-
-// neighbor = "neighbor" "(" expression [ "," number ] ")" .
-func (p *parser) neighbor() (expression, error) {
-	n := &neighbor{pos: p.current.pos}
-	p.advance()
-	p.advance()
-	p.within++
-	var err error
-	n.where, err = p.expression()
-	p.within--
-	if err == nil {
-		n.hops, err = p.lastHops()
-	}
-	return n, err
-}
-
-// lastHops = [ "," number ] ")" .
-func (p *parser) lastHops() (*literal, error) {
-	if !p.accept(",") {
-		return nil, p.expect(")")
-	}
-	hops, err := p.number("a number of hops")
-	if err != nil {
-		return nil, err
-	}
-	return &hops, p.expect(")")
+	return slices.ContainsFunc(words, p.current.is) && p.ahead().is("(")
 }
 
 // figure = property | share .
@@ -188,7 +176,20 @@ func (p *parser) figure() (name, error) {
 	return p.property()
 }
 
-// share = "share" "(" ( property | class ) [ "," number ] ")" .
+// figures = figure { "," figure } .
+func (p *parser) figures() (names []name, err error) {
+	for {
+		n, err := p.figure()
+		if err != nil {
+			return nil, err
+		}
+		if names = append(names, n); !p.accept(",") {
+			return names, nil
+		}
+	}
+}
+
+// share = "share" "(" ( property | class ) [ "," number ] ")" . Its text is its spelling.
 func (p *parser) share() (name, error) {
 	n := name{pos: p.current.pos, share: &share{}}
 	p.advance()
@@ -207,90 +208,16 @@ func (p *parser) share() (name, error) {
 		}
 		n.share.class, n.text = &class, class.String()
 	}
-	var err error
-	n.share.hops, err = p.lastHops()
 	hops := "1"
-	if n.share.hops != nil {
+	if p.accept(",") {
+		var err error
+		if n.share.hops, err = p.number("a number of hops"); err != nil {
+			return n, err
+		}
 		hops = n.share.hops.String()
 	}
 	n.text = "share(" + n.text + ", " + hops + ")"
-	return n, err
-}
-
-// lowered = "lower" "(" property ")" ( ( "=" | "!=" | "<>" ) pattern | [ "not" ] "in" "(" pattern { "," pattern } ")"
-//
-//	| [ "not" ] "like" pattern ) .
-func (p *parser) lowered() (expression, error) {
-	p.advance()
-	p.advance()
-	property, err := p.property()
-	if err == nil {
-		err = p.expect(")")
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, operator := range []string{"=", "!=", "<>"} {
-		if p.accept(operator) {
-			text, err := p.text()
-			return negate(&lowered{property, "=", []literal{text}}, operator != "="), err
-		}
-	}
-	negated := p.accept("not")
-	switch {
-	case p.accept("like"):
-		pattern, err := p.pattern()
-		return negate(&lowered{property, "like", []literal{pattern}}, negated), err
-	case p.accept("in"):
-		if err := p.expect("("); err != nil {
-			return nil, err
-		}
-		var texts []literal
-		for {
-			text, err := p.text()
-			if err != nil {
-				return nil, err
-			}
-			if texts = append(texts, text); !p.accept(",") {
-				return negate(&lowered{property, "in", texts}, negated), p.expect(")")
-			}
-		}
-	}
-	return nil, p.fail()
-}
-
-// text = string | parameter .
-func (p *parser) text() (literal, error) {
-	if p.current.kind == tokenString || p.current.kind == tokenParam {
-		return p.literal()
-	}
-	p.wants = append(p.wants, want{label: "a text in single quotes"})
-	return literal{}, p.fail()
-}
-
-func negate(e expression, negated bool) expression {
-	if negated {
-		return &negation{term: e}
-	}
-	return e
-}
-
-// values = "(" value { "," value } ")" .
-func (p *parser) values(property name) ([]literal, error) {
-	if err := p.expect("("); err != nil {
-		return nil, err
-	}
-	var values []literal
-	for {
-		value, err := p.value(property)
-		if err != nil {
-			return nil, err
-		}
-		values = append(values, value)
-		if !p.accept(",") {
-			return values, p.expect(")")
-		}
-	}
+	return n, p.expect(")")
 }
 
 // atProperty reports whether the current token can be the name of a property.
@@ -301,75 +228,67 @@ func (p *parser) atProperty() bool {
 
 // property = name | '"' name '"' .
 func (p *parser) property() (name, error) {
-	if t := p.current; p.atProperty() {
-		p.advance()
-		return name{text: t.text, pos: t.pos}, nil
-	}
-	p.wants = append(p.wants, want{label: "a property name", complete: completeProperties, list: p.list})
-	err := p.fail()
-	if wrong, ok := errors.AsType[*ParseError](err); ok && p.current.kind == tokenName {
-		ahead := *p
-		ahead.wants = nil
-		if ahead.advance(); ahead.current.kind == tokenMark && !ahead.current.is("(") ||
-			slices.ContainsFunc(testWords, ahead.current.is) {
-			wrong.Msg = fmt.Sprintf("%s is a word of the language: as the name of a property it takes double quotes: "+
-				"\"%[1]s\"", p.current.text)
-		}
-	}
-	return name{}, err
-}
-
-// value = string | number | parameter | "true" | "false" . Or is what else could stand here.
-func (p *parser) value(property name, or ...want) (literal, error) {
 	t := p.current
-	switch {
-	case t.kind == tokenString || t.kind == tokenNumber || t.kind == tokenParam:
-		return p.literal()
-	case t.is("true") || t.is("false"):
-		p.advance()
-		return literal{kind: literalBool, boolean: t.is("true"), pos: t.pos}, nil
-	case t.is("null"):
-		return literal{}, &ParseError{Pos: t.pos, Msg: fmt.Sprintf("got null, want a value (write %s is null)", property)}
-	case p.atProperty():
-		return literal{}, &ParseError{Pos: t.pos, Msg: fmt.Sprintf("got %s, want a value (text takes single quotes: %s)", t, Quote(t.text))}
+	if !p.atProperty() {
+		p.wants = append(p.wants, want{label: "a property name", complete: completeProperties, list: p.list})
+		return name{}, p.fail()
 	}
-	p.wants = append(p.wants, want{label: "a value", complete: completeValues, property: property.text, list: p.list})
-	p.wants = append(p.wants, or...)
-	return literal{}, p.fail()
+	p.advance()
+	return name{text: t.text, pos: t.pos}, nil
 }
 
-// pattern = string | parameter .
-func (p *parser) pattern() (literal, error) {
-	if p.current.kind == tokenString || p.current.kind == tokenParam {
-		return p.literal()
+// atConstant reports whether the current token is a parameter, or of one of some kinds.
+func (p *parser) atConstant(kinds ...tokenKind) bool {
+	return p.current.kind == tokenParam || slices.Contains(kinds, p.current.kind)
+}
+
+// constant is a parameter, or a literal of one of some kinds.
+func (p *parser) constant(wanted want, kinds ...tokenKind) (literal, error) {
+	if !p.atConstant(kinds...) {
+		p.wants = append(p.wants, wanted)
+		return literal{}, p.fail()
 	}
-	p.wants = append(p.wants, want{label: "a pattern in single quotes, as 'graph%'"})
-	return literal{}, p.fail()
+	return p.literal()
 }
 
 // number is a number or a parameter, called label in errors.
-func (p *parser) number(label string) (literal, error) {
-	if p.current.kind == tokenNumber || p.current.kind == tokenParam {
-		return p.literal()
-	}
-	p.wants = append(p.wants, want{label: label})
-	return literal{}, p.fail()
+func (p *parser) number(label string) (*literal, error) {
+	number, err := p.constant(want{label: label}, tokenNumber)
+	return &number, err
+}
+
+// class = string | number | parameter .
+func (p *parser) class() (literal, error) {
+	return p.constant(wantClass, tokenString, tokenNumber)
 }
 
 // id = string | parameter | word . A word is read anew from the text: it may hold what is no name.
 func (p *parser) id() (literal, error) {
-	if p.current.kind == tokenString || p.current.kind == tokenParam {
+	if p.atConstant(tokenString) {
 		return p.literal()
 	}
 	p.scan.pos = p.current.pos
 	p.current = p.scan.word()
 	if p.current.kind != tokenWord {
-		p.wants = append(p.wants, want{label: "the id of a node", complete: completeIDs})
+		p.wants = append(p.wants, want{label: "the id of a node"})
 		return literal{}, p.fail()
 	}
 	id := literal{kind: literalWord, text: p.current.text, pos: p.current.pos}
 	p.advance()
 	return id, nil
+}
+
+// ids = id { "," id } .
+func (p *parser) ids() (ids []literal, err error) {
+	for {
+		id, err := p.id()
+		if err != nil {
+			return nil, err
+		}
+		if ids = append(ids, id); !p.accept(",") {
+			return ids, nil
+		}
+	}
 }
 
 // literal reads the current string, number or parameter.

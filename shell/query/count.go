@@ -5,73 +5,67 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 var countColumn = ColumnInfo{Name: "count", Kind: kv.KindInt}
 
-// count answers count.
-func (q *query) count(ctx context.Context, s *countStatement) (*Result, error) {
-	if of, ok := s.of.(*historyStatement); ok {
-		return q.countHistory(ctx, s, of)
-	}
-	nodes, err := q.find(ctx, s.of)
+// count answers a count of nodes.
+func (q *query) count(ctx context.Context, s *listStatement) (*Result, error) {
+	found, err := q.find(ctx, s)
 	if err != nil {
 		return nil, err
 	}
+	var r *Result
 	if s.groupBy == nil && s.totals == nil {
-		n, err := nodes.plan.Count(ctx)
-		r := NewTable([]ColumnInfo{countColumn}, [][]kv.Value{{kv.ValueOf(n)}})
-		r.cost = cost(nodes.plan)
-		q.remarkNone(ctx, r, s.of, true)
-		return r, err
+		n, wrong := found.plan.Count(ctx)
+		r, err = NewTable([]ColumnInfo{countColumn}, [][]kv.Value{{kv.ValueOf(n)}}), wrong
+	} else {
+		r, err = q.countGroups(ctx, s, found.plan)
 	}
-	asked, err := q.grouping(s)
 	if err != nil {
 		return nil, err
 	}
-	r, err := q.groupNodes(ctx, asked, nodes)
-	if err != nil {
-		return nil, err
-	}
-	r.cost = cost(nodes.plan)
-	q.remarkNone(ctx, r, s.of, asked.by == 0)
+	r.cost = cost(found.plan)
+	q.remarkNone(ctx, r, s.groupBy == nil)
 	return r, nil
 }
 
-// countHistory answers a count of the history.
-func (q *query) countHistory(ctx context.Context, s *countStatement, of *historyStatement) (*Result, error) {
-	q.ofHistory()
-	asked, err := q.grouping(s)
+// countGroups counts the nodes of a plan in groups: those of whole blocks on several goroutines, unless the store does not have the values.
+func (q *query) countGroups(ctx context.Context, s *listStatement, plan *index.Plan) (*Result, error) {
+	asked, err := q.grouping(s.clauses)
 	if err != nil {
 		return nil, err
 	}
-	find, err := q.rowQuery(of.clauses, asked.read, nil)
-	if err != nil {
-		return nil, err
-	}
-	rows := find.answer(ctx, q.historyRows(ctx, kv.NoNode, decide.History(ctx, q.tx, kv.NoNode),
-		columnNames(find.read)), 0)
-	g := newGroups(asked, q.MemoryBudget, 1)
-	return g.answer(ctx, asked, g.addAll(rows))
-}
-
-// groupNodes counts nodes in groups: those of whole blocks on several goroutines, unless values are not those that the store has.
-func (q *query) groupNodes(ctx context.Context, asked *grouping, nodes *finding) (*Result, error) {
-	areStored := !slices.ContainsFunc(asked.read, func(name string) bool { return q.computed[name].At != nil })
-	if nodes.whole && areStored {
-		g := newGroups(asked, q.MemoryBudget, nodes.plan.Workers())
-		return g.answer(ctx, asked, g.addBlocks(ctx, q.tx, nodes.plan, asked.read))
+	if !slices.ContainsFunc(asked.read, func(name string) bool { return q.computed[name].At != nil }) {
+		g := newGroups(asked, q.MemoryBudget, plan.Workers())
+		return g.answer(ctx, asked, g.addBlocks(ctx, q.tx, plan, asked.read))
 	}
 	f, err := q.fetcher(asked.read)
 	if err != nil {
 		return nil, err
 	}
 	g := newGroups(asked, q.MemoryBudget, 1)
-	return g.answer(ctx, asked, g.addAll(f.rows(ctx, nodes.set(ctx))))
+	return g.answer(ctx, asked, g.addAll(f.rows(ctx, plan.Unordered(ctx))))
+}
+
+// countHistory answers a count of the history.
+func (q *query) countHistory(ctx context.Context, s *historyStatement) (*Result, error) {
+	q.ofHistory()
+	asked, err := q.grouping(s.clauses)
+	if err != nil {
+		return nil, err
+	}
+	find, err := q.rowQuery(clauses{where: s.where}, asked.read, nil)
+	if err != nil {
+		return nil, err
+	}
+	rows := find.answer(ctx, q.historyRows(ctx, kv.NoNode, decide.History(ctx, q.tx, kv.NoNode), columnNames(find.read)), 0).rows
+	g := newGroups(asked, q.MemoryBudget, 1)
+	return g.answer(ctx, asked, g.addAll(rows))
 }
 
 // answer is the answer to a count once all rows are counted, err the error of that.
@@ -85,35 +79,24 @@ func (g *groups) answer(ctx context.Context, asked *grouping, err error) (*Resul
 	if err != nil {
 		return nil, errors.Join(err, g.close())
 	}
-	rows := func(yield func([]kv.Value, error) bool) {
-		for row, err := range g.rows(ctx) {
-			if err == nil {
-				row = row[:len(asked.columns)]
-			}
-			if !yield(row, err) || err != nil {
-				return
-			}
-		}
-	}
-	return &Result{columns: asked.columns, rows: cut(rows, asked.skip, asked.most), release: g.release}, nil
+	return &Result{columns: asked.columns, rows: cut(g.sorter.rows(ctx), asked.skip, asked.most), release: g.release}, nil
 }
 
-// A grouping is what a countStatement asks of groups. Their rows have the properties of group by, the count, the totals of the statement, and
-// then those that only the order needs.
+// A grouping is how a count groups rows. The rows of groups have the properties of group by, the count, and the totals.
 type grouping struct {
 	by      int          // how many properties tell groups apart
 	columns []ColumnInfo // of the answer
-	read    []string     // properties to read of each node, those of group by first
+	read    []string     // properties to read of each row, those of group by first
 	tallies []tallyOf
-	order   []groupOrder
+	order   []rowOrder
 
 	skip, most int // of the groups; −1 is all
 }
 
 // grouping resolves the groups, totals, order and limit of a count.
-func (q *query) grouping(s *countStatement) (*grouping, error) {
-	g := &grouping{by: len(s.groupBy)}
-	for _, by := range s.groupBy {
+func (q *query) grouping(c clauses) (*grouping, error) {
+	g := &grouping{by: len(c.groupBy)}
+	for _, by := range c.groupBy {
 		column, err := q.property(by)
 		if err != nil {
 			return nil, err
@@ -124,58 +107,31 @@ func (q *query) grouping(s *countStatement) (*grouping, error) {
 		g.columns, g.read = append(g.columns, column), append(g.read, column.Name)
 	}
 	g.columns = append(g.columns, countColumn)
-	for _, t := range s.totals {
+	for _, t := range c.totals {
 		of, err := q.tally(t, g)
 		if err != nil {
 			return nil, err
 		}
 		column := ColumnInfo{Name: t.String(), Kind: of.kind()}
-		if t.as != nil {
-			column.Name = t.as.text
-		}
-		if slices.ContainsFunc(g.columns, func(c ColumnInfo) bool { return c.Name == column.Name }) {
+		if slices.Contains(g.columns, column) {
 			return nil, &ResolveError{Pos: t.pos, Msg: column.Name + " is returned twice"}
 		}
 		g.columns, g.tallies = append(g.columns, column), append(g.tallies, of)
 	}
-	for _, term := range s.order {
-		place, err := q.groupColumn(term, g)
-		if err != nil {
-			return nil, err
+	for _, term := range c.order {
+		place := slices.IndexFunc(g.columns, func(c ColumnInfo) bool { return c.Name == term.by.text })
+		if place < 0 {
+			return nil, &ResolveError{Pos: term.by.pos, Msg: fmt.Sprintf(
+				"groups have no %s to order by: want one of %s", term.by, joinNames(columnNames(g.columns)))}
 		}
-		g.order = append(g.order, groupOrder{place, term.descending})
+		g.order = append(g.order, rowOrder{place, term.descending})
 	}
-	if s.order == nil {
-		g.order = []groupOrder{{column: g.by, descending: true}} // the largest group first
+	if c.order == nil {
+		g.order = []rowOrder{{column: g.by, descending: true}} // the largest group first
 	}
 	var err error
-	g.skip, g.most, err = q.cut(s.limit, s.offset)
+	g.skip, g.most, err = q.cut(c)
 	return g, err
-}
-
-// groupColumn finds the place in the rows of groups of what they are ordered by. A total that is not returned gets a place behind the others.
-func (q *query) groupColumn(term orderTerm, g *grouping) (int, error) {
-	if term.total == nil {
-		place := slices.IndexFunc(g.columns, func(c ColumnInfo) bool { return c.Name == term.by.text })
-		if place < 0 && strings.EqualFold(term.by.text, countColumn.Name) {
-			return g.by, nil
-		}
-		if place < 0 {
-			return 0, &ResolveError{Pos: term.by.pos, Msg: fmt.Sprintf(
-				"groups have no %s to order by: want one of %s, or min, max, avg or sum of a property", term.by, joinNames(columnNames(g.columns)))}
-		}
-		return place, nil
-	}
-	of, err := q.tally(*term.total, g)
-	if err != nil {
-		return 0, err
-	}
-	before := g.by + 1
-	if same := slices.Index(g.tallies, of); same >= 0 {
-		return before + same, nil
-	}
-	g.tallies = append(g.tallies, of)
-	return before + len(g.tallies) - 1, nil
 }
 
 // tally resolves a total, and adds its property to those that are read.
@@ -201,18 +157,4 @@ func (o tallyOf) kind() kv.Kind {
 		return kv.KindFloat
 	}
 	return o.column.Kind
-}
-
-// String is the total as the language has it, which names its column.
-func (t *total) String() string { return t.function + "(" + t.of.String() + ")" }
-
-// walk counts the nodes by finding them one by one, in order.
-func (f *finding) walk(ctx context.Context) (n int64, err error) {
-	for _, err := range f.nodes(ctx) {
-		if err != nil {
-			return 0, err
-		}
-		n++
-	}
-	return n, nil
 }

@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"iter"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"os/user"
 	"slices"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -49,61 +47,43 @@ func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
-	below, err := q.belowThreshold(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	more, err := q.remarkBelow(s, below, false)
-	if err != nil {
-		return nil, err
-	}
 	if s.where != nil && q.Confirm != nil {
-		targets = kept(targets)
-		if err := q.confirm(ctx, s.kind, class, targets, more); err != nil {
+		if err := q.confirm(ctx, s.kind, class, targets); err != nil {
 			return nil, err
 		}
 	}
-	var refused int64
 	entries, err := decide.WriteSteps(ctx, q.store, func(w *decide.StepWriter) error {
 		if err := w.Begin(opt); err != nil {
 			return err
 		}
 		for t, err := range targets {
+			if err == nil {
+				err = w.Add(decide.Request{Node: t.node, Kind: s.kind, To: class, View: &t.shown})
+			}
 			if err != nil {
 				return err
-			}
-			err = w.Add(decide.Request{Node: t.node, Kind: s.kind, To: class, View: &t.shown})
-			if err != nil {
-				return err
-			}
-			if s.kind == decide.Reject && t.hasTaken() {
-				refused++
 			}
 		}
 		return nil
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, undecided(err)
-	case entries.Len() > 0:
-		q.notices = append(q.notices, fmt.Sprintf("%s: undo takes it back", decidedText(s.kind, entries.Len())))
-		if refused > 0 {
-			q.notices = append(q.notices, keptSuggestion(refused))
-		}
-		if more != "" {
-			q.notices = append(q.notices, more)
-		}
-		if entries.Disputed > 0 {
-			q.notices = append(q.notices, wording.Disputed(entries.Disputed))
-		}
-	case s.all:
-		q.notices = append(q.notices, "the condition is true of no node: nothing is decided")
-	default:
-		none, err := q.remarkBelow(s, below, true)
+	}
+	if entries.Len() > 0 {
+		q.notices = append(q.notices, wording.Nodes(entries.Len())+" "+wording.Decided(s.kind)+": undo takes it back")
+	} else {
+		q.notices = append(q.notices, "nothing is decided: the condition finds no node")
+	}
+	if s.where != nil && !s.all && (q.asksScore || entries.Len() == 0) {
+		run, err := q.newestRun()
 		if err != nil {
 			return nil, err
 		}
-		q.notices = append(q.notices, none)
+		q.notices = append(q.notices, fmt.Sprintf(
+			"a condition takes suspects above the threshold %.4g only; with all where, it takes other nodes too", run.Threshold))
+	}
+	if entries.Disputed > 0 {
+		q.notices = append(q.notices, wording.Disputed(entries.Disputed))
 	}
 	r := q.entriesTable(ctx, entries, decisionColumns)
 	r.entries = entries
@@ -183,9 +163,6 @@ func (q *query) decidedNodes(s *decideStatement) (nodeSequence, error) {
 	nodes := make([]kv.NodeID, len(s.ids))
 	for i, id := range s.ids {
 		v, err := q.findNode(id)
-		if errors.Is(err, kv.ErrNotFound) && id.kind == literalWord && strings.EqualFold(id.text, "all") {
-			return nil, fmt.Errorf("%w; all wants a condition: %s all where …", err, s.name())
-		}
 		if err != nil {
 			return nil, err
 		}
@@ -199,33 +176,38 @@ func (q *query) decidedNodes(s *decideStatement) (nodeSequence, error) {
 
 // decisionQuery says which nodes a decision with a condition is about: the suspects that it is true of, whatever it says
 // of score and decision. With all these are all scored nodes, and of relabel and unlabel, which need no score, all nodes;
-// those that somebody has decided on are among them if the condition speaks of decision, of who has decided, or of disputes. Disputed
-// nodes that the condition asks for are among the suspects too. Nodes without what the decision is about, a suggestion or a label,
+// those that somebody has decided on are among them if the condition has decision, or who has decided, or disputes. Disputed
+// nodes that the condition asks for are among the suspects too. Nodes without the suggestion or the label that the decision is about
 // are left out. With a limit, these are the first of them in the order of suspects.
 func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
-	needsScore := s.kind != decide.Relabel && s.kind != decide.Unlabel
-	var run *cleaner.Run
-	var err error
-	if !s.all || needsScore {
-		if run, err = LastRun(q.tx); err != nil {
-			return index.Query{}, err
-		}
-	}
-	find, err := q.query(clauses{where: s.where})
+	find, err := q.query(clauses{where: s.where, limit: s.limit})
 	if err != nil {
 		return find, err
 	}
-	var terms []index.Predicate
-	if s.all {
-		undecided := unlessSpoken(find.Where, decide.Column, index.IsNull{Property: decide.Column})
-		if needsScore {
-			undecided = index.And{Terms: []index.Predicate{undecided, hasValue(cleaner.ScoreColumn)}}
-		}
-		terms = append(terms, orDecided(undecided, find.Where, decide.DisputedColumn, decide.DecidedByColumn))
-	} else {
-		suspects := index.And{Terms: []index.Predicate{find.Where, cleaner.Suspects(run.Threshold)}}
-		terms = append(terms, orDecided(suspects, find.Where, decide.DisputedColumn))
+	if s.limit != nil && find.Limit == 0 {
+		return find, &ResolveError{Pos: s.limit.pos, Msg: "got a limit of 0 nodes, want 1 or more"}
 	}
+	needsScore := s.kind != decide.Relabel && s.kind != decide.Unlabel
+	var run *cleaner.Run
+	if !s.all || needsScore {
+		if run, err = q.newestRun(); err != nil {
+			return find, err
+		}
+	}
+	asked, decided := []index.Predicate{find.Where}, []string{decide.DisputedColumn}
+	switch {
+	case !s.all:
+		asked = append(asked, cleaner.Suspects(run.Threshold))
+	case needsScore:
+		asked = append(asked, hasValue(cleaner.ScoreColumn))
+	}
+	if s.all {
+		decided = append(decided, decide.DecidedByColumn)
+		if !speaksOf(find.Where, decide.Column) {
+			asked = append(asked, index.IsNull{Property: decide.Column})
+		}
+	}
+	terms := []index.Predicate{orDecided(index.And{Terms: asked}, find.Where, decided...)}
 	switch s.kind {
 	case decide.Accept:
 		terms = append(terms, hasValue(cleaner.SuggestedColumn))
@@ -235,11 +217,8 @@ func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
 	find.Where = index.And{Terms: terms}
 	if s.limit != nil {
 		find.Order = suspectOrder
-		if find.Limit, err = q.whole(*s.limit, "a limit", 0, math.MaxInt); err == nil && find.Limit == 0 {
-			err = &ResolveError{Pos: s.limit.pos, Msg: "got a limit of 0 nodes, want 1 or more"}
-		}
 	}
-	return find, err
+	return find, nil
 }
 
 // checkProviso returns a *ConditionError if a condition is not true of each of some nodes.
@@ -294,130 +273,37 @@ func (r *resolver) valueOf(v kv.NodeID, property string) (kv.Value, error) {
 	return value, err
 }
 
-// A target is a node to decide on, as the snapshot of the query shows it.
-type target struct {
-	node  kv.NodeID
-	id    string
-	score kv.Value
-	shown decide.View
-}
-
-// targets reads nodes as they are shown, a batch at a time.
-func (q *query) targets(ctx context.Context, nodes nodeSequence) (iter.Seq2[target, error], error) {
-	columns := []string{"id", cleaner.ScoreColumn, kv.LabelColumn, cleaner.SuggestedColumn, decide.Column, cleaner.RunColumn, decide.DisputedColumn}
-	f, err := NewFetcher(q.tx, columns, q.Workers)
+// undo answers undo with the decisions that were taken back.
+func (q *query) undo(ctx context.Context, s *undoStatement) (*Result, error) {
+	steps := 1
+	if s.steps != nil {
+		var err error
+		if steps, err = q.whole(*s.steps, "steps", 1, math.MaxInt32); err != nil {
+			return nil, err
+		}
+	}
+	opt, err := q.decideOptions(nil)
 	if err != nil {
 		return nil, err
 	}
-	return func(yield func(target, error) bool) {
-		var batch []kv.NodeID
-		size := firstBatch
-		flush := func() bool {
-			rows, err := f.Fetch(ctx, batch)
-			if err != nil {
-				yield(target{}, err)
-				return false
-			}
-			for i, values := range rows {
-				t := target{node: batch[i], id: values[0].String(), score: values[1]}
-				t.shown = decide.View{Label: values[2].Str(), Suggestion: values[3].Str(), Run: values[5].Int(), Disputed: values[6].Bool()}
-				if !values[4].IsNull() {
-					if t.shown.Decision, err = decide.ParseKind(values[4].Str()); err != nil {
-						yield(target{}, fmt.Errorf("node %s: %w", t.id, err))
-						return false
-					}
-				}
-				if !yield(t, nil) {
-					return false
-				}
-			}
-			batch, size = batch[:0], min(2*size, lastBatch)
-			return true
-		}
-		for v, err := range nodes(ctx) {
-			if err != nil {
-				yield(target{}, err)
-				return
-			}
-			if batch = append(batch, v); len(batch) == size && !flush() {
-				return
-			}
-		}
-		flush()
-	}, nil
-}
-
-// mostKept is how many targets are kept between the question and the decision. More are looked for once more.
-const mostKept = 10_000
-
-// kept yields what targets yields, which are the same each time, and keeps them if they are not too many.
-func kept(targets iter.Seq2[target, error]) iter.Seq2[target, error] {
-	var all []target
-	known := false
-	return func(yield func(target, error) bool) {
-		if known {
-			for _, t := range all {
-				if !yield(t, nil) {
-					return
-				}
-			}
-			return
-		}
-		all = nil
-		count := 0
-		for t, err := range targets {
-			if !yield(t, err) || err != nil {
-				return
-			}
-			if count++; count <= mostKept {
-				all = append(all, t)
-			}
-		}
-		if known = count <= mostKept; !known {
-			all = nil
-		}
+	if err := q.checkArguments(); err != nil {
+		return nil, err
 	}
-}
-
-// maxShown is how many of the nodes of a condition are shown before the question whether to decide on them.
-const maxShown = 10
-
-// confirm shows how many nodes a decision is about, the first of them, and what is said of more nodes, and asks whether
-// to decide on them. Of no nodes there is nothing to ask.
-func (q *query) confirm(
-	ctx context.Context, kind decide.Kind, class string, targets iter.Seq2[target, error], beyond string,
-) error {
-	about := Question{Kind: kind, Class: class}
-	sum := sha256.New()
-	var lines []string
-	for t, err := range targets {
-		if err != nil {
-			return err
-		}
-		if about.Nodes++; about.Nodes <= maxShown {
-			lines = append(lines, "  "+t.text(kind, class))
-		}
-		fmt.Fprintf(sum, "%d %q %q %d %t %d\n", t.node, t.shown.Label, t.shown.Suggestion, t.shown.Decision, t.shown.Disputed, t.shown.Run)
+	entries, err := cleaner.Undo(ctx, q.store, steps, opt)
+	if later, ok := errors.AsType[*decide.LaterDecisionError](err); ok {
+		return nil, fmt.Errorf("%w: history %s", err, quoteID(later.ID))
 	}
-	if about.Nodes == 0 {
-		return nil
+	if err != nil {
+		return nil, err
 	}
-	sum.Sum(about.Digest[:0])
-	about.Text = wording.Sentence(decisionText(kind, about.Nodes, class)) + "?"
-	if q.Notice != nil {
-		if more := about.Nodes - int64(len(lines)); more > 0 {
-			lines = append(lines, fmt.Sprintf("  and %d more", more))
-		}
-		if beyond != "" {
-			lines = append(lines, beyond)
-		}
-		for _, line := range lines {
-			q.Notice(line)
-		}
+	q.unscored = entries.RemovedScores
+	if entries.RemovedNodes > 0 {
+		q.notices = append(q.notices, wording.Count(entries.RemovedNodes, "decision is about a removed node",
+			"decisions are about removed nodes")+": only the history changes")
 	}
-	yes, err := q.Confirm(ctx, about)
-	if err == nil && !yes {
-		err = fmt.Errorf("nothing is decided: %w", ErrNotConfirmed)
-	}
-	return err
+	q.notices = append(q.notices, "taken back: "+wording.Count(steps, "step", "steps")+", "+
+		wording.Count(entries.Len(), "decision", "decisions"))
+	r := q.entriesTable(ctx, entries, []string{"id", "decision", "from", "to", "undoes"})
+	r.entries = entries
+	return r, nil
 }

@@ -2,10 +2,14 @@ package query
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -16,35 +20,32 @@ type described struct {
 	meaning string
 }
 
-// The properties of each list. Those of the history and of classes are the columns of these statements.
-var (
-	nodeProperties = []described{
-		{"id", kv.KindString, "the name of the node"},
-		{"label", kv.KindClass, "the given label"},
-		{"suggested", kv.KindClass, "the label that the last run suggests"},
-		{"score", kv.KindSingle, "the chance that the label is wrong"},
-		{"confidence", kv.KindSingle, "the predicted chance of the suggested label"},
-		{"degree", kv.KindInt, "the number of neighbours"},
-		{"split", kv.KindString, "train, val or test"},
-		{"decision", kv.KindString, "the decision in force: accept, reject, relabel, unlabel or unsure; of a " +
-			"disputed node, the one before the dispute"},
-		{"decided_by", kv.KindString, "who has decided about the node"},
-		{"disputed", kv.KindBool, "true while people disagree about the node"},
-		{"run", kv.KindInt, "the run that scored the node"},
-	}
-	nodeFunctions = []described{
-		{"share(label, 2)", kv.KindFloat, "the share of labelled nodes within 2 hops that have this label; also of " +
-			"suggested, or of a class"},
-		{"neighbor(CONDITION, 2)", kv.KindBool, "true if the condition is true of a node within 2 hops"},
-	}
-	neighborProperties = map[string]string{
+// nodeProperties are those that every node has.
+var nodeProperties = []described{
+	{"id", kv.KindString, "the name of the node"},
+	{"label", kv.KindClass, "the given label"},
+	{"suggested", kv.KindClass, "the label that the last run suggests"},
+	{"score", kv.KindSingle, "the chance that the label is wrong"},
+	{"confidence", kv.KindSingle, "the predicted chance of the suggested label"},
+	{"degree", kv.KindInt, "the number of neighbours"},
+	{"split", kv.KindString, "train, val or test"},
+	{"decision", kv.KindString, "the decision in force: accept, reject, relabel, unlabel or unsure; of a " +
+		"disputed node, the one before the dispute"},
+	{"decided_by", kv.KindString, "who has decided about the node"},
+	{"disputed", kv.KindBool, "true while people disagree about the node"},
+	{"run", kv.KindInt, "the run that scored the node"},
+}
+
+// listMeanings are those of the columns of each other list.
+var listMeanings = map[string]map[string]string{
+	"neighbors": {
 		"hop":        "the distance from the node",
 		"direction":  "out: the edge leads to the neighbour; in: from it; both",
 		"weight":     "the weight of the edge",
 		"weight_out": "the weight of the edge to the neighbour",
 		"weight_in":  "the weight of the edge from the neighbour",
-	}
-	historyProperties = map[string]string{
+	},
+	"history": {
 		"seq":      "the number of the entry",
 		"step":     "the step of the entry: undo takes whole steps back",
 		"time":     "when it was decided, as 2026-01-31T18:00:00.000000Z",
@@ -59,8 +60,8 @@ var (
 		"undoes":   "of an undo: the seq of the entry that it takes back",
 		"disputed": "true if people disagree after the entry",
 		"in_force": "true if the decision holds now",
-	}
-	classProperties = map[string]string{
+	},
+	"classes": {
 		"class":           "the name of the class",
 		"nodes":           "the nodes with this label",
 		"share":           "their share of all labels",
@@ -69,8 +70,8 @@ var (
 		"suspects":        "the suspects among them",
 		"suspect_share":   "the share of suspects among them",
 		"estimated_rate":  "the share of wrong labels as the model estimates it",
-	}
-)
+	},
+}
 
 // describe answers describe: all that conditions, order by and return can name, in each list.
 func (q *query) describe() *Result {
@@ -91,17 +92,12 @@ func (q *query) describe() *Result {
 		c, _ := q.tx.Column(name)
 		add("nodes", name, c.Kind, kv.ValueOf(c.Indexed), "")
 	}
-	for _, f := range nodeFunctions {
-		add("nodes", f.name, f.kind, kv.Value{}, f.meaning)
-	}
-	for _, c := range listColumns(q.tx, "neighbors") {
-		add("neighbors", c.Name, c.Kind, kv.Value{}, neighborProperties[c.Name])
-	}
-	for _, c := range listColumns(q.tx, "history") {
-		add("history", c.Name, c.Kind, kv.Value{}, historyProperties[c.Name])
-	}
-	for _, c := range listColumns(q.tx, "classes") {
-		add("classes", c.Name, c.Kind, kv.Value{}, classProperties[c.Name])
+	add("nodes", "share(label, 2)", kv.KindFloat, kv.Value{},
+		"the share of labelled nodes within 2 hops that have this label; also of suggested, or of a class")
+	for _, list := range []string{"neighbors", "history", "classes"} {
+		for _, c := range listColumns(q.tx, list) {
+			add(list, c.Name, c.Kind, kv.Value{}, listMeanings[list][c.Name])
+		}
 	}
 	return NewTable(columns, rows)
 }
@@ -131,31 +127,7 @@ func listColumns(tx *kv.Tx, list string) (columns []ColumnInfo) {
 	return columns
 }
 
-// fixedValues are the values that a property can have, of one that the program writes, nil of others. Columns are those
-// of a resolver.
-func fixedValues(property string, columns []ColumnInfo) (values []string) {
-	isOf := func(name string) bool {
-		return slices.ContainsFunc(columns, func(c ColumnInfo) bool { return c.Name == name })
-	}
-	switch {
-	case property == decide.Column:
-		for _, kind := range decisionKinds {
-			values = append(values, kind.String())
-		}
-		if isOf("undoes") { // of the history
-			values = append(values, "undo")
-		}
-	case property == "split":
-		values = []string{"train", "val", "test"}
-	case property == "direction" && isOf("hop"):
-		for _, d := range []kv.Direction{kv.Out, kv.In, kv.Both} {
-			values = append(values, d.String())
-		}
-	}
-	return values
-}
-
-// kindName is what people call a kind of property.
+// kindName is the name of a kind of property for people.
 func kindName(kind kv.Kind) string {
 	switch kind {
 	case kv.KindBool:
@@ -171,4 +143,65 @@ func kindName(kind kv.Kind) string {
 	default:
 		return ""
 	}
+}
+
+// describeNodes answers node: every property that the store has a column of. One node is a record.
+func (q *query) describeNodes(ctx context.Context, s *nodeStatement) (*Result, error) {
+	nodes := make([]kv.NodeID, len(s.ids))
+	for i, id := range s.ids {
+		var err error
+		if nodes[i], err = q.findNode(id); err != nil {
+			return nil, err
+		}
+	}
+	columns, err := q.properties(q.heldNames())
+	if err != nil {
+		return nil, err
+	}
+	f, err := q.fetcher(columnNames(columns))
+	if err != nil {
+		return nil, err
+	}
+	r := NewResult(columns, f.rows(ctx, eachNode(nodes)))
+	r.Record = len(nodes) == 1
+	return r, nil
+}
+
+// heldNames are the properties that the store holds, the built-in ones first.
+func (q *query) heldNames() []string {
+	names := slices.DeleteFunc([]string{"id", "label", "suggested", "score", "confidence", "degree", "split", "decision", "decided_by", "disputed", "run"},
+		func(name string) bool { _, stored := q.tx.Column(name); return !stored })
+	return append(names, UserColumns(q.tx)...)
+}
+
+// index answers create index and drop index.
+func (q *query) index(ctx context.Context, s *indexStatement) (*Result, error) {
+	column, err := q.property(s.property)
+	if err != nil {
+		return nil, err
+	}
+	said := "created"
+	if s.verb == "create" {
+		err = index.Create(ctx, q.store, column.Name)
+	} else {
+		said = "dropped"
+		err = index.Drop(q.store, column.Name)
+	}
+	wrong := func(format string) error {
+		return &ResolveError{Pos: s.property.pos, Msg: fmt.Sprintf(format, s.property), Err: err}
+	}
+	switch {
+	case errors.Is(err, kv.ErrExists):
+		return nil, wrong("%s has an index already")
+	case errors.Is(err, kv.ErrNotFound):
+		return nil, wrong("%s has no index")
+	case errors.Is(err, kv.ErrNoColumn):
+		return nil, wrong("%s is not stored as a column: it needs no index")
+	case err != nil:
+		return nil, err
+	}
+	return recordOf([]field{
+		{name: "index", kind: kv.KindString, value: kv.ValueOf(column.Name)},
+		{name: "change", kind: kv.KindString, value: kv.ValueOf(said)},
+	}), nil
 }

@@ -22,8 +22,8 @@ const (
 	shownHopClasses = 5 // a hop
 )
 
-// explainScore answers explain.
-func (q *query) explainScore(ctx context.Context, s *explainStatement) (*Result, error) {
+// explain answers explain.
+func (q *query) explain(ctx context.Context, s *explainStatement) (*Result, error) {
 	v, err := q.findNode(s.id)
 	if err != nil {
 		return nil, err

@@ -179,7 +179,7 @@ func (f *Fetcher) Fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, e
 	for i, v := range nodes {
 		visits[i] = newVisit(uint32(v), i)
 	}
-	sortVisits(visits)
+	slices.Sort(visits)
 	if len(visits) <= lastBatch { // more of them are in so many blocks that one read finds the next
 		f.willRead(eachVisit[kv.NodeID](visits))
 	}
@@ -271,7 +271,7 @@ func (f *Fetcher) fetchIDs(ctx context.Context, nodes []kv.NodeID, rows [][]kv.V
 	if err != nil {
 		return err
 	}
-	sortVisits(visits)
+	slices.Sort(visits)
 	if len(visits) <= lastBatch {
 		f.readers[0].file.WillRead(eachVisit[int](visits))
 	}
@@ -321,4 +321,23 @@ func (f *Fetcher) share(ctx context.Context, visits []visit, do func(r *rowReade
 		}
 		return nil
 	})
+}
+
+// A visit is the number of a node, or of a place, in its upper half, and the number of the row that is read there in its lower.
+type visit uint64
+
+func newVisit(of uint32, row int) visit { return visit(of)<<32 | visit(uint32(row)) }
+
+func (v visit) of() uint32 { return uint32(v >> 32) }
+func (v visit) row() int   { return int(uint32(v)) }
+
+// eachVisit yields what visits are of.
+func eachVisit[N ~uint32 | ~int](visits []visit) iter.Seq[N] {
+	return func(yield func(N) bool) {
+		for _, v := range visits {
+			if !yield(N(v.of())) {
+				return
+			}
+		}
+	}
 }

@@ -20,40 +20,30 @@ const (
 	// defaultGroupBytes is the memory for groups if none was set.
 	defaultGroupBytes = 64 << 20
 
-	// groupBytes is about what a group takes in memory beside its key and its texts, and tallyBytes what each of its tallies takes.
+	// groupBytes is about the memory of a group beside its key and its texts, and tallyBytes that of each of its tallies: a sum has a
+	// few words for most numbers.
 	groupBytes = 128
-	tallyBytes = 96
+	tallyBytes = 256
 )
 
-// A groupOrder is a place in the order of groups: by a value of their rows.
-type groupOrder struct {
-	column     int
-	descending bool
-}
-
-// groups count rows, and tally values of them, by the values of some properties. As many groups as fit into memory are counted there; what
-// does not waits in temporary files.
+// groups count rows, and tally values of them, by the values of some properties. As many groups as fit into memory are counted there;
+// the others wait in temporary files.
 type groups struct {
 	by      int // how many values a row begins with that name its group
 	tallies []tallyOf
-	order   []groupOrder
-
-	tables []*groupTable // one for each goroutine that counts
+	tables  []*groupTable // one for each goroutine that counts
 
 	mu      sync.Mutex    // of partial, while rows are counted
 	partial *spill.Sorter // groups, some repeated, by their keys
-	sorter  *spill.Sorter // rows of groups in order
-	key     []byte        // scratch
+	sorter  *rowSorter    // rows of groups in order
 }
 
 // A groupTable has the groups of the rows that one goroutine counts, as many as fit into its memory.
 type groupTable struct {
 	of     *groups
-	limit  int64 // bytes that the groups may take, with what is known of them
+	limit  int64 // bytes that the groups may take
 	size   int64 // of them
-	known  int64 // bytes of blockCounter.known
 	groups map[string]*group
-	spills int    // how often it was emptied, after which nobody counts in the groups that it had
 	key    []byte // scratch
 }
 
@@ -70,7 +60,7 @@ type tallyOf struct {
 	value    int // its place in a row
 }
 
-// A tally is what min, max, avg or sum need of the values so far. Null takes no part.
+// A tally has of the values so far as much as min, max, avg or sum need. Null takes no part.
 type tally struct {
 	count int64
 	best  kv.Value // of min and max
@@ -83,8 +73,8 @@ func newGroups(asked *grouping, memory int64, workers int) *groups {
 		memory = defaultGroupBytes
 	}
 	g := &groups{
-		by: asked.by, tallies: asked.tallies, order: asked.order,
-		partial: spill.New(os.TempDir(), memory/4), sorter: spill.New(os.TempDir(), memory/4),
+		by: asked.by, tallies: asked.tallies,
+		partial: spill.New(os.TempDir(), memory/4), sorter: newRowSorter(asked.order, memory),
 	}
 	for range workers {
 		g.tables = append(g.tables, &groupTable{of: g, limit: memory / 4 / int64(workers), groups: map[string]*group{}})
@@ -112,20 +102,45 @@ func (g *groups) addAll(rows iter.Seq2[[]kv.Value, error]) error {
 	return nil
 }
 
-// add counts a row.
-func (t *groupTable) add(row []kv.Value) error {
-	to := t.group(row[:t.of.by])
-	to.count++
-	for i, of := range t.of.tallies {
-		t.tally(to, i, row[of.value])
-	}
-	return t.bound()
+// addBlocks counts the nodes that a plan finds, on as many goroutines as there are tables. Read are the properties of a row.
+func (g *groups) addBlocks(ctx context.Context, tx *kv.Tx, plan *index.Plan, read []string) error {
+	columns := make([][]*kv.ColumnReader, len(g.tables)) // nil for a property that the store does not hold
+	return plan.Blocks(ctx, func(worker int, nodes []kv.NodeID) error {
+		if columns[worker] == nil {
+			columns[worker] = make([]*kv.ColumnReader, len(read))
+			for i, name := range read {
+				if _, stored := tx.Column(name); !stored {
+					continue
+				}
+				var err error
+				if columns[worker][i], err = tx.Reader(name); err != nil {
+					return fmt.Errorf("property %s: %w", name, err)
+				}
+			}
+		}
+		row := make([]kv.Value, len(read))
+		for _, v := range nodes {
+			for i, column := range columns[worker] {
+				if column == nil {
+					continue
+				}
+				var err error
+				if row[i], err = column.At(v); err != nil {
+					return fmt.Errorf("property %s: %w", read[i], err)
+				}
+			}
+			if err := g.tables[worker].add(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
-// group returns the group of some values.
-func (t *groupTable) group(by []kv.Value) *group {
+// add counts a row.
+func (t *groupTable) add(row []kv.Value) error {
 	t.key = t.key[:0]
-	for _, value := range by {
+	for _, value := range row[:t.of.by] {
 		t.key = appendKey(t.key, value)
 	}
 	to := t.groups[string(t.key)]
@@ -134,19 +149,13 @@ func (t *groupTable) group(by []kv.Value) *group {
 		to = t.of.newGroup()
 		t.groups[string(t.key)] = to
 	}
-	return to
-}
-
-// tally adds a value to the i-th tally of a group.
-func (t *groupTable) tally(to *group, i int, value kv.Value) {
-	if !value.IsNull() {
-		t.size += to.tallies[i].add(t.of.tallies[i].function, value)
+	to.count++
+	for i, of := range t.of.tallies {
+		if value := row[of.value]; !value.IsNull() {
+			t.size += to.tallies[i].add(of.function, value)
+		}
 	}
-}
-
-// bound empties the table if it takes too much memory.
-func (t *groupTable) bound() error {
-	if t.size+t.known > t.limit {
+	if t.size > t.limit {
 		return t.spill()
 	}
 	return nil
@@ -154,14 +163,18 @@ func (t *groupTable) bound() error {
 
 // addNone makes sure that there is a group if rows are not told apart.
 func (g *groups) addNone() error {
-	return g.partial.Add(nil, g.newGroup().appendTo(nil))
+	none, err := g.newGroup().appendTo(nil)
+	if err != nil {
+		return err
+	}
+	return g.partial.Add(nil, none)
 }
 
 func (g *groups) newGroup() *group {
 	to := &group{tallies: make([]tally, len(g.tallies))}
 	for i, of := range g.tallies {
 		if of.sums() {
-			to.tallies[i].sum = new(exactSum)
+			to.tallies[i].sum = newExactSum()
 		}
 	}
 	return to
@@ -214,33 +227,35 @@ func (t *groupTable) spill() error {
 	var state []byte
 	for key, of := range t.groups {
 		t.key = append(t.key[:0], key...)
-		state = of.appendTo(state[:0])
-		if err := t.of.partial.Add(t.key, state); err != nil {
+		var err error
+		if state, err = of.appendTo(state[:0]); err == nil {
+			err = t.of.partial.Add(t.key, state)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	clear(t.groups)
 	t.size = 0
-	t.spills++
 	return nil
 }
 
 // appendTo appends a group in a form that addFrom reads.
-func (o *group) appendTo(b []byte) []byte {
+func (o *group) appendTo(b []byte) (_ []byte, err error) {
 	b = binary.AppendUvarint(b, uint64(o.count))
 	for _, t := range o.tallies {
 		b = binary.AppendUvarint(b, uint64(t.count))
 		if t.sum == nil {
 			b = appendKey(b, t.best)
-		} else {
-			b = t.sum.appendTo(b)
+		} else if b, err = t.sum.appendTo(b); err != nil {
+			return nil, err
 		}
 	}
-	return b
+	return b, nil
 }
 
 // addFrom adds a group that appendTo has written.
-func (o *group) addFrom(b []byte, of []tallyOf) {
+func (o *group) addFrom(b []byte, of []tallyOf) (err error) {
 	count, size := binary.Uvarint(b)
 	o.count, b = o.count+int64(count), b[size:]
 	for i := range o.tallies {
@@ -248,7 +263,9 @@ func (o *group) addFrom(b []byte, of []tallyOf) {
 		count, size := binary.Uvarint(b)
 		t.count, b = t.count+int64(count), b[size:]
 		if t.sum != nil {
-			b = t.sum.addFrom(b)
+			if b, err = t.sum.addFrom(b); err != nil {
+				return err
+			}
 			continue
 		}
 		var best kv.Value
@@ -256,6 +273,7 @@ func (o *group) addFrom(b []byte, of []tallyOf) {
 			t.takeBest(of[i].function, best)
 		}
 	}
+	return nil
 }
 
 // sort adds up the groups and puts them in order. Those that are equal in it are ordered by their values.
@@ -278,7 +296,9 @@ func (g *groups) sort(ctx context.Context) error {
 			}
 			key, of = append(key[:0], record.Key...), g.newGroup()
 		}
-		of.addFrom(record.Value, g.tallies)
+		if err := of.addFrom(record.Value, g.tallies); err != nil {
+			return err
+		}
 	}
 	if err := g.put(key, of); err != nil {
 		return err
@@ -295,15 +315,7 @@ func (g *groups) put(key []byte, of *group) error {
 	if err != nil {
 		return err
 	}
-	g.key = g.key[:0]
-	for _, o := range g.order {
-		g.key = appendOrder(g.key, row[o.column], o.descending)
-	}
-	var values []byte
-	for _, v := range row {
-		values = appendKey(values, v)
-	}
-	return g.sorter.Add(append(g.key, key...), values)
+	return g.sorter.add(row, key)
 }
 
 // row has the values of a group, its count, and its tallies.
@@ -336,19 +348,4 @@ func (t *tally) result(of tallyOf) (kv.Value, error) {
 		return kv.Value{}, fmt.Errorf("sum(%s) is beyond the range of an integer: ask for avg(%[1]s) and the count", QuoteName(of.column.Name))
 	}
 	return kv.ValueOf(n), nil
-}
-
-// rows yields the rows of the groups in order.
-func (g *groups) rows(ctx context.Context) iter.Seq2[[]kv.Value, error] {
-	return func(yield func([]kv.Value, error) bool) {
-		for record, err := range g.sorter.Records(ctx) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !yield(cutRow(record.Value), nil) {
-				return
-			}
-		}
-	}
 }

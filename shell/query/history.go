@@ -20,6 +20,9 @@ var historyColumns = []string{
 
 // history answers history, oldest first.
 func (q *query) history(ctx context.Context, s *historyStatement) (*Result, error) {
+	if s.counts {
+		return q.countHistory(ctx, s)
+	}
 	node, entries, err := q.historyOf(ctx, s.id)
 	if err != nil {
 		return nil, err
@@ -29,8 +32,7 @@ func (q *query) history(ctx context.Context, s *historyStatement) (*Result, erro
 	if err != nil {
 		return nil, err
 	}
-	return NewResult(find.columns, find.answer(ctx, q.historyRows(ctx, node, entries, columnNames(find.read)),
-		q.MemoryBudget)), nil
+	return find.answer(ctx, q.historyRows(ctx, node, entries, columnNames(find.read)), q.MemoryBudget), nil
 }
 
 // ofHistory makes names those of the columns of the history.
@@ -42,10 +44,6 @@ func (q *query) ofHistory() {
 func (q *query) historyRows(
 	ctx context.Context, node kv.NodeID, entries iter.Seq2[decide.Decision, error], names []string,
 ) iter.Seq2[[]kv.Value, error] {
-	places := make([]int, len(names))
-	for i, n := range names {
-		places[i] = slices.IndexFunc(q.columns, func(c ColumnInfo) bool { return c.Name == n })
-	}
 	return func(yield func([]kv.Value, error) bool) {
 		isInForce := func(int64) bool { return false }
 		if slices.Contains(names, "in_force") { // which takes a second look at the entries
@@ -55,15 +53,24 @@ func (q *query) historyRows(
 				return
 			}
 		}
-		for d, err := range entries {
+		decisionRows(entries, names, isInForce, q.tx.Shape().IntegerIDs)(yield)
+	}
+}
+
+// decisionRows are the named values of decisions.
+func decisionRows(
+	decisions iter.Seq2[decide.Decision, error], names []string, isInForce func(seq int64) bool, integerIDs bool,
+) iter.Seq2[[]kv.Value, error] {
+	return func(yield func([]kv.Value, error) bool) {
+		for d, err := range decisions {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			fields := decisionFields(d, isInForce(d.Seq), q.tx.Shape().IntegerIDs)
-			row := make([]kv.Value, len(places))
-			for i, place := range places {
-				row[i] = fields[place].value
+			fields := decisionFields(d, isInForce(d.Seq), integerIDs)
+			row := make([]kv.Value, len(names))
+			for i, name := range names {
+				row[i] = fields[slices.Index(historyColumns, name)].value
 			}
 			if !yield(row, nil) {
 				return
@@ -90,7 +97,7 @@ func (q *query) historyOf(ctx context.Context, id *literal) (kv.NodeID, iter.Seq
 		return kv.NoNode, nil, wrong
 	}
 	entries := q.entriesOf(ctx, of.String())
-	for _, wrong := range entries {
+	for _, wrong := range entries { // the first
 		if wrong != nil {
 			return kv.NoNode, nil, wrong
 		}
@@ -117,8 +124,9 @@ func (q *query) entriesOf(ctx context.Context, id string) iter.Seq2[decide.Decis
 // entriesTable is the Result of the entries that a statement wrote. Nobody may ever range over it, and so it holds no snapshot:
 // its rows are read in one of their own.
 func (q *query) entriesTable(ctx context.Context, entries decide.Entries, names []string) *Result {
-	store := q.store
-	return q.decisionRows(func(yield func(decide.Decision, error) bool) {
+	store, integerIDs := q.store, q.tx.Shape().IntegerIDs
+	columns := slices.DeleteFunc(listColumns(q.tx, "history"), func(c ColumnInfo) bool { return !slices.Contains(names, c.Name) })
+	decisions := func(yield func(decide.Decision, error) bool) {
 		tx := store.Begin()
 		defer tx.Close()
 		if err := tx.Err(); err != nil {
@@ -138,35 +146,8 @@ func (q *query) entriesTable(ctx context.Context, entries decide.Entries, names 
 				return
 			}
 		}
-	}, names)
-}
-
-// decisionRows is the Result of decisions, with the fields that names lists of each; in_force is not known of them.
-func (q *query) decisionRows(decisions iter.Seq2[decide.Decision, error], names []string) *Result {
-	integerIDs := q.tx.Shape().IntegerIDs
-	var columns []ColumnInfo
-	for _, f := range decisionFields(decide.Decision{}, false, integerIDs) {
-		if slices.Contains(names, f.name) {
-			columns = append(columns, ColumnInfo{Name: f.name, Kind: f.kind})
-		}
 	}
-	return NewResult(columns, func(yield func([]kv.Value, error) bool) {
-		for d, err := range decisions {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			values := make([]kv.Value, 0, len(columns))
-			for _, f := range decisionFields(d, false, integerIDs) {
-				if slices.Contains(names, f.name) {
-					values = append(values, f.value)
-				}
-			}
-			if !yield(values, nil) {
-				return
-			}
-		}
-	})
+	return NewResult(columns, decisionRows(decisions, columnNames(columns), func(int64) bool { return false }, integerIDs))
 }
 
 // decisionFields are all that is said of a decision.

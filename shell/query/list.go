@@ -1,8 +1,12 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"iter"
+	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -11,68 +15,41 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// suspectColumns are what suspects returns if the statement does not say.
-var suspectColumns = []string{"id", "label", "suggested", "score", "confidence"}
+// Columns that suspects and labels return if the statement does not say.
+var (
+	suspectColumns = []string{"id", "label", "suggested", "score", "confidence"}
+	trustedColumns = []string{"id", "label"}
+)
 
-// list answers suspects and nodes.
-func (q *query) list(ctx context.Context, s statement) (*Result, error) {
-	nodes, err := q.find(ctx, s)
+// list answers suspects, nodes and labels.
+func (q *query) list(ctx context.Context, s *listStatement) (*Result, error) {
+	found, err := q.find(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	var columns, of []ColumnInfo
-	var asked clauses
-	switch s := s.(type) {
-	case *suspectsStatement:
-		asked = s.clauses
-		columns, of, err = q.returned(asked.returned, suspectColumns, q.heldNames())
-	case *nodesStatement:
-		asked = s.clauses
-		otherwise := q.nodeColumns()
-		if s.promise != nil {
-			otherwise = trustedColumns
-		}
-		columns, of, err = q.returned(asked.returned, otherwise, q.heldNames())
+	otherwise := q.nodeColumns()
+	switch {
+	case s.suspects:
+		otherwise = suspectColumns
+	case s.promise != nil:
+		otherwise = trustedColumns
 	}
+	columns, err := q.returned(s.returned, otherwise, q.heldNames())
 	if err != nil {
 		return nil, err
 	}
-	f, err := q.fetcher(columnNames(of))
+	f, err := q.fetcher(columnNames(columns))
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{columns: columns, cost: cost(nodes.plan)}
-	if nodes.draw == nil {
-		f.plan, f.most = nodes.plan, nodes.plan.Limit()
+	if found.draw == nil {
+		f.plan, f.most = found.plan, found.plan.Limit()
 	}
-	if asked.distinct() {
-		skip, most, err := q.cut(asked.limit, asked.offset)
-		if err != nil {
-			return nil, err
-		}
-		r.rows = cut(distinct(ctx, f.rows(ctx, nodes.nodes(ctx)), q.MemoryBudget), skip, most)
-	} else {
-		r.rows = f.rows(ctx, nodes.nodes(ctx))
+	r := &Result{columns: columns, rows: f.rows(ctx, found.nodes(ctx)), cost: cost(found.plan)}
+	if s.offset == nil {
+		q.remarkNone(ctx, r, false)
 	}
-	q.remarkNone(ctx, r, s, false)
 	return r, nil
-}
-
-// planOf plans a suspectsStatement or nodesStatement. Errors of types point into the text.
-func (q *query) planOf(ctx context.Context, s statement) (*index.Plan, error) {
-	var find index.Query
-	var err error
-	switch s := s.(type) {
-	case *suspectsStatement:
-		find, err = q.suspectQuery(ctx, s)
-	case *nodesStatement:
-		find, err = q.nodeQuery(ctx, s)
-	}
-	if err != nil {
-		return nil, err
-	}
-	plan, err := index.NewPlan(q.tx, find)
-	return plan, q.locate(err)
 }
 
 // nodeColumns are what nodes returns if the statement does not say: id, label, degree, split if the
@@ -96,6 +73,55 @@ func UserColumns(tx *kv.Tx) []string {
 	return names
 }
 
+// A finding is the nodes that a statement lists or counts, in its order.
+type finding struct {
+	plan  *index.Plan
+	nodes func(context.Context) iter.Seq2[kv.NodeID, error]
+	draw  *draw // that nodes come from; nil: they are all that the statement asks for
+}
+
+// find plans a listStatement. Errors of types point into the text.
+func (q *query) find(ctx context.Context, s *listStatement) (*finding, error) {
+	asked := s.clauses
+	if s.counts {
+		asked = clauses{where: s.where} // order and limit are those of the groups
+	}
+	find, err := q.query(asked)
+	if err != nil {
+		return nil, err
+	}
+	if s.suspects {
+		err = q.restrictToSuspects(ctx, s, &find)
+	} else if s.promise != nil {
+		err = q.restrictToList(ctx, s, &find)
+	}
+	if err != nil {
+		return nil, err
+	}
+	found := &finding{}
+	if asked.sample != nil {
+		find.Limit = -1
+		if found.draw, err = q.draw(asked.sample); err != nil {
+			return nil, err
+		}
+	}
+	if found.plan, err = index.NewPlan(q.tx, find); err != nil {
+		return nil, q.locate(err)
+	}
+	skip, most, err := q.cut(asked)
+	found.nodes = func(ctx context.Context) iter.Seq2[kv.NodeID, error] {
+		nodes := found.plan.Rows(ctx)
+		if found.draw != nil {
+			nodes = found.draw.from(nodes)
+		}
+		if found.draw != nil || skip > 0 {
+			nodes = cut(nodes, skip, most)
+		}
+		return nodes
+	}
+	return found, err
+}
+
 // cost tells what answering from a plan took, once its rows were read.
 func cost(plan *index.Plan) func() string {
 	return func() string {
@@ -105,32 +131,117 @@ func cost(plan *index.Plan) func() string {
 	}
 }
 
-// explainPlan answers plan. It finds the rows, so that their number and what was read are told too.
-func (q *query) explainPlan(ctx context.Context, of statement) (*Result, error) {
-	count, counts := of.(*countStatement)
-	if counts {
-		of = count.of
-	}
-	nodes, err := q.find(ctx, of)
+// plan answers plan. It finds the rows, so that their number and what was read are told too.
+func (q *query) plan(ctx context.Context, of *listStatement) (*Result, error) {
+	found, err := q.find(ctx, of)
 	if err != nil {
 		return nil, err
 	}
 	var rows int64
-	if counts && count.groupBy == nil && count.totals == nil {
-		rows, err = nodes.plan.Count(ctx)
+	if of.counts && of.groupBy == nil && of.totals == nil {
+		rows, err = found.plan.Count(ctx)
 	} else {
-		rows, err = nodes.walk(ctx)
+		rows, err = count(found.nodes(ctx))
 	}
 	if err != nil {
 		return nil, err
 	}
-	text := nodes.plan.String()
-	if nodes.draw != nil {
-		text += "\n" + nodes.draw.String()
+	text := found.plan.String()
+	if found.draw != nil {
+		text += "\n" + found.draw.String()
 	}
-	text += q.surroundings.String()
-	text += "\nfound " + wording.Count(rows, "row", "rows")
+	text += q.surroundings.String() + "\nfound " + wording.Count(rows, "row", "rows")
 	r := NewTable([]ColumnInfo{{Name: "plan", Kind: kv.KindString}}, [][]kv.Value{{kv.ValueOf(text)}})
 	r.Bare = true
 	return r, nil
+}
+
+// count counts nodes by finding them one by one.
+func count(nodes iter.Seq2[kv.NodeID, error]) (n int64, err error) {
+	for _, err := range nodes {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// A draw takes nodes at random, without replacement. Every node has a random number of its own, and those with the least numbers
+// are taken. So the order of the nodes does not matter, and a larger sample of one seed has all nodes of a smaller one.
+type draw struct {
+	size int
+	seed uint64
+}
+
+// draw resolves a sample.
+func (q *query) draw(asked *sample) (*draw, error) {
+	d := &draw{seed: DefaultSeed}
+	var err error
+	if d.size, err = q.whole(*asked.size, "a sample", 0, math.MaxInt); err == nil && asked.seed != nil {
+		var seed int
+		seed, err = q.whole(*asked.seed, "a seed", 0, math.MaxInt)
+		d.seed = cmp.Or(uint64(seed), DefaultSeed)
+	}
+	return d, err
+}
+
+// streamSample tells the numbers of nodes from others of a seed.
+const streamSample uint64 = 0x73616d706c65 // "sample"
+
+// String reads "a random sample of up to 50 rows, seed 1".
+func (d *draw) String() string {
+	return fmt.Sprintf("a random sample of up to %s, seed %d", wording.Count(d.size, "row", "rows"), d.seed)
+}
+
+// from draws from nodes, and keeps their order. It holds at most twice as many as it takes.
+func (d *draw) from(nodes iter.Seq2[kv.NodeID, error]) iter.Seq2[kv.NodeID, error] {
+	type drawn struct {
+		number uint64
+		place  int // among all nodes
+		node   kv.NodeID
+	}
+	return func(yield func(kv.NodeID, error) bool) {
+		var kept []drawn
+		keepLeast := func() {
+			slices.SortFunc(kept, func(a, b drawn) int { return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.node, b.node)) })
+			kept = kept[:min(d.size, len(kept))]
+		}
+		var random rand.PCG
+		most, place := uint64(math.MaxUint64), 0 // the largest number that could still be taken
+		for v, err := range nodes {
+			if err != nil {
+				yield(0, err)
+				return
+			}
+			random.Seed(d.seed^streamSample, uint64(v))
+			n := drawn{random.Uint64(), place, v}
+			place++
+			if d.size == 0 || n.number > most {
+				continue
+			}
+			if kept = append(kept, n); len(kept)-d.size >= d.size {
+				keepLeast()
+				most = kept[len(kept)-1].number
+			}
+		}
+		keepLeast()
+		slices.SortFunc(kept, func(a, b drawn) int { return cmp.Compare(a.place, b.place) })
+		for _, n := range kept {
+			if !yield(n.node, nil) {
+				return
+			}
+		}
+	}
+}
+
+// eachNode yields nodes.
+func eachNode(nodes []kv.NodeID) iter.Seq2[kv.NodeID, error] {
+	return func(yield func(kv.NodeID, error) bool) {
+		for _, v := range nodes {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
 }

@@ -83,7 +83,7 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	return &Result{columns: find.columns, rows: find.answer(ctx, rows, q.MemoryBudget)}, nil
+	return find.answer(ctx, rows, q.MemoryBudget), nil
 }
 
 // edgeColumns are what the graph has of the edges to neighbours, beyond that there is one.

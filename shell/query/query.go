@@ -156,18 +156,19 @@ type query struct {
 
 func (q *query) answer(ctx context.Context, s statement) (*Result, error) {
 	switch s := s.(type) {
-	case *suspectsStatement, *nodesStatement:
+	case *listStatement:
+		if s.counts {
+			return q.count(ctx, s)
+		}
 		return q.list(ctx, s)
-	case *countStatement:
-		return q.count(ctx, s)
 	case *planStatement:
-		return q.explainPlan(ctx, s.of)
+		return q.plan(ctx, s.of)
 	case *nodeStatement:
 		return q.describeNodes(ctx, s)
 	case *neighborsStatement:
 		return q.neighbors(ctx, s)
 	case *explainStatement:
-		return q.explainScore(ctx, s)
+		return q.explain(ctx, s)
 	case *classesStatement:
 		return q.classes(ctx, s)
 	case *cleanStatement:
@@ -186,8 +187,6 @@ func (q *query) answer(ctx context.Context, s statement) (*Result, error) {
 		return q.index(ctx, s)
 	case *wordStatement:
 		switch s.word {
-		case "agreement":
-			return q.agreement(ctx)
 		case "describe":
 			return q.describe(), nil
 		case "noise":

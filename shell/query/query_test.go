@@ -42,7 +42,7 @@ func TestParameters(t *testing.T) {
 		{"nodes where \"old style\" = $1 and year > 0", []any{true}, "p1 p2"},
 		{"nodes where year between $1 and $2 limit $3", []any{1990, kv.ValueOf(2010), 2}, "p1 p2"},
 		{"node $1", []any{"e 1"}, "e 1"},
-		{"suspects fpr $1 p $2", []any{0.5, 0.25}, "s3 p4"},
+		{"suspects fpr $1", []any{0.5}, "s3 p4 p5"},
 	} {
 		if got := collect(t, store, test.query, test.args...); got != test.want {
 			t.Errorf("%s with %v: got %s, want %s", test.query, test.args, got, test.want)

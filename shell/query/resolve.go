@@ -11,7 +11,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
-	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
@@ -32,12 +31,13 @@ type resolver struct {
 	moments string // the one of columns whose texts are from timeText; "" is none
 
 	surroundings *surroundings
-	computed     map[string]index.Computed // shares of labels, and conditions on neighbours, by their spelling
+	computed     map[string]index.Computed // shares of labels by their spelling
 
 	showsScores bool // the statement speaks of what runs write
+	asksScore   bool // its condition has the property score
 
 	classes   map[string]bool // of the store; nil until one is asked for
-	strangers []string        // constants that name none of them
+	strangers []string        // notices of constants that name none of them
 }
 
 // A constant is where a condition compares a property with a value, or with another property.
@@ -119,42 +119,36 @@ func (r *resolver) properties(names []string) ([]ColumnInfo, error) {
 	return columns, nil
 }
 
-// returned resolves a return clause: the columns of the answer, and what they have the values of. Otherwise are the columns if there is no
-// such clause, and all those of *.
-func (r *resolver) returned(c *returned, otherwise, all []string) (columns, of []ColumnInfo, err error) {
+// returned resolves a return clause. Otherwise are the columns if there is no such clause, and all those of *.
+func (r *resolver) returned(c *returned, otherwise, all []string) ([]ColumnInfo, error) {
 	switch {
 	case c == nil:
-		of, err = r.properties(otherwise)
-		return of, of, err
+		return r.properties(otherwise)
 	case c.all:
-		of, err = r.properties(all)
-		return of, of, err
+		return r.properties(all)
 	}
+	var columns []ColumnInfo
 	for _, n := range c.columns {
-		source, err := r.property(n.of)
+		column, err := r.property(n)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		column, pos := source, n.of.pos
-		if n.as != nil {
-			column.Name, pos = n.as.text, n.as.pos
+		if slices.Contains(columns, column) {
+			return nil, &ResolveError{Pos: n.pos, Msg: n.String() + " is returned twice"}
 		}
-		if slices.ContainsFunc(columns, func(c ColumnInfo) bool { return c.Name == column.Name }) {
-			return nil, nil, &ResolveError{Pos: pos, Msg: QuoteName(column.Name) + " is returned twice"}
-		}
-		columns, of = append(columns, column), append(of, source)
+		columns = append(columns, column)
 	}
-	return columns, of, nil
+	return columns, nil
 }
 
 // cut resolves how many rows are left out, and how many follow at most, −1 for all.
-func (r *resolver) cut(limit, offset *literal) (skip, most int, err error) {
+func (r *resolver) cut(c clauses) (skip, most int, err error) {
 	most = -1
-	if limit != nil {
-		most, err = r.whole(*limit, "a limit", 0, math.MaxInt)
+	if c.limit != nil {
+		most, err = r.whole(*c.limit, "a limit", 0, math.MaxInt)
 	}
-	if offset != nil && err == nil {
-		skip, err = r.whole(*offset, "an offset", 0, math.MaxInt)
+	if c.offset != nil && err == nil {
+		skip, err = r.whole(*c.offset, "an offset", 0, math.MaxInt)
 	}
 	return skip, most, err
 }
@@ -167,44 +161,20 @@ func (r *resolver) query(c clauses) (index.Query, error) {
 		if q.Where, err = r.predicate(c.where); err != nil {
 			return q, err
 		}
+		r.asksScore = speaksOf(q.Where, cleaner.ScoreColumn)
 	}
 	for _, term := range c.order {
 		column, err := r.property(term.by)
-		if of, ok := c.returned.named(term.by); ok && errors.As(err, new(*index.UnknownPropertyError)) {
-			column, err = r.property(of)
-		}
 		if err != nil {
-			return q, err
-		}
-		if err := r.checkOrder(column); err != nil {
 			return q, err
 		}
 		q.Order = append(q.Order, index.Order{Property: column.Name, Descending: term.descending})
 	}
-	skip, most, err := r.cut(c.limit, c.offset)
-	if most >= 0 && !c.distinct() { // what is left out is found too
-		q.Limit = min(most, math.MaxInt-skip) + skip
+	skip, most, err := r.cut(c)
+	if most >= 0 {
+		q.Limit = min(most, math.MaxInt-skip) + skip // those that are left out are found too
 	}
 	return q, err
-}
-
-// checkOrder remarks on a property that is ordered as text and looks like numbers.
-func (r *resolver) checkOrder(column ColumnInfo) error {
-	looksNumeric := false
-	switch {
-	case column.Kind == kv.KindClass:
-		byText := slices.Sorted(slices.Values(r.tx.Classes()))
-		looksNumeric = !slices.Equal(namelist.Sorted(r.tx.Classes()), byText)
-	case column.Name == "id":
-		var err error
-		if looksNumeric, err = wording.MixedIDs(r.tx); err != nil {
-			return err
-		}
-	}
-	if looksNumeric {
-		r.notices = append(r.notices, fmt.Sprintf("%s is ordered as text, in which 10 comes before 9", column.Name))
-	}
-	return nil
 }
 
 // predicate resolves a condition.
@@ -225,128 +195,110 @@ func (r *resolver) predicate(e expression) (index.Predicate, error) {
 	case *negation:
 		term, err := r.predicate(e.term)
 		return index.Not{Term: term}, err
-	case *comparison:
-		value, err := r.comparison(e.property, e.value, isOrder(operators[e.operator]))
-		return index.Compare{Property: e.property.text, Op: operators[e.operator], Value: value}, err
-	case *pair:
-		return r.pair(e)
-	case *membership:
-		values := make([]kv.Value, len(e.values))
-		for i, value := range e.values {
-			var err error
-			if values[i], err = r.comparison(e.property, value, false); err != nil {
-				return nil, err
-			}
-		}
-		return index.In{Property: e.property.text, Values: values}, nil
-	case *between:
-		low, err := r.comparison(e.property, e.low, true)
-		if err != nil {
-			return nil, err
-		}
-		high, err := r.comparison(e.property, e.high, true)
-		return index.And{Terms: []index.Predicate{
-			index.Compare{Property: e.property.text, Op: index.Ge, Value: low},
-			index.Compare{Property: e.property.text, Op: index.Le, Value: high},
-		}}, err
-	case *likeness:
-		return r.like(e)
-	case *lowered:
-		return r.lowered(e)
-	case *bare:
-		return r.bare(e)
-	case *neighbor:
-		return r.neighbor(e)
-	case *isNull:
-		_, err := r.property(e.property)
-		return index.IsNull{Property: e.property.text}, err
+	case *test:
+		return r.test(e)
 	default:
 		panic(fmt.Sprintf("query: no meaning for the condition %T", e)) // the parser makes no other
 	}
 }
 
-// pair resolves a comparison of two properties. Whoever meant a text is told that it takes quotes.
-func (r *resolver) pair(e *pair) (index.Predicate, error) {
-	if _, err := r.property(e.property); err != nil {
+// test resolves a comparison of a property.
+func (r *resolver) test(t *test) (index.Predicate, error) {
+	column, err := r.property(t.property)
+	if err != nil {
 		return nil, err
 	}
-	_, err := r.property(e.other)
-	if unknown, ok := errors.AsType[*index.UnknownPropertyError](err); ok {
-		msg := fmt.Sprintf("%s (text takes single quotes: %s)", unknown, Quote(e.other.text))
-		return nil, &ResolveError{Pos: e.other.pos, Msg: msg, Err: unknown}
+	property := t.property.text
+	switch {
+	case t.operator == operatorNull:
+		return index.IsNull{Property: property}, nil
+	case t.operator == operatorTrue && property == decide.DisputedColumn: // true or null
+		return hasValue(property), nil
+	case t.operator == operatorTrue && column.Kind == kv.KindBool:
+		return index.Compare{Property: property, Op: index.Eq, Value: kv.ValueOf(true)}, nil
+	case t.operator == operatorTrue:
+		return nil, &ResolveError{Pos: t.property.pos, Msg: fmt.Sprintf(
+			"%s is not true or false, so it is no condition alone: want an operator behind it (%s)", t.property, operatorNames)}
+	case t.operator == "like" || t.operator == "ilike":
+		return r.like(t)
+	case t.other != nil:
+		return r.pair(t)
 	}
-	r.constants = append(r.constants, constant{property: e.property.text, other: e.other.text, pos: e.other.pos})
-	return index.CompareProperties{Property: e.property.text, Op: operators[e.operator], Other: e.other.text}, err
+	op, compares := operators[t.operator]
+	ordered := t.operator == "between" || compares && op != index.Eq && op != index.Ne
+	values := make([]kv.Value, len(t.values))
+	for i, l := range t.values {
+		if values[i], err = r.constant(column, t.property, l, ordered); err != nil {
+			return nil, err
+		}
+	}
+	switch t.operator {
+	case "in":
+		return index.In{Property: property, Values: values}, nil
+	case "between":
+		return index.And{Terms: []index.Predicate{
+			index.Compare{Property: property, Op: index.Ge, Value: values[0]},
+			index.Compare{Property: property, Op: index.Le, Value: values[1]},
+		}}, nil
+	}
+	return index.Compare{Property: property, Op: op, Value: values[0]}, nil
 }
 
-// bare resolves a property that stands alone: true or false, or disputed, which is true or null.
-func (r *resolver) bare(e *bare) (index.Predicate, error) {
-	column, err := r.property(e.property)
-	switch {
-	case err != nil:
-		return nil, err
-	case e.property.text == decide.DisputedColumn:
-		return hasValue(decide.DisputedColumn), nil
-	case column.Kind == kv.KindBool:
-		return index.Compare{Property: column.Name, Op: index.Eq, Value: kv.ValueOf(true)}, nil
+// pair resolves a comparison of two properties. Whoever meant a text is told that it takes quotes.
+func (r *resolver) pair(t *test) (index.Predicate, error) {
+	_, err := r.property(*t.other)
+	if unknown, ok := errors.AsType[*index.UnknownPropertyError](err); ok {
+		msg := fmt.Sprintf("%s (text takes single quotes: %s)", unknown, Quote(t.other.text))
+		return nil, &ResolveError{Pos: t.other.pos, Msg: msg, Err: unknown}
 	}
-	return nil, &ResolveError{Pos: e.property.pos, Msg: fmt.Sprintf(
-		"%s is not true or false, so it is no condition alone: want an operator behind it (%s)", e.property, operatorNames)}
+	r.constants = append(r.constants, constant{property: t.property.text, other: t.other.text, pos: t.other.pos})
+	return index.CompareProperties{Property: t.property.text, Op: operators[t.operator], Other: t.other.text}, err
+}
+
+func (r *resolver) like(t *test) (index.Predicate, error) {
+	l := t.values[0]
+	pattern, err := r.value(l)
+	if err != nil {
+		return nil, err
+	}
+	if pattern.Kind() != kv.KindString {
+		return nil, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("got %s for %s, want a pattern as 'graph%%'", describe(pattern), l)}
+	}
+	r.constants = append(r.constants, constant{property: t.property.text, value: pattern, pos: l.pos})
+	return index.Like{Property: t.property.text, Pattern: pattern.Str(), AnyCase: t.operator == "ilike"}, nil
 }
 
 var operators = map[string]index.Op{
 	"=": index.Eq, "!=": index.Ne, "<": index.Lt, "<=": index.Le, ">": index.Gt, ">=": index.Ge,
 }
 
-// isOrder reports whether an operator asks for the order of two values.
-func isOrder(op index.Op) bool { return op != index.Eq && op != index.Ne }
-
-// comparison resolves a property and the value it is compared with, by their order or not. Whether the two can be compared
-// is the plan's to say, and locate finds the place again.
-func (r *resolver) comparison(n name, l literal, ordered bool) (kv.Value, error) {
-	column, err := r.property(n)
-	if err != nil {
-		return kv.Value{}, err
-	}
+// constant resolves a value that a property is compared with, by their order or not. Whether the two can be compared is the plan's to
+// say, and locate finds the place again.
+func (r *resolver) constant(column ColumnInfo, n name, l literal, ordered bool) (kv.Value, error) {
 	value, err := r.value(l)
 	if err != nil {
 		return kv.Value{}, err
 	}
-	if value.IsNull() {
+	isNumber := value.Kind() == kv.KindInt || value.Kind() == kv.KindFloat
+	switch {
+	case value.IsNull():
 		return value, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("%s is null: write %s is null", l, n)}
-	}
-	if column.Kind == kv.KindClass {
-		if ordered && isNumber(value) {
-			return value, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf(
-				"classes are text, which has no order among numbers: got %s, which compares as text in quotes: %[2]s", l, Quote(numberText(value, l)))}
-		}
+	case column.Kind == kv.KindClass && ordered && isNumber:
+		return value, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf(
+			"classes are text, which has no order among numbers: got %s, which compares as text in quotes: %[2]s", l, Quote(numberText(value, l)))}
+	case column.Kind == kv.KindClass:
 		value = r.class(value, l)
-	}
-	if column.Kind == kv.KindSingle && isNumber(value) {
+	case column.Kind == kv.KindSingle && isNumber:
 		value = kv.ValueOf(Single(value.Float()))
-	}
-	if n.text == "id" && column.Kind == kv.KindString && !ordered && isNumber(value) {
+	case n.text == "id" && column.Kind == kv.KindString && !ordered && isNumber:
 		value = kv.ValueOf(numberText(value, l)) // 007 is another id than 7
-	}
-	isOther := slices.ContainsFunc(r.columns, func(c ColumnInfo) bool { return c.Name == n.text })
-	if column.Kind == kv.KindString && value.Kind() == kv.KindString && n.text != "id" && !r.alone && !isOther {
-		text, err := r.asTimeOf(n.text, value.Str())
-		if err != nil {
-			return kv.Value{}, err
-		}
-		value = kv.ValueOf(text)
-	}
-	if r.moments != "" && n.text == r.moments {
-		t, err := r.time(l)
-		if err != nil {
-			return kv.Value{}, err
+	case r.moments != "" && n.text == r.moments:
+		t, ok := wording.ParseTime(value.Str())
+		if !ok {
+			return kv.Value{}, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf(
+				"got %s for a time, want one as '2026-01-31', '2026-01-31 18:00' or '2026-01-31T18:00:00+01:00'", describe(value))}
 		}
 		value = kv.ValueOf(timeText(t))
-	}
-	if known := fixedValues(n.text, r.columns); known != nil && value.Kind() == kv.KindString &&
-		!slices.Contains(known, value.Str()) {
-		r.notices = append(r.notices, fmt.Sprintf("no %s is %s: the values are %s", n.text, Quote(value.Str()),
-			strings.Join(known, ", ")))
 	}
 	r.constants = append(r.constants, constant{property: n.text, value: value, pos: l.pos})
 	return value, nil
@@ -365,10 +317,10 @@ func Single(x float64) float64 {
 // class reads a value as the name of a class, which may look like a number or be true or false, and remarks on one that
 // the store does not have.
 func (r *resolver) class(value kv.Value, l literal) kv.Value {
-	switch {
-	case isNumber(value):
+	switch value.Kind() {
+	case kv.KindInt, kv.KindFloat:
 		value = kv.ValueOf(numberText(value, l))
-	case value.Kind() == kv.KindBool:
+	case kv.KindBool:
 		name := value.String()
 		is := func(class string) bool { return strings.EqualFold(class, name) } // True, as some programs write it
 		if classes := r.tx.Classes(); !slices.Contains(classes, name) && slices.ContainsFunc(classes, is) {
@@ -382,8 +334,6 @@ func (r *resolver) class(value kv.Value, l literal) kv.Value {
 	return value
 }
 
-func isNumber(v kv.Value) bool { return v.Kind() == kv.KindInt || v.Kind() == kv.KindFloat }
-
 // numberText is a number as the statement writes it.
 func numberText(v kv.Value, l literal) string {
 	if l.kind == literalParam {
@@ -391,6 +341,9 @@ func numberText(v kv.Value, l literal) string {
 	}
 	return l.text
 }
+
+// mostStrangers are how many names that no class has are remarked on.
+const mostStrangers = 8
 
 // checkClass takes note of a name that no class has.
 func (r *resolver) checkClass(name string) {
@@ -400,68 +353,13 @@ func (r *resolver) checkClass(name string) {
 			r.classes[class] = true
 		}
 	}
-	if !r.classes[name] {
-		r.strangers = append(r.strangers, name)
+	if !r.classes[name] && len(r.strangers) < mostStrangers {
+		r.strangers = append(r.strangers, fmt.Sprintf("no class is named %s%s", Quote(name), wording.DidYouMean(name, r.tx.Classes())))
 	}
 }
 
 // remarks are the notices, those on names that no class has first.
-func (r *resolver) remarks() []string {
-	const most = 8 // remarked on one by one
-	var remarks []string
-	for _, name := range r.strangers[:min(len(r.strangers), most)] {
-		remarks = append(remarks, fmt.Sprintf("no class is named %s%s", Quote(name), wording.DidYouMean(name, r.tx.Classes())))
-	}
-	if more := len(r.strangers) - most; more > 0 {
-		remarks = append(remarks, fmt.Sprintf("%d more of the names are of no class", more))
-	}
-	return append(remarks, r.notices...)
-}
-
-func (r *resolver) like(e *likeness) (index.Predicate, error) {
-	if _, err := r.property(e.property); err != nil {
-		return nil, err
-	}
-	pattern, err := r.value(e.pattern)
-	if err != nil {
-		return nil, err
-	}
-	if pattern.Kind() != kv.KindString {
-		return nil, &ResolveError{Pos: e.pattern.pos, Msg: fmt.Sprintf("got %s for %s, want a pattern as 'graph%%'", describe(pattern), e.pattern)}
-	}
-	r.constants = append(r.constants, constant{property: e.property.text, value: pattern, pos: e.pattern.pos})
-	return index.Like{Property: e.property.text, Pattern: pattern.Str(), AnyCase: e.anyCase}, nil
-}
-
-// escaped is the pattern of like that one text matches.
-var escaped = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
-
-// lowered resolves a test of a property in lower case. A text with capitals is an error, since it would equal no value.
-func (r *resolver) lowered(e *lowered) (index.Predicate, error) {
-	column, err := r.property(e.property)
-	if err != nil {
-		return nil, err
-	}
-	if column.Name != "id" && column.Kind != kv.KindString && column.Kind != kv.KindClass {
-		return nil, &ResolveError{Pos: e.property.pos, Msg: e.property.String() + " is no text: lower wants one"}
-	}
-	var terms []index.Predicate
-	for _, l := range e.values {
-		like, err := r.like(&likeness{property: e.property, pattern: l, anyCase: true})
-		if err != nil {
-			return nil, err
-		}
-		test := like.(index.Like)
-		if small := strings.ToLower(test.Pattern); small != test.Pattern {
-			return nil, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("lower(%s) has no capitals: got %s, want %s", e.property, Quote(test.Pattern), Quote(small))}
-		}
-		if e.operator != "like" {
-			test.Pattern = escaped.Replace(test.Pattern)
-		}
-		terms = append(terms, test)
-	}
-	return index.Or{Terms: terms}, nil
-}
+func (r *resolver) remarks() []string { return append(r.strangers, r.notices...) }
 
 // locate puts the place in the text to an error of a plan.
 func (r *resolver) locate(err error) error {

@@ -1,52 +1,51 @@
 package query
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"iter"
+	"math"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/floatbits"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// defaultSortBytes is the memory for the order of rows if none was set. What does not fit waits in a temporary file.
+// defaultSortBytes is the memory for the order of rows if none was set. Rows that do not fit wait in a temporary file.
 const defaultSortBytes = 64 << 20
 
 // A rowQuery is a list of rows that are not nodes, with what its clauses ask for.
 type rowQuery struct {
 	find    index.Query
 	columns []ColumnInfo // of the answer
-	read    []ColumnInfo // what the rows must have: first the values of the answer, then what condition and order need beside them
+	read    []ColumnInfo // of the rows: those of the answer, and then those that condition and order need beside them
 
-	distinct   bool
 	skip, most int // of the rows of the answer; −1 is all
 	holds      func(value func(property string) (kv.Value, error)) (bool, error)
 }
 
 // rowQuery resolves clauses. Names are the columns of the answer if the clauses do not say, and all those of *.
 func (q *query) rowQuery(c clauses, names, all []string) (*rowQuery, error) {
-	r := &rowQuery{distinct: c.distinct()}
+	r := &rowQuery{}
 	var err error
 	if r.find, err = q.query(c); err != nil {
 		return nil, err
 	}
-	if r.skip, r.most, err = q.cut(c.limit, c.offset); err != nil {
+	if r.skip, r.most, err = q.cut(c); err != nil {
 		return nil, err
 	}
-	var of []ColumnInfo
-	if r.columns, of, err = q.returned(c.returned, names, all); err != nil {
+	if r.columns, err = q.returned(c.returned, names, all); err != nil {
 		return nil, err
 	}
 	needed := index.Properties(r.find.Where)
 	for _, o := range r.find.Order {
 		needed = append(needed, o.Property)
 	}
-	r.read = slices.Clone(of)
+	r.read = slices.Clone(r.columns)
 	for _, n := range needed {
 		column, err := q.property(name{text: n})
 		if err != nil {
@@ -66,34 +65,73 @@ func (q *query) rowQuery(c clauses, names, all []string) (*rowQuery, error) {
 	return r, q.locate(err)
 }
 
-// place is where rows have a property.
-func (r *rowQuery) place(property string) int {
-	return slices.IndexFunc(r.read, func(c ColumnInfo) bool { return c.Name == property })
-}
-
-// answer is the rows, of those with the values of read, that the condition is true of, in order. Memory is for the order; 0 is a default.
-func (r *rowQuery) answer(ctx context.Context, rows iter.Seq2[[]kv.Value, error], memory int64) iter.Seq2[[]kv.Value, error] {
+// answer is the Result of those rows, with the values of read, that the condition is true of, in order. Memory is for the order; 0 is a
+// default.
+func (r *rowQuery) answer(ctx context.Context, rows iter.Seq2[[]kv.Value, error], memory int64) *Result {
 	if r.holds != nil {
 		rows = r.filtered(rows)
 	}
 	if len(r.find.Order) > 0 {
 		rows = r.sorted(ctx, rows, memory)
 	}
-	returned := func(yield func([]kv.Value, error) bool) {
+	return NewResult(r.columns, firstColumns(cut(rows, r.skip, r.most), len(r.columns)))
+}
+
+// place is where rows have a property.
+func (r *rowQuery) place(property string) int {
+	return slices.IndexFunc(r.read, func(c ColumnInfo) bool { return c.Name == property })
+}
+
+// filtered yields the rows that the condition is true of.
+func (r *rowQuery) filtered(rows iter.Seq2[[]kv.Value, error]) iter.Seq2[[]kv.Value, error] {
+	return func(yield func([]kv.Value, error) bool) {
+		for row, err := range rows {
+			ok := err != nil
+			if !ok {
+				ok, err = r.holds(func(property string) (kv.Value, error) { return row[r.place(property)], nil })
+			}
+			if (ok || err != nil) && !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// sorted yields the rows in order. Rows that are equal in it stay as they were.
+func (r *rowQuery) sorted(ctx context.Context, rows iter.Seq2[[]kv.Value, error], memory int64) iter.Seq2[[]kv.Value, error] {
+	order := make([]rowOrder, len(r.find.Order))
+	for i, o := range r.find.Order {
+		order[i] = rowOrder{r.place(o.Property), o.Descending}
+	}
+	return func(yield func([]kv.Value, error) bool) {
+		sorter := newRowSorter(order, memory)
+		defer sorter.Close() //nolint:errcheck // a temporary file that cannot be removed changes no row
+		for row, err := range rows {
+			if err == nil {
+				err = sorter.add(row, nil)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		sorter.rows(ctx)(yield)
+	}
+}
+
+// firstColumns yields the first values of rows. The first error is the end.
+func firstColumns(rows iter.Seq2[[]kv.Value, error], columns int) iter.Seq2[[]kv.Value, error] {
+	return func(yield func([]kv.Value, error) bool) {
 		for row, err := range rows {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if !yield(row[:len(r.columns)], nil) {
+			if !yield(row[:columns], nil) {
 				return
 			}
 		}
 	}
-	if r.distinct {
-		return cut(distinct(ctx, returned, memory), r.skip, r.most)
-	}
-	return cut(returned, r.skip, r.most)
 }
 
 // cut leaves out the first of some things, and yields those that follow, at most so many, or all if most is −1.
@@ -115,137 +153,42 @@ func cut[T any](all iter.Seq2[T, error], skip, most int) iter.Seq2[T, error] {
 	}
 }
 
-// distinctBytes is about what a distinct row takes in memory beside its key.
-const distinctBytes = 64
-
-// distinct yields rows that are equal once, in the place of the first of them, at once as long as the keys of all take no more than half of
-// the memory. Those of the rest wait in temporary files. 0 is a default for memory.
-func distinct(ctx context.Context, rows iter.Seq2[[]kv.Value, error], memory int64) iter.Seq2[[]kv.Value, error] {
-	if memory == 0 {
-		memory = defaultGroupBytes
-	}
-	return func(yield func([]kv.Value, error) bool) {
-		later := laterRows{byKey: spill.New(os.TempDir(), memory/8), byPlace: spill.New(os.TempDir(), memory/8)}
-		defer later.close() //nolint:errcheck // a temporary file that cannot be removed changes no row
-		seen, size := map[string]bool{}, int64(0)
-		var key []byte
-		for row, err := range rows {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			key = key[:0]
-			for _, v := range row {
-				key = appendKey(key, v)
-			}
-			if seen[string(key)] {
-				continue
-			}
-			if size += distinctBytes + int64(len(key)); size > memory/2 {
-				if err := later.add(key); err != nil {
-					yield(nil, err)
-					return
-				}
-				continue
-			}
-			seen[string(key)] = true
-			if !yield(row, nil) {
-				return
-			}
-		}
-		for row, err := range later.distinct(ctx) {
-			if !yield(row, err) || err != nil {
-				return
-			}
-		}
-	}
+// A rowOrder is a place in the order of rows: by one of their values.
+type rowOrder struct {
+	column     int
+	descending bool
 }
 
-// laterRows are rows whose keys memory does not hold.
-type laterRows struct {
-	byKey   *spill.Sorter // their places
-	byPlace *spill.Sorter // the keys of the distinct ones
+// A rowSorter sorts rows. Those that memory does not hold wait in a temporary file.
+type rowSorter struct {
+	*spill.Sorter
+	order       []rowOrder
+	key, values []byte // scratch
 }
 
-func (l *laterRows) close() error { return errors.Join(l.byKey.Close(), l.byPlace.Close()) }
-
-// add takes the key of the next row.
-func (l *laterRows) add(key []byte) error {
-	return l.byKey.Add(key, binary.BigEndian.AppendUint64(nil, uint64(l.byKey.Len())))
-}
-
-// distinct yields the rows once, in the place of the first of them.
-func (l *laterRows) distinct(ctx context.Context) iter.Seq2[[]kv.Value, error] {
-	return func(yield func([]kv.Value, error) bool) {
-		var last []byte
-		for record, err := range l.byKey.Records(ctx) {
-			if err == nil && !bytes.Equal(record.Key, last) { // the first of those that are equal came first
-				last = append(last[:0], record.Key...)
-				err = l.byPlace.Add(record.Value, record.Key)
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-		}
-		for record, err := range l.byPlace.Records(ctx) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !yield(cutRow(record.Value), nil) {
-				return
-			}
-		}
-	}
-}
-
-// filtered yields the rows that the condition is true of.
-func (r *rowQuery) filtered(rows iter.Seq2[[]kv.Value, error]) iter.Seq2[[]kv.Value, error] {
-	return func(yield func([]kv.Value, error) bool) {
-		for row, err := range rows {
-			ok := err != nil
-			if !ok {
-				ok, err = r.holds(func(property string) (kv.Value, error) { return row[r.place(property)], nil })
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if ok && !yield(row, nil) {
-				return
-			}
-		}
-	}
-}
-
-// sorted yields the rows in order. Rows that are equal in it stay as they were.
-func (r *rowQuery) sorted(ctx context.Context, rows iter.Seq2[[]kv.Value, error], memory int64) iter.Seq2[[]kv.Value, error] {
+func newRowSorter(order []rowOrder, memory int64) *rowSorter {
 	if memory == 0 {
 		memory = defaultSortBytes
 	}
+	return &rowSorter{Sorter: spill.New(os.TempDir(), memory/4), order: order}
+}
+
+// add takes a row. Rows that are equal in the order are ordered by tie.
+func (s *rowSorter) add(row []kv.Value, tie []byte) error {
+	s.key, s.values = s.key[:0], s.values[:0]
+	for _, o := range s.order {
+		s.key = appendOrder(s.key, row[o.column], o.descending)
+	}
+	for _, v := range row {
+		s.values = appendKey(s.values, v)
+	}
+	return s.Add(append(s.key, tie...), s.values)
+}
+
+// rows yields the rows in order.
+func (s *rowSorter) rows(ctx context.Context) iter.Seq2[[]kv.Value, error] {
 	return func(yield func([]kv.Value, error) bool) {
-		sorter := spill.New(os.TempDir(), memory/4)
-		defer sorter.Close() //nolint:errcheck // a temporary file that cannot be removed changes no row
-		var key, values []byte
-		for row, err := range rows {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			key, values = key[:0], values[:0]
-			for _, o := range r.find.Order {
-				key = appendOrder(key, row[r.place(o.Property)], o.Descending)
-			}
-			for _, v := range row {
-				values = appendKey(values, v)
-			}
-			if err := sorter.Add(key, values); err != nil {
-				yield(nil, err)
-				return
-			}
-		}
-		for record, err := range sorter.Records(ctx) {
+		for record, err := range s.Records(ctx) {
 			if err != nil {
 				yield(nil, err)
 				return
@@ -280,4 +223,81 @@ func (r *resolver) rowsOf(rows [][]kv.Value, columns []ColumnInfo) iter.Seq2[[]k
 			}
 		}
 	}
+}
+
+// The key of a value is a byte for the kind, and the value. Keys of one property are ordered as index.CompareValues orders the values,
+// those that are null last, and NaN after all numbers. No key is the beginning of another, so that keys can follow each other.
+const (
+	nullKey = math.MaxUint8 // the kind of null
+
+	// In a text, 00 is written as 00 FF, and 00 01 ends it.
+	keyEscape = 0xFF
+	keyEnd    = 0x01
+)
+
+// appendKey appends the key of a value. Minus zero is equal to zero.
+func appendKey(b []byte, v kv.Value) []byte {
+	switch v.Kind() {
+	case kv.KindNull:
+		return append(b, nullKey)
+	case kv.KindString:
+		b = append(b, byte(v.Kind()))
+		text := v.Str()
+		for {
+			i := strings.IndexByte(text, 0)
+			if i < 0 {
+				return append(append(b, text...), 0, keyEnd)
+			}
+			b = append(append(b, text[:i]...), 0, keyEscape)
+			text = text[i+1:]
+		}
+	case kv.KindBool:
+		bit := byte(0)
+		if v.Bool() {
+			bit = 1
+		}
+		return append(b, byte(v.Kind()), bit)
+	case kv.KindInt:
+		return binary.BigEndian.AppendUint64(append(b, byte(v.Kind())), uint64(v.Int())^1<<63)
+	default:
+		return binary.BigEndian.AppendUint64(append(b, byte(v.Kind())), floatbits.Order(v.Float()+0))
+	}
+}
+
+// appendOrder appends the key of a value for a place in an order, in which null is last in either direction.
+func appendOrder(b []byte, v kv.Value, descending bool) []byte {
+	begin := len(b)
+	b = appendKey(b, v)
+	if descending && !v.IsNull() {
+		for i := range b[begin+1:] {
+			b[begin+1+i] = ^b[begin+1+i]
+		}
+	}
+	return b
+}
+
+// cutKey is the inverse of appendKey. It returns what follows the key.
+func cutKey(b []byte) (v kv.Value, rest []byte) {
+	kind, b := b[0], b[1:]
+	switch kv.Kind(kind) {
+	case nullKey:
+		return kv.Value{}, b
+	case kv.KindString:
+		var text strings.Builder
+		for i := 0; ; i++ {
+			if b[i] != 0 {
+				text.WriteByte(b[i])
+				continue
+			}
+			if i++; b[i] == keyEnd {
+				return kv.ValueOf(text.String()), b[i+1:]
+			}
+			text.WriteByte(0)
+		}
+	case kv.KindBool:
+		return kv.ValueOf(b[0] == 1), b[1:]
+	case kv.KindInt:
+		return kv.ValueOf(int64(binary.BigEndian.Uint64(b) ^ 1<<63)), b[8:]
+	}
+	return kv.ValueOf(floatbits.From(binary.BigEndian.Uint64(b))), b[8:]
 }

@@ -146,7 +146,7 @@ func TestWrongSamples(t *testing.T) {
 		"nodes sample 3 limit 0.5":    "1:22: got 0.5 for a limit, want a whole number from 0",
 		"nodes sample":                "1:13: got the end, want a number of rows",
 		"nodes sample 3 seed x":       "1:21: got x, want a whole number",
-		"nodes sample 3 sample 4":     "1:16: got sample, want seed, where, order, limit, offset, return or the end of the statement",
+		"nodes sample 3 sample 4":     "1:16: got sample, want seed, where, order",
 		"count nodes sample 3":        "1:13: got sample, want where, group, return or the end of the statement",
 		"accept sample 3 where label": "1:15: got 3,",
 	} {

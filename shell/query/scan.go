@@ -44,8 +44,7 @@ const (
 	tokenParam            // $1
 	tokenMark             // an operator or a bracket
 	tokenWord             // an id without quotes, scanned by word
-	tokenFlag             // --name, as it is written behind a command
-	tokenBad              // what cannot be read; text says why
+	tokenBad              // not readable; text says why
 )
 
 // A token is one piece of a statement. Text is the decoded value of names and strings, the number of
@@ -148,7 +147,9 @@ func (s *scanner) next() token {
 	case startsName(first):
 		return s.token(tokenName, lengthOf(rest, continuesName))
 	case s.atFlag():
-		return s.token(tokenFlag, lengthOf(rest, func(r rune) bool { return continuesName(r) || r == '-' }))
+		flag := rest[:lengthOf(rest, func(r rune) bool { return continuesName(r) || r == '-' })]
+		return s.bad(len(flag), fmt.Sprintf("got %q, and a statement has no flags: give them to the command, as in: shell DB --who ann -c undo. "+
+			"A comment begins with -- and a space", flag))
 	case startsNumber(rest):
 		return s.number()
 	case first == '$':
@@ -159,9 +160,6 @@ func (s *scanner) next() token {
 		t := s.token(tokenParam, 1+digits)
 		t.text = t.text[1:]
 		return t
-	}
-	if strings.HasPrefix(s.rest(), "==") {
-		return s.bad(len("=="), "got ==, want =")
 	}
 	for _, mark := range []string{"!=", "<>", "<=", ">=", "=", "<", ">", "(", ")", ",", ";", "*"} {
 		if strings.HasPrefix(rest, mark) {

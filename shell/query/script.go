@@ -61,8 +61,7 @@ func (s *Script) Next() (Step, error) {
 			}
 			return Step{}, &ParseError{
 				Pos: begin,
-				Msg: fmt.Sprintf("got a statement of more than %d MiB, want a semicolon before that: write equalities of one property, joined by or, "+
-					"as one in (…), and what is longer as several statements", maxStatement>>20),
+				Msg: fmt.Sprintf("got a statement of more than %d MiB, want a semicolon before that", maxStatement>>20),
 			}
 		}
 		piece, err := s.in.ReadSlice('\n')
@@ -107,7 +106,7 @@ func (s *Script) drop(end int) {
 }
 
 // lineWords begin a dot command without a point. No statement begins with them.
-var lineWords = []string{"help", "exit", "quit", "show", "?", `\?`, `\d`, `\q`}
+var lineWords = []string{"help", "exit", "quit"}
 
 // beginsWithLineWord reports whether the first word of a text is one of lineWords.
 func beginsWithLineWord(text []byte) bool {

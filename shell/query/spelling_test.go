@@ -8,246 +8,152 @@ import (
 )
 
 // spell is a statement or an expression in one fixed spelling, which parses to an equal one.
-func spell(tree any) string { return tree.(fmt.Stringer).String() }
-
-func (s *suspectsStatement) String() string {
-	text := "suspects"
-	if g := s.guarantee; g != nil {
-		text += " " + g.kind + " " + g.alpha.String()
-		if g.rate != nil {
-			text += " p " + g.rate.String()
+func spell(tree any) string {
+	switch s := tree.(type) {
+	case *listStatement:
+		text := map[bool]string{true: "count "}[s.counts]
+		switch {
+		case s.suspects:
+			text += "suspects"
+		case s.promise != nil:
+			text += "labels trusted"
+		default:
+			text += "nodes"
 		}
+		if g := s.guarantee; g != nil {
+			text += " " + g.kind + " " + g.alpha.String()
+		}
+		if s.promise != nil {
+			text += " fdr " + s.promise.share.String()
+		}
+		return text + spellClauses(s.clauses)
+	case *historyStatement:
+		return map[bool]string{true: "count "}[s.counts] + "history" + option("", s.id) + spellClauses(s.clauses)
+	case *planStatement:
+		return "plan " + spell(s.of)
+	case *nodeStatement:
+		return "node " + join(s.ids)
+	case *classesStatement:
+		return "classes" + spellClauses(s.clauses)
+	case *explainStatement:
+		return "explain " + s.id.String()
+	case *wordStatement:
+		return s.word
+	case *neighborsStatement:
+		return "neighbors " + s.id.String() + option("hops", s.hops) + spellClauses(s.clauses)
+	case *cleanStatement:
+		text := "clean" + option("hops", s.hops)
+		if s.preset != "" {
+			text += " preset " + string(s.preset)
+		}
+		if s.direction != kv.Both {
+			text += " direction " + s.direction.String()
+		}
+		text += option("threshold", s.threshold) + option("expect", s.expect) + option("seed", s.seed)
+		return strings.TrimSpace(text + " " + string(s.imported))
+	case *decideStatement:
+		return spellDecision(s)
+	case *rescoreStatement:
+		return "rescore" + map[bool]string{true: " full"}[s.full]
+	case *auditStatement:
+		text := "audit" + option("draw", s.size) + option("seed", s.seed)
+		if s.promise != nil {
+			text += fmt.Sprintf(" for %v %s", s.promise.kind, s.promise.share)
+		}
+		return text
+	case *undoStatement:
+		return "undo" + option("", s.steps)
+	case *indexStatement:
+		return s.verb + " index on " + s.property.String()
+	case *logical:
+		parts := make([]string, len(s.terms))
+		for i, term := range s.terms {
+			parts[i] = bracketed(term)
+		}
+		return strings.Join(parts, " "+s.operator+" ")
+	case *negation:
+		return "not " + bracketed(s.term)
+	case *test:
+		return spellTest(s)
 	}
-	return text + s.clauses.String()
+	return fmt.Sprintf("%T", tree)
 }
 
-func (s *nodesStatement) String() string { return "nodes" + s.clauses.String() }
-
-func (s *countStatement) String() string {
-	text := "count " + spell(s.of)
-	for i, by := range s.groupBy {
-		text += []string{" group by ", ", "}[min(i, 1)] + by.String()
+func spellDecision(s *decideStatement) string {
+	text := s.kind.String()
+	if s.ids != nil {
+		text += " " + join(s.ids)
 	}
-	for i, t := range s.totals {
+	text += option("", s.label)
+	if s.proviso != nil {
+		text += " if " + spell(s.proviso)
+	}
+	text += map[bool]string{true: " all"}[s.all]
+	if s.where != nil {
+		text += " where " + spell(s.where)
+	}
+	return text + option("limit", s.limit) + option("because", s.why)
+}
+
+func spellTest(t *test) string {
+	text := t.property.String()
+	switch {
+	case t.operator == operatorTrue:
+		return text
+	case t.operator == operatorNull:
+		return text + " is null"
+	case t.operator == "in":
+		return text + " in (" + join(t.values) + ")"
+	case t.operator == "between":
+		return text + " between " + t.values[0].String() + " and " + t.values[1].String()
+	case t.other != nil:
+		return text + " " + t.operator + " " + t.other.String()
+	}
+	return text + " " + t.operator + " " + t.values[0].String()
+}
+
+func spellClauses(c clauses) (text string) {
+	if c.where != nil {
+		text += " where " + spell(c.where)
+	}
+	if c.sample != nil {
+		text += option("sample", c.sample.size) + option("seed", c.sample.seed)
+	}
+	if c.groupBy != nil {
+		text += " group by " + join(c.groupBy)
+	}
+	for i, t := range c.totals {
 		text += []string{" return ", ", "}[min(i, 1)] + t.String()
-		if t.as != nil {
-			text += " as " + t.as.String()
-		}
 	}
-	text += spellOrder(s.order)
-	if s.limit != nil {
-		text += " limit " + s.limit.String()
+	for i, term := range c.order {
+		text += []string{" order by ", ", "}[min(i, 1)] + term.by.String() + map[bool]string{true: " desc"}[term.descending]
 	}
-	if s.offset != nil {
-		text += " offset " + s.offset.String()
+	text += option("limit", c.limit) + option("offset", c.offset)
+	if r := c.returned; r != nil {
+		text += " return " + map[bool]string{true: "*"}[r.all] + join(r.columns)
 	}
 	return text
 }
 
-func spellOrder(order []orderTerm) (text string) {
-	for i, term := range order {
-		text += []string{" order by ", ", "}[min(i, 1)]
-		if term.total != nil {
-			text += term.total.String()
-		} else {
-			text += term.by.String()
-		}
-		if term.descending {
-			text += " desc"
-		}
+// option is a word with a literal, or nothing.
+func option(word string, l *literal) string {
+	if l == nil {
+		return ""
 	}
-	return text
+	return strings.TrimSuffix(" "+word, " ") + " " + l.String()
 }
 
-func (s *planStatement) String() string    { return "plan " + spell(s.of) }
-func (s *nodeStatement) String() string    { return "node " + spellIDs(s.ids) }
-func (s *classesStatement) String() string { return "classes" + s.clauses.String() }
-func (s *explainStatement) String() string { return "explain " + s.id.String() }
-func (s *wordStatement) String() string    { return s.word }
-
-func (s *neighborsStatement) String() string {
-	text := "neighbors " + s.id.String()
-	if s.hops != nil {
-		text += " hops " + s.hops.String()
-	}
-	return text + s.clauses.String()
-}
-
-func (s *cleanStatement) String() string {
-	text := "clean"
-	option := func(name, value string) {
-		if value != "" {
-			text += " " + name + " " + value
-		}
-	}
-	option("hops", s.hops.orNothing())
-	option("preset", string(s.preset))
-	if s.direction != kv.Both {
-		option("direction", s.direction.String())
-	}
-	option("threshold", s.threshold.orNothing())
-	option("expect", s.expect.orNothing())
-	option("seed", s.seed.orNothing())
-	if s.imported != "" {
-		text += " " + string(s.imported)
-	}
-	return text
-}
-
-func spellIDs(ids []literal) string {
+func join[T fmt.Stringer](parts []T) string {
 	var texts []string
-	for _, id := range ids {
-		texts = append(texts, id.String())
+	for _, part := range parts {
+		texts = append(texts, part.String())
 	}
 	return strings.Join(texts, ", ")
 }
 
-func (s *decideStatement) String() string {
-	text := s.kind.String()
-	if s.ids != nil {
-		text += " " + spellIDs(s.ids)
+func bracketed(term expression) string {
+	if _, nested := term.(*logical); nested {
+		return "(" + spell(term) + ")"
 	}
-	if s.label != nil {
-		text += " " + s.label.String()
-	}
-	if s.proviso != nil {
-		text += " if " + spell(s.proviso)
-	}
-	if s.all {
-		text += " all"
-	}
-	if s.where != nil {
-		text += " where " + spell(s.where)
-	}
-	if s.limit != nil {
-		text += " limit " + s.limit.String()
-	}
-	if s.why != nil {
-		text += " because " + s.why.String()
-	}
-	return text
+	return spell(term)
 }
-
-func (*rescoreStatement) String() string { return "rescore" }
-func (s *auditStatement) String() string {
-	if s.size == nil {
-		return "audit"
-	}
-	text := "audit draw " + s.size.String()
-	if s.seed != nil {
-		text += " seed " + s.seed.String()
-	}
-	return text
-}
-func (s *undoStatement) String() string { return strings.TrimSpace("undo " + s.steps.orNothing()) }
-func (s *historyStatement) String() string {
-	text := "history"
-	if s.id != nil {
-		text += " " + s.id.String()
-	}
-	return text + s.clauses.String()
-}
-func (s *indexStatement) String() string { return s.verb + " index on " + s.property.String() }
-
-func (c *clauses) String() string {
-	var text strings.Builder
-	if c.where != nil {
-		text.WriteString(" where " + spell(c.where))
-	}
-	text.WriteString(c.sample.String())
-	text.WriteString(spellOrder(c.order))
-	if c.limit != nil {
-		text.WriteString(" limit " + c.limit.String())
-	}
-	if c.offset != nil {
-		text.WriteString(" offset " + c.offset.String())
-	}
-	if r := c.returned; r != nil {
-		text.WriteString(" return" + map[bool]string{true: " distinct"}[r.distinct] + map[bool]string{true: " *"}[r.all])
-		for i, column := range r.columns {
-			text.WriteString([]string{" ", ", "}[min(i, 1)])
-			if i == 0 && !r.distinct && strings.EqualFold(column.of.text, "distinct") {
-				text.WriteString(`"` + column.of.text + `"`)
-			} else {
-				text.WriteString(column.of.String())
-			}
-			if column.as != nil {
-				text.WriteString(" as " + column.as.String())
-			}
-		}
-	}
-	return text.String()
-}
-
-// orNothing is the text of a literal that may be left out.
-func (l *literal) orNothing() string {
-	if l == nil {
-		return ""
-	}
-	return l.String()
-}
-
-func (e *logical) String() string {
-	parts := make([]string, len(e.terms))
-	for i, term := range e.terms {
-		parts[i] = spell(term)
-		if _, nested := term.(*logical); nested {
-			parts[i] = "(" + parts[i] + ")"
-		}
-	}
-	return strings.Join(parts, " "+e.operator+" ")
-}
-
-func (e *negation) String() string {
-	if _, nested := e.term.(*logical); nested {
-		return "not (" + spell(e.term) + ")"
-	}
-	return "not " + spell(e.term)
-}
-
-func (e *comparison) String() string {
-	return e.property.String() + " " + e.operator + " " + e.value.String()
-}
-
-func (e *pair) String() string {
-	return e.property.String() + " " + e.operator + " " + e.other.String()
-}
-
-func (e *membership) String() string {
-	parts := make([]string, len(e.values))
-	for i, value := range e.values {
-		parts[i] = value.String()
-	}
-	return e.property.String() + " in (" + strings.Join(parts, ", ") + ")"
-}
-
-func (e *likeness) String() string {
-	return e.property.String() + map[bool]string{false: " like ", true: " ilike "}[e.anyCase] + e.pattern.String()
-}
-
-func (e *lowered) String() string {
-	text := "lower(" + e.property.String() + ") " + e.operator + " "
-	if e.operator != "in" {
-		return text + e.values[0].String()
-	}
-	parts := make([]string, len(e.values))
-	for i, value := range e.values {
-		parts[i] = value.String()
-	}
-	return text + "(" + strings.Join(parts, ", ") + ")"
-}
-
-func (e *between) String() string {
-	return e.property.String() + " between " + e.low.String() + " and " + e.high.String()
-}
-
-func (e *bare) String() string { return e.property.String() }
-
-func (e *neighbor) String() string {
-	if e.hops == nil {
-		return "neighbor(" + spell(e.where) + ")"
-	}
-	return "neighbor(" + spell(e.where) + ", " + e.hops.String() + ")"
-}
-
-func (e *isNull) String() string { return e.property.String() + " is null" }

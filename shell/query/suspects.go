@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -13,85 +14,68 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// suspectQuery says which nodes suspects finds: those of cleaner.Suspects above the threshold of the last run, with two
-// parts of that definition left out where the condition speaks of them itself: the threshold where it speaks of score, or a
-// guarantee or a promise is asked for, and that nobody has decided where it speaks of decision. Where the condition speaks of disputed or
-// decided_by, decided nodes come in addition: see orDecided. Without an order the highest score comes first.
-func (q *query) suspectQuery(ctx context.Context, s *suspectsStatement) (index.Query, error) {
+// restrictToSuspects leaves those nodes of a query that are suspects above the threshold of the last run. A condition with score, a
+// guarantee or a promise replaces the threshold, and one with decision finds decided nodes too. Without an order the highest score
+// comes first.
+func (q *query) restrictToSuspects(ctx context.Context, s *listStatement, find *index.Query) error {
 	run, err := q.newestRun()
 	if err != nil {
-		return index.Query{}, err
-	}
-	find, err := q.query(s.clauses)
-	if err != nil {
-		return find, err
+		return err
 	}
 	q.showsScores = true
-	where := find.Where
-	if where == nil {
-		where = index.And{}
-	}
+	asked := conditionOf(find)
+	terms := []index.Predicate{asked}
 	switch {
 	case s.promise != nil:
 		listed, err := q.promised(ctx, s.promise, s.clauses)
 		if err != nil {
-			return find, err
+			return err
 		}
-		where = index.And{Terms: []index.Predicate{listed, where}}
+		terms = append(terms, listed)
 	case s.guarantee != nil:
 		above, err := q.guaranteeTerms(ctx, s.guarantee, run)
 		if err != nil {
-			return find, err
+			return err
 		}
-		where = index.And{Terms: append(above, where)}
-	default:
-		where = unlessSpoken(where, cleaner.ScoreColumn, cleaner.ScoreAbove(run.Threshold))
+		terms = append(terms, above...)
+	case !speaksOf(asked, cleaner.ScoreColumn):
+		terms = append(terms, cleaner.ScoreAbove(run.Threshold))
 	}
-	where = unlessSpoken(where, decide.Column, index.IsNull{Property: decide.Column})
-	find.Where = orDecided(index.And{Terms: []index.Predicate{where, cleaner.Disputes(math.Inf(-1))}}, find.Where, decide.DisputedColumn, decide.DecidedByColumn)
+	if !speaksOf(asked, decide.Column) {
+		terms = append(terms, index.IsNull{Property: decide.Column})
+	}
+	terms = append(terms, cleaner.Disputes(math.Inf(-1)))
+	find.Where = orDecided(index.And{Terms: terms}, asked, decide.DisputedColumn, decide.DecidedByColumn)
 	if find.Order == nil {
 		find.Order = suspectOrder
 	}
-	return find, nil
+	return nil
 }
 
 // suspectOrder has the highest score first.
 var suspectOrder = []index.Order{{Property: cleaner.ScoreColumn, Descending: true}}
 
-// remarkStale says how many scores are older than changes around them, if the statement speaks of scores.
-func (q *query) remarkStale(ctx context.Context) error {
-	if !q.showsScores {
-		return nil
+// conditionOf is the condition of a query, also if it has none.
+func conditionOf(find *index.Query) index.Predicate {
+	if find.Where == nil {
+		return index.And{}
 	}
-	run, err := q.newestRun()
-	if errors.Is(err, ErrNotCleaned) { // a repair has removed the runs
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	notice, err := wording.StaleScores(ctx, q.tx, run)
-	if notice != "" {
-		q.notices = append(q.notices, notice)
-	}
-	return err
+	return find.Where
 }
 
-// orDecided joins what a condition finds among suspects with the decided nodes that it asks for, which are no suspects: of the
-// alternatives that speak of one of some properties, it adds the nodes that have a value of this property. So disputed nodes, and
-// those of one person, are found whatever their score and their label.
+// speaksOf reports whether a condition has a property.
+func speaksOf(condition index.Predicate, property string) bool {
+	return slices.Contains(index.Properties(condition), property)
+}
+
+// orDecided joins the suspects that a condition finds with the decided nodes that it asks for, which are no suspects: if it has one of
+// some properties, all nodes that meet it and have a value of this property. So disputed nodes, and those of one person, are found
+// whatever their score and their label.
 func orDecided(suspects, condition index.Predicate, properties ...string) index.Predicate {
 	found := []index.Predicate{suspects}
 	for _, property := range properties {
-		if condition == nil {
-			break
-		}
-		spoken, all := speaking(condition, property)
-		if all {
-			spoken = condition
-		}
-		if spoken != nil {
-			found = append(found, index.And{Terms: []index.Predicate{spoken, hasValue(property)}})
+		if speaksOf(condition, property) {
+			found = append(found, index.And{Terms: []index.Predicate{condition, hasValue(property)}})
 		}
 	}
 	if len(found) == 1 {
@@ -112,39 +96,54 @@ func Suspects(ctx context.Context, tx *kv.Tx, where Condition, limit int) (nodes
 		return nil, nil, err
 	}
 	q := &query{resolver: newResolver(ctx, tx, Options{}, nil)}
-	s := &suspectsStatement{clauses: clauses{where: where.of}}
-	find, err := q.suspectQuery(ctx, s)
-	if err != nil {
-		return nil, nil, err
-	}
+	s := &listStatement{suspects: true, clauses: clauses{where: where.of}}
 	if limit > 0 {
-		find.Limit = limit
+		s.limit = &literal{kind: literalInt, integer: int64(limit)}
 	}
-	plan, err := index.NewPlan(tx, find)
+	found, err := q.find(ctx, s)
 	if err == nil {
 		err = q.remarkStale(ctx)
 	}
 	if err != nil {
-		return nil, nil, q.locate(err)
+		return nil, nil, err
 	}
-	for v, err := range plan.Rows(ctx) {
+	for v, err := range found.nodes(ctx) {
 		if err != nil {
 			return nil, nil, err
 		}
 		nodes = append(nodes, v)
 	}
 	if len(nodes) == 0 {
-		if notices, err = q.whyNone(ctx, s); err != nil {
+		if notices, err = q.whyNone(ctx); err != nil {
 			return nil, nil, err
 		}
 	}
 	return nodes, append(q.remarks(), notices...), nil
 }
 
+// remarkStale says how many scores are older than changes around them, if the statement speaks of scores.
+func (q *query) remarkStale(ctx context.Context) error {
+	if !q.showsScores {
+		return nil
+	}
+	run, err := q.newestRun()
+	if errors.Is(err, ErrNotCleaned) { // a repair has removed the runs
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	notice, err := wording.StaleScores(ctx, q.tx, run)
+	if notice != "" {
+		q.notices = append(q.notices, notice)
+	}
+	return err
+}
+
 // guaranteeTerms turns a bound on an error rate into the condition on scores that keeps it, and remarks on
 // the threshold found.
 func (q *query) guaranteeTerms(ctx context.Context, g *guarantee, run *cleaner.Run) ([]index.Predicate, error) {
-	alpha, err := q.share(g.alpha, "an error rate")
+	alpha, err := q.share(*g.alpha, "an error rate")
 	if err != nil {
 		return nil, err
 	}
@@ -155,12 +154,6 @@ func (q *query) guaranteeTerms(ctx context.Context, g *guarantee, run *cleaner.R
 	rate, from := run.MislabelRate, fmt.Sprintf("estimated by run %d", run.ID)
 	if audit != nil && !math.IsNaN(audit.Rate) {
 		rate, from = audit.Rate, fmt.Sprintf("told by an audit of %d", audit.Look)
-	}
-	if g.rate != nil {
-		if rate, err = q.share(*g.rate, "a mislabel rate"); err != nil {
-			return nil, err
-		}
-		from = "as given"
 	}
 	what, threshold := "false positive", cleaner.StoredFalsePositiveThreshold
 	if g.kind == "fnr" {
@@ -196,4 +189,50 @@ func noThreshold(what string, alpha, rate, least float64) error {
 	digits := math.Pow(10, 3-math.Floor(math.Log10(least)))
 	return fmt.Errorf("%s rate ≤ %g at p = %.4g: %w; the smallest rate that has one is %.4g",
 		what, alpha, rate, ErrNoThreshold, math.Ceil(least*digits)/digits)
+}
+
+// remarkNone adds a notice to a result that has no rows, if the condition is on score. A row that counts nothing is none.
+func (q *query) remarkNone(ctx context.Context, r *Result, counts bool) {
+	rows := r.rows
+	r.rows = func(yield func([]kv.Value, error) bool) {
+		found := false
+		for row, err := range rows {
+			found = found || err != nil || !counts || row[0].Int() > 0
+			if !yield(row, err) {
+				return
+			}
+		}
+		if found {
+			return
+		}
+		notices, err := q.whyNone(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		r.notices = append(r.notices, notices...)
+	}
+}
+
+// whyNone says of a condition on score that has found nothing which scores there are.
+func (q *query) whyNone(ctx context.Context) (notices []string, err error) {
+	if !q.asksScore {
+		return nil, nil
+	}
+	plan, err := index.NewPlan(q.tx, index.Query{Where: hasValue(cleaner.ScoreColumn), Order: suspectOrder, Limit: 1, Workers: q.workers})
+	if err != nil {
+		return nil, err
+	}
+	run, err := q.newestRun()
+	if err != nil {
+		return nil, err
+	}
+	for v, err := range plan.Rows(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		highest, err := q.tx.Value(v, cleaner.ScoreColumn)
+		return []string{fmt.Sprintf("nothing found: the highest score is %.3g, the threshold %.4g", highest.Float(), run.Threshold)}, err
+	}
+	return nil, nil
 }

@@ -144,7 +144,7 @@ func TestTheDoors(t *testing.T) {
 	store := papers.Cleaned(t)
 	tx := snapshotOf(t, store)
 	for _, page := range Manual() {
-		parsed := must.Get(Parse(page.Example))(t)
+		parsed := must.Get(Parse(page.Examples[0]))(t)
 		if parsed.Writes() {
 			if _, err := parsed.Query(t.Context(), tx, Options{}); !errors.Is(err, ErrWrites) || !strings.Contains(err.Error(), "query.Exec") {
 				t.Errorf("%s: got error %v, want ErrWrites", page.Name, err)

@@ -33,7 +33,6 @@ var dotCommands = []dotCommand{
 	{".pager", ".pager [on|off]", "show long answers through $PAGER, or less, at the prompt"},
 	{".quit", ".quit", "leave"},
 	{".read", ".read FILE", "run the statements of a file"},
-	{".schema", ".schema", "the statement describe, which .tables is too"},
 	{".timing", ".timing [on|off]", "print the time and the work of each statement"},
 }
 
@@ -44,11 +43,11 @@ func (s *session) dot(ctx context.Context, at query.Step) error {
 	if !strings.HasPrefix(word, ".") {
 		word = "." + strings.ToLower(word)
 	}
-	if argument != "" && slices.Contains([]string{".schema", ".tables", ".quit", ".exit", `.\d`, `.\q`}, word) {
-		return fmt.Errorf("%s takes nothing behind it, got %s", strings.Replace(word, `.\`, `\`, 1), argument)
+	if argument != "" && slices.Contains([]string{".quit", ".exit"}, word) {
+		return fmt.Errorf("%s takes nothing behind it, got %s", word, argument)
 	}
 	switch word {
-	case ".help", ".?", `.\?`:
+	case ".help":
 		return s.help(argument)
 	case ".mode":
 		if argument == "" {
@@ -75,15 +74,7 @@ func (s *session) dot(ctx context.Context, at query.Step) error {
 		return s.redirect(ctx, argument)
 	case ".read":
 		return s.read(ctx, argument)
-	case ".schema", ".tables", `.\d`:
-		return s.step(ctx, query.Step{Text: "describe", Pos: at.Pos})
-	case ".show":
-		if slices.ContainsFunc([]string{"tables", "columns"},
-			func(of string) bool { return strings.EqualFold(of, argument) }) {
-			return s.step(ctx, query.Step{Text: "describe", Pos: at.Pos})
-		}
-		return s.step(ctx, query.Step{Text: at.Text, Pos: at.Pos}) // which says what to write
-	case ".quit", ".exit", `.\q`:
+	case ".quit", ".exit":
 		return errQuit
 	}
 	var names []string
@@ -150,7 +141,7 @@ func OpenScript(ctx context.Context, path string) (*stream.File, error) {
 }
 
 // ofConditions are the topics of help that lead to the page on conditions.
-var ofConditions = []string{"conditions", "functions", "neighbor", "operators", "properties", "share", "where"}
+var ofConditions = []string{"conditions", "functions", "operators", "properties", "share", "where"}
 
 // helpTopics are what .help knows beside the statements and the dot commands.
 func helpTopics() []string { return append(query.StatementNames(), ofConditions...) }
@@ -167,11 +158,12 @@ func (s *session) help(of string) error {
 		}
 		pages := query.Manual()
 		if slices.Contains(ofConditions, name) || slices.Contains(ofConditions, name+"s") {
-			pages, name = []query.Page{query.Conditions}, query.Conditions.Name
+			pages, name = []query.Page{query.Conditions()}, query.Conditions().Name
 		}
 		for _, m := range pages {
 			if m.Name == name {
-				fmt.Fprintf(&page, "%s\n\n%s.\n\n%s\n\nExample:\n    %s\n", strings.Join(m.Usage, "\n"), wording.Sentence(m.Summary), m.Text, m.Example)
+				fmt.Fprintf(&page, "%s\n\n%s.\n\n%s\n\nExample:\n    %s\n", m.Usage, wording.Sentence(m.Summary), m.Text,
+					strings.Join(m.Examples, "\n    "))
 				return s.printText(page.String())
 			}
 		}

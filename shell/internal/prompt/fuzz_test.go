@@ -12,8 +12,10 @@ import (
 // what is offered begins with what it stands in for.
 func FuzzPrompt(f *testing.F) {
 	for _, page := range query.Manual() {
-		f.Add(page.Example)
-		f.Add(page.Example[:len(page.Example)/2])
+		for _, example := range page.Examples {
+			f.Add(example)
+			f.Add(example[:len(example)/2])
+		}
 	}
 	for _, text := range []string{".mo", ".mode c", ".help sus", "nodes where label = 'Th", "nodes where \"old", "'", "\xff", ";;", "nodes -- "} {
 		f.Add(text)

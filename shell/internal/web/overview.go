@@ -43,7 +43,6 @@ var overviewParts = []struct {
 	{"noise", "Which labels are given in place of which", "Probability is the chance that a node of the true class is given the label, as scores use it. " +
 		"Joint is the expected share of all labels.", nil, 50},
 	{"count history where decision != 'undo' group by who, decision", "People", "What each person has decided, with what was taken back later.", nil, 1000},
-	{"agreement", "Agreement", "A verdict says whether the label was right. The share is that of the nodes on which both agree.", nil, 1000},
 	{"runs", "Runs", "The last run made the scores.",
 		[]string{"run", "started", "preset", "hops", "threshold", "scored", "suspects", "contradicted", "rescorings"}, 1000},
 }

@@ -31,7 +31,7 @@ func TestOverview(t *testing.T) {
 	for _, of := range []*client{c, bob} {
 		posted[reply](of, "/decide", decision{ID: "p4", Decision: "accept"})
 	}
-	if got := titles(); !slices.Equal(got, []string{"Classes", "Which labels are given in place of which", "People", "Agreement", "Runs"}) {
+	if got := titles(); !slices.Equal(got, []string{"Classes", "Which labels are given in place of which", "People", "Runs"}) {
 		t.Errorf("after decisions: got %q", got)
 	}
 	got := view[overview](c, "/overview")
@@ -39,7 +39,7 @@ func TestOverview(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	_, page := c.browser().get("/overview")
-	for _, want := range []string{"Scores of the labelled nodes", "homophily", "A verdict says whether"} {
+	for _, want := range []string{"Scores of the labelled nodes", "homophily", "What each person has decided"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}

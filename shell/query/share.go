@@ -6,10 +6,7 @@ import (
 	"iter"
 	"slices"
 	"sort"
-	"strings"
 	"sync"
-
-	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -18,7 +15,7 @@ import (
 )
 
 // A surroundings computes what a statement asks of the nodes around nodes. Any number of goroutines may ask. Of the memory, the labels
-// take a quarter at most, the nodes around one node a quarter, and the nodes that conditions on neighbours are true of another.
+// take a quarter at most, and the nodes around one node another.
 type surroundings struct {
 	ctx    context.Context // of the statement: values are computed while its rows are read
 	tx     *kv.Tx
@@ -29,10 +26,9 @@ type surroundings struct {
 	labels []kv.Class // of all nodes; nil while few were asked for, or if memory does not hold them
 	singly int        // labels that were read one by one
 	number map[string]kv.Class
-	sets   int64 // bytes that the sets of nodes may come to
 
-	plans       []func() string // what plan says of the values
-	asked, seen int64           // nodes that were asked about, and nodes that were looked at around them
+	plans       []string // what plan says of the values
+	asked, seen int64    // nodes that were asked about, and nodes that were looked at around them
 }
 
 // leastSurroundings is memory that surroundings may take whatever the budget.
@@ -84,45 +80,6 @@ func (s *surroundings) ownLabel(v kv.NodeID) (kv.Value, error) {
 		return kv.Value{}, err
 	}
 	return kv.ValueOf(s.tx.Classes()[class]), nil
-}
-
-// anyOf returns whether one of the nodes within some hops of a node is among those that find yields. It is never null.
-func (s *surroundings) anyOf(find func(context.Context) iter.Seq2[kv.NodeID, error], hops int) func(v kv.NodeID) (kv.Value, error) {
-	var once sync.Once
-	var set *roaring.Bitmap
-	var failure error
-	return func(v kv.NodeID) (kv.Value, error) {
-		once.Do(func() { // without s.mu: what is looked for may be about neighbours too
-			set = roaring.New()
-			for u, err := range find(s.ctx) {
-				if err != nil {
-					failure = err
-					return
-				}
-				set.Add(uint32(u))
-			}
-		})
-		if failure != nil {
-			return kv.Value{}, failure
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		found := false
-		err := s.each(v, hops, func(u kv.NodeID) bool {
-			found = set.Contains(uint32(u))
-			return !found
-		})
-		return kv.ValueOf(found), err
-	}
-}
-
-// reserve sets memory aside for a set of nodes.
-func (s *surroundings) reserve() error {
-	s.sets += int64(s.tx.NumNodes()) / 8
-	if s.sets > s.memory/4 {
-		return fmt.Errorf("the nodes that the conditions on neighbours are true of may take %d bytes, more than a quarter of the memory: give more --memory", s.sets)
-	}
-	return nil
 }
 
 // each calls visit for the nodes within some hops of a node, until it returns false.
@@ -178,7 +135,7 @@ func (s *surroundings) label(v kv.NodeID) (kv.Class, error) {
 // String says how the values are computed, a line or more for each property, and how many were.
 func (s *surroundings) String() (text string) {
 	for _, plan := range s.plans {
-		text += "\n" + plan()
+		text += "\n" + plan
 	}
 	if s.asked > 0 {
 		text += fmt.Sprintf("\nlooked around %s: %s", wording.Nodes(s.asked), wording.Count(s.seen, "neighbour", "neighbours"))
@@ -254,10 +211,13 @@ func (r *resolver) around(n name) (ColumnInfo, error) {
 	if err != nil {
 		return column, err
 	}
-	r.surroundings.plans = append(r.surroundings.plans, func() string {
-		return fmt.Sprintf("%s: the labels within %s of each node that is asked about are counted", n.text, wording.Count(hops, "hop", "hops"))
-	})
-	return column, r.compute(n, column.Kind, r.surroundings.shareOf(of, hops))
+	if slices.Contains(propertyNames(r.tx), n.text) {
+		return column, &ResolveError{Pos: n.pos, Msg: fmt.Sprintf("the store has a property of this name: ask for it as %s", QuoteName(n.text))}
+	}
+	r.surroundings.plans = append(r.surroundings.plans, fmt.Sprintf("%s: the labels within %s of each node that is asked about are counted",
+		n.text, wording.Count(hops, "hop", "hops")))
+	r.computed[n.text] = index.Computed{Kind: column.Kind, At: r.surroundings.shareOf(of, hops)}
+	return column, nil
 }
 
 // shared resolves the label whose share is asked for: a function of the node.
@@ -289,50 +249,6 @@ func (r *resolver) shared(s *share) (func(v kv.NodeID) (kv.Value, error), error)
 		return nil, err
 	}
 	return reader.At, nil
-}
-
-// neighbor resolves a condition on neighbours to a property that is computed, which is true or false.
-func (r *resolver) neighbor(e *neighbor) (index.Predicate, error) {
-	if r.alone {
-		return nil, &ResolveError{Pos: e.pos, Msg: "neighbor is of nodes, and these rows are none"}
-	}
-	hops, err := r.hopsOr1(e.hops)
-	if err != nil {
-		return nil, err
-	}
-	columns := r.columns // of the rows, which nodes do not have
-	r.columns = nil
-	where, err := r.predicate(e.where)
-	r.columns = columns
-	if err != nil {
-		return nil, err
-	}
-	if err := r.surroundings.reserve(); err != nil {
-		return nil, err
-	}
-	plan, err := index.NewPlan(r.tx, index.Query{Where: where, Limit: -1, Computed: r.computed})
-	if err != nil {
-		return nil, r.locate(err)
-	}
-	n := name{text: fmt.Sprintf("neighbor(%v, %d)", where, hops), pos: e.pos}
-	for _, taken := r.computed[n.text]; taken; _, taken = r.computed[n.text] {
-		n.text += "'"
-	}
-	r.surroundings.plans = append(r.surroundings.plans, func() string {
-		return fmt.Sprintf("%s: within %s of each node that is asked about, one of these is looked for:\n  %s",
-			n.text, wording.Count(hops, "hop", "hops"), strings.ReplaceAll(plan.String(), "\n", "\n  "))
-	})
-	err = r.compute(n, kv.KindBool, r.surroundings.anyOf(plan.Unordered, hops))
-	return index.Compare{Property: n.text, Op: index.Eq, Value: kv.ValueOf(true)}, err
-}
-
-// compute adds a property that is computed. Its name must be that of no stored one.
-func (r *resolver) compute(n name, kind kv.Kind, at func(v kv.NodeID) (kv.Value, error)) error {
-	if slices.Contains(propertyNames(r.tx), n.text) {
-		return &ResolveError{Pos: n.pos, Msg: fmt.Sprintf("the store has a property of this name: ask for it as %s", QuoteName(n.text))}
-	}
-	r.computed[n.text] = index.Computed{Kind: kind, At: at}
-	return nil
 }
 
 // hopsOr1 resolves a number of hops, 1 if there is none.

@@ -40,7 +40,7 @@ func TestNeighborhoodsFitMemory(t *testing.T) {
 	}
 	for _, text := range []string{
 		"nodes where share(label, 2) > 0.5", "nodes order by share(label, 2)", "nodes return share(label, 2)",
-		"nodes where not neighbor(id = 'nobody', 2)", "count nodes return avg(share('B', 2))",
+		"count nodes return avg(share('B', 2))",
 	} {
 		result, err := answerIn(t.Context(), t, store, tiny, text)
 		if err == nil {
@@ -61,7 +61,7 @@ func TestNeighborhoodsAreInterrupted(t *testing.T) {
 	store := starStore(t, 3000)
 	tx := store.Begin()
 	defer tx.Close()
-	for _, text := range []string{"count nodes where share(label, 2) > 0.5", "count nodes where neighbor(id = 'nobody', 2)"} {
+	for _, text := range []string{"count nodes where share(label, 2) > 0.5"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := newSurroundings(ctx, tx, 0)
 		steps := 0
