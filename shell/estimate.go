@@ -12,7 +12,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
-	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // estimateCommand prints the cost of clean.
@@ -88,7 +87,7 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 func (e *estimate) fill(store *kv.Store, of *cleaner.CleanEstimate) (err error) {
 	e.Nodes, e.Edges, e.Classes, e.Steps = of.Nodes, of.Edges, of.Classes, of.Steps
 	e.Temporary, e.Least = of.TemporaryBytes, leastMemoryFor(of.LeastBytes)
-	if e.Store, err = query.DiskBytes(store.Dir()); err != nil {
+	if e.Store, err = kv.DiskBytes(store.Dir()); err != nil {
 		return err
 	}
 	e.Cleaned = e.Store + of.StoreBytes

@@ -40,7 +40,7 @@ func (f tableForm) isSeparated() bool {
 	return f.format == columnar.Format(print.FormatCSV) || f.format == columnar.Format(print.FormatTSV)
 }
 
-// render writes a Result, which is closed afterwards, and returns how many rows it had.
+// render writes a Result, and returns how many rows it had.
 func (f tableForm) render(w io.Writer, r *query.Result, on *print.Screen) (int64, error) {
 	if !f.packed {
 		return f.format.Render(w, r, on)

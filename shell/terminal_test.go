@@ -273,7 +273,7 @@ func TestTerminalContinuesLines(t *testing.T) {
 	term.wait("the count", `(?m)^ *6$`)
 	term.text("nodes wher")
 	term.keys("Enter")
-	term.wait("the place of the error", `(?s)nodes wher\n +\^.*1:7: got wher.*did\s+you\s+mean\s+where`)
+	term.wait("the place of the error", `(?s)nodes wher\n +\^.*1:7: got wher, want where`)
 	term.clear()
 	term.text("count nodes where year >")
 	term.keys("Enter")

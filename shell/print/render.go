@@ -15,15 +15,13 @@ import (
 )
 
 // Render prints a Result and returns how many rows it had. Rows are written as they come, in blocks; a
-// table takes its widths from the first thousand. On a terminal, control characters are escaped in every format. The
-// Result is closed afterwards.
+// table takes its widths from the first thousand. On a terminal, control characters are escaped in every format.
 func Render(w io.Writer, r *query.Result, f Format) (rows int64, err error) {
 	return RenderOn(w, r, f, &Screen{Terminal: IsTerminal(w)})
 }
 
 // RenderOn is Render for a Screen.
 func RenderOn(w io.Writer, r *query.Result, f Format, on *Screen) (rows int64, err error) {
-	defer r.Close()
 	if on.Terminal && (f != FormatTable || r.Bare) { // tables escape their cells, beside the colours that they have
 		escaped := &escapeWriter{out: w}
 		w = escaped

@@ -6,7 +6,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // A Statement is one parsed statement. Its names are not yet looked up in a store.
@@ -104,10 +103,9 @@ type (
 	}
 
 	cleanStatement struct {
-		hops, threshold, expect, seed *literal
-		direction                     kv.Direction
-		preset                        cleaner.Preset   // "" if not given
-		imported                      cleaner.Imported // "" if not given
+		hops, expect, seed *literal
+		preset             cleaner.Preset   // "" if not given
+		imported           cleaner.Imported // "" if not given
 	}
 
 	// decideStatement decides on the nodes of ids, if a proviso is true of each of them. If ids is nil, it decides on the

@@ -61,8 +61,7 @@ func TestComplete(t *testing.T) {
 		{"neighbors p1 return ti", "ti", []string{"title"}},
 		{"undo ", "", nil},
 		{"neighbors p1 h", "h", []string{"hops"}},
-		{"clean ", "", []string{"hops", "preset", "direction", "threshold", "expect", "seed", "out", "in", "as"}},
-		{"clean preset paper hops 2 d", "d", []string{"direction"}},
+		{"clean ", "", []string{"hops", "preset", "expect", "seed", "out", "in", "as"}},
 		{"clean preset ", "", []string{"default", "paper"}},
 		{"un", "un", []string{"undo", "unlabel", "unsure"}},
 		{"accept w", "w", []string{"where"}},
@@ -74,7 +73,6 @@ func TestComplete(t *testing.T) {
 		{"relabel 'Theory' wh", "wh", []string{"where"}},
 		{"create ", "", []string{"index"}},
 		{"drop index on ye", "ye", []string{"year"}},
-		{"clean direction ", "", []string{"out", "in", "both"}},
 		{"nodes wher score > ", "", nil},
 	} {
 		candidates, prefix := Complete(tx, test.before)

@@ -2,8 +2,10 @@ package query
 
 import (
 	"context"
-	"errors"
+	"encoding/binary"
 	"fmt"
+	"math"
+	"math/big"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -41,15 +43,13 @@ func (q *query) countGroups(ctx context.Context, s *listStatement, plan *index.P
 		return nil, err
 	}
 	if !slices.ContainsFunc(asked.read, func(name string) bool { return q.computed[name].At != nil }) {
-		g := newGroups(asked, q.MemoryBudget, plan.Workers())
-		return g.answer(ctx, asked, g.addBlocks(ctx, q.tx, plan, asked.read))
+		return q.grouped(ctx, asked, plan.Workers(), func(g *groups) error { return g.addBlocks(ctx, q.tx, plan, asked.read) }), nil
 	}
 	f, err := q.fetcher(asked.read)
 	if err != nil {
 		return nil, err
 	}
-	g := newGroups(asked, q.MemoryBudget, 1)
-	return g.answer(ctx, asked, g.addAll(f.rows(ctx, plan.Unordered(ctx))))
+	return q.grouped(ctx, asked, 1, func(g *groups) error { return g.addAll(f.rows(ctx, plan.Unordered(ctx))) }), nil
 }
 
 // countHistory answers a count of the history.
@@ -64,22 +64,27 @@ func (q *query) countHistory(ctx context.Context, s *historyStatement) (*Result,
 		return nil, err
 	}
 	rows := find.answer(ctx, q.historyRows(ctx, kv.NoNode, decide.History(ctx, q.tx, kv.NoNode), columnNames(find.read)), 0).rows
-	g := newGroups(asked, q.MemoryBudget, 1)
-	return g.answer(ctx, asked, g.addAll(rows))
+	return q.grouped(ctx, asked, 1, func(g *groups) error { return g.addAll(rows) }), nil
 }
 
-// answer is the answer to a count once all rows are counted, err the error of that.
-func (g *groups) answer(ctx context.Context, asked *grouping, err error) (*Result, error) {
-	if err == nil && asked.by == 0 { // there is one group, also of no rows
-		err = g.addNone()
-	}
-	if err == nil {
-		err = g.sort(ctx)
-	}
-	if err != nil {
-		return nil, errors.Join(err, g.close())
-	}
-	return &Result{columns: asked.columns, rows: cut(g.sorter.rows(ctx), asked.skip, asked.most), release: g.release}, nil
+// grouped is the Result of groups, whose rows add counts once the Result is read.
+func (q *query) grouped(ctx context.Context, asked *grouping, workers int, add func(*groups) error) *Result {
+	return NewResult(asked.columns, cut(func(yield func([]kv.Value, error) bool) {
+		g := newGroups(asked, q.MemoryBudget, workers)
+		defer g.close() //nolint:errcheck // a temporary file that cannot be removed changes no row
+		err := add(g)
+		if err == nil && asked.by == 0 { // there is one group, also of no rows
+			err = g.addNone()
+		}
+		if err == nil {
+			err = g.sort(ctx)
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		g.sorter.rows(ctx)(yield)
+	}, asked.skip, asked.most))
 }
 
 // A grouping is how a count groups rows. The rows of groups have the properties of group by, the count, and the totals.
@@ -157,4 +162,69 @@ func (o tallyOf) kind() kv.Kind {
 		return kv.KindFloat
 	}
 	return o.column.Kind
+}
+
+// An exactSum adds numbers without rounding. So the sum does not depend on the order of the numbers, nor on the goroutines that added
+// some of them up.
+type exactSum struct {
+	finite   big.Float
+	infinite float64 // the sum of infinite numbers, 0 if there are none
+	term     big.Float
+}
+
+// exactBits hold any sum: numbers have bits from 2^-1074 to 2^1023, and fewer than 2^63 are added.
+const exactBits = 2200
+
+func newExactSum() *exactSum {
+	s := &exactSum{}
+	s.finite.SetPrec(exactBits)
+	s.term.SetPrec(64)
+	return s
+}
+
+func (s *exactSum) addInt(n int64) { s.finite.Add(&s.finite, s.term.SetInt64(n)) }
+
+func (s *exactSum) add(x float64) {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		s.infinite += x
+		return
+	}
+	s.finite.Add(&s.finite, s.term.SetFloat64(x))
+}
+
+// float is the number nearest to the sum, NaN if infinite numbers of both signs are in it.
+func (s *exactSum) float() float64 { return s.mean(1) }
+
+// mean is the number nearest to the sum divided by n.
+func (s *exactSum) mean(n int64) float64 {
+	if s.infinite != 0 {
+		return s.infinite
+	}
+	mean := new(big.Float).SetPrec(exactBits)
+	x, _ := mean.Quo(&s.finite, new(big.Float).SetInt64(n)).Float64()
+	return x
+}
+
+// integer is the sum of integers; fits is false if it is beyond the range of an integer.
+func (s *exactSum) integer() (n int64, fits bool) {
+	n, accuracy := s.finite.Int64()
+	return n, accuracy == big.Exact
+}
+
+// appendTo appends the sum in a form that addFrom reads.
+func (s *exactSum) appendTo(b []byte) ([]byte, error) {
+	finite, err := s.finite.GobEncode()
+	b = binary.BigEndian.AppendUint64(b, math.Float64bits(s.infinite))
+	return append(binary.AppendUvarint(b, uint64(len(finite))), finite...), err
+}
+
+// addFrom adds a sum that appendTo has written. It returns the bytes behind it.
+func (s *exactSum) addFrom(b []byte) (rest []byte, err error) {
+	s.infinite += math.Float64frombits(binary.BigEndian.Uint64(b))
+	length, size := binary.Uvarint(b[8:])
+	b = b[8+size:]
+	var finite big.Float
+	err = finite.GobDecode(b[:length])
+	s.finite.Add(&s.finite, &finite)
+	return b[length:], err
 }

@@ -51,8 +51,8 @@
 //	           | ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids [ if ] | [ "all" ] where [ limit ] ) [ because ]
 //	           | "relabel" ( ids class [ if ] | class [ "all" ] where [ limit ] ) [ because ]
 //	           | "undo" [ number ]
-//	           | "clean" { "hops" number | "preset" ( "default" | "paper" ) | "direction" ( "out" | "in" | "both" )
-//	             | "threshold" number | "expect" number | "seed" number | "out" "of" "fold" | "in" "sample" | "as" "given" }
+//	           | "clean" { "hops" number | "preset" ( "default" | "paper" ) | "expect" number | "seed" number
+//	             | "out" "of" "fold" | "in" "sample" | "as" "given" }
 //	           | "rescore" [ "full" ]
 //	           | "audit" [ "draw" ( number [ "seed" number ] | [ number ] "for" [ "trusted" ] "fdr" number ) ]
 //	           | ( "create" | "drop" ) "index" "on" property .

@@ -159,9 +159,28 @@ func shownFields(e *cleaner.Explanation) []field {
 	})
 }
 
+// rowsFrom makes a row of each of some things.
+func rowsFrom[T any](things []T, row func(T) []kv.Value) (rows [][]kv.Value) {
+	for _, thing := range things {
+		rows = append(rows, row(thing))
+	}
+	return rows
+}
+
+func shareRow(c cleaner.ClassShare) []kv.Value {
+	return []kv.Value{kv.ValueOf(c.Class), number(c.Share)}
+}
+
+func voteRow(c cleaner.ClassShare) []kv.Value {
+	return []kv.Value{kv.ValueOf(c.Class), kv.ValueOf(c.Count), number(c.Share)}
+}
+
+func hopRow(h cleaner.HopVote) []kv.Value {
+	return []kv.Value{kv.ValueOf(int64(h.Hop)), kv.ValueOf(h.Class), kv.ValueOf(h.Nodes), number(h.Labels), number(h.Predictions)}
+}
+
 // explanationObject lays an explanation out for JSON.
 func explanationObject(e *cleaner.Explanation, integerIDs bool) object {
-	o := append(object{{"id", jsonOf(idValue(e.ID, integerIDs))}}, objectOf(nodeFields(e))...)
 	features := []object{}
 	for _, f := range e.Features {
 		feature := object{{"name", f.Name}, {"value", jsonOf(number(f.Value))}}
@@ -173,39 +192,34 @@ func explanationObject(e *cleaner.Explanation, integerIDs bool) object {
 		}
 		features = append(features, feature)
 	}
-	o = append(o, member{"predictions", objects(shareRows(e.TopClasses), "class", "share")}, member{"features", features})
-	if e.Direction != kv.Both {
-		o = append(o, member{"direction", e.Direction.String()})
-	}
 	hops := []object{}
-	for rest := e.Hops; len(rest) > 0; {
-		end := slices.IndexFunc(rest, func(h cleaner.HopVote) bool { return h.Hop != rest[0].Hop })
-		if end < 0 {
-			end = len(rest)
+	for i, h := range e.Hops { // by hop
+		if i == 0 || h.Hop != e.Hops[i-1].Hop {
+			hops = append(hops, object{{"hop", h.Hop}, {"classes", []object{}}})
 		}
-		hops = append(hops, object{
-			{"hop", rest[0].Hop}, {"classes", objects(hopRows(rest[:end]), "", "class", "nodes", "labels", "predictions")},
-		})
-		rest = rest[end:]
+		classes := &hops[len(hops)-1][1]
+		classes.value = append(classes.value.([]object), objects([][]kv.Value{hopRow(h)}, "", "class", "nodes", "labels", "predictions")...)
 	}
 	history := []object{}
 	for i, d := range e.History {
 		fields := decisionFields(d, e.InForce[i], integerIDs)
 		history = append(history, objectOf(slices.DeleteFunc(fields, func(f field) bool { return f.name == "id" })))
 	}
-	words := []object{}
-	for _, d := range e.Words {
-		words = append(words, objectOf([]field{
-			{name: "who", value: text(d.Who)}, {name: "decision", value: kv.ValueOf(d.Kind.String())}, {name: "label", value: text(d.To)},
-			{name: "why", value: text(d.Why)},
-		}))
+	words := rowsFrom(e.Words, func(d decide.Decision) []kv.Value {
+		return []kv.Value{text(d.Who), kv.ValueOf(d.Kind.String()), text(d.To), text(d.Why)}
+	})
+	o := append(object{{"id", jsonOf(idValue(e.ID, integerIDs))}}, objectOf(nodeFields(e))...)
+	o = append(o, member{"predictions", objects(rowsFrom(e.TopClasses, shareRow), "class", "share")}, member{"features", features})
+	if e.Direction != kv.Both {
+		o = append(o, member{"direction", e.Direction.String()})
 	}
-	supporters, opponents := supporterSection(e, integerIDs), opponentSection(e, integerIDs)
+	supporters, opponents := voiceSection(e, true, integerIDs), voiceSection(e, false, integerIDs)
 	o = append(
-		o, member{"neighbors", objects(voteRows(e), "class", "count", "share")},
-		member{"counterfactual", objects(shareRows(e.Counterfactual), "class", "score")}, member{"hops", hops},
+		o, member{"neighbors", objects(rowsFrom(e.Votes, voteRow), "class", "count", "share")},
+		member{"counterfactual", objects(rowsFrom(e.Counterfactual, shareRow), "class", "score")}, member{"hops", hops},
 		member{"supporters", objects(supporters.Rows, columnNames(supporters.Columns)...)},
-		member{"opponents", objects(opponents.Rows, columnNames(opponents.Columns)...)}, member{"words", words}, member{"history", history},
+		member{"opponents", objects(opponents.Rows, columnNames(opponents.Columns)...)},
+		member{"words", objects(words, "who", "decision", "label", "why")}, member{"history", history},
 	)
 	if e.Incomplete != "" {
 		o = append(o, member{"incomplete", e.Incomplete})
@@ -213,57 +227,50 @@ func explanationObject(e *cleaner.Explanation, integerIDs bool) object {
 	return o
 }
 
-// shareRows are classes with their shares.
-func shareRows(classes []cleaner.ClassShare) (rows [][]kv.Value) {
-	for _, c := range classes {
-		rows = append(rows, []kv.Value{kv.ValueOf(c.Class), number(c.Share)})
-	}
-	return rows
-}
-
-// voteRows are the votes of the neighbours.
-func voteRows(e *cleaner.Explanation) (rows [][]kv.Value) {
-	for _, c := range e.Votes {
-		rows = append(rows, []kv.Value{kv.ValueOf(c.Class), kv.ValueOf(c.Count), number(c.Share)})
-	}
-	return rows
-}
-
-// hopRows are the votes of nodes at the end of walks.
-func hopRows(votes []cleaner.HopVote) (rows [][]kv.Value) {
-	for _, h := range votes {
-		rows = append(rows, []kv.Value{
-			kv.ValueOf(int64(h.Hop)), kv.ValueOf(h.Class), kv.ValueOf(h.Nodes), number(h.Labels), number(h.Predictions),
-		})
-	}
-	return rows
-}
-
 // explanationSections lays an explanation out for reading.
 func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
-	node := Section{Title: explanationTitle(e), Columns: []ColumnInfo{{Name: "property"}, {Name: "value"}}}
-	for _, f := range shownFields(e) {
-		node.Rows = append(node.Rows, []kv.Value{kv.ValueOf(f.name), f.value})
+	title, neighbors, words := "Node "+e.ID, "Labels of the neighbours", "What people say"
+	if e.Label == "" {
+		title += ", not labelled"
+	} else {
+		title += ", labelled " + e.Label
 	}
-	neighbors := "Labels of the neighbours"
+	if e.ScoredAs != "" && e.ScoredAs != e.Label {
+		title += ", scored as " + e.ScoredAs
+	}
 	if e.Direction != kv.Both {
 		neighbors += ", direction " + e.Direction.String()
 	}
-	votes := Section{Title: neighbors, Rows: voteRows(e), Columns: []ColumnInfo{
-		{"class", kv.KindString}, {"count", kv.KindInt}, {"share", kv.KindFloat},
-	}}
+	if e.Disputed {
+		words += ": disputed"
+	}
+	said := e.Words
+	if len(said) < 2 {
+		said = nil // the history has it
+	}
 	return []Section{
-		node,
+		{title, textColumns("property", "value"), rowsFrom(shownFields(e), func(f field) []kv.Value { return []kv.Value{kv.ValueOf(f.name), f.value} })},
 		shareSection("Predicted classes", "probability", e.TopClasses),
 		featureSection(e),
-		votes,
+		{neighbors, []ColumnInfo{{"class", kv.KindString}, {"count", kv.KindInt}, {"share", kv.KindFloat}}, rowsFrom(e.Votes, voteRow)},
 		hopSection(e),
-		supporterSection(e, integerIDs),
-		opponentSection(e, integerIDs),
+		voiceSection(e, true, integerIDs),
+		voiceSection(e, false, integerIDs),
 		shareSection("Score, had the label been", "score", e.Counterfactual),
-		wordSection(e),
-		historySection(e),
+		{words, textColumns("who", "decision", "why"), rowsFrom(said, func(d decide.Decision) []kv.Value {
+			return []kv.Value{text(d.Who), kv.ValueOf(wordText(d)), text(d.Why)}
+		})},
+		{"History", textColumns("time", "decision", "who", "why"), rowsFrom(e.History, func(d decide.Decision) []kv.Value {
+			return []kv.Value{kv.ValueOf(timeText(d.Time)), kv.ValueOf(decisionSummary(d)), text(d.Who), text(d.Why)}
+		})},
 	}
+}
+
+func textColumns(names ...string) (columns []ColumnInfo) {
+	for _, name := range names {
+		columns = append(columns, ColumnInfo{name, kv.KindString})
+	}
+	return columns
 }
 
 // featureSection shows the agreement features, with their places among fitting nodes where those are known.
@@ -291,48 +298,42 @@ func featureSection(e *cleaner.Explanation) Section {
 // percentile is a share in percent, to a tenth.
 func percentile(share float64) kv.Value { return number(math.Round(1000*share) / 10) }
 
-// hopSection shows what nodes at each distance say, of the classes with most weight.
+// hopSection shows the labels and predictions of nodes at each distance, of the classes with most weight.
 func hopSection(e *cleaner.Explanation) Section {
 	s := Section{Title: "Labels and predictions at the end of walks, by weight", Columns: []ColumnInfo{
 		{"length", kv.KindInt}, {"class", kv.KindString}, {"nodes", kv.KindInt}, {"labels", kv.KindFloat}, {"predictions", kv.KindFloat},
 	}}
-	counts, left := map[int]int{}, false
+	counts := map[int]int{}
 	for _, h := range e.Hops {
-		if counts[h.Hop]++; counts[h.Hop] > shownHopClasses {
-			left = true
-			continue
+		if counts[h.Hop]++; counts[h.Hop] <= shownHopClasses {
+			s.Rows = append(s.Rows, hopRow(h))
 		}
-		s.Rows = append(s.Rows, hopRows([]cleaner.HopVote{h})...)
 	}
-	if left {
+	if len(s.Rows) < len(e.Hops) {
 		s.Title += ": the first " + strconv.Itoa(shownHopClasses) + " classes"
 	}
 	return s
 }
 
-// opponentSection shows the neighbours that speak most against the label.
-func opponentSection(e *cleaner.Explanation, integerIDs bool) Section {
-	return voiceSection("against", e.Opponents, func(o cleaner.Voice) float64 { return o.Against }, integerIDs)
-}
-
-// supporterSection shows those that speak most for it.
-func supporterSection(e *cleaner.Explanation, integerIDs bool) Section {
-	return voiceSection("for", e.Supporters, func(o cleaner.Voice) float64 { return o.For }, integerIDs)
-}
-
-// voiceSection shows the neighbours on one side, with the number that they are ordered by.
-func voiceSection(side string, voices []cleaner.Voice, of func(cleaner.Voice) float64, integerIDs bool) Section {
-	s := Section{Title: "Neighbours that speak most " + side + " the label", Columns: []ColumnInfo{
+// voiceSection shows the neighbours that speak most for the label, or against it.
+func voiceSection(e *cleaner.Explanation, isFor, integerIDs bool) Section {
+	side, voices := "against", e.Opponents
+	if isFor {
+		side, voices = "for", e.Supporters
+	}
+	return Section{"Neighbours that speak most " + side + " the label", []ColumnInfo{
 		{"id", idKind(integerIDs)}, {"label", kv.KindString}, {"predicted", kv.KindString}, {"confidence", kv.KindFloat},
 		{"of_given", kv.KindFloat}, {"score", kv.KindFloat}, {"weight", kv.KindFloat}, {side, kv.KindFloat},
-	}}
-	for _, o := range voices {
-		s.Rows = append(s.Rows, []kv.Value{
-			idValue(o.ID, integerIDs), text(o.Label), text(o.Class), number(o.Confidence),
-			number(o.Prediction), number(o.Score), number(o.Weight), number(of(o)),
-		})
-	}
-	return s
+	}, rowsFrom(voices, func(v cleaner.Voice) []kv.Value {
+		strength := v.Against
+		if isFor {
+			strength = v.For
+		}
+		return []kv.Value{
+			idValue(v.ID, integerIDs), text(v.Label), text(v.Class), number(v.Confidence),
+			number(v.Prediction), number(v.Score), number(v.Weight), number(strength),
+		}
+	})}
 }
 
 // wordText is the word of a person in a few words, such as "relabel: Theory".
@@ -346,34 +347,6 @@ func wordText(d decide.Decision) string {
 	return d.Kind.String() + ": " + d.To
 }
 
-// wordSection shows the last word of each person, if there is more than one.
-func wordSection(e *cleaner.Explanation) Section {
-	s := Section{Title: "What people say", Columns: []ColumnInfo{{"who", kv.KindString}, {"decision", kv.KindString}, {"why", kv.KindString}}}
-	if e.Disputed {
-		s.Title += ": disputed"
-	}
-	if len(e.Words) < 2 {
-		return s
-	}
-	for _, d := range e.Words {
-		s.Rows = append(s.Rows, []kv.Value{text(d.Who), kv.ValueOf(wordText(d)), text(d.Why)})
-	}
-	return s
-}
-
-// historySection shows what was decided on the node.
-func historySection(e *cleaner.Explanation) Section {
-	s := Section{Title: "History", Columns: []ColumnInfo{
-		{"time", kv.KindString}, {"decision", kv.KindString}, {"who", kv.KindString}, {"why", kv.KindString},
-	}}
-	for _, d := range e.History {
-		s.Rows = append(s.Rows, []kv.Value{
-			kv.ValueOf(timeText(d.Time)), kv.ValueOf(decisionSummary(d)), text(d.Who), text(d.Why),
-		})
-	}
-	return s
-}
-
 // ordinal is a number that counts from 1, such as that of a run; null if there is none.
 func ordinal(n int64) kv.Value {
 	if n == 0 {
@@ -382,25 +355,12 @@ func ordinal(n int64) kv.Value {
 	return kv.ValueOf(n)
 }
 
-func explanationTitle(e *cleaner.Explanation) string {
-	title := "Node " + e.ID
-	if e.Label == "" {
-		title += ", not labelled"
-	} else {
-		title += ", labelled " + e.Label
-	}
-	if e.ScoredAs != "" && e.ScoredAs != e.Label {
-		title += ", scored as " + e.ScoredAs
-	}
-	return title
-}
-
 func shareSection(title, share string, classes []cleaner.ClassShare) Section {
 	if len(classes) > shownClasses {
 		title += fmt.Sprintf(": the first %d of %d classes", shownClasses, len(classes))
 		classes = classes[:shownClasses]
 	}
-	return Section{Title: title, Columns: []ColumnInfo{{"class", kv.KindString}, {share, kv.KindFloat}}, Rows: shareRows(classes)}
+	return Section{Title: title, Columns: []ColumnInfo{{"class", kv.KindString}, {share, kv.KindFloat}}, Rows: rowsFrom(classes, shareRow)}
 }
 
 // featureMeaning puts P0, P1 … L1 … into words.

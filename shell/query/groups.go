@@ -84,11 +84,6 @@ func newGroups(asked *grouping, memory int64, workers int) *groups {
 
 func (g *groups) close() error { return errors.Join(g.partial.Close(), g.sorter.Close()) }
 
-// release is close for a reader of rows. A temporary file that cannot be removed changes no row.
-func (g *groups) release() {
-	g.close() //nolint:errcheck // see above
-}
-
 // addAll counts rows on one goroutine.
 func (g *groups) addAll(rows iter.Seq2[[]kv.Value, error]) error {
 	for row, err := range rows {

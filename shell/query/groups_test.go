@@ -84,7 +84,7 @@ func TestRowsBeyondMemory(t *testing.T) {
 	for statement, want := range map[string]string{
 		"neighbors p1 where degree > 0":        "more than 1 nodes within 1 hops: ask for fewer hops, or give more --memory",
 		"neighbors p1 order by degree limit 1": "or give more --memory",
-		"neighbors p1":                         "or for the first with limit",
+		"neighbors p1":                         "or give more --memory",
 		"history order by score return *":      "",
 	} {
 		_, err := answered(t, store, Options{MemoryBudget: 1}, statement)

@@ -57,11 +57,8 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 		budget /= 4
 	}
 	most := max(1, int(budget/bytesPerNeighbor))
-	limited := find.find.Limit >= 0 && find.holds == nil && len(find.find.Order) == 0
-	if limited {
-		if find.find.Limit > most {
-			return nil, &ResolveError{Pos: s.limit.pos, Msg: fmt.Sprintf("got %d for a limit, want a whole number from 0 to %d", find.find.Limit, most)}
-		}
+	limited := find.find.Limit >= 0 && find.find.Limit <= most && find.holds == nil && len(find.find.Order) == 0
+	if limited { // the first that are met are the answer
 		most = find.find.Limit
 	}
 	levels, truncated, err := ops.Neighborhood(ctx, q.tx, v, hops, most+1) // the node itself is level 0
@@ -69,11 +66,7 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 		return nil, err
 	}
 	if truncated && !limited {
-		advice := "ask for fewer hops, or for the first with limit"
-		if find.holds != nil || len(find.find.Order) > 0 {
-			advice = "ask for fewer hops, or give more --memory"
-		}
-		return nil, fmt.Errorf("more than %d nodes within %d hops: %s", most, hops, advice)
+		return nil, fmt.Errorf("more than %d nodes within %d hops: ask for fewer hops, or give more --memory", most, hops)
 	}
 	edges, err := q.edges(ctx, v, levels[1:])
 	if err != nil {

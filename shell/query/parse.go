@@ -1,12 +1,10 @@
 package query
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
-	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // parse reads one statement that starts at a place; a semicolon may end it.
@@ -312,95 +310,4 @@ func (p *parser) atEnd(more string) bool {
 	}
 	p.wants = append(p.wants, want{label: more})
 	return true
-}
-
-// clean = "clean" { "hops" number | "preset" ( "default" | "paper" ) | "direction" ( "out" | "in" | "both" )
-//
-//	| "threshold" number | "expect" number | "seed" number | imported } , each at most once.
-func (p *parser) clean() (statement, error) {
-	s := &cleanStatement{}
-	words := []string{"hops", "preset", "direction", "threshold", "expect", "seed", "out", "in", "as"}
-	for {
-		i := slices.IndexFunc(words, p.accept)
-		if i < 0 {
-			return s, nil
-		}
-		var err error
-		switch words[i] {
-		case "hops":
-			s.hops, err = p.number("a number of hops")
-		case "preset":
-			s.preset, err = oneOf(p, cleaner.PresetDefault, cleaner.PresetPaper)
-		case "direction":
-			s.direction, err = oneOf(p, kv.Out, kv.In, kv.Both)
-		case "threshold":
-			s.threshold, err = p.number("a score between 0 and 1")
-		case "expect":
-			s.expect, err = p.number("a share between 0 and 1")
-		case "seed":
-			s.seed, err = p.number("a whole number")
-		case "out":
-			s.imported, err = cleaner.OutOfFold, p.expect("of", "fold")
-		case "in":
-			s.imported, err = cleaner.InSample, p.expect("sample")
-		case "as":
-			s.imported, err = cleaner.AsGiven, p.expect("given")
-		}
-		if err != nil {
-			return nil, err
-		}
-		words = slices.Delete(words, i, i+1)
-		if s.imported != "" { // the other two of these words
-			words = slices.DeleteFunc(words, func(word string) bool { return slices.Contains([]string{"out", "in", "as"}, word) })
-		}
-	}
-}
-
-// oneOf reads one of some words, each the printed form of a value.
-func oneOf[T any](p *parser, values ...T) (none T, err error) {
-	for _, value := range values {
-		if p.accept(fmt.Sprint(value)) {
-			return value, nil
-		}
-	}
-	return none, p.fail()
-}
-
-// audit = "audit" [ "draw" ( "for" promise | number [ "for" promise | "seed" number ] ) ] .
-func (p *parser) audit() (s *auditStatement, err error) {
-	s = &auditStatement{}
-	if !p.accept("draw") {
-		return s, nil
-	}
-	if !p.accept("for") {
-		if s.size, err = p.number("a number of labels"); err != nil {
-			return nil, err
-		}
-		if p.accept("seed") {
-			s.seed, err = p.number("a whole number")
-			return s, err
-		}
-		if !p.accept("for") {
-			return s, nil
-		}
-	}
-	s.promise, err = p.promise()
-	return s, err
-}
-
-// promise = "fdr" number | trusted .
-func (p *parser) promise() (*promise, error) {
-	if p.accept("fdr") {
-		return p.promised(cleaner.ListSuspects)
-	}
-	return p.trusted()
-}
-
-// index = ( "create" | "drop" ) "index" "on" property .
-func (p *parser) index(verb string) (statement, error) {
-	if err := p.expect("index", "on"); err != nil {
-		return nil, err
-	}
-	property, err := p.property()
-	return &indexStatement{verb: verb, property: property}, err
 }

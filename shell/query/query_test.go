@@ -118,34 +118,6 @@ func TestSuspectsByScoreReadTheIndex(t *testing.T) {
 	}
 }
 
-// A result gives its temporary files back after a failure, and after a loop that breaks off.
-func TestRowsCloseTheResult(t *testing.T) {
-	broken, released := errors.New("block 7 is corrupt"), false
-	r := NewResult(nil, func(yield func([]kv.Value, error) bool) { yield(nil, broken) })
-	r.release = func() { released = true }
-	for _, err := range r.Rows() {
-		if !errors.Is(err, broken) {
-			t.Errorf("got %v, want %v", err, broken)
-		}
-	}
-	if !released {
-		t.Error("a failure left the result open")
-	}
-	released = false
-	r = NewTable(nil, make([][]kv.Value, 3))
-	r.release = func() { released = true }
-	for _, err := range r.Rows() {
-		if err != nil {
-			t.Error(err)
-		}
-		break
-	}
-	if !released {
-		t.Error("a loop that broke off left the result open")
-	}
-	r.Close()
-}
-
 func TestCancelledQuery(t *testing.T) {
 	store := papers.Cleaned(t)
 	ctx, cancel := context.WithCancel(t.Context())

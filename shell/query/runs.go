@@ -22,38 +22,18 @@ const DefaultDraws = 50
 // clean answers clean: it scores the store anew and returns the run.
 func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 	opt := cleaner.Options{
-		Preset:       s.preset,
-		Direction:    s.direction,
-		Seed:         DefaultSeed,
-		Imported:     s.imported,
-		Workers:      q.Workers,
-		MemoryBudget: q.MemoryBudget,
-		Progress:     q.Progress,
-		Notice:       func(remark string) { q.remark(remark) },
+		Preset: s.preset, Seed: DefaultSeed, Imported: s.imported,
+		Workers: q.Workers, MemoryBudget: q.MemoryBudget, Progress: q.Progress, Notice: q.remark,
 	}
-	if s.direction != kv.Both && !q.tx.Shape().Directed {
-		return nil, fmt.Errorf("clean direction %s: the store is undirected, want one imported with --directed", s.direction)
-	}
+	var err error
 	if s.hops != nil {
-		var err error
 		if opt.Hops, err = q.hops(*s.hops); err != nil {
 			return nil, err
 		}
 	}
-	if s.threshold != nil {
-		var err error
-		if opt.Threshold, err = q.share(*s.threshold, "a threshold"); err != nil {
-			return nil, err
-		}
-	}
 	if s.expect != nil {
-		var err error
 		if opt.Expect, err = q.share(*s.expect, "an expected share of wrong labels"); err != nil {
 			return nil, err
-		}
-		if opt.Expect > cleaner.MostExpected {
-			return nil, &ResolveError{Pos: s.expect.pos, Msg: fmt.Sprintf(
-				"got %v for an expected share of wrong labels, want a number up to %v", opt.Expect, cleaner.MostExpected)}
 		}
 	}
 	if s.seed != nil {

@@ -3,8 +3,6 @@ package query
 import (
 	"fmt"
 	"strings"
-
-	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // spell is a statement or an expression in one fixed spelling, which parses to an equal one.
@@ -46,10 +44,7 @@ func spell(tree any) string {
 		if s.preset != "" {
 			text += " preset " + string(s.preset)
 		}
-		if s.direction != kv.Both {
-			text += " direction " + s.direction.String()
-		}
-		text += option("threshold", s.threshold) + option("expect", s.expect) + option("seed", s.seed)
+		text += option("expect", s.expect) + option("seed", s.seed)
 		return strings.TrimSpace(text + " " + string(s.imported))
 	case *decideStatement:
 		return spellDecision(s)

@@ -4,20 +4,20 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io/fs"
+	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // stats answers stats.
 func (q *query) stats(ctx context.Context) (*Result, error) {
-	labels, err := index.NewPlan(q.tx, index.Query{Where: index.Not{Term: index.IsNull{Property: "label"}}, Limit: -1})
+	labels, err := index.NewPlan(q.tx, index.Query{Where: hasValue(kv.LabelColumn), Limit: -1})
 	if err != nil {
 		return nil, err
 	}
@@ -25,11 +25,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, err := countedRuns(ctx, q.tx)
-	if err != nil {
-		return nil, err
-	}
-	bytes, err := DiskBytes(q.tx.Store().Dir())
+	bytes, err := kv.DiskBytes(q.tx.Store().Dir())
 	if err != nil {
 		return nil, err
 	}
@@ -37,15 +33,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	wrong, err := q.wrongLabels(ctx, runs)
-	if err != nil {
-		return nil, err
-	}
-	stale, err := q.staleScores(ctx, runs)
-	if err != nil {
-		return nil, err
-	}
-	age, err := q.classifierAge(ctx)
+	scores, err := q.scoreFields(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -56,100 +44,82 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 			indexes = append(indexes, c.Name)
 		}
 	}
+	shape := q.tx.Shape()
 	fields := slices.Concat([]field{
 		{"store", kv.KindString, kv.ValueOf(cmp.Or(q.Name, q.tx.Store().Dir()))},
-		{"nodes", kv.KindInt, kv.ValueOf(int64(q.tx.Shape().Present))},
-		{"edges", kv.KindInt, kv.ValueOf(q.tx.Shape().Edges)},
-		{"directed", kv.KindBool, kv.ValueOf(q.tx.Shape().Directed)},
-		{"weighted", kv.KindBool, kv.ValueOf(q.tx.Shape().Weighted)},
+		{"nodes", kv.KindInt, kv.ValueOf(int64(shape.Present))},
+		{"edges", kv.KindInt, kv.ValueOf(shape.Edges)},
+		{"directed", kv.KindBool, kv.ValueOf(shape.Directed)},
+		{"weighted", kv.KindBool, kv.ValueOf(shape.Weighted)},
 		{"labelled", kv.KindInt, kv.ValueOf(labelled)},
 		{"classes", kv.KindInt, kv.ValueOf(int64(len(q.tx.Classes())))},
 		{"columns", kv.KindString, kv.ValueOf(joinNames(columns))},
 		{"indexes", kv.KindString, kv.ValueOf(joinNames(indexes))},
 		{"matrices", kv.KindString, kv.ValueOf(joinNames(matrices))},
 		{"predictions", kv.KindString, predictions},
-		{"runs", kv.KindInt, kv.ValueOf(len(runs))},
-	}, wrong, stale, age, []field{
-		{"disk_bytes", kv.KindInt, kv.ValueOf(bytes)},
-	})
+	}, scores, []field{{"disk_bytes", kv.KindInt, kv.ValueOf(bytes)}})
 	r, o := recordOf(fields), objectOf(fields)
 	for i := range o {
-		switch o[i].name {
-		case "columns":
-			o[i].value = columns
-		case "indexes":
-			o[i].value = indexes
-		case "matrices":
-			o[i].value = matrices
+		if list, ok := map[string][]string{"columns": columns, "indexes": indexes, "matrices": matrices}[o[i].name]; ok {
+			o[i].value = list
 		}
 	}
 	r.Object = o
 	return r, nil
 }
 
-// wrongLabels says what is known of wrong labels: the suspects that all evidence contradicts, null without a run, and what
-// the last look of an audit tells, null before; the rate also if fewer than half of the answers name a label.
-func (q *query) wrongLabels(ctx context.Context, runs []*cleaner.Run) ([]field, error) {
+// mostStaleStats is how many stale scores stats looks for at most: it may take longer than what is asked often.
+const mostStaleStats = 1 << 14
+
+// scoreFields are known of scores and wrong labels: the suspects of the last run that all evidence contradicts, the last look of an
+// audit, the scores that are older than changes around them, null if they are too many to count, and the age of the kept classifier.
+func (q *query) scoreFields(ctx context.Context) ([]field, error) {
+	var contradicted, rate, low, high, left, stale, unseen, agreement kv.Value
+	runs, err := countedRuns(ctx, q.tx)
+	if err != nil {
+		return nil, err
+	}
 	audit, err := LastAudit(ctx, q.tx)
 	if err != nil {
 		return nil, err
 	}
-	contradicted, rates := kv.Value{}, [4]kv.Value{}
+	if audit != nil && audit.Look > 0 {
+		rate, low, high, left = number(audit.Rate), number(audit.Low), number(audit.High), number(math.Round(audit.Left()))
+	}
 	if len(runs) > 0 {
 		contradicted = kv.ValueOf(runs[len(runs)-1].Contradicted)
 		q.notices = append(q.notices, wording.HowMany(audit))
-	}
-	if audit != nil && audit.Look > 0 {
-		for i, x := range []float64{audit.Rate, audit.Low, audit.High, math.Round(audit.Left())} {
-			rates[i] = number(x)
-		}
-	}
-	return []field{
-		{"contradicted", kv.KindInt, contradicted},
-		{"mislabel_rate", kv.KindFloat, rates[0]}, {"rate_low", kv.KindFloat, rates[1]}, {"rate_high", kv.KindFloat, rates[2]},
-		{"mislabels_left", kv.KindFloat, rates[3]},
-	}, nil
-}
-
-// mostStaleStats is how many stale scores stats looks for at most: it may take longer than what is asked often.
-const mostStaleStats = 1 << 14
-
-// staleScores counts the scores that are older than changes around them; null without a run, or if they are too many to count.
-func (q *query) staleScores(ctx context.Context, runs []*cleaner.Run) ([]field, error) {
-	stale := kv.Value{}
-	if len(runs) > 0 {
 		run, err := LastRun(q.tx) // with its model
 		if err != nil {
 			return nil, err
 		}
 		q.tellElsewhere(run)
 		count, err := cleaner.CountStale(ctx, q.tx, run, mostStaleStats)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if stale = kv.ValueOf(int64(count)); count < 0 {
-			stale = kv.Value{}
+		case count < 0:
 			q.notices = append(q.notices, wording.Stale(count, mostStaleStats))
+		default:
+			stale = kv.ValueOf(int64(count))
 		}
 	}
-	return []field{{"stale_scores", kv.KindInt, stale}}, nil
-}
-
-// classifierAge says how old the kept classifier is: null if none is kept.
-func (q *query) classifierAge(ctx context.Context) ([]field, error) {
-	fields := []field{{"classifier_unseen", kv.KindInt, kv.Value{}}, {"classifier_agreement", kv.KindFloat, kv.Value{}}}
 	age, err := cleaner.ClassifierAge(ctx, q.tx)
-	if errors.Is(err, kv.ErrNotFound) {
-		return fields, nil
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+		unseen, agreement = kv.ValueOf(age.Nodes), ratio(age.Agree, age.Labelled)
+		if age.Nodes > 0 {
+			q.notices = append(q.notices, "the kept classifier: "+age.String())
+		}
+	case !errors.Is(err, kv.ErrNotFound):
 		return nil, err
 	}
-	fields[0].value, fields[1].value = kv.ValueOf(age.Nodes), ratio(age.Agree, age.Labelled)
-	if age.Nodes > 0 {
-		q.notices = append(q.notices, "the kept classifier: "+age.String())
-	}
-	return fields, nil
+	return []field{
+		{"runs", kv.KindInt, kv.ValueOf(len(runs))}, {"contradicted", kv.KindInt, contradicted},
+		{"mislabel_rate", kv.KindFloat, rate}, {"rate_low", kv.KindFloat, low}, {"rate_high", kv.KindFloat, high},
+		{"mislabels_left", kv.KindFloat, left}, {"stale_scores", kv.KindInt, stale},
+		{"classifier_unseen", kv.KindInt, unseen}, {"classifier_agreement", kv.KindFloat, agreement},
+	}, nil
 }
 
 // predictions says how the predictions are stored; null without predictions.
@@ -168,25 +138,166 @@ func (q *query) predictions() (encoding kv.Value, err error) {
 	return kv.ValueOf(wording.Encoding(e, matrix.Width())), nil
 }
 
-// DiskBytes is how many bytes the files of a store take on disk. A file that is removed meanwhile counts nothing.
-func DiskBytes(dir string) (int64, error) {
-	total := int64(0)
-	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
+// classColumns are what is told of classes.
+var classColumns = []ColumnInfo{
+	{"class", kv.KindString}, {"nodes", kv.KindInt}, {"share", kv.KindFloat}, {"homophily", kv.KindFloat},
+	{"self_confidence", kv.KindFloat}, {"suspects", kv.KindInt}, {"suspect_share", kv.KindFloat},
+	{"estimated_rate", kv.KindFloat},
+}
+
+// classes answers classes, with a remark if homophily is too low for the method.
+func (q *query) classes(ctx context.Context, asked *classesStatement) (*Result, error) {
+	q.alone, q.columns = true, classColumns
+	names := columnNames(classColumns)
+	find, err := q.rowQuery(asked.clauses, names, names)
+	if err != nil {
+		return nil, err
+	}
+	s, err := cleaner.Statistics(ctx, q.tx)
+	if err != nil {
+		return nil, err
+	}
+	if s.NoConfidence != "" {
+		q.notices = append(q.notices, "no self-confidence: "+s.NoConfidence)
+	}
+	if warning := s.Warning(); warning != "" {
+		q.notices = append(q.notices, warning)
+	}
+	rows := make([][]kv.Value, 0, len(s.Classes))
+	for _, i := range ClassOrder(q.tx.Classes()) {
+		c := s.Classes[i]
+		suspects, share := kv.Value{}, kv.Value{}
+		if s.Run != 0 {
+			suspects, share = kv.ValueOf(c.Suspects), ratio(c.Suspects, c.Nodes)
 		}
-		if err != nil || entry.IsDir() {
-			return err
+		rows = append(rows, []kv.Value{
+			kv.ValueOf(c.Class), kv.ValueOf(c.Nodes), ratio(c.Nodes, s.Labels), number(c.Homophily),
+			number(c.SelfConfidence), suspects, share, number(c.MislabelRate),
+		})
+	}
+	return find.answer(ctx, q.rowsOf(rows, find.read), q.MemoryBudget), nil
+}
+
+// ratio is null of nothing.
+func ratio(part, of int64) kv.Value {
+	if of == 0 {
+		return kv.Value{}
+	}
+	return kv.ValueOf(float64(part) / float64(of))
+}
+
+// ClassOrder returns the places of class names in the order of namelist.Sorted: names[order[0]] comes first. Answers and
+// files list classes in this order, and files without names are read in it.
+func ClassOrder(names []string) (order []int) {
+	places := make(map[string]int, len(names))
+	for i, name := range names {
+		places[name] = i
+	}
+	for _, name := range namelist.Sorted(names) {
+		order = append(order, places[name])
+	}
+	return order
+}
+
+// A table of noise shows as many classes across, and as many pairs below.
+const (
+	widestNoise = 12
+	shownPairs  = 10
+)
+
+var pairColumns = []ColumnInfo{
+	{"given", kv.KindString}, {"true", kv.KindString}, {"probability", kv.KindFloat}, {"joint", kv.KindFloat},
+}
+
+// noise answers noise, by the rates that scores use: the pairs of classes that are confused, the most frequent first, and for reading
+// the transition matrix if it is narrow enough. JSON has the matrix at any width.
+func (q *query) noise(ctx context.Context) (*Result, error) {
+	if err := cleaner.CheckTransition(q.tx, q.MemoryBudget); err != nil {
+		return nil, err
+	}
+	run, err := LastRun(q.tx)
+	if err == nil {
+		err = run.Recount(ctx, q.tx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	pairs := confusedPairs(run)
+	r := NewTable(pairColumns, pairs)
+	if len(run.Classes) <= widestNoise {
+		r.Sections = append(r.Sections, transitionSection(run))
+	}
+	r.Sections = append(r.Sections, Section{
+		Title:   "Most confused classes",
+		Columns: pairColumns,
+		Rows:    pairs[:min(len(pairs), shownPairs)],
+	}, rateSection(run))
+	r.Object = noiseObject(run, pairs)
+	return r, nil
+}
+
+// noiseObject lays the noise out for JSON. The transition is P(given|true) [c×c]: a row a given label, a column a true class, both
+// in the order of classes.
+func noiseObject(run *cleaner.Run, pairs [][]kv.Value) object {
+	order, rate := ClassOrder(run.Classes), run.Transition()
+	classes, transition := make([]string, len(order)), make([][]any, len(order))
+	for at, i := range order {
+		classes[at] = run.Classes[i]
+		for _, j := range order {
+			transition[at] = append(transition[at], jsonOf(number(rate(i, j))))
 		}
-		info, err := entry.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
+	}
+	rates := rateSection(run)
+	return object{
+		{"estimated_rate", jsonOf(number(run.MislabelRate))},
+		{"estimated_rates", objects(rates.Rows, columnNames(rates.Columns)...)}, {"confused", objects(pairs, columnNames(pairColumns)...)},
+		{"classes", classes}, {"transition", transition},
+	}
+}
+
+// rateSection says of each given label how often it is wrong, by the scores.
+func rateSection(run *cleaner.Run) Section {
+	from := "as the model estimates it, %.4g of all; audit tells how many are wrong"
+	if run.Look > 0 {
+		from = "as the scores tell it after the audit, %.4g of all"
+	}
+	s := Section{
+		Title:   fmt.Sprintf("Share of wrong labels "+from, run.MislabelRate),
+		Columns: []ColumnInfo{{"given", kv.KindString}, {"estimated_rate", kv.KindFloat}},
+	}
+	rates := run.ClassMislabelRates()
+	for _, i := range ClassOrder(run.Classes) {
+		s.Rows = append(s.Rows, []kv.Value{kv.ValueOf(run.Classes[i]), number(rates[i])})
+	}
+	return s
+}
+
+// transitionSection is P(given | true): a row a given label, a column a true class.
+func transitionSection(run *cleaner.Run) Section {
+	s := Section{Title: "P(given label | true class), true classes across", Columns: []ColumnInfo{{"given", kv.KindString}}}
+	order, rate := ClassOrder(run.Classes), run.Transition()
+	for _, i := range order {
+		s.Columns = append(s.Columns, ColumnInfo{run.Classes[i], kv.KindFloat})
+		values := []kv.Value{kv.ValueOf(run.Classes[i])}
+		for _, j := range order {
+			values = append(values, number(rate(i, j)))
 		}
-		if err != nil {
-			return err
+		s.Rows = append(s.Rows, values)
+	}
+	return s
+}
+
+// confusedPairs lists the pairs of different classes, by their share of the joint distribution.
+func confusedPairs(run *cleaner.Run) [][]kv.Value {
+	var pairs [][]kv.Value
+	rate := run.Transition()
+	for _, cell := range run.Joint().Cells {
+		if i, j := cell.Row, cell.Column; i != j {
+			pairs = append(pairs, []kv.Value{
+				kv.ValueOf(run.Classes[i]), kv.ValueOf(run.Classes[j]), number(rate(i, j)), number(cell.Value),
+			})
 		}
-		total += allocated(info)
-		return nil
-	})
-	return total, err
+	}
+	slices.SortStableFunc(pairs, func(a, b []kv.Value) int { return cmp.Compare(b[3].Float(), a[3].Float()) })
+	return pairs
 }

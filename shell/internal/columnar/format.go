@@ -87,15 +87,13 @@ func (f Format) CheckScreen(on *print.Screen) error {
 	return nil
 }
 
-// Render writes a Result and returns how many rows it had. The formats of package print go to print.RenderOn. The Result is closed
-// afterwards.
+// Render writes a Result and returns how many rows it had. The formats of package print go to print.RenderOn.
 //
 // If an answer fails half way, its file lacks the footer, so that no reader takes the part for the whole.
 func (f Format) Render(w io.Writer, r *query.Result, on *print.Screen) (rows int64, err error) {
 	if f != Parquet {
 		return print.RenderOn(w, r, print.Format(f), on)
 	}
-	defer r.Close()
 	to, err := newParquetSink(w, r.Columns())
 	if err != nil {
 		return 0, err

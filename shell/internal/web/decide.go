@@ -196,7 +196,6 @@ func (s *Server) exec(ctx context.Context, opt query.Options, text string, where
 	if err != nil {
 		return view, err
 	}
-	defer result.Close()
 	return s.tell(context.WithoutCancel(ctx), result.Entries())
 }
 

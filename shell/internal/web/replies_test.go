@@ -48,8 +48,7 @@ func standing(t *testing.T, store *kv.Store) string {
 // exec runs a statement beside the page.
 func exec(t *testing.T, store *kv.Store, who, statement string) {
 	t.Helper()
-	result := must.Get(query.Exec(t.Context(), store, query.Options{Who: who}, statement))(t)
-	result.Close()
+	must.Get(query.Exec(t.Context(), store, query.Options{Who: who}, statement))(t)
 }
 
 // TestUndoTakesBackItsStep has decisions that decide nothing, decisions of the same person elsewhere, and later ones of others.

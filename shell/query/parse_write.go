@@ -1,6 +1,9 @@
 package query
 
 import (
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 )
 
@@ -83,4 +86,87 @@ func (p *parser) undo() (s *undoStatement, err error) {
 		s.steps, err = p.number("a number of steps")
 	}
 	return s, err
+}
+
+// clean = "clean" { "hops" number | "preset" ( "default" | "paper" ) | "expect" number | "seed" number | imported } , each at most once.
+func (p *parser) clean() (statement, error) {
+	s := &cleanStatement{}
+	words := []string{"hops", "preset", "expect", "seed", "out", "in", "as"}
+	for {
+		i := slices.IndexFunc(words, p.accept)
+		if i < 0 {
+			return s, nil
+		}
+		var err error
+		switch words[i] {
+		case "hops":
+			s.hops, err = p.number("a number of hops")
+		case "preset":
+			s.preset, err = p.preset()
+		case "expect":
+			s.expect, err = p.number("a share between 0 and 1")
+		case "seed":
+			s.seed, err = p.number("a whole number")
+		case "out":
+			s.imported, err = cleaner.OutOfFold, p.expect("of", "fold")
+		case "in":
+			s.imported, err = cleaner.InSample, p.expect("sample")
+		case "as":
+			s.imported, err = cleaner.AsGiven, p.expect("given")
+		}
+		if err != nil {
+			return nil, err
+		}
+		words = slices.Delete(words, i, i+1)
+		if s.imported != "" { // the other two of these words
+			words = slices.DeleteFunc(words, func(word string) bool { return slices.Contains([]string{"out", "in", "as"}, word) })
+		}
+	}
+}
+
+// preset = "default" | "paper" .
+func (p *parser) preset() (cleaner.Preset, error) {
+	if p.accept(string(cleaner.PresetDefault)) {
+		return cleaner.PresetDefault, nil
+	}
+	return cleaner.PresetPaper, p.expect(string(cleaner.PresetPaper))
+}
+
+// audit = "audit" [ "draw" ( "for" promise | number [ "for" promise | "seed" number ] ) ] .
+func (p *parser) audit() (s *auditStatement, err error) {
+	s = &auditStatement{}
+	if !p.accept("draw") {
+		return s, nil
+	}
+	if !p.accept("for") {
+		if s.size, err = p.number("a number of labels"); err != nil {
+			return nil, err
+		}
+		if p.accept("seed") {
+			s.seed, err = p.number("a whole number")
+			return s, err
+		}
+		if !p.accept("for") {
+			return s, nil
+		}
+	}
+	s.promise, err = p.promise()
+	return s, err
+}
+
+// promise = "fdr" number | trusted .
+func (p *parser) promise() (*promise, error) {
+	if p.accept("fdr") {
+		return p.promised(cleaner.ListSuspects)
+	}
+	return p.trusted()
+}
+
+// index = ( "create" | "drop" ) "index" "on" property .
+func (p *parser) index(verb string) (statement, error) {
+	if err := p.expect("index", "on"); err != nil {
+		return nil, err
+	}
+	property, err := p.property()
+	return &indexStatement{verb: verb, property: property}, err
 }

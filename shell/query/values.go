@@ -1,0 +1,147 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// value resolves a literal; a parameter takes its argument.
+func (r *resolver) value(l literal) (kv.Value, error) {
+	switch l.kind {
+	case literalParam:
+		if l.number > len(r.args) {
+			return kv.Value{}, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("%s has no argument: %d given", l, len(r.args))}
+		}
+		r.used[l.number-1] = true
+		return r.args[l.number-1], nil
+	case literalBool:
+		return kv.ValueOf(l.boolean), nil
+	case literalInt:
+		return kv.ValueOf(l.integer), nil
+	case literalFloat:
+		return kv.ValueOf(l.float), nil
+	case literalString, literalWord:
+		return kv.ValueOf(l.text), nil
+	default:
+		return kv.Value{}, nil
+	}
+}
+
+// whole resolves a whole number from least to most. It may be written as 1e3.
+func (r *resolver) whole(l literal, what string, least, most int) (int, error) {
+	value, err := r.value(l)
+	if err != nil {
+		return 0, err
+	}
+	n := int64(-1)
+	switch value.Kind() {
+	case kv.KindInt:
+		n = value.Int()
+	case kv.KindFloat:
+		if f := value.Float(); f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+			n = int64(f)
+		}
+	}
+	if n < int64(least) || n > int64(most) {
+		limits := fmt.Sprintf("from %d", least)
+		if most < math.MaxInt {
+			limits += fmt.Sprintf(" to %d", most)
+		}
+		return 0, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("got %s for %s, want a whole number %s", describe(value), what, limits)}
+	}
+	return int(n), nil
+}
+
+// hops resolves a number of hops.
+func (r *resolver) hops(l literal) (int, error) { return r.whole(l, "hops", 1, math.MaxInt) }
+
+// share resolves a number strictly between 0 and 1.
+func (r *resolver) share(l literal, what string) (float64, error) {
+	value, err := r.value(l)
+	if err != nil {
+		return 0, err
+	}
+	if kind := value.Kind(); kind != kv.KindInt && kind != kv.KindFloat || !(value.Float() > 0 && value.Float() < 1) {
+		return 0, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("got %s for %s, want a number between 0 and 1", describe(value), what)}
+	}
+	return value.Float(), nil
+}
+
+// findNode finds the node of an id.
+func (r *resolver) findNode(l literal) (kv.NodeID, error) {
+	value, err := r.value(l)
+	if err != nil {
+		return 0, err
+	}
+	v, err := r.tx.Node(value.String())
+	if errors.Is(err, kv.ErrNotFound) {
+		return 0, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("the store has no node %s", Quote(value.String())), Err: err}
+	}
+	return v, err
+}
+
+// describe names a value with its type.
+func describe(v kv.Value) string {
+	switch v.Kind() {
+	case kv.KindNull:
+		return "null"
+	case kv.KindString:
+		return "the text " + Quote(v.Str())
+	default:
+		return v.String()
+	}
+}
+
+func joinNames(names []string) string {
+	list := ""
+	for i, n := range names {
+		if i > 0 {
+			list += ", "
+		}
+		list += QuoteName(n)
+	}
+	return list
+}
+
+// arguments turns Go values into the values of $1, $2 ….
+func arguments(args []any) ([]kv.Value, error) {
+	values := make([]kv.Value, len(args))
+	for i, arg := range args {
+		value, err := argument(arg)
+		if err != nil {
+			return nil, fmt.Errorf("argument $%d: %w", i+1, err)
+		}
+		values[i] = value
+	}
+	return values, nil
+}
+
+func argument(arg any) (kv.Value, error) {
+	switch arg := arg.(type) {
+	case nil:
+		return kv.Value{}, nil
+	case kv.Value:
+		return arg, nil
+	case bool:
+		return kv.ValueOf(arg), nil
+	case string:
+		return kv.ValueOf(arg), nil
+	case int:
+		return kv.ValueOf(int64(arg)), nil
+	case int32:
+		return kv.ValueOf(int64(arg)), nil
+	case int64:
+		return kv.ValueOf(arg), nil
+	case uint32:
+		return kv.ValueOf(int64(arg)), nil
+	case float32:
+		return kv.ValueOf(float64(arg)), nil
+	case float64:
+		return kv.ValueOf(arg), nil
+	default:
+		return kv.Value{}, fmt.Errorf("a %T is no value of a query, want a bool, int, int32, int64, uint32, float32, float64, string, kv.Value or nil", arg)
+	}
+}
