@@ -241,7 +241,7 @@ func (c *evalCommand) readInputs(ctx context.Context, tx *kv.Tx, opt *cleaner.Ev
 		opt.Predictions = append(opt.Predictions, func(
 			ctx context.Context, tx *kv.Tx, begin func([]string, cleaner.PredictionOptions) (*cleaner.PredictionWriter, error),
 		) error {
-			return input.advise(input.graph().ReadPredictions(ctx, tx, r, begin))
+			return input.graph().ReadPredictions(ctx, tx, r, begin)
 		})
 	}
 	return nil

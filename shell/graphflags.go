@@ -4,18 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
-	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
-	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
-	"github.com/graphcleaner/graphcleaner/shell/npy"
 )
 
 // inputFiles are the files of a graph itself.
@@ -128,14 +123,7 @@ func (g *graphFiles) graph() *files.Graph {
 
 // load makes a store at dir of the files, as files.Graph.Load does.
 func (g *graphFiles) load(ctx context.Context, dir string, r files.Job) (kv.Stats, error) {
-	stats, err := g.graph().Load(ctx, dir, g.of(r))
-	return stats, g.advise(err)
-}
-
-// add writes the files into a store that is there, as files.Graph.Add does.
-func (g *graphFiles) add(ctx context.Context, store *kv.Store, r files.Job) ([]string, error) {
-	parts, err := g.graph().Add(ctx, store, g.of(r))
-	return parts, g.advise(err)
+	return g.graph().Load(ctx, dir, g.of(r))
 }
 
 // job is how files are read.
@@ -144,31 +132,4 @@ func (s *streams) job(workers int, memory int64) files.Job {
 		Workers: workers, Memory: memory, Progress: s.progress.report(), OnStage: s.stages.add,
 		Notice: s.notice, Caution: s.caution, Warn: s.warn,
 	}
-}
-
-// mostOrderText is how long a list of classes an error has, in bytes: no system takes a longer one in a flag.
-const mostOrderText = 100 << 10
-
-// advise words an error of files as the flags that would do: the order of the columns of predictions, in words that can be
-// pasted, and splits that are given twice.
-func (g *graphFiles) advise(err error) error {
-	if errors.Is(err, files.ErrTwoSplits) {
-		return usagef("%s has a column split, and --splits gives another: want one of them", g.Nodes)
-	}
-	order, ok := errors.AsType[*files.OrderError](err)
-	if !ok {
-		return err
-	}
-	want, advice := "in the order "+namelist.Of(order.Classes),
-		"put them into it, or give a table, whose header names them"
-	list := kong.JoinEscaped(order.Classes, ',')
-	if len(list) <= mostOrderText && slices.Equal(kong.SplitEscaped(list, ','), order.Classes) {
-		want, advice = "with --prediction-classes "+wording.ShellWord(list), "give that, or the order that is right"
-	}
-	if len(order.Guesses) > 0 {
-		want += fmt.Sprintf(" (where no label speaks for %s)", namelist.Of(order.Guesses))
-	}
-	return &npy.Error{Path: order.Path, Row: -1, Msg: fmt.Sprintf(
-		"its columns seem to be in another order than the sorted one: %d of %d labels are predicted in it, and %d %s: %s",
-		order.GivenMatches, order.Nodes, order.PermutedMatches, want, advice)}
 }

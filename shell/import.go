@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
@@ -232,22 +231,18 @@ func (c *importCommand) withStoreHeld(ctx context.Context, dir string, fn func(*
 // addTo writes predictions, features and splits into a store that is there.
 func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	switch {
-	case c.Replace:
-		return usagef("import: --replace needs --nodes and --edges")
-	case len(c.Classes) > 0:
-		return usagef("import: --classes needs --nodes and --edges")
-	case c.Directed:
-		return usagef("import: --directed needs --nodes and --edges")
+	case c.Replace || len(c.Classes) > 0 || c.Directed || c.EdgeNodes:
+		return usagef("import: --replace, --classes, --directed and --edge-nodes need --nodes and --edges")
 	case c.Unlabelled != nil:
 		return usagef("import: --unlabelled needs --nodes or --decisions: it is about the labels in those files")
 	case c.Features == "" && c.Predictions == "" && c.Splits == "":
-		return usagef("import: nothing to import, want --nodes and --edges for a new store, or --predictions, --features, --splits or --decisions for one that is there")
+		return usagef("import: nothing to import, want --nodes and --edges for a new store, or files for one that is there")
 	}
 	began := time.Now()
 	var parts []string
 	cleaned := false
 	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
-		if parts, err = c.add(ctx, store, s.job(0, c.work())); err != nil {
+		if parts, err = c.graph().Add(ctx, store, c.of(s.job(0, c.work()))); err != nil {
 			return err
 		}
 		cleaned, err = isCleaned(store)
@@ -276,16 +271,8 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 		return usagef("import: --append keeps the store that --replace makes anew: want one of them")
 	case c.Decisions != "":
 		return usagef("import: --decisions go into a store that is there, and alone: append the rest before")
-	case c.Splits != "":
-		return usagef("import: --append takes splits from a column split of --nodes, not from --splits")
-	case c.predictionEncoding != (predictionEncoding{}):
-		return usagef("import: with --append, predictions are stored as those of the store, without --top-k and --float16")
-	case c.Directed:
-		return usagef("import: --directed is for a new store; with --append, edges have a direction if those of the store have one")
-	case c.EdgeNodes:
-		return usagef("import: --edge-nodes is for a new store; with --append, want a nodes file that has the ids")
-	case len(c.Classes) > 0:
-		return usagef("import: --classes is for a new store; with --append, the labels of the nodes file add classes")
+	case c.Splits != "" || c.predictionEncoding != (predictionEncoding{}) || c.Directed || c.EdgeNodes || len(c.Classes) > 0:
+		return usagef("import: --splits, --top-k, --float16, --directed, --edge-nodes and --classes do not go with --append: it adds to what the store has")
 	case c.Nodes == "" && c.Edges == "" && c.Predictions == "" && c.Features == "":
 		return usagef("import: nothing to append, want --nodes, --edges, --predictions or --features")
 	case c.Nodes == "" && c.Unlabelled != nil:
@@ -298,7 +285,7 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
 		added, err = c.graph().Append(ctx, store, c.of(s.job(c.Threads, c.work())))
 		s.stages.end("append")
-		return c.advise(err)
+		return err
 	})
 	s.progress.clear()
 	if err != nil {
@@ -330,65 +317,6 @@ func changedText(a files.Appendage) (text string) {
 		}
 	}
 	return text
-}
-
-// adopt decides in the store that is there as a file says.
-func (c *importCommand) adopt(ctx context.Context, s *streams) error {
-	if err := c.Columns.of.Only(files.FiledFields()...); err != nil {
-		return usagef("import: --columns: %v", err)
-	}
-	if c.graphFiles.any() || c.Replace {
-		return usagef("import: --decisions go into a store that is there, and alone: import the rest before")
-	}
-	began := time.Now()
-	var adoption files.Adoption
-	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
-		adoption, err = files.Adopt(ctx, store, c.Decisions, files.Adopting{Job: c.of(s.job(0, c.work())), Who: query.UserName(), Form: c.form()})
-		s.stages.end("decide")
-		return err
-	})
-	s.progress.clear()
-	if err != nil {
-		return leaving(c.inFlags(err), "%s is as it was", c.DB)
-	}
-	_, err = s.printf("%s: %s taken in %s%s, %d were there, %.1f s\n", c.DB,
-		wording.Count(adoption.Count, "decision", "decisions"), wording.Count(adoption.Steps, "step", "steps"), kindsText(adoption), adoption.There, time.Since(began).Seconds())
-	if err != nil {
-		return unreported(err, "decisions of %s are in %s", c.Decisions, c.DB)
-	}
-	s.sayLeftOut(adoption.Older, "older than what the store has decided itself")
-	s.sayLeftOut(adoption.Other, "about another label or suggestion than the store has")
-	return nil
-}
-
-// kindsText says of what kinds the decisions are that were taken, such as " (3 accepted, 1 label removed)".
-func kindsText(a files.Adoption) string {
-	var parts []string
-	for kind, count := range a.Kinds {
-		switch kind := decide.Kind(kind); {
-		case count == 0:
-		case kind == decide.Unlabel:
-			parts = append(parts, wording.Count(count, "label", "labels")+" removed")
-		default:
-			parts = append(parts, fmt.Sprintf("%d %s", count, wording.Decided(kind)))
-		}
-	}
-	if parts == nil {
-		return ""
-	}
-	return " (" + strings.Join(parts, ", ") + ")"
-}
-
-// sayLeftOut says which decisions of a file were not taken, and why.
-func (s *streams) sayLeftOut(l files.LeftOut, why string) {
-	if l.Count == 0 {
-		return
-	}
-	more := ""
-	if l.Count > len(l.Some) {
-		more = fmt.Sprintf(" and %d more", l.Count-len(l.Some))
-	}
-	s.say("%d left out, %s: %s%s", l.Count, why, strings.Join(l.Some, ", "), more)
 }
 
 // isCleaned says whether a store has had a run.

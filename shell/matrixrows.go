@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/npy"
 )
 
 // nodesRead is how many consecutive nodes are read from a matrix at once.
@@ -126,4 +129,97 @@ func gather(ctx context.Context, tx *kv.Tx, matrix *kv.Matrix, nodes []kv.NodeID
 		}
 	}
 	return nil
+}
+
+// writeArray writes predictions or features as float32 .npy.
+func (c *exportCommand) writeArray(
+	ctx context.Context, tx *kv.Tx, out io.Writer, s *streams,
+) (err error) {
+	if c.What == "predictions" {
+		classes, predictions, err := predictionRows(ctx, tx, c.work())
+		if err != nil {
+			return err
+		}
+		w, err := npy.NewWriter(out, tx.Shape().Present, len(classes))
+		if err != nil {
+			return err
+		}
+		for row, err := range predictions {
+			if err != nil {
+				return err
+			}
+			if err := w.Write(row); err != nil {
+				return err
+			}
+		}
+		return w.Close()
+	}
+	hops, direction, err := c.featureOptions(tx, s)
+	if err != nil {
+		return err
+	}
+	features, err := cleaner.Features(ctx, tx, hops, direction, ops.Options{
+		MemoryBudget: c.work(),
+		Workers:      c.Threads,
+		Progress:     s.progress.report(),
+		OnStage:      s.stages.add,
+	})
+	if errors.Is(err, kv.ErrNotFound) {
+		return errors.New("features need predictions, and the store has none: import some, or run predict")
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, features.Close()) }()
+	return writeFeatures(ctx, tx, features, out)
+}
+
+// checkHops refuses hops that are given and cannot be.
+func (c *exportCommand) checkHops() error {
+	if c.Hops == nil {
+		return nil
+	}
+	return checkHops(*c.Hops)
+}
+
+// featureOptions are the hops that are given, or else hops and direction of the last run, if there is one.
+func (c *exportCommand) featureOptions(tx *kv.Tx, s *streams) (hops int, direction kv.Direction, err error) {
+	direction = kv.Both
+	if c.Direction != nil {
+		direction = *c.Direction
+	}
+	if c.Hops != nil {
+		return *c.Hops, direction, nil
+	}
+	runs, err := cleaner.Runs(tx)
+	if err != nil || len(runs) == 0 {
+		return 0, direction, err
+	}
+	last := runs[len(runs)-1]
+	if c.Direction == nil {
+		direction = last.Direction
+	}
+	s.say("Features of %d hops, direction %s, as of run %d.", last.Hops, direction, last.ID)
+	return last.Hops, direction, nil
+}
+
+// writeFeatures writes features as .npy in the order of the nodes file.
+func writeFeatures(ctx context.Context, tx *kv.Tx, features *cleaner.FeatureRows, out io.Writer) error {
+	w, err := npy.NewWriter(out, tx.Shape().Present, features.Width())
+	if err != nil {
+		return err
+	}
+	row := make([]float32, features.Width())
+	for v, err := range tx.InFileOrder() {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return err
+		}
+		if err := features.Read(kv.Range{First: v, End: v + 1}, 0, len(row), row); err != nil {
+			return err
+		}
+		if err := w.Write(row); err != nil {
+			return fmt.Errorf("features: %w", err)
+		}
+	}
+	return w.Close()
 }

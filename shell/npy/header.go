@@ -1,12 +1,12 @@
 package npy
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -63,52 +63,27 @@ func readHeader(r io.Reader) (header, error) {
 	return h, nil
 }
 
-// parseHeader reads the Python dictionary of a header:
+// The entries of the Python dictionary of a header, as numpy writes it:
 //
 //	{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
-func parseHeader(text string) (header, error) {
-	s := scanner{rest: text}
-	var h header
-	var descr, order, shape bool
-	if err := s.want("{"); err != nil {
-		return h, err
+var (
+	descrEntry = regexp.MustCompile(`'descr': *'([^'\\]*)'`)
+	orderEntry = regexp.MustCompile(`'fortran_order': *(True|False)`)
+	shapeEntry = regexp.MustCompile(`'shape': *\(([0-9L, ]*)\)`)
+)
+
+func parseHeader(text string) (h header, err error) {
+	descr, order, shape := descrEntry.FindStringSubmatch(text), orderEntry.FindStringSubmatch(text), shapeEntry.FindStringSubmatch(text)
+	if descr == nil || order == nil || shape == nil {
+		return h, errors.New("want descr, fortran_order and shape of an array of plain numbers")
 	}
-	for !s.take("}") {
-		key, err := s.quoted()
-		if err == nil {
-			err = s.want(":")
-		}
+	h.descr, h.fortran = descr[1], order[1] == "True"
+	for _, size := range strings.FieldsFunc(shape[1], func(r rune) bool { return r == ',' || r == ' ' }) {
+		n, err := strconv.ParseInt(strings.TrimSuffix(size, "L"), 10, 64) // Python 2 wrote long integers so
 		if err != nil {
-			return h, err
+			return h, fmt.Errorf("got %q, want a size", size)
 		}
-		switch key {
-		case "descr":
-			if s.peek("[") {
-				return h, errors.New("the array is a structured one, want plain numbers")
-			}
-			h.descr, err = s.quoted()
-			descr = true
-		case "fortran_order":
-			h.fortran, err = s.boolean()
-			order = true
-		case "shape":
-			h.shape, err = s.tuple()
-			shape = true
-		default:
-			return h, fmt.Errorf("got the key %q, want descr, fortran_order and shape", key)
-		}
-		if err != nil {
-			return h, err
-		}
-		if !s.take(",") && !s.peek("}") {
-			return h, s.unexpected(", or }")
-		}
-	}
-	if !descr || !order || !shape {
-		return h, errors.New("want all of descr, fortran_order and shape")
-	}
-	if strings.TrimSpace(s.rest) != "" {
-		return h, s.unexpected("its end")
+		h.shape = append(h.shape, n)
 	}
 	return h, nil
 }
@@ -131,95 +106,7 @@ func (h header) matrixShape() (rows, cols int64, err error) {
 }
 
 func (h header) shapeText() string {
-	var b bytes.Buffer
-	for i, n := range h.shape {
-		if i > 0 {
-			b.WriteString("×")
-		}
-		b.WriteString(strconv.FormatInt(n, 10))
-	}
-	return "[" + b.String() + "]"
-}
-
-// A scanner reads the few kinds of Python literals that headers have.
-type scanner struct{ rest string }
-
-func (s *scanner) skip() { s.rest = strings.TrimLeft(s.rest, " \t\r\n") }
-
-func (s *scanner) peek(token string) bool {
-	s.skip()
-	return strings.HasPrefix(s.rest, token)
-}
-
-func (s *scanner) take(token string) bool {
-	if !s.peek(token) {
-		return false
-	}
-	s.rest = s.rest[len(token):]
-	return true
-}
-
-func (s *scanner) want(token string) error {
-	if !s.take(token) {
-		return s.unexpected(token)
-	}
-	return nil
-}
-
-func (s *scanner) unexpected(want string) error {
-	s.skip()
-	got := s.rest[:min(len(s.rest), 20)]
-	return fmt.Errorf("got %q, want %s", got, want)
-}
-
-func (s *scanner) quoted() (string, error) {
-	for _, quote := range []string{"'", `"`} {
-		if !s.take(quote) {
-			continue
-		}
-		end := strings.IndexAny(s.rest, quote+"\\")
-		if end < 0 || s.rest[end] == '\\' {
-			return "", s.unexpected("a plain quoted string")
-		}
-		text := s.rest[:end]
-		s.rest = s.rest[end+1:]
-		return text, nil
-	}
-	return "", s.unexpected("a quoted string")
-}
-
-func (s *scanner) boolean() (bool, error) {
-	switch {
-	case s.take("True"):
-		return true, nil
-	case s.take("False"):
-		return false, nil
-	}
-	return false, s.unexpected("True or False")
-}
-
-func (s *scanner) tuple() ([]int64, error) {
-	if err := s.want("("); err != nil {
-		return nil, err
-	}
-	var values []int64
-	for !s.take(")") {
-		s.skip()
-		end := 0
-		for end < len(s.rest) && s.rest[end] >= '0' && s.rest[end] <= '9' {
-			end++
-		}
-		n, err := strconv.ParseInt(s.rest[:end], 10, 64)
-		if err != nil {
-			return nil, s.unexpected("a size")
-		}
-		s.rest = strings.TrimPrefix(s.rest[end:], "L") // as Python 2 wrote long integers
-		values = append(values, n)
-		if !s.take(",") && !s.peek(")") {
-			return nil, s.unexpected(", or )")
-		}
-	}
-	return values, nil
+	return strings.ReplaceAll(fmt.Sprint(h.shape), " ", "×")
 }
 
 // readError words an error of reading what a file must hold.

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -38,7 +38,7 @@ func (r *Reader) openZip(content io.ReaderAt, size int64, name string) error {
 		members[member] = f
 		names = append(names, member)
 	}
-	sort.Strings(names)
+	slices.Sort(names)
 	switch {
 	case members["indptr"] != nil:
 		return r.openCSR(members)
@@ -46,25 +46,9 @@ func (r *Reader) openZip(content io.ReaderAt, size int64, name string) error {
 	case len(names) == 1:
 		name = names[0]
 	default:
-		return r.errorf("holds the arrays [%s], want one, or one called %q, or a scipy CSR matrix", someNames(names), name)
+		return r.errorf("holds the arrays [%.60s], want one, or one called %q, or a scipy CSR matrix", strings.Join(names, " "), name)
 	}
 	return r.openMember(members[name], content, name)
-}
-
-// someNames are the first of many names, for a message, and of each the beginning.
-func someNames(names []string) string {
-	const most, longest = 10, 60
-	var list []string
-	for _, name := range names[:min(len(names), most)] {
-		if len(name) > longest {
-			name = strings.ToValidUTF8(name[:longest], "") + "…"
-		}
-		list = append(list, name)
-	}
-	if len(names) > most {
-		list = append(list, fmt.Sprintf("… and %d more", len(names)-most))
-	}
-	return strings.Join(list, " ")
 }
 
 // A memberStream is a stream of an archive. Close of a decompressor says once more, without the name of the file, what Read has
@@ -80,13 +64,21 @@ func (m memberStream) Close() error {
 	return err
 }
 
-func (r *Reader) openMember(f *zip.File, content io.ReaderAt, name string) error {
+// stream opens a member to be read.
+func (r *Reader) stream(f *zip.File, name string) (*bufio.Reader, error) {
 	stream, err := f.Open()
 	if err != nil {
-		return r.wrap(name, readError(err, "its header"))
+		return nil, r.wrap(name, readError(err, "its header"))
 	}
 	r.closes = append(r.closes, memberStream{stream})
-	in := bufio.NewReaderSize(stream, bufferSize)
+	return bufio.NewReaderSize(stream, bufferSize), nil
+}
+
+func (r *Reader) openMember(f *zip.File, content io.ReaderAt, name string) error {
+	in, err := r.stream(f, name)
+	if err != nil {
+		return err
+	}
 	h, t, err := r.openHeader(in, int64(f.UncompressedSize64))
 	if err != nil {
 		return r.wrap(name, err)
@@ -134,12 +126,11 @@ func (r *Reader) openVector(members map[string]*zip.File, name string) (*vector,
 	if f == nil {
 		return nil, r.errorf("has indptr but not %q, want the data, indices, indptr and shape of a scipy CSR matrix", name)
 	}
-	stream, err := f.Open()
+	in, err := r.stream(f, name)
 	if err != nil {
-		return nil, r.wrap(name, readError(err, "its header"))
+		return nil, err
 	}
-	r.closes = append(r.closes, memberStream{stream})
-	v := &vector{name: name, in: bufio.NewReaderSize(stream, bufferSize)}
+	v := &vector{name: name, in: in}
 	h, err := readHeader(v.in)
 	if err != nil {
 		return nil, r.wrap(name, err)
@@ -159,19 +150,11 @@ func (r *Reader) openVector(members map[string]*zip.File, name string) (*vector,
 
 // floats reads the next len(dst) values.
 func (v *vector) floats(dst []float64) error {
-	const chunk = 4096
-	for len(dst) > 0 {
-		n := min(len(dst), chunk)
-		if cap(v.raw) < n*v.t.size {
-			v.raw = make([]byte, n*v.t.size)
-		}
-		raw := v.raw[:n*v.t.size]
-		if _, err := io.ReadFull(v.in, raw); err != nil {
-			return readError(err, "its values")
-		}
-		v.t.decode(dst[:n], raw)
-		dst = dst[n:]
+	v.raw = slices.Grow(v.raw[:0], len(dst)*v.t.size)[:len(dst)*v.t.size]
+	if _, err := io.ReadFull(v.in, v.raw); err != nil {
+		return readError(err, "its values")
 	}
+	v.t.decode(dst, v.raw)
 	return nil
 }
 

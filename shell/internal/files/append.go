@@ -12,8 +12,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
-	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -95,7 +93,7 @@ func (a *appending) open(ctx context.Context) (err error) {
 	}
 	if err == nil && a.Edges != "" {
 		if a.edges, err = openEdges(ctx, a.Edges, a.Job); err == nil {
-			a.edgeParts = a.edges.parts()
+			a.places.edges, a.places.edgeParts = a.Edges, a.edges.parts()
 		}
 	}
 	if err == nil && a.edges != nil && a.edges.weighted() && !weighted {
@@ -171,7 +169,7 @@ func (a *appending) rowsOf(ctx context.Context, tx *kv.Tx) iter.Seq2[kv.NodeID, 
 		if a.nodes == nil {
 			return
 		}
-		in, err := table.Open(ctx, a.nodeParts, a.Memory)
+		in, err := table.Open(ctx, a.places.nodeParts, a.Memory)
 		if err != nil {
 			yield(0, err)
 			return
@@ -301,24 +299,11 @@ func (a *appending) commit(ctx context.Context, patch *kv.Patch) (stats kv.Stats
 	return stats, a.explain(err)
 }
 
-// explain says at which line of which file is what a patch found wrong.
+// explain is rowPlaces.explain of the files.
 func (a *appending) explain(err error) error {
-	if unknown, ok := errors.AsType[*kv.RowError](err); ok && unknown.Edge {
-		nodes := ""
-		if a.Nodes != "" {
-			nodes = " or of " + a.Nodes
-		}
-		return atEdge(a.Edges, a.edgeParts, unknown.Source,
-			fmt.Sprintf("got an edge of node %q, want ids of the store%s", wording.Cut(unknown.ID, kv.MaxID), nodes), err)
+	want := "ids of the store"
+	if a.Nodes != "" {
+		want += " or of " + a.Nodes
 	}
-	return a.Graph.explain(err)
-}
-
-// atEdge is an error of a row of an edges file.
-func atEdge(path string, parts table.Parts, row int64, msg string, err error) error {
-	if IsArray(path) {
-		return &npy.Error{Path: path, Row: row, Msg: msg}
-	}
-	path, row = parts.Place(row)
-	return &table.Error{Path: path, Line: row, Msg: msg, Err: err}
+	return a.places.explain(err, want)
 }

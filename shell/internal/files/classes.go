@@ -27,11 +27,16 @@ func (f Form) label(text string) string {
 
 // flag makes labels none beside those of f.
 func (f Form) flag(labels ...string) string {
-	escape, escaped := strings.NewReplacer(`\`, `\\`, `,`, `\,`), slices.Concat(f.Unlabelled, labels)
-	for i, name := range escaped {
-		escaped[i] = escape.Replace(name)
+	return "--unlabelled=" + wording.ShellWord(joinNames(slices.Concat(f.Unlabelled, labels)))
+}
+
+// joinNames is a list for a flag, in which a backslash takes a comma as a part of a name.
+func joinNames(names []string) string {
+	escaped := make([]string, len(names))
+	for i, name := range names {
+		escaped[i] = strings.ReplaceAll(name, ",", `\,`)
 	}
-	return "--unlabelled=" + wording.ShellWord(strings.Join(escaped, ","))
+	return strings.Join(escaped, ",")
 }
 
 // missingLabels are how programs and people write that there is no label, in lower case.
@@ -97,6 +102,7 @@ func (r Job) sayClasses(ctx context.Context, tx *kv.Tx, nodes *nodesFile, before
 	for _, c := range counts {
 		if isMissingWord(c.Class) && (c.Class != "-1" || len(counts) > 2) { // it may be the opposite of 1
 			missing = append(missing, c)
+			continue
 		}
 		if c.All == 1 {
 			single++
@@ -115,10 +121,10 @@ func (r Job) sayClasses(ctx context.Context, tx *kv.Tx, nodes *nodesFile, before
 		r.caution(fmt.Sprintf("Labels that often mean that a node has none are classes here: %s. If they mean no label, repeat this with %s%s",
 			listClasses(missing), again, nodes.labels.flag(names...)))
 	}
-	if before == nil && nodes.label >= 0 && labelled >= few && 2*single > len(counts) {
+	if before == nil && nodes.label >= 0 && labelled >= few && 2*single > len(counts)-len(missing) {
 		column := cmp.Or(nodes.names[nodes.label], nodes.in.Header()[nodes.label])
 		r.caution(fmt.Sprintf("%d of %d classes have one node: is the column %q the class? The columns are %s. If another is meant, repeat this with "+
-			"--replace --yes --columns label=NAME", single, len(counts), column, nodes.in.ListColumns()))
+			"--replace --yes --columns label=NAME", single, len(counts)-len(missing), column, nodes.in.ListColumns()))
 	}
 	return nil
 }

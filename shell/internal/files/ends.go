@@ -92,7 +92,7 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 // adviseEnds is explain, which also says what to do about the end of an edge that is no node.
 func (g *Graph) adviseEnds(err error) error {
 	unknown, ok := errors.AsType[*kv.RowError](err)
-	if err = g.explain(err); !ok || !unknown.Edge {
+	if err = g.places.explain(err, "ids that "+g.Nodes+" has"); !ok || !unknown.Edge {
 		return err
 	}
 	advice := "--edge-nodes makes such ids nodes without a label"

@@ -21,6 +21,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -47,11 +48,8 @@ type Graph struct {
 	Scores, Run string
 	run         *cleaner.ForeignRun // what Load has read
 
-	// What is known once the files are open: the column of the nodes file that has the ids, and the files that
-	// are read.
-	id                   string
-	ends                 int // of edges, which became nodes
-	nodeParts, edgeParts table.Parts
+	ends   int       // of edges, which became nodes
+	places rowPlaces // of the files, once they are open
 }
 
 // A Job is how files are read, and who is told of it.
@@ -127,7 +125,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, er
 		nodes.classes = namesOf(g.run)
 	}
 	if g.Splits != "" && nodes.split >= 0 {
-		return stats, ErrTwoSplits
+		return stats, fmt.Errorf("%s has a column split, and --splits gives another: want one of them", g.Nodes)
 	}
 	nodes.sayUnlabelled(r)
 	if g.EdgeNodes {
@@ -140,7 +138,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, er
 		return stats, err
 	}
 	defer func() { err = errors.Join(err, edges.close()) }()
-	g.edgeParts = edges.parts()
+	g.places.edges, g.places.edgeParts = g.Edges, edges.parts()
 
 	opt := kv.LoadOptions{
 		MemoryBudget: r.Memory,
@@ -162,7 +160,7 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, er
 	}
 	defer func() { err = errors.Join(err, loader.Abort()) }()
 	if err := g.fill(ctx, loader, nodes, edges, r); err != nil {
-		return stats, g.explain(err)
+		return stats, g.places.explain(err, "ids that "+g.Nodes+" has")
 	}
 	loaded := false
 	stats, err = loader.Commit(ctx, func(store *kv.Store) error {
@@ -189,9 +187,6 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, er
 	}
 	return stats, g.adviseEnds(err)
 }
-
-// ErrTwoSplits says that the nodes file has a column split, and another file gives splits too.
-var ErrTwoSplits = errors.New("files: splits of the nodes file and of another file")
 
 // fill hands nodes and edges to a loader.
 func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, edges edgesFile, r Job) (err error) {
@@ -229,32 +224,45 @@ func PlaceError(dir string, err error) error {
 	return err
 }
 
-// explain says at which line of which file is what the loader found wrong.
-func (g *Graph) explain(err error) error {
-	at := &table.Error{Err: err}
-	if errors.Is(err, kv.ErrInvalidEdge) {
-		return fmt.Errorf("%s: %w", g.Edges, err)
-	}
+// rowPlaces are the files whose rows a store was asked to take.
+type rowPlaces struct {
+	edges                string // the name of the file
+	id                   string // the column of nodes that has the ids
+	nodeParts, edgeParts table.Parts
+}
+
+// explain says at which line of which file is what a store found wrong with a row. Edges may have the ids of want.
+func (p *rowPlaces) explain(err error, want string) error {
 	row, ok := errors.AsType[*kv.RowError](err)
-	if !ok {
+	switch {
+	case errors.Is(err, kv.ErrInvalidEdge):
+		return fmt.Errorf("%s: %w", p.edges, err)
+	case !ok:
 		return err
+	case row.Edge:
+		msg := fmt.Sprintf("got an edge of node %q, want %s", wording.Cut(row.ID, kv.MaxID), want)
+		if row.To != "" {
+			msg = fmt.Sprintf("got an edge from %q to %q, which the store does not have", wording.Cut(row.ID, kv.MaxID), wording.Cut(row.To, kv.MaxID))
+		}
+		if IsArray(p.edges) {
+			return &npy.Error{Path: p.edges, Row: row.Source, Msg: msg}
+		}
+		path, line := p.edgeParts.Place(row.Source)
+		return &table.Error{Path: path, Line: line, Msg: msg, Err: err}
 	}
-	if row.Edge {
-		return atEdge(g.Edges, g.edgeParts, row.Source,
-			fmt.Sprintf("got an edge of node %q, want ids that %s has", wording.Cut(row.ID, kv.MaxID), g.Nodes), err)
+	at := &table.Error{Err: err, Msg: strings.TrimPrefix(row.Err.Error(), "kv: ")} // it is the file that is wrong
+	at.Path, at.Line = p.nodeParts.Place(row.Source)
+	switch {
+	case errors.Is(row.Err, kv.ErrNotFound):
+		at.Column, at.Msg = p.id, fmt.Sprintf("got %q, want the id of a node of the store", wording.Cut(row.ID, kv.MaxID))
+	case errors.Is(row.Err, kv.ErrExists):
+		path, first := p.nodeParts.Place(row.First)
+		of := ""
+		if path != at.Path {
+			of = " of " + path
+		}
+		at.Column, at.Msg = p.id, fmt.Sprintf("got %q again, as in line %d%s, want every id once", row.ID, first, of)
 	}
-	at.Path, at.Line = g.nodeParts.Place(row.Source)
-	if !errors.Is(row.Err, kv.ErrExists) {
-		at.Msg = strings.TrimPrefix(row.Err.Error(), "kv: ") // it is the file that is wrong
-		return at
-	}
-	at.Column = g.id
-	path, first := g.nodeParts.Place(row.First)
-	of := ""
-	if path != at.Path {
-		of = " of " + path
-	}
-	at.Msg = fmt.Sprintf("got %q again, as in line %d%s, want every id once", row.ID, first, of)
 	return at
 }
 

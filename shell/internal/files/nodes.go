@@ -37,7 +37,7 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 		}
 	}()
 	n := &nodesFile{in: in, id: columns[0], label: columns[1], split: columns[2], labels: g.Form}
-	g.id, g.nodeParts = in.Header()[n.id], in.Parts()
+	g.places.id, g.places.nodeParts = in.Header()[n.id], in.Parts()
 	header, err := headerOf(in)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 	if !unknown {
 		return n, nil
 	}
-	for _, path := range g.nodeParts.Paths() {
+	for _, path := range in.Parts().Paths() {
 		if info, err := stream.Stat(ctx, path); path == stream.Input || err == nil && !info.Mode().IsRegular() {
 			return nil, in.Errorf(0, "", "got a pipe or a device, of which nothing can be read twice, as the kinds of properties take: "+
 				"want a file, the columns id and label alone, or kinds in the header, as in :ID,:LABEL,year:int")

@@ -56,7 +56,9 @@ func (w *writing) predictions(
 				"divide percentages by 100")
 		}
 		if order, ok := errors.AsType[*cleaner.ColumnOrderError](err); ok {
-			err = &OrderError{path, order}
+			return nil, in.arrayErrorf("its columns seem to be in another order than the sorted one: %d of %d labels are predicted in it, and %d with "+
+				"--prediction-classes %s: give that, or the order that is right", order.GivenMatches, order.Nodes, order.PermutedMatches,
+				wording.ShellWord(joinNames(order.Classes)))
 		}
 		return nil, err
 	}
@@ -104,15 +106,6 @@ func (w *writing) beginPredictions(in *matrixFile, opt cleaner.PredictionOptions
 	}
 	return out, err
 }
-
-// An OrderError says that the columns of the predictions in a file seem to be in another order than was believed.
-type OrderError struct {
-	Path string
-	*cleaner.ColumnOrderError
-}
-
-// Unwrap returns the error of the cleaner.
-func (e *OrderError) Unwrap() error { return e.ColumnOrderError }
 
 // classesHint advises on classes that differ.
 func (w *writing) classesHint(err error) string {

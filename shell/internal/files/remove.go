@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
@@ -19,9 +17,9 @@ func Remove(ctx context.Context, store *kv.Store, nodes, edges string, r Job) (s
 		return stats, err
 	}
 	defer func() { err = errors.Join(err, patch.Abort()) }()
-	of := removal{edges: edges}
+	of := rowPlaces{edges: edges}
 	if nodes != "" {
-		if of.nodeParts, err = removeNodes(ctx, patch, nodes, r); err != nil {
+		if err = of.removeNodes(ctx, patch, nodes, r); err != nil {
 			return stats, err
 		}
 	}
@@ -37,46 +35,22 @@ func Remove(ctx context.Context, store *kv.Store, nodes, edges string, r Job) (s
 		}
 	}
 	stats, err = patch.Commit(ctx)
-	return stats, of.explain(err)
+	return stats, of.explain(err, "ids of the store")
 }
 
-// removeNodes removes the nodes of a file, and returns what was read.
-func removeNodes(ctx context.Context, patch *kv.Patch, path string, r Job) (_ table.Parts, err error) {
+// removeNodes removes the nodes of a file.
+func (p *rowPlaces) removeNodes(ctx context.Context, patch *kv.Patch, path string, r Job) (err error) {
 	in, columns, err := r.openNodeTable(ctx, path)
 	if err != nil {
-		return table.Parts{}, err
+		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	return in.Parts(), EachRow(ctx, in, r.Progress, func(row table.Row) error {
+	p.nodeParts, p.id = in.Parts(), in.Header()[columns[0]]
+	return EachRow(ctx, in, r.Progress, func(row table.Row) error {
 		id := row.Fields[columns[0]]
 		if len(id) == 0 {
 			return in.Want(row, columns[0], "the id of a node")
 		}
 		return patch.RemoveNode(string(id), row.Line)
 	})
-}
-
-// A removal is the files that are removed from a store.
-type removal struct {
-	edges                string
-	nodeParts, edgeParts table.Parts
-}
-
-// explain says at which line of which file is what cannot be removed.
-func (of removal) explain(err error) error {
-	row, ok := errors.AsType[*kv.RowError](err)
-	if !ok {
-		return err
-	}
-	id := wording.Cut(row.ID, kv.MaxID)
-	if !row.Edge {
-		msg := fmt.Sprintf("got %q, want the id of a node of the store", id)
-		path, line := of.nodeParts.Place(row.Source)
-		return &table.Error{Path: path, Line: line, Column: "id", Msg: msg, Err: err}
-	}
-	msg := fmt.Sprintf("got an edge of node %q, want ids of the store", id)
-	if row.To != "" {
-		msg = fmt.Sprintf("got an edge from %q to %q, which the store does not have", id, wording.Cut(row.To, kv.MaxID))
-	}
-	return atEdge(of.edges, of.edgeParts, row.Source, msg, err)
 }

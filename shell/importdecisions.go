@@ -1,0 +1,73 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/files"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/query"
+)
+
+// adopt decides in the store that is there as a file says.
+func (c *importCommand) adopt(ctx context.Context, s *streams) error {
+	if err := c.Columns.of.Only(files.FiledFields()...); err != nil {
+		return usagef("import: --columns: %v", err)
+	}
+	if c.graphFiles.any() || c.Replace {
+		return usagef("import: --decisions go into a store that is there, and alone: import the rest before")
+	}
+	began := time.Now()
+	var adoption files.Adoption
+	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
+		adoption, err = files.Adopt(ctx, store, c.Decisions, files.Adopting{Job: c.of(s.job(0, c.work())), Who: query.UserName(), Form: c.form()})
+		s.stages.end("decide")
+		return err
+	})
+	s.progress.clear()
+	if err != nil {
+		return leaving(c.inFlags(err), "%s is as it was", c.DB)
+	}
+	_, err = s.printf("%s: %s taken in %s%s, %d were there, %.1f s\n", c.DB,
+		wording.Count(adoption.Count, "decision", "decisions"), wording.Count(adoption.Steps, "step", "steps"), kindsText(adoption), adoption.There, time.Since(began).Seconds())
+	if err != nil {
+		return unreported(err, "decisions of %s are in %s", c.Decisions, c.DB)
+	}
+	s.sayLeftOut(adoption.Older, "older than what the store has decided itself")
+	s.sayLeftOut(adoption.Other, "about another label or suggestion than the store has")
+	return nil
+}
+
+// kindsText says of what kinds the decisions are that were taken, such as " (3 accepted, 1 label removed)".
+func kindsText(a files.Adoption) string {
+	var parts []string
+	for kind, count := range a.Kinds {
+		switch kind := decide.Kind(kind); {
+		case count == 0:
+		case kind == decide.Unlabel:
+			parts = append(parts, wording.Count(count, "label", "labels")+" removed")
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", count, wording.Decided(kind)))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// sayLeftOut says which decisions of a file were not taken, and why.
+func (s *streams) sayLeftOut(l files.LeftOut, why string) {
+	if l.Count == 0 {
+		return
+	}
+	more := ""
+	if l.Count > len(l.Some) {
+		more = fmt.Sprintf(" and %d more", l.Count-len(l.Some))
+	}
+	s.say("%d left out, %s: %s%s", l.Count, why, strings.Join(l.Some, ", "), more)
+}
