@@ -148,20 +148,3 @@ func (k *keptClassifier) check() error {
 	}
 	return nil
 }
-
-// An Unseen says how old a classifier is: how many nodes were added since it was trained, and how its predictions agree with their
-// labels.
-type Unseen struct {
-	Nodes    int64 // added since
-	Labelled int64 // of them, nodes with a label that the classifier knows, and with predictions
-	Agree    int64 // of these, nodes whose largest prediction is their label
-}
-
-// String says how old the classifier is.
-func (u Unseen) String() string {
-	text := "it has not seen " + plural(int(u.Nodes), "node")
-	if u.Labelled > 0 {
-		text += fmt.Sprintf(", and agrees with %.1f%% of %s of theirs", 100*float64(u.Agree)/float64(u.Labelled), plural(int(u.Labelled), "label"))
-	}
-	return text
-}

@@ -81,42 +81,16 @@ func (f *filler) row(v kv.NodeID, predicted []float64) ([]float32, error) {
 			row[j] = p
 		}
 	}
-	kept, _ := f.keeper.keep(row)
-	return kept, nil
+	return f.keeper.keep(row), nil
 }
 
-// unseen measures how old the classifier is on the predictions that are stored.
-func (f *filler) unseen(ctx context.Context) (u Unseen, err error) {
-	removed, err := f.tx.Removed()
-	if err != nil {
-		return u, err
+// KeepsClassifier reports whether the store keeps a classifier, which predicts the nodes that are added.
+func KeepsClassifier(tx *kv.Tx) (bool, error) {
+	_, err := keptNow(tx)
+	if errors.Is(err, errNoClassifier) || errors.Is(err, kv.ErrNotFound) {
+		return false, nil
 	}
-	nodes := slices.DeleteFunc(f.added(), removed.Has)
-	u.Nodes = int64(len(nodes))
-	err = rowstore.EachOf(ctx, inClassOrder(f.tx, f.Matrix), nodes, func(v kv.NodeID, row []float32) error {
-		label, err := f.tx.Label(v)
-		if err != nil || label == kv.NoClass || int(label) >= len(f.by.Classes) || hasNaN(row) {
-			return err
-		}
-		u.Labelled++
-		if best, _, tied := largest(row); best == label && !tied {
-			u.Agree++
-		}
-		return nil
-	})
-	return u, err
-}
-
-// ClassifierAge says how old the kept classifier is, which predicts the nodes that are added; kv.ErrNotFound if none is kept.
-func ClassifierAge(ctx context.Context, tx *kv.Tx) (Unseen, error) {
-	f, err := openFiller(tx)
-	if errors.Is(err, errNoClassifier) {
-		return Unseen{}, fmt.Errorf("%w: %w", err, kv.ErrNotFound)
-	}
-	if err != nil {
-		return Unseen{}, err
-	}
-	return f.unseen(ctx)
+	return err == nil, err
 }
 
 // unpredicted are the nodes without predictions among those that the classifier has not seen, ascending.
@@ -147,41 +121,37 @@ const filledAtOnce = 1024
 
 // predictMissing predicts the nodes without predictions by the classifier that the store keeps, whose predictions all others have, alone
 // or joined with imported ones. If every node has predictions, it does nothing. It returns errNoClassifier as openFiller does.
-func predictMissing(ctx context.Context, s *kv.Store, opt PredictOptions) (filled int64, unseen Unseen, err error) {
+func predictMissing(ctx context.Context, s *kv.Store, opt PredictOptions) (filled int64, err error) {
 	tx := s.Begin()
 	defer tx.Close()
 	f, err := openFiller(tx)
 	if err != nil {
-		return 0, unseen, err
+		return 0, err
 	}
 	nodes, err := f.unpredicted(ctx)
 	if err != nil || len(nodes) == 0 {
-		return 0, unseen, err
+		return 0, err
 	}
 	if err := f.open(); err != nil {
-		return 0, unseen, err
+		return 0, err
 	}
 	rows, err := f.rowsOf(ctx, nodes, opt)
 	if errors.Is(err, ops.ErrReach) {
 		rows, err = f.rowsInWorkplace(ctx, s, nodes, opt)
 	}
 	if err != nil {
-		return 0, unseen, err
+		return 0, err
 	}
 	for first := 0; first < len(nodes); first += filledAtOnce {
 		end := min(first+filledAtOnce, len(nodes))
 		if err := f.write(s, nodes[first:end], rows[first:end]); err != nil {
-			return 0, unseen, err
+			return 0, err
 		}
 		if opt.Progress != nil {
 			opt.Progress("predict", int64(end), int64(len(nodes)))
 		}
 	}
-	err = s.View(func(tx *kv.Tx) (err error) {
-		unseen, err = ClassifierAge(ctx, tx)
-		return err
-	})
-	return int64(len(nodes)), unseen, err
+	return int64(len(nodes)), nil
 }
 
 // Nodes are predicted one by one unless they are more than mostAlone, whose rows would take memory that a pass does not, or unless more

@@ -209,7 +209,11 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 	}
 	p.appendPlanted(t, s, count, nil)
 	classes := []string{"alpha", "beta", "gamma", "δelta"}
-	give := func(position int, by string) {
+	set := func(tx *kv.Tx, v kv.NodeID, row []float64) error {
+		w := must.Get(AppendPredictions(tx, tx.Classes(), PredictionOptions{}, tx.SetRow))(t)
+		return errors.Join(w.Put(v, row), w.Finish(), w.Mark(tx))
+	}
+	give := func(position int) {
 		t.Helper()
 		must.Do(t, s.Update(func(tx *kv.Tx) error {
 			v := must.Get(tx.Node(p.nodes[position].ID))(t)
@@ -217,15 +221,11 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 			for i, name := range tx.Classes() {
 				row[i] = p.scores[position][slices.Index(classes, name)]
 			}
-			if by == "set" {
-				return SetPredictions(tx, v, row)
-			}
-			w := must.Get(AppendPredictions(tx, tx.Classes(), PredictionOptions{}, tx.SetRow))(t)
-			return errors.Join(w.Put(v, row), w.Finish(), w.Mark(tx))
+			return set(tx, v, row)
 		}))
 	}
-	give(count, "set")
-	give(count+1, "append")
+	give(count)
+	give(count + 1)
 	old, first := joinedRow(t, s, p.nodes[0].ID)
 	score := mustScore(t, s, p.nodes[count].ID)
 	done, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true})
@@ -247,7 +247,7 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 		t.Fatalf("a node without an imported row: got joined %v, imported %v", own, none)
 	}
 	wanted := slices.Clone(own)
-	give(count+2, "append") // later
+	give(count + 2) // later
 	got, imported := joinedRow(t, s, p.nodes[count+2].ID)
 	mix(kept.Weights[0], wanted, imported)
 	mustBeNear(t, "a row that comes later", got, wanted)
@@ -255,7 +255,7 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 	second := first
 	must.Do(t, s.Update(func(tx *kv.Tx) error {
 		v := must.Get(tx.Node(p.nodes[0].ID))(t)
-		return SetPredictions(tx, v, []float64{0.1, 0.2, 0.3, 0.4})
+		return set(tx, v, []float64{0.1, 0.2, 0.3, 0.4})
 	}))
 	if other, _ := joinedRow(t, s, p.nodes[0].ID); slices.Equal(other, old) {
 		t.Error("another imported row leaves the joined one")
@@ -266,7 +266,7 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 		for i, x := range second {
 			row[i] = float64(x)
 		}
-		return SetPredictions(tx, v, row)
+		return set(tx, v, row)
 	}))
 	back, _ := joinedRow(t, s, p.nodes[0].ID)
 	mustBeNear(t, "a row that comes back", back, old)

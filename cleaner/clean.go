@@ -24,7 +24,6 @@ const (
 	SuggestedColumn  = decide.SuggestedColumn // likeliest class but for the given label, of every node; see step 4 of the package
 	ConfidenceColumn = "confidence"           // single: the chance of that label
 	RunColumn        = decide.RunColumn       // int: Run.ID
-	AgreementMatrix  = "agreement"            // Z [n×(K+1)], columns P0, L1 … LK, with PresetPaper P1 … PK too; NaN if unlabelled
 )
 
 // ReservedNames are the properties that every store or run has, which the columns of a user do not.
@@ -34,7 +33,7 @@ var ReservedNames = []string{
 }
 
 // Clean scores every labelled node and suggests a label for every node. It writes the columns score, suggested,
-// confidence and run, the matrix "agreement", the index on score and those that the other columns had, and the Run; all
+// confidence and run, the index on score and those that the other columns had, and the Run; all
 // become visible at once. An index on label is created if there is none. If the store has no predictions it first
 // runs Predict, and says so by opt.Notice.
 //
@@ -219,12 +218,8 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	}
 	run.takeLook(p.look)
 	run.meanScores, run.labelCounts = meanScoresByLabel(p.underTest(), result.scores.Data, p.classes)
-	fitting, err := newYardstick(p, result)
-	if err != nil {
-		return nil, err
-	}
 	opt.stage("count")
-	if err := writeRun(ctx, s, tx, run, start, &p, result, fitting, opt.Workers); err != nil {
+	if err := writeRun(ctx, s, tx, run, start, &p, result, opt.Workers); err != nil {
 		return nil, err
 	}
 	return run, place.finishRun()
@@ -306,11 +301,7 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 		return err
 	}
 	if builtIn {
-		filled, err := fillPredictions(ctx, s, opt)
-		if err == nil && filled == 0 {
-			err = tellAge(ctx, s, opt)
-		}
-		if err != nil && !errors.Is(err, errNoClassifier) {
+		if _, err := fillPredictions(ctx, s, opt); err != nil && !errors.Is(err, errNoClassifier) {
 			return err
 		}
 	}
@@ -383,10 +374,10 @@ func unpredictedIn(ctx context.Context, tx *kv.Tx) (bool, error) {
 	return len(nodes) > 0, err
 }
 
-// fillPredictions predicts nodes that were added since the built-in classifier was trained by that, as it was kept, and says how old it is.
-// It joins them with imported ones as the last run has. It returns errNoClassifier if none is kept that could predict them.
+// fillPredictions predicts nodes that were added since the built-in classifier was trained by that, as it was kept. It
+// joins them with imported ones as the last run has. It returns errNoClassifier if none is kept that could predict them.
 func fillPredictions(ctx context.Context, s *kv.Store, opt Options) (filled int64, err error) {
-	filled, unseen, err := predictMissing(ctx, s, PredictOptions{
+	filled, err = predictMissing(ctx, s, PredictOptions{
 		Seed: opt.Seed, Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage,
 	})
 	if errors.Is(err, errNoClassifier) || errors.Is(err, kv.ErrNotFound) {
@@ -397,23 +388,9 @@ func fillPredictions(ctx context.Context, s *kv.Store, opt Options) (filled int6
 	}
 	if filled > 0 {
 		opt.stage("predict")
-		opt.notice("the kept classifier has predicted %s without predictions: %s", plural(int(filled), "node"), unseen)
+		opt.notice("the kept classifier has predicted %s without predictions", plural(int(filled), "node"))
 	}
 	return filled, nil
-}
-
-// tellAge says how old the classifier is whose predictions the store has.
-func tellAge(ctx context.Context, s *kv.Store, opt Options) error {
-	return s.View(func(tx *kv.Tx) error {
-		age, err := ClassifierAge(ctx, tx)
-		if err == nil && age.Nodes > 0 {
-			opt.notice("the kept classifier: %s; predict trains a new one", age)
-		}
-		if errors.Is(err, kv.ErrNotFound) {
-			return nil
-		}
-		return err
-	})
 }
 
 // readLabels returns the given labels [n] by NodeID.

@@ -3,7 +3,6 @@ package cleaner
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -263,20 +262,6 @@ func TestCleanWritesWhatItSays(t *testing.T) {
 				t.Errorf("column %s: got %+v, want it indexed", name, column)
 			}
 		}
-		matrix := must.Get(tx.Matrix(AgreementMatrix))(t)
-		if got := strings.Join(matrix.Columns(), " "); got != "P0 P1 P2 L1 L2" {
-			t.Errorf("columns of %s: got %s, want P0 P1 P2 L1 L2", AgreementMatrix, got)
-		}
-		// What the run stored is what Features computes.
-		features := must.Get(Features(context.Background(), tx, 2, kv.Both, ops.Options{}))(t)
-		all := kv.Range{End: kv.NodeID(tx.NumNodes())}
-		want, got := make([]float32, 5*tx.NumNodes()), make([]float32, 5*tx.NumNodes())
-		must.Do(t, errors.Join(features.Read(all, 0, 5, want), matrix.Read(all, 0, 5, got), features.Close()))
-		for i := range want {
-			if got[i] != want[i] && !(math.IsNaN(float64(got[i])) && math.IsNaN(float64(want[i]))) {
-				t.Fatalf("stored agreement of node number %d, feature %d: got %v, want %v", i/5, i%5, got[i], want[i])
-			}
-		}
 		for position, row := range p.scores {
 			v := must.Get(nodeAt(tx, position))(t)
 			best := 0
@@ -302,16 +287,12 @@ func outcome(t *testing.T, s *kv.Store) []byte {
 	t.Helper()
 	var text bytes.Buffer
 	view(t, s, func(tx *kv.Tx) error {
-		matrix := must.Get(tx.Matrix(AgreementMatrix))(t)
-		row := make([]float32, matrix.Width())
 		for v, err := range tx.InFileOrder() {
 			must.Do(t, err)
 			for _, name := range []string{ScoreColumn, SuggestedColumn, ConfidenceColumn} {
 				value := must.Get(tx.Value(v, name))(t)
 				fmt.Fprintf(&text, "%v,", value)
 			}
-			must.Do(t, matrix.Read(kv.Range{First: v, End: v + 1}, 0, len(row), row))
-			must.Do(t, binary.Write(&text, binary.LittleEndian, row))
 		}
 		run := must.Get(LastRun(tx))(t)
 		fmt.Fprint(&text, run.Joint(), run.Suspects)
@@ -461,14 +442,24 @@ func TestCleanOfFewLabels(t *testing.T) {
 // setPredictions gives every node the same predictions, in one update.
 func setPredictions(t *testing.T, s *kv.Store) {
 	t.Helper()
-	must.Do(t, s.Update(func(tx *kv.Tx) error {
-		c := len(tx.Classes())
-		row := slices.Repeat([]float64{1 / float64(c)}, c)
-		for v := range tx.NumNodes() {
-			must.Do(t, SetPredictions(tx, kv.NodeID(v), row))
-		}
-		return nil
-	}))
+	b := must.Get(s.Bulk())(t)
+	defer b.Abort()
+	classes := b.Tx().Classes()
+	w := must.Get(NewPredictionWriter(b, classes, PredictionOptions{}))(t)
+	row := slices.Repeat([]float64{1 / float64(len(classes))}, len(classes))
+	for v := range b.Tx().NumNodes() {
+		must.Do(t, w.Put(kv.NodeID(v), row))
+	}
+	must.Do(t, errors.Join(w.Finish(), b.Commit(w.Mark)))
+}
+
+// setRow gives a node other predictions.
+func setRow(tx *kv.Tx, v kv.NodeID, row []float64) error {
+	w, err := AppendPredictions(tx, tx.Classes(), PredictionOptions{}, tx.SetRow)
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.Put(v, row), w.Finish())
 }
 
 func TestCleanCancelledLeavesTheStore(t *testing.T) {

@@ -311,17 +311,16 @@ func (c *combination) weigh(ctx context.Context, g *group, sample *sample, both 
 
 // agreement is how far U agrees with the labels of a group.
 func (c *combination) agreement(g *group, sample *sample, both []float32) Agreement {
-	var pairs []uint64
-	from := make([]float32, c.classes)
+	sum, from := newAgreementSum(c.classes), make([]float32, c.classes)
 	for _, row := range g.rows {
 		for k := range from {
 			from[k] = both[2*(row*c.classes+k)+1]
 		}
 		if top, _, tied := largest(from); !tied {
-			pairs = append(pairs, uint64(sample.labels[row])*uint64(c.classes)+uint64(top))
+			sum.add(sample.labels[row], top)
 		}
 	}
-	return newContingency(pairs, c.classes).agreement()
+	return sum.agreement()
 }
 
 // join writes P.

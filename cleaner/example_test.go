@@ -211,25 +211,32 @@ func rings() (store *kv.Store, remove func(), err error) {
 			log.Fatal(err)
 		}
 	}
-	return store, remove, store.Update(func(tx *kv.Tx) error {
-		places, err := tx.Places()
+	b, err := store.Bulk()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer b.Abort()
+	predictions, err := cleaner.NewPredictionWriter(b, b.Tx().Classes(), cleaner.PredictionOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	places, err := b.Tx().Places()
+	if err != nil {
+		return nil, nil, err
+	}
+	for position := range 2 * size {
+		v, err := places.NodeAt(position)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		for position := range 2 * size {
-			v, err := places.NodeAt(position)
-			if err != nil {
-				return err
-			}
-			sure := 0.8 + 0.15*float64(position%10)/10
-			row := []float64{sure, 1 - sure}
-			if position >= size {
-				row[0], row[1] = row[1], row[0]
-			}
-			if err := cleaner.SetPredictions(tx, v, row); err != nil {
-				return err
-			}
+		sure := 0.8 + 0.15*float64(position%10)/10
+		row := []float64{sure, 1 - sure}
+		if position >= size {
+			row[0], row[1] = row[1], row[0]
 		}
-		return nil
-	})
+		if err := predictions.Put(v, row); err != nil {
+			return nil, nil, err
+		}
+	}
+	return store, remove, errors.Join(predictions.Finish(), b.Commit(predictions.Mark))
 }

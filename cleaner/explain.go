@@ -53,16 +53,12 @@ type Explanation struct {
 	Supporters []Voice
 	Opponents  []Voice
 
-	// FittingRight and FittingWrong are the expected numbers of right and wrong labels among the fitting nodes of the
-	// last run that were read: the sums of 1−score and of the scores. The ranks of Features are among these nodes.
-	FittingRight, FittingWrong float64
-
 	// Counterfactual has the score that each other class than ScoredAs would have as the label, the least first: these
 	// labels fit best. It comes from the model of the last run; nil without a run.
 	Counterfactual []ClassShare
 
-	// Incomplete says what could not be computed, and why. If too many nodes are within K hops, Features are those of the
-	// last run, if it has them, and Counterfactual is nil. If the node or a node within K hops has no predictions, the
+	// Incomplete says what could not be computed, and why. If too many nodes are within K hops, Features and
+	// Counterfactual are nil. If the node or a node within K hops has no predictions, the
 	// features that need them and Predictions in Hops are NaN, and Counterfactual is nil.
 	Incomplete string
 }
@@ -78,11 +74,6 @@ type ClassShare struct {
 type NamedFeature struct {
 	Name  string
 	Value float64
-
-	// RankRight is the share of the rightly labelled fitting nodes of the last run with a smaller value, from 0 to 1 in
-	// steps of about 1/100. Equal values count half. RankWrong is the same for the wrongly labelled nodes. A fitting node
-	// with score s counts s as wrong and 1−s as right. NaN without a run, or with less than one such node.
-	RankRight, RankWrong float64
 }
 
 // Explain explains one node. It reads the nodes within K hops. If they do not fit opt.MemoryBudget, the explanation is
@@ -114,13 +105,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	around, err := surround(ctx, tx, e.Direction, v, label, predictions, hops, opt)
 	if errors.Is(err, ops.ErrReach) {
 		e.lacks(err.Error())
-		if run == nil || label == kv.NoClass {
-			return e, nil
-		}
-		if e.Features, err = storedFeatures(tx, run, v); err != nil {
-			return nil, err
-		}
-		return e, e.addRanks(tx, run)
+		return e, nil
 	}
 	if err != nil {
 		return nil, err
@@ -130,9 +115,6 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	}
 	if label != kv.NoClass {
 		e.Features = nameFeatures(run.features(around.features[label]), hops)
-		if err := e.addRanks(tx, run); err != nil {
-			return nil, err
-		}
 	}
 	if run != nil {
 		// Classes that were first used after the run are ones of which it has learned nothing.
@@ -269,181 +251,6 @@ func (e *Explanation) leaveOutScores(around *surrounding, hops int) {
 	}
 }
 
-// readNode reads what is stored of the node itself.
-func (e *Explanation) readNode(tx *kv.Tx) error {
-	var err error
-	if e.ID, err = tx.ID(e.Node); err != nil {
-		return err
-	}
-	if e.Degree, err = tx.Degree(e.Node); err != nil {
-		return err
-	}
-	// value is null if the store has no such column.
-	value := func(column string) (value kv.Value) {
-		if err != nil {
-			return value
-		}
-		if value, err = tx.Value(e.Node, column); errors.Is(err, kv.ErrNoColumn) {
-			err = nil
-		}
-		return value
-	}
-	text := func(v kv.Value) string {
-		if v.IsNull() {
-			return ""
-		}
-		return v.String()
-	}
-	number := func(v kv.Value) float64 {
-		if v.IsNull() {
-			return math.NaN()
-		}
-		return v.Float()
-	}
-	e.Label = text(value(kv.LabelColumn))
-	e.Suggestion = text(value(SuggestedColumn))
-	e.Split = text(value(splitColumn))
-	e.Score = number(value(ScoreColumn))
-	e.Confidence = number(value(ConfidenceColumn))
-	if id := value(RunColumn); !id.IsNull() {
-		e.Run = id.Int()
-	}
-	word := value(decide.Column)
-	if err != nil {
-		return err
-	}
-	e.Decision, err = decide.ParseColumn(word)
-	e.View = decide.View{Label: e.Label, Suggestion: e.Suggestion, Decision: e.Decision, Run: e.Run}
-	return err
-}
-
-// readHistory reads what was decided about the node.
-func (e *Explanation) readHistory(ctx context.Context, tx *kv.Tx) error {
-	for d, err := range decide.History(ctx, tx, e.Node) {
-		if err != nil {
-			return err
-		}
-		e.History = append(e.History, d)
-	}
-	isInForce, err := decide.InForce(ctx, tx, e.Node, 1)
-	if err != nil {
-		return err
-	}
-	for _, d := range e.History {
-		e.InForce = append(e.InForce, isInForce(d.Seq))
-	}
-	e.Words, e.Disputed, err = decide.Words(ctx, tx, e.Node)
-	e.View.Disputed = e.Disputed
-	return err
-}
-
-// findScoredLabel finds the label that the score, which is the last run's, is of: that before the first decision which the
-// run had not seen.
-func (e *Explanation) findScoredLabel(run *Run) {
-	if math.IsNaN(e.Score) {
-		return
-	}
-	e.ScoredAs = e.Label
-	if i := slices.IndexFunc(e.History, func(d decide.Decision) bool { return d.Seq > run.seen() }); i >= 0 {
-		e.ScoredAs = e.History[i].From
-	}
-}
-
-// lookEvery is how many neighbours are counted between two looks at the context.
-const lookEvery = 512
-
-// countVotes counts the given labels of the neighbours.
-func (e *Explanation) countVotes(ctx context.Context, tx *kv.Tx) error {
-	labels, err := tx.Reader(kv.LabelColumn)
-	if err != nil {
-		return err
-	}
-	votes := make(map[string]ClassShare)
-	var all float64
-	var steps int64
-	graph := tx.Along(e.Direction)
-	for a, err := range graph.Arcs(e.Node) {
-		if err != nil {
-			return err
-		}
-		if steps++; steps%lookEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		weight := float64(graph.Weight(a))
-		if weight == 0 {
-			continue
-		}
-		label, err := labels.At(a.Neighbor)
-		if err != nil {
-			return err
-		}
-		if !label.IsNull() {
-			vote := votes[label.String()]
-			vote.Share += weight
-			vote.Count++
-			votes[label.String()] = vote
-			all += weight
-		}
-	}
-	for class, vote := range votes {
-		e.Votes = append(e.Votes, ClassShare{Class: class, Share: vote.Share / all, Count: vote.Count})
-	}
-	slices.SortFunc(e.Votes, func(a, b ClassShare) int {
-		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Class, b.Class))
-	})
-	return nil
-}
-
-// rankClasses orders the predictions of the node.
-func (e *Explanation) rankClasses(tx *kv.Tx, predictions ops.Source) error {
-	row := make([]float32, predictions.Width())
-	if err := predictions.Read(kv.Range{First: e.Node, End: e.Node + 1}, 0, len(row), row); err != nil {
-		return err
-	}
-	if hasNaN(row) {
-		e.lacks(fmt.Sprintf("node %s has no predictions: what needs them is unknown", e.ID))
-		return nil
-	}
-	for j, p := range row {
-		e.TopClasses = append(e.TopClasses, ClassShare{Class: tx.Classes()[j], Share: float64(p)})
-	}
-	slices.SortStableFunc(e.TopClasses, func(a, b ClassShare) int { return cmp.Compare(b.Share, a.Share) })
-	return nil
-}
-
-// storedFeatures are the agreement features that the last run wrote for the node; nil if it wrote none.
-func storedFeatures(tx *kv.Tx, run *Run, v kv.NodeID) ([]NamedFeature, error) {
-	matrix, err := tx.Matrix(AgreementMatrix)
-	if err != nil {
-		return nil, err
-	}
-	row := make([]float32, matrix.Width())
-	if err := matrix.Read(kv.Range{First: v, End: v + 1}, 0, len(row), row); err != nil {
-		return nil, err
-	}
-	if hasNaN(row) {
-		return nil, nil
-	}
-	return nameFeatures(row, run.Hops), nil
-}
-
-// addRanks places the features among those of the fitting nodes of a run, where it has written these.
-func (e *Explanation) addRanks(tx *kv.Tx, run *Run) error {
-	if run == nil {
-		return nil
-	}
-	fitting, err := readYardstick(tx, run)
-	if err != nil || fitting == nil {
-		return err
-	}
-	e.FittingRight, e.FittingWrong = fitting.Right.Weight, fitting.Wrong.Weight
-	for f := range e.Features {
-		e.Features[f].RankRight = fitting.Right.rank(f, e.Features[f].Value)
-		e.Features[f].RankWrong = fitting.Wrong.rank(f, e.Features[f].Value)
-	}
-	return nil
-}
-
 // features are those of all that the preset of a run looks at; all without a run.
 func (r *Run) features(all []float32) []float32 {
 	if r == nil || r.Preset == PresetPaper {
@@ -455,9 +262,7 @@ func (r *Run) features(all []float32) []float32 {
 func nameFeatures(row []float32, hops int) []NamedFeature {
 	var features []NamedFeature
 	for f, name := range featureNames(len(row), hops) {
-		features = append(features, NamedFeature{
-			Name: name, Value: float64(row[f]), RankRight: math.NaN(), RankWrong: math.NaN(),
-		})
+		features = append(features, NamedFeature{name, float64(row[f])})
 	}
 	return features
 }

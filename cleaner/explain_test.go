@@ -91,18 +91,9 @@ func TestExplainBeyondItsBudget(t *testing.T) {
 	s := newPlanted(9, 300).load(t, false)
 	mustClean(t, s, Options{Preset: PresetPaper, Imported: AsGiven})
 	view(t, s, func(tx *kv.Tx) error {
-		whole := mustExplain(t, tx, 0, ops.Options{}) // node 0 has the most neighbours
-		e := mustExplain(t, tx, 0, ops.Options{MemoryBudget: 4 * ballNodeBytes})
-		if e.Incomplete == "" || e.Counterfactual != nil {
+		e := mustExplain(t, tx, 0, ops.Options{MemoryBudget: 4 * ballNodeBytes}) // of the node with the most neighbours
+		if e.Incomplete == "" || e.Counterfactual != nil || e.Features != nil {
 			t.Errorf("budget of 4 nodes: got incomplete %q and %d counterfactual scores, want it to say so and none", e.Incomplete, len(e.Counterfactual))
-		}
-		if len(e.Features) != len(whole.Features) {
-			t.Fatalf("budget of 4 nodes: got %d features, want the %d of the run", len(e.Features), len(whole.Features))
-		}
-		for f := range e.Features {
-			if !golden.Near(e.Features[f].Value, whole.Features[f].Value, 1e-5) {
-				t.Errorf("feature %s of the run: got %v, want %v as computed", e.Features[f].Name, e.Features[f].Value, whole.Features[f].Value)
-			}
 		}
 		return nil
 	})

@@ -80,7 +80,6 @@ type variant struct {
 type scoring struct {
 	scores      *scratch.Array[float32] // [n] by NodeID; NaN if the node is unlabelled
 	suggestions *suggestions            // of PresetDefault
-	features    *agreement              // Z of the given labels [n×(2K+1)] by NodeID, unlabelled rows NaN; nil if not all columns are computed
 	fitting     int                     // nodes of the fitting set
 	rate        float64                 // share of mislabels, estimated
 	threshold   float64                 // above it a node is a suspect
@@ -92,11 +91,7 @@ type scoring struct {
 
 // Close gives the arrays back; those of a run that are kept stay.
 func (s *scoring) Close() error {
-	err := errors.Join(s.scores.Detach(), s.suggestions.Close())
-	if s.features != nil {
-		err = errors.Join(err, s.features.values.Detach())
-	}
-	return err
+	return errors.Join(s.scores.Detach(), s.suggestions.Close())
 }
 
 // score runs the pipeline of the package documentation on the labels of p: noise on the fitting set, agreement features

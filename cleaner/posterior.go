@@ -44,16 +44,11 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err = errors.Join(err, detachAll(z[1:])); err != nil {
-			err = errors.Join(err, detachAll(z[:1]))
-		}
-	}()
+	defer func() { err = errors.Join(err, detachAll(z)) }()
 	if result.model, err = s.labelModel(ctx, unseen, z[tests]); err != nil {
 		return err
 	}
 	s.follow(result.model, looked, z)
-	result.features = z[0]
 	result.scores, err = s.scores(func(scores []float32) (err error) {
 		result.suggestions, err = s.posteriorScores(ctx, result.model, z[:tests], labellings[:tests], scores)
 		return err
@@ -66,7 +61,7 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 }
 
 // byModel is the pipeline of PresetDefault with the model of a run in place of one that is fitted. If the problem has a look, the model
-// follows it. Features that the model has no weight for are not computed, so the result has none.
+// follows it. Features that the model has no weight for are not computed.
 func (s *stages) byModel(ctx context.Context, model *labelmodel.Model, result *scoring) (err error) {
 	rivals, err := s.rivals(ctx)
 	if err != nil {

@@ -77,10 +77,9 @@ type PredictReport struct {
 	TrainAccuracy, ValidationAccuracy, TestAccuracy float64 // of the predictions, cross-fitted (see Predict); NaN for an empty split
 	Seconds                                         float64
 
-	// Filled, if not zero, is the number of nodes without predictions that the kept classifier has predicted. Nothing was trained then,
-	// and of the other fields only Unseen and Seconds count.
+	// Filled, if not zero, is the number of nodes without predictions that the kept classifier has predicted. Nothing was
+	// trained then, and of the other fields only Seconds counts.
 	Filled int64
-	Unseen Unseen
 }
 
 // What the base classifier sees of a node.
@@ -127,10 +126,10 @@ func Predict(ctx context.Context, s *kv.Store, opt PredictOptions) (report *Pred
 		return nil, fmt.Errorf("predict: %w", kv.ErrReadOnly) // now, not when everything is computed
 	}
 	began := time.Now()
-	filled, unseen, err := predictMissing(ctx, s, opt)
+	filled, err := predictMissing(ctx, s, opt)
 	if err == nil && filled > 0 {
 		opt.stage("predict")
-		return &PredictReport{Filled: filled, Unseen: unseen, Seconds: time.Since(began).Seconds()}, nil
+		return &PredictReport{Filled: filled, Seconds: time.Since(began).Seconds()}, nil
 	}
 	if err != nil && !errors.Is(err, errNoClassifier) && !errors.Is(err, kv.ErrNotFound) {
 		return nil, err

@@ -1,8 +1,6 @@
 package cleaner
 
 import (
-	"errors"
-	"math"
 	"slices"
 	"sort"
 
@@ -27,12 +25,6 @@ type PredictionEncoding struct {
 	Float16 bool
 }
 
-// A PredictionLoss is what an encoding lost: the total-variation distance ½ Σ_j |p_j − q_j| between a row as given, p,
-// and as kept, q. It is from 0 to 1, the most that the probability of any set of classes changes.
-type PredictionLoss struct {
-	Mean, Greatest float64 // over the rows
-}
-
 func (e PredictionEncoding) matrix() kv.MatrixEncoding {
 	return kv.MatrixEncoding{Half: e.Float16, Kept: e.TopK}
 }
@@ -49,8 +41,8 @@ func newRowKeeper(encoding kv.MatrixEncoding, classes int) rowKeeper {
 	return rowKeeper{encoding: encoding, output: make([]float32, classes)}
 }
 
-// keep returns a row as it is kept, borrowed until the next one, and its total-variation distance from the row given.
-func (k *rowKeeper) keep(row []float64) (output []float32, loss float64) {
+// keep returns a row as it is kept, borrowed until the next one.
+func (k *rowKeeper) keep(row []float64) (output []float32) {
 	for j, p := range row {
 		k.output[j] = float32(p)
 	}
@@ -61,10 +53,7 @@ func (k *rowKeeper) keep(row []float64) (output []float32, loss float64) {
 			k.output[j] = float16.Round(p)
 		}
 	}
-	for j, p := range row {
-		loss += math.Abs(p - float64(k.output[j]))
-	}
-	return k.output, loss / 2
+	return k.output
 }
 
 // share gives all classes but the largest the same share of what these leave.
@@ -99,19 +88,13 @@ func (k *rowKeeper) share(row []float64) {
 	}
 }
 
-// PredictionsEncoding says how the stored predictions are encoded, and what that lost when they were written;
-// kv.ErrNotFound when there are none.
-func PredictionsEncoding(tx *kv.Tx) (PredictionEncoding, PredictionLoss, error) {
+// PredictionsEncoding says how the stored predictions are encoded; kv.ErrNotFound when there are none.
+func PredictionsEncoding(tx *kv.Tx) (PredictionEncoding, error) {
 	matrix, err := tx.Matrix(PredictionsMatrix)
 	if err != nil {
-		return PredictionEncoding{}, PredictionLoss{}, err
+		return PredictionEncoding{}, err
 	}
-	var loss PredictionLoss
-	err = tx.Documents(predictionsSpace).Get(lossKey, &loss)
-	if errors.Is(err, kv.ErrNotFound) {
-		err = nil // rows were set one by one
-	}
-	return predictionEncoding(matrix.Encoding(), matrix.Width()), loss, err
+	return predictionEncoding(matrix.Encoding(), matrix.Width()), nil
 }
 
 // predictionEncoding is how a matrix of so many classes is encoded.

@@ -26,9 +26,6 @@ type Scaling struct {
 // Scaled are the rows so far that were scaled.
 func (w *PredictionWriter) Scaled() Scaling { return w.scaled }
 
-// NoneIsNegative reports whether rows that were to be logits have no number below 0, as hardly any logits have.
-func (w *PredictionWriter) NoneIsNegative() bool { return w.rows > 0 && w.positive == w.rows }
-
 // normalize puts the probabilities of row into w.row, or says what is wrong with it.
 func (w *PredictionWriter) normalize(row []float64) (problem string) {
 	if len(row) != len(w.classes) {
@@ -39,9 +36,6 @@ func (w *PredictionWriter) normalize(row []float64) (problem string) {
 	if w.opt.Logits {
 		if addsUpTo(row, 1, tolerance) || addsUpTo(row, 100, tolerance) {
 			w.distributions++
-		}
-		if slices.Min(row) >= 0 {
-			w.positive++
 		}
 		if problem = softmax(w.row, w.classes); problem != "" {
 			return problem

@@ -27,8 +27,7 @@ const (
 	SourceBuiltIn  = "built-in"
 )
 
-// The documents of predictions, in a space of their own: their source, the loss of their encoding, and how often they were
-// written.
+// The documents of predictions, in a space of their own: their source, and how often they were written.
 const (
 	predictionsSpace = "predictions"
 	sourceKey        = "source"
@@ -43,10 +42,6 @@ type PredictionOptions struct {
 
 	// Source is SourceImported when empty.
 	Source string
-
-	// AssumedOrder is true if nobody named the columns, so that their order is an assumption. Finish then returns a
-	// *ColumnOrderError if the labels show another order.
-	AssumedOrder bool
 
 	// Partial lets nodes be without a row. Clean has the built-in classifier predict them or, with AsGiven,
 	// gives them no score. PresetPaper wants a row for each, or AsGiven.
@@ -66,13 +61,12 @@ type PredictionWriter struct {
 	rows    int
 	row     []float64
 	keeper  rowKeeper
-	loss    PredictionLoss    // Mean: the sum
-	order   *agreementCounter // nil of predictions that are the program's own
+	largest *largestPredictions // nil of predictions that are the program's own
+	places  []kv.Class          // the class of each column
 	labels  func(kv.Range, []kv.Class) error
 
 	scaled        Scaling
 	distributions int // rows that add up to 1 or to 100, though they are to be logits
-	positive      int // rows that have no number below 0, though they are to be logits
 	agreement     Agreement
 
 	finished bool
@@ -128,7 +122,7 @@ func AppendPredictions(
 		for j, p := range row {
 			whole[places[classes[j]]] = float64(p)
 		}
-		kept, _ := keeper.keep(whole)
+		kept := keeper.keep(whole)
 		if err := joins.replace(v, matrix.Columns(), kept, write); err != nil {
 			return err
 		}
@@ -158,7 +152,11 @@ func newPredictionWriter(
 		},
 	}
 	if opt.Source == SourceImported {
-		w.order = newAgreementCounter(tx.NumNodes())
+		w.largest = newLargestPredictions(tx.NumNodes())
+		places := columnPlaces(tx.Classes())
+		for _, name := range classes {
+			w.places = append(w.places, kv.Class(places[name]))
+		}
 	}
 	return w
 }
@@ -260,13 +258,10 @@ func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 	}
 	w.nodes.Add(v)
 	w.rows++
-	if w.order != nil {
-		w.order.see(v, w.row)
+	if w.largest != nil {
+		w.largest.see(v, w.row, w.places)
 	}
-	output, loss := w.keeper.keep(w.row)
-	w.loss.Mean += loss
-	w.loss.Greatest = max(w.loss.Greatest, loss)
-	return w.write(v, output)
+	return w.write(v, w.keeper.keep(w.row))
 }
 
 // Encoding is how the rows are stored: TopK is zero if every class is kept.
@@ -274,14 +269,9 @@ func (w *PredictionWriter) Encoding() PredictionEncoding {
 	return predictionEncoding(w.keeper.encoding, len(w.classes))
 }
 
-// Loss is the loss of the encoding in the rows so far.
-func (w *PredictionWriter) Loss() PredictionLoss {
-	return PredictionLoss{Mean: w.loss.Mean / float64(max(w.rows, 1)), Greatest: w.loss.Greatest}
-}
-
-// Finish ends the rows. If nodes have no row, and they may not be without, it returns ErrMissingRows with their number and the first of them in file
-// order. If rows were to be logits, and are probabilities, it returns ErrNotLogits. If the labels show another order of
-// the columns, and nobody has named them, it returns a *ColumnOrderError. Call it before Commit.
+// Finish ends the rows. If nodes have no row, and they may not be without, it returns ErrMissingRows with their number
+// and the first of them in file order. If rows were to be logits, and are probabilities, it returns ErrNotLogits. Call
+// it before Commit.
 func (w *PredictionWriter) Finish() error {
 	w.finished = true
 	if 2*w.distributions > w.rows {
@@ -292,30 +282,16 @@ func (w *PredictionWriter) Finish() error {
 			return err
 		}
 	}
-	if w.order == nil {
+	if w.largest == nil {
 		return nil
 	}
-	places := columnPlaces(w.classes)
-	var columns []kv.Class // by class
-	for _, name := range w.tx.Classes() {
-		column := kv.NoClass
-		if j, ok := places[name]; ok {
-			column = kv.Class(j)
-		}
-		columns = append(columns, column)
-	}
-	counted, err := w.order.count(w.tx.NumNodes(), len(w.classes), columns, w.labels)
-	if err != nil {
-		return err
-	}
-	w.agreement = counted.agreement()
-	w.agreement.Tied = w.order.tied
-	if order := counted.check(w.classes, true); order != nil && w.opt.AssumedOrder {
-		return order
-	}
-	w.agreement.Order = counted.check(w.classes, false)
-	return nil
+	var err error
+	w.agreement, err = w.largest.compare(w.tx.NumNodes(), len(w.tx.Classes()), w.labels)
+	return err
 }
+
+// Agreement says how far the predictions agree with the labels. Call it after Finish.
+func (w *PredictionWriter) Agreement() Agreement { return w.agreement }
 
 // missingRows is nil unless some node is missing.
 func missingRows(tx *kv.Tx, missing func(kv.NodeID) bool) error {
@@ -351,17 +327,13 @@ func missingRows(tx *kv.Tx, missing func(kv.NodeID) bool) error {
 	return nil
 }
 
-// Mark records the source of the predictions and the loss of their encoding, which those of AppendPredictions leave as they are.
-// Call it in the transaction that makes them visible, such as the final function of Commit.
+// Mark records the source of the predictions, which those of AppendPredictions leave as it is. Call it in the transaction that makes them visible, such as the final function of Commit.
 func (w *PredictionWriter) Mark(tx *kv.Tx) error {
 	if w.joined {
 		return nil
 	}
 	if w.some {
 		return countPredictionWrite(tx)
-	}
-	if err := tx.Documents(predictionsSpace).Put(lossKey, w.Loss()); err != nil {
-		return err
 	}
 	return errors.Join(tx.Documents(predictionsSpace).Put(sourceKey, w.opt.Source), countPredictionWrite(tx))
 }
@@ -381,60 +353,6 @@ func countPredictionWrite(tx *kv.Tx) error {
 		return err
 	}
 	return tx.Documents(predictionsSpace).Put(writesKey, count+1)
-}
-
-// SetPredictions stores the predictions of one node in an update, in the order of tx.Classes. The row is checked as by
-// PredictionWriter.Put, and encoded as the others are. The matrix is created if there is none; every node needs a row
-// before Clean can use it, unless the last run has joined predictions with those of the built-in classifier: then the row is joined
-// as that run would have joined it, and nodes that are added need none.
-func SetPredictions(tx *kv.Tx, v kv.NodeID, row []float64) error {
-	classes := tx.Classes()
-	if len(row) != len(classes) {
-		return rowError(tx, v, fmt.Sprintf("got %d numbers, want %d, one a class", len(row), len(classes)))
-	}
-	row = slices.Clone(row)
-	if _, problem := normalizeRow(row, classes, sumTolerance); problem != "" {
-		return rowError(tx, v, problem)
-	}
-	matrix, err := tx.Matrix(PredictionsMatrix)
-	var columns []string
-	var encoding kv.MatrixEncoding
-	switch {
-	case errors.Is(err, kv.ErrNotFound):
-		columns = slices.Clone(classes)
-		if err := tx.CreateMatrix(PredictionsMatrix, columns); err != nil {
-			return err
-		}
-		if err := tx.Documents(predictionsSpace).Put(sourceKey, SourceImported); err != nil {
-			return err
-		}
-	case err != nil:
-		return err
-	default:
-		columns, encoding = matrix.Columns(), matrix.Encoding()
-	}
-	target := make([]float64, len(columns))
-	places := columnPlaces(columns)
-	for i, p := range row {
-		j, ok := places[classes[i]]
-		if !ok {
-			if p != 0 {
-				return rowError(tx, v, fmt.Sprintf("class %s is %v, and the stored predictions have no column for it", classes[i], p))
-			}
-			continue
-		}
-		target[j] = p
-	}
-	keeper := newRowKeeper(encoding, len(columns))
-	output, _ := keeper.keep(target)
-	joins, err := newJoiner(tx)
-	if err == nil {
-		err = joins.replace(v, columns, output, tx.SetRow)
-	}
-	if err != nil {
-		return err
-	}
-	return tx.SetRow(PredictionsMatrix, v, output)
 }
 
 // rowError is a *RowError with the node's external id.

@@ -236,29 +236,6 @@ func wantPredictions(t *testing.T, tx *kv.Tx, v kv.NodeID, want []float32) {
 	}
 }
 
-// A class that is first used after the predictions were stored has no column: nothing predicts it.
-func TestPredictionsOfANewClass(t *testing.T) {
-	s := few(t)
-	setPredictions(t, s)
-	must.Do(t, s.Update(func(tx *kv.Tx) error {
-		must.Do(t, tx.SetLabel(0, "new"))
-		must.Do(t, SetPredictions(tx, 1, []float64{0.25, 0.75, 0}))
-		var row *RowError
-		if err := SetPredictions(tx, 1, []float64{0.25, 0.5, 0.25}); !errors.As(err, &row) {
-			t.Errorf("predicting a class without a column: got %v, want a *RowError", err)
-		}
-		if err := SetPredictions(tx, 1, []float64{0.5, 0.5}); !errors.As(err, &row) {
-			t.Errorf("predicting two of three classes: got %v, want a *RowError", err)
-		}
-		return nil
-	}))
-	view(t, s, func(tx *kv.Tx) error {
-		wantPredictions(t, tx, 0, []float32{0.5, 0.5, 0})
-		wantPredictions(t, tx, 1, []float32{0.25, 0.75, 0})
-		return nil
-	})
-}
-
 func TestPredictionsOfANewNode(t *testing.T) {
 	s := few(t)
 	setPredictions(t, s)

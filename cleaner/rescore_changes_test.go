@@ -60,11 +60,11 @@ func changeSome(t *testing.T, s *kv.Store, r *rand.Rand, count int) {
 				}
 				must.Do(t, err)
 			}
-			must.Do(t, SetPredictions(tx, random(), rising))
+			must.Do(t, setRow(tx, random(), rising))
 			v := must.Get(tx.AddNode(kv.Node{ID: fmt.Sprintf("added-%d", tx.NumNodes()), Label: classes[1]}))(t)
 			must.Do(t, tx.AddEdge(v, random()))
 			if r.IntN(2) == 0 {
-				must.Do(t, SetPredictions(tx, v, falling))
+				must.Do(t, setRow(tx, v, falling))
 			}
 		}
 		return nil

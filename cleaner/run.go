@@ -96,7 +96,6 @@ const (
 	detectorsSpace = "detectors"
 	detectorsKey   = "last"
 	modelKey       = "last-model"
-	yardstickKey   = "last-yardstick"
 )
 
 func runKey(id int64) string { return fmt.Sprintf("%012d", id) }

@@ -20,23 +20,15 @@ import (
 type runBlock struct {
 	rows        kv.Range
 	values      []float32 // predictions of some rows at a time
-	features    []float32 // [rows×width]
 	suggestions []kv.Class
 	confidence  []float32
 	around      *poll // of the nodes whose predictions do not say one class; nil until there is one
 }
 
-// read computes the block of some rows; without features if there are none.
+// read computes the block of some rows.
 func (w *runBlock) read(rows kv.Range, p *problem, ranks []int32, result *scoring) error {
-	features := result.features
-	count, c := int(rows.End-rows.First), p.classes
+	c := p.classes
 	w.rows = rows
-	if features != nil {
-		w.features = float32s.Resize(w.features, count*features.width)
-		if err := features.Read(rows, 0, features.width, w.features); err != nil {
-			return err
-		}
-	}
 	w.suggestions, w.confidence = w.suggestions[:0], float32s.Resize(w.confidence, 0)
 	step := rowstore.AtOnce(c)
 	for first := rows.First; first < rows.End; first += kv.NodeID(step) {
@@ -89,7 +81,6 @@ type runWriter struct {
 	run                 *Run
 	scores, confidences *kv.ColumnWriter
 	suggestions, runs   *kv.ColumnWriter
-	agreement           *kv.MatrixWriter // nil: the store keeps the features that it has
 	classes             []string
 
 	// The indexes: that on score, and of the others those that there were before, nil if there was none.
@@ -102,7 +93,7 @@ type runWriter struct {
 	decisions *kv.ColumnReader
 }
 
-func newRunWriter(b *kv.Bulk, run *Run, result *scoring) (w *runWriter, err error) {
+func newRunWriter(b *kv.Bulk, run *Run) (w *runWriter, err error) {
 	w = &runWriter{run: run, classes: b.Tx().Classes()}
 	if w.scores, err = b.Column(ScoreColumn, kv.KindSingle); err != nil {
 		return nil, err
@@ -115,11 +106,6 @@ func newRunWriter(b *kv.Bulk, run *Run, result *scoring) (w *runWriter, err erro
 	}
 	if w.runs, err = b.Column(RunColumn, kv.KindInt); err != nil {
 		return nil, err
-	}
-	if result.features != nil {
-		if w.agreement, err = b.Matrix(AgreementMatrix, featureNames(result.features.width, run.Hops), kv.MatrixEncoding{}); err != nil {
-			return nil, err
-		}
 	}
 	return w, w.beginIndexes(b)
 }
@@ -176,7 +162,6 @@ func (w *runWriter) addEntries(block *runBlock, i int) error {
 
 // put writes a block, scores those of its rows.
 func (w *runWriter) put(block *runBlock, scores []float32) error {
-	width := w.run.Preset.features(w.run.Hops)
 	for i, score := range scores {
 		v := block.rows.First + kv.NodeID(i)
 		if err := w.runs.Put(v, kv.ValueOf(w.run.ID)); err != nil {
@@ -200,12 +185,6 @@ func (w *runWriter) put(block *runBlock, scores []float32) error {
 		if err := w.noteSuspect(v, score, block.suggestions[i]); err != nil {
 			return err
 		}
-		if w.agreement == nil {
-			continue
-		}
-		if err := w.agreement.Put(v, block.features[i*width:][:width]); err != nil {
-			return err
-		}
 	}
 	return w.suggestions.PutClasses(block.rows.First, block.suggestions)
 }
@@ -226,8 +205,7 @@ func (w *runWriter) noteSuspect(v kv.NodeID, score float32, suggestion kv.Class)
 // writeRun gives the run its ID and makes it and all it found visible in one commit. From is the snapshot that it began
 // with.
 func writeRun(
-	ctx context.Context, s *kv.Store, from *kv.Tx, run *Run, start time.Time, p *problem, result *scoring,
-	fitting *yardstick, workers int,
+	ctx context.Context, s *kv.Store, from *kv.Tx, run *Run, start time.Time, p *problem, result *scoring, workers int,
 ) (err error) {
 	b, err := s.Bulk()
 	if err != nil {
@@ -246,11 +224,10 @@ func writeRun(
 		return err
 	}
 	return b.Commit(func(tx *kv.Tx) error {
-		fitting.Run = run.ID
 		kept := p.keep()
 		kept.Run = run.ID
 		run.Seconds = time.Since(start).Seconds()
-		return errors.Join(w.mark(tx), tx.Documents(detectorsSpace).Put(yardstickKey, fitting), tx.Documents(detectorsSpace).Put(keptKey, kept), run.put(tx), p.markJoined(tx, run))
+		return errors.Join(w.mark(tx), tx.Documents(detectorsSpace).Put(keptKey, kept), run.put(tx), p.markJoined(tx, run))
 	})
 }
 
@@ -259,7 +236,7 @@ func writeRun(
 func writeScores(
 	ctx context.Context, b *kv.Bulk, from *kv.Tx, run *Run, p *problem, result *scoring, workers int,
 ) (_ *runWriter, err error) {
-	w, err := newRunWriter(b, run, result)
+	w, err := newRunWriter(b, run)
 	if err != nil {
 		return nil, err
 	}

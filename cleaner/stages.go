@@ -72,15 +72,11 @@ func (s *stages) detection(ctx context.Context, result *scoring) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err = errors.Join(err, detachAll(z[1:])); err != nil {
-			err = errors.Join(err, detachAll(z[:1]))
-		}
-	}()
+	defer func() { err = errors.Join(err, detachAll(z)) }()
 	if result.detectors, err = s.detectors(ctx, z[1:], draws); err != nil {
 		return err
 	}
-	result.features, result.rate = z[0], confident.MislabelRate(result.joint)
+	result.rate = confident.MislabelRate(result.joint)
 	if result.threshold = s.opt.Threshold; result.threshold == 0 {
 		result.threshold = defaultThreshold
 	}
@@ -91,19 +87,16 @@ func (s *stages) detection(ctx context.Context, result *scoring) (err error) {
 }
 
 // byDetectors is the pipeline of PresetPaper with the detectors of a run in place of those that are fitted.
-func (s *stages) byDetectors(ctx context.Context, detectors []detector.Detector, result *scoring) error {
+func (s *stages) byDetectors(ctx context.Context, detectors []detector.Detector, result *scoring) (err error) {
 	z, err := s.agreement(ctx, []labelling{{labels: s.underTest()}})
 	if err != nil {
 		return err
 	}
-	result.features = z[0]
+	defer func() { err = errors.Join(err, detachAll(z)) }()
 	result.scores, err = s.scores(func(scores []float32) error {
 		return meanScores(ctx, detectors, z[0], s.variant.columns(s.opt.Hops), s.isUntaught, s.opt, scores)
 	})
-	if err != nil {
-		return errors.Join(err, detachAll(z))
-	}
-	return nil
+	return err
 }
 
 // dir is where the run is kept; nil if it is not.

@@ -206,7 +206,7 @@ func TestKeptIsOfTheSameRun(t *testing.T) {
 		{"seed", nil, func(o *Options) { o.Seed++ }, false},
 		{"hops", nil, func(o *Options) { o.Hops = 2 }, false},
 		{"label", func(tx *kv.Tx) error { return tx.SetLabel(3, "beta") }, nil, false},
-		{"predictions", func(tx *kv.Tx) error { return SetPredictions(tx, 3, []float64{0.1, 0.2, 0.3, 0.4}) }, nil, false},
+		{"predictions", func(tx *kv.Tx) error { return setRow(tx, 3, []float64{0.1, 0.2, 0.3, 0.4}) }, nil, false},
 		{"split", func(tx *kv.Tx) error { return tx.SetValue(3, splitColumn, kv.ValueOf("val")) }, nil, false},
 		{"edge", func(tx *kv.Tx) error {
 			for u, err := range tx.Neighbors(0) {

@@ -1,16 +1,11 @@
 package shell
 
 import (
-	"iter"
-	"math"
 	"os"
 	"strings"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
-	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/npy"
 )
 
 // TestExportFeaturesOfTheRun: without --hops the features are those that the last run used.
@@ -48,42 +43,4 @@ func TestExportFeaturesOfTheRun(t *testing.T) {
 	if other, _ := export("--hops", "1"); !strings.Contains(other, "(400, 3)") {
 		t.Errorf("--hops 1: got %q, want three columns", other[:80])
 	}
-	export()
-	wantFeaturesOfRun(t, "g", "z.npy")
-}
-
-// wantFeaturesOfRun compares an array with the features that a run has left in a store.
-func wantFeaturesOfRun(t *testing.T, db, path string) {
-	t.Helper()
-	in := must.Get(npy.Open(t.Context(), path, "features"))(t)
-	defer func() { must.Do(t, in.Close()) }()
-	must.Do(t, withStoreToRead(db, 64<<20, func(store *kv.Store) error {
-		return store.View(func(tx *kv.Tx) error {
-			kept, err := tx.Matrix(cleaner.AgreementMatrix)
-			if err != nil {
-				return err
-			}
-			want := make([]float32, kept.Width())
-			next, stop := iter.Pull2(in.Rows())
-			defer stop()
-			for v, err := range tx.InFileOrder() {
-				if err != nil {
-					return err
-				}
-				row, err, _ := next()
-				if err != nil {
-					return err
-				}
-				if err := kept.Read(kv.Range{First: v, End: v + 1}, 0, len(want), want); err != nil {
-					return err
-				}
-				for f := range want {
-					if math.Float32bits(float32(row.Values[f])) != math.Float32bits(want[f]) {
-						t.Fatalf("node number %d: got features %v, want those of the run, %v", v, row.Values, want)
-					}
-				}
-			}
-			return nil
-		})
-	}))
 }

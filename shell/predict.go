@@ -62,8 +62,8 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 	}
 	s.progress.clear()
 	if report.Filled > 0 {
-		_, err = s.printf("%s: %s without predictions predicted by the kept classifier: %s; predict again to train a new one, %.1f s\n",
-			c.DB, wording.Nodes(report.Filled), report.Unseen, report.Seconds)
+		_, err = s.printf("%s: %s without predictions predicted by the kept classifier; predict again to train a new one, %.1f s\n",
+			c.DB, wording.Nodes(report.Filled), report.Seconds)
 		return unreported(err, "%s has its predictions", c.DB)
 	}
 	_, err = s.printf("%s: predictions from %s, %.1f s\n  accuracy: %s, %s, %s\n",

@@ -154,7 +154,7 @@ func TestGateEndsWith(t *testing.T) {
 		{"and gone", update(func(tx *kv.Tx) error { return tx.RemoveEdge(first[0], first[1]) }), "--most 240", exitVerdict, []string{"edges of 2 nodes changed"}},
 		{"rescored", func() { mustRun(t, "rescore", "g") }, "--most 240", exitDone, nil},
 		{
-			"the predictions of one node", update(func(tx *kv.Tx) error { return cleaner.SetPredictions(tx, 3, []float64{0.5, 0.5}) }),
+			"the predictions of one node", update(func(tx *kv.Tx) error { return tx.SetRow(cleaner.PredictionsMatrix, 3, []float32{0.5, 0.5}) }),
 			"--most 240", exitVerdict, []string{"predictions of 1 node changed: run rescore"},
 		},
 		{

@@ -162,9 +162,9 @@ func (c *rescoresCommand) change(tx *kv.Tx, r *rand.Rand) error {
 			if v, err = tx.AddNode(kv.Node{ID: strconv.Itoa(1<<40 + tx.NumNodes()), Label: classes[r.IntN(len(classes))]}); err != nil {
 				return err
 			}
-			row := make([]float64, len(classes))
+			row := make([]float32, len(classes))
 			row[r.IntN(len(classes))] = 1
-			err = errors.Join(cleaner.SetPredictions(tx, v, row), join(v, random()), join(v, random()), join(v, random()))
+			err = errors.Join(tx.SetRow(cleaner.PredictionsMatrix, v, row), join(v, random()), join(v, random()), join(v, random()))
 		}
 		if err != nil {
 			return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,11 +58,12 @@ func (q *query) remarkUnpredicted(ctx context.Context, v kv.NodeID, what string)
 		return err
 	}
 	way := wording.WayToPredict + ", and then clean"
-	switch _, err := cleaner.ClassifierAge(ctx, q.tx); {
-	case err == nil:
-		way = "run rescore: the kept classifier predicts it"
-	case !errors.Is(err, kv.ErrNotFound):
+	keeps, err := cleaner.KeepsClassifier(q.tx)
+	if err != nil {
 		return err
+	}
+	if keeps {
+		way = "run rescore: the kept classifier predicts it"
 	}
 	q.notices = append(q.notices, what+": "+way)
 	return nil
@@ -88,12 +88,6 @@ func explanationRows(e *cleaner.Explanation) (rows [][]kv.Value) {
 	}
 	for _, f := range e.Features {
 		tell("feature", f.Name, number(f.Value), kv.Value{})
-	}
-	for _, f := range e.Features {
-		if right, wrong := percentile(f.RankRight), percentile(f.RankWrong); !right.IsNull() || !wrong.IsNull() {
-			tell("percentile among right", f.Name, right, kv.Value{})
-			tell("percentile among wrong", f.Name, wrong, kv.Value{})
-		}
 	}
 	for _, c := range e.Votes {
 		tell("neighbors", c.Class, number(c.Share), kv.ValueOf(c.Count))
@@ -183,14 +177,7 @@ func hopRow(h cleaner.HopVote) []kv.Value {
 func explanationObject(e *cleaner.Explanation, integerIDs bool) object {
 	features := []object{}
 	for _, f := range e.Features {
-		feature := object{{"name", f.Name}, {"value", jsonOf(number(f.Value))}}
-		if right := percentile(f.RankRight); !right.IsNull() {
-			feature = append(feature, member{"percentile_among_right", right.Float()})
-		}
-		if wrong := percentile(f.RankWrong); !wrong.IsNull() {
-			feature = append(feature, member{"percentile_among_wrong", wrong.Float()})
-		}
-		features = append(features, feature)
+		features = append(features, object{{"name", f.Name}, {"value", jsonOf(number(f.Value))}})
 	}
 	hops := []object{}
 	for i, h := range e.Hops { // by hop
@@ -273,30 +260,16 @@ func textColumns(names ...string) (columns []ColumnInfo) {
 	return columns
 }
 
-// featureSection shows the agreement features, with their places among fitting nodes where those are known.
+// featureSection shows the agreement features.
 func featureSection(e *cleaner.Explanation) Section {
-	s := Section{Title: "Agreement features", Columns: []ColumnInfo{{"feature", kv.KindString}, {"value", kv.KindFloat}}}
-	ranked := slices.ContainsFunc(e.Features, func(f cleaner.NamedFeature) bool {
-		return !math.IsNaN(f.RankRight) || !math.IsNaN(f.RankWrong)
-	})
-	if ranked {
-		s.Title += fmt.Sprintf(", and their percentiles among about %.0f rightly and %.0f wrongly labelled nodes",
-			e.FittingRight, e.FittingWrong)
-		s.Columns = append(s.Columns, ColumnInfo{"among_right", kv.KindFloat}, ColumnInfo{"among_wrong", kv.KindFloat})
-	}
-	s.Columns = append(s.Columns, ColumnInfo{"meaning", kv.KindString})
+	s := Section{Title: "Agreement features", Columns: []ColumnInfo{
+		{"feature", kv.KindString}, {"value", kv.KindFloat}, {"meaning", kv.KindString},
+	}}
 	for _, f := range e.Features {
-		row := []kv.Value{kv.ValueOf(f.Name), number(f.Value)}
-		if ranked {
-			row = append(row, percentile(f.RankRight), percentile(f.RankWrong))
-		}
-		s.Rows = append(s.Rows, append(row, text(featureMeaning(f.Name))))
+		s.Rows = append(s.Rows, []kv.Value{kv.ValueOf(f.Name), number(f.Value), text(featureMeaning(f.Name))})
 	}
 	return s
 }
-
-// percentile is a share in percent, to a tenth.
-func percentile(share float64) kv.Value { return number(math.Round(1000*share) / 10) }
 
 // hopSection shows the labels and predictions of nodes at each distance, of the classes with most weight.
 func hopSection(e *cleaner.Explanation) Section {

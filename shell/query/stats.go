@@ -72,9 +72,9 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 const mostStaleStats = 1 << 14
 
 // scoreFields are known of scores and wrong labels: the suspects of the last run that all evidence contradicts, the last look of an
-// audit, the scores that are older than changes around them, null if they are too many to count, and the age of the kept classifier.
+// audit, and the scores that are older than changes around them, null if they are too many to count.
 func (q *query) scoreFields(ctx context.Context) ([]field, error) {
-	var contradicted, rate, low, high, left, stale, unseen, agreement kv.Value
+	var contradicted, rate, low, high, left, stale kv.Value
 	runs, err := countedRuns(ctx, q.tx)
 	if err != nil {
 		return nil, err
@@ -104,27 +104,16 @@ func (q *query) scoreFields(ctx context.Context) ([]field, error) {
 			stale = kv.ValueOf(int64(count))
 		}
 	}
-	age, err := cleaner.ClassifierAge(ctx, q.tx)
-	switch {
-	case err == nil:
-		unseen, agreement = kv.ValueOf(age.Nodes), ratio(age.Agree, age.Labelled)
-		if age.Nodes > 0 {
-			q.notices = append(q.notices, "the kept classifier: "+age.String())
-		}
-	case !errors.Is(err, kv.ErrNotFound):
-		return nil, err
-	}
 	return []field{
 		{"runs", kv.KindInt, kv.ValueOf(len(runs))}, {"contradicted", kv.KindInt, contradicted},
 		{"mislabel_rate", kv.KindFloat, rate}, {"rate_low", kv.KindFloat, low}, {"rate_high", kv.KindFloat, high},
 		{"mislabels_left", kv.KindFloat, left}, {"stale_scores", kv.KindInt, stale},
-		{"classifier_unseen", kv.KindInt, unseen}, {"classifier_agreement", kv.KindFloat, agreement},
 	}, nil
 }
 
 // predictions says how the predictions are stored; null without predictions.
 func (q *query) predictions() (encoding kv.Value, err error) {
-	e, _, err := cleaner.PredictionsEncoding(q.tx)
+	e, err := cleaner.PredictionsEncoding(q.tx)
 	if errors.Is(err, kv.ErrNotFound) {
 		return encoding, nil
 	}

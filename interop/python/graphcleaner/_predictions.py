@@ -22,7 +22,7 @@ def write(predictions: Any, classes: Any, nodes: pa.Table | None, id_name: str, 
 
     A frame names its classes by its columns, and its nodes by a column of ids or an index: see `_placed`. Without these,
     and in an array, the rows are those of the nodes. The columns of an array are `classes`, else the classes of the
-    `Graph`, else the categories of the labels, else the labels sorted: then the program compares them with the labels, and refuses another order. `labels` are those of a new store. `index`
+    `Graph`, else the categories of the labels, else the labels sorted: the program says so where they do not agree with the labels. `labels` are those of a new store. `index`
     and `categories` are those of nodes in pandas. So many `more` nodes, behind the others, have no predictions.
     """
     import numpy as np

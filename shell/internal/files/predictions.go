@@ -55,14 +55,8 @@ func (w *writing) predictions(
 			return nil, in.arrayErrorf("its rows are probabilities already, not logits: leave out --logits, and " +
 				"divide percentages by 100")
 		}
-		if order, ok := errors.AsType[*cleaner.ColumnOrderError](err); ok {
-			return nil, in.arrayErrorf("its columns seem to be in another order than the sorted one: %d of %d labels are predicted in it, and %d with "+
-				"--prediction-classes %s: give that, or the order that is right", order.GivenMatches, order.Nodes, order.PermutedMatches,
-				wording.ShellWord(joinNames(order.Classes)))
-		}
 		return nil, err
 	}
-	w.sayLoss(out.Encoding(), stage.Columns, out.Loss())
 	w.sayRows(in, out, rows)
 	return out, nil
 }
@@ -93,7 +87,7 @@ func (w *writing) beginPredictions(in *matrixFile, opt cleaner.PredictionOptions
 	if w.rows != nil {
 		advice = " (--prediction-classes names the columns of the file)"
 	}
-	if opt.AssumedOrder = len(w.classes) == 0; !opt.AssumedOrder {
+	if len(w.classes) > 0 {
 		classes, asked, advice = classNames(w.tx, w.classes), "class of --prediction-classes ", ""
 	}
 	if columns := in.columns(); columns != len(classes) {
@@ -126,14 +120,6 @@ func logitsHint(bad *cleaner.RowError) string {
 	return ". If these are logits, or natural logarithms of probabilities, add --logits"
 }
 
-// sayLoss says what the encoding of predictions lost, where it can lose anything.
-func (r Job) sayLoss(e cleaner.PredictionEncoding, classes int, loss cleaner.PredictionLoss) {
-	if e != (cleaner.PredictionEncoding{}) {
-		r.say("Predictions are kept as %s. Of the probability in a row this moves %.3g on average, %.3g at most.",
-			wording.Encoding(e, classes), loss.Mean, loss.Greatest)
-	}
-}
-
 // sayRows tells what should be known of the rows of predictions: scaled ones, nodes without one, and rows that may be
 // of other nodes.
 func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows int) {
@@ -150,12 +136,8 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 			"nodes are labelled; with --as-given they get no score.",
 			in.path(), lacking, wording.Nodes(w.tx.Shape().Present))
 	}
-	if out.NoneIsNegative() {
-		w.warn("%s: no logit is below 0. If these are probabilities, percentages, counts or the like, divide each "+
-			"row by its sum, and leave --logits out", in.path())
-	}
 	a := out.Agreement()
-	if !a.AreTied() && (!a.IsLittle() || a.OneOnly) && a.Order == nil {
+	if !a.IsLittle() && len(a.Misplaced) < 2 {
 		return
 	}
 	columns, order := "as the header names them", "by ids"
@@ -169,12 +151,16 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 	if in.table == nil {
 		order = "in the order of the nodes file"
 	}
-	other := ""
-	if a.Order != nil {
-		other = fmt.Sprintf(" It is the label of %d if the columns are %s.", a.Order.PermutedMatches, namelist.Of(a.Order.Classes))
+	what := "Either the predictions are useless, or columns or rows are in another order."
+	if !a.IsLittle() {
+		var misplaced []string
+		for _, class := range a.Misplaced {
+			misplaced = append(misplaced, w.tx.Classes()[class])
+		}
+		what = fmt.Sprintf("The nodes that are predicted as %s are hardly those with the label.", namelist.Of(misplaced))
 	}
-	w.warn("%s: the largest prediction of a row is the label of %d of %s, and of %.0f by chance.%s Either the predictions are useless, or columns "+
-		"or rows are in another order. Columns were taken %s, and rows %s", in.path(), a.Matches, wording.Nodes(a.Nodes), a.Chance, other, columns, order)
+	w.warn("%s: the largest prediction of a row is the label of %d of %s, and of %.0f by chance. %s Columns were taken %s, "+
+		"and rows %s", in.path(), a.Matches, wording.Nodes(a.Nodes), a.Chance, what, columns, order)
 }
 
 // saveIDs is what to do about edges whose ends are positions of rows.

@@ -164,17 +164,16 @@ func TestCleanStatement(t *testing.T) {
 	}
 	must.Get(load.Commit(t.Context(), nil))(t)
 	store := papers.Reopen(t, dir)
-	must.Do(t, store.Update(func(tx *kv.Tx) error {
-		for i := range 2 * size {
-			v := must.Get(tx.Node(strconv.Itoa(i)))(t)
-			row := []float64{0.1, 0.9}
-			if i < size {
-				row = []float64{0.9, 0.1}
-			}
-			must.Do(t, cleaner.SetPredictions(tx, v, row))
+	b := must.Get(store.Bulk())(t)
+	w := must.Get(cleaner.NewPredictionWriter(b, b.Tx().Classes(), cleaner.PredictionOptions{}))(t)
+	for i := range 2 * size {
+		row := []float64{0.1, 0.9}
+		if i < size {
+			row = []float64{0.9, 0.1}
 		}
-		return nil
-	}))
+		must.Do(t, w.Put(must.Get(b.Tx().Node(strconv.Itoa(i)))(t), row))
+	}
+	must.Do(t, errors.Join(w.Finish(), b.Commit(w.Mark)))
 	out, people, err := answer(t, Options{Store: opened(store), Format: columnar.Format(print.FormatCSV)},
 		"clean hops 2;\nsuspects where score >= 0 limit 1 return id, label, suggested;\nruns")
 	if err != nil {
