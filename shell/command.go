@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,12 +87,11 @@ type streams struct {
 	messages
 	program   string // as the user calls it, for advice
 	progress  *progress
-	stages    stageLog          // of the command
-	args      []string          // the command line, without the program
-	command   string            // that runs, such as clean; "" before it is known
-	arguments *kong.Context     // what the command line says
-	resolved  map[string]string // what replaces names of inputs; see resolve
-	asked     *askedJob         // nil but for a command that another process asked for
+	stages    stageLog      // of the command
+	args      []string      // the command line, without the program
+	command   string        // that runs, such as clean; "" before it is known
+	arguments *kong.Context // what the command line says
+	asked     *askedJob     // nil but for a command that another process asked for
 }
 
 // Main runs one command line, without the program's name, and returns its exit code:
@@ -111,7 +109,7 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 	out, errOut = stream.NewWriter(ctx, out), stream.NewWriter(ctx, errOut)
 	s := &streams{
 		ctx: ctx, in: in, out: out, messages: messages{err: errOut}, program: programName(), progress: new(progress),
-		args: args, resolved: map[string]string{},
+		args: args,
 	}
 	return s.run(args)
 }
@@ -142,8 +140,8 @@ func (s *streams) run(args []string) int {
 	}
 	s.command = strings.Fields(arguments.Command())[0]
 	if s.arguments = arguments; s.asked != nil {
-		err = cmp.Or(s.asked.check(&cli, s.command), s.resolve(arguments))
-	} else if err = cmp.Or(checkRepeated(arguments), s.resolve(arguments)); err == nil {
+		err = s.asked.check(&cli, s.command)
+	} else if err = checkRepeated(arguments); err == nil {
 		err = checkFiles(s.ctx, arguments)
 	}
 	if err == nil {
@@ -259,7 +257,7 @@ func (s *streams) usage(parser *kong.Kong, err error) int {
 			command = " " + node.Name
 		}
 	}
-	s.fail(parser.Model.Name, nearest(err.Error())+adviseQuotes(parse), s.program+command+" --help")
+	s.fail(parser.Model.Name, err.Error(), s.program+command+" --help")
 	return exitUsage
 }
 

@@ -1,14 +1,12 @@
 package shell
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -17,7 +15,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/realpath"
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
-	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
@@ -92,24 +89,6 @@ func fileValues(arguments *kong.Context) (values []*kong.Value) {
 	return values
 }
 
-// adviseQuotes is what to add to the error of an argument that is one of several files, which a shell has made of a pattern.
-func adviseQuotes(parse *kong.ParseError) string {
-	if parse == nil || parse.Context == nil || len(parse.Context.Path) == 0 {
-		return ""
-	}
-	path, isExtra := strings.CutPrefix(parse.Error(), "unexpected argument ")
-	last := parse.Context.Path[len(parse.Context.Path)-1].Flag
-	if !isExtra || last == nil || last.Tag.Get("file") != "read" {
-		return ""
-	}
-	if _, err := os.Stat(path); err != nil {
-		return ""
-	}
-	_, ending, _ := strings.Cut(filepath.Base(path), ".")
-	pattern := filepath.Join(filepath.Dir(path), "*."+ending)
-	return fmt.Sprintf(": several files of --%s are a pattern in quotes, such as --%s %s", last.Name, last.Name, wording.ShellWord(pattern))
-}
-
 // flagName is the name of a flag or an argument as the user writes it.
 func flagName(value *kong.Value) string {
 	if value.Flag != nil {
@@ -148,62 +127,6 @@ func pathsOf(value *kong.Value) (paths []string) {
 		panic(fmt.Sprintf("shell: %s is a %T and names no file", value.Name, given)) // its struct tag is wrong
 	}
 	return paths
-}
-
-// resolve replaces the names of inputs that have .. behind a link: the system goes up from where the link leads, and
-// who joins and cleans names as text does not. Another process that asks for a command has done so already.
-func (s *streams) resolve(arguments *kong.Context) error {
-	for _, value := range fileValues(arguments) {
-		if value.Flag == nil || value.Tag.Get("file") != "read" {
-			continue
-		}
-		targets := []reflect.Value{value.Target}
-		if value.Target.Kind() == reflect.Slice {
-			targets = nil
-			for i := range value.Target.Len() {
-				targets = append(targets, value.Target.Index(i))
-			}
-		}
-		for _, target := range targets {
-			given := target.String()
-			if s.asked == nil {
-				real, err := resolvedInput(given)
-				if err != nil {
-					return fmt.Errorf("%s %s: %w", flagName(value), given, err)
-				}
-				if real != given {
-					s.resolved[given] = real
-				}
-			}
-			target.SetString(cmp.Or(s.resolved[given], given))
-		}
-	}
-	return nil
-}
-
-// resolvedInput is resolvedPath for what a flag says of an input.
-func resolvedInput(name string) (string, error) {
-	kind, path := cutNoise(name)
-	path, err := resolvedPath(path)
-	return kind + path, err
-}
-
-// resolvedPath is the name of a file, or a pattern, whose .. can be cleaned away as text. It is the name itself if no
-// link is in the way: messages repeat it.
-func resolvedPath(path string) (string, error) {
-	up := strings.LastIndex("/"+filepath.ToSlash(path)+"/", "/../")
-	if up < 0 {
-		return path, nil
-	}
-	above, below := path[:up+len("..")], path[up+len(".."):]
-	real, err := realpath.Of(above)
-	if err != nil {
-		return "", err
-	}
-	if asText, err := realpath.Of(filepath.Clean(above)); err == nil && asText == real {
-		return path, nil
-	}
-	return real + below, nil
 }
 
 // cutNoise cuts what --noise says of a file off its path; "" if it is no such value.

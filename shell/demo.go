@@ -41,11 +41,7 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.apply(s); err != nil {
 		return err
 	}
-	dir, err := resolvedPath(c.Dir)
-	if err != nil {
-		return fmt.Errorf("--dir %s: %w", c.Dir, err)
-	}
-	c.Dir = filepath.Clean(dir)
+	c.Dir = filepath.Clean(c.Dir)
 	files := c.Dir + ".files"
 	if err := atomic.CheckOutsideStores(c.Dir); err != nil {
 		return err
@@ -73,7 +69,7 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 	}
 	s.echo("clean", c.Dir)
 	clean := cleanCommand{DB: c.Dir, Seed: c.Seed, Preset: string(cleaner.PresetDefault), resources: c.resources}
-	err = withStore(c.Dir, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
+	err := withStore(c.Dir, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
 		run, err := cleaner.Clean(ctx, store, clean.options(s))
 		if err != nil {
 			return err

@@ -39,7 +39,7 @@ func (s *streams) hold(dir string, store *kv.Store) (*holding, error) {
 	}
 	var err error
 	h.server, err = holder.Listen(s.ctx, dir, (&host{store: store}).work)
-	if err != nil {
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, errors.Join(fmt.Errorf("cannot answer other processes: %w", err), store.Close())
 	}
 	return h, nil
@@ -51,9 +51,9 @@ func (h *holding) close() error {
 		return h.store.Close()
 	}
 	err := h.server.Stop()
-	if jobs := h.server.Jobs(); len(jobs) > 0 {
+	if jobs := h.server.Jobs(); jobs > 0 {
 		h.s.progress.clear()
-		h.s.say("%s: waiting for others who use the store through this process; Ctrl-C ends their jobs: %s", h.dir, strings.Join(jobs, "; "))
+		h.s.say("%s: waiting for others who use the store through this process; Ctrl-C ends their %s", h.dir, wording.Count(jobs, "job", "jobs"))
 		ctx, stop := signal.NotifyContext(context.WithoutCancel(h.s.ctx), os.Interrupt)
 		defer stop()
 		defer context.AfterFunc(ctx, h.server.End)()
@@ -72,50 +72,43 @@ type host struct {
 // work does a job.
 func (h *host) work(ctx context.Context, j *holder.Job) (result []byte) {
 	began := time.Now()
+	failed := func(format string, args ...any) []byte {
+		fmt.Fprintf(j.Err(), "graphcleaner: "+format+"\n", args...)
+		return encoded(&answer{Code: exitFailed})
+	}
 	// A fault in one job must not end the jobs of others, or the program that embeds us.
 	defer func() {
 		if fault := recover(); fault != nil {
-			fmt.Fprintf(j.Err(), "graphcleaner: a fault of the program ended this command: %v\n%s", fault, debug.Stack())
-			result = encoded(answer{Code: exitFailed})
+			result = failed("a fault of the program ended this command: %v\n%s", fault, debug.Stack())
 		}
 	}()
 	var r request
 	if err := gob.NewDecoder(bytes.NewReader(j.Request)).Decode(&r); err != nil {
-		return encoded(answer{Code: exitFailed})
+		return failed("%v", err)
 	}
-	files, err := received(r.Files, j.Files)
-	if err != nil {
-		fmt.Fprintf(j.Err(), "graphcleaner: %v\n", err)
-		return encoded(answer{Code: exitFailed})
+	if len(r.Inputs)+len(r.Outputs) != len(j.Files) {
+		return failed("got %d files, want %d", len(j.Files), len(r.Inputs)+len(r.Outputs))
 	}
+	files := &receivedFiles{inputs: named(r.Inputs, j.Files), outputs: named(r.Outputs, j.Files[len(r.Inputs):])}
 	ctx = stream.WithFiles(ctx, files)
-	from := "another process"
-	if j.PID != 0 { // else it is in a namespace that this process does not see
-		from = fmt.Sprintf("process %d", j.PID)
-	}
-	title := fmt.Sprintf("%s: %s", from, wording.Short(r.title()))
-	j.Describe(title)
-	if r.Task == nil || r.Task.Question != nil { // completions and steps of a review are many
-		h.say("%s", title)
-		defer func() { h.say("%s: ended, %.1f s", title, time.Since(began).Seconds()) }()
+	if h.log != nil && (r.Task == nil || r.Task.Question != nil) { // completions and steps of a review are many
+		title := fmt.Sprintf("process %d: %s", j.PID, wording.Short(r.title()))
+		h.log(title)
+		defer func() { h.log(fmt.Sprintf("%s: ended, %.1f s", title, time.Since(began).Seconds())) }()
 	}
 	s := &streams{
 		ctx: ctx, in: remoteReader{files.input(ctx), r.In}, out: remoteWriter{j.Out(), r.Out},
 		messages: messages{err: remoteWriter{j.Err(), r.Err}},
-		program:  r.Program, args: r.Args, resolved: r.Resolved,
-		asked: &askedJob{host: h, confirm: j.Confirm},
+		program:  r.Program, args: r.Args, asked: &askedJob{host: h, confirm: j.Confirm},
 	}
 	s.follow(r.Messages)
 	defer s.asked.release()
 	if s.progress = s.newProgress(); r.Progress && s.log == nil {
 		s.progress.sent = j.Progress
 	}
-	var a answer
+	a := new(answer)
 	if r.Task != nil {
 		a.Result = r.Task.do(ctx, s)
-		if a.Result.Failure != nil {
-			a.Code = exitFailed
-		}
 	} else {
 		a.Code = s.run(r.Args)
 		if a.Code == exitInterrupted && errors.Is(context.Cause(ctx), holder.ErrEnded) {
@@ -127,43 +120,27 @@ func (h *host) work(ctx context.Context, j *holder.Job) (result []byte) {
 	return encoded(a)
 }
 
-func (h *host) say(format string, args ...any) {
-	if h.log != nil {
-		h.log(fmt.Sprintf(format, args...))
-	}
-}
-
-// encoded is an answer as bytes.
-func encoded(a answer) []byte {
+// encoded is a message to another process.
+func encoded(message any) []byte {
 	var text bytes.Buffer
-	if err := gob.NewEncoder(&text).Encode(a); err != nil {
-		panic(err) // all types of an answer can be encoded
+	if err := gob.NewEncoder(&text).Encode(message); err != nil {
+		panic(err) // all types of messages can be encoded
 	}
 	return text.Bytes()
 }
 
-// title says what a request asks for.
-func (r *request) title() string {
-	if r.Task != nil {
-		return r.Task.title()
-	}
-	var words []string
-	for _, arg := range r.Args {
-		words = append(words, wording.ShellWord(arg))
-	}
-	return strings.Join(words, " ")
-}
-
-// An askedJob is what this process does for another.
+// An askedJob is the work of this process for another.
 type askedJob struct {
 	*host
 	confirm  func(ctx context.Context, question string) (bool, error)
 	reserved int64 // bytes of the heap
 }
 
-// reserve lets the heap of this process grow by what the job may have, until release.
-func (j *askedJob) reserve(bytes int64) {
-	j.reserved += growHeap(bytes)
+// reserve lets the heap of this process grow by the memory of the job, until release.
+func (j *askedJob) reserve(memory byteSize) {
+	if !j.foreign {
+		j.reserved += growHeap(heapLimit(int64(memory)))
+	}
 }
 
 func (j *askedJob) release() { growHeap(-j.reserved) }
@@ -203,6 +180,18 @@ func (j *askedJob) check(cli *commandLine, command string) error {
 		return errors.New("the process that holds the store does not do this for another one")
 	}
 	return nil
+}
+
+// title says what a request asks for.
+func (r *request) title() string {
+	if r.Task != nil {
+		return strings.TrimSpace(r.Task.Question.Step.Text)
+	}
+	var words []string
+	for _, arg := range r.Args {
+		words = append(words, wording.ShellWord(arg))
+	}
+	return strings.Join(words, " ")
 }
 
 // A remoteReader is the standard input of another process.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"regexp"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -144,15 +143,4 @@ func (s *streams) fail(program, text, help string) {
 func (s *streams) tell(level slog.Level, text string, attributes ...any) {
 	s.progress.clear()
 	s.write(level, text, attributes...)
-}
-
-// severalFlags is an error that proposes several flags, some of them much less like the unknown one than others.
-var severalFlags = regexp.MustCompile(`^(unknown flag (\S+)), did you mean one of (.+)\?$`)
-
-// nearest leaves the flags that are most like an unknown one in an error.
-func nearest(text string) string {
-	if parts := severalFlags.FindStringSubmatch(text); parts != nil {
-		return parts[1] + wording.DidYouMean(parts[2], strings.Split(strings.ReplaceAll(parts[3], `"`, ""), ", "))
-	}
-	return text
 }

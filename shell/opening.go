@@ -14,6 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
+	"github.com/graphcleaner/graphcleaner/shell/internal/prompt"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
@@ -138,10 +139,10 @@ func (c *resources) useOpening(s *streams, dir string, open func() (*kv.Store, e
 		}
 		return fn(s.asked.store)
 	}
-	what := &request{Args: s.args, Resolved: s.resolved, Writes: writes}
+	r := &request{Args: s.args, Writes: writes}
 	// Behind fn: a named pipe that was opened for another process stays open while fn opens it again.
-	defer func() { err = errors.Join(err, what.passing.close()) }()
-	h, answer, err := c.acquire(s.ctx, s, dir, open, what, s.ask)
+	defer func() { err = errors.Join(err, r.passing.close()) }()
+	h, answer, err := c.acquire(s.ctx, s, dir, open, r, prompt.Listener{Out: s.out, Confirm: s.confirm})
 	if err != nil {
 		return err
 	}
@@ -156,11 +157,10 @@ func (c *resources) useOpening(s *streams, dir string, open func() (*kv.Store, e
 	return fn(h.store)
 }
 
-// acquire opens a store, or has the process that holds it do what is asked. It returns the store, or else the answer. If the holder
+// acquire opens a store, or has the process that holds it do a request. It returns the store, or else the answer. If the holder
 // does not answer, acquire waits as long as --wait allows.
 func (c *resources) acquire(
-	ctx context.Context, s *streams, dir string, open func() (*kv.Store, error), what *request,
-	ask func(ctx context.Context, dir string, within time.Duration, what *request) (*answer, error),
+	ctx context.Context, s *streams, dir string, open func() (*kv.Store, error), r *request, to prompt.Listener,
 ) (*holding, *answer, error) {
 	began := time.Now()
 	for told := false; ; {
@@ -172,12 +172,12 @@ func (c *resources) acquire(
 		if !errors.Is(err, kv.ErrLocked) {
 			return nil, nil, err
 		}
-		answer, failed := ask(ctx, dir, c.Wait-time.Since(began), what)
+		answer, failed := s.ask(ctx, dir, c.Wait-time.Since(began), r, to)
 		switch {
 		case failed == nil:
 			return nil, answer, nil
 		case errors.Is(failed, holder.ErrGone):
-			return nil, nil, goneError(dir, what, failed)
+			return nil, nil, goneError(dir, r.Writes, failed)
 		case !errors.Is(failed, holder.ErrNobody):
 			return nil, nil, failed
 		}
@@ -207,12 +207,11 @@ const (
 )
 
 // goneError says what may have become of a job whose holder is gone.
-func goneError(dir string, what *request, err error) error {
-	if !what.Writes {
+func goneError(dir string, writes bool, err error) error {
+	if !writes {
 		return fmt.Errorf("%s: %w before the answer was complete: ask again", dir, err)
 	}
-	return fmt.Errorf("%s: %w; it is not known whether the work is done: look, such as with graphcleaner shell %s -c 'history' or -c runs",
-		dir, err, wording.ShellWord(dir))
+	return fmt.Errorf("%s: %w; it is not known whether the work is done: see the statements history and runs", dir, err)
 }
 
 // tellingWaits is a context whose user says so if it waits for another job that writes to the store.

@@ -38,8 +38,8 @@ func (c *resources) apply(s *streams) error {
 	}
 	if s.asked == nil {
 		debug.SetMemoryLimit(heapLimit(int64(c.Memory)))
-	} else if !s.asked.foreign {
-		s.asked.reserve(heapLimit(int64(c.Memory)))
+	} else {
+		s.asked.reserve(c.Memory)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -35,7 +34,7 @@ type task struct {
 	Memory           byteSize
 }
 
-// A taskResult is what became of a task.
+// A taskResult is the outcome of a task.
 type taskResult struct {
 	Outcome    prompt.Outcome
 	Review     review.Result
@@ -48,7 +47,6 @@ type taskResult struct {
 type failure struct {
 	Text     string
 	Position *query.Pos
-	Ended    bool // the holder ended
 	Changed  bool // it is a decide.ErrChanged
 }
 
@@ -57,7 +55,10 @@ func failureOf(ctx context.Context, err error) *failure {
 	if err == nil {
 		return nil
 	}
-	f := &failure{Text: wording.Plain(err), Ended: errors.Is(context.Cause(ctx), holder.ErrEnded), Changed: errors.Is(err, decide.ErrChanged)}
+	if errors.Is(context.Cause(ctx), holder.ErrEnded) {
+		return &failure{Text: holder.ErrEnded.Error() + "; try again"}
+	}
+	f := &failure{Text: wording.Plain(err), Changed: errors.Is(err, decide.ErrChanged)}
 	if at, ok := query.Position(err); ok {
 		f.Position = &at
 	}
@@ -69,8 +70,6 @@ func (f *failure) err() error {
 	switch {
 	case f == nil:
 		return nil
-	case f.Ended:
-		return fmt.Errorf("%w; try again", holder.ErrEnded)
 	case f.Changed:
 		return changedError(f.Text)
 	case f.Position != nil:
@@ -85,25 +84,12 @@ type changedError string
 func (e changedError) Error() string { return string(e) }
 func (e changedError) Unwrap() error { return decide.ErrChanged }
 
-// title says what a task is.
-func (t *task) title() string {
-	switch {
-	case t.Question != nil:
-		return strings.TrimSpace(t.Question.Step.Text)
-	case t.Review != nil:
-		return "a step of review"
-	}
-	return "a prompt"
-}
-
 // do does a task for another process.
 func (t *task) do(ctx context.Context, s *streams) *taskResult {
 	if err := s.asked.allow(t.Writes); err != nil {
 		return &taskResult{Failure: failureOf(ctx, err)}
 	}
-	if !s.asked.foreign {
-		s.asked.reserve(heapLimit(int64(t.Memory)))
-	}
+	s.asked.reserve(t.Memory)
 	to := prompt.Listener{Out: s.out, Notice: func(line string) { s.say("%s", line) }}
 	if t.Asks {
 		to.Confirm = s.confirm
@@ -214,10 +200,7 @@ func (d *desk) do(ctx context.Context, t task, to prompt.Listener) (*taskResult,
 		if t.Writes || t.Review != nil { // which soon writes
 			open = func() (*kv.Store, error) { return openStore(d.dir, kv.Options{MemoryBudget: d.store()}) }
 		}
-		ask := func(ctx context.Context, dir string, within time.Duration, what *request) (*answer, error) {
-			return d.s.askFor(ctx, dir, within, what, to.Out, to.Confirm)
-		}
-		h, a, err := d.acquire(ctx, d.s, d.dir, open, &request{Task: &t, Writes: t.Writes}, ask)
+		h, a, err := d.acquire(ctx, d.s, d.dir, open, &request{Task: &t, Writes: t.Writes}, to)
 		if err != nil {
 			return nil, err
 		}

@@ -2,7 +2,6 @@ package holder
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/gob"
 	"errors"
@@ -17,44 +16,6 @@ import (
 	"time"
 )
 
-// ErrNobody is returned by Ask if nobody listens, or takes a job: it may have ended, or not yet begun to listen.
-var ErrNobody = errors.New("the process that holds the store does not answer")
-
-// ErrGone is returned by Ask if the holder is gone before it sent the result. The job may have been done or not.
-var ErrGone = errors.New("the process that held the store is gone")
-
-// A RefusedError says why the holder does not take the job.
-type RefusedError struct{ Reason string }
-
-func (e *RefusedError) Error() string { return e.Reason }
-
-// Streams are those of an asker.
-type Streams struct {
-	Out, Err io.Writer
-	Progress func(stage string, done, total int64)
-
-	// Confirm asks a person a question.
-	Confirm func(ctx context.Context, question string) (bool, error)
-}
-
-const (
-	// patience is how long a holder may take to end a job that is to end.
-	patience = time.Second
-
-	// shortestGreeting is how long a holder may at least take to take a job: its machine may be busy.
-	shortestGreeting = time.Second
-)
-
-// A SilentError says that the asker ended its job, and the holder did not answer. The job may have been done or not. It is the error of
-// the context of the asker.
-type SilentError struct{ err error }
-
-func (e *SilentError) Error() string {
-	return "the process that holds the store does not answer, and may go on with the job"
-}
-
-func (e *SilentError) Unwrap() error { return e.err }
-
 // Ask asks the holder of a directory for a job, and returns its result. The holder gets the files as they are open
 // here. If it does not take the job within a time (of one second or more), Ask returns ErrNobody. If ctx ends, the
 // holder ends the job and sends its result. If ctx ends before the job is taken, Ask returns the error of ctx at once;
@@ -62,66 +23,73 @@ func (e *SilentError) Unwrap() error { return e.err }
 // Ask returns that error.
 func Ask(
 	ctx context.Context, dir string, within time.Duration, request []byte, files []*os.File, s Streams,
-) ([]byte, error) {
+) (result []byte, err error) {
 	if len(request) > MaxRequest {
-		return nil, &RefusedError{fmt.Sprintf("the request has %d bytes, want at most %d for another process",
-			len(request), MaxRequest)}
+		return nil, &RefusedError{fmt.Sprintf("the request has %d bytes, want at most %d for another process", len(request), MaxRequest)}
 	}
 	if len(files) > MaxFiles {
 		return nil, &RefusedError{fmt.Sprintf("got %d files, want at most %d for another process", len(files), MaxFiles)}
 	}
-	within = min(max(within, shortestGreeting), greetingTime)
+	within = max(within, shortestGreeting)
 	c, store, err := dial(ctx, dir, within)
-	if ctx.Err() != nil {
-		if err == nil {
-			err = c.Close()
-		}
-		return nil, errors.Join(ctx.Err(), err)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNobody, err)
+		return nil, errorOf(ctx, fmt.Errorf("%w: %w", ErrNobody, err))
 	}
-	a := newAsker(c, s)
-	defer a.close()
 	if !c.isOwn() {
-		return nil, &RefusedError{strangerText(c.pid, c.uid)}
+		return nil, errors.Join(&RefusedError{strangerText(c.pid, c.uid)}, c.Close())
 	}
 	c.sends = files
-	a.until(time.Now().Add(within))
-	stop := context.AfterFunc(ctx, a.cancel)
-	defer stop()
-	events, err := a.begin(store, request, files)
-	if err != nil {
-		return nil, endError(ctx, err)
+	body, end := io.Pipe()
+	a := &asker{conn: c, streams: s, body: body, words: gob.NewEncoder(end)}
+	a.until(within)
+	stop := context.AfterFunc(ctx, func() {
+		end.Close() //nolint:errcheck // it never fails; it ends the job
+		a.hurry()
+	})
+	defer func() {
+		stop()
+		c.Close()   //nolint:errcheck // all was said, or the other side is gone
+		end.Close() //nolint:errcheck // it never fails
+		a.helpers.Wait()
+	}()
+	first := call{Request: request}
+	for _, f := range files {
+		first.Names = append(first.Names, f.Name())
 	}
-	content, err := a.follow(ctx, events)
+	events, err := a.begin(ctx, store, first)
+	if err != nil {
+		return nil, errorOf(ctx, err)
+	}
+	result, err = a.follow(ctx, events)
 	if ctx.Err() != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, &SilentError{ctx.Err()}
 	}
-	return content, endError(ctx, err)
+	return result, errorOf(ctx, err)
 }
 
 // dial connects to the holder of a directory, and returns what the system calls the directory.
-func dial(ctx context.Context, dir string, within time.Duration) (*conn, string, error) {
-	store, err := identity(dir)
+func dial(ctx context.Context, dir string, within time.Duration) (c *conn, store string, err error) {
+	if store, err = identity(dir); err != nil {
+		return nil, "", err
+	}
+	place, err := openPlace(dir)
 	if err != nil {
 		return nil, "", err
 	}
-	path, err := socketOf(dir)
-	if err != nil {
-		return nil, "", err
-	}
-	dialer := net.Dialer{Timeout: within}
-	plain, err := dialer.DialContext(ctx, "unix", path)
-	if err != nil {
-		return nil, "", err
-	}
-	c, err := newConn(plain)
+	defer func() { err = errors.Join(err, place.Close()) }()
+	err = atSocket(place, dir, func(path string) error {
+		dialer := net.Dialer{Timeout: within}
+		plain, err := dialer.DialContext(ctx, "unix", path)
+		if err == nil {
+			c, err = newConn(plain)
+		}
+		return err
+	})
 	return c, store, err
 }
 
-// endError is the error of a context that ended, instead of an error that may come from its end.
-func endError(ctx context.Context, err error) error {
+// errorOf is the error of a context that ended, instead of an error that may come from its end.
+func errorOf(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -132,96 +100,58 @@ func endError(ctx context.Context, err error) error {
 type asker struct {
 	conn    *conn
 	streams Streams
+	body    *io.PipeReader // of the request
 	helpers sync.WaitGroup // send the request, ask questions
+	taken   atomic.Bool    // the job
 	asking  atomic.Bool    // a person
-	body    *io.PipeReader // of the request, behind the call
-	end     *io.PipeWriter // of the body
 
 	talking sync.Mutex
-	words   *gob.Encoder
-
-	mu        sync.Mutex
-	taken     bool // the job
-	cancelled bool
+	words   *gob.Encoder // to the body
 }
 
-func newAsker(c *conn, s Streams) *asker {
-	a := &asker{conn: c, streams: s}
-	a.body, a.end = io.Pipe()
-	return a
+// until bounds the wait for the holder.
+func (a *asker) until(wait time.Duration) {
+	a.conn.SetDeadline(time.Now().Add(wait)) //nolint:errcheck // a closed connection: who reads it is told
 }
 
-// close ends the conversation.
-func (a *asker) close() {
-	a.conn.Close() //nolint:errcheck // all was said, or the other side is gone
-	a.end.Close()  //nolint:errcheck // it never fails
-	a.helpers.Wait()
-}
-
-// until bounds the wait for the holder. The zero time is no bound.
-func (a *asker) until(t time.Time) {
-	a.conn.SetDeadline(t) //nolint:errcheck // a closed connection: who reads it is told
-}
-
-// cancel ends the job, or the wait until it is taken.
-func (a *asker) cancel() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.cancelled = true
-	end := time.Now()
-	if a.taken {
-		end = end.Add(patience)
+// hurry bounds the wait for the end of a job, or for a holder that has not taken it.
+func (a *asker) hurry() {
+	if a.taken.Load() {
+		a.until(patience)
+	} else {
+		a.until(0)
 	}
-	a.until(end)
-	a.end.Close() //nolint:errcheck // it never fails
-}
-
-// start has the job begin, which the holder has taken, unless it was cancelled.
-func (a *asker) start() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.cancelled {
-		return context.Canceled
-	}
-	a.taken = true
-	a.until(time.Time{})
-	a.say(word{Go: true}) // from now on nobody knows whether the job was done if the holder is gone
-	return nil
 }
 
 // say sends a word. It changes nothing if the holder is gone: the next event tells.
-func (a *asker) say(w word) {
+func (a *asker) say(word any) {
 	a.talking.Lock()
 	defer a.talking.Unlock()
-	a.words.Encode(w) //nolint:errcheck // see above
+	a.words.Encode(word) //nolint:errcheck // see above
 }
 
-// begin sends the request, and waits until the job is taken. It returns the events of the job.
-func (a *asker) begin(store string, content []byte, files []*os.File) (*gob.Decoder, error) {
-	first := call{Request: content}
-	for _, f := range files {
-		first.Names = append(first.Names, f.Name())
-	}
-	var text bytes.Buffer
-	to := &swapped{&text}
-	a.words = gob.NewEncoder(to)
-	if err := a.words.Encode(first); err != nil {
-		return nil, err
-	}
-	to.Writer = a.end
-	request, err := http.NewRequest(http.MethodPost, "http://holder"+jobsPath, io.MultiReader(&text, a.body))
+// begin sends a call, and waits until the job is taken. It returns the events of the job.
+func (a *asker) begin(ctx context.Context, store string, first call) (*gob.Decoder, error) {
+	request, err := http.NewRequest(http.MethodPost, "http://holder"+jobsPath, a.body)
 	if err != nil {
 		return nil, err
 	}
 	request.Header.Set(storeHeader, store)
 	request.ContentLength, request.Close = -1, true
 	a.helpers.Go(func() { a.body.CloseWithError(request.Write(a.conn)) })
+	a.helpers.Go(func() { a.say(first) })
 	response, err := http.ReadResponse(bufio.NewReaderSize(a.conn, maxPiece), request) //nolint:bodyclose // it ends with the connection
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNobody, err)
 	}
 	if response.StatusCode == http.StatusOK {
-		return gob.NewDecoder(response.Body), a.start()
+		// From now on nobody knows whether the job was done if the holder is gone.
+		a.taken.Store(true)
+		a.conn.SetDeadline(time.Time{}) //nolint:errcheck // a closed connection: who reads it is told
+		if ctx.Err() != nil {
+			a.hurry()
+		}
+		return gob.NewDecoder(response.Body), nil
 	}
 	reason, err := io.ReadAll(io.LimitReader(response.Body, maxPiece))
 	switch response.StatusCode {
@@ -233,10 +163,7 @@ func (a *asker) begin(store string, content []byte, files []*os.File) (*gob.Deco
 	return nil, errors.Join(fmt.Errorf("%w: %s", ErrNobody, response.Status), err)
 }
 
-// A swapped writer writes to one after another.
-type swapped struct{ io.Writer }
-
-// follow does what the holder says until the result comes.
+// follow takes the events of the holder until the result comes.
 func (a *asker) follow(ctx context.Context, events *gob.Decoder) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -254,25 +181,22 @@ func (a *asker) follow(ctx context.Context, events *gob.Decoder) ([]byte, error)
 			// Where standard error cannot be written to there is nobody to be told.
 			fmt.Fprintf(a.streams.Err, "%s", e.Err)
 		}
-		if e.Progress != nil {
-			if a.streams.Progress != nil {
-				a.streams.Progress(e.Progress.Stage, e.Progress.Done, e.Progress.Total)
-			}
-			a.say(word{Drawn: true})
+		if e.Progress != nil && a.streams.Progress != nil {
+			a.streams.Progress(e.Progress.Stage, e.Progress.Done, e.Progress.Total)
 		}
 		if e.Question != "" && a.asking.CompareAndSwap(false, true) {
 			a.helpers.Go(func() {
 				yes, err := a.streams.Confirm(ctx, e.Question)
-				answer := &reply{Yes: yes}
+				answer := reply{Yes: yes}
 				if err != nil {
 					answer.Err = err.Error()
 				}
 				a.asking.Store(false)
-				a.say(word{Answer: answer})
+				a.say(answer)
 			})
 		}
-		if e.Result != nil {
-			return e.Result.Content, nil
+		if e.Done {
+			return e.Result, nil
 		}
 	}
 }

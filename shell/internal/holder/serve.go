@@ -4,33 +4,14 @@ import (
 	"context"
 	"encoding/gob"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-)
-
-// ErrEnded is the cause of the end of a job's context if the holder ends.
-var ErrEnded = errors.New("the process that holds the store ends")
-
-// errCancelled is the cause of the end of a job's context if the asker wants it to end, or is gone.
-var errCancelled = fmt.Errorf("the asker ended the job: %w", context.Canceled)
-
-const (
-	// greetingTime is how long each side may at most take from the connection until a job is taken.
-	greetingTime = 10 * time.Second
-
-	// lastWords is how long an asker may take to read a piece of output after the end of its job's context.
-	lastWords = time.Second
-
-	// progressEvery is the time between two reports of progress.
-	progressEvery = 50 * time.Millisecond
 )
 
 // A Server answers askers.
@@ -45,12 +26,12 @@ type Server struct {
 
 	mu      sync.Mutex
 	stopped bool
-	jobs    []*Job
+	jobs    int // that run
 }
 
 // Listen answers the processes that ask for the holder of a directory, whose lock the caller has. It calls work in a goroutine for each
 // job, with a context that ends if the asker wants it or is gone, or if ctx ends (the cause is then ErrEnded). Work returns the
-// result. If ctx ends, work has a second to end. Close the Server before the lock is given back.
+// result. If ctx ends, work has a second to end. Where no process can ask another, the error is errors.ErrUnsupported. Close the Server before the lock is given back.
 func Listen(ctx context.Context, dir string, work func(context.Context, *Job) []byte) (*Server, error) {
 	store, err := identity(dir)
 	if err != nil {
@@ -113,7 +94,7 @@ func (s *Server) End() { s.end(ErrEnded) }
 
 // StopIdle is Stop if no job runs. Else it does nothing, and idle is false.
 func (s *Server) StopIdle() (idle bool, err error) {
-	return s.stopIf(func() bool { return len(s.jobs) == 0 })
+	return s.stopIf(func() bool { return s.jobs == 0 })
 }
 
 // Close stops, and waits for the jobs. Who has no job by then can ask again.
@@ -124,15 +105,11 @@ func (s *Server) Close() error {
 	return errors.Join(err, s.http.Close())
 }
 
-// Jobs are the titles of the jobs that run.
-func (s *Server) Jobs() []string {
+// Jobs is how many jobs run.
+func (s *Server) Jobs() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var titles []string
-	for _, j := range s.jobs {
-		titles = append(titles, j.title)
-	}
-	return titles
+	return s.jobs
 }
 
 // ServeHTTP does the job of a connection.
@@ -174,18 +151,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	defer cancel(nil)
 	j := &Job{
-		Request: first.Request, Files: files, PID: c.pid, ctx: ctx, server: s, control: control,
-		events: gob.NewEncoder(w), answers: make(chan *reply, 1),
+		Request: first.Request, Files: files, PID: c.pid, ctx: ctx, control: control,
+		events: gob.NewEncoder(w), answers: make(chan reply, 1),
 	}
-	if !s.take(j) {
+	if !s.take() {
 		http.Error(w, ErrEnded.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	defer s.drop(j)
-	// An asker that has lost patience does not say so, and asks again.
+	defer s.drop()
 	w.WriteHeader(http.StatusOK)
-	var begin word
-	if control.Flush() != nil || words.Decode(&begin) != nil || !begin.Go {
+	if control.Flush() != nil { // the asker has lost patience, and asks again
 		return
 	}
 	control.SetReadDeadline(time.Time{}) //nolint:errcheck // a closed connection: who reads it is told
@@ -193,29 +168,29 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer context.AfterFunc(ctx, j.hurry)()
 	var reader sync.WaitGroup
 	reader.Go(func() { cancel(j.receive(words, bounded)) })
-	j.try(event{Result: &result{s.work(ctx, j)}})
+	j.try(event{Done: true, Result: s.work(ctx, j)})
 	control.SetReadDeadline(time.Now()) //nolint:errcheck // likewise
 	reader.Wait()
 }
 
 // take begins a job, false if no job is taken.
-func (s *Server) take(j *Job) bool {
+func (s *Server) take() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped || s.ctx.Err() != nil {
 		return false
 	}
 	s.ends.Add(1)
-	s.jobs = append(s.jobs, j)
+	s.jobs++
 	return true
 }
 
 // drop ends a job.
-func (s *Server) drop(j *Job) {
+func (s *Server) drop() {
 	defer s.ends.Done()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.jobs = slices.DeleteFunc(s.jobs, func(other *Job) bool { return other == j })
+	s.jobs--
 }
 
 // A Job is the work that an asker requests. Its output, progress and questions are those of the asker.
@@ -225,49 +200,33 @@ type Job struct {
 	PID     int        // of the asker, zero if it is not known
 
 	ctx     context.Context
-	server  *Server
-	title   string
 	control *http.ResponseController
-	answers chan *reply
+	answers chan reply
 
-	sending sync.Mutex
-	events  *gob.Encoder
-
-	busy     atomic.Bool // progress was sent, and not yet drawn
-	reported time.Time
+	sending  sync.Mutex
+	events   *gob.Encoder
+	reported atomic.Int64 // when the last progress was, in nanoseconds
 }
 
-// Describe gives the job a title.
-func (j *Job) Describe(title string) {
-	j.server.mu.Lock()
-	defer j.server.mu.Unlock()
-	j.title = title
-}
-
-// receive takes the words of the asker until it wants the job to end, or is gone, and returns why.
+// receive takes the answers of the asker until it wants the job to end, or is gone, and returns why.
 func (j *Job) receive(words *gob.Decoder, bounded *io.LimitedReader) error {
 	for {
-		var next word
+		var answer reply
 		bounded.N = maxPiece
-		if words.Decode(&next) != nil {
+		if words.Decode(&answer) != nil {
 			return errCancelled
 		}
-		if next.Drawn {
-			j.busy.Store(false)
-		}
-		if next.Answer != nil {
-			select {
-			case j.answers <- next.Answer:
-			default: // nobody has asked
-				return errCancelled
-			}
+		select {
+		case j.answers <- answer:
+		default: // nobody has asked
+			return errCancelled
 		}
 	}
 }
 
 // hurry bounds the time that the asker has to read what is sent.
 func (j *Job) hurry() {
-	j.control.SetWriteDeadline(time.Now().Add(lastWords)) //nolint:errcheck // a closed connection: who writes to it is told
+	j.control.SetWriteDeadline(time.Now().Add(patience)) //nolint:errcheck // a closed connection: who writes to it is told
 }
 
 // send sends an event. After the end of the job's context the asker has a moment to read it.
@@ -315,13 +274,12 @@ func (o output) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// Progress has the asker show how far the job is. It never waits for the asker: some reports are not shown.
+// Progress has the asker show how far the job is, now and then.
 func (j *Job) Progress(stage string, done, total int64) {
-	if time.Since(j.reported) < progressEvery || !j.busy.CompareAndSwap(false, true) {
-		return
+	before, now := j.reported.Load(), time.Now().UnixNano()
+	if now-before >= int64(progressEvery) && j.reported.CompareAndSwap(before, now) {
+		j.try(event{Progress: &progress{stage, done, total}})
 	}
-	j.reported = time.Now()
-	j.try(event{Progress: &progress{stage, done, total}})
 }
 
 // Confirm has the asker ask a person.
