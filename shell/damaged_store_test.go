@@ -223,7 +223,7 @@ func TestDamagedStores(t *testing.T) {
 								count[d.way] = &damageOutcomes{}
 							}
 							tries++
-							skipped := positions == somePositions && tries%longtest.Of(12, 6) != 0
+							skipped := positions == somePositions && tries%longtest.Of(24, 6) != 0
 							mu.Unlock()
 							if skipped {
 								return

@@ -1,16 +1,22 @@
 package shell
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/internal/review"
@@ -50,9 +56,6 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	graph := newDemoGraph(demoPapers, c.Seed)
-	if err := c.begin(files); err != nil {
-		return err
-	}
 	if err := graph.write(files); err != nil {
 		return err
 	}
@@ -64,7 +67,7 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 	s.say("A made-up graph of %d papers in %d fields, %d of them filed under a wrong one, is in %s.",
 		len(graph.field), len(graph.fields), len(graph.mislabels()), files)
 	s.echo("import", c.Dir, "--nodes", load.Nodes, "--edges", load.Edges, "--features", load.Features)
-	if err := load.make(ctx, s, func(store *kv.Store) error { return mark(files, store) }); err != nil {
+	if err := load.make(ctx, s, func(store *kv.Store) error { return mark(files, store.ID()) }); err != nil {
 		return err
 	}
 	s.echo("clean", c.Dir)
@@ -94,52 +97,39 @@ func (s *streams) echo(words ...string) {
 	s.say("\n$ %s %s", s.program, strings.Join(words, " "))
 }
 
-// clear removes what an earlier demo left, and refuses to remove anything else.
+// clear makes the directory of the files anew. It removes an earlier demo there, and refuses to remove anything else.
 func (c *demoCommand) clear(files string) error {
-	occupied, err := isOccupied(c.Dir)
-	if err != nil || !occupied {
-		return err
-	}
-	id, err := os.ReadFile(filepath.Join(files, demoMark))
-	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s is there and is not of an earlier demo: want another --dir", c.Dir)
-	}
-	if err != nil {
-		return err
-	}
-	err = withStoreToRead(c.Dir, c.store(), func(store *kv.Store) error {
-		if store.ID() != strings.TrimSpace(string(id)) {
-			return fmt.Errorf("%s is there and is not the store of the earlier demo: want another --dir", c.Dir)
+	for _, path := range []string{files, c.Dir} {
+		occupied, err := isOccupied(path)
+		if err != nil {
+			return err
 		}
-		return nil
-	})
-	if err != nil {
-		return err
+		id, err := os.ReadFile(filepath.Join(files, demoMark))
+		if occupied && errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("%s is there and is not of an earlier demo: want another --dir", path)
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		if !occupied || path == files {
+			continue
+		}
+		err = withStoreToRead(path, c.store(), func(store *kv.Store) error {
+			if store.ID() != string(id) {
+				return fmt.Errorf("%s is there and is not the store of the earlier demo: want another --dir", path)
+			}
+			return nil
+		})
+		if err = cmp.Or(err, os.RemoveAll(path)); err != nil {
+			return err
+		}
 	}
-	return os.RemoveAll(c.Dir)
-}
-
-// begin makes the directory of the files, unless there is one of somebody else's files.
-func (c *demoCommand) begin(files string) error {
-	if err := os.MkdirAll(filepath.Dir(files), 0o755); err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(files, demoMark)); err == nil {
-		return nil
-	}
-	err := os.Mkdir(files, 0o755)
-	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("%s is there and is not of an earlier demo: want another --dir", files)
-	}
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(files, demoMark), nil, 0o644)
+	return cmp.Or(os.MkdirAll(files, 0o755), mark(files, ""))
 }
 
 // mark says that a store is of a demo.
-func mark(files string, store *kv.Store) error {
-	return os.WriteFile(filepath.Join(files, demoMark), []byte(store.ID()+"\n"), 0o644)
+func mark(files, id string) error {
+	return os.WriteFile(filepath.Join(files, demoMark), []byte(id), 0o644)
 }
 
 // mislabels are the papers that are filed under a wrong field.
@@ -226,3 +216,175 @@ Try next:
 }
 
 func shareOf(part, whole int) float64 { return float64(part) / float64(max(whole, 1)) }
+
+// A demoGraph is a citation-like graph made up for the demo: papers of one field mostly cite papers of their field and
+// use its words, a few are cited by many, some by none, and some are filed under the wrong field.
+type demoGraph struct {
+	fields []string
+	field  []int // the true one of each paper [n]
+	label  []int // the one in the nodes file [n]
+	year   []int // [n]
+	edges  [][2]int
+	words  [][]int // the words of each paper, ascending [n]
+}
+
+// demoPapers is the number of papers of the demo; tests have fewer.
+var demoPapers = 3000
+
+// The sizes of a demoGraph.
+const (
+	demoCitations  = 3  // a paper
+	demoIsolated   = 75 // of as many papers one is without citations
+	demoVocabulary = 300
+	demoFieldWords = 40   // words that a field uses more than others
+	demoPaperWords = 14   // draws of words of a paper
+	demoHomophily  = 0.84 // chance that a citation stays in its field
+	demoTopical    = 0.45 // chance that a word is one of the field's
+	demoMislabels  = 0.09 // share of papers filed under a wrong field
+)
+
+var demoFields = []string{"Computer Vision", "Databases", "Information Retrieval", "Machine Learning", "Networking", "Security", "Theory"}
+
+// newDemoGraph draws a graph of n papers; the same seed gives the same one.
+func newDemoGraph(n int, seed uint64) *demoGraph {
+	r := rand.New(rand.NewPCG(seed, 0))
+	g := &demoGraph{fields: demoFields}
+	c := len(demoFields)
+	members := make([][]int, c) // papers by field
+	weight := make([]float64, n)
+	for v := range n {
+		f := min(r.IntN(c), r.IntN(c+2)) // fields differ in size
+		g.field = append(g.field, f)
+		g.year = append(g.year, 1995+r.IntN(30))
+		members[f] = append(members[f], v)
+		weight[v] = elementary.Exp(-0.6 * elementary.Log(1-float64(r.Float64()))) // a heavy tail makes hubs
+		if v%demoIsolated == 0 {
+			weight[v] = 0
+		}
+	}
+	everyone := make([]int, n)
+	for v := range everyone {
+		everyone[v] = v
+	}
+	anyone := newDraw(everyone, weight)
+	inField := make([]*draw, c)
+	for f := range members {
+		inField[f] = newDraw(members[f], weight)
+	}
+	seen := make(map[[2]int]bool)
+	for len(g.edges) < demoCitations*n {
+		u := anyone.next(r)
+		v := anyone.next(r)
+		if r.Float64() < demoHomophily {
+			v = inField[g.field[u]].next(r)
+		}
+		edge := [2]int{min(u, v), max(u, v)}
+		if u != v && !seen[edge] {
+			seen[edge] = true
+			g.edges = append(g.edges, edge)
+		}
+	}
+	for v := range n {
+		var words []int
+		for range demoPaperWords {
+			word := r.IntN(demoVocabulary)
+			if r.Float64() < demoTopical {
+				word = (g.field[v]*demoFieldWords + r.IntN(demoFieldWords)) % demoVocabulary
+			}
+			words = append(words, word)
+		}
+		slices.Sort(words)
+		g.words = append(g.words, slices.Compact(words))
+	}
+	g.label = slices.Clone(g.field)
+	for _, v := range r.Perm(n)[:int(demoMislabels*float64(n))] {
+		g.label[v] = misfile(r, g.field[v], c)
+	}
+	return g
+}
+
+// misfile draws a wrong field: most often the one that is taken for the true one, sometimes any other.
+func misfile(r *rand.Rand, field, fields int) int {
+	if r.Float64() < 0.6 {
+		return (field + 1) % fields
+	}
+	return (field + 1 + r.IntN(fields-1)) % fields
+}
+
+// A draw picks items by weight.
+type draw struct {
+	items []int
+	sums  []float64
+}
+
+func newDraw(items []int, weight []float64) *draw {
+	d := &draw{items: items}
+	sum := 0.0
+	for _, item := range items {
+		sum += weight[item]
+		d.sums = append(d.sums, sum)
+	}
+	return d
+}
+
+func (d *draw) next(r *rand.Rand) int {
+	x := r.Float64() * d.sums[len(d.sums)-1]
+	i, found := slices.BinarySearch(d.sums, x)
+	if found {
+		i++ // an item of weight 0 has the sum of the one before
+	}
+	return d.items[i]
+}
+
+// id is the external id of a paper.
+func (*demoGraph) id(v int) string { return "p" + strconv.Itoa(v) }
+
+// write writes nodes.csv, edges.csv, features.csv and, for judging the result, truth.csv.
+func (g *demoGraph) write(dir string) error {
+	for name, content := range map[string]func(io.Writer){
+		"nodes.csv": func(w io.Writer) {
+			fmt.Fprintln(w, "id,label,year")
+			for v, f := range g.label {
+				fmt.Fprintf(w, "%s,%s,%d\n", g.id(v), g.fields[f], g.year[v])
+			}
+		},
+		"truth.csv": func(w io.Writer) {
+			fmt.Fprintln(w, "id,label")
+			for v, f := range g.field {
+				fmt.Fprintf(w, "%s,%s\n", g.id(v), g.fields[f])
+			}
+		},
+		"edges.csv": func(w io.Writer) {
+			fmt.Fprintln(w, "src,dst")
+			for _, e := range g.edges {
+				fmt.Fprintf(w, "%s,%s\n", g.id(e[0]), g.id(e[1]))
+			}
+		},
+		"features.csv": g.writeFeatures,
+	} {
+		err := atomic.WriteFile(context.Background(), filepath.Join(dir, name), newFileMode, func(out *bufio.Writer) error {
+			content(out) // the buffer keeps the first error for its Flush
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *demoGraph) writeFeatures(w io.Writer) {
+	header := []string{"id"}
+	for word := range demoVocabulary {
+		header = append(header, "word"+strconv.Itoa(word))
+	}
+	fmt.Fprintln(w, strings.Join(header, ","))
+	for v, words := range g.words {
+		row := slices.Repeat([]string{"0"}, demoVocabulary+1)
+		row[0] = g.id(v)
+		for _, word := range words {
+			row[1+word] = "1"
+		}
+		fmt.Fprintln(w, strings.Join(row, ","))
+	}
+}

@@ -53,7 +53,7 @@ func TestDemoClear(t *testing.T) {
 		t.Errorf("another store where a demo was: got %v", err)
 	}
 	mustRun(t, "check", "g")
-	must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(store *kv.Store) error { return mark("g.files", store) }))
+	must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(store *kv.Store) error { return mark("g.files", store.ID()) }))
 	if err := c.clear("g.files"); err != nil {
 		t.Errorf("the demo's own store: got %v", err)
 	}

@@ -31,7 +31,7 @@ type evalCommand struct {
 	Split             string   `placeholder:"SPLIT" help:"A split to draw in every repeat: shares of training, validation and test nodes. Default: the column split of the graph, or 0.8/0.1/0.1."`
 	detection
 	orientation
-	Format string `enum:"table,json,csv" default:"table" help:"table, json or csv."`
+	Format string `enum:"table,json" default:"table" help:"table or json."`
 	Flags  string `file:"write" placeholder:"FILE" help:"Write a csv file with the verdict of each method on each test node in each repeat."`
 	stageFile
 	resources
@@ -55,7 +55,7 @@ func (*evalCommand) Help() string {
   - found_at: the share of the mislabels that you find if you review the 1, 5 and 10% highest scores
 
 The tables show the first six metrics (f1 to recall), the true and the estimated mislabel rate, found_at, and the F1 over training, validation and all labelled nodes. ` +
-		`clean judges all labelled nodes. --format csv has all metrics of the test nodes. --format json also has them for each split and for all labelled nodes ` +
+		`clean judges all labelled nodes. --format json has all metrics, for each split and for all labelled nodes ` +
 		`(by_split). confident-learning and dyb judge the nodes of each split by themselves.
 
 Methods beside the presets default and paper are competitors (confident-learning, argmax, argmin, aum, dyb) and paper without some ` +
@@ -95,20 +95,16 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	if err != nil {
 		return err
 	}
+	ofFiles := c.Nodes != ""
+	howRead := c.Features != "" || len(c.Classes) > 0 || c.Directed || c.EdgeColumns.of != nil || c.Unlabelled != nil && opt.Noise != ""
 	switch {
-	case c.DB != "" && (c.Nodes != "" || c.Edges != ""):
-		return usagef("eval: want a store or --nodes and --edges, got both")
-	case c.DB != "" && (c.Features != "" || len(c.Classes) > 0 || c.Directed):
-		return usagef("eval: --features, --classes and --directed go with --nodes and --edges, got a store")
-	case c.DB == "" && (c.Nodes == "" || c.Edges == ""):
-		return usagef("eval: want a store, or both --nodes and --edges")
-	case c.DB != "" && c.Unlabelled != nil && opt.Noise != "":
-		return usagef("eval: --unlabelled says how labels of files are read, got a store and no --noise file:FILE")
-	case c.DB != "" && c.EdgeColumns.of != nil:
-		return usagef("eval: --edge-columns names columns of --edges, got a store")
-	case c.DB == "" && c.Direction != kv.Both && !c.Directed:
+	case ofFiles == (c.DB != "") || ofFiles != (c.Edges != ""):
+		return usagef("eval: want a store, or --nodes and --edges")
+	case !ofFiles && howRead:
+		return usagef("eval: flags that say how files are read go with --nodes and --edges, got a store")
+	case ofFiles && c.Direction != kv.Both && !c.Directed:
 		return usagef("eval: --direction %s wants --directed", c.Direction)
-	case c.DB == "":
+	case ofFiles:
 		err = c.evaluateFiles(ctx, opt, s)
 	default:
 		err = c.readStoreLong(s, c.DB, func(store *kv.Store) error { return c.evaluate(ctx, store, opt, s) })
@@ -160,18 +156,13 @@ func (c *evalCommand) options(s *streams) (opt cleaner.EvalOptions, err error) {
 			c.Noise, strings.Join(cleaner.NoiseKinds(), ", "))
 	}
 	switch {
-	case len(c.Predictions) == 0 && c.Logits:
-		return opt, usagef("eval: --logits says what --predictions are, want some")
-	case len(c.Predictions) == 0 && len(c.PredictionClasses) > 0:
-		return opt, usagef("eval: --prediction-classes says what --predictions are, want some")
-	case len(c.Predictions) > 0 && kind != "file":
-		return opt, usagef("eval: --predictions want the noisy labels that they were made from: --noise file:FILE, got --noise %s", c.Noise)
-	case len(c.Predictions) > 0 && c.Repeats != nil:
-		return opt, usagef("eval: --predictions have a repeat a file, so --repeats has no use")
+	case len(c.Predictions) == 0 && (c.Logits || len(c.PredictionClasses) > 0):
+		return opt, usagef("eval: --logits and --prediction-classes say what --predictions are, want some")
+	case len(c.Predictions) > 0 && (kind != "file" || c.Repeats != nil || c.Split != ""):
+		return opt, usagef("eval: --predictions want the noisy labels and the split that they were made with: " +
+			"--noise file:FILE, --splits FILE if the graph has none, and a file for each repeat")
 	case c.Split != "" && c.Splits != "":
 		return opt, usagef("eval: want --split or --splits, got both")
-	case c.Split != "" && len(c.Predictions) > 0:
-		return opt, usagef("eval: --predictions want the split that they were made with, got --split, which draws one: give --splits")
 	}
 	if c.Split != "" {
 		if opt.Split, err = parseShares(c.Split); err != nil {
@@ -183,22 +174,16 @@ func (c *evalCommand) options(s *streams) (opt cleaner.EvalOptions, err error) {
 
 // parseShares reads three shares such as 0.8/0.1/0.1.
 func parseShares(text string) (shares [3]float64, err error) {
-	parts := strings.Split(text, "/")
-	sum := 0.0
+	sum, parts := 0.0, strings.Split(text, "/")
 	for i := range shares {
-		if len(parts) != len(shares) {
-			break
+		if len(parts) == len(shares) {
+			shares[i], _ = strconv.ParseFloat(parts[i], 64) //nolint:errcheck // what is no number is no share
 		}
-		shares[i], err = strconv.ParseFloat(parts[i], 64)
-		if err != nil || !(shares[i] > 0 && shares[i] < 1) {
-			break
-		}
-		sum += shares[i]
-		if i == len(shares)-1 && sum <= 1+1e-9 {
-			return shares, nil
+		if sum += shares[i]; !(shares[i] > 0 && sum <= 1+1e-9) {
+			return shares, usagef("eval: --split %s: want shares of training, validation and test nodes such as 0.8/0.1/0.1", text)
 		}
 	}
-	return shares, usagef("eval: --split %s: want shares of training, validation and test nodes such as 0.8/0.1/0.1", text)
+	return shares, nil
 }
 
 // evaluateFiles makes a store of the files for the time of the evaluation.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math"
 	"strconv"
 	"strings"
 
@@ -18,24 +17,20 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// printEvaluation prints as table, json or csv.
+// printEvaluation prints as table or json.
 func printEvaluation(out io.Writer, evaluation *cleaner.Evaluation, format string) (err error) {
-	switch format {
-	case "json":
+	if format == "json" {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(evaluation)
-	case "csv":
-		_, err = print.Render(out, evaluationRows(evaluation), print.FormatCSV)
-	default:
-		if _, err = print.Render(out, evaluationSummary(evaluation), print.FormatTable); err != nil {
-			return err
-		}
-		if _, err = fmt.Fprintln(out, ratesFound(evaluation)); err != nil {
-			return err
-		}
-		_, err = print.Render(out, evaluationBeyond(evaluation), print.FormatTable)
 	}
+	if _, err = print.Render(out, evaluationTable(evaluation, ofTestNodes), print.FormatTable); err != nil {
+		return err
+	}
+	if _, err = fmt.Fprintln(out, ratesFound(evaluation)); err != nil {
+		return err
+	}
+	_, err = print.Render(out, evaluationTable(evaluation, beyondTestNodes), print.FormatTable)
 	return err
 }
 
@@ -62,93 +57,39 @@ func ratesFound(evaluation *cleaner.Evaluation) string {
 	return text + "."
 }
 
-// evaluationMetrics are the columns of an evaluation, in the order of cleaner.Metrics.
-var evaluationMetrics = []struct {
-	name string
-	of   func(cleaner.Metrics) float64
-}{
-	{"f1", func(m cleaner.Metrics) float64 { return m.F1 }},
-	{"mcc", func(m cleaner.Metrics) float64 { return m.MCC }},
-	{"p_at_t", func(m cleaner.Metrics) float64 { return m.PAtT }},
-	{"p_at_t_flagged", func(m cleaner.Metrics) float64 { return m.PAtTFlagged }},
-	{"precision", func(m cleaner.Metrics) float64 { return m.Precision }},
-	{"recall", func(m cleaner.Metrics) float64 { return m.Recall }},
-	{"average_precision", func(m cleaner.Metrics) float64 { return m.AveragePrecision }},
-	{"flagged", func(m cleaner.Metrics) float64 { return m.Flagged }},
-	{"mislabelled", func(m cleaner.Metrics) float64 { return m.Mislabelled }},
-	{"ece", func(m cleaner.Metrics) float64 { return m.ECE }},
-	{"estimated_rate", func(m cleaner.Metrics) float64 { return m.EstimatedRate }},
-	{"true_rate", func(m cleaner.Metrics) float64 { return m.TrueRate }},
-	{"found_at_1", func(m cleaner.Metrics) float64 { return m.FoundAt.Percent1 }},
-	{"found_at_5", func(m cleaner.Metrics) float64 { return m.FoundAt.Percent5 }},
-	{"found_at_10", func(m cleaner.Metrics) float64 { return m.FoundAt.Percent10 }},
-}
-
-// evaluationRows has a row for each repeat of each method, and its mean and standard deviation.
-func evaluationRows(evaluation *cleaner.Evaluation) *query.Result {
-	columns := []query.ColumnInfo{{Name: "method", Kind: kv.KindString}, {Name: "repeat", Kind: kv.KindString}}
-	for _, m := range evaluationMetrics {
-		columns = append(columns, query.ColumnInfo{Name: m.name, Kind: kv.KindFloat})
-	}
-	var rows [][]kv.Value
-	add := func(method, repeat string, values cleaner.Metrics) {
-		row := []kv.Value{kv.ValueOf(method), kv.ValueOf(repeat)}
-		for _, m := range evaluationMetrics {
-			value := kv.ValueOf(m.of(values))
-			if math.IsNaN(value.Float()) {
-				value = kv.Value{}
-			}
-			row = append(row, value)
-		}
-		rows = append(rows, row)
-	}
-	for _, method := range evaluation.Methods {
-		for i, values := range method.Repeats {
-			add(method.Name, strconv.Itoa(i+1), values.Metrics)
-		}
-		add(method.Name, "mean", method.Mean.Metrics)
-		add(method.Name, "std", method.Std.Metrics)
-	}
-	return query.NewTable(columns, rows)
-}
-
-// summarized is how many of evaluationMetrics fit a line of a terminal.
-const summarized = 6
-
-// evaluationSummary has a row for each method: mean ± standard deviation.
-func evaluationSummary(evaluation *cleaner.Evaluation) *query.Result {
-	var figures []figure
-	for _, m := range evaluationMetrics[:summarized] {
-		figures = append(figures, figure{m.name, func(of cleaner.MethodMetrics) float64 { return m.of(of.Metrics) }})
-	}
-	return query.NewTable(figureRows(evaluation, figures))
-}
-
-// evaluationBeyond has a row for each method: the F1 over other nodes than those of the test split, and what a reviewer
-// finds of the mislabels among these.
-func evaluationBeyond(evaluation *cleaner.Evaluation) *query.Result {
-	return query.NewTable(figureRows(evaluation, []figure{
-		{"f1(train)", func(m cleaner.MethodMetrics) float64 { return m.BySplit.Train.F1 }},
-		{"f1(val)", func(m cleaner.MethodMetrics) float64 { return m.BySplit.Validation.F1 }},
-		{"f1(all)", func(m cleaner.MethodMetrics) float64 { return m.BySplit.All.F1 }},
-		{"found at 1%", func(m cleaner.MethodMetrics) float64 { return m.FoundAt.Percent1 }},
-		{"5%", func(m cleaner.MethodMetrics) float64 { return m.FoundAt.Percent5 }},
-		{"10%", func(m cleaner.MethodMetrics) float64 { return m.FoundAt.Percent10 }},
-	}))
-}
-
 // A figure is a column of a table of methods.
 type figure struct {
 	name string
 	of   func(cleaner.MethodMetrics) float64
 }
 
-// figureRows are the columns and rows of a table of methods.
-func figureRows(evaluation *cleaner.Evaluation, figures []figure) (columns []query.ColumnInfo, rows [][]kv.Value) {
-	columns = []query.ColumnInfo{{Name: "method", Kind: kv.KindString}}
+// The figures over the test nodes; and those over other nodes, with the share of the mislabels that a reviewer finds.
+var (
+	ofTestNodes = []figure{
+		{"f1", func(m cleaner.MethodMetrics) float64 { return m.F1 }},
+		{"mcc", func(m cleaner.MethodMetrics) float64 { return m.MCC }},
+		{"p_at_t", func(m cleaner.MethodMetrics) float64 { return m.PAtT }},
+		{"p_at_t_flagged", func(m cleaner.MethodMetrics) float64 { return m.PAtTFlagged }},
+		{"precision", func(m cleaner.MethodMetrics) float64 { return m.Precision }},
+		{"recall", func(m cleaner.MethodMetrics) float64 { return m.Recall }},
+	}
+	beyondTestNodes = []figure{
+		{"f1(train)", func(m cleaner.MethodMetrics) float64 { return m.BySplit.Train.F1 }},
+		{"f1(val)", func(m cleaner.MethodMetrics) float64 { return m.BySplit.Validation.F1 }},
+		{"f1(all)", func(m cleaner.MethodMetrics) float64 { return m.BySplit.All.F1 }},
+		{"found at 1%", func(m cleaner.MethodMetrics) float64 { return m.FoundAt.Percent1 }},
+		{"5%", func(m cleaner.MethodMetrics) float64 { return m.FoundAt.Percent5 }},
+		{"10%", func(m cleaner.MethodMetrics) float64 { return m.FoundAt.Percent10 }},
+	}
+)
+
+// evaluationTable has a row for each method: mean ± standard deviation of figures.
+func evaluationTable(evaluation *cleaner.Evaluation, figures []figure) *query.Result {
+	columns := []query.ColumnInfo{{Name: "method", Kind: kv.KindString}}
 	for _, f := range figures {
 		columns = append(columns, query.ColumnInfo{Name: f.name, Kind: kv.KindString})
 	}
+	var rows [][]kv.Value
 	for _, method := range evaluation.Methods {
 		row := []kv.Value{kv.ValueOf(method.Name)}
 		for _, f := range figures {
@@ -156,7 +97,7 @@ func figureRows(evaluation *cleaner.Evaluation, figures []figure) (columns []que
 		}
 		rows = append(rows, row)
 	}
-	return columns, rows
+	return query.NewTable(columns, rows)
 }
 
 // writingFlags calls evaluate, and writes what it measures to the file of --flags, if there is one:

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
@@ -43,31 +42,6 @@ func TestEvalJSON(t *testing.T) {
 			if found, _ := of["found_at"].(map[string]any); len(of) != len(metrics) || len(found) != 3 {
 				t.Errorf("set %s: got %v, want the names of %v", set, of, metrics)
 			}
-		}
-	}
-}
-
-// TestEvaluationFormats has every metric in csv that json has, under the same names.
-func TestEvaluationFormats(t *testing.T) {
-	text := must.Get(json.Marshal(cleaner.Metrics{}))(t)
-	var values map[string]any
-	must.Do(t, json.Unmarshal(text, &values))
-	named := make(map[string]bool)
-	for name, value := range values {
-		if parts, ok := value.(map[string]any); ok {
-			for part := range parts {
-				named[name+"_"+part] = true
-			}
-			continue
-		}
-		named[name] = true
-	}
-	if len(named) != len(evaluationMetrics) {
-		t.Errorf("got %d metrics in csv and %d in json", len(evaluationMetrics), len(named))
-	}
-	for _, m := range evaluationMetrics {
-		if !named[m.name] {
-			t.Errorf("metric %s is not in json", m.name)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func TestManyAtOnce(t *testing.T) {
 		t.Skip("kills processes for seconds")
 	}
 	cleanedStore(t)
-	lasts := time.Duration(longtest.Of(3, 20)) * time.Second
+	lasts := time.Duration(longtest.Of(2, 20)) * time.Second
 	if text := os.Getenv(soakAsked); text != "" {
 		var err error
 		if lasts, err = time.ParseDuration(text); err != nil {

@@ -364,7 +364,7 @@ func TestInterruptedImports(t *testing.T) {
 	}
 	must.Do(t, load("whole", ".csv", math.MaxInt64))
 	want, interrupted := degrees("whole"), 0
-	for times := int64(0); times < 60; times += int64(longtest.Of(12, 3)) {
+	for times := int64(0); times < 60; times += int64(longtest.Of(20, 3)) {
 		ending := []string{".csv", "", "/part-*"}[interrupted%3] // one file, a directory, a pattern
 		err := load("g", ending, times)
 		if err != nil && !errors.Is(err, context.Canceled) {

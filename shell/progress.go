@@ -1,7 +1,8 @@
 package shell
 
 import (
-	"fmt"
+	"bufio"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"os"
@@ -14,26 +15,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 )
-
-// What the names of stages that go through a file begin with.
-const (
-	readStage = "read "    // counts bytes
-	rowsStage = "rows of " // counts nodes
-)
-
-// Stages that count bytes of records.
-const (
-	backupStage  = "backup"
-	restoreStage = "restore"
-)
-
-// countedUnits says what stages count, those that go through enough of it for a rate to say something.
-var countedUnits = map[string]string{
-	"ids": "nodes", "columns": "nodes", "degrees": "nodes",
-	"edges": "edges", "diagonal": "edges", "propagate": "edges",
-}
 
 // A progress shows how far the stage of a long command is, with its rate and the time left, if standard error is a
 // terminal, or logs it. Its zero value, and nil, show nothing.
@@ -45,7 +29,7 @@ type progress struct {
 	mu    sync.Mutex
 	stage string
 	total int64
-	began time.Time // of the stage; of a log: when its last message was
+	began time.Time // when the last message of a log was
 	bar   *progressbar.ProgressBar
 }
 
@@ -99,70 +83,28 @@ func (p *progress) show(stage string, done, total int64) {
 	}
 	if p.bar == nil || p.stage != stage || p.total != total {
 		p.erase()
-		p.stage, p.total, p.began = stage, total, time.Now()
-		p.bar = progressbar.NewOptions64(total, p.options()...)
+		p.stage, p.total = stage, total
+		p.bar = progressbar.NewOptions64(total,
+			progressbar.OptionSetWriter(p.out),
+			progressbar.OptionSetDescription(print.EscapeControls(stage)),
+			progressbar.OptionSetWidth(24),
+			progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionShowCount(),
+			progressbar.OptionShowIts(),
+			progressbar.OptionShowBytes(countsBytes(stage)),
+			progressbar.OptionSetItsString(""),
+			progressbar.OptionSetElapsedTime(true),
+			progressbar.OptionSetPredictTime(true),
+			progressbar.OptionClearOnFinish(),
+			progressbar.OptionUseANSICodes(true),
+		)
 	}
-	took := time.Since(p.began)
-	if took > settled {
-		progressbar.OptionSetPredictTime(true)(p.bar)
-	}
-	text := print.EscapeControls(stageText(stage, done, total, took))
-	progressbar.OptionSetDescription(text)(p.bar)
-	p.draw(p.bar.Set64(done)) // which draws where the percentage is another
-	if p.bar != nil {
-		p.bar.Describe(text)
-	}
+	p.draw(p.bar.Set64(done))
 }
 
-// settled is how long a stage runs before its rate tells anything of what is to come.
-const settled = time.Second
-
-// options are those of the bar of the stage. What it says stands behind the bar, which so stays in its place.
-func (p *progress) options() []progressbar.Option {
-	return []progressbar.Option{
-		progressbar.OptionSetWriter(p.out),
-		progressbar.OptionSetDescription(print.EscapeControls(p.stage)),
-		progressbar.OptionShowDescriptionAtLineEnd(),
-		progressbar.OptionSetWidth(24),
-		progressbar.OptionThrottle(100 * time.Millisecond),
-		progressbar.OptionSetElapsedTime(true),
-		progressbar.OptionSetPredictTime(false), // until it has settled
-		progressbar.OptionClearOnFinish(),
-		progressbar.OptionUseANSICodes(true),
-	}
-}
-
-// stageText says how far a stage is, such as "propagate: 12.3 M of 31.4 M edges, 45 M/s". A stage of unknown length has
-// only its name, and one that counts a few large things, such as detectors, no rate.
-func stageText(stage string, done, total int64, took time.Duration) string {
-	count, unit := shortCount, countedUnits[stage]
-	switch {
-	case total <= 0:
-		return stage
-	case strings.HasPrefix(stage, readStage), stage == backupStage, stage == restoreStage:
-		count = func(x float64) string { return byteSize(x).String() }
-	case strings.HasPrefix(stage, rowsStage):
-		unit = "nodes"
-	case unit == "":
-		return fmt.Sprintf("%s: %d of %d", stage, done, total)
-	}
-	text := stage + ": " + strings.TrimSuffix(count(float64(done))+" of "+count(float64(total))+" "+unit, " ")
-	if took > settled {
-		text += ", " + count(float64(done)/took.Seconds()) + "/s"
-	}
-	return text
-}
-
-// shortCount is a count of three digits, in thousands or millions if it has more.
-func shortCount(x float64) string {
-	unit := ""
-	for _, larger := range []string{" k", " M", " G", " T"} {
-		if x < 999.5 {
-			break
-		}
-		x, unit = x/1000, larger
-	}
-	return strconv.FormatFloat(x, 'g', 3, 64) + unit
+// countsBytes says whether a stage counts bytes, of a file or of records.
+func countsBytes(stage string) bool {
+	return strings.HasPrefix(stage, "read ") || stage == "backup" || stage == "restore"
 }
 
 // clear takes the bar off the terminal, so that a line can be printed there.
@@ -187,4 +129,75 @@ func (p *progress) draw(err error) {
 	if err != nil {
 		p.bar, p.out = nil, nil
 	}
+}
+
+// stageFile is the flag of commands that read or write all of a graph.
+type stageFile struct {
+	Stats string `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of each stage and the peak memory."`
+}
+
+// AfterApply has the stages of the command written to the file. It keeps the flag and not the path: if another process gave the command, the
+// path is another one here (streams.resolve).
+func (c *stageFile) AfterApply(s *streams) error {
+	s.stages.file = c
+	return nil
+}
+
+// A stageLog collects the finished stages of a command for --stats. Beside those of the work there are start, until the command line is read; open and close, of the store; end, of what comes after all others.
+type stageLog struct {
+	file   *stageFile // nil: the command has none
+	mu     sync.Mutex
+	began  time.Time
+	stages []ops.Stage
+}
+
+func (l *stageLog) add(stage ops.Stage) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stages = append(l.stages, stage)
+}
+
+// end adds a stage that ends now, of all the time that is in no stage before it.
+func (l *stageLog) end(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	seconds := time.Since(l.began).Seconds()
+	for _, stage := range l.stages {
+		seconds -= stage.Seconds
+	}
+	l.stages = append(l.stages, ops.Stage{Name: name, Seconds: max(0, seconds)})
+}
+
+// write ends the last stage, and writes all of them and the process's peak memory as json, to the file that was asked for, if any. The time
+// that it takes itself is in no stage, so it does not wait for the disk.
+func (l *stageLog) write(s *streams) error {
+	if l.file == nil || l.file.Stats == "" {
+		return nil
+	}
+	l.end("end")
+	return s.writeNote(l.file.Stats, func(out *bufio.Writer) error {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(struct {
+			Stages       []ops.Stage `json:"stages"`
+			PeakRSSBytes int64       `json:"peak_rss_bytes"`
+		}{l.stages, peakMemory()})
+	})
+}
+
+// peakMemory is the most memory in bytes that the process has held resident, zero if the system does not say.
+func peakMemory() int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		fields := strings.Fields(line)
+		if len(fields) == 3 && fields[0] == "VmHWM:" && fields[2] == "kB" {
+			if kib, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
+				return kib << 10
+			}
+		}
+	}
+	return 0
 }

@@ -47,7 +47,7 @@ func (s stageSum) total() (seconds float64) {
 }
 
 // latency is how long a lateStream waits: long beside what else its command does.
-const latency = 400 * time.Millisecond
+const latency = 150 * time.Millisecond
 
 // A lateStream waits before the first byte that is read from it or written to it.
 type lateStream struct {
