@@ -2,7 +2,6 @@ package shell
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +22,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // demoCommand does the whole job on a made-up graph.
@@ -47,7 +47,7 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.apply(s); err != nil {
 		return err
 	}
-	c.Dir = filepath.Clean(c.Dir)
+	c.Dir = strings.TrimRight(c.Dir, string(filepath.Separator))
 	files := c.Dir + ".files"
 	if err := atomic.CheckOutsideStores(c.Dir); err != nil {
 		return err
@@ -60,9 +60,9 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	load := importCommand{DB: c.Dir, resources: c.resources, graphFiles: graphFiles{inputFiles: inputFiles{
-		Nodes:    filepath.Join(files, "nodes.csv"),
-		Edges:    filepath.Join(files, "edges.csv"),
-		Features: filepath.Join(files, "features.csv"),
+		Nodes:    stream.Below(files, "nodes.csv"),
+		Edges:    stream.Below(files, "edges.csv"),
+		Features: stream.Below(files, "features.csv"),
 	}}}
 	s.say("A made-up graph of %d papers in %d fields, %d of them filed under a wrong one, is in %s.",
 		len(graph.field), len(graph.fields), len(graph.mislabels()), files)
@@ -104,7 +104,7 @@ func (c *demoCommand) clear(files string) error {
 		if err != nil {
 			return err
 		}
-		id, err := os.ReadFile(filepath.Join(files, demoMark))
+		id, err := os.ReadFile(stream.Below(files, demoMark))
 		if occupied && errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("%s is there and is not of an earlier demo: want another --dir", path)
 		}
@@ -120,16 +120,22 @@ func (c *demoCommand) clear(files string) error {
 			}
 			return nil
 		})
-		if err = cmp.Or(err, os.RemoveAll(path)); err != nil {
+		if err != nil {
+			return err
+		}
+		if err := os.RemoveAll(path); err != nil {
 			return err
 		}
 	}
-	return cmp.Or(os.MkdirAll(files, 0o755), mark(files, ""))
+	if err := os.MkdirAll(files, 0o755); err != nil {
+		return err
+	}
+	return mark(files, "")
 }
 
 // mark says that a store is of a demo.
 func mark(files, id string) error {
-	return os.WriteFile(filepath.Join(files, demoMark), []byte(id), 0o644)
+	return os.WriteFile(stream.Below(files, demoMark), []byte(id), 0o644)
 }
 
 // mislabels are the papers that are filed under a wrong field.
@@ -362,7 +368,7 @@ func (g *demoGraph) write(dir string) error {
 		},
 		"features.csv": g.writeFeatures,
 	} {
-		err := atomic.WriteFile(context.Background(), filepath.Join(dir, name), newFileMode, func(out *bufio.Writer) error {
+		err := atomic.WriteFile(context.Background(), stream.Below(dir, name), newFileMode, func(out *bufio.Writer) error {
 			content(out) // the buffer keeps the first error for its Flush
 			return nil
 		})

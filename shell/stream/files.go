@@ -69,6 +69,14 @@ func ReadDir(ctx context.Context, name string) (entries []fs.DirEntry, err error
 	return entries, err
 }
 
+// Below is the name of a file in a directory. It leaves .. as it is, which behind a link leads elsewhere than its text says.
+func Below(dir, name string) string {
+	if dir == "" || os.IsPathSeparator(dir[len(dir)-1]) {
+		return dir + name
+	}
+	return dir + string(filepath.Separator) + name
+}
+
 // Glob lists the names that match a pattern, as filepath.Glob does.
 func Glob(ctx context.Context, pattern string) (names []string, err error) {
 	if _, err := filepath.Match(pattern, ""); err != nil {
@@ -77,7 +85,7 @@ func Glob(ctx context.Context, pattern string) (names []string, err error) {
 	dir, last := filepath.Split(pattern)
 	dirs := []string{dir}
 	if strings.ContainsAny(dir, "*?[") {
-		if dirs, err = Glob(ctx, filepath.Clean(dir)); err != nil {
+		if dirs, err = Glob(ctx, strings.TrimRight(dir, string(filepath.Separator))); err != nil {
 			return nil, err
 		}
 	}
@@ -88,7 +96,7 @@ func Glob(ctx context.Context, pattern string) (names []string, err error) {
 		entries, _ := ReadDir(ctx, cmp.Or(dir, ".")) //nolint:errcheck // what cannot be listed does not match
 		for _, entry := range entries {
 			if ok, _ := filepath.Match(last, entry.Name()); ok { //nolint:errcheck // the pattern is one, see above
-				names = append(names, filepath.Join(dir, entry.Name()))
+				names = append(names, Below(dir, entry.Name()))
 			}
 		}
 	}

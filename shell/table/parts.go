@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -70,7 +69,7 @@ func filesOf(ctx context.Context, dir string) (paths []string, err error) {
 		return nil, err
 	}
 	for _, entry := range entries {
-		name, path := entry.Name(), filepath.Join(dir, entry.Name())
+		name, path := entry.Name(), stream.Below(dir, entry.Name())
 		if name == "_delta_log" || name == ".hoodie" {
 			return nil, &Error{Path: dir, Msg: "has a log " + name + " that says which files count: write the table to plain parquet files, and name those"}
 		}
