@@ -1,6 +1,7 @@
 package cleaner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -19,7 +20,7 @@ import (
 func keepRandom(t *testing.T, s *kv.Store, input string, width int, direction kv.Direction, drawn bool) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(7, uint64(width)))
-	bulk := must.Get(s.Bulk())(t)
+	bulk := must.Get(s.Bulk(context.Background()))(t)
 	defer bulk.Abort()
 	classes := bulk.Tx().Classes()
 	k := &classifier{keptClassifier: keptClassifier{Input: input, Classes: classes, Hops: 2, Direction: uint8(direction), Drawn: drawn}}

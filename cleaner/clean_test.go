@@ -158,7 +158,7 @@ func (p plantedPartition) predict(t *testing.T, s *kv.Store) {
 func importPredictions(
 	s *kv.Store, classes []string, opt PredictionOptions, put func(*PredictionWriter, *kv.Tx) error,
 ) error {
-	b, err := s.Bulk()
+	b, err := s.Bulk(context.Background())
 	if err != nil {
 		return err
 	}

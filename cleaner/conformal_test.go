@@ -156,7 +156,7 @@ func TestStoredThreshold(t *testing.T) {
 			}
 			return nil
 		}))
-		b := must.Get(s.Bulk())(t)
+		b := must.Get(s.Bulk(context.Background()))(t)
 		defer b.Abort()
 		column := must.Get(b.Column(ScoreColumn, kind))(t)
 		scores := make([]float64, n)

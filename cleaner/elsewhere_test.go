@@ -59,7 +59,7 @@ func foreign(t *testing.T, s *kv.Store) (run *ForeignRun, scores map[string]Node
 
 // bringHome writes a run that was made elsewhere, and what it says of the nodes that the store has.
 func bringHome(s *kv.Store, run *ForeignRun, scores map[string]NodeScore) (err error) {
-	b, err := s.Bulk()
+	b, err := s.Bulk(context.Background())
 	if err != nil {
 		return err
 	}

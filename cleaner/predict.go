@@ -185,7 +185,7 @@ func predictAnew(ctx context.Context, s *kv.Store, opt PredictOptions) (report *
 func writePredictions(
 	ctx context.Context, s *kv.Store, snapshot *kv.Tx, predictions ops.Source, by *classifier, encoding PredictionEncoding,
 ) error {
-	b, err := s.Bulk()
+	b, err := s.Bulk(ctx)
 	if err != nil {
 		return err
 	}

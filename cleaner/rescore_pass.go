@@ -157,7 +157,7 @@ func (r *Run) isLast(tx *kv.Tx, rescorings int64) error {
 func writeRescored(
 	ctx context.Context, s *kv.Store, from *kv.Tx, run *Run, p *problem, result *scoring, workers int,
 ) (err error) {
-	b, err := s.Bulk()
+	b, err := s.Bulk(ctx)
 	if err != nil {
 		return err
 	}

@@ -207,7 +207,7 @@ func (w *runWriter) noteSuspect(v kv.NodeID, score float32, suggestion kv.Class)
 func writeRun(
 	ctx context.Context, s *kv.Store, from *kv.Tx, run *Run, start time.Time, p *problem, result *scoring, workers int,
 ) (err error) {
-	b, err := s.Bulk()
+	b, err := s.Bulk(ctx)
 	if err != nil {
 		return err
 	}

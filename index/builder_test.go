@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -30,7 +31,7 @@ func TestBuilderOfFewValues(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := emptyStore(t, n)
-			bulk := must.Get(s.Bulk())(t)
+			bulk := must.Get(s.Bulk(context.Background()))(t)
 			defer bulk.Abort()
 			column := must.Get(bulk.Column("score", kv.KindString))(t)
 			b := must.Get(NewBuilder(bulk, "score"))(t)

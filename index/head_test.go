@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,7 +17,7 @@ import (
 func storeWithHead(t *testing.T, n int) *kv.Store {
 	t.Helper()
 	s := open(t, loadLabelled(t, n))
-	bulk := must.Get(s.Bulk())(t)
+	bulk := must.Get(s.Bulk(context.Background()))(t)
 	defer bulk.Abort()
 	score, err := bulk.Column("score", kv.KindSingle)
 	suggested, err2 := bulk.Column("suggested", kv.KindClass)
@@ -66,7 +67,7 @@ func highest(t *testing.T, s *kv.Store, n int) (known int) {
 // replaceLabels writes the labels of all n nodes in bulk, so that copies of them are of no use.
 func replaceLabels(t *testing.T, s *kv.Store, n int) {
 	t.Helper()
-	bulk := must.Get(s.Bulk())(t)
+	bulk := must.Get(s.Bulk(context.Background()))(t)
 	defer bulk.Abort()
 	labels, err := bulk.Column("label", kv.KindClass)
 	for v := range kv.NodeID(n) {

@@ -77,7 +77,7 @@ func Drop(s *kv.Store, column string) error {
 // Compact folds the changes made since an index was built into its leaves, for every index that has any, and copies
 // the first rows of indexes anew. It holds the store's write lock meanwhile; readers go on.
 func Compact(ctx context.Context, s *kv.Store) error {
-	bulk, err := s.Bulk()
+	bulk, err := s.Bulk(ctx)
 	if err != nil {
 		return fmt.Errorf("compacting indexes: %w", err)
 	}

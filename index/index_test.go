@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -97,7 +98,7 @@ func TestBuilderFindsSlips(t *testing.T) {
 		{"null in the column", nil, []float64{0.5}, "index on score: node number 0 was added with 0.5, the column holds null"},
 		{"an entry twice", []float64{0.5}, []float64{0.5, 0.5}, "index on score: kv: node given twice: node number 0"},
 	} {
-		bulk := must.Get(s.Bulk())(t)
+		bulk := must.Get(s.Bulk(context.Background()))(t)
 		column := must.Get(bulk.Column("score", kv.KindSingle))(t)
 		b, err := NewBuilder(bulk, "score")
 		must.Do(t, err)
@@ -150,4 +151,22 @@ func TestWritesNeedTheIndex(t *testing.T) {
 		t.Errorf("the caller's own OnWrite: got %+v, want one write of a", seen)
 	}
 	must.Do(t, s.Close())
+}
+
+// TestCancelWhileWaiting holds that whoever waits for another writer stops waiting when the context ends.
+func TestCancelWhileWaiting(t *testing.T) {
+	s := emptyStore(t, 3)
+	bulk := must.Get(s.Bulk(context.Background()))(t)
+	defer bulk.Abort()
+	for name, job := range map[string]func(ctx context.Context) error{
+		"Create":     func(ctx context.Context) error { return Create(ctx, s, kv.LabelColumn) },
+		"Compact":    func(ctx context.Context) error { return Compact(ctx, s) },
+		"kv.Compact": func(ctx context.Context) error { return s.Compact(ctx, nil) },
+	} {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+		if err := job(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: got %v, want the error of its context", name, err)
+		}
+		cancel()
+	}
 }

@@ -13,8 +13,8 @@ type Query struct {
 	Where Predicate
 
 	// Order lists the properties to order by, the most significant first. Nulls come last in either direction.
-	// Nodes that are equal in all of them, and all nodes if Order is empty, come in the order of the node
-	// file, ascending kv Position.
+	// Nodes that are equal in all of them, and all nodes if Order is empty, come in the order of the nodes
+	// file: that of kv.Tx.InFileOrder.
 	Order []Order
 
 	// Limit is how many nodes to find at most; below zero there is no limit, and zero finds none.

@@ -48,7 +48,7 @@ func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error 
 
 // build builds the index of a column, in place of one that is there, if allow returns nil.
 func build(ctx context.Context, s *kv.Store, column string, allow func(tx *kv.Tx) error) error {
-	bulk, err := s.Bulk()
+	bulk, err := s.Bulk(ctx)
 	if err != nil {
 		return fmt.Errorf("index on %s: %w", column, err)
 	}

@@ -34,7 +34,7 @@ func scoredStore(tb testing.TB, n int) *kv.Store {
 // writeScores replaces the score column and its index, and suggests labels, in one Bulk.
 func writeScores(tb testing.TB, s *kv.Store, r *rand.Rand) {
 	tb.Helper()
-	bulk := must.Get(s.Bulk())(tb)
+	bulk := must.Get(s.Bulk(context.Background()))(tb)
 	defer bulk.Abort()
 	column := must.Get(bulk.Column("score", kv.KindSingle))(tb)
 	suggested := must.Get(bulk.Column("suggested", kv.KindClass))(tb)

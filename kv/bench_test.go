@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -27,7 +28,7 @@ func benchStore(b *testing.B, n, width int) *Store {
 		}
 		return nil
 	}))
-	bulk := must.Get(s.Bulk())(b)
+	bulk := must.Get(s.Bulk(context.Background()))(b)
 	defer bulk.Abort()
 	must.Do(b, writeBench(bulk, n, width))
 	return s

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
@@ -44,10 +45,10 @@ type bulkWriter struct {
 	close  func() error // removes what was spilled
 }
 
-// Bulk begins a bulk write, after the running Update, Bulk or Compact has ended. While a Bulk is open, an Update,
-// Bulk or Compact of the same goroutine waits for ever, and Close returns ErrBusy.
-func (s *Store) Bulk() (*Bulk, error) {
-	b, err := s.beginBulk(context.Background())
+// Bulk begins a bulk write, after the running Update, Bulk or Compact has ended; ctx bounds that wait. While a Bulk is
+// open, an Update, Bulk or Compact of the same goroutine waits for ever, and Close returns ErrBusy.
+func (s *Store) Bulk(ctx context.Context) (*Bulk, error) {
+	b, err := s.beginBulk(ctx)
 	if err == nil {
 		s.bulkOpen.Store(true)
 	}
@@ -136,8 +137,8 @@ func (b *Bulk) Column(name string, kind Kind) (*ColumnWriter, error) {
 // Matrix begins a matrix [n×len(columns)] in an encoding, in place of one of the same name. A negative Kept is an
 // ErrInvalidValue.
 func (b *Bulk) Matrix(name string, columns []string, e MatrixEncoding) (*MatrixWriter, error) {
-	if e.Kept < 0 {
-		return nil, fmt.Errorf("matrix %s: %w: %d kept cells a row, want 0 or more", name, ErrInvalidValue, e.Kept)
+	if e.Kept < 0 || e.Kept > math.MaxInt32 {
+		return nil, fmt.Errorf("matrix %s: %w: %d kept cells a row, want 0 to 2^31-1", name, ErrInvalidValue, e.Kept)
 	}
 	g, err := b.newWriter("matrix", name)
 	if err != nil {

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,7 +20,7 @@ func TestBulkRefusesRows(t *testing.T) {
 	for _, order := range [][]NodeID{{3, 3}, {1, 2, 5, 1}, {5, 4, 9, 4}} {
 		for _, what := range []string{"column x", "matrix m"} {
 			for _, sorts := range []bool{false, true} {
-				b := must.Get(s.Bulk())(t)
+				b := must.Get(s.Bulk(context.Background()))(t)
 				column, matrix := must.Get(b.Column("x", KindInt))(t), must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)
 				if sorts {
 					column.Sort()
@@ -103,7 +104,7 @@ func TestBulkIsInvisibleUntilCommit(t *testing.T) {
 	before := s.Begin()
 	defer before.Close()
 
-	b, err := s.Bulk()
+	b, err := s.Bulk(context.Background())
 	must.Do(t, err)
 	write(b)
 	b.Abort()
@@ -114,7 +115,7 @@ func TestBulkIsInvisibleUntilCommit(t *testing.T) {
 		t.Errorf("Commit after Abort: got %v, want ErrClosed", err)
 	}
 
-	if b, err = s.Bulk(); err != nil {
+	if b, err = s.Bulk(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	write(b)
@@ -125,7 +126,7 @@ func TestBulkIsInvisibleUntilCommit(t *testing.T) {
 	b.Abort()
 	view(t, s, func(tx *Tx) error { check(tx, ValueOf(1), true); return nil })
 
-	if b, err = s.Bulk(); err != nil {
+	if b, err = s.Bulk(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	write(b)
@@ -152,7 +153,7 @@ func TestCrashInBulk(t *testing.T) {
 	s := newStore(t, Options{})
 	const n = 100_000
 	setNodes(t, s, n)
-	b := must.Get(s.Bulk())(t)
+	b := must.Get(s.Bulk(context.Background()))(t)
 	defer b.Abort()
 	w := must.Get(b.Matrix("m", []string{"a", "b", "c", "d", "e", "f", "g", "h"}, MatrixEncoding{}))(t)
 	row := make([]float32, 8)
@@ -178,7 +179,7 @@ func TestCrashInBulk(t *testing.T) {
 	}
 	generations := map[record.Generation]bool{}
 	for range 2 {
-		b := must.Get(c.Bulk())(t)
+		b := must.Get(c.Bulk(context.Background()))(t)
 		w := must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)
 		generations[w.entry.Generation] = true
 		b.Abort()
@@ -194,7 +195,7 @@ func TestNarrowMatrices(t *testing.T) {
 	for _, n := range []int{0, 1, 1025} {
 		setNodes(t, s, n)
 		for _, width := range []int{0, 1, 17} {
-			b := must.Get(s.Bulk())(t)
+			b := must.Get(s.Bulk(context.Background()))(t)
 			w := must.Get(b.Matrix("m", make([]string, width), MatrixEncoding{}))(t)
 			for v := range NodeID(n) {
 				must.Do(t, w.Put(v, make([]float32, width)))

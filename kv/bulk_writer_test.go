@@ -13,7 +13,7 @@ import (
 
 func beginBulk(t *testing.T, s *Store) *Bulk {
 	t.Helper()
-	return must.Get(s.Bulk())(t)
+	return must.Get(s.Bulk(context.Background()))(t)
 }
 
 func TestCloseWithOpenBulk(t *testing.T) {

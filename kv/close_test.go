@@ -40,7 +40,7 @@ var besideClose = map[string]func(ctx context.Context, s *Store) error{
 		return s.Update(func(tx *Tx) error { return tx.Space("dropped").Drop() })
 	},
 	"bulk": func(_ context.Context, s *Store) error {
-		b, err := s.Bulk()
+		b, err := s.Bulk(context.Background())
 		if err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func TestNothingBeginsAfterClose(t *testing.T) {
 	}
 	closeStore(t, s)
 	closeStore(t, s) // again does nothing
-	_, bulk := s.Bulk()
+	_, bulk := s.Bulk(context.Background())
 	for name, err := range map[string]error{
 		"View": s.View(func(*Tx) error { return nil }), "Update": s.Update(func(*Tx) error { return nil }), "Bulk": bulk,
 	} {
@@ -261,7 +261,7 @@ func TestLoaderFinishBesideReaders(t *testing.T) {
 		defer readers.Wait()
 		defer close(done)
 		for i := range longtest.Of(2, 200) {
-			b, err := s.Bulk()
+			b, err := s.Bulk(context.Background())
 			if err != nil {
 				return err
 			}
@@ -289,7 +289,7 @@ func TestAbandonedStores(t *testing.T) {
 	must.Do(t, err)
 	must.Do(t, l.AddNode(Node{ID: "a"}))
 	_, err = l.Commit(t.Context(), func(s *Store) error {
-		_, err := s.Bulk()
+		_, err := s.Bulk(context.Background())
 		return err
 	})
 	if !errors.Is(err, ErrBusy) {

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -107,7 +108,7 @@ func TestColumnNames(t *testing.T) {
 // writeColumn writes a column by Bulk, in the order of perm.
 func writeColumn(t *testing.T, s *Store, name string, kind Kind, values []Value, perm []int) {
 	t.Helper()
-	b := must.Get(s.Bulk())(t)
+	b := must.Get(s.Bulk(context.Background()))(t)
 	defer b.Abort()
 	w := must.Get(b.Column(name, kind))(t)
 	if !slices.IsSorted(perm) {

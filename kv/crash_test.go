@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -56,7 +57,7 @@ func crashStore(t *testing.T) crashedStore {
 
 func writeMatrix(t *testing.T, s *Store) {
 	t.Helper()
-	b := must.Get(s.Bulk())(t)
+	b := must.Get(s.Bulk(context.Background()))(t)
 	defer b.Abort()
 	m := must.Get(b.Matrix("m", []string{"a", "b"}, MatrixEncoding{}))(t)
 	for v := range NodeID(20) {

@@ -85,7 +85,7 @@ func makeEveryKind(t testing.TB, dir string, nodes int) {
 func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 	t.Helper()
 	if round == 0 {
-		b := must.Get(s.Bulk())(t)
+		b := must.Get(s.Bulk(context.Background()))(t)
 		defer b.Abort()
 		m := must.Get(b.Matrix("m", []string{"a", "b", "c"}, MatrixEncoding{}))(t)
 		put := must.Get(b.Space("lent"))(t)

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -486,7 +487,7 @@ func TestDecisionsFollowBulks(t *testing.T) {
 		checkClean(t, again)
 	}
 	keep("replaced")
-	b := must.Get(s.Bulk())(t)
+	b := must.Get(s.Bulk(context.Background()))(t)
 	defer b.Abort()
 	put := must.Get(b.Space("decisions"))(t)
 	for i := range 10 {

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -63,7 +64,7 @@ func fill(t *testing.T, dir string, left int64) (file string) {
 
 // writeMuch writes 20 MB into a Bulk, and gives it up when it fails.
 func writeMuch(s *Store) error {
-	b, err := s.Bulk()
+	b, err := s.Bulk(context.Background())
 	if err != nil {
 		return err
 	}

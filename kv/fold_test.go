@@ -191,3 +191,31 @@ func TestFoldIsDue(t *testing.T) {
 		t.Errorf("there were up to %d tables, want some more than 12", most)
 	}
 }
+
+// TestFoldsWhileOpen writes so much to a store that stays open that it has to fold its tables by itself.
+func TestFoldsWhileOpen(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{MemoryBudget: minMemoryBudget})
+	tables := func() int { return len(fileNames(t, s.Dir(), "0000*.sst")) }
+	value := make([]byte, MaxSpaceValue)
+	written, most := 0, 0
+	for ; most < 12; most = max(most, tables()) {
+		must.Do(t, s.Update(func(tx *Tx) (err error) {
+			for key := range 8 {
+				err = errors.Join(err, tx.Space("much").Put([]byte{byte(key)}, value))
+				written += len(value)
+			}
+			return err
+		}))
+		if written > 1<<30 {
+			t.Fatalf("there are %d tables after %d bytes", tables(), written)
+		}
+	}
+	for deadline := time.Now().Add(time.Minute); tables() >= most; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("there are still %d tables", tables())
+		}
+		must.Do(t, step(s, 1)) // a fold ends with a commit
+	}
+	checkClean(t, s)
+}

@@ -34,7 +34,7 @@ const (
 	mostYields = 4
 )
 
-// lockWriter takes the writer's lock, and commits what waits for a sync. All but UpdateContext take the lock so.
+// lockWriter takes the writer's lock, and commits what waits for a sync. An Update joins what waits instead.
 func (s *Store) lockWriter(ctx context.Context) error {
 	if err := s.writer.LockContext(ctx); err != nil {
 		s.commitUnlessFollowed()

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -90,7 +91,7 @@ func TestUpdatesAtOnce(t *testing.T) {
 					t.Errorf("an Update counted to %d and returned, and then it is %d", mine, now)
 				}
 				if g == 0 && i%16 == 0 {
-					if b, err := s.Bulk(); err != nil {
+					if b, err := s.Bulk(context.Background()); err != nil {
 						t.Error(err)
 					} else {
 						b.Abort()

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -92,7 +93,7 @@ func TestRowErrorsEndTheBulk(t *testing.T) {
 			return errors.Join(put([]byte("b"), nil), put([]byte("a"), nil))
 		},
 	} {
-		b := must.Get(s.Bulk())(t)
+		b := must.Get(s.Bulk(context.Background()))(t)
 		want := put(b)
 		if want == nil {
 			t.Fatalf("%s: got no error", name)
@@ -114,7 +115,7 @@ func TestRowErrorsEndTheBulk(t *testing.T) {
 // behind which numbers of nodes begin again.
 func TestLastBlocks(t *testing.T) {
 	s := newStore(t, Options{})
-	b := must.Get(s.Bulk())(t)
+	b := must.Get(s.Bulk(context.Background()))(t)
 	defer b.Abort()
 	const rows = record.MaxNodes
 	column := must.Get(b.Column("c", KindInt))(t)
@@ -143,7 +144,7 @@ func TestBulkWhileLoading(t *testing.T) {
 		must.Do(t, l.AddNode(Node{ID: fmt.Sprint(v)}))
 	}
 	write := func(s *Store, times float32, end func(b *Bulk) error) error {
-		b := must.Get(s.Bulk())(t)
+		b := must.Get(s.Bulk(context.Background()))(t)
 		defer b.Abort()
 		x := must.Get(b.Column("x", KindFloat))(t)
 		m := must.Get(b.Matrix("m", []string{"a", "b"}, MatrixEncoding{}))(t)

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -59,7 +60,7 @@ func TestMatrixEncodings(t *testing.T) {
 					}
 					return given, kept
 				}
-				b := must.Get(s.Bulk())(t)
+				b := must.Get(s.Bulk(context.Background()))(t)
 				defer b.Abort()
 				columns := make([]string, test.width)
 				for j := range columns {

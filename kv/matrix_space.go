@@ -219,7 +219,7 @@ func (s *Space) Delete(key []byte) error {
 		return err
 	}
 	g, ok := s.tx.cat.Spaces[s.name]
-	if !ok {
+	if !ok || len(key) > MaxSpaceKey {
 		return nil
 	}
 	return s.tx.remove(spaceKey(g, key))
@@ -283,7 +283,7 @@ func (s *Space) Made(build func() (value any, size int64, err error)) (any, erro
 		return entry.Value, nil
 	}
 	value, size, err := build()
-	if err == nil && !s.tx.write { // if an Update is given up, another may use the number of its generation
+	if err == nil && !s.tx.write && name.Generation != 0 { // 0: it is not there; if an Update is given up, another may use the number of its generation
 		s.tx.cache.Add(&snapshot.Entry{Name: name, Value: value, ValueSize: size})
 	}
 	return value, err

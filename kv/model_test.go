@@ -207,7 +207,7 @@ func (m *model) remove(v NodeID) {
 
 // bulk replaces the matrix and a column, in random order of rows.
 func (m *model) bulk(t *rapid.T, s *Store, commit bool) error {
-	b := must.Get(s.Bulk())(t)
+	b := must.Get(s.Bulk(context.Background()))(t)
 	defer b.Abort()
 	kind := rapid.SampledFrom(columnKinds).Draw(t, "kind")
 	column := must.Get(b.Column(kind.String(), kind))(t)

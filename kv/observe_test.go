@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -47,7 +48,7 @@ func TestLogger(t *testing.T) {
 		t.Errorf("an Update whose closure fails commits nothing; got %v, and %v is logged", err, said)
 	}
 	step("commit bulk", nil, func() error {
-		b, err := s.Bulk()
+		b, err := s.Bulk(context.Background())
 		if err != nil {
 			return err
 		}

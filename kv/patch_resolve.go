@@ -158,7 +158,7 @@ func (r *resolvedPatch) columns() []Column {
 	columns := r.tx.Columns()
 	for _, column := range r.opt.Properties {
 		if _, there := r.tx.Column(column.Name); !there {
-			columns = append(columns, column)
+			columns = append(columns, Column{Name: column.Name, Kind: column.Kind})
 		}
 	}
 	return columns

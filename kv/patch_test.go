@@ -335,7 +335,7 @@ func TestPatchOfTooLargeWeights(t *testing.T) {
 // A row that is given twice by the caller is an error of a rewrite, which would lose all rows behind it.
 func TestRewrittenRowsAreGivenOnce(t *testing.T) {
 	s := numbered(t, 20, false, LoadOptions{})
-	b := must.Get(s.Bulk())(t)
+	b := must.Get(s.Bulk(context.Background()))(t)
 	m := must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)
 	must.Do(t, errors.Join(m.Put(0, []float32{1}), b.Commit(nil)))
 	p := must.Get(s.NewPatch(PatchOptions{most: noneInUpdate, Rows: func(
@@ -379,4 +379,33 @@ func TestPatchOfTooLongIDs(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// A markedIndex is an index of which the store has the mark alone.
+type markedIndex struct{ column string }
+
+func (markedIndex) Add(NodeID, Value) error { return nil }
+func (markedIndex) Finish() error           { return nil }
+func (x markedIndex) Mark(tx *Tx) error     { return tx.SetIndexed(x.column, true) }
+func (markedIndex) Close() error            { return nil }
+
+// TestPatchIndexesNoNewColumn holds that a column which a Patch adds has no index, whether the graph is written again or not.
+func TestPatchIndexesNoNewColumn(t *testing.T) {
+	for _, most := range []int{-1, 1 << 20} {
+		s := newStore(t, Options{
+			OnWrite:   func(*Tx, NodeID, string, Value, Value) error { return nil },
+			OnRewrite: func(_ *Bulk, c string) (ColumnIndex, error) { return markedIndex{c}, nil },
+		})
+		addNodes(t, s, 5)
+		column := Column{Name: "n", Kind: KindInt, Indexed: true}
+		p := must.Get(s.NewPatch(PatchOptions{Properties: []Column{column}, most: most}))(t)
+		must.Do(t, p.AddNode(Node{ID: "n1", Values: []Value{ValueOf(5)}}))
+		must.Get(p.Commit(context.Background()))(t)
+		view(t, s, func(tx *Tx) error {
+			if c, there := tx.Column("n"); !there || c.Indexed {
+				t.Errorf("at most %d rows in a transaction: got %+v, %v, want a column without an index", most, c, there)
+			}
+			return nil
+		})
+	}
 }

@@ -69,11 +69,13 @@ func TestKilledRepair(t *testing.T) {
 	}
 	var plans []faults.Plan
 	for _, at := range operations {
-		plans = append(plans, faults.Plan{Kind: faults.Kill, At: int64(at) + 1},
-			faults.Plan{Kind: faults.Power, At: int64(at) + 1})
+		plans = append(plans, faults.Plan{Kind: faults.Kill, At: int64(at) + 1})
+		for torn := range uint64(longtest.Of(3, 6)) { // 0: what was synced is left, and nothing else
+			plans = append(plans, faults.Plan{Kind: faults.Power, At: int64(at) + 1, Torn: torn})
+		}
 	}
 	counted, _ = run(faults.Plan{Kind: faults.IO}) // which meets none
-	for i := range int64(4) {                      // the renames and syncs of the directories that change places
+	for i := range int64(5) {                      // the renames and syncs of the directories that change places
 		plans = append(plans, faults.Plan{Kind: faults.IO, At: counted.Operations - i})
 	}
 	swaps := map[bool]int{}

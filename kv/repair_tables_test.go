@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -239,7 +240,7 @@ func TestRepairOfAnEarlierManifest(t *testing.T) {
 	earlier := must.Get(os.ReadFile(filepath.Join(dir, "MANIFEST")))(t)
 	s := openStore(t, dir, Options{})
 	for range 2 {
-		b := must.Get(s.Bulk())(t)
+		b := must.Get(s.Bulk(context.Background()))(t)
 		column := must.Get(b.Column("x", KindInt))(t)
 		must.Do(t, errors.Join(column.Put(0, ValueOf(1)), b.Commit(nil)))
 	}

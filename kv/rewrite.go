@@ -197,7 +197,6 @@ func (w *rewriter) column(
 	if column.Name == LabelColumn {
 		kind = "label"
 	}
-	// A computed property with the name of a stored column would take its place here.
 	old, err := w.tx.columnRows(column.Name)
 	if errors.Is(err, ErrNoColumn) {
 		old.nodes = 0

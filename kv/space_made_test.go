@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -22,7 +23,7 @@ func TestMade(t *testing.T) {
 	}
 	write := func(value string) {
 		t.Helper()
-		b := must.Get(s.Bulk())(t)
+		b := must.Get(s.Bulk(context.Background()))(t)
 		defer b.Abort()
 		put, err := b.Space("a")
 		if err == nil {
@@ -71,4 +72,25 @@ func TestMade(t *testing.T) {
 		expect(tx, "two", 2)
 		return nil
 	})
+}
+
+// TestMadeOfMissingSpaces: a space that is not there gets nothing that was made of another one.
+func TestMadeOfMissingSpaces(t *testing.T) {
+	s := newStore(t, Options{})
+	view(t, s, func(tx *Tx) error {
+		for _, name := range []string{"one", "two"} {
+			got := must.Get(tx.Space(name).Made(func() (any, int64, error) { return name, 1, nil }))(t)
+			if got != name {
+				t.Errorf("space %s: got what was made of space %v", name, got)
+			}
+		}
+		return nil
+	})
+}
+
+// TestDeleteOfLongKey: no entry can have such a key, so there is nothing to delete.
+func TestDeleteOfLongKey(t *testing.T) {
+	s := newStore(t, Options{})
+	update(t, s, func(tx *Tx) error { return tx.Space("a").Put([]byte("k"), nil) })
+	update(t, s, func(tx *Tx) error { return tx.Space("a").Delete(make([]byte, 70_000)) })
 }

@@ -276,7 +276,7 @@ func TestLocked(t *testing.T) {
 	if err := a.Update(func(*Tx) error { return nil }); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("Update of a read-only store: got %v, want ErrReadOnly", err)
 	}
-	if _, err := a.Bulk(); !errors.Is(err, ErrReadOnly) {
+	if _, err := a.Bulk(context.Background()); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("Bulk of a read-only store: got %v, want ErrReadOnly", err)
 	}
 }

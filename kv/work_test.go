@@ -129,7 +129,7 @@ func TestVersionsTellStepsBack(t *testing.T) {
 				return errors.Join(err, tx.AddEdge(NodeID(x), 0))
 			})
 			must.Do(t, s.Compact(t.Context(), nil))
-			b := must.Get(s.Bulk())(t)
+			b := must.Get(s.Bulk(context.Background()))(t)
 			defer b.Abort()
 			c := must.Get(b.Column("c", KindInt))(t)
 			m := must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)

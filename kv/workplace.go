@@ -163,15 +163,18 @@ func (w *workplace) place() error {
 // swap puts the repaired store in the place of the store, by two renames. After an error the store is as it was. If the
 // process is killed between them there is nothing at the target, and undoSwap takes back the first.
 func (w *workplace) swap() error {
-	former := w.target + BeforeRepair
-	err := errors.Join(w.clear(), durable.SyncDirectory(w.path), durable.SyncDirectory(filepath.Dir(w.target)))
+	parent, former := filepath.Dir(w.target), w.target+BeforeRepair
+	err := errors.Join(w.clear(), durable.SyncDirectory(w.path), durable.SyncDirectory(parent))
 	if err == nil {
 		err = os.Rename(w.target, former)
 	}
 	if err != nil {
 		return err
 	}
-	if err := w.place(); err != nil {
+	if err = durable.SyncDirectory(parent); err == nil { // else a power cut could leave the second rename alone
+		err = w.place()
+	}
+	if err != nil {
 		return errors.Join(err, os.Rename(former, w.target))
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 func TestWaitingWriter(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, Options{})
-	b, err := s.Bulk()
+	b, err := s.Bulk(context.Background())
 	must.Do(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	told := 0

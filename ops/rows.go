@@ -38,6 +38,12 @@ func (r Row) At(v kv.NodeID) float64 {
 func OperatorRows(
 	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, op Operator, steps *atomic.Int64,
 ) ([]Row, error) {
+	switch {
+	case int64(v) >= int64(tx.NumNodes()):
+		return nil, fmt.Errorf("node number %d of %d: %w", v, tx.NumNodes(), kv.ErrNotFound)
+	case op.Hops < 0:
+		return nil, fmt.Errorf("%d hops: want 0 or more: %w", op.Hops, ErrShape)
+	}
 	blocks, err := tx.AdjacencyBlocks()
 	if err != nil {
 		return nil, err

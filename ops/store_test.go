@@ -121,3 +121,27 @@ func compareRows(t *testing.T, store *kv.Store, g *listGraph) {
 		return nil
 	}))
 }
+
+// TestOperatorRowsRefuses wants an error, and no panic, for a node that is not there and for hops below zero.
+func TestOperatorRowsRefuses(t *testing.T) {
+	s := must.Get(kv.Create(filepath.Join(t.TempDir(), "s"), kv.Options{}))(t)
+	defer func() { must.Do(t, s.Close()) }()
+	must.Do(t, s.Update(func(tx *kv.Tx) error {
+		_, err := tx.AddNode(kv.Node{ID: "a"})
+		return err
+	}))
+	tx := s.Begin()
+	defer tx.Close()
+	for _, c := range []struct {
+		v    kv.NodeID
+		hops int
+		want error
+	}{{0, -1, ErrShape}, {1, 2, kv.ErrNotFound}, {kv.NoNode, 2, kv.ErrNotFound}} {
+		steps := new(atomic.Int64)
+		steps.Store(1000)
+		_, err := OperatorRows(context.Background(), tx, kv.Both, c.v, Operator{Hops: c.hops}, steps)
+		if !errors.Is(err, c.want) {
+			t.Errorf("node %d, %d hops: got %v, want %v", c.v, c.hops, err, c.want)
+		}
+	}
+}

@@ -20,7 +20,7 @@ import (
 // columns are read and written in order; the entries that they become are sorted again for the history. Memory holds
 // what the sorters do.
 func writeEntriesBulk(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (_ Entries, err error) {
-	b, err := s.Bulk()
+	b, err := s.Bulk(ctx)
 	if err != nil {
 		return Entries{}, err
 	}

@@ -43,7 +43,7 @@ func suggestedStore(t *testing.T, n int, written func()) *kv.Store {
 // suggest writes one suggestion for all nodes.
 func suggest(t *testing.T, s *kv.Store, class string) {
 	t.Helper()
-	b := must.Get(s.Bulk())(t)
+	b := must.Get(s.Bulk(context.Background()))(t)
 	defer b.Abort()
 	column := must.Get(b.Column(SuggestedColumn, kv.KindClass))(t)
 	for v := range kv.NodeID(b.Tx().NumNodes()) {

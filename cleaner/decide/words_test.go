@@ -148,7 +148,7 @@ func TestDecidersAtOnce(t *testing.T) {
 	before := states(t, s)
 	atOnce := func(writes ...func() error) {
 		t.Helper()
-		others := must.Get(s.Bulk())(t)
+		others := must.Get(s.Bulk(context.Background()))(t)
 		var all sync.WaitGroup
 		for _, write := range writes {
 			all.Go(func() {

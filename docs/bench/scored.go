@@ -189,7 +189,7 @@ func (g *scoredGraph) score(ctx context.Context) (err error) {
 	if err := index.Create(ctx, store, kv.LabelColumn); err != nil {
 		return err
 	}
-	bulk, err := store.Bulk()
+	bulk, err := store.Bulk(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -157,7 +158,7 @@ func drawStore(t *testing.T, r *rand.Rand, n int) *drawnStore {
 // drawScores writes the columns of a run.
 func (s *drawnStore) drawScores(t *testing.T, r *rand.Rand) {
 	t.Helper()
-	bulk, err := s.Bulk()
+	bulk, err := s.Bulk(context.Background())
 	must.Do(t, err)
 	defer bulk.Abort()
 	columns := map[string]*kv.ColumnWriter{}

@@ -3,6 +3,7 @@
 package papers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -94,7 +95,7 @@ func nullable(text string) kv.Value {
 func Cleaned(t testing.TB) *kv.Store {
 	t.Helper()
 	store := Loaded(t)
-	bulk, err := store.Bulk()
+	bulk, err := store.Bulk(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +171,7 @@ func Scored(t testing.TB, n int) *kv.Store {
 		t.Fatal(err)
 	}
 	store := Reopen(t, dir)
-	bulk, err := store.Bulk()
+	bulk, err := store.Bulk(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A Name names a record of a generation. Such a record never changes once it is written, and no generation's
-// number is used twice, so what was read under a name once is right for every snapshot that still asks for it.
+// A Name names a record of a generation. Such a record never changes once it is committed, so what was
+// read under a name once is right for every snapshot that still asks for it.
 type Name struct {
 	Kind       record.Kind
 	Generation record.Generation
@@ -48,8 +48,8 @@ const (
 	cacheShareLog2 = 3 // the cache takes an eighth of the memory budget
 )
 
-// A Cache keeps the records that were last looked up, so that asking for one node costs neither a search in
-// Badger's tables nor a copy of the record nor the checksum. Scans, which read every record once, pass it by. A
+// A Cache keeps the records that were last looked up, so that asking for one node costs neither a search
+// in tables nor a copy of the record nor the checksum. Scans, which read every record once, pass it by. A
 // record that goes is one of no order that was not used for a while.
 type Cache struct{ shards [cacheShards]cacheShard }
 

@@ -26,7 +26,7 @@ func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (parts []string
 
 // add is Add, which builds the index of labels too if it is asked to.
 func (g *Graph) add(ctx context.Context, store *kv.Store, r Job, labelIndex bool) (parts []string, err error) {
-	bulk, err := store.Bulk()
+	bulk, err := store.Bulk(ctx)
 	if err != nil {
 		return nil, err
 	}
