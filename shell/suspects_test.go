@@ -230,25 +230,17 @@ func TestNodesWithoutPredictions(t *testing.T) {
 		if format == "csv" && (!strings.Contains(got.out, "node,score,"+score+"\n") && !strings.Contains(got.out, "node,score,"+score+",\n")) {
 			t.Errorf("explain new: got %s, want the score %s", got.out, score)
 		}
-		got = run(t, "", "shell", "g", "-c", "neighbors new", "--format", format)
-		if got.code != exitDone || strings.Contains(got.out, "NaN") ||
-			!strings.Contains(got.err, "node new has no predictions, and so no score: run rescore: the kept classifier predicts it") {
-			t.Errorf("neighbors new as %s: got exit code %d, %s and %s", format, got.code, got.out, got.err)
-		}
 		got = run(t, "", "shell", "g", "-c", "explain "+query.Quote(beside), "--format", format)
 		if got.code != exitDone || strings.Contains(got.out, "NaN") || !strings.Contains(got.err, "some nodes within 2 hops have no predictions") {
 			t.Errorf("explain of its neighbour as %s: got exit code %d, %s and %s", format, got.code, got.out, got.err)
 		}
 	}
 	mustRun(t, "import", "bare", "--nodes", "nodes.csv", "--edges", "edges.csv")
-	for _, what := range []string{"explain ", "neighbors "} {
-		got := run(t, "", "shell", "bare", "-c", what+query.Quote(beside))
-		if got.code != exitDone || !strings.Contains(got.err, "the store has no predictions, and so no scores: run predict") ||
-			!strings.Contains(got.err, "import --predictions") {
-			t.Errorf("%s in a store without predictions: got exit code %d and %s", what, got.code, got.err)
-		}
+	if got := run(t, "", "shell", "bare", "-c", "explain "+query.Quote(beside)); got.code != exitDone ||
+		!strings.Contains(got.err, "the store has no predictions, and so no scores: run predict") || !strings.Contains(got.err, "import --predictions") {
+		t.Errorf("in a store without predictions: got exit code %d and %s", got.code, got.err)
 	}
-	if got := run(t, "", "shell", "g", "-c", "explain "+query.Quote(beside)+"; neighbors "+query.Quote(beside)); strings.Contains(got.err, "and so no score") {
+	if got := run(t, "", "shell", "g", "-c", "explain "+query.Quote(beside)); strings.Contains(got.err, "and so no score") {
 		t.Errorf("of a node with predictions: got %s", got.err)
 	}
 }

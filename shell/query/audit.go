@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/index"
@@ -13,42 +14,51 @@ import (
 
 // audit answers audit: a row about all labels, and one for each class of the draws that the rate rests on. Before that it
 // draws, if the statement says so.
-func (q *query) audit(ctx context.Context, s *auditStatement) (*Result, error) {
-	if s.promise != nil {
-		return q.drawList(ctx, s)
+func (q *query) audit(ctx context.Context, s *auditStatement) (r *Result, err error) {
+	draw := func() error { return nil }
+	switch {
+	case s.promise != nil:
+		draw, err = q.drawList(ctx, s)
+	case s.size != nil:
+		draw, err = q.drawAudit(ctx, s)
 	}
-	if s.size != nil {
-		size, err := q.whole(*s.size, "the number of labels", 1, cleaner.MostAuditDraws)
-		if err != nil {
-			return nil, err
-		}
-		seed := DefaultSeed
-		if s.seed != nil {
-			if seed, err = q.whole(*s.seed, "the seed", 0, 1<<31-1); err != nil {
-				return nil, err
-			}
-		}
-		if err := q.checkArguments(); err != nil {
-			return nil, err
-		}
-		if err := cleaner.DrawAudit(ctx, q.store, size, uint64(seed)); err != nil {
-			return nil, wording.AdviseAudit(err)
-		}
-		return q.auditNow(ctx)
+	if err == nil {
+		err = q.checkArguments()
 	}
-	if err := q.checkArguments(); err != nil {
+	if err == nil {
+		err = draw()
+	}
+	if err != nil {
 		return nil, err
 	}
-	return q.auditTable(ctx, q.tx)
-}
-
-// auditNow is auditTable of the store as it is after a draw.
-func (q *query) auditNow(ctx context.Context) (r *Result, err error) {
-	err = q.store.View(func(tx *kv.Tx) (err error) {
+	if q.store == nil {
+		return q.auditTable(ctx, q.tx)
+	}
+	err = q.store.View(func(tx *kv.Tx) (err error) { // after the draw
 		r, err = q.auditTable(ctx, tx)
 		return err
 	})
 	return r, err
+}
+
+// drawAudit resolves a draw among all labels.
+func (q *query) drawAudit(ctx context.Context, s *auditStatement) (draw func() error, err error) {
+	size, err := q.whole(s.size, "the number of labels", 1, cleaner.MostAuditDraws, 0)
+	if err != nil {
+		return nil, err
+	}
+	seed, err := q.whole(s.seed, "the seed", 0, math.MaxInt32, DefaultSeed)
+	return func() error { return wording.AdviseAudit(cleaner.DrawAudit(ctx, q.store, size, uint64(seed))) }, err
+}
+
+// drawList resolves a draw for a list that keeps a promise.
+func (q *query) drawList(ctx context.Context, s *auditStatement) (draw func() error, err error) {
+	p, err := q.promise(s.promise)
+	if err != nil {
+		return nil, err
+	}
+	size, err := q.whole(s.size, "the number of labels", 1, cleaner.MostListDraws, 0)
+	return func() error { return wording.AdviseList(cleaner.DrawList(ctx, q.store, p, size)) }, err
 }
 
 // LastAudit is where the audit of a store stands, nil before the first draw.
@@ -149,25 +159,4 @@ func (q *query) promised(ctx context.Context, asked *promise, c clauses) (index.
 		return kv.ValueOf(nodes.Has(v)), nil
 	}}
 	return index.Compare{Property: name, Op: index.Eq, Value: kv.ValueOf(true)}, nil
-}
-
-// drawList answers audit draw for.
-func (q *query) drawList(ctx context.Context, s *auditStatement) (*Result, error) {
-	p, err := q.promise(s.promise)
-	if err != nil {
-		return nil, err
-	}
-	size := 0
-	if s.size != nil {
-		if size, err = q.whole(*s.size, "the number of labels", 1, cleaner.MostListDraws); err != nil {
-			return nil, err
-		}
-	}
-	if err := q.checkArguments(); err != nil {
-		return nil, err
-	}
-	if err := cleaner.DrawList(ctx, q.store, p, size); err != nil {
-		return nil, wording.AdviseList(err)
-	}
-	return q.auditNow(ctx)
 }

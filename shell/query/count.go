@@ -8,7 +8,6 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -63,7 +62,7 @@ func (q *query) countHistory(ctx context.Context, s *historyStatement) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	rows := find.answer(ctx, q.historyRows(ctx, kv.NoNode, decide.History(ctx, q.tx, kv.NoNode), columnNames(find.read)), 0).rows
+	rows := find.answer(ctx, q.columns, q.historyRows(ctx, kv.NoNode, find), 0).rows
 	return q.grouped(ctx, asked, 1, func(g *groups) error { return g.addAll(rows) }), nil
 }
 

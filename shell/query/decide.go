@@ -275,12 +275,9 @@ func (r *resolver) valueOf(v kv.NodeID, property string) (kv.Value, error) {
 
 // undo answers undo with the decisions that were taken back.
 func (q *query) undo(ctx context.Context, s *undoStatement) (*Result, error) {
-	steps := 1
-	if s.steps != nil {
-		var err error
-		if steps, err = q.whole(*s.steps, "steps", 1, math.MaxInt32); err != nil {
-			return nil, err
-		}
+	steps, err := q.whole(s.steps, "steps", 1, math.MaxInt32, 1)
+	if err != nil {
+		return nil, err
 	}
 	opt, err := q.decideOptions(nil)
 	if err != nil {

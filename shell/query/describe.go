@@ -118,9 +118,7 @@ func listColumns(tx *kv.Tx, list string) (columns []ColumnInfo) {
 	case "classes":
 		return classColumns
 	case "history":
-		for _, f := range decisionFields(decide.Decision{}, false, tx.Shape().IntegerIDs) {
-			columns = append(columns, ColumnInfo{Name: f.name, Kind: f.kind})
-		}
+		return columnsOf(decisionFields(decide.Decision{}, false, tx.Shape().IntegerIDs))
 	case "neighbors":
 		columns = append([]ColumnInfo{{"hop", kv.KindInt}}, edgeColumns(tx)...)
 	}

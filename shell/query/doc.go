@@ -116,9 +116,9 @@
 // Conditions on neighbors know the properties of the neighbours, and hop and the columns of the edges, which hide properties of the same
 // name. Conditions on the history and on classes know their columns alone. Times of the history are compared to the microsecond.
 //
-// Rows that are equal in an order keep the order of the nodes file. Rows without a value come last. Text is ordered by its bytes. Groups
-// have the columns of "group by", then count, then the totals; equal ones are ordered by their values. A total of no values is null. avg
-// and sum are those of the exact numbers, rounded once. A sum of integers is an integer, and an error if none is that large.
+// Rows that are equal in an order keep the order of the nodes file. Rows without a value come last. Groups have the columns of
+// "group by", then count, then the totals; equal ones are ordered by their values. A total of no values is null. avg and sum are those
+// of the exact numbers, rounded once.
 //
 // A condition has up to 200 levels of brackets and not, and up to 10,000 parts. A list in (…) is one part, whatever its length.
 package query

@@ -34,7 +34,7 @@ func (q *query) explain(ctx context.Context, s *explainStatement) (*Result, erro
 	if e.Incomplete != "" {
 		q.notices = append(q.notices, e.Incomplete)
 	}
-	if err := q.remarkUnpredicted(ctx, v, "to give it some"); err != nil {
+	if err := q.remarkUnpredicted(ctx, v); err != nil {
 		return nil, err
 	}
 	q.showsScores = e.Run != 0
@@ -44,8 +44,8 @@ func (q *query) explain(ctx context.Context, s *explainStatement) (*Result, erro
 	return r, nil
 }
 
-// remarkUnpredicted says, behind what, how a node gets predictions that has none, and where no node has any, just that.
-func (q *query) remarkUnpredicted(ctx context.Context, v kv.NodeID, what string) error {
+// remarkUnpredicted says how a node gets predictions that has none, and where no node has any, just that.
+func (q *query) remarkUnpredicted(ctx context.Context, v kv.NodeID) error {
 	if _, err := q.tx.Matrix(cleaner.PredictionsMatrix); errors.Is(err, kv.ErrNotFound) {
 		q.notices = append(q.notices, "the store has no predictions, and so no scores: "+wording.WayToPredict+", and then clean")
 		return nil
@@ -65,7 +65,7 @@ func (q *query) remarkUnpredicted(ctx context.Context, v kv.NodeID, what string)
 	if keeps {
 		way = "run rescore: the kept classifier predicts it"
 	}
-	q.notices = append(q.notices, what+": "+way)
+	q.notices = append(q.notices, "to give it some: "+way)
 	return nil
 }
 
@@ -151,14 +151,6 @@ func shownFields(e *cleaner.Explanation) []field {
 	return slices.DeleteFunc(nodeFields(e), func(f field) bool {
 		return f.name == "scored_as" || (f.name == "decision" || f.name == "disputed") && f.value.IsNull()
 	})
-}
-
-// rowsFrom makes a row of each of some things.
-func rowsFrom[T any](things []T, row func(T) []kv.Value) (rows [][]kv.Value) {
-	for _, thing := range things {
-		rows = append(rows, row(thing))
-	}
-	return rows
 }
 
 func shareRow(c cleaner.ClassShare) []kv.Value {

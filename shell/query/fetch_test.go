@@ -59,26 +59,3 @@ func TestBatchesFitMemory(t *testing.T) {
 		return nil
 	}))
 }
-
-// BenchmarkRows answers statements whose answers are most of a store.
-func BenchmarkRows(b *testing.B) {
-	const n = 200_000
-	s := papers.Scored(b, n)
-	tx := s.Begin()
-	defer tx.Close()
-	for name, text := range map[string]string{
-		"file-order": "nodes where label != suggested return id, label, suggested, score",
-		"by-score":   "nodes order by score desc return id, label, suggested, score",
-		"groups":     "count nodes group by label, suggested return avg(score)",
-	} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				r := must.Get(Query(b.Context(), tx, Options{MemoryBudget: 1 << 30}, text))(b)
-				for _, err := range r.Rows() {
-					must.Do(b, err)
-				}
-			}
-			b.ReportMetric(float64(b.N)*n/b.Elapsed().Seconds(), "nodes/s")
-		})
-	}
-}

@@ -90,33 +90,3 @@ func answerAll(ctx context.Context, store *kv.Store, text string) error {
 		return nil
 	})
 }
-
-// TestErrorsPointIntoTheText cuts and changes statements at every byte: each error has a position, which is inside the
-// text or just behind it.
-func TestErrorsPointIntoTheText(t *testing.T) {
-	texts := fuzzedTexts
-	for _, m := range Manual() {
-		texts = append(texts, m.Examples...)
-	}
-	wrong := 0
-	for _, text := range texts {
-		for at := range len(text) {
-			for _, changed := range []string{
-				text[:at], text[:at] + "'" + text[at:], text[:at] + "\xff" + text[at+1:], text[:at] + ")" + text[at:],
-				text[:at] + text[at+1:], text[:at] + " " + text[at:], text[:at] + "\n;" + text[at:],
-			} {
-				_, err := parse(changed, startOfText)
-				if err == nil {
-					continue
-				}
-				wrong++
-				if pos, ok := Position(err); !ok || pos.Offset > len(changed) {
-					t.Fatalf("%q: got the error %v at %+v, want a position in %d bytes", changed, err, pos, len(changed))
-				}
-			}
-		}
-	}
-	if wrong < 1000 {
-		t.Errorf("only %d of the changed texts are wrong: the test misses its point", wrong)
-	}
-}

@@ -2,8 +2,6 @@ package query
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"strconv"
@@ -23,16 +21,19 @@ func (q *query) history(ctx context.Context, s *historyStatement) (*Result, erro
 	if s.counts {
 		return q.countHistory(ctx, s)
 	}
-	node, entries, err := q.historyOf(ctx, s.id)
-	if err != nil {
-		return nil, err
+	node := kv.NoNode // all
+	if s.id != nil {
+		var err error
+		if node, err = q.findNode(*s.id); err != nil {
+			return nil, err
+		}
 	}
 	q.ofHistory()
 	find, err := q.rowQuery(s.clauses, historyColumns, historyColumns)
 	if err != nil {
 		return nil, err
 	}
-	return find.answer(ctx, q.historyRows(ctx, node, entries, columnNames(find.read)), q.MemoryBudget), nil
+	return find.answer(ctx, q.columns, q.historyRows(ctx, node, find), q.MemoryBudget), nil
 }
 
 // ofHistory makes names those of the columns of the history.
@@ -40,81 +41,28 @@ func (q *query) ofHistory() {
 	q.alone, q.columns, q.moments = true, listColumns(q.tx, "history"), "time"
 }
 
-// historyRows are the named values of entries, which are of a node, or with kv.NoNode of any.
-func (q *query) historyRows(
-	ctx context.Context, node kv.NodeID, entries iter.Seq2[decide.Decision, error], names []string,
-) iter.Seq2[[]kv.Value, error] {
+// historyRows are the entries about a node, or with kv.NoNode all, as a query wants them.
+func (q *query) historyRows(ctx context.Context, node kv.NodeID, find *rowQuery) iter.Seq2[[]kv.Value, error] {
 	return func(yield func([]kv.Value, error) bool) {
 		isInForce := func(int64) bool { return false }
-		if slices.Contains(names, "in_force") { // which takes a second look at the entries
+		if slices.Contains(columnNames(find.read), "in_force") { // which takes a second look at the entries
 			var err error
 			if isInForce, err = decide.InForce(ctx, q.tx, node, 1); err != nil {
 				yield(nil, err)
 				return
 			}
 		}
-		decisionRows(entries, names, isInForce, q.tx.Shape().IntegerIDs)(yield)
+		decisionRows(decide.History(ctx, q.tx, node), isInForce, q.tx.Shape().IntegerIDs)(yield)
 	}
 }
 
-// decisionRows are the named values of decisions.
+// decisionRows have the values of historyColumns.
 func decisionRows(
-	decisions iter.Seq2[decide.Decision, error], names []string, isInForce func(seq int64) bool, integerIDs bool,
+	decisions iter.Seq2[decide.Decision, error], isInForce func(seq int64) bool, integerIDs bool,
 ) iter.Seq2[[]kv.Value, error] {
 	return func(yield func([]kv.Value, error) bool) {
 		for d, err := range decisions {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			fields := decisionFields(d, isInForce(d.Seq), integerIDs)
-			row := make([]kv.Value, len(names))
-			for i, name := range names {
-				row[i] = fields[slices.Index(historyColumns, name)].value
-			}
-			if !yield(row, nil) {
-				return
-			}
-		}
-	}
-}
-
-// historyOf are the entries about a node, or all if id is nil. The node is kv.NoNode if it was removed, and if they are
-// all.
-func (q *query) historyOf(ctx context.Context, id *literal) (kv.NodeID, iter.Seq2[decide.Decision, error], error) {
-	if id == nil {
-		return kv.NoNode, decide.History(ctx, q.tx, kv.NoNode), nil
-	}
-	v, err := q.findNode(*id)
-	if err == nil {
-		return v, decide.History(ctx, q.tx, v), nil
-	}
-	if !errors.Is(err, kv.ErrNotFound) {
-		return kv.NoNode, nil, err
-	}
-	of, wrong := q.value(*id)
-	if wrong != nil {
-		return kv.NoNode, nil, wrong
-	}
-	entries := q.entriesOf(ctx, of.String())
-	for _, wrong := range entries { // the first
-		if wrong != nil {
-			return kv.NoNode, nil, wrong
-		}
-		q.notices = append(q.notices, fmt.Sprintf("node %s was removed; the decisions about it stay", Quote(of.String())))
-		return kv.NoNode, entries, nil
-	}
-	return kv.NoNode, nil, err
-}
-
-// entriesOf yields the entries about nodes that have had an id, of the whole history.
-func (q *query) entriesOf(ctx context.Context, id string) iter.Seq2[decide.Decision, error] {
-	return func(yield func(decide.Decision, error) bool) {
-		for d, err := range decide.History(ctx, q.tx, kv.NoNode) {
-			if err == nil && d.ID != id {
-				continue
-			}
-			if !yield(d, err) {
+			if !yield(valuesOf(decisionFields(d, isInForce(d.Seq), integerIDs)), err) || err != nil {
 				return
 			}
 		}
@@ -147,7 +95,8 @@ func (q *query) entriesTable(ctx context.Context, entries decide.Entries, names 
 			}
 		}
 	}
-	return NewResult(columns, decisionRows(decisions, columnNames(columns), func(int64) bool { return false }, integerIDs))
+	rows := decisionRows(decisions, func(int64) bool { return false }, integerIDs)
+	return NewResult(columns, project(rows, historyColumns, columnNames(columns)))
 }
 
 // decisionFields are all that is said of a decision.

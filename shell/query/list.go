@@ -150,7 +150,7 @@ func (q *query) plan(ctx context.Context, of *listStatement) (*Result, error) {
 	if found.draw != nil {
 		text += "\n" + found.draw.String()
 	}
-	text += q.surroundings.String() + "\nfound " + wording.Count(rows, "row", "rows")
+	text += "\nfound " + wording.Count(rows, "row", "rows")
 	r := NewTable([]ColumnInfo{{Name: "plan", Kind: kv.KindString}}, [][]kv.Value{{kv.ValueOf(text)}})
 	r.Bare = true
 	return r, nil
@@ -176,13 +176,13 @@ type draw struct {
 
 // draw resolves a sample.
 func (q *query) draw(asked *sample) (*draw, error) {
-	d := &draw{seed: DefaultSeed}
+	d := &draw{}
 	var err error
-	if d.size, err = q.whole(*asked.size, "a sample", 0, math.MaxInt); err == nil && asked.seed != nil {
-		var seed int
-		seed, err = q.whole(*asked.seed, "a seed", 0, math.MaxInt)
-		d.seed = cmp.Or(uint64(seed), DefaultSeed)
+	if d.size, err = q.whole(asked.size, "a sample", 0, math.MaxInt, 0); err != nil {
+		return nil, err
 	}
+	seed, err := q.whole(asked.seed, "a seed", 0, math.MaxInt, DefaultSeed)
+	d.seed = cmp.Or(uint64(seed), DefaultSeed)
 	return d, err
 }
 

@@ -23,14 +23,7 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	id, err := q.tx.ID(v)
-	if err == nil {
-		err = q.remarkUnpredicted(ctx, v, fmt.Sprintf("node %s has no predictions, and so no score", id))
-	}
-	if err != nil {
-		return nil, err
-	}
-	hops, err := q.hopsOr1(s.hops)
+	hops, err := q.hops(s.hops, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +69,7 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	return find.answer(ctx, rows, q.MemoryBudget), nil
+	return find.answer(ctx, find.read, rows, q.MemoryBudget), nil
 }
 
 // edgeColumns are what the graph has of the edges to neighbours, beyond that there is one.

@@ -49,12 +49,10 @@ type Question struct {
 	Digest [sha256.Size]byte
 }
 
-// Query answers one statement of the language that the package documentation describes. The statement must read. For one that writes
-// the error is ErrWrites.
+// Query answers one statement that reads. For one that writes the error is ErrWrites.
 //
-// The statement sees what tx sees: several statements in one snapshot see the same store, and in kv.Store.Update they see what the
-// transaction has written. Rows are read from tx while the caller ranges over them, so neither tx nor ctx must end before. Query
-// never closes tx.
+// The statement sees what tx sees, and in kv.Store.Update what the transaction has written. Rows are read from tx while the caller
+// ranges over them, so neither tx nor ctx must end before. Query never closes tx.
 //
 // Args are the values of $1, $2 and so on: a bool, int, int32, int64, uint32, float32, float64, string, kv.Value or nil each.
 //
@@ -69,21 +67,17 @@ func Query(ctx context.Context, tx *kv.Tx, opt Options, text string, args ...any
 }
 
 // Exec runs one statement that writes: a decision, undo, clean, rescore, or a change of an index. For a statement that reads the error
-// is ErrReads. Args are as in Query, and so are the errors of a statement that does not fit.
+// is ErrReads. Args and errors are as in Query. If the store was opened for reading only, the error is kv.ErrReadOnly.
 //
-// If the store was opened for reading only, the error is kv.ErrReadOnly. A decision, undo, clean, or a change of an index writes all or
-// nothing, and it is on disk when Exec returns. A rescore writes in several steps; one that fails leaves the steps that are done. So does
-// the rescore after a decision (Options.RescoreWithin): the decision stays. The rows of the Result say what was done. They need not be
-// read.
+// A decision, undo, clean, or a change of an index writes all or nothing, and it is on disk when Exec returns. A rescore writes in several
+// steps; one that fails leaves the steps that are done. The rows of the Result say what was done. They need not be read.
 //
-// A decision is about the nodes as a snapshot shows them that Exec takes when it begins. If one of them has changed when the decision
-// is written, nothing is decided, and the error is a *decide.ChangedError that names it. To decide only if a node is as it was when a
-// person saw it, say so in the statement:
+// A decision is about the nodes as they are when Exec begins. If one of them has changed when the decision is written, nothing is
+// decided, and the error is a *decide.ChangedError. To decide only if a node is as a person saw it, say so in the statement:
 //
 //	query.Exec(ctx, store, opt, "accept $1 if label = $2 and suggested = $3", id, "Systems", "Theory")
 //
-// If the condition behind "if" is not true of a node, nothing is decided either, and the error is a *ConditionError. errors.Is says
-// of both that they are decide.ErrChanged.
+// If the condition behind "if" is not true, the error is a *ConditionError. errors.Is says of both that they are decide.ErrChanged.
 //
 // Do not call Exec in a function of kv.Store.Update: it would wait for ever.
 func Exec(ctx context.Context, store *kv.Store, opt Options, text string, args ...any) (*Result, error) {

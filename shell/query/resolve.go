@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -143,13 +142,10 @@ func (r *resolver) returned(c *returned, otherwise, all []string) ([]ColumnInfo,
 
 // cut resolves how many rows are left out, and how many follow at most, −1 for all.
 func (r *resolver) cut(c clauses) (skip, most int, err error) {
-	most = -1
-	if c.limit != nil {
-		most, err = r.whole(*c.limit, "a limit", 0, math.MaxInt)
+	if most, err = r.whole(c.limit, "a limit", 0, math.MaxInt, -1); err != nil {
+		return 0, 0, err
 	}
-	if c.offset != nil && err == nil {
-		skip, err = r.whole(*c.offset, "an offset", 0, math.MaxInt)
-	}
+	skip, err = r.whole(c.offset, "an offset", 0, math.MaxInt, 0)
 	return skip, most, err
 }
 
@@ -321,12 +317,7 @@ func (r *resolver) class(value kv.Value, l literal) kv.Value {
 	case kv.KindInt, kv.KindFloat:
 		value = kv.ValueOf(numberText(value, l))
 	case kv.KindBool:
-		name := value.String()
-		is := func(class string) bool { return strings.EqualFold(class, name) } // True, as some programs write it
-		if classes := r.tx.Classes(); !slices.Contains(classes, name) && slices.ContainsFunc(classes, is) {
-			name = classes[slices.IndexFunc(classes, is)]
-		}
-		value = kv.ValueOf(name)
+		value = kv.ValueOf(value.String())
 	}
 	if value.Kind() == kv.KindString {
 		r.checkClass(value.Str())

@@ -114,13 +114,25 @@ type field struct {
 
 // recordOf is the Result of one thing with its properties.
 func recordOf(fields []field) *Result {
-	columns, values := make([]ColumnInfo, len(fields)), make([]kv.Value, len(fields))
-	for i, f := range fields {
-		columns[i], values[i] = ColumnInfo{Name: f.name, Kind: f.kind}, f.value
-	}
-	r := NewTable(columns, [][]kv.Value{values})
+	r := NewTable(columnsOf(fields), [][]kv.Value{valuesOf(fields)})
 	r.Record = true
 	return r
+}
+
+func columnsOf(fields []field) []ColumnInfo {
+	return rowsFrom(fields, func(f field) ColumnInfo { return ColumnInfo{Name: f.name, Kind: f.kind} })
+}
+
+func valuesOf(fields []field) []kv.Value {
+	return rowsFrom(fields, func(f field) kv.Value { return f.value })
+}
+
+// rowsFrom makes a row, or a part of one, of each of some things.
+func rowsFrom[T, R any](things []T, row func(T) R) (rows []R) {
+	for _, thing := range things {
+		rows = append(rows, row(thing))
+	}
+	return rows
 }
 
 // number is a float, null if it is NaN.
@@ -140,11 +152,7 @@ func text(s string) kv.Value {
 }
 
 func columnNames(columns []ColumnInfo) []string {
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.Name
-	}
-	return names
+	return rowsFrom(columns, func(c ColumnInfo) string { return c.Name })
 }
 
 // Exact prints a value of a column so that the same value is read from the text again. In a column of several kinds, a float that

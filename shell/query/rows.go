@@ -65,30 +65,26 @@ func (q *query) rowQuery(c clauses, names, all []string) (*rowQuery, error) {
 	return r, q.locate(err)
 }
 
-// answer is the Result of those rows, with the values of read, that the condition is true of, in order. Memory is for the order; 0 is a
+// answer is the Result of those rows that the condition is true of, in order. Columns are of the rows. Memory is for the order; 0 is a
 // default.
-func (r *rowQuery) answer(ctx context.Context, rows iter.Seq2[[]kv.Value, error], memory int64) *Result {
+func (r *rowQuery) answer(ctx context.Context, columns []ColumnInfo, rows iter.Seq2[[]kv.Value, error], memory int64) *Result {
+	names := columnNames(columns)
 	if r.holds != nil {
-		rows = r.filtered(rows)
+		rows = r.filtered(rows, names)
 	}
 	if len(r.find.Order) > 0 {
-		rows = r.sorted(ctx, rows, memory)
+		rows = r.sorted(ctx, rows, names, memory)
 	}
-	return NewResult(r.columns, firstColumns(cut(rows, r.skip, r.most), len(r.columns)))
-}
-
-// place is where rows have a property.
-func (r *rowQuery) place(property string) int {
-	return slices.IndexFunc(r.read, func(c ColumnInfo) bool { return c.Name == property })
+	return NewResult(r.columns, project(cut(rows, r.skip, r.most), names, columnNames(r.columns)))
 }
 
 // filtered yields the rows that the condition is true of.
-func (r *rowQuery) filtered(rows iter.Seq2[[]kv.Value, error]) iter.Seq2[[]kv.Value, error] {
+func (r *rowQuery) filtered(rows iter.Seq2[[]kv.Value, error], names []string) iter.Seq2[[]kv.Value, error] {
 	return func(yield func([]kv.Value, error) bool) {
 		for row, err := range rows {
 			ok := err != nil
 			if !ok {
-				ok, err = r.holds(func(property string) (kv.Value, error) { return row[r.place(property)], nil })
+				ok, err = r.holds(func(property string) (kv.Value, error) { return row[slices.Index(names, property)], nil })
 			}
 			if (ok || err != nil) && !yield(row, err) || err != nil {
 				return
@@ -98,10 +94,10 @@ func (r *rowQuery) filtered(rows iter.Seq2[[]kv.Value, error]) iter.Seq2[[]kv.Va
 }
 
 // sorted yields the rows in order. Rows that are equal in it stay as they were.
-func (r *rowQuery) sorted(ctx context.Context, rows iter.Seq2[[]kv.Value, error], memory int64) iter.Seq2[[]kv.Value, error] {
+func (r *rowQuery) sorted(ctx context.Context, rows iter.Seq2[[]kv.Value, error], names []string, memory int64) iter.Seq2[[]kv.Value, error] {
 	order := make([]rowOrder, len(r.find.Order))
 	for i, o := range r.find.Order {
-		order[i] = rowOrder{r.place(o.Property), o.Descending}
+		order[i] = rowOrder{slices.Index(names, o.Property), o.Descending}
 	}
 	return func(yield func([]kv.Value, error) bool) {
 		sorter := newRowSorter(order, memory)
@@ -119,15 +115,23 @@ func (r *rowQuery) sorted(ctx context.Context, rows iter.Seq2[[]kv.Value, error]
 	}
 }
 
-// firstColumns yields the first values of rows. The first error is the end.
-func firstColumns(rows iter.Seq2[[]kv.Value, error], columns int) iter.Seq2[[]kv.Value, error] {
+// project yields the wanted ones of the values of rows, whose columns have names. The first error is the end.
+func project(rows iter.Seq2[[]kv.Value, error], names, wanted []string) iter.Seq2[[]kv.Value, error] {
+	places := make([]int, len(wanted))
+	for i, name := range wanted {
+		places[i] = slices.Index(names, name)
+	}
 	return func(yield func([]kv.Value, error) bool) {
 		for row, err := range rows {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if !yield(row[:columns], nil) {
+			some := make([]kv.Value, len(places))
+			for i, place := range places {
+				some[i] = row[place]
+			}
+			if !yield(some, nil) {
 				return
 			}
 		}
@@ -208,21 +212,6 @@ func cutRow(b []byte) (row []kv.Value) {
 		row = append(row, v)
 	}
 	return row
-}
-
-// rowsOf yields the values of columns, of rows that have all those of the resolver.
-func (r *resolver) rowsOf(rows [][]kv.Value, columns []ColumnInfo) iter.Seq2[[]kv.Value, error] {
-	return func(yield func([]kv.Value, error) bool) {
-		for _, row := range rows {
-			some := make([]kv.Value, len(columns))
-			for i, c := range columns {
-				some[i] = row[slices.Index(r.columns, c)]
-			}
-			if !yield(some, nil) {
-				return
-			}
-		}
-	}
 }
 
 // The key of a value is a byte for the kind, and the value. Keys of one property are ordered as index.CompareValues orders the values,

@@ -22,26 +22,22 @@ const DefaultDraws = 50
 // clean answers clean: it scores the store anew and returns the run.
 func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 	opt := cleaner.Options{
-		Preset: s.preset, Seed: DefaultSeed, Imported: s.imported,
+		Preset: s.preset, Imported: s.imported,
 		Workers: q.Workers, MemoryBudget: q.MemoryBudget, Progress: q.Progress, Notice: q.remark,
 	}
 	var err error
-	if s.hops != nil {
-		if opt.Hops, err = q.hops(*s.hops); err != nil {
-			return nil, err
-		}
+	if opt.Hops, err = q.hops(s.hops, 0); err != nil {
+		return nil, err
 	}
+	seed, err := q.whole(s.seed, "a seed", 0, math.MaxInt, DefaultSeed)
+	if err != nil {
+		return nil, err
+	}
+	opt.Seed = uint64(seed)
 	if s.expect != nil {
 		if opt.Expect, err = q.share(*s.expect, "an expected share of wrong labels"); err != nil {
 			return nil, err
 		}
-	}
-	if s.seed != nil {
-		seed, err := q.whole(*s.seed, "a seed", 0, math.MaxInt)
-		if err != nil {
-			return nil, err
-		}
-		opt.Seed = uint64(seed)
 	}
 	run, err := cleaner.Clean(ctx, q.store, opt)
 	if err != nil {
@@ -70,18 +66,10 @@ func (q *query) runs(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	var columns []ColumnInfo
-	for _, f := range runFields(&cleaner.Run{}) {
-		columns = append(columns, ColumnInfo{Name: f.name, Kind: f.kind})
-	}
 	var rows [][]kv.Value
 	for _, run := range runs {
 		q.tellElsewhere(run)
-		var values []kv.Value
-		for _, f := range runFields(run) {
-			values = append(values, f.value)
-		}
-		rows = append(rows, values)
+		rows = append(rows, valuesOf(runFields(run)))
 	}
 	if len(runs) > 0 {
 		audit, err := LastAudit(ctx, q.tx)
@@ -90,7 +78,7 @@ func (q *query) runs(ctx context.Context) (*Result, error) {
 		}
 		q.notices = append(q.notices, "estimated_rate is what the model estimates; "+wording.HowMany(audit))
 	}
-	return NewTable(columns, rows), nil
+	return NewTable(columnsOf(runFields(&cleaner.Run{})), rows), nil
 }
 
 // tellElsewhere says so where a run was made elsewhere.

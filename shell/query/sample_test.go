@@ -2,8 +2,6 @@ package query
 
 import (
 	"fmt"
-	"maps"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -88,40 +86,6 @@ func TestSamplesAreThoseOfTheDefinition(t *testing.T) {
 			tx.Close()
 		}
 	}
-}
-
-// TestSamplesAreUniform draws with many seeds: each row, and each pair of rows, comes as often as chance says.
-func TestSamplesAreUniform(t *testing.T) {
-	const draws, size = 4000, 3
-	tx := snapshotOf(t, papers.Cleaned(t))
-	all := idsOf(t, tx, Options{}, "nodes return id")
-	rows, pairs := map[string]int{}, map[string]int{}
-	for seed := 1; seed <= draws; seed++ {
-		ids := idsOf(t, tx, Options{}, fmt.Sprint("nodes sample ", size, " seed ", seed, " return id"))
-		if len(ids) != size {
-			t.Fatalf("seed %d: got %d rows, want %d", seed, len(ids), size)
-		}
-		for i, a := range ids {
-			rows[a]++
-			for _, b := range ids[i+1:] {
-				pairs[a+" "+b]++
-			}
-		}
-	}
-	n := float64(len(all))
-	check := func(what string, counts map[string]int, want int, chance float64) {
-		if len(counts) != want {
-			t.Errorf("%s: got %d different ones, want %d", what, len(counts), want)
-		}
-		for of, count := range maps.All(counts) {
-			mean, deviation := draws*chance, math.Sqrt(draws*chance*(1-chance))
-			if math.Abs(float64(count)-mean) > 5*deviation {
-				t.Errorf("%s %s: got %d draws, want %.0f ± %.0f", what, of, count, mean, 5*deviation)
-			}
-		}
-	}
-	check("row", rows, len(all), size/n)
-	check("pair", pairs, len(all)*(len(all)-1)/2, size*(size-1)/(n*(n-1)))
 }
 
 func TestDefaultSeedOfSamples(t *testing.T) {

@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -150,8 +151,8 @@ func (s *scanner) next() token {
 		flag := rest[:lengthOf(rest, func(r rune) bool { return continuesName(r) || r == '-' })]
 		return s.bad(len(flag), fmt.Sprintf("got %q, and a statement has no flags: give them to the command, as in: shell DB --who ann -c undo. "+
 			"A comment begins with -- and a space", flag))
-	case startsNumber(rest):
-		return s.number()
+	case numberForm.MatchString(rest):
+		return s.number(len(numberForm.FindString(rest)))
 	case first == '$':
 		digits := lengthOf(rest[1:], isDigit)
 		if digits == 0 {
@@ -226,30 +227,16 @@ func (s *scanner) quoted(quote byte) token {
 	return t
 }
 
-func (s *scanner) number() token {
+// numberForm is a number at the beginning of a text.
+var numberForm = regexp.MustCompile(`^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?`)
+
+// number scans a number of so many bytes, behind which no name may follow.
+func (s *scanner) number(size int) token {
 	rest := s.rest()
-	n := 0
-	if rest[0] == '-' || rest[0] == '+' {
-		n++
+	if tail := lengthOf(rest[size:], func(r rune) bool { return continuesName(r) || r == '.' }); tail > 0 {
+		return s.bad(size+tail, fmt.Sprintf("got %s, which is not a number; text takes single quotes: '%[1]s'", rest[:size+tail]))
 	}
-	n += lengthOf(rest[n:], isDigit)
-	if n < len(rest) && rest[n] == '.' {
-		n++
-		n += lengthOf(rest[n:], isDigit)
-	}
-	if n < len(rest) && (rest[n] == 'e' || rest[n] == 'E') {
-		exponent := n + 1
-		if exponent < len(rest) && (rest[exponent] == '-' || rest[exponent] == '+') {
-			exponent++
-		}
-		if digits := lengthOf(rest[exponent:], isDigit); digits > 0 {
-			n = exponent + digits
-		}
-	}
-	if tail := lengthOf(rest[n:], func(r rune) bool { return continuesName(r) || r == '.' }); tail > 0 {
-		return s.bad(n+tail, fmt.Sprintf("got %s, which is not a number; text takes single quotes: '%[1]s'", rest[:n+tail]))
-	}
-	return s.token(tokenNumber, n)
+	return s.token(tokenNumber, size)
 }
 
 func startsName(r rune) bool    { return r == '_' || unicode.IsLetter(r) }
@@ -258,12 +245,6 @@ func continuesID(r rune) bool {
 	return !unicode.IsSpace(r) && unicode.IsPrint(r) && !strings.ContainsRune(`'",();$`, r)
 }
 func isDigit(r rune) bool { return '0' <= r && r <= '9' }
-
-// startsNumber reports whether text begins with a digit, or with a sign or point before one.
-func startsNumber(text string) bool {
-	text = strings.TrimLeft(text[:min(3, len(text))], "+-.")
-	return text != "" && isDigit(rune(text[0]))
-}
 
 // lengthOf returns how many bytes at the start of text are of a kind.
 func lengthOf(text string, of func(rune) bool) int {

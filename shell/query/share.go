@@ -11,7 +11,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // A surroundings computes what a statement asks of the nodes around nodes. Any number of goroutines may ask. Of the memory, the labels
@@ -26,9 +25,6 @@ type surroundings struct {
 	labels []kv.Class // of all nodes; nil while few were asked for, or if memory does not hold them
 	singly int        // labels that were read one by one
 	number map[string]kv.Class
-
-	plans       []string // what plan says of the values
-	asked, seen int64    // nodes that were asked about, and nodes that were looked at around them
 }
 
 // leastSurroundings is memory that surroundings may take whatever the budget.
@@ -84,13 +80,11 @@ func (s *surroundings) ownLabel(v kv.NodeID) (kv.Value, error) {
 
 // each calls visit for the nodes within some hops of a node, until it returns false.
 func (s *surroundings) each(v kv.NodeID, hops int, visit func(u kv.NodeID) bool) error {
-	s.asked++
 	most, count := max(1, s.memory/4/bytesPerNeighbor), int64(0)
 	err := s.ball.Each(s.ctx, v, hops, func(u kv.NodeID, _ int) bool {
 		count++
 		return (hops == 1 || count <= most) && visit(u)
 	})
-	s.seen += count
 	if err == nil && hops > 1 && count > most {
 		id, wrong := s.tx.ID(v)
 		if wrong != nil {
@@ -130,17 +124,6 @@ func (s *surroundings) label(v kv.NodeID) (kv.Class, error) {
 		return s.labels[v], nil
 	}
 	return s.tx.Label(v)
-}
-
-// String says how the values are computed, a line or more for each property, and how many were.
-func (s *surroundings) String() (text string) {
-	for _, plan := range s.plans {
-		text += "\n" + plan
-	}
-	if s.asked > 0 {
-		text += fmt.Sprintf("\nlooked around %s: %s", wording.Nodes(s.asked), wording.Count(s.seen, "neighbour", "neighbours"))
-	}
-	return text
 }
 
 // A lists reads lists of neighbours. From some nodes of a block on, it decodes the block: then the next lists cost little.
@@ -203,7 +186,7 @@ func (r *resolver) around(n name) (ColumnInfo, error) {
 	if r.alone {
 		return column, &ResolveError{Pos: n.pos, Msg: "share is of nodes, and these rows are none"}
 	}
-	hops, err := r.hopsOr1(n.share.hops)
+	hops, err := r.hops(n.share.hops, 1)
 	if err != nil {
 		return column, err
 	}
@@ -214,8 +197,6 @@ func (r *resolver) around(n name) (ColumnInfo, error) {
 	if slices.Contains(propertyNames(r.tx), n.text) {
 		return column, &ResolveError{Pos: n.pos, Msg: fmt.Sprintf("the store has a property of this name: ask for it as %s", QuoteName(n.text))}
 	}
-	r.surroundings.plans = append(r.surroundings.plans, fmt.Sprintf("%s: the labels within %s of each node that is asked about are counted",
-		n.text, wording.Count(hops, "hop", "hops")))
 	r.computed[n.text] = index.Computed{Kind: column.Kind, At: r.surroundings.shareOf(of, hops)}
 	return column, nil
 }
@@ -249,12 +230,4 @@ func (r *resolver) shared(s *share) (func(v kv.NodeID) (kv.Value, error), error)
 		return nil, err
 	}
 	return reader.At, nil
-}
-
-// hopsOr1 resolves a number of hops, 1 if there is none.
-func (r *resolver) hopsOr1(l *literal) (int, error) {
-	if l == nil {
-		return 1, nil
-	}
-	return r.hops(*l)
 }

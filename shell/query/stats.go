@@ -164,7 +164,7 @@ func (q *query) classes(ctx context.Context, asked *classesStatement) (*Result, 
 			number(c.SelfConfidence), suspects, share, number(c.MislabelRate),
 		})
 	}
-	return find.answer(ctx, q.rowsOf(rows, find.read), q.MemoryBudget), nil
+	return find.answer(ctx, classColumns, NewTable(nil, rows).rows, q.MemoryBudget), nil
 }
 
 // ratio is null of nothing.

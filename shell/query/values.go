@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -30,9 +31,12 @@ func (r *resolver) value(l literal) (kv.Value, error) {
 	}
 }
 
-// whole resolves a whole number from least to most. It may be written as 1e3.
-func (r *resolver) whole(l literal, what string, least, most int) (int, error) {
-	value, err := r.value(l)
+// whole resolves a whole number from least to most, which may be written as 1e3. It is otherwise if there is none.
+func (r *resolver) whole(l *literal, what string, least, most, otherwise int) (int, error) {
+	if l == nil {
+		return otherwise, nil
+	}
+	value, err := r.value(*l)
 	if err != nil {
 		return 0, err
 	}
@@ -56,7 +60,9 @@ func (r *resolver) whole(l literal, what string, least, most int) (int, error) {
 }
 
 // hops resolves a number of hops.
-func (r *resolver) hops(l literal) (int, error) { return r.whole(l, "hops", 1, math.MaxInt) }
+func (r *resolver) hops(l *literal, otherwise int) (int, error) {
+	return r.whole(l, "hops", 1, math.MaxInt, otherwise)
+}
 
 // share resolves a number strictly between 0 and 1.
 func (r *resolver) share(l literal, what string) (float64, error) {
@@ -129,18 +135,12 @@ func argument(arg any) (kv.Value, error) {
 		return kv.ValueOf(arg), nil
 	case string:
 		return kv.ValueOf(arg), nil
-	case int:
-		return kv.ValueOf(int64(arg)), nil
-	case int32:
-		return kv.ValueOf(int64(arg)), nil
-	case int64:
-		return kv.ValueOf(arg), nil
+	case int, int32, int64:
+		return kv.ValueOf(reflect.ValueOf(arg).Int()), nil
 	case uint32:
 		return kv.ValueOf(int64(arg)), nil
-	case float32:
-		return kv.ValueOf(float64(arg)), nil
-	case float64:
-		return kv.ValueOf(arg), nil
+	case float32, float64:
+		return kv.ValueOf(reflect.ValueOf(arg).Float()), nil
 	default:
 		return kv.Value{}, fmt.Errorf("a %T is no value of a query, want a bool, int, int32, int64, uint32, float32, float64, string, kv.Value or nil", arg)
 	}
