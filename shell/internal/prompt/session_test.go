@@ -164,7 +164,7 @@ func TestCleanStatement(t *testing.T) {
 	}
 	must.Get(load.Commit(t.Context(), nil))(t)
 	store := papers.Reopen(t, dir)
-	b := must.Get(store.Bulk())(t)
+	b := must.Get(store.Bulk(t.Context()))(t)
 	w := must.Get(cleaner.NewPredictionWriter(b, b.Tx().Classes(), cleaner.PredictionOptions{}))(t)
 	for i := range 2 * size {
 		row := []float64{0.1, 0.9}
