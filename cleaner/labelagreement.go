@@ -20,8 +20,8 @@ const (
 	fewNodes        = 20
 )
 
-// IsLittle reports whether predictions agree with the labels hardly more than shuffled ones would, and could do so more.
-func (a Agreement) IsLittle() bool { return !a.OneOnly && isLittle(a.Nodes, a.Matches, a.Chance) }
+// IsLittle reports whether predictions agree with the labels hardly more than shuffled ones would.
+func (a Agreement) IsLittle() bool { return isLittle(a.Nodes, a.Matches, a.Chance) }
 
 func isLittle(nodes, matches int64, chance float64) bool {
 	return nodes >= fewNodes && float64(matches)-chance <= littleAgreement*(float64(nodes)-chance)

@@ -137,7 +137,7 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 			in.path(), lacking, wording.Nodes(w.tx.Shape().Present))
 	}
 	a := out.Agreement()
-	if !a.IsLittle() && len(a.Misplaced) < 2 {
+	if a.OneOnly || !a.IsLittle() && len(a.Misplaced) < 2 {
 		return
 	}
 	columns, order := "as the header names them", "by ids"
