@@ -442,7 +442,7 @@ func TestCleanOfFewLabels(t *testing.T) {
 // setPredictions gives every node the same predictions, in one update.
 func setPredictions(t *testing.T, s *kv.Store) {
 	t.Helper()
-	b := must.Get(s.Bulk())(t)
+	b := must.Get(s.Bulk(t.Context()))(t)
 	defer b.Abort()
 	classes := b.Tx().Classes()
 	w := must.Get(NewPredictionWriter(b, classes, PredictionOptions{}))(t)

@@ -211,7 +211,7 @@ func rings() (store *kv.Store, remove func(), err error) {
 			log.Fatal(err)
 		}
 	}
-	b, err := store.Bulk()
+	b, err := store.Bulk(context.Background())
 	if err != nil {
 		return nil, nil, err
 	}
