@@ -5,7 +5,6 @@ package shell
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -548,35 +547,6 @@ func TestSlowScores(t *testing.T) {
 		if waited := slices.Contains(notices, wording.ScoresWait); err != nil || waited != (i == 0) {
 			t.Errorf("decision %d about %s: got %q, %v", i+1, id, notices, err)
 		}
-	}
-}
-
-// TestAskedLog has a log of the same stages, whether the command is done here or by the process that holds the store.
-func TestAskedLog(t *testing.T) {
-	longStore(t)
-	stages := func() (begun []string) {
-		t.Helper()
-		var said bytes.Buffer
-		p := child(t, "--log", "json", "check", "g")
-		p.Stderr = &said
-		if err := p.Run(); err != nil {
-			t.Fatalf("check: %v: %s", err, &said)
-		}
-		for line := range strings.Lines(said.String()) {
-			var message struct{ Msg, Stage string }
-			if err := json.Unmarshal([]byte(line), &message); err != nil {
-				t.Fatalf("%q: %v", line, err)
-			}
-			if message.Msg == "progress" && !slices.Contains(begun, message.Stage) {
-				begun = append(begun, message.Stage)
-			}
-		}
-		return begun
-	}
-	want := stages()
-	serving(t, "g")
-	if got := stages(); len(want) < 3 || !slices.Equal(got, want) {
-		t.Errorf("through another process: got the stages %q, want %q", got, want)
 	}
 }
 

@@ -122,18 +122,3 @@ func reasonsOf(t *testing.T, store *kv.Store) []string {
 	}
 	return reasons
 }
-
-// Ctrl-D gives a label up, and then the review.
-func TestTerminalReviewGivenUp(t *testing.T) {
-	term := newTerminal(t)
-	store := terminalStore(t, papers.Cleaned(t))
-	reviewIn(term, store)
-	term.wait("the first suspect", `(?s)1 of 2: node s3.*uit:$`)
-	term.text("l")
-	term.wait("the question for a label", `label, or a part of it:$`)
-	term.keys("C-d")
-	term.wait("the question before", `uit:$`)
-	term.keys("C-d")
-	term.wait("the end by Ctrl-D", `(?s)nothing decided; 2 left\n`+restored("0"))
-	term.stop()
-}

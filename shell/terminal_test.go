@@ -225,64 +225,6 @@ func TestTerminalCompletes(t *testing.T) {
 	term.leave()
 }
 
-func TestTerminalKeepsHistory(t *testing.T) {
-	t.Parallel()
-	term := newTerminal(t)
-	store := terminalStore(t, papers.Cleaned(t))
-	term.start(store)
-	term.text("count nodes where label = 'Systems'")
-	term.keys("Enter")
-	term.wait("the count", `(?m)^ *4$`)
-	term.leave()
-	if left, err := os.ReadDir(filepath.Join(term.dir, "state")); err != nil || len(left) == 0 {
-		t.Errorf("the user's state directory has %v, %v, want the history", left, err)
-	}
-
-	term.start(store)
-	term.keys("Up")
-	term.wait("the line of the session before", `graphcleaner> count nodes where label = 'Systems'`)
-	term.keys("Enter")
-	term.wait("the count", `(?m)^ *4$`)
-	term.leave()
-
-	term.start(store, "--no-history")
-	term.keys("Up")
-	term.text("stats")
-	term.wait("a line without history", `graphcleaner> stats$`)
-	term.clear()
-	term.text("count nodes where label is null")
-	term.keys("Enter")
-	term.wait("the count", `(?m)^ *1$`)
-	term.leave()
-
-	term.start(store)
-	term.keys("Up")
-	term.wait("the line of the session with history", `graphcleaner> count nodes where label = 'Systems'`)
-	term.clear()
-	term.leave()
-}
-
-func TestTerminalContinuesLines(t *testing.T) {
-	term := newTerminal(t)
-	term.start(terminalStore(t, papers.Cleaned(t)))
-	term.text("count nodes where")
-	term.keys("Enter")
-	term.text("year > 2010")
-	term.wait("a statement of two lines", `graphcleaner> count nodes where\n.*year > 2010$`)
-	term.keys("Enter")
-	term.wait("the count", `(?m)^ *6$`)
-	term.text("nodes wher")
-	term.keys("Enter")
-	term.wait("the place of the error", `(?s)nodes wher\n +\^.*1:7: got wher, want where`)
-	term.clear()
-	term.text("count nodes where year >")
-	term.keys("Enter")
-	term.text("count nodes")
-	term.keys("Enter")
-	term.wait("how such a line ends", `(?s)2:7: got nodes.*not\n? whole: Ctrl-C or an empty line ends`)
-	term.leave()
-}
-
 // TestTerminalInterrupts cancels a clean that would take long, twice, and goes on.
 func TestTerminalInterrupts(t *testing.T) {
 	t.Parallel()
@@ -367,44 +309,6 @@ func TestTerminalPages(t *testing.T) {
 	term.leave()
 }
 
-// TestTerminalPagesWithLess leaves less, the pager where none is named, in the middle of an answer.
-func TestTerminalPagesWithLess(t *testing.T) {
-	t.Parallel()
-	if _, err := exec.LookPath("less"); err != nil {
-		t.Skip("there is no less")
-	}
-	term := newTerminal(t)
-	term.start(terminalStore(t, papers.Scored(t, 5000)))
-	term.text("nodes return id, label")
-	term.keys("Enter")
-	term.wait("the first page", `(?s)id.*label.*\n:$`)
-	term.keys("Space")
-	term.wait("the second page", `(?s)\n *3\d +.*\n:$`)
-	term.keys("q")
-	term.wait("the prompt", `graphcleaner> *$`)
-	term.text("count nodes")
-	term.keys("Enter")
-	term.wait("an answer", `(?m)^ *5000$`)
-	term.leave()
-}
-
-// TestTerminalWithoutColour holds that NO_COLOR is honoured: what is on the screen has no colours.
-func TestTerminalWithoutColour(t *testing.T) {
-	t.Parallel()
-	colours := regexp.MustCompile(`\x1b\[(?:\d+;)*(?:1|3[0-7]|38;[\d;]+|9[0-7])m`) // headers are bold
-	for environment, want := range map[string]bool{"NO_COLOR=1": false, "NO_COLOR=": true} {
-		term := newTerminal(t, environment)
-		term.start(terminalStore(t, papers.Cleaned(t)))
-		term.text("suspects where score > 0.5")
-		term.keys("Enter")
-		term.wait("the answer", `(?s)s3 .*graphcleaner> *$`)
-		if got := colours.MatchString(term.must("capture-pane", "-p", "-e", "-t", "shell")); got != want {
-			t.Errorf("with %s: colours on the screen: %v, want %v", environment, got, want)
-		}
-		term.leave()
-	}
-}
-
 // TestTerminalIsPlainWhereItIsDumb asks at a terminal that cannot be edited on.
 func TestTerminalIsPlainWhereItIsDumb(t *testing.T) {
 	term := newTerminal(t, "TERM=dumb")
@@ -415,20 +319,5 @@ func TestTerminalIsPlainWhereItIsDumb(t *testing.T) {
 	term.leave()
 	if _, err := os.Stat(filepath.Join(term.dir, "state", "graphcleaner", "history")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("history of a dumb terminal: got %v, want no file", err)
-	}
-}
-
-// TestQuietTerminal: on a terminal, --quiet leaves the result alone, without progress and colours.
-func TestQuietTerminal(t *testing.T) {
-	term := newTerminal(t)
-	reviewedStore(t)
-	program := term.dir + "/graphcleaner"
-	term.session(150, 24, "sh", "-c", program+" clean g --preset paper --hops 2 --quiet > out 2> /dev/tty; NO_COLOR=1 "+program+" shell g -c runs --quiet; echo ended with $?; sleep 600")
-	screen := term.wait("the end", `(?m)^ended with 0$`)
-	if lines := strings.Split(strings.TrimSpace(screen), "\n"); !strings.HasPrefix(lines[0], "run ") {
-		t.Errorf("got %q, want only the answer of runs", screen)
-	}
-	if colours := term.must("capture-pane", "-p", "-e", "-t", "shell"); strings.Contains(colours, "\x1b[") {
-		t.Errorf("got colours: %q", colours)
 	}
 }

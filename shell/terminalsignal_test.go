@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -61,30 +60,4 @@ func TestTerminalEnds(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestTerminalPagerTakesCtrlC presses Ctrl-C in less, which takes it itself; the prompt comes when less is left.
-func TestTerminalPagerTakesCtrlC(t *testing.T) {
-	t.Parallel()
-	if _, err := exec.LookPath("less"); err != nil {
-		t.Skip("there is no less")
-	}
-	term := newTerminal(t)
-	term.start(terminalStore(t, papers.Scored(t, 5000)))
-	term.text("nodes return id, label")
-	term.keys("Enter")
-	term.wait("the first page", `(?s)id.*label.*\n:$`)
-	term.keys("C-c")
-	time.Sleep(500 * time.Millisecond) // less drops the keys that come with it
-	term.keys("q")
-	term.wait("the prompt", `graphcleaner> *$`)
-	term.text("unlabel all where id < 10")
-	term.keys("Enter")
-	term.wait("the question", `\[y/N\] *$`)
-	term.keys("C-c")
-	term.wait("the refusal", `(?s)no\n.*not confirmed.*graphcleaner> *$`)
-	term.text("count nodes")
-	term.keys("Enter")
-	term.wait("an answer", `(?m)^ *5000$`)
-	term.leave()
 }

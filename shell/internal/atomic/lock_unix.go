@@ -17,12 +17,3 @@ func lock(f *os.File) error {
 	}
 	return err
 }
-
-// renameBusy renames one directory onto another, which is not empty and so is no place for it, and returns an EBUSY of that
-// alone: os.Rename does not ask the system.
-func renameBusy(dir, full string) error {
-	if err := unix.Rename(dir, full); errors.Is(err, unix.EBUSY) {
-		return unix.EBUSY
-	}
-	return nil
-}

@@ -62,28 +62,10 @@ func Replace(db string, fill func(dir string) error) (err error) {
 	if err = errors.Join(err, durable.SyncDirectory(r.dir)); err != nil {
 		return err
 	}
-	if err := r.checkMovable(); err != nil {
-		return err
-	}
 	if err := fill(r.newStore()); err != nil {
 		return err
 	}
 	return r.swap()
-}
-
-// checkMovable finds out, before the new store is made, that the old one cannot be moved, as one that a file system is
-// mounted on cannot. It tries to rename it onto a directory that is not empty, which fails for any, and for such a one in
-// another way.
-func (r *replacement) checkMovable() error {
-	full := r.newStore() + ".full"
-	if err := os.MkdirAll(filepath.Join(full, "full"), 0o777); err != nil {
-		return err
-	}
-	if err := renameBusy(r.db, full); err != nil {
-		return fmt.Errorf("%s cannot be replaced: a file system is mounted on it (%w): want a store in a directory in it, such as %s",
-			r.name, err, filepath.Join(r.db, "graph"))
-	}
-	return os.RemoveAll(full)
 }
 
 // swap moves the old store away and the new one into its place. Between the two there is no store at db.
