@@ -5,7 +5,6 @@ package figure
 import (
 	_ "embed" // for the style and the templates
 	"html/template"
-	"math"
 	"strings"
 	"sync"
 )
@@ -34,6 +33,3 @@ func render(name string, data any) string {
 	}
 	return out.String()
 }
-
-// pixel rounds to a tenth.
-func pixel(at float64) float64 { return math.Round(10*at) / 10 }

@@ -351,7 +351,7 @@ func Scores(ctx context.Context, tx *kv.Tx) (*figure.Histogram, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := figure.NewHistogram()
+	h := new(figure.Histogram)
 	for v := range kv.NodeID(tx.NumNodes()) {
 		if v%(1<<14) == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
