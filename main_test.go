@@ -130,7 +130,6 @@ func TestSignals(t *testing.T) {
 		{name: "a silent pipe of splits", args: "import g --splits silent.csv"},
 		{name: "a silent pipe of decisions", args: "import g --decisions silent.jsonl"},
 		{name: "a silent pipe of statements", args: "shell g -f silent.jsonl"},
-		{name: "a silent pipe of an estimate", args: "estimate --nodes silent.csv --edges edges.csv"},
 		{name: "a file that nobody reads", args: "export g labels --out closed"},
 		{name: "the same of .output", args: "shell g -c .output+closed"},
 		{name: "a full pipe", args: "shell g --format csv -c " + strings.ReplaceAll(many, " ", "+")},
