@@ -28,23 +28,18 @@ type Adoption struct {
 	Older, Other LeftOut
 }
 
-// LeftOut are decisions that were not taken: how many, and the ids of the first of them in the file.
+// LeftOut are decisions that were not taken: how many, and the ids of some.
 type LeftOut struct {
 	Count int
 	Some  []string
-	lines []int64 // of Some
 }
 
-// add counts a decision.
-func (l *LeftOut) add(d *filedDecision) {
+// add counts a decision about a node.
+func (l *LeftOut) add(id string) {
 	const few = 5
-	l.Count++
-	at, _ := slices.BinarySearch(l.lines, d.Line)
-	if at == few {
-		return
+	if l.Count++; len(l.Some) < few {
+		l.Some = append(l.Some, id)
 	}
-	l.Some, l.lines = slices.Insert(l.Some, at, d.ID), slices.Insert(l.lines, at, d.Line)
-	l.Some, l.lines = l.Some[:min(len(l.Some), few)], l.lines[:min(len(l.lines), few)]
 }
 
 // Adopting is how decisions are taken.
@@ -173,9 +168,9 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, show func(kv.NodeID) (
 		case fateThere:
 			a.There++
 		case fateOlder:
-			a.Older.add(d)
+			a.Older.add(d.ID)
 		case fateOther:
-			a.Other.add(d)
+			a.Other.add(d.ID)
 		default:
 			if !labelStays {
 				request = d.request()

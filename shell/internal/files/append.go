@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -236,7 +237,7 @@ func (a *appending) keepDecided(tx *kv.Tx, v kv.NodeID, n *kv.Node) error {
 		return nil
 	}
 	if err == nil {
-		a.decided.add(&filedDecision{ID: n.ID, Line: n.Source})
+		a.decided.add(strings.Clone(n.ID))
 		n.Label = label.Str()
 	}
 	return err

@@ -122,7 +122,7 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 func (f *decisionsFile) unchanged(d *filedDecision) error {
 	now, err := f.show(d.Node)
 	if err == nil && now.Decision == decide.None && now.Label != d.From {
-		f.other.add(d)
+		f.other.add(d.ID)
 	}
 	return err
 }

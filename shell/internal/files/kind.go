@@ -7,47 +7,31 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
 // A kindGuess finds the narrowest kind that all values of a column have: bool, int, float, else string. Empty values are
 // null and have every kind.
 type kindGuess struct {
 	isBool, isInt, isFloat bool
-
-	values, numbers int64 // numbers are the values that a float can hold
-	odd             string
-	oddLine         int64 // of the first value that is no such number; 0 where there is none
+	some                   bool // there is a value
 }
 
 func newKindGuess() kindGuess { return kindGuess{isBool: true, isInt: true, isFloat: true} }
 
-// see takes the value in a line, or in a row.
-func (g *kindGuess) see(line int64, text []byte) {
+// see takes a value.
+func (g *kindGuess) see(text []byte) {
 	if len(text) == 0 {
 		return
 	}
-	g.values++
+	g.some = true
 	if g.isBool {
 		_, g.isBool = parseValue(kv.KindBool, text)
 	}
 	if g.isInt {
 		_, g.isInt = parseValue(kv.KindInt, text)
 	}
-	if _, ok := parseValue(kv.KindFloat, text); ok {
-		g.numbers++
-		return
-	}
-	g.isFloat = false
-	g.seeOdd(line, text[:min(len(text), maxOdd)])
-}
-
-// maxOdd is how many bytes of a value that is no number are kept for a message.
-const maxOdd = 64
-
-func (g *kindGuess) seeOdd(line int64, text []byte) {
-	if g.oddLine == 0 || line < g.oddLine {
-		g.oddLine, g.odd = line, string(text)
+	if g.isFloat {
+		_, g.isFloat = parseValue(kv.KindFloat, text)
 	}
 }
 
@@ -56,24 +40,12 @@ func (g *kindGuess) merge(other kindGuess) {
 	g.isBool = g.isBool && other.isBool
 	g.isInt = g.isInt && other.isInt
 	g.isFloat = g.isFloat && other.isFloat
-	g.values, g.numbers = g.values+other.values, g.numbers+other.numbers
-	if other.oddLine > 0 {
-		g.seeOdd(other.oddLine, []byte(other.odd))
-	}
-}
-
-// remark says where a few values make a property of numbers a text.
-func (g *kindGuess) remark(r Job, in *table.Reader, property kv.Column) {
-	if property.Kind == kv.KindString && g.oddLine > 0 && 2*g.numbers >= g.values {
-		_, line := in.Parts().Place(g.oddLine)
-		r.say("%s: property %q is text, though %d of its %d values are numbers: line %d has %q, which is none, or has more digits than a number keeps",
-			in.Path(), property.Name, g.numbers, g.values, line, g.odd)
-	}
+	g.some = g.some || other.some
 }
 
 func (g *kindGuess) kind() kv.Kind {
 	switch {
-	case g.values == 0:
+	case !g.some:
 		return kv.KindString
 	case g.isBool:
 		return kv.KindBool

@@ -113,32 +113,20 @@ func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, known map[stri
 				return err
 			}
 			for k, column := range n.columns {
-				guesses[worker][k].see(row.Line, row.Fields[column])
+				guesses[worker][k].see(row.Fields[column])
 			}
 		}
 		return nil
 	}, nil)
-	isGuess := func(k, column int) bool {
-		_, there := known[n.properties[k].Name]
-		return column != n.split && !there
-	}
 	for k, column := range n.columns {
 		for _, guess := range guesses {
 			kinds[k].merge(guess[k])
 		}
-		if isGuess(k, column) {
+		if _, there := known[n.properties[k].Name]; column != n.split && !there {
 			n.properties[k].Kind = kinds[k].kind()
 		}
 	}
-	if err != nil {
-		return err
-	}
-	for k, column := range n.columns {
-		if isGuess(k, column) {
-			kinds[k].remark(r, n.in, n.properties[k])
-		}
-	}
-	return nil
+	return err
 }
 
 // A nodeChunk is what one goroutine made of a chunk of the nodes file.
