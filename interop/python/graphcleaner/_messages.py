@@ -26,7 +26,6 @@ def of_python(said: str, arguments: Sequence[str]) -> str:
             said = re.sub(r"\bline (\d+)", lambda at: f"row {int(at[1]) - 1}", said)
     said = re.sub(r'^((?:nodes|edges|predictions|features|ids)(?:, row \d+)?): column "((?:[^"\\]|\\.)*)"', r"\1, column '\2'", said)
     said = said.replace("the nodes file", "the nodes").replace("want ids that nodes has", "want ids of the nodes")
-    said = said.replace("each row for the node whose id it has in the column id.", "each row for the node that its id or index names.")
     said = said.replace("correct the file and append", "correct the frame and append")
     said = re.sub(r"with the option (out-of-fold|in-sample)", r"with --\1", said)
     said = said.replace("want one statement with --format parquet", "want one statement in a call").replace("a Parquet file", "a frame")

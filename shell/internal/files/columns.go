@@ -63,8 +63,8 @@ func (r Job) needed() []string {
 		slices.Collect(maps.Values(r.EdgeColumns)))
 }
 
-// NodePlaces returns the places of the columns id, label and split in a nodes file, -1 of one that is not there. There is an id.
-func (r Job) NodePlaces(in *table.Reader) ([]int, error) {
+// nodePlaces returns the places of the columns id, label and split in a nodes file, -1 of one that is not there. There is an id.
+func (r Job) nodePlaces(in *table.Reader) ([]int, error) {
 	places, err := r.Columns.places(in, "--columns", true, nodeNames...)
 	if err == nil {
 		err = r.checkPlaces(in, places, nodeNames, 1)
@@ -72,8 +72,8 @@ func (r Job) NodePlaces(in *table.Reader) ([]int, error) {
 	return places, err
 }
 
-// EdgePlaces returns the places of the columns src, dst and weight in an edges file, -1 if there is no weight.
-func (r Job) EdgePlaces(in *table.Reader) ([]int, error) {
+// edgePlaces returns the places of the columns src, dst and weight in an edges file, -1 if there is no weight.
+func (r Job) edgePlaces(in *table.Reader) ([]int, error) {
 	places, err := r.EdgeColumns.places(in, "--edge-columns", true, edgeNames...)
 	if err == nil {
 		err = r.checkPlaces(in, places, edgeNames, 2)

@@ -48,15 +48,11 @@ func openEdges(ctx context.Context, path string, r Job) (edgesFile, error) {
 		}
 		return newEdgesArray(in), nil
 	}
-	parts, err := r.edgeTable(ctx, path)
+	in, err := r.openGraph(ctx, path, r.EdgeColumns.isHeader("src", "dst"))
 	if err != nil {
 		return nil, err
 	}
-	in, err := r.openParts(ctx, parts)
-	if err != nil {
-		return nil, err
-	}
-	columns, err := r.EdgePlaces(in)
+	columns, err := r.edgePlaces(in)
 	if err != nil {
 		return nil, errors.Join(err, in.Close())
 	}

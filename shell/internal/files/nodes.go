@@ -27,7 +27,7 @@ type nodesFile struct {
 
 // openNodes opens a nodes file and decides, by reading it once, of which kind its properties are, but those of known kinds.
 func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) (_ *nodesFile, err error) {
-	in, columns, err := r.openLabelled(ctx, g.Nodes)
+	in, err := r.openGraph(ctx, g.Nodes, r.Columns.isHeader("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -36,6 +36,10 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 			err = errors.Join(err, in.Close())
 		}
 	}()
+	columns, err := r.nodePlaces(in)
+	if err != nil {
+		return nil, err
+	}
 	n := &nodesFile{in: in, id: columns[0], label: columns[1], split: columns[2], labels: g.Form}
 	g.places.id, g.places.nodeParts = in.Header()[n.id], in.Parts()
 	header, err := headerOf(in)

@@ -8,22 +8,14 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
-// NodeTable finds the files of a nodes file.
-func (r Job) NodeTable(ctx context.Context, path string) (table.Parts, error) {
+// openGraph opens a table of the graph itself as a stage: it may have to wait for the header. Columns that hold no plain values are left out.
+func (r Job) openGraph(ctx context.Context, path string, isHeader func([]string) bool) (in *table.Reader, err error) {
 	parts, err := table.FindParts(ctx, path)
-	return parts.WithoutNested(r.needed()...).WithForm(r.Text, r.Columns.isHeader("id")), err
-}
-
-// edgeTable is NodeTable for edges.
-func (r Job) edgeTable(ctx context.Context, path string) (table.Parts, error) {
-	parts, err := table.FindParts(ctx, path)
-	return parts.WithoutNested(r.needed()...).WithForm(r.Text, r.EdgeColumns.isHeader("src", "dst")), err
-}
-
-// openParts opens a table as a stage: it may have to wait for the header.
-func (r Job) openParts(ctx context.Context, parts table.Parts) (in *table.Reader, err error) {
+	if err != nil {
+		return nil, err
+	}
 	err = r.Timed("header", func(*ops.Stage) error {
-		in, err = r.open(ctx, parts)
+		in, err = r.open(ctx, parts.WithoutNested(r.needed()...).WithForm(r.Text, isHeader))
 		return err
 	})
 	return in, err
@@ -41,28 +33,9 @@ func (r Job) open(ctx context.Context, parts table.Parts) (*table.Reader, error)
 	return in, nil
 }
 
-// openLabelled opens a nodes file with the places of its ids, labels and splits.
-func (r Job) openLabelled(ctx context.Context, path string) (in *table.Reader, places []int, err error) {
-	parts, err := r.NodeTable(ctx, path)
-	if err != nil {
-		return nil, nil, err
-	}
-	if in, err = r.openParts(ctx, parts); err != nil {
-		return nil, nil, err
-	}
-	if places, err = r.NodePlaces(in); err != nil {
-		return nil, nil, errors.Join(err, in.Close())
-	}
-	return in, places, nil
-}
-
 // openNodeTable opens a nodes file, of which the ids alone count, and returns their place first.
 func (r Job) openNodeTable(ctx context.Context, path string) (*table.Reader, []int, error) {
-	parts, err := r.NodeTable(ctx, path)
-	if err != nil {
-		return nil, nil, err
-	}
-	in, err := r.open(ctx, parts)
+	in, err := r.openGraph(ctx, path, r.Columns.isHeader("id"))
 	if err != nil {
 		return nil, nil, err
 	}
