@@ -61,7 +61,8 @@ type edgeColumns struct {
 	EdgeColumns columnMap `placeholder:"NAME=COLUMN,…" help:"Columns of the edges file under other names, or by their numbers: src=source,dst=2."`
 }
 
-// checkEdgeColumns returns a usage error if columns of an edges file are named that it cannot have, or that there is no file for.
+// checkEdgeColumns returns a usage error if columns of an edges file are named that it cannot have, or that there is no
+// file for.
 func (c edgeColumns) checkEdgeColumns(edges string) error {
 	if c.EdgeColumns.of == nil {
 		return nil

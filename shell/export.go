@@ -151,7 +151,8 @@ var (
 		{Name: "suggested_label", Kind: kv.KindClass},
 		{Name: "confidence", Kind: kv.KindSingle},
 	}
-	scoreProperties = []string{"id", kv.LabelColumn, cleaner.ScoreColumn, cleaner.SuggestedColumn, cleaner.ConfidenceColumn}
+	scoreProperties = []string{"id", kv.LabelColumn, cleaner.ScoreColumn, cleaner.SuggestedColumn,
+		cleaner.ConfidenceColumn}
 )
 
 // idColumn describes the column of ids: integers if all ids are.
@@ -231,7 +232,8 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*query.Resul
 	if err != nil {
 		return nil, err
 	}
-	columns := []query.ColumnInfo{idColumn(tx), {Name: "label", Kind: kv.KindClass}, {Name: "original_label", Kind: kv.KindClass}}
+	columns := []query.ColumnInfo{idColumn(tx), {Name: "label", Kind: kv.KindClass},
+		{Name: "original_label", Kind: kv.KindClass}}
 	return c.nodeTable(ctx, tx, columns, []string{"id", kv.LabelColumn}, func(v kv.NodeID, values []kv.Value) []kv.Value {
 		before := values[1]
 		if was, ok := original[v]; ok {
@@ -244,7 +246,8 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*query.Resul
 // nodeTable has a row for every node, in file order. The first property is the id. Where finish is not nil it makes the
 // values of the columns from those of the properties.
 func (c *exportCommand) nodeTable(
-	ctx context.Context, tx *kv.Tx, columns []query.ColumnInfo, properties []string, finish func(v kv.NodeID, values []kv.Value) []kv.Value,
+	ctx context.Context, tx *kv.Tx, columns []query.ColumnInfo, properties []string, finish func(v kv.NodeID,
+		values []kv.Value) []kv.Value,
 ) (*query.Result, error) {
 	fetch, err := query.NewFetcher(tx, properties[1:], c.Threads)
 	if err != nil {
@@ -252,16 +255,17 @@ func (c *exportCommand) nodeTable(
 	}
 	// Ids lie in file order and the rest by NodeID, so each is read in its own order, the rest a batch at a time.
 	const batch = 1 << 15
-	return query.NewResult(columns, withIDs(tx, inBatches(ctx, tx, batch, func(nodes []kv.NodeID) (func(int) []kv.Value, error) {
-		rest, err := fetch.Fetch(ctx, nodes)
-		return func(i int) []kv.Value {
-			values := append(make([]kv.Value, 1), rest[i]...)
-			if finish != nil {
-				values = finish(nodes[i], values)
-			}
-			return values
-		}, err
-	}))), nil
+	return query.NewResult(columns, withIDs(tx, inBatches(ctx, tx, batch,
+		func(nodes []kv.NodeID) (func(int) []kv.Value, error) {
+			rest, err := fetch.Fetch(ctx, nodes)
+			return func(i int) []kv.Value {
+				values := append(make([]kv.Value, 1), rest[i]...)
+				if finish != nil {
+					values = finish(nodes[i], values)
+				}
+				return values
+			}, err
+		}))), nil
 }
 
 // withIDs puts the id of each node into the first value of its row. The rows are in file order.

@@ -13,8 +13,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// checkScores says, where an export stands on scores, how many are older than changes around them. Where it stands on suspects, it also
-// repeats what the last run said of its scores.
+// checkScores says, where an export stands on scores, how many are older than changes around them. Where it stands on
+// suspects, it also repeats what the last run said of its scores.
 func (c *exportCommand) checkScores(ctx context.Context, store *kv.Store, s *streams) error {
 	if c.What != "suspects" && c.What != "scores" {
 		return nil
@@ -88,6 +88,7 @@ func verdictTable(ctx context.Context, tx *kv.Tx) (*query.Result, error) {
 		rows[i] = []kv.Value{kv.ValueOf(id), kv.ValueOf(tx.Classes()[verdict.Before]), now, score}
 	}
 	return query.NewTable([]query.ColumnInfo{
-		idColumn(tx), {Name: "label_before", Kind: kv.KindClass}, {Name: "label_now", Kind: kv.KindClass}, {Name: "score", Kind: kv.KindSingle},
+		idColumn(tx), {Name: "label_before", Kind: kv.KindClass}, {Name: "label_now", Kind: kv.KindClass}, {Name: "score",
+			Kind: kv.KindSingle},
 	}, rows), nil
 }

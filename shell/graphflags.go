@@ -51,7 +51,8 @@ type elsewhereFiles struct {
 
 // any reports whether any file is named.
 func (g *graphFiles) any() bool {
-	return g.Nodes != "" || g.Edges != "" || g.Features != "" || g.Splits != "" || g.Predictions != "" || len(g.Classes) > 0 || g.Directed
+	return g.Nodes != "" || g.Edges != "" || g.Features != "" || g.Splits != "" || g.Predictions != "" ||
+		len(g.Classes) > 0 || g.Directed
 }
 
 // labelForm says how labels are taken from files.

@@ -187,7 +187,8 @@ func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 		if err := old.CheckOwnFiles(); err != nil {
 			return fmt.Errorf("%w: nothing is replaced: move it elsewhere first", err)
 		}
-		if err := s.agree(ctx, c.Yes, fmt.Sprintf("Replace %s, with all scores and decisions in it?", c.DB), errors.New("not replaced (--yes answers)")); err != nil {
+		if err := s.agree(ctx, c.Yes, fmt.Sprintf("Replace %s, with all scores and decisions in it?", c.DB),
+			errors.New("not replaced (--yes answers)")); err != nil {
 			return err
 		}
 		err := atomic.Replace(c.DB, func(dir string) (err error) {
@@ -271,7 +272,8 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 		return usagef("import: --append keeps the store that --replace makes anew: want one of them")
 	case c.Decisions != "":
 		return usagef("import: --decisions go into a store that is there, and alone: append the rest before")
-	case c.Splits != "" || c.predictionEncoding != (predictionEncoding{}) || c.Directed || c.EdgeNodes || len(c.Classes) > 0:
+	case c.Splits != "" || c.predictionEncoding != (predictionEncoding{}) || c.Directed || c.EdgeNodes ||
+		len(c.Classes) > 0:
 		return usagef("import: --splits, --top-k, --float16, --directed, --edge-nodes and --classes do not go with --append: it adds to what the store has")
 	case c.Nodes == "" && c.Edges == "" && c.Predictions == "" && c.Features == "":
 		return usagef("import: nothing to append, want --nodes, --edges, --predictions or --features")
@@ -292,8 +294,10 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 		return leaving(err, "%s is as it was", c.DB)
 	}
 	_, err = s.printf("%s: %s and %s added (%s and %s were there, %s dropped, %s in the file)%s, %.1f s\n", c.DB,
-		wording.Nodes(added.Nodes), wording.Count(added.Edges, "edge", "edges"), wording.Nodes(added.Known), wording.Count(added.Present, "edge", "edges"),
-		wording.Count(added.SelfLoops, "self loop", "self loops"), wording.Count(added.ParallelEdges, "parallel edge", "parallel edges"),
+		wording.Nodes(added.Nodes), wording.Count(added.Edges, "edge",
+			"edges"), wording.Nodes(added.Known), wording.Count(added.Present, "edge", "edges"),
+		wording.Count(added.SelfLoops, "self loop", "self loops"), wording.Count(added.ParallelEdges, "parallel edge",
+			"parallel edges"),
 		changedText(added), time.Since(began).Seconds())
 	if err != nil {
 		return unreported(err, "the files are in %s", c.DB)

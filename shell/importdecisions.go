@@ -24,7 +24,8 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 	began := time.Now()
 	var adoption files.Adoption
 	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
-		adoption, err = files.Adopt(ctx, store, c.Decisions, files.Adopting{Job: c.of(s.job(0, c.work())), Who: query.UserName(), Form: c.form()})
+		adoption, err = files.Adopt(ctx, store, c.Decisions,
+			files.Adopting{Job: c.of(s.job(0, c.work())), Who: query.UserName(), Form: c.form()})
 		s.stages.end("decide")
 		return err
 	})
@@ -33,7 +34,8 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 		return leaving(c.inFlags(err), "%s is as it was", c.DB)
 	}
 	_, err = s.printf("%s: %s taken in %s%s, %d were there, %.1f s\n", c.DB,
-		wording.Count(adoption.Count, "decision", "decisions"), wording.Count(adoption.Steps, "step", "steps"), kindsText(adoption), adoption.There, time.Since(began).Seconds())
+		wording.Count(adoption.Count, "decision", "decisions"), wording.Count(adoption.Steps, "step",
+			"steps"), kindsText(adoption), adoption.There, time.Since(began).Seconds())
 	if err != nil {
 		return unreported(err, "decisions of %s are in %s", c.Decisions, c.DB)
 	}

@@ -19,8 +19,8 @@ import (
 // nodesRead is how many consecutive nodes are read from a matrix at once.
 const nodesRead = 1024
 
-// inBatches reads so many nodes at a time and yields them one by one in the order of the nodes file until ctx ends, each
-// borrowed until the next step. The slice of nodes is borrowed too.
+// inBatches reads so many nodes at a time and yields them one by one in the order of the nodes file until ctx ends,
+// each borrowed until the next step. The slice of nodes is borrowed too.
 func inBatches[T any](ctx context.Context, tx *kv.Tx, size int, read func(nodes []kv.NodeID) (row func(i int) T, err error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var nodes []kv.NodeID
@@ -57,9 +57,9 @@ func inBatches[T any](ctx context.Context, tx *kv.Tx, size int, read func(nodes 
 	}
 }
 
-// matrixRows yields the rows of a matrix in the order of the nodes file until ctx ends, borrowed until the next step. The
-// store has them in another order, so they are gathered in batches as large as memory (bytes) allows, each in one pass
-// over the nodes.
+// matrixRows yields the rows of a matrix in the order of the nodes file until ctx ends, borrowed until the next step.
+// The store has them in another order, so they are gathered in batches as large as memory (bytes) allows, each in one
+// pass over the nodes.
 func matrixRows(ctx context.Context, tx *kv.Tx, matrix *kv.Matrix, memory int64) iter.Seq2[[]float32, error] {
 	width := matrix.Width()
 	size := int(min(max(memory/int64(4*width+16), nodesRead), int64(tx.NumNodes())))

@@ -53,8 +53,8 @@ func (f tableForm) render(w io.Writer, r *query.Result, on *print.Screen) (int64
 	return rows, z.Close()
 }
 
-// checkFooter refuses predictions of so many nodes and classes that what a Parquet file says of each column of each row group would not
-// fit in memory.
+// checkFooter refuses predictions of so many nodes and classes that what a Parquet file says of each column of each row
+// group would not fit in memory.
 func (c *exportCommand) checkFooter(tx *kv.Tx, form tableForm) error {
 	if c.What != "predictions" || form.format != columnar.Parquet {
 		return nil
@@ -66,5 +66,6 @@ func (c *exportCommand) checkFooter(tx *kv.Tx, form tableForm) error {
 	return nil
 }
 
-// mostChunks is how many chunks of columns a Parquet file may have. Each takes a few hundred bytes until the file is complete.
+// mostChunks is how many chunks of columns a Parquet file may have. Each takes a few hundred bytes until the file is
+// complete.
 const mostChunks = 1 << 17

@@ -71,7 +71,8 @@ func (r *Reader) readShape(members map[string]*zip.File) error {
 	}
 	r.rows, r.cols = sizes[0], sizes[1]
 	if r.rows < 0 || r.cols < 0 || r.rows > math.MaxUint32 || r.cols > maxColumns {
-		return r.wrap("shape", fmt.Errorf("says [%d×%d], want at most [%d×%d]", r.rows, r.cols, int64(math.MaxUint32), maxColumns))
+		return r.wrap("shape", fmt.Errorf("says [%d×%d], want at most [%d×%d]", r.rows, r.cols, int64(math.MaxUint32),
+			maxColumns))
 	}
 	return nil
 }
@@ -138,7 +139,8 @@ func (c *csr) sort() error {
 	slices.SortFunc(c.entries, func(a, b entry) int { return cmp.Compare(a.column, b.column) })
 	for i, e := range c.entries {
 		if i > 0 && c.entries[i-1].column == e.column {
-			return c.reader.wrapRow("indices", c.reader.at, fmt.Errorf("holds column %d twice (save after m.sum_duplicates())", e.column))
+			return c.reader.wrapRow("indices", c.reader.at, fmt.Errorf("holds column %d twice (save after m.sum_duplicates())",
+				e.column))
 		}
 		c.columns[i], c.values[i] = e.column, e.value
 	}

@@ -33,7 +33,8 @@ func parseType(descr string) (dtype, error) {
 		t.kind, t.size = code[0], int(code[1]-'0')
 	default:
 		if strings.HasPrefix(code, "O") {
-			return t, fmt.Errorf("holds Python objects (%s), which are not read because that means running code, want numbers", descr)
+			return t, fmt.Errorf("holds Python objects (%s), which are not read because that means running code, want numbers",
+				descr)
 		}
 		return t, fmt.Errorf("holds values of type %q, want float16, float32, float64, integers or bool", descr)
 	}

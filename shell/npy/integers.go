@@ -25,8 +25,8 @@ type Integers struct {
 	cols    int64
 }
 
-// OpenIntegers opens an .npy file of integers with the given number of columns, and checks all that can be checked before
-// reading its values. A matrix with that number of rows, but not of columns, is read as its transpose.
+// OpenIntegers opens an .npy file of integers with the given number of columns, and checks all that can be checked
+// before reading its values. A matrix with that number of rows, but not of columns, is read as its transpose.
 func OpenIntegers(ctx context.Context, path string, columns int) (_ *Integers, err error) {
 	if strings.EqualFold(filepath.Ext(path), ".npz") {
 		return nil, &Error{Path: path, Row: -1, Msg: "is an .npz, want one array of integers: " +
@@ -64,7 +64,8 @@ func OpenIntegers(ctx context.Context, path string, columns int) (_ *Integers, e
 	}
 	want := m.rows * m.cols * int64(m.dtype.size)
 	if got := m.size - m.begin; got != want {
-		return nil, m.errorf(-1, "holds %d bytes of values, want %d for its shape %s of %s", got, want, h.shapeText(), h.descr)
+		return nil, m.errorf(-1, "holds %d bytes of values, want %d for its shape %s of %s", got, want, h.shapeText(),
+			h.descr)
 	}
 	return m, nil
 }

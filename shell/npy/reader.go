@@ -64,7 +64,8 @@ type Reader struct {
 func Open(ctx context.Context, path, name string) (*Reader, error) {
 	extension := strings.ToLower(filepath.Ext(path))
 	if extension != ".npy" && extension != ".npz" {
-		return nil, &Error{Path: path, Row: -1, Msg: fmt.Sprintf("has a name that ends in %q, want one that ends in %s", extension, Extensions)}
+		return nil, &Error{Path: path, Row: -1, Msg: fmt.Sprintf("has a name that ends in %q, want one that ends in %s",
+			extension, Extensions)}
 	}
 	f, size, err := openFile(ctx, path)
 	if err != nil {
@@ -82,7 +83,8 @@ func Open(ctx context.Context, path, name string) (*Reader, error) {
 	return r, nil
 }
 
-// openFile opens a file and returns its size in bytes, which nothing else has: a pipe is refused before it is waited for.
+// openFile opens a file and returns its size in bytes, which nothing else has: a pipe is refused before it is waited
+// for.
 func openFile(ctx context.Context, path string) (*stream.File, int64, error) {
 	info, err := stream.Stat(ctx, path)
 	switch {

@@ -33,7 +33,8 @@ func (r *Reader) openZip(content io.ReaderAt, size int64, name string) error {
 		case f.Method != zip.Store && f.Method != zip.Deflate:
 			return r.errorf("holds the array %q compressed by method %d, want deflate", member, f.Method)
 		case f.UncompressedSize64/maxInflation > f.CompressedSize64+1:
-			return r.errorf("holds the array %q of %d bytes, which %d compressed bytes cannot give", member, f.UncompressedSize64, f.CompressedSize64)
+			return r.errorf("holds the array %q of %d bytes, which %d compressed bytes cannot give", member,
+				f.UncompressedSize64, f.CompressedSize64)
 		}
 		members[member] = f
 		names = append(names, member)
@@ -46,13 +47,14 @@ func (r *Reader) openZip(content io.ReaderAt, size int64, name string) error {
 	case len(names) == 1:
 		name = names[0]
 	default:
-		return r.errorf("holds the arrays [%.60s], want one, or one called %q, or a scipy CSR matrix", strings.Join(names, " "), name)
+		return r.errorf("holds the arrays [%.60s], want one, or one called %q, or a scipy CSR matrix",
+			strings.Join(names, " "), name)
 	}
 	return r.openMember(members[name], content, name)
 }
 
-// A memberStream is a stream of an archive. Close of a decompressor says once more, without the name of the file, what Read has
-// said.
+// A memberStream is a stream of an archive. Close of a decompressor says once more, without the name of the file, what
+// Read has said.
 type memberStream struct{ io.ReadCloser }
 
 // Close closes the stream.
@@ -142,8 +144,10 @@ func (r *Reader) openVector(members map[string]*zip.File, name string) (*vector,
 		return nil, r.wrap(name, fmt.Errorf("has shape %s, want one dimension", h.shapeText()))
 	}
 	v.length = h.shape[0]
-	if got := int64(f.UncompressedSize64) - h.length; got < 0 || got/int64(v.t.size) != v.length || got%int64(v.t.size) != 0 {
-		return nil, r.wrap(name, fmt.Errorf("holds %d bytes of values, want those of its shape %s of %s", got, h.shapeText(), h.descr))
+	if got := int64(f.UncompressedSize64) - h.length; got < 0 || got/int64(v.t.size) != v.length ||
+		got%int64(v.t.size) != 0 {
+		return nil, r.wrap(name, fmt.Errorf("holds %d bytes of values, want those of its shape %s of %s", got, h.shapeText(),
+			h.descr))
 	}
 	return v, nil
 }

@@ -1,25 +1,28 @@
 // Package table reads the rows of csv, tsv and parquet files: one at a time, or in parallel.
 //
 // The content says what a file holds, whatever its name: text, text packed by gzip, or parquet. The first line of a
-// text shows what separates its columns. Lines that begin with # or % are comments if the text begins with one. A Form says what that
-// line does not show. The header is the first record that is no comment, or columns have numbers. Text is UTF-8; a byte order mark, CRLF
-// line ends and blank lines are understood. If each separator of the first line has a blank beside it, as in "src, dst", blanks around values
-// are not part of them. A field may be in double quotes, in which "" stands for one, and the text may go on in the next line. Between tabs or
-// blanks a record is a line, and what goes on behind a closing quote, or has none, is text with quotes. A backslash is a backslash. A
-// column of a parquet file has booleans, integers, floats, decimals, strings, UUIDs, dates or times; Parts.WithoutNested leaves out others.
-// Its values are handed out as the text that a csv file would hold: dates and times by ISO 8601. Null is the empty text.
+// text shows what separates its columns. Lines that begin with # or % are comments if the text begins with one. A Form
+// says what that line does not show. The header is the first record that is no comment, or columns have numbers. Text
+// is UTF-8; a byte order mark, CRLF line ends and blank lines are understood. If each separator of the first line has a
+// blank beside it, as in "src, dst", blanks around values are not part of them. A field may be in double quotes, in
+// which "" stands for one, and the text may go on in the next line. Between tabs or blanks a record is a line, and what
+// goes on behind a closing quote, or has none, is text with quotes. A backslash is a backslash. A column of a parquet
+// file has booleans, integers, floats, decimals, strings, UUIDs, dates or times; Parts.WithoutNested leaves out others.
+// Its values are handed out as the text that a csv file would hold: dates and times by ISO 8601. Null is the empty
+// text.
 //
-// Open reads several files as one: those of a directory, or those that a pattern matches. They have the same header. The name "-" is
-// standard input, where the context has one: csv or tsv, and to be read once.
+// Open reads several files as one: those of a directory, or those that a pattern matches. They have the same header.
+// The name "-" is standard input, where the context has one: csv or tsv, and to be read once.
 //
 // A file is read in chunks, runs of whole records. Reader.Rows takes them one after another; Reader.Scan hands them to
 // several goroutines, which parse them side by side. Text is cut at the ends of records without being parsed: a chunk
 // in which no quote is may end behind any line, and only records with quotes are followed field by field. Fields are
-// views into the chunk, so that a row costs no allocation. The text of a .gz file is unpacked in a goroutine of its own.
-// Pages of parquet files are decoded in order, their values turned into text in parallel.
+// views into the chunk, so that a row costs no allocation. The text of a .gz file is unpacked in a goroutine of its
+// own. Pages of parquet files are decoded in order, their values turned into text in parallel.
 //
 // Memory is bounded by a chunk for each goroutine, which is as large as the longest record (MaxRecord) where that is
-// larger, whatever the size of the file and however well it is compressed. Package pages sees to that for parquet files.
+// larger, whatever the size of the file and however well it is compressed. Package pages sees to that for parquet
+// files.
 //
 // Every error of a file's content is an *Error, which reads
 //

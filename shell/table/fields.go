@@ -83,8 +83,8 @@ func (c *textChunk) splitQuoted(record []byte) error {
 	}
 }
 
-// quotesAreText reports whether a field with something behind its closing quote, or without one in its line, has its quotes as a part of its
-// text. Between tabs it has, as many tables of titles are written without quotes of their own.
+// quotesAreText reports whether a field with something behind its closing quote, or without one in its line, has its
+// quotes as a part of its text. Between tabs it has, as many tables of titles are written without quotes of their own.
 func quotesAreText(separator byte) bool { return separator == '\t' }
 
 // trimmed is a field that is not quoted, without blanks around it that are none of its own.

@@ -11,8 +11,8 @@ type IntegerPair struct {
 	Fields [2]uint64
 }
 
-// IntegerPairs reads rows on as long as they are a line of two fields that are integers from 0 up in their shortest form, at most as many as
-// pairs has room for. It returns how many. The rows that follow are left to Rows.
+// IntegerPairs reads rows on as long as they are a line of two fields that are integers from 0 up in their shortest
+// form, at most as many as pairs has room for. It returns how many. The rows that follow are left to Rows.
 func (c *Chunk) IntegerPairs(pairs []IntegerPair) int {
 	if r, ok := c.rows.(integerRows); ok {
 		return r.integerPairs(pairs)
@@ -38,7 +38,8 @@ func (c *partChunk) integerPairs(pairs []IntegerPair) int {
 	return n
 }
 
-// integerPairs is Chunk.IntegerPairs of a chunk of text. It leaves the last lines, which have no whole word behind them, to next.
+// integerPairs is Chunk.IntegerPairs of a chunk of text. It leaves the last lines, which have no whole word behind
+// them, to next.
 func (c *textChunk) integerPairs(pairs []IntegerPair) int {
 	if len(c.file.header) != 2 || c.quotes {
 		return 0
@@ -66,8 +67,9 @@ func (c *textChunk) integerPairs(pairs []IntegerPair) int {
 	return len(pairs)
 }
 
-// integer parses the digits at a place of data, eight at a time. It returns where they end, which is a place of data too; -1 if there are
-// none, or more than 15, if they begin with a zero that is not alone, or if the last of them are too near to the end of data.
+// integer parses the digits at a place of data, eight at a time. It returns where they end, which is a place of data
+// too; -1 if there are none, or more than 15, if they begin with a zero that is not alone, or if the last of them are
+// too near to the end of data.
 func integer(data []byte, at int) (value uint64, end int) {
 	const word, zeros = 8, 0x3030303030303030
 	begin := at

@@ -33,21 +33,24 @@ type layout struct {
 	separator byte // 0 of a file that is no text
 	comment   byte // what all lines begin with that are no rows, or noComment
 	comments  int  // lines before the first record
-	trim      bool // blanks around values that are not quoted are none of theirs: each separator of the first line has one beside it
-	numbered  bool // there is no header
+	// blanks around values that are not quoted are none of theirs: each separator of the first line has one beside it
+	trim     bool
+	numbered bool // there is no header
 }
 
 // sniffBytes is how much of a text is looked at for its layout, at most.
 const sniffBytes = 64 << 10
 
-// peek returns the beginning of a text, which is not consumed: all up to the first line that is no comment, and that line.
+// peek returns the beginning of a text, which is not consumed: all up to the first line that is no comment, and that
+// line.
 func peek(in *bufio.Reader) []byte {
 	for n := 1; ; n = in.Buffered() + 1 {
 		if begin, err := in.Peek(n); err != nil {
 			return begin // reading on gives the error
 		}
 		begin, err := in.Peek(in.Buffered())
-		if _, line := firstLine(bytes.TrimPrefix(begin, []byte(byteOrderMark))); err != nil || bytes.HasSuffix(line, []byte{'\n'}) {
+		if _, line := firstLine(bytes.TrimPrefix(begin, []byte(byteOrderMark))); err != nil || bytes.HasSuffix(line,
+			[]byte{'\n'}) {
 			return begin
 		}
 	}
@@ -75,7 +78,8 @@ func firstLine(begin []byte) (comments int, line []byte) {
 	return comments, nil
 }
 
-// layoutOf finds the layout of a text by its beginning, which has no byte order mark. isHeader recognizes a header; it may be nil.
+// layoutOf finds the layout of a text by its beginning, which has no byte order mark. isHeader recognizes a header; it
+// may be nil.
 func layoutOf(begin []byte, form Form, isHeader func([]string) bool) layout {
 	l := layout{comment: commentOf(begin)}
 	var line []byte
@@ -88,8 +92,8 @@ func layoutOf(begin []byte, form Form, isHeader func([]string) bool) layout {
 	return l
 }
 
-// separatorOf finds what separates the fields of a first line, which is plain without its quoted fields: the one that makes a header of it,
-// else a tab, which texts hardly have, or the first other one that is there.
+// separatorOf finds what separates the fields of a first line, which is plain without its quoted fields: the one that
+// makes a header of it, else a tab, which texts hardly have, or the first other one that is there.
 func separatorOf(line, plain []byte, form Form, isHeader func([]string) bool) byte {
 	hasBlanks := bytes.ContainsAny(bytes.TrimSpace(plain), " \t")
 	if d := form.Delimiter; d == blanks && hasBlanks || d != 0 && d != blanks && bytes.IndexByte(plain, d) >= 0 {

@@ -147,7 +147,10 @@ func textOf(column *parquet.Column) (asText appendText, ok bool) {
 					return strconv.AppendUint(dst, uint64(v.Uint32()), 10), nil
 				}, true
 			}
-			return func(dst []byte, v parquet.Value) ([]byte, error) { return strconv.AppendUint(dst, v.Uint64(), 10), nil }, true
+			return func(dst []byte, v parquet.Value) ([]byte, error) {
+				return strconv.AppendUint(dst, v.Uint64(), 10),
+					nil
+			}, true
 		}
 	}
 	switch column.Type().Kind() {
@@ -260,7 +263,8 @@ func (p *parquetReader) nextGroup() error {
 	}
 	if p.group == len(groups) {
 		if rows != p.file.NumRows() {
-			return &Error{Path: p.path, Msg: fmt.Sprintf("got %d rows, want the %d that its footer counts", rows, p.file.NumRows())}
+			return &Error{Path: p.path, Msg: fmt.Sprintf("got %d rows, want the %d that its footer counts", rows,
+				p.file.NumRows())}
 		}
 		return io.EOF
 	}

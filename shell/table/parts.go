@@ -14,8 +14,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
-// Parts are the files that a name stands for: the file itself, the files of a directory, or those that a pattern matches. They are read
-// one after another, as if they were one file.
+// Parts are the files that a name stands for: the file itself, the files of a directory, or those that a pattern
+// matches. They are read one after another, as if they were one file.
 type Parts struct {
 	name     string
 	paths    []string // sorted; never empty
@@ -32,9 +32,9 @@ const (
 	maxParts  = 1 << 20
 )
 
-// FindParts finds the files that a name stands for. A directory has a file or more; those whose names begin with . or _ do not count. A
-// name of which there is no file is a pattern if it has *, ? or [. Parts are in the order of their names, in which numbers count as such:
-// part-2 comes before part-10.
+// FindParts finds the files that a name stands for. A directory has a file or more; those whose names begin with . or _
+// do not count. A name of which there is no file is a pattern if it has *, ? or [. Parts are in the order of their
+// names, in which numbers count as such: part-2 comes before part-10.
 func FindParts(ctx context.Context, name string) (Parts, error) {
 	info, err := stream.Stat(ctx, name)
 	var paths []string
@@ -71,7 +71,8 @@ func filesOf(ctx context.Context, dir string) (paths []string, err error) {
 	for _, entry := range entries {
 		name, path := entry.Name(), stream.Below(dir, entry.Name())
 		if name == "_delta_log" || name == ".hoodie" {
-			return nil, &Error{Path: dir, Msg: "has a log " + name + " that says which files count: write the table to plain parquet files, and name those"}
+			return nil, &Error{Path: dir, Msg: "has a log " + name +
+				" that says which files count: write the table to plain parquet files, and name those"}
 		}
 		if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
 			continue
@@ -163,10 +164,10 @@ func (p Parts) Place(line int64) (path string, at int64) {
 	return p.name, line
 }
 
-// Open opens files that have the same header, and reads it. A file without one is an *Error; one with a header alone has no rows. memory, in
-// bytes, is what reading may take: a parquet file whose metadata or pages take more is an *Error, before they are allocated. Where a
-// file is a named pipe, ctx ends the wait for what is written to it, also that of Rows and Scan. Row.Line has the number of the part too:
-// Place says what it means.
+// Open opens files that have the same header, and reads it. A file without one is an *Error; one with a header alone
+// has no rows. memory, in bytes, is what reading may take: a parquet file whose metadata or pages take more is an
+// *Error, before they are allocated. Where a file is a named pipe, ctx ends the wait for what is written to it, also
+// that of Rows and Scan. Row.Line has the number of the part too: Place says what it means.
 func Open(ctx context.Context, parts Parts, memory int64) (*Reader, error) {
 	return openParts(ctx, parts, memory, chunkBytes)
 }
@@ -231,7 +232,8 @@ func (p *partsReader) advance() error {
 	p.before.Add(last.Size())
 	p.now.Store(next)
 	if !slices.Equal(next.header, p.of.header) {
-		return next.HeaderErrorf("", "has the columns %s, want those of %s: %s", next.ListColumns(), p.of.parts.paths[0], p.of.ListColumns())
+		return next.HeaderErrorf("", "has the columns %s, want those of %s: %s", next.ListColumns(), p.of.parts.paths[0],
+			p.of.ListColumns())
 	}
 	return nil
 }

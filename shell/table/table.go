@@ -118,9 +118,9 @@ func (r *Reader) Names() ([]string, error) {
 	return names, nil
 }
 
-// Columns returns the places of names in the header, -1 for one that is not there. White space around a name in the header,
-// and upper and lower case, do not count, unless there is a column of the very name. Several columns that could all be
-// meant are an *Error.
+// Columns returns the places of names in the header, -1 for one that is not there. White space around a name in the
+// header, and upper and lower case, do not count, unless there is a column of the very name. Several columns that could
+// all be meant are an *Error.
 func (r *Reader) Columns(names ...string) ([]int, error) {
 	places := make([]int, len(names))
 	for i, name := range names {
@@ -135,7 +135,8 @@ func (r *Reader) Columns(names ...string) ([]int, error) {
 			switch {
 			case !strings.EqualFold(strings.TrimSpace(have), name):
 			case places[i] >= 0:
-				return nil, r.HeaderErrorf("", "got the columns %q and %q, want one of them named %q", r.header[places[i]], have, name)
+				return nil, r.HeaderErrorf("", "got the columns %q and %q, want one of them named %q", r.header[places[i]], have,
+					name)
 			default:
 				places[i] = j
 			}
@@ -191,7 +192,8 @@ func (r *Reader) row() (Row, error) {
 	}
 }
 
-// Errorf returns an *Error at the line of a row, with column "" about the record as a whole. It wraps what a verb %w does.
+// Errorf returns an *Error at the line of a row, with column "" about the record as a whole. It wraps what a verb %w
+// does.
 func (r *Reader) Errorf(line int64, column, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	path, at := r.path, line

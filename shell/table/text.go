@@ -31,8 +31,8 @@ type textFile struct {
 	err   error  // that comes behind rest; io.EOF at the end of the file
 }
 
-// newTextFile reads a text from behind its byte order mark. Between tabs and blanks, where titles often have a quote each, a record is a line:
-// nothing would tell rows with such quotes from a text with ends of lines in it.
+// newTextFile reads a text from behind its byte order mark. Between tabs and blanks, where titles often have a quote
+// each, a record is a line: nothing would tell rows with such quotes from a text with ends of lines in it.
 func newTextFile(path string, in io.Reader, l layout, chunkBytes int) *textFile {
 	return &textFile{path: path, in: in, separator: l.separator, comment: l.comment, trim: l.trim, chunkBytes: chunkBytes,
 		ofLines: l.separator == blanks || quotesAreText(l.separator)}

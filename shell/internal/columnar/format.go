@@ -1,8 +1,9 @@
-// Package columnar writes a Result of package query in columns, for programs: as a Parquet file.
-// Texts are UTF-8, and numbers are 64-bit integers or floats. What a store has no value for is null. A column whose values are of
-// several kinds is text.
+// Package columnar writes a Result of package query in columns, for programs: as a Parquet file. Texts are UTF-8, and
+// numbers are 64-bit integers or floats. What a store has no value for is null. A column whose values are of several
+// kinds is text.
 //
-// Rows are written in groups of a few MiB, so that an answer of any length takes little memory. The bytes do not depend on the budget.
+// Rows are written in groups of a few MiB, so that an answer of any length takes little memory. The bytes do not depend
+// on the budget.
 //
 // [Format] is the flag of commands whose answer may also be printed in a format of package print.
 package columnar
@@ -70,7 +71,8 @@ func (f *Format) UnmarshalText(name []byte) error {
 	}
 	of, err := print.ParseFormat(string(name))
 	if err != nil {
-		return fmt.Errorf("unknown format %q, want %s%s", name, wording.AnyOf(names()), wording.DidYouMean(string(name), names()))
+		return fmt.Errorf("unknown format %q, want %s%s", name, wording.AnyOf(names()),
+			wording.DidYouMean(string(name), names()))
 	}
 	*f = Format(of)
 	return nil

@@ -192,8 +192,9 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, show func(kv.NodeID) (
 	return nil
 }
 
-// wordsOf are the decisions about a node that count: of each person the last. If several people have decided about a node that
-// nobody has decided on here, all decisions of a history count, so that a dispute and its end come out as they were.
+// wordsOf are the decisions about a node that count: of each person the last. If several people have decided about a
+// node that nobody has decided on here, all decisions of a history count, so that a dispute and its end come out as
+// they were.
 func (a *adopter) wordsOf(of []filedDecision, now decide.View) (words []*filedDecision) {
 	isHistory, isOfOne := now.Decision == decide.None, true
 	for i := range of {
@@ -228,8 +229,8 @@ type takenDecision struct {
 	Request decide.Request
 }
 
-// decide names the decisions that are taken, in the order of the file. Neighbouring ones of one moment, person and reason
-// become one step, as they were.
+// decide names the decisions that are taken, in the order of the file. Neighbouring ones of one moment, person and
+// reason become one step, as they were.
 func (a *adopter) decide(ctx context.Context, w *decide.StepWriter, now func() time.Time) error {
 	var last takenDecision
 	var why string // of last

@@ -25,8 +25,8 @@ type Appendage struct {
 	Decided     LeftOut // rows whose labels were left out, because somebody has decided about the nodes
 }
 
-// Append adds the nodes and edges of the files to a store, all of them or nothing. Known ids take the labels and properties of
-// the nodes file. A label that a decision gave, or left as it was, stays.
+// Append adds the nodes and edges of the files to a store, all of them or nothing. Known ids take the labels and
+// properties of the nodes file. A label that a decision gave, or left as it was, stays.
 func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appendage, err error) {
 	var classes []string
 	before := func(tx *kv.Tx) error {
@@ -161,7 +161,10 @@ func (a *appending) putRows(ctx context.Context, tx *kv.Tx, write func(matrix st
 	if a.Features == "" {
 		return nil
 	}
-	return a.Timed("append features", func(stage *ops.Stage) error { return w.appendFeatures(ctx, a.Features, put, stage) })
+	return a.Timed("append features", func(stage *ops.Stage) error {
+		return w.appendFeatures(ctx, a.Features, put,
+			stage)
+	})
 }
 
 // rowsOf yields the nodes of the rows of the nodes file, which it reads again.
@@ -225,7 +228,8 @@ func (w *writing) appendFeatures(
 	})
 }
 
-// keepDecided gives the row of a node that somebody has decided about the label of the node, and counts the other labels that change.
+// keepDecided gives the row of a node that somebody has decided about the label of the node, and counts the other
+// labels that change.
 func (a *appending) keepDecided(tx *kv.Tx, v kv.NodeID, n *kv.Node) error {
 	label, err := tx.Value(v, kv.LabelColumn)
 	if err != nil || label.Str() == n.Label {

@@ -12,7 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// A Form says which labels of files mean that a node has none, beside the empty one. Labels are compared letter by letter.
+// A Form says which labels of files mean that a node has none, beside the empty one. Labels are compared letter by
+// letter.
 type Form struct{ Unlabelled []string }
 
 // Labels returns a function that reads a label; "" is none.
@@ -95,7 +96,8 @@ func (r Job) sayClasses(ctx context.Context, tx *kv.Tx, nodes *nodesFile, before
 	slices.SortFunc(counts, func(a, b ClassLoss) int { return strings.Compare(a.Class, b.Class) })
 	counts = slices.DeleteFunc(counts, func(c ClassLoss) bool { return c.All == 0 || slices.Contains(before, c.Class) })
 	if before != nil && len(counts) > 0 {
-		r.caution("The store has new classes: " + listClasses(counts) + ". If a label is misspelt, correct the file and append it again.")
+		r.caution("The store has new classes: " + listClasses(counts) +
+			". If a label is misspelt, correct the file and append it again.")
 	}
 	var missing []ClassLoss
 	single, labelled := 0, int64(0)

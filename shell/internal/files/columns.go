@@ -30,7 +30,8 @@ func ParseColumns(pairs []string) (Columns, error) {
 		}
 		for other, of := range columns {
 			if other == name || of == column {
-				return nil, fmt.Errorf("got %s beside %s=%s, want one column for each name", wording.Short(pair), wording.Short(other), wording.Short(of))
+				return nil, fmt.Errorf("got %s beside %s=%s, want one column for each name", wording.Short(pair),
+					wording.Short(other), wording.Short(of))
 			}
 		}
 		columns[name] = column
@@ -42,7 +43,8 @@ func ParseColumns(pairs []string) (Columns, error) {
 func (c Columns) Only(names ...string) error {
 	for name := range c {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("got %s=%s, want columns for %s", wording.Short(name), wording.Short(c[name]), strings.Join(names, ", "))
+			return fmt.Errorf("got %s=%s, want columns for %s", wording.Short(name), wording.Short(c[name]),
+				strings.Join(names, ", "))
 		}
 	}
 	return nil
@@ -63,7 +65,8 @@ func (r Job) needed() []string {
 		slices.Collect(maps.Values(r.EdgeColumns)))
 }
 
-// nodePlaces returns the places of the columns id, label and split in a nodes file, -1 of one that is not there. There is an id.
+// nodePlaces returns the places of the columns id, label and split in a nodes file, -1 of one that is not there. There
+// is an id.
 func (r Job) nodePlaces(in *table.Reader) ([]int, error) {
 	places, err := r.Columns.places(in, "--columns", true, nodeNames...)
 	if err == nil {
@@ -81,8 +84,8 @@ func (r Job) edgePlaces(in *table.Reader) ([]int, error) {
 	return places, err
 }
 
-// propertyNames returns the names that the columns of a nodes file have in a store, all of which differ. A column without a name is no
-// property, and neither are the others.
+// propertyNames returns the names that the columns of a nodes file have in a store, all of which differ. A column
+// without a name is no property, and neither are the others.
 func (r Job) propertyNames(in *table.Reader, h *header, others []int) ([]string, error) {
 	names := make([]string, len(h.names))
 	for i, name := range h.names {
@@ -118,8 +121,8 @@ func (r Job) propertyNames(in *table.Reader, h *header, others []int) ([]string,
 	return names, nil
 }
 
-// otherPlaces returns the places of columns in a table beside the nodes file: those of Columns, or, where it does not have them,
-// those of the names themselves. All are there.
+// otherPlaces returns the places of columns in a table beside the nodes file: those of Columns, or, where it does not
+// have them, those of the names themselves. All are there.
 func (r Job) otherPlaces(in *table.Reader, names ...string) ([]int, error) {
 	places, err := r.Columns.places(in, "--columns", false, names...)
 	if err == nil && names[0] == "id" && places[0] < 0 && len(in.Header()) > 1 && in.Header()[0] == "" {
@@ -147,7 +150,8 @@ func (c Columns) places(in *table.Reader, flag string, exact bool, names ...stri
 				return nil, err
 			}
 			if places[i] < 0 && exact {
-				return nil, in.HeaderErrorf("", "has no column %q, which %s names for %s; its columns are %s", column, flag, name, in.ListColumns())
+				return nil, in.HeaderErrorf("", "has no column %q, which %s names for %s; its columns are %s", column, flag, name,
+					in.ListColumns())
 			}
 		}
 		if !isNamed || places[i] < 0 {
@@ -169,7 +173,8 @@ func (c Columns) places(in *table.Reader, flag string, exact bool, names ...stri
 	}
 	for i, place := range places {
 		if j := slices.Index(places, place); place >= 0 && j < i {
-			return nil, in.HeaderErrorf(in.Header()[place], "is named for %s and for %s by %s, want a column for each", names[j], names[i], flag)
+			return nil, in.HeaderErrorf(in.Header()[place], "is named for %s and for %s by %s, want a column for each",
+				names[j], names[i], flag)
 		}
 	}
 	return places, nil

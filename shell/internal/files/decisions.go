@@ -13,8 +13,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
-// maxAhead is how far the clock of who made a decision may be ahead of the one here. A time further ahead is a mistake, and
-// would make all that others decide about the node older.
+// maxAhead is how far the clock of who made a decision may be ahead of the one here. A time further ahead is a mistake,
+// and would make all that others decide about the node older.
 const maxAhead = 5 * time.Minute
 
 // A decisionsFile is a file of decisions while it is read.
@@ -30,8 +30,8 @@ type decisionsFile struct {
 	show    func(kv.NodeID) (decide.View, error)
 }
 
-// sorterShare is the part of the memory that each of the two sorters of decisions may hold, as a divisor. The table that is
-// read has the rest.
+// sorterShare is the part of the memory that each of the two sorters of decisions may hold, as a divisor. The table
+// that is read has the rest.
 const sorterShare = 8
 
 // readDecisions reads a table of decisions, whose nodes and classes the store must have, into a sorter,

@@ -68,7 +68,8 @@ func openEdges(ctx context.Context, path string, r Job) (edgesFile, error) {
 		}
 	}
 	if len(extra) > 0 {
-		r.say("%s: edges have no properties but a weight, so these columns are left out: %s", in.Path(), strings.Join(extra, ", "))
+		r.say("%s: edges have no properties but a weight, so these columns are left out: %s", in.Path(),
+			strings.Join(extra, ", "))
 	}
 	return e, nil
 }
@@ -128,8 +129,8 @@ func (e *edgesTable) read(ctx context.Context, writers []edgeTaker, r Job) (int6
 	return edges.Load(), err
 }
 
-// readIntegers hands the edges at the beginning of a chunk to w, as far as their ends are integers and they have no more. It returns how
-// many there were.
+// readIntegers hands the edges at the beginning of a chunk to w, as far as their ends are integers and they have no
+// more. It returns how many there were.
 func (e *edgesTable) readIntegers(w edgeTaker, c *table.Chunk) (count int64, err error) {
 	to, ok := w.(integerTaker)
 	if !ok || e.src > 1 || e.dst > 1 {
@@ -192,19 +193,20 @@ func (e *edgesArray) read(ctx context.Context, writers []edgeTaker, r Job) (int6
 	stage := "read " + filepath.Base(e.in.Path())
 	rows := e.in.NumRows()
 	ids, raw := make([][]int64, len(writers)), make([][]byte, len(writers))
-	err := parallel.Do(ctx, len(writers), int((rows+arrayRows-1)/arrayRows), func(_ context.Context, worker, i int) (err error) {
-		first := int64(i) * arrayRows
-		count := min(arrayRows, rows-first)
-		e.rest.Add(-count)
-		if r.Progress != nil {
-			r.Progress(stage, e.offset(), e.in.Size())
-		}
-		ids[worker] = slices.Grow(ids[worker][:0], 2*arrayRows)[:2*count]
-		if raw[worker], err = e.in.Read(first, ids[worker], raw[worker]); err != nil {
-			return err
-		}
-		return e.add(writers[worker], first, ids[worker])
-	})
+	err := parallel.Do(ctx, len(writers), int((rows+arrayRows-1)/arrayRows),
+		func(_ context.Context, worker, i int) (err error) {
+			first := int64(i) * arrayRows
+			count := min(arrayRows, rows-first)
+			e.rest.Add(-count)
+			if r.Progress != nil {
+				r.Progress(stage, e.offset(), e.in.Size())
+			}
+			ids[worker] = slices.Grow(ids[worker][:0], 2*arrayRows)[:2*count]
+			if raw[worker], err = e.in.Read(first, ids[worker], raw[worker]); err != nil {
+				return err
+			}
+			return e.add(writers[worker], first, ids[worker])
+		})
 	return rows, err
 }
 

@@ -83,7 +83,8 @@ func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add f
 		}
 		g.ends = added
 		if added > 0 {
-			r.say("%s: %d ends of edges, which %s with its %s lacks, became nodes without a label", g.Edges, added, g.Nodes, wording.Nodes(int64(known)))
+			r.say("%s: %d ends of edges, which %s with its %s lacks, became nodes without a label", g.Edges, added, g.Nodes,
+				wording.Nodes(int64(known)))
 		}
 		return nil
 	})
@@ -105,7 +106,8 @@ func (g *Graph) adviseEnds(err error) error {
 // checkTwice returns an error if a file of edges cannot be read twice.
 func (g *Graph) checkTwice(ctx context.Context) error {
 	path := g.Edges
-	if info, err := stream.Stat(ctx, path); path == stream.Input || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+	if info, err := stream.Stat(ctx, path); path == stream.Input || err == nil && !info.Mode().IsRegular() &&
+		!info.IsDir() {
 		return &table.Error{Path: path, Msg: "got a pipe or a device, which cannot be read twice, as --edge-nodes does: want a file"}
 	}
 	return nil

@@ -91,7 +91,8 @@ func (m *matrixFile) featureNames(memory int64) ([]string, error) {
 		return nil, m.arrayErrorf("has no columns, want one a feature")
 	}
 	if most := memory / (columnCost * columnShare); columns > most {
-		return nil, m.arrayErrorf("has %d columns, whose names and rows take more memory than there is, want at most %d", columns, most)
+		return nil, m.arrayErrorf("has %d columns, whose names and rows take more memory than there is, want at most %d",
+			columns, most)
 	}
 	names := make([]string, columns)
 	for j := range names {

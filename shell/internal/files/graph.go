@@ -1,6 +1,6 @@
-// Package files reads files into a store, all of them or nothing: a graph, what is added to one, and decisions about its
-// labels. It also reads what an evaluation or a gate compares a store with. It knows no terminal and no command line, but its
-// messages name flags of import.
+// Package files reads files into a store, all of them or nothing: a graph, what is added to one, and decisions about
+// its labels. It also reads what an evaluation or a gate compares a store with. It knows no terminal and no command
+// line, but its messages name flags of import.
 package files
 
 import (
@@ -44,7 +44,8 @@ type Graph struct {
 
 	Form Form // of the labels
 
-	// Scores and Run are of a run that was made elsewhere, for a new store. It names the classes, and may have seen nodes without predictions.
+	// Scores and Run are of a run that was made elsewhere, for a new store. It names the classes, and may have seen
+	// nodes without predictions.
 	Scores, Run string
 	run         *cleaner.ForeignRun // what Load has read
 
@@ -242,7 +243,8 @@ func (p *rowPlaces) explain(err error, want string) error {
 	case row.Edge:
 		msg := fmt.Sprintf("got an edge of node %q, want %s", wording.Cut(row.ID, kv.MaxID), want)
 		if row.To != "" {
-			msg = fmt.Sprintf("got an edge from %q to %q, which the store does not have", wording.Cut(row.ID, kv.MaxID), wording.Cut(row.To, kv.MaxID))
+			msg = fmt.Sprintf("got an edge from %q to %q, which the store does not have", wording.Cut(row.ID, kv.MaxID),
+				wording.Cut(row.To, kv.MaxID))
 		}
 		if IsArray(p.edges) {
 			return &npy.Error{Path: p.edges, Row: row.Source, Msg: msg}

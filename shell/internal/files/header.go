@@ -9,7 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
-// A header is what the header of a table says of its columns. That of neo4j-admin, in which some column is an id, has NAME:TYPE.
+// A header is what the header of a table says of its columns. That of neo4j-admin, in which some column is an id, has
+// NAME:TYPE.
 type header struct {
 	in    *table.Reader
 	names []string // without types; empty if the column is no property
@@ -36,7 +37,8 @@ var propertyKinds = map[string]kv.Kind{
 	"localdatetime": kv.KindString, "time": kv.KindString, "localtime": kv.KindString, "duration": kv.KindString, "point": kv.KindString,
 }
 
-// headerOf reads the header of a table. That of neo4j-admin must have one column for each role, and types that are known.
+// headerOf reads the header of a table. That of neo4j-admin must have one column for each role, and types that are
+// known.
 func headerOf(in *table.Reader) (*header, error) {
 	h := &header{in: in, names: slices.Clone(in.Header()), types: make([]string, len(in.Header()))}
 	names, types, isTyped := make([]string, len(h.names)), make([]string, len(h.names)), false

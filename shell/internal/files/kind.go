@@ -9,8 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A kindGuess finds the narrowest kind that all values of a column have: bool, int, float, else string. Empty values are
-// null and have every kind.
+// A kindGuess finds the narrowest kind that all values of a column have: bool, int, float, else string. Empty values
+// are null and have every kind.
 type kindGuess struct {
 	isBool, isInt, isFloat bool
 	some                   bool // there is a value
@@ -97,8 +97,8 @@ func parseNumber(text []byte) (float64, bool) {
 	return f, err == nil
 }
 
-// keepsDigits reports whether a float holds all digits of the integer that a text writes, such as those of a hash, which
-// the nearest float would silently change. Of other numbers it does not ask.
+// keepsDigits reports whether a float holds all digits of the integer that a text writes, such as those of a hash,
+// which the nearest float would silently change. Of other numbers it does not ask.
 func keepsDigits(f float64, text []byte) bool {
 	const always = 15 // digits that every float keeps
 	if len(text) <= always || bytes.ContainsAny(text, ".eE") {
@@ -107,8 +107,8 @@ func keepsDigits(f float64, text []byte) bool {
 	return strconv.FormatFloat(f, 'f', 0, 64) == string(text)
 }
 
-// parseNonFinite reads what programs write for a float that is no number, which a store keeps as null, or infinite: NaN,
-// inf and infinity, in upper or lower case, an infinity with or without its sign.
+// parseNonFinite reads what programs write for a float that is no number, which a store keeps as null, or infinite:
+// NaN, inf and infinity, in upper or lower case, an infinity with or without its sign.
 func parseNonFinite(text []byte) (float64, bool) {
 	if len(text) > len("-infinity") {
 		return 0, false

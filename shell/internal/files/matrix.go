@@ -27,8 +27,8 @@ type writing struct {
 
 	classes []string // of the columns of a matrix of predictions; empty: nobody has named them
 
-	// rows are the nodes of the rows of an array, and count is their number; nil: those of the store, in the order of the nodes
-	// file. Then each of them has a row, in a table too.
+	// rows are the nodes of the rows of an array, and count is their number; nil: those of the store, in the order of
+	// the nodes file. Then each of them has a row, in a table too.
 	rows  iter.Seq2[kv.NodeID, error]
 	count int
 
@@ -42,7 +42,8 @@ func IsArray(path string) bool {
 	return extension == ".npy" || extension == ".npz"
 }
 
-// A matrixFile has a row of numbers for every node: a table with a column id, or an array in the order of the nodes file.
+// A matrixFile has a row of numbers for every node: a table with a column id, or an array in the order of the nodes
+// file.
 type matrixFile struct {
 	table  *table.Reader // or nil
 	id     int           // column of the table
@@ -133,8 +134,8 @@ func (m *matrixFile) arrayErrorf(format string, args ...any) error {
 	return &npy.Error{Path: m.array.Path(), Row: -1, Msg: fmt.Sprintf(format, args...)}
 }
 
-// each calls fn for every node with its row. Columns are those of the values of a sparse row, else nil. A *cleaner.RowError
-// of fn becomes an error of the file.
+// each calls fn for every node with its row. Columns are those of the values of a sparse row, else nil. A
+// *cleaner.RowError of fn becomes an error of the file.
 func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, columns []uint32, values []float64) error) error {
 	if m.table != nil {
 		return w.eachNode(ctx, m, func(v kv.NodeID, row table.Row, values []float64) error {
@@ -172,7 +173,8 @@ func (w *writing) eachRow(ctx context.Context, in *npy.Reader, fn func(kv.NodeID
 					"made of ends of edges: want these in the nodes file, and a row for each", ends)}
 		}
 	} else if in.NumRows() != int64(count) {
-		return &npy.Error{Path: in.Path(), Row: -1, Msg: fmt.Sprintf("has %d rows, want %d, one for each %s", in.NumRows(), count, of)}
+		return &npy.Error{Path: in.Path(), Row: -1, Msg: fmt.Sprintf("has %d rows, want %d, one for each %s", in.NumRows(),
+			count, of)}
 	}
 	report := w.Progress
 	nextRow, stop := iter.Pull2(in.Rows())

@@ -20,7 +20,8 @@ func (c Columns) isHeader(names ...string) func(fields []string) bool {
 		for _, name := range names {
 			isColumn := func(field string) bool {
 				_, of := cutType(field)
-				return strings.EqualFold(strings.TrimSpace(field), name) || of != "" && of == roles[name] || field == c[name] && !isCount(field)
+				return strings.EqualFold(strings.TrimSpace(field), name) || of != "" && of == roles[name] || field == c[name] &&
+					!isCount(field)
 			}
 			if !slices.ContainsFunc(fields, isColumn) {
 				return false
@@ -41,9 +42,11 @@ func (r Job) checkPlaces(in *table.Reader, places []int, names []string, needed 
 	for i, name := range names {
 		isMissing := places[i] < 0 && i < needed
 		if isMissing && in.Numbered() {
-			return in.HeaderErrorf("", "has %d columns, and none for %s: name it with %s, such as %s=1", len(in.Header()), name, flag, name)
+			return in.HeaderErrorf("", "has %d columns, and none for %s: name it with %s, such as %s=1", len(in.Header()), name,
+				flag, name)
 		}
-		isRow := isMissing && slices.ContainsFunc(in.Header(), isCount) || places[i] >= 0 && isCount(of[name]) && isCount(in.Header()[places[i]])
+		isRow := isMissing && slices.ContainsFunc(in.Header(), isCount) || places[i] >= 0 && isCount(of[name]) &&
+			isCount(in.Header()[places[i]])
 		switch {
 		case isRow && !in.Numbered():
 			return in.HeaderErrorf("", "the header seems to be missing: this line has %s. If it is a row, add --no-header: columns then are "+

@@ -25,7 +25,8 @@ type nodesFile struct {
 	classes          map[string]bool // that labels may have; nil: any
 }
 
-// openNodes opens a nodes file and decides, by reading it once, of which kind its properties are, but those of known kinds.
+// openNodes opens a nodes file and decides, by reading it once, of which kind its properties are, but those of known
+// kinds.
 func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) (_ *nodesFile, err error) {
 	in, err := r.openGraph(ctx, g.Nodes, r.Columns.isHeader("id"))
 	if err != nil {
@@ -48,7 +49,8 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 	}
 	n.names = header.names
 	if left := in.LeftOut(); left != nil {
-		r.say("%s: properties are booleans, numbers and texts, so these columns are left out: %s", in.Path(), strings.Join(left, ", "))
+		r.say("%s: properties are booleans, numbers and texts, so these columns are left out: %s", in.Path(),
+			strings.Join(left, ", "))
 	}
 	names, err := r.propertyNames(in, header, columns)
 	if err != nil {
@@ -69,7 +71,8 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 		case name == "":
 			continue
 		case slices.ContainsFunc(cleaner.ReservedNames, func(word string) bool { return strings.EqualFold(word, name) }):
-			return nil, in.HeaderErrorf(name, "is the name of a built-in property, want another: such as --columns my_%s=%d", name, i+1)
+			return nil, in.HeaderErrorf(name, "is the name of a built-in property, want another: such as --columns my_%s=%d",
+				name, i+1)
 		}
 		if kind, declared := header.kind(i); declared {
 			if _, there := known[name]; !there {

@@ -8,7 +8,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
-// openGraph opens a table of the graph itself as a stage: it may have to wait for the header. Columns that hold no plain values are left out.
+// openGraph opens a table of the graph itself as a stage: it may have to wait for the header. Columns that hold no
+// plain values are left out.
 func (r Job) openGraph(ctx context.Context, path string, isHeader func([]string) bool) (in *table.Reader, err error) {
 	parts, err := table.FindParts(ctx, path)
 	if err != nil {

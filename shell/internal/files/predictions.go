@@ -166,7 +166,8 @@ func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows in
 // saveIDs is what to do about edges whose ends are positions of rows.
 const saveIDs = "save ids[edges] in their place, ids being the column id as an array"
 
-// sayPositions says how arrays were read if the ids of the nodes, some of which may be missing, are numbers in another order than their rows.
+// sayPositions says how arrays were read if the ids of the nodes, some of which may be missing, are numbers in another
+// order than their rows.
 func (g *Graph) sayPositions(tx *kv.Tx, r Job) error {
 	if !tx.Shape().IntegerIDs || !IsArray(g.Edges) && !IsArray(g.Features) && !IsArray(g.Predictions) {
 		return nil

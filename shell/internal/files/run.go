@@ -31,7 +31,8 @@ type runFile struct {
 	Suspects int64 `json:"suspects"`
 }
 
-// runShare is the part of the memory that a run file may have, as a divisor: what is read from it takes several times as much.
+// runShare is the part of the memory that a run file may have, as a divisor: what is read from it takes several times
+// as much.
 const runShare = 16
 
 // readRun reads a run that was made elsewhere.
@@ -64,7 +65,8 @@ func readRun(ctx context.Context, path string, memory int64) (_ *cleaner.Foreign
 // scoreColumns are those of a table of scores beside id.
 var scoreColumns = []string{"given_label", "score", "suggested_label", "confidence"}
 
-// scores writes a run and what it says of each node, by a table as export scores makes it. The caller marks the run when it commits, and closes it.
+// scores writes a run and what it says of each node, by a table as export scores makes it. The caller marks the run
+// when it commits, and closes it.
 func (w *writing) scores(ctx context.Context, g *Graph, stage *ops.Stage) (_ *cleaner.RunWriter, err error) {
 	in, columns, err := w.OpenTable(ctx, g.Scores, scoreColumns...)
 	if err != nil {
@@ -85,7 +87,8 @@ func (w *writing) scores(ctx context.Context, g *Graph, stage *ops.Stage) (_ *cl
 			err = errors.Join(err, out.Close())
 		}
 	}()
-	rows := scoreRows{in: in, given: columns[1], score: columns[2], suggested: columns[3], confidence: columns[4], labels: labels, classes: namesOf(g.run)}
+	rows := scoreRows{in: in, given: columns[1], score: columns[2], suggested: columns[3], confidence: columns[4],
+		labels: labels, classes: namesOf(g.run)}
 	seen, err := eachNamed(ctx, w.tx, in, columns[0], w.Progress, func(v kv.NodeID, row table.Row) error {
 		score, err := rows.read(v, row)
 		if err != nil {

@@ -37,15 +37,17 @@ func decidedBefore(ctx context.Context, tx *kv.Tx, v kv.NodeID, now decide.View)
 
 // A standpoint is what the store has of the person who makes a decision, and of others.
 type standpoint struct {
-	last     time.Time        // when the person's last decision about the node was made, taken back or not; zero where there is none
-	word     *decide.Decision // of the person; nil: none
-	isOfNode bool             // the file names no person: all that the store has decided counts as said by the one who takes it
-	others   bool             // others have decided on the node
-	labels   []string         // that the node had by the decisions
+	// when the person's last decision about the node was made, taken back or not; zero where there is none
+	last time.Time
+	word *decide.Decision // of the person; nil: none
+	// the file names no person: all that the store has decided counts as said by the one who takes it
+	isOfNode bool
+	others   bool     // others have decided on the node
+	labels   []string // that the node had by the decisions
 }
 
-// of is the standpoint of who made a decision of a file, "" if the file does not say; then who takes it makes it. If it is not the first
-// about the node that is taken, others have decided.
+// of is the standpoint of who made a decision of a file, "" if the file does not say; then who takes it makes it. If it
+// is not the first about the node that is taken, others have decided.
 func (b *decided) of(who, taker string, isFirst bool) standpoint {
 	s := standpoint{isOfNode: who == "", others: !isFirst}
 	who = cmp.Or(who, taker)
@@ -141,7 +143,8 @@ func (d *filedDecision) against(now decide.View, labels []string, of standpoint)
 	return request, fateTaken
 }
 
-// isThere reports whether a decision is the one of the file. Accept, reject and relabel come to the same: that the label is right.
+// isThere reports whether a decision is the one of the file. Accept, reject and relabel come to the same: that the
+// label is right.
 func (d *filedDecision) isThere(is decide.Kind, label string) bool {
 	if is == decide.None || label != d.To {
 		return false

@@ -1,6 +1,6 @@
-// Package pages hands the pages of a parquet file to a decoder, unpacked. The decoder allocates what a footer, the header of a page and the
-// runs in a page say: they are held against the file and the memory first, and a page that unpacks to more than its header says is refused.
-// It knows nothing of rows, and nothing of what values mean.
+// Package pages hands the pages of a parquet file to a decoder, unpacked. The decoder allocates what a footer, the
+// header of a page and the runs in a page say: they are held against the file and the memory first, and a page that
+// unpacks to more than its header says is refused. It knows nothing of rows, and nothing of what values mean.
 package pages
 
 import (
@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// structCost is about what a struct of a file's metadata takes when it is decoded, in bytes. Structs may take one part of footerShare of
-	// the memory, and footerMost bytes, so that the stack holds any that lie in each other.
+	// structCost is about what a struct of a file's metadata takes when it is decoded, in bytes. Structs may take one
+	// part of footerShare of the memory, and footerMost bytes, so that the stack holds any that lie in each other.
 	structCost  = 1 << 10
 	footerShare = 4
 	footerMost  = 2 << 30
@@ -44,7 +44,8 @@ func Open(content io.ReaderAt, size, memory, share int64) (*File, error) {
 	if err := f.takePlaces(meta, size); err != nil {
 		return nil, err
 	}
-	for i := range meta.Schema { // the decoder has no values of the type of nulls alone; what is left is the type in which they are stored
+	// the decoder has no values of the type of nulls alone; what is left is the type in which they are stored
+	for i := range meta.Schema {
 		if _, isNull := meta.Schema[i].LogicalType.Value.(*format.NullType); isNull {
 			meta.Schema[i].LogicalType.Value = nil
 		}
@@ -100,7 +101,8 @@ func readFooter(f io.ReaderAt, size, memory int64) (*format.FileMetaData, error)
 
 type thriftReader = thrift.Reader // whose name is that of a method
 
-// A footerReader counts what the structs, lists and maps take that a footer says it has, before a decoder allocates them.
+// A footerReader counts what the structs, lists and maps take that a footer says it has, before a decoder allocates
+// them.
 type footerReader struct {
 	thriftReader
 	rest int64 // bytes that they may take
@@ -155,11 +157,12 @@ func (r *footerReader) ReadMap() (thrift.Map, error) {
 
 // Discard skips bytes: a decoder asks for it where the reader has all of them.
 func (r *footerReader) Discard(n int) (int, error) {
-	return r.thriftReader.(interface{ Discard(int) (int, error) }).Discard(n) //nolint:errcheck // the reader of bytes has it
+	//nolint:errcheck // the reader of bytes has it
+	return r.thriftReader.(interface{ Discard(int) (int, error) }).Discard(n)
 }
 
-// takePlaces finds where the pages of each group of rows lie, and takes from the metadata what is of no use to a decoder that has them from
-// a Source.
+// takePlaces finds where the pages of each group of rows lie, and takes from the metadata what is of no use to a
+// decoder that has them from a Source.
 func (f *File) takePlaces(meta *format.FileMetaData, size int64) error {
 	f.places = make([][]place, len(meta.RowGroups))
 	for g := range meta.RowGroups {
@@ -175,8 +178,10 @@ func (f *File) takePlaces(meta *format.FileMetaData, size int64) error {
 				begin = m.DictionaryPageOffset
 			}
 			// A group without rows has no pages, and its columns may begin nowhere.
-			if meta.RowGroups[g].NumRows > 0 && (begin < 0 || m.TotalCompressedSize < 0 || begin > size || m.TotalCompressedSize > size-begin) {
-				return fmt.Errorf("column %d of group %d of rows claims %d bytes from byte %d on, of %d", i+1, g+1, m.TotalCompressedSize, begin, size)
+			if meta.RowGroups[g].NumRows > 0 && (begin < 0 || m.TotalCompressedSize < 0 || begin > size ||
+				m.TotalCompressedSize > size-begin) {
+				return fmt.Errorf("column %d of group %d of rows claims %d bytes from byte %d on, of %d", i+1, g+1,
+					m.TotalCompressedSize, begin, size)
 			}
 			f.places[g][i] = place{at: begin, end: begin + m.TotalCompressedSize, codec: m.Codec}
 			m.Codec, m.Statistics, m.KeyValueMetadata = format.Uncompressed, format.Statistics{}, nil

@@ -75,8 +75,8 @@ func (s *Source) End() {
 // Err is the error that a page was refused with, in other words than those of the decoder.
 func (s *Source) Err() error { return s.err }
 
-// ReadAt implements io.ReaderAt for a decoder that reads on from where it stopped. It may return less than was asked for:
-// it stops at the end of a page, so that no page is unpacked before the one before it has been taken.
+// ReadAt implements io.ReaderAt for a decoder that reads on from where it stopped. It may return less than was asked
+// for: it stops at the end of a page, so that no page is unpacked before the one before it has been taken.
 func (s *Source) ReadAt(p []byte, offset int64) (n int, err error) {
 	if offset != s.offset {
 		s.err = errors.New("the dictionary is missing")
@@ -185,7 +185,8 @@ func (e *RoomError) Error() string {
 		(e.wants+1<<10-1)>>10, max(e.has, 0)>>10)
 }
 
-// hold notes what the next page takes, in place of the page before it. The decoder keeps the last page until it has the next.
+// hold notes what the next page takes, in place of the page before it. The decoder keeps the last page until it has the
+// next.
 func (s *Source) hold(isDictionary bool, bytes int64) error {
 	of := &s.held[0]
 	if isDictionary {
@@ -204,7 +205,8 @@ func (s *Source) hold(isDictionary bool, bytes int64) error {
 	return nil
 }
 
-// unpack unpacks what is packed into dst, which has room for a byte more than is wanted, and returns how many bytes there are.
+// unpack unpacks what is packed into dst, which has room for a byte more than is wanted, and returns how many bytes
+// there are.
 func (f *File) unpack(codec format.CompressionCodec, dst, packed []byte) (n int, err error) {
 	if len(packed) == 0 {
 		return 0, nil
@@ -219,7 +221,8 @@ func (f *File) unpack(codec format.CompressionCodec, dst, packed []byte) (n int,
 		return n, err
 	case format.Zstd:
 		if f.zstd == nil {
-			f.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecodeAllCapLimit(true))
+			f.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+				zstd.WithDecodeAllCapLimit(true))
 			if err != nil {
 				return 0, err
 			}
