@@ -96,7 +96,7 @@ func TestStages(t *testing.T) {
 			args: []string{"import", in("g"), "--append", "--nodes", "-"}, input: "id,label\nnew,\n",
 			want: []string{"start", "open", "read nodes", "commit", "append", "close", "end"}, waits: []string{"end"},
 		},
-		{args: []string{"remove", in("g"), "--nodes", "-"}, input: "id\nnew\n", want: []string{"start", "open", "remove", "close", "end"}, waits: []string{"remove", "end"}},
+		{args: []string{"remove", in("g"), "--nodes", "-"}, input: "id\nnew\n", want: []string{"start", "open", "header", "remove", "close", "end"}, waits: []string{"header", "end"}},
 		{args: []string{"rescore", in("g"), "--full"}, want: []string{"start", "open", "rescore", "close", "end"}, waits: []string{"end"}},
 		{args: []string{"check", in("g")}, want: []string{"start", "open", "check", "close", "end"}, waits: []string{"end"}},
 		{args: []string{"compact", in("g")}, want: []string{"start", "open", "compact", "close", "end"}, waits: []string{"end"}},
