@@ -231,7 +231,7 @@ def test_without_predictions(tmp_path):
     (dict(predictions=np.ones(60), classes=CLASSES), "predictions: got an array of 1 dimensions"),
     (dict(classes=CLASSES), "classes: want predictions with them"),
     (dict(edges=np.ones((3, 3))), r"edges: got an array of shape \(3, 3\)"),
-    (dict(edges={"source": ["p0"], "target": ["p99"]}), 'node "p99", want ids of the nodes .the first is "p0".; edge_nodes=True makes such ids nodes without a label$'),
+    (dict(edges={"source": ["p0"], "target": ["p99"]}), 'node "p99", want ids of the nodes; edge_nodes=True makes such ids nodes without a label$'),
     (dict(nodes="nodes.csv"), "nodes: "),
     (dict(nodes=pd.Series(["x", "y"])), "nodes: got a series, want a frame with ids and labels, or an array"),
     (dict(nodes=[["x"], ["y", 1]]), "nodes: "),
