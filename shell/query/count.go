@@ -167,6 +167,7 @@ func (o tallyOf) kind() kv.Kind {
 // some of them up.
 type exactSum struct {
 	finite   big.Float
+	near     float64 // of the last numbers, as long as no digit is lost: most sums need no more
 	infinite float64 // the sum of infinite numbers, 0 if there are none
 	term     big.Float
 }
@@ -181,14 +182,31 @@ func newExactSum() *exactSum {
 	return s
 }
 
-func (s *exactSum) addInt(n int64) { s.finite.Add(&s.finite, s.term.SetInt64(n)) }
+func (s *exactSum) addInt(n int64) {
+	if float := float64(n); int64(float) == n && n < 1<<53 {
+		s.add(float)
+		return
+	}
+	s.finite.Add(&s.finite, s.term.SetInt64(n))
+}
 
 func (s *exactSum) add(x float64) {
+	if sum := s.near + x; sum-s.near == x && sum-x == s.near { // nothing was rounded
+		s.near = sum
+		return
+	}
 	if math.IsInf(x, 0) || math.IsNaN(x) {
 		s.infinite += x
 		return
 	}
-	s.finite.Add(&s.finite, s.term.SetFloat64(x))
+	s.flush()
+	s.near = x
+}
+
+// flush leaves nothing in near.
+func (s *exactSum) flush() {
+	s.finite.Add(&s.finite, s.term.SetFloat64(s.near))
+	s.near = 0
 }
 
 // float is the number nearest to the sum, NaN if infinite numbers of both signs are in it.
@@ -199,6 +217,7 @@ func (s *exactSum) mean(n int64) float64 {
 	if s.infinite != 0 {
 		return s.infinite
 	}
+	s.flush()
 	mean := new(big.Float).SetPrec(exactBits)
 	x, _ := mean.Quo(&s.finite, new(big.Float).SetInt64(n)).Float64()
 	return x
@@ -206,12 +225,14 @@ func (s *exactSum) mean(n int64) float64 {
 
 // integer is the sum of integers; fits is false if it is beyond the range of an integer.
 func (s *exactSum) integer() (n int64, fits bool) {
+	s.flush()
 	n, accuracy := s.finite.Int64()
 	return n, accuracy == big.Exact
 }
 
 // appendTo appends the sum in a form that addFrom reads.
 func (s *exactSum) appendTo(b []byte) ([]byte, error) {
+	s.flush()
 	finite, err := s.finite.GobEncode()
 	b = binary.BigEndian.AppendUint64(b, math.Float64bits(s.infinite))
 	return append(binary.AppendUvarint(b, uint64(len(finite))), finite...), err
