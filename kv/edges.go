@@ -112,8 +112,7 @@ func (tx *Tx) AddEdge(u, v NodeID) error { return tx.setEdge(u, v, 1, ErrExists)
 // ErrNotFound.
 func (tx *Tx) RemoveEdge(u, v NodeID) error { return tx.setEdge(u, v, 0, ErrNotFound) }
 
-// setEdge gives the edge or arc u→v a weight, 0 for none. If it is there already, or not there, that is the error
-// same.
+// setEdge gives the edge or arc u→v a weight, 0 for none. If it is there already, or not there, that is the error same.
 func (tx *Tx) setEdge(u, v NodeID, weight float32, same error) error {
 	return tx.editEdge(u, v, func(a codec.Arc) (codec.Arc, error) {
 		if (a.Out != 0) == (weight != 0) {

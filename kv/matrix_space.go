@@ -289,8 +289,7 @@ func (s *Space) Made(build func() (value any, size int64, err error)) (any, erro
 	return value, err
 }
 
-// documentKey is the chain of a document. Names hold no control characters, so the zero byte after the space's ends
-// it.
+// documentKey is the chain of a document. Names hold no control characters, so the zero byte after the space's ends it.
 func documentKey(space, key string) []byte {
 	b := make([]byte, 0, 2+len(space)+len(key))
 	b = append(b, byte(record.KindDocument))

@@ -287,17 +287,11 @@ func (opt Options) withDefaults() (Options, error) {
 
 // DiskBytes is how many bytes the files of a store take on disk. A file that is removed meanwhile counts nothing.
 func DiskBytes(dir string) (total int64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
-			var info fs.FileInfo
-			if info, err = entry.Info(); err == nil {
-				total += storedir.AllocatedBytes(info)
-			}
+	entries, err := os.ReadDir(dir)
+	for _, entry := range entries {
+		if info, gone := entry.Info(); gone == nil && !info.IsDir() {
+			total += storedir.AllocatedBytes(info)
 		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return err
-	})
+	}
 	return total, err
 }

@@ -198,8 +198,7 @@ func (r *resolvedPatch) eachEnd(
 	return nil
 }
 
-// pair puts the rows of edges into pairs, by both nodes, in a byte whether the first is the second end, and the
-// source.
+// pair puts the rows of edges into pairs, by both nodes, in a byte whether the first is the second end, and the source.
 func (r *resolvedPatch) pair(ctx context.Context, tx *Tx, pairs *spill.Sorter) (err error) {
 	bySecond := r.b.Sorter()
 	defer func() { err = errors.Join(err, bySecond.Close()) }()

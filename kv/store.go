@@ -176,11 +176,10 @@ func (s *Store) View(fn func(*Tx) error) error {
 // methods return the error (see Tx.Err).
 func (s *Store) Begin() *Tx { return s.begin(false) }
 
-// Update runs fn in the store's one write transaction, exactly once; other writers wait, readers do not, and an
-// Update inside fn waits for ever. If fn returns nil, all its writes are on disk when Update returns. If fn returns
-// an error or panics, or a write in it failed with ErrTxTooBig or in OnWrite, none of its writes happens. If Update
-// returns ErrCommitted, the writes have happened. What fn writes it can read at once. The Tx is for fn's goroutine
-// only.
+// Update runs fn in the store's one write transaction, exactly once; other writers wait, readers do not, and an Update
+// inside fn waits for ever. If fn returns nil, all its writes are on disk when Update returns. If fn returns an error
+// or panics, or a write in it failed with ErrTxTooBig or in OnWrite, none of its writes happens. If Update returns
+// ErrCommitted, the writes have happened. What fn writes it can read at once. The Tx is for fn's goroutine only.
 //
 // Updates that come at the same time share one sync. So the Tx may see what Updates before it wrote and what is not
 // on disk yet. A View or a snapshot of Begin inside fn does not see that: fn reads from its Tx. And Update may return

@@ -213,8 +213,7 @@ func CheckBackup(ctx context.Context, files []io.Reader, progress Progress) (Bac
 
 // Compact folds edge, node, column and matrix deltas into blocks and drops what is no longer referenced. NodeIDs stay.
 // The new blocks are written beside the live data and replace it in one transaction. Readers see the old state or the
-// new one; after a crash, so does the next Open. Writers wait. It needs room on disk for a second copy of what
-// changes.
+// new one; after a crash, so does the next Open. Writers wait. It needs room on disk for a second copy of what changes.
 func (s *Store) Compact(ctx context.Context, progress Progress) (err error) {
 	began := time.Now()
 	defer func() { s.log("compact", began, err) }()

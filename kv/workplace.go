@@ -39,8 +39,7 @@ const (
 )
 
 // newWorkplace makes the workplace of a load or a Restore into target. The target must not be there, or be empty
-// (ErrExists) and no mount point, nor lie in another store (ErrInStore), while there is no other load (a
-// ErrLocked).
+// (ErrExists) and no mount point, nor lie in another store (ErrInStore), while there is no other load (a ErrLocked).
 func newWorkplace(target, mark string) (_ *workplace, err error) {
 	target, err = realpath.Of(target) // the store goes where a link leads
 	if err != nil {

@@ -168,8 +168,9 @@ func (r *Reader) setHeader() error {
 			return err
 		}
 		r.header, r.line = texts(first.Fields), first.Line
+		chunk.file.named = true
 		if r.parts.form.NoHeader && (r.parts.isHeader == nil || !r.parts.isHeader(r.header)) {
-			r.layout.numbered = true
+			r.layout.numbered, chunk.file.named = true, false
 			for i := range r.header {
 				r.header[i] = strconv.Itoa(i + 1)
 			}

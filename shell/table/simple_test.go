@@ -69,6 +69,8 @@ func simpleRows(l layout, content []byte, columns int) (rows []string) {
 		if bad == nil && header != nil {
 			if len(fields) != columns {
 				bad = fmt.Errorf("got %d fields", len(fields))
+			} else if !l.numbered && slices.Equal(fields, header) {
+				bad = errors.New("the header comes again")
 			}
 		}
 		switch {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -25,6 +26,7 @@ type textFile struct {
 	trim       bool // blanks around values are none of theirs
 	chunkBytes int
 	header     []string // nil until it has been read
+	named      bool     // the header is a line of the file
 
 	rest  []byte // read, but behind the last chunk
 	lines int64  // before rest
@@ -263,6 +265,11 @@ func (c *textChunk) row(line int64) (Row, error) {
 		}
 		return Row{}, recordError(c.file.path, line, "got %d fields, want %d (%s)%s",
 			len(c.fields), len(header), brief(strings.Join(header, ",")), remark)
+	}
+	repeats := func(field []byte, name string) bool { return string(field) == name }
+	if c.file.named && slices.EqualFunc(c.fields, header, repeats) {
+		return Row{}, recordError(c.file.path, line,
+			"the header comes again, want it once: several files are read one after another from a directory")
 	}
 	return Row{Line: line, Fields: c.fields}, nil
 }

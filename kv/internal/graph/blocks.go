@@ -70,8 +70,7 @@ type Graph struct {
 	Deltas      int64 // edges added, removed or changed since the load
 }
 
-// Blocks returns the ranges that decode together, ascending, covering 0 ≤ v < NumNodes. The slice is the
-// caller's.
+// Blocks returns the ranges that decode together, ascending, covering 0 ≤ v < NumNodes. The slice is the caller's.
 func (g *Graph) Blocks() ([]record.Range, error) {
 	d, err := g.Directory()
 	if err != nil {

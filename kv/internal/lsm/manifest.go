@@ -147,8 +147,7 @@ func (m manifest) write(dir string, packs []uint64) error {
 	return storedir.ReplaceFile(filepath.Join(dir, ManifestName), append(text, body...))
 }
 
-// CheckManifest returns ErrNotStore for a directory that has no manifest, and ErrCorrupt if tables say that it
-// had one.
+// CheckManifest returns ErrNotStore for a directory that has no manifest, and ErrCorrupt if tables say that it had one.
 func CheckManifest(dir string) error {
 	path := filepath.Join(dir, ManifestName)
 	_, err := os.Stat(path)

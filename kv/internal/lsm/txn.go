@@ -38,8 +38,7 @@ func written(key, value []byte) int64 {
 // transaction can hold beside that, so that what fits does not depend on who was before.
 const lent = 32 << 10
 
-// Next has another user follow in the transaction. It returns false if those before have written so much that none
-// may.
+// Next has another user follow in the transaction. It returns false if those before have written so much that none may.
 func (t *Txn) Next() bool {
 	if t.before+t.own > lent {
 		return false

@@ -163,8 +163,7 @@ func wholeTransactions(text []byte) (whole []pack.Entry) {
 	return whole[:len(whole)-begun]
 }
 
-// logEntries are the entries of a log, up to where Badger stops to read it. Behind the beginning a
-// log has entries:
+// logEntries are the entries of a log, up to where Badger stops to read it. Behind the beginning a log has entries:
 //
 //	mark, mark of the user     a byte each
 //	length of key, of value    uvarint
