@@ -301,7 +301,7 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 		return err
 	}
 	if builtIn {
-		if _, err := fillPredictions(ctx, s, opt); err != nil && !errors.Is(err, errNoClassifier) {
+		if err := fillPredictions(ctx, s, opt); err != nil && !errors.Is(err, errNoClassifier) {
 			return err
 		}
 	}
@@ -376,21 +376,21 @@ func unpredictedIn(ctx context.Context, tx *kv.Tx) (bool, error) {
 
 // fillPredictions predicts nodes that were added since the built-in classifier was trained by that, as it was kept. It
 // joins them with imported ones as the last run has. It returns errNoClassifier if none is kept that could predict them.
-func fillPredictions(ctx context.Context, s *kv.Store, opt Options) (filled int64, err error) {
-	filled, err = predictMissing(ctx, s, PredictOptions{
+func fillPredictions(ctx context.Context, s *kv.Store, opt Options) error {
+	filled, err := predictMissing(ctx, s, PredictOptions{
 		Seed: opt.Seed, Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage,
 	})
 	if errors.Is(err, errNoClassifier) || errors.Is(err, kv.ErrNotFound) {
-		return 0, errNoClassifier
+		return errNoClassifier
 	}
 	if err != nil {
-		return 0, fmt.Errorf("predictions of added nodes: %w", err)
+		return fmt.Errorf("predictions of added nodes: %w", err)
 	}
 	if filled > 0 {
 		opt.stage("predict")
 		opt.notice("the kept classifier has predicted %s without predictions", plural(int(filled), "node"))
 	}
-	return filled, nil
+	return nil
 }
 
 // readLabels returns the given labels [n] by NodeID.

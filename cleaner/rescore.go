@@ -101,7 +101,7 @@ func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 	}
 	var unfilled error
 	if elsewhere == nil {
-		_, unfilled = fillPredictions(ctx, s, Options{
+		unfilled = fillPredictions(ctx, s, Options{
 			Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage,
 			Notice: opt.Notice,
 		})

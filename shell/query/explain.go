@@ -34,7 +34,7 @@ func (q *query) explain(ctx context.Context, s *explainStatement) (*Result, erro
 	if e.Incomplete != "" {
 		q.notices = append(q.notices, e.Incomplete)
 	}
-	if err := q.remarkUnpredicted(ctx, v); err != nil {
+	if err := q.remarkUnpredicted(v); err != nil {
 		return nil, err
 	}
 	q.showsScores = e.Run != 0
@@ -45,7 +45,7 @@ func (q *query) explain(ctx context.Context, s *explainStatement) (*Result, erro
 }
 
 // remarkUnpredicted says how a node gets predictions that has none, and where no node has any, just that.
-func (q *query) remarkUnpredicted(ctx context.Context, v kv.NodeID) error {
+func (q *query) remarkUnpredicted(v kv.NodeID) error {
 	if _, err := q.tx.Matrix(cleaner.PredictionsMatrix); errors.Is(err, kv.ErrNotFound) {
 		q.notices = append(q.notices, "the store has no predictions, and so no scores: "+wording.WayToPredict+", and then clean")
 		return nil

@@ -44,7 +44,7 @@ func (s *idSet) AddWeighted(src, dst string, _ float32, source int64) error {
 
 // addEnds adds the ends of edges that ids does not have among the nodes, as nodes without a label, ascending by the
 // bytes of their ids. It reads the edges once more.
-func (g *Graph) addEnds(ctx context.Context, ids *idSet, nodes *nodesFile, add func(kv.Node) error, r Job) error {
+func (g *Graph) addEnds(ctx context.Context, ids *idSet, add func(kv.Node) error, r Job) error {
 	return r.Timed("ends of edges", func(stage *ops.Stage) (err error) {
 		quiet := r
 		quiet.Notice, quiet.OnStage = nil, nil

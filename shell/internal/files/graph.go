@@ -205,7 +205,7 @@ func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, e
 		return err
 	})
 	if err == nil && g.EdgeNodes {
-		err = g.addEnds(ctx, ids, nodes, loader.AddNode, r)
+		err = g.addEnds(ctx, ids, loader.AddNode, r)
 	}
 	if err != nil {
 		return err

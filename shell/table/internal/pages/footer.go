@@ -157,7 +157,6 @@ func (r *footerReader) ReadMap() (thrift.Map, error) {
 
 // Discard skips bytes: a decoder asks for it where the reader has all of them.
 func (r *footerReader) Discard(n int) (int, error) {
-	//nolint:errcheck // the reader of bytes has it
 	return r.thriftReader.(interface{ Discard(int) (int, error) }).Discard(n)
 }
 
