@@ -285,9 +285,9 @@ func (opt Options) withDefaults() (Options, error) {
 	return opt, nil
 }
 
-// DiskBytes is how many bytes the files of a store take on disk. A file that is removed meanwhile counts nothing.
-func DiskBytes(dir string) (total int64, err error) {
-	entries, err := os.ReadDir(dir)
+// DiskBytes is how many bytes the files of the store take on disk. A file that is removed meanwhile counts nothing.
+func (s *Store) DiskBytes() (total int64, err error) {
+	entries, err := os.ReadDir(s.Dir())
 	for _, entry := range entries {
 		if info, gone := entry.Info(); gone == nil && !info.IsDir() {
 			total += storedir.AllocatedBytes(info)

@@ -234,7 +234,7 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 func (e *estimate) fill(store *kv.Store, of *cleaner.CleanEstimate) (err error) {
 	e.Nodes, e.Edges, e.Classes, e.Steps = of.Nodes, of.Edges, of.Classes, of.Steps
 	e.Temporary, e.Least = of.TemporaryBytes, leastMemoryFor(of.LeastBytes)
-	if e.Store, err = kv.DiskBytes(store.Dir()); err != nil {
+	if e.Store, err = store.DiskBytes(); err != nil {
 		return err
 	}
 	e.Cleaned = e.Store + of.StoreBytes

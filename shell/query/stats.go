@@ -25,7 +25,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	bytes, err := kv.DiskBytes(q.tx.Store().Dir())
+	bytes, err := q.tx.Store().DiskBytes()
 	if err != nil {
 		return nil, err
 	}
