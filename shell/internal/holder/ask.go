@@ -18,9 +18,8 @@ import (
 
 // Ask asks the holder of a directory for a job, and returns its result. The holder gets the files as they are open
 // here. If it does not take the job within a time (of one second or more), Ask returns ErrNobody. If ctx ends, the
-// holder ends the job and sends its result. If ctx ends before the job is taken, Ask returns the error of ctx at once;
-// if the holder does not end the job within a second, a *SilentError. If Out cannot be written to, the job ends, and
-// Ask returns that error.
+// holder ends the job and sends its result. If it does not within a second, Ask returns a *SilentError, or the error of
+// ctx if the job was not taken. If Out cannot be written to, the job ends, and Ask returns that error.
 func Ask(
 	ctx context.Context, dir string, within time.Duration, request []byte, files []*os.File, s Streams,
 ) (result []byte, err error) {
@@ -44,7 +43,7 @@ func Ask(
 	a.until(within)
 	stop := context.AfterFunc(ctx, func() {
 		end.Close() //nolint:errcheck // it never fails; it ends the job
-		a.hurry()
+		a.until(patience)
 	})
 	defer func() {
 		stop()
@@ -102,7 +101,6 @@ type asker struct {
 	streams Streams
 	body    *io.PipeReader // of the request
 	helpers sync.WaitGroup // send the request, ask questions
-	taken   atomic.Bool    // the job
 	asking  atomic.Bool    // a person
 
 	talking sync.Mutex
@@ -112,15 +110,6 @@ type asker struct {
 // until bounds the wait for the holder.
 func (a *asker) until(wait time.Duration) {
 	a.conn.SetDeadline(time.Now().Add(wait)) //nolint:errcheck // a closed connection: who reads it is told
-}
-
-// hurry bounds the wait for the end of a job, or for a holder that has not taken it.
-func (a *asker) hurry() {
-	if a.taken.Load() {
-		a.until(patience)
-	} else {
-		a.until(0)
-	}
 }
 
 // say sends a word. It changes nothing if the holder is gone: the next event tells.
@@ -146,10 +135,9 @@ func (a *asker) begin(ctx context.Context, store string, first call) (*gob.Decod
 	}
 	if response.StatusCode == http.StatusOK {
 		// From now on nobody knows whether the job was done if the holder is gone.
-		a.taken.Store(true)
 		a.conn.SetDeadline(time.Time{}) //nolint:errcheck // a closed connection: who reads it is told
 		if ctx.Err() != nil {
-			a.hurry()
+			a.until(patience)
 		}
 		return gob.NewDecoder(response.Body), nil
 	}
