@@ -181,7 +181,7 @@ func (e *CleanEstimate) score(opt Options, operators ops.Options) (err error) {
 		e.Plan.KeepInputs(operators)
 	}
 	e.mappedBytes = max(e.mappedBytes, e.Plan.MemoryBytes)
-	e.StoreBytes = e.predictedBytes + cells*int64(c.labels) + resultBytes*int64(c.nodes)
+	e.StoreBytes = e.predictedBytes + resultBytes*int64(c.nodes)
 	if e.joins() { // the predictions lie there to the end, and are stored
 		predictions := 4 * int64(c.nodes) * int64(c.classes)
 		temporary += predictions
@@ -198,7 +198,7 @@ func (e *CleanEstimate) sampleCells() int64 {
 	return int64(min(e.labels, mostModelNodes(e.classes))) * int64(e.classes)
 }
 
-// resultBytes is what is stored of a node beside its features, measured: columns of the scores, and the index on them.
+// resultBytes bounds what is stored of a node: columns of the scores, and the index on them. 20 to 23 bytes were measured.
 const resultBytes = 45
 
 // heldByBase is what the base classifier holds, and what of it is for its classes.
