@@ -50,20 +50,20 @@ func isMissingWord(label string) bool {
 	return slices.Contains(missingLabels, strings.ToLower(strings.TrimSpace(label)))
 }
 
-// A ClassLoss is how many labels a class has, and would lose.
-type ClassLoss struct {
-	Class     string
-	Lost, All int64
+// A classCount is how many labels a class has.
+type classCount struct {
+	class string
+	count int64
 }
 
 // labelBlock is how many labels are read at once.
 const labelBlock = 1 << 16
 
-// CountLabels counts the labels of each class.
-func CountLabels(ctx context.Context, tx *kv.Tx) ([]ClassLoss, error) {
-	losses := make([]ClassLoss, len(tx.Classes()))
+// countLabels counts the labels of each class.
+func countLabels(ctx context.Context, tx *kv.Tx) ([]classCount, error) {
+	counts := make([]classCount, len(tx.Classes()))
 	for i, class := range tx.Classes() {
-		losses[i].Class = class
+		counts[i].class = class
 	}
 	labels := make([]kv.Class, min(labelBlock, tx.NumNodes()))
 	for first := 0; first < tx.NumNodes(); first += labelBlock {
@@ -76,11 +76,11 @@ func CountLabels(ctx context.Context, tx *kv.Tx) ([]ClassLoss, error) {
 		}
 		for _, y := range labels[:rows.Len()] {
 			if y != kv.NoClass {
-				losses[y].All++
+				counts[y].count++
 			}
 		}
 	}
-	return losses, nil
+	return counts, nil
 }
 
 // few is from how many labelled nodes on it is odd that a class has one node.
@@ -89,27 +89,27 @@ const few = 10
 // sayClasses tells what is odd about the classes of a store. Before are those that it had before files were appended,
 // nil of a new one.
 func (r Job) sayClasses(ctx context.Context, tx *kv.Tx, nodes *nodesFile, before []string) error {
-	counts, err := CountLabels(ctx, tx)
+	counts, err := countLabels(ctx, tx)
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(counts, func(a, b ClassLoss) int { return strings.Compare(a.Class, b.Class) })
-	counts = slices.DeleteFunc(counts, func(c ClassLoss) bool { return c.All == 0 || slices.Contains(before, c.Class) })
+	slices.SortFunc(counts, func(a, b classCount) int { return strings.Compare(a.class, b.class) })
+	counts = slices.DeleteFunc(counts, func(c classCount) bool { return c.count == 0 || slices.Contains(before, c.class) })
 	if before != nil && len(counts) > 0 {
 		r.caution("The store has new classes: " + listClasses(counts) +
 			". If a label is misspelt, correct the file and append it again.")
 	}
-	var missing []ClassLoss
+	var missing []classCount
 	single, labelled := 0, int64(0)
 	for _, c := range counts {
-		if isMissingWord(c.Class) && (c.Class != "-1" || len(counts) > 2) { // it may be the opposite of 1
+		if isMissingWord(c.class) && (c.class != "-1" || len(counts) > 2) { // it may be the opposite of 1
 			missing = append(missing, c)
 			continue
 		}
-		if c.All == 1 {
+		if c.count == 1 {
 			single++
 		}
-		labelled += c.All
+		labelled += c.count
 	}
 	if missing != nil {
 		again := "--replace --yes "
@@ -118,7 +118,7 @@ func (r Job) sayClasses(ctx context.Context, tx *kv.Tx, nodes *nodesFile, before
 		}
 		var names []string
 		for _, c := range missing {
-			names = append(names, c.Class)
+			names = append(names, c.class)
 		}
 		r.caution(fmt.Sprintf("Labels that often mean that a node has none are classes here: %s. If they mean no label, repeat this with %s%s",
 			listClasses(missing), again, nodes.labels.flag(names...)))
@@ -132,11 +132,11 @@ func (r Job) sayClasses(ctx context.Context, tx *kv.Tx, nodes *nodesFile, before
 }
 
 // listClasses lists classes with their numbers of nodes.
-func listClasses(counts []ClassLoss) string {
+func listClasses(counts []classCount) string {
 	const most = 10
 	var parts []string
 	for _, c := range counts[:min(len(counts), most)] {
-		parts = append(parts, fmt.Sprintf("%s (%s)", strconv.Quote(c.Class), wording.Nodes(c.All)))
+		parts = append(parts, fmt.Sprintf("%s (%s)", strconv.Quote(c.class), wording.Nodes(c.count)))
 	}
 	if more := len(counts) - most; more > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more", more))

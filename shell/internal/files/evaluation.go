@@ -12,8 +12,8 @@ import (
 
 // ReadPredictions hands the predictions of a file, those of g, to the writer that begin begins.
 func (g *Graph) ReadPredictions(
-	ctx context.Context, tx *kv.Tx, r Job, begin func([]string, cleaner.PredictionOptions) (*cleaner.PredictionWriter,
-		error),
+	ctx context.Context, tx *kv.Tx, r Job,
+	begin func([]string, cleaner.PredictionOptions) (*cleaner.PredictionWriter, error),
 ) error {
 	w := writing{Job: r, tx: tx, begin: begin, classes: g.PredictionClasses}
 	return r.Timed("read predictions", func(stage *ops.Stage) error {

@@ -4,7 +4,6 @@
 package files
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -194,10 +193,11 @@ func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, e
 	ids := &idSet{sorter: spill.New(os.TempDir(), r.Memory/16)}
 	defer func() { err = errors.Join(err, ids.sorter.Close()) }()
 	add := func(n kv.Node) error {
-		if g.EdgeNodes {
-			return cmp.Or(loader.AddNode(n), ids.add(n.ID, ofNode))
+		err := loader.AddNode(n)
+		if err == nil && g.EdgeNodes {
+			err = ids.add(n.ID, ofNode)
 		}
-		return loader.AddNode(n)
+		return err
 	}
 	err = r.Timed("read nodes", func(stage *ops.Stage) error {
 		err := nodes.read(ctx, add, r)

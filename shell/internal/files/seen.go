@@ -66,8 +66,8 @@ func (s *seenNodes) node(in *table.Reader, row table.Row, column int) (kv.NodeID
 
 // eachNamed calls fn for every row of a table with the node that it names in the column id. It returns the nodes.
 func eachNamed(
-	ctx context.Context, tx *kv.Tx, in *table.Reader, id int, report kv.Progress, fn func(v kv.NodeID,
-		row table.Row) error,
+	ctx context.Context, tx *kv.Tx, in *table.Reader, id int, report kv.Progress,
+	fn func(v kv.NodeID, row table.Row) error,
 ) (*seenNodes, error) {
 	seen, err := newSeen(tx)
 	if err != nil {

@@ -1,7 +1,6 @@
 package files
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -34,7 +33,10 @@ func (w *writing) splits(ctx context.Context, path string, stage *ops.Stage) (ma
 			err = errors.Join(err, entries.Close())
 		}()
 		mark, put = entries.Mark, func(v kv.NodeID, value kv.Value) error {
-			return cmp.Or(column.Put(v, value), entries.Add(v, value))
+			if err := column.Put(v, value); err != nil {
+				return err
+			}
+			return entries.Add(v, value)
 		}
 	}
 	return mark, eachSplit(ctx, w.tx, path, w.Job, func(v kv.NodeID, name string) error {
