@@ -246,8 +246,8 @@ func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*query.Resul
 // nodeTable has a row for every node, in file order. The first property is the id. Where finish is not nil it makes the
 // values of the columns from those of the properties.
 func (c *exportCommand) nodeTable(
-	ctx context.Context, tx *kv.Tx, columns []query.ColumnInfo, properties []string, finish func(v kv.NodeID,
-		values []kv.Value) []kv.Value,
+	ctx context.Context, tx *kv.Tx, columns []query.ColumnInfo, properties []string,
+	finish func(v kv.NodeID, values []kv.Value) []kv.Value,
 ) (*query.Result, error) {
 	fetch, err := query.NewFetcher(tx, properties[1:], c.Threads)
 	if err != nil {

@@ -88,7 +88,7 @@ func verdictTable(ctx context.Context, tx *kv.Tx) (*query.Result, error) {
 		rows[i] = []kv.Value{kv.ValueOf(id), kv.ValueOf(tx.Classes()[verdict.Before]), now, score}
 	}
 	return query.NewTable([]query.ColumnInfo{
-		idColumn(tx), {Name: "label_before", Kind: kv.KindClass}, {Name: "label_now", Kind: kv.KindClass}, {Name: "score",
-			Kind: kv.KindSingle},
+		idColumn(tx), {Name: "label_before", Kind: kv.KindClass}, {Name: "label_now", Kind: kv.KindClass},
+		{Name: "score", Kind: kv.KindSingle},
 	}, rows), nil
 }

@@ -34,8 +34,8 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 		return leaving(c.inFlags(err), "%s is as it was", c.DB)
 	}
 	_, err = s.printf("%s: %s taken in %s%s, %d were there, %.1f s\n", c.DB,
-		wording.Count(adoption.Count, "decision", "decisions"), wording.Count(adoption.Steps, "step",
-			"steps"), kindsText(adoption), adoption.There, time.Since(began).Seconds())
+		wording.Count(adoption.Count, "decision", "decisions"), wording.Count(adoption.Steps, "step", "steps"),
+		kindsText(adoption), adoption.There, time.Since(began).Seconds())
 	if err != nil {
 		return unreported(err, "decisions of %s are in %s", c.Decisions, c.DB)
 	}

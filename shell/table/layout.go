@@ -49,8 +49,8 @@ func peek(in *bufio.Reader) []byte {
 			return begin // reading on gives the error
 		}
 		begin, err := in.Peek(in.Buffered())
-		if _, line := firstLine(bytes.TrimPrefix(begin, []byte(byteOrderMark))); err != nil || bytes.HasSuffix(line,
-			[]byte{'\n'}) {
+		_, line := firstLine(bytes.TrimPrefix(begin, []byte(byteOrderMark)))
+		if err != nil || bytes.HasSuffix(line, []byte{'\n'}) {
 			return begin
 		}
 	}

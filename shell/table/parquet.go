@@ -148,8 +148,7 @@ func textOf(column *parquet.Column) (asText appendText, ok bool) {
 				}, true
 			}
 			return func(dst []byte, v parquet.Value) ([]byte, error) {
-				return strconv.AppendUint(dst, v.Uint64(), 10),
-					nil
+				return strconv.AppendUint(dst, v.Uint64(), 10), nil
 			}, true
 		}
 	}

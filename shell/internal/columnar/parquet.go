@@ -48,8 +48,8 @@ func newParquetSink(w io.Writer, columns []query.ColumnInfo) (*parquetSink, erro
 	return &parquetSink{
 		columns: columns,
 		to: parquet.NewGenericWriter[any](w, parquet.NewSchema("graphcleaner", root),
-			parquet.Compression(&parquet.Snappy), parquet.DictionaryMaxBytes(dictionaryBytes), parquet.CreatedBy("graphcleaner",
-				"", "")),
+			parquet.Compression(&parquet.Snappy), parquet.DictionaryMaxBytes(dictionaryBytes),
+			parquet.CreatedBy("graphcleaner", "", "")),
 		stride: make([][]parquet.Value, len(columns)),
 	}, nil
 }
