@@ -134,8 +134,8 @@ func (b *Bulk) Column(name string, kind Kind) (*ColumnWriter, error) {
 	return w, nil
 }
 
-// Matrix begins a matrix [n×len(columns)] in an encoding, in place of one of the same name. A negative Kept is an
-// ErrInvalidValue.
+// Matrix begins a matrix [n×len(columns)] in an encoding, in place of one of the same name. A Kept below 0 or
+// above 2^31-1 is an ErrInvalidValue.
 func (b *Bulk) Matrix(name string, columns []string, e MatrixEncoding) (*MatrixWriter, error) {
 	if e.Kept < 0 || e.Kept > math.MaxInt32 {
 		return nil, fmt.Errorf("matrix %s: %w: %d kept cells a row, want 0 to 2^31-1", name, ErrInvalidValue, e.Kept)

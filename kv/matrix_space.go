@@ -283,7 +283,7 @@ func (s *Space) Made(build func() (value any, size int64, err error)) (any, erro
 		return entry.Value, nil
 	}
 	value, size, err := build()
-	if err == nil && !s.tx.write && name.Generation != 0 { // 0: it is not there; if an Update is given up, another may use the number of its generation
+	if err == nil && !s.tx.write && name.Generation != 0 { // an Update that is given up leaves its number to another
 		s.tx.cache.Add(&snapshot.Entry{Name: name, Value: value, ValueSize: size})
 	}
 	return value, err

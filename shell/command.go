@@ -6,7 +6,7 @@
 //
 // The command export writes the history, an entry a row: seq, step, time, id, decision, from, to, who, why, run, score,
 // undoes, disputed and in_force. An entry whose decision is undo takes back the entry with the seq in undoes. The
-// command import reads such files, .jsonl or a table, and any other file with ids and right labels. The column id and
+// command import reads such tables, and any other table with ids and right labels. The column id and
 // one of label, to and decision are necessary. Only the last entry about a node counts, and an undone entry does not
 // count. import compares the remaining entries with the store:
 //

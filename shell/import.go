@@ -52,8 +52,7 @@ A table may be a directory of files, as Spark writes it, or a pattern in quotes:
 
 Predictions are the class probabilities of your own classifier. A .npy or .npz file has one row a node, in the order of the nodes file, and one column a ` +
 		`class, in the order of the statement classes: sorted as numbers if all are numbers, else by bytes. --prediction-classes gives another order. A table ` +
-		`has the header id,CLASS,CLASS,… and any order. If the labels show beyond doubt that unnamed columns have another order, the import fails and names that ` +
-		`order. If predictions agree with the labels hardly more than shuffled ones would, import warns. Nodes may have no row, or one ` +
+		`has the header id,CLASS,CLASS,… and any order. If predictions agree with the labels hardly more than shuffled ones would, import warns. Nodes may have no row, or one ` +
 		`without numbers: clean takes the built-in classifier's predictions for them.
 
 --scores and --run make a store of a part of a graph that was cleaned elsewhere, such as on a cluster, with the scores of that run. The nodes file has the nodes that people ` +
@@ -294,10 +293,10 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 		return leaving(err, "%s is as it was", c.DB)
 	}
 	_, err = s.printf("%s: %s and %s added (%s and %s were there, %s dropped, %s in the file)%s, %.1f s\n", c.DB,
-		wording.Nodes(added.Nodes), wording.Count(added.Edges, "edge",
-			"edges"), wording.Nodes(added.Known), wording.Count(added.Present, "edge", "edges"),
-		wording.Count(added.SelfLoops, "self loop", "self loops"), wording.Count(added.ParallelEdges, "parallel edge",
-			"parallel edges"),
+		wording.Nodes(added.Nodes), wording.Count(added.Edges, "edge", "edges"),
+		wording.Nodes(added.Known), wording.Count(added.Present, "edge", "edges"),
+		wording.Count(added.SelfLoops, "self loop", "self loops"),
+		wording.Count(added.ParallelEdges, "parallel edge", "parallel edges"),
 		changedText(added), time.Since(began).Seconds())
 	if err != nil {
 		return unreported(err, "the files are in %s", c.DB)

@@ -160,7 +160,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.drop()
 	w.WriteHeader(http.StatusOK)
-	if control.Flush() != nil { // the asker has lost patience, and asks again
+	if control.Flush() != nil { // the asker has gone
 		return
 	}
 	control.SetReadDeadline(time.Time{}) //nolint:errcheck // a closed connection: who reads it is told
