@@ -91,6 +91,14 @@ done:
 	VMULPS.BCST number, Z16, product; \
 	VADDPS      product, sums, sums
 
+// NEXT loads the row of the start behind the one before it, and PUT stores a row so.
+#define NEXT(row) \
+	ADDQ    R10, AX; \
+	VMOVUPS (AX), row
+#define PUT(row) \
+	ADDQ    BX, DI; \
+	VMOVUPS row, (DI)
+
 // func multiplyGroupVectors(c *float32, stride uintptr, a *float32, row, column uintptr, k int, panel, start *float32, apart uintptr)
 TEXT ·multiplyGroupVectors(SB), NOSPLIT, $0-72
 	MOVQ c+0(FP), DI
@@ -107,36 +115,21 @@ TEXT ·multiplyGroupVectors(SB), NOSPLIT, $0-72
 	LEAQ (SI)(R8*8), R14   // the ninth
 	LEAQ (R14)(R11*1), R12 // the twelfth
 	VMOVUPS (AX), Z0
-	ADDQ R10, AX
-	VMOVUPS (AX), Z1
-	ADDQ R10, AX
-	VMOVUPS (AX), Z2
-	ADDQ R10, AX
-	VMOVUPS (AX), Z3
-	ADDQ R10, AX
-	VMOVUPS (AX), Z4
-	ADDQ R10, AX
-	VMOVUPS (AX), Z5
-	ADDQ R10, AX
-	VMOVUPS (AX), Z6
-	ADDQ R10, AX
-	VMOVUPS (AX), Z7
-	ADDQ R10, AX
-	VMOVUPS (AX), Z8
-	ADDQ R10, AX
-	VMOVUPS (AX), Z9
-	ADDQ R10, AX
-	VMOVUPS (AX), Z10
-	ADDQ R10, AX
-	VMOVUPS (AX), Z11
-	ADDQ R10, AX
-	VMOVUPS (AX), Z12
-	ADDQ R10, AX
-	VMOVUPS (AX), Z13
-	ADDQ R10, AX
-	VMOVUPS (AX), Z14
-	ADDQ R10, AX
-	VMOVUPS (AX), Z15
+	NEXT(Z1)
+	NEXT(Z2)
+	NEXT(Z3)
+	NEXT(Z4)
+	NEXT(Z5)
+	NEXT(Z6)
+	NEXT(Z7)
+	NEXT(Z8)
+	NEXT(Z9)
+	NEXT(Z10)
+	NEXT(Z11)
+	NEXT(Z12)
+	NEXT(Z13)
+	NEXT(Z14)
+	NEXT(Z15)
 
 	PCALIGN $64
 loop:
@@ -166,38 +159,52 @@ loop:
 	JNZ loop
 
 	VMOVUPS Z0, (DI)
-	ADDQ BX, DI
-	VMOVUPS Z1, (DI)
-	ADDQ BX, DI
-	VMOVUPS Z2, (DI)
-	ADDQ BX, DI
-	VMOVUPS Z3, (DI)
-	ADDQ BX, DI
-	VMOVUPS Z4, (DI)
-	ADDQ BX, DI
-	VMOVUPS Z5, (DI)
-	ADDQ BX, DI
-	VMOVUPS Z6, (DI)
-	ADDQ BX, DI
-	VMOVUPS Z7, (DI)
-	ADDQ BX, DI
-	VMOVUPS Z8, (DI)
-	ADDQ BX, DI
-	VMOVUPS Z9, (DI)
-	ADDQ BX, DI
-	VMOVUPS Z10, (DI)
-	ADDQ BX, DI
-	VMOVUPS Z11, (DI)
-	ADDQ BX, DI
-	VMOVUPS Z12, (DI)
-	ADDQ BX, DI
-	VMOVUPS Z13, (DI)
-	ADDQ BX, DI
-	VMOVUPS Z14, (DI)
-	ADDQ BX, DI
-	VMOVUPS Z15, (DI)
+	PUT(Z1)
+	PUT(Z2)
+	PUT(Z3)
+	PUT(Z4)
+	PUT(Z5)
+	PUT(Z6)
+	PUT(Z7)
+	PUT(Z8)
+	PUT(Z9)
+	PUT(Z10)
+	PUT(Z11)
+	PUT(Z12)
+	PUT(Z13)
+	PUT(Z14)
+	PUT(Z15)
 	VZEROUPPER
 	RET
+
+// LOAD loads a strip, and STORE stores it.
+#define LOAD(from) \
+	VMOVUPS (from), Y0; \
+	VMOVUPS 32(from), Y1; \
+	VMOVUPS 64(from), Y2; \
+	VMOVUPS 96(from), Y3; \
+	VMOVUPS 128(from), Y4; \
+	VMOVUPS 160(from), Y5; \
+	VMOVUPS 192(from), Y6; \
+	VMOVUPS 224(from), Y7
+#define STORE(to) \
+	VMOVUPS Y0, (to); \
+	VMOVUPS Y1, 32(to); \
+	VMOVUPS Y2, 64(to); \
+	VMOVUPS Y3, 96(to); \
+	VMOVUPS Y4, 128(to); \
+	VMOVUPS Y5, 160(to); \
+	VMOVUPS Y6, 192(to); \
+	VMOVUPS Y7, 224(to)
+
+// TAKE adds a part of a row times the number Y8 to a part of the strip, and GIVE a part of the strip to one of a row.
+#define TAKE(part, sum, product) \
+	VMULPS part, Y8, product; \
+	VADDPS product, sum, sum
+#define GIVE(part, of, product) \
+	VMULPS  Y8, of, product; \
+	VADDPS  part, product, product; \
+	VMOVUPS product, part
 
 // func multiplyStripVectors(c, start, b *float32, stride uintptr, starts, ends *int, rows int, columns *uint32, values *float32)
 TEXT ·multiplyStripVectors(SB), NOSPLIT, $0-72
@@ -218,14 +225,7 @@ row:
 	ADDQ    $8, R11
 	LEAQ    (R13)(AX*4), SI
 	LEAQ    (BX)(AX*4), DX
-	VMOVUPS (R15), Y0
-	VMOVUPS 32(R15), Y1
-	VMOVUPS 64(R15), Y2
-	VMOVUPS 96(R15), Y3
-	VMOVUPS 128(R15), Y4
-	VMOVUPS 160(R15), Y5
-	VMOVUPS 192(R15), Y6
-	VMOVUPS 224(R15), Y7
+	LOAD(R15)
 	SUBQ    AX, CX             // less than zero by the numbers of the row
 	JZ      done
 
@@ -234,34 +234,19 @@ loop:
 	IMULQ        R9, AX
 	VBROADCASTSS (DX)(CX*4), Y8
 	ADDQ         R8, AX
-	VMULPS       (AX), Y8, Y9
-	VADDPS       Y9, Y0, Y0
-	VMULPS       32(AX), Y8, Y10
-	VADDPS       Y10, Y1, Y1
-	VMULPS       64(AX), Y8, Y11
-	VADDPS       Y11, Y2, Y2
-	VMULPS       96(AX), Y8, Y12
-	VADDPS       Y12, Y3, Y3
-	VMULPS       128(AX), Y8, Y13
-	VADDPS       Y13, Y4, Y4
-	VMULPS       160(AX), Y8, Y14
-	VADDPS       Y14, Y5, Y5
-	VMULPS       192(AX), Y8, Y15
-	VADDPS       Y15, Y6, Y6
-	VMULPS       224(AX), Y8, Y9
-	VADDPS       Y9, Y7, Y7
+	TAKE((AX), Y0, Y9)
+	TAKE(32(AX), Y1, Y10)
+	TAKE(64(AX), Y2, Y11)
+	TAKE(96(AX), Y3, Y12)
+	TAKE(128(AX), Y4, Y13)
+	TAKE(160(AX), Y5, Y14)
+	TAKE(192(AX), Y6, Y15)
+	TAKE(224(AX), Y7, Y9)
 	INCQ         CX
 	JNZ          loop
 
 done:
-	VMOVUPS Y0, (DI)
-	VMOVUPS Y1, 32(DI)
-	VMOVUPS Y2, 64(DI)
-	VMOVUPS Y3, 96(DI)
-	VMOVUPS Y4, 128(DI)
-	VMOVUPS Y5, 160(DI)
-	VMOVUPS Y6, 192(DI)
-	VMOVUPS Y7, 224(DI)
+	STORE(DI)
 	ADDQ    R9, DI
 	DECQ    R12
 	JNZ     row
@@ -276,14 +261,7 @@ TEXT ·addToStripVectors(SB), NOSPLIT, $0-48
 	MOVQ    count+24(FP), CX
 	MOVQ    row+32(FP), R8
 	MOVQ    stride+40(FP), R9
-	VMOVUPS (R8), Y0
-	VMOVUPS 32(R8), Y1
-	VMOVUPS 64(R8), Y2
-	VMOVUPS 96(R8), Y3
-	VMOVUPS 128(R8), Y4
-	VMOVUPS 160(R8), Y5
-	VMOVUPS 192(R8), Y6
-	VMOVUPS 224(R8), Y7
+	LOAD(R8)
 	LEAQ    (SI)(CX*4), SI
 	LEAQ    (DX)(CX*4), DX
 	NEGQ    CX
@@ -293,30 +271,14 @@ loop:
 	IMULQ        R9, AX
 	VBROADCASTSS (DX)(CX*4), Y8
 	ADDQ         DI, AX
-	VMULPS       Y8, Y0, Y9
-	VADDPS       (AX), Y9, Y9
-	VMOVUPS      Y9, (AX)
-	VMULPS       Y8, Y1, Y10
-	VADDPS       32(AX), Y10, Y10
-	VMOVUPS      Y10, 32(AX)
-	VMULPS       Y8, Y2, Y11
-	VADDPS       64(AX), Y11, Y11
-	VMOVUPS      Y11, 64(AX)
-	VMULPS       Y8, Y3, Y12
-	VADDPS       96(AX), Y12, Y12
-	VMOVUPS      Y12, 96(AX)
-	VMULPS       Y8, Y4, Y13
-	VADDPS       128(AX), Y13, Y13
-	VMOVUPS      Y13, 128(AX)
-	VMULPS       Y8, Y5, Y14
-	VADDPS       160(AX), Y14, Y14
-	VMOVUPS      Y14, 160(AX)
-	VMULPS       Y8, Y6, Y15
-	VADDPS       192(AX), Y15, Y15
-	VMOVUPS      Y15, 192(AX)
-	VMULPS       Y8, Y7, Y9
-	VADDPS       224(AX), Y9, Y9
-	VMOVUPS      Y9, 224(AX)
+	GIVE((AX), Y0, Y9)
+	GIVE(32(AX), Y1, Y10)
+	GIVE(64(AX), Y2, Y11)
+	GIVE(96(AX), Y3, Y12)
+	GIVE(128(AX), Y4, Y13)
+	GIVE(160(AX), Y5, Y14)
+	GIVE(192(AX), Y6, Y15)
+	GIVE(224(AX), Y7, Y9)
 	INCQ         CX
 	JNZ          loop
 
