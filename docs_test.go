@@ -47,8 +47,8 @@ func TestDocsNameWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestChangelogIsKept holds CHANGELOG.md to the form of Keep a Changelog: versions with dates, the newest first, known kinds of changes, and a
-// link for each version.
+// TestChangelogIsKept holds CHANGELOG.md to the form of Keep a Changelog: versions with dates, the newest first, known
+// kinds of changes, and a link for each version.
 func TestChangelogIsKept(t *testing.T) {
 	text := must.Get(os.ReadFile("CHANGELOG.md"))(t)
 	version := regexp.MustCompile(`^## \[(Unreleased|\d+\.\d+\.\d+(?:-[\w.]+)?)\](?: - \d{4}-\d{2}-\d{2})?$`)
@@ -76,7 +76,8 @@ func TestChangelogIsKept(t *testing.T) {
 	}
 }
 
-// TestEmbeddingCompilesNoCommandLine: a program that asks statements compiles no terminal, flags, parquet or progress bar.
+// TestEmbeddingCompilesNoCommandLine: a program that asks statements compiles no terminal, flags, parquet or progress
+// bar.
 func TestEmbeddingCompilesNoCommandLine(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("the command go is not installed")
@@ -92,8 +93,8 @@ func TestEmbeddingCompilesNoCommandLine(t *testing.T) {
 	}
 }
 
-// TestAliasesAreDescribed holds that the comment on a public name of a type of an internal package names each exported field:
-// go doc shows none of them.
+// TestAliasesAreDescribed holds that the comment on a public name of a type of an internal package names each exported
+// field: go doc shows none of them.
 func TestAliasesAreDescribed(t *testing.T) {
 	for _, dir := range []string{"kv", "index", "ops", "cleaner", "cleaner/decide", "shell", "shell/query"} {
 		public, aliases := goTypes(t, dir)

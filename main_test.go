@@ -240,7 +240,8 @@ func (p *blockedProcess) wait(t *testing.T, pipe *os.File, want string) {
 	must.Do(t, pipe.SetReadDeadline(time.Time{}))
 }
 
-// signal sends one signal and returns what the process said and its exit code, -1 where the signal killed it or it hung.
+// signal sends one signal and returns what the process said and its exit code, -1 where the signal killed it or it
+// hung.
 func (p *blockedProcess) signal(t *testing.T, signal syscall.Signal) (said string, code int) {
 	t.Helper()
 	must.Do(t, p.cmd.Process.Signal(signal))

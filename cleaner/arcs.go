@@ -28,7 +28,8 @@ func disagreement(ctx context.Context, graph ops.Graph, labels []kv.Class, c, wo
 	return arcs, nil
 }
 
-// countArcs counts the arcs between given labels [c×c], a line the class of the node; nil if there are more than mostArcClasses.
+// countArcs counts the arcs between given labels [c×c], a line the class of the node; nil if there are more than
+// mostArcClasses.
 func countArcs(ctx context.Context, graph ops.Graph, labels []kv.Class, c, workers int) ([]int64, error) {
 	if c > mostArcClasses {
 		return nil, nil
@@ -76,8 +77,8 @@ func countArcs(ctx context.Context, graph ops.Graph, labels []kv.Class, c, worke
 	return all, nil
 }
 
-// disagree says whether neighbours do, from arcs [c×c]: whether the adjusted homophily is below LowHomophily, and not NaN. It is not
-// known without arcs.
+// disagree says whether neighbours do, from arcs [c×c]: whether the adjusted homophily is below LowHomophily, and not
+// NaN. It is not known without arcs.
 func disagree(arcs []int64, c int) bool {
 	if arcs == nil {
 		return false

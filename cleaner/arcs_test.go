@@ -9,8 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// strangers is a problem whose neighbours disagree: an arc leads from class k to any other or, where ring, to the next and
-// the one before. One label in ten is wrong.
+// strangers is a problem whose neighbours disagree: an arc leads from class k to any other or, where ring, to the next
+// and the one before. One label in ten is wrong.
 func strangers(seed uint64, n, c int, ring bool) (p problem, truth []kv.Class) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	p = problem{order: inOrderOfIDs(n), classes: c, crossFitted: true}

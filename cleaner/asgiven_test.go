@@ -58,8 +58,8 @@ func cells(t *testing.T, s *kv.Store) (rows []string) {
 	return rows
 }
 
-// TestAsGiven wants imported predictions to be taken as they are, without training: whatever a run before has joined, and to
-// the same bits at any number of workers. With predictions of the built-in classifier it changes nothing.
+// TestAsGiven wants imported predictions to be taken as they are, without training: whatever a run before has joined,
+// and to the same bits at any number of workers. With predictions of the built-in classifier it changes nothing.
 func TestAsGiven(t *testing.T) {
 	p := newPlanted(31, 600)
 	p.honest(4)

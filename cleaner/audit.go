@@ -30,9 +30,9 @@ type Audit struct {
 	Decided, Look, Right, Wrong int
 	NextLook                    int // how many draws with an answer the next look needs; Look if there is no more
 
-	// Rate is the share of wrong labels as they came, and Low and High are an interval for it. The intervals of all looks
-	// hold together in at least AuditLevel of audits. NaN before the first look. Rate is NaN also if less than half
-	// of the Look draws are Right or Wrong: scores do not follow such a look.
+	// Rate is the share of wrong labels as they came, and Low and High are an interval for it. The intervals of all
+	// looks hold together in at least AuditLevel of audits. NaN before the first look. Rate is NaN also if less than
+	// half of the Look draws are Right or Wrong: scores do not follow such a look.
 	Rate, Low, High float64
 
 	// Found counts the labels that people have found wrong, drawn or not.
@@ -69,9 +69,9 @@ type AuditedClass struct {
 	Rate, Low, High float64 // of this class alone, with AuditLevel; NaN if too few draws have this label
 }
 
-// Open returns the draws that nobody has answered, in the order in which a person is asked for them: those of the lists that are
-// neither kept nor failed, and then those that each look needs. Among the draws of a list or a look, each person has an order of
-// their own, so that two seldom see the same draw at once.
+// Open returns the draws that nobody has answered, in the order in which a person is asked for them: those of the lists
+// that are neither kept nor failed, and then those that each look needs. Among the draws of a list or a look, each
+// person has an order of their own, so that two seldom see the same draw at once.
 func (a *Audit) Open(who string) (open []AuditDraw) {
 	seed := fnv.New64a()
 	fmt.Fprint(seed, who)
@@ -127,8 +127,8 @@ type auditRecord struct {
 // ErrAudit is returned for a draw that cannot be.
 var ErrAudit = errors.New("cleaner: no labels to draw")
 
-// DrawAudit asks people for the first size labels of an order that chance fixes. The first call makes the order by seed,
-// from the labels that have a score and no judgement by people; later calls ask for more of it, never for fewer.
+// DrawAudit asks people for the first size labels of an order that chance fixes. The first call makes the order by
+// seed, from the labels that have a score and no judgement by people; later calls ask for more of it, never for fewer.
 // Labels that ReadAudit leaves out do not count in size. Every label has the same chance, in strata of equal size by
 // score. It returns kv.ErrNotFound if the store was never cleaned, and ErrAudit if there is no such label, or size is
 // not from 1 to MostAuditDraws.
@@ -249,8 +249,8 @@ func settledNodes(tx *kv.Tx) (isSettled func(v kv.NodeID) (bool, error), err err
 	}, nil
 }
 
-// ReadAudit tells where the audit of a store stands; kv.ErrNotFound before the first draw. Draws whose node was removed,
-// or whose label something other than a decision has changed, are left out.
+// ReadAudit tells where the audit of a store stands; kv.ErrNotFound before the first draw. Draws whose node was
+// removed, or whose label something other than a decision has changed, are left out.
 func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 	r, err := readAuditRecord(tx)
 	if err != nil {
@@ -366,8 +366,8 @@ func (r *auditRecord) answered(ctx context.Context, tx *kv.Tx) (*answeredAudit, 
 	return a, nil
 }
 
-// judge reads what people say of the label that a node had when entry seq of the history was the newest. It returns nil of a
-// node that was removed, or whose label something other than a decision has changed.
+// judge reads what people say of the label that a node had when entry seq of the history was the newest. It returns nil
+// of a node that was removed, or whose label something other than a decision has changed.
 func (r *auditRecord) judge(tx *kv.Tx, node uint32, label kv.Class, seq int64) (*AuditDraw, error) {
 	removed, err := tx.Removed()
 	if err != nil || removed.Has(kv.NodeID(node)) {

@@ -46,17 +46,17 @@ type AuditList struct {
 	Labels int64     // in the list when it was drawn; nobody had decided on one
 	Draws  []AuditDraw
 
-	// Good, Wasted and Open count the draws. A draw that is unsettled, or whose label something other than a decision has
-	// changed, is wasted. At most Forgiven may be wasted.
+	// Good, Wasted and Open count the draws. A draw that is unsettled, or whose label something other than a decision
+	// has changed, is wasted. At most Forgiven may be wasted.
 	Good, Wasted, Open, Forgiven int
 
 	number int
 	run    int64
 }
 
-// IsKept reports whether the draws show that the list keeps its promise, whatever is said of those that are open. That it is
-// so of a list that does not keep it has a chance of 1−AuditLevel at most, with all lists that were drawn since the last one
-// that kept it.
+// IsKept reports whether the draws show that the list keeps its promise, whatever is said of those that are open. That
+// it is so of a list that does not keep it has a chance of 1−AuditLevel at most, with all lists that were drawn since
+// the last one that kept it.
 func (l *AuditList) IsKept() bool { return l.Wasted+l.Open <= l.Forgiven }
 
 // HasFailed reports whether too many draws are wasted.
@@ -104,10 +104,10 @@ type listRecord struct {
 func listKey(number int) string { return fmt.Sprintf("list %d", number) }
 
 // DrawList chooses a list for a promise by the scores as they are, and asks people for so many of its labels, 0 for
-// Audit.ListDraws. Only labels that nobody has decided on are in it. It does nothing while the newest list for the promise has
-// not failed, unless all its labels are decided, or a run has scored anew since it was drawn. It returns
-// kv.ErrNotFound if nothing was drawn by DrawAudit, and ErrAudit before the first look, if Audit.Behind, if there is no list that draws could
-// show to keep the promise, or the share or draws are none that a list can have.
+// Audit.ListDraws. Only labels that nobody has decided on are in it. It does nothing while the newest list for the
+// promise has not failed, unless all its labels are decided, or a run has scored anew since it was drawn. It returns
+// kv.ErrNotFound if nothing was drawn by DrawAudit, and ErrAudit before the first look, if Audit.Behind, if there is no
+// list that draws could show to keep the promise, or the share or draws are none that a list can have.
 func DrawList(ctx context.Context, s *kv.Store, p Promise, draws int) error {
 	if !(p.Share >= LeastListShare && p.Share <= MostListShare) {
 		return fmt.Errorf("%w: a share of %v, want from %v to %v", ErrAudit, p.Share, LeastListShare, MostListShare)

@@ -26,8 +26,8 @@ func ballSteps(opt ops.Options) *atomic.Int64 {
 	return steps
 }
 
-// surround computes the surrounding of one node with a class as label, or kv.NoClass, from the rows of the node in S_1 … S_K
-// alone: no propagation of the whole graph. If the nodes within K hops do not fit opt.MemoryBudget, it returns
+// surround computes the surrounding of one node with a class as label, or kv.NoClass, from the rows of the node in S_1
+// … S_K alone: no propagation of the whole graph. If the nodes within K hops do not fit opt.MemoryBudget, it returns
 // ops.ErrReach.
 func surround(
 	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, class kv.Class, predictions ops.Source, hops int,
@@ -109,8 +109,8 @@ func surround(
 	return around, nil
 }
 
-// To walk around one node, and look up all that is found, costs as much a step as a pass over the graph costs for some of its arcs. A
-// pass costs as much as some steps before it begins.
+// To walk around one node, and look up all that is found, costs as much a step as a pass over the graph costs for some
+// of its arcs. A pass costs as much as some steps before it begins.
 const (
 	stepsOfPass = 4
 	leastSteps  = 1 << 18
@@ -119,7 +119,8 @@ const (
 // walkableSteps is how many arcs may be walked before a pass over the graph costs less.
 func walkableSteps(tx *kv.Tx) int64 { return max(tx.Shape().Arcs/stepsOfPass, leastSteps) }
 
-// stepsAround is how many arcs may be walked before a pass costs less, within the memory for the entries that come of them.
+// stepsAround is how many arcs may be walked before a pass costs less, within the memory for the entries that come of
+// them.
 func stepsAround(tx *kv.Tx, opt ops.Options) *atomic.Int64 {
 	steps := ballSteps(opt)
 	steps.Store(min(steps.Load(), walkableSteps(tx)))
@@ -129,8 +130,8 @@ func stepsAround(tx *kv.Tx, opt ops.Options) *atomic.Int64 {
 // stepsOfRow is how many steps it costs to look up the features of a node.
 const stepsOfRow = 64
 
-// operatorRows is ops.OperatorRows by steps, which others may share. If they are nil, the rows of a node with very many others around
-// it come from a pass over the graph.
+// operatorRows is ops.OperatorRows by steps, which others may share. If they are nil, the rows of a node with very many
+// others around it come from a pass over the graph.
 func operatorRows(
 	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, op ops.Operator, opt ops.Options, steps *atomic.Int64,
 ) ([]ops.Row, error) {

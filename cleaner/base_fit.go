@@ -16,7 +16,8 @@ type baseFit struct {
 	nodes *nodeSet // that were learned from
 }
 
-// crossFitsFrom says whether predictions of so many nodes that are learned from, each without itself, are good for anything.
+// crossFitsFrom says whether predictions of so many nodes that are learned from, each without itself, are good for
+// anything.
 func crossFitsFrom(rows int) bool { return rows >= leastFitting }
 
 // crossFits reports whether there is for every node a fit that has not learned its label.

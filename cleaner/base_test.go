@@ -264,8 +264,8 @@ func allRows(t *testing.T, s *rowstore.Store) []float32 {
 	return values
 }
 
-// TestPredictionDoesNotSeeOwnLabel gives one node of many another label: its own prediction hardly changes, though that of its classifier
-// does.
+// TestPredictionDoesNotSeeOwnLabel gives one node of many another label: its own prediction hardly changes, though that
+// of its classifier does.
 func TestPredictionDoesNotSeeOwnLabel(t *testing.T) {
 	ctx := context.Background()
 	p := newBaseProblem(t, 6, 600, 2, 40)

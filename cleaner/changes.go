@@ -10,8 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A changeSet is the nodes on which the scores of a run depend and that changed since: an end of an edge, or one with another label
-// or prediction, or one that was added.
+// A changeSet is the nodes on which the scores of a run depend and that changed since: an end of an edge, or one with
+// another label or prediction, or one that was added.
 type changeSet struct {
 	all     bool // every node may have changed
 	changed bool // something has, also if it was removed
@@ -20,8 +20,8 @@ type changeSet struct {
 
 func (c *changeSet) none() bool { return !c.all && !c.changed }
 
-// changesSince are the changes since the scores of a run were up to date. If the store does not know them, all nodes may have changed.
-// If the nodes are more than most, it may return ErrReach.
+// changesSince are the changes since the scores of a run were up to date. If the store does not know them, all nodes
+// may have changed. If the nodes are more than most, it may return ErrReach.
 func changesSince(tx *kv.Tx, run *Run, most int) (*changeSet, error) {
 	changes, err := tx.ChangesSince(run.Commit)
 	if errors.Is(err, kv.ErrNotTracked) {
@@ -54,13 +54,14 @@ func changesSince(tx *kv.Tx, run *Run, most int) (*changeSet, error) {
 	return set, nil
 }
 
-// touchedSince are the nodes whose edges changed, and those with another label and other predictions: on these scores depend.
+// touchedSince are the nodes whose edges changed, and those with another label and other predictions: on these scores
+// depend.
 func touchedSince(changes *kv.Changes) []*kv.Touched {
 	return []*kv.Touched{changes.Edges(), changes.Column(kv.LabelColumn), changes.Matrix(PredictionsMatrix)}
 }
 
-// around are the nodes within some hops of the changes, ascending, whatever the direction of the arcs; ErrReach if they are more than
-// most.
+// around are the nodes within some hops of the changes, ascending, whatever the direction of the arcs; ErrReach if they
+// are more than most.
 func (c *changeSet) around(ctx context.Context, tx *kv.Tx, hops, most int) ([]kv.NodeID, error) {
 	seen := make(map[kv.NodeID]struct{}, len(c.nodes))
 	for _, v := range c.nodes {
@@ -95,8 +96,8 @@ func (c *changeSet) around(ctx context.Context, tx *kv.Tx, hops, most int) ([]kv
 	return all, nil
 }
 
-// staleNodes are the nodes around the changes since the scores of a run were up to date, ascending; all says that it may be any node.
-// If they are more than most, the error is ErrReach.
+// staleNodes are the nodes around the changes since the scores of a run were up to date, ascending; all says that it
+// may be any node. If they are more than most, the error is ErrReach.
 func staleNodes(ctx context.Context, tx *kv.Tx, run *Run, most int) (nodes []kv.NodeID, all bool, err error) {
 	changed, err := changesSince(tx, run, most)
 	if err != nil || changed.all {

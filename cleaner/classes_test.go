@@ -25,9 +25,9 @@ func mustStatistics(t *testing.T, s *kv.Store) (got *LabelStatistics) {
 	return got
 }
 
-// A path a–b–c–d–e, labelled x x y y and not at all. Pairs of labelled neighbours, from either end: a–b agrees, b–c does
-// not, c–d agrees; d–e does not count. So 4 of 6 agree. x has the degrees 1 + 2, y likewise: by chance (3/6)² + (3/6)² = ½
-// would agree, and the adjusted homophily is (4/6 − ½) / ½ = ⅓.
+// A path a–b–c–d–e, labelled x x y y and not at all. Pairs of labelled neighbours, from either end: a–b agrees, b–c
+// does not, c–d agrees; d–e does not count. So 4 of 6 agree. x has the degrees 1 + 2, y likewise: by chance (3/6)² +
+// (3/6)² = ½ would agree, and the adjusted homophily is (4/6 − ½) / ½ = ⅓.
 func TestStatisticsByHand(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	l := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{}))(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A keptClassifier is what Predict keeps of the built-in classifier, so that nodes that are added later are predicted without
-// training. Its network is in classifierSpace.
+// A keptClassifier is what Predict keeps of the built-in classifier, so that nodes that are added later are predicted
+// without training. Its network is in classifierSpace.
 type keptClassifier struct {
 	Input     string   // of PredictReport.Inputs
 	Classes   []string // the order of the outputs
@@ -21,7 +21,8 @@ type keptClassifier struct {
 	Nodes     int   // nodes from this number on it has not seen
 	Widths    []int // of the layers of the network
 
-	// Weights are, of each group of a combination, those of its predictions and of the imported ones; nil if it was not joined.
+	// Weights are, of each group of a combination, those of its predictions and of the imported ones; nil if it was not
+	// joined.
 	Weights [][]float64
 }
 
@@ -47,7 +48,8 @@ func (t *trainedBase) keep(p *baseProblem, classes []string) *classifier {
 // netRecord is how many numbers of the network a record holds.
 const netRecord = 8 << 10
 
-// eachPart calls visit with the parts of the matrices and biases of the network that a record holds, in the order of their keys.
+// eachPart calls visit with the parts of the matrices and biases of the network that a record holds, in the order of
+// their keys.
 func (k *classifier) eachPart(visit func(key []byte, part []float32) error) error {
 	for l := range k.net.Weights {
 		for j, values := range [][]float32{k.net.Weights[l], k.net.Biases[l]} {

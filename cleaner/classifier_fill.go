@@ -17,8 +17,8 @@ import (
 // errNoClassifier says that nodes without predictions cannot be predicted without training.
 var errNoClassifier = errors.New("no classifier is kept that could predict them")
 
-// A filler gives nodes without predictions those of the classifier that the store keeps. If the last run joined it with imported
-// predictions, it gives them joined ones.
+// A filler gives nodes without predictions those of the classifier that the store keeps. If the last run joined it with
+// imported predictions, it gives them joined ones.
 type filler struct {
 	*kv.Matrix // of the predictions that scores are taken from
 	tx         *kv.Tx
@@ -27,7 +27,8 @@ type filler struct {
 	keeper     rowKeeper
 }
 
-// openFiller returns errNoClassifier if the store keeps no classifier, or its predictions are from outside and not joined.
+// openFiller returns errNoClassifier if the store keeps no classifier, or its predictions are from outside and not
+// joined.
 func openFiller(tx *kv.Tx) (*filler, error) {
 	kept, err := keptNow(tx)
 	if err != nil {
@@ -49,7 +50,8 @@ func openFiller(tx *kv.Tx) (*filler, error) {
 // open reads the network, which a filler needs to predict, and not to count nodes without predictions.
 func (f *filler) open() error { return f.by.openNetwork(f.tx) }
 
-// keptNow is what is kept of the classifier whose predictions, alone or joined, scores are taken from; errNoClassifier if there is none.
+// keptNow is what is kept of the classifier whose predictions, alone or joined, scores are taken from; errNoClassifier
+// if there is none.
 func keptNow(tx *kv.Tx) (*keptClassifier, error) {
 	source, err := predictionSource(tx)
 	if err != nil {
@@ -119,8 +121,9 @@ func (f *filler) added() (nodes []kv.NodeID) {
 // filledAtOnce is how many nodes are predicted by one worker, or written in one transaction.
 const filledAtOnce = 1024
 
-// predictMissing predicts the nodes without predictions by the classifier that the store keeps, whose predictions all others have, alone
-// or joined with imported ones. If every node has predictions, it does nothing. It returns errNoClassifier as openFiller does.
+// predictMissing predicts the nodes without predictions by the classifier that the store keeps, whose predictions all
+// others have, alone or joined with imported ones. If every node has predictions, it does nothing. It returns
+// errNoClassifier as openFiller does.
 func predictMissing(ctx context.Context, s *kv.Store, opt PredictOptions) (filled int64, err error) {
 	tx := s.Begin()
 	defer tx.Close()
@@ -154,8 +157,9 @@ func predictMissing(ctx context.Context, s *kv.Store, opt PredictOptions) (fille
 	return int64(len(nodes)), nil
 }
 
-// Nodes are predicted one by one unless they are more than mostAlone, whose rows would take memory that a pass does not, or unless more
-// than aloneSteps arcs were walked for each arc of the graph. A pass costs as much: it has to find the diagonals of all nodes.
+// Nodes are predicted one by one unless they are more than mostAlone, whose rows would take memory that a pass does
+// not, or unless more than aloneSteps arcs were walked for each arc of the graph. A pass costs as much: it has to find
+// the diagonals of all nodes.
 const (
 	mostAlone  = 1 << 14
 	aloneSteps = 2

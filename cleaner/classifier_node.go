@@ -15,8 +15,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A nodePredictor predicts single nodes of a snapshot by a kept classifier, from the nodes around. The inputs are those of
-// classifier.inputs, but for rounding. It belongs to one goroutine.
+// A nodePredictor predicts single nodes of a snapshot by a kept classifier, from the nodes around. The inputs are those
+// of classifier.inputs, but for rounding. It belongs to one goroutine.
 type nodePredictor struct {
 	*filler
 	ctx    context.Context
@@ -34,7 +34,8 @@ func newNodePredictor(ctx context.Context, f *filler, opt ops.Options, steps *at
 	return &nodePredictor{filler: f, ctx: ctx, opt: opt, steps: steps, labels: nodeLabels{tx: f.tx}}
 }
 
-// row is what is to be stored of a node, borrowed; errNoClassifier if the features of the store are others than the classifier knows.
+// row is what is to be stored of a node, borrowed; errNoClassifier if the features of the store are others than the
+// classifier knows.
 func (p *nodePredictor) row(v kv.NodeID) ([]float32, error) {
 	if p.splits == nil && !p.by.Drawn {
 		splits, err := p.tx.Reader(splitColumn)

@@ -32,8 +32,8 @@ func keepRandom(t *testing.T, s *kv.Store, input string, width int, direction kv
 	}))
 }
 
-// TestPredictionOfOneNode wants the prediction of a node from the nodes around it to be that of passes over the graph, for every
-// input, also where a pass finds the nodes around it.
+// TestPredictionOfOneNode wants the prediction of a node from the nodes around it to be that of passes over the graph,
+// for every input, also where a pass finds the nodes around it.
 func TestPredictionOfOneNode(t *testing.T) {
 	stores := map[string]*kv.Store{}
 	for i, g := range arcFiles() {
@@ -118,7 +118,8 @@ func compareInputs(t *testing.T, s *kv.Store, tx *kv.Tx, what string) {
 	}
 }
 
-// TestScoreOfAddedNode wants a node that was just added to have the score that Rescore gives it, before anything is stored.
+// TestScoreOfAddedNode wants a node that was just added to have the score that Rescore gives it, before anything is
+// stored.
 func TestScoreOfAddedNode(t *testing.T) {
 	for _, preset := range []Preset{PresetDefault, PresetPaper} {
 		p := newPlanted(6, 301)
@@ -191,8 +192,8 @@ func joinedRow(t *testing.T, s *kv.Store, id string) (joined, imported []float32
 	return joined, imported
 }
 
-// TestJoinedPredictionsOfAddedNodes adds nodes to a store whose run has joined imported predictions with the classifier's: with rows of
-// their own and without, at once and later.
+// TestJoinedPredictionsOfAddedNodes adds nodes to a store whose run has joined imported predictions with the
+// classifier's: with rows of their own and without, at once and later.
 func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 	const count, all = 600, 606
 	p := newPlanted(31, all)
@@ -289,7 +290,8 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 	}
 }
 
-// TestCleanOfAddedNodes adds nodes without rows after a run that joined nothing: the next one has the built-in classifier predict them.
+// TestCleanOfAddedNodes adds nodes without rows after a run that joined nothing: the next one has the built-in
+// classifier predict them.
 func TestCleanOfAddedNodes(t *testing.T) {
 	const count, all = 600, 603
 	p := newPlanted(31, all)
@@ -324,7 +326,8 @@ func mustBeNear(t *testing.T, what string, got, want []float32) {
 	}
 }
 
-// TestDamagedClassifier wants damage to what is kept of a classifier to be found, told and repaired; what needs none of it goes on.
+// TestDamagedClassifier wants damage to what is kept of a classifier to be found, told and repaired; what needs none of
+// it goes on.
 func TestDamagedClassifier(t *testing.T) {
 	s := newPlanted(8, 300).load(t, false)
 	mustClean(t, s, Options{Seed: 2})

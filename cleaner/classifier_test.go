@@ -38,8 +38,8 @@ func (p plantedPartition) appendPlanted(t *testing.T, s *kv.Store, count int, fe
 	}))
 }
 
-// TestKeptClassifier wants nodes that are added to be predicted well by the classifier that was trained before, by predict, clean and
-// rescore alike, and the predictions of the others to stay.
+// TestKeptClassifier wants nodes that are added to be predicted well by the classifier that was trained before, by
+// predict, clean and rescore alike, and the predictions of the others to stay.
 func TestKeptClassifier(t *testing.T) {
 	const count, all = 400, 440
 	p := newPlanted(5, all)

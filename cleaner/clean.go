@@ -14,8 +14,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A Detector is a network that a run of PresetPaper trained, as the run keeps it: Network, whose inputs are the features z as
-// (z−Mean)·Scale.
+// A Detector is a network that a run of PresetPaper trained, as the run keeps it: Network, whose inputs are the
+// features z as (z−Mean)·Scale.
 type Detector = detector.Detector
 
 // What Clean writes, beside the Run.
@@ -228,7 +228,8 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 // asGivenUse is Run.PredictionUse of predictions that are taken as they are, where the user asked for that.
 const asGivenUse = "they are taken as they are, as was asked for"
 
-// takeAsGiven leaves the nodes without predictions out of what is tested and fitted, and says what is done with the others.
+// takeAsGiven leaves the nodes without predictions out of what is tested and fitted, and says what is done with the
+// others.
 func (p *problem) takeAsGiven(tx *kv.Tx, opt Options) (use string, err error) {
 	use = asGivenUse
 	matrix, err := tx.Matrix(PredictionsMatrix)
@@ -336,7 +337,8 @@ func prepare(ctx context.Context, s *kv.Store, opt Options) error {
 	return nil
 }
 
-// begin prepares a run and returns its snapshot. If nodes were added meanwhile that the kept classifier can predict, it prepares again.
+// begin prepares a run and returns its snapshot. If nodes were added meanwhile that the kept classifier can predict, it
+// prepares again.
 func begin(ctx context.Context, s *kv.Store, opt Options) (*kv.Tx, error) {
 	for {
 		before := 0
@@ -375,7 +377,8 @@ func unpredictedIn(ctx context.Context, tx *kv.Tx) (bool, error) {
 }
 
 // fillPredictions predicts nodes that were added since the built-in classifier was trained by that, as it was kept. It
-// joins them with imported ones as the last run has. It returns errNoClassifier if none is kept that could predict them.
+// joins them with imported ones as the last run has. It returns errNoClassifier if none is kept that could predict
+// them.
 func fillPredictions(ctx context.Context, s *kv.Store, opt Options) error {
 	filled, err := predictMissing(ctx, s, PredictOptions{
 		Seed: opt.Seed, Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage,
@@ -475,8 +478,8 @@ func (p *problem) tellDrawn(opt Options) {
 	}
 }
 
-// Verdicts returns what Clean takes from the decisions of a store, ascending by node: see [decide.Verdicts]. The score of a run that
-// does not give chances is NaN.
+// Verdicts returns what Clean takes from the decisions of a store, ascending by node: see [decide.Verdicts]. The score
+// of a run that does not give chances is NaN.
 func Verdicts(ctx context.Context, tx *kv.Tx) ([]Verdict, error) {
 	labels, err := readLabels(tx)
 	if err != nil {
@@ -485,7 +488,8 @@ func Verdicts(ctx context.Context, tx *kv.Tx) ([]Verdict, error) {
 	return readVerdicts(ctx, tx, labels)
 }
 
-// readVerdicts returns what people have said of labels. Scores that are no chances, of runs with another preset, are NaN.
+// readVerdicts returns what people have said of labels. Scores that are no chances, of runs with another preset, are
+// NaN.
 func readVerdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]decide.Verdict, error) {
 	verdicts, err := decide.Verdicts(ctx, tx, labels)
 	calibrated := make(map[int64]bool)

@@ -11,8 +11,8 @@ import (
 )
 
 // checkBudget says, before predictions are trained or an index is made, that the budget is too small for them or for
-// what comes after. Before predictions are trained it computes the diagonals, which may cost too much, and keeps them for what comes after.
-// It returns what it comes to know of baseProblem.disagrees.
+// what comes after. Before predictions are trained it computes the diagonals, which may cost too much, and keeps them
+// for what comes after. It returns what it comes to know of baseProblem.disagrees.
 func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) (disagrees *bool, err error) {
 	err = s.View(func(tx *kv.Tx) (err error) {
 		silent := opt
@@ -76,8 +76,9 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 	return disagrees, err
 }
 
-// checkRoom returns kv.ErrNoSpace if the disk of the store has too little room for the cleaning. It is asked of a store without
-// predictions, before a classifier is trained, which takes long. What an interrupted run has kept is there already.
+// checkRoom returns kv.ErrNoSpace if the disk of the store has too little room for the cleaning. It is asked of a store
+// without predictions, before a classifier is trained, which takes long. What an interrupted run has kept is there
+// already.
 func (p *problem) checkRoom(ctx context.Context, s *kv.Store, tx *kv.Tx, base *baseProblem, opt Options) (err error) {
 	counts := p.counts()
 	if base.hasFeatures() {

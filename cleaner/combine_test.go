@@ -168,8 +168,8 @@ func TestCombine(t *testing.T) {
 	}
 }
 
-// TestCombineWhateverTheSplit wants predictions to be judged where the split of the store has too few training nodes for
-// folds, and the training nodes apart where it has no validation nodes.
+// TestCombineWhateverTheSplit wants predictions to be judged where the split of the store has too few training nodes
+// for folds, and the training nodes apart where it has no validation nodes.
 func TestCombineWhateverTheSplit(t *testing.T) {
 	trainWell(t)
 	t.Run("20 training nodes", func(t *testing.T) {

@@ -30,12 +30,12 @@ const areaRunSeed = 63
 //	AUM[v] = mean over epochs of z[v][y] − max over j ≠ y of z[v][j]
 //
 // y the label that was learned. The publication ends the mean at the first drop of the learning rate; that of the base
-// classifier does not drop, and all its epochs count. A node is flagged where its AUM is at most the 99th percentile of those of the
-// threshold samples. It is done twice, with other samples, and a node takes the first run of which it is none. The
-// score is sigmoid(threshold − AUM), which has the two runs on one scale.
+// classifier does not drop, and all its epochs count. A node is flagged where its AUM is at most the 99th percentile of
+// those of the threshold samples. It is done twice, with other samples, and a node takes the first run of which it is
+// none. The score is sigmoid(threshold − AUM), which has the two runs on one scale.
 //
-// Logits come from the network as it learns, so predictions from outside are not looked at. The labels must suffice; see
-// checkAreaUnderMargin.
+// Logits come from the network as it learns, so predictions from outside are not looked at. The labels must suffice;
+// see checkAreaUnderMargin.
 func areaUnderMargin(ctx context.Context, t trial, opt Options) (*judgement, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {

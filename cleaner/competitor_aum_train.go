@@ -29,7 +29,8 @@ const (
 // areaLeast is how many steps there are before training may stop; tests that are not about what it learns have fewer.
 var areaLeast = 400
 
-// watch trains a network on the inputs of the base classifier, the last of those that are tried, for what observe sees of it.
+// watch trains a network on the inputs of the base classifier, the last of those that are tried, for what observe sees
+// of it.
 func (p *baseProblem) watch(ctx context.Context, opt PredictOptions, observe func(net *nn.Network, train *lessons) error) (err error) {
 	if opt, err = opt.withDefaults(); err != nil {
 		return err
@@ -73,7 +74,8 @@ func (l *lessons) gather(rows []uint32, workers int, x *nn.Rows, right []int) {
 	}
 }
 
-// A watchedTraining trains a network with one hidden layer until its loss on the validation nodes rises, and shows it after every epoch.
+// A watchedTraining trains a network with one hidden layer until its loss on the validation nodes rises, and shows it
+// after every epoch.
 type watchedTraining struct {
 	train, validation *lessons
 	classes, workers  int
@@ -132,7 +134,8 @@ func (f *watchedTraining) fit(ctx context.Context) error {
 	return nil
 }
 
-// areaSteps is how many steps an epoch has, and how many epochs there are at most, where so many nodes are learned from.
+// areaSteps is how many steps an epoch has, and how many epochs there are at most, where so many nodes are learned
+// from.
 func areaSteps(rows int) (perEpoch, epochs int) {
 	batch := min(baseBatch, rows)
 	perEpoch = (rows + batch - 1) / batch

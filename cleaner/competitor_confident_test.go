@@ -16,8 +16,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// TestConfidentLearningIsCleanlab compares the flags with those of a cleanlab, made by testdata/cleanlab/make.py. In some
-// cases remainders are equal, of which cleanlab rounds others: a few flags differ there.
+// TestConfidentLearningIsCleanlab compares the flags with those of a cleanlab, made by testdata/cleanlab/make.py. In
+// some cases remainders are equal, of which cleanlab rounds others: a few flags differ there.
 func TestConfidentLearningIsCleanlab(t *testing.T) {
 	text := must.Get(os.ReadFile("testdata/cleanlab/cases.json"))(t)
 	var golden struct {

@@ -28,9 +28,9 @@ func FalsePositiveThreshold(scores []float64, mislabelRate, alpha float64) (lamb
 //
 //	λ = s′_(B),  B = ⌈(Np+1)(1−α) + N(1−p)⌉,  s′_(1) ≤ … ≤ s′_(N)
 //
-// In terms of the score, the suspects are the nodes with s > 0.5 and 1−s ≤ λ. There is no guarantee for mislabelled nodes
-// with a score of 0.5 or less. Without this exception the bound would be useless at small p. The least alpha with a
-// finite threshold is 1/(Np+1). Everything else is as in FalsePositiveThreshold.
+// In terms of the score, the suspects are the nodes with s > 0.5 and 1−s ≤ λ. There is no guarantee for mislabelled
+// nodes with a score of 0.5 or less. Without this exception the bound would be useless at small p. The least alpha with
+// a finite threshold is 1/(Np+1). Everything else is as in FalsePositiveThreshold.
 func FalseNegativeThreshold(scores []float64, mislabelRate, alpha float64) (lambda, minAlpha float64) {
 	numbers := withoutNaN(scores)
 	for i, s := range numbers {
@@ -137,8 +137,9 @@ func conformalThreshold(values []float64, own, other, alpha float64) (lambda, mi
 	return values[int(b)-1], minAlpha
 }
 
-// conformalRank is B = ⌈(N·own+1)(1−α) + N·other⌉, at least 1, of n numbers, +Inf where it is more than N: own is the share
-// of the nodes that the guarantee is about, other the share that may stand anywhere. It is NaN of parameters out of range.
+// conformalRank is B = ⌈(N·own+1)(1−α) + N·other⌉, at least 1, of n numbers, +Inf where it is more than N: own is the
+// share of the nodes that the guarantee is about, other the share that may stand anywhere. It is NaN of parameters out
+// of range.
 func conformalRank(n, own, other, alpha float64) (b, minAlpha float64) {
 	if !(alpha > 0 && alpha < 1 && own >= 0 && own <= 1) {
 		return math.NaN(), math.NaN()

@@ -139,8 +139,8 @@ func TestThresholdsOfBadInput(t *testing.T) {
 	}
 }
 
-// TestStoredThreshold finds the same thresholds, to the bit, as those of the scores in memory: of scores of many and of few
-// different values, with nodes that have none.
+// TestStoredThreshold finds the same thresholds, to the bit, as those of the scores in memory: of scores of many and of
+// few different values, with nodes that have none.
 func TestStoredThreshold(t *testing.T) {
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 7))

@@ -33,7 +33,8 @@ func TestPoorPredictionsAreSaid(t *testing.T) {
 	}
 }
 
-// TestExchangedNames wants one warning where most labels of two classes are the other one's, and none where that is so of one class.
+// TestExchangedNames wants one warning where most labels of two classes are the other one's, and none where that is so
+// of one class.
 func TestExchangedNames(t *testing.T) {
 	m := &labelmodel.Model{
 		Classes: 3, Right: []float64{10, 20, 900},

@@ -91,11 +91,11 @@ func (r *ForeignRun) check() error {
 	return nil
 }
 
-// A RunWriter writes a run that was made elsewhere, on a graph of which the store has all or a part. It belongs to one goroutine: Put every node once,
-// in any order, then Finish, call Mark in the final function of Commit, and Close.
+// A RunWriter writes a run that was made elsewhere, on a graph of which the store has all or a part. It belongs to one
+// goroutine: Put every node once, in any order, then Finish, call Mark in the final function of Commit, and Close.
 //
-// Everything that Clean leaves of the nodes is there then, but for the agreement features. The run gets Run.Elsewhere: it
-// scores nothing.
+// Everything that Clean leaves of the nodes is there then, but for the agreement features. The run gets Run.Elsewhere:
+// it scores nothing.
 type RunWriter struct {
 	tx       *kv.Tx
 	from     *ForeignRun
@@ -109,9 +109,9 @@ type RunWriter struct {
 	rows                                   int
 }
 
-// NewRunWriter begins a run in a store that was never cleaned, beside the predictions that it was made with, if the same
-// bulk write has them. The store has the classes of the run, in their order. A run that does not fit the store, or of which a part is missing or out of its
-// range, is an ErrShape.
+// NewRunWriter begins a run in a store that was never cleaned, beside the predictions that it was made with, if the
+// same bulk write has them. The store has the classes of the run, in their order. A run that does not fit the store, or
+// of which a part is missing or out of its range, is an ErrShape.
 func NewRunWriter(b *kv.Bulk, from *ForeignRun) (w *RunWriter, err error) {
 	if err := from.check(); err != nil {
 		return nil, err
@@ -182,8 +182,9 @@ func (r *ForeignRun) begin(tx *kv.Tx) *Run {
 	}
 }
 
-// Put writes what the run says of a node: its Node, Score, Suggestion and Confidence. Score is NaN for none, and Suggestion "" and Confidence NaN. A score
-// or a confidence out of [0,1], a score of a node without a label, or a suggestion without a confidence is an ErrShape.
+// Put writes what the run says of a node: its Node, Score, Suggestion and Confidence. Score is NaN for none, and
+// Suggestion "" and Confidence NaN. A score or a confidence out of [0,1], a score of a node without a label, or a
+// suggestion without a confidence is an ErrShape.
 func (w *RunWriter) Put(s NodeScore) error {
 	if int(s.Node) >= len(w.labels) {
 		return fmt.Errorf("node number %d: %w", s.Node, kv.ErrNotFound)
@@ -226,7 +227,8 @@ func (w *RunWriter) Put(s NodeScore) error {
 	return errors.Join(w.scores.Put(s.Node, score), w.byScore.Add(s.Node, score))
 }
 
-// Finish ends the nodes. It returns ErrShape if some have not come, or more have a score or are suspects than the run has found.
+// Finish ends the nodes. It returns ErrShape if some have not come, or more have a score or are suspects than the run
+// has found.
 func (w *RunWriter) Finish() error {
 	of := w.from.Elsewhere
 	if w.rows != w.tx.Shape().Present {
@@ -240,7 +242,8 @@ func (w *RunWriter) Finish() error {
 	return w.byScore.Finish()
 }
 
-// Mark makes the run that of the store, with the transaction that makes its columns visible. If the bulk write has predictions, mark them before.
+// Mark makes the run that of the store, with the transaction that makes its columns visible. If the bulk write has
+// predictions, mark them before.
 func (w *RunWriter) Mark(tx *kv.Tx) (err error) {
 	if !w.finished {
 		return errors.New("cleaner: RunWriter.Mark before Finish")

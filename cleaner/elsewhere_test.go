@@ -157,8 +157,8 @@ func mustEqualHome(t *testing.T, when string, whole, home *kv.Store) {
 	}
 }
 
-// TestRunMadeElsewhere wants the run of a whole graph to answer as it does where it was made: before decisions, after some, after a
-// rescore, and after an undo.
+// TestRunMadeElsewhere wants the run of a whole graph to answer as it does where it was made: before decisions, after
+// some, after a rescore, and after an undo.
 func TestRunMadeElsewhere(t *testing.T) {
 	p := newPlanted(11, 500)
 	whole, home := atHome(t, p, 500)

@@ -15,7 +15,8 @@ var (
 	// ErrShape is returned if labels, predictions and graph differ in their number of rows or classes.
 	ErrShape = rowstore.ErrShape
 
-	// ErrUnknownClass is returned if predictions name a class that the store does not have, or lack the class of a label.
+	// ErrUnknownClass is returned if predictions name a class that the store does not have, or lack the class of a
+	// label.
 	ErrUnknownClass = errors.New("cleaner: classes of predictions and labels differ")
 
 	// ErrFeatures is returned for node features that are not finite, or too large to add up.

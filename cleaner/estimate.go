@@ -26,9 +26,9 @@ type counts struct {
 	steps func(ctx context.Context, hops int) (float64, error)
 }
 
-// EstimateClean plans a cleaning of a store, as Clean does before it begins. It reads labels and splits, and walks the adjacency for its
-// sizes, for the price of the diagonals and, if there are features, for how far neighbours agree. If the budget is too small, it returns
-// an *ops.BudgetError.
+// EstimateClean plans a cleaning of a store, as Clean does before it begins. It reads labels and splits, and walks the
+// adjacency for its sizes, for the price of the diagonals and, if there are features, for how far neighbours agree. If
+// the budget is too small, it returns an *ops.BudgetError.
 func EstimateClean(ctx context.Context, tx *kv.Tx, opt Options) (*CleanEstimate, error) {
 	opt.Notice, opt.Warn = nil, nil
 	p, err := readProblem(tx, opt)
@@ -97,8 +97,8 @@ type CleanEstimate struct {
 	predictedBytes         int64 // written to the store before nodes are scored
 }
 
-// Bytes that are written to the store lie in a log, in a table and in a merged table for a while, and it begins to write only where it finds
-// room to spare.
+// Bytes that are written to the store lie in a log, in a table and in a merged table for a while, and it begins to
+// write only where it finds room to spare.
 const (
 	copies    = 3
 	leastRoom = 16 << 20
@@ -146,7 +146,8 @@ func (c counts) plan(ctx context.Context, opt Options) (*CleanEstimate, error) {
 		}
 	}
 	if e.joins() {
-		// The predictions of the classifier, the joined ones, and two copies of both of the sample that they are weighed on.
+		// The predictions of the classifier, the joined ones, and two copies of both of the sample that they are
+		// weighed on.
 		values := int64(c.nodes) * int64(c.classes)
 		e.TemporaryBytes = max(e.TemporaryBytes, e.diagonal.ScratchBytes+8*values+16*e.sampleCells())
 	}
@@ -198,7 +199,8 @@ func (e *CleanEstimate) sampleCells() int64 {
 	return int64(min(e.labels, mostModelNodes(e.classes))) * int64(e.classes)
 }
 
-// resultBytes bounds what is stored of a node: columns of the scores, and the index on them. 20 to 23 bytes were measured.
+// resultBytes bounds what is stored of a node: columns of the scores, and the index on them. 20 to 23 bytes were
+// measured.
 const resultBytes = 45
 
 // heldByBase is what the base classifier holds, and what of it is for its classes.

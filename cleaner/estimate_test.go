@@ -9,7 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// counted are the counts of a graph of so many nodes, each of degree 16, whose diagonals from k = 3 on cost so much a hop.
+// counted are the counts of a graph of so many nodes, each of degree 16, whose diagonals from k = 3 on cost so much a
+// hop.
 func counted(nodes, classes int, price float64) counts {
 	c := counts{
 		nodes: nodes, labels: nodes, classes: classes, fitting: nodes, training: nodes, predictions: true, builtIn: true,
@@ -62,7 +63,8 @@ func TestEstimateOfWhatIsThere(t *testing.T) {
 	}
 }
 
-// The base classifier takes diagonals of fewer hops where more are refused, as labelDiagonals does; the cleaning does not.
+// The base classifier takes diagonals of fewer hops where more are refused, as labelDiagonals does; the cleaning does
+// not.
 func TestEstimateOfRefusedDiagonals(t *testing.T) {
 	c := counted(1<<16, 40, 4e11)
 	e := estimatedClean(t, c, Options{})

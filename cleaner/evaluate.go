@@ -22,17 +22,17 @@ type EvalOptions struct {
 	Noise       string
 	NoisyLabels []kv.Class
 
-	// Repeats is how many times noise and split are drawn, and the base classifier is trained; zero means 1. Repeat r has
-	// seed Seed+r.
+	// Repeats is how many times noise and split are drawn, and the base classifier is trained; zero means 1. Repeat r
+	// has seed Seed+r.
 	Repeats int
 
-	// Predictions replace the predictions of the base classifier: one set for each repeat, whose number they set. Their model
-	// was trained on the noisy labels, so NoisyLabels and a split must be set too.
+	// Predictions replace the predictions of the base classifier: one set for each repeat, whose number they set. Their
+	// model was trained on the noisy labels, so NoisyLabels and a split must be set too.
 	Predictions []PredictionSet
 
 	// Splits [n] by NodeID, if not nil, are used in every repeat. Otherwise every repeat draws a split: Split has the
-	// shares of training, validation and test nodes. The labels of the remaining nodes are not used for training. If both are
-	// zero, Evaluate uses the splits of the store, or draws 0.8, 0.1, 0.1.
+	// shares of training, validation and test nodes. The labels of the remaining nodes are not used for training. If
+	// both are zero, Evaluate uses the splits of the store, or draws 0.8, 0.1, 0.1.
 	Splits []Split
 	Split  [3]float64
 
@@ -43,8 +43,8 @@ type EvalOptions struct {
 	OnMeasurement func(Measurement) error
 }
 
-// NoiseKinds are the kinds of EvalOptions.Noise. Of each, a share of the labelled nodes, rounded to whole nodes, gets a wrong
-// label:
+// NoiseKinds are the kinds of EvalOptions.Noise. Of each, a share of the labelled nodes, rounded to whole nodes, gets a
+// wrong label:
 //
 //   - sym: any other class with equal chance;
 //   - asym: class i becomes class i+1, the last the first;
@@ -60,8 +60,8 @@ type EvalOptions struct {
 // feature, cluster and instance want features.
 func NoiseKinds() []string { return labelnoise.Kinds() }
 
-// A PredictionSet reads the predictions of one model from outside. It begins a writer for the classes that it has, and puts
-// every row. It may call Finish, and does not call Mark.
+// A PredictionSet reads the predictions of one model from outside. It begins a writer for the classes that it has, and
+// puts every row. It may call Finish, and does not call Mark.
 type PredictionSet func(
 	ctx context.Context, tx *kv.Tx, begin func(classes []string, opt PredictionOptions) (*PredictionWriter, error),
 ) error
@@ -96,9 +96,10 @@ type Evaluation struct {
 // labelled nodes of the test split, of each other split, and of all (see MethodNames). Predictions in the store are not
 // used: they have seen the labels.
 //
-// The store is only read. OnStage is told the seconds of reading it, as "read", of every draw of noise, as "noise", of every training,
-// as "base", of every method, by its name, and of the means, as "count". If there are too few labels, it returns ErrNoLabels, ErrOneClass,
-// ErrFewLabels or ErrFewFittingNodes. If an option does not fit the store, it returns ErrOptions, ErrShape, ErrUnknownClass or ErrSplit.
+// The store is only read. OnStage is told the seconds of reading it, as "read", of every draw of noise, as "noise", of
+// every training, as "base", of every method, by its name, and of the means, as "count". If there are too few labels,
+// it returns ErrNoLabels, ErrOneClass, ErrFewLabels or ErrFewFittingNodes. If an option does not fit the store, it
+// returns ErrOptions, ErrShape, ErrUnknownClass or ErrSplit.
 func Evaluate(ctx context.Context, s *kv.Store, opt EvalOptions) (result *Evaluation, err error) {
 	e, err := newEvaluator(ctx, s, opt)
 	if err != nil {
@@ -281,8 +282,8 @@ func (e *evaluator) read(ctx context.Context) error {
 	return err
 }
 
-// trueGraph is what labels go wrong in. Noise that goes by a classifier has the built-in one, which learns from a split of its
-// own.
+// trueGraph is what labels go wrong in. Noise that goes by a classifier has the built-in one, which learns from a split
+// of its own.
 func (e *evaluator) trueGraph(opt Options) *labelnoise.Graph {
 	withSplit := func(seed uint64) (p baseProblem, err error) {
 		p = e.clean
@@ -373,7 +374,8 @@ func (e *evaluator) checkBudget(ctx context.Context) error {
 	return requireBudget("eval", e.opt.MemoryBudget, e.footprint()+max(least, matrices), base.classes, matrices)
 }
 
-// competitorBytes a node is what a method holds beside its judgement: margins, losses, or areas, and the judgement of a split.
+// competitorBytes a node is what a method holds beside its judgement: margins, losses, or areas, and the judgement of a
+// split.
 const competitorBytes = 16 + judgementBytes
 
 // footprint is the number of bytes that a repeat holds beside its problem.

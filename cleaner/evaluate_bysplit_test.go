@@ -10,7 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// TestEvaluateBySplit measures the nodes of each split anew from what every node is said to be, also where a split has none.
+// TestEvaluateBySplit measures the nodes of each split anew from what every node is said to be, also where a split has
+// none.
 func TestEvaluateBySplit(t *testing.T) {
 	s, p := evaluated(t, 31, 160)
 	for _, deal := range [][]Split{

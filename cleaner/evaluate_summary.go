@@ -21,8 +21,8 @@ func partOf(some []MethodMetrics, part int) (metrics []Metrics) {
 	return metrics
 }
 
-// meanAndDeviation are the mean of some metrics, and their standard deviation as that of a sample; 0 for one, and for none.
-// What is undefined of one is left out.
+// meanAndDeviation are the mean of some metrics, and their standard deviation as that of a sample; 0 for one, and for
+// none. What is undefined of one is left out.
 func meanAndDeviation(some []Metrics) (mean, deviation Metrics) {
 	means, deviations := mean.fields(), deviation.fields()
 	for f := range means {

@@ -252,7 +252,8 @@ func TestEvaluateCancelled(t *testing.T) {
 	}
 }
 
-// TestEvaluateDraws wants every repeat to draw noise and split and to train anew, and only to train where both are given.
+// TestEvaluateDraws wants every repeat to draw noise and split and to train anew, and only to train where both are
+// given.
 func TestEvaluateDraws(t *testing.T) {
 	s, _ := evaluated(t, 17, 60)
 	opt := EvalOptions{

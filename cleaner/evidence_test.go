@@ -14,7 +14,8 @@ import (
 )
 
 // communities is a problem of c classes with hard predictions, as they are where a classifier says the class alone. One
-// label in ten is wrong, two predictions in ten repeat the label and four say anything. Neighbours are of the same class.
+// label in ten is wrong, two predictions in ten repeat the label and four say anything. Neighbours are of the same
+// class.
 func communities(seed uint64, n, c int) (p problem, truth []kv.Class) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	p = problem{order: inOrderOfIDs(n), classes: c}
@@ -132,8 +133,8 @@ func TestNeighborsAreHeard(t *testing.T) {
 	}
 }
 
-// TestClassOrderDoesNotMatter: another order of the classes, and of the columns of the predictions, gives the same scores
-// and suggestions, but for rounding.
+// TestClassOrderDoesNotMatter: another order of the classes, and of the columns of the predictions, gives the same
+// scores and suggestions, but for rounding.
 func TestClassOrderDoesNotMatter(t *testing.T) {
 	for seed, c := range []int{2, 4, 7, 12} {
 		p, _ := communities(uint64(seed), 600, c)

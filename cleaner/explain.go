@@ -14,9 +14,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// An Explanation says why a node has its score. Score, Suggestion and Confidence are what the last run wrote; everything
-// else is computed from the store as it is. If the last run was made elsewhere, Votes, Supporters, Opponents and Degree are those of the part of its graph that the store has;
-// what else depends on the graph is left out, and Incomplete says so. Of a node without stored predictions that the kept classifier can predict, these are those of
+// An Explanation says why a node has its score. Score, Suggestion and Confidence are what the last run wrote;
+// everything else is computed from the store as it is. If the last run was made elsewhere, Votes, Supporters, Opponents
+// and Degree are those of the part of its graph that the store has; what else depends on the graph is left out, and
+// Incomplete says so. Of a node without stored predictions that the kept classifier can predict, these are those of
 // Score.
 type Explanation struct {
 	Node       kv.NodeID
@@ -45,10 +46,10 @@ type Explanation struct {
 	// has weights, the share of a vote is a share of weight.
 	Direction kv.Direction
 
-	// Hops are the votes of the nodes that walks of length 1 … K end at, by hop, greatest weight of labels first; classes
-	// that nobody speaks for are left out. Supporters are the ten neighbours that speak most for the given label, of those that
-	// speak more for it than against it. Opponents are the same for the other side. All are nil without predictions, and where the
-	// explanation is Incomplete.
+	// Hops are the votes of the nodes that walks of length 1 … K end at, by hop, greatest weight of labels first;
+	// classes that nobody speaks for are left out. Supporters are the ten neighbours that speak most for the given
+	// label, of those that speak more for it than against it. Opponents are the same for the other side. All are nil
+	// without predictions, and where the explanation is Incomplete.
 	Hops       []HopVote
 	Supporters []Voice
 	Opponents  []Voice
@@ -127,8 +128,8 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 // mostGlanced is how many neighbours Glance asks what they say.
 const mostGlanced = 10_000
 
-// Glance is the part of Explain that takes no time to speak of: what is stored of the node, and what its neighbours say if they are not
-// too many. It has no features and no other scores.
+// Glance is the part of Explain that takes no time to speak of: what is stored of the node, and what its neighbours say
+// if they are not too many. It has no features and no other scores.
 func Glance(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Explanation, error) {
 	e, _, predictions, err := newExplanation(ctx, tx, v)
 	if err != nil || predictions == nil {
@@ -144,7 +145,8 @@ func Glance(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Expl
 	return e, e.hearNeighbors(ctx, tx, label, predictions, opt)
 }
 
-// newExplanation has what is stored of a node and its neighbours. The run and the predictions are nil if there are none.
+// newExplanation has what is stored of a node and its neighbours. The run and the predictions are nil if there are
+// none.
 func newExplanation(ctx context.Context, tx *kv.Tx, v kv.NodeID) (e *Explanation, run *Run, predictions ops.Source, err error) {
 	if int(v) >= tx.NumNodes() {
 		return nil, nil, nil, cmp.Or(tx.Err(), fmt.Errorf("node number %d: %w", v, kv.ErrNotFound))
@@ -175,8 +177,8 @@ func newExplanation(ctx context.Context, tx *kv.Tx, v kv.NodeID) (e *Explanation
 	return e, run, inClassOrder(tx, matrix), nil
 }
 
-// explainPart explains a node of a part of the graph that a run was made on: what the neighbours say, and nothing that would be taken
-// for what the run knew.
+// explainPart explains a node of a part of the graph that a run was made on: what the neighbours say, and nothing that
+// would be taken for what the run knew.
 func (e *Explanation) explainPart(ctx context.Context, tx *kv.Tx, run *Run, label kv.Class, predictions ops.Source, opt ops.Options) error {
 	e.lacks(fmt.Sprintf("run %d was made elsewhere, on a graph of %d nodes: neighbors and degree are those of the part that is here, and the features behind the score are not here",
 		run.ID, run.Elsewhere.Nodes))
@@ -201,8 +203,8 @@ func (e *Explanation) hearNeighbors(ctx context.Context, tx *kv.Tx, label kv.Cla
 	return err
 }
 
-// predict has the kept classifier predict the node if no prediction of it is stored, and score it by that, as Score does. Of others, what
-// is stored stays.
+// predict has the kept classifier predict the node if no prediction of it is stored, and score it by that, as Score
+// does. Of others, what is stored stays.
 func (e *Explanation) predict(ctx context.Context, tx *kv.Tx, stored ops.Source, opt ops.Options) (ops.Source, error) {
 	row := make([]float32, stored.Width())
 	if err := stored.Read(kv.Range{First: e.Node, End: e.Node + 1}, 0, len(row), row); err != nil || !hasNaN(row) {

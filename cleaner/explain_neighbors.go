@@ -9,8 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A HopVote is the support of the nodes at the end of walks of one length for one class. Weights are the entries of S_k.
-// Labels and Predictions are the agreement features with this class as the label under test.
+// A HopVote is the support of the nodes at the end of walks of one length for one class. Weights are the entries of
+// S_k. Labels and Predictions are the agreement features with this class as the label under test.
 type HopVote struct {
 	Hop         int // k, the length of the walks
 	Class       string
@@ -19,8 +19,8 @@ type HopVote struct {
 	Predictions float64 // (S_k P)[v][class]: the weight of all nodes, times what they are predicted to be of the class
 }
 
-// A Voice is a neighbour that speaks for a label y, or against it. w is its weight in S_1, and p its predicted probability of y.
-// For is w·p, plus w if its label is y. Against is w·(1−p), plus w if it has another label.
+// A Voice is a neighbour that speaks for a label y, or against it. w is its weight in S_1, and p its predicted
+// probability of y. For is w·p, plus w if its label is y. Against is w·(1−p), plus w if it has another label.
 type Voice struct {
 	Node       kv.NodeID
 	ID         string

@@ -81,8 +81,8 @@ func (e *Explanation) readHistory(ctx context.Context, tx *kv.Tx) error {
 	return err
 }
 
-// findScoredLabel finds the label that the score, which is the last run's, is of: that before the first decision which the
-// run had not seen.
+// findScoredLabel finds the label that the score, which is the last run's, is of: that before the first decision which
+// the run had not seen.
 func (e *Explanation) findScoredLabel(run *Run) {
 	if math.IsNaN(e.Score) {
 		return

@@ -14,8 +14,8 @@ import (
 )
 
 // agreementRows measures how far labels under test agree with the predictions and the labels around their nodes. For
-// each vector of labellings it returns Z [n×(2K+1)], row after row, K = hops. With y the label under test of node v, row v
-// holds
+// each vector of labellings it returns Z [n×(2K+1)], row after row, K = hops. With y the label under test of node v,
+// row v holds
 //
 //	P[v][y], P_1[v][y] … P_K[v][y], Y_1[v][y] … Y_K[v][y]
 //
@@ -116,7 +116,8 @@ func weighed(all []float32) []float32 {
 }
 
 // A gathering computes the agreement features of labellings that need not cover every node: z[i] has a row for each
-// label of labellings[i], all 2K+1 or P0 and L1 … LK. Of the problem it looks at the graph, its diagonals, the labels and the predictions.
+// label of labellings[i], all 2K+1 or P0 and L1 … LK. Of the problem it looks at the graph, its diagonals, the labels
+// and the predictions.
 type gathering struct {
 	problem
 	labellings []labelling
@@ -198,8 +199,8 @@ func (g *gathering) blank(rows kv.Range) {
 	}
 }
 
-// take puts the values of columns lo ≤ j < hi, row-major over rows, into feature f of the rows whose label under test is
-// the class of one of them; column 0 of the values' matrix is class 0.
+// take puts the values of columns lo ≤ j < hi, row-major over rows, into feature f of the rows whose label under test
+// is the class of one of them; column 0 of the values' matrix is class 0.
 func (g *gathering) take(rows kv.Range, lo, hi int, values []float32, stride, f int) {
 	for i, t := range g.labellings {
 		column := g.z[i].values.Data[f*g.z[i].columnStride:]
@@ -223,7 +224,8 @@ func (g *gathering) take(rows kv.Range, lo, hi int, values []float32, stride, f 
 	}
 }
 
-// wantedColumns appends the columns of [P | Y] that the labels under test take of a row: all that the last hop need compute.
+// wantedColumns appends the columns of [P | Y] that the labels under test take of a row: all that the last hop need
+// compute.
 func (g *gathering) wantedColumns(v kv.NodeID, columns []int) []int {
 	begin, classes := len(columns), g.predictions.Width()
 	rank, member := 0, false

@@ -22,11 +22,12 @@ func featureNames(width, hops int) []string {
 	return names
 }
 
-// Features computes the agreement features of the store's given labels, Z of the package documentation, with hops (0: 3)
-// for K and along a direction: [n×(2K+1)] by NodeID. The rows of unlabelled nodes are NaN. Read the rows like an
-// ops.Source, and call Close. They use the predictions of the last run: the joined ones, if it joined any, otherwise the
-// stored ones. They lie in temporary files. Kept diagonals of a cleaning are used. Features needs predictions in the
-// store (else kv.ErrNotFound) but no run. opt.MemoryBudget counts the labels; an *ops.BudgetError has the least budget.
+// Features computes the agreement features of the store's given labels, Z of the package documentation, with hops (0:
+// 3) for K and along a direction: [n×(2K+1)] by NodeID. The rows of unlabelled nodes are NaN. Read the rows like an
+// ops.Source, and call Close. They use the predictions of the last run: the joined ones, if it joined any, otherwise
+// the stored ones. They lie in temporary files. Kept diagonals of a cleaning are used. Features needs predictions in
+// the store (else kv.ErrNotFound) but no run. opt.MemoryBudget counts the labels; an *ops.BudgetError has the least
+// budget.
 func Features(
 	ctx context.Context, tx *kv.Tx, hops int, direction kv.Direction, opt ops.Options,
 ) (*FeatureRows, error) {

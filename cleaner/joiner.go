@@ -59,7 +59,8 @@ func (j *joiner) group(v kv.NodeID) ([]float64, error) {
 	return j.weights[1], nil
 }
 
-// join is the joined row of a node by what the built-in classifier predicts of it: that alone if there is no imported one.
+// join is the joined row of a node by what the built-in classifier predicts of it: that alone if there is no imported
+// one.
 func (j *joiner) join(v kv.NodeID, predicted []float64) ([]float32, error) {
 	row, imported := make([]float32, j.mixture.Width()), make([]float32, j.mixture.Width())
 	for k, p := range predicted {
@@ -75,8 +76,8 @@ func (j *joiner) join(v kv.NodeID, predicted []float64) ([]float32, error) {
 	return row, err
 }
 
-// exchange is the joined row of a node whose imported predictions become others, nil if it stays as it is. The classifier's
-// need not be known: the imported ones are a factor of the row.
+// exchange is the joined row of a node whose imported predictions become others, nil if it stays as it is. The
+// classifier's need not be known: the imported ones are a factor of the row.
 func (j *joiner) exchange(v kv.NodeID, to []float32) ([]float32, error) {
 	if j.weights == nil {
 		return to, nil // until the next Clean
@@ -110,7 +111,8 @@ func (j *joiner) exchange(v kv.NodeID, to []float32) ([]float32, error) {
 	return row, nil
 }
 
-// replace writes the joined row of a node whose imported predictions become others, in the columns of PredictionsMatrix.
+// replace writes the joined row of a node whose imported predictions become others, in the columns of
+// PredictionsMatrix.
 func (j *joiner) replace(v kv.NodeID, columns []string, row []float32, write func(matrix string, v kv.NodeID, row []float32) error) error {
 	if j == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A keptFit is what a run keeps beside its label model or its detectors, so that labels can be scored later as it has scored
-// them. Graph, labels and predictions may have changed since.
+// A keptFit is what a run keeps beside its label model or its detectors, so that labels can be scored later as it has
+// scored them. Graph, labels and predictions may have changed since.
 type keptFit struct {
 	Run    int64
 	Counts []float64 // nodes by given label [c], which rank the classes
@@ -65,8 +65,8 @@ func lastFit(tx *kv.Tx) (*Run, keptFit, error) {
 	return run, kept, nil
 }
 
-// problem is the graph of a snapshot with its labels, as the run sees them: it knows no class that was first used after it, and no
-// label of a node without predictions is under test.
+// problem is the graph of a snapshot with its labels, as the run sees them: it knows no class that was first used after
+// it, and no label of a node without predictions is under test.
 func (k keptFit) problem(tx *kv.Tx, run *Run) (p problem, err error) {
 	p = problem{classes: len(run.Classes), names: run.Classes, order: tx.InFileOrder(), kept: &k}
 	if p.graph, err = along(tx, run.Direction); err != nil {

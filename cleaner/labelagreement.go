@@ -9,8 +9,8 @@ type Agreement struct {
 	Chance  float64 // how many would match if rows were shuffled
 	OneOnly bool    // all labels, or all largest predictions, are of one class: every order of the rows agrees alike
 
-	// Misplaced are the classes that the labels contradict: as many nodes are predicted so as have the label, or half as
-	// many, but they are hardly those. Of columns in another order there are two or more.
+	// Misplaced are the classes that the labels contradict: as many nodes are predicted so as have the label, or half
+	// as many, but they are hardly those. Of columns in another order there are two or more.
 	Misplaced []kv.Class
 }
 

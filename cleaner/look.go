@@ -11,7 +11,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A look is what the scores of PresetDefault follow: the newest look of the audit, with the labels as they came, before decisions.
+// A look is what the scores of PresetDefault follow: the newest look of the audit, with the labels as they came, before
+// decisions.
 type look struct {
 	name  string // changes with the answers
 	draws int
@@ -77,8 +78,8 @@ func (p *problem) labelAsCame(v kv.NodeID) kv.Class {
 	return p.underTest()[v]
 }
 
-// drawLook takes all labels that the rate of the look is of, or as many of them, uniformly, as a label model is fitted on; and those that
-// people have looked at.
+// drawLook takes all labels that the rate of the look is of, or as many of them, uniformly, as a label model is fitted
+// on; and those that people have looked at.
 func (p *problem) drawLook(seed uint64) (*sample, error) {
 	for _, verdict := range p.verdicts {
 		p.look.given[verdict.Node] = kv.NoClass
@@ -144,8 +145,8 @@ func (l *lookSample) Close() error {
 	return l.every.Close()
 }
 
-// follow has the scale of the model follow the look, if there is one, from the features of all labellings, the last of which is that of
-// the look.
+// follow has the scale of the model follow the look, if there is one, from the features of all labellings, the last of
+// which is that of the look.
 func (s *stages) follow(model *labelmodel.Model, looked *lookSample, z []*agreement) {
 	if looked == nil {
 		return

@@ -29,7 +29,8 @@ func mustLastRun(t *testing.T, s *kv.Store) (run *Run) {
 	return run
 }
 
-// TestScoresFollowLooks begins with a rate that is far too low: scores, threshold and suspects follow the audit at its looks.
+// TestScoresFollowLooks begins with a rate that is far too low: scores, threshold and suspects follow the audit at its
+// looks.
 func TestScoresFollowLooks(t *testing.T) {
 	p := newPlanted(8, 1200)
 	s := p.load(t, true)
@@ -163,7 +164,8 @@ func TestLookThatSettlesLittle(t *testing.T) {
 	}
 }
 
-// TestLookOfJudgedSuspects judges the first suspects outside of the audit: the labels as they came stay what the rate is of.
+// TestLookOfJudgedSuspects judges the first suspects outside of the audit: the labels as they came stay what the rate
+// is of.
 func TestLookOfJudgedSuspects(t *testing.T) {
 	p := newPlanted(9, 1200)
 	s := p.load(t, true)

@@ -58,12 +58,12 @@ var methods = []method{
 	{name: "no-transition", walks: true, run: graphCleaner(variant{preset: PresetPaper, uniformFlips: true})},
 }
 
-// MethodNames are the methods that Evaluate knows. docs/detection/README.md describes them; each cites its source at its
-// function. The presets are default and paper.
+// MethodNames are the methods that Evaluate knows. docs/detection/README.md describes them; each cites its source at
+// its function. The presets are default and paper.
 //
 // All of them judge every labelled node, in the same way whichever nodes are measured. confident-learning and dyb take
-// their thresholds from the nodes that they judge. They run once for each split, and once for the nodes of no split. The
-// verdicts on all nodes are these verdicts together.
+// their thresholds from the nodes that they judge. They run once for each split, and once for the nodes of no split.
+// The verdicts on all nodes are these verdicts together.
 func MethodNames() []string {
 	var names []string
 	for _, m := range methods {
@@ -107,13 +107,14 @@ func graphCleaner(v variant) func(context.Context, trial, Options) (*judgement, 
 	}
 }
 
-// argmax flags a node when another class is strictly more probable than its label (find_predicted_neq_given of cleanlab).
+// argmax flags a node when another class is strictly more probable than its label (find_predicted_neq_given of
+// cleanlab).
 func argmax(ctx context.Context, t trial, _ Options) (*judgement, error) {
 	return t.flagWhere(ctx, func(own float32, row []float32) bool { return slices.Max(row) > own })
 }
 
-// argmin flags a node when no class is less probable than its label, the baseline of table 1 of arXiv:2306.00015 as its code
-// computes it.
+// argmin flags a node when no class is less probable than its label, the baseline of table 1 of arXiv:2306.00015 as its
+// code computes it.
 func argmin(ctx context.Context, t trial, _ Options) (*judgement, error) {
 	return t.flagWhere(ctx, func(own float32, row []float32) bool { return slices.Min(row) == own })
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Metrics measure how well scores and flags find the mislabelled among N nodes, of which T are mislabelled. A share with
-// denominator zero is 0. Means over repeats leave it out.
+// Metrics measure how well scores and flags find the mislabelled among N nodes, of which T are mislabelled. A share
+// with denominator zero is 0. Means over repeats leave it out.
 type Metrics struct {
 	// F1 is 2·Precision·Recall / (Precision+Recall), of the flagged nodes.
 	F1 float64 `json:"f1"`
@@ -59,8 +59,8 @@ type MethodMetrics struct {
 	BySplit MetricsBySplit `json:"by_split"`
 }
 
-// MetricsBySplit are the Metrics of the labelled nodes of each split, and of all labelled nodes, also those of no split.
-// Rates are of all labelled nodes in each.
+// MetricsBySplit are the Metrics of the labelled nodes of each split, and of all labelled nodes, also those of no
+// split. Rates are of all labelled nodes in each.
 type MetricsBySplit struct {
 	Train      Metrics `json:"train"`
 	Validation Metrics `json:"val"`

@@ -37,8 +37,8 @@ const (
 	sampleRate       = 0.5  // share of the fitting set that a draw plants mislabels on
 )
 
-// checkpointInterval is the least time between two checkpoints of the features, each of which reads and syncs them so far. Their end always
-// makes one. Tests change it.
+// checkpointInterval is the least time between two checkpoints of the features, each of which reads and syncs them so
+// far. Their end always makes one. Tests change it.
 var checkpointInterval = 30 * time.Second
 
 // MostExpected is the largest Options.Expect.
@@ -47,18 +47,19 @@ const MostExpected = 0.9
 // Imported is what a caller says of imported predictions.
 type Imported string
 
-// Without a word of the caller, PresetDefault trains the built-in classifier too, and joins both, unless the imported predictions may
-// have seen the labels.
+// Without a word of the caller, PresetDefault trains the built-in classifier too, and joins both, unless the imported
+// predictions may have seen the labels.
 const (
-	// OutOfFold predictions have not seen the label of the node that they predict. PresetDefault joins them with the built-in ones.
+	// OutOfFold predictions have not seen the label of the node that they predict. PresetDefault joins them with the
+	// built-in ones.
 	OutOfFold Imported = "out of fold"
 
 	// InSample predictions have seen these labels. PresetDefault uses the built-in ones alone.
 	InSample Imported = "in sample"
 
-	// AsGiven predictions are taken as they are, and nothing is trained. They must not have seen the labels of the validation and test
-	// splits, or any label if there are no splits. A label of a node without predictions is then not scored; it still counts for the
-	// nodes around it.
+	// AsGiven predictions are taken as they are, and nothing is trained. They must not have seen the labels of the
+	// validation and test splits, or any label if there are no splits. A label of a node without predictions is then
+	// not scored; it still counts for the nodes around it.
 	AsGiven Imported = "as given"
 )
 
@@ -78,7 +79,8 @@ type Options struct {
 	Threshold float64
 
 	// Seed fixes everything that is drawn at random: the same seed gives the same bits at any Workers and MemoryBudget,
-	// and on any processor. Zero is a seed like any other: the command clean and the statement clean have the default 1.
+	// and on any processor. Zero is a seed like any other: the command clean and the statement clean have the default
+	// 1.
 	Seed uint64
 
 	// Workers is the number of goroutines that compute; zero means GOMAXPROCS.
@@ -86,22 +88,22 @@ type Options struct {
 
 	// Expect, if not zero, is the caller's estimate of the mislabel rate before all decisions, at most MostExpected.
 	// PresetDefault uses it in place of its own estimate: the log-odds of all scores move by one number, so that Expect
-	// is their mean. It gives way to an audit that has come to a look. Graph and predictions alone cannot distinguish some wrong labels from right labels that are hard to
-	// judge.
+	// is their mean. It gives way to an audit that has come to a look. Graph and predictions alone cannot distinguish
+	// some wrong labels from right labels that are hard to judge.
 	Expect float64
 
 	// Imported says what imported predictions are. It has no effect on built-in ones.
 	Imported Imported
 
-	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: labels and splits
-	// of every node, the matrices between classes (see MatrixBytes), and what the operators hold. Long arrays that are
-	// read in order lie in files and do not count. If the budget is too small, the work fails with an *ops.BudgetError,
-	// which has the least budget, before anything is computed. Zero means machine.MemoryBudget.
+	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: labels and
+	// splits of every node, the matrices between classes (see MatrixBytes), and what the operators hold. Long arrays
+	// that are read in order lie in files and do not count. If the budget is too small, the work fails with an
+	// *ops.BudgetError, which has the least budget, before anything is computed. Zero means machine.MemoryBudget.
 	MemoryBudget int64
 
 	// Progress, OnStage and Notice, if not nil, are told how far the work is, which stages are finished, and what
-	// the user should know of how it was done, such as that there were no predictions. The seconds of the stages add up to those
-	// of the work. Warn is told what may make results wrong; if it is nil, Notice is told that, too.
+	// the user should know of how it was done, such as that there were no predictions. The seconds of the stages add up
+	// to those of the work. Warn is told what may make results wrong; if it is nil, Notice is told that, too.
 	Progress kv.Progress
 	OnStage  func(ops.Stage)
 	Notice   func(string)

@@ -17,9 +17,9 @@ type Outdated struct {
 	Misfits []string // for which only Clean fits again, such as "predictions were written after run 3 began"
 }
 
-// ChangesSince compares the store with the last run, and what it has seen up to the last Rescore. A decision does not make scores
-// outdated here, because decided labels are not looked at again, unless it replaces a decision that the run used as truth. Of a run
-// that was made elsewhere it has no Changes, since Rescore cannot take them in.
+// ChangesSince compares the store with the last run, and what it has seen up to the last Rescore. A decision does not
+// make scores outdated here, because decided labels are not looked at again, unless it replaces a decision that the run
+// used as truth. Of a run that was made elsewhere it has no Changes, since Rescore cannot take them in.
 func ChangesSince(ctx context.Context, tx *kv.Tx, run *Run) (o Outdated, err error) {
 	writes, err := predictionWrites(tx)
 	if err != nil {
@@ -86,9 +86,10 @@ func changeTexts(ctx context.Context, tx *kv.Tx, run *Run, predictionWrites int6
 	return texts, nil
 }
 
-// CountStale counts the nodes around everything that changed since the scores of a run, as NewestRun returns it, were up to date: their
-// scores are older than that, and Rescore brings them up to date. If there are more than most, or the store does not know, the count is
-// -1. Of a run that was made elsewhere it is zero: it has seen no commit of this store, and nothing brings its scores up to date.
+// CountStale counts the nodes around everything that changed since the scores of a run, as NewestRun returns it, were
+// up to date: their scores are older than that, and Rescore brings them up to date. If there are more than most, or the
+// store does not know, the count is -1. Of a run that was made elsewhere it is zero: it has seen no commit of this
+// store, and nothing brings its scores up to date.
 func CountStale(ctx context.Context, tx *kv.Tx, run *Run, most int) (int, error) {
 	if run.Commit == 0 {
 		return 0, nil

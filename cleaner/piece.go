@@ -77,8 +77,8 @@ func (p *Piece) evidence(i int) labelmodel.Evidence {
 	return labelmodel.Evidence{Predictions: p.row(i), Votes: p.Votes[i*c:][:c], Ranks: p.ranks}
 }
 
-// PickFeatures takes a feature of the labels under test [rows×w] from rows [rows×c] of the predictions, or of S_k P or S_k Y:
-// into [rows×w] is NaN where no label is under test.
+// PickFeatures takes a feature of the labels under test [rows×w] from rows [rows×c] of the predictions, or of S_k P or
+// S_k Y: into [rows×w] is NaN where no label is under test.
 func PickFeatures(rows []float32, classes int, tested []kv.Class, into []float32) {
 	if len(rows) == 0 {
 		return

@@ -26,8 +26,8 @@ type Census struct {
 	Names  []string  // of the classes [c]
 	Counts []float64 // nodes by given label [c], which rank the classes
 
-	// Taught are the nodes that a base classifier learned by label [c], 2 for more; nil if it has learned from others. Lone is,
-	// of a class of which it learned one node, that node, else kv.NoNode [c].
+	// Taught are the nodes that a base classifier learned by label [c], 2 for more; nil if it has learned from others.
+	// Lone is, of a class of which it learned one node, that node, else kv.NoNode [c].
 	Taught []int
 	Lone   []uint32
 
@@ -44,15 +44,16 @@ type Member struct {
 	Node  kv.NodeID
 	Label kv.Class // that it is given; of a node that people have decided on, the one before
 
-	// Truth is what a person has said of the true class: kv.NoClass if nobody has, and the class before kv.NoClass if no more is known than that Label is wrong.
+	// Truth is what a person has said of the true class: kv.NoClass if nobody has, and the class before kv.NoClass if
+	// no more is known than that Label is wrong.
 	Truth kv.Class
 	Added bool // it was not drawn, and is there for its truth
 }
 
 // TakeCensus counts the labels of a graph whose cleaning is done in pieces, with imported predictions as they are, and
-// draws what is drawn. The parts of the input must fit together. It returns the splits [n] to use, which are those of the
-// input unless they are drawn, and the sample of the label model, ascending by node. It holds about ten bytes a node beside
-// its input. Errors are those of Clean (ErrNoLabels, ErrOneClass, ErrFewLabels, ErrFewFittingNodes).
+// draws what is drawn. The parts of the input must fit together. It returns the splits [n] to use, which are those of
+// the input unless they are drawn, and the sample of the label model, ascending by node. It holds about ten bytes a
+// node beside its input. Errors are those of Clean (ErrNoLabels, ErrOneClass, ErrFewLabels, ErrFewFittingNodes).
 func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Member, err error) {
 	if err := checkTwoClasses(in.Labels, in.Names); err != nil {
 		return nil, nil, nil, err

@@ -11,8 +11,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A PieceModel is a label model, with what it says of all labels, and what it must know to score a piece. It can be kept as
-// JSON without a loss.
+// A PieceModel is a label model, with what it says of all labels, and what it must know to score a piece. It can be
+// kept as JSON without a loss.
 type PieceModel struct {
 	Census *Census
 	Hops   int               // K
@@ -24,7 +24,8 @@ type PieceModel struct {
 	Notices  []string // what Clean would tell the user of the fit
 }
 
-// Reach is the most hops over which a label has a part in a score, from 1 to K: the features L of more hops have no weight.
+// Reach is the most hops over which a label has a part in a score, from 1 to K: the features L of more hops have no
+// weight.
 func (m *PieceModel) Reach() int { return m.Model.Reach() }
 
 // A PieceScorer scores pieces by a model. One goroutine.
@@ -39,8 +40,8 @@ func (m *PieceModel) Scorer() *PieceScorer {
 }
 
 // Score writes the scores of a piece [rows], NaN where no label is under test. tested [rows×(1+rivals)] is what
-// Piece.Tested wrote, and features[f] [rows×(1+rivals)] is feature f of these labels: 0 is P0, k is Lk. Those of k > Reach
-// may be nil. Of rows with a score it also writes the suggested label and its confidence, over those of
+// Piece.Tested wrote, and features[f] [rows×(1+rivals)] is feature f of these labels: 0 is P0, k is Lk. Those of k >
+// Reach may be nil. Of rows with a score it also writes the suggested label and its confidence, over those of
 // Piece.Suggest. It returns ErrShape if a label under test is no class.
 func (s *PieceScorer) Score(
 	p *Piece, tested []kv.Class, features [][]float32, scores []float32, suggested []kv.Class, confidence []float32,

@@ -13,8 +13,8 @@ func NewNeighborCounts(classes int) *NeighborCounts {
 	return &NeighborCounts{Agreeing: make([]int64, classes), All: make([]int64, classes)}
 }
 
-// Add counts the neighbours of a node: neighbors [c] are their numbers by label, whatever their weights. A node without a
-// label adds nothing.
+// Add counts the neighbours of a node: neighbors [c] are their numbers by label, whatever their weights. A node without
+// a label adds nothing.
 func (n *NeighborCounts) Add(label kv.Class, neighbors []float64) {
 	if label == kv.NoClass {
 		return

@@ -490,8 +490,8 @@ func (out pieceOutcome) mustBe(t *testing.T, tx *kv.Tx, run *Run, notices []stri
 	}
 }
 
-// TestCensusDraws wants the census to draw the sample that Clean draws, of more nodes than a model is fitted to, and of more
-// verdicts than are taken.
+// TestCensusDraws wants the census to draw the sample that Clean draws, of more nodes than a model is fitted to, and of
+// more verdicts than are taken.
 func TestCensusDraws(t *testing.T) {
 	for _, split := range []string{"given", "none"} {
 		g := pieceGraph{seed: 20, nodes: 6000, classes: 700, split: split, wrong: 0.1, verdicts: 2000, unpredicted: 8}

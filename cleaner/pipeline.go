@@ -41,8 +41,8 @@ type problem struct {
 	sizes       *ops.Sizes       // of graph; nil: score measures them
 	arcs        []int64          // between the labels, by classes; nil: they are not counted yet, or the classes are too many
 
-	// kept is what a run has kept whose model is that of the problem; nil: it has none. tested are the labels under test [n]
-	// where some nodes have no predictions, and those of the others; nil: all labels are under test.
+	// kept is what a run has kept whose model is that of the problem; nil: it has none. tested are the labels under
+	// test [n] where some nodes have no predictions, and those of the others; nil: all labels are under test.
 	kept   *keptFit
 	tested []kv.Class
 
@@ -119,8 +119,8 @@ func score(ctx context.Context, p problem, v variant, opt Options) (result *scor
 	return work.run(ctx, fitting)
 }
 
-// check counts the fitting nodes for score, and returns the options of its operators. The error says that the nodes are too few, or the
-// budget is too small.
+// check counts the fitting nodes for score, and returns the options of its operators. The error says that the nodes are
+// too few, or the budget is too small.
 func (p *problem) check(ctx context.Context, opt Options) (fitting int, operators ops.Options, err error) {
 	p.taught = p.countTaught()
 	if fitting, err = p.checkFitting(); err != nil {
@@ -156,8 +156,8 @@ func (p *problem) computeDiagonals(ctx context.Context, opt Options) (*heldDiago
 	return held, nil
 }
 
-// requireForScore returns an *ops.BudgetError if score wants more than its budget, of which matrices between classes take
-// some.
+// requireForScore returns an *ops.BudgetError if score wants more than its budget, of which matrices between classes
+// take some.
 func (p *problem) requireForScore(opt Options, least, matrices int64) error {
 	return requireBudget("clean", opt.MemoryBudget, least+p.testedBytes(), p.classes, matrices)
 }
@@ -165,8 +165,8 @@ func (p *problem) requireForScore(opt Options, least, matrices int64) error {
 // testedBytes is what the labels under test take beside the given ones.
 func (p *problem) testedBytes() int64 { return labelBytes * int64(len(p.tested)) }
 
-// jointDistribution is that of the fitting nodes. It reads their predictions twice, on all workers: for the thresholds, whose sums run in
-// ascending NodeID, then for the confident joint, whose counts may be added in any order.
+// jointDistribution is that of the fitting nodes. It reads their predictions twice, on all workers: for the thresholds,
+// whose sums run in ascending NodeID, then for the confident joint, whose counts may be added in any order.
 func (p *problem) jointDistribution(ctx context.Context, workers int) (*classmatrix.Matrix, error) {
 	c := p.classes
 	sums, err := p.thresholdSums(ctx, workers)

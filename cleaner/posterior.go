@@ -60,8 +60,8 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 	return nil
 }
 
-// byModel is the pipeline of PresetDefault with the model of a run in place of one that is fitted. If the problem has a look, the model
-// follows it. Features that the model has no weight for are not computed.
+// byModel is the pipeline of PresetDefault with the model of a run in place of one that is fitted. If the problem has a
+// look, the model follows it. Features that the model has no weight for are not computed.
 func (s *stages) byModel(ctx context.Context, model *labelmodel.Model, result *scoring) (err error) {
 	rivals, err := s.rivals(ctx)
 	if err != nil {

@@ -15,11 +15,12 @@ import (
 
 // PredictOptions tunes the built-in base classifier. The zero value is ready to use.
 type PredictOptions struct {
-	// Seed fixes everything that is drawn at random. Zero is a seed like any other: the command predict has the default 1.
+	// Seed fixes everything that is drawn at random. Zero is a seed like any other: the command predict has the default
+	// 1.
 	Seed uint64
 
-	// Hops is the number of hops of the smoothing of features if neighbours agree, 1 to 10; zero means 2. More would make
-	// all nodes alike.
+	// Hops is the number of hops of the smoothing of features if neighbours agree, 1 to 10; zero means 2. More would
+	// make all nodes alike.
 	Hops int
 
 	// Workers is the number of goroutines that compute; zero means GOMAXPROCS. It does not change the predictions.
@@ -77,8 +78,8 @@ type PredictReport struct {
 	TrainAccuracy, ValidationAccuracy, TestAccuracy float64 // of the predictions, cross-fitted (see Predict); NaN for an empty split
 	Seconds                                         float64
 
-	// Filled, if not zero, is the number of nodes without predictions that the kept classifier has predicted. Nothing was
-	// trained then, and of the other fields only Seconds counts.
+	// Filled, if not zero, is the number of nodes without predictions that the kept classifier has predicted. Nothing
+	// was trained then, and of the other fields only Seconds counts.
 	Filled int64
 }
 
@@ -102,16 +103,18 @@ const (
 //	S_k Y_train, k = 1..3 (1..4 where less than a tenth of the nodes are learned from),
 //	each row scaled to sum 3 d/(d+1), d the degree, and the logarithm of the degree
 //
-// in which no node sees its own label. If neighbours disagree (an adjusted homophily below LowHomophily, and no more than
-// 256 classes), smoothing may mix unlike nodes. A graph with features then gets a second classifier, with the input
+// in which no node sees its own label. If neighbours disagree (an adjusted homophily below LowHomophily, and no more
+// than 256 classes), smoothing may mix unlike nodes. A graph with features then gets a second classifier, with the
+// input
 //
 //	X, S_1 X, each row scaled to length 1, S_1 Y_train scaled to sum 1, and the logarithm of the degree
 //
-// The input with the lower cross-entropy is kept. A node that is learned from is predicted by the fit to all others, and counts as such in
-// the cross-entropy. Of a store without a column "split" all labels are learned.
+// The input with the lower cross-entropy is kept. A node that is learned from is predicted by the fit to all others,
+// and counts as such in the cross-entropy. Of a store without a column "split" all labels are learned.
 //
-// The store keeps the classifier, as it keeps one that Clean has joined with predictions from outside. If some nodes have no
-// predictions because they were added later, Predict does not train: the kept classifier predicts these nodes. The next Predict trains again.
+// The store keeps the classifier, as it keeps one that Clean has joined with predictions from outside. If some nodes
+// have no predictions because they were added later, Predict does not train: the kept classifier predicts these nodes.
+// The next Predict trains again.
 //
 // Below the least MemoryBudget for the graph it fails with an *ops.BudgetError before it learns anything.
 //
@@ -180,8 +183,8 @@ func predictAnew(ctx context.Context, s *kv.Store, opt PredictOptions) (report *
 	return trained.report, errors.Join(err, predictions.Close())
 }
 
-// writePredictions stores predictions of the nodes of a snapshot, whose columns are in the order of its classes, and the classifier
-// that made them.
+// writePredictions stores predictions of the nodes of a snapshot, whose columns are in the order of its classes, and
+// the classifier that made them.
 func writePredictions(
 	ctx context.Context, s *kv.Store, snapshot *kv.Tx, predictions ops.Source, by *classifier, encoding PredictionEncoding,
 ) error {

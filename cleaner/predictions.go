@@ -91,9 +91,9 @@ func NewPredictionWriter(b *kv.Bulk, classes []string, opt PredictionOptions) (*
 	return newPredictionWriter(tx, classes, opt, matrix.Put), nil
 }
 
-// AppendPredictions begins predictions of some nodes, which replace those that the nodes have. The store has predictions
-// (kv.ErrNotFound), with a column for each of the classes (ErrUnknownClass); a class that is left out is 0. Rows are stored as those of the store are: opt
-// has no encoding. write writes a row of a matrix, such as kv.Tx.SetRow.
+// AppendPredictions begins predictions of some nodes, which replace those that the nodes have. The store has
+// predictions (kv.ErrNotFound), with a column for each of the classes (ErrUnknownClass); a class that is left out is 0.
+// Rows are stored as those of the store are: opt has no encoding. write writes a row of a matrix, such as kv.Tx.SetRow.
 func AppendPredictions(
 	tx *kv.Tx, classes []string, opt PredictionOptions, write func(matrix string, v kv.NodeID, row []float32) error,
 ) (*PredictionWriter, error) {
@@ -161,8 +161,8 @@ func newPredictionWriter(
 	return w
 }
 
-// readPredictions holds predictions from outside, columns in the order of tx.Classes, in a scratch array; labels [n] are
-// those that they were made from. The caller closes them.
+// readPredictions holds predictions from outside, columns in the order of tx.Classes, in a scratch array; labels [n]
+// are those that they were made from. The caller closes them.
 func readPredictions(
 	ctx context.Context, tx *kv.Tx, dir *scratch.Dir, set PredictionSet, labels []kv.Class,
 ) (matrix *rowstore.Store, err error) {
@@ -327,7 +327,8 @@ func missingRows(tx *kv.Tx, missing func(kv.NodeID) bool) error {
 	return nil
 }
 
-// Mark records the source of the predictions, which those of AppendPredictions leave as it is. Call it in the transaction that makes them visible, such as the final function of Commit.
+// Mark records the source of the predictions, which those of AppendPredictions leave as it is. Call it in the
+// transaction that makes them visible, such as the final function of Commit.
 func (w *PredictionWriter) Mark(tx *kv.Tx) error {
 	if w.joined {
 		return nil

@@ -12,7 +12,8 @@ import (
 )
 
 // Predictions returns the stored predictions [n×c], columns in the order of tx.Classes; a class that the matrix has no
-// column for is 0, and so is the row of a removed node. kv.ErrNotFound when there are none; ErrMissingRows names the first node in file order without a row.
+// column for is 0, and so is the row of a removed node. kv.ErrNotFound when there are none; ErrMissingRows names the
+// first node in file order without a row.
 func Predictions(tx *kv.Tx) (ops.Source, error) {
 	matrix, err := tx.Matrix(PredictionsMatrix)
 	if err != nil {
@@ -55,8 +56,9 @@ func (s zeroRemoved) Read(rows kv.Range, lo, hi int, dst []float32) error {
 	return nil
 }
 
-// Predicted returns a reader of the likeliest class of a node and its probability, by the predictions that the node is scored by: the
-// stored ones, or the joined ones of the last run. Of a node without predictions, the class is kv.NoClass.
+// Predicted returns a reader of the likeliest class of a node and its probability, by the predictions that the node is
+// scored by: the stored ones, or the joined ones of the last run. Of a node without predictions, the class is
+// kv.NoClass.
 func Predicted(tx *kv.Tx) (at func(v kv.NodeID) (class kv.Class, chance float64, err error), err error) {
 	matrix, err := scoredFrom(tx)
 	if errors.Is(err, kv.ErrNotFound) {
@@ -148,8 +150,8 @@ func countPresent(tx *kv.Tx, nodes kv.NodeSet) (count int64, err error) {
 	return count, nil
 }
 
-// nodesWithoutRow are those whose row of predictions was never written: its first column is NaN. Any says whether there are some; removed
-// nodes are among them.
+// nodesWithoutRow are those whose row of predictions was never written: its first column is NaN. Any says whether there
+// are some; removed nodes are among them.
 func nodesWithoutRow(tx *kv.Tx, matrix *kv.Matrix) (missing kv.NodeSet, any bool, err error) {
 	n := tx.NumNodes()
 	missing = bitset.New[kv.NodeID](n)

@@ -27,8 +27,8 @@ func runColumns(tx *kv.Tx) (scores []kv.Value, err error) {
 	return scores, nil
 }
 
-// TestReadersDuringClean has a reader run to its end within every step of a second run: none waits for the run, and each
-// sees the scores of the first run alone, as does a snapshot from before when the run is over.
+// TestReadersDuringClean has a reader run to its end within every step of a second run: none waits for the run, and
+// each sees the scores of the first run alone, as does a snapshot from before when the run is over.
 func TestReadersDuringClean(t *testing.T) {
 	s := newPlanted(5, 300).load(t, true)
 	must.Get(Clean(context.Background(), s, Options{Seed: 1, Preset: PresetPaper}))(t)

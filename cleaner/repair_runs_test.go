@@ -11,8 +11,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// TestRepairOfRuns loses records of runs. After one repair Check finds no problem, scores are those of the last run or none,
-// and the store can be asked and cleaned again.
+// TestRepairOfRuns loses records of runs. After one repair Check finds no problem, scores are those of the last run or
+// none, and the store can be asked and cleaned again.
 func TestRepairOfRuns(t *testing.T) {
 	const nodes = 60
 	noRun := func(tx *kv.Tx) error { return tx.Documents(runsSpace).Delete(runKey(2)) }

@@ -117,8 +117,9 @@ func mustEqualScores(t *testing.T, what string, got, want map[string]NodeScore, 
 	}
 }
 
-// TestRescoreAfterChanges wants the scores of single nodes to be those of the run, and then the scores around changes to be those of a pass over the graph, those of a pass to be, bit for
-// bit, those of a copy of the store whose changes are folded in, and nearly those of the same graph with its nodes numbered anew.
+// TestRescoreAfterChanges wants the scores of single nodes to be those of the run, and then the scores around changes
+// to be those of a pass over the graph, those of a pass to be, bit for bit, those of a copy of the store whose changes
+// are folded in, and nearly those of the same graph with its nodes numbered anew.
 func TestRescoreAfterChanges(t *testing.T) {
 	for name := range scoreForms() {
 		t.Run(name, func(t *testing.T) {
@@ -285,8 +286,8 @@ func isContradicted(t *testing.T, tx *kv.Tx, run *Run, v kv.NodeID, label string
 		slices.ContainsFunc(votes, func(w float64) bool { return w > votes[own] })
 }
 
-// passOfCopy scores a copy of a store by its model: the store restored from a backup and compacted, or its graph loaded anew, with other
-// numbers of nodes.
+// passOfCopy scores a copy of a store by its model: the store restored from a backup and compacted, or its graph loaded
+// anew, with other numbers of nodes.
 func passOfCopy(t *testing.T, s *kv.Store, folded bool) map[string]NodeScore {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "copy")
@@ -481,8 +482,8 @@ func largestDifference(a, b map[string]NodeScore) (largest float64) {
 	return largest
 }
 
-// TestRescoreReach gives no weight to labels of farther hops. Then only nodes near the changes are scored again, and their scores are
-// those of a pass.
+// TestRescoreReach gives no weight to labels of farther hops. Then only nodes near the changes are scored again, and
+// their scores are those of a pass.
 func TestRescoreReach(t *testing.T) {
 	s := newPlanted(8, 300).load(t, false)
 	run := mustClean(t, s, Options{Seed: 2})

@@ -57,7 +57,8 @@ func rescoreAll(ctx context.Context, s *kv.Store, opt RescoreOptions) (run *Run,
 	return run, place.finishRun()
 }
 
-// takeLook has the scores of a run follow the newest look of the audit, unless they do, or none if there is none any more.
+// takeLook has the scores of a run follow the newest look of the audit, unless they do, or none if there is none any
+// more.
 func (p *problem) takeLook(ctx context.Context, tx *kv.Tx, run *Run) error {
 	newest, err := lastLook(ctx, tx, run.Classes)
 	if err != nil || run.follows(newest.nameOf()) {

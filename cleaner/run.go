@@ -24,8 +24,9 @@ type Run struct {
 	Threshold float64
 	Seed      uint64
 
-	// Elsewhere is set of a run that was made elsewhere, on a graph of which the store has a part. Rate, threshold and noise are those of that graph;
-	// Nodes, Edges, Scored, Suspects and Contradicted are counted in the store. See RunWriter.
+	// Elsewhere is set of a run that was made elsewhere, on a graph of which the store has a part. Rate, threshold and
+	// noise are those of that graph; Nodes, Edges, Scored, Suspects and Contradicted are counted in the store. See
+	// RunWriter.
 	Elsewhere *Elsewhere
 
 	Nodes, Edges     int64
@@ -38,27 +39,28 @@ type Run struct {
 	PredictionWrites int64  // how often predictions had been written when it began; see ChangesSince
 	Decisions        int64  // Decision.Seq of the newest entry of the history whose label its fit has seen; 0: none
 
-	// Contradicted counts, of the Suspects, those at whose label the predictions that the run goes by have another class
-	// first, and so have the labels of the neighbours, by weight. It is 0 where the store has no predictions.
+	// Contradicted counts, of the Suspects, those at whose label the predictions that the run goes by have another
+	// class first, and so have the labels of the neighbours, by weight. It is 0 where the store has no predictions.
 	Contradicted int64
 
 	// Direction says which arcs of a directed graph were walked.
 	Direction kv.Direction `msgpack:"-"`
 
-	// Warnings say why the scores may be less reliable than they look, a text each; none if nothing speaks against them.
+	// Warnings say why the scores may be less reliable than they look, a text each; none if nothing speaks against
+	// them.
 	Warnings []string
 
 	Classes []string
 
-	// MislabelRate is the share of wrong labels, the p of the conformal thresholds: as an audit tells it on Look draws, whose
-	// answers LookAt names, and all scores follow (PresetDefault); or, where Look is 0, as the model estimates it. Graph and
-	// predictions do not tell how far the estimate is off.
+	// MislabelRate is the share of wrong labels, the p of the conformal thresholds: as an audit tells it on Look draws,
+	// whose answers LookAt names, and all scores follow (PresetDefault); or, where Look is 0, as the model estimates
+	// it. Graph and predictions do not tell how far the estimate is off.
 	MislabelRate float64
 	Look         int
 	LookAt       string
 
-	// Commit is the last commit of the store that the scores have seen, and Seen is Decision.Seq of the newest entry of the
-	// history in it. Rescorings is how often Rescore has brought scores up to date.
+	// Commit is the last commit of the store that the scores have seen, and Seen is Decision.Seq of the newest entry of
+	// the history in it. Rescorings is how often Rescore has brought scores up to date.
 	Commit     uint64
 	Seen       int64
 	Rescorings int64
@@ -71,9 +73,9 @@ type Run struct {
 	meanScores, labelCounts []float64           // by given label [c]; see ClassMislabelRates
 }
 
-// Joint is P(ỹ = i, y* = j) [c×c], row i the given label, column j the true class, in the order of Classes; it sums to 1. It is what the
-// label model expects of the labels that it was fitted to, or with PresetPaper the joint distribution of confident learning. Use it,
-// and Transition, for a run of LastRun.
+// Joint is P(ỹ = i, y* = j) [c×c], row i the given label, column j the true class, in the order of Classes; it sums to
+// 1. It is what the label model expects of the labels that it was fitted to, or with PresetPaper the joint distribution
+// of confident learning. Use it, and Transition, for a run of LastRun.
 func (r *Run) Joint() *classmatrix.Matrix {
 	if r.Model != nil {
 		return r.Model.Joint()
@@ -81,8 +83,9 @@ func (r *Run) Joint() *classmatrix.Matrix {
 	return r.joint
 }
 
-// Transition tells P(ỹ = given | y* = true) of classes by their numbers, as scores use it: the rates of pairs of the label model, or with
-// PresetPaper the transition matrix of confident learning, where NaN means that no node has the true class.
+// Transition tells P(ỹ = given | y* = true) of classes by their numbers, as scores use it: the rates of pairs of the
+// label model, or with PresetPaper the transition matrix of confident learning, where NaN means that no node has the
+// true class.
 func (r *Run) Transition() func(given, true int) float64 {
 	if r.Model != nil {
 		return r.Model.Transition()
@@ -114,7 +117,8 @@ type runRecord struct {
 	MeanScores, LabelCounts []float64
 }
 
-// follows says whether the scores follow a look; "" is that before the first. Those of PresetPaper, and of runs made elsewhere, follow none.
+// follows says whether the scores follow a look; "" is that before the first. Those of PresetPaper, and of runs made
+// elsewhere, follow none.
 func (r *Run) follows(look string) bool {
 	return r.LookAt == look || r.Preset != PresetDefault || r.Elsewhere != nil
 }

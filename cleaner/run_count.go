@@ -90,7 +90,8 @@ func eachStored(ctx context.Context, tx *kv.Tx, do func(v kv.NodeID, label kv.Cl
 	return nil
 }
 
-// Recount counts anew what the last run says of its scores, as they are stored, if it is Uncounted. It reads all scores.
+// Recount counts anew what the last run says of its scores, as they are stored, if it is Uncounted. It reads all
+// scores.
 func (r *Run) Recount(ctx context.Context, tx *kv.Tx) error {
 	if !r.Uncounted {
 		return nil

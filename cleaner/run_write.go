@@ -110,7 +110,8 @@ func newRunWriter(b *kv.Bulk, run *Run) (w *runWriter, err error) {
 	return w, w.beginIndexes(b)
 }
 
-// beginIndexes begins the index on score, and those on the other columns that had one, which is lost with what they held.
+// beginIndexes begins the index on score, and those on the other columns that had one, which is lost with what they
+// held.
 func (w *runWriter) beginIndexes(b *kv.Bulk) (err error) {
 	for _, column := range []struct {
 		name    string
@@ -231,8 +232,8 @@ func writeRun(
 	})
 }
 
-// writeScores writes all that a run says of the nodes. The caller closes the indexes of the writer after the commit, in which it
-// marks them.
+// writeScores writes all that a run says of the nodes. The caller closes the indexes of the writer after the commit, in
+// which it marks them.
 func writeScores(
 	ctx context.Context, b *kv.Bulk, from *kv.Tx, run *Run, p *problem, result *scoring, workers int,
 ) (_ *runWriter, err error) {
@@ -313,8 +314,8 @@ func (p *problem) markJoined(tx *kv.Tx, run *Run) error {
 	return tx.Documents(predictionsSpace).Delete(classifierKey)
 }
 
-// inOrder computes blocks on all workers and hands them to use in ascending order, from the caller's goroutine, while the
-// next are computed.
+// inOrder computes blocks on all workers and hands them to use in ascending order, from the caller's goroutine, while
+// the next are computed.
 func inOrder[T any](
 	ctx context.Context, workers, blocks int, compute func(block int, into *T) error, use func(block int, from *T) error,
 ) error {

@@ -16,8 +16,9 @@ type passedScores struct {
 	predictions map[kv.NodeID][]float32 // of those that the kept classifier has predicted, by the classes of the run
 }
 
-// passOver scores nodes in one pass over the graph. Those without stored predictions are predicted in another. Arrays of its own are
-// temporary ones, since a transaction that writes cannot wait for the workplace of the store: whoever has that may wait for it.
+// passOver scores nodes in one pass over the graph. Those without stored predictions are predicted in another. Arrays
+// of its own are temporary ones, since a transaction that writes cannot wait for the workplace of the store: whoever
+// has that may wait for it.
 func (s *scorer) passOver(nodes []kv.NodeID) (err error) {
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(v kv.NodeID) bool { return int(v) >= s.tx.NumNodes() })
 	slices.Sort(nodes)

@@ -12,8 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// TestScoreByPass wants a pass to make of nodes what walks around them make, also of nodes without predictions, and of such
-// as nobody can predict.
+// TestScoreByPass wants a pass to make of nodes what walks around them make, also of nodes without predictions, and of
+// such as nobody can predict.
 func TestScoreByPass(t *testing.T) {
 	for name := range scoreForms() {
 		if !longtest.Asked() && name != "joined predictions" && name != "preset paper" {
@@ -103,7 +103,8 @@ func TestScoreOfMany(t *testing.T) {
 	})
 }
 
-// TestScoreByPassTakesKeptDiagonals wants a pass to compute the diagonals only if the graph is another than that of the run.
+// TestScoreByPassTakesKeptDiagonals wants a pass to compute the diagonals only if the graph is another than that of the
+// run.
 func TestScoreByPassTakesKeptDiagonals(t *testing.T) {
 	s := newPlanted(9, 300).load(t, true)
 	mustClean(t, s, Options{Seed: 2})

@@ -8,16 +8,18 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// mostTold is the largest share of labels that predictions from outside may tell to be joined unasked. The table that chose it is
-// docs/detection/results/seen.md: it lies between what predictions out of fold tell and those that have seen a third of the labels.
+// mostTold is the largest share of labels that predictions from outside may tell to be joined unasked. The table that
+// chose it is docs/detection/results/seen.md: it lies between what predictions out of fold tell and those that have
+// seen a third of the labels.
 const mostTold = 0.22
 
-// told is how much predictions U tell of the labels that predictions B contradict, which have not seen them: 0 is as much as B, 1 is all
-// of them. It looks at some rows of both [rows×classes×2] and of the labels [rows].
+// told is how much predictions U tell of the labels that predictions B contradict, which have not seen them: 0 is as
+// much as B, 1 is all of them. It looks at some rows of both [rows×classes×2] and of the labels [rows].
 //
-// B contradicts a label y where another class t is its largest. The rank of y is the share of the nodes with the label t, whose largest
-// class of B is t too, that have less of y; equal ones count half. If the label is wrong, only who has seen it knows to which of these
-// nodes it was given. With m how much more of t than of y B has, and 0 where nothing is contradicted:
+// B contradicts a label y where another class t is its largest. The rank of y is the share of the nodes with the label
+// t, whose largest class of B is t too, that have less of y; equal ones count half. If the label is wrong, only who has
+// seen it knows to which of these nodes it was given. With m how much more of t than of y B has, and 0 where nothing is
+// contradicted:
 //
 //	told = Σ m·(rank in U − rank in B) / Σ m·(1 − rank in B)
 func told(rows []int, labels []kv.Class, both []float32, classes int) float64 {

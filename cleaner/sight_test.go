@@ -9,8 +9,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// likeness makes rows of two predictions [rows×classes×2] of labels of which a tenth is wrong. Each row has noise of its own, and a
-// class that the predictions lean to: B to the true one, U to the class that lean says with the weight that it says.
+// likeness makes rows of two predictions [rows×classes×2] of labels of which a tenth is wrong. Each row has noise of
+// its own, and a class that the predictions lean to: B to the true one, U to the class that lean says with the weight
+// that it says.
 func likeness(rows, classes int, lean func(r *rand.Rand, truth, label kv.Class) (kv.Class, float32)) (labels []kv.Class, both []float32) {
 	r := rand.New(rand.NewPCG(uint64(rows), uint64(classes)))
 	for range rows {

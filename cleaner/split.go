@@ -15,7 +15,8 @@ import (
 // A Split is the use of a node's label.
 type Split uint8
 
-// The splits, by the names that the column "split" has for them: none (or empty), train, val, test. No column has SplitUnused.
+// The splits, by the names that the column "split" has for them: none (or empty), train, val, test. No column has
+// SplitUnused.
 const (
 	SplitNone       Split = iota // to train the built-in base classifier, as the training split
 	SplitTrain                   // to train the base classifier
@@ -56,9 +57,9 @@ var defaultShares = [3]float64{0.8, 0.1, 0.1}
 
 // Splits reads the column "split" of the store [n]. If there is no such column, Splits draws a split of the labelled
 // nodes, with seed and in the order of the node file: 0.8 for training, 0.1 each for validation and test; drawn is then
-// true. The validation split of a small graph gets more than a tenth, so that a detector can be fitted on it. Every class
-// with two or more nodes gets a training node, if there are enough training nodes. labels is [n]. For a name that is no
-// split, the error is an ErrSplit with the node.
+// true. The validation split of a small graph gets more than a tenth, so that a detector can be fitted on it. Every
+// class with two or more nodes gets a training node, if there are enough training nodes. labels is [n]. For a name that
+// is no split, the error is an ErrSplit with the node.
 func Splits(tx *kv.Tx, labels []kv.Class, seed uint64) (splits []Split, drawn bool, err error) {
 	values, err := tx.Reader(splitColumn)
 	if errors.Is(err, kv.ErrNoColumn) {
@@ -94,8 +95,8 @@ type nodeOrder = iter.Seq2[kv.NodeID, error]
 // splitSizes are numbers of training, validation and test nodes.
 type splitSizes struct{ training, validation, test int }
 
-// sizesOf are shares of n labelled nodes, rounded, which together are no more than n, with the validation nodes of a small
-// graph.
+// sizesOf are shares of n labelled nodes, rounded, which together are no more than n, with the validation nodes of a
+// small graph.
 func sizesOf(n int, shares [3]float64) (sizes splitSizes) {
 	sizes.validation = min(int(float64(shares[1]*float64(n))+0.5), n)
 	sizes.test = min(int(float64(shares[2]*float64(n))+0.5), n-sizes.validation)
@@ -108,8 +109,8 @@ func sizesOf(n int, shares [3]float64) (sizes splitSizes) {
 }
 
 // drawSplits splits the labelled nodes of order at random by shares of training, validation and test nodes, which need
-// not add up to 1: the rest is unused. See teachClasses and fitClasses for small classes. The draw depends on the places in
-// order, not on NodeIDs.
+// not add up to 1: the rest is unused. See teachClasses and fitClasses for small classes. The draw depends on the
+// places in order, not on NodeIDs.
 func drawSplits(order nodeOrder, labels []kv.Class, shares [3]float64, seed uint64) ([]Split, error) {
 	nodes := make([]kv.NodeID, 0, countLabelled(labels))
 	for v, err := range order {

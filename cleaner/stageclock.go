@@ -6,8 +6,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A stageClock puts all of the time of a job into stages. Operators measure theirs themselves. Whatever else the job has done since its
-// last stage is the next one that it ends.
+// A stageClock puts all of the time of a job into stages. Operators measure theirs themselves. Whatever else the job
+// has done since its last stage is the next one that it ends.
 type stageClock struct {
 	tell  func(ops.Stage)
 	began time.Time

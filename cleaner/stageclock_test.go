@@ -32,8 +32,9 @@ func TestStageClock(t *testing.T) {
 	}
 }
 
-// TestStages wants a stage of everything that a job does. Who is told of progress waits for a moment at each step: that is in the stages. How
-// long the job takes only bounds them from above: a busy machine may let it wait after the last stage.
+// TestStages wants a stage of everything that a job does. Who is told of progress waits for a moment at each step: that
+// is in the stages. How long the job takes only bounds them from above: a busy machine may let it wait after the last
+// stage.
 func TestStages(t *testing.T) {
 	ctx := context.Background()
 	p := newPlanted(41, 600)

@@ -26,8 +26,8 @@ type stages struct {
 	opt       Options
 	operators ops.Options // their memory is what the stages leave
 
-	// only is the label model of a run that scores anew: of the agreement features, those over walks are computed that have a weight in
-	// it. nil: all are.
+	// only is the label model of a run that scores anew: of the agreement features, those over walks are computed that
+	// have a weight in it. nil: all are.
 	only *labelmodel.Model
 
 	ownDiagonals *heldDiagonals // where they are not the problem's
@@ -212,8 +212,8 @@ func (s *stages) needDiagonals(ctx context.Context, g ops.Graph) (err error) {
 	return nil
 }
 
-// layout is what the features of one of the labellings lie in, but for the array: of all nodes column after column, of a
-// sample, which detectors read in no order, row after row.
+// layout is what the features of one of the labellings lie in, but for the array: of all nodes column after column, of
+// a sample, which detectors read in no order, row after row.
 func (s *stages) layout(i int, t labelling) (name string, z *agreement) {
 	name = "agreement"
 	if i > 0 {

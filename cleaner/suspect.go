@@ -12,17 +12,18 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Suspects is the condition that a node is a suspect at a threshold: [Disputes] is true of it, and nobody has decided on
-// it. Every decision in force takes a node out, [decide.Unsure] too; Undo brings it back. This is the one definition of a
-// suspect, for queries, counts, reports, the gate and exports. [IsSuspect] tests the same condition on given values.
+// Suspects is the condition that a node is a suspect at a threshold: [Disputes] is true of it, and nobody has decided
+// on it. Every decision in force takes a node out, [decide.Unsure] too; Undo brings it back. This is the one definition
+// of a suspect, for queries, counts, reports, the gate and exports. [IsSuspect] tests the same condition on given
+// values.
 //
 // With the threshold math.Inf(-1) any score will do, but there must be one.
 func Suspects(threshold float64) index.Predicate {
 	return index.And{Terms: []index.Predicate{Disputes(threshold), index.IsNull{Property: decide.Column}}}
 }
 
-// Disputes is the condition that the last run speaks against the label of a node, whatever people have decided: the node
-// has a score above the threshold, and its suggested label is another one than its label.
+// Disputes is the condition that the last run speaks against the label of a node, whatever people have decided: the
+// node has a score above the threshold, and its suggested label is another one than its label.
 //
 // A node without a label has no label that could be wrong. A node without a suggestion, or with its own label as
 // suggestion, has nothing to correct. A node without a score was not judged. None of these is disputed.
@@ -48,8 +49,9 @@ func IsSuspect(threshold float64, score, label, suggestion, decision kv.Value) b
 }
 
 // contradicted reports whether all that is near a label speaks against it: another class has a larger prediction
-// [classes], and other labels have more votes of neighbours [classes], by weight. Labels without either are not contradicted.
-// It says nothing of how many labels are wrong: most others may be wrong too, and a contradicted one right.
+// [classes], and other labels have more votes of neighbours [classes], by weight. Labels without either are not
+// contradicted. It says nothing of how many labels are wrong: most others may be wrong too, and a contradicted one
+// right.
 func contradicted(label kv.Class, predictions []float32, votes []float64) bool {
 	return predictions[label] < slices.Max(predictions) && votes[label] < slices.Max(votes)
 }

@@ -112,7 +112,8 @@ func TestUntaughtClass(t *testing.T) {
 	}
 }
 
-// TestUntaughtNode: a training node that is the only one of its class has been predicted by a network that does not know it.
+// TestUntaughtNode: a training node that is the only one of its class has been predicted by a network that does not
+// know it.
 func TestUntaughtNode(t *testing.T) {
 	p := problem{
 		classes: 4, labels: []kv.Class{0, 0, 1, 2, 2, 3, kv.NoClass},

@@ -29,8 +29,8 @@ func warningsOf(homophily *LabelStatistics, model *labelmodel.Model, names []str
 	return warnings
 }
 
-// tellExchanged names classes most of whose labels are the other one's, a text a pair. It takes predictions that know the names better
-// than the labels, and neighbours that do not say the same as the labels.
+// tellExchanged names classes most of whose labels are the other one's, a text a pair. It takes predictions that know
+// the names better than the labels, and neighbours that do not say the same as the labels.
 func tellExchanged(m *labelmodel.Model, names []string) (warnings []string) {
 	rate := m.Transition()
 	for _, cell := range m.Flips {

@@ -81,8 +81,8 @@ func comparable(o outcome, db string) string {
 	return variable.ReplaceAllString(text, "…")
 }
 
-// TestAskedCommands gives every command that opens a store on one that another process holds, and wants the same outcome as on a store
-// that nobody holds.
+// TestAskedCommands gives every command that opens a store on one that another process holds, and wants the same
+// outcome as on a store that nobody holds.
 func TestAskedCommands(t *testing.T) {
 	cleanedStore(t)
 	suspect := strings.TrimSpace(strings.SplitN(mustRun(t, "shell", "h", "-c", "suspects limit 1 return id", "--format", "csv"), "\n", 3)[1])

@@ -24,8 +24,8 @@ var reviewedTemplate struct {
 	dir  string
 }
 
-// reviewedStore makes a new working directory with a store "g" of two communities that was cleaned, and in which somebody
-// decided on some nodes: it has indexes, runs and a history, and is closed.
+// reviewedStore makes a new working directory with a store "g" of two communities that was cleaned, and in which
+// somebody decided on some nodes: it has indexes, runs and a history, and is closed.
 func reviewedStore(t testing.TB) {
 	t.Helper()
 	reviewedTemplate.made.Do(func() {
@@ -138,8 +138,8 @@ func TestCheckRepairOfRecords(t *testing.T) {
 	}
 }
 
-// TestCheckRepairAfterCrash takes three bytes off the manifest of a store whose process was killed: check --repair loses
-// nothing and says so, and renaming undoes it.
+// TestCheckRepairAfterCrash takes three bytes off the manifest of a store whose process was killed: check --repair
+// loses nothing and says so, and renaming undoes it.
 func TestCheckRepairAfterCrash(t *testing.T) {
 	reviewedStore(t)
 	for range 5 { // so many tables are merged
@@ -207,8 +207,8 @@ func TestCheckUsage(t *testing.T) {
 	}
 }
 
-// TestCheckRepairOfLostRun takes the record of the last run away: one repair takes out its scores, counts them as lost, and
-// says how to have scores again.
+// TestCheckRepairOfLostRun takes the record of the last run away: one repair takes out its scores, counts them as lost,
+// and says how to have scores again.
 func TestCheckRepairOfLostRun(t *testing.T) {
 	reviewedStore(t)
 	must.Do(t, withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {

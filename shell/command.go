@@ -16,18 +16,18 @@
 //	else                          The entry becomes a decision. unsure, unlabel and relabel stay. Any other entry is accept
 //	                              if its label is the suggestion, reject if its label is that in the store, else relabel.
 //
-// Entries of one step stay one step. They keep who, why and time, even if the store has later entries. import refuses a file
-// with a time more than five minutes ahead of the clock. All decisions of a file are written at once.
+// Entries of one step stay one step. They keep who, why and time, even if the store has later entries. import refuses a
+// file with a time more than five minutes ahead of the clock. All decisions of a file are written at once.
 //
 // # Exit codes
 //
 // The program, and [Main], end with 0 when all is done, with 1 when something failed, with 2 when the command line is
-// wrong, with 3 when gate does not let a store pass, and with 130 when Ctrl-C, SIGTERM or SIGHUP interrupted a command. A
-// command is interrupted wherever it waits: for input, for the other end of a pipe, for an answer. At the prompt, SIGTERM and
-// SIGHUP end the session; Ctrl-C does not. A second signal kills the process.
+// wrong, with 3 when gate does not let a store pass, and with 130 when Ctrl-C, SIGTERM or SIGHUP interrupted a command.
+// A command is interrupted wherever it waits: for input, for the other end of a pipe, for an answer. At the prompt,
+// SIGTERM and SIGHUP end the session; Ctrl-C does not. A second signal kills the process.
 //
-// A standard output that is closed before the program starts, as by >&- in a shell, counts as /dev/null: the output is lost,
-// and the exit code is 0.
+// A standard output that is closed before the program starts, as by >&- in a shell, counts as /dev/null: the output is
+// lost, and the exit code is 0.
 package shell
 
 import (
@@ -134,8 +134,8 @@ type streams struct {
 //	3    the verdict of gate: the store may not pass
 //	130  interrupted: ctx ended. In main, Ctrl-C, SIGTERM and SIGHUP end it
 //
-// Every command stops within a second of the end of ctx, also while it waits for input, for the other end of a pipe or for
-// an answer. It removes incomplete files, and says what is left. At the prompt of shell, Ctrl-C ends only the
+// Every command stops within a second of the end of ctx, also while it waits for input, for the other end of a pipe or
+// for an answer. It removes incomplete files, and says what is left. At the prompt of shell, Ctrl-C ends only the
 // statement. Exception: if in, out or errOut is no file, a running Read or Write of it goes on.
 func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	out, errOut = stream.NewWriter(ctx, out), stream.NewWriter(ctx, errOut)
@@ -189,8 +189,9 @@ func (s *streams) run(args []string) int {
 	return s.exitCode(err)
 }
 
-// grammar is what a parser of some arguments has to know: of the command that they begin with, that command; of a lone --help, the
-// names of commands; of a lone --version, none. A parser of all commands takes longer to make than many a command takes.
+// grammar is what a parser of some arguments has to know: of the command that they begin with, that command; of a lone
+// --help, the names of commands; of a lone --version, none. A parser of all commands takes longer to make than many a
+// command takes.
 func (c *commandLine) grammar(args []string) (grammar any, commands []kong.Option) {
 	lone := ""
 	if len(args) == 1 {
@@ -219,8 +220,8 @@ func (c *commandLine) grammar(args []string) (grammar any, commands []kong.Optio
 	return &c.commonFlags, commands
 }
 
-// parser parses command lines of a program of a name: those that begin as args, or all without args. It prints help to out, and calls
-// exit after that.
+// parser parses command lines of a program of a name: those that begin as args, or all without args. It prints help to
+// out, and calls exit after that.
 func (s *streams) parser(cli *commandLine, args []string, program string, out io.Writer, exit func(int)) *kong.Kong {
 	grammar, options := cli.grammar(args)
 	parser, err := kong.New(grammar, append(options,
@@ -387,7 +388,8 @@ func (versionFlag) BeforeReset(app *kong.Kong) error {
 	return nil
 }
 
-// build is the version of this executable as Go has stamped it: a release, a commit, or (devel) of sources outside a repository.
+// build is the version of this executable as Go has stamped it: a release, a commit, or (devel) of sources outside a
+// repository.
 func build() string {
 	version := ""
 	if info, ok := debug.ReadBuildInfo(); ok {

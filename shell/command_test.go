@@ -26,8 +26,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// testMemory is the budget of commands without --memory in tests: each memtable of a store is zeroed when the store opens,
-// and a quarter of the machine's memory makes it 64 MiB.
+// testMemory is the budget of commands without --memory in tests: each memtable of a store is zeroed when the store
+// opens, and a quarter of the machine's memory makes it 64 MiB.
 const testMemory = 64 << 20
 
 // papersVariable is, in scripts, the number of papers of the demo.

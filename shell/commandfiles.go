@@ -27,8 +27,8 @@ type commandFile struct {
 }
 
 // checkFiles says, before anything is read, that there is no place for a file that a command writes, or that the same
-// command reads or writes that file under another flag: the one would overwrite the other. A flag or argument that names a
-// file has the tag file:"read" or file:"write".
+// command reads or writes that file under another flag: the one would overwrite the other. A flag or argument that
+// names a file has the tag file:"read" or file:"write".
 func checkFiles(ctx context.Context, arguments *kong.Context) error {
 	var inputs, outputs []commandFile
 	var in, out []string // flags whose file is standard input, standard output
@@ -167,7 +167,8 @@ func (f commandFile) place() string {
 	return f.path
 }
 
-// checkPlace says, before hours of work, that there is no place for the file of a flag, or that it would lie in a store.
+// checkPlace says, before hours of work, that there is no place for the file of a flag, or that it would lie in a
+// store.
 func checkPlace(flag, path string) error {
 	place, err := realpath.Of(path)
 	if err != nil {

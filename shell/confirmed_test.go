@@ -14,8 +14,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// TestLargeDecisionsHoldLittle decides on fifty thousand nodes by a condition, prints that, and takes the same from a file in
-// another store. Memory never holds as many new things as there are nodes.
+// TestLargeDecisionsHoldLittle decides on fifty thousand nodes by a condition, prints that, and takes the same from a
+// file in another store. Memory never holds as many new things as there are nodes.
 func TestLargeDecisionsHoldLittle(t *testing.T) {
 	longtest.Only(t)
 	const nodes = 50_000

@@ -141,8 +141,8 @@ type damage struct {
 	text []byte // what is in the file afterwards; nil where it is missing
 }
 
-// eachDamage calls use with the ways in which a file can be damaged, at some positions: a byte is flipped, the file is cut,
-// emptied, missing, or as it was at an earlier moment, whole or the page at a position.
+// eachDamage calls use with the ways in which a file can be damaged, at some positions: a byte is flipped, the file is
+// cut, emptied, missing, or as it was at an earlier moment, whole or the page at a position.
 func (l *lifetime) eachDamage(t *testing.T, db, file string, positions int, use func(damage)) {
 	t.Helper()
 	text := readFile(t, filepath.Join(db, file))
@@ -200,10 +200,10 @@ func readFile(t *testing.T, path string) []byte {
 	return text
 }
 
-// TestDamagedStores damages each file of a store that was closed, and of one that was left by a crash, in each way. What
-// was acknowledged is all there, or opening, reading or check says that something is wrong. Then check --repair has it
-// all again, or says what is lost for good; of decisions none is lost. If the log of a crashed store is damaged, its last
-// commits that are no decisions may be lost without a word.
+// TestDamagedStores damages each file of a store that was closed, and of one that was left by a crash, in each way.
+// What was acknowledged is all there, or opening, reading or check says that something is wrong. Then check --repair
+// has it all again, or says what is lost for good; of decisions none is lost. If the log of a crashed store is damaged,
+// its last commits that are no decisions may be lost without a word.
 func TestDamagedStores(t *testing.T) {
 	templateDir(t, "files")
 	l := newLifetime(t)

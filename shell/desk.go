@@ -18,8 +18,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// A task is one step of a session: of the prompt, of a script. Between two steps a session needs no store. So each step can be done
-// where the store is open.
+// A task is one step of a session: of the prompt, of a script. Between two steps a session needs no store. So each step
+// can be done where the store is open.
 type task struct {
 	Question *prompt.Question // a statement
 	Review   *review.Step
@@ -121,8 +121,8 @@ func (t *task) answer(ctx context.Context, store *kv.Store, progress kv.Progress
 // idleTime is how long a session keeps a store open after a step.
 const idleTime = time.Second
 
-// A desk does the tasks of a session. It opens the store for a task, or asks the process that holds the store. While a store is open
-// here, others are answered.
+// A desk does the tasks of a session. It opens the store for a task, or asks the process that holds the store. While a
+// store is open here, others are answered.
 type desk struct {
 	*resources
 	s    *streams

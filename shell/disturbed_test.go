@@ -190,8 +190,8 @@ var templates = struct {
 	{"appending", writeAppended},
 }}
 
-// writeAppended writes files of what is to be added to a store, and removed from it: few rows, and so many that the graph is
-// written again.
+// writeAppended writes files of what is to be added to a store, and removed from it: few rows, and so many that the
+// graph is written again.
 func writeAppended(dir string) error {
 	nodes, err := os.ReadFile(filepath.Join(dir, "nodes.csv"))
 	if err != nil {
@@ -396,8 +396,8 @@ func (tr *trial) runOnce(t *testing.T, dir string, plan faults.Plan) try {
 	return got
 }
 
-// judge says what is wrong with what a disturbed job left in dir, and with what the same job makes of it; the files that
-// a job of the same name goes on with may be there between.
+// judge says what is wrong with what a disturbed job left in dir, and with what the same job makes of it; the files
+// that a job of the same name goes on with may be there between.
 func (tr *trial) judge(t *testing.T, dir string, got try) (wrong []string) {
 	t.Helper()
 	complain := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
@@ -470,8 +470,9 @@ func (tr *trial) judge(t *testing.T, dir string, got try) (wrong []string) {
 	return wrong
 }
 
-// expects says whether a job that failed may have left a file: those that were there, that it makes, or goes on with. Of
-// a store whose writing failed its file LOCK may stay, and its packs may have the names of an open store. The next open takes them over.
+// expects says whether a job that failed may have left a file: those that were there, that it makes, or goes on with.
+// Of a store whose writing failed its file LOCK may stay, and its packs may have the names of an open store. The next
+// open takes them over.
 func (tr *trial) expects(t *testing.T, name string) bool {
 	t.Helper()
 	return slices.Contains(tr.files, name) || slices.Contains(filesIn(t, templateDir(t, tr.begin)), name) ||
@@ -631,8 +632,8 @@ func runContents(w io.Writer, tx *kv.Tx) error {
 	return nil
 }
 
-// modelContents writes what the model of the last run makes of the last node, which the kept classifier predicts if it was added, and how
-// many scores are older than changes.
+// modelContents writes what the model of the last run makes of the last node, which the kept classifier predicts if it
+// was added, and how many scores are older than changes.
 func modelContents(w io.Writer, tx *kv.Tx) error {
 	run, err := cleaner.LastRun(tx)
 	if errors.Is(err, kv.ErrNotFound) {
@@ -676,8 +677,9 @@ func asked(t *testing.T, variable string, otherwise int) int {
 	return n
 }
 
-// jobsOf are the names of the jobs that one of four tests disturbs: all of them at length, or where the variable says how often. Otherwise
-// each job has one of the tests, so that every job is disturbed, and every test has jobs of all kinds.
+// jobsOf are the names of the jobs that one of four tests disturbs: all of them at length, or where the variable says
+// how often. Otherwise each job has one of the tests, so that every job is disturbed, and every test has jobs of all
+// kinds.
 func jobsOf(test int, variable string) (names []string) {
 	for i, name := range slices.Sorted(maps.Keys(jobs)) {
 		if longtest.Asked() || os.Getenv(variable) != "" || i%4 == test {

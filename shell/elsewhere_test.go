@@ -54,8 +54,8 @@ func writeRun(t *testing.T, path string, run, changes map[string]any) {
 	must.Do(t, err)
 }
 
-// cleanedElsewhere makes a cleaned store g in a new working directory, the files of its graph, its scores and predictions, and
-// the run.
+// cleanedElsewhere makes a cleaned store g in a new working directory, the files of its graph, its scores and
+// predictions, and the run.
 func cleanedElsewhere(t *testing.T) (run map[string]any) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -82,7 +82,8 @@ func fromElsewhere(db, more string) []string {
 	return args
 }
 
-// TestImportOfARun wants a store with a run of a whole graph to answer as the store that made the run, also after decisions.
+// TestImportOfARun wants a store with a run of a whole graph to answer as the store that made the run, also after
+// decisions.
 func TestImportOfARun(t *testing.T) {
 	cleanedElsewhere(t)
 	got := run(t, "", fromElsewhere("home", "")...)

@@ -20,7 +20,8 @@ func machineProgram(t *testing.T, name string) string {
 	return path
 }
 
-// The program of docs/embedding.md is a module of its own. It builds, and finds the wrong label that arrives. README.md shows its transaction.
+// The program of docs/embedding.md is a module of its own. It builds, and finds the wrong label that arrives. README.md
+// shows its transaction.
 func TestEmbedExample(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")

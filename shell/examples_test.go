@@ -17,8 +17,8 @@ import (
 
 var printedSeconds = regexp.MustCompile(`\d+\.\d s\n`)
 
-// TestExample runs the script of docs/examples in the shell. It prints what its page shows, but for the seconds, and finds as many of the
-// planted labels as the page says.
+// TestExample runs the script of docs/examples in the shell. It prints what its page shows, but for the seconds, and
+// finds as many of the planted labels as the page says.
 func TestExample(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join("..", "docs", "examples", "papers")

@@ -18,8 +18,8 @@ type fullOutput struct{}
 
 func (fullOutput) Write([]byte) (int, error) { return 0, errFullOutput }
 
-// TestExitCodes holds what every command ends with: 0 done, 1 failed, 2 wrong usage, 130 interrupted. The verdict of gate
-// is tested with it.
+// TestExitCodes holds what every command ends with: 0 done, 1 failed, 2 wrong usage, 130 interrupted. The verdict of
+// gate is tested with it.
 func TestExitCodes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	must.Do(t, os.CopyFS(".", os.DirFS(templateDir(t, "cleaned"))))

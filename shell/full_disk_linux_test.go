@@ -55,8 +55,8 @@ func (d *smallDisk) unmount() error {
 	return unix.Unmount(dir, unix.MNT_DETACH)
 }
 
-// TestFullDisk does jobs on disks that are too small for them, and on some that are not: a job ends with a message about
-// room, what was there can be read, and with more room the same job comes to its end.
+// TestFullDisk does jobs on disks that are too small for them, and on some that are not: a job ends with a message
+// about room, what was there can be read, and with more room the same job comes to its end.
 func TestFullDisk(t *testing.T) {
 	disks := asked(t, disksAsked, longtest.Of(1, 2))
 	templateDir(t, "files") // as in disturb

@@ -22,8 +22,9 @@ import (
 
 const soakAsked = "GRAPHCLEANER_TEST_SOAK" // how long TestManyAtOnce takes, such as 10m
 
-// TestManyAtOnce has several people and jobs work at one store, each in processes of their own, and kills any of these at random, also
-// the one that holds the store. Every decision that was acknowledged is in the history, no answer mixes two snapshots, nothing is stuck.
+// TestManyAtOnce has several people and jobs work at one store, each in processes of their own, and kills any of these
+// at random, also the one that holds the store. Every decision that was acknowledged is in the history, no answer mixes
+// two snapshots, nothing is stuck.
 func TestManyAtOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills processes for seconds")
@@ -273,7 +274,8 @@ func (c *crowd) run(args ...string) (code int, out string) {
 	return code, outText.String()
 }
 
-// killOne kills one of the processes, unless that would be so often that the others get little done, as on a slow machine.
+// killOne kills one of the processes, unless that would be so often that the others get little done, as on a slow
+// machine.
 func (c *crowd) killOne(r *rand.Rand) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

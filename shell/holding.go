@@ -236,8 +236,8 @@ type answer struct {
 	Written []string    // names of files that are complete
 }
 
-// ask has the process that holds a store do a request, with the streams of this process, if it takes the job within a time. The answer of a
-// task goes to a listener. Its errors are those of holder.Ask.
+// ask has the process that holds a store do a request, with the streams of this process, if it takes the job within a
+// time. The answer of a task goes to a listener. Its errors are those of holder.Ask.
 func (s *streams) ask(ctx context.Context, dir string, within time.Duration, r *request, to prompt.Listener) (*answer, error) {
 	if r.passing == nil && r.Args != nil {
 		var err error

@@ -180,8 +180,8 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// programVariable makes the test binary the program, which writes how much memory it had resident, in KiB, to the file of
-// that name.
+// programVariable makes the test binary the program, which writes how much memory it had resident, in KiB, to the file
+// of that name.
 const programVariable = "GRAPHCLEANER_TEST_PROGRAM"
 
 // beProgram runs the program.

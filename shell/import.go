@@ -146,7 +146,8 @@ func (c *importCommand) checkElsewhere() error {
 	return nil
 }
 
-// make makes a store where none is and reports what is in it. It calls made, if not nil, before it puts the store into place.
+// make makes a store where none is and reports what is in it. It calls made, if not nil, before it puts the store into
+// place.
 func (c *importCommand) make(ctx context.Context, s *streams, finish func(*kv.Store) error) (err error) {
 	began := time.Now()
 	r := s.job(c.Threads, int64(c.Memory))

@@ -35,8 +35,8 @@ func TestPowerFailures(t *testing.T) {
 	disturb(t, "power failures", jobsOf(3, powerAsked), tries, plans)
 }
 
-// TestFailedJobs has operations on files fail, one or all from one on: a job ends with a message, or does what it should
-// all the same.
+// TestFailedJobs has operations on files fail, one or all from one on: a job ends with a message, or does what it
+// should all the same.
 func TestFailedJobs(t *testing.T) {
 	disturb(t, "faults", jobsOf(1, faultsAsked), asked(t, faultsAsked, someFaults), []faults.Plan{
 		{Kind: faults.IO}, {Kind: faults.NoSpace}, {Kind: faults.NoSpace, Lasting: true},

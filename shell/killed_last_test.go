@@ -11,9 +11,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// TestKilledBehindTheLastStep kills imports and restores at their last operations on files, of which some come after the
-// store is in its place: the store is then whole, the same command says that it is there, and beside it is an empty directory at most.
-// After the others the same command succeeds and says what it would have said.
+// TestKilledBehindTheLastStep kills imports and restores at their last operations on files, of which some come after
+// the store is in its place: the store is then whole, the same command says that it is there, and beside it is an empty
+// directory at most. After the others the same command succeeds and says what it would have said.
 func TestKilledBehindTheLastStep(t *testing.T) {
 	if err := faults.CheckSupport(); err != nil {
 		t.Skip(err)

@@ -61,7 +61,8 @@ func newManyClasses(nodes, classes int) *manyClasses {
 	return g
 }
 
-// TestTooManyClasses imports more names of classes than a store takes: the error names the file, their number and a way on.
+// TestTooManyClasses imports more names of classes than a store takes: the error names the file, their number and a way
+// on.
 func TestTooManyClasses(t *testing.T) {
 	var nodes strings.Builder
 	nodes.WriteString("id,label\n")
@@ -143,7 +144,8 @@ func matrixBytes(t *testing.T) int64 {
 	return total
 }
 
-// TestWideTables imports a table of 1,000 columns of probabilities, and the same as .npy: they are the same predictions.
+// TestWideTables imports a table of 1,000 columns of probabilities, and the same as .npy: they are the same
+// predictions.
 func TestWideTables(t *testing.T) {
 	const nodes, classes = 60, 1000
 	g := newManyClasses(classes, classes)

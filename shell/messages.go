@@ -64,7 +64,8 @@ func (m *messages) write(level slog.Level, text string, attributes ...any) {
 	}
 }
 
-// dialogue is where questions to people go, and remarks between them. In a log each line is a message. A terminal shows text.
+// dialogue is where questions to people go, and remarks between them. In a log each line is a message. A terminal shows
+// text.
 func (m *messages) dialogue() io.Writer {
 	if m.log == nil || print.IsTerminal(m.err) {
 		return m.err
@@ -126,7 +127,8 @@ func (s *streams) sayError(format string, args ...any) {
 	s.tell(slog.LevelError, fmt.Sprintf(format, args...))
 }
 
-// fail tells why the program ends, and which command line has help, if any. A log has no name of the program, and both in one message.
+// fail tells why the program ends, and which command line has help, if any. A log has no name of the program, and both
+// in one message.
 func (s *streams) fail(program, text, help string) {
 	switch {
 	case s.log == nil:

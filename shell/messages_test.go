@@ -36,8 +36,8 @@ func TestMessagesAreEscaped(t *testing.T) {
 	}
 }
 
-// With --safe-csv no field of csv or tsv begins like a formula, headers included; numbers stay what they are, and without
-// it every byte does.
+// With --safe-csv no field of csv or tsv begins like a formula, headers included; numbers stay what they are, and
+// without it every byte does.
 func TestSafeCSV(t *testing.T) {
 	const formula = `=HYPERLINK("http://x";"y")`
 	writeFiles(t, map[string]string{

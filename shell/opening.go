@@ -87,8 +87,9 @@ func withStoreToRead(dir string, memory int64, fn func(*kv.Store) error) (err er
 	return fn(store)
 }
 
-// openToRead opens a store to read it. Several processes may do so at once. A store that was not closed properly is opened for writing,
-// which repairs it. Where it cannot be written to, the error is that of opening it to read, with the reason.
+// openToRead opens a store to read it. Several processes may do so at once. A store that was not closed properly is
+// opened for writing, which repairs it. Where it cannot be written to, the error is that of opening it to read, with
+// the reason.
 func openToRead(dir string, memory int64) (*kv.Store, error) {
 	if runtime.GOOS == "windows" { // where several processes cannot read a store at once
 		return openStore(dir, kv.Options{MemoryBudget: memory})
@@ -104,8 +105,8 @@ func openToRead(dir string, memory int64) (*kv.Store, error) {
 	return store, err
 }
 
-// openToReadLong opens a store to read it for long. It is opened for writing if that can be, so that this process answers others that
-// want to write meanwhile.
+// openToReadLong opens a store to read it for long. It is opened for writing if that can be, so that this process
+// answers others that want to write meanwhile.
 func openToReadLong(dir string, memory int64) (*kv.Store, error) {
 	if store, err := openStore(dir, kv.Options{MemoryBudget: memory}); err == nil {
 		return store, nil
@@ -113,8 +114,8 @@ func openToReadLong(dir string, memory int64) (*kv.Store, error) {
 	return openToRead(dir, memory)
 }
 
-// useStore runs fn with a store that is open for writing. If another process holds the store and answers, that process runs the
-// command, and the error is an *answeredError. While fn runs, this process answers others.
+// useStore runs fn with a store that is open for writing. If another process holds the store and answers, that process
+// runs the command, and the error is an *answeredError. While fn runs, this process answers others.
 func (c *resources) useStore(s *streams, dir string, memory int64, fn func(*kv.Store) error) error {
 	open := func() (*kv.Store, error) { return openStore(dir, kv.Options{MemoryBudget: memory}) }
 	return c.useOpening(s, dir, open, true, fn)
@@ -157,8 +158,8 @@ func (c *resources) useOpening(s *streams, dir string, open func() (*kv.Store, e
 	return fn(h.store)
 }
 
-// acquire opens a store, or has the process that holds it do a request. It returns the store, or else the answer. If the holder
-// does not answer, acquire waits as long as --wait allows.
+// acquire opens a store, or has the process that holds it do a request. It returns the store, or else the answer. If
+// the holder does not answer, acquire waits as long as --wait allows.
 func (c *resources) acquire(
 	ctx context.Context, s *streams, dir string, open func() (*kv.Store, error), r *request, to prompt.Listener,
 ) (*holding, *answer, error) {

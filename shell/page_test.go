@@ -61,7 +61,8 @@ func browsing(t *testing.T, args ...string) (p *exec.Cmd, ask func(method, path,
 	}
 }
 
-// TestPage serves the page of a store as serve, lets a second person review through that process, and commands beside both.
+// TestPage serves the page of a store as serve, lets a second person review through that process, and commands beside
+// both.
 func TestPage(t *testing.T) {
 	cleanedStore(t)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
@@ -103,7 +104,8 @@ func interrupt(t *testing.T, p *exec.Cmd) {
 	}
 }
 
-// TestPageBesideOthers reviews through the process of another reviewer, at an address of one's own, until that process ends.
+// TestPageBesideOthers reviews through the process of another reviewer, at an address of one's own, until that process
+// ends.
 func TestPageBesideOthers(t *testing.T) {
 	cleanedStore(t)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)

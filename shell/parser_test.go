@@ -28,7 +28,8 @@ func TestLoneFlags(t *testing.T) {
 	}
 }
 
-// TestOneCommand compares the parser that knows one command with that of all: both print the same help of it, and the same errors.
+// TestOneCommand compares the parser that knows one command with that of all: both print the same help of it, and the
+// same errors.
 func TestOneCommand(t *testing.T) {
 	commands := 0
 	for i := range reflect.TypeFor[commandLine]().NumField() {

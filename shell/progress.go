@@ -136,14 +136,15 @@ type stageFile struct {
 	Stats string `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of each stage and the peak memory."`
 }
 
-// AfterApply has the stages of the command written to the file. It keeps the flag and not the path: if another process gave the command, the
-// path is another one here (streams.resolve).
+// AfterApply has the stages of the command written to the file. It keeps the flag and not the path: if another process
+// gave the command, the path is another one here (streams.resolve).
 func (c *stageFile) AfterApply(s *streams) error {
 	s.stages.file = c
 	return nil
 }
 
-// A stageLog collects the finished stages of a command for --stats. Beside those of the work there are start, until the command line is read; open and close, of the store; end, of what comes after all others.
+// A stageLog collects the finished stages of a command for --stats. Beside those of the work there are start, until the
+// command line is read; open and close, of the store; end, of what comes after all others.
 type stageLog struct {
 	file   *stageFile // nil: the command has none
 	mu     sync.Mutex
@@ -168,8 +169,8 @@ func (l *stageLog) end(name string) {
 	l.stages = append(l.stages, ops.Stage{Name: name, Seconds: max(0, seconds)})
 }
 
-// write ends the last stage, and writes all of them and the process's peak memory as json, to the file that was asked for, if any. The time
-// that it takes itself is in no stage, so it does not wait for the disk.
+// write ends the last stage, and writes all of them and the process's peak memory as json, to the file that was asked
+// for, if any. The time that it takes itself is in no stage, so it does not wait for the disk.
 func (l *stageLog) write(s *streams) error {
 	if l.file == nil || l.file.Stats == "" {
 		return nil

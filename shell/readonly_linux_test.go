@@ -11,8 +11,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// TestCrashedStoreOnReadOnlyFileSystem reads a store that was not closed where it cannot be repaired: the message is that
-// it was not closed, and what to do.
+// TestCrashedStoreOnReadOnlyFileSystem reads a store that was not closed where it cannot be repaired: the message is
+// that it was not closed, and what to do.
 func TestCrashedStoreOnReadOnlyFileSystem(t *testing.T) {
 	reviewedStore(t)
 	must.Do(t, withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(*kv.Store) error {

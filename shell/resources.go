@@ -45,12 +45,12 @@ func (c *resources) apply(s *streams) error {
 }
 
 const (
-	// heapShare is the part of the memory that the garbage collector keeps the heap in, as a divisor: tiles, which are the
-	// better part of the work of clean, lie outside it, and so do stacks and what the collector needs itself.
+	// heapShare is the part of the memory that the garbage collector keeps the heap in, as a divisor: tiles, which are
+	// the better part of the work of clean, lie outside it, and so do stacks and what the collector needs itself.
 	heapShare = 2
 
-	// leastHeap is what a clean of a hundred thousand nodes has alive, in bytes: below it the collector would run all the
-	// time and free nothing.
+	// leastHeap is what a clean of a hundred thousand nodes has alive, in bytes: below it the collector would run all
+	// the time and free nothing.
 	leastHeap = 64 << 20
 )
 

@@ -50,7 +50,8 @@ func TestExportedLabels(t *testing.T) {
 	}
 }
 
-// What clean takes from decisions, in the order of the nodes file. The run of this store gives no chances, so there are no scores.
+// What clean takes from decisions, in the order of the nodes file. The run of this store gives no chances, so there are
+// no scores.
 func TestExportedVerdicts(t *testing.T) {
 	store := papers.Cleaned(t)
 	verdicts := func() string {

@@ -80,9 +80,9 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) (err error) {
 	return nil
 }
 
-// Serve has a program that has a store open answer the commands of graphcleaner on that store, in other processes of the same user. It
-// returns at once. The end of ctx ends the commands that run. Stop ends the answers: it takes no more commands, and waits for those that
-// run. Call stop before the store is closed. Open the store with index.Open.
+// Serve has a program that has a store open answer the commands of graphcleaner on that store, in other processes of
+// the same user. It returns at once. The end of ctx ends the commands that run. Stop ends the answers: it takes no more
+// commands, and waits for those that run. Call stop before the store is closed. Open the store with index.Open.
 //
 // The flag --memory of a command bounds the memory of its work in this process.
 func Serve(ctx context.Context, store *kv.Store) (stop func() error, err error) {

@@ -109,7 +109,8 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	opt.Store = at
 	if opt.Interactive {
-		// The prompt listens for Ctrl-C itself, and ctx ends by the other signals alone. Once it has ended, the store is closed.
+		// The prompt listens for Ctrl-C itself, and ctx ends by the other signals alone. Once it has ended, the store
+		// is closed.
 		signal.Ignore(os.Interrupt)
 		defer signal.Ignore(os.Interrupt)
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// UntilSignal returns the context for Main in a process of its own: the first Ctrl-C, SIGTERM or SIGHUP ends it; from then
-// on a second one kills the process. A SIGHUP that is ignored, as nohup has it, stays ignored.
+// UntilSignal returns the context for Main in a process of its own: the first Ctrl-C, SIGTERM or SIGHUP ends it; from
+// then on a second one kills the process. A SIGHUP that is ignored, as nohup has it, stays ignored.
 func UntilSignal() (context.Context, context.CancelFunc) {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {

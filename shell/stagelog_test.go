@@ -65,9 +65,10 @@ func (s *lateStream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestStages expects that what a command does around its work is in stages too: reading the command line, opening and closing the store, and
-// telling the results. What the command waits for, which the test knows, is in the stages where it waits. How long the command takes in all
-// only bounds their sum from above: a busy machine may let it wait after the last stage.
+// TestStages expects that what a command does around its work is in stages too: reading the command line, opening and
+// closing the store, and telling the results. What the command waits for, which the test knows, is in the stages where
+// it waits. How long the command takes in all only bounds their sum from above: a busy machine may let it wait after
+// the last stage.
 func TestStages(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }

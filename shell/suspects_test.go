@@ -82,7 +82,8 @@ func randomLabels(t *testing.T, nodes int, edges string) {
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
 }
 
-// What clean says against its own scores is said again by those who act on them, and no suspect has its suggested label.
+// What clean says against its own scores is said again by those who act on them, and no suspect has its suggested
+// label.
 func TestWarningsStayWithTheScores(t *testing.T) {
 	edges := ""
 	for v := range 40 {
@@ -108,7 +109,8 @@ func TestWarningsStayWithTheScores(t *testing.T) {
 	}
 }
 
-// A gate does not let scores pass that are not those of the store as it is, and tells its verdict from what it cannot do.
+// A gate does not let scores pass that are not those of the store as it is, and tells its verdict from what it cannot
+// do.
 func TestGateEndsWith(t *testing.T) {
 	var predictions strings.Builder
 	predictions.WriteString("id,even,odd\n")
@@ -201,7 +203,8 @@ func TestGateEndsWith(t *testing.T) {
 	}
 }
 
-// A node that came after the run is predicted by the kept classifier. What is not known of it is said, and is no number.
+// A node that came after the run is predicted by the kept classifier. What is not known of it is said, and is no
+// number.
 func TestNodesWithoutPredictions(t *testing.T) {
 	reviewedStore(t)
 	must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(s *kv.Store) error {

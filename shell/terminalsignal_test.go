@@ -12,8 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// TestTerminalEnds ends the prompt by signals in all that it waits for: the terminal is what it was before, and the store
-// is closed.
+// TestTerminalEnds ends the prompt by signals in all that it waits for: the terminal is what it was before, and the
+// store is closed.
 func TestTerminalEnds(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("less"); err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// Columns of a parquet file that are no properties do not stop an import: they are named and left out, unless they are what is asked for.
+// Columns of a parquet file that are no properties do not stop an import: they are named and left out, unless they are
+// what is asked for.
 func TestUnusualColumns(t *testing.T) {
 	file := must.Get(filepath.Abs("table/testdata/unusual.parquet"))(t)
 	content := must.Get(os.ReadFile(file))(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// suggestedStore is a store of n labelled nodes without edges, whose suggestion is B, with an index on label. At the end of
-// each bulk write it calls written.
+// suggestedStore is a store of n labelled nodes without edges, whose suggestion is B, with an index on label. At the
+// end of each bulk write it calls written.
 func suggestedStore(t *testing.T, n int, written func()) *kv.Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
@@ -108,8 +108,8 @@ func TestBulkDecisionsHoldLittle(t *testing.T) {
 	mustEndTrue(t, s)
 }
 
-// TestUndoOfManySteps takes back steps of one decision each, more than a transaction holds, with steps among them that were
-// taken back before.
+// TestUndoOfManySteps takes back steps of one decision each, more than a transaction holds, with steps among them that
+// were taken back before.
 func TestUndoOfManySteps(t *testing.T) {
 	const nodes, steps = 4000, 12_000
 	s := suggestedStore(t, nodes, func() {})
@@ -145,8 +145,8 @@ func TestUndoOfManySteps(t *testing.T) {
 	mustEndTrue(t, s)
 }
 
-// TestDecideAboutWhatWasShown decides nothing where a node is not what was shown, in a transaction and in a bulk write, and
-// names the first ten of those nodes.
+// TestDecideAboutWhatWasShown decides nothing where a node is not what was shown, in a transaction and in a bulk write,
+// and names the first ten of those nodes.
 func TestDecideAboutWhatWasShown(t *testing.T) {
 	for _, nodes := range []int{30, 20_000} {
 		s := suggestedStore(t, nodes, func() {})
@@ -296,7 +296,8 @@ func TestUndoOfOnePerson(t *testing.T) {
 	}
 }
 
-// TestBulkDecisionsRefuse names the first request that cannot be met, whatever the number of its node, and writes nothing.
+// TestBulkDecisionsRefuse names the first request that cannot be met, whatever the number of its node, and writes
+// nothing.
 func TestBulkDecisionsRefuse(t *testing.T) {
 	const nodes = 30_000
 	s := suggestedStore(t, nodes, func() {})

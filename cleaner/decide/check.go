@@ -12,10 +12,11 @@ import (
 )
 
 // Check compares the history with itself and with the columns, and calls report for each entry that is missing, damaged
-// or out of order, and for each node whose label or decision is not what the last entry about it says. If kv.Tx.SetLabel
-// changed the label of a decided node, Check reports this too, because it looks like a lost decision. Use Write to change
-// such a label. If all decisions about a node were taken back, its label may be any. Entries about a removed node stay, and are
-// compared with each other only. Check returns an error only if it cannot continue, such as ctx.Err().
+// or out of order, and for each node whose label or decision is not what the last entry about it says. If
+// kv.Tx.SetLabel changed the label of a decided node, Check reports this too, because it looks like a lost decision.
+// Use Write to change such a label. If all decisions about a node were taken back, its label may be any. Entries about
+// a removed node stay, and are compared with each other only. Check returns an error only if it cannot continue, such
+// as ctx.Err().
 func Check(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 	c := historyChecker{tx: tx, report: report}
 	if err := c.entries(ctx); err != nil {

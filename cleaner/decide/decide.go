@@ -1,19 +1,19 @@
-// Package decide keeps what people decided about labels, in a history that only grows. It computes no score. It reads the
-// results of the last run for a node, so that an entry can record the score that the person saw.
+// Package decide keeps what people decided about labels, in a history that only grows. It computes no score. It reads
+// the results of the last run for a node, so that an entry can record the score that the person saw.
 //
 // [Write] makes decisions and [Undo] takes steps of them back; [History] and [LabelsAfter] read them
 // again. [Verdicts] returns the judgements about the given labels.
 //
 // # Several people
 //
-// The last decision of each person about a node is that person's word. [Words] returns the words. Unsure names no label. A node is
-// disputed while no label has more words than every other. So two people who name different labels make a dispute, and a person who
-// decides again disputes nothing.
+// The last decision of each person about a node is that person's word. [Words] returns the words. Unsure names no
+// label. A node is disputed while no label has more words than every other. So two people who name different labels
+// make a dispute, and a person who decides again disputes nothing.
 //
-// A disputed node keeps the label and the decision that it had before the dispute. The dispute ends as soon as one label has the most
-// words: by the word of a third person, or because somebody decides again. It also ends with a decision that gives a reason
-// (Options.Why), by anybody: then that decision is in force, and earlier words do not count any more. A later word of somebody else
-// can begin another dispute.
+// A disputed node keeps the label and the decision that it had before the dispute. The dispute ends as soon as one
+// label has the most words: by the word of a third person, or because somebody decides again. It also ends with a
+// decision that gives a reason (Options.Why), by anybody: then that decision is in force, and earlier words do not
+// count any more. A later word of somebody else can begin another dispute.
 //
 // If the words do not differ, the first decision for a label stays in force. A person who is outvoted changes nothing.
 //
@@ -95,8 +95,8 @@ type Decision struct {
 	Seq  int64 // 1, 2, … without gaps
 	Step int64 // 1, 2, …: what one Write made, or what Undo made to take one back
 
-	// Times are UTC, to the microsecond. EntryTime is never before that of an earlier entry; Time can be, where decisions
-	// are entered that were made elsewhere.
+	// Times are UTC, to the microsecond. EntryTime is never before that of an earlier entry; Time can be, where
+	// decisions are entered that were made elsewhere.
 	Time      time.Time // when the decision was made
 	EntryTime time.Time // when it came into this history
 
@@ -199,8 +199,8 @@ type Entries struct {
 	Steps       int64
 	Step        int64 // Decision.Step of the last; 0 if there are none
 
-	// RemovedScores counts the entries of an Undo that removed a score, because the last run had scored the label that was
-	// taken back. Such a node is no suspect until it is cleaned again.
+	// RemovedScores counts the entries of an Undo that removed a score, because the last run had scored the label that
+	// was taken back. Such a node is no suspect until it is cleaned again.
 	RemovedScores int64
 
 	RemovedNodes int64 // counts the entries of an Undo about removed nodes: only the history changes
@@ -226,18 +226,18 @@ func (e Entries) Read(ctx context.Context, tx *kv.Tx) iter.Seq2[Decision, error]
 	}
 }
 
-// Write writes decisions: labels, Column and history in one step, which Undo takes back as one. All of it is on disk when
-// Write returns, or nothing of it has happened. Decisions come back in the order of the requests. Without requests no
-// step is written. A node can be decided on again. WriteSteps is for more decisions than memory should hold.
+// Write writes decisions: labels, Column and history in one step, which Undo takes back as one. All of it is on disk
+// when Write returns, or nothing of it has happened. Decisions come back in the order of the requests. Without requests
+// no step is written. A node can be decided on again. WriteSteps is for more decisions than memory should hold.
 //
 // If a node differs from View in its request, Write decides nothing about any node. The error is a *ChangedError with
 // the changed nodes.
 //
-// Every other error names the node. Accept of a node without a suggestion returns ErrNoSuggestion; it may give a label to
-// an unlabelled node. Reject and Unlabel of an unlabelled node return ErrNoLabel, but
-// Unlabel may repeat what somebody else has decided. Relabel to a class that the store
-// does not have returns ErrUnknownClass, so that a typing error makes no class. A node with two requests returns
-// ErrDecidedTwice, a missing node kv.ErrNotFound. Bad requests and options return ErrOptions.
+// Every other error names the node. Accept of a node without a suggestion returns ErrNoSuggestion; it may give a label
+// to an unlabelled node. Reject and Unlabel of an unlabelled node return ErrNoLabel, but Unlabel may repeat what
+// somebody else has decided. Relabel to a class that the store does not have returns ErrUnknownClass, so that a typing
+// error makes no class. A node with two requests returns ErrDecidedTwice, a missing node kv.ErrNotFound. Bad requests
+// and options return ErrOptions.
 func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Decision, error) {
 	entries, err := WriteSteps(ctx, s, func(w *StepWriter) error {
 		if err := w.Begin(opt); err != nil {
@@ -269,12 +269,12 @@ func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Dec
 	return decisions, nil
 }
 
-// WriteSteps writes any number of decisions and steps, all or nothing. It calls name, which adds them to a StepWriter. If
-// they do not fit into one transaction, it calls name again, and name must add the same decisions.
+// WriteSteps writes any number of decisions and steps, all or nothing. It calls name, which adds them to a StepWriter.
+// If they do not fit into one transaction, it calls name again, and name must add the same decisions.
 //
 // If they fit, the cost does not depend on the size of the store. Otherwise a kv.Bulk writes them, which rewrites the
-// columns, the index on label, and the history. The decisions then wait in temporary files in the directory of the store,
-// and memory holds a few times as many bytes as a kv.Bulk.Sorter.
+// columns, the index on label, and the history. The decisions then wait in temporary files in the directory of the
+// store, and memory holds a few times as many bytes as a kv.Bulk.Sorter.
 func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (Entries, error) {
 	var entries Entries
 	err := s.UpdateContext(ctx, func(tx *kv.Tx) error {
@@ -309,14 +309,15 @@ func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error
 // store without scores.
 type SeenByScores func(tx *kv.Tx) (seq int64, err error)
 
-// Undo takes back the last steps of opt.Who that were not taken back yet: the nodes get the labels and decisions from before them.
-// If opt.Who is empty, the steps are those of anybody. Undo adds one step to the history for each step that it takes back, the latest
-// first, as WriteSteps does. It deletes nothing. A later Undo skips the steps of Undo. If fewer steps are left, it returns
-// ErrNothingToUndo and changes nothing. If somebody else has decided on a node of such a step later, it returns a *LaterDecisionError
-// and changes nothing.
+// Undo takes back the last steps of opt.Who that were not taken back yet: the nodes get the labels and decisions from
+// before them. If opt.Who is empty, the steps are those of anybody. Undo adds one step to the history for each step
+// that it takes back, the latest first, as WriteSteps does. It deletes nothing. A later Undo skips the steps of Undo.
+// If fewer steps are left, it returns ErrNothingToUndo and changes nothing. If somebody else has decided on a node of
+// such a step later, it returns a *LaterDecisionError and changes nothing.
 //
-// A label that was changed since without a decision is set back too; From has the changed label. Of a removed node only the
-// history changes. If a run after the decision has scored the label that is taken back, Undo removes this score: see Entries.RemovedScores and SeenByScores.
+// A label that was changed since without a decision is set back too; From has the changed label. Of a removed node only
+// the history changes. If a run after the decision has scored the label that is taken back, Undo removes this score:
+// see Entries.RemovedScores and SeenByScores.
 func Undo(ctx context.Context, s *kv.Store, steps int, opt Options, seenBy SeenByScores) (Entries, error) {
 	if steps < 1 {
 		return Entries{}, fmt.Errorf("undo %d steps: want 1 or more: %w", steps, ErrOptions)
@@ -336,7 +337,8 @@ func Undo(ctx context.Context, s *kv.Store, steps int, opt Options, seenBy SeenB
 	})
 }
 
-// LastOwnStep returns the last step of a person that was not taken back, 0 if there is none among the last most entries.
+// LastOwnStep returns the last step of a person that was not taken back, 0 if there is none among the last most
+// entries.
 func LastOwnStep(ctx context.Context, tx *kv.Tx, who string, most int) (int64, error) {
 	newest, err := Newest(tx)
 	if err != nil {

@@ -443,8 +443,8 @@ func TestDecideStepsRefuses(t *testing.T) {
 	}
 }
 
-// A label of a decided node that is not the one of its last entry is a problem, be it another or none: a decision may have
-// been lost. The repair sets it again.
+// A label of a decided node that is not the one of its last entry is a problem, be it another or none: a decision may
+// have been lost. The repair sets it again.
 func TestLabelsSetPastDecide(t *testing.T) {
 	for _, label := range []string{"omega", ""} {
 		s := scored(t, 36, 120)

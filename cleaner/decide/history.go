@@ -9,8 +9,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// History yields the entries of a node, or with kv.NoNode those of all nodes, oldest first; of a store without decisions
-// none. On failure it yields the error, once, and stops. An entry that is missing between others is kv.ErrCorrupt.
+// History yields the entries of a node, or with kv.NoNode those of all nodes, oldest first; of a store without
+// decisions none. On failure it yields the error, once, and stops. An entry that is missing between others is
+// kv.ErrCorrupt.
 func History(ctx context.Context, tx *kv.Tx, node kv.NodeID) iter.Seq2[Decision, error] {
 	if node == kv.NoNode {
 		return wholeHistory(ctx, tx)
@@ -118,9 +119,9 @@ func nextDecision(last int64, e kv.Entry) (historyRecord, error) {
 	return parseDecision(seq, e.Value)
 }
 
-// LabelsAfter returns the labels of the moment when entry seq was the newest, for each node that is there and has a later decision; "" is
-// no label. 0 is before the first entry. Decisions have not changed other nodes since. The later entries are read, and the map takes some
-// 50 bytes a node.
+// LabelsAfter returns the labels of the moment when entry seq was the newest, for each node that is there and has a
+// later decision; "" is no label. 0 is before the first entry. Decisions have not changed other nodes since. The later
+// entries are read, and the map takes some 50 bytes a node.
 func LabelsAfter(ctx context.Context, tx *kv.Tx, seq int64) (map[kv.NodeID]string, error) {
 	removed, err := tx.Removed()
 	if err != nil {

@@ -27,8 +27,8 @@ import (
 //	undoes          uvarint
 //	id, from, to, who, why   a uvarint for the length, and the bytes
 //
-// The id is there so that a history can be read by itself. Entries about a dispute, or of a person who was outvoted, have
-// form 3: behind why come
+// The id is there so that a history can be read by itself. Entries about a dispute, or of a person who was outvoted,
+// have form 3: behind why come
 //
 //	disputed        a byte: 1 if the node was disputed before, plus 2 if it is after
 //	label           the label after, as the texts before

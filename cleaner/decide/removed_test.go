@@ -13,8 +13,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// TestDecisionsOfRemovedNodes decides about nodes, one at a time or so many that a Bulk writes them, removes one of them, and
-// takes the decisions back.
+// TestDecisionsOfRemovedNodes decides about nodes, one at a time or so many that a Bulk writes them, removes one of
+// them, and takes the decisions back.
 func TestDecisionsOfRemovedNodes(t *testing.T) {
 	t.Parallel()
 	for _, why := range []string{"", strings.Repeat("y", MaxWhy)} {

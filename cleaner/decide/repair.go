@@ -16,13 +16,14 @@ import (
 // lostEntryWhy is the Why of an entry that Repair puts in the place of one that was lost.
 const lostEntryWhy = "this entry was damaged: what is known of it comes from the entries beside it"
 
-// Repair makes history, labels and decisions agree again, and calls report for what it did. Repair makes a missing entry
-// from the entries of the same node before and after it, so that all other entries keep their numbers. A node that is
-// lost is added again, without edges. Repair sets label and decision of a decided node from its last entry.
+// Repair makes history, labels and decisions agree again, and calls report for what it did. Repair makes a missing
+// entry from the entries of the same node before and after it, so that all other entries keep their numbers. A node
+// that is lost is added again, without edges. Repair sets label and decision of a decided node from its last entry.
 //
-// First run kv.Repair, then open the store with index.Open; nobody else may write to it. Repair writes a thousand entries
-// or nodes in a transaction, and reports them when they are on disk. After an error or a kill, run it again: the result
-// is the same as without the interruption. It reads the history a few times, and holds some 300 bytes a missing entry.
+// First run kv.Repair, then open the store with index.Open; nobody else may write to it. Repair writes a thousand
+// entries or nodes in a transaction, and reports them when they are on disk. After an error or a kill, run it again:
+// the result is the same as without the interruption. It reads the history a few times, and holds some 300 bytes a
+// missing entry.
 func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error {
 	r := historyRepair{store: s, report: report, atOnce: batch.Size}
 	return r.run(ctx)
@@ -56,8 +57,9 @@ type lostEntry struct {
 	guessed       bool      // the node is that one: the entry changes nothing
 }
 
-// run finds out in snapshots what is to be done, and does it in an order in which every part of it, done alone, leaves the
-// rest as it was: entries by their numbers, as each depends on the one before, and columns when all entries are there.
+// run finds out in snapshots what is to be done, and does it in an order in which every part of it, done alone, leaves
+// the rest as it was: entries by their numbers, as each depends on the one before, and columns when all entries are
+// there.
 func (r *historyRepair) run(ctx context.Context) error {
 	sound := true
 	err := r.store.View(func(tx *kv.Tx) error {
@@ -132,8 +134,8 @@ func (r *historyRepair) findEntries(ctx context.Context, tx *kv.Tx) error {
 	return nil
 }
 
-// loseUpTo notes that the entries behind the last one, up to a number, are lost. After is the next one, zero if there is
-// none.
+// loseUpTo notes that the entries behind the last one, up to a number, are lost. After is the next one, zero if there
+// is none.
 func (r *historyRepair) loseUpTo(seq int64, after historyRecord) {
 	if r.last.Seq == 0 {
 		if r.last.EntryTime = time.Unix(0, 0).UTC(); after.Seq > 0 {
@@ -182,7 +184,8 @@ func (r *historyRepair) removeKey(key []byte, what string) {
 	})
 }
 
-// findNodes reads all keys by node. They tell of the nodes of lost entries, also of those behind the last that is there.
+// findNodes reads all keys by node. They tell of the nodes of lost entries, also of those behind the last that is
+// there.
 func (r *historyRepair) findNodes(ctx context.Context, tx *kv.Tx) error {
 	type key struct {
 		node kv.NodeID
@@ -430,8 +433,9 @@ func (r *historyRepair) correctNodes(ctx context.Context, tx *kv.Tx, first, end 
 	return labels, decisions, nil
 }
 
-// correctPeople sets the columns about people of a node, which has entries or not, and reports whether they were wrong. It does
-// nothing if the store has no such columns, or if an entry about the node was lost: then the columns alone know of it.
+// correctPeople sets the columns about people of a node, which has entries or not, and reports whether they were wrong.
+// It does nothing if the store has no such columns, or if an entry about the node was lost: then the columns alone know
+// of it.
 func correctPeople(ctx context.Context, tx *kv.Tx, v kv.NodeID, decided bool) (wrong bool, err error) {
 	if _, there := tx.Column(DecidedByColumn); !there {
 		return false, nil

@@ -143,8 +143,8 @@ func TestRepairOfLostNodes(t *testing.T) {
 	mustEndTrue(t, lost)
 }
 
-// decidedSteps are decisions on the nodes of a store, for a history of some length: single ones, among them many about node
-// 0, and those of many nodes at once.
+// decidedSteps are decisions on the nodes of a store, for a history of some length: single ones, among them many about
+// node 0, and those of many nodes at once.
 func decidedSteps(r *rand.Rand, nodes, single, rounds int) (steps []decisionStep) {
 	request := func(v int) Request {
 		if r.IntN(2) == 0 {

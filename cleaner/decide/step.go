@@ -135,8 +135,8 @@ func (w *StepWriter) add(d draft) error {
 	return w.take(d)
 }
 
-// A draft is an entry whose node has not been read. It lacks Before, From, ID, Run and Score. It has To only for Relabel
-// and undo.
+// A draft is an entry whose node has not been read. It lacks Before, From, ID, Run and Score. It has To only for
+// Relabel and undo.
 type draft struct {
 	historyRecord
 	view     *View // nil: whatever the node is like
@@ -188,8 +188,8 @@ func (f *nodeFacts) view() View {
 	return View{Label: f.label, Suggestion: f.suggestion, Decision: f.decision, Disputed: f.disputed, Run: f.run}
 }
 
-// complete makes an entry of a draft, and the facts what they are after it. The error is a *ChangedError of one node where
-// the node is not as it was shown.
+// complete makes an entry of a draft, and the facts what they are after it. The error is a *ChangedError of one node
+// where the node is not as it was shown.
 func (d *draft) complete(f *nodeFacts) error {
 	if f.id == "" { // it was removed: an undo changes the history alone
 		return nil

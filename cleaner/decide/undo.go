@@ -73,8 +73,8 @@ func (w *StepWriter) takeBack(undone historyRecord, newest int64) error {
 // A stepRange is the entries of neighbouring steps.
 type stepRange struct{ first, last int64 }
 
-// A LaterDecisionError says that a step cannot be taken back, because somebody has decided on one of its nodes later. It is an
-// ErrChanged.
+// A LaterDecisionError says that a step cannot be taken back, because somebody has decided on one of its nodes later.
+// It is an ErrChanged.
 type LaterDecisionError struct {
 	Step int64  // that was to be taken back
 	ID   string // of the node
@@ -92,8 +92,8 @@ func (e *LaterDecisionError) Error() string {
 // Is reports that it is an ErrChanged.
 func (e *LaterDecisionError) Is(target error) bool { return target == ErrChanged }
 
-// An undoSearch finds the steps of a person that can be taken back, from the last entry back. Memory holds a number for each stretch
-// of steps that were, or were not, taken back, and a bit for each node that was decided on since.
+// An undoSearch finds the steps of a person that can be taken back, from the last entry back. Memory holds a number for
+// each stretch of steps that were, or were not, taken back, and a bit for each node that was decided on since.
 type undoSearch struct {
 	tx  *kv.Tx
 	who string // "": anybody
@@ -106,8 +106,9 @@ func newUndoSearch(tx *kv.Tx, who string) undoSearch {
 	return undoSearch{tx: tx, who: who, back: roaring64.New(), others: roaring.New()}
 }
 
-// undoable finds up to limit steps of the person that can be taken back, the latest first, of a history of last entries, and counts
-// them. It returns a *LaterDecisionError if somebody else has decided on a node of such a step later.
+// undoable finds up to limit steps of the person that can be taken back, the latest first, of a history of last
+// entries, and counts them. It returns a *LaterDecisionError if somebody else has decided on a node of such a step
+// later.
 func undoable(ctx context.Context, tx *kv.Tx, last int64, limit int, who string) (ranges []stepRange, count int, err error) {
 	u := newUndoSearch(tx, who)
 	for seq := last; seq > 0 && count < limit; {
@@ -150,7 +151,8 @@ func (u *undoSearch) look(ctx context.Context, seq int64) (d historyRecord, step
 	return d, stepRange{seq - d.place, seq}, isStanding, err
 }
 
-// isStanding reports whether the step of an entry was made by a person and not taken back. Later steps were looked at before.
+// isStanding reports whether the step of an entry was made by a person and not taken back. Later steps were looked at
+// before.
 func (u *undoSearch) isStanding(d historyRecord) (bool, error) {
 	if d.Undoes == 0 {
 		return !u.back.Contains(uint64(d.Step)), nil

@@ -11,8 +11,8 @@ import (
 const mostVerdicts = 1 << 16
 
 // A Verdict is the judgement of a person about the label of a node. If Now equals Before, the label was right.
-// Otherwise Now is the right label, or kv.NoClass for none. Score is the score of the node at the first decision, and Run
-// the run that gave it; NaN and zero without a score.
+// Otherwise Now is the right label, or kv.NoClass for none. Score is the score of the node at the first decision, and
+// Run the run that gave it; NaN and zero without a score.
 type Verdict struct {
 	Node        kv.NodeID
 	Before, Now kv.Class
@@ -125,8 +125,8 @@ func changeOf(tx *kv.Tx, v kv.NodeID) (c change, err error) {
 	return c, nil
 }
 
-// verdict is what the change says of the label from before it, given the label of the node now. It says nothing where all
-// was taken back, is unsure or disputed, where there was no label, and where that was changed since by other means.
+// verdict is what the change says of the label from before it, given the label of the node now. It says nothing where
+// all was taken back, is unsure or disputed, where there was no label, and where that was changed since by other means.
 func (c *change) verdict(now kv.Class, classes map[string]kv.Class) (verdict Verdict, ok bool) {
 	before, known := classes[c.was.label]
 	to, there := classes[c.is.label]
@@ -137,10 +137,10 @@ func (c *change) verdict(now kv.Class, classes map[string]kv.Class) (verdict Ver
 	return Verdict{Node: c.node, Before: before, Now: now, Score: c.score, Run: c.run, Seq: c.seq}, ok
 }
 
-// VerdictsAfter compares the decisions after entry seq with the labels before them, in the order of the history. reversals
-// counts the nodes that had a decision other than Unsure at entry seq and were not disputed, and whose decision or label has changed
-// since, or which are disputed by now. Only
-// the first 65,536 nodes with later entries are looked at.
+// VerdictsAfter compares the decisions after entry seq with the labels before them, in the order of the history.
+// reversals counts the nodes that had a decision other than Unsure at entry seq and were not disputed, and whose
+// decision or label has changed since, or which are disputed by now. Only the first 65,536 nodes with later entries are
+// looked at.
 func VerdictsAfter(ctx context.Context, tx *kv.Tx, seq int64) (verdicts []Verdict, reversals int, err error) {
 	reader, err := tx.Reader(kv.LabelColumn)
 	if err != nil {

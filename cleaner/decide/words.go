@@ -12,9 +12,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Words returns the last word of each person about a node, the oldest first: their last decisions that were not taken back. Where
-// a dispute was settled with a reason, the words from before it do not count any more, and are left out. Disputed reports whether the
-// words differ, so that the label of the node waits for another one.
+// Words returns the last word of each person about a node, the oldest first: their last decisions that were not taken
+// back. Where a dispute was settled with a reason, the words from before it do not count any more, and are left out.
+// Disputed reports whether the words differ, so that the label of the node waits for another one.
 func Words(ctx context.Context, tx *kv.Tx, node kv.NodeID) (words []Decision, disputed bool, err error) {
 	s, err := readStanding(ctx, tx, node)
 	if err != nil {
@@ -135,8 +135,8 @@ func (s *standing) words() (words []Decision, disputed bool) {
 	return s.lastWords, s.disputed
 }
 
-// mostSaid is the label that more people say than any other, and the kind of the last word for it; Unsure if nobody names a label. If
-// there is a tie, it is disputed.
+// mostSaid is the label that more people say than any other, and the kind of the last word for it; Unsure if nobody
+// names a label. If there is a tie, it is disputed.
 func mostSaid(words []Decision) (label string, kind Kind, disputed bool) {
 	counts := map[string]int{}
 	for _, d := range words {

@@ -32,8 +32,8 @@ func peopleOf(t *testing.T, s *kv.Store, v kv.NodeID) string {
 	return strings.TrimSpace(strings.Join(parts, " "))
 }
 
-// TestDisputes has people decide about one node in turn. Each word is NAME:LABEL, with ! behind it for a reason; - unlabels, ?
-// is unsure, ~ is an undo. The node has the label alpha.
+// TestDisputes has people decide about one node in turn. Each word is NAME:LABEL, with ! behind it for a reason; -
+// unlabels, ? is unsure, ~ is an undo. The node has the label alpha.
 func TestDisputes(t *testing.T) {
 	for _, test := range []struct{ words, want string }{
 		{"ann:beta", "beta relabel ann"},
@@ -138,7 +138,8 @@ func TestAViewHoldsDisputes(t *testing.T) {
 	}
 }
 
-// TestDecidersAtOnce has people write while nobody's commit is synced: each knows the words, and can take back the steps, of those before.
+// TestDecidersAtOnce has people write while nobody's commit is synced: each knows the words, and can take back the
+// steps, of those before.
 func TestDecidersAtOnce(t *testing.T) {
 	s := loaded(t, 7, 40)
 	first := labelledNode(t, s, 0)

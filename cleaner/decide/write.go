@@ -69,7 +69,8 @@ func (u *updater) take(d draft) error {
 	return u.put(d, facts.standing.decidedBy())
 }
 
-// readStanding reads the standing decisions about a node that u has not decided on, which there are only if one is in force.
+// readStanding reads the standing decisions about a node that u has not decided on, which there are only if one is in
+// force.
 func (u *updater) readStanding(v kv.NodeID, inForce Kind) (*standing, error) {
 	if inForce == None {
 		return &standing{}, nil
@@ -145,8 +146,8 @@ func (u *updater) putEntry(d draft) error {
 	return history.Put(nodeKey(d.Node, d.Seq), nil)
 }
 
-// setValue sets the value of a node in a column of this package, which need not be there yet. If the node has the value, nothing is
-// written.
+// setValue sets the value of a node in a column of this package, which need not be there yet. If the node has the
+// value, nothing is written.
 func setValue(tx *kv.Tx, v kv.NodeID, column string, value kv.Value) error {
 	if _, there := tx.Column(column); !there {
 		if value.IsNull() {

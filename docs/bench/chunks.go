@@ -33,8 +33,8 @@ func writeFile(ctx context.Context, path string, file chunkedFile) (size int64, 
 // writeChunks fills chunks 0, 1, … on all processors and writes them in order. It holds a few chunks at a time.
 func writeChunks(ctx context.Context, out io.Writer, chunks int, fill func(dst []byte, chunk int) []byte) error {
 	workers := runtime.GOMAXPROCS(0)
-	// A worker takes a buffer before it takes a chunk, so the chunks under way are never more than the buffers, and each
-	// has a place of its own among the filled.
+	// A worker takes a buffer before it takes a chunk, so the chunks under way are never more than the buffers, and
+	// each has a place of its own among the filled.
 	free := make(chan []byte, 2*workers)
 	filled := make([]chan []byte, 2*workers) // chunk i is at i mod the length
 	for i := range filled {

@@ -1,6 +1,6 @@
 // Command bench measures graphcleaner: it generates graphs of any size, runs commands under a memory limit of the
-// kernel, and times questions, lookups and scores. The script compare.sh runs it side by side with other programs. Every
-// measurement is a line of json on standard output.
+// kernel, and times questions, lookups and scores. The script compare.sh runs it side by side with other programs.
+// Every measurement is a line of json on standard output.
 package main
 
 import (

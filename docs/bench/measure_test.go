@@ -18,7 +18,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// holdVariable makes the test program a command that holds as many MiB of memory for a moment, and writes a result to the file that it is given.
+// holdVariable makes the test program a command that holds as many MiB of memory for a moment, and writes a result to
+// the file that it is given.
 const holdVariable = "BENCH_TEST_HOLD"
 
 func TestMain(m *testing.M) {

@@ -12,7 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A scored store holds as many scores of each height as were asked for, indexed, and is asked like one that was cleaned.
+// A scored store holds as many scores of each height as were asked for, indexed, and is asked like one that was
+// cleaned.
 func TestScoredAndAsk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "scored")
 	var out bytes.Buffer

@@ -2,8 +2,9 @@
 //
 //	go run ./docs/examples
 //
-// The graph grows node by node. A new node draws its links within its class, or anywhere, with a chance that grows with the links that a node
-// has: so a few nodes have many. Then some labels are made wrong, in the way that the folder's README tells. planted.csv lists them.
+// The graph grows node by node. A new node draws its links within its class, or anywhere, with a chance that grows with
+// the links that a node has: so a few nodes have many. Then some labels are made wrong, in the way that the folder's
+// README tells. planted.csv lists them.
 package main
 
 import (

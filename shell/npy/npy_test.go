@@ -312,8 +312,8 @@ func TestWriterRoundTrip(t *testing.T) {
 	}
 }
 
-// No header makes the reader panic, or read what is not there. Files are short: go test tries each byte of those that reach
-// new code for being needed, a minute a file, and counts no execs meanwhile.
+// No header makes the reader panic, or read what is not there. Files are short: go test tries each byte of those that
+// reach new code for being needed, a minute a file, and counts no execs meanwhile.
 func FuzzOpen(f *testing.F) {
 	f.Add(array("<f4", false, "(2, 2)", float32(1), float32(2), float32(3), float32(4)), false)
 	f.Add(array(">i8", true, "(2, 2)", int64(1), int64(2), int64(3), int64(4)), false)

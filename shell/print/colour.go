@@ -22,7 +22,8 @@ type Remote interface {
 	Screen() Screen
 }
 
-// ScreenOf describes the terminal that a stream leads to, also a Remote. A stream that leads to none has the zero Screen.
+// ScreenOf describes the terminal that a stream leads to, also a Remote. A stream that leads to none has the zero
+// Screen.
 func ScreenOf(stream any) *Screen {
 	if remote, ok := stream.(Remote); ok {
 		screen := remote.Screen()
@@ -39,7 +40,8 @@ func ScreenOf(stream any) *Screen {
 	return &Screen{Terminal: true, Width: width, Height: height, Coloured: TakesColour(stream)}
 }
 
-// TakesColour reports whether a stream leads to a terminal that shows colours, and the user wants colours (https://no-color.org).
+// TakesColour reports whether a stream leads to a terminal that shows colours, and the user wants colours
+// (https://no-color.org).
 func TakesColour(stream any) bool {
 	return IsTerminal(stream) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }

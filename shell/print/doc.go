@@ -1,14 +1,14 @@
-// Package print writes a Result of package query in a format: for reading, such as a table, or for programs, such as csv. It knows no
-// command, and no store.
+// Package print writes a Result of package query in a format: for reading, such as a table, or for programs, such as
+// csv. It knows no command, and no store.
 //
 // [Render] prints to a stream, and [RenderOn] to a [Screen]. [Format] lists the formats.
 //
 // Table, for reading, rounds floats to six digits and shows control characters as escapes. In a file or a pipe,
-// columns are at most 64 characters wide. A wider value is not cut; its line gets longer. If the table is too wide for a
-// terminal, the widest columns of text are narrowed and their values are cut. Ids and numbers are never cut.
-// csv, tsv, json and jsonl are for programs: floats in full, one header line, no row counts. tsv is csv with tabs, and has no escapes. With [Screen.SafeCSV],
-// texts in csv and tsv that a spreadsheet would take for formulas begin with an apostrophe. In a file
-// or a pipe csv, tsv and json are exact; on a terminal all formats show control characters as escapes. JSON is an array
-// of objects, or one object for node, explain, noise, stats and clean; NaN and the infinities are null. Answers are
-// written while they are found.
+// columns are at most 64 characters wide. A wider value is not cut; its line gets longer. If the table is too wide for
+// a terminal, the widest columns of text are narrowed and their values are cut. Ids and numbers are never cut. csv,
+// tsv, json and jsonl are for programs: floats in full, one header line, no row counts. tsv is csv with tabs, and has
+// no escapes. With [Screen.SafeCSV], texts in csv and tsv that a spreadsheet would take for formulas begin with an
+// apostrophe. In a file or a pipe csv, tsv and json are exact; on a terminal all formats show control characters as
+// escapes. JSON is an array of objects, or one object for node, explain, noise, stats and clean; NaN and the infinities
+// are null. Answers are written while they are found.
 package print

@@ -12,8 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// EscapeControls writes characters that move the cursor or hide text as escapes such as \n, \x1b and \u202e, and bytes that are no
-// character as escapes such as \x9b.
+// EscapeControls writes characters that move the cursor or hide text as escapes such as \n, \x1b and \u202e, and bytes
+// that are no character as escapes such as \x9b.
 func EscapeControls(s string) string { return escape(s, "") }
 
 // EscapeLines is EscapeControls for a text of several lines: it leaves the ends of lines.
@@ -44,8 +44,8 @@ func escape(s, exceptions string) string {
 	return out.String()
 }
 
-// An escapeWriter writes to a terminal text of a format for programs, its control characters escaped but for the ends of
-// lines and the tabs between fields.
+// An escapeWriter writes to a terminal text of a format for programs, its control characters escaped but for the ends
+// of lines and the tabs between fields.
 type escapeWriter struct {
 	out  io.Writer
 	rest []byte // the beginning of a character whose end has not come
@@ -74,9 +74,9 @@ func (w *escapeWriter) end() error {
 	return err
 }
 
-// safeText puts an apostrophe before a text that a spreadsheet would take for a formula: a text that is no number and begins with
-// =, +, -, @, one of these in full width, a tab or an end of line. Afterwards nobody can tell whether an apostrophe was
-// there before.
+// safeText puts an apostrophe before a text that a spreadsheet would take for a formula: a text that is no number and
+// begins with =, +, -, @, one of these in full width, a tab or an end of line. Afterwards nobody can tell whether an
+// apostrophe was there before.
 func safeText(text string) string {
 	first, _ := utf8.DecodeRuneInString(text)
 	if text == "" || !strings.ContainsRune("=+-@＝＋－＠\t\r\n", first) {

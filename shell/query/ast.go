@@ -44,8 +44,9 @@ func ParseCondition(text string) (Condition, error) {
 	return Condition{where}, p.end("the end of the condition")
 }
 
-// Where returns the statement with another condition behind where. Errors of the condition point into its own text. The statement finds
-// or counts nodes, or is a decision with a condition; any other is returned as it is. The zero Condition takes the condition away.
+// Where returns the statement with another condition behind where. Errors of the condition point into its own text. The
+// statement finds or counts nodes, or is a decision with a condition; any other is returned as it is. The zero
+// Condition takes the condition away.
 func (s Statement) Where(c Condition) Statement {
 	switch of := s.of.(type) {
 	case *listStatement:
@@ -72,8 +73,8 @@ var anyNode = &negation{term: &test{property: name{text: "id", pos: startOfText}
 type statement any
 
 type (
-	// listStatement lists or counts nodes: suspects or any, or those of a list that keeps a promise. The guarantee, if any, sets the
-	// threshold of suspects. A count has groups, and its order and limit are those of the groups.
+	// listStatement lists or counts nodes: suspects or any, or those of a list that keeps a promise. The guarantee, if
+	// any, sets the threshold of suspects. A count has groups, and its order and limit are those of the groups.
 	listStatement struct {
 		suspects, counts bool
 		guarantee        *guarantee
@@ -108,8 +109,8 @@ type (
 		imported           cleaner.Imported // "" if not given
 	}
 
-	// decideStatement decides on the nodes of ids, if a proviso is true of each of them. If ids is nil, it decides on the
-	// suspects that a condition is true of, or on all nodes that it is, the first of them if there is a limit.
+	// decideStatement decides on the nodes of ids, if a proviso is true of each of them. If ids is nil, it decides on
+	// the suspects that a condition is true of, or on all nodes that it is, the first of them if there is a limit.
 	decideStatement struct {
 		kind    decide.Kind
 		ids     []literal
@@ -193,7 +194,8 @@ type name struct {
 	isTotal bool
 }
 
-// A share is that of the nodes within some hops with one label: with the class, or else with the one that the property has.
+// A share is that of the nodes within some hops with one label: with the class, or else with the one that the property
+// has.
 type share struct {
 	of    *name
 	class *literal

@@ -12,8 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// audit answers audit: a row about all labels, and one for each class of the draws that the rate rests on. Before that it
-// draws, if the statement says so.
+// audit answers audit: a row about all labels, and one for each class of the draws that the rate rests on. Before that
+// it draws, if the statement says so.
 func (q *query) audit(ctx context.Context, s *auditStatement) (r *Result, err error) {
 	draw := func() error { return nil }
 	switch {
@@ -128,8 +128,8 @@ func (q *query) restrictToList(ctx context.Context, s *listStatement, find *inde
 	return err
 }
 
-// promised is true of the nodes of the list that keeps a promise. A notice tells the promise, and an error what is to do where
-// there is no such list.
+// promised is true of the nodes of the list that keeps a promise. A notice tells the promise, and an error what is to
+// do where there is no such list.
 func (q *query) promised(ctx context.Context, asked *promise, c clauses) (index.Predicate, error) {
 	p, err := q.promise(asked)
 	if err != nil {

@@ -133,7 +133,8 @@ func (p *parser) bounds(t *test) error {
 	return err
 }
 
-// value = string | number | parameter | "true" | "false" . It goes to the values of a test. Or is what else could stand here.
+// value = string | number | parameter | "true" | "false" . It goes to the values of a test. Or is what else could stand
+// here.
 func (p *parser) value(of *test, or ...want) error {
 	at := p.current
 	switch {
@@ -162,7 +163,8 @@ func (p *parser) pattern(of *test) error {
 	return err
 }
 
-// atFunction reports whether a word with a bracket behind it stands here. Without a bracket, the word is the name of a property.
+// atFunction reports whether a word with a bracket behind it stands here. Without a bracket, the word is the name of a
+// property.
 func (p *parser) atFunction(words ...string) bool {
 	p.wants = append(p.wants, want{words: words, list: p.list})
 	return slices.ContainsFunc(words, p.current.is) && p.ahead().is("(")

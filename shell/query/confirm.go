@@ -105,8 +105,8 @@ func decisionText(kind decide.Kind, n int64, class string) string {
 // maxShown is how many of the nodes of a condition are shown before the question whether to decide on them.
 const maxShown = 10
 
-// confirm shows how many nodes a decision is about, and the first of them, and asks whether to decide on them. Of no nodes there is
-// nothing to ask.
+// confirm shows how many nodes a decision is about, and the first of them, and asks whether to decide on them. Of no
+// nodes there is nothing to ask.
 func (q *query) confirm(ctx context.Context, kind decide.Kind, class string, targets iter.Seq2[target, error]) error {
 	about := Question{Kind: kind, Class: class}
 	sum := sha256.New()

@@ -35,7 +35,8 @@ func (q *query) count(ctx context.Context, s *listStatement) (*Result, error) {
 	return r, nil
 }
 
-// countGroups counts the nodes of a plan in groups: those of whole blocks on several goroutines, unless the store does not have the values.
+// countGroups counts the nodes of a plan in groups: those of whole blocks on several goroutines, unless the store does
+// not have the values.
 func (q *query) countGroups(ctx context.Context, s *listStatement, plan *index.Plan) (*Result, error) {
 	asked, err := q.grouping(s.clauses)
 	if err != nil {
@@ -163,8 +164,8 @@ func (o tallyOf) kind() kv.Kind {
 	return o.column.Kind
 }
 
-// An exactSum adds numbers without rounding. So the sum does not depend on the order of the numbers, nor on the goroutines that added
-// some of them up.
+// An exactSum adds numbers without rounding. So the sum does not depend on the order of the numbers, nor on the
+// goroutines that added some of them up.
 type exactSum struct {
 	finite   big.Float
 	near     float64 // of the last numbers, as long as no digit is lost: most sums need no more

@@ -20,8 +20,8 @@ import (
 // decisionColumns are what is told of decisions just made.
 var decisionColumns = []string{"id", "decision", "from", "to", "score"}
 
-// decide answers accept, reject, relabel, unlabel and unsure with the decisions made. They are about what the snapshot of
-// the query shows: if a node has changed since, nothing is decided.
+// decide answers accept, reject, relabel, unlabel and unsure with the decisions made. They are about what the snapshot
+// of the query shows: if a node has changed since, nothing is decided.
 func (q *query) decide(ctx context.Context, s *decideStatement) (*Result, error) {
 	opt, err := q.decideOptions(s.why)
 	if err != nil {
@@ -174,11 +174,11 @@ func (q *query) decidedNodes(s *decideStatement) (nodeSequence, error) {
 	return func(context.Context) iter.Seq2[kv.NodeID, error] { return eachNode(nodes) }, nil
 }
 
-// decisionQuery says which nodes a decision with a condition is about: the suspects that it is true of, whatever it says
-// of score and decision. With all these are all scored nodes, and of relabel and unlabel, which need no score, all nodes;
-// those that somebody has decided on are among them if the condition has decision, or who has decided, or disputes. Disputed
-// nodes that the condition asks for are among the suspects too. Nodes without the suggestion or the label that the decision is about
-// are left out. With a limit, these are the first of them in the order of suspects.
+// decisionQuery says which nodes a decision with a condition is about: the suspects that it is true of, whatever it
+// says of score and decision. With all these are all scored nodes, and of relabel and unlabel, which need no score, all
+// nodes; those that somebody has decided on are among them if the condition has decision, or who has decided, or
+// disputes. Disputed nodes that the condition asks for are among the suspects too. Nodes without the suggestion or the
+// label that the decision is about are left out. With a limit, these are the first of them in the order of suspects.
 func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
 	find, err := q.query(clauses{where: s.where, limit: s.limit})
 	if err != nil {

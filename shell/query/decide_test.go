@@ -74,7 +74,8 @@ func TestErrorsAfterTheCommit(t *testing.T) {
 	}
 }
 
-// TestResultsOfExecHoldNoSnapshot drops the results of statements that write, and reads them after the store has changed again.
+// TestResultsOfExecHoldNoSnapshot drops the results of statements that write, and reads them after the store has
+// changed again.
 func TestResultsOfExecHoldNoSnapshot(t *testing.T) {
 	store := papers.Cleaned(t)
 	var results []*Result
@@ -132,7 +133,8 @@ func held() uint64 {
 	return m.HeapObjects
 }
 
-// TestQuestionsHaveADigest asks about the same nodes again after a change behind the first ten, which the lines do not show.
+// TestQuestionsHaveADigest asks about the same nodes again after a change behind the first ten, which the lines do not
+// show.
 func TestQuestionsHaveADigest(t *testing.T) {
 	store := papers.Scored(t, 1000)
 	var lines []string

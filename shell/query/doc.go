@@ -1,8 +1,8 @@
-// Package query answers statements about a store: it lists suspects and nodes, explains scores, takes decisions and runs clean.
-// It reads one statement in one snapshot of the store. It knows no terminal, no flag and no file format.
+// Package query answers statements about a store: it lists suspects and nodes, explains scores, takes decisions and
+// runs clean. It reads one statement in one snapshot of the store. It knows no terminal, no flag and no file format.
 //
-// A program imports this package to ask and to decide. [Query] answers a statement from a snapshot, and [Rows] reads the rows of the
-// answer into Go values:
+// A program imports this package to ask and to decide. [Query] answers a statement from a snapshot, and [Rows] reads
+// the rows of the answer into Go values:
 //
 //	type suspect struct {
 //		ID, Suggested string
@@ -16,27 +16,28 @@
 //		fmt.Println(s.ID, s.Suggested)
 //	}
 //
-// [Exec] runs a statement that writes. Query refuses it. [Options] say who decides, how much memory a statement may use, and who
-// confirms a decision on many nodes. [Result.Rows] is for columns that a program does not know beforehand.
+// [Exec] runs a statement that writes. Query refuses it. [Options] say who decides, how much memory a statement may
+// use, and who confirms a decision on many nodes. [Result.Rows] is for columns that a program does not know beforehand.
 //
 // A prompt cuts a file into statements with a [Script], and offers what [Complete] finds. A printer follows the
 // [Layout] of a [Result]. [Manual] explains every statement, and [Conditions] the conditions.
 //
 // # Decisions
 //
-// A decision is about the nodes in the snapshot that the statement has read. If the label, suggestion, decision or run of one
-// node has changed before the write, or whether it is disputed, the statement decides nothing. The error has the number of changed
-// nodes and names the first ten. A statement of any size is one step: all of it is on disk, or nothing, and one undo takes it back.
+// A decision is about the nodes in the snapshot that the statement has read. If the label, suggestion, decision or run
+// of one node has changed before the write, or whether it is disputed, the statement decides nothing. The error has the
+// number of changed nodes and names the first ten. A statement of any size is one step: all of it is on disk, or
+// nothing, and one undo takes it back.
 //
-// A condition behind "if" must be true of each node that the statement names. Otherwise nothing is decided, and the error names the
-// nodes. So a program that showed a label and a suggestion to a person decides only about them:
+// A condition behind "if" must be true of each node that the statement names. Otherwise nothing is decided, and the
+// error names the nodes. So a program that showed a label and a suggestion to a person decides only about them:
 //
 //	accept $1 if label = $2 and suggested = $3
 //
 // # Grammar
 //
-// In EBNF: | separates alternatives, [ ] encloses what may be left out, { } what may be repeated. Clauses stand once at most, in any
-// order.
+// In EBNF: | separates alternatives, [ ] encloses what may be left out, { } what may be repeated. Clauses stand once at
+// most, in any order.
 //
 //	script     = { [ statement ] ";" | command } [ statement ] .
 //	statement  = listed { where | sample | order | limit | offset | return }
@@ -96,29 +97,33 @@
 //	word       = one or more characters other than white space ' " , ( ) ; $ .
 //	comment    = "--" to the end of the line, where white space, ";" or nothing stands before it, and no letter behind it .
 //
-// In a decision, the word "where" begins the condition. A node with the id "where" needs quotes. So do, behind history, the words
-// that begin its clauses. The word "all" is a keyword only before "where"; elsewhere it is an id.
+// In a decision, the word "where" begins the condition. A node with the id "where" needs quotes. So do, behind history,
+// the words that begin its clauses. The word "all" is a keyword only before "where"; elsewhere it is an id.
 //
 // Keywords may be written in upper or lower case; as names of properties they need double quotes.
 //
 // # Values
 //
-// A property is compared with constants of its own type, or with another property: numbers with numbers, text with text. A label that
-// is true or false may be written without quotes, and one that looks like a number too, except after <, <=, >, >= and between. If all
-// ids are integers, ids compare as integers, else as text: then id >= 100 is an error, and id >= '100' compares as text. A comparison
-// with a property that has no value is neither true nor false, and neither is its negation. In a pattern of like, % stands for any
-// characters, _ for one, and \ makes the next character stand for itself.
+// A property is compared with constants of its own type, or with another property: numbers with numbers, text with
+// text. A label that is true or false may be written without quotes, and one that looks like a number too, except after
+// <, <=, >, >= and between. If all ids are integers, ids compare as integers, else as text: then id >= 100 is an error,
+// and id >= '100' compares as text. A comparison with a property that has no value is neither true nor false, and
+// neither is its negation. In a pattern of like, % stands for any characters, _ for one, and \ makes the next character
+// stand for itself.
 //
-// share(label, 2) is the share, among the labelled nodes within 2 hops of a node, of those that have its label. Edges lead in both
-// directions, each node counts once, and the node itself does not count. It is null if the node has no label, or no labelled node is
-// near. Only nodes that the rest of a condition leaves are asked about; each takes a walk over its neighbourhood.
+// share(label, 2) is the share, among the labelled nodes within 2 hops of a node, of those that have its label. Edges
+// lead in both directions, each node counts once, and the node itself does not count. It is null if the node has no
+// label, or no labelled node is near. Only nodes that the rest of a condition leaves are asked about; each takes a walk
+// over its neighbourhood.
 //
-// Conditions on neighbors know the properties of the neighbours, and hop and the columns of the edges, which hide properties of the same
-// name. Conditions on the history and on classes know their columns alone. Times of the history are compared to the microsecond.
+// Conditions on neighbors know the properties of the neighbours, and hop and the columns of the edges, which hide
+// properties of the same name. Conditions on the history and on classes know their columns alone. Times of the history
+// are compared to the microsecond.
 //
-// Rows that are equal in an order keep the order of the nodes file. Rows without a value come last. Groups have the columns of
-// "group by", then count, then the totals; equal ones are ordered by their values. A total of no values is null. avg and sum are those
-// of the exact numbers, rounded once.
+// Rows that are equal in an order keep the order of the nodes file. Rows without a value come last. Groups have the
+// columns of "group by", then count, then the totals; equal ones are ordered by their values. A total of no values is
+// null. avg and sum are those of the exact numbers, rounded once.
 //
-// A condition has up to 200 levels of brackets and not, and up to 10,000 parts. A list in (…) is one part, whatever its length.
+// A condition has up to 200 levels of brackets and not, and up to 10,000 parts. A list in (…) is one part, whatever its
+// length.
 package query

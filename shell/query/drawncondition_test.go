@@ -18,7 +18,8 @@ type condition struct {
 	has  []string // the properties in it
 }
 
-// suspects says whether a row is a suspect that the condition is true of. A property in the condition may replace a part of the definition.
+// suspects says whether a row is a suspect that the condition is true of. A property in the condition may replace a
+// part of the definition.
 func (c condition) suspects(row map[string]kv.Value) bool {
 	has := func(name string) bool { return slices.Contains(c.has, name) }
 	score, label, suggested := row["score"], row["label"], row["suggested"]

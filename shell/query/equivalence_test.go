@@ -365,8 +365,8 @@ func groupText(value kv.Value) string {
 	return strconv.Quote(value.String())
 }
 
-// TestAnswersEqualAFullScan draws stores and questions, and holds that the answer through the language is that of the definition over every
-// row, before and after changes. That indexes change no answer is a test of package index.
+// TestAnswersEqualAFullScan draws stores and questions, and holds that the answer through the language is that of the
+// definition over every row, before and after changes. That indexes change no answer is a test of package index.
 func TestAnswersEqualAFullScan(t *testing.T) {
 	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 77))

@@ -13,8 +13,9 @@ import (
 )
 
 // Rows are fetched in batches that grow from the first size to the last: the first rows come at once, and
-// later each block of a column is decoded for many rows. If it is known that few rows come, they are one batch. If there is memory for more
-// rows, as the rows so far were, batches grow on: rows in the order of the nodes file lie in all blocks, and each batch decodes all of them.
+// later each block of a column is decoded for many rows. If it is known that few rows come, they are one batch. If
+// there is memory for more rows, as the rows so far were, batches grow on: rows in the order of the nodes file lie in
+// all blocks, and each batch decodes all of them.
 const (
 	firstBatch = 16
 	lastBatch  = 4096
@@ -49,8 +50,8 @@ type rowReader struct {
 // sideBySide is from how many nodes on the columns are read by several goroutines.
 const sideBySide = 64
 
-// NewFetcher returns a Fetcher of properties, which are null if the store does not hold them. Workers is how many goroutines may
-// read; 0 means GOMAXPROCS.
+// NewFetcher returns a Fetcher of properties, which are null if the store does not hold them. Workers is how many
+// goroutines may read; 0 means GOMAXPROCS.
 func NewFetcher(tx *kv.Tx, names []string, workers int) (*Fetcher, error) {
 	f := &Fetcher{tx: tx, names: names, computed: make([]func(kv.NodeID) (kv.Value, error), len(names)), workers: workers}
 	f.readers = make([]*rowReader, parallel.Workers(workers))
@@ -172,8 +173,8 @@ func bytesOf(rows [][]kv.Value) (bytes int64) {
 	return bytes
 }
 
-// Fetch returns the properties of nodes, a row a node, in the order of the nodes. Columns are read in the order of NodeIDs, and ids in
-// that of the nodes file, each by several goroutines.
+// Fetch returns the properties of nodes, a row a node, in the order of the nodes. Columns are read in the order of
+// NodeIDs, and ids in that of the nodes file, each by several goroutines.
 func (f *Fetcher) Fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, error) {
 	visits := make([]visit, len(nodes))
 	for i, v := range nodes {
@@ -323,7 +324,8 @@ func (f *Fetcher) share(ctx context.Context, visits []visit, do func(r *rowReade
 	})
 }
 
-// A visit is the number of a node, or of a place, in its upper half, and the number of the row that is read there in its lower.
+// A visit is the number of a node, or of a place, in its upper half, and the number of the row that is read there in
+// its lower.
 type visit uint64
 
 func newVisit(of uint32, row int) visit { return visit(of)<<32 | visit(uint32(row)) }

@@ -25,7 +25,8 @@ func TestFetchWorkers(t *testing.T) {
 	}))
 }
 
-// TestBatchesFitMemory holds that rows are fetched in batches that grow as far as a share of the memory, and whose rows stay the same.
+// TestBatchesFitMemory holds that rows are fetched in batches that grow as far as a share of the memory, and whose rows
+// stay the same.
 func TestBatchesFitMemory(t *testing.T) {
 	const n = 20_000
 	store := starStore(t, n)

@@ -20,14 +20,14 @@ const (
 	// defaultGroupBytes is the memory for groups if none was set.
 	defaultGroupBytes = 64 << 20
 
-	// groupBytes is about the memory of a group beside its key and its texts, and tallyBytes that of each of its tallies: a sum has a
-	// few words for most numbers.
+	// groupBytes is about the memory of a group beside its key and its texts, and tallyBytes that of each of its
+	// tallies: a sum has a few words for most numbers.
 	groupBytes = 128
 	tallyBytes = 256
 )
 
-// groups count rows, and tally values of them, by the values of some properties. As many groups as fit into memory are counted there;
-// the others wait in temporary files.
+// groups count rows, and tally values of them, by the values of some properties. As many groups as fit into memory are
+// counted there; the others wait in temporary files.
 type groups struct {
 	by      int // how many values a row begins with that name its group
 	tallies []tallyOf
@@ -97,7 +97,8 @@ func (g *groups) addAll(rows iter.Seq2[[]kv.Value, error]) error {
 	return nil
 }
 
-// addBlocks counts the nodes that a plan finds, on as many goroutines as there are tables. Read are the properties of a row.
+// addBlocks counts the nodes that a plan finds, on as many goroutines as there are tables. Read are the properties of a
+// row.
 func (g *groups) addBlocks(ctx context.Context, tx *kv.Tx, plan *index.Plan, read []string) error {
 	columns := make([][]*kv.ColumnReader, len(g.tables)) // nil for a property that the store does not hold
 	return plan.Blocks(ctx, func(worker int, nodes []kv.NodeID) error {
@@ -192,7 +193,8 @@ func (t *tally) add(function string, value kv.Value) (bytes int64) {
 	return 0
 }
 
-// takeBest keeps the value if it is less, of min, or greater, of max, than the one before. Of 0 and −0 it keeps 0, whichever comes first.
+// takeBest keeps the value if it is less, of min, or greater, of max, than the one before. Of 0 and −0 it keeps 0,
+// whichever comes first.
 func (t *tally) takeBest(function string, value kv.Value) (bytes int64) {
 	if !t.best.IsNull() {
 		order := index.CompareValues(value, t.best)

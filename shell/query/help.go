@@ -18,8 +18,8 @@ type Page struct {
 	Examples []string
 }
 
-// Each page of the manual is a line with the name and the summary behind "# ", the forms, the text, and the examples. The page on
-// conditions is the last.
+// Each page of the manual is a line with the name and the summary behind "# ", the forms, the text, and the examples.
+// The page on conditions is the last.
 //
 //go:embed manual.txt
 var manualText string
@@ -66,8 +66,8 @@ const maxClasses = 200
 // A Candidate is a text that could be typed next, with a note for the person who types.
 type Candidate struct{ Text, Note string }
 
-// Complete returns the texts that the grammar and the store allow at the end of an unfinished statement. A candidate replaces the last
-// part of the text, which Complete returns as replaced.
+// Complete returns the texts that the grammar and the store allow at the end of an unfinished statement. A candidate
+// replaces the last part of the text, which Complete returns as replaced.
 func Complete(tx *kv.Tx, before string) (candidates []Candidate, word string) {
 	before = LastStatement(before)
 	begin := wordStart(before)

@@ -69,8 +69,8 @@ func decisionRows(
 	}
 }
 
-// entriesTable is the Result of the entries that a statement wrote. Nobody may ever range over it, and so it holds no snapshot:
-// its rows are read in one of their own.
+// entriesTable is the Result of the entries that a statement wrote. Nobody may ever range over it, and so it holds no
+// snapshot: its rows are read in one of their own.
 func (q *query) entriesTable(ctx context.Context, entries decide.Entries, names []string) *Result {
 	store, integerIDs := q.store, q.tx.Shape().IntegerIDs
 	columns := slices.DeleteFunc(listColumns(q.tx, "history"), func(c ColumnInfo) bool { return !slices.Contains(names, c.Name) })

@@ -167,8 +167,9 @@ func count(nodes iter.Seq2[kv.NodeID, error]) (n int64, err error) {
 	return n, nil
 }
 
-// A draw takes nodes at random, without replacement. Every node has a random number of its own, and those with the least numbers
-// are taken. So the order of the nodes does not matter, and a larger sample of one seed has all nodes of a smaller one.
+// A draw takes nodes at random, without replacement. Every node has a random number of its own, and those with the
+// least numbers are taken. So the order of the nodes does not matter, and a larger sample of one seed has all nodes of
+// a smaller one.
 type draw struct {
 	size int
 	seed uint64

@@ -236,7 +236,8 @@ func (p *parser) total() (t total, err error) {
 	return t, err
 }
 
-// count = "count" ( listed | "history" ) { where | group | totals | order | limit | offset } . The last three follow group.
+// count = "count" ( listed | "history" ) { where | group | totals | order | limit | offset } . The last three follow
+// group.
 func (p *parser) count() (statement, error) {
 	if p.accept("history") {
 		p.list = "history"

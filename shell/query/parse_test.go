@@ -147,7 +147,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestWhere has a condition with a comment, which cannot swallow what stands behind it, and errors that point into the condition.
+// TestWhere has a condition with a comment, which cannot swallow what stands behind it, and errors that point into the
+// condition.
 func TestWhere(t *testing.T) {
 	parse := func(text, where string) Statement {
 		t.Helper()

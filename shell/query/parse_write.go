@@ -88,7 +88,8 @@ func (p *parser) undo() (s *undoStatement, err error) {
 	return s, err
 }
 
-// clean = "clean" { "hops" number | "preset" ( "default" | "paper" ) | "expect" number | "seed" number | imported } , each at most once.
+// clean = "clean" { "hops" number | "preset" ( "default" | "paper" ) | "expect" number | "seed" number | imported } ,
+// each at most once.
 func (p *parser) clean() (statement, error) {
 	s := &cleanStatement{}
 	words := []string{"hops", "preset", "expect", "seed", "out", "in", "as"}

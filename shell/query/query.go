@@ -21,19 +21,20 @@ type Options struct {
 	Progress     kv.Progress // learns how far a statement is; may be nil
 	Name         string      // what answers call the store; "" means its directory
 
-	// Notice learns what people should know while a statement is being answered, a line at a time, such as a warning of clean. If
-	// Notice is nil, warnings are among the notices of the Result.
+	// Notice learns what people should know while a statement is being answered, a line at a time, such as a warning of
+	// clean. If Notice is nil, warnings are among the notices of the Result.
 	Notice func(line string)
 
-	// RescoreWithin, if not zero, has a decision or an undo bring the scores around it up to date, as cleaner.RescoreWithin does, in
-	// about this time. If the time does not suffice, a notice says so, and Result.Slow.
+	// RescoreWithin, if not zero, has a decision or an undo bring the scores around it up to date, as
+	// cleaner.RescoreWithin does, in about this time. If the time does not suffice, a notice says so, and Result.Slow.
 	RescoreWithin time.Duration
 
 	Who string           // who makes decisions; "" means UserName
 	Now func() time.Time // the clock of decisions; nil means time.Now
 
-	// Confirm is asked before a decision with a condition, which is about many nodes at once. The first of these nodes go to Notice
-	// before. If the answer is no, nothing is decided, and the error is ErrNotConfirmed. If Confirm is nil, nobody is asked.
+	// Confirm is asked before a decision with a condition, which is about many nodes at once. The first of these nodes
+	// go to Notice before. If the answer is no, nothing is decided, and the error is ErrNotConfirmed. If Confirm is
+	// nil, nobody is asked.
 	Confirm func(ctx context.Context, about Question) (bool, error)
 }
 
@@ -44,20 +45,22 @@ type Question struct {
 	Class string // of relabel
 	Nodes int64
 
-	// Digest is of all the nodes, and of what decide.View has of each. Where the answer comes later, and the statement is run again, it
-	// is for the same nodes, as they were, if the digest is the same.
+	// Digest is of all the nodes, and of what decide.View has of each. Where the answer comes later, and the statement
+	// is run again, it is for the same nodes, as they were, if the digest is the same.
 	Digest [sha256.Size]byte
 }
 
 // Query answers one statement that reads. For one that writes the error is ErrWrites.
 //
-// The statement sees what tx sees, and in kv.Store.Update what the transaction has written. Rows are read from tx while the caller
-// ranges over them, so neither tx nor ctx must end before. Query never closes tx.
+// The statement sees what tx sees, and in kv.Store.Update what the transaction has written. Rows are read from tx while
+// the caller ranges over them, so neither tx nor ctx must end before. Query never closes tx.
 //
-// Args are the values of $1, $2 and so on: a bool, int, int32, int64, uint32, float32, float64, string, kv.Value or nil each.
+// Args are the values of $1, $2 and so on: a bool, int, int32, int64, uint32, float32, float64, string, kv.Value or nil
+// each.
 //
-// A text that is no statement is a *ParseError. A statement that does not fit the store is a *ResolveError. A statement that needs
-// scores, where there are none yet, is ErrNotCleaned. The errors of a transaction or a store that was closed are kv.ErrClosed.
+// A text that is no statement is a *ParseError. A statement that does not fit the store is a *ResolveError. A statement
+// that needs scores, where there are none yet, is ErrNotCleaned. The errors of a transaction or a store that was closed
+// are kv.ErrClosed.
 func Query(ctx context.Context, tx *kv.Tx, opt Options, text string, args ...any) (*Result, error) {
 	s, err := Parse(text)
 	if err != nil {
@@ -66,18 +69,22 @@ func Query(ctx context.Context, tx *kv.Tx, opt Options, text string, args ...any
 	return s.Query(ctx, tx, opt, args...)
 }
 
-// Exec runs one statement that writes: a decision, undo, clean, rescore, or a change of an index. For a statement that reads the error
-// is ErrReads. Args and errors are as in Query. If the store was opened for reading only, the error is kv.ErrReadOnly.
+// Exec runs one statement that writes: a decision, undo, clean, rescore, or a change of an index. For a statement that
+// reads the error is ErrReads. Args and errors are as in Query. If the store was opened for reading only, the error is
+// kv.ErrReadOnly.
 //
-// A decision, undo, clean, or a change of an index writes all or nothing, and it is on disk when Exec returns. A rescore writes in several
-// steps; one that fails leaves the steps that are done. The rows of the Result say what was done. They need not be read.
+// A decision, undo, clean, or a change of an index writes all or nothing, and it is on disk when Exec returns. A
+// rescore writes in several steps; one that fails leaves the steps that are done. The rows of the Result say what was
+// done. They need not be read.
 //
-// A decision is about the nodes as they are when Exec begins. If one of them has changed when the decision is written, nothing is
-// decided, and the error is a *decide.ChangedError. To decide only if a node is as a person saw it, say so in the statement:
+// A decision is about the nodes as they are when Exec begins. If one of them has changed when the decision is written,
+// nothing is decided, and the error is a *decide.ChangedError. To decide only if a node is as a person saw it, say so
+// in the statement:
 //
 //	query.Exec(ctx, store, opt, "accept $1 if label = $2 and suggested = $3", id, "Systems", "Theory")
 //
-// If the condition behind "if" is not true, the error is a *ConditionError. errors.Is says of both that they are decide.ErrChanged.
+// If the condition behind "if" is not true, the error is a *ConditionError. errors.Is says of both that they are
+// decide.ErrChanged.
 //
 // Do not call Exec in a function of kv.Store.Update: it would wait for ever.
 func Exec(ctx context.Context, store *kv.Store, opt Options, text string, args ...any) (*Result, error) {
@@ -226,8 +233,8 @@ type ParseError struct {
 
 func (e *ParseError) Error() string { return e.Pos.String() + ": " + e.Msg }
 
-// A ResolveError says which part of a well-formed statement does not fit the store: an unknown property, a value of the wrong type,
-// a node that the store does not have. Err is the cause, and may be nil.
+// A ResolveError says which part of a well-formed statement does not fit the store: an unknown property, a value of the
+// wrong type, a node that the store does not have. Err is the cause, and may be nil.
 type ResolveError struct {
 	Pos Pos
 	Msg string

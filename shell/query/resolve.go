@@ -24,7 +24,8 @@ type resolver struct {
 	constants []constant
 	notices   []string
 
-	// columns are what the rows have that the statement asks about, beside the properties of a node, or in place of them if they are alone.
+	// columns are what the rows have that the statement asks about, beside the properties of a node, or in place of
+	// them if they are alone.
 	columns []ColumnInfo
 	alone   bool
 	moments string // the one of columns whose texts are from timeText; "" is none
@@ -268,8 +269,8 @@ var operators = map[string]index.Op{
 	"=": index.Eq, "!=": index.Ne, "<": index.Lt, "<=": index.Le, ">": index.Gt, ">=": index.Ge,
 }
 
-// constant resolves a value that a property is compared with, by their order or not. Whether the two can be compared is the plan's to
-// say, and locate finds the place again.
+// constant resolves a value that a property is compared with, by their order or not. Whether the two can be compared is
+// the plan's to say, and locate finds the place again.
 func (r *resolver) constant(column ColumnInfo, n name, l literal, ordered bool) (kv.Value, error) {
 	value, err := r.value(l)
 	if err != nil {
@@ -306,8 +307,8 @@ func (r *resolver) constant(column ColumnInfo, n name, l literal, ordered bool) 
 	return value, nil
 }
 
-// Single rounds a number to the 32-bit float that a column such as score holds, so that a score is equal to the score that was
-// printed. A number beyond the range of these floats stays as it is.
+// Single rounds a number to the 32-bit float that a column such as score holds, so that a score is equal to the score
+// that was printed. A number beyond the range of these floats stays as it is.
 func Single(x float64) float64 {
 	single := float64(float32(x))
 	if single == 0 || math.IsInf(single, 0) {

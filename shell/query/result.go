@@ -38,8 +38,8 @@ type Layout struct {
 // ColumnInfo describes one column of a Result.
 type ColumnInfo struct {
 	Name string
-	// Kind is the kind of the stored property. Values of KindSingle are read as floats, values of KindClass as strings. A column of
-	// KindNull has values of several kinds.
+	// Kind is the kind of the stored property. Values of KindSingle are read as floats, values of KindClass as strings.
+	// A column of KindNull has values of several kinds.
 	Kind kv.Kind
 }
 
@@ -63,7 +63,8 @@ func (r *Result) Slow() bool { return r.slow }
 // Entries are those that a decision or an undo has added to the history. Their Steps are 0 if there are none.
 func (r *Result) Entries() decide.Entries { return r.entries }
 
-// Cost says what finding the rows took: index entries, rows and blocks. Call it when the rows were read. Some answers have "".
+// Cost says what finding the rows took: index entries, rows and blocks. Call it when the rows were read. Some answers
+// have "".
 func (r *Result) Cost() string {
 	if r.cost == nil {
 		return ""
@@ -71,9 +72,9 @@ func (r *Result) Cost() string {
 	return r.cost()
 }
 
-// Rows yields the rows in order, each as soon as it is known. On failure it yields a zero Row with the error, and stops. The end of
-// the context or the transaction that the statement was given is a failure too. Rows can be ranged over once. A Result whose Rows
-// are never ranged over holds nothing. The function Rows yields Go values instead.
+// Rows yields the rows in order, each as soon as it is known. On failure it yields a zero Row with the error, and
+// stops. The end of the context or the transaction that the statement was given is a failure too. Rows can be ranged
+// over once. A Result whose Rows are never ranged over holds nothing. The function Rows yields Go values instead.
 func (r *Result) Rows() iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		for values, err := range r.rows {
@@ -88,8 +89,8 @@ func (r *Result) Rows() iter.Seq2[Row, error] {
 	}
 }
 
-// NewResult makes a Result of rows that are read while they are ranged over. Each row has a value for every column. The first error
-// is the end of the rows.
+// NewResult makes a Result of rows that are read while they are ranged over. Each row has a value for every column. The
+// first error is the end of the rows.
 func NewResult(columns []ColumnInfo, rows iter.Seq2[[]kv.Value, error]) *Result {
 	return &Result{columns: columns, rows: rows}
 }
@@ -155,8 +156,8 @@ func columnNames(columns []ColumnInfo) []string {
 	return rowsFrom(columns, func(c ColumnInfo) string { return c.Name })
 }
 
-// Exact prints a value of a column so that the same value is read from the text again. In a column of several kinds, a float that
-// was a single is printed as one.
+// Exact prints a value of a column so that the same value is read from the text again. In a column of several kinds, a
+// float that was a single is printed as one.
 func Exact(v kv.Value, kind kv.Kind) string {
 	if v.Kind() != kv.KindFloat {
 		return v.String()
@@ -249,12 +250,14 @@ func jsonOf(v kv.Value) any {
 //		fmt.Println(s.ID, s.Suggested)
 //	}
 //
-// T is a struct, or the type of the one column. The exported fields of a struct have the names of columns in any case, or a tag with the
-// name. The rows may have more columns. Whether they have all that T names is known before the first row.
+// T is a struct, or the type of the one column. The exported fields of a struct have the names of columns in any case,
+// or a tag with the name. The rows may have more columns. Whether they have all that T names is known before the first
+// row.
 //
-// Texts go into strings, integers into integers, floats and, because ids are integers in some stores, strings. Numbers go into floats,
-// truths into bools. Null goes into pointers, and any value into a kv.Value. Everything else, and a number that the type does not hold, is
-// an error, which names the column. On failure Rows yields the error with a zero T, and stops. The error of the statement is the first.
+// Texts go into strings, integers into integers, floats and, because ids are integers in some stores, strings. Numbers
+// go into floats, truths into bools. Null goes into pointers, and any value into a kv.Value. Everything else, and a
+// number that the type does not hold, is an error, which names the column. On failure Rows yields the error with a zero
+// T, and stops. The error of the statement is the first.
 func Rows[T any](r *Result, err error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T

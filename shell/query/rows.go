@@ -65,8 +65,8 @@ func (q *query) rowQuery(c clauses, names, all []string) (*rowQuery, error) {
 	return r, q.locate(err)
 }
 
-// answer is the Result of those rows that the condition is true of, in order. Columns are of the rows. Memory is for the order; 0 is a
-// default.
+// answer is the Result of those rows that the condition is true of, in order. Columns are of the rows. Memory is for
+// the order; 0 is a default.
 func (r *rowQuery) answer(ctx context.Context, columns []ColumnInfo, rows iter.Seq2[[]kv.Value, error], memory int64) *Result {
 	names := columnNames(columns)
 	if r.holds != nil {
@@ -214,8 +214,9 @@ func cutRow(b []byte) (row []kv.Value) {
 	return row
 }
 
-// The key of a value is a byte for the kind, and the value. Keys of one property are ordered as index.CompareValues orders the values,
-// those that are null last, and NaN after all numbers. No key is the beginning of another, so that keys can follow each other.
+// The key of a value is a byte for the kind, and the value. Keys of one property are ordered as index.CompareValues
+// orders the values, those that are null last, and NaN after all numbers. No key is the beginning of another, so that
+// keys can follow each other.
 const (
 	nullKey = math.MaxUint8 // the kind of null
 

@@ -14,7 +14,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// TestNeighborsEqualAFullScan draws conditions and orders of neighbours, and compares the answer with the definition over all of them.
+// TestNeighborsEqualAFullScan draws conditions and orders of neighbours, and compares the answer with the definition
+// over all of them.
 func TestNeighborsEqualAFullScan(t *testing.T) {
 	for seed := range uint64(longtest.Of(6, 40)) {
 		r := rand.New(rand.NewPCG(seed, 41))
@@ -121,8 +122,8 @@ func TestHistoryEqualsAFullScan(t *testing.T) {
 	}
 }
 
-// TestLimitedDecisionsAreAboutTheFirstSuspects decides on the first suspects of conditions, and holds that they are those that suspects lists,
-// and those that are shown.
+// TestLimitedDecisionsAreAboutTheFirstSuspects decides on the first suspects of conditions, and holds that they are
+// those that suspects lists, and those that are shown.
 func TestLimitedDecisionsAreAboutTheFirstSuspects(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 43))
 	s := drawStore(t, r, 200)

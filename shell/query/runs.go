@@ -12,8 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// DefaultSeed is the seed of the statement clean and of a sample without a seed. The command clean has the same default, so both
-// compute the same scores.
+// DefaultSeed is the seed of the statement clean and of a sample without a seed. The command clean has the same
+// default, so both compute the same scores.
 const DefaultSeed = 1
 
 // DefaultDraws is how many labels an audit draws first, where the user does not say.

@@ -41,8 +41,8 @@ func idsOf(t *testing.T, tx *kv.Tx, opt Options, text string) (ids []string) {
 	return ids
 }
 
-// TestSamplesAreThoseOfTheDefinition draws stores, statements and samples. What is sampled is what the definition takes of all rows, in
-// the order of the statement, with any number of workers.
+// TestSamplesAreThoseOfTheDefinition draws stores, statements and samples. What is sampled is what the definition takes
+// of all rows, in the order of the statement, with any number of workers.
 func TestSamplesAreThoseOfTheDefinition(t *testing.T) {
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 5))

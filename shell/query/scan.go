@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Pos is a place in the text of a statement. Line and Column start at 1, and a column is one character. Offset counts bytes from
-// the start of the text.
+// A Pos is a place in the text of a statement. Line and Column start at 1, and a column is one character. Offset counts
+// bytes from the start of the text.
 type Pos struct {
 	Offset, Line, Column int
 }

@@ -15,8 +15,8 @@ import (
 // maxStatement bounds a statement, in bytes. It also bounds how much of a script is held at once.
 const maxStatement = 1 << 20
 
-// A Script cuts a text that arrives line by line into statements and dot commands. A dot command is a line that begins with a point,
-// or with one of lineWords, which a semicolon may end too; it is for the program that reads the script.
+// A Script cuts a text that arrives line by line into statements and dot commands. A dot command is a line that begins
+// with a point, or with one of lineWords, which a semicolon may end too; it is for the program that reads the script.
 type Script struct {
 	in      *bufio.Reader
 	pending []byte // read and not handed out
@@ -42,8 +42,8 @@ func NewScript(in io.Reader) *Script {
 	return &Script{in: bufio.NewReader(in), start: startOfText}
 }
 
-// Next returns the next step, and io.EOF behind the last. A statement of more than 1 MiB is a *ParseError, and nothing behind it can
-// be read.
+// Next returns the next step, and io.EOF behind the last. A statement of more than 1 MiB is a *ParseError, and nothing
+// behind it can be read.
 func (s *Script) Next() (Step, error) {
 	var cut cutter
 	for {
@@ -131,7 +131,8 @@ type cutter struct {
 func (c *cutter) blank() bool { return !c.begun }
 
 // find returns the offset just after the first statement or dot command, -1 if it does not end yet. Where the text is
-// not whole, its last bytes may be a part of a rune or of the mark of a comment: they are looked at with those that follow.
+// not whole, its last bytes may be a part of a rune or of the mark of a comment: they are looked at with those that
+// follow.
 func (c *cutter) find(text []byte, whole bool) (end int, dot bool) {
 	for c.read < len(text) && (whole || len(text)-c.read >= utf8.UTFMax) {
 		at := c.read

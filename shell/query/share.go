@@ -13,8 +13,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A surroundings computes what a statement asks of the nodes around nodes. Any number of goroutines may ask. Of the memory, the labels
-// take a quarter at most, and the nodes around one node another.
+// A surroundings computes what a statement asks of the nodes around nodes. Any number of goroutines may ask. Of the
+// memory, the labels take a quarter at most, and the nodes around one node another.
 type surroundings struct {
 	ctx    context.Context // of the statement: values are computed while its rows are read
 	tx     *kv.Tx
@@ -37,8 +37,8 @@ func newSurroundings(ctx context.Context, tx *kv.Tx, memory int64) *surroundings
 	return &surroundings{ctx: ctx, tx: tx, memory: max(memory, leastSurroundings), ball: ops.Ball{Graph: &lists{tx: tx}}}
 }
 
-// shareOf returns the share, among the labelled nodes within some hops of a node, of those that have a label: the one that of returns. It
-// is null if of returns null, or if no node there has a label.
+// shareOf returns the share, among the labelled nodes within some hops of a node, of those that have a label: the one
+// that of returns. It is null if of returns null, or if no node there has a label.
 func (s *surroundings) shareOf(of func(v kv.NodeID) (label kv.Value, err error), hops int) func(v kv.NodeID) (kv.Value, error) {
 	return func(v kv.NodeID) (kv.Value, error) {
 		s.mu.Lock()
@@ -126,7 +126,8 @@ func (s *surroundings) label(v kv.NodeID) (kv.Class, error) {
 	return s.tx.Label(v)
 }
 
-// A lists reads lists of neighbours. From some nodes of a block on, it decodes the block: then the next lists cost little.
+// A lists reads lists of neighbours. From some nodes of a block on, it decodes the block: then the next lists cost
+// little.
 type lists struct {
 	tx     *kv.Tx
 	blocks []kv.Range
@@ -160,7 +161,8 @@ func (l *lists) Neighbors(v kv.NodeID) iter.Seq2[kv.NodeID, error] {
 	}
 }
 
-// decode decodes the block of v, if it was asked for often. A node with a block of its own is read as a stream: its list may be long.
+// decode decodes the block of v, if it was asked for often. A node with a block of its own is read as a stream: its
+// list may be long.
 func (l *lists) decode(v kv.NodeID) (decoded bool, err error) {
 	if l.blocks == nil {
 		if l.blocks, err = l.tx.AdjacencyBlocks(); err != nil {

@@ -30,7 +30,8 @@ func starStore(t *testing.T, n int) *kv.Store {
 	return papers.Reopen(t, dir)
 }
 
-// TestNeighborhoodsFitMemory holds that many nodes within several hops are refused, and the neighbours of a hub are not.
+// TestNeighborhoodsFitMemory holds that many nodes within several hops are refused, and the neighbours of a hub are
+// not.
 func TestNeighborhoodsFitMemory(t *testing.T) {
 	const n = 5000 // more than a MiB has room for
 	store := starStore(t, n)

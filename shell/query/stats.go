@@ -71,8 +71,8 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 // mostStaleStats is how many stale scores stats looks for at most: it may take longer than what is asked often.
 const mostStaleStats = 1 << 14
 
-// scoreFields are known of scores and wrong labels: the suspects of the last run that all evidence contradicts, the last look of an
-// audit, and the scores that are older than changes around them, null if they are too many to count.
+// scoreFields are known of scores and wrong labels: the suspects of the last run that all evidence contradicts, the
+// last look of an audit, and the scores that are older than changes around them, null if they are too many to count.
 func (q *query) scoreFields(ctx context.Context) ([]field, error) {
 	var contradicted, rate, low, high, left, stale kv.Value
 	runs, err := countedRuns(ctx, q.tx)
@@ -175,8 +175,8 @@ func ratio(part, of int64) kv.Value {
 	return kv.ValueOf(float64(part) / float64(of))
 }
 
-// ClassOrder returns the places of class names in the order of namelist.Sorted: names[order[0]] comes first. Answers and
-// files list classes in this order, and files without names are read in it.
+// ClassOrder returns the places of class names in the order of namelist.Sorted: names[order[0]] comes first. Answers
+// and files list classes in this order, and files without names are read in it.
 func ClassOrder(names []string) (order []int) {
 	places := make(map[string]int, len(names))
 	for i, name := range names {
@@ -198,8 +198,8 @@ var pairColumns = []ColumnInfo{
 	{"given", kv.KindString}, {"true", kv.KindString}, {"probability", kv.KindFloat}, {"joint", kv.KindFloat},
 }
 
-// noise answers noise, by the rates that scores use: the pairs of classes that are confused, the most frequent first, and for reading
-// the transition matrix if it is narrow enough. JSON has the matrix at any width.
+// noise answers noise, by the rates that scores use: the pairs of classes that are confused, the most frequent first,
+// and for reading the transition matrix if it is narrow enough. JSON has the matrix at any width.
 func (q *query) noise(ctx context.Context) (*Result, error) {
 	if err := cleaner.CheckTransition(q.tx, q.MemoryBudget); err != nil {
 		return nil, err
@@ -225,8 +225,8 @@ func (q *query) noise(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// noiseObject lays the noise out for JSON. The transition is P(given|true) [c×c]: a row a given label, a column a true class, both
-// in the order of classes.
+// noiseObject lays the noise out for JSON. The transition is P(given|true) [c×c]: a row a given label, a column a true
+// class, both in the order of classes.
 func noiseObject(run *cleaner.Run, pairs [][]kv.Value) object {
 	order, rate := ClassOrder(run.Classes), run.Transition()
 	classes, transition := make([]string, len(order)), make([][]any, len(order))

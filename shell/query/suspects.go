@@ -14,9 +14,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// restrictToSuspects leaves those nodes of a query that are suspects above the threshold of the last run. A condition with score, a
-// guarantee or a promise replaces the threshold, and one with decision finds decided nodes too. Without an order the highest score
-// comes first.
+// restrictToSuspects leaves those nodes of a query that are suspects above the threshold of the last run. A condition
+// with score, a guarantee or a promise replaces the threshold, and one with decision finds decided nodes too. Without
+// an order the highest score comes first.
 func (q *query) restrictToSuspects(ctx context.Context, s *listStatement, find *index.Query) error {
 	run, err := q.newestRun()
 	if err != nil {
@@ -68,9 +68,9 @@ func speaksOf(condition index.Predicate, property string) bool {
 	return slices.Contains(index.Properties(condition), property)
 }
 
-// orDecided joins the suspects that a condition finds with the decided nodes that it asks for, which are no suspects: if it has one of
-// some properties, all nodes that meet it and have a value of this property. So disputed nodes, and those of one person, are found
-// whatever their score and their label.
+// orDecided joins the suspects that a condition finds with the decided nodes that it asks for, which are no suspects:
+// if it has one of some properties, all nodes that meet it and have a value of this property. So disputed nodes, and
+// those of one person, are found whatever their score and their label.
 func orDecided(suspects, condition index.Predicate, properties ...string) index.Predicate {
 	found := []index.Predicate{suspects}
 	for _, property := range properties {
@@ -89,8 +89,8 @@ func hasValue(property string) index.Predicate {
 	return index.Not{Term: index.IsNull{Property: property}}
 }
 
-// Suspects finds the nodes that the statement suspects finds with a condition, the highest score first. It returns up to limit nodes,
-// and all if limit is 0. Notices are remarks on the condition for a reader.
+// Suspects finds the nodes that the statement suspects finds with a condition, the highest score first. It returns up
+// to limit nodes, and all if limit is 0. Notices are remarks on the condition for a reader.
 func Suspects(ctx context.Context, tx *kv.Tx, where Condition, limit int) (nodes []kv.NodeID, notices []string, err error) {
 	if err := tx.Err(); err != nil {
 		return nil, nil, err
@@ -191,7 +191,8 @@ func noThreshold(what string, alpha, rate, least float64) error {
 		what, alpha, rate, ErrNoThreshold, math.Ceil(least*digits)/digits)
 }
 
-// remarkNone adds a notice to a result that has no rows, if the condition is on score. A row that counts nothing is none.
+// remarkNone adds a notice to a result that has no rows, if the condition is on score. A row that counts nothing is
+// none.
 func (q *query) remarkNone(ctx context.Context, r *Result, counts bool) {
 	rows := r.rows
 	r.rows = func(yield func([]kv.Value, error) bool) {

@@ -69,7 +69,8 @@ func ReadDir(ctx context.Context, name string) (entries []fs.DirEntry, err error
 	return entries, err
 }
 
-// Below is the name of a file in a directory. It leaves .. as it is, which behind a link leads elsewhere than its text says.
+// Below is the name of a file in a directory. It leaves .. as it is, which behind a link leads elsewhere than its text
+// says.
 func Below(dir, name string) string {
 	if dir == "" || os.IsPathSeparator(dir[len(dir)-1]) {
 		return dir + name

@@ -39,7 +39,8 @@ func WithInput(ctx context.Context, in io.Reader) context.Context {
 	return context.WithValue(ctx, inputKey{}, &input{from: in})
 }
 
-// OpenInput returns standard input, to be read until ctx ends. It is an error the second time, and in a context without one.
+// OpenInput returns standard input, to be read until ctx ends. It is an error the second time, and in a context without
+// one.
 func OpenInput(ctx context.Context) (io.Reader, error) {
 	in, ok := ctx.Value(inputKey{}).(*input)
 	switch {
@@ -96,9 +97,10 @@ func OpenPipeToWrite(ctx context.Context, path string) (*os.File, error) {
 	return openPipeToWrite(ctx, path)
 }
 
-// NewReader returns a reader that reads what r does until ctx ends; then it returns the error of ctx. A file is read only
-// once it has something to read. Any other reader, and a file on Windows, is read by a goroutine of its own: a Read that
-// is under way when ctx ends goes on alone, and what it reads is lost. A File already ends with its own context.
+// NewReader returns a reader that reads what r does until ctx ends; then it returns the error of ctx. A file is read
+// only once it has something to read. Any other reader, and a file on Windows, is read by a goroutine of its own: a
+// Read that is under way when ctx ends goes on alone, and what it reads is lost. A File already ends with its own
+// context.
 func NewReader(ctx context.Context, r io.Reader) io.Reader {
 	switch f := r.(type) {
 	case *File:
@@ -112,8 +114,8 @@ func NewReader(ctx context.Context, r io.Reader) io.Reader {
 	return newRelay(ctx, r)
 }
 
-// NewWriter returns a writer that writes to w. Where w is a pipe or a socket, and is full, it waits until ctx ends; then it
-// returns the error of ctx. Anything else is returned as it is.
+// NewWriter returns a writer that writes to w. Where w is a pipe or a socket, and is full, it waits until ctx ends;
+// then it returns the error of ctx. Anything else is returned as it is.
 func NewWriter(ctx context.Context, w io.Writer) io.Writer {
 	if f, ok := w.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0 {

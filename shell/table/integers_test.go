@@ -12,8 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// TestIntegerPairs reads random lines, most of them two integers, and expects the rows of Rows. Those that IntegerPairs takes are what
-// strconv makes of the fields.
+// TestIntegerPairs reads random lines, most of them two integers, and expects the rows of Rows. Those that IntegerPairs
+// takes are what strconv makes of the fields.
 func TestIntegerPairs(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	odd := []string{"", "-1", "007", "00", "+1", "1e3", " 1", "x", "12345678x", "/", ":", "18446744073709551616", "é", `"7"`, "1_0"}

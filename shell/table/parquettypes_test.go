@@ -10,7 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// TestUnusualColumns reads a file that pyarrow wrote, with columns of all types that are no plain numbers, texts or dates.
+// TestUnusualColumns reads a file that pyarrow wrote, with columns of all types that are no plain numbers, texts or
+// dates.
 func TestUnusualColumns(t *testing.T) {
 	const path = "testdata/unusual.parquet"
 	if _, err := openFile(t.Context(), path, testMemory); err == nil || !strings.Contains(err.Error(), `": got a nested or unusual type`) {

@@ -18,8 +18,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// simpleRows reads text byte by byte, as the package's documentation says: a line for every row, and one for what ends the
-// reading.
+// simpleRows reads text byte by byte, as the package's documentation says: a line for every row, and one for what ends
+// the reading.
 func simpleRows(l layout, content []byte, columns int) (rows []string) {
 	separator, comment := l.separator, l.comment
 	content = bytes.TrimPrefix(content, []byte("\ufeff"))
@@ -303,7 +303,8 @@ func FuzzReadersAgree(f *testing.F) {
 	})
 }
 
-// The error of the first chunk is the one that Scan returns, whoever met it first, and nothing behind it comes in order.
+// The error of the first chunk is the one that Scan returns, whoever met it first, and nothing behind it comes in
+// order.
 func TestScanError(t *testing.T) {
 	content := "id\n" + strings.Repeat("xyz\n", 1000)
 	path := write(t, "a.csv", []byte(content))

@@ -72,12 +72,12 @@ type Reader struct {
 
 // rows are some consecutive rows of a file, in memory.
 type rows interface {
-	// fill replaces them by those that follow all that have been filled before, or returns io.EOF. No two of one file may
-	// be filled at once. An error ends the file.
+	// fill replaces them by those that follow all that have been filled before, or returns io.EOF. No two of one file
+	// may be filled at once. An error ends the file.
 	fill() error
 
-	// next returns the next of them, or io.EOF. An *Error is one of that row alone. The bytes of the fields are borrowed
-	// until fill.
+	// next returns the next of them, or io.EOF. An *Error is one of that row alone. The bytes of the fields are
+	// borrowed until fill.
 	next() (Row, error)
 }
 

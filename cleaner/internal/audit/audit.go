@@ -18,9 +18,9 @@ const (
 	// MostDraws bounds the order of draws. It is a look.
 	MostDraws = 3200
 
-	// lookError is the error of an interval at one look, of the looks up to lastFullLook; a later one has half the error of
-	// the look before. Looks share draws and the intervals are cautious, so that all hold together with Level: in .90 of
-	// simulated audits where scores say nothing, in .93 on average; see docs/detection/results/audit.md.
+	// lookError is the error of an interval at one look, of the looks up to lastFullLook; a later one has half the
+	// error of the look before. Looks share draws and the intervals are cautious, so that all hold together with Level:
+	// in .90 of simulated audits where scores say nothing, in .93 on average; see docs/detection/results/audit.md.
 	lookError    = 0.025
 	lastFullLook = 400
 
@@ -111,9 +111,9 @@ func (s *Sample) Look(answers []Answer) (look int) {
 //	rate = Σ W_h p_h        variance = Σ W_h² (1−f_h) q_h(1−q_h)/n_h        q_h = (n_h p_h + rate)/(n_h+1)
 //
 // The interval is that of Clopper and Pearson for rate·m wrong ones among m = rate(1−rate)/variance draws, as Korn and
-// Graubard have it for samples in strata; m is at most twice the draws. A draw that is unsure has the share of wrong ones
-// among the others in the rate; where most are unsure, the others do not tell their share, and only the interval is
-// known.
+// Graubard have it for samples in strata; m is at most twice the draws. A draw that is unsure has the share of wrong
+// ones among the others in the rate; where most are unsure, the others do not tell their share, and only the interval
+// is known.
 func (s *Sample) Estimate(answers []Answer, look int) (e Estimate) {
 	for _, answer := range answers[:look] {
 		switch answer {
@@ -208,8 +208,8 @@ type Group struct {
 // leastOfGroup is how many answered draws of a group tell its rate.
 const leastOfGroup = 10
 
-// ByGroup tells the rate of each group, from the answers to the first draws [look] and the group of each draw. The interval
-// of a group holds with Level by itself, not together with others.
+// ByGroup tells the rate of each group, from the answers to the first draws [look] and the group of each draw. The
+// interval of a group holds with Level by itself, not together with others.
 func (s *Sample) ByGroup(answers []Answer, groups []int, look, count int) []Group {
 	all := make([]Group, count)
 	draws := make([]float64, len(s.Sizes))

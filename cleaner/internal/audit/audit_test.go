@@ -280,8 +280,8 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// TestWidth has the half-widths that docs/limits.md tells: where half of the labels are wrong and scores say nothing, and with
-// a tenth of the answers unsure.
+// TestWidth has the half-widths that docs/limits.md tells: where half of the labels are wrong and scores say nothing,
+// and with a tenth of the answers unsure.
 func TestWidth(t *testing.T) {
 	const n, runs = 5000, 30
 	for _, test := range []struct {

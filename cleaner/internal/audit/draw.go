@@ -21,8 +21,8 @@ const (
 // New draws labels. It calls each twice, which calls do for every label in the same order, with its node and its score.
 //
 // Strata are five parts of about the same size by score, where chance breaks ties. Draws of a stratum are drawn without
-// replacement. The next draw in the order is of the stratum that lacks most for its share, and chance mixes the draws up
-// to a look with each other. The same labels, scores and seed give the same sample. New holds a megabyte.
+// replacement. The next draw in the order is of the stratum that lacks most for its share, and chance mixes the draws
+// up to a look with each other. The same labels, scores and seed give the same sample. New holds a megabyte.
 func New(seed uint64, each func(do func(node uint32, score float64)) error) (*Sample, error) {
 	cuts, err := findCuts(seed, each)
 	if err != nil {

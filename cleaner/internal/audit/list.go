@@ -11,18 +11,19 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 )
 
-// ListError is the chance with which a list is told whose share of wasted labels is above the promised one, by all attempts
-// at it together. See AttemptError.
+// ListError is the chance with which a list is told whose share of wasted labels is above the promised one, by all
+// attempts at it together. See AttemptError.
 const ListError = 1 - Level
 
-// AttemptError is the error of an attempt at a list, after so many earlier ones that failed: each spends four fifths of what
-// is left of ListError.
+// AttemptError is the error of an attempt at a list, after so many earlier ones that failed: each spends four fifths of
+// what is left of ListError.
 func AttemptError(earlier int) float64 { return ListError * 0.8 * elementary.Pow(0.2, earlier) }
 
 const (
 	listStream = orderStream + 1 // and those after it: one for each list
 
-	// scoreDraws is how many draws a score is worth where a list is chosen. From 10 to 80 lists find the same within .01.
+	// scoreDraws is how many draws a score is worth where a list is chosen. From 10 to 80 lists find the same within
+	// .01.
 	scoreDraws = 20
 
 	leastListDraws = 24
@@ -34,13 +35,13 @@ const (
 	countBin = math.MaxUint16
 )
 
-// Forgiven is how many wasted labels may be among the draws from a list of size labels, so that more than share of the list is
-// wasted with the chance err at most: the largest c with
+// Forgiven is how many wasted labels may be among the draws from a list of size labels, so that more than share of the
+// list is wasted with the chance err at most: the largest c with
 //
 //	P(X ≤ c) ≤ err        X hypergeometric: wasted ones among draws, where ⌊share·size⌋+1 of size are wasted
 //
-// It is −1 if no draws suffice. Where all labels are drawn, it is ⌊share·size⌋. The share is at most a half, and the draws are
-// at most MostListDraws, or chances are too small for numbers.
+// It is −1 if no draws suffice. Where all labels are drawn, it is ⌊share·size⌋. The share is at most a half, and the
+// draws are at most MostListDraws, or chances are too small for numbers.
 func Forgiven(size, draws int64, share, err float64) int64 {
 	wasted := int64(math.Floor(float64(share*float64(size))+1e-9)) + 1
 	c := max(0, draws-(size-wasted)) // the fewest there can be
@@ -61,8 +62,8 @@ func choose(n, k int64) (sum float64) {
 	return sum
 }
 
-// ListDraws is how many draws a list wants: the least number from 24 on which forgives one more wasted label than one draw
-// less does, in a list without an end.
+// ListDraws is how many draws a list wants: the least number from 24 on which forgives one more wasted label than one
+// draw less does, in a list without an end.
 func ListDraws(share, err float64) int64 {
 	for n := int64(leastListDraws); n < MostListDraws; n++ {
 		if Forgiven(endless, n, share, err) > Forgiven(endless, n-1, share, err) {
@@ -74,20 +75,20 @@ func ListDraws(share, err float64) int64 {
 
 const endless = 1 << 40
 
-// A List is labels of which as many as possible are good and at most a share is wasted, as far as scores can tell. Draws are
-// those of its labels that chance chose for a look, in the order in which they are looked at.
+// A List is labels of which as many as possible are good and at most a share is wasted, as far as scores can tell.
+// Draws are those of its labels that chance chose for a look, in the order in which they are looked at.
 type List struct {
 	Nodes, Draws []uint32 // Nodes ascend
 }
 
-// NewList chooses a list and draws from it. It calls each twice, which calls do for every label in the same order, with its
-// node and the chance that it would be wasted. The labels with the lowest chances are in the list, as many as give the
-// most good labels, by
+// NewList chooses a list and draws from it. It calls each twice, which calls do for every label in the same order, with
+// its node and the chance that it would be wasted. The labels with the lowest chances are in the list, as many as give
+// the most good labels, by
 //
 //	P(wasted draws ≤ Forgiven) · Σ (1−chance)
 //
-// where the share of wasted labels is as uncertain as after 20 draws. Which labels are drawn depends on nothing but seed and
-// number: each of the list has the same chance. NewList holds a megabyte and the list.
+// where the share of wasted labels is as uncertain as after 20 draws. Which labels are drawn depends on nothing but
+// seed and number: each of the list has the same chance. NewList holds a megabyte and the list.
 func NewList(seed uint64, number int, draws int64, share, err float64, each func(do func(node uint32, waste float64)) error) (*List, error) {
 	counts, sums := make([]int64, countBin), make([]float64, countBin)
 	if err := each(func(_ uint32, waste float64) {

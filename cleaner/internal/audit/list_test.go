@@ -144,8 +144,8 @@ func TestNewListReturnsTheError(t *testing.T) {
 }
 
 // A list is told although more of it is wasted than was promised in at most ListError of runs, all attempts of a run
-// together, also where scores say nothing and a little more than the share is wasted; where scores are right, half of the good
-// labels are found.
+// together, also where scores say nothing and a little more than the share is wasted; where scores are right, half of
+// the good labels are found.
 func TestListsHold(t *testing.T) {
 	const n, runs = 1000, 100
 	for _, share := range []float64{0.1, 0.3} {

@@ -1,4 +1,5 @@
-// Package batch writes many small things to a store, a range of them in a transaction. It knows nothing of what they are.
+// Package batch writes many small things to a store, a range of them in a transaction. It knows nothing of what they
+// are.
 package batch
 
 import (
@@ -11,8 +12,8 @@ import (
 // Size is a good number of things for one transaction.
 const Size = 1000
 
-// Each has write do the things from 0 up to n, at most size of them in a transaction, and calls done when that is on disk.
-// A range that does not fit into a transaction is halved.
+// Each has write do the things from 0 up to n, at most size of them in a transaction, and calls done when that is on
+// disk. A range that does not fit into a transaction is halved.
 func Each(
 	ctx context.Context, s *kv.Store, size, n int, write func(tx *kv.Tx, first, end int) error, done func(first, end int),
 ) error {

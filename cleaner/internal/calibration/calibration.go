@@ -55,8 +55,8 @@ const (
 //
 //	Σ_{drawn and wrong} log p + Σ_{drawn and right} log(1−p) − (log b)²/(2·0.5²)
 //
-// is greatest. It returns a and log b. A rate of none is taken for half a draw of so many draws as the rate rests on, or
-// for the mean of the chances as they were, where that is less; one of all for the same of the right ones.
+// is greatest. It returns a and log b. A rate of none is taken for half a draw of so many draws as the rate rests on,
+// or for the mean of the chances as they were, where that is less; one of all for the same of the right ones.
 func Fit(logOdds, drawn []float64, wrong []bool, rate float64, draws int) (shift, logSlope float64) {
 	var mean float64
 	for _, l := range logOdds {

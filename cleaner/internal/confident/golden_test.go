@@ -46,9 +46,9 @@ func classThresholds[F float32 | float64](p []F, given []kv.Class, classes int) 
 }
 
 // confidentJoint returns the counts C[i][j] of rows with given label i whose class j has the largest prediction among
-// the classes l with P[v][l] ≥ t_l; [c×c], c = len(thresholds). Where several have the largest, the row counts as rightly
-// labelled if the given label is one of them, and is not counted otherwise. Nor is a row that reaches no threshold. The
-// diagonal is counted too, as the appendix of arXiv:2306.00015 has it.
+// the classes l with P[v][l] ≥ t_l; [c×c], c = len(thresholds). Where several have the largest, the row counts as
+// rightly labelled if the given label is one of them, and is not counted otherwise. Nor is a row that reaches no
+// threshold. The diagonal is counted too, as the appendix of arXiv:2306.00015 has it.
 //
 // p is as in classThresholds.
 func confidentJoint[F float32 | float64](p []F, given []kv.Class, thresholds []float64) *classmatrix.Matrix {

@@ -1,5 +1,5 @@
-// Package confident estimates how labels go wrong by confident learning (arXiv:1911.00068), and plants wrong labels that go
-// the same way. It knows predictions and labels, and neither a graph nor a store.
+// Package confident estimates how labels go wrong by confident learning (arXiv:1911.00068), and plants wrong labels
+// that go the same way. It knows predictions and labels, and neither a graph nor a store.
 package confident
 
 import (
@@ -9,10 +9,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A ThresholdSum gathers class thresholds row by row, so that predictions need not be held at once. The threshold of a class
-// is the mean predicted chance of it among the nodes that are given it. Sums of float32
-// predictions are exact in float64 up to 2^29 rows, so a class whose rows all predict the same reaches its own
-// threshold.
+// A ThresholdSum gathers class thresholds row by row, so that predictions need not be held at once. The threshold of a
+// class is the mean predicted chance of it among the nodes that are given it. Sums of float32 predictions are exact in
+// float64 up to 2^29 rows, so a class whose rows all predict the same reaches its own threshold.
 type ThresholdSum struct {
 	Sum   []float64 // of the predicted chances, by class
 	Count []float64 // rows by class

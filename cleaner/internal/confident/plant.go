@@ -8,8 +8,8 @@ import (
 
 // Plant plants wrong labels: a share rate of the labels, but for NoClass, chosen uniformly, get another
 // one drawn from row labels[r] of flip (see Flips). It returns the labels to test and which of them are
-// planted; labels is left as it is. The same labels, flip, rate and seed plant the same. A chosen row whose class has no
-// other to become keeps its label and is not planted; a row of NoClass is never chosen.
+// planted; labels is left as it is. The same labels, flip, rate and seed plant the same. A chosen row whose class has
+// no other to become keeps its label and is not planted; a row of NoClass is never chosen.
 func Plant(labels []kv.Class, flip [][]float64, rate float64, seed uint64) (noisy []kv.Class, planted []bool) {
 	noisy, planted = make([]kv.Class, len(labels)), make([]bool, len(labels))
 	copy(noisy, labels)

@@ -1,5 +1,5 @@
-// Package detector trains a small network to tell planted labels from others by their agreement features, as GraphCleaner
-// does (arXiv:2306.00015), and scores labels by it. It knows features alone.
+// Package detector trains a small network to tell planted labels from others by their agreement features, as
+// GraphCleaner does (arXiv:2306.00015), and scores labels by it. It knows features alone.
 package detector
 
 import (

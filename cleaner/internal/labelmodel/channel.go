@@ -6,7 +6,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 )
 
-// What is believed of every class before its labels are seen: so many of them, of which some are wrong and go to all others alike.
+// What is believed of every class before its labels are seen: so many of them, of which some are wrong and go to all
+// others alike.
 const (
 	priorLabels = 30
 	priorWrong  = 2
@@ -15,12 +16,13 @@ const (
 	leastFlipCount = 1e-3
 )
 
-// A channel is how given labels follow from true classes k: r[k][i] is the chance that a node of class k is given i ≠ k, and
-// right[k] is 1 − Σ_i r[k][i]. With the expected counts of wrong labels V and of right ones N, of c classes,
+// A channel is how given labels follow from true classes k: r[k][i] is the chance that a node of class k is given i ≠
+// k, and right[k] is 1 − Σ_i r[k][i]. With the expected counts of wrong labels V and of right ones N, of c classes,
 //
 //	r[k][i] = (V[k][i] + priorWrong/(c−1)) / (Σ_i V[k][i] + N[k] + priorLabels)
 //
-// the mean of a Dirichlet distribution. Where the pairs are alike, all V and N are those of the mean class and the mean pair.
+// the mean of a Dirichlet distribution. Where the pairs are alike, all V and N are those of the mean class and the mean
+// pair.
 type channel struct {
 	rates *lines    // r: a line a given class, an entry a true one
 	right []float64 // [c]

@@ -7,8 +7,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// An Evidence says which class a node is likely to be of. Classes with the same prediction are told apart by the votes, and where these are the same by ranks, that is by how many nodes
-// are given the class, and at last by its name. No choice depends on the number of a class.
+// An Evidence says which class a node is likely to be of. Classes with the same prediction are told apart by the votes,
+// and where these are the same by ranks, that is by how many nodes are given the class, and at last by its name. No
+// choice depends on the number of a class.
 type Evidence struct {
 	Predictions []float32 // [c]
 	Votes       []float64 // [c]: the weights of the neighbours with each given label

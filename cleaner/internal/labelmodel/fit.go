@@ -40,8 +40,8 @@ const MostSweeps = 200
 //	L_v = Σ_k P(y* = k) · P(ỹ = i | y* = k)
 //
 // The parameters are found by expectation maximization: q_v(k), the posterior of the true class,
-// then one Newton step of the weights on Σ_v Σ_k q_v(k) log P(y* = k), which is concave, and one of the intercepts, and the rates of pairs
-// from the expected counts of wrong labels.
+// then one Newton step of the weights on Σ_v Σ_k q_v(k) log P(y* = k), which is concave, and one of the intercepts, and
+// the rates of pairs from the expected counts of wrong labels.
 //
 // Of a row whose true class a person has said, that class alone counts: L_v has one term; where a person has said that
 // the label is wrong, its class does not count.
@@ -66,8 +66,8 @@ type labelFit struct {
 type Rows struct {
 	Labels []kv.Class // [rows]: the labels
 
-	// Truth is what a person has said of the true class [rows], NoClass where nobody has, AnotherClass where no more is known
-	// than that the label is wrong; nil: nobody has said anything of any.
+	// Truth is what a person has said of the true class [rows], NoClass where nobody has, AnotherClass where no more is
+	// known than that the label is wrong; nil: nobody has said anything of any.
 	Truth []kv.Class
 
 	Z              []float32 // features [rows×classes×width]
@@ -77,14 +77,15 @@ type Rows struct {
 // AnotherClass is the truth of a node of which nothing is known but that its label was wrong.
 const AnotherClass = kv.NoClass - 1
 
-// MostRows is the most rows that a model of so many classes is fitted to: more would not make a handful of weights better.
+// MostRows is the most rows that a model of so many classes is fitted to: more would not make a handful of weights
+// better.
 func MostRows(classes int) int { return min(modelCells/max(classes, 1), modelRows) }
 
 // Fit fits a Model to rows. done, where not nil, is told of every sweep, of at most so many, and of
 // the end.
 //
-// A first fit, of right labels, measures what the predictions tell of the labels. Where that is little, rates that differ between pairs
-// would make wrong labels of what the predictions do not know.
+// A first fit, of right labels, measures what the predictions tell of the labels. Where that is little, rates that
+// differ between pairs would make wrong labels of what the predictions do not know.
 func Fit(ctx context.Context, dir *scratch.Dir, rows Rows, workers int, done func(sweeps, of int)) (model *Model, err error) {
 	f, err := newLabelFit(ctx, dir, rows, workers)
 	if err != nil {

@@ -194,8 +194,8 @@ func (m mixture) newFit(t *testing.T, classes int) *labelFit {
 	return f
 }
 
-// TestWeightsNeverGoDown: where all labels are right, what a fit comes to is no less likely than what plain Newton steps have passed. From
-// where these few rows are begun with, such steps go too far.
+// TestWeightsNeverGoDown: where all labels are right, what a fit comes to is no less likely than what plain Newton
+// steps have passed. From where these few rows are begun with, such steps go too far.
 func TestWeightsNeverGoDown(t *testing.T) {
 	ctx := context.Background()
 	for _, seed := range []uint64{1238, 1526, 3914, 4024, 4210, 6119, 6425, 9503, 11129} {

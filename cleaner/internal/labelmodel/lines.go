@@ -6,8 +6,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 )
 
-// lines are a matrix between classes [c×c] of which only some lines are held; each of the others has the same entries. A
-// label model knows of no more classes than it has rows, so that few lines suffice however many classes there are.
+// lines are a matrix between classes [c×c] of which only some lines are held; each of the others has the same entries.
+// A label model knows of no more classes than it has rows, so that few lines suffice however many classes there are.
 type lines struct {
 	classes int
 	numbers []int     // of the lines that are held, ascending

@@ -17,8 +17,8 @@ type modelState struct {
 	weights    []float64 // standardized
 	intercepts []float64 // [c]
 
-	// Of the labels: the expected counts of wrong ones, a line a given class and an entry a true one, and of right ones [c], and
-	// the channel that follows. allRight: none can be wrong.
+	// Of the labels: the expected counts of wrong ones, a line a given class and an entry a true one, and of right ones
+	// [c], and the channel that follows. allRight: none can be wrong.
 	counts   *lines
 	right    []float64
 	noise    channel
@@ -111,8 +111,8 @@ func (f *labelFit) sweepLines(weights, intercepts []float64, first, end int, of 
 	}
 }
 
-// maximize improves a state until a sweep changes the penalized log-likelihood by less than tolerance. settled is false where it
-// still did after MostSweeps.
+// maximize improves a state until a sweep changes the penalized log-likelihood by less than tolerance. settled is false
+// where it still did after MostSweeps.
 //
 // A sweep that has lost much is a Newton step that went too far: the weights go half of the way back.
 func (f *labelFit) maximize(ctx context.Context, s *modelState) (settled bool, err error) {
@@ -253,8 +253,8 @@ func (f *labelFit) countLabels(ctx context.Context, s *modelState) error {
 	return err
 }
 
-// stepIntercepts moves each intercept so far that the chances of its class add up to its posteriors, less the penalty, as if they were
-// multiplied by one factor. surplus is what the posteriors exceed the chances by.
+// stepIntercepts moves each intercept so far that the chances of its class add up to its posteriors, less the penalty,
+// as if they were multiplied by one factor. surplus is what the posteriors exceed the chances by.
 func (f *labelFit) stepIntercepts(s *modelState, surplus []float64) {
 	posteriors := make([]float64, f.classes)
 	for _, i := range s.counts.numbers {

@@ -1,5 +1,5 @@
-// Package labelmodel says how likely a given label is to be wrong: it fits a model of the true class to agreement features and
-// given labels, and scores labels by it. It knows features and labels, and neither a graph nor a store.
+// Package labelmodel says how likely a given label is to be wrong: it fits a model of the true class to agreement
+// features and given labels, and scores labels by it. It knows features and labels, and neither a graph nor a store.
 package labelmodel
 
 import (
@@ -20,11 +20,11 @@ import (
 //	P(ỹ = i | y* = k) = r[k][i] for i ≠ k, and 1 − Σ_i r[k][i] for i = k
 //	score             = σ(Shift + exp(Bend) · L),    L the log-odds of P(y* ≠ ỹ | ỹ)
 //
-// The rates r of pairs of classes: see channel. Intercepts are how far the predictions fall short of a class: those of a class with few
-// labels do.
-// The predictions of the neighbours are no feature: they have learned the label of the
-// node, and repeat it, right or wrong. Agreement with a class never speaks against it: features of neighbouring hops say nearly
-// the same, and few labels would give them large weights of either sign, which order the most suspect nodes by noise.
+// The rates r of pairs of classes: see channel. Intercepts are how far the predictions fall short of a class: those of
+// a class with few labels do. The predictions of the neighbours are no feature: they have learned the label of the
+// node, and repeat it, right or wrong. Agreement with a class never speaks against it: features of neighbouring hops
+// say nearly the same, and few labels would give them large weights of either sign, which order the most suspect nodes
+// by noise.
 //
 // Its fields are exported so that a store can keep it; they are read only.
 type Model struct {
@@ -32,8 +32,9 @@ type Model struct {
 	Weights    []float64 // [K+1]
 	Intercepts []float64 // [c]
 
-	// Flips has expected counts of wrong labels, Row the true class k and Column the given one i, Right [c] those of right labels.
-	// Where Alike, all pairs have one rate: the predictions say too little of the labels to tell pairs apart.
+	// Flips has expected counts of wrong labels, Row the true class k and Column the given one i, Right [c] those of
+	// right labels. Where Alike, all pairs have one rate: the predictions say too little of the labels to tell pairs
+	// apart.
 	Flips []classmatrix.Cell
 	Right []float64
 	Alike bool
@@ -106,7 +107,8 @@ func (m *Model) Transition() func(given, true int) float64 {
 	return m.Scorer().noise.of
 }
 
-// Joint is P(ỹ = i, y* = j) [c×c] of the labels that the model was fitted to, Row the given label i and Column the true class j.
+// Joint is P(ỹ = i, y* = j) [c×c] of the labels that the model was fitted to, Row the given label i and Column the true
+// class j.
 func (m *Model) Joint() *classmatrix.Matrix {
 	joint := &classmatrix.Matrix{Classes: m.Classes}
 	var labels float64
@@ -123,8 +125,8 @@ func (m *Model) Joint() *classmatrix.Matrix {
 	return joint
 }
 
-// Reach is the most hops over which a label has a part in a score: those of the last of L1 … LK with a weight, and at least one, as
-// neighbours choose a rival.
+// Reach is the most hops over which a label has a part in a score: those of the last of L1 … LK with a weight, and at
+// least one, as neighbours choose a rival.
 func (m *Model) Reach() int {
 	for k := len(m.Weights) - 1; k > 1; k-- {
 		if m.Weights[k] != 0 {
@@ -155,8 +157,9 @@ type Judgement struct {
 	Chance float64 // its posterior
 }
 
-// Judge judges the label classes[0], where classes are all that the true one may be, z [len(classes)×(K+1)] their features; all
-// is NaN where a feature is not finite. Of an untaught label the features of predictions do not count. memory [len(classes)+len(z)] is overwritten.
+// Judge judges the label classes[0], where classes are all that the true one may be, z [len(classes)×(K+1)] their
+// features; all is NaN where a feature is not finite. Of an untaught label the features of predictions do not count.
+// memory [len(classes)+len(z)] is overwritten.
 func (m *Scorer) Judge(classes []kv.Class, z []float32, untaught bool, memory []float64) (j Judgement) {
 	if !float32s.AllFinite(z) {
 		return Judgement{math.NaN(), 1, math.NaN()}
@@ -202,7 +205,8 @@ func (m *Scorer) Judge(classes []kv.Class, z []float32, untaught bool, memory []
 	return j
 }
 
-// logOddsOf are the log-odds of two chances, or of what is proportional to them. They are finite, so that they can be scaled.
+// logOddsOf are the log-odds of two chances, or of what is proportional to them. They are finite, so that they can be
+// scaled.
 func logOddsOf(wrong, right float64) float64 {
 	return min(max(elementary.Log(wrong)-elementary.Log(right), -mostLogOdds), mostLogOdds)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// lanes are the blocks of rows that are swept at once, a team: a vector has a number of each of them. The sums of a block are those of its
-// rows one after the other, whatever the other lanes have.
+// lanes are the blocks of rows that are swept at once, a team: a vector has a number of each of them. The sums of a
+// block are those of its rows one after the other, whatever the other lanes have.
 const lanes = 8
 
 // placeOf is where the numbers of a row lie among those of all teams: a lane of a line.
@@ -25,7 +25,8 @@ func linesOf(rows int) int {
 	return rows/team*sweepRows + min(rows%team, sweepRows)
 }
 
-// chunkCells is how many lines times classes are swept before the next ones, so that their numbers stay in the first cache.
+// chunkCells is how many lines times classes are swept before the next ones, so that their numbers stay in the first
+// cache.
 const chunkCells = 128
 
 // A sweepScratch is the memory that a worker sweeps a few lines in.
@@ -55,8 +56,8 @@ func ofLanes[T float32 | float64 | int32](numbers []T, at int) *[lanes]T {
 	return (*[lanes]T)(numbers[at*lanes:])
 }
 
-// weigh writes to utility [lines×classes×lanes] the sums of weights times the features x [lines×classes×width×lanes], one after
-// the other, less the largest of the classes.
+// weigh writes to utility [lines×classes×lanes] the sums of weights times the features x [lines×classes×width×lanes],
+// one after the other, less the largest of the classes.
 func weigh(utility []float64, x []float32, weights []float64, classes, width int) {
 	for line := range len(utility) / (classes * lanes) {
 		var most [lanes]float64
@@ -87,8 +88,9 @@ func weigh(utility []float64, x []float32, weights []float64, classes, width int
 	}
 }
 
-// judge computes the posteriors of lines, what they exceed the chances by, and the likelihoods. The chances come as exponentials.
-// noise [kinds×classes] is the chance of what is known of a row under each true class, by the kind of the row.
+// judge computes the posteriors of lines, what they exceed the chances by, and the likelihoods. The chances come as
+// exponentials. noise [kinds×classes] is the chance of what is known of a row under each true class, by the kind of the
+// row.
 func judge(chance, excess []float64, posterior []float32, likelihood, noise []float64, kinds []int32, classes int) {
 	for line := range len(likelihood) / lanes {
 		var whole, sum [lanes]float64
@@ -124,8 +126,8 @@ func judge(chance, excess []float64, posterior []float32, likelihood, noise []fl
 	}
 }
 
-// addLines adds lines to sums: the gradient [width×lanes], and the upper triangle of the curvature. Rows without a label, whose x
-// is zero, add nothing.
+// addLines adds lines to sums: the gradient [width×lanes], and the upper triangle of the curvature. Rows without a
+// label, whose x is zero, add nothing.
 func addLines(sums []float64, x []float32, of sweepScratch, classes, width int) {
 	for line := range len(of.chance) / (classes * lanes) {
 		x, chance, excess := x[line*classes*width*lanes:], of.chance[line*classes*lanes:], of.excess[line*classes*lanes:]

@@ -11,7 +11,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// TestSums compares the sums of a sweep with differences of the log-likelihood, and the counts with posteriors row by row.
+// TestSums compares the sums of a sweep with differences of the log-likelihood, and the counts with posteriors row by
+// row.
 func TestSums(t *testing.T) {
 	ctx := context.Background()
 	for _, classes := range []int{2, 3, 5, 9} {

@@ -18,8 +18,8 @@ import (
 const noiseSeed = 62
 
 // spoilByConfidence gives labels that a classifier takes nodes for, as BeGIN's noise of that name (Kim and others,
-// arXiv:2506.12468): the shares of bySharesOfOthers are its predictions. BeGIN has those of a GraphSAGE; here they are of
-// Graph.Predict.
+// arXiv:2506.12468): the shares of bySharesOfOthers are its predictions. BeGIN has those of a GraphSAGE; here they are
+// of Graph.Predict.
 func spoilByConfidence(ctx context.Context, s *spoiling) (err error) {
 	predictions, err := s.Predict(ctx, s.seed^1<<noiseSeed)
 	if err != nil {
@@ -35,9 +35,9 @@ func spoilByConfidence(ctx context.Context, s *spoiling) (err error) {
 	}})
 }
 
-// spoilByFeature gives labels that the features look like, as BeGIN's noise of that name (Kim and others, arXiv:2506.12468):
-// the prototype of a class is the sum of its nodes' features, and the softmax of the cosines with the prototypes, divided by
-// 0.01, are the shares of bySharesOfOthers. A node without features keeps its label.
+// spoilByFeature gives labels that the features look like, as BeGIN's noise of that name (Kim and others,
+// arXiv:2506.12468): the prototype of a class is the sum of its nodes' features, and the softmax of the cosines with
+// the prototypes, divided by 0.01, are the shares of bySharesOfOthers. A node without features keeps its label.
 func spoilByFeature(ctx context.Context, s *spoiling) error {
 	width := s.Features.Width()
 	prototypes := make([]float64, s.Classes*width)
@@ -83,14 +83,14 @@ func spoilByFeature(ctx context.Context, s *spoiling) error {
 // instanceSpread is the standard deviation of the chances that labels are wrong.
 const instanceSpread = 0.1
 
-// spoilByInstance is part-dependent noise (Xia and others, arXiv:2006.07836, as NoisyGL, arXiv:2406.04299, has it for graphs):
-// each node has a chance q to go wrong, from a normal distribution around the rate, of deviation 0.1, cut off at 0 and 1;
-// and in place of y it gets class j ≠ y in proportion to exp(x·W_y[·][j]), where W_y [d×c] are standard normal numbers of
-// its class, and x its features, scaled to the length √d that standardised ones have. So nodes of a class that share
-// features tend to be taken for the same other class.
+// spoilByInstance is part-dependent noise (Xia and others, arXiv:2006.07836, as NoisyGL, arXiv:2406.04299, has it for
+// graphs): each node has a chance q to go wrong, from a normal distribution around the rate, of deviation 0.1, cut off
+// at 0 and 1; and in place of y it gets class j ≠ y in proportion to exp(x·W_y[·][j]), where W_y [d×c] are standard
+// normal numbers of its class, and x its features, scaled to the length √d that standardised ones have. So nodes of a
+// class that share features tend to be taken for the same other class.
 //
-// In the paper each node is drawn by itself. Here the number of drawn nodes follows from the rate, with chances close to q: see
-// paretoKey.
+// In the paper each node is drawn by itself. Here the number of drawn nodes follows from the rate, with chances close
+// to q: see paretoKey.
 func spoilByInstance(ctx context.Context, s *spoiling) error {
 	keys, single := make([]float64, len(s.Labels)), s.single()
 	for _, v := range s.nodes {
@@ -136,11 +136,11 @@ const (
 	diffusionHops = 2
 )
 
-// spoilByTopology gives labels that the nodes around have, as BeGIN's noise of that name (Kim and others, arXiv:2506.12468).
-// With T = (D+I)^(-1) (A+I), the walk that may rest, and α = 0.9, the personalised PageRank of a node is Σ_k α (1−α)^k T^k;
-// what other nodes have of it is added up by their class, and the softmax of these masses, divided by 0.01, are the shares of
-// bySharesOfOthers. A node without labelled nodes
-// around it keeps its label. A graph with directions is walked both ways.
+// spoilByTopology gives labels that the nodes around have, as BeGIN's noise of that name (Kim and others,
+// arXiv:2506.12468). With T = (D+I)^(-1) (A+I), the walk that may rest, and α = 0.9, the personalised PageRank of a
+// node is Σ_k α (1−α)^k T^k; what other nodes have of it is added up by their class, and the softmax of these masses,
+// divided by 0.01, are the shares of bySharesOfOthers. A node without labelled nodes around it keeps its label. A graph
+// with directions is walked both ways.
 //
 // The sum ends with k = 2. What is left out is (1−α)³ = 0.001 of the PageRank, by which a share changes by a tenth of
 // itself at most.
@@ -266,11 +266,11 @@ const (
 	clusterSteps = 10
 )
 
-// spoilByCluster is noise whose rate differs by region: reliability of annotators does, within a class, by cluster of the
-// features (Thapaliya and others, CANE, arXiv:2605.27913, who measure it of language models). The features of each class,
-// scaled to length 1, are parted by k-means into ten clusters, fewer of a small class, as if each were the work of one
-// annotator. Annotators drawn at random are careless, as many as the rate wants: (1+rate)/2 of their labels are wrong, of
-// the last one fewer. Each of them takes the class for one other, drawn with equal chance.
+// spoilByCluster is noise whose rate differs by region: reliability of annotators does, within a class, by cluster of
+// the features (Thapaliya and others, CANE, arXiv:2605.27913, who measure it of language models). The features of each
+// class, scaled to length 1, are parted by k-means into ten clusters, fewer of a small class, as if each were the work
+// of one annotator. Annotators drawn at random are careless, as many as the rate wants: (1+rate)/2 of their labels are
+// wrong, of the last one fewer. Each of them takes the class for one other, drawn with equal chance.
 func spoilByCluster(ctx context.Context, s *spoiling) error {
 	if s.single() {
 		return s.unable(0)

@@ -70,8 +70,9 @@ func renumbered(t *testing.T, p *Graph, r *rand.Rand) (other *Graph, order []kv.
 	return other, numbers
 }
 
-// TestNoiseOfEveryKind wants the rate, to whole nodes, wrong labels that nodes have, and unlabelled nodes left alone; the same
-// at any number of workers and numbering of nodes; or an error that says how much there can be, which there then is.
+// TestNoiseOfEveryKind wants the rate, to whole nodes, wrong labels that nodes have, and unlabelled nodes left alone;
+// the same at any number of workers and numbering of nodes; or an error that says how much there can be, which there
+// then is.
 func TestNoiseOfEveryKind(t *testing.T) {
 	for _, kind := range kinds {
 		for seed := range uint64(60) {

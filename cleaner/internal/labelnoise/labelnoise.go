@@ -1,5 +1,5 @@
-// Package labelnoise makes labels of a graph wrong on purpose, in one of several ways. Graph, labels and seed go in, noisy
-// labels come out. It knows nothing of how mislabels are found.
+// Package labelnoise makes labels of a graph wrong on purpose, in one of several ways. Graph, labels and seed go in,
+// noisy labels come out. It knows nothing of how mislabels are found.
 //
 // A new kind of noise is a function in kinds.go, and a line in the table kinds.
 package labelnoise
@@ -36,8 +36,8 @@ type Graph struct {
 	Order     iter.Seq2[kv.NodeID, error] // every node, in file order, in which noise is drawn
 	Scratch   *scratch.Dir                // of long arrays
 
-	// Predict trains a classifier on Labels, and returns its prediction of every node [n×Classes], which the caller closes. No
-	// prediction has learned from the label of its node.
+	// Predict trains a classifier on Labels, and returns its prediction of every node [n×Classes], which the caller
+	// closes. No prediction has learned from the label of its node.
 	Predict func(ctx context.Context, seed uint64) (*rowstore.Store, error)
 
 	// LeastToPredict and LeastToPropagate are what Predict and ops.Propagate need of memory.
@@ -55,10 +55,11 @@ type kind struct {
 	name     string
 	features bool // it goes by the features
 
-	// spoil gives exactly s.count of s.nodes a wrong label in s.noisy: a class of s.present (sym and asym: any class). It may give
-	// each node a key and call s.chooseLeast, which leaves in s.nodes the s.count nodes with the least keys, in ascending order
-	// of keys, or fails if too few keys are finite. s.paretoKey makes a key of a chance. s.relabelByShares draws the new classes.
-	// Draw from s.random in the order of s.nodes, or seed by s.seed and the node: then the labels depend on the seed alone.
+	// spoil gives exactly s.count of s.nodes a wrong label in s.noisy: a class of s.present (sym and asym: any class).
+	// It may give each node a key and call s.chooseLeast, which leaves in s.nodes the s.count nodes with the least
+	// keys, in ascending order of keys, or fails if too few keys are finite. s.paretoKey makes a key of a chance.
+	// s.relabelByShares draws the new classes. Draw from s.random in the order of s.nodes, or seed by s.seed and the
+	// node: then the labels depend on the seed alone.
 	spoil func(ctx context.Context, s *spoiling) error
 }
 
@@ -102,7 +103,8 @@ func (n Noise) Check(g *Graph) error {
 	return nil
 }
 
-// Least returns how many bytes of Options.MemoryBudget Inject needs at least, beside the labels and one array of numbers [n].
+// Least returns how many bytes of Options.MemoryBudget Inject needs at least, beside the labels and one array of
+// numbers [n].
 func (n Noise) Least(ctx context.Context, g *Graph) (int64, error) {
 	switch {
 	case n.kind == nil:
@@ -180,8 +182,8 @@ type nearness struct {
 	shares func(v kv.NodeID, row []float32, shares []float64)
 }
 
-// bySharesOfOthers draws nodes one after the other, in proportion to what the other classes have of their shares, and gives
-// each another class in proportion to its share, as BeGIN (arXiv:2506.12468) does for noise of all three kinds.
+// bySharesOfOthers draws nodes one after the other, in proportion to what the other classes have of their shares, and
+// gives each another class in proportion to its share, as BeGIN (arXiv:2506.12468) does for noise of all three kinds.
 func (s *spoiling) bySharesOfOthers(ctx context.Context, near nearness) error {
 	keys := make([]float64, len(s.Labels))
 	err := s.eachShares(ctx, near, func(kv.NodeID) bool { return true }, func(v kv.NodeID, shares []float64) {
@@ -204,8 +206,8 @@ func (s *spoiling) bySharesOfOthers(ctx context.Context, near nearness) error {
 	return s.relabelByShares(ctx, near, keys)
 }
 
-// chooseLeast leaves in s.nodes the s.count nodes with the least keys [n], in ascending order of keys. The key of a node
-// that cannot go wrong is +Inf.
+// chooseLeast leaves in s.nodes the s.count nodes with the least keys [n], in ascending order of keys. The key of a
+// node that cannot go wrong is +Inf.
 func (s *spoiling) chooseLeast(keys []float64) error {
 	slices.SortStableFunc(s.nodes, func(a, b kv.NodeID) int { return cmp.Compare(keys[a], keys[b]) })
 	able := 0
@@ -219,9 +221,9 @@ func (s *spoiling) chooseLeast(keys []float64) error {
 	return nil
 }
 
-// paretoKey draws a key for chooseLeast, of a node that is to go wrong with a chance from 0 to 1. The nodes with the least keys
-// are then a sample of a fixed size, in which each node is with about its chance if the chances add up to s.count (Pareto
-// sampling: Rosén, 1997).
+// paretoKey draws a key for chooseLeast, of a node that is to go wrong with a chance from 0 to 1. The nodes with the
+// least keys are then a sample of a fixed size, in which each node is with about its chance if the chances add up to
+// s.count (Pareto sampling: Rosén, 1997).
 func (s *spoiling) paretoKey(chance float64) float64 {
 	u := float64(s.random.Float64())
 	return u / (1 - u) * ((1 - chance) / chance)
@@ -234,8 +236,8 @@ func (s *spoiling) unable(able int) error {
 		s.noise.kind.name, s.noise.rate, able, len(s.nodes), math.Floor(digits*float64(able)/float64(len(s.nodes)))/digits, ErrOptions)
 }
 
-// relabelByShares draws another class for the nodes that are left, in proportion to its share. Their order is that of the
-// draws; draws [n] is room for them.
+// relabelByShares draws another class for the nodes that are left, in proportion to its share. Their order is that of
+// the draws; draws [n] is room for them.
 func (s *spoiling) relabelByShares(ctx context.Context, near nearness, draws []float64) error {
 	for v := range draws {
 		draws[v] = -1

@@ -7,8 +7,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 )
 
-// SoftmaxLoss returns the mean cross-entropy of logits [rows×classes] against the right class of each row. It overwrites
-// the logits with its gradient.
+// SoftmaxLoss returns the mean cross-entropy of logits [rows×classes] against the right class of each row. It
+// overwrites the logits with its gradient.
 func SoftmaxLoss(logits []float32, right []int) float64 {
 	classes := len(logits) / max(len(right), 1)
 	Softmaxes(logits, classes)

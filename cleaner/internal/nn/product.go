@@ -26,8 +26,8 @@ const (
 	mostDepth   = 256 // numbers of a row that are multiplied in one go, so that what they meet stays in a cache
 )
 
-// A multiplier computes products of matrices on so many goroutines, 1 where it is zero. It keeps its memory from product
-// to product, of which it computes one at a time.
+// A multiplier computes products of matrices on so many goroutines, 1 where it is zero. It keeps its memory from
+// product to product, of which it computes one at a time.
 type multiplier struct {
 	workers int
 	panels  []float32   // the right factor in panels of as many columns as a tile, row-major, filled up with zeros
@@ -38,9 +38,9 @@ type multiplier struct {
 // parallelProduct is how many products of two numbers are worth another goroutine.
 const parallelProduct = 1 << 17
 
-// multiply sets c [m×n], row-major, to start + a b, where a is [m×k], b [k×n] and start [n] is added to every row; nil is
-// zero. Every number of c is its start, to which products are added one after the other in the order of k, each rounded
-// to float32, and so does not depend on how the work is divided, nor on the processor.
+// multiply sets c [m×n], row-major, to start + a b, where a is [m×k], b [k×n] and start [n] is added to every row; nil
+// is zero. Every number of c is its start, to which products are added one after the other in the order of k, each
+// rounded to float32, and so does not depend on how the work is divided, nor on the processor.
 func (p *multiplier) multiply(m, k, n int, a, b matrixView, start, c []float32) {
 	if m == 0 || n == 0 {
 		return

@@ -53,7 +53,8 @@ func multiplyStripVectors(
 	c, start, b *float32, stride uintptr, starts, ends *int, rows int, columns *uint32, values *float32,
 )
 
-// multiplyStrips sets the first columns of c to start + x b, as many as are whole strips, and returns how many those are.
+// multiplyStrips sets the first columns of c to start + x b, as many as are whole strips, and returns how many those
+// are.
 func multiplyStrips(x *Rows, n int, b, start, c []float32) (done int) {
 	if !cpu.X86.HasAVX2 || x.Count == 0 || len(x.values) == 0 {
 		return 0

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestProductsAreSumsInOrder compares products of awkward sizes, of plain and transposed factors, with their definition.
+// TestProductsAreSumsInOrder compares products of awkward sizes, of plain and transposed factors, with their
+// definition.
 func TestProductsAreSumsInOrder(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 0))

@@ -7,14 +7,15 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 )
 
-// Rows are inputs of a network, dense, or sparse where at most half of their numbers are not zero. A network with finite
-// weights computes the same bits of both.
+// Rows are inputs of a network, dense, or sparse where at most half of their numbers are not zero. A network with
+// finite weights computes the same bits of both.
 type Rows struct {
 	Count, Width int
 
 	dense []float32 // [Count×Width], row-major; of sparse rows nil
 
-	// Of sparse rows: row r has values[i] in columns[i], ascending, for starts[r] ≤ i < ends[r]. Its other numbers are zero.
+	// Of sparse rows: row r has values[i] in columns[i], ascending, for starts[r] ≤ i < ends[r]. Its other numbers are
+	// zero.
 	starts, ends []int
 	columns      []uint32
 	values       []float32
@@ -25,7 +26,8 @@ func Dense(values []float32, count, width int) Rows {
 	return Rows{Count: count, Width: width, dense: values[:count*width]}
 }
 
-// Sparse are rows to fill, in memory for as many numbers that are not zero as counts [rows] says of each row. They keep columns and values.
+// Sparse are rows to fill, in memory for as many numbers that are not zero as counts [rows] says of each row. They keep
+// columns and values.
 func Sparse(width int, counts []int, columns []uint32, values []float32) Rows {
 	offsets := make([]int, len(counts)+1)
 	for r, count := range counts {
@@ -51,8 +53,8 @@ func isNotZero(x float32) int {
 	return int((bits | -bits) >> 31)
 }
 
-// AreSparse says whether rows with so many numbers that are not zero are better sparse. A number of a sparse row takes 8 bytes, and one of a
-// dense row 4. In a product both take about as long.
+// AreSparse says whether rows with so many numbers that are not zero are better sparse. A number of a sparse row takes
+// 8 bytes, and one of a dense row 4. In a product both take about as long.
 func AreSparse(nonzero, rows, width int) bool { return 2*nonzero <= rows*width }
 
 // Slice are rows first ≤ r < end, in the same memory.

@@ -135,7 +135,8 @@ func TestSparseKernelsAreThePlainOnes(t *testing.T) {
 	}
 }
 
-// TestQuotientsAreThoseOfFloat32: dividing in float64 rounds no float32 quotient otherwise, of whatever bits, also of those with the fewest digits.
+// TestQuotientsAreThoseOfFloat32: dividing in float64 rounds no float32 quotient otherwise, of whatever bits, also of
+// those with the fewest digits.
 func TestQuotientsAreThoseOfFloat32(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 0))
 	values := make([]float32, 1000)

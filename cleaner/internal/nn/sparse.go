@@ -3,8 +3,8 @@ package nn
 // A strip of a product with sparse rows is as many columns as are held in most registers.
 const stripColumns = 64
 
-// multiplySparse is multiply of sparse rows: it sets c [Count×n] to start [n] + x b, where b [Width×n] is row-major. The
-// products that are left out are zero where b is finite, and change no sum.
+// multiplySparse is multiply of sparse rows: it sets c [Count×n] to start [n] + x b, where b [Width×n] is row-major.
+// The products that are left out are zero where b is finite, and change no sum.
 func (p *multiplier) multiplySparse(x *Rows, n int, b, start, c []float32) {
 	workers := min(p.workers, x.numbers()*n/parallelProduct)
 	inParts(workers, x.Count, func(_, first, end int) {
@@ -38,7 +38,8 @@ func (p *multiplier) multiplySparseTransposed(x *Rows, n int, b, c []float32) {
 	})
 }
 
-// addRowsPlainly adds to sums the first numbers of the rows of b, n apart, that columns names, each times its value, one after the other.
+// addRowsPlainly adds to sums the first numbers of the rows of b, n apart, that columns names, each times its value,
+// one after the other.
 func addRowsPlainly(sums []float32, columns []uint32, values, b []float32, n int) {
 	for i, column := range columns {
 		for j, y := range b[int(column)*n:][:len(sums)] {

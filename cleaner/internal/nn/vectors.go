@@ -99,8 +99,8 @@ func round(rounded []float32, values []float64) {
 	}
 }
 
-// divide divides values by a number in float64. By one that is a float32, the quotients are those of float32: their 53 digits do not come
-// so near to the middle between two numbers of 24 digits that rounding twice makes a difference.
+// divide divides values by a number in float64. By one that is a float32, the quotients are those of float32: their 53
+// digits do not come so near to the middle between two numbers of 24 digits that rounding twice makes a difference.
 func divide(values []float32, by float64) {
 	for i, value := range values {
 		values[i] = float32(float64(value) / by)
@@ -115,8 +115,8 @@ func CountNonzero(row []float32) (count int) {
 	return count
 }
 
-// compress writes the numbers of row that are not zero, and their columns, and returns how many there are. There is room
-// for one more.
+// compress writes the numbers of row that are not zero, and their columns, and returns how many there are. There is
+// room for one more.
 func compress(columns []uint32, values, row []float32) (count int) {
 	for k, value := range row {
 		columns[count], values[count] = uint32(k), value

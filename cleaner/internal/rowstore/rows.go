@@ -1,5 +1,5 @@
-// Package rowstore keeps matrices in scratch arrays, and reads any source of rows block by block. It knows nothing of what the
-// columns mean.
+// Package rowstore keeps matrices in scratch arrays, and reads any source of rows block by block. It knows nothing of
+// what the columns mean.
 package rowstore
 
 import (

@@ -14,8 +14,9 @@ import (
 
 var looks = []int{25, 50, 100, 200}
 
-// A told is what an audit tells at a look, beside the truth. F1 and Own are of the labels that nobody decided on: F1 of the
-// suspects, Own of as many first nodes of the order before the audit as are wrong. They are -1 at looks that do not rescore.
+// A told is what an audit tells at a look, beside the truth. F1 and Own are of the labels that nobody decided on: F1 of
+// the suspects, Own of as many first nodes of the order before the audit as are wrong. They are -1 at looks that do not
+// rescore.
 type told struct {
 	Seed                   uint64
 	Look                   int

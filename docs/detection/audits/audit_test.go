@@ -12,7 +12,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/docs/detection/cells"
 )
 
-// testData writes a data set of two halves, each of which is linked within itself, and whose labels are those of the halves.
+// testData writes a data set of two halves, each of which is linked within itself, and whose labels are those of the
+// halves.
 func testData(t *testing.T) {
 	data := t.TempDir()
 	t.Setenv("GRAPHCLEANER_DATA", data)

@@ -2,13 +2,14 @@
 //
 //	GRAPHCLEANER_DATA=/path/to/data go -C docs/detection run ./audits [-seeds 200] [-data cora,…] [-disturbed] [-part 1/2]
 //
-// For each seed of a cell it copies the cleaned store, draws, answers by the true labels, and reads what ReadAudit tells at
-// each look. At 50 and 200 draws it rescores, in the first 40 audits, and compares the suspects with the truth. Audits are kept in -work, a
-// file a cell: run it again, and it continues. The table is results/audit.md. Parts of the cells may run side by side.
+// For each seed of a cell it copies the cleaned store, draws, answers by the true labels, and reads what ReadAudit
+// tells at each look. At 50 and 200 draws it rescores, in the first 40 audits, and compares the suspects with the
+// truth. Audits are kept in -work, a file a cell: run it again, and it continues. The table is results/audit.md. Parts
+// of the cells may run side by side.
 //
-// With -disturbed, a tenth of the draws is unsure. Before the audit begins, the first 20 nodes of the queue and the tenth of
-// the draws with the highest scores are decided. Two people answer in turns, and the last answers of each look are taken
-// back and given again. This table is results/audit_disturbed.md.
+// With -disturbed, a tenth of the draws is unsure. Before the audit begins, the first 20 nodes of the queue and the
+// tenth of the draws with the highest scores are decided. Two people answer in turns, and the last answers of each look
+// are taken back and given again. This table is results/audit_disturbed.md.
 package main
 
 import (

@@ -25,8 +25,8 @@ func Main(name string, run func(context.Context) error) {
 	}
 }
 
-// A Bench measures cell after cell for a table. It keeps what it has measured of each in a file, so that it continues when it is
-// run again.
+// A Bench measures cell after cell for a table. It keeps what it has measured of each in a file, so that it continues
+// when it is run again.
 type Bench struct {
 	Table  string // its name
 	Commit string // of the program

@@ -21,7 +21,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell"
 )
 
-// A Cell is a data set, a folder of GRAPHCLEANER_DATA, and how its labels go wrong: Natural, Published, or KIND:RATE of eval.
+// A Cell is a data set, a folder of GRAPHCLEANER_DATA, and how its labels go wrong: Natural, Published, or KIND:RATE of
+// eval.
 type Cell struct{ Data, Noise string }
 
 // The noises that eval does not make.

@@ -1,11 +1,11 @@
-// Command guarantees measures what the thresholds with guarantees keep: over many draws of noise, the false positive and
-// false negative rates at the threshold of each bound alpha. It prints a markdown table.
+// Command guarantees measures what the thresholds with guarantees keep: over many draws of noise, the false positive
+// and false negative rates at the threshold of each bound alpha. It prints a markdown table.
 //
 //	GRAPHCLEANER_DATA=/path/to/data go -C docs/detection run ./guarantees > docs/detection/results/guarantees.md
 //
-// The mislabels of a draw are known. The nodes under test are halved at random: thresholds are found on the scores of one
-// half and measured on the other, as the guarantee is about nodes that the threshold has not seen. Each threshold is
-// found twice, with the share of mislabels of that half, and with the share that the method estimates.
+// The mislabels of a draw are known. The nodes under test are halved at random: thresholds are found on the scores of
+// one half and measured on the other, as the guarantee is about nodes that the threshold has not seen. Each threshold
+// is found twice, with the share of mislabels of that half, and with the share that the method estimates.
 package main
 
 import (

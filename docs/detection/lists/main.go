@@ -1,11 +1,11 @@
-// Command lists simulates lists that promise a share of wasted labels, by people who know the truth, and counts how often
-// the promise holds and how much such lists find.
+// Command lists simulates lists that promise a share of wasted labels, by people who know the truth, and counts how
+// often the promise holds and how much such lists find.
 //
 //	GRAPHCLEANER_DATA=/path/to/data go -C docs/detection run ./lists [-seeds 40] [-data cora,…]
 //
-// For each seed of a cell it copies the cleaned store, answers 50 draws of the audit, rescores, draws as many labels as each
-// promise wants, and answers them; then the same with 100 draws of the audit and 50 of each list. The table is results/fdr.md. What was measured is kept in -work, a
-// file a cell: run it again, and it continues.
+// For each seed of a cell it copies the cleaned store, answers 50 draws of the audit, rescores, draws as many labels as
+// each promise wants, and answers them; then the same with 100 draws of the audit and 50 of each list. The table is
+// results/fdr.md. What was measured is kept in -work, a file a cell: run it again, and it continues.
 package main
 
 import (
@@ -76,8 +76,8 @@ func (t *table) measure(ctx context.Context, cell cells.Cell) error {
 	})
 }
 
-// A list is what draws said of a list, beside the truth. Good and Oracle count labels: good ones of the list, and of the
-// longest list in the same order that keeps the promise.
+// A list is what draws said of a list, beside the truth. Good and Oracle count labels: good ones of the list, and of
+// the longest list in the same order that keeps the promise.
 type list struct {
 	Audit        int // draws of it
 	Draws        int

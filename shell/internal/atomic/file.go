@@ -1,5 +1,5 @@
-// Package atomic writes a file, or puts a new store in place of an old one. At every moment the old or the new is there, and whole.
-// It knows nothing of their contents.
+// Package atomic writes a file, or puts a new store in place of an old one. At every moment the old or the new is
+// there, and whole. It knows nothing of their contents.
 package atomic
 
 import (
@@ -23,14 +23,15 @@ import (
 // bufferBytes is how much is held before it is written.
 const bufferBytes = 256 << 10
 
-// WriteFile writes a file through fn, and puts it into place when it is complete and on disk. A failure leaves the file that was
-// there before. A new file gets a mode, a file that was there keeps its own, and a link goes on to lead to it. Devices and pipes are
-// written to as they are. No file is written into a store.
+// WriteFile writes a file through fn, and puts it into place when it is complete and on disk. A failure leaves the file
+// that was there before. A new file gets a mode, a file that was there keeps its own, and a link goes on to lead to it.
+// Devices and pipes are written to as they are. No file is written into a store.
 func WriteFile(ctx context.Context, path string, mode fs.FileMode, fn func(*bufio.Writer) error) error {
 	return write(ctx, path, mode, fn, (*File).Commit)
 }
 
-// WriteNote is WriteFile that does not wait for the disk: after a power cut the file may be empty, or the one that was there before.
+// WriteNote is WriteFile that does not wait for the disk: after a power cut the file may be empty, or the one that was
+// there before.
 func WriteNote(ctx context.Context, path string, mode fs.FileMode, fn func(*bufio.Writer) error) error {
 	return write(ctx, path, mode, fn, (*File).place)
 }

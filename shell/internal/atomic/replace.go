@@ -38,9 +38,9 @@ const replacementMark = "mark"
 func (r *replacement) newStore() string { return filepath.Join(r.dir, "new") }
 func (r *replacement) old() string      { return filepath.Join(r.dir, "old") }
 
-// Replace has fill make a new store in a directory, and puts it into the place of the store at db, durably. A link at db
-// goes on to lead to the store. It clears away
-// what a killed process left. After an error the old store is at its place.
+// Replace has fill make a new store in a directory, and puts it into the place of the store at db, durably. A link at
+// db goes on to lead to the store. It clears away what a killed process left. After an error the old store is at its
+// place.
 func Replace(db string, fill func(dir string) error) (err error) {
 	if err := Recover(db); err != nil {
 		return err
@@ -90,8 +90,8 @@ func (r *replacement) end() (err error) {
 	return err
 }
 
-// Recover finishes or undoes a Replace of db whose process was killed. It leaves alone one that is running, and every one
-// where directories cannot be locked: there it cannot tell.
+// Recover finishes or undoes a Replace of db whose process was killed. It leaves alone one that is running, and every
+// one where directories cannot be locked: there it cannot tell.
 func Recover(db string) (err error) {
 	r, err := replacementOf(db)
 	if err != nil {

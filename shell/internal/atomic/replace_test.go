@@ -15,8 +15,8 @@ func makeDir(t testing.TB, dir string) {
 	must.Do(t, errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "is"), []byte(dir), 0o600)))
 }
 
-// A replacement that runs is not taken for one that was killed, and has the new store at its place in the end, also behind a
-// link.
+// A replacement that runs is not taken for one that was killed, and has the new store at its place in the end, also
+// behind a link.
 func TestReplace(t *testing.T) {
 	t.Chdir(t.TempDir())
 	makeDir(t, "g")

@@ -17,7 +17,8 @@ const (
 	groupBytes = 8 << 20
 	// strideRows is how many rows are handed on at a time.
 	strideRows = 512
-	// dictionaryBytes is how much of the texts of a column a dictionary holds, before the column is written without one.
+	// dictionaryBytes is how much of the texts of a column a dictionary holds, before the column is written without
+	// one.
 	dictionaryBytes = 1 << 20
 )
 

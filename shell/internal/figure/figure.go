@@ -1,5 +1,5 @@
-// Package figure draws charts as SVG within an HTML figure: the same bytes for the same input, for light and dark pages, with every text
-// escaped. It knows no store and no page.
+// Package figure draws charts as SVG within an HTML figure: the same bytes for the same input, for light and dark
+// pages, with every text escaped. It knows no store and no page.
 package figure
 
 import (

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// read returns the texts of a figure, the labels of its images, and how often each element is there. It fails if the figure is not well
-// formed, if one of its images says nothing, or if anything in it runs, leads outside or has a style of its own.
+// read returns the texts of a figure, the labels of its images, and how often each element is there. It fails if the
+// figure is not well formed, if one of its images says nothing, or if anything in it runs, leads outside or has a style
+// of its own.
 func read(t *testing.T, figure string) (texts, labels string, elements map[string]int) {
 	t.Helper()
 	elements = map[string]int{}

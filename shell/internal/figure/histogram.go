@@ -78,8 +78,8 @@ func left(score float64) float64 { return pixel(axesLeft + axesWidth*share(score
 
 func pixel(at float64) float64 { return math.Round(10*at) / 10 }
 
-// Chart draws the scores of the labelled nodes with a line at the threshold; NaN is none. Counts are on a log scale: most scores are of correct labels, far
-// from the suspects.
+// Chart draws the scores of the labelled nodes with a line at the threshold; NaN is none. Counts are on a log scale:
+// most scores are of correct labels, far from the suspects.
 func (h *Histogram) Chart(threshold float64) string {
 	const least = 0.5
 	most := max(10, float64(slices.Max(h.nodes[:])))

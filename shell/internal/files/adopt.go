@@ -23,8 +23,8 @@ type Adoption struct {
 	Kinds        [decide.Unsure + 1]int64 // of those taken
 	There        int                      // the store has them
 
-	// Left out: those older than what the store has decided itself, and those about another label or suggestion than the
-	// store has.
+	// Left out: those older than what the store has decided itself, and those about another label or suggestion than
+	// the store has.
 	Older, Other LeftOut
 }
 

@@ -233,8 +233,8 @@ func TestDecisionsTakenBackAboutUnlabelled(t *testing.T) {
 	}
 }
 
-// A file whose decisions do not fit into the memory is taken like any other; one with too many about one node is refused
-// with the memory that would do.
+// A file whose decisions do not fit into the memory is taken like any other; one with too many about one node is
+// refused with the memory that would do.
 func TestDecisionsBeyondMemory(t *testing.T) {
 	store := papers.Scored(t, 3000)
 	var text, one strings.Builder
@@ -281,9 +281,9 @@ func decisionsOf(t *testing.T, store *kv.Store) string {
 	return text.String()
 }
 
-// Decisions that several people made in stores of their own, at times that interleave, come together in one store, file by
-// file or in one file, and from there in another: each keeps its time and who made it, and of two people about one node both
-// count.
+// Decisions that several people made in stores of their own, at times that interleave, come together in one store, file
+// by file or in one file, and from there in another: each keeps its time and who made it, and of two people about one
+// node both count.
 func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 	at := func(day int) time.Time { return time.Date(2026, 5, day, 12, 0, 0, 1000, time.UTC) }
 	ann, bob := papers.Cleaned(t), papers.Cleaned(t)
@@ -354,8 +354,8 @@ func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 	}
 }
 
-// TestAdoptDisputes takes the decisions of people who disagree: from files of each, and from the history of a store where some
-// disputes were settled. What is taken twice is there.
+// TestAdoptDisputes takes the decisions of people who disagree: from files of each, and from the history of a store
+// where some disputes were settled. What is taken twice is there.
 func TestAdoptDisputes(t *testing.T) {
 	files := map[string]string{
 		"ann": "id,decision,from,to,who,why\np4,accept,Systems,Theory,ann,\np1,reject,Theory,Theory,ann,\np2,unlabel,Theory,,ann,\np5,relabel,Theory,Systems,ann,\n",

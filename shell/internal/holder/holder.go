@@ -1,11 +1,11 @@
-// Package holder lets the process that has a store open, the holder, do jobs for other processes of the same user, the askers. It
-// carries a request and its files, a result, output, progress and questions. It knows nothing of stores, commands and
-// their requests.
+// Package holder lets the process that has a store open, the holder, do jobs for other processes of the same user, the
+// askers. It carries a request and its files, a result, output, progress and questions. It knows nothing of stores,
+// commands and their requests.
 //
 // # The place
 //
-// A holder listens on a unix socket: the file socket in the directory holder of the store. It does not decide who holds a
-// store: the lock on the store does. A holder that was killed leaves the socket, and the next holder replaces it. A
+// A holder listens on a unix socket: the file socket in the directory holder of the store. It does not decide who holds
+// a store: the lock on the store does. A holder that was killed leaves the socket, and the next holder replaces it. A
 // store may come from somebody else, so the directory is no link, and only processes of the same user talk.
 //
 // # The protocol
@@ -15,9 +15,9 @@
 // no path, and opens no file.
 //
 // The body of the request is a stream of gob: the call, and later the answers of a person. The end of the body ends the
-// job. The status 200 says that the job begins. It does not begin if the asker is gone by then. The body of the response
-// is a stream of events: output, progress, questions, and at last the result. Output is as fast as the asker reads it:
-// the job waits.
+// job. The status 200 says that the job begins. It does not begin if the asker is gone by then. The body of the
+// response is a stream of events: output, progress, questions, and at last the result. Output is as fast as the asker
+// reads it: the job waits.
 package holder
 
 import (
@@ -47,8 +47,8 @@ type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string { return e.Reason }
 
-// A SilentError says that the asker ended its job, and the holder did not answer. The job may have been done or not. It is the error of
-// the context of the asker.
+// A SilentError says that the asker ended its job, and the holder did not answer. The job may have been done or not. It
+// is the error of the context of the asker.
 type SilentError struct{ err error }
 
 func (e *SilentError) Error() string {
@@ -84,7 +84,8 @@ const (
 	// shortestGreeting is how long a holder may at least take to take a job: its machine may be busy.
 	shortestGreeting = time.Second
 
-	// patience is how long a holder may take to end a job that is to end, and an asker to read a piece of output after it.
+	// patience is how long a holder may take to end a job that is to end, and an asker to read a piece of output after
+	// it.
 	patience = time.Second
 
 	// progressEvery is the time between two reports of progress.

@@ -33,8 +33,8 @@ func openPlace(dir string) (*os.Root, error) {
 	return store, nil
 }
 
-// atSocket calls fn with a path of the socket of a store. Where its name is too long, the path leads through the open directory. Not every
-// system has such paths: then the error is errors.ErrUnsupported.
+// atSocket calls fn with a path of the socket of a store. Where its name is too long, the path leads through the open
+// directory. Not every system has such paths: then the error is errors.ErrUnsupported.
 func atSocket(store *os.Root, dir string, fn func(path string) error) (err error) {
 	path := dir + "/" + DirectoryName + "/" + socketName // filepath.Join takes out .. behind a link
 	if len(path) <= maxPath {

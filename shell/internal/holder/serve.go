@@ -29,9 +29,10 @@ type Server struct {
 	jobs    int // that run
 }
 
-// Listen answers the processes that ask for the holder of a directory, whose lock the caller has. It calls work in a goroutine for each
-// job, with a context that ends if the asker wants it or is gone, or if ctx ends (the cause is then ErrEnded). Work returns the
-// result. If ctx ends, work has a second to end. Where no process can ask another, the error is errors.ErrUnsupported. Close the Server before the lock is given back.
+// Listen answers the processes that ask for the holder of a directory, whose lock the caller has. It calls work in a
+// goroutine for each job, with a context that ends if the asker wants it or is gone, or if ctx ends (the cause is then
+// ErrEnded). Work returns the result. If ctx ends, work has a second to end. Where no process can ask another, the
+// error is errors.ErrUnsupported. Close the Server before the lock is given back.
 func Listen(ctx context.Context, dir string, work func(context.Context, *Job) []byte) (*Server, error) {
 	store, err := identity(dir)
 	if err != nil {

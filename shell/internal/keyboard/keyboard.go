@@ -54,8 +54,8 @@ type Keyboard struct {
 	chunk func(while time.Duration) ([]byte, error)
 }
 
-// pasteQuiet is how long nothing must come for a paste to be over. The parts of one come much faster, and nobody reads a
-// remark and presses a key in that time.
+// pasteQuiet is how long nothing must come for a paste to be over. The parts of one come much faster, and nobody reads
+// a remark and presses a key in that time.
 const pasteQuiet = 50 * time.Millisecond
 
 // New returns the keyboard of the terminal in, which echoes to out. The end of ctx ends its waits.
@@ -118,8 +118,8 @@ func (k *Keyboard) key() (rune, error) {
 	return key, nil
 }
 
-// escapeSequence is how many bytes at the beginning of typed are the sequence of one key, such as ESC [ A of an arrow. Other keys
-// may follow it. An ESC alone takes one byte. Without an ESC there is no sequence, of zero bytes.
+// escapeSequence is how many bytes at the beginning of typed are the sequence of one key, such as ESC [ A of an arrow.
+// Other keys may follow it. An ESC alone takes one byte. Without an ESC there is no sequence, of zero bytes.
 func escapeSequence(typed []byte) int {
 	switch {
 	case len(typed) == 0 || typed[0] != keyEscape:
@@ -140,8 +140,8 @@ func escapeSequence(typed []byte) int {
 	return len(typed)
 }
 
-// prompt writes a question that a key answers. The terminal is raw, so that no later key is echoed or taken as a part of a line.
-// Keys that were typed before the question are no answer to it: prompt drops them.
+// prompt writes a question that a key answers. The terminal is raw, so that no later key is echoed or taken as a part
+// of a line. Keys that were typed before the question are no answer to it: prompt drops them.
 func (k *Keyboard) prompt(text string) error {
 	k.input = nil
 	if err := k.drop(); err != nil {
@@ -189,7 +189,8 @@ func (k *Keyboard) Choose(prompt string, choices []Choice) (answer rune, err err
 }
 
 // refuse drops a text that came where a key was waited for, up to its end, and asks again: keys come one at a time, and
-// several at once were pasted, or typed for something else. An Escape alone may be the first part of the sequence of a key.
+// several at once were pasted, or typed for something else. An Escape alone may be the first part of the sequence of a
+// key.
 func (k *Keyboard) refuse(prompt string) error {
 	several := len(k.input) > 0
 	for {

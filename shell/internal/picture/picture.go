@@ -1,5 +1,5 @@
-// Package picture draws a node with its neighbours as SVG: the same bytes for the same input, for light and dark pages, with every
-// text escaped. It knows no store and no page.
+// Package picture draws a node with its neighbours as SVG: the same bytes for the same input, for light and dark pages,
+// with every text escaped. It knows no store and no page.
 package picture
 
 import (
@@ -22,11 +22,12 @@ const Most = 150
 // None is the class of a node without a label or a prediction.
 const None = -1
 
-// Colors are those of classes and lines, by turns. Readers who see few colours can tell them apart too, as a test computes. The last is
-// that of text. On dark pages, the style has others in their place.
+// Colors are those of classes and lines, by turns. Readers who see few colours can tell them apart too, as a test
+// computes. The last is that of text. On dark pages, the style has others in their place.
 var Colors = []string{"#0040ff", "#ffa020", "#a000a0", "#40c0c0", "#606000", "#a08060", "currentColor"}
 
-// shapes are those of classes: the first for as many classes as there are colours, and so on. Without sides, it is a circle.
+// shapes are those of classes: the first for as many classes as there are colours, and so on. Without sides, it is a
+// circle.
 var shapes = []struct {
 	sides        int
 	angle, scale float64
@@ -51,8 +52,8 @@ type Ego struct {
 	Edges       [][2]int    // places in Nodes; a node with an edge to the first is its neighbour
 	Votes       map[int]int // how many neighbours have each class, or None, drawn or not
 
-	// Link is the address of a node. With it, each node but the first is a link. Then the drawing has no style of its own: the page
-	// that has the links has Style in its style sheet, as the page may forbid styles elsewhere.
+	// Link is the address of a node. With it, each node but the first is a link. Then the drawing has no style of its
+	// own: the page that has the links has Style in its style sheet, as the page may forbid styles elsewhere.
 	Link func(id string) string
 }
 
@@ -78,7 +79,8 @@ const (
 // nameLengths are those of a node in the drawing: the first that has room.
 var nameLengths = []int{36, 22, 10}
 
-// An isolate is a text that may run from right to left and does not turn the text around it. It has no other marks of direction.
+// An isolate is a text that may run from right to left and does not turn the text around it. It has no other marks of
+// direction.
 const (
 	isolateStart, isolateEnd = "\u2068", "\u2069"
 	directionMarks           = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -252,7 +254,8 @@ func (d *drawing) drawEdges() {
 	}
 }
 
-// share is that of the full radius which a neighbour has: areas are as weights, but none is too small for its colour to be seen.
+// share is that of the full radius which a neighbour has: areas are as weights, but none is too small for its colour to
+// be seen.
 func (d *drawing) share(i int) float64 {
 	if d.most <= 0 {
 		return 1
@@ -479,8 +482,8 @@ func (d *drawing) notes(classes int) (text string) {
 	return text
 }
 
-// wrap breaks a text into lines: at spaces, and within words that are longer than a line. A line closes the isolates that are
-// open at its end, and the next line opens them again.
+// wrap breaks a text into lines: at spaces, and within words that are longer than a line. A line closes the isolates
+// that are open at its end, and the next line opens them again.
 func wrap(text string, most int) (lines []string) {
 	for _, word := range strings.Fields(text) {
 		if last := len(lines) - 1; last >= 0 {
@@ -504,8 +507,8 @@ func wrap(text string, most int) (lines []string) {
 	return lines
 }
 
-// split divides a text before the first character for which a line has no room. A line has room for at least one. Of the marks of a
-// character, the line has the first ones.
+// split divides a text before the first character for which a line has no room. A line has room for at least one. Of
+// the marks of a character, the line has the first ones.
 func split(text string, most int) (line, rest string) {
 	room, state := float64(most), -1
 	for text != "" {
@@ -553,7 +556,8 @@ func breadth(text string) (sum float64) {
 	return sum
 }
 
-// Shorten returns the beginning of a text, at most so many characters of usual width. A dot-dot-dot stands for the rest.
+// Shorten returns the beginning of a text, at most so many characters of usual width. A dot-dot-dot stands for the
+// rest.
 func Shorten(text string, most int) string {
 	line, rest := split(text, most)
 	if rest != "" {

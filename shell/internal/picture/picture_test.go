@@ -21,7 +21,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// egoOf is a suspect of class 0, predicted 1, with as many neighbours as there are votes, by class, and nodes behind the first ones.
+// egoOf is a suspect of class 0, predicted 1, with as many neighbours as there are votes, by class, and nodes behind
+// the first ones.
 func egoOf(classes, votes, behind int, class func(i int) int) *Ego {
 	e := &Ego{
 		ID: "suspect-1", Title: "s has the label class 0. Is it class 1?", Text: "A sentence about it.", Votes: map[int]int{},
@@ -116,8 +117,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestLinks compares a picture with links and the same without: each node but the first leads to its address, and says what it is to
-// those who do not see it. Only the picture without links has the style, and is one image.
+// TestLinks compares a picture with links and the same without: each node but the first leads to its address, and says
+// what it is to those who do not see it. Only the picture without links has the style, and is one image.
 func TestLinks(t *testing.T) {
 	e := egoOf(2, 5, 4, func(int) int { return 1 })
 	_, without := read(t, e.SVG())
@@ -176,8 +177,8 @@ func TestSwatch(t *testing.T) {
 	}
 }
 
-// TestNamesApart has neighbours with long names, and nodes behind them. No name that is drawn lies on another or on a node, and short
-// names all have room.
+// TestNamesApart has neighbours with long names, and nodes behind them. No name that is drawn lies on another or on a
+// node, and short names all have room.
 func TestNamesApart(t *testing.T) {
 	const long = "a long name of a neighbour"
 	for _, test := range []struct {
@@ -247,8 +248,8 @@ func TestMost(t *testing.T) {
 	}
 }
 
-// TestColorsApart computes how far apart colours are for people who see all of them, and for those who see few (Machado and others, 2009,
-// of full severity): in percent, in the space OKLab.
+// TestColorsApart computes how far apart colours are for people who see all of them, and for those who see few (Machado
+// and others, 2009, of full severity): in percent, in the space OKLab.
 func TestColorsApart(t *testing.T) {
 	sights := map[string][3][3]float64{
 		"all":          {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
@@ -338,8 +339,8 @@ func lines(t *testing.T, svg string) (lines []string) {
 	}
 }
 
-// TestNames draws names that are long, that run from right to left, or that have marks. No line leaves the picture, and each line
-// closes the isolates that it opens.
+// TestNames draws names that are long, that run from right to left, or that have marks. No line leaves the picture, and
+// each line closes the isolates that it opens.
 func TestNames(t *testing.T) {
 	const bytes = 2000
 	long := func(text string) string { return strings.Repeat(text, bytes/len(text)) }

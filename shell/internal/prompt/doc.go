@@ -1,14 +1,14 @@
-// Package prompt answers statements in turn: those of a file or a pipe, or of a person at a terminal, with history, completion, a
-// pager and dot commands. It knows statements and terminals. It knows no command and no flag.
+// Package prompt answers statements in turn: those of a file or a pipe, or of a person at a terminal, with history,
+// completion, a pager and dot commands. It knows statements and terminals. It knows no command and no flag.
 //
 // # Dot commands
 //
 // A line that begins with a dot is for the session: .help, .mode FORMAT, .timing on|off, .pager on|off, .output FILE,
 // .read FILE, .quit. Their names cannot be shortened.
 //
-// The file of .output holds whole answers; a statement that fails leaves nothing in it. It takes the place of an earlier
-// file at the next .output, or when the session ends. The earlier file stays where the session ends by an error, or where
-// every statement failed. Devices and pipes are written to at once. No file is written into a store.
+// The file of .output holds whole answers; a statement that fails leaves nothing in it. It takes the place of an
+// earlier file at the next .output, or when the session ends. The earlier file stays where the session ends by an
+// error, or where every statement failed. Devices and pipes are written to at once. No file is written into a store.
 //
 // A statement has at most 1 MiB: what is longer is asked as several, and many equalities of one property as in (…). The
 // file of .read may be a named pipe, but no device, and no file that is being read.

@@ -29,8 +29,8 @@ const (
 	longestLine = 64 << 10 // of a prompt that has no editor, in bytes
 )
 
-// converse prompts for statements until Ctrl-D, .quit or the end of ctx. The errors of statements are printed; only the end
-// of ctx, and what makes the terminal unusable, is returned.
+// converse prompts for statements until Ctrl-D, .quit or the end of ctx. The errors of statements are printed; only the
+// end of ctx, and what makes the terminal unusable, is returned.
 func (s *session) converse(ctx context.Context) error {
 	s.note(`Begin with clean, audit and suspects limit 20. Type .help for help, Ctrl-D to leave.`)
 	s.lines = bufio.NewReaderSize(stream.NewReader(ctx, s.opt.In), longestLine)
@@ -74,8 +74,8 @@ func (s *session) converse(ctx context.Context) error {
 	}
 }
 
-// readText reads a text by an editor until ctx ends. The editor waits for keys alone: it is then left to itself, and the
-// terminal is made what it was before.
+// readText reads a text by an editor until ctx ends. The editor waits for keys alone: it is then left to itself, and
+// the terminal is made what it was before.
 func readText(ctx context.Context, terminal *os.File, edit func() (string, error)) (string, error) {
 	before, err := term.GetState(int(terminal.Fd()))
 	if err != nil {
@@ -125,9 +125,9 @@ func untilInterrupted(ctx context.Context, interrupts <-chan os.Signal, run func
 func (s *session) lineEditor() (func() (string, error), error) {
 	editor := readline.NewShell()
 	coloured := print.TakesColour(s.opt.Out)
-	// Pasted lines are one text, and Tab shows what fits before it chooses. The terminal is not asked where the cursor is:
-	// keys that come together with its answer would be lost. So the editor does not know the last line of the screen, and is
-	// given lines below it. The marks before the lines of a text are coloured.
+	// Pasted lines are one text, and Tab shows what fits before it chooses. The terminal is not asked where the cursor
+	// is: keys that come together with its answer would be lost. So the editor does not know the last line of the
+	// screen, and is given lines below it. The marks before the lines of a text are coloured.
 	for setting, on := range map[string]bool{
 		"enable-bracketed-paste": true, "menu-complete-display-prefix": true, "cursor-position-probe": false,
 		"multiline-column": coloured,
@@ -142,7 +142,8 @@ func (s *session) lineEditor() (func() (string, error), error) {
 			return nil, err
 		}
 	}
-	// Ctrl-C drops the line, also if a list of completions is open, which is all that the editor's own abort would close.
+	// Ctrl-C drops the line, also if a list of completions is open, which is all that the editor's own abort would
+	// close.
 	closeList := editor.Keymap.Commands()["abort"]
 	editor.Keymap.Register(map[string]func(){"drop-line": func() {
 		closeList()

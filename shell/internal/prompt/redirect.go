@@ -90,8 +90,8 @@ func (r *redirection) replaces(file fs.FileInfo) bool {
 	return err == nil && os.SameFile(there, file)
 }
 
-// endOutput puts the file of .output, if any, into place. Where the session failed, or every statement did, the file that
-// was there stays.
+// endOutput puts the file of .output, if any, into place. Where the session failed, or every statement did, the file
+// that was there stays.
 func (s *session) endOutput(failed bool) error {
 	r := s.output
 	if r == nil {
@@ -107,8 +107,8 @@ func (s *session) endOutput(failed bool) error {
 	return r.Discard()
 }
 
-// settle keeps what a statement wrote to the file of .output, or takes it out again where the statement failed with err,
-// which it returns.
+// settle keeps what a statement wrote to the file of .output, or takes it out again where the statement failed with
+// err, which it returns.
 func (s *session) settle(err error) error {
 	r := s.output
 	switch {

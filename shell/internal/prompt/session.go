@@ -25,9 +25,9 @@ import (
 type Options struct {
 	Store Store
 
-	// In holds statements that end with a semicolon or with the input, and dot commands of a line each; a statement has a
-	// MiB at most. The end of ctx ends the wait for In. Where In is no file, a Read of it that is under way then goes on
-	// alone. Answers go to Out and everything else, such as the threshold a guarantee came to, to Err.
+	// In holds statements that end with a semicolon or with the input, and dot commands of a line each; a statement has
+	// a MiB at most. The end of ctx ends the wait for In. Where In is no file, a Read of it that is under way then goes
+	// on alone. Answers go to Out and everything else, such as the threshold a guarantee came to, to Err.
 	In       io.Reader
 	Out, Err io.Writer
 
@@ -45,8 +45,8 @@ type Options struct {
 	SafeCSV bool
 
 	// Interactive prompts for statements on the terminal. Errors are printed and the session goes on; Ctrl-C
-	// ends the statement that runs, or clears the line, and Ctrl-D the session. It answers to SIGINT itself, so ctx, which
-	// ends the session, should not end by it.
+	// ends the statement that runs, or clears the line, and Ctrl-D the session. It answers to SIGINT itself, so ctx,
+	// which ends the session, should not end by it.
 	Interactive bool
 
 	// History is the file of the lines typed at the prompt. "" is graphcleaner/history in the directory
@@ -57,8 +57,8 @@ type Options struct {
 	// KeepGoing runs what follows a statement that failed. Run still returns an error at the end.
 	KeepGoing bool
 
-	// Decisions on the nodes of a condition want a yes: Yes gives it to all, and else Confirm is asked. Without Confirm, they are refused
-	// with ErrNotConfirmed.
+	// Decisions on the nodes of a condition want a yes: Yes gives it to all, and else Confirm is asked. Without
+	// Confirm, they are refused with ErrNotConfirmed.
 	Yes     bool
 	Confirm func(ctx context.Context, question string) (bool, error)
 
@@ -165,7 +165,8 @@ func (s *session) runInput(ctx context.Context) error {
 	return s.runScript(ctx, in, s.opt.Name)
 }
 
-// onlyStatement reads the one statement whose answer a Parquet file holds. It reads to the end, so that nothing runs of an input that has more.
+// onlyStatement reads the one statement whose answer a Parquet file holds. It reads to the end, so that nothing runs of
+// an input that has more.
 func onlyStatement(source *query.Script) (one query.Step, err error) {
 	for {
 		next, err := source.Next()

@@ -9,7 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// draw draws, and tells where the audit stands: its open draws, in the order of a person, and Audit, nil before the first draw.
+// draw draws, and tells where the audit stands: its open draws, in the order of a person, and Audit, nil before the
+// first draw.
 func (s *Sample) draw(ctx context.Context, store *kv.Store, who string) (r Result, err error) {
 	switch {
 	case s.For != nil:

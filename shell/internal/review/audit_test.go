@@ -107,7 +107,8 @@ func TestAuditKeys(t *testing.T) {
 	}
 }
 
-// TestAuditOvertaken has somebody else decide on the draw that is shown. The refusal names no label, and the audit goes on.
+// TestAuditOvertaken has somebody else decide on the draw that is shown. The refusal names no label, and the audit goes
+// on.
 func TestAuditOvertaken(t *testing.T) {
 	store := papers.Cleaned(t)
 	draws := must.Get((&Sample{Size: 50}).draw(t.Context(), store, "tester"))(t)

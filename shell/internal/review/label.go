@@ -11,7 +11,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// relabel gives a node a label of the reviewer's. After a wrong name it asks again, so that the second try does not count as keys.
+// relabel gives a node a label of the reviewer's. After a wrong name it asks again, so that the second try does not
+// count as keys.
 func (r *review) relabel(ctx context.Context, e *Subject) (moved bool, err error) {
 	choices := e.Choices
 	if e.Options != nil { // the order says which label the node has
@@ -58,8 +59,8 @@ func (r *review) listClasses(e *Subject, classes []string) (listed []string) {
 	return listed
 }
 
-// matches are the classes that a text may mean: the one of that name, the one of that place among those that are listed, or those
-// that have the text in their names. A text that names begin with is no place.
+// matches are the classes that a text may mean: the one of that name, the one of that place among those that are
+// listed, or those that have the text in their names. A text that names begin with is no place.
 func (e *Subject) matches(text string, listed []string) []string {
 	if slices.Contains(e.Classes, text) {
 		return []string{text}
@@ -76,7 +77,8 @@ func (e *Subject) matches(text string, listed []string) []string {
 	return matches
 }
 
-// matchesOf are the choices that begin with a text or, if none does, those that have it anywhere. Upper and lower case are alike.
+// matchesOf are the choices that begin with a text or, if none does, those that have it anywhere. Upper and lower case
+// are alike.
 func matchesOf(choices []string, text string) (matches []string) {
 	text = strings.ToLower(text)
 	for _, has := range []func(s, part string) bool{strings.HasPrefix, strings.Contains} {

@@ -1,5 +1,6 @@
-// Package review lets a person decide about suspects with keys, one after another. It writes each decision before it shows the next
-// suspect, and updates the scores at the end. It knows nothing of flags and files, and not how suspects are found or scores are computed.
+// Package review lets a person decide about suspects with keys, one after another. It writes each decision before it
+// shows the next suspect, and updates the scores at the end. It knows nothing of flags and files, and not how suspects
+// are found or scores are computed.
 package review
 
 import (
@@ -34,8 +35,9 @@ type Options struct {
 	Note     func(text string) // takes what steps say beside their answers; nil: Err does
 }
 
-// Run shows one suspect after another until there are no more, or the reviewer leaves. Then it takes the decisions into the scores. The summary says
-// how many suspects were decided, also if Run fails. The end of ctx ends Run, also while it waits for a reply.
+// Run shows one suspect after another until there are no more, or the reviewer leaves. Then it takes the decisions into
+// the scores. The summary says how many suspects were decided, also if Run fails. The end of ctx ends Run, also while
+// it waits for a reply.
 func Run(ctx context.Context, opt Options) (summary string, err error) {
 	r := &review{Options: opt, counts: make(map[decide.Kind]int), began: time.Now()}
 	if err := r.find(ctx); err != nil {
@@ -167,7 +169,8 @@ func (r *review) run(ctx context.Context) error {
 	return err
 }
 
-// tellLook says what an audit tells, if it has come to another look since the last card, or an undo has taken a look back.
+// tellLook says what an audit tells, if it has come to another look since the last card, or an undo has taken a look
+// back.
 func (r *review) tellLook(ctx context.Context) error {
 	if r.Find.Audit == nil {
 		return nil

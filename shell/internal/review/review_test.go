@@ -256,7 +256,8 @@ func TestNumbersThatPickClasses(t *testing.T) {
 	}
 }
 
-// A part of a name finds classes: a whole name before the beginning of one, and that before what stands anywhere. Case does not count.
+// A part of a name finds classes: a whole name before the beginning of one, and that before what stands anywhere. Case
+// does not count.
 func TestPartsThatPickClasses(t *testing.T) {
 	classes := []string{"Theory", "Theory of Nets", "Neural Nets", "ÉTUDES", "ab", "aB", "ABC"}
 	e := &Subject{Classes: classes, Choices: classes}

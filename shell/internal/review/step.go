@@ -14,7 +14,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// A Step is all that a review wants of a store at a time. One of its fields is set. Between two steps the review needs no store.
+// A Step is all that a review wants of a store at a time. One of its fields is set. Between two steps the review needs
+// no store.
 type Step struct {
 	Find    *Find
 	Show    *Show
@@ -34,8 +35,8 @@ type Find struct {
 	Audit *Sample
 }
 
-// A Sample says what an audit draws; of size zero, nothing more. First is the size of the first draw where Size is zero. With a
-// promise, labels of a list are drawn: Size of them, or as many as the list wants.
+// A Sample says what an audit draws; of size zero, nothing more. First is the size of the first draw where Size is
+// zero. With a promise, labels of a list are drawn: Size of them, or as many as the list wants.
 type Sample struct {
 	Size, First int
 	Seed        uint64

@@ -14,8 +14,8 @@ import (
 // BlindOptions is how many classes a blind card offers at most.
 const BlindOptions = 4
 
-// BlindOptions are the label, which must be one of an audit, and the likeliest others. The order is the same whenever the
-// node is shown, and says nothing.
+// BlindOptions are the label, which must be one of an audit, and the likeliest others. The order is the same whenever
+// the node is shown, and says nothing.
 func (d *Dossier) BlindOptions() (options []string) {
 	likeliest := append([]string{d.Suggestion}, d.Choices...)
 	for _, class := range append([]string{d.Label}, likeliest...) {

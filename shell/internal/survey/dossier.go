@@ -65,8 +65,8 @@ func (s *Surveyor) neighbors(voices []cleaner.Voice) (all []Neighbor, err error)
 	return all, nil
 }
 
-// choices are the classes that a node could have: by their predictions, or else by the votes of the neighbours. The one that is suggested
-// has a key of its own.
+// choices are the classes that a node could have: by their predictions, or else by the votes of the neighbours. The one
+// that is suggested has a key of its own.
 func choices(e *cleaner.Explanation, classes []string) (all []string) {
 	add := func(class string) {
 		if !slices.Contains(all, class) {

@@ -1,5 +1,5 @@
-// Package survey reads what a person sees of a node, in one snapshot: a picture of it with its neighbours, and the dossier that a card
-// shows. It knows no page and no terminal.
+// Package survey reads what a person sees of a node, in one snapshot: a picture of it with its neighbours, and the
+// dossier that a card shows. It knows no page and no terminal.
 package survey
 
 import (
@@ -21,7 +21,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// Beyond the neighbours of a node, a picture looks at few of their edges: it takes little time and memory beside any hub.
+// Beyond the neighbours of a node, a picture looks at few of their edges: it takes little time and memory beside any
+// hub.
 const (
 	followedNeighbors = 36
 	followedEdges     = 256 // of one neighbour
@@ -37,7 +38,8 @@ var guesses = struct{ title, text, link []string }{
 	link:  []string{"link", "url", "uri", "href", "doi"},
 }
 
-// triedBlocks is how many blocks of a property Guess reads in search of a text, so that an empty property of many nodes takes little time.
+// triedBlocks is how many blocks of a property Guess reads in search of a text, so that an empty property of many nodes
+// takes little time.
 const triedBlocks = 16
 
 // Guess finds the properties that have a title, a text and a link, by their names.
@@ -56,8 +58,8 @@ func Guess(tx *kv.Tx) Columns {
 	return Columns{Title: first(guesses.title), Text: first(guesses.text), Link: first(guesses.link)}
 }
 
-// hasText tells whether a property has a text in one of its first blocks. It says so of a property that cannot be read: who reads it
-// next gets the error.
+// hasText tells whether a property has a text in one of its first blocks. It says so of a property that cannot be read:
+// who reads it next gets the error.
 func hasText(tx *kv.Tx, column string) bool {
 	values, err := tx.Reader(column)
 	if err != nil {
@@ -82,7 +84,8 @@ type Surveyor struct {
 	places  map[string]int
 }
 
-// New returns a surveyor that follows edges along a direction. The columns are those of the store that the caller wants read.
+// New returns a surveyor that follows edges along a direction. The columns are those of the store that the caller wants
+// read.
 func New(tx *kv.Tx, direction kv.Direction, columns Columns) *Surveyor {
 	s := &Surveyor{tx: tx, graph: tx.Along(direction), columns: columns, places: map[string]int{}}
 	for i, at := range query.ClassOrder(tx.Classes()) {
@@ -230,7 +233,8 @@ func (s *Surveyor) value(v kv.NodeID, column string) (kv.Value, error) {
 	return value, err
 }
 
-// Title is the title of a node, or its id where it has none, as a person reads it: without characters that would act on the screen.
+// Title is the title of a node, or its id where it has none, as a person reads it: without characters that would act on
+// the screen.
 func (s *Surveyor) Title(v kv.NodeID) (string, error) {
 	if s.columns.Title != "" {
 		if title, err := s.tx.Value(v, s.columns.Title); err != nil || !title.IsNull() && title.String() != "" {

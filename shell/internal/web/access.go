@@ -55,9 +55,9 @@ var securityHeaders = map[string]string{
 // healthPath is where a probe learns that the page answers.
 const healthPath = "/healthz"
 
-// admitted wraps a handler: it answers only requests that name this machine as the host and show a secret, and changes only those that
-// come from the page itself or from a program with the token. Health needs no secret,
-// so that a probe needs no other configuration after each start.
+// admitted wraps a handler: it answers only requests that name this machine as the host and show a secret, and changes
+// only those that come from the page itself or from a program with the token. Health needs no secret, so that a probe
+// needs no other configuration after each start.
 func (s *Server) admitted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range securityHeaders {
@@ -134,8 +134,8 @@ func (s *Server) isBrowser(r *http.Request) bool {
 	return err == nil && same(cookie.Value, s.keys.cookie) && same("/"+path, s.keys.path)
 }
 
-// isOwnPage reports whether the browser says that a request comes from a page of this server. Other ports of this machine are other
-// origins. Browsers that send no Sec-Fetch-Site send the origin.
+// isOwnPage reports whether the browser says that a request comes from a page of this server. Other ports of this
+// machine are other origins. Browsers that send no Sec-Fetch-Site send the origin.
 func isOwnPage(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
 		return site == "same-origin"

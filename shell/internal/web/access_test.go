@@ -30,7 +30,8 @@ func paths() (of [][2]string) {
 	return of
 }
 
-// TestForeignHost has requests whose host is another name that points at this machine, as an attacker's page can send them.
+// TestForeignHost has requests whose host is another name that points at this machine, as an attacker's page can send
+// them.
 func TestForeignHost(t *testing.T) {
 	c := serve(t, papers.Cleaned(t), nil)
 	browser := c.browser()
@@ -169,7 +170,8 @@ func TestForeignPage(t *testing.T) {
 	}
 }
 
-// TestGetChangesNothing compares the files of a store before and after every request that reads, and asks with every other method.
+// TestGetChangesNothing compares the files of a store before and after every request that reads, and asks with every
+// other method.
 func TestGetChangesNothing(t *testing.T) {
 	store := papers.Cleaned(t)
 	c := serve(t, store, nil)

@@ -198,8 +198,8 @@ func TestOrdersOfPeople(t *testing.T) {
 	}
 }
 
-// TestAuditOfList has draws of a list beside those of the rate. The page asks for all. The answers to the list say whether it
-// keeps its promise, and do not count for the rate.
+// TestAuditOfList has draws of a list beside those of the rate. The page asks for all. The answers to the list say
+// whether it keeps its promise, and do not count for the rate.
 func TestAuditOfList(t *testing.T) {
 	store := papers.Scored(t, 1000)
 	must.Do(t, store.Update(func(tx *kv.Tx) error { // whose scores follow no look

@@ -53,7 +53,8 @@ func checked(fields url.Values, err error) (url.Values, error) {
 	return fields, nil
 }
 
-// unmarshal reads one object, whose fields are all known. encoding/json alone would take null for an object without fields.
+// unmarshal reads one object, whose fields are all known. encoding/json alone would take null for an object without
+// fields.
 func unmarshal(text []byte, into any) error {
 	if !utf8.Valid(text) {
 		return errors.New("it is not UTF-8")

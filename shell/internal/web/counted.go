@@ -79,8 +79,8 @@ func (c *counted[T]) count(
 	return now, nil
 }
 
-// at is the count for who waits: as of now if that is quick, or if patient, and else the last one, which may be nil. Stale says that the
-// store has changed since.
+// at is the count for who waits: as of now if that is quick, or if patient, and else the last one, which may be nil.
+// Stale says that the store has changed since.
 func (c *counted[T]) at(ctx context.Context, store *kv.Store, patient bool, how func(context.Context, *kv.Tx) (*T, error)) (latest *T, stale bool, err error) {
 	tx := store.Begin()
 	commit, err := tx.LastCommit()

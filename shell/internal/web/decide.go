@@ -199,7 +199,8 @@ func (s *Server) exec(ctx context.Context, opt query.Options, text string, where
 	return s.tell(context.WithoutCancel(ctx), result.Entries())
 }
 
-// tell says what was written to the history, and keeps it for the pages. The queue passes over the nodes that were decided on.
+// tell says what was written to the history, and keeps it for the pages. The queue passes over the nodes that were
+// decided on.
 func (s *Server) tell(ctx context.Context, entries decide.Entries) (view reply, err error) {
 	view.Said = "Nothing is decided: the condition is true of no node that the decision can be about."
 	s.mu.Lock()
@@ -280,7 +281,8 @@ func (s *Server) inTurn(fn func() error) error {
 	return fn()
 }
 
-// mostWhy is the length of a reason in characters, as the fields of the page have it. It has at most decide.MaxWhy bytes.
+// mostWhy is the length of a reason in characters, as the fields of the page have it. It has at most decide.MaxWhy
+// bytes.
 const mostWhy = 1000
 
 // checkWhy refuses a reason that is too long, before anybody is asked to confirm what it is for.
@@ -300,7 +302,8 @@ type undoing struct {
 	place
 }
 
-// undo takes back what a page names as the last: a step of decisions, or a skip. If it is not the last any more, nothing is taken back.
+// undo takes back what a page names as the last: a step of decisions, or a skip. If it is not the last any more,
+// nothing is taken back.
 func (s *Server) undo(r *http.Request) (answer, error) {
 	var u undoing
 	given := "0"

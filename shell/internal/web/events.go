@@ -14,8 +14,8 @@ type hub struct {
 	streams map[chan []byte]bool
 }
 
-// streamRoom is how many events wait for a page that does not read. The stream of a page that would miss some ends: the browser opens
-// another one.
+// streamRoom is how many events wait for a page that does not read. The stream of a page that would miss some ends: the
+// browser opens another one.
 const streamRoom = 16
 
 // mostStreams bounds the pages that listen at once.

@@ -70,7 +70,8 @@ var orders = []string{"id", kv.LabelColumn, cleaner.SuggestedColumn, cleaner.Sco
 // operators are in conditions, and hardly ever in words. So are parentheses.
 const operators = "=<>()"
 
-// list lists. What is no condition of this store, and looks like words, asks for the nodes whose title or text has them.
+// list lists. What is no condition of this store, and looks like words, asks for the nodes whose title or text has
+// them.
 func (s *Server) list(r *http.Request) (answer, error) {
 	a := answer{page: "list", title: "List"}
 	view := list{
@@ -120,7 +121,8 @@ func checkOf(of *string) error {
 	return nil
 }
 
-// search is the condition of the node with an id, and of nodes whose title or text has some words. It is empty if nothing can have them.
+// search is the condition of the node with an id, and of nodes whose title or text has some words. It is empty if
+// nothing can have them.
 func (s *Server) search(tx *kv.Tx, typed string) (string, error) {
 	var tests []string
 	switch _, err := tx.Node(typed); {

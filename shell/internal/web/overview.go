@@ -33,7 +33,8 @@ type section struct {
 	Rows    [][]string `json:"rows"`
 }
 
-// overviewParts are the sections of the overview: statements, the columns that are shown, all if there are none, and how many rows at most.
+// overviewParts are the sections of the overview: statements, the columns that are shown, all if there are none, and
+// how many rows at most.
 var overviewParts = []struct {
 	statement, title, note string
 	columns                []string

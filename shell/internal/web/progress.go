@@ -65,8 +65,8 @@ func (s *Server) keepCounting(ctx context.Context) {
 	}
 }
 
-// latestProgress is the progress as it is known, nil if the first count takes long: the stream of events brings it. Where counting is
-// quick, it counts now.
+// latestProgress is the progress as it is known, nil if the first count takes long: the stream of events brings it.
+// Where counting is quick, it counts now.
 func (s *Server) latestProgress(ctx context.Context) *progress {
 	latest, stale, err := s.progress.at(ctx, s.Store, false, s.progressOf)
 	if err != nil || latest == nil {

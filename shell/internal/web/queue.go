@@ -40,8 +40,8 @@ func (s *Server) whereOf(r *http.Request) string {
 	return s.Where
 }
 
-// next is the first node of the queue that got no reply on this page yet. If there is none, it is kv.NoNode, and skipped counts the
-// nodes of the queue that were skipped.
+// next is the first node of the queue that got no reply on this page yet. If there is none, it is kv.NoNode, and
+// skipped counts the nodes of the queue that were skipped.
 func (s *Server) next(ctx context.Context, tx *kv.Tx, where, not string) (next kv.NodeID, skipped int, err error) {
 	condition, err := query.ParseCondition(where)
 	if err != nil {

@@ -51,7 +51,8 @@ func exec(t *testing.T, store *kv.Store, who, statement string) {
 	must.Get(query.Exec(t.Context(), store, query.Options{Who: who}, statement))(t)
 }
 
-// TestUndoTakesBackItsStep has decisions that decide nothing, decisions of the same person elsewhere, and later ones of others.
+// TestUndoTakesBackItsStep has decisions that decide nothing, decisions of the same person elsewhere, and later ones of
+// others.
 func TestUndoTakesBackItsStep(t *testing.T) {
 	store := papers.Cleaned(t)
 	c := serve(t, store, func(o *Options) { o.KeepScores = true })

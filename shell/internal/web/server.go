@@ -32,7 +32,8 @@ type Options struct {
 	KeepScores bool           // the scores around a decision stay as they are
 }
 
-// A Server serves the page. All who open it review as one person, with one queue: another person has a Server of their own.
+// A Server serves the page. All who open it review as one person, with one queue: another person has a Server of their
+// own.
 type Server struct {
 	Options
 	ctx       context.Context // of the server; it ends with Close
@@ -87,7 +88,8 @@ func resolve(address string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// Listen opens an address such as 127.0.0.1:0, where 0 stands for any free port. The address must be one of this machine alone.
+// Listen opens an address such as 127.0.0.1:0, where 0 stands for any free port. The address must be one of this
+// machine alone.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	address, err := resolve(address)
 	if err != nil {
@@ -121,8 +123,8 @@ const (
 	idleTimeout   = 2 * time.Minute
 )
 
-// Serve begins to serve the page on an address that Listen opened. The end of ctx ends all requests. The caller closes the server, and
-// the store after it.
+// Serve begins to serve the page on an address that Listen opened. The end of ctx ends all requests. The caller closes
+// the server, and the store after it.
 func Serve(ctx context.Context, listener net.Listener, opt Options) (*Server, error) {
 	ctx, stop := context.WithCancel(ctx)
 	s := &Server{Options: opt, ctx: ctx, listener: listener, stop: stop, hosts: hostsOf(listener.Addr()),

@@ -8,7 +8,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 )
 
-// settleWithin is how long the scores around decisions may take. They are brought up to date while nobody decides, so that nobody waits.
+// settleWithin is how long the scores around decisions may take. They are brought up to date while nobody decides, so
+// that nobody waits.
 const settleWithin = 2 * time.Second
 
 // A settler brings the scores around decisions up to date.
@@ -85,7 +86,8 @@ func notify(to chan struct{}) {
 	}
 }
 
-// keepSettling follows decisions until ctx ends. Where it takes too long, the page says so, and the command rescore does it.
+// keepSettling follows decisions until ctx ends. Where it takes too long, the page says so, and the command rescore
+// does it.
 func (s *Server) keepSettling(ctx context.Context) {
 	for {
 		select {

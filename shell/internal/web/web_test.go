@@ -230,7 +230,8 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestDecideRefuses has requests that are not as they should be: nothing is decided, and the error says what was wanted.
+// TestDecideRefuses has requests that are not as they should be: nothing is decided, and the error says what was
+// wanted.
 func TestDecideRefuses(t *testing.T) {
 	store := papers.Cleaned(t)
 	c := serve(t, store, nil)
@@ -264,7 +265,8 @@ func TestDecideRefuses(t *testing.T) {
 	}
 }
 
-// TestTwoWindows has two people with a server each decide on one node: the second sees a conflict, and can disagree on purpose.
+// TestTwoWindows has two people with a server each decide on one node: the second sees a conflict, and can disagree on
+// purpose.
 func TestTwoWindows(t *testing.T) {
 	store := papers.Cleaned(t)
 	ann := serve(t, store, nil)
@@ -555,7 +557,8 @@ func TestWithoutARun(t *testing.T) {
 	}
 }
 
-// TestDecidedCard has cards of nodes that people have decided on: they say who says what, what was before, and that the score is older.
+// TestDecidedCard has cards of nodes that people have decided on: they say who says what, what was before, and that the
+// score is older.
 func TestDecidedCard(t *testing.T) {
 	store := papers.Cleaned(t)
 	c := serve(t, store, func(o *Options) { o.KeepScores = true })

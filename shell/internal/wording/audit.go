@@ -10,8 +10,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// HowMany says how many labels are wrong: what the last look of an audit tells, or that it is not known. The audit is nil
-// before the first draw.
+// HowMany says how many labels are wrong: what the last look of an audit tells, or that it is not known. The audit is
+// nil before the first draw.
 func HowMany(a *cleaner.Audit) string {
 	switch {
 	case a == nil:
@@ -32,8 +32,8 @@ func HowMany(a *cleaner.Audit) string {
 	return line
 }
 
-// Audit says where an audit stands: the rate if it is known, and what to do next. More is how one draws so many labels in
-// all; it may be empty.
+// Audit says where an audit stands: the rate if it is known, and what to do next. More is how one draws so many labels
+// in all; it may be empty.
 func Audit(a *cleaner.Audit, more string) (lines []string) {
 	if a.Look > 0 {
 		lines = append(lines, HowMany(a))
@@ -69,7 +69,8 @@ func Audit(a *cleaner.Audit, more string) (lines []string) {
 // Behind says that the scores do not follow the newest look of an audit.
 const Behind = "scores, threshold and suspects do not follow the last look of the audit yet: rescore"
 
-// Overtaken refuses an answer to a draw that somebody else has decided on. It does not tell which label the draw had or has.
+// Overtaken refuses an answer to a draw that somebody else has decided on. It does not tell which label the draw had or
+// has.
 func Overtaken(id string) string { return "not saved: somebody has decided on " + id + " meanwhile" }
 
 // AdviseAudit adds to an error of drawing what to do about it.

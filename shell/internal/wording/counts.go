@@ -1,5 +1,5 @@
-// Package wording words the outcomes of runs, decisions, errors and counts, so that statements and commands say the same. It
-// prints nothing, and knows no statement, flag or terminal.
+// Package wording words the outcomes of runs, decisions, errors and counts, so that statements and commands say the
+// same. It prints nothing, and knows no statement, flag or terminal.
 package wording
 
 import (

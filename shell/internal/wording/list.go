@@ -19,8 +19,8 @@ func Promise(p cleaner.Promise) string {
 	return text
 }
 
-// List says what the newest list for a promise promises and by which draws, and returns it. Without such a list, it returns nil
-// and what there is to do. The audit is nil before the first draw.
+// List says what the newest list for a promise promises and by which draws, and returns it. Without such a list, it
+// returns nil and what there is to do. The audit is nil before the first draw.
 func List(a *cleaner.Audit, p cleaner.Promise) (told string, kept *cleaner.AuditList) {
 	if a == nil {
 		return Promise(p) + ": nothing is drawn yet; audit draw 50 draws labels to look at, of which the first 25 must be decided", nil

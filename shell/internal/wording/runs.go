@@ -29,8 +29,8 @@ var decidedWords = map[decide.Kind]string{
 // WayToPredict says what to do about nodes without predictions.
 const WayToPredict = "run predict, which trains a classifier and predicts all nodes, or import --predictions of all nodes"
 
-// Advise adds to an error of the cleaner what to do about it: where too few nodes are labelled to learn from, where nodes have
-// no predictions, and where closed walks are too many to count.
+// Advise adds to an error of the cleaner what to do about it: where too few nodes are labelled to learn from, where
+// nodes have no predictions, and where closed walks are too many to count.
 func Advise(err error) error {
 	if errors.Is(err, ops.ErrPrice) {
 		return fmt.Errorf("%w; take fewer --hops", err)

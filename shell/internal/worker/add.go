@@ -169,8 +169,8 @@ func (s *addStep) hop() error {
 	}, c.tested)
 }
 
-// finish makes the rows of a hop, the features of the tested labels and of the sample, and the rows for the next hop. sums returns those of
-// a row, the row's own X, and its diagonal.
+// finish makes the rows of a hop, the features of the tested labels and of the sample, and the rows for the next hop.
+// sums returns those of a row, the row's own X, and its diagonal.
 func (s *addStep) finish(hop int, sums func(i int) ([]float64, []float32, float64), tested []kv.Class) error {
 	c, k := &s.chunk, s.Classes
 	s.row, s.next = resize(s.row, int(c.count)*k), resize(s.next, int(c.count)*k)

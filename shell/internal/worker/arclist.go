@@ -38,8 +38,8 @@ type arcEncoder struct {
 	from  []kv.NodeID
 }
 
-// frame is the frame of arcs of a block: the length of a gap block, the block, and weights of so many bytes. The first list of the block
-// has the rows that have arcs, counted from the first one. The payload is appended to memory.
+// frame is the frame of arcs of a block: the length of a gap block, the block, and weights of so many bytes. The first
+// list of the block has the rows that have arcs, counted from the first one. The payload is appended to memory.
 func (e *arcEncoder) frame(row, column uint32, arcs *arcList, weight int, memory []byte) Frame {
 	first, last := arcs.rows[0], arcs.rows[len(arcs.rows)-1]
 	e.lists.Reset()

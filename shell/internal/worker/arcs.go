@@ -8,8 +8,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// arcsStep makes the arcs of blocks of their sorted edges, with the row sums. Repeats of an edge without weights count once. Weights of
-// repeats are added.
+// arcsStep makes the arcs of blocks of their sorted edges, with the row sums. Repeats of an edge without weights count
+// once. Weights of repeats are added.
 type arcsStep struct {
 	base
 	block     [2]uint32

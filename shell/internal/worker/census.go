@@ -22,7 +22,8 @@ type censusStep struct {
 	bytes       []uint8
 }
 
-// A verdict is what a person said of the label of a node, as a frame has it. Now is -1 if no more is known than that the label is wrong.
+// A verdict is what a person said of the label of a node, as a frame has it. Now is -1 if no more is known than that
+// the label is wrong.
 type verdict struct {
 	Node   uint32   `json:"node"` // position
 	Before kv.Class `json:"before"`
@@ -30,8 +31,8 @@ type verdict struct {
 	Score  *float64 `json:"score"` // for which the person looked at it; null: none
 }
 
-// A taughtMember is a member of the sample of whom people said something. Node is its position in a report of census, and its number in
-// a job of fit.
+// A taughtMember is a member of the sample of whom people said something. Node is its position in a report of census,
+// and its number in a job of fit.
 type taughtMember struct {
 	Node  uint32   `json:"node"`
 	Label kv.Class `json:"label"`
@@ -39,8 +40,8 @@ type taughtMember struct {
 	Added bool     `json:"added"`
 }
 
-// censusBytes is what nodes take. Drawing splits takes a list of nodes, and leaving out nodes without predictions takes a copy of the
-// labels.
+// censusBytes is what nodes take. Drawing splits takes a list of nodes, and leaving out nodes without predictions takes
+// a copy of the labels.
 func censusBytes(nodes int64, drawn, lacks bool) int64 {
 	need := 6*nodes + nodes/4
 	for _, more := range []bool{drawn, lacks} {

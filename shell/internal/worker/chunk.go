@@ -7,7 +7,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A chunk collects the frames about the nodes of a chunk. What has not come is empty. Labels always come: they say which nodes there are.
+// A chunk collects the frames about the nodes of a chunk. What has not come is empty. Labels always come: they say
+// which nodes there are.
 type chunk struct {
 	job *Job
 

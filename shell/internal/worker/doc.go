@@ -1,19 +1,22 @@
-// Package worker does single steps of a cleaning for another program, such as an executor of Apache Spark: it reads frames from one
-// stream, computes one operation, and writes frames to another. It knows nothing of clusters and files, and of stores only that they are
-// not here.
+// Package worker does single steps of a cleaning for another program, such as an executor of Apache Spark: it reads
+// frames from one stream, computes one operation, and writes frames to another. It knows nothing of clusters and files,
+// and of stores only that they are not here.
 //
 // # The stream
 //
-// A job frame names the operation and its parameters. Frames with data follow. Where the operation works group by group, a group frame
-// comes before the frames of each group. An end frame has the number of all frames between the job and itself, so that a stream that
-// breaks off is found. The output has frames with results and an end frame. See [Frame] for the bytes.
+// A job frame names the operation and its parameters. Frames with data follow. Where the operation works group by
+// group, a group frame comes before the frames of each group. An end frame has the number of all frames between the job
+// and itself, so that a stream that breaks off is found. The output has frames with results and an end frame. See
+// [Frame] for the bytes.
 //
-// A frame is made once. It may pass through shuffles and files before another worker reads it: its checksum covers the whole way.
+// A frame is made once. It may pass through shuffles and files before another worker reads it: its checksum covers the
+// whole way.
 //
 // # Places
 //
-// Nodes have numbers from 0, cut in ranges. A place in a range is a local row. Frames about nodes cover at most one chunk, which is
-// [Job.Chunk] rows of a range. A block is the part of the adjacency between the rows of one range and the columns of another.
+// Nodes have numbers from 0, cut in ranges. A place in a range is a local row. Frames about nodes cover at most one
+// chunk, which is [Job.Chunk] rows of a range. A block is the part of the adjacency between the rows of one range and
+// the columns of another.
 //
 // # The operations
 //

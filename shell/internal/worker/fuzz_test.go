@@ -69,7 +69,8 @@ func rightFrames(job Job) []Frame {
 	}
 }
 
-// FuzzOperations gives every operation a frame with any numbers and payload, but a right checksum, behind frames that are right.
+// FuzzOperations gives every operation a frame with any numbers and payload, but a right checksum, behind frames that
+// are right.
 func FuzzOperations(f *testing.F) {
 	job := smallJob()
 	census, err := json.Marshal(censusReport{Census: &cleaner.Census{Names: job.Names, Nodes: 6, Counts: []float64{3, 2}}})

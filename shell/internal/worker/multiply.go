@@ -16,8 +16,8 @@ const (
 	modeDiagonal = "diagonal" // of add
 )
 
-// firstWidth is the number of columns of the sums of mode first: votes and hop 1 of the labels, labelled neighbours, the way back; and of a
-// weighted graph the numbers of neighbours by label.
+// firstWidth is the number of columns of the sums of mode first: votes and hop 1 of the labels, labelled neighbours,
+// the way back; and of a weighted graph the numbers of neighbours by label.
 func (j *Job) firstWidth() int {
 	if j.Weighted {
 		return 3*j.Classes + 2

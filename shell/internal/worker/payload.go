@@ -72,7 +72,8 @@ func rowsOf[T number](memory []T, f *Frame) ([]T, error) {
 	return memory, nil
 }
 
-// Sparse rows: for each row a bitmap of the columns that are not zero, then the values of all rows. The width is that of the frame.
+// Sparse rows: for each row a bitmap of the columns that are not zero, then the values of all rows. The width is that
+// of the frame.
 
 func bitmapBytes(width int) int { return (width + 7) / 8 }
 
@@ -93,8 +94,8 @@ func appendSparse(to []byte, values []float64, width int) []byte {
 	return to
 }
 
-// sparseRows checks a frame of sparse rows and calls visit for each value, by rows and columns ascending; row counts from the first of
-// the frame.
+// sparseRows checks a frame of sparse rows and calls visit for each value, by rows and columns ascending; row counts
+// from the first of the frame.
 func sparseRows(f *Frame, visit func(row, column int, x float64)) error {
 	width := int(f.Width)
 	each := bitmapBytes(width)

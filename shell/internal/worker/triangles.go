@@ -158,7 +158,8 @@ func (s *trianglesStep) endGroup() error {
 	return nil
 }
 
-// writeSums writes sums that are not zero, chunk by chunk. The group places them: no two frames about a row have one place.
+// writeSums writes sums that are not zero, chunk by chunk. The group places them: no two frames about a row have one
+// place.
 func (s *trianglesStep) writeSums(r uint32, sums []float64) error {
 	part := s.group[1]*uint32(len(s.Ranges)) + s.group[2]
 	for first := 0; first < len(sums); first += int(s.Chunk) {

@@ -61,8 +61,8 @@ const attacks = `(async () => {
   return got;
 })()`
 
-// TestAttacker has a page of another port of this machine, and one of another name that leads to this machine, in the browser that
-// has the page open: they read nothing, and change nothing.
+// TestAttacker has a page of another port of this machine, and one of another name that leads to this machine, in the
+// browser that has the page open: they read nothing, and change nothing.
 func TestAttacker(t *testing.T) {
 	g := demo(t)
 	at, origin := review(t, g.store)

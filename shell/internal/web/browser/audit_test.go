@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// asLabelledByAModel is Cora with the labels of a language model, a third of which are wrong, or the made-up graph where
-// the data are not there.
+// asLabelledByAModel is Cora with the labels of a language model, a third of which are wrong, or the made-up graph
+// where the data are not there.
 func asLabelledByAModel(t *testing.T) *graph {
 	t.Helper()
 	data := filepath.Join(os.Getenv("GRAPHCLEANER_DATA"), "cora_llm", "csv")

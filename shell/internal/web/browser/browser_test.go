@@ -1,5 +1,5 @@
-// Package browser tests the review page in Chromium, as a person uses it. It is a module of its own: the program does not need the driver
-// of a browser.
+// Package browser tests the review page in Chromium, as a person uses it. It is a module of its own: the program does
+// not need the driver of a browser.
 package browser
 
 import (
@@ -158,7 +158,8 @@ func exists(path string) bool {
 
 var address = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/\?token=\S+`)
 
-// review runs review --web on a store, with more arguments, until the test ends, and returns the address that it prints and the origin of the page.
+// review runs review --web on a store, with more arguments, until the test ends, and returns the address that it prints
+// and the origin of the page.
 func review(t *testing.T, args ...string) (at, origin string) {
 	t.Helper()
 	at, origin, _ = reviewUntil(t, args...)
@@ -372,8 +373,8 @@ func (w *window) ready() {
 	w.until("document.readyState === 'complete' && !document.querySelector('#show-help').hidden && document.querySelector('#main').ariaBusy === 'false'")
 }
 
-// pressUntil presses a key until what it does is seen. The page refuses keys for a moment after it has brought the scores of a
-// card up to date, as a person would read the card again.
+// pressUntil presses a key until what it does is seen. The page refuses keys for a moment after it has brought the
+// scores of a card up to date, as a person would read the card again.
 func (w *window) pressUntil(script, key string) {
 	w.Helper()
 	for began := time.Now(); time.Since(began) < 30*time.Second; {

@@ -17,7 +17,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// watch measures in the page the time from a key to the card behind it, and counts the cards that were asked for only then.
+// watch measures in the page the time from a key to the card behind it, and counts the cards that were asked for only
+// then.
 const watch = `(() => {
   window.waits = [];
   window.late = 0;
@@ -33,7 +34,8 @@ const watch = `(() => {
   }).observe(document.querySelector('#main'), {childList: true});
 })()`
 
-// TestWay is a person's whole way: 50 decisions by keyboard alone, then the list, a second person, the overview, and the labels.
+// TestWay is a person's whole way: 50 decisions by keyboard alone, then the list, a second person, the overview, and
+// the labels.
 func TestWay(t *testing.T) {
 	g := cora(t)
 	at, origin := review(t, g.store, "--who", "ann")
@@ -114,7 +116,8 @@ func TestWay(t *testing.T) {
 		}
 	}
 
-	// No page weighs much, with its style and its script, though the browser has nothing of it. The next card is not counted.
+	// No page weighs much, with its style and its script, though the browser has nothing of it. The next card is not
+	// counted.
 	hub := "1358" // of Cora, with 168 neighbours
 	if g.truth[hub] == "" {
 		hub = eval[string](w, "fetch('list', {headers: {Accept: 'application/json'}}).then(answer => "+
@@ -261,7 +264,8 @@ func TestWithoutScript(t *testing.T) {
 // pages are those that a person looks at.
 var pages = []string{"/review", "/list", "/list?of=nodes&where=label+is+null", "/overview", "/audit", "/history", "/numbers?id=ID", "/node?id=ID"}
 
-// TestSizes has windows of all sizes, light and dark: nothing sticks out, and everything has a name that a screen reader says.
+// TestSizes has windows of all sizes, light and dark: nothing sticks out, and everything has a name that a screen
+// reader says.
 func TestSizes(t *testing.T) {
 	store := languages(t)
 	graphcleaner(t, "shell", store, "-c", "audit draw 50")
@@ -283,7 +287,8 @@ func TestSizes(t *testing.T) {
 			}
 		}
 	}
-	// In the list, the row that the keys are at is never behind the bar at the foot, and small screens have all of a row.
+	// In the list, the row that the keys are at is never behind the bar at the foot, and small screens have all of a
+	// row.
 	for _, width := range []int64{360, 1280} {
 		w.run(chromedp.EmulateViewport(width, 700))
 		w.at("/list?of=nodes")
