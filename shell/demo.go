@@ -163,12 +163,16 @@ func (c *demoCommand) show(ctx context.Context, store *kv.Store, mislabels map[s
 		return err
 	}
 	flags, hits := 0, 0
-	for id, err := range query.Rows[string](query.Query(ctx, tx, query.Options{}, "suspects return id")) {
+	suspects, err := query.Query(ctx, tx, query.Options{}, "suspects return id")
+	if err != nil {
+		return err
+	}
+	for row, err := range suspects.Rows() {
 		if err != nil {
 			return err
 		}
 		flags++
-		if mislabels[id] {
+		if mislabels[row[0].String()] {
 			hits++
 		}
 	}

@@ -165,13 +165,13 @@ func (c *gateCommand) judge(ctx context.Context, tx *kv.Tx, v *gateVerdict, s *s
 			return err
 		}
 		if v.Suspects++; len(all) < c.Limit {
-			all = append(all, row.Values)
+			all = append(all, row)
 		}
-		if label, ok := known[row.Values[0].String()]; c.Baseline == "" || ok && label == row.Values[1].String() {
+		if label, ok := known[row[0].String()]; c.Baseline == "" || ok && label == row[1].String() {
 			continue
 		}
 		if isNew++; len(fresh) < c.Limit {
-			fresh = append(fresh, row.Values)
+			fresh = append(fresh, row)
 		}
 	}
 	v.Share = float64(v.Suspects) / float64(max(v.Scored, 1))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -115,11 +116,10 @@ func reasonsOf(t *testing.T, store *kv.Store) []string {
 	tx := store.Begin()
 	defer tx.Close()
 	var reasons []string
-	for d, err := range query.Rows[struct{ Why kv.Value }](query.Query(t.Context(), tx, query.Options{}, "history")) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		reasons = append(reasons, d.Why.String())
+	answer := must.Get(query.Query(t.Context(), tx, query.Options{}, "history return why"))(t)
+	for row, err := range answer.Rows() {
+		must.Do(t, err)
+		reasons = append(reasons, row[0].String())
 	}
 	return reasons
 }

@@ -82,7 +82,7 @@ func (r *askReport) ask(ctx context.Context, store *kv.Store, memory byteSize) e
 		if r.Rows++; r.Rows == 1 {
 			r.FirstMS = append(r.FirstMS, milliseconds(began))
 		}
-		for _, value := range row.Values {
+		for _, value := range row {
 			if kind := value.Kind(); kind == kv.KindInt || kind == kv.KindFloat {
 				r.Checksum += value.Float()
 			}
@@ -107,7 +107,7 @@ func (r *askReport) digest(ctx context.Context, store *kv.Store, memory byteSize
 			return "", err
 		}
 		b = b[:0]
-		for _, value := range row.Values {
+		for _, value := range row {
 			switch value.Kind() {
 			case kv.KindInt, kv.KindFloat:
 				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(value.Float()))

@@ -24,8 +24,9 @@ func main() {
 	must(cleaner.Rescore(ctx, store, cleaner.RescoreOptions{}))
 	tx := store.Begin()
 	defer tx.Close()
-	for s, err := range query.Rows[struct{ ID, Label, Suggested string }](query.Query(ctx, tx, query.Options{}, "suspects")) {
-		fmt.Println(must(s, err).ID, s.Label, "should be", s.Suggested)
+	suspects := must(query.Query(ctx, tx, query.Options{}, "suspects return id, label, suggested"))
+	for s, err := range suspects.Rows() {
+		fmt.Println(must(s, err)[0], s[1], "should be", s[2])
 	}
 }
 

@@ -37,7 +37,7 @@ func RenderOn(w io.Writer, r *query.Result, f Format, on *Screen) (rows int64, e
 			// What was complete before the failure is still worth reading.
 			return rows, cmp.Or(err, out.Flush())
 		}
-		if err := p.row(row.Values); err != nil {
+		if err := p.row(row); err != nil {
 			return rows, err
 		}
 		// A reader at the other end of a pipe is shown the first rows at once.

@@ -125,7 +125,7 @@ func TestJSONIsValidAndCSVReadsBack(t *testing.T) {
 		for row, err := range sample().Rows() {
 			must.Do(t, err)
 			rows++
-			for i, v := range row.Values {
+			for i, v := range row {
 				if v.Kind() == kv.KindString && records[rows][i] != v.Str() {
 					t.Errorf("%s as csv, row %d: got %q, want %q", name, rows, records[rows][i], v.Str())
 				}

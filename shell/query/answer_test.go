@@ -45,7 +45,7 @@ func linesOf(r *Result) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		out += fmt.Sprintf("%q\n", row.Values)
+		out += fmt.Sprintf("%q\n", row)
 	}
 	return out, nil
 }

@@ -137,7 +137,7 @@ type (
 		property name
 	}
 
-	// wordStatement is a statement that is only its name: describe, noise, runs, stats.
+	// wordStatement is a statement that is only its name: noise, runs, stats.
 	wordStatement struct{ word string }
 )
 
@@ -242,12 +242,12 @@ type (
 	test struct {
 		property name
 		operator string
-		values   []literal // one, of between two, of in one or more
+		values   []literal // one, of in one or more
 		other    *name     // in place of values
 	}
 )
 
-// Operators of a test beside = != < <= > >= in like ilike between, which have values.
+// Operators of a test beside = != < <= > >= in like ilike, which have values.
 const (
 	operatorNull = "null"
 	operatorTrue = "true" // of a property that stands alone

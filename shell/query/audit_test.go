@@ -14,7 +14,7 @@ func allRows(t *testing.T, r *Result) (rows [][]kv.Value) {
 	t.Helper()
 	for row, err := range r.Rows() {
 		must.Do(t, err)
-		rows = append(rows, slices.Clone(row.Values))
+		rows = append(rows, slices.Clone(row))
 	}
 	return rows
 }

@@ -59,9 +59,9 @@ func negate(e expression, negated bool) expression {
 }
 
 // operatorNames lists the operators in errors.
-const operatorNames = "=, !=, <, <=, >, >=, in, like, ilike, between, is"
+const operatorNames = "=, !=, <, <=, >, >=, in, like, ilike, is"
 
-// test = figure [ compare ( value | figure ) | "is" [ "not" ] "null" | [ "not" ] ( in | like | ilike | between ) ] .
+// test = figure [ compare ( value | figure ) | "is" [ "not" ] "null" | [ "not" ] ( in | like | ilike ) ] .
 func (p *parser) test() (expression, error) {
 	property, err := p.figure()
 	if err != nil {
@@ -89,7 +89,7 @@ func (p *parser) test() (expression, error) {
 	}
 	negated, label := p.acceptAs("not", ""), ""
 	if negated {
-		label = "in, like, ilike or between"
+		label = "in, like or ilike"
 	}
 	switch {
 	case p.acceptAs("in", label):
@@ -98,8 +98,6 @@ func (p *parser) test() (expression, error) {
 		t.operator, err = "like", p.pattern(t)
 	case p.acceptAs("ilike", ""):
 		t.operator, err = "ilike", p.pattern(t)
-	case p.acceptAs("between", ""):
-		t.operator, err = "between", p.bounds(t)
 	case negated:
 		err = p.fail()
 	}
@@ -119,18 +117,6 @@ func (p *parser) values(t *test) error {
 			return p.expect(")")
 		}
 	}
-}
-
-// bounds = value "and" value .
-func (p *parser) bounds(t *test) error {
-	err := p.value(t)
-	if err == nil {
-		err = p.expect("and")
-	}
-	if err == nil {
-		err = p.value(t)
-	}
-	return err
 }
 
 // value = string | number | parameter | "true" | "false" . It goes to the values of a test. Or is what else could stand

@@ -20,19 +20,11 @@ func (q *query) count(ctx context.Context, s *listStatement) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	var r *Result
-	if s.groupBy == nil && s.totals == nil {
-		n, wrong := found.plan.Count(ctx)
-		r, err = NewTable([]ColumnInfo{countColumn}, [][]kv.Value{{kv.ValueOf(n)}}), wrong
-	} else {
-		r, err = q.countGroups(ctx, s, found.plan)
+	if s.groupBy != nil || s.totals != nil {
+		return q.countGroups(ctx, s, found.plan)
 	}
-	if err != nil {
-		return nil, err
-	}
-	r.cost = cost(found.plan)
-	q.remarkNone(ctx, r, s.groupBy == nil)
-	return r, nil
+	n, err := found.plan.Count(ctx)
+	return NewTable([]ColumnInfo{countColumn}, [][]kv.Value{{kv.ValueOf(n)}}), err
 }
 
 // countGroups counts the nodes of a plan in groups: those of whole blocks on several goroutines, unless the store does

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,95 +11,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
-
-// A described is what describe says of a property.
-type described struct {
-	name    string
-	kind    kv.Kind // of nodeProperties: if the store has no such column
-	meaning string
-}
-
-// nodeProperties are those that every node has.
-var nodeProperties = []described{
-	{"id", kv.KindString, "the name of the node"},
-	{"label", kv.KindClass, "the given label"},
-	{"suggested", kv.KindClass, "the label that the last run suggests"},
-	{"score", kv.KindSingle, "the chance that the label is wrong"},
-	{"confidence", kv.KindSingle, "the predicted chance of the suggested label"},
-	{"degree", kv.KindInt, "the number of neighbours"},
-	{"split", kv.KindString, "train, val or test"},
-	{"decision", kv.KindString, "the decision in force: accept, reject, relabel, unlabel or unsure; of a " +
-		"disputed node, the one before the dispute"},
-	{"decided_by", kv.KindString, "who has decided about the node"},
-	{"disputed", kv.KindBool, "true while people disagree about the node"},
-	{"run", kv.KindInt, "the run that scored the node"},
-}
-
-// listMeanings are those of the columns of each other list.
-var listMeanings = map[string]map[string]string{
-	"neighbors": {
-		"hop":        "the distance from the node",
-		"direction":  "out: the edge leads to the neighbour; in: from it; both",
-		"weight":     "the weight of the edge",
-		"weight_out": "the weight of the edge to the neighbour",
-		"weight_in":  "the weight of the edge from the neighbour",
-	},
-	"history": {
-		"seq":      "the number of the entry",
-		"step":     "the step of the entry: undo takes whole steps back",
-		"time":     "when it was decided, as 2026-01-31T18:00:00.000000Z",
-		"id":       "the node",
-		"decision": "accept, reject, relabel, unlabel, unsure or undo",
-		"from":     "the label before",
-		"to":       "the label that the decision names",
-		"who":      "who has decided",
-		"why":      "the reason, if one was given",
-		"run":      "the last run before the decision",
-		"score":    "the score at the decision",
-		"undoes":   "of an undo: the seq of the entry that it takes back",
-		"disputed": "true if people disagree after the entry",
-		"in_force": "true if the decision holds now",
-	},
-	"classes": {
-		"class":           "the name of the class",
-		"nodes":           "the nodes with this label",
-		"share":           "their share of all labels",
-		"homophily":       "the share of their labelled neighbours with the same label",
-		"self_confidence": "the mean predicted chance of the label",
-		"suspects":        "the suspects among them",
-		"suspect_share":   "the share of suspects among them",
-		"estimated_rate":  "the share of wrong labels as the model estimates it",
-	},
-}
-
-// describe answers describe: all that conditions, order by and return can name, in each list.
-func (q *query) describe() *Result {
-	columns := []ColumnInfo{
-		{"list", kv.KindString}, {"property", kv.KindString}, {"kind", kv.KindString}, {"indexed", kv.KindBool},
-		{"meaning", kv.KindString},
-	}
-	var rows [][]kv.Value
-	add := func(list, name string, kind kv.Kind, indexed kv.Value, meaning string) {
-		rows = append(rows, []kv.Value{kv.ValueOf(list), kv.ValueOf(name), kv.ValueOf(kindName(kind)),
-			indexed, text(meaning)})
-	}
-	for _, p := range nodeProperties {
-		c, _ := q.tx.Column(p.name)
-		add("nodes", p.name, cmp.Or(c.Kind, p.kind), kv.ValueOf(c.Indexed), p.meaning)
-	}
-	for _, name := range UserColumns(q.tx) {
-		c, _ := q.tx.Column(name)
-		add("nodes", name, c.Kind, kv.ValueOf(c.Indexed), "")
-	}
-	add("nodes", "share(label, 2)", kv.KindFloat, kv.Value{},
-		"the share of labelled nodes within 2 hops that have this label; also of suggested, or of a class")
-	for _, list := range []string{"neighbors", "history", "classes"} {
-		for _, c := range listColumns(q.tx, list) {
-			add(list, c.Name, c.Kind, kv.Value{}, listMeanings[list][c.Name])
-		}
-	}
-	return NewTable(columns, rows)
-}
 
 // propertyNames are the names of all properties of nodes, sorted: the stored ones, and those that every store has.
 func propertyNames(tx *kv.Tx) []string {

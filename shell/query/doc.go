@@ -1,23 +1,22 @@
 // Package query answers statements about a store: it lists suspects and nodes, explains scores, takes decisions and
 // runs clean. It reads one statement in one snapshot of the store. It knows no terminal, no flag and no file format.
 //
-// A program imports this package to ask and to decide. [Query] answers a statement from a snapshot, and [Rows] reads
-// the rows of the answer into Go values:
+// A program imports this package to ask and to decide. [Query] answers a statement from a snapshot:
 //
-//	type suspect struct {
-//		ID, Suggested string
-//		Score         float64
+//	found, err := query.Query(ctx, tx, query.Options{},
+//		"suspects where score > $1 and label = $2 return id, suggested", 0.5, "Theory")
+//	if err != nil {
+//		return err
 //	}
-//	found, err := query.Query(ctx, tx, query.Options{}, "suspects where score > $1 and label = $2", 0.5, "Theory")
-//	for s, err := range query.Rows[suspect](found, err) {
+//	for row, err := range found.Rows() {
 //		if err != nil {
 //			return err
 //		}
-//		fmt.Println(s.ID, s.Suggested)
+//		fmt.Println(row[0], row[1])
 //	}
 //
 // [Exec] runs a statement that writes. Query refuses it. [Options] say who decides, how much memory a statement may
-// use, and who confirms a decision on many nodes. [Result.Rows] is for columns that a program does not know beforehand.
+// use, and who confirms a decision on many nodes.
 //
 // A prompt cuts a file into statements with a [Script], and offers what [Complete] finds. A printer follows the
 // [Layout] of a [Result]. [Manual] explains every statement, and [Conditions] the conditions.
@@ -34,68 +33,10 @@
 //
 //	accept $1 if label = $2 and suggested = $3
 //
-// # Grammar
+// # Words
 //
-// In EBNF: | separates alternatives, [ ] encloses what may be left out, { } what may be repeated. Clauses stand once at
-// most, in any order.
-//
-//	script     = { [ statement ] ";" | command } [ statement ] .
-//	statement  = listed { where | sample | order | limit | offset | return }
-//	           | "count" ( listed | "history" ) [ where ] grouping
-//	           | "plan" ( listed { where | sample | order | limit | offset | return } | "count" listed [ where ] grouping )
-//	           | "node" ids
-//	           | "neighbors" id [ "hops" number ] filters
-//	           | "explain" id
-//	           | "classes" filters
-//	           | "history" [ id ] filters
-//	           | "describe" | "noise" | "runs" | "stats"
-//	           | ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids [ if ] | [ "all" ] where [ limit ] ) [ because ]
-//	           | "relabel" ( ids class [ if ] | class [ "all" ] where [ limit ] ) [ because ]
-//	           | "undo" [ number ]
-//	           | "clean" { "hops" number | "preset" ( "default" | "paper" ) | "expect" number | "seed" number
-//	             | "out" "of" "fold" | "in" "sample" | "as" "given" }
-//	           | "rescore" [ "full" ]
-//	           | "audit" [ "draw" ( number [ "seed" number ] | [ number ] "for" [ "trusted" ] "fdr" number ) ]
-//	           | ( "create" | "drop" ) "index" "on" property .
-//	listed     = "suspects" [ ( "fpr" | "fnr" | "fdr" ) number ] | "nodes" | "labels" "trusted" "fdr" number .
-//	grouping   = [ "return" totals ] | "group" "by" figures { "return" totals | order | limit | offset } .
-//	filters    = { where | order | limit | offset | return } .
-//
-//	ids        = id { "," id } .
-//	if         = "if" expression .
-//	because    = "because" ( string | parameter ) .
-//	where      = "where" expression .
-//	sample     = "sample" number [ "seed" number ] .
-//	order      = "order" "by" rank { "," rank } .
-//	rank       = ( figure | total ) [ "asc" | "desc" ] .                          (a total of groups only)
-//	limit      = "limit" number .
-//	offset     = "offset" number .
-//	return     = "return" ( "*" | figures ) .
-//	totals     = total { "," total } .
-//	total      = ( "min" | "max" | "avg" | "sum" ) "(" figure ")" .
-//
-//	expression = conjunction { "or" conjunction } .
-//	conjunction = term { "and" term } .
-//	term       = "not" term | "(" expression ")" | test .
-//	test       = figure [ compare ( value | figure )
-//	           | [ "not" ] "in" "(" value { "," value } ")"
-//	           | [ "not" ] ( "like" | "ilike" ) ( string | parameter )
-//	           | [ "not" ] "between" value "and" value
-//	           | "is" [ "not" ] "null" ] .                        (a property alone is true or false)
-//	compare    = "=" | "!=" | "<>" | "<" | "<=" | ">" | ">=" .
-//	figures    = figure { "," figure } .
-//	figure     = property | "share" "(" ( property | class ) [ "," number ] ")" .
-//
-//	class      = string | number | parameter .
-//	property   = name | '"' characters '"' .                      ("" inside stands for ")
-//	value      = string | number | "true" | "false" | parameter .
-//	string     = "'" characters "'" .                             ('' inside stands for ')
-//	number     = [ "+" | "-" ] ( digits [ "." [ digits ] ] | "." digits ) [ ( "e" | "E" ) [ "+" | "-" ] digits ] .
-//	parameter  = "$" digits .                                     (from Go only; $1 is the first argument, and may stand for a number)
-//	name       = letter { letter | digit } .                      (_ is a letter)
-//	id         = string | parameter | word .
-//	word       = one or more characters other than white space ' " , ( ) ; $ .
-//	comment    = "--" to the end of the line, where white space, ";" or nothing stands before it, and no letter behind it .
+// The comments of the methods of the parser have the grammar in EBNF, and [Manual] the forms of all statements. Clauses
+// stand once at most, in any order. $1 is an argument from Go; it may stand for a number, a text, a class or an id.
 //
 // In a decision, the word "where" begins the condition. A node with the id "where" needs quotes. So do, behind history,
 // the words that begin its clauses. The word "all" is a keyword only before "where"; elsewhere it is an id.
@@ -106,7 +47,7 @@
 //
 // A property is compared with constants of its own type, or with another property: numbers with numbers, text with
 // text. A label that is true or false may be written without quotes, and one that looks like a number too, except after
-// <, <=, >, >= and between. If all ids are integers, ids compare as integers, else as text: then id >= 100 is an error,
+// <, <=, > and >=. If all ids are integers, ids compare as integers, else as text: then id >= 100 is an error,
 // and id >= '100' compares as text. A comparison with a property that has no value is neither true nor false, and
 // neither is its negation. In a pattern of like, % stands for any characters, _ for one, and \ makes the next character
 // stand for itself.

@@ -76,8 +76,8 @@ func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
 	}
 	isText := s.kinds[name] == kv.KindString || s.kinds[name] == kv.KindClass || name == "id"
 	other := s.drawOther(r, name)
-	switch kind := r.IntN(8); {
-	case kind == 7:
+	switch kind := r.IntN(7); {
+	case kind == 6:
 		not, c.has = false, append(c.has, other)
 		operator := []string{"=", "!=", "<>", "<", "<=", ">", ">="}[r.IntN(7)]
 		c.text = quoted + operator + writtenName(other)
@@ -113,14 +113,7 @@ func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
 			}
 			return greatest
 		}
-	case kind == 2:
-		low, lowText := constant(true)
-		high, highText := constant(true)
-		c.text += "between " + lowText + " and " + highText
-		c.of = func(row map[string]kv.Value) float64 {
-			return min(meets(row[name], ">=", low), meets(row[name], "<=", high))
-		}
-	case kind == 3 && isText && r.IntN(2) == 0:
+	case kind == 2 && isText && r.IntN(2) == 0:
 		pattern := []string{"%", "A%", "%A%", "n_", "N_%", "LONG%", "IT'%", "%r%"}[r.IntN(8)]
 		c.text += "ilike " + Quote(pattern)
 		c.of = func(row map[string]kv.Value) float64 {
@@ -129,7 +122,7 @@ func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
 			}
 			return truth(likes([]rune(strings.ToLower(row[name].String())), []rune(strings.ToLower(pattern))))
 		}
-	case kind == 3 && isText:
+	case kind == 2 && isText:
 		pattern := []string{"%", "a%", "%a%", "_", "", "long%", "%er", `100\%`, "%'%", "n_", "%1%", "it%s", "_%_", "数%", "%\n%"}[r.IntN(15)]
 		c.text += "like " + Quote(pattern)
 		c.of = func(row map[string]kv.Value) float64 {

@@ -189,7 +189,7 @@ func (s *drawnStore) ask(q question) ([]string, error) {
 			return nil, err
 		}
 		var cells []string
-		for _, value := range row.Values {
+		for _, value := range row {
 			cells = append(cells, strconv.Quote(value.String()))
 		}
 		rows = append(rows, strings.Join(cells, " "))
@@ -313,7 +313,7 @@ func (s *drawnStore) tryGroups(t *testing.T, r *rand.Rand, where, text string, c
 			if err != nil {
 				t.Fatalf("%s: %s: %v", where, text, err)
 			}
-			got = append(got, slices.Clone(row.Values))
+			got = append(got, slices.Clone(row))
 		}
 		tx.Close()
 		if !slices.EqualFunc(got, want, func(a, b []kv.Value) bool {

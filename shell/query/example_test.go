@@ -30,7 +30,7 @@ func ExampleQuery() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(row.Values[0].Str(), row.Values[1].Int())
+		fmt.Println(row[0].Str(), row[1].Int())
 	}
 	// Output:
 	// hub 2
@@ -48,11 +48,15 @@ func ExampleQuery_snapshot() {
 			return err
 		}
 		for _, text := range []string{"count nodes where label = 'Theory'", "count nodes where decision is not null"} {
-			for n, err := range query.Rows[int](query.Query(ctx, tx, query.Options{}, text)) {
+			counted, err := query.Query(ctx, tx, query.Options{}, text)
+			if err != nil {
+				return err
+			}
+			for row, err := range counted.Rows() {
 				if err != nil {
 					return err
 				}
-				fmt.Println(n, "in the snapshot of", tx.NumNodes(), "nodes:", text)
+				fmt.Println(row[0], "in the snapshot of", tx.NumNodes(), "nodes:", text)
 			}
 		}
 		return nil
@@ -63,40 +67,6 @@ func ExampleQuery_snapshot() {
 	// Output:
 	// 2 in the snapshot of 3 nodes: count nodes where label = 'Theory'
 	// 0 in the snapshot of 3 nodes: count nodes where decision is not null
-}
-
-// Rows are read into structs. A name that no column has is an error, also if there are no rows.
-func ExampleRows() {
-	store, remove := threePapers()
-	defer remove()
-	tx := store.Begin()
-	defer tx.Close()
-
-	type paper struct {
-		ID     string
-		Field  string `query:"label"`
-		Degree int
-		Split  *string // null if nobody has split the papers
-	}
-	find := func(text string) (*query.Result, error) {
-		return query.Query(context.Background(), tx, query.Options{}, text)
-	}
-	for p, err := range query.Rows[paper](find("nodes where degree > 1 return id, label, degree, split")) {
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(p.ID, p.Field, p.Degree, p.Split == nil)
-	}
-	for _, err := range query.Rows[paper](find("nodes where degree > 100 return id, label")) {
-		fmt.Println(err)
-	}
-	for _, err := range query.Rows[struct{ Split string }](find("nodes return split")) {
-		fmt.Println(err)
-	}
-	// Output:
-	// hub Theory 2 true
-	// column Degree: the rows have no such column for the field Degree of query_test.paper (columns: id, label)
-	// column split: got null, which a string cannot hold
 }
 
 // Statements with mistakes in them say where.
@@ -120,18 +90,15 @@ func ExampleExec() {
 			return true, nil
 		},
 	}
-	type decision struct{ ID, From, To string }
-	for d, err := range query.Rows[decision](query.Exec(context.Background(), store, opt,
-		"relabel 'Systems' all where degree = $1 because 'seen on the plot'", 2)) {
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(d.ID, d.From, d.To)
+	made, err := query.Exec(context.Background(), store, opt, "relabel 'Systems' all where degree = $1 because 'seen on the plot'", 2)
+	if err != nil {
+		log.Fatal(err)
 	}
+	fmt.Println(made.Entries().Len(), "decision is made")
 	// Output:
 	//   hub: Theory → Systems
 	// Relabel 1 node as 'Systems'?
-	// hub Theory Systems
+	// 1 decision is made
 }
 
 // A program shows a label. The person replies later, and meanwhile somebody else has decided: nothing is decided.

@@ -14,7 +14,7 @@ import (
 // fuzzedTexts are where the fuzzing of statements begins, beside the examples of the manual.
 var fuzzedTexts = []string{
 	"suspects where score>0.97 and label='Theory' order by score desc limit 2",
-	"nodes where title like '%graph%' or year between 1999 and 2010 return id, \"old style\"",
+	"nodes where title like '%graph%' or year >= 1999 return id, \"old style\"",
 	"nodes where not (weight < 1e0 or split in ('train', 'val')) order by year desc, id",
 	"count suspects where score > 0.5 group by label", "count nodes where decision is null group by \"old style\"",
 	"count nodes group by label, year return min(title), avg(score), sum(year) order by avg(score) desc, count limit 2",

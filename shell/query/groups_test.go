@@ -32,11 +32,10 @@ func TestGroupsBeyondMemory(t *testing.T) {
 	large := papers.Scored(t, nodes)
 	before := held()
 	rows := 0
-	for group, err := range Rows[struct{ ID, Count int }](
-		answerIn(t.Context(), t, large, Options{MemoryBudget: 1 << 20}, "count nodes group by id"),
-	) {
+	counted := must.Get(answerIn(t.Context(), t, large, Options{MemoryBudget: 1 << 20}, "count nodes group by id"))(t)
+	for group, err := range counted.Rows() {
 		must.Do(t, err)
-		if group.ID != rows || group.Count != 1 {
+		if group[0].Int() != int64(rows) || group[1].Int() != 1 {
 			t.Fatalf("row %d: got %v, want each id once, ascending", rows, group)
 		}
 		if rows++; rows == nodes/2 {

@@ -45,11 +45,7 @@ func (q *query) list(ctx context.Context, s *listStatement) (*Result, error) {
 	if found.draw == nil {
 		f.plan, f.most = found.plan, found.plan.Limit()
 	}
-	r := &Result{columns: columns, rows: f.rows(ctx, found.nodes(ctx)), cost: cost(found.plan)}
-	if s.offset == nil {
-		q.remarkNone(ctx, r, false)
-	}
-	return r, nil
+	return NewResult(columns, f.rows(ctx, found.nodes(ctx))), nil
 }
 
 // nodeColumns are what nodes returns if the statement does not say: id, label, degree, split if the
@@ -120,15 +116,6 @@ func (q *query) find(ctx context.Context, s *listStatement) (*finding, error) {
 		return nodes
 	}
 	return found, err
-}
-
-// cost tells what answering from a plan took, once its rows were read.
-func cost(plan *index.Plan) func() string {
-	return func() string {
-		t := plan.Reads()
-		return fmt.Sprintf("%d index entries, %d rows fetched, %d blocks scanned, %d skipped",
-			t.IndexEntries, t.Rows, t.Blocks, t.SkippedBlocks)
-	}
 }
 
 // plan answers plan. It finds the rows, so that their number and what was read are told too.

@@ -65,7 +65,7 @@ func (p *parser) statement() (statement, error) {
 			return p.index(verb)
 		}
 	}
-	for _, word := range []string{"describe", "noise", "runs", "stats"} {
+	for _, word := range []string{"noise", "runs", "stats"} {
 		if p.accept(word) {
 			return &wordStatement{word: word}, nil
 		}

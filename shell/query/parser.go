@@ -13,14 +13,14 @@ import (
 var reserved = map[string]bool{
 	"where": true, "order": true, "by": true, "limit": true, "return": true, "group": true,
 	"and": true, "or": true, "not": true, "in": true, "like": true, "is": true, "null": true,
-	"between": true, "asc": true, "desc": true, "true": true, "false": true,
+	"asc": true, "desc": true, "true": true, "false": true,
 }
 
 // maxDepth bounds nested brackets and nots, so that no text can exhaust the stack.
 const maxDepth = 200
 
-// A parser is a recursive descent over tokens, one method for each rule of the grammar in the package
-// documentation. Each test of the current token notes what would have been accepted, which makes both
+// A parser is a recursive descent over tokens, one method for each rule of the grammar, which its comment has in EBNF:
+// | separates alternatives, [ ] encloses what may be left out, { } what may be repeated. Each test of the current token notes what would have been accepted, which makes both
 // "want …" in errors and the completions of the prompt.
 type parser struct {
 	scan    scanner

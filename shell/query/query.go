@@ -187,8 +187,6 @@ func (q *query) answer(ctx context.Context, s statement) (*Result, error) {
 		return q.index(ctx, s)
 	case *wordStatement:
 		switch s.word {
-		case "describe":
-			return q.describe(), nil
 		case "noise":
 			return q.noise(ctx)
 		case "runs":

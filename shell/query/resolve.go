@@ -222,21 +222,15 @@ func (r *resolver) test(t *test) (index.Predicate, error) {
 		return r.pair(t)
 	}
 	op, compares := operators[t.operator]
-	ordered := t.operator == "between" || compares && op != index.Eq && op != index.Ne
+	ordered := compares && op != index.Eq && op != index.Ne
 	values := make([]kv.Value, len(t.values))
 	for i, l := range t.values {
 		if values[i], err = r.constant(column, t.property, l, ordered); err != nil {
 			return nil, err
 		}
 	}
-	switch t.operator {
-	case "in":
+	if t.operator == "in" {
 		return index.In{Property: property, Values: values}, nil
-	case "between":
-		return index.And{Terms: []index.Predicate{
-			index.Compare{Property: property, Op: index.Ge, Value: values[0]},
-			index.Compare{Property: property, Op: index.Le, Value: values[1]},
-		}}, nil
 	}
 	return index.Compare{Property: property, Op: op, Value: values[0]}, nil
 }

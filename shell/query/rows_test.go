@@ -68,7 +68,7 @@ func (s *drawnStore) rowsOf(t *testing.T, q question) (rows [][]kv.Value) {
 		if err != nil {
 			t.Fatalf("%s: %v", q.text, err)
 		}
-		rows = append(rows, slices.Clone(row.Values))
+		rows = append(rows, slices.Clone(row))
 	}
 	return rows
 }
@@ -139,9 +139,8 @@ func TestLimitedDecisionsAreAboutTheFirstSuspects(t *testing.T) {
 		asked := ""
 		opt := Options{Confirm: func(_ context.Context, about Question) (bool, error) { asked = about.Text; return true, nil }}
 		var got []string
-		for id, err := range Rows[struct{ ID string }](Exec(t.Context(), s.Store, opt, "reject"+where)) {
-			must.Do(t, err)
-			got = append(got, id.ID)
+		for _, row := range allRows(t, must.Get(Exec(t.Context(), s.Store, opt, "reject"+where))(t)) {
+			got = append(got, row[0].String())
 		}
 		if !slices.Equal(got, want) || asked != "Keep the given labels of "+wording.Nodes(int64(len(want)))+"?" {
 			t.Fatalf("reject%s, asked %q: got %v, want %v", where, asked, got, want)

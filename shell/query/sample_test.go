@@ -32,11 +32,8 @@ func sampleByDefinition(nodes []kv.NodeID, size int, seed uint64) map[kv.NodeID]
 // idsOf answers a statement that returns the id alone.
 func idsOf(t *testing.T, tx *kv.Tx, opt Options, text string) (ids []string) {
 	t.Helper()
-	for row, err := range Rows[kv.Value](Query(t.Context(), tx, opt, text)) {
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		ids = append(ids, row.String())
+	for _, row := range allRows(t, must.Get(Query(t.Context(), tx, opt, text))(t)) {
+		ids = append(ids, row[0].String())
 	}
 	return ids
 }

@@ -99,8 +99,6 @@ func spellTest(t *test) string {
 		return text + " is null"
 	case t.operator == "in":
 		return text + " in (" + join(t.values) + ")"
-	case t.operator == "between":
-		return text + " between " + t.values[0].String() + " and " + t.values[1].String()
 	case t.other != nil:
 		return text + " " + t.operator + " " + t.other.String()
 	}

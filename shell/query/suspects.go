@@ -113,12 +113,7 @@ func Suspects(ctx context.Context, tx *kv.Tx, where Condition, limit int) (nodes
 		}
 		nodes = append(nodes, v)
 	}
-	if len(nodes) == 0 {
-		if notices, err = q.whyNone(ctx); err != nil {
-			return nil, nil, err
-		}
-	}
-	return nodes, append(q.remarks(), notices...), nil
+	return nodes, q.remarks(), nil
 }
 
 // remarkStale says how many scores are older than changes around them, if the statement speaks of scores.
@@ -189,51 +184,4 @@ func noThreshold(what string, alpha, rate, least float64) error {
 	digits := math.Pow(10, 3-math.Floor(math.Log10(least)))
 	return fmt.Errorf("%s rate ≤ %g at p = %.4g: %w; the smallest rate that has one is %.4g",
 		what, alpha, rate, ErrNoThreshold, math.Ceil(least*digits)/digits)
-}
-
-// remarkNone adds a notice to a result that has no rows, if the condition is on score. A row that counts nothing is
-// none.
-func (q *query) remarkNone(ctx context.Context, r *Result, counts bool) {
-	rows := r.rows
-	r.rows = func(yield func([]kv.Value, error) bool) {
-		found := false
-		for row, err := range rows {
-			found = found || err != nil || !counts || row[0].Int() > 0
-			if !yield(row, err) {
-				return
-			}
-		}
-		if found {
-			return
-		}
-		notices, err := q.whyNone(ctx)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		r.notices = append(r.notices, notices...)
-	}
-}
-
-// whyNone says of a condition on score that has found nothing which scores there are.
-func (q *query) whyNone(ctx context.Context) (notices []string, err error) {
-	if !q.asksScore {
-		return nil, nil
-	}
-	plan, err := index.NewPlan(q.tx, index.Query{Where: hasValue(cleaner.ScoreColumn), Order: suspectOrder, Limit: 1, Workers: q.workers})
-	if err != nil {
-		return nil, err
-	}
-	run, err := q.newestRun()
-	if err != nil {
-		return nil, err
-	}
-	for v, err := range plan.Rows(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		highest, err := q.tx.Value(v, cleaner.ScoreColumn)
-		return []string{fmt.Sprintf("nothing found: the highest score is %.3g, the threshold %.4g", highest.Float(), run.Threshold)}, err
-	}
-	return nil, nil
 }

@@ -1,10 +1,7 @@
 package query
 
 import (
-	"context"
 	"errors"
-	"iter"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -15,129 +12,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
-
-// rowOf is the answer of a column a with one value, as a Go value.
-func rowOf[T any](value kv.Value) (got any, err error) {
-	for got, err := range Rows[T](NewTable([]ColumnInfo{{"a", value.Kind()}}, [][]kv.Value{{value}}), nil) {
-		return got, err
-	}
-	return nil, nil
-}
-
-type class string
-
-// TestValuesThatFit has values go into the types that hold them, and into no others.
-func TestValuesThatFit(t *testing.T) {
-	seven, null := kv.ValueOf(7), kv.Value{}
-	for _, test := range []struct {
-		value kv.Value
-		read  func(kv.Value) (any, error)
-		want  any
-	}{
-		{kv.ValueOf("Theory"), rowOf[string], "Theory"}, {kv.ValueOf("Theory"), rowOf[class], class("Theory")},
-		{seven, rowOf[string], "7"}, {seven, rowOf[int], 7}, {seven, rowOf[int8], int8(7)}, {seven, rowOf[float64], 7.0},
-		{kv.ValueOf(math.MinInt64), rowOf[int64], int64(math.MinInt64)}, {kv.ValueOf(0.1), rowOf[float64], 0.1},
-		{kv.ValueOf(true), rowOf[bool], true}, {seven, rowOf[kv.Value], seven}, {null, rowOf[kv.Value], null}, {null, rowOf[*int], (*int)(nil)},
-	} {
-		if got, err := test.read(test.value); err != nil || got != test.want {
-			t.Errorf("%v: got %v, %v, want %v", test.value, got, err, test.want)
-		}
-	}
-	if got, err := rowOf[*int](seven); err != nil || *got.(*int) != 7 {
-		t.Errorf("7 into a *int: got %v, %v", got, err)
-	}
-	for _, test := range []struct {
-		value kv.Value
-		read  func(kv.Value) (any, error)
-		says  string
-	}{
-		{null, rowOf[string], "column a: got null, which a string cannot hold"}, {kv.ValueOf(128), rowOf[int8], "got 128, which a int8 cannot hold"},
-		{kv.ValueOf(1<<53 + 1), rowOf[float64], "got 9007199254740993, which a float64 cannot hold"},
-		{kv.ValueOf(3.0), rowOf[int], "got 3, which a int cannot hold"}, {kv.ValueOf("7"), rowOf[int], "got the text '7'"},
-		{kv.ValueOf(300), rowOf[*int8], "got 300, which a *int8 cannot hold"}, {seven, rowOf[chan int], "which a chan int cannot hold"},
-	} {
-		if _, err := test.read(test.value); err == nil || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%v: got error %v, want %q", test.value, err, test.says)
-		}
-	}
-}
-
-// TestStructs fills structs with tags.
-func TestStructs(t *testing.T) {
-	tx := snapshotOf(t, papers.Cleaned(t))
-	ask := func(text string) (*Result, error) { return Query(t.Context(), tx, Options{}, text) }
-	type paper struct {
-		ID, Title string
-		Old       *bool `query:"old style"`
-		Decision  *string
-		hidden    int
-	}
-	var got []string
-	for p, err := range Rows[paper](ask("nodes where id in ('p1', 'p4') return id, title, year, \"old style\", decision")) {
-		must.Do(t, err)
-		if p.Decision != nil || p.hidden != 0 {
-			t.Errorf("%s: got %+v", p.ID, p)
-		}
-		got = append(got, p.ID, p.Title)
-	}
-	if len(got) != 4 || got[0] != "p1" || got[2] != "p4" || got[1] == "" {
-		t.Errorf("got %q, want p1 and p4 with titles", got)
-	}
-	for says, rows := range map[string]iter.Seq2[any, error]{
-		"column Scor: the rows have no such column for the field Scor of struct { Scor float64 }; did you mean score?": anyRows(Rows[struct{ Scor float64 }](ask("suspects"))),
-		"column old: the rows have no such column": anyRows(Rows[struct {
-			Year int `query:"old"`
-		}](ask("nodes where degree > 1000"))),
-		"the row has 5 columns": anyRows(Rows[string](ask("suspects"))),
-		"1:12: got the end":     anyRows(Rows[string](ask("nodes where"))),
-	} {
-		var got error
-		for _, err := range rows {
-			got = err
-			break
-		}
-		if got == nil || !strings.Contains(got.Error(), says) {
-			t.Errorf("got error %v, want %q", got, says)
-		}
-	}
-}
-
-// anyRows are rows of any type.
-func anyRows[T any](rows iter.Seq2[T, error]) iter.Seq2[any, error] {
-	return func(yield func(any, error) bool) {
-		for value, err := range rows {
-			if !yield(value, err) {
-				return
-			}
-		}
-	}
-}
-
-// TestRowsFail yields the error of the statement, and of a context that ends, once each.
-func TestRowsFail(t *testing.T) {
-	tx := snapshotOf(t, papers.Cleaned(t))
-	ctx, cancel := context.WithCancel(t.Context())
-	ids := Rows[string](Query(ctx, tx, Options{}, "nodes return id"))
-	cancel()
-	for name, test := range map[string]struct {
-		rows iter.Seq2[string, error]
-		want error
-	}{
-		"statement": {Rows[string](Query(t.Context(), tx, Options{}, "accept p1")), ErrWrites},
-		"context":   {ids, context.Canceled},
-	} {
-		var got []error
-		for id, err := range test.rows {
-			got = append(got, err)
-			if id != "" {
-				t.Errorf("%s: got the id %s", name, id)
-			}
-		}
-		if len(got) != 1 || !errors.Is(got[0], test.want) {
-			t.Errorf("%s: got %v, want %v once", name, got, test.want)
-		}
-	}
-}
 
 // TestTheDoors refuses statements at the wrong door.
 func TestTheDoors(t *testing.T) {
@@ -172,11 +46,8 @@ func TestTheDoors(t *testing.T) {
 func TestQueryInAnUpdate(t *testing.T) {
 	store := papers.Cleaned(t)
 	ids := func(tx *kv.Tx, text string) (got []string) {
-		for id, err := range Rows[string](Query(t.Context(), tx, Options{Workers: 8}, text)) {
-			if err != nil {
-				t.Fatalf("%s: %v", text, err)
-			}
-			got = append(got, id)
+		for _, row := range allRows(t, must.Get(Query(t.Context(), tx, Options{Workers: 8}, text))(t)) {
+			got = append(got, row[0].String())
 		}
 		return got
 	}

@@ -27,8 +27,9 @@ func main() {
 	fmt.Println(run.Suspects, "suspects")
 	tx := store.Begin()
 	defer tx.Close()
-	for s, err := range query.Rows[struct{ ID, Label, Suggested string }](query.Query(ctx, tx, query.Options{}, "suspects limit 8")) {
-		fmt.Println(must(s, err).ID, "is listed as", s.Label, "and should be", s.Suggested)
+	suspects := must(query.Query(ctx, tx, query.Options{}, "suspects limit 8 return id, label, suggested"))
+	for s, err := range suspects.Rows() {
+		fmt.Println(must(s, err)[0], "is listed as", s[1], "and should be", s[2])
 	}
 }
 

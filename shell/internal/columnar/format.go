@@ -102,7 +102,7 @@ func (f Format) Render(w io.Writer, r *query.Result, on *print.Screen) (rows int
 	}
 	for row, err := range r.Rows() {
 		if err == nil {
-			err = to.row(row.Values)
+			err = to.row(row)
 		}
 		if err != nil {
 			return rows, err

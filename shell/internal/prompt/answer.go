@@ -40,9 +40,8 @@ type Listener struct {
 // An Outcome says what an answer was.
 type Outcome struct {
 	Rows   int64
-	Listed bool   // the rows are a list, and their number says something
-	Cut    bool   // a value did not fit the screen
-	Cost   string // see query.Result
+	Listed bool // the rows are a list, and their number says something
+	Cut    bool // a value did not fit the screen
 	Took   time.Duration
 	Stale  string // the remark on scores that are old, if there was one
 	Slow   bool   // to bring the scores around a decision up to date takes too long
@@ -85,9 +84,8 @@ func (o *Open) Answer(ctx context.Context, q Question, to Listener) (outcome Out
 
 // print prints the answer to a question that came at a time.
 func (q *Question) print(result *query.Result, to Listener, began time.Time) (Outcome, error) {
-	notices := result.Notices()
 	stale := ""
-	for _, notice := range notices {
+	for _, notice := range result.Notices() {
 		if wording.IsStale(notice) {
 			stale = notice
 		}
@@ -97,11 +95,8 @@ func (q *Question) print(result *query.Result, to Listener, began time.Time) (Ou
 	}
 	on := q.Screen
 	rows, err := q.Format.Render(to.Out, result, &on)
-	for _, notice := range result.Notices()[len(notices):] {
-		to.Notice(notice)
-	}
 	return Outcome{
-		Rows: rows, Listed: !result.Record && !result.Bare && result.Sections == nil, Cut: on.Cut, Cost: result.Cost(),
+		Rows: rows, Listed: !result.Record && !result.Bare && result.Sections == nil, Cut: on.Cut,
 		Took: time.Since(began), Stale: stale, Slow: result.Slow(),
 	}, err
 }

@@ -307,9 +307,6 @@ func (s *session) sayRows(o Outcome) {
 	}
 	if s.timing {
 		parts = append(parts, o.Took.Round(time.Microsecond).String())
-		if o.Cost != "" {
-			parts = append(parts, o.Cost)
-		}
 	}
 	if len(parts) > 0 {
 		s.note("(" + strings.Join(parts, ", ") + ")")

@@ -185,7 +185,7 @@ func (s *Server) countNodes(ctx context.Context, tx *kv.Tx, of string, where que
 		if err != nil {
 			return 0, err
 		}
-		n = row.Values[0].Int()
+		n = row[0].Int()
 	}
 	return n, nil
 }
@@ -217,11 +217,10 @@ func (s *Server) findRows(ctx context.Context, tx *kv.Tx, l *list, where query.C
 	}
 	about := survey.New(tx, kv.Both, s.Columns)
 	l.Rows = []row{}
-	for found, err := range result.Rows() {
+	for of, err := range result.Rows() {
 		if err != nil {
 			return err
 		}
-		of := found.Values
 		r := row{ID: of[0].String(), Label: of[1].String(), Decision: of[2].String(), DecidedBy: of[3].String(), Disputed: !of[4].IsNull()}
 		r.Title = r.ID
 		if s.Columns.Title != "" && of[5].String() != "" {

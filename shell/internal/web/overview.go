@@ -141,7 +141,7 @@ func cellsOf(result *query.Result, wanted []string, most int) (columns []string,
 		}
 		var cells []string
 		for _, i := range places {
-			cells = append(cells, print.EscapeControls(print.Brief(row.Values[i])))
+			cells = append(cells, print.EscapeControls(print.Brief(row[i])))
 		}
 		rows = append(rows, cells)
 	}

@@ -158,7 +158,7 @@ func ask(t *testing.T, store *kv.Store, statement string) (rows []string) {
 		for row, err := range result.Rows() {
 			must.Do(t, err)
 			var cells []string
-			for _, v := range row.Values {
+			for _, v := range row {
 				cells = append(cells, v.String())
 			}
 			rows = append(rows, strings.Join(cells, "|"))
