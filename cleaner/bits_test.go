@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -17,23 +19,23 @@ import (
 func TestSameBitsOnEveryProcessor(t *testing.T) {
 	trainWell(t)
 	for _, c := range []struct {
-		preset            Preset
+		by                method.Method
 		features, brought bool
 		want              uint64
 	}{
-		{PresetDefault, false, false, 0xad756ff0d9a611c0},
-		{PresetPaper, true, false, 0x38bee23f8d5c198d},
-		{PresetDefault, true, true, 0x18de25ee96a14df2},
+		{nil, false, false, 0xad756ff0d9a611c0},
+		{paper.Published, true, false, 0x38bee23f8d5c198d},
+		{nil, true, true, 0x18de25ee96a14df2},
 	} {
-		t.Run(fmt.Sprintf("preset %s, features %v, predictions %v", c.preset, c.features, c.brought), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%T, features %v, predictions %v", c.by, c.features, c.brought), func(t *testing.T) {
 			p := newPlanted(3, 90)
 			s := p.load(t, !c.brought)
 			if c.features {
 				p.describe(t, s, 6)
 			}
-			mustClean(t, s, Options{Seed: 4, Preset: c.preset})
+			mustClean(t, s, Options{Seed: 4, Method: c.by})
 			sum := fnv.New64a()
-			_, _ = sum.Write(append(matrixBytes(t, s, PredictionsMatrix), outcome(t, s)...))
+			_, _ = sum.Write(append(bytesOf(t, s, PredictionsMatrix), outcome(t, s)...))
 			if got := sum.Sum64(); got != c.want {
 				t.Errorf("hash of predictions and outcome: got %#x, want %#x", got, c.want)
 			}
@@ -56,8 +58,8 @@ func (p plantedPartition) describe(t *testing.T, s *kv.Store, width int) {
 	putFeatures(t, s, width, rows)
 }
 
-// matrixBytes are the numbers of a matrix, by node.
-func matrixBytes(t *testing.T, s *kv.Store, name string) (text []byte) {
+// bytesOf are the numbers of a matrix, by node.
+func bytesOf(t *testing.T, s *kv.Store, name string) (text []byte) {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {
 		matrix, err := tx.Matrix(name)

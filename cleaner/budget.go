@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -24,30 +26,27 @@ const (
 	repeatBytes    = 4 + judgementBytes // of a repeat beside its problem: true labels, a judgement
 	testedBytes    = 4 + 4              // a node measured in a repeat, and again where it is of the test split
 	setBytes       = 1                  // of a nodeSet, at most
-	sampleBytes    = 4 + 4              // a node of a sample: its label, its place in file order
-	plantingBytes  = 8 + 4 + 4 + 1
+	sampleBytes    = 5*4 + 1            // a node of a sample: labels, what people said, place in file order; planted labels
 )
 
 // What matrices between classes take.
 const (
-	cellBytes     = 3*24 + 48 // a cell of PresetPaper: in what is counted, the joint distribution, the transition matrix; and counting it
-	fitLines      = 2 * 4     // of a labelFit: its background, and what a modelState has; those of the fit before may still be there
-	plantMatrices = 1         // dense, of PresetPaper: what mislabels are drawn from
-	competitor    = 3         // dense, at most, of a competitor
+	fitLines   = 2 * 4 // of a labelFit: its background, and what a modelState has; those of the fit before may still be there
+	competitor = 3     // dense, at most, of a competitor
 )
 
-// MatrixBytes returns the memory of the matrices between classes, for a number of classes and of fitting nodes.
-func MatrixBytes(preset Preset, classes, fitting int) int64 {
-	c := int64(classes)
-	if preset == PresetPaper {
-		return cellBytes*min(c*c, int64(fitting)) + 8*plantMatrices*c*c
+// matrixBytes is what the matrices between classes take, for a number of classes and of fitting nodes.
+func matrixBytes(m method.Method, classes, fitting int) int64 {
+	if m != nil {
+		return m.MatrixBytes(classes, fitting)
 	}
+	c := int64(classes)
 	return 8 * fitLines * c * min(c, int64(mostModelNodes(classes)))
 }
 
-// evalMatrixBytes is MatrixBytes of an evaluation, whatever its methods.
+// evalMatrixBytes is matrixBytes of an evaluation, whatever its methods.
 func evalMatrixBytes(classes, fitting int) int64 {
-	return max(MatrixBytes(PresetDefault, classes, fitting), MatrixBytes(PresetPaper, classes, fitting), 8*competitor*int64(classes)*int64(classes))
+	return max(matrixBytes(nil, classes, fitting), matrixBytes(paper.Published, classes, fitting), 8*competitor*int64(classes)*int64(classes))
 }
 
 // fitBytes is what fitting a base classifier takes of memory, and what of it is for the classes. It has so many
@@ -96,16 +95,19 @@ func leastForFeatures(s *ops.Sizes, hops int) int64 {
 	return max(s.LeastForDiagonals(hops), s.LeastForPropagate())
 }
 
-// scoringBytes is what score holds whatever it is at: the problem, the sample that mislabels are planted among, and the
-// matrices between classes.
-func scoringBytes(preset Preset, n, fitting, classes int) int64 {
-	return (problemBytes+setBytes)*int64(n) + (sampleBytes+plantingBytes)*int64(plantedAmong(fitting)) +
-		MatrixBytes(preset, classes, fitting)
+// scoringBytes is what score holds whatever it is at: the problem, the sample that is fitted to, and the matrices between
+// classes.
+func scoringBytes(m method.Method, n, fitting, classes int) int64 {
+	sample := min(fitting, mostModelNodes(classes))
+	if m != nil {
+		sample = m.SampleSize(fitting)
+	}
+	return (problemBytes+setBytes)*int64(n) + sampleBytes*int64(sample) + matrixBytes(m, classes, fitting)
 }
 
 // leastForScore is what score needs for n nodes, a number of fitting nodes, and classes.
-func leastForScore(preset Preset, s *ops.Sizes, n, fitting, classes, hops int) int64 {
-	return scoringBytes(preset, n, fitting, classes) + leastForFeatures(s, hops)
+func leastForScore(m method.Method, s *ops.Sizes, n, fitting, classes, hops int) int64 {
+	return scoringBytes(m, n, fitting, classes) + leastForFeatures(s, hops)
 }
 
 // leastForTraining is what trainBase needs. The graph is measured with opt.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -81,11 +82,11 @@ func refused(t *testing.T, job func(budget int64, stage func(ops.Stage)) error, 
 
 func TestLeastBudgetIsTheSameBits(t *testing.T) {
 	s := newPlanted(6, 300).load(t, false)
-	opt := Options{Seed: 2, Preset: PresetPaper}
+	opt := Options{Seed: 2, Method: paper.Published}
 	mustClean(t, s, opt)
 	want := outcome(t, s)
 	opt.MemoryBudget = refused(t, func(budget int64, stage func(ops.Stage)) error {
-		_, err := Clean(context.Background(), s, Options{MemoryBudget: budget, OnStage: stage, Preset: PresetPaper})
+		_, err := Clean(context.Background(), s, Options{MemoryBudget: budget, OnStage: stage, Method: paper.Published})
 		return err
 	}, 1)
 	mustClean(t, s, opt)

@@ -214,8 +214,8 @@ func (s *LabelStatistics) measureRun(ctx context.Context, tx *kv.Tx, labels []kv
 //
 //	Σ_k n_k r_k / Σ_k n_k = p
 //
-// With PresetDefault n_k is the number of nodes with this label, and r_k = min(1, λ m_k), with m_k the mean of their
-// scores. The mean of all scores is not exactly p; one factor λ for all classes makes it p. With PresetPaper the
+// With the label model n_k is the number of nodes with this label, and r_k = min(1, λ m_k), with m_k the mean of their
+// scores. The mean of all scores is not exactly p; one factor λ for all classes makes it p. With preset paper the
 // fitting nodes alone count: n_k = Σ_j Q[k][j] and r_k = 1 − Q[k][k] / n_k of the joint distribution. Of a run that was
 // made elsewhere all are NaN: the store does not have all scores. Use it for a run of LastRun.
 func (r *Run) ClassMislabelRates() []float64 {

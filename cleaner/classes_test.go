@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/testing/golden"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
@@ -72,9 +74,9 @@ func TestStatisticsByHand(t *testing.T) {
 
 // Statistics of a run, against sums over all nodes.
 func TestStatisticsOfARun(t *testing.T) {
-	for _, preset := range []Preset{PresetPaper, PresetDefault} {
+	for _, by := range []method.Method{nil, paper.Published} {
 		s := newPlanted(31, 300).load(t, false)
-		run := mustClean(t, s, Options{Preset: preset, Seed: 1, Threshold: 0.6, Imported: AsGiven})
+		run := mustClean(t, s, Options{Method: by, Seed: 1, Threshold: 0.6, Imported: AsGiven})
 		var decided kv.NodeID
 		view(t, s, func(tx *kv.Tx) error {
 			for mustReadNode(t, tx, decided).Score <= 0.6 || math.IsNaN(mustReadNode(t, tx, decided).Score) {
@@ -89,7 +91,7 @@ func TestStatisticsOfARun(t *testing.T) {
 			last := must.Get(LastRun(tx))(t)
 			rates := last.ClassMislabelRates()
 			if again := run.ClassMislabelRates(); !slices.Equal(rates, again) {
-				t.Errorf("%s: got mislabel rates %v of LastRun, %v of Clean", preset, rates, again)
+				t.Errorf("%T: got mislabel rates %v of LastRun, %v of Clean", by, rates, again)
 			}
 			var wrong, sizes float64
 			var ofDefault []float64 // mislabel rate by mean score
@@ -112,17 +114,17 @@ func TestStatisticsOfARun(t *testing.T) {
 				}
 				c := got.Classes[k]
 				if c.Class != name || c.Nodes != nodes || c.Suspects != suspects || !golden.Near(c.SelfConfidence, confidence/float64(nodes), 1e-6) {
-					t.Errorf("%s, class %s: got %+v, want %d nodes, %d suspects, self-confidence %v",
-						preset, name, c, nodes, suspects, confidence/float64(nodes))
+					t.Errorf("%T, class %s: got %+v, want %d nodes, %d suspects, self-confidence %v",
+						by, name, c, nodes, suspects, confidence/float64(nodes))
 				}
 				size := float64(nodes)
-				if preset == PresetPaper {
+				if by != nil {
 					size = 0
 					for j := range run.Joint().Classes {
 						size += run.Joint().At(k, j)
 					}
 					if want := 1 - run.Joint().At(k, k)/size; !golden.Near(c.MislabelRate, want, 1e-6) {
-						t.Errorf("%s, class %s: got mislabel rate %v, want %v", preset, name, c.MislabelRate, want)
+						t.Errorf("%T, class %s: got mislabel rate %v, want %v", by, name, c.MislabelRate, want)
 					}
 				} else {
 					ofDefault = append(ofDefault, c.MislabelRate/(scores/float64(nodes)))
@@ -130,17 +132,17 @@ func TestStatisticsOfARun(t *testing.T) {
 				wrong, sizes = wrong+size*c.MislabelRate, sizes+size
 			}
 			if !golden.Near(wrong/sizes, run.MislabelRate, 1e-9) {
-				t.Errorf("%s: the classes have the mislabel rate %v by their sizes, want that of the run, %v", preset, wrong/sizes, run.MislabelRate)
+				t.Errorf("%T: the classes have the mislabel rate %v by their sizes, want that of the run, %v", by, wrong/sizes, run.MislabelRate)
 			}
 			for _, factor := range ofDefault {
 				if !golden.Near(factor, ofDefault[0], 1e-6) {
-					t.Errorf("%s: got mislabel rates %v times the mean scores, want one factor", preset, ofDefault)
+					t.Errorf("%T: got mislabel rates %v times the mean scores, want one factor", by, ofDefault)
 				}
 			}
 			return nil
 		})
 		if got.Run != run.ID || got.AdjustedHomophily < 0.4 || got.Warning() != "" {
-			t.Errorf("%s: got run %d, adjusted homophily %v, warning %q, want run %d and none", preset, got.Run, got.AdjustedHomophily, got.Warning(), run.ID)
+			t.Errorf("%T: got run %d, adjusted homophily %v, warning %q, want run %d and none", by, got.Run, got.AdjustedHomophily, got.Warning(), run.ID)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -121,33 +122,31 @@ func compareInputs(t *testing.T, s *kv.Store, tx *kv.Tx, what string) {
 // TestScoreOfAddedNode wants a node that was just added to have the score that Rescore gives it, before anything is
 // stored.
 func TestScoreOfAddedNode(t *testing.T) {
-	for _, preset := range []Preset{PresetDefault, PresetPaper} {
-		p := newPlanted(6, 301)
-		before := p
-		before.nodes, before.truth = p.nodes[:300], p.truth[:300]
-		before.edges = slices.DeleteFunc(slices.Clone(p.edges), func(e [2]int) bool { return e[0] >= 300 || e[1] >= 300 })
-		s := before.load(t, true)
-		mustClean(t, s, Options{Seed: 2, Preset: preset})
-		p.appendPlanted(t, s, 300, nil)
-		got := mustScore(t, s, p.nodes[300].ID)
-		if !got.Predicted || !(got.Score >= 0) || got.Lack != "" {
-			t.Fatalf("got %+v, want a score by the kept classifier", got)
+	p := newPlanted(6, 301)
+	before := p
+	before.nodes, before.truth = p.nodes[:300], p.truth[:300]
+	before.edges = slices.DeleteFunc(slices.Clone(p.edges), func(e [2]int) bool { return e[0] >= 300 || e[1] >= 300 })
+	s := before.load(t, true)
+	mustClean(t, s, Options{Seed: 2})
+	p.appendPlanted(t, s, 300, nil)
+	got := mustScore(t, s, p.nodes[300].ID)
+	if !got.Predicted || !(got.Score >= 0) || got.Lack != "" {
+		t.Fatalf("got %+v, want a score by the kept classifier", got)
+	}
+	explained := explainID(t, s, p.nodes[300].ID)
+	if explained.Score != got.Score || explained.Suggestion != got.Suggestion || explained.Confidence != got.Confidence || explained.ScoredAs != got.Label {
+		t.Errorf("got the explanation %+v, want that of %+v", explained, got)
+	}
+	must.Get(Rescore(t.Context(), s, RescoreOptions{Full: true, KeepRate: true}))(t)
+	stored := explainID(t, s, p.nodes[300].ID)
+	for i, f := range stored.Features {
+		if !near(explained.Features[i].Value, f.Value, 1e-4) || len(explained.Counterfactual) != len(stored.Counterfactual) || explained.Incomplete != stored.Incomplete {
+			t.Errorf("%s: got %+v, with stored predictions %+v", f.Name, explained, stored)
 		}
-		explained := explainID(t, s, p.nodes[300].ID)
-		if explained.Score != got.Score || explained.Suggestion != got.Suggestion || explained.Confidence != got.Confidence || explained.ScoredAs != got.Label {
-			t.Errorf("got the explanation %+v, want that of %+v", explained, got)
-		}
-		must.Get(Rescore(t.Context(), s, RescoreOptions{Full: true, KeepRate: true}))(t)
-		stored := explainID(t, s, p.nodes[300].ID)
-		for i, f := range stored.Features {
-			if !near(explained.Features[i].Value, f.Value, 1e-4) || len(explained.Counterfactual) != len(stored.Counterfactual) || explained.Incomplete != stored.Incomplete {
-				t.Errorf("%s: got %+v, with stored predictions %+v", f.Name, explained, stored)
-			}
-		}
-		want := mustScore(t, s, p.nodes[300].ID)
-		if want.Predicted || !near(got.Score, want.Score, 1e-5) || !near(got.Confidence, want.Confidence, 1e-5) || got.Suggestion != want.Suggestion {
-			t.Errorf("got %+v, stored is %+v", got, want)
-		}
+	}
+	want := mustScore(t, s, p.nodes[300].ID)
+	if want.Predicted || !near(got.Score, want.Score, 1e-5) || !near(got.Confidence, want.Confidence, 1e-5) || got.Suggestion != want.Suggestion {
+		t.Errorf("got %+v, stored is %+v", got, want)
 	}
 }
 
@@ -285,7 +284,7 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 			t.Errorf("got %q", run.PredictionUse)
 		}
 	}
-	if _, err := Clean(t.Context(), s, Options{Seed: 2, Preset: PresetPaper}); !errors.Is(err, ErrMissingRows) {
+	if _, err := Clean(t.Context(), s, Options{Seed: 2, Method: paper.Published}); !errors.Is(err, ErrMissingRows) {
 		t.Errorf("preset paper: got %v, want ErrMissingRows", err)
 	}
 }
@@ -303,7 +302,7 @@ func TestCleanOfAddedNodes(t *testing.T) {
 	before.edges = slices.DeleteFunc(slices.Clone(p.edges), func(e [2]int) bool { return e[0] >= count || e[1] >= count })
 	s := before.load(t, false)
 	mustClean(t, s, Options{Seed: 2})
-	mustClean(t, s, Options{Seed: 2, Preset: PresetPaper})
+	mustClean(t, s, Options{Seed: 2, Method: paper.Published})
 	p.appendPlanted(t, s, count, nil)
 	run := mustClean(t, s, Options{Seed: 2})
 	if !strings.Contains(run.PredictionUse,

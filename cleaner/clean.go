@@ -9,14 +9,9 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
-
-// A Detector is a network that a run of PresetPaper trained, as the run keeps it: Network, whose inputs are the
-// features z as (z−Mean)·Scale.
-type Detector = detector.Detector
 
 // What Clean writes, beside the Run.
 const (
@@ -117,7 +112,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	if p.verdicts, err = readVerdicts(ctx, tx, p.labels); err != nil {
 		return nil, err
 	}
-	if opt.Preset == PresetDefault {
+	if opt.Method == nil {
 		if p.look, err = lastLook(ctx, tx, p.names); err != nil {
 			return nil, err
 		}
@@ -181,7 +176,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 			opt.notice("%s", use)
 		}
 	}
-	result, err := score(ctx, p, variant{preset: opt.Preset}, opt)
+	result, err := score(ctx, p, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +189,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 
 	run = &Run{
 		Started:          start.UTC().Truncate(time.Second),
-		Preset:           opt.Preset,
+		Preset:           opt.preset(),
 		Hops:             opt.Hops,
 		Threshold:        result.threshold,
 		Seed:             opt.Seed,
@@ -211,7 +206,6 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		Commit:           commit,
 		Classes:          slices.Clone(tx.Classes()),
 		MislabelRate:     result.rate,
-		Detectors:        result.detectors,
 		Model:            result.model,
 		joint:            result.joint,
 		Direction:        opt.Direction,
@@ -271,7 +265,7 @@ func runFingerprint(tx *kv.Tx, opt Options, newest int64, matrices ...string) (s
 	if err != nil {
 		return "", err
 	}
-	return fingerprint(markFormat, content, opt.Preset, opt.Hops, opt.Seed, opt.Direction, opt.Expect, opt.Threshold, newest,
+	return fingerprint(markFormat, content, opt.preset(), opt.Hops, opt.Seed, opt.Direction, opt.Expect, opt.Threshold, newest,
 		opt.Imported), nil
 }
 
@@ -414,7 +408,7 @@ func countLabelled(labels []kv.Class) (count int) {
 // readProblem reads the store's own labels and splits. If its fitting set does not suffice, splits are drawn, and
 // opt.Warn is told.
 func readProblem(tx *kv.Tx, opt Options) (problem, error) {
-	p := problem{classes: len(tx.Classes()), names: tx.Classes(), order: tx.InFileOrder(), preset: opt.Preset}
+	p := problem{classes: len(tx.Classes()), names: tx.Classes(), order: tx.InFileOrder(), method: opt.Method}
 	var err error
 	if p.graph, err = along(tx, opt.Direction); err != nil {
 		return p, err

@@ -35,7 +35,7 @@ func checkBudget(ctx context.Context, s *kv.Store, opt Options, predicted bool) 
 			return err
 		}
 		fitting := p.mostFitting()
-		least, ofClasses := leastForScore(opt.Preset, p.sizes, tx.NumNodes(), fitting, p.classes, opt.Hops), MatrixBytes(opt.Preset, p.classes, fitting)
+		least, ofClasses := leastForScore(opt.Method, p.sizes, tx.NumNodes(), fitting, p.classes, opt.Hops), matrixBytes(opt.Method, p.classes, fitting)
 		if !predicted {
 			training, err := base.leastForTraining(ctx, opt.ops(0))
 			if err != nil {
@@ -133,9 +133,9 @@ func (p *problem) checkJoining(ctx context.Context, base *baseProblem, opt Optio
 		return err
 	}
 	fitting := p.mostFitting()
-	least := max(training, leastForScore(opt.Preset, base.sizes, len(p.labels), fitting, p.classes, opt.Hops))
+	least := max(training, leastForScore(opt.Method, base.sizes, len(p.labels), fitting, p.classes, opt.Hops))
 	_, ofFit := base.fitBytes()
-	return p.requireForScore(opt, least, max(MatrixBytes(opt.Preset, p.classes, fitting), ofFit))
+	return p.requireForScore(opt, least, max(matrixBytes(opt.Method, p.classes, fitting), ofFit))
 }
 
 // checkLabels says early what no base classifier could repair: labels of less than two classes.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
@@ -192,10 +194,10 @@ func view(t *testing.T, s *kv.Store, fn func(tx *kv.Tx) error) {
 
 func TestCleanFindsPlantedMislabels(t *testing.T) {
 	p := newPlanted(1, 1000)
-	for _, preset := range []Preset{PresetDefault, PresetPaper} {
-		t.Run(string(preset), func(t *testing.T) {
+	for _, by := range []method.Method{nil, paper.Published} {
+		t.Run(fmt.Sprintf("%T", by), func(t *testing.T) {
 			s := p.load(t, false)
-			run := mustClean(t, s, Options{Preset: preset, Seed: 1})
+			run := mustClean(t, s, Options{Method: by, Seed: 1})
 			view(t, s, func(tx *kv.Tx) error {
 				var flagged, suspects, right, wrong int
 				for position, n := range p.nodes {
@@ -239,10 +241,10 @@ func TestCleanFindsPlantedMislabels(t *testing.T) {
 func TestCleanWritesWhatItSays(t *testing.T) {
 	p := newPlanted(2, 400)
 	s := p.load(t, false)
-	if run := mustClean(t, s, Options{Preset: PresetPaper, Seed: 5}); run.ID != 1 {
+	if run := mustClean(t, s, Options{Method: paper.Published, Seed: 5}); run.ID != 1 {
 		t.Errorf("first run: got ID %d, want 1", run.ID)
 	}
-	run := mustClean(t, s, Options{Preset: PresetPaper, Seed: 5, Hops: 2, Threshold: 0.9})
+	run := mustClean(t, s, Options{Method: paper.Published, Seed: 5, Hops: 2, Threshold: 0.9})
 	view(t, s, func(tx *kv.Tx) error {
 		last := must.Get(LastRun(tx))(t)
 		text := func(r Run) string { // in which NaN is NaN
@@ -307,7 +309,7 @@ func TestCleanIsTheSameBits(t *testing.T) {
 	for _, opt := range []Options{
 		{Workers: 1}, {Workers: 2, MemoryBudget: 1 << 20}, {Workers: 4, MemoryBudget: 64 << 20},
 	} {
-		opt.Seed, opt.Preset = 4, PresetPaper
+		opt.Seed, opt.Method = 4, paper.Published
 		mustClean(t, s, opt)
 		got := outcome(t, s)
 		if first == nil {
@@ -317,7 +319,7 @@ func TestCleanIsTheSameBits(t *testing.T) {
 			t.Errorf("%d workers, %d bytes: the outcome differs from that of 1 worker", opt.Workers, opt.MemoryBudget)
 		}
 	}
-	mustClean(t, s, Options{Preset: PresetPaper, Seed: 5})
+	mustClean(t, s, Options{Method: paper.Published, Seed: 5})
 	if bytes.Equal(outcome(t, s), first) {
 		t.Error("another seed: the outcome is the same")
 	}
@@ -326,7 +328,7 @@ func TestCleanIsTheSameBits(t *testing.T) {
 func TestCleanWithoutPredictionsTrainsFirst(t *testing.T) {
 	s := newPlanted(4, 400).load(t, true)
 	var notices []string
-	run := mustClean(t, s, Options{Preset: PresetPaper, Notice: func(n string) { notices = append(notices, n) }})
+	run := mustClean(t, s, Options{Method: paper.Published, Notice: func(n string) { notices = append(notices, n) }})
 	if run.PredictionSource != SourceBuiltIn {
 		t.Errorf("prediction source: got %q, want %q", run.PredictionSource, SourceBuiltIn)
 	}
@@ -343,7 +345,7 @@ func TestCleanDrawsSplitsWhereItMust(t *testing.T) {
 		}
 		s := p.load(t, false)
 		var notices []string
-		run := mustClean(t, s, Options{Preset: PresetPaper, Notice: func(n string) { notices = append(notices, n) }})
+		run := mustClean(t, s, Options{Method: paper.Published, Notice: func(n string) { notices = append(notices, n) }})
 		if run.FittingNodes < leastDrawnValidation {
 			t.Errorf("split %s: got %d fitting nodes, want a drawn split of %d or more", name, run.FittingNodes, leastDrawnValidation)
 		}
@@ -397,7 +399,7 @@ func TestCleanOfFewLabels(t *testing.T) {
 		{labels: 0, lone: 8, want: "0 labelled nodes, and 8 more whose class no other training node has, want at least 8"},
 		{labels: 9, lone: 3, want: "9 []"},
 		{
-			labels: 35, validation: 4, split: "train", opt: Options{Preset: PresetPaper},
+			labels: 35, validation: 4, split: "train", opt: Options{Method: paper.Published},
 			want: "35 [the splits cannot be used (4 labelled nodes in the validation split, want at least 8: " +
 				"cleaner: too few fitting nodes): others are drawn]",
 		},
@@ -466,7 +468,7 @@ func TestCleanCancelledLeavesTheStore(t *testing.T) {
 	s := newPlanted(7, 400).load(t, false)
 	for _, when := range []string{"diagonal", "noise", "features", "propagate", "detector"} {
 		ctx, cancel := context.WithCancel(context.Background())
-		_, err := Clean(ctx, s, Options{Preset: PresetPaper, OnStage: func(stage ops.Stage) {
+		_, err := Clean(ctx, s, Options{Method: paper.Published, OnStage: func(stage ops.Stage) {
 			if stage.Name == when {
 				cancel()
 			}
@@ -485,17 +487,17 @@ func TestCleanCancelledLeavesTheStore(t *testing.T) {
 		}
 		return nil
 	})
-	mustClean(t, s, Options{Preset: PresetPaper})
+	mustClean(t, s, Options{Method: paper.Published})
 }
 
 func TestCleanChecksItsOptions(t *testing.T) {
-	_, err := Clean(context.Background(), nil, Options{Preset: "best", Hops: 6, Threshold: 1.5, Workers: -1, MemoryBudget: -1})
+	_, err := Clean(context.Background(), nil, Options{Hops: 6, Threshold: 1.5, Workers: -1, MemoryBudget: -1})
 	if !errors.Is(err, ErrOptions) {
-		t.Fatalf("five bad options: got %v, want ErrOptions", err)
+		t.Fatalf("bad options: got %v, want ErrOptions", err)
 	}
-	for _, field := range []string{"preset", "hops", "threshold", "workers", "memory budget"} {
+	for _, field := range []string{"hops", "threshold", "workers", "memory budget"} {
 		if !strings.Contains(err.Error(), field) {
-			t.Errorf("five bad options: got %q, want it to name %s", err, field)
+			t.Errorf("bad options: got %q, want it to name %s", err, field)
 		}
 	}
 }

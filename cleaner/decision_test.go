@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -28,7 +30,7 @@ func at(t time.Time) func() time.Time { return func() time.Time { return t } }
 func cleaned(t *testing.T, seed uint64, n int) *kv.Store {
 	t.Helper()
 	s := newPlanted(seed, n).load(t, false)
-	mustClean(t, s, Options{Preset: PresetPaper, Seed: seed, Imported: AsGiven})
+	mustClean(t, s, Options{Method: paper.Published, Seed: seed, Imported: AsGiven})
 	t.Cleanup(func() { mustEndTrue(t, s) })
 	return s
 }
@@ -135,11 +137,11 @@ func labelledNode(t *testing.T, s *kv.Store, v kv.NodeID) kv.NodeID {
 	return v
 }
 
-// A verdict has the score that the person saw, if it is a chance: PresetPaper gives none.
+// A verdict has the score that the person saw, if it is a chance: the published method gives none.
 func TestVerdictsHaveScores(t *testing.T) {
-	for _, preset := range []Preset{PresetDefault, PresetPaper} {
+	for _, by := range []method.Method{nil, paper.Published} {
 		s := newPlanted(5, 300).load(t, false)
-		mustClean(t, s, Options{Preset: preset, Imported: AsGiven})
+		mustClean(t, s, Options{Method: by, Imported: AsGiven})
 		v := labelledNode(t, s, 0)
 		var score float64
 		view(t, s, func(tx *kv.Tx) error {
@@ -147,7 +149,7 @@ func TestVerdictsHaveScores(t *testing.T) {
 			score = value.Float()
 			return err
 		})
-		if preset == PresetPaper {
+		if by != nil {
 			score = math.NaN()
 		}
 		mustDecide(t, s, decide.Options{}, decide.Request{Node: v, Kind: decide.Accept})
@@ -155,7 +157,7 @@ func TestVerdictsHaveScores(t *testing.T) {
 		view(t, s, func(tx *kv.Tx) error {
 			verdicts := must.Get(Verdicts(t.Context(), tx))(t)
 			if len(verdicts) != 1 || verdicts[0].Node != v || verdicts[0].Score != score && !(math.IsNaN(score) && math.IsNaN(verdicts[0].Score)) {
-				t.Errorf("preset %s: got %+v, want one of node %d with score %v", preset, verdicts, v, score)
+				t.Errorf("%T: got %+v, want one of node %d with score %v", by, verdicts, v, score)
 			}
 			return nil
 		})
@@ -167,12 +169,12 @@ func TestDecisionsSurviveCleanAndImport(t *testing.T) {
 	p := newPlanted(9, 300)
 	s := p.load(t, false)
 	t.Cleanup(func() { mustEndTrue(t, s) })
-	mustClean(t, s, Options{Preset: PresetPaper, Imported: AsGiven})
+	mustClean(t, s, Options{Method: paper.Published, Imported: AsGiven})
 	v := labelledNode(t, s, 0)
 	w := labelledNode(t, s, v+1)
 	mustDecide(t, s, decide.Options{Now: at(noon)}, decide.Request{Node: v, Kind: decide.Accept}, decide.Request{Node: w, Kind: decide.Reject})
 	want, entries := states(t, s), historyOf(t, s, kv.NoNode)
-	second := mustClean(t, s, Options{Preset: PresetPaper, Seed: 7, Imported: AsGiven})
+	second := mustClean(t, s, Options{Method: paper.Published, Seed: 7, Imported: AsGiven})
 	if second.Decisions != 2 {
 		t.Errorf("run after two decisions: got %d, want 2", second.Decisions)
 	}
@@ -198,7 +200,7 @@ func TestUndoAfterClean(t *testing.T) {
 	p := newPlanted(9, 300)
 	s := p.load(t, false)
 	t.Cleanup(func() { mustEndTrue(t, s) })
-	mustClean(t, s, Options{Preset: PresetPaper, Imported: AsGiven})
+	mustClean(t, s, Options{Method: paper.Published, Imported: AsGiven})
 	v := labelledNode(t, s, 0)
 	w := labelledNode(t, s, v+1)
 	var before, other string
@@ -233,7 +235,7 @@ func TestUndoAfterClean(t *testing.T) {
 		t.Errorf("undone: got score %v of %q, want that of %q", e.Score, e.ScoredAs, before)
 	}
 	mustDecide(t, s, decide.Options{Now: at(noon)}, relabel, decide.Request{Node: w, Kind: decide.Reject})
-	mustClean(t, s, Options{Preset: PresetPaper, Imported: AsGiven})
+	mustClean(t, s, Options{Method: paper.Published, Imported: AsGiven})
 	if back, err := Undo(context.Background(), s, 1, decide.Options{}); err != nil || back.RemovedScores != 1 || back.Len() != 2 {
 		t.Errorf("undo after another run: got %+v, %v, want two entries, and one score removed", back, err)
 	}
@@ -252,7 +254,7 @@ func TestDecideDuringClean(t *testing.T) {
 	v := labelledNode(t, s, 0)
 	before := states(t, s)[v]
 	decided := false
-	run := mustClean(t, s, Options{Preset: PresetPaper, OnStage: func(stage ops.Stage) {
+	run := mustClean(t, s, Options{Method: paper.Published, OnStage: func(stage ops.Stage) {
 		if !decided && stage.Name == "noise" {
 			mustDecide(t, s, decide.Options{}, decide.Request{Node: v, Kind: decide.Unlabel})
 			decided = true

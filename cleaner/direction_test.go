@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/internal/testing/golden"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -366,7 +367,7 @@ func TestCleanAlongADirection(t *testing.T) {
 	})
 	both := arcFiles()[4]
 	s, _ := both.load(t)
-	run := mustClean(t, s, Options{Direction: kv.In, Preset: PresetPaper})
+	run := mustClean(t, s, Options{Direction: kv.In, Method: paper.Published})
 	if run.Direction != kv.In {
 		t.Errorf("run: got direction %s, want in", run.Direction)
 	}

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelnoise"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -43,10 +43,10 @@ var (
 	// ErrFewLabels is returned if the labels are too few, whatever their splits.
 	ErrFewLabels = errors.New("cleaner: too few labels")
 
-	// ErrFewFittingNodes is returned if the fitting set is too small to fit a detector.
-	ErrFewFittingNodes = detector.ErrFewFittingNodes
+	// ErrFewFittingNodes is returned if the fitting set is too small to learn from.
+	ErrFewFittingNodes = method.ErrFewFittingNodes
 
-	// ErrNoModel is returned if the last run keeps no model to score by: it was lost.
+	// ErrNoModel is returned if the last run keeps no label model to score by: it had another preset, or it was lost.
 	ErrNoModel = errors.New("cleaner: the last run keeps no model")
 
 	// ErrElsewhere is returned if scores are to be computed by a run that was made elsewhere: see Run.Elsewhere.

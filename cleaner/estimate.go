@@ -114,11 +114,11 @@ func (c counts) plan(ctx context.Context, opt Options) (*CleanEstimate, error) {
 	if c.predictions && !c.builtIn && !crossFitsFrom(c.training) { // crossFitting
 		c.training = c.labels
 	}
-	matrices := MatrixBytes(opt.Preset, c.classes, c.fitting)
+	matrices := matrixBytes(opt.Method, c.classes, c.fitting)
 	e := &CleanEstimate{
 		Nodes: c.nodes, Classes: c.classes, Edges: c.sizes.Edges(), counts: c, trains: !c.predictions || joined,
-		heldBytes:  scoringBytes(opt.Preset, c.nodes, c.fitting, c.classes),
-		LeastBytes: leastForScore(opt.Preset, c.sizes, c.nodes, c.fitting, c.classes, opt.Hops),
+		heldBytes:  scoringBytes(opt.Method, c.nodes, c.fitting, c.classes),
+		LeastBytes: leastForScore(opt.Method, c.sizes, c.nodes, c.fitting, c.classes, opt.Hops),
 	}
 	scoring := opt.ops(e.heldBytes)
 	scoring.Scratch = scratch.Temporary(os.TempDir())
@@ -160,19 +160,17 @@ func (e *CleanEstimate) joins() bool { return e.trains && e.predictions }
 // score adds what the stages from the noise to the results take.
 func (e *CleanEstimate) score(opt Options, operators ops.Options) (err error) {
 	c := e.counts
-	cells := 4 * int64(opt.Preset.features(opt.Hops)) // bytes of the features of a label
-	var labellings int                                // of all nodes
-	columns := c.classes                              // that are propagated
-	var z, temporary int64                            // bytes of all features, and of what lies beside them
-	if opt.Preset == PresetDefault {
+	cells := 4 * int64(width(opt.Method, opt.Hops)) // bytes of the features of a label
+	columns := c.classes                            // that are propagated
+	var z, temporary int64                          // bytes of all features, and of what lies beside them
+	if opt.Method == nil {
 		most := e.sampleCells()
-		labellings = 1 + labelmodel.CountRivals(c.classes)
+		labellings := 1 + labelmodel.CountRivals(c.classes)
 		z = cells * (int64(labellings)*int64(c.nodes) + most)
 		temporary = (cells+8)*most + 4*int64(labellings)*int64(c.nodes) // logarithms, labels and votes; rivals and scores
 	} else {
 		columns = 2 * c.classes
-		labellings = opt.Preset.draws() // whose detectors score all nodes
-		z = cells * (int64(c.nodes) + int64(labellings)*int64(plantedAmong(c.fitting)))
+		z = cells * int64(c.nodes+opt.Method.SampleSize(c.fitting))
 		temporary = 4 * int64(c.nodes)
 	}
 	if e.Plan, err = ops.Plan(c.sizes, columns, opt.Hops, operators); err != nil {

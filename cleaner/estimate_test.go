@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -42,7 +43,7 @@ func TestEstimateOfWhatIsThere(t *testing.T) {
 		stored int64 // predictions
 	}{
 		{"predictions of the classifier", func(*counts) {}, Options{}, false, 0},
-		{"preset paper", func(c *counts) { c.builtIn = false }, Options{Preset: PresetPaper}, false, 0},
+		{"preset paper", func(c *counts) { c.builtIn = false }, Options{Method: paper.Published}, false, 0},
 		{"as given", func(c *counts) { c.builtIn = false }, Options{Imported: AsGiven}, false, 0},
 		{"none", func(c *counts) { c.predictions, c.builtIn = false, false }, Options{}, true, predictions},
 		{"none, but features", func(c *counts) { c.predictions, c.builtIn, c.features = false, false, 9 }, Options{}, true, predictions},

@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelnoise"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// EvalOptions says what Evaluate measures. Preset of the embedded Options is ignored: each method has its own.
+// EvalOptions says what Evaluate measures. Method of the embedded Options is ignored: each method has its own.
 type EvalOptions struct {
 	Options
 
@@ -366,8 +368,8 @@ func (e *evaluator) checkBudget(ctx context.Context) error {
 	fitting := countLabelled(base.labels)
 	if e.hops > 0 {
 		n := len(base.labels)
-		for _, preset := range []Preset{PresetDefault, PresetPaper} {
-			least = max(least, leastForScore(preset, sizes, n, fitting, base.classes, e.hops))
+		for _, m := range []method.Method{nil, paper.Published} {
+			least = max(least, leastForScore(m, sizes, n, fitting, base.classes, e.hops))
 		}
 	}
 	matrices := evalMatrixBytes(base.classes, fitting)

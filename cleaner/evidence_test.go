@@ -100,7 +100,7 @@ func (p problem) permuted(t *testing.T, to []int) problem {
 // result is the scores and suggestions of a problem.
 func (p problem) result(t *testing.T) (scores []float32, suggested []kv.Class) {
 	t.Helper()
-	result := must.Get(score(context.Background(), p, variant{preset: PresetDefault}, Options{Hops: 2}))(t)
+	result := must.Get(score(context.Background(), p, Options{Hops: 2}))(t)
 	scores = slices.Clone(result.scores.Data)
 	var block runBlock
 	must.Do(t, block.read(kv.Range{End: kv.NodeID(len(p.labels))}, &p, p.rankClasses(), result))

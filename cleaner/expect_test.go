@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -54,9 +55,9 @@ func TestExpect(t *testing.T) {
 			t.Errorf("%v: got a mean score of %v", share, mean)
 		}
 	}
-	for _, wrong := range []Options{{Expect: -0.1}, {Expect: 1}, {Expect: math.NaN()}, {Expect: 0.1, Preset: PresetPaper}} {
+	for _, wrong := range []Options{{Expect: -0.1}, {Expect: 1}, {Expect: math.NaN()}, {Expect: 0.1, Method: paper.Published}} {
 		if _, err := Clean(t.Context(), s, wrong); !errors.Is(err, ErrOptions) {
-			t.Errorf("%v with preset %q: got %v, want ErrOptions", wrong.Expect, wrong.Preset, err)
+			t.Errorf("%v by %T: got %v, want ErrOptions", wrong.Expect, wrong.Method, err)
 		}
 	}
 }

@@ -55,7 +55,7 @@ type Explanation struct {
 	Opponents  []Voice
 
 	// Counterfactual has the score that each other class than ScoredAs would have as the label, the least first: these
-	// labels fit best. It comes from the model of the last run; nil without a run.
+	// labels fit best. It comes from the label model of the last run; nil without one.
 	Counterfactual []ClassShare
 
 	// Incomplete says what could not be computed, and why. If too many nodes are within K hops, Features and
@@ -71,7 +71,7 @@ type ClassShare struct {
 	Count int64
 }
 
-// A NamedFeature is one agreement feature: P0, P1 … PK (PresetPaper), L1 … LK.
+// A NamedFeature is one agreement feature: P0, P1 … PK (of a run without a label model), L1 … LK.
 type NamedFeature struct {
 	Name  string
 	Value float64
@@ -117,7 +117,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	if label != kv.NoClass {
 		e.Features = nameFeatures(run.features(around.features[label]), hops)
 	}
-	if run != nil {
+	if run != nil && run.Model != nil {
 		// Classes that were first used after the run are ones of which it has learned nothing.
 		e.Counterfactual = counterfactuals(run, slices.Index(run.Classes, e.ScoredAs), around.features[:len(run.Classes)], e.Votes)
 	}
@@ -253,9 +253,9 @@ func (e *Explanation) leaveOutScores(around *surrounding, hops int) {
 	}
 }
 
-// features are those of all that the preset of a run looks at; all without a run.
+// features are those of all that a run looks at; all without a run.
 func (r *Run) features(all []float32) []float32 {
-	if r == nil || r.Preset == PresetPaper {
+	if r == nil || r.Model == nil {
 		return all
 	}
 	return weighed(all)
@@ -272,26 +272,14 @@ func nameFeatures(row []float32, hops int) []NamedFeature {
 // counterfactuals scores the features of every class of a run but the given one, z [c][2K+1], with what it has learned.
 func counterfactuals(run *Run, label int, z [][]float32, votes []ClassShare) []ClassShare {
 	var shares []ClassShare
-	score := func(x kv.Class) float64 {
-		var sum float64
-		one := make([]float64, 1)
-		for d := range run.Detectors {
-			run.Detectors[d].Score(z[x], len(z[x]), one)
-			sum += one[0]
-		}
-		return sum / float64(len(run.Detectors))
-	}
-	if run.Model != nil {
-		model, by := run.Model.Scorer(), run.evidence(votes)
-		var rows [][]float32
-		for _, all := range z {
-			rows = append(rows, weighed(all))
-		}
-		score = func(x kv.Class) float64 { return model.Hypothetical(x, rows, by) }
+	model, by := run.Model.Scorer(), run.evidence(votes)
+	var rows [][]float32
+	for _, all := range z {
+		rows = append(rows, weighed(all))
 	}
 	for x := range z {
 		if x != label {
-			shares = append(shares, ClassShare{Class: run.Classes[x], Share: float64(float32(score(kv.Class(x))))})
+			shares = append(shares, ClassShare{Class: run.Classes[x], Share: float64(float32(model.Hypothetical(kv.Class(x), rows, by)))})
 		}
 	}
 	slices.SortStableFunc(shares, func(a, b ClassShare) int { return cmp.Compare(a.Share, b.Share) })

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -101,9 +102,9 @@ func (t *labelling) rows(rank int) (first, end int) {
 // featureWidth is 2K+1.
 func featureWidth(hops int) int { return 2*hops + 1 }
 
-// features is how many agreement features a preset looks at: all, or K+1, P0 and L1 … LK.
-func (p Preset) features(hops int) int {
-	if p == PresetPaper {
+// width is how many agreement features a way to score looks at: all, or K+1 of the label model, P0 and L1 … LK.
+func width(m method.Method, hops int) int {
+	if m != nil {
 		return featureWidth(hops)
 	}
 	return hops + 1

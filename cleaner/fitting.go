@@ -8,8 +8,6 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -72,8 +70,8 @@ func (p problem) isFitting(v kv.NodeID) bool {
 }
 
 // fitsAll says that the split has no part in the fitting set, because each node is predicted without its own label.
-// PresetPaper takes the validation split if one is given.
-func (p problem) fitsAll() bool { return p.crossFitted && (p.drawn || p.preset == PresetDefault) }
+// A method other than the label model takes the validation split if one is given.
+func (p problem) fitsAll() bool { return p.crossFitted && (p.drawn || p.method == nil) }
 
 // isUnseen says whether the label of a node is under test, its prediction comes from a classifier that was not
 // trained on its label, and it is not untaught.
@@ -86,7 +84,7 @@ func (p problem) isHeldOut(v kv.NodeID) bool {
 	return p.crossFitted || p.splits[v] == SplitValidation || p.splits[v] == SplitTest
 }
 
-// leastFitting is the fewest nodes that noise and detector are fitted on. It is far below what they need to be good.
+// leastFitting is the fewest nodes that a model is fitted on. It is far below what it needs to be good.
 const leastFitting = 8
 
 // checkFitting counts the fitting set, or says what it lacks.
@@ -129,13 +127,7 @@ func (p problem) checkFitting() (count int, err error) {
 	return count, nil
 }
 
-// mostPlantNodes is the most fitting nodes that mislabels are planted among.
-const mostPlantNodes = detector.MostRows
-
-// plantedAmong is how many of the fitting nodes mislabels are planted among.
-func plantedAmong(fitting int) int { return min(fitting, mostPlantNodes) }
-
-// A sample is the fitting nodes that mislabels are planted among, or the nodes that a label model is fitted on.
+// A sample is the fitting nodes that a method looks at, or the nodes that a label model is fitted on.
 type sample struct {
 	nodes  *nodeSet
 	labels []kv.Class // by rank
@@ -149,9 +141,9 @@ type sample struct {
 	share float64 // drawn nodes of all that can be
 }
 
-// drawSample takes all of the fitting nodes, or mostPlantNodes of them, uniformly.
-func (p problem) drawSample(fitting int, seed uint64) (*sample, error) {
-	nodes, order, err := drawNodes(p.order, len(p.labels), fitting, mostPlantNodes, seed, p.isFitting)
+// drawSample takes all of the fitting nodes, or most of them, uniformly.
+func (p problem) drawSample(most, fitting int, seed uint64) (*sample, error) {
+	nodes, order, err := drawNodes(p.order, len(p.labels), fitting, most, seed, p.isFitting)
 	if err != nil {
 		return nil, err
 	}
@@ -277,17 +269,5 @@ func drawNodes(
 func (s *sample) rows(z *agreement, classes int) labelmodel.Rows {
 	return labelmodel.Rows{
 		Labels: s.labels, Truth: s.truth, Z: z.values.Data, Classes: classes, Width: z.width,
-	}
-}
-
-// plant returns labels of the sample by rank, some of which are planted; see confident.Plant.
-func (s *sample) plant(flip [][]float64, seed uint64, byRank []kv.Class) {
-	labels := make([]kv.Class, len(s.order))
-	for i, rank := range s.order {
-		labels[i] = s.labels[rank]
-	}
-	noisy, _ := confident.Plant(labels, flip, sampleRate, seed)
-	for i, rank := range s.order {
-		byRank[rank] = noisy[i]
 	}
 }

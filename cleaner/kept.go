@@ -9,7 +9,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A keptFit is what a run keeps beside its label model or its detectors, so that labels can be scored later as it has
+// A keptFit is what a run keeps beside its label model, so that labels can be scored later as it has
 // scored them. Graph, labels and predictions may have changed since.
 type keptFit struct {
 	Run    int64
@@ -44,7 +44,7 @@ func lastFit(tx *kv.Tx) (*Run, keptFit, error) {
 	if err != nil {
 		return nil, keptFit{}, err
 	}
-	if run.Model == nil && len(run.Detectors) == 0 {
+	if run.Model == nil {
 		return nil, keptFit{}, fmt.Errorf("run %d: %w", run.ID, ErrNoModel)
 	}
 	var kept keptFit

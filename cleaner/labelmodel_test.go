@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/internal/testing/golden"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -18,8 +19,8 @@ func TestModelExplains(t *testing.T) {
 	run := mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
 	view(t, s, func(tx *kv.Tx) error {
 		last := must.Get(LastRun(tx))(t)
-		if !reflect.DeepEqual(last.Model, run.Model) || last.Detectors != nil {
-			t.Fatalf("stored model: got %+v and %d detectors, want %+v and none", last.Model, len(last.Detectors), run.Model)
+		if !reflect.DeepEqual(last.Model, run.Model) || last.joint != nil {
+			t.Fatalf("stored model: got %+v and %v, want %+v and none", last.Model, last.joint, run.Model)
 		}
 		if last.MislabelRate != run.Model.Told || last.Threshold != run.Threshold || !(run.Threshold > 0 && run.Threshold < 1) {
 			t.Fatalf("got rate %v and threshold %v, want %v and %v", last.MislabelRate, last.Threshold, run.Model.Told, run.Threshold)
@@ -48,7 +49,7 @@ func TestModelExplains(t *testing.T) {
 		}
 		return nil
 	})
-	if run := mustClean(t, s, Options{Preset: PresetPaper, Imported: AsGiven}); run.Model != nil {
+	if run := mustClean(t, s, Options{Method: paper.Published, Imported: AsGiven}); run.Model != nil {
 		t.Errorf("preset paper: got a label model")
 	}
 	view(t, s, func(tx *kv.Tx) error {

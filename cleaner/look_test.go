@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -111,9 +112,8 @@ func TestScoresFollowLooks(t *testing.T) {
 	if asked := mustClean(t, s, Options{Seed: 2, Imported: AsGiven, Threshold: 0.8}); asked.Threshold != 0.8 || asked.Look != 50 {
 		t.Errorf("threshold .8: got %v, look %d", asked.Threshold, asked.Look)
 	}
-	paper := mustClean(t, s, Options{Seed: 2, Imported: AsGiven, Preset: PresetPaper})
-	if again := rescored(t, s); paper.Look != 0 || again.Look != 0 || again.Threshold != paper.Threshold {
-		t.Errorf("preset paper: looks %d and %d, threshold %v, want %v", paper.Look, again.Look, again.Threshold, paper.Threshold)
+	if run := mustClean(t, s, Options{Seed: 2, Imported: AsGiven, Method: paper.Published}); run.Look != 0 {
+		t.Errorf("preset paper: got look %d, want none", run.Look)
 	}
 }
 

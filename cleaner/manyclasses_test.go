@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -52,11 +53,11 @@ func TestCleanOfManyClasses(t *testing.T) {
 	// A matrix of 32 MB is refused before the work, with the number that would do. The default preset has none so
 	// large, however many classes there are.
 	const little = 24 << 20
-	if got := MatrixBytes(PresetDefault, 10*c, n); got > 48<<20 {
+	if got := matrixBytes(nil, 10*c, n); got > 48<<20 {
 		t.Errorf("matrices between %d classes of the default preset: got %d bytes, want at most 48 MiB", 10*c, got)
 	}
 	var small, evaluated *ops.BudgetError
-	_, err = Clean(context.Background(), s, Options{Preset: PresetPaper, MemoryBudget: little})
+	_, err = Clean(context.Background(), s, Options{Method: paper.Published, MemoryBudget: little})
 	if !errors.As(err, &small) || small.Least < 8*c*c || !strings.Contains(err.Error(), "2000 classes take 30 MiB of it") {
 		t.Fatalf("cleaning %d classes in %d bytes: got %v, want a budget error that names them", c, little, err)
 	}
@@ -76,7 +77,7 @@ func TestCleanOfManyClasses(t *testing.T) {
 		}
 		return CheckTransition(tx, matrix)
 	})
-	run, err := Clean(context.Background(), s, Options{Preset: PresetPaper, MemoryBudget: small.Least})
+	run, err := Clean(context.Background(), s, Options{Method: paper.Published, MemoryBudget: small.Least})
 	if err != nil {
 		t.Fatalf("cleaning %d classes: %v", c, err)
 	}

@@ -6,7 +6,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -31,8 +33,8 @@ func newJudgement(n int) *judgement {
 	return &judgement{scores: make([]float64, n), flagged: make([]bool, n), rate: math.NaN()}
 }
 
-// A method scores nodes and flags some of them as mislabelled.
-type method struct {
+// A measured method scores nodes and flags some of them as mislabelled.
+type measured struct {
 	name string
 
 	walks  bool // it is the pipeline of score, which needs diagonals
@@ -45,17 +47,17 @@ type method struct {
 }
 
 // methods are all that Evaluate knows, in the order in which they are listed.
-var methods = []method{
-	{name: "default", walks: true, trains: true, run: graphCleaner(variant{preset: PresetDefault})},
-	{name: "paper", walks: true, run: graphCleaner(variant{preset: PresetPaper})},
+var methods = []measured{
+	{name: "default", walks: true, trains: true, run: graphCleaner(nil)},
+	{name: "paper", walks: true, run: graphCleaner(paper.Published)},
 	{name: "confident-learning", run: splitApart(confidentLearning)},
 	{name: "argmax", run: argmax},
 	{name: "argmin", run: argmin},
 	{name: "aum", trains: true, check: checkAreaUnderMargin, run: areaUnderMargin},
 	{name: "dyb", run: splitApart(dynamicBootstrap)},
-	{name: "labels-only", walks: true, run: graphCleaner(variant{preset: PresetPaper, withoutPredictions: true})},
-	{name: "predictions-only", walks: true, run: graphCleaner(variant{preset: PresetPaper, withoutLabels: true})},
-	{name: "no-transition", walks: true, run: graphCleaner(variant{preset: PresetPaper, uniformFlips: true})},
+	{name: "labels-only", walks: true, run: graphCleaner(paper.LabelsOnly)},
+	{name: "predictions-only", walks: true, run: graphCleaner(paper.PredictionsOnly)},
+	{name: "no-transition", walks: true, run: graphCleaner(paper.NoTransition)},
 }
 
 // MethodNames are the methods that Evaluate knows. docs/detection/README.md describes them; each cites its source at
@@ -73,27 +75,28 @@ func MethodNames() []string {
 }
 
 // findMethod returns nil if there is none.
-func findMethod(name string) *method {
-	if i := slices.IndexFunc(methods, func(m method) bool { return m.name == name }); i >= 0 {
+func findMethod(name string) *measured {
+	if i := slices.IndexFunc(methods, func(m measured) bool { return m.name == name }); i >= 0 {
 		return &methods[i]
 	}
 	return nil
 }
 
 // graphCleaner is the pipeline of score; flagged are the scores above the threshold.
-func graphCleaner(v variant) func(context.Context, trial, Options) (*judgement, error) {
+func graphCleaner(by method.Method) func(context.Context, trial, Options) (*judgement, error) {
 	return func(ctx context.Context, t trial, opt Options) (_ *judgement, err error) {
+		opt.Method = by
 		if opt, err = opt.withDefaults(); err != nil {
 			return nil, err
 		}
-		if v.preset == PresetDefault && t.foreign {
+		if by == nil && t.foreign {
 			mixture, _, combining := combine(ctx, &t.problem, &t.base, opt)
 			if combining != nil {
 				return nil, combining
 			}
 			defer func() { err = errors.Join(err, mixture.Detach()) }()
 		}
-		s, err := score(ctx, t.problem, v, opt)
+		s, err := score(ctx, t.problem, opt)
 		if err != nil {
 			return nil, err
 		}

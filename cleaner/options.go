@@ -5,37 +5,17 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A Preset names a way of cleaning.
-type Preset string
+// PresetDefault scores a label by the posterior of the true class (see Run.Model): a chance, with a threshold that
+// follows from the mislabel rate that is estimated with it.
+const PresetDefault = "default"
 
-const (
-	// PresetDefault scores a label by the posterior of the true class (see Run.Model): a chance, with a threshold
-	// that follows from the mislabel rate that is estimated with it.
-	PresetDefault Preset = "default"
-
-	// PresetPaper is GraphCleaner as published (arXiv:2306.00015): a detector learns which labels were planted.
-	PresetPaper Preset = "paper"
-)
-
-// draws is how many times mislabels are planted.
-func (p Preset) draws() int {
-	if p == PresetPaper {
-		return 1
-	}
-	return 0
-}
-
-// What the paper says.
-const (
-	defaultHops      = 3    // in both presets
-	defaultThreshold = 0.97 // of PresetPaper
-	sampleRate       = 0.5  // share of the fitting set that a draw plants mislabels on
-)
+const defaultHops = 3
 
 // checkpointInterval is the least time between two checkpoints of the features, each of which reads and syncs them so
 // far. Their end always makes one. Tests change it.
@@ -47,7 +27,7 @@ const MostExpected = 0.9
 // Imported is what a caller says of imported predictions.
 type Imported string
 
-// Without a word of the caller, PresetDefault trains the built-in classifier too, and joins both, unless the imported
+// Without a word of the caller, the default preset trains the built-in classifier too, and joins both, unless the imported
 // predictions may have seen the labels.
 const (
 	// OutOfFold predictions have not seen the label of the node that they predict. PresetDefault joins them with the
@@ -65,8 +45,8 @@ const (
 
 // Options tunes a cleaning. The zero value is ready to use.
 type Options struct {
-	// Preset is PresetDefault when empty.
-	Preset Preset
+	// Method, if not nil, scores in place of the label model: see package paper.
+	Method method.Method
 
 	// Hops is K, at most ops.MaxHops; zero means 3.
 	Hops int
@@ -74,8 +54,8 @@ type Options struct {
 	// Direction says which arcs of a directed graph are walked; the zero value is kv.Both.
 	Direction kv.Direction
 
-	// Threshold is the score above which a node is a suspect. Zero means 0.97 with PresetPaper, and with PresetDefault
-	// the one with the greatest expected F1.
+	// Threshold is the score above which a node is a suspect. Zero means the one with the greatest expected F1, or that
+	// of Method.
 	Threshold float64
 
 	// Seed fixes everything that is drawn at random: the same seed gives the same bits at any Workers and MemoryBudget,
@@ -87,7 +67,7 @@ type Options struct {
 	Workers int
 
 	// Expect, if not zero, is the caller's estimate of the mislabel rate before all decisions, at most MostExpected.
-	// PresetDefault uses it in place of its own estimate: the log-odds of all scores move by one number, so that Expect
+	// The label model uses it in place of its own estimate: the log-odds of all scores move by one number, so that Expect
 	// is their mean. It gives way to an audit that has come to a look. Graph and predictions alone cannot distinguish
 	// some wrong labels from right labels that are hard to judge.
 	Expect float64
@@ -113,13 +93,18 @@ type Options struct {
 }
 
 // joinsImported says whether the built-in classifier is trained beside imported predictions, to be joined with them.
-func (o Options) joinsImported() bool { return o.Preset == PresetDefault && o.Imported != AsGiven }
+func (o Options) joinsImported() bool { return o.Method == nil && o.Imported != AsGiven }
+
+// preset names the way to score.
+func (o Options) preset() string {
+	if o.Method != nil {
+		return o.Method.Name()
+	}
+	return PresetDefault
+}
 
 // withDefaults completes the options, or says what is wrong with all of them (ErrOptions).
 func (o Options) withDefaults() (Options, error) {
-	if o.Preset == "" {
-		o.Preset = PresetDefault
-	}
 	if o.Hops == 0 {
 		o.Hops = defaultHops
 	}
@@ -127,19 +112,16 @@ func (o Options) withDefaults() (Options, error) {
 		o.clock, o.OnStage = newStageClock(o.OnStage)
 	}
 	problems := checkResources(o.Workers, &o.MemoryBudget)
-	if o.Preset != PresetDefault && o.Preset != PresetPaper {
-		problems = append(problems, fmt.Errorf("preset %q: want %s or %s", o.Preset, PresetDefault, PresetPaper))
-	}
 	if o.Hops < 1 || o.Hops > ops.MaxHops {
 		problems = append(problems, fmt.Errorf("hops %d: want 1 to %d", o.Hops, ops.MaxHops))
 	}
-	if !(o.Expect >= 0 && o.Expect <= MostExpected) || o.Expect > 0 && o.Preset != PresetDefault {
+	if !(o.Expect >= 0 && o.Expect <= MostExpected) || o.Expect > 0 && o.Method != nil {
 		problems = append(problems, fmt.Errorf("expected share of mislabels %v: want none or a number up to %v, with preset %s", o.Expect, MostExpected, PresetDefault))
 	}
 	switch o.Imported {
 	case "", AsGiven:
 	case OutOfFold, InSample:
-		if o.Preset != PresetDefault {
+		if o.Method != nil {
 			problems = append(problems, fmt.Errorf("predictions %s: want preset %s, which trains the built-in classifier", o.Imported, PresetDefault))
 		}
 	default:

@@ -36,7 +36,7 @@ func FitModel(ctx context.Context, in FitInput) (_ *PieceModel, err error) {
 		s.labels, s.truth = append(s.labels, m.Label), append(s.truth, m.Truth)
 		s.added = append(s.added, m.Added)
 	}
-	rows := labelmodel.Rows{Labels: s.labels, Truth: s.truth, Z: in.Z, Classes: c, Width: PresetDefault.features(in.Hops)}
+	rows := labelmodel.Rows{Labels: s.labels, Truth: s.truth, Z: in.Z, Classes: c, Width: width(nil, in.Hops)}
 	model, err := p.fitLabelModel(ctx, s, rows, opt)
 	if err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ type PieceScorer struct {
 
 // Scorer makes the model ready to score; one serves for any number of pieces.
 func (m *PieceModel) Scorer() *PieceScorer {
-	return &PieceScorer{m, newNodeScorer(m.Model.Scorer(), 1+CountRivals(len(m.Census.Names)), PresetDefault.features(m.Hops))}
+	return &PieceScorer{m, newNodeScorer(m.Model.Scorer(), 1+CountRivals(len(m.Census.Names)), width(nil, m.Hops))}
 }
 
 // Score writes the scores of a piece [rows], NaN where no label is under test. tested [rows×(1+rivals)] is what
@@ -46,7 +46,7 @@ func (m *PieceModel) Scorer() *PieceScorer {
 func (s *PieceScorer) Score(
 	p *Piece, tested []kv.Class, features [][]float32, scores []float32, suggested []kv.Class, confidence []float32,
 ) error {
-	width, labels := PresetDefault.features(s.model.Hops), len(s.node.classes)
+	stride, labels := width(nil, s.model.Hops), len(s.node.classes)
 	classes := len(s.model.Census.Names)
 	for i := range scores {
 		own := tested[i*labels:][:labels]
@@ -60,8 +60,8 @@ func (s *PieceScorer) Score(
 			}
 			s.node.classes[j] = k
 			for f, values := range features {
-				if s.node.z[j*width+f] = 0; values != nil {
-					s.node.z[j*width+f] = values[i*labels+j]
+				if s.node.z[j*stride+f] = 0; values != nil {
+					s.node.z[j*stride+f] = values[i*labels+j]
 				}
 			}
 		}
@@ -111,7 +111,7 @@ func (m *PieceModel) check() error {
 	if err := m.Census.check(); err != nil {
 		return err
 	}
-	if m.Model.Classes != c || m.Hops < 1 || len(m.Model.Weights) != PresetDefault.features(m.Hops) ||
+	if m.Model.Classes != c || m.Hops < 1 || len(m.Model.Weights) != width(nil, m.Hops) ||
 		len(m.Model.Intercepts) != c || len(m.Model.Right) != c {
 		return fmt.Errorf("of %d classes and %d weights, want %d classes and %d hops: %w",
 			m.Model.Classes, len(m.Model.Weights), c, m.Hops, ErrShape)

@@ -280,7 +280,7 @@ func (p positioned) inPieces(t *testing.T, count, hops int, expect float64) (out
 	census, splits, members, err := TakeCensus(p.census)
 	must(err)
 	census = viaJSON(t, census)
-	n, c, width := len(p.census.Labels), len(census.Names), PresetDefault.features(hops)
+	n, c, width := len(p.census.Labels), len(census.Names), hops+1
 	pieces, of := make([]*Piece, count), make([][]int, count)
 	for i := range pieces {
 		pieces[i] = &Piece{Census: census}
@@ -501,7 +501,7 @@ func TestCensusDraws(t *testing.T) {
 		labelled := index.Not{Term: index.IsNull{Property: kv.LabelColumn}}
 		mustDecide(t, s, decide.Options{}, decisions(t, s, classes, index.Query{Where: labelled, Limit: g.verdicts})...)
 		view(t, s, func(tx *kv.Tx) error {
-			opt := Options{Seed: 5}
+			opt := Options{Seed: 5, Imported: AsGiven}
 			p, err := readProblem(tx, opt)
 			if err != nil {
 				return err

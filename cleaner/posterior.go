@@ -14,7 +14,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// posterior is the pipeline of PresetDefault.
+// scoreRows is how many rows are scored at once.
+const scoreRows = 4096
+
+// posterior is the pipeline of the label model.
 func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 	unseen, err := s.drawUnseen(s.opt.Seed)
 	if err != nil {
@@ -60,7 +63,7 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 	return nil
 }
 
-// byModel is the pipeline of PresetDefault with the model of a run in place of one that is fitted. If the problem has a
+// byModel is posterior with the model of a run in place of one that is fitted. If the problem has a
 // look, the model follows it. Features that the model has no weight for are not computed.
 func (s *stages) byModel(ctx context.Context, model *labelmodel.Model, result *scoring) (err error) {
 	rivals, err := s.rivals(ctx)

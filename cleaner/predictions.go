@@ -44,7 +44,7 @@ type PredictionOptions struct {
 	Source string
 
 	// Partial lets nodes be without a row. Clean has the built-in classifier predict them or, with AsGiven,
-	// gives them no score. PresetPaper wants a row for each, or AsGiven.
+	// gives them no score. Preset paper wants a row for each, or AsGiven.
 	Partial bool
 
 	PredictionEncoding

@@ -31,7 +31,7 @@ func runColumns(tx *kv.Tx) (scores []kv.Value, err error) {
 // each sees the scores of the first run alone, as does a snapshot from before when the run is over.
 func TestReadersDuringClean(t *testing.T) {
 	s := newPlanted(5, 300).load(t, true)
-	must.Get(Clean(context.Background(), s, Options{Seed: 1, Preset: PresetPaper}))(t)
+	must.Get(Clean(context.Background(), s, Options{Seed: 1}))(t)
 	before := s.Begin()
 	defer before.Close()
 	want := must.Get(runColumns(before))(t)
@@ -56,7 +56,7 @@ func TestReadersDuringClean(t *testing.T) {
 			t.Errorf("during %s: %v", stage, err)
 		}
 	}
-	run := must.Get(Clean(context.Background(), s, Options{Seed: 2, Preset: PresetPaper, Progress: reader}))(t)
+	run := must.Get(Clean(context.Background(), s, Options{Seed: 2, Progress: reader}))(t)
 	if read < 3 {
 		t.Errorf("got %d reads during the run, want one in each of several stages", read)
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -35,9 +37,9 @@ func TestCleanWithoutRemovedNodes(t *testing.T) {
 	t.Parallel()
 	planted := newPlanted(5, 600)
 	removed := []int{0, 1, 17, 300, 301, 599}
-	for _, preset := range []Preset{PresetDefault, PresetPaper} {
+	for _, by := range []method.Method{nil, paper.Published} {
 		for _, bare := range []bool{false, true} { // then predictions are trained
-			if bare && preset == PresetPaper && !longtest.Asked() {
+			if bare && by != nil && !longtest.Asked() {
 				continue
 			}
 			s, want := planted.load(t, bare), planted.without(removed).load(t, bare)
@@ -51,13 +53,13 @@ func TestCleanWithoutRemovedNodes(t *testing.T) {
 				}
 				return nil
 			}))
-			opt := Options{Preset: preset, Seed: 3}
+			opt := Options{Method: by, Seed: 3}
 			if !bare && !longtest.Asked() {
 				opt.Imported = AsGiven
 			}
 			run, wantRun := mustClean(t, s, opt), mustClean(t, want, opt)
 			if run.Nodes != wantRun.Nodes || run.Scored != wantRun.Scored || run.FittingNodes != wantRun.FittingNodes {
-				t.Errorf("%v, bare %v: got a run of %d nodes, %d scored, fitted on %d, want %d, %d and %d", preset, bare,
+				t.Errorf("%T, bare %v: got a run of %d nodes, %d scored, fitted on %d, want %d, %d and %d", by, bare,
 					run.Nodes, run.Scored, run.FittingNodes, wantRun.Nodes, wantRun.Scored, wantRun.FittingNodes)
 			}
 			got, expected := scoresByID(t, s), scoresByID(t, want)
@@ -68,7 +70,7 @@ func TestCleanWithoutRemovedNodes(t *testing.T) {
 				}
 			}
 			if len(got) != len(expected) || differ > 0 {
-				t.Errorf("%v, bare %v: got %d scores, %d of them others, want %d", preset, bare, len(got), differ, len(expected))
+				t.Errorf("%T, bare %v: got %d scores, %d of them others, want %d", by, bare, len(got), differ, len(expected))
 			}
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/batch"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -111,7 +110,7 @@ func brokenRun(tx *kv.Tx) (key string, last bool, why, err error) {
 // forgetModel removes what is kept of the last run only, so that it is not taken for that of the run before.
 func forgetModel(tx *kv.Tx) error {
 	err := errors.Join(tx.Documents(detectorsSpace).Delete(modelKey),
-		tx.Documents(detectorsSpace).Put(detectorsKey, []detector.Detector(nil)))
+		tx.Documents(detectorsSpace).Put(detectorsKey, fitRecord{}))
 	if m, missing := tx.Matrix(CombinedMatrix); !errors.Is(missing, kv.ErrNotFound) {
 		err = errors.Join(err, missing, m.Drop())
 	}

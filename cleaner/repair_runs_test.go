@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -26,16 +27,16 @@ func TestRepairOfRuns(t *testing.T) {
 		"all runs": {func(tx *kv.Tx) error {
 			return errors.Join(noRun(tx), tx.Documents(runsSpace).Delete(runKey(1)))
 		}, 0, false, "1 run"},
-		"an earlier run":      {func(tx *kv.Tx) error { return tx.Documents(runsSpace).Put(runKey(1), "no run") }, 2, true, "1 run"},
-		"a run of other form": {func(tx *kv.Tx) error { return tx.Documents(runsSpace).Put(runKey(2), "no run") }, 1, false, "1 run"},
-		"the detectors":       {func(tx *kv.Tx) error { return tx.Documents(detectorsSpace).Delete(detectorsKey) }, 1, false, "1 run"},
+		"an earlier run":         {func(tx *kv.Tx) error { return tx.Documents(runsSpace).Put(runKey(1), "no run") }, 2, true, "1 run"},
+		"a run of other form":    {func(tx *kv.Tx) error { return tx.Documents(runsSpace).Put(runKey(2), "no run") }, 1, false, "1 run"},
+		"the joint distribution": {func(tx *kv.Tx) error { return tx.Documents(detectorsSpace).Delete(detectorsKey) }, 1, false, "1 run"},
 		"the run of a node": {func(tx *kv.Tx) error {
 			return tx.SetValue(firstScored(t, tx), RunColumn, kv.ValueOf(1))
 		}, 2, true, "1 score"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := cleaned(t, 41, nodes)
-			mustClean(t, s, Options{Preset: PresetPaper, Seed: 2})
+			mustClean(t, s, Options{Method: paper.Published, Seed: 2})
 			must.Do(t, s.Update(test.damage))
 			if len(runProblems(t, s)) == 0 {
 				t.Error("Check finds no damage")
@@ -53,8 +54,8 @@ func TestRepairOfRuns(t *testing.T) {
 				if test.last == 0 && errors.Is(err, kv.ErrNotFound) {
 					return nil
 				}
-				if err != nil || run.ID != test.last || (len(run.Detectors) > 0) != test.scores {
-					return fmt.Errorf("the last run: got %+v (%w), want run %d, detectors: %v", run, err, test.last, test.scores)
+				if err != nil || run.ID != test.last || (run.Joint() != nil) != test.scores {
+					return fmt.Errorf("the last run: got %+v (%w), want run %d, a joint distribution: %v", run, err, test.last, test.scores)
 				}
 				scores, err := tx.Reader(ScoreColumn)
 				must.Do(t, err)
@@ -74,7 +75,7 @@ func TestRepairOfRuns(t *testing.T) {
 			if err := Repair(t.Context(), s, func(m kv.Correction) { t.Errorf("repairing again did %v", m) }); err != nil {
 				t.Error(err)
 			}
-			if run := mustClean(t, s, Options{Preset: PresetPaper}); run.ID != test.last+1 {
+			if run := mustClean(t, s, Options{Method: paper.Published}); run.ID != test.last+1 {
 				t.Errorf("cleaned again: got run %d, want %d", run.ID, test.last+1)
 			}
 			if problems := runProblems(t, s); len(problems) > 0 {

@@ -191,21 +191,19 @@ func TestRescoreAfterChanges(t *testing.T) {
 
 // TestCountsAfterKeepRate wants the Rescore after one with KeepRate to count the scores, though none has changed since.
 func TestCountsAfterKeepRate(t *testing.T) {
-	for _, preset := range []Preset{PresetDefault, PresetPaper} {
-		s := newPlanted(6, 100).load(t, true)
-		mustClean(t, s, Options{Preset: preset, Seed: 2})
-		changeSome(t, s, rand.New(rand.NewPCG(1, 2)), 3)
-		kept, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true})
-		if err != nil || kept.Pass || !kept.Run.Uncounted {
-			t.Fatalf("%s: got %+v, %v, want no pass, and counts that wait", preset, kept, err)
-		}
-		mustCountRun(t, string(preset)+", asked", s)
-		done, err := Rescore(t.Context(), s, RescoreOptions{})
-		if err != nil || done.Run.Uncounted || done.Changed != 0 {
-			t.Fatalf("%s: got %+v, %v, want it to count alone", preset, done, err)
-		}
-		mustCountRun(t, string(preset), s)
+	s := newPlanted(6, 100).load(t, true)
+	mustClean(t, s, Options{Seed: 2})
+	changeSome(t, s, rand.New(rand.NewPCG(1, 2)), 3)
+	kept, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true})
+	if err != nil || kept.Pass || !kept.Run.Uncounted {
+		t.Fatalf("got %+v, %v, want no pass, and counts that wait", kept, err)
 	}
+	mustCountRun(t, "asked", s)
+	done, err := Rescore(t.Context(), s, RescoreOptions{})
+	if err != nil || done.Run.Uncounted || done.Changed != 0 {
+		t.Fatalf("got %+v, %v, want it to count alone", done, err)
+	}
+	mustCountRun(t, "counted", s)
 }
 
 // mustCountRun wants what the last run says of the scores to be what the store holds.

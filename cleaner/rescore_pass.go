@@ -34,10 +34,8 @@ func rescoreAll(ctx context.Context, s *kv.Store, opt RescoreOptions) (run *Run,
 	if p.tested, err = testedLabels(ctx, &p, opt.Workers); err != nil {
 		return nil, err
 	}
-	if run.Model != nil {
-		if err := p.takeLook(ctx, tx, run); err != nil {
-			return nil, err
-		}
+	if err := p.takeLook(ctx, tx, run); err != nil {
+		return nil, err
 	}
 	key, err := rescoreFingerprint(tx, run)
 	if err != nil {
@@ -76,7 +74,7 @@ func (p *problem) takeLook(ctx context.Context, tx *kv.Tx, run *Run) error {
 // options are those of the run, with the means of a rescore.
 func (r *Run) options(opt RescoreOptions) Options {
 	return Options{
-		Preset: r.Preset, Hops: r.Hops, Direction: r.Direction, Seed: r.Seed, Workers: opt.Workers,
+		Hops: r.Hops, Direction: r.Direction, Seed: r.Seed, Workers: opt.Workers,
 		MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage, Notice: opt.Notice,
 	}
 }
@@ -121,18 +119,14 @@ func (p problem) rescore(ctx context.Context, run *Run, opt Options) (_ *scoring
 		return nil, err
 	}
 	n := len(p.labels)
-	if err := p.requireForScore(opt, leastForScore(run.Preset, p.sizes, n, 0, p.classes, run.Hops), MatrixBytes(run.Preset, p.classes, 0)); err != nil {
+	if err := p.requireForScore(opt, leastForScore(nil, p.sizes, n, 0, p.classes, run.Hops), matrixBytes(nil, p.classes, 0)); err != nil {
 		return nil, err
 	}
 	s := stages{
-		problem: p, variant: variant{preset: run.Preset}, opt: opt, operators: opt.ops(scoringBytes(run.Preset, n, 0, p.classes) + p.testedBytes()),
+		problem: p, opt: opt, operators: opt.ops(scoringBytes(nil, n, 0, p.classes) + p.testedBytes()),
 	}
 	result := &scoring{}
-	if run.Model != nil {
-		err = s.byModel(ctx, run.Model, result)
-	} else {
-		err = s.byDetectors(ctx, run.Detectors, result)
-	}
+	err = s.byModel(ctx, run.Model, result)
 	if err = errors.Join(err, s.ownDiagonals.Close()); err != nil {
 		return nil, err
 	}
@@ -167,9 +161,7 @@ func writeRescored(
 		return err
 	}
 	run.Uncounted = false
-	if run.Model != nil {
-		run.MislabelRate, run.Threshold = run.Model.Told, run.Model.Threshold
-	}
+	run.MislabelRate, run.Threshold = run.Model.Told, run.Model.Threshold
 	w, err := writeScores(ctx, b, from, run, p, result, workers)
 	if err != nil {
 		return err

@@ -7,8 +7,10 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -128,10 +130,12 @@ func TestRescoreRefuses(t *testing.T) {
 	if _, err := Rescore(t.Context(), s, RescoreOptions{}); !errors.Is(err, kv.ErrNotFound) {
 		t.Errorf("never cleaned: got %v, want ErrNotFound", err)
 	}
-	mustClean(t, s, Options{Seed: 2, Preset: PresetPaper, Hops: 1, Imported: AsGiven})
+	mustClean(t, s, Options{Seed: 2, Method: paper.Published, Hops: 1, Imported: AsGiven})
 	p.decideByTruth(t, s, 10, decide.Relabel)
-	done := mustRescore(t, s)
-	if done.Changed == 0 || done.Run.Threshold != done.Before.Threshold {
-		t.Errorf("preset paper: got %+v, want scores of changed labels, and no calibration", done)
+	if _, err := Rescore(t.Context(), s, RescoreOptions{}); !errors.Is(err, ErrNoModel) {
+		t.Errorf("preset paper: got %v, want ErrNoModel", err)
+	}
+	if ok, err := RescoreWithin(t.Context(), s, time.Hour, RescoreOptions{}); !ok || err != nil {
+		t.Errorf("preset paper: got %v, %v, want nothing done", ok, err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -19,8 +18,8 @@ type Run struct {
 	Started time.Time `msgpack:"-"` // to the second, UTC
 	Seconds float64   // from beginning to end, base classifier included
 
-	Preset    Preset
-	Hops      int // K
+	Preset    string // PresetDefault, or the name of Options.Method
+	Hops      int    // K
 	Threshold float64
 	Seed      uint64
 
@@ -65,17 +64,16 @@ type Run struct {
 	Seen       int64
 	Rescorings int64
 
-	// Detectors, of PresetPaper, and Model, of PresetDefault, are kept of the last run only.
-	Detectors []detector.Detector `msgpack:"-"`
-	Model     *labelmodel.Model   `msgpack:"-"`
+	// Model is kept of the last run only. nil: the run had another way to score.
+	Model *labelmodel.Model `msgpack:"-"`
 
-	joint                   *classmatrix.Matrix // of PresetPaper; see Joint
+	joint                   *classmatrix.Matrix // of a run without Model; see Joint
 	meanScores, labelCounts []float64           // by given label [c]; see ClassMislabelRates
 }
 
 // Joint is P(ỹ = i, y* = j) [c×c], row i the given label, column j the true class, in the order of Classes; it sums to
-// 1. It is what the label model expects of the labels that it was fitted to, or with PresetPaper the joint distribution
-// of confident learning. Use it, and Transition, for a run of LastRun.
+// 1. It is what the label model expects of the labels that it was fitted to, or the joint distribution of confident
+// learning. Use it, and Transition, for a run of LastRun.
 func (r *Run) Joint() *classmatrix.Matrix {
 	if r.Model != nil {
 		return r.Model.Joint()
@@ -84,7 +82,7 @@ func (r *Run) Joint() *classmatrix.Matrix {
 }
 
 // Transition tells P(ỹ = given | y* = true) of classes by their numbers, as scores use it: the rates of pairs of the
-// label model, or with PresetPaper the transition matrix of confident learning, where NaN means that no node has the
+// label model, or the transition matrix of confident learning, where NaN means that no node has the
 // true class.
 func (r *Run) Transition() func(given, true int) float64 {
 	if r.Model != nil {
@@ -103,11 +101,8 @@ const (
 
 func runKey(id int64) string { return fmt.Sprintf("%012d", id) }
 
-// A fitRecord is what PresetPaper has fitted.
-type fitRecord struct {
-	Detectors []detector.Detector
-	Joint     *classmatrix.Matrix
-}
+// A fitRecord is what a run without Model has fitted.
+type fitRecord struct{ Joint *classmatrix.Matrix }
 
 // A runRecord is a Run on disk, without what was fitted.
 type runRecord struct {
@@ -117,7 +112,7 @@ type runRecord struct {
 	MeanScores, LabelCounts []float64
 }
 
-// follows says whether the scores follow a look; "" is that before the first. Those of PresetPaper, and of runs made
+// follows says whether the scores follow a look; "" is that before the first. Those of another preset, and of runs made
 // elsewhere, follow none.
 func (r *Run) follows(look string) bool {
 	return r.LookAt == look || r.Preset != PresetDefault || r.Elsewhere != nil
@@ -145,7 +140,7 @@ func (r *Run) put(tx *kv.Tx) error {
 	} else {
 		err = tx.Documents(detectorsSpace).Put(modelKey, r.Model)
 	}
-	return errors.Join(err, tx.Documents(detectorsSpace).Put(detectorsKey, fitRecord{r.Detectors, r.joint}))
+	return errors.Join(err, tx.Documents(detectorsSpace).Put(detectorsKey, fitRecord{r.joint}))
 }
 
 // readRun reads a run by its key in runsSpace, without what was fitted.
@@ -174,11 +169,11 @@ func LastRun(tx *kv.Tx) (*Run, error) {
 	if err := tx.Documents(detectorsSpace).Get(detectorsKey, &fit); err != nil {
 		return nil, err
 	}
-	run.Detectors, run.joint = fit.Detectors, fit.Joint
+	run.joint = fit.Joint
 	return run, nil
 }
 
-// NewestRun is LastRun without what PresetPaper has fitted.
+// NewestRun is LastRun without the joint distribution of a run that has no Model.
 func NewestRun(tx *kv.Tx) (*Run, error) {
 	run, err := lastRun(tx)
 	if err != nil {

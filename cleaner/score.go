@@ -41,8 +41,8 @@ func (s NodeScore) IsSuspect(threshold float64) bool {
 // Score scores nodes by the model of the last run, from the nodes around them as they are in the snapshot, and writes
 // nothing: a suggestion of it can only be accepted after a Rescore has stored it. It looks as many hops far as labels
 // have a weight in the model: up to K. A node without stored predictions is predicted by the kept classifier, if
-// there is one, from the nodes around it. The scores are those of a full Rescore within 1e-5. By PresetPaper they may
-// differ more beside other nodes without stored predictions: these add nothing. The result has the order of nodes.
+// there is one, from the nodes around it. The scores are those of a full Rescore within 1e-5. The result has the order
+// of nodes.
 //
 // Around a hub there may be so many nodes that a pass over the graph costs less than to walk around it, or that they
 // do not fit opt.MemoryBudget. One column then passes over the graph. Where this is so of several nodes together, one
@@ -103,8 +103,8 @@ type scorer struct {
 	tx          *kv.Tx
 	run         *Run
 	kept        keptFit
-	model       *labelmodel.Scorer // of PresetDefault
-	predictions ops.Source         // with the classes of the run
+	model       *labelmodel.Scorer
+	predictions ops.Source // with the classes of the run
 	ranks       []int32
 	opt         ops.Options
 	steps       *atomic.Int64 // what may be walked around several nodes; nil: a node of too many is scored by a pass
@@ -129,9 +129,7 @@ func newScorer(ctx context.Context, tx *kv.Tx, run *Run, kept keptFit, opt ops.O
 	c := len(run.Classes)
 	s.ranks = labelmodel.RankClasses(kept.Counts, run.Classes)
 	s.row, s.sums = make([]float32, c), make([]float64, run.Hops*c)
-	if run.Model != nil {
-		s.model = run.Model.Scorer()
-	}
+	s.model = run.Model.Scorer()
 	return s, nil
 }
 
@@ -244,8 +242,6 @@ func (s *scorer) score(v kv.NodeID) (NodeScore, error) {
 	case label == kv.NoClass:
 	case s.passed != nil:
 		result.Score = float64(s.passed.scores[v])
-	case s.model == nil:
-		result.Score, err = s.byDetectors(v, class, result.Predicted)
 	default:
 		score, class, confidence := s.byModel(v, label, by)
 		if result.Score = float64(score); score == score {
@@ -373,47 +369,22 @@ func (s *scorer) labelOf(u kv.NodeID, asked int) (kv.Class, error) {
 	return s.run.class(label), err
 }
 
-// byModel is the score of PresetDefault, with the suggestion and its confidence.
+// byModel is the score, with the suggestion and its confidence.
 func (s *scorer) byModel(
 	v kv.NodeID, label kv.Class, by labelmodel.Evidence,
 ) (score float32, class kv.Class, confidence float32) {
 	hops, c := s.run.Hops, len(s.run.Classes)
-	width := PresetDefault.features(hops)
-	of := newNodeScorer(s.model, 1+labelmodel.CountRivals(c), width)
+	stride := width(nil, hops)
+	of := newNodeScorer(s.model, 1+labelmodel.CountRivals(c), stride)
 	of.classes[0] = label
 	by.ChooseRivals(label, of.classes[1:])
 	for i, class := range of.classes {
-		of.z[i*width] = s.row[class]
+		of.z[i*stride] = s.row[class]
 		for k := range hops {
-			of.z[i*width+1+k] = float32(s.sums[k*c+int(class)])
+			of.z[i*stride+1+k] = float32(s.sums[k*c+int(class)])
 		}
 	}
 	return of.score(s.kept.isUntaught(v, label))
-}
-
-// byDetectors is the score of PresetPaper, of a label by its number in the snapshot. Of the nodes around, those
-// without stored predictions add none.
-func (s *scorer) byDetectors(v kv.NodeID, class kv.Class, predicted bool) (float64, error) {
-	matrix, err := scoredFrom(s.tx)
-	if err != nil {
-		return 0, err
-	}
-	predictions := ops.Source(zeroMissing{inClassOrder(s.tx, matrix)})
-	if predicted {
-		row := make([]float32, predictions.Width())
-		copy(row, s.row) // the classes of the run come first
-		predictions = withRows{predictions, []kv.NodeID{v}, [][]float32{row}}
-	}
-	around, err := surround(s.ctx, s.tx, s.run.Direction, v, kv.NoClass, predictions, s.run.Hops, s.opt)
-	if err != nil {
-		return 0, err
-	}
-	scores := make([]float32, 1)
-	z := ops.Dense(around.features[class], featureWidth(s.run.Hops))
-	untaught := func(kv.NodeID) bool { return s.kept.isUntaught(v, s.run.class(class)) }
-	opt := Options{Hops: s.run.Hops, Workers: 1}
-	err = meanScores(s.ctx, s.run.Detectors, z, variant{}.columns(s.run.Hops), untaught, opt, scores)
-	return float64(scores[0]), err
 }
 
 // withRows is a source in which some nodes, ascending, have other rows.

@@ -17,9 +17,6 @@ func scoreForms() map[string]func(t *testing.T) (*kv.Store, Options) {
 	return map[string]func(t *testing.T) (*kv.Store, Options){
 		"joined predictions":   func(t *testing.T) (*kv.Store, Options) { return newPlanted(8, 300).load(t, false), Options{Seed: 2} },
 		"built-in predictions": func(t *testing.T) (*kv.Store, Options) { return newPlanted(9, 300).load(t, true), Options{Seed: 2} },
-		"preset paper": func(t *testing.T) (*kv.Store, Options) {
-			return newPlanted(8, 300).load(t, false), Options{Preset: PresetPaper}
-		},
 		"one hop": func(t *testing.T) (*kv.Store, Options) {
 			return newPlanted(3, 200).load(t, false), Options{Hops: 1, Imported: AsGiven}
 		},

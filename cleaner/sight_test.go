@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -126,7 +127,7 @@ func TestImported(t *testing.T) {
 	if want := []string{"no predictions were imported: it does not matter that they are out of fold"}; !slices.Equal(warned, want) {
 		t.Errorf("without predictions: warnings %q, want %q", warned, want)
 	}
-	for _, opt := range []Options{{Imported: InSample, Preset: PresetPaper}, {Imported: "seen"}} {
+	for _, opt := range []Options{{Imported: InSample, Method: paper.Published}, {Imported: "seen"}} {
 		if _, err := Clean(t.Context(), bare, opt); err == nil || !strings.Contains(err.Error(), "predictions ") {
 			t.Errorf("%+v: got %v, want an error", opt, err)
 		}

@@ -57,7 +57,7 @@ var defaultShares = [3]float64{0.8, 0.1, 0.1}
 
 // Splits reads the column "split" of the store [n]. If there is no such column, Splits draws a split of the labelled
 // nodes, with seed and in the order of the node file: 0.8 for training, 0.1 each for validation and test; drawn is then
-// true. The validation split of a small graph gets more than a tenth, so that a detector can be fitted on it. Every
+// true. The validation split of a small graph gets more than a tenth, so that a model can be fitted on it. Every
 // class with two or more nodes gets a training node, if there are enough training nodes. labels is [n]. For a name that
 // is no split, the error is an ErrSplit with the node.
 func Splits(tx *kv.Tx, labels []kv.Class, seed uint64) (splits []Split, drawn bool, err error) {

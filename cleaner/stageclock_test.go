@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -60,7 +61,7 @@ func TestStages(t *testing.T) {
 		{"as given", clean(given, Options{Imported: AsGiven, Hops: 2}), []string{
 			"read", "degrees", "count", "keep", "sample", "rivals", "features", "propagate", "label model", "score", "count", "write",
 		}},
-		{"paper", clean(given, Options{Preset: PresetPaper}), []string{"read", "noise", "sample", "features", "propagate", "detector", "score", "count", "write"}},
+		{"paper", clean(given, Options{Method: paper.Published}), []string{"read", "noise", "sample", "features", "propagate", "detector", "score", "count", "write"}},
 		{"built-in", clean(bare, Options{}), []string{
 			"read", "degrees", "count", "price", "diagonal", "keep", "read", "smooth", "train", "predict", "write", "index", "read", "score", "count", "write",
 		}},
@@ -121,7 +122,7 @@ func TestCleanReadsDegreesOnce(t *testing.T) {
 	s := p.load(t, false)
 	mustClean(t, s, Options{Seed: 1}) // which makes the index
 	for name, opt := range map[string]Options{
-		"joined": {Seed: 2}, "as given": {Seed: 2, Imported: AsGiven}, "paper": {Seed: 2, Preset: PresetPaper},
+		"joined": {Seed: 2}, "as given": {Seed: 2, Imported: AsGiven}, "paper": {Seed: 2, Method: paper.Published},
 	} {
 		degrees := 0
 		opt.OnStage = func(s ops.Stage) {

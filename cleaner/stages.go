@@ -1,18 +1,15 @@
 package cleaner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"sync"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/detector"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
-	"github.com/graphcleaner/graphcleaner/internal/parallel"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -22,7 +19,6 @@ import (
 // that was finished before is not done again.
 type stages struct {
 	problem
-	variant   variant
 	opt       Options
 	operators ops.Options // their memory is what the stages leave
 
@@ -40,10 +36,10 @@ const agreementStage = "agreement"
 func (s *stages) run(ctx context.Context, fitting int) (_ *scoring, err error) {
 	result := &scoring{fitting: fitting}
 	defer func() { err = errors.Join(err, s.ownDiagonals.Close()) }()
-	if s.variant.preset == PresetDefault {
+	if s.method == nil {
 		err = s.posterior(ctx, result)
 	} else {
-		err = s.detection(ctx, result)
+		err = s.byMethod(ctx, result)
 	}
 	if err != nil {
 		return nil, err
@@ -51,52 +47,38 @@ func (s *stages) run(ctx context.Context, fitting int) (_ *scoring, err error) {
 	return result, nil
 }
 
-// detection is the pipeline of PresetPaper.
-func (s *stages) detection(ctx context.Context, result *scoring) (err error) {
-	if result.joint, err = s.jointDistribution(ctx, s.opt.Workers); err != nil {
-		return err
-	}
-	s.opt.stage("noise")
-	draws, err := s.plant(result.joint, result.fitting)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, draws.labels.Close()) }()
-	s.opt.stage("sample")
-
-	labellings := []labelling{{labels: s.underTest()}}
-	for draw := range draws.count {
-		labellings = append(labellings, labelling{nodes: draws.nodes, labels: draws.of(draw)})
-	}
-	z, err := s.agreement(ctx, labellings)
-	if err != nil {
-		return err
-	}
+// byMethod is the pipeline of opt.Method.
+func (s *stages) byMethod(ctx context.Context, result *scoring) (err error) {
+	var sample *sample
+	var z []*agreement
 	defer func() { err = errors.Join(err, detachAll(z)) }()
-	if result.detectors, err = s.detectors(ctx, z[1:], draws); err != nil {
+	c := method.Case{
+		Labels: s.underTest(), Classes: s.classes, Predictions: s.predictions, Hops: s.opt.Hops,
+		IsFitting: s.isFitting, IsUntaught: s.isUntaught, Seed: s.opt.Seed, Workers: s.opt.Workers, Stage: s.opt.stage,
+		Sample: func() (labels []kv.Class, order []uint32, err error) {
+			sample, err = s.drawSample(s.method.SampleSize(result.fitting), result.fitting, s.opt.Seed)
+			if err != nil {
+				return nil, nil, err
+			}
+			return sample.labels, sample.order, nil
+		},
+		Features: func(ctx context.Context, sampled []kv.Class) (tested ops.Source, rows []float32, err error) {
+			z, err = s.agreement(ctx, []labelling{{labels: s.underTest()}, {nodes: sample.nodes, labels: sampled}})
+			if err != nil {
+				return nil, nil, err
+			}
+			return z[0], z[1].values.Data, nil
+		},
+	}
+	if result.scores, err = scratch.New[float32](s.place.temporary(), "score", len(s.labels)); err != nil {
 		return err
 	}
-	result.rate = confident.MislabelRate(result.joint)
-	if result.threshold = s.opt.Threshold; result.threshold == 0 {
-		result.threshold = defaultThreshold
-	}
-	result.scores, err = s.scores(func(scores []float32) error {
-		return meanScores(ctx, result.detectors, z[0], s.variant.columns(s.opt.Hops), s.isUntaught, s.opt, scores)
-	})
-	return err
-}
-
-// byDetectors is the pipeline of PresetPaper with the detectors of a run in place of those that are fitted.
-func (s *stages) byDetectors(ctx context.Context, detectors []detector.Detector, result *scoring) (err error) {
-	z, err := s.agreement(ctx, []labelling{{labels: s.underTest()}})
+	found, err := s.method.Score(ctx, &c, result.scores.Data)
 	if err != nil {
-		return err
+		return errors.Join(err, result.scores.Detach())
 	}
-	defer func() { err = errors.Join(err, detachAll(z)) }()
-	result.scores, err = s.scores(func(scores []float32) error {
-		return meanScores(ctx, detectors, z[0], s.variant.columns(s.opt.Hops), s.isUntaught, s.opt, scores)
-	})
-	return err
+	result.joint, result.rate, result.threshold = found.Joint, found.Rate, cmp.Or(s.opt.Threshold, found.Threshold)
+	return nil
 }
 
 // dir is where the run is kept; nil if it is not.
@@ -106,38 +88,6 @@ func (s *stages) dir() *scratch.Dir {
 		return nil
 	}
 	return dir
-}
-
-// draws are the labels of a sample of the fitting nodes in which mislabels are planted, a vector a draw.
-type draws struct {
-	*sample
-	count  int
-	labels *scratch.Array[kv.Class] // [count×len(order)], by rank
-}
-
-// of is one vector.
-func (d *draws) of(draw int) []kv.Class {
-	size := len(d.order)
-	return d.labels.Data[draw*size : (draw+1)*size]
-}
-
-func (s *stages) plant(joint *classmatrix.Matrix, fitting int) (*draws, error) {
-	flip := confident.Flips(joint.ByColumn())
-	if s.variant.uniformFlips {
-		flip = confident.UniformFlips(s.classes)
-	}
-	sample, err := s.drawSample(fitting, s.opt.Seed)
-	if err != nil {
-		return nil, err
-	}
-	d := &draws{sample: sample, count: s.variant.preset.draws()}
-	if d.labels, err = scratch.New[kv.Class](s.place.temporary(), "planted", d.count*len(sample.order)); err != nil {
-		return nil, err
-	}
-	for draw := range d.count {
-		sample.plant(flip, s.opt.Seed+uint64(draw), d.of(draw))
-	}
-	return d, nil
 }
 
 // An agreementMark says how far the agreement features are computed: those of the columns of [P | Y] before End, and
@@ -213,16 +163,16 @@ func (s *stages) needDiagonals(ctx context.Context, g ops.Graph) (err error) {
 }
 
 // layout is what the features of one of the labellings lie in, but for the array: of all nodes column after column, of
-// a sample, which detectors read in no order, row after row.
+// a sample, which is read in no order, row after row.
 func (s *stages) layout(i int, t labelling) (name string, z *agreement) {
 	name = "agreement"
 	if i > 0 {
 		name = fmt.Sprintf("agreement-%d", i)
 	}
 	if t.nodes == nil {
-		return name, byColumn(nil, len(t.labels), s.variant.preset.features(s.opt.Hops))
+		return name, byColumn(nil, len(t.labels), width(s.method, s.opt.Hops))
 	}
-	return name, byRow(nil, len(t.labels), s.variant.preset.features(s.opt.Hops))
+	return name, byRow(nil, len(t.labels), width(s.method, s.opt.Hops))
 }
 
 func (s *stages) newAgreement(labellings []labelling) (all []*agreement, err error) {
@@ -277,37 +227,6 @@ func (s *stages) keepAgreement(ctx context.Context, z []*agreement, labellings [
 		m.Sums = append(m.Sums, sum)
 	}
 	return saveMark(s.dir(), agreementStage, m)
-}
-
-// detectors fits a detector on each draw, z[d] the features of its labels by rank.
-func (s *stages) detectors(ctx context.Context, z []*agreement, d *draws) ([]detector.Detector, error) {
-	columns := s.variant.columns(s.opt.Hops)
-	detectors := make([]detector.Detector, len(z))
-	var (
-		telling sync.Mutex // Progress is called from one goroutine at a time
-		count   int64
-	)
-	err := parallel.Do(ctx, parallel.Workers(s.opt.Workers), len(z), func(ctx context.Context, _, draw int) error {
-		labels := d.of(draw)
-		rows := detector.Rows{
-			Z: z[draw].values.Data, Width: z[draw].width, Columns: columns, Order: append([]uint32(nil), d.order...),
-			Planted: func(rank uint32) bool { return labels[rank] != d.sample.labels[rank] },
-		}
-		var err error
-		if detectors[draw], err = rows.Fit(ctx, s.opt.Seed+uint64(draw)); err != nil {
-			return fmt.Errorf("detector %d of %d: %w", draw+1, len(detectors), err)
-		}
-		telling.Lock()
-		defer telling.Unlock()
-		count++
-		s.opt.progress("detector", count, int64(len(detectors)))
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.opt.stage("detector")
-	return detectors, nil
 }
 
 // scores are what compute writes [n].

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -88,8 +90,8 @@ func TestUntaughtClass(t *testing.T) {
 	p, truth := communities(5, 2400, 40)
 	const class = 2
 	p.keepUntaught(class, truth)
-	for _, preset := range []Preset{PresetDefault, PresetPaper} {
-		result := must.Get(score(context.Background(), p, variant{preset: preset}, Options{Hops: 2}))(t)
+	for _, by := range []method.Method{nil, paper.Published} {
+		result := must.Get(score(context.Background(), p, Options{Hops: 2, Method: by}))(t)
 		right, accused := 0, 0
 		for v, y := range p.labels {
 			if y != class || truth[v] != class {
@@ -100,7 +102,7 @@ func TestUntaughtClass(t *testing.T) {
 			}
 		}
 		if right < 30 || 5*accused > right {
-			t.Errorf("preset %s: got %d suspects of %d rightly labelled nodes of a class without training nodes", preset, accused, right)
+			t.Errorf("%T: got %d suspects of %d rightly labelled nodes of a class without training nodes", by, accused, right)
 		}
 		if joint := result.joint; joint != nil && slices.ContainsFunc(joint.Cells, func(cell classmatrix.Cell) bool { return cell.Row == class }) {
 			t.Errorf("the class takes part in the joint distribution")

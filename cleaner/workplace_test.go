@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -74,19 +76,19 @@ func kept(t *testing.T, s *kv.Store) (names []string) {
 
 func TestCleanGoesOnWhereItWasInterrupted(t *testing.T) {
 	step := longtest.Of(3, 1)
-	t.Run("paper", func(t *testing.T) { goesOn(t, PresetPaper, step) })
-	t.Run("default", func(t *testing.T) { goesOn(t, PresetDefault, step) })
+	t.Run("paper", func(t *testing.T) { goesOn(t, paper.Published, step) })
+	t.Run("default", func(t *testing.T) { goesOn(t, nil, step) })
 }
 
-// goesOn interrupts runs of a preset after every stage.
-func goesOn(t *testing.T, preset Preset, step int) {
+// goesOn interrupts runs of a method after every stage.
+func goesOn(t *testing.T, by method.Method, step int) {
 	t.Helper()
 	keepOften(t)
-	opt := Options{Seed: 3, Preset: preset, MemoryBudget: narrow}
+	opt := Options{Seed: 3, Method: by, MemoryBudget: narrow}
 	p := newPlanted(21, 120)
 	// Beside predictions from outside the default would train the built-in classifier.
 	load := func() *kv.Store {
-		if preset == PresetPaper {
+		if by != nil {
 			return p.load(t, false)
 		}
 		s := p.load(t, true)
@@ -141,7 +143,7 @@ func goesOn(t *testing.T, preset Preset, step int) {
 // TestCleanAfterDamage damages what a run kept, one file at a time.
 func TestCleanAfterDamage(t *testing.T) {
 	keepOften(t)
-	opt := Options{Seed: 3, Preset: PresetPaper, MemoryBudget: narrow}
+	opt := Options{Seed: 3, Method: paper.Published, MemoryBudget: narrow}
 	s := newPlanted(22, 100).load(t, false)
 	mustClean(t, s, opt)
 	want := outcome(t, s)
@@ -175,7 +177,7 @@ func TestCleanAfterDamage(t *testing.T) {
 
 // TestKeptIsOfTheSameRun interrupts a run and then changes what it depends on.
 func TestKeptIsOfTheSameRun(t *testing.T) {
-	opt := Options{Seed: 3, Preset: PresetPaper}
+	opt := Options{Seed: 3, Method: paper.Published}
 	s := newPlanted(23, 150).load(t, false)
 	directories := func() (graph, run string) {
 		for _, name := range kept(t, s) {
@@ -247,7 +249,7 @@ func TestKeptIsOfTheSameRun(t *testing.T) {
 func TestCleanAfterKill(t *testing.T) {
 	const variable = "CLEANER_TEST_KILL"
 	keepOften(t)
-	opt := Options{Seed: 3, Preset: PresetPaper, MemoryBudget: narrow}
+	opt := Options{Seed: 3, Method: paper.Published, MemoryBudget: narrow}
 	if at := os.Getenv(variable); at != "" {
 		stage, dir, _ := strings.Cut(at, ":")
 		s := openPlanted(t, dir)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -98,7 +99,7 @@ Run an interrupted or killed clean again with the same flags on the same store, 
 }
 
 func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
-	if c.Expect != nil && c.Preset != string(cleaner.PresetDefault) {
+	if c.Expect != nil && c.Preset != cleaner.PresetDefault {
 		return usagef("--expect with --preset %s: want preset default, whose scores are chances", c.Preset)
 	}
 	if err := cmp.Or(c.apply(s), c.check()); err != nil {
@@ -138,7 +139,7 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 
 func (c *cleanCommand) options(s *streams) cleaner.Options {
 	return cleaner.Options{
-		Preset:       cleaner.Preset(c.Preset),
+		Method:       paper.Preset(c.Preset),
 		Hops:         c.Hops,
 		Direction:    c.Direction,
 		Threshold:    orZero(c.Threshold),
@@ -206,7 +207,7 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 		}
 		return store.View(func(tx *kv.Tx) error {
 			of, err := cleaner.EstimateClean(ctx, tx, cleaner.Options{
-				Preset: cleaner.Preset(c.Preset), Hops: c.Hops, Direction: c.Direction, Imported: c.imported(), Workers: c.Threads, MemoryBudget: c.work(),
+				Method: paper.Preset(c.Preset), Hops: c.Hops, Direction: c.Direction, Imported: c.imported(), Workers: c.Threads, MemoryBudget: c.work(),
 			})
 			if err != nil {
 				return err

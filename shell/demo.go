@@ -71,7 +71,7 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 		return err
 	}
 	s.echo("clean", c.Dir)
-	clean := cleanCommand{DB: c.Dir, Seed: c.Seed, Preset: string(cleaner.PresetDefault), resources: c.resources}
+	clean := cleanCommand{DB: c.Dir, Seed: c.Seed, Preset: cleaner.PresetDefault, resources: c.resources}
 	err := withStore(c.Dir, kv.Options{MemoryBudget: c.store()}, func(store *kv.Store) error {
 		run, err := cleaner.Clean(ctx, store, clean.options(s))
 		if err != nil {

@@ -259,7 +259,7 @@ func (g *scoredGraph) putRun(tx *kv.Tx) error {
 	}
 	return errors.Join(
 		tx.Documents("runs").Put(fmt.Sprintf("%012d", 1), map[string]any{
-			"ID": 1, "Preset": string(cleaner.PresetDefault), "Hops": 3, "Threshold": suspectScore,
+			"ID": 1, "Preset": cleaner.PresetDefault, "Hops": 3, "Threshold": suspectScore,
 			"Nodes": g.Nodes, "Scored": g.Nodes, "Suspects": g.Suspects, "PredictionSource": cleaner.SourceImported,
 			"Classes": classes, "LabelCounts": make([]float64, g.Classes),
 			"MislabelRate": float64(g.Suspects) / float64(g.Nodes),

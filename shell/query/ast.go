@@ -105,7 +105,7 @@ type (
 
 	cleanStatement struct {
 		hops, expect, seed *literal
-		preset             cleaner.Preset   // "" if not given
+		preset             string           // "" if not given
 		imported           cleaner.Imported // "" if not given
 	}
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 )
 
 // decisionKinds are those that statements make; each is the name of its statement.
@@ -126,11 +127,11 @@ func (p *parser) clean() (statement, error) {
 }
 
 // preset = "default" | "paper" .
-func (p *parser) preset() (cleaner.Preset, error) {
-	if p.accept(string(cleaner.PresetDefault)) {
+func (p *parser) preset() (string, error) {
+	if p.accept(cleaner.PresetDefault) {
 		return cleaner.PresetDefault, nil
 	}
-	return cleaner.PresetPaper, p.expect(string(cleaner.PresetPaper))
+	return paper.Name, p.expect(paper.Name)
 }
 
 // audit = "audit" [ "draw" ( "for" promise | number [ "for" promise | "seed" number ] ) ] .

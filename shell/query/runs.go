@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
@@ -22,7 +23,7 @@ const DefaultDraws = 50
 // clean answers clean: it scores the store anew and returns the run.
 func (q *query) clean(ctx context.Context, s *cleanStatement) (*Result, error) {
 	opt := cleaner.Options{
-		Preset: s.preset, Imported: s.imported,
+		Method: paper.Preset(s.preset), Imported: s.imported,
 		Workers: q.Workers, MemoryBudget: q.MemoryBudget, Progress: q.Progress, Notice: q.remark,
 	}
 	var err error
@@ -94,7 +95,7 @@ func runFields(run *cleaner.Run) []field {
 		{"run", kv.KindInt, kv.ValueOf(run.ID)},
 		{"started", kv.KindString, kv.ValueOf(run.Started.UTC().Format(time.RFC3339))},
 		{"seconds", kv.KindFloat, kv.ValueOf(run.Seconds)},
-		{"preset", kv.KindString, kv.ValueOf(string(run.Preset))},
+		{"preset", kv.KindString, kv.ValueOf(run.Preset)},
 		{"hops", kv.KindInt, kv.ValueOf(int64(run.Hops))},
 		{"direction", kv.KindString, kv.ValueOf(run.Direction.String())},
 		{"seed", kv.KindInt, kv.ValueOf(int64(run.Seed))},

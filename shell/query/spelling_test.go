@@ -42,7 +42,7 @@ func spell(tree any) string {
 	case *cleanStatement:
 		text := "clean" + option("hops", s.hops)
 		if s.preset != "" {
-			text += " preset " + string(s.preset)
+			text += " preset " + s.preset
 		}
 		text += option("expect", s.expect) + option("seed", s.seed)
 		return strings.TrimSpace(text + " " + string(s.imported))

@@ -2,17 +2,16 @@ package confident
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Plant plants wrong labels: a share rate of the labels, but for NoClass, chosen uniformly, get another
-// one drawn from row labels[r] of flip (see Flips). It returns the labels to test and which of them are
-// planted; labels is left as it is. The same labels, flip, rate and seed plant the same. A chosen row whose class has
-// no other to become keeps its label and is not planted; a row of NoClass is never chosen.
-func Plant(labels []kv.Class, flip [][]float64, rate float64, seed uint64) (noisy []kv.Class, planted []bool) {
-	noisy, planted = make([]kv.Class, len(labels)), make([]bool, len(labels))
-	copy(noisy, labels)
+// Plant plants wrong labels: a share rate of the labels, but for NoClass, chosen uniformly, get another one drawn from
+// row labels[r] of flip (see Flips). labels is left as it is. The same labels, flip, rate and seed plant the same. A
+// chosen row whose class has no other to become keeps its label; a row of NoClass is never chosen.
+func Plant(labels []kv.Class, flip [][]float64, rate float64, seed uint64) []kv.Class {
+	noisy := slices.Clone(labels)
 	var candidates []int
 	for r, y := range labels {
 		if y != kv.NoClass {
@@ -23,10 +22,10 @@ func Plant(labels []kv.Class, flip [][]float64, rate float64, seed uint64) (nois
 	random.Shuffle(len(candidates), func(a, b int) { candidates[a], candidates[b] = candidates[b], candidates[a] })
 	for _, r := range candidates[:int(rate*float64(len(candidates)))] {
 		if y := Draw(flip[labels[r]], random.Float64()); y != kv.NoClass {
-			noisy[r], planted[r] = y, true
+			noisy[r] = y
 		}
 	}
-	return noisy, planted
+	return noisy
 }
 
 // streamPlant is the second word of the PCG seed: the parts of a run that share a seed draw independent numbers.

@@ -205,7 +205,7 @@ func TestAuditOfList(t *testing.T) {
 	must.Do(t, store.Update(func(tx *kv.Tx) error { // whose scores follow no look
 		var run map[string]any
 		must.Do(t, tx.Documents("runs").Get("000000000001", &run))
-		run["Preset"] = cleaner.PresetPaper
+		run["Preset"] = "paper"
 		return tx.Documents("runs").Put("000000000001", run)
 	}))
 	c := serve(t, store, func(o *Options) { o.Columns = survey.Columns{} })

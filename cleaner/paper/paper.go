@@ -1,0 +1,205 @@
+// Package paper is GraphCleaner as published (Li, Xiong, Hooi: "GraphCleaner: Detecting Mislabelled Samples in Popular
+// Graph Learning Benchmarks", ICML 2023, arXiv:2306.00015), to compare with. The default of package cleaner does
+// without it.
+//
+// Confident learning on the fitting set gives the joint distribution Q of given and true label: class thresholds, the
+// confident joint, the joint distribution, the transition matrix. A class that no fitting node is given takes no part.
+// A wrong label is planted on half of the fitting nodes: a node labelled j becomes i ≠ j with probability Q[i|j],
+// renormalised without its diagonal. A small network, the detector, learns from the agreement features which labels of
+// the fitting set were planted (L1 loss), and scores the given label of every labelled node. The mislabel rate is the
+// mass of Q off its diagonal, and a node is a suspect above a score of 0.97.
+package paper
+
+import (
+	"context"
+	"sync"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// Name is the preset of the published method.
+const Name = "paper"
+
+// What the paper says.
+const (
+	threshold  = 0.97
+	sampleRate = 0.5 // share of the fitting nodes on which wrong labels are planted
+)
+
+// The published method, and what it is without one of its parts.
+var (
+	Published       method.Method = published{}
+	LabelsOnly      method.Method = published{withoutPredictions: true} // the detector sees L1 … LK
+	PredictionsOnly method.Method = published{withoutLabels: true}      // the detector sees P0 … PK
+	NoTransition    method.Method = published{uniformFlips: true}       // any other class is planted with equal chance
+)
+
+// Preset is Published for its name, and nil, which is the default, for another.
+func Preset(name string) method.Method {
+	if name == Name {
+		return Published
+	}
+	return nil
+}
+
+type published struct{ withoutPredictions, withoutLabels, uniformFlips bool }
+
+// Name is that of the preset.
+func (published) Name() string { return Name }
+
+// SampleSize is how many of the fitting nodes the detector is fitted on.
+func (published) SampleSize(fitting int) int { return min(fitting, mostRows) }
+
+// Of a cell that has a count: in the counts, the joint distribution and the transition matrix; and counting it.
+const cellBytes = 3*24 + 48
+
+// MatrixBytes are those of the matrices by cells, and of the dense one that wrong labels are drawn from.
+func (published) MatrixBytes(classes, fitting int) int64 {
+	cells := int64(classes) * int64(classes)
+	return cellBytes*min(cells, int64(fitting)) + 8*cells
+}
+
+// Score plants, fits a detector, and scores by it.
+func (m published) Score(ctx context.Context, c *method.Case, scores []float32) (result method.Result, err error) {
+	if result.Joint, err = jointDistribution(ctx, c); err != nil {
+		return result, err
+	}
+	result.Rate, result.Threshold = confident.MislabelRate(result.Joint), threshold
+	c.Stage("noise")
+	labels, order, err := c.Sample()
+	if err != nil {
+		return result, err
+	}
+	planted := m.plant(result.Joint, labels, order, c.Seed)
+	c.Stage("sample")
+	tested, sample, err := c.Features(ctx, planted)
+	if err != nil {
+		return result, err
+	}
+	rows := fittingRows{
+		z: sample, width: tested.Width(), columns: m.columns(c.Hops), order: order,
+		planted: func(row uint32) bool { return planted[row] != labels[row] },
+	}
+	d, err := rows.fit(ctx, c.Seed)
+	if err != nil {
+		return result, err
+	}
+	c.Stage("detector")
+	err = d.scoreAll(ctx, c, tested, rows.columns, scores)
+	c.Stage("score")
+	return result, err
+}
+
+// jointDistribution is that of the fitting nodes. It reads their predictions twice: for the thresholds, whose sums run
+// in ascending NodeID, then for the confident joint, whose counts may be added in any order.
+func jointDistribution(ctx context.Context, c *method.Case) (*classmatrix.Matrix, error) {
+	n, width := len(c.Labels), c.Classes
+	sums := confident.NewThresholdSum(width)
+	err := rowstore.Each(ctx, c.Predictions, n, 1, func(rows kv.Range, values []float32) error {
+		for v := rows.First; v < rows.End; v++ {
+			if c.IsFitting(v) {
+				sums.Add(c.Labels[v], float64(values[int(v-rows.First)*width+int(c.Labels[v])]))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	thresholds, counts := sums.Thresholds(), make(map[uint64]uint32)
+	var adding sync.Mutex
+	err = rowstore.Each(ctx, c.Predictions, n, c.Workers, func(rows kv.Range, values []float32) error {
+		var confidently []uint64 // given·c + true class
+		for v := rows.First; v < rows.End; v++ {
+			if !c.IsFitting(v) {
+				continue
+			}
+			if j := confident.Class(values[int(v-rows.First)*width:][:width], c.Labels[v], thresholds); j != kv.NoClass {
+				confidently = append(confidently, uint64(c.Labels[v])*uint64(width)+uint64(j))
+			}
+		}
+		adding.Lock()
+		defer adding.Unlock()
+		for _, pair := range confidently {
+			counts[pair]++
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return confident.JointDistribution(classmatrix.OfCounts(width, counts), sums.Count), nil
+}
+
+// plant returns labels by rank, some of which are wrong; they are drawn in an order of the ranks.
+func (m published) plant(joint *classmatrix.Matrix, labels []kv.Class, order []uint32, seed uint64) []kv.Class {
+	flip := confident.Flips(joint.ByColumn())
+	if m.uniformFlips {
+		flip = confident.UniformFlips(joint.Classes)
+	}
+	ordered, planted := make([]kv.Class, len(order)), make([]kv.Class, len(order))
+	for i, rank := range order {
+		ordered[i] = labels[rank]
+	}
+	for i, y := range confident.Plant(ordered, flip, sampleRate, seed) {
+		planted[order[i]] = y
+	}
+	return planted
+}
+
+// columns are the agreement features that the detector sees, ascending.
+func (m published) columns(hops int) (columns []int) {
+	for f := range 2*hops + 1 {
+		if ofPredictions := f <= hops; ofPredictions && !m.withoutPredictions || !ofPredictions && !m.withoutLabels {
+			columns = append(columns, f)
+		}
+	}
+	return columns
+}
+
+// scoreRows is how many rows are scored at once.
+const scoreRows = 4096
+
+// scoreAll writes the score of every row of z; NaN rows score NaN. Scores are rounded to float32, as they are stored,
+// so that thresholds mean the same before and after. Of untaught nodes, the agreement with predictions is taken to be
+// that of the mean fitting node.
+func (d *detector) scoreAll(ctx context.Context, c *method.Case, z ops.Source, columns []int, scores []float32) error {
+	n := len(scores)
+	type memory struct {
+		rows   []float32 // [scoreRows×width]
+		scores []float64
+		scorer scorer
+	}
+	workers := make([]memory, parallel.Workers(c.Workers))
+	return parallel.Do(ctx, len(workers), (n+scoreRows-1)/scoreRows, func(_ context.Context, worker, b int) error {
+		m := &workers[worker]
+		rows := kv.Range{First: kv.NodeID(b * scoreRows), End: kv.NodeID(min((b+1)*scoreRows, n))}
+		m.rows = float32s.Resize(m.rows, rows.Len()*z.Width())
+		if err := z.Read(rows, 0, z.Width(), m.rows); err != nil {
+			return err
+		}
+		inputs := m.rows[:rows.Len()*len(columns)] // moved together in place
+		for i := range rows.Len() {
+			untaught := c.IsUntaught(rows.First + kv.NodeID(i))
+			for j, f := range columns {
+				x := m.rows[i*z.Width()+f]
+				if untaught && f <= c.Hops {
+					x = float32(d.mean[j])
+				}
+				inputs[i*len(columns)+j] = x
+			}
+		}
+		m.scores = m.scorer.score(d, inputs, m.scores[:0])
+		for i, score := range m.scores {
+			scores[int(rows.First)+i] = float32(score)
+		}
+		return nil
+	})
+}
