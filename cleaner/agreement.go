@@ -1,14 +1,10 @@
 package cleaner
 
 import (
-	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 
-	"github.com/graphcleaner/graphcleaner/internal/crc32c"
-	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -70,65 +66,10 @@ func (z *agreement) blank(row int) {
 	}
 }
 
-// sum is a checksum of those features that come from the columns before end of [P | Y], whose number of columns is 2c,
-// for labels under test [rows], over so many hops.
-func (z *agreement) sum(ctx context.Context, labels []kv.Class, hops, c, end, workers int) (uint32, error) {
-	return sumRows(ctx, z.rows, workers, func(text []byte, first, last int) []byte {
-		for f := range z.width {
-			column := z.values.Data[f*z.columnStride:]
-			for r := first; r < last; r++ {
-				y := int(labels[r])
-				if f >= z.width-hops {
-					y += c
-				}
-				if f == 0 || labels[r] == kv.NoClass || y < end {
-					text = binary.LittleEndian.AppendUint32(text, math.Float32bits(column[r*z.rowStride]))
-				}
-			}
-		}
-		return text
-	})
-}
-
-// arraySum is a checksum of an array.
-func arraySum[T float32 | float64](ctx context.Context, values []T, workers int) (uint32, error) {
-	return sumRows(ctx, len(values), workers, func(text []byte, first, end int) []byte {
-		for _, x := range values[first:end] {
-			text = binary.LittleEndian.AppendUint64(text, math.Float64bits(float64(x)))
-		}
-		return text
-	})
-}
-
-// summedRows is how many rows are summed at once.
-const summedRows = 1 << 16
-
-// sumRows makes one checksum of those of blocks of rows; encode appends the rows first ≤ r < end.
-func sumRows(
-	ctx context.Context, rows, workers int, encode func(text []byte, first, end int) []byte,
-) (uint32, error) {
-	blocks := (rows + summedRows - 1) / summedRows
-	sums := make([]uint32, blocks)
-	texts := make([][]byte, parallel.Workers(workers))
-	err := parallel.Do(ctx, len(texts), blocks, func(_ context.Context, worker, b int) error {
-		texts[worker] = encode(texts[worker][:0], b*summedRows, min((b+1)*summedRows, rows))
-		sums[b] = crc32c.Of(texts[worker])
-		return nil
-	})
-	whole := uint32(len(sums))
-	for _, sum := range sums {
-		var b [8]byte
-		binary.LittleEndian.PutUint32(b[:], whole)
-		binary.LittleEndian.PutUint32(b[4:], sum)
-		whole = crc32c.Of(b[:])
-	}
-	return whole, err
-}
-
-// detachAll gives memory back, and leaves what is kept.
-func detachAll(all []*agreement) (err error) {
+// closeAll gives memory and files back.
+func closeAll(all []*agreement) (err error) {
 	for _, z := range all {
-		err = errors.Join(err, z.values.Detach())
+		err = errors.Join(err, z.Close())
 	}
 	return err
 }

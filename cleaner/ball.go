@@ -2,7 +2,6 @@ package cleaner
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync/atomic"
 
@@ -30,10 +29,9 @@ func ballSteps(opt ops.Options) *atomic.Int64 {
 // … S_K alone: no propagation of the whole graph. If the nodes within K hops do not fit opt.MemoryBudget, it returns
 // ops.ErrReach.
 func surround(
-	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, class kv.Class, predictions ops.Source, hops int,
-	opt ops.Options,
+	ctx context.Context, tx *kv.Tx, v kv.NodeID, class kv.Class, predictions ops.Source, hops int, opt ops.Options,
 ) (*surrounding, error) {
-	rows, err := ops.OperatorRows(ctx, tx, direction, v, ops.Operator{Hops: hops}, ballSteps(opt))
+	rows, err := ops.OperatorRows(ctx, tx, kv.Both, v, ops.Operator{Hops: hops}, ballSteps(opt))
 	if err != nil {
 		return nil, err
 	}
@@ -129,57 +127,6 @@ func stepsAround(tx *kv.Tx, opt ops.Options) *atomic.Int64 {
 
 // stepsOfRow is how many steps it costs to look up the features of a node.
 const stepsOfRow = 64
-
-// operatorRows is ops.OperatorRows by steps, which others may share. If they are nil, the rows of a node with very many
-// others around it come from a pass over the graph.
-func operatorRows(
-	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, op ops.Operator, opt ops.Options, steps *atomic.Int64,
-) ([]ops.Row, error) {
-	if steps != nil {
-		return ops.OperatorRows(ctx, tx, direction, v, op, steps)
-	}
-	rows, err := ops.OperatorRows(ctx, tx, direction, v, op, stepsAround(tx, opt))
-	if errors.Is(err, ops.ErrReach) {
-		return rowsByPass(ctx, tx, direction, v, op, opt)
-	}
-	return rows, err
-}
-
-// rowsByPass is OperatorRows of a node with very many others around it: one column that passes over the whole graph.
-func rowsByPass(
-	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, op ops.Operator, opt ops.Options,
-) ([]ops.Row, error) {
-	n := tx.NumNodes()
-	one := make([]kv.Class, n)
-	for u := range one {
-		one[u] = kv.NoClass
-	}
-	one[v] = 0
-	values := make([][]float32, op.Hops)
-	for k := range values {
-		values[k] = make([]float32, n)
-	}
-	if opt.MemoryBudget == 0 {
-		opt.MemoryBudget = machine.MemoryBudget()
-	}
-	opt.MemoryBudget = max(1, opt.MemoryBudget-int64(n)*int64(1+len(values))*4)
-	err := ops.Propagate(ctx, tx.Along(direction).Reverse(), ops.OneHot(one, 1), op, opt, func(t ops.Tile) error {
-		copy(values[t.Hop-1][t.Rows.First:], t.Values)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]ops.Row, op.Hops)
-	for k, column := range values {
-		for u, value := range column {
-			if value != 0 && (op.SelfLoops || kv.NodeID(u) != v) {
-				rows[k].Nodes, rows[k].Values = append(rows[k].Nodes, kv.NodeID(u)), append(rows[k].Values, float64(value))
-			}
-		}
-	}
-	return rows, nil
-}
 
 // nodeLabels reads the labels of nodes as they are asked for.
 type nodeLabels struct {

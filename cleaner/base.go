@@ -103,11 +103,7 @@ func (p *baseProblem) train(ctx context.Context, opt PredictOptions) (*trainedBa
 		return nil, fmt.Errorf(
 			"no labelled node in the training split or in none, want some to learn from: %w", ErrNoLabels)
 	}
-	least, err := p.leastForTraining(ctx, opt.measuring())
-	if err != nil {
-		return nil, err
-	}
-	if err := p.requireForTraining(least, opt); err != nil {
+	if err := p.requireForTraining(ctx, opt); err != nil {
 		return nil, err
 	}
 	candidates, err := p.candidates(ctx, opt)

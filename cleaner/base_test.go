@@ -159,8 +159,8 @@ func TestPredictionsAreTheSameBits(t *testing.T) {
 				longtest.Only(t)
 			}
 			p := c.make(t, 2, 70, c.classes, c.width)
+			fit := p.heldInTraining()
 			want, wantReport := train(t, p, PredictOptions{Seed: 3, Workers: 1})
-			fit, _ := p.fitBytes()
 			for _, opt := range []PredictOptions{{Workers: 2, MemoryBudget: 70<<10 + fit}, {Workers: 4, MemoryBudget: 16 << 20}} {
 				if !longtest.Asked() && (i == 1) == (opt.Workers == 4) {
 					continue

@@ -2,7 +2,6 @@ package cleaner
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
@@ -49,10 +48,10 @@ func evalMatrixBytes(classes, fitting int) int64 {
 	return max(matrixBytes(nil, classes, fitting), matrixBytes(paper.Published, classes, fitting), 8*competitor*int64(classes)*int64(classes))
 }
 
-// fitBytes is what fitting a base classifier takes of memory, and what of it is for the classes. It has so many
-// columns of features, none if it learns from training labels over so many hops: sums and weights, and two batches of
-// both ends. Neighbours of few classes may disagree.
-func fitBytes(features, classes, hops int) (bytes, ofClasses int64) {
+// fitBytes is what fitting a base classifier takes of memory: sums and weights, and two batches of both ends. It has so
+// many columns of features, none if it learns from training labels over so many hops. Neighbours of few classes may
+// disagree.
+func fitBytes(features, classes, hops int) int64 {
 	switch {
 	case features == 0:
 	case classes <= mostArcClasses:
@@ -60,23 +59,16 @@ func fitBytes(features, classes, hops int) (bytes, ofClasses int64) {
 	default:
 		hops = 0
 	}
-	of := func(columns, classes int64) int64 {
-		return 2*4*baseBatch*(columns+classes) + nn.RidgeBytes(columns, classes)
-	}
-	bytes = of(int64(features)+int64(hops)*int64(classes), int64(classes))
-	return bytes, bytes - of(int64(features), 0)
+	columns := int64(features) + int64(hops)*int64(classes)
+	return 2*4*baseBatch*(columns+int64(classes)) + nn.RidgeBytes(columns, int64(classes))
 }
 
-// requireBudget returns an *ops.BudgetError if a job wants more than a budget, of which its classes take some.
-func requireBudget(job string, budget, least int64, classes int, ofClasses int64) error {
+// requireBudget returns an *ops.BudgetError if a job wants more than a budget.
+func requireBudget(job string, budget, least int64) error {
 	if budget >= least {
 		return nil
 	}
-	err := &ops.BudgetError{Job: job, Budget: budget, Least: least}
-	if ofClasses > budget/2 {
-		err.Note = fmt.Sprintf("%d classes take %d MiB of it, and fewer take less", classes, ofClasses>>20)
-	}
-	return err
+	return &ops.BudgetError{Job: job, Budget: budget, Least: least}
 }
 
 // CheckTransition returns an *ops.BudgetError if the full transition matrix of a store takes more than budget bytes;
@@ -85,9 +77,8 @@ func CheckTransition(tx *kv.Tx, budget int64) error {
 	if budget == 0 {
 		budget = machine.MemoryBudget()
 	}
-	classes := len(tx.Classes())
-	least := 8 * int64(classes) * int64(classes)
-	return requireBudget("transition matrix", budget, least, classes, least)
+	classes := int64(len(tx.Classes()))
+	return requireBudget("transition matrix", budget, 8*classes*classes)
 }
 
 // leastForFeatures is what agreement features need: diagonals first, then the tiles.
@@ -125,22 +116,20 @@ func (p *baseProblem) leastForTraining(ctx context.Context, opt ops.Options) (in
 
 // heldInTraining is what trainBase holds whatever it is at.
 func (p *baseProblem) heldInTraining() int64 {
-	fit, _ := p.fitBytes()
-	return trainingBytes*int64(p.graph.NumNodes()) + fit
-}
-
-func (p *baseProblem) fitBytes() (bytes, ofClasses int64) {
 	features := 0
 	if p.hasFeatures() {
 		features = p.features.Width()
 	}
-	return fitBytes(features, p.classes, p.labelHops())
+	return trainingBytes*int64(p.graph.NumNodes()) + fitBytes(features, p.classes, p.labelHops())
 }
 
-// requireForTraining says that a budget is less than trainBase needs.
-func (p *baseProblem) requireForTraining(least int64, opt PredictOptions) error {
-	_, ofClasses := p.fitBytes()
-	return requireBudget("predict", opt.MemoryBudget, least, p.classes, ofClasses)
+// requireForTraining says that a budget is less than trainBase needs, for which the graph is measured.
+func (p *baseProblem) requireForTraining(ctx context.Context, opt PredictOptions) error {
+	least, err := p.leastForTraining(ctx, opt.measuring())
+	if err != nil {
+		return err
+	}
+	return requireBudget("predict", opt.MemoryBudget, least)
 }
 
 // graphSizes are the sizes of the graph, walked for them once.

@@ -24,7 +24,7 @@ func TestLeastBudgets(t *testing.T) {
 		},
 		"features": func(budget int64, stage func(ops.Stage)) error {
 			return s.View(func(tx *kv.Tx) error {
-				z, err := Features(ctx, tx, 3, kv.Both, ops.Options{MemoryBudget: budget, OnStage: stage, Workers: 2})
+				z, err := Features(ctx, tx, 3, ops.Options{MemoryBudget: budget, OnStage: stage, Workers: 2})
 				if err != nil {
 					return err
 				}

@@ -13,13 +13,12 @@ import (
 // A keptClassifier is what Predict keeps of the built-in classifier, so that nodes that are added later are predicted
 // without training. Its network is in classifierSpace.
 type keptClassifier struct {
-	Input     string   // of PredictReport.Inputs
-	Classes   []string // the order of the outputs
-	Hops      int      // of PredictOptions
-	Direction uint8
-	Drawn     bool  // its training nodes were drawn: of all nodes the labels are known
-	Nodes     int   // nodes from this number on it has not seen
-	Widths    []int // of the layers of the network
+	Input   string   // of PredictReport.Inputs
+	Classes []string // the order of the outputs
+	Hops    int      // of PredictOptions
+	Drawn   bool     // its training nodes were drawn: of all nodes the labels are known
+	Nodes   int      // nodes from this number on it has not seen
+	Widths  []int    // of the layers of the network
 
 	// Weights are, of each group of a combination, those of its predictions and of the imported ones; nil if it was not
 	// joined.
@@ -40,7 +39,7 @@ type classifier struct {
 // keep is what is to be kept of a classifier, which was trained on the problem.
 func (t *trainedBase) keep(p *baseProblem, classes []string) *classifier {
 	return &classifier{net: t.fit.Net, keptClassifier: keptClassifier{
-		Input: t.report.Inputs, Classes: classes, Hops: t.opt.Hops, Direction: uint8(t.opt.Direction), Drawn: p.drawn,
+		Input: t.report.Inputs, Classes: classes, Hops: t.opt.Hops, Drawn: p.drawn,
 		Nodes: len(p.labels), Widths: t.fit.Net.Widths,
 	}}
 }

@@ -175,7 +175,7 @@ func (f *filler) rowsOf(ctx context.Context, nodes []kv.NodeID, opt PredictOptio
 	rows, workers := make([][]float32, len(nodes)), make([]*nodePredictor, parallel.Workers(opt.Workers))
 	err := parallel.Do(ctx, len(workers), len(nodes), func(ctx context.Context, worker, i int) error {
 		if workers[worker] == nil {
-			workers[worker] = newNodePredictor(ctx, f.copy(), ops.Options{MemoryBudget: opt.MemoryBudget}, steps)
+			workers[worker] = newNodePredictor(ctx, f.copy(), steps)
 		}
 		row, err := workers[worker].row(nodes[i])
 		rows[i] = slices.Clone(row)
@@ -309,17 +309,13 @@ func (k *classifier) labelHops() int { return (k.Widths[0] - 1) / len(k.Classes)
 
 // inputs are those of the network, of every node.
 func (k *classifier) inputs(ctx context.Context, tx *kv.Tx, place *workplace, opt PredictOptions) (inputs *rowstore.Store, err error) {
-	opt.Hops, opt.Direction = k.Hops, kv.Direction(k.Direction)
+	opt.Hops = k.Hops
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}
 	p := baseProblem{classes: len(k.Classes), place: place, order: tx.InFileOrder()}
-	graph, err := along(tx, opt.Direction)
-	if err != nil {
-		return nil, err
-	}
 	var free func() error
-	p.graph, free = inSeries(graph)
+	p.graph, free = inSeries(graphOf(tx))
 	defer func() { err = errors.Join(err, free()) }()
 	if p.labels, err = readLabels(tx); err != nil {
 		return nil, err
@@ -351,11 +347,7 @@ func (k *classifier) inputs(ctx context.Context, tx *kv.Tx, place *workplace, op
 			return nil, err
 		}
 	}
-	least, err := p.leastForTraining(ctx, opt.measuring())
-	if err != nil {
-		return nil, err
-	}
-	if err := p.requireForTraining(least, opt); err != nil {
+	if err := p.requireForTraining(ctx, opt); err != nil {
 		return nil, err
 	}
 	return makeInputs(ctx, opt, opt.MemoryBudget-p.heldInTraining())

@@ -20,8 +20,7 @@ import (
 type nodePredictor struct {
 	*filler
 	ctx    context.Context
-	opt    ops.Options
-	steps  *atomic.Int64 // of operatorRows
+	steps  *atomic.Int64 // that may be walked
 	labels nodeLabels
 	splits *kv.ColumnReader // nil: all labels are known
 	layers nn.Activations
@@ -30,8 +29,8 @@ type nodePredictor struct {
 	from   kv.NodeID // that node
 }
 
-func newNodePredictor(ctx context.Context, f *filler, opt ops.Options, steps *atomic.Int64) *nodePredictor {
-	return &nodePredictor{filler: f, ctx: ctx, opt: opt, steps: steps, labels: nodeLabels{tx: f.tx}}
+func newNodePredictor(ctx context.Context, f *filler, steps *atomic.Int64) *nodePredictor {
+	return &nodePredictor{filler: f, ctx: ctx, steps: steps, labels: nodeLabels{tx: f.tx}}
 }
 
 // row is what is to be stored of a node, borrowed; errNoClassifier if the features of the store are others than the
@@ -65,7 +64,7 @@ func (p *nodePredictor) input(v kv.NodeID) ([]float32, error) {
 }
 
 func (p *nodePredictor) rows(v kv.NodeID, op ops.Operator) ([]ops.Row, error) {
-	return operatorRows(p.ctx, p.tx, kv.Direction(p.by.Direction), v, op, p.opt, p.steps)
+	return ops.OperatorRows(p.ctx, p.tx, kv.Both, v, op, p.steps)
 }
 
 // smoothedFeatures is that of baseProblem, of a node.
@@ -96,7 +95,7 @@ func (p *nodePredictor) smoothedFeatures(v kv.NodeID) ([]float32, error) {
 
 // sum adds up features by the weights of a row.
 func (p *nodePredictor) sum(features ops.Source, row ops.Row) ([]float32, error) {
-	if p.steps != nil && p.steps.Add(-stepsOfRow*int64(len(row.Nodes))) < 0 {
+	if p.steps.Add(-stepsOfRow*int64(len(row.Nodes))) < 0 {
 		return nil, fmt.Errorf("the features of too many nodes: %w", ops.ErrReach)
 	}
 	sums, at := make([]float64, features.Width()), 0
@@ -209,7 +208,7 @@ func (p *nodePredictor) knows(u kv.NodeID) (bool, error) {
 // withDegree adds the logarithm of the degree.
 func (p *nodePredictor) withDegree(v kv.NodeID, x []float32) ([]float32, error) {
 	degree := 0
-	for _, err := range p.tx.Along(kv.Direction(p.by.Direction)).Neighbors(v) {
+	for _, err := range p.tx.Neighbors(v) {
 		if err != nil {
 			return nil, err
 		}

@@ -18,13 +18,13 @@ import (
 )
 
 // keepRandom has a store keep a classifier of random networks with an input.
-func keepRandom(t *testing.T, s *kv.Store, input string, width int, direction kv.Direction, drawn bool) {
+func keepRandom(t *testing.T, s *kv.Store, input string, width int, drawn bool) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(7, uint64(width)))
 	bulk := must.Get(s.Bulk(context.Background()))(t)
 	defer bulk.Abort()
 	classes := bulk.Tx().Classes()
-	k := &classifier{keptClassifier: keptClassifier{Input: input, Classes: classes, Hops: 2, Direction: uint8(direction), Drawn: drawn}}
+	k := &classifier{keptClassifier: keptClassifier{Input: input, Classes: classes, Hops: 2, Drawn: drawn}}
 	k.net = nn.New(random, width, 5, len(classes))
 	k.Widths = k.net.Widths
 	must.Do(t, k.write(bulk))
@@ -73,23 +73,16 @@ func TestPredictionOfOneNode(t *testing.T) {
 			}
 			return nil
 		}))
-		for _, direction := range []kv.Direction{kv.Both, kv.Out, kv.In} {
-			for input, wide := range map[string]int{InputFeatures: width, InputMixed: 2*width + classes + 1, InputStructure: 3*classes + 1} {
-				for _, drawn := range []bool{false, true} {
-					directed := false
-					view(t, s, func(tx *kv.Tx) error {
-						directed = tx.Shape().Directed
-						return nil
-					})
-					if direction != kv.Both && !directed || !drawn && name != "splits" {
-						continue
-					}
-					keepRandom(t, s, input, wide, direction, drawn)
-					view(t, s, func(tx *kv.Tx) error {
-						compareInputs(t, s, tx, fmt.Sprintf("%s, %s along %s, drawn %v", name, input, direction, drawn))
-						return nil
-					})
+		for input, wide := range map[string]int{InputFeatures: width, InputMixed: 2*width + classes + 1, InputStructure: 3*classes + 1} {
+			for _, drawn := range []bool{false, true} {
+				if !drawn && name != "splits" {
+					continue
 				}
+				keepRandom(t, s, input, wide, drawn)
+				view(t, s, func(tx *kv.Tx) error {
+					compareInputs(t, s, tx, fmt.Sprintf("%s, %s, drawn %v", name, input, drawn))
+					return nil
+				})
 			}
 		}
 	}

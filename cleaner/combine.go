@@ -198,7 +198,7 @@ func (r *Run) mixture(tx *kv.Tx) (*kv.Matrix, error) {
 func (c *combination) train(ctx context.Context) error {
 	predictions, trained, err := c.base.trainAndPredict(ctx, PredictOptions{
 		Seed: c.opt.Seed, Workers: c.opt.Workers, MemoryBudget: c.opt.MemoryBudget, Progress: c.opt.Progress,
-		OnStage: c.opt.OnStage, Direction: c.opt.Direction,
+		OnStage: c.opt.OnStage,
 	})
 	if err == nil {
 		c.own, c.by = predictions, trained.keep(c.base, c.names)

@@ -2,7 +2,6 @@ package cleaner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/internal/testing/golden"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -26,7 +24,7 @@ type arcFile struct {
 	directed    bool
 	labels      []kv.Class
 	predictions [][]float32
-	powers      [][][]float64 // of Ã [n×n], 1..K, along a direction
+	powers      [][][]float64 // of Ã [n×n], 1..K
 	classes     int
 }
 
@@ -94,8 +92,8 @@ func (g *arcFile) add(src, dst int, weight float32) {
 	}
 }
 
-// compute fills powers for a direction: Ã^k = (D_row^(-1/2) A D_column^(-1/2))^k, k = 1..4.
-func (g *arcFile) compute(d kv.Direction) {
+// compute fills powers: Ã^k = (D^(-1/2) A D^(-1/2))^k, k = 1..4.
+func (g *arcFile) compute() {
 	n := g.nodes
 	matrix := func() [][]float64 {
 		m := make([][]float64, n)
@@ -126,29 +124,21 @@ func (g *arcFile) compute(d kv.Direction) {
 	}
 	for v := range n {
 		for u := range n {
-			switch {
-			case g.directed && d == kv.Out:
-				a[v][u] = arcs[v][u]
-			case g.directed && d == kv.In:
-				a[v][u] = arcs[u][v]
-			case g.weights == nil:
+			if a[v][u] = float64(float32(arcs[v][u] + arcs[u][v])); g.weights == nil {
 				a[v][u] = max(arcs[v][u], arcs[u][v])
-			default:
-				a[v][u] = float64(float32(arcs[v][u] + arcs[u][v]))
 			}
 		}
 	}
-	rows, columns := make([]float64, n), make([]float64, n)
+	degrees := make([]float64, n)
 	for v := range n {
 		for u := range n {
-			rows[v] += a[v][u]
-			columns[u] += a[v][u]
+			degrees[v] += a[v][u]
 		}
 	}
 	for v := range n {
 		for u := range n {
 			if a[v][u] > 0 {
-				a[v][u] /= math.Sqrt(rows[v] * columns[u])
+				a[v][u] /= math.Sqrt(degrees[v] * degrees[u])
 			}
 		}
 	}
@@ -246,46 +236,34 @@ func (g *arcFile) load(t *testing.T) (*kv.Store, []kv.NodeID) {
 	return s, nodes
 }
 
-// directionsOf are those that a graph is walked along.
-func (g *arcFile) directionsOf() []kv.Direction {
-	if g.directed {
-		return []kv.Direction{kv.Both, kv.Out, kv.In}
-	}
-	return []kv.Direction{kv.Both}
-}
-
 func TestDirectionsAndWeightsAreTheirDefinition(t *testing.T) {
 	for _, g := range arcFiles() {
 		t.Run(g.name, func(t *testing.T) {
 			s, nodes := g.load(t)
-			for _, d := range g.directionsOf() {
-				g.compute(d)
-				view(t, s, func(tx *kv.Tx) error {
-					g.checkDiagonals(t, tx, d, nodes)
-					g.checkPropagated(t, tx, d, nodes)
-					return g.checkFeatures(t, s, tx, d, nodes)
-				})
-			}
+			g.compute()
+			view(t, s, func(tx *kv.Tx) error {
+				g.checkDiagonals(t, tx, nodes)
+				g.checkPropagated(t, tx, nodes)
+				return g.checkFeatures(t, tx, nodes)
+			})
 		})
 	}
 }
 
-func (g *arcFile) checkDiagonals(t *testing.T, tx *kv.Tx, d kv.Direction, nodes []kv.NodeID) {
+func (g *arcFile) checkDiagonals(t *testing.T, tx *kv.Tx, nodes []kv.NodeID) {
 	t.Helper()
-	graph := must.Get(along(tx, d))(t)
-	diagonals := must.Get(ops.ComputeDiagonals(context.Background(), graph, ops.Powers{Hops: arcFileHops}, ops.Options{}))(t)
+	diagonals := must.Get(ops.ComputeDiagonals(context.Background(), graphOf(tx), ops.Powers{Hops: arcFileHops}, ops.Options{}))(t)
 	for k, power := range g.powers {
 		for v := range g.nodes {
 			if got := diagonals.At(k + 1)[nodes[v]]; !golden.Near(got, power[v][v], 1e-9) {
-				t.Errorf("%s, diagonal %d, node %d: got %v, want %v", d, k+1, v, got, power[v][v])
+				t.Errorf("diagonal %d, node %d: got %v, want %v", k+1, v, got, power[v][v])
 			}
 		}
 	}
 }
 
-func (g *arcFile) checkPropagated(t *testing.T, tx *kv.Tx, d kv.Direction, nodes []kv.NodeID) {
+func (g *arcFile) checkPropagated(t *testing.T, tx *kv.Tx, nodes []kv.NodeID) {
 	t.Helper()
-	graph := must.Get(along(tx, d))(t)
 	x := make([]float32, g.nodes*g.classes)
 	for v, row := range g.predictions {
 		copy(x[int(nodes[v])*g.classes:], row)
@@ -295,7 +273,7 @@ func (g *arcFile) checkPropagated(t *testing.T, tx *kv.Tx, d kv.Direction, nodes
 		got[k] = make([]float32, len(x))
 	}
 	op := ops.Operator{Hops: arcFileHops}
-	must.Do(t, ops.Propagate(context.Background(), graph, ops.Dense(x, g.classes), op, ops.Options{Workers: 1}, func(tile ops.Tile) error {
+	must.Do(t, ops.Propagate(context.Background(), graphOf(tx), ops.Dense(x, g.classes), op, ops.Options{Workers: 1}, func(tile ops.Tile) error {
 		for v := tile.Rows.First; v < tile.Rows.End; v++ {
 			width := tile.Hi - tile.Lo
 			copy(got[tile.Hop-1][int(v)*g.classes+tile.Lo:][:width], tile.Values[int(v-tile.Rows.First)*width:])
@@ -310,7 +288,7 @@ func (g *arcFile) checkPropagated(t *testing.T, tx *kv.Tx, d kv.Direction, nodes
 					want += power[v][u] * float64(g.predictions[u][j])
 				}
 				if got := float64(got[k][int(nodes[v])*g.classes+j]); !golden.Near(got, want, 1e-5) {
-					t.Errorf("%s, hop %d, node %d, class %d: got %v, want %v", d, k+1, v, j, got, want)
+					t.Errorf("hop %d, node %d, class %d: got %v, want %v", k+1, v, j, got, want)
 				}
 			}
 		}
@@ -318,9 +296,9 @@ func (g *arcFile) checkPropagated(t *testing.T, tx *kv.Tx, d kv.Direction, nodes
 }
 
 // checkFeatures compares those of all nodes, and those that Explain computes of one.
-func (g *arcFile) checkFeatures(t *testing.T, s *kv.Store, tx *kv.Tx, d kv.Direction, nodes []kv.NodeID) error {
+func (g *arcFile) checkFeatures(t *testing.T, tx *kv.Tx, nodes []kv.NodeID) error {
 	t.Helper()
-	z, err := Features(context.Background(), tx, arcFileHops, d, ops.Options{})
+	z, err := Features(context.Background(), tx, arcFileHops, ops.Options{})
 	if err != nil {
 		return err
 	}
@@ -335,68 +313,21 @@ func (g *arcFile) checkFeatures(t *testing.T, s *kv.Store, tx *kv.Tx, d kv.Direc
 		}
 		for f := range want {
 			if !golden.Near(float64(row[f]), want[f], 1e-5) {
-				t.Errorf("%s, node %d, feature %d: got %v, want %v", d, v, f, row[f], want[f])
+				t.Errorf("node %d, feature %d: got %v, want %v", v, f, row[f], want[f])
 			}
 		}
 		if g.labels[v] == kv.NoClass {
 			continue
 		}
-		explained, err := surround(context.Background(), tx, d, nodes[v], g.labels[v], predictions, arcFileHops, ops.Options{})
+		explained, err := surround(context.Background(), tx, nodes[v], g.labels[v], predictions, arcFileHops, ops.Options{})
 		if err != nil {
 			return err
 		}
 		for f, got := range explained.features[g.labels[v]] {
 			if !golden.Near(float64(got), want[f], 1e-5) {
-				t.Errorf("%s, node %d, feature %d explained: got %v, want %v", d, v, f, got, want[f])
+				t.Errorf("node %d, feature %d explained: got %v, want %v", v, f, got, want[f])
 			}
 		}
 	}
 	return z.Close()
-}
-
-func TestCleanAlongADirection(t *testing.T) {
-	undirected := newPlanted(8, 300).load(t, false)
-	if _, err := Clean(context.Background(), undirected, Options{Direction: kv.Out}); !errors.Is(err, ErrOptions) {
-		t.Errorf("direction of an undirected graph: got %v, want ErrOptions", err)
-	}
-	view(t, undirected, func(tx *kv.Tx) error {
-		if _, err := along(tx, 7); !errors.Is(err, ErrOptions) {
-			t.Errorf("direction 7: got %v, want ErrOptions", err)
-		}
-		return nil
-	})
-	both := arcFiles()[4]
-	s, _ := both.load(t)
-	run := mustClean(t, s, Options{Direction: kv.In, Method: paper.Published})
-	if run.Direction != kv.In {
-		t.Errorf("run: got direction %s, want in", run.Direction)
-	}
-	view(t, s, func(tx *kv.Tx) error {
-		last, err := LastRun(tx)
-		if err != nil || last.Direction != kv.In {
-			t.Fatalf("last run: got %+v, %v, want direction in", last, err)
-		}
-		labels := must.Get(readLabels(tx))(t)
-		for v := range kv.NodeID(tx.NumNodes()) {
-			e := mustExplain(t, tx, v, ops.Options{})
-			weights, counts, all := map[string]float64{}, map[string]int64{}, 0.0
-			for a, err := range tx.Along(kv.Both).Arcs(v) {
-				must.Do(t, err)
-				if y := labels[a.Neighbor]; a.In > 0 && y != kv.NoClass {
-					weights[tx.Classes()[y]] += float64(a.In)
-					counts[tx.Classes()[y]]++
-					all += float64(a.In)
-				}
-			}
-			if e.Direction != kv.In || len(e.Votes) != len(weights) {
-				t.Fatalf("node %s: got direction %s and votes %v, want in and %v", e.ID, e.Direction, e.Votes, weights)
-			}
-			for _, vote := range e.Votes {
-				if !golden.Near(vote.Share, weights[vote.Class]/all, 1e-12) || vote.Count != counts[vote.Class] {
-					t.Fatalf("node %s: got votes %v, want weights %v of %v", e.ID, e.Votes, weights, all)
-				}
-			}
-		}
-		return nil
-	})
 }

@@ -27,14 +27,9 @@
 //
 // # Directed and weighted graphs
 //
-// With A_vu the weight of the arc v→u, 1 if the graph is unweighted, Options.Direction says what a node agrees with:
-//
-//	kv.Both  the undirected graph of weights A_vu + A_uv; 1 if unweighted and either arc is there
-//	kv.Out   the nodes that its arcs lead to:     Ã = D_out^(-1/2) A D_in^(-1/2)
-//	kv.In    the nodes whose arcs lead to it:     the transpose of that
-//
-// where D_out holds the sums of the rows of A, D_in of its columns, and rows and columns without weight are zero. S_k
-// clears the diagonal of the power as ever. The property degree counts neighbours, whatever the direction and weight.
+// A directed graph is cleaned as the undirected one of weights A_vu + A_uv, with A_vu the weight of the arc v→u; of
+// weights 1 if it is unweighted and either arc is there. Rows without weight are zero. The property degree counts
+// neighbours, whatever the weight.
 //
 // # The pipeline
 //
@@ -195,11 +190,10 @@
 //
 // # Interrupted runs
 //
-// Clean keeps the diagonals, the joined predictions, and every finished tile of the propagation, which take the time,
-// in the directory of kv.Store.Work. The name of a kept file stands for everything that its content depends on. After
-// a cancel or a kill, the same Clean continues from there to the same bits, with any budget and number of workers.
-// Missing or damaged files are computed again. After a finished run only the diagonals stay, for the next run, until
-// the graph changes.
+// Clean keeps the diagonals and the joined predictions, which take the time, in the directory of kv.Store.Work. The
+// name of a kept file stands for everything that its content depends on. After a cancel or a kill, the same Clean
+// continues from there to the same bits, with any budget and number of workers. Missing or damaged files are computed
+// again. After a finished run only the diagonals stay, for the next run, until the graph changes.
 //
 // Evaluate only reads the store, and keeps nothing.
 package cleaner

@@ -175,10 +175,10 @@ func (r *ForeignRun) begin(tx *kv.Tx) *Run {
 		Classes:          slices.Clone(m.Census.Names),
 		MislabelRate:     m.Rate,
 		Threshold:        m.Threshold,
-		Direction:        kv.Both,
 		Model:            m.Model,
 		Elsewhere:        &r.Elsewhere,
 		labelCounts:      slices.Clone(m.Census.Counts),
+		kept:             keptFit{Counts: slices.Clone(m.Census.Counts)},
 	}
 }
 
@@ -259,7 +259,7 @@ func (w *RunWriter) Mark(tx *kv.Tx) (err error) {
 
 // countSuspects looks at the suspects with the neighbours and the predictions that the store has.
 func (w *RunWriter) countSuspects(tx *kv.Tx) (err error) {
-	p := problem{classes: len(w.run.Classes), labels: w.labels}
+	p := problem{classes: len(w.run.Classes), labels: w.labels, graph: graphOf(tx)}
 	predictions, err := scoredFrom(tx)
 	if errors.Is(err, kv.ErrNotFound) {
 		return nil
@@ -268,9 +268,6 @@ func (w *RunWriter) countSuspects(tx *kv.Tx) (err error) {
 		return err
 	}
 	p.predictions = inOrderOf(predictions, w.run.Classes)
-	if p.graph, err = along(tx, w.run.Direction); err != nil {
-		return err
-	}
 	slices.Sort(w.suspects)
 	return w.run.countSuspects(context.Background(), &p, w.suspects)
 }

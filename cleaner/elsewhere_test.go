@@ -135,7 +135,7 @@ func runText(t *testing.T, s *kv.Store) (text string) {
 		run := must.Get(LastRun(tx))(t)
 		left := must.Get(CountRemaining(t.Context(), tx))(t)
 		text = fmt.Sprintf("%+v\n%+v\n", left, *run.Model)
-		run.Elsewhere, run.Commit, run.meanScores, run.labelCounts, run.Model = nil, 0, nil, nil, nil
+		run.Elsewhere, run.Commit, run.meanScores, run.labelCounts, run.Model, run.kept = nil, 0, nil, nil, nil, keptFit{}
 		text += fmt.Sprintf("%+v", *run)
 		return nil
 	})
@@ -319,7 +319,7 @@ func TestRunWriterRefuses(t *testing.T) {
 // TestRepairOfARunMadeElsewhere wants what is left of a damaged one to be removed.
 func TestRepairOfARunMadeElsewhere(t *testing.T) {
 	_, home := atHome(t, newPlanted(14, 200), 100)
-	must.Do(t, home.Update(func(tx *kv.Tx) error { return tx.Documents(detectorsSpace).Put(modelKey, "no model") }))
+	must.Do(t, home.Update(func(tx *kv.Tx) error { return tx.Documents(fitSpace).Put(fitKey, "no model") }))
 	if len(runProblems(t, home)) == 0 {
 		t.Error("check finds no damage")
 	}

@@ -145,7 +145,6 @@ type evaluator struct {
 	base        baseProblem // of the true labels
 	storeSplits []Split     // nil: drawn in every repeat
 	noise       labelnoise.Noise
-	clean       baseProblem // what noise is injected into: base, but that a graph with directions is walked both ways
 
 	hops      int            // that methods walk; 0: none does
 	diagonals *heldDiagonals // of so many
@@ -236,9 +235,7 @@ func (e *evaluator) read(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if e.base.graph, err = along(e.tx, e.opt.Direction); err != nil {
-		return err
-	}
+	e.base.graph = graphOf(e.tx)
 	e.base.classes = len(e.tx.Classes())
 	if e.base.labels, err = readLabels(e.tx); err != nil {
 		return err
@@ -251,11 +248,6 @@ func (e *evaluator) read(ctx context.Context) error {
 		}
 		if notice != "" {
 			e.opt.notice("%s", notice)
-		}
-	}
-	if e.clean = e.base; e.opt.Direction != kv.Both {
-		if e.clean.graph, err = along(e.tx, kv.Both); err != nil {
-			return err
 		}
 	}
 	if err := e.noise.Check(e.trueGraph(e.opt.Options)); err != nil {
@@ -288,11 +280,11 @@ func (e *evaluator) read(ctx context.Context) error {
 // of its own.
 func (e *evaluator) trueGraph(opt Options) *labelnoise.Graph {
 	withSplit := func(seed uint64) (p baseProblem, err error) {
-		p = e.clean
+		p = e.base
 		p.splits, err = drawSplits(p.order, p.labels, defaultShares, seed)
 		return p, err
 	}
-	p := &e.clean
+	p := &e.base
 	return &labelnoise.Graph{
 		Adjacency: p.graph, Features: p.features, Labels: p.labels, Classes: p.classes, Order: p.order, Scratch: p.place.temporary(),
 		Predict: func(ctx context.Context, seed uint64) (*rowstore.Store, error) {
@@ -373,7 +365,7 @@ func (e *evaluator) checkBudget(ctx context.Context) error {
 		}
 	}
 	matrices := evalMatrixBytes(base.classes, fitting)
-	return requireBudget("eval", e.opt.MemoryBudget, e.footprint()+max(least, matrices), base.classes, matrices)
+	return requireBudget("eval", e.opt.MemoryBudget, e.footprint()+max(least, matrices))
 }
 
 // competitorBytes a node is what a method holds beside its judgement: margins, losses, or areas, and the judgement of a

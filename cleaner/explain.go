@@ -40,11 +40,7 @@ type Explanation struct {
 
 	TopClasses []ClassShare   // predictions of the node, greatest first; Count is 0; nil if it has none
 	Features   []NamedFeature // agreement features of the given label that the last run looked at; nil if unlabelled or the store has no predictions
-	Votes      []ClassShare   // given labels of the neighbours, greatest share first; unlabelled ones have no vote
-
-	// Direction is the direction of the last run. Votes and Features use it; Degree counts all neighbours. If the graph
-	// has weights, the share of a vote is a share of weight.
-	Direction kv.Direction
+	Votes      []ClassShare   // given labels of the neighbours, greatest share of weight first; unlabelled ones have no vote
 
 	// Hops are the votes of the nodes that walks of length 1 … K end at, by hop, greatest weight of labels first;
 	// classes that nobody speaks for are left out. Supporters are the ten neighbours that speak most for the given
@@ -103,7 +99,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	if run != nil {
 		hops = run.Hops
 	}
-	around, err := surround(ctx, tx, e.Direction, v, label, predictions, hops, opt)
+	around, err := surround(ctx, tx, v, label, predictions, hops, opt)
 	if errors.Is(err, ops.ErrReach) {
 		e.lacks(err.Error())
 		return e, nil
@@ -160,7 +156,6 @@ func newExplanation(ctx context.Context, tx *kv.Tx, v kv.NodeID) (e *Explanation
 		return nil, nil, nil, err
 	}
 	if run != nil {
-		e.Direction = run.Direction
 		e.findScoredLabel(run)
 	}
 	if err := e.countVotes(ctx, tx); err != nil {
@@ -190,7 +185,7 @@ func (e *Explanation) explainPart(ctx context.Context, tx *kv.Tx, run *Run, labe
 
 // hearNeighbors adds what the neighbours of the node say.
 func (e *Explanation) hearNeighbors(ctx context.Context, tx *kv.Tx, label kv.Class, predictions ops.Source, opt ops.Options) error {
-	around, err := surround(ctx, tx, e.Direction, e.Node, label, predictions, 1, opt)
+	around, err := surround(ctx, tx, e.Node, label, predictions, 1, opt)
 	if errors.Is(err, ops.ErrReach) {
 		e.lacks(err.Error())
 		return nil
@@ -210,21 +205,22 @@ func (e *Explanation) predict(ctx context.Context, tx *kv.Tx, stored ops.Source,
 	if err := stored.Read(kv.Range{First: e.Node, End: e.Node + 1}, 0, len(row), row); err != nil || !hasNaN(row) {
 		return stored, err
 	}
-	run, kept, err := lastFit(tx)
+	run, err := lastFit(tx)
 	if errors.Is(err, kv.ErrNotFound) || errors.Is(err, ErrNoModel) {
 		return stored, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	s, err := newScorer(ctx, tx, run, kept, opt)
+	s, err := newScorer(ctx, tx, run, opt)
 	if err != nil {
 		return nil, err
 	}
-	score, err := s.score(e.Node)
-	if err != nil || !score.Predicted {
+	scores, err := s.scoreAll([]kv.NodeID{e.Node})
+	if err != nil || !scores[0].Predicted {
 		return stored, err
 	}
+	score := scores[0]
 	e.Score, e.Suggestion, e.Confidence, e.Run, e.ScoredAs = score.Score, score.Suggestion, score.Confidence, score.Run, ""
 	if !math.IsNaN(e.Score) {
 		e.ScoredAs = e.Label

@@ -44,7 +44,7 @@ func agreementRows(
 	if p.sizes, err = ops.Measure(ctx, g, opt); err != nil {
 		return nil, err
 	}
-	if err := requireBudget("features", opt.MemoryBudget, leastForFeatures(p.sizes, hops), classes, 0); err != nil {
+	if err := requireBudget("features", opt.MemoryBudget, leastForFeatures(p.sizes, hops)); err != nil {
 		return nil, err
 	}
 	diagonals, err := place.diagonals(ctx, g, hops, opt)
@@ -57,13 +57,13 @@ func agreementRows(
 	for range all {
 		values, err := scratch.New[float32](place.temporary(), "features", n*width)
 		if err != nil {
-			return nil, errors.Join(err, detachAll(z))
+			return nil, errors.Join(err, closeAll(z))
 		}
 		z = append(z, byRow(values, n, width))
 	}
 	gather := gathering{problem: p, labellings: all, z: z, hops: hops, reach: hops}
 	if err := gather.run(ctx, opt); err != nil {
-		return nil, errors.Join(err, detachAll(z))
+		return nil, errors.Join(err, closeAll(z))
 	}
 	return z, nil
 }
@@ -125,45 +125,31 @@ type gathering struct {
 	z          []*agreement
 	hops       int
 	reach      int // hops that are computed, 1 to hops; the features of others stay as they are
-
-	// done says that hop 0 and the columns of [P | Y] before first are there. onTile, if not nil, is told when that
-	// is so of the columns before end.
-	done   bool
-	first  int
-	onTile func(end int) error
 }
 
 // run needs the budget of leastForFeatures.
 func (g *gathering) run(ctx context.Context, opt ops.Options) error {
 	n, classes := g.graph.NumNodes(), g.predictions.Width()
 	ofLabels := g.z[0].width - 1 - g.hops // L1 comes behind it
+	first := 0                            // column of [P | Y]
 	if ofLabels == 0 {
-		g.first = max(g.first, classes)
+		first = classes
 	}
-	if !g.done {
-		began := time.Now()
-		err := rowstore.Each(ctx, g.predictions, n, opt.Workers, func(rows kv.Range, values []float32) error {
-			g.blank(rows)
-			g.take(rows, 0, classes, values, classes, 0)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if opt.OnStage != nil {
-			opt.OnStage(ops.Stage{Name: "features", Seconds: time.Since(began).Seconds(), Columns: classes})
-		}
-		if g.onTile != nil {
-			if err := g.onTile(0); err != nil {
-				return err
-			}
-		}
+	began := time.Now()
+	err := rowstore.Each(ctx, g.predictions, n, opt.Workers, func(rows kv.Range, values []float32) error {
+		g.blank(rows)
+		g.take(rows, 0, classes, values, classes, 0)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if opt.OnStage != nil {
+		opt.OnStage(ops.Stage{Name: "features", Seconds: time.Since(began).Seconds(), Columns: classes})
 	}
 	// Predictions and labels go side by side, so that every list of neighbours is read once for both.
 	both := ops.SideBySide(g.predictions, ops.OneHot(g.labels, classes))
-	operator := ops.Operator{
-		Hops: g.reach, Diagonals: g.diagonals, Want: g.wantedColumns, First: g.first, OnTile: g.onTile,
-	}
+	operator := ops.Operator{Hops: g.reach, Diagonals: g.diagonals, Want: g.wantedColumns, First: first}
 	opt.Scratch = g.place.temporary()
 	return ops.Propagate(ctx, g.graph, both, operator, opt, func(t ops.Tile) error {
 		stride := t.Hi - t.Lo

@@ -23,23 +23,19 @@ func featureNames(width, hops int) []string {
 }
 
 // Features computes the agreement features of the store's given labels, Z of the package documentation, with hops (0:
-// 3) for K and along a direction: [n×(2K+1)] by NodeID. The rows of unlabelled nodes are NaN. Read the rows like an
+// 3) for K: [n×(2K+1)] by NodeID. The rows of unlabelled nodes are NaN. Read the rows like an
 // ops.Source, and call Close. They use the predictions of the last run: the joined ones, if it joined any, otherwise
 // the stored ones. They lie in temporary files. Kept diagonals of a cleaning are used. Features needs predictions in
 // the store (else kv.ErrNotFound) but no run. opt.MemoryBudget counts the labels; an *ops.BudgetError has the least
 // budget.
 func Features(
-	ctx context.Context, tx *kv.Tx, hops int, direction kv.Direction, opt ops.Options,
+	ctx context.Context, tx *kv.Tx, hops int, opt ops.Options,
 ) (*FeatureRows, error) {
 	if hops == 0 {
 		hops = defaultHops
 	}
 	clock, onStage := newStageClock(opt.OnStage)
 	opt.OnStage = onStage
-	graph, err := along(tx, direction)
-	if err != nil {
-		return nil, err
-	}
 	labels, err := readLabels(tx)
 	if err != nil {
 		return nil, err
@@ -62,7 +58,7 @@ func Features(
 	if err != nil {
 		return nil, err
 	}
-	z, err := agreementRows(ctx, graph, labels, predictions, [][]kv.Class{labels}, hops, place, opt)
+	z, err := agreementRows(ctx, graphOf(tx), labels, predictions, [][]kv.Class{labels}, hops, place, opt)
 	if small := (*ops.BudgetError)(nil); errors.As(err, &small) {
 		return nil, &ops.BudgetError{Job: small.Job, Budget: budget, Least: small.Least + footprint}
 	}

@@ -1,7 +1,6 @@
 package cleaner
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -12,13 +11,10 @@ import (
 // A keptFit is what a run keeps beside its label model, so that labels can be scored later as it has
 // scored them. Graph, labels and predictions may have changed since.
 type keptFit struct {
-	Run    int64
 	Counts []float64 // nodes by given label [c], which rank the classes
 	Taught []int     // nodes that the base classifier learned by label [c], 2 for more; nil if it has learned from others
 	Lone   []uint32  // of a class of which it learned one node, that node, else kv.NoNode [c]
 }
-
-const keptKey = "last-fit"
 
 // keep is what is to be kept of the problem.
 func (p problem) keep() keptFit {
@@ -38,48 +34,37 @@ func (p problem) keep() keptFit {
 	return kept
 }
 
-// lastFit is the last run, and what it has kept; ErrNoModel if it cannot score.
-func lastFit(tx *kv.Tx) (*Run, keptFit, error) {
+// lastFit is the last run; ErrNoModel if it cannot score.
+func lastFit(tx *kv.Tx) (*Run, error) {
 	run, err := LastRun(tx)
 	if err != nil {
-		return nil, keptFit{}, err
+		return nil, err
 	}
 	if run.Model == nil {
-		return nil, keptFit{}, fmt.Errorf("run %d: %w", run.ID, ErrNoModel)
+		return nil, fmt.Errorf("run %d: %w", run.ID, ErrNoModel)
 	}
-	var kept keptFit
-	err = tx.Documents(detectorsSpace).Get(keptKey, &kept)
-	switch {
-	case errors.Is(err, kv.ErrNotFound) || err == nil && kept.Run != run.ID:
-		kept = keptFit{Run: run.ID, Counts: run.labelCounts} // of a run that was made elsewhere, or whose fit was lost
-	case err != nil:
-		return nil, keptFit{}, err
-	}
-	c := len(run.Classes)
+	c, kept := len(run.Classes), &run.kept
 	if names := tx.Classes(); c > len(names) || !slices.Equal(run.Classes, names[:c]) {
-		return nil, keptFit{}, fmt.Errorf("run %d: its classes are not those of the store: %w", run.ID, kv.ErrCorrupt)
+		return nil, fmt.Errorf("run %d: its classes are not those of the store: %w", run.ID, kv.ErrCorrupt)
 	}
 	if len(kept.Counts) != c || kept.Taught != nil && (len(kept.Taught) != c || len(kept.Lone) != c) {
-		return nil, keptFit{}, fmt.Errorf("run %d: what it keeps is not of %d classes: %w", run.ID, c, kv.ErrCorrupt)
+		return nil, fmt.Errorf("run %d: what it keeps is not of %d classes: %w", run.ID, c, kv.ErrCorrupt)
 	}
-	return run, kept, nil
+	return run, nil
 }
 
-// problem is the graph of a snapshot with its labels, as the run sees them: it knows no class that was first used after
+// problem is the graph of a snapshot with its labels, as the run, which is the last, sees them: it knows no class that was first used after
 // it, and no label of a node without predictions is under test.
-func (k keptFit) problem(tx *kv.Tx, run *Run) (p problem, err error) {
-	p = problem{classes: len(run.Classes), names: run.Classes, order: tx.InFileOrder(), kept: &k}
-	if p.graph, err = along(tx, run.Direction); err != nil {
-		return p, err
-	}
+func (r *Run) problem(tx *kv.Tx) (p problem, err error) {
+	p = problem{classes: len(r.Classes), names: r.Classes, order: tx.InFileOrder(), kept: &r.kept, graph: graphOf(tx)}
 	if p.labels, err = readLabels(tx); err != nil {
 		return p, err
 	}
-	if p.predictions, err = run.predictions(tx); err != nil {
+	if p.predictions, err = r.predictions(tx); err != nil {
 		return p, err
 	}
 	for v, label := range p.labels {
-		p.labels[v] = run.class(label)
+		p.labels[v] = r.class(label)
 	}
 	return p, nil
 }

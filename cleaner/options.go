@@ -3,7 +3,6 @@ package cleaner
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/internal/machine"
@@ -16,10 +15,6 @@ import (
 const PresetDefault = "default"
 
 const defaultHops = 3
-
-// checkpointInterval is the least time between two checkpoints of the features, each of which reads and syncs them so
-// far. Their end always makes one. Tests change it.
-var checkpointInterval = 30 * time.Second
 
 // MostExpected is the largest Options.Expect.
 const MostExpected = 0.9
@@ -50,9 +45,6 @@ type Options struct {
 
 	// Hops is K, at most ops.MaxHops; zero means 3.
 	Hops int
-
-	// Direction says which arcs of a directed graph are walked; the zero value is kv.Both.
-	Direction kv.Direction
 
 	// Threshold is the score above which a node is a suspect. Zero means the one with the greatest expected F1, or that
 	// of Method.

@@ -86,7 +86,7 @@ func changeTexts(ctx context.Context, tx *kv.Tx, run *Run, predictionWrites int6
 	return texts, nil
 }
 
-// CountStale counts the nodes around everything that changed since the scores of a run, as NewestRun returns it, were
+// CountStale counts the nodes around everything that changed since the scores of a run, as LastRun returns it, were
 // up to date: their scores are older than that, and Rescore brings them up to date. If there are more than most, or the
 // store does not know, the count is -1. Of a run that was made elsewhere it is zero: it has seen no commit of this
 // store, and nothing brings its scores up to date.

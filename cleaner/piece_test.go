@@ -210,8 +210,7 @@ func byPosition(t *testing.T, tx *kv.Tx, seed uint64, hops int) (p positioned, n
 	}
 	slices.SortFunc(p.census.Verdicts, func(a, b Verdict) int { return int(a.Node) - int(b.Node) })
 	var lists kv.Adjacency
-	graph, err := along(tx, kv.Both)
-	must(err)
+	graph := graphOf(tx)
 	must(graph.ReadAdjacency(kv.Range{End: kv.NodeID(n)}, &lists))
 	for v, i := range place {
 		p.votes[i], p.neighbors[i] = make([]float64, c), make([]float64, c)
@@ -509,10 +508,11 @@ func TestCensusDraws(t *testing.T) {
 			if p.verdicts, err = readVerdicts(t.Context(), tx, p.labels); err != nil {
 				return err
 			}
-			if _, err := p.takeAsGiven(tx, opt); err != nil {
+			in := &inputs{problem: p, tx: tx}
+			if err := in.takeAsGiven(opt); err != nil {
 				return err
 			}
-			want, err := p.drawUnseen(opt.Seed)
+			want, err := in.drawUnseen(opt.Seed)
 			if err != nil {
 				return err
 			}

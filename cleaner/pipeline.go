@@ -30,6 +30,7 @@ type problem struct {
 	predictions ops.Source       // [n×classes], column j is Class j
 	verdicts    []decide.Verdict // ascending by node; what people have said of labels
 	method      method.Method    // that is asked for; nil: the label model
+	source      string           // SourceImported or SourceBuiltIn; "": the store has no predictions
 	ownBase     bool             // the built-in classifier makes the predictions, or those that they are joined with
 	crossFitted bool             // no prediction comes from a network that was trained on the label of its node
 	joined      *classifier      // of the predictions of combine, which these are then; nil: they are not
@@ -46,9 +47,14 @@ type problem struct {
 
 // base is the problem of the base classifier, without features.
 func (p *problem) base() *baseProblem {
-	return &baseProblem{
+	base := &baseProblem{
 		graph: p.graph, labels: p.labels, order: p.order, splits: p.splits, drawn: p.drawn, classes: p.classes, place: p.place, sizes: p.sizes,
 	}
+	if p.arcs != nil {
+		disagrees := disagree(p.arcs, p.classes)
+		base.disagrees = &disagrees
+	}
+	return base
 }
 
 // underTest are the labels that are scored [n].
@@ -114,12 +120,11 @@ func (p *problem) check(ctx context.Context, opt Options) (fitting int, operator
 		}
 	}
 	n := p.graph.NumNodes()
-	least := leastForScore(p.method, p.sizes, n, fitting, p.classes, opt.Hops)
-	if err := p.requireForScore(opt, least, matrixBytes(p.method, p.classes, fitting)); err != nil {
+	if operators, err = p.requireForScore(opt, n, fitting); err != nil {
 		return 0, operators, err
 	}
 	opt.stage("count")
-	return fitting, opt.ops(scoringBytes(p.method, n, fitting, p.classes) + p.testedBytes()), nil
+	return fitting, operators, nil
 }
 
 // computeDiagonals computes the diagonals of score before anything is trained: they may cost too much. The caller
@@ -138,10 +143,12 @@ func (p *problem) computeDiagonals(ctx context.Context, opt Options) (*heldDiago
 	return held, nil
 }
 
-// requireForScore returns an *ops.BudgetError if score wants more than its budget, of which matrices between classes
-// take some.
-func (p *problem) requireForScore(opt Options, least, matrices int64) error {
-	return requireBudget("clean", opt.MemoryBudget, least+p.testedBytes(), p.classes, matrices)
+// requireForScore returns the options of the operators of score, with the memory that it leaves, or an *ops.BudgetError
+// if it wants more than its budget.
+func (p *problem) requireForScore(opt Options, n, fitting int) (ops.Options, error) {
+	least := leastForScore(p.method, p.sizes, n, fitting, p.classes, opt.Hops) + p.testedBytes()
+	held := scoringBytes(p.method, n, fitting, p.classes) + p.testedBytes()
+	return opt.ops(held), requireBudget("clean", opt.MemoryBudget, least)
 }
 
 // testedBytes is what the labels under test take beside the given ones.

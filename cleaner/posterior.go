@@ -47,7 +47,7 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, detachAll(z)) }()
+	defer func() { err = errors.Join(err, closeAll(z)) }()
 	if result.model, err = s.labelModel(ctx, unseen, z[tests]); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (s *stages) byModel(ctx context.Context, model *labelmodel.Model, result *s
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, detachAll(z)) }()
+	defer func() { err = errors.Join(err, closeAll(z)) }()
 	s.follow(model, looked, z)
 	result.scores, err = s.scores(func(scores []float32) (err error) {
 		result.suggestions, err = s.posteriorScores(ctx, model, z[:tests], labellings[:tests], scores)

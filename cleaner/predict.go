@@ -30,9 +30,6 @@ type PredictOptions struct {
 	// predictions.
 	MemoryBudget int64
 
-	// Direction says which arcs of a directed graph are walked; the zero value is kv.Both.
-	Direction kv.Direction
-
 	// Encoding says how the predictions are stored.
 	Encoding PredictionEncoding
 
@@ -97,7 +94,6 @@ const (
 //	Σ_k Ŝ^k X, k = 0..Hops, Ŝ = (D+I)^(-1/2)(A+I)(D+I)^(-1/2), X the features, each row scaled to length 1
 //	(simple spectral graph convolution, Zhu and Koniusz 2021)
 //
-// (of a directed graph along a direction, with the row sums of A+I on the left and its column sums on the right),
 // and on a graph without features, or with features of less than half of its nodes,
 //
 //	S_k Y_train, k = 1..3 (1..4 where less than a tenth of the nodes are learned from),
@@ -154,12 +150,8 @@ func predictAnew(ctx context.Context, s *kv.Store, opt PredictOptions) (report *
 	}
 	defer func() { err = errors.Join(err, place.Close()) }()
 	p := baseProblem{classes: len(tx.Classes()), place: place, order: tx.InFileOrder(), disagrees: opt.disagrees}
-	graph, err := along(tx, opt.Direction)
-	if err != nil {
-		return nil, err
-	}
 	var free func() error
-	p.graph, free = inSeries(graph)
+	p.graph, free = inSeries(graphOf(tx))
 	defer func() { err = errors.Join(err, free()) }()
 	if p.labels, err = readLabels(tx); err != nil {
 		return nil, err

@@ -109,8 +109,7 @@ func brokenRun(tx *kv.Tx) (key string, last bool, why, err error) {
 
 // forgetModel removes what is kept of the last run only, so that it is not taken for that of the run before.
 func forgetModel(tx *kv.Tx) error {
-	err := errors.Join(tx.Documents(detectorsSpace).Delete(modelKey),
-		tx.Documents(detectorsSpace).Put(detectorsKey, fitRecord{}))
+	err := tx.Documents(fitSpace).Put(fitKey, fitRecord{})
 	if m, missing := tx.Matrix(CombinedMatrix); !errors.Is(missing, kv.ErrNotFound) {
 		err = errors.Join(err, missing, m.Drop())
 	}

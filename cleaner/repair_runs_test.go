@@ -27,9 +27,9 @@ func TestRepairOfRuns(t *testing.T) {
 		"all runs": {func(tx *kv.Tx) error {
 			return errors.Join(noRun(tx), tx.Documents(runsSpace).Delete(runKey(1)))
 		}, 0, false, "1 run"},
-		"an earlier run":         {func(tx *kv.Tx) error { return tx.Documents(runsSpace).Put(runKey(1), "no run") }, 2, true, "1 run"},
-		"a run of other form":    {func(tx *kv.Tx) error { return tx.Documents(runsSpace).Put(runKey(2), "no run") }, 1, false, "1 run"},
-		"the joint distribution": {func(tx *kv.Tx) error { return tx.Documents(detectorsSpace).Delete(detectorsKey) }, 1, false, "1 run"},
+		"an earlier run":      {func(tx *kv.Tx) error { return tx.Documents(runsSpace).Put(runKey(1), "no run") }, 2, true, "1 run"},
+		"a run of other form": {func(tx *kv.Tx) error { return tx.Documents(runsSpace).Put(runKey(2), "no run") }, 1, false, "1 run"},
+		"what it has fitted":  {func(tx *kv.Tx) error { return tx.Documents(fitSpace).Delete(fitKey) }, 1, false, "1 run"},
 		"the run of a node": {func(tx *kv.Tx) error {
 			return tx.SetValue(firstScored(t, tx), RunColumn, kv.ValueOf(1))
 		}, 2, true, "1 score"},
@@ -54,8 +54,8 @@ func TestRepairOfRuns(t *testing.T) {
 				if test.last == 0 && errors.Is(err, kv.ErrNotFound) {
 					return nil
 				}
-				if err != nil || run.ID != test.last || (run.Joint() != nil) != test.scores {
-					return fmt.Errorf("the last run: got %+v (%w), want run %d, a joint distribution: %v", run, err, test.last, test.scores)
+				if err != nil || run.ID != test.last || (run.joint != nil) != test.scores {
+					return fmt.Errorf("the last run: got %+v (%w), want run %d, its fit: %v", run, err, test.last, test.scores)
 				}
 				scores, err := tx.Reader(ScoreColumn)
 				must.Do(t, err)

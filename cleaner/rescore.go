@@ -182,7 +182,7 @@ func scoreChanges(
 ) (done *Rescoring, scores []NodeScore, err error) {
 	tx := s.Begin()
 	defer tx.Close()
-	run, kept, err := lastFit(tx)
+	run, err := lastFit(tx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -203,7 +203,7 @@ func scoreChanges(
 	if done.Pass {
 		return done, nil, nil
 	}
-	scores, err = done.scoreAround(ctx, tx, kept, opt)
+	scores, err = done.scoreAround(ctx, tx, opt)
 	if errors.Is(err, ops.ErrReach) { // one by one it would cost more than a pass
 		done.Pass = true
 		return done, nil, nil
@@ -215,7 +215,7 @@ func scoreChanges(
 }
 
 // scoreAround is scoreChanges that returns ops.ErrReach if a pass is due.
-func (r *Rescoring) scoreAround(ctx context.Context, tx *kv.Tx, kept keptFit, opt RescoreOptions) ([]NodeScore, error) {
+func (r *Rescoring) scoreAround(ctx context.Context, tx *kv.Tx, opt RescoreOptions) ([]NodeScore, error) {
 	most := max(tx.NumNodes()/mostAround, leastAround)
 	changed, err := changesSince(tx, r.Run, most)
 	if err != nil || changed.none() && (opt.KeepRate || !r.Run.Uncounted) {
@@ -229,7 +229,7 @@ func (r *Rescoring) scoreAround(ctx context.Context, tx *kv.Tx, kept keptFit, op
 		return nil, err
 	}
 	r.Changed = int64(len(nodes))
-	scores, err := scoreEach(ctx, tx, r.Run, kept, nodes, opt)
+	scores, err := scoreEach(ctx, tx, r.Run, nodes, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +252,7 @@ const (
 
 // scoreEach is Score on all workers, and ErrReach if together they walk so many arcs that a pass costs less.
 func scoreEach(
-	ctx context.Context, tx *kv.Tx, run *Run, kept keptFit, nodes []kv.NodeID, opt RescoreOptions,
+	ctx context.Context, tx *kv.Tx, run *Run, nodes []kv.NodeID, opt RescoreOptions,
 ) ([]NodeScore, error) {
 	scores := make([]NodeScore, len(nodes))
 	workers := make([]*scorer, parallel.Workers(opt.Workers))
@@ -260,7 +260,7 @@ func scoreEach(
 	steps.Store(max(tx.Shape().Arcs/eachStepsOfPass, leastEachSteps))
 	err := parallel.Do(ctx, len(workers), len(nodes), func(ctx context.Context, worker, i int) (err error) {
 		if workers[worker] == nil {
-			workers[worker], err = newScorer(ctx, tx, run, kept, ops.Options{MemoryBudget: opt.MemoryBudget})
+			workers[worker], err = newScorer(ctx, tx, run, ops.Options{MemoryBudget: opt.MemoryBudget})
 			if err != nil {
 				return err
 			}

@@ -21,11 +21,10 @@ func rescoreAll(ctx context.Context, s *kv.Store, opt RescoreOptions) (run *Run,
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, place.Close()) }()
-	run, kept, err := lastFit(tx)
-	if err != nil {
+	if run, err = lastFit(tx); err != nil {
 		return nil, err
 	}
-	p, err := kept.problem(tx, run)
+	p, err := run.problem(tx)
 	if err != nil {
 		return nil, err
 	}
@@ -37,13 +36,6 @@ func rescoreAll(ctx context.Context, s *kv.Store, opt RescoreOptions) (run *Run,
 	if err := p.takeLook(ctx, tx, run); err != nil {
 		return nil, err
 	}
-	key, err := rescoreFingerprint(tx, run)
-	if err != nil {
-		return nil, err
-	}
-	if err := place.beginRun(key); err != nil {
-		return nil, err
-	}
 	result, err := p.rescore(ctx, run, work)
 	if err != nil {
 		return nil, err
@@ -52,7 +44,7 @@ func rescoreAll(ctx context.Context, s *kv.Store, opt RescoreOptions) (run *Run,
 	if err := writeRescored(ctx, s, tx, run, &p, result, opt.Workers); err != nil {
 		return nil, err
 	}
-	return run, place.finishRun()
+	return run, nil
 }
 
 // takeLook has the scores of a run follow the newest look of the audit, unless they do, or none if there is none any
@@ -74,22 +66,9 @@ func (p *problem) takeLook(ctx context.Context, tx *kv.Tx, run *Run) error {
 // options are those of the run, with the means of a rescore.
 func (r *Run) options(opt RescoreOptions) Options {
 	return Options{
-		Hops: r.Hops, Direction: r.Direction, Seed: r.Seed, Workers: opt.Workers,
+		Hops: r.Hops, Seed: r.Seed, Workers: opt.Workers,
 		MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage, Notice: opt.Notice,
 	}
-}
-
-// rescoreFingerprint names everything that what is kept of the pass depends on.
-func rescoreFingerprint(tx *kv.Tx, run *Run) (string, error) {
-	newest, err := decide.Newest(tx)
-	if err != nil {
-		return "", err
-	}
-	key, err := runFingerprint(tx, run.options(RescoreOptions{}), newest, CombinedMatrix)
-	if err != nil {
-		return "", err
-	}
-	return fingerprint("rescore", key, run.ID, run.Rescorings), nil
 }
 
 // testedLabels are the labels of the nodes that have predictions.
@@ -118,12 +97,9 @@ func (p problem) rescore(ctx context.Context, run *Run, opt Options) (_ *scoring
 	if p.sizes, err = ops.Measure(ctx, p.graph, opt.ops(0)); err != nil {
 		return nil, err
 	}
-	n := len(p.labels)
-	if err := p.requireForScore(opt, leastForScore(nil, p.sizes, n, 0, p.classes, run.Hops), matrixBytes(nil, p.classes, 0)); err != nil {
+	s := stages{problem: p, opt: opt}
+	if s.operators, err = p.requireForScore(opt, len(p.labels), 0); err != nil {
 		return nil, err
-	}
-	s := stages{
-		problem: p, opt: opt, operators: opt.ops(scoringBytes(nil, n, 0, p.classes) + p.testedBytes()),
 	}
 	result := &scoring{}
 	err = s.byModel(ctx, run.Model, result)

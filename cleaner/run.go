@@ -42,9 +42,6 @@ type Run struct {
 	// class first, and so have the labels of the neighbours, by weight. It is 0 where the store has no predictions.
 	Contradicted int64
 
-	// Direction says which arcs of a directed graph were walked.
-	Direction kv.Direction `msgpack:"-"`
-
 	// Warnings say why the scores may be less reliable than they look, a text each; none if nothing speaks against
 	// them.
 	Warnings []string
@@ -68,6 +65,7 @@ type Run struct {
 	Model *labelmodel.Model `msgpack:"-"`
 
 	joint                   *classmatrix.Matrix // of a run without Model; see Joint
+	kept                    keptFit             // of the last run only
 	meanScores, labelCounts []float64           // by given label [c]; see ClassMislabelRates
 }
 
@@ -91,24 +89,27 @@ func (r *Run) Transition() func(given, true int) float64 {
 	return r.joint.ByColumn().At
 }
 
-// Where runs are kept: a document each by runKey, and in further documents the fit of the last.
+// Where runs are kept: a document each by runKey, and in another space the fit of the last.
 const (
-	runsSpace      = "runs"
-	detectorsSpace = "detectors"
-	detectorsKey   = "last"
-	modelKey       = "last-model"
+	runsSpace = "runs"
+	fitSpace  = "fit"
+	fitKey    = "last"
 )
 
 func runKey(id int64) string { return fmt.Sprintf("%012d", id) }
 
-// A fitRecord is what a run without Model has fitted.
-type fitRecord struct{ Joint *classmatrix.Matrix }
+// A fitRecord is what is kept of the last run only.
+type fitRecord struct {
+	Run   int64
+	Model *labelmodel.Model
+	Joint *classmatrix.Matrix
+	Kept  keptFit
+}
 
 // A runRecord is a Run on disk, without what was fitted.
 type runRecord struct {
 	Run                     `msgpack:",inline"`
 	Started                 int64 // Unix seconds
-	Direction               uint8
 	MeanScores, LabelCounts []float64
 }
 
@@ -129,18 +130,10 @@ func (r *Run) reach() int {
 // put writes the run, in an update.
 func (r *Run) put(tx *kv.Tx) error {
 	record := runRecord{
-		Run: *r, Started: r.Started.Unix(), Direction: uint8(r.Direction), MeanScores: r.meanScores, LabelCounts: r.labelCounts,
+		Run: *r, Started: r.Started.Unix(), MeanScores: r.meanScores, LabelCounts: r.labelCounts,
 	}
 	err := tx.Documents(runsSpace).Put(runKey(r.ID), record)
-	if err != nil {
-		return err
-	}
-	if r.Model == nil {
-		err = tx.Documents(detectorsSpace).Delete(modelKey)
-	} else {
-		err = tx.Documents(detectorsSpace).Put(modelKey, r.Model)
-	}
-	return errors.Join(err, tx.Documents(detectorsSpace).Put(detectorsKey, fitRecord{r.joint}))
+	return errors.Join(err, tx.Documents(fitSpace).Put(fitKey, fitRecord{r.ID, r.Model, r.joint, r.kept}))
 }
 
 // readRun reads a run by its key in runsSpace, without what was fitted.
@@ -154,36 +147,27 @@ func readRun(tx *kv.Tx, key string) (*Run, error) {
 		return nil, fmt.Errorf("run %d: its labels are not of %d classes: %w", record.ID, c, kv.ErrCorrupt)
 	}
 	run := record.Run
-	run.Started, run.Direction = time.Unix(record.Started, 0).UTC(), kv.Direction(record.Direction)
+	run.Started = time.Unix(record.Started, 0).UTC()
 	run.meanScores, run.labelCounts = record.MeanScores, record.LabelCounts
 	return &run, nil
 }
 
 // LastRun returns the newest run with all that was fitted; kv.ErrNotFound when the store was never cleaned.
 func LastRun(tx *kv.Tx) (*Run, error) {
-	run, err := NewestRun(tx)
-	if err != nil {
-		return nil, err
-	}
-	var fit fitRecord
-	if err := tx.Documents(detectorsSpace).Get(detectorsKey, &fit); err != nil {
-		return nil, err
-	}
-	run.joint = fit.Joint
-	return run, nil
-}
-
-// NewestRun is LastRun without the joint distribution of a run that has no Model.
-func NewestRun(tx *kv.Tx) (*Run, error) {
 	run, err := lastRun(tx)
 	if err != nil {
 		return nil, err
 	}
-	err = tx.Documents(detectorsSpace).Get(modelKey, &run.Model)
-	if errors.Is(err, kv.ErrNotFound) {
-		err = nil
+	var fit fitRecord
+	if err := tx.Documents(fitSpace).Get(fitKey, &fit); errors.Is(err, kv.ErrNotFound) {
+		return nil, fmt.Errorf("run %d: what it has fitted is missing: %w", run.ID, kv.ErrCorrupt)
+	} else if err != nil {
+		return nil, err
 	}
-	return run, err
+	if fit.Run == run.ID { // else it was lost
+		run.Model, run.joint, run.kept = fit.Model, fit.Joint, fit.Kept
+	}
+	return run, nil
 }
 
 // lastRun is LastRun as Runs returns it.

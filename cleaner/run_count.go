@@ -42,11 +42,11 @@ func (c *runCounter) add(v kv.NodeID, label kv.Class, score float64) error {
 
 // finish notes the counts in the run.
 func (c *runCounter) finish(ctx context.Context, tx *kv.Tx) error {
-	_, kept, err := lastFit(tx)
+	last, err := lastFit(tx)
 	if err != nil {
 		return err
 	}
-	p, err := kept.problem(tx, c.run)
+	p, err := last.problem(tx)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
+// writeRows is how many rows are handed to the store at once.
+const writeRows = 1 << 13
+
 // A runBlock is what a run says of the rows of some nodes.
 type runBlock struct {
 	rows        kv.Range
@@ -225,10 +228,8 @@ func writeRun(
 		return err
 	}
 	return b.Commit(func(tx *kv.Tx) error {
-		kept := p.keep()
-		kept.Run = run.ID
 		run.Seconds = time.Since(start).Seconds()
-		return errors.Join(w.mark(tx), tx.Documents(detectorsSpace).Put(keptKey, kept), run.put(tx), p.markJoined(tx, run))
+		return errors.Join(w.mark(tx), run.put(tx), p.markJoined(tx, run))
 	})
 }
 

@@ -44,31 +44,28 @@ func (s NodeScore) IsSuspect(threshold float64) bool {
 // there is one, from the nodes around it. The scores are those of a full Rescore within 1e-5. The result has the order
 // of nodes.
 //
-// Around a hub there may be so many nodes that a pass over the graph costs less than to walk around it, or that they
-// do not fit opt.MemoryBudget. One column then passes over the graph. Where this is so of several nodes together, one
-// pass scores all that are left, as in a Rescore. If a pass does not fit opt.MemoryBudget either, the error is an
+// Around a hub, or several nodes together, there may be so many nodes that a pass over the graph costs less than to
+// walk around them, or that they do not fit opt.MemoryBudget. One pass then scores all nodes that are left, as in a
+// Rescore. If a pass does not fit opt.MemoryBudget either, the error is an
 // *ops.BudgetError. Without a run the error is kv.ErrNotFound, and ErrNoModel or ErrElsewhere if the run cannot
-// score.
+// score, as one of PresetPaper.
 func Score(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, opt ops.Options) ([]NodeScore, error) {
 	if tx.InUpdate() {
 		opt.Workers = 1 // the transaction is for one goroutine
 	}
-	run, kept, err := lastFit(tx)
+	run, err := lastFit(tx)
 	if err != nil {
 		return nil, err
 	}
 	if err := run.checkHere(); err != nil {
 		return nil, err
 	}
-	s, err := newScorer(ctx, tx, run, kept, opt)
+	s, err := newScorer(ctx, tx, run, opt)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.findStale(); err != nil {
 		return nil, err
-	}
-	if len(nodes) > 1 {
-		s.steps = stepsAround(tx, opt)
 	}
 	return s.scoreAll(nodes)
 }
@@ -102,12 +99,11 @@ type scorer struct {
 	ctx         context.Context
 	tx          *kv.Tx
 	run         *Run
-	kept        keptFit
 	model       *labelmodel.Scorer
 	predictions ops.Source // with the classes of the run
 	ranks       []int32
 	opt         ops.Options
-	steps       *atomic.Int64 // what may be walked around several nodes; nil: a node of too many is scored by a pass
+	steps       *atomic.Int64 // that may be walked around all nodes, before a pass costs less
 	passed      *passedScores // of a pass; nil: nodes are walked around
 
 	stale map[kv.NodeID]struct{} // nodes whose stored scores are older than changes around them
@@ -120,16 +116,15 @@ type scorer struct {
 	sums []float64 // the labels around a node by hop [K][c], zero beyond the reach of the run
 }
 
-// newScorer returns a scorer by a run and what it has kept, which several scorers may share.
-func newScorer(ctx context.Context, tx *kv.Tx, run *Run, kept keptFit, opt ops.Options) (s *scorer, err error) {
-	s = &scorer{ctx: ctx, tx: tx, run: run, kept: kept, opt: opt, labels: nodeLabels{tx: tx}}
+// newScorer returns a scorer by a run, which several scorers may share.
+func newScorer(ctx context.Context, tx *kv.Tx, run *Run, opt ops.Options) (s *scorer, err error) {
+	s = &scorer{ctx: ctx, tx: tx, run: run, opt: opt, steps: stepsAround(tx, opt), model: run.Model.Scorer(), labels: nodeLabels{tx: tx}}
 	if s.predictions, err = run.predictions(tx); err != nil {
 		return nil, err
 	}
 	c := len(run.Classes)
-	s.ranks = labelmodel.RankClasses(kept.Counts, run.Classes)
+	s.ranks = labelmodel.RankClasses(run.kept.Counts, run.Classes)
 	s.row, s.sums = make([]float32, c), make([]float64, run.Hops*c)
-	s.model = run.Model.Scorer()
 	return s, nil
 }
 
@@ -285,7 +280,7 @@ func (s *scorer) predictor() (*nodePredictor, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.unknown = newNodePredictor(s.ctx, f, s.opt, s.steps)
+		s.unknown = newNodePredictor(s.ctx, f, s.steps)
 	}
 	return s.unknown, nil
 }
@@ -312,10 +307,10 @@ func inClasses(classes, columns []string, row, dst []float32) {
 func (s *scorer) rows(v kv.NodeID) ([]ops.Row, error) {
 	reach := s.run.reach()
 	p := s.unknown
-	if p != nil && p.from == v && len(p.walked) >= reach && kv.Direction(p.by.Direction) == s.run.Direction {
+	if p != nil && p.from == v && len(p.walked) >= reach {
 		return p.walked[:reach], nil // its prediction came from them
 	}
-	return operatorRows(s.ctx, s.tx, s.run.Direction, v, ops.Operator{Hops: reach}, s.opt, s.steps)
+	return ops.OperatorRows(s.ctx, s.tx, kv.Both, v, ops.Operator{Hops: reach}, s.steps)
 }
 
 // sumAround adds up the labels around a node by hop.
@@ -343,7 +338,7 @@ func (s *scorer) sumAround(v kv.NodeID) error {
 // evidence is what is known of a node from its predictions and its neighbours, borrowed.
 func (s *scorer) evidence(v kv.NodeID) (labelmodel.Evidence, error) {
 	by := labelmodel.Evidence{Predictions: s.row, Votes: make([]float64, len(s.run.Classes)), Ranks: s.ranks}
-	graph := s.tx.Along(s.run.Direction)
+	graph := s.tx.Along(kv.Both)
 	for arc, err := range graph.Arcs(v) {
 		if err != nil {
 			return by, err
@@ -384,7 +379,7 @@ func (s *scorer) byModel(
 			of.z[i*stride+1+k] = float32(s.sums[k*c+int(class)])
 		}
 	}
-	return of.score(s.kept.isUntaught(v, label))
+	return of.score(s.run.kept.isUntaught(v, label))
 }
 
 // withRows is a source in which some nodes, ascending, have other rows.

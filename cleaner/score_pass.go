@@ -23,7 +23,7 @@ func (s *scorer) passOver(nodes []kv.NodeID) (err error) {
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(v kv.NodeID) bool { return int(v) >= s.tx.NumNodes() })
 	slices.Sort(nodes)
 	nodes = slices.Compact(nodes)
-	p, err := s.kept.problem(s.tx, s.run)
+	p, err := s.run.problem(s.tx)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (s *scorer) passOver(nodes []kv.NodeID) (err error) {
 	}
 	for _, v := range nodes {
 		s.passed.scores[v] = result.scores.Data[v]
-		if o := result.suggestions; o != nil && o.classes.Data[v] != kv.NoClass {
+		if o := result.suggestions; o.classes.Data[v] != kv.NoClass {
 			s.passed.suggested[v], s.passed.confidence[v] = o.classes.Data[v], o.chances.Data[v]
 		}
 	}

@@ -82,45 +82,12 @@ func mustEqualStored(t *testing.T, tx *kv.Tx) {
 // mustScorer is a scorer by the last run.
 func mustScorer(t *testing.T, tx *kv.Tx) *scorer {
 	t.Helper()
-	run, kept, err := lastFit(tx)
-	must.Do(t, err)
-	s := must.Get(newScorer(t.Context(), tx, run, kept, ops.Options{}))(t)
+	run := must.Get(lastFit(tx))(t)
+	s := must.Get(newScorer(t.Context(), tx, run, ops.Options{}))(t)
 	return s
 }
 
 // near says that two numbers differ by no more than a tolerance, or are both NaN.
 func near(got, want, tolerance float64) bool {
 	return math.IsNaN(got) && math.IsNaN(want) || math.Abs(got-want) <= tolerance
-}
-
-// TestRowsByPass wants a pass over the graph to find the rows of the operators that a walk around a node finds.
-func TestRowsByPass(t *testing.T) {
-	for _, g := range arcFiles() {
-		s, nodes := g.load(t)
-		view(t, s, func(tx *kv.Tx) error {
-			for _, d := range []kv.Direction{kv.Both, kv.Out, kv.In} {
-				if d != kv.Both && !tx.Shape().Directed {
-					continue
-				}
-				scorer := &scorer{ctx: t.Context(), tx: tx, run: &Run{Hops: arcFileHops, Direction: d}}
-				for _, v := range nodes {
-					compareRows(t, scorer, v)
-				}
-			}
-			return nil
-		})
-	}
-}
-
-func compareRows(t *testing.T, s *scorer, v kv.NodeID) {
-	t.Helper()
-	walked := must.Get(s.rows(v))(t)
-	passed := must.Get(rowsByPass(s.ctx, s.tx, s.run.Direction, v, ops.Operator{Hops: s.run.Hops}, s.opt))(t)
-	for k := range walked {
-		for u := range kv.NodeID(s.tx.NumNodes()) {
-			if got, want := passed[k].At(u), walked[k].At(u); !near(got, want, 1e-6) {
-				t.Errorf("S_%d, row %d, column %d along %s: got %v, want %v", k+1, v, u, s.run.Direction, got, want)
-			}
-		}
-	}
 }

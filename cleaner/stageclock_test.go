@@ -56,7 +56,7 @@ func TestStages(t *testing.T) {
 	}{
 		{"joined", clean(given, Options{}), []string{
 			"read", "index", "read", "degrees", "count", "price", "diagonal", "keep", "smooth", "train", "predict", "combine",
-			"count", "sample", "rivals", "features", "propagate", "keep", "features", "label model", "score", "count", "write",
+			"count", "sample", "rivals", "features", "propagate", "features", "label model", "score", "count", "write",
 		}},
 		{"as given", clean(given, Options{Imported: AsGiven, Hops: 2}), []string{
 			"read", "degrees", "count", "keep", "sample", "rivals", "features", "propagate", "label model", "score", "count", "write",
@@ -71,7 +71,7 @@ func TestStages(t *testing.T) {
 		}, []string{"read", "degrees", "count", "smooth", "train", "predict", "write"}},
 		{"features", func(tell func(ops.Stage), progress kv.Progress) error {
 			return given.View(func(tx *kv.Tx) error {
-				rows, err := Features(ctx, tx, 3, kv.Both, ops.Options{OnStage: tell, Progress: progress})
+				rows, err := Features(ctx, tx, 3, ops.Options{OnStage: tell, Progress: progress})
 				if err != nil {
 					return err
 				}

@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
@@ -15,8 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// stages runs the pipeline of score one stage after the other. If the problem has a workplace with a run, a stage
-// that was finished before is not done again.
+// stages runs the pipeline of score one stage after the other.
 type stages struct {
 	problem
 	opt       Options
@@ -28,9 +24,6 @@ type stages struct {
 
 	ownDiagonals *heldDiagonals // where they are not the problem's
 }
-
-// agreementStage names what is kept of a run, beside what it has combined: the rest takes little time.
-const agreementStage = "agreement"
 
 // run is score, once it is known that it can be done.
 func (s *stages) run(ctx context.Context, fitting int) (_ *scoring, err error) {
@@ -51,7 +44,7 @@ func (s *stages) run(ctx context.Context, fitting int) (_ *scoring, err error) {
 func (s *stages) byMethod(ctx context.Context, result *scoring) (err error) {
 	var sample *sample
 	var z []*agreement
-	defer func() { err = errors.Join(err, detachAll(z)) }()
+	defer func() { err = errors.Join(err, closeAll(z)) }()
 	c := method.Case{
 		Labels: s.underTest(), Classes: s.classes, Predictions: s.predictions, Hops: s.opt.Hops,
 		IsFitting: s.isFitting, IsUntaught: s.isUntaught, Seed: s.opt.Seed, Workers: s.opt.Workers, Stage: s.opt.stage,
@@ -81,52 +74,20 @@ func (s *stages) byMethod(ctx context.Context, result *scoring) (err error) {
 	return nil
 }
 
-// dir is where the run is kept; nil if it is not.
-func (s *stages) dir() *scratch.Dir {
-	dir, keeps := s.place.ofRun()
-	if !keeps {
-		return nil
-	}
-	return dir
-}
-
-// An agreementMark says how far the agreement features are computed: those of the columns of [P | Y] before End, and
-// those of hop 0. Sums has a checksum for each labelling.
-type agreementMark struct {
-	End  int
-	Sums []uint32
-}
-
 // agreement computes the agreement features of labels under test, the given ones first.
 func (s *stages) agreement(ctx context.Context, labellings []labelling) (z []*agreement, err error) {
 	g := gathering{problem: s.problem, labellings: labellings, hops: s.opt.Hops, reach: s.reach()}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, detachAll(g.z))
+			err = errors.Join(err, closeAll(g.z))
 		}
 	}()
-	if g.z, g.first, err = s.keptAgreement(ctx, labellings); err != nil {
-		return nil, err
-	}
-	if g.done = g.z != nil; !g.done {
-		if g.z, err = s.newAgreement(labellings); err != nil {
+	for _, t := range labellings {
+		one := s.layout(t)
+		if one.values, err = scratch.New[float32](s.place.temporary(), "agreement", one.rows*one.width); err != nil {
 			return nil, err
 		}
-	}
-	if g.first == 2*s.classes {
-		return g.z, nil
-	}
-	if _, keeps := s.place.ofRun(); keeps {
-		last := time.Now()
-		g.onTile = func(end int) error {
-			if end < 2*s.classes && time.Since(last) < checkpointInterval {
-				return nil
-			}
-			err := s.keepAgreement(ctx, g.z, labellings, end)
-			last = time.Now()
-			s.opt.stage("keep")
-			return err
-		}
+		g.z = append(g.z, one)
 	}
 	graph, free := inSeries(s.graph)
 	defer func() { err = errors.Join(err, free()) }()
@@ -164,69 +125,11 @@ func (s *stages) needDiagonals(ctx context.Context, g ops.Graph) (err error) {
 
 // layout is what the features of one of the labellings lie in, but for the array: of all nodes column after column, of
 // a sample, which is read in no order, row after row.
-func (s *stages) layout(i int, t labelling) (name string, z *agreement) {
-	name = "agreement"
-	if i > 0 {
-		name = fmt.Sprintf("agreement-%d", i)
-	}
+func (s *stages) layout(t labelling) *agreement {
 	if t.nodes == nil {
-		return name, byColumn(nil, len(t.labels), width(s.method, s.opt.Hops))
+		return byColumn(nil, len(t.labels), width(s.method, s.opt.Hops))
 	}
-	return name, byRow(nil, len(t.labels), width(s.method, s.opt.Hops))
-}
-
-func (s *stages) newAgreement(labellings []labelling) (all []*agreement, err error) {
-	dir, _ := s.place.ofRun()
-	for i, t := range labellings {
-		name, z := s.layout(i, t)
-		if z.values, err = scratch.New[float32](dir, name, z.rows*z.width); err != nil {
-			return nil, errors.Join(err, detachAll(all))
-		}
-		all = append(all, z)
-	}
-	return all, nil
-}
-
-// keptAgreement returns the agreement features that an earlier run kept, and before which column they are done; nil if
-// there are none, or they are damaged.
-func (s *stages) keptAgreement(ctx context.Context, labellings []labelling) (z []*agreement, end int, err error) {
-	mark, ok := loadMark[agreementMark](s.dir(), agreementStage)
-	if !ok || len(mark.Sums) != len(labellings) {
-		return nil, 0, nil
-	}
-	for i, t := range labellings {
-		name, one := s.layout(i, t)
-		one.values, err = scratch.Keep[float32](s.dir(), name, one.rows*one.width, true)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, 0, detachAll(z)
-		}
-		if err != nil {
-			return nil, 0, errors.Join(err, detachAll(z))
-		}
-		z = append(z, one)
-		sum, err := z[i].sum(ctx, t.labels, s.opt.Hops, s.classes, mark.End, s.opt.Workers)
-		if err != nil || sum != mark.Sums[i] {
-			return nil, 0, errors.Join(err, detachAll(z))
-		}
-	}
-	s.opt.notice("went on where an earlier run of the same was interrupted, after agreement of %d of %d columns", mark.End, 2*s.classes)
-	return z, mark.End, nil
-}
-
-// keepAgreement notes that the columns before end are done.
-func (s *stages) keepAgreement(ctx context.Context, z []*agreement, labellings []labelling, end int) error {
-	m := agreementMark{End: end}
-	for i := range z {
-		sum, err := z[i].sum(ctx, labellings[i].labels, s.opt.Hops, s.classes, end, s.opt.Workers)
-		if err != nil {
-			return err
-		}
-		if err := z[i].values.Sync(); err != nil {
-			return err
-		}
-		m.Sums = append(m.Sums, sum)
-	}
-	return saveMark(s.dir(), agreementStage, m)
+	return byRow(nil, len(t.labels), width(s.method, s.opt.Hops))
 }
 
 // scores are what compute writes [n].

@@ -4,16 +4,20 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/gob"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/internal/crc32c"
 	"github.com/graphcleaner/graphcleaner/internal/mapped"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -23,10 +27,10 @@ import (
 // to it is the directory that kv.Store.Work lends:
 //
 //	graph-VERSION/   what depends on the graph alone, the diagonals, for as long as the graph is as it is
-//	run-KEY/         the finished stages of one run, until it is finished; KEY names all that its results depend on
+//	run-KEY/         the joined predictions of one run, until it is finished; KEY names all that they depend on
 //
-// A finished array is an array of package scratch, on disk before the mark beside it, which has a checksum of it; a
-// stage whose mark or array is missing or damaged is done again. The nil *workplace keeps arrays in memory, and nothing
+// A finished array is an array of package scratch, on disk before the mark beside it, which has a checksum of it; what
+// has no mark or array, or a damaged one, is done again. The nil *workplace keeps arrays in memory, and nothing
 // for later.
 type workplace struct {
 	scratch    *scratch.Dir // of arrays that are gone with the process
@@ -74,19 +78,27 @@ func readingPlace(tx *kv.Tx) (*workplace, error) {
 
 // only opens the directory of a prefix and name, and removes the others of the prefix.
 func (w *workplace) only(prefix, name string) (*scratch.Dir, error) {
+	if err := w.removeOthers(prefix, name); err != nil {
+		return nil, err
+	}
+	return scratch.Open(filepath.Join(w.root.Path(), prefix+name))
+}
+
+// removeOthers removes the directories of a prefix with another name.
+func (w *workplace) removeOthers(prefix, name string) error {
 	root := w.root.Path()
 	entries, err := os.ReadDir(root)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, entry := range entries {
 		if other := entry.Name(); strings.HasPrefix(other, prefix) && other != prefix+name {
 			if err := os.RemoveAll(filepath.Join(root, other)); err != nil {
-				return nil, fmt.Errorf("what another run left: %w", err)
+				return fmt.Errorf("what another run left: %w", err)
 			}
 		}
 	}
-	return scratch.Open(filepath.Join(root, prefix+name))
+	return nil
 }
 
 // beginRun opens the directory of a run, and removes that of any other.
@@ -95,11 +107,10 @@ func (w *workplace) beginRun(key string) (err error) {
 	return err
 }
 
-// finishRun removes what was kept of the run, whose arrays must not be used afterwards.
+// finishRun removes what was kept of any run, whose arrays must not be used afterwards.
 func (w *workplace) finishRun() error {
-	path := w.run.Path()
 	w.run = nil
-	return os.RemoveAll(path)
+	return w.removeOthers(runPrefix, "")
 }
 
 // Close leaves what is kept, and lets the next job in.
@@ -215,6 +226,26 @@ func keepArray[T float32 | float64](
 	return saveMark(d, name, sum)
 }
 
+// summedValues is how many values are summed at once.
+const summedValues = 1 << 16
+
+// arraySum is a checksum of an array.
+func arraySum[T float32 | float64](ctx context.Context, values []T, workers int) (uint32, error) {
+	blocks := (len(values) + summedValues - 1) / summedValues
+	sums := make([]byte, 4*blocks)
+	texts := make([][]byte, parallel.Workers(workers))
+	err := parallel.Do(ctx, len(texts), blocks, func(_ context.Context, worker, b int) error {
+		text := texts[worker][:0]
+		for _, x := range values[b*summedValues : min((b+1)*summedValues, len(values))] {
+			text = binary.LittleEndian.AppendUint64(text, math.Float64bits(float64(x)))
+		}
+		binary.LittleEndian.PutUint32(sums[4*b:], crc32c.Of(text))
+		texts[worker] = text
+		return nil
+	})
+	return crc32c.Of(sums), err
+}
+
 // A heldDiagonals must not be used once it is closed.
 type heldDiagonals struct {
 	*ops.Diagonals
@@ -236,20 +267,11 @@ func (d *heldDiagonals) Close() (err error) {
 }
 
 // diagonalName is that of the array of hop k.
-func diagonalName(direction kv.Direction, k int) string {
-	if direction != kv.Both {
-		return fmt.Sprintf("diagonal-%s-%d", direction, k)
-	}
-	return fmt.Sprintf("diagonal-%d", k)
-}
+func diagonalName(k int) string { return fmt.Sprintf("diagonal-%d", k) }
 
 // diagonals computes diagonals, or finds those that were kept of the same graph.
 func (w *workplace) diagonals(ctx context.Context, g ops.Graph, hops int, opt ops.Options) (*heldDiagonals, error) {
 	opt.Scratch = w.temporary()
-	direction := kv.Both
-	if arcs, ok := g.(*kv.Oriented); ok {
-		direction = arcs.Direction()
-	}
 	powers := ops.Powers{Hops: hops}
 	if w == nil || w.graph == nil || g.NumNodes() == 0 {
 		diagonals, err := ops.ComputeDiagonals(ctx, g, powers, opt)
@@ -260,7 +282,7 @@ func (w *workplace) diagonals(ctx context.Context, g ops.Graph, hops int, opt op
 	}
 	all := &heldDiagonals{}
 	for k := 1; k <= hops; k++ {
-		a, err := keptArray[float64](ctx, w.graph, diagonalName(direction, k), g.NumNodes(), opt.Workers)
+		a, err := keptArray[float64](ctx, w.graph, diagonalName(k), g.NumNodes(), opt.Workers)
 		if err != nil {
 			return nil, errors.Join(err, all.Close())
 		}
@@ -271,7 +293,7 @@ func (w *workplace) diagonals(ctx context.Context, g ops.Graph, hops int, opt op
 	}
 	if w.root != nil {
 		powers.OnHop = func(k int, values []float64) error {
-			return w.keepDiagonal(ctx, diagonalName(direction, k), values, opt.Workers)
+			return w.keepDiagonal(ctx, diagonalName(k), values, opt.Workers)
 		}
 	}
 	diagonals, err := ops.ComputeDiagonals(ctx, g, powers, opt)

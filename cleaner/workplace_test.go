@@ -11,16 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
-	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
-
-// narrow is a budget under which the columns of newPlanted take several tiles.
-const narrow = 40 << 10
 
 // interrupted runs Clean until so many stages are told of, and says whether it was cancelled there.
 func interrupted(t *testing.T, s *kv.Store, opt Options, stages int) bool {
@@ -48,14 +43,6 @@ func interruptedAt(t *testing.T, s *kv.Store, opt Options, isOne func(ops.Stage)
 	return err != nil
 }
 
-// keepOften makes a checkpoint after every tile.
-func keepOften(t *testing.T) {
-	t.Helper()
-	before := checkpointInterval
-	checkpointInterval = 0
-	t.Cleanup(func() { checkpointInterval = before })
-}
-
 // kept are the names under the store's directory of work, with slashes.
 func kept(t *testing.T, s *kv.Store) (names []string) {
 	t.Helper()
@@ -74,62 +61,33 @@ func kept(t *testing.T, s *kv.Store) (names []string) {
 	return names
 }
 
+// TestCleanGoesOnWhereItWasInterrupted interrupts runs after every stage, which join the predictions that are there.
 func TestCleanGoesOnWhereItWasInterrupted(t *testing.T) {
-	step := longtest.Of(3, 1)
-	t.Run("paper", func(t *testing.T) { goesOn(t, paper.Published, step) })
-	t.Run("default", func(t *testing.T) { goesOn(t, nil, step) })
-}
-
-// goesOn interrupts runs of a method after every stage.
-func goesOn(t *testing.T, by method.Method, step int) {
-	t.Helper()
-	keepOften(t)
-	opt := Options{Seed: 3, Method: by, MemoryBudget: narrow}
+	opt := Options{Seed: 3}
 	p := newPlanted(21, 120)
-	// Beside predictions from outside the default would train the built-in classifier.
-	load := func() *kv.Store {
-		if by != nil {
-			return p.load(t, false)
-		}
-		s := p.load(t, true)
-		must.Get(Predict(t.Context(), s, PredictOptions{Seed: 3}))(t)
-		return s
-	}
-	s := load()
-	first, last := 0, 0 // before the first no features are kept
+	s := p.load(t, false)
+	last := 0
 	counted := opt
-	counted.OnStage = func(ops.Stage) {
-		last++
-		if first == 0 && slices.ContainsFunc(kept(t, s), func(name string) bool { return strings.HasSuffix(name, markName(agreementStage)) }) {
-			first = last
-		}
-	}
+	counted.OnStage = func(ops.Stage) { last++ }
 	mustClean(t, s, counted)
-	if first == 0 || last < first+4 {
-		t.Errorf("got %d stages, of which the first kept features is %d, want more than one tile", last, first)
-	}
 	want := outcome(t, s)
 	if names := kept(t, s); slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, runPrefix) }) {
 		t.Errorf("after a finished run: got %v kept, want only what depends on the graph", names)
 	}
 	resumed := map[string]bool{}
-	for stages := last - 1; stages >= first; stages -= step {
-		s := load()
+	for stages := last - 1; stages > 0; stages -= longtest.Of(3, 1) {
+		s := p.load(t, false)
 		if !interrupted(t, s, opt, stages) {
 			t.Fatalf("the run was not interrupted after stage %d of %d", stages, last)
 		}
-		var notices, done []string
+		var done []string
 		again := opt
-		again.Notice = func(text string) { notices = append(notices, text) }
 		again.OnStage = func(stage ops.Stage) { done = append(done, stage.Name) }
 		mustClean(t, s, again)
 		if !bytes.Equal(outcome(t, s), want) {
 			t.Errorf("interrupted after stage %d: the outcome differs from that of a run that was not", stages)
 		}
-		if len(notices) != 1 || !strings.Contains(notices[0], "interrupted") {
-			t.Errorf("interrupted after stage %d: got notices %q, want to be told once", stages, notices)
-		}
-		for _, stage := range []string{"diagonal", "features"} {
+		for _, stage := range []string{"diagonal", "train"} {
 			if !slices.Contains(done, stage) {
 				resumed[stage] = true
 			}
@@ -142,8 +100,7 @@ func goesOn(t *testing.T, by method.Method, step int) {
 
 // TestCleanAfterDamage damages what a run kept, one file at a time.
 func TestCleanAfterDamage(t *testing.T) {
-	keepOften(t)
-	opt := Options{Seed: 3, Method: paper.Published, MemoryBudget: narrow}
+	opt := Options{Seed: 3}
 	s := newPlanted(22, 100).load(t, false)
 	mustClean(t, s, opt)
 	want := outcome(t, s)
@@ -155,14 +112,15 @@ func TestCleanAfterDamage(t *testing.T) {
 		t.Fatal("the run was not interrupted")
 	}
 	names := kept(t, s)
-	if len(names) < 6 {
-		t.Errorf("an interrupted run: got %v kept, want diagonals and features with their marks", names)
+	if len(names) < 7 {
+		t.Errorf("an interrupted run: got %v kept, want diagonals and joined predictions with their marks", names)
 	}
 	for _, name := range names {
 		for how, damage := range map[string]func(text []byte) []byte{
 			"changed": func(text []byte) []byte { text[len(text)/2] ^= 4; return text },
 			"cut":     func(text []byte) []byte { return text[:len(text)/2] },
 		} {
+			interrupted(t, s, opt, 1)
 			interrupted(t, s, opt, stages-1)
 			path := filepath.Join(s.Dir(), "work", filepath.FromSlash(name))
 			text := must.Get(os.ReadFile(path))(t)
@@ -177,7 +135,7 @@ func TestCleanAfterDamage(t *testing.T) {
 
 // TestKeptIsOfTheSameRun interrupts a run and then changes what it depends on.
 func TestKeptIsOfTheSameRun(t *testing.T) {
-	opt := Options{Seed: 3, Method: paper.Published}
+	opt := Options{Seed: 3}
 	s := newPlanted(23, 150).load(t, false)
 	directories := func() (graph, run string) {
 		for _, name := range kept(t, s) {
@@ -194,8 +152,8 @@ func TestKeptIsOfTheSameRun(t *testing.T) {
 		}
 		return graph, run
 	}
-	isFeatures := func(stage ops.Stage) bool { return stage.Name == "features" }
-	if !interruptedAt(t, s, opt, isFeatures) {
+	isRivals := func(stage ops.Stage) bool { return stage.Name == "rivals" }
+	if !interruptedAt(t, s, opt, isRivals) {
 		t.Fatal("the run was not interrupted")
 	}
 	graph, run := directories()
@@ -206,7 +164,7 @@ func TestKeptIsOfTheSameRun(t *testing.T) {
 		otherGraph bool
 	}{
 		{"seed", nil, func(o *Options) { o.Seed++ }, false},
-		{"hops", nil, func(o *Options) { o.Hops = 2 }, false},
+		{"what predictions are", nil, func(o *Options) { o.Imported = OutOfFold }, false},
 		{"label", func(tx *kv.Tx) error { return tx.SetLabel(3, "beta") }, nil, false},
 		{"predictions", func(tx *kv.Tx) error { return setRow(tx, 3, []float64{0.1, 0.2, 0.3, 0.4}) }, nil, false},
 		{"split", func(tx *kv.Tx) error { return tx.SetValue(3, splitColumn, kv.ValueOf("val")) }, nil, false},
@@ -223,7 +181,7 @@ func TestKeptIsOfTheSameRun(t *testing.T) {
 		if c.options != nil {
 			c.options(&opt)
 		}
-		if !interruptedAt(t, s, opt, isFeatures) {
+		if !interruptedAt(t, s, opt, isRivals) {
 			t.Fatal("the run was not interrupted")
 		}
 		otherGraph, otherRun := directories()
@@ -248,8 +206,7 @@ func TestKeptIsOfTheSameRun(t *testing.T) {
 // TestCleanAfterKill kills a process in the midst of a run: the test itself is the process.
 func TestCleanAfterKill(t *testing.T) {
 	const variable = "CLEANER_TEST_KILL"
-	keepOften(t)
-	opt := Options{Seed: 3, Method: paper.Published, MemoryBudget: narrow}
+	opt := Options{Seed: 3}
 	if at := os.Getenv(variable); at != "" {
 		stage, dir, _ := strings.Cut(at, ":")
 		s := openPlanted(t, dir)
@@ -272,7 +229,7 @@ func TestCleanAfterKill(t *testing.T) {
 	p.predict(t, s)
 	mustClean(t, s, opt)
 	want := outcome(t, s)
-	for _, stage := range []string{"detector", "score"} {
+	for _, stage := range []string{"combine", "score"} {
 		must.Do(t, s.Close())
 		child := exec.Command(os.Args[0], "-test.run=^TestCleanAfterKill$")
 		child.Env = append(os.Environ(), variable+"="+stage+":"+dir)
@@ -280,15 +237,9 @@ func TestCleanAfterKill(t *testing.T) {
 			t.Fatalf("the child was not killed: %s", text)
 		}
 		s = openPlanted(t, dir)
-		var notices []string
-		again := opt
-		again.Notice = func(text string) { notices = append(notices, text) }
-		mustClean(t, s, again)
+		mustClean(t, s, opt)
 		if !bytes.Equal(outcome(t, s), want) {
 			t.Errorf("killed after %s: the outcome differs", stage)
-		}
-		if len(notices) != 1 || !strings.Contains(notices[0], "interrupted") {
-			t.Errorf("killed after %s: got notices %q, want one", stage, notices)
 		}
 	}
 	mustEndSound(t, s)
@@ -390,7 +341,7 @@ func TestFeaturesUseKeptDiagonals(t *testing.T) {
 	s := newPlanted(23, 80).load(t, true)
 	read := func() (values []float32, computed []int) {
 		must.Do(t, s.View(func(tx *kv.Tx) error {
-			rows, err := Features(ctx, tx, 3, kv.Both, ops.Options{OnStage: func(stage ops.Stage) {
+			rows, err := Features(ctx, tx, 3, ops.Options{OnStage: func(stage ops.Stage) {
 				if stage.Name == "diagonal" {
 					computed = append(computed, stage.Hop)
 				}

@@ -29,15 +29,10 @@ type BudgetError struct {
 	Job    string // "propagate", "diagonal"
 	Budget int64  // bytes given
 	Least  int64  // bytes that would do, with one worker
-	Note   string // what takes so much, and what else would do; may be empty
 }
 
 func (e *BudgetError) Error() string {
-	text := fmt.Sprintf("%s: got a memory budget of %d bytes, want at least %d", e.Job, e.Budget, e.Least)
-	if e.Note != "" {
-		text += ": " + e.Note
-	}
-	return text
+	return fmt.Sprintf("%s: got a memory budget of %d bytes, want at least %d", e.Job, e.Budget, e.Least)
 }
 
 // Is makes a BudgetError an ErrBudget.

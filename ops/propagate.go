@@ -26,12 +26,8 @@ type Operator struct {
 	// neighbours. A tile is then left out for the nodes that want none of its columns. The hops before it are whole.
 	Want func(v kv.NodeID, columns []int) []int
 
-	// First is the first column to compute. The columns before it are done already.
+	// First is the first column to compute.
 	First int
-
-	// OnTile, if not nil, is told that the columns before end have been visited at every hop. It is called
-	// with end ascending, from one goroutine, while no visit is under way. Its error stops everything.
-	OnTile func(end int) error
 }
 
 // A Tile is rows × columns of S_k X as handed to a visitor.

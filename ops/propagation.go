@@ -73,11 +73,6 @@ func propagate(
 		if err := p.tile(ctx, lo, hi); err != nil {
 			return err
 		}
-		if op.OnTile != nil {
-			if err := op.OnTile(hi); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }

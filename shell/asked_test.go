@@ -474,7 +474,6 @@ func TestAskedPaths(t *testing.T) {
 		{"score ../g --nodes ./none.csv", "open ./none.csv: "},
 		{"compact ../g", "../g: compacted, "},
 		{"clean ../g --hops 1 --stats s.json", "audit ../g"},
-		{"clean ../g --direction in", "the store is undirected"},
 		{"stats ../g --format csv", "\n../g,"},
 		{"shell ../g --format csv -c stats", "\n../g,"},
 	} {

@@ -20,7 +20,6 @@ import (
 type cleanCommand struct {
 	DB string `arg:"" name:"DB" help:"Directory of the store."`
 	detection
-	orientation
 	Seed   uint64 `default:"${seed}" help:"The same seed gives the same scores, at any --memory and --threads."`
 	Preset string `enum:"default,paper" default:"default" help:"default: scores are chances, and the threshold follows from them. paper: GraphCleaner as published."`
 	importedUse
@@ -92,7 +91,6 @@ Run an interrupted or killed clean again with the same flags on the same store, 
 
     graphcleaner clean my.graph
     graphcleaner clean my.graph --hops 2 --memory 2GiB --threads 2 --seed 7
-    graphcleaner clean my.graph --direction in
     graphcleaner clean my.graph --expect 0.1
     graphcleaner clean my.graph --out-of-fold
     graphcleaner clean my.graph --preset paper --stats stages.json`
@@ -108,9 +106,6 @@ func (c *cleanCommand) Run(ctx context.Context, s *streams) error {
 	var run *cleaner.Run
 	var audit *cleaner.Audit
 	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
-		if err := c.checkDirection(store); err != nil {
-			return err
-		}
 		if run, err = cleaner.Clean(ctx, store, c.options(s)); err != nil {
 			return err
 		}
@@ -141,7 +136,6 @@ func (c *cleanCommand) options(s *streams) cleaner.Options {
 	return cleaner.Options{
 		Method:       paper.Preset(c.Preset),
 		Hops:         c.Hops,
-		Direction:    c.Direction,
 		Threshold:    orZero(c.Threshold),
 		Expect:       orZero(c.Expect),
 		Seed:         c.Seed,
@@ -169,7 +163,6 @@ type estimateCommand struct {
 	Preset string `enum:"default,paper" default:"default" help:"paper or default, as for clean."`
 	importedUse
 	Format string `enum:"table,json" default:"table" help:"table or json."`
-	orientation
 	resources
 }
 
@@ -202,12 +195,9 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 	}
 	e := &estimate{Memory: int64(c.Memory)}
 	err := c.readStore(s, c.DB, func(store *kv.Store) error {
-		if err := c.checkDirection(store); err != nil {
-			return err
-		}
 		return store.View(func(tx *kv.Tx) error {
-			of, err := cleaner.EstimateClean(ctx, tx, cleaner.Options{
-				Method: paper.Preset(c.Preset), Hops: c.Hops, Direction: c.Direction, Imported: c.imported(), Workers: c.Threads, MemoryBudget: c.work(),
+			of, err := cleaner.PlanClean(ctx, tx, cleaner.Options{
+				Method: paper.Preset(c.Preset), Hops: c.Hops, Imported: c.imported(), Workers: c.Threads, MemoryBudget: c.work(),
 			})
 			if err != nil {
 				return err
@@ -232,7 +222,7 @@ func (c *estimateCommand) Run(ctx context.Context, s *streams) error {
 }
 
 // fill takes over the plan of a cleaning of a store.
-func (e *estimate) fill(store *kv.Store, of *cleaner.CleanEstimate) (err error) {
+func (e *estimate) fill(store *kv.Store, of *cleaner.Plan) (err error) {
 	e.Nodes, e.Edges, e.Classes, e.Steps = of.Nodes, of.Edges, of.Classes, of.Steps
 	e.Temporary, e.Least = of.TemporaryBytes, leastMemoryFor(of.LeastBytes)
 	if e.Store, err = store.DiskBytes(); err != nil {
@@ -240,13 +230,13 @@ func (e *estimate) fill(store *kv.Store, of *cleaner.CleanEstimate) (err error) 
 	}
 	e.Cleaned = e.Store + of.StoreBytes
 	where := "tiles in memory"
-	if of.Plan.OnDisk {
+	if of.Propagation.OnDisk {
 		where = "tile streamed"
 	}
-	if of.Plan.Stripes > 1 {
+	if of.Propagation.Stripes > 1 {
 		where = "tile in stripes"
 	}
-	e.Plan = fmt.Sprintf("%s; width %d, %d tiles, %d stripes, %d workers", where, of.Plan.Width, of.Plan.Tiles, of.Plan.Stripes, of.Plan.Workers)
+	e.Plan = fmt.Sprintf("%s; width %d, %d tiles, %d stripes, %d workers", where, of.Propagation.Width, of.Propagation.Tiles, of.Propagation.Stripes, of.Propagation.Workers)
 	room := store.CheckRoom(of.RoomBytes)
 	switch {
 	case of.Refusal != nil:

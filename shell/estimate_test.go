@@ -58,9 +58,9 @@ func TestEstimateIsThePlan(t *testing.T) {
 	opt := cleaner.Options{Hops: 3, Workers: 2, MemoryBudget: 4 << 20, OnStage: stages.add}
 	must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
 		must.Get(cleaner.Predict(t.Context(), store, cleaner.PredictOptions{}))(t)
-		var e *cleaner.CleanEstimate
+		var e *cleaner.Plan
 		must.Do(t, store.View(func(tx *kv.Tx) (err error) {
-			e, err = cleaner.EstimateClean(t.Context(), tx, opt)
+			e, err = cleaner.PlanClean(t.Context(), tx, opt)
 			return err
 		}))
 		low := opt
@@ -74,7 +74,7 @@ func TestEstimateIsThePlan(t *testing.T) {
 				walked++
 			}
 		}
-		if passes := e.Plan.Tiles * opt.Hops; walked != passes {
+		if passes := e.Propagation.Tiles * opt.Hops; walked != passes {
 			t.Errorf("clean propagated %d tiles and hops, the estimate has %d", walked, passes)
 		}
 		return nil

@@ -30,7 +30,6 @@ type evalCommand struct {
 	Method            []string `sep:"none" placeholder:"NAME" help:"Method to measure. Repeat the flag for more; each method counts once: ${methods}. Default: default."`
 	Split             string   `placeholder:"SPLIT" help:"A split to draw in every repeat: shares of training, validation and test nodes. Default: the column split of the graph, or 0.8/0.1/0.1."`
 	detection
-	orientation
 	Format string `enum:"table,json" default:"table" help:"table or json."`
 	Flags  string `file:"write" placeholder:"FILE" help:"Write a csv file with the verdict of each method on each test node in each repeat."`
 	stageFile
@@ -102,8 +101,6 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 		return usagef("eval: want a store, or --nodes and --edges")
 	case !ofFiles && howRead:
 		return usagef("eval: flags that say how files are read go with --nodes and --edges, got a store")
-	case ofFiles && c.Direction != kv.Both && !c.Directed:
-		return usagef("eval: --direction %s wants --directed", c.Direction)
 	case ofFiles:
 		err = c.evaluateFiles(ctx, opt, s)
 	default:
@@ -120,7 +117,6 @@ func (c *evalCommand) options(s *streams) (opt cleaner.EvalOptions, err error) {
 	opt = cleaner.EvalOptions{
 		Options: cleaner.Options{
 			Hops:         c.Hops,
-			Direction:    c.Direction,
 			Threshold:    orZero(c.Threshold),
 			Expect:       orZero(c.Expect),
 			Seed:         c.Seed,
@@ -233,9 +229,6 @@ func (c *evalCommand) readInputs(ctx context.Context, tx *kv.Tx, opt *cleaner.Ev
 }
 
 func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner.EvalOptions, s *streams) error {
-	if err := c.checkDirection(store); err != nil {
-		return err
-	}
 	var evaluation *cleaner.Evaluation
 	err := store.View(func(tx *kv.Tx) error {
 		if err := c.readInputs(ctx, tx, &opt, s); err != nil {

@@ -24,8 +24,7 @@ type exportCommand struct {
 
 	SafeCSV bool `name:"safe-csv" help:"Put an apostrophe before texts in csv and tsv that a spreadsheet would take for formulas. This changes them."`
 
-	Hops      *int          `placeholder:"K" help:"Hops of the features, 1 to 5. Default: those of the last run, or 3."`
-	Direction *kv.Direction `placeholder:"WAY" help:"For features of a directed graph, the neighbours that count: out, in or both, as for clean. Default: both with --hops, else the direction of the last run, or both."`
+	Hops *int `placeholder:"K" help:"Hops of the features, 1 to 5. Default: those of the last run, or 3."`
 	stageFile
 	resources
 }
@@ -57,14 +56,14 @@ verdicts: clean takes them as true. label_before is the label before all decisio
 predictions, transition: classes are sorted as numbers if all are numbers, else by bytes. The statement classes lists them in this order, and import takes ` +
 		`it. The rows of transition have the same order as its columns.
 
-features: rows of unlabelled nodes are NaN. The default hops and direction are those of the last run. Standard error has them. With --hops, the default direction is both.
+features: rows of unlabelled nodes are NaN. The default hops are those of the last run. Standard error has them.
 
 Texts are written as they are. A spreadsheet takes some for formulas. With --safe-csv, an apostrophe goes before texts that begin with =, +, -, @ (also ` +
 		`in full width), a tab or an end of line, and are no numbers. Use that file for reading. An import from it would keep the apostrophes.
 
     graphcleaner export my.graph suspects --out suspects.csv
     graphcleaner export my.graph scores --out scores.parquet
-    graphcleaner export my.graph features --hops 2 --direction in --out features.npy
+    graphcleaner export my.graph features --hops 2 --out features.npy
     graphcleaner export my.graph labels --out - | sort
     graphcleaner export my.graph decisions --out decisions.csv`
 }
@@ -80,8 +79,6 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		c.What == "features" && (c.Out == "-" || isStream(ctx, c.Out))
 	var form tableForm
 	switch {
-	case c.What != "features" && c.Direction != nil:
-		return usagef("export: --direction goes with features, got %s", c.What)
 	case c.What == "features" && !array:
 		return usagef("export: features are written as .npy, got --out %s", c.Out)
 	case array && c.What != "features" && c.What != "predictions":
@@ -101,12 +98,6 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	}
 	on.SafeCSV = c.SafeCSV
 	err := c.readStoreLong(s, c.DB, func(store *kv.Store) error {
-		if c.Direction != nil {
-			flag := orientation{*c.Direction}
-			if err := flag.checkDirection(store); err != nil {
-				return err
-			}
-		}
 		if err := c.checkScores(ctx, store, s); err != nil {
 			return err
 		}

@@ -28,17 +28,13 @@ func TestExportFeaturesOfTheRun(t *testing.T) {
 	if got, said := export(); !strings.Contains(got, "(400, 7)") || strings.Contains(said, "as of run") {
 		t.Errorf("before any run: got %q and %q, want features of 3 hops", got[:80], said)
 	}
-	mustRun(t, "clean", "g", "--preset", "paper", "--hops", "2", "--direction", "in")
+	mustRun(t, "clean", "g", "--preset", "paper", "--hops", "2")
 	got, said := export()
-	if want, _ := export("--hops", "2", "--direction", "in"); got != want {
-		t.Error("features without --hops differ from those with the hops and direction of the run")
+	if want, _ := export("--hops", "2"); got != want {
+		t.Error("features without --hops differ from those with the hops of the run")
 	}
-	if !strings.Contains(said, "Features of 2 hops, direction in, as of run 1.") {
+	if !strings.Contains(said, "Features of 2 hops, as of run 1.") {
 		t.Errorf("got %q, want the run in it", said)
-	}
-	got, said = export("--direction", "both")
-	if want, _ := export("--hops", "2", "--direction", "both"); got != want || !strings.Contains(said, "direction both, as of run 1.") {
-		t.Errorf("features of --direction both: got %q, want those of both directions", said)
 	}
 	if other, _ := export("--hops", "1"); !strings.Contains(other, "(400, 3)") {
 		t.Errorf("--hops 1: got %q, want three columns", other[:80])

@@ -3,7 +3,6 @@ package shell
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -123,13 +122,7 @@ func (c *drawCommand) Run(ctx context.Context, s *streams) error {
 			if err != nil {
 				return fmt.Errorf("draw: %w", err)
 			}
-			direction := kv.Both
-			if run, err := query.LastRun(tx); err == nil {
-				direction = run.Direction
-			} else if !errors.Is(err, query.ErrNotCleaned) {
-				return err
-			}
-			ego, err := survey.New(tx, direction, survey.Guess(tx)).Ego(ctx, "ego", v)
+			ego, err := survey.New(tx, survey.Guess(tx)).Ego(ctx, "ego", v)
 			if err == nil {
 				picture = ego.SVG()
 			}

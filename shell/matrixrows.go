@@ -154,11 +154,11 @@ func (c *exportCommand) writeArray(
 		}
 		return w.Close()
 	}
-	hops, direction, err := c.featureOptions(tx, s)
+	hops, err := c.featureHops(tx, s)
 	if err != nil {
 		return err
 	}
-	features, err := cleaner.Features(ctx, tx, hops, direction, ops.Options{
+	features, err := cleaner.Features(ctx, tx, hops, ops.Options{
 		MemoryBudget: c.work(),
 		Workers:      c.Threads,
 		Progress:     s.progress.report(),
@@ -182,25 +182,18 @@ func (c *exportCommand) checkHops() error {
 	return checkHops(*c.Hops)
 }
 
-// featureOptions are the hops that are given, or else hops and direction of the last run, if there is one.
-func (c *exportCommand) featureOptions(tx *kv.Tx, s *streams) (hops int, direction kv.Direction, err error) {
-	direction = kv.Both
-	if c.Direction != nil {
-		direction = *c.Direction
-	}
+// featureHops are the hops that are given, or else those of the last run, if there is one.
+func (c *exportCommand) featureHops(tx *kv.Tx, s *streams) (int, error) {
 	if c.Hops != nil {
-		return *c.Hops, direction, nil
+		return *c.Hops, nil
 	}
 	runs, err := cleaner.Runs(tx)
 	if err != nil || len(runs) == 0 {
-		return 0, direction, err
+		return 0, err
 	}
 	last := runs[len(runs)-1]
-	if c.Direction == nil {
-		direction = last.Direction
-	}
-	s.say("Features of %d hops, direction %s, as of run %d.", last.Hops, direction, last.ID)
-	return last.Hops, direction, nil
+	s.say("Features of %d hops, as of run %d.", last.Hops, last.ID)
+	return last.Hops, nil
 }
 
 // writeFeatures writes features as .npy in the order of the nodes file.

@@ -14,7 +14,6 @@ type predictCommand struct {
 	DB   string `arg:"" name:"DB" help:"Directory of the store."`
 	Seed uint64 `default:"${seed}" help:"Seed of the training."`
 	Hops int    `default:"2" placeholder:"N" help:"Hops to smooth features over, if neighbours agree. Default: 2."`
-	orientation
 	predictionEncoding
 	stageFile
 	resources
@@ -41,15 +40,11 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 	}
 	var report *cleaner.PredictReport
 	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
-		if err := c.checkDirection(store); err != nil {
-			return err
-		}
 		report, err = cleaner.Predict(ctx, store, cleaner.PredictOptions{
 			Seed:         c.Seed,
 			Hops:         c.Hops,
 			Workers:      c.Threads,
 			MemoryBudget: c.work(),
-			Direction:    c.Direction,
 			Encoding:     c.encoding(),
 			Progress:     s.progress.report(),
 			OnStage:      s.stages.add,
@@ -88,21 +83,3 @@ func accuracy(share float64, nodes int64, split string) string {
 
 // notice passes on what the cleaner has to say.
 func (s *streams) notice(text string) { s.say("%s", text) }
-
-// orientation is the flag of commands that walk the graph.
-type orientation struct {
-	Direction kv.Direction `default:"both" placeholder:"WAY" help:"For a directed graph, the neighbours that count. out: the nodes that its edges lead to. in: the nodes whose edges lead to it. both: all of them. Default: both."`
-}
-
-// checkDirection refuses a direction of a store that has none.
-func (o *orientation) checkDirection(store *kv.Store) error {
-	if o.Direction == kv.Both {
-		return nil
-	}
-	return store.View(func(tx *kv.Tx) error {
-		if !tx.Shape().Directed {
-			return usagef("--direction %s: the store is undirected, want one imported with --directed", o.Direction)
-		}
-		return nil
-	})
-}

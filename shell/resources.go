@@ -64,11 +64,7 @@ func (c *resources) inFlags(err error) error {
 		return err
 	}
 	memory := strings.ReplaceAll(c.Memory.String(), " ", "")
-	want := fmt.Sprintf("want at least %dMiB", leastMemoryFor(small.Least)>>20)
-	if small.Note != "" {
-		want += "; " + small.Note
-	}
-	return fmt.Errorf("--memory %s is too little for this graph: %s", memory, want)
+	return fmt.Errorf("--memory %s is too little for this graph: want at least %dMiB", memory, leastMemoryFor(small.Least)>>20)
 }
 
 // leastMemoryFor is the --memory that leaves so much for the work, in whole MiB.

@@ -61,7 +61,7 @@ func TestRoomIsEnough(t *testing.T) {
 		var room int64
 		must.Do(t, withStore(g, kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
 			return store.View(func(tx *kv.Tx) error {
-				e, err := cleaner.EstimateClean(t.Context(), tx, cleaner.Options{})
+				e, err := cleaner.PlanClean(t.Context(), tx, cleaner.Options{})
 				if err == nil {
 					room = e.RoomBytes
 				}

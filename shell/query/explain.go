@@ -189,9 +189,6 @@ func explanationObject(e *cleaner.Explanation, integerIDs bool) object {
 	})
 	o := append(object{{"id", jsonOf(idValue(e.ID, integerIDs))}}, objectOf(nodeFields(e))...)
 	o = append(o, member{"predictions", objects(rowsFrom(e.TopClasses, shareRow), "class", "share")}, member{"features", features})
-	if e.Direction != kv.Both {
-		o = append(o, member{"direction", e.Direction.String()})
-	}
 	supporters, opponents := voiceSection(e, true, integerIDs), voiceSection(e, false, integerIDs)
 	o = append(
 		o, member{"neighbors", objects(rowsFrom(e.Votes, voteRow), "class", "count", "share")},
@@ -216,9 +213,6 @@ func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
 	}
 	if e.ScoredAs != "" && e.ScoredAs != e.Label {
 		title += ", scored as " + e.ScoredAs
-	}
-	if e.Direction != kv.Both {
-		neighbors += ", direction " + e.Direction.String()
 	}
 	if e.Disputed {
 		words += ": disputed"

@@ -97,7 +97,6 @@ func runFields(run *cleaner.Run) []field {
 		{"seconds", kv.KindFloat, kv.ValueOf(run.Seconds)},
 		{"preset", kv.KindString, kv.ValueOf(run.Preset)},
 		{"hops", kv.KindInt, kv.ValueOf(int64(run.Hops))},
-		{"direction", kv.KindString, kv.ValueOf(run.Direction.String())},
 		{"seed", kv.KindInt, kv.ValueOf(int64(run.Seed))},
 		{"threshold", kv.KindFloat, kv.ValueOf(run.Threshold)},
 		{"predictions", kv.KindString, text(run.PredictionSource)},
@@ -161,11 +160,11 @@ func countedRuns(ctx context.Context, tx *kv.Tx) ([]*cleaner.Run, error) {
 // LastRun returns the run that the scores of a store come from. Before the first run the error is ErrNotCleaned.
 func LastRun(tx *kv.Tx) (*cleaner.Run, error) { return cleaned(cleaner.LastRun(tx)) }
 
-// newestRun is LastRun without the detectors and the matrices between classes, read once.
+// newestRun is LastRun, read once.
 func (q *query) newestRun() (*cleaner.Run, error) {
 	var err error
 	if q.run == nil {
-		q.run, err = cleaned(cleaner.NewestRun(q.tx))
+		q.run, err = cleaned(cleaner.LastRun(q.tx))
 	}
 	return q.run, err
 }

@@ -255,7 +255,7 @@ def test_without_predictions(tmp_path):
     (dict(predictions=pd.DataFrame(np.ones((60, 3)) / 3, columns=CLASSES).assign(id=frames()[0].paper_id)),
      "predictions: their column 'id' is no label, and the ids of the nodes are called 'paper_id'"),
     (dict(labels=["x"]), "^labels=…: there is no such option, want as_given"),
-    (dict(quiet=True), "^quiet=…: there is no such option, want as_given, direction, "),
+    (dict(quiet=True), "^quiet=…: there is no such option, want as_given, expect, "),
     (dict(colour="x"), "^colour=…: did you mean columns=…$"),
 ])
 def test_errors(change, message):

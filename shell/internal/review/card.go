@@ -27,7 +27,7 @@ func (s *Show) do(ctx context.Context, store *kv.Store, opt query.Options) (*Sub
 	if err != nil {
 		return nil, err
 	}
-	d, err := survey.New(tx, explained.Direction, survey.Guess(tx)).Dossier(ctx, "", explained)
+	d, err := survey.New(tx, survey.Guess(tx)).Dossier(ctx, "", explained)
 	if err != nil {
 		return nil, err
 	}

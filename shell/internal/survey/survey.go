@@ -78,16 +78,15 @@ func hasText(tx *kv.Tx, column string) bool {
 // A Surveyor reads in one snapshot.
 type Surveyor struct {
 	tx      *kv.Tx
-	graph   *kv.Oriented // along the direction of the last run
+	graph   *kv.Oriented
 	columns Columns
 	classes []string // in the order of answers, so that a class has one colour everywhere
 	places  map[string]int
 }
 
-// New returns a surveyor that follows edges along a direction. The columns are those of the store that the caller wants
-// read.
-func New(tx *kv.Tx, direction kv.Direction, columns Columns) *Surveyor {
-	s := &Surveyor{tx: tx, graph: tx.Along(direction), columns: columns, places: map[string]int{}}
+// New returns a surveyor. The columns are those of the store that the caller wants read.
+func New(tx *kv.Tx, columns Columns) *Surveyor {
+	s := &Surveyor{tx: tx, graph: tx.Along(kv.Both), columns: columns, places: map[string]int{}}
 	for i, at := range query.ClassOrder(tx.Classes()) {
 		s.classes = append(s.classes, tx.Classes()[at])
 		s.places[s.classes[i]] = i

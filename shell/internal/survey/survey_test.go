@@ -21,7 +21,7 @@ func surveyed(t *testing.T, store *kv.Store, id string) (e *picture.Ego) {
 	must.Do(t, store.View(func(tx *kv.Tx) error {
 		v, err := tx.Node(id)
 		if err == nil {
-			e, err = New(tx, kv.Both, Guess(tx)).Ego(t.Context(), "suspect-1", v)
+			e, err = New(tx, Guess(tx)).Ego(t.Context(), "suspect-1", v)
 		}
 		return err
 	}))
@@ -139,10 +139,10 @@ func TestGuess(t *testing.T) {
 		}
 		for id, want := range map[string]string{"1": "words", "2": "2"} {
 			v := must.Get(tx.Node(id))(t)
-			if title, err := New(tx, kv.Both, columns).Title(v); title != want || err != nil {
+			if title, err := New(tx, columns).Title(v); title != want || err != nil {
 				t.Errorf("%s: got the title %q (%v), want %q", id, title, err, want)
 			}
-			if title, err := New(tx, kv.Both, Columns{}).Title(v); title != id || err != nil {
+			if title, err := New(tx, Columns{}).Title(v); title != id || err != nil {
 				t.Errorf("%s without a property for titles: got %q (%v), want the id", id, title, err)
 			}
 		}

@@ -97,7 +97,7 @@ func (s *Server) blind(ctx context.Context, tx *kv.Tx, v kv.NodeID) (*draw, erro
 	if err != nil {
 		return nil, err
 	}
-	about := survey.New(tx, e.Direction, s.Columns)
+	about := survey.New(tx, s.Columns)
 	d, err := about.Dossier(ctx, "", e)
 	if err != nil {
 		return nil, err

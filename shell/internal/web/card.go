@@ -122,7 +122,7 @@ func (s *Server) card(ctx context.Context, tx *kv.Tx, v kv.NodeID) (*card, error
 	if err != nil {
 		return nil, err
 	}
-	about := survey.New(tx, e.Direction, s.Columns)
+	about := survey.New(tx, s.Columns)
 	d, err := about.Dossier(ctx, "ego", e)
 	if err != nil {
 		return nil, err

@@ -215,7 +215,7 @@ func (s *Server) findRows(ctx context.Context, tx *kv.Tx, l *list, where query.C
 	if err != nil {
 		return err
 	}
-	about := survey.New(tx, kv.Both, s.Columns)
+	about := survey.New(tx, s.Columns)
 	l.Rows = []row{}
 	for of, err := range result.Rows() {
 		if err != nil {

@@ -23,7 +23,7 @@ func counted(nodes, classes int, price float64) counts {
 	return c
 }
 
-func estimatedClean(t *testing.T, c counts, opt Options) *CleanEstimate {
+func estimatedClean(t *testing.T, c counts, opt Options) *Plan {
 	t.Helper()
 	opt.MemoryBudget, opt.Workers = 256<<20, 2
 	e := must.Get(c.plan(t.Context(), opt))(t)

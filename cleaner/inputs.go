@@ -1,0 +1,334 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// inputs are what one cleaning reads of a snapshot.
+type inputs struct {
+	problem
+	tx     *kv.Tx
+	joins  bool   // predictions from outside are to be joined with those of the built-in classifier
+	use    string // Run.PredictionUse
+	newest int64  // entry of the history
+	commit uint64
+	writes int64 // of predictions
+
+	mixture *rowstore.Store // joined predictions; nil: they are not
+	free    func() error    // of the graph
+}
+
+// readInputs reads labels, splits, predictions and what people have said, and tells what is done with them. The caller
+// closes the inputs.
+func readInputs(ctx context.Context, tx *kv.Tx, place *workplace, opt Options) (_ *inputs, err error) {
+	last, err := lastElsewhere(tx)
+	if err != nil {
+		return nil, err
+	}
+	if last != nil {
+		opt.notice("run %d was made elsewhere, on a graph of %d nodes: this run is of the %d nodes that are here, and its scores take the place of those",
+			last.ID, last.Elsewhere.Nodes, tx.Shape().Present)
+	}
+	p, err := readProblem(tx, opt)
+	if err != nil {
+		return nil, err
+	}
+	in := &inputs{problem: p, tx: tx}
+	in.place = place
+	if err := in.readPredictions(opt); err != nil {
+		return nil, err
+	}
+	if in.newest, err = decide.Newest(tx); err != nil {
+		return nil, err
+	}
+	if in.commit, err = tx.LastCommit(); err != nil {
+		return nil, err
+	}
+	if in.verdicts, err = readVerdicts(ctx, tx, in.labels); err != nil {
+		return nil, err
+	}
+	if opt.Method == nil {
+		if in.look, err = lastLook(ctx, tx, in.names); err != nil {
+			return nil, err
+		}
+	}
+	if in.look != nil && opt.Expect > 0 {
+		opt.notice("the expected rate of %.4g%% is not used: the audit tells %.1f%%", 100*opt.Expect, 100*in.look.rate)
+	}
+	if in.source == SourceImported && opt.Imported == AsGiven {
+		if err := in.takeAsGiven(opt); err != nil {
+			return nil, err
+		}
+	}
+	opt.warn(in.tellUntaught())
+	in.graph, in.free = inSeries(in.graph)
+	opt.stage("read")
+	return in, nil
+}
+
+// Close gives back what the inputs hold.
+func (in *inputs) Close() error { return errors.Join(in.mixture.Detach(), in.free()) }
+
+// readPredictions finds the predictions, each node's unless those without are predicted, or not scored.
+func (in *inputs) readPredictions(opt Options) (err error) {
+	imported := in.source == SourceImported
+	if !imported && opt.Imported != "" {
+		opt.warn(fmt.Sprintf("no predictions were imported: it does not matter that they are %s", opt.Imported))
+	}
+	in.joins = imported && opt.joinsImported()
+	read := Predictions
+	if in.joins || imported && opt.Imported == AsGiven {
+		read = somePredictions
+	}
+	if in.predictions, err = read(in.tx); err != nil {
+		return err
+	}
+	if !in.crossFitted {
+		in.tellDrawn(opt)
+	}
+	in.writes, err = predictionWrites(in.tx)
+	return err
+}
+
+// asGivenUse is Run.PredictionUse of predictions that are taken as they are, where the user asked for that.
+const asGivenUse = "they are taken as they are, as was asked for"
+
+// takeAsGiven leaves the nodes without predictions out of what is tested and fitted, and says what is done with the
+// others.
+func (in *inputs) takeAsGiven(opt Options) error {
+	in.use = asGivenUse
+	matrix, err := in.tx.Matrix(PredictionsMatrix)
+	if err != nil {
+		return err
+	}
+	unpredicted, some, err := nodesWithoutRow(in.tx, matrix)
+	if err != nil || !some {
+		return err
+	}
+	in.leaveOut(unpredicted)
+	count, err := countPresent(in.tx, unpredicted)
+	if err != nil || count == 0 {
+		return err
+	}
+	without := tellUnpredicted(count)
+	opt.notice("%s", without)
+	in.use += "; " + without
+	return nil
+}
+
+// tellUnpredicted says that nodes have no predictions.
+func tellUnpredicted(count int64) string {
+	return plural(int(count), "node") + " without predictions, and so without a score"
+}
+
+// leaveOut takes nodes out of what is tested and fitted. Their labels still count for the nodes around them.
+func (p *problem) leaveOut(nodes kv.NodeSet) {
+	p.tested = slices.Clone(p.labels)
+	for v := range nodes.All() {
+		p.tested[v] = kv.NoClass
+	}
+	p.verdicts = slices.DeleteFunc(p.verdicts, func(verdict decide.Verdict) bool { return nodes.Has(verdict.Node) })
+}
+
+// join puts the joined predictions in the place of those from outside, where they are to be joined.
+func (in *inputs) join(ctx context.Context, opt Options) error {
+	if !in.joins {
+		return nil
+	}
+	content, err := in.tx.Version([]string{kv.LabelColumn, splitColumn}, []string{PredictionsMatrix, FeaturesMatrix})
+	if err != nil {
+		return err
+	}
+	if err := in.place.beginRun(fingerprint(markFormat, content, opt.Seed, in.newest, opt.Imported)); err != nil {
+		return err
+	}
+	base := in.base()
+	if base.features, _, err = baseFeatures(ctx, in.tx); err != nil {
+		return err
+	}
+	var mark joinMark
+	if in.mixture, mark, err = combine(ctx, &in.problem, base, opt); err != nil {
+		return err
+	}
+	if in.mixture == nil {
+		if _, err := Predictions(in.tx); err != nil {
+			return err
+		}
+	}
+	if in.use = mark.Said; mark.Warns {
+		opt.warn(in.use)
+	} else if in.use != "" {
+		opt.notice("%s", in.use)
+	}
+	return nil
+}
+
+// run is the run of a result, and tells what speaks against it.
+func (in *inputs) run(result *scoring, homophily *LabelStatistics, start time.Time, opt Options) *Run {
+	warnings := warningsOf(homophily, result.model, in.names)
+	for _, warning := range warnings {
+		opt.warn(warning)
+	}
+	opt.warn(tellUnsettled(result.model))
+	run := &Run{
+		Started:          start.UTC().Truncate(time.Second),
+		Preset:           opt.preset(),
+		Hops:             opt.Hops,
+		Threshold:        result.threshold,
+		Seed:             opt.Seed,
+		Nodes:            int64(in.tx.Shape().Present),
+		Edges:            in.tx.Shape().Edges,
+		Scored:           int64(countLabelled(in.underTest())),
+		FittingNodes:     int64(result.fitting),
+		PredictionSource: in.source,
+		PredictionUse:    in.use,
+		PredictionWrites: in.writes,
+		Warnings:         warnings,
+		Decisions:        in.newest,
+		Seen:             in.newest,
+		Commit:           in.commit,
+		Classes:          slices.Clone(in.names),
+		MislabelRate:     result.rate,
+		Model:            result.model,
+		joint:            result.joint,
+		kept:             in.keep(),
+	}
+	run.takeLook(in.look)
+	run.meanScores, run.labelCounts = meanScoresByLabel(in.underTest(), result.scores.Data, in.classes)
+	return run
+}
+
+// readLabels returns the given labels [n] by NodeID.
+func readLabels(tx *kv.Tx) ([]kv.Class, error) {
+	labels := make([]kv.Class, tx.NumNodes())
+	return labels, tx.ReadClasses(kv.LabelColumn, kv.Range{End: kv.NodeID(tx.NumNodes())}, labels)
+}
+
+func countLabelled(labels []kv.Class) (count int) {
+	for _, y := range labels {
+		if y != kv.NoClass {
+			count++
+		}
+	}
+	return count
+}
+
+// readProblem reads the store's own labels and splits. If its fitting set does not suffice, splits are drawn, and
+// opt.Warn is told.
+func readProblem(tx *kv.Tx, opt Options) (p problem, err error) {
+	p = problem{classes: len(tx.Classes()), names: tx.Classes(), order: tx.InFileOrder(), method: opt.Method, graph: graphOf(tx)}
+	if p.labels, err = readLabels(tx); err != nil {
+		return p, err
+	}
+	if p.splits, p.drawn, err = Splits(tx, p.labels, opt.Seed); err != nil {
+		return p, err
+	}
+	if !p.drawn {
+		p.storeSplits = p.splits
+	}
+	if _, err := tx.Matrix(PredictionsMatrix); err == nil {
+		if p.source, err = predictionSource(tx); err != nil {
+			return p, err
+		}
+	} else if !errors.Is(err, kv.ErrNotFound) {
+		return p, err
+	}
+	p.ownBase = p.source != SourceImported || opt.joinsImported() && joins(len(p.labels), p.classes)
+	return p, p.settleSplits(opt)
+}
+
+// settleSplits draws splits in place of given ones that cannot be used, and says so.
+func (p *problem) settleSplits(opt Options) error {
+	p.learn()
+	if p.drawn {
+		return nil
+	}
+	_, err := p.checkFitting()
+	if err == nil {
+		return nil
+	}
+	opt.warn(fmt.Sprintf("the splits cannot be used (%v): others are drawn", err))
+	p.drawn = true
+	p.splits, err = drawSplits(p.order, p.labels, defaultShares, opt.Seed)
+	p.learn()
+	return err
+}
+
+// learn finds out what the splits let the base classifier learn.
+func (p *problem) learn() {
+	p.crossFitted = p.ownBase && p.base().crossFits()
+	p.taught = p.countTaught()
+}
+
+// tellDrawn says that a split is drawn where none is given.
+func (p *problem) tellDrawn(opt Options) {
+	if p.drawn && p.storeSplits == nil {
+		opt.notice("no splits are given: the model learns from a tenth of the labels, which are drawn")
+	}
+}
+
+// Verdicts returns what Clean takes from the decisions of a store, ascending by node: see [decide.Verdicts]. The score
+// of a run that does not give chances is NaN.
+func Verdicts(ctx context.Context, tx *kv.Tx) ([]Verdict, error) {
+	labels, err := readLabels(tx)
+	if err != nil {
+		return nil, err
+	}
+	return readVerdicts(ctx, tx, labels)
+}
+
+// readVerdicts returns what people have said of labels. Scores that are no chances, of runs with another preset, are
+// NaN.
+func readVerdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]decide.Verdict, error) {
+	verdicts, err := decide.Verdicts(ctx, tx, labels)
+	calibrated := make(map[int64]bool)
+	for i, verdict := range verdicts {
+		if _, ok := calibrated[verdict.Run]; !ok {
+			run, err := readRun(tx, runKey(verdict.Run))
+			if err != nil && !errors.Is(err, kv.ErrNotFound) {
+				return nil, err
+			}
+			calibrated[verdict.Run] = err == nil && run.Preset == PresetDefault
+		}
+		if !calibrated[verdict.Run] {
+			verdicts[i].Score = math.NaN()
+		}
+	}
+	return verdicts, err
+}
+
+// checkLabels says early what no base classifier could repair: labels of less than two classes.
+func checkLabels(tx *kv.Tx) error {
+	labels, err := readLabels(tx)
+	if err != nil {
+		return err
+	}
+	return checkTwoClasses(labels, tx.Classes())
+}
+
+// checkTwoClasses returns ErrNoLabels or ErrOneClass if the nodes are given no two classes.
+func checkTwoClasses(labels []kv.Class, names []string) error {
+	first := kv.NoClass
+	for _, y := range labels {
+		if y != kv.NoClass && first == kv.NoClass {
+			first = y
+		}
+		if y != kv.NoClass && y != first {
+			return nil
+		}
+	}
+	if first == kv.NoClass {
+		return fmt.Errorf("nothing to clean: %w", ErrNoLabels)
+	}
+	return fmt.Errorf("all %d labelled nodes are %q, want at least two classes: %w",
+		countLabelled(labels), names[first], ErrOneClass)
+}

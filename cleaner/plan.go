@@ -1,0 +1,336 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// A Plan is the memory and the disk that a Clean takes, and a Predict before it if there are no predictions.
+type Plan struct {
+	Nodes, Classes int
+	Edges          int64
+	Propagation    ops.PropagatePlan
+
+	// Steps is the price of the diagonals, Refusal the error with which Clean refuses to begin, or nil.
+	Steps   float64
+	Refusal error
+
+	LeastBytes     int64 // the least Options.MemoryBudget
+	StoreBytes     int64 // written to the store
+	TemporaryBytes int64 // the most at once in temporary files
+	RoomBytes      int64 // about the most at once on the disk of the store: temporary files, and copies of what is written
+
+	counts
+	trains    bool // the base classifier
+	baseWidth int  // inputs of the base classifier
+	diagonal  ops.DiagonalPlan
+
+	heldBytes, mappedBytes int64 // on the heap all the time, and by operators beside it at most
+	predictedBytes         int64 // written to the store before nodes are scored
+}
+
+// counts has the numbers that decide the cost of a cleaning.
+type counts struct {
+	nodes, labels, classes int
+	fitting, training      int   // labelled nodes of the fitting set, and of those that the base classifier learns from
+	features               int   // columns; zero: none
+	disagree               bool  // homophily is low (see Predict)
+	predictions            bool  // are there
+	builtIn                bool  // they are those of the base classifier
+	testedBytes            int64 // see problem
+
+	sizes *ops.Sizes
+	steps stepCounter
+}
+
+// A stepCounter counts the steps that the diagonals of a number of hops take, as ops.DiagonalSteps does; nil: they do
+// not matter.
+type stepCounter func(ctx context.Context, hops int) (float64, error)
+
+func (c stepCounter) of(ctx context.Context, hops int) (float64, error) {
+	if c == nil {
+		return 0, nil
+	}
+	return c(ctx, hops)
+}
+
+// PlanClean plans a cleaning of a store, as Clean does before it begins. It reads labels and splits, and walks the
+// adjacency for its sizes, for the price of the diagonals and, if a classifier learns from features, for how far
+// neighbours agree. If the budget is too small, it returns an *ops.BudgetError.
+func PlanClean(ctx context.Context, tx *kv.Tx, opt Options) (*Plan, error) {
+	opt.Notice, opt.Warn = nil, nil
+	p, err := readProblem(tx, opt)
+	if err != nil {
+		return nil, err
+	}
+	return p.plan(ctx, tx, opt, func(ctx context.Context, hops int) (float64, error) {
+		return ops.DiagonalSteps(ctx, p.graph, hops, ops.Options{Workers: opt.Workers})
+	})
+}
+
+// checkPlan is the plan of a store that lacks something, which takes long to make: whatever would end the cleaning ends
+// it now. Before predictions are trained it computes the diagonals, which may cost too much, and keeps them for what
+// comes after.
+func checkPlan(ctx context.Context, s *kv.Store, tx *kv.Tx, opt Options) (_ *Plan, err error) {
+	silent := opt
+	silent.Notice, silent.Warn = nil, nil // all of it is said when the problem is read again
+	p, err := readProblem(tx, silent)
+	if err != nil {
+		return nil, err
+	}
+	var free func() error
+	p.graph, free = inSeries(p.graph)
+	defer func() { err = errors.Join(err, free()) }()
+	opt.stage("read")
+	plan, err := p.plan(ctx, tx, opt, nil)
+	if err != nil || plan.predictions {
+		return plan, err
+	}
+	if p.place, err = openWorkplace(ctx, s, tx); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, p.place.Close()) }()
+	diagonals, err := p.computeDiagonals(ctx, opt)
+	if err := errors.Join(err, diagonals.Close()); err != nil {
+		return nil, err
+	}
+	return plan, plan.checkRoom(s)
+}
+
+// checkRoom returns kv.ErrNoSpace if the disk of the store has too little room for the cleaning. What an interrupted
+// run has kept is there already.
+func (p *Plan) checkRoom(s *kv.Store) error {
+	done, err := s.Finished()
+	if err != nil {
+		return err
+	}
+	var kept int64
+	if done != nil {
+		if kept, err = bytesBelow(done.Path()); err != nil {
+			return err
+		}
+	}
+	return s.CheckRoom(p.RoomBytes - kept)
+}
+
+// bytesBelow is the size of the files in a directory.
+func bytesBelow(dir string) (size int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, file fs.DirEntry, err error) error {
+		if err != nil || file.IsDir() {
+			return err
+		}
+		info, err := file.Info()
+		if err == nil {
+			size += info.Size()
+		}
+		return err
+	})
+	return size, err
+}
+
+// neighborsDisagree is what the plan knows of baseProblem.disagrees; nil if it knows nothing.
+func (p *Plan) neighborsDisagree() *bool {
+	if p == nil || p.features == 0 {
+		return nil
+	}
+	return &p.disagree
+}
+
+// plan plans the cleaning of the problem, whose graph it measures.
+func (p *problem) plan(ctx context.Context, tx *kv.Tx, opt Options, steps stepCounter) (*Plan, error) {
+	base := p.base()
+	c := counts{
+		nodes: len(p.labels), labels: countLabelled(p.labels), classes: p.classes, fitting: p.mostFitting(),
+		predictions: p.source != "", builtIn: p.source == SourceBuiltIn, testedBytes: p.testedBytes(), steps: steps,
+	}
+	var err error
+	if p.source == SourceImported {
+		if base, err = base.crossFitting(opt.Seed); err != nil {
+			return nil, err
+		}
+	}
+	c.training = base.count(base.teaches)
+	if c.sizes, err = base.graphSizes(ctx, opt.ops(0)); err != nil {
+		return nil, err
+	}
+	p.sizes = c.sizes
+	features, err := tx.Matrix(FeaturesMatrix)
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return nil, err
+	}
+	if err == nil && c.trains(opt) {
+		if err := p.countArcs(ctx, opt.Workers); err != nil {
+			return nil, err
+		}
+		c.features, c.disagree = features.Width(), disagree(p.arcs, p.classes)
+	}
+	return c.plan(ctx, opt)
+}
+
+// trains says whether the base classifier is trained: there are no predictions, or they are joined with its own.
+func (c *counts) trains(opt Options) bool {
+	joined := !c.builtIn && opt.joinsImported() && crossFitsFrom(c.training) && joins(c.nodes, c.classes)
+	return !c.predictions || joined
+}
+
+// Bytes that are written to the store lie in a log, in a table and in a merged table for a while, and it begins to
+// write only where it finds room to spare.
+const (
+	copies    = 3
+	leastRoom = 16 << 20
+)
+
+// plan plans a cleaning.
+func (c counts) plan(ctx context.Context, opt Options) (*Plan, error) {
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{
+		Nodes: c.nodes, Classes: c.classes, Edges: c.sizes.Edges(), counts: c, trains: c.trains(opt),
+		heldBytes:  scoringBytes(opt.Method, c.nodes, c.fitting, c.classes) + c.testedBytes,
+		LeastBytes: leastForScore(opt.Method, c.sizes, c.nodes, c.fitting, c.classes, opt.Hops) + c.testedBytes,
+	}
+	scoring := opt.ops(p.heldBytes)
+	scoring.Scratch = scratch.Temporary(os.TempDir())
+	held := trainingBytes*int64(c.nodes) + fitBytes(c.features, c.classes, labelHopsOf(c.training, c.nodes))
+	if p.trains {
+		p.heldBytes, p.LeastBytes = max(p.heldBytes, held), max(p.LeastBytes, held+p.leastForBase())
+	}
+	if err := requireBudget("clean", opt.MemoryBudget, p.LeastBytes); err != nil {
+		return nil, err
+	}
+	if p.diagonal, err = ops.PlanDiagonals(c.sizes, opt.Hops, scoring); err != nil {
+		return nil, err
+	}
+	if p.Steps, err = c.steps.of(ctx, opt.Hops); err != nil {
+		return nil, err
+	}
+	p.Refusal = ops.CheckSteps(opt.Hops, p.Steps)
+	p.mappedBytes = p.diagonal.MemoryBytes
+	if p.trains {
+		if err := p.base(ctx, opt, held); err != nil {
+			return nil, err
+		}
+	}
+	if p.joins() {
+		// The predictions of the classifier, the joined ones, and two copies of both of the sample that they are
+		// weighed on.
+		values := int64(c.nodes) * int64(c.classes)
+		p.TemporaryBytes = max(p.TemporaryBytes, p.diagonal.ScratchBytes+8*values+16*p.sampleCells())
+	}
+	return p, p.score(opt, scoring)
+}
+
+// joins says whether predictions from outside are joined with those of the built-in classifier.
+func (p *Plan) joins() bool { return p.trains && p.predictions }
+
+// score adds what the stages from the noise to the results take.
+func (p *Plan) score(opt Options, operators ops.Options) (err error) {
+	c := p.counts
+	cells := 4 * int64(width(opt.Method, opt.Hops)) // bytes of the features of a label
+	columns := c.classes                            // that are propagated
+	var z, temporary int64                          // bytes of all features, and of what lies beside them
+	if opt.Method == nil {
+		most := p.sampleCells()
+		labellings := 1 + labelmodel.CountRivals(c.classes)
+		z = cells * (int64(labellings)*int64(c.nodes) + most)
+		temporary = (cells+8)*most + 4*int64(labellings)*int64(c.nodes) // logarithms, labels and votes; rivals and scores
+	} else {
+		columns = 2 * c.classes
+		z = cells * int64(c.nodes+opt.Method.SampleSize(c.fitting))
+		temporary = 4 * int64(c.nodes)
+	}
+	if p.Propagation, err = ops.Plan(c.sizes, columns, opt.Hops, operators); err != nil {
+		return err
+	}
+	if opt.Hops > 1 {
+		p.Propagation.KeepInputs(operators)
+	}
+	p.mappedBytes = max(p.mappedBytes, p.Propagation.MemoryBytes)
+	p.StoreBytes = p.predictedBytes + resultBytes*int64(c.nodes)
+	if p.joins() { // the predictions lie there to the end, and are stored
+		predictions := 4 * int64(c.nodes) * int64(c.classes)
+		temporary += predictions
+		p.StoreBytes += predictions
+	}
+	lasting := p.diagonal.ScratchBytes + z + temporary
+	p.TemporaryBytes = max(p.TemporaryBytes, lasting+p.Propagation.ScratchBytes)
+	p.RoomBytes = leastRoom + max(p.TemporaryBytes, lasting+p.Propagation.ScratchBytes+copies*p.predictedBytes, lasting+copies*p.StoreBytes)
+	return nil
+}
+
+// sampleCells is the rows of the sample that a label model is fitted to, times the classes.
+func (p *Plan) sampleCells() int64 {
+	return int64(min(p.labels, mostModelNodes(p.classes))) * int64(p.classes)
+}
+
+// resultBytes bounds what is stored of a node: columns of the scores, and the index on them. 20 to 23 bytes were
+// measured.
+const resultBytes = 45
+
+// leastForBase is the least that its operators need beside that.
+func (p *Plan) leastForBase() int64 {
+	c := p.counts
+	if c.features > 0 {
+		return c.sizes.LeastForPropagate()
+	}
+	return max(c.sizes.LeastForPropagate(), c.sizes.LeastForDiagonals(labelHopsOf(c.training, c.nodes)))
+}
+
+// base plans the base classifier, which holds so many bytes.
+func (p *Plan) base(ctx context.Context, opt Options, held int64) (err error) {
+	c := p.counts
+	operators := opt.ops(held)
+	operators.Scratch = scratch.Temporary(os.TempDir())
+	hops, columns := baseHops, c.features
+	p.baseWidth = c.features
+	if c.disagree { // both inputs are tried
+		p.baseWidth = 2*c.features + c.classes + 1
+	}
+	if c.features == 0 {
+		hops = labelHopsOf(c.training, c.nodes)
+		steps, err := c.steps.of(ctx, hops)
+		for err == nil && ops.CheckSteps(hops, steps) != nil { // as labelDiagonals does
+			hops--
+			steps, err = c.steps.of(ctx, hops)
+		}
+		if err != nil {
+			return err
+		}
+		plan, err := ops.PlanDiagonals(c.sizes, hops, operators)
+		if err != nil {
+			return err
+		}
+		p.mappedBytes = max(p.mappedBytes, plan.MemoryBytes)
+		columns, p.baseWidth = c.classes, hops*c.classes+1
+	}
+	sizes := c.sizes
+	if c.features > 0 {
+		sizes = sizes.WithSelfLoops()
+	}
+	smooth, err := ops.Plan(sizes, columns, hops, operators)
+	if err != nil {
+		return err
+	}
+	inputs := 4 * int64(p.baseWidth) * int64(c.nodes)
+	if c.disagree {
+		inputs += 4 * int64(c.features) * int64(c.nodes)
+	}
+	p.mappedBytes = max(p.mappedBytes, smooth.MemoryBytes)
+	p.predictedBytes = 4 * int64(p.baseWidth) * int64(c.classes) // the classifier, which scores nodes that arrive later
+	if !c.predictions {
+		p.predictedBytes += 4 * int64(c.nodes) * int64(c.classes)
+	}
+	rows := 4 * int64(p.baseWidth) * int64(min(c.training, baseTraining))
+	p.TemporaryBytes = p.diagonal.ScratchBytes + inputs + max(smooth.ScratchBytes, rows, 4*int64(c.nodes)*int64(c.classes))
+	return nil
+}
