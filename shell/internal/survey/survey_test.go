@@ -155,7 +155,7 @@ func TestClassPlace(t *testing.T) {
 	store := papers.Cleaned(t)
 	e := surveyed(t, store, "p4")
 	must.Do(t, store.View(func(tx *kv.Tx) error {
-		s := New(tx, kv.Both, Columns{})
+		s := New(tx, Columns{})
 		for place, name := range e.Classes {
 			if got := s.ClassPlace(name); got != place {
 				t.Errorf("%s: got %d, want %d", name, got, place)
