@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -99,14 +98,9 @@ func (r *ForeignRun) check() error {
 type RunWriter struct {
 	tx       *kv.Tx
 	from     *ForeignRun
-	run      *Run
-	labels   []kv.Class
-	suspects []kv.NodeID
+	to       *runWriter
+	rows     int
 	finished bool
-
-	scores, suggestions, confidences, runs *kv.ColumnWriter
-	byScore                                *index.Builder
-	rows                                   int
 }
 
 // NewRunWriter begins a run in a store that was never cleaned, beside the predictions that it was made with, if the
@@ -135,25 +129,18 @@ func NewRunWriter(b *kv.Bulk, from *ForeignRun) (w *RunWriter, err error) {
 	if int64(tx.Shape().Present) > from.Nodes || tx.Shape().Edges > from.Edges {
 		return nil, unfit("the store has %d nodes and %d edges, and the run saw %d and %d", tx.Shape().Present, tx.Shape().Edges, from.Nodes, from.Edges)
 	}
-	w = &RunWriter{tx: tx, from: from, run: from.begin(tx)}
-	if w.labels, err = readLabels(tx); err != nil {
+	labels, err := readLabels(tx)
+	if err != nil {
 		return nil, err
 	}
-	for _, column := range []struct {
-		name string
-		kind kv.Kind
-		into **kv.ColumnWriter
-	}{
-		{ScoreColumn, kv.KindSingle, &w.scores}, {SuggestedColumn, kv.KindClass, &w.suggestions},
-		{ConfidenceColumn, kv.KindSingle, &w.confidences}, {RunColumn, kv.KindInt, &w.runs},
-	} {
-		if *column.into, err = b.Column(column.name, column.kind); err != nil {
-			return nil, err
-		}
-		(*column.into).Sort()
+	w = &RunWriter{tx: tx, from: from}
+	if w.to, err = newRunWriter(b, from.begin(tx), labels); err != nil {
+		return nil, err
 	}
-	w.byScore, err = index.NewBuilder(b, ScoreColumn)
-	return w, err
+	for _, column := range []*runColumn{&w.to.scores, &w.to.suggestions, &w.to.confidences, &w.to.runs} {
+		column.Sort()
+	}
+	return w, nil
 }
 
 // begin is the run without what its nodes say.
@@ -186,45 +173,34 @@ func (r *ForeignRun) begin(tx *kv.Tx) *Run {
 // Suggestion "" and Confidence NaN. A score or a confidence out of [0,1], a score of a node without a label, or a
 // suggestion without a confidence is an ErrShape.
 func (w *RunWriter) Put(s NodeScore) error {
-	if int(s.Node) >= len(w.labels) {
+	to := w.to
+	if int(s.Node) >= len(to.labels) {
 		return fmt.Errorf("node number %d: %w", s.Node, kv.ErrNotFound)
 	}
 	isChance := func(x float64) bool { return x >= 0 && x <= 1 }
-	var label, suggestion kv.Value
-	if y := w.labels[s.Node]; y != kv.NoClass {
-		label = kv.ValueOf(w.run.Classes[y])
-	}
 	switch hasScore, hasConfidence := !math.IsNaN(s.Score), !math.IsNaN(s.Confidence); {
 	case hasScore && !isChance(s.Score):
 		return unfit("score %v, want one from 0 to 1", s.Score)
 	case hasConfidence && !isChance(s.Confidence):
 		return unfit("confidence %v, want one from 0 to 1", s.Confidence)
-	case hasScore && label.IsNull():
+	case hasScore && to.labels[s.Node] == kv.NoClass:
 		return unfit("score %v of a node without a label", s.Score)
 	case hasConfidence != (s.Suggestion != ""):
 		return unfit("suggestion %q with confidence %v, want both or none", s.Suggestion, s.Confidence)
+	case hasScore:
+		to.run.Scored++
 	}
 	w.rows++
-	if err := w.runs.Put(s.Node, kv.ValueOf(w.run.ID)); err != nil {
-		return err
-	}
+	var suggestion kv.Value
 	if s.Suggestion != "" {
 		suggestion = kv.ValueOf(s.Suggestion)
-		confidence := kv.ValueOf(float64(float32(s.Confidence)))
-		if err := errors.Join(w.suggestions.Put(s.Node, suggestion), w.confidences.Put(s.Node, confidence)); err != nil {
-			return err
-		}
 	}
-	if math.IsNaN(s.Score) {
-		return nil
-	}
-	score := kv.ValueOf(float64(float32(s.Score)))
-	w.run.Scored++
-	if IsSuspect(w.run.Threshold, score, label, suggestion, kv.Value{}) {
-		w.run.Suspects++
-		w.suspects = append(w.suspects, s.Node)
-	}
-	return errors.Join(w.scores.Put(s.Node, score), w.byScore.Add(s.Node, score))
+	single := func(x float64) kv.Value { return kv.ValueOf(float64(float32(x))) }
+	return errors.Join(
+		to.runs.add(s.Node, kv.ValueOf(to.run.ID)), to.scores.add(s.Node, single(s.Score)),
+		to.suggestions.add(s.Node, suggestion), to.confidences.add(s.Node, single(s.Confidence)),
+		to.noteSuspect(s.Node, float32(s.Score), kv.Class(slices.Index(to.run.Classes, s.Suggestion))),
+	)
 }
 
 // Finish ends the nodes. It returns ErrShape if some have not come, or more have a score or are suspects than the run
@@ -234,12 +210,12 @@ func (w *RunWriter) Finish() error {
 	if w.rows != w.tx.Shape().Present {
 		return unfit("got %d nodes, want all %d", w.rows, w.tx.Shape().Present)
 	}
-	if w.run.Scored > of.Scored || w.run.Suspects > of.Suspects {
+	if suspects := int64(len(w.to.suspects)); w.to.run.Scored > of.Scored || suspects > of.Suspects {
 		return unfit("%d nodes have a score and %d are suspects, and the run found %d and %d in the whole graph",
-			w.run.Scored, w.run.Suspects, of.Scored, of.Suspects)
+			w.to.run.Scored, suspects, of.Scored, of.Suspects)
 	}
 	w.finished = true
-	return w.byScore.Finish()
+	return w.to.finish()
 }
 
 // Mark makes the run that of the store, with the transaction that makes its columns visible. If the bulk write has
@@ -248,18 +224,19 @@ func (w *RunWriter) Mark(tx *kv.Tx) (err error) {
 	if !w.finished {
 		return errors.New("cleaner: RunWriter.Mark before Finish")
 	}
-	if w.run.PredictionWrites, err = predictionWrites(tx); err != nil {
+	if w.to.run.PredictionWrites, err = predictionWrites(tx); err != nil {
 		return err
 	}
 	if err := w.countSuspects(tx); err != nil {
 		return err
 	}
-	return errors.Join(w.byScore.Mark(tx), w.run.put(tx))
+	return errors.Join(w.to.mark(tx), w.to.run.put(tx))
 }
 
 // countSuspects looks at the suspects with the neighbours and the predictions that the store has.
 func (w *RunWriter) countSuspects(tx *kv.Tx) (err error) {
-	p := problem{classes: len(w.run.Classes), labels: w.labels, graph: graphOf(tx)}
+	p := problem{classes: len(w.to.run.Classes), labels: w.to.labels, graph: graphOf(tx)}
+	w.to.run.Suspects = int64(len(w.to.suspects))
 	predictions, err := scoredFrom(tx)
 	if errors.Is(err, kv.ErrNotFound) {
 		return nil
@@ -267,13 +244,13 @@ func (w *RunWriter) countSuspects(tx *kv.Tx) (err error) {
 	if err != nil {
 		return err
 	}
-	p.predictions = inOrderOf(predictions, w.run.Classes)
-	slices.Sort(w.suspects)
-	return w.run.countSuspects(context.Background(), &p, w.suspects)
+	p.predictions = inOrderOf(predictions, w.to.run.Classes)
+	slices.Sort(w.to.suspects)
+	return w.to.run.countSuspects(context.Background(), &p, w.to.suspects)
 }
 
 // Close releases what the writer holds beside the bulk write.
-func (w *RunWriter) Close() error { return w.byScore.Close() }
+func (w *RunWriter) Close() error { return w.to.close() }
 
 // Run is the run as far as it was written.
-func (w *RunWriter) Run() *Run { return w.run }
+func (w *RunWriter) Run() *Run { return w.to.run }

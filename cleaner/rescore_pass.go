@@ -142,7 +142,7 @@ func writeRescored(
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.closeIndexes()) }()
+	defer func() { err = errors.Join(err, w.close()) }()
 	run.Scored = int64(countLabelled(p.tested))
 	run.meanScores, run.labelCounts = meanScoresByLabel(p.tested, result.scores.Data, p.classes)
 	if err := run.upToDate(from); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -79,114 +78,94 @@ func (w *runBlock) settle(v kv.NodeID, p *problem, by labelmodel.Evidence) (clas
 	return by.Suggest(p.labels[v]), nil
 }
 
-// A runWriter has the writers of what Clean writes by node.
+// A runWriter writes what a run says of nodes.
 type runWriter struct {
-	run                 *Run
-	scores, confidences *kv.ColumnWriter
-	suggestions, runs   *kv.ColumnWriter
-	classes             []string
+	run                                    *Run
+	scores, suggestions, confidences, runs runColumn
 
-	// The indexes: that on score, and of the others those that there were before, nil if there was none.
-	byScore, byConfidence *index.Builder
-	bySuggestion, byRun   *index.Builder
-
-	// The suspects, and what makes them such: the given labels [n], and the decisions, nil if there are none.
-	suspects  []kv.NodeID
+	// What makes suspects: the given labels [n], and the decisions, nil if there are none.
 	labels    []kv.Class
 	decisions *kv.ColumnReader
+	suspects  []kv.NodeID
 }
 
-func newRunWriter(b *kv.Bulk, run *Run) (w *runWriter, err error) {
-	w = &runWriter{run: run, classes: b.Tx().Classes()}
-	if w.scores, err = b.Column(ScoreColumn, kv.KindSingle); err != nil {
-		return nil, err
-	}
-	if w.suggestions, err = b.Column(SuggestedColumn, kv.KindClass); err != nil {
-		return nil, err
-	}
-	if w.confidences, err = b.Column(ConfidenceColumn, kv.KindSingle); err != nil {
-		return nil, err
-	}
-	if w.runs, err = b.Column(RunColumn, kv.KindInt); err != nil {
-		return nil, err
-	}
-	return w, w.beginIndexes(b)
+// A runColumn is a column that a run writes, and its index; nil if it has none.
+type runColumn struct {
+	*kv.ColumnWriter
+	index *index.Builder
 }
 
-// beginIndexes begins the index on score, and those on the other columns that had one, which is lost with what they
-// held.
-func (w *runWriter) beginIndexes(b *kv.Bulk) (err error) {
-	for _, column := range []struct {
-		name    string
-		builder **index.Builder
-	}{
-		{ScoreColumn, &w.byScore}, {ConfidenceColumn, &w.byConfidence},
-		{SuggestedColumn, &w.bySuggestion}, {RunColumn, &w.byRun},
-	} {
-		if before, _ := b.Tx().Column(column.name); before.Indexed || column.name == ScoreColumn {
-			if *column.builder, err = index.NewBuilder(b, column.name); err != nil {
-				return errors.Join(err, w.closeIndexes())
-			}
-		}
-	}
-	return nil
-}
-
-// indexes are those that are written.
-func (w *runWriter) indexes() []*index.Builder {
-	all := []*index.Builder{w.byScore, w.byConfidence, w.bySuggestion, w.byRun}
-	return slices.DeleteFunc(all, func(b *index.Builder) bool { return b == nil })
-}
-
-func (w *runWriter) closeIndexes() (err error) {
-	for _, b := range w.indexes() {
-		err = errors.Join(err, b.Close())
+// add writes the value of a node.
+func (c *runColumn) add(v kv.NodeID, value kv.Value) error {
+	err := c.Put(v, value)
+	if err == nil && c.index != nil {
+		err = c.index.Add(v, value)
 	}
 	return err
 }
 
-// addEntries adds what row i of a block has in the indexes that users asked for.
-func (w *runWriter) addEntries(block *runBlock, i int) error {
-	v := block.rows.First + kv.NodeID(i)
-	if w.byConfidence != nil {
-		if err := w.byConfidence.Add(v, kv.ValueOf(float64(block.confidence[i]))); err != nil {
-			return err
+// newRunWriter begins the columns, the index on score, and those on other columns that had one, which is lost with what
+// they held. The caller closes it.
+func newRunWriter(b *kv.Bulk, run *Run, labels []kv.Class) (w *runWriter, err error) {
+	w = &runWriter{run: run, labels: labels}
+	for _, column := range []struct {
+		name string
+		kind kv.Kind
+		into *runColumn
+	}{
+		{ScoreColumn, kv.KindSingle, &w.scores}, {SuggestedColumn, kv.KindClass, &w.suggestions},
+		{ConfidenceColumn, kv.KindSingle, &w.confidences}, {RunColumn, kv.KindInt, &w.runs},
+	} {
+		column.into.ColumnWriter, err = b.Column(column.name, column.kind)
+		if before, _ := b.Tx().Column(column.name); err == nil && (before.Indexed || column.name == ScoreColumn) {
+			column.into.index, err = index.NewBuilder(b, column.name)
+		}
+		if err != nil {
+			return nil, errors.Join(err, w.close())
 		}
 	}
-	if class := block.suggestions[i]; w.bySuggestion != nil && class != kv.NoClass {
-		if err := w.bySuggestion.Add(v, kv.ValueOf(w.classes[class])); err != nil {
-			return err
+	return w, nil
+}
+
+// eachIndex calls do for the indexes that are written.
+func (w *runWriter) eachIndex(do func(*index.Builder) error) (err error) {
+	for _, column := range []*runColumn{&w.scores, &w.suggestions, &w.confidences, &w.runs} {
+		if column.index != nil {
+			err = errors.Join(err, do(column.index))
 		}
 	}
-	if w.byRun != nil {
-		return w.byRun.Add(v, kv.ValueOf(w.run.ID))
-	}
-	return nil
+	return err
+}
+
+func (w *runWriter) close() error { return w.eachIndex((*index.Builder).Close) }
+
+// finish ends the nodes.
+func (w *runWriter) finish() error { return w.eachIndex((*index.Builder).Finish) }
+
+// mark makes the indexes visible with the commit.
+func (w *runWriter) mark(tx *kv.Tx) error {
+	return w.eachIndex(func(b *index.Builder) error { return b.Mark(tx) })
 }
 
 // put writes a block, scores those of its rows.
 func (w *runWriter) put(block *runBlock, scores []float32) error {
 	for i, score := range scores {
-		v := block.rows.First + kv.NodeID(i)
-		if err := w.runs.Put(v, kv.ValueOf(w.run.ID)); err != nil {
+		v, suggestion := block.rows.First+kv.NodeID(i), block.suggestions[i]
+		if err := w.runs.add(v, kv.ValueOf(w.run.ID)); err != nil {
 			return err
 		}
-		if err := w.scores.Put(v, kv.ValueOf(float64(score))); err != nil {
+		if err := w.scores.add(v, kv.ValueOf(float64(score))); err != nil {
 			return err
 		}
-		if err := w.confidences.Put(v, kv.ValueOf(float64(block.confidence[i]))); err != nil {
+		if err := w.confidences.add(v, kv.ValueOf(float64(block.confidence[i]))); err != nil {
 			return err
 		}
-		if err := w.addEntries(block, i); err != nil {
-			return err
+		if w.suggestions.index != nil && suggestion != kv.NoClass {
+			if err := w.suggestions.index.Add(v, kv.ValueOf(w.run.Classes[suggestion])); err != nil {
+				return err
+			}
 		}
-		if score != score { // NaN: unlabelled
-			continue
-		}
-		if err := w.byScore.Add(v, kv.ValueOf(float64(score))); err != nil {
-			return err
-		}
-		if err := w.noteSuspect(v, score, block.suggestions[i]); err != nil {
+		if err := w.noteSuspect(v, score, suggestion); err != nil {
 			return err
 		}
 	}
@@ -223,7 +202,7 @@ func writeRun(
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.closeIndexes()) }()
+	defer func() { err = errors.Join(err, w.close()) }()
 	if err := writeMixture(ctx, b, p); err != nil {
 		return err
 	}
@@ -233,21 +212,20 @@ func writeRun(
 	})
 }
 
-// writeScores writes all that a run says of the nodes. The caller closes the indexes of the writer after the commit, in
-// which it marks them.
+// writeScores writes all that a run says of the nodes. The caller closes the writer after the commit, in which it marks
+// it.
 func writeScores(
 	ctx context.Context, b *kv.Bulk, from *kv.Tx, run *Run, p *problem, result *scoring, workers int,
 ) (_ *runWriter, err error) {
-	w, err := newRunWriter(b, run)
+	w, err := newRunWriter(b, run, p.labels)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, w.closeIndexes())
+			err = errors.Join(err, w.close())
 		}
 	}()
-	w.labels = p.labels
 	if w.decisions, err = from.Reader(decide.Column); err != nil && !errors.Is(err, kv.ErrNoColumn) {
 		return nil, err
 	}
@@ -260,23 +238,13 @@ func writeScores(
 		func(block int, from *runBlock) error {
 			return w.put(from, result.scores.Data[from.rows.First:from.rows.End])
 		})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = w.finish()
 	}
-	for _, b := range w.indexes() {
-		if err := b.Finish(); err != nil {
-			return nil, err
-		}
+	if err == nil {
+		err = run.countSuspects(ctx, p, w.suspects)
 	}
-	return w, run.countSuspects(ctx, p, w.suspects)
-}
-
-// mark makes the indexes visible with the commit.
-func (w *runWriter) mark(tx *kv.Tx) (err error) {
-	for _, b := range w.indexes() {
-		err = errors.Join(err, b.Mark(tx))
-	}
-	return err
+	return w, err
 }
 
 // writeMixture writes the predictions of combine, and removes those of an earlier run.
