@@ -264,7 +264,7 @@ func (g *scoredGraph) putRun(tx *kv.Tx) error {
 			"Classes": classes, "LabelCounts": make([]float64, g.Classes),
 			"MislabelRate": float64(g.Suspects) / float64(g.Nodes),
 		}),
-		tx.Documents("detectors").Put("last", map[string]any{}))
+		tx.Documents("fit").Put("last", map[string]any{"Run": 1}))
 }
 
 // A zipf draws class k with a probability that is proportional to 1/(k+1).

@@ -229,7 +229,7 @@ func PutRun(tx *kv.Tx) error {
 	joint := []cell{{0, 0, 0.2}, {1, 1, 0.2}, {1, 2, 0.1}, {2, 0, 1. / 18}, {2, 2, 8. / 18}}
 	return errors.Join(
 		tx.Documents("runs").Put("000000000001", run),
-		tx.Documents("detectors").Put("last", map[string]any{"Joint": map[string]any{"Classes": 3, "Cells": joint}}))
+		tx.Documents("fit").Put("last", map[string]any{"Run": 1, "Joint": map[string]any{"Classes": 3, "Cells": joint}}))
 }
 
 // Numbered returns a store of a path of three nodes with the ids 0, 1 and 2 and labels that look like numbers.
