@@ -249,9 +249,9 @@ func (e *Explanation) leaveOutScores(around *surrounding, hops int) {
 	}
 }
 
-// features are those of all that a run looks at; all without a run.
+// features are those of all that the preset of a run looks at; all without a run.
 func (r *Run) features(all []float32) []float32 {
-	if r == nil || r.Model == nil {
+	if r == nil || r.Preset != PresetDefault {
 		return all
 	}
 	return weighed(all)
