@@ -65,7 +65,7 @@ func TestKeptClassifier(t *testing.T) {
 			of = nil
 		}
 		mustClean(t, cleaned, Options{Seed: 2})
-		for _, by := range []string{"predict", "clean", "rescore"} {
+		for _, by := range []string{"clean", "rescore"} {
 			t.Run(fmt.Sprintf("%s, features %v", by, withFeatures), func(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "copy")
 				restoreCopy(t, cleaned, dir)
@@ -75,16 +75,9 @@ func TestKeptClassifier(t *testing.T) {
 				p.appendPlanted(t, s, count, of)
 				var notices []string
 				notice := func(text string) { notices = append(notices, text) }
-				switch by {
-				case "predict":
-					report, err := Predict(t.Context(), s, PredictOptions{})
-					if err != nil || report.Filled != all-count {
-						t.Fatalf("got %+v, %v, want %d nodes filled", report, err, all-count)
-					}
-					notice("the kept classifier has predicted 40 nodes")
-				case "clean":
+				if by == "clean" {
 					mustClean(t, s, Options{Seed: 2, Notice: notice})
-				default:
+				} else {
 					done, err := Rescore(t.Context(), s, RescoreOptions{KeepRate: true, Notice: notice})
 					if err != nil || done.Changed < all-count {
 						t.Fatalf("got %+v, %v", done, err)

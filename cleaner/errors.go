@@ -61,8 +61,6 @@ type RowError struct {
 	Node kv.NodeID
 	ID   string // the node's external id
 	Msg  string
-
-	MayBeLogits bool // the row may be logits, and nobody has said so
 }
 
 // Error reads "predictions of node p17: class Theory is NaN, want a probability from 0 to 1".

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
@@ -74,10 +73,6 @@ type PredictReport struct {
 	TrainNodes, ValidationNodes, TestNodes          int64   // labelled nodes: learned from, and of the other splits
 	TrainAccuracy, ValidationAccuracy, TestAccuracy float64 // of the predictions, cross-fitted (see Predict); NaN for an empty split
 	Seconds                                         float64
-
-	// Filled, if not zero, is the number of nodes without predictions that the kept classifier has predicted. Nothing
-	// was trained then, and of the other fields only Seconds counts.
-	Filled int64
 }
 
 // What the base classifier sees of a node.
@@ -108,9 +103,8 @@ const (
 // The input with the lower cross-entropy is kept. A node that is learned from is predicted by the fit to all others,
 // and counts as such in the cross-entropy. Of a store without a column "split" all labels are learned.
 //
-// The store keeps the classifier, as it keeps one that Clean has joined with predictions from outside. If some nodes
-// have no predictions because they were added later, Predict does not train: the kept classifier predicts these nodes.
-// The next Predict trains again.
+// The store keeps the classifier, as it keeps one that Clean has joined with predictions from outside: for nodes that
+// are added later, which Clean and Rescore predict by it.
 //
 // Below the least MemoryBudget for the graph it fails with an *ops.BudgetError before it learns anything.
 //
@@ -124,24 +118,6 @@ func Predict(ctx context.Context, s *kv.Store, opt PredictOptions) (report *Pred
 	if s.ReadOnly() {
 		return nil, fmt.Errorf("predict: %w", kv.ErrReadOnly) // now, not when everything is computed
 	}
-	began := time.Now()
-	filled, err := predictMissing(ctx, s, opt)
-	if err == nil && filled > 0 {
-		opt.stage("predict")
-		return &PredictReport{Filled: filled, Seconds: time.Since(began).Seconds()}, nil
-	}
-	if err != nil && !errors.Is(err, errNoClassifier) && !errors.Is(err, kv.ErrNotFound) {
-		return nil, err
-	}
-	report, err = predictAnew(ctx, s, opt)
-	if err == nil {
-		opt.stage("write")
-	}
-	return report, err
-}
-
-// predictAnew is Predict by a classifier that it trains.
-func predictAnew(ctx context.Context, s *kv.Store, opt PredictOptions) (report *PredictReport, err error) {
 	tx := s.Begin()
 	defer tx.Close()
 	place, err := openWorkplace(ctx, s, tx)
@@ -172,7 +148,11 @@ func predictAnew(ctx context.Context, s *kv.Store, opt PredictOptions) (report *
 		return nil, err
 	}
 	err = writePredictions(ctx, s, tx, predictions, trained.keep(&p, tx.Classes()), opt.Encoding)
-	return trained.report, errors.Join(err, predictions.Close())
+	if err = errors.Join(err, predictions.Close()); err != nil {
+		return nil, err
+	}
+	opt.stage("write")
+	return trained.report, nil
 }
 
 // writePredictions stores predictions of the nodes of a snapshot, whose columns are in the order of its classes, and

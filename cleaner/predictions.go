@@ -65,7 +65,6 @@ type PredictionWriter struct {
 	places  []kv.Class          // the class of each column
 	labels  func(kv.Range, []kv.Class) error
 
-	scaled        Scaling
 	distributions int // rows that add up to 1 or to 100, though they are to be logits
 	agreement     Agreement
 
@@ -241,7 +240,7 @@ func checkClasses(tx *kv.Tx, classes []string) error {
 
 // Put checks and writes the predictions of one node, in the order of the writer's classes; row is left as it is.
 // Probabilities must be from 0 to 1 and add up to 1, as nearly as two decimals allow; they are then scaled to add up to
-// 1 exactly, see Scaled. What is wrong with a row, a second one for the same node included, is a *RowError.
+// 1 exactly. What is wrong with a row, a second one for the same node included, is a *RowError.
 func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 	if int(v) >= w.tx.NumNodes() {
 		return cmp.Or(w.tx.Err(), fmt.Errorf("node number %d: %w", v, kv.ErrNotFound))
@@ -250,11 +249,7 @@ func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 		return rowError(w.tx, v, "got a second row, want one")
 	}
 	if problem := w.normalize(row); problem != "" {
-		err := rowError(w.tx, v, problem)
-		if bad, ok := errors.AsType[*RowError](err); ok {
-			bad.MayBeLogits = !w.opt.Logits && mayBeLogits(row)
-		}
-		return err
+		return rowError(w.tx, v, problem)
 	}
 	w.nodes.Add(v)
 	w.rows++

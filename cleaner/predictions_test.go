@@ -23,19 +23,15 @@ func TestNormalizeRow(t *testing.T) {
 		{"rounded up", []float64{0.334, 0.333, 0.3338}, ""},
 		{"rounded down", []float64{0.333, 0.333, 0.3334}, ""},
 		{"certain", []float64{0, 1, 0}, ""},
-		{"not a number", []float64{0.5, math.NaN(), 0.5}, "class b is NaN, want a probability from 0 to 1"},
-		{"infinite", []float64{math.Inf(1), 0, 0}, "class a is +Inf, want a probability from 0 to 1"},
-		{"negative", []float64{0.6, 0.5, -0.1}, "class Käse is -0.1, want a probability from 0 to 1"},
-		{"above 1", []float64{1.5, 0, 0}, "class a is 1.5, want a probability from 0 to 1 (if these are percentages, " +
-			"counts or the like, divide each row by its sum)"},
-		{"too little", []float64{0.3, 0.3, 0.3}, "they add up to 0.9, want 1: divide each row by its sum"},
-		{"zero", []float64{0, 0, 0}, "they add up to 0, want 1: a node without predictions has no row, or one " +
-			"without numbers"},
-		{"rounded below 0", []float64{-1e-9, 0.4, 0.6},
-			"class a is -1e-09, want a probability from 0 to 1: replace numbers below 0 by 0"},
+		{"not a number", []float64{0.5, math.NaN(), 0.5}, "class b is NaN, want a probability from 0 to 1, or a word that these are logits"},
+		{"infinite", []float64{math.Inf(1), 0, 0}, "class a is +Inf, want a probability from 0 to 1, or a word that these are logits"},
+		{"negative", []float64{0.6, 0.5, -0.1}, "class Käse is -0.1, want a probability from 0 to 1, or a word that these are logits"},
+		{"above 1", []float64{1.5, 0, 0}, "class a is 1.5, want a probability from 0 to 1, or a word that these are logits"},
+		{"too little", []float64{0.3, 0.3, 0.3}, "they add up to 0.9, want 1"},
+		{"zero", []float64{0, 0, 0}, "they add up to 0, want 1"},
 	} {
 		row := append([]float64(nil), c.row...)
-		if _, got := normalizeRow(row, classes, sumTolerance); got != c.problem {
+		if got := normalizeRow(row, classes, sumTolerance); got != c.problem {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.problem)
 			continue
 		}
@@ -77,26 +73,24 @@ func TestSoftmax(t *testing.T) {
 	}
 }
 
-// TestScaledRows: what two decimals may leave out is scaled and counted, more is refused; probabilities and percentages
+// TestScaledRows: what two decimals may leave out is scaled, more is refused; probabilities and percentages
 // are no logits.
 func TestScaledRows(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		row    []float64 // of every node
 		logits bool
-		scaled int64
 		want   string // "" of no error
 	}{
-		{"whole", []float64{0.75, 0.25}, false, 0, ""},
-		{"by the precision of singles", []float64{0.75, 0.2495}, false, 0, ""},
-		{"two decimals", []float64{0.66, 0.33}, false, 5, ""},
-		{"more than that", []float64{0.66, 0.32}, false, 0, "they add up to 0.98, want 1"},
-		{"probabilities as logits", []float64{0.66, 0.33}, true, 0, ErrNotLogits.Error()},
-		{"percentages as logits", []float64{66, 34}, true, 0, ErrNotLogits.Error()},
-		{"logits", []float64{1.5, -0.5}, true, 0, ""},
-		{"logarithms of probabilities", []float64{math.Log(0.66), math.Log(0.34)}, true, 0, ""},
+		{"whole", []float64{0.75, 0.25}, false, ""},
+		{"by the precision of singles", []float64{0.75, 0.2495}, false, ""},
+		{"two decimals", []float64{0.66, 0.33}, false, ""},
+		{"more than that", []float64{0.66, 0.32}, false, "they add up to 0.98, want 1"},
+		{"probabilities as logits", []float64{0.66, 0.33}, true, ErrNotLogits.Error()},
+		{"percentages as logits", []float64{66, 34}, true, ErrNotLogits.Error()},
+		{"logits", []float64{1.5, -0.5}, true, ""},
+		{"logarithms of probabilities", []float64{math.Log(0.66), math.Log(0.34)}, true, ""},
 	} {
-		var scaling Scaling
 		err := importPredictions(few(t), []string{"x", "y"}, PredictionOptions{Logits: c.logits},
 			func(w *PredictionWriter, tx *kv.Tx) error {
 				for v := range kv.NodeID(5) {
@@ -104,25 +98,10 @@ func TestScaledRows(t *testing.T) {
 						return err
 					}
 				}
-				scaling = w.Scaled()
 				return nil
 			})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
-		}
-		if scaling.Rows != c.scaled || c.scaled > 0 && math.Abs(scaling.Least-0.99)+math.Abs(scaling.Greatest-0.99) > 1e-9 {
-			t.Errorf("%s: got %+v scaled, want %d rows", c.name, scaling, c.scaled)
-		}
-	}
-	for _, c := range []struct {
-		row  []float64
-		want bool
-	}{
-		{[]float64{-1, 3}, true}, {[]float64{-0.7, -0.6}, true}, {[]float64{0.2, 0.2}, false},
-		{[]float64{60, 40}, false}, {[]float64{math.NaN(), 3}, false},
-	} {
-		if got := mayBeLogits(c.row); got != c.want {
-			t.Errorf("%v may be logits: got %v, want %v", c.row, got, c.want)
 		}
 	}
 }

@@ -1,10 +1,7 @@
 package cleaner
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -65,37 +62,18 @@ func (p problem) untaughtClasses() (classes []kv.Class) {
 	return classes
 }
 
-// listedClasses is how many classes a message names.
-const listedClasses = 5
-
-// tellUntaught says which classes have untaught nodes, the largest first; empty where none has.
+// tellUntaught says how many nodes are untaught; empty where none is.
 func (p problem) tellUntaught() string {
-	nodes := make([]int, p.classes)
+	count := 0
 	for v, label := range p.underTest() {
 		if label != kv.NoClass && p.isUntaught(kv.NodeID(v)) {
-			nodes[label]++
+			count++
 		}
 	}
-	var classes []int
-	for k, count := range nodes {
-		if count > 0 {
-			classes = append(classes, k)
-		}
-	}
-	if len(classes) == 0 {
+	if count == 0 {
 		return ""
 	}
-	slices.SortFunc(classes, func(a, b int) int {
-		return cmp.Or(cmp.Compare(nodes[b], nodes[a]), cmp.Compare(p.names[a], p.names[b]))
-	})
-	var names []string
-	for _, k := range classes[:min(len(classes), listedClasses)] {
-		names = append(names, fmt.Sprintf("%q (%s)", p.names[k], plural(nodes[k], "node")))
-	}
-	if more := len(classes) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("and %d more", more))
-	}
-	return "nodes whose class no other training node has are judged by the labels around them alone: " + strings.Join(names, ", ")
+	return plural(count, "node") + " whose class no other training node has: the labels around them alone judge them"
 }
 
 // plural is a count with a noun.

@@ -22,8 +22,8 @@ type predictCommand struct {
 func (*predictCommand) Help() string {
 	return `Trains a classifier on the labelled nodes outside the validation and test splits. Its input is the features, smoothed over the graph. Without ` +
 		`features, the input is the labels around a node. If neighbours disagree, predict also tries features and labels together, and keeps the better input. The class probabilities of every node replace earlier ones. ` +
-		`Each training node gets its prediction from a fit to all other nodes, which has not seen its label. If nodes were added since, predict ` +
-		`trains nothing: the classifier that is kept in the store predicts these nodes; run predict again to train a new one. clean runs predict if the store has no predictions. ` +
+		`Each training node gets its prediction from a fit to all other nodes, which has not seen its label. ` +
+		`clean runs predict if the store has no predictions. ` +
 		`With preset default, clean may also train this classifier beside imported predictions.
 
     graphcleaner predict my.graph
@@ -56,11 +56,6 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 		return leaving(c.inFlags(err), "%s has the predictions it had before", c.DB)
 	}
 	s.progress.clear()
-	if report.Filled > 0 {
-		_, err = s.printf("%s: %s without predictions predicted by the kept classifier; predict again to train a new one, %.1f s\n",
-			c.DB, wording.Nodes(report.Filled), report.Seconds)
-		return unreported(err, "%s has its predictions", c.DB)
-	}
 	_, err = s.printf("%s: predictions from %s, %.1f s\n  accuracy: %s, %s, %s\n",
 		c.DB, report.Inputs, report.Seconds,
 		accuracy(report.TrainAccuracy, report.TrainNodes, "training"),

@@ -141,7 +141,7 @@ func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, 
 		return w.eachNode(ctx, m, func(v kv.NodeID, row table.Row, values []float64) error {
 			err := fn(v, nil, values)
 			if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
-				return m.table.Errorf(row.Line, "", "node %s: %s%s", bad.ID, bad.Msg, logitsHint(bad))
+				return m.table.Errorf(row.Line, "", "node %s: %s", bad.ID, bad.Msg)
 			}
 			return err
 		})
@@ -153,8 +153,7 @@ func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, 
 		}
 		err := fn(v, columns, row.Values)
 		if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
-			return &npy.Error{Path: m.array.Path(), Row: row.Index,
-				Msg: fmt.Sprintf("(node %s): %s%s", bad.ID, bad.Msg, logitsHint(bad))}
+			return &npy.Error{Path: m.array.Path(), Row: row.Index, Msg: fmt.Sprintf("(node %s): %s", bad.ID, bad.Msg)}
 		}
 		return err
 	})

@@ -112,25 +112,8 @@ func (w *writing) classesHint(err error) string {
 	return " (--classes names classes that no node is labelled with)"
 }
 
-// logitsHint advises on a row that may be logits.
-func logitsHint(bad *cleaner.RowError) string {
-	if !bad.MayBeLogits {
-		return ""
-	}
-	return ". If these are logits, or natural logarithms of probabilities, add --logits"
-}
-
-// sayRows tells what should be known of the rows of predictions: scaled ones, nodes without one, and rows that may be
-// of other nodes.
+// sayRows tells what should be known of the rows of predictions: nodes without one, and rows that may be of other nodes.
 func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows int) {
-	if s := out.Scaled(); s.Rows > 0 {
-		sums := fmt.Sprintf("%.4g", s.Least)
-		if greatest := fmt.Sprintf("%.4g", s.Greatest); greatest != sums {
-			sums += " to " + greatest
-		}
-		w.say("%s: the probabilities of %s add up to %s, as rounded numbers do: they are scaled to add up to 1.", in.path(),
-			wording.Count(s.Rows, "row", "rows"), sums)
-	}
 	if lacking := w.tx.Shape().Present - rows; w.partial && !w.seen && lacking > 0 {
 		w.say("%s: %d of %s have no predictions. clean takes those of the built-in classifier for them if enough "+
 			"nodes are labelled; with --as-given they get no score.",
