@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -109,4 +110,107 @@ func staleNodes(ctx context.Context, tx *kv.Tx, run *Run, most int) (nodes []kv.
 
 func tooManyAround(most int) error {
 	return fmt.Errorf("more than %d nodes are around the changes: %w", most, ops.ErrReach)
+}
+
+// An Outdated says why the scores of the last run may not fit the store any more, a text for each reason.
+type Outdated struct {
+	Changes []string // which Rescore takes in, such as "edges of 3 nodes changed"
+	Misfits []string // for which only Clean fits again, such as "predictions were written after run 3 began"
+}
+
+// ChangesSince compares the store with the last run, and what it has seen up to the last Rescore. A decision does not
+// make scores outdated here, because decided labels are not looked at again, unless it replaces a decision that the run
+// used as truth. Of a run that was made elsewhere it has no Changes, since Rescore cannot take them in.
+func ChangesSince(ctx context.Context, tx *kv.Tx, run *Run) (o Outdated, err error) {
+	writes, err := predictionWrites(tx)
+	if err != nil {
+		return o, err
+	}
+	_, err = tx.Matrix(PredictionsMatrix)
+	switch {
+	case errors.Is(err, kv.ErrNotFound):
+		o.Misfits = append(o.Misfits, fmt.Sprintf("the predictions of run %d are no longer there", run.ID))
+	case err != nil:
+		return o, err
+	case writes != run.PredictionWrites:
+		o.Misfits = append(o.Misfits, fmt.Sprintf("predictions were written after run %d began", run.ID))
+	}
+	if run.Commit != 0 { // as in CountStale
+		if o.Changes, err = changeTexts(ctx, tx, run, writes); err != nil {
+			return o, err
+		}
+	}
+	if run.Model == nil { // it trusted no decision
+		return o, nil
+	}
+	_, reversals, err := decide.VerdictsAfter(ctx, tx, run.Decisions)
+	if err == nil && reversals > 0 {
+		o.Misfits = append(o.Misfits, fmt.Sprintf("decisions that run %d trusted no longer hold: %d", run.ID, reversals))
+	}
+	return o, err
+}
+
+func changeTexts(ctx context.Context, tx *kv.Tx, run *Run, predictionWrites int64) (texts []string, err error) {
+	if nodes := int64(tx.Shape().Present); nodes != run.Nodes {
+		texts = append(texts, fmt.Sprintf("there are %d nodes, run %d saw %d", nodes, run.ID, run.Nodes))
+	}
+	changes, err := tx.ChangesSince(run.Commit)
+	if errors.Is(err, kv.ErrNotTracked) {
+		if edges := tx.Shape().Edges; edges != run.Edges {
+			texts = append(texts, fmt.Sprintf("there are %d edges, run %d saw %d", edges, run.ID, run.Edges))
+		}
+		return texts, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	touched := touchedSince(changes)
+	decided, err := decide.NodesAfter(ctx, tx, run.seen())
+	if err != nil {
+		return nil, err
+	}
+	for i, kind := range []string{"edges", "labels without a decision", "predictions"} { // in the order of touched
+		count := 0
+		for v := range touched[i].Nodes() {
+			if _, ok := decided[v]; !ok || i != 1 {
+				count++
+			}
+		}
+		switch {
+		case i == 2 && predictionWrites != run.PredictionWrites: // Misfits has it
+		case touched[i].All:
+			texts = append(texts, kind+" changed")
+		case count > 0:
+			texts = append(texts, fmt.Sprintf("%s of %s changed", kind, plural(count, "node")))
+		}
+	}
+	return texts, nil
+}
+
+// CountStale counts the nodes around everything that changed since the scores of a run, as LastRun returns it, were
+// up to date: their scores are older than that, and Rescore brings them up to date. If there are more than most, or the
+// store does not know, the count is -1. Of a run that was made elsewhere it is zero: it has seen no commit of this
+// store, and nothing brings its scores up to date.
+func CountStale(ctx context.Context, tx *kv.Tx, run *Run, most int) (int, error) {
+	if run.Commit == 0 {
+		return 0, nil
+	}
+	nodes, all, err := staleNodes(ctx, tx, run, most)
+	if all || errors.Is(err, ops.ErrReach) {
+		return -1, nil
+	}
+	return len(nodes), err
+}
+
+// IsStale reports whether CountStale counts a node. Where the nodes around the changes are many, it says yes of all.
+func IsStale(ctx context.Context, tx *kv.Tx, run *Run, v kv.NodeID) (bool, error) {
+	if run.Commit == 0 {
+		return false, nil
+	}
+	nodes, all, err := staleNodes(ctx, tx, run, mostStale)
+	if all || errors.Is(err, ops.ErrReach) {
+		return true, nil
+	}
+	_, found := slices.BinarySearch(nodes, v)
+	return found, err
 }

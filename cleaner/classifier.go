@@ -1,13 +1,20 @@
 package cleaner
 
 import (
+	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // A keptClassifier is what Predict keeps of the built-in classifier, so that nodes that are added later are predicted
@@ -148,4 +155,206 @@ func (k *keptClassifier) check() error {
 		return fmt.Errorf("the built-in classifier: a network of %v for %d classes: %w", k.Widths, len(k.Classes), kv.ErrCorrupt)
 	}
 	return nil
+}
+
+// A nodePredictor predicts single nodes of a snapshot by a kept classifier, from the nodes around. The inputs are those
+// of classifier.inputs, but for rounding. It belongs to one goroutine.
+type nodePredictor struct {
+	*filler
+	ctx    context.Context
+	steps  *atomic.Int64 // that may be walked
+	labels nodeLabels
+	splits *kv.ColumnReader // nil: all labels are known
+	layers nn.Activations
+
+	walked []ops.Row // around the node that was last predicted from the labels around it
+	from   kv.NodeID // that node
+}
+
+func newNodePredictor(ctx context.Context, f *filler, steps *atomic.Int64) *nodePredictor {
+	return &nodePredictor{filler: f, ctx: ctx, steps: steps, labels: nodeLabels{tx: f.tx}}
+}
+
+// row is what is to be stored of a node, borrowed; errNoClassifier if the features of the store are others than the
+// classifier knows.
+func (p *nodePredictor) row(v kv.NodeID) ([]float32, error) {
+	if p.splits == nil && !p.by.Drawn {
+		splits, err := p.tx.Reader(splitColumn)
+		if err != nil && !errors.Is(err, kv.ErrNoColumn) {
+			return nil, err
+		}
+		p.splits = splits
+	}
+	x, err := p.input(v)
+	if err != nil {
+		return nil, err
+	}
+	return p.filler.row(v, p.by.predict(x, &p.layers))
+}
+
+// input is what the network sees of a node.
+func (p *nodePredictor) input(v kv.NodeID) ([]float32, error) {
+	switch p.by.Input {
+	case InputFeatures:
+		return p.smoothedFeatures(v)
+	case InputMixed:
+		return p.mixed(v)
+	case InputStructure:
+		return p.structure(v)
+	}
+	return nil, fmt.Errorf("the built-in classifier: inputs %q: %w", p.by.Input, kv.ErrCorrupt)
+}
+
+func (p *nodePredictor) rows(v kv.NodeID, op ops.Operator) ([]ops.Row, error) {
+	return ops.OperatorRows(p.ctx, p.tx, kv.Both, v, op, p.steps)
+}
+
+// smoothedFeatures is that of baseProblem, of a node.
+func (p *nodePredictor) smoothedFeatures(v kv.NodeID) ([]float32, error) {
+	features, err := p.by.features(p.tx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := p.rows(v, ops.Operator{Hops: p.by.Hops, SelfLoops: true})
+	if err != nil {
+		return nil, err
+	}
+	whole := rows[len(rows)-1] // with self loops, a row has all nodes of those before
+	for i, u := range whole.Nodes {
+		for _, row := range rows[:len(rows)-1] {
+			whole.Values[i] += row.At(u)
+		}
+		if u == v {
+			whole.Values[i]++
+		}
+	}
+	x, err := p.sum(features, whole)
+	if err == nil {
+		scaleTo1(x, square, math.Sqrt)
+	}
+	return x, err
+}
+
+// sum adds up features by the weights of a row.
+func (p *nodePredictor) sum(features ops.Source, row ops.Row) ([]float32, error) {
+	if p.steps.Add(-stepsOfRow*int64(len(row.Nodes))) < 0 {
+		return nil, fmt.Errorf("the features of too many nodes: %w", ops.ErrReach)
+	}
+	sums, at := make([]float64, features.Width()), 0
+	err := rowstore.EachOf(p.ctx, features, row.Nodes, func(u kv.NodeID, values []float32) error {
+		weight := row.Values[at]
+		at++
+		for j, x := range values {
+			if !isFeature(x) {
+				return naming.Node(p.tx, u, fmt.Errorf("feature number %d is %v, want a number between %g and %g: %w", j, x, -mostFeature, mostFeature, ErrFeatures))
+			}
+			sums[j] += float64(weight * float64(x))
+		}
+		return nil
+	})
+	x := make([]float32, len(sums))
+	for j, sum := range sums {
+		x[j] = float32(sum)
+	}
+	return x, err
+}
+
+// mixed is mixedInputs of a node.
+func (p *nodePredictor) mixed(v kv.NodeID) ([]float32, error) {
+	features, err := p.by.features(p.tx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := p.rows(v, ops.Operator{Hops: 1})
+	if err != nil {
+		return nil, err
+	}
+	x, err := p.sum(features, ops.Row{Nodes: []kv.NodeID{v}, Values: []float64{1}})
+	if err != nil {
+		return nil, err
+	}
+	around, err := p.sum(features, rows[0])
+	if err != nil {
+		return nil, err
+	}
+	scaleTo1(x, square, math.Sqrt)
+	scaleTo1(around, square, math.Sqrt)
+	votes, err := p.votes(rows[0])
+	if err != nil {
+		return nil, err
+	}
+	return p.withDegree(v, append(append(x, around...), votes...))
+}
+
+// structure is that of baseProblem, of a node.
+func (p *nodePredictor) structure(v kv.NodeID) (x []float32, err error) {
+	rows, err := p.rows(v, ops.Operator{Hops: p.by.labelHops()})
+	if err != nil {
+		return nil, err
+	}
+	p.walked, p.from = rows, v
+	for _, row := range rows {
+		votes, err := p.votes(row)
+		if err != nil {
+			return nil, err
+		}
+		x = append(x, votes...)
+	}
+	if x, err = p.withDegree(v, x); err == nil {
+		shrinkByDegree(x)
+	}
+	return x, err
+}
+
+// votes are the known labels of the nodes of a row, scaled to sum 1.
+func (p *nodePredictor) votes(row ops.Row) ([]float32, error) {
+	sums := make([]float64, len(p.by.Classes))
+	for i, u := range row.Nodes {
+		label, err := p.labels.of(u, len(row.Nodes))
+		if err != nil {
+			return nil, err
+		}
+		if label == kv.NoClass || int(label) >= len(sums) {
+			continue
+		}
+		if known, err := p.knows(u); err != nil {
+			return nil, err
+		} else if known {
+			sums[label] += row.Values[i]
+		}
+	}
+	votes := make([]float32, len(sums))
+	for k, sum := range sums {
+		votes[k] = float32(sum)
+	}
+	scaleTo1(votes, identity, identity)
+	return votes, nil
+}
+
+// knows says whether the split of a node lets its label be known.
+func (p *nodePredictor) knows(u kv.NodeID) (bool, error) {
+	if p.splits == nil {
+		return true, nil
+	}
+	value, err := p.splits.At(u)
+	if err != nil || value.IsNull() {
+		return true, err
+	}
+	split, err := ParseSplit(value.String())
+	if err != nil {
+		return false, naming.Node(p.tx, u, err)
+	}
+	return split.teaches(), nil
+}
+
+// withDegree adds the logarithm of the degree.
+func (p *nodePredictor) withDegree(v kv.NodeID, x []float32) ([]float32, error) {
+	degree := 0
+	for _, err := range p.tx.Neighbors(v) {
+		if err != nil {
+			return nil, err
+		}
+		degree++
+	}
+	return append(x, float32(elementary.Log(float64(1+degree))/degreeScale)), nil
 }

@@ -154,3 +154,107 @@ func (e *Explanation) rankClasses(tx *kv.Tx, predictions ops.Source) error {
 	slices.SortStableFunc(e.TopClasses, func(a, b ClassShare) int { return cmp.Compare(b.Share, a.Share) })
 	return nil
 }
+
+// A HopVote is the support of the nodes at the end of walks of one length for one class. Weights are the entries of
+// S_k. Labels and Predictions are the agreement features with this class as the label under test.
+type HopVote struct {
+	Hop         int // k, the length of the walks
+	Class       string
+	Nodes       int64   // given the class
+	Labels      float64 // (S_k Y)[v][class]: the weight of these nodes
+	Predictions float64 // (S_k P)[v][class]: the weight of all nodes, times what they are predicted to be of the class
+}
+
+// A Voice is a neighbour that speaks for a label y, or against it. w is its weight in S_1, and p its predicted
+// probability of y. For is w·p, plus w if its label is y. Against is w·(1−p), plus w if it has another label.
+type Voice struct {
+	Node       kv.NodeID
+	ID         string
+	Label      string  // "" if unlabelled
+	Class      string  // the class of its largest prediction
+	Confidence float64 // that prediction
+	Prediction float64 // p
+	Score      float64 // that its own label is wrong; NaN if there is none
+	Weight     float64 // w
+	For        float64
+	Against    float64
+}
+
+// mostVoices is how many neighbours are listed on either side.
+const mostVoices = 10
+
+// A surrounding is what the nodes around one node say of it.
+type surrounding struct {
+	features   [][]float32 // agreement features with each class for its label [c][2K+1]
+	labels     [][]int64   // nodes by hop and class that they are given [K][c]
+	supporters []Voice     // most for first, Node to Against but for ID and Score
+	opponents  []Voice     // most against first, as supporters
+}
+
+// hear takes a neighbour in among the supporters or the opponents of a label. p are its predictions.
+func (s *surrounding) hear(tx *kv.Tx, u kv.NodeID, weight float64, class kv.Class, label kv.Value, p []float32) {
+	names := tx.Classes()
+	o := Voice{Node: u, Label: label.Str(), Confidence: math.NaN(), Prediction: float64(p[class]), Weight: weight}
+	if best, most, _ := largest(p); best != kv.NoClass { // NaN if the node has no predictions
+		o.Class, o.Confidence = names[best], float64(most)
+		o.For, o.Against = float64(weight*o.Prediction), float64(weight*(1-o.Prediction))
+	}
+	switch {
+	case label.IsNull():
+	case label.Str() == names[class]:
+		o.For += weight
+	default:
+		o.Against += weight
+	}
+	switch {
+	case o.For > o.Against:
+		s.supporters = addVoice(s.supporters, o, func(o Voice) float64 { return o.For })
+	case o.Against > o.For:
+		s.opponents = addVoice(s.opponents, o, func(o Voice) float64 { return o.Against })
+	}
+}
+
+// addVoice keeps the voices with the greatest numbers, the greatest first.
+func addVoice(voices []Voice, o Voice, number func(Voice) float64) []Voice {
+	at, _ := slices.BinarySearchFunc(voices, o, func(a, b Voice) int {
+		return cmp.Or(cmp.Compare(number(b), number(a)), cmp.Compare(a.Node, b.Node))
+	})
+	if at < mostVoices {
+		voices = slices.Insert(voices, at, o)
+	}
+	return voices[:min(len(voices), mostVoices)]
+}
+
+// addNeighbors puts what the neighbours say into an explanation.
+func (e *Explanation) addNeighbors(tx *kv.Tx, around *surrounding, hops int) (err error) {
+	for k := range hops {
+		first := len(e.Hops)
+		for x, name := range tx.Classes() {
+			vote := HopVote{
+				Hop: k + 1, Class: name, Nodes: around.labels[k][x],
+				Labels: float64(around.features[x][hops+k+1]), Predictions: float64(around.features[x][k+1]),
+			}
+			if vote.Nodes > 0 || vote.Predictions > 0 {
+				e.Hops = append(e.Hops, vote)
+			}
+		}
+		slices.SortStableFunc(e.Hops[first:], func(a, b HopVote) int {
+			return cmp.Or(cmp.Compare(b.Labels, a.Labels), cmp.Compare(b.Predictions, a.Predictions))
+		})
+	}
+	e.Supporters, e.Opponents = around.supporters, around.opponents
+	for _, voices := range [][]Voice{e.Supporters, e.Opponents} {
+		for i := range voices {
+			o := &voices[i]
+			if o.ID, err = tx.ID(o.Node); err != nil {
+				return err
+			}
+			score, err := tx.Value(o.Node, ScoreColumn)
+			if err != nil && !errors.Is(err, kv.ErrNoColumn) {
+				return err
+			}
+			o.Score = score.Float()
+		}
+	}
+	return nil
+}

@@ -3,8 +3,12 @@ package cleaner
 import (
 	"fmt"
 	"math"
+	"slices"
+	"sort"
 
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/internal/float16"
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // How far from 1 the probabilities of a node may add up: by the precision of numbers, and by that of two decimals, half
@@ -85,4 +89,210 @@ func softmax(row []float64, classes []string) (problem string) {
 		row[j] /= sum
 	}
 	return ""
+}
+
+// A PredictionEncoding says how predictions are stored. The zero value keeps every class of a row as a float32.
+type PredictionEncoding struct {
+	// TopK keeps the k largest classes of a row (ties: the lower class), and gives every other class an equal share of
+	// the rest:
+	//
+	//	q_j = p_j for the k largest, else (1 − Σ q over the k largest) / (c − k)
+	//
+	// so that rows add up to 1 and the order of the classes stays. Zero keeps all classes. So does a k of at least half
+	// of the classes, because it would save nothing.
+	TopK int
+
+	// Float16 keeps probabilities as IEEE 754 binary16, rounded to the nearest: the relative error is at most 2^-11
+	// (absolute 2^-25 below 2^-14). With TopK, the share of the other classes is adjusted, so that a row still adds up to
+	// 1. Without TopK, it adds up to 1 within 2^-11.
+	Float16 bool
+}
+
+func (e PredictionEncoding) matrix() kv.MatrixEncoding {
+	return kv.MatrixEncoding{Half: e.Float16, Kept: e.TopK}
+}
+
+// A rowKeeper makes rows of probabilities what an encoding keeps of them.
+type rowKeeper struct {
+	encoding kv.MatrixEncoding
+	top      []int     // the largest classes of a row, descending
+	values   []float32 // of these classes, as they are kept
+	output   []float32 // of the last row
+}
+
+func newRowKeeper(encoding kv.MatrixEncoding, classes int) rowKeeper {
+	return rowKeeper{encoding: encoding, output: make([]float32, classes)}
+}
+
+// keep returns a row as it is kept, borrowed until the next one.
+func (k *rowKeeper) keep(row []float64) (output []float32) {
+	for j, p := range row {
+		k.output[j] = float32(p)
+	}
+	if k.encoding.Shares(len(row)) {
+		k.share(row)
+	} else if k.encoding.Half {
+		for j, p := range k.output {
+			k.output[j] = float16.Round(p)
+		}
+	}
+	return k.output
+}
+
+// share gives all classes but the largest the same share of what these leave.
+func (k *rowKeeper) share(row []float64) {
+	k.top = k.top[:0]
+	for j, p := range row {
+		if len(k.top) == k.encoding.Kept && !(p > row[k.top[len(k.top)-1]]) {
+			continue
+		}
+		at := sort.Search(len(k.top), func(i int) bool { return row[k.top[i]] < p })
+		if len(k.top) == k.encoding.Kept {
+			k.top = k.top[:len(k.top)-1]
+		}
+		k.top = slices.Insert(k.top, at, j)
+	}
+	rest := 1.0
+	k.values = k.values[:0]
+	for _, j := range k.top {
+		p := k.output[j]
+		if k.encoding.Half {
+			p = float16.Round(p)
+		}
+		k.values = append(k.values, p)
+		rest -= float64(p)
+	}
+	fill := float32(max(rest, 0) / float64(len(row)-len(k.top)))
+	for j := range k.output {
+		k.output[j] = fill
+	}
+	for i, j := range k.top {
+		k.output[j] = k.values[i]
+	}
+}
+
+// PredictionsEncoding says how the stored predictions are encoded; kv.ErrNotFound when there are none.
+func PredictionsEncoding(tx *kv.Tx) (PredictionEncoding, error) {
+	matrix, err := tx.Matrix(PredictionsMatrix)
+	if err != nil {
+		return PredictionEncoding{}, err
+	}
+	return predictionEncoding(matrix.Encoding(), matrix.Width()), nil
+}
+
+// predictionEncoding is how a matrix of so many classes is encoded.
+func predictionEncoding(e kv.MatrixEncoding, classes int) PredictionEncoding {
+	encoding := PredictionEncoding{Float16: e.Half}
+	if e.Shares(classes) {
+		encoding.TopK = e.Kept
+	}
+	return encoding
+}
+
+// An Agreement says how far predictions agree with the labels. On large graphs only a part of the nodes is counted.
+type Agreement struct {
+	Nodes   int64   // labelled ones with one largest prediction
+	Matches int64   // of them it is the label
+	Chance  float64 // how many would match if rows were shuffled
+	OneOnly bool    // all labels, or all largest predictions, are of one class: every order of the rows agrees alike
+
+	// Misplaced are the classes that the labels contradict: as many nodes are predicted so as have the label, or half
+	// as many, but they are hardly those. Of columns in another order there are two or more.
+	Misplaced []kv.Class
+}
+
+// littleAgreement is the part of what chance leaves up to which agreement is little; fewNodes are too few to tell.
+const (
+	littleAgreement = 0.1
+	fewNodes        = 20
+)
+
+// IsLittle reports whether predictions agree with the labels hardly more than shuffled ones would.
+func (a Agreement) IsLittle() bool { return isLittle(a.Nodes, a.Matches, a.Chance) }
+
+func isLittle(nodes, matches int64, chance float64) bool {
+	return nodes >= fewNodes && float64(matches)-chance <= littleAgreement*(float64(nodes)-chance)
+}
+
+// An agreementSum counts the labels and the largest predictions of nodes by class, and where both are the same.
+type agreementSum struct{ labels, predictions, matches []int64 }
+
+func newAgreementSum(classes int) *agreementSum {
+	return &agreementSum{make([]int64, classes), make([]int64, classes), make([]int64, classes)}
+}
+
+func (s *agreementSum) add(label, top kv.Class) {
+	s.labels[label]++
+	s.predictions[top]++
+	if label == top {
+		s.matches[label]++
+	}
+}
+
+func (s *agreementSum) agreement() (a Agreement) {
+	for k, count := range s.labels {
+		a.Nodes += count
+		a.Matches += s.matches[k]
+	}
+	for k, count := range s.labels {
+		a.OneOnly = a.OneOnly || a.Nodes > 0 && (count == a.Nodes || s.predictions[k] == a.Nodes)
+		chance := float64(float64(count)*float64(s.predictions[k])) / float64(max(a.Nodes, 1))
+		a.Chance += chance
+		if 2*s.predictions[k] >= count && isLittle(count, s.matches[k], chance) {
+			a.Misplaced = append(a.Misplaced, kv.Class(k))
+		}
+	}
+	return a
+}
+
+// comparedNodes are compared with their labels at most.
+const comparedNodes = 1 << 20
+
+// largestPredictions are the classes with the largest prediction of every node, or of every stride-th of a large graph.
+type largestPredictions struct {
+	stride kv.NodeID
+	top    []kv.Class // by NodeID/stride; NoClass without a row, or where several are largest
+}
+
+func newLargestPredictions(nodes int) *largestPredictions {
+	stride := max((nodes+comparedNodes-1)/comparedNodes, 1)
+	p := &largestPredictions{stride: kv.NodeID(stride), top: make([]kv.Class, (nodes+stride-1)/stride)}
+	for i := range p.top {
+		p.top[i] = kv.NoClass
+	}
+	return p
+}
+
+// see takes the probabilities of a node; of[j] is the class of column j.
+func (p *largestPredictions) see(v kv.NodeID, row []float64, of []kv.Class) {
+	if v%p.stride != 0 {
+		return
+	}
+	if best, _, tied := largest(row); !tied {
+		p.top[v/p.stride] = of[best]
+	}
+}
+
+// compare compares them with the labels, of so many classes, that labels reads.
+func (p *largestPredictions) compare(
+	nodes, classes int, labels func(kv.Range, []kv.Class) error,
+) (Agreement, error) {
+	const step = 1 << 16
+	sum, block := newAgreementSum(classes), make([]kv.Class, min(step, nodes))
+	for first := 0; first < nodes; first += step {
+		rows := kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(first+step, nodes))}
+		if err := labels(rows, block[:rows.Len()]); err != nil {
+			return Agreement{}, err
+		}
+		for i, label := range block[:rows.Len()] {
+			v := rows.First + kv.NodeID(i)
+			if label == kv.NoClass || v%p.stride != 0 {
+				continue
+			}
+			if top := p.top[v/p.stride]; top != kv.NoClass {
+				sum.add(label, top)
+			}
+		}
+	}
+	return sum.agreement(), nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"slices"
 	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
@@ -380,26 +379,4 @@ func (s *scorer) byModel(
 		}
 	}
 	return of.score(s.run.kept.isUntaught(v, label))
-}
-
-// withRows is a source in which some nodes, ascending, have other rows.
-type withRows struct {
-	ops.Source
-	nodes []kv.NodeID
-	rows  [][]float32
-}
-
-func (s withRows) Read(rows kv.Range, lo, hi int, dst []float32) error {
-	if err := s.Source.Read(rows, lo, hi, dst); err != nil {
-		return err
-	}
-	i, _ := slices.BinarySearch(s.nodes, rows.First)
-	for ; i < len(s.nodes) && s.nodes[i] < rows.End; i++ {
-		copy(dst[int(s.nodes[i]-rows.First)*(hi-lo):][:hi-lo], s.rows[i][lo:hi])
-	}
-	return nil
-}
-
-func hasNaN(row []float32) bool {
-	return slices.ContainsFunc(row, func(x float32) bool { return math.IsNaN(float64(x)) })
 }

@@ -61,7 +61,7 @@ func makeReviewedStore(t testing.TB) {
 	}
 	writeFiles(t, map[string]string{"nodes.csv": nodes.String(), "edges.csv": edges.String()})
 	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
-	mustRun(t, "clean", "g", "--preset", "paper", "--hops", "2")
+	mustRun(t, "clean", "g", "--hops", "2")
 	must.Do(t, withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
 		for v := range kv.NodeID(12) {
 			requests := []decide.Request{

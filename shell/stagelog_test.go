@@ -83,7 +83,7 @@ func TestStages(t *testing.T) {
 		waits []string // stages that wait
 	}{
 		{args: []string{"clean", in("g"), "--seed", "2"}, want: []string{
-			"start", "open", "read", "degrees", "count", "keep", "sample", "rivals", "keep", "label model", "score", "count", "write", "close", "end",
+			"start", "open", "read", "degrees", "count", "keep", "sample", "rivals", "propagate", "label model", "score", "count", "write", "close", "end",
 		}, waits: []string{"end"}},
 		{args: []string{"predict", in("g")}, want: []string{"start", "open", "read", "train", "predict", "write", "close", "end"}, waits: []string{"end"}},
 		{args: []string{"export", in("g"), "features", "--out", in("f.npy")}, want: []string{"start", "open", "read", "propagate", "write", "close", "end"}},

@@ -124,7 +124,7 @@ func TestGateEndsWith(t *testing.T) {
 			must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(s *kv.Store) error { return s.Update(write) }))
 		}
 	}
-	clean := func() { mustRun(t, "clean", "g", "--preset", "paper", "--hops", "2") }
+	clean := func() { mustRun(t, "clean", "g", "--hops", "2", "--as-given") }
 	var first [2]kv.NodeID
 	for _, step := range []struct {
 		name string

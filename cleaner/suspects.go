@@ -1,0 +1,296 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// Suspects is the condition that a node is a suspect at a threshold: [Disputes] is true of it, and nobody has decided
+// on it. Every decision in force takes a node out, [decide.Unsure] too; Undo brings it back. This is the one definition
+// of a suspect, for queries, counts, reports, the gate and exports. [IsSuspect] tests the same condition on given
+// values.
+//
+// With the threshold math.Inf(-1) any score will do, but there must be one.
+func Suspects(threshold float64) index.Predicate {
+	return index.And{Terms: []index.Predicate{Disputes(threshold), index.IsNull{Property: decide.Column}}}
+}
+
+// Disputes is the condition that the last run speaks against the label of a node, whatever people have decided: the
+// node has a score above the threshold, and its suggested label is another one than its label.
+//
+// A node without a label has no label that could be wrong. A node without a suggestion, or with its own label as
+// suggestion, has nothing to correct. A node without a score was not judged. None of these is disputed.
+func Disputes(threshold float64) index.Predicate {
+	return index.And{Terms: []index.Predicate{
+		ScoreAbove(threshold),
+		index.CompareProperties{Property: kv.LabelColumn, Op: index.Ne, Other: SuggestedColumn},
+	}}
+}
+
+// ScoreAbove is the condition that a node has a score above a threshold, any score where that is math.Inf(-1).
+func ScoreAbove(threshold float64) index.Predicate {
+	if math.IsInf(threshold, -1) {
+		return index.Not{Term: index.IsNull{Property: ScoreColumn}}
+	}
+	return index.Compare{Property: ScoreColumn, Op: index.Gt, Value: kv.ValueOf(threshold)}
+}
+
+// IsSuspect reports whether Suspects is true of a node with these values, any of which may be null.
+func IsSuspect(threshold float64, score, label, suggestion, decision kv.Value) bool {
+	return !score.IsNull() && score.Float() > threshold &&
+		!label.IsNull() && !suggestion.IsNull() && label != suggestion && decision.IsNull()
+}
+
+// contradicted reports whether all that is near a label speaks against it: another class has a larger prediction
+// [classes], and other labels have more votes of neighbours [classes], by weight. Labels without either are not
+// contradicted. It says nothing of how many labels are wrong: most others may be wrong too, and a contradicted one
+// right.
+func contradicted(label kv.Class, predictions []float32, votes []float64) bool {
+	return predictions[label] < slices.Max(predictions) && votes[label] < slices.Max(votes)
+}
+
+// countSuspects notes the suspects of a run, ascending, and how many of them are contradicted.
+func (r *Run) countSuspects(ctx context.Context, p *problem, suspects []kv.NodeID) error {
+	r.Suspects, r.Contradicted = int64(len(suspects)), 0
+	around, err := newPoll(p)
+	if err != nil {
+		return err
+	}
+	return rowstore.EachOf(ctx, p.predictions, suspects, func(v kv.NodeID, row []float32) error {
+		votes, err := around.of(v)
+		if err == nil && contradicted(p.labels[v], row, votes) {
+			r.Contradicted++
+		}
+		return err
+	})
+}
+
+// suspectFacts reads what beside the score makes a node a suspect.
+type suspectFacts struct{ labels, suggestions, decisions *kv.ColumnReader }
+
+func readSuspectFacts(tx *kv.Tx) (f suspectFacts, err error) {
+	for _, column := range []struct {
+		name string
+		into **kv.ColumnReader
+	}{{kv.LabelColumn, &f.labels}, {SuggestedColumn, &f.suggestions}, {decide.Column, &f.decisions}} {
+		if *column.into, err = tx.Reader(column.name); errors.Is(err, kv.ErrNoColumn) {
+			err = nil
+		}
+		if err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+// isSuspect reports whether Suspects is true of a node with a score. It reads no more columns than it needs, and
+// allocates nothing.
+func (f suspectFacts) isSuspect(threshold float64, v kv.NodeID, score kv.Value) (bool, error) {
+	if !(score.Float() > threshold) {
+		return false, nil
+	}
+	label, err := valueAt(f.labels, v)
+	if err != nil {
+		return false, err
+	}
+	suggestion, err := valueAt(f.suggestions, v)
+	if err != nil || !IsSuspect(threshold, score, label, suggestion, kv.Value{}) {
+		return false, err
+	}
+	decision, err := valueAt(f.decisions, v)
+	return decision.IsNull() && err == nil, err
+}
+
+// valueAt is the value of a node, null if the column is not there.
+func valueAt(column *kv.ColumnReader, v kv.NodeID) (kv.Value, error) {
+	if column == nil {
+		return kv.Value{}, nil
+	}
+	return column.At(v)
+}
+
+// A runCounter counts what a run says of its scores: how many they are, suspects, and means by given label.
+type runCounter struct {
+	run      *Run
+	facts    suspectFacts
+	class    []kv.Class // of the run, by that of the store; NoClass: the run does not know it
+	scored   int64
+	suspects []kv.NodeID
+	sums     *labelMeans
+}
+
+// newRunCounter begins to count by the threshold of a run.
+func newRunCounter(tx *kv.Tx, run *Run) (c *runCounter, err error) {
+	c = &runCounter{run: run, sums: newLabelMeans(len(run.Classes))}
+	for _, name := range tx.Classes() {
+		c.class = append(c.class, kv.Class(slices.Index(run.Classes, name)))
+	}
+	c.facts, err = readSuspectFacts(tx)
+	return c, err
+}
+
+// add counts a node that has a score.
+func (c *runCounter) add(v kv.NodeID, label kv.Class, score float64) error {
+	if label != kv.NoClass && c.class[label] != kv.NoClass {
+		c.sums.add(c.class[label], score)
+	}
+	c.scored++
+	is, err := c.facts.isSuspect(c.run.Threshold, v, kv.ValueOf(score))
+	if is {
+		c.suspects = append(c.suspects, v)
+	}
+	return err
+}
+
+// finish notes the counts in the run.
+func (c *runCounter) finish(ctx context.Context, tx *kv.Tx) error {
+	last, err := lastFit(tx)
+	if err != nil {
+		return err
+	}
+	p, err := last.problem(tx)
+	if err != nil {
+		return err
+	}
+	if err := c.run.countSuspects(ctx, &p, c.suspects); err != nil {
+		return err
+	}
+	c.run.Scored, c.run.Uncounted = c.scored, false
+	c.run.meanScores, c.run.labelCounts = c.sums.means()
+	return nil
+}
+
+// eachStored goes through the nodes that have a score, with their labels.
+func eachStored(ctx context.Context, tx *kv.Tx, do func(v kv.NodeID, label kv.Class, score float64) error) error {
+	column, err := tx.Reader(ScoreColumn)
+	if err != nil {
+		return err
+	}
+	var labels []kv.Class
+	for rows := (kv.Range{}); int(rows.End) < tx.NumNodes(); {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		block, err := column.Block(rows.End)
+		if err != nil {
+			return err
+		}
+		rows = block.Nodes
+		labels = slices.Grow(labels[:0], rows.Len())[:rows.Len()]
+		if err := tx.ReadClasses(kv.LabelColumn, rows, labels); err != nil {
+			return err
+		}
+		for i, score := range block.Floats {
+			if score != score { // NaN: it has none
+				continue
+			}
+			if err := do(rows.First+kv.NodeID(i), labels[i], score); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Recount counts anew what the last run says of its scores, as they are stored, if it is Uncounted. It reads all
+// scores.
+func (r *Run) Recount(ctx context.Context, tx *kv.Tx) error {
+	if !r.Uncounted {
+		return nil
+	}
+	c, err := newRunCounter(tx, r)
+	if err != nil {
+		return err
+	}
+	if err := eachStored(ctx, tx, c.add); err != nil {
+		return err
+	}
+	return c.finish(ctx, tx)
+}
+
+// Remaining is what people have left to review, and what they have reviewed.
+type Remaining struct {
+	Suspects         int64 // that Suspects finds at the threshold of the last run
+	Unsure, Disputed int64 // nodes that somebody has put aside, and those that people disagree about
+	Settled          int64 // nodes with any other decision
+}
+
+// CountRemaining counts nodes by decisions and by the scores of the last run. Without a run it returns kv.ErrNotFound.
+func CountRemaining(ctx context.Context, tx *kv.Tx) (r Remaining, err error) {
+	run, err := lastRun(tx)
+	if err != nil {
+		return r, err
+	}
+	scores, err := tx.Reader(ScoreColumn)
+	if err != nil {
+		return r, err
+	}
+	facts, err := readSuspectFacts(tx)
+	if err != nil {
+		return r, err
+	}
+	disputes, err := tx.Reader(decide.DisputedColumn)
+	if err != nil && !errors.Is(err, kv.ErrNoColumn) {
+		return r, err
+	}
+	decided := kv.Range{} // the block of decisions, with whether there are any
+	some := false
+	for v := range kv.NodeID(tx.NumNodes()) {
+		if v%lookEvery == 0 && ctx.Err() != nil {
+			return r, ctx.Err()
+		}
+		if facts.decisions != nil && v >= decided.End {
+			block, err := facts.decisions.Block(v)
+			if err != nil {
+				return r, err
+			}
+			least, _ := block.Bounds()
+			decided, some = block.Nodes, !least.IsNull()
+		}
+		if some {
+			decision, err := facts.decisions.At(v)
+			if err != nil {
+				return r, err
+			}
+			if !decision.IsNull() {
+				disputed, err := valueAt(disputes, v)
+				if err != nil {
+					return r, err
+				}
+				r.countDecided(decision, disputed.Bool())
+				continue
+			}
+		}
+		score, err := scores.At(v)
+		if err != nil {
+			return r, err
+		}
+		is, err := facts.isSuspect(run.Threshold, v, score)
+		if err != nil {
+			return r, err
+		}
+		if is {
+			r.Suspects++
+		}
+	}
+	return r, nil
+}
+
+// countDecided counts a node that has a decision.
+func (r *Remaining) countDecided(decision kv.Value, disputed bool) {
+	switch {
+	case disputed:
+		r.Disputed++
+	case decision.Str() == decide.Unsure.String():
+		r.Unsure++
+	default:
+		r.Settled++
+	}
+}
