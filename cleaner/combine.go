@@ -57,8 +57,6 @@ type group struct {
 	rows    []int     // of the sample
 	weights []float64 // a, b
 	told    float64   // see told
-
-	agreement Agreement // of U with their labels, where b is 0
 }
 
 // combine makes the predictions of p, which come from outside, better by what the built-in classifier knows, and says
@@ -67,8 +65,29 @@ type group struct {
 func combine(
 	ctx context.Context, p *problem, base *baseProblem, opt Options,
 ) (mixture *rowstore.Store, mark joinMark, err error) {
-	mixture, mark, err = join(ctx, p, base, opt)
-	if err == nil && mixture != nil {
+	if base, err = base.crossFitting(opt.Seed); err != nil {
+		return nil, mark, err
+	}
+	var lacks string
+	switch {
+	case !base.crossFits():
+		lacks = "there are too few labels"
+	case !joins(len(p.labels), p.classes):
+		lacks = "there are too many nodes and classes"
+	}
+	if lacks != "" && opt.Imported == InSample {
+		return nil, mark, fmt.Errorf("predictions that have seen the labels: %s to train the built-in classifier "+
+			"beside them: run predict, whose own take their place", lacks)
+	}
+	if lacks != "" {
+		mark.Said = "Your predictions are taken as they are: " + lacks + " to train the built-in classifier beside them"
+		return nil, mark, nil
+	}
+	if mixture, mark, err = keptMixture(ctx, p, opt); err == nil && mixture == nil {
+		c := &combination{problem: p, base: base, opt: opt}
+		mixture, mark, err = c.make(ctx)
+	}
+	if err == nil {
 		p.predictions, p.crossFitted, p.joined = mixture, true, mark.classifier()
 	}
 	return mixture, mark, err
@@ -94,40 +113,25 @@ func (c *combination) mark() joinMark {
 	return m
 }
 
-// join is combine that leaves the problem as it is.
-func join(
-	ctx context.Context, p *problem, base *baseProblem, opt Options,
-) (mixture *rowstore.Store, mark joinMark, err error) {
-	if base, err = base.crossFitting(opt.Seed); err != nil {
-		return nil, mark, err
+// keptMixture is what an interrupted run has made; nil if it has made none.
+func keptMixture(ctx context.Context, p *problem, opt Options) (*rowstore.Store, joinMark, error) {
+	dir, keeps := p.place.ofRun()
+	if !keeps {
+		return nil, joinMark{}, nil
 	}
-	var lacks string
-	switch {
-	case !base.crossFits():
-		lacks = "there are too few labels"
-	case !joins(len(p.labels), p.classes):
-		lacks = "there are too many nodes and classes"
-	}
-	if lacks != "" && opt.Imported == InSample {
-		return nil, mark, fmt.Errorf("predictions that have seen the labels: %s to train the built-in classifier "+
-			"beside them: run predict, whose own take their place", lacks)
-	}
-	if lacks != "" {
-		mark.Said = "Your predictions are taken as they are: " + lacks + " to train the built-in classifier beside them"
+	mark, ok := loadMark[joinMark](dir, combinedStage+"-said")
+	if !ok || mark.Kept.check() != nil {
 		return nil, mark, nil
 	}
-	dir, keeps := p.place.ofRun()
-	if keeps {
-		mark, ok := loadMark[joinMark](dir, combinedStage+"-said")
-		if ok && mark.Kept.check() == nil {
-			values, err := keptArray[float32](ctx, dir, combinedStage, len(p.labels)*p.classes, opt.Workers)
-			if err != nil || values != nil {
-				opt.stage("keep")
-				return rowstore.Of(values, len(p.labels), p.classes), mark, err
-			}
-		}
+	values, err := keptArray[float32](ctx, dir, combinedStage, len(p.labels)*p.classes, opt.Workers)
+	if values != nil {
+		opt.stage("keep")
 	}
-	c := &combination{problem: p, base: base, opt: opt}
+	return rowstore.Of(values, len(p.labels), p.classes), mark, err
+}
+
+// make trains the classifier and makes the mixture.
+func (c *combination) make(ctx context.Context) (mixture *rowstore.Store, mark joinMark, err error) {
 	if err := c.train(ctx); err != nil {
 		return nil, mark, err
 	}
@@ -135,21 +139,22 @@ func join(
 	if err := c.judge(ctx); err != nil {
 		return nil, mark, err
 	}
-	values, err := scratch.New[float32](dir, combinedStage, len(p.labels)*p.classes)
+	dir, keeps := c.place.ofRun()
+	values, err := scratch.New[float32](dir, combinedStage, len(c.labels)*c.classes)
 	if err != nil {
 		return nil, mark, err
 	}
-	mixture = rowstore.Of(values, len(p.labels), p.classes)
+	mixture = rowstore.Of(values, len(c.labels), c.classes)
 	err = c.join(ctx, mixture)
 	mark = c.mark()
 	if err == nil && keeps {
 		err = saveMark(dir, combinedStage+"-said", mark)
-		err = errors.Join(err, keepArray(ctx, dir, combinedStage, values, opt.Workers))
+		err = errors.Join(err, keepArray(ctx, dir, combinedStage, values, c.opt.Workers))
 	}
 	if err != nil {
 		return nil, mark, errors.Join(err, mixture.Detach())
 	}
-	opt.stage("combine")
+	c.opt.stage("combine")
 	return mixture, mark, nil
 }
 
@@ -299,7 +304,6 @@ func (c *combination) weigh(ctx context.Context, g *group, sample *sample, both 
 		return err
 	}
 	if weights[1] < noWeight {
-		g.agreement = c.agreement(g, sample, both)
 		return nil
 	}
 	g.told = told(g.rows, sample.labels, both, c.classes)
@@ -307,20 +311,6 @@ func (c *combination) weigh(ctx context.Context, g *group, sample *sample, both 
 		g.weights = weights
 	}
 	return nil
-}
-
-// agreement is how far U agrees with the labels of a group.
-func (c *combination) agreement(g *group, sample *sample, both []float32) Agreement {
-	sum, from := newAgreementSum(c.classes), make([]float32, c.classes)
-	for _, row := range g.rows {
-		for k := range from {
-			from[k] = both[2*(row*c.classes+k)+1]
-		}
-		if top, _, tied := largest(from); !tied {
-			sum.add(sample.labels[row], top)
-		}
-	}
-	return sum.agreement()
 }
 
 // join writes P.
@@ -378,13 +368,7 @@ func (g *group) say(imported Imported) string {
 		return fmt.Sprintf("%s are left out: they may have seen the labels. %s. Up to %.0f%% would be joined. "+
 			"If they are out of fold, clean with the option out-of-fold", of, tell, 100*mostTold)
 	case g.weights[1] == 0:
-		text := of + " add nothing to the built-in classifier's and were not used"
-		if g.agreement.IsLittle() {
-			percent := 100 / float64(g.agreement.Nodes)
-			text += fmt.Sprintf(". They match only %.0f%% of the labels, and would match %.0f%% by chance: check the "+
-				"order of the rows", percent*float64(g.agreement.Matches), percent*g.agreement.Chance)
-		}
-		return text
+		return of + " add nothing to the built-in classifier's and were not used"
 	}
 	text := fmt.Sprintf("%s are joined with the built-in classifier's, with weights of %.2f and %.2f",
 		of, g.weights[1], g.weights[0])

@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -288,17 +287,6 @@ func TestEachRowsReadsAllOnce(t *testing.T) {
 	if !errors.Is(err, wrong) {
 		t.Errorf("a visit that fails: got %v, want its error", err)
 	}
-}
-
-func TestEachRowsRaisesAPanic(t *testing.T) {
-	defer func() {
-		if got := fmt.Sprint(recover()); !strings.Contains(got, "in a worker") {
-			t.Errorf("a visit that panics: got %q where it was called, want its panic", got)
-		}
-	}()
-	src := rowsSource{width: 1, values: make([]float32, 10)}
-	err := rowstore.Each(context.Background(), src, 10, 2, func(kv.Range, []float32) error { panic("in a worker") })
-	t.Errorf("a visit that panics: got error %v, want the panic", err)
 }
 
 // TestFeaturesOfAPath has three nodes. Nodes a and c are given class 0, b class 1; a label of class 0 agrees with a's

@@ -3,6 +3,7 @@ package cleaner
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
@@ -174,19 +175,15 @@ func (p problem) drawUnseen(seed uint64) (*sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sample{nodes: newNodeSet(len(p.labels)), share: share(float64(min(count, most)), float64(count))}
-	whole := kv.Range{End: kv.NodeID(len(p.labels))}
-	nodes.each(whole, func(_ int, v kv.NodeID) { s.nodes.add(v) })
-	all := count <= most // those whose label was removed would then have been drawn too
-	for _, verdict := range verdicts {
-		s.nodes.add(verdict.Node)
+	spoken := make([]kv.NodeID, len(verdicts))
+	for i, verdict := range verdicts {
+		spoken[i] = verdict.Node
 	}
-	s.nodes.count()
-	s.nodes.each(whole, func(_ int, v kv.NodeID) {
-		_, ok := nodes.has(v)
-		s.labels, s.truth = append(s.labels, p.labels[v]), append(s.truth, kv.NoClass)
-		s.added = append(s.added, !ok && !all)
-	})
+	s := sampleOf(nodes, slices.Values(spoken), len(p.labels), func(v kv.NodeID) drawnLabel { return drawnLabel{p.labels[v], kv.NoClass} })
+	s.share = share(float64(min(count, most)), float64(count))
+	if count <= most { // those whose label was removed would have been drawn too
+		clear(s.added)
+	}
 	for _, verdict := range verdicts {
 		rank, _ := s.nodes.has(verdict.Node)
 		s.labels[rank], s.truth[rank] = verdict.Before, verdict.Now
@@ -195,6 +192,25 @@ func (p problem) drawUnseen(seed uint64) (*sample, error) {
 		}
 	}
 	return s, nil
+}
+
+// A drawnLabel is the label of a node of a sample; truth is as in sample.
+type drawnLabel struct{ label, truth kv.Class }
+
+// sampleOf is a sample of n nodes: those that were drawn, and others, which are added.
+func sampleOf(drawn *nodeSet, others iter.Seq[kv.NodeID], n int, of func(v kv.NodeID) drawnLabel) *sample {
+	s, whole := &sample{nodes: newNodeSet(n)}, kv.Range{End: kv.NodeID(n)}
+	drawn.each(whole, func(_ int, v kv.NodeID) { s.nodes.add(v) })
+	for v := range others {
+		s.nodes.add(v)
+	}
+	s.nodes.count()
+	s.nodes.each(whole, func(_ int, v kv.NodeID) {
+		_, ok := drawn.has(v)
+		one := of(v)
+		s.labels, s.truth, s.added = append(s.labels, one.label), append(s.truth, one.truth), append(s.added, !ok)
+	})
+	return s
 }
 
 // firstVerdicts are most of the verdicts, ascending by node: the first in the order of the node file.

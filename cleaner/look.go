@@ -3,11 +3,11 @@ package cleaner
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
-	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -21,9 +21,6 @@ type look struct {
 	drawn map[kv.NodeID]drawnLabel
 	given map[kv.NodeID]kv.Class // labels that decisions have changed
 }
-
-// A drawnLabel is a label that people have looked at; truth is as in sample.
-type drawnLabel struct{ label, truth kv.Class }
 
 // lastLook is the newest look of the audit of a store, for a run with these classes; nil if it tells no rate, or
 // before the first.
@@ -98,59 +95,10 @@ func (p *problem) drawLook(seed uint64) (*sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, whole := &sample{nodes: newNodeSet(n)}, kv.Range{End: kv.NodeID(n)}
-	random.each(whole, func(_ int, v kv.NodeID) { s.nodes.add(v) })
-	for v := range p.look.drawn {
-		s.nodes.add(v)
-	}
-	s.nodes.count()
-	s.nodes.each(whole, func(_ int, v kv.NodeID) {
-		_, ok := random.has(v)
-		drawn, looked := p.look.drawn[v]
-		if !looked {
-			drawn = drawnLabel{p.labelAsCame(v), kv.NoClass}
+	return sampleOf(random, maps.Keys(p.look.drawn), n, func(v kv.NodeID) drawnLabel {
+		if drawn, looked := p.look.drawn[v]; looked {
+			return drawn
 		}
-		s.labels, s.truth, s.added = append(s.labels, drawn.label), append(s.truth, drawn.truth), append(s.added, !ok)
-	})
-	return s, nil
-}
-
-// A lookSample is the sample of a look, every class of which is under test.
-type lookSample struct {
-	*sample
-	every *scratch.Array[kv.Class]
-}
-
-// withLook adds the sample of the look to the labellings; nil if there is no look.
-func (s *stages) withLook(labellings *[]labelling) (*lookSample, error) {
-	if s.look == nil {
-		return nil, nil
-	}
-	sample, err := s.drawLook(s.opt.Seed)
-	if err != nil {
-		return nil, err
-	}
-	every, err := s.everyLabel(sample)
-	if err != nil {
-		return nil, err
-	}
-	*labellings = append(*labellings, labelling{nodes: sample.nodes, labels: every.Data, fold: s.classes})
-	return &lookSample{sample, every}, nil
-}
-
-func (l *lookSample) Close() error {
-	if l == nil {
-		return nil
-	}
-	return l.every.Close()
-}
-
-// follow has the scale of the model follow the look, if there is one, from the features of all labellings, the last of
-// which is that of the look.
-func (s *stages) follow(model *labelmodel.Model, looked *lookSample, z []*agreement) {
-	if looked == nil {
-		return
-	}
-	model.Follow(s.look.rate, s.look.draws, looked.rows(z[len(z)-1], s.classes), looked.added)
-	s.opt.stage("look")
+		return drawnLabel{p.labelAsCame(v), kv.NoClass}
+	}), nil
 }

@@ -17,78 +17,59 @@ import (
 // scoreRows is how many rows are scored at once.
 const scoreRows = 4096
 
-// posterior is the pipeline of the label model.
+// posterior is the pipeline of the label model: that of a run, if s.only has one, else one that is fitted. If the problem
+// has a look, the model follows it.
 func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
-	unseen, err := s.drawUnseen(s.opt.Seed)
-	if err != nil {
-		return err
+	var unseen *sample
+	if s.only == nil {
+		if unseen, err = s.drawUnseen(s.opt.Seed); err != nil {
+			return err
+		}
+		s.opt.stage("sample")
 	}
-	every, err := s.everyLabel(unseen)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, every.Close()) }()
-	s.opt.stage("sample")
 	rivals, err := s.rivals(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, rivals.Close()) }()
-
 	labellings := s.withRivals(rivals.Data)
 	tests := len(labellings)
-	labellings = append(labellings, labelling{nodes: unseen.nodes, labels: every.Data, fold: s.classes})
-	looked, err := s.withLook(&labellings)
-	if err != nil {
-		return err
+	var looked *sample
+	if s.look != nil {
+		if looked, err = s.drawLook(s.opt.Seed); err != nil {
+			return err
+		}
 	}
-	defer func() { err = errors.Join(err, looked.Close()) }()
+	for _, sample := range []*sample{unseen, looked} {
+		if sample == nil {
+			continue
+		}
+		every, failed := s.everyLabel(sample)
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, every.Close()) }()
+		labellings = append(labellings, labelling{nodes: sample.nodes, labels: every.Data, fold: s.classes})
+	}
 	z, err := s.agreement(ctx, labellings)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeAll(z)) }()
-	if result.model, err = s.labelModel(ctx, unseen, z[tests]); err != nil {
-		return err
+	if result.model = s.only; s.only == nil {
+		if result.model, err = s.labelModel(ctx, unseen, z[tests]); err != nil {
+			return err
+		}
 	}
-	s.follow(result.model, looked, z)
+	if looked != nil {
+		result.model.Follow(s.look.rate, s.look.draws, looked.rows(z[len(z)-1], s.classes), looked.added)
+		s.opt.stage("look")
+	}
 	result.scores, err = s.scores(func(scores []float32) (err error) {
 		result.suggestions, err = s.posteriorScores(ctx, result.model, z[:tests], labellings[:tests], scores)
 		return err
 	})
-	if err != nil {
-		return err
-	}
 	result.rate, result.threshold = result.model.Told, result.model.Threshold
-	return nil
-}
-
-// byModel is posterior with the model of a run in place of one that is fitted. If the problem has a
-// look, the model follows it. Features that the model has no weight for are not computed.
-func (s *stages) byModel(ctx context.Context, model *labelmodel.Model, result *scoring) (err error) {
-	rivals, err := s.rivals(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rivals.Close()) }()
-	s.only = model
-	labellings := s.withRivals(rivals.Data)
-	tests := len(labellings)
-	looked, err := s.withLook(&labellings)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, looked.Close()) }()
-	z, err := s.agreement(ctx, labellings)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeAll(z)) }()
-	s.follow(model, looked, z)
-	result.scores, err = s.scores(func(scores []float32) (err error) {
-		result.suggestions, err = s.posteriorScores(ctx, model, z[:tests], labellings[:tests], scores)
-		return err
-	})
 	return err
 }
 

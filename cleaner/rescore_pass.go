@@ -97,16 +97,11 @@ func (p problem) rescore(ctx context.Context, run *Run, opt Options) (_ *scoring
 	if p.sizes, err = ops.Measure(ctx, p.graph, opt.ops(0)); err != nil {
 		return nil, err
 	}
-	s := stages{problem: p, opt: opt}
+	s := stages{problem: p, opt: opt, only: run.Model}
 	if s.operators, err = p.requireForScore(opt, len(p.labels), 0); err != nil {
 		return nil, err
 	}
-	result := &scoring{}
-	err = s.byModel(ctx, run.Model, result)
-	if err = errors.Join(err, s.ownDiagonals.Close()); err != nil {
-		return nil, err
-	}
-	return result, nil
+	return s.run(ctx, 0)
 }
 
 // errOvertaken says that the last run is another one, or was rescored, since it was read.
