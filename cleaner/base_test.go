@@ -407,12 +407,12 @@ func withFeatures(t *testing.T, width int, rows map[string][]float32) *kv.Store 
 // putFeatures gives a store features of the nodes given, by id.
 func putFeatures(t *testing.T, s *kv.Store, width int, rows map[string][]float32) {
 	t.Helper()
+	var columns []string
+	for j := range width {
+		columns = append(columns, fmt.Sprintf("f%d", j))
+	}
+	kvtest.MakeMatrix(t, s, FeaturesMatrix, columns)
 	must.Do(t, s.Update(func(tx *kv.Tx) error {
-		var columns []string
-		for j := range width {
-			columns = append(columns, fmt.Sprintf("f%d", j))
-		}
-		must.Do(t, tx.CreateMatrix(FeaturesMatrix, columns))
 		for id, row := range rows {
 			v := must.Get(tx.Node(id))(t)
 			must.Do(t, tx.SetRow(FeaturesMatrix, v, row))

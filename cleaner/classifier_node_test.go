@@ -12,6 +12,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/paper"
+	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -52,14 +53,11 @@ func TestPredictionOfOneNode(t *testing.T) {
 			return nil
 		})
 		const width = 6
+		kvtest.MakeMatrix(t, s, FeaturesMatrix, []string{"a", "b", "c", "d", "e", "f"})
+		var names []string
+		must.Do(t, s.View(func(tx *kv.Tx) error { names = slices.Clone(tx.Classes()); return nil }))
+		kvtest.MakeMatrix(t, s, PredictionsMatrix, names)
 		must.Do(t, s.Update(func(tx *kv.Tx) error {
-			for _, name := range []string{FeaturesMatrix, PredictionsMatrix} {
-				if m, err := tx.Matrix(name); err == nil {
-					must.Do(t, m.Drop())
-				}
-			}
-			must.Do(t, tx.CreateMatrix(FeaturesMatrix, []string{"a", "b", "c", "d", "e", "f"}))
-			must.Do(t, tx.CreateMatrix(PredictionsMatrix, slices.Clone(tx.Classes())))
 			random := rand.New(rand.NewPCG(1, 2))
 			for v := range kv.NodeID(n) {
 				row := make([]float32, width)

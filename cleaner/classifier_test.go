@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -131,8 +132,8 @@ func storedPredictions(t *testing.T, s *kv.Store) map[string][]float32 {
 // giveFeatures writes the features of a planted partition.
 func giveFeatures(t *testing.T, s *kv.Store, p plantedPartition, features func(position int) []float32) {
 	t.Helper()
+	kvtest.MakeMatrix(t, s, FeaturesMatrix, []string{"a", "b", "c", "d"})
 	must.Do(t, s.Update(func(tx *kv.Tx) error {
-		must.Do(t, tx.CreateMatrix(FeaturesMatrix, []string{"a", "b", "c", "d"}))
 		for position, n := range p.nodes {
 			v := must.Get(tx.Node(n.ID))(t)
 			must.Do(t, tx.SetRow(FeaturesMatrix, v, features(position)))

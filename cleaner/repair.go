@@ -203,9 +203,17 @@ func brokenRun(tx *kv.Tx) (key string, last bool, why, err error) {
 
 // forgetModel removes what is kept of the last run only, so that it is not taken for that of the run before.
 func forgetModel(tx *kv.Tx) error {
-	err := tx.Documents(fitSpace).Put(fitKey, fitRecord{})
-	if m, missing := tx.Matrix(CombinedMatrix); !errors.Is(missing, kv.ErrNotFound) {
-		err = errors.Join(err, missing, m.Drop())
+	return errors.Join(tx.Documents(fitSpace).Put(fitKey, fitRecord{}), dropMixture(tx))
+}
+
+// dropMixture removes the predictions that combine made for an earlier run.
+func dropMixture(tx *kv.Tx) error {
+	m, err := tx.Matrix(CombinedMatrix)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		err = m.Drop()
 	}
 	return err
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/bitset"
+	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -293,7 +294,7 @@ func passOfCopy(t *testing.T, s *kv.Store, folded bool) map[string]NodeScore {
 	if folded {
 		err = other.Compact(t.Context(), nil)
 	} else {
-		err = giveModel(s, other)
+		err = giveModel(t, s, other)
 	}
 	must.Do(t, err)
 	budget := int64(32 << 20)
@@ -343,7 +344,8 @@ func loadCopy(t *testing.T, s *kv.Store, dir string) {
 }
 
 // giveModel gives a store the last run of another, with what it keeps and with the predictions that it scores by.
-func giveModel(from, to *kv.Store) error {
+func giveModel(t *testing.T, from, to *kv.Store) error {
+	t.Helper()
 	return from.View(func(tx *kv.Tx) error {
 		run, err := lastFit(tx)
 		if err != nil {
@@ -353,10 +355,8 @@ func giveModel(from, to *kv.Store) error {
 		if err != nil {
 			return err
 		}
-		err = to.Update(func(into *kv.Tx) error {
-			return errors.Join(into.CreateMatrix(PredictionsMatrix, run.Classes), addRunColumns(into))
-		})
-		if err != nil {
+		kvtest.MakeMatrix(t, to, PredictionsMatrix, run.Classes)
+		if err = to.Update(addRunColumns); err != nil {
 			return err
 		}
 		ids, err := numbersIn(tx, to)

@@ -247,12 +247,9 @@ func writeScores(
 	return w, err
 }
 
-// writeMixture writes the predictions of combine, and removes those of an earlier run.
+// writeMixture writes the predictions of combine.
 func writeMixture(ctx context.Context, b *kv.Bulk, p *problem) error {
 	if p.joined == nil {
-		if err := b.DropMatrix(CombinedMatrix); err != nil && !errors.Is(err, kv.ErrNotFound) {
-			return err
-		}
 		return nil
 	}
 	if err := p.joined.write(b); err != nil {
@@ -272,13 +269,14 @@ func writeMixture(ctx context.Context, b *kv.Bulk, p *problem) error {
 	})
 }
 
-// markJoined makes the classifier that was joined that of the store, or removes that of an earlier run.
+// markJoined makes the classifier that was joined that of the store, or removes that of an earlier run, with what it
+// was joined to.
 func (p *problem) markJoined(tx *kv.Tx, run *Run) error {
 	if p.joined != nil {
 		return p.joined.mark(tx)
 	}
-	if run.PredictionSource == SourceBuiltIn {
-		return nil
+	if err := dropMixture(tx); err != nil || run.PredictionSource == SourceBuiltIn {
+		return err
 	}
 	return tx.Documents(predictionsSpace).Delete(classifierKey)
 }

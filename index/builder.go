@@ -2,7 +2,6 @@ package index
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"iter"
@@ -25,6 +24,7 @@ import (
 // As long as the values are few, and the nodes of each come ascending, as those of labels do, it keeps the nodes of
 // each value. Else a kv.Bulk.Sorter sorts the entries. A Builder belongs to one goroutine.
 type Builder struct {
+	bulk    *kv.Bulk
 	column  string
 	removed kv.NodeSet                 // whose values the column drops
 	few     map[string]*ascendingNodes // by key; nil if the entries are in sorter
@@ -68,6 +68,7 @@ func NewBuilder(b *kv.Bulk, column string) (*Builder, error) {
 		return nil, fmt.Errorf("index on %s: %w", column, err)
 	}
 	return &Builder{
+		bulk:    b,
 		column:  column,
 		removed: removed,
 		few:     map[string]*ascendingNodes{},
@@ -138,9 +139,8 @@ func (b *Builder) addEntry(v kv.NodeID) error {
 }
 
 // Finish sorts what was added and writes the leaves. An entry given twice is a kv.ErrDuplicateRow.
-func (b *Builder) Finish() error { return b.finish(context.Background()) }
-
-func (b *Builder) finish(ctx context.Context) error {
+func (b *Builder) Finish() error {
+	ctx := b.bulk.Context()
 	for _, text := range slices.Sorted(maps.Keys(b.few)) {
 		key := []byte(text)
 		for v := range b.few[text].all() {

@@ -88,5 +88,5 @@ func Build(ctx context.Context, bulk *kv.Bulk, column string) (_ *Builder, err e
 			return nil, err
 		}
 	}
-	return b, b.finish(ctx)
+	return b, b.Finish()
 }

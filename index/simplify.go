@@ -1,6 +1,7 @@
 package index
 
 import (
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -285,13 +286,13 @@ func flatten(terms []Predicate, open func(Predicate) ([]Predicate, bool)) []Pred
 	return flat
 }
 
-// distinct drops terms said before.
+// distinct drops terms said before. Different ones may read the same, such as of a column 2 and of the number.
 func distinct(terms []Predicate) []Predicate {
-	seen := map[string]bool{}
+	seen := map[string][]Predicate{}
 	return slices.DeleteFunc(terms, func(t Predicate) bool {
 		text := t.String()
-		again := seen[text]
-		seen[text] = true
+		again := slices.ContainsFunc(seen[text], func(other Predicate) bool { return reflect.DeepEqual(other, t) })
+		seen[text] = append(seen[text], t)
 		return again
 	})
 }

@@ -417,41 +417,6 @@ func TestBackupFailures(t *testing.T) {
 		t.Errorf("a reader that fails: got %v, want its failure", err)
 	}
 	checkNothingLeft(t, dir)
-	if _, err := s.Backup(t.Context(), io.Discard, BackupOptions{begin: func(int64) error { return failure }}); !errors.Is(err, failure) {
-		t.Errorf("begin fails: got %v, want its failure", err)
-	}
-}
-
-// TestBackupSaysHowLongItGets adds a matrix that no encoding makes small to a store that has a backup.
-func TestBackupSaysHowLongItGets(t *testing.T) {
-	s := backedUp(t)
-	full, _ := backupOf(t, s, nil)
-	b := beginBulk(t, s)
-	defer b.Abort()
-	row := make([]float32, 3000)
-	columns := make([]string, len(row))
-	for i := range columns {
-		columns[i] = strconv.Itoa(i)
-	}
-	w := must.Get(b.Matrix("random", columns, MatrixEncoding{}))(t)
-	r := rand.New(rand.NewPCG(1, 2))
-	for v := range NodeID(b.Tx().NumNodes()) {
-		for i := range row {
-			row[i] = r.Float32()
-		}
-		must.Do(t, w.Put(v, row))
-	}
-	must.Do(t, b.Commit(nil))
-	for range 2 {
-		most := int64(0)
-		opt := BackupOptions{Since: bytes.NewReader(full), begin: func(n int64) error { most = n; return nil }}
-		var file bytes.Buffer
-		info := must.Get(s.Backup(t.Context(), &file, opt))(t)
-		if most < info.Stored || most > 2*info.Stored+4*lsm.SpareRoom {
-			t.Errorf("a backup of %d bytes says that it takes %d at most", info.Stored, most)
-		}
-		full = file.Bytes()
-	}
 }
 
 type readerFunc func(p []byte) (int, error)

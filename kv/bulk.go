@@ -19,6 +19,7 @@ import (
 // know of nodes that were removed after it began. Until then readers see the old data, and a crash keeps the old
 // data. A Bulk and its writers are for one goroutine, and must end in Commit or Abort: other writers wait for it.
 type Bulk struct {
+	ctx   context.Context // bounds the sorting of rows
 	s     *Store
 	tx    *Tx      // the store as it was
 	draft *catalog // as it will be
@@ -45,8 +46,9 @@ type bulkWriter struct {
 	close  func() error // removes what was spilled
 }
 
-// Bulk begins a bulk write, after the running Update, Bulk or Compact has ended; ctx bounds that wait. While a Bulk is
-// open, an Update, Bulk or Compact of the same goroutine waits for ever, and Close returns ErrBusy.
+// Bulk begins a bulk write, after the running Update, Bulk or Compact has ended. If ctx ends before that, Bulk fails;
+// if it ends before all rows are sorted, Commit does. While a Bulk is open, an Update, Bulk or Compact of the same
+// goroutine waits for ever, and Close returns ErrBusy.
 func (s *Store) Bulk(ctx context.Context) (*Bulk, error) {
 	b, err := s.beginBulk(ctx)
 	if err == nil {
@@ -63,7 +65,7 @@ func (s *Store) beginBulk(ctx context.Context) (*Bulk, error) {
 	if err := s.lockWriter(ctx); err != nil {
 		return nil, err
 	}
-	b := &Bulk{s: s, tx: s.Begin(), writers: map[string]bulkWriter{}, began: time.Now()}
+	b := &Bulk{ctx: ctx, s: s, tx: s.Begin(), writers: map[string]bulkWriter{}, began: time.Now()}
 	var err error
 	if b.removed, err = b.tx.Removed(); err != nil {
 		b.tx.end()
@@ -91,6 +93,9 @@ func (b *Bulk) fail(err error) error {
 	}
 	return err
 }
+
+// Context is that which the Bulk was begun with.
+func (b *Bulk) Context() context.Context { return b.ctx }
 
 // Tx is a read view of the store as it was when the Bulk began. It ends with the Bulk.
 func (b *Bulk) Tx() *Tx { return b.tx }
@@ -168,19 +173,6 @@ func (b *Bulk) Space(name string) (put func(key, value []byte) error, err error)
 	}, func() error { return nil }}
 	w := &spaceWriter{b: b, name: name, generation: g}
 	return func(key, value []byte) error { return b.fail(w.put(key, value)) }, nil
-}
-
-// DropMatrix removes a matrix at Commit; ErrNotFound when there is none.
-func (b *Bulk) DropMatrix(name string) error {
-	if err := b.check(); err != nil {
-		return err
-	}
-	if _, ok := b.draft.Matrices[name]; !ok {
-		return fmt.Errorf("matrix %s: %w", name, ErrNotFound)
-	}
-	delete(b.draft.Matrices, name)
-	b.touched.Of(matrixTouched(name)).All = true
-	return nil
 }
 
 // Commit makes all that was written visible at once, together with what final, if not nil, writes in the same

@@ -16,6 +16,15 @@ func beginBulk(t *testing.T, s *Store) *Bulk {
 	return must.Get(s.Bulk(context.Background()))(t)
 }
 
+// makeMatrix makes a matrix without rows.
+func makeMatrix(t *testing.T, s *Store, name string, columns ...string) {
+	t.Helper()
+	b := beginBulk(t, s)
+	defer b.Abort()
+	must.Get(b.Matrix(name, columns, MatrixEncoding{}))(t)
+	must.Do(t, b.Commit(nil))
+}
+
 func TestCloseWithOpenBulk(t *testing.T) {
 	s := newStore(t, Options{})
 	setNodes(t, s, 3)
@@ -95,10 +104,9 @@ func TestGenerationsRunOut(t *testing.T) {
 	}
 	update(t, s, add("last"))
 	for name, write := range map[string]func(tx *Tx) error{
-		"AddColumn":    add("beyond"),
-		"CreateMatrix": func(tx *Tx) error { return tx.CreateMatrix("m", nil) },
-		"Space.Put":    func(tx *Tx) error { return tx.Space("s").Put([]byte("k"), nil) },
-		"AddNode":      func(tx *Tx) error { _, err := tx.AddNode(Node{ID: "x"}); return err },
+		"AddColumn": add("beyond"),
+		"Space.Put": func(tx *Tx) error { return tx.Space("s").Put([]byte("k"), nil) },
+		"AddNode":   func(tx *Tx) error { _, err := tx.AddNode(Node{ID: "x"}); return err },
 	} {
 		if err := s.Update(write); !errors.Is(err, errGenerations) {
 			t.Errorf("%s: got %v, want the generations used up", name, err)

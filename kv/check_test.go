@@ -54,10 +54,11 @@ func checkedStore(t *testing.T) *Store {
 	}
 	must.Get(l.Commit(t.Context(), nil))(t)
 	s := openTest(t, dir)
+	makeMatrix(t, s, "m", "a", "b")
 	must.Do(t, s.Update(func(tx *Tx) error {
 		v := must.Get(tx.AddNode(Node{ID: "extra", Label: "new"}))(t)
 		return errors.Join(tx.AddEdge(v, 7), tx.AddEdge(9, v), tx.RemoveEdge(0, 5), tx.SetValue(3, "year", ValueOf(1)),
-			tx.CreateMatrix("m", []string{"a", "b"}), tx.SetRow("m", 4, []float32{1, 2}))
+			tx.SetRow("m", 4, []float32{1, 2}))
 	}))
 	return s
 }

@@ -50,9 +50,9 @@ func copyAtRest(t *testing.T, dir string) string {
 func TestSmallUpdatesLeaveTheCatalogue(t *testing.T) {
 	s := newStore(t, Options{})
 	addNodes(t, s, 3)
+	makeMatrix(t, s, "m", "x", "y")
 	update(t, s, func(tx *Tx) error {
-		return errors.Join(tx.AddEdge(0, 1), tx.SetLabel(0, "a"), tx.CreateMatrix("m", []string{"x", "y"}),
-			tx.SetRow("m", 0, []float32{1, 2}))
+		return errors.Join(tx.AddEdge(0, 1), tx.SetLabel(0, "a"), tx.SetRow("m", 0, []float32{1, 2}))
 	})
 	versions := func() (catalogue, counts uint64) {
 		t.Helper()

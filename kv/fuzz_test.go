@@ -15,7 +15,7 @@ import (
 func FuzzCatalog(f *testing.F) {
 	c := newCatalog()
 	c.Classes, c.Nodes, c.Columns["label"] = []string{"a", "b"}, 3, column.Entry{Generation: 2, Kind: KindClass}
-	c.Matrices["m"] = matrix.Entry{Generation: 3, Columns: []string{"a"}, Rows: 3, BlockRows: 1024}
+	c.Matrices["m"] = matrix.Entry{Generation: 3, Columns: []string{"a"}, Rows: 3}
 	for _, v := range []any{c, c.counts, newCatalog(), map[string]any{"columns": nil}} {
 		body, err := msgpack.Marshal(v)
 		must.Do(f, err)

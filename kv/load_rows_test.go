@@ -127,7 +127,7 @@ func TestLastBlocks(t *testing.T) {
 	if err := column.finish(); err != nil || b.batch.Records != 1 {
 		t.Errorf("column: %d records (%v), want 1", b.batch.Records, err)
 	}
-	height := NodeID(matrix.entry.BlockRows)
+	height := NodeID(matrix.entry.BlockRows())
 	matrix.block = codec.Window{Values: make([]float32, height), Stride: 1}
 	matrix.first = (rows - height) / height * height
 	if err := matrix.finish(); err != nil || b.batch.Records != 2 {

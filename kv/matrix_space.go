@@ -82,27 +82,6 @@ func (m *Matrix) Read(rows Range, lo, hi int, dst []float32) error {
 	return nil
 }
 
-// CreateMatrix adds a matrix whose rows are all NaN, every cell kept; ErrExists when there is one of that name.
-func (tx *Tx) CreateMatrix(name string, columns []string) error {
-	if err := tx.writable(); err != nil {
-		return err
-	}
-	if _, ok := tx.cat.Matrices[name]; ok {
-		return fmt.Errorf("matrix %s: %w", name, ErrExists)
-	}
-	c, g, err := tx.newEntry("matrix", name)
-	if err != nil {
-		return err
-	}
-	c.Matrices[name] = matrix.Entry{
-		Generation: g,
-		Columns:    slices.Clone(columns),
-		BlockRows:  uint32(MatrixEncoding{}.BlockRows(len(columns))),
-	}
-	tx.touched.Of(matrixTouched(name)).All = true
-	return nil
-}
-
 // Drop removes the matrix.
 func (m *Matrix) Drop() error {
 	c, err := m.tx.change()
@@ -118,41 +97,34 @@ func (m *Matrix) Drop() error {
 // encoding may keep a limited number of cells that differ from the common value of the row. SetRow returns
 // ErrInvalidValue for a row with more such cells.
 func (tx *Tx) SetRow(name string, v NodeID, row []float32) error {
-	entry, err := tx.rowEntry(name, v, row)
+	row, err := tx.conform(name, v, row)
 	if err != nil {
 		return err
-	}
-	row = slices.Clone(row)
-	if err := entry.Conform(row); err != nil {
-		return fmt.Errorf("matrix %s, node number %d: %w", name, v, err)
 	}
 	return tx.putRow(name, v, row)
 }
 
-// rowEntry returns the entry of a matrix that a row of a node fits into.
-func (tx *Tx) rowEntry(name string, v NodeID, row []float32) (matrix.Entry, error) {
+// conform returns the row of a node as a matrix keeps it.
+func (tx *Tx) conform(name string, v NodeID, row []float32) ([]float32, error) {
 	entry, err := tx.matrixEntry(name)
-	if err = cmp.Or(tx.checkNode(v), err); err == nil && len(row) != len(entry.Columns) {
-		err = fmt.Errorf("matrix %s, node number %d: %w: a row of %d, want %d", name, v, ErrShape, len(row),
-			len(entry.Columns))
+	if err = cmp.Or(tx.checkNode(v), err); err != nil {
+		return nil, err
 	}
-	return entry, err
+	row = slices.Clone(row)
+	if err := entry.Conform(row); err != nil {
+		return nil, fmt.Errorf("matrix %s, node number %d: %w", name, v, err)
+	}
+	return row, nil
 }
 
 // TouchRow counts the row of a node as changed, as it is: something else that the transaction writes, which is not
 // tracked, goes by the row. In a transaction that writes nothing it does nothing.
 func (tx *Tx) TouchRow(name string, v NodeID) error {
-	if err := tx.writable(); err != nil {
-		return err
+	_, err := tx.matrixEntry(name)
+	if err = cmp.Or(tx.writable(), err, tx.checkNode(v)); err == nil {
+		tx.touched.Of(matrixTouched(name)).Add(v)
 	}
-	if _, err := tx.matrixEntry(name); err != nil {
-		return err
-	}
-	if err := tx.checkNode(v); err != nil {
-		return err
-	}
-	tx.touched.Of(matrixTouched(name)).Add(v)
-	return nil
+	return err
 }
 
 // A Space is a key range lent to an upper room. Keys are 1 to MaxSpaceKey bytes, values at most MaxSpaceValue; records

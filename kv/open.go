@@ -17,6 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/decisions"
 	"github.com/graphcleaner/graphcleaner/kv/internal/graph"
 	"github.com/graphcleaner/graphcleaner/kv/internal/lsm"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
@@ -135,6 +136,9 @@ func (s *Store) start() error {
 	if err := s.openPacks(); err != nil {
 		return err
 	}
+	if err := s.checkReplayed(); err != nil {
+		return err
+	}
 	if err := s.followDecisions(); err != nil {
 		return err
 	}
@@ -150,14 +154,27 @@ func (s *Store) start() error {
 	return s.sweep()
 }
 
-// damagedTable returns the first damage of a table of a store whose header is not found: it may be in there. It returns
-// nil if no table is damaged, or if there is no decisions.log: then the database may be of another program.
+// checkReplayed returns an ErrCorrupt if logs that a crash left lack a commit before the last: one of them is damaged.
+func (s *Store) checkReplayed() error {
+	if !s.db.LeftByCrash() {
+		return nil
+	}
+	return s.lastView(func(tx *Tx) error {
+		return readAll(context.Background(), tx.changesAfter(max(s.db.Tabled(), tx.cat.changesFrom(tx.last)), tx.last))
+	})
+}
+
+// damagedTable returns the first damage of a table of a store whose header is not found: it may be in there, or in a log
+// that a crash left. It returns nil if there is no decisions.log: then the database may be of another program.
 func (s *Store) damagedTable() (damage error) {
 	if _, err := os.Stat(decisionsPath(s.dir)); err != nil {
 		return nil
 	}
 	look := func(int, int) error { return damage }
 	err := s.db.FindDamage(context.Background(), look, func(_ string, found error) { damage = cmp.Or(damage, found) })
+	if s.db.LeftByCrash() {
+		damage = cmp.Or(damage, record.CorruptFile(s.dir, "its header is lost: a log of Badger is damaged or missing"))
+	}
 	return cmp.Or(damage, err)
 }
 

@@ -177,8 +177,9 @@ func TestPatchWays(t *testing.T) {
 }
 
 func patchWays(t *testing.T, first *Store) {
+	makeMatrix(t, first, "m", "a", "b")
 	update(t, first, func(tx *Tx) error {
-		must.Do(t, errors.Join(tx.CreateMatrix("m", []string{"a", "b"}), tx.RemoveNode(9)))
+		must.Do(t, tx.RemoveNode(9))
 		for v := range NodeID(8) {
 			must.Do(t, tx.SetRow("m", v, []float32{1, float32(v)}))
 		}

@@ -102,11 +102,7 @@ func (tx *Tx) matrixRows(name string) (rowsOf[[]float32], error) {
 		return rowsOf[[]float32]{}, err
 	}
 	entry := tx.cat.Matrices[name]
-	if entry.BlockRows == 0 {
-		key := record.Prefix(record.KindMatrix, entry.Generation)
-		return rowsOf[[]float32]{}, record.Corrupt(key, "its blocks have no rows")
-	}
-	nodes, height, width := tx.NumNodes(), int(entry.BlockRows), m.Width()
+	nodes, height, width := tx.NumNodes(), entry.BlockRows(), m.Width()
 	var loaded Range
 	values := make([]float32, min(height, nodes)*width)
 	load := func(r Range) error {

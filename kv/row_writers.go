@@ -2,7 +2,6 @@ package kv
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -83,7 +82,7 @@ func (w *rowWriter[R]) flushTo(end uint32) error {
 func (w *rowWriter[R]) finish() error {
 	if w.sorter != nil {
 		last := int64(-1)
-		for r, err := range w.sorter.Records(context.Background()) {
+		for r, err := range w.sorter.Records(w.b.ctx) {
 			if err != nil {
 				return err
 			}
@@ -202,18 +201,17 @@ func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g
 		Generation: g,
 		Columns:    slices.Clone(columns),
 		Rows:       uint32(b.draft.Nodes),
-		BlockRows:  uint32(e.BlockRows(width)),
 		Half:       e.Half,
 		Kept:       uint32(e.Kept),
 	}
-	rows := min(int(entry.BlockRows), b.draft.Nodes)
+	rows := min(entry.BlockRows(), b.draft.Nodes)
 	w := &MatrixWriter{
 		entry: entry, row: make([]float32, width),
 		block: codec.Window{Values: make([]float32, rows*width), Stride: width},
 	}
 	codec.FillWith(w.block.Values, float32(math.NaN()))
 	w.rowWriter = rowWriter[[]float32]{
-		b: b, what: "matrix " + name, rows: entry.Rows, height: entry.BlockRows, set: w.set, flush: w.flushBlock,
+		b: b, what: "matrix " + name, rows: entry.Rows, height: uint32(entry.BlockRows()), set: w.set, flush: w.flushBlock,
 		encode: matrix.AppendRow,
 		decode: func(body []byte) ([]float32, error) { return w.row, matrix.ReadRow(body, w.row) },
 	}
@@ -237,7 +235,7 @@ func (w *MatrixWriter) set(v NodeID, row []float32) error {
 }
 
 func (w *MatrixWriter) flushBlock(rows int) error {
-	block, width := uint32(w.first)/w.entry.BlockRows, w.entry.TileWidth()
+	block, width := uint32(w.first)/w.height, w.entry.TileWidth()
 	for tile := 0; tile*width < w.block.Stride; tile++ {
 		hi := min((tile+1)*width, w.block.Stride)
 		w.buf = w.entry.Encoding().AppendTile(w.buf[:0], w.block, rows, tile*width, hi)

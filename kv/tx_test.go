@@ -84,7 +84,6 @@ func TestWritesNeedUpdate(t *testing.T) {
 		for name, err := range map[string]error{
 			"SetLabel":     tx.SetLabel(0, "a"),
 			"AddColumn":    tx.AddColumn("x", KindInt),
-			"CreateMatrix": tx.CreateMatrix("m", nil),
 			"Documents":    tx.Documents("a").Put("b", 1),
 			"Space.Drop":   tx.Space("s").Drop(),
 			"Space.Put":    tx.Space("s").Put([]byte("k"), nil),

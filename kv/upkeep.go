@@ -41,8 +41,6 @@ type BackupOptions struct {
 	Dir string
 
 	Progress Progress // counts bytes of records
-
-	begin func(most int64) error // of tests: is told the room that the backup may take
 }
 
 // Backup writes a snapshot of the store to w: everything that a Tx can read, but not the files that jobs keep (see
@@ -84,9 +82,6 @@ func (s *Store) Backup(ctx context.Context, w io.Writer, opt BackupOptions) (inf
 	})
 	if err == nil && opt.Dir != "" {
 		err = storedir.CheckRoom(opt.Dir, most)
-	}
-	if err == nil && opt.begin != nil {
-		err = opt.begin(most)
 	}
 	if err != nil {
 		return info, err

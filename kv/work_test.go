@@ -58,9 +58,8 @@ func TestVersions(t *testing.T) {
 	s := newStore(t, Options{})
 	addNodes(t, s, 5)
 	const matrix = "m"
-	update(t, s, func(tx *Tx) error {
-		return errors.Join(tx.AddColumn("p", KindInt), tx.CreateMatrix(matrix, []string{"a"}), tx.AddEdge(0, 1))
-	})
+	makeMatrix(t, s, matrix, "a")
+	update(t, s, func(tx *Tx) error { return errors.Join(tx.AddColumn("p", KindInt), tx.AddEdge(0, 1)) })
 	versions := func() (got [4]string) {
 		view(t, s, func(tx *Tx) error {
 			var errs [4]error
@@ -118,7 +117,7 @@ func TestVersionsTellStepsBack(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, Options{})
 	addNodes(t, s, 5)
-	update(t, s, func(tx *Tx) error { return tx.CreateMatrix("rows", []string{"a"}) })
+	makeMatrix(t, s, "rows", "a")
 	closeStore(t, s)
 	goOn := func(bulk, deltas bool, x int) (got [5]string) {
 		s := openStore(t, copyStore(t, s.Dir()), Options{})

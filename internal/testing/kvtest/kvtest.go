@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -123,4 +124,13 @@ func cleanUp(t testing.TB, s *kv.Store) {
 			t.Errorf("closing store %s: %v", s.Dir(), err)
 		}
 	})
+}
+
+// MakeMatrix makes a matrix without rows, in place of one of the same name.
+func MakeMatrix(t *testing.T, s *kv.Store, name string, columns []string) {
+	t.Helper()
+	b := must.Get(s.Bulk(t.Context()))(t)
+	defer b.Abort()
+	must.Get(b.Matrix(name, columns, kv.MatrixEncoding{}))(t)
+	must.Do(t, b.Commit(nil))
 }

@@ -95,6 +95,9 @@ func (l *Log) Renew(commit uint64, all iter.Seq2[Entry, error]) error {
 	if err == nil {
 		err = os.Rename(draft, l.path)
 	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(draft))
+	}
 	if err == nil {
 		err = durable.SyncDirectory(filepath.Dir(l.path))
 	}

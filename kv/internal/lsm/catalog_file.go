@@ -16,10 +16,10 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// CatalogName is the file of a copy of the catalogue, with a list of the packs. It is replaced after each commit that
-// changes the catalogue, and before the first pack goes. So if Badger loses such a commit, this file tells so. Of a
-// crashed database it says which packs must be there. It also has what is to be known of a pack to read a closed
-// database without a look at each pack.
+// CatalogName is the file of a copy of the catalogue, with a list of the packs. It is replaced before a commit names new
+// packs, after each commit that changes the catalogue, and before the first pack goes. So if Badger loses such a
+// commit, this file tells so. Of a crashed database it says which packs must be there. It also has what is to be known
+// of a pack to read a closed database without a look at each pack.
 const CatalogName = "catalog"
 
 // catalogForm begins the file, as a line with the CRC-32C of what follows, in hexadecimal: a catalogFile as msgpack.
@@ -61,7 +61,7 @@ func (c *catalogFile) write(dir string, next catalogFile) error {
 	}
 	text = append([]byte(catalogHead(text)+"\n"), text...)
 	if err := storedir.ReplaceFile(filepath.Join(dir, CatalogName), text); err != nil {
-		return err
+		return fmt.Errorf("the file %s: %w", CatalogName, err)
 	}
 	*c = next
 	return nil

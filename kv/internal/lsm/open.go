@@ -30,6 +30,7 @@ type DB struct {
 	dir     string
 	db      *badger.DB // nil if it is read without Badger
 	crashed bool       // a crash left what was opened
+	tabled  uint64     // the newest version that tables had when it was opened; logs had the later ones
 	opened  bool       // OpenPacks has opened the packs
 
 	failure *writeFailure
@@ -92,7 +93,7 @@ func (d *DB) openBadger(opt Options) error {
 	}
 	if err == nil {
 		d.last.Store(f.last)
-		d.flushes.tables = f.tables
+		d.tabled, d.flushes.tables = f.tabled, f.tables
 		return nil
 	}
 	err = fmt.Errorf("%s: %w", d.dir, wrapBadger(err))
@@ -113,6 +114,9 @@ func leftByCrash(dir string) (bool, error) {
 // LeftByCrash says whether the database had not been closed when it was opened.
 func (d *DB) LeftByCrash() bool { return d.crashed }
 
+// Tabled is the newest version that tables had when the database was opened: logs had the later ones.
+func (d *DB) Tabled() uint64 { return d.tabled }
+
 // markClosed leaves the directory of a database that Badger has closed as one that was closed properly.
 func markClosed(dir string) error {
 	err := showPacks(dir)
@@ -130,6 +134,7 @@ type found struct {
 	manifest
 	closed []uint64 // packs with names of tables
 	last   uint64   // version of the last commit
+	tabled uint64   // the newest version of the tables
 	tables int      // of level 0, with those that Badger makes of logs
 	strays []stray  // tables that the manifest does not name, and which may go
 }
@@ -155,13 +160,12 @@ func prepare(dir string, crashed bool) (f found, err error) {
 		return f, err
 	}
 	f.manifest, f.closed = m, there.closed
-	newest := uint64(0)
 	for _, id := range m.own() {
 		l, err := new(catalogFile).look(id, table.NewFilename(id, dir))
 		if err != nil {
 			return f, err
 		}
-		newest = max(newest, l.Newest)
+		f.tabled = max(f.tabled, l.Newest)
 		if m.levels[id] == 0 {
 			f.tables++
 		}
@@ -170,9 +174,9 @@ func prepare(dir string, crashed bool) (f found, err error) {
 	if err != nil {
 		return f, err
 	}
-	f.last = slices.Max(append(slices.Collect(maps.Keys(logged.all)), newest))
+	f.last = slices.Max(append(slices.Collect(maps.Keys(logged.all)), f.tabled))
 	f.tables += logged.logs
-	if f.strays, err = findStrays(dir, strays, newest, logged); err != nil {
+	if f.strays, err = findStrays(dir, strays, f.tabled, logged); err != nil {
 		return f, err
 	}
 	for _, s := range f.strays {

@@ -93,11 +93,11 @@ func (s *packSet) of(key []byte) pack.Tables {
 	return s.streams[streamOf(key)]
 }
 
-// mayHave reports whether one of the packs has a record of a key, or cannot tell. A deletion of the key is to hide
+// mayHave reports whether one of the packs has a record of a key, or is damaged there. A deletion of the key is to hide
 // that.
 func (s *packSet) mayHave(key []byte) bool {
-	_, _, err := s.of(key).Cursors().Get(key)
-	return !errors.Is(err, record.ErrNotFound)
+	err := guard(key, func() error { return s.of(key).Cursors().Lack(key) })
+	return err != nil
 }
 
 // packs are the tables of a database that are read here. Who reads has the set that counted when it began. A table
@@ -184,8 +184,7 @@ func (d *DB) OpenPacks(live func(g record.Generation) bool) error {
 	for _, id := range f.open {
 		d.packs.last = max(d.packs.last, id)
 		h, err := d.openPack(id)
-		_, listed := d.catalog.Packs[id]
-		unfinished := d.crashed && !listed && errors.Is(err, record.ErrCorrupt)
+		unfinished := d.crashed && !live(generationOf(d.catalog.Packs[id])) && errors.Is(err, record.ErrCorrupt)
 		switch {
 		case !unfinished && err != nil:
 			return err
@@ -251,7 +250,7 @@ func (d *DB) KeepPacks(
 			err = d.catalog.write(d.dir, catalogFile{text, listed})
 		}
 		if err != nil {
-			return 0, fmt.Errorf("the file %s: %w", CatalogName, err)
+			return 0, err
 		}
 	}
 	if len(kept) == len(before) {

@@ -132,7 +132,7 @@ func (b *PackWriter) Flush() error {
 }
 
 // Publish is Flush, and has snapshots that begin from now on see the packs. That is to be done before a commit names
-// their generations.
+// their generations. They are listed first, so that one which is gone after that commit is missed.
 func (b *PackWriter) Publish() error {
 	if err := b.Flush(); err != nil || len(b.ended) == 0 {
 		return err
@@ -143,12 +143,20 @@ func (b *PackWriter) Publish() error {
 	b.d.packs.mu.Lock()
 	all := slices.Clone(b.d.packs.now.tables)
 	b.d.packs.mu.Unlock()
+	listed := map[uint64]pack.Listed{}
+	maps.Copy(listed, b.d.catalog.Packs)
 	for _, t := range b.ended {
 		h, err := b.d.openPack(t.id)
 		if err != nil {
 			return err
 		}
 		all = append(all, h)
+		listed[h.id] = h.Listed
+	}
+	if b.d.catalog.Body != nil { // else it is of a load, which a crash starts over
+		if err := b.d.catalog.write(b.d.dir, catalogFile{b.d.catalog.Body, listed}); err != nil {
+			return err
+		}
 	}
 	b.ended = nil
 	return b.d.packs.replace(newPackSet(all))

@@ -7,7 +7,6 @@ import (
 
 	"github.com/dgraph-io/badger/v4"
 
-	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
@@ -52,7 +51,7 @@ func (t *Txn) WillRead(keys iter.Seq[[]byte]) {
 	if len(cursors) == 0 {
 		return
 	}
-	pack.GuardFaults(func() error { //nolint:errcheck // see above
+	guard(nil, func() error { //nolint:errcheck // see above
 		cursors[len(cursors)-1].WillRead(keys)
 		return nil
 	})

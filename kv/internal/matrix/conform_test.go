@@ -10,7 +10,7 @@ import (
 
 // TestConform expects rows that an encoding cannot keep to be refused, and the cells of others to be rounded.
 func TestConform(t *testing.T) {
-	e := Entry{Columns: make([]string, 5), BlockRows: 4, Half: true, Kept: 1}
+	e := Entry{Columns: make([]string, 5), Half: true, Kept: 1}
 	if err := e.Conform([]float32{1, 2, 3, 3, 3}); !errors.Is(err, record.ErrInvalidValue) {
 		t.Errorf("two cells beside the others: got %v, want ErrInvalidValue", err)
 	}

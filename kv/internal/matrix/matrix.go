@@ -14,12 +14,11 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// An Entry is a matrix [Rows×len(Columns)] in the catalogue, in blocks of BlockRows rows, with row deltas when Deltas.
+// An Entry is a matrix [Rows×len(Columns)] in the catalogue, with row deltas when Deltas.
 type Entry struct {
 	Generation record.Generation `msgpack:"generation"`
 	Columns    []string          `msgpack:"columns"`
 	Rows       uint32            `msgpack:"rows"`
-	BlockRows  uint32            `msgpack:"block_rows"`
 	Deltas     bool              `msgpack:"deltas"`
 	Half       bool              `msgpack:"half"` // of codec.MatrixEncoding
 	Kept       uint32            `msgpack:"kept"` // of codec.MatrixEncoding
@@ -47,7 +46,7 @@ func (m Matrix) Read(rows record.Range, lo, hi int, dst codec.Window) error {
 		}
 		m.Deltas = false
 	}
-	keep := rows.Len()*fewRows < int(m.BlockRows)
+	keep := rows.Len()*fewRows < m.BlockRows()
 	if err := m.readTiles(keep, rows, lo, hi, dst); err != nil {
 		return err
 	}
@@ -57,7 +56,7 @@ func (m Matrix) Read(rows record.Range, lo, hi int, dst codec.Window) error {
 // readTiles is Read without what changed since. It goes block by block, each from the first tile to the last, which is
 // the order on disk.
 func (m Matrix) readTiles(keep bool, rows record.Range, lo, hi int, dst codec.Window) error {
-	height, width := int(m.BlockRows), m.TileWidth()
+	height, width := m.BlockRows(), m.TileWidth()
 	limit := min(int(rows.End), int(m.Rows))
 	for row := int(rows.First); row < limit; {
 		first := row / height * height
@@ -90,7 +89,8 @@ func (m Matrix) readTile(keep bool, block, tile uint32, part codec.TilePart, dst
 		if keep {
 			body = bytes.Clone(body)
 		}
-		rows := min(m.BlockRows, m.Rows-block*m.BlockRows)
+		height := uint32(m.BlockRows())
+		rows := min(height, m.Rows-block*height)
 		columns := min(m.TileWidth(), len(m.Columns)-int(tile)*m.TileWidth())
 		t, err := codec.NewTile(body, int(rows), columns)
 		if err != nil {
@@ -137,10 +137,11 @@ func (e Entry) Encoding() codec.MatrixEncoding {
 	return codec.MatrixEncoding{Half: e.Half, Kept: int(e.Kept)}
 }
 
+// BlockRows is the number of rows stored together.
+func (e Entry) BlockRows() int { return e.Encoding().BlockRows(len(e.Columns)) }
+
 // TileWidth is the number of columns stored together.
-func (e Entry) TileWidth() int {
-	return e.Encoding().TileWidth(int(e.BlockRows), len(e.Columns))
-}
+func (e Entry) TileWidth() int { return e.Encoding().TileWidth(e.BlockRows(), len(e.Columns)) }
 
 // Conform rounds the cells of a row as the matrix keeps them, or says why it cannot.
 func (e Entry) Conform(row []float32) error {

@@ -1,6 +1,8 @@
 package pack
 
 import (
+	"cmp"
+	"errors"
 	"math"
 
 	"github.com/dgraph-io/badger/v4/y"
@@ -47,4 +49,21 @@ func (cursors Cursors) Get(key []byte) (newest []byte, version uint64, err error
 		return nil, 0, record.ErrNotFound
 	}
 	return newest, version, nil
+}
+
+// Lack returns an error unless no table has the key, by blocks whose checksums match. The cursors are new.
+func (cursors Cursors) Lack(key []byte) error {
+	if _, _, err := cursors.Get(key); !errors.Is(err, record.ErrNotFound) {
+		return cmp.Or(err, record.ErrExists)
+	}
+	for _, c := range cursors {
+		if c.of == nil { // the filter was enough
+			continue
+		}
+		at, block, err := c.locate(y.KeyWithTs(key, math.MaxUint64))
+		if err = cmp.Or(err, c.run[at].reader.Verify(block), c.of.reader.Verify(c.block)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
