@@ -187,7 +187,7 @@ func (c *demoCommand) audit(ctx context.Context, store *kv.Store, graph *demoGra
 	s.echo("audit", c.Dir, "--size", strconv.Itoa(draws))
 	s.say("The demo knows the right fields, and answers for you.")
 	step := func(step review.Step) (review.Result, error) {
-		return step.Do(ctx, store, query.Options{Workers: c.Threads, MemoryBudget: c.work()})
+		return step.Do(ctx, store, query.Options{Workers: c.Threads, MemoryBudget: c.work(), Who: "demo"})
 	}
 	find := review.Step{Find: &review.Find{Audit: &review.Sample{Size: draws, Seed: c.Seed}}}
 	asked, err := step(find)
@@ -199,8 +199,8 @@ func (c *demoCommand) audit(ctx context.Context, store *kv.Store, graph *demoGra
 		right[graph.id(v)] = graph.fields[field]
 	}
 	var answers []decide.Request
-	for i, v := range asked.Nodes {
-		answers = append(answers, decide.Request{Node: v, Kind: decide.Relabel, To: right[asked.IDs[i]]})
+	for i, d := range asked.Audit.Open("demo") {
+		answers = append(answers, decide.Request{Node: d.Node, Kind: decide.Relabel, To: right[asked.IDs[i]]})
 	}
 	if _, err := decide.Write(ctx, store, answers, decide.Options{Who: "demo"}); err != nil {
 		return err

@@ -245,6 +245,9 @@ func (d *desk) review(ctx context.Context, step review.Step) (review.Result, err
 	if r == nil {
 		return review.Result{}, err
 	}
+	if r.Review.Done.Slow {
+		d.base.RescoreWithin = 0
+	}
 	return r.Review, err
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/worker"
 	"github.com/graphcleaner/graphcleaner/shell/print"
@@ -105,7 +106,7 @@ type drawCommand struct {
 }
 
 func (*drawCommand) Help() string {
-	return `Writes an SVG, the picture that the page of review --web has: the node, its neighbours and, where these are few, theirs; their ` +
+	return `Writes an SVG, the picture that the page of review --web has: the node, its neighbours and some of theirs; their ` +
 		`labels, and what they say of the label of the node. The picture is one text that needs nothing else, for light and dark pages. At most 150 nodes are drawn.
 
     graphcleaner draw my.graph p17 --out p17.svg`
@@ -122,9 +123,9 @@ func (c *drawCommand) Run(ctx context.Context, s *streams) error {
 			if err != nil {
 				return fmt.Errorf("draw: %w", err)
 			}
-			ego, err := survey.New(tx, survey.Guess(tx)).Ego(ctx, "ego", v)
+			d, err := survey.Read(ctx, tx, v, survey.Guess(tx), ops.Options{Workers: c.Threads, MemoryBudget: c.work()})
 			if err == nil {
-				picture = ego.SVG()
+				picture = d.Ego.SVG()
 			}
 			return err
 		})

@@ -40,7 +40,7 @@ type reviewCommand struct {
 }
 
 func (*reviewCommand) Help() string {
-	return `Shows the suspects one at a time, highest score first, each with its evidence, and takes a key: ` + review.Keys() + `.
+	return `Shows the suspects one at a time, highest score first, each with its evidence, and takes a key: ` + review.Keys + `.
 
 Every decision is on disk before the next suspect appears. A decided suspect does not come again. So you can leave a review at any time and continue ` +
 		`later. The scores around each decision move at once. At the end, review takes the decisions in, as rescore does. Skipped suspects come again in the next review. ` +
@@ -49,14 +49,12 @@ Every decision is on disk before the next suspect appears. A decided suspect doe
 A second person reviews the nodes that ann has decided on with --where "decided_by = 'ann'". --where disputed shows the nodes that people disagree about, ` +
 		`and who says what.
 
-After l, the classes are listed. Type a name, a part of one, or a number in the list. Upper and lower case are alike. Names that begin with the part go before ` +
-		`names that have it elsewhere. If several fit, review lists them and asks again. A number that is also a name, or the beginning of a name, is read ` +
-		`as a name. After a wrong name, review asks again.
+After l, type the name of a class, or a part of it. Upper and lower case are alike. If several fit, review lists them and asks again.
 
 Keys count one at a time. Pasted text, and keys typed before a suspect appears, do not count.
 
 With --web, review prints the address of a page for this machine alone, and opens it in a browser. The page shows the neighbourhood of each suspect, ` +
-		`lists with a condition, decisions about many nodes, and the store at a glance. The address has a token: who knows it can decide. Ctrl-C ends the page.
+		`and the answers of statements. The address has a token: who knows it can decide. Ctrl-C ends the page.
 
 Without a terminal, decide with statements, as in the last example.
 
@@ -78,11 +76,18 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) (err error) {
 	if c.Web {
 		return c.browse(ctx, s)
 	}
-	at := newDesk(s, &c.resources, c.DB, task{Who: cmp.Or(c.Who, query.UserName()), RescoreWithin: waitForScores})
-	defer func() { err = errors.Join(err, at.close()) }()
-	opt := review.Options{
-		Do: at.review, Find: review.Find{Where: c.Where, Limit: int(c.Limit)}, KeepScores: c.NoRescore, Out: s.out, Err: s.dialogue(), Note: s.notice,
+	base := task{Who: cmp.Or(c.Who, query.UserName())}
+	if !c.NoRescore {
+		base.RescoreWithin = waitForScores
 	}
+	at := newDesk(s, &c.resources, c.DB, base)
+	defer func() { err = errors.Join(err, at.close()) }()
+	return s.review(ctx, review.Options{Do: at.review, Find: review.Find{Where: c.Where, Limit: int(c.Limit)}, KeepScores: c.NoRescore})
+}
+
+// review has a person decide with keys, where there is a terminal.
+func (s *streams) review(ctx context.Context, opt review.Options) error {
+	opt.Out, opt.Err, opt.Note = s.out, s.dialogue(), s.notice
 	in, ok := s.in.(*os.File)
 	if ok && print.IsTerminal(in) && print.IsTerminal(s.out) && os.Getenv("TERM") != "dumb" {
 		opt.Replies = keyboard.New(ctx, in, s.dialogue())
@@ -160,7 +165,7 @@ type auditCommand struct {
 func (*auditCommand) Help() string {
 	return `Tells how many labels are wrong. Graph and predictions alone cannot tell it, but a look at some labels can, if chance chose them. audit draws ` +
 		`labels, and shows one after another: the text, the neighbours, and up to four labels in mixed order. It shows no score and no suggestion, and does ` +
-		`not say which label is the given one. Keys: ` + review.AuditKeys() + `.
+		`not say which label is the given one. Keys: ` + review.AuditKeys + `.
 
 50 draws tell the share of wrong labels within about 13 points, 200 within 7. The share and its interval are told at 25, 50, 100, 200, … decided draws. The ` +
 		`intervals of all these looks hold together in at least 90% of audits, so you may stop when you like the answer. When you leave, scores, threshold and suspects follow the last of them.
@@ -202,33 +207,23 @@ func (c *auditCommand) Run(ctx context.Context, s *streams) (err error) {
 	c.Who = cmp.Or(c.Who, query.UserName())
 	at := newDesk(s, &c.resources, c.DB, task{Who: c.Who})
 	defer func() { err = errors.Join(err, at.close()) }()
-	switch {
-	case c.Format == "json":
-		sample.First = 0
+	if c.Format == "json" || c.Draws != "" {
+		if c.Format == "json" {
+			sample.First = 0
+		}
 		told, err := at.review(ctx, review.Step{Find: &review.Find{Audit: &sample}})
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case c.Draws != "":
+			return c.writeDraws(s, told)
 		}
 		return json.NewEncoder(s.out).Encode(survey.ReportAudit(told.Audit))
-	case c.Draws != "":
-		told, err := at.review(ctx, review.Step{Find: &review.Find{Audit: &sample}})
-		if err != nil {
-			return err
-		}
-		return c.writeDraws(s, told)
 	}
-	opt := review.Options{
-		Do: at.review, Find: review.Find{Audit: &sample}, KeepScores: true, Out: s.out, Err: s.dialogue(), Note: s.notice,
-	}
-	in, ok := s.in.(*os.File)
-	if ok && print.IsTerminal(in) && print.IsTerminal(s.out) && os.Getenv("TERM") != "dumb" {
-		opt.Replies = keyboard.New(ctx, in, s.dialogue())
-	}
-	summary, err := review.Run(ctx, opt)
+	err = s.review(ctx, review.Options{Do: at.review, Find: review.Find{Audit: &sample}, KeepScores: true})
 	if err != nil {
-		return leaving(err, "%s", summary)
+		return err
 	}
-	s.say("%s", summary)
 	told, err := at.review(ctx, review.Step{Find: &review.Find{Audit: &review.Sample{}}})
 	if err != nil || told.Audit.Look == 0 {
 		return err

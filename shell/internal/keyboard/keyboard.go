@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -35,13 +34,6 @@ const (
 	keyErase     = 0x08 // Ctrl-H
 	keyNone      = -1   // a sequence of a key that means nothing here, such as an arrow
 )
-
-// A Choice is an answer that a key gives.
-type Choice struct {
-	Key  rune
-	Word string // shown once the key is pressed
-	Help string
-}
 
 // A Keyboard takes answers from the keys of a terminal. The terminal is raw only while a key is waited for.
 type Keyboard struct {
@@ -151,8 +143,9 @@ func (k *Keyboard) prompt(text string) error {
 	return err
 }
 
-// Choose asks for one of the choices and returns its key, which is a small letter. It returns io.EOF for Ctrl-D.
-func (k *Keyboard) Choose(prompt string, choices []Choice) (answer rune, err error) {
+// Choose asks for one of some keys, which are small letters and signs, and shows the one that was pressed. It returns
+// io.EOF for Ctrl-D.
+func (k *Keyboard) Choose(prompt, keys string) (answer rune, err error) {
 	err = k.whileRaw(func() error {
 		if err := k.prompt(prompt); err != nil {
 			return err
@@ -165,11 +158,10 @@ func (k *Keyboard) Choose(prompt string, choices []Choice) (answer rune, err err
 			if key == keyEnd {
 				return io.EOF
 			}
-			i := slices.IndexFunc(choices, func(c Choice) bool { return c.Key == unicode.ToLower(key) })
+			answer = unicode.ToLower(key)
 			switch {
-			case i >= 0 && len(k.input) == 0:
-				answer = choices[i].Key
-				_, err := fmt.Fprint(k.out, choices[i].Word, "\r\n")
+			case strings.ContainsRune(keys, answer) && len(k.input) == 0:
+				_, err := fmt.Fprint(k.out, string(answer), "\r\n")
 				return err
 			case len(k.input) > 0 || key == keyEscape:
 				if err := k.refuse(prompt); err != nil {

@@ -26,19 +26,21 @@ import (
 func egoOf(classes, votes, behind int, class func(i int) int) *Ego {
 	e := &Ego{
 		ID: "suspect-1", Title: "s has the label class 0. Is it class 1?", Text: "A sentence about it.", Votes: map[int]int{},
-		Nodes: []Node{{Name: "s", Class: 0, Predicted: 1, Confidence: 0.875, Score: 0.9375}},
+		Nodes: []Node{{Name: "s", Class: 0, Predicted: 1, Confidence: 0.875, Score: 0.9375}}, Neighbors: min(votes, MostNeighbors),
 	}
 	for i := range classes {
 		e.Classes = append(e.Classes, fmt.Sprint("class ", i))
 	}
 	for i := range votes {
-		n := Node{ID: fmt.Sprint("id", i), Name: fmt.Sprint("n", i), Class: class(i), Predicted: class(i), Confidence: 0.5, Score: math.NaN(), Weight: float64(1 + i%3)}
-		e.Nodes, e.Edges = append(e.Nodes, n), append(e.Edges, [2]int{0, i + 1})
-		e.Votes[n.Class]++
+		e.Votes[class(i)]++
+		if i < e.Neighbors {
+			n := Node{ID: fmt.Sprint("id", i), Name: fmt.Sprint("n", i), Class: class(i), Predicted: class(i), Confidence: 0.5, Score: math.NaN(), Weight: 3 - float64(i%3)}
+			e.Nodes, e.Edges = append(e.Nodes, n), append(e.Edges, [2]int{0, i + 1})
+		}
 	}
 	for i := range behind {
 		e.Nodes = append(e.Nodes, Node{Name: fmt.Sprint("b", i), Class: 1, Predicted: None, Score: math.NaN()})
-		e.Edges = append(e.Edges, [2]int{1 + i*i%votes, len(e.Nodes) - 1}, [2]int{len(e.Nodes) - 1, 1 + i%votes})
+		e.Edges = append(e.Edges, [2]int{1 + i*i%votes, len(e.Nodes) - 1}, [2]int{1 + i%votes, len(e.Nodes) - 1})
 	}
 	return e
 }
@@ -71,7 +73,7 @@ func TestGolden(t *testing.T) {
 	hub.Votes[1] += 100_000
 	awkward := egoOf(3, 3, 2, func(i int) int { return i })
 	awkward.Title, awkward.Text = "</title><script>\x00\x1b[31m & \"'", strings.Repeat("a sentence ", 20)+strings.Repeat("x", 200)
-	awkward.Classes = []string{"<b>&amp;", isolate("مرحبا بالعالم"), "שלום"}
+	awkward.Classes = []string{"<b>&amp;", "مرحبا بالعالم", "שלום"}
 	awkward.Nodes[0].Name, awkward.Nodes[1].Name, awkward.Nodes[2].Name = "東京&<>\u202e", "عقدة 7", "👩‍👩‍👧 \xff\x01 "+strings.Repeat("é", 99)
 	links := egoOf(8, 4, 3, one)
 	links.Nodes[0].Decided, links.Nodes[2].Decided, links.Nodes[6].Decided = "unsure by ann", `accept by <ann>, "بوب"`, "reject by bob"
@@ -82,13 +84,13 @@ func TestGolden(t *testing.T) {
 		circles  int
 		contains []string
 	}{
-		"alone": {alone, 4, []string{"class 0 (its label): no neighbour"}},
+		"alone": {alone, 4, []string{"class 0 (its label): 0 of 0 neighbours"}},
 		"few": {egoOf(8, 4, 30, one), 38, []string{"class 1: 4 of 4 neighbours", "n3", "s: class 0, predicted class 1 (87.5%), score 0.938",
 			"The larger a neighbour, the more it counts.", "hops away."}},
-		"links": {links, 11, []string{"score 0.938, decided: unsure by ann", `decided: ` + isolate(`accept by <ann>, "بوب"`), "–: people are not sure of the label.", "+: people changed the label.", "✓: people kept the label."}},
+		"links": {links, 11, []string{"score 0.938, decided: unsure by ann", `decided: ` + Within(`accept by <ann>, "بوب"`, 99)}},
 
 		"unlabelled": {unlabelled, 10, []string{"no label: 3 of 5 neighbours", "n0: no label"}},
-		"hub":        {hub, 37, []string{"149 of 100149 neighbours are drawn", "And 30 more classes."}},
+		"hub":        {hub, 23, []string{"60 of 100149 neighbours are drawn", "And 30 more classes."}},
 		"awkward":    {awkward, 10, []string{"</title><script>\ufffd\ufffd[31m & \"'", "東京&<>", "<b>&amp; (its label): 1 of 3"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -185,8 +187,7 @@ func TestNamesApart(t *testing.T) {
 		neighbors, behind, least int
 		name                     string
 	}{
-		{1, 0, 1, long}, {5, 0, 5, long}, {12, 0, 9, long}, {20, 0, 13, "NAMES IN CAPITALS ARE WIDE"}, {20, 0, 20, "n1234"},
-		{12, 0, 9, "東京都東京都東京都東京都"}, {3, 40, 2, long}, {3, 40, 3, "n1234"},
+		{1, 0, 1, long}, {5, 0, 4, long}, {12, 0, 6, long}, {20, 0, 12, "n1234"}, {12, 0, 6, "東京都東京都東京都東京都"}, {3, 40, 2, "n1234"},
 	} {
 		e := egoOf(2, test.neighbors, test.behind, func(int) int { return 1 })
 		for i := range e.Nodes {
@@ -205,18 +206,12 @@ func TestNamesApart(t *testing.T) {
 			}
 			if _, text, is := strings.Cut(line, `<text class="name`); is && !strings.HasPrefix(text, " title") {
 				_, text, _ = strings.Cut(strings.TrimSuffix(text, "</text>"), ">")
-				x, y, breadth := number("x"), number("y"), 6.5*breadth(text) // a bit less than names have, as places in drawings are rounded
-				switch {
-				case strings.Contains(line, `"name start"`):
-				case strings.Contains(line, `"name end"`):
-					x -= breadth
-				default:
-					x -= breadth / 2
-				}
-				names = append(names, box{x, y - 10, x + breadth, y + 2})
+				x, y, half := number("x"), number("y"), 3*float64(uniseg.StringWidth(text)) // a bit less than names have, as places are rounded
+				names = append(names, box{x - half, y - 10, x + half, y + 2})
 			}
 			if strings.HasPrefix(line, "<g>") && !strings.Contains(line, `fill="`+Colors[0]+`"`) { // all but the suspect
-				nodes = append(nodes, around([2]float64{number("cx"), number("cy")}, number("r")-1))
+				x, y, r := number("cx"), number("cy"), number("r")-1
+				nodes = append(nodes, box{x - r, y - r, x + r, y + r})
 			}
 		}
 		if len(nodes) != test.neighbors+test.behind {
@@ -231,20 +226,6 @@ func TestNamesApart(t *testing.T) {
 			t.Errorf("%d neighbours called %s: %d have names, want at least %d", test.neighbors, test.name, len(names), test.least)
 		}
 		t.Logf("%d neighbours called %s: %d have names", test.neighbors, test.name, len(names))
-	}
-}
-
-// TestMost has more nodes than a picture shows. Those with most weight are drawn.
-func TestMost(t *testing.T) {
-	e := egoOf(2, 1000, 50, func(int) int { return 1 })
-	e.Nodes[999].Weight = 9
-	e.Nodes[999].Name = "heavy"
-	texts, elements := read(t, e.SVG())
-	if drawn := elements["g"]; drawn != Most || !strings.Contains(texts, "heavy") {
-		t.Errorf("got %d nodes, want %d and among them the one with most weight", drawn, Most)
-	}
-	if !strings.Contains(strings.Join(strings.Fields(texts), " "), "149 of 1000 neighbours are drawn") {
-		t.Error("the others are not counted")
 	}
 }
 
@@ -339,8 +320,7 @@ func lines(t *testing.T, svg string) (lines []string) {
 	}
 }
 
-// TestNames draws names that are long, that run from right to left, or that have marks. No line leaves the picture, and
-// each line closes the isolates that it opens.
+// TestNames draws names that are long, that run from right to left, or that have marks. No line leaves the picture.
 func TestNames(t *testing.T) {
 	const bytes = 2000
 	long := func(text string) string { return strings.Repeat(text, bytes/len(text)) }
@@ -358,7 +338,6 @@ func TestNames(t *testing.T) {
 		"emoji":      long("👩‍👩‍👧"),
 		"directions": long("א\u2069\u202e\u2067\u202bא "),
 		"controls":   long("\x00\u200b"),
-		"isolate":    isolate(long("א ")),
 	} {
 		t.Run(test, func(t *testing.T) {
 			e := egoOf(2, 20, 0, func(i int) int { return i % 2 })
@@ -377,31 +356,13 @@ func TestNames(t *testing.T) {
 				t.Errorf("got %d lines", len(texts))
 			}
 			for _, line := range texts {
-				if width := uniseg.StringWidth(line); width > textLength || len(line) > mostRunes*utf8.UTFMax*textLength {
+				if width := uniseg.StringWidth(line); width > textLength || len(line) > mostBytes*textLength {
 					t.Errorf("got a line of %d characters and %d bytes: %q", width, len(line), line)
 				}
-				if strings.Count(line, "W")+strings.Count(line, "M") > textLength*5/9 {
-					t.Errorf("got a line of too many wide letters: %q", line)
-				}
-				open := 0
 				for _, r := range line {
-					switch string(r) {
-					case isolateStart:
-						open++
-					case isolateEnd:
-						open--
-					default:
-						if strings.ContainsRune(directionMarks, r) {
-							t.Errorf("got the mark %U in %q", r, line)
-						}
-						continue
+					if strings.ContainsRune(directionMarks, r) && string(r) != isolateStart && string(r) != isolateEnd {
+						t.Errorf("got the mark %U in %q", r, line)
 					}
-					if open < 0 || open > 1 {
-						t.Errorf("got %d isolates open at once in %q", open, line)
-					}
-				}
-				if open != 0 {
-					t.Errorf("an isolate stays open in %q", line)
 				}
 			}
 		})
@@ -411,12 +372,10 @@ func TestNames(t *testing.T) {
 // TestWrap compares the words of lines with those of the text.
 func TestWrap(t *testing.T) {
 	for text, want := range map[string][]string{
-		"":                        nil,
-		"a bc def":                {"a bc", "def"},
-		"abcdefgh ij k":           {"abcde", "fgh", "ij k"},
-		isolate("א ב ג ד") + " a": {"\u2068א ב\u2069", "\u2068ג ד\u2069", "a"},
-		"東京東京":                    {"東京", "東京"},
-		"ABCDEF":                  {"ABC", "DEF"},
+		"":              nil,
+		"a bc def":      {"a bc", "def"},
+		"abcdefgh ij k": {"abcde", "fgh", "ij k"},
+		"東京東京":          {"東京", "東京"},
 	} {
 		if got := wrap(text, 5); !slices.Equal(got, want) {
 			t.Errorf("%q: got %q, want %q", text, got, want)
@@ -425,7 +384,7 @@ func TestWrap(t *testing.T) {
 }
 
 func TestShorten(t *testing.T) {
-	for text, want := range map[string]string{"": "", "東京": "東京", "東京都": "東京…", "ABC": "ABC", "ABCD": "ABC…", "abcd": "abcd", "abcde": "abcd…", "👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧": "👩‍👩‍👧👩‍👩‍👧…"} {
+	for text, want := range map[string]string{"": "", "東京": "東京", "東京都": "東京…", "abcd": "abcd", "abcde": "abcd…", "👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧": "👩‍👩‍👧👩‍👩‍👧…"} {
 		if got := Shorten(text, 4); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}

@@ -9,11 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 )
@@ -25,38 +27,91 @@ type Options struct {
 
 	Find Find // which suspects, or the draws of an audit, which are shown blind
 
-	// KeepScores leaves the scores as they are, around each decision and at the end.
+	// KeepScores leaves the scores as they are at the end.
 	KeepScores bool
 
 	Replies Replies // nil: there is no terminal
 
 	// Out shows suspects and decisions, Err shows remarks.
 	Out, Err io.Writer
-	Note     func(text string) // takes what steps say beside their answers; nil: Err does
+	Note     func(text string) // takes what steps say beside their answers
+}
+
+// Replies are what the reviewer says: a *keyboard.Keyboard.
+type Replies interface {
+	Choose(prompt, keys string) (rune, error)
+	Word(prompt string) (string, error)
+}
+
+// Keys and AuditKeys say what a reviewer can say.
+const (
+	others = "d do not know, s skip, z take back the last reply, w reason of the next decision, ? the keys, q leave"
+	Keys   = "y take the suggested label, n the label now is right, l another label, u remove the label, e all the evidence, " +
+		others
+	AuditKeys = "1 to 4 this label is right, l another label, " + others
+)
+
+// errNoTerminal says how to decide without keys.
+var errNoTerminal = errors.New("want keys, and there is no terminal for them: decide with statements, such as accept 'p1', in " +
+	"shell -c or shell -f, or by import --decisions; audit --draws writes the draws of an audit; or use review --web")
+
+// A replyError is what is wrong with a reply.
+type replyError struct{ msg string }
+
+func (e *replyError) Error() string { return e.msg }
+
+func replyErrorf(format string, args ...any) error { return &replyError{fmt.Sprintf(format, args...)} }
+
+// A review goes through a queue of suspects.
+type review struct {
+	Options
+	blind bool // an audit
+
+	began time.Time
+	queue []string // ids
+	at    int
+	past  []pastReply
+
+	why            string // of the next decision
+	decided, skips int
+	look           int // of an audit, that the reviewer has heard of
+}
+
+// A pastReply is one that z takes back.
+type pastReply struct {
+	at   int   // place in the queue
+	step int64 // of the decision; 0 of a skip
 }
 
 // Run shows one suspect after another until there are no more, or the reviewer leaves. Then it takes the decisions into
 // the scores. The summary says how many suspects were decided, also if Run fails. The end of ctx ends Run, also while
 // it waits for a reply.
 func Run(ctx context.Context, opt Options) (summary string, err error) {
-	r := &review{Options: opt, counts: make(map[decide.Kind]int), began: time.Now()}
-	if err := r.find(ctx); err != nil {
+	r := &review{Options: opt, blind: opt.Find.Audit != nil, began: time.Now()}
+	found, err := r.do(ctx, Step{Find: &r.Find})
+	if err != nil {
 		return r.summary(), err
 	}
+	if r.queue = found.IDs; found.Audit != nil {
+		r.look = found.Audit.Look
+	}
 	switch {
-	case opt.Find.Audit != nil && len(r.queue) == 0:
+	case len(r.queue) == 0 && r.blind:
 		return r.standing(ctx)
 	case len(r.queue) == 0 && opt.Find.Where != "":
 		return "no suspect meets the condition of --where", nil
 	case len(r.queue) == 0:
 		return "no suspects are left", nil
-	case opt.Replies == nil && opt.Find.Audit != nil:
-		return r.summary(), errNoTerminalForAudit
 	case opt.Replies == nil:
 		return r.summary(), errNoTerminal
 	}
-	err = r.run(ctx)
-	if err == nil && opt.Find.Audit != nil {
+	for done := false; !done && err == nil && r.at < len(r.queue); {
+		done, err = r.show(ctx)
+	}
+	if err == nil && r.decided > 0 && !r.KeepScores {
+		_, err = r.do(ctx, Step{Finish: true})
+	}
+	if err == nil && r.blind {
 		standing, err := r.standing(ctx)
 		return r.summary() + "\n" + standing, err
 	}
@@ -72,56 +127,182 @@ func (r *review) standing(ctx context.Context) (string, error) {
 	return strings.Join(wording.Audit(told.Audit, "--size"), "\n"), nil
 }
 
-// find makes the queue.
-func (r *review) find(ctx context.Context) error {
-	found, err := r.do(ctx, Step{Find: &r.Find})
-	if r.queue = found.Nodes; found.Audit != nil {
-		r.look = found.Audit.Look
-	}
-	return err
-}
-
 // do does a step, and passes on its notices.
 func (r *review) do(ctx context.Context, step Step) (Result, error) {
 	result, err := r.Do(ctx, step)
 	for _, notice := range result.Notices {
-		if r.Note != nil {
-			r.Note(notice)
-		} else {
-			r.say("%s", notice)
-		}
+		r.Note(notice)
 	}
 	return result, err
 }
 
-// A pastReply is one that z takes back.
-type pastReply struct {
-	at   int // place in the queue
-	kind decide.Kind
-	id   string // of the node
-	step int64  // of the decision; 0 of a skip
+// say prints a line for the reviewer.
+func (r *review) say(format string, args ...any) {
+	// Where Err cannot be written to there is nobody to be told.
+	_, _ = fmt.Fprintln(r.Err, print.EscapeLines(fmt.Sprintf(format, args...)))
 }
 
-// A review goes through a queue of suspects.
-type review struct {
-	Options
-
-	began time.Time
-	queue []kv.NodeID
-	at    int
-	past  []pastReply
-
-	why    string              // of the next decision
-	counts map[decide.Kind]int // of decisions
-	skips  int
-	look   int  // of an audit, that the reviewer has heard of
-	slow   bool // to bring scores up to date takes longer than a person waits
+// show shows a suspect and takes replies until one moves on, or is the wish to leave: done.
+func (r *review) show(ctx context.Context) (done bool, err error) {
+	shown, err := r.do(ctx, Step{Show: &Show{ID: r.queue[r.at], Blind: r.blind}})
+	if err != nil {
+		return false, err
+	}
+	e := shown.Subject
+	if e.View.Decision != decide.None && e.Decided.EntryTime.After(r.began) {
+		r.say("%s", print.EscapeControls(fmt.Sprintf("%s is decided by %s meanwhile", e.ID, cmp.Or(e.Decided.Who, "somebody"))))
+		r.at++
+		return false, nil
+	}
+	_, err = fmt.Fprintf(r.Out, "\n%d of %d: node %s\n%s", r.at+1, len(r.queue), print.EscapeControls(e.ID), e.Card)
+	if err != nil {
+		return false, err
+	}
+	choices := "ynludszwe?q"
+	if r.blind {
+		choices = "1234ldszw?q"
+	}
+	for {
+		key, err := r.Replies.Choose(print.EscapeControls(e.prompt()), choices)
+		if errors.Is(err, io.EOF) || err == nil && key == 'q' {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		moved, err := r.take(ctx, e, key)
+		wrong, ok := errors.AsType[*replyError](err)
+		switch {
+		case ok:
+			r.say("%s", wrong.msg)
+		case err != nil || moved:
+			return false, err
+		}
+	}
 }
 
-// read reads the next suspect.
-func (r *review) read(ctx context.Context) (*Subject, error) {
-	shown, err := r.do(ctx, Step{Show: &Show{Node: r.queue[r.at], At: r.at, Long: len(r.queue), Blind: r.Find.Audit != nil}})
-	return shown.Subject, err
+// prompt asks about a suspect.
+func (e *Subject) prompt() (text string) {
+	for i, class := range e.Options {
+		text += fmt.Sprintf("[%d] %s  ", i+1, class)
+	}
+	if e.Options != nil {
+		return text + "[l] another [d]on't know [s]kip [z] undo [?] [q]uit: "
+	}
+	if e.canAccept() {
+		text += "[y] " + e.Suggestion + "  "
+	}
+	if e.Label != "" {
+		text += "[n] " + e.Label + " is right  [u]nlabel "
+	}
+	return text + "[l]abel [d]on't know [s]kip [e]xplain [z] undo [?] [q]uit: "
+}
+
+// canAccept reports whether another label is suggested.
+func (e *Subject) canAccept() bool { return e.Suggestion != "" && e.Suggestion != e.Label }
+
+// take does what a reply asks for; moved says that another suspect is to be shown.
+func (r *review) take(ctx context.Context, e *Subject, key rune) (moved bool, err error) {
+	if at := int(key - '1'); at >= 0 && at < survey.BlindOptions {
+		if at >= len(e.Options) {
+			return false, replyErrorf("want 1 to %d, or another key", len(e.Options))
+		}
+		return r.decide(ctx, e, decide.Relabel, e.Options[at])
+	}
+	switch key {
+	case 'y':
+		if !e.canAccept() {
+			return false, replyErrorf("node %s: no other label is suggested", e.ID)
+		}
+		return r.decide(ctx, e, decide.Accept, "")
+	case 'n', 'u':
+		if e.Label == "" && !(key == 'u' && e.Disputed) {
+			return false, replyErrorf("node %s has no label", e.ID)
+		}
+		return r.decide(ctx, e, map[rune]decide.Kind{'n': decide.Reject, 'u': decide.Unlabel}[key], "")
+	case 'd':
+		return r.decide(ctx, e, decide.Unsure, "")
+	case 'l':
+		label, err := r.label(e)
+		if err != nil || label == "" {
+			return false, err
+		}
+		return r.decide(ctx, e, decide.Relabel, label)
+	case 's':
+		r.skips++
+		r.moveOn(pastReply{})
+		return true, nil
+	case 'z':
+		return r.undo(ctx)
+	case 'w':
+		why, err := r.Replies.Word("reason: ")
+		if len(why) > decide.MaxWhy || !utf8.ValidString(why) || strings.ContainsFunc(why, decide.IsControl) {
+			return false, replyErrorf("the reason is no UTF-8 text, has control characters, or has more than %d bytes", decide.MaxWhy)
+		}
+		r.why = why
+		return false, err
+	case 'e':
+		explained, err := r.do(ctx, Step{Explain: e.ID})
+		if err == nil {
+			_, err = io.WriteString(r.Out, explained.Text)
+		}
+		return false, err
+	}
+	if r.blind {
+		r.say("%s", AuditKeys)
+	} else {
+		r.say("%s", Keys)
+	}
+	return false, nil
+}
+
+// listedClasses is how many classes are listed at most where a label is asked for.
+const listedClasses = 20
+
+// label asks for a label, by its name or a part of that. After a wrong name it asks again, so that the second try does
+// not count as keys. It is empty if the reviewer goes back.
+func (r *review) label(e *Subject) (label string, err error) {
+	listed := e.Choices
+	if r.blind { // the order says which label the node has
+		listed = slices.Sorted(slices.Values(listed))
+	}
+	r.say("%s", print.EscapeControls(strings.Join(listed[:min(len(listed), listedClasses)], ", ")))
+	for {
+		text, err := r.Replies.Word("label, or a part of it: ")
+		if err != nil || text == "" {
+			return "", err
+		}
+		if label, err = survey.MatchClass(e.Choices, text); err == nil {
+			return label, nil
+		}
+		r.say("%s: try again, or leave it empty to go back", print.EscapeControls(err.Error()))
+	}
+}
+
+// decide writes a decision about the suspect of the card, and moves on. If the store no longer agrees with the card, it
+// decides nothing, and the reviewer sees the new card, or the next draw.
+func (r *review) decide(ctx context.Context, e *Subject, kind decide.Kind, label string) (moved bool, err error) {
+	reply := survey.Reply{ID: e.ID, Kind: kind, Label: label, Why: r.why, Seen: e.View}
+	result, err := r.do(ctx, Step{Reply: &reply})
+	if errors.Is(err, decide.ErrChanged) {
+		said := "nothing is decided: " + err.Error()
+		if r.blind {
+			said = wording.Overtaken(e.ID)
+			r.at++ // another card would say it again
+		}
+		r.say("%s", print.EscapeControls(said))
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	r.why = ""
+	r.decided++
+	r.moveOn(pastReply{step: result.Done.Step})
+	if r.blind && label != "" {
+		result.Done.Said = e.ID + ": " + label
+	}
+	return true, r.tell(ctx, result)
 }
 
 // moveOn goes on with the queue after a reply that z takes back.
@@ -131,55 +312,15 @@ func (r *review) moveOn(reply pastReply) {
 	r.at++
 }
 
-// say prints a line for the reviewer.
-func (r *review) say(format string, args ...any) {
-	// Where Err cannot be written to there is nobody to be told.
-	_, _ = fmt.Fprintln(r.Err, print.EscapeLines(fmt.Sprintf(format, args...)))
-}
-
-// run goes through the queue. At its end the last reply can be taken back.
-func (r *review) run(ctx context.Context) error {
-	for done := false; !done; {
-		err := r.tellLook(ctx)
-		if err != nil {
-			return err
-		}
-		if r.at == len(r.queue) {
-			left := "no suspects are left"
-			if r.Find.Audit != nil {
-				left = "no draws are left, and audit --size draws more"
-			}
-			done, err = r.replied(left+": [z] undo [q]uit: ", func(key rune) (bool, error) {
-				if key == 'z' {
-					return r.undo(ctx)
-				}
-				return false, replyErrorf("%s: want z or q", left)
-			})
-		} else {
-			done, err = r.show(ctx)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if len(r.counts) == 0 || r.KeepScores {
-		return nil
-	}
-	_, err := r.do(ctx, Step{Finish: true})
-	return err
-}
-
-// tellLook says what an audit tells, if it has come to another look since the last card, or an undo has taken a look
-// back.
-func (r *review) tellLook(ctx context.Context) error {
-	if r.Find.Audit == nil {
-		return nil
-	}
-	now, err := r.do(ctx, Step{Look: true})
-	if err != nil || now.Look == r.look {
+// tell says what was done, and what an audit tells if it has come to another look, or an undo has taken a look back.
+func (r *review) tell(ctx context.Context, result Result) error {
+	if _, err := fmt.Fprintln(r.Out, print.EscapeControls(result.Done.Said)); err != nil {
 		return err
 	}
-	r.look = now.Look
+	if !r.blind || result.Look == r.look {
+		return nil
+	}
+	r.look = result.Look
 	told, err := r.do(ctx, Step{Find: &Find{Audit: &Sample{}}})
 	if err == nil {
 		r.say("\n%s", wording.HowMany(told.Audit))
@@ -187,97 +328,32 @@ func (r *review) tellLook(ctx context.Context) error {
 	return err
 }
 
-// show shows a suspect and takes replies until one moves on, or is the wish to leave: done.
-func (r *review) show(ctx context.Context) (done bool, err error) {
-	e, err := r.read(ctx)
-	if err != nil {
-		return false, err
+// undo takes the last reply back and returns to its suspect.
+func (r *review) undo(ctx context.Context) (moved bool, err error) {
+	if len(r.past) == 0 {
+		return false, replyErrorf("this review has nothing to take back; the statement undo of the shell takes back earlier decisions")
 	}
-	if e.View.Decision != decide.None && e.Decided.EntryTime.After(r.began) {
-		r.say("%s", print.EscapeControls(fmt.Sprintf("%s is decided by %s meanwhile", e.ID, cmp.Or(e.Decided.Who, "somebody"))))
-		r.at++
-		return false, nil
-	}
-	width := print.ScreenOf(r.Out).Width
-	for line := range strings.Lines(e.Card) {
-		if _, err := io.WriteString(r.Out, flow(strings.Split(line, " "), width, valueAt)); err != nil {
-			return false, err
-		}
-	}
-	return r.replied(r.prompt(e), func(key rune) (bool, error) { return r.take(ctx, e, key) })
-}
-
-// replied takes replies until take says that something else is to be shown; done is the wish to leave.
-func (r *review) replied(prompt string, take func(key rune) (moved bool, err error)) (done bool, err error) {
-	for {
-		key, err := r.Replies.Choose(prompt, r.keys())
-		if errors.Is(err, io.EOF) || err == nil && key == 'q' {
-			return true, nil
+	last := r.past[len(r.past)-1]
+	if last.step == 0 {
+		r.skips--
+	} else {
+		result, err := r.do(ctx, Step{Undo: last.step})
+		if errors.Is(err, decide.ErrChanged) {
+			return false, replyErrorf("%s cannot be taken back here: somebody has decided since, or has taken it back", r.queue[last.at])
 		}
 		if err != nil {
 			return false, err
 		}
-		moved, err := take(key)
-		wrong, ok := errors.AsType[*replyError](err)
-		switch {
-		case ok:
-			r.say("%s", wrong.msg)
-		case err != nil:
+		r.decided--
+		if err := r.tell(ctx, result); err != nil {
 			return false, err
-		case moved:
-			return false, nil
 		}
 	}
+	r.past, r.at = r.past[:len(r.past)-1], last.at
+	return true, nil
 }
 
-// summary says what was decided.
+// summary says how many nodes were decided on, and not on which label: an audit does not tell that.
 func (r *review) summary() string {
-	var parts []string
-	answered := 0
-	for _, kind := range []decide.Kind{decide.Accept, decide.Reject, decide.Relabel, decide.Unlabel, decide.Unsure} {
-		if n := r.counts[kind]; r.Find.Audit != nil { // an audit does not tell which labels the draws had
-			answered += n
-		} else if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, wording.Decided(kind)))
-		}
-	}
-	if answered > 0 {
-		parts = append(parts, fmt.Sprintf("%d answered", answered))
-	}
-	if r.skips > 0 {
-		parts = append(parts, fmt.Sprintf("%d skipped", r.skips))
-	}
-	if parts == nil {
-		parts = []string{"nothing decided"}
-	}
-	return fmt.Sprintf("%s; %d left", strings.Join(parts, ", "), len(r.queue)-r.at)
+	return fmt.Sprintf("%d decided, %d skipped; %d left", r.decided, r.skips, len(r.queue)-r.at)
 }
-
-// prompt asks about a suspect.
-func (r *review) prompt(e *Subject) string {
-	var pieces []string
-	if e.Options != nil {
-		for i, class := range e.Options {
-			pieces = append(pieces, fmt.Sprintf("[%d] %s ", i+1, class))
-		}
-		pieces = append(pieces, "[l] another", "[d]on't know", "[s]kip", "[z] undo", "[?]", "[q]uit: ")
-		for i, piece := range pieces {
-			pieces[i] = print.EscapeControls(piece)
-		}
-		return flow(pieces, print.ScreenOf(r.Out).Width, 0)
-	}
-	if e.canAccept() {
-		pieces = append(pieces, "[y] "+e.Suggestion+" ")
-	}
-	if e.Label != "" {
-		pieces = append(pieces, "[n] "+e.Label+" is right ", "[u]nlabel")
-	}
-	pieces = append(pieces, "[l]abel", "[d]on't know", "[s]kip", "[e]xplain", "[z] undo", "[?]", "[q]uit: ")
-	for i, piece := range pieces {
-		pieces[i] = print.EscapeControls(piece)
-	}
-	return flow(pieces, print.ScreenOf(r.Out).Width, 0)
-}
-
-// canAccept reports whether another label is suggested.
-func (e *Subject) canAccept() bool { return e.Suggestion != "" && e.Suggestion != e.Label }

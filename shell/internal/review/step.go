@@ -7,8 +7,9 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
-	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -19,13 +20,10 @@ import (
 type Step struct {
 	Find    *Find
 	Show    *Show
-	Decide  *Decide
+	Reply   *survey.Reply
 	Undo    int64  // the step of a decision that is to be taken back
 	Explain string // the id of a node
 	Finish  bool   // the scores are updated
-	Look    bool   // how far the audit is looked at, which takes less than Find
-
-	KeepScores bool // of Decide and Undo: the scores around the decision stay as they are
 }
 
 // Find wants the suspects, or the open draws of the audit.
@@ -45,47 +43,26 @@ type Sample struct {
 
 // Show wants a suspect.
 type Show struct {
-	Node     kv.NodeID
-	At, Long int  // its place in the queue from 0, and the length of the queue
-	Blind    bool // without score and suggestion
-}
-
-// Decide wants a decision to be written.
-type Decide struct {
-	decide.Request
-	Why string
+	ID    string
+	Blind bool // without score and suggestion
 }
 
 // A Result is what a store has to say to a step.
 type Result struct {
-	Nodes    []kv.NodeID     // of Find
-	IDs      []string        // of the nodes, where they are draws
-	IDKind   kv.Kind         // of all ids of the store, with them
-	Audit    *cleaner.Audit  // of Find, where it wants draws
-	Look     int             // of Look: Audit.Look
-	Subject  *Subject        // of Show
-	Decision decide.Decision // of Decide
-	Text     string          // of Explain
-	Notices  []string        // for the reviewer
-	Slow     bool            // of Decide and Undo: to bring the scores around the decision up to date takes too long
-}
-
-// A Subject is the node that is shown.
-type Subject struct {
-	Node kv.NodeID
-	ID   string
-	decide.View
-	Decided decide.Decision // the last entry about the node, if there is one
-	Card    string
-	Classes []string // of the store
-	Choices []string // the classes the node could have, the most likely first, the one it has last
-	Options []string // of a blind card: the label and the likeliest others, in mixed order
+	IDs     []string       // of Find
+	IDKind  kv.Kind        // of all ids of the store, with those of draws
+	Audit   *cleaner.Audit // of Find, where it wants draws; nil before the first draw
+	Subject *Subject       // of Show
+	Done    survey.Done    // of Reply and Undo
+	Look    int            // of Reply and Undo: Audit.Look now
+	Text    string         // of Explain
+	Notices []string       // for the reviewer
 }
 
 // Writes reports whether a step changes the store.
 func (s *Step) Writes() bool {
 	draws := s.Find != nil && s.Find.Audit != nil && (s.Find.Audit.Size+s.Find.Audit.First > 0 || s.Find.Audit.For != nil)
-	return s.Decide != nil || s.Undo != 0 || s.Finish || draws
+	return s.Reply != nil || s.Undo != 0 || s.Finish || draws
 }
 
 // Do does a step on an open store. The options say who decides.
@@ -97,25 +74,13 @@ func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Re
 		return s.Find.do(ctx, store)
 	case s.Show != nil:
 		r.Subject, err = s.Show.do(ctx, store, opt)
-	case s.Decide != nil:
-		var decisions []decide.Decision
-		decisions, err = decide.Write(ctx, store, []decide.Request{s.Decide.Request}, decide.Options{Who: opt.Who, Why: s.Decide.Why})
-		if err == nil {
-			r.Decision = decisions[0]
-			r.Slow, err = s.rescoreAround(ctx, store, opt)
-		}
+	case s.Reply != nil:
+		r.Done, err = s.Reply.Write(ctx, store, opt)
 	case s.Undo != 0:
-		if err = s.undo(ctx, store, opt.Who); err == nil {
-			r.Slow, err = s.rescoreAround(ctx, store, opt)
-		}
-	case s.Look:
-		err = store.View(func(tx *kv.Tx) (err error) {
-			r.Look, _, err = cleaner.ReadLook(ctx, tx)
-			return err
-		})
+		r.Done, err = survey.Undo(ctx, store, opt, s.Undo)
 	case s.Finish:
 		var done *cleaner.Rescoring
-		done, err = cleaner.Rescore(ctx, store, rescoreOptions(opt))
+		done, err = cleaner.Rescore(ctx, store, cleaner.RescoreOptions{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget})
 		if errors.Is(err, cleaner.ErrNoModel) {
 			return r, nil
 		}
@@ -123,37 +88,23 @@ func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Re
 			r.Notices = wording.Rescored(done)
 		}
 	default:
-		r.Text, err = s.explain(ctx, store, opt)
+		var text strings.Builder
+		err = store.View(func(tx *kv.Tx) error {
+			result, err := query.Query(ctx, tx, opt, "explain $1", s.Explain)
+			if err == nil {
+				_, err = print.Render(&text, result, print.FormatTable)
+			}
+			return err
+		})
+		r.Text = text.String()
+	}
+	if err == nil && (s.Reply != nil || s.Undo != 0) {
+		err = store.View(func(tx *kv.Tx) (err error) {
+			r.Look, _, err = cleaner.ReadLook(ctx, tx)
+			return err
+		})
 	}
 	return r, err
-}
-
-// undo takes a step back if it is the last one of the reviewer.
-func (s *Step) undo(ctx context.Context, store *kv.Store, who string) error {
-	_, err := cleaner.Undo(ctx, store, 1, decide.Options{Who: who, Last: s.Undo})
-	if errors.Is(err, decide.ErrNothingToUndo) {
-		return decide.ErrChanged
-	}
-	return err
-}
-
-// explain tells all that is stored of a node, and all that speaks for its label and against it.
-func (s *Step) explain(ctx context.Context, store *kv.Store, opt query.Options) (string, error) {
-	var text strings.Builder
-	err := store.View(func(tx *kv.Tx) error {
-		for _, statement := range []string{"node $1", "explain $1"} {
-			result, err := query.Query(ctx, tx, opt, statement, s.Explain)
-			if err != nil {
-				return err
-			}
-			text.WriteString("\n")
-			if _, err := print.Render(&text, result, print.FormatTable); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return text.String(), err
 }
 
 func (f *Find) do(ctx context.Context, store *kv.Store) (r Result, err error) {
@@ -163,22 +114,78 @@ func (f *Find) do(ctx context.Context, store *kv.Store) (r Result, err error) {
 	}
 	tx := store.Begin()
 	defer tx.Close()
-	r.Nodes, r.Notices, err = query.Suspects(ctx, tx, where, f.Limit)
+	nodes, notices, err := query.Suspects(ctx, tx, where, f.Limit)
 	if _, ok := query.Position(err); ok {
 		err = fmt.Errorf("--where: %w", err)
 	}
-	return r, err
-}
-
-// rescoreAround brings the scores around a decision up to date, unless that takes longer than the options allow.
-func (s *Step) rescoreAround(ctx context.Context, store *kv.Store, opt query.Options) (slow bool, err error) {
-	if opt.RescoreWithin == 0 || s.KeepScores {
-		return false, nil
+	if err != nil {
+		return r, err
 	}
-	ok, err := cleaner.RescoreWithin(ctx, store, opt.RescoreWithin, rescoreOptions(opt))
-	return !ok, err
+	r.Notices = notices
+	return r, r.addIDs(tx, nodes)
 }
 
-func rescoreOptions(opt query.Options) cleaner.RescoreOptions {
-	return cleaner.RescoreOptions{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget}
+func (r *Result) addIDs(tx *kv.Tx, nodes []kv.NodeID) error {
+	for _, v := range nodes {
+		id, err := tx.ID(v)
+		if err != nil {
+			return err
+		}
+		r.IDs = append(r.IDs, id)
+	}
+	return nil
+}
+
+// draw draws, and tells where the audit stands: its open draws, in the order of a person.
+func (s *Sample) draw(ctx context.Context, store *kv.Store, who string) (r Result, err error) {
+	switch {
+	case s.For != nil:
+		if err := cleaner.DrawList(ctx, store, *s.For, s.Size); err != nil {
+			return r, wording.AdviseList(err)
+		}
+	case s.Size > 0:
+		if err := cleaner.DrawAudit(ctx, store, s.Size, s.Seed); err != nil {
+			return r, wording.AdviseAudit(err)
+		}
+	}
+	tx := store.Begin()
+	defer tx.Close()
+	if r.Audit, err = query.LastAudit(ctx, tx); err != nil {
+		return r, err
+	}
+	switch {
+	case r.Audit == nil && s.First > 0:
+		return (&Sample{Size: s.First, Seed: s.Seed}).draw(ctx, store, who)
+	case r.Audit == nil:
+		return r, nil
+	}
+	if id, ok := tx.Column("id"); ok {
+		r.IDKind = id.Kind
+	}
+	var open []kv.NodeID
+	for _, d := range r.Audit.Open(who) {
+		open = append(open, d.Node)
+	}
+	return r, r.addIDs(tx, open)
+}
+
+func (s *Show) do(ctx context.Context, store *kv.Store, opt query.Options) (*Subject, error) {
+	tx := store.Begin()
+	defer tx.Close()
+	v, err := tx.Node(s.ID)
+	if err != nil {
+		return nil, err
+	}
+	d, err := survey.Read(ctx, tx, v, survey.Guess(tx), ops.Options{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget})
+	if err != nil {
+		return nil, err
+	}
+	e := &Subject{ID: d.ID, View: d.View, Choices: d.Choices, Card: card(d, s.Blind)}
+	if n := len(d.History); n > 0 {
+		e.Decided = d.History[n-1]
+	}
+	if s.Blind {
+		e.Options = d.BlindOptions()
+	}
+	return e, nil
 }

@@ -16,14 +16,10 @@ const BlindOptions = 4
 
 // BlindOptions are the label, which must be one of an audit, and the likeliest others. The order is the same whenever
 // the node is shown, and says nothing.
-func (d *Dossier) BlindOptions() (options []string) {
-	likeliest := append([]string{d.Suggestion}, d.Choices...)
-	for _, class := range append([]string{d.Label}, likeliest...) {
-		if class != "" && len(options) < BlindOptions && !slices.Contains(options, class) {
-			options = append(options, class)
-		}
-	}
-	slices.Sort(options)
+func (d *Dossier) BlindOptions() []string {
+	options := slices.DeleteFunc(append([]string{d.Label, d.Suggestion}, d.Choices...), func(class string) bool { return class == "" })
+	options = unique(options)
+	options = slices.Sorted(slices.Values(options[:min(len(options), BlindOptions)]))
 	rand.New(rand.NewPCG(uint64(d.Node), 0)).Shuffle(len(options), func(i, j int) { options[i], options[j] = options[j], options[i] })
 	return options
 }
@@ -37,22 +33,20 @@ func (d *Dossier) BlindNeighbors() []Neighbor {
 
 // A Vote is how many neighbours have a label, "" if they have none.
 type Vote struct {
-	Label string `json:"label"`
-	Count int    `json:"count"`
-	Color int    `json:"-"` // the place of the class
+	Label string
+	Count int
 }
 
 // Votes are those of all neighbours, the most first.
-func (d *Dossier) Votes() []Vote {
-	votes := []Vote{}
+func (d *Dossier) Votes() (votes []Vote) {
 	for class, count := range d.Ego.Votes {
 		name := ""
 		if class != picture.None {
 			name = d.Ego.Classes[class]
 		}
-		votes = append(votes, Vote{name, count, class})
+		votes = append(votes, Vote{name, count})
 	}
-	slices.SortFunc(votes, func(a, b Vote) int { return cmp.Or(b.Count-a.Count, a.Color-b.Color) })
+	slices.SortFunc(votes, func(a, b Vote) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Label, b.Label)) })
 	return votes
 }
 

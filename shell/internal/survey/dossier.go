@@ -1,29 +1,35 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// A Dossier is what a person sees of a node before they decide: in a terminal, and on a page.
+// A Dossier is what a person sees of a node before they decide: in a terminal, on a page, and in a picture.
 type Dossier struct {
 	*cleaner.Explanation
 	Ego          *picture.Ego
-	Properties   []Property // those of the user that have a value
+	Title        string
+	Text, Link   string     // "" if it has none
+	Properties   []Property // the other ones that the user brought along, and that have a value
 	For, Against []Neighbor // those that speak most for the label, and against it
 	Choices      []string   // all classes, the most likely first; the suggested one, and then the one that the node has, are the last
+	Classes      []string   // in the order of answers
+
+	places map[string]int // of the classes
 }
 
-// A Property is a value that the user brought along.
-type Property struct {
-	Name  string
-	Value kv.Value
-}
+// A Property is a value in words.
+type Property struct{ Name, Value string }
 
 // A Neighbor speaks for the label of a node or against it.
 type Neighbor struct {
@@ -32,20 +38,33 @@ type Neighbor struct {
 	Predicted string
 }
 
-// Dossier adds to an explanation of a node what only people read. The drawing gets the id.
-func (s *Surveyor) Dossier(ctx context.Context, id string, e *cleaner.Explanation) (*Dossier, error) {
-	d := &Dossier{Explanation: e, Choices: choices(e, s.classes)}
-	for _, name := range query.UserColumns(s.tx) {
-		value, err := s.tx.Value(e.Node, name)
+// Read reads the dossier of a node.
+func Read(ctx context.Context, tx *kv.Tx, v kv.NodeID, columns Columns, opt ops.Options) (*Dossier, error) {
+	e, err := cleaner.Glance(ctx, tx, v, opt)
+	if err != nil {
+		return nil, err
+	}
+	s := newSurveyor(tx, columns)
+	d := &Dossier{Explanation: e, Choices: choices(e, s.classes), Classes: s.classes, places: s.places}
+	if d.Title, err = s.title(v); err != nil {
+		return nil, err
+	}
+	for _, name := range query.UserColumns(tx) {
+		value, err := tx.Value(v, name)
 		if err != nil {
 			return nil, err
 		}
-		if !value.IsNull() && value.String() != "" {
-			d.Properties = append(d.Properties, Property{name, value})
+		switch text := print.EscapeLines(print.Brief(value)); {
+		case value.IsNull() || text == "" || name == columns.Title:
+		case name == columns.Text:
+			d.Text = text
+		case name == columns.Link:
+			d.Link = text
+		default:
+			d.Properties = append(d.Properties, Property{name, text})
 		}
 	}
-	var err error
-	if d.Ego, err = s.Ego(ctx, id, e.Node); err != nil {
+	if d.Ego, err = s.ego(ctx, v); err != nil {
 		return nil, err
 	}
 	if d.For, err = s.neighbors(e.Supporters); err == nil {
@@ -54,9 +73,9 @@ func (s *Surveyor) Dossier(ctx context.Context, id string, e *cleaner.Explanatio
 	return d, err
 }
 
-func (s *Surveyor) neighbors(voices []cleaner.Voice) (all []Neighbor, err error) {
+func (s *surveyor) neighbors(voices []cleaner.Voice) (all []Neighbor, err error) {
 	for _, n := range voices {
-		title, err := s.Title(n.Node)
+		title, err := s.title(n.Node)
 		if err != nil {
 			return nil, err
 		}
@@ -68,23 +87,45 @@ func (s *Surveyor) neighbors(voices []cleaner.Voice) (all []Neighbor, err error)
 // choices are the classes that a node could have: by their predictions, or else by the votes of the neighbours. The one
 // that is suggested has a key of its own.
 func choices(e *cleaner.Explanation, classes []string) (all []string) {
-	add := func(class string) {
-		if !slices.Contains(all, class) {
-			all = append(all, class)
-		}
-	}
 	for _, c := range slices.Concat(e.TopClasses, e.Votes) {
-		add(c.Class)
+		all = append(all, c.Class)
 	}
-	for _, class := range classes {
-		if len(all) < len(classes) {
-			add(class)
-		}
-	}
+	all = unique(append(all, classes...))
 	for _, class := range []string{e.Suggestion, e.Label} {
 		if i := slices.Index(all, class); i >= 0 {
 			all = append(slices.Delete(all, i, i+1), class)
 		}
 	}
 	return all
+}
+
+// unique are names, each where it comes first.
+func unique(names []string) (once []string) {
+	seen := map[string]bool{}
+	for _, name := range names {
+		if !seen[name] {
+			seen[name], once = true, append(once, name)
+		}
+	}
+	return once
+}
+
+// Color is the place of a class among the colours, picture.None for "".
+func (d *Dossier) Color(class string) int {
+	if place, ok := d.places[class]; ok {
+		return place
+	}
+	return picture.None
+}
+
+// Says tell who says what about the label, such as "ann says Theory": the last word of each person.
+func (d *Dossier) Says() (parts []string) {
+	for _, word := range d.Words {
+		says := "says " + cmp.Or(word.To, "no label")
+		if word.Kind == decide.Unsure {
+			says = "is unsure"
+		}
+		parts = append(parts, print.EscapeControls(cmp.Or(word.Who, "somebody")+" "+says))
+	}
+	return parts
 }

@@ -1,5 +1,5 @@
-// Package survey reads what a person sees of a node, in one snapshot: a picture of it with its neighbours, and the
-// dossier that a card shows. It knows no page and no terminal.
+// Package survey reads all that a person sees of a node, as one dossier in one snapshot, and writes what they say about
+// it. It knows no page and no terminal.
 package survey
 
 import (
@@ -15,18 +15,14 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/figure"
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
+	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// Beyond the neighbours of a node, a picture looks at few of their edges: it takes little time and memory beside any
-// hub.
-const (
-	followedNeighbors = 36
-	followedEdges     = 256 // of one neighbour
-)
+// followedEdges is how many edges of a neighbour are followed: a picture takes little time and memory beside any hub.
+const followedEdges = 256
 
 // Columns are names of properties. An empty name is none.
 type Columns struct{ Title, Text, Link string }
@@ -38,17 +34,13 @@ var guesses = struct{ title, text, link []string }{
 	link:  []string{"link", "url", "uri", "href", "doi"},
 }
 
-// triedBlocks is how many blocks of a property Guess reads in search of a text, so that an empty property of many nodes
-// takes little time.
-const triedBlocks = 16
-
 // Guess finds the properties that have a title, a text and a link, by their names.
 func Guess(tx *kv.Tx) Columns {
 	columns := tx.Columns()
 	first := func(names []string) string {
 		for _, name := range names {
 			for _, column := range columns {
-				if column.Kind == kv.KindString && strings.EqualFold(column.Name, name) && hasText(tx, column.Name) {
+				if column.Kind == kv.KindString && strings.EqualFold(column.Name, name) {
 					return column.Name
 				}
 			}
@@ -58,25 +50,8 @@ func Guess(tx *kv.Tx) Columns {
 	return Columns{Title: first(guesses.title), Text: first(guesses.text), Link: first(guesses.link)}
 }
 
-// hasText tells whether a property has a text in one of its first blocks. It says so of a property that cannot be read:
-// who reads it next gets the error.
-func hasText(tx *kv.Tx, column string) bool {
-	values, err := tx.Reader(column)
-	if err != nil {
-		return true
-	}
-	for v, tried := kv.NodeID(0), 0; int(v) < tx.NumNodes() && tried < triedBlocks; tried++ {
-		block, err := values.Block(v)
-		if _, greatest := block.Bounds(); err != nil || !greatest.IsNull() && greatest.String() != "" {
-			return true
-		}
-		v = block.Nodes.End
-	}
-	return false
-}
-
-// A Surveyor reads in one snapshot.
-type Surveyor struct {
+// A surveyor reads in one snapshot.
+type surveyor struct {
 	tx      *kv.Tx
 	graph   *kv.Oriented
 	columns Columns
@@ -84,9 +59,8 @@ type Surveyor struct {
 	places  map[string]int
 }
 
-// New returns a surveyor. The columns are those of the store that the caller wants read.
-func New(tx *kv.Tx, columns Columns) *Surveyor {
-	s := &Surveyor{tx: tx, graph: tx.Along(kv.Both), columns: columns, places: map[string]int{}}
+func newSurveyor(tx *kv.Tx, columns Columns) *surveyor {
+	s := &surveyor{tx: tx, graph: tx.Along(kv.Both), columns: columns, places: map[string]int{}}
 	for i, at := range query.ClassOrder(tx.Classes()) {
 		s.classes = append(s.classes, tx.Classes()[at])
 		s.places[s.classes[i]] = i
@@ -111,17 +85,9 @@ func insert(nodes []weightedNode, n weightedNode, most int) []weightedNode {
 	return nodes[:min(len(nodes), most)]
 }
 
-// ClassPlace is the place of a class among the colours, picture.None for "".
-func (s *Surveyor) ClassPlace(name string) int {
-	if place, ok := s.places[name]; ok {
-		return place
-	}
-	return picture.None
-}
-
-// Ego reads a node with its neighbours and, where these are few, theirs. The drawing gets the id.
-func (s *Surveyor) Ego(ctx context.Context, id string, v kv.NodeID) (*picture.Ego, error) {
-	e := &picture.Ego{ID: id, Votes: map[int]int{}}
+// ego reads a node with its neighbours and some of theirs.
+func (s *surveyor) ego(ctx context.Context, v kv.NodeID) (*picture.Ego, error) {
+	e := &picture.Ego{ID: "ego", Votes: map[int]int{}}
 	for _, name := range s.classes {
 		e.Classes = append(e.Classes, print.EscapeControls(name))
 	}
@@ -129,11 +95,7 @@ func (s *Surveyor) Ego(ctx context.Context, id string, v kv.NodeID) (*picture.Eg
 	if err != nil {
 		return nil, err
 	}
-	predicted, err := cleaner.Predicted(s.tx)
-	if err != nil {
-		return nil, err
-	}
-	var near, far []weightedNode
+	var near []weightedNode
 	for u, err := range s.around(ctx, v) {
 		if err != nil {
 			return nil, err
@@ -143,19 +105,17 @@ func (s *Surveyor) Ego(ctx context.Context, id string, v kv.NodeID) (*picture.Eg
 			return nil, err
 		}
 		e.Votes[s.class(label)]++
-		near = insert(near, u, picture.Most-1)
+		near = insert(near, u, picture.MostNeighbors)
 	}
-	beyond, edges := map[kv.NodeID]float64{}, [][2]kv.NodeID{}
+	e.Neighbors = len(near)
+	nodes, places := []weightedNode{{node: v}}, map[kv.NodeID]int{v: 0}
 	for _, u := range near {
-		edges = append(edges, [2]kv.NodeID{v, u.node})
-		if len(near) > followedNeighbors {
-			continue
-		}
-		degree, err := s.tx.Degree(u.node)
-		if err != nil {
-			return nil, err
-		}
-		count := 0
+		places[u.node] = len(nodes)
+		e.Edges = append(e.Edges, [2]int{0, len(nodes)})
+		nodes = append(nodes, u)
+	}
+	for i, u := range near {
+		count, room := 0, (picture.Most-1-len(near))/len(near)
 		for w, err := range s.around(ctx, u.node) {
 			if err != nil {
 				return nil, err
@@ -163,31 +123,27 @@ func (s *Surveyor) Ego(ctx context.Context, id string, v kv.NodeID) (*picture.Eg
 			if count++; count > followedEdges {
 				break
 			}
-			beyond[w.node] += u.weight * w.weight / float64(degree)
-			edges = append(edges, [2]kv.NodeID{u.node, w.node})
+			at, known := places[w.node]
+			if !known && room > 0 {
+				room--
+				at, known = len(nodes), true
+				places[w.node], nodes = at, append(nodes, weightedNode{node: w.node})
+			}
+			if known && at > i+1 { // an edge between two neighbours is found from both
+				e.Edges = append(e.Edges, [2]int{i + 1, at})
+			}
 		}
 	}
-	delete(beyond, v)
-	for _, u := range near {
-		delete(beyond, u.node)
+	predicted, err := cleaner.Predicted(s.tx)
+	if err != nil {
+		return nil, err
 	}
-	for w, weight := range beyond {
-		far = insert(far, weightedNode{w, weight}, picture.Most-1-len(near))
-	}
-	places := map[kv.NodeID]int{}
-	for i, u := range slices.Concat([]weightedNode{{node: v}}, near, far) {
-		places[u.node] = i
+	for _, u := range nodes {
 		node, err := s.node(u, predicted)
 		if err != nil {
 			return nil, err
 		}
 		e.Nodes = append(e.Nodes, node)
-	}
-	for _, edge := range edges { // one between two neighbours was found from both
-		a, b := places[edge[0]], places[edge[1]]
-		if _, ok := places[edge[1]]; ok && !slices.Contains(e.Edges, [2]int{b, a}) {
-			e.Edges = append(e.Edges, [2]int{a, b})
-		}
 	}
 	suggestion, err := s.value(v, cleaner.SuggestedColumn)
 	if err != nil {
@@ -198,7 +154,7 @@ func (s *Surveyor) Ego(ctx context.Context, id string, v kv.NodeID) (*picture.Eg
 }
 
 // around yields the neighbours of a node.
-func (s *Surveyor) around(ctx context.Context, v kv.NodeID) iter.Seq2[weightedNode, error] {
+func (s *surveyor) around(ctx context.Context, v kv.NodeID) iter.Seq2[weightedNode, error] {
 	return func(yield func(weightedNode, error) bool) {
 		count := 0
 		for a, err := range s.graph.Arcs(v) {
@@ -216,7 +172,7 @@ func (s *Surveyor) around(ctx context.Context, v kv.NodeID) iter.Seq2[weightedNo
 	}
 }
 
-func (s *Surveyor) class(label kv.Value) int {
+func (s *surveyor) class(label kv.Value) int {
 	if label.IsNull() {
 		return picture.None
 	}
@@ -224,7 +180,7 @@ func (s *Surveyor) class(label kv.Value) int {
 }
 
 // value is a property of a node, null where the store has no such property.
-func (s *Surveyor) value(v kv.NodeID, column string) (kv.Value, error) {
+func (s *surveyor) value(v kv.NodeID, column string) (kv.Value, error) {
 	value, err := s.tx.Value(v, column)
 	if errors.Is(err, kv.ErrNoColumn) {
 		return kv.Value{}, nil
@@ -232,9 +188,9 @@ func (s *Surveyor) value(v kv.NodeID, column string) (kv.Value, error) {
 	return value, err
 }
 
-// Title is the title of a node, or its id where it has none, as a person reads it: without characters that would act on
+// title is the title of a node, or its id where it has none, as a person reads it: without characters that would act on
 // the screen.
-func (s *Surveyor) Title(v kv.NodeID) (string, error) {
+func (s *surveyor) title(v kv.NodeID) (string, error) {
 	if s.columns.Title != "" {
 		if title, err := s.tx.Value(v, s.columns.Title); err != nil || !title.IsNull() && title.String() != "" {
 			return print.EscapeControls(title.String()), err
@@ -245,7 +201,7 @@ func (s *Surveyor) Title(v kv.NodeID) (string, error) {
 }
 
 // node reads a node, with its likeliest class by the classifier.
-func (s *Surveyor) node(f weightedNode, predicted func(kv.NodeID) (kv.Class, float64, error)) (n picture.Node, err error) {
+func (s *surveyor) node(f weightedNode, predicted func(kv.NodeID) (kv.Class, float64, error)) (n picture.Node, err error) {
 	read := func(column string) (value kv.Value) {
 		if err == nil {
 			value, err = s.value(f.node, column)
@@ -274,40 +230,36 @@ func (s *Surveyor) node(f weightedNode, predicted func(kv.NodeID) (kv.Class, flo
 		n.ID, err = s.tx.ID(f.node)
 	}
 	if err == nil {
-		n.Name, err = s.Title(f.node)
+		n.Name, err = s.title(f.node)
 	}
 	return n, err
 }
 
 // name is the name of a class within a sentence.
-func (s *Surveyor) name(class int) string {
+func (s *surveyor) name(class int) string {
 	if class == picture.None {
 		return "unknown"
 	}
 	return picture.Within(print.EscapeControls(s.classes[class]), picture.ClassLength)
 }
 
-// question asks whether the label of a node is right, where another one is likelier and nobody has decided.
-func (s *Surveyor) question(n picture.Node, suggestion int) string {
+// question asks whether the label of a node is right, where another one is suggested and nobody has decided.
+func (s *surveyor) question(n picture.Node, suggestion int) string {
 	text := picture.Within(n.Name, picture.NodeLength) + " has no label."
 	if n.Class != picture.None {
 		text = fmt.Sprintf("%s has the label %s.", picture.Within(n.Name, picture.NodeLength), s.name(n.Class))
 	}
 	switch {
 	case n.Decided != "":
-		return text + " Decided: " + picture.Within(n.Decided, picture.NodeLength) + "."
-	case suggestion == picture.None:
-		return text
-	case suggestion == n.Class:
-		return text + " No other label is suggested."
-	case n.Score < 0.5:
-		return text + " The likeliest other label is " + s.name(suggestion) + "."
+		text += " Decided: " + picture.Within(n.Decided, picture.NodeLength) + "."
+	case suggestion != picture.None && suggestion != n.Class:
+		text += " Is it " + s.name(suggestion) + "?"
 	}
-	return text + " Is it " + s.name(suggestion) + "?"
+	return text
 }
 
 // evidence says in a sentence what the neighbours and the classifier say of a node.
-func (s *Surveyor) evidence(e *picture.Ego) string {
+func (s *surveyor) evidence(e *picture.Ego) string {
 	n, best, neighbors := e.Nodes[0], picture.None, e.Votes[picture.None]
 	for class := range s.classes {
 		neighbors += e.Votes[class]
@@ -315,57 +267,15 @@ func (s *Surveyor) evidence(e *picture.Ego) string {
 			best = class
 		}
 	}
-	text, agrees := "It has no neighbours", "; the classifier agrees (%.1f%%)."
+	text := "It has no neighbours"
 	switch {
-	case best == picture.None && neighbors > 0:
-		text = "No neighbour has a label"
-	case neighbors == 1:
-		text = "Its only neighbour is " + s.name(best)
-	case best != picture.None && e.Votes[best] == neighbors:
-		text, agrees = fmt.Sprintf("All %d neighbours are %s", neighbors, s.name(best)),
-			", and the classifier agrees (%.1f%%)."
 	case best != picture.None:
-		text = fmt.Sprintf("%d of %d neighbours are %s", e.Votes[best], neighbors, s.name(best))
+		text = fmt.Sprintf("%d of %s: %s", e.Votes[best], wording.Count(int64(neighbors), "neighbour", "neighbours"), s.name(best))
+	case neighbors > 0:
+		text = "No neighbour has a label"
 	}
-	switch n.Predicted {
-	case picture.None:
+	if n.Predicted == picture.None {
 		return text + "."
-	case best:
-		return text + fmt.Sprintf(agrees, 100*n.Confidence)
 	}
 	return text + fmt.Sprintf("; the classifier says %s, %.1f%% sure.", s.name(n.Predicted), 100*n.Confidence)
-}
-
-// Words say who says what about a label, such as "ann says Theory". They are those of decide.Words.
-func Words(words []decide.Decision) (parts []string) {
-	for _, d := range words {
-		says := "says " + cmp.Or(d.To, "no label")
-		if d.Kind == decide.Unsure {
-			says = "is unsure"
-		}
-		parts = append(parts, print.EscapeControls(cmp.Or(d.Who, "somebody")+" "+says))
-	}
-	return parts
-}
-
-// Scores counts the scores of the store, a block of them in memory at a time.
-func Scores(ctx context.Context, tx *kv.Tx) (*figure.Histogram, error) {
-	scores, err := tx.Reader(cleaner.ScoreColumn)
-	if err != nil {
-		return nil, err
-	}
-	h := new(figure.Histogram)
-	for v := range kv.NodeID(tx.NumNodes()) {
-		if v%(1<<14) == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		score, err := scores.At(v)
-		if err != nil {
-			return nil, err
-		}
-		if !score.IsNull() { // else it is unlabelled
-			h.Add(score.Float(), 1)
-		}
-	}
-	return h, nil
 }

@@ -1,46 +1,50 @@
 package survey
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"path/filepath"
+	"slices"
 	"testing"
-	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/picture"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// surveyed is the picture of a node of a store.
-func surveyed(t *testing.T, store *kv.Store, id string) (e *picture.Ego) {
+// dossierOf is the dossier of a node of a store.
+func dossierOf(t *testing.T, store *kv.Store, id string, columns Columns) (d *Dossier) {
 	t.Helper()
 	must.Do(t, store.View(func(tx *kv.Tx) error {
 		v, err := tx.Node(id)
 		if err == nil {
-			e, err = New(tx, Guess(tx)).Ego(t.Context(), "suspect-1", v)
+			d, err = Read(t.Context(), tx, v, columns, ops.Options{})
 		}
 		return err
 	}))
-	return e
+	return d
+}
+
+// surveyed is the picture of a node of a store of papers.
+func surveyed(t *testing.T, store *kv.Store, id string) *picture.Ego {
+	t.Helper()
+	return dossierOf(t, store, id, Columns{Title: "title"}).Ego
 }
 
 // TestSuspects has what is said of nodes with neighbours, without any, and with one that has no label.
 func TestSuspects(t *testing.T) {
 	store := papers.Cleaned(t)
 	for id, want := range map[string]string{
-		"p4": "It's a graph has the label Systems. Is it Theory? All 3 neighbours are Theory, and the classifier " +
-			"agrees (87.5%).",
-		"p5": "p5 has the label Theory. Is it Neural Nets? 2 of 3 neighbours are Theory; the classifier says Neural " +
-			"Nets, 50.0% sure.",
-		"p1": "On graphs has the label Theory. No other label is suggested. 3 of 4 neighbours are Theory; the " +
-			"classifier agrees (87.5%).",
-		"東":   "\u2068東京\u2069 has no label. Is it Neural Nets? Its only neighbour is Systems; the classifier says Neural Nets, 50.0% sure.",
-		"e 1": "Alone has the label Neural Nets. No other label is suggested. It has no neighbours; the classifier says Neural Nets, 75.0% sure.",
-		"s3":  "Nets\\tand\\nlines has the label Systems. Is it Theory? 1 of 2 neighbours are Systems; the classifier says Theory, 50.0% sure.",
+		"p4":  "It's a graph has the label Systems. Is it Theory? 3 of 3 neighbours: Theory; the classifier says Theory, 87.5% sure.",
+		"p1":  "On graphs has the label Theory. 3 of 4 neighbours: Theory; the classifier says Theory, 87.5% sure.",
+		"東":   "\u2068東京\u2069 has no label. Is it Neural Nets? 1 of 1 neighbour: Systems; the classifier says Neural Nets, 50.0% sure.",
+		"e 1": "Alone has the label Neural Nets. It has no neighbours; the classifier says Neural Nets, 75.0% sure.",
 	} {
 		if e := surveyed(t, store, id); e.Title+" "+e.Text != want {
 			t.Errorf("%s: got %q\nwant %q", id, e.Title+" "+e.Text, want)
@@ -59,8 +63,8 @@ func TestSuspects(t *testing.T) {
 func TestWithoutARun(t *testing.T) {
 	store := papers.Loaded(t)
 	for id, want := range map[string]string{
-		"p4": "It's a graph has the label Systems. All 3 neighbours are Theory.",
-		"東":  "\u2068東京\u2069 has no label. Its only neighbour is Systems.",
+		"p4": "It's a graph has the label Systems. 3 of 3 neighbours: Theory.",
+		"東":  "\u2068東京\u2069 has no label. 1 of 1 neighbour: Systems.",
 	} {
 		if e := surveyed(t, store, id); e.Title+" "+e.Text != want {
 			t.Errorf("%s: got %q\nwant %q", id, e.Title+" "+e.Text, want)
@@ -105,88 +109,95 @@ func TestHub(t *testing.T) {
 	}
 	must.Get(load.Commit(t.Context(), nil))(t)
 	store := papers.Reopen(t, dir)
-	begin := time.Now()
-	e := surveyed(t, store, "hub")
-	if len(e.Nodes) != picture.Most || e.Votes[1] != 33333 {
-		t.Errorf("got %d nodes and votes %v, want %d, and all neighbours counted", len(e.Nodes), e.Votes, picture.Most)
+	e := dossierOf(t, store, "hub", Columns{}).Ego
+	if e.Neighbors != picture.MostNeighbors || len(e.Nodes) > picture.Most || e.Votes[1] != 33333 {
+		t.Errorf("got %d neighbours, %d nodes and votes %v, want %d, and all neighbours counted", e.Neighbors, len(e.Nodes), e.Votes, picture.MostNeighbors)
 	}
-	beside := surveyed(t, store, "7")
-	if len(beside.Nodes) > 2+followedEdges || len(beside.Edges) > 1+followedEdges {
+	beside := dossierOf(t, store, "7", Columns{}).Ego
+	if len(beside.Nodes) > picture.Most || len(beside.Edges) > 1+followedEdges {
 		t.Errorf("got %d nodes and %d edges beside the hub", len(beside.Nodes), len(beside.Edges))
 	}
-	t.Logf("%v", time.Since(begin))
 }
 
-// TestGuess has properties with fitting names: of another case, of numbers, without a text, and several for one use.
+// TestGuess has properties with fitting names: of another case, of numbers, and several for one use. What has a place of
+// its own is not among the properties.
 func TestGuess(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	load := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{Properties: []kv.Column{
-		{Name: "title", Kind: kv.KindString}, {Name: "Label_Text", Kind: kv.KindString}, {Name: "Subject", Kind: kv.KindString},
-		{Name: "abstract", Kind: kv.KindInt}, {Name: "text", Kind: kv.KindString}, {Name: "BODY", Kind: kv.KindString}, {Name: "page", Kind: kv.KindString},
+		{Name: "Label_Text", Kind: kv.KindString}, {Name: "Subject", Kind: kv.KindString}, {Name: "abstract", Kind: kv.KindInt},
+		{Name: "BODY", Kind: kv.KindString}, {Name: "page", Kind: kv.KindString},
 	}}))(t)
-	text := kv.ValueOf("words")
-	for id, values := range map[string][]kv.Value{
-		"1": {{}, text, text, kv.ValueOf(7), kv.ValueOf(""), text, text},
-		"2": {{}, {}, {}, {}, {}, {}, {}},
-	} {
+	text := kv.ValueOf("words\x1b")
+	for id, values := range map[string][]kv.Value{"1": {text, text, kv.ValueOf(7), text, text}, "2": {{}, {}, {}, {}, {}}} {
 		must.Do(t, load.AddNode(kv.Node{ID: id, Label: "B", Values: values}))
 	}
 	must.Get(load.Commit(t.Context(), nil))(t)
-	must.Do(t, papers.Reopen(t, dir).View(func(tx *kv.Tx) error {
-		columns := Guess(tx)
-		if want := (Columns{Title: "Label_Text", Text: "BODY"}); columns != want {
-			t.Errorf("got %+v, want %+v", columns, want)
-		}
-		for id, want := range map[string]string{"1": "words", "2": "2"} {
-			v := must.Get(tx.Node(id))(t)
-			if title, err := New(tx, columns).Title(v); title != want || err != nil {
-				t.Errorf("%s: got the title %q (%v), want %q", id, title, err, want)
-			}
-			if title, err := New(tx, Columns{}).Title(v); title != id || err != nil {
-				t.Errorf("%s without a property for titles: got %q (%v), want the id", id, title, err)
-			}
-		}
-		return nil
-	}))
-}
-
-// TestClassPlace compares the places of names with those in pictures.
-func TestClassPlace(t *testing.T) {
-	store := papers.Cleaned(t)
-	e := surveyed(t, store, "p4")
+	store := papers.Reopen(t, dir)
+	var columns Columns
 	must.Do(t, store.View(func(tx *kv.Tx) error {
-		s := New(tx, Columns{})
-		for place, name := range e.Classes {
-			if got := s.ClassPlace(name); got != place {
-				t.Errorf("%s: got %d, want %d", name, got, place)
-			}
-		}
-		if got := s.ClassPlace(""); len(e.Classes) != 3 || got != picture.None {
-			t.Errorf("got %d without a name, of %d classes", got, len(e.Classes))
-		}
+		columns = Guess(tx)
 		return nil
 	}))
+	if want := (Columns{Title: "Label_Text", Text: "BODY"}); columns != want {
+		t.Errorf("got %+v, want %+v", columns, want)
+	}
+	one, two := dossierOf(t, store, "1", columns), dossierOf(t, store, "2", columns)
+	const shown = `words\x1b`
+	if one.Title != shown || one.Text != shown || two.Title != "2" || two.Text != "" {
+		t.Errorf("got %q and %q, and %q and %q", one.Title, one.Text, two.Title, two.Text)
+	}
+	if want := []Property{{"Subject", shown}, {"abstract", "7"}, {"page", shown}}; !slices.Equal(one.Properties, want) || two.Properties != nil {
+		t.Errorf("got %v and %v, want %v and none", one.Properties, two.Properties, want)
+	}
+	if one.Color("B") != 0 || one.Color("") != picture.None {
+		t.Errorf("got the colours %d and %d", one.Color("B"), one.Color(""))
+	}
 }
 
-// TestOtherThanPredicted has nodes whose suggestion is not what the classifier says: it is never the label.
-func TestOtherThanPredicted(t *testing.T) {
-	store := papers.Cleaned(t)
-	must.Do(t, store.Update(func(tx *kv.Tx) error {
-		for _, id := range []string{"p1", "e 1"} {
-			if err := tx.SetValue(must.Get(tx.Node(id))(t), "suggested", kv.ValueOf("Systems")); err != nil {
-				return err
-			}
-		}
-		return tx.SetValue(must.Get(tx.Node("p1"))(t), "confidence", kv.ValueOf(0.02))
-	}))
-	for id, want := range map[string]string{
-		"p1": "On graphs has the label Theory. The likeliest other label is Systems. 3 of 4 neighbours are Theory; the classifier " +
-			"agrees (87.5%).",
-		"e 1": "Alone has the label Neural Nets. Is it Systems? It has no neighbours; the classifier says Neural Nets, 75.0% sure.",
+// TestReplies has words about a node as it was shown, and their undo.
+func TestReplies(t *testing.T) {
+	store, opt := papers.Cleaned(t), query.Options{Who: "ann"}
+	seen := dossierOf(t, store, "p4", Columns{}).View
+	write := func(kind decide.Kind, label string, seen decide.View) (Done, error) {
+		return Reply{ID: "p4", Kind: kind, Label: label, Seen: seen}.Write(t.Context(), store, opt)
+	}
+	for _, test := range []struct {
+		kind        decide.Kind
+		label, said string
+	}{
+		{decide.Accept, "", "p4 accepted: Systems → Theory"}, {decide.Relabel, "Systems", "p4 rejected"},
+		{decide.Unlabel, "", "p4 unlabelled: Systems → no label"}, {decide.Unsure, "", "p4 put aside as unsure"},
 	} {
-		e := surveyed(t, store, id)
-		if n := e.Nodes[0]; e.Title+" "+e.Text != want || n.Predicted != n.Class {
-			t.Errorf("%s: got %q and %+v\nwant %q, and its label predicted", id, e.Title+" "+e.Text, n, want)
+		done, err := write(test.kind, test.label, seen)
+		if err != nil || done.Said != test.said {
+			t.Fatalf("%v: got %q, %v, want %q", test.kind, done.Said, err, test.said)
+		}
+		if _, err := write(decide.Reject, "", seen); !errors.Is(err, decide.ErrChanged) {
+			t.Errorf("of an old card: got %v", err)
+		}
+		undone, err := Undo(t.Context(), store, opt, done.Step)
+		if err != nil || undone.ID != "p4" || undone.Said != "p4: taken back" {
+			t.Fatalf("undo: got %+v, %v", undone, err)
+		}
+		if _, err := Undo(t.Context(), store, opt, done.Step); !errors.Is(err, decide.ErrChanged) {
+			t.Errorf("undo again: got %v", err)
+		}
+	}
+}
+
+// TestMatchClass: a whole name goes before the beginning of one, and that before a name that has the text anywhere.
+func TestMatchClass(t *testing.T) {
+	classes := []string{"Theory", "Theory of Nets", "Neural Nets", "ÉTUDES", "ab", "aB", "ABC"}
+	for text, want := range map[string]string{
+		"Theory": "Theory", "THEORY": "Theory", "ne": "Neural Nets", "of": "Theory of Nets", "é": "ÉTUDES", "ab": "ab", "abc": "ABC",
+		"theo": "2 classes match 'theo': Theory, Theory of Nets", "AB": "2 classes match 'AB': ab, aB", "z": "no class is named 'z'",
+	} {
+		got, err := MatchClass(classes, text)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
 	}
 }

@@ -94,7 +94,7 @@ func (s *Server) admitted(next http.Handler) http.Handler {
 // refuse answers who may not ask: programs in JSON, and others in a line of text, as the page is not for them.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, text string) {
 	if wantsJSON(r) {
-		s.write(w, r, answer{view: problem{Error: text}, status: status})
+		s.fail(w, r, refuse(status, text))
 		return
 	}
 	http.Error(w, text, status)

@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"context"
 	"io/fs"
 	"net"
 	"net/http"
@@ -21,13 +20,14 @@ import (
 
 // paths are all that can be asked for.
 func paths() (of [][2]string) {
-	for _, r := range routes() {
-		of = append(of, [2]string{r.method, r.path})
+	for pattern := range routes {
+		method, path, _ := strings.Cut(pattern, " ")
+		of = append(of, [2]string{method, path})
 	}
-	for _, path := range []string{"/", "/events", "/export/labels.csv", "/page.css", "/page.js", "/openapi.json", "/no/such"} {
+	for _, path := range []string{"/", "/ask", "/page.css", "/page.js", "/no/such"} {
 		of = append(of, [2]string{"GET", path})
 	}
-	return of
+	return append(of, [2]string{"POST", "/ask"})
 }
 
 // TestForeignHost has requests whose host is another name that points at this machine, as an attacker's page can send
@@ -83,7 +83,7 @@ func TestNoToken(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/?token=" + wrong, "/?token=", "/?ticket=" + wrong,
-		"/list?token=" + c.server.keys.token} {
+		"/audit?token=" + c.server.keys.token} {
 		if status, _, _ := c.do("GET", path, "", "",
 			func(r *http.Request) { r.Header = http.Header{} }); status != http.StatusForbidden &&
 			status != http.StatusUnauthorized {
@@ -130,7 +130,7 @@ func TestCookie(t *testing.T) {
 		}
 	}
 	// A page shows neither the token nor the cookie.
-	for _, path := range []string{"/review", "/list", "/overview", "/history"} {
+	for _, path := range []string{"/review", "/audit", "/ask?statement=suspects"} {
 		if _, text := browser.get(path); strings.Contains(text, c.server.keys.token) ||
 			strings.Contains(text, c.server.keys.cookie) {
 			t.Errorf("%s shows a secret", path)
@@ -149,13 +149,13 @@ func TestForeignPage(t *testing.T) {
 		{"Origin": {"null"}}, {"Origin": {"http://127.0.0.1:1"}}, {"Origin": {"https" + strings.TrimPrefix(origin, "http")}},
 		{"Sec-Fetch-Site": {"same-site"}, "Origin": {origin}}, {"Sec-Fetch-Site": {"cross-site"}, "Origin": {origin}},
 	} {
-		for _, r := range routes() {
-			if r.method == http.MethodGet {
+		for _, path := range paths() {
+			if path[0] == http.MethodGet {
 				continue
 			}
 			browser.header = header.Clone()
-			if status, text, _ := browser.form(r.path, fields); status != http.StatusForbidden || !strings.Contains(text, "from elsewhere") {
-				t.Errorf("%s with %v: got %d, %s", r.path, header, status, text)
+			if status, text, _ := browser.form(path[1], fields); status != http.StatusForbidden || !strings.Contains(text, "from elsewhere") {
+				t.Errorf("%s with %v: got %d, %s", path[1], header, status, text)
 			}
 		}
 	}
@@ -164,6 +164,7 @@ func TestForeignPage(t *testing.T) {
 	}
 	for _, header := range []http.Header{{"Sec-Fetch-Site": {"same-origin"}}, {"Origin": {origin}}, {"Sec-Fetch-Site": {"same-origin"}, "Origin": {"null"}}} {
 		browser.header = header
+		fields.Set("seen", show[*card](browser, (*Server).node, "id", "p4").Seen)
 		if status, text, _ := browser.form("/decide", fields); status != http.StatusSeeOther {
 			t.Errorf("the page itself, with %v: got %d, %s", header, status, text)
 		}
@@ -178,10 +179,10 @@ func TestGetChangesNothing(t *testing.T) {
 	browser := c.browser()
 	before := content(t, store)
 	for _, path := range paths() {
-		if path[0] != http.MethodGet || path[1] == "/events" {
+		if path[0] != http.MethodGet {
 			continue
 		}
-		for _, query := range []string{"", "?id=p4&where=score+%3E+0.5&decision=accept&of=nodes&before=3&page=1"} {
+		for _, query := range []string{"", "?id=p4&where=score+%3E+0.5&decision=accept&statement=accept+p4"} {
 			c.get(path[1] + query)
 			browser.get(path[1] + query)
 			for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
@@ -195,7 +196,7 @@ func TestGetChangesNothing(t *testing.T) {
 		}
 	}
 	for _, path := range paths() {
-		if path[0] == http.MethodPost {
+		if path[0] == http.MethodPost && path[1] != "/ask" {
 			if status, _ := c.get(path[1] + "?id=p4&decision=accept"); status != http.StatusMethodNotAllowed {
 				t.Errorf("GET %s: got %d", path[1], status)
 			}
@@ -226,7 +227,7 @@ func content(t *testing.T, store *kv.Store) string {
 func TestHeaders(t *testing.T) {
 	c := serve(t, papers.Cleaned(t), nil)
 	browser := c.browser()
-	for _, path := range []string{"/", "/review", "/list", "/list?page=x", "/overview", "/history", "/page.js", "/page.css", "/openapi.json", "/no/such", "/export/labels.csv"} {
+	for _, path := range []string{"/", "/review", "/ask?statement=suspects", "/ask?statement=x", "/audit", "/page.js", "/page.css", "/no/such", "/ask?statement=nodes&format=csv"} {
 		for _, from := range []*client{c, browser} {
 			_, _, header := from.do("GET", path, "", "", nil)
 			for name, want := range map[string]string{
@@ -273,15 +274,15 @@ func TestHostileText(t *testing.T) {
 		o.Name, o.Query.Who = markup, markup
 		o.Columns = survey.Columns{Title: "title", Text: "text", Link: "link"}
 	})
-	for _, id := range []string{markup, "?id=x&y#z", "../../etc"} {
-		if status, text := c.post("/decide", decision{ID: id, Decision: "relabel", Label: label, Why: markup}); status != 200 {
-			t.Fatalf("%s: got %d, %s", id, status, text)
-		}
-	}
 	browser := c.browser()
+	for _, id := range []string{markup, "?id=x&y#z", "../../etc"} {
+		browser.decide(id, "decision", "relabel:"+label, "why", markup)
+	}
+	statement := func(text string) string { return "/ask?" + valuesOf([]string{"statement", text}).Encode() }
 	for _, path := range []string{
-		"/node?id=" + url.QueryEscape(markup), "/node?id=" + url.QueryEscape("?id=x&y#z"), "/list?of=nodes", "/list?of=nodes&where=" + url.QueryEscape(markup),
-		"/list?sort=" + url.QueryEscape(markup), "/history", "/overview", "/numbers?id=" + url.QueryEscape(markup), "/node?id=" + url.QueryEscape(markup+"x"),
+		"/node?id=" + url.QueryEscape(markup), "/node?id=" + url.QueryEscape("?id=x&y#z"), "/node?id=" + url.QueryEscape(markup+"x"),
+		"/review?where=" + url.QueryEscape(markup), statement("nodes return id, title, text, link, \"<b>name\""), statement(markup), statement("history"),
+		statement("explain '" + markup + "'"),
 	} {
 		_, text := browser.get(path)
 		for _, bad := range []string{"<script>alert", "<img", "<svg onload", "onerror=alert(2)>\n", `href="javascript`, "\x1b", "\u202e", "ZgotmplZ", "<b>name"} {
@@ -301,17 +302,13 @@ func TestHostileText(t *testing.T) {
 func TestLargeBodies(t *testing.T) {
 	store := papers.Cleaned(t)
 	c := serve(t, store, nil)
-	for _, r := range routes() {
-		if r.method != http.MethodPost || r.path == "/again" || r.path == "/undo" {
+	for _, path := range paths() {
+		if path[0] != http.MethodPost {
 			continue
 		}
-		for kind, body := range map[string]string{
-			"application/json":                  `{"id":"` + strings.Repeat("x", maxBody) + `"}`,
-			"application/x-www-form-urlencoded": "id=" + strings.Repeat("x", maxBody),
-		} {
-			if status, text, _ := c.do("POST", r.path, kind, body, nil); status != http.StatusRequestEntityTooLarge && status != http.StatusBadRequest {
-				t.Errorf("%s, %s: got %d, %.200s", r.path, kind, status, text)
-			}
+		status, text, _ := c.do("POST", path[1], "application/x-www-form-urlencoded", "id="+strings.Repeat("x", maxBody), nil)
+		if status != http.StatusRequestEntityTooLarge && status != http.StatusBadRequest {
+			t.Errorf("%s: got %d, %.200s", path[1], status, text)
 		}
 	}
 	if status, _, _ := c.do("GET", "/review", "", "", func(r *http.Request) { r.Header.Set("X", strings.Repeat("x", 2*maxHeader)) }); status != http.StatusRequestHeaderFieldsTooLarge {
@@ -319,31 +316,6 @@ func TestLargeBodies(t *testing.T) {
 	}
 	if got := ask(t, store, "history"); len(got) != 0 {
 		t.Errorf("got %v", got)
-	}
-}
-
-// TestManyStreams opens more pages than a server serves, and leaves all of them open when it ends.
-func TestManyStreams(t *testing.T) {
-	c := serve(t, papers.Cleaned(t), nil)
-	refused := 0
-	for range mostStreams + 3 {
-		r := must.Get(http.NewRequestWithContext(context.Background(), http.MethodGet, c.server.Origin()+"/events", nil))(t)
-		r.Header = c.header
-		answer, err := c.Do(r)
-		must.Do(t, err)
-		defer answer.Body.Close()
-		if answer.StatusCode == http.StatusTooManyRequests {
-			refused++
-		}
-	}
-	if refused != 3 {
-		t.Errorf("%d streams were refused, want 3", refused)
-	}
-	if status, _ := c.get("/review"); status != http.StatusOK {
-		t.Errorf("beside open streams: got %d", status)
-	}
-	if err := c.server.Close(); err != nil {
-		t.Error(err)
 	}
 }
 

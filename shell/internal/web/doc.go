@@ -1,3 +1,3 @@
-// Package web serves the review page of a store to browsers on this machine, and the same as JSON to programs. It takes
-// decisions, and starts and stops clean. It knows no command line, and computes no score.
+// Package web serves the review page of a store to browsers on this machine, and the answers of statements to programs.
+// It takes decisions. It knows no command line, and computes no score.
 package web

@@ -14,8 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/RoaringBitmap/roaring/v2"
-
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -37,27 +35,24 @@ type Options struct {
 type Server struct {
 	Options
 	ctx       context.Context // of the server; it ends with Close
+	began     time.Time
 	keys      keys
 	hosts     []string // that requests may name
 	listener  net.Listener
 	http      *http.Server
 	stop      context.CancelFunc
 	working   sync.WaitGroup
-	events    hub
-	progress  counted[progress]
-	activity  activity
-	glance    counted[overview]
-	scores    settler
 	strangers strangers
+	progress  counter
 
-	writing sync.Mutex // held while a reply is written or taken back
-	closed  bool       // no reply is written any more; of writing
+	writing sync.Mutex // held while something is decided or taken back
+	closed  bool       // no decision is written any more; of writing
 
-	mu       sync.Mutex
-	decided  *roaring.Bitmap // nodes that were decided on here since the page began
-	skipped  *roaring.Bitmap // nodes that are to come again when others were decided on
-	lastSkip int64           // what undo takes back: -1 for the node 0, -2 for the node 1; 0 if the last reply was no skip
-	said     string          // what the last reply did
+	mu      sync.Mutex
+	skipped []string // ids of nodes that are to come again when others were decided on
+	wasSkip bool     // the last reply was a skip
+	said    string   // what the last reply did
+	slow    bool     // to bring the scores around a decision up to date takes too long here
 }
 
 // errAddress is returned for an address that other machines could reach.
@@ -123,30 +118,26 @@ const (
 	idleTimeout   = 2 * time.Minute
 )
 
+// rescoreWithin is how long a person waits for the scores around a decision.
+const rescoreWithin = 300 * time.Millisecond
+
 // Serve begins to serve the page on an address that Listen opened. The end of ctx ends all requests. The caller closes
 // the server, and the store after it.
 func Serve(ctx context.Context, listener net.Listener, opt Options) (*Server, error) {
 	ctx, stop := context.WithCancel(ctx)
-	s := &Server{Options: opt, ctx: ctx, listener: listener, stop: stop, hosts: hostsOf(listener.Addr()),
-		decided: roaring.New(), skipped: roaring.New()}
+	s := &Server{Options: opt, ctx: ctx, began: time.Now(), listener: listener, stop: stop, hosts: hostsOf(listener.Addr())}
 	s.ReadOnly = s.ReadOnly || opt.Store.ReadOnly()
-	s.Query.RescoreWithin = 0 // the settler brings scores up to date
+	s.Query.RescoreWithin = rescoreWithin
+	if s.KeepScores {
+		s.Query.RescoreWithin = 0
+	}
 	s.Query.Who = cmp.Or(s.Query.Who, query.UserName())
 	s.keys.draw()
-	s.scores.moved = make(chan struct{}, 1)
-	s.progress.wanted, s.progress.first = make(chan struct{}, 1), make(chan struct{})
-	s.glance.wanted, s.glance.first = make(chan struct{}, 1), make(chan struct{})
-	notify(s.progress.wanted)
 	s.http = &http.Server{
 		Handler: s.handler(), BaseContext: func(net.Listener) context.Context { return ctx },
 		ConnContext: withConn, ConnState: s.strangers.follow,
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // what clients do wrong is told to them
-	}
-	s.working.Go(func() { s.keepCounting(ctx) })
-	s.working.Go(func() { s.keepOverview(ctx) })
-	if !s.ReadOnly && !s.KeepScores {
-		s.working.Go(func() { s.keepSettling(ctx) })
 	}
 	s.working.Go(func() {
 		s.http.Serve(listener) //nolint:errcheck // it ends with Close

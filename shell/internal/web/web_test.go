@@ -1,22 +1,26 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"html"
 	"io"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/testing/memdir"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
@@ -107,13 +111,10 @@ func (c *client) get(path string) (status int, text string) {
 	return status, text
 }
 
-func (c *client) post(path string, body any) (status int, text string) {
+// post asks as a program does.
+func (c *client) post(q question) (status int, text string) {
 	c.Helper()
-	data, err := json.Marshal(body)
-	if err != nil {
-		c.Fatal(err)
-	}
-	status, text, _ = c.do("POST", path, "application/json", string(data), nil)
+	status, text, _ = c.do("POST", "/ask", "application/json", string(must.Get(json.Marshal(q))(c.T)), nil)
 	return status, text
 }
 
@@ -122,32 +123,62 @@ func (c *client) form(path string, fields url.Values) (status int, text string, 
 	return c.do("POST", path, "application/x-www-form-urlencoded", fields.Encode(), nil)
 }
 
-// last is the last reply of the page, to be taken back.
-func (c *client) last() undoing {
+// show is the view of a page.
+func show[T any](c *client, serve func(*Server, *http.Request) (answer, error), fields ...string) T {
 	c.Helper()
-	step := int64(0)
-	must.Do(c.T, c.server.Store.View(func(tx *kv.Tx) (err error) {
-		step, err = c.server.lastStep(c.Context(), tx)
-		return err
-	}))
-	c.server.mu.Lock()
-	defer c.server.mu.Unlock()
-	return undoing{Step: cmp.Or(c.server.lastSkip, step)}
+	r := httptest.NewRequestWithContext(c.Context(), http.MethodGet, "/?"+valuesOf(fields).Encode(), http.NoBody)
+	must.Do(c.T, readForm(r))
+	return must.Get(serve(c.server, r))(c.T).view.(T)
 }
 
-// view asks for the JSON of a path.
-func view[T any](c *client, path string) (v T) {
+// valuesOf are fields, each a name and a value.
+func valuesOf(fields []string) url.Values {
+	values := url.Values{}
+	for i := 0; i+1 < len(fields); i += 2 {
+		values.Add(fields[i], fields[i+1])
+	}
+	return values
+}
+
+// send sends the form of a page, and returns where it leads.
+func (c *client) send(path string, fields ...string) (location string) {
 	c.Helper()
-	status, text := c.get(path)
-	if status != http.StatusOK {
-		c.Fatalf("%s: got %d: %s", path, status, text)
+	status, text, header := c.form(path, valuesOf(fields))
+	if status != http.StatusSeeOther {
+		c.Fatalf("%s with %q: got %d, %s", path, fields, status, text)
 	}
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&v); err != nil {
-		c.Fatalf("%s: %v in %s", path, err, text)
-	}
-	return v
+	return header.Get("Location")
+}
+
+// decide decides on a node as it is.
+func (c *client) decide(id string, fields ...string) {
+	c.Helper()
+	c.send("/decide", append(fields, "id", id, "seen", show[*card](c, (*Server).node, "id", id).Seen)...)
+}
+
+// undo takes back what the page offers to take back.
+func (c *client) undo() (location string) {
+	c.Helper()
+	return c.send("/undo", "step", strconv.FormatInt(c.last(), 10))
+}
+
+// last is what the page offers to take back.
+func (c *client) last() int64 {
+	c.Helper()
+	r := httptest.NewRequestWithContext(c.Context(), http.MethodGet, "/", http.NoBody)
+	return c.server.frame(r, answer{}).Undo
+}
+
+// standing are the decisions in force.
+func standing(t *testing.T, store *kv.Store) string {
+	t.Helper()
+	return strings.Join(ask(t, store, "nodes where decision is not null return id, decision"), " ")
+}
+
+// exec runs a statement beside the page.
+func exec(t *testing.T, store *kv.Store, who, statement string) {
+	t.Helper()
+	must.Get(query.Exec(t.Context(), store, query.Options{Who: who}, statement))(t)
 }
 
 // ask answers a statement.
@@ -168,366 +199,375 @@ func ask(t *testing.T, store *kv.Store, statement string) (rows []string) {
 	return rows
 }
 
-// TestQueue goes through the suspects of the papers as a program does: it accepts, rejects, skips and takes back.
+// TestQueue goes through the suspects of the papers: it accepts, relabels, skips and takes back.
 func TestQueue(t *testing.T) {
 	store := papers.Cleaned(t)
-	c := serve(t, store, func(o *Options) { o.KeepScores = true })
-	const queue = "/review?where=score+%3E+0.9"
-	first := view[card](c, queue)
-	if first.ID != "s3" || first.Seen.Suggested != "Theory" || first.Title == "s3" {
-		t.Fatalf("the first suspect: got %+v", first)
+	c := serve(t, store, func(o *Options) { o.KeepScores, o.Where = true, "score > 0.9" }).browser()
+	shown := func(want string) *card {
+		t.Helper()
+		got := show[*card](c, (*Server).review)
+		if got.Dossier == nil && want != "" || got.Dossier != nil && got.ID != want {
+			t.Fatalf("got %+v, want the card of %s", got.Dossier, want)
+		}
+		return got
 	}
-	if status, text := c.post("/decide", decision{ID: first.ID, Decision: "accept", Seen: &first.Seen}); status != http.StatusOK || !strings.Contains(text, "Systems → Theory") {
-		t.Fatalf("accept: got %d, %s", status, text)
+	if first := shown("s3"); first.Suggestion != "Theory" || first.Title == "s3" || !slices.Contains(first.Numbered, "Neural Nets") {
+		t.Errorf("the first suspect: got %+v", first)
 	}
-	// The card is old now.
-	if status, text := c.post("/decide",
-		decision{ID: first.ID, Decision: "reject", Seen: &first.Seen}); status != http.StatusConflict ||
-		!strings.Contains(text, "Not saved: s3 has changed since this card was shown. Label: Theory; suggested: Theory; decided: accept.") {
+	old := shown("s3").Seen
+	if got := c.send("/decide", "id", "s3", "decision", "accept", "seen", old, "where", "score > 0.9"); got != "review?where=score+%3E+0.9" {
+		t.Errorf("accept leads to %s", got)
+	}
+	status, text, _ := c.form("/decide", valuesOf([]string{"id", "s3", "decision", "reject", "seen", old}))
+	if status != http.StatusConflict || !strings.Contains(text, "Not saved: s3 has changed since this card was shown.") || !strings.Contains(text, "<dt>Label now</dt>") {
 		t.Errorf("a decision about an old card: got %d, %s", status, text)
 	}
-	second := view[card](c, queue)
-	if second.ID != "p4" {
-		t.Fatalf("the second suspect: got %s", second.ID)
+	shown("p4")
+	c.send("/skip", "id", "p4")
+	shown("p5")
+	c.send("/skip", "id", "p5")
+	if got := shown(""); got.Skipped != 2 {
+		t.Errorf("got %d skipped, want 2", got.Skipped)
 	}
-	if status, _ := c.post("/skip", skipping{ID: "p4"}); status != http.StatusOK {
-		t.Fatalf("skip: got %d", status)
+	if got := c.undo(); got != "node?id=p5&where=score+%3E+0.9" {
+		t.Errorf("undo leads to %s", got)
 	}
-	third := view[card](c, queue)
-	if third.ID != "p5" {
-		t.Fatalf("the third suspect: got %s", third.ID)
+	shown("p5")
+	c.decide("p5", "decision", "relabel:Systems", "why", "seen")
+	shown("")
+	c.send("/skip")
+	shown("p4")
+	if got := standing(t, store); got != "p5|relabel s3|accept" {
+		t.Errorf("decisions: got %s", got)
 	}
-	if ahead := view[card](c, queue+"&not=p5"); !ahead.Empty || ahead.Skipped != 1 {
-		t.Errorf("behind the third suspect: got %+v", ahead)
+	c.undo()
+	c.undo()
+	if got := standing(t, store); got != "" || c.last() != 0 {
+		t.Errorf("after undo: got %s", got)
 	}
-	posted[reply](c, "/skip", skipping{ID: "p5"})
-	if back := posted[reply](c, "/undo", c.last()); back.ID != "p5" || view[card](c, queue).ID != "p5" {
-		t.Errorf("undo of a skip: got %+v", back)
-	}
-	if status, text := c.post("/decide", decision{ID: "p5", Decision: "relabel", Label: "Systems", Why: "seen", Seen: &third.Seen}); status != http.StatusOK {
-		t.Fatalf("relabel: got %d, %s", status, text)
-	}
-	if got := ask(t, store, "nodes where decision is not null return id, label, decision, decided_by"); !slices.Equal(got, []string{"p5|Systems|relabel|ann", "s3|Theory|accept|ann"}) {
-		t.Errorf("decisions: got %v", got)
-	}
-	for i, want := range []string{"p5", "s3"} {
-		status, text := c.post("/undo", c.last())
-		var got reply
-		if err := json.Unmarshal([]byte(text), &got); err != nil || status != http.StatusOK || got.ID != want ||
-			(got.Undo != 0) != (i < 1) {
-			t.Errorf("undo: got %d, %s, want %s", status, text, want)
-		}
-	}
-	if status, text := c.post("/undo", undoing{Step: 1}); status != http.StatusConflict ||
-		!strings.Contains(text, "nothing to take back") {
-		t.Errorf("undo of nothing: got %d, %s", status, text)
-	}
-	if got := ask(t, store, "nodes where decision is not null"); len(got) != 0 {
-		t.Errorf("after undo: got %v", got)
-	}
-	if again := view[card](c, queue); again.ID != "s3" || len(again.Entries) != 2 {
+	if again := shown("s3"); len(again.History) != 2 {
 		t.Errorf("after undo: got %+v", again)
 	}
 }
 
-// TestDecideRefuses has requests that are not as they should be: nothing is decided, and the error says what was
-// wanted.
+// TestDecideRefuses has forms that are not as they should be: nothing is decided, and the error says what was wanted.
 func TestDecideRefuses(t *testing.T) {
 	store := papers.Cleaned(t)
-	c := serve(t, store, nil)
+	c := serve(t, store, nil).browser()
+	seen := show[*card](c, (*Server).node, "id", "p4").Seen
 	for _, test := range []struct {
-		body, want string
-		status     int
+		id, decision, label, why, seen string
+		status                         int
+		want                           string
 	}{
-		{`{"id":"none","decision":"accept"}`, "No node has the id 'none'", 404},
-		{`{"id":"p4","decision":"maybe"}`, "want accept, reject", 400},
-		{`{"id":"p4","decision":""}`, "want accept, reject", 400},
-		{`{"id":"p4","decision":"relabel"}`, "No label is named", 400},
-		{`{"id":"p4","decision":"relabel","label":"Theorie"}`, "did you mean", 404},
-		{`{"id":"東","decision":"reject"}`, "no label", 409},
-		{`{"id":"p4","decision":"accept","seen":{"label":"Systems","suggested":"Theory","decision":"no","run":1}}`, "Not saved: p4 has changed", 409},
-		{`{"id":"p4","decision":"accept","seen":{"label":"Systems","suggested":"Systems","decision":"","run":1}}`, "Not saved: p4 has changed", 409},
-		{`{"id":"p4","decision":"accept","colour":"red"}`, "colour", 400},
-		{`{"id":"p4"`, "body is not as it should be", 400},
-		{`{"id":"p4","decision":"accept","why":"` + strings.Repeat("x", 5000) + `"}`, "at most 1000", 400},
-		{`{"id":"p4","decision":"accept","why":"` + strings.Repeat("x", maxBody) + `"}`, "too large", 413},
+		{"none", "accept", "", "", seen, 404, "No node has the id &#39;none&#39;"},
+		{"p4", "maybe", "", "", seen, 400, "want accept, reject"},
+		{"p4", "relabel", "", "", seen, 400, "No label is named"},
+		{"p4", "relabel", "Theorie", "", seen, 404, "did you mean"},
+		{"p4", "relabel", "e", "", seen, 404, "3 classes match"},
+		{"p4", "accept", "", "", "", 400, "field seen"},
+		{"p4", "accept", "", "", "eyJMYWJlbCI6IlgifQ==", 409, "Not saved: p4 has changed"},
+		{"p4", "accept", "", strings.Repeat("x", decide.MaxWhy+1), seen, 400, "more than 4096 bytes"},
+		{"p4", "accept", "", "\x00", seen, 400, "control characters"},
+		{"p4", "accept", "", strings.Repeat("x", maxBody), seen, 413, "too large"},
+		{"p4", "accept", "\xff", "", seen, 400, "is not UTF-8"},
 	} {
-		status, text, _ := c.do("POST", "/decide", "application/json", test.body, nil)
+		status, text, _ := c.form("/decide", valuesOf([]string{
+			"id", test.id, "decision", test.decision, "label", test.label, "why", test.why, "seen", test.seen,
+		}))
 		if status != test.status || !strings.Contains(text, test.want) {
-			t.Errorf("%.80s: got %d, %s, want %d, %q", test.body, status, text, test.status, test.want)
+			t.Errorf("%.80q: got %d, %s, want %d, %q", test.want, status, text, test.status, test.want)
 		}
-	}
-	if status, text, _ := c.do("POST", "/decide", "text/plain", "id=p4&decision=accept", nil); status != 400 || !strings.Contains(text, "want application/json") {
-		t.Errorf("text/plain: got %d, %s", status, text)
 	}
 	if got := ask(t, store, "history"); len(got) != 0 {
 		t.Errorf("got %v, want nothing decided", got)
 	}
+	c.decide("p4", "decision", "relabel", "label", "neu") // the only class that begins so
+	if got := standing(t, store); got != "p4|relabel" {
+		t.Errorf("got %s", got)
+	}
 }
 
-// TestTwoWindows has two people with a server each decide on one node: the second sees a conflict, and can disagree on
-// purpose.
-func TestTwoWindows(t *testing.T) {
+// TestTwoPeople have a server each and decide on one node: the second sees a conflict, and can disagree on purpose.
+func TestTwoPeople(t *testing.T) {
 	store := papers.Cleaned(t)
-	ann := serve(t, store, nil)
-	bob := serve(t, store, func(o *Options) { o.Query.Who = "bob" })
-	seenByBoth := view[card](ann, "/node?id=p4").Seen
-	if status, text := ann.post("/decide", decision{ID: "p4", Decision: "accept", Seen: &seenByBoth}); status != 200 {
-		t.Fatalf("ann: got %d, %s", status, text)
-	}
-	if status, _ := bob.post("/decide", decision{ID: "p4", Decision: "reject", Seen: &seenByBoth}); status != 409 {
+	ann := serve(t, store, nil).browser()
+	bob := serve(t, store, func(o *Options) { o.Query.Who, o.Where = "bob", "decided_by is not null" }).browser()
+	seenByBoth := show[*card](ann, (*Server).node, "id", "p4").Seen
+	ann.decide("p4", "decision", "accept")
+	if status, _, _ := bob.form("/decide", valuesOf([]string{"id", "p4", "decision", "reject", "seen", seenByBoth})); status != 409 {
 		t.Fatalf("bob, of an old card: got %d", status)
 	}
-	now := view[card](bob, "/node?id=p4")
-	if status, text := bob.post("/decide", decision{ID: "p4", Decision: "relabel", Label: "Neural Nets", Seen: &now.Seen}); status != 200 || !strings.Contains(text, "people disagree") {
-		t.Fatalf("bob disagrees: got %d, %s", status, text)
+	if got := show[*card](bob, (*Server).review); got.ID != "p4" || got.Before != "Systems" {
+		t.Errorf("the queue of decided nodes: got %+v", got)
 	}
-	if disputed := view[list](ann, "/list?where=disputed"); len(disputed.Rows) != 1 || disputed.Rows[0].ID != "p4" {
-		t.Errorf("disputed: got %+v", disputed)
+	bob.decide("p4", "decision", "relabel:Neural Nets")
+	if got := show[*card](bob, (*Server).review); got.Dossier != nil {
+		t.Errorf("bob has the last word, and sees %s again", got.ID)
 	}
-	if queue := view[card](serve(t, store, func(o *Options) { o.Query.Who = "cem" }), "/review?where=disputed"); queue.ID != "p4" || !queue.Disputed {
-		t.Errorf("the queue of disputed nodes: got %+v", queue)
+	_, text := ann.get("/review?where=disputed")
+	if !strings.Contains(text, "People disagree about this label:</b> <bdi>ann says Theory</bdi>, <bdi>bob says Neural Nets</bdi>.") {
+		t.Errorf("the queue of disputed nodes: got %s", text)
 	}
 	// Ann's undo would take back what bob answered to.
-	if status, text := ann.post("/undo", ann.last()); status != 409 || !strings.Contains(text, "bob") {
+	status, text, _ := ann.form("/undo", valuesOf([]string{"step", strconv.FormatInt(ann.last(), 10)}))
+	if status != 409 || !strings.Contains(text, "bob") {
 		t.Errorf("ann's undo: got %d, %s", status, text)
 	}
 }
 
-// TestBulk asks before it decides about many, and asks again if they are not the same.
-func TestBulk(t *testing.T) {
+// TestUndoTakesBackItsStep has steps that are not the last any more, and a page that was started anew.
+func TestUndoTakesBackItsStep(t *testing.T) {
 	store := papers.Cleaned(t)
-	c := serve(t, store, nil)
-	b := bulk{Where: "label = 'Systems'", Decision: "accept"}
-	var asked bulkReply
-	question := func(b bulk) {
-		t.Helper()
-		status, text := c.post("/bulk", b)
-		asked = bulkReply{}
-		if err := json.Unmarshal([]byte(text), &asked); err != nil || status != 200 {
-			t.Fatalf("%+v: got %d, %s", b, status, text)
+	first := serve(t, store, func(o *Options) { o.KeepScores = true }).browser()
+	first.decide("p4", "decision", "reject")
+	shown := first.last()
+	exec(t, store, "ann", "reject s3")
+	c := serve(t, store, nil).browser()
+	for _, step := range []string{strconv.FormatInt(shown, 10), "", "0", "99", "x", "-1"} {
+		status, text, _ := c.form("/undo", valuesOf([]string{"step", step}))
+		if status != http.StatusConflict && status != http.StatusBadRequest {
+			t.Errorf("step %s: got %d, %s", step, status, text)
 		}
 	}
-	question(b)
-	if !strings.HasPrefix(asked.Question, "Accept the suggested labels of 2 nodes?") || len(asked.First) != 2 || asked.Said != "" {
-		t.Fatalf("got %+v, want a question about two nodes", asked)
-	}
-	if !slices.Contains(asked.First, "p4: Systems → Theory, score 0.984375") {
-		t.Errorf("got %q, want p4", asked.First)
-	}
-	// Somebody decides about one of them meanwhile.
-	if status, _ := c.post("/decide", decision{ID: "p4", Decision: "unsure"}); status != 200 {
-		t.Fatal("unsure")
-	}
-	b.Confirm = asked.Confirm
-	if question(b); !strings.HasPrefix(asked.Question, "Accept the suggested labels of 1 node?") || asked.Said != "" {
-		t.Fatalf("got %+v, want another question", asked)
-	}
-	b.Confirm = asked.Confirm
-	if question(b); !strings.Contains(asked.Said, "s3 accepted: Systems → Theory.") {
-		t.Fatalf("got %+v, want one node accepted", asked)
-	}
-	// What is selected by hand may be decided already.
-	b = bulk{IDs: []string{"p4", "s1"}, Decision: "relabel", Label: "Theory", Why: "it's one"}
-	if question(b); !strings.HasPrefix(asked.Question, "Relabel 2 nodes as 'Theory'?") {
-		t.Fatalf("got %+v", asked)
-	}
-	b.Confirm = asked.Confirm
-	question(b)
-	if got := ask(t, store, "nodes where label = 'Systems' return id"); !slices.Equal(got, []string{"s2"}) {
-		t.Errorf("got %v", got)
-	}
-	// One undo takes all of the step back.
-	if status, text := c.post("/undo", c.last()); status != 200 || !strings.Contains(text, "2 nodes") {
-		t.Errorf("undo: got %d, %s", status, text)
-	}
-	if got := ask(t, store, "nodes where label = 'Systems' return id"); !slices.Equal(got, []string{"p4", "s1", "s2"}) {
-		t.Errorf("after undo: got %v", got)
-	}
-	// The same by the forms of the page.
-	browser := c.browser()
-	fields := url.Values{"of": {"suspects"}, "where": {"score > 0.5"}, "ids": {"s1", "s2"}, "decision": {"reject"},
-		"back": {"list?of=nodes"}}
-	_, text, _ := browser.form("/bulk", fields)
-	hidden := regexp.MustCompile(`name="confirm" value="([0-9a-f]{64})"`).FindStringSubmatch(text)
-	if hidden == nil {
-		t.Fatalf("the question has nothing to confirm: %s", text)
-	}
-	fields.Set("confirm", hidden[1])
-	if status, text, header := browser.form("/bulk", fields); status != http.StatusSeeOther ||
-		header.Get("Location") != "list?of=nodes" {
-		t.Errorf("got %d, %s", status, text)
-	}
-	if got := ask(t, store, "nodes where decision = 'reject' return id"); !slices.Equal(got, []string{"s1", "s2"}) {
-		t.Errorf("got %v", got)
-	}
-	if status, text := c.post("/bulk", bulk{Decision: "reject", IDs: []string{"s1", "it's"}}); status != 404 ||
-		!strings.Contains(text, "'it''s'") {
-		t.Errorf("a node that is not there: got %d, %s", status, text)
-	}
-	for _, bad := range []bulk{
-		{Decision: "delete"}, {Decision: "relabel"}, {Decision: "relabel", Label: "no such"}, {Decision: "accept", Where: "score >"},
-		{Decision: "accept", Where: "score > 0.5 limit 1"}, {Decision: "accept", Where: "label = 'a'); undo"}, {Decision: "accept", IDs: make([]string, mostIDs+1)},
-	} {
-		if status, text := c.post("/bulk", bad); status != 400 && (status != 404 || bad.Label != "no such") {
-			t.Errorf("%+v: got %d, %s", bad, status, text)
+	for _, want := range []string{"p4|reject", ""} {
+		if c.undo(); standing(t, store) != want {
+			t.Errorf("undo: got %s, want %s", standing(t, store), want)
 		}
 	}
 }
 
-// TestList filters, sorts and pages.
-func TestList(t *testing.T) {
-	store := papers.Scored(t, 1000)
-	c := serve(t, store, func(o *Options) { o.Columns = survey.Columns{} })
-	all := view[list](c, "/list?of=nodes")
-	if all.Count != 1000 || len(all.Rows) != pageRows || all.Pages != 20 {
-		t.Fatalf("all nodes: got %d, %d rows of %d pages", all.Count, len(all.Rows), all.Pages)
-	}
-	seen := map[string]bool{}
-	for page := range all.Pages {
-		for _, row := range view[list](c, fmt.Sprintf("/list?of=nodes&sort=score+desc&page=%d", page+1)).Rows {
-			seen[row.ID] = true
+// TestMany asks before it decides about many, and asks again if they are not the same.
+func TestMany(t *testing.T) {
+	store := papers.Cleaned(t)
+	c := serve(t, store, nil).browser()
+	confirm := regexp.MustCompile(`name="confirm" value="([0-9a-f]{64})"`)
+	question := func(want, path string, fields ...string) (confirmed []string) {
+		t.Helper()
+		status, text, _ := c.form(path, valuesOf(fields))
+		found := confirm.FindStringSubmatch(text)
+		if status != http.StatusOK || found == nil || !strings.Contains(text, want) {
+			t.Fatalf("%q: got %d, %s, want %q", fields, status, text, want)
 		}
+		return append(fields, "confirm", found[1])
+	}
+	all := []string{"statement", "accept where label = 'Systems'", "back", "ask?statement=suspects"}
+	confirmed := question("Accept the suggested labels of 2 nodes?", "/ask", all...)
+	if _, text, _ := c.form("/ask", valuesOf(all)); !strings.Contains(text, "p4: Systems → Theory, score 0.984375") {
+		t.Errorf("the question does not show p4: %s", text)
+	}
+	exec(t, store, "bob", "unsure p4")
+	confirmed = question("Accept the suggested labels of 1 node?", "/ask", confirmed...)
+	if got := c.send("/ask", append(all, confirmed[len(confirmed)-2:]...)...); got != "ask?statement=suspects" {
+		t.Errorf("the decision leads to %s", got)
+	}
+	if got := standing(t, store); got != "p4|unsure s3|accept" {
+		t.Errorf("got %s", got)
+	}
+	// Nodes that are selected by hand may be decided already.
+	statement := regexp.MustCompile(`name="statement" value="([^"]*all where[^"]*)"`)
+	_, text, _ := c.form("/many", valuesOf([]string{"ids", "p4", "ids", "s1", "decision", "relabel", "label", "theory", "why", "it's one"}))
+	quoted := statement.FindStringSubmatch(text)
+	if !strings.Contains(text, "Relabel 2 nodes as &#39;Theory&#39;?") || quoted == nil {
+		t.Fatalf("got %s", text)
+	}
+	yes := []string{"statement", html.UnescapeString(quoted[1]), "confirm", confirm.FindStringSubmatch(text)[1]}
+	c.send("/ask", yes...)
+	if got := ask(t, store, "nodes where label = 'Systems' return id"); !slices.Equal(got, []string{"s2"}) {
+		t.Errorf("got %v", got)
+	}
+	c.undo() // of all of the step
+	if got := ask(t, store, "nodes where label = 'Systems' return id"); !slices.Equal(got, []string{"p4", "s1", "s2"}) {
+		t.Errorf("after undo: got %v", got)
+	}
+	if status, text, _ := c.form("/many", valuesOf([]string{"decision", "reject"})); status != 400 || !strings.Contains(text, "No node is selected") {
+		t.Errorf("no node: got %d, %s", status, text)
+	}
+}
+
+// TestAsk answers statements: as rows with links, as a text, as a question, or with an error in its place.
+func TestAsk(t *testing.T) {
+	store := papers.Scored(t, 1000)
+	c := serve(t, store, func(o *Options) { o.Columns = survey.Columns{} }).browser()
+	seen := map[string]bool{}
+	address := "ask?" + valuesOf([]string{"statement", "nodes order by score desc -- all"}).Encode()
+	for pages := 0; address != ""; pages++ {
+		at := must.Get(url.Parse(address))(t).Query()
+		page := show[*asked](c, (*Server).ask, "statement", at.Get("statement"), "from", at.Get("from"))
+		if len(page.Rows) > pageRows || !page.AreNodes {
+			t.Fatalf("got %d rows, nodes: %v", len(page.Rows), page.AreNodes)
+		}
+		for _, row := range page.Rows {
+			seen[row[page.ID]] = true
+		}
+		address = page.Next
 	}
 	if len(seen) != 1000 {
 		t.Errorf("the pages have %d nodes, want all", len(seen))
 	}
-	rows := view[list](c, "/list?sort=score").Rows
-	if !slices.IsSortedFunc(rows, func(a, b row) int { return int(1e6 * (*a.Score - *b.Score)) }) {
-		t.Error("the list is not sorted by score")
-	}
-	if last := view[list](c, "/list?of=nodes&page=1000000"); last.Page != last.Pages {
-		t.Errorf("a page behind the last: got %d", last.Page)
-	}
-	for path, column := range map[string]int{"/list?where=scor+%3E+1": 1, "/list?where=score+%3E+'x'": 9, "/list?where=score+%3E": 8, "/list?of=nodes&where=label+%3D+1+and+x+%3D+2": 15} {
-		status, text := c.get(path)
-		var p problem
-		if err := json.Unmarshal([]byte(text), &p); err != nil || status != 400 || p.Column != column {
-			t.Errorf("%s: got %d, %s, want an error in column %d", path, status, text, column)
+	for statement, test := range map[string]struct {
+		status int
+		has    string
+	}{
+		"": {200, "Statements"}, "count nodes group by label": {200, `<th scope="col">count</th>`}, "explain 1": {200, "<pre"}, "stats": {200, "<pre"},
+		"history": {200, "No rows."}, "count nodes": {200, "1000"}, "undo": {200, "This statement changes the store."},
+		"suspects where scor > 1": {400, `1:16: no property is named &#34;scor&#34;`}, "nodes where": {400, `value="nodes where"`},
+		"explain 'nobody'": {400, "has no node"},
+	} {
+		status, text := c.get("/ask?" + valuesOf([]string{"statement", statement}).Encode())
+		if status != test.status || !strings.Contains(strings.ToLower(text), strings.ToLower(test.has)) {
+			t.Errorf("%s: got %d, %s, want %d, %q", statement, status, text, test.status, test.has)
 		}
 	}
-	for _, path := range []string{"/list?sort=nothing", "/list?sort=score+up", "/list?page=0", "/list?page=x"} {
-		if status, text := c.get(path); status != 400 {
+	if got := c.send("/ask", "statement", "count nodes"); got != "ask?statement=count+nodes" {
+		t.Errorf("a statement that reads leads to %s", got)
+	}
+}
+
+// TestPrograms ask in JSON, and decide only if the node is as they saw it.
+func TestPrograms(t *testing.T) {
+	store := papers.Cleaned(t)
+	c := serve(t, store, nil)
+	for _, test := range []struct {
+		question
+		status int
+		want   string
+	}{
+		{question{Statement: "nodes where id = $1 return id, year", Args: []any{"p4"}}, 200, "[\n{\"id\":\"p4\",\"year\":"},
+		{question{Statement: "nodes where year > $1 and year < $2 limit 1 return id", Args: []any{2000, 3000.5}}, 200, "[\n{\"id\":"},
+		{question{Statement: "suspects where scor > 1"}, 400, `"column":16`},
+		{question{Statement: "accept $1 if label = 'Theory'", Args: []any{"p4"}}, 409, "label Systems, suggested Theory"},
+		{question{Statement: "accept where id = 'p4'"}, 409, "Accept the suggested labels of 1 node?"},
+		{question{Statement: "accept where id = 'p4'", Yes: true}, 200, `"decision":"accept"`},
+		{question{Statement: "undo"}, 200, `"undoes":1`},
+		{question{Statement: "undo"}, 409, "nothing to"},
+		{question{Statement: "accept $1 if label = $2 because 'seen'", Args: []any{"p4", "Systems"}}, 200, `"to":"Theory"`},
+		{question{Statement: strings.Repeat("x", maxBody)}, 413, "too large"},
+	} {
+		status, text := c.post(test.question)
+		if status != test.status || !strings.Contains(text, test.want) || status != 200 && !strings.HasPrefix(text, `{"error":`) {
+			t.Errorf("%.80v: got %d, %s, want %d, %q", test.question, status, text, test.status, test.want)
+		}
+	}
+	if got := standing(t, store); got != "p4|accept" {
+		t.Errorf("got %s", got)
+	}
+	for body, want := range map[string]string{"": "EOF", "[]": "array", `{"statement":"stats","colour":1}`: "colour"} {
+		if status, text, _ := c.do("POST", "/ask", "application/json", body, nil); status != 400 || !strings.Contains(text, want) {
+			t.Errorf("%s: got %d, %s", body, status, text)
+		}
+	}
+	for path, want := range map[string]int{"?statement=undo": 405, "?statement=stats&format=xml": 400, "?statement=stats": 200, "?statement=stats&format=jsonl": 200} {
+		if status, text := c.get("/ask" + path); status != want {
 			t.Errorf("%s: got %d, %s", path, status, text)
 		}
 	}
-	page := c.browser()
-	if status, text := page.get("/list?where=scor+%3E+1"); status != 400 || !strings.Contains(text, "1:1: no property is named &#34;scor&#34;") ||
-		!strings.Contains(text, `value="scor &gt; 1"`) {
-		t.Errorf("the filter line: got %d: %s", status, text)
+	// A spreadsheet takes no text for a formula.
+	exec(t, store, "ann", "reject p1 because '=1+1'")
+	_, text, header := c.browser().do("GET", "/ask?statement=history&format=csv", "", "", nil)
+	if !strings.Contains(text, ",'=1+1,") || header.Get("Content-Disposition") != "attachment; filename=answer.csv" {
+		t.Errorf("got %s with %v", text, header)
+	}
+}
+
+// TestTurns has undo and decisions at once: each undo takes back one reply.
+func TestTurns(t *testing.T) {
+	store := papers.Scored(t, 1000)
+	c := serve(t, store, func(o *Options) { o.KeepScores, o.Columns = true, survey.Columns{} }).browser()
+	const replies = 20
+	var seen []string
+	for i := range replies {
+		seen = append(seen, show[*card](c, (*Server).node, "id", strconv.Itoa(i)).Seen)
+	}
+	undone := make(chan bool, 2*replies)
+	for i := range replies {
+		go func() {
+			status, text, _ := c.form("/decide", valuesOf([]string{"id", strconv.Itoa(i), "decision", "unsure", "seen", seen[i]}))
+			if status != http.StatusSeeOther {
+				t.Errorf("%d: got %d, %s", i, status, text)
+			}
+			undone <- false
+		}()
+		go func() {
+			status, _, _ := c.form("/undo", valuesOf([]string{"step", strconv.FormatInt(c.last(), 10)}))
+			undone <- status == http.StatusSeeOther // else nothing was there, or another was faster
+		}()
+	}
+	left := replies
+	for range 2 * replies {
+		if <-undone {
+			left--
+		}
+	}
+	if got := ask(t, store, "count nodes where decision is not null"); !slices.Equal(got, []string{strconv.Itoa(left)}) {
+		t.Errorf("got %v, want %d", got, left)
+	}
+}
+
+// TestClientsThatLeave have sent a decision, which is written. After Close nothing is.
+func TestClientsThatLeave(t *testing.T) {
+	store := papers.Cleaned(t)
+	c := serve(t, store, nil)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	send := func(ctx context.Context, id string) error {
+		fields := valuesOf([]string{"id", id, "decision", "reject", "seen", show[*card](c, (*Server).node, "id", id).Seen})
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader(fields.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		must.Do(t, readForm(r))
+		_, err := c.server.decide(r)
+		return err
+	}
+	must.Do(t, send(gone, "p4"))
+	if got := standing(t, store); got != "p4|reject" {
+		t.Errorf("got %s", got)
+	}
+	must.Do(t, c.server.Close())
+	if err := send(t.Context(), "p5"); !errors.Is(err, context.Canceled) {
+		t.Errorf("after Close: got %v", err)
 	}
 }
 
 // TestProgress counts as statements do.
 func TestProgress(t *testing.T) {
 	store := papers.Cleaned(t)
-	c := serve(t, store, nil)
-	before := view[progress](c, "/progress")
-	if before.Left != 2 || before.Decided != 0 || before.Expected != nil || !strings.HasPrefix(before.HowMany, "How many labels are wrong is not known ") || before.Confirmed != nil {
-		t.Fatalf("got %+v", before)
-	}
-	for id, kind := range map[string]string{"s3": "accept", "p4": "reject", "p5": "unsure"} {
-		if status, text := c.post("/decide", decision{ID: id, Decision: kind}); status != 200 {
-			t.Fatalf("%s: got %d, %s", id, status, text)
+	c := serve(t, store, nil).browser()
+	page := func(wants ...string) {
+		t.Helper()
+		_, text := c.get("/progress")
+		for _, want := range append(wants, `<a href="audit">How many labels are wrong?</a>`) {
+			if !strings.Contains(text, want) {
+				t.Errorf("the page has no %q: %s", want, text)
+			}
 		}
 	}
-	after := view[progress](c, "/progress")
-	if after.Left != 0 || after.Wrong != 1 || after.Right != 1 || *after.Confirmed != 0.5 || after.Decided != 2 || after.Unsure != 1 {
-		t.Errorf("got %+v", after)
+	page(`<b id="reviewed">0</b> of 2 reviewed`, `<b id="left">2</b> suspects left`)
+	c.decide("s3", "decision", "accept")
+	c.decide("p4", "decision", "reject")
+	c.decide("p5", "decision", "unsure")
+	exec(t, store, "bob", "accept p4")
+	page(`<b id="reviewed">3</b> of 3 reviewed`, `<b>1</b> <a href="review?where=disputed">disputed</a>`, `<b>1</b> <a href="ask?statement=nodes`)
+	c.server.progress.last.Store(nil)
+	c.server.progress.long.Store(true)
+	if _, text := c.get("/review"); !strings.Contains(text, "Counting …") {
+		t.Errorf("where counting takes long, a page waits for it: %s", text)
 	}
-	bob := serve(t, store, func(opt *Options) { opt.Query.Who = "bob" })
-	if status, text := bob.post("/decide", decision{ID: "p4", Decision: "accept"}); status != 200 {
-		t.Fatalf("bob: got %d, %s", status, text)
-	}
-	disputed := view[progress](bob, "/progress")
-	if disputed.Decided != 2 || disputed.Disputed != 1 {
-		t.Errorf("after a node is disputed: got %+v", disputed)
-	}
-	for _, text := range []string{`<b data-count="decided">3</b> of 3 reviewed`,
-		`<b>1</b> <a href="review?where=disputed">disputed</a>`, `<b data-count="unsure">1</b> <a`,
-		before.HowMany, `<a href="audit">How many labels are wrong?</a>`, "Labels decided since the last run: 1, of them wrong: 1."} {
-		if _, page := bob.browser().get("/progress"); !strings.Contains(page, text) {
-			t.Errorf("the page has no %q: %s", text, page)
-		}
-	}
+	page(`<b id="reviewed">3</b> of 3 reviewed`)
 }
 
-// listen opens the stream of events. The caller closes its body.
-func (c *client) listen() *http.Response {
-	c.Helper()
-	r, err := http.NewRequestWithContext(c.Context(), http.MethodGet, c.server.Origin()+"/events", nil)
-	if err != nil {
-		c.Fatal(err)
-	}
-	r.Header = c.header
-	stream, err := c.Do(r)
-	if err != nil {
-		c.Fatal(err)
-	}
-	return stream
-}
-
-// TestEvents tells an open page of decisions, and that scores have followed them, and ends with the server.
-func TestEvents(t *testing.T) {
-	store := papers.Cleaned(t)
-	c := serve(t, store, nil)
-	stream := c.listen()
-	defer stream.Body.Close()
-	if status, _ := c.post("/decide", decision{ID: "p4", Decision: "accept"}); status != 200 {
-		t.Fatal("accept")
-	}
-	var text strings.Builder
-	part := make([]byte, 4096)
-	for !strings.Contains(text.String(), `"wrong":1`) || !strings.Contains(text.String(), "event: settled") {
-		n, err := stream.Body.Read(part)
-		if err != nil {
-			t.Fatalf("%v after %s", err, text.String())
-		}
-		text.Write(part[:n])
-	}
-	if err := c.server.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestHub ends the stream of a page that does not read, and goes on for the others.
-func TestHub(t *testing.T) {
-	var h hub
-	slow, _ := h.join()
-	reader, _ := h.join()
-	for range streamRoom + 1 {
-		h.send("progress", progress{})
-		<-reader
-	}
-	for range streamRoom {
-		<-slow
-	}
-	if _, open := <-slow; open {
-		t.Error("a stream that missed an event is open")
-	}
-	h.send("progress", progress{Problem: "propagate"})
-	if got := string(<-reader); !strings.Contains(got, "propagate") {
-		t.Errorf("got %q", got)
-	}
-	h.leave(slow)
-	h.leave(reader)
-	if h.heard() {
-		t.Error("nobody is left")
-	}
-}
-
-// TestReadOnly changes nothing.
+// TestReadOnly changes nothing, and offers nothing of that.
 func TestReadOnly(t *testing.T) {
-	store := papers.Cleaned(t)
-	c := serve(t, store, func(o *Options) { o.ReadOnly = true })
-	for _, path := range []string{"/decide", "/bulk"} {
-		if status, text := c.post(path, object{}); status != 403 || !strings.Contains(text, "read only") {
+	c := serve(t, papers.Cleaned(t), func(o *Options) { o.ReadOnly = true })
+	b := c.browser()
+	for _, path := range []string{"/decide", "/many"} {
+		if status, text, _ := b.form(path, valuesOf([]string{"decision", "reject", "id", "p4", "ids", "p4"})); status != 403 || !strings.Contains(text, "read only") {
 			t.Errorf("%s: got %d, %s", path, status, text)
 		}
 	}
-	// The pages offer nothing of that.
-	b := c.browser()
-	for _, path := range []string{"/review", "/node?id=p1", "/list", "/overview", "/history"} {
+	if status, text := c.post(question{Statement: "accept p4"}); status != 403 || !strings.Contains(text, "read only") {
+		t.Errorf("a statement: got %d, %s", status, text)
+	}
+	for _, path := range []string{"/review", "/node?id=p1", "/ask?statement=suspects", "/audit"} {
 		_, text := b.get(path)
 		for _, bad := range []string{`name="decision"`, `data-key="z"`, `action="undo"`, `name="why"`} {
 			if strings.Contains(text, bad) {
@@ -537,99 +577,45 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestWithoutARun shows a store that was not cleaned, and one without any node.
+// TestWithoutARun shows a store that was not cleaned.
 func TestWithoutARun(t *testing.T) {
-	c := serve(t, papers.Loaded(t), nil).browser()
-	for _, path := range []string{"/list?of=nodes", "/overview", "/history", "/node?id=p4", "/progress"} {
-		if status, text := c.get(path); status != 200 || !strings.Contains(text, "no scores yet") {
+	c := serve(t, papers.Loaded(t), nil)
+	b := c.browser()
+	for _, path := range []string{"/ask?statement=nodes", "/ask?statement=history", "/node?id=p4", "/progress"} {
+		if status, text := b.get(path); status != 200 || !strings.Contains(text, "no scores yet") {
 			t.Errorf("%s: got %d, %.3000s", path, status, text)
 		}
 	}
-	for _, path := range []string{"/review", "/list"} {
-		if status, text := c.get(path); status != 200 || !strings.Contains(text, "<code>graphcleaner clean</code>") || strings.Contains(text, "Not done") {
+	for _, path := range []string{"/review", "/ask?statement=suspects"} {
+		if status, text := b.get(path); status != 200 || !strings.Contains(text, "Run <code>graphcleaner clean</code>") {
 			t.Errorf("%s: got %d, %s", path, status, text)
 		}
-		c.header.Set("Accept", "application/json")
 		if status, text := c.get(path); status != 409 || !strings.Contains(text, "run clean first") {
 			t.Errorf("%s for programs: got %d, %s", path, status, text)
 		}
-		c.header.Del("Accept")
 	}
 }
 
-// TestDecidedCard has cards of nodes that people have decided on: they say who says what, what was before, and that the
-// score is older.
-func TestDecidedCard(t *testing.T) {
-	store := papers.Cleaned(t)
-	c := serve(t, store, func(o *Options) { o.KeepScores = true })
-	b := c.browser()
-	page := func(has, lacks string) {
-		t.Helper()
-		_, text := b.get("/node?id=p4")
-		if !strings.Contains(text, has) || strings.Contains(text, lacks) {
-			t.Errorf("want %q and not %q in %s", has, lacks, text)
+// TestProblems have no rooms of the program, and no number of a node.
+func TestProblems(t *testing.T) {
+	for err, want := range map[error]string{
+		errors.New("cleaner: bad options: hops 9: want 1 to 5"):              "Hops 9: want 1 to 5.",
+		errors.New("node p4: cleaner: node is decided on twice in one step"): "Node p4: node is decided on twice in one step.",
+		errors.New("node 'a: kv: b'"):                                        "Node 'a: b'.",
+		fmt.Errorf("node number 1184: it was removed: %w", kv.ErrNotFound):   "The store does not have this any more: it was removed meanwhile.",
+	} {
+		if _, got := problemOf(err); got.Error != want {
+			t.Errorf("%v: got %s, want %s", err, got.Error, want)
 		}
 	}
-	page("No, <bdi>Systems</bdi> is right", "Decided:")
-	if status, text := c.post("/decide", decision{ID: "p4", Decision: "accept"}); status != http.StatusOK {
-		t.Fatal(text)
-	}
-	got := view[card](c, "/node?id=p4")
-	if got.Before != "Systems" || got.Seen.Label != "Theory" || !slices.Equal(got.Says, []string{"ann says Theory"}) || !got.OldScore {
-		t.Errorf("after accept: got %+v", got)
-	}
-	page("Score before the decision: 98.4%.", "almost certainly wrong")
-	page("<dt>Label now</dt>", "No, <bdi>")
-	page("<dt>Label before</dt>", "iven label")
-	bob := serve(t, store, func(o *Options) { o.Query.Who = "bob" })
-	if status, text := bob.post("/decide", decision{ID: "p4", Decision: "relabel", Label: "Neural Nets"}); status != http.StatusOK {
-		t.Fatal(text)
-	}
-	page("People disagree about this label:</b> <bdi>ann says Theory</bdi>, <bdi>bob says Neural Nets</bdi>.", "<b>Decided")
 }
 
-// TestAwaitedScore has a card say that its score is being computed, as long as it is.
-func TestAwaitedScore(t *testing.T) {
-	store := papers.Cleaned(t)
-	must.Do(t, store.Update(func(tx *kv.Tx) error { // from now on, changes make scores stale
-		run := map[string]any{}
-		must.Do(t, tx.Documents("runs").Get("000000000001", &run))
-		commit, err := tx.LastCommit()
-		run["Commit"] = commit
-		return cmp.Or(err, tx.Documents("runs").Put("000000000001", run))
-	}))
-	c := serve(t, store, func(o *Options) { o.KeepScores = true }) // the test says when scores move
-	posted[reply](c, "/decide", decision{ID: "p4", Decision: "accept", Why: "an old paper"})
-	if got := posted[reply](c, "/undo", c.last()); got.Why != "an old paper" {
-		t.Errorf("the reason after undo: got %+v", got)
-	}
-	const awaited = "The score is being computed."
-	b := c.browser()
-	if _, text := b.get("/node?id=p4"); strings.Contains(text, awaited) {
-		t.Errorf("where scores stay: got %s", text)
-	}
-	c.server.scores.follow()
-	if _, text := b.get("/node?id=p4"); !view[card](c, "/node?id=p4").Awaited || !strings.Contains(text, awaited) {
-		t.Errorf("while scores move: got %s", text)
-	}
-	<-c.server.scores.moved
-	c.server.scores.end(false)
-	if view[card](c, "/node?id=p4").Awaited {
-		t.Error("after the scores have moved")
-	}
-}
-
-// TestEarlierReply has a page of a node say that the last reply was about another one.
-func TestEarlierReply(t *testing.T) {
-	c := serve(t, papers.Cleaned(t), func(o *Options) { o.KeepScores = true })
-	b := c.browser()
-	posted[reply](c, "/decide", decision{ID: "p4", Decision: "reject"})
-	for path, want := range map[string]string{
-		"/node?id=s3": "Earlier: p4 kept its label", "/node?id=p4": "<bdi>p4 kept its label",
-		"/review": "<bdi>p4 kept its label",
-	} {
-		if _, text := b.get(path); !strings.Contains(text, want) {
-			t.Errorf("%s: want %q in %s", path, want, text)
+// TestHosts answers at another address of this machine, and at the port that browsers leave out.
+func TestHosts(t *testing.T) {
+	hosts := hostsOf(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 2), Port: 80})
+	for _, want := range []string{"127.0.0.2", "127.0.0.1", "127.0.0.1:80", "localhost", "[::1]"} {
+		if !slices.Contains(hosts, want) {
+			t.Errorf("port 80: %v has no %s", hosts, want)
 		}
 	}
 }
