@@ -68,19 +68,17 @@ func TestPage(t *testing.T) {
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	serving, asAnyone := browsing(t, "serve", "g")
 	reviewing, asBob := browsing(t, "review", "g", "--web", "--no-open", "--who", "bob", "--where", "score > 0.5")
-	var card struct {
-		ID   string
-		Seen json.RawMessage
-	}
-	status, text := asBob("GET", "/review", "")
-	if err := json.Unmarshal([]byte(text), &card); err != nil || status != http.StatusOK || card.ID == "" {
+	var suspects []struct{ ID, Label string }
+	status, text := asBob("GET", "/ask?statement=suspects+limit+1", "")
+	if err := json.Unmarshal([]byte(text), &suspects); err != nil || status != http.StatusOK || len(suspects) != 1 {
 		t.Fatalf("got %d, %s", status, text)
 	}
-	decide := fmt.Sprintf(`{"id":%q,"decision":"accept","why":"seen","seen":%s}`, card.ID, card.Seen)
-	if status, text := asBob("POST", "/decide", decide); status != http.StatusOK {
+	card := suspects[0]
+	decide := fmt.Sprintf(`{"statement": "accept $1 if label = $2 because 'seen'", "args": [%q, %q]}`, card.ID, card.Label)
+	if status, text := asBob("POST", "/ask", decide); status != http.StatusOK {
 		t.Fatalf("bob decides: got %d, %s", status, text)
 	}
-	if status, text := asAnyone("POST", "/decide", decide); status != http.StatusConflict {
+	if status, text := asAnyone("POST", "/ask", decide); status != http.StatusConflict {
 		t.Errorf("somebody decides about the old card: got %d, %s", status, text)
 	}
 	if got := mustRun(t, "shell", "g", "--format", "csv", "-c", "nodes where decided_by = 'bob' return id, decision"); !strings.Contains(got, card.ID+",accept") {
@@ -88,7 +86,7 @@ func TestPage(t *testing.T) {
 	}
 	// The end of one page leaves the other.
 	interrupt(t, reviewing)
-	if status, _ := asAnyone("GET", "/list", ""); status != http.StatusOK {
+	if status, _ := asAnyone("GET", "/ask?statement=stats", ""); status != http.StatusOK {
 		t.Errorf("after bob's end: got %d", status)
 	}
 	interrupt(t, serving)

@@ -15,14 +15,15 @@ const attacks = `(async () => {
   const id = encodeURIComponent(%q);
   const tries = {
     read: async () => (await fetch(at + '/review', {credentials: 'include'})).text(),
-    json: async () => (await fetch(at + '/list', {credentials: 'include', headers: {Accept: 'application/json'}})).text(),
+    json: async () => (await fetch(at + '/ask?statement=suspects', {credentials: 'include', headers: {Accept: 'application/json'}})).text(),
     blind: async () => { const a = await fetch(at + '/review', {mode: 'no-cors', credentials: 'include'}); return a.type === 'opaque' ? '' : a.text(); },
     post: async () => (await fetch(at + '/decide', {method: 'POST', credentials: 'include', body: new URLSearchParams({id: %[2]q, decision: 'accept'})})).text(),
     blindPost: async () => { await fetch(at + '/decide', {method: 'POST', mode: 'no-cors', credentials: 'include', body: new URLSearchParams({id: %[2]q, decision: 'accept'})}); return ''; },
     textPost: async () => { await fetch(at + '/decide', {method: 'POST', mode: 'no-cors', credentials: 'include', headers: {'Content-Type': 'text/plain'}, body: '{"id":"' + %[2]q + '","decision":"accept"}'}); return ''; },
     beacon: async () => { navigator.sendBeacon(at + '/decide', new URLSearchParams({id: %[2]q, decision: 'accept'})); return ''; },
     undo: async () => { await fetch(at + '/undo', {method: 'POST', mode: 'no-cors', credentials: 'include'}); return ''; },
-    clean: async () => { await fetch(at + '/clean', {method: 'POST', mode: 'no-cors', credentials: 'include', body: new URLSearchParams({statement: 'clean'})}); return ''; },
+    ask: async () => { await fetch(at + '/ask', {method: 'POST', mode: 'no-cors', credentials: 'include', body: new URLSearchParams({statement: 'accept ' + %[2]q})}); return ''; },
+    askByAddress: async () => { await fetch(at + '/ask?statement=accept+' + id, {mode: 'no-cors', credentials: 'include'}); return ''; },
     form: () => new Promise(done => {
       const frame = document.createElement('iframe'), form = document.createElement('form');
       frame.name = 'hidden'; form.target = 'hidden'; form.method = 'post'; form.action = at + '/decide';
@@ -37,7 +38,7 @@ const attacks = `(async () => {
     }),
     script: () => new Promise(done => {
       const script = document.createElement('script');
-      script.src = at + '/list';
+      script.src = at + '/ask?statement=suspects';
       script.onload = () => done('a script was loaded'); script.onerror = () => done('');
       document.body.append(script);
     }),
@@ -45,10 +46,6 @@ const attacks = `(async () => {
       const image = new Image();
       image.onload = () => done('an image was loaded'); image.onerror = () => done('');
       image.src = at + '/icon.svg';
-    }),
-    stream: () => new Promise(done => {
-      const stream = new EventSource(at + '/events', {withCredentials: true});
-      stream.onopen = () => done('a stream was opened'); stream.onerror = () => { stream.close(); done(''); };
     }),
     window: () => new Promise(done => {
       const other = open(at + '/review');
@@ -100,15 +97,11 @@ func TestAttacker(t *testing.T) {
 	}
 
 	w.origin, w.silent = pages, false
-	w.at("/history")
-	if n := eval[int](w, "document.querySelectorAll('main td a[href^=\"node\"]').length"); n != 0 {
-		t.Errorf("%d decisions were made by the attacker", n)
-	}
-	if job := w.text("#job-text"); job != "" {
-		t.Errorf("the attacker started a job: %s", job)
-	}
 	// The person can go on.
 	w.at("/review")
+	if made := w.history(); len(made) != 0 {
+		t.Errorf("the attacker made the decisions %q", made)
+	}
 	w.press("y")
 	w.next(card.ID)
 }

@@ -370,7 +370,7 @@ func (w *window) at(path string) {
 // ready waits until the script of the page runs, and keys count.
 func (w *window) ready() {
 	w.Helper()
-	w.until("document.readyState === 'complete' && !document.querySelector('#show-help').hidden && document.querySelector('#main').ariaBusy === 'false'")
+	w.until("document.readyState === 'complete' && document.querySelector('#main').ariaBusy === 'false'")
 }
 
 // pressUntil presses a key until what it does is seen. The page refuses keys for a moment after it has brought the
@@ -401,8 +401,9 @@ type shown struct {
 }
 
 const readCard = `(() => {
-  const card = document.querySelector('.card[data-id]'), of = name => card.querySelector('[name=' + name + ']').value;
-  return card && {ID: card.dataset.id, Label: of('seen_label'), Suggested: of('seen_suggested'),
+  const card = document.querySelector('.card[data-id]');
+  const seen = JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(card.querySelector('[name=seen]').value.replaceAll('-', '+').replaceAll('_', '/')), c => c.charCodeAt(0))));
+  return {ID: card.dataset.id, Label: seen.Label, Suggested: seen.Suggestion,
     Choices: [...card.querySelectorAll('.choices button')].map(b => b.value.slice('relabel:'.length))};
 })()`
 

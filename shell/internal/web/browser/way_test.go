@@ -17,25 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// watch measures in the page the time from a key to the card behind it, and counts the cards that were asked for only
-// then.
-const watch = `(() => {
-  window.waits = [];
-  window.late = 0;
-  performance.setResourceTimingBufferSize(2000);
-  let pressed = 0;
-  addEventListener('keydown', () => { pressed = performance.now(); }, true);
-  new MutationObserver(changes => {
-    if (pressed && changes.some(change => [...change.addedNodes].some(node => node.classList && node.classList.contains('card')))) {
-      window.waits.push(performance.now() - pressed);
-      window.late += performance.getEntriesByType('resource').filter(of => of.name.includes('/review?') && of.startTime >= pressed).length;
-      pressed = 0;
-    }
-  }).observe(document.querySelector('#main'), {childList: true});
-})()`
-
-// TestWay is a person's whole way: 50 decisions by keyboard alone, then the list, a second person, the overview, and
-// the labels.
+// TestWay is a person's whole way: 50 decisions by keyboard alone, then statements, a second person, and the labels.
 func TestWay(t *testing.T) {
 	g := cora(t)
 	at, origin := review(t, g.store, "--who", "ann")
@@ -46,11 +28,8 @@ func TestWay(t *testing.T) {
 	}
 	w.ready()
 	w.press("e")
-	w.until("document.querySelector('#numbers h2')")
-	if got := w.text("#numbers h2"); !strings.HasPrefix(got, "Score, had the label been") {
-		t.Errorf("the numbers begin with %q, want the scores under other labels", got)
-	}
-	w.run(chromedp.Evaluate(watch, nil))
+	w.until("document.querySelector('pre') && document.querySelector('pre').innerText.includes('Score, had the label been')")
+	w.at("/review")
 
 	// The person knows the truth, and is sure of it, but for now and then.
 	decided := map[string]string{}
@@ -86,21 +65,10 @@ func TestWay(t *testing.T) {
 		}
 		w.next(card.ID)
 	}
-	w.until("document.querySelector('#said-text').innerText !== ''")
-	waits := eval[[]float64](w, "window.waits")
-	slices.Sort(waits)
-	if len(waits) < 40 {
-		t.Fatalf("%d cards were swapped by the script, want 50", len(waits))
-	}
-	if late := eval[int](w, "window.late"); late > 0 {
-		t.Errorf("%d cards were asked for after the key, want all of them before", late)
-	}
-	t.Logf("from the key to the next card: median %.0f ms, largest %.0f ms of %d", waits[len(waits)/2], waits[len(waits)-1], len(waits))
-
 	// Labels are as the person says.
 	export := func() map[string]string {
 		t.Helper()
-		text := eval[string](w, "fetch('export/labels.csv').then(answer => answer.text())")
+		text := eval[string](w, "fetch('ask?statement=nodes+return+id,+label&format=csv').then(answer => answer.text())")
 		path := filepath.Join(t.TempDir(), "labels.csv")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -108,7 +76,6 @@ func TestWay(t *testing.T) {
 		_, labels := readLabels(t, path)
 		return labels
 	}
-	w.at("/history")
 	labels := export()
 	for id, label := range decided {
 		if labels[id] != label {
@@ -116,48 +83,28 @@ func TestWay(t *testing.T) {
 		}
 	}
 
-	// No page weighs much, with its style and its script, though the browser has nothing of it. The next card is not
-	// counted.
-	hub := "1358" // of Cora, with 168 neighbours
-	if g.truth[hub] == "" {
-		hub = eval[string](w, "fetch('list', {headers: {Accept: 'application/json'}}).then(answer => "+
-			"answer.json()).then(view => view.rows[0].id)")
-	}
-	for _, path := range []string{"/node?id=" + hub, "/list", "/list?of=nodes", "/overview", "/history"} {
-		weight := 0.0
-		for _, part := range []string{path, "/page.css", "/page.js"} {
-			weight += eval[float64](w, "fetch("+quoted(part[1:])+
-				", {cache: 'no-store'}).then(answer => answer.arrayBuffer()).then(data => data.byteLength)")
-		}
-		t.Logf("%s weighs %.0f kB", path, weight/1000)
-		if weight > 100_000 {
-			t.Errorf("%s weighs %.0f bytes, want at most 100000", path, weight)
-		}
-	}
-
-	// The filter line: an error, and a condition.
+	// The filter, and a statement with an error.
 	w.expects = append(w.expects, "400 (Bad Request)")
-	w.at("/list")
+	w.at("/review")
 	w.press("/")
-	w.write("score > 0.5 and lable = 1")
+	w.write("score > 0.5")
 	w.press("Enter")
-	w.until("document.querySelector('#wrong')")
-	if wrong := w.text("#wrong"); !strings.Contains(wrong, "did you mean label?") {
-		t.Errorf("the error is %q", wrong)
-	}
-	w.at("/list?where=score+%3E+0.5")
-	before := eval[int](w, "document.querySelectorAll('[name=ids]').length")
-	if before < 5 {
+	w.until("location.search.includes('0.5') && document.querySelector('.card[data-id]')")
+	w.at("/ask")
+	w.press("/")
+	w.write("suspects where lable = 1")
+	w.press("Enter")
+	w.until("document.querySelector('#problem').innerText.includes('did you mean label?')")
+	w.at("/ask?statement=suspects")
+	if before := eval[int](w, "document.querySelectorAll('[name=ids]').length"); before < 5 {
 		t.Fatalf("the list has %d rows", before)
 	}
 
-	// Three rows by keyboard, one question, one undo. Without a row, the page says so in place.
+	// Three rows, one question, one undo. Without a row, the page says so in place.
 	w.press("y")
-	w.until("document.querySelector('#problem').innerText === 'Select nodes first.'")
-	w.press("j", "J", "J")
-	if got := w.text("#selected"); got != "Decide about the 3 selected nodes" {
-		t.Errorf("selected: got %q", got)
-	}
+	w.until("document.querySelector('#problem').innerText === 'No node is selected.'")
+	w.ready()
+	eval[any](w, "(() => { [...document.querySelectorAll('[name=ids]')].slice(0, 3).forEach(box => box.click()); })()")
 	w.press("y")
 	w.until("document.querySelector('.question')")
 	w.ready()
@@ -168,28 +115,28 @@ func TestWay(t *testing.T) {
 		t.Errorf("the question shows %d nodes, want 3", n)
 	}
 	w.press("Enter")
-	w.until("location.pathname.endsWith('/list') && document.querySelector('#said-text').innerText.includes('3 nodes " +
-		"accepted')")
+	w.until("location.pathname.endsWith('/ask') && document.querySelector('#said').innerText.includes('3 nodes accepted')")
 	w.ready()
 	w.press("z")
-	w.until("document.querySelector('#said-text').innerText.includes('accept of 3 nodes')")
+	w.until("document.querySelector('#said').innerText.includes('3 nodes: taken back')")
 
 	// Somebody else disagrees, in a window of their own.
-	w.at("/list?where=score+%3E+0.5")
+	w.at("/ask?statement=suspects")
 	first := eval[string](w, "document.querySelector('[name=ids]').value")
 	w.at("/node?id=" + first)
 	w.press("y")
-	w.until("document.querySelector('#said-text').innerText.includes('accepted')")
+	w.until("document.querySelector('#said').innerText.includes('accepted')")
 	atBob, originBob := review(t, g.store, "--who", "bob")
 	bob := open(t, atBob, originBob)
 	bob.until("document.querySelector('.card')")
 	bob.at("/node?id=" + first)
-	bob.until("document.querySelector('.entries')") // ann's decision
+	bob.until("document.querySelector('.verdict .note')") // ann's decision
+	bob.ready()
 	bob.press("l")
 	bob.write(g.given[first])
 	bob.press("Enter")
-	bob.until("document.querySelector('#said-text').innerText.includes('people disagree')")
-	w.at("/list?where=disputed")
+	bob.until("document.querySelector('#said').innerText.includes('people disagree')")
+	w.at("/ask?statement=suspects+where+disputed")
 	if got := eval[[]string](w, "[...document.querySelectorAll('[name=ids]')].map(box => box.value)"); !slices.Equal(got, []string{first}) {
 		t.Errorf("disputed: got %v, want %s", got, first)
 	}
@@ -197,9 +144,6 @@ func TestWay(t *testing.T) {
 	if got := w.text("#card-title"); got == "" || !strings.Contains(w.text(".card"), "People disagree") {
 		t.Errorf("the queue of disputes shows %q", got)
 	}
-
-	w.at("/overview")
-	w.until("document.querySelector('main').innerText.includes('bob')")
 
 	// What is decided is right.
 	labels, wrongBefore, wrongNow := export(), 0, 0
@@ -240,7 +184,7 @@ func TestWithoutScript(t *testing.T) {
 	clicked := func(selector, says string) {
 		t.Helper()
 		w.run(chromedp.Click(selector, chromedp.ByQuery))
-		w.until("document.querySelector('#said-text').textContent.includes(" + quoted(says) + ")")
+		w.until("document.querySelector('#said').textContent.includes(" + quoted(says) + ")")
 	}
 	first := title()
 	clicked("button.yes", first+" accepted")
@@ -253,16 +197,16 @@ func TestWithoutScript(t *testing.T) {
 	if title() != second {
 		t.Errorf("after undo: got %s, want %s", title(), second)
 	}
-	w.at("/list?where=score+%3E+0.9")
+	w.at("/ask?statement=suspects")
 	w.run(chromedp.Click("tbody tr:nth-child(1) input", chromedp.ByQuery), chromedp.Click("tbody tr:nth-child(2) input", chromedp.ByQuery),
-		chromedp.Click(".bulk button[value=reject]", chromedp.ByQuery), chromedp.WaitVisible(".question", chromedp.ByQuery))
-	clicked("button.yes", "2 nodes kept their labels")
-	clicked("#undo button", "reject of 2 nodes")
+		chromedp.Click(".many button[value=reject]", chromedp.ByQuery), chromedp.WaitVisible(".question", chromedp.ByQuery))
+	clicked("button.yes", "2 nodes rejected")
+	clicked("#undo button", "2 nodes: taken back")
 	w.stayed()
 }
 
 // pages are those that a person looks at.
-var pages = []string{"/review", "/list", "/list?of=nodes&where=label+is+null", "/overview", "/audit", "/history", "/numbers?id=ID", "/node?id=ID"}
+var pages = []string{"/review", "/ask?statement=suspects", "/ask?statement=classes", "/audit", "/ask?statement=explain+ID", "/node?id=ID"}
 
 // TestSizes has windows of all sizes, light and dark: nothing sticks out, and everything has a name that a screen
 // reader says.
@@ -284,24 +228,6 @@ func TestSizes(t *testing.T) {
 						t.Errorf("%s: white in the dark", path)
 					}
 				}
-			}
-		}
-	}
-	// In the list, the row that the keys are at is never behind the bar at the foot, and small screens have all of a
-	// row.
-	for _, width := range []int64{360, 1280} {
-		w.run(chromedp.EmulateViewport(width, 700))
-		w.at("/list?of=nodes")
-		if out := eval[int](w, "(() => { const box = document.querySelector('.scroll'); return box.scrollWidth - box.clientWidth; })()"); out > 0 {
-			t.Errorf("at %d pixels, the list is %d pixels wider than its box", width, out)
-		}
-		if high := eval[float64](w, "document.querySelector('.bulk').getBoundingClientRect().height"); high > 100 {
-			t.Errorf("at %d pixels, the bar takes %v pixels with nothing selected", width, high)
-		}
-		for i := range 14 {
-			w.press([]string{"j", "J"}[i%2])
-			if hidden := eval[float64](w, "document.querySelector('tr.current').getBoundingClientRect().bottom - document.querySelector('.bulk').getBoundingClientRect().top"); hidden > 0 {
-				t.Errorf("at %d pixels, %v pixels of row %d are behind the bar", width, hidden, i)
 			}
 		}
 	}
@@ -409,7 +335,7 @@ func TestPictures(t *testing.T) {
 	at, origin := review(t, store, "--who", "ann")
 	w := open(t, at, origin)
 	for name, path := range map[string]string{
-		"card": "/review?where=degree+%3E+4", "list": "/list?where=label+%3D+%27Theory%27", "overview": "/overview", "audit": "/audit",
+		"card": "/review?where=degree+%3E+4", "list": "/ask?statement=suspects+where+label+%3D+%27Theory%27+return+id,title,label,suggested,score", "audit": "/audit",
 	} {
 		w.run(chromedp.EmulateViewport(1200, 1000))
 		w.at(path)
