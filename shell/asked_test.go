@@ -108,7 +108,7 @@ func TestAskedCommands(t *testing.T) {
 		{args: "shell DB --who ann -c reject+" + suspect},
 		{args: "shell DB --read-only -c undo"},
 		{args: "shell DB -c undo"},
-		{args: "shell DB --keep-going -c suspects+fpr+0.5+limit+1;suspects+limit+x --log json"},
+		{args: "shell DB -c suspects+fpr+0.5+limit+1;suspects+limit+x --log json"},
 		{args: "shell DB -c suspects+fpr+0.5+limit+1 --quiet"},
 		{args: "gate DB --most 1"},
 		{args: "gate DB --most 1 --log json --format json"},

@@ -75,27 +75,3 @@ func TestFilesAreTagged(t *testing.T) {
 		}
 	}
 }
-
-// A file of statements is not written to while it is read, nor read while answers are written to it.
-func TestOutputIsNoScript(t *testing.T) {
-	const job, other = "count nodes;\n.output job.q\ncount nodes;\n", ".output answers\ncount nodes;\n.read answers\n"
-	writeFiles(t, map[string]string{
-		"n.csv": threeNodes, "e.csv": twoEdges, "job.q": job, "outer.q": ".read inner.q\n", "inner.q": ".output outer.q\ncount nodes;\n", "other.q": other, "answers": "stats;\n",
-	})
-	mustRun(t, "import", "g", "--nodes", "n.csv", "--edges", "e.csv")
-	for _, c := range []struct{ script, want string }{
-		{"job.q", ".output: job.q is being read"},
-		{"outer.q", ".output: outer.q is being read"},
-		{"other.q", ".read: answers is the file of .output"},
-	} {
-		got := run(t, "", "shell", "g", "-f", c.script)
-		if got.code != exitFailed || !strings.Contains(got.err, c.want) {
-			t.Errorf("%s: got exit code %d and %s, want %d and %s", c.script, got.code, got.err, exitFailed, c.want)
-		}
-	}
-	for name, want := range map[string]string{"job.q": job, "outer.q": ".read inner.q\n", "answers": "stats;\n"} {
-		if got := string(mustRead(t, name)); got != want {
-			t.Errorf("%s has become %q", name, got)
-		}
-	}
-}

@@ -87,7 +87,7 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 		defer func() { err = errors.Join(err, file.Close()) }()
 		opt.In, opt.Name = file, filepath.Base(c.File)
 	default:
-		opt.Interactive = print.IsTerminal(s.in) && print.IsTerminal(s.out)
+		opt.Interactive = print.IsTerminal(s.in) && print.IsTerminal(s.out) && os.Getenv("TERM") != "dumb"
 	}
 	// The terminal can be asked where statements do not come from it, and at the prompt.
 	in, ok := s.in.(*os.File)

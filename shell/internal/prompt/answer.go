@@ -7,7 +7,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
-	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -25,7 +24,6 @@ type Question struct {
 	Step   query.Step
 	Format columnar.Format
 	Screen print.Screen // that shows the answer
-	Stale  string       // a remark on scores that are old, which need not be made again
 }
 
 // A Listener receives the answer to a question.
@@ -43,8 +41,7 @@ type Outcome struct {
 	Listed bool // the rows are a list, and their number says something
 	Cut    bool // a value did not fit the screen
 	Took   time.Duration
-	Stale  string // the remark on scores that are old, if there was one
-	Slow   bool   // to bring the scores around a decision up to date takes too long
+	Slow   bool // to bring the scores around a decision up to date takes too long
 }
 
 // Open is a store that is open in this process.
@@ -84,20 +81,14 @@ func (o *Open) Answer(ctx context.Context, q Question, to Listener) (outcome Out
 
 // print prints the answer to a question that came at a time.
 func (q *Question) print(result *query.Result, to Listener, began time.Time) (Outcome, error) {
-	stale := ""
 	for _, notice := range result.Notices() {
-		if wording.IsStale(notice) {
-			stale = notice
-		}
-		if notice != q.Stale {
-			to.Notice(notice)
-		}
+		to.Notice(notice)
 	}
 	on := q.Screen
 	rows, err := q.Format.Render(to.Out, result, &on)
 	return Outcome{
 		Rows: rows, Listed: !result.Record && !result.Bare && result.Sections == nil, Cut: on.Cut,
-		Took: time.Since(began), Stale: stale, Slow: result.Slow(),
+		Took: time.Since(began), Slow: result.Slow(),
 	}, err
 }
 

@@ -3,15 +3,15 @@
 //
 // # Dot commands
 //
-// A line that begins with a dot is for the session: .help, .mode FORMAT, .timing on|off, .pager on|off, .output FILE,
-// .read FILE, .quit. Their names cannot be shortened.
+// A line that begins with a dot is for the session: .help, .mode FORMAT, .timing on|off, .output FILE, .read FILE,
+// .quit. Their names cannot be shortened.
 //
 // The file of .output holds whole answers; a statement that fails leaves nothing in it. It takes the place of an
-// earlier file at the next .output, or when the session ends. The earlier file stays where the session ends by an
-// error, or where every statement failed. Devices and pipes are written to at once. No file is written into a store.
+// earlier file at the next .output, or when the session ends, and not where the session ends by an error. Devices and
+// pipes are written to at once. No file is written into a store.
 //
 // A statement has at most 1 MiB: what is longer is asked as several, and many equalities of one property as in (…). The
-// file of .read may be a named pipe, but no device, and no file that is being read.
+// file of .read may be a named pipe, but no device.
 //
 // # The prompt
 //
@@ -21,7 +21,7 @@
 // the statement that runs, also clean, and keeps the prompt; Ctrl-D leaves.
 //
 // Lines are remembered across sessions in graphcleaner/history of the directory XDG_STATE_HOME, or else of
-// ~/.local/state, and not at all with --no-history. Answers longer than the terminal go through the program that PAGER
-// names, or less; an empty PAGER, or cat, is none. The headers of tables are coloured, unless NO_COLOR is
+// ~/.local/state, and not at all with --no-history. Answers go through the program that PAGER
+// names, or less, which shows short ones at once; an empty PAGER, or cat, is none. The headers of tables are coloured, unless NO_COLOR is
 // set or TERM is dumb.
 package prompt

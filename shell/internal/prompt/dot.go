@@ -28,12 +28,10 @@ type dotCommand struct {
 var dotCommands = []dotCommand{
 	{".help", ".help [TOPIC]", "what can be asked, or more about a statement or about conditions"},
 	{".mode", ".mode [FORMAT]", "print or set the output format: " + strings.Join(print.FormatNames, ", ")},
-	{".output", ".output [FILE]", "write answers to a file, as x.csv, x.json, x.md or x.parquet asks for; stdout or " +
-		"nothing ends it"},
-	{".pager", ".pager [on|off]", "show long answers through $PAGER, or less, at the prompt"},
+	{".output", ".output [FILE]", "write answers to a file, in the format of .mode; nothing ends it"},
 	{".quit", ".quit", "leave"},
 	{".read", ".read FILE", "run the statements of a file"},
-	{".timing", ".timing [on|off]", "print the time and the work of each statement"},
+	{".timing", ".timing on|off", "print the time and the work of each statement"},
 }
 
 // dot runs a dot command.
@@ -42,9 +40,6 @@ func (s *session) dot(ctx context.Context, at query.Step) error {
 	word, argument = strings.TrimSuffix(word, ";"), strings.TrimSuffix(strings.TrimSpace(argument), ";")
 	if !strings.HasPrefix(word, ".") {
 		word = "." + strings.ToLower(word)
-	}
-	if argument != "" && slices.Contains([]string{".quit", ".exit"}, word) {
-		return fmt.Errorf("%s takes nothing behind it, got %s", word, argument)
 	}
 	switch word {
 	case ".help":
@@ -59,18 +54,13 @@ func (s *session) dot(ctx context.Context, at query.Step) error {
 			return err
 		}
 		s.format = columnar.Format(format)
-		if s.output != nil && s.output.byName {
-			s.say(fmt.Sprintf("%s keeps the format of its name; the mode is for what follows", s.output.name))
-		}
 		return nil
 	case ".timing":
-		return s.turn(&s.timing, "timing", argument)
-	case ".pager":
-		return s.turn(&s.pages, "pager", argument)
-	case ".output":
-		if argument == "stdout" || argument == "-" {
-			argument = ""
+		if s.timing = argument == "on"; !s.timing && argument != "off" {
+			return fmt.Errorf(".timing %s: want on or off", argument)
 		}
+		return nil
+	case ".output":
 		return s.redirect(ctx, argument)
 	case ".read":
 		return s.read(ctx, argument)
@@ -84,20 +74,6 @@ func (s *session) dot(ctx context.Context, at query.Step) error {
 	return fmt.Errorf("unknown command %s%s (commands: %s)", word, wording.DidYouMean(word, names), strings.Join(names, ", "))
 }
 
-// turn turns a setting on or off, or over where the argument is neither.
-func (s *session) turn(setting *bool, name, argument string) error {
-	switch argument {
-	case "on", "off":
-		*setting = argument == "on"
-	case "":
-		*setting = !*setting
-		s.say(name + " is " + map[bool]string{true: "on", false: "off"}[*setting])
-	default:
-		return fmt.Errorf(".%s %s: want on or off", name, argument)
-	}
-	return nil
-}
-
 // read runs the statements of a file.
 func (s *session) read(ctx context.Context, file string) error {
 	if file == "" {
@@ -107,25 +83,15 @@ func (s *session) read(ctx context.Context, file string) error {
 	if err != nil {
 		return fmt.Errorf(".read: %w", err)
 	}
-	info, err := in.Stat()
-	if err == nil && s.isReading(info) {
-		err = fmt.Errorf(".read: %s is being read: it cannot read itself", file)
+	if s.depth++; s.depth > mostDepth {
+		return errors.Join(fmt.Errorf(".read: %s: more than %d files that read each other", file, mostDepth), in.Close())
 	}
-	if err == nil && s.output.replaces(info) {
-		err = fmt.Errorf(".read: %s is the file of .output, which takes its place: want another file", file)
-	}
-	if err != nil {
-		return errors.Join(err, in.Close())
-	}
-	s.reading = append(s.reading, info)
-	defer func() { s.reading = s.reading[:len(s.reading)-1] }()
+	defer func() { s.depth-- }()
 	return errors.Join(s.runScript(ctx, in, filepath.ToSlash(file)), in.Close())
 }
 
-// isReading reports whether statements come from a file.
-func (s *session) isReading(file fs.FileInfo) bool {
-	return slices.ContainsFunc(s.reading, func(outer fs.FileInfo) bool { return os.SameFile(outer, file) })
-}
+// mostDepth is how many files may read each other in turn.
+const mostDepth = 8
 
 // OpenScript opens a file of statements, or a pipe that brings some.
 func OpenScript(ctx context.Context, path string) (*stream.File, error) {
@@ -185,12 +151,8 @@ func (s *session) help(of string) error {
 	return s.printText(page.String())
 }
 
-// printText prints a text as an answer. A file whose name asks for a format has no room for it.
+// printText prints a text as an answer.
 func (s *session) printText(text string) error {
-	if s.output != nil && s.output.byName {
-		_, err := io.WriteString(s.opt.Out, text)
-		return err
-	}
 	return s.print(func(out io.Writer) error {
 		_, err := io.WriteString(out, text)
 		return err

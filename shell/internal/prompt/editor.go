@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -19,35 +18,26 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
-	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 const (
 	promptText   = "graphcleaner> "
 	continueText = "         ...> "
-
-	longestLine = 64 << 10 // of a prompt that has no editor, in bytes
 )
 
 // converse prompts for statements until Ctrl-D, .quit or the end of ctx. The errors of statements are printed; only the
 // end of ctx, and what makes the terminal unusable, is returned.
 func (s *session) converse(ctx context.Context) error {
 	s.note(`Begin with clean, audit and suspects limit 20. Type .help for help, Ctrl-D to leave.`)
-	s.lines = bufio.NewReaderSize(stream.NewReader(ctx, s.opt.In), longestLine)
-	read := s.readLines
-	if print.IsTerminal(s.opt.In) && print.IsTerminal(s.opt.Out) && os.Getenv("TERM") != "dumb" {
-		var err error
-		if read, err = s.lineEditor(); err != nil {
-			return err
-		}
-		edit := read
-		read = func() (string, error) { return readText(ctx, s.opt.In.(*os.File), edit) }
+	edit, err := s.lineEditor()
+	if err != nil {
+		return err
 	}
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
 	for {
-		text, err := read()
+		text, err := readText(ctx, s.opt.In.(*os.File), edit)
 		switch {
 		case ctx.Err() != nil:
 			s.say("")
@@ -258,30 +248,5 @@ func isComplete(text string) bool {
 		_, err = next.Parse()
 		wrong, ok := errors.AsType[*query.ParseError](err)
 		return !ok || !wrong.Unfinished
-	}
-}
-
-// readLines reads statements from what cannot be edited on.
-func (s *session) readLines() (string, error) {
-	text, prompt := "", promptText
-	for {
-		if _, err := fmt.Fprint(s.opt.Err, prompt); err != nil {
-			return "", err
-		}
-		line, err := s.lines.ReadSlice('\n')
-		text += string(line)
-		if errors.Is(err, io.EOF) && strings.TrimSpace(text) != "" {
-			return text, nil
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			err = fmt.Errorf("got a line of more than %d KiB", longestLine>>10)
-		}
-		if err != nil {
-			return "", err
-		}
-		if isComplete(strings.TrimSuffix(text, "\n")) {
-			return text, nil
-		}
-		prompt = continueText
 	}
 }

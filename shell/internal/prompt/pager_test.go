@@ -18,7 +18,7 @@ import (
 func pageOn(t *testing.T, command []string, pieces ...string) (string, error) {
 	t.Helper()
 	file := must.Get(os.Create(filepath.Join(t.TempDir(), "terminal")))(t)
-	p := &pager{ctx: t.Context(), terminal: file, command: command, room: 3, width: 10}
+	p := &pager{ctx: t.Context(), terminal: file, command: command}
 	var wrote error
 	for _, piece := range pieces {
 		if _, wrote = io.WriteString(p, piece); wrote != nil {
@@ -38,9 +38,7 @@ func TestPager(t *testing.T) {
 		want   string
 	}{
 		{"nothing", nil, ""},
-		{"what fits", []string{"a\nb\n", "c\n"}, "a\nb\nc\n"},
-		{"too many lines", []string{"a\nb\nc\n", "d\n", "e\n"}, "> a\n> b\n> c\n> d\n> e\n"},
-		{"too wide", []string{strings.Repeat("x", 31) + "\n"}, "> " + strings.Repeat("x", 31) + "\n"},
+		{"in pieces", []string{"a\nb\n", "c\n"}, "> a\n> b\n> c\n"},
 	} {
 		if got, err := pageOn(t, mark, c.pieces...); got != c.want || err != nil {
 			t.Errorf("%s: got %q, %v, want %q", c.name, got, err, c.want)

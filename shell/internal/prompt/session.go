@@ -1,13 +1,11 @@
 package prompt
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -37,7 +35,7 @@ type Options struct {
 	// Name of the input, such as a file, put before the positions in errors. "" leaves it out.
 	Name string
 
-	// A Parquet file holds the answer to one statement, and In may have no more.
+	// A Parquet file holds the answer to one statement.
 	Format columnar.Format
 	Timing bool
 
@@ -46,7 +44,7 @@ type Options struct {
 
 	// Interactive prompts for statements on the terminal. Errors are printed and the session goes on; Ctrl-C
 	// ends the statement that runs, or clears the line, and Ctrl-D the session. It answers to SIGINT itself, so ctx,
-	// which ends the session, should not end by it.
+	// which ends the session, should not end by it. In and Out are a terminal that can be edited on.
 	Interactive bool
 
 	// History is the file of the lines typed at the prompt. "" is graphcleaner/history in the directory
@@ -74,7 +72,6 @@ func Run(ctx context.Context, opt Options) error {
 		out:      opt.Out,
 		format:   opt.Format,
 		timing:   opt.Timing,
-		pages:    true,
 		terminal: ctx,
 	}
 	switch {
@@ -93,7 +90,7 @@ func Run(ctx context.Context, opt Options) error {
 	if opt.Interactive {
 		err = s.converse(ctx)
 	} else {
-		err = s.runInput(ctx)
+		err = s.runScript(ctx, stream.NewReader(ctx, opt.In), opt.Name)
 	}
 	if errors.Is(err, errQuit) {
 		err = nil
@@ -115,17 +112,16 @@ var errQuit = errors.New("quit")
 
 // A session holds what dot commands change.
 type session struct {
-	opt          Options
-	out          io.Writer
-	output       *redirection    // nil where out is opt.Out
-	reading      []fs.FileInfo   // the files that are being read, each by a .read of the one before
-	terminal     context.Context // of the session; it ends a pager
-	format       columnar.Format
-	timing       bool
-	pages        bool          // long answers on a terminal, at the prompt
-	lines        *bufio.Reader // lines at a prompt that has no editor
-	done, failed int           // statements
-	stale        string        // the last remark on scores that are old, since a statement has written
+	opt      Options
+	out      io.Writer
+	output   *redirection    // nil where out is opt.Out
+	depth    int             // of the files that read each other
+	terminal context.Context // of the session; it ends a pager
+	format   columnar.Format
+	timing   bool
+	done     int // statements and dot commands
+	failed   int
+	asked    int // statements that want an answer
 }
 
 // say prints a line for people.
@@ -139,55 +135,6 @@ func (s *session) say(line string) {
 func (s *session) note(line string) {
 	s.clearProgress()
 	s.opt.Note(line)
-}
-
-// runInput answers everything that In holds.
-func (s *session) runInput(ctx context.Context) error {
-	if file, ok := s.opt.In.(interface{ Stat() (fs.FileInfo, error) }); ok {
-		info, err := file.Stat()
-		if err != nil {
-			return err
-		}
-		s.reading = append(s.reading, info)
-	}
-	in := io.Reader(stream.NewReader(ctx, s.opt.In))
-	if s.format == columnar.Parquet {
-		one, err := onlyStatement(query.NewScript(in))
-		if err == nil {
-			err = s.step(ctx, one)
-		}
-		if err != nil {
-			s.point(one, err)
-			err = s.place(one, s.opt.Name, err)
-		}
-		return err
-	}
-	return s.runScript(ctx, in, s.opt.Name)
-}
-
-// onlyStatement reads the one statement whose answer a Parquet file holds. It reads to the end, so that nothing runs of
-// an input that has more.
-func onlyStatement(source *query.Script) (one query.Step, err error) {
-	for {
-		next, err := source.Next()
-		text := strings.TrimSpace(strings.TrimSuffix(next.Text, ";"))
-		const want = "a Parquet file holds one answer: got %s, want one statement with --format parquet"
-		switch {
-		case errors.Is(err, io.EOF) && one.Text == "":
-			return one, fmt.Errorf(want, "no statement")
-		case errors.Is(err, io.EOF):
-			return one, nil
-		case err != nil:
-			return next, err
-		case text == "":
-		case next.Dot:
-			return next, &query.ParseError{Pos: next.Pos, Msg: fmt.Sprintf(want, text+", which is for a session")}
-		case one.Text != "":
-			return next, &query.ParseError{Pos: next.Pos, Msg: fmt.Sprintf(want, "a second statement")}
-		default:
-			one = next
-		}
-	}
 }
 
 // runScript answers everything an input holds.
@@ -227,32 +174,26 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 	if text == "" {
 		return nil
 	}
-	statement, err := next.Parse()
-	if err != nil {
+	if _, err := next.Parse(); err != nil {
 		return err // no store is needed to say so
 	}
-	if statement.Writes() {
-		s.stale = ""
-	}
-	format, err := s.answerFormat()
-	if err != nil {
-		return err
+	if s.asked++; s.asked > 1 && s.format == columnar.Parquet {
+		return &query.ParseError{Pos: next.Pos, Msg: "a Parquet file holds one answer: got a second statement"}
 	}
 	on := print.ScreenOf(s.out)
 	on.SafeCSV = s.opt.SafeCSV
 	var outcome Outcome
-	err = s.print(func(out io.Writer) (err error) {
+	err := s.print(func(out io.Writer) (err error) {
 		to := Listener{Out: clearing{out, s}, Notice: s.note, Confirm: s.opt.Confirm}
-		outcome, err = s.opt.Store.Answer(ctx, Question{Step: next, Format: format, Screen: *on, Stale: s.stale}, to)
+		outcome, err = s.opt.Store.Answer(ctx, Question{Step: next, Format: s.format, Screen: *on}, to)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	s.stale = cmp.Or(outcome.Stale, s.stale)
 	s.sayRows(outcome)
 	if s.output != nil {
-		s.sayWritten(outcome.Rows)
+		s.note(wording.Count(outcome.Rows, "row", "rows") + " to " + s.output.name)
 	}
 	return nil
 }
@@ -271,13 +212,11 @@ func (c clearing) Write(p []byte) (int, error) {
 // print has an answer written, at the prompt through a pager.
 func (s *session) print(answer func(io.Writer) error) error {
 	terminal, ok := s.out.(*os.File)
-	if !ok || !s.pages || !s.opt.Interactive || !print.IsTerminal(terminal) {
+	command := pagerCommand()
+	if !ok || !s.opt.Interactive || command == nil || !print.IsTerminal(terminal) {
 		return answer(s.out)
 	}
-	p := newPager(s.terminal, terminal)
-	if p == nil {
-		return answer(s.out)
-	}
+	p := &pager{ctx: s.terminal, terminal: terminal, command: command}
 	err := answer(p)
 	if errors.Is(err, errPagerLeft) {
 		err = nil
@@ -296,11 +235,7 @@ func (s *session) clearProgress() {
 func (s *session) sayRows(o Outcome) {
 	var parts []string
 	if o.Listed && (s.timing || s.output == nil && s.format == columnar.Format(print.FormatTable) && print.IsTerminal(s.out)) {
-		if o.Rows == 1 {
-			parts = append(parts, "1 row")
-		} else {
-			parts = append(parts, fmt.Sprintf("%d rows", o.Rows))
-		}
+		parts = append(parts, wording.Count(o.Rows, "row", "rows"))
 	}
 	if o.Cut {
 		parts = append(parts, "values with … are cut to fit: .mode jsonl shows them whole")
@@ -322,18 +257,14 @@ type placedError struct {
 func (e *placedError) Error() string { return e.place + e.err.Error() }
 func (e *placedError) Unwrap() error { return e.err }
 
-// place puts the name of the input to an error that says where in it. Of files that read each other, the first and the
-// last are named.
+// place puts the name of the input to an error that says where in it.
 func (s *session) place(at query.Step, name string, err error) error {
 	if name == "" {
 		return err
 	}
 	place := fmt.Sprintf("%s:%s: ", name, at.Pos)
-	if inner, ok := errors.AsType[*placedError](err); ok {
-		if innermost, ok := errors.AsType[*placedError](inner.err); ok {
-			inner = innermost
-		}
-		return &placedError{place: place, err: inner}
+	if _, elsewhere := errors.AsType[*placedError](err); elsewhere {
+		return err // in a file that this one reads
 	}
 	if _, ok := query.Position(err); ok {
 		place = name + ":"
@@ -346,10 +277,6 @@ func (s *session) sayError(at query.Step, name string, err error) {
 	s.point(at, err)
 	s.clearProgress()
 	s.opt.Fail(wording.Plain(s.place(at, name, err)))
-	wrong, ok := errors.AsType[*query.ParseError](err)
-	if ok && s.opt.Interactive && name == "" && wrong.Pos.Line > at.Pos.Line && !wrong.Unfinished {
-		s.note("the statement began in an earlier line, which was not whole: Ctrl-C or an empty line ends such a statement")
-	}
 }
 
 // point shows on a terminal where in the text an error is: the line, and a caret under the place.

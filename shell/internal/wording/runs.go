@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -128,11 +127,6 @@ func Stale(count, most int) string {
 		return fmt.Sprintf("more than %d scores may be %s", most, advice)
 	}
 	return fmt.Sprintf("%d scores are %s", count, advice)
-}
-
-// IsStale reports whether a remark is one of StaleScores.
-func IsStale(remark string) bool {
-	return remark == Behind || strings.Contains(remark, " older than changes around ")
 }
 
 // mostStale is how many stale scores are looked for where scores are shown, which is often.

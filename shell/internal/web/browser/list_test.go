@@ -22,10 +22,10 @@ func TestEndOfQueue(t *testing.T) {
 	w.press("s")
 	w.until("document.querySelector('.card[data-empty]')")
 	w.ready()
-	if got := w.text("#main button"); got != "Show the 2 skipped again" {
+	if got := w.text(".card button"); got != "Show the 2 skipped again" {
 		t.Errorf("the end of the queue: got the button %q", got)
 	}
-	w.run(chromedp.Click("#main button", chromedp.ByQuery))
+	w.run(chromedp.Click(".card button", chromedp.ByQuery))
 	w.until("document.querySelector('.card[data-id]')")
 	if got := w.shown(); got != first {
 		t.Errorf("again: got the card of %s, want %s", got, first)
