@@ -148,7 +148,7 @@ func (s *Server) read(r *http.Request, statement query.Statement, view *asked) e
 				continue
 			}
 			var cells []string
-			for _, value := range row.Values {
+			for _, value := range row {
 				cells = append(cells, print.EscapeControls(print.Brief(value)))
 			}
 			view.Rows = append(view.Rows, cells)
