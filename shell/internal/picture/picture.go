@@ -98,8 +98,9 @@ func (e *Ego) SVG() string {
 	foot := margin + line*float64(len(title)+len(text)+1) + drawingHeight
 	d.place(width/2, foot-line-drawingHeight/2)
 	height := foot + line*float64(len(legend)+len(notes))
-	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" id="%s" class="ego" viewBox="0 0 %v %v" role="%s" aria-label="%s">`+"\n",
-		escape(e.ID), width, height, role, escape(e.Title+" "+e.Text))
+	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" id="%s" class="ego" viewBox="0 0 %v %v" role="%s" `,
+		escape(e.ID), width, height, role)
+	d.printf(`aria-label="%s">`+"\n", escape(e.Title+" "+e.Text))
 	if e.Link == nil {
 		d.printf("<style>\n%s</style>\n", Style)
 	}
@@ -232,7 +233,8 @@ func mark(class int, x, y, radius float64) string {
 	}
 	color, shape := Colors[class%len(Colors)], shapes[class/len(Colors)%len(shapes)]
 	if shape.sides == 0 {
-		return fmt.Sprintf(`<circle class="node" fill="%s" cx="%v" cy="%v" r="%v"/>`, color, pixel(x), pixel(y), pixel(radius))
+		return fmt.Sprintf(`<circle class="node" fill="%s" cx="%v" cy="%v" r="%v"/>`,
+			color, pixel(x), pixel(y), pixel(radius))
 	}
 	points := ""
 	for k := range shape.sides {
@@ -244,7 +246,8 @@ func mark(class int, x, y, radius float64) string {
 
 // Swatch is the mark of a class alone, to stand beside its name.
 func Swatch(class int) string {
-	return `<svg class="ego" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">` + mark(class, 8, 8, 5.5) + `</svg>`
+	return `<svg class="ego" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">` +
+		mark(class, 8, 8, 5.5) + `</svg>`
 }
 
 // tooltip is the text of a node for those who point at it.

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -46,21 +47,15 @@ type Replies interface {
 // Keys and AuditKeys say what a reviewer can say.
 const (
 	others = "d do not know, s skip, z take back the last reply, w reason of the next decision, ? the keys, q leave"
-	Keys   = "y take the suggested label, n the label now is right, l another label, u remove the label, e all the evidence, " +
-		others
+	Keys   = "y take the suggested label, n the label now is right, l another label, u remove the label, " +
+		"e all the evidence, " + others
 	AuditKeys = "1 to 4 this label is right, l another label, " + others
 )
 
 // errNoTerminal says how to decide without keys.
-var errNoTerminal = errors.New("want keys, and there is no terminal for them: decide with statements, such as accept 'p1', in " +
-	"shell -c or shell -f, or by import --decisions; audit --draws writes the draws of an audit; or use review --web")
-
-// A replyError is what is wrong with a reply.
-type replyError struct{ msg string }
-
-func (e *replyError) Error() string { return e.msg }
-
-func replyErrorf(format string, args ...any) error { return &replyError{fmt.Sprintf(format, args...)} }
+var errNoTerminal = errors.New("want keys, and there is no terminal for them: decide with statements, such as " +
+	"accept 'p1', in shell -c or shell -f, or by import --decisions; audit --draws writes the draws of an audit; " +
+	"or use review --web")
 
 // A review goes through a queue of suspects.
 type review struct {
@@ -97,7 +92,7 @@ func Run(ctx context.Context, opt Options) (summary string, err error) {
 	}
 	switch {
 	case len(r.queue) == 0 && r.blind:
-		return r.standing(ctx)
+		return strings.Join(wording.Audit(found.Audit, "--size"), "\n"), nil
 	case len(r.queue) == 0 && opt.Find.Where != "":
 		return "no suspect meets the condition of --where", nil
 	case len(r.queue) == 0:
@@ -111,20 +106,20 @@ func Run(ctx context.Context, opt Options) (summary string, err error) {
 	if err == nil && r.decided > 0 && !r.KeepScores {
 		_, err = r.do(ctx, Step{Finish: true})
 	}
+	summary = r.summary()
 	if err == nil && r.blind {
-		standing, err := r.standing(ctx)
-		return r.summary() + "\n" + standing, err
+		var told *cleaner.Audit
+		if told, err = r.audit(ctx); err == nil {
+			summary += "\n" + strings.Join(wording.Audit(told, "--size"), "\n")
+		}
 	}
-	return r.summary(), err
+	return summary, err
 }
 
-// standing says where the audit stands.
-func (r *review) standing(ctx context.Context) (string, error) {
+// audit reads where the audit stands.
+func (r *review) audit(ctx context.Context) (*cleaner.Audit, error) {
 	told, err := r.do(ctx, Step{Find: &Find{Audit: &Sample{}}})
-	if err != nil || told.Audit == nil {
-		return "", err
-	}
-	return strings.Join(wording.Audit(told.Audit, "--size"), "\n"), nil
+	return told.Audit, err
 }
 
 // do does a step, and passes on its notices.
@@ -150,9 +145,8 @@ func (r *review) show(ctx context.Context) (done bool, err error) {
 	}
 	e := shown.Subject
 	if e.View.Decision != decide.None && e.Decided.EntryTime.After(r.began) {
-		r.say("%s", print.EscapeControls(fmt.Sprintf("%s is decided by %s meanwhile", e.ID, cmp.Or(e.Decided.Who, "somebody"))))
 		r.at++
-		return false, nil
+		return r.refuse("%s is decided by %s meanwhile", e.ID, cmp.Or(e.Decided.Who, "somebody"))
 	}
 	_, err = fmt.Fprintf(r.Out, "\n%d of %d: node %s\n%s", r.at+1, len(r.queue), print.EscapeControls(e.ID), e.Card)
 	if err != nil {
@@ -170,15 +164,16 @@ func (r *review) show(ctx context.Context) (done bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		moved, err := r.take(ctx, e, key)
-		wrong, ok := errors.AsType[*replyError](err)
-		switch {
-		case ok:
-			r.say("%s", wrong.msg)
-		case err != nil || moved:
+		if moved, err := r.take(ctx, e, key); moved || err != nil {
 			return false, err
 		}
 	}
+}
+
+// refuse says what is wrong with a reply.
+func (r *review) refuse(format string, args ...any) (moved bool, err error) {
+	r.say("%s", print.EscapeControls(fmt.Sprintf(format, args...)))
+	return false, nil
 }
 
 // prompt asks about a suspect.
@@ -205,19 +200,19 @@ func (e *Subject) canAccept() bool { return e.Suggestion != "" && e.Suggestion !
 func (r *review) take(ctx context.Context, e *Subject, key rune) (moved bool, err error) {
 	if at := int(key - '1'); at >= 0 && at < survey.BlindOptions {
 		if at >= len(e.Options) {
-			return false, replyErrorf("want 1 to %d, or another key", len(e.Options))
+			return r.refuse("want 1 to %d, or another key", len(e.Options))
 		}
 		return r.decide(ctx, e, decide.Relabel, e.Options[at])
 	}
 	switch key {
 	case 'y':
 		if !e.canAccept() {
-			return false, replyErrorf("node %s: no other label is suggested", e.ID)
+			return r.refuse("node %s: no other label is suggested", e.ID)
 		}
 		return r.decide(ctx, e, decide.Accept, "")
 	case 'n', 'u':
 		if e.Label == "" && !(key == 'u' && e.Disputed) {
-			return false, replyErrorf("node %s has no label", e.ID)
+			return r.refuse("node %s has no label", e.ID)
 		}
 		return r.decide(ctx, e, map[rune]decide.Kind{'n': decide.Reject, 'u': decide.Unlabel}[key], "")
 	case 'd':
@@ -237,7 +232,7 @@ func (r *review) take(ctx context.Context, e *Subject, key rune) (moved bool, er
 	case 'w':
 		why, err := r.Replies.Word("reason: ")
 		if len(why) > decide.MaxWhy || !utf8.ValidString(why) || strings.ContainsFunc(why, decide.IsControl) {
-			return false, replyErrorf("the reason is no UTF-8 text, has control characters, or has more than %d bytes", decide.MaxWhy)
+			return r.refuse("the reason is no UTF-8 text, has control characters, or has more than %d bytes", decide.MaxWhy)
 		}
 		r.why = why
 		return false, err
@@ -249,11 +244,9 @@ func (r *review) take(ctx context.Context, e *Subject, key rune) (moved bool, er
 		return false, err
 	}
 	if r.blind {
-		r.say("%s", AuditKeys)
-	} else {
-		r.say("%s", Keys)
+		return r.refuse("%s", AuditKeys)
 	}
-	return false, nil
+	return r.refuse("%s", Keys)
 }
 
 // listedClasses is how many classes are listed at most where a label is asked for.
@@ -321,9 +314,9 @@ func (r *review) tell(ctx context.Context, result Result) error {
 		return nil
 	}
 	r.look = result.Look
-	told, err := r.do(ctx, Step{Find: &Find{Audit: &Sample{}}})
+	told, err := r.audit(ctx)
 	if err == nil {
-		r.say("\n%s", wording.HowMany(told.Audit))
+		r.say("\n%s", wording.HowMany(told))
 	}
 	return err
 }
@@ -331,7 +324,7 @@ func (r *review) tell(ctx context.Context, result Result) error {
 // undo takes the last reply back and returns to its suspect.
 func (r *review) undo(ctx context.Context) (moved bool, err error) {
 	if len(r.past) == 0 {
-		return false, replyErrorf("this review has nothing to take back; the statement undo of the shell takes back earlier decisions")
+		return r.refuse("this review has nothing to take back; the statement undo takes back earlier decisions")
 	}
 	last := r.past[len(r.past)-1]
 	if last.step == 0 {
@@ -339,7 +332,7 @@ func (r *review) undo(ctx context.Context) (moved bool, err error) {
 	} else {
 		result, err := r.do(ctx, Step{Undo: last.step})
 		if errors.Is(err, decide.ErrChanged) {
-			return false, replyErrorf("%s cannot be taken back here: somebody has decided since, or has taken it back", r.queue[last.at])
+			return r.refuse("%s cannot be taken back here: somebody has decided since", r.queue[last.at])
 		}
 		if err != nil {
 			return false, err

@@ -99,7 +99,7 @@ func TestReview(t *testing.T) {
 		{name: "the end of the input", lines: "y\n", says: "1 decided, 0 skipped; 1 left", labels: []string{"s3 Theory accept"}},
 		{name: "nothing", says: "0 decided, 0 skipped; 2 left"},
 		{
-			name: "a condition", where: "label = 'Systems' and score between 0.7 and 0.99", lines: "y\n",
+			name: "a condition", where: "label = 'Systems' and score > 0.7 and score < 0.99", lines: "y\n",
 			says: "1 decided, 0 skipped; 0 left", labels: []string{"p4 Theory accept"},
 		},
 		{name: "none", where: "degree > 1000", says: "no suspect meets the condition of --where"},

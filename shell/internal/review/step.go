@@ -61,8 +61,10 @@ type Result struct {
 
 // Writes reports whether a step changes the store.
 func (s *Step) Writes() bool {
-	draws := s.Find != nil && s.Find.Audit != nil && (s.Find.Audit.Size+s.Find.Audit.First > 0 || s.Find.Audit.For != nil)
-	return s.Reply != nil || s.Undo != 0 || s.Finish || draws
+	if s.Find != nil && s.Find.Audit != nil {
+		return s.Find.Audit.Size+s.Find.Audit.First > 0 || s.Find.Audit.For != nil
+	}
+	return s.Reply != nil || s.Undo != 0 || s.Finish
 }
 
 // Do does a step on an open store. The options say who decides.
@@ -80,7 +82,8 @@ func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Re
 		r.Done, err = survey.Undo(ctx, store, opt, s.Undo)
 	case s.Finish:
 		var done *cleaner.Rescoring
-		done, err = cleaner.Rescore(ctx, store, cleaner.RescoreOptions{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget})
+		by := cleaner.RescoreOptions{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget}
+		done, err = cleaner.Rescore(ctx, store, by)
 		if errors.Is(err, cleaner.ErrNoModel) {
 			return r, nil
 		}
@@ -176,7 +179,8 @@ func (s *Show) do(ctx context.Context, store *kv.Store, opt query.Options) (*Sub
 	if err != nil {
 		return nil, err
 	}
-	d, err := survey.Read(ctx, tx, v, survey.Guess(tx), ops.Options{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget})
+	by := ops.Options{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget}
+	d, err := survey.Read(ctx, tx, v, survey.Guess(tx), by)
 	if err != nil {
 		return nil, err
 	}

@@ -17,10 +17,11 @@ const BlindOptions = 4
 // BlindOptions are the label, which must be one of an audit, and the likeliest others. The order is the same whenever
 // the node is shown, and says nothing.
 func (d *Dossier) BlindOptions() []string {
-	options := slices.DeleteFunc(append([]string{d.Label, d.Suggestion}, d.Choices...), func(class string) bool { return class == "" })
-	options = unique(options)
+	all := append([]string{d.Label, d.Suggestion}, d.Choices...)
+	options := unique(slices.DeleteFunc(all, func(class string) bool { return class == "" }))
 	options = slices.Sorted(slices.Values(options[:min(len(options), BlindOptions)]))
-	rand.New(rand.NewPCG(uint64(d.Node), 0)).Shuffle(len(options), func(i, j int) { options[i], options[j] = options[j], options[i] })
+	random := rand.New(rand.NewPCG(uint64(d.Node), 0))
+	random.Shuffle(len(options), func(i, j int) { options[i], options[j] = options[j], options[i] })
 	return options
 }
 

@@ -22,7 +22,7 @@ type Dossier struct {
 	Text, Link   string     // "" if it has none
 	Properties   []Property // the other ones that the user brought along, and that have a value
 	For, Against []Neighbor // those that speak most for the label, and against it
-	Choices      []string   // all classes, the most likely first; the suggested one, and then the one that the node has, are the last
+	Choices      []string   // all classes, the most likely first; the last are the suggested one and the one that it has
 	Classes      []string   // in the order of answers
 
 	places map[string]int // of the classes

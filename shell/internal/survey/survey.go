@@ -263,14 +263,16 @@ func (s *surveyor) evidence(e *picture.Ego) string {
 	n, best, neighbors := e.Nodes[0], picture.None, e.Votes[picture.None]
 	for class := range s.classes {
 		neighbors += e.Votes[class]
-		if count := e.Votes[class]; count > 0 && (best == picture.None || count > e.Votes[best] || count == e.Votes[best] && class == n.Predicted) {
+		count := e.Votes[class]
+		if count > max(0, e.Votes[best]) || count > 0 && count == e.Votes[best] && class == n.Predicted {
 			best = class
 		}
 	}
 	text := "It has no neighbours"
 	switch {
 	case best != picture.None:
-		text = fmt.Sprintf("%d of %s: %s", e.Votes[best], wording.Count(int64(neighbors), "neighbour", "neighbours"), s.name(best))
+		all := wording.Count(int64(neighbors), "neighbour", "neighbours")
+		text = fmt.Sprintf("%d of %s: %s", e.Votes[best], all, s.name(best))
 	case neighbors > 0:
 		text = "No neighbour has a label"
 	}

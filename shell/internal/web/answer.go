@@ -75,7 +75,8 @@ func (s *Server) handler() http.Handler {
 		io.WriteString(w, "ok\n") //nolint:errcheck // the client is gone
 	})
 	for name, text := range map[string]string{
-		"page.css": assetText("page.css") + picture.Style, "page.js": assetText("page.js"), "icon.svg": assetText("icon.svg"),
+		"page.css": assetText("page.css") + picture.Style, "page.js": assetText("page.js"),
+		"icon.svg": assetText("icon.svg"),
 	} {
 		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
 			// The address of an asset has its version.
@@ -250,7 +251,8 @@ func problemOf(err error) (int, problem) {
 		}
 	}
 	if errors.As(err, new(*http.MaxBytesError)) {
-		return http.StatusRequestEntityTooLarge, problem{Error: fmt.Sprintf("The request is too large: want at most %d KiB.", maxBody>>10)}
+		p.Error = fmt.Sprintf("The request is too large: want at most %d KiB.", maxBody>>10)
+		return http.StatusRequestEntityTooLarge, p
 	}
 	return http.StatusInternalServerError, p
 }

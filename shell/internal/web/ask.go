@@ -192,7 +192,9 @@ func (s *Server) tell(w http.ResponseWriter, r *http.Request) {
 		}
 		switch {
 		case !statement.Writes():
-			return s.snapshot(func(tx *kv.Tx) error { return render(statement.Query(r.Context(), tx, s.Query, q.Args...)) })
+			return s.snapshot(func(tx *kv.Tx) error {
+				return render(statement.Query(r.Context(), tx, s.Query, q.Args...))
+			})
 		case r.Method != http.MethodPost:
 			return refuse(http.StatusMethodNotAllowed, "The statement changes the store: want POST.")
 		}

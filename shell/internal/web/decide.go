@@ -85,7 +85,8 @@ func (s *Server) decide(r *http.Request) (answer, error) {
 		return answer{}, refuse(http.StatusConflict, wording.Sentence(wording.Overtaken(id))+".")
 	}
 	a, err := s.node(r)
-	a.status, a.problem = http.StatusConflict, "Not saved: "+id+" has changed since this card was shown. Decide again if you wish."
+	a.status = http.StatusConflict
+	a.problem = "Not saved: " + id + " has changed since this card was shown. Decide again if you wish."
 	return a, err
 }
 
