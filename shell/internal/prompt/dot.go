@@ -31,7 +31,7 @@ var dotCommands = []dotCommand{
 	{".output", ".output [FILE]", "write answers to a file, in the format of .mode; nothing ends it"},
 	{".quit", ".quit", "leave"},
 	{".read", ".read FILE", "run the statements of a file"},
-	{".timing", ".timing on|off", "print the time and the work of each statement"},
+	{".timing", ".timing on|off", "print the time of each statement"},
 }
 
 // dot runs a dot command.

@@ -157,7 +157,7 @@ func (r *review) show(ctx context.Context) (done bool, err error) {
 		choices = "1234ldszw?q"
 	}
 	for {
-		key, err := r.Replies.Choose(print.EscapeControls(e.prompt()), choices)
+		key, err := r.Replies.Choose(print.EscapeLines(e.prompt()), choices)
 		if errors.Is(err, io.EOF) || err == nil && key == 'q' {
 			return true, nil
 		}
@@ -182,15 +182,15 @@ func (e *Subject) prompt() (text string) {
 		text += fmt.Sprintf("[%d] %s  ", i+1, class)
 	}
 	if e.Options != nil {
-		return text + "[l] another [d]on't know [s]kip [z] undo [?] [q]uit: "
+		return text + "\n[l] another [d]on't know [s]kip [z] undo [?] [q]uit: "
 	}
 	if e.canAccept() {
 		text += "[y] " + e.Suggestion + "  "
 	}
 	if e.Label != "" {
-		text += "[n] " + e.Label + " is right  [u]nlabel "
+		text += "[n] " + e.Label + " is right  [u]nlabel"
 	}
-	return text + "[l]abel [d]on't know [s]kip [e]xplain [z] undo [?] [q]uit: "
+	return text + "\n[l]abel [d]on't know [s]kip [e]xplain [z] undo [?] [q]uit: "
 }
 
 // canAccept reports whether another label is suggested.
