@@ -46,7 +46,7 @@
       document.title = fresh.title;
       if (answer.redirected) history.replaceState(null, '', answer.url);
       scrollTo(0, 0);
-      $('#main [autofocus]')?.focus() ?? $('#main').focus({ preventScroll: true });
+      ($('#main [autofocus]') || $('#main')).focus({ preventScroll: true });
     } catch (error) {
       fail(error.message);
     } finally {

@@ -119,7 +119,7 @@ const (
 )
 
 // rescoreWithin is how long a person waits for the scores around a decision.
-const rescoreWithin = 300 * time.Millisecond
+const rescoreWithin = time.Second
 
 // Serve begins to serve the page on an address that Listen opened. The end of ctx ends all requests. The caller closes
 // the server, and the store after it.
