@@ -201,16 +201,3 @@ func CountStale(ctx context.Context, tx *kv.Tx, run *Run, most int) (int, error)
 	}
 	return len(nodes), err
 }
-
-// IsStale reports whether CountStale counts a node. Where the nodes around the changes are many, it says yes of all.
-func IsStale(ctx context.Context, tx *kv.Tx, run *Run, v kv.NodeID) (bool, error) {
-	if run.Commit == 0 {
-		return false, nil
-	}
-	nodes, all, err := staleNodes(ctx, tx, run, mostStale)
-	if all || errors.Is(err, ops.ErrReach) {
-		return true, nil
-	}
-	_, found := slices.BinarySearch(nodes, v)
-	return found, err
-}

@@ -306,7 +306,7 @@ func TestTerminalPages(t *testing.T) {
 func TestTerminalIsPlainWhereItIsDumb(t *testing.T) {
 	term := newTerminal(t, "TERM=dumb")
 	term.run(terminalStore(t, papers.Cleaned(t)))
-	term.text("count nodes;")
+	term.text("count nodes; ")
 	term.keys("Enter")
 	term.wait("the count", `(?m)^ *10$`)
 	term.leave()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -101,6 +102,7 @@ func (s *Server) change(fn func() (survey.Done, error)) error {
 		defer s.mu.Unlock()
 		s.slow = s.slow || done.Slow
 		s.said, s.wasSkip = done.Said+".", false
+		s.skipped = slices.DeleteFunc(s.skipped, func(id string) bool { return id == done.ID })
 		return nil
 	})
 }

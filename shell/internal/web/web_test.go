@@ -233,6 +233,9 @@ func TestQueue(t *testing.T) {
 		t.Errorf("undo leads to %s", got)
 	}
 	shown("p5")
+	c.decide("p4", "decision", "unsure") // which is skipped no more, also if that is taken back
+	c.undo()
+	c.send("/skip", "id", "p4")
 	c.decide("p5", "decision", "relabel:Systems", "why", "seen")
 	shown("")
 	c.send("/skip")
