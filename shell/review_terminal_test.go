@@ -56,7 +56,7 @@ func TestTerminalReviews(t *testing.T) {
 	term.wait("the question for a reason", `reason:$`)
 	term.text("on graphs")
 	term.keys("Enter")
-	term.wait("the question again", `reason: on graphs\n.*uit:$`)
+	term.wait("the question again", `(?s)reason: on graphs\n.*uit:$`)
 	term.text("n")
 	term.wait("the end", `(?s)p4 rejected\n.*1 decided, 0 skipped; 0 left\n`+restored("0"))
 	term.stop()

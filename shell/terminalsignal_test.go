@@ -25,17 +25,15 @@ func TestTerminalEnds(t *testing.T) {
 		name, store string
 		typed       string
 		waits       string // a pattern on the screen while it waits
-		environment []string
 	}{
 		{name: "at the prompt", store: paged, waits: `(?m)^graphcleaner> *$`},
 		{name: "in a line", store: paged, typed: "count nod", waits: `count nod$`},
 		{name: "in a pager", store: paged, typed: "nodes return id, label\n", waits: `(?s)id.*label.*\n:$`},
 		{name: "at a question", store: paged, typed: "unlabel all where id < 10\n", waits: `\[y/N\] *$`},
 		{name: "in a clean", store: long, typed: "clean hops 3\n", waits: `(?m)(%|/s|of \d)`},
-		{name: "at a prompt without an editor", store: paged, environment: []string{"TERM=dumb"}, waits: `(?m)^graphcleaner> *$`},
 	} {
 		for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
-			term := newTerminal(t, c.environment...)
+			term := newTerminal(t)
 			term.start(c.store)
 			if line, entered := strings.CutSuffix(c.typed, "\n"); line != "" {
 				term.text(line)
