@@ -145,7 +145,7 @@ func (p *baseProblem) trainOn(ctx context.Context, input baseInput, opt PredictO
 	if t.fit, err = p.fitBase(ctx, t.inputs, opt); err != nil {
 		return nil, errors.Join(err, t.inputs.Close())
 	}
-	opt.clock.end(ops.Stage{Name: "train", Columns: t.inputs.Width()})
+	opt.clock.End(ops.Stage{Name: "train", Columns: t.inputs.Width()})
 	return t, nil
 }
 

@@ -17,7 +17,6 @@ import (
 // presets to bits that were computed on an amd64 processor. A change to what is computed changes them: take over what
 // the test says, and let .ci/long compare it with other processors.
 func TestSameBitsOnEveryProcessor(t *testing.T) {
-	trainWell(t)
 	for _, c := range []struct {
 		by                method.Method
 		features, brought bool

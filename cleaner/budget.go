@@ -5,7 +5,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
-	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -18,21 +17,15 @@ import (
 
 // Bytes a node.
 const (
-	labelBytes     = 4                  // a kv.Class
-	problemBytes   = 4 + 1              // of a problem: labels, splits
-	trainingBytes  = 4 + 4 + 1          // of a baseProblem: labels, those of the training split alone, splits
-	judgementBytes = 8 + 1              // of a judgement: scores, flags
-	repeatBytes    = 4 + judgementBytes // of a repeat beside its problem: true labels, a judgement
-	testedBytes    = 4 + 4              // a node measured in a repeat, and again where it is of the test split
-	setBytes       = 1                  // of a nodeSet, at most
-	sampleBytes    = 5*4 + 1            // a node of a sample: labels, what people said, place in file order; planted labels
+	labelBytes    = 4         // a kv.Class
+	problemBytes  = 4 + 1     // of a problem: labels, splits
+	trainingBytes = 4 + 4 + 1 // of a baseProblem: labels, those of the training split alone, splits
+	setBytes      = 1         // of a nodeSet, at most
+	sampleBytes   = 5*4 + 1   // a node of a sample: labels, what people said, place in file order; planted labels
 )
 
 // What matrices between classes take.
-const (
-	fitLines   = 2 * 4 // of a labelFit: its background, and what a modelState has; those of the fit before may still be there
-	competitor = 3     // dense, at most, of a competitor
-)
+const fitLines = 2 * 4 // of a labelFit: its background, and what a modelState has; those of the fit before may still be there
 
 // matrixBytes is what the matrices between classes take, for a number of classes and of fitting nodes.
 func matrixBytes(m method.Method, classes, fitting int) int64 {
@@ -41,11 +34,6 @@ func matrixBytes(m method.Method, classes, fitting int) int64 {
 	}
 	c := int64(classes)
 	return 8 * fitLines * c * min(c, int64(mostModelNodes(classes)))
-}
-
-// evalMatrixBytes is matrixBytes of an evaluation, whatever its methods.
-func evalMatrixBytes(classes, fitting int) int64 {
-	return max(matrixBytes(nil, classes, fitting), matrixBytes(paper.Published, classes, fitting), 8*competitor*int64(classes)*int64(classes))
 }
 
 // fitBytes is what fitting a base classifier takes of memory: sums and weights, and two batches of both ends. It has so

@@ -35,13 +35,6 @@ func TestLeastBudgets(t *testing.T) {
 			_, err := Predict(ctx, s, PredictOptions{MemoryBudget: budget, OnStage: stage, Workers: 2})
 			return err
 		},
-		"eval": func(budget int64, stage func(ops.Stage)) error {
-			_, err := Evaluate(ctx, s, EvalOptions{
-				Options: Options{MemoryBudget: budget, OnStage: stage, Workers: 2},
-				Noise:   "sym:0.1", Methods: []string{"default", "argmax"},
-			})
-			return err
-		},
 	}
 	for name, job := range jobs {
 		t.Run(name, func(t *testing.T) {

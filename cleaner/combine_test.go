@@ -85,7 +85,6 @@ func (p *plantedPartition) withoutSplit() {
 }
 
 func TestCombine(t *testing.T) {
-	trainWell(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	given := func(p plantedPartition) func(int) string { return func(v int) string { return p.nodes[v].Label } }
 	planted := func(split bool) plantedPartition {
@@ -169,7 +168,6 @@ func TestCombine(t *testing.T) {
 // TestCombineWhateverTheSplit wants predictions to be judged where the split of the store has too few training nodes
 // for folds, and the training nodes apart where it has no validation nodes.
 func TestCombineWhateverTheSplit(t *testing.T) {
-	trainWell(t)
 	t.Run("20 training nodes", func(t *testing.T) {
 		p, training := newPlanted(31, 600), 0
 		for i := range p.nodes {
@@ -213,7 +211,6 @@ func TestCombineWhateverTheSplit(t *testing.T) {
 
 // TestCombineIsTheSame wants the same bytes at any number of workers.
 func TestCombineIsTheSame(t *testing.T) {
-	trainWell(t)
 	p := newPlanted(32, 400)
 	p.withoutSplit()
 	p.honest(5)

@@ -33,8 +33,8 @@
 //
 // # The pipeline
 //
-// The built-in base classifier predicts each node without the label of that node. So with PresetDefault the fitting
-// set is all labelled nodes, if that classifier learns from 8 or more; with PresetPaper too, unless a split is given.
+// The built-in base classifier predicts each node without the label of that node. So the fitting set is all labelled
+// nodes, if that classifier learns from 8 or more; by Options.Method too, unless a split is given.
 // Else it is those of the validation split: the classifier was not trained on them, so what it predicts for them is
 // honest. If the store has no split, or the fitting set does not suffice, a split is drawn.
 //
@@ -55,28 +55,21 @@
 //     label under test changes its own features only. Clearing the diagonal keeps a label from voting for itself over a
 //     closed walk. All labels under test share one propagation.
 //
-//  3. Score, by the preset.
+//  3. Score, by the label model or Options.Method.
 //
-//  4. Suggestion. Of a label with a score by PresetDefault, the likeliest other class; its posterior is the
+//  4. Suggestion. Of a label with a score by the label model, the likeliest other class; its posterior is the
 //     confidence. Else the class with the largest prediction, and that. Ties go, in this order, to the class of most
 //     neighbours, the given label, the class of most nodes, and the first name. Every node has a suggestion. It is
 //     never applied unless somebody accepts it.
 //
-// With PresetDefault, P is not always the stored predictions. If these come from outside, the built-in classifier is
+// With the label model, P is not always the stored predictions. If these come from outside, the built-in classifier is
 // trained too, and both are joined (CombinedMatrix, Run.PredictionUse). Outside predictions that were trained on the
 // labels of their nodes are left out: Options.Imported says whether they were, or else the labels that the built-in
 // classifier contradicts. With AsGiven, outside predictions are P as they are, and nodes may lack them. Such a node
 // has no score, suggestion or confidence, and nothing is fitted on it. Its label still counts for the nodes around
 // it.
 //
-// PresetPaper is GraphCleaner as published, with K = 3 and τ = 0.97. Confident learning on the fitting set gives Q:
-// class thresholds, the confident joint, the joint distribution, the transition matrix. A class that no fitting node
-// is given takes no part. A wrong label is planted on half of the fitting nodes: a node labelled j becomes i ≠ j with
-// probability Q[i|j], renormalised without its diagonal. A small network, the Detector, learns from Z which labels of
-// the fitting set were planted (L1 loss), and scores the given label of every labelled node. p is the mass of Q off
-// its diagonal.
-//
-// PresetDefault asks for the posterior of the true class instead (Run.Model), by one model:
+// The label model gives the posterior of the true class (Run.Model). Package paper has GraphCleaner as published.
 //
 //	P(y* = k | x)      ∝ exp(α_k + Σ_f β_f log(ε + Z_f[v][k]))     f of P0 and L1 … LK; β ≥ 0
 //	P(ỹ = i | y* = k)  = r[k][i] for i ≠ k, 1 − Σ_i r[k][i] for i = k
@@ -115,8 +108,8 @@
 // known to its model: labels of it are not scored, and have no vote. [CountStale] counts the scores that are older
 // than changes around them.
 //
-// Evaluate plants wrong labels of any of [NoiseKinds], and measures how well the method finds them. The method works
-// best if neighbours mostly have the same label: [Statistics] measures this.
+// The method works best if neighbours mostly have the same label: [Statistics] measures this. Package evaluate measures
+// how well it finds wrong labels that are made on purpose.
 //
 // # Thresholds with guarantees
 //
@@ -132,11 +125,10 @@
 //	suggested   class   [n]
 //	confidence  single  [n]
 //	run         int     [n]         Run.ID
-//	agreement   matrix  [n×(K+1)]   P0, L1 … LK, with PresetPaper P1 … PK too; NaN if unlabelled
+//	agreement   matrix  [n×(K+1)]   P0, L1 … LK, by Options.Method P1 … PK too; NaN if unlabelled
 //	combined_predictions  [n×c]     P, where predictions from outside were joined with the built-in classifier's
 //
-// The Run has the options, the detector or label model, and the distribution of the agreement features of the fitting
-// nodes. With the model, Explain computes the score of every other label. Run.Warnings says why scores may be less
+// The Run has the options and the label model. With the model, Explain computes the score of every other label. Run.Warnings says why scores may be less
 // reliable than they look. A run describes the store as it was when the run began, or at the last Rescore;
 // [ChangesSince] lists the changes since. Features that are stored are those of the last pass over the whole graph,
 // by Clean or Rescore.
@@ -157,7 +149,7 @@
 // # In pieces
 //
 // A graph may lie on many machines. [TakeCensus], [Piece], [FitModel] and [PieceScorer] do what Clean does with
-// PresetDefault and AsGiven, each with a part of the data that the caller has brought together: labels and splits of
+// the label model and AsGiven, each with a part of the data that the caller has brought together: labels and splits of
 // all nodes, some rows of predictions, the votes around some nodes, or some features. They know no graph: S_k Y is
 // the caller's. Nodes are numbered by their position in the node file. The scores are those of Clean but for the
 // rounding of sums.
@@ -172,21 +164,18 @@
 // The same store, options and seed give the same bits at any number of workers and any memory budget, and on any
 // processor: diagonals, built-in predictions, features, models and scores. Some processors fuse a product and a sum;
 // a conversion, as in a + float64(b*c), forbids this. On some, package math is assembly with other last bits:
-// exponentials and logarithms come from internal/elementary. Three results may differ between processors. The first
-// is the last digits of the intervals of an audit, and so, very rarely, the length of a list with a promise: both
-// follow from beta functions. The others are of Evaluate: the last digits of scores of the method "dyb", which uses
-// the gamma function; and, very rarely, the noisy labels of the kinds feature, topology, confidence and instance,
-// which draw exponential or normal numbers of package rand. Random numbers are drawn in the order of the node file.
-// With given predictions, the order of the classes changes only the rounding of sums in PresetDefault.
+// exponentials and logarithms come from internal/elementary. What may differ between processors is the last digits of
+// the intervals of an audit, and so, very rarely, the length of a list with a promise: both follow from beta functions.
+// Random numbers are drawn in the order of the node file. With given predictions, the order of the classes changes only
+// the rounding of sums in the label model.
 //
 // No [n×c] matrix is held. Predictions are read in blocks of rows. Propagation runs in tiles of columns, and the
 // features take one column of each row. Memory grows with n alone: labels and splits, five bytes a node, and the
-// arrays of package ops. Evaluate holds 46 bytes a node more. Z, scores, diagonals and other arrays that are read in
+// arrays of package ops. Z, scores, diagonals and other arrays that are read in
 // order lie in files of package scratch. If a budget is too small for the rest and one column of a tile, the work is
-// refused before it begins, with an *ops.BudgetError that has the least budget. Matrices between classes count too
-// (see MatrixBytes). With PresetDefault they take at most 34 MB; above 65,536 classes, 512 bytes a class instead.
-// PresetPaper and some methods of Evaluate have matrices of c² numbers, three at most: 24 MB for 1,000 classes, and
-// 9.6 GB for 20,000.
+// refused before it begins, with an *ops.BudgetError that has the least budget. Matrices between classes count too.
+// They take at most 34 MB; above 65,536 classes, 512 bytes a class instead. Package paper, and a method of package
+// evaluate, have matrices of c² numbers, three at most: 24 MB for 1,000 classes, and 9.6 GB for 20,000.
 //
 // # Interrupted runs
 //
@@ -194,6 +183,4 @@
 // name of a kept file stands for everything that its content depends on. After a cancel or a kill, the same Clean
 // continues from there to the same bits, with any budget and number of workers. Missing or damaged files are computed
 // again. After a finished run only the diagonals stay, for the next run, until the graph changes.
-//
-// Evaluate only reads the store, and keeps nothing.
 package cleaner

@@ -12,7 +12,6 @@ import (
 
 // TestPoorPredictionsAreSaid wants a warning where labels have nothing to do with graph and predictions.
 func TestPoorPredictionsAreSaid(t *testing.T) {
-	trainWell(t)
 	p := newPlanted(9, 300)
 	r := rand.New(rand.NewPCG(1, 9))
 	classes := []string{"alpha", "beta", "gamma", "δelta"}

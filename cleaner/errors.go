@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelnoise"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -26,7 +25,7 @@ var (
 	ErrNotLogits = errors.New("cleaner: predictions that are to be logits are probabilities already")
 
 	// ErrOptions is returned for options out of their range.
-	ErrOptions = labelnoise.ErrOptions
+	ErrOptions = errors.New("cleaner: bad options")
 
 	// ErrSplit is returned for an unknown name of a split.
 	ErrSplit = errors.New("cleaner: unknown split")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/clock"
 	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -34,7 +35,7 @@ func Features(
 	if hops == 0 {
 		hops = defaultHops
 	}
-	clock, onStage := newStageClock(opt.OnStage)
+	stages, onStage := clock.New(opt.OnStage)
 	opt.OnStage = onStage
 	labels, err := readLabels(tx)
 	if err != nil {
@@ -51,7 +52,7 @@ func Features(
 	if opt.MemoryBudget == 0 {
 		opt.MemoryBudget = machine.MemoryBudget()
 	}
-	clock.end(ops.Stage{Name: "read"})
+	stages.End(ops.Stage{Name: "read"})
 	footprint, budget := labelBytes*int64(len(labels)), opt.MemoryBudget
 	opt.MemoryBudget = max(1, budget-footprint) // 0 would ask for the default
 	place, err := readingPlace(tx)
@@ -65,7 +66,7 @@ func Features(
 	if err != nil {
 		return nil, err
 	}
-	clock.end(ops.Stage{Name: "features"})
+	stages.End(ops.Stage{Name: "features"})
 	return &FeatureRows{z[0]}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/clock"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -81,7 +82,7 @@ type Options struct {
 	Notice   func(string)
 	Warn     func(string)
 
-	clock *stageClock // of OnStage
+	clock *clock.Clock // of OnStage
 }
 
 // joinsImported says whether the built-in classifier is trained beside imported predictions, to be joined with them.
@@ -101,7 +102,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Hops = defaultHops
 	}
 	if o.clock == nil {
-		o.clock, o.OnStage = newStageClock(o.OnStage)
+		o.clock, o.OnStage = clock.New(o.OnStage)
 	}
 	problems := checkResources(o.Workers, &o.MemoryBudget)
 	if o.Hops < 1 || o.Hops > ops.MaxHops {
@@ -174,7 +175,7 @@ func (o Options) progress(stage string, done, total int64) {
 // stage tells that a stage ends now. It began when the one before it ended.
 func (o Options) stage(name string) {
 	if o.OnStage != nil {
-		o.clock.end(ops.Stage{Name: name})
+		o.clock.End(ops.Stage{Name: name})
 	}
 }
 

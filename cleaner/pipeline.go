@@ -14,7 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A problem is what one cleaning works on. Clean reads it from a store; Evaluate replaces the labels by noisy ones.
+// A problem is what one cleaning works on. Clean reads it from a store; a Lab replaces labels, splits and predictions.
 type problem struct {
 	graph       ops.Graph
 	place       *workplace

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/clock"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -37,8 +38,8 @@ type PredictOptions struct {
 	OnStage  func(ops.Stage)
 	Notice   func(string)
 
-	clock     *stageClock // of OnStage
-	disagrees *bool       // of the baseProblem, where it is known
+	clock     *clock.Clock // of OnStage
+	disagrees *bool        // of the baseProblem, where it is known
 }
 
 // withDefaults completes the options, or says what is wrong with all of them (ErrOptions).
@@ -47,7 +48,7 @@ func (o PredictOptions) withDefaults() (PredictOptions, error) {
 		o.Hops = baseHops
 	}
 	if o.clock == nil {
-		o.clock, o.OnStage = newStageClock(o.OnStage)
+		o.clock, o.OnStage = clock.New(o.OnStage)
 	}
 	problems := checkResources(o.Workers, &o.MemoryBudget)
 	if o.Hops < 1 || o.Hops > mostBaseHops {
@@ -60,7 +61,7 @@ func (o PredictOptions) withDefaults() (PredictOptions, error) {
 }
 
 // stage tells that a stage ends now. It began when the one before it ended.
-func (o PredictOptions) stage(name string) { o.clock.end(ops.Stage{Name: name}) }
+func (o PredictOptions) stage(name string) { o.clock.End(ops.Stage{Name: name}) }
 
 // measuring are the options for degrees.
 func (o PredictOptions) measuring() ops.Options {

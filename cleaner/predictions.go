@@ -160,6 +160,12 @@ func newPredictionWriter(
 	return w
 }
 
+// A PredictionSet reads the predictions of one model from outside. It begins a writer for the classes that it has, and
+// puts every row. It may call Finish, and does not call Mark.
+type PredictionSet func(
+	ctx context.Context, tx *kv.Tx, begin func(classes []string, opt PredictionOptions) (*PredictionWriter, error),
+) error
+
 // readPredictions holds predictions from outside, columns in the order of tx.Classes, in a scratch array; labels [n]
 // are those that they were made from. The caller closes them.
 func readPredictions(

@@ -76,3 +76,11 @@ func rank(ascending []float32, value float32) float64 {
 	more := sort.Search(len(ascending), func(i int) bool { return ascending[i] > value })
 	return float64(smaller+more) / float64(2*len(ascending))
 }
+
+// share is part/whole, 0 of nothing.
+func share(part, whole float64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return part / whole
+}

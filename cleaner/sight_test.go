@@ -85,7 +85,6 @@ func TestTold(t *testing.T) {
 
 // TestImported wants the word of the caller to hold, whatever the labels tell.
 func TestImported(t *testing.T) {
-	trainWell(t)
 	learned := newPlanted(31, 600)
 	learned.withoutSplit()
 	honest := learned

@@ -47,7 +47,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/evaluate"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -231,8 +231,8 @@ func (s *streams) parser(cli *commandLine, args []string, program string, out io
 		kong.Exit(exit),
 		kong.Vars{
 			"seed":    strconv.Itoa(query.DefaultSeed),
-			"methods": strings.Join(cleaner.MethodNames(), ", "),
-			"noises":  strings.Join(cleaner.NoiseKinds(), ", "),
+			"methods": strings.Join(evaluate.MethodNames(), ", "),
+			"noises":  strings.Join(evaluate.NoiseKinds(), ", "),
 			"threads": strconv.Itoa(runtime.NumCPU()),
 			"address": anyPort,
 		},

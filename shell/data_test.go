@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/evaluate"
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
@@ -47,7 +47,7 @@ func TestCoraEvaluation(t *testing.T) {
 	data := dataSet(t, "cora")
 	db := filepath.Join(t.TempDir(), "cora.graph")
 	succeed(t, "import", db, "--nodes", data+"/nodes.csv", "--edges", data+"/edges.csv", "--features", data+"/features.npz")
-	var got cleaner.Evaluation
+	var got evaluate.Result
 	text := succeed(t, "eval", db, "--noise", "sym:0.1", "--repeats", "2", "--method", "paper", "--memory", "160MiB", "--format", "json")
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatalf("eval printed %q: %v", text, err)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/evaluate"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -104,7 +105,7 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	case ofFiles:
 		err = c.evaluateFiles(ctx, opt, s)
 	default:
-		err = c.readStoreLong(s, c.DB, func(store *kv.Store) error { return c.evaluate(ctx, store, opt, s) })
+		err = c.readStoreLong(s, c.DB, func(store *kv.Store) error { return c.measure(ctx, store, opt, s) })
 	}
 	if err != nil {
 		return leaving(wording.Advise(c.inFlags(err)), "nothing was written")
@@ -112,9 +113,9 @@ func (c *evalCommand) Run(ctx context.Context, s *streams) error {
 	return nil
 }
 
-// options reads the flags; what is in files is left to evaluate.
-func (c *evalCommand) options(s *streams) (opt cleaner.EvalOptions, err error) {
-	opt = cleaner.EvalOptions{
+// options reads the flags; what is in files is left to measure.
+func (c *evalCommand) options(s *streams) (opt evaluate.Options, err error) {
+	opt = evaluate.Options{
 		Options: cleaner.Options{
 			Hops:         c.Hops,
 			Threshold:    orZero(c.Threshold),
@@ -137,19 +138,19 @@ func (c *evalCommand) options(s *streams) (opt cleaner.EvalOptions, err error) {
 		return opt, usagef("eval: --repeats %d: want 1 or more", opt.Repeats)
 	}
 	for _, method := range c.Method {
-		if !slices.Contains(cleaner.MethodNames(), method) {
-			return opt, usagef("eval: --method %s: want one of %s%s", method, strings.Join(cleaner.MethodNames(), ", "),
-				wording.DidYouMean(method, cleaner.MethodNames()))
+		if !slices.Contains(evaluate.MethodNames(), method) {
+			return opt, usagef("eval: --method %s: want one of %s%s", method, strings.Join(evaluate.MethodNames(), ", "),
+				wording.DidYouMean(method, evaluate.MethodNames()))
 		}
 	}
 	kind, of, _ := strings.Cut(c.Noise, ":")
 	switch r, err := strconv.ParseFloat(of, 64); {
 	case kind == "file" && of != "":
 		opt.Noise = ""
-	case slices.Contains(cleaner.NoiseKinds(), kind) && err == nil && r > 0 && r < 1:
+	case slices.Contains(evaluate.NoiseKinds(), kind) && err == nil && r > 0 && r < 1:
 	default:
 		return opt, usagef("eval: --noise %s: want KIND:RATE with one of %s and a rate between 0 and 1, or file:FILE",
-			c.Noise, strings.Join(cleaner.NoiseKinds(), ", "))
+			c.Noise, strings.Join(evaluate.NoiseKinds(), ", "))
 	}
 	switch {
 	case len(c.Predictions) == 0 && (c.Logits || len(c.PredictionClasses) > 0):
@@ -183,7 +184,7 @@ func parseShares(text string) (shares [3]float64, err error) {
 }
 
 // evaluateFiles makes a store of the files for the time of the evaluation.
-func (c *evalCommand) evaluateFiles(ctx context.Context, opt cleaner.EvalOptions, s *streams) (err error) {
+func (c *evalCommand) evaluateFiles(ctx context.Context, opt evaluate.Options, s *streams) (err error) {
 	dir, err := os.MkdirTemp("", "graphcleaner-eval-")
 	if err != nil {
 		return err
@@ -195,11 +196,11 @@ func (c *evalCommand) evaluateFiles(ctx context.Context, opt cleaner.EvalOptions
 		return err
 	}
 	c.Splits = "" // they are in the store now
-	return withStoreToRead(db, c.store(), func(store *kv.Store) error { return c.evaluate(ctx, store, opt, s) })
+	return withStoreToRead(db, c.store(), func(store *kv.Store) error { return c.measure(ctx, store, opt, s) })
 }
 
 // readInputs reads noise, splits and predictions from the files that flags name; predictions when their turn comes.
-func (c *evalCommand) readInputs(ctx context.Context, tx *kv.Tx, opt *cleaner.EvalOptions, s *streams) (err error) {
+func (c *evalCommand) readInputs(ctx context.Context, tx *kv.Tx, opt *evaluate.Options, s *streams) (err error) {
 	defer s.stages.end("read")
 	r := c.of(s.job(0, c.work()))
 	r.OnStage = nil // predictions are read within stages of the evaluation
@@ -228,15 +229,15 @@ func (c *evalCommand) readInputs(ctx context.Context, tx *kv.Tx, opt *cleaner.Ev
 	return nil
 }
 
-func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner.EvalOptions, s *streams) error {
-	var evaluation *cleaner.Evaluation
+func (c *evalCommand) measure(ctx context.Context, store *kv.Store, opt evaluate.Options, s *streams) error {
+	var result *evaluate.Result
 	err := store.View(func(tx *kv.Tx) error {
 		if err := c.readInputs(ctx, tx, &opt, s); err != nil {
 			return err
 		}
 		s.say("Split: %s.", c.splitName(tx))
 		return c.writingFlags(tx, &opt, s, func() (err error) {
-			evaluation, err = cleaner.Evaluate(ctx, store, opt)
+			result, err = evaluate.Run(ctx, store, opt)
 			return err
 		})
 	})
@@ -244,7 +245,7 @@ func (c *evalCommand) evaluate(ctx context.Context, store *kv.Store, opt cleaner
 		return err
 	}
 	s.progress.clear()
-	return printEvaluation(s.out, evaluation, c.Format)
+	return printEvaluation(s.out, result, c.Format)
 }
 
 // splitName says which nodes are trained on and measured.

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/evaluate"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
@@ -18,7 +18,7 @@ import (
 )
 
 // printEvaluation prints as table or json.
-func printEvaluation(out io.Writer, evaluation *cleaner.Evaluation, format string) (err error) {
+func printEvaluation(out io.Writer, evaluation *evaluate.Result, format string) (err error) {
 	if format == "json" {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
@@ -35,7 +35,7 @@ func printEvaluation(out io.Writer, evaluation *cleaner.Evaluation, format strin
 }
 
 // figureAndSpread is the mean of a figure and, of several repeats, its standard deviation.
-func figureAndSpread(method cleaner.MethodResult, of func(cleaner.MethodMetrics) float64) string {
+func figureAndSpread(method evaluate.MethodResult, of func(evaluate.MethodMetrics) float64) string {
 	if len(method.Repeats) == 1 {
 		return fmt.Sprintf("%.3f", of(method.Mean))
 	}
@@ -43,7 +43,7 @@ func figureAndSpread(method cleaner.MethodResult, of func(cleaner.MethodMetrics)
 }
 
 // ratesFound is what the methods estimate the mislabel rate to be, and what it is.
-func ratesFound(evaluation *cleaner.Evaluation) string {
+func ratesFound(evaluation *evaluate.Result) string {
 	text := "Mislabel rate: " + wording.Percent(evaluation.Methods[0].Mean.TrueRate)
 	var estimates []string
 	for _, method := range evaluation.Methods {
@@ -60,31 +60,31 @@ func ratesFound(evaluation *cleaner.Evaluation) string {
 // A figure is a column of a table of methods.
 type figure struct {
 	name string
-	of   func(cleaner.MethodMetrics) float64
+	of   func(evaluate.MethodMetrics) float64
 }
 
 // The figures over the test nodes; and those over other nodes, with the share of the mislabels that a reviewer finds.
 var (
 	ofTestNodes = []figure{
-		{"f1", func(m cleaner.MethodMetrics) float64 { return m.F1 }},
-		{"mcc", func(m cleaner.MethodMetrics) float64 { return m.MCC }},
-		{"p_at_t", func(m cleaner.MethodMetrics) float64 { return m.PAtT }},
-		{"p_at_t_flagged", func(m cleaner.MethodMetrics) float64 { return m.PAtTFlagged }},
-		{"precision", func(m cleaner.MethodMetrics) float64 { return m.Precision }},
-		{"recall", func(m cleaner.MethodMetrics) float64 { return m.Recall }},
+		{"f1", func(m evaluate.MethodMetrics) float64 { return m.F1 }},
+		{"mcc", func(m evaluate.MethodMetrics) float64 { return m.MCC }},
+		{"p_at_t", func(m evaluate.MethodMetrics) float64 { return m.PAtT }},
+		{"p_at_t_flagged", func(m evaluate.MethodMetrics) float64 { return m.PAtTFlagged }},
+		{"precision", func(m evaluate.MethodMetrics) float64 { return m.Precision }},
+		{"recall", func(m evaluate.MethodMetrics) float64 { return m.Recall }},
 	}
 	beyondTestNodes = []figure{
-		{"f1(train)", func(m cleaner.MethodMetrics) float64 { return m.BySplit.Train.F1 }},
-		{"f1(val)", func(m cleaner.MethodMetrics) float64 { return m.BySplit.Validation.F1 }},
-		{"f1(all)", func(m cleaner.MethodMetrics) float64 { return m.BySplit.All.F1 }},
-		{"found at 1%", func(m cleaner.MethodMetrics) float64 { return m.FoundAt.Percent1 }},
-		{"5%", func(m cleaner.MethodMetrics) float64 { return m.FoundAt.Percent5 }},
-		{"10%", func(m cleaner.MethodMetrics) float64 { return m.FoundAt.Percent10 }},
+		{"f1(train)", func(m evaluate.MethodMetrics) float64 { return m.BySplit.Train.F1 }},
+		{"f1(val)", func(m evaluate.MethodMetrics) float64 { return m.BySplit.Validation.F1 }},
+		{"f1(all)", func(m evaluate.MethodMetrics) float64 { return m.BySplit.All.F1 }},
+		{"found at 1%", func(m evaluate.MethodMetrics) float64 { return m.FoundAt.Percent1 }},
+		{"5%", func(m evaluate.MethodMetrics) float64 { return m.FoundAt.Percent5 }},
+		{"10%", func(m evaluate.MethodMetrics) float64 { return m.FoundAt.Percent10 }},
 	}
 )
 
 // evaluationTable has a row for each method: mean ± standard deviation of figures.
-func evaluationTable(evaluation *cleaner.Evaluation, figures []figure) *query.Result {
+func evaluationTable(evaluation *evaluate.Result, figures []figure) *query.Result {
 	columns := []query.ColumnInfo{{Name: "method", Kind: kv.KindString}}
 	for _, f := range figures {
 		columns = append(columns, query.ColumnInfo{Name: f.name, Kind: kv.KindString})
@@ -100,14 +100,14 @@ func evaluationTable(evaluation *cleaner.Evaluation, figures []figure) *query.Re
 	return query.NewTable(columns, rows)
 }
 
-// writingFlags calls evaluate, and writes what it measures to the file of --flags, if there is one:
+// writingFlags calls run, and writes what it measures to the file of --flags, if there is one:
 //
 //	repeat,method,id,true_label,given_label,score,flagged
 //
 // with a row for each test node, in file order, of each method and repeat; flagged is 1 or 0.
-func (c *evalCommand) writingFlags(tx *kv.Tx, opt *cleaner.EvalOptions, s *streams, evaluate func() error) error {
+func (c *evalCommand) writingFlags(tx *kv.Tx, opt *evaluate.Options, s *streams, run func() error) error {
 	if c.Flags == "" {
-		return evaluate()
+		return run()
 	}
 	return s.writeFile(c.Flags, func(out *bufio.Writer) error {
 		w := csv.NewWriter(out)
@@ -115,8 +115,8 @@ func (c *evalCommand) writingFlags(tx *kv.Tx, opt *cleaner.EvalOptions, s *strea
 		if err != nil {
 			return err
 		}
-		opt.OnMeasurement = func(m cleaner.Measurement) error { return writeMeasured(tx, w, m) }
-		if err := evaluate(); err != nil {
+		opt.OnMeasurement = func(m evaluate.Measurement) error { return writeMeasured(tx, w, m) }
+		if err := run(); err != nil {
 			return err
 		}
 		w.Flush()
@@ -125,7 +125,7 @@ func (c *evalCommand) writingFlags(tx *kv.Tx, opt *cleaner.EvalOptions, s *strea
 }
 
 // writeMeasured writes a row for each node.
-func writeMeasured(tx *kv.Tx, w *csv.Writer, m cleaner.Measurement) error {
+func writeMeasured(tx *kv.Tx, w *csv.Writer, m evaluate.Measurement) error {
 	classes := tx.Classes()
 	nextID, stop := iter.Pull2(tx.IDs())
 	defer stop()

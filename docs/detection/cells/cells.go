@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/evaluate"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -105,9 +106,9 @@ func fileOf(data, name string) (path string, err error) {
 // inject changes the labels that the noise of eval makes wrong.
 func inject(ctx context.Context, store *kv.Store, noise string) error {
 	var noisy []kv.Class
-	_, err := cleaner.Evaluate(ctx, store, cleaner.EvalOptions{
+	_, err := evaluate.Run(ctx, store, evaluate.Options{
 		Options: cleaner.Options{Seed: 1, Workers: 1}, Noise: noise, Methods: []string{"argmax"},
-		OnMeasurement: func(m cleaner.Measurement) error { noisy = m.Labels; return nil },
+		OnMeasurement: func(m evaluate.Measurement) error { noisy = m.Labels; return nil },
 	})
 	if err != nil {
 		return err

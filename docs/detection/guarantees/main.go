@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/evaluate"
 	"github.com/graphcleaner/graphcleaner/docs/detection/cells"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -124,9 +125,9 @@ func measure(ctx context.Context, files, folder string, draws int, opt cleaner.O
 			found[method] = &series{noise: noise, method: method, known: make([]rates, len(alphas)),
 				estimated: make([]rates, len(alphas))}
 		}
-		_, err := cleaner.Evaluate(ctx, store, cleaner.EvalOptions{
+		_, err := evaluate.Run(ctx, store, evaluate.Options{
 			Options: opt, Noise: noise + ":" + noiseRate, Repeats: draws, Split: shares, Methods: methods,
-			OnMeasurement: func(m cleaner.Measurement) error {
+			OnMeasurement: func(m evaluate.Measurement) error {
 				s := found[m.Method]
 				s.add(m, opt.Seed+uint64(s.draws))
 				fmt.Fprintf(os.Stderr, "%s %s %s: draw %d of %d\n", folder, noise, m.Method, s.draws, draws)
@@ -149,7 +150,7 @@ func exists(path string) bool {
 }
 
 // add measures a draw.
-func (s *series) add(m cleaner.Measurement, seed uint64) {
+func (s *series) add(m evaluate.Measurement, seed uint64) {
 	calibration, unseen := halves(m, seed)
 	truth := calibration.mislabelRate()
 	s.draws++

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/evaluate"
 )
 
 // A half is some of the nodes under test.
@@ -24,7 +25,7 @@ func (h *half) mislabelRate() float64 {
 }
 
 // halves puts the nodes under test into two halves at random.
-func halves(m cleaner.Measurement, seed uint64) (first, second half) {
+func halves(m evaluate.Measurement, seed uint64) (first, second half) {
 	order := rand.New(rand.NewPCG(seed, 0)).Perm(len(m.Nodes))
 	for i, at := range order {
 		h := &first

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/evaluate"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -16,7 +16,7 @@ func TestRatesKeepTheirBounds(t *testing.T) {
 	var at [3]rates
 	bounds := []float64{0.05, 0.1, 0.3}
 	for draw := range draws {
-		m := cleaner.Measurement{Truth: make([]kv.Class, nodes), Labels: make([]kv.Class, nodes), Scores: make([]float64, nodes)}
+		m := evaluate.Measurement{Truth: make([]kv.Class, nodes), Labels: make([]kv.Class, nodes), Scores: make([]float64, nodes)}
 		for v := range nodes {
 			m.Nodes = append(m.Nodes, kv.NodeID(v))
 			m.Scores[v] = math.Pow(random.Float64(), 3)

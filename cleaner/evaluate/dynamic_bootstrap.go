@@ -1,4 +1,4 @@
-package cleaner
+package evaluate
 
 import (
 	"context"
@@ -21,27 +21,25 @@ const (
 )
 
 // dynamicBootstrap is the detector of DYB (Arazo, Ortego, Albert, O'Connor, McGuinness: "Unsupervised Label Noise
-// Modeling and Loss Correction", arXiv:1904.11238): the cross-entropies −log P[v][ỹ] of the nodes under test, scaled to
+// Modeling and Loss Correction", arXiv:1904.11238): the cross-entropies −log P[v][ỹ] of the nodes, scaled to
 // [0,1] between their 5th and 95th percentile, are taken for a mixture of two beta distributions, fitted by expectation
 // maximization with moments, and a node is flagged where the posterior of the component with the larger mean exceeds
 // 0.5. Beyond its greatest the posterior does not fall again. The score is that posterior; equal ones are in the order
 // of the losses.
 //
 // Where all losses between the percentiles are the same there is nothing to tell apart, and no node is flagged.
-func dynamicBootstrap(ctx context.Context, t trial, _ Options) (*judgement, error) {
-	result := newJudgement(len(t.labels))
-	losses := make([]float64, 0, t.testNodes)
-	err := t.eachTestNode(ctx, func(_ kv.NodeID, y kv.Class, row []float32) {
-		losses = append(losses, -elementary.Log(max(float64(row[y]), leastPrediction)))
-	})
+func dynamicBootstrap(ctx context.Context, t *trial, m *Measurement) error {
+	lossOf := func(p float32) float64 { return -elementary.Log(max(float64(p), leastPrediction)) }
+	var losses []float64
+	err := t.each(ctx, func(_ kv.NodeID, y kv.Class, row []float32) { losses = append(losses, lossOf(row[y])) })
 	if err != nil {
-		return nil, err
+		return err
 	}
-	m := fitBetas(losses)
-	return result, t.eachTestNode(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
-		posterior := m.posterior(-elementary.Log(max(float64(row[y]), leastPrediction)))
-		result.flagged[v] = posterior > 0.5
-		result.scores[v] = float64((1-tiedByValue)*posterior) + float64(tiedByValue*(1-float64(row[y])))
+	mixture := fitBetas(losses)
+	return t.each(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
+		posterior := mixture.posterior(lossOf(row[y]))
+		m.Flagged[v] = posterior > 0.5
+		m.Scores[v] = float64((1-tiedByValue)*posterior) + float64(tiedByValue*(1-float64(row[y])))
 	})
 }
 

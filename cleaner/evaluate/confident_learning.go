@@ -1,4 +1,4 @@
-package cleaner
+package evaluate
 
 import (
 	"cmp"
@@ -24,7 +24,7 @@ import (
 //     node.
 //  6. No node whose label is the class with the largest prediction, within 1e-6, is flagged.
 //
-// The nodes are those under test: predictions must not have seen the labels that they speak of. All numbers are
+// Predictions must not have seen the labels that they speak of. All numbers are
 // float64, so cleanlab agrees when it is given predictions as float64, but for ties: of nodes with equal differences,
 // where not all can be flagged, the first by NodeID are, and of equal remainders in step 3 the first is rounded down.
 // cleanlab takes those that its sort happens to leave first.
@@ -34,32 +34,32 @@ const (
 )
 
 // confidentLearning flags as above; the score is 1 − P[v][ỹ], cleanlab's self-confidence from the other side.
-func confidentLearning(ctx context.Context, t trial, _ Options) (*judgement, error) {
+func confidentLearning(ctx context.Context, t *trial, m *Measurement) error {
 	joint, counts, err := t.confidentCounts(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	result := newJudgement(len(t.labels))
-	if err := t.flagLargestMargins(ctx, pruneCounts(joint, counts), counts, result.flagged); err != nil {
-		return nil, err
+	if err := t.flagLargestMargins(ctx, pruneCounts(joint, counts), counts, m.Flagged); err != nil {
+		return err
 	}
-	return result, t.eachTestNode(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
-		result.scores[v] = 1 - float64(row[y])
+	return t.each(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
+		m.Scores[v] = 1 - float64(row[y])
 		own := float64(row[y]) + confidentTolerance
 		for j, p := range row {
 			if float64(p) > own || float64(p) == own && j < int(y) {
 				return // another class is the largest
 			}
 		}
-		result.flagged[v] = false
+		m.Flagged[v] = false
 	})
 }
 
 // confidentCounts are steps 1 and 2, and how many nodes are given each class.
-func (t trial) confidentCounts(ctx context.Context) (joint [][]float64, counts []int, err error) {
-	sums := confident.NewThresholdSum(t.classes)
-	counts = make([]int, t.classes)
-	err = t.eachTestNode(ctx, func(_ kv.NodeID, y kv.Class, row []float32) {
+func (t *trial) confidentCounts(ctx context.Context) (joint [][]float64, counts []int, err error) {
+	classes := t.Predictions.Width()
+	sums := confident.NewThresholdSum(classes)
+	counts = make([]int, classes)
+	err = t.each(ctx, func(_ kv.NodeID, y kv.Class, row []float32) {
 		sums.Add(y, float64(row[y]))
 		counts[y]++
 	})
@@ -70,8 +70,8 @@ func (t trial) confidentCounts(ctx context.Context) (joint [][]float64, counts [
 	for j, threshold := range thresholds {
 		thresholds[j] = max(threshold, leastThreshold) - confidentTolerance // NaN stays
 	}
-	joint = classmatrix.Dense(t.classes)
-	err = t.eachTestNode(ctx, func(_ kv.NodeID, y kv.Class, row []float32) {
+	joint = classmatrix.Dense(classes)
+	err = t.each(ctx, func(_ kv.NodeID, y kv.Class, row []float32) {
 		confident, several := kv.NoClass, false
 		for j, p := range row {
 			if float64(p) >= thresholds[j] {
@@ -83,7 +83,7 @@ func (t trial) confidentCounts(ctx context.Context) (joint [][]float64, counts [
 			}
 		}
 		if several {
-			confident, _, _ = largest(row) // of equals the first, as numpy.argmax
+			confident = kv.Class(slices.Index(row, slices.Max(row))) // of equals the first, as numpy.argmax
 		}
 		if confident != kv.NoClass {
 			joint[y][confident]++
@@ -172,9 +172,9 @@ func sumOf(values []float64) (sum float64) {
 	return sum
 }
 
-// flagLargestMargins is step 5. It holds at most twice as many margins as there are nodes under test, since the rows of
+// flagLargestMargins is step 5. It holds at most twice as many margins as there are nodes, since the rows of
 // prune add up to counts.
-func (t trial) flagLargestMargins(ctx context.Context, prune [][]int, counts []int, flagged []bool) error {
+func (t *trial) flagLargestMargins(ctx context.Context, prune [][]int, counts []int, flagged []bool) error {
 	type pair struct {
 		class   kv.Class
 		margins []margin
@@ -188,7 +188,7 @@ func (t trial) flagLargestMargins(ctx context.Context, prune [][]int, counts []i
 			}
 		}
 	}
-	err := t.eachTestNode(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
+	err := t.each(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
 		for _, p := range pairs[y] {
 			p.margins = append(p.margins, margin{v, float64(row[p.class]) - float64(row[y])})
 			if len(p.margins) == 2*p.most {

@@ -11,28 +11,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-func TestStageClock(t *testing.T) {
-	var told []ops.Stage
-	clock, onStage := newStageClock(func(s ops.Stage) { told = append(told, s) })
-	clock.began = time.Now().Add(-time.Hour)
-	onStage(ops.Stage{Name: "walk", Seconds: 3000})
-	clock.end(ops.Stage{Name: "first", Columns: 4})
-	clock.began = clock.began.Add(-time.Minute)
-	clock.end(ops.Stage{Name: "second"})
-	for i, want := range []ops.Stage{{Name: "walk", Seconds: 3000}, {Name: "first", Columns: 4, Seconds: 600}, {Name: "second", Seconds: 60}} {
-		got := told[i]
-		if took := got.Seconds - want.Seconds; took < 0 || took > 30 {
-			t.Errorf("stage %d: got %v seconds, want %v", i, got.Seconds, want.Seconds)
-		}
-		if got.Seconds = want.Seconds; got != want {
-			t.Errorf("stage %d: got %+v, want %+v", i, got, want)
-		}
-	}
-	if none, silent := newStageClock(nil); none != nil || silent != nil {
-		t.Error("nobody is told: got a clock, want none")
-	}
-}
-
 // TestStages wants a stage of everything that a job does. Who is told of progress waits for a moment at each step: that
 // is in the stages. How long the job takes only bounds them from above: a busy machine may let it wait after the last
 // stage.
@@ -78,10 +56,6 @@ func TestStages(t *testing.T) {
 				return rows.Close()
 			})
 		}, []string{"read", "degrees", "features", "propagate", "features"}},
-		{"eval", func(tell func(ops.Stage), progress kv.Progress) error {
-			_, err := Evaluate(ctx, given, EvalOptions{Options: Options{OnStage: tell, Progress: progress}, Noise: "sym:0.1", Methods: []string{"default"}})
-			return err
-		}, []string{"read", "noise", "base", "default", "count"}},
 	} {
 		var names []string
 		var sum float64

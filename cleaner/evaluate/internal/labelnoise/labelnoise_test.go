@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -26,7 +27,7 @@ func TestParseLabelNoise(t *testing.T) {
 	}
 	for _, text := range []string{"", "sym", "sym:", "sym:0", "sym:1", "sym:-0.1", "sym:1.5", "asym:NaN", "sym:Inf", "sym:0.1:2", "pair:0.1", "0.1", "SYM:0.1", "sym:0,1"} {
 		_, err := Parse(text)
-		if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "want KIND:RATE with one of sym, asym,") {
+		if !errors.Is(err, cleaner.ErrOptions) || !strings.Contains(err.Error(), "want KIND:RATE with one of sym, asym,") {
 			t.Errorf("noise %q: got %v, want ErrOptions that says what is wanted", text, err)
 		}
 	}

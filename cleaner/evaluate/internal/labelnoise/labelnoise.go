@@ -7,7 +7,6 @@ package labelnoise
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -16,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
@@ -23,9 +23,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
-
-// ErrOptions is returned for unknown noise, and for noise that a graph does not permit.
-var ErrOptions = errors.New("cleaner: bad options")
 
 // A Graph is what labels go wrong in. Labels are true.
 type Graph struct {
@@ -39,9 +36,6 @@ type Graph struct {
 	// Predict trains a classifier on Labels, and returns its prediction of every node [n×Classes], which the caller
 	// closes. No prediction has learned from the label of its node.
 	Predict func(ctx context.Context, seed uint64) (*rowstore.Store, error)
-
-	// LeastToPredict and LeastToPropagate are what Predict and ops.Propagate need of memory.
-	LeastToPredict, LeastToPropagate func(ctx context.Context) (int64, error)
 }
 
 // A Noise is a way to corrupt labels on purpose.
@@ -90,35 +84,9 @@ func Parse(text string) (Noise, error) {
 	at := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
 	if at < 0 || err != nil || !(rate > 0 && rate < 1) {
 		return Noise{}, fmt.Errorf("noise %q: want KIND:RATE with one of %s and a rate between 0 and 1: %w",
-			text, strings.Join(Kinds(), ", "), ErrOptions)
+			text, strings.Join(Kinds(), ", "), cleaner.ErrOptions)
 	}
 	return Noise{kind: &kinds[at], rate: rate}, nil
-}
-
-// Check returns ErrOptions if the noise needs features and the graph has none.
-func (n Noise) Check(g *Graph) error {
-	if n.kind != nil && n.kind.features && (g.Features == nil || g.Features.Width() == 0) {
-		return fmt.Errorf("noise %s goes by features, and the graph has none, or only of few nodes: import some: %w", n.kind.name, ErrOptions)
-	}
-	return nil
-}
-
-// Least returns how many bytes of Options.MemoryBudget Inject needs at least, beside the labels and one array of
-// numbers [n].
-func (n Noise) Least(ctx context.Context, g *Graph) (int64, error) {
-	switch {
-	case n.kind == nil:
-	case n.kind.name == "feature":
-		return 8 * int64(g.Classes) * int64(g.Features.Width()), nil
-	case n.kind.name == "cluster":
-		return 2 * 8 * mostClusters * int64(g.Classes) * int64(g.Features.Width()), nil
-	case n.kind.name == "confidence":
-		return g.LeastToPredict(ctx)
-	case n.kind.name == "topology":
-		least, err := g.LeastToPropagate(ctx)
-		return diffusionBytes*int64(g.Adjacency.NumNodes()) + least, err
-	}
-	return 0, nil
 }
 
 // stream is the second word of the seed, so that what else is drawn with the seed is independent.
@@ -138,8 +106,12 @@ type spoiling struct {
 }
 
 // Inject returns labels [n] that are wrong in part, drawn in file order over all splits; those of p, the true ones, are
-// left as they are. If too few nodes can go wrong, it returns an ErrOptions with the largest possible rate.
+// left as they are. If too few nodes can go wrong, it returns cleaner.ErrOptions with the largest possible rate.
 func (n Noise) Inject(ctx context.Context, p *Graph, seed uint64, opt ops.Options) ([]kv.Class, error) {
+	if n.kind.features && (p.Features == nil || p.Features.Width() == 0) {
+		return nil, fmt.Errorf("noise %s goes by features, and the graph has none, or only of few nodes: import some: %w",
+			n.kind.name, cleaner.ErrOptions)
+	}
 	random := rand.New(rand.NewPCG(seed, stream))
 	s := &spoiling{Graph: p, noise: n, noisy: slices.Clone(p.Labels), random: random, seed: seed, opt: opt}
 	s.present = make([]bool, p.Classes)
@@ -154,6 +126,14 @@ func (n Noise) Inject(ctx context.Context, p *Graph, seed uint64, opt ops.Option
 	s.count = int(float64(n.rate*float64(len(s.nodes))) + 0.5)
 	err := n.kind.spoil(ctx, s)
 	return s.noisy, err
+}
+
+// hold returns an *ops.BudgetError unless the budget has room for so many numbers.
+func (s *spoiling) hold(numbers int64) error {
+	if least, budget := 8*numbers, s.opt.MemoryBudget; budget > 0 && least > budget {
+		return &ops.BudgetError{Job: "noise " + s.noise.kind.name, Budget: budget, Least: least}
+	}
+	return nil
 }
 
 // shuffle puts the labelled nodes into a random order.
@@ -233,7 +213,7 @@ func (s *spoiling) paretoKey(chance float64) float64 {
 func (s *spoiling) unable(able int) error {
 	const digits = 1e4
 	return fmt.Errorf("noise %s:%v: only %d of %d labelled nodes can go wrong like this, want a rate of %v at most: %w",
-		s.noise.kind.name, s.noise.rate, able, len(s.nodes), math.Floor(digits*float64(able)/float64(len(s.nodes)))/digits, ErrOptions)
+		s.noise.kind.name, s.noise.rate, able, len(s.nodes), math.Floor(digits*float64(able)/float64(len(s.nodes)))/digits, cleaner.ErrOptions)
 }
 
 // relabelByShares draws another class for the nodes that are left, in proportion to its share. Their order is that of

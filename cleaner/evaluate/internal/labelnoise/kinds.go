@@ -40,6 +40,9 @@ func spoilByConfidence(ctx context.Context, s *spoiling) (err error) {
 // the prototypes, divided by 0.01, are the shares of bySharesOfOthers. A node without features keeps its label.
 func spoilByFeature(ctx context.Context, s *spoiling) error {
 	width := s.Features.Width()
+	if err := s.hold(int64(s.Classes) * int64(width)); err != nil {
+		return err
+	}
 	prototypes := make([]float64, s.Classes*width)
 	of := func(y kv.Class) []float64 { return prototypes[int(y)*width:][:width] }
 	err := rowstore.Each(ctx, s.Features, len(s.Labels), 1, func(rows kv.Range, values []float32) error {
@@ -274,6 +277,9 @@ const (
 func spoilByCluster(ctx context.Context, s *spoiling) error {
 	if s.single() {
 		return s.unable(0)
+	}
+	if err := s.hold(2 * mostClusters * int64(s.Classes) * int64(s.Features.Width())); err != nil {
+		return err
 	}
 	s.shuffle()
 	clusters, err := s.cluster(ctx)

@@ -1,9 +1,11 @@
-package cleaner
+package evaluate
 
 import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
 )
 
 // Metrics measure how well scores and flags find the mislabelled among N nodes, of which T are mislabelled. A share
@@ -68,79 +70,119 @@ type MetricsBySplit struct {
 	All        Metrics `json:"all"`
 }
 
-// parts are the metrics of the test nodes, and those of the sets in the order of their declaration.
-func (m *MethodMetrics) parts() []*Metrics {
-	return []*Metrics{&m.Metrics, &m.BySplit.Train, &m.BySplit.Validation, &m.BySplit.Test, &m.BySplit.All}
+// sets are the metrics of the sets, in the order of their declaration.
+func (m *MetricsBySplit) sets() []*Metrics {
+	return []*Metrics{&m.Train, &m.Validation, &m.Test, &m.All}
 }
 
-// fields are the metrics in the order of their declaration, for means over repeats.
-func (m *Metrics) fields() []*float64 {
-	return []*float64{
-		&m.F1, &m.MCC, &m.PAtT, &m.PAtTFlagged, &m.Precision, &m.Recall, &m.AveragePrecision,
-		&m.Flagged, &m.Mislabelled, &m.ECE, &m.EstimatedRate, &m.TrueRate,
-		&m.FoundAt.Percent1, &m.FoundAt.Percent5, &m.FoundAt.Percent10,
+// figures are the metrics in the order of their declaration. A share of nothing is not defined.
+func (m *Metrics) figures() []figure {
+	flagged, wrong := m.Flagged > 0, m.Mislabelled > 0
+	return []figure{
+		{&m.F1, flagged || wrong}, {&m.MCC, wrong}, {&m.PAtT, wrong}, {&m.PAtTFlagged, wrong}, {&m.Precision, flagged},
+		{&m.Recall, wrong}, {&m.AveragePrecision, wrong}, {&m.Flagged, true}, {&m.Mislabelled, true}, {&m.ECE, true},
+		{&m.EstimatedRate, true}, {&m.TrueRate, true},
+		{&m.FoundAt.Percent1, wrong}, {&m.FoundAt.Percent5, wrong}, {&m.FoundAt.Percent10, wrong},
 	}
 }
 
-// undefinedFields are those of the fields that are shares of nothing.
-func (m *Metrics) undefinedFields() (none []*float64) {
-	if m.Flagged == 0 {
-		none = append(none, &m.Precision)
+// A figure is one of the metrics.
+type figure struct {
+	value     *float64
+	isDefined bool
+}
+
+// summarize are the means of all figures over repeats, and their standard deviations as those of a sample. What is not
+// defined of a repeat is left out.
+func summarize(repeats []MethodMetrics) (mean, deviation MethodMetrics) {
+	for set, means := range mean.BySplit.sets() {
+		deviations := deviation.BySplit.sets()[set].figures()
+		for f, figure := range means.figures() {
+			var values []float64
+			for r := range repeats {
+				if of := repeats[r].BySplit.sets()[set].figures()[f]; of.isDefined {
+					values = append(values, *of.value)
+				}
+			}
+			*figure.value, *deviations[f].value = meanAndDeviation(values)
+		}
 	}
-	if m.Mislabelled == 0 {
-		none = append(none, &m.PAtT, &m.PAtTFlagged, &m.Recall, &m.AveragePrecision, &m.MCC,
-			&m.FoundAt.Percent1, &m.FoundAt.Percent5, &m.FoundAt.Percent10)
+	mean.Metrics, deviation.Metrics = mean.BySplit.Test, deviation.BySplit.Test
+	return mean, deviation
+}
+
+func meanAndDeviation(values []float64) (mean, deviation float64) {
+	n := float64(len(values))
+	for _, value := range values {
+		mean += value / n
 	}
-	if m.Flagged == 0 && m.Mislabelled == 0 {
-		none = append(none, &m.F1)
+	for _, value := range values {
+		d := value - mean
+		deviation += d * d / max(n-1, 1)
 	}
-	return none
+	return mean, math.Sqrt(deviation)
+}
+
+// metrics are those of a measurement.
+func (t *trial) metrics(m *Measurement) MethodMetrics {
+	of := func(within func(cleaner.Split) bool) Metrics {
+		var scores []float64
+		var flagged, wrong []bool
+		for _, v := range t.nodes {
+			if within(t.Splits[v]) {
+				scores, flagged = append(scores, m.Scores[v]), append(flagged, m.Flagged[v])
+				wrong = append(wrong, m.Truth[v] != m.Labels[v])
+			}
+		}
+		metrics := measureScores(scores, flagged, wrong)
+		if !math.IsNaN(m.MislabelRate) {
+			metrics.EstimatedRate = m.MislabelRate
+		}
+		metrics.TrueRate = t.rate
+		return metrics
+	}
+	ofSplit := func(split cleaner.Split) Metrics { return of(func(s cleaner.Split) bool { return s == split }) }
+	test := ofSplit(cleaner.SplitTest)
+	return MethodMetrics{Metrics: test, BySplit: MetricsBySplit{
+		Train: ofSplit(cleaner.SplitTrain), Validation: ofSplit(cleaner.SplitValidation), Test: test,
+		All: of(func(cleaner.Split) bool { return true }),
+	}}
 }
 
 // measureScores computes the Metrics of nodes in file order.
 func measureScores(scores []float64, flagged, mislabelled []bool) Metrics {
-	var both, flags, wrong float64
-	for i := range scores {
-		if flagged[i] {
-			flags++
-		}
-		if mislabelled[i] {
-			wrong++
-		}
-		if flagged[i] && mislabelled[i] {
-			both++
-		}
-	}
-	n := float64(len(scores))
-	m := Metrics{Flagged: flags, Mislabelled: wrong, Precision: share(both, flags), Recall: share(both, wrong)}
-	m.F1 = share(2*both, flags+wrong)
-	m.MCC = share(float64(both*n)-float64(flags*wrong), math.Sqrt(flags*(n-flags)*wrong*(n-wrong)))
-
 	order := make([]int, len(scores))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-	hits := func(count int, counts func(i int) bool) (hits float64) {
-		for _, i := range order[:count] {
+	count := func(of []int, counts func(i int) bool) (count float64) {
+		for _, i := range of {
 			if counts(i) {
-				hits++
+				count++
 			}
 		}
-		return hits
-	}
-	top := func(count int, counts func(i int) bool) float64 {
-		count = min(count, len(order))
-		return share(hits(count, counts), float64(count))
+		return count
 	}
 	isWrong := func(i int) bool { return mislabelled[i] }
-	m.PAtT = top(int(wrong), isWrong)
-	m.PAtTFlagged = top(int(wrong), func(i int) bool { return mislabelled[i] && flagged[i] })
-	hitShare := func(percent int) float64 { return share(hits((percent*len(order)+99)/100, isWrong), wrong) }
-	m.FoundAt = FoundAt{Percent1: hitShare(1), Percent5: hitShare(5), Percent10: hitShare(10)}
-	m.AveragePrecision = averagePrecision(scores, mislabelled, order, wrong)
-	m.ECE = calibrationError(scores, mislabelled)
-	return m
+	isFound := func(i int) bool { return mislabelled[i] && flagged[i] }
+	flags := count(order, func(i int) bool { return flagged[i] })
+	both, wrong, n := count(order, isFound), count(order, isWrong), float64(len(order))
+	top := order[:int(wrong)]
+	foundAt := func(percent int) float64 { return share(count(order[:(percent*len(order)+99)/100], isWrong), wrong) }
+	return Metrics{
+		F1:               share(2*both, flags+wrong),
+		MCC:              share(float64(both*n)-float64(flags*wrong), math.Sqrt(flags*(n-flags)*wrong*(n-wrong))),
+		PAtT:             share(count(top, isWrong), wrong),
+		PAtTFlagged:      share(count(top, isFound), wrong),
+		Precision:        share(both, flags),
+		Recall:           share(both, wrong),
+		AveragePrecision: averagePrecision(scores, mislabelled, order, wrong),
+		Flagged:          flags,
+		Mislabelled:      wrong,
+		ECE:              calibrationError(scores, mislabelled),
+		FoundAt:          FoundAt{Percent1: foundAt(1), Percent5: foundAt(5), Percent10: foundAt(10)},
+	}
 }
 
 // calibrationBins is the number of bins of Metrics.ECE.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
@@ -86,7 +87,7 @@ func TestNoiseOfEveryKind(t *testing.T) {
 			noisy, err := noise.Inject(t.Context(), p, seed, ops.Options{Workers: 1})
 			if err != nil {
 				var able, of int
-				if !errors.Is(err, ErrOptions) || !scan(err, "noise "+kind.name, "only ", &able, " of ", &of) || of != labelled(p.Labels) {
+				if !errors.Is(err, cleaner.ErrOptions) || !scan(err, "noise "+kind.name, "only ", &able, " of ", &of) || of != labelled(p.Labels) {
 					t.Fatalf("%s, seed %d: %v", kind.name, seed, err)
 				}
 				if able == 0 && spoilingOf(t, p, kind.name, 0).single() {
@@ -306,7 +307,7 @@ func TestTopologyNoiseRefusesIsolatedNodes(t *testing.T) {
 	}
 	noise := mustParse(t, "topology:0.6")
 	want := "noise topology:0.6: only 3 of 6 labelled nodes can go wrong like this, want a rate of 0.5 at most"
-	if _, err := noise.Inject(t.Context(), p, 1, ops.Options{}); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), want) {
+	if _, err := noise.Inject(t.Context(), p, 1, ops.Options{}); !errors.Is(err, cleaner.ErrOptions) || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

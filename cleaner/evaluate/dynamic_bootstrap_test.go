@@ -1,7 +1,6 @@
-package cleaner
+package evaluate
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,8 +9,6 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
-	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
-	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -53,12 +50,10 @@ func plainMixture(x []float64) func(float64) float64 {
 // others.
 func TestDynamicBootstrapIsItsDefinition(t *testing.T) {
 	const c = 4
-	for seed := range uint64(40) {
+	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		n := 100 + r.IntN(200)
-		p := trial{testNodes: n, problem: problem{
-			graph: make(kvtest.MemoryGraph, n), labels: make([]kv.Class, n), classes: c, splits: slices.Repeat([]Split{SplitTest}, n),
-		}}
+		labels := make([]kv.Class, n)
 		predictions := make([]float32, n*c)
 		wrong := make([]bool, n)
 		var losses []float64
@@ -73,10 +68,9 @@ func TestDynamicBootstrapIsItsDefinition(t *testing.T) {
 			if wrong[v] = r.IntN(4) == 0; wrong[v] {
 				y = (y + 1) % c
 			}
-			p.labels[v] = y
+			labels[v] = y
 			losses = append(losses, -math.Log(float64(row[y])))
 		}
-		p.predictions = rowsSource{c, predictions}
 
 		sorted := slices.Sorted(slices.Values(losses))
 		low, high := percentile(sorted, 0.05), percentile(sorted, 0.95)
@@ -95,21 +89,21 @@ func TestDynamicBootstrapIsItsDefinition(t *testing.T) {
 				most, at = q, x
 			}
 		}
-		result := must.Get(dynamicBootstrap(context.Background(), p, Options{}))(t)
+		result := judge(t, trialOf(t, labels, predictions), "dyb")
 		hits := 0
 		for v, loss := range losses {
 			want := posterior(min(scaled(loss), at))
-			if got := result.scores[v]; math.Abs(got-want) > 1e-6 {
+			if got := result.Scores[v]; math.Abs(got-want) > 1e-6 {
 				t.Errorf("seed %d, node %d with loss %.4f: got %v, want %v", seed, v, loss, got, want)
 			}
-			if result.flagged[v] != (want > 0.5) && math.Abs(want-0.5) > 1e-6 {
-				t.Errorf("seed %d, node %d with posterior %v: got flagged %v", seed, v, want, result.flagged[v])
+			if result.Flagged[v] != (want > 0.5) && math.Abs(want-0.5) > 1e-6 {
+				t.Errorf("seed %d, node %d with posterior %v: got flagged %v", seed, v, want, result.Flagged[v])
 			}
-			if result.flagged[v] == wrong[v] {
+			if result.Flagged[v] == wrong[v] {
 				hits++
 			}
 			for u, other := range losses {
-				if other > loss && result.scores[u] < result.scores[v] && scaled(loss) > at {
+				if other > loss && result.Scores[u] < result.Scores[v] && scaled(loss) > at {
 					t.Errorf("seed %d: node %d has a larger loss than node %d and a lower score", seed, u, v)
 				}
 			}
@@ -121,17 +115,19 @@ func TestDynamicBootstrapIsItsDefinition(t *testing.T) {
 }
 
 func TestDynamicBootstrapOfEqualLosses(t *testing.T) {
-	const n = 12
-	p := trial{testNodes: n, problem: problem{
-		graph: make(kvtest.MemoryGraph, n), labels: make([]kv.Class, n), classes: 2, splits: slices.Repeat([]Split{SplitTest}, n),
-		predictions: rowsSource{2, slices.Repeat([]float32{0.5, 0.5}, n)},
-	}}
-	result := must.Get(dynamicBootstrap(context.Background(), p, Options{}))(t)
-	if slices.Contains(result.flagged, true) {
-		t.Errorf("got %v flagged, want none", result.flagged)
+	result := judge(t, trialOf(t, make([]kv.Class, 12), slices.Repeat([]float32{0.5, 0.5}, 12)), "dyb")
+	if slices.Contains(result.Flagged, true) {
+		t.Errorf("got %v flagged, want none", result.Flagged)
 	}
-	p.splits, p.testNodes = make([]Split, n), 0
-	if _, err := dynamicBootstrap(context.Background(), p, Options{}); err != nil {
-		t.Errorf("no node under test: %v", err)
+}
+
+func TestPercentile(t *testing.T) {
+	for _, c := range []struct {
+		sorted      []float64
+		share, want float64
+	}{{[]float64{5}, 0.99, 5}, {[]float64{1, 2}, 0.5, 1.5}, {[]float64{1, 2, 4}, 1, 4}, {[]float64{0, 10, 20, 30, 40}, 0.95, 38}} {
+		if got := percentile(c.sorted, c.share); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("percentile %v of %v: got %v, want %v", c.share, c.sorted, got, c.want)
+		}
 	}
 }

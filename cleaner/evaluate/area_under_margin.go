@@ -1,0 +1,220 @@
+package evaluate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// What arXiv:2001.10528 fixes of AUM.
+const (
+	thresholdPercentile = 0.99
+	areaRuns            = 2 // with threshold samples of their own
+)
+
+// How the network is trained that is watched.
+const (
+	areaUnits   = 64
+	areaRate    = 0.01
+	areaDecay   = 0.05
+	areaDropout = 0.5 // of hidden activations, and of features if they are areaWide
+	areaWide    = 64
+	areaBatch   = 256 // rows
+	areaEpochs  = 200 // at least; and steps, of which tests have fewer:
+	areaMost    = 40000
+)
+
+var areaLeast = 400
+
+// areaRunSeed is the bit of the seed that tells the trainings of two runs apart. Model seeds, which are fewer, use the
+// bits from 32 on.
+const areaRunSeed = 63
+
+// Second words of the seed, so that what else is drawn with the seed is independent.
+const (
+	streamThreshold uint64 = 0x74687265 // "thre"
+	streamNetwork   uint64 = 0x62617365 // "base"
+)
+
+// areaUnderMargin is AUM (Pleiss, Zhang, Elenberg, Weinberger: "Identifying Mislabeled Data using the Area Under the
+// Margin Ranking", arXiv:2001.10528). A network with one hidden layer learns all labels from the inputs of the built-in base
+// classifier, with one class more: n/(c+1) of the n labelled nodes, the threshold samples, are given it instead of their label. With z
+// the logits after an epoch,
+//
+//	AUM[v] = mean over epochs of z[v][y] − max over j ≠ y of z[v][j]
+//
+// y the label that was learned. The publication ends the mean at the first drop of the learning rate; here it does not drop,
+// and all epochs count. A node is flagged where its AUM is at most the 99th percentile of
+// those of the threshold samples. It is done twice, with other samples, and a node takes the first run of which it is
+// none. The score is sigmoid(threshold − AUM), which has the two runs on one scale.
+//
+// Logits come from the network as it learns, so predictions from outside are not looked at. Labels that are too few for
+// a threshold sample are ErrNoLabels, and more than the base classifier learns from ErrOptions.
+func areaUnderMargin(ctx context.Context, t *trial, m *Measurement) error {
+	classes := t.lab.Classes()
+	size, err := thresholdSize(t.Labels, classes)
+	if err != nil {
+		return err
+	}
+	samples, err := t.thresholdSamples(size)
+	if err != nil {
+		return err
+	}
+	for run := range uint8(areaRuns) {
+		labels := slices.Clone(t.Labels)
+		for v, sample := range samples {
+			if sample == run+1 {
+				labels[v] = kv.Class(classes)
+			}
+		}
+		areas, err := t.areas(ctx, labels, classes+1, t.Seed^uint64(run)<<areaRunSeed)
+		if err != nil {
+			return err
+		}
+		var sampled []float64
+		for v, area := range areas {
+			if samples[v] == run+1 {
+				sampled = append(sampled, area)
+			}
+		}
+		slices.Sort(sampled)
+		threshold := percentile(sampled, thresholdPercentile)
+		for v, area := range areas {
+			if t.Labels[v] != kv.NoClass && (run == 0) == (samples[v] != 1) {
+				m.Scores[v], m.Flagged[v] = elementary.Sigmoid(threshold-area), area <= threshold
+			}
+		}
+	}
+	return nil
+}
+
+// thresholdSize is how many threshold samples a run has.
+func thresholdSize(labels []kv.Class, classes int) (int, error) {
+	labelled := 0
+	for _, y := range labels {
+		if y != kv.NoClass {
+			labelled++
+		}
+	}
+	if labelled > cleaner.MostLessons {
+		return 0, fmt.Errorf("%d labelled nodes, and the base classifier learns from %d at most: %w",
+			labelled, cleaner.MostLessons, cleaner.ErrOptions)
+	}
+	if labelled <= classes {
+		return 0, fmt.Errorf("%d labelled nodes of %d classes, too few for a threshold sample, want %d or more: %w",
+			labelled, classes, classes+1, cleaner.ErrNoLabels)
+	}
+	return labelled / (classes + 1), nil
+}
+
+// thresholdSamples draws so many labelled nodes for each run, by their places in the file: the run that a node is a
+// sample of, from 1, or 0.
+func (t *trial) thresholdSamples(size int) ([]uint8, error) {
+	var nodes []kv.NodeID
+	for v, err := range t.lab.Order {
+		if err != nil {
+			return nil, err
+		}
+		if t.Labels[v] != kv.NoClass {
+			nodes = append(nodes, v)
+		}
+	}
+	random := rand.New(rand.NewPCG(t.Seed, streamThreshold))
+	random.Shuffle(len(nodes), func(a, b int) { nodes[a], nodes[b] = nodes[b], nodes[a] })
+	samples := make([]uint8, len(t.Labels))
+	for run := range areaRuns {
+		for _, v := range nodes[run*size : (run+1)*size] {
+			samples[v] = uint8(run + 1)
+		}
+	}
+	return samples, nil
+}
+
+// areas are the AUM [n] of the labelled nodes in a run; 0 if there is no label.
+func (t *trial) areas(ctx context.Context, labels []kv.Class, classes int, seed uint64) (areas []float64, err error) {
+	all := cleaner.Trial{Labels: labels, Splits: make([]cleaner.Split, len(labels)), Seed: seed}
+	lessons, err := t.lab.Lessons(ctx, all, classes)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, lessons.Close()) }()
+	areas = make([]float64, len(labels))
+	epochs := 0
+	err = watch(ctx, lessons, classes, seed, t.lab.Operators().Workers, func(net *nn.Network) error {
+		epochs++
+		return addMargins(ctx, lessons, net, areas)
+	})
+	for v := range areas {
+		areas[v] /= float64(epochs)
+	}
+	return areas, err
+}
+
+// watch trains a network, and shows it after every epoch.
+func watch(ctx context.Context, l *cleaner.Lessons, classes int, seed uint64, workers int, observe func(*nn.Network) error) error {
+	random := rand.New(rand.NewPCG(seed, streamNetwork))
+	net := nn.New(random, l.Inputs.Width, areaUnits, classes)
+	t := nn.NewTrainer(net, random)
+	t.Rate, t.Decay, t.Dropout, t.Workers = areaRate, areaDecay, areaDropout, parallel.Workers(workers)
+	if l.OfFeatures && l.Inputs.Width >= areaWide {
+		t.InputDropout = areaDropout
+	}
+	rows := slices.Clone(l.Order)
+	batch := min(areaBatch, len(rows))
+	perEpoch := (len(rows) + batch - 1) / batch
+	var x nn.Rows
+	right := make([]int, batch)
+	for epoch := range max(areaEpochs, (areaLeast+perEpoch-1)/perEpoch) {
+		random.Shuffle(len(rows), func(a, b int) { rows[a], rows[b] = rows[b], rows[a] })
+		for some := range slices.Chunk(rows, batch) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			x.Gather(&l.Inputs, some, t.Workers)
+			for i, row := range some {
+				right[i] = int(l.Right[row])
+			}
+			t.Step(&x, func(logits []float32) float64 { return nn.SoftmaxLoss(logits, right[:len(some)]) })
+		}
+		if err := observe(net); err != nil {
+			return err
+		}
+		if (epoch+1)*perEpoch >= areaMost {
+			break
+		}
+	}
+	return nil
+}
+
+// addMargins adds the margin of every row, without dropout, to sums [n], by node: the logit of its label less the
+// largest of the others.
+func addMargins(ctx context.Context, l *cleaner.Lessons, net *nn.Network, sums []float64) error {
+	var layers nn.Activations
+	classes := net.Widths[len(net.Widths)-1]
+	for first := 0; first < len(l.Nodes); first += areaBatch {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		end := min(first+areaBatch, len(l.Nodes))
+		logits := layers.Outputs(net, l.Inputs.Slice(first, end))
+		for row := first; row < end; row++ {
+			of, y, other := logits[(row-first)*classes:][:classes], l.Right[row], math.Inf(-1)
+			for j, z := range of {
+				if kv.Class(j) != y {
+					other = max(other, float64(z))
+				}
+			}
+			sums[l.Nodes[row]] += float64(of[y]) - other
+		}
+	}
+	return nil
+}

@@ -1,0 +1,241 @@
+package cleaner
+
+import (
+	"context"
+	"errors"
+
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
+	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
+)
+
+// A Lab does single steps of a cleaning with labels, splits and predictions that are not those of the store. It only
+// reads the store. It is the door of package evaluate, and belongs to one goroutine.
+type Lab struct {
+	Order  func(yield func(kv.NodeID, error) bool) // every node, in file order
+	Labels []kv.Class                              // [n] of the store
+
+	tx        *kv.Tx
+	opt       Options
+	base      baseProblem // of these labels, without splits
+	hasRead   bool        // the features of base
+	diagonals *heldDiagonals
+}
+
+// A Trial is what a Lab works on.
+type Trial struct {
+	Labels      []kv.Class // [n] given labels
+	Splits      []Split    // [n]
+	Given       bool       // the splits, whoever made predictions may have used them
+	Predictions *rowstore.Store
+	Foreign     bool // the predictions come from outside
+	Seed        uint64
+}
+
+// trialBytes a node is what the caller of a Lab holds: noisy labels, a judgement of all nodes and one of a split, the
+// nodes that are measured, and what a competitor holds.
+const trialBytes = 46
+
+// NewLab reads labels and graph. The budget of its steps is that of opt without what the caller holds. The caller
+// closes it.
+func NewLab(ctx context.Context, tx *kv.Tx, opt Options) (l *Lab, err error) {
+	if opt, err = opt.withDefaults(); err != nil {
+		return nil, err
+	}
+	if err := checkLabels(tx); err != nil {
+		return nil, err
+	}
+	l = &Lab{tx: tx, opt: opt, Order: tx.InFileOrder()}
+	if l.Labels, err = readLabels(tx); err != nil {
+		return nil, err
+	}
+	held := trialBytes * int64(len(l.Labels))
+	if err := requireBudget("eval", opt.MemoryBudget, held+1); err != nil {
+		return nil, err
+	}
+	l.opt.MemoryBudget -= held
+	l.base = baseProblem{
+		order: l.Order, labels: l.Labels, classes: len(tx.Classes()), place: &workplace{scratch: tx.Store().Scratch()},
+	}
+	l.base.graph = graphOf(tx)
+	_, err = l.base.graphSizes(ctx, l.opt.ops(0))
+	l.opt.OnStage = nil // of the parts of a step
+	return l, err
+}
+
+// Close gives back what the lab holds.
+func (l *Lab) Close() error { return l.diagonals.Close() }
+
+// Graph is the graph that the steps walk.
+func (l *Lab) Graph() ops.Graph { return l.base.graph }
+
+// Classes is the number of classes.
+func (l *Lab) Classes() int { return l.base.classes }
+
+// Scratch is where long arrays are that are gone with the process.
+func (l *Lab) Scratch() *scratch.Dir { return l.base.place.temporary() }
+
+// Operators are the options of the operators.
+func (l *Lab) Operators() ops.Options { return l.opt.ops(0) }
+
+// Features are those that the built-in classifier learns from [n×d]; nil if there are none.
+func (l *Lab) Features(ctx context.Context) (ops.Source, error) {
+	if !l.hasRead {
+		features, notice, err := baseFeatures(ctx, l.tx)
+		if err != nil {
+			return nil, err
+		}
+		if l.base.features, l.hasRead = features, true; notice != "" {
+			l.opt.notice("%s", notice)
+		}
+	}
+	return l.base.features, nil
+}
+
+// Splits are those of the store; nil if it has none.
+func (l *Lab) Splits() ([]Split, error) {
+	splits, drawn, err := Splits(l.tx, l.Labels, 0)
+	if drawn {
+		return nil, err
+	}
+	return splits, err
+}
+
+// DrawSplits draws shares of training, validation and test nodes; 0.8, 0.1 and 0.1 if all are zero.
+func (l *Lab) DrawSplits(shares [3]float64, seed uint64) ([]Split, error) {
+	if shares == [3]float64{} {
+		shares = defaultShares
+	}
+	return drawSplits(l.Order, l.Labels, shares, seed)
+}
+
+// problem is that of the built-in classifier.
+func (l *Lab) problem(ctx context.Context, t Trial) (baseProblem, error) {
+	_, err := l.Features(ctx) // into base
+	base := l.base
+	base.labels, base.splits = t.Labels, t.Splits
+	return base, err
+}
+
+func (l *Lab) training(seed uint64) PredictOptions {
+	return PredictOptions{
+		Seed: seed, Workers: l.opt.Workers, MemoryBudget: l.opt.MemoryBudget, Progress: l.opt.Progress,
+	}
+}
+
+// Train trains the built-in classifier, and returns what it predicts. The caller closes it.
+func (l *Lab) Train(ctx context.Context, t Trial) (*rowstore.Store, error) {
+	base, err := l.problem(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	predictions, _, err := base.trainAndPredict(ctx, l.training(t.Seed))
+	return predictions, err
+}
+
+// ReadPredictions reads predictions that were made from labels. The caller closes them.
+func (l *Lab) ReadPredictions(ctx context.Context, set PredictionSet, labels []kv.Class) (*rowstore.Store, error) {
+	return readPredictions(ctx, l.tx, l.Scratch(), set, labels)
+}
+
+// A Scored is what Clean would make of a Trial: scores [n] by NodeID, NaN without a label, and the Threshold and
+// MislabelRate of a Run.
+type Scored struct {
+	Scores                  []float64
+	Threshold, MislabelRate float64
+}
+
+// Score scores a trial by a method, nil for the label model.
+func (l *Lab) Score(ctx context.Context, t Trial, by method.Method) (scored Scored, err error) {
+	opt := l.opt
+	opt.Seed, opt.Method = t.Seed, by
+	base := l.base
+	base.labels, base.splits = t.Labels, t.Splits
+	if l.diagonals == nil {
+		held := (labelBytes + problemBytes) * int64(len(t.Labels))
+		if l.diagonals, err = base.place.diagonals(ctx, base.graph, opt.Hops, opt.ops(held)); err != nil {
+			return scored, err
+		}
+	}
+	p := problem{
+		graph: base.graph, place: base.place, diagonals: l.diagonals.Diagonals, order: base.order, labels: t.Labels,
+		classes: base.classes, names: l.tx.Classes(), splits: t.Splits, predictions: t.Predictions, sizes: base.sizes,
+		crossFitted: !t.Foreign && base.crossFits(),
+	}
+	if t.Given {
+		p.storeSplits = t.Splits
+	}
+	if by == nil && t.Foreign {
+		if base.features, err = l.Features(ctx); err != nil {
+			return scored, err
+		}
+		mixture, _, err := combine(ctx, &p, &base, opt)
+		if err != nil {
+			return scored, err
+		}
+		defer func() { err = errors.Join(err, mixture.Detach()) }()
+	}
+	result, err := score(ctx, p, opt)
+	if err != nil {
+		return scored, err
+	}
+	scored = Scored{Threshold: result.threshold, MislabelRate: result.rate}
+	for _, s := range result.scores.Data {
+		scored.Scores = append(scored.Scores, float64(s))
+	}
+	return scored, result.Close()
+}
+
+// Lessons are labelled nodes with the inputs from which the built-in classifier would learn.
+type Lessons struct {
+	Inputs     nn.Rows
+	Right      []kv.Class  // [rows]
+	Order      []uint32    // rows in file order
+	Nodes      []kv.NodeID // [rows] ascending
+	OfFeatures bool        // or of the structure
+
+	lessons *lessons
+}
+
+// Close gives the memory of the inputs back.
+func (l *Lessons) Close() error { return l.lessons.Close() }
+
+// MostLessons is how many nodes the built-in classifier learns from at most.
+const MostLessons = baseTraining
+
+// Lessons returns those of a trial with so many classes. Of several inputs, they are the last that the classifier would
+// try. The caller closes them.
+func (l *Lab) Lessons(ctx context.Context, t Trial, classes int) (_ *Lessons, err error) {
+	base, err := l.problem(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	base.classes = classes
+	opt, err := l.training(t.Seed).withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	candidates, err := base.candidates(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := candidates[len(candidates)-1].make(ctx, opt, opt.MemoryBudget-base.heldInTraining())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, inputs.Close()) }()
+	learned, err := base.learn(ctx, inputs, base.teaches, baseTraining, opt)
+	if err != nil {
+		return nil, err
+	}
+	lessons := &Lessons{
+		Inputs: learned.inputs, Right: learned.right, Order: learned.order, OfFeatures: base.hasFeatures(), lessons: learned,
+	}
+	learned.nodes.each(kv.Range{End: kv.NodeID(len(t.Labels))}, func(_ int, v kv.NodeID) {
+		lessons.Nodes = append(lessons.Nodes, v)
+	})
+	return lessons, nil
+}
