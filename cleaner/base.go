@@ -6,7 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -157,4 +161,171 @@ func (p *baseProblem) count(has role) (count int) {
 		}
 	}
 	return count
+}
+
+// A baseFit predicts every node that was learned from by the fit without it.
+type baseFit struct {
+	*nn.Ridge
+	nodes *nodeSet // that were learned from
+}
+
+// crossFitsFrom says whether predictions of so many nodes that are learned from, each without itself, are good for
+// anything.
+func crossFitsFrom(rows int) bool { return rows >= leastFitting }
+
+// crossFits reports whether there is for every node a fit that has not learned its label.
+func (p *baseProblem) crossFits() bool { return crossFitsFrom(p.count(p.teaches)) }
+
+// crossFitting is p where it cross-fits, and else with a split drawn from all labelled nodes.
+func (p *baseProblem) crossFitting(seed uint64) (_ *baseProblem, err error) {
+	if p.crossFits() {
+		return p, nil
+	}
+	other := *p
+	other.drawn = true
+	other.splits, err = drawSplits(p.order, p.labels, defaultShares, seed)
+	return &other, err
+}
+
+// fitBase fits a classifier to inputs.
+func (p *baseProblem) fitBase(ctx context.Context, inputs *rowstore.Store, opt PredictOptions) (fit *baseFit, err error) {
+	train, err := p.learn(ctx, inputs, p.teaches, baseTraining, opt)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, train.Close()) }()
+	class := func(row int) int { return int(train.right[row]) }
+	progress := func(done, total int64) {
+		if opt.Progress != nil {
+			opt.Progress("train", done, total)
+		}
+	}
+	ridge, err := nn.FitRidge(ctx, &train.inputs, class, p.classes, parallel.Workers(opt.Workers), progress)
+	return &baseFit{ridge, train.nodes}, err
+}
+
+// predictAll predicts every row of inputs.
+func (p *baseProblem) predictAll(ctx context.Context, fit *baseFit, inputs *rowstore.Store, opt PredictOptions) (*rowstore.Store, error) {
+	out, err := rowstore.New(p.place.temporary(), p.graph.NumNodes(), p.classes)
+	if err != nil {
+		return nil, err
+	}
+	return out.OrClose(p.predictBy(ctx, fit.Net, inputs, opt.Workers, func(rows kv.Range, logits []float32) error {
+		fit.nodes.each(rows, func(row int, v kv.NodeID) {
+			fit.LeaveOut(row, int(p.labels[v]), logits[int(v-rows.First)*p.classes:][:p.classes])
+		})
+		nn.Softmaxes(logits, p.classes)
+		return out.Write(rows, 0, p.classes, logits)
+	}))
+}
+
+// lessons are labelled nodes with their inputs, in an order of their own.
+type lessons struct {
+	inputs nn.Rows    // by ascending NodeID
+	right  []kv.Class // [rows], likewise
+	order  []uint32   // rows, at first in file order
+	nodes  *nodeSet   // whose ranks are the rows
+
+	numbers *scratch.Array[float32] // memory of inputs
+	columns *scratch.Array[uint32]  // likewise; nil if they are dense
+}
+
+// learn copies the inputs of the nodes that have a role, or of so many of them drawn with seed.
+func (p *baseProblem) learn(
+	ctx context.Context, inputs *rowstore.Store, has role, most int, opt PredictOptions,
+) (l *lessons, err error) {
+	nodes, order, err := drawNodes(p.order, len(p.labels), p.count(has), most, opt.Seed, has)
+	if err != nil {
+		return nil, err
+	}
+	l = &lessons{right: make([]kv.Class, len(order)), order: order, nodes: nodes}
+	width, nonzero := inputs.Width(), make([]int, len(order))
+	each := func(visit func(rank int, row []float32)) error {
+		return rowstore.Each(ctx, inputs, len(p.labels), opt.Workers, func(rows kv.Range, values []float32) error {
+			nodes.each(rows, func(rank int, v kv.NodeID) { visit(rank, values[int(v-rows.First)*width:][:width]) })
+			return nil
+		})
+	}
+	nodes.each(kv.Range{End: kv.NodeID(len(p.labels))}, func(rank int, v kv.NodeID) { l.right[rank] = p.labels[v] })
+	if err := each(func(rank int, row []float32) { nonzero[rank] = nn.CountNonzero(row) }); err != nil {
+		return nil, err
+	}
+	total := 0
+	for _, count := range nonzero {
+		total += count
+	}
+	sparse := nn.AreSparse(total, len(order), width)
+	if !sparse {
+		total = len(order) * width
+	}
+	if l.numbers, err = scratch.New[float32](p.place.temporary(), "learned", total); err != nil {
+		return nil, err
+	}
+	if !sparse {
+		l.inputs = nn.Dense(l.numbers.Data, len(order), width)
+		err = each(func(rank int, row []float32) { copy(l.numbers.Data[rank*width:], row) })
+	} else if l.columns, err = scratch.New[uint32](p.place.temporary(), "columns", total); err == nil {
+		l.inputs = nn.Sparse(width, nonzero, l.columns.Data, l.numbers.Data)
+		err = each(l.inputs.Fill)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// Close gives the memory of the inputs back.
+func (l *lessons) Close() error {
+	err := l.numbers.Close()
+	if l.columns != nil {
+		err = errors.Join(err, l.columns.Close())
+	}
+	return err
+}
+
+// predictBy calls visit with what a network makes of the rows of inputs, concurrently.
+func (p *baseProblem) predictBy(
+	ctx context.Context, net *nn.Network, inputs *rowstore.Store, workers int, visit func(rows kv.Range, logits []float32) error,
+) error {
+	// A block of narrow inputs has very many rows, whose activations together would not fit.
+	layers := make([]nn.Activations, parallel.Workers(workers))
+	x := make([][]float32, len(layers))
+	n := inputs.Rows
+	return parallel.Do(ctx, len(layers), (n+baseBatch-1)/baseBatch, func(_ context.Context, worker, b int) error {
+		rows := kv.Range{First: kv.NodeID(b * baseBatch), End: kv.NodeID(min((b+1)*baseBatch, n))}
+		count := int(rows.End - rows.First)
+		x[worker] = float32s.Resize(x[worker], count*inputs.Width())
+		if err := inputs.Read(rows, 0, inputs.Width(), x[worker]); err != nil {
+			return err
+		}
+		logits := layers[worker].Outputs(net, nn.Dense(x[worker], count, inputs.Width()))
+		return visit(rows, logits)
+	})
+}
+
+// measure fills the report's counts and accuracies.
+func (p *baseProblem) measure(ctx context.Context, predictions ops.Source, report *PredictReport) error {
+	var nodes, right [SplitUnused + 1]int64
+	err := rowstore.Each(ctx, predictions, p.graph.NumNodes(), 1, func(rows kv.Range, values []float32) error {
+		for v := rows.First; v < rows.End; v++ {
+			if p.labels[v] == kv.NoClass {
+				continue
+			}
+			row := values[int(v-rows.First)*p.classes:][:p.classes]
+			split := p.splits[v]
+			if p.teaches(v) && !p.drawn {
+				split = SplitTrain
+			}
+			nodes[split]++
+			if best, _, tied := largest(row); best == p.labels[v] && !tied {
+				right[split]++
+			}
+		}
+		return nil
+	})
+	accuracy := func(s Split) float64 { return float64(right[s]) / float64(nodes[s]) }
+	report.TrainNodes, report.TrainAccuracy = nodes[SplitTrain], accuracy(SplitTrain)
+	report.ValidationNodes, report.ValidationAccuracy = nodes[SplitValidation], accuracy(SplitValidation)
+	report.TestNodes, report.TestAccuracy = nodes[SplitTest], accuracy(SplitTest)
+	return err
 }
