@@ -47,9 +47,8 @@ func (p *baseProblem) teaches(v kv.NodeID) bool {
 func (p *baseProblem) hasFeatures() bool { return p.features != nil && p.features.Width() > 0 }
 
 const (
-	baseHops     = 2
-	mostBaseHops = 10
-	baseBatch    = 256 // rows
+	baseHops  = 2   // of the smoothing of features; more would make all nodes alike
+	baseBatch = 256 // rows
 
 	// Of the training nodes no more are learned from, drawn uniformly: their inputs would not fit into memory.
 	baseTraining = 1 << 19

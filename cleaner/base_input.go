@@ -68,7 +68,7 @@ func (p *baseProblem) smoothedFeatures(ctx context.Context, opt PredictOptions, 
 	}
 	err = p.writeFeatures(ctx, s, opt)
 	if err == nil {
-		op := ops.Operator{Hops: opt.Hops, SelfLoops: true}
+		op := ops.Operator{Hops: baseHops, SelfLoops: true}
 		err = ops.Propagate(ctx, p.graph, p.features, op, p.operators(opt, budget, "smooth"), func(t ops.Tile) error {
 			return s.Add(t.Rows, t.Lo, t.Hi-t.Lo, 1, t.Values)
 		})

@@ -271,7 +271,7 @@ func TestPredictionDoesNotSeeOwnLabel(t *testing.T) {
 	p := newBaseProblem(t, 6, 600, 2, 40)
 	v := kv.NodeID(slices.IndexFunc(p.splits, func(s Split) bool { return s == SplitTrain }))
 	row := func() (own, all float64) {
-		inputs := must.Get(p.smoothedFeatures(ctx, PredictOptions{Hops: 2}, 64<<20))(t)
+		inputs := must.Get(p.smoothedFeatures(ctx, PredictOptions{}, 64<<20))(t)
 		closeStore(t, inputs)
 		fit := must.Get(p.fitBase(ctx, inputs, PredictOptions{}))(t)
 		out := must.Get(p.predictAll(ctx, fit, inputs, PredictOptions{}))(t)
@@ -385,11 +385,11 @@ func TestMixedInputs(t *testing.T) {
 func TestSmoothedFeaturesHaveLengthOne(t *testing.T) {
 	features := []float32{3, 4, 0, 2, 0, 0} // of two neighbours and an isolated node without any
 	p := baseProblem{graph: kvtest.NewMemoryGraph(3, [][2]kv.NodeID{{0, 1}}), features: ops.Dense(features, 2)}
-	s := must.Get(p.smoothedFeatures(context.Background(), PredictOptions{Hops: 1}, 1<<20))(t)
+	s := must.Get(p.smoothedFeatures(context.Background(), PredictOptions{}, 1<<20))(t)
 	closeStore(t, s)
-	// (3, 4) + (1.5, 3), and (0, 2) + (1.5, 3).
-	left, right := math.Sqrt(4.5*4.5+7*7), math.Sqrt(1.5*1.5+5*5)
-	for i, want := range []float64{4.5 / left, 7 / left, 1.5 / right, 5 / right, 0, 0} {
+	// (3, 4) + 2 (1.5, 3), and (0, 2) + 2 (1.5, 3).
+	left, right := math.Hypot(6, 10), math.Hypot(3, 8)
+	for i, want := range []float64{6 / left, 10 / left, 3 / right, 8 / right, 0, 0} {
 		if got := float64(allRows(t, s)[i]); math.Abs(got-want) > 1e-6 {
 			t.Errorf("number %d: got %v, want %v", i, got, want)
 		}
@@ -502,15 +502,11 @@ func TestPredictWritesPredictions(t *testing.T) {
 }
 
 func TestPredictRefuses(t *testing.T) {
-	_, err := Predict(context.Background(), nil, PredictOptions{Hops: -1, Workers: -2, MemoryBudget: -3})
-	for _, field := range []string{"hops -1", "workers -2", "memory budget -3"} {
+	_, err := Predict(context.Background(), nil, PredictOptions{Workers: -2, MemoryBudget: -3})
+	for _, field := range []string{"workers -2", "memory budget -3"} {
 		if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), field) {
-			t.Errorf("three bad options: got %v, want ErrOptions that names %s", err, field)
+			t.Errorf("two bad options: got %v, want ErrOptions that names %s", err, field)
 		}
-	}
-	_, err = Predict(context.Background(), nil, PredictOptions{Hops: 100_000_000})
-	if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "hops 100000000: want 1 to 10") {
-		t.Errorf("more hops than anybody waits for: got %v, want ErrOptions that says 1 to 10", err)
 	}
 	dir := kvtest.LoadDir(t, kvtest.NumberedGraph([]string{"x", "y"}))
 	s := kvtest.Open(t, dir, kv.Options{ReadOnly: true})

@@ -22,7 +22,6 @@ import (
 type keptClassifier struct {
 	Input   string   // of PredictReport.Inputs
 	Classes []string // the order of the outputs
-	Hops    int      // of PredictOptions
 	Drawn   bool     // its training nodes were drawn: of all nodes the labels are known
 	Nodes   int      // nodes from this number on it has not seen
 	Widths  []int    // of the layers of the network
@@ -46,7 +45,7 @@ type classifier struct {
 // keep is what is to be kept of a classifier, which was trained on the problem.
 func (t *trainedBase) keep(p *baseProblem, classes []string) *classifier {
 	return &classifier{net: t.fit.Net, keptClassifier: keptClassifier{
-		Input: t.report.Inputs, Classes: classes, Hops: t.opt.Hops, Drawn: p.drawn,
+		Input: t.report.Inputs, Classes: classes, Drawn: p.drawn,
 		Nodes: len(p.labels), Widths: t.fit.Net.Widths,
 	}}
 }
@@ -146,7 +145,7 @@ func (k *classifier) readNetwork(tx *kv.Tx) error {
 
 // check says whether the network has a shape that the store can hold.
 func (k *keptClassifier) check() error {
-	sound := len(k.Widths) > 1 && k.Hops > 0 && slices.Min(k.Widths) > 0 && slices.Max(k.Widths) < math.MaxInt32 &&
+	sound := len(k.Widths) > 1 && slices.Min(k.Widths) > 0 && slices.Max(k.Widths) < math.MaxInt32 &&
 		k.Widths[len(k.Widths)-1] == len(k.Classes)
 	for _, weights := range k.Weights {
 		sound = sound && len(weights) == 2
@@ -215,7 +214,7 @@ func (p *nodePredictor) smoothedFeatures(v kv.NodeID) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := p.rows(v, ops.Operator{Hops: p.by.Hops, SelfLoops: true})
+	rows, err := p.rows(v, ops.Operator{Hops: baseHops, SelfLoops: true})
 	if err != nil {
 		return nil, err
 	}

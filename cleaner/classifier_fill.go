@@ -309,7 +309,6 @@ func (k *classifier) labelHops() int { return (k.Widths[0] - 1) / len(k.Classes)
 
 // inputs are those of the network, of every node.
 func (k *classifier) inputs(ctx context.Context, tx *kv.Tx, place *workplace, opt PredictOptions) (inputs *rowstore.Store, err error) {
-	opt.Hops = k.Hops
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func keepRandom(t *testing.T, s *kv.Store, input string, width int, drawn bool) 
 	bulk := must.Get(s.Bulk(context.Background()))(t)
 	defer bulk.Abort()
 	classes := bulk.Tx().Classes()
-	k := &classifier{keptClassifier: keptClassifier{Input: input, Classes: classes, Hops: 2, Drawn: drawn}}
+	k := &classifier{keptClassifier: keptClassifier{Input: input, Classes: classes, Drawn: drawn}}
 	k.net = nn.New(random, width, 5, len(classes))
 	k.Widths = k.net.Widths
 	must.Do(t, k.write(bulk))

@@ -19,10 +19,6 @@ type PredictOptions struct {
 	// 1.
 	Seed uint64
 
-	// Hops is the number of hops of the smoothing of features if neighbours agree, 1 to 10; zero means 2. More would
-	// make all nodes alike.
-	Hops int
-
 	// Workers is the number of goroutines that compute; zero means GOMAXPROCS. It does not change the predictions.
 	Workers int
 
@@ -44,16 +40,10 @@ type PredictOptions struct {
 
 // withDefaults completes the options, or says what is wrong with all of them (ErrOptions).
 func (o PredictOptions) withDefaults() (PredictOptions, error) {
-	if o.Hops == 0 {
-		o.Hops = baseHops
-	}
 	if o.clock == nil {
 		o.clock, o.OnStage = clock.New(o.OnStage)
 	}
 	problems := checkResources(o.Workers, &o.MemoryBudget)
-	if o.Hops < 1 || o.Hops > mostBaseHops {
-		problems = append(problems, fmt.Errorf("hops %d: want 1 to %d", o.Hops, mostBaseHops))
-	}
 	if o.Encoding.TopK < 0 {
 		problems = append(problems, fmt.Errorf("top-k %d: want 0 or more", o.Encoding.TopK))
 	}
@@ -87,7 +77,7 @@ const (
 // and writes its predictions of every node, in place of those the store has. It is a linear classifier by
 // least squares (see nn.Ridge), whose input is
 //
-//	Σ_k Ŝ^k X, k = 0..Hops, Ŝ = (D+I)^(-1/2)(A+I)(D+I)^(-1/2), X the features, each row scaled to length 1
+//	Σ_k Ŝ^k X, k = 0..2, Ŝ = (D+I)^(-1/2)(A+I)(D+I)^(-1/2), X the features, each row scaled to length 1
 //	(simple spectral graph convolution, Zhu and Koniusz 2021)
 //
 // and on a graph without features, or with features of less than half of its nodes,

@@ -243,7 +243,6 @@ func TestUsage(t *testing.T) {
 		{"clean g --memory 5GB --threads=-1", exitUsage, "--threads -1: want 1 or more"},
 		{"clean g --hops 9", exitUsage, "--hops 9: want 1 to 5"},
 		{"clean g --threshold 2", exitUsage, "--threshold 2: want a number between 0 and 1"},
-		{"predict g --hops 0", exitUsage, "--hops 0: want 1 or more"},
 		{"export g features --hops 6 --out f.npy", exitUsage, "--hops 6: want 1 to 5"},
 		{"eval g --method best", exitUsage, "--method best: want one of default, paper, confident-learning"},
 		{"clean g --memory 5parsecs", exitUsage, `got "5parsecs", want a size such as 512MiB or 2GiB`},

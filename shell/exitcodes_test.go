@@ -39,7 +39,7 @@ func TestExitCodes(t *testing.T) {
 			failed: []string{"import new --nodes none.csv --edges edges.csv", "import none --features features.csv", "import g --features none.csv", "import g --decisions none.jsonl"},
 			usage:  []string{"import", "import g", "import g --nodes nodes.csv", "import g --nodes nodes.csv --edges edges.csv"},
 		},
-		{command: "predict", done: "predict g", failed: []string{"predict none"}, usage: []string{"predict", "predict g --hops 0"}},
+		{command: "predict", done: "predict g", failed: []string{"predict none"}, usage: []string{"predict", "predict g --seed x"}},
 		{
 			command: "estimate", done: "estimate g",
 			failed: []string{"estimate none"}, usage: []string{"estimate", "estimate g --hops 0"},

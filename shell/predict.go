@@ -13,7 +13,6 @@ import (
 type predictCommand struct {
 	DB   string `arg:"" name:"DB" help:"Directory of the store."`
 	Seed uint64 `default:"${seed}" help:"Seed of the training."`
-	Hops int    `default:"2" placeholder:"N" help:"Hops to smooth features over, if neighbours agree. Default: 2."`
 	predictionEncoding
 	stageFile
 	resources
@@ -35,14 +34,10 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.apply(s); err != nil {
 		return err
 	}
-	if c.Hops < 1 {
-		return usagef("--hops %d: want 1 or more", c.Hops)
-	}
 	var report *cleaner.PredictReport
 	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
 		report, err = cleaner.Predict(ctx, store, cleaner.PredictOptions{
 			Seed:         c.Seed,
-			Hops:         c.Hops,
 			Workers:      c.Threads,
 			MemoryBudget: c.work(),
 			Encoding:     c.encoding(),
