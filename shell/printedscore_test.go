@@ -19,7 +19,7 @@ func TestPrintedScores(t *testing.T) {
 		id, score := fields[0], fields[1]
 		for condition, want := range map[string]bool{
 			"score = " + score: true, "score != " + score: false, "score > " + score: false, "score >= " + score: true, "score < " + score: false,
-			"score <= " + score: true, "score in (2, " + score + ")": true, fmt.Sprintf("score between %s and %[1]s", score): true,
+			"score <= " + score: true, "score in (2, " + score + ")": true, fmt.Sprintf("score >= %s and score <= %[1]s", score): true,
 			"score < 1e39 and score > -1e39 and score > 1e-60": true,
 		} {
 			got := mustRun(t, "shell", db, "-c", fmt.Sprintf("count nodes where id = '%s' and %s", id, condition), "--format", "csv")

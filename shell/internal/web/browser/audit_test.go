@@ -3,32 +3,12 @@ package browser
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 )
-
-// asLabelledByAModel is Cora with the labels of a language model, a third of which are wrong, or the made-up graph
-// where the data are not there.
-func asLabelledByAModel(t *testing.T) *graph {
-	t.Helper()
-	data := filepath.Join(os.Getenv("GRAPHCLEANER_DATA"), "cora_llm", "csv")
-	if os.Getenv("GRAPHCLEANER_DATA") == "" || !exists(filepath.Join(data, "truth.csv")) {
-		t.Log("cora_llm is not here (GRAPHCLEANER_DATA), so the graph is made up")
-		return demo(t)
-	}
-	store := filepath.Join(t.TempDir(), "llm.graph")
-	graphcleaner(t, "import", store, "--nodes", filepath.Join(data, "nodes.csv"), "--edges", filepath.Join(data, "edges.csv"),
-		"--features", filepath.Join(data, "features.npz"))
-	graphcleaner(t, "clean", store)
-	_, truth := readLabels(t, filepath.Join(data, "truth.csv"))
-	_, given := readLabels(t, filepath.Join(data, "nodes.csv"))
-	return &graph{store, truth, given}
-}
 
 // options are the labels that a draw offers.
 func (w *window) options() []string {
@@ -73,7 +53,7 @@ func audited(t *testing.T, g *graph) (r report) {
 
 // TestAudit is an audit of 50 labels by a person who knows the truth, mostly by keyboard.
 func TestAudit(t *testing.T) {
-	g := asLabelledByAModel(t)
+	g := demo(t)
 	at, origin := review(t, g.store, "--who", "ann")
 	w := open(t, at, origin)
 	w.until("document.querySelector('.card[data-id]')")

@@ -8,7 +8,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net/url"
 	"os"
 	"os/exec"
@@ -104,56 +103,6 @@ func demo(t *testing.T) *graph {
 	_, truth := readLabels(t, file("truth.csv"))
 	_, given := readLabels(t, file("nodes.csv"))
 	return &graph{dir, truth, given}
-}
-
-// cora is Cora with a tenth of its labels made wrong, or the made-up graph where the data are not there.
-func cora(t *testing.T) *graph {
-	t.Helper()
-	data := filepath.Join(os.Getenv("GRAPHCLEANER_DATA"), "cora", "csv")
-	if _, err := os.Stat(filepath.Join(data, "nodes.csv")); err != nil || os.Getenv("GRAPHCLEANER_DATA") == "" {
-		t.Log("Cora is not here (GRAPHCLEANER_DATA), so the graph is made up")
-		return demo(t)
-	}
-	rows, truth := readLabels(t, filepath.Join(data, "nodes.csv"))
-	label := slices.Index(rows[0], "label")
-	var classes []string
-	for _, row := range rows[1:] {
-		if !slices.Contains(classes, row[label]) {
-			classes = append(classes, row[label])
-		}
-	}
-	random := rand.New(rand.NewPCG(18, 0))
-	for _, row := range rows[1:] {
-		for before := row[label]; random.IntN(10) == 0 && row[label] == before; {
-			row[label] = classes[random.IntN(len(classes))]
-		}
-	}
-	dir := t.TempDir()
-	nodes := filepath.Join(dir, "nodes.csv")
-	file, err := os.Create(nodes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := csv.NewWriter(file).WriteAll(rows); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
-	store := filepath.Join(dir, "cora.graph")
-	args := []string{"import", store, "--nodes", nodes, "--edges", filepath.Join(data, "edges.csv")}
-	if features := filepath.Join(data, "features.npz"); exists(features) {
-		args = append(args, "--features", features)
-	}
-	graphcleaner(t, args...)
-	graphcleaner(t, "clean", store)
-	_, given := readLabels(t, nodes)
-	return &graph{store, truth, given}
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 var address = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/\?token=\S+`)

@@ -19,7 +19,7 @@ import (
 
 // TestWay is a person's whole way: 50 decisions by keyboard alone, then statements, a second person, and the labels.
 func TestWay(t *testing.T) {
-	g := cora(t)
+	g := demo(t)
 	at, origin := review(t, g.store, "--who", "ann")
 	w := open(t, at, origin)
 	w.until("document.querySelector('.card[data-id]')")
