@@ -120,7 +120,7 @@ func keptMixture(ctx context.Context, p *problem, opt Options) (*rowstore.Store,
 		return nil, joinMark{}, nil
 	}
 	mark, ok := loadMark[joinMark](dir, combinedStage+"-said")
-	if !ok || mark.Kept.check() != nil {
+	if ok = ok && mark.Kept.check() == nil; !ok {
 		return nil, mark, nil
 	}
 	values, err := keptArray[float32](ctx, dir, combinedStage, len(p.labels)*p.classes, opt.Workers)

@@ -75,7 +75,10 @@ func TestPacksAreListedBeforeTheirCommit(t *testing.T) {
 	} {
 		dir := copyStore(t, s.Dir())
 		must.Do(t, os.WriteFile(filepath.Join(dir, "catalog"), listed, 0o600))
+		torn := filepath.Join(dir, "2000000099.pack") // of a Bulk that the crash ended
+		must.Do(t, os.WriteFile(torn, nil, 0o600))
 		checkClean(t, openStore(t, copyStore(t, dir), Options{}))
+		must.Do(t, os.Remove(torn))
 		damagedStores.Store(dir, true)
 		must.Do(t, damage(filepath.Join(dir, fileNames(t, dir, "*.pack")[0])))
 		if _, err := Open(dir, Options{MemoryBudget: minMemoryBudget}); !errors.Is(err, ErrCorrupt) {

@@ -97,8 +97,7 @@ func (l *Log) Renew(commit uint64, all iter.Seq2[Entry, error]) error {
 	}
 	if err != nil {
 		err = errors.Join(err, os.Remove(draft))
-	}
-	if err == nil {
+	} else {
 		err = durable.SyncDirectory(filepath.Dir(l.path))
 	}
 	if err == nil {

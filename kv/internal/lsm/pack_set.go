@@ -184,7 +184,8 @@ func (d *DB) OpenPacks(live func(g record.Generation) bool) error {
 	for _, id := range f.open {
 		d.packs.last = max(d.packs.last, id)
 		h, err := d.openPack(id)
-		unfinished := d.crashed && !live(generationOf(d.catalog.Packs[id])) && errors.Is(err, record.ErrCorrupt)
+		listed, isListed := d.catalog.Packs[id]
+		unfinished := d.crashed && !(isListed && live(generationOf(listed))) && errors.Is(err, record.ErrCorrupt)
 		switch {
 		case !unfinished && err != nil:
 			return err

@@ -211,7 +211,7 @@ func (r *review) take(ctx context.Context, e *Subject, key rune) (moved bool, er
 		}
 		return r.decide(ctx, e, decide.Accept, "")
 	case 'n', 'u':
-		if e.Label == "" && !(key == 'u' && e.Disputed) {
+		if e.Label == "" && (key == 'n' || !e.Disputed) {
 			return r.refuse("node %s has no label", e.ID)
 		}
 		return r.decide(ctx, e, map[rune]decide.Kind{'n': decide.Reject, 'u': decide.Unlabel}[key], "")
