@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,12 +25,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
-	"github.com/graphcleaner/graphcleaner/shell/internal/prompt"
-	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
-	"github.com/graphcleaner/graphcleaner/shell/print"
-	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // cleanedStore is a store g in a new working directory, and another one beside it, h, with the same contents.
@@ -58,19 +52,6 @@ func served(t *testing.T, dir string) (store *kv.Store, stop func()) {
 	return store, stop
 }
 
-// TestServeClosed: nobody is asked about a store that is closed.
-func TestServeClosed(t *testing.T) {
-	cleanedStore(t)
-	store := must.Get(openStore("g", kv.Options{MemoryBudget: testMemory}))(t)
-	must.Do(t, store.Close())
-	if _, err := Serve(t.Context(), store); !errors.Is(err, kv.ErrClosed) {
-		t.Errorf("got %v, want ErrClosed", err)
-	}
-	if _, err := os.Stat("g/holder"); err == nil {
-		t.Error("there is g/holder")
-	}
-}
-
 // variable is what differs from run to run.
 var variable = regexp.MustCompile(`[0-9.]+ s\b|"seconds":[0-9.e+-]+|20\d\d-\d\d-\d\dT[0-9:.]+Z|(?m)^disk_bytes.*$|"disk_bytes":\d+|[0-9.]+[µm]s\b|[0-9.]+ ([KM]iB|bytes)`)
 
@@ -87,7 +68,6 @@ func TestAskedCommands(t *testing.T) {
 	cleanedStore(t)
 	suspect := strings.TrimSpace(strings.SplitN(mustRun(t, "shell", "h", "-c", "suspects limit 1 return id", "--format", "csv"), "\n", 3)[1])
 	must.Do(t, os.WriteFile("script.q", []byte("count nodes;\ncount nodes where\n label = 3"), 0o600))
-	decisions := "id,label\n" + suspect + ",A\n"
 	leaks := goleak.IgnoreCurrent()
 	_, stop := served(t, "g")
 	for _, test := range []struct {
@@ -95,27 +75,18 @@ func TestAskedCommands(t *testing.T) {
 		file        string // that it writes
 	}{
 		{args: "stats DB"},
-		{args: "stats DB --format json"},
 		{args: "shell DB -c suspects+limit+3 --format csv"},
 		{args: "shell DB -c suspects+limit+x"},
-		{args: "shell DB -c nodes+where+lable=3"},
 		{args: "shell DB -f script.q"},
-		{args: "shell DB -f script.q --keep-going"},
 		{args: "shell DB --format csv --timing", input: "count nodes;\n.read script.q\n"},
 		{args: "shell DB --format csv", input: ".output FILE\nnodes limit 5;\n", file: "nodes.csv"},
 		{args: "shell DB -c accept+where+score>0.9"},
 		{args: "shell DB --yes -c accept+where+score>0.99+limit+1"},
 		{args: "shell DB --who ann -c reject+" + suspect},
-		{args: "shell DB --read-only -c undo"},
 		{args: "shell DB -c undo"},
 		{args: "shell DB -c suspects+fpr+0.5+limit+1;suspects+limit+x --log json"},
-		{args: "shell DB -c suspects+fpr+0.5+limit+1 --quiet"},
 		{args: "gate DB --most 1"},
-		{args: "gate DB --most 1 --log json --format json"},
-		{args: "gate DB --most 1 --quiet"},
-		{args: "gate DB --most 1000000"},
-		{args: "gate DB --most -1"},
-		{args: "gate DB"},
+		{args: "gate DB --most 1 --log json"},
 		{args: "export DB suspects --out FILE", file: "known.csv"},
 		{args: "gate DB --baseline known.csv"},
 		{args: "export DB labels --out -"},
@@ -123,7 +94,6 @@ func TestAskedCommands(t *testing.T) {
 		{args: "export DB suspects --out FILE", file: "suspects.csv"},
 		{args: "export DB features --out FILE", file: "features.npy"},
 		{args: "export DB labels --out no/such/place.csv"},
-		{args: "import DB --decisions /dev/fd/3", input: decisions},
 		{args: "import DB --decisions nothing.csv"},
 		{args: "review DB --limit 1"},
 		{args: "rescore DB"},
@@ -131,16 +101,12 @@ func TestAskedCommands(t *testing.T) {
 		{args: "predict DB"},
 		{args: "estimate DB"},
 		{args: "check DB"},
-		{args: "check DB"},
 		{args: "compact DB"},
 		{args: "eval DB --noise sym:0.1 --repeats 1 --method argmax --format json"},
 		{args: "backup DB FILE", file: "b.backup"},
 		{args: "backup DB FILE --since b.backup", file: "c.backup"},
 		{args: "shell nowhere -c stats"},
 	} {
-		if strings.Contains(test.args, "/dev/fd") {
-			continue // of a child, below
-		}
 		outcomes := map[string]string{}
 		for _, db := range []string{"g", "h"} {
 			file := test.file
@@ -447,65 +413,6 @@ func TestReadOnlyHolder(t *testing.T) {
 	}
 }
 
-// TestAskedPaths names files as only the asker can open them.
-func TestAskedPaths(t *testing.T) {
-	cleanedStore(t)
-	id := strings.SplitN(mustRun(t, "shell", "h", "-c", "nodes limit 1 return id", "--format", "csv"), "\n", 3)[1]
-	serving(t, "g")
-	p := child(t, "import", "../"+filepath.Base(textOf(os.Getwd()))+"/g", "--decisions", "/dev/stdin")
-	p.Stdin = strings.NewReader("id,label,decision\n" + id + ",,unlabel\n")
-	out, err := p.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "1 decision taken") {
-		t.Errorf("got %v: %s", err, out)
-	}
-	must.Do(t, os.Mkdir("sub", 0o755))
-	p = child(t, "export", "../g", "labels", "--out", "labels.csv")
-	p.Dir = "sub"
-	if out, err := p.CombinedOutput(); err != nil {
-		t.Errorf("got %v: %s", err, out)
-	}
-	p = child(t, "shell", "../g", "-c", ".output count.csv\ncount nodes")
-	p.Dir = "sub"
-	if out, err := p.CombinedOutput(); err != nil {
-		t.Errorf("got %v: %s", err, out)
-	}
-	// Messages name files as the asker does, and so does stats, wherever the holder has opened the store.
-	for _, test := range []struct{ args, want string }{
-		{"score ../g --nodes ./none.csv", "open ./none.csv: "},
-		{"compact ../g", "../g: compacted, "},
-		{"clean ../g --hops 1 --stats s.json", "audit ../g"},
-		{"stats ../g --format csv", "\n../g,"},
-		{"shell ../g --format csv -c stats", "\n../g,"},
-	} {
-		p := child(t, strings.Fields(test.args)...)
-		p.Dir = "sub"
-		out, _ := p.CombinedOutput() //nolint:errcheck // some fail
-		if text := string(out); !strings.Contains(text, test.want) || strings.Contains(text, textOf(os.Getwd())+"/") {
-			t.Errorf("%s: got %s, want %q and no other names", test.args, text, test.want)
-		}
-	}
-	for _, name := range []string{"sub/labels.csv", "sub/count.csv"} {
-		if info, err := os.Stat(name); err != nil || info.Size() == 0 {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	p = child(t, "export", "g", "labels", "--out", "/dev/stdout")
-	if out, err := p.Output(); err != nil || !strings.HasPrefix(string(out), "id,label") {
-		t.Errorf("got %v: %.100s", err, out)
-	}
-	// Standard output may be a file, whose name nobody knows.
-	for _, store := range []string{"g", "h"} { // with a holder and without
-		out, err := os.Create("stdout")
-		must.Do(t, err)
-		p := child(t, "export", store, "labels", "--out", "/dev/stdout")
-		p.Stdout = out
-		err = errors.Join(p.Run(), out.Close())
-		if text, _ := os.ReadFile("stdout"); err != nil || !strings.HasPrefix(string(text), "id,label") { //nolint:errcheck // it is empty then
-			t.Errorf("%s: got %v: %.100s", store, err, text)
-		}
-	}
-}
-
 func textOf(text string, err error) string {
 	if err != nil {
 		panic(err)
@@ -527,25 +434,6 @@ func TestFaultOfAJob(t *testing.T) {
 	}
 	if err := server.Close(); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestSlowScores wants a session that has waited in vain for the scores around a decision not to wait at the next one.
-func TestSlowScores(t *testing.T) {
-	cleanedStore(t)
-	s := &streams{ctx: t.Context(), progress: &progress{}}
-	at := newDesk(s, &resources{Threads: 1, Memory: testMemory}, "g", task{Who: "ann", RescoreWithin: time.Nanosecond})
-	defer func() { must.Do(t, at.close()) }()
-	first := run(t, "", "shell", "g", "-c", "suspects limit 2", "--format", "csv")
-	lines := strings.Split(first.out, "\n")
-	for i, line := range lines[1:3] {
-		id, _, _ := strings.Cut(line, ",")
-		var notices []string
-		_, err := at.Answer(t.Context(), prompt.Question{Step: query.Step{Text: "accept " + id}, Format: columnar.Format(print.FormatCSV)},
-			prompt.Listener{Out: io.Discard, Notice: func(line string) { notices = append(notices, line) }})
-		if waited := slices.Contains(notices, wording.ScoresWait); err != nil || waited != (i == 0) {
-			t.Errorf("decision %d about %s: got %q, %v", i+1, id, notices, err)
-		}
 	}
 }
 

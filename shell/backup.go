@@ -21,7 +21,6 @@ type backupCommand struct {
 	File    string `arg:"" file:"write" private:"" name:"FILE" help:"File to write, or - for standard output."`
 	Since   string `file:"read" placeholder:"FILE" help:"The last backup of the store: write only the changes since then."`
 	Replace bool   `help:"Replace FILE if it is there. The old backup stays until the new one is complete."`
-	stageFile
 	resources
 }
 
@@ -66,12 +65,10 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 	began := time.Now()
 	var info kv.BackupInfo
 	err = c.readStoreLong(s, c.DB, func(store *kv.Store) error {
-		err := s.writeFileOf(privateMode, c.File, func(out *bufio.Writer) (err error) {
+		return s.writeFileOf(privateMode, c.File, func(out *bufio.Writer) (err error) {
 			info, err = store.Backup(ctx, out, opt)
 			return err
 		})
-		s.stages.end("backup")
-		return err
 	})
 	if err != nil {
 		left := "there is no %s"
@@ -104,7 +101,6 @@ func namedBackup(err error, files []string) error {
 type restoreCommand struct {
 	Paths  []string `arg:"" name:"FILE… DB" file:"read" help:"A full backup, then its later backups in order (- is standard input), then the directory of the new store."`
 	Verify bool     `help:"Only check the files, as a restore would read them. All arguments are files."`
-	stageFile
 	resources
 }
 
@@ -149,7 +145,6 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 	case err != nil:
 		return leaving(namedBackup(wayToOpen(err), names), "there is no %s; run restore again", db)
 	}
-	s.stages.end("restore")
 	s.progress.clear()
 	what := fmt.Sprintf("%d records of store %s, commit %d, %.1f s", info.Records, info.Store, info.Snapshot, time.Since(began).Seconds())
 	if c.Verify {

@@ -18,7 +18,6 @@ type checkCommand struct {
 	DB     string `arg:"" name:"DB" help:"Directory of the store."`
 	Repair bool   `help:"Repair a store that has problems."`
 	Yes    bool   `short:"y" help:"Answer yes to the question."`
-	stageFile
 	resources
 }
 
@@ -86,7 +85,6 @@ func (c *checkCommand) check(ctx context.Context, s *streams) (problems int, err
 		err := store.View(func(tx *kv.Tx) error {
 			return errors.Join(index.Check(ctx, tx, report), cleaner.Check(ctx, tx, report))
 		})
-		s.stages.end("check")
 		if problems > 0 && errors.Is(err, kv.ErrCorrupt) {
 			return nil // damage that was told of keeps them from going on
 		}
@@ -117,7 +115,6 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 			func(m kv.Correction) { done = append(done, m) }, cleaner.Repair, index.Repair)
 		return err
 	})
-	s.stages.end("repair")
 	s.progress.clear()
 	if err != nil {
 		return leaving(wayToOpen(err), "%s is as it was; run it again", c.DB)

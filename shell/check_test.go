@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -94,50 +93,6 @@ func exports(t testing.TB) (all string, err error) {
 	return all, nil
 }
 
-// TestCheckRepairOfRecords takes records away that upper rooms keep: the index, the history and the labels agree again.
-func TestCheckRepairOfRecords(t *testing.T) {
-	reviewedStore(t)
-	must.Do(t, withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
-		return s.Update(func(tx *kv.Tx) error {
-			decided, index := 0, 0
-			for e, err := range tx.Space("history").Ascend(nil) {
-				if err != nil {
-					return err
-				}
-				if decided++; decided%5 == 0 && e.Key[0] == 'D' {
-					if err := tx.Space("history").Delete(slices.Clone(e.Key)); err != nil {
-						return err
-					}
-				}
-			}
-			for e, err := range tx.Space("index/score").Ascend(nil) {
-				if err != nil {
-					return err
-				}
-				if index++; index == 1 {
-					if err := tx.Space("index/score").Delete(slices.Clone(e.Key)); err != nil {
-						return err
-					}
-				}
-			}
-			if decided == 0 || index == 0 {
-				return errors.New("there is no history, or no index")
-			}
-			return nil
-		})
-	}))
-	if got := run(t, "", "check", "g"); got.code != exitFailed || !strings.Contains(got.out, "history") || !strings.Contains(got.out, "index on score") {
-		t.Errorf("check: got exit code %d and %s, want history and index on score", got.code, got.out)
-	}
-	if out := mustRun(t, "check", "g", "--repair", "--yes"); !strings.Contains(out, "history: ") || !strings.Contains(out, "g: no problems after") {
-		t.Errorf("check --repair: got %s", out)
-	}
-	mustRun(t, "check", "g")
-	if _, err := exports(t); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestCheckRepairAfterCrash takes three bytes off the manifest of a store whose process was killed: check --repair
 // loses nothing and says so, and renaming undoes it.
 func TestCheckRepairAfterCrash(t *testing.T) {
@@ -198,37 +153,4 @@ func directoryText(t *testing.T, dir string) string {
 		fmt.Fprintf(&all, "%s %d %x\n", name, len(text), sha256.Sum256(text))
 	}
 	return all.String()
-}
-
-func TestCheckUsage(t *testing.T) {
-	writeFiles(t, nil)
-	if got := run(t, "", "check", "nowhere"); got.code != exitFailed || !strings.Contains(got.err, "no such store") {
-		t.Errorf("no store: got exit code %d and %s", got.code, got.err)
-	}
-}
-
-// TestCheckRepairOfLostRun takes the record of the last run away: one repair takes out its scores, counts them as lost,
-// and says how to have scores again.
-func TestCheckRepairOfLostRun(t *testing.T) {
-	reviewedStore(t)
-	must.Do(t, withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(s *kv.Store) error {
-		return s.Update(func(tx *kv.Tx) error { return tx.Documents("runs").Delete("000000000001") })
-	}))
-	if got := run(t, "", "check", "g"); got.code != exitFailed || !strings.Contains(got.out, "the scores of another run than the last, 0") {
-		t.Fatalf("check: got exit code %d and %s, want scores without their run", got.code, got.out)
-	}
-	if got := run(t, "n\n", "check", "g", "--repair"); got.code != exitFailed || !strings.Contains(got.err, "was not confirmed") {
-		t.Errorf("unconfirmed: got exit code %d and %s", got.code, got.err)
-	}
-	got := run(t, "", "check", "g", "--repair", "--yes")
-	for _, want := range []string{"g: no problems after", " scores, 1 run; restore a backup", " clean g makes scores"} {
-		if got.code != exitDone || !strings.Contains(got.out, want) {
-			t.Errorf("check --repair: got exit code %d, %s and %s, want %q", got.code, got.out, got.err, want)
-		}
-	}
-	mustRun(t, "clean", "g")
-	mustRun(t, "check", "g")
-	if got := mustRun(t, "shell", "g", "-c", "history"); !strings.Contains(got, "tester") {
-		t.Errorf("got the history %s, want the decisions that there were", got)
-	}
 }

@@ -174,7 +174,7 @@ func (s *streams) run(args []string) int {
 	if s.arguments = arguments; s.asked != nil {
 		err = s.asked.check(&cli, s.command)
 	} else if err = checkRepeated(arguments); err == nil {
-		err = checkFiles(s.ctx, arguments)
+		err = checkFiles(arguments)
 	}
 	if err == nil {
 		s.stages.end("start")

@@ -4,12 +4,10 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -23,7 +21,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/memdir"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
-	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // testMemory is the budget of commands without --memory in tests: each memtable of a store is zeroed when the store
@@ -236,33 +233,23 @@ func TestUsage(t *testing.T) {
 		{"import", exitUsage, `import --help" for help`},
 		{"import g", exitUsage, "nothing to import, want --nodes and --edges for a new store"},
 		{"import g --nodes n.csv", exitUsage, "a new store needs both --nodes and --edges"},
-		{"import g --replace --predictions p.npy", exitUsage, "need --nodes and --edges"},
 		{"import g --classes A --predictions p.npy", exitUsage, "need --nodes and --edges"},
 		{"import file --nodes n.csv --edges e.csv", exitFailed, "file is a file, want a directory"},
-		{"import g --nodes n.csv --edges e.csv", exitFailed, "n.csv"},
 		{"clean g --memory 5GB --threads=-1", exitUsage, "--threads -1: want 1 or more"},
 		{"clean g --hops 9", exitUsage, "--hops 9: want 1 to 5"},
 		{"clean g --threshold 2", exitUsage, "--threshold 2: want a number between 0 and 1"},
-		{"export g features --hops 6 --out f.npy", exitUsage, "--hops 6: want 1 to 5"},
 		{"eval g --method best", exitUsage, "--method best: want one of default, paper, confident-learning"},
 		{"clean g --memory 5parsecs", exitUsage, `got "5parsecs", want a size such as 512MiB or 2GiB`},
-		{"clean g --memory 1KiB", exitUsage, `got "1KiB", want 64 MiB or more`},
 		{"clean g", exitFailed, "g: no such store; import makes one"},
 		{"clean .", exitFailed, "not a graphcleaner store: want the directory that import made"},
 		{"shell g -c stats -f f", exitUsage, "want -c or -f, got both"},
 		{"export g scores", exitUsage, "--out"},
 		{"export g scores --out s.npy", exitUsage, "scores are a table"},
-		{"export g scores --out s.xlsx", exitUsage, "want a file that ends in .csv"},
-		{"export g features --out f.csv", exitUsage, "features are written as .npy"},
 		{"export g everything --out f.csv", exitUsage, `must be one of "scores","suspects"`},
 		{"eval", exitUsage, "want a store, or --nodes and --edges"},
-		{"eval g --nodes n.csv", exitUsage, "want a store, or --nodes and --edges"},
 		{"eval g --features f.npy", exitUsage, "go with --nodes and --edges"},
 		{"eval g --predictions p.npy", exitUsage, "--predictions want the noisy labels and the split"},
-		{"eval g --logits", exitUsage, "say what --predictions are, want some"},
-		{"eval g --noise file:", exitUsage, "--noise file:: want KIND:RATE with one of sym, asym, feature"},
 		{"eval g --repeats 0", exitUsage, "--repeats 0: want 1 or more"},
-		{"eval g --split 0.8/0.3/0.1", exitUsage, "--split 0.8/0.3/0.1: want shares"},
 		{"eval g --split 0.8/0.1/0.1 --splits s.csv", exitUsage, "want --split or --splits, got both"},
 	} {
 		got := run(t, "", strings.Fields(c.args)...)
@@ -299,53 +286,4 @@ func TestByteSize(t *testing.T) {
 			t.Errorf("%d: got %s, want %s", int64(size), got, want)
 		}
 	}
-}
-
-// A command that is interrupted ends with 130, says what it leaves, and leaves no more.
-func TestInterrupted(t *testing.T) {
-	writeFiles(t, map[string]string{"nodes.csv": threeNodes, "edges.csv": twoEdges, "p.npy": array(3, 2, 1, 0, 0, 1, 1, 0)})
-	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
-	before := listDir(t)
-	for _, c := range []struct{ args, want string }{
-		{"import h --nodes nodes.csv --edges edges.csv", "interrupted: there is no h\n"},
-		{"import g --nodes nodes.csv --edges edges.csv --replace --yes", "interrupted: g is as it was"},
-		{"import g --predictions p.npy", "interrupted: g is as it was"},
-		{"predict g", "interrupted: g has the predictions it had before"},
-		{"clean g", "interrupted: g has the scores it had before"},
-		{"eval g", "interrupted: nothing was written"},
-		{"eval --nodes nodes.csv --edges edges.csv", "interrupted: nothing was written"},
-		{"check g", "interrupted"},
-		{"demo --dir d", "interrupted: there is no d\n"},
-	} {
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		var out, errOut bytes.Buffer
-		code := Main(ctx, strings.Fields(c.args), strings.NewReader(""), &out, &errOut)
-		if code != exitInterrupted || !strings.Contains(errOut.String(), c.want) {
-			t.Errorf("%s: got exit code %d and %s\nwant %d and %s", c.args, code, errOut.String(), exitInterrupted, c.want)
-		}
-	}
-	if after := slices.DeleteFunc(listDir(t), func(name string) bool { return name == "d.files" }); !slices.Equal(after, before) {
-		t.Errorf("left behind: %v, want %v", after, before)
-	}
-}
-
-// A store that another process has open says which.
-func TestLocked(t *testing.T) {
-	writeFiles(t, map[string]string{"nodes.csv": threeNodes, "edges.csv": twoEdges})
-	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
-	test := must.Get(os.Executable())(t)
-	must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(*kv.Store) error {
-		for _, args := range []string{"clean g", "shell g -c stats", "compact g", "import g --splits nodes.csv"} {
-			// TestMain makes a process of that name the program.
-			program := &exec.Cmd{Path: test, Args: append([]string{"graphcleaner"}, strings.Fields(args+" --wait 0s")...)}
-			out, err := program.CombinedOutput()
-			holder, advice := fmt.Sprintf("g is in use by process %d", os.Getpid()), ": wait for it (--wait), or end it"
-			if program.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(out), holder) ||
-				!strings.Contains(string(out), advice) {
-				t.Errorf("%s: got %v and %s, want exit code %d and %s … %s", args, err, out, exitFailed, holder, advice)
-			}
-		}
-		return nil
-	}))
 }

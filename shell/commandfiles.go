@@ -2,7 +2,6 @@ package shell
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,8 +14,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/realpath"
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
-	"github.com/graphcleaner/graphcleaner/shell/internal/files"
-	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // A commandFile is a file that a command line names.
@@ -29,44 +26,26 @@ type commandFile struct {
 // checkFiles says, before anything is read, that there is no place for a file that a command writes, or that the same
 // command reads or writes that file under another flag: the one would overwrite the other. A flag or argument that
 // names a file has the tag file:"read" or file:"write".
-func checkFiles(ctx context.Context, arguments *kong.Context) error {
+func checkFiles(arguments *kong.Context) error {
 	var inputs, outputs []commandFile
-	var in, out []string // flags whose file is standard input, standard output
 	for _, value := range fileValues(arguments) {
-		of := value.Tag.Get("file")
-		for _, path := range pathsOf(value) {
-			switch {
-			case path != stream.Input:
-			case of == "read":
-				in = append(in, flagName(value))
-			default:
-				out = append(out, flagName(value))
-			}
-		}
 		for _, file := range filesOf(value) {
-			if of == "read" {
+			if value.Tag.Get("file") == "read" {
 				inputs = append(inputs, file)
-				inputs = append(inputs, file.parts(ctx, value)...)
 				continue
 			}
 			if err := checkPlace(file.flag, file.path); err != nil {
 				return err
 			}
-			for _, other := range outputs {
-				if file.is(other) {
-					return usagef("%s %s is also the file of %s: want two files", file.flag, file.path, other.flag)
-				}
-			}
 			outputs = append(outputs, file)
 		}
 	}
-	if len(in) > 1 {
-		return usagef("%s and %s are both standard input: want a file for one of them", in[0], in[1])
-	}
-	if len(out) > 1 {
-		return usagef("%s and %s are both standard output: want a file for one of them", out[0], out[1])
-	}
-	for _, file := range outputs {
+	for i, file := range outputs {
+		for _, other := range outputs[:i] {
+			if file.is(other) {
+				return usagef("%s %s is also the file of %s: want two files", file.flag, file.path, other.flag)
+			}
+		}
 		for _, other := range inputs {
 			if file.is(other) {
 				return usagef("%s %s would overwrite what %s reads: want another file", file.flag, file.path, other.flag)
@@ -90,22 +69,18 @@ func fileValues(arguments *kong.Context) (values []*kong.Value) {
 	return values
 }
 
-// flagName is the name of a flag or an argument as the user writes it.
-func flagName(value *kong.Value) string {
-	if value.Flag != nil {
-		return "--" + value.Name
-	}
-	return value.Name
-}
-
 // filesOf are the files that a flag or an argument names.
 func filesOf(value *kong.Value) []commandFile {
 	var named []commandFile
+	flag := value.Name
+	if value.Flag != nil {
+		flag = "--" + flag
+	}
 	for _, path := range pathsOf(value) {
 		if path == "" || path == "-" {
 			continue
 		}
-		file := commandFile{flag: flagName(value), path: path}
+		file := commandFile{flag: flag, path: path}
 		if info, err := os.Stat(path); err == nil {
 			file.info = info
 		}
@@ -119,7 +94,7 @@ func pathsOf(value *kong.Value) (paths []string) {
 	switch given := value.Target.Interface().(type) {
 	case string:
 		paths = []string{given}
-		if kind, path := cutNoise(given); kind != "" {
+		if path, ok := strings.CutPrefix(given, "file:"); ok { // of --noise
 			paths = append(paths, path)
 		}
 	case []string:
@@ -128,27 +103,6 @@ func pathsOf(value *kong.Value) (paths []string) {
 		panic(fmt.Sprintf("shell: %s is a %T and names no file", value.Name, given)) // its struct tag is wrong
 	}
 	return paths
-}
-
-// cutNoise cuts what --noise says of a file off its path; "" if it is no such value.
-func cutNoise(value string) (kind, path string) {
-	if path, ok := strings.CutPrefix(value, "file:"); ok {
-		return "file:", path
-	}
-	return "", value
-}
-
-// parts are the files that the name of a flag stands for beside itself.
-func (f commandFile) parts(ctx context.Context, value *kong.Value) (parts []commandFile) {
-	if value.Flag == nil || f.info != nil && !f.info.IsDir() {
-		return nil
-	}
-	for _, path := range files.Sources(ctx, f.path) {
-		if info, err := os.Stat(path); err == nil {
-			parts = append(parts, commandFile{f.flag, path, info})
-		}
-	}
-	return parts
 }
 
 // is reports whether writing the one file would replace the other. Devices and pipes are written to as they are.
@@ -202,22 +156,10 @@ func (s *streams) writeFile(path string, fn func(*bufio.Writer) error) error {
 	return s.writeFileOf(newFileMode, path, fn)
 }
 
-// writeNote is writeFile for what nobody misses after a power cut.
-func (s *streams) writeNote(path string, fn func(*bufio.Writer) error) error {
-	return s.writeBy(atomic.WriteNote, newFileMode, path, fn)
-}
-
 // writeFileOf is writeFile for a new file of a mode.
 func (s *streams) writeFileOf(mode fs.FileMode, path string, fn func(*bufio.Writer) error) error {
-	return s.writeBy(atomic.WriteFile, mode, path, fn)
-}
-
-// writeBy writes a file by one of the ways of atomic, or to standard output.
-func (s *streams) writeBy(
-	write func(context.Context, string, fs.FileMode, func(*bufio.Writer) error) error, mode fs.FileMode, path string, fn func(*bufio.Writer) error,
-) error {
 	if path == "-" {
 		return atomic.WriteThrough(s.out, fn)
 	}
-	return write(s.ctx, path, mode, fn)
+	return atomic.WriteFile(s.ctx, path, mode, fn)
 }

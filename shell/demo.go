@@ -3,7 +3,6 @@ package shell
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -34,14 +33,11 @@ type demoCommand struct {
 
 func (*demoCommand) Help() string {
 	return `Makes up a graph of a few thousand papers that cite each other. Some papers have a wrong field. The demo imports and cleans the graph. It prints the ` +
-		`first suspects, and how many of the planted mislabels were found. Then an audit tells how many labels are wrong. The store stays for you to try. An earlier demo in the same place is replaced.
+		`first suspects, and how many of the planted mislabels were found. Then an audit tells how many labels are wrong. The store stays for you to try.
 
     graphcleaner demo
     graphcleaner demo --dir /tmp/papers.graph --seed 7`
 }
-
-// demoMark is the file in DIR.files that holds the id of the store the demo made, so that no other is ever removed.
-const demoMark = ".graphcleaner-demo"
 
 func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 	if err := c.apply(s); err != nil {
@@ -52,7 +48,16 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 	if err := atomic.CheckOutsideStores(c.Dir); err != nil {
 		return err
 	}
-	if err := c.clear(files); err != nil {
+	for _, path := range []string{c.Dir, files} {
+		occupied, err := isOccupied(path)
+		if err != nil {
+			return err
+		}
+		if occupied {
+			return fmt.Errorf("%s is there already: remove it, or name another place with --dir", path)
+		}
+	}
+	if err := os.MkdirAll(files, 0o755); err != nil {
 		return err
 	}
 	graph := newDemoGraph(demoPapers, c.Seed)
@@ -67,7 +72,7 @@ func (c *demoCommand) Run(ctx context.Context, s *streams) error {
 	s.say("A made-up graph of %d papers in %d fields, %d of them filed under a wrong one, is in %s.",
 		len(graph.field), len(graph.fields), len(graph.mislabels()), files)
 	s.echo("import", c.Dir, "--nodes", load.Nodes, "--edges", load.Edges, "--features", load.Features)
-	if err := load.make(ctx, s, func(store *kv.Store) error { return mark(files, store.ID()) }); err != nil {
+	if err := load.make(ctx, s); err != nil {
 		return err
 	}
 	s.echo("clean", c.Dir)
@@ -95,47 +100,6 @@ func (s *streams) echo(words ...string) {
 		words[i] = wording.ShellWord(word)
 	}
 	s.say("\n$ %s %s", s.program, strings.Join(words, " "))
-}
-
-// clear makes the directory of the files anew. It removes an earlier demo there, and refuses to remove anything else.
-func (c *demoCommand) clear(files string) error {
-	for _, path := range []string{files, c.Dir} {
-		occupied, err := isOccupied(path)
-		if err != nil {
-			return err
-		}
-		id, err := os.ReadFile(stream.Below(files, demoMark))
-		if occupied && errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("%s is there and is not of an earlier demo: want another --dir", path)
-		}
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		if !occupied || path == files {
-			continue
-		}
-		err = withStoreToRead(path, c.store(), func(store *kv.Store) error {
-			if store.ID() != string(id) {
-				return fmt.Errorf("%s is there and is not the store of the earlier demo: want another --dir", path)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if err := os.RemoveAll(path); err != nil {
-			return err
-		}
-	}
-	if err := os.MkdirAll(files, 0o755); err != nil {
-		return err
-	}
-	return mark(files, "")
-}
-
-// mark says that a store is of a demo.
-func mark(files, id string) error {
-	return os.WriteFile(stream.Below(files, demoMark), []byte(id), 0o644)
 }
 
 // mislabels are the papers that are filed under a wrong field.

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"iter"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
@@ -22,16 +22,12 @@ type exportCommand struct {
 	What string `arg:"" name:"WHAT" enum:"scores,suspects,labels,decisions,verdicts,predictions,features,transition" help:"scores, suspects, labels, decisions, verdicts, predictions, features or transition."`
 	Out  string `short:"o" required:"" file:"write" placeholder:"FILE" help:"File to write; - is standard output (csv; features: .npy)."`
 
-	SafeCSV bool `name:"safe-csv" help:"Put an apostrophe before texts in csv and tsv that a spreadsheet would take for formulas. This changes them."`
-
-	Hops *int `placeholder:"K" help:"Hops of the features, 1 to 5. Default: those of the last run, or 3."`
 	stageFile
 	resources
 }
 
 func (*exportCommand) Help() string {
-	return `The name of the file decides the format: .csv, .tsv, .json, .jsonl or .parquet for tables, .npy for matrices. With .gz behind them, texts are packed, as in ` +
-		`scores.csv.gz. A device or a named pipe without such a name gets csv, and features go to it as .npy. Everything is in the order of the nodes file, except suspects: highest score first. A file appears when it is ` +
+	return `The name of the file decides the format: .csv, .tsv, .json, .jsonl or .parquet for tables, .npy for matrices. A device or a named pipe without such a name gets csv, and features go to it as .npy. Everything is in the order of the nodes file, except suspects: highest score first. A file appears when it is ` +
 		`complete and on disk.
 
   - scores: id,given_label,score,suggested_label,confidence of every node
@@ -56,20 +52,17 @@ verdicts: clean takes them as true. label_before is the label before all decisio
 predictions, transition: classes are sorted as numbers if all are numbers, else by bytes. The statement classes lists them in this order, and import takes ` +
 		`it. The rows of transition have the same order as its columns.
 
-features: rows of unlabelled nodes are NaN. The default hops are those of the last run. Standard error has them.
-
-Texts are written as they are. A spreadsheet takes some for formulas. With --safe-csv, an apostrophe goes before texts that begin with =, +, -, @ (also ` +
-		`in full width), a tab or an end of line, and are no numbers. Use that file for reading. An import from it would keep the apostrophes.
+features: rows of unlabelled nodes are NaN. Hops are those of the last run, and standard error has them; without a run, 3.
 
     graphcleaner export my.graph suspects --out suspects.csv
     graphcleaner export my.graph scores --out scores.parquet
-    graphcleaner export my.graph features --hops 2 --out features.npy
+    graphcleaner export my.graph features --out features.npy
     graphcleaner export my.graph labels --out - | sort
     graphcleaner export my.graph decisions --out decisions.csv`
 }
 
 func (c *exportCommand) Run(ctx context.Context, s *streams) error {
-	if err := cmp.Or(c.apply(s), c.checkHops()); err != nil {
+	if err := c.apply(s); err != nil {
 		return err
 	}
 	if c.Out == "/dev/stdout" { // which leads to a file of any name
@@ -77,7 +70,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	}
 	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" ||
 		c.What == "features" && (c.Out == "-" || isStream(ctx, c.Out))
-	var form tableForm
+	var format columnar.Format
 	switch {
 	case c.What == "features" && !array:
 		return usagef("export: features are written as .npy, got --out %s", c.Out)
@@ -85,18 +78,14 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 		return usagef("export: %s are a table, want .csv, .tsv, .json, .jsonl or .parquet, got --out %s", c.What, c.Out)
 	case !array:
 		var err error
-		if form, err = formOfFile(ctx, c.Out); err != nil {
+		if format, err = formatOfFile(ctx, c.Out); err != nil {
 			return err
 		}
-	}
-	if c.SafeCSV && (array || !form.isSeparated()) {
-		return usagef("export: --safe-csv goes with .csv and .tsv, got --out %s", c.Out)
 	}
 	on := &print.Screen{}
 	if c.Out == "-" {
 		on = print.ScreenOf(s.out)
 	}
-	on.SafeCSV = c.SafeCSV
 	err := c.readStoreLong(s, c.DB, func(store *kv.Store) error {
 		if err := c.checkScores(ctx, store, s); err != nil {
 			return err
@@ -108,14 +97,14 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 			if array {
 				return c.writeArray(ctx, tx, out, s)
 			}
-			if err := c.checkFooter(tx, form); err != nil {
+			if err := c.checkFooter(tx, format); err != nil {
 				return err
 			}
 			result, err := c.result(ctx, tx)
 			if err != nil {
 				return err
 			}
-			_, err = form.render(out, result, on)
+			_, err = format.Render(out, result, on)
 			return err
 		})
 		s.stages.end("write")
@@ -126,6 +115,34 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	}
 	return nil
 }
+
+// formatOfFile is the format that a file's name asks for.
+func formatOfFile(ctx context.Context, path string) (columnar.Format, error) {
+	if format, ok := columnar.OfFile(path); ok {
+		return format, nil
+	}
+	if path == "-" || isStream(ctx, path) {
+		return columnar.Format(print.FormatCSV), nil
+	}
+	return 0, usagef("export: want a file that ends in .csv, .tsv, .json, .jsonl, .parquet or, for matrices, .npy, or - for standard output, got --out %s", path)
+}
+
+// checkFooter refuses predictions of so many nodes and classes that what a Parquet file says of each column of each row
+// group would not fit in memory.
+func (c *exportCommand) checkFooter(tx *kv.Tx, format columnar.Format) error {
+	if c.What != "predictions" || format != columnar.Parquet {
+		return nil
+	}
+	nodes, classes := int64(tx.Shape().Present), int64(len(tx.Classes()))
+	if chunks := columnar.ParquetChunks(nodes, classes+1); chunks > mostChunks {
+		return usagef("export: the predictions of %d nodes and %d classes would make %d chunks of columns in a .parquet file, and its index would take too much memory: want .npy", nodes, classes, chunks)
+	}
+	return nil
+}
+
+// mostChunks is how many chunks of columns a Parquet file may have. Each takes a few hundred bytes until the file is
+// complete.
+const mostChunks = 1 << 17
 
 // isStream says whether a path leads to what has no extension to go by, such as /dev/null or a named pipe.
 func isStream(ctx context.Context, path string) bool {

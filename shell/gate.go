@@ -3,7 +3,6 @@ package shell
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,8 +25,6 @@ type gateCommand struct {
 	Most      *int64   `xor:"most" placeholder:"N" help:"Fail if there are more than N suspects."`
 	MostShare *float64 `xor:"most" placeholder:"R" help:"Fail if more than this share of the scored nodes are suspects, from 0 to 1: 5% is 0.05."`
 	Baseline  string   `file:"read" placeholder:"FILE" help:"Fail if a suspect is not in this file. export suspects makes the file."`
-	Limit     int      `default:"20" placeholder:"N" help:"If the gate fails, print up to N of the suspects. Default: 20."`
-	Format    string   `enum:"table,json" default:"table" help:"table: the suspects, if the gate fails. json: one object with the verdict and these suspects, also if the gate passes."`
 	resources
 }
 
@@ -38,7 +35,7 @@ func (*gateCommand) Help() string {
   - Exit code 3: it does not, because there are too many suspects, or suspects outside the baseline, or outdated scores.
   - Exit code 1: the gate cannot tell, for example because the store or the baseline is missing.
 
-Suspects are those of the statement suspects. They go to standard output, the verdict to standard error. Scores are outdated if predictions, nodes, edges or labels ` +
+Suspects are those of the statement suspects. If the gate fails, the first 20 go to standard output; the verdict goes to standard error. Scores are outdated if predictions, nodes, edges or labels ` +
 		`changed since clean or rescore, but not after decisions alone.
 
 A baseline is a table with the columns id and given_label, as the export of suspects makes it.
@@ -46,7 +43,7 @@ A baseline is a table with the columns id and given_label, as the export of susp
     graphcleaner gate my.graph --most 100
     graphcleaner gate my.graph --most-share 0.02
     graphcleaner export my.graph suspects --out known.csv
-    graphcleaner gate my.graph --baseline known.csv --format json`
+    graphcleaner gate my.graph --baseline known.csv`
 }
 
 func (c *gateCommand) check() error {
@@ -55,8 +52,6 @@ func (c *gateCommand) check() error {
 		return usagef("--most %d: want 0 or more", *c.Most)
 	case c.MostShare != nil && !(*c.MostShare >= 0 && *c.MostShare <= 1):
 		return usagef("--most-share %v: want a number from 0 to 1, such as 0.05 for 5%%", *c.MostShare)
-	case c.Limit < 0:
-		return usagef("--limit %d: want 0 or more", c.Limit)
 	case c.Most == nil && c.MostShare == nil && c.Baseline == "":
 		return usagef("gate: nothing to check, want --most, --most-share or --baseline")
 	}
@@ -67,67 +62,41 @@ func (c *gateCommand) Run(ctx context.Context, s *streams) error {
 	if err := cmp.Or(c.apply(s), c.check()); err != nil {
 		return err
 	}
-	v := &gateVerdict{Store: c.DB, Reasons: []string{}}
+	v := &gateVerdict{}
 	err := c.readStore(s, c.DB, func(store *kv.Store) error {
 		return store.View(func(tx *kv.Tx) error { return c.judge(ctx, tx, v, s) })
 	})
-	if errors.Is(err, query.ErrNotCleaned) {
-		v.Reasons, err = append(v.Reasons, err.Error()), nil
-	}
 	if err != nil {
 		return err
 	}
-	v.Passed = len(v.Reasons) == 0
 	s.progress.clear()
-	if err := v.print(s, c.Format); err != nil {
-		return err
+	if len(v.reasons) == 0 {
+		s.say("%s: %s: passed", c.DB, v.standing())
+		return nil
 	}
-	if !v.Passed {
-		return &verdictError{strings.Join(v.Reasons, "; ")}
+	if len(v.rows) > 0 {
+		if _, err := print.Render(s.out, query.NewTable(scoreColumns, v.rows), print.FormatTable); err != nil {
+			return err
+		}
 	}
-	s.say("%s: %s: passed", c.DB, v.standing())
-	return nil
+	return &verdictError{strings.Join(v.reasons, "; ")}
 }
 
-// A gateVerdict has the findings of gate. Gate --format json prints it.
+// A gateVerdict has the findings of gate.
 type gateVerdict struct {
-	Store     string          `json:"store"`
-	Passed    bool            `json:"passed"`
-	Reasons   []string        `json:"reasons"`       // why it has not passed
-	Threshold float64         `json:"threshold"`     // 0: the store was never cleaned
-	Scored    int64           `json:"scored"`        // nodes that have a score
-	Suspects  int64           `json:"suspects"`      // above the threshold
-	Share     float64         `json:"suspect_share"` // of the scored nodes
-	New       *int64          `json:"new_suspects"`  // that are not in the baseline; null: there is none
-	Listed    json.RawMessage `json:"listed"`        // suspects, up to --limit
-
-	rows [][]kv.Value
+	threshold        float64
+	scored, suspects int64        // nodes; suspects are those above the threshold
+	reasons          []string     // why the store does not pass; none: it passes
+	rows             [][]kv.Value // the first suspects that are a reason
 }
 
 // standing says how many suspects there are.
 func (v *gateVerdict) standing() string {
-	return fmt.Sprintf("%d of %d scored nodes are suspects above %.4g", v.Suspects, v.Scored, v.Threshold)
+	return fmt.Sprintf("%d of %d scored nodes are suspects above %.4g", v.suspects, v.scored, v.threshold)
 }
 
-// print prints the suspects, or all of the verdict as json.
-func (v *gateVerdict) print(s *streams, format string) error {
-	listed := query.NewTable(scoreColumns, v.rows)
-	if format != "json" {
-		if len(v.rows) == 0 {
-			return nil
-		}
-		_, err := print.Render(s.out, listed, print.FormatTable)
-		return err
-	}
-	var text strings.Builder
-	if _, err := print.Render(&text, listed, print.FormatJSON); err != nil {
-		return err
-	}
-	v.Listed = json.RawMessage(text.String())
-	encoder := json.NewEncoder(s.out)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(v)
-}
+// mostListed is how many suspects a gate prints.
+const mostListed = 20
 
 // judge compares the suspects with the limits and the baseline.
 func (c *gateCommand) judge(ctx context.Context, tx *kv.Tx, v *gateVerdict, s *streams) error {
@@ -139,12 +108,12 @@ func (c *gateCommand) judge(ctx context.Context, tx *kv.Tx, v *gateVerdict, s *s
 	if err != nil {
 		return err
 	}
-	v.Threshold = run.Threshold
+	v.threshold = run.Threshold
 	sayWarnings(s, run.Warnings)
 	if run.Elsewhere != nil { // the store has a part of its graph
 		s.say("%s", wording.Elsewhere(run))
-		v.Scored = run.Elsewhere.Scored
-	} else if v.Scored, err = countWhere(ctx, tx, index.Not{Term: index.IsNull{Property: cleaner.ScoreColumn}}); err != nil {
+		v.scored = run.Elsewhere.Scored
+	} else if v.scored, err = countWhere(ctx, tx, index.Not{Term: index.IsNull{Property: cleaner.ScoreColumn}}); err != nil {
 		return err
 	}
 	outdated, err := whyOutdated(ctx, tx, run)
@@ -152,7 +121,7 @@ func (c *gateCommand) judge(ctx context.Context, tx *kv.Tx, v *gateVerdict, s *s
 		return err
 	}
 	if outdated != "" {
-		v.Reasons = append(v.Reasons, outdated)
+		v.reasons = append(v.reasons, outdated)
 	}
 	result, err := suspectsAbove(ctx, tx, run.Threshold, byScore, c.Threads)
 	if err != nil {
@@ -164,29 +133,26 @@ func (c *gateCommand) judge(ctx context.Context, tx *kv.Tx, v *gateVerdict, s *s
 		if err != nil {
 			return err
 		}
-		if v.Suspects++; len(all) < c.Limit {
+		if v.suspects++; len(all) < mostListed {
 			all = append(all, row)
 		}
 		if label, ok := known[row[0].String()]; c.Baseline == "" || ok && label == row[1].String() {
 			continue
 		}
-		if isNew++; len(fresh) < c.Limit {
+		if isNew++; len(fresh) < mostListed {
 			fresh = append(fresh, row)
 		}
 	}
-	v.Share = float64(v.Suspects) / float64(max(v.Scored, 1))
-	if c.Most != nil && v.Suspects > *c.Most {
-		v.rows, v.Reasons = all, append(v.Reasons, fmt.Sprintf("%s, want at most %d", v.standing(), *c.Most))
+	if c.Most != nil && v.suspects > *c.Most {
+		v.rows, v.reasons = all, append(v.reasons, fmt.Sprintf("%s, want at most %d", v.standing(), *c.Most))
 	}
-	if c.MostShare != nil && v.Share > *c.MostShare {
+	share := float64(v.suspects) / float64(max(v.scored, 1))
+	if c.MostShare != nil && share > *c.MostShare {
 		v.rows = all
-		v.Reasons = append(v.Reasons, fmt.Sprintf("%s, a share of %.4g, want at most %.4g", v.standing(), v.Share, *c.MostShare))
-	}
-	if c.Baseline != "" {
-		v.New = &isNew
+		v.reasons = append(v.reasons, fmt.Sprintf("%s, a share of %.4g, want at most %.4g", v.standing(), share, *c.MostShare))
 	}
 	if isNew > 0 {
-		v.rows, v.Reasons = fresh, append(v.Reasons, fmt.Sprintf("%s, %d of them not in %s", v.standing(), isNew, c.Baseline))
+		v.rows, v.reasons = fresh, append(v.reasons, fmt.Sprintf("%s, %d of them not in %s", v.standing(), isNew, c.Baseline))
 	}
 	return nil
 }

@@ -15,11 +15,9 @@ import (
 
 // inputFiles are the files of a graph itself.
 type inputFiles struct {
-	Nodes    string `file:"read" placeholder:"FILE" help:"Nodes: id, and label, split or any properties. A file, a directory, a pattern in quotes, or -."`
+	Nodes    string `file:"read" placeholder:"FILE" help:"Nodes: id, and label, split or any properties. A file, a directory, or -."`
 	Edges    string `file:"read" placeholder:"FILE" help:"Edges: src, dst, and weight if they have one; or an .npy of integers with two columns or rows."`
 	Directed bool   `help:"Edges have a direction, from src to dst."`
-
-	EdgeNodes bool `help:"Ends of edges that the nodes file lacks become nodes without a label."`
 
 	Features string   `file:"read" placeholder:"FILE" help:"Features: .npy, a scipy CSR .npz, or a table with id and a column a feature."`
 	Splits   string   `file:"read" placeholder:"FILE" help:"Splits: id, split (train, val, test or none)."`
@@ -115,7 +113,7 @@ func checkPredictionClasses(classes []string, noHeader bool, paths ...string) er
 // graph is what the flags name.
 func (g *graphFiles) graph() *files.Graph {
 	return &files.Graph{
-		Nodes: g.Nodes, Edges: g.Edges, Directed: g.Directed, EdgeNodes: g.EdgeNodes, Features: g.Features,
+		Nodes: g.Nodes, Edges: g.Edges, Directed: g.Directed, Features: g.Features,
 		Splits: g.Splits, Classes: g.Classes,
 		Predictions: g.Predictions, PredictionClasses: g.PredictionClasses, Logits: g.Logits, Encoding: g.encoding(),
 		Form: g.form(), Scores: g.Scores, Run: g.RunFile,

@@ -46,7 +46,7 @@ func (*importCommand) Help() string {
 Headers of neo4j-admin need no flag: :ID, :LABEL, :START_ID and :END_ID are id, label, src and dst, and a property has its type, as in year:int. If all nodes have one ` +
 		`:LABEL and the class is a property, name it: --columns label=subject. :TYPE does not count.
 
-A table may be a directory of files, as Spark writes it, or a pattern in quotes: --edges 'edges-*.csv.gz'. The files have the same header, and are read as one, in the ` +
+A table may be a directory of files, as Spark writes it. The files have the same header, and are read as one, in the ` +
 		`order of their names, in which numbers count: part-2 comes before part-10. Files of a directory whose names begin with . or _ do not count. One table may be -, standard input. ` +
 		`It is read once, so its properties need kinds in the header, as in :ID,:LABEL,year:int.
 
@@ -74,7 +74,7 @@ Ids, labels and values are taken as they are. Import reports labels such as NA, 
 
     graphcleaner import my.graph --nodes nodes.parquet --edges edges.csv.gz --features words.npz --splits split.csv
     graphcleaner import my.graph --nodes papers.csv --columns id=paper_id,label=subject --edges cites.csv --edge-columns src=source,dst=target
-    graphcleaner import my.graph --nodes nodes.parquet/ --edges 'edges-*.csv.gz' --directed
+    graphcleaner import my.graph --nodes nodes.parquet/ --edges edges/ --directed
     graphcleaner import my.graph --nodes nodes.csv --edges edges.npy --unlabelled NA,unknown
     graphcleaner import my.graph --append --nodes today.csv --edges today-edges.csv
     graphcleaner import my.graph --predictions softmax.npy --prediction-classes spam,ham,'one\, two'
@@ -123,7 +123,7 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 	case occupied:
 		return c.replace(ctx, s)
 	}
-	return c.make(ctx, s, nil)
+	return c.make(ctx, s)
 }
 
 // readsInput reports whether the rows of some file come from standard input.
@@ -146,13 +146,10 @@ func (c *importCommand) checkElsewhere() error {
 	return nil
 }
 
-// make makes a store where none is and reports what is in it. It calls made, if not nil, before it puts the store into
-// place.
-func (c *importCommand) make(ctx context.Context, s *streams, finish func(*kv.Store) error) (err error) {
+// make makes a store where none is and reports what is in it.
+func (c *importCommand) make(ctx context.Context, s *streams) (err error) {
 	began := time.Now()
-	r := s.job(c.Threads, int64(c.Memory))
-	r.Finish = finish
-	stats, err := c.load(ctx, c.DB, r)
+	stats, err := c.load(ctx, c.DB, s.job(c.Threads, int64(c.Memory)))
 	if err != nil {
 		return leaving(err, "there is no %s", c.DB)
 	}
@@ -232,8 +229,8 @@ func (c *importCommand) withStoreHeld(ctx context.Context, dir string, fn func(*
 // addTo writes predictions, features and splits into a store that is there.
 func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	switch {
-	case c.Replace || len(c.Classes) > 0 || c.Directed || c.EdgeNodes:
-		return usagef("import: --replace, --classes, --directed and --edge-nodes need --nodes and --edges")
+	case c.Replace || len(c.Classes) > 0 || c.Directed:
+		return usagef("import: --replace, --classes and --directed need --nodes and --edges")
 	case c.Unlabelled != nil:
 		return usagef("import: --unlabelled needs --nodes or --decisions: it is about the labels in those files")
 	case c.Features == "" && c.Predictions == "" && c.Splits == "":
@@ -272,9 +269,8 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 		return usagef("import: --append keeps the store that --replace makes anew: want one of them")
 	case c.Decisions != "":
 		return usagef("import: --decisions go into a store that is there, and alone: append the rest before")
-	case c.Splits != "" || c.predictionEncoding != (predictionEncoding{}) || c.Directed || c.EdgeNodes ||
-		len(c.Classes) > 0:
-		return usagef("import: --splits, --top-k, --float16, --directed, --edge-nodes and --classes do not go with --append: it adds to what the store has")
+	case c.Splits != "" || c.predictionEncoding != (predictionEncoding{}) || c.Directed || len(c.Classes) > 0:
+		return usagef("import: --splits, --top-k, --float16, --directed and --classes do not go with --append: it adds to what the store has")
 	case c.Nodes == "" && c.Edges == "" && c.Predictions == "" && c.Features == "":
 		return usagef("import: nothing to append, want --nodes, --edges, --predictions or --features")
 	case c.Nodes == "" && c.Unlabelled != nil:

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -33,33 +32,15 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 	if err != nil {
 		return leaving(c.inFlags(err), "%s is as it was", c.DB)
 	}
-	_, err = s.printf("%s: %s taken in %s%s, %d were there, %.1f s\n", c.DB,
+	_, err = s.printf("%s: %s taken in %s, %d were there, %.1f s\n", c.DB,
 		wording.Count(adoption.Count, "decision", "decisions"), wording.Count(adoption.Steps, "step", "steps"),
-		kindsText(adoption), adoption.There, time.Since(began).Seconds())
+		adoption.There, time.Since(began).Seconds())
 	if err != nil {
 		return unreported(err, "decisions of %s are in %s", c.Decisions, c.DB)
 	}
 	s.sayLeftOut(adoption.Older, "older than what the store has decided itself")
 	s.sayLeftOut(adoption.Other, "about another label or suggestion than the store has")
 	return nil
-}
-
-// kindsText says of what kinds the decisions are that were taken, such as " (3 accepted, 1 label removed)".
-func kindsText(a files.Adoption) string {
-	var parts []string
-	for kind, count := range a.Kinds {
-		switch kind := decide.Kind(kind); {
-		case count == 0:
-		case kind == decide.Unlabel:
-			parts = append(parts, wording.Count(count, "label", "labels")+" removed")
-		default:
-			parts = append(parts, fmt.Sprintf("%d %s", count, wording.Decided(kind)))
-		}
-	}
-	if parts == nil {
-		return ""
-	}
-	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 // sayLeftOut says which decisions of a file were not taken, and why.

@@ -51,7 +51,6 @@ func (c *statsCommand) Run(ctx context.Context, s *streams) error {
 // compactCommand folds later changes into the blocks.
 type compactCommand struct {
 	DB string `arg:"" name:"DB" help:"Directory of the store."`
-	stageFile
 	resources
 }
 
@@ -70,9 +69,7 @@ func (c *compactCommand) Run(ctx context.Context, s *streams) error {
 		if err := store.Compact(ctx, s.progress.report()); err != nil {
 			return err
 		}
-		err := index.Compact(ctx, store)
-		s.stages.end("compact")
-		return err
+		return index.Compact(ctx, store)
 	})
 	if err != nil {
 		return leaving(err, "%s is whole; run compact again to go on", c.DB)

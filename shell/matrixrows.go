@@ -14,6 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
+	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // nodesRead is how many consecutive nodes are read from a matrix at once.
@@ -154,8 +155,12 @@ func (c *exportCommand) writeArray(
 		}
 		return w.Close()
 	}
-	hops, err := c.featureHops(tx, s)
-	if err != nil {
+	hops := 0
+	switch run, err := query.LastRun(tx); {
+	case err == nil:
+		hops = run.Hops
+		s.say("Features of %d hops, as of run %d.", hops, run.ID)
+	case !errors.Is(err, query.ErrNotCleaned):
 		return err
 	}
 	features, err := cleaner.Features(ctx, tx, hops, ops.Options{
@@ -172,28 +177,6 @@ func (c *exportCommand) writeArray(
 	}
 	defer func() { err = errors.Join(err, features.Close()) }()
 	return writeFeatures(ctx, tx, features, out)
-}
-
-// checkHops refuses hops that are given and cannot be.
-func (c *exportCommand) checkHops() error {
-	if c.Hops == nil {
-		return nil
-	}
-	return checkHops(*c.Hops)
-}
-
-// featureHops are the hops that are given, or else those of the last run, if there is one.
-func (c *exportCommand) featureHops(tx *kv.Tx, s *streams) (int, error) {
-	if c.Hops != nil {
-		return *c.Hops, nil
-	}
-	runs, err := cleaner.Runs(tx)
-	if err != nil || len(runs) == 0 {
-		return 0, err
-	}
-	last := runs[len(runs)-1]
-	s.say("Features of %d hops, as of run %d.", last.Hops, last.ID)
-	return last.Hops, nil
 }
 
 // writeFeatures writes features as .npy in the order of the nodes file.

@@ -5,10 +5,8 @@ package shell
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"os"
@@ -99,62 +97,6 @@ func interrupt(t *testing.T, p *exec.Cmd) {
 	must.Do(t, p.Process.Signal(os.Interrupt))
 	if code := ends(t, p, 3*time.Second); code != exitDone && code != exitInterrupted {
 		t.Errorf("%s: got exit code %d", p.Args[1], code)
-	}
-}
-
-// TestPageBesideOthers reviews through the process of another reviewer, at an address of one's own, until that process
-// ends.
-func TestPageBesideOthers(t *testing.T) {
-	cleanedStore(t)
-	t.Cleanup(http.DefaultClient.CloseIdleConnections)
-	free := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	address := free.Addr().String()
-	must.Do(t, free.Close())
-	first, _ := browsing(t, "review", "g", "--web", "--no-open")
-	second, asBob := browsing(t, "review", "g", "--web", "--no-open", "--who", "bob", "--addr", address)
-	if status, text := asBob("GET", "/review", ""); status != http.StatusOK {
-		t.Fatalf("got %d, %s", status, text)
-	}
-	// The first Ctrl-C ends the page of the process, the second the commands of others.
-	ended := make(chan int, 1)
-	go func() { ended <- ends(t, second, 20*time.Second) }()
-	for {
-		if err := first.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
-			t.Fatal(err)
-		}
-		select {
-		case code := <-ended:
-			if code != exitFailed {
-				t.Errorf("the command of bob: got exit code %d, want %d", code, exitFailed)
-			}
-			return
-		case <-time.After(500 * time.Millisecond):
-		}
-	}
-}
-
-// TestPageRefuses has flags and addresses that cannot be.
-func TestPageRefuses(t *testing.T) {
-	cleanedStore(t)
-	for _, test := range []struct {
-		args string
-		code int
-		want string
-	}{
-		{"review g --web --addr 0.0.0.0:0", exitUsage, "this machine alone"},
-		{"serve g --addr example.org:80", exitUsage, "this machine alone"},
-		{"review g --web --addr 127.0.0.1:99999", exitUsage, "0 to 65535"},
-		{"review g --web --limit 3", exitUsage, "--limit is for the terminal"},
-		{"review g --no-open", exitUsage, "want --web"},
-		{"review g --title name", exitUsage, "want --web"},
-		{"review g --addr 127.0.0.1:1", exitUsage, "want --web"},
-		{"review g --web --title nothing", exitFailed, `no property "nothing"`},
-		{"review g --web --where scor>", exitUsage, "--where"},
-		{"review nowhere --web", exitFailed, "no such store"},
-	} {
-		if got := run(t, "", strings.Fields(test.args)...); got.code != test.code || !strings.Contains(got.err, test.want) {
-			t.Errorf("%s: got %d, %s, want %d, %q", test.args, got.code, got.err, test.code, test.want)
-		}
 	}
 }
 

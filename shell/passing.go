@@ -65,7 +65,7 @@ func (s *streams) pass(ctx context.Context) (p *passing, err error) {
 
 // find opens all files that a name of an input stands for: whatever is looked at to find the table.
 func (p *passing) find(name string) error {
-	if err := p.read(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // it may be a pattern
+	if err := p.read(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // reading it says so
 		return err
 	}
 	files.Sources(stream.WithFiles(p.ctx, finder{p: p}), name)

@@ -14,7 +14,6 @@ type predictCommand struct {
 	DB   string `arg:"" name:"DB" help:"Directory of the store."`
 	Seed uint64 `default:"${seed}" help:"Seed of the training."`
 	predictionEncoding
-	stageFile
 	resources
 }
 

@@ -67,7 +67,6 @@ func TestRowsOfOtherNodes(t *testing.T) {
 			"Either the predictions are useless"},
 		{"nodes.csv", "q.csv", "--quiet", "Warning: q.csv: the largest prediction of a row is the label of 0 of 60 nodes"},
 		{"dir", "p.npy", "", ""},
-		{"dir/part-*", "p.npy", "", ""},
 	} {
 		args := append([]string{"import", "g", "--replace", "--yes", "--nodes", c.nodes, "--edges", "edges.csv",
 			"--predictions", c.predictions}, strings.Fields(c.flags)...)

@@ -170,13 +170,13 @@ func (l *stageLog) end(name string) {
 }
 
 // write ends the last stage, and writes all of them and the process's peak memory as json, to the file that was asked
-// for, if any. The time that it takes itself is in no stage, so it does not wait for the disk.
+// for, if any.
 func (l *stageLog) write(s *streams) error {
 	if l.file == nil || l.file.Stats == "" {
 		return nil
 	}
 	l.end("end")
-	return s.writeNote(l.file.Stats, func(out *bufio.Writer) error {
+	return s.writeFile(l.file.Stats, func(out *bufio.Writer) error {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(struct {

@@ -33,7 +33,7 @@ func TestNoFileIsWrittenIntoAStore(t *testing.T) {
 	for _, command := range []string{
 		"shell g -c .output+F", "shell g --read-only -c .output+F", "export g labels --out F", "backup g F",
 		"import g --splits nodes.csv --stats F", "import h --nodes nodes.csv --edges edges.csv --stats F",
-		"predict g --stats F", "clean g --stats F",
+		"clean g --stats F",
 		"export g features --out f.npy --stats F", "eval g --stats F", "eval g --flags F",
 		"import F --nodes nodes.csv --edges edges.csv", "demo --dir F",
 	} {

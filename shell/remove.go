@@ -17,14 +17,13 @@ type removeCommand struct {
 	Nodes string `file:"read" placeholder:"FILE" help:"Nodes to remove: a table with the column id."`
 	Edges string `file:"read" placeholder:"FILE" help:"Edges to remove: a table with src and dst, or an .npy of integers with two columns or rows."`
 	graphColumns
-	stageFile
 	resources
 }
 
 func (*removeCommand) Help() string {
 	return `Removes the listed nodes, with their edges, labels, properties, predictions and features, and the listed edges. Files are ` + table.Kinds + `; other columns ` +
 		`than id, src and dst do not count. An id or an edge that is not in the store is an error, and then nothing is removed. A row that is listed again counts once. In a ` +
-		`directed graph the edge from src to dst goes, the opposite one stays. Directories, patterns and - are read as import reads them.
+		`directed graph the edge from src to dst goes, the opposite one stays. Directories and - are read as import reads them.
 
 Decisions about a removed node stay in the history. Its id may come again with import --append. It is then another node, without decisions. The scores of other nodes ` +
 		`stay as they are until the next rescore or clean, and their predictions until the next predict.
@@ -48,7 +47,6 @@ func (c *removeCommand) Run(ctx context.Context, s *streams) error {
 	var stats kv.Stats
 	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
 		stats, err = files.Remove(ctx, store, c.Nodes, c.Edges, c.of(s.job(0, c.work())))
-		s.stages.end("remove")
 		return err
 	})
 	s.progress.clear()

@@ -70,35 +70,6 @@ func TestTerminalReviews(t *testing.T) {
 	}
 }
 
-// A wrong label is no reason to take what is typed next for keys, and neither is a paste or what was typed ahead.
-func TestTerminalReviewTakesNoTextForKeys(t *testing.T) {
-	t.Parallel()
-	term := newTerminal(t)
-	store := terminalStore(t, papers.Cleaned(t))
-	reviewIn(term, store)
-	term.wait("the first suspect", `(?s)1 of 2: node s3.*uit:$`)
-	term.text("Databases")
-	term.wait("the refusal of a paste", `(?s)nothing is done\n.*uit:$`)
-	term.text("l")
-	term.wait("the question for a label", `label, or a part of it:$`)
-	term.text("Databases")
-	term.keys("Enter")
-	term.wait("the question again", `(?s)no class is named 'Databases'.*label, or a part of it:$`)
-	term.text("DB")
-	term.keys("Enter")
-	term.wait("and again", `(?s)no class is named 'DB'.*label, or a part of it:$`)
-	term.text("neural")
-	// What comes with the label is typed before the next suspect is there to be seen.
-	term.must("send-keys", "-t", "shell", "Enter", "n")
-	term.wait("the second suspect", `(?s)s3 relabelled: Systems → Neural Nets\n.*2 of 2: node p4.*uit:$`)
-	term.text("q")
-	term.wait("the end", `(?s)1 decided, 0 skipped; 1 left\n`+restored("0"))
-	term.stop()
-	if got, want := papers.LabelsNow(t, papers.Reopen(t, store)), []string{"s3 Neural Nets relabel"}; !slices.Equal(got, want) {
-		t.Errorf("labels and decisions are %q, want %q", got, want)
-	}
-}
-
 func reasonsOf(t *testing.T, store *kv.Store) []string {
 	t.Helper()
 	tx := store.Begin()

@@ -19,37 +19,6 @@ func mustRead(t *testing.T, path string) []byte {
 	return content
 }
 
-// Labels for those who leave suspects out, and for those who take both labels. A node that is put aside as unsure is no
-// suspect.
-func TestExportedLabels(t *testing.T) {
-	store := papers.Cleaned(t)
-	for _, statement := range []string{"accept s3", "unsure p4"} { // s3 is Theory
-		must.Get(query.Exec(t.Context(), store, query.Options{}, statement))(t)
-	}
-	for _, test := range []struct {
-		command exportCommand
-		want    string
-	}{
-		{exportCommand{}, "id,label,original_label|p4,Systems,Systems|p5,Theory,Theory|s3,Theory,Systems|e 1,Neural Nets,Neural Nets|東,,"},
-	} {
-		tx := store.Begin()
-		test.command.What = "labels"
-		result := must.Get(test.command.result(t.Context(), tx))(t)
-		var out bytes.Buffer
-		must.Get(print.Render(&out, result, print.FormatCSV))(t)
-		tx.Close()
-		var kept []string
-		for line := range strings.Lines(out.String()) {
-			if id, _, _ := strings.Cut(line, ","); slices.Contains([]string{"id", "p4", "p5", "s3", "e 1", "東"}, id) {
-				kept = append(kept, strings.TrimSuffix(line, "\n"))
-			}
-		}
-		if got := strings.Join(kept, "|"); got != test.want {
-			t.Errorf("%+v:\ngot  %s\nwant %s", test.command, got, test.want)
-		}
-	}
-}
-
 // What clean takes from decisions, in the order of the nodes file. The run of this store gives no chances, so there are
 // no scores.
 func TestExportedVerdicts(t *testing.T) {
@@ -98,7 +67,6 @@ func TestGate(t *testing.T) {
 	}{
 		{"--most 2", nil, ""},
 		{"--most 1", []string{"p4", "s3"}, "2 of 9 scored nodes are suspects above 0.97, want at most 1"},
-		{"--most 1 --limit 1", []string{"s3"}, "2 of 9"},
 		{"--most-share 0.3", nil, ""},
 		{"--most-share 0.2", []string{"p4", "s3"}, "a share of 0.2222, want at most 0.2"},
 		{"--baseline known.csv", nil, ""},

@@ -183,7 +183,6 @@ func (l *lacks) tell() {
 type rescoreCommand struct {
 	DB   string `arg:"" name:"DB" help:"Directory of the store."`
 	Full bool   `help:"Score all nodes again, whatever has changed."`
-	stageFile
 	resources
 }
 
@@ -210,7 +209,6 @@ func (c *rescoreCommand) Run(ctx context.Context, s *streams) error {
 		done, err = cleaner.Rescore(ctx, store, cleaner.RescoreOptions{
 			Full: c.Full, Workers: c.Threads, MemoryBudget: c.work(), Progress: s.progress.report(), OnStage: s.stages.add, Notice: s.notice,
 		})
-		s.stages.end("rescore")
 		return err
 	})
 	if err != nil {

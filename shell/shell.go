@@ -22,7 +22,6 @@ type shellCommand struct {
 	Command   string          `short:"c" placeholder:"QUERY" help:"Answer this and exit."`
 	File      string          `short:"f" file:"read" placeholder:"FILE" help:"Answer the statements of a file and exit."`
 	Format    columnar.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or parquet."`
-	SafeCSV   bool            `name:"safe-csv" help:"Put an apostrophe before texts in csv and tsv that a spreadsheet would take for formulas. This changes them."`
 	ReadOnly  bool            `help:"Refuse statements that write, and let others read at the same time."`
 	KeepGoing bool            `help:"Continue after a statement that failed."`
 	Timing    bool            `help:"Print how long each statement took."`
@@ -68,7 +67,6 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 		Note:      s.notice,
 		Fail:      func(text string) { s.sayError("%s", text) },
 		Format:    c.Format,
-		SafeCSV:   c.SafeCSV,
 		Timing:    c.Timing,
 		KeepGoing: c.KeepGoing,
 		NoHistory: c.NoHistory,

@@ -85,7 +85,6 @@ func TestStages(t *testing.T) {
 		{args: []string{"clean", in("g"), "--seed", "2"}, want: []string{
 			"start", "open", "read", "degrees", "count", "keep", "sample", "rivals", "propagate", "label model", "score", "count", "write", "close", "end",
 		}, waits: []string{"end"}},
-		{args: []string{"predict", in("g")}, want: []string{"start", "open", "read", "train", "predict", "write", "close", "end"}, waits: []string{"end"}},
 		{args: []string{"export", in("g"), "features", "--out", in("f.npy")}, want: []string{"start", "open", "read", "propagate", "write", "close", "end"}},
 		{args: []string{"export", in("g"), "scores", "--out", "-"}, want: []string{"start", "open", "read", "write", "close", "end"}, waits: []string{"write"}},
 		{
@@ -97,13 +96,6 @@ func TestStages(t *testing.T) {
 			args: []string{"import", in("g"), "--append", "--nodes", "-"}, input: "id,label\nnew,\n",
 			want: []string{"start", "open", "read nodes", "commit", "append", "close", "end"}, waits: []string{"end"},
 		},
-		{args: []string{"remove", in("g"), "--nodes", "-"}, input: "id\nnew\n", want: []string{"start", "open", "header", "remove", "close", "end"}, waits: []string{"header", "end"}},
-		{args: []string{"rescore", in("g"), "--full"}, want: []string{"start", "open", "rescore", "close", "end"}, waits: []string{"end"}},
-		{args: []string{"check", in("g")}, want: []string{"start", "open", "check", "close", "end"}, waits: []string{"end"}},
-		{args: []string{"compact", in("g")}, want: []string{"start", "open", "compact", "close", "end"}, waits: []string{"end"}},
-		{args: []string{"backup", in("g"), "-"}, want: []string{"start", "open", "backup", "close", "end"}, waits: []string{"backup"}},
-		{args: []string{"backup", in("g"), in("b")}, want: []string{"start", "open", "backup", "close", "end"}, waits: []string{"end"}},
-		{args: []string{"restore", in("b"), in("k")}, want: []string{"start", "restore", "end"}, waits: []string{"end"}},
 		{
 			args: []string{"eval", "--nodes", nodes, "--edges", edges, "--method", "argmax", "--repeats", "1"},
 			want: []string{"start", "read nodes", "sync", "read", "noise", "base", "argmax", "end"},

@@ -280,28 +280,6 @@ func longToClean(t *testing.T) string {
 	return dir
 }
 
-// TestTerminalPages looks at a long answer through a pager that shows some lines and waits for a key.
-func TestTerminalPages(t *testing.T) {
-	t.Parallel()
-	pager := filepath.Join(t.TempDir(), "pager")
-	script := "#!/bin/sh\nsed -n '1,4p;$p'\nprintf 'paged: press Enter'\nread -r key </dev/tty\n"
-	if err := os.WriteFile(pager, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	term := newTerminal(t, "PAGER="+pager)
-	term.start(terminalStore(t, papers.Scored(t, 300)))
-	term.text("nodes return id, label")
-	term.keys("Enter")
-	term.wait("the pager", `(?s)id.*label.*paged: press Enter`)
-	term.keys("Enter")
-	term.wait("the prompt", `graphcleaner> *$`)
-	term.text("count nodes")
-	term.keys("Enter")
-	term.wait("an answer of one line", `(?s)\n *300 *\n.*paged: press Enter$`)
-	term.keys("Enter")
-	term.leave()
-}
-
 // TestTerminalIsPlainWhereItIsDumb asks at a terminal that cannot be edited on.
 func TestTerminalIsPlainWhereItIsDumb(t *testing.T) {
 	term := newTerminal(t, "TERM=dumb")

@@ -2,10 +2,8 @@ package npy
 
 import (
 	"archive/zip"
-	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -13,12 +11,12 @@ import (
 // arrays are streamed side by side.
 func (r *Reader) openCSR(members map[string]*zip.File) error {
 	if f := members["format"]; f != nil {
-		format, err := readFormat(f)
+		isCSR, err := endsWith(f, "csr")
 		if err != nil {
 			return r.wrap("format", err)
 		}
-		if format != "csr" {
-			return r.errorf("is a sparse matrix in format %q, want csr (save m.tocsr())", format)
+		if !isCSR {
+			return r.errorf("is a sparse matrix in another format than csr: save m.tocsr()")
 		}
 	}
 	if err := r.readShape(members); err != nil {
@@ -30,7 +28,7 @@ func (r *Reader) openCSR(members map[string]*zip.File) error {
 		if err != nil {
 			return err
 		}
-		if name != "data" && (v.t.kind == 'f' || v.t.kind == 'b') {
+		if name != "data" && (v.kind == 'f' || v.kind == 'b') {
 			return r.wrap(name, errors.New("holds no integers, want integers"))
 		}
 		vectors[i] = v
@@ -60,7 +58,7 @@ func (r *Reader) readShape(members map[string]*zip.File) error {
 	if err != nil {
 		return err
 	}
-	if v.length != 2 || v.t.kind == 'f' || v.t.kind == 'b' {
+	if v.length != 2 || v.kind == 'f' || v.kind == 'b' {
 		return r.wrap("shape", fmt.Errorf("holds %d values, want two integers", v.length))
 	}
 	var sizes [2]int64
@@ -69,10 +67,8 @@ func (r *Reader) readShape(members map[string]*zip.File) error {
 			return r.wrap("shape", err)
 		}
 	}
-	r.rows, r.cols = sizes[0], sizes[1]
-	if r.rows < 0 || r.cols < 0 || r.rows > math.MaxUint32 || r.cols > maxColumns {
-		return r.wrap("shape", fmt.Errorf("says [%d×%d], want at most [%d×%d]", r.rows, r.cols, int64(math.MaxUint32),
-			maxColumns))
+	if err := r.setShape(sizes[0], sizes[1]); err != nil {
+		return r.wrap("shape", err)
 	}
 	return nil
 }
@@ -82,14 +78,8 @@ type csr struct {
 	reader                *Reader
 	indptr, indices, data *vector
 	end                   int64 // indptr of the row last read
-	entries               []entry
 	columns               []uint32
 	values                []float64
-}
-
-type entry struct {
-	column uint32
-	value  float64
 }
 
 func (c *csr) next() (Row, error) {
@@ -107,7 +97,6 @@ func (c *csr) next() (Row, error) {
 	n := int(end - c.end)
 	c.end = end
 	c.columns, c.values = slices.Grow(c.columns[:0], n)[:n], slices.Grow(c.values[:0], n)[:n]
-	ascending := true
 	for i := range c.columns {
 		column, err := c.indices.integer()
 		if err == nil && (column < 0 || column >= r.cols) {
@@ -117,34 +106,11 @@ func (c *csr) next() (Row, error) {
 			return Row{}, r.wrapRow("indices", r.at, err)
 		}
 		c.columns[i] = uint32(column)
-		ascending = ascending && (i == 0 || c.columns[i-1] < c.columns[i])
 	}
-	if err := c.data.floats(c.values); err != nil {
+	if err := c.data.read(c.values); err != nil {
 		return Row{}, r.wrapRow("data", r.at, err)
 	}
-	if !ascending {
-		if err := c.sort(); err != nil {
-			return Row{}, err
-		}
-	}
 	return Row{Columns: c.columns, Values: c.values}, nil
-}
-
-// sort brings the row into ascending columns, which scipy does not promise.
-func (c *csr) sort() error {
-	c.entries = c.entries[:0]
-	for i, column := range c.columns {
-		c.entries = append(c.entries, entry{column, c.values[i]})
-	}
-	slices.SortFunc(c.entries, func(a, b entry) int { return cmp.Compare(a.column, b.column) })
-	for i, e := range c.entries {
-		if i > 0 && c.entries[i-1].column == e.column {
-			return c.reader.wrapRow("indices", c.reader.at, fmt.Errorf("holds column %d twice (save after m.sum_duplicates())",
-				e.column))
-		}
-		c.columns[i], c.values[i] = e.column, e.value
-	}
-	return nil
 }
 
 // finish checks that the rows used all values, and the members' checksums.

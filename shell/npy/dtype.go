@@ -9,13 +9,14 @@ import (
 
 // A dtype is a type of numbers.
 type dtype struct {
-	kind  byte // f, i, u, b as in numpy's descr
-	size  int  // bytes
+	descr string // such as <f4
+	kind  byte   // f, i, u, b as in numpy's descr
+	size  int    // bytes
 	order binary.ByteOrder
 }
 
 func parseType(descr string) (dtype, error) {
-	t := dtype{order: binary.LittleEndian}
+	t := dtype{descr: descr, order: binary.LittleEndian}
 	code := descr
 	if code != "" {
 		switch code[0] {
@@ -41,12 +42,12 @@ func parseType(descr string) (dtype, error) {
 	return t, nil
 }
 
-// decode reads len(dst) values from src.
-func (t dtype) decode(dst []float64, src []byte) {
+// floats reads len(dst) values from src.
+func (t dtype) floats(dst []float64, src []byte) {
 	switch {
 	case t.kind == 'f' && t.size == 2:
 		for i := range dst {
-			dst[i] = Half(t.order.Uint16(src[2*i:]))
+			dst[i] = half(t.order.Uint16(src[2*i:]))
 		}
 	case t.kind == 'f' && t.size == 4:
 		for i := range dst {
@@ -67,8 +68,8 @@ func (t dtype) decode(dst []float64, src []byte) {
 	}
 }
 
-// Half is the number that an IEEE 754 binary16 stands for: a sign, 5 bits of exponent, 10 of fraction.
-func Half(bits uint16) float64 {
+// half is the number that an IEEE 754 binary16 stands for: a sign, 5 bits of exponent, 10 of fraction.
+func half(bits uint16) float64 {
 	exponent, fraction := int(bits>>10&0x1f), float64(bits&0x3ff)
 	var x float64
 	switch {
@@ -85,6 +86,13 @@ func Half(bits uint16) float64 {
 		return -x
 	}
 	return x
+}
+
+// integers reads len(dst) bools or integers from src.
+func (t dtype) integers(dst []int64, src []byte) {
+	for i := range dst {
+		dst[i] = t.integer(src[t.size*i:])
+	}
 }
 
 // integer reads one bool or integer; a uint64 above the largest int64 becomes negative.

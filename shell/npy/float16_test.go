@@ -13,21 +13,21 @@ func TestHalf(t *testing.T) {
 		0x0000: 0, 0x0001: 0x1p-24, 0x03ff: 1023 * 0x1p-24, 0x0400: 0x1p-14, 0x3800: 0.5, 0x3c00: 1, 0x3c01: 1 + 0x1p-10,
 		0xc000: -2, 0x7bff: 65504, 0x7c00: math.Inf(1), 0xfc00: math.Inf(-1),
 	} {
-		if got := Half(bits); got != want {
+		if got := half(bits); got != want {
 			t.Errorf("%#04x: got %v, want %v", bits, got, want)
 		}
 	}
-	if got := Half(0x8000); got != 0 || !math.Signbit(got) {
+	if got := half(0x8000); got != 0 || !math.Signbit(got) {
 		t.Errorf("0x8000: got %v, want -0", got)
 	}
-	if got := Half(0x7e00); !math.IsNaN(got) {
+	if got := half(0x7e00); !math.IsNaN(got) {
 		t.Errorf("0x7e00: got %v, want NaN", got)
 	}
 }
 
 func TestFloat16Files(t *testing.T) {
 	for _, descr := range []string{"<f2", ">f2"} {
-		content := array(descr, false, "(2, 2)", uint16(0x3c00), uint16(0x0000), uint16(0x3400), uint16(0x3a00))
+		content := arrayFile(descr, false, "(2, 2)", uint16(0x3c00), uint16(0x0000), uint16(0x3400), uint16(0x3a00))
 		for name, file := range map[string][]byte{"a.npy": content, "a.npz": archive(t, zip.Deflate, member{"a", content})} {
 			rows, err := dense(write(t, name, file), "")
 			if got, want := fmt.Sprint(rows), "[[1 0] [0.25 0.75]]"; err != nil || got != want {

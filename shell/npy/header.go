@@ -21,10 +21,11 @@ const (
 
 // A header is what an .npy file says of its array.
 type header struct {
-	descr   string // such as <f4
-	fortran bool
-	shape   []int64
-	length  int64 // bytes of the header, magic included
+	dtype
+	fortran    bool
+	shape      []int64
+	rows, cols int64 // of a matrix
+	length     int64 // bytes of the header, magic included
 }
 
 // readHeader reads the header from the beginning of an .npy file.
@@ -56,11 +57,8 @@ func readHeader(r io.Reader) (header, error) {
 		return header{}, readError(err, "its header")
 	}
 	h, err := parseHeader(string(text))
-	if err != nil {
-		return header{}, fmt.Errorf("has a header that cannot be read: %w", err)
-	}
 	h.length = begin + size
-	return h, nil
+	return h, err
 }
 
 // The entries of the Python dictionary of a header, as numpy writes it:
@@ -69,40 +67,51 @@ func readHeader(r io.Reader) (header, error) {
 var (
 	descrEntry = regexp.MustCompile(`'descr': *'([^'\\]*)'`)
 	orderEntry = regexp.MustCompile(`'fortran_order': *(True|False)`)
-	shapeEntry = regexp.MustCompile(`'shape': *\(([0-9L, ]*)\)`)
+	shapeEntry = regexp.MustCompile(`'shape': *\(([0-9, ]*)\)`)
 )
 
 func parseHeader(text string) (h header, err error) {
 	descr, order, shape := descrEntry.FindStringSubmatch(text), orderEntry.FindStringSubmatch(text), shapeEntry.FindStringSubmatch(text)
 	if descr == nil || order == nil || shape == nil {
-		return h, errors.New("want descr, fortran_order and shape of an array of plain numbers")
+		return h, errors.New("has a header without descr, fortran_order and shape of an array of plain numbers")
 	}
-	h.descr, h.fortran = descr[1], order[1] == "True"
+	if h.dtype, err = parseType(descr[1]); err != nil {
+		return h, err
+	}
+	h.fortran = order[1] == "True"
 	for _, size := range strings.FieldsFunc(shape[1], func(r rune) bool { return r == ',' || r == ' ' }) {
-		n, err := strconv.ParseInt(strings.TrimSuffix(size, "L"), 10, 64) // Python 2 wrote long integers so
+		n, err := strconv.ParseInt(size, 10, 64)
 		if err != nil {
-			return h, fmt.Errorf("got %q, want a size", size)
+			return h, fmt.Errorf("has a header with %q, want a size", size)
 		}
 		h.shape = append(h.shape, n)
 	}
 	return h, nil
 }
 
-// matrixShape returns rows and columns of a one- or two-dimensional array.
-func (h header) matrixShape() (rows, cols int64, err error) {
+// readMatrix reads the header of a dense matrix, of one or two dimensions, and holds it against the bytes of its file or
+// zip member.
+func readMatrix(content io.Reader, size int64) (header, error) {
+	h, err := readHeader(content)
+	if err != nil {
+		return h, err
+	}
 	switch len(h.shape) {
 	case 1:
-		rows, cols = h.shape[0], 1
+		h.rows, h.cols = h.shape[0], 1
 	case 2:
-		rows, cols = h.shape[0], h.shape[1]
+		h.rows, h.cols = h.shape[0], h.shape[1]
 	default:
-		return 0, 0, fmt.Errorf("has shape %s, want a matrix of two dimensions", h.shapeText())
+		return h, fmt.Errorf("has shape %s, want a matrix of two dimensions", h.shapeText())
 	}
-	// The bounds keep rows·cols·size within an int64: 2³²·2²²·8 = 2⁵⁷.
-	if rows > math.MaxUint32 || cols > maxColumns {
-		return 0, 0, fmt.Errorf("has shape %s, want at most [%d×%d]", h.shapeText(), int64(math.MaxUint32), maxColumns)
+	if h.cols > 0 && h.rows > math.MaxInt64/8/h.cols {
+		return h, fmt.Errorf("has shape %s, want at most %d values", h.shapeText(), int64(math.MaxInt64/8))
 	}
-	return rows, cols, nil
+	want := h.rows * h.cols * int64(h.size)
+	if got := size - h.length; got != want {
+		return h, fmt.Errorf("holds %d bytes of values, want %d for its shape %s of %s", got, want, h.shapeText(), h.descr)
+	}
+	return h, nil
 }
 
 func (h header) shapeText() string {

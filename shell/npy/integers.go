@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"math"
-
 	"path/filepath"
 	"strings"
 
@@ -15,19 +12,15 @@ import (
 
 // Integers is a dense matrix of integers in an .npy file, read at any row.
 type Integers struct {
-	path    string
-	file    *stream.File
-	size    int64
-	begin   int64 // of the values
-	fortran bool
-	dtype   dtype
-	rows    int64
-	cols    int64
+	array
+	path     string
+	file     *stream.File
+	fileSize int64
 }
 
 // OpenIntegers opens an .npy file of integers with the given number of columns, and checks all that can be checked
 // before reading its values. A matrix with that number of rows, but not of columns, is read as its transpose.
-func OpenIntegers(ctx context.Context, path string, columns int) (_ *Integers, err error) {
+func OpenIntegers(ctx context.Context, path string, columns int) (*Integers, error) {
 	if strings.EqualFold(filepath.Ext(path), ".npz") {
 		return nil, &Error{Path: path, Row: -1, Msg: "is an .npz, want one array of integers: " +
 			"numpy.save('edges.npy', numpy.transpose(m.nonzero())) writes the places of a scipy matrix m"}
@@ -36,36 +29,21 @@ func OpenIntegers(ctx context.Context, path string, columns int) (_ *Integers, e
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, f.Close())
-		}
-	}()
-	m := &Integers{path: path, file: f, size: size}
-	h, err := readHeader(f)
-	if err != nil {
-		return nil, m.errorf(-1, "%v", err)
-	}
-	if m.dtype, err = parseType(h.descr); err != nil || m.dtype.kind != 'i' && m.dtype.kind != 'u' {
-		return nil, m.errorf(-1, "holds values of type %q, want integers", h.descr)
-	}
-	m.begin, m.fortran = h.length, h.fortran
-	switch {
-	case len(h.shape) == 2 && h.shape[1] == int64(columns):
-		m.rows, m.cols = h.shape[0], h.shape[1]
-	case len(h.shape) == 2 && h.shape[0] == int64(columns):
+	m := &Integers{array: array{content: f}, path: path, file: f, fileSize: size}
+	m.header, err = readMatrix(f, size)
+	switch isMatrix := len(m.shape) == 2; {
+	case err != nil:
+	case m.kind != 'i' && m.kind != 'u':
+		err = fmt.Errorf("holds values of type %q, want integers", m.descr)
+	case isMatrix && m.cols == int64(columns):
+	case isMatrix && m.rows == int64(columns):
 		// One order of a matrix is the other order of its transpose.
-		m.rows, m.cols, m.fortran = h.shape[1], h.shape[0], !h.fortran
+		m.rows, m.cols, m.fortran = m.cols, m.rows, !m.fortran
 	default:
-		return nil, m.errorf(-1, "has shape %s, want %d columns, or %d rows", h.shapeText(), columns, columns)
+		err = fmt.Errorf("has shape %s, want %d columns, or %d rows", m.shapeText(), columns, columns)
 	}
-	if most := math.MaxInt64 / (8 * m.cols); m.rows > most {
-		return nil, m.errorf(-1, "has shape %s, want at most %d rows", h.shapeText(), most)
-	}
-	want := m.rows * m.cols * int64(m.dtype.size)
-	if got := m.size - m.begin; got != want {
-		return nil, m.errorf(-1, "holds %d bytes of values, want %d for its shape %s of %s", got, want, h.shapeText(),
-			h.descr)
+	if err != nil {
+		return nil, errors.Join(&Error{Path: path, Row: -1, Msg: err.Error()}, f.Close())
 	}
 	return m, nil
 }
@@ -74,57 +52,26 @@ func OpenIntegers(ctx context.Context, path string, columns int) (_ *Integers, e
 func (m *Integers) Path() string { return m.path }
 
 // Size is the size of the file in bytes.
-func (m *Integers) Size() int64 { return m.size }
+func (m *Integers) Size() int64 { return m.fileSize }
 
 // NumRows is the number of rows.
 func (m *Integers) NumRows() int64 { return m.rows }
 
 // RowBytes is the size of a row in bytes.
-func (m *Integers) RowBytes() int64 { return m.cols * int64(m.dtype.size) }
+func (m *Integers) RowBytes() int64 { return m.cols * int64(m.size) }
 
 // Read reads len(dst)/columns rows from a row on into dst [rows×columns], with raw as memory for their bytes, which it
 // returns. A value above the largest int64 becomes negative: see Unsigned. Several goroutines may read at once.
 func (m *Integers) Read(row int64, dst []int64, raw []byte) ([]byte, error) {
-	size := int64(m.dtype.size)
-	rows := int64(len(dst)) / m.cols
-	if need := int(rows * m.cols * size); cap(raw) < need {
-		raw = make([]byte, need)
-	}
-	if !m.fortran {
-		raw = raw[:rows*m.cols*size]
-		if err := m.readAt(raw, row, m.begin+row*m.cols*size); err != nil {
-			return raw, err
-		}
-		for i := range dst {
-			dst[i] = m.dtype.integer(raw[int64(i)*size:])
-		}
-		return raw, nil
-	}
-	raw = raw[:rows*size]
-	for j := range m.cols {
-		if err := m.readAt(raw, row, m.begin+(j*m.rows+row)*size); err != nil {
-			return raw, err
-		}
-		for i := range rows {
-			dst[i*m.cols+j] = m.dtype.integer(raw[i*size:])
-		}
+	raw, err := read(&m.array, row, int64(len(dst))/m.cols, dst, raw, m.integers)
+	if err != nil {
+		return raw, &Error{Path: m.path, Row: row, Msg: err.Error()}
 	}
 	return raw, nil
 }
 
-func (m *Integers) readAt(raw []byte, row, offset int64) error {
-	if _, err := m.file.ReadAt(raw, offset); err != nil && (len(raw) > 0 || !errors.Is(err, io.EOF)) {
-		return m.errorf(row, "%v", readError(err, "its values"))
-	}
-	return nil
-}
-
 // Unsigned says whether values are never less than zero, so that a negative int64 stands for one that is 2⁶⁴ larger.
-func (m *Integers) Unsigned() bool { return m.dtype.kind == 'u' }
+func (m *Integers) Unsigned() bool { return m.kind == 'u' }
 
 // Close releases the file.
 func (m *Integers) Close() error { return m.file.Close() }
-
-func (m *Integers) errorf(row int64, format string, args ...any) error {
-	return &Error{Path: m.path, Row: row, Msg: fmt.Sprintf(format, args...)}
-}

@@ -16,8 +16,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// array returns the bytes of an .npy file.
-func array(descr string, fortran bool, shape string, values ...any) []byte {
+// arrayFile returns the bytes of an .npy file.
+func arrayFile(descr string, fortran bool, shape string, values ...any) []byte {
 	order := map[bool]string{true: "True", false: "False"}[fortran]
 	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n", descr, order, shape)
 	out := append([]byte(magic), 1, 0)
@@ -99,7 +99,7 @@ func dense(path, name string) (rows [][]float64, err error) {
 		values := make([]float64, r.NumColumns())
 		if r.Sparse() {
 			for i, j := range row.Columns {
-				values[j] = row.Values[i]
+				values[j] += row.Values[i]
 			}
 		} else {
 			copy(values, row.Values)
@@ -114,28 +114,30 @@ func TestDenseTypesAndOrders(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		{array("<f4", false, "(2, 3)", float32(1), float32(2), float32(3), float32(4), float32(5), float32(-6.5)), "[[1 2 3] [4 5 -6.5]]"},
-		{array(">f4", false, "(1, 2)", float32(1), float32(2)), "[[1 2]]"},
-		{array("<f8", true, "(2, 3)", 1.0, 4.0, 2.0, 5.0, 3.0, 6.0), "[[1 2 3] [4 5 6]]"},
-		{array(">f8", true, "(1, 2)", 1.0, 4.0), "[[1 4]]"},
-		{array("|b1", false, "(2,)", uint8(1), uint8(0)), "[[1] [0]]"},
-		{array("|i1", false, "(1,)", int8(-3)), "[[-3]]"},
-		{array("|u1", false, "(1,)", uint8(253)), "[[253]]"},
-		{array("<i2", false, "(1,)", int16(-3)), "[[-3]]"},
-		{array(">u2", false, "(1,)", uint16(65535)), "[[65535]]"},
-		{array(">i4", false, "(1,)", int32(-3)), "[[-3]]"},
-		{array("<u4", false, "(1,)", uint32(math.MaxUint32)), "[[4.294967295e+09]]"},
-		{array("<i8", false, "(1,)", int64(-3)), "[[-3]]"},
-		{array("<u8", false, "(1,)", uint64(math.MaxUint64)), "[[1.8446744073709552e+19]]"},
-		{array("<f4", false, "(0, 5)"), "[]"},
-		{array("<f4", false, "(2, 0)"), "[[] []]"},
-		{array("<f4", false, "(2L, 1L)", float32(1), float32(2)), "[[1] [2]]"},
+		{arrayFile("<f4", false, "(2, 3)", float32(1), float32(2), float32(3), float32(4), float32(5), float32(-6.5)), "[[1 2 3] [4 5 -6.5]]"},
+		{arrayFile(">f4", false, "(1, 2)", float32(1), float32(2)), "[[1 2]]"},
+		{arrayFile("<f8", true, "(2, 3)", 1.0, 4.0, 2.0, 5.0, 3.0, 6.0), "[[1 2 3] [4 5 6]]"},
+		{arrayFile(">f8", true, "(1, 2)", 1.0, 4.0), "[[1 4]]"},
+		{arrayFile("|b1", false, "(2,)", uint8(1), uint8(0)), "[[1] [0]]"},
+		{arrayFile("|i1", false, "(1,)", int8(-3)), "[[-3]]"},
+		{arrayFile("|u1", false, "(1,)", uint8(253)), "[[253]]"},
+		{arrayFile("<i2", false, "(1,)", int16(-3)), "[[-3]]"},
+		{arrayFile(">u2", false, "(1,)", uint16(65535)), "[[65535]]"},
+		{arrayFile(">i4", false, "(1,)", int32(-3)), "[[-3]]"},
+		{arrayFile("<u4", false, "(1,)", uint32(math.MaxUint32)), "[[4.294967295e+09]]"},
+		{arrayFile("<i8", false, "(1,)", int64(-3)), "[[-3]]"},
+		{arrayFile("<u8", false, "(1,)", uint64(math.MaxUint64)), "[[1.8446744073709552e+19]]"},
+		{arrayFile("<f4", false, "(0, 5)"), "[]"},
+		{arrayFile("<f4", false, "(2, 0)"), "[[] []]"},
 	} {
 		for name, content := range map[string][]byte{
 			"a.npy":          c.content,
 			"stored.npz":     archive(t, zip.Store, member{"arr_0", c.content}),
 			"wantedname.NPZ": archive(t, zip.Store, member{"other", c.content[:20]}, member{"predictions", c.content}),
 		} {
+			if name != "a.npy" && strings.Contains(string(c.content), "True") {
+				continue // archives have C order
+			}
 			rows, err := dense(write(t, name, content), "predictions")
 			if got := fmt.Sprint(rows); err != nil || got != c.want {
 				t.Errorf("%s of %.60q: got %v, %v, want %s", name, c.content[10:], got, err, c.want)
@@ -146,7 +148,7 @@ func TestDenseTypesAndOrders(t *testing.T) {
 
 // Blocks of rows in Fortran order meet at the right places.
 func TestFortranBlocks(t *testing.T) {
-	const rows, cols = 5, fortranBlock / 8 / 2 // two rows to a block
+	const rows, cols = 5, blockBytes / 8 / 2 // two rows to a block
 	values := make([]byte, 4*rows*cols)
 	for i := range rows {
 		for j := range cols {
@@ -154,7 +156,7 @@ func TestFortranBlocks(t *testing.T) {
 		}
 	}
 	r := must.Get(Open(t.Context(), write(t, "f.npy",
-		array("<i4", true, fmt.Sprintf("(%d, %d)", rows, cols), string(values))), ""))(t)
+		arrayFile("<i4", true, fmt.Sprintf("(%d, %d)", rows, cols), string(values))), ""))(t)
 	seen := 0
 	for row, err := range r.Rows() {
 		must.Do(t, err)
@@ -176,14 +178,15 @@ func TestFortranBlocks(t *testing.T) {
 // csrMembers is the matrix [[0 5 0] [0 0 0] [7 0 6]], its last row out of order.
 func csrMembers() []member {
 	return []member{
-		{"indices", array("<i4", false, "(3,)", int32(1), int32(2), int32(0))},
-		{"indptr", array("<i8", false, "(4,)", int64(0), int64(1), int64(1), int64(3))},
-		{"format", array("|S3", false, "()", "csr")},
-		{"shape", array("<i8", false, "(2,)", int64(3), int64(3))},
-		{"data", array("<f4", false, "(3,)", float32(5), float32(6), float32(7))},
+		{"indices", arrayFile("<i4", false, "(3,)", int32(1), int32(2), int32(0))},
+		{"indptr", arrayFile("<i8", false, "(4,)", int64(0), int64(1), int64(1), int64(3))},
+		{"format", arrayFile("|S3", false, "()", "csr")},
+		{"shape", arrayFile("<i8", false, "(2,)", int64(3), int64(3))},
+		{"data", arrayFile("<f4", false, "(3,)", float32(5), float32(6), float32(7))},
 	}
 }
 
+// Columns of a row come in any order, and values of one column add up.
 func TestCSR(t *testing.T) {
 	for _, method := range []uint16{zip.Store, zip.Deflate} {
 		path := write(t, "x.npz", archive(t, method, csrMembers()...))
@@ -208,21 +211,20 @@ func TestCSRErrors(t *testing.T) {
 		members []member
 		want    string
 	}{
-		{replace("format", array("<U3", false, "()", "c\x00\x00\x00s\x00\x00\x00c\x00\x00\x00")), `is a sparse matrix in format "csc", want csr (save m.tocsr())`},
+		{replace("format", arrayFile("<U3", false, "()", "c\x00\x00\x00s\x00\x00\x00c\x00\x00\x00")), `is a sparse matrix in another format than csr: save m.tocsr()`},
 		{replace("indices", nil), `has indptr but not "indices", want the data, indices, indptr and shape of a scipy CSR matrix`},
-		{replace("shape", array("<i8", false, "(2,)", int64(4), int64(3))), `array "indptr" holds 4 values, want 5, one more than rows`},
-		{replace("shape", array("<i8", false, "(2,)", int64(3), int64(-1))), `array "shape" says [3×-1], want at most`},
-		{replace("shape", array("<i8", false, "(2,)", int64(3), int64(2))), `array "indices" row 2 holds column 2, want 0 to 1`},
-		{replace("data", array("<f4", false, "(2,)", float32(5), float32(6))), `array "indices" holds 3 values, want the 2 of data`},
-		{replace("data", array("<f4", false, "(300000000000,)", float32(5), float32(6))), `array "data" holds 8 bytes of values, want those of its shape [300000000000] of <f4`},
-		{replace("data", array("|O", false, "(3,)", "pickle")), `array "data" holds Python objects (|O), which are not read because that means running code, want numbers`},
-		{replace("indptr", array("<i8", false, "(4,)", int64(0), int64(2), int64(1), int64(3))), `array "indptr" row 1 says 1, want a number from 2 to 3`},
-		{replace("indptr", array("<i8", false, "(4,)", int64(1), int64(2), int64(2), int64(3))), `array "indptr" begins with 1, want 0`},
-		{replace("indptr", array("<i8", false, "(4,)", int64(0), int64(1), int64(1), int64(2))), `array "indptr" ends with 2, want 3, the length of data`},
-		{replace("indptr", array("<i8", false, "(4,)", int64(0), int64(1), int64(1), int64(1)<<60)), `array "indptr" row 2 says 1152921504606846976, want a number from 1 to 3`},
-		{replace("indices", array("<i4", false, "(3,)", int32(1), int32(2), int32(2))), `array "indices" row 2 holds column 2 twice (save after m.sum_duplicates())`},
-		{replace("indices", array("<i4", false, "(3,)", int32(-1), int32(2), int32(0))), `array "indices" row 0 holds column -1, want 0 to 2`},
-		{replace("indices", array("<f4", false, "(3,)", float32(1), float32(2), float32(0))), `array "indices" holds no integers, want integers`},
+		{replace("shape", arrayFile("<i8", false, "(2,)", int64(4), int64(3))), `array "indptr" holds 4 values, want 5, one more than rows`},
+		{replace("shape", arrayFile("<i8", false, "(2,)", int64(3), int64(-1))), `array "shape" has shape [3×-1], want at most`},
+		{replace("shape", arrayFile("<i8", false, "(2,)", int64(3), int64(2))), `array "indices" row 2 holds column 2, want 0 to 1`},
+		{replace("data", arrayFile("<f4", false, "(2,)", float32(5), float32(6))), `array "indices" holds 3 values, want the 2 of data`},
+		{replace("data", arrayFile("<f4", false, "(300000000000,)", float32(5), float32(6))), `array "data" holds 8 bytes of values, want 1200000000000 for its shape [300000000000] of <f4`},
+		{replace("data", arrayFile("|O", false, "(3,)", "pickle")), `array "data" holds Python objects (|O), which are not read because that means running code, want numbers`},
+		{replace("indptr", arrayFile("<i8", false, "(4,)", int64(0), int64(2), int64(1), int64(3))), `array "indptr" row 1 says 1, want a number from 2 to 3`},
+		{replace("indptr", arrayFile("<i8", false, "(4,)", int64(1), int64(2), int64(2), int64(3))), `array "indptr" begins with 1, want 0`},
+		{replace("indptr", arrayFile("<i8", false, "(4,)", int64(0), int64(1), int64(1), int64(2))), `array "indptr" ends with 2, want 3, the length of data`},
+		{replace("indptr", arrayFile("<i8", false, "(4,)", int64(0), int64(1), int64(1), int64(1)<<60)), `array "indptr" row 2 says 1152921504606846976, want a number from 1 to 3`},
+		{replace("indices", arrayFile("<i4", false, "(3,)", int32(-1), int32(2), int32(0))), `array "indices" row 0 holds column -1, want 0 to 2`},
+		{replace("indices", arrayFile("<f4", false, "(3,)", float32(1), float32(2), float32(0))), `array "indices" holds no integers, want integers`},
 	} {
 		path := write(t, "x.npz", archive(t, zip.Deflate, c.members...))
 		rows, err := dense(path, "features")
@@ -233,14 +235,14 @@ func TestCSRErrors(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	good := array("<f4", false, "(2, 2)", float32(1), float32(2), float32(3), float32(4))
+	good := arrayFile("<f4", false, "(2, 2)", float32(1), float32(2), float32(3), float32(4))
 	text := func(header string) []byte {
 		return append(binary.LittleEndian.AppendUint16(append([]byte(magic), 1, 0), uint16(len(header))), header...)
 	}
 	zipped := archive(t, zip.Store, member{"a", good})
 	damaged := bytes.Clone(zipped)
 	damaged[bytes.Index(zipped, good)+len(good)-1] ^= 1
-	bomb := array("<f4", false, "(1, 4000000)", strings.Repeat("\x00", 16000000))
+	bomb := arrayFile("<f4", false, "(1, 4000000)", strings.Repeat("\x00", 16000000))
 	for _, c := range []struct {
 		name    string
 		content []byte
@@ -253,16 +255,16 @@ func TestErrors(t *testing.T) {
 		{"a.npy", []byte("id,label\n1,2\n3,4\n"), `is not an .npy array: it does not begin with \x93NUMPY`},
 		{"a.npy", append([]byte(magic), 9, 0, 0, 0, 0, 0), "has .npy version 9, want 1, 2 or 3"},
 		{"a.npy", append([]byte(magic), 2, 0, 0xff, 0xff, 0xff, 0xff), "has a header of 4294967295 bytes"},
-		{"a.npy", array("|O", false, "(2, 2)", "pickle"), "holds Python objects (|O)"},
-		{"a.npy", array("<c8", false, "(2, 2)"), `holds values of type "<c8", want float16, float32`},
+		{"a.npy", arrayFile("|O", false, "(2, 2)", "pickle"), "holds Python objects (|O)"},
+		{"a.npy", arrayFile("<c8", false, "(2, 2)"), `holds values of type "<c8", want float16, float32`},
 		{"a.npy", text("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }"), "an array of plain numbers"},
-		{"a.npy", text("{'descr': '<f4', 'fortran_order': False, }"), "want descr, fortran_order and shape"},
+		{"a.npy", text("{'descr': '<f4', 'fortran_order': False, }"), "without descr, fortran_order and shape"},
 		{"a.npy", text("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }"), "want a size"},
-		{"a.npy", text("{'descr': '<f4'"), "want descr, fortran_order and shape"},
-		{"a.npy", array("<f4", false, "(2, 2, 2)"), "has shape [2×2×2], want a matrix of two dimensions"},
-		{"a.npy", array("<f4", false, "()", float32(1)), "has shape [], want a matrix of two dimensions"},
-		{"a.npy", array("<f8", false, "(4294967296, 4294967296)"), "has shape [4294967296×4294967296], want at most [4294967295×4194304]"},
-		{"a.npy", array("<f8", false, "(4294967295, 4194304)"), "holds 0 bytes of values, want 144115188042301440"},
+		{"a.npy", text("{'descr': '<f4'"), "without descr, fortran_order and shape"},
+		{"a.npy", arrayFile("<f4", false, "(2, 2, 2)"), "has shape [2×2×2], want a matrix of two dimensions"},
+		{"a.npy", arrayFile("<f4", false, "()", float32(1)), "has shape [], want a matrix of two dimensions"},
+		{"a.npy", arrayFile("<f8", false, "(4294967296, 4294967296)"), "has shape [4294967296×4294967296], want at most 1152921504606846975 values"},
+		{"a.npy", arrayFile("<f8", false, "(4294967295, 4194304)"), "holds 0 bytes of values, want 144115188042301440"},
 		{"a.csv", good, `has a name that ends in ".csv", want one that ends in .npy or .npz`},
 		{"a.npz", good, "is not a whole .npz file"},
 		{"a.npz", zipped[:len(zipped)-30], "is not a whole .npz file"},
@@ -270,7 +272,7 @@ func TestErrors(t *testing.T) {
 		{"a.npz", archive(t, zip.Store, member{"a", good}, member{"b", good}), `holds the arrays [a b], want one, or one called "features", or a scipy CSR matrix`},
 		{"a.npz", archive(t, zip.Store, member{"a", good}, member{"a", good}), `holds the array "a" twice`},
 		{"a.npz", archive(t, zip.Store), `holds the arrays [], want one`},
-		{"a.npz", archive(t, zip.Deflate, member{"a", array("<f4", true, "(2, 2)", float32(1), float32(2), float32(3), float32(4))}), "is in Fortran order and compressed"},
+		{"a.npz", archive(t, zip.Deflate, member{"a", arrayFile("<f4", true, "(2, 2)", float32(1), float32(2), float32(3), float32(4))}), "is in Fortran order within an archive"},
 		{"a.npz", inflated(t, bomb), "compressed bytes cannot give"},
 	} {
 		path := write(t, c.name, c.content)
@@ -315,11 +317,11 @@ func TestWriterRoundTrip(t *testing.T) {
 // No header makes the reader panic, or read what is not there. Files are short: go test tries each byte of those that
 // reach new code for being needed, a minute a file, and counts no execs meanwhile.
 func FuzzOpen(f *testing.F) {
-	f.Add(array("<f4", false, "(2, 2)", float32(1), float32(2), float32(3), float32(4)), false)
-	f.Add(array(">i8", true, "(2, 2)", int64(1), int64(2), int64(3), int64(4)), false)
-	f.Add(array("<f8", false, "(4294967295, 4194304)"), false)
+	f.Add(arrayFile("<f4", false, "(2, 2)", float32(1), float32(2), float32(3), float32(4)), false)
+	f.Add(arrayFile(">i8", true, "(2, 2)", int64(1), int64(2), int64(3), int64(4)), false)
+	f.Add(arrayFile("<f8", false, "(4294967295, 4194304)"), false)
 	f.Add(archive(f, zip.Deflate, csrMembers()...), true)
-	f.Add(archive(f, zip.Store, member{"a", array("<f4", true, "(1, 2)", float32(1), float32(2))}), true)
+	f.Add(archive(f, zip.Store, member{"a", arrayFile("<f4", true, "(1, 2)", float32(1), float32(2))}), true)
 	f.Fuzz(func(t *testing.T, content []byte, zipped bool) {
 		if len(content) > 4<<10 {
 			t.Skip("longer than what the headers of a few arrays take")

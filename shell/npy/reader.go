@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"path/filepath"
 	"strings"
 
@@ -40,8 +41,8 @@ func (e *Error) Error() string {
 // A Row is one row of a matrix, borrowed until the next step of Reader.Rows.
 type Row struct {
 	Index int64 // 0-based
-	// Columns holds the columns that Values belong to, ascending, if the matrix is sparse; the others are zero. It is
-	// nil if Values holds the whole row.
+	// Columns holds the columns that Values belong to if the matrix is sparse, in any order. The values of a column that
+	// is there several times add up, as scipy has it; the others are zero. It is nil if Values holds the whole row.
 	Columns []uint32
 	Values  []float64
 }
@@ -73,7 +74,7 @@ func Open(ctx context.Context, path, name string) (*Reader, error) {
 	}
 	r := &Reader{path: path, size: size, closes: []io.Closer{f}}
 	if extension == ".npy" {
-		err = r.openArray(f, size, "")
+		err = r.openArray(f, size)
 	} else {
 		err = r.openZip(f, size, name)
 	}
@@ -149,6 +150,15 @@ func (r *Reader) Close() error {
 	}
 	r.closes = nil
 	return err
+}
+
+// setShape takes the shape of the matrix. Its bounds keep the memory that a row takes small.
+func (r *Reader) setShape(rows, cols int64) error {
+	r.rows, r.cols = rows, cols
+	if rows < 0 || cols < 0 || rows > math.MaxUint32 || cols > maxColumns {
+		return fmt.Errorf("has shape [%d×%d], want at most [%d×%d]", rows, cols, int64(math.MaxUint32), maxColumns)
+	}
+	return nil
 }
 
 func (r *Reader) errorf(format string, args ...any) error {

@@ -50,7 +50,7 @@ func (r *Reader) openZip(content io.ReaderAt, size int64, name string) error {
 		return r.errorf("holds the arrays [%.60s], want one, or one called %q, or a scipy CSR matrix",
 			strings.Join(names, " "), name)
 	}
-	return r.openMember(members[name], content, name)
+	return r.openMember(members[name], name)
 }
 
 // A memberStream is a stream of an archive. Close of a decompressor says once more, without the name of the file, what
@@ -76,27 +76,22 @@ func (r *Reader) stream(f *zip.File, name string) (*bufio.Reader, error) {
 	return bufio.NewReaderSize(stream, bufferSize), nil
 }
 
-func (r *Reader) openMember(f *zip.File, content io.ReaderAt, name string) error {
+func (r *Reader) openMember(f *zip.File, name string) error {
 	in, err := r.stream(f, name)
 	if err != nil {
 		return err
 	}
-	h, t, err := r.openHeader(in, int64(f.UncompressedSize64))
+	h, err := readMatrix(in, int64(f.UncompressedSize64))
+	if err == nil {
+		err = r.setShape(h.rows, h.cols)
+	}
+	if err == nil && h.fortran && h.rows > 1 && h.cols > 1 {
+		err = errors.New("is in Fortran order within an archive, want C order (numpy.ascontiguousarray), or .npy")
+	}
 	if err != nil {
 		return r.wrap(name, err)
 	}
-	if h.fortran && r.rows > 1 && r.cols > 1 {
-		if f.Method != zip.Store {
-			return r.wrap(name, errors.New("is in Fortran order and compressed, want C order (numpy.ascontiguousarray)"))
-		}
-		begin, err := f.DataOffset()
-		if err != nil {
-			return r.wrap(name, readError(err, "its header"))
-		}
-		r.next = r.fortranRows(content, begin+h.length, t, name)
-		return nil
-	}
-	r.next = r.streamRows(in, t, name)
+	r.next = r.streamRows(in, h.dtype, name)
 	r.finish = func() error { return r.atEnd(in, name) }
 	return nil
 }
@@ -115,9 +110,9 @@ func (r *Reader) atEnd(in *bufio.Reader, member string) error {
 
 // A vector streams the values of a one-dimensional member.
 type vector struct {
+	dtype
 	name   string
 	in     *bufio.Reader
-	t      dtype
 	length int64
 	raw    []byte
 }
@@ -132,62 +127,45 @@ func (r *Reader) openVector(members map[string]*zip.File, name string) (*vector,
 	if err != nil {
 		return nil, err
 	}
-	v := &vector{name: name, in: in}
-	h, err := readHeader(v.in)
+	h, err := readMatrix(in, int64(f.UncompressedSize64))
+	if err == nil && len(h.shape) != 1 {
+		err = fmt.Errorf("has shape %s, want one dimension", h.shapeText())
+	}
 	if err != nil {
 		return nil, r.wrap(name, err)
 	}
-	if v.t, err = parseType(h.descr); err != nil {
-		return nil, r.wrap(name, err)
-	}
-	if len(h.shape) != 1 {
-		return nil, r.wrap(name, fmt.Errorf("has shape %s, want one dimension", h.shapeText()))
-	}
-	v.length = h.shape[0]
-	if got := int64(f.UncompressedSize64) - h.length; got < 0 || got/int64(v.t.size) != v.length ||
-		got%int64(v.t.size) != 0 {
-		return nil, r.wrap(name, fmt.Errorf("holds %d bytes of values, want those of its shape %s of %s", got, h.shapeText(),
-			h.descr))
-	}
-	return v, nil
+	return &vector{dtype: h.dtype, name: name, in: in, length: h.rows}, nil
 }
 
-// floats reads the next len(dst) values.
-func (v *vector) floats(dst []float64) error {
-	v.raw = slices.Grow(v.raw[:0], len(dst)*v.t.size)[:len(dst)*v.t.size]
+// read reads the next len(dst) values.
+func (v *vector) read(dst []float64) error {
+	v.raw = slices.Grow(v.raw[:0], len(dst)*v.size)[:len(dst)*v.size]
 	if _, err := io.ReadFull(v.in, v.raw); err != nil {
 		return readError(err, "its values")
 	}
-	v.t.decode(dst, v.raw)
+	v.floats(dst, v.raw)
 	return nil
 }
 
 // integer reads the next value of a vector of integers.
 func (v *vector) integer() (int64, error) {
 	var raw [8]byte
-	if _, err := io.ReadFull(v.in, raw[:v.t.size]); err != nil {
+	if _, err := io.ReadFull(v.in, raw[:v.size]); err != nil {
 		return 0, readError(err, "its values")
 	}
-	return v.t.integer(raw[:]), nil
+	return v.dtype.integer(raw[:]), nil
 }
 
-// readFormat returns the text of scipy's member "format", such as csr.
-func readFormat(f *zip.File) (format string, err error) {
+// endsWith says whether the text of scipy's member "format" ends in a word. numpy has zeros between the letters.
+func endsWith(f *zip.File, word string) (ok bool, err error) {
 	stream, err := f.Open()
 	if err != nil {
-		return "", readError(err, "its header")
+		return false, readError(err, "its header")
 	}
 	defer func() { err = errors.Join(err, stream.Close()) }()
-	h, err := readHeader(stream)
+	text, err := io.ReadAll(io.LimitReader(stream, maxHeader))
 	if err != nil {
-		return "", err
+		return false, readError(err, "its values")
 	}
-	if len(h.descr) < 2 || !strings.ContainsAny(h.descr[:2], "SU") {
-		return "", fmt.Errorf("holds values of type %q, want text", h.descr)
-	}
-	text, err := io.ReadAll(io.LimitReader(stream, 64))
-	if err != nil {
-		return "", readError(err, "its values")
-	}
-	return string(bytes.ReplaceAll(text, []byte{0}, nil)), nil
+	return bytes.HasSuffix(bytes.ReplaceAll(text, []byte{0}, nil), []byte(word)), nil
 }

@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -76,30 +75,4 @@ func Below(dir, name string) string {
 		return dir + name
 	}
 	return dir + string(filepath.Separator) + name
-}
-
-// Glob lists the names that match a pattern, as filepath.Glob does.
-func Glob(ctx context.Context, pattern string) (names []string, err error) {
-	if _, err := filepath.Match(pattern, ""); err != nil {
-		return nil, err
-	}
-	dir, last := filepath.Split(pattern)
-	dirs := []string{dir}
-	if strings.ContainsAny(dir, "*?[") {
-		if dirs, err = Glob(ctx, strings.TrimRight(dir, string(filepath.Separator))); err != nil {
-			return nil, err
-		}
-	}
-	for _, dir := range dirs {
-		if info, err := Stat(ctx, cmp.Or(dir, ".")); err != nil || !info.IsDir() {
-			continue
-		}
-		entries, _ := ReadDir(ctx, cmp.Or(dir, ".")) //nolint:errcheck // what cannot be listed does not match
-		for _, entry := range entries {
-			if ok, _ := filepath.Match(last, entry.Name()); ok { //nolint:errcheck // the pattern is one, see above
-				names = append(names, Below(dir, entry.Name()))
-			}
-		}
-	}
-	return names, nil
 }

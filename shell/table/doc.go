@@ -11,7 +11,7 @@
 // Its values are handed out as the text that a csv file would hold: dates and times by ISO 8601. Null is the empty
 // text.
 //
-// Open reads several files as one: those of a directory, or those that a pattern matches. They have the same header.
+// Open reads several files as one: those of a directory. They have the same header.
 // The name "-" is standard input, where the context has one: csv or tsv, and to be read once.
 //
 // A file is read in chunks, runs of whole records. Reader.Rows takes them one after another; Reader.Scan hands them to

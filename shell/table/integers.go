@@ -1,10 +1,5 @@
 package table
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
-
 // An IntegerPair is a row of two columns that are integers.
 type IntegerPair struct {
 	Line   int64 // as of Row
@@ -38,8 +33,7 @@ func (c *partChunk) integerPairs(pairs []IntegerPair) int {
 	return n
 }
 
-// integerPairs is Chunk.IntegerPairs of a chunk of text. It leaves the last lines, which have no whole word behind
-// them, to next.
+// integerPairs is Chunk.IntegerPairs of a chunk of text.
 func (c *textChunk) integerPairs(pairs []IntegerPair) int {
 	if len(c.file.header) != 2 || c.quotes {
 		return 0
@@ -67,36 +61,17 @@ func (c *textChunk) integerPairs(pairs []IntegerPair) int {
 	return len(pairs)
 }
 
-// integer parses the digits at a place of data, eight at a time. It returns where they end, which is a place of data
-// too; -1 if there are none, or more than 15, if they begin with a zero that is not alone, or if the last of them are
-// too near to the end of data.
+// integer parses the digits at a place of data. It returns where they end, which is a place of data too; -1 if there are
+// none, or more than 18, or if they begin with a zero that is not alone.
 func integer(data []byte, at int) (value uint64, end int) {
-	const word, zeros = 8, 0x3030303030303030
+	const most = 18
 	begin := at
-	for len(data)-at >= word && at-begin <= word {
-		digits := binary.LittleEndian.Uint64(data[at:]) ^ zeros
-		others := (digits + 0x7676767676767676 | digits) & 0x8080808080808080 // a byte above 9; behind the first also others
-		n := bits.TrailingZeros64(others) / word
-		if n < word {
-			if at += n; at == begin || data[begin] == '0' && at-begin > 1 {
-				return 0, -1
-			}
-			if n == 0 {
-				return value, at
-			}
-			return value*powersOfTen[n] + eightDigits(digits<<(64-word*n)), at
-		}
-		value = value*powersOfTen[word] + eightDigits(digits)
-		at += word
+	for at < len(data) && data[at]-'0' <= 9 {
+		value = 10*value + uint64(data[at]-'0')
+		at++
 	}
-	return 0, -1
-}
-
-var powersOfTen = [...]uint64{1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000}
-
-// eightDigits is the number whose decimal digits are the bytes of a word, the first in the lowest byte.
-func eightDigits(digits uint64) uint64 {
-	digits = digits*10 + digits>>8 // every second byte has two digits
-	const two = 0x000000ff000000ff
-	return (digits&two*(100+1_000_000<<32) + digits>>16&two*(1+10_000<<32)) >> 32
+	if n := at - begin; n == 0 || n > most || n > 1 && data[begin] == '0' || at == len(data) {
+		return 0, -1
+	}
+	return value, at
 }

@@ -17,11 +17,8 @@ func TestLayouts(t *testing.T) {
 		want, told    string
 	}{
 		{"a.csv", "id,label\n1,A\n", Form{}, `["id" "label"] 2["1" "A"]`, ""},
-		{"a.txt", "id,label\n1,A\n", Form{}, `["id" "label"] 2["1" "A"]`, ""},
 		{"part-00000", "id\tlabel\n1\tA, B\n", Form{}, `["id" "label"] 2["1" "A, B"]`, "tabs"},
-		{"a.csv", "id\tlabel\n1\tA\n", Form{}, `["id" "label"] 2["1" "A"]`, "tabs"},
 		{"a.csv", "id;label\n1;0,5\n", Form{}, `["id" "label"] 2["1" "0,5"]`, "semicolons"},
-		{"a.csv", "\"id\";\"label\"\n1;\"A;B\"\n", Form{}, `["id" "label"] 2["1" "A;B"]`, "semicolons"},
 		{"a.psv", "id|label\n1|A b\n", Form{}, `["id" "label"] 2["1" "A b"]`, "bars"},
 		{"a.csv", "id, \"label\"\n1,  \"A, \"\"B\"\"\"\n", Form{}, `["id" "label"] 2["1" "A, \"B\""]`,
 			"commas, blanks around values"},
@@ -32,10 +29,8 @@ func TestLayouts(t *testing.T) {
 		{"a.txt", "0 |A b\n1 | C\n", noHeader, `["1" "2"] 1["0" "A b"] 2["1" "C"]`, "bars, blanks around values, no header"},
 		{"a.tsv", "id\t label\n1\t b \n2\t \"\tc\"\n", Form{}, `["id" "label"] 2["1" "b"] 3["2" "\tc"]`,
 			"tabs, blanks around values"},
-		{"a.csv", "id,label\n1, A\n", Form{}, `["id" "label"] 2["1" " A"]`, ""},
 		// one column, whatever its name is
 		{"a.csv", "id\nA b\nc\n", Form{}, `["id"] 2["A b"] 3["c"]`, ""},
-		{"a.tsv", "id\n1;2\n", Form{}, `["id"] 2["1;2"]`, ""},
 		// runs of blanks
 		{"a.edges", "src dst\n1   2\n \t3\t 4 \r\n\n  \n5 6", Form{}, `["src" "dst"] 2["1" "2"] 3["3" "4"] 6["5" "6"]`,
 			"blanks"},
@@ -54,9 +49,7 @@ func TestLayouts(t *testing.T) {
 			"tabs, no header"},
 		{"a.txt", "0,AI,x;y;z;w\n1,DB,x;y;z;w\n", noHeader, `["1" "2" "3"] 1["0" "AI" "x;y;z;w"] 2["1" "DB" "x;y;z;w"]`,
 			"commas, no header"},
-		{"a.csv", "0|1,AI\n1|2,DB\n", noHeader, `["1" "2"] 1["0|1" "AI"] 2["1|2" "DB"]`, "commas, no header"},
 		{"a.txt", "Smith, J\tAI\nDoe, A\tDB\n", noHeader, `["1" "2"] 1["Smith, J" "AI"] 2["Doe, A" "DB"]`, "tabs, no header"},
-		{"a.parquet", "id,label\n1,A\n", Form{}, `["id" "label"] 2["1" "A"]`, "commas"},
 		// comments between and behind rows, as many fields as they have
 		{"a.tsv", "# x\n1\ta\n# 7\tb\n2\tb\n3\ta\n", noHeader, `["1" "2"] 2["1" "a"] 4["2" "b"] 5["3" "a"]`,
 			"tabs, no header, comments # (1 line)"},
@@ -66,7 +59,6 @@ func TestLayouts(t *testing.T) {
 			`["id" "label"] 3["1" "A"]`, "commas, comments # (1 line)"},
 		{"a.csv", "id,label\n#1,A\n", Form{}, `["id" "label"] 2["#1" "A"]`, ""},
 		// no header
-		{"a.csv", "1,2\n2,3\n", noHeader, `["1" "2"] 1["1" "2"] 2["2" "3"]`, "commas, no header"},
 		{"a.csv", "\"a\",\"x \"\"y\"\"\"\nb,z\n", noHeader, `["1" "2"] 1["a" "x \"y\""] 2["b" "z"]`, "commas, no header"},
 		{"a.tsv", "\"a\"\t\\\\\nb\tz\n", noHeader, `["1" "2"] 1["a" "\\\\"] 2["b" "z"]`, "tabs, no header"},
 		// what the form says of tables that have no such separator
@@ -74,8 +66,6 @@ func TestLayouts(t *testing.T) {
 			`":", no header`},
 		{"a.csv", "id,label\n1,A\n", Form{Delimiter: ' '}, `["id" "label"] 2["1" "A"]`, ""},
 		{"a.csv", "id,a b\n1 2,c\n", Form{Delimiter: ' '}, `["id,a" "b"] 2["1" "2,c"]`, "blanks"},
-		{"p.csv", ",id,label\n0,35,A\n", Form{}, `["" "id" "label"] 2["0" "35" "A"]`, ""},
-		{"p.tsv", "\tlabel\n35\tA\n", Form{}, `["" "label"] 2["35" "A"]`, ""},
 		// quotes in tsv: what goes on behind a closing quote, or has none in its line, is text with quotes
 		{"q.tsv", "\"id\"\tlabel\n1\t\"Art, \"\"Music\"\"\"\n2\t\"a\tbc\"\r\n3\t\"A\" and " +
 			"\"B\"\n4\t\"\"\n5\t\"open\n6\tB\"\n", Form{},

@@ -82,9 +82,7 @@ func (r *Reader) openContent(f io.Reader, regular *os.File, memory int64, chunkB
 		return err
 	}
 	if packed {
-		ahead := newReadAhead(text)
-		r.closes = append(r.closes, ahead)
-		in = bufio.NewReaderSize(ahead, sniffBytes)
+		in = bufio.NewReaderSize(text, sniffBytes)
 	}
 	return r.openText(in, chunkBytes)
 }

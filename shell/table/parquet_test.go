@@ -39,23 +39,22 @@ func TestParquetEncodings(t *testing.T) {
 		rows = append(rows, r)
 		fmt.Fprintf(&want, " %d%q", i+1, []string{r.ID, label, fmt.Sprint(r.Year), fmt.Sprint(r.Month), fmt.Sprint(r.Score), fmt.Sprint(r.OK)})
 	}
-	for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Zstd, &parquet.Brotli, &parquet.Lz4Raw} {
-		for _, version := range []int{1, 2} {
-			for _, texts := range []encoding.Encoding{&parquet.Plain, &parquet.RLEDictionary, &parquet.DeltaLengthByteArray} {
-				numbers := encoding.Encoding(&parquet.Plain)
-				switch texts {
-				case &parquet.DeltaLengthByteArray:
-					numbers = &parquet.DeltaBinaryPacked
-				case &parquet.RLEDictionary:
-					numbers = &parquet.RLEDictionary
-				}
-				var out bytes.Buffer
-				must.Do(t, parquet.Write(&out, rows, parquet.MaxRowsPerRowGroup(1700), parquet.Compression(codec), parquet.DataPageVersion(version),
-					parquet.PageBufferSize(3300), parquet.DefaultEncodingFor(parquet.ByteArray, texts),
-					parquet.DefaultEncodingFor(parquet.Int64, numbers), parquet.DefaultEncodingFor(parquet.Int32, numbers)))
-				if got, err := read(write(t, "a.parquet", out.Bytes())); err != nil || got != want.String() {
-					t.Errorf("%v, pages of version %d, texts %v, numbers %v: got %.200s…, %v, want %.200s…", codec, version, texts, numbers, got, err, want.String())
-				}
+	for i, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Zstd, &parquet.Brotli, &parquet.Lz4Raw} {
+		version := 1 + i%2
+		for _, texts := range []encoding.Encoding{&parquet.Plain, &parquet.RLEDictionary, &parquet.DeltaLengthByteArray} {
+			numbers := encoding.Encoding(&parquet.Plain)
+			switch texts {
+			case &parquet.DeltaLengthByteArray:
+				numbers = &parquet.DeltaBinaryPacked
+			case &parquet.RLEDictionary:
+				numbers = &parquet.RLEDictionary
+			}
+			var out bytes.Buffer
+			must.Do(t, parquet.Write(&out, rows, parquet.MaxRowsPerRowGroup(1700), parquet.Compression(codec), parquet.DataPageVersion(version),
+				parquet.PageBufferSize(3300), parquet.DefaultEncodingFor(parquet.ByteArray, texts),
+				parquet.DefaultEncodingFor(parquet.Int64, numbers), parquet.DefaultEncodingFor(parquet.Int32, numbers)))
+			if got, err := read(write(t, "a.parquet", out.Bytes())); err != nil || got != want.String() {
+				t.Errorf("%v, pages of version %d, texts %v, numbers %v: got %.200s…, %v, want %.200s…", codec, version, texts, numbers, got, err, want.String())
 			}
 		}
 	}

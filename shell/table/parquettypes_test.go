@@ -1,8 +1,6 @@
 package table
 
 import (
-	"errors"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -81,25 +79,6 @@ func readAll(t *testing.T, parts Parts) []string {
 		all = append(all, join(row, "|"))
 	}
 	return all
-}
-
-// FuzzParquetTypes holds that any file, of whose columns only the usual ones are read, gives rows or an error of ours.
-func FuzzParquetTypes(f *testing.F) {
-	content, err := os.ReadFile("testdata/unusual.parquet")
-	must.Do(f, err)
-	f.Add(content)
-	f.Fuzz(func(t *testing.T, content []byte) {
-		parts := must.Get(FindParts(t.Context(), write(t, "a.parquet", content)))(t)
-		in, err := Open(t.Context(), parts.WithoutNested(), 1<<20)
-		if err == nil {
-			for _, err = range in.Rows() {
-			}
-			err = errors.Join(err, in.Close())
-		}
-		if _, ours := errors.AsType[*Error](err); err != nil && !ours {
-			t.Errorf("got %v, want an error of ours", err)
-		}
-	})
 }
 
 func join(row Row, separator string) string {

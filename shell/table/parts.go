@@ -14,8 +14,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
-// Parts are the files that a name stands for: the file itself, the files of a directory, or those that a pattern
-// matches. They are read one after another, as if they were one file.
+// Parts are the files that a name stands for: the file itself, or the files of a directory. They are read one after
+// another, as if they were one file.
 type Parts struct {
 	name     string
 	paths    []string // sorted; never empty
@@ -33,16 +33,13 @@ const (
 )
 
 // FindParts finds the files that a name stands for. A directory has a file or more; those whose names begin with . or _
-// do not count. A name of which there is no file is a pattern if it has *, ? or [. Parts are in the order of their
-// names, in which numbers count as such: part-2 comes before part-10.
+// do not count. Parts are in the order of their names, in which numbers count as such: part-2 comes before part-10.
 func FindParts(ctx context.Context, name string) (Parts, error) {
 	info, err := stream.Stat(ctx, name)
 	var paths []string
 	switch {
 	case err == nil && info.IsDir():
 		paths, err = filesOf(ctx, name)
-	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(name, "*?["):
-		paths, err = filesLike(ctx, name)
 	default:
 		return Parts{name: name, paths: []string{name}}, nil // opening it says what is wrong
 	}
@@ -89,27 +86,6 @@ func filesOf(ctx context.Context, dir string) (paths []string, err error) {
 		return nil, &Error{Path: dir, Msg: "is a directory without files, want some of " + Kinds}
 	}
 	return paths, ctx.Err()
-}
-
-// filesLike are the files that a pattern matches, and those of directories that it matches.
-func filesLike(ctx context.Context, pattern string) (paths []string, err error) {
-	found, err := stream.Glob(ctx, pattern)
-	if err != nil {
-		return nil, &Error{Path: pattern, Msg: "is no pattern of names: a [ is left open", Err: err}
-	}
-	for _, path := range found {
-		of := []string{path}
-		if info, err := stream.Stat(ctx, path); err == nil && info.IsDir() {
-			if of, err = filesOf(ctx, path); err != nil {
-				return nil, err
-			}
-		}
-		paths = append(paths, of...)
-	}
-	if paths == nil {
-		return nil, &Error{Path: pattern, Msg: "no file has such a name"}
-	}
-	return paths, nil
 }
 
 // byNumber compares names byte by byte, but runs of digits by their numbers.

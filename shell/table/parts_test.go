@@ -60,13 +60,11 @@ func TestParts(t *testing.T) {
 	for _, hidden := range []string{"_SUCCESS", ".part-0.csv.crc"} {
 		must.Do(t, os.WriteFile(filepath.Join(dir, hidden), nil, 0o600))
 	}
-	for _, name := range []string{dir, filepath.Join(dir, "part-*")} {
-		parts := must.Get(FindParts(t.Context(), name))(t)
-		for _, workers := range []int{0, 1, 3} {
-			got := partRows(t, parts, workers)
-			if !slices.Equal(got, want) {
-				t.Errorf("%s, %d workers: got %d rows %.300q\nwant %d rows %.300q", name, workers, len(got), got, len(want), want)
-			}
+	parts := must.Get(FindParts(t.Context(), dir))(t)
+	for _, workers := range []int{0, 1, 3} {
+		got := partRows(t, parts, workers)
+		if !slices.Equal(got, want) {
+			t.Errorf("%d workers: got %d rows %.300q\nwant %d rows %.300q", workers, len(got), got, len(want), want)
 		}
 	}
 }
@@ -115,18 +113,14 @@ func TestPartsErrors(t *testing.T) {
 		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	for name, want := range map[string]string{
-		"a":       filepath.FromSlash("a/2.csv") + ":1: has the columns n, id, want those of " + filepath.FromSlash("a/1.csv") + ": id, n",
-		"b":       filepath.FromSlash("b/2.csv") + ":3: got 2 fields, want 1 (id)",
-		"c":       "c: is a directory without files",
-		"d":       filepath.FromSlash("d/notes.txt") + ":1: has the columns Read, me., want those of",
-		"e":       filepath.FromSlash("e/1.csv") + ": the file is empty",
-		"f":       "open f: no such file",
-		"f.csv":   "open f.csv: no such file",
-		"f*":      "f*: no file has such a name",
-		"[":       "[: is no pattern of names: a [ is left open",
-		"?/2.csv": "has the columns",
-		"lake":    "lake: has a log _delta_log that says which files count",
-		".":       "is a directory in a directory, want files",
+		"a":    filepath.FromSlash("a/2.csv") + ":1: has the columns n, id, want those of " + filepath.FromSlash("a/1.csv") + ": id, n",
+		"b":    filepath.FromSlash("b/2.csv") + ":3: got 2 fields, want 1 (id)",
+		"c":    "c: is a directory without files",
+		"d":    filepath.FromSlash("d/notes.txt") + ":1: has the columns Read, me., want those of",
+		"e":    filepath.FromSlash("e/1.csv") + ": the file is empty",
+		"f":    "open f: no such file",
+		"lake": "lake: has a log _delta_log that says which files count",
+		".":    "is a directory in a directory, want files",
 	} {
 		parts, err := FindParts(t.Context(), name)
 		if err == nil {

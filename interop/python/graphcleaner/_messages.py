@@ -11,7 +11,7 @@ from collections.abc import Sequence
 _FLAG = re.compile(r'"(?:[^"\\]|\\.)*"' r"|\bgraphcleaner [a-z]+ [^;:]*"
                    r"|(?P<command>\b(?:import|clean) )?(?<![\w-])--(?P<name>[a-z]\w*(?:-\w+)*)"
                    r"(?:[ =](?P<value>'[^']*'|[^\s;:()]+[,=][^\s;:()]*[^\s;:(),.?]|(?!(?<= )--)[A-Z0-9?#\\-](?:[^\s;:()]*[^\s;:(),.?])?))?(?![\w-])")
-_SWITCHES = ("as-given", "directed", "edge-nodes", "in-sample", "logits", "out-of-fold", "replace", "safe-csv", "yes")
+_SWITCHES = ("as-given", "directed", "in-sample", "logits", "out-of-fold", "replace", "yes")
 _LISTS = ("classes", "columns", "unlabelled")
 _COLUMNS = ("id", "label", "split", "src", "dst", "weight")
 _FRAME = re.compile(r"(nodes|edges|predictions|features|ids)\.(?:parquet|npy|npz)")
@@ -25,7 +25,7 @@ def of_python(said: str, arguments: Sequence[str]) -> str:
             said = said.replace(path, frame[1])
             said = re.sub(r"\bline (\d+)", lambda at: f"row {int(at[1]) - 1}", said)
     said = re.sub(r'^((?:nodes|edges|predictions|features|ids)(?:, row \d+)?): column "((?:[^"\\]|\\.)*)"', r"\1, column '\2'", said)
-    said = said.replace("the nodes file", "the nodes").replace("want ids that nodes has", "want ids of the nodes")
+    said = said.replace("the nodes file", "the nodes").replace("want ids that nodes has", "want ids of the nodes; edge_nodes=True makes such ids nodes without a label")
     said = said.replace("correct the file and append", "correct the frame and append")
     said = re.sub(r"with the option (out-of-fold|in-sample)", r"with --\1", said)
     said = said.replace("want one statement with --format parquet", "want one statement in a call").replace("a Parquet file", "a frame")

@@ -27,17 +27,6 @@ const bufferBytes = 256 << 10
 // that was there before. A new file gets a mode, a file that was there keeps its own, and a link goes on to lead to it.
 // Devices and pipes are written to as they are. No file is written into a store.
 func WriteFile(ctx context.Context, path string, mode fs.FileMode, fn func(*bufio.Writer) error) error {
-	return write(ctx, path, mode, fn, (*File).Commit)
-}
-
-// WriteNote is WriteFile that does not wait for the disk: after a power cut the file may be empty, or the one that was
-// there before.
-func WriteNote(ctx context.Context, path string, mode fs.FileMode, fn func(*bufio.Writer) error) error {
-	return write(ctx, path, mode, fn, (*File).place)
-}
-
-// write writes a file through fn, and ends with finish.
-func write(ctx context.Context, path string, mode fs.FileMode, fn func(*bufio.Writer) error, finish func(*File) error) error {
 	o, err := Begin(ctx, path, mode)
 	if err != nil {
 		return err
@@ -45,7 +34,7 @@ func write(ctx context.Context, path string, mode fs.FileMode, fn func(*bufio.Wr
 	if err := WriteThrough(o.Writer, fn); err != nil {
 		return errors.Join(err, o.Discard())
 	}
-	return finish(o)
+	return o.Commit()
 }
 
 // WriteThrough writes to a stream through fn and a buffer.

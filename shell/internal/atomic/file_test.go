@@ -39,16 +39,6 @@ func TestWriteFile(t *testing.T) {
 	if err := WriteThrough(&stdout, write("out", nil)); err != nil || stdout.String() != "out" {
 		t.Errorf("a stream: got %q, %v", stdout.String(), err)
 	}
-	if err := WriteNote(t.Context(), "a", 0o666, write("fourth", failure)); !errors.Is(err, failure) {
-		t.Errorf("a failure of a note: got %v", err)
-	}
-	if content, err = os.ReadFile("a"); err != nil || string(content) != "third" {
-		t.Errorf("after a failure of a note: got %q, %v, want what was there before", content, err)
-	}
-	must.Do(t, WriteNote(t.Context(), "a", 0o666, write("fifth", nil)))
-	if content, err = os.ReadFile("a"); err != nil || string(content) != "fifth" {
-		t.Errorf("a note: got %q, %v", content, err)
-	}
 	if err := WriteFile(t.Context(), os.DevNull, 0o666, write("gone", nil)); err != nil {
 		t.Errorf("%s: %v", os.DevNull, err)
 	}

@@ -31,8 +31,7 @@ func (g *Graph) add(ctx context.Context, store *kv.Store, r Job, labelIndex bool
 		return nil, err
 	}
 	defer bulk.Abort()
-	w := writing{Job: r, bulk: bulk, tx: bulk.Tx(), nodes: g.Nodes, ends: g.ends,
-		classes: g.PredictionClasses}
+	w := writing{Job: r, bulk: bulk, tx: bulk.Tx(), nodes: g.Nodes, classes: g.PredictionClasses}
 	w.begin = func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
 		return cleaner.NewPredictionWriter(bulk, classes, opt)
 	}

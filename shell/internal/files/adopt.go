@@ -20,8 +20,7 @@ import (
 // An Adoption is what became of the decisions of a file.
 type Adoption struct {
 	Count, Steps int64
-	Kinds        [decide.Unsure + 1]int64 // of those taken
-	There        int                      // the store has them
+	There        int // the store has them
 
 	// Left out: those older than what the store has decided itself, and those about another label or suggestion than
 	// the store has.
@@ -179,7 +178,6 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, show func(kv.NodeID) (
 				request.View = &now
 			}
 			isFirst, labelStays = false, labelStays && (request.Kind == decide.Reject || request.Kind == decide.Unsure)
-			a.Kinds[request.Kind]++
 			body, err := json.Marshal(takenDecision{*d, request})
 			if err == nil {
 				err = a.requests.AddUint64(uint64(d.Line), body)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
-	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -29,9 +27,8 @@ const checkEvery = 4096
 
 // A Graph is the files that a store is made of, or that are added to one. An empty path is a file that is not given.
 type Graph struct {
-	Nodes, Edges string // each a file, a directory, a pattern, or standard input
+	Nodes, Edges string // each a file, a directory, or standard input
 	Directed     bool   // edges lead from src to dst
-	EdgeNodes    bool   // ends of edges that Nodes lacks become nodes
 	Features     string
 	Splits       string
 	Classes      []string // beside those of the labels
@@ -48,7 +45,6 @@ type Graph struct {
 	Scores, Run string
 	run         *cleaner.ForeignRun // what Load has read
 
-	ends   int       // of edges, which became nodes
 	places rowPlaces // of the files, once they are open
 }
 
@@ -61,8 +57,6 @@ type Job struct {
 	Text        table.Form
 
 	Wanted string // the columns that a table wants, where the command has no flag that names others
-
-	Finish func(*kv.Store) error // is called before the store is put into place; may be nil
 
 	Progress kv.Progress       // may be nil, and so may the others
 	Notice   func(text string) // is told what people should know of the files
@@ -128,11 +122,6 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, er
 		return stats, fmt.Errorf("%s has a column split, and --splits gives another: want one of them", g.Nodes)
 	}
 	nodes.sayUnlabelled(r)
-	if g.EdgeNodes {
-		if err := g.checkTwice(ctx); err != nil {
-			return stats, err
-		}
-	}
 	edges, err := openEdges(ctx, g.Edges, r)
 	if err != nil {
 		return stats, err
@@ -165,11 +154,6 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, er
 	loaded := false
 	stats, err = loader.Commit(ctx, func(store *kv.Store) error {
 		loaded = true
-		if r.Finish != nil {
-			if err := r.Finish(store); err != nil {
-				return err
-			}
-		}
 		if _, err := g.add(ctx, store, r, true); err != nil {
 			return err
 		}
@@ -185,28 +169,26 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, er
 		err = fmt.Errorf("%s: the names of its classes and columns do not fit into a store, want fewer or shorter ones, "+
 			"more --memory does not help: %w", g.Nodes, err)
 	}
-	return stats, g.adviseEnds(err)
+	return stats, g.explainEnds(err)
+}
+
+// explainEnds is rowPlaces.explain, which also says so if the ends of edges may be positions.
+func (g *Graph) explainEnds(err error) error {
+	unknown, ok := errors.AsType[*kv.RowError](err)
+	if err = g.places.explain(err, "ids that "+g.Nodes+" has"); !ok || !unknown.Edge || !IsArray(g.Edges) {
+		return err
+	}
+	return fmt.Errorf("%w; the numbers of an array are ids, and not positions of rows as in edge_index of PyG. "+
+		"If they are positions, %s", err, saveIDs)
 }
 
 // fill hands nodes and edges to a loader.
 func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, edges edgesFile, r Job) (err error) {
-	ids := &idSet{sorter: spill.New(os.TempDir(), r.Memory/16)}
-	defer func() { err = errors.Join(err, ids.sorter.Close()) }()
-	add := func(n kv.Node) error {
-		err := loader.AddNode(n)
-		if err == nil && g.EdgeNodes {
-			err = ids.add(n.ID, ofNode)
-		}
-		return err
-	}
 	err = r.Timed("read nodes", func(stage *ops.Stage) error {
-		err := nodes.read(ctx, add, r)
+		err := nodes.read(ctx, loader.AddNode, r)
 		stage.Columns, stage.BytesRead = len(nodes.in.Header()), nodes.in.Offset()
 		return err
 	})
-	if err == nil && g.EdgeNodes {
-		err = g.addEnds(ctx, ids, loader.AddNode, r)
-	}
 	if err != nil {
 		return err
 	}

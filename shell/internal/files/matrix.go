@@ -23,7 +23,6 @@ type writing struct {
 	tx    *kv.Tx
 	begin func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error)
 	nodes string // the files of nodes that come along
-	ends  int    // so many nodes, the last ones, are ends of edges that these lack
 
 	classes []string // of the columns of a matrix of predictions; empty: nobody has named them
 
@@ -165,13 +164,7 @@ func (w *writing) eachRow(ctx context.Context, in *npy.Reader, fn func(kv.NodeID
 	if nodes == nil {
 		nodes, count, of = w.tx.InFileOrder(), w.tx.Shape().Present, "node in the order of the nodes file"
 	}
-	if ends := int64(w.ends); ends > 0 && in.NumRows() == int64(count)-ends {
-		if !w.partial {
-			return &npy.Error{Path: in.Path(), Row: -1,
-				Msg: fmt.Sprintf("has a row for each node of the nodes file, and none for the %d that --edge-nodes "+
-					"made of ends of edges: want these in the nodes file, and a row for each", ends)}
-		}
-	} else if in.NumRows() != int64(count) {
+	if in.NumRows() != int64(count) {
 		return &npy.Error{Path: in.Path(), Row: -1, Msg: fmt.Sprintf("has %d rows, want %d, one for each %s", in.NumRows(),
 			count, of)}
 	}
@@ -182,12 +175,9 @@ func (w *writing) eachRow(ctx context.Context, in *npy.Reader, fn func(kv.NodeID
 		if err != nil {
 			return err
 		}
-		row, err, more := nextRow()
+		row, err, _ := nextRow()
 		if err != nil {
 			return err
-		}
-		if !more { // ends of edges come last
-			break
 		}
 		if row.Index%checkEvery == 0 {
 			if err := ctx.Err(); err != nil {

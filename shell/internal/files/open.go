@@ -50,7 +50,7 @@ func (r Job) openNodeTable(ctx context.Context, path string) (*table.Reader, []i
 	return in, places, nil
 }
 
-// openTable opens a table: a file, the files of a directory, those that a pattern matches, or standard input. isHeader
+// openTable opens a table: a file, the files of a directory, or standard input. isHeader
 // recognizes its header.
 func (r Job) openTable(ctx context.Context, path string, isHeader func([]string) bool) (*table.Reader, error) {
 	parts, err := table.FindParts(ctx, path)

@@ -40,7 +40,7 @@ func (w *writing) predictions(
 		dense = slices.Grow(dense[:0], stage.Columns)[:stage.Columns]
 		clear(dense)
 		for i, j := range columns {
-			dense[j] = values[i]
+			dense[j] += values[i]
 		}
 		return out.Put(v, dense)
 	})

@@ -39,9 +39,6 @@ type Options struct {
 	Format columnar.Format
 	Timing bool
 
-	// SafeCSV keeps spreadsheets from taking texts in csv and tsv for formulas: see print.Screen.
-	SafeCSV bool
-
 	// Interactive prompts for statements on the terminal. Errors are printed and the session goes on; Ctrl-C
 	// ends the statement that runs, or clears the line, and Ctrl-D the session. It answers to SIGINT itself, so ctx,
 	// which ends the session, should not end by it. In and Out are a terminal that can be edited on.
@@ -181,7 +178,6 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 		return &query.ParseError{Pos: next.Pos, Msg: "a Parquet file holds one answer: got a second statement"}
 	}
 	on := print.ScreenOf(s.out)
-	on.SafeCSV = s.opt.SafeCSV
 	var outcome Outcome
 	err := s.print(func(out io.Writer) (err error) {
 		to := Listener{Out: clearing{out, s}, Notice: s.note, Confirm: s.opt.Confirm}
