@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -257,5 +256,3 @@ func (s *Store) replayDecisions(frames []decisions.Frame) error {
 	}
 	return nil
 }
-
-func decisionsPath(dir string) string { return filepath.Join(dir, decisions.FileName) }

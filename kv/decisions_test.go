@@ -20,6 +20,8 @@ import (
 )
 
 // decide puts decisions into a store that is open.
+func decisionsPath(dir string) string { return filepath.Join(dir, decisions.FileName) }
+
 func decide(t *testing.T, s *Store, first, end int) {
 	t.Helper()
 	for i := first; i < end; i++ {

@@ -270,13 +270,6 @@ func documentKey(space, key string) []byte {
 	return append(b, key...)
 }
 
-func validateDocument(space, key string) error {
-	if err := validateName("document space", space); err != nil {
-		return err
-	}
-	return validateName("document", key)
-}
-
 // Documents are the documents of a space: small things, such as settings, runs, a history. Each has a key.
 type Documents struct {
 	tx    *Tx
@@ -291,7 +284,7 @@ func (d Documents) Put(key string, v any) error {
 	if err := d.tx.writable(); err != nil {
 		return err
 	}
-	if err := validateDocument(d.space, key); err != nil {
+	if err := cmp.Or(validateName("document space", d.space), validateName("document", key)); err != nil {
 		return err
 	}
 	body, err := msgpack.Marshal(v)

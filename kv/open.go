@@ -160,14 +160,18 @@ func (s *Store) checkReplayed() error {
 		return nil
 	}
 	return s.lastView(func(tx *Tx) error {
-		return readAll(context.Background(), tx.changesAfter(max(s.db.Tabled(), tx.cat.changesFrom(tx.last)), tx.last))
+		err := readAll(context.Background(), tx.changesAfter(max(s.db.Tabled(), tx.cat.changesFrom(tx.last)), tx.last))
+		if errors.Is(err, ErrCorrupt) {
+			return fmt.Errorf("after a crash, a log of Badger is damaged or missing: %w", err)
+		}
+		return err
 	})
 }
 
 // damagedTable returns the first damage of a table of a store whose header is not found: it may be in there, or in a log
 // that a crash left. It returns nil if there is no decisions.log: then the database may be of another program.
 func (s *Store) damagedTable() (damage error) {
-	if _, err := os.Stat(decisionsPath(s.dir)); err != nil {
+	if _, err := os.Stat(filepath.Join(s.dir, decisions.FileName)); err != nil {
 		return nil
 	}
 	look := func(int, int) error { return damage }
@@ -217,7 +221,11 @@ func createAt(path string, opt Options, synced bool) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.writeHeader(); err != nil {
+	err = s.writeHeader()
+	if err == nil && synced {
+		err = s.sweep() // so that there is a list of packs
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.closeBadger())
 	}
 	s.log("open", began, nil)

@@ -63,7 +63,6 @@ func TestFoldKeepsDeletionsBesideDamage(t *testing.T) {
 // copy. A pack of the Bulk that is damaged or missing then is not taken for one of no use.
 func TestPacksAreListedBeforeTheirCommit(t *testing.T) {
 	s := newStore(t, Options{})
-	addNodes(t, s, 5)
 	var listed []byte
 	putMany(t, s, func(*Tx) (err error) {
 		listed, err = os.ReadFile(filepath.Join(s.Dir(), "catalog"))
