@@ -82,12 +82,26 @@ func (r *replacement) swap() error {
 // end removes all but the store at db. It leaves the old store where there is none at db.
 func (r *replacement) end() (err error) {
 	if _, missing := os.Lstat(r.db); missing == nil {
-		err = os.RemoveAll(r.dir)
+		err = r.clear()
 	}
 	if r.lock != nil {
 		err = errors.Join(err, r.lock.Close())
 	}
 	return err
+}
+
+// clear removes the directory, the mark last: a power cut leaves nothing without it.
+func (r *replacement) clear() error {
+	entries, err := os.ReadDir(r.dir)
+	for _, entry := range entries {
+		if entry.Name() != replacementMark {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(r.dir, entry.Name())))
+		}
+	}
+	if err = errors.Join(err, durable.SyncDirectory(r.dir)); err != nil {
+		return err
+	}
+	return os.RemoveAll(r.dir)
 }
 
 // Recover finishes or undoes a Replace of db whose process was killed. It leaves alone one that is running, and every
@@ -120,7 +134,7 @@ func Recover(db string) (err error) {
 	}
 	if _, missing := os.Lstat(r.db); errors.Is(missing, fs.ErrNotExist) {
 		if err = os.Rename(r.old(), r.db); errors.Is(err, fs.ErrNotExist) {
-			err = os.RemoveAll(r.dir)
+			err = r.clear()
 		}
 	}
 	if err = errors.Join(err, r.end()); err != nil {
