@@ -31,30 +31,6 @@ func and(terms ...Predicate) Predicate { return And{terms} }
 func or(terms ...Predicate) Predicate  { return Or{terms} }
 func not(term Predicate) Predicate     { return Not{term} }
 
-func TestPredicateString(t *testing.T) {
-	for _, c := range []struct {
-		p    Predicate
-		want string
-	}{
-		{and(score(Gt, 0.97), label(Eq, "Theory")), `(and (gt score 0.97) (eq label "Theory"))`},
-		{or(year(Ne, 2019), not(IsNull{"label"})), `(or (ne year 2019) (not (null label)))`},
-		{CompareProperties{"label", Ne, "title"}, "(ne label title)"},
-		{In{"label", []kv.Value{text(`a"b`), null}}, `(in label "a\"b" null)`},
-		{In{"label", nil}, `(in label)`},
-		{Like{Property: "label", Pattern: `50\%_%`}, `(like label "50\\%_%")`},
-		{Compare{"flag", Le, kv.ValueOf(true)}, `(le flag true)`},
-		{score(Lt, math.Inf(1)), `(lt score +Inf)`},
-		{score(Ge, 1e-9), `(ge score 1e-09)`},
-		{and(), "true"},
-		{or(), "false"},
-		{not(and()), "(not true)"},
-	} {
-		if got := c.p.String(); got != c.want {
-			t.Errorf("%#v: got %s, want %s", c.p, got, c.want)
-		}
-	}
-}
-
 func TestSimplify(t *testing.T) {
 	for _, c := range []struct {
 		p    Predicate
