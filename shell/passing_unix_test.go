@@ -22,15 +22,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 )
 
-// linkedStore is a store g in a new working directory, whose directory short/link leads to real/deep. So short/link/..
-// is real.
-func linkedStore(t *testing.T) {
-	t.Helper()
-	cleanedStore(t)
-	must.Do(t, errors.Join(os.MkdirAll("real/deep", 0o755), os.Mkdir("short", 0o755),
-		os.Symlink("../real/deep", "short/link")))
-}
-
 // write writes files of some names.
 func write(t *testing.T, files map[string]string) {
 	t.Helper()

@@ -27,7 +27,7 @@ Decision = Literal["accept", "reject", "relabel", "unlabel", "unsure"]
 # Flags of the program that its methods pass on.
 CLEANING = ("as_given", "expect", "hops", "in_sample", "memory", "out_of_fold", "preset", "seed", "stats", "threads", "threshold", "wait")
 _EXPORTED = ("scores", "suspects", "labels", "decisions", "verdicts", "predictions", "features", "transition")
-_EXPORTING = ("hops", "memory", "safe_csv", "stats", "threads", "wait")
+_EXPORTING = ("memory", "stats", "threads", "wait")
 
 
 @overload

@@ -84,7 +84,7 @@ def test_options_that_are_misspelt(papers):  # noqa: F811
         (lambda: clean(nodes, edges, asgiven=True), "^asgiven=…: did you mean as_given=…$"),
         (lambda: clean(nodes, edges, feature=1), "^feature=…: did you mean features=…$"),
         (lambda: store.clean(hop=3), "^hop=…: did you mean hops=…$"),
-        (lambda: store.export("labels", safe_csvs=True), "^safe_csvs=…: did you mean safe_csv=…$"),
+        (lambda: store.export("labels", thread=2), "^thread=…: did you mean threads=…$"),
     ]:
         with pytest.raises(GraphcleanerError, match=says):
             call()

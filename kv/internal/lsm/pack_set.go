@@ -185,7 +185,7 @@ func (d *DB) OpenPacks(live func(g record.Generation) bool) error {
 		d.packs.last = max(d.packs.last, id)
 		h, err := d.openPack(id)
 		listed, isListed := d.catalog.Packs[id]
-		unfinished := d.crashed && !(isListed && live(generationOf(listed))) && errors.Is(err, record.ErrCorrupt)
+		unfinished := d.crashed && (!isListed || !live(generationOf(listed))) && errors.Is(err, record.ErrCorrupt)
 		switch {
 		case !unfinished && err != nil:
 			return err

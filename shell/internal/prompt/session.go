@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -87,7 +88,13 @@ func Run(ctx context.Context, opt Options) error {
 	if opt.Interactive {
 		err = s.converse(ctx)
 	} else {
-		err = s.runScript(ctx, stream.NewReader(ctx, opt.In), opt.Name)
+		in := stream.NewReader(ctx, opt.In)
+		if s.format == columnar.Parquet {
+			in, err = s.onlyStatement(in)
+		}
+		if err == nil {
+			err = s.runScript(ctx, in, opt.Name)
+		}
 	}
 	if errors.Is(err, errQuit) {
 		err = nil
@@ -132,6 +139,38 @@ func (s *session) say(line string) {
 func (s *session) note(line string) {
 	s.clearProgress()
 	s.opt.Note(line)
+}
+
+// onlyStatement makes sure that an input has one statement, whose answer a Parquet file holds: nothing runs of one that
+// has more, or none. It returns what it read.
+func (s *session) onlyStatement(in io.Reader) (io.Reader, error) {
+	text, err := io.ReadAll(in)
+	if err != nil {
+		return nil, err
+	}
+	got, statements := "no statement", 0
+	for source := query.NewScript(bytes.NewReader(text)); ; {
+		next, err := source.Next()
+		words := strings.TrimSpace(strings.TrimSuffix(next.Text, ";"))
+		switch {
+		case errors.Is(err, io.EOF) && statements == 0:
+			return nil, fmt.Errorf("a Parquet file holds one answer: got %s, want a statement", got)
+		case errors.Is(err, io.EOF):
+			return bytes.NewReader(text), nil
+		case err == nil && next.Dot:
+			got = words
+			continue
+		case err == nil && words == "":
+			continue
+		case err == nil:
+			if statements++; statements == 1 {
+				continue
+			}
+			err = &query.ParseError{Pos: next.Pos, Msg: "a Parquet file holds one answer: got a second statement"}
+		}
+		s.point(next, err)
+		return nil, s.place(next, s.opt.Name, err)
+	}
 }
 
 // runScript answers everything an input holds.
