@@ -136,7 +136,7 @@ func TestKilledAsker(t *testing.T) {
 	}
 	must.Do(t, p.Process.Kill())
 	p.Process.Wait()   //nolint:errcheck // it was killed
-	defer rows.Close() //nolint:errcheck // not before: the end of its input would be the end of a whole import
+	defer rows.Close() // not before: the end of its input would be the end of a whole import
 	if content, err := os.ReadFile("out.json"); err != nil || string(content) != "old" || !partial() {
 		t.Errorf("got %q, %v, and the files %v, want the old one beside one that is not complete", content, err, listDir(t))
 	}
