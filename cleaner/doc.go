@@ -125,13 +125,11 @@
 //	suggested   class   [n]
 //	confidence  single  [n]
 //	run         int     [n]         Run.ID
-//	agreement   matrix  [n×(K+1)]   P0, L1 … LK, by Options.Method P1 … PK too; NaN if unlabelled
 //	combined_predictions  [n×c]     P, where predictions from outside were joined with the built-in classifier's
 //
-// The Run has the options and the label model. With the model, Explain computes the score of every other label. Run.Warnings says why scores may be less
-// reliable than they look. A run describes the store as it was when the run began, or at the last Rescore;
-// [ChangesSince] lists the changes since. Features that are stored are those of the last pass over the whole graph,
-// by Clean or Rescore.
+// The Run has the options and the label model. With the model, Explain computes the score of every other label.
+// Run.Warnings says why scores may be less reliable than they look. A run describes the store as it was when the run
+// began, or at the last Rescore; [ChangesSince] lists the changes since.
 //
 // # Runs that were made elsewhere
 //
