@@ -54,18 +54,7 @@ const (
 	baseTraining = 1 << 19
 )
 
-// trainBase trains the base classifier and predicts every node. The caller closes the result.
-func trainBase(
-	ctx context.Context, p baseProblem, opt PredictOptions,
-) (predictions *rowstore.Store, report *PredictReport, err error) {
-	predictions, t, err := p.trainAndPredict(ctx, opt)
-	if err != nil {
-		return nil, nil, err
-	}
-	return predictions, t.report, nil
-}
-
-// trainAndPredict is trainBase that returns the classifier too.
+// trainAndPredict trains the base classifier and predicts every node. The caller closes the predictions.
 func (p *baseProblem) trainAndPredict(ctx context.Context, opt PredictOptions) (predictions *rowstore.Store, t *trainedBase, err error) {
 	began := time.Now()
 	if t, err = p.train(ctx, opt); err != nil {

@@ -70,14 +70,14 @@ func newPlace(t testing.TB) *workplace { return &workplace{scratch: scratch.Temp
 // train returns the predictions [n×c].
 func train(t *testing.T, p baseProblem, opt PredictOptions) ([]float32, *PredictReport) {
 	t.Helper()
-	predictions, report, err := trainBase(context.Background(), p, opt)
+	predictions, trained, err := p.trainAndPredict(context.Background(), opt)
 	if err != nil {
 		t.Fatalf("training with %+v: %v", opt, err)
 	}
 	closeStore(t, predictions)
 	values := make([]float32, len(p.labels)*p.classes)
 	must.Do(t, predictions.Read(kv.Range{End: kv.NodeID(len(p.labels))}, 0, p.classes, values))
-	return values, report
+	return values, trained.report
 }
 
 // checkPredictions wants rows of probabilities.
@@ -244,7 +244,7 @@ func TestBaseClassifierOnAwkwardGraphs(t *testing.T) {
 	for v := range p.splits {
 		p.splits[v] = SplitTest
 	}
-	if _, _, err := trainBase(context.Background(), p, PredictOptions{}); !errors.Is(err, ErrNoLabels) || !strings.Contains(err.Error(), "training split") {
+	if _, _, err := p.trainAndPredict(context.Background(), PredictOptions{}); !errors.Is(err, ErrNoLabels) || !strings.Contains(err.Error(), "training split") {
 		t.Errorf("no training nodes: got %v, want ErrNoLabels of the training split", err)
 	}
 }

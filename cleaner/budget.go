@@ -89,7 +89,7 @@ func leastForScore(m method.Method, s *ops.Sizes, n, fitting, classes, hops int)
 	return scoringBytes(m, n, fitting, classes) + leastForFeatures(s, hops)
 }
 
-// leastForTraining is what trainBase needs. The graph is measured with opt.
+// leastForTraining is what trainAndPredict needs. The graph is measured with opt.
 func (p *baseProblem) leastForTraining(ctx context.Context, opt ops.Options) (int64, error) {
 	s, err := p.graphSizes(ctx, opt)
 	if err != nil {
@@ -102,7 +102,7 @@ func (p *baseProblem) leastForTraining(ctx context.Context, opt ops.Options) (in
 	return footprint + max(s.LeastForDiagonals(p.labelHops()), s.LeastForPropagate()), nil
 }
 
-// heldInTraining is what trainBase holds whatever it is at.
+// heldInTraining is what trainAndPredict holds whatever it is at.
 func (p *baseProblem) heldInTraining() int64 {
 	features := 0
 	if p.hasFeatures() {
@@ -111,7 +111,7 @@ func (p *baseProblem) heldInTraining() int64 {
 	return trainingBytes*int64(p.graph.NumNodes()) + fitBytes(features, p.classes, p.labelHops())
 }
 
-// requireForTraining says that a budget is less than trainBase needs, for which the graph is measured.
+// requireForTraining says that a budget is less than trainAndPredict needs, for which the graph is measured.
 func (p *baseProblem) requireForTraining(ctx context.Context, opt PredictOptions) error {
 	least, err := p.leastForTraining(ctx, opt.measuring())
 	if err != nil {

@@ -56,7 +56,7 @@ func TestDegreeBoundsLeaveOutBlocks(t *testing.T) {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		rows := rowsOf(t, plan)
-		if got := plan.Reads(); got.Rows > c.rows {
+		if got := plan.reads; got.Rows > c.rows {
 			t.Errorf("%s: %d rows found by touching %+v, want at most %d rows\n%v", c.name, len(rows), got, c.rows, plan)
 		}
 	}

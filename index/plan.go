@@ -88,9 +88,6 @@ type Reads struct {
 	SkippedBlocks int64 // stretches a scan left out by their least and greatest values
 }
 
-// Reads counts the data that the last Rows or Count has read so far.
-func (p *Plan) Reads() Reads { return p.reads }
-
 // Limit is how many nodes Rows yields at most; below zero there is no limit.
 func (p *Plan) Limit() int { return p.limit }
 

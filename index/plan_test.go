@@ -48,7 +48,7 @@ func TestSuspectsTouchOnlyTheAnswer(t *testing.T) {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		rows := rowsOf(t, plan)
-		got := plan.Reads()
+		got := plan.reads
 		if got.IndexEntries > c.entries || got.Rows > c.rows || got.Blocks > c.atMostRead {
 			t.Errorf("%s: %d rows touched %+v, want at most %d index entries, %d rows, %d blocks\nplan %v",
 				c.name, len(rows), got, c.entries, c.rows, c.atMostRead, plan)

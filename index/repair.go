@@ -56,7 +56,7 @@ func build(ctx context.Context, s *kv.Store, column string, allow func(tx *kv.Tx
 	if err := allow(bulk.Tx()); err != nil {
 		return err
 	}
-	b, err := Build(ctx, bulk, column)
+	b, err := Build(bulk, column)
 	if err != nil {
 		return err
 	}
@@ -65,8 +65,8 @@ func build(ctx context.Context, s *kv.Store, column string, allow func(tx *kv.Tx
 
 // Build writes the index of a stored column as part of a kv.Bulk. Call Mark of the Builder in the final function of
 // Bulk.Commit.
-func Build(ctx context.Context, bulk *kv.Bulk, column string) (_ *Builder, err error) {
-	tx := bulk.Tx()
+func Build(bulk *kv.Bulk, column string) (_ *Builder, err error) {
+	ctx, tx := bulk.Context(), bulk.Tx()
 	values, err := tx.Reader(column)
 	if err != nil {
 		return nil, fmt.Errorf("index on %s: %w", column, err)

@@ -67,7 +67,7 @@ func TestWalkInFileOrderGivesWay(t *testing.T) {
 	if want := []string{"19980", "19981", "19982"}; !slices.Equal(ids, want) {
 		t.Errorf("got nodes %q, want %q\n%v", ids, want, plan)
 	}
-	if rows := plan.Reads().Rows; rows > n+walkRows {
+	if rows := plan.reads.Rows; rows > n+walkRows {
 		t.Errorf("%d rows touched for matches that come last, want at most %d\n%v", rows, n+walkRows, plan)
 	}
 	want := "\n  given up unfinished, for\n    where (and (eq a 1) (eq b 1))\n      all nodes, in blocks"
@@ -104,7 +104,7 @@ func TestWalkOfAnIndexGivesWay(t *testing.T) {
 	if want := []int64{n/50 - 1, n/50 - 2}; !slices.Equal(ranks, want) {
 		t.Errorf("got ranks %d, want %d\n%v", ranks, want, plan)
 	}
-	if got := plan.Reads(); plan.gaveWay == nil || got.Rows > 2*n {
+	if got := plan.reads; plan.gaveWay == nil || got.Rows > 2*n {
 		t.Errorf("touched %+v, want at most %d rows, and that the walk gave way\n%v", got, 2*n, plan)
 	}
 }
@@ -141,7 +141,7 @@ func TestScanForTheBest(t *testing.T) {
 		if !slices.Equal(ids, c.want) {
 			t.Errorf("best by %+v: got %q, want %q\n%v", c.order, ids, c.want, plan)
 		}
-		if got := plan.Reads(); got.SkippedBlocks == 0 && c.order != (Order{"late", true}) {
+		if got := plan.reads; got.SkippedBlocks == 0 && c.order != (Order{"late", true}) {
 			t.Errorf("best by %+v: touched %+v, want some blocks skipped\n%v", c.order, got, plan)
 		}
 	}

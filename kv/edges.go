@@ -150,8 +150,7 @@ func (tx *Tx) changeEdge(u, v NodeID, apply func(before codec.Arc) (after codec.
 	return nil
 }
 
-// A Direction says which arcs of a directed graph are walked: Both, Out or In. Its text form, which String gives and
-// UnmarshalText takes, is both, out or in.
+// A Direction says which arcs of a directed graph are walked: Both, Out or In. String gives both, out or in.
 type Direction = graph.Direction
 
 // An Oriented is the graph of a snapshot as seen along one direction: with A_vu the weight of the arc v→u, the list of

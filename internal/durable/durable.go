@@ -36,11 +36,15 @@ func WriteFile(path string, text []byte) error {
 // ReplaceFile puts a text in the place of a file, at once. It is written to the file temporary first, on the same file
 // system; after an error before the rename that file is removed.
 func ReplaceFile(path, temporary string, text []byte) error {
-	err := WriteFile(temporary, text)
-	if err == nil {
-		err = os.Rename(temporary, path) // closed: some systems rename no file that is open
+	if err := WriteFile(temporary, text); err != nil {
+		return errors.Join(err, os.Remove(temporary))
 	}
-	if err != nil {
+	return Replace(temporary, path)
+}
+
+// Replace puts a file, which is durable and closed, in the place of another. If it cannot be renamed, it is removed.
+func Replace(temporary, path string) error {
+	if err := os.Rename(temporary, path); err != nil {
 		return errors.Join(err, os.Remove(temporary))
 	}
 	return SyncDirectory(filepath.Dir(path))

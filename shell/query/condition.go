@@ -165,14 +165,17 @@ func (p *parser) figure() (name, error) {
 }
 
 // figures = figure { "," figure } .
-func (p *parser) figures() (names []name, err error) {
+func (p *parser) figures() ([]name, error) { return listOf(p, p.figure) }
+
+// listOf parses one or more of something, with commas between.
+func listOf[T any](p *parser, one func() (T, error)) (all []T, err error) {
 	for {
-		n, err := p.figure()
+		next, err := one()
 		if err != nil {
 			return nil, err
 		}
-		if names = append(names, n); !p.accept(",") {
-			return names, nil
+		if all = append(all, next); !p.accept(",") {
+			return all, nil
 		}
 	}
 }
@@ -267,17 +270,7 @@ func (p *parser) id() (literal, error) {
 }
 
 // ids = id { "," id } .
-func (p *parser) ids() (ids []literal, err error) {
-	for {
-		id, err := p.id()
-		if err != nil {
-			return nil, err
-		}
-		if ids = append(ids, id); !p.accept(",") {
-			return ids, nil
-		}
-	}
-}
+func (p *parser) ids() ([]literal, error) { return listOf(p, p.id) }
 
 // literal reads the current string, number or parameter.
 func (p *parser) literal() (literal, error) {

@@ -204,17 +204,7 @@ func (p *parser) order(ofGroups bool) (terms []orderTerm, err error) {
 }
 
 // totals = "return" total { "," total } .
-func (p *parser) totals() (totals []total, err error) {
-	for {
-		t, err := p.total()
-		if err != nil {
-			return nil, err
-		}
-		if totals = append(totals, t); !p.accept(",") {
-			return totals, nil
-		}
-	}
-}
+func (p *parser) totals() ([]total, error) { return listOf(p, p.total) }
 
 // totalFunctions are those of the values of a property.
 var totalFunctions = []string{"min", "max", "avg", "sum"}

@@ -92,13 +92,10 @@ func (l *Log) Renew(commit uint64, all iter.Seq2[Entry, error]) error {
 	if l.file != nil {
 		err = l.file.Close()
 	}
-	if err == nil {
-		err = os.Rename(draft, l.path)
-	}
 	if err != nil {
 		err = errors.Join(err, os.Remove(draft))
 	} else {
-		err = durable.SyncDirectory(filepath.Dir(l.path))
+		err = durable.Replace(draft, l.path)
 	}
 	if err == nil {
 		anew.file, err = os.OpenFile(l.path, os.O_RDWR, 0)

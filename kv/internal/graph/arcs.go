@@ -30,16 +30,6 @@ func (d Direction) String() string {
 	return directionNames[d]
 }
 
-// UnmarshalText is the inverse of String.
-func (d *Direction) UnmarshalText(name []byte) error {
-	i := slices.Index(directionNames[:], string(name))
-	if i < 0 {
-		return fmt.Errorf("got %q, want both, out or in", name)
-	}
-	*d = Direction(i)
-	return nil
-}
-
 // ReadAlong is Read with the lists of a direction, and their weights if the graph has weights.
 func (g *Graph) ReadAlong(along Direction, r record.Range, buf *Adjacency) error {
 	if along == Both && !g.Form.Weighted {

@@ -95,7 +95,7 @@ func (g *Graph) add(ctx context.Context, store *kv.Store, r Job, labelIndex bool
 	if labelIndex {
 		err := r.Timed("index", func(stage *ops.Stage) error {
 			stage.Columns = 1
-			labels, err := index.Build(ctx, bulk, kv.LabelColumn)
+			labels, err := index.Build(bulk, kv.LabelColumn)
 			if err != nil {
 				return err
 			}

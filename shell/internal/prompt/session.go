@@ -166,11 +166,16 @@ func (s *session) onlyStatement(in io.Reader) (io.Reader, error) {
 			if statements++; statements == 1 {
 				continue
 			}
-			err = &query.ParseError{Pos: next.Pos, Msg: "a Parquet file holds one answer: got a second statement"}
+			err = second(next)
 		}
 		s.point(next, err)
 		return nil, s.place(next, s.opt.Name, err)
 	}
+}
+
+// second refuses a statement behind the one whose answer a Parquet file holds.
+func second(next query.Step) error {
+	return &query.ParseError{Pos: next.Pos, Msg: "a Parquet file holds one answer: got a second statement"}
 }
 
 // runScript answers everything an input holds.
@@ -214,7 +219,7 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 		return err // no store is needed to say so
 	}
 	if s.asked++; s.asked > 1 && s.format == columnar.Parquet {
-		return &query.ParseError{Pos: next.Pos, Msg: "a Parquet file holds one answer: got a second statement"}
+		return second(next)
 	}
 	on := print.ScreenOf(s.out)
 	var outcome Outcome
