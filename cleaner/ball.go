@@ -32,7 +32,7 @@ func ballSteps(opt ops.Options) *atomic.Int64 {
 func surround(
 	ctx context.Context, tx *kv.Tx, v kv.NodeID, class kv.Class, predictions ops.Source, hops int, opt ops.Options,
 ) (*surrounding, error) {
-	rows, err := ops.OperatorRows(ctx, tx, kv.Both, v, ops.Operator{Hops: hops}, ballSteps(opt))
+	rows, err := ops.OperatorRows(ctx, tx, v, ops.Operator{Hops: hops}, ballSteps(opt))
 	if err != nil {
 		return nil, err
 	}

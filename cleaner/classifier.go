@@ -205,7 +205,7 @@ func (p *nodePredictor) input(v kv.NodeID) ([]float32, error) {
 }
 
 func (p *nodePredictor) rows(v kv.NodeID, op ops.Operator) ([]ops.Row, error) {
-	return ops.OperatorRows(p.ctx, p.tx, kv.Both, v, op, p.steps)
+	return ops.OperatorRows(p.ctx, p.tx, v, op, p.steps)
 }
 
 // smoothedFeatures is that of baseProblem, of a node.

@@ -105,7 +105,7 @@ func (e *Explanation) countVotes(ctx context.Context, tx *kv.Tx) error {
 	votes := make(map[string]ClassShare)
 	var all float64
 	var steps int64
-	graph := tx.Along(kv.Both)
+	graph := tx.Undirected()
 	for a, err := range graph.Arcs(e.Node) {
 		if err != nil {
 			return err

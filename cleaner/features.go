@@ -74,7 +74,7 @@ func agreementRows(
 // inSeries makes a Series of a graph that can be one and is none yet, for the operators until free.
 func inSeries(g ops.Graph) (series ops.Graph, free func() error) {
 	switch g.(type) {
-	case *kv.Oriented, *ops.Series:
+	case *kv.Undirected, *ops.Series:
 		return g, func() error { return nil }
 	}
 	s := ops.NewSeries(g)
@@ -311,7 +311,7 @@ func closeAll(all []*agreement) (err error) {
 // graphOf is the graph that a job walks: with the weights of its edges, where these have weights or directions.
 func graphOf(tx *kv.Tx) ops.Graph {
 	if tx.Shape().Directed || tx.Shape().Weighted {
-		return tx.Along(kv.Both)
+		return tx.Undirected()
 	}
 	return tx
 }

@@ -308,7 +308,7 @@ func (s *scorer) rows(v kv.NodeID) ([]ops.Row, error) {
 	if p != nil && p.from == v && len(p.walked) >= reach {
 		return p.walked[:reach], nil // its prediction came from them
 	}
-	return ops.OperatorRows(s.ctx, s.tx, kv.Both, v, ops.Operator{Hops: reach}, s.steps)
+	return ops.OperatorRows(s.ctx, s.tx, v, ops.Operator{Hops: reach}, s.steps)
 }
 
 // sumAround adds up the labels around a node by hop.
@@ -336,7 +336,7 @@ func (s *scorer) sumAround(v kv.NodeID) error {
 // evidence is what is known of a node from its predictions and its neighbours, borrowed.
 func (s *scorer) evidence(v kv.NodeID) (labelmodel.Evidence, error) {
 	by := labelmodel.Evidence{Predictions: s.row, Votes: make([]float64, len(s.run.Classes)), Ranks: s.ranks}
-	graph := s.tx.Along(kv.Both)
+	graph := s.tx.Undirected()
 	for arc, err := range graph.Arcs(v) {
 		if err != nil {
 			return by, err

@@ -203,7 +203,7 @@ func TestClosedSnapshotsSaySo(t *testing.T) {
 	after := s.Begin()
 	names := []string{"", "id", "degree", "label", "year", "m", "none"}
 	for _, tx := range []*Tx{before, closed, after} {
-		targets := []any{tx, tx.Space("space"), tx.Along(Out)}
+		targets := []any{tx, tx.Space("space"), tx.Undirected()}
 		for _, target := range targets {
 			methods := reflect.ValueOf(target)
 			for i := range methods.NumMethod() {

@@ -186,7 +186,7 @@ func exportNodes(tx *Tx, add func(...any)) error {
 			return err
 		}
 		add(degree)
-		for a, err := range tx.Along(Both).Arcs(v) {
+		for a, err := range tx.Undirected().Arcs(v) {
 			if err != nil {
 				return err
 			}

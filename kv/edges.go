@@ -19,7 +19,7 @@ type Range = record.Range
 //	Range                        // the nodes whose lists it holds
 //	Offsets   []int64            // [Range.Len()+1], from 0
 //	Neighbors []NodeID           // [Offsets[Range.Len()]]
-//	Weights   []float32          // of the arcs to Neighbors, if it was read along a direction; nil: all are 1
+//	Weights   []float32          // of the arcs to Neighbors, if the graph has weights and Undirected read it; nil: all are 1
 //	BytesRead int64              // the encoded size of what ReadAdjacency last read
 //	Of(v NodeID) []NodeID        // the list of a node, borrowed
 //	ArcsOf(v NodeID)             // the weights Out and In beside each neighbour, if arcs were read
@@ -81,25 +81,20 @@ func (tx *Tx) ReadDegrees(r Range, dst []uint32) error {
 
 // Neighbors yields the neighbours of v, ascending. On failure it yields the error once, and stops.
 func (tx *Tx) Neighbors(v NodeID) iter.Seq2[NodeID, error] {
-	return func(yield func(NodeID, error) bool) { // not by Along, which would allocate
-		tx.yieldNeighbors(Both, v, yield)
-	}
-}
-
-// yieldNeighbors is Neighbors along a direction.
-func (tx *Tx) yieldNeighbors(along Direction, v NodeID, yield func(NodeID, error) bool) {
-	var list Adjacency
-	err := tx.checkNode(v)
-	if err == nil {
-		err = tx.graph().List(along, v, &list)
-	}
-	if err != nil {
-		yield(0, err)
-		return
-	}
-	for _, u := range list.Neighbors {
-		if !yield(u, nil) {
+	return func(yield func(NodeID, error) bool) {
+		var list Adjacency
+		err := tx.checkNode(v)
+		if err == nil {
+			err = tx.graph().List(v, &list)
+		}
+		if err != nil {
+			yield(0, err)
 			return
+		}
+		for _, u := range list.Neighbors {
+			if !yield(u, nil) {
+				return
+			}
 		}
 	}
 }
@@ -150,71 +145,39 @@ func (tx *Tx) changeEdge(u, v NodeID, apply func(before codec.Arc) (after codec.
 	return nil
 }
 
-// A Direction says which arcs of a directed graph are walked: Both, Out or In. String gives both, out or in.
-type Direction = graph.Direction
+// An Undirected is the graph of a snapshot without directions: with A_vu the weight of the arc v→u, the list of v holds,
+// ascending, the nodes u with A_vu > 0 or A_uv > 0. In a directed graph their weight is A_vu + A_uv, rounded to float32,
+// else A_vu; in an unweighted one it is 1. An Undirected may be used as its Tx may.
+type Undirected struct{ tx *Tx }
 
-// An Oriented is the graph of a snapshot as seen along one direction: with A_vu the weight of the arc v→u, the list of
-// v holds, ascending,
-//
-//	Out   u with A_vu > 0, of weight A_vu
-//	In    u with A_uv > 0, of weight A_uv
-//	Both  u with either, of weight A_vu + A_uv, rounded to float32; of weight 1 if the graph is unweighted
-//
-// In an undirected graph A is symmetric and every direction is the same. An Oriented may be used as its Tx may.
-type Oriented struct {
-	tx        *Tx
-	direction Direction
-}
-
-// Along returns the graph along a direction.
-func (tx *Tx) Along(d Direction) *Oriented {
-	if !tx.cat.Directed {
-		d = Both
-	}
-	return &Oriented{tx, d}
-}
-
-// Direction returns the direction of o. In an undirected store it is Both.
-func (o *Oriented) Direction() Direction { return o.direction }
+// Undirected returns the graph with its weights.
+func (tx *Tx) Undirected() *Undirected { return &Undirected{tx} }
 
 // Weighted reports whether ReadAdjacency yields weights.
-func (o *Oriented) Weighted() bool { return o.tx.cat.Weighted }
-
-// Symmetric reports whether u is in the list of v wherever v is in that of u, with the same weight.
-func (o *Oriented) Symmetric() bool { return o.direction == Both }
-
-// Reverse is the graph along the other direction.
-func (o *Oriented) Reverse() *Oriented {
-	return &Oriented{o.tx, [...]Direction{Both: Both, Out: In, In: Out}[o.direction]}
-}
+func (o *Undirected) Weighted() bool { return o.tx.cat.Weighted }
 
 // NumNodes is the number of nodes, n.
-func (o *Oriented) NumNodes() int { return o.tx.NumNodes() }
+func (o *Undirected) NumNodes() int { return o.tx.NumNodes() }
 
-// AdjacencyBlocks is Tx.AdjacencyBlocks: the ranges are the same along every direction.
-func (o *Oriented) AdjacencyBlocks() ([]Range, error) { return o.tx.AdjacencyBlocks() }
+// AdjacencyBlocks is Tx.AdjacencyBlocks.
+func (o *Undirected) AdjacencyBlocks() ([]Range, error) { return o.tx.AdjacencyBlocks() }
 
-// ReadAdjacency is Tx.ReadAdjacency with the lists of the direction, and their weights if the graph has weights.
-func (o *Oriented) ReadAdjacency(r Range, buf *Adjacency) error {
+// ReadAdjacency is Tx.ReadAdjacency with the weights, if the graph has some.
+func (o *Undirected) ReadAdjacency(r Range, buf *Adjacency) error {
 	if err := o.tx.Err(); err != nil {
 		return err
 	}
-	return o.tx.graph().ReadAlong(o.direction, r, buf)
+	return o.tx.graph().ReadWeights(r, buf)
 }
 
-// Weight is that of a neighbour along the direction, zero if it is none.
-func (o *Oriented) Weight(a Arc) float32 { return o.tx.graph().Weight(o.direction, a) }
+// Weight is that of a neighbour.
+func (o *Undirected) Weight(a Arc) float32 { return o.tx.graph().Weight(a) }
 
-// Neighbors yields the neighbours of v along the direction, ascending. On failure it yields the error once, and stops.
-func (o *Oriented) Neighbors(v NodeID) iter.Seq2[NodeID, error] {
-	return func(yield func(NodeID, error) bool) {
-		o.tx.yieldNeighbors(o.direction, v, yield)
-	}
-}
+// Neighbors is Tx.Neighbors.
+func (o *Undirected) Neighbors(v NodeID) iter.Seq2[NodeID, error] { return o.tx.Neighbors(v) }
 
-// Arcs yields the neighbours of v along any direction, ascending, with what joins them; Weight tells which are along
-// the direction. On failure it yields the error once, and stops.
-func (o *Oriented) Arcs(v NodeID) iter.Seq2[Arc, error] {
+// Arcs yields the neighbours of v, ascending, with what joins them. On failure it yields the error once, and stops.
+func (o *Undirected) Arcs(v NodeID) iter.Seq2[Arc, error] {
 	return func(yield func(Arc, error) bool) {
 		if err := o.tx.checkNode(v); err != nil {
 			yield(Arc{}, err)

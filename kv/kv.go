@@ -135,11 +135,6 @@ const (
 	KindString = codec.KindString // UTF-8
 	KindClass  = codec.KindClass  // an entry of the store's class dictionary; a String value when read
 
-	// The directions along which the arcs of a graph are walked.
-	Both = graph.Both // the undirected graph that the arcs make; if weighted, the weights of two arcs add up
-	Out  = graph.Out  // from a node to those that its arcs lead to
-	In   = graph.In   // from a node to those whose arcs lead to it
-
 	// LabelColumn is the column of given labels, which every store has.
 	LabelColumn = "label"
 

@@ -35,15 +35,15 @@ func (m *arcModel) set(u, v NodeID, w float32) {
 	}
 }
 
-// lists are the neighbours and weights along a direction, straight from the definition.
-func (m *arcModel) lists(d Direction) (neighbors [][]NodeID, weights [][]float32) {
+// lists are the neighbours and their weights, straight from the definition.
+func (m *arcModel) lists() (neighbors [][]NodeID, weights [][]float32) {
 	neighbors, weights = make([][]NodeID, m.nodes), make([][]float32, m.nodes)
 	for v := range NodeID(m.nodes) {
 		for u := range NodeID(m.nodes) {
 			out, in := m.arcs[edge{v, u}], m.arcs[edge{u, v}]
 			w := out
 			if m.form.Directed {
-				w = [...]float32{Both: float32(float64(out) + float64(in)), Out: out, In: in}[d]
+				w = float32(float64(out) + float64(in))
 			}
 			if w == 0 {
 				continue
@@ -59,26 +59,22 @@ func (m *arcModel) lists(d Direction) (neighbors [][]NodeID, weights [][]float32
 
 func (m *arcModel) verify(t *testing.T, tx *Tx) {
 	t.Helper()
-	undirected, _ := m.lists(Both)
-	verifyLists(t, tx, undirected)
+	neighbors, weights := m.lists()
+	verifyLists(t, tx, neighbors)
 	if want := int64(len(m.arcs)); tx.Shape().Arcs != want || tx.Shape().Directed != m.form.Directed ||
 		tx.Shape().Weighted != m.form.Weighted {
 		t.Fatalf("got %d arcs, directed %v, weighted %v, want %d of %+v", tx.Shape().Arcs, tx.Shape().Directed,
 			tx.Shape().Weighted, want, m.form)
 	}
-	for _, d := range []Direction{Both, Out, In} {
-		for _, o := range []*Oriented{tx.Along(d), tx.Along(d).Reverse().Reverse()} {
-			m.verifyAlong(t, o, d)
-		}
-	}
+	m.verifyWeights(t, tx.Undirected(), neighbors, weights)
 	for v := range NodeID(m.nodes) {
 		var got []Arc
-		for a, err := range tx.Along(Both).Arcs(v) {
+		for a, err := range tx.Undirected().Arcs(v) {
 			must.Do(t, err)
 			got = append(got, a)
 		}
 		var want []Arc
-		for _, u := range undirected[v] {
+		for _, u := range neighbors[v] {
 			want = append(want, Arc{Neighbor: u, Out: m.arcs[edge{v, u}], In: m.arcs[edge{u, v}]})
 		}
 		if !slices.Equal(got, want) {
@@ -87,39 +83,29 @@ func (m *arcModel) verify(t *testing.T, tx *Tx) {
 	}
 }
 
-func (m *arcModel) verifyAlong(t *testing.T, o *Oriented, d Direction) {
+// verifyWeights compares the lists of blocks, and their weights.
+func (m *arcModel) verifyWeights(t *testing.T, o *Undirected, neighbors [][]NodeID, weights [][]float32) {
 	t.Helper()
-	neighbors, weights := m.lists(d)
 	blocks := must.Get(o.AdjacencyBlocks())(t)
-	if o.NumNodes() != m.nodes || o.Weighted() != m.form.Weighted || o.Symmetric() != (d == Both || !m.form.Directed) {
-		t.Fatalf("along %v: got %d nodes, weighted %v, symmetric %v", d, o.NumNodes(), o.Weighted(), o.Symmetric())
+	if o.NumNodes() != m.nodes || o.Weighted() != m.form.Weighted {
+		t.Fatalf("got %d nodes, weighted %v", o.NumNodes(), o.Weighted())
 	}
 	var buf Adjacency
 	for _, r := range blocks {
 		must.Do(t, o.ReadAdjacency(r, &buf))
 		for v := r.First; v < r.End; v++ {
 			if got := buf.Of(v); !slices.Equal(got, neighbors[v]) {
-				t.Fatalf("along %v: node %d: got %v, want %v", d, v, got, neighbors[v])
+				t.Fatalf("node %d: got %v, want %v", v, got, neighbors[v])
 			}
 			if !m.form.Weighted {
 				if buf.Weights != nil {
-					t.Fatalf("along %v: got weights %v of an unweighted graph", d, buf.Weights)
+					t.Fatalf("got weights %v of an unweighted graph", buf.Weights)
 				}
 				continue
 			}
 			if got := buf.Weights[buf.Offsets[v-r.First]:buf.Offsets[v-r.First+1]]; !slices.Equal(got, weights[v]) {
-				t.Fatalf("along %v: node %d: got weights %v, want %v", d, v, got, weights[v])
+				t.Fatalf("node %d: got weights %v, want %v", v, got, weights[v])
 			}
-		}
-	}
-	for v := range NodeID(m.nodes) {
-		var got []NodeID
-		for u, err := range o.Neighbors(v) {
-			must.Do(t, err)
-			got = append(got, u)
-		}
-		if !slices.Equal(got, neighbors[v]) {
-			t.Fatalf("along %v: Neighbors(%d): got %v, want %v", d, v, got, neighbors[v])
 		}
 	}
 }
@@ -281,9 +267,9 @@ func TestArcsOfHub(t *testing.T) {
 			must.Do(t, s.View(func(tx *Tx) error {
 				blocks := must.Get(tx.AdjacencyBlocks())(t)
 				var buf Adjacency
-				must.Do(t, tx.Along(Out).ReadAdjacency(blocks[0], &buf))
+				must.Do(t, tx.Undirected().ReadAdjacency(blocks[0], &buf))
 				next := 0
-				for a, err := range tx.Along(Both).Arcs(0) {
+				for a, err := range tx.Undirected().Arcs(0) {
 					must.Do(t, err)
 					if want[a.Neighbor] != (codec.Arc{Out: a.Out, In: a.In}) {
 						t.Fatalf("%+v: got %+v, want %+v", f, a, want[a.Neighbor])
@@ -308,14 +294,6 @@ func TestArcsOfHub(t *testing.T) {
 				return nil
 			}))
 			must.Do(t, s.Compact(t.Context(), nil))
-		}
-	}
-}
-
-func TestDirectionNames(t *testing.T) {
-	for d, want := range map[Direction]string{Both: "both", Out: "out", In: "in"} {
-		if got := d.String(); got != want {
-			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }

@@ -228,7 +228,7 @@ func randomPatch(t *testing.T, s *Store, r *rand.Rand, round, most int) Stats {
 		}
 		for _, id := range ids[:300] {
 			v := must.Get(tx.Node(id))(t)
-			for a, err := range tx.Along(Both).Arcs(v) {
+			for a, err := range tx.Undirected().Arcs(v) {
 				must.Do(t, err)
 				if a.Out == 0 {
 					continue

@@ -263,7 +263,7 @@ func arcsOf(t *testing.T, dir string) map[[2]NodeID]float32 {
 	view(t, s, func(tx *Tx) error {
 		for v, err := range tx.InFileOrder() {
 			must.Do(t, err)
-			for a, err := range tx.Along(Both).Arcs(v) {
+			for a, err := range tx.Undirected().Arcs(v) {
 				must.Do(t, err)
 				if a.Out != 0 {
 					arcs[[2]NodeID{v, a.Neighbor}] = a.Out

@@ -34,28 +34,28 @@ func Measure(ctx context.Context, g Graph, opt Options) (*Sizes, error) {
 type Sizes struct {
 	Nodes   int
 	Linked  int   // from this node on, none has neighbours or is one; at least 1, if there are nodes
-	Entries int64 // arcs of a directed graph, else twice the edges
+	Entries int64 // twice the edges
 	// The largest block, from which the workers' buffers follow.
 	MaxRows, MaxEntries int
 	MaxDegree           uint32
-	Ranked              bool // nodes are in descending order of degree
-	Weighted, Directed  bool
+	Ranked              bool // nodes are in descending order of degree, and without weights
+	Weighted            bool
 }
 
 // A survey is what one walk over the adjacency tells.
 type survey struct {
 	Sizes
-	degrees    []uint32
-	*strengths // nil of a simple graph
+	degrees   []uint32
+	strengths []float64 // sums of the rows of A [n]; nil of a graph without weights, where they are the degrees
 }
 
-// bufferBytes bounds what one worker's kv.Adjacency holds, for each list that a node has.
+// bufferBytes bounds what one worker's kv.Adjacency holds.
 func (s *Sizes) bufferBytes() int64 {
 	entry := int64(4)
-	if !s.isSimple() {
-		entry = s.entryBytes() + 8 // the arcs that an Oriented reads
+	if s.Weighted {
+		entry = s.entryBytes() + 8 // the arcs that are read
 	}
-	return s.sides() * (entry*int64(s.MaxEntries) + 8*int64(s.MaxRows+1))
+	return entry*int64(s.MaxEntries) + 8*int64(s.MaxRows+1)
 }
 
 // newSurvey makes a walker, and walks the graph once for its survey, unless a Series has both. opt has its defaults.
@@ -71,8 +71,8 @@ func newSurvey(ctx context.Context, g Graph, opt Options) (*walker, *survey, err
 	}
 	s, err := w.survey(ctx, opt)
 	if err == nil && series != nil {
-		if !s.isSimple() {
-			return nil, nil, fmt.Errorf("%w: got a Series of a graph that is directed or weighted", ErrShape)
+		if s.Weighted {
+			return nil, nil, fmt.Errorf("%w: got a Series of a weighted graph", ErrShape)
 		}
 		w.series = true
 		series.walker, series.survey = w, s
@@ -91,13 +91,13 @@ func surveyAlone(ctx context.Context, g Graph, opt Options) (*survey, error) {
 
 func (w *walker) survey(ctx context.Context, opt Options) (*survey, error) {
 	start, n := time.Now(), w.nodes
-	s := &survey{Sizes: Sizes{Nodes: n, Weighted: w.weighted, Directed: w.columns != nil}, degrees: make([]uint32, n)}
-	if !s.isSimple() {
-		s.strengths = newStrengths(s)
+	s := &survey{Sizes: Sizes{Nodes: n, Weighted: w.weighted}, degrees: make([]uint32, n)}
+	if s.Weighted {
+		s.strengths = make([]float64, n)
 	}
 	progress := meter{progress: opt.Progress, stage: "degrees", total: int64(n)}
 	parts := make([]Sizes, len(w.bufs))
-	err := w.walkBoth(ctx, func(_ context.Context, worker int, rows, columns *kv.Adjacency) error {
+	err := w.walk(ctx, func(_ context.Context, worker int, rows *kv.Adjacency) error {
 		part := &parts[worker]
 		for i := range rows.Len() {
 			list, v := rows.Neighbors[rows.Offsets[i]:rows.Offsets[i+1]], int(rows.First)+i
@@ -106,11 +106,11 @@ func (w *walker) survey(ctx context.Context, opt Options) (*survey, error) {
 			}
 		}
 		if s.strengths != nil {
-			s.take(rows, columns)
+			s.takeStrengths(rows)
 		}
 		part.Entries += int64(len(rows.Neighbors))
 		part.MaxRows = max(part.MaxRows, rows.Len())
-		part.MaxEntries = max(part.MaxEntries, len(rows.Neighbors), len(columns.Neighbors))
+		part.MaxEntries = max(part.MaxEntries, len(rows.Neighbors))
 		progress.add(rows.Len())
 		return nil
 	})
@@ -127,7 +127,7 @@ func (w *walker) survey(ctx context.Context, opt Options) (*survey, error) {
 	for _, degree := range s.degrees {
 		s.MaxDegree = max(s.MaxDegree, degree)
 	}
-	s.Ranked = s.isSimple() && isRanked(s.degrees)
+	s.Ranked = !s.Weighted && isRanked(s.degrees)
 	w.finish(opt.OnStage, start, Stage{Name: "degrees", Edges: s.Edges()})
 	return s, nil
 }

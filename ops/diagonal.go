@@ -162,7 +162,7 @@ func DiagonalSteps(ctx context.Context, g Graph, hops int, opt Options) (float64
 		return 0, err
 	}
 	var ways closedWalks = &walkJob{walker: w, survey: s, hops: hops}
-	if s.isSimple() {
+	if !s.Weighted {
 		ways = newClosedForms(w, s, powers)
 	}
 	steps, err := ways.count(ctx)
@@ -191,7 +191,7 @@ type closedWalks interface {
 // newClosedWalks divides the budget. If there is room, the next walk keeps the lists.
 func newClosedWalks(w *walker, s *survey, powers Powers, progress *meter, opt Options) (closedWalks, error) {
 	hops := powers.Hops
-	if !s.isSimple() {
+	if s.Weighted {
 		workers, capacity, err := s.divideForWalks(hops, opt)
 		if err != nil {
 			return nil, err

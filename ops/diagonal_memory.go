@@ -16,17 +16,16 @@ type DiagonalPlan struct {
 // PlanDiagonals divides the memory budget as ComputeDiagonals does. If too little fits, the error is a *BudgetError.
 //
 // For k = 3 memory holds 12 bytes a node, and a table of some m/2 bytes; the rest of the budget holds adjacency. From k
-// = 4 on it holds all of the adjacency, 28 bytes a node, and 12 for each node and worker. For a directed or weighted
-// graph it holds 20 bytes a node, 32 if directed. From k = 3 on it holds 8 more, 8 more for each worker, and some of
-// the adjacency; from k = 4 on all of it, 4 bytes an entry or 8 if weighted, in both directions, and 12 to 24 bytes for
-// each node and worker.
+// = 4 on it holds all of the adjacency, 28 bytes a node, and 12 for each node and worker. For a weighted graph it holds
+// 20 bytes a node. From k = 3 on it holds 8 more, 8 more for each worker, and some of the adjacency; from k = 4 on all
+// of it, 8 bytes an entry, and 12 for each node and worker.
 func PlanDiagonals(s *Sizes, hops int, opt Options) (plan DiagonalPlan, err error) {
 	opt = opt.withDefaults()
 	onDisk := opt.Scratch != nil
 	if onDisk {
 		plan.ScratchBytes = (8*int64(hops) + 4) * int64(s.Nodes)
 	}
-	if !s.isSimple() {
+	if s.Weighted {
 		workers, capacity, err := s.divideForWalks(hops, opt)
 		arrays, least := s.walkBytes(hops, workers, onDisk)
 		plan.MemoryBytes = arrays + max(least, min(capacity, s.Entries)*s.entryBytes())
@@ -86,7 +85,7 @@ func (s *Sizes) keptBytes() int64 { return 4 * s.Entries }
 
 // LeastForDiagonals is the least MemoryBudget with which ComputeDiagonals works where Options.Scratch is set.
 func (s *Sizes) LeastForDiagonals(hops int) int64 {
-	if !s.isSimple() {
+	if s.Weighted {
 		arrays, least := s.walkBytes(hops, 1, true)
 		return arrays + least
 	}
@@ -136,10 +135,10 @@ func (s *Sizes) triangleBytes(hops, workers int, onDisk bool) int64 {
 	return s.diagonalArrays(hops, workers, onDisk) + s.sumBytes(workers) + maps + int64(workers)*worker
 }
 
-// walkBytes is what so many workers hold of a graph that is directed or weighted: rows of A, least at the least, and
+// walkBytes is what so many workers hold of a weighted graph: rows of A, least at the least, and
 // arrays.
 func (s *Sizes) walkBytes(hops, workers int, onDisk bool) (arrays, least int64) {
-	n, sides := int64(s.Nodes), s.sides()
+	n := int64(s.Nodes)
 	arrays, worker := n*s.scaleBytes(), s.bufferBytes()
 	if !onDisk {
 		arrays += 8 * n * int64(hops)
@@ -150,9 +149,8 @@ func (s *Sizes) walkBytes(hops, workers int, onDisk bool) (arrays, least int64) 
 		least = s.entryBytes() * int64(s.MaxDegree)
 	}
 	if hops >= 4 {
-		arrays += 8 * n * (sides - 1)
-		worker += 8*n*(sides-1) + 4*n*sides
-		least = s.entryBytes() * s.Entries * sides
+		worker += 4 * n
+		least = s.entryBytes() * s.Entries
 	}
 	return arrays + int64(workers)*worker, least
 }

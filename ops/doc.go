@@ -14,18 +14,13 @@
 //	X, Source     [n×c]  dense input, a row a node by NodeID, read in tiles
 //	S_k X, Tile   [n×c]  Ã^k X − diag(Ã^k)∘X, k = 1..K: no node is its own neighbour at any hop
 //
-// # Directed and weighted graphs
+// # Weighted graphs
 //
-// A_vu is the weight of the entry u in the list of v: 1, unless the Graph is a WeightedGraph. In a Digraph, A is not
-// symmetric. With D_out the sums of the rows of A and D_in the sums of its columns
-//
-//	Ã = D_out^(-1/2) A D_in^(-1/2)
-//
-// Row v gathers from the nodes in its list. If a row or column has no weight, its entries are zero. In other graphs
-// D_out = D_in = D: the degrees, or the sums of weights. If Operator has SelfLoops, A+I replaces A, so every sum grows
-// by 1. The sums are float64 and take 8·n bytes, or 16·n for a Digraph. The products of weight and value are exact in
-// float64, and are added in ascending neighbour order. The diagonals of such graphs follow every closed walk: see
-// ComputeDiagonals.
+// A_vu is the weight of the entry u in the list of v: 1, unless the Graph is a WeightedGraph. D are the degrees, or the
+// sums of weights. If Operator has SelfLoops, A+I replaces A, so every sum grows by 1. The sums are float64 and take 8·n
+// bytes. The products of weight and value are exact in float64, and are added in ascending neighbour order. The
+// diagonals of such graphs follow every closed walk: see ComputeDiagonals. A directed graph is taken as the undirected
+// one that its arcs make.
 //
 // # Propagation
 //

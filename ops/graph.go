@@ -13,7 +13,7 @@ import (
 )
 
 // A Graph is what the operators walk: a graph whose adjacency is read in blocks of consecutive nodes. It is simple and
-// undirected unless it is a Digraph or a WeightedGraph. *kv.Tx satisfies it for a simple graph, *kv.Oriented for any.
+// undirected, and has weights if it is a WeightedGraph. *kv.Tx satisfies it for a simple graph, *kv.Undirected for any.
 // Its methods are called from many goroutines at once, ReadAdjacency with a buffer each.
 type Graph interface {
 	NumNodes() int
@@ -26,7 +26,6 @@ type Graph interface {
 // A walker reads the adjacency of a graph block by block, with one buffer a worker that it keeps from walk to walk.
 type walker struct {
 	graph    Graph
-	columns  *walker // of the transposed adjacency; nil if it is the same
 	weighted bool
 	nodes    int
 	blocks   []kv.Range
@@ -48,24 +47,6 @@ func newWalker(g Graph, workers int) (*walker, error) {
 	if s, ok := g.(*Series); ok {
 		g = s.Graph
 	}
-	w, err := newRowWalker(g, workers)
-	if err != nil {
-		return nil, err
-	}
-	if reverse := reverseOf(g); reverse != nil {
-		if w.columns, err = newRowWalker(reverse, workers); err != nil {
-			return nil, err
-		}
-		if w.columns.nodes != w.nodes || len(w.columns.blocks) != len(w.blocks) {
-			return nil, fmt.Errorf("%w: got %d nodes in %d blocks for the reverse graph, want %d in %d",
-				ErrGraph, w.columns.nodes, len(w.columns.blocks), w.nodes, len(w.blocks))
-		}
-	}
-	return w, nil
-}
-
-// newRowWalker is newWalker without the transposed adjacency.
-func newRowWalker(g Graph, workers int) (*walker, error) {
 	blocks, err := g.AdjacencyBlocks()
 	if err != nil {
 		return nil, err
@@ -90,9 +71,7 @@ func newRowWalker(g Graph, workers int) (*walker, error) {
 // limit keeps only so many workers, and of the others no block.
 func (w *walker) limit(workers int) {
 	clear(w.bufs[workers:])
-	if w.bufs = w.bufs[:workers:workers]; w.columns != nil {
-		w.columns.limit(workers)
-	}
+	w.bufs = w.bufs[:workers:workers]
 }
 
 // keep makes the next walk keep the lists of all nodes in memory, 4 bytes an entry, until free.

@@ -95,7 +95,7 @@ func (g *rankedGraph) holdBefore(ctx context.Context, s span, before []uint32) (
 	return h, nil
 }
 
-// heldRows are some rows of A, or of its columns, in memory.
+// heldRows are some rows of A in memory.
 type heldRows struct {
 	first   kv.NodeID
 	offsets []int64
@@ -115,10 +115,11 @@ func (h *heldRows) of(u kv.NodeID) ([]kv.NodeID, []float32) {
 
 func (h *heldRows) free() error { return errors.Join(h.nodes.Free(), h.weights.Free()) }
 
-// hold reads the rows r of a walker's graph, whose lengths are given for all nodes.
-func (job *walkJob) hold(ctx context.Context, w *walker, r kv.Range, lengths []uint32) (h *heldRows, err error) {
+// hold reads the rows r.
+func (job *walkJob) hold(ctx context.Context, r kv.Range) (h *heldRows, err error) {
+	w := job.walker
 	h = &heldRows{first: r.First, offsets: make([]int64, r.Len()+1)}
-	for i, length := range lengths[r.First:r.End] {
+	for i, length := range job.survey.degrees[r.First:r.End] {
 		h.offsets[i+1] = h.offsets[i] + int64(length)
 	}
 	defer func() {

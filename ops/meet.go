@@ -11,9 +11,6 @@ import (
 // meetChunk is the number of nodes that a worker takes at a time: some rows of A² are as long as all others together.
 const meetChunk = 16
 
-// A meeting is what one worker holds for a row and a column of A P A; all is zero between nodes.
-type meeting struct{ row, column sparseSum }
-
 // A sparseSum is a vector of few entries among n. They are greater than 0: the product of two float32 and p is never
 // too small for a float64.
 type sparseSum struct {
@@ -47,25 +44,17 @@ func (s *sparseSum) clear() {
 
 // meet sums the walks of k = 4 or 5 steps: two from v, and two to v.
 func (job *walkJob) meet(ctx context.Context, k int, sums []float64) (err error) {
-	all := kv.Range{End: kv.NodeID(job.walker.nodes)}
-	rows, err := job.hold(ctx, job.walker, all, job.survey.degrees)
+	rows, err := job.hold(ctx, kv.Range{End: kv.NodeID(job.walker.nodes)})
 	if err != nil {
 		return err
 	}
 	defer func() { err = joinErrors(err, rows.free()) }()
-	columns := rows
-	if job.survey.Directed {
-		if columns, err = job.hold(ctx, job.walker.columns, all, job.columnDegrees()); err != nil {
-			return err
-		}
-		defer func() { err = joinErrors(err, columns.free()) }()
-	}
 	n := job.walker.nodes
 	chunks := (n + meetChunk - 1) / meetChunk
 	return parallel.Do(ctx, len(job.workers), chunks, func(ctx context.Context, worker, chunk int) error {
 		for v := chunk * meetChunk; v < min(n, (chunk+1)*meetChunk); v++ {
 			var err error
-			if sums[v], err = job.meetAt(ctx, k, kv.NodeID(v), rows, columns, &job.workers[worker]); err != nil {
+			if sums[v], err = job.meetAt(ctx, k, kv.NodeID(v), rows, &job.workers[worker]); err != nil {
 				return err
 			}
 			job.progress.add(int(job.survey.degrees[v]))
@@ -74,37 +63,24 @@ func (job *walkJob) meet(ctx context.Context, k int, sums []float64) (err error)
 	})
 }
 
-// meetAt sums the walks from v.
+// meetAt sums the walks from v, whose row of A P A goes to row.
 func (job *walkJob) meetAt(
-	ctx context.Context, k int, v kv.NodeID, rows, columns *heldRows, m *meeting,
+	ctx context.Context, k int, v kv.NodeID, rows *heldRows, row *sparseSum,
 ) (sum float64, err error) {
-	if job.survey.degrees[v] == 0 || job.columnDegrees()[v] == 0 {
-		return 0, nil
-	}
-	defer m.row.clear()
-	if err := job.square(ctx, &m.row, rows, v, job.survey.degrees); err != nil {
+	defer row.clear()
+	if err := job.square(ctx, row, rows, v); err != nil {
 		return 0, err
 	}
-	column := &m.row
-	if job.survey.Directed {
-		column = &m.column
-		defer column.clear()
-		if err := job.square(ctx, column, columns, v, job.columnDegrees()); err != nil {
-			return 0, err
-		}
-	}
 	if k == 4 {
-		for _, w := range m.row.nodes {
-			sum += float64(m.row.values[w] * job.scale[w] * column.values[w])
+		for _, w := range row.nodes {
+			sum += float64(row.values[w] * job.scale[w] * row.values[w])
 		}
 		return sum, nil
 	}
-	if m.row.multiply(job.scale); column != &m.row {
-		column.multiply(job.scale)
-	}
+	row.multiply(job.scale)
 	steps := kernel.Pace(0)
-	for _, w := range m.row.nodes {
-		sum += float64(m.row.values[w] * dot(rows, w, column.values))
+	for _, w := range row.nodes {
+		sum += float64(row.values[w] * dot(rows, w, row.values))
 		if err := steps.Walk(ctx, int(job.survey.degrees[w])+1); err != nil {
 			return 0, err
 		}
@@ -112,13 +88,13 @@ func (job *walkJob) meetAt(
 	return sum, nil
 }
 
-// square sets s to row v of A P A, or to its column where the columns are held.
-func (job *walkJob) square(ctx context.Context, s *sparseSum, matrix *heldRows, v kv.NodeID, lengths []uint32) error {
+// square sets s to row v of A P A.
+func (job *walkJob) square(ctx context.Context, s *sparseSum, matrix *heldRows, v kv.NodeID) error {
 	nodes, weights := matrix.of(v)
 	steps := kernel.Pace(0)
 	for i, u := range nodes {
 		s.add(matrix, u, weightAt(weights, i)*job.scale[u])
-		if err := steps.Walk(ctx, int(lengths[u])); err != nil {
+		if err := steps.Walk(ctx, int(job.survey.degrees[u])); err != nil {
 			return err
 		}
 	}

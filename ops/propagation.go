@@ -13,12 +13,11 @@ import (
 )
 
 // A propagation runs the hops of one tile after the other. Between hops it keeps D^(-1/2)x rather than x, so that a
-// row of the next hop is a plain sum of its neighbours' rows, weighted where the graph is. Of a directed graph the D by
-// which rows are kept is that of the columns of A, and the other that of its rows.
+// row of the next hop is a plain sum of its neighbours' rows, weighted where the graph is.
 type propagation struct {
 	walker   *walker
 	degrees  []uint32
-	sums     *strengths // nil of a simple graph, where they are the degrees
+	sums     []float64 // strengths of nodes; nil of a graph without weights, where they are the degrees
 	parts    []sourcePart
 	op       Operator
 	plan     PropagatePlan
@@ -195,20 +194,12 @@ func (p *propagation) tile(ctx context.Context, lo, hi int) error {
 	return nil
 }
 
-// rowScale is the entry of D^(-1/2) by which the sum of a row is multiplied, zero for one without weight.
-func (p *propagation) rowScale(v kv.NodeID) float64 {
+// scaleOf is the entry of D^(-1/2) of a node, zero for one without weight.
+func (p *propagation) scaleOf(v kv.NodeID) float64 {
 	if p.sums == nil {
 		return p.scale(float64(p.degrees[v]))
 	}
-	return p.scale(p.sums.rows[v])
-}
-
-// columnScale is the entry of D^(-1/2) by which a node's own row is multiplied before others gather it.
-func (p *propagation) columnScale(v kv.NodeID) float64 {
-	if p.sums == nil {
-		return p.scale(float64(p.degrees[v]))
-	}
-	return p.scale(p.sums.columns[v])
+	return p.scale(p.sums[v])
 }
 
 // scale is the inverse root of a strength.
@@ -221,9 +212,6 @@ func (p *propagation) scale(strength float64) float64 {
 
 // ending is what becomes of the sums of v's row.
 func (p *propagation) ending(v kv.NodeID) kernel.Ending {
-	scale := p.rowScale(v)
-	if p.sums == nil {
-		return kernel.Ending{Scale: scale, Next: scale * scale}
-	}
-	return kernel.Ending{Scale: scale, Next: scale * p.columnScale(v)}
+	scale := p.scaleOf(v)
+	return kernel.Ending{Scale: scale, Next: scale * scale}
 }

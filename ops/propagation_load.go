@@ -90,7 +90,7 @@ func (p *propagation) fillRows(s *rowScratch, t *turn, rows kv.Range, dense int)
 	}
 	for v := rows.First; v < rows.End; v++ {
 		row := t.from.Values[int(v-t.rows.First)*w:][:w]
-		scaleRow(row, values[int(v-rows.First)*width:][:dense-t.lo], p.columnScale(v))
+		scaleRow(row, values[int(v-rows.First)*width:][:dense-t.lo], p.scaleOf(v))
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (p *propagation) fillMarks(labels sourcePart, t *turn, rows kv.Range) error
 	}
 	return labels.Source.(oneHot).each(rows, func(i, class int) {
 		if j := labels.at + class - t.lo; 0 <= j && j < t.width() {
-			marks[i] = kernel.Mark{Column: uint32(j), Scale: float32(p.columnScale(rows.First + kv.NodeID(i)))}
+			marks[i] = kernel.Mark{Column: uint32(j), Scale: float32(p.scaleOf(rows.First + kv.NodeID(i)))}
 		}
 	})
 }

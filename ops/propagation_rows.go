@@ -142,7 +142,7 @@ func (p *propagation) input(s *rowScratch, t *turn, rows kv.Range) (values []flo
 // addOwn adds the row of the node itself, as the last of its neighbours, with weight 1.
 func (p *propagation) addOwn(sums []float64, t *turn, v kv.NodeID, input []float32) {
 	if t.hop == 1 {
-		scale := p.columnScale(v)
+		scale := p.scaleOf(v)
 		for j, x := range input {
 			sums[j] += float64(float32(scale * float64(x)))
 		}

@@ -28,15 +28,15 @@ func (r Row) At(v kv.NodeID) float64 {
 	return 0
 }
 
-// OperatorRows returns row v of S_1 … S_K along a direction; of the operator, Hops and SelfLoops count. With b_1[w] =
-// A_vw, and b_{k+1}[w] = Σ_u b_k[u] A_uw / √(r_u c_u), where r and c are the sums of the rows and columns of A, the row
-// of Ã^k is b_k[w] / √(r_v c_w); S_k leaves out its entry v. With SelfLoops, A+I replaces A, and no entry is left out.
-// Adjacency is read a block at a time, in at most 2K passes over the graph.
+// OperatorRows returns row v of S_1 … S_K; of the operator, Hops and SelfLoops count. With b_1[w] = A_vw, and
+// b_{k+1}[w] = Σ_u b_k[u] A_uw / r_u, where r are the sums of the rows of A, the row of Ã^k is b_k[w] / √(r_v r_w); S_k
+// leaves out its entry v. With SelfLoops, A+I replaces A, and no entry is left out. Adjacency is read a block at a time,
+// in at most 2K passes over the graph.
 //
 // Every arc that is walked is taken off steps, which calls may share. When none is left, the error is ErrReach. The
 // rows have no more entries than arcs were walked.
 func OperatorRows(
-	ctx context.Context, tx *kv.Tx, direction kv.Direction, v kv.NodeID, op Operator, steps *atomic.Int64,
+	ctx context.Context, tx *kv.Tx, v kv.NodeID, op Operator, steps *atomic.Int64,
 ) ([]Row, error) {
 	switch {
 	case int64(v) >= int64(tx.NumNodes()):
@@ -48,8 +48,8 @@ func OperatorRows(
 	if err != nil {
 		return nil, err
 	}
-	graph := tx.Along(direction)
-	sums := newKnownStrengths(ctx, tx, blocks, direction)
+	graph := tx.Undirected()
+	sums := newKnownStrengths(ctx, tx, blocks)
 	if op.SelfLoops {
 		sums.loop = 1
 	}
@@ -63,7 +63,7 @@ func OperatorRows(
 		next.clear(false, 0)
 		densePool.Put(next.denseSums)
 	}()
-	from := Row{Nodes: []kv.NodeID{v}, Values: []float64{1}} // b_{k-1}[u] / √(r_u c_u), ascending: sums run in one order
+	from := Row{Nodes: []kv.NodeID{v}, Values: []float64{1}} // b_{k-1}[u] / r_u, ascending: sums run in one order
 	for k := range rows {
 		next.clear(sums.countArcs(from.Nodes) > tx.NumNodes()/mostSparse, tx.NumNodes())
 		at := 0
@@ -98,9 +98,9 @@ func OperatorRows(
 			b, at := next.at(w), sums.of(w)
 			if w != v || op.SelfLoops {
 				rows[k].Nodes = append(rows[k].Nodes, w)
-				rows[k].Values = append(rows[k].Values, b/math.Sqrt(own.row*at.column))
+				rows[k].Values = append(rows[k].Values, b/math.Sqrt(own*at))
 			}
-			from.Values[i] = b / math.Sqrt(at.row*at.column) // where no arc leads on, nothing is made of it
+			from.Values[i] = b / math.Sqrt(at*at) // where no arc leads on, nothing is made of it
 		}
 	}
 	return rows, nil
@@ -222,46 +222,35 @@ func (s *sparse) at(v kv.NodeID) float64 {
 // has says whether an entry is set.
 func (s *sparse) has(v kv.NodeID) bool { return s.table[s.slot(v)] != 0 }
 
-// sides are the sums of a node's row and column of A.
-type sides struct{ row, column float64 }
-
 // knownStrengths reads the strengths of nodes as they are asked for.
 type knownStrengths struct {
-	tx            *kv.Tx
-	rows, columns listReader
-	places        *sparse // of the known nodes
-	strengths     []sides // by place
-	degrees       []uint32
-	loop          float64 // that every node has to itself
+	tx        *kv.Tx
+	rows      listReader
+	places    *sparse   // of the known nodes
+	strengths []float64 // by place
+	degrees   []uint32
+	loop      float64 // that every node has to itself
 }
 
-func newKnownStrengths(ctx context.Context, tx *kv.Tx, blocks []kv.Range, direction kv.Direction) *knownStrengths {
-	graph := tx.Along(direction)
+func newKnownStrengths(ctx context.Context, tx *kv.Tx, blocks []kv.Range) *knownStrengths {
 	return &knownStrengths{
-		tx: tx, places: newSparse(), rows: listReader{ctx: ctx, blocks: blocks, graph: graph},
-		columns: listReader{ctx: ctx, blocks: blocks, graph: graph.Reverse()},
+		tx: tx, places: newSparse(), rows: listReader{ctx: ctx, blocks: blocks, graph: tx.Undirected()},
 	}
 }
 
 // of is the strength of a known node.
-func (s *knownStrengths) of(v kv.NodeID) sides {
-	of := s.strengths[s.places.place(v)]
-	return sides{of.row + s.loop, of.column + s.loop}
-}
+func (s *knownStrengths) of(v kv.NodeID) float64 { return s.strengths[s.places.place(v)] + s.loop }
 
-// countArcs is the number of arcs from known nodes of a simple graph; of others it is zero.
+// countArcs is the number of arcs from known nodes of a graph without weights; of others it is zero.
 func (s *knownStrengths) countArcs(nodes []kv.NodeID) (arcs int) {
-	if !s.isSimple() {
+	if s.rows.graph.Weighted() {
 		return 0
 	}
 	for _, v := range nodes {
-		arcs += int(s.of(v).row - s.loop)
+		arcs += int(s.of(v) - s.loop)
 	}
 	return arcs
 }
-
-// isSimple says that strengths are degrees.
-func (s *knownStrengths) isSimple() bool { return s.rows.graph.Symmetric() && !s.rows.graph.Weighted() }
 
 // read adds the strengths of ascending nodes to the known ones.
 func (s *knownStrengths) read(nodes []kv.NodeID) error {
@@ -270,26 +259,19 @@ func (s *knownStrengths) read(nodes []kv.NodeID) error {
 		if !s.places.has(v) {
 			unknown = append(unknown, v)
 			s.places.place(v)
-			s.strengths = append(s.strengths, sides{})
+			s.strengths = append(s.strengths, 0)
 		}
 	}
-	if s.isSimple() {
+	if !s.rows.graph.Weighted() {
 		return s.rows.eachBlock(unknown, s.readDegrees)
 	}
-	err := s.rows.each(unknown, func(v kv.NodeID, list []kv.NodeID, weights []float32) error {
-		s.strengths[s.places.place(v)].row = kernel.Strength(list, weights)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return s.columns.each(unknown, func(v kv.NodeID, list []kv.NodeID, weights []float32) error {
-		s.strengths[s.places.place(v)].column = kernel.Strength(list, weights)
+	return s.rows.each(unknown, func(v kv.NodeID, list []kv.NodeID, weights []float32) error {
+		s.strengths[s.places.place(v)] = kernel.Strength(list, weights)
 		return nil
 	})
 }
 
-// readDegrees reads the degrees of a simple graph, which cost less than its lists.
+// readDegrees reads the degrees of a graph without weights, which cost less than its lists.
 func (s *knownStrengths) readDegrees(r kv.Range, nodes []kv.NodeID) error {
 	if len(nodes) < wholeBlock {
 		for _, v := range nodes {
@@ -297,7 +279,7 @@ func (s *knownStrengths) readDegrees(r kv.Range, nodes []kv.NodeID) error {
 			if err != nil {
 				return err
 			}
-			s.strengths[s.places.place(v)] = sides{float64(degree), float64(degree)}
+			s.strengths[s.places.place(v)] = float64(degree)
 		}
 		return nil
 	}
@@ -306,8 +288,7 @@ func (s *knownStrengths) readDegrees(r kv.Range, nodes []kv.NodeID) error {
 		return err
 	}
 	for _, v := range nodes {
-		degree := float64(s.degrees[v-r.First])
-		s.strengths[s.places.place(v)] = sides{degree, degree}
+		s.strengths[s.places.place(v)] = float64(s.degrees[v-r.First])
 	}
 	return nil
 }
@@ -319,7 +300,7 @@ const wholeBlock = 16
 type listReader struct {
 	ctx       context.Context
 	blocks    []kv.Range
-	graph     *kv.Oriented
+	graph     *kv.Undirected
 	adjacency kv.Adjacency
 	list      []kv.NodeID
 }

@@ -88,7 +88,7 @@ func TestSeriesHoldsLittle(t *testing.T) {
 
 func TestSeriesRefuses(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 0))
-	for _, g := range []Graph{weightedList{rmat(5, 4, 1), 3}, randomArcGraph(r, true, false).graph()} {
+	for _, g := range []Graph{weightedList{rmat(5, 4, 1), 3}, randomArcGraph(r, false, true)} {
 		series := NewSeries(g)
 		if _, err := Measure(context.Background(), series, Options{}); !errors.Is(err, ErrShape) {
 			t.Errorf("%T: got error %v, want ErrShape", g, err)

@@ -97,7 +97,7 @@ func compareRows(t *testing.T, store *kv.Store, g *listGraph) {
 			for _, op := range []Operator{{Hops: hops}, {Hops: hops, SelfLoops: true}} {
 				var steps atomic.Int64
 				steps.Store(1 << 40)
-				rows := must.Get(OperatorRows(t.Context(), tx, kv.Both, kv.NodeID(v), op, &steps))(t)
+				rows := must.Get(OperatorRows(t.Context(), tx, kv.NodeID(v), op, &steps))(t)
 				for k, row := range rows {
 					power := densePower(t, g, k+1, op.SelfLoops)
 					for u := range g.lists {
@@ -114,7 +114,7 @@ func compareRows(t *testing.T, store *kv.Store, g *listGraph) {
 		}
 		var steps atomic.Int64
 		steps.Store(2)
-		_, err := OperatorRows(t.Context(), tx, kv.Both, 0, Operator{Hops: hops}, &steps)
+		_, err := OperatorRows(t.Context(), tx, 0, Operator{Hops: hops}, &steps)
 		if !errors.Is(err, ErrReach) {
 			t.Errorf("in two steps: got %v, want ErrReach", err)
 		}
@@ -139,7 +139,7 @@ func TestOperatorRowsRefuses(t *testing.T) {
 	}{{0, -1, ErrShape}, {1, 2, kv.ErrNotFound}, {kv.NoNode, 2, kv.ErrNotFound}} {
 		steps := new(atomic.Int64)
 		steps.Store(1000)
-		_, err := OperatorRows(context.Background(), tx, kv.Both, c.v, Operator{Hops: c.hops}, steps)
+		_, err := OperatorRows(context.Background(), tx, c.v, Operator{Hops: c.hops}, steps)
 		if !errors.Is(err, c.want) {
 			t.Errorf("node %d, %d hops: got %v, want %v", c.v, c.hops, err, c.want)
 		}

@@ -8,43 +8,32 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
-// A walkJob computes the diagonals of a graph that is directed or weighted, where the closed forms of the simple one do
-// not hold, and those of k ≥ 4 of any graph. With D_out the row sums of A, D_in its column sums and
-//
-//	p_u = (D_out_u D_in_u)^(-1/2), 0 if either is 0
-//
-// a closed walk of Ã = D_out^(-1/2) A D_in^(-1/2) weighs what it does in the product A P, so that
+// A walkJob computes the diagonals of a weighted graph, where the closed forms of the simple one do not hold, and those
+// of k ≥ 4 of any graph. With p_u the inverse of the row sum of A, 0 if that is 0, a closed walk of Ã = D^(-1/2) A
+// D^(-1/2) weighs what it does in the product A P, so that
 //
 //	k = 2:  p_v Σ_u A_vu p_u A_uv
 //	k = 3:  p_v Σ_u A_vu p_u Σ_w A_uw p_w A_wv
-//	k = 4:  p_v Σ_w R_w p_w C_w                  R = row v of A P A, C = column v of it
-//	k = 5:  p_v Σ_w R_w p_w Σ_x A_wx p_x C_x
+//	k = 4:  p_v Σ_w R_w p_w R_w                  R = row v of A P A
+//	k = 5:  p_v Σ_w R_w p_w Σ_x A_wx p_x R_x
 //
 // Sums are in float64 and in an order that neither the number of workers nor the budget has a say in.
 type walkJob struct {
 	walker     *walker
 	survey     *survey
 	hops, have int
-	capacity   int64     // entries of rows that are held at a time for k = 3
-	scale      []float64 // p [n]
-	workers    []meeting
+	capacity   int64       // entries of rows that are held at a time for k = 3
+	scale      []float64   // p [n]
+	workers    []sparseSum // row v of A P A, or for k = 3 of A P; all is zero between nodes
 	progress   *meter
 }
 
 func (job *walkJob) close() error { return nil }
 
-// columnDegrees are the numbers of entries of the columns [n].
-func (job *walkJob) columnDegrees() []uint32 {
-	if job.survey.strengths == nil {
-		return job.survey.degrees
-	}
-	return job.survey.strengths.columnDegrees
-}
-
 // lacks tells whether diag(Ã^k) is to be computed.
 func (job *walkJob) lacks(k int) bool { return job.have < k && k <= job.hops }
 
-// prepare makes what the hops need, once. The scale of a graph that is not simple takes the place of the strengths.
+// prepare makes what the hops need, once. The scale of a weighted graph takes the place of the strengths.
 func (job *walkJob) prepare() {
 	if job.scale != nil {
 		return
@@ -55,13 +44,12 @@ func (job *walkJob) prepare() {
 			job.scale[v] = inverse(degree)
 		}
 	} else {
-		job.scale = s.rows
-		for v, strength := range s.rows {
-			// The product of two roots: that of the strengths could overflow.
-			if root := math.Sqrt(strength) * math.Sqrt(s.columns[v]); root > 0 {
+		job.scale = s.strengths
+		for v, strength := range s.strengths {
+			job.scale[v] = 0
+			// The square of a root, as of two nodes: the product of their strengths could overflow.
+			if root := math.Sqrt(strength) * math.Sqrt(strength); root > 0 {
 				job.scale[v] = 1 / root
-			} else {
-				job.scale[v] = 0
 			}
 		}
 	}
@@ -69,32 +57,26 @@ func (job *walkJob) prepare() {
 		return
 	}
 	n := job.walker.nodes
-	job.workers = make([]meeting, len(job.walker.bufs))
+	job.workers = make([]sparseSum, len(job.walker.bufs))
 	for i := range job.workers {
-		m := &job.workers[i]
-		if m.row.values = make([]float64, n); job.hops < 4 {
-			continue
-		}
-		m.row.nodes = make([]kv.NodeID, 0, n)
-		if job.survey.Directed {
-			m.column = sparseSum{make([]float64, n), make([]kv.NodeID, 0, n)}
+		if job.workers[i].values = make([]float64, n); job.hops >= 4 {
+			job.workers[i].nodes = make([]kv.NodeID, 0, n)
 		}
 	}
 }
 
-// count counts, for k = 3, paths v→u→w; for k = 4 those of rows, and of columns where A is not symmetric; for k = 5 the
-// same again, and the entries of all rows w that a row of A² reaches, at most.
+// count counts, for k = 3 and k = 4, paths v→u→w; for k = 5 the same again, and the entries of all rows w that a row of
+// A² reaches, at most.
 func (job *walkJob) count(ctx context.Context) (steps float64, err error) {
-	columns, wedges := job.columnDegrees(), 0.0
-	for u, degree := range job.survey.degrees {
-		wedges += float64(float64(degree) * float64(columns[u]))
+	wedges := 0.0
+	for _, degree := range job.survey.degrees {
+		wedges += float64(float64(degree) * float64(degree))
 	}
-	squares := float64(wedges * float64(job.survey.sides()))
 	if job.lacks(3) {
 		steps += wedges
 	}
 	if job.lacks(4) {
-		steps += squares
+		steps += wedges
 	}
 	if job.hops < 5 {
 		return steps, nil
@@ -118,7 +100,7 @@ func (job *walkJob) count(ctx context.Context) (steps float64, err error) {
 		}
 		reach = next
 	}
-	ball := squares
+	ball := wedges
 	for _, entries := range reach {
 		ball += float64(entries)
 	}
@@ -153,26 +135,18 @@ func (job *walkJob) hop(ctx context.Context, k int, out []float64) (err error) {
 
 // there sums the walks v→u→v.
 func (job *walkJob) there(ctx context.Context, sums []float64) error {
-	return job.walker.walkBoth(ctx, func(ctx context.Context, _ int, rows, columns *kv.Adjacency) error {
+	return job.walker.walk(ctx, func(ctx context.Context, _ int, rows *kv.Adjacency) error {
 		steps := kernel.Pace(0)
 		for i := range rows.Len() {
 			v := rows.First + kv.NodeID(i)
-			row, column := rows.Of(v), columns.Of(v)
-			rowWeights, columnWeights := kernel.WeightsOf(rows, i), kernel.WeightsOf(columns, i)
-			sum, j := 0.0, 0
+			row, weights := rows.Of(v), kernel.WeightsOf(rows, i)
+			sum := 0.0
 			for at, u := range row {
-				for j < len(column) && column[j] < u {
-					j++
-				}
-				if j == len(column) {
-					break
-				}
-				if column[j] == u {
-					sum += float64(weightAt(rowWeights, at) * job.scale[u] * weightAt(columnWeights, j))
-				}
+				weight := weightAt(weights, at)
+				sum += float64(weight * job.scale[u] * weight)
 			}
 			sums[v] = sum
-			if err := steps.Walk(ctx, len(row)+len(column)+1); err != nil {
+			if err := steps.Walk(ctx, 2*len(row)+1); err != nil {
 				return err
 			}
 		}
@@ -214,27 +188,22 @@ func (job *walkJob) around(ctx context.Context, sums []float64) error {
 }
 
 func (job *walkJob) aroundSpan(ctx context.Context, r kv.Range, sums []float64) (err error) {
-	matrix, err := job.hold(ctx, job.walker, r, job.survey.degrees)
+	matrix, err := job.hold(ctx, r)
 	if err != nil {
 		return err
 	}
 	defer func() { err = joinErrors(err, matrix.free()) }()
-	return job.walker.walkBoth(ctx, func(ctx context.Context, worker int, rows, columns *kv.Adjacency) error {
-		back, steps := job.workers[worker].row.values, kernel.Pace(0) // p_w A_wv by w
+	return job.walker.walk(ctx, func(ctx context.Context, worker int, rows *kv.Adjacency) error {
+		back, steps := job.workers[worker].values, kernel.Pace(0) // p_w A_wv by w
 		for i := range rows.Len() {
 			v := rows.First + kv.NodeID(i)
-			row, column := rows.Of(v), columns.Of(v)
-			if err := steps.Walk(ctx, len(row)+2*len(column)+1); err != nil {
+			row, weights := rows.Of(v), kernel.WeightsOf(rows, i)
+			if err := steps.Walk(ctx, 3*len(row)+1); err != nil {
 				return err
 			}
-			if len(row) == 0 || len(column) == 0 {
-				continue
-			}
-			weights := kernel.WeightsOf(columns, i)
-			for j, w := range column {
+			for j, w := range row {
 				back[w] = job.scale[w] * weightAt(weights, j)
 			}
-			weights = kernel.WeightsOf(rows, i)
 			for j, u := range row {
 				if u < r.First || u >= r.End {
 					continue
@@ -244,7 +213,7 @@ func (job *walkJob) aroundSpan(ctx context.Context, r kv.Range, sums []float64) 
 					return err
 				}
 			}
-			for _, w := range column {
+			for _, w := range row {
 				back[w] = 0
 			}
 		}

@@ -11,20 +11,19 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// An arcGraph is a directed or weighted graph in memory: a dense A, cut into blocks of so many nodes.
+// An arcGraph is a graph in memory that may have weights: a dense A, cut into blocks of so many nodes.
 type arcGraph struct {
-	nodes              int
-	weights            map[[2]int]float32 // A_vu > 0 by v, u
-	directed, weighted bool
-	block              int
-	fail               error // returned by ReadAdjacency of the last block
+	nodes    int
+	weights  map[[2]int]float32 // A_vu > 0 by v, u
+	weighted bool
+	block    int
+	fail     error // returned by ReadAdjacency of the last block
 }
 
 // randomArcGraph draws an awkward graph: of few nodes or many, sparse or dense, with arcs one way and both ways.
 func randomArcGraph(r *rand.Rand, directed, weighted bool) *arcGraph {
 	g := &arcGraph{
-		nodes: []int{1, 2, 3, 5, 9, 20, 45}[r.IntN(7)], weights: map[[2]int]float32{},
-		directed: directed, weighted: weighted, block: 1 + r.IntN(7),
+		nodes: []int{1, 2, 3, 5, 9, 20, 45}[r.IntN(7)], weights: map[[2]int]float32{}, weighted: weighted, block: 1 + r.IntN(7),
 	}
 	scale := math.Pow(10, float64(r.IntN(7)-3))
 	density := r.Float64() * r.Float64()
@@ -78,26 +77,6 @@ func (g *arcGraph) ReadAdjacency(r kv.Range, buf *kv.Adjacency) error {
 	return nil
 }
 
-// A directedGraph is an arcGraph that has a reverse.
-type directedGraph struct{ *arcGraph }
-
-func (g directedGraph) Reverse() Graph {
-	reverse := *g.arcGraph
-	reverse.weights = map[[2]int]float32{}
-	for arc, w := range g.weights {
-		reverse.weights[[2]int{arc[1], arc[0]}] = w
-	}
-	return directedGraph{&reverse}
-}
-
-// graph is what the operators take.
-func (g *arcGraph) graph() Graph {
-	if g.directed {
-		return directedGraph{g}
-	}
-	return g
-}
-
 func TestWalkDiagonalsSteps(t *testing.T) {
 	ctx := context.Background()
 	// From the hub 0 to each of three leaves and back: wedges u→v→w are 3·3 at the hub and 1 at a leaf.
@@ -105,23 +84,18 @@ func TestWalkDiagonalsSteps(t *testing.T) {
 	for leaf := 1; leaf < 4; leaf++ {
 		g.weights[[2]int{0, leaf}], g.weights[[2]int{leaf, 0}] = 2, 2
 	}
-	for _, c := range []struct {
-		directed bool
-		hops     int
-		want     float64
-	}{
-		{false, 3, 12}, {true, 3, 12}, {false, 4, 12 + 12}, {true, 4, 12 + 24},
+	for hops, want := range map[int]float64{
+		3: 12, 4: 12 + 12,
 		// Rows that a row of A² reaches: of the hub its own three times, six at most; of a leaf those of all leaves.
-		{false, 5, 12 + 12 + 12 + 6 + 3*3}, {true, 5, 12 + 24 + 24 + 6 + 3*3},
+		5: 12 + 12 + 12 + 6 + 3*3,
 	} {
-		g.directed = c.directed
-		if got, err := DiagonalSteps(ctx, g.graph(), c.hops, Options{}); err != nil || got != c.want {
-			t.Errorf("directed %v, %d hops: got %v steps, %v, want %v", c.directed, c.hops, got, err, c.want)
+		if got, err := DiagonalSteps(ctx, g, hops, Options{}); err != nil || got != want {
+			t.Errorf("%d hops: got %v steps, %v, want %v", hops, got, err, want)
 		}
 	}
 	broken := errors.New("disk on fire")
 	g.fail = broken
-	if _, err := ComputeDiagonals(ctx, g.graph(), Powers{Hops: 3}, Options{}); !errors.Is(err, broken) {
+	if _, err := ComputeDiagonals(ctx, g, Powers{Hops: 3}, Options{}); !errors.Is(err, broken) {
 		t.Errorf("failing graph: got %v, want %v", err, broken)
 	}
 }
@@ -143,7 +117,7 @@ func TestWalkDiagonalsStop(t *testing.T) {
 				cancel()
 			}
 		}}
-		_, err := ComputeDiagonals(ctx, g.graph(), Powers{Hops: MaxHops}, opt)
+		_, err := ComputeDiagonals(ctx, g, Powers{Hops: MaxHops}, opt)
 		cancel()
 		if !errors.Is(err, context.Canceled) || hops != max(last, 1) {
 			t.Errorf("cancelled after hop %d: got %v after hop %d, want %v", last, err, hops, context.Canceled)

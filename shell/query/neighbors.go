@@ -97,7 +97,7 @@ func (q *query) edges(ctx context.Context, v kv.NodeID, levels [][]kv.NodeID) (n
 	}
 	e := make(neighborEdges, len(levels[0]))
 	seen, last := 0, levels[0][len(levels[0])-1]
-	for a, err := range q.tx.Along(kv.Both).Arcs(v) {
+	for a, err := range q.tx.Undirected().Arcs(v) {
 		if err != nil {
 			return e, err
 		}
@@ -109,7 +109,7 @@ func (q *query) edges(ctx context.Context, v kv.NodeID, levels [][]kv.NodeID) (n
 		}
 		var values []kv.Value
 		if directed {
-			values = append(values, kv.ValueOf(arcDirection(a).String()))
+			values = append(values, kv.ValueOf(arcDirection(a)))
 		}
 		if weighted {
 			values = append(values, arcWeight(a.Out))
@@ -122,14 +122,14 @@ func (q *query) edges(ctx context.Context, v kv.NodeID, levels [][]kv.NodeID) (n
 	return e, nil
 }
 
-func arcDirection(a kv.Arc) kv.Direction {
+func arcDirection(a kv.Arc) string {
 	switch {
 	case a.In == 0:
-		return kv.Out
+		return "out"
 	case a.Out == 0:
-		return kv.In
+		return "in"
 	}
-	return kv.Both
+	return "both"
 }
 
 // arcWeight is null if there is no arc.

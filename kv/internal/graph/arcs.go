@@ -10,84 +10,43 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// A Direction is described in kv.
-type Direction uint8
-
-// The directions.
-const (
-	Both Direction = iota
-	Out
-	In
-)
-
-// directionNames are what users call directions.
-var directionNames = [...]string{Both: "both", Out: "out", In: "in"}
-
-func (d Direction) String() string {
-	if int(d) >= len(directionNames) {
-		return fmt.Sprintf("Direction(%d)", uint8(d))
-	}
-	return directionNames[d]
-}
-
-// ReadAlong is Read with the lists of a direction, and their weights if the graph has weights.
-func (g *Graph) ReadAlong(along Direction, r record.Range, buf *Adjacency) error {
-	if along == Both && !g.Form.Weighted {
+// ReadWeights is Read with the weights of the undirected graph that the arcs make, if the graph has weights.
+func (g *Graph) ReadWeights(r record.Range, buf *Adjacency) error {
+	if !g.Form.Weighted {
 		return g.Read(r, buf, false)
 	}
 	weights := buf.Weights
 	if err := g.Read(r, buf, true); err != nil {
 		return err
 	}
-	if g.Form.Weighted {
-		buf.Weights = slices.Grow(weights[:0], len(buf.Neighbors))
-	}
-	return g.orient(along, buf)
-}
-
-// orient keeps of the lists what belongs to the direction.
-func (g *Graph) orient(along Direction, buf *Adjacency) error {
-	count, begin := 0, int64(0)
-	for i := range buf.Len() {
-		end := buf.Offsets[i+1]
-		for j := begin; j < end; j++ {
-			w, ok := g.weight(along, buf.arcs[j])
+	buf.Weights = slices.Grow(weights[:0], len(buf.Neighbors))
+	for v := buf.First; v < buf.End; v++ {
+		for u, arc := range buf.Edges(v) {
+			w, ok := g.weight(arc)
 			if !ok {
 				return record.Corrupt(record.Prefix(record.KindArcs, g.Generation), fmt.Sprintf(
-					"the arcs between nodes number %d and %d have weights %v and %v, whose sum is not finite",
-					buf.First+record.NodeID(i), buf.Neighbors[j], buf.arcs[j].Out, buf.arcs[j].In))
+					"the arcs between nodes number %d and %d have weights %v and %v, whose sum is not finite", v, u, arc.Out, arc.In))
 			}
-			if w == 0 {
-				continue
-			}
-			buf.Neighbors[count] = buf.Neighbors[j]
-			if g.Form.Weighted {
-				buf.Weights = append(buf.Weights, w)
-			}
-			count++
+			buf.Weights = append(buf.Weights, w)
 		}
-		begin, buf.Offsets[i+1] = end, int64(count)
 	}
-	buf.Neighbors = buf.Neighbors[:count]
 	return nil
 }
 
-// weight is that of an arc along a direction, zero if there is none; false if a sum has none.
-func (g *Graph) weight(along Direction, a codec.Arc) (w float32, ok bool) {
+// weight is that of an edge; false if the weights of its arcs have no sum.
+func (g *Graph) weight(a codec.Arc) (w float32, ok bool) {
 	switch {
-	case along == Out || !g.Form.Directed:
+	case !g.Form.Directed:
 		return a.Out, true
-	case along == In:
-		return a.In, true
 	case !g.Form.Weighted:
 		return 1, true
 	}
 	return a.Sum()
 }
 
-// Weight is that of a neighbour along a direction, zero if it is none.
-func (g *Graph) Weight(along Direction, a Arc) float32 {
-	w, _ := g.weight(along, codec.Arc{Out: a.Out, In: a.In})
+// Weight is that of a neighbour.
+func (g *Graph) Weight(a Arc) float32 {
+	w, _ := g.weight(codec.Arc{Out: a.Out, In: a.In})
 	return w
 }
 

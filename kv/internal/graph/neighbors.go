@@ -72,13 +72,8 @@ func (g *Graph) ReadDegrees(r record.Range, dst []uint32) error {
 	return g.addDegreeDeltas(r, dst)
 }
 
-// List reads the list of v along a direction into buf, which it makes one of v alone.
-func (g *Graph) List(along Direction, v record.NodeID, buf *Adjacency) error {
-	if err := g.list(v, buf, along != Both); err != nil || along == Both {
-		return err
-	}
-	return g.orient(along, buf)
-}
+// List reads the list of v into buf, which it makes one of v alone.
+func (g *Graph) List(v record.NodeID, buf *Adjacency) error { return g.list(v, buf, false) }
 
 // Arcs yields the neighbours of v, ascending, with what joins them. On failure it yields the error once, and stops.
 func (g *Graph) Arcs(v record.NodeID) iter.Seq2[Arc, error] {

@@ -53,14 +53,14 @@ func Guess(tx *kv.Tx) Columns {
 // A surveyor reads in one snapshot.
 type surveyor struct {
 	tx      *kv.Tx
-	graph   *kv.Oriented
+	graph   *kv.Undirected
 	columns Columns
 	classes []string // in the order of answers, so that a class has one colour everywhere
 	places  map[string]int
 }
 
 func newSurveyor(tx *kv.Tx, columns Columns) *surveyor {
-	s := &surveyor{tx: tx, graph: tx.Along(kv.Both), columns: columns, places: map[string]int{}}
+	s := &surveyor{tx: tx, graph: tx.Undirected(), columns: columns, places: map[string]int{}}
 	for i, at := range query.ClassOrder(tx.Classes()) {
 		s.classes = append(s.classes, tx.Classes()[at])
 		s.places[s.classes[i]] = i

@@ -26,7 +26,7 @@ import (
 
 // A Graph is what labels go wrong in. Labels are true.
 type Graph struct {
-	Adjacency ops.Graph  // arcs are walked both ways (kv.Both)
+	Adjacency ops.Graph  // arcs are walked both ways
 	Features  ops.Source // [n×d]; nil, or of width 0, where there are none
 	Labels    []kv.Class // [n]; NoClass stays as it is
 	Classes   int
