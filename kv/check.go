@@ -241,7 +241,7 @@ func (tx *Tx) scan(
 		if k >= record.FirstGenerational && g != tx.cat.Graph {
 			return nil
 		}
-		isChain := k == record.KindAdjacency || k == record.KindAdjacencyDirectory || k == record.KindArcs
+		isChain := k == record.KindAdjacency || k == record.KindAdjacencyPartition || k == record.KindArcs
 		if isChain && record.IsLaterPart(r.Key) {
 			return nil
 		}

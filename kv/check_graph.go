@@ -16,14 +16,14 @@ import (
 // nodes count what changed; that each edge is under both its ends, which two nodes are; and that there are as many as
 // the catalogue says.
 func (c *checker) adjacency(ctx context.Context) error {
-	d, err := c.tx.graph().Directory()
+	d, err := c.tx.graph().Partition()
 	if err != nil {
 		return err
 	}
 	form := c.tx.cat.arcForm()
 	c.count(record.KindAdjacency, d.Blocks())
 	c.count(record.KindArcs, d.Blocks()*codec.Bit(form.Any()))
-	c.count(record.KindAdjacencyDirectory, min(1, d.Blocks()))
+	c.count(record.KindAdjacencyPartition, min(1, d.Blocks()))
 	c.count(record.KindEdgeDelta, 2*int(c.tx.cat.EdgeDeltas))
 	c.count(record.KindDegreeDelta, c.scan.deltaNodes)
 	blocks, err := c.tx.AdjacencyBlocks()

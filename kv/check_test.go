@@ -101,7 +101,7 @@ func writeRaw(t *testing.T, s *Store, key, value []byte) {
 	t.Helper()
 	damagedStores.Store(s.dir, true)
 	s.latest.Store(nil)
-	s.directories = new(graph.Directories)
+	s.partitions = new(graph.Partitions)
 	if record.Kind(key[0]).IsBlock() {
 		writeRawBlock(t, s, key, value)
 		return
@@ -176,7 +176,7 @@ func rewrite(t *testing.T, s *Store, key []byte, change func(body []byte) []byte
 func TestCheckFindsDamage(t *testing.T) {
 	t.Parallel()
 	every := []record.Kind{
-		record.KindAdjacency, record.KindAdjacencyDirectory, record.KindEdgeDelta, record.KindDegreeDelta, record.KindIDs, record.KindIDLookup, record.KindNodeAt,
+		record.KindAdjacency, record.KindAdjacencyPartition, record.KindEdgeDelta, record.KindDegreeDelta, record.KindIDs, record.KindIDLookup, record.KindNodeAt,
 		record.KindPosition, record.KindAddedNode, record.KindAddedID, record.KindColumn, record.KindRowDelta,
 		record.KindChanges,
 	}

@@ -38,7 +38,7 @@ func (tx *Tx) graph() *graph.Graph {
 func (tx *Tx) newGraph() graph.Graph {
 	c := tx.cat
 	return graph.Graph{
-		Records: tx.records(), Directories: tx.s.directories, Generation: c.Graph, Form: c.arcForm(),
+		Records: tx.records(), Partitions: tx.s.partitions, Generation: c.Graph, Form: c.arcForm(),
 		Nodes: c.Nodes, LoadedNodes: c.LoadedNodes, Deltas: c.EdgeDeltas,
 	}
 }

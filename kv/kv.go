@@ -1,7 +1,6 @@
 // Package kv keeps a labelled graph on disk: nodes and their external ids, adjacency, property columns, matrices, and
-// whatever upper rooms store in lent key ranges and small documents. It is built on Badger, which only its packages
-// kv/internal/lsm and kv/internal/pack import. A store that is opened to be read is read without Badger, from the same
-// files.
+// small documents and key ranges of upper rooms. It is built on Badger, which only its packages kv/internal/lsm and
+// kv/internal/pack import. A store that is opened to be read is read without Badger, from the same files.
 //
 // # Use
 //

@@ -37,7 +37,7 @@ func TestLosses(t *testing.T) {
 	}{
 		{"id block", without(record.KindIDs), "251 ids"}, // 5 of 256 are of removed nodes
 		{"id lookup bucket", without(record.KindIDLookup), "nothing"},
-		{"adjacency directory", without(record.KindAdjacencyDirectory), "nothing"},
+		{"adjacency partition", without(record.KindAdjacencyPartition), "nothing"},
 		{"part of a document", withoutPart, "1 document"},
 		{"record of a sound block", damaged, "1 record of tables"},
 	} {

@@ -240,16 +240,16 @@ func openBadger(
 		return nil, errors.Join(err, unlock())
 	}
 	s = &Store{
-		dir:         dir,
-		name:        dir,
-		opt:         opt,
-		unlock:      unlock,
-		synced:      synced,
-		cache:       snapshot.NewCache(opt.MemoryBudget),
-		directories: new(graph.Directories),
-		writer:      writerLock{held: make(chan struct{}, 1)},
-		worker:      writerLock{held: make(chan struct{}, 1)},
-		txs:         map[*Tx]struct{}{},
+		dir:        dir,
+		name:       dir,
+		opt:        opt,
+		unlock:     unlock,
+		synced:     synced,
+		cache:      snapshot.NewCache(opt.MemoryBudget),
+		partitions: new(graph.Partitions),
+		writer:     writerLock{held: make(chan struct{}, 1)},
+		worker:     writerLock{held: make(chan struct{}, 1)},
+		txs:        map[*Tx]struct{}{},
 	}
 	s.db, err = lsm.Open(dir, lsm.Options{
 		MemoryBudget: opt.MemoryBudget, ReadOnly: opt.ReadOnly, Loading: !synced,

@@ -43,7 +43,7 @@ func (r *repair) graph(ctx context.Context) (err error) {
 	}
 	from := source{lists: l.lists, numbers: n.numbers, ids: n.ids}
 	for b := range l.bad {
-		from.blocks = append(from.blocks, l.dir.Range(b))
+		from.blocks = append(from.blocks, l.partition.Range(b))
 	}
 	if err := w.graph(ctx, from, l.allEdits(ctx)); err != nil {
 		return err
@@ -55,9 +55,9 @@ func (r *repair) graph(ctx context.Context) (err error) {
 // A listRepair reads the lists of a damaged graph.
 type listRepair struct {
 	*repair
-	dir  *graph.Directory
-	bad  []bool // by block: some part of it cannot be read
-	form codec.ArcForm
+	partition *graph.Partition
+	bad       []bool // by block: some part of it cannot be read
+	form      codec.ArcForm
 
 	// By node and neighbour: of nodes of bad blocks what the lists of their neighbours say, and then what changed since
 	// the load.
@@ -66,10 +66,10 @@ type listRepair struct {
 
 // prepare finds the bad blocks, and what is known of their lists.
 func (l *listRepair) prepare(ctx context.Context) error {
-	if err := l.directory(ctx); err != nil {
+	if err := l.findBlocks(ctx); err != nil {
 		return err
 	}
-	l.bad = make([]bool, l.dir.Blocks())
+	l.bad = make([]bool, l.partition.Blocks())
 	if err := l.eachBlock(ctx, func(*Adjacency) error { return nil }); err != nil {
 		return err
 	}
@@ -86,16 +86,16 @@ func (l *listRepair) lists(b int, lists *Adjacency) error {
 	if !l.bad[b] {
 		return l.read(b, lists)
 	}
-	lists.Clear(l.dir.Range(b))
+	lists.Clear(l.partition.Range(b))
 	return nil
 }
 
-// directory finds which nodes are in which block, from the blocks. Of several in a row that are missing the first has
+// findBlocks finds which nodes are in which block, from the blocks. Of several in a row that are missing the first has
 // all the nodes between their neighbours.
-func (l *listRepair) directory(ctx context.Context) error {
+func (l *listRepair) findBlocks(ctx context.Context) error {
 	g, end := l.tx.cat.Graph, uint64(0)
-	dir := graph.NewDirectory(g)
-	l.dir = &dir
+	partition := graph.NewPartition(g)
+	l.partition = &partition
 	err := l.tx.eachRecord(ctx, record.Prefix(record.KindAdjacency, g), func(rec record.Record, _ error) error {
 		block, err := record.NumberAt(rec.Key, 0)
 		if err != nil || record.IsLaterPart(rec.Key) {
@@ -107,18 +107,18 @@ func (l *listRepair) directory(ctx context.Context) error {
 			return err
 		}
 		first, rows, ok := blockRows(body)
-		if !ok || first < end || b < l.dir.Blocks() || first+rows > uint64(l.tx.cat.LoadedNodes) {
+		if !ok || first < end || b < l.partition.Blocks() || first+rows > uint64(l.tx.cat.LoadedNodes) {
 			return record.Corrupt(rec.Key, "its nodes are not those that follow")
 		}
-		for ; l.dir.Blocks() < b; end = first {
-			l.dir.Add(int(first - end))
+		for ; l.partition.Blocks() < b; end = first {
+			l.partition.Add(int(first - end))
 		}
-		l.dir.Add(int(rows))
+		l.partition.Add(int(rows))
 		end = first + rows
 		return nil
 	})
 	if left := uint64(l.tx.cat.LoadedNodes) - end; err == nil && left > 0 {
-		l.dir.Add(int(left))
+		l.partition.Add(int(left))
 	}
 	return err
 }
@@ -144,7 +144,7 @@ func (l *listRepair) eachBlock(ctx context.Context, use func(lists *Adjacency) e
 		err := l.read(b, &lists)
 		if errors.Is(err, ErrCorrupt) {
 			l.bad[b] = true
-			if rng := l.dir.Range(b); rng.Len() > 0 {
+			if rng := l.partition.Range(b); rng.Len() > 0 {
 				where := fmt.Sprintf("adjacency, node numbers %d to %d", rng.First, rng.End-1)
 				l.done(where, err.Error(), "rebuilt from the lists of their neighbours")
 			}
@@ -161,15 +161,15 @@ func (l *listRepair) eachBlock(ctx context.Context, use func(lists *Adjacency) e
 
 // read reads the lists of a block, with their arcs.
 func (l *listRepair) read(b int, buf *Adjacency) error {
-	buf.Reset(l.dir.Range(b))
-	return l.tx.graph().AppendBlock(l.dir, b, buf, l.form.Any())
+	buf.Reset(l.partition.Range(b))
+	return l.tx.graph().AppendBlock(l.partition, b, buf, l.form.Any())
 }
 
 // collect adds what lists say of those of bad blocks.
 func (l *listRepair) collect(lists *Adjacency) error {
 	for u := lists.First; u < lists.End; u++ {
 		for v, a := range lists.Edges(u) {
-			if l.bad[l.dir.Find(v)] {
+			if l.bad[l.partition.Find(v)] {
 				if err := l.add(v, u, false, a.Reversed()); err != nil {
 					return err
 				}

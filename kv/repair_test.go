@@ -127,7 +127,7 @@ func TestRepairOfRecords(t *testing.T) {
 	dir := everyKind(t, 700)
 	want := exported(t, copyStore(t, dir))
 	derived := []record.Kind{
-		record.KindAdjacencyDirectory, record.KindEdgeDelta, record.KindDegreeDelta, record.KindIDLookup, record.KindNodeAt,
+		record.KindAdjacencyPartition, record.KindEdgeDelta, record.KindDegreeDelta, record.KindIDLookup, record.KindNodeAt,
 		record.KindPosition, record.KindAddedNode, record.KindAddedID, record.KindHeader,
 	}
 	lossy := map[record.Kind]string{
@@ -220,7 +220,7 @@ func TestRepairOfLists(t *testing.T) {
 		s := must.Get(Open(copied, Options{MemoryBudget: minMemoryBudget}))(t)
 		var rng Range
 		view(t, s, func(tx *Tx) error {
-			d, err := tx.graph().Directory()
+			d, err := tx.graph().Partition()
 			if err == nil && d.Blocks() < 3 {
 				t.Fatalf("got %d blocks, want several", d.Blocks())
 			}

@@ -59,8 +59,8 @@ type Store struct {
 
 	worker writerLock // held by the one Work there is at a time
 
-	directories *graph.Directories
-	cache       *snapshot.Cache
+	partitions *graph.Partitions
+	cache      *snapshot.Cache
 
 	// latest is the catalogue last read, so that a snapshot seldom has to decode it.
 	latest atomic.Pointer[catalog]
@@ -315,7 +315,7 @@ func (s *Store) closeBadger() error {
 	return errors.Join(s.db.Close(), s.unlock())
 }
 
-// Work lends the directory inside the store in which one long job at a time keeps what it has finished, so that it can
+// Work gives the directory inside the store in which one long job at a time keeps what it has finished, so that it can
 // go on after it was interrupted or killed. What is in it is the job's alone. It is no part of the store, and may be
 // deleted while no process has the store open.
 //
@@ -357,7 +357,7 @@ func (s *Store) Scratch() *scratch.Dir {
 	return scratch.Temporary(s.dir)
 }
 
-// Finished is the directory that Work lends, for reading what jobs have kept there; nil if there is none.
+// Finished is the directory that Work gives, for reading what jobs have kept there; nil if there is none.
 func (s *Store) Finished() (*scratch.Dir, error) {
 	path := filepath.Join(s.dir, storedir.WorkName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

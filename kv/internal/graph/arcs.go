@@ -94,8 +94,8 @@ func (a *Adjacency) Arc(v, u record.NodeID) codec.Arc {
 }
 
 // appendArcs decodes the arcs of block b, whose lists were appended to buf.
-func (g *Graph) appendArcs(d *Directory, b int, buf *Adjacency) error {
-	key := d.name(record.KindArcs, b).Key()
+func (g *Graph) appendArcs(p *Partition, b int, buf *Adjacency) error {
+	key := p.name(record.KindArcs, b).Key()
 	return snapshot.NeedChain(g.Records, key, func(body []byte) (err error) {
 		buf.BytesRead += int64(len(body))
 		buf.arcs, err = g.Form.AppendArcs(buf.arcs, body, len(buf.Neighbors)-len(buf.arcs))

@@ -62,7 +62,7 @@ const (
 // A Graph is the graph of a snapshot.
 type Graph struct {
 	Records     snapshot.Reader
-	Directories *Directories
+	Partitions  *Partitions
 	Generation  record.Generation // zero when there is none
 	Form        codec.ArcForm
 	Nodes       int
@@ -72,13 +72,13 @@ type Graph struct {
 
 // Blocks returns the ranges that decode together, ascending, covering 0 ≤ v < NumNodes. The slice is the caller's.
 func (g *Graph) Blocks() ([]record.Range, error) {
-	d, err := g.Directory()
+	p, err := g.Partition()
 	if err != nil {
 		return nil, err
 	}
-	ranges := make([]record.Range, 0, d.Blocks()/scanBlocks+2)
-	for b := 0; b < d.Blocks(); b += scanBlocks {
-		ranges = append(ranges, record.Range{First: d.Starts[b], End: d.Starts[min(b+scanBlocks, d.Blocks())]})
+	ranges := make([]record.Range, 0, p.Blocks()/scanBlocks+2)
+	for b := 0; b < p.Blocks(); b += scanBlocks {
+		ranges = append(ranges, record.Range{First: p.Starts[b], End: p.Starts[min(b+scanBlocks, p.Blocks())]})
 	}
 	for first := g.LoadedNodes; first < g.Nodes; first += addedRange {
 		ranges = append(ranges, record.Range{First: record.NodeID(first), End: record.NodeID(min(first+addedRange, g.Nodes))})
@@ -91,7 +91,7 @@ func (g *Graph) Blocks() ([]record.Range, error) {
 // arcs. Any other range is an ErrShape. It is safe for concurrent use with a buf each.
 func (g *Graph) Read(r record.Range, buf *Adjacency, withArcs bool) error {
 	withArcs = withArcs && g.Form.Any()
-	d, err := g.Directory()
+	p, err := g.Partition()
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (g *Graph) Read(r record.Range, buf *Adjacency, withArcs bool) error {
 		return fmt.Errorf("adjacency of nodes %d to %d of %d: %w", r.First, r.End, g.Nodes, snapshot.ErrShape)
 	}
 	buf.Reset(r)
-	if err := g.readLoaded(d, r, buf, withArcs); err != nil || g.Deltas == 0 {
+	if err := g.readLoaded(p, r, buf, withArcs); err != nil || g.Deltas == 0 {
 		return err
 	}
 	deltas, err := g.deltas(r)
@@ -111,17 +111,17 @@ func (g *Graph) Read(r record.Range, buf *Adjacency, withArcs bool) error {
 }
 
 // readLoaded decodes the blocks of r after the first offset of buf.
-func (g *Graph) readLoaded(d *Directory, r record.Range, buf *Adjacency, withArcs bool) error {
+func (g *Graph) readLoaded(p *Partition, r record.Range, buf *Adjacency, withArcs bool) error {
 	next := r.First
-	for b := d.Find(r.First); b < d.Blocks() && next < r.End; b++ {
-		if d.Starts[b] != next || d.Starts[b+1] > r.End {
+	for b := p.Find(r.First); b < p.Blocks() && next < r.End; b++ {
+		if p.Starts[b] != next || p.Starts[b+1] > r.End {
 			return fmt.Errorf("adjacency of nodes %d to %d: %w: block %d holds %d to %d",
-				r.First, r.End, snapshot.ErrShape, b, d.Starts[b], d.Starts[b+1])
+				r.First, r.End, snapshot.ErrShape, b, p.Starts[b], p.Starts[b+1])
 		}
-		if err := g.AppendBlock(d, b, buf, withArcs); err != nil {
+		if err := g.AppendBlock(p, b, buf, withArcs); err != nil {
 			return err
 		}
-		next = d.Starts[b+1]
+		next = p.Starts[b+1]
 	}
 	for ; next < r.End; next++ {
 		buf.Offsets = append(buf.Offsets, int64(len(buf.Neighbors)))
@@ -130,8 +130,8 @@ func (g *Graph) readLoaded(d *Directory, r record.Range, buf *Adjacency, withArc
 }
 
 // AppendBlock decodes block b and appends it to buf, with arcs if they are asked for.
-func (g *Graph) AppendBlock(d *Directory, b int, buf *Adjacency, withArcs bool) error {
-	err := g.readBlock(d, b, func(block gap.Block, size int) (err error) {
+func (g *Graph) AppendBlock(p *Partition, b int, buf *Adjacency, withArcs bool) error {
+	err := g.readBlock(p, b, func(block gap.Block, size int) (err error) {
 		buf.BytesRead += int64(size)
 		buf.Offsets, buf.Neighbors, err = gap.AppendAll(buf.Offsets, buf.Neighbors, block)
 		return err
@@ -139,7 +139,7 @@ func (g *Graph) AppendBlock(d *Directory, b int, buf *Adjacency, withArcs bool) 
 	if err != nil || !withArcs {
 		return err
 	}
-	return g.appendArcs(d, b, buf)
+	return g.appendArcs(p, b, buf)
 }
 
 // A block is on disk a chain of
@@ -149,38 +149,38 @@ func (g *Graph) AppendBlock(d *Directory, b int, buf *Adjacency, withArcs bool) 
 
 // readBlock hands block b, which is borrowed, to read, with its size on disk. The error of read is that of a damaged
 // record.
-func (g *Graph) readBlock(d *Directory, b int, read func(block gap.Block, size int) error) error {
-	return snapshot.NeedChain(g.Records, d.name(record.KindAdjacency, b).Key(), func(body []byte) error {
-		block, err := d.parse(b, body)
+func (g *Graph) readBlock(p *Partition, b int, read func(block gap.Block, size int) error) error {
+	return snapshot.NeedChain(g.Records, p.name(record.KindAdjacency, b).Key(), func(body []byte) error {
+		block, err := p.parse(b, body)
 		if err == nil {
 			err = read(block, len(body))
 		}
-		return d.damaged(b, err)
+		return p.damaged(b, err)
 	})
 }
 
-// lookupBlock returns the directory, and the block of a loaded node, which is kept in memory for the next lookup.
-func (g *Graph) lookupBlock(v record.NodeID) (d *Directory, b int, block gap.Block, err error) {
-	if d, err = g.Directory(); err != nil {
+// lookupBlock returns the partition, and the block of a loaded node, which is kept in memory for the next lookup.
+func (g *Graph) lookupBlock(v record.NodeID) (p *Partition, b int, block gap.Block, err error) {
+	if p, err = g.Partition(); err != nil {
 		return nil, 0, block, err
 	}
-	b = d.Find(v)
-	body, err := snapshot.LookupChain(g.Records, d.name(record.KindAdjacency, b))
+	b = p.Find(v)
+	body, err := snapshot.LookupChain(g.Records, p.name(record.KindAdjacency, b))
 	if err == nil {
-		block, err = d.parse(b, body)
-		err = d.damaged(b, err)
+		block, err = p.parse(b, body)
+		err = p.damaged(b, err)
 	}
-	return d, b, block, err
+	return p, b, block, err
 }
 
 // parse reads block b. The error says what is wrong with it.
-func (d *Directory) parse(b int, body []byte) (gap.Block, error) {
+func (p *Partition) parse(b int, body []byte) (gap.Block, error) {
 	first, n := binary.Uvarint(body)
-	if n <= 0 || first != uint64(d.Starts[b]) {
-		return gap.Block{}, fmt.Errorf("it begins with node %d, want %d", first, d.Starts[b])
+	if n <= 0 || first != uint64(p.Starts[b]) {
+		return gap.Block{}, fmt.Errorf("it begins with node %d, want %d", first, p.Starts[b])
 	}
-	block, err := gap.Parse(body[n:], uint32(d.Starts[d.Blocks()]))
-	if want := d.Range(b).Len(); err == nil && block.Rows() != want {
+	block, err := gap.Parse(body[n:], uint32(p.Starts[p.Blocks()]))
+	if want := p.Range(b).Len(); err == nil && block.Rows() != want {
 		err = fmt.Errorf("it has %d lists, want %d", block.Rows(), want)
 	}
 	return block, err
@@ -189,7 +189,7 @@ func (d *Directory) parse(b int, body []byte) (gap.Block, error) {
 // A Writer writes the lists of nodes 0, 1, 2, … as blocks of a new generation.
 type Writer struct {
 	put       func(key, body []byte) error
-	directory Directory
+	partition Partition
 	encoder   gap.Encoder[record.NodeID]
 	arcs      codec.ArcEncoder // of a directed or weighted graph
 	next      record.NodeID    // the next list's node
@@ -202,7 +202,7 @@ type Writer struct {
 
 // NewWriter makes a writer of a graph of a form.
 func NewWriter(put func(key, body []byte) error, g record.Generation, form codec.ArcForm) *Writer {
-	return &Writer{put: put, directory: NewDirectory(g), arcs: codec.ArcEncoder{Form: form}}
+	return &Writer{put: put, partition: NewPartition(g), arcs: codec.ArcEncoder{Form: form}}
 }
 
 // Next is the node of the next list.
@@ -260,20 +260,20 @@ func (w *Writer) closeBlock() error {
 	w.body = binary.AppendUvarint(w.body[:0], uint64(w.next-record.NodeID(rows)))
 	w.body = w.encoder.AppendTo(w.body)
 	w.encoder.Reset()
-	d := &w.directory
-	_, err := record.PutParts(w.put, d.name(record.KindAdjacency, d.Blocks()).Key(), w.body)
+	p := &w.partition
+	_, err := record.PutParts(w.put, p.name(record.KindAdjacency, p.Blocks()).Key(), w.body)
 	if err == nil && w.arcs.Form.Any() {
 		w.body = w.arcs.AppendTo(w.body[:0])
-		_, err = record.PutParts(w.put, d.name(record.KindArcs, d.Blocks()).Key(), w.body)
+		_, err = record.PutParts(w.put, p.name(record.KindArcs, p.Blocks()).Key(), w.body)
 	}
-	d.Add(rows)
+	p.Add(rows)
 	return err
 }
 
-// Close writes what is left, and the directory.
+// Close writes what is left, and the partition.
 func (w *Writer) Close() error {
 	if err := w.closeBlock(); err != nil {
 		return err
 	}
-	return w.directory.write(w.put)
+	return w.partition.write(w.put)
 }

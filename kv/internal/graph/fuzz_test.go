@@ -13,7 +13,7 @@ import (
 // FuzzBlock holds that no body of a block of the adjacency makes its reader panic, or claim more than it holds.
 func FuzzBlock(f *testing.F) {
 	const nodes = 100
-	d := NewDirectory(1)
+	d := NewPartition(1)
 	w := NewWriter(func(_, body []byte) error {
 		f.Add(append([]byte(nil), body...))
 		return nil

@@ -35,11 +35,11 @@ func (g *Graph) loadedDegree(v record.NodeID) (int, error) {
 }
 
 // damaged is the error of a block that cannot be decoded; nil for none.
-func (d *Directory) damaged(b int, err error) error {
+func (p *Partition) damaged(b int, err error) error {
 	if err == nil {
 		return nil
 	}
-	return record.Corrupt(d.name(record.KindAdjacency, b).Key(), err.Error())
+	return record.Corrupt(p.name(record.KindAdjacency, b).Key(), err.Error())
 }
 
 // ReadDegrees fills dst, one number for each node of r, with their degrees. If len(dst) is not r.Len() it is an
@@ -49,22 +49,22 @@ func (g *Graph) ReadDegrees(r record.Range, dst []uint32) error {
 		return fmt.Errorf("degrees of nodes %d to %d of %d into %d numbers: %w",
 			r.First, r.End, g.Nodes, len(dst), snapshot.ErrShape)
 	}
-	d, err := g.Directory()
+	p, err := g.Partition()
 	if err != nil {
 		return err
 	}
 	clear(dst)
 	var degrees []uint32
-	for b := d.Find(r.First); b < d.Blocks() && d.Starts[b] < r.End; b++ {
-		err := g.readBlock(d, b, func(block gap.Block, _ int) (err error) {
+	for b := p.Find(r.First); b < p.Blocks() && p.Starts[b] < r.End; b++ {
+		err := g.readBlock(p, b, func(block gap.Block, _ int) (err error) {
 			degrees, err = gap.AppendDegrees(degrees[:0], block)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		from, to := max(r.First, d.Starts[b]), min(r.End, d.Starts[b+1])
-		copy(dst[from-r.First:], degrees[from-d.Starts[b]:to-d.Starts[b]])
+		from, to := max(r.First, p.Starts[b]), min(r.End, p.Starts[b+1])
+		copy(dst[from-r.First:], degrees[from-p.Starts[b]:to-p.Starts[b]])
 	}
 	if g.Deltas == 0 {
 		return nil
@@ -127,12 +127,12 @@ func (g *Graph) loadedList(v record.NodeID, buf *Adjacency, withArcs bool) error
 }
 
 // lookupArcs returns the arcs of a row of block b.
-func (g *Graph) lookupArcs(d *Directory, b int, block gap.Block, row int) ([]codec.Arc, error) {
+func (g *Graph) lookupArcs(p *Partition, b int, block gap.Block, row int) ([]codec.Arc, error) {
 	degrees, err := gap.AppendDegrees([]uint32(nil), block)
 	if err != nil {
-		return nil, d.damaged(b, err)
+		return nil, p.damaged(b, err)
 	}
-	name := d.name(record.KindArcs, b)
+	name := p.name(record.KindArcs, b)
 	body, err := snapshot.LookupChain(g.Records, name)
 	if err != nil {
 		return nil, err

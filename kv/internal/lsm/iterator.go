@@ -12,7 +12,7 @@ import (
 // what its transaction writes later.
 type Iterator struct {
 	*pack.Walk
-	t          *Txn // that may lend it again; nil of one that reads
+	t          *Txn // that may hand it out again; nil of one that reads
 	prefix     []byte
 	descending bool
 	steps      int // of the transaction, that it sees
@@ -22,7 +22,8 @@ type Iterator struct {
 const mostSpare = 8
 
 // Iterator begins to read the records whose keys begin with prefix, descending or not. It must be closed. Badger sorts
-// all that a transaction has written for each new iterator, so one that was closed is lent again until the next write.
+// all that a transaction has written for each new iterator, so one that was closed is handed out again until the next
+// write.
 func (t *Txn) Iterator(prefix []byte, descending bool) *Iterator {
 	for n, i := range t.spare {
 		if i.descending == descending && bytes.Equal(i.prefix, prefix) {

@@ -120,19 +120,19 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// Badger sorts all that a transaction has written for each new iterator: one that is closed is lent again, until the
-// next write, which it would not see.
-func TestIteratorsAreLentAgain(t *testing.T) {
+// Badger sorts all that a transaction has written for each new iterator: one that is closed is handed out again, until
+// the next write, which it would not see.
+func TestIteratorsAreUsedAgain(t *testing.T) {
 	txn := testDB(t).Begin(true)
 	defer txn.Discard()
-	read := func() (n int, lent *Iterator) {
-		lent = txn.Iterator(testKey(0)[:1], false)
-		defer lent.Close()
-		must.Do(t, lent.Seek(testKey(0)))
-		for ; lent.Valid(); n++ {
-			must.Do(t, lent.Next())
+	read := func() (n int, out *Iterator) {
+		out = txn.Iterator(testKey(0)[:1], false)
+		defer out.Close()
+		must.Do(t, out.Seek(testKey(0)))
+		for ; out.Valid(); n++ {
+			must.Do(t, out.Next())
 		}
-		return n, lent
+		return n, out
 	}
 	for i := range 3 {
 		must.Do(t, txn.Set(testKey(i), record.Encode(testKey(i), nil)))

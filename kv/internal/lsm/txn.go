@@ -34,13 +34,13 @@ func written(key, value []byte) int64 {
 	return max(int64(len(key)+len(value)+16), int64(skl.MaxNodeSize)+1)
 }
 
-// lent is what the users of a transaction may have written when another follows them. Nobody may write more than a
-// transaction can hold beside that, so that what fits does not depend on who was before.
-const lent = 32 << 10
+// mostBefore is what the users of a transaction may have written when another follows them. Nobody may write more than
+// a transaction can hold beside that, so that what fits does not depend on who was before.
+const mostBefore = 32 << 10
 
 // Next has another user follow in the transaction. It returns false if those before have written so much that none may.
 func (t *Txn) Next() bool {
-	if t.before+t.own > lent {
+	if t.before+t.own > mostBefore {
 		return false
 	}
 	t.before, t.own = t.before+t.own, 0
@@ -116,7 +116,7 @@ func (t *Txn) Set(key, value []byte) error {
 		value = record.Deletion(key)
 	}
 	t.own += written(key, value)
-	if t.own > t.d.db.MaxBatchSize()-lent {
+	if t.own > t.d.db.MaxBatchSize()-mostBefore {
 		return ErrTxTooBig
 	}
 	t.room += entryRoom(key, value)

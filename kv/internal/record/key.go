@@ -19,7 +19,7 @@ const (
 	KindDecided  Kind = 0x05 // nothing: its version is that of the last commit with decisions
 
 	KindAdjacency          Kind = 0x10 // generation, block uint32, part uint16
-	KindAdjacencyDirectory Kind = 0x11 // generation, 0 uint32, part uint16: how many nodes each block has
+	KindAdjacencyPartition Kind = 0x11 // generation, 0 uint32, part uint16: how many nodes each block has
 	KindEdgeDelta          Kind = 0x12 // generation, NodeID, NodeID: edge added, removed or changed, under both ends
 	KindDegreeDelta        Kind = 0x13 // generation, NodeID: how many of either
 	KindArcs               Kind = 0x14 // generation, block uint32, part uint16: of the lists of adjacency
@@ -53,7 +53,7 @@ var kindNames = map[Kind]string{
 	KindCounts:             "counts",
 	KindDecided:            "last decisions",
 	KindAdjacency:          "adjacency block",
-	KindAdjacencyDirectory: "adjacency directory",
+	KindAdjacencyPartition: "adjacency partition",
 	KindEdgeDelta:          "edge delta",
 	KindDegreeDelta:        "degree delta",
 	KindArcs:               "arcs block",
@@ -78,7 +78,7 @@ func (k Kind) String() string { return kindNames[k] }
 // IsBlock says whether records of the kind are written once, with their generation, and never changed.
 func (k Kind) IsBlock() bool {
 	switch k {
-	case KindAdjacency, KindAdjacencyDirectory, KindArcs, KindIDs, KindIDLookup, KindNodeAt, KindPosition, KindColumn,
+	case KindAdjacency, KindAdjacencyPartition, KindArcs, KindIDs, KindIDLookup, KindNodeAt, KindPosition, KindColumn,
 		KindMatrix:
 		return true
 	}
