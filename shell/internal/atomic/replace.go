@@ -98,10 +98,10 @@ func (r *replacement) clear() error {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(r.dir, entry.Name())))
 		}
 	}
-	if err = errors.Join(err, durable.SyncDirectory(r.dir)); err != nil {
+	if err != nil {
 		return err
 	}
-	return os.RemoveAll(r.dir)
+	return errors.Join(durable.SyncDirectory(r.dir), os.RemoveAll(r.dir))
 }
 
 // Recover finishes or undoes a Replace of db whose process was killed. It leaves alone one that is running, and every
