@@ -86,7 +86,7 @@ func TestEmbeddingCompilesNoCommandLine(t *testing.T) {
 	if !strings.Contains(string(packages), "graphcleaner/kv\n") {
 		t.Fatalf("got %s, want it to have kv", packages)
 	}
-	for _, name := range []string{"/kong", "/readline", "/parquet-go", "/progressbar", "golang.org/x/term", "graphcleaner/shell\n"} {
+	for _, name := range []string{"/kong", "/parquet-go", "/progressbar", "golang.org/x/term", "graphcleaner/shell\n"} {
 		if strings.Contains(string(packages), name) {
 			t.Errorf("shell/query compiles %s", strings.TrimSpace(name))
 		}

@@ -2,15 +2,11 @@ package index
 
 import (
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
 // A pattern is a parsed Like: characters, and anyRune and anyRun in the places of _ and %.
-type pattern struct {
-	runes []rune
-	lower bool // the characters are in lower case, and match a text in lower case
-}
+type pattern struct{ runes []rune }
 
 // What stands for _ and % is no valid rune.
 const (
@@ -18,35 +14,25 @@ const (
 	anyRun  rune = -2
 )
 
-func (p Like) parse() pattern {
-	if p.AnyCase {
-		return pattern{parsePattern(strings.ToLower(p.Pattern)), true}
-	}
-	return pattern{parsePattern(p.Pattern), false}
-}
-
-func parsePattern(text string) (runes []rune) {
+func (p Like) parse() (parsed pattern) {
 	quoted := false
-	for i, r := range text {
+	for i, r := range p.Pattern {
 		switch {
-		case quoted || r != '%' && r != '_' && r != '\\' || r == '\\' && i == len(text)-1:
-			runes, quoted = append(runes, r), false
+		case quoted || r != '%' && r != '_' && r != '\\' || r == '\\' && i == len(p.Pattern)-1:
+			parsed.runes, quoted = append(parsed.runes, r), false
 		case r == '\\':
 			quoted = true
 		case r == '_':
-			runes = append(runes, anyRune)
+			parsed.runes = append(parsed.runes, anyRune)
 		default:
-			runes = append(runes, anyRun)
+			parsed.runes = append(parsed.runes, anyRun)
 		}
 	}
-	return runes
+	return parsed
 }
 
-// prefix is the literal text that every match begins with, "" if its case is open.
+// prefix is the literal text that every match begins with.
 func (p pattern) prefix() string {
-	if p.lower {
-		return ""
-	}
 	if open := slices.IndexFunc(p.runes, func(r rune) bool { return r < 0 }); open >= 0 {
 		return string(p.runes[:open])
 	}
@@ -55,21 +41,18 @@ func (p pattern) prefix() string {
 
 // literal returns the one string that matches, where there is only one.
 func (p pattern) literal() (string, bool) {
-	return string(p.runes), !p.lower && !slices.ContainsFunc(p.runes, func(r rune) bool { return r < 0 })
+	return string(p.runes), !slices.ContainsFunc(p.runes, func(r rune) bool { return r < 0 })
 }
 
 // prefixOnly reports whether every string that begins with prefix matches.
 func (p pattern) prefixOnly() bool {
 	end := slices.IndexFunc(p.runes, func(r rune) bool { return r < 0 })
-	return !p.lower && end >= 0 && !slices.ContainsFunc(p.runes[end:], func(r rune) bool { return r != anyRun })
+	return end >= 0 && !slices.ContainsFunc(p.runes[end:], func(r rune) bool { return r != anyRun })
 }
 
 // match reports whether the whole of text matches. Each % takes as little as it can; where the rest does not match, the
 // last % takes one character more.
 func (p pattern) match(text string) bool {
-	if p.lower {
-		text = strings.ToLower(text)
-	}
 	at, run, taken := 0, -1, 0 // run is the place of the last %, taken where what follows it began in text
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])

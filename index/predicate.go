@@ -86,11 +86,8 @@ type (
 	}
 
 	// Like is true if the whole string matches Pattern: % stands for any run of characters, _ for exactly one, and \
-	// takes the next character for itself. With AnyCase, both are compared in lower case, character by character.
-	Like struct {
-		Property, Pattern string
-		AnyCase           bool
-	}
+	// takes the next character for itself.
+	Like struct{ Property, Pattern string }
 
 	// IsNull is true if the property has no value. It is never unknown.
 	IsNull struct{ Property string }
@@ -125,9 +122,6 @@ func (p In) String() string {
 }
 
 func (p Like) String() string {
-	if p.AnyCase {
-		return "(ilike " + p.Property + " " + strconv.Quote(p.Pattern) + ")"
-	}
 	return "(like " + p.Property + " " + strconv.Quote(p.Pattern) + ")"
 }
 

@@ -76,7 +76,6 @@ func TestSimplify(t *testing.T) {
 		{and(year(Eq, 1), year(Eq, 2)), "false"},
 		{and(In{"label", []kv.Value{text("ab"), text("b")}}, Like{Property: "label", Pattern: "a%"}), `(eq label "ab")`},
 		{Like{Property: "label", Pattern: `a\%`}, `(eq label "a%")`},
-		{Like{Property: "label", Pattern: `a\%`, AnyCase: true}, `(ilike label "a\\%")`},
 		{not(Like{Property: "label", Pattern: `a\_`}), `(ne label "a_")`},
 
 		// Null.

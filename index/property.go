@@ -77,17 +77,10 @@ func valueKind(column kv.Kind) kv.Kind {
 }
 
 // An UnknownPropertyError names a property that is neither stored nor built in.
-type UnknownPropertyError struct {
-	Property string
-	Nearest  []string // similar names that there are, from a caller who looked for them
-}
+type UnknownPropertyError struct{ Property string }
 
 func (e *UnknownPropertyError) Error() string {
-	text := "no property is named " + strconv.Quote(e.Property)
-	if len(e.Nearest) > 0 {
-		text += ": did you mean " + strings.Join(e.Nearest, " or ") + "?"
-	}
-	return text
+	return "no property is named " + strconv.Quote(e.Property)
 }
 
 // A TypeError says that a property is compared with a constant or a property of another type.

@@ -266,9 +266,6 @@ func (m *model) holds(p Predicate, v int) truth {
 		if value.IsNull() {
 			return isUnknown
 		}
-		if p.AnyCase {
-			return truthOf(slowLike([]rune(strings.ToLower(value.Str())), []rune(strings.ToLower(p.Pattern))))
-		}
 		return truthOf(slowLike([]rune(value.Str()), []rune(p.Pattern)))
 	case CompareProperties:
 		other := m.value(v, p.Other)
@@ -400,10 +397,7 @@ func randomPredicate(r *rand.Rand, m *model, depth int) Predicate {
 		if text {
 			pattern := []string{"%", "a%", "%a%", "class _", "class%", "n_1%", "_", "", "long%", "%b", "100\\%", "x%y", "I%L_",
 				strings.Repeat("x", maxStringKey+1) + "%"}[r.IntN(14)]
-			if r.IntN(3) == 0 {
-				return Like{name, strings.ToUpper(pattern), true}
-			}
-			return Like{name, pattern, r.IntN(3) == 0}
+			return Like{name, pattern}
 		}
 	}
 	return Compare{name, Op(r.IntN(6)), randomConstant(r, m, name)}

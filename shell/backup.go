@@ -85,7 +85,7 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 		return nil
 	}
 	_, err = s.printf("%s\n", text)
-	return unreported(err, "%s is complete", c.File)
+	return err
 }
 
 // namedBackup says which of the files that were read is wrong.
@@ -152,7 +152,7 @@ func (c *restoreCommand) Run(ctx context.Context, s *streams) (err error) {
 		return err
 	}
 	_, err = s.printf("%s: restored %s\n", db, what)
-	return unreported(err, "%s is restored", db)
+	return err
 }
 
 // openBackups opens files to be read, of which one alone may be standard input.

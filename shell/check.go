@@ -127,7 +127,7 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 	}
 	for _, m := range done {
 		if _, err := s.printf("%s: %s: %s\n", m.Where, m.What, m.Done); err != nil {
-			return unreported(err, "%s is repaired", c.DB)
+			return err
 		}
 	}
 	rest, err := c.check(ctx, s)

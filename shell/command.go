@@ -358,14 +358,6 @@ func leaving(err error, format string, args ...any) error {
 	return err
 }
 
-// unreported says what was done where saying so, or what came after it, failed.
-func unreported(err error, format string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s, but the report of it was not written: %w", fmt.Sprintf(format, args...), err)
-}
-
 // programName is how the user calls the program: go run keeps what it builds in a cache of that name.
 func programName() string {
 	path, err := os.Executable()

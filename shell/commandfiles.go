@@ -16,40 +16,34 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 )
 
-// A commandFile is a file that a command line names.
-type commandFile struct {
-	flag string // as the user writes it, such as "--report", or "DB"
-	path string
-	info fs.FileInfo // nil if nothing is there
-}
-
 // checkFiles says, before anything is read, that there is no place for a file that a command writes, or that the same
-// command reads or writes that file under another flag: the one would overwrite the other. A flag or argument that
-// names a file has the tag file:"read" or file:"write".
+// command names that file twice: it would overwrite what it reads. A flag or argument that names a file has the tag
+// file:"read" or file:"write".
 func checkFiles(arguments *kong.Context) error {
-	var inputs, outputs []commandFile
+	flags, written := map[string]string{}, map[string]bool{} // by the place of a file
 	for _, value := range fileValues(arguments) {
-		for _, file := range filesOf(value) {
-			if value.Tag.Get("file") == "read" {
-				inputs = append(inputs, file)
+		flag := value.Name
+		if value.Flag != nil {
+			flag = "--" + flag
+		}
+		for _, path := range pathsOf(value) {
+			if path == "" || path == "-" {
 				continue
 			}
-			if err := checkPlace(file.flag, file.path); err != nil {
-				return err
+			writes := value.Tag.Get("file") == "write"
+			if writes {
+				if err := checkPlace(flag, path); err != nil {
+					return err
+				}
 			}
-			outputs = append(outputs, file)
-		}
-	}
-	for i, file := range outputs {
-		for _, other := range outputs[:i] {
-			if file.is(other) {
-				return usagef("%s %s is also the file of %s: want two files", file.flag, file.path, other.flag)
+			place, err := realpath.Of(path)
+			if info, failed := os.Stat(path); err != nil || failed == nil && !info.Mode().IsRegular() {
+				continue // a device or a pipe is written to as it is
 			}
-		}
-		for _, other := range inputs {
-			if file.is(other) {
-				return usagef("%s %s would overwrite what %s reads: want another file", file.flag, file.path, other.flag)
+			if other, isTwice := flags[place]; isTwice && (writes || written[place]) {
+				return usagef("%s %s is also the file of %s: want two files", flag, path, other)
 			}
+			flags[place], written[place] = flag, writes
 		}
 	}
 	return nil
@@ -69,26 +63,6 @@ func fileValues(arguments *kong.Context) (values []*kong.Value) {
 	return values
 }
 
-// filesOf are the files that a flag or an argument names.
-func filesOf(value *kong.Value) []commandFile {
-	var named []commandFile
-	flag := value.Name
-	if value.Flag != nil {
-		flag = "--" + flag
-	}
-	for _, path := range pathsOf(value) {
-		if path == "" || path == "-" {
-			continue
-		}
-		file := commandFile{flag: flag, path: path}
-		if info, err := os.Stat(path); err == nil {
-			file.info = info
-		}
-		named = append(named, file)
-	}
-	return named
-}
-
 // pathsOf are the paths that a flag or an argument names.
 func pathsOf(value *kong.Value) (paths []string) {
 	switch given := value.Target.Interface().(type) {
@@ -103,22 +77,6 @@ func pathsOf(value *kong.Value) (paths []string) {
 		panic(fmt.Sprintf("shell: %s is a %T and names no file", value.Name, given)) // its struct tag is wrong
 	}
 	return paths
-}
-
-// is reports whether writing the one file would replace the other. Devices and pipes are written to as they are.
-func (f commandFile) is(other commandFile) bool {
-	if f.info != nil && other.info != nil {
-		return f.info.Mode().IsRegular() && os.SameFile(f.info, other.info)
-	}
-	return f.info == nil && other.info == nil && f.place() == other.place()
-}
-
-// place is the path of a file that is not there yet, with links followed.
-func (f commandFile) place() string {
-	if path, err := realpath.Of(f.path); err == nil {
-		return path
-	}
-	return f.path
 }
 
 // checkPlace says, before hours of work, that there is no place for the file of a flag, or that it would lie in a

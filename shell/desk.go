@@ -23,7 +23,6 @@ import (
 type task struct {
 	Question *prompt.Question // a statement
 	Review   *review.Step
-	Before   string // the text that a person wants completed, if there is nothing else
 
 	Writes, ReadOnly bool
 	Asks             bool // before a decision about many nodes
@@ -36,11 +35,9 @@ type task struct {
 
 // A taskResult is the outcome of a task.
 type taskResult struct {
-	Outcome    prompt.Outcome
-	Review     review.Result
-	Candidates []query.Candidate
-	Word       string
-	Failure    *failure
+	Outcome prompt.Outcome
+	Review  review.Result
+	Failure *failure
 }
 
 // A failure is an error on its way to another process.
@@ -112,8 +109,6 @@ func (t *task) answer(ctx context.Context, store *kv.Store, progress kv.Progress
 		r.Outcome, err = open.Answer(ctx, *t.Question, to)
 	case t.Review != nil:
 		r.Review, err = t.Review.Do(ctx, store, open.Options)
-	default:
-		r.Candidates, r.Word = open.Complete(t.Before)
 	}
 	return r, budget.inFlags(err)
 }
@@ -145,10 +140,8 @@ func newDesk(s *streams, r *resources, dir string, base task) *desk {
 }
 
 // begin opens the store for the first task, or finds out that another process answers.
-func (d *desk) begin(writes bool) error {
-	t := d.base
-	t.Writes = writes
-	_, err := d.do(d.s.ctx, t, prompt.Listener{Out: io.Discard})
+func (d *desk) begin() error {
+	_, err := d.do(d.s.ctx, d.base, prompt.Listener{Out: io.Discard})
 	return err
 }
 
@@ -249,15 +242,4 @@ func (d *desk) review(ctx context.Context, step review.Step) (review.Result, err
 		d.base.RescoreWithin = 0
 	}
 	return r.Review, err
-}
-
-// Complete returns what can be typed next. If the store cannot be opened, that is nothing.
-func (d *desk) Complete(before string) (candidates []query.Candidate, word string) {
-	t := d.base
-	t.Before = before
-	r, err := d.do(d.s.ctx, t, prompt.Listener{Out: io.Discard})
-	if err != nil {
-		return nil, ""
-	}
-	return r.Candidates, r.Word
 }

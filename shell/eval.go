@@ -54,9 +54,9 @@ func (*evalCommand) Help() string {
   - ece: how far scores are from probabilities
   - found_at: the share of the mislabels that you find if you review the 1, 5 and 10% highest scores
 
-The tables show the first six metrics (f1 to recall), the true and the estimated mislabel rate, found_at, and the F1 over training, validation and all labelled nodes. ` +
-		`clean judges all labelled nodes. --format json has all metrics, for each split and for all labelled nodes ` +
-		`(by_split). confident-learning and dyb judge the nodes of each split by themselves.
+The table shows the first six metrics (f1 to recall); the true and the estimated mislabel rate follow. ` +
+		`--format json has all metrics, for each split and for all labelled nodes (by_split). clean judges all labelled nodes. ` +
+		`confident-learning and dyb judge the nodes of each split by themselves.
 
 Methods beside the presets default and paper are competitors (confident-learning, argmax, argmin, aum, dyb) and paper without some ` +
 		`of its parts (labels-only, predictions-only, no-transition). They all get the same noisy labels and predictions. aum watches the ` +
@@ -139,8 +139,7 @@ func (c *evalCommand) options(s *streams) (opt evaluate.Options, err error) {
 	}
 	for _, method := range c.Method {
 		if !slices.Contains(evaluate.MethodNames(), method) {
-			return opt, usagef("eval: --method %s: want one of %s%s", method, strings.Join(evaluate.MethodNames(), ", "),
-				wording.DidYouMean(method, evaluate.MethodNames()))
+			return opt, usagef("eval: --method %s: want one of %s", method, strings.Join(evaluate.MethodNames(), ", "))
 		}
 	}
 	kind, of, _ := strings.Cut(c.Noise, ":")

@@ -24,13 +24,9 @@ func printEvaluation(out io.Writer, evaluation *evaluate.Result, format string) 
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(evaluation)
 	}
-	if _, err = print.Render(out, evaluationTable(evaluation, ofTestNodes), print.FormatTable); err != nil {
-		return err
+	if _, err = print.Render(out, evaluationTable(evaluation), print.FormatTable); err == nil {
+		_, err = fmt.Fprintln(out, ratesFound(evaluation))
 	}
-	if _, err = fmt.Fprintln(out, ratesFound(evaluation)); err != nil {
-		return err
-	}
-	_, err = print.Render(out, evaluationTable(evaluation, beyondTestNodes), print.FormatTable)
 	return err
 }
 
@@ -57,34 +53,21 @@ func ratesFound(evaluation *evaluate.Result) string {
 	return text + "."
 }
 
-// A figure is a column of a table of methods.
-type figure struct {
+// figures are the columns of the table of methods, over the test nodes.
+var figures = []struct {
 	name string
 	of   func(evaluate.MethodMetrics) float64
+}{
+	{"f1", func(m evaluate.MethodMetrics) float64 { return m.F1 }},
+	{"mcc", func(m evaluate.MethodMetrics) float64 { return m.MCC }},
+	{"p_at_t", func(m evaluate.MethodMetrics) float64 { return m.PAtT }},
+	{"p_at_t_flagged", func(m evaluate.MethodMetrics) float64 { return m.PAtTFlagged }},
+	{"precision", func(m evaluate.MethodMetrics) float64 { return m.Precision }},
+	{"recall", func(m evaluate.MethodMetrics) float64 { return m.Recall }},
 }
 
-// The figures over the test nodes; and those over other nodes, with the share of the mislabels that a reviewer finds.
-var (
-	ofTestNodes = []figure{
-		{"f1", func(m evaluate.MethodMetrics) float64 { return m.F1 }},
-		{"mcc", func(m evaluate.MethodMetrics) float64 { return m.MCC }},
-		{"p_at_t", func(m evaluate.MethodMetrics) float64 { return m.PAtT }},
-		{"p_at_t_flagged", func(m evaluate.MethodMetrics) float64 { return m.PAtTFlagged }},
-		{"precision", func(m evaluate.MethodMetrics) float64 { return m.Precision }},
-		{"recall", func(m evaluate.MethodMetrics) float64 { return m.Recall }},
-	}
-	beyondTestNodes = []figure{
-		{"f1(train)", func(m evaluate.MethodMetrics) float64 { return m.BySplit.Train.F1 }},
-		{"f1(val)", func(m evaluate.MethodMetrics) float64 { return m.BySplit.Validation.F1 }},
-		{"f1(all)", func(m evaluate.MethodMetrics) float64 { return m.BySplit.All.F1 }},
-		{"found at 1%", func(m evaluate.MethodMetrics) float64 { return m.FoundAt.Percent1 }},
-		{"5%", func(m evaluate.MethodMetrics) float64 { return m.FoundAt.Percent5 }},
-		{"10%", func(m evaluate.MethodMetrics) float64 { return m.FoundAt.Percent10 }},
-	}
-)
-
-// evaluationTable has a row for each method: mean ± standard deviation of figures.
-func evaluationTable(evaluation *evaluate.Result, figures []figure) *query.Result {
+// evaluationTable has a row for each method: mean ± standard deviation of the figures.
+func evaluationTable(evaluation *evaluate.Result) *query.Result {
 	columns := []query.ColumnInfo{{Name: "method", Kind: kv.KindString}}
 	for _, f := range figures {
 		columns = append(columns, query.ColumnInfo{Name: f.name, Kind: kv.KindString})

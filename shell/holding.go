@@ -92,7 +92,7 @@ func (h *host) work(ctx context.Context, j *holder.Job) (result []byte) {
 	}
 	files := &receivedFiles{inputs: named(r.Inputs, j.Files), outputs: named(r.Outputs, j.Files[len(r.Inputs):])}
 	ctx = stream.WithFiles(ctx, files)
-	if h.log != nil && (r.Task == nil || r.Task.Question != nil) { // completions and steps of a review are many
+	if h.log != nil && (r.Task == nil || r.Task.Question != nil) { // steps of a review are many
 		title := fmt.Sprintf("process %d: %s", j.PID, wording.Short(r.title()))
 		h.log(title)
 		defer func() { h.log(fmt.Sprintf("%s: ended, %.1f s", title, time.Since(began).Seconds())) }()

@@ -171,7 +171,7 @@ func (c *importCommand) report(stats kv.Stats, s *streams, took time.Duration) e
 		c.DB, stats.Nodes, edges, kind, stats.SelfLoops, stats.ParallelEdges, verb, stats.Labelled,
 		wording.Count(stats.Classes, "class", "classes"),
 		took.Seconds())
-	return unreported(err, "%s is made", c.DB)
+	return err
 }
 
 // replace makes the new store beside the old one, which stays, closed to others who write, until the new one is
@@ -253,7 +253,7 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	wrote := strings.Join(parts, " and ")
 	_, err = s.printf("%s: wrote %s, %.1f s\n", c.DB, wrote, time.Since(began).Seconds())
 	if err != nil {
-		return unreported(err, "%s are in %s", wrote, c.DB)
+		return err
 	}
 	if cleaned {
 		s.say("Scores and suggestions are those of the last clean.")
@@ -296,7 +296,7 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 		wording.Count(added.ParallelEdges, "parallel edge", "parallel edges"),
 		changedText(added), time.Since(began).Seconds())
 	if err != nil {
-		return unreported(err, "the files are in %s", c.DB)
+		return err
 	}
 	s.sayLeftOut(added.Decided, "labels of nodes that somebody has decided about")
 	return nil

@@ -36,7 +36,7 @@ func (c *importCommand) adopt(ctx context.Context, s *streams) error {
 		wording.Count(adoption.Count, "decision", "decisions"), wording.Count(adoption.Steps, "step", "steps"),
 		adoption.There, time.Since(began).Seconds())
 	if err != nil {
-		return unreported(err, "decisions of %s are in %s", c.Decisions, c.DB)
+		return err
 	}
 	s.sayLeftOut(adoption.Older, "older than what the store has decided itself")
 	s.sayLeftOut(adoption.Other, "about another label or suggestion than the store has")

@@ -100,6 +100,9 @@ func (s *streams) say(format string, args ...any) {
 	}
 }
 
+// notice passes on what the cleaner has to say.
+func (s *streams) notice(text string) { s.say("%s", text) }
+
 // warn tells what makes results wrong if it is true, also if notes are not wanted.
 func (s *streams) warn(text string) {
 	if s.log == nil {

@@ -108,7 +108,7 @@ func (c *reviewCommand) check(web bool) error {
 	case web:
 		return c.checkAddress()
 	case (c.pageFlags != pageFlags{Addr: anyPort} || c.NoOpen):
-		return usagef("--addr, --title, --text, --link and --no-open are for the page: want --web with them")
+		return usagef("--addr and --no-open are for the page: want --web with them")
 	}
 	return nil
 }

@@ -65,14 +65,16 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 			if err != nil {
 				return err
 			}
-			lacks := &lacks{s: s}
-			_, err = c.Format.Render(s.out, query.NewResult(nowColumns(tx), c.rows(ctx, tx, nodes, s, lacks)), screen)
-			lacks.tell()
-			if err != nil || lacks.predicted == 0 {
-				return err
+			var lacks lacks
+			_, err = c.Format.Render(s.out, query.NewResult(nowColumns(tx), c.rows(ctx, tx, nodes, s, &lacks)), screen)
+			if lacks.count > 0 {
+				s.caution(fmt.Sprintf("%s no score, such as %s: %s", wording.Count(lacks.count, "node has", "nodes have"),
+					query.Quote(lacks.first.ID), lacks.first.Lack))
 			}
-			s.say("%s without stored predictions predicted by the kept classifier", wording.Nodes(lacks.predicted))
-			return nil
+			if err == nil && lacks.predicted > 0 {
+				s.say("%s without stored predictions predicted by the kept classifier", wording.Nodes(lacks.predicted))
+			}
+			return err
 		})
 	})
 	return c.inFlags(err)
@@ -148,7 +150,6 @@ func scoreRow(tx *kv.Tx, score cleaner.NodeScore) ([]kv.Value, error) {
 
 // lacks are the labelled nodes without a score.
 type lacks struct {
-	s         *streams
 	count     int
 	first     cleaner.NodeScore
 	predicted int // nodes whose predictions are not stored
@@ -165,18 +166,6 @@ func (l *lacks) add(score cleaner.NodeScore) {
 		l.first = score
 	}
 	l.count++
-}
-
-// tell says how many there are, and why the first is one.
-func (l *lacks) tell() {
-	switch l.count {
-	case 0:
-	case 1:
-		l.s.caution(fmt.Sprintf("node %s has no score: %s", query.Quote(l.first.ID), l.first.Lack))
-	default:
-		l.s.caution(fmt.Sprintf("%s have no score, such as %s: %s", wording.Nodes(l.count), query.Quote(l.first.ID),
-			l.first.Lack))
-	}
 }
 
 // rescoreCommand brings the stored scores up to date.

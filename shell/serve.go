@@ -15,7 +15,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/web"
-	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -104,10 +103,7 @@ func Serve(ctx context.Context, store *kv.Store) (stop func() error, err error) 
 
 // pageFlags are those of commands that serve the page.
 type pageFlags struct {
-	Addr  string `default:"${address}" placeholder:"ADDRESS" help:"Address of the page, on this machine. Port 0 is any free port. Default: ${address}."`
-	Title string `placeholder:"PROPERTY" help:"The page calls a node by this property. Default: title or name, if there is one, else the id."`
-	Text  string `placeholder:"PROPERTY" help:"The page shows this text of a node. Default: abstract, text or description, if there is one."`
-	Link  string `placeholder:"PROPERTY" help:"The page shows this link of a node, as text. Default: link or url, if there is one."`
+	Addr string `default:"${address}" placeholder:"ADDRESS" help:"Address of the page, on this machine. Port 0 is any free port. Default: ${address}."`
 }
 
 // anyPort is the default address of the page.
@@ -125,18 +121,6 @@ func (f *pageFlags) checkAddress() error {
 func (f *pageFlags) serve(ctx context.Context, store *kv.Store, opt web.Options) (page *web.Server, err error) {
 	err = store.View(func(tx *kv.Tx) error {
 		opt.Columns = survey.Guess(tx)
-		for _, flag := range []struct {
-			name, given string
-			into        *string
-		}{{"title", f.Title, &opt.Columns.Title}, {"text", f.Text, &opt.Columns.Text}, {"link", f.Link, &opt.Columns.Link}} {
-			if flag.given == "" {
-				continue
-			}
-			if _, ok := tx.Column(flag.given); !ok {
-				return fmt.Errorf("--%s: the store has no property %q%s", flag.name, flag.given, wording.DidYouMean(flag.given, query.UserColumns(tx)))
-			}
-			*flag.into = flag.given
-		}
 		return nil
 	})
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
-	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
 	"github.com/graphcleaner/graphcleaner/shell/internal/prompt"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -25,7 +24,6 @@ type shellCommand struct {
 	ReadOnly  bool            `help:"Refuse statements that write, and let others read at the same time."`
 	KeepGoing bool            `help:"Continue after a statement that failed."`
 	Timing    bool            `help:"Print how long each statement took."`
-	NoHistory bool            `help:"Do not read or keep the lines typed at the prompt."`
 	Yes       bool            `short:"y" help:"Confirm decisions about all nodes that meet a condition."`
 	Who       string          `placeholder:"NAME" help:"Who decides, in the history of decisions. Default: your user name."`
 	rescoring
@@ -33,7 +31,7 @@ type shellCommand struct {
 }
 
 func (*shellCommand) Help() string {
-	return `Without -c and -f, statements come from standard input. A terminal gets a prompt with history and completion. .help lists the statements. ` +
+	return `Without -c and -f, statements come from standard input. A terminal gets a prompt with a history. .help lists the statements. ` +
 		`A semicolon or the end of the input ends a statement. At the prompt the end of the line does too, and the scores around a decision move at once. A dot command, such as .mode csv, takes a line of its own.
 
 --format parquet writes a file with typed columns, which pandas, polars, R and DuckDB read. It holds the answer to one statement. If the ` +
@@ -69,7 +67,6 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 		Format:    c.Format,
 		Timing:    c.Timing,
 		KeepGoing: c.KeepGoing,
-		NoHistory: c.NoHistory,
 		Yes:       c.Yes,
 
 		ClearProgress: s.progress.clear,
@@ -88,12 +85,8 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 		opt.Interactive = print.IsTerminal(s.in) && print.IsTerminal(s.out) && os.Getenv("TERM") != "dumb"
 	}
 	// The terminal can be asked where statements do not come from it, and at the prompt.
-	in, ok := s.in.(*os.File)
-	if ok && print.IsTerminal(in) && (opt.Interactive || c.Command+c.File != "" && print.IsTerminal(s.err)) {
-		opt.Confirm = func(ctx context.Context, question string) (bool, error) {
-			s.progress.clear()
-			return keyboard.Ask(ctx, in, s.err, question)
-		}
+	if print.IsTerminal(s.in) && (opt.Interactive || c.Command+c.File != "" && print.IsTerminal(s.err)) {
+		opt.Confirm = s.confirm
 	}
 	base := task{ReadOnly: c.ReadOnly, Who: cmp.Or(c.Who, query.UserName())}
 	if opt.Interactive && !c.NoRescore {
@@ -101,32 +94,16 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	at := newDesk(s, &c.resources, c.DB, base)
 	defer func() { err = errors.Join(err, at.close()) }()
-	// A store that is not there, or is damaged, is told of before anything is asked.
-	if err := at.begin(!c.ReadOnly && writes(c.Command)); err != nil {
-		return err
-	}
 	opt.Store = at
 	if opt.Interactive {
+		// A store that is not there, or is damaged, is told of before anything is asked.
+		if err := at.begin(); err != nil {
+			return err
+		}
 		// The prompt listens for Ctrl-C itself, and ctx ends by the other signals alone. Once it has ended, the store
 		// is closed.
 		signal.Ignore(os.Interrupt)
 		defer signal.Ignore(os.Interrupt)
 	}
 	return prompt.Run(ctx, opt)
-}
-
-// writes reports whether a text has a statement that changes the store, or may read one from a file.
-func writes(text string) bool {
-	for source := query.NewScript(strings.NewReader(text)); ; {
-		next, err := source.Next()
-		if err != nil {
-			return false // the end, or a statement that is too long
-		}
-		if next.Dot && strings.HasPrefix(next.Text, ".read") {
-			return true
-		}
-		if statement, err := next.Parse(); err == nil && statement.Writes() {
-			return true
-		}
-	}
 }

@@ -83,8 +83,7 @@ func (term *terminal) start(store string, flags ...string) {
 // run runs the shell on a store. What it leaves on the screen stays, behind it how it ended.
 func (term *terminal) run(store string, flags ...string) {
 	term.t.Helper()
-	without := []string{"env", "-u", "PAGER", "-u", "LESS", "-u", "NO_COLOR"}
-	without = append(without, term.environment...)
+	without := append([]string{"env"}, term.environment...)
 	without = append(without, "sh", "-c", `echo $$ > "$0"; exec "$@"`, term.pidFile())
 	words := slices.Concat(without, []string{filepath.Join(term.dir, "graphcleaner"), "shell", store}, flags)
 	var quoted []string
@@ -192,37 +191,6 @@ func terminalStore(t *testing.T, store *kv.Store) string {
 		t.Fatal(err)
 	}
 	return dir
-}
-
-func TestTerminalCompletes(t *testing.T) {
-	t.Parallel()
-	term := newTerminal(t)
-	term.start(terminalStore(t, papers.Cleaned(t)))
-	term.text("susp")
-	term.keys("Tab")
-	term.wait("the statement", `graphcleaner> suspects`)
-	term.text(" wh")
-	term.keys("Tab")
-	term.wait("the keyword", `suspects +where`)
-	term.text(" conf")
-	term.keys("Tab")
-	term.wait("the property", `where +confidence`)
-	term.clear()
-	term.text("nodes where label = 'Th")
-	term.keys("Tab")
-	term.wait("the class", `label = 'Theory'`)
-	term.keys("Enter")
-	term.wait("the answer", `(?s)p1 .*p5 `)
-	term.text("no")
-	term.keys("Tab", "Tab")
-	term.wait("all that begin so", `(?s)graphcleaner> no.*nodes.*noise`)
-	term.keys("C-c")
-	term.wait("a new line, with neither what was typed nor what was offered",
-		`graphcleaner> no[a-z]*\n(.*\n)*graphcleaner>$`)
-	term.text("count nodes")
-	term.keys("Enter")
-	term.wait("the count", `(?m)^ *10$`)
-	term.leave()
 }
 
 // TestTerminalInterrupts cancels a clean that would take long, twice, and goes on.

@@ -46,7 +46,7 @@ func ParseFormat(name string) (Format, error) {
 			return Format(i), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown format %q, want %s%s", name, wording.AnyOf(FormatNames), wording.DidYouMean(name, FormatNames))
+	return 0, fmt.Errorf("unknown format %q, want %s", name, wording.AnyOf(FormatNames))
 }
 
 // MarshalText writes the name.

@@ -22,7 +22,7 @@ func Render(w io.Writer, r *query.Result, f Format) (rows int64, err error) {
 
 // RenderOn is Render for a Screen.
 func RenderOn(w io.Writer, r *query.Result, f Format, on *Screen) (rows int64, err error) {
-	if on.Terminal && (f != FormatTable || r.Bare) { // tables escape their cells, beside the colours that they have
+	if on.Terminal && (f != FormatTable || r.Bare) { // tables escape their cells
 		escaped := &escapeWriter{out: w}
 		w = escaped
 		defer func() { err = cmp.Or(err, escaped.end()) }()
@@ -67,7 +67,7 @@ func newPrinter(out *bufio.Writer, r *query.Result, f Format, on *Screen) (print
 		switch {
 		case r.Sections != nil:
 			return &sectionPrinter{sections: r.Sections, print: func(s query.Section) error {
-				fmt.Fprintf(out, "%s\n\n", on.paint(paintTitle, EscapeControls(s.Title)))
+				fmt.Fprintf(out, "%s\n\n", EscapeControls(s.Title))
 				return printAll(&tablePrinter{out: out, columns: s.Columns, screen: on}, s.Rows)
 			}, between: out}, nil
 		case r.Bare:

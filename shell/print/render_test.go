@@ -200,7 +200,7 @@ func TestParseFormat(t *testing.T) {
 		}
 	}
 	_, err := ParseFormat("jsno")
-	if want := `unknown format "jsno", want table, csv, tsv, json, jsonl or markdown; did you mean json?`; err == nil || err.Error() != want {
+	if want := `unknown format "jsno", want table, csv, tsv, json, jsonl or markdown`; err == nil || err.Error() != want {
 		t.Errorf("ParseFormat(jsno): got %v, want %s", err, want)
 	}
 }

@@ -41,7 +41,7 @@ func (p *tablePrinter) row(values []kv.Value) error {
 		cells[i] = EscapeControls(Brief(v))
 	}
 	if p.widths != nil {
-		return p.line(cells, paintNothing)
+		return p.line(cells)
 	}
 	if p.waiting = append(p.waiting, cells); len(p.waiting) < measuredRows {
 		return nil
@@ -76,12 +76,12 @@ func (p *tablePrinter) measure() error {
 		rule[i] = strings.Repeat("-", p.widths[i])
 	}
 	if !p.headless {
-		if err := cmp.Or(p.line(head, paintHeader), p.line(rule, paintRule)); err != nil {
+		if err := cmp.Or(p.line(head), p.line(rule)); err != nil {
 			return err
 		}
 	}
 	for _, cells := range p.waiting {
-		if err := p.line(cells, paintNothing); err != nil {
+		if err := p.line(cells); err != nil {
 			return err
 		}
 	}
@@ -114,8 +114,8 @@ func (p *tablePrinter) fit() {
 	}
 }
 
-// line prints cells in a colour.
-func (p *tablePrinter) line(cells []string, colour paint) error {
+// line prints cells.
+func (p *tablePrinter) line(cells []string) error {
 	blanks := 0 // blanks before the next cell; those after the last are never written
 	for i, cell := range cells {
 		width := uniseg.StringWidth(cell)
@@ -128,7 +128,7 @@ func (p *tablePrinter) line(cells []string, colour paint) error {
 			blanks, pad = blanks+pad, 0
 		}
 		if cell != "" {
-			p.out.WriteString(strings.Repeat(" ", blanks) + p.screen.paint(colour, cell))
+			p.out.WriteString(strings.Repeat(" ", blanks) + cell)
 			blanks = 0
 		}
 		blanks += pad + 2

@@ -44,30 +44,11 @@ func ParseCondition(text string) (Condition, error) {
 	return Condition{where}, p.end("the end of the condition")
 }
 
-// Where returns the statement with another condition behind where. Errors of the condition point into its own text. The
-// statement finds or counts nodes, or is a decision with a condition; any other is returned as it is. The zero
-// Condition takes the condition away.
-func (s Statement) Where(c Condition) Statement {
-	switch of := s.of.(type) {
-	case *listStatement:
-		changed := *of
-		changed.where = c.of
-		return Statement{&changed}
-	case *decideStatement:
-		if of.ids != nil {
-			return s
-		}
-		changed := *of
-		if changed.where = c.of; c.of == nil {
-			changed.where = anyNode
-		}
-		return Statement{&changed}
-	}
-	return s
+// ListsNodes reports whether the rows of the answer are nodes, each with its id if the statement returns that.
+func (s Statement) ListsNodes() bool {
+	list, ok := s.of.(*listStatement)
+	return ok && !list.counts
 }
-
-// anyNode is true of every node.
-var anyNode = &negation{term: &test{property: name{text: "id", pos: startOfText}, operator: operatorNull}}
 
 // A statement is the tree of one parsed statement: one of the types below.
 type statement any
@@ -94,8 +75,6 @@ type (
 
 	nodeStatement    struct{ ids []literal }
 	explainStatement struct{ id literal }
-
-	classesStatement struct{ clauses }
 
 	neighborsStatement struct {
 		id   literal
@@ -137,7 +116,7 @@ type (
 		property name
 	}
 
-	// wordStatement is a statement that is only its name: noise, runs, stats.
+	// wordStatement is a statement that is only its name: classes, noise, runs, stats.
 	wordStatement struct{ word string }
 )
 
@@ -155,13 +134,13 @@ type promise struct {
 
 // clauses are what may follow a statement that finds rows.
 type clauses struct {
-	where         expression
-	sample        *sample
-	groupBy       []name
-	totals        []total
-	order         []orderTerm
-	limit, offset *literal
-	returned      *returned
+	where    expression
+	sample   *sample
+	groupBy  []name
+	totals   []total
+	order    []orderTerm
+	limit    *literal
+	returned *returned
 }
 
 // A sample asks for so many of the rows, drawn at random.
@@ -247,7 +226,7 @@ type (
 	}
 )
 
-// Operators of a test beside = != < <= > >= in like ilike, which have values.
+// Operators of a test beside = != < <= > >= in like, which have values.
 const (
 	operatorNull = "null"
 	operatorTrue = "true" // of a property that stands alone

@@ -143,7 +143,7 @@ func (q *query) promised(ctx context.Context, asked *promise, c clauses) (index.
 	if l == nil {
 		return nil, errors.New(told)
 	}
-	if c.where != nil || c.sample != nil || c.limit != nil || c.offset != nil {
+	if c.where != nil || c.sample != nil || c.limit != nil {
 		told += "; the promise is of all these labels, not of a part of them"
 	}
 	if p.Kind == cleaner.ListSuspects {

@@ -59,9 +59,9 @@ func negate(e expression, negated bool) expression {
 }
 
 // operatorNames lists the operators in errors.
-const operatorNames = "=, !=, <, <=, >, >=, in, like, ilike, is"
+const operatorNames = "=, !=, <, <=, >, >=, in, like, is"
 
-// test = figure [ compare ( value | figure ) | "is" [ "not" ] "null" | [ "not" ] ( in | like | ilike ) ] .
+// test = figure [ compare ( value | figure ) | "is" [ "not" ] "null" | [ "not" ] ( in | like ) ] .
 func (p *parser) test() (expression, error) {
 	property, err := p.figure()
 	if err != nil {
@@ -84,20 +84,17 @@ func (p *parser) test() (expression, error) {
 			t.other = &other
 			return t, err
 		}
-		return t, p.value(t, want{label: "a property name", complete: completeProperties, list: p.list},
-			want{words: []string{"share"}, list: p.list})
+		return t, p.value(t, "a property name")
 	}
 	negated, label := p.acceptAs("not", ""), ""
 	if negated {
-		label = "in, like or ilike"
+		label = "in or like"
 	}
 	switch {
 	case p.acceptAs("in", label):
 		t.operator, err = "in", p.values(t)
 	case p.acceptAs("like", ""):
 		t.operator, err = "like", p.pattern(t)
-	case p.acceptAs("ilike", ""):
-		t.operator, err = "ilike", p.pattern(t)
 	case negated:
 		err = p.fail()
 	}
@@ -121,7 +118,7 @@ func (p *parser) values(t *test) error {
 
 // value = string | number | parameter | "true" | "false" . It goes to the values of a test. Or is what else could stand
 // here.
-func (p *parser) value(of *test, or ...want) error {
+func (p *parser) value(of *test, or ...string) error {
 	at := p.current
 	switch {
 	case at.is("true") || at.is("false"):
@@ -133,9 +130,7 @@ func (p *parser) value(of *test, or ...want) error {
 	case p.atProperty():
 		return &ParseError{Pos: at.pos, Msg: fmt.Sprintf("got %s, want a value (text takes single quotes: %s)", at, Quote(at.text))}
 	case !p.atConstant(tokenString, tokenNumber):
-		p.wants = append(p.wants, want{label: "a value", complete: completeValues, property: of.property.text})
-		p.wants = append(p.wants, or...)
-		return p.fail()
+		return p.fail(append([]string{"a value"}, or...)...)
 	}
 	value, err := p.literal()
 	of.values = append(of.values, value)
@@ -144,7 +139,7 @@ func (p *parser) value(of *test, or ...want) error {
 
 // pattern = string | parameter .
 func (p *parser) pattern(of *test) error {
-	pattern, err := p.constant(want{label: "a pattern in single quotes, as 'graph%'"}, tokenString)
+	pattern, err := p.constant("a pattern in single quotes, as 'graph%'", tokenString)
 	of.values = []literal{pattern}
 	return err
 }
@@ -152,7 +147,6 @@ func (p *parser) pattern(of *test) error {
 // atFunction reports whether a word with a bracket behind it stands here. Without a bracket, the word is the name of a
 // property.
 func (p *parser) atFunction(words ...string) bool {
-	p.wants = append(p.wants, want{words: words, list: p.list})
 	return slices.ContainsFunc(words, p.current.is) && p.ahead().is("(")
 }
 
@@ -192,7 +186,7 @@ func (p *parser) share() (name, error) {
 		}
 		n.share.of, n.text = &of, of.String()
 	} else {
-		p.wants = append(p.wants, want{label: "label, suggested", words: []string{"label", "suggested"}})
+		p.wants = append(p.wants, "label, suggested")
 		class, err := p.class()
 		if err != nil {
 			return n, err
@@ -221,8 +215,7 @@ func (p *parser) atProperty() bool {
 func (p *parser) property() (name, error) {
 	t := p.current
 	if !p.atProperty() {
-		p.wants = append(p.wants, want{label: "a property name", complete: completeProperties, list: p.list})
-		return name{}, p.fail()
+		return name{}, p.fail("a property name")
 	}
 	p.advance()
 	return name{text: t.text, pos: t.pos}, nil
@@ -234,17 +227,16 @@ func (p *parser) atConstant(kinds ...tokenKind) bool {
 }
 
 // constant is a parameter, or a literal of one of some kinds.
-func (p *parser) constant(wanted want, kinds ...tokenKind) (literal, error) {
+func (p *parser) constant(wanted string, kinds ...tokenKind) (literal, error) {
 	if !p.atConstant(kinds...) {
-		p.wants = append(p.wants, wanted)
-		return literal{}, p.fail()
+		return literal{}, p.fail(wanted)
 	}
 	return p.literal()
 }
 
 // number is a number or a parameter, called label in errors.
 func (p *parser) number(label string) (*literal, error) {
-	number, err := p.constant(want{label: label}, tokenNumber)
+	number, err := p.constant(label, tokenNumber)
 	return &number, err
 }
 
@@ -261,8 +253,7 @@ func (p *parser) id() (literal, error) {
 	p.scan.pos = p.current.pos
 	p.current = p.scan.word()
 	if p.current.kind != tokenWord {
-		p.wants = append(p.wants, want{label: "the id of a node"})
-		return literal{}, p.fail()
+		return literal{}, p.fail("the id of a node")
 	}
 	id := literal{kind: literalWord, text: p.current.text, pos: p.current.pos}
 	p.advance()

@@ -61,7 +61,7 @@ func (q *query) countHistory(ctx context.Context, s *historyStatement) (*Result,
 
 // grouped is the Result of groups, whose rows add counts once the Result is read.
 func (q *query) grouped(ctx context.Context, asked *grouping, workers int, add func(*groups) error) *Result {
-	return NewResult(asked.columns, cut(func(yield func([]kv.Value, error) bool) {
+	return NewResult(asked.columns, first(func(yield func([]kv.Value, error) bool) {
 		g := newGroups(asked, q.MemoryBudget, workers)
 		defer g.close() //nolint:errcheck // a temporary file that cannot be removed changes no row
 		err := add(g)
@@ -76,7 +76,7 @@ func (q *query) grouped(ctx context.Context, asked *grouping, workers int, add f
 			return
 		}
 		g.sorter.rows(ctx)(yield)
-	}, asked.skip, asked.most))
+	}, asked.most))
 }
 
 // A grouping is how a count groups rows. The rows of groups have the properties of group by, the count, and the totals.
@@ -86,8 +86,7 @@ type grouping struct {
 	read    []string     // properties to read of each row, those of group by first
 	tallies []tallyOf
 	order   []rowOrder
-
-	skip, most int // of the groups; −1 is all
+	most    int // of the groups; −1 is all
 }
 
 // grouping resolves the groups, totals, order and limit of a count.
@@ -127,7 +126,7 @@ func (q *query) grouping(c clauses) (*grouping, error) {
 		g.order = []rowOrder{{column: g.by, descending: true}} // the largest group first
 	}
 	var err error
-	g.skip, g.most, err = q.cut(c)
+	g.most, err = q.limit(c)
 	return g, err
 }
 

@@ -138,8 +138,8 @@ func (q *query) chosenClass(l *literal) (string, error) {
 	if l.kind != literalParam {
 		class = l.text // of a number, as it was written
 	}
-	if classes := q.tx.Classes(); value.IsNull() || !slices.Contains(classes, class) {
-		return "", &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("no class is named %s%s", Quote(class), wording.DidYouMean(class, classes))}
+	if value.IsNull() || !slices.Contains(q.tx.Classes(), class) {
+		return "", &ResolveError{Pos: l.pos, Msg: "no class is named " + Quote(class)}
 	}
 	return class, nil
 }
@@ -231,7 +231,7 @@ func (q *query) checkProviso(ctx context.Context, proviso expression, nodes node
 	if err != nil {
 		return q.locate(err)
 	}
-	var fails []kv.NodeID
+	var failure ConditionError
 	for v, err := range nodes(ctx) {
 		if err != nil {
 			return err
@@ -240,23 +240,17 @@ func (q *query) checkProviso(ctx context.Context, proviso expression, nodes node
 		if err != nil {
 			return err
 		}
-		if !ok {
-			fails = append(fails, v)
+		if ok {
+			continue
 		}
-	}
-	if fails == nil {
-		return nil
-	}
-	targets, err := q.targets(ctx, func(context.Context) iter.Seq2[kv.NodeID, error] { return eachNode(fails) })
-	if err != nil {
-		return err
-	}
-	var failure ConditionError
-	for t, err := range targets {
+		id, err := q.tx.ID(v)
 		if err != nil {
 			return err
 		}
-		failure.Nodes = append(failure.Nodes, NodeView{t.id, t.shown})
+		failure.IDs = append(failure.IDs, id)
+	}
+	if failure.IDs == nil {
+		return nil
 	}
 	return &failure
 }
@@ -287,16 +281,8 @@ func (q *query) undo(ctx context.Context, s *undoStatement) (*Result, error) {
 		return nil, err
 	}
 	entries, err := cleaner.Undo(ctx, q.store, steps, opt)
-	if later, ok := errors.AsType[*decide.LaterDecisionError](err); ok {
-		return nil, fmt.Errorf("%w: history %s", err, quoteID(later.ID))
-	}
 	if err != nil {
 		return nil, err
-	}
-	q.unscored = entries.RemovedScores
-	if entries.RemovedNodes > 0 {
-		q.notices = append(q.notices, wording.Count(entries.RemovedNodes, "decision is about a removed node",
-			"decisions are about removed nodes")+": only the history changes")
 	}
 	q.notices = append(q.notices, "taken back: "+wording.Count(steps, "step", "steps")+", "+
 		wording.Count(entries.Len(), "decision", "decisions"))

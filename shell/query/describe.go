@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
-	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -20,37 +19,6 @@ func propertyNames(tx *kv.Tx) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// listColumns are the columns of a list that are no properties of nodes.
-func listColumns(tx *kv.Tx, list string) (columns []ColumnInfo) {
-	switch list {
-	case "classes":
-		return classColumns
-	case "history":
-		return columnsOf(decisionFields(decide.Decision{}, false, tx.Shape().IntegerIDs))
-	case "neighbors":
-		columns = append([]ColumnInfo{{"hop", kv.KindInt}}, edgeColumns(tx)...)
-	}
-	return columns
-}
-
-// kindName is the name of a kind of property for people.
-func kindName(kind kv.Kind) string {
-	switch kind {
-	case kv.KindBool:
-		return "true or false"
-	case kv.KindInt:
-		return "integer"
-	case kv.KindFloat, kv.KindSingle:
-		return "number"
-	case kv.KindString:
-		return "text"
-	case kv.KindClass:
-		return "class"
-	default:
-		return ""
-	}
 }
 
 // describeNodes answers node: every property that the store has a column of. One node is a record.

@@ -18,8 +18,8 @@
 // [Exec] runs a statement that writes. Query refuses it. [Options] say who decides, how much memory a statement may
 // use, and who confirms a decision on many nodes.
 //
-// A prompt cuts a file into statements with a [Script], and offers what [Complete] finds. A printer follows the
-// [Layout] of a [Result]. [Manual] explains every statement, and [Conditions] the conditions.
+// A prompt cuts a file into statements with a [Script]. A printer follows the [Layout] of a [Result]. [Manual] explains
+// every statement, and [Conditions] the conditions.
 //
 // # Decisions
 //
@@ -58,8 +58,8 @@
 // over its neighbourhood.
 //
 // Conditions on neighbors know the properties of the neighbours, and hop and the columns of the edges, which hide
-// properties of the same name. Conditions on the history and on classes know their columns alone. Times of the history
-// are compared to the microsecond.
+// properties of the same name. Conditions on the history know its columns alone. Times of the history are compared to
+// the microsecond.
 //
 // Rows that are equal in an order keep the order of the nodes file. Rows without a value come last. Groups have the
 // columns of "group by", then count, then the totals; equal ones are ordered by their values. A total of no values is

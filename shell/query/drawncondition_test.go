@@ -1,7 +1,6 @@
 package query
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -10,7 +9,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A condition is a text of the language, and what it means: 1 true, 0 false, ½ unknown.
+// A condition is a text of the language, and what it means: 1 true, 0 false, ½ unknown. What each comparison means is
+// tested in package index.
 type condition struct {
 	text string
 	of   func(row map[string]kv.Value) float64
@@ -30,164 +30,43 @@ func (c condition) suspects(row map[string]kv.Value) bool {
 
 // drawCondition draws a condition of a depth. Of its constants some are parameters, numbered from first.
 func (s *drawnStore) drawCondition(r *rand.Rand, depth, first int) condition {
-	if depth > 0 && r.IntN(3) > 0 {
-		a := s.drawCondition(r, depth-1, first)
-		switch r.IntN(4) {
-		case 0:
-			not := []string{"not (%s)", "NOT (%s)"}[r.IntN(2)]
-			inner := a.of
-			a.text, a.of = fmt.Sprintf(not, a.text), func(row map[string]kv.Value) float64 { return 1 - inner(row) }
-			return a
-		case 1:
-			b := s.drawCondition(r, depth-1, first+len(a.args))
-			return condition{
-				text: "(" + a.text + ") or\n(" + b.text + ")", args: append(a.args, b.args...),
-				has: slices.Concat(a.has, b.has),
-				of:  func(row map[string]kv.Value) float64 { return max(a.of(row), b.of(row)) },
-			}
-		default:
-			b := s.drawCondition(r, depth-1, first+len(a.args))
-			return condition{
-				text: "(" + a.text + ") AND (" + b.text + ")", args: append(a.args, b.args...),
-				has: slices.Concat(a.has, b.has),
-				of:  func(row map[string]kv.Value) float64 { return min(a.of(row), b.of(row)) },
-			}
-		}
+	if depth == 0 || r.IntN(3) == 0 {
+		return s.drawTest(r, first)
 	}
+	a := s.drawCondition(r, depth-1, first)
+	if r.IntN(4) == 0 {
+		return condition{"NOT (" + a.text + ")", func(row map[string]kv.Value) float64 { return 1 - a.of(row) }, a.args, a.has}
+	}
+	b := s.drawCondition(r, depth-1, first+len(a.args))
+	joined := condition{
+		text: "(" + a.text + ") AND (" + b.text + ")", args: append(a.args, b.args...), has: slices.Concat(a.has, b.has),
+		of: func(row map[string]kv.Value) float64 { return min(a.of(row), b.of(row)) },
+	}
+	if r.IntN(3) == 0 {
+		joined.text = "(" + a.text + ") or\n(" + b.text + ")"
+		joined.of = func(row map[string]kv.Value) float64 { return max(a.of(row), b.of(row)) }
+	}
+	return joined
+}
+
+// drawTest draws a comparison of a property with nothing, or with a constant that it has somewhere.
+func (s *drawnStore) drawTest(r *rand.Rand, first int) condition {
 	name := s.names[r.IntN(len(s.names))]
-	c := condition{has: []string{name}}
-	// constant draws one, to compare by order or not, and returns its text.
-	constant := func(ordered bool) (kv.Value, string) {
-		value := s.drawConstant(r, name)
-		if r.IntN(6) == 0 {
-			c.args = append(c.args, value)
-			return value, "$" + strconv.Itoa(first+len(c.args)-1)
-		}
-		return value, s.spell(r, name, value, ordered)
-	}
-	quoted := writtenName(name)
-	if r.IntN(8) == 0 && !slices.Contains(drawnShares, name) {
-		quoted = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-	}
-	not := r.IntN(3) == 0
-	c.text = quoted + " "
-	if not {
-		c.text += "not "
-	}
-	isText := s.kinds[name] == kv.KindString || s.kinds[name] == kv.KindClass || name == "id"
-	other := s.drawOther(r, name)
-	switch kind := r.IntN(7); {
-	case kind == 6:
-		not, c.has = false, append(c.has, other)
-		operator := []string{"=", "!=", "<>", "<", "<=", ">", ">="}[r.IntN(7)]
-		c.text = quoted + operator + writtenName(other)
-		c.of = func(row map[string]kv.Value) float64 {
-			if row[other].IsNull() {
-				return 0.5
-			}
-			return meets(row[name], operator, row[other])
-		}
-	case kind < 3 && name == "disputed" && !not:
-		c.text = quoted
-		c.of = func(row map[string]kv.Value) float64 { return truth(!row[name].IsNull()) }
-	case kind == 1 && s.kinds[name] == kv.KindBool && !not:
-		c.text = quoted
-		c.of = func(row map[string]kv.Value) float64 { return meets(row[name], "=", kv.ValueOf(true)) }
-	case kind == 0:
-		c.text = quoted + " is null"
-		if not {
-			c.text = quoted + " is not null"
-		}
+	c := condition{has: []string{name}, text: writtenName(name) + " is null"}
+	value := s.rows[r.IntN(len(s.rows))][name]
+	if value.IsNull() || r.IntN(5) == 0 {
 		c.of = func(row map[string]kv.Value) float64 { return truth(row[name].IsNull()) }
-	case kind == 1:
-		values := make([]kv.Value, 1+r.IntN(4))
-		texts := make([]string, len(values))
-		for i := range values {
-			values[i], texts[i] = constant(false)
-		}
-		c.text += "in (" + strings.Join(texts, ",") + ")"
-		c.of = func(row map[string]kv.Value) float64 {
-			greatest := 0.0
-			for _, value := range values {
-				greatest = max(greatest, meets(row[name], "=", value))
-			}
-			return greatest
-		}
-	case kind == 2 && isText && r.IntN(2) == 0:
-		pattern := []string{"%", "A%", "%A%", "n_", "N_%", "LONG%", "IT'%", "%r%"}[r.IntN(8)]
-		c.text += "ilike " + Quote(pattern)
-		c.of = func(row map[string]kv.Value) float64 {
-			if row[name].IsNull() {
-				return 0.5
-			}
-			return truth(likes([]rune(strings.ToLower(row[name].String())), []rune(strings.ToLower(pattern))))
-		}
-	case kind == 2 && isText:
-		pattern := []string{"%", "a%", "%a%", "_", "", "long%", "%er", `100\%`, "%'%", "n_", "%1%", "it%s", "_%_", "数%", "%\n%"}[r.IntN(15)]
-		c.text += "like " + Quote(pattern)
-		c.of = func(row map[string]kv.Value) float64 {
-			if row[name].IsNull() {
-				return 0.5
-			}
-			return truth(likes([]rune(row[name].String()), []rune(pattern)))
-		}
-	default:
-		not = false
-		operator := []string{"=", "!=", "<>", "<", "<=", ">", ">="}[r.IntN(7)]
-		value, text := constant(strings.ContainsAny(operator, "<>") && operator != "<>")
-		c.text = quoted + []string{"", " "}[r.IntN(2)] + operator + " " + text
-		c.of = func(row map[string]kv.Value) float64 { return meets(row[name], operator, value) }
+		return c
 	}
-	if not {
-		inner := c.of
-		c.of = func(row map[string]kv.Value) float64 { return 1 - inner(row) }
+	operator := []string{"=", "!=", "<>", "<", "<=", ">", ">="}[r.IntN(7)]
+	c.of = func(row map[string]kv.Value) float64 { return meets(row[name], operator, value) }
+	ordered := operator != "<>" && strings.ContainsAny(operator, "<>")
+	text := s.spell(r, name, value, ordered)
+	if r.IntN(6) == 0 {
+		c.args, text = []any{value}, "$"+strconv.Itoa(first)
 	}
+	c.text = writtenName(name) + []string{"", " "}[r.IntN(2)] + operator + " " + text
 	return c
-}
-
-// drawOther draws a property that another one, or the same, can be compared with.
-func (s *drawnStore) drawOther(r *rand.Rand, name string) string {
-	class := func(name string) kv.Kind {
-		switch kind := s.kinds[name]; kind {
-		case kv.KindSingle, kv.KindInt:
-			return kv.KindFloat
-		case kv.KindClass:
-			return kv.KindString
-		default:
-			return kind
-		}
-	}
-	for {
-		if other := s.names[r.IntN(len(s.names))]; class(other) == class(name) {
-			return other
-		}
-	}
-}
-
-// drawConstant draws a constant that a property can be compared with, most often one that it holds somewhere.
-func (s *drawnStore) drawConstant(r *rand.Rand, name string) kv.Value {
-	if held := s.rows[r.IntN(len(s.rows))][name]; !held.IsNull() && r.IntN(2) == 0 {
-		return held
-	}
-	switch kind := s.kinds[name]; kind {
-	case kv.KindInt, kv.KindFloat, kv.KindSingle:
-		if name == "id" && r.IntN(2) == 0 {
-			return kv.ValueOf(int64(r.IntN(100)))
-		}
-		for {
-			if value := drawValue(r, []kv.Kind{kv.KindInt, kv.KindFloat, kv.KindSingle}[r.IntN(3)]); !value.IsNull() {
-				return value
-			}
-		}
-	case kv.KindClass:
-		return kv.ValueOf(s.classes[r.IntN(len(s.classes))])
-	default:
-		for {
-			if value := drawValue(r, kind); !value.IsNull() {
-				return value
-			}
-		}
-	}
 }
 
 // spell writes a constant in one of the ways that the language has for it, to compare by order or not.

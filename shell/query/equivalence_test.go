@@ -22,19 +22,6 @@ func truth(holds bool) float64 {
 	return 0
 }
 
-func likes(text, pattern []rune) bool {
-	switch {
-	case len(pattern) == 0:
-		return len(text) == 0
-	case pattern[0] == '%':
-		return likes(text, pattern[1:]) || len(text) > 0 && likes(text[1:], pattern)
-	case pattern[0] == '\\' && len(pattern) > 1:
-		return len(text) > 0 && text[0] == pattern[1] && likes(text[1:], pattern[2:])
-	default:
-		return len(text) > 0 && (pattern[0] == '_' || pattern[0] == text[0]) && likes(text[1:], pattern[1:])
-	}
-}
-
 // meets is the truth of a comparison.
 func meets(value kv.Value, operator string, with kv.Value) float64 {
 	if value.IsNull() {
@@ -151,11 +138,6 @@ func (s *drawnStore) drawQuestion(r *rand.Rand) question {
 	tail = append(tail, " return "+writtenNames(names))
 	for _, row := range found {
 		q.want = append(q.want, rowText(row, names))
-	}
-	if r.IntN(3) == 0 {
-		offset := r.IntN(1 + []int{3, 20, len(s.rows)}[r.IntN(3)])
-		q.want = q.want[min(offset, len(q.want)):]
-		tail = append(tail, " offset "+strconv.Itoa(offset))
 	}
 	if r.IntN(2) == 0 {
 		limit := r.IntN(1 + []int{3, 20, len(s.rows)}[r.IntN(3)])
@@ -297,10 +279,9 @@ func (s *drawnStore) tryGroups(t *testing.T, r *rand.Rand, where, text string, c
 		return 0
 	})
 	if r.IntN(3) == 0 {
-		offset, limit := r.IntN(3), r.IntN(5)
-		want = want[min(offset, len(want)):]
+		limit := r.IntN(5)
 		want = want[:min(limit, len(want))]
-		text += fmt.Sprintf(" offset %d limit %d", offset, limit)
+		text += fmt.Sprintf(" limit %d", limit)
 	}
 	for _, memory := range []int64{0, 1} {
 		var got [][]kv.Value
@@ -368,9 +349,9 @@ func groupText(value kv.Value) string {
 // TestAnswersEqualAFullScan draws stores and questions, and holds that the answer through the language is that of the
 // definition over every row, before and after changes. That indexes change no answer is a test of package index.
 func TestAnswersEqualAFullScan(t *testing.T) {
-	for seed := range uint64(10) {
+	for seed := range uint64(longtest.Of(6, 10)) {
 		r := rand.New(rand.NewPCG(seed, 77))
-		s := drawStore(t, r, []int{1, 3, 30, 150, 400, 60, 700, 200, 90, 4200}[seed])
+		s := drawStore(t, r, []int{1, 3, 150, 400, 60, 4200, 30, 700, 200, 90}[seed])
 		count := longtest.Of(16, 300)
 		if len(s.rows) > 4096 { // more than one block a column
 			count = longtest.Of(3, 36)

@@ -114,7 +114,7 @@ func ExampleExec_precondition() {
 	_, err := query.Exec(ctx, store, query.Options{Who: "ann"}, "reject $1 if label = $2", "other", shown)
 	fmt.Println(errors.Is(err, decide.ErrChanged), err)
 	// Output:
-	// true nothing is decided: the condition behind if is not true of 1 node: other (label Theory, suggested none, decision relabel)
+	// true nothing is decided: the condition behind if is not true of 1 node: other
 }
 
 // threePapers makes a store of three papers. The caller removes it.

@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,7 +11,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // What a table of an explanation shows at most; formats for programs have it all.
@@ -34,39 +32,11 @@ func (q *query) explain(ctx context.Context, s *explainStatement) (*Result, erro
 	if e.Incomplete != "" {
 		q.notices = append(q.notices, e.Incomplete)
 	}
-	if err := q.remarkUnpredicted(v); err != nil {
-		return nil, err
-	}
 	q.showsScores = e.Run != 0
 	r := NewTable(explanationColumns, explanationRows(e))
 	r.Sections = slices.DeleteFunc(explanationSections(e, q.tx.Shape().IntegerIDs), func(s Section) bool { return len(s.Rows) == 0 })
 	r.Object = explanationObject(e, q.tx.Shape().IntegerIDs)
 	return r, nil
-}
-
-// remarkUnpredicted says how a node gets predictions that has none, and where no node has any, just that.
-func (q *query) remarkUnpredicted(v kv.NodeID) error {
-	if _, err := q.tx.Matrix(cleaner.PredictionsMatrix); errors.Is(err, kv.ErrNotFound) {
-		q.notices = append(q.notices, "the store has no predictions, and so no scores: "+wording.WayToPredict+", and then clean")
-		return nil
-	}
-	predicted, err := cleaner.Predicted(q.tx)
-	if err != nil {
-		return err
-	}
-	if class, _, err := predicted(v); err != nil || class != kv.NoClass {
-		return err
-	}
-	way := wording.WayToPredict + ", and then clean"
-	keeps, err := cleaner.KeepsClassifier(q.tx)
-	if err != nil {
-		return err
-	}
-	if keeps {
-		way = "run rescore: the kept classifier predicts it"
-	}
-	q.notices = append(q.notices, "to give it some: "+way)
-	return nil
 }
 
 // explanationColumns are those of an explanation as rows: what is told, of what, the number it has, and how many there

@@ -36,9 +36,14 @@ func (q *query) history(ctx context.Context, s *historyStatement) (*Result, erro
 	return find.answer(ctx, q.columns, q.historyRows(ctx, node, find), q.MemoryBudget), nil
 }
 
+// historyColumnsOf describes the columns of a history.
+func historyColumnsOf(tx *kv.Tx) []ColumnInfo {
+	return columnsOf(decisionFields(decide.Decision{}, false, tx.Shape().IntegerIDs))
+}
+
 // ofHistory makes names those of the columns of the history.
 func (q *query) ofHistory() {
-	q.alone, q.columns, q.moments = true, listColumns(q.tx, "history"), "time"
+	q.alone, q.columns, q.moments = true, historyColumnsOf(q.tx), "time"
 }
 
 // historyRows are the entries about a node, or with kv.NoNode all, as a query wants them.
@@ -73,7 +78,7 @@ func decisionRows(
 // snapshot: its rows are read in one of their own.
 func (q *query) entriesTable(ctx context.Context, entries decide.Entries, names []string) *Result {
 	store, integerIDs := q.store, q.tx.Shape().IntegerIDs
-	columns := slices.DeleteFunc(listColumns(q.tx, "history"), func(c ColumnInfo) bool { return !slices.Contains(names, c.Name) })
+	columns := slices.DeleteFunc(historyColumnsOf(q.tx), func(c ColumnInfo) bool { return !slices.Contains(names, c.Name) })
 	decisions := func(yield func(decide.Decision, error) bool) {
 		tx := store.Begin()
 		defer tx.Close()

@@ -104,14 +104,11 @@ func (q *query) find(ctx context.Context, s *listStatement) (*finding, error) {
 	if found.plan, err = index.NewPlan(q.tx, find); err != nil {
 		return nil, q.locate(err)
 	}
-	skip, most, err := q.cut(asked)
+	most, err := q.limit(asked)
 	found.nodes = func(ctx context.Context) iter.Seq2[kv.NodeID, error] {
 		nodes := found.plan.Rows(ctx)
 		if found.draw != nil {
-			nodes = found.draw.from(nodes)
-		}
-		if found.draw != nil || skip > 0 {
-			nodes = cut(nodes, skip, most)
+			nodes = first(found.draw.from(nodes), most)
 		}
 		return nodes
 	}

@@ -27,7 +27,7 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	q.columns = listColumns(q.tx, "neighbors")
+	q.columns = append([]ColumnInfo{{"hop", kv.KindInt}}, edgeColumns(q.tx)...)
 	names := append(columnNames(q.columns), "id", "label", "degree")
 	if _, scored := q.tx.Column("score"); scored {
 		names = append(names, "suggested", "score")

@@ -40,10 +40,6 @@ func (p *parser) statement() (statement, error) {
 	case p.accept("explain"):
 		id, err := p.id()
 		return &explainStatement{id: id}, err
-	case p.accept("classes"):
-		p.list = "classes"
-		s := &classesStatement{}
-		return s, p.clauses(&s.clauses, filterWords)
 	case p.accept("clean"):
 		return p.clean()
 	case p.accept("rescore"):
@@ -65,14 +61,13 @@ func (p *parser) statement() (statement, error) {
 			return p.index(verb)
 		}
 	}
-	for _, word := range []string{"noise", "runs", "stats"} {
+	for _, word := range []string{"classes", "noise", "runs", "stats"} {
 		if p.accept(word) {
 			return &wordStatement{word: word}, nil
 		}
 	}
-	names := StatementNames()
-	p.wants = []want{{label: "a statement (" + strings.Join(names, ", ") + ")", words: names}}
-	return nil, p.fail()
+	p.wants = nil
+	return nil, p.fail("a statement (" + strings.Join(StatementNames(), ", ") + ")")
 }
 
 // listed = "suspects" [ guarantee | fdr ] | "nodes" | "labels" trusted . It is nil of another word.
@@ -116,10 +111,10 @@ func (p *parser) trusted() (*promise, error) {
 
 // The words that clauses begin with: of statements that find nodes, of those that find other rows, and of counts.
 var (
-	listWords   = []string{"where", "sample", "order", "limit", "offset", "return"}
-	filterWords = []string{"where", "order", "limit", "offset", "return"}
+	listWords   = []string{"where", "sample", "order", "limit", "return"}
+	filterWords = []string{"where", "order", "limit", "return"}
 	countWords  = []string{"where", "group", "return"}
-	groupWords  = []string{"order", "limit", "offset"}
+	groupWords  = []string{"order", "limit"}
 )
 
 // clauses reads clauses that begin with some words, each at most once, in any order. Those of a count return totals.
@@ -147,8 +142,6 @@ func (p *parser) clauses(c *clauses, words []string) (err error) {
 			c.order, err = p.order(counts)
 		case "limit":
 			c.limit, err = p.number("a number of rows")
-		case "offset":
-			c.offset, err = p.number("a number of rows to leave out")
 		case "return":
 			if counts {
 				c.totals, err = p.totals()
@@ -226,11 +219,9 @@ func (p *parser) total() (t total, err error) {
 	return t, err
 }
 
-// count = "count" ( listed | "history" ) { where | group | totals | order | limit | offset } . The last three follow
-// group.
+// count = "count" ( listed | "history" ) { where | group | totals | order | limit } . The last two follow group.
 func (p *parser) count() (statement, error) {
 	if p.accept("history") {
-		p.list = "history"
 		s := &historyStatement{counts: true}
 		return s, p.clauses(&s.clauses, countWords)
 	}
@@ -268,7 +259,6 @@ func (p *parser) plan() (statement, error) {
 
 // neighbors = "neighbors" id [ "hops" number ] filters .
 func (p *parser) neighbors() (statement, error) {
-	p.list = "neighbors"
 	s := &neighborsStatement{}
 	var err error
 	if s.id, err = p.id(); err == nil && p.accept("hops") {
@@ -282,7 +272,6 @@ func (p *parser) neighbors() (statement, error) {
 
 // history = "history" [ id ] filters .
 func (p *parser) history() (statement, error) {
-	p.list = "history"
 	s := &historyStatement{}
 	if !p.atEnd("the id of a node") && !slices.ContainsFunc(filterWords, p.current.is) {
 		id, err := p.id()
@@ -299,6 +288,6 @@ func (p *parser) atEnd(more string) bool {
 	if p.current.kind != tokenEnd && !p.current.is(";") {
 		return false
 	}
-	p.wants = append(p.wants, want{label: more})
+	p.wants = append(p.wants, more)
 	return true
 }

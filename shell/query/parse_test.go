@@ -8,9 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/cockroachdb/datadriven"
-
-	"github.com/graphcleaner/graphcleaner/internal/testing/must"
-	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 )
 
 // TestParse runs testdata/parse: "parse" prints a statement's fixed spelling or its error, "scan" its
@@ -116,7 +113,7 @@ func FuzzParse(f *testing.F) {
 		"accept a, 'b c' because 'it''s'", "accept all where a limit 3 because 'b'", "relabel 'X' where score > 1 because $1", "relabel a, b 3", "undo 2", "history x;",
 		"nodes where a is null", "suspects SAMPLE 50 seed 1 where a = 'b' limit $1", "create index on \"a b\"",
 		"count nodes where a = 1 group by min, b return min(min), sum(\"a b\") order by count, min(min) desc limit 1", "count nodes return max(a)",
-		"nodes return share('x', 2), a offset 2", "labels trusted fdr 0.05", "suspects return * offset $1", "nodes where a not ilike 'X%' or share(label) > b",
+		"nodes return share('x', 2), a", "labels trusted fdr 0.05", "suspects return *", "nodes where a not like 'X%' or share(label) > b",
 		"history limit 3 where a = 'b'", "history 'limit' order by a", "neighbors where hops 2 return hop where a > 1", "count history group by a",
 		"nodes where a != b or \"in\" >= \"a b\"", "\xff",
 	} {
@@ -144,35 +141,4 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("parse(%q) is %q, which parses to %v, %v", text, spelled, again, err)
 		}
 	})
-}
-
-// TestWhere has a condition with a comment, which cannot swallow what stands behind it, and errors that point into the
-// condition.
-func TestWhere(t *testing.T) {
-	parse := func(text, where string) Statement {
-		t.Helper()
-		s := must.Get(Parse(text))(t)
-		c := must.Get(ParseCondition(where))(t)
-		return s.Where(c)
-	}
-	for _, test := range [][3]string{
-		{"suspects order by score limit 2", "score > 0.4 -- all", "suspects where score > 0.4 order by score limit 2"},
-		{"nodes sample 3 seed 1", "label = 'a'", "nodes where label = 'a' sample 3 seed 1"},
-		{"count suspects where id is null group by label", "score > 1 or score < 0.5", "count suspects where score > 1 or score < 0.5 group by label"},
-		{"nodes where id is null", "", "nodes"},
-		{"accept where id is null because 'x'", "not disputed -- y", "accept where not disputed because 'x'"},
-		{"reject all where id is null", "", "reject all where not id is null"},
-		{"reject p4", "score > 1", "reject p4"},
-		{"stats", "score > 1", "stats"},
-	} {
-		if got := spell(parse(test[0], test[1]).of); got != test[2] {
-			t.Errorf("%s with %q: got %s, want %s", test[0], test[1], got, test[2])
-		}
-	}
-	tx := papers.Cleaned(t).Begin()
-	defer tx.Close()
-	_, err := parse("count suspects", "degree > 1 and labl = 'x'").Query(t.Context(), tx, Options{})
-	if at, ok := Position(err); !ok || at.Column != 16 {
-		t.Errorf("got %v, want an error in column 16", err)
-	}
 }

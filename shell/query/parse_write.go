@@ -27,7 +27,7 @@ func (p *parser) decide(kind decide.Kind) (statement, error) {
 	}
 	if err == nil && p.accept("because") {
 		var why literal
-		why, err = p.constant(want{label: "a reason in single quotes"}, tokenString)
+		why, err = p.constant("a reason in single quotes", tokenString)
 		s.why = &why
 	}
 	return s, err
@@ -59,7 +59,6 @@ func (p *parser) decided(s *decideStatement) (err error) {
 	if s.ids, err = p.ids(); err != nil {
 		return err
 	}
-	p.wants = append(p.wants, want{words: []string{"where", "all"}})
 	class, err := p.class()
 	s.label = &class
 	return err
@@ -70,7 +69,6 @@ func (p *parser) condition(s *decideStatement) bool {
 	if p.accept("where") {
 		return true
 	}
-	p.wants = append(p.wants, want{words: []string{"all"}})
 	if !p.current.is("all") || !p.ahead().is("where") {
 		return false
 	}

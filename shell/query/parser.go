@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"unicode"
 
-	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
@@ -20,34 +19,17 @@ var reserved = map[string]bool{
 const maxDepth = 200
 
 // A parser is a recursive descent over tokens, one method for each rule of the grammar, which its comment has in EBNF:
-// | separates alternatives, [ ] encloses what may be left out, { } what may be repeated. Each test of the current token notes what would have been accepted, which makes both
-// "want …" in errors and the completions of the prompt.
+// | separates alternatives, [ ] encloses what may be left out, { } what may be repeated. Each test of the current token
+// notes what would have been accepted, for "want …" in errors.
 type parser struct {
 	scan    scanner
 	current token
-	wants   []want
+	wants   []string // what the grammar would accept at the current token, as errors call it
 	depth   int
-	list    string // that the statement is about: history, classes or neighbors; "" is nodes
 }
 
-// A want is something that the grammar would accept at the current token.
-type want struct {
-	label    string   // in errors; "" stays unmentioned
-	words    []string // keywords and marks
-	complete completion
-	property string // whose values complete, for completeValues
-	list     string // of parser, where it matters
-}
-
-type completion uint8
-
-const (
-	completeWords completion = iota
-	completeProperties
-	completeValues
-)
-
-var wantClass = want{label: "a class in single quotes", complete: completeValues, property: kv.LabelColumn}
+// wantClass is how errors call a class.
+const wantClass = "a class in single quotes"
 
 func newParser(text string, at Pos) *parser {
 	p := &parser{scan: newScanner(text, at)}
@@ -67,22 +49,16 @@ func (p *parser) ahead() token {
 	return scan.next()
 }
 
-// fail is the error of a token that nothing wanted.
-func (p *parser) fail() error {
+// fail is the error of a token that nothing wanted. More is what could also stand here.
+func (p *parser) fail(more ...string) error {
 	if p.current.kind == tokenBad {
 		return &ParseError{Pos: p.current.pos, Msg: p.current.text, Unfinished: p.current.open}
-	}
-	var labels []string
-	for _, w := range p.wants {
-		if w.label != "" {
-			labels = append(labels, w.label)
-		}
 	}
 	got := p.current.String()
 	if p.current.is(",") {
 		got = `","` // beside the comma of the sentence
 	}
-	msg := fmt.Sprintf("got %s, want %s", got, wording.AnyOf(labels))
+	msg := fmt.Sprintf("got %s, want %s", got, wording.AnyOf(append(p.wants, more...)))
 	return &ParseError{Pos: p.current.pos, Msg: msg, Unfinished: p.current.kind == tokenEnd}
 }
 
@@ -91,8 +67,10 @@ func (p *parser) end(label string) error {
 	if p.current.kind == tokenEnd {
 		return nil
 	}
-	p.wants = append(p.wants, want{label: label})
-	return p.fail()
+	if label == "" {
+		return p.fail()
+	}
+	return p.fail(label)
 }
 
 // accept moves over a keyword or mark if it is the current token.
@@ -112,7 +90,9 @@ func (p *parser) acceptAs(word, label string) bool {
 		p.advance()
 		return true
 	}
-	p.wants = append(p.wants, want{label: label, words: []string{word}})
+	if label != "" {
+		p.wants = append(p.wants, label)
+	}
 	return false
 }
 

@@ -1,11 +1,11 @@
 package query
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -139,7 +139,7 @@ func (s Statement) answer(ctx context.Context, tx *kv.Tx, store *kv.Store, opt O
 	if err != nil {
 		return nil, err
 	}
-	r.notices = append(q.remarks(), r.notices...)
+	r.notices = append(q.notices, r.notices...)
 	return r, nil
 }
 
@@ -148,8 +148,6 @@ type query struct {
 	Options
 	store *kv.Store    // that the statement writes to; nil if it reads only
 	run   *cleaner.Run // of newestRun, once it was read
-
-	unscored int64 // nodes whose score was removed with the label that it was of
 
 	*resolver
 }
@@ -169,8 +167,6 @@ func (q *query) answer(ctx context.Context, s statement) (*Result, error) {
 		return q.neighbors(ctx, s)
 	case *explainStatement:
 		return q.explain(ctx, s)
-	case *classesStatement:
-		return q.classes(ctx, s)
 	case *cleanStatement:
 		return q.clean(ctx, s)
 	case *decideStatement:
@@ -187,6 +183,8 @@ func (q *query) answer(ctx context.Context, s statement) (*Result, error) {
 		return q.index(ctx, s)
 	case *wordStatement:
 		switch s.word {
+		case "classes":
+			return q.classes(ctx)
 		case "noise":
 			return q.noise(ctx)
 		case "runs":
@@ -247,29 +245,17 @@ func (e *ResolveError) Unwrap() error { return e.Err }
 // A ConditionError says that nothing was decided, because the condition behind "if" is not true of some nodes. It is a
 // decide.ErrChanged.
 type ConditionError struct {
-	Nodes []NodeView // in the order of the statement
-}
-
-// A NodeView is a node as the statement found it.
-type NodeView struct {
-	ID string
-	decide.View
+	IDs []string // of these nodes, in the order of the statement
 }
 
 // Is reports that it is a decide.ErrChanged.
 func (e *ConditionError) Is(target error) bool { return target == decide.ErrChanged }
 
-// Error reads "the condition behind if is not true of 1 node: p17 (label Theory, suggested none, decision relabel)".
+// Error reads "the condition behind if is not true of 2 nodes: p17, p20".
 func (e *ConditionError) Error() string {
-	text := fmt.Sprintf("the condition behind if is not true of %s: ", wording.Nodes(int64(len(e.Nodes))))
-	for i, n := range e.Nodes[:min(len(e.Nodes), maxShown)] {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%s (label %s, suggested %s, decision %s)", n.ID,
-			cmp.Or(n.Label, "none"), cmp.Or(n.Suggestion, "none"), cmp.Or(n.Decision.String(), "none"))
-	}
-	if more := len(e.Nodes) - maxShown; more > 0 {
+	text := fmt.Sprintf("the condition behind if is not true of %s: %s", wording.Nodes(len(e.IDs)),
+		strings.Join(e.IDs[:min(len(e.IDs), maxShown)], ", "))
+	if more := len(e.IDs) - maxShown; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

@@ -35,9 +35,6 @@ type resolver struct {
 
 	showsScores bool // the statement speaks of what runs write
 	asksScore   bool // its condition has the property score
-
-	classes   map[string]bool // of the store; nil until one is asked for
-	strangers []string        // notices of constants that name none of them
 }
 
 // A constant is where a condition compares a property with a value, or with another property.
@@ -99,12 +96,8 @@ func (r *resolver) property(n name) (ColumnInfo, error) {
 
 // unknown is the error of a name that is none of those that are known.
 func (r *resolver) unknown(n name, known []string) error {
-	unknown := &index.UnknownPropertyError{Property: n.text, Nearest: wording.Nearest(n.text, known)}
-	msg := unknown.Error()
-	if len(unknown.Nearest) == 0 {
-		msg += " (properties: " + joinNames(known) + ")"
-	}
-	return &ResolveError{Pos: n.pos, Msg: msg, Err: unknown}
+	unknown := &index.UnknownPropertyError{Property: n.text}
+	return &ResolveError{Pos: n.pos, Msg: unknown.Error() + " (properties: " + joinNames(known) + ")", Err: unknown}
 }
 
 // properties looks up names.
@@ -141,13 +134,9 @@ func (r *resolver) returned(c *returned, otherwise, all []string) ([]ColumnInfo,
 	return columns, nil
 }
 
-// cut resolves how many rows are left out, and how many follow at most, −1 for all.
-func (r *resolver) cut(c clauses) (skip, most int, err error) {
-	if most, err = r.whole(c.limit, "a limit", 0, math.MaxInt, -1); err != nil {
-		return 0, 0, err
-	}
-	skip, err = r.whole(c.offset, "an offset", 0, math.MaxInt, 0)
-	return skip, most, err
+// limit resolves how many rows there are at most, −1 for all.
+func (r *resolver) limit(c clauses) (int, error) {
+	return r.whole(c.limit, "a limit", 0, math.MaxInt, -1)
 }
 
 // query resolves clauses.
@@ -167,10 +156,7 @@ func (r *resolver) query(c clauses) (index.Query, error) {
 		}
 		q.Order = append(q.Order, index.Order{Property: column.Name, Descending: term.descending})
 	}
-	skip, most, err := r.cut(c)
-	if most >= 0 {
-		q.Limit = min(most, math.MaxInt-skip) + skip // those that are left out are found too
-	}
+	q.Limit, err = r.limit(c)
 	return q, err
 }
 
@@ -216,7 +202,7 @@ func (r *resolver) test(t *test) (index.Predicate, error) {
 	case t.operator == operatorTrue:
 		return nil, &ResolveError{Pos: t.property.pos, Msg: fmt.Sprintf(
 			"%s is not true or false, so it is no condition alone: want an operator behind it (%s)", t.property, operatorNames)}
-	case t.operator == "like" || t.operator == "ilike":
+	case t.operator == "like":
 		return r.like(t)
 	case t.other != nil:
 		return r.pair(t)
@@ -256,7 +242,7 @@ func (r *resolver) like(t *test) (index.Predicate, error) {
 		return nil, &ResolveError{Pos: l.pos, Msg: fmt.Sprintf("got %s for %s, want a pattern as 'graph%%'", describe(pattern), l)}
 	}
 	r.constants = append(r.constants, constant{property: t.property.text, value: pattern, pos: l.pos})
-	return index.Like{Property: t.property.text, Pattern: pattern.Str(), AnyCase: t.operator == "ilike"}, nil
+	return index.Like{Property: t.property.text, Pattern: pattern.Str()}, nil
 }
 
 var operators = map[string]index.Op{
@@ -320,8 +306,8 @@ func (r *resolver) class(value kv.Value, l literal) kv.Value {
 	case kv.KindBool:
 		value = kv.ValueOf(value.String())
 	}
-	if value.Kind() == kv.KindString {
-		r.checkClass(value.Str())
+	if value.Kind() == kv.KindString && !slices.Contains(r.tx.Classes(), value.Str()) && len(r.notices) < mostStrangers {
+		r.notices = append(r.notices, "no class is named "+Quote(value.Str()))
 	}
 	return value
 }
@@ -336,22 +322,6 @@ func numberText(v kv.Value, l literal) string {
 
 // mostStrangers are how many names that no class has are remarked on.
 const mostStrangers = 8
-
-// checkClass takes note of a name that no class has.
-func (r *resolver) checkClass(name string) {
-	if r.classes == nil {
-		r.classes = map[string]bool{}
-		for _, class := range r.tx.Classes() {
-			r.classes[class] = true
-		}
-	}
-	if !r.classes[name] && len(r.strangers) < mostStrangers {
-		r.strangers = append(r.strangers, fmt.Sprintf("no class is named %s%s", Quote(name), wording.DidYouMean(name, r.tx.Classes())))
-	}
-}
-
-// remarks are the notices, those on names that no class has first.
-func (r *resolver) remarks() []string { return append(r.strangers, r.notices...) }
 
 // locate puts the place in the text to an error of a plan.
 func (r *resolver) locate(err error) error {

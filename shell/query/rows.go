@@ -23,9 +23,7 @@ type rowQuery struct {
 	find    index.Query
 	columns []ColumnInfo // of the answer
 	read    []ColumnInfo // of the rows: those of the answer, and then those that condition and order need beside them
-
-	skip, most int // of the rows of the answer; −1 is all
-	holds      func(value func(property string) (kv.Value, error)) (bool, error)
+	holds   func(value func(property string) (kv.Value, error)) (bool, error)
 }
 
 // rowQuery resolves clauses. Names are the columns of the answer if the clauses do not say, and all those of *.
@@ -33,9 +31,6 @@ func (q *query) rowQuery(c clauses, names, all []string) (*rowQuery, error) {
 	r := &rowQuery{}
 	var err error
 	if r.find, err = q.query(c); err != nil {
-		return nil, err
-	}
-	if r.skip, r.most, err = q.cut(c); err != nil {
 		return nil, err
 	}
 	if r.columns, err = q.returned(c.returned, names, all); err != nil {
@@ -75,7 +70,7 @@ func (r *rowQuery) answer(ctx context.Context, columns []ColumnInfo, rows iter.S
 	if len(r.find.Order) > 0 {
 		rows = r.sorted(ctx, rows, names, memory)
 	}
-	return NewResult(r.columns, project(cut(rows, r.skip, r.most), names, columnNames(r.columns)))
+	return NewResult(r.columns, project(first(rows, r.find.Limit), names, columnNames(r.columns)))
 }
 
 // filtered yields the rows that the condition is true of.
@@ -138,19 +133,15 @@ func project(rows iter.Seq2[[]kv.Value, error], names, wanted []string) iter.Seq
 	}
 }
 
-// cut leaves out the first of some things, and yields those that follow, at most so many, or all if most is −1.
-func cut[T any](all iter.Seq2[T, error], skip, most int) iter.Seq2[T, error] {
+// first yields the first of some things, at most so many, or all if most is −1.
+func first[T any](all iter.Seq2[T, error], most int) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		if most == 0 {
+		left := most
+		if left == 0 {
 			return
 		}
-		skip, most := skip, most
 		for one, err := range all {
-			if err == nil && skip > 0 {
-				skip--
-				continue
-			}
-			if most--; !yield(one, err) || err != nil || most == 0 {
+			if left--; !yield(one, err) || err != nil || left == 0 {
 				return
 			}
 		}

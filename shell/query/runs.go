@@ -130,20 +130,16 @@ func (q *query) withScores(ctx context.Context, decide func() (*Result, error)) 
 	if err != nil {
 		return nil, err
 	}
-	rescored := false
-	if q.RescoreWithin > 0 {
-		rescored, err = cleaner.RescoreWithin(ctx, q.store, q.RescoreWithin,
-			cleaner.RescoreOptions{Workers: q.Workers, MemoryBudget: q.MemoryBudget})
-		if err != nil {
-			return nil, fmt.Errorf("the decision is made, but the scores around it are as before: %w", err)
-		}
-		if r.slow = !rescored; r.slow {
-			q.notices = append(q.notices, wording.ScoresWait)
-		}
+	if q.RescoreWithin == 0 {
+		return r, nil
 	}
-	if q.unscored > 0 && !rescored {
-		q.notices = append(q.notices, wording.Nodes(q.unscored)+
-			" scored under the label that was taken back: without a score until the next rescore or clean")
+	rescored, err := cleaner.RescoreWithin(ctx, q.store, q.RescoreWithin,
+		cleaner.RescoreOptions{Workers: q.Workers, MemoryBudget: q.MemoryBudget})
+	if err != nil {
+		return nil, fmt.Errorf("the decision is made, but the scores around it are as before: %w", err)
+	}
+	if r.slow = !rescored; r.slow {
+		q.notices = append(q.notices, wording.ScoresWait)
 	}
 	return r, nil
 }

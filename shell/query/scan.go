@@ -3,7 +3,6 @@ package query
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -253,14 +252,6 @@ func lengthOf(text string, of func(rune) bool) int {
 
 // Quote puts a text into single quotes, as the language reads it.
 func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
-
-// quoteID writes an id as the language reads it everywhere: bare if it can be.
-func quoteID(id string) string {
-	if id == "" || lengthOf(id, continuesID) < len(id) || strings.HasPrefix(id, "--") || slices.Contains(filterWords, strings.ToLower(id)) {
-		return Quote(id)
-	}
-	return id
-}
 
 // QuoteName writes a property name as the language reads it: bare if it can be.
 func QuoteName(name string) string {

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -16,7 +14,7 @@ import (
 const maxStatement = 1 << 20
 
 // A Script cuts a text that arrives line by line into statements and dot commands. A dot command is a line that begins
-// with a point, or with one of lineWords, which a semicolon may end too; it is for the program that reads the script.
+// with a point; it is for the program that reads the script.
 type Script struct {
 	in      *bufio.Reader
 	pending []byte // read and not handed out
@@ -105,25 +103,12 @@ func (s *Script) drop(end int) {
 	s.pending = s.pending[end:]
 }
 
-// lineWords begin a dot command without a point. No statement begins with them.
-var lineWords = []string{"help", "exit", "quit"}
-
-// beginsWithLineWord reports whether the first word of a text is one of lineWords.
-func beginsWithLineWord(text []byte) bool {
-	word := text[:min(len(text), len("help;"))]
-	if end := bytes.IndexFunc(word, func(r rune) bool { return r == ';' || unicode.IsSpace(r) }); end >= 0 {
-		word = word[:end]
-	}
-	return slices.ContainsFunc(lineWords, func(w string) bool { return strings.EqualFold(w, string(word)) })
-}
-
 // A cutter looks for the end of a statement in a text that grows at its end. It knows as much of the
 // language as that takes: quotes, comments and semicolons.
 type cutter struct {
 	read   int  // bytes looked at
 	inside rune // the quote that is open, - in a comment, . in a dot command, or 0
 	begun  bool // something other than blanks and comments was seen
-	begin  int  // where, if begun
 	last   rune
 }
 
@@ -140,7 +125,6 @@ func (c *cutter) find(text []byte, whole bool) (end int, dot bool) {
 		c.read += size
 		apart := at == 0 || c.last == ';' || unicode.IsSpace(c.last)
 		c.last = r
-		begun := c.begun
 		switch {
 		case c.inside == '.':
 			if r == '\n' {
@@ -159,21 +143,12 @@ func (c *cutter) find(text []byte, whole bool) (end int, dot bool) {
 		case r == '-' && apart && bytes.HasPrefix(text[at:], []byte("--")) && !beginsFlag(text[at:]):
 			c.inside = '-'
 		case r == ';':
-			return at + 1, c.isLine(text[:at])
+			return at + 1, false
 		case r == '\'' || r == '"':
 			c.inside, c.begun = r, true
 		case !unicode.IsSpace(r):
 			c.begun = true
 		}
-		if c.begun && !begun {
-			c.begin = at
-		}
-		if r == '\n' && c.inside == 0 && c.isLine(text[:at]) {
-			return at + 1, true
-		}
 	}
-	return -1, c.inside == '.' || c.isLine(text)
+	return -1, c.inside == '.'
 }
-
-// isLine reports whether a text up to here is a dot command without a point.
-func (c *cutter) isLine(text []byte) bool { return c.begun && beginsWithLineWord(text[c.begin:]) }

@@ -31,8 +31,6 @@ func spell(tree any) string {
 		return "plan " + spell(s.of)
 	case *nodeStatement:
 		return "node " + join(s.ids)
-	case *classesStatement:
-		return "classes" + spellClauses(s.clauses)
 	case *explainStatement:
 		return "explain " + s.id.String()
 	case *wordStatement:
@@ -121,7 +119,7 @@ func spellClauses(c clauses) (text string) {
 	for i, term := range c.order {
 		text += []string{" order by ", ", "}[min(i, 1)] + term.by.String() + map[bool]string{true: " desc"}[term.descending]
 	}
-	text += option("limit", c.limit) + option("offset", c.offset)
+	text += option("limit", c.limit)
 	if r := c.returned; r != nil {
 		text += " return " + map[bool]string{true: "*"}[r.all] + join(r.columns)
 	}

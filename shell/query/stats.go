@@ -135,13 +135,7 @@ var classColumns = []ColumnInfo{
 }
 
 // classes answers classes, with a remark if homophily is too low for the method.
-func (q *query) classes(ctx context.Context, asked *classesStatement) (*Result, error) {
-	q.alone, q.columns = true, classColumns
-	names := columnNames(classColumns)
-	find, err := q.rowQuery(asked.clauses, names, names)
-	if err != nil {
-		return nil, err
-	}
+func (q *query) classes(ctx context.Context) (*Result, error) {
 	s, err := cleaner.Statistics(ctx, q.tx)
 	if err != nil {
 		return nil, err
@@ -164,7 +158,7 @@ func (q *query) classes(ctx context.Context, asked *classesStatement) (*Result, 
 			number(c.SelfConfidence), suspects, share, number(c.MislabelRate),
 		})
 	}
-	return find.answer(ctx, classColumns, NewTable(nil, rows).rows, q.MemoryBudget), nil
+	return NewTable(classColumns, rows), nil
 }
 
 // ratio is null of nothing.

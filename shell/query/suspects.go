@@ -113,7 +113,7 @@ func Suspects(ctx context.Context, tx *kv.Tx, where Condition, limit int) (nodes
 		}
 		nodes = append(nodes, v)
 	}
-	return nodes, q.remarks(), nil
+	return nodes, q.notices, nil
 }
 
 // remarkStale says how many scores are older than changes around them, if the statement speaks of scores.

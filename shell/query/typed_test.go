@@ -83,8 +83,8 @@ func TestIf(t *testing.T) {
 		args []any
 		says string
 	}{
-		{"accept $1 if label = $2 and suggested = $3", []any{"s3", "Theory", "Theory"}, "not true of 1 node: s3 (label Systems, suggested Theory, decision none)"},
-		{"accept s3, p4, p5 if label = 'Systems'", nil, "not true of 1 node: p5 (label Theory"},
+		{"accept $1 if label = $2 and suggested = $3", []any{"s3", "Theory", "Theory"}, "not true of 1 node: s3"},
+		{"accept s3, p4, p5 if label = 'Systems'", nil, "not true of 1 node: p5"},
 		{"relabel s3 'Theory' if decision is not null because 'seen'", nil, "not true of 1 node: s3"},
 		{"reject s3, p4 if score > 0.99", nil, "not true of 1 node: p4"},
 	} {

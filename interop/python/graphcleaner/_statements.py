@@ -13,7 +13,7 @@ from .errors import GraphcleanerError, reading
 # What stands in quotes; a quote that is never closed; a parameter; and what begins or ends a part of a statement.
 _TOKENS = re.compile(
     r"""'[^']*'|"[^"]*"|(?P<open>['"])|\$(?P<number>\d+)"""
-    r"""|(?P<more>(?<![^\s;])--(?![a-z])[^\n]*|;|\b(?:where|sample|order|limit|offset|return)\b)""", re.IGNORECASE)
+    r"""|(?P<more>(?<![^\s;])--(?![a-z])[^\n]*|;|\b(?:where|sample|order|limit|return)\b)""", re.IGNORECASE)
 
 
 def bound(statement: str, values: Sequence[Any]) -> str:

@@ -71,8 +71,7 @@ func (f *Format) UnmarshalText(name []byte) error {
 	}
 	of, err := print.ParseFormat(string(name))
 	if err != nil {
-		return fmt.Errorf("unknown format %q, want %s%s", name, wording.AnyOf(names()),
-			wording.DidYouMean(string(name), names()))
+		return fmt.Errorf("unknown format %q, want %s", name, wording.AnyOf(names()))
 	}
 	*f = Format(of)
 	return nil

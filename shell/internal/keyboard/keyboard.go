@@ -40,7 +40,6 @@ type Keyboard struct {
 	out     io.Writer // of the terminal
 	input   []byte    // not used yet
 	makeRaw func() (restore func() error, err error)
-	drop    func() error // drops the keys that were typed and not yet read
 
 	// chunk waits for keys and returns them. It returns none if none came for a while. A while of zero has no end.
 	chunk func(while time.Duration) ([]byte, error)
@@ -60,8 +59,7 @@ func New(ctx context.Context, in *os.File, out io.Writer) *Keyboard {
 		return func() error { return term.Restore(int(in.Fd()), state) }, nil
 	}
 	chunk := func(while time.Duration) ([]byte, error) { return chunkOf(ctx, in, while) }
-	drop := func() error { return dropTyped(in) }
-	return &Keyboard{out: out, makeRaw: makeRaw, drop: drop, chunk: chunk}
+	return &Keyboard{out: out, makeRaw: makeRaw, chunk: chunk}
 }
 
 // chunkOf reads what was typed; see Keyboard.chunk.
@@ -135,8 +133,7 @@ func escapeSequence(typed []byte) int {
 // prompt writes a question that a key answers. The terminal is raw, so that no later key is echoed or taken as a part
 // of a line. Keys that were typed before the question are no answer to it: prompt drops them.
 func (k *Keyboard) prompt(text string) error {
-	k.input = nil
-	if err := k.drop(); err != nil {
+	if err := k.dropTyped(); err != nil {
 		return err
 	}
 	_, err := fmt.Fprint(k.out, strings.ReplaceAll(text, "\n", "\r\n"))
@@ -185,26 +182,28 @@ func (k *Keyboard) Choose(prompt, keys string) (answer rune, err error) {
 // key.
 func (k *Keyboard) refuse(prompt string) error {
 	several := len(k.input) > 0
-	for {
-		if bytes.IndexByte(k.input, keyInterrupt) >= 0 {
-			return ErrInterrupted
-		}
-		chunk, err := k.chunk(pasteQuiet)
-		if err != nil {
-			return err
-		}
-		if len(chunk) == 0 {
-			break
-		}
-		k.input = chunk
+	if err := k.dropTyped(); err != nil {
+		return err
 	}
-	k.input = nil
 	remark := "\a"
 	if several {
 		remark = "\a\r\nseveral keys at once are no reply: nothing is done\r\n" + prompt
 	}
 	_, err := fmt.Fprint(k.out, remark)
 	return err
+}
+
+// dropTyped drops what was typed, until no key comes for a while. Ctrl-C among it counts.
+func (k *Keyboard) dropTyped() error {
+	for {
+		if bytes.IndexByte(k.input, keyInterrupt) >= 0 {
+			return ErrInterrupted
+		}
+		chunk, err := k.chunk(pasteQuiet)
+		if k.input = chunk; err != nil || len(chunk) == 0 {
+			return err
+		}
+	}
 }
 
 // Word reads a line. It is empty after Escape or Ctrl-D.

@@ -14,9 +14,6 @@ import (
 // A Store answers the statements of a session. It may be open for each statement anew, and in another process.
 type Store interface {
 	Answer(ctx context.Context, q Question, to Listener) (Outcome, error)
-
-	// Complete is query.Complete.
-	Complete(before string) (candidates []query.Candidate, word string)
 }
 
 // A Question is a statement, and the form of its answer.
@@ -90,11 +87,4 @@ func (q *Question) print(result *query.Result, to Listener, began time.Time) (Ou
 		Rows: rows, Listed: !result.Record && !result.Bare && result.Sections == nil, Cut: on.Cut,
 		Took: time.Since(began), Slow: result.Slow(),
 	}, err
-}
-
-// Complete returns what can be typed next.
-func (o *Open) Complete(before string) (candidates []query.Candidate, word string) {
-	tx := o.Store.Begin()
-	defer tx.Close()
-	return query.Complete(tx, before)
 }

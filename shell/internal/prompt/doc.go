@@ -1,5 +1,5 @@
-// Package prompt answers statements in turn: those of a file or a pipe, or of a person at a terminal, with history,
-// completion, a pager and dot commands. It knows statements and terminals. It knows no command and no flag.
+// Package prompt answers statements in turn: those of a file or a pipe, or of a person at a terminal, with a history and
+// dot commands. It knows statements and terminals. It knows no command and no flag.
 //
 // # Dot commands
 //
@@ -15,13 +15,10 @@
 //
 // # The prompt
 //
-// A line that is a whole statement runs at once; one that is not yet goes on in the next line, until it is, or
-// until a semicolon or an empty line. Tab completes statements, keywords, properties, classes and ids, those of
-// suspects first; of a large store it looks through the first 100000. Ctrl-C stops
-// the statement that runs, also clean, and keeps the prompt; Ctrl-D leaves.
+// A line that is a whole statement runs at once; one that is not yet goes on in the next line, until it is, or until a
+// semicolon or an empty line. Ctrl-C drops what was typed, or stops the statement that runs, also clean, and keeps the
+// prompt; Ctrl-D leaves.
 //
 // Lines are remembered across sessions in graphcleaner/history of the directory XDG_STATE_HOME, or else of
-// ~/.local/state, and not at all with --no-history. Answers go through the program that PAGER
-// names, or less, which shows short ones at once; an empty PAGER, or cat, is none. The headers of tables are coloured, unless NO_COLOR is
-// set or TERM is dumb.
+// ~/.local/state.
 package prompt

@@ -34,13 +34,17 @@ var dotCommands = []dotCommand{
 	{".timing", ".timing on|off", "print the time of each statement"},
 }
 
+func dotNames() (names []string) {
+	for _, c := range dotCommands {
+		names = append(names, c.name)
+	}
+	return names
+}
+
 // dot runs a dot command.
 func (s *session) dot(ctx context.Context, at query.Step) error {
 	word, argument, _ := strings.Cut(strings.TrimSpace(at.Text), " ")
 	word, argument = strings.TrimSuffix(word, ";"), strings.TrimSuffix(strings.TrimSpace(argument), ";")
-	if !strings.HasPrefix(word, ".") {
-		word = "." + strings.ToLower(word)
-	}
 	switch word {
 	case ".help":
 		return s.help(argument)
@@ -64,14 +68,10 @@ func (s *session) dot(ctx context.Context, at query.Step) error {
 		return s.redirect(ctx, argument)
 	case ".read":
 		return s.read(ctx, argument)
-	case ".quit", ".exit":
+	case ".quit":
 		return errQuit
 	}
-	var names []string
-	for _, c := range dotCommands {
-		names = append(names, c.name)
-	}
-	return fmt.Errorf("unknown command %s%s (commands: %s)", word, wording.DidYouMean(word, names), strings.Join(names, ", "))
+	return fmt.Errorf("unknown command %s (commands: %s)", word, strings.Join(dotNames(), ", "))
 }
 
 // read runs the statements of a file.
@@ -106,35 +106,23 @@ func OpenScript(ctx context.Context, path string) (*stream.File, error) {
 	return stream.Open(ctx, path)
 }
 
-// ofConditions are the topics of help that lead to the page on conditions.
-var ofConditions = []string{"conditions", "functions", "operators", "properties", "share", "where"}
-
-// helpTopics are what .help knows beside the statements and the dot commands.
-func helpTopics() []string { return append(query.StatementNames(), ofConditions...) }
-
 // help prints the manual, or the page of one topic.
 func (s *session) help(of string) error {
 	var page strings.Builder
 	if of != "" {
-		name, _, _ := strings.Cut(strings.ToLower(of), "(") // as of share()
 		for _, c := range dotCommands {
-			if strings.TrimPrefix(name, ".") == c.name[1:] {
+			if strings.TrimPrefix(of, ".") == c.name[1:] {
 				return s.printText(fmt.Sprintf("%s\n\n%s.\n", c.usage, wording.Sentence(c.summary)))
 			}
 		}
-		pages := query.Manual()
-		if slices.Contains(ofConditions, name) || slices.Contains(ofConditions, name+"s") {
-			pages, name = []query.Page{query.Conditions()}, query.Conditions().Name
-		}
-		for _, m := range pages {
-			if m.Name == name {
+		for _, m := range append(slices.Clone(query.Manual()), query.Conditions()) {
+			if m.Name == of {
 				fmt.Fprintf(&page, "%s\n\n%s.\n\n%s\n\nExample:\n    %s\n", m.Usage, wording.Sentence(m.Summary), m.Text,
 					strings.Join(m.Examples, "\n    "))
 				return s.printText(page.String())
 			}
 		}
-		return fmt.Errorf(".help has nothing on %s%s (topics: %s)", of, wording.DidYouMean(of, helpTopics()),
-			strings.Join(helpTopics(), ", "))
+		return fmt.Errorf(".help has nothing on %s (topics: %s, conditions)", of, strings.Join(query.StatementNames(), ", "))
 	}
 	page.WriteString("Statements end with a semicolon. At the prompt, a line that is a whole statement needs none, " +
 		"and Ctrl-C or an empty line\n" +
@@ -153,8 +141,6 @@ func (s *session) help(of string) error {
 
 // printText prints a text as an answer.
 func (s *session) printText(text string) error {
-	return s.print(func(out io.Writer) error {
-		_, err := io.WriteString(out, text)
-		return err
-	})
+	_, err := io.WriteString(s.out, text)
+	return err
 }

@@ -1,6 +1,8 @@
 package prompt
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/reeflective/readline"
-	"github.com/reeflective/readline/inputrc"
-	"github.com/rivo/uniseg"
 	"golang.org/x/term"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
@@ -29,20 +28,17 @@ const (
 // end of ctx, and what makes the terminal unusable, is returned.
 func (s *session) converse(ctx context.Context) error {
 	s.note(`Begin with clean, audit and suspects limit 20. Type .help for help, Ctrl-D to leave.`)
-	edit, err := s.lineEditor()
-	if err != nil {
-		return err
-	}
+	edit := s.newEditor()
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
 	for {
-		text, err := readText(ctx, s.opt.In.(*os.File), edit)
+		text, err := edit.read(ctx)
 		switch {
 		case ctx.Err() != nil:
 			s.say("")
 			return ctx.Err()
-		case errors.Is(err, readline.ErrInterrupt):
+		case errors.Is(err, errDropped):
 			continue
 		case errors.Is(err, io.EOF):
 			s.say("")
@@ -61,30 +57,6 @@ func (s *session) converse(ctx context.Context) error {
 		case err != nil:
 			return err
 		}
-	}
-}
-
-// readText reads a text by an editor until ctx ends. The editor waits for keys alone: it is then left to itself, and
-// the terminal is made what it was before.
-func readText(ctx context.Context, terminal *os.File, edit func() (string, error)) (string, error) {
-	before, err := term.GetState(int(terminal.Fd()))
-	if err != nil {
-		return "", err
-	}
-	type input struct {
-		text string
-		err  error
-	}
-	inputs := make(chan input, 1)
-	go func() {
-		text, err := edit()
-		inputs <- input{text, err}
-	}()
-	select {
-	case t := <-inputs:
-		return t.text, t.err
-	case <-ctx.Done():
-		return "", errors.Join(ctx.Err(), term.Restore(int(terminal.Fd()), before))
 	}
 }
 
@@ -111,127 +83,156 @@ func untilInterrupted(ctx context.Context, interrupts <-chan os.Signal, run func
 	return run(ctx)
 }
 
-// lineEditor returns a function that reads statements with history and completion.
-func (s *session) lineEditor() (func() (string, error), error) {
-	editor := readline.NewShell()
-	coloured := print.TakesColour(s.opt.Out)
-	// Pasted lines are one text, and Tab shows what fits before it chooses. The terminal is not asked where the cursor
-	// is: keys that come together with its answer would be lost. So the editor does not know the last line of the
-	// screen, and is given lines below it. The marks before the lines of a text are coloured.
-	for setting, on := range map[string]bool{
-		"enable-bracketed-paste": true, "menu-complete-display-prefix": true, "cursor-position-probe": false,
-		"multiline-column": coloured,
-	} {
-		if err := editor.Config.Set(setting, on); err != nil {
-			return nil, err
-		}
-	}
-	if !coloured {
-		// The editor paints the chosen completion; this undoes it and inverts instead.
-		if err := editor.Config.Set("completion-selection-style", "\x1b[0;7m"); err != nil {
-			return nil, err
-		}
-	}
-	// Ctrl-C drops the line, also if a list of completions is open, which is all that the editor's own abort would
-	// close.
-	closeList := editor.Keymap.Commands()["abort"]
-	editor.Keymap.Register(map[string]func(){"drop-line": func() {
-		closeList()
-		editor.Display.AcceptLine()
-		editor.History.Accept(false, false, readline.ErrInterrupt)
-	}})
-	for _, bound := range []struct{ keys, key, action string }{
-		{"emacs", `\C-i`, "menu-complete"}, {"vi-insert", `\C-i`, "menu-complete"},
-		{"emacs", `\C-c`, "drop-line"}, {"vi-insert", `\C-c`, "drop-line"}, {"menu-select", `\C-c`, "drop-line"},
-	} {
-		if err := editor.Config.Bind(bound.keys, inputrc.Unescape(bound.key), bound.action, false); err != nil {
-			return nil, err
-		}
-	}
-	editor.Prompt.Primary(func() string { return promptText })
-	editor.Prompt.Secondary(func() string { return continueText })
-	editor.AcceptMultiline = func(line []rune) bool { return isComplete(string(line)) }
-	editor.Completer = func(line []rune, cursor int) readline.Completions {
-		return s.completions(string(line[:cursor]))
-	}
-	below := lineRoom{terminal: s.opt.Out}
-	editor.SyntaxHighlighter = func(line []rune) string {
-		below.make(string(line)) // nothing is painted
-		return string(line)
-	}
-	read := func() (string, error) {
-		below.rows = 0
-		below.make("")
-		return editor.Readline()
-	}
-	if s.opt.NoHistory {
-		return read, nil // lines of this session are remembered until its end
-	}
-	if file, err := s.openHistory(); err != nil {
+// errDropped is Ctrl-C at the prompt.
+var errDropped = errors.New("the line was dropped")
+
+// An editor reads statements from a terminal, with a history.
+type editor struct {
+	session  *session
+	terminal *os.File
+	history  *history // nil if it cannot be kept
+	lines    *term.Terminal
+	dropped  bool // by Ctrl-C
+}
+
+func (s *session) newEditor() *editor {
+	e := &editor{session: s, terminal: s.opt.In.(*os.File)}
+	var err error
+	if e.history, err = openHistory(); err != nil {
 		s.say(fmt.Sprintf("history of this session is not kept: %v", err))
-	} else {
-		editor.History.Delete()
-		editor.History.Add("history", file)
 	}
-	return read, nil
+	e.begin()
+	return e
 }
 
-// A lineRoom keeps lines of a terminal free below the cursor, for what is typed and one more.
-type lineRoom struct {
-	terminal io.Writer
-	rows     int
+// begin begins with an empty line, whatever was typed.
+func (e *editor) begin() {
+	e.dropped = false
+	e.lines = term.NewTerminal(e, promptText)
+	if e.history != nil {
+		e.lines.History = e.history
+	}
 }
 
-// make makes room for a text behind the prompt. Where the screen ends it is scrolled; the cursor stays in its line.
-func (r *lineRoom) make(text string) {
-	rows, width := 1, print.ScreenOf(r.terminal).Width
-	for line := range strings.Lines(text + "\n") {
-		rows++
-		if width > 0 {
-			rows += (len(promptText) + uniseg.StringWidth(line)) / width
+// Read reads keys. The line editor takes Ctrl-C for the end of the input, as Ctrl-D.
+func (e *editor) Read(p []byte) (int, error) {
+	n, err := e.terminal.Read(p)
+	e.dropped = e.dropped || bytes.IndexByte(p[:n], 'C'&0x1f) >= 0
+	return n, err
+}
+
+// Write writes to the terminal.
+func (e *editor) Write(p []byte) (int, error) { return e.session.opt.Out.Write(p) }
+
+// read reads a text that is a whole statement, or cannot become one, until ctx ends. The editor waits for keys alone: it
+// is then left to itself. The terminal is raw only while a line is typed.
+func (e *editor) read(ctx context.Context) (text string, err error) {
+	e.lines.SetPrompt(promptText)
+	for {
+		line, err := e.readLine(ctx)
+		if errors.Is(err, io.EOF) && e.dropped {
+			err = errDropped
+			e.session.say("")
+			e.begin()
+		}
+		if err != nil && !errors.Is(err, term.ErrPasteIndicator) {
+			return "", err
+		}
+		if text += line; line == "" || isComplete(text) {
+			return text, nil
+		}
+		text += "\n"
+		e.lines.SetPrompt(continueText)
+	}
+}
+
+func (e *editor) readLine(ctx context.Context) (line string, err error) {
+	before, err := term.MakeRaw(int(e.terminal.Fd()))
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, term.Restore(int(e.terminal.Fd()), before)) }()
+	if on := print.ScreenOf(e.session.opt.Out); on.Width > 0 {
+		if err := e.lines.SetSize(on.Width, on.Height); err != nil {
+			return "", err
 		}
 	}
-	if rows <= r.rows {
-		return
+	e.lines.SetBracketedPasteMode(true)
+	defer e.lines.SetBracketedPasteMode(false)
+	type input struct {
+		line string
+		err  error
 	}
-	const index, up = "\x1bD", "\x1b[A"
-	// A terminal that cannot be written to ends the session at the next answer.
-	_, _ = fmt.Fprint(r.terminal, strings.Repeat(index, rows)+strings.Repeat(up, rows))
-	r.rows = rows
+	inputs := make(chan input, 1)
+	go func() {
+		line, err := e.lines.ReadLine()
+		inputs <- input{line, err}
+	}()
+	select {
+	case got := <-inputs:
+		return got.line, got.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }
 
-// openHistory opens the file of typed lines, made if need be for its owner alone.
-func (s *session) openHistory() (readline.History, error) {
-	file := s.opt.History
-	if file == "" {
-		state := os.Getenv("XDG_STATE_HOME")
-		if !filepath.IsAbs(state) {
-			home, err := os.UserHomeDir()
-			if err != nil {
-				return nil, err
-			}
-			state = filepath.Join(home, ".local", "state")
+// A history keeps the lines that were typed, also in a file.
+type history struct {
+	file  string
+	lines []string
+}
+
+// mostLines is how many lines of a history are read.
+const mostLines = 1000
+
+// openHistory reads the file of typed lines, made if need be for its owner alone.
+func openHistory() (*history, error) {
+	state := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil, err
 		}
-		file = filepath.Join(state, "graphcleaner", "history")
+		state = filepath.Join(home, ".local", "state")
 	}
-	if err := atomic.CheckOutsideStores(file); err != nil {
+	h := &history{file: filepath.Join(state, "graphcleaner", "history")}
+	if err := atomic.CheckOutsideStores(h.file); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(h.file), 0o700); err != nil {
 		return nil, err
 	}
-	history, err := os.OpenFile(file, os.O_CREATE|os.O_RDONLY, 0o600)
+	file, err := os.OpenFile(h.file, os.O_CREATE|os.O_RDONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := history.Close(); err != nil {
-		return nil, err
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		h.lines = append(h.lines, lines.Text())
 	}
-	return readline.NewHistoryFromFile(file)
+	h.lines = h.lines[max(0, len(h.lines)-mostLines):]
+	return h, file.Close()
 }
 
-// isComplete reports whether a typed text can run, or fail, as it is: it ends with a semicolon or parses, or
-// no further line could make it parse, or a blank line was added to have it run.
+// Add keeps a line. One that cannot be written is known until the end of the session.
+func (h *history) Add(line string) {
+	if strings.TrimSpace(line) == "" || len(h.lines) > 0 && h.lines[len(h.lines)-1] == line {
+		return
+	}
+	h.lines = append(h.lines, line)
+	if file, err := os.OpenFile(h.file, os.O_APPEND|os.O_WRONLY, 0o600); err == nil {
+		fmt.Fprintln(file, line)
+		file.Close() //nolint:errcheck // see above
+	}
+}
+
+// Len is how many lines there are.
+func (h *history) Len() int { return len(h.lines) }
+
+// At is a line, 0 the last.
+func (h *history) At(i int) string { return h.lines[len(h.lines)-1-i] }
+
+// isComplete reports whether a typed text can run, or fail, as it is: it ends with a semicolon or parses, or no further
+// line could make it parse.
 func isComplete(text string) bool {
 	source := query.NewScript(strings.NewReader(text))
 	for {
@@ -241,9 +242,6 @@ func isComplete(text string) bool {
 		}
 		if strings.HasSuffix(next.Text, ";") {
 			continue
-		}
-		if strings.HasSuffix(text, "\n") {
-			return true
 		}
 		_, err = next.Parse()
 		wrong, ok := errors.AsType[*query.ParseError](err)

@@ -1,17 +1,13 @@
 package prompt
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
-
-	"github.com/rivo/uniseg"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
@@ -45,11 +41,6 @@ type Options struct {
 	// which ends the session, should not end by it. In and Out are a terminal that can be edited on.
 	Interactive bool
 
-	// History is the file of the lines typed at the prompt. "" is graphcleaner/history in the directory
-	// XDG_STATE_HOME, or else in ~/.local/state. NoHistory reads and writes none.
-	History   string
-	NoHistory bool
-
 	// KeepGoing runs what follows a statement that failed. Run still returns an error at the end.
 	KeepGoing bool
 
@@ -65,13 +56,7 @@ type Options struct {
 // and returns its error, with its position in the input where it has one; .quit and the end of the input
 // are no errors.
 func Run(ctx context.Context, opt Options) error {
-	s := &session{
-		opt:      opt,
-		out:      opt.Out,
-		format:   opt.Format,
-		timing:   opt.Timing,
-		terminal: ctx,
-	}
+	s := &session{opt: opt, out: opt.Out, format: opt.Format, timing: opt.Timing}
 	switch {
 	case opt.Yes:
 		s.opt.Confirm = nil
@@ -88,16 +73,13 @@ func Run(ctx context.Context, opt Options) error {
 	if opt.Interactive {
 		err = s.converse(ctx)
 	} else {
-		in := stream.NewReader(ctx, opt.In)
-		if s.format == columnar.Parquet {
-			in, err = s.onlyStatement(in)
-		}
-		if err == nil {
-			err = s.runScript(ctx, in, opt.Name)
-		}
+		err = s.runScript(ctx, stream.NewReader(ctx, opt.In), opt.Name)
 	}
 	if errors.Is(err, errQuit) {
 		err = nil
+	}
+	if err == nil && s.format == columnar.Parquet && s.asked == 0 {
+		err = errors.New("a Parquet file holds one answer: got no statement")
 	}
 	err = cmp.Or(err, s.endOutput(err != nil))
 	if err == nil && s.failed > 0 && !opt.Interactive {
@@ -116,16 +98,15 @@ var errQuit = errors.New("quit")
 
 // A session holds what dot commands change.
 type session struct {
-	opt      Options
-	out      io.Writer
-	output   *redirection    // nil where out is opt.Out
-	depth    int             // of the files that read each other
-	terminal context.Context // of the session; it ends a pager
-	format   columnar.Format
-	timing   bool
-	done     int // statements and dot commands
-	failed   int
-	asked    int // statements that want an answer
+	opt    Options
+	out    io.Writer
+	output *redirection // nil where out is opt.Out
+	depth  int          // of the files that read each other
+	format columnar.Format
+	timing bool
+	done   int // statements and dot commands
+	failed int
+	asked  int // statements that want an answer
 }
 
 // say prints a line for people.
@@ -139,43 +120,6 @@ func (s *session) say(line string) {
 func (s *session) note(line string) {
 	s.clearProgress()
 	s.opt.Note(line)
-}
-
-// onlyStatement makes sure that an input has one statement, whose answer a Parquet file holds: nothing runs of one that
-// has more, or none. It returns what it read.
-func (s *session) onlyStatement(in io.Reader) (io.Reader, error) {
-	text, err := io.ReadAll(in)
-	if err != nil {
-		return nil, err
-	}
-	got, statements := "no statement", 0
-	for source := query.NewScript(bytes.NewReader(text)); ; {
-		next, err := source.Next()
-		words := strings.TrimSpace(strings.TrimSuffix(next.Text, ";"))
-		switch {
-		case errors.Is(err, io.EOF) && statements == 0:
-			return nil, fmt.Errorf("a Parquet file holds one answer: got %s, want a statement", got)
-		case errors.Is(err, io.EOF):
-			return bytes.NewReader(text), nil
-		case err == nil && next.Dot:
-			got = words
-			continue
-		case err == nil && words == "":
-			continue
-		case err == nil:
-			if statements++; statements == 1 {
-				continue
-			}
-			err = second(next)
-		}
-		s.point(next, err)
-		return nil, s.place(next, s.opt.Name, err)
-	}
-}
-
-// second refuses a statement behind the one whose answer a Parquet file holds.
-func second(next query.Step) error {
-	return &query.ParseError{Pos: next.Pos, Msg: "a Parquet file holds one answer: got a second statement"}
 }
 
 // runScript answers everything an input holds.
@@ -200,7 +144,6 @@ func (s *session) runScript(ctx context.Context, in io.Reader, name string) erro
 			s.failed++
 			s.sayError(next, name, err)
 		default:
-			s.point(next, err)
 			return s.place(next, name, err)
 		}
 	}
@@ -219,15 +162,11 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 		return err // no store is needed to say so
 	}
 	if s.asked++; s.asked > 1 && s.format == columnar.Parquet {
-		return second(next)
+		return &query.ParseError{Pos: next.Pos, Msg: "a Parquet file holds one answer: got a second statement"}
 	}
 	on := print.ScreenOf(s.out)
-	var outcome Outcome
-	err := s.print(func(out io.Writer) (err error) {
-		to := Listener{Out: clearing{out, s}, Notice: s.note, Confirm: s.opt.Confirm}
-		outcome, err = s.opt.Store.Answer(ctx, Question{Step: next, Format: s.format, Screen: *on}, to)
-		return err
-	})
+	to := Listener{Out: clearing{s.out, s}, Notice: s.note, Confirm: s.opt.Confirm}
+	outcome, err := s.opt.Store.Answer(ctx, Question{Step: next, Format: s.format, Screen: *on}, to)
 	if err != nil {
 		return err
 	}
@@ -247,21 +186,6 @@ type clearing struct {
 func (c clearing) Write(p []byte) (int, error) {
 	c.session.clearProgress()
 	return c.out.Write(p)
-}
-
-// print has an answer written, at the prompt through a pager.
-func (s *session) print(answer func(io.Writer) error) error {
-	terminal, ok := s.out.(*os.File)
-	command := pagerCommand()
-	if !ok || !s.opt.Interactive || command == nil || !print.IsTerminal(terminal) {
-		return answer(s.out)
-	}
-	p := &pager{ctx: s.terminal, terminal: terminal, command: command}
-	err := answer(p)
-	if errors.Is(err, errPagerLeft) {
-		err = nil
-	}
-	return cmp.Or(err, p.Close())
 }
 
 // clearProgress takes a bar off the terminal.
@@ -314,27 +238,6 @@ func (s *session) place(at query.Step, name string, err error) error {
 
 // sayError prints an error of a session that goes on.
 func (s *session) sayError(at query.Step, name string, err error) {
-	s.point(at, err)
 	s.clearProgress()
 	s.opt.Fail(wording.Plain(s.place(at, name, err)))
-}
-
-// point shows on a terminal where in the text an error is: the line, and a caret under the place.
-func (s *session) point(at query.Step, err error) {
-	pos, ok := query.Position(err)
-	_, elsewhere := errors.AsType[*placedError](err) // in a file that the step read
-	if !ok || elsewhere || !print.IsTerminal(s.opt.Err) {
-		return
-	}
-	s.say(caret(at, pos))
-}
-
-// caret is the line of a step that a position is in, and below it a ^ under the position.
-func caret(at query.Step, pos query.Pos) string {
-	offset := min(max(0, pos.Offset-at.Pos.Offset), len(at.Text))
-	begin := 1 + strings.LastIndexByte(at.Text[:offset], '\n')
-	before := at.Text[begin:offset]
-	rest, _, _ := strings.Cut(at.Text[offset:], "\n")
-	blank := strings.Repeat(" ", uniseg.StringWidth(print.EscapeControls(before)))
-	return "  " + print.EscapeControls(before+strings.TrimRight(rest, "\r")) + "\n  " + blank + "^"
 }

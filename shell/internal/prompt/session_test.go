@@ -198,7 +198,6 @@ func TestIsComplete(t *testing.T) {
 		"suspects where (score > 1":      false,
 		"nodes where label = 'a":         false,
 		"nodes where label = 'a\nb'":     true,
-		"suspects where\n":               true, // a blank line has it run, and fail
 		"suspects wher":                  true, // no further line can help
 		"stats; nodes where":             false,
 		"stats; nodes where id = 1":      true,
@@ -209,20 +208,5 @@ func TestIsComplete(t *testing.T) {
 		if got := isComplete(text); got != want {
 			t.Errorf("isComplete(%q): got %t, want %t", text, got, want)
 		}
-	}
-}
-
-func TestCaret(t *testing.T) {
-	text := "nodes\n  where 東京 >= = 3\n limit 3"
-	at := query.Step{Text: text, Pos: query.Pos{Offset: 50, Line: 4, Column: 2}}
-	_, err := at.Parse()
-	pos, ok := query.Position(err)
-	if !ok {
-		t.Fatalf("got %v, want an error with a position", err)
-	}
-	got := caret(at, pos)
-	want := "    where 東京 >= = 3\n" + "                  ^"
-	if got != want {
-		t.Errorf("caret:\ngot\n%s\nwant\n%s", got, want)
 	}
 }

@@ -122,7 +122,7 @@ func TestReviewRefuses(t *testing.T) {
 	store := papers.Cleaned(t)
 	for _, test := range []struct{ where, lines, want string }{
 		{"", "z\n", "this review has nothing to take back"},
-		{"", "l Theroy\n", "no class is named 'Theroy'; did you mean Theory?"},
+		{"", "l Theroy\n", "no class is named 'Theroy'"},
 		{"", "l e\n", "3 classes match 'e': "},
 		{"", "w caf\xe9\n", "the reason is no UTF-8 text"},
 		{"", "w so\x00so\n", "has control characters"},

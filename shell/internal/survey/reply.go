@@ -135,5 +135,5 @@ func MatchClass(classes []string, text string) (string, error) {
 				strings.Join(matches[:min(len(matches), most)], ", "))
 		}
 	}
-	return "", fmt.Errorf("no class is named %s%s", query.Quote(text), wording.DidYouMean(text, classes))
+	return "", fmt.Errorf("no class is named %s", query.Quote(text))
 }

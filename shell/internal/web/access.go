@@ -65,9 +65,7 @@ func (s *Server) admitted(next http.Handler) http.Handler {
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		isProgram, isBrowser := s.isProgram(r), s.isBrowser(r)
-		if isProgram || isBrowser {
-			s.strangers.know(r)
-		} else {
+		if !isProgram && !isBrowser {
 			w.Header().Set("Connection", "close")
 		}
 		switch {

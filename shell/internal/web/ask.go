@@ -133,8 +133,7 @@ func (s *Server) read(r *http.Request, statement query.Statement, view *asked) e
 				view.ID = i
 			}
 		}
-		word, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(view.Statement)), " ")
-		view.AreNodes = view.ID >= 0 && (word == "suspects" || word == "nodes") && !s.ReadOnly
+		view.AreNodes = view.ID >= 0 && statement.ListsNodes() && !s.ReadOnly
 		at := 0
 		for row, err := range result.Rows() {
 			if err != nil {

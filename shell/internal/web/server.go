@@ -34,16 +34,15 @@ type Options struct {
 // own.
 type Server struct {
 	Options
-	ctx       context.Context // of the server; it ends with Close
-	began     time.Time
-	keys      keys
-	hosts     []string // that requests may name
-	listener  net.Listener
-	http      *http.Server
-	stop      context.CancelFunc
-	working   sync.WaitGroup
-	strangers strangers
-	progress  counter
+	ctx      context.Context // of the server; it ends with Close
+	began    time.Time
+	keys     keys
+	hosts    []string // that requests may name
+	listener net.Listener
+	http     *http.Server
+	stop     context.CancelFunc
+	working  sync.WaitGroup
+	progress counter
 
 	writing sync.Mutex // held while something is decided or taken back
 	closed  bool       // no decision is written any more; of writing
@@ -135,7 +134,6 @@ func Serve(ctx context.Context, listener net.Listener, opt Options) (*Server, er
 	s.keys.draw()
 	s.http = &http.Server{
 		Handler: s.handler(), BaseContext: func(net.Listener) context.Context { return ctx },
-		ConnContext: withConn, ConnState: s.strangers.follow,
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // what clients do wrong is told to them
 	}

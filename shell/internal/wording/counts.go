@@ -22,15 +22,6 @@ func Count[N int | int64](n N, one, many string) string {
 	return strconv.FormatInt(int64(n), 10) + " " + many
 }
 
-// DidYouMean is "; did you mean X?" where candidates are near, else "".
-func DidYouMean(word string, candidates []string) string {
-	near := Nearest(word, candidates)
-	if len(near) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %s?", AnyOf(near))
-}
-
 // AnyOf joins "a", "b" and "c" to "a, b or c", each once.
 func AnyOf(words []string) string {
 	var once []string

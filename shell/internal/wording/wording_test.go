@@ -19,8 +19,6 @@ func TestWords(t *testing.T) {
 		{AnyOf(nil), ""},
 		{AnyOf([]string{"a"}), "a"},
 		{AnyOf([]string{"a", "b", "a", "c"}), "a, b or c"},
-		{DidYouMean("nods", []string{"nodes", "suspects"}), "; did you mean nodes?"},
-		{DidYouMean("xyz", []string{"nodes", "suspects"}), ""},
 		{Sentence("accept 2 nodes"), "Accept 2 nodes"},
 		{Percent(0.125), "12.5%"},
 		{Percent(math.NaN()), "none"},

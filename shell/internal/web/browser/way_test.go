@@ -94,7 +94,7 @@ func TestWay(t *testing.T) {
 	w.press("/")
 	w.write("suspects where lable = 1")
 	w.press("Enter")
-	w.until("document.querySelector('#problem').innerText.includes('did you mean label?')")
+	w.until("document.querySelector('#problem').innerText.includes('no property is named')")
 	w.at("/ask?statement=suspects")
 	if before := eval[int](w, "document.querySelectorAll('[name=ids]').length"); before < 5 {
 		t.Fatalf("the list has %d rows", before)
