@@ -26,7 +26,7 @@ const (
 	mostHalvings = 8    // of a Newton step
 	tolerance    = 1e-2 // gain in log-likelihood below which the sweeps end
 	mostLoss     = 1    // of log-likelihood in a sweep, before a step has gone too far
-	sweepRows    = 256  // rows whose sums are one term of all sums: a block
+	blockRows    = 256  // rows whose sums are one term of all sums
 	leastChance  = 1e-9 // of a class that counts in the curvature
 )
 
@@ -49,15 +49,15 @@ type labelFit struct {
 	classes, width int                     // of x
 	labels         []kv.Class              // [rows]
 	kinds          []kind                  // what is known of the true classes of rows; the first is of rows without a label
-	kindOf         []int32                 // [lines×lanes]
+	kindOf         []int32                 // [rows]
 	noise          []float64               // [kinds×classes], of a sweep; see noiseUnder
 	alike          bool                    // all pairs of classes have one rate
 	plain          bool                    // intercepts stay zero
 	onSweep        func()                  // nil: nobody asks
 	sweeps         int                     // so far
 	scale          []float64               // of each feature: its standard deviation between the classes of a row
-	x              *scratch.Array[float32] // [lines×classes×width×lanes], centred on each row, divided by scale; zero without a label
-	posterior      *scratch.Array[float32] // q [lines×classes×lanes]
+	x              *scratch.Array[float32] // [rows×classes×width], centred on each row, divided by scale; zero without a label
+	posterior      *scratch.Array[float32] // q [rows×classes]
 	workers        int
 	scratch        []sweepScratch // of each worker that sweeps
 }
@@ -147,14 +147,14 @@ func newLabelFit(ctx context.Context, dir *scratch.Dir, of Rows, workers int) (f
 		}
 		f.labels = append(f.labels, y)
 	}
-	for range min(f.workers, f.countTeams()) { // more do not sweep
+	for range min(f.workers, f.countBlocks()) { // more do not sweep
 		f.scratch = append(f.scratch, newSweepScratch(classes, f.width))
 	}
 	f.findKinds(of.Truth)
-	if f.x, err = scratch.New[float32](dir, "log-features", linesOf(rows)*lanes*classes*f.width); err != nil {
+	if f.x, err = scratch.New[float32](dir, "log-features", rows*classes*f.width); err != nil {
 		return nil, err
 	}
-	if f.posterior, err = scratch.New[float32](dir, "posterior", linesOf(rows)*lanes*classes); err != nil {
+	if f.posterior, err = scratch.New[float32](dir, "posterior", rows*classes); err != nil {
 		return nil, errors.Join(err, f.x.Close())
 	}
 	if err := f.takeLogs(ctx, z); err != nil {
@@ -171,7 +171,7 @@ func (f *labelFit) Close() error { return errors.Join(f.x.Close(), f.posterior.C
 
 // findKinds finds out what is known of the rows.
 func (f *labelFit) findKinds(truth []kv.Class) {
-	f.kinds, f.kindOf = []kind{{kv.NoClass, kv.NoClass}}, make([]int32, linesOf(len(f.labels))*lanes)
+	f.kinds, f.kindOf = []kind{{kv.NoClass, kv.NoClass}}, make([]int32, len(f.labels))
 	places := make(map[kind]int32)
 	for r, y := range f.labels {
 		if y == kv.NoClass {
@@ -186,55 +186,47 @@ func (f *labelFit) findKinds(truth []kv.Class) {
 			place = int32(len(f.kinds))
 			places[of], f.kinds = place, append(f.kinds, of)
 		}
-		line, lane := placeOf(r)
-		f.kindOf[line*lanes+lane] = place
+		f.kindOf[r] = place
 	}
 	f.noise = make([]float64, len(f.kinds)*f.classes)
 }
 
-// teams calls visit for the lines of every team, concurrently.
-func (f *labelFit) teams(ctx context.Context, visit func(worker, team, first, end int)) error {
-	lines := linesOf(len(f.labels))
-	return parallel.Do(ctx, f.workers, f.countTeams(), func(_ context.Context, worker, team int) error {
-		visit(worker, team, team*sweepRows, min((team+1)*sweepRows, lines))
+// blocks calls visit for the rows of every block, concurrently.
+func (f *labelFit) blocks(ctx context.Context, visit func(worker, block, first, end int)) error {
+	return parallel.Do(ctx, f.workers, f.countBlocks(), func(_ context.Context, worker, block int) error {
+		visit(worker, block, block*blockRows, min((block+1)*blockRows, len(f.labels)))
 		return nil
 	})
 }
 
-func (f *labelFit) countTeams() int { return (linesOf(len(f.labels)) + sweepRows - 1) / sweepRows }
+func (f *labelFit) countBlocks() int { return (len(f.labels) + blockRows - 1) / blockRows }
 
-// between is x of the lines from first to end.
+// between is x of the rows from first to end.
 func (f *labelFit) between(first, end int) []float32 {
-	line := f.classes * f.width * lanes
-	return f.x.Data[first*line : end*line]
+	row := f.classes * f.width
+	return f.x.Data[first*row : end*row]
 }
 
 // takeLogs fills x, not yet divided by scale.
 func (f *labelFit) takeLogs(ctx context.Context, z []float32) error {
-	return f.teams(ctx, func(_, _, first, end int) {
-		logs, own := make([]float64, f.classes*f.width), make([]float32, f.classes*f.width)
-		for line := first; line < end; line++ {
-			for lane := range lanes {
-				r := rowAt(line, lane)
-				if r >= len(f.labels) || f.labels[r] == kv.NoClass {
-					continue
+	return f.blocks(ctx, func(_, _, first, end int) {
+		logs := make([]float64, f.classes*f.width)
+		for r := first; r < end; r++ {
+			if f.labels[r] == kv.NoClass {
+				continue
+			}
+			LogFeatures(z[r*len(logs):][:len(logs)], logs)
+			x := f.between(r, r+1)
+			for i, log := range logs {
+				x[i] = float32(log)
+			}
+			for j := range f.width {
+				var mean float64
+				for k := range f.classes {
+					mean += float64(x[k*f.width+j]) / float64(f.classes)
 				}
-				LogFeatures(z[r*len(logs):][:len(logs)], logs)
-				for i, log := range logs {
-					own[i] = float32(log)
-				}
-				for j := range f.width {
-					var mean float64
-					for k := range f.classes {
-						mean += float64(own[k*f.width+j]) / float64(f.classes)
-					}
-					for k := range f.classes {
-						own[k*f.width+j] -= float32(mean)
-					}
-				}
-				x := f.between(line, line+1)
-				for i, value := range own {
-					x[i*lanes+lane] = value
+				for k := range f.classes {
+					x[k*f.width+j] -= float32(mean)
 				}
 			}
 		}
@@ -243,49 +235,37 @@ func (f *labelFit) takeLogs(ctx context.Context, z []float32) error {
 
 // standardize measures scale and divides x by it; a feature that is the same of all classes is left as it is.
 func (f *labelFit) standardize(ctx context.Context) error {
-	partial := make([]float64, f.countTeams()*lanes*f.width)
-	err := f.teams(ctx, func(_, team, first, end int) {
-		sums := make([]float64, f.width*lanes)
-		for x := range slices.Chunk(f.between(first, end), len(sums)) {
-			for i := range sums {
-				sums[i] += float64(float64(x[i]) * float64(x[i]))
+	partial := make([]float64, f.countBlocks()*f.width)
+	err := f.blocks(ctx, func(_, block, first, end int) {
+		sums := partial[block*f.width:][:f.width]
+		for x := range slices.Chunk(f.between(first, end), f.width) {
+			for j, value := range x {
+				sums[j] += float64(float64(value) * float64(value))
 			}
 		}
-		putLanes(partial, team, sums)
 	})
 	if err != nil {
 		return err
 	}
-	sums := addParts(partial, f.width)
 	count := 0
 	for _, y := range f.labels {
 		if y != kv.NoClass {
 			count++
 		}
 	}
-	f.scale = make([]float64, f.width)
-	for j, sum := range sums {
+	f.scale = addParts(partial, f.width)
+	for j, sum := range f.scale {
 		if f.scale[j] = math.Sqrt(sum / float64(max(count*f.classes, 1))); f.scale[j] < 1e-6 {
 			f.scale[j] = 1
 		}
 	}
-	return f.teams(ctx, func(_, _, first, end int) {
-		for x := range slices.Chunk(f.between(first, end), f.width*lanes) {
+	return f.blocks(ctx, func(_, _, first, end int) {
+		for x := range slices.Chunk(f.between(first, end), f.width) {
 			for j, scale := range f.scale {
-				for l, value := range ofLanes(x, j) {
-					x[j*lanes+l] = float32(float64(value) / scale)
-				}
+				x[j] = float32(float64(x[j]) / scale)
 			}
 		}
 	})
-}
-
-// putLanes writes the sums of a team [width×lanes] to those of all blocks [blocks×width].
-func putLanes(blocks []float64, team int, sums []float64) {
-	width := len(sums) / lanes
-	for i, sum := range sums {
-		blocks[(team*lanes+i%lanes)*width+i/lanes] = sum
-	}
 }
 
 // addParts sums vectors of a width, one after the other in order.

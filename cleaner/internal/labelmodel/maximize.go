@@ -60,55 +60,14 @@ func (f *labelFit) sweep(ctx context.Context, s *modelState) ([]float64, error) 
 	for i, of := range f.kinds[1:] {
 		s.noiseUnder(of, f.noise[(i+1)*f.classes:][:f.classes])
 	}
-	var weights []float64 // a vector each
-	for _, weight := range s.weights {
-		weights = append(weights, slices.Repeat([]float64{weight}, lanes)...)
-	}
-	partial := make([]float64, f.countTeams()*lanes*f.sumWidth())
-	err := f.teams(ctx, func(worker, team, first, end int) {
-		sums := make([]float64, f.sumWidth()*lanes)
-		step := len(f.scratch[worker].likelihood) / lanes
-		for ; first < end; first += step {
-			last := min(first+step, end)
-			f.sweepLines(weights, s.intercepts, first, last, f.scratch[worker].of(last-first, f.classes), sums)
+	partial := make([]float64, f.countBlocks()*f.sumWidth())
+	err := f.blocks(ctx, func(worker, block, first, end int) {
+		sums, memory := partial[block*f.sumWidth():][:f.sumWidth()], &f.scratch[worker]
+		for step := len(memory.likelihood); first < end; first += step {
+			f.sweepRows(s, first, min(first+step, end), memory, sums)
 		}
-		putLanes(partial, team, sums)
 	})
 	return addParts(partial, f.sumWidth()), err
-}
-
-// sweepLines writes the posteriors of the lines from first to end, and adds to their sums.
-func (f *labelFit) sweepLines(weights, intercepts []float64, first, end int, of sweepScratch, sums []float64) {
-	cell, kinds := f.classes*lanes, f.kindOf[first*lanes:end*lanes]
-	weigh(of.chance, f.between(first, end), weights, f.classes, f.width)
-	for i := range end - first {
-		for k, more := range intercepts {
-			own := ofLanes(of.chance, i*f.classes+k)
-			for l := range own {
-				own[l] += more
-			}
-		}
-	}
-	elementary.Exps(of.chance)
-	judge(of.chance, of.excess, f.posterior.Data[first*cell:end*cell], of.likelihood, f.noise, kinds, f.classes)
-	elementary.Logs(of.likelihood)
-	for i, log := range of.likelihood {
-		if kinds[i] > 0 {
-			sums[i%lanes] += log
-		}
-	}
-	addLines(sums[lanes:], f.between(first, end), of, f.classes, f.width)
-	surplus := sums[f.weightSums()*lanes:]
-	for i := range end - first {
-		for k := range f.classes {
-			of, to := ofLanes(of.excess, i*f.classes+k), ofLanes(surplus, k)
-			for l, more := range of {
-				if kinds[i*lanes+l] > 0 {
-					to[l] += more
-				}
-			}
-		}
-	}
 }
 
 // maximize improves a state until a sweep changes the penalized log-likelihood by less than tolerance. settled is false
@@ -273,33 +232,18 @@ func (f *labelFit) stepIntercepts(s *modelState, surplus []float64) {
 	}
 }
 
-// countedClasses are the true classes whose wrong labels are counted at once.
-const countedClasses = 4
+// countedClasses are the true classes whose wrong labels are counted at once: a cache line of posteriors.
+const countedClasses = 16
 
 // countFlips adds up the posteriors of the true classes from first to end by given label, row after row.
 func (f *labelFit) countFlips(counts *lines, first, end int) {
-	step := f.classes * lanes
-	for r := 0; r < len(f.labels); r += sweepRows {
-		line, lane := placeOf(r)
-		at := line*step + first*lanes + lane
-		for _, y := range f.labels[r:min(r+sweepRows, len(f.labels))] {
-			q := f.posterior.Data[at:]
-			at += step
-			if y == kv.NoClass {
-				continue
-			}
-			to := counts.of(int(y))[first:end]
-			if len(to) == countedClasses {
-				q = q[:(countedClasses-1)*lanes+1]
-				to[0] += float64(q[0])
-				to[1] += float64(q[lanes])
-				to[2] += float64(q[2*lanes])
-				to[3] += float64(q[3*lanes])
-				continue
-			}
-			for k := range to {
-				to[k] += float64(q[k*lanes])
-			}
+	for r, y := range f.labels {
+		if y == kv.NoClass {
+			continue
+		}
+		to := counts.of(int(y))[first:end]
+		for k, q := range f.posterior.Data[r*f.classes+first:][:len(to)] {
+			to[k] += float64(q)
 		}
 	}
 }

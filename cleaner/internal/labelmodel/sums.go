@@ -3,167 +3,120 @@ package labelmodel
 import (
 	"math"
 
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// lanes are the blocks of rows that are swept at once, a team: a vector has a number of each of them. The sums of a
-// block are those of its rows one after the other, whatever the other lanes have.
-const lanes = 8
-
-// placeOf is where the numbers of a row lie among those of all teams: a lane of a line.
-func placeOf(row int) (line, lane int) {
-	block := row / sweepRows
-	return block/lanes*sweepRows + row%sweepRows, block % lanes
-}
-
-// rowAt is the row whose place a line and a lane are. There may be none.
-func rowAt(line, lane int) int { return (line/sweepRows*lanes+lane)*sweepRows + line%sweepRows }
-
-// linesOf is how many lines so many rows take. The last team is no higher than its first block.
-func linesOf(rows int) int {
-	const team = lanes * sweepRows
-	return rows/team*sweepRows + min(rows%team, sweepRows)
-}
-
-// chunkCells is how many lines times classes are swept before the next ones, so that their numbers stay in the first
+// chunkCells is how many rows times classes are swept before the next ones, so that their numbers stay in the first
 // cache.
-const chunkCells = 128
+const chunkCells = 1024
 
-// A sweepScratch is the memory that a worker sweeps a few lines in.
+// A sweepScratch is the memory that a worker sweeps a few rows in.
 type sweepScratch struct {
-	chance, excess []float64 // [lines×classes×lanes]
-	likelihood     []float64 // [lines×lanes], in the end its logarithm
-	deviations     []float64 // [2×classes×width×lanes] of features from their means, their products with chances, and [width×lanes] the means
+	chance, excess    []float64 // [rows×classes]: P(y* = k), and what the posteriors exceed it by
+	likelihood        []float64 // [rows], in the end its logarithm
+	means, deviations []float64 // [width] of features, and of those of a class from them
 }
 
 func newSweepScratch(classes, width int) sweepScratch {
-	lines := max(chunkCells/classes, 1)
+	rows := max(chunkCells/classes, 1)
 	return sweepScratch{
-		chance: make([]float64, lines*classes*lanes), excess: make([]float64, lines*classes*lanes), likelihood: make([]float64, lines*lanes),
-		deviations: make([]float64, (2*classes+1)*width*lanes),
+		chance: make([]float64, rows*classes), excess: make([]float64, rows*classes), likelihood: make([]float64, rows),
+		means: make([]float64, width), deviations: make([]float64, width),
 	}
 }
 
-// of is that of the first lines.
-func (s sweepScratch) of(lines, classes int) sweepScratch {
-	cells := lines * classes * lanes
-	s.chance, s.excess, s.likelihood = s.chance[:cells], s.excess[:cells], s.likelihood[:lines*lanes]
-	return s
-}
-
-// ofLanes are the numbers at a place of vectors.
-func ofLanes[T float32 | float64 | int32](numbers []T, at int) *[lanes]T {
-	return (*[lanes]T)(numbers[at*lanes:])
-}
-
-// weigh writes to utility [lines×classes×lanes] the sums of weights times the features x [lines×classes×width×lanes],
-// one after the other, less the largest of the classes.
-func weigh(utility []float64, x []float32, weights []float64, classes, width int) {
-	for line := range len(utility) / (classes * lanes) {
-		var most [lanes]float64
-		for l := range most {
-			most[l] = math.Inf(-1)
+// sweepRows writes the posteriors of the rows from first to end, and adds to their sums, row after row.
+func (f *labelFit) sweepRows(s *modelState, first, end int, of *sweepScratch, sums []float64) {
+	rows, c := end-first, f.classes
+	chance, likelihood := of.chance[:rows*c], of.likelihood[:rows]
+	for r := range rows {
+		f.weigh(s, first+r, chance[r*c:][:c])
+	}
+	elementary.Exps(chance)
+	for r := range rows {
+		likelihood[r] = f.judge(first+r, chance[r*c:][:c], of.excess[r*c:][:c])
+	}
+	elementary.Logs(likelihood)
+	surplus := sums[f.weightSums():]
+	for r, log := range likelihood {
+		if f.labels[first+r] == kv.NoClass {
+			continue
 		}
-		for k := range classes {
-			var sum [lanes]float64
-			for j := range width {
-				value, weight := ofLanes(x, (line*classes+k)*width+j), ofLanes(weights, j)
-				for l := range sum {
-					sum[l] += float64(weight[l] * float64(value[l]))
-				}
-			}
-			*ofLanes(utility, line*classes+k) = sum
-			for l, own := range sum {
-				if own > most[l] { // max would look for NaN, too
-					most[l] = own
-				}
-			}
-		}
-		for k := range classes {
-			own := ofLanes(utility, line*classes+k)
-			for l := range own {
-				own[l] -= most[l]
-			}
+		sums[0] += log
+		excess := of.excess[r*c:][:c]
+		f.addRow(sums[1:], first+r, chance[r*c:][:c], excess, of)
+		for k, more := range excess {
+			surplus[k] += more
 		}
 	}
 }
 
-// judge computes the posteriors of lines, what they exceed the chances by, and the likelihoods. The chances come as
-// exponentials. noise [kinds×classes] is the chance of what is known of a row under each true class, by the kind of the
-// row.
-func judge(chance, excess []float64, posterior []float32, likelihood, noise []float64, kinds []int32, classes int) {
-	for line := range len(likelihood) / lanes {
-		var whole, sum [lanes]float64
-		var under [lanes][]float64
-		for l, kind := range ofLanes(kinds, line) {
-			under[l] = noise[int(kind)*classes:][:classes]
+// weigh writes the utilities of the classes of a row, the largest of the weighted sums subtracted.
+func (f *labelFit) weigh(s *modelState, row int, utility []float64) {
+	x, most := f.between(row, row+1), math.Inf(-1)
+	for k := range utility {
+		var sum float64
+		for j, value := range x[k*f.width:][:f.width] {
+			sum += float64(s.weights[j] * float64(value))
 		}
-		for k := range classes {
-			for l, e := range ofLanes(chance, line*classes+k) {
-				whole[l] += e
-			}
+		utility[k] = sum
+		if sum > most { // max would look for NaN, too
+			most = sum
 		}
-		for k := range classes {
-			own, q := ofLanes(chance, line*classes+k), ofLanes(posterior, line*classes+k)
-			for l := range own {
-				own[l] /= whole[l]
-				joint := float64(own[l] * under[l][k])
-				sum[l] += joint
-				q[l] = float32(joint)
-			}
-		}
-		for l := range sum {
-			sum[l] = max(sum[l], math.SmallestNonzeroFloat64)
-		}
-		for k := range classes {
-			own, q, more := ofLanes(chance, line*classes+k), ofLanes(posterior, line*classes+k), ofLanes(excess, line*classes+k)
-			for l := range own {
-				q[l] = float32(float64(q[l]) / sum[l])
-				more[l] = float64(q[l]) - own[l]
-			}
-		}
-		*ofLanes(likelihood, line) = sum
+	}
+	for k, more := range s.intercepts {
+		utility[k] = utility[k] - most + more
 	}
 }
 
-// addLines adds lines to sums: the gradient [width×lanes], and the upper triangle of the curvature. Rows without a
-// label, whose x is zero, add nothing.
-func addLines(sums []float64, x []float32, of sweepScratch, classes, width int) {
-	for line := range len(of.chance) / (classes * lanes) {
-		x, chance, excess := x[line*classes*width*lanes:], of.chance[line*classes*lanes:], of.excess[line*classes*lanes:]
-		deviations, products := of.deviations, of.deviations[classes*width*lanes:]
-		for j := range width {
-			var mean [lanes]float64
-			gradient := ofLanes(sums, j)
-			for k := range classes {
-				value, p, more := ofLanes(x, k*width+j), ofLanes(chance, k), ofLanes(excess, k)
-				for l := range mean {
-					mean[l] += float64(p[l] * float64(value[l]))
-					gradient[l] += float64(more[l] * float64(value[l]))
-				}
-			}
-			for k := range classes {
-				value, p, deviation, product := ofLanes(x, k*width+j), ofLanes(chance, k), ofLanes(deviations, k*width+j), ofLanes(products, k*width+j)
-				for l := range mean {
-					deviation[l] = float64(value[l]) - mean[l]
-					product[l] = 0
-					if !(p[l] < leastChance) {
-						product[l] = float64(deviation[l] * p[l])
-					}
-				}
-			}
+// judge turns the exponentials of the utilities of a row into chances, writes the posterior and what it exceeds the
+// chances by, and returns the likelihood.
+func (f *labelFit) judge(row int, chance, excess []float64) (sum float64) {
+	var whole float64
+	for _, e := range chance {
+		whole += e
+	}
+	posterior := f.posterior.Data[row*f.classes:][:f.classes]
+	under := f.noise[int(f.kindOf[row])*f.classes:][:f.classes]
+	for k := range chance {
+		chance[k] /= whole
+		joint := float64(chance[k] * under[k])
+		sum += joint
+		posterior[k] = float32(joint)
+	}
+	sum = max(sum, math.SmallestNonzeroFloat64)
+	for k, q := range posterior {
+		posterior[k] = float32(float64(q) / sum)
+		excess[k] = float64(posterior[k]) - chance[k]
+	}
+	return sum
+}
+
+// addRow adds a row to sums: the gradient [width], and the upper triangle of the curvature.
+func (f *labelFit) addRow(sums []float64, row int, chance, excess []float64, of *sweepScratch) {
+	x, width := f.between(row, row+1), f.width
+	gradient, curvature := sums[:width], sums[width:]
+	clear(of.means)
+	for k, p := range chance {
+		for j, value := range x[k*width:][:width] {
+			of.means[j] += float64(p * float64(value))
+			gradient[j] += float64(excess[k] * float64(value))
 		}
-		at := width
-		for i := range width {
-			for j := i; j < width; j++ {
-				sum := ofLanes(sums, at)
+	}
+	for k, p := range chance {
+		if p < leastChance {
+			continue
+		}
+		for j, value := range x[k*width:][:width] {
+			of.deviations[j] = float64(value) - of.means[j]
+		}
+		at := 0
+		for i, deviation := range of.deviations {
+			product := float64(deviation * p)
+			for _, other := range of.deviations[i:] {
+				curvature[at] += float64(product * other)
 				at++
-				for k := range classes {
-					product, deviation := ofLanes(products, k*width+i), ofLanes(deviations, k*width+j)
-					for l := range sum {
-						sum[l] += float64(product[l] * deviation[l])
-					}
-				}
 			}
 		}
 	}

@@ -31,9 +31,8 @@ func TestSums(t *testing.T) {
 		must.Do(t, f.countLabels(ctx, s))
 		want := classmatrix.Dense(classes)
 		for row, y := range f.labels {
-			line, lane := placeOf(row)
 			for k := range classes {
-				want[y][k] += float64(f.posterior.Data[(line*classes+k)*lanes+lane])
+				want[y][k] += float64(f.posterior.Data[row*classes+k])
 			}
 		}
 		for _, i := range s.counts.numbers {
@@ -62,23 +61,6 @@ func TestSums(t *testing.T) {
 			if got, want := sums[f.weightSums()+k], difference(&s.intercepts[k]); !near(got, want, 1e-3*(1+math.Abs(want))) {
 				t.Errorf("%d classes: derivative by intercept %d is %v, want %v", classes, k, got, want)
 			}
-		}
-	}
-}
-
-// TestPlacesOfRows: every row has a place of its own among those that its team takes.
-func TestPlacesOfRows(t *testing.T) {
-	for _, rows := range []int{0, 1, 255, 256, 257, 1000, 1024, 1025, 1300, 5000} {
-		taken := make([]bool, linesOf(rows)*lanes)
-		for r := range rows {
-			line, lane := placeOf(r)
-			if back := rowAt(line, lane); back != r {
-				t.Fatalf("row %d lies at line %d, lane %d, where row %d is", r, line, lane, back)
-			}
-			if taken[line*lanes+lane] {
-				t.Fatalf("row %d of %d: line %d, lane %d is taken", r, rows, line, lane)
-			}
-			taken[line*lanes+lane] = true
 		}
 	}
 }
