@@ -3,6 +3,8 @@ package cleaner
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -360,10 +362,16 @@ func (r *auditRecord) answered(ctx context.Context, tx *kv.Tx) (*answeredAudit, 
 		a.Right, a.Wrong = a.estimate.Right, a.estimate.Wrong
 	}
 	if 2*(a.Right+a.Wrong) >= a.Look && a.Look > 0 {
-		a.look = fingerprint("look", r.Started, r.Seed, a.Draws[:a.Look])
+		a.look = nameOfLook(r.Started, r.Seed, a.Draws[:a.Look])
 	}
 	a.Behind = !run.follows(a.look)
 	return a, nil
+}
+
+// nameOfLook is a short name that changes with the answers.
+func nameOfLook(started int64, seed uint64, draws []AuditDraw) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", []any{started, seed, draws}))
+	return hex.EncodeToString(sum[:12])
 }
 
 // judge reads what people say of the label that a node had when entry seq of the history was the newest. It returns nil

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -175,7 +176,7 @@ func (s *scorer) passOver(nodes []kv.NodeID) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.place, err = readingPlace(s.tx); err != nil {
+	if p.place, err = workplace.Reading(s.tx); err != nil {
 		return err
 	}
 	p.tested = make([]kv.Class, len(p.labels))
@@ -224,7 +225,7 @@ func (s *scorer) passOver(nodes []kv.NodeID) (err error) {
 }
 
 // predictByPass is what the kept classifier predicts of ascending nodes, by the classes of the run; nil if it cannot.
-func (s *scorer) predictByPass(nodes []kv.NodeID, place *workplace) ([][]float32, error) {
+func (s *scorer) predictByPass(nodes []kv.NodeID, place *workplace.Place) ([][]float32, error) {
 	if len(nodes) == 0 {
 		return nil, nil
 	}

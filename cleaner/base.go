@@ -9,6 +9,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -24,10 +25,10 @@ type baseProblem struct {
 	classes  int
 	splits   []Split // [n]
 	drawn    bool    // splits were drawn: the store has none, or none that fit
-	place    *workplace
+	place    *workplace.Place
 
-	sizes     *ops.Sizes // of graph; nil until measured
-	disagrees *bool      // neighbours, so that both inputs are tried; nil until counted
+	sizes     *ops.Sizes      // of graph; nil until measured
+	neighbors *NeighborCounts // nil until counted
 
 	keptLabelHops int // over how many hops a kept classifier has gathered training labels; 0: there is none
 }
@@ -194,7 +195,7 @@ func (p *baseProblem) fitBase(ctx context.Context, inputs *rowstore.Store, opt P
 
 // predictAll predicts every row of inputs.
 func (p *baseProblem) predictAll(ctx context.Context, fit *baseFit, inputs *rowstore.Store, opt PredictOptions) (*rowstore.Store, error) {
-	out, err := rowstore.New(p.place.temporary(), p.graph.NumNodes(), p.classes)
+	out, err := rowstore.New(p.place.Scratch(), p.graph.NumNodes(), p.classes)
 	if err != nil {
 		return nil, err
 	}
@@ -246,13 +247,13 @@ func (p *baseProblem) learn(
 	if !sparse {
 		total = len(order) * width
 	}
-	if l.numbers, err = scratch.New[float32](p.place.temporary(), "learned", total); err != nil {
+	if l.numbers, err = scratch.New[float32](p.place.Scratch(), "learned", total); err != nil {
 		return nil, err
 	}
 	if !sparse {
 		l.inputs = nn.Dense(l.numbers.Data, len(order), width)
 		err = each(func(rank int, row []float32) { copy(l.numbers.Data[rank*width:], row) })
-	} else if l.columns, err = scratch.New[uint32](p.place.temporary(), "columns", total); err == nil {
+	} else if l.columns, err = scratch.New[uint32](p.place.Scratch(), "columns", total); err == nil {
 		l.inputs = nn.Sparse(width, nonzero, l.columns.Data, l.numbers.Data)
 		err = each(l.inputs.Fill)
 	}

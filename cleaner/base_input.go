@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -14,7 +15,7 @@ import (
 // operators are the options of ops with a budget. stage is what propagation is called.
 func (p *baseProblem) operators(o PredictOptions, budget int64, stage string) ops.Options {
 	opt := ops.Options{
-		MemoryBudget: budget, Workers: o.Workers, Scratch: p.place.temporary(), Progress: o.Progress,
+		MemoryBudget: budget, Workers: o.Workers, Scratch: p.place.Scratch(), Progress: o.Progress,
 	}
 	if o.OnStage != nil {
 		opt.OnStage = func(s ops.Stage) {
@@ -40,29 +41,21 @@ func (p *baseProblem) candidates(ctx context.Context, opt PredictOptions) ([]bas
 		return []baseInput{{InputStructure, p.structure}}, nil
 	}
 	inputs := []baseInput{{InputFeatures, p.smoothedFeatures}}
-	disagree, err := p.disagree(ctx, opt.Workers)
-	if disagree {
+	if p.neighbors == nil {
+		var err error
+		if p.neighbors, err = countNeighbors(ctx, p.graph, p.labels, p.classes, opt.Workers); err != nil {
+			return nil, err
+		}
+	}
+	if p.neighbors.disagree() {
 		inputs = append(inputs, baseInput{InputMixed, p.mixedInputs})
 	}
-	return inputs, err
-}
-
-// disagree reports whether neighbours disagree, for which the graph is walked once.
-func (p *baseProblem) disagree(ctx context.Context, workers int) (bool, error) {
-	if p.disagrees == nil {
-		arcs, err := disagreement(ctx, p.graph, p.labels, p.classes, workers)
-		if err != nil {
-			return false, err
-		}
-		disagree := arcs != nil
-		p.disagrees = &disagree
-	}
-	return *p.disagrees, nil
+	return inputs, nil
 }
 
 // smoothedFeatures is the input of a graph with features [n×d].
 func (p *baseProblem) smoothedFeatures(ctx context.Context, opt PredictOptions, budget int64) (*rowstore.Store, error) {
-	s, err := rowstore.New(p.place.temporary(), p.graph.NumNodes(), p.features.Width())
+	s, err := rowstore.New(p.place.Scratch(), p.graph.NumNodes(), p.features.Width())
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +82,7 @@ func (p *baseProblem) writeFeatures(ctx context.Context, s *rowstore.Store, opt 
 // mixedInputs is the input of a graph with features whose neighbours disagree [n×(2d+c+1)].
 func (p *baseProblem) mixedInputs(ctx context.Context, opt PredictOptions, budget int64) (*rowstore.Store, error) {
 	d, c := p.features.Width(), p.classes
-	s, err := rowstore.New(p.place.temporary(), p.graph.NumNodes(), 2*d+c+1)
+	s, err := rowstore.New(p.place.Scratch(), p.graph.NumNodes(), 2*d+c+1)
 	if err != nil {
 		return nil, err
 	}
@@ -139,9 +132,9 @@ const (
 
 // labelDiagonals are those of as many hops as training labels are gathered over, fewer than wanted where more are out
 // of reach.
-func (p *baseProblem) labelDiagonals(ctx context.Context, operators ops.Options) (*heldDiagonals, error) {
+func (p *baseProblem) labelDiagonals(ctx context.Context, operators ops.Options) (*workplace.Diagonals, error) {
 	for hops := p.labelHops(); ; hops-- {
-		diagonals, err := p.place.diagonals(ctx, p.graph, hops, operators)
+		diagonals, err := p.place.Diagonals(ctx, p.graph, hops, operators)
 		if hops == 1 || !errors.Is(err, ops.ErrPrice) {
 			return diagonals, err
 		}
@@ -177,7 +170,7 @@ func (p *baseProblem) structure(
 	}
 	defer func() { err = errors.Join(err, diagonals.Close()) }()
 	hops, c := diagonals.Hops(), p.classes
-	if s, err = rowstore.New(p.place.temporary(), p.graph.NumNodes(), hops*c+1); err != nil {
+	if s, err = rowstore.New(p.place.Scratch(), p.graph.NumNodes(), hops*c+1); err != nil {
 		return nil, err
 	}
 	if err := p.writeDegrees(ctx, s, operators); err != nil {

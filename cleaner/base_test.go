@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/internal/testing/golden"
 	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
@@ -65,7 +66,9 @@ func amongOthers(t testing.TB, seed uint64, n, c, width int) baseProblem {
 }
 
 // newPlace keeps nothing, and has its arrays in files of a directory of the test.
-func newPlace(t testing.TB) *workplace { return &workplace{scratch: scratch.Temporary(t.TempDir())} }
+func newPlace(t testing.TB) *workplace.Place {
+	return workplace.Temporary(scratch.Temporary(t.TempDir()))
+}
 
 // train returns the predictions [n×c].
 func train(t *testing.T, p baseProblem, opt PredictOptions) ([]float32, *PredictReport) {
@@ -179,7 +182,7 @@ func TestPredictionsAreTheSameBits(t *testing.T) {
 					t.Errorf("%d workers, %d bytes: got report %+v, want %+v", opt.Workers, opt.MemoryBudget, report, wantReport)
 				}
 			}
-			if left, err := os.ReadDir(p.place.scratch.Path()); err != nil || len(left) != 0 {
+			if left, err := os.ReadDir(p.place.Scratch().Path()); err != nil || len(left) != 0 {
 				t.Errorf("scratch directory: got %v and error %v, want it empty", left, err)
 			}
 		})

@@ -42,7 +42,7 @@ func matrixBytes(m method.Method, classes, fitting int) int64 {
 func fitBytes(features, classes, hops int) int64 {
 	switch {
 	case features == 0:
-	case classes <= mostArcClasses:
+	case classes <= mostHeardClasses:
 		features, hops = 2*features, 1
 	default:
 		hops = 0

@@ -71,16 +71,9 @@ func Statistics(ctx context.Context, tx *kv.Tx) (*LabelStatistics, error) {
 	if err != nil {
 		return nil, err
 	}
-	return statisticsOf(ctx, tx, labels, (*LabelStatistics).measureHomophily, (*LabelStatistics).measureConfidence, (*LabelStatistics).measureRun)
-}
-
-// A measure fills in a part of statistics from the labels of all nodes.
-type measure func(s *LabelStatistics, ctx context.Context, tx *kv.Tx, labels []kv.Class) error
-
-func statisticsOf(ctx context.Context, tx *kv.Tx, labels []kv.Class, measures ...measure) (*LabelStatistics, error) {
 	s := &LabelStatistics{Classes: make([]ClassStatistics, len(tx.Classes()))}
 	for k, name := range tx.Classes() {
-		s.Classes[k] = ClassStatistics{Class: name, Homophily: math.NaN(), SelfConfidence: math.NaN(), MislabelRate: math.NaN()}
+		s.Classes[k] = ClassStatistics{Class: name, SelfConfidence: math.NaN(), MislabelRate: math.NaN()}
 	}
 	for _, y := range labels {
 		if y != kv.NoClass {
@@ -88,45 +81,15 @@ func statisticsOf(ctx context.Context, tx *kv.Tx, labels []kv.Class, measures ..
 			s.Labels++
 		}
 	}
-	for _, measure := range measures {
-		if err := measure(s, ctx, tx, labels); err != nil {
-			return nil, err
-		}
-	}
-	return s, nil
-}
-
-func (s *LabelStatistics) measureHomophily(ctx context.Context, tx *kv.Tx, labels []kv.Class) error {
-	blocks, err := tx.AdjacencyBlocks()
+	neighbors, err := countNeighbors(ctx, tx, labels, len(s.Classes), 1)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	agreeing, neighbors := make([]int64, len(s.Classes)), make([]int64, len(s.Classes))
-	var lists kv.Adjacency
-	for _, block := range blocks {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := tx.ReadAdjacency(block, &lists); err != nil {
-			return err
-		}
-		for v := block.First; v < block.End; v++ {
-			y := labels[v]
-			if y == kv.NoClass {
-				continue
-			}
-			for _, u := range lists.Of(v) {
-				if labels[u] != kv.NoClass {
-					neighbors[y]++
-				}
-				if labels[u] == y {
-					agreeing[y]++
-				}
-			}
-		}
+	s.setHomophily(neighbors.Agreeing, neighbors.All)
+	if err := s.measureConfidence(ctx, tx, labels); err != nil {
+		return nil, err
 	}
-	s.setHomophily(agreeing, neighbors)
-	return nil
+	return s, s.measureRun(ctx, tx, labels)
 }
 
 // setHomophily computes homophily from the labelled neighbours of the nodes of each class [c], and those that agree.

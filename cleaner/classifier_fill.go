@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -186,7 +187,7 @@ func (f *filler) rowsOf(ctx context.Context, nodes []kv.NodeID, opt PredictOptio
 
 // rowsInWorkplace is rowsByPass in the workplace of the store.
 func (f *filler) rowsInWorkplace(ctx context.Context, s *kv.Store, nodes []kv.NodeID, opt PredictOptions) (rows [][]float32, err error) {
-	place, err := openWorkplace(ctx, s, f.tx)
+	place, err := workplace.Open(ctx, s, f.tx)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +196,7 @@ func (f *filler) rowsInWorkplace(ctx context.Context, s *kv.Store, nodes []kv.No
 }
 
 // rowsByPass is rowsOf with the inputs of all nodes, in passes over the graph. Nodes ascend.
-func (f *filler) rowsByPass(ctx context.Context, place *workplace, nodes []kv.NodeID, opt PredictOptions) (rows [][]float32, err error) {
+func (f *filler) rowsByPass(ctx context.Context, place *workplace.Place, nodes []kv.NodeID, opt PredictOptions) (rows [][]float32, err error) {
 	inputs, err := f.by.inputs(ctx, f.tx, place, opt)
 	if err != nil {
 		return nil, err
@@ -308,7 +309,7 @@ func (k *classifier) features(tx *kv.Tx) (ops.Source, error) {
 func (k *classifier) labelHops() int { return (k.Widths[0] - 1) / len(k.Classes) }
 
 // inputs are those of the network, of every node.
-func (k *classifier) inputs(ctx context.Context, tx *kv.Tx, place *workplace, opt PredictOptions) (inputs *rowstore.Store, err error) {
+func (k *classifier) inputs(ctx context.Context, tx *kv.Tx, place *workplace.Place, opt PredictOptions) (inputs *rowstore.Store, err error) {
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}

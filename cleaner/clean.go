@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -50,7 +51,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	defer tx.Close()
-	place, err := openWorkplace(ctx, s, tx)
+	place, err := workplace.Open(ctx, s, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -83,12 +84,11 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	defer func() { err = errors.Join(err, result.Close()) }()
 	run = in.run(result, homophily, start, opt)
 	opt.stage("count")
-	if err := writeRun(ctx, s, tx, run, start, &in.problem, result, opt.Workers); err != nil {
+	if err := writeRun(ctx, s, tx, run, start, &in.problem, result); err != nil {
 		return nil, err
 	}
-	err = place.finishRun()
 	opt.stage("write")
-	return run, err
+	return run, nil
 }
 
 // begin returns a snapshot of a store that has what a cleaning needs: the index on label, and predictions of every node
@@ -119,7 +119,7 @@ func begin(ctx context.Context, s *kv.Store, opt Options) (*kv.Tx, error) {
 				Progress:     opt.Progress,
 				OnStage:      opt.OnStage,
 				Notice:       opt.Notice,
-				disagrees:    plan.neighborsDisagree(),
+				neighbors:    plan.neighbors,
 			})
 			if err != nil {
 				err = fmt.Errorf("base predictions: %w", err)

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -59,14 +58,15 @@ type group struct {
 	told    float64   // see told
 }
 
-// combine makes the predictions of p, which come from outside, better by what the built-in classifier knows, and says
-// in one sentence what was done. The mixture takes their place, until the caller detaches it; it is nil if nothing
-// can be joined: too few nodes to learn from, or too many nodes and classes.
+// combine makes the predictions of p, which come from outside, better by what the built-in classifier knows. The mixture
+// takes their place, until the caller closes it; it is nil if nothing can be joined: too few nodes to learn from, or too
+// many nodes and classes. said is what was done, in one sentence. It warns if predictions of some nodes are left out,
+// unasked, or may have seen the labels and are joined.
 func combine(
 	ctx context.Context, p *problem, base *baseProblem, opt Options,
-) (mixture *rowstore.Store, mark joinMark, err error) {
+) (mixture *rowstore.Store, said string, warns bool, err error) {
 	if base, err = base.crossFitting(opt.Seed); err != nil {
-		return nil, mark, err
+		return nil, "", false, err
 	}
 	var lacks string
 	switch {
@@ -76,90 +76,41 @@ func combine(
 		lacks = "there are too many nodes and classes"
 	}
 	if lacks != "" && opt.Imported == InSample {
-		return nil, mark, fmt.Errorf("predictions that have seen the labels: %s to train the built-in classifier "+
+		return nil, "", false, fmt.Errorf("predictions that have seen the labels: %s to train the built-in classifier "+
 			"beside them: run predict, whose own take their place", lacks)
 	}
 	if lacks != "" {
-		mark.Said = "Your predictions are taken as they are: " + lacks + " to train the built-in classifier beside them"
-		return nil, mark, nil
+		return nil, "Your predictions are taken as they are: " + lacks + " to train the built-in classifier beside them", false, nil
 	}
-	if mixture, mark, err = keptMixture(ctx, p, opt); err == nil && mixture == nil {
-		c := &combination{problem: p, base: base, opt: opt}
-		mixture, mark, err = c.make(ctx)
+	c := &combination{problem: p, base: base, opt: opt}
+	if mixture, err = c.make(ctx); err != nil {
+		return nil, "", false, err
 	}
-	if err == nil {
-		p.predictions, p.crossFitted, p.joined = mixture, true, mark.classifier()
-	}
-	return mixture, mark, err
-}
-
-// A joinMark is what is said and kept of a mixture.
-type joinMark struct {
-	Said  string
-	Warns bool // predictions of some nodes are left out, unasked, or may have seen the labels and are joined
-	Kept  keptClassifier
-	Net   *nn.Network
-}
-
-func (m joinMark) classifier() *classifier { return &classifier{m.Kept, m.Net} }
-
-// mark is what is said and kept of what was joined.
-func (c *combination) mark() joinMark {
-	m := joinMark{Said: c.String(), Kept: c.by.keptClassifier, Net: c.by.net}
 	for _, g := range c.groups {
-		m.Kept.Weights = append(m.Kept.Weights, g.weights)
-		m.Warns = m.Warns || g.maySee() || len(g.rows) > 0 && c.opt.Imported == "" && g.weights[1] == 0
+		c.by.Weights = append(c.by.Weights, g.weights)
+		warns = warns || g.maySee() || len(g.rows) > 0 && opt.Imported == "" && g.weights[1] == 0
 	}
-	return m
-}
-
-// keptMixture is what an interrupted run has made; nil if it has made none.
-func keptMixture(ctx context.Context, p *problem, opt Options) (*rowstore.Store, joinMark, error) {
-	dir, keeps := p.place.ofRun()
-	if !keeps {
-		return nil, joinMark{}, nil
-	}
-	mark, ok := loadMark[joinMark](dir, combinedStage+"-said")
-	if ok = ok && mark.Kept.check() == nil; !ok {
-		return nil, mark, nil
-	}
-	values, err := keptArray[float32](ctx, dir, combinedStage, len(p.labels)*p.classes, opt.Workers)
-	if values != nil {
-		opt.stage("keep")
-	}
-	return rowstore.Of(values, len(p.labels), p.classes), mark, err
+	p.predictions, p.crossFitted, p.joined = mixture, true, c.by
+	return mixture, c.String(), warns, nil
 }
 
 // make trains the classifier and makes the mixture.
-func (c *combination) make(ctx context.Context) (mixture *rowstore.Store, mark joinMark, err error) {
+func (c *combination) make(ctx context.Context) (mixture *rowstore.Store, err error) {
 	if err := c.train(ctx); err != nil {
-		return nil, mark, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, c.own.Close()) }()
 	if err := c.judge(ctx); err != nil {
-		return nil, mark, err
+		return nil, err
 	}
-	dir, keeps := c.place.ofRun()
-	values, err := scratch.New[float32](dir, combinedStage, len(c.labels)*c.classes)
-	if err != nil {
-		return nil, mark, err
+	if mixture, err = rowstore.New(c.place.Scratch(), len(c.labels), c.classes); err != nil {
+		return nil, err
 	}
-	mixture = rowstore.Of(values, len(c.labels), c.classes)
-	err = c.join(ctx, mixture)
-	mark = c.mark()
-	if err == nil && keeps {
-		err = saveMark(dir, combinedStage+"-said", mark)
-		err = errors.Join(err, keepArray(ctx, dir, combinedStage, values, c.opt.Workers))
+	if mixture, err = mixture.OrClose(c.join(ctx, mixture)); err == nil {
+		c.opt.stage("combine")
 	}
-	if err != nil {
-		return nil, mark, errors.Join(err, mixture.Detach())
-	}
-	c.opt.stage("combine")
-	return mixture, mark, nil
+	return mixture, err
 }
-
-// combinedStage names the files of the mixture.
-const combinedStage = "combined"
 
 // scoredFrom are the predictions that the last run worked with, or the stored ones where nothing was joined, or all
 // were written anew since.
@@ -245,7 +196,7 @@ func (c *combination) judge(ctx context.Context) (err error) {
 
 // readSample reads B and U of a sample [rows×classes×2].
 func (c *combination) readSample(ctx context.Context, sample *sample) (*scratch.Array[float32], error) {
-	both, err := scratch.New[float32](c.place.temporary(), "both", len(sample.labels)*c.classes*2)
+	both, err := scratch.New[float32](c.place.Scratch(), "both", len(sample.labels)*c.classes*2)
 	if err != nil {
 		return nil, err
 	}
@@ -299,7 +250,7 @@ func (c *combination) weigh(ctx context.Context, g *group, sample *sample, both 
 		rows.Labels = append(rows.Labels, right)
 		rows.Z = append(rows.Z, both[2*row*c.classes:2*(row+1)*c.classes]...)
 	}
-	weights, err := labelmodel.Weigh(ctx, c.place.temporary(), rows, c.opt.Workers)
+	weights, err := labelmodel.Weigh(ctx, c.place.Scratch(), rows, c.opt.Workers)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/clock"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -31,7 +32,7 @@ import (
 // opt.MemoryBudget is too small, agreementRows returns an *ops.BudgetError before it computes anything.
 func agreementRows(
 	ctx context.Context, g ops.Graph, labels []kv.Class, predictions ops.Source, labellings [][]kv.Class, hops int,
-	place *workplace, opt ops.Options,
+	place *workplace.Place, opt ops.Options,
 ) (z []*agreement, err error) {
 	n, classes := g.NumNodes(), predictions.Width()
 	all := make([]labelling, len(labellings))
@@ -50,7 +51,7 @@ func agreementRows(
 	if err := requireBudget("features", opt.MemoryBudget, leastForFeatures(p.sizes, hops)); err != nil {
 		return nil, err
 	}
-	diagonals, err := place.diagonals(ctx, g, hops, opt)
+	diagonals, err := place.Diagonals(ctx, g, hops, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func agreementRows(
 	p.diagonals = diagonals.Diagonals
 	width := featureWidth(hops)
 	for range all {
-		values, err := scratch.New[float32](place.temporary(), "features", n*width)
+		values, err := scratch.New[float32](place.Scratch(), "features", n*width)
 		if err != nil {
 			return nil, errors.Join(err, closeAll(z))
 		}
@@ -153,7 +154,7 @@ func (g *gathering) run(ctx context.Context, opt ops.Options) error {
 	// Predictions and labels go side by side, so that every list of neighbours is read once for both.
 	both := ops.SideBySide(g.predictions, ops.OneHot(g.labels, classes))
 	operator := ops.Operator{Hops: g.reach, Diagonals: g.diagonals, Want: g.wantedColumns, First: first}
-	opt.Scratch = g.place.temporary()
+	opt.Scratch = g.place.Scratch()
 	return ops.Propagate(ctx, g.graph, both, operator, opt, func(t ops.Tile) error {
 		stride := t.Hi - t.Lo
 		if t.Lo < classes {
@@ -360,7 +361,7 @@ func Features(
 	stages.End(ops.Stage{Name: "read"})
 	footprint, budget := labelBytes*int64(len(labels)), opt.MemoryBudget
 	opt.MemoryBudget = max(1, budget-footprint) // 0 would ask for the default
-	place, err := readingPlace(tx)
+	place, err := workplace.Reading(tx)
 	if err != nil {
 		return nil, err
 	}

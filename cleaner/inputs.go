@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -29,7 +30,7 @@ type inputs struct {
 
 // readInputs reads labels, splits, predictions and what people have said, and tells what is done with them. The caller
 // closes the inputs.
-func readInputs(ctx context.Context, tx *kv.Tx, place *workplace, opt Options) (_ *inputs, err error) {
+func readInputs(ctx context.Context, tx *kv.Tx, place *workplace.Place, opt Options) (_ *inputs, err error) {
 	last, err := lastElsewhere(tx)
 	if err != nil {
 		return nil, err
@@ -76,7 +77,7 @@ func readInputs(ctx context.Context, tx *kv.Tx, place *workplace, opt Options) (
 }
 
 // Close gives back what the inputs hold.
-func (in *inputs) Close() error { return errors.Join(in.mixture.Detach(), in.free()) }
+func (in *inputs) Close() error { return errors.Join(in.mixture.Close(), in.free()) }
 
 // readPredictions finds the predictions, each node's unless those without are predicted, or not scored.
 func (in *inputs) readPredictions(opt Options) (err error) {
@@ -140,23 +141,17 @@ func (p *problem) leaveOut(nodes kv.NodeSet) {
 }
 
 // join puts the joined predictions in the place of those from outside, where they are to be joined.
-func (in *inputs) join(ctx context.Context, opt Options) error {
+func (in *inputs) join(ctx context.Context, opt Options) (err error) {
 	if !in.joins {
 		return nil
-	}
-	content, err := in.tx.Version([]string{kv.LabelColumn, splitColumn}, []string{PredictionsMatrix, FeaturesMatrix})
-	if err != nil {
-		return err
-	}
-	if err := in.place.beginRun(fingerprint(markFormat, content, opt.Seed, in.newest, opt.Imported)); err != nil {
-		return err
 	}
 	base := in.base()
 	if base.features, _, err = baseFeatures(ctx, in.tx); err != nil {
 		return err
 	}
-	var mark joinMark
-	if in.mixture, mark, err = combine(ctx, &in.problem, base, opt); err != nil {
+	var said string
+	var warns bool
+	if in.mixture, said, warns, err = combine(ctx, &in.problem, base, opt); err != nil {
 		return err
 	}
 	if in.mixture == nil {
@@ -164,7 +159,7 @@ func (in *inputs) join(ctx context.Context, opt Options) error {
 			return err
 		}
 	}
-	if in.use = mark.Said; mark.Warns {
+	if in.use = said; warns {
 		opt.warn(in.use)
 	} else if in.use != "" {
 		opt.notice("%s", in.use)

@@ -7,6 +7,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -22,7 +23,7 @@ type Lab struct {
 	opt       Options
 	base      baseProblem // of these labels, without splits
 	hasRead   bool        // the features of base
-	diagonals *heldDiagonals
+	diagonals *workplace.Diagonals
 }
 
 // A Trial is what a Lab works on.
@@ -58,7 +59,7 @@ func NewLab(ctx context.Context, tx *kv.Tx, opt Options) (l *Lab, err error) {
 	}
 	l.opt.MemoryBudget -= held
 	l.base = baseProblem{
-		order: l.Order, labels: l.Labels, classes: len(tx.Classes()), place: &workplace{scratch: tx.Store().Scratch()},
+		order: l.Order, labels: l.Labels, classes: len(tx.Classes()), place: workplace.Temporary(tx.Store().Scratch()),
 	}
 	l.base.graph = graphOf(tx)
 	_, err = l.base.graphSizes(ctx, l.opt.ops(0))
@@ -76,7 +77,7 @@ func (l *Lab) Graph() ops.Graph { return l.base.graph }
 func (l *Lab) Classes() int { return l.base.classes }
 
 // Scratch is where long arrays are that are gone with the process.
-func (l *Lab) Scratch() *scratch.Dir { return l.base.place.temporary() }
+func (l *Lab) Scratch() *scratch.Dir { return l.base.place.Scratch() }
 
 // Operators are the options of the operators.
 func (l *Lab) Operators() ops.Options { return l.opt.ops(0) }
@@ -156,7 +157,7 @@ func (l *Lab) Score(ctx context.Context, t Trial, by method.Method) (scored Scor
 	base.labels, base.splits = t.Labels, t.Splits
 	if l.diagonals == nil {
 		held := (labelBytes + problemBytes) * int64(len(t.Labels))
-		if l.diagonals, err = base.place.diagonals(ctx, base.graph, opt.Hops, opt.ops(held)); err != nil {
+		if l.diagonals, err = base.place.Diagonals(ctx, base.graph, opt.Hops, opt.ops(held)); err != nil {
 			return scored, err
 		}
 	}
@@ -172,11 +173,11 @@ func (l *Lab) Score(ctx context.Context, t Trial, by method.Method) (scored Scor
 		if base.features, err = l.Features(ctx); err != nil {
 			return scored, err
 		}
-		mixture, _, err := combine(ctx, &p, &base, opt)
+		mixture, _, _, err := combine(ctx, &p, &base, opt)
 		if err != nil {
 			return scored, err
 		}
-		defer func() { err = errors.Join(err, mixture.Detach()) }()
+		defer func() { err = errors.Join(err, mixture.Close()) }()
 	}
 	result, err := score(ctx, p, opt)
 	if err != nil {

@@ -10,110 +10,111 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// mostArcClasses is how many classes there are at most where the arcs between them are counted.
-const mostArcClasses = 256
-
-// countArcs counts the arcs between the given labels, unless that was done before.
-func (p *problem) countArcs(ctx context.Context, workers int) (err error) {
-	if p.arcs == nil {
-		p.arcs, err = countArcs(ctx, p.graph, p.labels, p.classes, workers)
-	}
-	return err
+// NeighborCounts count labelled neighbours of labelled nodes. They can be kept as JSON.
+type NeighborCounts struct {
+	Agreeing []int64 // neighbours with the label of the node, by it [c]
+	All      []int64 // labelled neighbours by the label of the node [c]
 }
 
-// disagreement is countArcs; nil unless neighbours disagree.
-func disagreement(ctx context.Context, graph ops.Graph, labels []kv.Class, c, workers int) ([]int64, error) {
-	arcs, err := countArcs(ctx, graph, labels, c, workers)
-	if err != nil || !disagree(arcs, c) {
-		return nil, err
-	}
-	return arcs, nil
+// NewNeighborCounts are those of no nodes.
+func NewNeighborCounts(classes int) *NeighborCounts {
+	return &NeighborCounts{Agreeing: make([]int64, classes), All: make([]int64, classes)}
 }
 
-// countArcs counts the arcs between given labels [c×c], a line the class of the node; nil if there are more than
-// mostArcClasses.
-func countArcs(ctx context.Context, graph ops.Graph, labels []kv.Class, c, workers int) ([]int64, error) {
-	if c > mostArcClasses {
-		return nil, nil
+// Add counts the neighbours of a node: neighbors [c] are their numbers by label, whatever their weights. A node without
+// a label adds nothing.
+func (n *NeighborCounts) Add(label kv.Class, neighbors []float64) {
+	if label == kv.NoClass {
+		return
 	}
+	for _, count := range neighbors {
+		n.All[label] += int64(count)
+	}
+	n.Agreeing[label] += int64(neighbors[label])
+}
+
+// homophily are statistics of the labels, of which nothing else is known.
+func (n *NeighborCounts) homophily() *LabelStatistics {
+	s := &LabelStatistics{Classes: make([]ClassStatistics, len(n.All))}
+	s.setHomophily(n.Agreeing, n.All)
+	return s
+}
+
+// mostHeardClasses is how many classes there are at most where neighbours can disagree.
+const mostHeardClasses = 256
+
+// disagree says whether neighbours do: whether the adjusted homophily is below LowHomophily, and not NaN.
+func (n *NeighborCounts) disagree() bool {
+	return len(n.All) <= mostHeardClasses && n.homophily().AdjustedHomophily < LowHomophily
+}
+
+// countNeighbors counts the neighbours in a graph.
+func countNeighbors(ctx context.Context, graph ops.Graph, labels []kv.Class, classes, workers int) (*NeighborCounts, error) {
 	blocks, err := graph.AdjacencyBlocks()
 	if err != nil {
 		return nil, err
 	}
 	type counter struct {
 		lists kv.Adjacency
-		arcs  []int64
+		*NeighborCounts
 	}
 	counters := make([]counter, parallel.Workers(workers))
+	for i := range counters {
+		counters[i].NeighborCounts = NewNeighborCounts(classes)
+	}
 	err = parallel.Do(ctx, len(counters), len(blocks), func(_ context.Context, worker, b int) error {
 		count := &counters[worker]
-		if count.arcs == nil {
-			count.arcs = make([]int64, c*c)
-		}
 		if err := graph.ReadAdjacency(blocks[b], &count.lists); err != nil {
 			return err
 		}
 		for v := blocks[b].First; v < blocks[b].End; v++ {
-			k := labels[v]
-			if k == kv.NoClass {
+			y := labels[v]
+			if y == kv.NoClass {
 				continue
 			}
 			i := v - count.lists.First
 			for _, u := range count.lists.Neighbors[count.lists.Offsets[i]:count.lists.Offsets[i+1]] {
-				if j := labels[u]; j != kv.NoClass {
-					count.arcs[int(k)*c+int(j)]++
+				if labels[u] != kv.NoClass {
+					count.All[y]++
+				}
+				if labels[u] == y {
+					count.Agreeing[y]++
 				}
 			}
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	all := make([]int64, c*c)
-	for i := range counters {
-		for at, arcs := range counters[i].arcs {
-			all[at] += arcs
+	all := NewNeighborCounts(classes)
+	for _, counter := range counters {
+		for k := range classes {
+			all.All[k] += counter.All[k]
+			all.Agreeing[k] += counter.Agreeing[k]
 		}
 	}
-	return all, nil
+	return all, err
 }
 
-// disagree says whether neighbours do, from arcs [c×c]: whether the adjusted homophily is below LowHomophily, and not
-// NaN. It is not known without arcs.
-func disagree(arcs []int64, c int) bool {
-	if arcs == nil {
-		return false
+// countNeighbors counts the neighbours in the graph, unless that was done before.
+func (p *problem) countNeighbors(ctx context.Context, workers int) (err error) {
+	if p.neighbors == nil {
+		p.neighbors, err = countNeighbors(ctx, p.graph, p.labels, p.classes, workers)
 	}
-	s := LabelStatistics{Classes: make([]ClassStatistics, c)}
-	s.setArcs(arcs)
-	return s.AdjustedHomophily < LowHomophily
-}
-
-// setArcs computes homophily from arcs [c×c].
-func (s *LabelStatistics) setArcs(arcs []int64) {
-	c := len(s.Classes)
-	agreeing, neighbors := make([]int64, c), make([]int64, c)
-	for i, count := range arcs {
-		if neighbors[i/c] += count; i/c == i%c {
-			agreeing[i/c] = count
-		}
-	}
-	s.setHomophily(agreeing, neighbors)
+	return err
 }
 
 // homophily measures that of the given labels. A direction that the graph is walked along does not count.
 func (p *problem) homophily(ctx context.Context, tx *kv.Tx, workers int) (*LabelStatistics, error) {
-	if _, simple := p.graph.(*ops.Series); !simple || p.classes > mostArcClasses {
-		return statisticsOf(ctx, tx, p.labels, (*LabelStatistics).measureHomophily)
+	if _, simple := p.graph.(*ops.Series); !simple {
+		counts, err := countNeighbors(ctx, tx, p.labels, p.classes, workers)
+		if err != nil {
+			return nil, err
+		}
+		return counts.homophily(), nil
 	}
-	if err := p.countArcs(ctx, workers); err != nil {
+	if err := p.countNeighbors(ctx, workers); err != nil {
 		return nil, err
 	}
-	return statisticsOf(ctx, tx, p.labels, func(s *LabelStatistics, _ context.Context, _ *kv.Tx, _ []kv.Class) error {
-		s.setArcs(p.arcs)
-		return nil
-	})
+	return p.neighbors.homophily(), nil
 }
 
 // countLabels counts the nodes by given label [classes].

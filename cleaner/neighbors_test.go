@@ -102,10 +102,9 @@ func (p problem) result(t *testing.T) (scores []float32, suggested []kv.Class) {
 	t.Helper()
 	result := must.Get(score(context.Background(), p, Options{Hops: 2}))(t)
 	scores = slices.Clone(result.scores.Data)
-	var block runBlock
-	must.Do(t, block.read(kv.Range{End: kv.NodeID(len(p.labels))}, &p, p.rankClasses(), result))
+	suggested = slices.Clone(result.suggestions.classes.Data)
 	must.Do(t, result.Close())
-	return scores, block.suggestions
+	return scores, suggested
 }
 
 // TestNeighborsAreHeard: of 40 classes, hard predictions say one; the class of all neighbours is tested nevertheless.

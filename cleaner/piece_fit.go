@@ -57,7 +57,7 @@ func (in *FitInput) check() error {
 	if err := in.Census.check(); err != nil {
 		return err
 	}
-	if !in.Neighbors.isOf(c) {
+	if len(in.Neighbors.Agreeing) != c || len(in.Neighbors.All) != c {
 		return fmt.Errorf("neighbours are not of %d classes: %w", c, ErrShape)
 	}
 	if len(in.Members) == 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -18,7 +19,7 @@ import (
 // A problem is what one cleaning works on. Clean reads it from a store; a Lab replaces labels, splits and predictions.
 type problem struct {
 	graph       ops.Graph
-	place       *workplace
+	place       *workplace.Place
 	diagonals   *ops.Diagonals // of at least Options.Hops hops; nil: score computes them
 	order       nodeOrder      // what is drawn at random is drawn in it
 	labels      []kv.Class     // [n] by NodeID, the given labels, which are under test
@@ -36,7 +37,7 @@ type problem struct {
 	crossFitted bool             // no prediction comes from a network that was trained on the label of its node
 	joined      *classifier      // of the predictions of combine, which these are then; nil: they are not
 	sizes       *ops.Sizes       // of graph; nil: score measures them
-	arcs        []int64          // between the labels, by classes; nil: they are not counted yet, or the classes are too many
+	neighbors   *NeighborCounts  // nil: they are not counted yet
 
 	// kept is what a run has kept whose model is that of the problem; nil: it has none. tested are the labels under
 	// test [n] where some nodes have no predictions, and those of the others; nil: all labels are under test.
@@ -48,14 +49,10 @@ type problem struct {
 
 // base is the problem of the base classifier, without features.
 func (p *problem) base() *baseProblem {
-	base := &baseProblem{
+	return &baseProblem{
 		graph: p.graph, labels: p.labels, order: p.order, splits: p.splits, drawn: p.drawn, classes: p.classes, place: p.place, sizes: p.sizes,
+		neighbors: p.neighbors,
 	}
-	if p.arcs != nil {
-		disagrees := disagree(p.arcs, p.classes)
-		base.disagrees = &disagrees
-	}
-	return base
 }
 
 // underTest are the labels that are scored [n].
@@ -69,10 +66,10 @@ func (p *problem) underTest() []kv.Class {
 // scoring is the outcome of score.
 type scoring struct {
 	scores      *scratch.Array[float32] // [n] by NodeID; NaN if the node is unlabelled
-	suggestions *suggestions            // of the label model
-	fitting     int                     // nodes of the fitting set
-	rate        float64                 // share of mislabels, estimated
-	threshold   float64                 // above it a node is a suspect
+	suggestions *suggestions
+	fitting     int     // nodes of the fitting set
+	rate        float64 // share of mislabels, estimated
+	threshold   float64 // above it a node is a suspect
 
 	joint *classmatrix.Matrix // of a method that is not the label model; see Run.Joint
 	model *labelmodel.Model
@@ -97,9 +94,6 @@ func score(ctx context.Context, p problem, opt Options) (result *scoring, err er
 	fitting, operators, err := p.check(ctx, opt)
 	if err != nil {
 		return nil, err
-	}
-	if p.tested != nil {
-		p.predictions = zeroMissing{p.predictions} // a node without predictions adds nothing to those around it
 	}
 	if err := limitSeries(p.graph, operators.MemoryBudget); err != nil {
 		return nil, err
@@ -130,12 +124,12 @@ func (p *problem) check(ctx context.Context, opt Options) (fitting int, operator
 
 // computeDiagonals computes the diagonals of score before anything is trained: they may cost too much. The caller
 // closes them.
-func (p *problem) computeDiagonals(ctx context.Context, opt Options) (*heldDiagonals, error) {
+func (p *problem) computeDiagonals(ctx context.Context, opt Options) (*workplace.Diagonals, error) {
 	_, operators, err := p.check(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
-	held, err := p.place.diagonals(ctx, p.graph, opt.Hops, operators)
+	held, err := p.place.Diagonals(ctx, p.graph, opt.Hops, operators)
 	if err != nil {
 		return nil, err
 	}
@@ -180,20 +174,23 @@ type stages struct {
 	// have a weight in it. nil: all are.
 	only *labelmodel.Model
 
-	ownDiagonals *heldDiagonals // where they are not the problem's
+	ownDiagonals *workplace.Diagonals // where they are not the problem's
 }
 
 // run is score, once it is known that it can be done.
 func (s *stages) run(ctx context.Context, fitting int) (_ *scoring, err error) {
 	result := &scoring{fitting: fitting}
 	defer func() { err = errors.Join(err, s.ownDiagonals.Close()) }()
+	if result.suggestions, err = s.newSuggestions(); err != nil {
+		return nil, err
+	}
 	if s.method == nil {
 		err = s.posterior(ctx, result)
 	} else {
 		err = s.byMethod(ctx, result)
 	}
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, result.suggestions.Close())
 	}
 	return result, nil
 }
@@ -221,7 +218,10 @@ func (s *stages) byMethod(ctx context.Context, result *scoring) (err error) {
 			return z[0], z[1].values.Data, nil
 		},
 	}
-	if result.scores, err = scratch.New[float32](s.place.temporary(), "score", len(s.labels)); err != nil {
+	if err := s.suggest(ctx, nil, result.suggestions); err != nil {
+		return err
+	}
+	if result.scores, err = scratch.New[float32](s.place.Scratch(), "score", len(s.labels)); err != nil {
 		return err
 	}
 	found, err := s.method.Score(ctx, &c, result.scores.Data)
@@ -235,6 +235,9 @@ func (s *stages) byMethod(ctx context.Context, result *scoring) (err error) {
 // agreement computes the agreement features of labels under test, the given ones first.
 func (s *stages) agreement(ctx context.Context, labellings []labelling) (z []*agreement, err error) {
 	g := gathering{problem: s.problem, labellings: labellings, hops: s.opt.Hops, reach: s.reach()}
+	if s.tested != nil {
+		g.predictions = zeroMissing{g.predictions} // a node without predictions adds nothing to those around it
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, closeAll(g.z))
@@ -242,7 +245,7 @@ func (s *stages) agreement(ctx context.Context, labellings []labelling) (z []*ag
 	}()
 	for _, t := range labellings {
 		one := s.layout(t)
-		if one.values, err = scratch.New[float32](s.place.temporary(), "agreement", one.rows*one.width); err != nil {
+		if one.values, err = scratch.New[float32](s.place.Scratch(), "agreement", one.rows*one.width); err != nil {
 			return nil, err
 		}
 		g.z = append(g.z, one)
@@ -273,7 +276,7 @@ func (s *stages) needDiagonals(ctx context.Context, g ops.Graph) (err error) {
 	if s.diagonals != nil {
 		return nil
 	}
-	if s.ownDiagonals, err = s.place.diagonals(ctx, g, s.reach(), s.operators); err != nil {
+	if s.ownDiagonals, err = s.place.Diagonals(ctx, g, s.reach(), s.operators); err != nil {
 		return err
 	}
 	s.opt.stage("keep")
@@ -292,7 +295,7 @@ func (s *stages) layout(t labelling) *agreement {
 
 // scores are what compute writes [n].
 func (s *stages) scores(compute func(scores []float32) error) (*scratch.Array[float32], error) {
-	scores, err := scratch.New[float32](s.place.temporary(), "score", len(s.labels))
+	scores, err := scratch.New[float32](s.place.Scratch(), "score", len(s.labels))
 	if err != nil {
 		return nil, err
 	}

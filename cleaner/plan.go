@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -40,12 +41,13 @@ type Plan struct {
 // counts has the numbers that decide the cost of a cleaning.
 type counts struct {
 	nodes, labels, classes int
-	fitting, training      int   // labelled nodes of the fitting set, and of those that the base classifier learns from
-	features               int   // columns; zero: none
-	disagree               bool  // homophily is low (see Predict)
-	predictions            bool  // are there
-	builtIn                bool  // they are those of the base classifier
-	testedBytes            int64 // see problem
+	fitting, training      int             // labelled nodes of the fitting set, and of those that the base classifier learns from
+	features               int             // columns; zero: none
+	neighbors              *NeighborCounts // counted if there are features
+	disagree               bool            // homophily is low (see Predict)
+	predictions            bool            // are there
+	builtIn                bool            // they are those of the base classifier
+	testedBytes            int64           // see problem
 
 	sizes *ops.Sizes
 	steps stepCounter
@@ -94,7 +96,7 @@ func checkPlan(ctx context.Context, s *kv.Store, tx *kv.Tx, opt Options) (_ *Pla
 	if err != nil || plan.predictions {
 		return plan, err
 	}
-	if p.place, err = openWorkplace(ctx, s, tx); err != nil {
+	if p.place, err = workplace.Open(ctx, s, tx); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.place.Close()) }()
@@ -136,14 +138,6 @@ func bytesBelow(dir string) (size int64, err error) {
 	return size, err
 }
 
-// neighborsDisagree is what the plan knows of baseProblem.disagrees; nil if it knows nothing.
-func (p *Plan) neighborsDisagree() *bool {
-	if p == nil || p.features == 0 {
-		return nil
-	}
-	return &p.disagree
-}
-
 // plan plans the cleaning of the problem, whose graph it measures.
 func (p *problem) plan(ctx context.Context, tx *kv.Tx, opt Options, steps stepCounter) (*Plan, error) {
 	base := p.base()
@@ -167,10 +161,10 @@ func (p *problem) plan(ctx context.Context, tx *kv.Tx, opt Options, steps stepCo
 		return nil, err
 	}
 	if err == nil && c.trains(opt) {
-		if err := p.countArcs(ctx, opt.Workers); err != nil {
+		if err := p.countNeighbors(ctx, opt.Workers); err != nil {
 			return nil, err
 		}
-		c.features, c.disagree = features.Width(), disagree(p.arcs, p.classes)
+		c.features, c.neighbors, c.disagree = features.Width(), p.neighbors, p.neighbors.disagree()
 	}
 	return c.plan(ctx, opt)
 }
@@ -247,7 +241,7 @@ func (p *Plan) score(opt Options, operators ops.Options) (err error) {
 	} else {
 		columns = 2 * c.classes
 		z = cells * int64(c.nodes+opt.Method.SampleSize(c.fitting))
-		temporary = 4 * int64(c.nodes)
+		temporary = 12 * int64(c.nodes)
 	}
 	if p.Propagation, err = ops.Plan(c.sizes, columns, opt.Hops, operators); err != nil {
 		return err

@@ -30,11 +30,16 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 		}
 		s.opt.stage("sample")
 	}
-	rivals, err := s.rivals(ctx)
+	n := len(s.labels)
+	rivals, err := scratch.New[kv.Class](s.place.Scratch(), "rivals", labelmodel.CountRivals(s.classes)*n)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, rivals.Close()) }()
+	if err := s.suggest(ctx, rivals.Data, result.suggestions); err != nil {
+		return err
+	}
+	s.opt.stage("rivals")
 	labellings := s.withRivals(rivals.Data)
 	tests := len(labellings)
 	var looked *sample
@@ -68,9 +73,8 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 		result.model.Follow(s.look.rate, s.look.draws, looked.rows(z[len(z)-1], s.classes), looked.added)
 		s.opt.stage("look")
 	}
-	result.scores, err = s.scores(func(scores []float32) (err error) {
-		result.suggestions, err = s.posteriorScores(ctx, result.model, z[:tests], labellings[:tests], scores)
-		return err
+	result.scores, err = s.scores(func(scores []float32) error {
+		return s.posteriorScores(ctx, result.model, z[:tests], labellings[:tests], scores, result.suggestions)
 	})
 	result.rate, result.threshold = result.model.Told, result.model.Threshold
 	return err
@@ -85,15 +89,12 @@ func (s *stages) withRivals(rivals []kv.Class) []labelling {
 	return labellings
 }
 
-// rivals are the classes that the given labels are tested against [CountRivals×n], none if unlabelled.
-func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
-	n, count, ranks, tested := len(s.labels), labelmodel.CountRivals(s.classes), s.rankClasses(), s.underTest()
-	all, err := scratch.New[kv.Class](s.place.temporary(), "rivals", count*n)
-	if err != nil {
-		return nil, err
-	}
+// suggest writes the class with the largest prediction of every node, and the rivals [CountRivals×n] that the labels
+// under test are compared with, NoClass if there is no label; nil: nobody asks for them.
+func (s *stages) suggest(ctx context.Context, rivals []kv.Class, suggested *suggestions) error {
+	n, ranks, tested := len(s.labels), s.rankClasses(), s.underTest()
 	var polls sync.Pool
-	err = rowstore.Each(ctx, s.predictions, n, s.opt.Workers, func(rows kv.Range, values []float32) (err error) {
+	return rowstore.Each(ctx, s.predictions, n, s.opt.Workers, func(rows kv.Range, values []float32) (err error) {
 		around, _ := polls.Get().(*poll)
 		if around == nil {
 			if around, err = newPoll(&s.problem); err != nil {
@@ -101,34 +102,45 @@ func (s *stages) rivals(ctx context.Context) (*scratch.Array[kv.Class], error) {
 			}
 		}
 		defer polls.Put(around)
-		own := make([]kv.Class, count)
+		own := make([]kv.Class, len(rivals)/max(n, 1))
 		for v := rows.First; v < rows.End; v++ {
-			for r := range own {
-				own[r] = kv.NoClass
-			}
-			if label := tested[v]; label != kv.NoClass {
-				by := labelmodel.Evidence{Predictions: values[int(v-rows.First)*s.classes:][:s.classes], Ranks: ranks}
+			by := labelmodel.Evidence{Predictions: values[int(v-rows.First)*s.classes:][:s.classes], Ranks: ranks}
+			class, most, tied := likeliest(by.Predictions)
+			isTested := tested[v] != kv.NoClass && rivals != nil
+			if tied || isTested {
 				if by.Votes, err = around.of(v); err != nil {
 					return err
 				}
-				by.ChooseRivals(label, own)
+			}
+			if tied {
+				class = by.Suggest(s.labels[v])
+			}
+			suggested.classes.Data[v], suggested.chances.Data[v] = class, most
+			for r := range own {
+				own[r] = kv.NoClass
+			}
+			if isTested {
+				by.ChooseRivals(tested[v], own)
 			}
 			for r, k := range own {
-				all.Data[r*n+int(v)] = k
+				rivals[r*n+int(v)] = k
 			}
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, errors.Join(err, all.Close())
+}
+
+// likeliest is largest of the predictions of a node; NoClass and NaN of a node without.
+func likeliest(row []float32) (class kv.Class, most float32, tied bool) {
+	if class, most, tied = largest(row); class == kv.NoClass {
+		most = float32(math.NaN())
 	}
-	s.opt.stage("rivals")
-	return all, nil
+	return class, most, tied
 }
 
 // everyLabel puts every class under test for the nodes of a sample [rows×classes].
 func (s *stages) everyLabel(sample *sample) (*scratch.Array[kv.Class], error) {
-	every, err := scratch.New[kv.Class](s.place.temporary(), "every", len(sample.labels)*s.classes)
+	every, err := scratch.New[kv.Class](s.place.Scratch(), "every", len(sample.labels)*s.classes)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +163,7 @@ func (s *stages) labelModel(ctx context.Context, sample *sample, z *agreement) (
 func (p *problem) fitLabelModel(
 	ctx context.Context, sample *sample, rows labelmodel.Rows, opt Options,
 ) (*labelmodel.Model, error) {
-	model, err := labelmodel.Fit(ctx, p.place.temporary(), rows, opt.Workers,
+	model, err := labelmodel.Fit(ctx, p.place.Scratch(), rows, opt.Workers,
 		func(sweeps, of int) { opt.progress("label model", int64(sweeps), int64(of)) })
 	if err != nil {
 		return nil, fmt.Errorf("label model: %w", err)
@@ -181,7 +193,7 @@ func (s *nodeScorer) score(untaught bool) (score float32, suggestion kv.Class, c
 	return float32(j.Score), s.classes[j.Rival], float32(j.Chance)
 }
 
-// suggestions are what a label model suggests for the labels under test, and how surely [n], by NodeID.
+// suggestions are suggested classes, and how sure they are [n], by NodeID.
 type suggestions struct {
 	classes *scratch.Array[kv.Class]
 	chances *scratch.Array[float32]
@@ -189,31 +201,24 @@ type suggestions struct {
 
 func (s *stages) newSuggestions() (o *suggestions, err error) {
 	o = &suggestions{}
-	if o.classes, err = scratch.New[kv.Class](s.place.temporary(), "suggested", len(s.labels)); err != nil {
+	if o.classes, err = scratch.New[kv.Class](s.place.Scratch(), "suggested", len(s.labels)); err != nil {
 		return nil, err
 	}
-	if o.chances, err = scratch.New[float32](s.place.temporary(), "confidence", len(s.labels)); err != nil {
+	if o.chances, err = scratch.New[float32](s.place.Scratch(), "confidence", len(s.labels)); err != nil {
 		return nil, errors.Join(err, o.classes.Close())
 	}
 	return o, nil
 }
 
 func (o *suggestions) Close() error {
-	if o == nil {
-		return nil
-	}
 	return errors.Join(o.classes.Close(), o.chances.Close())
 }
 
 // posteriorScores are the scores of labellings[0], from the features z[i] of labellings[i]: the given labels, and
-// their rivals.
+// their rivals. Nodes with a score get another suggestion.
 func (s *stages) posteriorScores(
-	ctx context.Context, m *labelmodel.Model, z []*agreement, labellings []labelling, scores []float32,
-) (*suggestions, error) {
-	suggested, err := s.newSuggestions()
-	if err != nil {
-		return nil, err
-	}
+	ctx context.Context, m *labelmodel.Model, z []*agreement, labellings []labelling, scores []float32, suggested *suggestions,
+) error {
 	model, width := m.Scorer(), z[0].width
 	type memory struct {
 		*nodeScorer
@@ -221,7 +226,7 @@ func (s *stages) posteriorScores(
 	}
 	workers := make([]memory, parallel.Workers(s.opt.Workers))
 	blocks := (len(scores) + scoreRows - 1) / scoreRows
-	err = parallel.Do(ctx, len(workers), blocks, func(_ context.Context, worker, b int) error {
+	return parallel.Do(ctx, len(workers), blocks, func(_ context.Context, worker, b int) error {
 		w := &workers[worker]
 		if w.rows == nil {
 			for range z {
@@ -237,21 +242,20 @@ func (s *stages) posteriorScores(
 		}
 		for v := rows.First; v < rows.End; v++ {
 			if labellings[0].labels[v] == kv.NoClass {
-				scores[v], suggested.classes.Data[v] = float32(math.NaN()), kv.NoClass
+				scores[v] = float32(math.NaN())
 				continue
 			}
 			for i := range z {
 				w.classes[i] = labellings[i].labels[v]
 				copy(w.z[i*width:], w.rows[i][int(v-rows.First)*width:][:width])
 			}
-			scores[v], suggested.classes.Data[v], suggested.chances.Data[v] = w.score(s.isUntaught(v))
+			score, class, chance := w.score(s.isUntaught(v))
+			if scores[v] = score; score == score {
+				suggested.classes.Data[v], suggested.chances.Data[v] = class, chance
+			}
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, errors.Join(err, suggested.Close())
-	}
-	return suggested, nil
 }
 
 // A look is what the scores of PresetDefault follow: the newest look of the audit, with the labels as they came, before

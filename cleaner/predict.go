@@ -9,6 +9,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/clock"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -34,8 +35,8 @@ type PredictOptions struct {
 	OnStage  func(ops.Stage)
 	Notice   func(string)
 
-	clock     *clock.Clock // of OnStage
-	disagrees *bool        // of the baseProblem, where it is known
+	clock     *clock.Clock    // of OnStage
+	neighbors *NeighborCounts // nil: not counted yet
 }
 
 // withDefaults completes the options, or says what is wrong with all of them (ErrOptions).
@@ -111,12 +112,12 @@ func Predict(ctx context.Context, s *kv.Store, opt PredictOptions) (report *Pred
 	}
 	tx := s.Begin()
 	defer tx.Close()
-	place, err := openWorkplace(ctx, s, tx)
+	place, err := workplace.Open(ctx, s, tx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, place.Close()) }()
-	p := baseProblem{classes: len(tx.Classes()), place: place, order: tx.InFileOrder(), disagrees: opt.disagrees}
+	p := baseProblem{classes: len(tx.Classes()), place: place, order: tx.InFileOrder(), neighbors: opt.neighbors}
 	var free func() error
 	p.graph, free = inSeries(graphOf(tx))
 	defer func() { err = errors.Join(err, free()) }()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -16,7 +17,7 @@ import (
 func rescoreAll(ctx context.Context, s *kv.Store, opt RescoreOptions) (run *Run, err error) {
 	tx := s.Begin()
 	defer tx.Close()
-	place, err := openWorkplace(ctx, s, tx)
+	place, err := workplace.Open(ctx, s, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func rescoreAll(ctx context.Context, s *kv.Store, opt RescoreOptions) (run *Run,
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, result.Close()) }()
-	if err := writeRescored(ctx, s, tx, run, &p, result, opt.Workers); err != nil {
+	if err := writeRescored(ctx, s, tx, run, &p, result); err != nil {
 		return nil, err
 	}
 	return run, nil
@@ -90,7 +91,6 @@ func (p problem) rescore(ctx context.Context, run *Run, opt Options) (_ *scoring
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}
-	p.predictions = zeroMissing{p.predictions} // a node without predictions adds nothing to those around it
 	var free func() error
 	p.graph, free = inSeries(p.graph)
 	defer func() { err = errors.Join(err, free()) }()
@@ -121,7 +121,7 @@ func (r *Run) isLast(tx *kv.Tx, rescorings int64) error {
 
 // writeRescored makes the scores of a pass visible in one commit. From is the snapshot that it began with.
 func writeRescored(
-	ctx context.Context, s *kv.Store, from *kv.Tx, run *Run, p *problem, result *scoring, workers int,
+	ctx context.Context, s *kv.Store, from *kv.Tx, run *Run, p *problem, result *scoring,
 ) (err error) {
 	b, err := s.Bulk(ctx)
 	if err != nil {
@@ -133,7 +133,7 @@ func writeRescored(
 	}
 	run.Uncounted = false
 	run.MislabelRate, run.Threshold = run.Model.Told, run.Model.Threshold
-	w, err := writeScores(ctx, b, from, run, p, result, workers)
+	w, err := writeScores(ctx, b, from, run, p, result)
 	if err != nil {
 		return err
 	}

@@ -3,80 +3,16 @@ package cleaner
 import (
 	"context"
 	"errors"
-	"math"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/index"
-	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // writeRows is how many rows are handed to the store at once.
 const writeRows = 1 << 13
-
-// A runBlock is what a run says of the rows of some nodes.
-type runBlock struct {
-	rows        kv.Range
-	values      []float32 // predictions of some rows at a time
-	suggestions []kv.Class
-	confidence  []float32
-	around      *poll // of the nodes whose predictions do not say one class; nil until there is one
-}
-
-// read computes the block of some rows.
-func (w *runBlock) read(rows kv.Range, p *problem, ranks []int32, result *scoring) error {
-	c := p.classes
-	w.rows = rows
-	w.suggestions, w.confidence = w.suggestions[:0], float32s.Resize(w.confidence, 0)
-	step := rowstore.AtOnce(c)
-	for first := rows.First; first < rows.End; first += kv.NodeID(step) {
-		some := kv.Range{First: first, End: min(first+kv.NodeID(step), rows.End)}
-		w.values = float32s.Resize(w.values, int(some.End-some.First)*c)
-		if err := p.predictions.Read(some, 0, c, w.values); err != nil {
-			return err
-		}
-		for v := some.First; v < some.End; v++ {
-			row := w.values[int(v-some.First)*c:][:c]
-			class, most, tied := likeliest(row)
-			if tied {
-				var err error
-				if class, err = w.settle(v, p, labelmodel.Evidence{Predictions: row, Ranks: ranks}); err != nil {
-					return err
-				}
-			}
-			if s := result.suggestions; s != nil && result.scores.Data[v] == result.scores.Data[v] {
-				class, most = s.classes.Data[v], s.chances.Data[v]
-			}
-			w.suggestions, w.confidence = append(w.suggestions, class), append(w.confidence, most)
-		}
-	}
-	return nil
-}
-
-// likeliest is largest of the predictions of a node; NoClass and NaN of a node without.
-func likeliest(row []float32) (class kv.Class, most float32, tied bool) {
-	if class, most, tied = largest(row); class == kv.NoClass {
-		most = float32(math.NaN())
-	}
-	return class, most, tied
-}
-
-// settle suggests one of the classes with the largest prediction of a node.
-func (w *runBlock) settle(v kv.NodeID, p *problem, by labelmodel.Evidence) (class kv.Class, err error) {
-	if w.around == nil {
-		if w.around, err = newPoll(p); err != nil {
-			return kv.NoClass, err
-		}
-	}
-	if by.Votes, err = w.around.of(v); err != nil {
-		return kv.NoClass, err
-	}
-	return by.Suggest(p.labels[v]), nil
-}
 
 // A runWriter writes what a run says of nodes.
 type runWriter struct {
@@ -147,17 +83,18 @@ func (w *runWriter) mark(tx *kv.Tx) error {
 	return w.eachIndex(func(b *index.Builder) error { return b.Mark(tx) })
 }
 
-// put writes a block, scores those of its rows.
-func (w *runWriter) put(block *runBlock, scores []float32) error {
-	for i, score := range scores {
-		v, suggestion := block.rows.First+kv.NodeID(i), block.suggestions[i]
+// put writes what a run says of the nodes first ≤ v < end.
+func (w *runWriter) put(first, end kv.NodeID, result *scoring) error {
+	suggestions := result.suggestions
+	for v := first; v < end; v++ {
+		score, suggestion := result.scores.Data[v], suggestions.classes.Data[v]
 		if err := w.runs.add(v, kv.ValueOf(w.run.ID)); err != nil {
 			return err
 		}
 		if err := w.scores.add(v, kv.ValueOf(float64(score))); err != nil {
 			return err
 		}
-		if err := w.confidences.add(v, kv.ValueOf(float64(block.confidence[i]))); err != nil {
+		if err := w.confidences.add(v, kv.ValueOf(float64(suggestions.chances.Data[v]))); err != nil {
 			return err
 		}
 		if w.suggestions.index != nil && suggestion != kv.NoClass {
@@ -169,7 +106,7 @@ func (w *runWriter) put(block *runBlock, scores []float32) error {
 			return err
 		}
 	}
-	return w.suggestions.PutClasses(block.rows.First, block.suggestions)
+	return w.suggestions.PutClasses(first, suggestions.classes.Data[first:end])
 }
 
 // noteSuspect notes a node, whose label and decision are those of when the run began, if it is a suspect.
@@ -188,7 +125,7 @@ func (w *runWriter) noteSuspect(v kv.NodeID, score float32, suggestion kv.Class)
 // writeRun gives the run its ID and makes it and all it found visible in one commit. From is the snapshot that it began
 // with.
 func writeRun(
-	ctx context.Context, s *kv.Store, from *kv.Tx, run *Run, start time.Time, p *problem, result *scoring, workers int,
+	ctx context.Context, s *kv.Store, from *kv.Tx, run *Run, start time.Time, p *problem, result *scoring,
 ) (err error) {
 	b, err := s.Bulk(ctx)
 	if err != nil {
@@ -198,7 +135,7 @@ func writeRun(
 	if run.ID, err = nextRunID(b.Tx()); err != nil {
 		return err
 	}
-	w, err := writeScores(ctx, b, from, run, p, result, workers)
+	w, err := writeScores(ctx, b, from, run, p, result)
 	if err != nil {
 		return err
 	}
@@ -215,7 +152,7 @@ func writeRun(
 // writeScores writes all that a run says of the nodes. The caller closes the writer after the commit, in which it marks
 // it.
 func writeScores(
-	ctx context.Context, b *kv.Bulk, from *kv.Tx, run *Run, p *problem, result *scoring, workers int,
+	ctx context.Context, b *kv.Bulk, from *kv.Tx, run *Run, p *problem, result *scoring,
 ) (_ *runWriter, err error) {
 	w, err := newRunWriter(b, run, p.labels)
 	if err != nil {
@@ -229,15 +166,13 @@ func writeScores(
 	if w.decisions, err = from.Reader(decide.Column); err != nil && !errors.Is(err, kv.ErrNoColumn) {
 		return nil, err
 	}
-	n, ranks := len(result.scores.Data), p.rankClasses()
-	rows := func(block int) kv.Range {
-		return kv.Range{First: kv.NodeID(block * writeRows), End: kv.NodeID(min((block+1)*writeRows, n))}
+	err = nil
+	n := len(result.scores.Data)
+	for first := 0; first < n && err == nil; first += writeRows {
+		if err = ctx.Err(); err == nil {
+			err = w.put(kv.NodeID(first), kv.NodeID(min(first+writeRows, n)), result)
+		}
 	}
-	err = inOrder(ctx, workers, (n+writeRows-1)/writeRows,
-		func(block int, into *runBlock) error { return into.read(rows(block), p, ranks, result) },
-		func(block int, from *runBlock) error {
-			return w.put(from, result.scores.Data[from.rows.First:from.rows.End])
-		})
 	if err == nil {
 		err = w.finish()
 	}
@@ -279,31 +214,4 @@ func (p *problem) markJoined(tx *kv.Tx, run *Run) error {
 		return err
 	}
 	return tx.Documents(predictionsSpace).Delete(classifierKey)
-}
-
-// inOrder computes blocks on all workers and hands them to use in ascending order, from the caller's goroutine, while
-// the next are computed.
-func inOrder[T any](
-	ctx context.Context, workers, blocks int, compute func(block int, into *T) error, use func(block int, from *T) error,
-) error {
-	round := parallel.Workers(workers)
-	var halves [2][]T
-	halves[0], halves[1] = make([]T, round), make([]T, round)
-	for first := -round; first < blocks; first += round {
-		next, last := max(first+round, 0), first
-		done := make(chan error, 1)
-		go func() {
-			done <- parallel.Do(ctx, round, min(round, max(blocks-next, 0)), func(_ context.Context, _, i int) error {
-				return compute(next+i, &halves[next/round%2][i])
-			})
-		}()
-		var err error
-		for block := max(last, 0); block < min(last+round, blocks) && err == nil; block++ {
-			err = use(block, &halves[block/round%2][block%round])
-		}
-		if err := errors.Join(err, <-done); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -17,51 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// interrupted runs Clean until so many stages are told of, and says whether it was cancelled there.
-func interrupted(t *testing.T, s *kv.Store, opt Options, stages int) bool {
-	t.Helper()
-	return interruptedAt(t, s, opt, func(ops.Stage) bool {
-		stages--
-		return stages == 0
-	})
-}
-
-// interruptedAt is interrupted after a stage that is the one.
-func interruptedAt(t *testing.T, s *kv.Store, opt Options, isOne func(ops.Stage) bool) bool {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	opt.OnStage = func(stage ops.Stage) {
-		if isOne(stage) {
-			cancel()
-		}
-	}
-	_, err := Clean(ctx, s, opt)
-	if err != nil && !errors.Is(err, context.Canceled) {
-		t.Fatalf("cancelled after a stage: got %v, want context.Canceled", err)
-	}
-	return err != nil
-}
-
-// kept are the names under the store's directory of work, with slashes.
-func kept(t *testing.T, s *kv.Store) (names []string) {
-	t.Helper()
-	root := filepath.Join(s.Dir(), "work")
-	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
-			var name string
-			name, err = filepath.Rel(root, path)
-			names = append(names, filepath.ToSlash(name))
-		}
-		return err
-	})
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.Fatal(err)
-	}
-	return names
-}
-
-// TestCleanGoesOnWhereItWasInterrupted interrupts runs after every stage, which join the predictions that are there.
+// TestCleanGoesOnWhereItWasInterrupted interrupts runs after stages: diagonals are not computed again.
 func TestCleanGoesOnWhereItWasInterrupted(t *testing.T) {
 	opt := Options{Seed: 3}
 	p := newPlanted(21, 120)
@@ -71,14 +27,18 @@ func TestCleanGoesOnWhereItWasInterrupted(t *testing.T) {
 	counted.OnStage = func(ops.Stage) { last++ }
 	mustClean(t, s, counted)
 	want := outcome(t, s)
-	if names := kept(t, s); slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, runPrefix) }) {
-		t.Errorf("after a finished run: got %v kept, want only what depends on the graph", names)
-	}
-	resumed := map[string]bool{}
+	resumed := false
 	for stages := last - 1; stages > 0; stages -= longtest.Of(3, 1) {
 		s := p.load(t, false)
-		if !interrupted(t, s, opt, stages) {
-			t.Fatalf("the run was not interrupted after stage %d of %d", stages, last)
+		ctx, cancel := context.WithCancel(t.Context())
+		left, once := stages, opt
+		once.OnStage = func(ops.Stage) {
+			if left--; left == 0 {
+				cancel()
+			}
+		}
+		if _, err := Clean(ctx, s, once); !errors.Is(err, context.Canceled) {
+			t.Fatalf("cancelled after stage %d of %d: got %v, want context.Canceled", stages, last, err)
 		}
 		var done []string
 		again := opt
@@ -87,119 +47,10 @@ func TestCleanGoesOnWhereItWasInterrupted(t *testing.T) {
 		if !bytes.Equal(outcome(t, s), want) {
 			t.Errorf("interrupted after stage %d: the outcome differs from that of a run that was not", stages)
 		}
-		for _, stage := range []string{"diagonal", "train"} {
-			if !slices.Contains(done, stage) {
-				resumed[stage] = true
-			}
-		}
+		resumed = resumed || !slices.Contains(done, "diagonal")
 	}
-	if len(resumed) != 2 {
-		t.Errorf("stages that were not done again: got %v, want both", resumed)
-	}
-}
-
-// TestCleanAfterDamage damages what a run kept, one file at a time.
-func TestCleanAfterDamage(t *testing.T) {
-	opt := Options{Seed: 3}
-	s := newPlanted(22, 100).load(t, false)
-	mustClean(t, s, opt)
-	want := outcome(t, s)
-	stages := 0
-	counted := opt
-	counted.OnStage = func(ops.Stage) { stages++ }
-	mustClean(t, s, counted)
-	if !interrupted(t, s, opt, stages-1) { // all but "write"
-		t.Fatal("the run was not interrupted")
-	}
-	names := kept(t, s)
-	if len(names) < 7 {
-		t.Errorf("an interrupted run: got %v kept, want diagonals and joined predictions with their marks", names)
-	}
-	for _, name := range names {
-		for how, damage := range map[string]func(text []byte) []byte{
-			"changed": func(text []byte) []byte { text[len(text)/2] ^= 4; return text },
-			"cut":     func(text []byte) []byte { return text[:len(text)/2] },
-		} {
-			interrupted(t, s, opt, 1)
-			interrupted(t, s, opt, stages-1)
-			path := filepath.Join(s.Dir(), "work", filepath.FromSlash(name))
-			text := must.Get(os.ReadFile(path))(t)
-			must.Do(t, os.WriteFile(path, damage(text), 0o666))
-			mustClean(t, s, opt)
-			if !bytes.Equal(outcome(t, s), want) {
-				t.Errorf("%s %s: the outcome differs", name, how)
-			}
-		}
-	}
-}
-
-// TestKeptIsOfTheSameRun interrupts a run and then changes what it depends on.
-func TestKeptIsOfTheSameRun(t *testing.T) {
-	opt := Options{Seed: 3}
-	s := newPlanted(23, 150).load(t, false)
-	directories := func() (graph, run string) {
-		for _, name := range kept(t, s) {
-			switch dir, _, _ := strings.Cut(name, "/"); {
-			case strings.HasPrefix(dir, graphPrefix) && graph != "" && graph != dir:
-				t.Errorf("kept of two graphs: %s and %s", graph, dir)
-			case strings.HasPrefix(dir, graphPrefix):
-				graph = dir
-			case run != "" && run != dir:
-				t.Errorf("kept of two runs: %s and %s", run, dir)
-			default:
-				run = dir
-			}
-		}
-		return graph, run
-	}
-	isRivals := func(stage ops.Stage) bool { return stage.Name == "rivals" }
-	if !interruptedAt(t, s, opt, isRivals) {
-		t.Fatal("the run was not interrupted")
-	}
-	graph, run := directories()
-	for _, c := range []struct {
-		name       string
-		change     func(tx *kv.Tx) error
-		options    func(*Options)
-		otherGraph bool
-	}{
-		{"seed", nil, func(o *Options) { o.Seed++ }, false},
-		{"what predictions are", nil, func(o *Options) { o.Imported = OutOfFold }, false},
-		{"label", func(tx *kv.Tx) error { return tx.SetLabel(3, "beta") }, nil, false},
-		{"predictions", func(tx *kv.Tx) error { return setRow(tx, 3, []float64{0.1, 0.2, 0.3, 0.4}) }, nil, false},
-		{"split", func(tx *kv.Tx) error { return tx.SetValue(3, splitColumn, kv.ValueOf("val")) }, nil, false},
-		{"edge", func(tx *kv.Tx) error {
-			for u, err := range tx.Neighbors(0) {
-				return errors.Join(err, tx.RemoveEdge(0, u))
-			}
-			return errors.New("node 0 has no neighbours")
-		}, nil, true},
-	} {
-		if c.change != nil {
-			must.Do(t, s.Update(c.change))
-		}
-		if c.options != nil {
-			c.options(&opt)
-		}
-		if !interruptedAt(t, s, opt, isRivals) {
-			t.Fatal("the run was not interrupted")
-		}
-		otherGraph, otherRun := directories()
-		if otherRun == run {
-			t.Errorf("%s changed: what was kept of the run is used", c.name)
-		}
-		if (otherGraph != graph) != c.otherGraph {
-			t.Errorf("%s changed: got %s kept, before %s, want another: %v", c.name, otherGraph, graph, c.otherGraph)
-		}
-		graph, run = otherGraph, otherRun
-	}
-	// The outcome is that of a store which was never interrupted.
-	mustClean(t, s, opt)
-	got := outcome(t, s)
-	must.Do(t, os.RemoveAll(filepath.Join(s.Dir(), "work")))
-	mustClean(t, s, opt)
-	if !bytes.Equal(outcome(t, s), got) {
-		t.Error("the outcome with kept diagonals differs from that without")
+	if !resumed {
+		t.Error("diagonals were computed again each time")
 	}
 }
 
@@ -244,95 +95,6 @@ func TestCleanAfterKill(t *testing.T) {
 	}
 	mustEndSound(t, s)
 	must.Do(t, s.Close())
-}
-
-// What could not be kept as a whole leaves no file.
-func TestDiagonalsThatAreNotKept(t *testing.T) {
-	s := newPlanted(25, 60).load(t, false)
-	must.Do(t, s.View(func(tx *kv.Tx) (err error) {
-		w, err := openWorkplace(t.Context(), s, tx)
-		must.Do(t, err)
-		defer func() { err = errors.Join(err, w.Close()) }()
-		ended, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := w.keepDiagonal(ended, "diagonal-9", make([]float64, tx.NumNodes()), 1); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v, want context.Canceled", err)
-		}
-		return nil
-	}))
-	if names := kept(t, s); len(names) > 0 {
-		t.Errorf("got %v kept, want nothing", names)
-	}
-}
-
-// A job that only reads finds what others kept, and makes no directory.
-func TestReadingPlaceKeepsNothing(t *testing.T) {
-	s := newPlanted(26, 60).load(t, false)
-	const other = "work/others/file"
-	for _, path := range []string{"", other} {
-		if path != "" {
-			path = filepath.Join(s.Dir(), filepath.FromSlash(path))
-			must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)))
-		}
-		must.Do(t, s.View(func(tx *kv.Tx) error {
-			w := must.Get(readingPlace(tx))(t)
-			held := must.Get(w.diagonals(t.Context(), tx, 2, ops.Options{}))(t)
-			return held.Close()
-		}))
-		entries, err := os.ReadDir(filepath.Join(s.Dir(), "work"))
-		if path == "" && !errors.Is(err, os.ErrNotExist) || path != "" && (err != nil || len(entries) != 1) {
-			t.Errorf("got %v, %v in the directory of work, want only what was there", entries, err)
-		}
-	}
-}
-
-// Every hop is kept once it is done, also where a later one fails, and is not computed again.
-func TestDiagonalsAreKeptHopByHop(t *testing.T) {
-	ctx := context.Background()
-	s := newPlanted(23, 80).load(t, false)
-	must.Do(t, s.View(func(tx *kv.Tx) (err error) {
-		want := must.Get(ops.ComputeDiagonals(ctx, tx, ops.Powers{Hops: 4}, ops.Options{}))(t)
-		w, err := openWorkplace(ctx, s, tx)
-		must.Do(t, err)
-		defer func() { err = errors.Join(err, w.Close()) }()
-		for _, run := range []struct {
-			hops     int
-			computed []int // but for hop 1, which takes no work
-			fails    bool
-		}{{2, []int{2}, false}, {4, []int{3}, true}, {4, []int{4}, false}, {3, nil, false}} {
-			inner, cancel := context.WithCancel(ctx)
-			var computed []int
-			opt := ops.Options{OnStage: func(stage ops.Stage) {
-				if stage.Name != "diagonal" {
-					return
-				}
-				computed = append(computed, stage.Hop)
-			}, Progress: func(string, int64, int64) {
-				if run.fails && slices.Contains(computed, 3) {
-					cancel()
-				}
-			}}
-			held, err := w.diagonals(inner, tx, run.hops, opt)
-			if run.fails {
-				if !errors.Is(err, context.Canceled) {
-					t.Errorf("%d hops, cancelled in the last: got error %v, want %v", run.hops, err, context.Canceled)
-				}
-			} else if err != nil {
-				return err
-			}
-			cancel()
-			if !slices.Equal(computed, run.computed) {
-				t.Errorf("%d hops: got hops %v computed, want %v", run.hops, computed, run.computed)
-			}
-			for k := 1; !run.fails && k <= run.hops; k++ {
-				if !slices.Equal(held.At(k), want.At(k)) {
-					t.Errorf("%d hops: hop %d differs in its bits", run.hops, k)
-				}
-			}
-			must.Do(t, held.Close())
-		}
-		return nil
-	}))
 }
 
 // Features of a cleaned store use the diagonals that the cleaning has kept.

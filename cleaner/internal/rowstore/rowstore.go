@@ -30,26 +30,15 @@ func New(dir *scratch.Dir, rows, width int) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%d rows of %d columns: %w", rows, width, err)
 	}
-	return Of(values, rows, width), nil
+	return &Store{Rows: rows, width: width, values: values}, nil
 }
 
-// Of is the matrix that an array has; nil of none.
-func Of(values *scratch.Array[float32], rows, width int) *Store {
-	if values == nil {
-		return nil
-	}
-	return &Store{Rows: rows, width: width, values: values}
-}
-
-// Close gives the array back.
-func (s *Store) Close() error { return s.values.Close() }
-
-// Detach gives the memory back, and leaves what is kept. Detaching nil is harmless.
-func (s *Store) Detach() error {
+// Close gives the array back. Closing nil is harmless.
+func (s *Store) Close() error {
 	if s == nil {
 		return nil
 	}
-	return s.values.Detach()
+	return s.values.Close()
 }
 
 // Width is the number of columns.
