@@ -221,7 +221,8 @@ func warningsOf(homophily *LabelStatistics, model *labelmodel.Model, names []str
 	switch {
 	case model == nil:
 	case model.Alike:
-		warnings = append(warnings, "the predictions are too weak to tell wrong labels from hard ones, so wrong labels of all pairs of classes count as equally frequent")
+		warnings = append(warnings, "the predictions are too weak to tell wrong labels from hard ones, so wrong labels of all pairs of classes count as equally frequent; "+
+			"if they are yours, look whether columns and rows are in the right order")
 	default:
 		warnings = append(warnings, tellExchanged(model, names)...)
 	}

@@ -113,9 +113,8 @@
 //
 // # Thresholds with guarantees
 //
-// FalsePositiveThreshold and FalseNegativeThreshold compute a threshold from the scores and p. It bounds the share of
-// right labels that are flagged, or of wrong labels that are missed, in whatever order the scores put the wrong labels.
-// If there are too few nodes for a bound, they return +Inf and the least possible bound.
+// Package conformal chooses thresholds that bound the share of right labels that are flagged, or of wrong labels that
+// are missed.
 //
 // # What a run leaves
 //

@@ -109,62 +109,6 @@ func ExampleDrawAudit() {
 	// 0.0% of 200 labels were wrong (0.0% to 8.4%)
 }
 
-// A person accepts the suggestion for paper a7, thinks again, and takes it back.
-func ExampleUndo() {
-	store, remove, err := rings()
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer remove()
-	ctx := context.Background()
-	if _, err := cleaner.Clean(ctx, store, cleaner.Options{Seed: 1}); err != nil {
-		log.Fatal(err)
-	}
-	tx := store.Begin()
-	paper, err := tx.Node("a7")
-	tx.Close()
-	if err != nil {
-		log.Fatal(err)
-	}
-
-	accept := decide.Request{Node: paper, Kind: decide.Accept}
-	_, err = decide.Write(ctx, store, []decide.Request{accept}, decide.Options{Who: "ada", Why: "about rings"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	if _, err := cleaner.Undo(ctx, store, 1, decide.Options{Who: "ada"}); err != nil {
-		log.Fatal(err)
-	}
-
-	tx = store.Begin()
-	defer tx.Close()
-	for d, err := range decide.History(ctx, tx, paper) {
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Printf("%d: %s %s of %s, %s → %s, takes back %d\n", d.Seq, d.Who, d.Kind, d.ID, d.From, d.To, d.Undoes)
-	}
-	// Output:
-	// 1: ada accept of a7, biology → algebra, takes back 0
-	// 2: ada accept of a7, algebra → biology, takes back 1
-}
-
-// Of 40 scores a tenth is estimated to belong to mislabelled nodes. Few enough false alarms can be promised down to one
-// clean node in 37.
-func ExampleFalsePositiveThreshold() {
-	scores := make([]float64, 40)
-	for i := range scores {
-		scores[i] = float64(i) / 40
-	}
-	for _, alpha := range []float64{0.1, 0.02} {
-		lambda, least := cleaner.FalsePositiveThreshold(scores, 0.1, alpha)
-		fmt.Printf("alpha %v: threshold %v (possible from alpha %.4f)\n", alpha, lambda, least)
-	}
-	// Output:
-	// alpha 0.1: threshold 0.925 (possible from alpha 0.0270)
-	// alpha 0.02: threshold +Inf (possible from alpha 0.0270)
-}
-
 // rings makes the store of ExampleClean in a directory of its own, which remove closes and removes: 100 nodes a ring,
 // each joined to the nearest four, with predictions that are fairly sure.
 func rings() (store *kv.Store, remove func(), err error) {

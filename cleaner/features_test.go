@@ -51,7 +51,7 @@ func everyClass(n, c int) [][]kv.Class {
 }
 
 func TestGoldenFeatures(t *testing.T) {
-	golden.Each(t, goldenFiles, func(t *testing.T, g golden.Graph) {
+	golden.Each(t, "testdata/golden", func(t *testing.T, g golden.Graph) {
 		graph := kvtest.NewMemoryGraph(g.N, g.Edges)
 		p := rowsSource{width: g.Classes, values: g.Predictions32()}
 		tested := append([][]kv.Class{g.Labels, g.TestedLabels}, everyClass(g.N, g.Classes)...)

@@ -137,9 +137,9 @@ func (l *Lab) Train(ctx context.Context, t Trial) (*rowstore.Store, error) {
 	return predictions, err
 }
 
-// ReadPredictions reads predictions that were made from labels. The caller closes them.
-func (l *Lab) ReadPredictions(ctx context.Context, set PredictionSet, labels []kv.Class) (*rowstore.Store, error) {
-	return readPredictions(ctx, l.tx, l.Scratch(), set, labels)
+// ReadPredictions reads predictions from outside. The caller closes them.
+func (l *Lab) ReadPredictions(ctx context.Context, set PredictionSet) (*rowstore.Store, error) {
+	return readPredictions(ctx, l.tx, l.Scratch(), set)
 }
 
 // A Scored is what Clean would make of a Trial: scores [n] by NodeID, NaN without a label, and the Threshold and

@@ -31,7 +31,6 @@ const (
 const (
 	predictionsSpace = "predictions"
 	sourceKey        = "source"
-	lossKey          = "loss"
 	writesKey        = "writes" // how often predictions were written
 )
 
@@ -61,12 +60,8 @@ type PredictionWriter struct {
 	rows    int
 	row     []float64
 	keeper  rowKeeper
-	largest *largestPredictions // nil of predictions that are the program's own
-	places  []kv.Class          // the class of each column
-	labels  func(kv.Range, []kv.Class) error
 
 	distributions int // rows that add up to 1 or to 100, though they are to be logits
-	agreement     Agreement
 
 	finished bool
 	some     bool // nodes may be without a row
@@ -138,7 +133,7 @@ func newPredictionWriter(
 	if opt.Source == "" {
 		opt.Source = SourceImported
 	}
-	w := &PredictionWriter{
+	return &PredictionWriter{
 		tx:      tx,
 		write:   write,
 		opt:     opt,
@@ -146,18 +141,7 @@ func newPredictionWriter(
 		nodes:   bitset.New[kv.NodeID](tx.NumNodes()),
 		row:     make([]float64, len(classes)),
 		keeper:  newRowKeeper(opt.matrix(), len(classes)),
-		labels: func(rows kv.Range, dst []kv.Class) error {
-			return tx.ReadClasses(kv.LabelColumn, rows, dst)
-		},
 	}
-	if opt.Source == SourceImported {
-		w.largest = newLargestPredictions(tx.NumNodes())
-		places := columnPlaces(tx.Classes())
-		for _, name := range classes {
-			w.places = append(w.places, kv.Class(places[name]))
-		}
-	}
-	return w
 }
 
 // A PredictionSet reads the predictions of one model from outside. It begins a writer for the classes that it has, and
@@ -166,10 +150,10 @@ type PredictionSet func(
 	ctx context.Context, tx *kv.Tx, begin func(classes []string, opt PredictionOptions) (*PredictionWriter, error),
 ) error
 
-// readPredictions holds predictions from outside, columns in the order of tx.Classes, in a scratch array; labels [n]
-// are those that they were made from. The caller closes them.
+// readPredictions holds predictions from outside, columns in the order of tx.Classes, in a scratch array. The caller
+// closes them.
 func readPredictions(
-	ctx context.Context, tx *kv.Tx, dir *scratch.Dir, set PredictionSet, labels []kv.Class,
+	ctx context.Context, tx *kv.Tx, dir *scratch.Dir, set PredictionSet,
 ) (matrix *rowstore.Store, err error) {
 	var writer *PredictionWriter
 	err = set(ctx, tx, func(classes []string, opt PredictionOptions) (*PredictionWriter, error) {
@@ -187,10 +171,6 @@ func readPredictions(
 			}
 			return matrix.Write(kv.Range{First: v, End: v + 1}, 0, len(target), target)
 		})
-		writer.labels = func(rows kv.Range, dst []kv.Class) error {
-			copy(dst, labels[rows.First:rows.End])
-			return nil
-		}
 		return writer, nil
 	})
 	if err == nil && writer == nil {
@@ -259,9 +239,6 @@ func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 	}
 	w.nodes.Add(v)
 	w.rows++
-	if w.largest != nil {
-		w.largest.see(v, w.row, w.places)
-	}
 	return w.write(v, w.keeper.keep(w.row))
 }
 
@@ -279,20 +256,10 @@ func (w *PredictionWriter) Finish() error {
 		return ErrNotLogits
 	}
 	if !w.some && !w.opt.Partial {
-		if err := missingRows(w.tx, func(v kv.NodeID) bool { return !w.nodes.Has(v) }); err != nil {
-			return err
-		}
+		return missingRows(w.tx, func(v kv.NodeID) bool { return !w.nodes.Has(v) })
 	}
-	if w.largest == nil {
-		return nil
-	}
-	var err error
-	w.agreement, err = w.largest.compare(w.tx.NumNodes(), len(w.tx.Classes()), w.labels)
-	return err
+	return nil
 }
-
-// Agreement says how far the predictions agree with the labels. Call it after Finish.
-func (w *PredictionWriter) Agreement() Agreement { return w.agreement }
 
 // missingRows is nil unless some node is missing.
 func missingRows(tx *kv.Tx, missing func(kv.NodeID) bool) error {

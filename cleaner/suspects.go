@@ -240,33 +240,21 @@ func CountRemaining(ctx context.Context, tx *kv.Tx) (r Remaining, err error) {
 	if err != nil && !errors.Is(err, kv.ErrNoColumn) {
 		return r, err
 	}
-	decided := kv.Range{} // the block of decisions, with whether there are any
-	some := false
 	for v := range kv.NodeID(tx.NumNodes()) {
 		if v%lookEvery == 0 && ctx.Err() != nil {
 			return r, ctx.Err()
 		}
-		if facts.decisions != nil && v >= decided.End {
-			block, err := facts.decisions.Block(v)
-			if err != nil {
-				return r, err
-			}
-			least, _ := block.Bounds()
-			decided, some = block.Nodes, !least.IsNull()
+		decision, err := valueAt(facts.decisions, v)
+		if err != nil {
+			return r, err
 		}
-		if some {
-			decision, err := facts.decisions.At(v)
+		if !decision.IsNull() {
+			disputed, err := valueAt(disputes, v)
 			if err != nil {
 				return r, err
 			}
-			if !decision.IsNull() {
-				disputed, err := valueAt(disputes, v)
-				if err != nil {
-					return r, err
-				}
-				r.countDecided(decision, disputed.Bool())
-				continue
-			}
+			r.countDecided(decision, disputed.Bool())
+			continue
 		}
 		score, err := scores.At(v)
 		if err != nil {

@@ -3,7 +3,6 @@ package shell
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -12,32 +11,25 @@ import (
 
 // rowOrders are the files of a graph of 60 nodes, and predictions that are right in the order of the ids.
 func rowOrders() map[string]string {
-	var nodes, moved, table, shifted strings.Builder
+	var nodes, moved strings.Builder
 	var values []float32
 	var parts [4]strings.Builder
 	for _, out := range []*strings.Builder{&nodes, &moved, &parts[0], &parts[1], &parts[2], &parts[3]} {
 		out.WriteString("id,label\n")
 	}
-	table.WriteString("id,A,B,C\n")
-	shifted.WriteString("id,B,C,A\n")
-	var sigmoid []float32
 	for v := range 60 {
 		row := [3]float32{0.1, 0.1, 0.1}
 		row[v%3] = 0.8
 		values = append(values, row[:]...)
-		sigmoid = append(sigmoid, row[0]/2, row[1]/2, row[2]/2) // the probability of each class alone
 		label := string(rune('A' + v%3))
 		fmt.Fprintf(&nodes, "%d,%s\n", v, label)
 		fmt.Fprintf(&parts[v/15], "%d,%s\n", v, label)
 		fmt.Fprintf(&moved, "%d,%s\n", (v+31)%60, string(rune('A'+(v+31)%3)))
-		fmt.Fprintf(&table, "%d,%v,%v,%v\n", (v+1)%60, row[0], row[1], row[2])
-		fmt.Fprintf(&shifted, "%d,%v,%v,%v\n", v, row[0], row[1], row[2])
 	}
 	return map[string]string{
 		"nodes.csv": nodes.String(), "moved.csv": moved.String(), "edges.csv": "src,dst\n0,1\n",
-		"edges.npy": pairs("<i8", 0, 1, 1, 2),
-		"same.npy":  array(60, 3, slices.Repeat([]float32{1.0 / 3}, 180)...), "sigmoid.npy": array(60, 3, sigmoid...),
-		"p.npy": array(60, 3, values...), "p.csv": table.String(), "q.csv": shifted.String(),
+		"edges.npy":      pairs("<i8", 0, 1, 1, 2),
+		"p.npy":          array(60, 3, values...),
 		"dir/part-8.csv": parts[0].String(), "dir/part-9.csv": parts[1].String(), "dir/part-10.csv": parts[2].String(),
 		"dir/part-11.csv": parts[3].String(),
 	}
@@ -53,61 +45,21 @@ func writeRowOrders(t *testing.T, of map[string]string) {
 	}
 }
 
-// Predictions that agree with the labels as shuffled ones would are warned of, with the order that was assumed,
-// whatever --quiet says.
+// Numbers may stand for ids or for positions.
 func TestRowsOfOtherNodes(t *testing.T) {
-	writeRowOrders(t, rowOrders())
-	for _, c := range []struct{ nodes, predictions, flags, want string }{
-		{"nodes.csv", "p.npy", "", ""},
-		{"moved.csv", "p.npy", "--prediction-classes A,B,C",
-			"Warning: p.npy: the largest prediction of a row is the label of 0 of 60 nodes, and of 20 by chance. " +
-				"Either the predictions are useless"},
-		{"nodes.csv", "p.csv", "", "Warning: p.csv: the largest prediction of a row is the label of 0 of 60 nodes, " +
-			"and of 20 by chance. " +
-			"Either the predictions are useless"},
-		{"nodes.csv", "q.csv", "--quiet", "Warning: q.csv: the largest prediction of a row is the label of 0 of 60 nodes"},
-		{"dir", "p.npy", "", ""},
-	} {
-		args := append([]string{"import", "g", "--replace", "--yes", "--nodes", c.nodes, "--edges", "edges.csv",
-			"--predictions", c.predictions}, strings.Fields(c.flags)...)
-		got := run(t, "", args...)
-		if got.code != exitDone || !strings.HasPrefix(got.err, c.want) || (c.want == "") != (got.err == "") {
-			t.Errorf("%q: got %d and %s\nwant %s", args, got.code, got.err, c.want)
-		}
-	}
-	if got := mustRun(t, "shell", "g", "-c", "nodes return id limit 60", "--format", "csv"); !strings.HasPrefix(got,
-		"id\n0\n1\n2\n") || !strings.HasSuffix(got, "\n58\n59\n") {
-		t.Errorf("files in the order of their numbers: got %s", got)
-	}
-}
-
-// Rows in an order that no order of the columns mends.
-func TestShuffledRows(t *testing.T) {
 	of := rowOrders()
-	labels := "id,label\n"
-	for v := range 60 {
-		labels += fmt.Sprintf("%d,%c\n", v, 'A'+v*7%60/20) // of which predictions say nothing
-	}
-	of["labels.csv"] = labels
 	of["from1.csv"], of["from1.npy"] = "id,label\n", pairs("<i8", 3, 10, 10, 17)
 	for i := range 60 {
 		of["from1.csv"] += fmt.Sprintf("%d,%c\n", 1+(i*7+2)%61, 'A'+i/20)
 	}
 	writeRowOrders(t, of)
-	got := run(t, "", "import", "g", "--nodes", "labels.csv", "--edges", "edges.csv", "--predictions", "p.npy")
-	const order = "Either the predictions are useless, or columns or rows are in another order. Columns were taken " +
-		"for A, B, C, and rows in the order of the nodes file"
-	if got.code != exitDone || !strings.Contains(got.err, order) {
-		t.Errorf("got %d and %s\nwant %s", got.code, got.err, order)
+	mustRun(t, "import", "g", "--nodes", "dir", "--edges", "edges.csv", "--predictions", "p.npy")
+	if got := mustRun(t, "shell", "g", "-c", "nodes return id limit 60", "--format", "csv"); !strings.HasPrefix(got,
+		"id\n0\n1\n2\n") || !strings.HasSuffix(got, "\n58\n59\n") {
+		t.Errorf("files in the order of their numbers: got %s", got)
 	}
-	got = run(t, "", "import", "g", "--predictions", "q.csv", "--log", "json")
-	if got.code != exitDone || !strings.Contains(got.err, `"level":"WARN"`) || !strings.Contains(got.err,
-		"Columns were taken as the header names them, and rows by ids") {
-		t.Errorf("a table: got %d and %s", got.code, got.err)
-	}
-
 	// The ids are positions too, and edges of an array may have meant those.
-	got = run(t, "", "import", "h", "--nodes", "moved.csv", "--edges", "edges.npy")
+	got := run(t, "", "import", "h", "--nodes", "moved.csv", "--edges", "edges.npy")
 	const positions = "The ids of the nodes are numbers in another order than the rows of the nodes file."
 	if got.code != exitDone || !strings.HasPrefix(got.err, positions) {
 		t.Errorf("got %d and %s\nwant %s", got.code, got.err, positions)

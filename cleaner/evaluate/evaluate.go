@@ -277,7 +277,7 @@ func (e *evaluator) draw(ctx context.Context, r int) (t *trial, err error) {
 		return nil, err
 	}
 	if t.Foreign {
-		t.Predictions, err = e.lab.ReadPredictions(ctx, e.opt.Predictions[r], t.Labels)
+		t.Predictions, err = e.lab.ReadPredictions(ctx, e.opt.Predictions[r])
 		return t, err
 	}
 	t.Predictions, err = e.lab.Train(ctx, t.Trial)

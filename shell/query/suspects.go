@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/conformal"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -150,11 +151,11 @@ func (q *query) guaranteeTerms(ctx context.Context, g *guarantee, run *cleaner.R
 	if audit != nil && !math.IsNaN(audit.Rate) {
 		rate, from = audit.Rate, fmt.Sprintf("told by an audit of %d", audit.Look)
 	}
-	what, threshold := "false positive", cleaner.StoredFalsePositiveThreshold
+	what, threshold := "false positive", conformal.FalsePositives
 	if g.kind == "fnr" {
-		what, threshold = "false negative", cleaner.StoredFalseNegativeThreshold
+		what, threshold = "false negative", conformal.FalseNegatives
 	}
-	t, err := threshold(ctx, q.tx, rate, alpha)
+	t, err := threshold(conformal.Stored(ctx, q.tx), rate, alpha)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +171,7 @@ func (q *query) guaranteeTerms(ctx context.Context, g *guarantee, run *cleaner.R
 		q.notices = append(q.notices, summary+": score above λ")
 		return []index.Predicate{index.Compare{Property: "score", Op: index.Gt, Value: kv.ValueOf(lambda)}}, nil
 	}
-	// λ bounds 1−score among scores above ½; see FalseNegativeThreshold.
+	// λ bounds 1−score among scores above ½; see conformal.FalseNegatives.
 	q.notices = append(q.notices, fmt.Sprintf("%s: score of 1−λ = %s or more; scores of 0.5 or less are not covered",
 		summary, Exact(kv.ValueOf(1-lambda), kv.KindSingle)))
 	return []index.Predicate{

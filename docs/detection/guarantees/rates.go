@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/cleaner/conformal"
 	"github.com/graphcleaner/graphcleaner/cleaner/evaluate"
 )
 
@@ -45,10 +45,24 @@ type rates struct {
 	missed         mean // share of mislabelled nodes below the threshold or with 0.5 at most
 }
 
+// lambdaOf is the threshold of scores in memory, which cannot fail.
+func lambdaOf(
+	threshold func(conformal.Scores, float64, float64) (conformal.Threshold, error), scores []float64, p, alpha float64,
+) float64 {
+	of, _ := threshold(func(yield func(float64, error) bool) {
+		for _, s := range scores {
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}, p, alpha)
+	return of.Lambda
+}
+
 // add finds the thresholds of a bound on scores, and measures them on unseen nodes. Where no finite threshold exists
 // nothing is measured.
 func (r *rates) add(scores []float64, mislabelRate, alpha float64, unseen half) {
-	if lambda, _ := cleaner.FalsePositiveThreshold(scores, mislabelRate, alpha); !math.IsInf(lambda, 0) && !math.IsNaN(lambda) {
+	if lambda := lambdaOf(conformal.FalsePositives, scores, mislabelRate, alpha); !math.IsInf(lambda, 0) && !math.IsNaN(lambda) {
 		var above, right float64
 		for i, score := range unseen.scores {
 			if unseen.wrong[i] {
@@ -61,7 +75,7 @@ func (r *rates) add(scores []float64, mislabelRate, alpha float64, unseen half) 
 		}
 		r.falsePositives.add(above, right)
 	}
-	if lambda, _ := cleaner.FalseNegativeThreshold(scores, mislabelRate, alpha); !math.IsInf(lambda, 0) && !math.IsNaN(lambda) {
+	if lambda := lambdaOf(conformal.FalseNegatives, scores, mislabelRate, alpha); !math.IsInf(lambda, 0) && !math.IsNaN(lambda) {
 		var counted, below, wrong float64
 		for i, score := range unseen.scores {
 			switch {

@@ -152,22 +152,6 @@ def test_columns_of_an_array_are_the_sorted_classes(labels, order):
         clean(nodes.assign(subject=subject), edges, np.hstack([softmax, softmax[:, :2] * 0]))
 
 
-def test_columns_in_another_order(caplog):
-    nodes, edges, softmax, classes = frames()
-    clean(nodes, edges, softmax, classes)
-    assert "another order" not in caplog.text
-    clean(nodes, edges, softmax)
-    assert "columns or rows are in another order" in caplog.text
-
-
-def test_predictions_of_other_rows(caplog):
-    nodes, edges, softmax, classes = frames()
-    rows = np.random.default_rng(0).permutation(60)
-    found = clean(nodes, edges, softmax[rows], classes)
-    assert "predictions: the largest prediction of a row is the label of" in caplog.text and "and rows in the order of the nodes" in caplog.text
-    assert any("largest prediction" in line for line in found.attrs["graphcleaner"]["warnings"])
-
-
 def test_predictions_of_some_nodes():
     nodes, edges, softmax, classes = frames()
     some = np.arange(60) % 4 != 3  # with 52 and 31 in

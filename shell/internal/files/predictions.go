@@ -57,7 +57,7 @@ func (w *writing) predictions(
 		}
 		return nil, err
 	}
-	w.sayRows(in, out, rows)
+	w.sayRows(in, rows)
 	return out, nil
 }
 
@@ -112,38 +112,13 @@ func (w *writing) classesHint(err error) string {
 	return " (--classes names classes that no node is labelled with)"
 }
 
-// sayRows tells what should be known of the rows of predictions: nodes without one, and rows that may be of other nodes.
-func (w *writing) sayRows(in *matrixFile, out *cleaner.PredictionWriter, rows int) {
+// sayRows tells how many nodes have no row of predictions.
+func (w *writing) sayRows(in *matrixFile, rows int) {
 	if lacking := w.tx.Shape().Present - rows; w.partial && !w.seen && lacking > 0 {
 		w.say("%s: %d of %s have no predictions. clean takes those of the built-in classifier for them if enough "+
 			"nodes are labelled; with --as-given they get no score.",
 			in.path(), lacking, wording.Nodes(w.tx.Shape().Present))
 	}
-	a := out.Agreement()
-	if a.OneOnly || !a.IsLittle() && len(a.Misplaced) < 2 {
-		return
-	}
-	columns, order := "as the header names them", "by ids"
-	switch {
-	case in.isNamed():
-	case len(w.classes) > 0:
-		columns = "for " + namelist.Of(w.classes)
-	default:
-		columns = "for " + namelist.Of(namelist.Sorted(w.tx.Classes()))
-	}
-	if in.table == nil {
-		order = "in the order of the nodes file"
-	}
-	what := "Either the predictions are useless, or columns or rows are in another order."
-	if !a.IsLittle() {
-		var misplaced []string
-		for _, class := range a.Misplaced {
-			misplaced = append(misplaced, w.tx.Classes()[class])
-		}
-		what = fmt.Sprintf("The nodes that are predicted as %s are hardly those with the label.", namelist.Of(misplaced))
-	}
-	w.warn("%s: the largest prediction of a row is the label of %d of %s, and of %.0f by chance. %s Columns were taken %s, "+
-		"and rows %s", in.path(), a.Matches, wording.Nodes(a.Nodes), a.Chance, what, columns, order)
 }
 
 // saveIDs is what to do about edges whose ends are positions of rows.
