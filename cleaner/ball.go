@@ -157,12 +157,11 @@ func (l *nodeLabels) of(u kv.NodeID, asked int) (kv.Class, error) {
 	return l.tx.Label(u)
 }
 
-// passedScores are what a pass over the graph has made of some nodes.
-type passedScores struct {
-	scores      map[kv.NodeID]float32   // of those with predictions
-	suggested   map[kv.NodeID]kv.Class  // of those with a score by a label model,
-	confidence  map[kv.NodeID]float32   // and how surely
-	predictions map[kv.NodeID][]float32 // of those that the kept classifier has predicted, by the classes of the run
+// A passedScore is what a pass over the graph has made of a node.
+type passedScore struct {
+	score, confidence float32
+	suggestion        kv.Class  // kv.NoClass without predictions
+	row               []float32 // that the kept classifier has predicted, by the classes of the run; nil: it has not
 }
 
 // passOver scores nodes in one pass over the graph. Those without stored predictions are predicted in another. Arrays
@@ -200,13 +199,10 @@ func (s *scorer) passOver(nodes []kv.NodeID) (err error) {
 	if err != nil {
 		return err
 	}
-	s.passed = &passedScores{
-		scores: make(map[kv.NodeID]float32, len(nodes)), predictions: make(map[kv.NodeID][]float32, len(rows)),
-		suggested: make(map[kv.NodeID]kv.Class), confidence: make(map[kv.NodeID]float32),
-	}
+	s.passed = make(map[kv.NodeID]passedScore, len(nodes))
 	for i, row := range rows {
 		v := missing[i]
-		s.passed.predictions[v], p.tested[v] = row, p.labels[v]
+		s.passed[v], p.tested[v] = passedScore{row: row}, p.labels[v]
 	}
 	p.predictions = withRows{p.predictions, missing[:len(rows)], rows}
 	result, err := p.rescore(s.ctx, s.run, s.run.options(RescoreOptions{
@@ -216,9 +212,8 @@ func (s *scorer) passOver(nodes []kv.NodeID) (err error) {
 		return err
 	}
 	for _, v := range nodes {
-		s.passed.scores[v] = result.scores.Data[v]
-		if o := result.suggestions; o.classes.Data[v] != kv.NoClass {
-			s.passed.suggested[v], s.passed.confidence[v] = o.classes.Data[v], o.chances.Data[v]
+		s.passed[v] = passedScore{
+			result.scores.Data[v], result.suggestions.chances.Data[v], result.suggestions.classes.Data[v], s.passed[v].row,
 		}
 	}
 	return result.Close()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/batch"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -93,7 +92,7 @@ func scoredByOthers(ctx context.Context, tx *kv.Tx, last int64) (nodes map[int64
 
 // Repair makes history, labels and decisions agree again, as decide.Repair does, and runs and scores too. It calls
 // report for each change. First run kv.Repair, then open the store with index.Open; nobody else may write to it. Repair
-// removes unreadable runs, and the scores, suggestions and confidences of missing runs; Clean makes them again. After
+// removes unreadable runs, and all scores, suggestions and confidences if some are of missing runs; Clean makes them again. After
 // an error or a kill, run it again: the result is the same as without the interruption.
 func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error {
 	if err := decide.Repair(ctx, s, report); err != nil {
@@ -102,9 +101,6 @@ func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error 
 	runs := runsRepair{store: s, report: report}
 	return runs.run(ctx)
 }
-
-// scoredColumns are what a run writes by node.
-var scoredColumns = []string{ScoreColumn, SuggestedColumn, ConfidenceColumn, RunColumn}
 
 // A runsRepair takes out runs that cannot be read, and what nodes have of runs that are not there.
 type runsRepair struct {
@@ -218,42 +214,41 @@ func dropMixture(tx *kv.Tx) error {
 	return err
 }
 
-// removeScores removes what nodes have of another run than the last, a range of nodes in a transaction.
-func (r *runsRepair) removeScores(ctx context.Context) error {
-	last, newest, nodes := int64(0), int64(0), 0
-	missing := int64(0) // runs that nodes name, and that are not there
-	err := r.store.View(func(tx *kv.Tx) error {
-		all, err := Runs(tx)
-		if err != nil {
-			return err
-		}
-		there := map[int64]bool{}
-		for _, run := range all {
-			last, there[run.ID] = run.ID, true
-		}
-		others, _, err := scoredByOthers(ctx, tx, last)
-		for run := range others {
-			if newest = max(newest, run); !there[run] {
-				missing++
-			}
-		}
-		nodes = tx.NumNodes()
-		return err
-	})
-	if err != nil || newest == 0 {
+// removeScores removes all scores if nodes have those of another run than the last: Clean makes them again.
+func (r *runsRepair) removeScores(ctx context.Context) (err error) {
+	b, err := r.store.Bulk(ctx)
+	if err != nil {
 		return err
 	}
-	if newest > last { // what is kept of the last run is of one that is not there
-		if err := r.store.Update(forgetModel); err != nil {
-			return err
+	defer b.Abort()
+	runs, err := Runs(b.Tx())
+	if err != nil {
+		return err
+	}
+	last, there := int64(0), map[int64]bool{}
+	for _, run := range runs {
+		last, there[run.ID] = run.ID, true
+	}
+	others, _, err := scoredByOthers(ctx, b.Tx(), last)
+	if err != nil || len(others) == 0 {
+		return err
+	}
+	var scores, nodes, newest, missing int64
+	for run, count := range others {
+		nodes, newest = nodes+count, max(newest, run)
+		if !there[run] {
+			missing++
 		}
 	}
-	var removals, scores, inBatch, scoresInBatch int64
-	err = batch.Each(ctx, r.store, batch.Size, nodes, func(tx *kv.Tx, first, end int) (err error) {
-		inBatch, scoresInBatch, err = removeScoresOf(tx, kv.NodeID(first), kv.NodeID(end), last)
+	if err := eachStored(ctx, b.Tx(), func(kv.NodeID, kv.Class, float64) error { scores++; return nil }); err != nil {
 		return err
-	}, func(int, int) { removals, scores = removals+inBatch, scores+scoresInBatch })
-	if removals == 0 {
+	}
+	w, err := newRunWriter(b, nil, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	if err := w.finish(); err != nil {
 		return err
 	}
 	losses := kv.Losses{}
@@ -261,44 +256,19 @@ func (r *runsRepair) removeScores(ctx context.Context) error {
 	if newest > last {
 		losses.AddAll(kv.Losses{{Kind: "run", Count: missing}})
 	}
-	r.report(kv.Correction{
-		Where: "runs", What: fmt.Sprintf("%d nodes have the scores of another run than the last, %d", removals, last),
-		Done: "their scores, suggestions and confidences are removed", Lost: losses,
+	err = b.Commit(func(tx *kv.Tx) error {
+		if newest > last { // what is kept of the last run is of one that is not there
+			return errors.Join(w.mark(tx), forgetModel(tx))
+		}
+		return w.mark(tx)
 	})
-	return err
-}
-
-// removeScoresOf is removeScores for the nodes first ≤ v < end. It counts the nodes, and their scores.
-func removeScoresOf(tx *kv.Tx, first, end kv.NodeID, last int64) (removals, scores int64, err error) {
-	for v := first; v < end; v++ {
-		run, err := tx.Value(v, RunColumn)
-		if errors.Is(err, kv.ErrNotFound) { // it was removed
-			continue
-		}
-		if err != nil {
-			return 0, 0, err
-		}
-		if run.IsNull() || run.Int() == last {
-			continue
-		}
-		removals++
-		for _, name := range scoredColumns {
-			value, err := tx.Value(v, name)
-			if errors.Is(err, kv.ErrNoColumn) || err == nil && value.IsNull() {
-				continue
-			}
-			if err != nil {
-				return 0, 0, err
-			}
-			if name == ScoreColumn {
-				scores++
-			}
-			if err := tx.SetValue(v, name, kv.Value{}); err != nil {
-				return 0, 0, err
-			}
-		}
+	if err == nil {
+		r.report(kv.Correction{
+			Where: "runs", What: fmt.Sprintf("%d nodes have the scores of another run than the last, %d", nodes, last),
+			Done: "all scores, suggestions and confidences are removed", Lost: losses,
+		})
 	}
-	return removals, scores, nil
+	return err
 }
 
 // Undo is decide.Undo in a store whose scores are those of the last run.

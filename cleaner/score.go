@@ -101,8 +101,8 @@ type scorer struct {
 	predictions ops.Source // with the classes of the run
 	ranks       []int32
 	opt         ops.Options
-	steps       *atomic.Int64 // that may be walked around all nodes, before a pass costs less
-	passed      *passedScores // of a pass; nil: nodes are walked around
+	steps       *atomic.Int64             // that may be walked around all nodes, before a pass costs less
+	passed      map[kv.NodeID]passedScore // of a pass; nil: nodes are walked around
 
 	stale map[kv.NodeID]struct{} // nodes whose stored scores are older than changes around them
 	known bool                   // all others have the stored scores
@@ -209,21 +209,22 @@ func (s *scorer) score(v kv.NodeID) (NodeScore, error) {
 	if err := s.predictions.Read(kv.Range{First: v, End: v + 1}, 0, len(s.row), s.row); err != nil {
 		return result, err
 	}
-	if hasNaN(s.row) {
+	if hasRow := !hasNaN(s.row); hasRow && s.isStored(v) {
+		return result, s.readStored(&result)
+	} else if of, ok := s.passed[v]; ok {
+		s.takePassed(of, &result)
+		return result, nil
+	} else if !hasRow {
 		if result.Predicted, err = s.predict(v); err != nil {
 			return result, err
 		}
 		if !result.Predicted {
-			result.Lack = "it has no predictions, and no classifier is kept that could make them"
+			result.Lack = noPredictionsAtAll
 			return result, nil
 		}
-	} else if s.isStored(v) {
-		return result, s.readStored(&result)
 	}
-	if s.passed == nil {
-		if err := s.sumAround(v); err != nil {
-			return result, err
-		}
+	if err := s.sumAround(v); err != nil {
+		return result, err
 	}
 	by, err := s.evidence(v)
 	if err != nil {
@@ -231,31 +232,32 @@ func (s *scorer) score(v kv.NodeID) (NodeScore, error) {
 	}
 	suggestion := by.Suggest(label)
 	result.Suggestion, result.Confidence = s.run.Classes[suggestion], float64(s.row[suggestion])
-	switch {
-	case label == kv.NoClass:
-	case s.passed != nil:
-		result.Score = float64(s.passed.scores[v])
-	default:
+	if label != kv.NoClass {
 		score, class, confidence := s.byModel(v, label, by)
 		if result.Score = float64(score); score == score {
 			result.Suggestion, result.Confidence = s.run.Classes[class], float64(confidence)
 		}
 	}
-	if s.passed != nil && result.Score == result.Score {
-		if class, ok := s.passed.suggested[v]; ok {
-			result.Suggestion, result.Confidence = s.run.Classes[class], float64(s.passed.confidence[v])
-		}
+	return result, nil
+}
+
+// noPredictionsAtAll is a Lack.
+const noPredictionsAtAll = "it has no predictions, and no classifier is kept that could make them"
+
+// takePassed writes what a pass has made of a node.
+func (s *scorer) takePassed(of passedScore, to *NodeScore) {
+	if of.suggestion == kv.NoClass {
+		to.Lack = noPredictionsAtAll
+		return
 	}
-	return result, err
+	if to.Predicted = of.row != nil; to.Predicted {
+		copy(s.row, of.row)
+	}
+	to.Score, to.Suggestion, to.Confidence = float64(of.score), s.run.Classes[of.suggestion], float64(of.confidence)
 }
 
 // predict puts into row what the kept classifier predicts of a node, and returns false if it cannot.
 func (s *scorer) predict(v kv.NodeID) (bool, error) {
-	if s.passed != nil {
-		row, ok := s.passed.predictions[v]
-		copy(s.row, row)
-		return ok, nil
-	}
 	f, err := s.predictor()
 	if err != nil {
 		return false, ignoreNoClassifier(err)
