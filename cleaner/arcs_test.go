@@ -48,7 +48,7 @@ func TestStrangersAreHeard(t *testing.T) {
 	}{{2, false, 0.95}, {3, false, 0.9}, {5, true, 0.9}} {
 		p, truth := strangers(7, 1500, c.classes, c.ring)
 		p.drawn = true
-		values, _ := train(t, *p.base(), PredictOptions{})
+		values, _ := train(t, *p.base(), Options{})
 		p.predictions = rowsSource{c.classes, values}
 		scores, _ := p.result(t)
 		wrong, found, flagged := 0, 0, 0

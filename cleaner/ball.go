@@ -228,7 +228,7 @@ func (s *scorer) predictByPass(nodes []kv.NodeID, place *workplace.Place) ([][]f
 	if err != nil {
 		return nil, ignoreNoClassifier(err)
 	}
-	rows, err := f.rowsByPass(s.ctx, place, nodes, PredictOptions{
+	rows, err := f.rowsByPass(s.ctx, place, nodes, Options{
 		Workers: s.opt.Workers, MemoryBudget: s.opt.MemoryBudget, Progress: s.opt.Progress,
 	})
 	if errors.Is(err, errNoClassifier) {

@@ -56,7 +56,7 @@ const (
 )
 
 // trainAndPredict trains the base classifier and predicts every node. The caller closes the predictions.
-func (p *baseProblem) trainAndPredict(ctx context.Context, opt PredictOptions) (predictions *rowstore.Store, t *trainedBase, err error) {
+func (p *baseProblem) trainAndPredict(ctx context.Context, opt Options) (predictions *rowstore.Store, t *trainedBase, err error) {
 	began := time.Now()
 	if t, err = p.train(ctx, opt); err != nil {
 		return nil, nil, err
@@ -82,12 +82,12 @@ func (p *baseProblem) trainAndPredict(ctx context.Context, opt PredictOptions) (
 type trainedBase struct {
 	fit    *baseFit
 	inputs *rowstore.Store // of every node; whoever has trained closes it
-	opt    PredictOptions  // with defaults
+	opt    Options         // with defaults
 	report *PredictReport  // without accuracies
 }
 
 // train trains the base classifier.
-func (p *baseProblem) train(ctx context.Context, opt PredictOptions) (*trainedBase, error) {
+func (p *baseProblem) train(ctx context.Context, opt Options) (*trainedBase, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (p *baseProblem) train(ctx context.Context, opt PredictOptions) (*trainedBa
 }
 
 // trainOn trains the base classifier on an input.
-func (p *baseProblem) trainOn(ctx context.Context, input baseInput, opt PredictOptions) (*trainedBase, error) {
+func (p *baseProblem) trainOn(ctx context.Context, input baseInput, opt Options) (*trainedBase, error) {
 	t := &trainedBase{opt: opt, report: &PredictReport{Inputs: input.name}}
 	budget := opt.MemoryBudget - p.heldInTraining()
 	err := limitSeries(p.graph, budget)
@@ -177,24 +177,20 @@ func (p *baseProblem) crossFitting(seed uint64) (_ *baseProblem, err error) {
 }
 
 // fitBase fits a classifier to inputs.
-func (p *baseProblem) fitBase(ctx context.Context, inputs *rowstore.Store, opt PredictOptions) (fit *baseFit, err error) {
+func (p *baseProblem) fitBase(ctx context.Context, inputs *rowstore.Store, opt Options) (fit *baseFit, err error) {
 	train, err := p.learn(ctx, inputs, p.teaches, baseTraining, opt)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, train.Close()) }()
 	class := func(row int) int { return int(train.right[row]) }
-	progress := func(done, total int64) {
-		if opt.Progress != nil {
-			opt.Progress("train", done, total)
-		}
-	}
+	progress := func(done, total int64) { opt.progress("train", done, total) }
 	ridge, err := nn.FitRidge(ctx, &train.inputs, class, p.classes, parallel.Workers(opt.Workers), progress)
 	return &baseFit{ridge, train.nodes}, err
 }
 
 // predictAll predicts every row of inputs.
-func (p *baseProblem) predictAll(ctx context.Context, fit *baseFit, inputs *rowstore.Store, opt PredictOptions) (*rowstore.Store, error) {
+func (p *baseProblem) predictAll(ctx context.Context, fit *baseFit, inputs *rowstore.Store, opt Options) (*rowstore.Store, error) {
 	out, err := rowstore.New(p.place.Scratch(), p.graph.NumNodes(), p.classes)
 	if err != nil {
 		return nil, err
@@ -221,7 +217,7 @@ type lessons struct {
 
 // learn copies the inputs of the nodes that have a role, or of so many of them drawn with seed.
 func (p *baseProblem) learn(
-	ctx context.Context, inputs *rowstore.Store, has role, most int, opt PredictOptions,
+	ctx context.Context, inputs *rowstore.Store, has role, most int, opt Options,
 ) (l *lessons, err error) {
 	nodes, order, err := drawNodes(p.order, len(p.labels), p.count(has), most, opt.Seed, has)
 	if err != nil {

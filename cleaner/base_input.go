@@ -12,15 +12,14 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// operators are the options of ops with a budget. stage is what propagation is called.
-func (p *baseProblem) operators(o PredictOptions, budget int64, stage string) ops.Options {
-	opt := ops.Options{
-		MemoryBudget: budget, Workers: o.Workers, Scratch: p.place.Scratch(), Progress: o.Progress,
-	}
+// operators are the options of ops with a budget.
+func (p *baseProblem) operators(o Options, budget int64) ops.Options {
+	opt := o.ops(0)
+	opt.MemoryBudget, opt.Scratch = budget, p.place.Scratch()
 	if o.OnStage != nil {
 		opt.OnStage = func(s ops.Stage) {
 			if s.Name == "propagate" { // which is the name of what features are made of
-				s.Name = stage
+				s.Name = "smooth"
 			}
 			o.OnStage(s)
 		}
@@ -31,12 +30,12 @@ func (p *baseProblem) operators(o PredictOptions, budget int64, stage string) op
 // A baseInput is what the classifier may see of every node.
 type baseInput struct {
 	name string // of PredictReport.Inputs
-	make func(ctx context.Context, opt PredictOptions, budget int64) (*rowstore.Store, error)
+	make func(ctx context.Context, opt Options, budget int64) (*rowstore.Store, error)
 }
 
 // candidates are the inputs that are tried. Wrong labels make neighbours disagree as well: where they do, the
 // cross-entropy of nodes that are each predicted without their own label tells whether features are to be smoothed.
-func (p *baseProblem) candidates(ctx context.Context, opt PredictOptions) ([]baseInput, error) {
+func (p *baseProblem) candidates(ctx context.Context, opt Options) ([]baseInput, error) {
 	if !p.hasFeatures() {
 		return []baseInput{{InputStructure, p.structure}}, nil
 	}
@@ -54,7 +53,7 @@ func (p *baseProblem) candidates(ctx context.Context, opt PredictOptions) ([]bas
 }
 
 // smoothedFeatures is the input of a graph with features [n×d].
-func (p *baseProblem) smoothedFeatures(ctx context.Context, opt PredictOptions, budget int64) (*rowstore.Store, error) {
+func (p *baseProblem) smoothedFeatures(ctx context.Context, opt Options, budget int64) (*rowstore.Store, error) {
 	s, err := rowstore.New(p.place.Scratch(), p.graph.NumNodes(), p.features.Width())
 	if err != nil {
 		return nil, err
@@ -62,7 +61,7 @@ func (p *baseProblem) smoothedFeatures(ctx context.Context, opt PredictOptions, 
 	err = p.writeFeatures(ctx, s, opt)
 	if err == nil {
 		op := ops.Operator{Hops: baseHops, SelfLoops: true}
-		err = ops.Propagate(ctx, p.graph, p.features, op, p.operators(opt, budget, "smooth"), func(t ops.Tile) error {
+		err = ops.Propagate(ctx, p.graph, p.features, op, p.operators(opt, budget), func(t ops.Tile) error {
 			return s.Add(t.Rows, t.Lo, t.Hi-t.Lo, 1, t.Values)
 		})
 	}
@@ -73,20 +72,20 @@ func (p *baseProblem) smoothedFeatures(ctx context.Context, opt PredictOptions, 
 }
 
 // writeFeatures puts the features into the first columns.
-func (p *baseProblem) writeFeatures(ctx context.Context, s *rowstore.Store, opt PredictOptions) error {
+func (p *baseProblem) writeFeatures(ctx context.Context, s *rowstore.Store, opt Options) error {
 	return rowstore.Each(ctx, p.features, s.Rows, opt.Workers, func(rows kv.Range, values []float32) error {
 		return s.Write(rows, 0, p.features.Width(), values)
 	})
 }
 
 // mixedInputs is the input of a graph with features whose neighbours disagree [n×(2d+c+1)].
-func (p *baseProblem) mixedInputs(ctx context.Context, opt PredictOptions, budget int64) (*rowstore.Store, error) {
+func (p *baseProblem) mixedInputs(ctx context.Context, opt Options, budget int64) (*rowstore.Store, error) {
 	d, c := p.features.Width(), p.classes
 	s, err := rowstore.New(p.place.Scratch(), p.graph.NumNodes(), 2*d+c+1)
 	if err != nil {
 		return nil, err
 	}
-	operators := p.operators(opt, budget, "smooth")
+	operators := p.operators(opt, budget)
 	around := func(x ops.Source, at int) error {
 		return ops.Propagate(ctx, p.graph, x, ops.Operator{Hops: 1}, operators, func(t ops.Tile) error {
 			return s.Write(t.Rows, at+t.Lo, t.Hi-t.Lo, t.Values)
@@ -161,9 +160,9 @@ const roundingShare = 1e-6
 
 // structure is the input of a graph without features [n×(hops·c+1)].
 func (p *baseProblem) structure(
-	ctx context.Context, opt PredictOptions, budget int64,
+	ctx context.Context, opt Options, budget int64,
 ) (s *rowstore.Store, err error) {
-	operators := p.operators(opt, budget, "smooth")
+	operators := p.operators(opt, budget)
 	diagonals, err := p.labelDiagonals(ctx, operators)
 	if err != nil {
 		return nil, err
@@ -234,7 +233,7 @@ func (p *baseProblem) writeDegrees(ctx context.Context, s *rowstore.Store, opera
 
 // eachInput changes every row of s in place.
 func (p *baseProblem) eachInput(
-	ctx context.Context, s *rowstore.Store, opt PredictOptions, change func(v kv.NodeID, row []float32),
+	ctx context.Context, s *rowstore.Store, opt Options, change func(v kv.NodeID, row []float32),
 ) error {
 	return rowstore.Each(ctx, s, p.graph.NumNodes(), opt.Workers, func(rows kv.Range, values []float32) error {
 		for v := rows.First; v < rows.End; v++ {

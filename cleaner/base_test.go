@@ -71,7 +71,7 @@ func newPlace(t testing.TB) *workplace.Place {
 }
 
 // train returns the predictions [n×c].
-func train(t *testing.T, p baseProblem, opt PredictOptions) ([]float32, *PredictReport) {
+func train(t *testing.T, p baseProblem, opt Options) ([]float32, *PredictReport) {
 	t.Helper()
 	predictions, trained, err := p.trainAndPredict(context.Background(), opt)
 	if err != nil {
@@ -114,7 +114,7 @@ func TestBaseClassifierLearns(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := c.make(t, 1, 300, 4, c.width)
 			p.labels[7] = kv.NoClass
-			values, report := train(t, p, PredictOptions{Seed: 1})
+			values, report := train(t, p, Options{Seed: 1})
 			checkPredictions(t, values, 4)
 			if report.Inputs != c.inputs || report.Seconds <= 0 {
 				t.Errorf("report: got %+v, want inputs %s and seconds", report, c.inputs)
@@ -163,8 +163,8 @@ func TestPredictionsAreTheSameBits(t *testing.T) {
 			}
 			p := c.make(t, 2, 70, c.classes, c.width)
 			fit := p.heldInTraining()
-			want, wantReport := train(t, p, PredictOptions{Seed: 3, Workers: 1})
-			for _, opt := range []PredictOptions{{Workers: 2, MemoryBudget: 70<<10 + fit}, {Workers: 4, MemoryBudget: 16 << 20}} {
+			want, wantReport := train(t, p, Options{Seed: 3, Workers: 1})
+			for _, opt := range []Options{{Workers: 2, MemoryBudget: 70<<10 + fit}, {Workers: 4, MemoryBudget: 16 << 20}} {
 				if !longtest.Asked() && (i == 1) == (opt.Workers == 4) {
 					continue
 				}
@@ -236,7 +236,7 @@ func TestBaseClassifierOnAwkwardGraphs(t *testing.T) {
 			if c.change != nil {
 				c.change(&p)
 			}
-			values, report := train(t, p, PredictOptions{Seed: 1})
+			values, report := train(t, p, Options{Seed: 1})
 			checkPredictions(t, values, c.c)
 			if report.Inputs != c.want {
 				t.Errorf("inputs: got %s, want %s", report.Inputs, c.want)
@@ -247,7 +247,7 @@ func TestBaseClassifierOnAwkwardGraphs(t *testing.T) {
 	for v := range p.splits {
 		p.splits[v] = SplitTest
 	}
-	if _, _, err := p.trainAndPredict(context.Background(), PredictOptions{}); !errors.Is(err, ErrNoLabels) || !strings.Contains(err.Error(), "training split") {
+	if _, _, err := p.trainAndPredict(context.Background(), Options{}); !errors.Is(err, ErrNoLabels) || !strings.Contains(err.Error(), "training split") {
 		t.Errorf("no training nodes: got %v, want ErrNoLabels of the training split", err)
 	}
 }
@@ -274,10 +274,10 @@ func TestPredictionDoesNotSeeOwnLabel(t *testing.T) {
 	p := newBaseProblem(t, 6, 600, 2, 40)
 	v := kv.NodeID(slices.IndexFunc(p.splits, func(s Split) bool { return s == SplitTrain }))
 	row := func() (own, all float64) {
-		inputs := must.Get(p.smoothedFeatures(ctx, PredictOptions{}, 64<<20))(t)
+		inputs := must.Get(p.smoothedFeatures(ctx, Options{}, 64<<20))(t)
 		closeStore(t, inputs)
-		fit := must.Get(p.fitBase(ctx, inputs, PredictOptions{}))(t)
-		out := must.Get(p.predictAll(ctx, fit, inputs, PredictOptions{}))(t)
+		fit := must.Get(p.fitBase(ctx, inputs, Options{}))(t)
+		out := must.Get(p.predictAll(ctx, fit, inputs, Options{}))(t)
 		closeStore(t, out)
 		predicted, x := make([]float32, 2), make([]float32, inputs.Width())
 		must.Do(t, errors.Join(out.Read(kv.Range{First: v, End: v + 1}, 0, 2, predicted), inputs.Read(kv.Range{First: v, End: v + 1}, 0, len(x), x)))
@@ -305,7 +305,7 @@ func TestStructureDoesNotSeeOwnLabel(t *testing.T) {
 			p.splits[v] = Split(r.IntN(4))
 		}
 		row := func(v kv.NodeID) []float32 {
-			s := must.Get(p.structure(ctx, PredictOptions{}, 64<<20))(t)
+			s := must.Get(p.structure(ctx, Options{}, 64<<20))(t)
 			closeStore(t, s)
 			got := make([]float32, s.Width())
 			must.Do(t, s.Read(kv.Range{First: v, End: v + 1}, 0, s.Width(), got))
@@ -346,7 +346,7 @@ func TestMixedInputs(t *testing.T) {
 	}
 	features := make([]float32, n*d)
 	must.Do(t, p.features.Read(kv.Range{End: n}, 0, d, features))
-	s := must.Get(p.mixedInputs(context.Background(), PredictOptions{}, 64<<20))(t)
+	s := must.Get(p.mixedInputs(context.Background(), Options{}, 64<<20))(t)
 	closeStore(t, s)
 	got := allRows(t, s)
 	scaled := func(row []float64, length float64) (out []float64) {
@@ -388,7 +388,7 @@ func TestMixedInputs(t *testing.T) {
 func TestSmoothedFeaturesHaveLengthOne(t *testing.T) {
 	features := []float32{3, 4, 0, 2, 0, 0} // of two neighbours and an isolated node without any
 	p := baseProblem{graph: kvtest.NewMemoryGraph(3, [][2]kv.NodeID{{0, 1}}), features: ops.Dense(features, 2)}
-	s := must.Get(p.smoothedFeatures(context.Background(), PredictOptions{}, 1<<20))(t)
+	s := must.Get(p.smoothedFeatures(context.Background(), Options{}, 1<<20))(t)
 	closeStore(t, s)
 	// (3, 4) + 2 (1.5, 3), and (0, 2) + 2 (1.5, 3).
 	left, right := math.Hypot(6, 10), math.Hypot(3, 8)
@@ -474,7 +474,7 @@ func TestPredictWritesPredictions(t *testing.T) {
 	p := newPlanted(8, 200)
 	s := p.load(t, true)
 	var notices, stages []string
-	report := must.Get(Predict(context.Background(), s, PredictOptions{
+	report := must.Get(Predict(context.Background(), s, Options{
 		Seed: 1, Notice: func(n string) { notices = append(notices, n) }, OnStage: func(stage ops.Stage) { stages = append(stages, stage.Name) },
 	}))(t)
 	if report.Inputs != InputStructure || report.TestAccuracy < 0.6 { // of labels of which a tenth is wrong
@@ -505,7 +505,7 @@ func TestPredictWritesPredictions(t *testing.T) {
 }
 
 func TestPredictRefuses(t *testing.T) {
-	_, err := Predict(context.Background(), nil, PredictOptions{Workers: -2, MemoryBudget: -3})
+	_, err := Predict(context.Background(), nil, Options{Workers: -2, MemoryBudget: -3})
 	for _, field := range []string{"workers -2", "memory budget -3"} {
 		if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), field) {
 			t.Errorf("two bad options: got %v, want ErrOptions that names %s", err, field)
@@ -513,17 +513,17 @@ func TestPredictRefuses(t *testing.T) {
 	}
 	dir := kvtest.LoadDir(t, kvtest.NumberedGraph([]string{"x", "y"}))
 	s := kvtest.Open(t, dir, kv.Options{ReadOnly: true})
-	if _, err := Predict(context.Background(), s, PredictOptions{}); !errors.Is(err, kv.ErrReadOnly) {
+	if _, err := Predict(context.Background(), s, Options{}); !errors.Is(err, kv.ErrReadOnly) {
 		t.Errorf("a store open for reading: got %v, want kv.ErrReadOnly", err)
 	}
-	if _, err := Predict(context.Background(), kvtest.Load(t, kvtest.NumberedGraph([]string{"", ""})), PredictOptions{}); !errors.Is(err, ErrNoLabels) {
+	if _, err := Predict(context.Background(), kvtest.Load(t, kvtest.NumberedGraph([]string{"", ""})), Options{}); !errors.Is(err, ErrNoLabels) {
 		t.Errorf("no labels: got %v, want ErrNoLabels", err)
 	}
-	if _, err := Predict(context.Background(), kvtest.Create(t, kv.Options{}), PredictOptions{}); !errors.Is(err, ErrNoLabels) {
+	if _, err := Predict(context.Background(), kvtest.Create(t, kv.Options{}), Options{}); !errors.Is(err, ErrNoLabels) {
 		t.Errorf("an empty store: got %v, want ErrNoLabels", err)
 	}
 	bad := withFeatures(t, 1, map[string][]float32{"1": {float32(math.Inf(1))}})
-	if _, err := Predict(context.Background(), bad, PredictOptions{}); !errors.Is(err, ErrFeatures) {
+	if _, err := Predict(context.Background(), bad, Options{}); !errors.Is(err, ErrFeatures) {
 		t.Errorf("an infinite feature: got %v, want ErrFeatures", err)
 	}
 }
@@ -540,7 +540,7 @@ func TestPredictWhileTheStoreChanges(t *testing.T) {
 		})
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	_, err := Predict(ctx, s, PredictOptions{Progress: func(stage string, done, total int64) {
+	_, err := Predict(ctx, s, Options{Progress: func(stage string, done, total int64) {
 		if stage == "train" && done < total {
 			cancel()
 		}
@@ -550,7 +550,7 @@ func TestPredictWhileTheStoreChanges(t *testing.T) {
 	}
 	unchanged("cancelling")
 
-	_, err = Predict(context.Background(), s, PredictOptions{Progress: func(stage string, done, total int64) {
+	_, err = Predict(context.Background(), s, Options{Progress: func(stage string, done, total int64) {
 		if stage != "train" || done == total {
 			return
 		}
@@ -566,7 +566,7 @@ func TestPredictWhileTheStoreChanges(t *testing.T) {
 		t.Errorf("a node added in training: got %v, want ErrMissingRows that names it", err)
 	}
 	unchanged("a node was added")
-	if _, err := Predict(context.Background(), s, PredictOptions{}); err != nil {
+	if _, err := Predict(context.Background(), s, Options{}); err != nil {
 		t.Errorf("a second time: %v", err)
 	}
 }

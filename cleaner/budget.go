@@ -112,8 +112,8 @@ func (p *baseProblem) heldInTraining() int64 {
 }
 
 // requireForTraining says that a budget is less than trainAndPredict needs, for which the graph is measured.
-func (p *baseProblem) requireForTraining(ctx context.Context, opt PredictOptions) error {
-	least, err := p.leastForTraining(ctx, opt.measuring())
+func (p *baseProblem) requireForTraining(ctx context.Context, opt Options) error {
+	least, err := p.leastForTraining(ctx, opt.ops(0))
 	if err != nil {
 		return err
 	}

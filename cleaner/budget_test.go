@@ -32,7 +32,7 @@ func TestLeastBudgets(t *testing.T) {
 			})
 		},
 		"predict": func(budget int64, stage func(ops.Stage)) error {
-			_, err := Predict(ctx, s, PredictOptions{MemoryBudget: budget, OnStage: stage, Workers: 2})
+			_, err := Predict(ctx, s, Options{MemoryBudget: budget, OnStage: stage, Workers: 2})
 			return err
 		},
 	}

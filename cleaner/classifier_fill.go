@@ -125,7 +125,7 @@ const filledAtOnce = 1024
 // predictMissing predicts the nodes without predictions by the classifier that the store keeps, whose predictions all
 // others have, alone or joined with imported ones. If every node has predictions, it does nothing. It returns
 // errNoClassifier as openFiller does.
-func predictMissing(ctx context.Context, s *kv.Store, opt PredictOptions) (filled int64, err error) {
+func predictMissing(ctx context.Context, s *kv.Store, opt Options) (filled int64, err error) {
 	tx := s.Begin()
 	defer tx.Close()
 	f, err := openFiller(tx)
@@ -151,9 +151,7 @@ func predictMissing(ctx context.Context, s *kv.Store, opt PredictOptions) (fille
 		if err := f.write(s, nodes[first:end], rows[first:end]); err != nil {
 			return 0, err
 		}
-		if opt.Progress != nil {
-			opt.Progress("predict", int64(end), int64(len(nodes)))
-		}
+		opt.progress("predict", int64(end), int64(len(nodes)))
 	}
 	return int64(len(nodes)), nil
 }
@@ -167,7 +165,7 @@ const (
 )
 
 // rowsOf are what is stored of nodes, which are predicted one by one; ops.ErrReach if a pass over the graph costs less.
-func (f *filler) rowsOf(ctx context.Context, nodes []kv.NodeID, opt PredictOptions) ([][]float32, error) {
+func (f *filler) rowsOf(ctx context.Context, nodes []kv.NodeID, opt Options) ([][]float32, error) {
 	if len(nodes) > mostAlone {
 		return nil, ops.ErrReach
 	}
@@ -186,7 +184,7 @@ func (f *filler) rowsOf(ctx context.Context, nodes []kv.NodeID, opt PredictOptio
 }
 
 // rowsInWorkplace is rowsByPass in the workplace of the store.
-func (f *filler) rowsInWorkplace(ctx context.Context, s *kv.Store, nodes []kv.NodeID, opt PredictOptions) (rows [][]float32, err error) {
+func (f *filler) rowsInWorkplace(ctx context.Context, s *kv.Store, nodes []kv.NodeID, opt Options) (rows [][]float32, err error) {
 	place, err := workplace.Open(ctx, s, f.tx)
 	if err != nil {
 		return nil, err
@@ -196,7 +194,7 @@ func (f *filler) rowsInWorkplace(ctx context.Context, s *kv.Store, nodes []kv.No
 }
 
 // rowsByPass is rowsOf with the inputs of all nodes, in passes over the graph. Nodes ascend.
-func (f *filler) rowsByPass(ctx context.Context, place *workplace.Place, nodes []kv.NodeID, opt PredictOptions) (rows [][]float32, err error) {
+func (f *filler) rowsByPass(ctx context.Context, place *workplace.Place, nodes []kv.NodeID, opt Options) (rows [][]float32, err error) {
 	inputs, err := f.by.inputs(ctx, f.tx, place, opt)
 	if err != nil {
 		return nil, err
@@ -309,7 +307,7 @@ func (k *classifier) features(tx *kv.Tx) (ops.Source, error) {
 func (k *classifier) labelHops() int { return (k.Widths[0] - 1) / len(k.Classes) }
 
 // inputs are those of the network, of every node.
-func (k *classifier) inputs(ctx context.Context, tx *kv.Tx, place *workplace.Place, opt PredictOptions) (inputs *rowstore.Store, err error) {
+func (k *classifier) inputs(ctx context.Context, tx *kv.Tx, place *workplace.Place, opt Options) (inputs *rowstore.Store, err error) {
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}
@@ -331,7 +329,7 @@ func (k *classifier) inputs(ctx context.Context, tx *kv.Tx, place *workplace.Pla
 			return nil, err
 		}
 	}
-	makeInputs := map[string]func(context.Context, PredictOptions, int64) (*rowstore.Store, error){
+	makeInputs := map[string]func(context.Context, Options, int64) (*rowstore.Store, error){
 		InputFeatures: p.smoothedFeatures, InputMixed: p.mixedInputs, InputStructure: p.structure,
 	}[k.Input]
 	if makeInputs == nil {

@@ -112,16 +112,8 @@ func begin(ctx context.Context, s *kv.Store, opt Options) (*kv.Tx, error) {
 		switch lack {
 		case noPredictions:
 			opt.notice("no predictions in the store: training the built-in base classifier")
-			_, err = Predict(ctx, s, PredictOptions{
-				Seed:         opt.Seed,
-				Workers:      opt.Workers,
-				MemoryBudget: opt.MemoryBudget,
-				Progress:     opt.Progress,
-				OnStage:      opt.OnStage,
-				Notice:       opt.Notice,
-				neighbors:    plan.neighbors,
-			})
-			if err != nil {
+			opt.neighbors = plan.neighbors
+			if _, err = Predict(ctx, s, opt); err != nil {
 				err = fmt.Errorf("base predictions: %w", err)
 			}
 		case someRows:
@@ -189,9 +181,7 @@ func unpredictedIn(ctx context.Context, tx *kv.Tx) (bool, error) {
 // joins them with imported ones as the last run has. It returns errNoClassifier if none is kept that could predict
 // them.
 func fillPredictions(ctx context.Context, s *kv.Store, opt Options) error {
-	filled, err := predictMissing(ctx, s, PredictOptions{
-		Seed: opt.Seed, Workers: opt.Workers, MemoryBudget: opt.MemoryBudget, Progress: opt.Progress, OnStage: opt.OnStage,
-	})
+	filled, err := predictMissing(ctx, s, opt)
 	if errors.Is(err, errNoClassifier) || errors.Is(err, kv.ErrNotFound) {
 		return errNoClassifier
 	}

@@ -152,10 +152,7 @@ func (r *Run) mixture(tx *kv.Tx) (*kv.Matrix, error) {
 
 // train trains the built-in classifier.
 func (c *combination) train(ctx context.Context) error {
-	predictions, trained, err := c.base.trainAndPredict(ctx, PredictOptions{
-		Seed: c.opt.Seed, Workers: c.opt.Workers, MemoryBudget: c.opt.MemoryBudget, Progress: c.opt.Progress,
-		OnStage: c.opt.OnStage,
-	})
+	predictions, trained, err := c.base.trainAndPredict(ctx, c.opt)
 	if err == nil {
 		c.own, c.by = predictions, trained.keep(c.base, c.names)
 	}

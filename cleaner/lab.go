@@ -63,7 +63,7 @@ func NewLab(ctx context.Context, tx *kv.Tx, opt Options) (l *Lab, err error) {
 	}
 	l.base.graph = graphOf(tx)
 	_, err = l.base.graphSizes(ctx, l.opt.ops(0))
-	l.opt.OnStage = nil // of the parts of a step
+	l.opt.OnStage, l.opt.clock = nil, nil // of the parts of a step
 	return l, err
 }
 
@@ -121,10 +121,11 @@ func (l *Lab) problem(ctx context.Context, t Trial) (baseProblem, error) {
 	return base, err
 }
 
-func (l *Lab) training(seed uint64) PredictOptions {
-	return PredictOptions{
-		Seed: seed, Workers: l.opt.Workers, MemoryBudget: l.opt.MemoryBudget, Progress: l.opt.Progress,
-	}
+// training are the options of the classifier.
+func (l *Lab) training(seed uint64) Options {
+	opt := l.opt
+	opt.Seed = seed
+	return opt
 }
 
 // Train trains the built-in classifier, and returns what it predicts. The caller closes it.
@@ -215,10 +216,7 @@ func (l *Lab) Lessons(ctx context.Context, t Trial, classes int) (_ *Lessons, er
 		return nil, err
 	}
 	base.classes = classes
-	opt, err := l.training(t.Seed).withDefaults()
-	if err != nil {
-		return nil, err
-	}
+	opt := l.training(t.Seed)
 	candidates, err := base.candidates(ctx, opt)
 	if err != nil {
 		return nil, err

@@ -61,7 +61,7 @@ func TestCleanOfManyClasses(t *testing.T) {
 		t.Fatalf("cleaning %d classes in %d bytes: got %v, want a budget error", c, little, err)
 	}
 	var untrained *ops.BudgetError
-	_, err = Predict(context.Background(), s, PredictOptions{MemoryBudget: 16 << 20})
+	_, err = Predict(context.Background(), s, Options{MemoryBudget: 16 << 20})
 	if !errors.As(err, &untrained) {
 		t.Errorf("training %d classes in 16 MiB: got %v, want a budget error", c, err)
 	}

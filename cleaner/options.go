@@ -69,6 +69,9 @@ type Options struct {
 	// Imported says what imported predictions are. It has no effect on built-in ones.
 	Imported Imported
 
+	// Encoding says how Predict stores predictions.
+	Encoding PredictionEncoding
+
 	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: labels and
 	// splits of every node, the matrices between classes (see MatrixBytes), and what the operators hold. Long arrays
 	// that are read in order lie in files and do not count. If the budget is too small, the work fails with an
@@ -83,7 +86,8 @@ type Options struct {
 	Notice   func(string)
 	Warn     func(string)
 
-	clock *clock.Clock // of OnStage
+	clock     *clock.Clock    // of OnStage
+	neighbors *NeighborCounts // of the labels that Predict learns; nil: not counted yet
 }
 
 // joinsImported says whether the built-in classifier is trained beside imported predictions, to be joined with them.
@@ -120,6 +124,9 @@ func (o Options) withDefaults() (Options, error) {
 		}
 	default:
 		problems = append(problems, fmt.Errorf("predictions %q: want %q, %q, %q or none", o.Imported, OutOfFold, InSample, AsGiven))
+	}
+	if o.Encoding.TopK < 0 {
+		problems = append(problems, fmt.Errorf("top-k %d: want 0 or more", o.Encoding.TopK))
 	}
 	if !(o.Threshold >= 0 && o.Threshold < 1) {
 		problems = append(problems, fmt.Errorf("threshold %v: want none or a number between 0 and 1", o.Threshold))

@@ -6,58 +6,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/clock"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
-
-// PredictOptions tunes the built-in base classifier. The zero value is ready to use.
-type PredictOptions struct {
-	// Seed fixes everything that is drawn at random. Zero is a seed like any other: the command predict has the default
-	// 1.
-	Seed uint64
-
-	// Workers is the number of goroutines that compute; zero means GOMAXPROCS. It does not change the predictions.
-	Workers int
-
-	// MemoryBudget is that of Options. Inputs and predictions lie in temporary files. It does not change the
-	// predictions.
-	MemoryBudget int64
-
-	// Encoding says how the predictions are stored.
-	Encoding PredictionEncoding
-
-	// Progress, OnStage and Notice are those of Options.
-	Progress kv.Progress
-	OnStage  func(ops.Stage)
-	Notice   func(string)
-
-	clock     *clock.Clock    // of OnStage
-	neighbors *NeighborCounts // nil: not counted yet
-}
-
-// withDefaults completes the options, or says what is wrong with all of them (ErrOptions).
-func (o PredictOptions) withDefaults() (PredictOptions, error) {
-	if o.clock == nil {
-		o.clock, o.OnStage = clock.New(o.OnStage)
-	}
-	problems := checkResources(o.Workers, &o.MemoryBudget)
-	if o.Encoding.TopK < 0 {
-		problems = append(problems, fmt.Errorf("top-k %d: want 0 or more", o.Encoding.TopK))
-	}
-	return o, joinOptions(problems)
-}
-
-// stage tells that a stage ends now. It began when the one before it ended.
-func (o PredictOptions) stage(name string) { o.clock.End(ops.Stage{Name: name}) }
-
-// measuring are the options for degrees.
-func (o PredictOptions) measuring() ops.Options {
-	return ops.Options{Workers: o.Workers, Progress: o.Progress, OnStage: o.OnStage}
-}
 
 // A PredictReport says how the base classifier was trained and how often it agrees with the given labels.
 type PredictReport struct {
@@ -98,12 +52,12 @@ const (
 // The store keeps the classifier, as it keeps one that Clean has joined with predictions from outside: for nodes that
 // are added later, which Clean and Rescore predict by it.
 //
-// Below the least MemoryBudget for the graph it fails with an *ops.BudgetError before it learns anything.
+// Of the options it takes Seed, Encoding, and those that every job has. Below the least MemoryBudget for the graph it fails with an *ops.BudgetError before it learns anything.
 //
 // Without labels outside the validation and test splits it returns ErrNoLabels, for bad features of a node ErrFeatures,
 // for bad options ErrOptions. If nodes or classes are added after it begins, it returns ErrMissingRows or
 // ErrUnknownClass. After a cancel or an error the store is as it was.
-func Predict(ctx context.Context, s *kv.Store, opt PredictOptions) (report *PredictReport, err error) {
+func Predict(ctx context.Context, s *kv.Store, opt Options) (report *PredictReport, err error) {
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func TestStages(t *testing.T) {
 			"read", "degrees", "count", "price", "diagonal", "keep", "read", "smooth", "train", "predict", "write", "index", "read", "score", "count", "write",
 		}},
 		{"predict", func(tell func(ops.Stage), progress kv.Progress) error {
-			_, err := Predict(ctx, bare, PredictOptions{OnStage: tell, Progress: progress})
+			_, err := Predict(ctx, bare, Options{OnStage: tell, Progress: progress})
 			return err
 		}, []string{"read", "degrees", "count", "smooth", "train", "predict", "write"}},
 		{"features", func(tell func(ops.Stage), progress kv.Progress) error {

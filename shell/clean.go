@@ -42,7 +42,7 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 	}
 	var report *cleaner.PredictReport
 	err := c.useStore(s, c.DB, c.store(), func(store *kv.Store) (err error) {
-		report, err = cleaner.Predict(ctx, store, cleaner.PredictOptions{
+		report, err = cleaner.Predict(ctx, store, cleaner.Options{
 			Seed:         c.Seed,
 			Workers:      c.Threads,
 			MemoryBudget: c.work(),

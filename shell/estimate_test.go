@@ -57,7 +57,7 @@ func TestEstimateIsThePlan(t *testing.T) {
 	stages := new(stageLog)
 	opt := cleaner.Options{Hops: 3, Workers: 2, MemoryBudget: 4 << 20, OnStage: stages.add}
 	must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
-		must.Get(cleaner.Predict(t.Context(), store, cleaner.PredictOptions{}))(t)
+		must.Get(cleaner.Predict(t.Context(), store, cleaner.Options{}))(t)
 		var e *cleaner.Plan
 		must.Do(t, store.View(func(tx *kv.Tx) (err error) {
 			e, err = cleaner.PlanClean(t.Context(), tx, opt)

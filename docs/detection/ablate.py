@@ -95,7 +95,7 @@ func kept[T any](variable string, make func() T) (made T) {
 	return made
 }
 
-func keptPredictions(ctx context.Context, p baseProblem, opt PredictOptions) (*rowstore.Store, error) {
+func keptPredictions(ctx context.Context, p baseProblem, opt Options) (*rowstore.Store, error) {
 	variable, all := "PREDICTIONS", kv.Range{End: kv.NodeID(p.graph.NumNodes())}
 	if isForeign() {
 		variable = "FOREIGN"
