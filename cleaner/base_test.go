@@ -385,20 +385,6 @@ func TestMixedInputs(t *testing.T) {
 	}
 }
 
-func TestSmoothedFeaturesHaveLengthOne(t *testing.T) {
-	features := []float32{3, 4, 0, 2, 0, 0} // of two neighbours and an isolated node without any
-	p := baseProblem{graph: kvtest.NewMemoryGraph(3, [][2]kv.NodeID{{0, 1}}), features: ops.Dense(features, 2)}
-	s := must.Get(p.smoothedFeatures(context.Background(), Options{}, 1<<20))(t)
-	closeStore(t, s)
-	// (3, 4) + 2 (1.5, 3), and (0, 2) + 2 (1.5, 3).
-	left, right := math.Hypot(6, 10), math.Hypot(3, 8)
-	for i, want := range []float64{6 / left, 10 / left, 3 / right, 8 / right, 0, 0} {
-		if got := float64(allRows(t, s)[i]); math.Abs(got-want) > 1e-6 {
-			t.Errorf("number %d: got %v, want %v", i, got, want)
-		}
-	}
-}
-
 // withFeatures makes a store of four nodes and an edge, with features of the nodes given.
 func withFeatures(t *testing.T, width int, rows map[string][]float32) *kv.Store {
 	t.Helper()
@@ -467,40 +453,6 @@ func TestBaseFeatures(t *testing.T) {
 				return nil
 			})
 		})
-	}
-}
-
-func TestPredictWritesPredictions(t *testing.T) {
-	p := newPlanted(8, 200)
-	s := p.load(t, true)
-	var notices, stages []string
-	report := must.Get(Predict(context.Background(), s, Options{
-		Seed: 1, Notice: func(n string) { notices = append(notices, n) }, OnStage: func(stage ops.Stage) { stages = append(stages, stage.Name) },
-	}))(t)
-	if report.Inputs != InputStructure || report.TestAccuracy < 0.6 { // of labels of which a tenth is wrong
-		t.Errorf("report: got %+v, want structure and a test accuracy of 0.6 or more", report)
-	}
-	if len(notices) != 1 || !strings.Contains(notices[0], "no features") {
-		t.Errorf("notices: got %q, want one that there are no features", notices)
-	}
-	if !slices.Contains(stages, "train") {
-		t.Errorf("stages: got %q, want train among them", stages)
-	}
-	view(t, s, func(tx *kv.Tx) error {
-		if source, err := predictionSource(tx); err != nil || source != SourceBuiltIn {
-			t.Errorf("source of the predictions: got %q and error %v, want %q", source, err, SourceBuiltIn)
-		}
-		predictions := must.Get(Predictions(tx))(t)
-		values := make([]float32, tx.NumNodes()*4)
-		must.Do(t, predictions.Read(kv.Range{End: kv.NodeID(tx.NumNodes())}, 0, 4, values))
-		checkPredictions(t, values, 4)
-		return nil
-	})
-	files := must.Get(os.ReadDir(s.Dir()))(t)
-	for _, file := range files {
-		if strings.HasPrefix(file.Name(), "spill-") {
-			t.Errorf("a temporary file is left: %s", file.Name())
-		}
 	}
 }
 

@@ -325,18 +325,6 @@ func TestCleanIsTheSameBits(t *testing.T) {
 	}
 }
 
-func TestCleanWithoutPredictionsTrainsFirst(t *testing.T) {
-	s := newPlanted(4, 400).load(t, true)
-	var notices []string
-	run := mustClean(t, s, Options{Method: paper.Published, Notice: func(n string) { notices = append(notices, n) }})
-	if run.PredictionSource != SourceBuiltIn {
-		t.Errorf("prediction source: got %q, want %q", run.PredictionSource, SourceBuiltIn)
-	}
-	if len(notices) == 0 || !strings.Contains(notices[0], "no predictions") {
-		t.Errorf("notices: got %q, want the first to say that there are no predictions", notices)
-	}
-}
-
 func TestCleanDrawsSplitsWhereItMust(t *testing.T) {
 	for name, split := range map[string]kv.Value{"none at all": {}, "training only": kv.ValueOf("train")} {
 		p := newPlanted(5, 400)

@@ -44,68 +44,6 @@ func TestNormalizeRow(t *testing.T) {
 	}
 }
 
-func TestSoftmax(t *testing.T) {
-	classes := []string{"a", "b"}
-	for _, c := range []struct {
-		row, want []float64
-	}{
-		{[]float64{0, 0}, []float64{0.5, 0.5}},
-		{[]float64{math.Log(3), 0}, []float64{0.75, 0.25}},
-		{[]float64{1e308, 0}, []float64{1, 0}},
-		{[]float64{1000, 1000 - math.Log(3)}, []float64{0.75, 0.25}},
-		{[]float64{-1e308, -1e308}, []float64{0.5, 0.5}},
-	} {
-		row := append([]float64(nil), c.row...)
-		if problem := softmax(row, classes); problem != "" {
-			t.Errorf("softmax of %v: got %q", c.row, problem)
-		}
-		for j := range row {
-			if math.Abs(row[j]-c.want[j]) > 1e-12 {
-				t.Errorf("softmax of %v: got %v, want %v", c.row, row, c.want)
-				break
-			}
-		}
-	}
-	for _, row := range [][]float64{{math.NaN(), 0}, {0, math.Inf(-1)}} {
-		if problem := softmax(row, classes); !strings.Contains(problem, "want a finite logit") {
-			t.Errorf("softmax of %v: got %q, want it refused", row, problem)
-		}
-	}
-}
-
-// TestScaledRows: what two decimals may leave out is scaled, more is refused; probabilities and percentages
-// are no logits.
-func TestScaledRows(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		row    []float64 // of every node
-		logits bool
-		want   string // "" of no error
-	}{
-		{"whole", []float64{0.75, 0.25}, false, ""},
-		{"by the precision of singles", []float64{0.75, 0.2495}, false, ""},
-		{"two decimals", []float64{0.66, 0.33}, false, ""},
-		{"more than that", []float64{0.66, 0.32}, false, "they add up to 0.98, want 1"},
-		{"probabilities as logits", []float64{0.66, 0.33}, true, ErrNotLogits.Error()},
-		{"percentages as logits", []float64{66, 34}, true, ErrNotLogits.Error()},
-		{"logits", []float64{1.5, -0.5}, true, ""},
-		{"logarithms of probabilities", []float64{math.Log(0.66), math.Log(0.34)}, true, ""},
-	} {
-		err := importPredictions(few(t), []string{"x", "y"}, PredictionOptions{Logits: c.logits},
-			func(w *PredictionWriter, tx *kv.Tx) error {
-				for v := range kv.NodeID(5) {
-					if err := w.Put(v, c.row); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
-		}
-	}
-}
-
 // few is a store of five nodes, ids p0 … p4 of classes x, y and one unlabelled.
 func few(t *testing.T) *kv.Store {
 	t.Helper()

@@ -87,27 +87,3 @@ func TestRunCountsSuspects(t *testing.T) {
 		t.Errorf("behind two decisions the run counts %d suspects, a query finds %d, want as many, and none that was decided on", second.Suspects, len(after))
 	}
 }
-
-// TestCountAllocatesNothing counts all nodes of a run, as every rescore does: a node costs no allocation.
-func TestCountAllocatesNothing(t *testing.T) {
-	s := cleanedForm(t, "five hops")
-	view(t, s, func(tx *kv.Tx) error {
-		run := must.Get(LastRun(tx))(t)
-		counter := must.Get(newRunCounter(tx, run))(t)
-		run.Threshold = -1 // all scores are above it
-		var failed error
-		count := func() {
-			counter.suspects = counter.suspects[:0]
-			for v := range kv.NodeID(tx.NumNodes()) {
-				if err := counter.add(v, 0, 0.5); err != nil {
-					failed = err
-				}
-			}
-		}
-		count() // reads the blocks
-		if got := testing.AllocsPerRun(3, count); got > 0 || failed != nil || len(counter.suspects) == 0 {
-			t.Errorf("%d nodes, %d suspects: got %v allocations, %v, want none", tx.NumNodes(), len(counter.suspects), got, failed)
-		}
-		return nil
-	})
-}

@@ -6,14 +6,12 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
-	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
@@ -95,39 +93,4 @@ func TestCleanAfterKill(t *testing.T) {
 	}
 	mustEndSound(t, s)
 	must.Do(t, s.Close())
-}
-
-// Features of a cleaned store use the diagonals that the cleaning has kept.
-func TestFeaturesUseKeptDiagonals(t *testing.T) {
-	ctx := context.Background()
-	s := newPlanted(23, 80).load(t, true)
-	read := func() (values []float32, computed []int) {
-		must.Do(t, s.View(func(tx *kv.Tx) error {
-			rows, err := Features(ctx, tx, 3, ops.Options{OnStage: func(stage ops.Stage) {
-				if stage.Name == "diagonal" {
-					computed = append(computed, stage.Hop)
-				}
-			}})
-			must.Do(t, err)
-			values = make([]float32, tx.NumNodes()*rows.Width())
-			err = rows.Read(kv.Range{End: kv.NodeID(tx.NumNodes())}, 0, rows.Width(), values)
-			return errors.Join(err, rows.Close())
-		}))
-		return values, computed
-	}
-	must.Get(Clean(ctx, s, Options{Seed: 1}))(t)
-	got, computed := read()
-	if len(computed) > 0 {
-		t.Errorf("after a cleaning: got the diagonals of hops %v computed, want none", computed)
-	}
-	must.Do(t, os.RemoveAll(filepath.Join(s.Dir(), "work")))
-	want, computed := read()
-	if !slices.Equal(computed, []int{2, 3}) {
-		t.Errorf("with nothing kept: got the diagonals of hops %v computed, want 2 and 3", computed)
-	}
-	for i := range want {
-		if got[i] != want[i] && (got[i] == got[i] || want[i] == want[i]) {
-			t.Fatalf("value %d: got %v, want %v", i, got[i], want[i])
-		}
-	}
 }

@@ -111,44 +111,6 @@ func TestMetricsAreTheirDefinitions(t *testing.T) {
 	}
 }
 
-func TestMetricsByHand(t *testing.T) {
-	const yes, no = true, false
-	for _, c := range []struct {
-		name           string
-		scores         []float64
-		flagged, wrong []bool
-		want           Metrics
-	}{
-		{
-			"one hit, one miss, one false alarm", []float64{.9, .8, .3, .1}, []bool{yes, yes, no, no}, []bool{yes, no, yes, no},
-			Metrics{FoundAt: FoundAt{.5, .5, .5}, F1: .5, PAtT: .5, PAtTFlagged: .5, Precision: .5, Recall: .5, AveragePrecision: 5. / 6, Flagged: 2, Mislabelled: 2, ECE: .425},
-		}, {
-			"perfect", []float64{.1, .99, .2}, []bool{no, yes, no}, []bool{no, yes, no},
-			Metrics{FoundAt: FoundAt{1, 1, 1}, F1: 1, MCC: 1, PAtT: 1, PAtTFlagged: 1, Precision: 1, Recall: 1, AveragePrecision: 1, Flagged: 1, Mislabelled: 1, ECE: .31 / 3},
-		}, {
-			"upside down", []float64{.9, .1}, []bool{yes, no}, []bool{no, yes},
-			Metrics{MCC: -1, AveragePrecision: .5, Flagged: 1, Mislabelled: 1, ECE: .9},
-		}, {
-			"found, but below the threshold", []float64{.9, .1}, []bool{no, no}, []bool{yes, no},
-			Metrics{FoundAt: FoundAt{1, 1, 1}, PAtT: 1, AveragePrecision: 1, Mislabelled: 1, ECE: .1},
-		}, {
-			"none mislabelled", []float64{.9, .1}, []bool{yes, no}, []bool{no, no}, Metrics{Flagged: 1, ECE: .5},
-		}, {
-			"all mislabelled and flagged", []float64{.9, .1}, []bool{yes, yes}, []bool{yes, yes},
-			Metrics{FoundAt: FoundAt{.5, .5, .5}, F1: 1, PAtT: 1, PAtTFlagged: 1, Precision: 1, Recall: 1, AveragePrecision: 1, Flagged: 2, Mislabelled: 2, ECE: .5},
-		}, {
-			"all tied: file order counts", []float64{.5, .5}, []bool{no, no}, []bool{no, yes},
-			Metrics{AveragePrecision: .5, Mislabelled: 1},
-		}, {
-			"NaN is last", []float64{math.NaN(), .1, math.NaN()}, []bool{no, no, no}, []bool{no, yes, no},
-			Metrics{FoundAt: FoundAt{1, 1, 1}, PAtT: 1, AveragePrecision: 1, Mislabelled: 1, ECE: .3},
-		},
-		{"no nodes", nil, nil, nil, Metrics{}},
-	} {
-		sameMetrics(t, c.name, measureScores(c.scores, c.flagged, c.wrong), c.want)
-	}
-}
-
 // TestMetricsHaveMeans keeps figures in step with the struct: a metric left out would have no mean.
 func TestMetricsHaveMeans(t *testing.T) {
 	if got, want := len(new(Metrics).figures()), reflect.TypeFor[Metrics]().NumField()-1+reflect.TypeFor[FoundAt]().NumField(); got != want {

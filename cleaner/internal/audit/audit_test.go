@@ -280,44 +280,6 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// TestWidth has the half-widths that docs/limits.md tells: where half of the labels are wrong and scores say nothing,
-// and with a tenth of the answers unsure.
-func TestWidth(t *testing.T) {
-	const n, runs = 5000, 30
-	for _, test := range []struct {
-		rate, unsure float64
-		at50, at200  [2]float64 // least, most
-	}{
-		{0.3, 0, [2]float64{0.13, 0.15}, [2]float64{0.065, 0.075}},
-		{0.5, 0, [2]float64{0.145, 0.16}, [2]float64{0.07, 0.08}},
-		{0.07, 0.1, [2]float64{0.13, 0.15}, [2]float64{0.085, 0.105}},
-		{0.5, 0.1, [2]float64{0.185, 0.205}, [2]float64{0.12, 0.135}},
-	} {
-		chance := rand.New(rand.NewPCG(5, 0))
-		var at50, at200 float64
-		for seed := range uint64(runs) {
-			s := draw(t, randomScores(n), seed)
-			answers := make([]Answer, 200)
-			for i := range answers {
-				switch x := chance.Float64(); {
-				case x < test.unsure:
-					answers[i] = Unsure
-				case x < test.unsure+test.rate*(1-test.unsure):
-					answers[i] = Wrong
-				default:
-					answers[i] = Right
-				}
-			}
-			first, last := s.Estimate(answers, 50), s.Estimate(answers, 200)
-			at50 += (first.High - first.Low) / 2 / runs
-			at200 += (last.High - last.Low) / 2 / runs
-		}
-		if at50 < test.at50[0] || at50 > test.at50[1] || at200 < test.at200[0] || at200 > test.at200[1] {
-			t.Errorf("%v wrong, %v unsure: half-widths %.3f and %.3f, want %v and %v", test.rate, test.unsure, at50, at200, test.at50, test.at200)
-		}
-	}
-}
-
 func TestGroups(t *testing.T) {
 	s := draw(t, randomScores(1000), 1)
 	answers, groups := make([]Answer, 100), make([]int, 100)

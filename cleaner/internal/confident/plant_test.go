@@ -42,33 +42,6 @@ func TestPlantFollowsItsDistribution(t *testing.T) {
 	}
 }
 
-func TestPlantDependsOnItsSeedAlone(t *testing.T) {
-	given := []kv.Class{0, 1, kv.NoClass, 0, 1, 0, kv.NoClass, 1, 1, 0}
-	before := slices.Clone(given)
-	flip := UniformFlips(2)
-	first := Plant(given, flip, 0.5, 3)
-	again := Plant(given, flip, 0.5, 3)
-	if !slices.Equal(first, again) {
-		t.Errorf("seed 3 twice: got %v, then %v", first, again)
-	}
-	if !slices.Equal(given, before) {
-		t.Errorf("given labels: got %v, want them left as %v", given, before)
-	}
-	for i, y := range given {
-		if y == kv.NoClass && again[i] != kv.NoClass {
-			t.Errorf("row %d is unlabelled: got label %d", i, again[i])
-		}
-	}
-	differs := false
-	for seed := range uint64(10) {
-		other := Plant(given, flip, 0.5, seed)
-		differs = differs || !slices.Equal(other, first)
-	}
-	if !differs {
-		t.Error("ten seeds plant the same")
-	}
-}
-
 func TestPlantWithNowhereToFlip(t *testing.T) {
 	tested := Plant([]kv.Class{0, 0, 0, 0}, Flips(sparseMatrix([][]float64{{1}})), 1, 0)
 	if !slices.Equal(tested, []kv.Class{0, 0, 0, 0}) {

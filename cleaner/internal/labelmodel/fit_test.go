@@ -173,19 +173,6 @@ func TestFitIsCancelled(t *testing.T) {
 	}
 }
 
-// TestFewRowsTakeLittle: one worker sweeps few rows.
-func TestFewRowsTakeLittle(t *testing.T) {
-	const classes, workers = 3, 16
-	rows := newMixture(7, 100, classes, 0.1, false, false).rows(classes)
-	f := must.Get(newLabelFit(t.Context(), nil, rows, workers))(t)
-	if len(f.scratch) != 1 {
-		t.Errorf("%d rows, %d workers: got memory to sweep for %d, want 1", len(rows.Labels), workers, len(f.scratch))
-	}
-	if err := f.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
 // newFit takes the rows of a mixture.
 func (m mixture) newFit(t *testing.T, classes int) *labelFit {
 	t.Helper()
@@ -302,16 +289,4 @@ func TestChannel(t *testing.T) {
 			}
 		}
 	}
-}
-
-func BenchmarkLabelModel(b *testing.B) {
-	const rows, classes = 2000, 10
-	m := newMixture(1, rows, classes, 0.05, false, false)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Fit(b.Context(), nil, m.rows(classes), 1, nil); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(rows*classes*float64(b.N)/b.Elapsed().Seconds(), "cells/s")
 }

@@ -143,52 +143,6 @@ func TestGradientsAreFiniteDifferences(t *testing.T) {
 	}
 }
 
-func TestNetworkLearnsXOR(t *testing.T) {
-	inputs, right := []float32{0, 0, 0, 1, 1, 0, 1, 1}, []int{0, 1, 1, 0}
-	for seed := range uint64(5) {
-		random := rand.New(rand.NewPCG(seed, 0))
-		tr := NewTrainer(New(random, 2, 16, 2), random)
-		tr.Rate = 0.05
-		first := tr.Step(whole(slices.Clone(inputs), 4), func(o []float32) float64 { return SoftmaxLoss(o, right) })
-		var last float64
-		for range 300 {
-			last = tr.Step(whole(slices.Clone(inputs), 4), func(o []float32) float64 { return SoftmaxLoss(o, right) })
-		}
-		if !(last < 0.05 && last < first) {
-			t.Errorf("seed %d: loss fell from %.3f to %.3f, want below 0.05", seed, first, last)
-		}
-	}
-}
-
-func TestDropoutKeepsTheSumOnAverage(t *testing.T) {
-	const n = 200000
-	for _, dropout := range []float64{0.1, 0.5, 0.9} {
-		tr := Trainer{random: rand.New(rand.NewPCG(1, 0))}
-		values, kept := make([]float32, n), make([]float32, n)
-		for i := range values {
-			values[i] = 1
-		}
-		tr.drop(values, kept, dropout)
-		var sum float64
-		zeros := 0
-		for i, value := range values {
-			sum += float64(value)
-			if value == 0 {
-				zeros++
-			}
-			if kept[i] != value {
-				t.Fatalf("dropout %v: value %d became %v, the factor is %v, want the same", dropout, i, value, kept[i])
-			}
-		}
-		if share := float64(zeros) / n; math.Abs(share-dropout) > 0.01 {
-			t.Errorf("dropout %v: a share of %.4f is zero", dropout, share)
-		}
-		if mean := sum / n; math.Abs(mean-1) > 0.03 {
-			t.Errorf("dropout %v: got mean %.4f of ones, want 1", dropout, mean)
-		}
-	}
-}
-
 // TestTrainingIsTheSameBits uses batches whose products are computed in parallel.
 func TestTrainingIsTheSameBits(t *testing.T) {
 	train := func() *Network {
@@ -222,23 +176,6 @@ func sameNetwork(t *testing.T, what string, got, want *Network) {
 		if !slices.Equal(got.Weights[l], want.Weights[l]) || !slices.Equal(got.Biases[l], want.Biases[l]) {
 			t.Errorf("%s: layer %d differs", what, l)
 		}
-	}
-}
-
-func TestWeightsDecayAndBiasesDoNot(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 0))
-	tr := NewTrainer(New(random, 3, 2), random)
-	tr.Rate, tr.Decay = 0.1, 0.5
-	tr.net.Biases[0][1] = 7
-	before := slices.Clone(tr.net.Weights[0])
-	tr.update() // the gradients are still zero
-	for i, w := range tr.net.Weights[0] {
-		if want := before[i] * 0.95; math.Abs(float64(w-want)) > 1e-6 {
-			t.Errorf("weight %d: got %v, want %v·(1−0.1·0.5)", i, w, before[i])
-		}
-	}
-	if got := tr.net.Biases[0][1]; got != 7 {
-		t.Errorf("bias: got %v, want the 7 it was", got)
 	}
 }
 

@@ -63,16 +63,6 @@ func TestSparseRowsTrainAsDenseOnes(t *testing.T) {
 	}
 }
 
-func TestAreSparse(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 0))
-	for share, want := range map[float64]bool{0: true, 0.3: true, 0.7: false, 1: false} {
-		dense, _ := sparseRows(r, 50, 20, share)
-		if got := new(Rows).compressed(dense); got.isSparse() != want {
-			t.Errorf("rows with %v of their numbers: got sparse %v, want %v", share, got.isSparse(), want)
-		}
-	}
-}
-
 // sameBits says so of two numbers, and of any two that are none.
 func sameBits(a, b float32) bool {
 	return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b

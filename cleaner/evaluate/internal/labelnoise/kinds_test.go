@@ -353,31 +353,6 @@ func TestClusterNoiseIsLocal(t *testing.T) {
 	}
 }
 
-// TestClustersAreFound has two groups of directions in each class.
-func TestClustersAreFound(t *testing.T) {
-	const n, width = 44, 5
-	r := rand.New(rand.NewPCG(1, 1))
-	p := &Graph{Classes: 4, Order: identityOrder(n)}
-	features := make([]float32, n*width)
-	for v := range n {
-		p.Labels = append(p.Labels, kv.Class(v%4))
-		scale := float32(1 + r.IntN(50))
-		features[v*width+v/4%2] = scale
-		features[v*width+4] = scale * float32(r.Float64()) / 10
-	}
-	p.Features = ops.Dense(features, width)
-	s := spoilingOf(t, p, "cluster", 0)
-	for v := range 8 { // the first of each group are drawn first
-		s.nodes[v] = kv.NodeID(v)
-	}
-	clusters := must.Get(s.cluster(t.Context()))(t)
-	for v, k := range clusters {
-		if k != clusters[v%8] || clusters[v%4] == clusters[v%4+4] {
-			t.Errorf("node %d: got cluster %d, want the groups of %v", v, k, clusters[:8])
-		}
-	}
-}
-
 // TestInstanceNoiseGoesByParts has nodes with the same features: of a class they become the same, most of them.
 func TestInstanceNoiseGoesByParts(t *testing.T) {
 	const n, width = 400, 30

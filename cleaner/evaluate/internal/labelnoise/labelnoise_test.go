@@ -112,20 +112,3 @@ func TestInjectedNoise(t *testing.T) {
 		}
 	}
 }
-
-func TestSymmetricNoiseIsUniform(t *testing.T) {
-	const n, c = 30000, 4
-	labels := make([]kv.Class, n)
-	var count [c]int
-	for _, y := range mustInject(t, mustParse(t, "sym:0.9"), labels, identityOrder(n), c, 1) {
-		count[y]++
-	}
-	if count[0] != n/10 {
-		t.Errorf("class 0: got %d of %d labels left, want a tenth", count[0], n)
-	}
-	for j, got := range count[1:] {
-		if got < 8600 || got > 9400 {
-			t.Errorf("class %d: got %d labels, want about 9000", j+1, got)
-		}
-	}
-}
