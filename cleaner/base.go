@@ -314,3 +314,61 @@ func (p *baseProblem) measure(ctx context.Context, predictions ops.Source, repor
 	report.TestNodes, report.TestAccuracy = nodes[SplitTest], accuracy(SplitTest)
 	return err
 }
+
+// fitBytes is what fitting a base classifier takes of memory: sums and weights, and two batches of both ends. It has so
+// many columns of features, none if it learns from training labels over so many hops. Neighbours of few classes may
+// disagree.
+func fitBytes(features, classes, hops int) int64 {
+	switch {
+	case features == 0:
+	case classes <= mostHeardClasses:
+		features, hops = 2*features, 1
+	default:
+		hops = 0
+	}
+	columns := int64(features) + int64(hops)*int64(classes)
+	return 2*4*baseBatch*(columns+int64(classes)) + nn.RidgeBytes(columns, int64(classes))
+}
+
+// leastForTraining is what trainAndPredict needs. The graph is measured with opt.
+func (p *baseProblem) leastForTraining(ctx context.Context, opt ops.Options) (int64, error) {
+	s, err := p.graphSizes(ctx, opt)
+	if err != nil {
+		return 0, err
+	}
+	footprint := p.heldInTraining()
+	if p.hasFeatures() {
+		return footprint + s.LeastForPropagate(), nil
+	}
+	return footprint + max(s.LeastForDiagonals(p.labelHops()), s.LeastForPropagate()), nil
+}
+
+// heldInTraining is what trainAndPredict holds whatever it is at.
+func (p *baseProblem) heldInTraining() int64 {
+	features := 0
+	if p.hasFeatures() {
+		features = p.features.Width()
+	}
+	return trainingBytes*int64(p.graph.NumNodes()) + fitBytes(features, p.classes, p.labelHops())
+}
+
+// requireForTraining says that a budget is less than trainAndPredict needs, for which the graph is measured.
+func (p *baseProblem) requireForTraining(ctx context.Context, opt Options) error {
+	least, err := p.leastForTraining(ctx, opt.ops(0))
+	if err != nil {
+		return err
+	}
+	return requireBudget("predict", opt.MemoryBudget, least)
+}
+
+// graphSizes are the sizes of the graph, walked for them once.
+func (p *baseProblem) graphSizes(ctx context.Context, opt ops.Options) (*ops.Sizes, error) {
+	if p.sizes == nil {
+		sizes, err := ops.Measure(ctx, p.graph, opt)
+		if err != nil {
+			return nil, err
+		}
+		p.sizes = sizes
+	}
+	return p.sizes, nil
+}

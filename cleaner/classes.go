@@ -1,16 +1,16 @@
 package cleaner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 // LowHomophily is the adjusted homophily, of either sign, below which neighbours add little to the predictions. It was
@@ -172,97 +172,109 @@ func (s *LabelStatistics) measureRun(ctx context.Context, tx *kv.Tx, labels []kv
 	return nil
 }
 
-// ClassMislabelRates estimates the share r_k of wrong labels among those of each class k, in the order of Classes; NaN
-// for a class without nodes. Their mean, weighted by the sizes of the classes, is MislabelRate p:
-//
-//	Σ_k n_k r_k / Σ_k n_k = p
-//
-// With the label model n_k is the number of nodes with this label, and r_k = min(1, λ m_k), with m_k the mean of their
-// scores. The mean of all scores is not exactly p; one factor λ for all classes makes it p. With preset paper the
-// fitting nodes alone count: n_k = Σ_j Q[k][j] and r_k = 1 − Q[k][k] / n_k of the joint distribution. Of a run that was
-// made elsewhere all are NaN: the store does not have all scores. Use it for a run of LastRun.
-func (r *Run) ClassMislabelRates() []float64 {
-	if r.Elsewhere != nil {
-		return slices.Repeat([]float64{math.NaN()}, len(r.Classes))
-	}
-	if r.joint == nil {
-		return ratesOfMean(r.meanScores, r.labelCounts, r.MislabelRate)
-	}
-	rates, masses := make([]float64, r.joint.Classes), make([]float64, r.joint.Classes)
-	for _, cell := range r.joint.Cells {
-		masses[cell.Row] += cell.Value
-	}
-	for i, mass := range masses {
-		rates[i] = 1 - r.joint.At(i, i)/mass // 0/0 is NaN
-	}
-	return rates
+// NeighborCounts count labelled neighbours of labelled nodes. They can be kept as JSON.
+type NeighborCounts struct {
+	Agreeing []int64 // neighbours with the label of the node, by it [c]
+	All      []int64 // labelled neighbours by the label of the node [c]
 }
 
-// leastMean is what a smaller mean of scores counts as in ratesOfMean, so that there is a factor for every rate.
-const leastMean = 1e-12
+// NewNeighborCounts are those of no nodes.
+func NewNeighborCounts(classes int) *NeighborCounts {
+	return &NeighborCounts{Agreeing: make([]int64, classes), All: make([]int64, classes)}
+}
 
-// ratesOfMean are min(1, λ means_k), NaN if counts_k is zero, with the λ for which their mean by counts is rate, in
-// [0,1]. Classes reach 1 in descending order of their means, so that λ is found by going through them once.
-func ratesOfMean(means, counts []float64, rate float64) []float64 {
-	rates := make([]float64, len(means))
-	var order []int // of the classes with nodes, by descending mean
-	var wrong float64
-	for k, n := range counts {
-		rates[k] = math.NaN()
-		if n > 0 {
-			order = append(order, k)
-			rates[k] = max(means[k], leastMean)
-			wrong += float64(rate * n)
+// Add counts the neighbours of a node: neighbors [c] are their numbers by label, whatever their weights. A node without
+// a label adds nothing.
+func (n *NeighborCounts) Add(label kv.Class, neighbors []float64) {
+	if label == kv.NoClass {
+		return
+	}
+	for _, count := range neighbors {
+		n.All[label] += int64(count)
+	}
+	n.Agreeing[label] += int64(neighbors[label])
+}
+
+// homophily are statistics of the labels, of which nothing else is known.
+func (n *NeighborCounts) homophily() *LabelStatistics {
+	s := &LabelStatistics{Classes: make([]ClassStatistics, len(n.All))}
+	s.setHomophily(n.Agreeing, n.All)
+	return s
+}
+
+// mostHeardClasses is how many classes there are at most where neighbours can disagree.
+const mostHeardClasses = 256
+
+// disagree says whether neighbours do: whether the adjusted homophily is below LowHomophily, and not NaN.
+func (n *NeighborCounts) disagree() bool {
+	return len(n.All) <= mostHeardClasses && n.homophily().AdjustedHomophily < LowHomophily
+}
+
+// countNeighbors counts the neighbours in a graph.
+func countNeighbors(ctx context.Context, graph ops.Graph, labels []kv.Class, classes, workers int) (*NeighborCounts, error) {
+	blocks, err := graph.AdjacencyBlocks()
+	if err != nil {
+		return nil, err
+	}
+	type counter struct {
+		lists kv.Adjacency
+		*NeighborCounts
+	}
+	counters := make([]counter, parallel.Workers(workers))
+	for i := range counters {
+		counters[i].NeighborCounts = NewNeighborCounts(classes)
+	}
+	err = parallel.Do(ctx, len(counters), len(blocks), func(_ context.Context, worker, b int) error {
+		count := &counters[worker]
+		if err := graph.ReadAdjacency(blocks[b], &count.lists); err != nil {
+			return err
 		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rates[b], rates[a]) })
-	masses := make([]float64, len(order)) // Σ counts·means from a class on
-	var mass float64
-	for i, k := range slices.Backward(order) {
-		mass += float64(counts[k] * rates[k])
-		masses[i] = mass
-	}
-	for i, k := range order {
-		if rates[k]*wrong < masses[i] { // nor does a class after it reach 1
-			for _, k := range order[i:] {
-				rates[k] *= wrong / masses[i]
+		for v := blocks[b].First; v < blocks[b].End; v++ {
+			y := labels[v]
+			if y == kv.NoClass {
+				continue
 			}
-			break
+			i := v - count.lists.First
+			for _, u := range count.lists.Neighbors[count.lists.Offsets[i]:count.lists.Offsets[i+1]] {
+				if labels[u] != kv.NoClass {
+					count.All[y]++
+				}
+				if labels[u] == y {
+					count.Agreeing[y]++
+				}
+			}
 		}
-		rates[k] = 1
-		wrong = max(0, wrong-counts[k])
-	}
-	return rates
-}
-
-// meanScoresByLabel are the means of the scores by given label [c], NaN of a label that no node has, and the numbers of
-// nodes with it [c].
-func meanScoresByLabel(labels []kv.Class, scores []float32, classes int) (means, counts []float64) {
-	m := newLabelMeans(classes)
-	for v, y := range labels {
-		if y != kv.NoClass {
-			m.add(y, float64(scores[v]))
+		return nil
+	})
+	all := NewNeighborCounts(classes)
+	for _, counter := range counters {
+		for k := range classes {
+			all.All[k] += counter.All[k]
+			all.Agreeing[k] += counter.Agreeing[k]
 		}
 	}
-	return m.means()
+	return all, err
 }
 
-// labelMeans are sums of scores, and numbers of nodes, by given label [c].
-type labelMeans struct{ sums, counts []float64 }
-
-func newLabelMeans(classes int) *labelMeans {
-	return &labelMeans{make([]float64, classes), make([]float64, classes)}
-}
-
-func (m *labelMeans) add(label kv.Class, score float64) {
-	m.sums[label] += score
-	m.counts[label]++
-}
-
-// means turns the sums into means, NaN of a label that no node has.
-func (m *labelMeans) means() (means, counts []float64) {
-	for k := range m.sums {
-		m.sums[k] /= m.counts[k] // 0/0 is NaN
+// countNeighbors counts the neighbours in the graph, unless that was done before.
+func (p *problem) countNeighbors(ctx context.Context, workers int) (err error) {
+	if p.neighbors == nil {
+		p.neighbors, err = countNeighbors(ctx, p.graph, p.labels, p.classes, workers)
 	}
-	return m.sums, m.counts
+	return err
+}
+
+// homophily measures that of the given labels. A direction that the graph is walked along does not count.
+func (p *problem) homophily(ctx context.Context, tx *kv.Tx, workers int) (*LabelStatistics, error) {
+	if _, simple := p.graph.(*ops.Series); !simple {
+		counts, err := countNeighbors(ctx, tx, p.labels, p.classes, workers)
+		if err != nil {
+			return nil, err
+		}
+		return counts.homophily(), nil
+	}
+	if err := p.countNeighbors(ctx, workers); err != nil {
+		return nil, err
+	}
+	return p.neighbors.homophily(), nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
@@ -241,7 +242,7 @@ func TestJoinedPredictionsOfAddedNodes(t *testing.T) {
 	wanted := slices.Clone(own)
 	give(count + 2) // later
 	got, imported := joinedRow(t, s, p.nodes[count+2].ID)
-	mix(kept.Weights[0], wanted, imported)
+	labelmodel.Mix(kept.Weights[0], wanted, imported)
 	mustBeNear(t, "a row that comes later", got, wanted)
 	// A row that is exchanged and comes back leaves the joined one as it was.
 	second := first

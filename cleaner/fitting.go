@@ -365,3 +365,11 @@ func plural(count int, noun string) string {
 	}
 	return fmt.Sprint(count, " ", noun)
 }
+
+// share is part/whole, 0 of nothing.
+func share(part, whole float64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return part / whole
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -77,7 +78,7 @@ func TestTold(t *testing.T) {
 		for row := range labels {
 			rows = append(rows, row)
 		}
-		if got := told(rows, labels, both, c.classes); got < c.least || got > c.most {
+		if got := labelmodel.Told(rows, labels, both, c.classes); got < c.least || got > c.most {
 			t.Errorf("%s: got %.3f, want between %.2f and %.2f", c.name, got, c.least, c.most)
 		}
 	}

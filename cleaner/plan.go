@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
+	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -34,8 +36,7 @@ type Plan struct {
 	baseWidth int  // inputs of the base classifier
 	diagonal  ops.DiagonalPlan
 
-	heldBytes, mappedBytes int64 // on the heap all the time, and by operators beside it at most
-	predictedBytes         int64 // written to the store before nodes are scored
+	predictedBytes int64 // written to the store before nodes are scored
 }
 
 // counts has the numbers that decide the cost of a cleaning.
@@ -190,14 +191,13 @@ func (c counts) plan(ctx context.Context, opt Options) (*Plan, error) {
 	}
 	p := &Plan{
 		Nodes: c.nodes, Classes: c.classes, Edges: c.sizes.Edges(), counts: c, trains: c.trains(opt),
-		heldBytes:  scoringBytes(opt.Method, c.nodes, c.fitting, c.classes) + c.testedBytes,
 		LeastBytes: leastForScore(opt.Method, c.sizes, c.nodes, c.fitting, c.classes, opt.Hops) + c.testedBytes,
 	}
-	scoring := opt.ops(p.heldBytes)
+	scoring := opt.ops(scoringBytes(opt.Method, c.nodes, c.fitting, c.classes) + c.testedBytes)
 	scoring.Scratch = scratch.Temporary(os.TempDir())
 	held := trainingBytes*int64(c.nodes) + fitBytes(c.features, c.classes, labelHopsOf(c.training, c.nodes))
 	if p.trains {
-		p.heldBytes, p.LeastBytes = max(p.heldBytes, held), max(p.LeastBytes, held+p.leastForBase())
+		p.LeastBytes = max(p.LeastBytes, held+p.leastForBase())
 	}
 	if err := requireBudget("clean", opt.MemoryBudget, p.LeastBytes); err != nil {
 		return nil, err
@@ -209,7 +209,6 @@ func (c counts) plan(ctx context.Context, opt Options) (*Plan, error) {
 		return nil, err
 	}
 	p.Refusal = ops.CheckSteps(opt.Hops, p.Steps)
-	p.mappedBytes = p.diagonal.MemoryBytes
 	if p.trains {
 		if err := p.base(ctx, opt, held); err != nil {
 			return nil, err
@@ -249,7 +248,6 @@ func (p *Plan) score(opt Options, operators ops.Options) (err error) {
 	if opt.Hops > 1 {
 		p.Propagation.KeepInputs(operators)
 	}
-	p.mappedBytes = max(p.mappedBytes, p.Propagation.MemoryBytes)
 	p.StoreBytes = p.predictedBytes + resultBytes*int64(c.nodes)
 	if p.joins() { // the predictions lie there to the end, and are stored
 		predictions := 4 * int64(c.nodes) * int64(c.classes)
@@ -300,11 +298,6 @@ func (p *Plan) base(ctx context.Context, opt Options, held int64) (err error) {
 		if err != nil {
 			return err
 		}
-		plan, err := ops.PlanDiagonals(c.sizes, hops, operators)
-		if err != nil {
-			return err
-		}
-		p.mappedBytes = max(p.mappedBytes, plan.MemoryBytes)
 		columns, p.baseWidth = c.classes, hops*c.classes+1
 	}
 	sizes := c.sizes
@@ -319,7 +312,6 @@ func (p *Plan) base(ctx context.Context, opt Options, held int64) (err error) {
 	if c.disagree {
 		inputs += 4 * int64(c.features) * int64(c.nodes)
 	}
-	p.mappedBytes = max(p.mappedBytes, smooth.MemoryBytes)
 	p.predictedBytes = 4 * int64(p.baseWidth) * int64(c.classes) // the classifier, which scores nodes that arrive later
 	if !c.predictions {
 		p.predictedBytes += 4 * int64(c.nodes) * int64(c.classes)
@@ -327,4 +319,78 @@ func (p *Plan) base(ctx context.Context, opt Options, held int64) (err error) {
 	rows := 4 * int64(p.baseWidth) * int64(min(c.training, baseTraining))
 	p.TemporaryBytes = p.diagonal.ScratchBytes + inputs + max(smooth.ScratchBytes, rows, 4*int64(c.nodes)*int64(c.classes))
 	return nil
+}
+
+// What MemoryBudget bounds is what is reached at random: a few numbers for every node, and what the operators hold
+// beside them. Arrays that are walked in order lie in files of package scratch and do not count. A job adds up the
+// least of what does before it begins and fails with an *ops.BudgetError where it does not fit; what is left beyond
+// it makes tiles wider. On top come a few megabytes for every worker.
+
+// Bytes a node.
+const (
+	labelBytes    = 4         // a kv.Class
+	problemBytes  = 4 + 1     // of a problem: labels, splits
+	trainingBytes = 4 + 4 + 1 // of a baseProblem: labels, those of the training split alone, splits
+	setBytes      = 1         // of a nodeSet, at most
+	sampleBytes   = 5*4 + 1   // a node of a sample: labels, what people said, place in file order; planted labels
+)
+
+// What matrices between classes take.
+const fitLines = 2 * 4 // of a labelFit: its background, and what a modelState has; those of the fit before may still be there
+
+// matrixBytes is what the matrices between classes take, for a number of classes and of fitting nodes.
+func matrixBytes(m method.Method, classes, fitting int) int64 {
+	if m != nil {
+		return m.MatrixBytes(classes, fitting)
+	}
+	c := int64(classes)
+	return 8 * fitLines * c * min(c, int64(mostModelNodes(classes)))
+}
+
+// requireBudget returns an *ops.BudgetError if a job wants more than a budget.
+func requireBudget(job string, budget, least int64) error {
+	if budget >= least {
+		return nil
+	}
+	return &ops.BudgetError{Job: job, Budget: budget, Least: least}
+}
+
+// CheckTransition returns an *ops.BudgetError if the full transition matrix of a store takes more than budget bytes;
+// zero means machine.MemoryBudget.
+func CheckTransition(tx *kv.Tx, budget int64) error {
+	if budget == 0 {
+		budget = machine.MemoryBudget()
+	}
+	classes := int64(len(tx.Classes()))
+	return requireBudget("transition matrix", budget, 8*classes*classes)
+}
+
+// leastForFeatures is what agreement features need: diagonals first, then the tiles.
+func leastForFeatures(s *ops.Sizes, hops int) int64 {
+	return max(s.LeastForDiagonals(hops), s.LeastForPropagate())
+}
+
+// scoringBytes is what score holds whatever it is at: the problem, the sample that is fitted to, and the matrices between
+// classes.
+func scoringBytes(m method.Method, n, fitting, classes int) int64 {
+	sample := min(fitting, mostModelNodes(classes))
+	if m != nil {
+		sample = m.SampleSize(fitting)
+	}
+	return (problemBytes+setBytes)*int64(n) + sampleBytes*int64(sample) + matrixBytes(m, classes, fitting)
+}
+
+// leastForScore is what score needs for n nodes, a number of fitting nodes, and classes.
+func leastForScore(m method.Method, s *ops.Sizes, n, fitting, classes, hops int) int64 {
+	return scoringBytes(m, n, fitting, classes) + leastForFeatures(s, hops)
+}
+
+// mostFitting is the most nodes that the fitting set can have: see isFitting.
+func (p *problem) mostFitting() (count int) {
+	for v, y := range p.labels {
+		if y != kv.NoClass && (p.drawn || p.fitsAll() || p.splits[v] == SplitValidation) {
+			count++
+		}
+	}
+	return count
 }

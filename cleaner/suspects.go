@@ -1,6 +1,7 @@
 package cleaner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -281,4 +282,99 @@ func (r *Remaining) countDecided(decision kv.Value, disputed bool) {
 	default:
 		r.Settled++
 	}
+}
+
+// ClassMislabelRates estimates the share r_k of wrong labels among those of each class k, in the order of Classes; NaN
+// for a class without nodes. Their mean, weighted by the sizes of the classes, is MislabelRate p:
+//
+//	Σ_k n_k r_k / Σ_k n_k = p
+//
+// With the label model n_k is the number of nodes with this label, and r_k = min(1, λ m_k), with m_k the mean of their
+// scores. The mean of all scores is not exactly p; one factor λ for all classes makes it p. With preset paper the
+// fitting nodes alone count: n_k = Σ_j Q[k][j] and r_k = 1 − Q[k][k] / n_k of the joint distribution. Of a run that was
+// made elsewhere all are NaN: the store does not have all scores. Use it for a run of LastRun.
+func (r *Run) ClassMislabelRates() []float64 {
+	if r.Elsewhere != nil {
+		return slices.Repeat([]float64{math.NaN()}, len(r.Classes))
+	}
+	if r.joint == nil {
+		return ratesOfMean(r.meanScores, r.labelCounts, r.MislabelRate)
+	}
+	rates, masses := make([]float64, r.joint.Classes), make([]float64, r.joint.Classes)
+	for _, cell := range r.joint.Cells {
+		masses[cell.Row] += cell.Value
+	}
+	for i, mass := range masses {
+		rates[i] = 1 - r.joint.At(i, i)/mass // 0/0 is NaN
+	}
+	return rates
+}
+
+// leastMean is what a smaller mean of scores counts as in ratesOfMean, so that there is a factor for every rate.
+const leastMean = 1e-12
+
+// ratesOfMean are min(1, λ means_k), NaN if counts_k is zero, with the λ for which their mean by counts is rate, in
+// [0,1]. Classes reach 1 in descending order of their means, so that λ is found by going through them once.
+func ratesOfMean(means, counts []float64, rate float64) []float64 {
+	rates := make([]float64, len(means))
+	var order []int // of the classes with nodes, by descending mean
+	var wrong float64
+	for k, n := range counts {
+		rates[k] = math.NaN()
+		if n > 0 {
+			order = append(order, k)
+			rates[k] = max(means[k], leastMean)
+			wrong += float64(rate * n)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rates[b], rates[a]) })
+	masses := make([]float64, len(order)) // Σ counts·means from a class on
+	var mass float64
+	for i, k := range slices.Backward(order) {
+		mass += float64(counts[k] * rates[k])
+		masses[i] = mass
+	}
+	for i, k := range order {
+		if rates[k]*wrong < masses[i] { // nor does a class after it reach 1
+			for _, k := range order[i:] {
+				rates[k] *= wrong / masses[i]
+			}
+			break
+		}
+		rates[k] = 1
+		wrong = max(0, wrong-counts[k])
+	}
+	return rates
+}
+
+// meanScoresByLabel are the means of the scores by given label [c], NaN of a label that no node has, and the numbers of
+// nodes with it [c].
+func meanScoresByLabel(labels []kv.Class, scores []float32, classes int) (means, counts []float64) {
+	m := newLabelMeans(classes)
+	for v, y := range labels {
+		if y != kv.NoClass {
+			m.add(y, float64(scores[v]))
+		}
+	}
+	return m.means()
+}
+
+// labelMeans are sums of scores, and numbers of nodes, by given label [c].
+type labelMeans struct{ sums, counts []float64 }
+
+func newLabelMeans(classes int) *labelMeans {
+	return &labelMeans{make([]float64, classes), make([]float64, classes)}
+}
+
+func (m *labelMeans) add(label kv.Class, score float64) {
+	m.sums[label] += score
+	m.counts[label]++
+}
+
+// means turns the sums into means, NaN of a label that no node has.
+func (m *labelMeans) means() (means, counts []float64) {
+	for k := range m.sums {
+		m.sums[k] /= m.counts[k] // 0/0 is NaN
+	}
+	return m.sums, m.counts
 }

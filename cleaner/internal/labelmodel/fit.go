@@ -276,17 +276,3 @@ func addParts(parts []float64, width int) []float64 {
 	}
 	return sums
 }
-
-// Weigh finds the weights of the features when the labels are taken for right.
-func Weigh(ctx context.Context, dir *scratch.Dir, rows Rows, workers int) (weights []float64, err error) {
-	f, err := newLabelFit(ctx, dir, rows, workers)
-	if err != nil {
-		return nil, err
-	}
-	f.plain = true
-	state := f.start(0)
-	if _, err = f.maximize(ctx, state); err == nil {
-		weights = f.model(state).Weights
-	}
-	return weights, errors.Join(err, f.Close())
-}
