@@ -176,8 +176,7 @@
 //
 // # Interrupted runs
 //
-// Clean keeps the diagonals and the joined predictions, which take the time, in the directory of kv.Store.Work. The
-// name of a kept file stands for everything that its content depends on. After a cancel or a kill, the same Clean
-// continues from there to the same bits, with any budget and number of workers. Missing or damaged files are computed
-// again. After a finished run only the diagonals stay, for the next run, until the graph changes.
+// Clean keeps the diagonals, which take the time of a large graph, in the directory of kv.Store.Work, until the graph
+// changes. After a cancel or a kill, the same Clean takes them, and predictions that it has written, and comes to the
+// same bits, with any budget and number of workers. Missing or damaged files are computed again.
 package cleaner

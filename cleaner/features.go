@@ -18,55 +18,26 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// agreementRows measures how far labels under test agree with the predictions and the labels around their nodes. For
-// each vector of labellings it returns Z [n×(2K+1)], row after row, K = hops. With y the label under test of node v,
-// row v holds
-//
-//	P[v][y], P_1[v][y] … P_K[v][y], Y_1[v][y] … Y_K[v][y]
-//
-// where P_k = S_k P and Y_k = S_k Y, S_k the k-th power of the normalized adjacency with its diagonal cleared, P the
-// predictions and Y the one-hot labels [n×c]. A label under test never enters Y, so a planted one shows in its own row
-// only. A row whose label under test is NoClass is NaN; an isolated node has P[v][y] and zeros.
-//
-// All vectors share one propagation, and each takes one column of a row. No [n×c] matrix is held, only tiles. If
-// opt.MemoryBudget is too small, agreementRows returns an *ops.BudgetError before it computes anything.
-func agreementRows(
-	ctx context.Context, g ops.Graph, labels []kv.Class, predictions ops.Source, labellings [][]kv.Class, hops int,
-	place *workplace.Place, opt ops.Options,
+// gather measures how far labels under test agree with the predictions and the labels around their nodes, in one
+// propagation for all labellings: see Features. A labelling of every node has its rows column after column, one of a
+// sample, which is read in no order, row after row. It needs diagonals, and the budget of leastForFeatures.
+func (p problem) gather(
+	ctx context.Context, labellings []labelling, hops, reach, width int, opt ops.Options,
 ) (z []*agreement, err error) {
-	n, classes := g.NumNodes(), predictions.Width()
-	all := make([]labelling, len(labellings))
-	for i, t := range labellings {
-		all[i] = labelling{labels: t}
-	}
-	if hops < 1 || hops > ops.MaxHops {
-		return nil, fmt.Errorf("hops %d: want 1 to %d: %w", hops, ops.MaxHops, ops.ErrShape)
-	}
-	g, free := inSeries(g)
-	defer func() { err = errors.Join(err, free()) }()
-	p := problem{graph: g, place: place, labels: labels, classes: classes, predictions: predictions}
-	if p.sizes, err = ops.Measure(ctx, g, opt); err != nil {
-		return nil, err
-	}
-	if err := requireBudget("features", opt.MemoryBudget, leastForFeatures(p.sizes, hops)); err != nil {
-		return nil, err
-	}
-	diagonals, err := place.Diagonals(ctx, g, hops, opt)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, diagonals.Close()) }()
-	p.diagonals = diagonals.Diagonals
-	width := featureWidth(hops)
-	for range all {
-		values, err := scratch.New[float32](place.Scratch(), "features", n*width)
+	for _, t := range labellings {
+		rows := len(t.labels)
+		values, err := scratch.New[float32](p.place.Scratch(), "agreement", rows*width)
 		if err != nil {
 			return nil, errors.Join(err, closeAll(z))
 		}
-		z = append(z, byRow(values, n, width))
+		one := &agreement{rows: rows, width: width, rowStride: width, columnStride: 1, values: values}
+		if t.nodes == nil { // a hop then writes two stretches of memory from end to end
+			one.rowStride, one.columnStride = 1, rows
+		}
+		z = append(z, one)
 	}
-	gather := gathering{problem: p, labellings: all, z: z, hops: hops, reach: hops}
-	if err := gather.run(ctx, opt); err != nil {
+	g := gathering{problem: p, labellings: labellings, z: z, hops: hops, reach: reach}
+	if err := g.run(ctx, opt); err != nil {
 		return nil, errors.Join(err, closeAll(z))
 	}
 	return z, nil
@@ -251,17 +222,6 @@ type agreement struct {
 	values                  *scratch.Array[float32]
 }
 
-// byColumn keeps features column after column: a hop then writes two stretches of memory from end to end, and not a
-// number or two of every row.
-func byColumn(values *scratch.Array[float32], rows, width int) *agreement {
-	return &agreement{rows: rows, width: width, rowStride: 1, columnStride: rows, values: values}
-}
-
-// byRow keeps features row after row, for who reads rows in no order.
-func byRow(values *scratch.Array[float32], rows, width int) *agreement {
-	return &agreement{rows: rows, width: width, rowStride: width, columnStride: 1, values: values}
-}
-
 // Width is the number of features.
 func (z *agreement) Width() int { return z.width }
 
@@ -329,22 +289,28 @@ func featureNames(width, hops int) []string {
 	return names
 }
 
-// Features computes the agreement features of the store's given labels, Z of the package documentation, with hops (0:
-// 3) for K: [n×(2K+1)] by NodeID. The rows of unlabelled nodes are NaN. Read the rows like an
-// ops.Source, and call Close. They use the predictions of the last run: the joined ones, if it joined any, otherwise
-// the stored ones. They lie in temporary files. Kept diagonals of a cleaning are used. Features needs predictions in
-// the store (else kv.ErrNotFound) but no run. opt.MemoryBudget counts the labels; an *ops.BudgetError has the least
-// budget.
-func Features(
-	ctx context.Context, tx *kv.Tx, hops int, opt ops.Options,
-) (*FeatureRows, error) {
+// Features computes the agreement features of the store's given labels with hops (0: 3) for K, [n×(2K+1)] by NodeID.
+// With y the label of node v, row v holds
+//
+//	P[v][y], P_1[v][y] … P_K[v][y], Y_1[v][y] … Y_K[v][y]
+//
+// where P_k = S_k P and Y_k = S_k Y, S_k the k-th power of the normalized adjacency with its diagonal cleared, P the
+// predictions and Y the one-hot labels [n×c]. The rows of unlabelled nodes are NaN; an isolated node has P[v][y] and
+// zeros. Read the rows like an ops.Source, and call Close. They use the predictions of the last run: the joined ones, if
+// it joined any, otherwise the stored ones. They lie in temporary files. Kept diagonals of a cleaning are used. Features
+// needs predictions in the store (else kv.ErrNotFound) but no run. opt.MemoryBudget counts the labels; an
+// *ops.BudgetError has the least budget.
+func Features(ctx context.Context, tx *kv.Tx, hops int, opt ops.Options) (_ *FeatureRows, err error) {
 	if hops == 0 {
 		hops = defaultHops
 	}
+	if hops < 1 || hops > ops.MaxHops {
+		return nil, fmt.Errorf("hops %d: want 1 to %d: %w", hops, ops.MaxHops, ops.ErrShape)
+	}
 	stages, onStage := clock.New(opt.OnStage)
 	opt.OnStage = onStage
-	labels, err := readLabels(tx)
-	if err != nil {
+	p := problem{classes: len(tx.Classes())}
+	if p.labels, err = readLabels(tx); err != nil {
 		return nil, err
 	}
 	matrix, err := scoredFrom(tx)
@@ -354,21 +320,32 @@ func Features(
 	if err := checkRows(tx, matrix); err != nil {
 		return nil, err
 	}
-	predictions := inClassOrder(tx, matrix)
+	p.predictions = inClassOrder(tx, matrix)
 	if opt.MemoryBudget == 0 {
 		opt.MemoryBudget = machine.MemoryBudget()
 	}
 	stages.End(ops.Stage{Name: "read"})
-	footprint, budget := labelBytes*int64(len(labels)), opt.MemoryBudget
-	opt.MemoryBudget = max(1, budget-footprint) // 0 would ask for the default
-	place, err := workplace.Reading(tx)
+	if p.place, err = workplace.Reading(tx); err != nil {
+		return nil, err
+	}
+	graph, free := inSeries(graphOf(tx))
+	defer func() { err = errors.Join(err, free()) }()
+	p.graph = graph
+	if p.sizes, err = ops.Measure(ctx, graph, opt); err != nil {
+		return nil, err
+	}
+	footprint := labelBytes * int64(len(p.labels))
+	if err := requireBudget("features", opt.MemoryBudget, footprint+leastForFeatures(p.sizes, hops)); err != nil {
+		return nil, err
+	}
+	opt.MemoryBudget -= footprint
+	diagonals, err := p.place.Diagonals(ctx, graph, hops, opt)
 	if err != nil {
 		return nil, err
 	}
-	z, err := agreementRows(ctx, graphOf(tx), labels, predictions, [][]kv.Class{labels}, hops, place, opt)
-	if small := (*ops.BudgetError)(nil); errors.As(err, &small) {
-		return nil, &ops.BudgetError{Job: small.Job, Budget: budget, Least: small.Least + footprint}
-	}
+	defer func() { err = errors.Join(err, diagonals.Close()) }()
+	p.diagonals = diagonals.Diagonals
+	z, err := p.gather(ctx, []labelling{{labels: p.labels}}, hops, hops, featureWidth(hops), opt)
 	if err != nil {
 		return nil, err
 	}

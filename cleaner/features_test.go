@@ -2,14 +2,12 @@ package cleaner
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/machine"
-	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/internal/testing/golden"
 	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
@@ -25,15 +23,21 @@ func mustFeatures(
 	if opt.MemoryBudget == 0 {
 		opt.MemoryBudget = machine.MemoryBudget()
 	}
-	rows, err := agreementRows(context.Background(), g, labels, predictions, tested, hops, newPlace(t), opt)
-	if err != nil {
-		t.Fatalf("agreement features, %d hops: %v", hops, err)
+	p := problem{graph: g, labels: labels, predictions: predictions, classes: predictions.Width(), place: newPlace(t)}
+	diagonals := must.Get(p.place.Diagonals(t.Context(), g, hops, opt))(t)
+	p.diagonals = diagonals.Diagonals
+	var labellings []labelling
+	for _, one := range tested {
+		labellings = append(labellings, labelling{labels: one})
 	}
 	var z [][]float32
-	for _, one := range rows {
-		z = append(z, slices.Clone(one.values.Data))
+	for _, one := range must.Get(p.gather(t.Context(), labellings, hops, hops, featureWidth(hops), opt))(t) {
+		values := make([]float32, one.rows*one.width)
+		must.Do(t, one.Read(kv.Range{End: kv.NodeID(one.rows)}, 0, one.width, values))
+		z = append(z, values)
 		must.Do(t, one.Close())
 	}
+	must.Do(t, diagonals.Close())
 	return z
 }
 
@@ -119,17 +123,9 @@ func TestFeaturesOfSomeNodes(t *testing.T) {
 	}
 	diagonals := must.Get(ops.ComputeDiagonals(context.Background(), g, ops.Powers{Hops: hops}, ops.Options{}))(t)
 	width := featureWidth(hops)
-	array := func(rows int) *scratch.Array[float32] {
-		values := must.Get(scratch.New[float32](nil, "", rows*width))(t)
-		return values
-	}
-	gather := gathering{
-		problem:    problem{graph: g, diagonals: diagonals, labels: labels, predictions: p},
-		labellings: []labelling{{labels: all}, {nodes: set, labels: byRank}, {nodes: set, labels: byRank}},
-		z:          []*agreement{byColumn(array(n), n, width), byRow(array(20), 20, width), byColumn(array(20), 20, width)},
-		hops:       hops, reach: hops,
-	}
-	must.Do(t, gather.run(context.Background(), ops.Options{MemoryBudget: 1 << 20}))
+	of := problem{graph: g, diagonals: diagonals, labels: labels, predictions: p}
+	z := must.Get(of.gather(t.Context(), []labelling{{labels: all}, {nodes: set, labels: byRank}}, hops, hops, width,
+		ops.Options{MemoryBudget: 1 << 20}))(t)
 	row := func(z *agreement, r int) []float32 {
 		values := make([]float32, width)
 		must.Do(t, z.Read(kv.Range{First: kv.NodeID(r), End: kv.NodeID(r + 1)}, 0, width, values))
@@ -137,23 +133,11 @@ func TestFeaturesOfSomeNodes(t *testing.T) {
 	}
 	for _, v := range nodes {
 		rank, _ := set.has(v)
-		want := row(gather.z[0], int(v))
-		for _, z := range gather.z[1:] {
-			for f, got := range row(z, rank) {
-				if math.Float32bits(got) != math.Float32bits(want[f]) {
-					t.Fatalf("node %d, feature %d: got %v among some nodes, %v among all", v, f, got, want[f])
-				}
+		want := row(z[0], int(v))
+		for f, got := range row(z[1], rank) {
+			if math.Float32bits(got) != math.Float32bits(want[f]) {
+				t.Fatalf("node %d, feature %d: got %v among some nodes, %v among all", v, f, got, want[f])
 			}
 		}
-	}
-}
-
-func TestFeaturesAreCancelled(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	g, labels := kvtest.NewMemoryGraph(3, [][2]kv.NodeID{{0, 1}}), []kv.Class{0, 1, 0}
-	opt := ops.Options{MemoryBudget: 1 << 20}
-	if _, err := agreementRows(ctx, g, labels, rowsSource{2, make([]float32, 6)}, [][]kv.Class{labels}, 2, newPlace(t), opt); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: got %v, want context.Canceled", err)
 	}
 }

@@ -235,33 +235,21 @@ func (s *stages) byMethod(ctx context.Context, result *scoring) (err error) {
 
 // agreement computes the agreement features of labels under test, the given ones first.
 func (s *stages) agreement(ctx context.Context, labellings []labelling) (z []*agreement, err error) {
-	g := gathering{problem: s.problem, labellings: labellings, hops: s.opt.Hops, reach: s.reach()}
-	if s.tested != nil {
-		g.predictions = zeroMissing{g.predictions} // a node without predictions adds nothing to those around it
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, closeAll(g.z))
-		}
-	}()
-	for _, t := range labellings {
-		one := s.layout(t)
-		if one.values, err = scratch.New[float32](s.place.Scratch(), "agreement", one.rows*one.width); err != nil {
-			return nil, err
-		}
-		g.z = append(g.z, one)
-	}
 	graph, free := inSeries(s.graph)
 	defer func() { err = errors.Join(err, free()) }()
 	if err := s.needDiagonals(ctx, graph); err != nil {
 		return nil, err
 	}
-	g.graph, g.diagonals = graph, s.diagonals
-	if err := g.run(ctx, s.operators); err != nil {
+	p := s.problem
+	if p.graph = graph; p.tested != nil {
+		p.predictions = zeroMissing{p.predictions} // a node without predictions adds nothing to those around it
+	}
+	z, err = p.gather(ctx, labellings, s.opt.Hops, s.reach(), width(s.method, s.opt.Hops), s.operators)
+	if err != nil {
 		return nil, err
 	}
 	s.opt.stage("features")
-	return g.z, limitSeries(graph, 0)
+	return z, limitSeries(graph, 0)
 }
 
 // reach is the most hops of the features that are computed.
@@ -283,15 +271,6 @@ func (s *stages) needDiagonals(ctx context.Context, g ops.Graph) (err error) {
 	s.opt.stage("keep")
 	s.diagonals = s.ownDiagonals.Diagonals
 	return nil
-}
-
-// layout is what the features of one of the labellings lie in, but for the array: of all nodes column after column, of
-// a sample, which is read in no order, row after row.
-func (s *stages) layout(t labelling) *agreement {
-	if t.nodes == nil {
-		return byColumn(nil, len(t.labels), width(s.method, s.opt.Hops))
-	}
-	return byRow(nil, len(t.labels), width(s.method, s.opt.Hops))
 }
 
 // scores are what compute writes [n].
