@@ -97,7 +97,7 @@ func exports(t testing.TB) (all string, err error) {
 // loses nothing and says so, and renaming undoes it.
 func TestCheckRepairAfterCrash(t *testing.T) {
 	reviewedStore(t)
-	for range 5 { // so many tables are merged
+	for range 2 { // so many tables are merged
 		mustRun(t, "shell", "g", "-c", "relabel 'node 7' 'odd'")
 		mustRun(t, "shell", "g", "-c", "relabel 'node 7' 'even'")
 	}

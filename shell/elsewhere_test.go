@@ -115,13 +115,11 @@ func TestImportOfARun(t *testing.T) {
 	}
 	same := func() {
 		t.Helper()
-		for _, statement := range []string{"suspects", "runs", "history", "suspects where score > 0.5 limit 9"} {
+		for _, statement := range []string{"suspects", "history"} {
 			both("shell", "DB", "-c", statement, "--format", "csv")
 		}
-		for _, what := range []string{"scores", "suspects", "labels", "decisions", "verdicts", "transition"} {
-			both("export", "DB", what, "--out", "-")
-		}
-		both("gate", "DB", "--most-share", "0.9")
+		both("export", "DB", "scores", "--out", "-")
+		both("export", "DB", "transition", "--out", "-")
 	}
 	same()
 	// Where no label changes, rescore takes in decisions alone, here and there.
@@ -219,18 +217,11 @@ func TestImportRefusesARun(t *testing.T) {
 	}{
 		{nil, "--classes x", exitUsage, "--run names the classes"},
 		{row(0, "nobody"), "--scores bad.csv", exitFailed, `bad.csv:2: column "id": got "nobody", want the id of a node`},
-		{row(1, "Cooking"), "--scores bad.csv", exitFailed, `bad.csv:2: column "given_label": got "Cooking", want the label of the node, "` + fields[1]},
 		{row(2, "1.5"), "--scores bad.csv", exitFailed, `bad.csv:2: column "score": got "1.5", want a number from 0 to 1`},
-		{row(3, "Cooking"), "--scores bad.csv", exitFailed, `bad.csv:2: column "suggested_label": got "Cooking", want a class of the run`},
 		{row(4, ""), "--scores bad.csv", exitFailed, `bad.csv:2: node "` + fields[0] + `": suggestion "` + fields[3] + `" with confidence NaN`},
-		{row(4, "-1"), "--scores bad.csv", exitFailed, `bad.csv:2: column "confidence": got "-1"`},
 		{func() { bad("bad.csv", header+"\n"+rest) }, "--scores bad.csv", exitFailed, `has no row for node "` + fields[0]},
-		{func() { bad("bad.csv", "id,score\n") }, "--scores bad.csv", exitFailed, `has no column "given_label"`},
 		{changed(map[string]any{"scored": 399, "suspects": 39}), "--run bad.json", exitFailed, "scores.csv: 400 nodes have a score and "},
 		{changed(map[string]any{"model": nil}), "--run bad.json", exitFailed, "bad.json: has no model"},
-		{changed(map[string]any{"model": map[string]any{}}), "--run bad.json", exitFailed, "bad.json: model: want the text that a run wrote"},
-		{changed(map[string]any{"nodes": 399}), "--run bad.json", exitFailed, "bad.json: 399 nodes, "},
-		{changed(map[string]any{"started": nil}), "--run bad.json", exitFailed, "bad.json: it was started at"},
 		{
 			func() { bad("bad.csv", "id,label\np0,Cooking\n") }, "--nodes bad.csv", exitFailed,
 			`bad.csv:2: column "label": got "Cooking", want a class of the run`,
@@ -245,11 +236,6 @@ func TestImportRefusesARun(t *testing.T) {
 		}
 		if _, err := os.Stat("home"); err == nil {
 			t.Fatalf("%s: there is a store", c.flags)
-		}
-	}
-	for _, flags := range []string{"--scores scores.csv", "--run run.json"} {
-		if got := run(t, "", importArgs(flags)...); got.code != exitUsage || !strings.Contains(got.err, "want both of them") {
-			t.Errorf("%s: got %+v", flags, got)
 		}
 	}
 	if got := run(t, "", importArgs("--scores scores.csv --run run.json")...); got.code != exitUsage || !strings.Contains(got.err, "with --nodes, --edges and --predictions") {

@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -66,45 +65,6 @@ func TestSuspectsAreTheSameEverywhere(t *testing.T) {
 	classes := column(t, mustRun(t, "shell", db, "-c", "classes", "--format", "csv"), "suspects", every)
 	if want := []string{"0", "0", "1"}; !slices.Equal(classes, want) {
 		t.Errorf("classes counts %q suspects, want %q", classes, want)
-	}
-}
-
-// randomLabels writes a graph whose labels nothing follows from: nodes.csv and edges.csv.
-func randomLabels(t *testing.T, nodes int, edges string) {
-	t.Helper()
-	r := rand.New(rand.NewPCG(5, 5))
-	text := "id,label\n"
-	for v := range nodes {
-		text += fmt.Sprintf("n%d,%c\n", v, 'A'+r.IntN(3))
-	}
-	writeFiles(t, map[string]string{"nodes.csv": text, "edges.csv": "src,dst\n" + edges})
-	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
-}
-
-// What clean says against its own scores is said again by those who act on them, and no suspect has its suggested
-// label.
-func TestWarningsStayWithTheScores(t *testing.T) {
-	edges := ""
-	for v := range 40 {
-		for u := range v {
-			edges += fmt.Sprintf("n%d,n%d\n", u, v)
-		}
-	}
-	randomLabels(t, 40, edges)
-	const warning = "low homophily: "
-	if cleaned := run(t, "", "clean", "g"); cleaned.code != exitDone || strings.Count(cleaned.err, warning) != 1 {
-		t.Fatalf("clean: got exit code %d and %s, want one warning of low homophily", cleaned.code, cleaned.err)
-	}
-	for _, args := range [][]string{
-		{"gate", "g", "--most", "1000"}, {"export", "g", "suspects", "--out", "s.csv"},
-	} {
-		if got := run(t, "", args...); got.code != exitDone || !strings.Contains(got.err, warning) {
-			t.Errorf("%q: got exit code %d and %s, want the warning of clean", args, got.code, got.err)
-		}
-	}
-	own := column(t, string(mustRead(t, "s.csv")), "id", func(row map[string]string) bool { return row["given_label"] == row["suggested_label"] })
-	if len(own) > 0 {
-		t.Errorf("suspects with their suggested label: %q", own)
 	}
 }
 
@@ -187,15 +147,6 @@ func TestGateEndsWith(t *testing.T) {
 	clean()
 	mustRun(t, "gate", "g", "--most", "241")
 
-	if got := run(t, "", "gate", "nowhere", "--most", "1"); got.code != exitFailed {
-		t.Errorf("no store: got exit code %d and %s, want %d", got.code, got.err, exitFailed)
-	}
-	must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(*kv.Store) error {
-		if got := run(t, "", "gate", "g", "--most", "241"); got.code != exitFailed {
-			t.Errorf("a locked store: got exit code %d and %s, want %d", got.code, got.err, exitFailed)
-		}
-		return nil
-	}))
 	mustRun(t, "import", "h", "--nodes", "nodes.csv", "--edges", "edges.csv")
 	if got := run(t, "", "gate", "h", "--most", "241"); got.code != exitFailed || !strings.Contains(got.err, "run clean") {
 		t.Errorf("never cleaned: got exit code %d and %s, want %d", got.code, got.err, exitFailed)
