@@ -22,20 +22,44 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/atrest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/memdir"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/demograph"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 )
 
-// cleanedStore is a store g in a new working directory, and another one beside it, h, with the same contents.
+// cleanedTemplate is the directory that cleanedFiles copies.
+var cleanedTemplate struct {
+	made sync.Once
+	dir  string
+}
+
+// cleanedFiles makes a new working directory with a store g that was cleaned and the files that it was made of.
+func cleanedFiles(t *testing.T) {
+	t.Helper()
+	cleanedTemplate.made.Do(func() {
+		t.Chdir(t.TempDir())
+		must.Do(t, demograph.New(64, 1).Write("."))
+		mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
+		mustRun(t, "clean", "g")
+		dir := must.Get(os.MkdirTemp("", "cleaned"))(t)
+		must.Do(t, memdir.Copy(".", dir))
+		cleanedTemplate.dir = dir
+	})
+	if cleanedTemplate.dir == "" {
+		t.Fatal("the store cannot be made")
+	}
+	t.Chdir(t.TempDir())
+	must.Do(t, memdir.Copy(cleanedTemplate.dir, "."))
+}
+
+// cleanedStore is cleanedFiles with another store beside g, h, with the same contents.
 func cleanedStore(t *testing.T) {
 	t.Helper()
-	t.Chdir(t.TempDir())
-	from := filepath.Join(templateDir(t, "cleaned"), "g")
-	for _, to := range []string{"g", "h"} {
-		must.Do(t, copyFiles(from, to))
-	}
+	cleanedFiles(t)
+	must.Do(t, memdir.Copy("g", "h"))
 }
 
 // served has a program that embeds the store answer on it, until the test ends or stop is called.
@@ -183,7 +207,7 @@ func longStore(t *testing.T) {
 	t.Helper()
 	from := terminalStore(t, papers.Scored(t, 20_000))
 	t.Chdir(t.TempDir())
-	must.Do(t, copyFiles(from, "g"))
+	must.Do(t, memdir.Copy(from, "g"))
 }
 
 // ends waits for the end of a process, and returns its exit code; -1 if a signal killed it.
@@ -363,7 +387,7 @@ func TestCommandsAnswer(t *testing.T) {
 	var held error
 	for range 60 {
 		time.Sleep(500 * time.Millisecond)
-		if held = withFreeStore("g", kv.Options{MemoryBudget: 1}, func(*kv.Store) error { return nil }); held == nil {
+		if held = withStore("g", kv.Options{MemoryBudget: 1}, func(*kv.Store) error { return nil }); held == nil {
 			break
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/internal/testing/memdir"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -30,14 +31,14 @@ func reviewedStore(t testing.TB) {
 	reviewedTemplate.made.Do(func() {
 		makeReviewedStore(t)
 		dir, err := os.MkdirTemp("", "reviewed")
-		must.Do(t, errors.Join(err, copyFiles(".", dir)))
+		must.Do(t, errors.Join(err, memdir.Copy(".", dir)))
 		reviewedTemplate.dir = dir
 	})
 	if reviewedTemplate.dir == "" {
 		t.Fatal("the store cannot be made")
 	}
 	t.Chdir(t.TempDir())
-	must.Do(t, copyFiles(reviewedTemplate.dir, "."))
+	must.Do(t, memdir.Copy(reviewedTemplate.dir, "."))
 }
 
 // makeReviewedStore imports the graph, cleans it and decides, in a new working directory.

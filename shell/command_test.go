@@ -21,6 +21,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/memdir"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/shell/internal/demograph"
 )
 
 // testMemory is the budget of commands without --memory in tests: each memtable of a store is zeroed when the store
@@ -36,9 +37,6 @@ func TestMain(m *testing.M) {
 		os.Exit(beProgram(peak))
 	}
 	debug.SetGCPercent(400) // what commands and tests hold is little, and memory is there
-	if name := os.Getenv(jobVariable); name != "" {
-		os.Exit(doJob(name))
-	}
 	testscript.Main(memdir.Tests(withTemplates{m}), map[string]func(){
 		"graphcleaner": func() {
 			if papers, err := strconv.Atoi(os.Getenv(papersVariable)); err == nil {
@@ -48,6 +46,17 @@ func TestMain(m *testing.M) {
 			os.Exit(Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
 	})
+}
+
+// withTemplates runs tests, and removes behind them the directories that they copy.
+type withTemplates struct{ *testing.M }
+
+func (m withTemplates) Run() int {
+	defer func() {
+		_ = os.RemoveAll(reviewedTemplate.dir) // the tests are over
+		_ = os.RemoveAll(cleanedTemplate.dir)
+	}()
+	return m.M.Run()
 }
 
 // The scripts of testdata/script run the program in a directory that holds the files of a made-up graph in graph/, and
@@ -82,15 +91,15 @@ func runScripts(t *testing.T, dir string) {
 				if err := os.MkdirAll(dir, 0o755); err != nil {
 					return err
 				}
-				g := newDemoGraph(nodes, 1)
+				g := demograph.New(nodes, 1)
 				splits := "id,split\n"
-				for v := range g.field {
-					splits += g.id(v) + "," + []string{"train", "val", "test"}[v%3] + "\n"
+				for v := range g.Field {
+					splits += g.ID(v) + "," + []string{"train", "val", "test"}[v%3] + "\n"
 				}
 				if err := os.WriteFile(filepath.Join(dir, "splits.csv"), []byte(splits), 0o600); err != nil {
 					return err
 				}
-				if err := g.write(dir); err != nil {
+				if err := g.Write(dir); err != nil {
 					return err
 				}
 			}

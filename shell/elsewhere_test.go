@@ -13,6 +13,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/demograph"
 	"github.com/graphcleaner/graphcleaner/shell/internal/review"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -59,7 +60,7 @@ func writeRun(t *testing.T, path string, run, changes map[string]any) {
 func cleanedElsewhere(t *testing.T) (run map[string]any) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	must.Do(t, newDemoGraph(400, 1).write("."))
+	must.Do(t, demograph.New(400, 1).Write("."))
 	mustRun(t, importArgs("")...)
 	mustRun(t, "clean", "g")
 	mustRun(t, "export", "g", "scores", "--out", "scores.csv")

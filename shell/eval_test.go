@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/shell/internal/demograph"
 )
 
 // TestEvalJSON reads what scripts do: the contract, and figures by split.
@@ -15,7 +16,7 @@ func TestEvalJSON(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
-	must.Do(t, newDemoGraph(60, 1).write(dir))
+	must.Do(t, demograph.New(60, 1).Write(dir))
 	text := mustRun(t, strings.Fields("eval --nodes nodes.csv --edges edges.csv --split 0.6/0.2/0.2 --noise asym:0.2 --method argmax "+
 		"--method dyb --repeats 2 --seed 7 --threads 1 --format json")...)
 	var got struct {

@@ -70,8 +70,7 @@ func firstColumn(ts *testscript.TestScript, name string) map[string]bool {
 // TestExamplesFind holds that the first examples of the help find something in a store that was cleaned, whatever its
 // scores.
 func TestExamplesFind(t *testing.T) {
-	t.Chdir(t.TempDir())
-	must.Do(t, os.CopyFS(".", os.DirFS(templateDir(t, "cleaned"))))
+	cleanedFiles(t)
 	statements := query.Conditions().Examples
 	for _, page := range query.Manual() {
 		if page.Name == "suspects" || page.Name == "count" {

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
 	"strings"
 	"testing"
-
-	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
 // errFullOutput is that of a standard output which takes nothing.
@@ -21,8 +18,7 @@ func (fullOutput) Write([]byte) (int, error) { return 0, errFullOutput }
 // TestExitCodes holds what every command ends with: 0 done, 1 failed, 2 wrong usage, 130 interrupted. The verdict of
 // gate is tested with it.
 func TestExitCodes(t *testing.T) {
-	t.Chdir(t.TempDir())
-	must.Do(t, os.CopyFS(".", os.DirFS(templateDir(t, "cleaned"))))
+	cleanedFiles(t)
 	const memory = " --memory=128MiB"
 	mustRun(t, strings.Fields("backup g whole.backup"+memory)...)
 	for _, c := range []struct {

@@ -163,7 +163,7 @@ func TestHostileFiles(t *testing.T) {
 			if t.Failed() {
 				survived = 0
 			}
-			reportSurvived(t, "malformed inputs", c.name, survived, 1)
+			t.Logf("durability: malformed inputs: %s: %d of 1", c.name, survived)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
+	"github.com/graphcleaner/graphcleaner/shell/internal/demograph"
 )
 
 // TestStages expects that what a command does around its work is in stages too: reading the command line, opening and
@@ -15,7 +16,7 @@ import (
 func TestStages(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
-	must.Do(t, newDemoGraph(120, 1).write(dir))
+	must.Do(t, demograph.New(120, 1).Write(dir))
 	nodes, edges := in("nodes.csv"), in("edges.csv")
 	mustRun(t, "import", in("g"), "--nodes", nodes, "--edges", edges)
 	mustRun(t, "clean", in("g"))

@@ -1,4 +1,4 @@
-package shell
+package ordeal
 
 import (
 	"bytes"
@@ -18,8 +18,10 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/memdir"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
+	"github.com/graphcleaner/graphcleaner/shell/internal/demograph"
 )
 
 const (
@@ -42,18 +44,18 @@ func newLifetime(t *testing.T) *lifetime {
 	dir := t.TempDir()
 	db := filepath.Join(dir, "g")
 	l.before = append(l.before, filepath.Join(templateDir(t, "cleaned"), "g"))
-	copySparse(t, l.before[0], db)
+	must.Do(t, memdir.Copy(l.before[0], db))
 	opt := decide.Options{Who: "a person", Why: "seen", Now: func() time.Time { return time.Unix(1e9, 0) }}
 	session := func(number int) {
 		must.Do(t, withStore(db, kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
 			for i := range 3 {
 				node := kv.NodeID(7*number + 2*i)
-				request := decide.Request{Node: node, Kind: decide.Relabel, To: demoFields[(number+i)%len(demoFields)]}
+				request := decide.Request{Node: node, Kind: decide.Relabel, To: demograph.Fields[(number+i)%len(demograph.Fields)]}
 				if _, err := decide.Write(context.Background(), store, []decide.Request{request}, opt); err != nil {
 					return err
 				}
 				err := store.Update(func(tx *kv.Tx) error {
-					added, err := tx.AddNode(kv.Node{ID: fmt.Sprintf("added %d/%d", number, i), Label: demoFields[0]})
+					added, err := tx.AddNode(kv.Node{ID: fmt.Sprintf("added %d/%d", number, i), Label: demograph.Fields[0]})
 					return errors.Join(err, tx.RemoveNode(kv.NodeID(41+3*number+i)), tx.SetValue(node+1, "year", kv.ValueOf(int64(100*number+i))),
 						tx.Documents("steps").Put("done", number), tx.AddEdge(added, node))
 				})
@@ -72,7 +74,7 @@ func newLifetime(t *testing.T) *lifetime {
 	for number := range 6 {
 		session(number)
 		copied := filepath.Join(dir, fmt.Sprint("closed", number))
-		copySparse(t, db, copied)
+		must.Do(t, memdir.Copy(db, copied))
 		l.before = append(l.before, copied)
 	}
 	l.closed = l.before[len(l.before)-1]
@@ -93,7 +95,7 @@ func copyOpen(t *testing.T, from, to string) {
 	}
 	for range 100 {
 		before := manifest()
-		err := copyFiles(from, to)
+		err := memdir.Copy(from, to)
 		if err == nil && manifest() == before {
 			return
 		}
@@ -103,34 +105,6 @@ func copyOpen(t *testing.T, from, to string) {
 		must.Do(t, os.RemoveAll(to))
 	}
 	t.Fatal("the tables of the open store changed while each of 100 copies was made")
-}
-
-// copySparse copies a directory, of each file only what is before the zeros at its end; its length stays.
-func copySparse(t *testing.T, from, to string) {
-	t.Helper()
-	must.Do(t, copyFiles(from, to))
-}
-
-// copyFiles is copySparse that returns its error.
-func copyFiles(from, to string) error {
-	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(to, name)
-		if entry.IsDir() {
-			return os.MkdirAll(target, 0o700)
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return errors.Join(os.WriteFile(target, bytes.TrimRight(text, "\x00"), 0o600), os.Truncate(target, int64(len(text))))
-	})
 }
 
 // A damage changes the file of that name in a store.
@@ -145,7 +119,7 @@ type damage struct {
 // cut, emptied, missing, or as it was at an earlier moment, whole or the page at a position.
 func (l *lifetime) eachDamage(t *testing.T, db, file string, positions int, use func(damage)) {
 	t.Helper()
-	text := readFile(t, filepath.Join(db, file))
+	text := must.Get(os.ReadFile(filepath.Join(db, file)))(t)
 	used := len(bytes.TrimRight(text, "\x00")) // logs are files of zeros that are written from the front
 	add := func(way, what string, damaged []byte) {
 		if !bytes.Equal(damaged, text) || damaged == nil {
@@ -192,12 +166,6 @@ func (l *lifetime) eachDamage(t *testing.T, db, file string, positions int, use 
 			add("old copy", fmt.Sprintf("its page at byte %d is old", from), mixed)
 		}
 	}
-}
-
-func readFile(t *testing.T, path string) []byte {
-	t.Helper()
-	text := must.Get(os.ReadFile(path))(t)
-	return text
 }
 
 // TestDamagedStores damages each file of a store that was closed, and of one that was left by a crash, in each way.
@@ -296,7 +264,7 @@ func judge(t *testing.T, sound, want string, d damage) (c damageOutcomes, wrong 
 		}
 	}()
 	db := filepath.Join(dir, "g")
-	copySparse(t, sound, db)
+	must.Do(t, memdir.Copy(sound, db))
 	path := filepath.Join(db, d.file)
 	if d.text == nil {
 		err = os.Remove(path)
@@ -317,7 +285,7 @@ func judge(t *testing.T, sound, want string, d damage) (c damageOutcomes, wrong 
 		c.harmless++
 		return c, nil
 	}
-	repaired := run(t, "", "check", db, "--repair", "--yes", jobMemory)
+	repaired := run(t, "check", db, "--repair", "--yes", jobMemory)
 	said := repaired.out + repaired.err
 	after := contents(t, db)
 	switch {

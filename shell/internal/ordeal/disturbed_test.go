@@ -1,4 +1,4 @@
-package shell
+package ordeal
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,12 +20,16 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/testing/faults"
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
+	"github.com/graphcleaner/graphcleaner/internal/testing/memdir"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell"
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
+	"github.com/graphcleaner/graphcleaner/shell/internal/demograph"
 )
 
 // A job is what a process of its own does in a directory while it is disturbed: a command, or what a program does that
@@ -123,7 +128,7 @@ func decisions(store *kv.Store, acknowledge func(int)) error {
 			for i := range 1 + step%3 {
 				request := decide.Request{Node: kv.NodeID(4*step + i), Kind: kinds[(step+i)%len(kinds)]}
 				if request.Kind == decide.Relabel {
-					request.To = demoFields[step%len(demoFields)]
+					request.To = demograph.Fields[step%len(demograph.Fields)]
 				}
 				requests = append(requests, request)
 			}
@@ -143,7 +148,7 @@ func doJob(name string) int {
 	}
 	j := jobs[name]
 	if j.args != nil {
-		return Main(context.Background(), j.args, strings.NewReader(""), os.Stdout, os.Stderr)
+		return shell.Main(context.Background(), j.args, strings.NewReader(""), os.Stdout, os.Stderr)
 	}
 	err := withStore("g", kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
 		return j.do(store, func(step int) { fmt.Println(acknowledged, step) })
@@ -171,7 +176,7 @@ var templates = struct {
 	name string
 	make func(dir string) error
 }{
-	{"files", func(dir string) error { return newDemoGraph(64, 1).write(dir) }},
+	{"files", func(dir string) error { return demograph.New(64, 1).Write(dir) }},
 	{"predicted", func(dir string) error {
 		return errors.Join(
 			command("import", filepath.Join(dir, "g"), "--nodes="+filepath.Join(dir, "nodes.csv"),
@@ -223,7 +228,7 @@ func writeAppended(dir string) error {
 // command runs a command line that must succeed.
 func command(args ...string) error {
 	var out strings.Builder
-	if code := Main(context.Background(), args, strings.NewReader(""), io.Discard, &out); code != exitDone {
+	if code := shell.Main(context.Background(), args, strings.NewReader(""), io.Discard, &out); code != exitDone {
 		return fmt.Errorf("%q: exit code %d: %s", args, code, out.String())
 	}
 	return nil
@@ -241,7 +246,7 @@ func templateDir(t *testing.T, name string) string {
 			dir := filepath.Join(templates.dir, step.name)
 			err := os.Mkdir(dir, 0o755)
 			if err == nil && before != "" {
-				err = copyFiles(before, dir)
+				err = memdir.Copy(before, dir)
 			}
 			if templates.err = errors.Join(err, step.make(dir)); templates.err != nil {
 				return
@@ -326,7 +331,7 @@ func (tr *trial) directory(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err == nil {
-		err = copyFiles(templateDir(t, tr.begin), dir)
+		err = memdir.Copy(templateDir(t, tr.begin), dir)
 	}
 	if err == nil {
 		err = os.Mkdir(filepath.Join(dir, "tmp"), 0o755)
@@ -547,7 +552,7 @@ func problems(t *testing.T, db string) string {
 	t.Helper()
 	var checked outcome
 	for range lockTries {
-		checked = run(t, "", "check", db, jobMemory)
+		checked = run(t, "check", db, jobMemory)
 		if checked.code == exitDone {
 			return ""
 		}
@@ -690,16 +695,64 @@ func jobsOf(test int, variable string) (names []string) {
 	return names
 }
 
-// withTemplates runs tests, and removes behind them the directories that they copy.
+func TestMain(m *testing.M) {
+	if name := os.Getenv(jobVariable); name != "" {
+		debug.SetGCPercent(400)
+		os.Exit(doJob(name))
+	}
+	os.Exit(memdir.Tests(withTemplates{m}).Run())
+}
+
+// withTemplates runs tests, and removes behind them the directory that they copy.
 type withTemplates struct{ *testing.M }
 
 func (m withTemplates) Run() int {
 	defer func() {
-		for _, dir := range []string{templates.dir, reviewedTemplate.dir} {
-			if dir != "" {
-				_ = os.RemoveAll(dir) // the tests are over
-			}
+		if templates.dir != "" {
+			_ = os.RemoveAll(templates.dir) // the tests are over
 		}
 	}()
 	return m.M.Run()
+}
+
+// Exit codes of shell.Main.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// An outcome is what one run of the program left behind.
+type outcome struct {
+	code     int
+	out, err string
+}
+
+// run runs a command line.
+func run(t *testing.T, args ...string) outcome {
+	t.Helper()
+	var out, errOut strings.Builder
+	code := shell.Main(t.Context(), args, strings.NewReader(""), &out, &errOut)
+	return outcome{code, out.String(), errOut.String()}
+}
+
+// withStore opens a store, runs fn, and closes it.
+func withStore(dir string, opt kv.Options, fn func(*kv.Store) error) (err error) {
+	store, err := index.Open(dir, opt)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return fn(store)
+}
+
+// firstDifference shows the first lines in which two texts differ.
+func firstDifference(got, want string) string {
+	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(gotLines), len(wantLines)) {
+		if gotLines[i] != wantLines[i] {
+			return fmt.Sprintf("line %d: got %q, want %q", i+1, gotLines[i], wantLines[i])
+		}
+	}
+	return fmt.Sprintf("got %d lines, want %d", len(gotLines), len(wantLines))
 }

@@ -1,0 +1,198 @@
+// Package demograph makes up graphs of papers that cite each other, some of them filed under a wrong field.
+package demograph
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
+)
+
+// A Graph is a citation-like graph made up for the demo: papers of one field mostly cite papers of their field and
+// use its words, a few are cited by many, some by none, and some are filed under the wrong field.
+type Graph struct {
+	Fields []string
+	Field  []int // the true one of each paper [n]
+	Label  []int // the one in the nodes file [n]
+	year   []int // [n]
+	edges  [][2]int
+	words  [][]int // the words of each paper, ascending [n]
+}
+
+// The sizes of a Graph.
+const (
+	citations   = 3  // a paper
+	isolated    = 75 // of as many papers one is without citations
+	vocabulary  = 300
+	fieldWords  = 40   // words that a field uses more than others
+	paperWords  = 14   // draws of words of a paper
+	homophily   = 0.84 // chance that a citation stays in its field
+	topical     = 0.45 // chance that a word is one of the field's
+	mislabelled = 0.09 // share of papers filed under a wrong field
+)
+
+// Fields are the fields of papers, which are the labels.
+var Fields = []string{"Computer Vision", "Databases", "Information Retrieval", "Machine Learning", "Networking", "Security", "Theory"}
+
+// New draws a graph of n papers; the same seed gives the same one.
+func New(n int, seed uint64) *Graph {
+	r := rand.New(rand.NewPCG(seed, 0))
+	g := &Graph{Fields: Fields}
+	c := len(Fields)
+	members := make([][]int, c) // papers by field
+	weight := make([]float64, n)
+	for v := range n {
+		f := min(r.IntN(c), r.IntN(c+2)) // fields differ in size
+		g.Field = append(g.Field, f)
+		g.year = append(g.year, 1995+r.IntN(30))
+		members[f] = append(members[f], v)
+		weight[v] = elementary.Exp(-0.6 * elementary.Log(1-float64(r.Float64()))) // a heavy tail makes hubs
+		if v%isolated == 0 {
+			weight[v] = 0
+		}
+	}
+	everyone := make([]int, n)
+	for v := range everyone {
+		everyone[v] = v
+	}
+	anyone := newDraw(everyone, weight)
+	inField := make([]*draw, c)
+	for f := range members {
+		inField[f] = newDraw(members[f], weight)
+	}
+	seen := make(map[[2]int]bool)
+	for len(g.edges) < citations*n {
+		u := anyone.next(r)
+		v := anyone.next(r)
+		if r.Float64() < homophily {
+			v = inField[g.Field[u]].next(r)
+		}
+		edge := [2]int{min(u, v), max(u, v)}
+		if u != v && !seen[edge] {
+			seen[edge] = true
+			g.edges = append(g.edges, edge)
+		}
+	}
+	for v := range n {
+		var words []int
+		for range paperWords {
+			word := r.IntN(vocabulary)
+			if r.Float64() < topical {
+				word = (g.Field[v]*fieldWords + r.IntN(fieldWords)) % vocabulary
+			}
+			words = append(words, word)
+		}
+		slices.Sort(words)
+		g.words = append(g.words, slices.Compact(words))
+	}
+	g.Label = slices.Clone(g.Field)
+	for _, v := range r.Perm(n)[:int(mislabelled*float64(n))] {
+		g.Label[v] = misfile(r, g.Field[v], c)
+	}
+	return g
+}
+
+// misfile draws a wrong field: most often the one that is taken for the true one, sometimes any other.
+func misfile(r *rand.Rand, field, fields int) int {
+	if r.Float64() < 0.6 {
+		return (field + 1) % fields
+	}
+	return (field + 1 + r.IntN(fields-1)) % fields
+}
+
+// A draw picks items by weight.
+type draw struct {
+	items []int
+	sums  []float64
+}
+
+func newDraw(items []int, weight []float64) *draw {
+	d := &draw{items: items}
+	sum := 0.0
+	for _, item := range items {
+		sum += weight[item]
+		d.sums = append(d.sums, sum)
+	}
+	return d
+}
+
+func (d *draw) next(r *rand.Rand) int {
+	x := r.Float64() * d.sums[len(d.sums)-1]
+	i, found := slices.BinarySearch(d.sums, x)
+	if found {
+		i++ // an item of weight 0 has the sum of the one before
+	}
+	return d.items[i]
+}
+
+// Mislabels are the papers that are filed under a wrong field.
+func (g *Graph) Mislabels() map[string]bool {
+	mislabels := make(map[string]bool)
+	for v := range g.Field {
+		if g.Field[v] != g.Label[v] {
+			mislabels[g.ID(v)] = true
+		}
+	}
+	return mislabels
+}
+
+// ID is the external id of a paper.
+func (*Graph) ID(v int) string { return "p" + strconv.Itoa(v) }
+
+// Write writes nodes.csv, edges.csv, features.csv and, for judging the result, truth.csv.
+func (g *Graph) Write(dir string) error {
+	for name, content := range map[string]func(io.Writer){
+		"nodes.csv": func(w io.Writer) {
+			fmt.Fprintln(w, "id,label,year")
+			for v, f := range g.Label {
+				fmt.Fprintf(w, "%s,%s,%d\n", g.ID(v), g.Fields[f], g.year[v])
+			}
+		},
+		"truth.csv": func(w io.Writer) {
+			fmt.Fprintln(w, "id,label")
+			for v, f := range g.Field {
+				fmt.Fprintf(w, "%s,%s\n", g.ID(v), g.Fields[f])
+			}
+		},
+		"edges.csv": func(w io.Writer) {
+			fmt.Fprintln(w, "src,dst")
+			for _, e := range g.edges {
+				fmt.Fprintf(w, "%s,%s\n", g.ID(e[0]), g.ID(e[1]))
+			}
+		},
+		"features.csv": g.writeFeatures,
+	} {
+		err := atomic.WriteFile(context.Background(), stream.Below(dir, name), 0o666, func(out *bufio.Writer) error {
+			content(out) // the buffer keeps the first error for its Flush
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Graph) writeFeatures(w io.Writer) {
+	header := []string{"id"}
+	for word := range vocabulary {
+		header = append(header, "word"+strconv.Itoa(word))
+	}
+	fmt.Fprintln(w, strings.Join(header, ","))
+	for v, words := range g.words {
+		row := slices.Repeat([]string{"0"}, vocabulary+1)
+		row[0] = g.ID(v)
+		for _, word := range words {
+			row[1+word] = "1"
+		}
+		fmt.Fprintln(w, strings.Join(row, ","))
+	}
+}
