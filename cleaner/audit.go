@@ -395,13 +395,3 @@ func (r *auditRecord) judge(tx *kv.Tx, node uint32, label kv.Class, seq int64) (
 var answerOf = [...]audit.Answer{
 	decide.Unjudged: audit.Open, decide.Right: audit.Right, decide.Wrong: audit.Wrong, decide.Unsettled: audit.Unsure,
 }
-
-// countLabelledFrom counts the labelled nodes from a node on.
-func countLabelledFrom(tx *kv.Tx, first kv.NodeID) (int64, error) {
-	if int(first) >= tx.NumNodes() {
-		return 0, nil
-	}
-	labels := make([]kv.Class, tx.NumNodes()-int(first))
-	err := tx.ReadClasses(kv.LabelColumn, kv.Range{First: first, End: kv.NodeID(tx.NumNodes())}, labels)
-	return int64(countLabelled(labels)), err
-}

@@ -286,3 +286,13 @@ func isUndecided(tx *kv.Tx, l *AuditList) (bool, error) {
 	}
 	return false, nil
 }
+
+// countLabelledFrom counts the labelled nodes from a node on.
+func countLabelledFrom(tx *kv.Tx, first kv.NodeID) (int64, error) {
+	if int(first) >= tx.NumNodes() {
+		return 0, nil
+	}
+	labels := make([]kv.Class, tx.NumNodes()-int(first))
+	err := tx.ReadClasses(kv.LabelColumn, kv.Range{First: first, End: kv.NodeID(tx.NumNodes())}, labels)
+	return int64(countLabelled(labels)), err
+}

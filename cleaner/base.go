@@ -9,6 +9,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
@@ -20,7 +21,7 @@ import (
 type baseProblem struct {
 	graph    ops.Graph
 	features ops.Source // [n×d]; nil: structure alone
-	order    nodeOrder
+	order    splitting.Order
 	labels   []kv.Class // [n] given labels: see teaches and stops
 	classes  int
 	splits   []Split // [n]
@@ -172,7 +173,7 @@ func (p *baseProblem) crossFitting(seed uint64) (_ *baseProblem, err error) {
 	}
 	other := *p
 	other.drawn = true
-	other.splits, err = drawSplits(p.order, p.labels, defaultShares, seed)
+	other.splits, err = splitting.Draw(p.order, p.labels, splitting.DefaultShares, seed)
 	return &other, err
 }
 

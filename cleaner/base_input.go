@@ -3,8 +3,11 @@ package cleaner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
@@ -258,4 +261,77 @@ func scaleTo1(row []float32, part, whole func(float64) float64) {
 			row[j] = float32(float64(row[j]) / sum)
 		}
 	}
+}
+
+// mostFeature bounds the size of a feature. Sums of so large numbers over the neighbourhoods of any graph are finite in
+// float32.
+const mostFeature = 1e30
+
+// structureAlone is what a notice says of a graph whose features are not used.
+const structureAlone = "the base classifier learns from the structure and the training labels alone"
+
+// baseFeatures returns the stored features, or nil and why they are not used. A node without a row, which reads as all
+// NaN, has none; any other number that is not finite, or beyond mostFeature, is ErrFeatures.
+func baseFeatures(ctx context.Context, tx *kv.Tx) (features ops.Source, notice string, err error) {
+	matrix, err := tx.Matrix(FeaturesMatrix)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil, "no features: " + structureAlone, nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	count, err := countFeatures(ctx, tx)
+	if err != nil {
+		return nil, "", err
+	}
+	if n := tx.Shape().Present; 2*count < n {
+		return nil, fmt.Sprintf("only %d of %d nodes have features: %s", count, n, structureAlone), nil
+	}
+	return zeroMissing{matrix}, "", nil
+}
+
+// isFeature says whether a number can be a feature.
+func isFeature(x float32) bool { return x >= -mostFeature && x <= mostFeature }
+
+// countFeatures counts the nodes with features other than zeros. A node with a feature that can be none is ErrFeatures.
+func countFeatures(ctx context.Context, tx *kv.Tx) (count int, err error) {
+	matrix, err := tx.Matrix(FeaturesMatrix)
+	if err != nil {
+		return 0, err
+	}
+	width := matrix.Width()
+	err = rowstore.Each(ctx, matrix, tx.NumNodes(), 1, func(rows kv.Range, values []float32) error {
+		for v := rows.First; v < rows.End; v++ {
+			row := values[int(v-rows.First)*width:][:width]
+			isNaN := func(value float32) bool { return value != value }
+			if !slices.ContainsFunc(row, func(value float32) bool { return !isNaN(value) }) {
+				continue
+			}
+			if j := slices.IndexFunc(row, func(value float32) bool { return !isFeature(value) }); j >= 0 {
+				err := fmt.Errorf("feature %s is %v, want a number between %g and %g: %w",
+					matrix.Columns()[j], row[j], -mostFeature, mostFeature, ErrFeatures)
+				return naming.Node(tx, v, err)
+			}
+			if slices.ContainsFunc(row, func(value float32) bool { return value != 0 }) {
+				count++
+			}
+		}
+		return nil
+	})
+	return count, err
+}
+
+// zeroMissing reads rows that were never written as zeros.
+type zeroMissing struct{ ops.Source }
+
+func (s zeroMissing) Read(rows kv.Range, lo, hi int, dst []float32) error {
+	if err := s.Source.Read(rows, lo, hi, dst); err != nil {
+		return err
+	}
+	for i, value := range dst[:int(rows.End-rows.First)*(hi-lo)] {
+		if value != value {
+			dst[i] = 0
+		}
+	}
+	return nil
 }

@@ -522,3 +522,38 @@ func TestPredictWhileTheStoreChanges(t *testing.T) {
 		t.Errorf("a second time: %v", err)
 	}
 }
+
+func TestSplitsOfAStore(t *testing.T) {
+	p := newPlanted(11, 40)
+	for i, name := range []string{"train", "VAL", "validation", "Test", "none"} {
+		p.nodes[i].Values = []kv.Value{kv.ValueOf(name)}
+	}
+	p.nodes[5].Values = nil
+	s := p.load(t, true)
+	view(t, s, func(tx *kv.Tx) error {
+		labels := must.Get(readLabels(tx))(t)
+		splits, drawn, err := Splits(tx, labels, 1)
+		must.Do(t, err)
+		if drawn {
+			t.Error("split column in the store: got a drawn split")
+		}
+		for position, want := range []Split{SplitTrain, SplitValidation, SplitValidation, SplitTest, SplitNone, SplitNone} {
+			v := must.Get(nodeAt(tx, position))(t)
+			if splits[v] != want {
+				t.Errorf("node %s: got split %v, want %v", p.nodes[position].ID, splits[v], want)
+			}
+		}
+		return nil
+	})
+
+	p.nodes[7].Values = []kv.Value{kv.ValueOf("holdout")}
+	s = p.load(t, true)
+	view(t, s, func(tx *kv.Tx) error {
+		_, _, err := Splits(tx, make([]kv.Class, tx.NumNodes()), 1)
+		want := `node n7: split "holdout": want train, val, test or none`
+		if !errors.Is(err, ErrSplit) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("split holdout: got %v, want ErrSplit saying %q", err, want)
+		}
+		return nil
+	})
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -178,7 +179,7 @@ func newNodePredictor(ctx context.Context, f *filler, steps *atomic.Int64) *node
 // classifier knows.
 func (p *nodePredictor) row(v kv.NodeID) ([]float32, error) {
 	if p.splits == nil && !p.by.Drawn {
-		splits, err := p.tx.Reader(splitColumn)
+		splits, err := p.tx.Reader(splitting.Column)
 		if err != nil && !errors.Is(err, kv.ErrNoColumn) {
 			return nil, err
 		}
@@ -343,7 +344,7 @@ func (p *nodePredictor) knows(u kv.NodeID) (bool, error) {
 	if err != nil {
 		return false, naming.Node(p.tx, u, err)
 	}
-	return split.teaches(), nil
+	return split.Teaches(), nil
 }
 
 // withDegree adds the logarithm of the degree.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/probability"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
@@ -25,7 +26,7 @@ type filler struct {
 	tx         *kv.Tx
 	by         *classifier // its network is read by open
 	joiner     *joiner     // nil: the predictions are the classifier's alone
-	keeper     rowKeeper
+	keeper     probability.Keeper
 }
 
 // openFiller returns errNoClassifier if the store keeps no classifier, or its predictions are from outside and not
@@ -44,7 +45,7 @@ func openFiller(tx *kv.Tx) (*filler, error) {
 	} else if f.Matrix, err = tx.Matrix(PredictionsMatrix); err != nil {
 		return nil, err
 	}
-	f.keeper = newRowKeeper(f.Encoding(), f.Width())
+	f.keeper = probability.NewKeeper(f.Encoding(), f.Width())
 	return f, nil
 }
 
@@ -84,7 +85,7 @@ func (f *filler) row(v kv.NodeID, predicted []float64) ([]float32, error) {
 			row[j] = p
 		}
 	}
-	return f.keeper.keep(row), nil
+	return f.keeper.Keep(row), nil
 }
 
 // KeepsClassifier reports whether the store keeps a classifier, which predicts the nodes that are added.
@@ -228,7 +229,7 @@ func (f *filler) rowsByPass(ctx context.Context, place *workplace.Place, nodes [
 // copy is a filler for another goroutine, with buffers of its own.
 func (f *filler) copy() *filler {
 	other := *f
-	other.keeper = newRowKeeper(f.Encoding(), f.Width())
+	other.keeper = probability.NewKeeper(f.Encoding(), f.Width())
 	return &other
 }
 

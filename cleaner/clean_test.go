@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
@@ -334,8 +335,8 @@ func TestCleanDrawsSplitsWhereItMust(t *testing.T) {
 		s := p.load(t, false)
 		var notices []string
 		run := mustClean(t, s, Options{Method: paper.Published, Notice: func(n string) { notices = append(notices, n) }})
-		if run.FittingNodes < leastDrawnValidation {
-			t.Errorf("split %s: got %d fitting nodes, want a drawn split of %d or more", name, run.FittingNodes, leastDrawnValidation)
+		if run.FittingNodes < splitting.LeastValidation {
+			t.Errorf("split %s: got %d fitting nodes, want a drawn split of %d or more", name, run.FittingNodes, splitting.LeastValidation)
 		}
 		if len(notices) != 1 || !strings.Contains(notices[0], "drawn") {
 			t.Errorf("split %s: got notices %q, want one about a drawn split", name, notices)

@@ -161,7 +161,7 @@ func (c *combination) train(ctx context.Context) error {
 
 // group is the place of a node's group.
 func (c *combination) group(v kv.NodeID) int {
-	if len(c.groups) > 1 && !c.storeSplits[v].teaches() {
+	if len(c.groups) > 1 && !c.storeSplits[v].Teaches() {
 		return 1
 	}
 	return 0

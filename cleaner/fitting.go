@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -214,7 +215,7 @@ func sampleOf(drawn *nodeSet, others iter.Seq[kv.NodeID], n int, of func(v kv.No
 }
 
 // firstVerdicts are most of the verdicts, ascending by node: the first in the order of the node file.
-func firstVerdicts(order nodeOrder, verdicts []decide.Verdict, most int) (first []decide.Verdict, err error) {
+func firstVerdicts(order splitting.Order, verdicts []decide.Verdict, most int) (first []decide.Verdict, err error) {
 	if len(verdicts) <= most {
 		return verdicts, nil
 	}
@@ -252,7 +253,7 @@ func mostModelNodes(classes int) int {
 // drawNodes takes all of the count nodes, of n, that are eligible, or most of them, drawn uniformly with seed. Their
 // ranks are in the order of the node file.
 func drawNodes(
-	order nodeOrder, n, count, most int, seed uint64, eligible func(kv.NodeID) bool,
+	order splitting.Order, n, count, most int, seed uint64, eligible func(kv.NodeID) bool,
 ) (nodes *nodeSet, ranks []uint32, err error) {
 	size := min(count, most)
 	nodes, ranks = newNodeSet(n), make([]uint32, 0, size)
@@ -290,7 +291,7 @@ func (s *sample) rows(z *agreement, classes int) labelmodel.Rows {
 
 // teaches reports whether the base classifier learns the label of a node: one of the training split or of none.
 func teaches(labels []kv.Class, splits []Split, v kv.NodeID) bool {
-	return labels[v] != kv.NoClass && splits[v].teaches()
+	return labels[v] != kv.NoClass && splits[v].Teaches()
 }
 
 // teaches reports whether the base classifier that made the predictions has learned the label of a node. Without a
@@ -373,3 +374,7 @@ func share(part, whole float64) float64 {
 	}
 	return part / whole
 }
+
+// streamSample is the second word of the PCG seed, so that the parts of a run that share a seed draw independent
+// numbers.
+const streamSample uint64 = 0x73616d70 // "samp"

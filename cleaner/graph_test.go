@@ -3,6 +3,7 @@ package cleaner
 import (
 	"math/rand/v2"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -62,7 +63,7 @@ func normals(r *rand.Rand, n int) []float32 {
 	return values
 }
 
-func identityOrder(n int) nodeOrder {
+func identityOrder(n int) splitting.Order {
 	return func(yield func(kv.NodeID, error) bool) {
 		for v := range n {
 			if !yield(kv.NodeID(v), nil) {
@@ -73,7 +74,7 @@ func identityOrder(n int) nodeOrder {
 }
 
 // listOrder is an order of nodes by a list.
-func listOrder(nodes []kv.NodeID) nodeOrder {
+func listOrder(nodes []kv.NodeID) splitting.Order {
 	return func(yield func(kv.NodeID, error) bool) {
 		for _, v := range nodes {
 			if !yield(v, nil) {

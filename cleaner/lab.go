@@ -7,6 +7,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -108,9 +109,9 @@ func (l *Lab) Splits() ([]Split, error) {
 // DrawSplits draws shares of training, validation and test nodes; 0.8, 0.1 and 0.1 if all are zero.
 func (l *Lab) DrawSplits(shares [3]float64, seed uint64) ([]Split, error) {
 	if shares == [3]float64{} {
-		shares = defaultShares
+		shares = splitting.DefaultShares
 	}
-	return drawSplits(l.Order, l.Labels, shares, seed)
+	return splitting.Draw(l.Order, l.Labels, shares, seed)
 }
 
 // problem is that of the built-in classifier.

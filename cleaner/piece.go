@@ -11,14 +11,24 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // CountRivals is how many other classes a label of so many classes is tested against.
 func CountRivals(classes int) int { return labelmodel.CountRivals(classes) }
 
-// A Piece is some nodes of a graph whose cleaning is done in pieces, as Clean with PresetDefault and AsGiven does
-// it. Fill it, and call Prepare before anything else. It borrows its slices. One goroutine.
+// A Piece is some nodes of a graph that may lie on many machines. TakeCensus, Piece, FitModel and PieceScorer do what
+// Clean with PresetDefault and AsGiven does, each with a part of the data that the caller has brought together. They know
+// no graph: S_k Y is the caller's. Nodes are numbered by their position in the node file. The scores are those of Clean
+// but for the rounding of sums.
+//
+//	census, splits, members, err := TakeCensus(labels and splits of all nodes)
+//	Piece.Tested     the labels under test, whose features PickFeatures takes from rows of P and of S_k Y
+//	FitModel         the model, from features and votes of the members
+//	PieceScorer      the scores of a piece
+//
+// Fill a piece, and call Prepare before anything else. It borrows its slices. One goroutine.
 type Piece struct {
 	Census      *Census
 	Labels      []kv.Class // [rows]
@@ -280,7 +290,7 @@ func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Membe
 		verdicts: slices.Clone(in.Verdicts),
 	}
 	if p.drawn = in.Splits == nil; p.drawn {
-		if p.splits, err = drawSplits(p.order, p.labels, defaultShares, in.Seed); err != nil {
+		if p.splits, err = splitting.Draw(p.order, p.labels, splitting.DefaultShares, in.Seed); err != nil {
 			return nil, nil, nil, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/probability"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/internal/namelist"
@@ -59,7 +60,7 @@ type PredictionWriter struct {
 	nodes   kv.NodeSet
 	rows    int
 	row     []float64
-	keeper  rowKeeper
+	keeper  probability.Keeper
 
 	distributions int // rows that add up to 1 or to 100, though they are to be logits
 
@@ -110,13 +111,13 @@ func AppendPredictions(
 	if err != nil {
 		return nil, err
 	}
-	whole, keeper := make([]float64, matrix.Width()), newRowKeeper(matrix.Encoding(), matrix.Width())
+	whole, keeper := make([]float64, matrix.Width()), probability.NewKeeper(matrix.Encoding(), matrix.Width())
 	w := newPredictionWriter(tx, classes, opt, func(v kv.NodeID, row []float32) error {
 		clear(whole)
 		for j, p := range row {
 			whole[places[classes[j]]] = float64(p)
 		}
-		kept := keeper.keep(whole)
+		kept := keeper.Keep(whole)
 		if err := joins.replace(v, matrix.Columns(), kept, write); err != nil {
 			return err
 		}
@@ -140,7 +141,7 @@ func newPredictionWriter(
 		classes: slices.Clone(classes),
 		nodes:   bitset.New[kv.NodeID](tx.NumNodes()),
 		row:     make([]float64, len(classes)),
-		keeper:  newRowKeeper(opt.matrix(), len(classes)),
+		keeper:  probability.NewKeeper(opt.matrix(), len(classes)),
 	}
 }
 
@@ -234,17 +235,25 @@ func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 	if w.nodes.Has(v) {
 		return rowError(w.tx, v, "got a second row, want one")
 	}
-	if problem := w.normalize(row); problem != "" {
+	if len(row) != len(w.classes) {
+		return rowError(w.tx, v, fmt.Sprintf("got %d numbers, want %d, one a class", len(row), len(w.classes)))
+	}
+	copy(w.row, row)
+	isDistribution, problem := probability.Normalize(w.row, w.classes, w.opt.Logits)
+	if isDistribution {
+		w.distributions++
+	}
+	if problem != "" {
 		return rowError(w.tx, v, problem)
 	}
 	w.nodes.Add(v)
 	w.rows++
-	return w.write(v, w.keeper.keep(w.row))
+	return w.write(v, w.keeper.Keep(w.row))
 }
 
 // Encoding is how the rows are stored: TopK is zero if every class is kept.
 func (w *PredictionWriter) Encoding() PredictionEncoding {
-	return predictionEncoding(w.keeper.encoding, len(w.classes))
+	return predictionEncoding(w.keeper.Encoding, len(w.classes))
 }
 
 // Finish ends the rows. If nodes have no row, and they may not be without, it returns ErrMissingRows with their number
@@ -331,4 +340,55 @@ func rowError(tx *kv.Tx, v kv.NodeID, problem string) error {
 		return err
 	}
 	return &RowError{Node: v, ID: id, Msg: problem}
+}
+
+// A PredictionEncoding says how predictions are stored. The zero value keeps every class of a row as a float32.
+type PredictionEncoding struct {
+	// TopK keeps the k largest classes of a row (ties: the lower class), and gives every other class an equal share of
+	// the rest:
+	//
+	//	q_j = p_j for the k largest, else (1 − Σ q over the k largest) / (c − k)
+	//
+	// so that rows add up to 1 and the order of the classes stays. Zero keeps all classes. So does a k of at least half
+	// of the classes, because it would save nothing.
+	TopK int
+
+	// Float16 keeps probabilities as IEEE 754 binary16, rounded to the nearest: the relative error is at most 2^-11
+	// (absolute 2^-25 below 2^-14). With TopK, the share of the other classes is adjusted, so that a row still adds up to
+	// 1. Without TopK, it adds up to 1 within 2^-11.
+	Float16 bool
+}
+
+func (e PredictionEncoding) matrix() kv.MatrixEncoding {
+	return kv.MatrixEncoding{Half: e.Float16, Kept: e.TopK}
+}
+
+// PredictionsEncoding says how the stored predictions are encoded; kv.ErrNotFound when there are none.
+func PredictionsEncoding(tx *kv.Tx) (PredictionEncoding, error) {
+	matrix, err := tx.Matrix(PredictionsMatrix)
+	if err != nil {
+		return PredictionEncoding{}, err
+	}
+	return predictionEncoding(matrix.Encoding(), matrix.Width()), nil
+}
+
+// predictionEncoding is how a matrix of so many classes is encoded.
+func predictionEncoding(e kv.MatrixEncoding, classes int) PredictionEncoding {
+	encoding := PredictionEncoding{Float16: e.Half}
+	if e.Shares(classes) {
+		encoding.TopK = e.Kept
+	}
+	return encoding
+}
+
+// A RowError describes bad predictions of one node.
+type RowError struct {
+	Node kv.NodeID
+	ID   string // the node's external id
+	Msg  string
+}
+
+// Error reads "predictions of node p17: class Theory is NaN, want a probability from 0 to 1".
+func (e *RowError) Error() string {
+	return fmt.Sprintf("predictions of node %s: %s", e.ID, e.Msg)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -286,7 +287,7 @@ func (j *joiner) group(v kv.NodeID) ([]float64, error) {
 	if len(j.weights) == 1 {
 		return j.weights[0], nil
 	}
-	value, err := j.tx.Value(v, splitColumn)
+	value, err := j.tx.Value(v, splitting.Column)
 	if errors.Is(err, kv.ErrNoColumn) || err == nil && value.IsNull() {
 		return j.weights[0], nil
 	}
@@ -297,7 +298,7 @@ func (j *joiner) group(v kv.NodeID) ([]float64, error) {
 	if err != nil {
 		return nil, naming.Node(j.tx, v, err)
 	}
-	if split.teaches() {
+	if split.Teaches() {
 		return j.weights[0], nil
 	}
 	return j.weights[1], nil

@@ -2,7 +2,6 @@ package cleaner
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -14,49 +13,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
-
-// TestEveryClassIsTaught draws splits of classes of one to four nodes beside large ones.
-func TestEveryClassIsTaught(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 0))
-	for seed := range uint64(40) {
-		var labels []kv.Class
-		for k := range 30 {
-			for range 1 + k%4 {
-				labels = append(labels, kv.Class(k))
-			}
-		}
-		for range 200 {
-			labels = append(labels, kv.Class(30+r.IntN(3)))
-		}
-		order := make([]kv.NodeID, len(labels))
-		for i, v := range r.Perm(len(labels)) {
-			order[i] = kv.NodeID(v)
-		}
-		for _, shares := range [][3]float64{defaultShares, {0.3, 0.3, 0.4}, {0.2, 0.1, 0.1}} {
-			splits := mustDraw(t, order, labels, shares, seed)
-			sizes := sizesOf(len(labels), shares)
-			counts := countSplits(splits)
-			if counts[SplitTrain] != sizes.training || counts[SplitValidation] != sizes.validation || counts[SplitTest] != sizes.test {
-				t.Fatalf("shares %v: got %v nodes by split, want %+v", shares, counts, sizes)
-			}
-			taught := make([]int, 33)
-			for v, y := range labels {
-				if splits[v] == SplitTrain {
-					taught[y]++
-				}
-			}
-			for k, count := range taught {
-				if count == 0 && (k >= 30 || k%4 > 0) {
-					t.Fatalf("seed %d, shares %v: class %d has several nodes, and none for training", seed, shares, k)
-				}
-			}
-		}
-	}
-	two := mustDraw(t, []kv.NodeID{0, 1, 2, 3}, []kv.Class{0, 0, 1, 1}, [3]float64{0, 0.5, 0.5}, 1)
-	if slices.Contains(two, SplitTrain) {
-		t.Errorf("no share for training: got splits %v", two)
-	}
-}
 
 // keepUntaught has a good classifier that has not learned a class: its training nodes move to the validation split, and
 // it predicts the next class for all its nodes. Half of these have no neighbours.

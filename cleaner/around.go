@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 )
@@ -200,4 +203,136 @@ func CountStale(ctx context.Context, tx *kv.Tx, run *Run, most int) (int, error)
 		return -1, nil
 	}
 	return len(nodes), err
+}
+
+// To walk around one node, and look up all that is found, costs as much a step as a pass over the graph costs for some
+// of its arcs. A pass costs as much as some steps before it begins.
+const (
+	stepsOfPass = 4
+	leastSteps  = 1 << 18
+)
+
+// walkableSteps is how many arcs may be walked before a pass over the graph costs less.
+func walkableSteps(tx *kv.Tx) int64 { return max(tx.Shape().Arcs/stepsOfPass, leastSteps) }
+
+// stepsAround is how many arcs may be walked before a pass costs less, within the memory for the entries that come of
+// them.
+func stepsAround(tx *kv.Tx, opt ops.Options) *atomic.Int64 {
+	steps := ballSteps(opt)
+	steps.Store(min(steps.Load(), walkableSteps(tx)))
+	return steps
+}
+
+// stepsOfRow is how many steps it costs to look up the features of a node.
+const stepsOfRow = 64
+
+// nodeLabels reads the labels of nodes as they are asked for.
+type nodeLabels struct {
+	tx  *kv.Tx
+	all []kv.Class // [n], once so many were asked for that it pays
+}
+
+// readAll is the share of the nodes, as a divisor, from which on all labels are read at once; for fewer than leastAsked
+// they never are.
+const (
+	readAll    = 64
+	leastAsked = 16
+)
+
+// of is the label of a node, one of so many that are asked for.
+func (l *nodeLabels) of(u kv.NodeID, asked int) (kv.Class, error) {
+	if l.all == nil && asked > max(leastAsked, l.tx.NumNodes()/readAll) {
+		var err error
+		if l.all, err = readLabels(l.tx); err != nil {
+			return kv.NoClass, err
+		}
+	}
+	if l.all != nil {
+		return l.all[u], nil
+	}
+	return l.tx.Label(u)
+}
+
+// A passedScore is what a pass over the graph has made of a node.
+type passedScore struct {
+	score, confidence float32
+	suggestion        kv.Class  // kv.NoClass without predictions
+	row               []float32 // that the kept classifier has predicted, by the classes of the run; nil: it has not
+}
+
+// passOver scores nodes in one pass over the graph. Those without stored predictions are predicted in another. Arrays
+// of its own are temporary ones, since a transaction that writes cannot wait for the workplace of the store: whoever
+// has that may wait for it.
+func (s *scorer) passOver(nodes []kv.NodeID) (err error) {
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(v kv.NodeID) bool { return int(v) >= s.tx.NumNodes() })
+	slices.Sort(nodes)
+	nodes = slices.Compact(nodes)
+	p, err := s.run.problem(s.tx)
+	if err != nil {
+		return err
+	}
+	if p.place, err = workplace.Reading(s.tx); err != nil {
+		return err
+	}
+	p.tested = make([]kv.Class, len(p.labels))
+	for v := range p.tested {
+		p.tested[v] = kv.NoClass
+	}
+	var missing []kv.NodeID
+	err = rowstore.EachOf(s.ctx, p.predictions, nodes, func(v kv.NodeID, row []float32) error {
+		switch {
+		case hasNaN(row):
+			missing = append(missing, v)
+		case !s.isStored(v):
+			p.tested[v] = p.labels[v]
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	rows, err := s.predictByPass(missing, p.place)
+	if err != nil {
+		return err
+	}
+	s.passed = make(map[kv.NodeID]passedScore, len(nodes))
+	for i, row := range rows {
+		v := missing[i]
+		s.passed[v], p.tested[v] = passedScore{row: row}, p.labels[v]
+	}
+	p.predictions = withRows{p.predictions, missing[:len(rows)], rows}
+	result, err := p.rescore(s.ctx, s.run, s.run.options(RescoreOptions{
+		Workers: s.opt.Workers, MemoryBudget: s.opt.MemoryBudget, Progress: s.opt.Progress, OnStage: s.opt.OnStage,
+	}))
+	if err != nil {
+		return err
+	}
+	for _, v := range nodes {
+		s.passed[v] = passedScore{
+			result.scores.Data[v], result.suggestions.chances.Data[v], result.suggestions.classes.Data[v], s.passed[v].row,
+		}
+	}
+	return result.Close()
+}
+
+// predictByPass is what the kept classifier predicts of ascending nodes, by the classes of the run; nil if it cannot.
+func (s *scorer) predictByPass(nodes []kv.NodeID, place *workplace.Place) ([][]float32, error) {
+	if len(nodes) == 0 {
+		return nil, nil
+	}
+	f, err := s.predictor()
+	if err != nil {
+		return nil, ignoreNoClassifier(err)
+	}
+	rows, err := f.rowsByPass(s.ctx, place, nodes, Options{
+		Workers: s.opt.Workers, MemoryBudget: s.opt.MemoryBudget, Progress: s.opt.Progress,
+	})
+	if errors.Is(err, errNoClassifier) {
+		return nil, nil
+	}
+	for i, row := range rows {
+		rows[i] = make([]float32, len(s.run.Classes))
+		inClasses(s.run.Classes, f.Columns(), row, rows[i])
+	}
+	return rows, err
 }
