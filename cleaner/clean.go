@@ -64,7 +64,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	if _, err := in.plan(ctx, tx, opt, nil); err != nil {
+	if _, err := in.plan(ctx, tx, opt); err != nil {
 		return nil, err
 	}
 	diagonals, err := in.computeDiagonals(ctx, opt)

@@ -38,10 +38,10 @@
 // Else it is those of the validation split: the classifier was not trained on them, so what it predicts for them is
 // honest. If the store has no split, or the fitting set does not suffice, a split is drawn.
 //
-// A node is untaught if the base classifier has learned from no other node with its label: predictions say nothing about
-// that label. Only the labels around the node count for its score, and the node is not in the fitting set. Clean reports
-// the classes of such nodes to Options.Notice. If all nodes of the store are in the validation and test splits, the
-// classifier has learned elsewhere, and no node is untaught.
+// A node is untaught if the base classifier has learned from no other node with its label: predictions say nothing
+// about that label. Only the labels around the node count for its score, and the node is not in the fitting set. Clean
+// reports the classes of such nodes to Options.Notice. If all nodes of the store are in the validation and test splits,
+// the classifier has learned elsewhere, and no node is untaught.
 //
 //  1. Predictions. The store's own, imported through a PredictionWriter or set by SetPredictions; if there are none,
 //     Predict trains the built-in base classifier on the labels outside the validation and test splits and writes them.

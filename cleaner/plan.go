@@ -1,6 +1,7 @@
 package cleaner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -32,9 +33,8 @@ type Plan struct {
 	RoomBytes      int64 // about the most at once on the disk of the store: temporary files, and copies of what is written
 
 	counts
-	trains    bool // the base classifier
-	baseWidth int  // inputs of the base classifier
-	diagonal  ops.DiagonalPlan
+	trains   bool // the base classifier
+	diagonal ops.DiagonalPlan
 
 	predictedBytes int64 // written to the store before nodes are scored
 }
@@ -51,18 +51,6 @@ type counts struct {
 	testedBytes            int64           // see problem
 
 	sizes *ops.Sizes
-	steps stepCounter
-}
-
-// A stepCounter counts the steps that the diagonals of a number of hops take, as ops.DiagonalSteps does; nil: they do
-// not matter.
-type stepCounter func(ctx context.Context, hops int) (float64, error)
-
-func (c stepCounter) of(ctx context.Context, hops int) (float64, error) {
-	if c == nil {
-		return 0, nil
-	}
-	return c(ctx, hops)
 }
 
 // PlanClean plans a cleaning of a store, as Clean does before it begins. It reads labels and splits, and walks the
@@ -74,9 +62,16 @@ func PlanClean(ctx context.Context, tx *kv.Tx, opt Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.plan(ctx, tx, opt, func(ctx context.Context, hops int) (float64, error) {
-		return ops.DiagonalSteps(ctx, p.graph, hops, ops.Options{Workers: opt.Workers})
-	})
+	plan, err := p.plan(ctx, tx, opt)
+	if err != nil {
+		return nil, err
+	}
+	hops := cmp.Or(opt.Hops, defaultHops)
+	if plan.Steps, err = ops.DiagonalSteps(ctx, p.graph, hops, ops.Options{Workers: opt.Workers}); err != nil {
+		return nil, err
+	}
+	plan.Refusal = ops.CheckSteps(hops, plan.Steps)
+	return plan, nil
 }
 
 // checkPlan is the plan of a store that lacks something, which takes long to make: whatever would end the cleaning ends
@@ -93,7 +88,7 @@ func checkPlan(ctx context.Context, s *kv.Store, tx *kv.Tx, opt Options) (_ *Pla
 	p.graph, free = inSeries(p.graph)
 	defer func() { err = errors.Join(err, free()) }()
 	opt.stage("read")
-	plan, err := p.plan(ctx, tx, opt, nil)
+	plan, err := p.plan(ctx, tx, opt)
 	if err != nil || plan.predictions {
 		return plan, err
 	}
@@ -140,11 +135,11 @@ func bytesBelow(dir string) (size int64, err error) {
 }
 
 // plan plans the cleaning of the problem, whose graph it measures.
-func (p *problem) plan(ctx context.Context, tx *kv.Tx, opt Options, steps stepCounter) (*Plan, error) {
+func (p *problem) plan(ctx context.Context, tx *kv.Tx, opt Options) (*Plan, error) {
 	base := p.base()
 	c := counts{
 		nodes: len(p.labels), labels: countLabelled(p.labels), classes: p.classes, fitting: p.mostFitting(),
-		predictions: p.source != "", builtIn: p.source == SourceBuiltIn, testedBytes: p.testedBytes(), steps: steps,
+		predictions: p.source != "", builtIn: p.source == SourceBuiltIn, testedBytes: p.testedBytes(),
 	}
 	var err error
 	if p.source == SourceImported {
@@ -167,7 +162,7 @@ func (p *problem) plan(ctx context.Context, tx *kv.Tx, opt Options, steps stepCo
 		}
 		c.features, c.neighbors, c.disagree = features.Width(), p.neighbors, p.neighbors.disagree()
 	}
-	return c.plan(ctx, opt)
+	return c.plan(opt)
 }
 
 // trains says whether the base classifier is trained: there are no predictions, or they are joined with its own.
@@ -184,7 +179,7 @@ const (
 )
 
 // plan plans a cleaning.
-func (c counts) plan(ctx context.Context, opt Options) (*Plan, error) {
+func (c counts) plan(opt Options) (*Plan, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {
 		return nil, err
@@ -205,12 +200,8 @@ func (c counts) plan(ctx context.Context, opt Options) (*Plan, error) {
 	if p.diagonal, err = ops.PlanDiagonals(c.sizes, opt.Hops, scoring); err != nil {
 		return nil, err
 	}
-	if p.Steps, err = c.steps.of(ctx, opt.Hops); err != nil {
-		return nil, err
-	}
-	p.Refusal = ops.CheckSteps(opt.Hops, p.Steps)
 	if p.trains {
-		if err := p.base(ctx, opt, held); err != nil {
+		if err := p.base(opt, held); err != nil {
 			return nil, err
 		}
 	}
@@ -279,26 +270,18 @@ func (p *Plan) leastForBase() int64 {
 }
 
 // base plans the base classifier, which holds so many bytes.
-func (p *Plan) base(ctx context.Context, opt Options, held int64) (err error) {
+func (p *Plan) base(opt Options, held int64) error {
 	c := p.counts
 	operators := opt.ops(held)
 	operators.Scratch = scratch.Temporary(os.TempDir())
 	hops, columns := baseHops, c.features
-	p.baseWidth = c.features
+	width := c.features
 	if c.disagree { // both inputs are tried
-		p.baseWidth = 2*c.features + c.classes + 1
+		width = 2*c.features + c.classes + 1
 	}
 	if c.features == 0 {
 		hops = labelHopsOf(c.training, c.nodes)
-		steps, err := c.steps.of(ctx, hops)
-		for err == nil && ops.CheckSteps(hops, steps) != nil { // as labelDiagonals does
-			hops--
-			steps, err = c.steps.of(ctx, hops)
-		}
-		if err != nil {
-			return err
-		}
-		columns, p.baseWidth = c.classes, hops*c.classes+1
+		columns, width = c.classes, hops*c.classes+1
 	}
 	sizes := c.sizes
 	if c.features > 0 {
@@ -308,15 +291,15 @@ func (p *Plan) base(ctx context.Context, opt Options, held int64) (err error) {
 	if err != nil {
 		return err
 	}
-	inputs := 4 * int64(p.baseWidth) * int64(c.nodes)
+	inputs := 4 * int64(width) * int64(c.nodes)
 	if c.disagree {
 		inputs += 4 * int64(c.features) * int64(c.nodes)
 	}
-	p.predictedBytes = 4 * int64(p.baseWidth) * int64(c.classes) // the classifier, which scores nodes that arrive later
+	p.predictedBytes = 4 * int64(width) * int64(c.classes) // the classifier, which scores nodes that arrive later
 	if !c.predictions {
 		p.predictedBytes += 4 * int64(c.nodes) * int64(c.classes)
 	}
-	rows := 4 * int64(p.baseWidth) * int64(min(c.training, baseTraining))
+	rows := 4 * int64(width) * int64(min(c.training, baseTraining))
 	p.TemporaryBytes = p.diagonal.ScratchBytes + inputs + max(smooth.ScratchBytes, rows, 4*int64(c.nodes)*int64(c.classes))
 	return nil
 }

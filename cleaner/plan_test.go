@@ -1,8 +1,6 @@
 package cleaner
 
 import (
-	"context"
-	"errors"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/paper"
@@ -10,23 +8,20 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// counted are the counts of a graph of so many nodes, each of degree 16, whose diagonals from k = 3 on cost so much a
-// hop.
-func counted(nodes, classes int, price float64) counts {
-	c := counts{
+// counted are the counts of a graph of so many nodes, each of degree 16.
+func counted(nodes, classes int) counts {
+	return counts{
 		nodes: nodes, labels: nodes, classes: classes, fitting: nodes, training: nodes, predictions: true, builtIn: true,
 		sizes: &ops.Sizes{
 			Nodes: nodes, Linked: nodes, Entries: int64(16 * nodes), MaxDegree: 16, MaxRows: 4096, MaxEntries: 1 << 16, Ranked: true,
 		},
 	}
-	c.steps = func(_ context.Context, hops int) (float64, error) { return price * float64(hops), nil }
-	return c
 }
 
 func estimatedClean(t *testing.T, c counts, opt Options) *Plan {
 	t.Helper()
 	opt.MemoryBudget, opt.Workers = 256<<20, 2
-	e := must.Get(c.plan(t.Context(), opt))(t)
+	e := must.Get(c.plan(opt))(t)
 	return e
 }
 
@@ -49,7 +44,7 @@ func TestEstimateOfWhatIsThere(t *testing.T) {
 		{"none, but features", func(c *counts) { c.predictions, c.builtIn, c.features = false, false, 9 }, Options{}, true, predictions},
 		{"joined", func(c *counts) { c.builtIn = false }, Options{}, true, predictions},
 	} {
-		of := counted(nodes, classes, 1e6)
+		of := counted(nodes, classes)
 		test.of(&of)
 		e := estimatedClean(t, of, test.opt)
 		if e.trains != test.trains || e.TemporaryBytes <= 0 {
@@ -61,20 +56,5 @@ func TestEstimateOfWhatIsThere(t *testing.T) {
 		if got := e.StoreBytes - before; got < test.stored || got > test.stored+predictions/2 {
 			t.Errorf("%s: got %d bytes stored more than scores, want the %d of predictions, and networks", test.name, got, test.stored)
 		}
-	}
-}
-
-// The base classifier takes diagonals of fewer hops where more are refused, as labelDiagonals does; the cleaning does
-// not.
-func TestEstimateOfRefusedDiagonals(t *testing.T) {
-	c := counted(1<<16, 40, 4e11)
-	e := estimatedClean(t, c, Options{})
-	if !errors.Is(e.Refusal, ops.ErrPrice) {
-		t.Errorf("got %v, want a price that is refused", e.Refusal)
-	}
-	c.predictions = false
-	e = estimatedClean(t, c, Options{Hops: 2})
-	if e.Refusal != nil || e.baseWidth != 2*40+1 {
-		t.Errorf("got %v, %d inputs of the base classifier, want 81, over 2 hops", e.Refusal, e.baseWidth)
 	}
 }

@@ -1,5 +1,5 @@
-// Package splitting parts labelled nodes into those that teach, those that a model is fitted on, and those that measure.
-// It knows labels, and neither a graph nor a store.
+// Package splitting parts labelled nodes into those that teach, those that a model is fitted on, and those that
+// measure. It knows labels, and neither a graph nor a store.
 package splitting
 
 import (
