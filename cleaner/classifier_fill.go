@@ -88,15 +88,6 @@ func (f *filler) row(v kv.NodeID, predicted []float64) ([]float32, error) {
 	return f.keeper.Keep(row), nil
 }
 
-// KeepsClassifier reports whether the store keeps a classifier, which predicts the nodes that are added.
-func KeepsClassifier(tx *kv.Tx) (bool, error) {
-	_, err := keptNow(tx)
-	if errors.Is(err, errNoClassifier) || errors.Is(err, kv.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // unpredicted are the nodes without predictions among those that the classifier has not seen, ascending.
 func (f *filler) unpredicted(ctx context.Context) (nodes []kv.NodeID, err error) {
 	removed, err := f.tx.Removed()

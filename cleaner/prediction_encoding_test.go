@@ -2,7 +2,6 @@ package cleaner
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -133,13 +132,4 @@ func verifyKept(t *testing.T, tx *kv.Tx, e PredictionEncoding, want [][]float64)
 	if kept != effective {
 		t.Errorf("%d classes: got %+v, want %+v", c, kept, effective)
 	}
-}
-
-func TestPredictionsEncodingOfNone(t *testing.T) {
-	view(t, few(t), func(tx *kv.Tx) error {
-		if _, err := PredictionsEncoding(tx); !errors.Is(err, kv.ErrNotFound) {
-			t.Errorf("got %v, want kv.ErrNotFound", err)
-		}
-		return nil
-	})
 }

@@ -251,11 +251,6 @@ func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 	return w.write(v, w.keeper.Keep(w.row))
 }
 
-// Encoding is how the rows are stored: TopK is zero if every class is kept.
-func (w *PredictionWriter) Encoding() PredictionEncoding {
-	return predictionEncoding(w.keeper.Encoding, len(w.classes))
-}
-
 // Finish ends the rows. If nodes have no row, and they may not be without, it returns ErrMissingRows with their number
 // and the first of them in file order. If rows were to be logits, and are probabilities, it returns ErrNotLogits. Call
 // it before Commit.
