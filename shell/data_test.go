@@ -1,11 +1,8 @@
 package shell
 
 import (
-	"bytes"
-	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
@@ -29,35 +26,25 @@ func dataSet(t *testing.T, name string) string {
 	return dir
 }
 
-// succeed runs the program, which must, and returns its standard output.
-func succeed(t *testing.T, args ...string) string {
-	t.Helper()
-	var out, errOut bytes.Buffer
-	if code := Main(context.Background(), args, strings.NewReader(""), &out, &errOut); code != 0 {
-		t.Fatalf("graphcleaner %s: exit code %d, want 0\n%s", strings.Join(args, " "), code, &errOut)
-	}
-	return out.String()
-}
-
 func TestCoraSameBytes(t *testing.T) {
 	longtest.Only(t)
 	data := dataSet(t, "cora")
 	exports := func(flags ...string) map[string]string {
 		dir := t.TempDir()
 		db := filepath.Join(dir, "cora.graph")
-		succeed(t, append([]string{"import", db, "--nodes", data + "/nodes.csv", "--edges", data + "/edges.csv",
+		mustRun(t, append([]string{"import", db, "--nodes", data + "/nodes.csv", "--edges", data + "/edges.csv",
 			"--features", data + "/features.npz", "--splits", data + "/split.csv"}, flags...)...)
-		succeed(t, append([]string{"clean", db}, flags...)...)
+		mustRun(t, append([]string{"clean", db}, flags...)...)
 		picture := string(mustRead(t, filepath.Join("..", "docs", "suspect.svg")))
-		if drawn := succeed(t, append([]string{"draw", db, "776"}, flags...)...); drawn != picture {
+		if drawn := mustRun(t, append([]string{"draw", db, "776"}, flags...)...); drawn != picture {
 			t.Error("docs/suspect.svg is not what draw draws: docs/guide.md has the command that makes it")
 		}
 		files := map[string]string{}
 		for _, what := range []string{"scores", "suspects", "labels", "predictions", "transition"} {
-			files[what] = succeed(t, append([]string{"export", db, what, "--out", "-"}, flags...)...)
+			files[what] = mustRun(t, append([]string{"export", db, what, "--out", "-"}, flags...)...)
 		}
 		z := filepath.Join(dir, "z.npy")
-		succeed(t, append([]string{"export", db, "features", "--out", z}, flags...)...)
+		mustRun(t, append([]string{"export", db, "features", "--out", z}, flags...)...)
 		bytes := must.Get(os.ReadFile(z))(t)
 		files["features"] = string(bytes)
 		return files

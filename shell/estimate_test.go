@@ -8,10 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
-	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // graphText is the files of a graph whose degrees fall from node to node.
@@ -46,41 +44,6 @@ func TestEstimateOfTheDisk(t *testing.T) {
 	mustRun(t, "clean", "g", "--hops", "2")
 	if ratio := float64(before.Cleaned) / float64(estimated(t).Store); ratio < 1/1.5 || ratio > 1.5 {
 		t.Errorf("got %.2f of the size of the cleaned store, want it within a factor of 1.5", ratio)
-	}
-}
-
-// TestEstimateIsThePlan cleans with the least memory of an estimate, and walks as often as the plan says.
-func TestEstimateIsThePlan(t *testing.T) {
-	nodes, edges := graphText(5000, 40000, 6, "", 3)
-	writeFiles(t, map[string]string{"nodes.csv": nodes, "edges.csv": edges})
-	mustRun(t, "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv")
-	stages := new(stageLog)
-	opt := cleaner.Options{Hops: 3, Workers: 2, MemoryBudget: 4 << 20, OnStage: stages.add}
-	must.Do(t, withStore("g", kv.Options{MemoryBudget: 1}, func(store *kv.Store) error {
-		must.Get(cleaner.Predict(t.Context(), store, cleaner.Options{}))(t)
-		var e *cleaner.Plan
-		must.Do(t, store.View(func(tx *kv.Tx) (err error) {
-			e, err = cleaner.PlanClean(t.Context(), tx, opt)
-			return err
-		}))
-		low := opt
-		low.MemoryBudget = e.LeastBytes
-		must.Get(cleaner.Clean(t.Context(), store, low))(t)
-		stages.stages = nil
-		must.Get(cleaner.Clean(t.Context(), store, opt))(t)
-		walked := 0
-		for _, stage := range stages.stages {
-			if stage.Name == "propagate" {
-				walked++
-			}
-		}
-		if passes := e.Propagation.Tiles * opt.Hops; walked != passes {
-			t.Errorf("clean propagated %d tiles and hops, the estimate has %d", walked, passes)
-		}
-		return nil
-	}))
-	if low := estimated(t, "--memory", "64MiB"); !low.Fits || low.Least > 64<<20 {
-		t.Errorf("64 MiB: got %+v, want that it fits", low)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
-	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 var printedSeconds = regexp.MustCompile(`\d+\.\d s\n`)
@@ -65,31 +64,4 @@ func firstColumn(ts *testscript.TestScript, name string) map[string]bool {
 		values[row[0]] = true
 	}
 	return values
-}
-
-// TestExamplesFind holds that the first examples of the help find something in a store that was cleaned, whatever its
-// scores.
-func TestExamplesFind(t *testing.T) {
-	cleanedFiles(t)
-	statements := query.Conditions().Examples
-	for _, page := range query.Manual() {
-		if page.Name == "suspects" || page.Name == "count" {
-			statements = append(statements, page.Examples...)
-		}
-	}
-	for _, text := range []string{description, (*shellCommand)(nil).Help()} {
-		for _, line := range strings.Split(text, "\n") {
-			if _, statement, found := strings.Cut(line, "-c 'suspects"); found && strings.HasSuffix(line, "'") {
-				statements = append(statements, "suspects"+strings.TrimSuffix(statement, "'"))
-			}
-		}
-	}
-	if len(statements) != 6 {
-		t.Errorf("got the statements %q, want 6", statements)
-	}
-	for _, statement := range statements {
-		if out := mustRun(t, "shell", "g", "--format", "csv", "-c", statement); strings.Count(out, "\n") < 2 {
-			t.Errorf("%s: got %q, want a row", statement, out)
-		}
-	}
 }

@@ -3,7 +3,6 @@
 package shell
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,24 +15,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // A terminal is a shell in a tmux of its own, driven by keys and looked at by what is on its screen.
 type terminal struct {
-	t           *testing.T
-	dir         string
-	socket      string // of the tmux of the shell that was started last, "" where it has ended
-	starts      int
-	environment []string
+	t      *testing.T
+	dir    string
+	socket string // of the tmux of the shell that was started last, "" where it has ended
+	starts int
 }
 
 // screenWait is how long a terminal may take to show what is waited for.
 const screenWait = 30 * time.Second
 
-// newTerminal prepares a terminal whose shell keeps its history in a directory of the test.
-func newTerminal(t *testing.T, environment ...string) *terminal {
+// newTerminal prepares a terminal.
+func newTerminal(t *testing.T) *terminal {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("there is no tmux to drive a terminal with")
@@ -47,10 +44,7 @@ func newTerminal(t *testing.T, environment ...string) *terminal {
 	if err := os.Symlink(test, filepath.Join(dir, "graphcleaner")); err != nil {
 		t.Fatal(err)
 	}
-	term := &terminal{
-		t: t, dir: dir,
-		environment: append([]string{"XDG_STATE_HOME=" + filepath.Join(dir, "state")}, environment...),
-	}
+	term := &terminal{t: t, dir: dir}
 	t.Cleanup(func() {
 		if term.socket != "" {
 			term.stop()
@@ -83,9 +77,7 @@ func (term *terminal) start(store string, flags ...string) {
 // run runs the shell on a store. What it leaves on the screen stays, behind it how it ended.
 func (term *terminal) run(store string, flags ...string) {
 	term.t.Helper()
-	without := append([]string{"env"}, term.environment...)
-	without = append(without, "sh", "-c", `echo $$ > "$0"; exec "$@"`, term.pidFile())
-	words := slices.Concat(without, []string{filepath.Join(term.dir, "graphcleaner"), "shell", store}, flags)
+	words := slices.Concat([]string{"sh", "-c", `echo $$ > "$0"; exec "$@"`, term.pidFile(), filepath.Join(term.dir, "graphcleaner"), "shell", store}, flags)
 	var quoted []string
 	for _, word := range words {
 		quoted = append(quoted, "'"+strings.ReplaceAll(word, "'", `'\''`)+"'")
@@ -246,17 +238,4 @@ func longToClean(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
-}
-
-// TestTerminalIsPlainWhereItIsDumb asks at a terminal that cannot be edited on.
-func TestTerminalIsPlainWhereItIsDumb(t *testing.T) {
-	term := newTerminal(t, "TERM=dumb")
-	term.run(terminalStore(t, papers.Cleaned(t)))
-	term.text("count nodes; ")
-	term.keys("Enter")
-	term.wait("the count", `(?m)^ *10$`)
-	term.leave()
-	if _, err := os.Stat(filepath.Join(term.dir, "state", "graphcleaner", "history")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("history of a dumb terminal: got %v, want no file", err)
-	}
 }

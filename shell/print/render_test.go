@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
@@ -158,49 +157,5 @@ func TestRowsAreWrittenAsTheyCome(t *testing.T) {
 		if err := <-done; !errors.Is(err, closed) {
 			t.Errorf("Render as %s: got %v, want the writer's error", format, err)
 		}
-	}
-}
-
-func TestTableKeepsItsWidthsBeyondTheMeasuredRows(t *testing.T) {
-	columns := []query.ColumnInfo{{Name: "s", Kind: kv.KindString}, {Name: "n", Kind: kv.KindInt}}
-	var rows [][]kv.Value
-	for i := range measuredRows + 10 {
-		rows = append(rows, []kv.Value{kv.ValueOf(strings.Repeat("x", 1+i/measuredRows*20)), kv.ValueOf(int64(i))})
-	}
-	var out bytes.Buffer
-	must.Get(Render(&out, query.NewTable(columns, rows), FormatTable))(t)
-	lines := strings.Split(out.String(), "\n")
-	if got, want := lines[2], "x    0"; got != want {
-		t.Errorf("first row: got %q, want %q", got, want)
-	}
-	if got, want := lines[2+measuredRows], strings.Repeat("x", 21)+"  1000"; got != want {
-		t.Errorf("first row not measured: got %q, want %q", got, want)
-	}
-}
-
-func TestRenderReportsTheErrorOfARow(t *testing.T) {
-	broken := errors.New("block 7 is corrupt")
-	columns := []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}
-	r := query.NewResult(columns, func(yield func([]kv.Value, error) bool) {
-		if yield([]kv.Value{kv.ValueOf(1)}, nil) {
-			yield(nil, broken)
-		}
-	})
-	var out bytes.Buffer
-	rows, err := Render(&out, r, FormatCSV)
-	if !errors.Is(err, broken) || rows != 1 || out.String() != "n\n1\n" {
-		t.Errorf("Render: got %d rows, %q, error %v; want 1 row, \"n\\n1\\n\", %v", rows, out.String(), err, broken)
-	}
-}
-
-func TestParseFormat(t *testing.T) {
-	for name, want := range map[string]Format{"table": FormatTable, "CSV": FormatCSV, "jsonl": FormatJSONL} {
-		if got, err := ParseFormat(name); got != want || err != nil {
-			t.Errorf("ParseFormat(%q): got %v, %v, want %v", name, got, err, want)
-		}
-	}
-	_, err := ParseFormat("jsno")
-	if want := `unknown format "jsno", want table, csv, tsv, json, jsonl or markdown`; err == nil || err.Error() != want {
-		t.Errorf("ParseFormat(jsno): got %v, want %s", err, want)
 	}
 }

@@ -3,7 +3,6 @@ package query
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -62,18 +61,6 @@ func TestDecisionsAreOnWhatWasConfirmed(t *testing.T) {
 	}
 }
 
-// TestErrorsAfterTheCommit has a decision fail before its commit and after it.
-func TestErrorsAfterTheCommit(t *testing.T) {
-	failed := errors.New("disk full")
-	if got, want := undecided(failed).Error(), "nothing is decided: disk full"; got != want {
-		t.Errorf("before the commit: got %q, want %q", got, want)
-	}
-	committed := fmt.Errorf("%w, but removing what was replaced: %w", kv.ErrCommitted, failed)
-	if got, want := undecided(committed).Error(), "committed, but removing what was replaced: disk full"; got != want {
-		t.Errorf("after the commit: got %q, want %q", got, want)
-	}
-}
-
 // TestResultsOfExecHoldNoSnapshot drops the results of statements that write, and reads them after the store has
 // changed again.
 func TestResultsOfExecHoldNoSnapshot(t *testing.T) {
@@ -105,22 +92,6 @@ func TestResultsOfExecHoldNoSnapshot(t *testing.T) {
 		}
 		if rows == 0 {
 			t.Errorf("behind %s: got no rows", statements[i])
-		}
-	}
-}
-
-// TestUnusedArgumentsDecideNothing gives statements that write more arguments than they name.
-func TestUnusedArgumentsDecideNothing(t *testing.T) {
-	store := papers.Cleaned(t)
-	must.Get(answer(t, store, "reject p1"))(t)
-	const decided = "nodes return id, label, decision"
-	want := collectAll(t, store, Options{}, decided)
-	for _, statement := range []string{"accept p4", "unsure all where score > 0", "undo"} {
-		if _, err := answer(t, store, statement, 1); err == nil || !strings.Contains(err.Error(), "argument 1 of 1 is not used") {
-			t.Errorf("%s: got error %v, want that of the argument", statement, err)
-		}
-		if got := collectAll(t, store, Options{}, decided); got != want {
-			t.Errorf("%s: got\n%swant as before\n%s", statement, got, want)
 		}
 	}
 }

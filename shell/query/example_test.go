@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -35,38 +34,6 @@ func ExampleQuery() {
 	// Output:
 	// hub 2
 	// leaf 1
-}
-
-// Two statements and the program itself read one snapshot, whatever is written meanwhile.
-func ExampleQuery_snapshot() {
-	store, remove := threePapers()
-	defer remove()
-	ctx := context.Background()
-
-	err := store.View(func(tx *kv.Tx) error {
-		if _, err := query.Exec(ctx, store, query.Options{Who: "ann"}, "relabel other 'Theory'"); err != nil {
-			return err
-		}
-		for _, text := range []string{"count nodes where label = 'Theory'", "count nodes where decision is not null"} {
-			counted, err := query.Query(ctx, tx, query.Options{}, text)
-			if err != nil {
-				return err
-			}
-			for row, err := range counted.Rows() {
-				if err != nil {
-					return err
-				}
-				fmt.Println(row[0], "in the snapshot of", tx.NumNodes(), "nodes:", text)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	// Output:
-	// 2 in the snapshot of 3 nodes: count nodes where label = 'Theory'
-	// 0 in the snapshot of 3 nodes: count nodes where decision is not null
 }
 
 // Statements with mistakes in them say where.
@@ -99,22 +66,6 @@ func ExampleExec() {
 	//   hub: Theory → Systems
 	// Relabel 1 node as 'Systems'?
 	// 1 decision is made
-}
-
-// A program shows a label. The person replies later, and meanwhile somebody else has decided: nothing is decided.
-func ExampleExec_precondition() {
-	store, remove := threePapers()
-	defer remove()
-	ctx := context.Background()
-	shown := "Systems"
-
-	if _, err := query.Exec(ctx, store, query.Options{Who: "bob"}, "relabel other 'Theory'"); err != nil {
-		log.Fatal(err)
-	}
-	_, err := query.Exec(ctx, store, query.Options{Who: "ann"}, "reject $1 if label = $2", "other", shown)
-	fmt.Println(errors.Is(err, decide.ErrChanged), err)
-	// Output:
-	// true nothing is decided: the condition behind if is not true of 1 node: other
 }
 
 // threePapers makes a store of three papers. The caller removes it.

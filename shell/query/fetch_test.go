@@ -1,29 +1,11 @@
 package query
 
 import (
-	"runtime"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
-	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
-
-// Fetching keeps to the workers that the caller allows.
-func TestFetchWorkers(t *testing.T) {
-	s := papers.Cleaned(t)
-	must.Do(t, s.View(func(tx *kv.Tx) error {
-		for _, c := range []struct{ workers, nodes, want int }{
-			{1, lastBatch, 1}, {3, lastBatch, 3}, {3, sideBySide, 3}, {3, sideBySide - 1, 1}, {0, lastBatch, runtime.GOMAXPROCS(0)},
-		} {
-			f := must.Get(NewFetcher(tx, []string{"label", "degree"}, c.workers))(t)
-			if got := f.goroutines(c.nodes); got != c.want {
-				t.Errorf("%d workers, %d nodes: got %d goroutines, want %d", c.workers, c.nodes, got, c.want)
-			}
-		}
-		return nil
-	}))
-}
 
 // TestBatchesFitMemory holds that rows are fetched in batches that grow as far as a share of the memory, and whose rows
 // stay the same.

@@ -97,24 +97,6 @@ func TestErrorsCanBeTold(t *testing.T) {
 	}
 }
 
-// TestSuspectsByScoreReadTheIndex asks a store where reading the index is worth it.
-func TestSuspectsByScoreReadTheIndex(t *testing.T) {
-	const n = 20_000
-	store := papers.Scored(t, n)
-	r := must.Get(answer(t, store, "suspects where score>0.97 and label = 'A'"))(t)
-	found := 0
-	for row, err := range r.Rows() {
-		must.Do(t, err)
-		if score := row[3].Float(); found == 0 && score < 0.999 {
-			t.Errorf("first row has the score %v, want the highest first", score)
-		}
-		found++
-	}
-	if want := n * 3 / 100; found < want-10 || found > want+10 {
-		t.Errorf("got %d suspects, want about %d", found, want)
-	}
-}
-
 func TestCancelledQuery(t *testing.T) {
 	store := papers.Cleaned(t)
 	ctx, cancel := context.WithCancel(t.Context())

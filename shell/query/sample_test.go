@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
-	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -81,39 +79,6 @@ func TestSamplesAreThoseOfTheDefinition(t *testing.T) {
 				t.Fatalf("store %d: %s: got %q, want the first of %q", seed, asked, got, want)
 			}
 			tx.Close()
-		}
-	}
-}
-
-func TestDefaultSeedOfSamples(t *testing.T) {
-	tx := snapshotOf(t, papers.Cleaned(t))
-	want := idsOf(t, tx, Options{}, fmt.Sprint("nodes sample 4 seed ", DefaultSeed, " return id"))
-	for _, clause := range []string{"sample 4", "sample 4 seed 0"} {
-		if got := idsOf(t, tx, Options{}, "nodes return id "+clause); !slices.Equal(got, want) {
-			t.Errorf("%s: got %q, want the rows of the default seed: %q", clause, got, want)
-		}
-	}
-	if other := idsOf(t, tx, Options{}, "nodes sample 4 seed 2 return id"); slices.Equal(other, want) {
-		t.Errorf("seed 2: got the rows of seed %d: %q", DefaultSeed, other)
-	}
-}
-
-func TestWrongSamples(t *testing.T) {
-	tx := snapshotOf(t, papers.Cleaned(t))
-	for text, want := range map[string]string{
-		"suspects sample 1.5":         "1:17: got 1.5 for a sample, want a whole number from 0",
-		"suspects sample -1":          "1:17: got -1 for a sample, want a whole number from 0",
-		"nodes sample 3 seed -1":      "1:21: got -1 for a seed, want a whole number from 0",
-		"nodes sample 3 limit 0.5":    "1:22: got 0.5 for a limit, want a whole number from 0",
-		"nodes sample":                "1:13: got the end, want a number of rows",
-		"nodes sample 3 seed x":       "1:21: got x, want a whole number",
-		"nodes sample 3 sample 4":     "1:16: got sample, want seed, where, order",
-		"count nodes sample 3":        "1:13: got sample, want where, group, return or the end of the statement",
-		"accept sample 3 where label": "1:15: got 3,",
-	} {
-		_, err := Query(t.Context(), tx, Options{}, text)
-		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}
 }

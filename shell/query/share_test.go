@@ -81,15 +81,3 @@ func TestNeighborhoodsAreInterrupted(t *testing.T) {
 		cancel()
 	}
 }
-
-// TestComputedNameIsTaken holds that a property with the name of a share stays what it is.
-func TestComputedNameIsTaken(t *testing.T) {
-	store := papers.Loaded(t)
-	must.Do(t, store.Update(func(tx *kv.Tx) error { return tx.AddColumn("share(label, 1)", kv.KindInt) }))
-	if _, err := answerIn(t.Context(), t, store, Options{}, "nodes where share(label) < 1"); err == nil || !strings.Contains(err.Error(), `"share(label, 1)"`) {
-		t.Errorf("a share whose name is taken: got %v, want an error that names the property", err)
-	}
-	if got := collectAll(t, store, Options{}, `count nodes where "share(label, 1)" is null`); !strings.Contains(got, "10") {
-		t.Errorf("a property of that name: got %s, want 10 nodes", got)
-	}
-}

@@ -18,7 +18,4 @@
 // A line that is a whole statement runs at once; one that is not yet goes on in the next line, until it is, or until a
 // semicolon or an empty line. Ctrl-C drops what was typed, or stops the statement that runs, also clean, and keeps the
 // prompt; Ctrl-D leaves.
-//
-// Lines are remembered across sessions in graphcleaner/history of the directory XDG_STATE_HOME, or else of
-// ~/.local/state.
 package prompt

@@ -1,20 +1,16 @@
 package prompt
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 
 	"golang.org/x/term"
 
-	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -86,32 +82,26 @@ func untilInterrupted(ctx context.Context, interrupts <-chan os.Signal, run func
 // errDropped is Ctrl-C at the prompt.
 var errDropped = errors.New("the line was dropped")
 
-// An editor reads statements from a terminal, with a history.
+// An editor reads statements from a terminal. It keeps the lines of the session.
 type editor struct {
 	session  *session
 	terminal *os.File
-	history  *history // nil if it cannot be kept
 	lines    *term.Terminal
 	dropped  bool // by Ctrl-C
 }
 
 func (s *session) newEditor() *editor {
 	e := &editor{session: s, terminal: s.opt.In.(*os.File)}
-	var err error
-	if e.history, err = openHistory(); err != nil {
-		s.say(fmt.Sprintf("history of this session is not kept: %v", err))
-	}
-	e.begin()
+	e.lines = term.NewTerminal(e, promptText)
 	return e
 }
 
-// begin begins with an empty line, whatever was typed.
-func (e *editor) begin() {
+// drop begins with an empty line, whatever was typed.
+func (e *editor) drop() {
 	e.dropped = false
+	kept := e.lines.History
 	e.lines = term.NewTerminal(e, promptText)
-	if e.history != nil {
-		e.lines.History = e.history
-	}
+	e.lines.History = kept
 }
 
 // Read reads keys. The line editor takes Ctrl-C for the end of the input, as Ctrl-D.
@@ -133,7 +123,7 @@ func (e *editor) read(ctx context.Context) (text string, err error) {
 		if errors.Is(err, io.EOF) && e.dropped {
 			err = errDropped
 			e.session.say("")
-			e.begin()
+			e.drop()
 		}
 		if err != nil && !errors.Is(err, term.ErrPasteIndicator) {
 			return "", err
@@ -175,61 +165,6 @@ func (e *editor) readLine(ctx context.Context) (line string, err error) {
 		return "", ctx.Err()
 	}
 }
-
-// A history keeps the lines that were typed, also in a file.
-type history struct {
-	file  string
-	lines []string
-}
-
-// mostLines is how many lines of a history are read.
-const mostLines = 1000
-
-// openHistory reads the file of typed lines, made if need be for its owner alone.
-func openHistory() (*history, error) {
-	state := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return nil, err
-		}
-		state = filepath.Join(home, ".local", "state")
-	}
-	h := &history{file: filepath.Join(state, "graphcleaner", "history")}
-	if err := atomic.CheckOutsideStores(h.file); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(filepath.Dir(h.file), 0o700); err != nil {
-		return nil, err
-	}
-	file, err := os.OpenFile(h.file, os.O_CREATE|os.O_RDONLY, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		h.lines = append(h.lines, lines.Text())
-	}
-	h.lines = h.lines[max(0, len(h.lines)-mostLines):]
-	return h, file.Close()
-}
-
-// Add keeps a line. One that cannot be written is known until the end of the session.
-func (h *history) Add(line string) {
-	if strings.TrimSpace(line) == "" || len(h.lines) > 0 && h.lines[len(h.lines)-1] == line {
-		return
-	}
-	h.lines = append(h.lines, line)
-	if file, err := os.OpenFile(h.file, os.O_APPEND|os.O_WRONLY, 0o600); err == nil {
-		fmt.Fprintln(file, line)
-		file.Close() //nolint:errcheck // see above
-	}
-}
-
-// Len is how many lines there are.
-func (h *history) Len() int { return len(h.lines) }
-
-// At is a line, 0 the last.
-func (h *history) At(i int) string { return h.lines[len(h.lines)-1-i] }
 
 // isComplete reports whether a typed text can run, or fail, as it is: it ends with a semicolon or parses, or no further
 // line could make it parse.

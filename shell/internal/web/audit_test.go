@@ -10,7 +10,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -114,39 +113,5 @@ func TestAuditOfOthers(t *testing.T) {
 	read := serve(t, store, func(o *Options) { o.ReadOnly = true })
 	if a := show[*audit](read, (*Server).audit); a.Draw != nil || len(a.Draws) != 4 {
 		t.Errorf("read only: got %+v", a)
-	}
-}
-
-// TestAuditWithoutLabels has stores in which nothing can be drawn.
-func TestAuditWithoutLabels(t *testing.T) {
-	c := serve(t, papers.Loaded(t), nil)
-	if status, text := c.post(question{Statement: "audit draw 50"}); status == http.StatusOK || !strings.Contains(text, "clean") {
-		t.Errorf("without scores: got %d, %s", status, text)
-	}
-	if _, text := c.browser().get("/audit"); !strings.Contains(text, "Run <code>graphcleaner clean</code>") {
-		t.Errorf("without scores: got %s", text)
-	}
-	store := papers.Cleaned(t)
-	for _, p := range papers.All {
-		if p.Label != "" {
-			exec(t, store, "ann", "reject "+query.Quote(p.ID))
-		}
-	}
-	if status, text := serve(t, store, nil).post(question{Statement: "audit draw 50"}); status != http.StatusConflict || !strings.Contains(text, "every label") {
-		t.Errorf("all are decided: got %d, %s", status, text)
-	}
-}
-
-// TestOrdersOfPeople has several people: they begin apart.
-func TestOrdersOfPeople(t *testing.T) {
-	store := papers.Scored(t, 1000)
-	serve(t, store, func(o *Options) { o.Columns = survey.Columns{} }).browser().draw(100)
-	firsts := map[string]bool{}
-	for _, who := range []string{"ann", "bob", "cem", "dora", "eve"} {
-		c := serve(t, store, func(o *Options) { o.Query.Who, o.Columns = who, survey.Columns{} })
-		firsts[show[*audit](c, (*Server).audit).Draw.ID] = true
-	}
-	if len(firsts) < 3 {
-		t.Errorf("five people are shown %v", firsts)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"html"
 	"io"
 	"net"
@@ -595,20 +594,6 @@ func TestWithoutARun(t *testing.T) {
 		}
 		if status, text := c.get(path); status != 409 || !strings.Contains(text, "run clean first") {
 			t.Errorf("%s for programs: got %d, %s", path, status, text)
-		}
-	}
-}
-
-// TestProblems have no rooms of the program, and no number of a node.
-func TestProblems(t *testing.T) {
-	for err, want := range map[error]string{
-		errors.New("cleaner: bad options: hops 9: want 1 to 5"):              "Hops 9: want 1 to 5.",
-		errors.New("node p4: cleaner: node is decided on twice in one step"): "Node p4: node is decided on twice in one step.",
-		errors.New("node 'a: kv: b'"):                                        "Node 'a: b'.",
-		fmt.Errorf("node number 1184: it was removed: %w", kv.ErrNotFound):   "The store does not have this any more: it was removed meanwhile.",
-	} {
-		if _, got := problemOf(err); got.Error != want {
-			t.Errorf("%v: got %s, want %s", err, got.Error, want)
 		}
 	}
 }
