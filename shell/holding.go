@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -66,13 +65,11 @@ func (h *holding) close() error {
 type host struct {
 	store    *kv.Store
 	readOnly bool
-	foreign  bool              // the process is not of this program, and its limits of memory are not ours
-	log      func(line string) // of what begins and ends; may be nil
+	foreign  bool // the process is not of this program, and its limits of memory are not ours
 }
 
 // work does a job.
 func (h *host) work(ctx context.Context, j *holder.Job) (result []byte) {
-	began := time.Now()
 	failed := func(format string, args ...any) []byte {
 		fmt.Fprintf(j.Err(), "graphcleaner: "+format+"\n", args...)
 		return encoded(&answer{Code: exitFailed})
@@ -92,11 +89,6 @@ func (h *host) work(ctx context.Context, j *holder.Job) (result []byte) {
 	}
 	files := &receivedFiles{inputs: named(r.Inputs, j.Files), outputs: named(r.Outputs, j.Files[len(r.Inputs):])}
 	ctx = stream.WithFiles(ctx, files)
-	if h.log != nil && (r.Task == nil || r.Task.Question != nil) { // steps of a review are many
-		title := fmt.Sprintf("process %d: %s", j.PID, wording.Short(r.title()))
-		h.log(title)
-		defer func() { h.log(fmt.Sprintf("%s: ended, %.1f s", title, time.Since(began).Seconds())) }()
-	}
 	s := &streams{
 		ctx: ctx, in: remoteReader{files.input(ctx), r.In}, out: remoteWriter{j.Out(), r.Out},
 		messages: messages{err: remoteWriter{j.Err(), r.Err}},
@@ -183,18 +175,6 @@ func (j *askedJob) check(cli *commandLine, command string) error {
 	return nil
 }
 
-// title says what a request asks for.
-func (r *request) title() string {
-	if r.Task != nil {
-		return strings.TrimSpace(r.Task.Question.Step.Text)
-	}
-	var words []string
-	for _, arg := range r.Args {
-		words = append(words, wording.ShellWord(arg))
-	}
-	return strings.Join(words, " ")
-}
-
 // A remoteReader is the standard input of another process.
 type remoteReader struct {
 	io.Reader
@@ -268,6 +248,9 @@ type barless struct {
 	io.Writer
 	bar *progress
 }
+
+// Screen describes the terminal.
+func (w barless) Screen() print.Screen { return *print.ScreenOf(w.Writer) }
 
 func (w barless) Write(p []byte) (int, error) {
 	w.bar.clear()

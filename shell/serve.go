@@ -15,7 +15,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/web"
-	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -28,8 +27,7 @@ type serveCommand struct {
 }
 
 func (*serveCommand) Help() string {
-	return `serve holds the store and does the work of the commands that others give on it, until Ctrl-C or SIGTERM ends it. Then running commands end with a message. ` +
-		`On a terminal, and with --log json, serve prints each of them.
+	return `serve holds the store and does the work of the commands that others give on it, until Ctrl-C or SIGTERM ends it. Then running commands end with a message.
 
 Other commands need no flag: a command that finds the store held asks the holder. So do review and the prompt, for each step. ` +
 		`Only processes of the same user on the same machine are answered.
@@ -58,9 +56,6 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	h := host{store: store, readOnly: c.ReadOnly}
-	if print.IsTerminal(s.err) || s.log != nil {
-		h.log = func(line string) { s.say("%s", line) }
-	}
 	server, err := holder.Listen(ctx, c.DB, h.work)
 	if err != nil {
 		return err

@@ -60,16 +60,14 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	opt := prompt.Options{
 		In:        s.in,
-		Out:       s.out,
-		Err:       s.dialogue(),
+		Out:       barless{s.out, s.progress},
+		Err:       barless{s.dialogue(), s.progress},
 		Note:      s.notice,
 		Fail:      func(text string) { s.sayError("%s", text) },
 		Format:    c.Format,
 		Timing:    c.Timing,
 		KeepGoing: c.KeepGoing,
 		Yes:       c.Yes,
-
-		ClearProgress: s.progress.clear,
 	}
 	switch {
 	case c.Command != "":

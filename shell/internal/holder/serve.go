@@ -152,7 +152,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	defer cancel(nil)
 	j := &Job{
-		Request: first.Request, Files: files, PID: c.pid, ctx: ctx, control: control,
+		Request: first.Request, Files: files, ctx: ctx, control: control,
 		events: gob.NewEncoder(w), answers: make(chan reply, 1),
 	}
 	if !s.take() {
@@ -198,7 +198,6 @@ func (s *Server) drop() {
 type Job struct {
 	Request []byte
 	Files   []*os.File // that the asker has opened; they are closed when the job ends
-	PID     int        // of the asker, zero if it is not known
 
 	ctx     context.Context
 	control *http.ResponseController

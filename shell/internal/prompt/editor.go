@@ -23,7 +23,7 @@ const (
 // converse prompts for statements until Ctrl-D, .quit or the end of ctx. The errors of statements are printed; only the
 // end of ctx, and what makes the terminal unusable, is returned.
 func (s *session) converse(ctx context.Context) error {
-	s.note(`Begin with clean, audit and suspects limit 20. Type .help for help, Ctrl-D to leave.`)
+	s.opt.Note(`Begin with clean, audit and suspects limit 20. Type .help for help, Ctrl-D to leave.`)
 	edit := s.newEditor()
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)

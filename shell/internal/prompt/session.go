@@ -48,8 +48,6 @@ type Options struct {
 	// Confirm, they are refused with ErrNotConfirmed.
 	Yes     bool
 	Confirm func(ctx context.Context, question string) (bool, error)
-
-	ClearProgress func() // off the terminal, before something is printed there; may be nil
 }
 
 // Run answers the statements of an input in turn. It stops at the first that fails, unless told otherwise,
@@ -111,15 +109,8 @@ type session struct {
 
 // say prints a line for people.
 func (s *session) say(line string) {
-	s.clearProgress()
 	// Where standard error cannot be written to there is nobody to be told.
 	_, _ = fmt.Fprintln(s.opt.Err, print.EscapeLines(line))
-}
-
-// note passes a remark on.
-func (s *session) note(line string) {
-	s.clearProgress()
-	s.opt.Note(line)
 }
 
 // runScript answers everything an input holds.
@@ -165,34 +156,16 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 		return &query.ParseError{Pos: next.Pos, Msg: "a Parquet file holds one answer: got a second statement"}
 	}
 	on := print.ScreenOf(s.out)
-	to := Listener{Out: clearing{s.out, s}, Notice: s.note, Confirm: s.opt.Confirm}
+	to := Listener{Out: s.out, Notice: s.opt.Note, Confirm: s.opt.Confirm}
 	outcome, err := s.opt.Store.Answer(ctx, Question{Step: next, Format: s.format, Screen: *on}, to)
 	if err != nil {
 		return err
 	}
 	s.sayRows(outcome)
 	if s.output != nil {
-		s.note(wording.Count(outcome.Rows, "row", "rows") + " to " + s.output.name)
+		s.opt.Note(wording.Count(outcome.Rows, "row", "rows") + " to " + s.output.name)
 	}
 	return nil
-}
-
-// clearing is where an answer is written to. It takes a bar off the terminal before.
-type clearing struct {
-	out     io.Writer
-	session *session
-}
-
-func (c clearing) Write(p []byte) (int, error) {
-	c.session.clearProgress()
-	return c.out.Write(p)
-}
-
-// clearProgress takes a bar off the terminal.
-func (s *session) clearProgress() {
-	if s.opt.ClearProgress != nil {
-		s.opt.ClearProgress()
-	}
 }
 
 // sayRows prints how many rows a table had, to people, and the time if asked.
@@ -208,7 +181,7 @@ func (s *session) sayRows(o Outcome) {
 		parts = append(parts, o.Took.Round(time.Microsecond).String())
 	}
 	if len(parts) > 0 {
-		s.note("(" + strings.Join(parts, ", ") + ")")
+		s.opt.Note("(" + strings.Join(parts, ", ") + ")")
 	}
 }
 
@@ -238,6 +211,5 @@ func (s *session) place(at query.Step, name string, err error) error {
 
 // sayError prints an error of a session that goes on.
 func (s *session) sayError(at query.Step, name string, err error) {
-	s.clearProgress()
 	s.opt.Fail(wording.Plain(s.place(at, name, err)))
 }
