@@ -7,72 +7,61 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
-	"sort"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// writeEntriesBulk is WriteSteps for more than a transaction holds. The drafts are sorted by their nodes, so that the
+// writeInBulk is WriteSteps for more than a transaction holds. The drafts are sorted by their nodes, so that the
 // columns are read and written in order; the entries that they become are sorted again for the history. Memory holds
 // what the sorters do.
-func writeEntriesBulk(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (_ Entries, err error) {
+func writeInBulk(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (_ Entries, err error) {
 	b, err := s.Bulk(ctx)
 	if err != nil {
 		return Entries{}, err
 	}
 	defer b.Abort()
-	w := bulkWriter{
-		bulk: b, drafts: b.Sorter(), entries: b.Sorter(),
-		changes: b.Sorter(),
-	}
+	w := bulkWriter{ctx: ctx, bulk: b, drafts: b.Sorter(), made: b.Sorter(), entries: b.Sorter()}
 	defer func() { err = errors.Join(err, w.close()) }()
-	steps, err := newStepWriter(ctx, b.Tx(), w.take)
+	steps, err := newStepWriter(ctx, b.Tx(), func(d draft) error { return w.add(w.drafts, &d) })
 	if err != nil {
 		return Entries{}, err
 	}
 	if err := name(steps); err != nil {
 		return Entries{}, err
 	}
-	if err := w.complete(ctx); err != nil {
-		return Entries{}, err
-	}
-	if err := w.columns(ctx); err != nil {
-		return Entries{}, err
-	}
-	if err := w.history(ctx); err != nil {
-		return Entries{}, err
-	}
-	if err := b.Commit(w.mark); err != nil {
-		return Entries{}, err
-	}
 	entries := steps.entries()
-	entries.Disputed = w.disputed
-	return entries, nil
+	if entries.Disputed, err = complete(ctx, b.Tx(), w.each(w.drafts), w.keep); err != nil {
+		return Entries{}, err
+	}
+	if err := w.columns(); err != nil {
+		return Entries{}, err
+	}
+	if err := w.history(); err != nil {
+		return Entries{}, err
+	}
+	return entries, b.Commit(w.mark)
 }
 
-// A bulkWriter makes entries in a kv.Bulk.
+// A bulkWriter writes entries in a kv.Bulk.
 type bulkWriter struct {
+	ctx     context.Context
 	bulk    *kv.Bulk
 	drafts  *spill.Sorter // by nodeKey
-	entries *spill.Sorter // by Seq, as the history has them
-	changes *spill.Sorter // of nodes, by node
+	made    *spill.Sorter // of drafts: entries, by nodeKey
+	entries *spill.Sorter // the same by Seq, as the history has them
 	indexes []*index.Builder
 	body    []byte // scratch
 
 	relabelled, unscored, disputes bool // some node is, or was
-
-	disputed int64 // counts the entries after which their node is disputed
 }
 
 func (w *bulkWriter) close() (err error) {
 	for _, b := range w.indexes {
 		err = errors.Join(err, b.Close())
 	}
-	return errors.Join(err, w.drafts.Close(), w.entries.Close(), w.changes.Close())
+	return errors.Join(err, w.drafts.Close(), w.made.Close(), w.entries.Close())
 }
 
 // mark is the final of the commit.
@@ -85,325 +74,152 @@ func (w *bulkWriter) mark(tx *kv.Tx) error {
 	return errors.Join(index.CopyHeads(tx), tx.Space(historySpace).KeepTwice())
 }
 
-// take keeps a draft.
-func (w *bulkWriter) take(d draft) error {
+// add hands a draft, or the entry made of it, to a sorter.
+func (w *bulkWriter) add(to *spill.Sorter, d *draft) error {
 	w.body = d.appendDraft(w.body[:0])
-	return w.drafts.Add(nodeKey(d.Node, d.Seq), w.body)
+	return to.Add(nodeKey(d.Node, d.Seq), w.body)
 }
 
-// complete makes entries of the drafts, and of the last about each node a change. Of several errors it returns that of
-// the first draft.
-func (w *bulkWriter) complete(ctx context.Context) error {
-	facts, err := newFactReader(w.bulk.Tx())
-	if err != nil {
-		return err
-	}
-	people := newStandingReader(ctx, w.bulk.Tx())
-	defer people.stop()
-	var f nodeFacts
-	step := int64(0) // of the last draft about the node whose facts f are
-	var failures refusals
-	change := nodeChange{node: kv.NoNode}
-	for record, err := range w.drafts.Records(ctx) {
-		if err != nil {
-			return err
-		}
-		d, err := parseDraft(record)
-		if err != nil {
-			return err
-		}
-		twice := d.Node == change.node && d.Step == step
-		if d.Node != change.node {
-			if err := w.addChange(change); err != nil {
-				return err
+// each yields what add has handed to a sorter, by node.
+func (w *bulkWriter) each(sorter *spill.Sorter) iter.Seq2[*draft, error] {
+	return func(yield func(*draft, error) bool) {
+		for record, err := range sorter.Records(w.ctx) {
+			var d draft
+			if err == nil {
+				d, err = parseDraft(record)
 			}
-			if f, err = facts.of(d.Node); err == nil && f.id != "" {
-				f.standing, err = people.of(d.Node)
-			}
-			if err != nil {
-				return naming.Node(w.bulk.Tx(), d.Node, err)
-			}
-			change = nodeChange{node: d.Node}
-		}
-		step = d.Step
-		if twice {
-			failures.add(d.Seq, fmt.Errorf("node %s: %w", f.id, ErrDecidedTwice))
-			continue
-		}
-		if err := d.complete(&f); err != nil {
-			failures.add(d.Seq, err)
-			continue
-		}
-		if d.Disputed {
-			w.disputed++
-		}
-		change.state = f.nodeState
-		if f.standing != nil {
-			change.decidedBy = f.standing.decidedBy()
-		}
-		change.relabelled = change.relabelled || d.From != d.Label
-		change.disputes = change.disputes || d.Disputed || d.WasDisputed
-		change.unscored = change.unscored || d.unscored
-		w.body = d.append(w.body[:0])
-		if err := w.entries.AddUint64(uint64(d.Seq), w.body); err != nil {
-			return err
-		}
-	}
-	if err := failures.err(); err != nil {
-		return err
-	}
-	return w.addChange(change)
-}
-
-// refusals are the drafts that cannot be entries: the first, and of those whose nodes have changed the first few.
-type refusals struct {
-	seq   int64 // of first
-	first error
-	few   []refusal // ascending
-	count int64     // of the nodes that have changed
-}
-
-type refusal struct {
-	seq  int64
-	node ChangedNode
-}
-
-func (r *refusals) add(seq int64, err error) {
-	if r.first == nil || seq < r.seq {
-		r.seq, r.first = seq, err
-	}
-	change, ok := errors.AsType[*ChangedError](err)
-	if !ok {
-		return
-	}
-	r.count++
-	at := sort.Search(len(r.few), func(i int) bool { return r.few[i].seq > seq })
-	r.few = slices.Insert(r.few, at, refusal{seq, change.First[0]})
-	r.few = r.few[:min(len(r.few), maxChangedNodes)]
-}
-
-// err is the first error, and where that is of a node that has changed, one of all these.
-func (r *refusals) err() error {
-	if _, ok := errors.AsType[*ChangedError](r.first); !ok {
-		return r.first
-	}
-	all := &ChangedError{Count: r.count}
-	for _, few := range r.few {
-		all.First = append(all.First, few.node)
-	}
-	return all
-}
-
-// A factReader reads the facts of nodes in ascending order.
-type factReader struct {
-	ids     *kv.ColumnReader
-	columns map[string]*kv.ColumnReader // of columns that are there
-}
-
-func newFactReader(tx *kv.Tx) (*factReader, error) {
-	r := &factReader{columns: map[string]*kv.ColumnReader{}}
-	var err error
-	if r.ids, err = tx.Reader("id"); err != nil {
-		return nil, err
-	}
-	for _, name := range []string{kv.LabelColumn, Column, SuggestedColumn, RunColumn, ScoreColumn, DisputedColumn} {
-		if _, there := tx.Column(name); !there {
-			continue
-		}
-		if r.columns[name], err = tx.Reader(name); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
-}
-
-func (r *factReader) of(v kv.NodeID) (nodeFacts, error) {
-	id, err := r.ids.At(v)
-	if err != nil {
-		return nodeFacts{}, err
-	}
-	return readFacts(id.String(), func(column string) (kv.Value, error) {
-		if reader := r.columns[column]; reader != nil {
-			return reader.At(v)
-		}
-		return kv.Value{}, nil
-	})
-}
-
-// A nodeChange is what decisions make of a node.
-type nodeChange struct {
-	node                 kv.NodeID
-	state                nodeState
-	decidedBy            kv.Value
-	relabelled, unscored bool
-	disputes             bool // it is disputed, or was
-}
-
-// Flags of a change and of a draft.
-const (
-	flagRelabelled = 1 << iota
-	flagUnscored
-	flagView
-	flagDisputes
-	flagDisputed
-	flagDecidedBy
-)
-
-// addChange keeps the change of a node, in the order of nodes; none of kv.NoNode.
-func (w *bulkWriter) addChange(c nodeChange) error {
-	if c.node == kv.NoNode {
-		return nil
-	}
-	flags := byte(0)
-	for flag, set := range map[byte]bool{
-		flagRelabelled: c.relabelled, flagUnscored: c.unscored, flagDisputes: c.disputes, flagDisputed: c.state.disputed,
-		flagDecidedBy: !c.decidedBy.IsNull(),
-	} {
-		if set {
-			flags |= flag
-		}
-	}
-	w.relabelled, w.unscored, w.disputes = w.relabelled || c.relabelled, w.unscored || c.unscored, w.disputes || c.disputes
-	w.body = binary.AppendUvarint(append(w.body[:0], flags, byte(c.state.decision)), uint64(len(c.state.label)))
-	w.body = append(append(w.body, c.state.label...), c.decidedBy.Str()...)
-	return w.changes.AddUint64(uint64(c.node), w.body)
-}
-
-// sortedChanges yields the changes, in the order of nodes.
-func (w *bulkWriter) sortedChanges(ctx context.Context) iter.Seq2[nodeChange, error] {
-	return func(yield func(nodeChange, error) bool) {
-		for record, err := range w.changes.Records(ctx) {
-			if err != nil {
-				yield(nodeChange{}, err)
+			if !yield(&d, err) || err != nil {
 				return
 			}
-			r := recordReader{b: record.Value}
-			flags := r.byte()
-			c := nodeChange{
-				node:       kv.NodeID(binary.BigEndian.Uint64(record.Key)),
-				state:      nodeState{decision: Kind(r.byte()), label: r.text(), disputed: flags&flagDisputed != 0},
-				relabelled: flags&flagRelabelled != 0, unscored: flags&flagUnscored != 0, disputes: flags&flagDisputes != 0,
-			}
-			if flags&flagDecidedBy != 0 {
-				c.decidedBy = kv.ValueOf(string(r.b))
-			}
-			if !yield(c, nil) {
+		}
+	}
+}
+
+// keep keeps an entry.
+func (w *bulkWriter) keep(d *draft) error {
+	w.relabelled, w.unscored = w.relabelled || d.From != d.Label, w.unscored || d.unscored
+	w.disputes = w.disputes || d.Disputed || d.WasDisputed
+	if err := w.add(w.made, d); err != nil {
+		return err
+	}
+	w.body = d.append(w.body[:0])
+	return w.entries.AddUint64(uint64(d.Seq), w.body)
+}
+
+// last yields the last entry about each node. It is unscored if one of them is.
+func (w *bulkWriter) last() iter.Seq2[*draft, error] {
+	return func(yield func(*draft, error) bool) {
+		var last *draft
+		for d, err := range w.each(w.made) {
+			if err != nil {
+				yield(nil, err)
 				return
 			}
+			if last != nil && last.Node == d.Node {
+				d.unscored = d.unscored || last.unscored
+			} else if last != nil && !yield(last, nil) {
+				return
+			}
+			last = d
+		}
+		if last != nil {
+			yield(last, nil)
 		}
 	}
 }
 
 // columns rewrites the columns in which something changes.
-func (w *bulkWriter) columns(ctx context.Context) error {
-	if w.relabelled {
-		err := w.column(ctx, kv.LabelColumn, kv.KindClass, func(c nodeChange) (kv.Value, bool) {
-			if c.state.label == "" {
-				return kv.Value{}, c.relabelled
-			}
-			return kv.ValueOf(c.state.label), c.relabelled
-		})
-		if err != nil {
+func (w *bulkWriter) columns() error {
+	all, none := func(*draft) bool { return true }, func(*draft) kv.Value { return kv.Value{} }
+	scores, scored := w.bulk.Tx().Column(ScoreColumn)
+	for _, c := range []struct {
+		name    string
+		kind    kv.Kind
+		changes bool
+		of      func(*draft) bool // whose value is another
+		value   func(*draft) kv.Value
+	}{
+		{kv.LabelColumn, kv.KindClass, w.relabelled, all, func(d *draft) kv.Value { return labelValue(d.Label) }},
+		{ScoreColumn, scores.Kind, w.unscored && scored, func(d *draft) bool { return d.unscored }, none},
+		{DisputedColumn, kv.KindBool, w.disputes, all, func(d *draft) kv.Value { return disputedValue(d.Disputed) }},
+		{DecidedByColumn, kv.KindString, true, all, func(d *draft) kv.Value { return d.decidedBy }},
+		{Column, kv.KindString, true, all, func(d *draft) kv.Value { return d.After.value() }},
+	} {
+		if !c.changes {
+			continue
+		}
+		if err := w.column(c.name, c.kind, c.of, c.value); err != nil {
 			return err
 		}
 	}
-	if scores, there := w.bulk.Tx().Column(ScoreColumn); w.unscored && there {
-		err := w.column(ctx, ScoreColumn, scores.Kind, func(c nodeChange) (kv.Value, bool) { return kv.Value{}, c.unscored })
-		if err != nil {
-			return err
-		}
-	}
-	if w.disputes {
-		err := w.column(ctx, DisputedColumn, kv.KindBool, func(c nodeChange) (kv.Value, bool) { return disputedValue(c.state.disputed), c.disputes })
-		if err != nil {
-			return err
-		}
-	}
-	if err := w.column(ctx, DecidedByColumn, kv.KindString, func(c nodeChange) (kv.Value, bool) { return c.decidedBy, true }); err != nil {
-		return err
-	}
-	return w.column(ctx, Column, kv.KindString, func(c nodeChange) (kv.Value, bool) {
-		return c.state.decision.value(), true
-	})
+	return nil
 }
 
-// column rewrites a column, and its index where it has one, with the values of the changes that are to it.
-func (w *bulkWriter) column(ctx context.Context, name string, kind kv.Kind, of func(nodeChange) (kv.Value, bool)) error {
+// labelValue is a label as the column has it.
+func labelValue(label string) kv.Value {
+	if label == "" {
+		return kv.Value{}
+	}
+	return kv.ValueOf(label)
+}
+
+// column rewrites a column, and its index where it has one, with the values of some of the last entries.
+func (w *bulkWriter) column(name string, kind kv.Kind, of func(*draft) bool, value func(*draft) kv.Value) error {
 	tx := w.bulk.Tx()
 	old, there := tx.Column(name)
 	out, err := w.bulk.Column(name, kind)
 	if err != nil {
 		return err
 	}
-	var entries *index.Builder
+	put := out.Put
 	if old.Indexed {
-		if entries, err = index.NewBuilder(w.bulk, name); err != nil {
-			return err
-		}
-		w.indexes = append(w.indexes, entries)
-	}
-	var before *kv.ColumnReader
-	if there {
-		if before, err = tx.Reader(name); err != nil {
-			return err
-		}
-	}
-	next := kv.NodeID(0) // the first node without a value so far
-	put := func(value kv.Value) error {
-		if err := out.Put(next, value); err != nil {
-			return err
-		}
-		if entries != nil {
-			if err := entries.Add(next, value); err != nil {
-				return err
-			}
-		}
-		next++
-		return nil
-	}
-	keepUpTo := func(end kv.NodeID) error {
-		for next < end {
-			if next%lookEvery == 0 && ctx.Err() != nil {
-				return ctx.Err()
-			}
-			var value kv.Value
-			if before != nil {
-				if value, err = before.At(next); err != nil {
-					return err
-				}
-			}
-			if err := put(value); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	for c, err := range w.sortedChanges(ctx) {
+		entries, err := index.NewBuilder(w.bulk, name)
 		if err != nil {
 			return err
 		}
-		value, isTo := of(c)
-		if !isTo {
-			continue
-		}
-		if err := keepUpTo(c.node); err != nil {
+		w.indexes = append(w.indexes, entries)
+		put = func(v kv.NodeID, value kv.Value) error { return errors.Join(out.Put(v, value), entries.Add(v, value)) }
+	}
+	before := func(kv.NodeID) (kv.Value, error) { return kv.Value{}, nil }
+	if there {
+		reader, err := tx.Reader(name)
+		if err != nil {
 			return err
 		}
-		if err := put(value); err != nil {
+		before = reader.At
+	}
+	next, stop := iter.Pull2(w.last())
+	defer stop()
+	d, err, more := next()
+	for v := range kv.NodeID(tx.NumNodes()) {
+		if v%lookEvery == 0 && err == nil {
+			err = w.ctx.Err()
+		}
+		if err != nil {
 			return err
+		}
+		isNew := more && d.Node == v && of(d)
+		var is kv.Value
+		if isNew {
+			is = value(d)
+		} else if is, err = before(v); err != nil {
+			return err
+		}
+		if err := put(v, is); err != nil {
+			return err
+		}
+		if more && d.Node == v {
+			d, err, more = next()
 		}
 	}
-	if err := keepUpTo(kv.NodeID(tx.NumNodes())); err != nil {
+	if err != nil || !old.Indexed {
 		return err
 	}
-	if entries == nil {
-		return nil
-	}
-	return entries.Finish()
+	return w.indexes[len(w.indexes)-1].Finish()
 }
 
 // history rewrites the history with the entries added at its end.
-func (w *bulkWriter) history(ctx context.Context) error {
+func (w *bulkWriter) history() error {
 	put, err := w.bulk.Space(historySpace)
 	if err != nil {
 		return err
@@ -415,7 +231,7 @@ func (w *bulkWriter) history(ctx context.Context) error {
 	copyUpTo := func(key []byte) error {
 		for ; more && (key == nil || bytes.Compare(old.Key, key) < 0); old, err, more = next() {
 			if copies++; err == nil && copies%lookEvery == 0 {
-				err = ctx.Err()
+				err = w.ctx.Err()
 			}
 			if err != nil {
 				return fmt.Errorf("history: %w", err)
@@ -429,7 +245,7 @@ func (w *bulkWriter) history(ctx context.Context) error {
 	if err := copyUpTo([]byte{entryTag + 1}); err != nil {
 		return err
 	}
-	for record, err := range w.entries.Records(ctx) {
+	for record, err := range w.entries.Records(w.ctx) {
 		if err != nil {
 			return err
 		}
@@ -437,7 +253,7 @@ func (w *bulkWriter) history(ctx context.Context) error {
 			return err
 		}
 	}
-	for record, err := range w.drafts.Records(ctx) {
+	for record, err := range w.drafts.Records(w.ctx) {
 		if err != nil {
 			return err
 		}
@@ -448,23 +264,37 @@ func (w *bulkWriter) history(ctx context.Context) error {
 	return copyUpTo(nil)
 }
 
-// appendDraft adds the draft to b: what a historyRecord is on disk, with its length before it, and the rest.
+// Flags of a draft on its way through a sorter.
+const (
+	flagUnscored = 1 << iota
+	flagRemoved
+	flagDecidedBy
+	flagView
+	flagDisputed // of the view
+)
+
+// appendDraft adds the draft to b: its historyRecord as on disk, with the length before it, and the rest.
 func (d *draft) appendDraft(b []byte) []byte {
 	record := d.append(nil)
 	b = append(binary.AppendUvarint(b, uint64(len(record))), record...)
+	view := d.view
+	if view == nil {
+		view = &View{}
+	}
 	flags := byte(0)
-	if d.unscored {
-		flags |= flagUnscored
+	for _, is := range []struct {
+		flag byte
+		set  bool
+	}{
+		{flagUnscored, d.unscored}, {flagRemoved, d.isRemoved}, {flagDecidedBy, !d.decidedBy.IsNull()},
+		{flagView, d.view != nil}, {flagDisputed, view.Disputed},
+	} {
+		if is.set {
+			flags |= is.flag
+		}
 	}
-	if d.view == nil {
-		return append(b, flags)
-	}
-	if d.view.Disputed {
-		flags |= flagDisputed
-	}
-	b = append(b, flags|flagView, byte(d.view.Decision))
-	b = binary.AppendVarint(b, d.view.Run)
-	for _, text := range []string{d.view.Label, d.view.Suggestion} {
+	b = binary.AppendVarint(append(b, flags, byte(view.Decision)), view.Run)
+	for _, text := range []string{view.Label, view.Suggestion, d.decidedBy.Str()} {
 		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
 	}
 	return b
@@ -478,10 +308,14 @@ func parseDraft(record spill.Record) (d draft, err error) {
 		return d, err
 	}
 	flags := r.byte()
-	d.unscored = flags&flagUnscored != 0
+	d.unscored, d.isRemoved = flags&flagUnscored != 0, flags&flagRemoved != 0
+	view := &View{Decision: Kind(r.byte()), Disputed: flags&flagDisputed != 0, Run: r.varint()}
+	view.Label, view.Suggestion = r.text(), r.text()
 	if flags&flagView != 0 {
-		d.view = &View{Decision: Kind(r.byte()), Disputed: flags&flagDisputed != 0, Run: r.varint()}
-		d.view.Label, d.view.Suggestion = r.text(), r.text()
+		d.view = view
+	}
+	if decidedBy := r.text(); flags&flagDecidedBy != 0 {
+		d.decidedBy = kv.ValueOf(decidedBy)
 	}
 	if r.failed || len(r.b) > 0 {
 		return d, corruptEntry(seq, "its draft has another length")

@@ -223,13 +223,14 @@ func (c *historyChecker) compare(v kv.NodeID, seq int64, labels, decisions *kv.C
 // entry about the node was lost: then the columns alone know of it.
 type peopleChecker struct {
 	checker   *historyChecker
-	reader    *standingReader
+	reader    standingReader
 	decidedBy *kv.ColumnReader // nil: there are no decisions
 	disputes  disputeReader
 }
 
-func (c *historyChecker) newPeopleChecker(ctx context.Context) (p peopleChecker, err error) {
-	p.checker, p.reader = c, newStandingReader(ctx, c.tx)
+func (c *historyChecker) newPeopleChecker(ctx context.Context) (p *peopleChecker, err error) {
+	p = &peopleChecker{}
+	p.checker, p.reader = c, standingReader{ctx: ctx, tx: c.tx}
 	if _, there := c.tx.Column(DecidedByColumn); !there {
 		return p, ctx.Err()
 	}
@@ -240,7 +241,7 @@ func (c *historyChecker) newPeopleChecker(ctx context.Context) (p peopleChecker,
 }
 
 // compare compares a node with the standing decisions about it.
-func (p peopleChecker) compare(v kv.NodeID, s *standing) {
+func (p *peopleChecker) compare(v kv.NodeID, s *standing) {
 	if p.decidedBy == nil || s.lost {
 		return
 	}

@@ -32,8 +32,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/RoaringBitmap/roaring/v2"
-
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -276,28 +274,9 @@ func Write(ctx context.Context, s *kv.Store, reqs []Request, opt Options) ([]Dec
 // columns, the index on label, and the history. The decisions then wait in temporary files in the directory of the
 // store, and memory holds a few times as many bytes as a kv.Bulk.Sorter.
 func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (Entries, error) {
-	var entries Entries
-	err := s.UpdateContext(ctx, func(tx *kv.Tx) error {
-		before := s.Begin()
-		defer before.Close()
-		u := updater{ctx: ctx, tx: tx, before: before, inStep: roaring.New(), standing: map[kv.NodeID]*standing{}}
-		w, err := newStepWriter(ctx, tx, u.take)
-		if err != nil {
-			return err
-		}
-		u.last = w.seq
-		if err := name(w); err != nil {
-			return err
-		}
-		if u.change != nil {
-			return u.change
-		}
-		entries = w.entries()
-		entries.Disputed = u.disputed
-		return ctx.Err()
-	})
+	entries, err := writeTogether(ctx, s, name)
 	if errors.Is(err, kv.ErrTxTooBig) {
-		return writeEntriesBulk(ctx, s, name)
+		entries, err = writeInBulk(ctx, s, name)
 	}
 	if err != nil {
 		return Entries{}, err

@@ -136,11 +136,15 @@ func (w *StepWriter) add(d draft) error {
 }
 
 // A draft is an entry whose node has not been read. It lacks Before, From, ID, Run and Score. It has To only for
-// Relabel and undo.
+// Relabel and undo. To complete it makes an entry of it.
 type draft struct {
 	historyRecord
 	view     *View // nil: whatever the node is like
 	unscored bool  // of an undo: the score of the node goes
+
+	// Of an entry.
+	decidedBy kv.Value // what DecidedByColumn has after it
+	isRemoved bool     // the node was removed: only the history changes
 }
 
 // A nodeState is what decisions change of a node.
@@ -158,71 +162,107 @@ func (d *Decision) state() nodeState { return nodeState{d.Label, d.After, d.Disp
 
 // A nodeFacts is all that an entry says of its node.
 type nodeFacts struct {
-	nodeState
-	standing   *standing
-	id         string
-	suggestion string // "" is none
-	run        int64
-	score      float64 // NaN: none
+	View
+	standing *standing
+	id       string  // "": the node was removed
+	score    float64 // NaN: none
 }
 
-// readFacts reads the facts of a node, given the values of its columns, null of columns that are not there.
-func readFacts(id string, value func(column string) (kv.Value, error)) (f nodeFacts, err error) {
-	var values [6]kv.Value
-	for i, column := range []string{kv.LabelColumn, Column, SuggestedColumn, RunColumn, ScoreColumn, DisputedColumn} {
-		if values[i], err = value(column); err != nil {
-			return f, err
+// A Reader reads nodes as a person would be shown them, fastest in ascending order. It belongs to one goroutine.
+type Reader struct {
+	columns [len(readColumns)]func(kv.NodeID) (kv.Value, error) // nil of a column that the store does not have
+}
+
+var readColumns = [...]string{kv.LabelColumn, SuggestedColumn, Column, RunColumn, DisputedColumn, ScoreColumn, "id"}
+
+// NewReader returns a Reader of a snapshot, or of what an Update sees.
+func NewReader(tx *kv.Tx) (*Reader, error) {
+	r := &Reader{}
+	for i, name := range readColumns {
+		if _, there := tx.Column(name); !there {
+			continue
+		}
+		if tx.InUpdate() { // few nodes: their blocks would have to be made of many small records
+			r.columns[i] = func(v kv.NodeID) (kv.Value, error) { return valueOrNull(tx, v, name) }
+			continue
+		}
+		column, err := tx.Reader(name)
+		if err != nil {
+			return nil, err
+		}
+		r.columns[i] = column.At
+	}
+	return r, nil
+}
+
+// values are those of the columns from one on, before another.
+func (r *Reader) values(v kv.NodeID, first, end int) (values [len(readColumns)]kv.Value, err error) {
+	for i := first; i < end && err == nil; i++ {
+		if r.columns[i] != nil {
+			values[i], err = r.columns[i](v)
 		}
 	}
-	f = nodeFacts{id: id, suggestion: values[2].Str(), run: values[3].Int(), score: math.NaN()}
-	if !values[4].IsNull() {
-		f.score = values[4].Float()
+	return values, err
+}
+
+// View reads a node.
+func (r *Reader) View(v kv.NodeID) (View, error) {
+	values, err := r.values(v, 0, 5)
+	if err != nil {
+		return View{}, err
 	}
-	f.label, f.disputed = values[0].Str(), values[5].Bool()
-	f.decision, err = ParseColumn(values[1])
+	shown := View{Label: values[0].Str(), Suggestion: values[1].Str(), Run: values[3].Int(), Disputed: values[4].Bool()}
+	shown.Decision, err = ParseColumn(values[2])
+	return shown, err
+}
+
+// facts reads all but the standing decisions.
+func (r *Reader) facts(v kv.NodeID) (f nodeFacts, err error) {
+	if f.View, err = r.View(v); err != nil {
+		return f, err
+	}
+	values, err := r.values(v, 5, len(readColumns))
+	if f.id, f.score = values[6].String(), math.NaN(); !values[5].IsNull() {
+		f.score = values[5].Float()
+	}
 	return f, err
 }
 
-// view is what a person would see of a node.
-func (f *nodeFacts) view() View {
-	return View{Label: f.label, Suggestion: f.suggestion, Decision: f.decision, Disputed: f.disputed, Run: f.run}
-}
-
-// complete makes an entry of a draft, and the facts what they are after it. The error is a *ChangedError of one node
-// where the node is not as it was shown.
+// complete makes an entry of a draft, and the facts those after it. The error is a *ChangedError of one node where the
+// node is not as it was shown.
 func (d *draft) complete(f *nodeFacts) error {
-	if f.id == "" { // it was removed: an undo changes the history alone
+	if d.isRemoved = f.id == ""; d.isRemoved {
 		return nil
 	}
-	if d.view != nil && *d.view != f.view() {
-		return &ChangedError{Count: 1, First: []ChangedNode{{ID: f.id, Was: *d.view, Is: f.view()}}}
+	if d.view != nil && *d.view != f.View {
+		return &ChangedError{Count: 1, First: []ChangedNode{{ID: f.id, Was: *d.view, Is: f.View}}}
 	}
-	d.ID, d.From, d.Before, d.WasDisputed, d.Run, d.Score = f.id, f.label, f.decision, f.disputed, f.run, f.score
+	d.ID, d.From, d.Before, d.WasDisputed, d.Run, d.Score = f.id, f.Label, f.Decision, f.Disputed, f.Run, f.score
 	if d.Undoes == 0 {
 		switch d.Kind {
 		case Accept:
-			if f.suggestion == "" {
+			if f.Suggestion == "" {
 				return fmt.Errorf("node %s has %w to accept: clean and rescore make suggestions", f.id, ErrNoSuggestion)
 			}
-			d.To = f.suggestion
+			d.To = f.Suggestion
 		case Reject, Unlabel:
 			agrees := d.Kind == Unlabel && f.standing.hasOthers(d.Who) // that no label is right
-			if f.label == "" && !agrees {
+			if f.Label == "" && !agrees {
 				return fmt.Errorf("node %s has %w to %s", f.id, ErrNoLabel, d.Kind)
 			}
 			if d.Kind == Reject {
-				d.To = f.label
+				d.To = f.Label
 			}
 		case Unsure:
-			d.To = f.label
+			d.To = f.Label
 		}
 	}
 	f.standing.add(d.Decision)
 	if d.Undoes == 0 {
 		d.settle(f.standing)
 	}
-	f.nodeState = d.state()
-	if d.unscored {
+	d.decidedBy = f.standing.decidedBy()
+	if f.Label, f.Decision, f.Disputed = d.Label, d.After, d.Disputed; d.unscored {
 		f.score = math.NaN()
 	}
 	return nil
@@ -259,10 +299,10 @@ func ParseColumn(word kv.Value) (Kind, error) {
 	return kind, nil
 }
 
-// valueOrNull is a value of a node, null if the store has no such column.
+// valueOrNull is a value of a node, null if the store has no such column, or the node was removed.
 func valueOrNull(tx *kv.Tx, v kv.NodeID, column string) (kv.Value, error) {
 	value, err := tx.Value(v, column)
-	if errors.Is(err, kv.ErrNoColumn) {
+	if errors.Is(err, kv.ErrNoColumn) || errors.Is(err, kv.ErrNotFound) {
 		return kv.Value{}, nil
 	}
 	return value, err
@@ -282,12 +322,6 @@ type ChangedNode struct {
 
 // maxChangedNodes is how many nodes a ChangedError names.
 const maxChangedNodes = 10
-
-// join adds what changed of later nodes.
-func (e *ChangedError) join(later *ChangedError) {
-	e.Count += later.Count
-	e.First = append(e.First, later.First[:min(len(later.First), maxChangedNodes-len(e.First))]...)
-}
 
 // Is reports that it is an ErrChanged.
 func (e *ChangedError) Is(target error) bool { return target == ErrChanged }

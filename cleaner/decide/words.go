@@ -48,23 +48,54 @@ func readStanding(ctx context.Context, tx *kv.Tx, node kv.NodeID) (*standing, er
 	return s, nil
 }
 
-// A standingReader reads the standing decisions about nodes in ascending order, and skips what lies between them.
+// A standingReader reads the standing decisions about nodes in ascending order.
 type standingReader struct {
+	ctx  context.Context
 	tx   *kv.Tx
-	next func() (kv.Entry, error, bool)
-	stop func()
+	next func() (kv.Entry, error, bool) // of the keys by node; nil before the first node
+	end  func()
 
 	node kv.NodeID // of the key that was read last; kv.NoNode behind the last
 	seq  int64
 	err  error
 }
 
-// newStandingReader begins before the first node. Its user calls stop.
-func newStandingReader(ctx context.Context, tx *kv.Tx) *standingReader {
-	r := &standingReader{tx: tx}
-	r.next, r.stop = iter.Pull2(recordsFrom(ctx, tx, []byte{nodeTag}))
-	r.advance()
-	return r
+// stop ends the reading.
+func (r *standingReader) stop() {
+	if r.next != nil {
+		r.end()
+	}
+}
+
+// mostPassed is how many keys are passed to come to a node, before it is looked up.
+const mostPassed = 64
+
+// of reads the standing decisions about a node.
+func (r *standingReader) of(v kv.NodeID) (*standing, error) {
+	for passed := 0; r.err == nil && (r.next == nil || r.node < v); passed++ {
+		if r.next == nil || passed == mostPassed {
+			r.stop()
+			r.next, r.end = iter.Pull2(recordsFrom(r.ctx, r.tx, nodeEntries(v)))
+		}
+		r.advance()
+	}
+	s := &standing{}
+	for ; r.err == nil && r.node == v; r.advance() {
+		d, err := readDecision(r.tx, r.seq)
+		if err != nil {
+			return s, err
+		}
+		s.add(d.Decision)
+	}
+	return s, r.err
+}
+
+// inForce is of, for a node with a decision in force. There are standing decisions only if there is one.
+func (r *standingReader) inForce(v kv.NodeID, decision Kind) (*standing, error) {
+	if decision == None {
+		return &standing{}, nil
+	}
+	return r.of(v)
 }
 
 // advance reads the next key.
@@ -79,22 +110,6 @@ func (r *standingReader) advance() {
 	if r.node, r.seq, ok = parseNodeKey(e.Key); !ok {
 		r.err = fmt.Errorf("history: %w: a node's entry under %x", kv.ErrCorrupt, e.Key)
 	}
-}
-
-// of reads the standing decisions about a node.
-func (r *standingReader) of(v kv.NodeID) (*standing, error) {
-	s := &standing{}
-	for ; r.err == nil && r.node <= v && r.node != kv.NoNode; r.advance() {
-		if r.node < v {
-			continue
-		}
-		d, err := readDecision(r.tx, r.seq)
-		if err != nil {
-			return s, err
-		}
-		s.add(d.Decision)
-	}
-	return s, r.err
 }
 
 // add adds an entry. One that Repair made up is nobody's word.

@@ -1,149 +1,178 @@
 package decide
 
 import (
+	"cmp"
 	"context"
 	"errors"
-
-	"github.com/RoaringBitmap/roaring/v2"
+	"fmt"
+	"iter"
+	"slices"
+	"sort"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// An updater makes entries in one transaction.
-type updater struct {
-	ctx      context.Context
-	tx       *kv.Tx
-	step     int64 // that inStep is of
-	inStep   *roaring.Bitmap
-	change   *ChangedError // once a node was not as shown; nothing is written from then on
-	disputed int64         // counts the entries after which their node is disputed
+// mostTogether bounds the decisions of a transaction, whose drafts wait in memory.
+const mostTogether = 1 << 15
 
-	standing map[kv.NodeID]*standing  // of the nodes that u has decided on
-	before   *kv.Tx                   // a snapshot of what is committed, in which entries are found faster
-	last     int64                    // the newest entry that tx saw before those of u
-	waiting  map[kv.NodeID][]Decision // entries up to last that before lacks: of Updates that wait for their commit; nil: not read yet
-}
-
-// take makes an entry.
-func (u *updater) take(d draft) error {
-	if d.Step != u.step {
-		u.step = d.Step
-		u.inStep.Clear()
-	}
-	if !u.inStep.CheckedAdd(uint32(d.Node)) {
-		return naming.Node(u.tx, d.Node, ErrDecidedTwice)
-	}
-	id, err := u.tx.ID(d.Node)
-	if errors.Is(err, kv.ErrNotFound) && d.Undoes != 0 { // it was removed
-		return u.putEntry(d)
-	}
-	if err != nil {
-		return err
-	}
-	facts, err := readFacts(id, func(column string) (kv.Value, error) { return valueOrNull(u.tx, d.Node, column) })
-	if err == nil && u.standing[d.Node] == nil {
-		u.standing[d.Node], err = u.readStanding(d.Node, facts.decision)
-	}
-	if err != nil {
-		return naming.Node(u.tx, d.Node, err)
-	}
-	facts.standing = u.standing[d.Node]
-	err = d.complete(&facts)
-	if change, ok := errors.AsType[*ChangedError](err); ok {
-		if u.change == nil {
-			u.change = &ChangedError{}
-		}
-		u.change.join(change)
-		return nil
-	}
-	if u.change != nil {
-		return nil //nolint:nilerr // the nodes that have changed are told of
-	}
-	if err != nil {
-		return err
-	}
-	if d.Disputed {
-		u.disputed++
-	}
-	return u.put(d, facts.standing.decidedBy())
-}
-
-// readStanding reads the standing decisions about a node that u has not decided on, which there are only if one is in
-// force.
-func (u *updater) readStanding(v kv.NodeID, inForce Kind) (*standing, error) {
-	if inForce == None {
-		return &standing{}, nil
-	}
-	if err := u.readWaiting(); err != nil {
-		return nil, err
-	}
-	s, err := readStanding(u.ctx, u.before, v)
-	for _, d := range u.waiting[v] {
-		s.add(d)
-	}
-	return s, err
-}
-
-// readWaiting reads the entries that tx saw at first and before does not, once.
-func (u *updater) readWaiting() error {
-	if u.waiting != nil {
-		return nil
-	}
-	committed, err := Newest(u.before)
-	if err != nil {
-		return err
-	}
-	u.waiting = map[kv.NodeID][]Decision{}
-	if committed == u.last {
-		return nil
-	}
-	for d, err := range historyRecords(u.ctx, u.tx, committed+1) {
+// writeTogether is WriteSteps in one transaction. If it cannot hold them, the error is kv.ErrTxTooBig.
+func writeTogether(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (entries Entries, err error) {
+	err = s.UpdateContext(ctx, func(tx *kv.Tx) error {
+		var drafts []draft
+		w, err := newStepWriter(ctx, tx, func(d draft) error {
+			if len(drafts) == mostTogether {
+				return kv.ErrTxTooBig
+			}
+			drafts = append(drafts, d)
+			return nil
+		})
 		if err != nil {
 			return err
 		}
-		u.waiting[d.Node] = append(u.waiting[d.Node], d.Decision)
-		if d.Seq == u.last {
-			break
+		if err := name(w); err != nil {
+			return err
+		}
+		entries = w.entries()
+		slices.SortStableFunc(drafts, func(a, b draft) int { return cmp.Compare(a.Node, b.Node) })
+		each := func(yield func(*draft, error) bool) {
+			for i := range drafts {
+				if !yield(&drafts[i], nil) {
+					return
+				}
+			}
+		}
+		if entries.Disputed, err = complete(ctx, tx, each, func(*draft) error { return nil }); err != nil {
+			return err
+		}
+		for i := range drafts {
+			if err := drafts[i].put(tx); err != nil {
+				return err
+			}
+		}
+		return ctx.Err()
+	})
+	return entries, err
+}
+
+// complete makes entries of drafts, which come by their nodes and then by their numbers, and hands them to use. It
+// counts the entries after which their node is disputed. Of several errors it returns that of the first draft.
+func complete(
+	ctx context.Context, tx *kv.Tx, drafts iter.Seq2[*draft, error], use func(*draft) error,
+) (disputed int64, err error) {
+	nodes, err := NewReader(tx)
+	if err != nil {
+		return 0, err
+	}
+	people := standingReader{ctx: ctx, tx: tx}
+	defer people.stop()
+	var f nodeFacts
+	node, step := kv.NoNode, int64(0) // of the draft before
+	var failures refusals
+	for d, err := range drafts {
+		if err != nil {
+			return 0, err
+		}
+		isTwice := d.Node == node && d.Step == step
+		if d.Node != node {
+			if f, err = nodes.facts(d.Node); err == nil {
+				f.standing, err = people.inForce(d.Node, f.Decision)
+			}
+			if err != nil {
+				return 0, naming.Node(tx, d.Node, err)
+			}
+		}
+		node, step = d.Node, d.Step
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		if isTwice {
+			err = fmt.Errorf("node %s: %w", f.id, ErrDecidedTwice)
+		} else {
+			err = d.complete(&f)
+		}
+		if err != nil {
+			failures.add(d.Seq, err)
+			continue
+		}
+		if d.Disputed {
+			disputed++
+		}
+		if err := use(d); err != nil {
+			return 0, err
 		}
 	}
-	return nil
+	return disputed, failures.err()
+}
+
+// refusals are the drafts that cannot be entries: the first, and of those whose nodes have changed the first few.
+type refusals struct {
+	seq   int64 // of first
+	first error
+	few   []refusal // ascending
+	count int64     // of the nodes that have changed
+}
+
+type refusal struct {
+	seq  int64
+	node ChangedNode
+}
+
+func (r *refusals) add(seq int64, err error) {
+	if r.first == nil || seq < r.seq {
+		r.seq, r.first = seq, err
+	}
+	change, ok := errors.AsType[*ChangedError](err)
+	if !ok {
+		return
+	}
+	r.count++
+	at := sort.Search(len(r.few), func(i int) bool { return r.few[i].seq > seq })
+	r.few = slices.Insert(r.few, at, refusal{seq, change.First[0]})
+	r.few = r.few[:min(len(r.few), maxChangedNodes)]
+}
+
+// err is the first error, and where that is of a node that has changed, one of all these.
+func (r *refusals) err() error {
+	if _, ok := errors.AsType[*ChangedError](r.first); !ok {
+		return r.first
+	}
+	all := &ChangedError{Count: r.count}
+	for _, few := range r.few {
+		all.First = append(all.First, few.node)
+	}
+	return all
 }
 
 // put writes an entry, and what it changes of its node.
-func (u *updater) put(d draft, decidedBy kv.Value) error {
-	if d.From != d.Label {
-		if err := u.tx.SetLabel(d.Node, d.Label); err != nil {
-			return err
-		}
-	}
-	if d.unscored {
-		if err := u.tx.SetValue(d.Node, ScoreColumn, kv.Value{}); err != nil {
-			return err
-		}
-	}
-	if err := setValue(u.tx, d.Node, Column, d.After.value()); err != nil {
-		return err
-	}
-	if err := setValue(u.tx, d.Node, DecidedByColumn, decidedBy); err != nil {
-		return err
-	}
-	if err := setValue(u.tx, d.Node, DisputedColumn, disputedValue(d.Disputed)); err != nil {
-		return err
-	}
-	return u.putEntry(d)
-}
-
-// putEntry writes an entry alone.
-func (u *updater) putEntry(d draft) error {
-	history := u.tx.Space(historySpace)
+func (d *draft) put(tx *kv.Tx) error {
+	history := tx.Space(historySpace)
 	if err := history.KeepTwice(); err != nil {
 		return err
 	}
 	if err := history.Put(entryKey(d.Seq), d.append(nil)); err != nil {
 		return err
 	}
-	return history.Put(nodeKey(d.Node, d.Seq), nil)
+	if err := history.Put(nodeKey(d.Node, d.Seq), nil); err != nil || d.isRemoved {
+		return err
+	}
+	if d.From != d.Label {
+		if err := tx.SetLabel(d.Node, d.Label); err != nil {
+			return err
+		}
+	}
+	if d.unscored {
+		if err := tx.SetValue(d.Node, ScoreColumn, kv.Value{}); err != nil {
+			return err
+		}
+	}
+	if err := setValue(tx, d.Node, Column, d.After.value()); err != nil {
+		return err
+	}
+	if err := setValue(tx, d.Node, DecidedByColumn, d.decidedBy); err != nil {
+		return err
+	}
+	return setValue(tx, d.Node, DisputedColumn, disputedValue(d.Disputed))
 }
 
 // setValue sets the value of a node in a column of this package, which need not be there yet. If the node has the

@@ -89,7 +89,7 @@ type adopter struct {
 // plan compares what the file says about each node with the store. Decisions that the file says were taken back are
 // dropped, and of several of one person about one node the last counts.
 func (a *adopter) plan(ctx context.Context, tx *kv.Tx) error {
-	show, err := shownReader(tx)
+	shown, err := decide.NewReader(tx)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (a *adopter) plan(ctx context.Context, tx *kv.Tx) error {
 			return err
 		}
 		if len(of) > 0 && of[0].Node != d.Node {
-			if err := a.compare(ctx, tx, show, of); err != nil {
+			if err := a.compare(ctx, tx, shown, of); err != nil {
 				return err
 			}
 			of, size = of[:0], 0
@@ -125,14 +125,14 @@ func (a *adopter) plan(ctx context.Context, tx *kv.Tx) error {
 			}
 		}
 	}
-	return a.compare(ctx, tx, show, of)
+	return a.compare(ctx, tx, shown, of)
 }
 
 // filedBytes is about what a filedDecision takes in memory beside its texts.
 const filedBytes = 300
 
 // compare compares what the file says about one node with the store.
-func (a *adopter) compare(ctx context.Context, tx *kv.Tx, show func(kv.NodeID) (decide.View, error), of []filedDecision) error {
+func (a *adopter) compare(ctx context.Context, tx *kv.Tx, shown *decide.Reader, of []filedDecision) error {
 	if len(of) == 0 {
 		return nil
 	}
@@ -152,7 +152,7 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, show func(kv.NodeID) (
 			decisions = append(decisions, d.To)
 		}
 	}
-	now, err := show(of[0].Node)
+	now, err := shown.View(of[0].Node)
 	if err != nil {
 		return err
 	}

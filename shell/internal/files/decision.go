@@ -120,7 +120,7 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 // unchanged takes a row of exported labels that was not changed. It decides nothing, but may be about another label
 // than the store has.
 func (f *decisionsFile) unchanged(d *filedDecision) error {
-	now, err := f.show(d.Node)
+	now, err := f.shown.View(d.Node)
 	if err == nil && now.Decision == decide.None && now.Label != d.From {
 		f.other.add(d.ID)
 	}

@@ -27,7 +27,7 @@ type decisionsFile struct {
 	latest  time.Time     // that a decision can have been made
 	sorted  *spill.Sorter // the decisions, by node and line
 	other   *LeftOut      // decisions about another label than the store has
-	show    func(kv.NodeID) (decide.View, error)
+	shown   *decide.Reader
 }
 
 // sorterShare is the part of the memory that each of the two sorters of decisions may hold, as a divisor. The table
@@ -44,7 +44,7 @@ func readDecisions(
 		Job: opt.Job, path: path, tx: tx, latest: time.Now().Add(maxAhead), classes: make(map[string]bool, len(tx.Classes())),
 		labels: opt.Form, sorted: sorted, other: other,
 	}
-	if f.show, err = shownReader(tx); err != nil {
+	if f.shown, err = decide.NewReader(tx); err != nil {
 		return err
 	}
 	for _, class := range tx.Classes() {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -64,33 +63,6 @@ func (b *decided) of(who, taker string, isFirst bool) standpoint {
 		s.others = s.others || d.Who != who
 	}
 	return s
-}
-
-// shownReader returns a function that reads nodes as a person would be shown them, fastest in ascending order.
-func shownReader(tx *kv.Tx) (func(v kv.NodeID) (decide.View, error), error) {
-	names := [...]string{kv.LabelColumn, cleaner.SuggestedColumn, decide.Column, cleaner.RunColumn, decide.DisputedColumn}
-	var columns [len(names)]*kv.ColumnReader // nil of a column that the store does not have
-	for i, name := range names {
-		if _, there := tx.Column(name); there {
-			var err error
-			if columns[i], err = tx.Reader(name); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return func(v kv.NodeID) (shown decide.View, err error) {
-		var values [len(names)]kv.Value
-		for i, column := range columns {
-			if column != nil && err == nil {
-				values[i], err = column.At(v)
-			}
-		}
-		if err == nil && !values[2].IsNull() {
-			shown.Decision, err = decide.ParseKind(values[2].Str())
-		}
-		shown.Label, shown.Suggestion, shown.Run, shown.Disputed = values[0].Str(), values[1].Str(), values[3].Int(), values[4].Bool()
-		return shown, err
-	}, nil
 }
 
 type fate uint8
