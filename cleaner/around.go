@@ -146,7 +146,7 @@ func ChangesSince(ctx context.Context, tx *kv.Tx, run *Run) (o Outdated, err err
 	if run.Model == nil { // it trusted no decision
 		return o, nil
 	}
-	_, reversals, err := decide.VerdictsAfter(ctx, tx, run.Decisions)
+	reversals, err := decide.Reversals(ctx, tx, run.Decisions)
 	if err == nil && reversals > 0 {
 		o.Misfits = append(o.Misfits, fmt.Sprintf("decisions that run %d trusted no longer hold: %d", run.ID, reversals))
 	}

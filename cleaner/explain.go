@@ -36,7 +36,6 @@ type Explanation struct {
 	Disputed bool              // people disagree about the label
 	Words    []decide.Decision // the last word of each person about the label: see decide.Words
 	History  []decide.Decision // of the node, oldest first
-	InForce  []bool            // of each of these entries: see decide.InForce
 
 	TopClasses []ClassShare   // predictions of the node, greatest first; Count is 0; nil if it has none
 	Features   []NamedFeature // agreement features of the given label that the last run looked at; nil if unlabelled or the store has no predictions

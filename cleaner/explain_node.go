@@ -66,19 +66,12 @@ func (e *Explanation) readNode(tx *kv.Tx) error {
 }
 
 // readHistory reads what was decided about the node.
-func (e *Explanation) readHistory(ctx context.Context, tx *kv.Tx) error {
+func (e *Explanation) readHistory(ctx context.Context, tx *kv.Tx) (err error) {
 	for d, err := range decide.History(ctx, tx, e.Node) {
 		if err != nil {
 			return err
 		}
 		e.History = append(e.History, d)
-	}
-	isInForce, err := decide.InForce(ctx, tx, e.Node, 1)
-	if err != nil {
-		return err
-	}
-	for _, d := range e.History {
-		e.InForce = append(e.InForce, isInForce(d.Seq))
 	}
 	e.Words, e.Disputed, err = decide.Words(ctx, tx, e.Node)
 	e.View.Disputed = e.Disputed

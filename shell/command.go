@@ -5,7 +5,7 @@
 // # Files of decisions
 //
 // The command export writes the history, an entry a row: seq, step, time, id, decision, from, to, who, why, run, score,
-// undoes, disputed and in_force. An entry whose decision is undo takes back the entry with the seq in undoes. The
+// undoes and disputed. An entry whose decision is undo takes back the entry with the seq in undoes. The
 // command import reads such tables, and any other table with ids and right labels. The column id and
 // one of label, to and decision are necessary. Only the last entry about a node counts, and an undone entry does not
 // count. import compares the remaining entries with the store:
@@ -16,8 +16,8 @@
 //	else                          The entry becomes a decision. unsure, unlabel and relabel stay. Any other entry is accept
 //	                              if its label is the suggestion, reject if its label is that in the store, else relabel.
 //
-// Entries of one step stay one step. They keep who, why and time, even if the store has later entries. import refuses a
-// file with a time more than five minutes ahead of the clock. All decisions of a file are written at once.
+// Neighbouring decisions of one person, time and reason are one step. They keep who, why and time, even if the store has
+// later entries. import refuses a file with a time more than five minutes ahead of the clock. All decisions of a file are written at once.
 //
 // # Exit codes
 //

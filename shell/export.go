@@ -33,7 +33,7 @@ func (*exportCommand) Help() string {
   - scores: id,given_label,score,suggested_label,confidence of every node
   - suspects: the same columns, of the nodes above the threshold with another label suggested and without a decision
   - labels: id,label,original_label
-  - decisions: every decision and every undo, oldest first: seq,step,time,id,decision,from,to,who,why,run,score,undoes,disputed,in_force
+  - decisions: every decision and every undo, oldest first: seq,step,time,id,decision,from,to,who,why,run,score,undoes,disputed
   - verdicts: what the decisions say of the labels: id,label_before,label_now,score
   - predictions: id,CLASS,CLASS,… or, as .npy, float32 [nodes×classes]
   - features: the agreement features of the labels as they are now, .npy, float32 [nodes×(2·hops+1)]

@@ -45,11 +45,7 @@ func (c *historyChecker) entries(ctx context.Context) error {
 	var last historyRecord
 	for e, err := range recordsFrom(ctx, c.tx, []byte{entryTag}) {
 		if err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			c.problem("%v", err)
-			return nil // a record that cannot be read is the last of a scan
+			return c.unreadable(ctx, err)
 		}
 		seq, err := parseEntryKey(e.Key)
 		if err != nil {
@@ -71,6 +67,14 @@ func (c *historyChecker) entries(ctx context.Context) error {
 		last = d
 	}
 	return nil
+}
+
+// unreadable reports an error that ended a scan, unless it is that of ctx, which it returns.
+func (c *historyChecker) unreadable(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		c.problem("%v", err)
+	}
+	return ctx.Err()
 }
 
 // follows checks an entry against the one before it.
@@ -107,163 +111,101 @@ func (c *historyChecker) about(d historyRecord, ids *kv.ColumnReader) {
 	switch {
 	case err != nil:
 		c.problem("entry %d takes back one that cannot be read: %v", d.Seq, err)
-	case undone.Why == lostEntryWhy: // it says what is known of the lost one
+	case undone.Why == lostEntryWhy: // of which nothing is known
 	case undone.Undoes != 0 || undone.Node != d.Node || undone.Kind != d.Kind || undone.From != d.Label || undone.Before != d.After || undone.WasDisputed != d.Disputed:
 		c.problem("entry %d does not take entry %d back", d.Seq, d.Undoes)
 	}
-}
-
-// nodes checks label and decision of every node by the last entry about it.
-func (c *historyChecker) nodes(ctx context.Context) error {
-	labels, err := c.tx.Reader(kv.LabelColumn)
-	if err != nil {
-		return err
-	}
-	decisions, err := c.tx.Reader(Column)
-	if errors.Is(err, kv.ErrNoColumn) {
-		if c.count > 0 {
-			c.problem("there are %d entries, and no column %s", c.count, Column)
-		}
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	removed, err := c.tx.Removed()
-	if err != nil {
-		return err
-	}
-	people, err := c.newPeopleChecker(ctx)
-	if err != nil {
-		return err
-	}
-	defer people.reader.stop()
-	next := kv.NodeID(0) // the first node whose decision was not compared
-	checkUndecided := func(end kv.NodeID) error {
-		for ; next < end; next++ {
-			if next%lookEvery == 0 && ctx.Err() != nil {
-				return ctx.Err()
-			}
-			word, err := decisions.At(next)
-			if err != nil {
-				c.problem("node number %d: %v", next, err)
-				next = end // its block is damaged: what is in it is not known
-				return nil
-			}
-			if !word.IsNull() {
-				c.problem("node number %d has the decision %q, and no entry is about it", next, word)
-			}
-			people.compare(next, &standing{})
-		}
-		return nil
-	}
-	var count int64
-	node, last := kv.NoNode, int64(0)
-	compare := func() error {
-		if node == kv.NoNode || int64(node) >= int64(c.tx.NumNodes()) {
-			return nil
-		}
-		if err := checkUndecided(node); err != nil {
-			return err
-		}
-		next = node + 1
-		if removed.Has(node) {
-			return nil
-		}
-		c.compare(node, last, labels, decisions)
-		if standing, err := people.reader.of(node); err == nil { // else the entry was reported
-			people.compare(node, standing)
-		}
-		return nil
-	}
-	for e, err := range c.tx.Space(historySpace).Ascend([]byte{nodeTag}) {
-		if err != nil {
-			c.problem("%v", err)
-			return nil
-		}
-		v, seq, ok := parseNodeKey(e.Key)
-		if !ok {
-			c.problem("there is an entry under %x", e.Key)
-			continue
-		}
-		if v != node {
-			if err := compare(); err != nil {
-				return err
-			}
-		}
-		count, node, last = count+1, v, seq
-	}
-	if err := compare(); err != nil {
-		return err
-	}
-	if count != c.count {
-		c.problem("%d entries are found by their nodes, of %d that can be read", count, c.count)
-	}
-	return checkUndecided(kv.NodeID(c.tx.NumNodes()))
-}
-
-// compare compares a node with the last entry about it.
-func (c *historyChecker) compare(v kv.NodeID, seq int64, labels, decisions *kv.ColumnReader) {
-	d, err := readDecision(c.tx, seq)
-	if err != nil {
-		c.problem("node number %d: %v", v, err)
-		return
-	}
-	label, err := labels.At(v)
-	if err != nil || d.After != None && label.Str() != d.Label {
-		c.problem("node %s has the label %q, and its last entry, %d, says %q%s", d.ID, label, seq, d.Label, orNothing(err))
-	}
-	word, err := decisions.At(v)
-	if err != nil || word != d.After.value() {
-		c.problem("node %s has the decision %q, and its last entry, %d, says %q%s", d.ID, word, seq, d.After, orNothing(err))
-	}
-}
-
-// A peopleChecker compares DecidedByColumn and DisputedColumn with the history. It checks nothing where an
-// entry about the node was lost: then the columns alone know of it.
-type peopleChecker struct {
-	checker   *historyChecker
-	reader    standingReader
-	decidedBy *kv.ColumnReader // nil: there are no decisions
-	disputes  disputeReader
-}
-
-func (c *historyChecker) newPeopleChecker(ctx context.Context) (p *peopleChecker, err error) {
-	p = &peopleChecker{}
-	p.checker, p.reader = c, standingReader{ctx: ctx, tx: c.tx}
-	if _, there := c.tx.Column(DecidedByColumn); !there {
-		return p, ctx.Err()
-	}
-	if p.decidedBy, err = c.tx.Reader(DecidedByColumn); err == nil {
-		p.disputes, err = newDisputeReader(c.tx)
-	}
-	return p, err
-}
-
-// compare compares a node with the standing decisions about it.
-func (p *peopleChecker) compare(v kv.NodeID, s *standing) {
-	if p.decidedBy == nil || s.lost {
-		return
-	}
-	if got, err := p.decidedBy.At(v); err != nil || got != s.decidedBy() {
-		p.checker.problem("node number %d was decided on by %q, and the history says %q%s", v, got, s.decidedBy(), orNothing(err))
-	}
-	_, want := s.words()
-	if got, err := p.disputes.at(v); err != nil || got != want {
-		p.checker.problem("node number %d is disputed: %v, and the history says %v%s", v, got, want, orNothing(err))
-	}
-}
-
-// orNothing puts an error behind a sentence, where there is one.
-func orNothing(err error) string {
-	if err == nil {
-		return ""
-	}
-	return ": " + err.Error()
 }
 
 // isMadeUp reports whether a repair has made up an id.
 func isMadeUp(id string) bool {
 	_, err := strconv.ParseUint(strings.ReplaceAll(id, kv.LostPrefix, ""), 10, 32)
 	return err == nil && strings.HasPrefix(id, kv.LostPrefix)
+}
+
+// nodes checks the keys by node, and the columns of every node.
+func (c *historyChecker) nodes(ctx context.Context) error {
+	keys := int64(0)
+	for e, err := range recordsFrom(ctx, c.tx, []byte{nodeTag}) {
+		if err != nil {
+			return c.unreadable(ctx, err)
+		}
+		if _, _, ok := parseNodeKey(e.Key); !ok {
+			c.problem("there is an entry under %x", e.Key)
+			continue
+		}
+		keys++
+	}
+	if keys != c.count {
+		c.problem("%d entries are found by their nodes, of %d that can be read", keys, c.count)
+	}
+	damaged := map[string]bool{} // columns, of whose other blocks nothing is said
+	err := compareNodes(ctx, c.tx, kv.Range{End: kv.NodeID(c.tx.NumNodes())}, func(d difference) error {
+		id, err := c.tx.ID(d.node)
+		if err = errors.Join(d.err, err); err == nil {
+			c.problem("node %s has the %s %q, and its history says %q", id, d.column, d.is, d.want)
+		} else if !damaged[d.column] {
+			damaged[d.column] = true
+			c.problem("%s of node number %d: %v", d.column, d.node, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return c.unreadable(ctx, err)
+	}
+	return nil
+}
+
+// A difference is a value of a node that is not what the history says, or cannot be read.
+type difference struct {
+	node     kv.NodeID
+	column   string
+	is, want kv.Value
+	err      error
+}
+
+// compareNodes compares the columns of nodes with the entries about them, of which it passes over what cannot be read,
+// and calls fn for each difference. If an entry about a node was lost, the columns about people alone know of it.
+func compareNodes(ctx context.Context, tx *kv.Tx, nodes kv.Range, fn func(difference) error) error {
+	removed, err := tx.Removed()
+	if err != nil {
+		return err
+	}
+	columns := [...]string{kv.LabelColumn, Column, DecidedByColumn, DisputedColumn}
+	var read [len(columns)]func(kv.NodeID) (kv.Value, error)
+	for i, name := range columns {
+		if read[i], err = readColumn(tx, name); err != nil {
+			return err
+		}
+	}
+	people := standingReader{ctx: ctx, tx: tx}
+	defer people.stop()
+	for v := nodes.First; v < nodes.End; v++ {
+		if v%lookEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s, err := people.of(v)
+		if people.err != nil {
+			return people.err
+		}
+		if err != nil || removed.Has(v) {
+			continue
+		}
+		_, disputed := s.words()
+		want := [...]kv.Value{labelValue(s.last.Label), s.last.After.value(), s.decidedBy(), disputedValue(disputed)}
+		for i, column := range columns {
+			isLabel := i == 0
+			if isLabel && s.last.After == None || i > 1 && s.lost {
+				continue
+			}
+			is, err := read[i](v)
+			if err == nil && (is == want[i] || isLabel && is.Str() == want[i].Str()) {
+				continue
+			}
+			if err := fn(difference{node: v, column: column, is: is, want: want[i], err: err}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -16,8 +16,6 @@
 // count any more. A later word of somebody else can begin another dispute.
 //
 // If the words do not differ, the first decision for a label stays in force. A person who is outvoted changes nothing.
-//
-// [Agreement] says how well people agree.
 package decide
 
 import (

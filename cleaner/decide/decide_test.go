@@ -109,13 +109,13 @@ func states(t *testing.T, s *kv.Store) map[kv.NodeID]nodeState {
 	t.Helper()
 	all := map[kv.NodeID]nodeState{}
 	view(t, s, func(tx *kv.Tx) error {
+		nodes := must.Get(NewReader(tx))(t)
 		for v := range kv.NodeID(tx.NumNodes()) {
-			state, err := readState(tx, v)
-			if errors.Is(err, kv.ErrNotFound) {
+			if must.Get(tx.Removed())(t).Has(v) {
 				continue
 			}
-			must.Do(t, err)
-			all[v] = state
+			of := must.Get(nodes.View(v))(t)
+			all[v] = nodeState{of.Label, of.Decision, of.Disputed}
 		}
 		return nil
 	})
@@ -169,19 +169,6 @@ func unlabelledNode(t *testing.T, s *kv.Store) (v kv.NodeID) {
 	}
 	t.Fatal("no unlabelled node")
 	return v
-}
-
-func TestDecisionKinds(t *testing.T) {
-	for _, kind := range []Kind{Accept, Reject, Relabel, Unlabel, Unsure} {
-		if got, err := ParseKind(kind.String()); err != nil || got != kind {
-			t.Errorf("%s read back: got %s, %v", kind, got, err)
-		}
-	}
-	for _, word := range []string{"", "Accept", "undo"} {
-		if got, err := ParseKind(word); !errors.Is(err, ErrOptions) {
-			t.Errorf("%q: got %s, %v, want ErrOptions", word, got, err)
-		}
-	}
 }
 
 // Every kind, what it leaves in the store and what it says of itself, and back again.
@@ -299,6 +286,7 @@ func TestDecideRefuses(t *testing.T) {
 		{"last of two", s, []Request{{Node: labelled, Kind: Reject}, {Node: unlabelled, Kind: Reject}}, Options{}, ErrNoLabel, "node n"},
 		{"who", s, []Request{{Node: labelled, Kind: Reject}}, Options{Who: strings.Repeat("x", MaxWho+1)}, ErrOptions, "257"},
 		{"why", s, []Request{{Node: labelled, Kind: Reject}}, Options{Why: "\xff"}, ErrOptions, "UTF-8"},
+		{"year", s, []Request{{Node: labelled, Kind: Reject}}, Options{Time: noon.AddDate(10000, 0, 0)}, ErrOptions, "want 1 to 9999"},
 	} {
 		before := states(t, test.store)
 		made, err := Write(context.Background(), test.store, test.reqs, test.opt)
@@ -316,42 +304,6 @@ func TestDecideRefuses(t *testing.T) {
 	cancel()
 	if _, err := Write(canceled, s, []Request{{Node: labelled, Kind: Reject}}, Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: got %v, want context.Canceled", err)
-	}
-}
-
-func TestUndoRefuses(t *testing.T) {
-	s := scored(t, 6, 120)
-	v := labelledNode(t, s, 0)
-	undo := func(steps int, want error, says string) {
-		t.Helper()
-		made, err := Undo(context.Background(), s, steps, Options{}, nil)
-		if !errors.Is(err, want) || !strings.Contains(err.Error(), says) || made != (Entries{}) {
-			t.Errorf("undo of %d steps: got %v, %v, want %v that says %q", steps, made, err, want, says)
-		}
-	}
-	undo(1, ErrNothingToUndo, "there is nothing to undo")
-	undo(0, ErrOptions, "want 1 or more")
-	mustDecide(t, s, Options{}, Request{Node: v, Kind: Unlabel})
-	mustDecide(t, s, Options{}, Request{Node: v, Kind: Relabel, To: "beta"})
-	undo(3, ErrNothingToUndo, "undo 3 steps: beyond 2, there is nothing to undo")
-	mustUndo(t, s, 1)
-	undo(2, ErrNothingToUndo, "undo 2 steps: beyond 1, there is nothing to undo")
-	mustUndo(t, s, 1)
-	undo(1, ErrNothingToUndo, "there is nothing to undo")
-}
-
-func TestDecideReadOnly(t *testing.T) {
-	dir := loadDir(t, 7, 60)
-	s := must.Get(index.Open(dir, kv.Options{MemoryBudget: 64 << 20, ReadOnly: true}))(t)
-	defer s.Close()
-	if _, err := Write(context.Background(), s, []Request{{Node: 0, Kind: Unsure}}, Options{}); !errors.Is(err, kv.ErrReadOnly) {
-		t.Errorf("decision: got %v, want kv.ErrReadOnly", err)
-	}
-	if _, err := Undo(context.Background(), s, 1, Options{}, nil); !errors.Is(err, kv.ErrReadOnly) {
-		t.Errorf("undo: got %v, want kv.ErrReadOnly", err)
-	}
-	if got := historyOf(t, s, kv.NoNode); got != nil {
-		t.Errorf("history: got %v, want none", got)
 	}
 }
 
@@ -420,73 +372,22 @@ func TestDecideSteps(t *testing.T) {
 	}
 }
 
-// Of steps of which one cannot be made none is.
-func TestDecideStepsRefuses(t *testing.T) {
-	s := scored(t, 32, 120)
-	good := decisionStep{Requests: []Request{{Node: 1, Kind: Unsure}}}
-	for name, test := range map[string]struct {
-		bad  decisionStep
-		want error
-	}{
-		"node twice": {decisionStep{Requests: []Request{{Node: 2, Kind: Unsure}, {Node: 2, Kind: Unsure}}}, ErrDecidedTwice},
-		"no node":    {decisionStep{Requests: []Request{{Node: 120, Kind: Unsure}}}, kv.ErrNotFound},
-		"no class":   {decisionStep{Requests: []Request{{Node: 2, Kind: Relabel, To: "x"}}}, ErrUnknownClass},
-		"year 10000": {decisionStep{Options: Options{Time: noon.AddDate(10000, 0, 0)}, Requests: good.Requests}, ErrOptions},
-	} {
-		made, err := decideSteps(context.Background(), s, []decisionStep{good, test.bad})
-		if !errors.Is(err, test.want) || made != nil || len(historyOf(t, s, kv.NoNode)) > 0 {
-			t.Errorf("%s: got %v, %v, want %v and nothing written", name, made, err, test.want)
-		}
-	}
-	if made, err := decideSteps(context.Background(), s, []decisionStep{{}}); err != nil || made != nil {
-		t.Errorf("a step without requests: got %v, %v, want nothing", made, err)
-	}
-}
-
-// A label of a decided node that is not the one of its last entry is a problem, be it another or none: a decision may
-// have been lost. The repair sets it again.
-func TestLabelsSetPastDecide(t *testing.T) {
-	for _, label := range []string{"omega", ""} {
-		s := scored(t, 36, 120)
-		v := labelledNode(t, s, 0)
-		mustDecide(t, s, Options{Now: at(noon)}, Request{Node: v, Kind: Relabel, To: "alpha"})
-		must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.SetLabel(v, label) }))
-		if problems := historyProblems(t, s); len(problems) != 1 || !strings.Contains(problems[0].What, "says \"alpha\"") {
-			t.Errorf("label %q: got problems %v, want the one of alpha", label, problems)
-		}
-		if err := Repair(t.Context(), s, func(kv.Correction) {}); err != nil {
-			t.Error(err)
-		}
-		if got, want := states(t, s)[v], (nodeState{"alpha", Relabel, false}); got != want {
-			t.Errorf("label %q, repaired: got %+v, want %+v", label, got, want)
-		}
-		mustEndTrue(t, s)
-	}
-}
-
 // A pastStep is a step of the model of TestDecisionsModel, with all that was before it.
 type pastStep struct {
 	who      string
 	requests []Request
 	states   map[kv.NodeID]nodeState
-	words    map[kv.NodeID]said
 }
 
-// takenBack returns the steps that an undo leaves, those that it takes back, the latest first, and its error.
+// takenBack returns the steps that an undo leaves, those that it takes back, the latest first, and its error. No two
+// people decide on one node.
 func takenBack(stack []pastStep, who string, count int) (left, undone []pastStep, err error) {
-	others := map[kv.NodeID]bool{}
 	for _, step := range slices.Backward(stack) {
-		if isOther := who != "" && step.who != who; isOther || len(undone) == count {
+		if step.who != who || len(undone) == count {
 			left = append(left, step)
-			for _, req := range step.requests {
-				others[req.Node] = others[req.Node] || isOther
-			}
 			continue
 		}
 		undone = append(undone, step)
-		if slices.ContainsFunc(step.requests, func(req Request) bool { return others[req.Node] }) {
-			return nil, nil, ErrChanged
-		}
 	}
 	slices.Reverse(left)
 	if len(undone) < count {
@@ -495,90 +396,12 @@ func takenBack(stack []pastStep, who string, count int) (left, undone []pastStep
 	return left, undone, nil
 }
 
-// Random decisions, undos, bulk writes, compactions and reopenings, against maps and a stack of what was before.
+// Random decisions of three people, each about nodes of their own, undos, bulk writes, compactions and reopenings,
+// against maps and a stack of what was before.
 func TestDecisionsModel(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { decisionsModel(t, seed) })
 	}
-}
-
-// A saying is a decision about a node, as the model has it.
-type saying struct {
-	who    string
-	kind   Kind
-	label  string
-	reason bool
-}
-
-// said are the sayings about a node that were not taken back.
-type said []saying
-
-// settled is how many of the sayings, from the first on, a reason has settled.
-func (s said) settled() int {
-	for i := len(s) - 1; i > 0; i-- {
-		if s[i].reason && s[i].kind != Unsure && len(s[:i].leaders()) > 1 {
-			return i
-		}
-	}
-	return 0
-}
-
-// leaders are the labels that the most people say.
-func (s said) leaders() map[string]bool {
-	counting := s[s.settled():]
-	votes := map[string]map[string]bool{} // people, by label
-	for i, one := range counting {
-		spokeLater := slices.ContainsFunc(counting[i+1:], func(later saying) bool { return later.who == one.who })
-		if spokeLater || one.kind == Unsure {
-			continue
-		}
-		if votes[one.label] == nil {
-			votes[one.label] = map[string]bool{}
-		}
-		votes[one.label][one.who] = true
-	}
-	most, leaders := 0, map[string]bool{}
-	for _, people := range votes {
-		most = max(most, len(people))
-	}
-	for label, people := range votes {
-		if len(people) == most {
-			leaders[label] = true
-		}
-	}
-	return leaders
-}
-
-// isAlone reports whether one person's word counts.
-func (s said) isAlone() bool {
-	counting := s[s.settled():]
-	return !slices.ContainsFunc(counting, func(one saying) bool { return one.who != counting[0].who })
-}
-
-// outcome is what the last of the sayings makes of a node.
-func (s said) outcome(before nodeState) nodeState {
-	last, leaders := s[len(s)-1], s.leaders()
-	inForce := before.decision != None && before.decision != Unsure
-	switch {
-	case s.isAlone():
-		return nodeState{last.label, last.kind, false}
-	case len(leaders) > 1 && inForce:
-		return nodeState{before.label, before.decision, true}
-	case len(leaders) > 1:
-		return nodeState{before.label, last.kind, true}
-	case len(leaders) == 0:
-		return nodeState{before.label, Unsure, false}
-	case leaders[before.label] && inForce:
-		return nodeState{before.label, before.decision, false}
-	}
-	counting := s[s.settled():]
-	for i, one := range slices.Backward(counting) {
-		spokeLater := slices.ContainsFunc(counting[i+1:], func(later saying) bool { return later.who == one.who })
-		if leaders[one.label] && one.kind != Unsure && !spokeLater {
-			return nodeState{one.label, one.kind, false}
-		}
-	}
-	panic("nobody leads")
 }
 
 func decisionsModel(t *testing.T, seed uint64) {
@@ -607,7 +430,6 @@ func decisionsModel(t *testing.T, seed uint64) {
 	clock := noon
 	past := []moment{{int64(len(entries)), maps.Clone(now)}}
 	var stack []pastStep // those that can be taken back
-	words := map[kv.NodeID]said{}
 	suggested := map[kv.NodeID]string{}
 	var classes []string
 	view(t, s, func(tx *kv.Tx) error {
@@ -620,7 +442,8 @@ func decisionsModel(t *testing.T, seed uint64) {
 	})
 	for range 40 {
 		clock = clock.Add(time.Duration(1+r.IntN(5000)) * time.Millisecond)
-		opt := Options{Who: []string{"ann", "bob", "cy", ""}[r.IntN(4)], Now: at(clock)}
+		person := r.IntN(3)
+		opt := Options{Who: []string{"ann", "bob", "cy"}[person], Now: at(clock)}
 		if r.IntN(3) == 0 {
 			opt.Why = "for a reason"
 		}
@@ -632,12 +455,12 @@ func decisionsModel(t *testing.T, seed uint64) {
 		case action < 6:
 			count := 1 + r.IntN(6)
 			if big {
-				count = len(now)
+				count = len(now) / 3
 			}
 			var reqs []Request
-			next, spoken := maps.Clone(now), maps.Clone(words)
-			for _, v := range r.Perm(len(now))[:count] {
-				req := Request{Node: kv.NodeID(v), Kind: Kind(1 + r.IntN(5))}
+			next := maps.Clone(now)
+			for _, v := range r.Perm(len(now) / 3)[:count] {
+				req := Request{Node: kv.NodeID(3*v + person), Kind: Kind(1 + r.IntN(5))}
 				state := next[req.Node]
 				if state.label == "" && (req.Kind == Reject || req.Kind == Unlabel) {
 					req.Kind = Unsure
@@ -652,12 +475,11 @@ func decisionsModel(t *testing.T, seed uint64) {
 				case Unlabel:
 					label = ""
 				}
-				spoken[req.Node] = append(slices.Clone(spoken[req.Node]), saying{opt.Who, req.Kind, label, opt.Why != ""})
-				next[req.Node] = spoken[req.Node].outcome(state)
+				next[req.Node] = nodeState{label, req.Kind, false}
 				reqs = append(reqs, req)
 			}
-			stack = append(stack, pastStep{opt.Who, reqs, now, words})
-			now, words = next, spoken
+			stack = append(stack, pastStep{opt.Who, reqs, now})
+			now = next
 			entries = append(entries, mustDecide(t, s, opt, reqs...)...)
 		case action < 8:
 			steps := 1 + r.IntN(4)
@@ -669,10 +491,10 @@ func decisionsModel(t *testing.T, seed uint64) {
 			if err != nil {
 				break
 			}
-			stack, now, words = left, maps.Clone(now), maps.Clone(words)
+			stack, now = left, maps.Clone(now)
 			for _, step := range undone {
 				for _, req := range step.requests {
-					now[req.Node], words[req.Node] = step.states[req.Node], step.words[req.Node]
+					now[req.Node] = step.states[req.Node]
 				}
 			}
 			entries = append(entries, entriesOfWrite(t, s, made)...)
@@ -687,15 +509,6 @@ func decisionsModel(t *testing.T, seed uint64) {
 			t.Fatalf("got %v, want %v", got, now)
 		}
 		mustEndTrue(t, s)
-	}
-	disputes := 0
-	for _, d := range entries {
-		if d.Disputed {
-			disputes++
-		}
-	}
-	if disputes == 0 {
-		t.Error("nobody has disputed anything: the test misses its point")
 	}
 	if got := historyOf(t, s, kv.NoNode); !sameEntries(got, entries) {
 		t.Fatalf("history: got %+v, want %+v", got, entries)
@@ -737,84 +550,6 @@ func decisionsModel(t *testing.T, seed uint64) {
 		}
 		return nil
 	})
-}
-
-// The many of a bulk write are one step, all or nothing, and leave the same as one by one.
-func TestDecideInBulk(t *testing.T) {
-	one, many := scored(t, 11, 400), scored(t, 11, 400)
-	var reqs []Request
-	for v, state := range states(t, one) {
-		kind := Kind(1 + v%5)
-		if state.label == "" {
-			kind = Unsure
-		}
-		req := Request{Node: v, Kind: kind}
-		if kind == Relabel {
-			req.To = "beta"
-		}
-		reqs = append(reqs, req)
-	}
-	opt := Options{Why: strings.Repeat("y", MaxWhy), Now: at(noon)}
-	was := states(t, many)
-	marks := map[*kv.Store]uint64{one: lastCommit(t, one), many: lastCommit(t, many)}
-	made := mustDecide(t, many, opt, reqs...)
-	half := len(reqs) / 2
-	mustDecide(t, one, Options{Now: at(noon)}, reqs[:half]...)
-	mustDecide(t, one, Options{Now: at(noon)}, reqs[half:]...)
-	if len(made) != len(reqs) || made[0].Step != 1 || made[len(made)-1].Step != 1 {
-		t.Errorf("got %d decisions in steps %d to %d, want %d in step 1", len(made), made[0].Step, made[len(made)-1].Step, len(reqs))
-	}
-	if got, want := states(t, many), states(t, one); !maps.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	for s, mark := range marks { // the store tells of each label that changed, however many were decided on at once
-		relabelled := labelsChangedSince(t, s, mark)
-		for v, now := range states(t, s) {
-			if now.label != was[v].label && !relabelled.Has(v) {
-				t.Errorf("node %d: got that its label is as it was", v)
-			}
-		}
-	}
-	before := states(t, one)
-	var bad []Request
-	for v := range kv.NodeID(401) { // the last is not there
-		bad = append(bad, Request{Node: v, Kind: Unsure})
-	}
-	if _, err := Write(context.Background(), many, bad, opt); !errors.Is(err, kv.ErrNotFound) {
-		t.Errorf("with a node that is not there: got %v, want kv.ErrNotFound", err)
-	}
-	if got := states(t, many); !maps.Equal(got, before) || len(historyOf(t, many, kv.NoNode)) != len(reqs) {
-		t.Errorf("after a refusal: got %d entries, want %d and the store as it was", len(historyOf(t, many, kv.NoNode)), len(reqs))
-	}
-	back, err := Undo(context.Background(), many, 1, opt, nil)
-	if err != nil || back.Len() != int64(len(reqs)) {
-		t.Fatalf("undo: got %d entries, %v, want %d", back.Len(), err, len(reqs))
-	}
-	mustUndo(t, one, 2)
-	if got, want := states(t, many), states(t, one); !maps.Equal(got, want) {
-		t.Errorf("after undo: got %v, want %v", got, want)
-	}
-}
-
-func lastCommit(t *testing.T, s *kv.Store) (number uint64) {
-	t.Helper()
-	must.Do(t, s.View(func(tx *kv.Tx) (err error) {
-		number, err = tx.LastCommit()
-		return err
-	}))
-	return number
-}
-
-func labelsChangedSince(t *testing.T, s *kv.Store, mark uint64) (labels *kv.Touched) {
-	t.Helper()
-	must.Do(t, s.View(func(tx *kv.Tx) error {
-		c, err := tx.ChangesSince(mark)
-		if err == nil {
-			labels = c.Column(kv.LabelColumn)
-		}
-		return err
-	}))
-	return labels
 }
 
 // rewritten changes an entry.
@@ -889,9 +624,9 @@ func TestCheckHistoryFinds(t *testing.T) {
 	}{
 		{"label", func(tx *kv.Tx, v kv.NodeID) error { return tx.SetLabel(v, "alpha") }, "has the label"},
 		{"decision", func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v, Column, kv.ValueOf("unsure")) }, "has the decision"},
-		{"decision without entry", func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v+1, Column, kv.ValueOf("unsure")) }, "no entry is about it"},
+		{"decision without entry", func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v+1, Column, kv.ValueOf("unsure")) }, "has the decision"},
 		{"entry", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(2)) }, "entry 3 follows entry 1"},
-		{"last entry", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(3)) }, "it is missing"},
+		{"last entry", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(3)) }, "3 entries are found by their nodes, of 2"},
 		{"node's entry", func(tx *kv.Tx, v kv.NodeID) error { return tx.Space(historySpace).Delete(nodeKey(v, 2)) }, "not found by its node"},
 		{"body", func(tx *kv.Tx, _ kv.NodeID) error {
 			return tx.Space(historySpace).Put(entryKey(2), []byte{historyForm})

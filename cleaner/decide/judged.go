@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"math"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -48,46 +49,17 @@ func JudgementAfter(tx *kv.Tx, v kv.NodeID, label string, seq int64) (Judgement,
 
 // CountJudgements counts the nodes, of the first so many, whose labels from before all decisions people have judged,
 // by how they judged them: Right or Wrong. What else has changed a label since does not count, and removed nodes do
-// not. It holds 30 bytes for each node that somebody has decided on.
+// not. It holds some 200 bytes for each node that somebody has decided on.
 func CountJudgements(ctx context.Context, tx *kv.Tx, nodes kv.NodeID) (right, wrong int64, err error) {
-	removed, err := tx.Removed()
-	if err != nil {
-		return 0, 0, err
-	}
-	type labels struct{ before, now int32 } // by numbers; of no label, or of one that is not settled, 0
-	numbers, judged := map[string]int32{"": 0}, make(map[kv.NodeID]labels)
-	number := func(name string) int32 {
-		n, ok := numbers[name]
-		if !ok {
-			n = int32(len(numbers))
-			numbers[name] = n
-		}
-		return n
-	}
-	for d, err := range historyRecords(ctx, tx, 1) {
-		if err != nil {
-			return 0, 0, err
-		}
-		if d.Node >= nodes || removed.Has(d.Node) {
-			continue
-		}
-		of, seen := judged[d.Node]
-		if !seen {
-			of.before = number(d.From)
-		}
-		if of.now = 0; d.state().isTrusted() {
-			of.now = number(d.Label)
-		}
-		judged[d.Node] = of
-	}
-	for _, of := range judged {
+	changes, err := changesAfter(ctx, tx, 0, math.MaxInt)
+	for v, c := range changes {
 		switch {
-		case of.before == 0 || of.now == 0:
-		case of.now == of.before:
+		case v >= nodes || c.was.label == "" || c.is.label == "" || !c.is.isTrusted():
+		case c.is.label == c.was.label:
 			right++
 		default:
 			wrong++
 		}
 	}
-	return right, wrong, nil
+	return right, wrong, err
 }

@@ -3,7 +3,6 @@ package decide
 import (
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -51,22 +50,4 @@ func TestOneJudgementOfEachKind(t *testing.T) {
 	mustCount(t, s, nodes[1], 1, 0)
 	must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.RemoveNode(nodes[1]) }))
 	mustCount(t, s, 80, 1, 0)
-}
-
-// TestCountOfManyJudgements counts more than verdicts are taken in.
-func TestCountOfManyJudgements(t *testing.T) {
-	const n = mostVerdicts + 4000
-	s := must.Get(index.Open(loadDir(t, 6, n), kv.Options{MemoryBudget: 64 << 20}))(t)
-	defer s.Close()
-	var requests []Request
-	for v, state := range states(t, s) {
-		if state.label != "" {
-			requests = append(requests, Request{Node: v, Kind: Reject})
-		}
-	}
-	if len(requests) <= mostVerdicts {
-		t.Fatalf("%d labels are too few", len(requests))
-	}
-	mustDecide(t, s, Options{}, requests...)
-	mustCount(t, s, n, int64(len(requests)), 0)
 }

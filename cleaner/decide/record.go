@@ -16,32 +16,27 @@ import (
 //	'D' seq       an entry
 //	'N' node seq  nothing: entry seq is about the node
 //
-// seq in 8 bytes, node in 4, big endian. An entry is, after a byte for the form, 2,
+// seq in 8 bytes, node in 4, big endian. An entry is, after a byte for the form, 3,
 //
 //	step, place     uvarints, place counted from 0 in the step
 //	time, entered   varints, microseconds since 1970
 //	node            uvarint
 //	kind, before, after  a byte each
+//	disputed        a byte: 1 if the node was disputed before, plus 2 if it is after
 //	run             varint
 //	score           8 bytes, little-endian IEEE 754
 //	undoes          uvarint
-//	id, from, to, who, why   a uvarint for the length, and the bytes
+//	id, from, to, label, who, why   a uvarint for the length, and the bytes
 //
-// The id is there so that a history can be read by itself. Entries about a dispute, or of a person who was outvoted,
-// have form 3: behind why come
-//
-//	disputed        a byte: 1 if the node was disputed before, plus 2 if it is after
-//	label           the label after, as the texts before
-//
-// In the other forms the node is not disputed, and label is to.
+// The id is there so that a history can be read by itself. The label is that after the entry: to, unless the node is
+// disputed or the person was outvoted.
 const (
 	historySpace = "history"
 
 	entryTag = 'D'
 	nodeTag  = 'N'
 
-	historyForm         = 2
-	historyFormDisputed = 3
+	historyForm = 3
 )
 
 // Bits of the byte disputed.
@@ -77,27 +72,6 @@ func parseNodeKey(key []byte) (v kv.NodeID, seq int64, ok bool) {
 
 // append adds the record to b.
 func (d *historyRecord) append(b []byte) []byte {
-	form := byte(historyForm)
-	if d.WasDisputed || d.Disputed || d.Label != d.To {
-		form = historyFormDisputed
-	}
-	b = append(b, form)
-	b = binary.AppendUvarint(b, uint64(d.Step))
-	b = binary.AppendUvarint(b, uint64(d.place))
-	b = binary.AppendVarint(b, d.Time.UnixMicro())
-	b = binary.AppendVarint(b, d.EntryTime.UnixMicro())
-	b = binary.AppendUvarint(b, uint64(d.Node))
-	b = append(b, byte(d.Kind), byte(d.Before), byte(d.After))
-	b = binary.AppendVarint(b, d.Run)
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(d.Score))
-	b = binary.AppendUvarint(b, uint64(d.Undoes))
-	for _, text := range []string{d.ID, d.From, d.To, d.Who, d.Why} {
-		b = binary.AppendUvarint(b, uint64(len(text)))
-		b = append(b, text...)
-	}
-	if form != historyFormDisputed {
-		return b
-	}
 	bits := byte(0)
 	if d.WasDisputed {
 		bits |= bitWasDisputed
@@ -105,13 +79,26 @@ func (d *historyRecord) append(b []byte) []byte {
 	if d.Disputed {
 		bits |= bitDisputed
 	}
-	b = binary.AppendUvarint(append(b, bits), uint64(len(d.Label)))
-	return append(b, d.Label...)
+	b = append(b, historyForm)
+	b = binary.AppendUvarint(b, uint64(d.Step))
+	b = binary.AppendUvarint(b, uint64(d.place))
+	b = binary.AppendVarint(b, d.Time.UnixMicro())
+	b = binary.AppendVarint(b, d.EntryTime.UnixMicro())
+	b = binary.AppendUvarint(b, uint64(d.Node))
+	b = append(b, byte(d.Kind), byte(d.Before), byte(d.After), bits)
+	b = binary.AppendVarint(b, d.Run)
+	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(d.Score))
+	b = binary.AppendUvarint(b, uint64(d.Undoes))
+	for _, text := range []string{d.ID, d.From, d.To, d.Label, d.Who, d.Why} {
+		b = binary.AppendUvarint(b, uint64(len(text)))
+		b = append(b, text...)
+	}
+	return b
 }
 
 // parseDecision reads the record of entry seq; kv.ErrCorrupt where it is none.
 func parseDecision(seq int64, b []byte) (d historyRecord, err error) {
-	if len(b) == 0 || b[0] != historyForm && b[0] != historyFormDisputed {
+	if len(b) == 0 || b[0] != historyForm {
 		return d, corruptEntry(seq, "it has another form")
 	}
 	r := recordReader{b: b[1:]}
@@ -121,15 +108,13 @@ func parseDecision(seq int64, b []byte) (d historyRecord, err error) {
 	node := r.count()
 	d.Node = kv.NodeID(node)
 	d.Kind, d.Before, d.After = Kind(r.byte()), Kind(r.byte()), Kind(r.byte())
+	bits := r.byte()
+	d.WasDisputed, d.Disputed = bits&bitWasDisputed != 0, bits&bitDisputed != 0
 	d.Run = r.varint()
 	d.Score = math.Float64frombits(r.uint64())
 	d.Undoes = r.count()
-	for _, text := range []*string{&d.ID, &d.From, &d.To, &d.Who, &d.Why} {
+	for _, text := range []*string{&d.ID, &d.From, &d.To, &d.Label, &d.Who, &d.Why} {
 		*text = r.text()
-	}
-	if d.Label = d.To; b[0] == historyFormDisputed {
-		bits := r.byte()
-		d.WasDisputed, d.Disputed, d.Label = bits&bitWasDisputed != 0, bits&bitDisputed != 0, r.text()
 	}
 	switch {
 	case r.failed || len(r.b) > 0:

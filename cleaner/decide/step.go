@@ -170,37 +170,42 @@ type nodeFacts struct {
 
 // A Reader reads nodes as a person would be shown them, fastest in ascending order. It belongs to one goroutine.
 type Reader struct {
-	columns [len(readColumns)]func(kv.NodeID) (kv.Value, error) // nil of a column that the store does not have
+	columns [len(readColumns)]func(kv.NodeID) (kv.Value, error)
 }
 
 var readColumns = [...]string{kv.LabelColumn, SuggestedColumn, Column, RunColumn, DisputedColumn, ScoreColumn, "id"}
 
 // NewReader returns a Reader of a snapshot, or of what an Update sees.
-func NewReader(tx *kv.Tx) (*Reader, error) {
-	r := &Reader{}
+func NewReader(tx *kv.Tx) (r *Reader, err error) {
+	r = &Reader{}
 	for i, name := range readColumns {
-		if _, there := tx.Column(name); !there {
-			continue
-		}
-		if tx.InUpdate() { // few nodes: their blocks would have to be made of many small records
-			r.columns[i] = func(v kv.NodeID) (kv.Value, error) { return valueOrNull(tx, v, name) }
-			continue
-		}
-		column, err := tx.Reader(name)
-		if err != nil {
+		if r.columns[i], err = readColumn(tx, name); err != nil {
 			return nil, err
 		}
-		r.columns[i] = column.At
 	}
 	return r, nil
+}
+
+// readColumn returns a function that reads the values of a column, fastest in ascending order. They are null if the
+// store has no such column.
+func readColumn(tx *kv.Tx, name string) (func(kv.NodeID) (kv.Value, error), error) {
+	if tx.InUpdate() { // few nodes: their blocks would have to be made of many small records
+		return func(v kv.NodeID) (kv.Value, error) { return valueOrNull(tx, v, name) }, nil
+	}
+	if _, there := tx.Column(name); !there {
+		return func(kv.NodeID) (kv.Value, error) { return kv.Value{}, nil }, nil
+	}
+	column, err := tx.Reader(name)
+	if err != nil {
+		return nil, err
+	}
+	return column.At, nil
 }
 
 // values are those of the columns from one on, before another.
 func (r *Reader) values(v kv.NodeID, first, end int) (values [len(readColumns)]kv.Value, err error) {
 	for i := first; i < end && err == nil; i++ {
-		if r.columns[i] != nil {
-			values[i], err = r.columns[i](v)
-		}
+		values[i], err = r.columns[i](v)
 	}
 	return values, err
 }
@@ -235,7 +240,7 @@ func (d *draft) complete(f *nodeFacts) error {
 		return nil
 	}
 	if d.view != nil && *d.view != f.View {
-		return &ChangedError{Count: 1, First: []ChangedNode{{ID: f.id, Was: *d.view, Is: f.View}}}
+		return &ChangedError{ID: f.id, Was: *d.view, Now: f.View}
 	}
 	d.ID, d.From, d.Before, d.WasDisputed, d.Run, d.Score = f.id, f.Label, f.Decision, f.Disputed, f.Run, f.score
 	if d.Undoes == 0 {
@@ -268,25 +273,6 @@ func (d *draft) complete(f *nodeFacts) error {
 	return nil
 }
 
-// readState reads what decisions change of a node.
-func readState(tx *kv.Tx, v kv.NodeID) (state nodeState, err error) {
-	label, err := tx.Value(v, kv.LabelColumn)
-	if err != nil {
-		return state, err
-	}
-	word, err := valueOrNull(tx, v, Column)
-	if err != nil {
-		return state, err
-	}
-	disputed, err := valueOrNull(tx, v, DisputedColumn)
-	if err != nil {
-		return state, err
-	}
-	state.label, state.disputed = label.Str(), disputed.Bool()
-	state.decision, err = ParseColumn(word)
-	return state, err
-}
-
 // ParseColumn is the Kind that a value of Column stands for; kv.ErrCorrupt for a word that is none.
 func ParseColumn(word kv.Value) (Kind, error) {
 	if word.IsNull() {
@@ -310,55 +296,37 @@ func valueOrNull(tx *kv.Tx, v kv.NodeID, column string) (kv.Value, error) {
 
 // A ChangedError says that nothing was decided, because nodes have changed since they were shown. It is an ErrChanged.
 type ChangedError struct {
-	Count int64         // of the nodes
-	First []ChangedNode // at most ten of them, in the order of the requests
+	Count    int64  // of the nodes
+	ID       string // of the first of them, in the order of the requests
+	Was, Now View   // that node
 }
-
-// A ChangedNode is a node that has changed since it was shown.
-type ChangedNode struct {
-	ID      string
-	Was, Is View
-}
-
-// maxChangedNodes is how many nodes a ChangedError names.
-const maxChangedNodes = 10
 
 // Is reports that it is an ErrChanged.
 func (e *ChangedError) Is(target error) bool { return target == ErrChanged }
 
-// Error reads "2 nodes have changed since they were shown: p17 (the suggestion was Theory, is Systems), …".
+// Error reads "2 nodes have changed since they were shown, such as p17: the suggestion was Theory, is Systems".
 func (e *ChangedError) Error() string {
-	text := fmt.Sprintf("%d nodes have changed since they were shown: ", e.Count)
 	if e.Count == 1 {
-		text = "1 node has changed since it was shown: "
+		return fmt.Sprintf("node %s has changed since it was shown: %s", e.ID, e.change())
 	}
-	for i, n := range e.First {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%s (%s)", n.ID, n.change())
-	}
-	if more := e.Count - int64(len(e.First)); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return fmt.Sprintf("%d nodes have changed since they were shown, such as %s: %s", e.Count, e.ID, e.change())
 }
 
 // change says what is not what it was.
-func (n *ChangedNode) change() string {
+func (e *ChangedError) change() string {
 	text := func(label string) string { return cmp.Or(label, "none") }
 	switch {
-	case n.Was.Label != n.Is.Label:
-		return fmt.Sprintf("the label was %s, is %s", text(n.Was.Label), text(n.Is.Label))
-	case n.Was.Suggestion != n.Is.Suggestion:
-		return fmt.Sprintf("the suggestion was %s, is %s", text(n.Was.Suggestion), text(n.Is.Suggestion))
-	case n.Is.Disputed && !n.Was.Disputed:
+	case e.Was.Label != e.Now.Label:
+		return fmt.Sprintf("the label was %s, is %s", text(e.Was.Label), text(e.Now.Label))
+	case e.Was.Suggestion != e.Now.Suggestion:
+		return fmt.Sprintf("the suggestion was %s, is %s", text(e.Was.Suggestion), text(e.Now.Suggestion))
+	case e.Now.Disputed && !e.Was.Disputed:
 		return "people disagree about its label since"
-	case n.Was.Disputed && !n.Is.Disputed:
+	case e.Was.Disputed && !e.Now.Disputed:
 		return "people do not disagree about its label any more"
-	case n.Was.Decision != n.Is.Decision:
-		return fmt.Sprintf("the decision was %s, is %s", text(n.Was.Decision.String()), text(n.Is.Decision.String()))
+	case e.Was.Decision != e.Now.Decision:
+		return fmt.Sprintf("the decision was %s, is %s", text(e.Was.Decision.String()), text(e.Now.Decision.String()))
 	default:
-		return fmt.Sprintf("its score was of run %d, is of run %d", n.Was.Run, n.Is.Run)
+		return fmt.Sprintf("its score was of run %d, is of run %d", e.Was.Run, e.Now.Run)
 	}
 }

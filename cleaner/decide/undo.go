@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
@@ -73,20 +72,15 @@ func (w *StepWriter) takeBack(undone historyRecord, newest int64) error {
 // A stepRange is the entries of neighbouring steps.
 type stepRange struct{ first, last int64 }
 
-// A LaterDecisionError says that a step cannot be taken back, because somebody has decided on one of its nodes later.
-// It is an ErrChanged.
+// A LaterDecisionError says that a step cannot be taken back, because somebody else has decided on one of its nodes
+// later. It is an ErrChanged.
 type LaterDecisionError struct {
 	Step int64  // that was to be taken back
 	ID   string // of the node
-	Who  string // decided later
 }
 
 func (e *LaterDecisionError) Error() string {
-	who := "somebody without a name"
-	if e.Who != "" {
-		who = strconv.Quote(e.Who)
-	}
-	return fmt.Sprintf("undo step %d: %s has decided on node %q later, and has to take that back first", e.Step, who, e.ID)
+	return fmt.Sprintf("undo step %d: somebody else has decided on node %q later, and has to take that back first", e.Step, e.ID)
 }
 
 // Is reports that it is an ErrChanged.
@@ -121,7 +115,7 @@ func undoable(ctx context.Context, tx *kv.Tx, last int64, limit int, who string)
 		case who != "" && d.Who != who:
 			err = u.addNodes(ctx, step)
 		default:
-			if err = u.checkNodes(ctx, d.Step, step); err != nil {
+			if err = u.checkNodes(ctx, step); err != nil {
 				break
 			}
 			count++
@@ -166,52 +160,34 @@ func (u *undoSearch) isStanding(d historyRecord) (bool, error) {
 
 // addNodes notes that the nodes of a step were decided on later than what is looked at next.
 func (u *undoSearch) addNodes(ctx context.Context, step stepRange) error {
-	return u.eachNode(ctx, step, func(v kv.NodeID) error {
-		u.others.Add(uint32(v))
+	return u.eachEntry(ctx, step, func(d *Decision) error {
+		u.others.Add(uint32(d.Node))
 		return nil
 	})
 }
 
 // checkNodes returns a *LaterDecisionError if one of the nodes of a step was decided on later.
-func (u *undoSearch) checkNodes(ctx context.Context, number int64, step stepRange) error {
+func (u *undoSearch) checkNodes(ctx context.Context, step stepRange) error {
 	if u.others.IsEmpty() {
 		return nil
 	}
-	return u.eachNode(ctx, step, func(v kv.NodeID) error {
-		if u.others.Contains(uint32(v)) {
-			return u.later(number, v)
+	return u.eachEntry(ctx, step, func(d *Decision) error {
+		if u.others.Contains(uint32(d.Node)) {
+			return &LaterDecisionError{d.Step, d.ID}
 		}
 		return nil
 	})
 }
 
-// eachNode hands the nodes of a step to fn.
-func (u *undoSearch) eachNode(ctx context.Context, step stepRange, fn func(v kv.NodeID) error) error {
-	for d, err := range historyBackwards(ctx, u.tx, step.last) {
+// eachEntry hands the entries of a step to fn.
+func (u *undoSearch) eachEntry(ctx context.Context, step stepRange, fn func(d *Decision) error) error {
+	for d, err := range historyRecords(ctx, u.tx, step.first) {
 		if err == nil {
-			err = fn(d.Node)
+			err = fn(&d.Decision)
 		}
-		if err != nil || d.Seq == step.first {
+		if err != nil || d.Seq == step.last {
 			return err
 		}
 	}
 	return nil
-}
-
-// later is the error that names who else has decided on a node after a step.
-func (u *undoSearch) later(step int64, v kv.NodeID) error {
-	refusal := &LaterDecisionError{Step: step}
-	for seq, err := range entriesOf(u.tx, v) {
-		if err != nil {
-			return err
-		}
-		d, err := readDecision(u.tx, seq)
-		if err != nil {
-			return err
-		}
-		if d.Step > step && d.Undoes == 0 && d.Who != u.who && !u.back.Contains(uint64(d.Step)) {
-			refusal.ID, refusal.Who = d.ID, d.Who
-		}
-	}
-	return refusal
 }

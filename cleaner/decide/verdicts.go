@@ -2,7 +2,6 @@ package decide
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -24,24 +23,20 @@ type Verdict struct {
 // Verdicts compares the decisions in force with the labels before all decisions, in ascending order of nodes. It leaves
 // out a node that had no label or is disputed, or whose label was changed since without a decision.
 func Verdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]Verdict, error) {
-	if _, ok := tx.Column(Column); !ok {
-		return nil, nil
-	}
-	decisions, err := tx.Reader(Column)
-	if err != nil {
-		return nil, err
-	}
-	disputes, err := newDisputeReader(tx)
-	if err != nil {
+	decisions, err := readColumn(tx, Column)
+	if _, there := tx.Column(Column); !there || err != nil {
 		return nil, err
 	}
 	var verdicts []Verdict
-	classes := classNumbers(tx.Classes())
+	classes := map[string]kv.Class{"": kv.NoClass}
+	for k, name := range tx.Classes() {
+		classes[name] = kv.Class(k)
+	}
 	for v := range kv.NodeID(len(labels)) {
 		if v%lookEvery == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		decision, err := decisions.At(v)
+		decision, err := decisions(v)
 		if err != nil {
 			return nil, err
 		}
@@ -49,9 +44,6 @@ func Verdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]Verdict, err
 			continue
 		}
 		c, err := changeOf(tx, v)
-		if err == nil {
-			c.is.disputed, err = disputes.at(v)
-		}
 		if err != nil {
 			return nil, err
 		}
@@ -63,34 +55,6 @@ func Verdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]Verdict, err
 		}
 	}
 	return verdicts, nil
-}
-
-// A disputeReader reads DisputedColumn, which need not be there.
-type disputeReader struct{ column *kv.ColumnReader }
-
-func newDisputeReader(tx *kv.Tx) (r disputeReader, err error) {
-	if _, there := tx.Column(DisputedColumn); there {
-		r.column, err = tx.Reader(DisputedColumn)
-	}
-	return r, err
-}
-
-// at reports whether a node is disputed.
-func (r disputeReader) at(v kv.NodeID) (bool, error) {
-	if r.column == nil {
-		return false, nil
-	}
-	value, err := r.column.At(v)
-	return value.Bool(), err
-}
-
-// classNumbers are the numbers of classes by name.
-func classNumbers(classes []string) map[string]kv.Class {
-	numbers := make(map[string]kv.Class)
-	for k, name := range classes {
-		numbers[name] = kv.Class(k)
-	}
-	return numbers
 }
 
 // A change is what some entries, one after the other, have made of a node.
@@ -130,69 +94,46 @@ func changeOf(tx *kv.Tx, v kv.NodeID) (c change, err error) {
 func (c *change) verdict(now kv.Class, classes map[string]kv.Class) (verdict Verdict, ok bool) {
 	before, known := classes[c.was.label]
 	to, there := classes[c.is.label]
-	if c.is.label == "" {
-		to, there = kv.NoClass, true
-	}
-	ok = c.node != kv.NoNode && c.is.isTrusted() && known && there && to == now
+	ok = c.node != kv.NoNode && c.is.isTrusted() && c.was.label != "" && known && there && to == now
 	return Verdict{Node: c.node, Before: before, Now: now, Score: c.score, Run: c.run, Seq: c.seq}, ok
 }
 
-// VerdictsAfter compares the decisions after entry seq with the labels before them, in the order of the history.
-// reversals counts the nodes that had a decision other than Unsure at entry seq and were not disputed, and whose
-// decision or label has changed since, or which are disputed by now. Only the first 65,536 nodes with later entries are
-// looked at.
-func VerdictsAfter(ctx context.Context, tx *kv.Tx, seq int64) (verdicts []Verdict, reversals int, err error) {
-	reader, err := tx.Reader(kv.LabelColumn)
-	if err != nil {
-		return nil, 0, err
-	}
-	var changes []change
-	place := make(map[kv.NodeID]int) // of a node in changes
-	for d, err := range historyRecords(ctx, tx, seq+1) {
-		if err != nil {
-			return nil, 0, err
-		}
-		at, seen := place[d.Node]
-		switch {
-		case seen:
-			changes[at].is = d.state()
-		case len(changes) < mostVerdicts:
-			place[d.Node] = len(changes)
-			changes = append(changes, newChange(&d.Decision))
-		}
-	}
+// changesAfter are the changes of nodes by the entries after entry seq, without those of removed nodes. It looks at the
+// first so many nodes.
+func changesAfter(ctx context.Context, tx *kv.Tx, seq int64, most int) (map[kv.NodeID]change, error) {
 	removed, err := tx.Removed()
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	classes := classNumbers(tx.Classes())
-	disputes, err := newDisputeReader(tx)
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, c := range changes {
-		if removed.Has(c.node) {
+	changes := map[kv.NodeID]change{}
+	for d, err := range historyRecords(ctx, tx, seq+1) {
+		if err != nil {
+			return nil, err
+		}
+		c, seen := changes[d.Node]
+		if !seen && (len(changes) == most || removed.Has(d.Node)) {
 			continue
 		}
-		if c.is.disputed, err = disputes.at(c.node); err != nil {
-			return nil, 0, err
+		if !seen {
+			c = newChange(&d.Decision)
 		}
+		c.is = d.state()
+		changes[d.Node] = c
+	}
+	return changes, nil
+}
+
+// Reversals counts the nodes that had a decision other than Unsure at entry seq and were not disputed, and whose
+// decision or label has changed since, or which are disputed by now. Only the first 65,536 nodes with later entries are
+// looked at.
+func Reversals(ctx context.Context, tx *kv.Tx, seq int64) (count int, err error) {
+	changes, err := changesAfter(ctx, tx, seq, mostVerdicts)
+	for _, c := range changes {
 		if c.was.isTrusted() && c.was != c.is {
-			reversals++
-		}
-		label, err := reader.At(c.node)
-		if err != nil {
-			return nil, 0, fmt.Errorf("label of node number %d: %w", c.node, err)
-		}
-		now := kv.NoClass
-		if !label.IsNull() {
-			now = classes[label.Str()]
-		}
-		if verdict, ok := c.verdict(now, classes); ok {
-			verdicts = append(verdicts, verdict)
+			count++
 		}
 	}
-	return verdicts, reversals, nil
+	return count, err
 }
 
 // NodesAfter returns the nodes that the entries of the history after entry seq are about.

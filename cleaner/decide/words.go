@@ -3,7 +3,6 @@ package decide
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -24,11 +23,18 @@ func Words(ctx context.Context, tx *kv.Tx, node kv.NodeID) (words []Decision, di
 	return words, disputed, nil
 }
 
+// Standing returns the decisions about a node that were not taken back, the oldest first.
+func Standing(ctx context.Context, tx *kv.Tx, node kv.NodeID) ([]Decision, error) {
+	s, err := readStanding(ctx, tx, node)
+	return s.decisions, err
+}
+
 // A standing holds the decisions about a node that were not taken back.
 type standing struct {
 	decisions []Decision     // the oldest first
 	counts    map[string]int // of the decisions of each person
 	lost      bool           // an entry about the node was lost, and nobody knows whose word it was
+	last      Decision       // the newest entry about the node, also one that takes a decision back
 
 	// What words returns, of the first so many decisions.
 	folded    int
@@ -98,22 +104,21 @@ func (r *standingReader) inForce(v kv.NodeID, decision Kind) (*standing, error) 
 	return r.of(v)
 }
 
-// advance reads the next key.
+// advance reads the next key. It passes over one of no node, which Check finds.
 func (r *standingReader) advance() {
-	e, err, more := r.next()
-	r.node = kv.NoNode
-	if !more || err != nil {
-		r.err = err
-		return
-	}
-	var ok bool
-	if r.node, r.seq, ok = parseNodeKey(e.Key); !ok {
-		r.err = fmt.Errorf("history: %w: a node's entry under %x", kv.ErrCorrupt, e.Key)
+	for ok := false; !ok; {
+		e, err, more := r.next()
+		if !more || err != nil {
+			r.node, r.err = kv.NoNode, err
+			return
+		}
+		r.node, r.seq, ok = parseNodeKey(e.Key)
 	}
 }
 
 // add adds an entry. One that Repair made up is nobody's word.
 func (s *standing) add(d Decision) {
+	s.last = d
 	switch {
 	case d.Undoes != 0:
 		i, found := slices.BinarySearchFunc(s.decisions, d.Undoes, func(d Decision, seq int64) int { return cmp.Compare(d.Seq, seq) })

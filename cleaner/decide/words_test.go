@@ -32,6 +32,38 @@ func peopleOf(t *testing.T, s *kv.Store, v kv.NodeID) string {
 	return strings.TrimSpace(strings.Join(parts, " "))
 }
 
+// decideWords has people decide about a node with the label alpha, in the words of TestDisputes.
+func decideWords(t *testing.T, s *kv.Store, words string) (v kv.NodeID) {
+	t.Helper()
+	for node, state := range states(t, s) {
+		if state.label == "alpha" {
+			v = node
+		}
+	}
+	for _, word := range strings.Fields(words) {
+		if word == "~" {
+			mustUndo(t, s, 1)
+			continue
+		}
+		who, label, _ := strings.Cut(word, ":")
+		opt := Options{Who: who}
+		if label, found := strings.CutSuffix(label, "!"); found {
+			opt.Why = "seen " + label
+		}
+		request := Request{Node: v, Kind: Relabel, To: strings.TrimSuffix(label, "!")}
+		switch request.To {
+		case "?":
+			request.Kind, request.To = Unsure, ""
+		case "-":
+			request.Kind, request.To = Unlabel, ""
+		case "=":
+			request.Kind, request.To = Reject, ""
+		}
+		mustDecide(t, s, opt, request)
+	}
+	return v
+}
+
 // TestDisputes has people decide about one node in turn. Each word is NAME:LABEL, with ! behind it for a reason; -
 // unlabels, ? is unsure, ~ is an undo. The node has the label alpha.
 func TestDisputes(t *testing.T) {
@@ -182,70 +214,32 @@ func TestDecidersAtOnce(t *testing.T) {
 	mustEndTrue(t, s)
 }
 
-// TestDisputesAreCounted counts the entries behind which nodes are disputed, in a transaction and in a bulk write.
+// TestDisputesAreCounted counts the entries behind which nodes are disputed.
 func TestDisputesAreCounted(t *testing.T) {
-	for _, why := range []string{"", strings.Repeat("w", MaxWhy)} {
-		s := loaded(t, 20, 300)
-		t.Cleanup(func() { mustEndTrue(t, s) })
-		write := func(who, to string, count int) Entries {
-			t.Helper()
-			made := must.Get(WriteSteps(t.Context(), s, func(w *StepWriter) error {
-				if err := w.Begin(Options{Who: who, Why: why}); err != nil {
-					return err
-				}
-				for v := range kv.NodeID(count) {
-					if err := w.Add(Request{Node: v, Kind: Relabel, To: to}); err != nil {
-						return err
-					}
-				}
-				return nil
-			}))(t)
-			return made
+	s := loaded(t, 20, 300)
+	t.Cleanup(func() { mustEndTrue(t, s) })
+	write := func(who, to string, count int, want int64) {
+		t.Helper()
+		step := decisionStep{Options: Options{Who: who}}
+		for v := range kv.NodeID(count) {
+			step.Requests = append(step.Requests, Request{Node: v, Kind: Relabel, To: to})
 		}
-		if got := write("ann", "beta", 300).Disputed; got != 0 {
-			t.Errorf("the first person: got %d disputes, want none", got)
+		disputed := int64(0)
+		for _, d := range must.Get(decideSteps(t.Context(), s, []decisionStep{step}))(t) {
+			if d.Disputed {
+				disputed++
+			}
 		}
-		if got := write("bob", "gamma", 200).Disputed; got != 200 {
-			t.Errorf("the second person: got %d disputes, want 200", got)
-		}
-		if got := write("cy", "gamma", 150).Disputed; got != 0 {
-			t.Errorf("the third person: got %d disputes, want none", got)
-		}
-		if got, want := peopleOf(t, s, 0), "gamma relabel ann, bob, cy"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-		if got, want := peopleOf(t, s, 199), "beta relabel ann, bob disputed"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-		back, err := Undo(t.Context(), s, 1, Options{}, nil)
-		if err != nil || back.Disputed != 150 {
-			t.Errorf("undo: got %+v, %v, want 150 disputes again", back, err)
+		if disputed != want {
+			t.Errorf("%s: got %d disputes, want %d", who, disputed, want)
 		}
 	}
-}
-
-// TestParseDisputedDecision reads and writes an entry of form 3.
-func TestParseDisputedDecision(t *testing.T) {
-	want := historyRecord{Decision{
-		Seq: 9, Step: 4, Time: noon, EntryTime: noon, Node: 3, ID: "p3", Kind: Relabel, From: "a", To: "b", Label: "a", Before: Accept, After: Accept,
-		Who: "w", Score: 0.5, Disputed: true,
-	}, 1}
-	body := want.append(nil)
-	if body[0] != historyFormDisputed {
-		t.Fatalf("got form %d, want %d", body[0], historyFormDisputed)
-	}
-	if got, err := parseDecision(9, body); err != nil || got != want {
-		t.Errorf("got %+v, %v, want %+v", got, err, want)
-	}
-	for end := range body {
-		if _, err := parseDecision(9, body[:end]); !errors.Is(err, kv.ErrCorrupt) {
-			t.Errorf("%d of %d bytes: got %v, want kv.ErrCorrupt", end, len(body), err)
-		}
-	}
-	plain := want
-	plain.Disputed, plain.Label, plain.After = false, "b", Relabel
-	if body := plain.append(nil); body[0] != historyForm {
-		t.Errorf("without a dispute: got form %d, want %d", body[0], historyForm)
+	write("ann", "beta", 300, 0)
+	write("bob", "gamma", 200, 200)
+	write("cy", "gamma", 150, 0)
+	back, err := Undo(t.Context(), s, 1, Options{}, nil)
+	if err != nil || back.Disputed != 150 {
+		t.Errorf("undo: got %+v, %v, want 150 disputes again", back, err)
 	}
 }
 
@@ -262,37 +256,28 @@ func TestVerdictsLeaveDisputesOut(t *testing.T) {
 		t.Helper()
 		mustDecide(t, s, Options{Who: who}, Request{Node: v, Kind: Relabel, To: to})
 	}
-	verdicts := func(after int64) (of []kv.NodeID, later []kv.NodeID, reversals int) {
+	check := func(want []kv.NodeID, after int64, reversals int) {
 		t.Helper()
 		view(t, s, func(tx *kv.Tx) error {
 			labels := make([]kv.Class, tx.NumNodes())
 			must.Do(t, tx.ReadClasses(kv.LabelColumn, kv.Range{End: kv.NodeID(tx.NumNodes())}, labels))
-			all := must.Get(Verdicts(context.Background(), tx, labels))(t)
-			for _, verdict := range all {
+			var of []kv.NodeID
+			for _, verdict := range must.Get(Verdicts(t.Context(), tx, labels))(t) {
 				of = append(of, verdict.Node)
 			}
-			some, n, err := VerdictsAfter(context.Background(), tx, after)
-			for _, verdict := range some {
-				later = append(later, verdict.Node)
+			if got := must.Get(Reversals(t.Context(), tx, after))(t); !slices.Equal(of, want) || got != reversals {
+				t.Errorf("got verdicts about %v and %d reversals, want %v and %d", of, got, want, reversals)
 			}
-			reversals = n
-			return err
+			return nil
 		})
-		return of, later, reversals
 	}
 	relabel("ann", nodes[0], "beta")
 	relabel("ann", nodes[1], "beta")
 	relabel("bob", nodes[1], "gamma") // disputed
-	of, later, reversals := verdicts(0)
-	if want := nodes[:1]; !slices.Equal(of, want) || !slices.Equal(later, want) || reversals != 0 {
-		t.Errorf("got verdicts about %v, later about %v and %d reversals, want %v of both and none", of, later, reversals, want)
-	}
+	check(nodes[:1], 0, 0)
 	relabel("bob", nodes[0], "gamma") // was trusted at entry 3, is disputed
 	relabel("cy", nodes[1], "gamma")  // was disputed, is settled
-	of, later, reversals = verdicts(3)
-	if want := nodes[1:2]; !slices.Equal(of, want) || !slices.Equal(later, want) || reversals != 1 {
-		t.Errorf("got verdicts about %v, later about %v and %d reversals, want %v of both and one", of, later, reversals, want)
-	}
+	check(nodes[1:2], 3, 1)
 }
 
 // TestCheckFindsPeople damages the columns about people, and repairs them.
@@ -307,7 +292,7 @@ func TestCheckFindsPeople(t *testing.T) {
 				value = kv.ValueOf(true)
 			}
 			must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.SetValue(v, column, value) }))
-			if problems := historyProblems(t, s); len(problems) != 1 || !strings.Contains(problems[0].What, fmt.Sprintf("node number %d ", v)) {
+			if problems := historyProblems(t, s); len(problems) != 1 || !strings.Contains(problems[0].What, fmt.Sprintf("node n%d has the %s", v, column)) {
 				t.Errorf("%s of node %d: got problems %v, want one", column, v, problems)
 			}
 			must.Do(t, Repair(t.Context(), s, func(kv.Correction) {}))

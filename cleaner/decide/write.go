@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"sort"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -105,43 +104,28 @@ func complete(
 	return disputed, failures.err()
 }
 
-// refusals are the drafts that cannot be entries: the first, and of those whose nodes have changed the first few.
+// refusals are the drafts that cannot be entries.
 type refusals struct {
-	seq   int64 // of first
-	first error
-	few   []refusal // ascending
-	count int64     // of the nodes that have changed
-}
-
-type refusal struct {
-	seq  int64
-	node ChangedNode
+	seq     int64 // of first
+	first   error
+	changed int64 // counts the nodes that are not as they were shown
 }
 
 func (r *refusals) add(seq int64, err error) {
 	if r.first == nil || seq < r.seq {
 		r.seq, r.first = seq, err
 	}
-	change, ok := errors.AsType[*ChangedError](err)
-	if !ok {
-		return
+	if errors.Is(err, ErrChanged) {
+		r.changed++
 	}
-	r.count++
-	at := sort.Search(len(r.few), func(i int) bool { return r.few[i].seq > seq })
-	r.few = slices.Insert(r.few, at, refusal{seq, change.First[0]})
-	r.few = r.few[:min(len(r.few), maxChangedNodes)]
 }
 
-// err is the first error, and where that is of a node that has changed, one of all these.
+// err is the first error.
 func (r *refusals) err() error {
-	if _, ok := errors.AsType[*ChangedError](r.first); !ok {
-		return r.first
+	if change, ok := errors.AsType[*ChangedError](r.first); ok {
+		change.Count = r.changed
 	}
-	all := &ChangedError{Count: r.count}
-	for _, few := range r.few {
-		all.First = append(all.First, few.node)
-	}
-	return all
+	return r.first
 }
 
 // put writes an entry, and what it changes of its node.

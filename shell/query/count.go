@@ -55,7 +55,7 @@ func (q *query) countHistory(ctx context.Context, s *historyStatement) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	rows := find.answer(ctx, q.columns, q.historyRows(ctx, kv.NoNode, find), 0).rows
+	rows := find.answer(ctx, q.columns, q.historyRows(ctx, kv.NoNode), 0).rows
 	return q.grouped(ctx, asked, 1, func(g *groups) error { return g.addAll(rows) }), nil
 }
 

@@ -28,10 +28,10 @@ func answered(t *testing.T, store *kv.Store, opt Options, text string) (string, 
 // TestDecisionsAreOnWhatWasConfirmed changes the store between the question and the answer.
 func TestDecisionsAreOnWhatWasConfirmed(t *testing.T) {
 	for name, test := range map[string]struct{ statement, meanwhile, column, value, says string }{
-		"suggestion": {statement: "accept where label = 'Systems'", column: "suggested", value: "Systems", says: "s3 (the suggestion was Theory, is Systems)"},
-		"label":      {statement: "reject where label = 'Systems'", column: "label", value: "Theory", says: "s3 (the label was Systems, is Theory)"},
-		"decision":   {statement: "unlabel all where label = 'Systems'", meanwhile: "reject s3", says: "s3 (the decision was none, is reject)"},
-		"by id":      {statement: "relabel 'Neural Nets' where score > 0", meanwhile: "relabel s3 'Theory'", says: "s3 (the label was Systems, is Theory)"},
+		"suggestion": {statement: "accept where label = 'Systems'", column: "suggested", value: "Systems", says: "s3 has changed since it was shown: the suggestion was Theory, is Systems"},
+		"label":      {statement: "reject where label = 'Systems'", column: "label", value: "Theory", says: "s3 has changed since it was shown: the label was Systems, is Theory"},
+		"decision":   {statement: "unlabel all where label = 'Systems'", meanwhile: "reject s3", says: "s3 has changed since it was shown: the decision was none, is reject"},
+		"by id":      {statement: "relabel 'Neural Nets' where score > 0", meanwhile: "relabel s3 'Theory'", says: "s3 has changed since it was shown: the label was Systems, is Theory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := papers.Cleaned(t)

@@ -150,8 +150,8 @@ func explanationObject(e *cleaner.Explanation, integerIDs bool) object {
 		classes.value = append(classes.value.([]object), objects([][]kv.Value{hopRow(h)}, "", "class", "nodes", "labels", "predictions")...)
 	}
 	history := []object{}
-	for i, d := range e.History {
-		fields := decisionFields(d, e.InForce[i], integerIDs)
+	for _, d := range e.History {
+		fields := decisionFields(d, integerIDs)
 		history = append(history, objectOf(slices.DeleteFunc(fields, func(f field) bool { return f.name == "id" })))
 	}
 	words := rowsFrom(e.Words, func(d decide.Decision) []kv.Value {

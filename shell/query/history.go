@@ -13,7 +13,7 @@ import (
 
 // historyColumns are what is told of past decisions.
 var historyColumns = []string{
-	"seq", "step", "time", "id", "decision", "from", "to", "who", "why", "run", "score", "undoes", "disputed", "in_force",
+	"seq", "step", "time", "id", "decision", "from", "to", "who", "why", "run", "score", "undoes", "disputed",
 }
 
 // history answers history, oldest first.
@@ -33,12 +33,12 @@ func (q *query) history(ctx context.Context, s *historyStatement) (*Result, erro
 	if err != nil {
 		return nil, err
 	}
-	return find.answer(ctx, q.columns, q.historyRows(ctx, node, find), q.MemoryBudget), nil
+	return find.answer(ctx, q.columns, q.historyRows(ctx, node), q.MemoryBudget), nil
 }
 
 // historyColumnsOf describes the columns of a history.
 func historyColumnsOf(tx *kv.Tx) []ColumnInfo {
-	return columnsOf(decisionFields(decide.Decision{}, false, tx.Shape().IntegerIDs))
+	return columnsOf(decisionFields(decide.Decision{}, tx.Shape().IntegerIDs))
 }
 
 // ofHistory makes names those of the columns of the history.
@@ -46,28 +46,16 @@ func (q *query) ofHistory() {
 	q.alone, q.columns, q.moments = true, historyColumnsOf(q.tx), "time"
 }
 
-// historyRows are the entries about a node, or with kv.NoNode all, as a query wants them.
-func (q *query) historyRows(ctx context.Context, node kv.NodeID, find *rowQuery) iter.Seq2[[]kv.Value, error] {
-	return func(yield func([]kv.Value, error) bool) {
-		isInForce := func(int64) bool { return false }
-		if slices.Contains(columnNames(find.read), "in_force") { // which takes a second look at the entries
-			var err error
-			if isInForce, err = decide.InForce(ctx, q.tx, node, 1); err != nil {
-				yield(nil, err)
-				return
-			}
-		}
-		decisionRows(decide.History(ctx, q.tx, node), isInForce, q.tx.Shape().IntegerIDs)(yield)
-	}
+// historyRows are the entries about a node, or with kv.NoNode all.
+func (q *query) historyRows(ctx context.Context, node kv.NodeID) iter.Seq2[[]kv.Value, error] {
+	return decisionRows(decide.History(ctx, q.tx, node), q.tx.Shape().IntegerIDs)
 }
 
 // decisionRows have the values of historyColumns.
-func decisionRows(
-	decisions iter.Seq2[decide.Decision, error], isInForce func(seq int64) bool, integerIDs bool,
-) iter.Seq2[[]kv.Value, error] {
+func decisionRows(decisions iter.Seq2[decide.Decision, error], integerIDs bool) iter.Seq2[[]kv.Value, error] {
 	return func(yield func([]kv.Value, error) bool) {
 		for d, err := range decisions {
-			if !yield(valuesOf(decisionFields(d, isInForce(d.Seq), integerIDs)), err) || err != nil {
+			if !yield(valuesOf(decisionFields(d, integerIDs)), err) || err != nil {
 				return
 			}
 		}
@@ -100,12 +88,11 @@ func (q *query) entriesTable(ctx context.Context, entries decide.Entries, names 
 			}
 		}
 	}
-	rows := decisionRows(decisions, func(int64) bool { return false }, integerIDs)
-	return NewResult(columns, project(rows, historyColumns, columnNames(columns)))
+	return NewResult(columns, project(decisionRows(decisions, integerIDs), historyColumns, columnNames(columns)))
 }
 
 // decisionFields are all that is said of a decision.
-func decisionFields(d decide.Decision, isInForce, integerIDs bool) []field {
+func decisionFields(d decide.Decision, integerIDs bool) []field {
 	return []field{
 		{"seq", kv.KindInt, kv.ValueOf(d.Seq)},
 		{"step", kv.KindInt, kv.ValueOf(d.Step)},
@@ -120,7 +107,6 @@ func decisionFields(d decide.Decision, isInForce, integerIDs bool) []field {
 		{"score", kv.KindSingle, number(d.Score)},
 		{"undoes", kv.KindInt, ordinal(d.Undoes)},
 		{"disputed", kv.KindBool, flag(d.Disputed)},
-		{"in_force", kv.KindBool, kv.ValueOf(isInForce)},
 	}
 }
 

@@ -313,7 +313,7 @@ func TestTwoPeople(t *testing.T) {
 	}
 	// Ann's undo would take back what bob answered to.
 	status, text, _ := ann.form("/undo", valuesOf([]string{"step", strconv.FormatInt(ann.last(), 10)}))
-	if status != 409 || !strings.Contains(text, "bob") {
+	if status != 409 || !strings.Contains(text, "somebody else has decided") {
 		t.Errorf("ann's undo: got %d, %s", status, text)
 	}
 }
