@@ -2,20 +2,9 @@ package table
 
 import "bytes"
 
-// splitBlanks cuts a line at runs of blanks, behind the fields that are there. A field may be in quotes.
+// splitBlanks cuts a line at runs of blanks, behind the fields that are there.
 func (c *textChunk) splitBlanks(line []byte) {
-	for {
-		line = bytes.TrimLeft(line, " \t")
-		if len(line) == 0 {
-			return
-		}
-		if line[0] == '"' {
-			if end := closingQuote(line, 0); end > 0 && (end == len(line) || line[end] == '\t' || line[end] == ' ') {
-				c.fields = append(c.fields, line[1:1+unquote(line[1:], line[1:end-1])])
-				line = line[end:]
-				continue
-			}
-		}
+	for line = bytes.TrimLeft(line, " \t"); len(line) > 0; line = bytes.TrimLeft(line, " \t") {
 		end := bytes.IndexAny(line, " \t")
 		if end < 0 {
 			end = len(line)
@@ -56,24 +45,23 @@ func unquote(dst, text []byte) (length int) {
 func (c *textChunk) splitQuoted(record []byte) error {
 	c.fields = c.fields[:0]
 	for read, length := 0, 0; ; read++ { // read is where a field begins
-		begin := length
-		quote, end := beforeQuote(record, read), -1
-		if quote >= 0 {
-			end = closingQuote(record, quote)
+		begin, end := length, -1
+		if read < len(record) && record[read] == '"' {
+			end = closingQuote(record, read)
 		}
 		switch {
 		case end >= 0 && (end == len(record) || record[end] == c.file.separator):
-			length += unquote(record[length:], record[quote+1:end-1])
+			length += unquote(record[length:], record[read+1:end-1])
 			read = end
 		case end >= 0 && !quotesAreText(c.file.separator):
-			return recordError(c.file.path, c.line, "got %q after a closing quote, want the end of the field%s",
-				record[end:end+1], backslashRemark) // the record ends in this line
+			return recordError(c.file.path, c.line, "got %q after a closing quote, want the end of the field",
+				record[end:end+1]) // the record ends in this line
 		default:
 			end := bytes.IndexByte(record[read:], c.file.separator)
 			if end < 0 {
 				end = len(record) - read
 			}
-			length += copy(record[length:], c.trimmed(record[read:read+end]))
+			length += copy(record[length:], record[read:read+end])
 			read += end
 		}
 		c.fields = append(c.fields, record[begin:length])
@@ -86,22 +74,3 @@ func (c *textChunk) splitQuoted(record []byte) error {
 // quotesAreText reports whether a field with something behind its closing quote, or without one in its line, has its
 // quotes as a part of its text. Between tabs it has, as many tables of titles are written without quotes of their own.
 func quotesAreText(separator byte) bool { return separator == '\t' }
-
-// trimmed is a field that is not quoted, without blanks around it that are none of its own.
-func (c *textChunk) trimmed(field []byte) []byte {
-	if !c.file.trim {
-		return field
-	}
-	return bytes.Trim(field, " \t")
-}
-
-// beforeQuote is where the quote is that a field begins with, spaces before it left out; -1 if the field is not quoted.
-func beforeQuote(text []byte, at int) int {
-	for at < len(text) && text[at] == ' ' {
-		at++
-	}
-	if at < len(text) && text[at] == '"' {
-		return at
-	}
-	return -1
-}

@@ -33,9 +33,7 @@ type layout struct {
 	separator byte // 0 of a file that is no text
 	comment   byte // what all lines begin with that are no rows, or noComment
 	comments  int  // lines before the first record
-	// blanks around values that are not quoted are none of theirs: each separator of the first line has one beside it
-	trim     bool
-	numbered bool // there is no header
+	numbered  bool // there is no header
 }
 
 // sniffBytes is how much of a text is looked at for its layout, at most.
@@ -78,52 +76,31 @@ func firstLine(begin []byte) (comments int, line []byte) {
 	return comments, nil
 }
 
-// layoutOf finds the layout of a text by its beginning, which has no byte order mark. isHeader recognizes a header; it
-// may be nil.
-func layoutOf(begin []byte, form Form, isHeader func([]string) bool) layout {
+// layoutOf finds the layout of a text by its beginning, which has no byte order mark.
+func layoutOf(begin []byte, form Form) layout {
 	l := layout{comment: commentOf(begin)}
 	var line []byte
 	l.comments, line = firstLine(begin)
-	plain := unquoted(withoutEnd(line))
-	l.separator = separatorOf(line, plain, form, isHeader)
-	if n := bytes.Count(plain, []byte{l.separator}); l.separator != blanks && n > 0 { // one blank may belong to a name
-		l.trim = bytes.Count(plain, []byte{l.separator, ' '}) == n || bytes.Count(plain, []byte{' ', l.separator}) == n
-	}
+	l.separator = separatorOf(unquoted(withoutEnd(line)), form)
 	return l
 }
 
-// separatorOf finds what separates the fields of a first line, which is plain without its quoted fields: the one that
-// makes a header of it, else a tab, which texts hardly have, or the first other one that is there.
-func separatorOf(line, plain []byte, form Form, isHeader func([]string) bool) byte {
+// separatorOf finds what separates the fields of a first line, which is plain without its quoted fields: a tab, which
+// texts hardly have, or the first other one that is there.
+func separatorOf(plain []byte, form Form) byte {
 	hasBlanks := bytes.ContainsAny(bytes.TrimSpace(plain), " \t")
 	if d := form.Delimiter; d == blanks && hasBlanks || d != 0 && d != blanks && bytes.IndexByte(plain, d) >= 0 {
 		return d
 	}
-	first := byte(',')
-	if hasBlanks {
-		first = blanks
-	}
-	for _, separator := range []byte("|;,\t") {
-		if bytes.IndexByte(plain, separator) >= 0 {
-			first = separator
-		}
-	}
 	for _, separator := range []byte("\t,;|") {
-		if isHeader != nil && bytes.IndexByte(plain, separator) >= 0 && isHeader(cut(line, separator)) {
+		if bytes.IndexByte(plain, separator) >= 0 {
 			return separator
 		}
 	}
-	return first
-}
-
-// cut returns the fields of a line; none of a blank one.
-func cut(line []byte, separator byte) []string {
-	f := newTextFile("", nil, layout{separator: separator, comment: noComment}, 0)
-	row, err := (&textChunk{file: f, data: bytes.Clone(line), quotes: true, valid: true}).next()
-	if err != nil {
-		return nil
+	if hasBlanks {
+		return blanks
 	}
-	return texts(row.Fields)
+	return ','
 }
 
 // unquoted is a line without what stands in quotes.
@@ -205,9 +182,6 @@ func (r *Reader) Form() string {
 		word = strconv.Quote(string(l.separator))
 	}
 	words := []string{word}
-	if l.trim {
-		words = append(words, "blanks around values")
-	}
 	if l.numbered {
 		words = append(words, "no header")
 	}

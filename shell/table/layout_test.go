@@ -20,21 +20,12 @@ func TestLayouts(t *testing.T) {
 		{"part-00000", "id\tlabel\n1\tA, B\n", Form{}, `["id" "label"] 2["1" "A, B"]`, "tabs"},
 		{"a.csv", "id;label\n1;0,5\n", Form{}, `["id" "label"] 2["1" "0,5"]`, "semicolons"},
 		{"a.psv", "id|label\n1|A b\n", Form{}, `["id" "label"] 2["1" "A b"]`, "bars"},
-		{"a.csv", "id, \"label\"\n1,  \"A, \"\"B\"\"\"\n", Form{}, `["id" "label"] 2["1" "A, \"B\""]`,
-			"commas, blanks around values"},
-		// blanks around values, as the first line has them; those in quotes stay
-		{"a.csv", "src, dst\n0, 1\n 2 ,\t\" 3\"\n", Form{}, `["src" "dst"] 2["0" "1"] 3["2" "\" 3\""]`,
-			"commas, blanks around values"},
-		{"a.csv", "src, dst\n\" 0\", 1 \r\n", Form{}, `["src" "dst"] 2[" 0" "1"]`, "commas, blanks around values"},
-		{"a.txt", "0 |A b\n1 | C\n", noHeader, `["1" "2"] 1["0" "A b"] 2["1" "C"]`, "bars, blanks around values, no header"},
-		{"a.tsv", "id\t label\n1\t b \n2\t \"\tc\"\n", Form{}, `["id" "label"] 2["1" "b"] 3["2" "\tc"]`,
-			"tabs, blanks around values"},
 		// one column, whatever its name is
 		{"a.csv", "id\nA b\nc\n", Form{}, `["id"] 2["A b"] 3["c"]`, ""},
 		// runs of blanks
 		{"a.edges", "src dst\n1   2\n \t3\t 4 \r\n\n  \n5 6", Form{}, `["src" "dst"] 2["1" "2"] 3["3" "4"] 6["5" "6"]`,
 			"blanks"},
-		{"a.txt", "id label\n1 \"A b\"\n2 5\"\n3 \"\"\n", Form{}, `["id" "label"] 2["1" "A b"] 3["2" "5\""] 4["3" ""]`,
+		{"a.txt", "id label\n1 \"A\"\n2 5\"\n", Form{}, `["id" "label"] 2["1" "\"A\""] 3["2" "5\""]`,
 			"blanks"},
 		// comments
 		{"snap.txt", "# FromNodeId\tToNodeId\n0\t1\n", noHeader, `["1" "2"] 2["0" "1"]`,
@@ -113,7 +104,6 @@ func TestRecognizedHeaders(t *testing.T) {
 		{"id,label\n1,A\n", `["id" "label"]`},
 		{"1,A\n2,B\n", `["1" "2"]`},
 		{"#made, here\nid,label\nx,A\n", `["id" "label"]`},
-		{"id;price, EUR\n1;5\n", `["id" "price, EUR"]`},
 	} {
 		path := write(t, "a.csv", []byte(c.content))
 		in := must.Get(Parts{name: path, paths: []string{path}}.WithForm(Form{NoHeader: true}, isHeader).open(t.Context(),

@@ -77,27 +77,14 @@ func (r *Reader) openContent(f io.Reader, regular *os.File, memory int64, chunkB
 		return r.openParquet(regular, memory)
 	}
 	r.read = counter.n.Load
-	text, packed, err := Unpack(r.path, in)
-	if err != nil {
-		return err
-	}
-	if packed {
+	if bytes.HasPrefix(begin, []byte(gzipMagic)) {
+		text, err := gzip.NewReader(in)
+		if err != nil {
+			return &Error{Path: r.path, Msg: fmt.Sprintf("is not a whole gzip file (%s)", sourceError(err)), Err: err}
+		}
 		in = bufio.NewReaderSize(text, sniffBytes)
 	}
 	return r.openText(in, chunkBytes)
-}
-
-// Unpack returns the text of a file, whatever its name, and whether gzip has packed it.
-func Unpack(path string, in *bufio.Reader) (text io.Reader, packed bool, err error) {
-	begin, _ := in.Peek(len(gzipMagic)) //nolint:errcheck // reading on gives the error
-	if string(begin) != gzipMagic {
-		return in, false, nil
-	}
-	z, err := gzip.NewReader(in)
-	if err != nil {
-		return nil, true, &Error{Path: path, Msg: fmt.Sprintf("is not a whole gzip file (%s)", sourceError(err)), Err: err}
-	}
-	return z, true, nil
 }
 
 // openText opens a text and finds its layout.
@@ -114,7 +101,7 @@ func (r *Reader) openText(in *bufio.Reader, chunkBytes int) error {
 			return err
 		}
 	}
-	r.layout = layoutOf(begin, r.parts.form, r.parts.isHeader)
+	r.layout = layoutOf(begin, r.parts.form)
 	text := newTextFile(r.path, in, r.layout, chunkBytes)
 	r.chunks = func() rows { return &textChunk{file: text} }
 	return r.setHeader()
@@ -129,17 +116,10 @@ func endingOf(path string) string {
 var formats = []struct{ begin, msg string }{
 	{"version https://git-lfs", "a pointer of Git LFS, want the file that it stands for: git lfs pull fetches it"},
 	{"PK\x03\x04", "a zip archive, as .xlsx and .npz are, want text or parquet, or for a matrix .npy or .npz"},
-	{"BZh", "bzip2 data, want text or parquet: unpack it with bunzip2"},
-	{"\xfd7zXZ", "xz data, want text or parquet: unpack it with unxz"},
-	{"\x28\xb5\x2f\xfd", "zstd data, want text or parquet: unpack it with unzstd"},
 	{"\x93NUMPY", "an array of numpy, want text or parquet (an array of edges, features or predictions has a name that ends in .npy)"},
 	{"PAR1", "parquet data within gzip, want it alone: unpack it with gunzip"},
-	{"%%MatrixMarket", "a Matrix Market file, want an array or a table: scipy.io.mmread reads it"},
 	{"\xff\xfe", "UTF-16 text, want UTF-8: iconv -f UTF-16 -t UTF-8 converts it"},
 	{"\xfe\xff", "UTF-16 text, want UTF-8: iconv -f UTF-16 -t UTF-8 converts it"},
-	{"{", "JSON, want text or parquet: pandas.read_json reads it, and to_csv writes a table"},
-	{"[", "JSON, want text or parquet: pandas.read_json reads it, and to_csv writes a table"},
-	{"<", "XML or HTML, want text or parquet"},
 }
 
 func (r *Reader) checkHeader() error {

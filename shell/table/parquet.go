@@ -118,12 +118,8 @@ func textOf(column *parquet.Column) (asText appendText, ok bool) {
 		logical = t.Value
 	}
 	switch t := logical.(type) {
-	case *format.DecimalType:
-		return decimalText(t, column.Type().Kind())
-	case *format.TimeType:
+	case *format.DecimalType, *format.TimeType, *format.UUIDType:
 		return nil, false
-	case *format.UUIDType:
-		return uuidText, true
 	case *format.DateType:
 		return func(dst []byte, v parquet.Value) ([]byte, error) {
 			return appendTime(dst, time.Unix(int64(v.Int32())*24*60*60, 0), time.DateOnly)
@@ -155,8 +151,6 @@ func textOf(column *parquet.Column) (asText appendText, ok bool) {
 	switch column.Type().Kind() {
 	case parquet.Boolean:
 		return func(dst []byte, v parquet.Value) ([]byte, error) { return strconv.AppendBool(dst, v.Boolean()), nil }, true
-	case parquet.Int96:
-		return int96Text, true
 	case parquet.Int32:
 		return func(dst []byte, v parquet.Value) ([]byte, error) {
 			return strconv.AppendInt(dst, int64(v.Int32()), 10), nil

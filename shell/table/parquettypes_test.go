@@ -18,7 +18,7 @@ func TestUnusualColumns(t *testing.T) {
 	parts := must.Get(FindParts(t.Context(), path))(t)
 	in := must.Get(Open(t.Context(), parts.WithoutNested(), testMemory))(t)
 	defer in.Close()
-	if left, want := in.LeftOut(), []string{"where", "ms", "us", "ns", "tags", "deep", "prices"}; !slices.Equal(left, want) {
+	if left, want := slices.Sorted(slices.Values(in.LeftOut())), []string{"deep", "huge", "key", "ms", "ns", "price", "prices", "tags", "us", "where"}; !slices.Equal(left, want) {
 		t.Errorf("got %q left out, want %q", left, want)
 	}
 	got := []string{strings.Join(in.Header(), "|")}
@@ -27,26 +27,19 @@ func TestUnusualColumns(t *testing.T) {
 		got = append(got, join(row, "|"))
 	}
 	want := []string{
-		"id|none|price|huge|key|label",
-		"1||12.50|12345678901234567890123456789012345678|00010203-0405-0607-0809-0a0b0c0d0e0f|P",
-		"2|||-1||Q",
-		"3||-0.05||00000000-0000-0000-0000-000000000000|P",
+		"id|none|label", "1||P", "2||Q", "3||P",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got the rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-// TestBinaryColumns reads a file that pyarrow wrote, with bytes that it does not call text, and times of 96 bits as
-// Spark writes them.
+// TestBinaryColumns reads a file that pyarrow wrote, with bytes that it does not call text.
 func TestBinaryColumns(t *testing.T) {
 	parts := must.Get(FindParts(t.Context(), "testdata/binary.parquet"))(t)
 	got := readAll(t, parts.WithoutNested("plain"))
 	want := []string{
-		"id|label|plain|time",
-		"1|P|abc|2020-01-02T03:04:05.678901000Z",
-		"2|Q|d|1969-12-31T23:59:59.000000000Z",
-		"3|P||",
+		"id|label|plain", "1|P|abc", "2|Q|d", "3|P|",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got the rows\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -54,7 +47,7 @@ func TestBinaryColumns(t *testing.T) {
 	in, err := Open(t.Context(), parts.WithoutNested("plain"), testMemory)
 	must.Do(t, err)
 	defer in.Close()
-	if left, want := in.LeftOut(), []string{"blob", "hash"}; !slices.Equal(left, want) {
+	if left, want := slices.Sorted(slices.Values(in.LeftOut())), []string{"blob", "hash", "time"}; !slices.Equal(left, want) {
 		t.Errorf("got %q left out, want %q", left, want)
 	}
 	if in, err = Open(t.Context(), parts.WithoutNested("blob"), testMemory); err != nil {

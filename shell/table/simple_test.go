@@ -33,7 +33,7 @@ func simpleRows(l layout, content []byte, columns int) (rows []string) {
 			if separator == '\t' {
 				fields, _, bad = simpleQuotes(record, l)
 			} else {
-				fields = simpleBlanks(bytes.TrimSuffix(bytes.TrimSuffix(record, []byte("\n")), []byte("\r")))
+				fields = strings.FieldsFunc(strings.TrimSuffix(strings.TrimSuffix(string(record), "\n"), "\r"), isBlank)
 			}
 		} else {
 			var length int
@@ -88,10 +88,9 @@ func simpleRows(l layout, content []byte, columns int) (rows []string) {
 }
 
 var (
-	simpleQuoted = regexp.MustCompile(`^ *"((?:[^"]|"")*)"`)
-	simpleOpen   = regexp.MustCompile(`^ *"(?:[^"]|"")*$`)
+	simpleQuoted = regexp.MustCompile(`^"((?:[^"]|"")*)"`)
+	simpleOpen   = regexp.MustCompile(`^"(?:[^"]|"")*$`)
 	simpleRest   = regexp.MustCompile(`^(?:\r?\n|\r?$)`) // of a record, behind its last field
-	simpleBlank  = regexp.MustCompile(`^[ \t]*("(?:[^"]|"")*"|[^ \t]+)(?:[ \t]|$)`)
 )
 
 // simpleQuotes returns the fields of the record that a csv or tsv text begins with and the record's length; −1 where a
@@ -124,9 +123,6 @@ func simpleQuotes(text []byte, l layout) (fields []string, length int, bad error
 			if rest = rest[end:]; rest == "" || rest[0] == '\n' {
 				field = strings.TrimSuffix(field, "\r")
 			}
-			if l.trim {
-				field = strings.Trim(field, " \t")
-			}
 			fields = append(fields, field)
 		}
 		if match := simpleRest.FindString(rest); match != "" || rest == "" {
@@ -135,26 +131,7 @@ func simpleQuotes(text []byte, l layout) (fields []string, length int, bad error
 	}
 }
 
-// simpleBlanks returns the fields of a line whose columns are separated by blanks.
-func simpleBlanks(line []byte) (fields []string) {
-	for rest := string(line); ; {
-		match := simpleBlank.FindStringSubmatch(rest)
-		if match == nil {
-			return fields
-		}
-		field := match[1]
-		if len(field) > 1 && field[0] == '"' && strings.HasSuffix(field, `"`) && closesOnce(field) {
-			field = strings.ReplaceAll(field[1:len(field)-1], `""`, `"`)
-		}
-		fields = append(fields, field)
-		rest = rest[len(match[0]):]
-	}
-}
-
-// closesOnce reports whether all quotes within a quoted field are doubled.
-func closesOnce(field string) bool {
-	return !strings.Contains(strings.ReplaceAll(field[1:len(field)-1], `""`, ""), `"`)
-}
+func isBlank(r rune) bool { return r == ' ' || r == '\t' }
 
 // rowText words a row or an error as simpleRows does.
 func rowText(row Row, err error) string {
@@ -361,36 +338,5 @@ func TestScanCancelled(t *testing.T) {
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
-	}
-}
-
-// Rows and Scan share the place in the file.
-func TestScanGoesOnAfterRows(t *testing.T) {
-	path := write(t, "a.csv", []byte("id\n1\n2\n3\n4\n5\n"))
-	for _, chunk := range []int{4, 1 << 10} {
-		r, err := Parts{name: path, paths: []string{path}}.open(t.Context(), 0, testMemory, chunk)
-		must.Do(t, err)
-		for row, err := range r.Rows() {
-			must.Do(t, err)
-			if row.Line == 3 {
-				break
-			}
-		}
-		var got []int64
-		err = r.Scan(t.Context(), 1, func(_ int, c *Chunk) error {
-			for row, err := range c.Rows() {
-				if err != nil {
-					return err
-				}
-				got = append(got, row.Line)
-			}
-			return nil
-		}, nil)
-		if want := []int64{4, 5, 6}; err != nil || !slices.Equal(got, want) {
-			t.Errorf("chunks of %d: got lines %v, %v, want %v", chunk, got, err, want)
-		}
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
 	}
 }

@@ -23,7 +23,6 @@ type textFile struct {
 	separator  byte
 	comment    byte // what lines begin with that are no records
 	ofLines    bool // a record is a line: no line ends within quotes
-	trim       bool // blanks around values are none of theirs
 	chunkBytes int
 	header     []string // nil until it has been read
 	named      bool     // the header is a line of the file
@@ -33,10 +32,11 @@ type textFile struct {
 	err   error  // that comes behind rest; io.EOF at the end of the file
 }
 
-// newTextFile reads a text from behind its byte order mark. Between tabs and blanks, where titles often have a quote
-// each, a record is a line: nothing would tell rows with such quotes from a text with ends of lines in it.
+// newTextFile reads a text from behind its byte order mark. Between tabs, where titles often have a quote each, a record
+// is a line: nothing would tell rows with such quotes from a text with ends of lines in it. Between blanks a quote is a
+// character like any other.
 func newTextFile(path string, in io.Reader, l layout, chunkBytes int) *textFile {
-	return &textFile{path: path, in: in, separator: l.separator, comment: l.comment, trim: l.trim, chunkBytes: chunkBytes,
+	return &textFile{path: path, in: in, separator: l.separator, comment: l.comment, chunkBytes: chunkBytes,
 		ofLines: l.separator == blanks || quotesAreText(l.separator)}
 }
 
@@ -61,7 +61,7 @@ func (c *textChunk) fill() (err error) {
 		return err
 	}
 	f.lines += int64(bytes.Count(c.data, []byte{'\n'}))
-	c.quotes = bytes.IndexByte(c.data, '"') >= 0
+	c.quotes = f.separator != blanks && bytes.IndexByte(c.data, '"') >= 0
 	c.valid = checkText(c.data) == nil
 	return nil
 }
@@ -144,8 +144,8 @@ func (f *textFile) wholeRecords(data []byte, last bool) int {
 func (f *textFile) quotedRecord(data []byte, last bool) (length int, ok bool) {
 	lineEnd, quote := -1, -1 // the next ones at or behind i, as far as they are known
 	for i := 0; ; i++ {      // i is where a field begins
-		if begin := beforeQuote(data, i); begin >= 0 {
-			end := closingQuote(data, begin)
+		if i < len(data) && data[i] == '"' {
+			end := closingQuote(data, i)
 			if end >= 0 && end < len(data) && data[end] == f.separator {
 				i = end
 				continue
@@ -236,9 +236,6 @@ func (c *textChunk) next() (Row, error) {
 		} else if c.splitBlanks(record); len(c.fields) == 0 {
 			continue // blanks alone
 		}
-		for i := 0; c.file.trim && i < len(c.fields); i++ {
-			c.fields[i] = c.trimmed(c.fields[i])
-		}
 		return c.row(c.line)
 	}
 	return Row{}, io.EOF
@@ -252,19 +249,12 @@ func withoutReturn(line []byte) []byte {
 	return line
 }
 
-// backslashRemark is added to what may come of a backslash before a quote.
-const backslashRemark = `; if a backslash stands before a quote: it is not read as an escape, write "" for a quote within quotes`
-
 // row is the row of fields; the first, which is the header, has any number of them.
 func (c *textChunk) row(line int64) (Row, error) {
 	header := c.file.header
 	if len(c.fields) != len(header) && header != nil {
-		remark := ""
-		if bytes.Contains(bytes.Join(c.fields, nil), []byte(`\"`)) {
-			remark = backslashRemark
-		}
-		return Row{}, recordError(c.file.path, line, "got %d fields, want %d (%s)%s",
-			len(c.fields), len(header), brief(strings.Join(header, ",")), remark)
+		return Row{}, recordError(c.file.path, line, "got %d fields, want %d (%s)",
+			len(c.fields), len(header), brief(strings.Join(header, ",")))
 	}
 	repeats := func(field []byte, name string) bool { return string(field) == name }
 	if c.file.named && slices.EqualFunc(c.fields, header, repeats) {
@@ -296,9 +286,7 @@ func (c *textChunk) quotedRecord() (Row, error) {
 			line++
 		}
 	}
-	if c.fields = c.fields[:0]; c.file.separator == blanks {
-		c.splitBlanks(record)
-	} else if err := c.splitQuoted(record); err != nil {
+	if err := c.splitQuoted(record); err != nil {
 		return Row{}, err
 	}
 	return c.row(first)

@@ -8,14 +8,12 @@ import (
 	"hash/crc32"
 	"io"
 
-	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
-	"github.com/pierrec/lz4/v4"
 )
 
 const (
@@ -229,25 +227,18 @@ func (f *File) unpack(codec format.CompressionCodec, dst, packed []byte) (n int,
 		}
 		out, err := f.zstd.DecodeAll(packed, dst[:0:len(dst)])
 		return len(out), err
-	case format.Lz4Raw:
-		return lz4.UncompressBlock(packed, dst)
-	}
-	var in io.Reader
-	switch codec {
 	case format.Gzip:
-		in, err = gzip.NewReader(bytes.NewReader(packed))
-	case format.Brotli:
-		in = brotli.NewReader(bytes.NewReader(packed))
-	default:
-		err = fmt.Errorf("pages are compressed with %v, want snappy, gzip, zstd, brotli, lz4_raw or none", codec)
-	}
-	if err == nil {
+		in, err := gzip.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			return 0, err
+		}
 		n, err = io.ReadFull(in, dst)
+		if errors.Is(err, io.ErrUnexpectedEOF) { // the decoder says so if that is too little
+			err = nil
+		}
+		return n, err
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) { // the decoder says so if that is too little
-		err = nil
-	}
-	return n, err
+	return 0, fmt.Errorf("pages are compressed with %v, want snappy, gzip, zstd or none", codec)
 }
 
 // checkRuns holds the runs of a page against its number of values.
