@@ -61,7 +61,7 @@ Predictions are the class probabilities of your own classifier. A .npy or .npz f
 
 --append adds nodes and edges to the existing store, all of them or nothing. A known id takes the label and the properties of its row: an empty cell takes the value away, ` +
 		`and a column that the file does not have stays as it is. A label that somebody has decided about stays. Decisions, history, indexes, runs and scores stay. ` +
-		`--predictions and --features of --append are rows of some nodes: a table names them by id, and a .npy or .npz has one row for each row of the nodes file.
+		`--predictions of --append are rows of some nodes: a table names them by id, and a .npy or .npz has one row for each row of the nodes file.
 
 Without --nodes, the files go into the existing store and replace earlier ones. A failed import changes nothing. A bad row ends the import. An interrupted import starts over.
 
@@ -269,13 +269,13 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 		return usagef("import: --append keeps the store that --replace makes anew: want one of them")
 	case c.Decisions != "":
 		return usagef("import: --decisions go into a store that is there, and alone: append the rest before")
-	case c.Splits != "" || c.predictionEncoding != (predictionEncoding{}) || c.Directed || len(c.Classes) > 0:
-		return usagef("import: --splits, --top-k, --float16, --directed and --classes do not go with --append: it adds to what the store has")
-	case c.Nodes == "" && c.Edges == "" && c.Predictions == "" && c.Features == "":
-		return usagef("import: nothing to append, want --nodes, --edges, --predictions or --features")
+	case c.Splits != "" || c.Features != "" || c.predictionEncoding != (predictionEncoding{}) || c.Directed || len(c.Classes) > 0:
+		return usagef("import: --splits, --features, --top-k, --float16, --directed and --classes do not go with --append: it adds to what the store has")
+	case c.Nodes == "" && c.Edges == "" && c.Predictions == "":
+		return usagef("import: nothing to append, want --nodes, --edges or --predictions")
 	case c.Nodes == "" && c.Unlabelled != nil:
 		return usagef("import: --unlabelled needs --nodes: it is about the labels in that file")
-	case c.Nodes == "" && (files.IsArray(c.Predictions) || files.IsArray(c.Features)):
+	case c.Nodes == "" && files.IsArray(c.Predictions):
 		return usagef("import: with --append, the rows of a .npy or .npz are those of --nodes: want that, or a table with id")
 	}
 	began := time.Now()
@@ -304,17 +304,11 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 
 // changedText says what an append wrote beside nodes and edges, such as ", 2 labels changed, 1 row of predictions".
 func changedText(a files.Appendage) (text string) {
-	for _, of := range []struct {
-		count     int64
-		one, many string
-	}{
-		{a.Relabelled, "label changed", "labels changed"},
-		{a.Predictions, "row of predictions", "rows of predictions"},
-		{a.Features, "row of features", "rows of features"},
-	} {
-		if of.count > 0 {
-			text += ", " + wording.Count(of.count, of.one, of.many)
-		}
+	if a.Relabelled > 0 {
+		text += ", " + wording.Count(a.Relabelled, "label changed", "labels changed")
+	}
+	if a.Predictions > 0 {
+		text += ", " + wording.Count(a.Predictions, "row of predictions", "rows of predictions")
 	}
 	return text
 }

@@ -1,8 +1,6 @@
 package npy
 
 import (
-	"archive/zip"
-	"fmt"
 	"math"
 	"testing"
 )
@@ -22,17 +20,5 @@ func TestHalf(t *testing.T) {
 	}
 	if got := half(0x7e00); !math.IsNaN(got) {
 		t.Errorf("0x7e00: got %v, want NaN", got)
-	}
-}
-
-func TestFloat16Files(t *testing.T) {
-	for _, descr := range []string{"<f2", ">f2"} {
-		content := arrayFile(descr, false, "(2, 2)", uint16(0x3c00), uint16(0x0000), uint16(0x3400), uint16(0x3a00))
-		for name, file := range map[string][]byte{"a.npy": content, "a.npz": archive(t, zip.Deflate, member{"a", content})} {
-			rows, err := dense(write(t, name, file), "")
-			if got, want := fmt.Sprint(rows), "[[1 0] [0.25 0.75]]"; err != nil || got != want {
-				t.Errorf("%s of %s: got %s, %v, want %s", name, descr, got, err, want)
-			}
-		}
 	}
 }

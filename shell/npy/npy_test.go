@@ -127,6 +127,7 @@ func TestDenseTypesAndOrders(t *testing.T) {
 		{arrayFile("<u4", false, "(1,)", uint32(math.MaxUint32)), "[[4.294967295e+09]]"},
 		{arrayFile("<i8", false, "(1,)", int64(-3)), "[[-3]]"},
 		{arrayFile("<u8", false, "(1,)", uint64(math.MaxUint64)), "[[1.8446744073709552e+19]]"},
+		{arrayFile("<f2", false, "(2,)", uint16(0x3c00), uint16(0xc000)), "[[1] [-2]]"},
 		{arrayFile("<f4", false, "(0, 5)"), "[]"},
 		{arrayFile("<f4", false, "(2, 0)"), "[[] []]"},
 	} {

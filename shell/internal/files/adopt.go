@@ -57,8 +57,11 @@ func Adopt(ctx context.Context, store *kv.Store, path string, opt Adopting) (res
 		rows: spill.New(store.Dir(), opt.Memory/sorterShare), requests: spill.New(store.Dir(), opt.Memory/sorterShare),
 	}
 	defer func() { err = errors.Join(err, a.rows.Close(), a.requests.Close()) }()
-	err = store.View(func(tx *kv.Tx) error {
-		if err := readDecisions(ctx, path, tx, opt, a.rows, &a.Other); err != nil {
+	err = store.View(func(tx *kv.Tx) (err error) {
+		if a.shown, err = decide.NewReader(tx); err != nil {
+			return err
+		}
+		if err := readDecisions(ctx, path, tx, opt, a.rows); err != nil {
 			return err
 		}
 		return a.plan(ctx, tx)
@@ -82,17 +85,17 @@ type adopter struct {
 	Adoption
 	Adopting
 	path     string
+	shown    *decide.Reader
 	rows     *spill.Sorter // what the file says, by node and line
 	requests *spill.Sorter // what is taken of it, by line
 }
 
+// who made a decision of the file.
+func (a *adopter) who(d *filedDecision) string { return cmp.Or(d.Who, a.Who) }
+
 // plan compares what the file says about each node with the store. Decisions that the file says were taken back are
 // dropped, and of several of one person about one node the last counts.
 func (a *adopter) plan(ctx context.Context, tx *kv.Tx) error {
-	shown, err := decide.NewReader(tx)
-	if err != nil {
-		return err
-	}
 	var of []filedDecision // about one node, in the order of the file
 	size := int64(0)       // bytes that they take
 	for record, err := range a.rows.Records(ctx) {
@@ -104,7 +107,7 @@ func (a *adopter) plan(ctx context.Context, tx *kv.Tx) error {
 			return err
 		}
 		if len(of) > 0 && of[0].Node != d.Node {
-			if err := a.compare(ctx, tx, shown, of); err != nil {
+			if err := a.compare(ctx, tx, of); err != nil {
 				return err
 			}
 			of, size = of[:0], 0
@@ -125,22 +128,30 @@ func (a *adopter) plan(ctx context.Context, tx *kv.Tx) error {
 			}
 		}
 	}
-	return a.compare(ctx, tx, shown, of)
+	return a.compare(ctx, tx, of)
 }
 
 // filedBytes is about what a filedDecision takes in memory beside its texts.
 const filedBytes = 300
 
 // compare compares what the file says about one node with the store.
-func (a *adopter) compare(ctx context.Context, tx *kv.Tx, shown *decide.Reader, of []filedDecision) error {
+func (a *adopter) compare(ctx context.Context, tx *kv.Tx, of []filedDecision) error {
 	if len(of) == 0 {
 		return nil
 	}
-	var labels, decisions []string // labels that the node had by the file, and those of them that a decision gave it
+	now, err := a.shown.View(of[0].Node)
+	if err != nil {
+		return err
+	}
+	stands, err := decide.Standing(ctx, tx, of[0].Node)
+	if err != nil {
+		return err
+	}
+	var labels []string // that the node had, by the file
 	for i := range of {
 		d := &of[i]
-		if d.keeps() && !d.HasFrom && d.HasTo && !slices.Contains(decisions, d.To) {
-			d.From, d.HasFrom = d.To, true // it keeps the label that it names
+		if d.keeps() && !d.HasFrom { // it keeps the label that it names
+			d.From, d.HasFrom = d.To, d.HasTo
 		}
 		if d.HasFrom {
 			labels = append(labels, d.From)
@@ -148,21 +159,14 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, shown *decide.Reader, 
 		if d.HasTo {
 			labels = append(labels, d.To)
 		}
-		if d.HasTo && !d.keeps() {
-			decisions = append(decisions, d.To)
-		}
-	}
-	now, err := shown.View(of[0].Node)
-	if err != nil {
-		return err
-	}
-	past, err := decidedBefore(ctx, tx, of[0].Node, now)
-	if err != nil {
-		return err
 	}
 	isFirst, labelStays := true, true
-	for _, d := range a.wordsOf(of, now) {
-		request, fate := d.against(now, labels, past.of(d.Who, a.Who, isFirst))
+	for i := range of {
+		d := &of[i]
+		if slices.ContainsFunc(of[i+1:], func(later filedDecision) bool { return a.who(&later) == a.who(d) }) {
+			continue
+		}
+		request, fate := d.against(now, labels, a.standpointOf(d, stands, !isFirst))
 		switch fate {
 		case fateThere:
 			a.There++
@@ -172,7 +176,7 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, shown *decide.Reader, 
 			a.Other.add(d.ID)
 		default:
 			if !labelStays {
-				request = d.request()
+				request = d.request(d.whateverLabel())
 			}
 			if isFirst {
 				request.View = &now
@@ -190,37 +194,6 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, shown *decide.Reader, 
 	return nil
 }
 
-// wordsOf are the decisions about a node that count: of each person the last. If several people have decided about a
-// node that nobody has decided on here, all decisions of a history count, so that a dispute and its end come out as
-// they were.
-func (a *adopter) wordsOf(of []filedDecision, now decide.View) (words []*filedDecision) {
-	isHistory, isOfOne := now.Decision == decide.None, true
-	for i := range of {
-		isHistory = isHistory && of[i].Seq != 0
-		isOfOne = isOfOne && cmp.Or(of[i].Who, a.Who) == cmp.Or(of[0].Who, a.Who)
-	}
-	for i := range of {
-		speaksLater := slices.ContainsFunc(of[i+1:], func(later filedDecision) bool {
-			return cmp.Or(later.Who, a.Who) == cmp.Or(of[i].Who, a.Who)
-		})
-		if !speaksLater || isHistory && !isOfOne {
-			words = append(words, &of[i])
-		}
-	}
-	return words
-}
-
-// request asks for what the decision says, whatever the label is.
-func (d *filedDecision) request() decide.Request {
-	switch {
-	case d.Kind == decide.Unsure:
-		return decide.Request{Node: d.Node, Kind: decide.Unsure}
-	case d.To == "":
-		return decide.Request{Node: d.Node, Kind: decide.Unlabel}
-	}
-	return decide.Request{Node: d.Node, Kind: decide.Relabel, To: d.To}
-}
-
 // A takenDecision is taken of a file, with the request for it.
 type takenDecision struct {
 	filedDecision
@@ -228,10 +201,9 @@ type takenDecision struct {
 }
 
 // decide names the decisions that are taken, in the order of the file. Neighbouring ones of one moment, person and
-// reason become one step, as they were.
+// reason become one step.
 func (a *adopter) decide(ctx context.Context, w *decide.StepWriter, now func() time.Time) error {
-	var last takenDecision
-	var why string // of last
+	var step decide.Options
 	isFirst := true
 	for record, err := range a.requests.Records(ctx) {
 		if err != nil {
@@ -241,24 +213,18 @@ func (a *adopter) decide(ctx context.Context, w *decide.StepWriter, now func() t
 		if err := json.Unmarshal(record.Value, &d); err != nil {
 			return err
 		}
-		opt := decide.Options{Who: cmp.Or(d.Who, a.Who), Why: d.Why, Time: d.Time, Now: now}
-		if opt.Why == "" && d.Kind == decide.None {
-			opt.Why = "imported from " + wording.Short(filepath.Base(a.path))
+		if d.Why == "" && d.Kind == decide.None {
+			d.Why = "imported from " + wording.Short(filepath.Base(a.path))
 		}
-		if isFirst || !last.isOfStep(&d.filedDecision) || why != opt.Why {
-			if err := w.Begin(opt); err != nil {
+		if who := a.who(&d.filedDecision); isFirst || who != step.Who || d.Why != step.Why || !d.Time.Equal(step.Time) {
+			step, isFirst = decide.Options{Who: who, Why: d.Why, Time: d.Time, Now: now}, false
+			if err := w.Begin(step); err != nil {
 				return err
 			}
 		}
 		if err := w.Add(d.Request); err != nil {
 			return err
 		}
-		last, why, isFirst = d, opt.Why, false
 	}
 	return nil
-}
-
-// isOfStep reports whether a decision that follows is of the same step.
-func (d *filedDecision) isOfStep(next *filedDecision) bool {
-	return d.Who == next.Who && d.Step == next.Step && d.Time.Equal(next.Time)
 }

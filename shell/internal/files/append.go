@@ -10,7 +10,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/internal/namelist"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/table"
@@ -21,7 +20,6 @@ type Appendage struct {
 	kv.Stats
 	Relabelled  int64   // nodes that were there, and have another label, or none, since
 	Predictions int64   // rows that were written
-	Features    int64   // likewise
 	Decided     LeftOut // rows whose labels were left out, because somebody has decided about the nodes
 }
 
@@ -52,14 +50,13 @@ func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appe
 	if result.Stats, err = a.commit(ctx, patch); err != nil {
 		return result, err
 	}
-	result.Relabelled, result.Decided = a.relabelled, a.decided
-	result.Predictions, result.Features = a.written[cleaner.PredictionsMatrix], a.written[cleaner.FeaturesMatrix]
+	result.Relabelled, result.Decided, result.Predictions = a.relabelled, a.decided, a.written
 	ctx = context.WithoutCancel(ctx) // the files are in the store, and nothing says otherwise
 	return result, store.View(func(tx *kv.Tx) error {
-		if len(tx.Classes()) == len(classes) {
-			return nil
+		if len(tx.Classes()) > len(classes) {
+			r.sayClasses(tx, a.nodes, append([]string{}, classes...)) // not nil
 		}
-		return r.sayClasses(ctx, tx, a.nodes, append([]string{}, classes...)) // not nil
+		return nil
 	})
 }
 
@@ -73,7 +70,7 @@ type appending struct {
 
 	rows        int                       // of the nodes file
 	predictions *cleaner.PredictionWriter // nil without any
-	written     map[string]int64          // rows of each matrix
+	written     int64                     // of their rows
 	relabelled  int64
 	decided     LeftOut
 }
@@ -121,49 +118,29 @@ func (a *appending) options() kv.PatchOptions {
 	if opt.Labels {
 		opt.Known = a.keepDecided
 	}
-	if a.Predictions == "" && a.Features == "" {
-		return opt
-	}
-	opt.Rows = a.putRows
-	opt.Finish = func(tx *kv.Tx) error {
-		if a.predictions == nil {
-			return nil
-		}
-		return a.predictions.Mark(tx)
+	if a.Predictions != "" {
+		opt.Rows = a.putRows
+		opt.Finish = func(tx *kv.Tx) error { return a.predictions.Mark(tx) }
 	}
 	return opt
 }
 
-// putRows writes the predictions and features of the files. The rows of an array are those of the nodes file.
+// putRows writes the predictions of the file. The rows of an array are those of the nodes file.
 func (a *appending) putRows(ctx context.Context, tx *kv.Tx, write func(matrix string, v kv.NodeID, row []float32) error) error {
-	a.written = map[string]int64{}
-	put := func(matrix string, v kv.NodeID, row []float32) error {
-		a.written[matrix]++
-		return write(matrix, v, row)
+	if _, err := tx.Matrix(cleaner.PredictionsMatrix); errors.Is(err, kv.ErrNotFound) {
+		return fmt.Errorf("%s: the store has no predictions to add to, import those of all nodes", a.Predictions)
 	}
-	w := &writing{Job: a.Job, tx: tx, nodes: a.Nodes, classes: a.PredictionClasses, rows: a.rowsOf(ctx, tx),
-		count: a.rows}
+	a.written = 0
+	w := &writing{Job: a.Job, tx: tx, nodes: a.Nodes, classes: a.PredictionClasses, rows: a.rowsOf(ctx, tx), count: a.rows}
 	w.begin = func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
-		return cleaner.AppendPredictions(tx, classes, opt, put)
-	}
-	if a.Predictions != "" {
-		if _, err := tx.Matrix(cleaner.PredictionsMatrix); errors.Is(err, kv.ErrNotFound) {
-			return fmt.Errorf("%s: the store has no predictions to add to, import those of all nodes", a.Predictions)
-		}
-		err := a.Timed("append predictions", func(stage *ops.Stage) (err error) {
-			a.predictions, err = w.predictions(ctx, a.Predictions, cleaner.PredictionOptions{Logits: a.Logits}, stage)
-			return err
+		return cleaner.AppendPredictions(tx, classes, opt, func(matrix string, v kv.NodeID, row []float32) error {
+			a.written++
+			return write(matrix, v, row)
 		})
-		if err != nil {
-			return err
-		}
 	}
-	if a.Features == "" {
-		return nil
-	}
-	return a.Timed("append features", func(stage *ops.Stage) error {
-		return w.appendFeatures(ctx, a.Features, put,
-			stage)
+	return a.Timed("append predictions", func(stage *ops.Stage) (err error) {
+		a.predictions, err = w.predictions(ctx, a.Predictions, cleaner.PredictionOptions{Logits: a.Logits}, stage)
+		return err
 	})
 }
 
@@ -189,43 +166,6 @@ func (a *appending) rowsOf(ctx context.Context, tx *kv.Tx) iter.Seq2[kv.NodeID, 
 			}
 		}
 	}
-}
-
-// appendFeatures writes features of some nodes into the matrix that the store has.
-func (w *writing) appendFeatures(
-	ctx context.Context, path string, put func(matrix string, v kv.NodeID, row []float32) error, stage *ops.Stage,
-) (err error) {
-	matrix, err := w.tx.Matrix(cleaner.FeaturesMatrix)
-	if errors.Is(err, kv.ErrNotFound) {
-		return fmt.Errorf("%s: the store has no features to add to, import those of all nodes", path)
-	}
-	if err != nil {
-		return err
-	}
-	in, names, err := w.openFeatures(ctx, path, stage)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, in.close()) }()
-	whole := make([]float32, matrix.Width())
-	columns := make(map[string]int, len(whole))
-	for j, name := range matrix.Columns() {
-		columns[name] = j
-	}
-	places := make([]int, len(names))
-	for i, name := range names {
-		place, there := columns[name]
-		if places[i] = place; !there || len(names) != len(whole) {
-			return fmt.Errorf("%s: has %d columns of features, such as %q, want the %d of the store: %s", path,
-				len(names), name, len(whole), namelist.Of(matrix.Columns()))
-		}
-	}
-	return w.eachFeatures(ctx, in, len(names), func(v kv.NodeID, row []float32) error {
-		for i, x := range row {
-			whole[places[i]] = x
-		}
-		return put(cleaner.FeaturesMatrix, v, whole)
-	})
 }
 
 // keepDecided gives the row of a node that somebody has decided about the label of the node, and counts the other

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -65,23 +66,83 @@ func (r Job) needed() []string {
 		slices.Collect(maps.Values(r.EdgeColumns)))
 }
 
-// nodePlaces returns the places of the columns id, label and split in a nodes file, -1 of one that is not there. There
-// is an id.
-func (r Job) nodePlaces(in *table.Reader) ([]int, error) {
-	places, err := r.Columns.places(in, "--columns", true, nodeNames...)
-	if err == nil {
-		err = r.checkPlaces(in, places, nodeNames, 1)
-	}
-	return places, err
+// A columnFlag names columns of a table.
+type columnFlag struct {
+	name  string // such as --columns
+	of    Columns
+	exact bool // it is about this very file: a column that it names must be there, and it may count them
 }
 
-// edgePlaces returns the places of the columns src, dst and weight in an edges file, -1 if there is no weight.
-func (r Job) edgePlaces(in *table.Reader) ([]int, error) {
-	places, err := r.EdgeColumns.places(in, "--edge-columns", true, edgeNames...)
-	if err == nil {
-		err = r.checkPlaces(in, places, edgeNames, 2)
+// nodeFlag is the flag about the nodes file, which counts for other tables too.
+func (r Job) nodeFlag(exact bool) columnFlag { return columnFlag{"--columns", r.Columns, exact} }
+
+// find returns the places of columns in a table, -1 of one that is not there. So many of the names, the first ones, must
+// be there. In a file without a header, names that the flag does not have are those of the first columns.
+func (r Job) find(in *table.Reader, flag columnFlag, needed int, names ...string) ([]int, error) {
+	h, err := headerOf(in)
+	if err != nil {
+		return nil, err
 	}
-	return places, err
+	places := make([]int, len(names))
+	for i, name := range names {
+		places[i] = -1
+		if column, isNamed := flag.of[name]; isNamed && (flag.exact || !isCount(column)) {
+			if places[i], err = h.column(column); err != nil {
+				return nil, err
+			}
+			if places[i] < 0 && flag.exact {
+				return nil, in.HeaderErrorf("", "has no column %q, which %s names for %s; its columns are %s", column, flag.name, name,
+					in.ListColumns())
+			}
+		}
+		if places[i] < 0 {
+			if places[i], err = h.find(name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if in.Numbered() {
+		first := min(len(names), 2) // of the names are those of the first columns
+		if slices.Equal(names, nodeNames) && len(in.Header()) != 2 {
+			first = 1
+		}
+		for i := range names[:min(first, len(in.Header()))] {
+			if places[i] < 0 && !slices.Contains(places, i) {
+				places[i] = i
+			}
+		}
+	}
+	if header := in.Header(); !flag.exact && names[0] == "id" && places[0] < 0 && len(header) > 1 && header[0] == "" {
+		places[0] = 0
+		r.say("%s: no column is named id, so column 1, which has no name, is taken for it, as the index of a frame of pandas", in.Path())
+	}
+	for i, place := range places {
+		if j := slices.Index(places, place); place >= 0 && j < i {
+			return nil, in.HeaderErrorf(in.Header()[place], "is named for %s and for %s by %s, want a column for each",
+				names[j], names[i], flag.name)
+		}
+		isRow := place >= 0 && isCount(flag.of[names[i]]) && isCount(in.Header()[place]) && !in.Numbered()
+		if isRow || place < 0 && i < needed {
+			return nil, r.missing(in, flag, names[i])
+		}
+	}
+	return places, nil
+}
+
+// missing is the error of a column that is not there, or of a row in the place of the header.
+func (r Job) missing(in *table.Reader, flag columnFlag, name string) error {
+	switch {
+	case in.Numbered():
+		return in.HeaderErrorf("", "has %d columns, and none for %s: name it with %s, such as %s=1", len(in.Header()), name,
+			flag.name, name)
+	case slices.ContainsFunc(in.Header(), isCount):
+		return in.HeaderErrorf("", "the header seems to be missing: this line has %s. If it is a row, add --no-header: columns then are "+
+			"1, 2 and so on, as in %s %s=1", in.ListColumns(), flag.name, name)
+	case r.Wanted != "":
+		return in.HeaderErrorf("", "has no column %q; its columns are %s. Want %s", name, in.ListColumns(), r.Wanted)
+	}
+	return in.HeaderErrorf("", "has no column %q; its columns are %s. If one of them is meant, add %s %s=NAME; if this line is a row, "+
+		"add --no-header", name, in.ListColumns(), flag.name, name)
 }
 
 // propertyNames returns the names that the columns of a nodes file have in a store, all of which differ. A column
@@ -95,7 +156,7 @@ func (r Job) propertyNames(in *table.Reader, h *header, others []int) ([]string,
 		if slices.Contains(nodeNames, name) {
 			continue
 		}
-		place, err := Columns{name: column}.places(in, "--columns", true, name)
+		place, err := r.find(in, columnFlag{"--columns", Columns{name: column}, true}, 1, name)
 		if err != nil {
 			return nil, err
 		}
@@ -121,69 +182,25 @@ func (r Job) propertyNames(in *table.Reader, h *header, others []int) ([]string,
 	return names, nil
 }
 
-// otherPlaces returns the places of columns in a table beside the nodes file: those of Columns, or, where it does not
-// have them, those of the names themselves. All are there.
-func (r Job) otherPlaces(in *table.Reader, names ...string) ([]int, error) {
-	places, err := r.Columns.places(in, "--columns", false, names...)
-	if err == nil && names[0] == "id" && places[0] < 0 && len(in.Header()) > 1 && in.Header()[0] == "" {
-		places[0] = 0
-		r.say("%s: no column is named id, so column 1, which has no name, is taken for it, as the index of a frame of pandas", in.Path())
-	}
-	if err == nil {
-		err = r.checkPlaces(in, places, names, len(names))
-	}
-	return places, err
+// isCount reports whether the name of a column is a number that may count columns.
+func isCount(column string) bool {
+	_, err := strconv.ParseUint(column, 10, 32)
+	return err == nil
 }
 
-// places returns the places of columns. A column that c names must be there if c is for this very file. Of another file
-// c does not count the columns. In a file without a header, names that c does not have are those of the first columns.
-func (c Columns) places(in *table.Reader, flag string, exact bool, names ...string) ([]int, error) {
-	h, err := headerOf(in)
-	if err != nil {
-		return nil, err
-	}
-	places := make([]int, len(names))
-	for i, name := range names {
-		column, isNamed := c[name]
-		if isNamed = isNamed && (exact || !isCount(column)); isNamed {
-			if places[i], err = h.column(column); err != nil {
-				return nil, err
+// isHeader returns a function that recognizes a header: it has all of some names, or the columns that c names for them.
+func (c Columns) isHeader(names ...string) func(fields []string) bool {
+	return func(fields []string) bool {
+		for _, name := range names {
+			isColumn := func(field string) bool {
+				_, of := cutType(field)
+				return strings.EqualFold(strings.TrimSpace(field), name) || of != "" && of == roles[name] || field == c[name] &&
+					!isCount(field)
 			}
-			if places[i] < 0 && exact {
-				return nil, in.HeaderErrorf("", "has no column %q, which %s names for %s; its columns are %s", column, flag, name,
-					in.ListColumns())
+			if !slices.ContainsFunc(fields, isColumn) {
+				return false
 			}
 		}
-		if !isNamed || places[i] < 0 {
-			if places[i], err = h.find(name); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if in.Numbered() {
-		first := min(len(names), 2) // of the names are those of the first columns
-		if slices.Equal(names, nodeNames) && len(in.Header()) != 2 {
-			first = 1
-		}
-		for i := range names[:min(first, len(in.Header()))] {
-			if places[i] < 0 && !slices.Contains(places, i) {
-				places[i] = i
-			}
-		}
-	}
-	for i, place := range places {
-		if j := slices.Index(places, place); place >= 0 && j < i {
-			return nil, in.HeaderErrorf(in.Header()[place], "is named for %s and for %s by %s, want a column for each",
-				names[j], names[i], flag)
-		}
-	}
-	return places, nil
-}
-
-// sayUnlabelled says so if a nodes file has no labels.
-func (n *nodesFile) sayUnlabelled(r Job) {
-	if n.label < 0 && len(n.names) > 1 {
-		r.say("%s: has no column label, so no node has a label. Its columns are %s. If one of them is the label, add --columns label=NAME, or its number",
-			n.in.Path(), n.in.ListColumns())
+		return !slices.ContainsFunc(fields, isCount) // a row such as 1,id may have the code of a country
 	}
 }

@@ -29,7 +29,7 @@ type filedDecision struct {
 	Who, Why string
 	Time     time.Time // in UTC; zero where the file does not say
 
-	Seq, Step, Undoes int64
+	Seq, Undoes int64
 }
 
 // add takes a record whose fields are looked up by name.
@@ -87,7 +87,7 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 	case d.Kind == decide.None && !d.HasTo:
 		return nil, f.errorf(line, "decision", "is empty, and there is no label")
 	case d.Kind == decide.None && d.HasFrom && d.From == d.To:
-		return nil, f.unchanged(d)
+		return nil, nil // a row of exported labels that was not changed
 	case d.Kind == decide.Relabel && d.To == "":
 		return nil, f.errorf(line, "label", "names no class, want the one that relabel gives")
 	case d.Kind == decide.Unlabel && d.To != "":
@@ -117,16 +117,6 @@ func (f *decisionsFile) parse(line int64, field func(name string) (string, bool)
 	return d, nil
 }
 
-// unchanged takes a row of exported labels that was not changed. It decides nothing, but may be about another label
-// than the store has.
-func (f *decisionsFile) unchanged(d *filedDecision) error {
-	now, err := f.shown.View(d.Node)
-	if err == nil && now.Decision == decide.None && now.Label != d.From {
-		f.other.add(d.ID)
-	}
-	return err
-}
-
 // keeps reports whether the decision leaves the label that the node has.
 func (d *filedDecision) keeps() bool { return d.Kind == decide.Reject || d.Kind == decide.Unsure }
 
@@ -146,7 +136,7 @@ func (f *decisionsFile) either(
 	return text, ok, nil
 }
 
-// parseNumbers reads the fields time, seq, step and undoes, where there are any.
+// parseNumbers reads the fields time, seq and undoes, where there are any.
 func (f *decisionsFile) parseNumbers(d *filedDecision, field func(name string) (string, bool)) (err error) {
 	if text, _ := field("time"); text != "" {
 		var ok bool
@@ -155,18 +145,15 @@ func (f *decisionsFile) parseNumbers(d *filedDecision, field func(name string) (
 				"if it has no offset", wording.Short(text))
 		}
 		d.Time = d.Time.UTC()
-		if year := d.Time.Year(); year < 1 || year > 9999 {
-			return f.errorf(d.Line, "time", "got %q, want a time of the years 1 to 9999", wording.Short(text))
-		}
-		if d.Time.After(f.latest) {
-			return f.errorf(d.Line, "time", "got %q, want a time that is not ahead of the clock by more than %d minutes",
+		if d.Time.Year() < 1 || d.Time.After(f.latest) {
+			return f.errorf(d.Line, "time", "got %q, want a time from the year 1 on, and not ahead of the clock by more than %d minutes",
 				wording.Short(text), int(maxAhead.Minutes()))
 		}
 	}
 	for _, number := range []struct {
 		name string
 		into *int64
-	}{{"seq", &d.Seq}, {"step", &d.Step}, {"undoes", &d.Undoes}} {
+	}{{"seq", &d.Seq}, {"undoes", &d.Undoes}} {
 		text, _ := field(number.name)
 		if text == "" {
 			continue

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/table"
@@ -26,26 +25,19 @@ type decisionsFile struct {
 	labels  Form
 	latest  time.Time     // that a decision can have been made
 	sorted  *spill.Sorter // the decisions, by node and line
-	other   *LeftOut      // decisions about another label than the store has
-	shown   *decide.Reader
 }
 
 // sorterShare is the part of the memory that each of the two sorters of decisions may hold, as a divisor. The table
 // that is read has the rest.
 const sorterShare = 8
 
-// readDecisions reads a table of decisions, whose nodes and classes the store must have, into a sorter,
-// by node and line. It counts in other the rows that decide nothing and are about another label than the store has.
-func readDecisions(
-	ctx context.Context, path string, tx *kv.Tx, opt Adopting, sorted *spill.Sorter, other *LeftOut,
-) (err error) {
+// readDecisions reads a table of decisions, whose nodes and classes the store must have, into a sorter, by node and
+// line.
+func readDecisions(ctx context.Context, path string, tx *kv.Tx, opt Adopting, sorted *spill.Sorter) error {
 	opt.Memory -= 2 * opt.Memory / sorterShare
 	f := &decisionsFile{
 		Job: opt.Job, path: path, tx: tx, latest: time.Now().Add(maxAhead), classes: make(map[string]bool, len(tx.Classes())),
-		labels: opt.Form, sorted: sorted, other: other,
-	}
-	if f.shown, err = decide.NewReader(tx); err != nil {
-		return err
+		labels: opt.Form, sorted: sorted,
 	}
 	for _, class := range tx.Classes() {
 		f.classes[class] = true
@@ -65,17 +57,13 @@ func (f *decisionsFile) read(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	columns, err := f.Columns.places(in, "--columns", true, filedFields...)
+	columns, err := f.find(in, f.nodeFlag(true), 1, filedFields...)
 	if err != nil {
 		return err
 	}
 	place := func(name string) int { return columns[slices.Index(filedFields, name)] }
-	needed := 1
 	if place(kv.LabelColumn) < 0 && place("to") < 0 && place("decision") < 0 {
-		needed = 2
-	}
-	if err := f.checkPlaces(in, columns, filedFields, needed); err != nil {
-		return err
+		return f.missing(in, f.nodeFlag(true), kv.LabelColumn)
 	}
 	return EachRow(ctx, in, f.Progress, func(row table.Row) error {
 		return f.add(row.Line, func(name string) (string, bool) {
@@ -90,7 +78,7 @@ func (f *decisionsFile) read(ctx context.Context) (err error) {
 
 // filedFields are the columns that mean something. Others are passed over.
 var filedFields = []string{
-	"id", kv.LabelColumn, "decision", "from", "original_label", "to", "who", "why", "time", "seq", "step", "undoes",
+	"id", kv.LabelColumn, "decision", "from", "original_label", "to", "who", "why", "time", "seq", "undoes",
 }
 
 // FiledFields are the names of the columns that a file of decisions can have.

@@ -1,14 +1,12 @@
 package files
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
@@ -52,26 +50,11 @@ func openEdges(ctx context.Context, path string, r Job) (edgesFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	columns, err := r.edgePlaces(in)
+	columns, err := r.find(in, columnFlag{"--edge-columns", r.EdgeColumns, true}, 2, edgeNames...)
 	if err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
-	e := &edgesTable{in: in, src: columns[0], dst: columns[1], weight: columns[2]}
-	header, err := headerOf(in)
-	if err != nil {
-		return nil, errors.Join(err, in.Close())
-	}
-	extra := in.LeftOut()
-	for i, name := range in.Header() {
-		if i != e.src && i != e.dst && i != e.weight && name != "" {
-			extra = append(extra, cmp.Or(header.names[i], name))
-		}
-	}
-	if len(extra) > 0 {
-		r.say("%s: edges have no properties but a weight, so these columns are left out: %s", in.Path(),
-			strings.Join(extra, ", "))
-	}
-	return e, nil
+	return &edgesTable{in: in, src: columns[0], dst: columns[1], weight: columns[2]}, nil
 }
 
 // readEdges hands the edges of a file to a loader.

@@ -15,26 +15,17 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// openFeatures opens a file of features, and returns the names of its columns.
-func (w *writing) openFeatures(
-	ctx context.Context, path string, stage *ops.Stage,
-) (in *matrixFile, names []string, err error) {
-	if in, err = w.openMatrix(ctx, path, cleaner.FeaturesMatrix, stage); err != nil {
-		return nil, nil, err
-	}
-	if names, err = in.featureNames(w.Memory); err != nil {
-		return nil, nil, errors.Join(err, in.close())
-	}
-	return in, names, nil
-}
-
 // features writes the matrix of features. Every node has a row, and every value is finite.
 func (w *writing) features(ctx context.Context, path string, stage *ops.Stage) (err error) {
-	in, names, err := w.openFeatures(ctx, path, stage)
+	in, err := w.openMatrix(ctx, path, cleaner.FeaturesMatrix, stage)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, in.close()) }()
+	names, err := in.featureNames(w.Memory)
+	if err != nil {
+		return err
+	}
 	matrix, err := w.bulk.Matrix(cleaner.FeaturesMatrix, names, kv.MatrixEncoding{})
 	if err != nil && in.table != nil {
 		return in.table.Errorf(0, "", "%w", err)
@@ -43,14 +34,7 @@ func (w *writing) features(ctx context.Context, path string, stage *ops.Stage) (
 		return err
 	}
 	matrix.Sort()
-	return w.eachFeatures(ctx, in, len(names), matrix.Put)
-}
-
-// eachFeatures hands every row of features to put, borrowed. Every value is finite.
-func (w *writing) eachFeatures(
-	ctx context.Context, in *matrixFile, width int, put func(v kv.NodeID, row []float32) error,
-) error {
-	values := make([]float32, width)
+	values := make([]float32, len(names))
 	return in.each(ctx, w, func(v kv.NodeID, columns []uint32, row []float64) error {
 		clear(values)
 		for i, x := range row {
@@ -66,7 +50,7 @@ func (w *writing) eachFeatures(
 					Msg: fmt.Sprintf("column %d is %v, want a finite number", i, x)})
 			}
 		}
-		return put(v, values)
+		return matrix.Put(v, values)
 	})
 }
 
@@ -107,8 +91,11 @@ func (m *matrixFile) featureNames(memory int64) ([]string, error) {
 // leaveAnswersOut leaves the columns of labels and splits out of features. They are there if the table is the nodes
 // file too.
 func (w *writing) leaveAnswersOut(m *matrixFile) error {
-	isNodes := w.nodes == m.path()
-	places, err := w.Columns.places(m.table, "--columns", isNodes, nodeNames...)
+	isNodes, names := w.nodes == m.path(), nodeNames
+	if !isNodes {
+		names = nodeNames[1:] // the id is found
+	}
+	places, err := w.find(m.table, w.nodeFlag(isNodes), 0, names...)
 	if err != nil {
 		return err
 	}

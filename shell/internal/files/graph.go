@@ -121,7 +121,6 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, er
 	if g.Splits != "" && nodes.split >= 0 {
 		return stats, fmt.Errorf("%s has a column split, and --splits gives another: want one of them", g.Nodes)
 	}
-	nodes.sayUnlabelled(r)
 	edges, err := openEdges(ctx, g.Edges, r)
 	if err != nil {
 		return stats, err
@@ -157,29 +156,19 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, er
 		if _, err := g.add(ctx, store, r, true); err != nil {
 			return err
 		}
+		if g.run != nil { // which has seen more labels
+			return nil
+		}
 		return store.View(func(tx *kv.Tx) error {
-			// A run, where there is one, has seen more labels.
-			if err := g.sayPositions(tx, r); err != nil || g.run != nil {
-				return err
-			}
-			return r.sayClasses(ctx, tx, nodes, nil)
+			r.sayClasses(tx, nodes, nil)
+			return nil
 		})
 	})
 	if errors.Is(err, kv.ErrCatalogTooBig) && !loaded {
 		err = fmt.Errorf("%s: the names of its classes and columns do not fit into a store, want fewer or shorter ones, "+
 			"more --memory does not help: %w", g.Nodes, err)
 	}
-	return stats, g.explainEnds(err)
-}
-
-// explainEnds is rowPlaces.explain, which also says so if the ends of edges may be positions.
-func (g *Graph) explainEnds(err error) error {
-	unknown, ok := errors.AsType[*kv.RowError](err)
-	if err = g.places.explain(err, "ids that "+g.Nodes+" has"); !ok || !unknown.Edge || !IsArray(g.Edges) {
-		return err
-	}
-	return fmt.Errorf("%w; the numbers of an array are ids, and not positions of rows as in edge_index of PyG. "+
-		"If they are positions, %s", err, saveIDs)
+	return stats, g.places.explain(err, "ids that "+g.Nodes+" has")
 }
 
 // fill hands nodes and edges to a loader.

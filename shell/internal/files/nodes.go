@@ -37,7 +37,7 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 			err = errors.Join(err, in.Close())
 		}
 	}()
-	columns, err := r.nodePlaces(in)
+	columns, err := r.find(in, r.nodeFlag(true), 1, nodeNames...)
 	if err != nil {
 		return nil, err
 	}

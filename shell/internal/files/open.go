@@ -40,10 +40,7 @@ func (r Job) openNodeTable(ctx context.Context, path string) (*table.Reader, []i
 	if err != nil {
 		return nil, nil, err
 	}
-	places, err := r.Columns.places(in, "--columns", isCount(r.Columns["id"]), "id")
-	if err == nil {
-		err = r.checkPlaces(in, places, nodeNames[:1], 1)
-	}
+	places, err := r.find(in, r.nodeFlag(isCount(r.Columns["id"])), 1, "id")
 	if err != nil {
 		return nil, nil, errors.Join(err, in.Close())
 	}
@@ -68,7 +65,7 @@ func (r Job) OpenTable(ctx context.Context, path string, others ...string) (*tab
 	if err != nil {
 		return nil, nil, err
 	}
-	columns, err := r.otherPlaces(in, names...)
+	columns, err := r.find(in, r.nodeFlag(false), len(names), names...)
 	if err != nil {
 		return nil, nil, errors.Join(err, in.Close())
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/namelist"
@@ -119,32 +118,4 @@ func (w *writing) sayRows(in *matrixFile, rows int) {
 			"nodes are labelled; with --as-given they get no score.",
 			in.path(), lacking, wording.Nodes(w.tx.Shape().Present))
 	}
-}
-
-// saveIDs is what to do about edges whose ends are positions of rows.
-const saveIDs = "save ids[edges] in their place, ids being the column id as an array"
-
-// sayPositions says how arrays were read if the ids of the nodes, some of which may be missing, are numbers in another
-// order than their rows.
-func (g *Graph) sayPositions(tx *kv.Tx, r Job) error {
-	if !tx.Shape().IntegerIDs || !IsArray(g.Edges) && !IsArray(g.Features) && !IsArray(g.Predictions) {
-		return nil
-	}
-	last, isSorted := -1, true
-	for id, err := range tx.IDs() {
-		if err != nil {
-			return err
-		}
-		number, err := strconv.Atoi(id)
-		if err != nil || number < 0 || number > 2*tx.Shape().Present {
-			return nil // an id that is no position
-		}
-		isSorted = isSorted && number > last
-		last = number
-	}
-	if !isSorted {
-		r.caution("The ids of the nodes are numbers in another order than the rows of the nodes file. The numbers in an array of edges are ids. If " +
-			"they are positions of rows, as in edge_index of PyG, " + saveIDs + ". The rows of other arrays are in the order of the nodes file.")
-	}
-	return nil
 }

@@ -1,66 +1,34 @@
 package files
 
 import (
-	"cmp"
-	"context"
 	"slices"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// decided is what the store has decided about a node; empty if no decision is in force.
-type decided struct {
-	history []decide.Decision
-	stands  []decide.Decision // of history, what was not taken back
-}
-
-func decidedBefore(ctx context.Context, tx *kv.Tx, v kv.NodeID, now decide.View) (b decided, err error) {
-	if now.Decision == decide.None {
-		return b, nil
-	}
-	for d, err := range decide.History(ctx, tx, v) {
-		if err != nil {
-			return b, err
-		}
-		b.history = append(b.history, d)
-		if d.Undoes == 0 {
-			b.stands = append(b.stands, d)
-		} else {
-			b.stands = slices.DeleteFunc(b.stands, func(earlier decide.Decision) bool { return earlier.Seq == d.Undoes })
-		}
-	}
-	return b, nil
-}
-
-// A standpoint is what the store has of the person who makes a decision, and of others.
+// A standpoint is what the store has of the person who makes a decision of a file, and of others.
 type standpoint struct {
-	// when the person's last decision about the node was made, taken back or not; zero where there is none
-	last time.Time
-	word *decide.Decision // of the person; nil: none
-	// the file names no person: all that the store has decided counts as said by the one who takes it
-	isOfNode bool
-	others   bool     // others have decided on the node
-	labels   []string // that the node had by the decisions
+	last     time.Time        // when the person's last decision about the node was made; zero where there is none
+	word     *decide.Decision // that decision; nil: none
+	isOfNode bool             // the file names no person: all that the store has decided counts as said by the one who takes it
+	others   bool             // others have decided on the node
+	labels   []string         // that the node had by the decisions
 }
 
-// of is the standpoint of who made a decision of a file, "" if the file does not say; then who takes it makes it. If it
-// is not the first about the node that is taken, others have decided.
-func (b *decided) of(who, taker string, isFirst bool) standpoint {
-	s := standpoint{isOfNode: who == "", others: !isFirst}
-	who = cmp.Or(who, taker)
-	for _, d := range b.history {
-		s.labels = append(s.labels, d.From, d.To)
-		if d.Who == who || s.isOfNode {
-			s.last = d.Time
+// standpointOf is that of who made a decision, where decisions of the store stand.
+func (a *adopter) standpointOf(d *filedDecision, stands []decide.Decision, others bool) standpoint {
+	s := standpoint{isOfNode: d.Who == "", others: others}
+	for i, earlier := range stands {
+		s.labels = append(s.labels, earlier.From, earlier.To)
+		isOwn := earlier.Who == a.who(d)
+		if isOwn {
+			s.word = &stands[i]
 		}
-	}
-	for i, d := range b.stands {
-		if d.Who == who {
-			s.word = &b.stands[i]
+		if isOwn || s.isOfNode {
+			s.last = earlier.Time
 		}
-		s.others = s.others || d.Who != who
+		s.others = s.others || !isOwn
 	}
 	return s
 }
@@ -76,8 +44,7 @@ const (
 )
 
 // against compares a decision with a node of the store, which had the labels passed by the file.
-func (d *filedDecision) against(now decide.View, labels []string, of standpoint) (decide.Request, fate) {
-	request := decide.Request{Node: d.Node, Kind: d.Kind}
+func (d *filedDecision) against(now decide.View, labels []string, of standpoint) (request decide.Request, fate fate) {
 	if d.Kind == decide.Accept && !d.HasTo {
 		if now.Suggestion == "" {
 			return request, fateOther
@@ -87,6 +54,7 @@ func (d *filedDecision) against(now decide.View, labels []string, of standpoint)
 	if !d.HasTo {
 		d.To = now.Label
 	}
+	kind := decide.Relabel
 	switch isKnown := func(label string) bool { return slices.Contains(labels, label) }; {
 	case of.isOfNode && d.isThere(now.Decision, now.Label), of.word != nil && d.isThere(of.word.Kind, of.word.To):
 		return request, fateThere
@@ -99,41 +67,39 @@ func (d *filedDecision) against(now decide.View, labels []string, of standpoint)
 	case d.Kind == decide.Accept && !d.HasFrom && now.Suggestion != "" && d.To != now.Suggestion && d.To != now.Label:
 		return request, fateOther
 	case d.Kind == decide.Unsure && (d.To == now.Label || of.others):
-		return request, fateTaken
+		kind = decide.Unsure
 	case d.To == "" && now.Label == "" && !of.others:
-		// There is no label to remove, and none that could be right.
-		return request, fateThere
+		return request, fateThere // there is no label to remove, and none that could be right
 	case d.To == "":
-		request.Kind = decide.Unlabel
+		kind = decide.Unlabel
 	case d.To == now.Suggestion && (d.Kind == decide.Accept || d.Kind != decide.Relabel && d.To != now.Label):
-		request.Kind = decide.Accept
+		kind = decide.Accept
 	case d.To == now.Label && d.Kind != decide.Relabel:
-		request.Kind = decide.Reject
-	default:
-		request.Kind, request.To = decide.Relabel, d.To
+		kind = decide.Reject
 	}
-	return request, fateTaken
+	return d.request(kind), fateTaken
+}
+
+// whateverLabel is the kind of request that makes the decision where the label is another meanwhile.
+func (d *filedDecision) whateverLabel() decide.Kind {
+	switch {
+	case d.Kind == decide.Unsure:
+		return decide.Unsure
+	case d.To == "":
+		return decide.Unlabel
+	}
+	return decide.Relabel
+}
+
+func (d *filedDecision) request(kind decide.Kind) decide.Request {
+	if kind == decide.Relabel {
+		return decide.Request{Node: d.Node, Kind: kind, To: d.To}
+	}
+	return decide.Request{Node: d.Node, Kind: kind}
 }
 
 // isThere reports whether a decision is the one of the file. Accept, reject and relabel come to the same: that the
 // label is right.
 func (d *filedDecision) isThere(is decide.Kind, label string) bool {
-	if is == decide.None || label != d.To {
-		return false
-	}
-	says := func(kind decide.Kind) decide.Kind {
-		switch kind {
-		case decide.Accept, decide.Relabel:
-			return decide.Reject
-		}
-		return kind
-	}
-	kind := d.Kind
-	if kind == decide.None {
-		kind = decide.Reject
-		if d.To == "" {
-			kind = decide.Unlabel
-		}
-	}
-	return says(kind) == says(is)
+	return is != decide.None && label == d.To && (is == decide.Unsure) == (d.Kind == decide.Unsure)
 }

@@ -24,7 +24,6 @@ type addStep struct {
 	input     []float32 // [c]
 	taken     []float32 // features of tested labels
 	tested    []kv.Class
-	numbers   []int32
 	votes     []float64
 }
 
@@ -118,11 +117,7 @@ func (s *addStep) first() error {
 	piece.Prepare()
 	s.tested = resize(s.tested, int(c.count)*s.testedLabels())
 	piece.Tested(s.tested)
-	s.numbers = s.numbers[:0]
-	for _, class := range s.tested {
-		s.numbers = append(s.numbers, int32(class))
-	}
-	s.memory = appendVector(s.memory[:0], s.numbers)
+	s.memory = appendClasses(s.memory[:0], s.tested...)
 	if err := s.write(c.frame(KindTested, s.testedLabels())); err != nil {
 		return err
 	}
@@ -143,15 +138,11 @@ func (s *addStep) members() error {
 	if len(c.members) == 0 {
 		return nil
 	}
-	s.numbers = s.numbers[:0]
+	s.memory = s.memory[:0]
 	for _, row := range c.members {
-		i := int(row - c.first)
-		s.numbers = append(s.numbers, int32(c.labels[i]))
+		s.memory = appendClasses(s.memory, c.labels[row-c.first])
 	}
-	f := Frame{Row: c.row, Column: ofMembers, First: c.first, Count: uint32(len(c.members))}
-	s.memory = appendVector(s.memory[:0], s.numbers)
-	f.Kind = KindLabels
-	return s.write(f)
+	return s.write(Frame{Kind: KindLabels, Row: c.row, Column: ofMembers, First: c.first, Count: uint32(len(c.members))})
 }
 
 // hop makes the rows of a later hop.

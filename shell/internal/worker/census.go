@@ -18,8 +18,6 @@ type censusStep struct {
 	unpredicted kv.NodeSet
 	verdicts    []cleaner.Verdict
 	chunkLabels []kv.Class
-	numbers     []int32
-	bytes       []uint8
 }
 
 // A verdict is what a person said of the label of a node, as a frame has it. Now is -1 if no more is known than that
@@ -82,29 +80,15 @@ func (s *censusStep) take(f *Frame) (err error) {
 		if err := s.follows(f, len(s.labels)); err != nil {
 			return err
 		}
-		if s.numbers, err = rowsOf(s.numbers, f); err != nil {
-			return err
-		}
-		s.chunkLabels, err = classesOf(s.chunkLabels, s.numbers, f, s.Classes)
+		s.chunkLabels, err = classesOf(s.chunkLabels, f, s.Classes)
 		s.labels = append(s.labels, s.chunkLabels...)
 		return err
 	case KindSplits:
 		if err := s.follows(f, len(s.splits)); err != nil {
 			return err
 		}
-		if s.bytes, err = rowsOf(s.bytes, f); err != nil {
-			return err
-		}
-		for _, split := range s.bytes {
-			if split&unpredicted != 0 {
-				s.unpredicted.Add(kv.NodeID(len(s.splits)))
-			}
-			if split &^= unpredicted; cleaner.Split(split) > cleaner.SplitUnused {
-				return fmt.Errorf("%w: split %d of the node at position %d", errFrame, split, len(s.splits))
-			}
-			s.splits = append(s.splits, cleaner.Split(split&^unpredicted))
-		}
-		return nil
+		s.splits, err = splitsOf(s.splits, f, func(at int) { s.unpredicted.Add(kv.NodeID(at)) })
+		return err
 	}
 	return s.unexpected(f)
 }

@@ -24,8 +24,6 @@ type chunk struct {
 	features          [][]float32 // [K+1], each [count×width of tested]
 	members           []uint32    // local rows
 	ballots, sums     denseRows
-	bytes             []uint8
-	numbers           []int32
 }
 
 // denseRows are rows of float64 of a chunk [count×width], from where its chunk begins.
@@ -88,18 +86,9 @@ func (c *chunk) take(f *Frame, width int) (err error) {
 	case KindMembers:
 		c.members, err = c.job.membersOf(c.members, f)
 	case KindLabels:
-		if c.numbers, err = rowsOf(c.numbers, f); err == nil {
-			c.labels, err = classesOf(c.labels, c.numbers, f, classes)
-		}
+		c.labels, err = classesOf(c.labels, f, classes)
 	case KindSplits:
-		c.bytes, err = rowsOf(c.bytes, f)
-		c.splits = c.splits[:0]
-		for _, split := range c.bytes {
-			if s := cleaner.Split(split &^ unpredicted); s > cleaner.SplitUnused {
-				return fmt.Errorf("%w: %s: split %d", errFrame, f.Place(), s)
-			}
-			c.splits = append(c.splits, cleaner.Split(split&^unpredicted))
-		}
+		c.splits, err = splitsOf(c.splits[:0], f, func(int) {})
 	case KindStrength:
 		c.strengths, err = rowsOf(c.strengths, f)
 	case KindDiagonal:
@@ -112,9 +101,7 @@ func (c *chunk) take(f *Frame, width int) (err error) {
 		if err = f.wantWidth(c.job.testedLabels()); err != nil {
 			return err
 		}
-		if c.numbers, err = rowsOf(c.numbers, f); err == nil {
-			c.tested, err = classesOf(c.tested, c.numbers, f, classes)
-		}
+		c.tested, err = classesOf(c.tested, f, classes)
 	case KindFeatures:
 		if err = f.wantWidth(c.job.testedLabels()); err != nil {
 			return err
@@ -137,9 +124,6 @@ func (c *chunk) take(f *Frame, width int) (err error) {
 	}
 	return err
 }
-
-// unpredicted is the bit of a split that says that a node has no predictions.
-const unpredicted = 0x80
 
 // rowBytes is what a column of a row takes: a sum, and what add makes of it for this hop and the next.
 const rowBytes = 8 + 4 + 4
@@ -199,18 +183,6 @@ func (j *Job) membersOf(memory []uint32, f *Frame) ([]uint32, error) {
 		if row >= rows || row/j.Chunk != f.First/j.Chunk {
 			return memory, fmt.Errorf("%w: %s: member %d, want rows of the chunk", errFrame, f.Place(), row)
 		}
-	}
-	return memory, nil
-}
-
-// classesOf checks classes.
-func classesOf(memory []kv.Class, numbers []int32, f *Frame, classes int) ([]kv.Class, error) {
-	memory = memory[:0]
-	for i, number := range numbers {
-		if number < -1 || int(number) >= classes {
-			return memory, fmt.Errorf("%w: %s: class %d at place %d, want -1 to %d", errFrame, f.Place(), number, i, classes-1)
-		}
-		memory = append(memory, kv.Class(number))
 	}
 	return memory, nil
 }

@@ -23,9 +23,8 @@ type sampleChunk struct {
 // fitStep fits the label model to the sample.
 type fitStep struct {
 	base
-	chunks  map[chunkPlace]*sampleChunk
-	numbers []int32
-	held    int64 // bytes
+	chunks map[chunkPlace]*sampleChunk
+	held   int64 // bytes
 }
 
 // sampleFrameBytes is what a frame of the sample takes beside its payload, about.
@@ -53,9 +52,7 @@ func (s *fitStep) take(f *Frame) (err error) {
 	}
 	switch f.Kind {
 	case KindLabels:
-		if s.numbers, err = rowsOf(s.numbers, f); err == nil {
-			c.labels, err = classesOf(nil, s.numbers, f, s.Classes)
-		}
+		c.labels, err = classesOf(nil, f, s.Classes)
 		return err
 	case KindSample:
 		return s.takeSample(f, c)

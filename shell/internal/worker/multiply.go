@@ -33,14 +33,13 @@ type multiplyStep struct {
 	nodes  uint32 // in it
 	ready  bool   // all rows are there, arcs follow
 
-	labels                           []kv.Class
-	strengths                        []float64
-	hasLabels, hasStrengths, hasRows uint32 // how many have come
-	numbers                          []int32
-	vector                           []float64
-	values                           []float32
-	rows                             *block.Rows
-	scaled                           *block.Labels
+	has       map[Kind]uint32 // how many rows have come
+	labels    []kv.Class
+	strengths []float64
+	vector    []float64
+	values    []float32
+	rows      *block.Rows
+	scaled    *block.Labels
 
 	arcs arcList
 	list kv.Adjacency
@@ -72,10 +71,11 @@ func (s *multiplyStep) beginGroup(f *Frame) error {
 			f.Row, nodes, bytes, s.Memory)
 	}
 	s.begun, s.ready, s.column, s.nodes = true, false, f.Row, nodes
-	s.hasLabels, s.hasStrengths, s.hasRows = 0, 0, 0
 	if s.Mode == modeFirst {
+		s.has = map[Kind]uint32{KindLabels: 0, KindStrength: 0}
 		s.labels, s.strengths = make([]kv.Class, nodes), make([]float64, nodes)
 	} else {
+		s.has = map[Kind]uint32{KindSlice: 0}
 		s.rows = block.NewRows(int(nodes), s.Classes)
 	}
 	return nil
@@ -91,38 +91,29 @@ func (s *multiplyStep) take(f *Frame) (err error) {
 	if !s.begun || f.Row != s.column || s.ready {
 		return fmt.Errorf("%w: %s in the group of range %d: want rows of that range, before arcs", errFrame, f.Place(), s.column)
 	}
-	switch {
-	case f.Kind == KindLabels && s.Mode == modeFirst:
-		if err = due(f, &s.hasLabels); err != nil {
-			return err
-		}
-		if s.numbers, err = rowsOf(s.numbers, f); err != nil {
-			return err
-		}
-		_, err = classesOf(s.labels[f.First:f.First], s.numbers, f, s.Classes)
+	has, ok := s.has[f.Kind]
+	if !ok {
+		return s.unexpected(f)
+	}
+	if err := due(f, &has); err != nil {
 		return err
-	case f.Kind == KindStrength && s.Mode == modeFirst:
-		if err = due(f, &s.hasStrengths); err != nil {
-			return err
-		}
-		if s.vector, err = rowsOf(s.vector, f); err != nil {
-			return err
-		}
+	}
+	s.has[f.Kind] = has
+	switch f.Kind {
+	case KindLabels:
+		_, err = classesOf(s.labels[f.First:f.First], f, s.Classes)
+	case KindStrength:
+		s.vector, err = rowsOf(s.vector, f)
 		copy(s.strengths[f.First:], s.vector)
-		return nil
-	case f.Kind == KindSlice && s.Mode == modeSlice:
-		if err = due(f, &s.hasRows); err != nil {
-			return err
-		}
+	case KindSlice:
 		if err = f.wantWidth(s.Classes); err != nil {
 			return err
 		}
-		if s.values, err = rowsOf(s.values, f); err != nil {
-			return err
+		if s.values, err = rowsOf(s.values, f); err == nil {
+			err = s.rows.Set(int(f.First), s.values)
 		}
-		return s.rows.Set(int(f.First), s.values)
 	}
-	return s.unexpected(f)
+	return err
 }
 
 // due returns an error if a frame does not follow those of its kind, of which so many rows have come.
@@ -136,12 +127,13 @@ func due(f *Frame, has *uint32) error {
 
 // complete returns an error if rows are missing where arcs begin.
 func (s *multiplyStep) complete(f *Frame) (err error) {
-	has := s.hasRows
-	if s.Mode == modeFirst {
-		has = min(s.hasLabels, s.hasStrengths)
+	for kind, has := range s.has {
+		if has != s.nodes {
+			return fmt.Errorf("%w: %s comes after %d of the %d %s of range %d", errFrame, f.Place(), has, s.nodes, kind, s.column)
+		}
 	}
-	if !s.begun || has != s.nodes {
-		return fmt.Errorf("%w: %s comes after %d of the %d nodes of range %d", errFrame, f.Place(), has, s.nodes, s.column)
+	if !s.begun {
+		return fmt.Errorf("%w: %s comes before a group", errFrame, f.Place())
 	}
 	if s.Mode == modeFirst {
 		s.scaled, err = block.NewLabels(s.labels, s.strengths, s.Classes)

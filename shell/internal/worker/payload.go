@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
+	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // decode decodes the JSON of a frame.
@@ -34,7 +37,7 @@ func (f *Frame) wantWidth(width int) error {
 
 // A number is what vectors in payloads consist of.
 type number interface {
-	~int32 | ~uint32 | ~float32 | ~uint8 | ~uint64 | ~float64
+	int32 | uint32 | float32 | uint64 | float64
 }
 
 func sizeOf[T number]() int { return binary.Size(*new(T)) }
@@ -70,6 +73,51 @@ func rowsOf[T number](memory []T, f *Frame) ([]T, error) {
 	}
 	memory, _ = vector(memory, f.Payload, len(f.Payload)/sizeOf[T]())
 	return memory, nil
+}
+
+// classesOf decodes classes.
+func classesOf(memory []kv.Class, f *Frame, classes int) ([]kv.Class, error) {
+	memory = memory[:0]
+	if err := f.want(4 * int64(f.Count) * int64(max(f.Width, 1))); err != nil {
+		return memory, err
+	}
+	for at := 0; at < len(f.Payload); at += 4 {
+		class := kv.Class(binary.LittleEndian.Uint32(f.Payload[at:]))
+		if class < kv.NoClass || int(class) >= classes {
+			return memory, fmt.Errorf("%w: %s: class %d at place %d, want -1 to %d", errFrame, f.Place(), class, at/4, classes-1)
+		}
+		memory = append(memory, class)
+	}
+	return memory, nil
+}
+
+// appendClasses encodes classes.
+func appendClasses(to []byte, classes ...kv.Class) []byte {
+	for _, class := range classes {
+		to = binary.LittleEndian.AppendUint32(to, uint32(class))
+	}
+	return to
+}
+
+// unpredicted is the bit of a split that says that a node has no predictions.
+const unpredicted = 0x80
+
+// splitsOf appends splits to some, and calls lacks with the place of each whose node has no predictions.
+func splitsOf(splits []cleaner.Split, f *Frame, lacks func(at int)) ([]cleaner.Split, error) {
+	if err := f.want(int64(f.Count)); err != nil {
+		return splits, err
+	}
+	for _, b := range f.Payload {
+		split := cleaner.Split(b &^ unpredicted)
+		if split > cleaner.SplitUnused {
+			return splits, fmt.Errorf("%w: %s: split %d", errFrame, f.Place(), split)
+		}
+		if b&unpredicted != 0 {
+			lacks(len(splits))
+		}
+		splits = append(splits, split)
+	}
+	return splits, nil
 }
 
 // Sparse rows: for each row a bitmap of the columns that are not zero, then the values of all rows. The width is that
