@@ -102,7 +102,6 @@ func TestGenerationsRunOut(t *testing.T) {
 	add := func(name string) func(tx *Tx) error {
 		return func(tx *Tx) error { return tx.AddColumn(name, KindInt) }
 	}
-	update(t, s, add("last"))
 	for name, write := range map[string]func(tx *Tx) error{
 		"AddColumn": add("beyond"),
 		"Space.Put": func(tx *Tx) error { return tx.Space("s").Put([]byte("k"), nil) },

@@ -211,8 +211,9 @@ func (c *catalog) withCounts(body []byte) (*catalog, error) {
 		return nil, record.Corrupt(countsKey(), fmt.Sprintf("%d of %d nodes are removed, and %d were before", d.Removed,
 			d.Nodes, d.Unnamed))
 	}
-	if d.Nodes < d.LoadedNodes {
-		return nil, record.Corrupt(countsKey(), fmt.Sprintf("there are %d nodes, and %d were loaded", d.Nodes, d.LoadedNodes))
+	if d.LoadedNodes < 0 || d.Nodes < d.LoadedNodes || d.Nodes > record.MaxNodes {
+		return nil, record.Corrupt(countsKey(), fmt.Sprintf("there are %d nodes, of at most %d, and %d were loaded", d.Nodes,
+			record.MaxNodes, d.LoadedNodes))
 	}
 	return &d, nil
 }

@@ -84,7 +84,10 @@ func (tx *Tx) changesAfter(after, last uint64) iter.Seq2[changes.Commit, error] 
 			var c changes.Commit
 			number := next
 			if err == nil {
-				number, err = changesCommit(r.Key)
+				var ok bool
+				if number, ok = record.ChangesCommit(r.Key); !ok {
+					err = record.Corrupt(r.Key, "the key is of another size")
+				}
 			}
 			switch {
 			case err != nil:
@@ -121,14 +124,6 @@ func changesKey(number uint64) []byte {
 	return binary.BigEndian.AppendUint64(record.Prefix(record.KindChanges, changesGeneration), number)
 }
 
-// changesCommit is the commit of such a key.
-func changesCommit(key []byte) (uint64, error) {
-	if len(key) != 13 {
-		return 0, record.Corrupt(key, "the key is of another size")
-	}
-	return binary.BigEndian.Uint64(key[5:]), nil
-}
-
 // changesFrom is the commit behind which every commit has a record, if there are last commits.
 func (c *catalog) changesFrom(last uint64) uint64 {
 	return max(c.ChangesFrom, last-min(last, keptCommits))
@@ -136,11 +131,8 @@ func (c *catalog) changesFrom(last uint64) uint64 {
 
 // isOld reports whether a key is that of the changes of a commit up to one.
 func isOld(key []byte, upTo uint64) bool {
-	if record.Kind(key[0]) != record.KindChanges {
-		return false
-	}
-	number, err := changesCommit(key)
-	return err == nil && number <= upTo
+	number, ok := record.ChangesCommit(key)
+	return ok && number <= upTo
 }
 
 // The names of the sets of nodes that a commit touched.

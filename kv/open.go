@@ -136,9 +136,6 @@ func (s *Store) start() error {
 	if err := s.openPacks(); err != nil {
 		return err
 	}
-	if err := s.checkReplayed(); err != nil {
-		return err
-	}
 	if err := s.followDecisions(); err != nil {
 		return err
 	}
@@ -152,20 +149,6 @@ func (s *Store) start() error {
 		}
 	}
 	return s.sweep()
-}
-
-// checkReplayed returns an ErrCorrupt if logs that a crash left lack a commit before the last: one of them is damaged.
-func (s *Store) checkReplayed() error {
-	if !s.db.LeftByCrash() {
-		return nil
-	}
-	return s.lastView(func(tx *Tx) error {
-		err := readAll(context.Background(), tx.changesAfter(max(s.db.Tabled(), tx.cat.changesFrom(tx.last)), tx.last))
-		if errors.Is(err, ErrCorrupt) {
-			return fmt.Errorf("after a crash, a log of Badger is damaged or missing: %w", err)
-		}
-		return err
-	})
 }
 
 // damagedTable returns the first damage of a table of a store whose header is not found: it may be in there, or in a log

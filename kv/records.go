@@ -102,6 +102,9 @@ func (tx *Tx) iterate(prefix, from []byte, reverse bool) iter.Seq2[record.Record
 	}
 }
 
+// mostAhead is how many bytes iterateChunks reads ahead, about.
+const mostAhead = 1 << 20
+
 // iterateChunks iterates in an Update, which may write between two records, and an iterator does not see that: it reads
 // some records ahead into memory of their own, ends the iterator, and only then yields them.
 func (tx *Tx) iterateChunks(prefix, from []byte, reverse bool) iter.Seq2[record.Record, error] {
@@ -109,11 +112,14 @@ func (tx *Tx) iterateChunks(prefix, from []byte, reverse bool) iter.Seq2[record.
 		var skip []byte // the last key of the chunk before, which the next begins with
 		for size := 8; ; size = min(2*size, 1024) {
 			var chunk []record.Record
+			bytesHeld, more := 0, false
 			err := tx.each(prefix, from, reverse, func(r record.Record) bool {
 				if !bytes.Equal(r.Key, skip) {
 					chunk = append(chunk, record.Record{Key: bytes.Clone(r.Key), Body: bytes.Clone(r.Body)})
+					bytesHeld += len(r.Key) + len(r.Body)
 				}
-				return len(chunk) < size
+				more = len(chunk) == size || bytesHeld >= mostAhead
+				return !more
 			})
 			for _, r := range chunk {
 				if !yield(r, nil) {
@@ -124,7 +130,7 @@ func (tx *Tx) iterateChunks(prefix, from []byte, reverse bool) iter.Seq2[record.
 				yield(record.Record{}, err)
 				return
 			}
-			if len(chunk) < size {
+			if !more {
 				return
 			}
 			skip = chunk[len(chunk)-1].Key

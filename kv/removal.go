@@ -223,8 +223,12 @@ func (tx *Tx) putRemoved(v NodeID) error {
 		return err
 	}
 	counts.Removed++
-	own := &removedSet{counts.Removed, bitset.New[NodeID](tx.cat.Nodes)}
-	copy(own.nodes, before)
+	own := &removedSet{counts.Removed, before}
+	if !tx.removes || len(before) < (tx.cat.Nodes+63)/64 { // else it is the transaction's own
+		own.nodes = bitset.New[NodeID](tx.cat.Nodes)
+		copy(own.nodes, before)
+		tx.removes = true
+	}
 	own.nodes.Add(v)
 	tx.removed.Store(own)
 	return putRemovedBlock(tx.put, tx.cat.Graph, own.nodes, int(v)/removedPerBlock)

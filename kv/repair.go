@@ -62,6 +62,9 @@ func Repair(
 	if progress == nil {
 		progress = func(string, int64, int64) {}
 	}
+	if opt.ReadOnly {
+		return nil, fmt.Errorf("%s: %w: a store is not repaired read-only", dir, ErrReadOnly)
+	}
 	if opt, err = opt.withDefaults(); err != nil {
 		return nil, err
 	}

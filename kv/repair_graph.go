@@ -26,7 +26,7 @@ func (r *repair) graph(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	w, err := r.rewriter()
+	w, err := r.rewriter(ctx)
 	if err != nil {
 		return err
 	}

@@ -142,14 +142,14 @@ func (r *repair) changes(ctx context.Context) error {
 	} else {
 		r.lose(lsm.Loss{Kind: "history of changes", Count: 1}, where, damage.What, done)
 	}
-	_, err = r.rewriter() // a commit
+	_, err = r.rewriter(ctx) // a commit
 	return err
 }
 
 // rewriter writes again what the store has, all of it visible at once in the end, and reports what is lost.
-func (r *repair) rewriter() (*rewriter, error) {
+func (r *repair) rewriter(ctx context.Context) (*rewriter, error) {
 	if r.bulk == nil {
-		bulk, err := r.s.beginBulk(context.Background())
+		bulk, err := r.s.beginBulk(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -302,7 +302,7 @@ func (r *repair) properties(ctx context.Context) error {
 		broken, err := r.isBroken(ctx, check)
 		if err == nil && broken {
 			var w *rewriter
-			if w, err = r.rewriter(); err == nil {
+			if w, err = r.rewriter(ctx); err == nil {
 				err = p.rewrite(w, ctx)
 			}
 		}

@@ -41,6 +41,7 @@ type Tx struct {
 	writes      int               // counts writes, so that readers inside an Update notice them
 	nodesBefore int               // before the first write
 	touched     changes.Sets      // what was written
+	removes     bool              // it has removed nodes
 
 	mu     sync.Mutex
 	active int  // reads under way
@@ -272,6 +273,7 @@ func (tx *Tx) change() (*catalog, error) {
 	}
 	if !tx.changed {
 		tx.cat = tx.cat.clone()
+		tx.cat.Next = max(tx.cat.Next, tx.s.unused)
 		tx.changed = true
 	}
 	tx.writes++

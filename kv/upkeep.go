@@ -137,6 +137,9 @@ func (s *Store) CheckRoom(bytes int64) error { return storedir.CheckRoom(s.dir, 
 func Restore(
 	ctx context.Context, dir string, files []io.Reader, opt Options, progress Progress,
 ) (info BackupInfo, err error) {
+	if opt.ReadOnly {
+		return info, fmt.Errorf("%s: %w: a store is not restored read-only", dir, ErrReadOnly)
+	}
 	chain, err := archive.Open(files)
 	if err != nil {
 		return info, err

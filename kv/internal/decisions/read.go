@@ -46,7 +46,7 @@ func (l *Log) readHead(store string) error {
 	switch {
 	case err != nil:
 		return err
-	case l.begin == 0:
+	case l.begin == 0 || l.head.Anew < l.begin:
 		return record.CorruptFile(l.path, "its head is damaged")
 	case l.head.Store != store:
 		return record.CorruptFile(l.path, "it has the decisions of the store %s", l.head.Store)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,7 +29,6 @@ type DB struct {
 	dir     string
 	db      *badger.DB // nil if it is read without Badger
 	crashed bool       // a crash left what was opened
-	tabled  uint64     // the newest version that tables had when it was opened; logs had the later ones
 	opened  bool       // OpenPacks has opened the packs
 
 	failure *writeFailure
@@ -93,7 +91,7 @@ func (d *DB) openBadger(opt Options) error {
 	}
 	if err == nil {
 		d.last.Store(f.last)
-		d.tabled, d.flushes.tables = f.tabled, f.tables
+		d.flushes.tables = f.tables
 		return nil
 	}
 	err = fmt.Errorf("%s: %w", d.dir, wrapBadger(err))
@@ -113,9 +111,6 @@ func leftByCrash(dir string) (bool, error) {
 
 // LeftByCrash says whether the database had not been closed when it was opened.
 func (d *DB) LeftByCrash() bool { return d.crashed }
-
-// Tabled is the newest version that tables had when the database was opened: logs had the later ones.
-func (d *DB) Tabled() uint64 { return d.tabled }
 
 // markClosed leaves the directory of a database that Badger has closed as one that was closed properly.
 func markClosed(dir string) error {
@@ -174,8 +169,11 @@ func prepare(dir string, crashed bool) (f found, err error) {
 	if err != nil {
 		return f, err
 	}
-	f.last = slices.Max(append(slices.Collect(maps.Keys(logged.all)), f.tabled))
+	f.last = max(f.tabled, logged.last())
 	f.tables += logged.logs
+	if n := logged.lacks(f.tabled); n > 0 {
+		return f, record.CorruptFile(dir, "after a crash, a log of Badger is damaged or missing: %d commits before the last are lost", n)
+	}
 	if f.strays, err = findStrays(dir, strays, f.tabled, logged); err != nil {
 		return f, err
 	}

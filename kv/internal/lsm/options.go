@@ -7,6 +7,7 @@ import (
 	badgeroptions "github.com/dgraph-io/badger/v4/options"
 
 	"github.com/graphcleaner/graphcleaner/kv/internal/pack"
+	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
 // valueThreshold is the size from which Badger would put a value into its value log. No value gets near it, so the
@@ -72,14 +73,17 @@ func badgerOptions(dir string, opt Options) (badger.Options, error) {
 	return b, nil
 }
 
-// minMemTable has room for transactions of a useful size.
-const minMemTable = 8 << 20
+// The smallest memtable has room for transactions of a useful size, the largest flushes well.
+const (
+	minMemTable     = 8 << 20
+	largestMemTable = 64 << 20
+)
 
 // waitingMemTables is how many memtables, beside the one that is written, there are at most.
 const waitingMemTables = 2
 
-// memTableOf is an eighth of the budget, within what transactions of a useful size need and what flushes well.
-func memTableOf(budget int64) int64 { return min(max(budget/8, minMemTable), 64<<20) }
+// memTableOf is an eighth of the budget, within these.
+func memTableOf(budget int64) int64 { return min(max(budget/8, minMemTable), largestMemTable) }
 
 // memTableSize is memTableOf a budget, for what is in a directory. A log left by a crash is replayed into one memtable,
 // so that size is never below what the store was written with.
@@ -93,6 +97,9 @@ func memTableSize(dir string, budget int64) (int64, error) {
 		info, err := os.Stat(name)
 		if err != nil {
 			return 0, err
+		}
+		if info.Size() > 2*largestMemTable {
+			return 0, record.CorruptFile(name, "it has %d bytes, and a log at most %d", info.Size(), 2*largestMemTable)
 		}
 		size = max(size, info.Size()/2) // a log's file is twice its memtable
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -20,6 +21,7 @@ import (
 
 // A salvage is one run of Salvage.
 type salvage struct {
+	ctx      context.Context
 	dir      string
 	progress func(stage string, done, total int64)
 	report   func(Correction)
@@ -47,7 +49,7 @@ type Salvaged struct {
 func Salvage(
 	ctx context.Context, from, to string, progress func(stage string, done, total int64), report func(Correction),
 ) (found Salvaged, err error) {
-	s := &salvage{dir: from, progress: progress, report: report}
+	s := &salvage{ctx: ctx, dir: from, progress: progress, report: report}
 	defer func() {
 		for _, closing := range s.closers {
 			err = errors.Join(err, closing())
@@ -57,7 +59,7 @@ func Salvage(
 		if err := s.open(); err != nil {
 			return err
 		}
-		return s.write(ctx, to)
+		return s.write(to)
 	})
 	return s.found, err
 }
@@ -213,25 +215,31 @@ func (s *salvage) openTables(f files, m manifest, damage error) error {
 	}
 	if damage != nil {
 		for _, stray := range strays {
-			if _, err := s.openTable(stray.path, false); err != nil {
+			has, err := s.openTable(stray.path, false)
+			if err != nil {
 				return err
 			}
+			newest = max(newest, has)
 		}
 	}
 	err = s.tell(damage, nil, ManifestName, "written again")
 	for _, id := range gone {
 		s.missing(table.IDToFilename(id))
 	}
+	if n := logged.lacks(newest); n > 0 && len(gone) == 0 {
+		s.report(Correction{Where: "logs", What: fmt.Sprintf("%d commits before the last are in none", n), Done: "lost",
+			Lost: Losses{{Kind: "commit", Count: int64(min(n, math.MaxInt64)), AtMost: true}}})
+	}
 	return err
 }
 
 // write writes what was opened.
-func (s *salvage) write(ctx context.Context, to string) error {
+func (s *salvage) write(to string) error {
 	if err := storedir.CheckRoom(to, s.bytes+SpareRoom); err != nil {
 		return fmt.Errorf("repairing makes another store and keeps what it was: %w", err)
 	}
 	r := NewRestorer(to, s.newest)
-	err := pack.Merge(ctx, s.inputs, func(e pack.Entry) error {
+	err := pack.Merge(s.ctx, s.inputs, func(e pack.Entry) error {
 		if isDeletion(e) {
 			return nil
 		}

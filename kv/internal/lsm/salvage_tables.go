@@ -68,7 +68,9 @@ func (s *salvage) openTable(path string, isPack bool) (newest uint64, err error)
 	s.closers = append(s.closers, t.reader.Close)
 	if t.damage == nil {
 		t.count, t.newest = t.reader.Blocks(), t.reader.Index().MaxVersion()
-	} else if t.search(); t.count == 0 {
+	} else if err := t.search(); err != nil {
+		return 0, err
+	} else if t.count == 0 {
 		return 0, s.tell(t.damage, lostTable, filepath.Base(path), "lost: none of its blocks was found")
 	}
 	s.newest = max(s.newest, t.newest)
@@ -79,9 +81,13 @@ func (s *salvage) openTable(path string, isPack bool) (newest uint64, err error)
 }
 
 // search finds the blocks of a table without its index.
-func (t *salvagedTable) search() {
+func (t *salvagedTable) search() error {
 	var all bool
-	if t.found, all = searchBlocks(t.reader.Path, t.reader.Data); !all {
+	t.found, all = searchBlocks(t.reader.Path, t.reader.Data, func() bool { return t.ctx.Err() != nil })
+	if err := t.ctx.Err(); err != nil {
+		return err
+	}
+	if !all {
 		t.lost.Add(Loss{Kind: "record of tables", Count: UnknownCount})
 	}
 	t.count = len(t.found)
@@ -93,11 +99,12 @@ func (t *salvagedTable) search() {
 			}
 		}
 	}
+	return nil
 }
 
 // searchBlocks finds the blocks of a table without its index, by their checksums. A damaged one goes on to where a
-// sound one, or the index, begins. all says that nothing is left out before the index.
-func searchBlocks(path string, data []byte) (blocks []blockPlace, all bool) {
+// sound one, or the index, begins. all says that nothing is left out before the index. The search ends if stop says so.
+func searchBlocks(path string, data []byte, stop func() bool) (blocks []blockPlace, all bool) {
 	index := -1 // where it begins, as the end of the table says
 	if body, _, ok := pack.CutChecksum(data); ok && len(body) >= 4 {
 		index = len(body) - 4 - int(binary.BigEndian.Uint32(body[len(body)-4:]))
@@ -105,10 +112,10 @@ func searchBlocks(path string, data []byte) (blocks []blockPlace, all bool) {
 	soundEnd := func(from int) int {
 		return blockEnd(data, from, func(to int) bool { return pack.IsSound(data[from:to]) })
 	}
-	for from := 0; from != index; {
+	for from := 0; from != index && !stop(); {
 		b := blockPlace{from: from, to: soundEnd(from)}
 		if b.to == 0 {
-			b.to = blockEnd(data, from, func(to int) bool { return to == index || soundEnd(to) > 0 })
+			b.to = blockEnd(data, from, func(to int) bool { return to == index || soundEnd(to) > 0 || stop() })
 			b.damage = record.CorruptFile(path, "the checksum of the block from byte %d on does not match", from)
 		}
 		if b.to == 0 {
@@ -120,11 +127,14 @@ func searchBlocks(path string, data []byte) (blocks []blockPlace, all bool) {
 	return blocks, true
 }
 
+// longestBlock is above the size of any block: a record that is longer than others is alone in its block.
+const longestBlock = valueThreshold + pack.BlockSize
+
 // blockEnd is the first place behind another, and before the end of a table, where a block may end and found says
 // that one does; 0 if there is none.
 func blockEnd(data []byte, from int, found func(to int) bool) int {
 	const shortest, longest = 2, 8 // encoded checksum
-	for to := from + 4 + shortest; to < len(data); to++ {
+	for to := from + 4 + shortest; to < min(len(data), from+longestBlock); to++ {
 		if length := binary.BigEndian.Uint32(data[to-4:]); length >= shortest && length <= longest && found(to) {
 			return to
 		}

@@ -59,6 +59,7 @@ func TestLossesOfBlocks(t *testing.T) {
 // TestSearchBlocks finds the blocks of a table whose index is damaged, whichever byte of it is, also behind a damaged
 // block.
 func TestSearchBlocks(t *testing.T) {
+	goOn := func() bool { return false }
 	path := filepath.Join(t.TempDir(), "table")
 	w := pack.NewWriter(path)
 	for i := range uint32(300) {
@@ -85,7 +86,7 @@ func TestSearchBlocks(t *testing.T) {
 		if from, to, sum, ok := pack.FindIndex(damaged); ok && crc32c.Of(damaged[from:to]) == sum {
 			t.Fatalf("an index with byte %d of %d changed is sound", at, len(whole))
 		}
-		got, all := searchBlocks(path, damaged)
+		got, all := searchBlocks(path, damaged, goOn)
 		if !slices.Equal(got, want) || !all && at < len(whole)-end {
 			t.Errorf("with byte %d of %d changed: got %v, all %v; want %v", at, len(whole), got, all, want)
 		}
@@ -93,13 +94,13 @@ func TestSearchBlocks(t *testing.T) {
 	for at := range want[0].to - 20 { // but for its own end
 		damaged := bytes.Clone(whole)
 		damaged[at] ^= byte(1 + at%255)
-		got, all := searchBlocks(path, damaged)
+		got, all := searchBlocks(path, damaged, goOn)
 		if !all || len(got) != len(want) || got[0].damage == nil || got[0].to != want[0].to || !slices.Equal(got[1:],
 			want[1:]) {
 			t.Errorf("with byte %d of a block changed: got %v, all %v; want %v", at, got, all, want)
 		}
 	}
-	if got, all := searchBlocks(path, whole[:want[0].to+3]); all || len(got) != 1 || got[0] != want[0] {
+	if got, all := searchBlocks(path, whole[:want[0].to+3], goOn); all || len(got) != 1 || got[0] != want[0] {
 		t.Errorf("cut behind its first block: got %v, all %v", got, all)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"iter"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -62,8 +63,26 @@ func findStrays(dir string, ids []uint64, newest uint64, logged logVersions) (st
 
 // logVersions are the versions that logs have.
 type logVersions struct {
-	all  map[uint64]bool
-	logs int // of memtables that have any
+	all     map[uint64]bool
+	commits map[uint64]bool // of which they have the record of changes
+	logs    int             // of memtables that have any
+}
+
+// last is the newest version, zero if there is none.
+func (v logVersions) last() uint64 { return slices.Max(append(slices.Collect(maps.Keys(v.all)), 0)) }
+
+// lacks is how many commits the logs lack between the newest version that tables have and their own: there was another
+// log, or more in one.
+func (v logVersions) lacks(tabled uint64) (commits uint64) {
+	if last := v.last(); last > tabled {
+		commits = last - tabled
+		for n := range v.commits {
+			if tabled < n && n <= last {
+				commits--
+			}
+		}
+	}
+	return commits
 }
 
 // lack says whether a table has a version that the logs lack. A damaged block is an ErrCorrupt.
@@ -87,11 +106,14 @@ func (v logVersions) lack(path string) (lack bool, err error) {
 
 // readLogs returns the versions that the logs of memtables have.
 func readLogs(dir string) (versions logVersions, err error) {
-	versions.all = map[uint64]bool{}
+	versions.all, versions.commits = map[uint64]bool{}, map[uint64]bool{}
 	logs, err := openLogs(dir)
 	for _, l := range logs {
 		for _, e := range l.entries {
 			versions.all[y.ParseTs(e.Key)] = true
+			if n, ok := record.ChangesCommit(y.ParseKey(e.Key)); ok {
+				versions.commits[n] = true
+			}
 		}
 		if len(l.entries) > 0 {
 			versions.logs++

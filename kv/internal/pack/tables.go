@@ -61,7 +61,10 @@ func (cursors Cursors) Lack(key []byte) error {
 			continue
 		}
 		at, block, err := c.locate(y.KeyWithTs(key, math.MaxUint64))
-		if err = cmp.Or(err, c.run[at].reader.Verify(block), c.of.reader.Verify(c.block)); err != nil {
+		if err == nil {
+			err = cmp.Or(c.run[at].reader.Verify(block), c.of.reader.Verify(c.block))
+		}
+		if err != nil {
 			return err
 		}
 	}

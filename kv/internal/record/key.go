@@ -91,6 +91,14 @@ func (k Kind) InPacks() bool {
 	return k.IsBlock() || k == KindRemoved || k == KindColumnDelta || k == KindSpace
 }
 
+// ChangesCommit is the commit of a key of KindChanges; false for any other key.
+func ChangesCommit(key []byte) (number uint64, ok bool) {
+	if len(key) != 13 || Kind(key[0]) != KindChanges {
+		return 0, false
+	}
+	return binary.BigEndian.Uint64(key[5:]), true
+}
+
 // A Generation numbers one written version of a column, matrix, space or graph. Zero is none; numbers are never
 // committed twice in the life of a store.
 type Generation uint32
