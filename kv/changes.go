@@ -67,7 +67,7 @@ func (tx *Tx) ChangesSince(mark uint64) (*Changes, error) {
 	}
 	c.sets.Join(tx.touched)
 	if c.NumNodes < 0 {
-		return nil, record.Corrupt(changesKey(last), "more nodes were added than there are")
+		return nil, record.Corrupt(record.ChangesKey(last), "more nodes were added than there are")
 	}
 	return c, nil
 }
@@ -77,10 +77,10 @@ func (tx *Tx) changesAfter(after, last uint64) iter.Seq2[changes.Commit, error] 
 	return func(yield func(changes.Commit, error) bool) {
 		next := after + 1
 		missing := func() error {
-			return record.Corrupt(changesKey(next), fmt.Sprintf("the changes of commit %d are missing", next))
+			return record.Corrupt(record.ChangesKey(next), fmt.Sprintf("the changes of commit %d are missing", next))
 		}
-		prefix := record.Prefix(record.KindChanges, changesGeneration)
-		for r, err := range tx.records().Scan(prefix, changesKey(next)) {
+		prefix := record.Prefix(record.KindChanges, 0)
+		for r, err := range tx.records().Scan(prefix, record.ChangesKey(next)) {
 			var c changes.Commit
 			number := next
 			if err == nil {
@@ -116,14 +116,6 @@ func (tx *Tx) changesAfter(after, last uint64) iter.Seq2[changes.Commit, error] 
 // keptCommits is how many of the last commits have a record. The next fold leaves out the others'.
 const keptCommits = 1 << 20
 
-// changesGeneration is the generation of these records. It is never replaced.
-const changesGeneration record.Generation = 0
-
-// changesKey is the key of the changes of a commit.
-func changesKey(number uint64) []byte {
-	return binary.BigEndian.AppendUint64(record.Prefix(record.KindChanges, changesGeneration), number)
-}
-
 // changesFrom is the commit behind which every commit has a record, if there are last commits.
 func (c *catalog) changesFrom(last uint64) uint64 {
 	return max(c.ChangesFrom, last-min(last, keptCommits))
@@ -158,7 +150,7 @@ func (tx *Tx) putChanges() error {
 	if err != nil {
 		return fmt.Errorf("changes of the commit: %w", err)
 	}
-	return tx.put(changesKey(tx.s.commits+1), body)
+	return tx.put(record.ChangesKey(tx.s.commits+1), body)
 }
 
 // Version names the content of the graph, which is the nodes, their external ids and order, and the edges; of some

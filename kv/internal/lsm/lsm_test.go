@@ -49,6 +49,8 @@ func set(t testing.TB, d *DB, count int, body string) {
 	for i := range count {
 		err = errors.Join(err, txn.Set(testKey(i), record.Encode(testKey(i), fmt.Append(nil, body, i))))
 	}
+	changes := record.ChangesKey(d.Version() + 1)
+	err = errors.Join(err, txn.Set(changes, record.Encode(changes, nil)))
 	must.Do(t, errors.Join(err, txn.Commit(d.Version()+1)))
 }
 

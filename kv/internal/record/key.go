@@ -91,6 +91,11 @@ func (k Kind) InPacks() bool {
 	return k.IsBlock() || k == KindRemoved || k == KindColumnDelta || k == KindSpace
 }
 
+// ChangesKey is the key of the changes of a commit. Their generation is zero, and never replaced.
+func ChangesKey(number uint64) []byte {
+	return binary.BigEndian.AppendUint64(Prefix(KindChanges, 0), number)
+}
+
 // ChangesCommit is the commit of a key of KindChanges; false for any other key.
 func ChangesCommit(key []byte) (number uint64, ok bool) {
 	if len(key) != 13 || Kind(key[0]) != KindChanges {
