@@ -52,7 +52,7 @@ A table may be a directory of files, as Spark writes it. The files have the same
 
 Predictions are the class probabilities of your own classifier. A .npy or .npz file has one row a node, in the order of the nodes file, and one column a ` +
 		`class, in the order of the statement classes: sorted as numbers if all are numbers, else by bytes. --prediction-classes gives another order. A table ` +
-		`has the header id,CLASS,CLASS,… and any order. If predictions agree with the labels hardly more than shuffled ones would, import warns. Nodes may have no row, or one ` +
+		`has the header id,CLASS,CLASS,… and any order. Nodes may have no row, or one ` +
 		`without numbers: clean takes the built-in classifier's predictions for them.
 
 --scores and --run make a store of a part of a graph that was cleaned elsewhere, such as on a cluster, with the scores of that run. The nodes file has the nodes that people ` +
