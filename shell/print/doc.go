@@ -7,8 +7,7 @@
 // columns are at most 64 characters wide. A wider value is not cut; its line gets longer. If the table is too wide for
 // a terminal, the widest columns of text are narrowed and their values are cut. Ids and numbers are never cut. csv,
 // tsv, json and jsonl are for programs: floats in full, one header line, no row counts. tsv is csv with tabs, and has
-// no escapes. With [Screen.SafeCSV], texts in csv and tsv that a spreadsheet would take for formulas begin with an
-// apostrophe. In a file or a pipe csv, tsv and json are exact; on a terminal all formats show control characters as
+// no escapes. In a file or a pipe csv, tsv and json are exact; on a terminal all formats show control characters as
 // escapes. JSON is an array of objects, or one object for node, explain, noise, stats and clean; NaN and the infinities
 // are null. Answers are written while they are found.
 package print

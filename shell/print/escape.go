@@ -8,8 +8,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
 // EscapeControls writes characters that move the cursor or hide text as escapes such as \n, \x1b and \u202e, and bytes
@@ -72,44 +70,4 @@ func (w *escapeWriter) end() error {
 	_, err := io.WriteString(w.out, EscapeControls(string(w.rest)))
 	w.rest = nil
 	return err
-}
-
-// safeText puts an apostrophe before a text that a spreadsheet would take for a formula: a text that is no number and
-// begins with =, +, -, @, one of these in full width, a tab or an end of line. Afterwards nobody can tell whether an
-// apostrophe was there before.
-func safeText(text string) string {
-	first, _ := utf8.DecodeRuneInString(text)
-	if text == "" || !strings.ContainsRune("=+-@＝＋－＠\t\r\n", first) {
-		return text
-	}
-	if isNumber(text) {
-		return text
-	}
-	return "'" + text
-}
-
-// isNumber reports whether a text is a decimal number. strconv alone would also take 0x1p-2, 1_000, NaN and Inf.
-func isNumber(text string) bool {
-	_, err := strconv.ParseFloat(text, 64)
-	return err == nil && strings.Trim(text, "0123456789+-.eE") == ""
-}
-
-// fieldText is a value in csv or tsv.
-func fieldText(v kv.Value, kind kv.Kind, safe bool) string {
-	text := query.Exact(v, kind)
-	if safe && v.Kind() == kv.KindString {
-		return safeText(text)
-	}
-	return text
-}
-
-// fieldNames are the names of columns in csv or tsv.
-func fieldNames(columns []query.ColumnInfo, safe bool) []string {
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		if names[i] = c.Name; safe {
-			names[i] = safeText(c.Name)
-		}
-	}
-	return names
 }

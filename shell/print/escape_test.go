@@ -67,17 +67,3 @@ func TestEscapeWriterInParts(t *testing.T) {
 		t.Errorf("got %q, want %q", escape(text, "\n\t"), want)
 	}
 }
-
-func TestSafeText(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "", "a": "a", "=1+1": "'=1+1", `=HYPERLINK("http://x","y")`: `'=HYPERLINK("http://x","y")`, "+A1": "'+A1", "-A1": "'-A1", "@SUM(A1)": "'@SUM(A1)",
-		"\t=1": "'\t=1", "\r=1": "'\r=1", "-5": "-5", "+5": "+5", "-1.5e3": "-1.5e3", "-": "'-", "-5+cmd|' /C calc'!A0": "'-5+cmd|' /C calc'!A0",
-		"a=1": "a=1", "'=1": "'=1", "-inf": "'-inf",
-		"＝1+1": "'＝1+1", "＋A1": "'＋A1", "－A1": "'－A1", "＠SUM(A1)": "'＠SUM(A1)", "a＝1": "a＝1", "ü=1": "ü=1",
-		"\n=1": "'\n=1", "－5": "'－5",
-	} {
-		if got := safeText(text); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
-	}
-}

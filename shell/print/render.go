@@ -88,11 +88,15 @@ func newPrinter(out *bufio.Writer, r *query.Result, f Format, on *Screen) (print
 		}
 		return newMarkdownPrinter(out, r.Columns()), nil
 	case FormatCSV, FormatTSV:
-		p := &csvPrinter{out: csv.NewWriter(out), columns: r.Columns(), safe: on.SafeCSV}
+		p := &csvPrinter{out: csv.NewWriter(out), columns: r.Columns()}
 		if f == FormatTSV {
 			p.out.Comma = '\t'
 		}
-		return p, p.out.Write(fieldNames(r.Columns(), on.SafeCSV))
+		names := make([]string, len(p.columns))
+		for i, c := range p.columns {
+			names[i] = c.Name
+		}
+		return p, p.out.Write(names)
 	case FormatJSON, FormatJSONL:
 		p := &jsonPrinter{out: out, columns: r.Columns(), object: r.Object, array: f == FormatJSON && !r.Record}
 		return p, nil
@@ -169,13 +173,12 @@ func (p *barePrinter) end() error { return nil }
 type csvPrinter struct {
 	out     *csv.Writer
 	columns []query.ColumnInfo
-	safe    bool
 }
 
 func (p *csvPrinter) row(values []kv.Value) error {
 	fields := make([]string, len(values))
 	for i, v := range values {
-		fields[i] = fieldText(v, p.columns[i].Kind, p.safe)
+		fields[i] = query.Exact(v, p.columns[i].Kind)
 	}
 	err := p.out.Write(fields)
 	p.out.Flush()

@@ -9,7 +9,6 @@ import (
 // A Screen is what answers are printed on. The zero value is no terminal: a file or a pipe.
 type Screen struct {
 	Terminal bool // which obeys the control characters that it is sent
-	SafeCSV  bool // texts in csv and tsv that a spreadsheet would take for formulas begin with an apostrophe
 	Width    int  // in cells; 0 has no end
 	Height   int  // in lines; 0 has no end
 	Cut      bool // set where a value did not fit

@@ -62,7 +62,7 @@ func (s *Server) handler() http.Handler {
 	}
 	for _, pattern := range []string{"GET /ask", "POST /ask"} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if wantsJSON(r) || r.URL.Query().Has("format") {
+			if wantsJSON(r) {
 				s.tell(w, r)
 			} else {
 				s.answer(w, r, (*Server).ask)

@@ -164,11 +164,11 @@ type question struct {
 	Yes       bool   `json:"yes"`  // to a decision about many nodes
 }
 
-// tell answers a statement in a format for programs, and as a file that people open in a spreadsheet.
+// tell answers a statement in JSON.
 func (s *Server) tell(w http.ResponseWriter, r *http.Request) {
 	out := &begun{ResponseWriter: w}
 	err := guard(func() error {
-		q, format, err := readQuestion(r)
+		q, err := readQuestion(r)
 		if err != nil {
 			return err
 		}
@@ -176,16 +176,10 @@ func (s *Server) tell(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return err
 		}
-		if format == print.FormatJSON {
-			w.Header().Set("Content-Type", "application/json")
-		} else {
-			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-			w.Header().Set("Content-Disposition", "attachment; filename=answer."+format.String())
-		}
+		w.Header().Set("Content-Type", "application/json")
 		render := func(result *query.Result, err error) error {
 			if err == nil {
-				// No text in a file for a spreadsheet may be taken for a formula.
-				_, err = print.RenderOn(out, result, format, &print.Screen{SafeCSV: format != print.FormatJSON})
+				_, err = print.Render(out, result, print.FormatJSON)
 			}
 			return err
 		}
@@ -209,7 +203,6 @@ func (s *Server) tell(w http.ResponseWriter, r *http.Request) {
 	case err != nil && out.some:
 		panic(http.ErrAbortHandler) // an answer that looks whole must be whole
 	case err != nil:
-		w.Header().Del("Content-Disposition")
 		s.fail(w, r, err)
 	}
 }
@@ -226,16 +219,9 @@ func (b *begun) Write(p []byte) (int, error) {
 }
 
 // readQuestion reads a question from the address or the body.
-func readQuestion(r *http.Request) (q question, format print.Format, err error) {
-	name := r.URL.Query().Get("format")
-	if name == "" {
-		name = "json"
-	}
-	if format, err = print.ParseFormat(name); err != nil {
-		return q, format, badRequest("%s", sentence(err))
-	}
+func readQuestion(r *http.Request) (q question, err error) {
 	if r.Method != http.MethodPost {
-		return question{Statement: r.URL.Query().Get("statement")}, format, nil
+		return question{Statement: r.URL.Query().Get("statement")}, nil
 	}
 	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields()
@@ -247,5 +233,5 @@ func readQuestion(r *http.Request) (q question, format print.Format, err error) 
 			q.Args[i] = int64(number)
 		}
 	}
-	return q, format, err
+	return q, err
 }

@@ -68,12 +68,11 @@ func TestWay(t *testing.T) {
 	// Labels are as the person says.
 	export := func() map[string]string {
 		t.Helper()
-		text := eval[string](w, "fetch('ask?statement=nodes+return+id,+label&format=csv').then(answer => answer.text())")
-		path := filepath.Join(t.TempDir(), "labels.csv")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+		rows := eval[[]struct{ ID, Label string }](w, "fetch('ask?statement=nodes+return+id,+label', {headers: {Accept: 'application/json'}}).then(answer => answer.json())")
+		labels := map[string]string{}
+		for _, row := range rows {
+			labels[row.ID] = row.Label
 		}
-		_, labels := readLabels(t, path)
 		return labels
 	}
 	labels := export()
