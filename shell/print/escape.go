@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
 )
 
 // EscapeControls writes characters that move the cursor or hide text as escapes such as \n, \x1b and \u202e, and bytes
