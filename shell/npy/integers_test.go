@@ -108,7 +108,6 @@ func TestIntegersTransposed(t *testing.T) {
 }
 
 func TestIntegersErrors(t *testing.T) {
-	good, _ := integersFile(rand.New(rand.NewPCG(1, 0)), "<i4", false, 3, 2)
 	header := func(text string, values int) []byte {
 		return append([]byte("\x93NUMPY\x01\x00\x50\x00"), fmt.Sprintf("%-80s%s", text, make([]byte, values))...)
 	}
@@ -116,14 +115,10 @@ func TestIntegersErrors(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		{nil, "ends early, inside of its header"},
-		{[]byte("src,dst\n1,2\n"), "is not an .npy array"},
-		{good[:len(good)-1], "holds 23 bytes of values, want 24 for its shape [3×2] of <i4"},
 		{header("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }", 8), `holds values of type "<f4", want integers`},
 		{header("{'descr': '|b1', 'fortran_order': False, 'shape': (1, 2), }", 2), `holds values of type "|b1", want integers`},
 		{header("{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }", 16), "has shape [2], want 2 columns, or 2 rows"},
 		{header("{'descr': '<i8', 'fortran_order': False, 'shape': (3, 7), }", 168), "has shape [3×7], want 2 columns, or 2 rows"},
-		{header("{'descr': '<i8', 'fortran_order': False, 'shape': (2, 7), }", 0), "holds 0 bytes of values, want 112 for its shape [2×7]"},
 		{header(fmt.Sprintf("{'descr': '<i8', 'fortran_order': False, 'shape': (%d, 2), }", int64(math.MaxInt64)), 0), "want at most"},
 	} {
 		path := filepath.Join(t.TempDir(), "a.npy")

@@ -67,15 +67,6 @@ func TestIntegerPairs(t *testing.T) {
 			t.Fatalf("%q: got rows\n%s\nwant\n%s", text, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
-	long := "src,dst\n" + strings.Repeat("123456789,7\n", 50)
-	count := 0
-	err := reopened(t, write(t, "long.csv", []byte(long))).Scan(t.Context(), 1, func(_ int, c *Chunk) error {
-		count = c.IntegerPairs(make([]IntegerPair, 60))
-		return nil
-	}, nil)
-	if err != nil || count < 48 {
-		t.Errorf("got %d of 50 rows as integers (%v), want all but the last two at most", count, err)
-	}
 }
 
 // reopened opens a file that ends with the test.

@@ -2,7 +2,6 @@ package files
 
 import (
 	"bytes"
-	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -242,12 +240,6 @@ func TestDecisionsBeyondMemory(t *testing.T) {
 	if err != nil || got.Count != 3000 || got.Steps != 3000 {
 		t.Errorf("got %+v, %v, want 3000 decisions taken in as many steps", got, err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := Adopt(ctx, store, path,
-		Adopting{Who: "", Job: Job{Memory: 1 << 20}}); !errors.Is(err, context.Canceled) {
-		t.Errorf("interrupted: got error %v, want %v", err, context.Canceled)
-	}
 }
 
 // decisionsOf exports the history of a store as lines.
@@ -330,11 +322,6 @@ func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 			t.Errorf("%v, from there to another store: got %q, want %q", order, got, want)
 		}
 	}
-	together := papers.Cleaned(t)
-	must.Get(adopt(t, together, "all.jsonl", files["bob"]+files["ann"]))(t)
-	if got := inForce(together); !slices.Equal(got, want) {
-		t.Errorf("in one file: got %q, want %q", got, want)
-	}
 }
 
 // TestAdoptDisputes takes the decisions of people who disagree: from files of each, and from the history of a store
@@ -390,42 +377,4 @@ func TestAdoptDisputes(t *testing.T) {
 			t.Errorf("%s at the end: got %+v, %v, want all to be there", name, again, err)
 		}
 	}
-	// In one file, without a history, they come together as well.
-	together := papers.Cleaned(t)
-	_, bob, _ := strings.Cut(files["bob"], "\n")
-	must.Get(adopt(t, together, "d.csv", files["ann"]+bob))(t)
-	if got, want := stateOf(together), []string{"p1 Theory ann, bob", "p2  ann, bob", "p4 Theory ann, bob true", "p5 Systems ann, bob"}; !slices.Equal(got, want) {
-		t.Errorf("in one file: got %q, want %q", got, want)
-	}
-}
-
-// FuzzDecisions holds that no file makes the reader panic, and that what it takes fits the store.
-func FuzzDecisions(f *testing.F) {
-	f.Add("id,decision,from,to,seq,undoes,time\np4,accept,Systems,Theory,1,1,2026-01-01T00:00:00Z\n")
-	f.Add("id,label\np1,\n\np4,Theory\n")
-	store := papers.Cleaned(f)
-	dir := f.TempDir()
-	f.Fuzz(func(t *testing.T, text string) {
-		path := filepath.Join(dir, "d.csv")
-		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
-		tx := store.Begin()
-		defer tx.Close()
-		sorted := spill.New(dir, 1<<20)
-		defer sorted.Close()
-		opt := Adopting{Job: Job{Memory: 1 << 20}}
-		if err := readDecisions(t.Context(), path, tx, opt, sorted); err != nil {
-			return
-		}
-		for record, err := range sorted.Records(t.Context()) {
-			must.Do(t, err)
-			var d filedDecision
-			must.Do(t, json.Unmarshal(record.Value, &d))
-			if int(d.Node) >= tx.NumNodes() || d.To != "" && d.Undoes == 0 && !slices.Contains(tx.Classes(), d.To) {
-				t.Errorf("%q: got the decision %+v, want one of a node and a class of the store", text, d)
-			}
-			if again, err := json.Marshal(d); err != nil || !bytes.Equal(again, record.Value) {
-				t.Errorf("%q: got %s again (%v), want %s", text, again, err, record.Value)
-			}
-		}
-	})
 }

@@ -1,0 +1,149 @@
+package decide
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graphcleaner/graphcleaner/kv"
+)
+
+// rewritten changes an entry.
+func rewritten(seq int64, change func(d *historyRecord)) func(tx *kv.Tx, _ kv.NodeID) error {
+	return func(tx *kv.Tx, _ kv.NodeID) error {
+		d, err := readDecision(tx, seq)
+		if err != nil {
+			return err
+		}
+		change(&d)
+		return tx.Space(historySpace).Put(entryKey(seq), d.append(nil))
+	}
+}
+
+// What cannot be read is an error, and never another history.
+func TestHistoryOfDamagedEntries(t *testing.T) {
+	s := loaded(t, 13, 60)
+	v := labelledNode(t, s, 0)
+	for range 3 {
+		mustDecide(t, s, Options{Now: at(noon)}, Request{Node: v, Kind: Unsure})
+	}
+	undamaged := errors.New("takes the damage back")
+	for name, damage := range map[string]func(tx *kv.Tx, _ kv.NodeID) error{
+		"first missing": func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(1)) },
+		"missing":       func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(2)) },
+		"other node":    rewritten(2, func(d *historyRecord) { d.Node++ }),
+		"no node":       rewritten(2, func(d *historyRecord) { d.Node = kv.NoNode }),
+		"another form":  func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put(entryKey(2), nil) },
+	} {
+		err := s.Update(func(tx *kv.Tx) error {
+			if err := damage(tx, v); err != nil {
+				return err
+			}
+			for _, node := range []kv.NodeID{kv.NoNode, v} {
+				var last error
+				for _, last = range History(context.Background(), tx, node) {
+				}
+				if whole := node == kv.NoNode && name == "other node"; !whole && !errors.Is(last, kv.ErrCorrupt) {
+					t.Errorf("%s, history of node number %d: got %v, want kv.ErrCorrupt", name, node, last)
+				}
+			}
+			_, err := LabelsAfter(context.Background(), tx, 0)
+			if name != "other node" && !errors.Is(err, kv.ErrCorrupt) {
+				t.Errorf("%s, as of the beginning: got %v, want kv.ErrCorrupt", name, err)
+			}
+			return undamaged
+		})
+		if err != undamaged {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+}
+
+// Whatever does not fit together is found.
+func TestCheckHistoryFinds(t *testing.T) {
+	s := loaded(t, 12, 60)
+	v := kv.NodeID(0)
+	for states(t, s)[v].label == "" {
+		v++
+	}
+	mustDecide(t, s, Options{Now: at(noon)}, Request{Node: v, Kind: Relabel, To: "beta"})
+	mustDecide(t, s, Options{Now: at(noon)}, Request{Node: v, Kind: Relabel, To: "gamma"})
+	mustUndo(t, s, 1)
+	if problems := historyProblems(t, s); len(problems) > 0 {
+		t.Fatalf("before any damage: got %v", problems)
+	}
+	undamaged := errors.New("takes the damage back")
+	for _, test := range []struct {
+		name   string
+		damage func(tx *kv.Tx, v kv.NodeID) error
+		want   string
+	}{
+		{"label", func(tx *kv.Tx, v kv.NodeID) error { return tx.SetLabel(v, "alpha") }, "has the label"},
+		{"decision", func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v, Column, kv.ValueOf("unsure")) }, "has the decision"},
+		{"decision without entry", func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v+1, Column, kv.ValueOf("unsure")) }, "has the decision"},
+		{"entry", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(2)) }, "entry 3 follows entry 1"},
+		{"last entry", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Delete(entryKey(3)) }, "3 entries are found by their nodes, of 2"},
+		{"node's entry", func(tx *kv.Tx, v kv.NodeID) error { return tx.Space(historySpace).Delete(nodeKey(v, 2)) }, "not found by its node"},
+		{"body", func(tx *kv.Tx, _ kv.NodeID) error {
+			return tx.Space(historySpace).Put(entryKey(2), []byte{historyForm})
+		}, "another length"},
+		{"form", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put(entryKey(2), []byte{9}) }, "another form"},
+		{"key", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put([]byte("Dx"), []byte{9}) }, "an entry under 4478"},
+		{"node's key", func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put([]byte("N"), nil) }, "an entry under 4e"},
+		{"time", rewritten(2, func(d *historyRecord) { d.EntryTime = noon.Add(-time.Second) }), "before the entry before it"},
+		{"step", rewritten(2, func(d *historyRecord) { d.Step = 3 }), "place 0 of step 3, after place 0 of step 1"},
+		{"place", rewritten(2, func(d *historyRecord) { d.place = 2 }), "contradicts its place"},
+		{"kind", rewritten(2, func(d *historyRecord) { d.Kind = 7 }), "it is no decision"},
+		{"node", rewritten(2, func(d *historyRecord) { d.Node = 60 }), "node number 60 of 60"},
+		{"no node", rewritten(2, func(d *historyRecord) { d.Node = kv.NoNode }), "it is about no node"},
+		{"id", rewritten(2, func(d *historyRecord) { d.ID = "n" }), `is about node "n"`},
+		{"undone", rewritten(2, func(d *historyRecord) { d.From = "alpha" }), "entry 3 does not take entry 2 back"},
+		{"undoes", rewritten(3, func(d *historyRecord) { d.Undoes = 3 }), "contradicts its place"},
+	} {
+		var problems []kv.Problem
+		err := s.Update(func(tx *kv.Tx) error {
+			if err := test.damage(tx, v); err != nil {
+				return err
+			}
+			err := Check(context.Background(), tx, func(p kv.Problem) { problems = append(problems, p) })
+			for _, node := range []kv.NodeID{kv.NoNode, v} {
+				for _, err := range History(context.Background(), tx, node) {
+					if err != nil && !errors.Is(err, kv.ErrCorrupt) {
+						t.Errorf("%s: history of node number %d: got %v, want kv.ErrCorrupt", test.name, node, err)
+					}
+				}
+			}
+			return errors.Join(err, undamaged)
+		})
+		if !errors.Is(err, undamaged) || err.Error() != undamaged.Error() {
+			t.Fatalf("%s: %v", test.name, err)
+		}
+		if !slices.ContainsFunc(problems, func(p kv.Problem) bool { return strings.Contains(p.What, test.want) }) {
+			t.Errorf("%s: got %v, want one that says %q", test.name, problems, test.want)
+		}
+	}
+}
+
+func FuzzParseDecision(f *testing.F) {
+	d := historyRecord{Decision{
+		Seq: 9, Step: 4, Time: noon, EntryTime: noon.Add(time.Hour), Node: 3, ID: "p3", Kind: Accept, From: "a", To: "b", Label: "b", After: Accept, Who: "w", Score: 0.5, Undoes: 2,
+	}, 1}
+	f.Add(int64(9), d.append(nil))
+	f.Add(int64(1), []byte{historyForm})
+	f.Fuzz(func(t *testing.T, seq int64, body []byte) {
+		d, err := parseDecision(seq, body)
+		if err != nil {
+			if !errors.Is(err, kv.ErrCorrupt) {
+				t.Fatalf("got %v, want kv.ErrCorrupt", err)
+			}
+			return
+		}
+		again, err := parseDecision(seq, d.append(nil))
+		if err != nil || !sameEntries([]Decision{again.Decision}, []Decision{d.Decision}) || again.place != d.place {
+			t.Fatalf("read back: got %+v, %v, want %+v", again, err, d)
+		}
+	})
+}
