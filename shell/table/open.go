@@ -116,10 +116,17 @@ func endingOf(path string) string {
 var formats = []struct{ begin, msg string }{
 	{"version https://git-lfs", "a pointer of Git LFS, want the file that it stands for: git lfs pull fetches it"},
 	{"PK\x03\x04", "a zip archive, as .xlsx and .npz are, want text or parquet, or for a matrix .npy or .npz"},
+	{"BZh", "bzip2 data, want text or parquet: unpack it with bunzip2"},
+	{"\xfd7zXZ", "xz data, want text or parquet: unpack it with unxz"},
+	{"\x28\xb5\x2f\xfd", "zstd data, want text or parquet: unpack it with unzstd"},
 	{"\x93NUMPY", "an array of numpy, want text or parquet (an array of edges, features or predictions has a name that ends in .npy)"},
 	{"PAR1", "parquet data within gzip, want it alone: unpack it with gunzip"},
+	{"%%MatrixMarket", "a Matrix Market file, want an array or a table: scipy.io.mmread reads it"},
 	{"\xff\xfe", "UTF-16 text, want UTF-8: iconv -f UTF-16 -t UTF-8 converts it"},
 	{"\xfe\xff", "UTF-16 text, want UTF-8: iconv -f UTF-16 -t UTF-8 converts it"},
+	{"{", "JSON, want text or parquet: pandas.read_json reads it, and to_csv writes a table"},
+	{"[", "JSON, want text or parquet: pandas.read_json reads it, and to_csv writes a table"},
+	{"<", "XML or HTML, want text or parquet"},
 }
 
 func (r *Reader) checkHeader() error {

@@ -74,6 +74,16 @@ func (r Job) sayClasses(tx *kv.Tx, nodes *nodesFile, before []string) {
 	}
 }
 
+// sayManyClasses asks whether a column has classes if it has more than one for every four labelled nodes.
+func (r Job) sayManyClasses(nodes *nodesFile, stats kv.Stats) {
+	const few = 20 // labelled nodes may well have classes of their own
+	if nodes.label >= 0 && stats.Labelled >= few && 4*stats.Classes > stats.Labelled {
+		r.caution(fmt.Sprintf("There are %d classes for %d labelled nodes: is the column %q the class? "+
+			"The columns are %s. If another is meant, repeat this with --replace --yes --columns label=NAME",
+			stats.Classes, stats.Labelled, nodes.in.Header()[nodes.label], nodes.in.ListColumns()))
+	}
+}
+
 // classNames are the names of a header that are to be classes of a store: as they are, or, where the store has no such
 // class, without white space around them.
 func classNames(tx *kv.Tx, header []string) []string {

@@ -169,6 +169,9 @@ func (r Job) propertyNames(in *table.Reader, h *header, others []int) ([]string,
 	}
 	first := make(map[string]int, len(names))
 	for i, name := range names {
+		if name == "" && in.Header()[i] == "" && !slices.Contains(others, i) {
+			r.say("%s: column %d is left out, as it has no name in the header", in.Path(), i+1)
+		}
 		if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 			return nil, in.HeaderErrorf("", "the name %q of column %d has an end of line or a control character, want another: "+
 				"--columns NAME=%d gives it one", name, i+1, i+1)

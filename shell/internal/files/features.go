@@ -112,3 +112,29 @@ func (w *writing) leaveAnswersOut(m *matrixFile) error {
 	}
 	return nil
 }
+
+// sayPositions tells that the ends of edges in an array are ids, if they may be positions: the ids of the nodes are
+// numbers in another order than their rows.
+func (g *Graph) sayPositions(tx *kv.Tx, r Job) error {
+	if !tx.Shape().IntegerIDs || !IsArray(g.Edges) {
+		return nil
+	}
+	last, isSorted := -1, true
+	for id, err := range tx.IDs() {
+		if err != nil {
+			return err
+		}
+		number, err := strconv.Atoi(id)
+		if err != nil || number < 0 || number > 2*tx.Shape().Present {
+			return nil // an id that is no position
+		}
+		isSorted = isSorted && number > last
+		last = number
+	}
+	if !isSorted {
+		r.caution("The ids of the nodes are numbers in another order than the rows of the nodes file. " +
+			"The numbers in an array of edges are ids. If they are positions of rows, as in edge_index of PyG, " +
+			"save ids[edges] in their place, ids being the column id as an array.")
+	}
+	return nil
+}

@@ -161,9 +161,12 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, er
 		}
 		return store.View(func(tx *kv.Tx) error {
 			r.sayClasses(tx, nodes, nil)
-			return nil
+			return g.sayPositions(tx, r)
 		})
 	})
+	if err == nil && g.run == nil {
+		r.sayManyClasses(nodes, stats)
+	}
 	if errors.Is(err, kv.ErrCatalogTooBig) && !loaded {
 		err = fmt.Errorf("%s: the names of its classes and columns do not fit into a store, want fewer or shorter ones, "+
 			"more --memory does not help: %w", g.Nodes, err)

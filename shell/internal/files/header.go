@@ -37,12 +37,23 @@ var propertyKinds = map[string]kv.Kind{
 	"localdatetime": kv.KindString, "time": kv.KindString, "localtime": kv.KindString, "duration": kv.KindString, "point": kv.KindString,
 }
 
+// hasStrayBlank says whether a name is meant to be without the blanks around it.
+func hasStrayBlank(column string) bool {
+	name := strings.TrimSpace(column)
+	isName := func(known string) bool { return strings.EqualFold(known, name) }
+	return name != column && (strings.HasPrefix(name, `"`) || slices.ContainsFunc(slices.Concat(nodeNames, edgeNames), isName))
+}
+
 // headerOf reads the header of a table. That of neo4j-admin must have one column for each role, and types that are
 // known.
 func headerOf(in *table.Reader) (*header, error) {
 	h := &header{in: in, names: slices.Clone(in.Header()), types: make([]string, len(in.Header()))}
 	names, types, isTyped := make([]string, len(h.names)), make([]string, len(h.names)), false
 	for i, column := range in.Header() {
+		if hasStrayBlank(column) {
+			return nil, in.HeaderErrorf("", "column %d is called %q: blanks beside a separator are part of the name, "+
+				"and of each value below it, also before a quote; want none there", i+1, column)
+		}
 		names[i], types[i] = cutType(column)
 		isTyped = isTyped || types[i] == typeID || types[i] == typeStart || types[i] == typeEnd
 	}
