@@ -129,6 +129,6 @@ func (g *graphFiles) load(ctx context.Context, dir string, r files.Job) (kv.Stat
 func (s *streams) job(workers int, memory int64) files.Job {
 	return files.Job{
 		Workers: workers, Memory: memory, Progress: s.progress.report(), OnStage: s.stages.add,
-		Notice: s.notice, Caution: s.caution, Warn: s.warn,
+		Notice: s.notice, Caution: s.caution,
 	}
 }

@@ -103,14 +103,6 @@ func (s *streams) say(format string, args ...any) {
 // notice passes on what the cleaner has to say.
 func (s *streams) notice(text string) { s.say("%s", text) }
 
-// warn tells what makes results wrong if it is true, also if notes are not wanted.
-func (s *streams) warn(text string) {
-	if s.log == nil {
-		text = "Warning: " + text // a log has the level
-	}
-	s.tell(slog.LevelWarn, text)
-}
-
 // caution tells what may make results wrong. It is a note in a text, and a warning in a log.
 func (s *streams) caution(text string) {
 	if !s.flags.Quiet {

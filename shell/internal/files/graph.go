@@ -61,7 +61,6 @@ type Job struct {
 	Progress kv.Progress       // may be nil, and so may the others
 	Notice   func(text string) // is told what people should know of the files
 	Caution  func(text string) // is told what may make results wrong
-	Warn     func(text string) // is told what makes results wrong if it is true
 	OnStage  func(ops.Stage)   // is told of every stage that has ended
 }
 
@@ -76,13 +75,6 @@ func (r Job) say(format string, args ...any) {
 func (r Job) caution(text string) {
 	if r.Caution != nil {
 		r.Caution(text)
-	}
-}
-
-// warn hands a text to Warn.
-func (r Job) warn(format string, args ...any) {
-	if r.Warn != nil {
-		r.Warn(fmt.Sprintf(format, args...))
 	}
 }
 
