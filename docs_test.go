@@ -17,6 +17,7 @@ import (
 var (
 	docLink = regexp.MustCompile(`(?:\]\(|src=")([^)"\s#]+)(?:#[^)"]*)?[)"]`)
 	docPath = regexp.MustCompile("`((?:kv|index|ops|cleaner|shell|internal|docs|interop|\\.ci)/[\\w./*-]+)`")
+	docTest = regexp.MustCompile(`\bTest[A-Z]\w+`)
 	docCode = regexp.MustCompile("(?s)```.*?```")
 )
 
@@ -43,6 +44,25 @@ func TestDocsNameWhatIsThere(t *testing.T) {
 			if found, err := filepath.Glob(path); err != nil || len(found) == 0 {
 				t.Errorf("%s: there is no %s (%v)", page, path, err)
 			}
+		}
+	}
+}
+
+// TestPromisesNameTheirTests holds that every test which a promise names is there.
+func TestPromisesNameTheirTests(t *testing.T) {
+	there := map[string]bool{}
+	must.Do(t, filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		for _, test := range docTest.FindAllString(string(must.Get(os.ReadFile(path))(t)), -1) {
+			there[test] = true
+		}
+		return nil
+	}))
+	for _, name := range docTest.FindAllString(string(must.Get(os.ReadFile("docs/durability/promises.md"))(t)), -1) {
+		if !there[name] {
+			t.Errorf("there is no %s", name)
 		}
 	}
 }

@@ -72,14 +72,3 @@ func identityOrder(n int) splitting.Order {
 		}
 	}
 }
-
-// listOrder is an order of nodes by a list.
-func listOrder(nodes []kv.NodeID) splitting.Order {
-	return func(yield func(kv.NodeID, error) bool) {
-		for _, v := range nodes {
-			if !yield(v, nil) {
-				return
-			}
-		}
-	}
-}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"testing"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
@@ -52,24 +51,6 @@ func TestCloseWithOpenBulk(t *testing.T) {
 	})
 	if err := s.Close(); err != nil {
 		t.Errorf("Close after the Bulk: got %v", err)
-	}
-}
-
-func TestWaitingForAWriterEndsWithItsContext(t *testing.T) {
-	s := newStore(t, Options{})
-	setNodes(t, s, 3)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	for name, wait := range map[string]func() error{
-		"Check":   func() error { return s.Check(ctx, nil, func(p Problem) { t.Error(p) }) },
-		"Compact": func() error { return s.Compact(ctx, nil) },
-	} {
-		update(t, s, func(*Tx) error {
-			if err := wait(); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s in an Update: got %v, want DeadlineExceeded", name, err)
-			}
-			return nil
-		})
 	}
 }
 

@@ -232,13 +232,27 @@ func (s *Store) refuse(damage error) error {
 	return fmt.Errorf("%w; until a repair of it %s can be read, and not written to", damage, s.name)
 }
 
+// changesFirst are entries with the changes of their commits before all others.
+func changesFirst(entries []decisions.Entry) []decisions.Entry {
+	var first, rest []decisions.Entry
+	for _, e := range entries {
+		if _, ok := record.ChangesCommit(e.Key); ok {
+			first = append(first, e)
+		} else {
+			rest = append(rest, e)
+		}
+	}
+	return append(first, rest...)
+}
+
 // replayDecisions gives Badger what it lacks of decisions.log. A frame may need several transactions of Badger. The
-// decidedKey comes last: without it the frame is replayed again.
+// decidedKey comes last: without it the frame is replayed again. The changes come first: by them an Open after a crash
+// sees that the logs lack no commit.
 func (s *Store) replayDecisions(frames []decisions.Frame) error {
 	for _, f := range frames {
 		b := s.db.Batch(f.Last)
 		defer b.Cancel()
-		for _, e := range f.Entries {
+		for _, e := range changesFirst(f.Entries) {
 			if bytes.Equal(e.Key, decidedKey()) {
 				continue
 			}

@@ -366,22 +366,31 @@ func TestReplayGoesOn(t *testing.T) {
 	view(t, s, func(tx *Tx) error { g = tx.cat.Spaces["decisions"]; return nil })
 	fill("later ")
 	closeStore(t, s)
-	for _, part := range []bool{false, true} {
+	for _, part := range []string{"no", "a closed", "a killed"} {
 		dir := copyStore(t, earlier)
-		if part {
+		if part != "no" {
 			damagedStores.Store(dir, true)
 			s := openStore(t, dir, Options{})
-			key := spaceKey(g, []byte("later 7"))
+			key, changes := spaceKey(g, []byte("later 7")), record.ChangesKey(commit)
+			entries := []decisions.Entry{{Key: key, Value: record.Encode(key, make([]byte, MaxSpaceValue))},
+				{Key: changes, Value: record.Encode(changes, nil)}}
 			txn := s.db.Begin(true)
-			must.Do(t, errors.Join(txn.Set(key, record.Encode(key, make([]byte, MaxSpaceValue))), txn.Commit(commit)))
+			for _, e := range changesFirst(entries)[:1] { // as early as can be
+				must.Do(t, txn.Set(e.Key, e.Value))
+			}
+			must.Do(t, txn.Commit(commit))
 			txn.Discard()
+			if part == "a killed" {
+				dir = copyStore(t, dir)
+				damagedStores.Store(dir, true)
+			}
 			closeStore(t, s)
 		}
 		replaceFiles(t, s.Dir(), dir, decisions.FileName)
 		damagedStores.Delete(dir)
 		s := openStore(t, dir, Options{MemoryBudget: minMemoryBudget})
 		if got := s.db.Version(); got != commit {
-			t.Errorf("a part %t: got version %d, want %d", part, got, commit)
+			t.Errorf("%s part: got version %d, want %d", part, got, commit)
 		}
 		checkClean(t, s)
 	}

@@ -92,8 +92,6 @@ func pairs(descr string, values ...int64) string {
 	return string(out)
 }
 
-var nan32 = float32(math.NaN())
-
 func TestImportForms(t *testing.T) {
 	type node struct {
 		ID    int64   `parquet:"id"`

@@ -171,9 +171,6 @@ func prepare(dir string, crashed bool) (f found, err error) {
 	}
 	f.last = max(f.tabled, logged.last())
 	f.tables += logged.logs
-	if n := logged.lacks(f.tabled); n > 0 {
-		return f, record.CorruptFile(dir, "after a crash, a log of Badger is damaged or missing: %d commits before the last are lost", n)
-	}
 	if f.strays, err = findStrays(dir, strays, f.tabled, logged); err != nil {
 		return f, err
 	}
@@ -181,6 +178,10 @@ func prepare(dir string, crashed bool) (f found, err error) {
 		if s.newer {
 			return f, record.CorruptFile(s.path, "%s does not name it, and some of its records are nowhere else", ManifestName)
 		}
+	}
+	if n := logged.lacks(f.tabled); n > 0 {
+		return f, record.CorruptFile(dir, "after a crash, a log of Badger is damaged or missing: of the commits before the last, "+
+			"%d are lost", n)
 	}
 	return f, roomToFlush(dir, SpareRoom)
 }

@@ -227,7 +227,7 @@ func (s *salvage) openTables(f files, m manifest, damage error) error {
 		s.missing(table.IDToFilename(id))
 	}
 	if n := logged.lacks(newest); n > 0 && len(gone) == 0 {
-		s.report(Correction{Where: "logs", What: fmt.Sprintf("%d commits before the last are in none", n), Done: "lost",
+		s.report(Correction{Where: "logs", What: fmt.Sprintf("of the commits before the last, %d are in none", n), Done: "lost",
 			Lost: Losses{{Kind: "commit", Count: int64(min(n, math.MaxInt64)), AtMost: true}}})
 	}
 	return err

@@ -110,7 +110,8 @@ func searchBlocks(path string, data []byte, stop func() bool) (blocks []blockPla
 		index = len(body) - 4 - int(binary.BigEndian.Uint32(body[len(body)-4:]))
 	}
 	soundEnd := func(from int) int {
-		return blockEnd(data, from, func(to int) bool { return pack.IsSound(data[from:to]) })
+		near := data[:min(len(data), from+longestBlock)]
+		return blockEnd(near, from, func(to int) bool { return pack.IsSound(data[from:to]) })
 	}
 	for from := 0; from != index && !stop(); {
 		b := blockPlace{from: from, to: soundEnd(from)}
@@ -134,7 +135,7 @@ const longestBlock = valueThreshold + pack.BlockSize
 // that one does; 0 if there is none.
 func blockEnd(data []byte, from int, found func(to int) bool) int {
 	const shortest, longest = 2, 8 // encoded checksum
-	for to := from + 4 + shortest; to < min(len(data), from+longestBlock); to++ {
+	for to := from + 4 + shortest; to < len(data); to++ {
 		if length := binary.BigEndian.Uint32(data[to-4:]); length >= shortest && length <= longest && found(to) {
 			return to
 		}

@@ -104,3 +104,21 @@ func TestSearchBlocks(t *testing.T) {
 		t.Errorf("cut behind its first block: got %v, all %v", got, all)
 	}
 }
+
+// TestSearchBehindAHole finds the blocks behind a hole that is longer than any block.
+func TestSearchBehindAHole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "table")
+	w := pack.NewWriter(path)
+	for i := range uint32(4000) {
+		must.Do(t, w.Add(record.NumberKey(record.KindColumn, 1, i), make([]byte, 1000), 1))
+	}
+	must.Do(t, errors.Join(w.End(), w.Sync()))
+	text := must.Get(os.ReadFile(path))(t)
+	text[len(text)-100] ^= 1
+	goOn := func() bool { return false }
+	whole, _ := searchBlocks(path, text, goOn)
+	clear(text[longestBlock : 2*longestBlock+longestBlock/8])
+	if got, _ := searchBlocks(path, text, goOn); len(got) < len(whole)/2 {
+		t.Errorf("behind a hole: got %d blocks of %d, want most of the others", len(got), len(whole))
+	}
+}

@@ -51,7 +51,6 @@ func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appe
 		return result, err
 	}
 	result.Relabelled, result.Decided, result.Predictions = a.relabelled, a.decided, a.written
-	ctx = context.WithoutCancel(ctx) // the files are in the store, and nothing says otherwise
 	return result, store.View(func(tx *kv.Tx) error {
 		if len(tx.Classes()) > len(classes) {
 			r.sayClasses(tx, a.nodes, append([]string{}, classes...)) // not nil
