@@ -89,7 +89,13 @@ func sizesOf(n int, shares [3]float64) (sizes splitSizes) {
 // not add up to 1: the rest is unused. See teachClasses and fitClasses for small classes. The draw depends on the
 // places in order, not on NodeIDs.
 func Draw(order Order, labels []kv.Class, shares [3]float64, seed uint64) ([]Split, error) {
-	var nodes []kv.NodeID
+	labelled := 0
+	for _, y := range labels {
+		if y != kv.NoClass {
+			labelled++
+		}
+	}
+	nodes := make([]kv.NodeID, 0, labelled)
 	for v, err := range order {
 		if err != nil {
 			return nil, err
