@@ -45,17 +45,20 @@ type rates struct {
 	missed         mean // share of mislabelled nodes below the threshold or with 0.5 at most
 }
 
-// lambdaOf is the threshold of scores in memory, which cannot fail.
+// lambdaOf is the threshold of scores in memory; NaN if there is none.
 func lambdaOf(
 	threshold func(conformal.Scores, float64, float64) (conformal.Threshold, error), scores []float64, p, alpha float64,
 ) float64 {
-	of, _ := threshold(func(yield func(float64, error) bool) {
+	of, err := threshold(func(yield func(float64, error) bool) {
 		for _, s := range scores {
 			if !yield(s, nil) {
 				return
 			}
 		}
 	}, p, alpha)
+	if err != nil {
+		return math.NaN()
+	}
 	return of.Lambda
 }
 
