@@ -411,7 +411,7 @@ def test_warnings_are_logged_as_such(papers, caplog):
     store = graphcleaner.open(papers)
     store.append({"id": ["x1", "x2"], "label": ["AI ", "AI "]})
     store.score(["x1", "x2"])
-    warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"][2:]
+    warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"][1:]
     assert warned[0].startswith("The store has new classes:") and warned[1].startswith("2 nodes have no score") and len(warned) == 2
 
 
@@ -447,7 +447,7 @@ def test_errors_of_a_store(papers, tmp_path):
     (lambda s: s.query("nodes where id = '\ud800'"), "arguments: 'utf-8' codec can't encode"),
     (lambda s: s.suspects(limit="x"), "limit: invalid literal for int"),
     (lambda s: s.suspects(columns="id"), "columns: got str, want a list"),
-    (lambda s: s.append(), "nothing to append, want nodes, edges, predictions or features"),
+    (lambda s: s.append(), "nothing to append, want nodes, edges or predictions"),
     (lambda s: s.undo("x"), "steps: invalid literal for int"),
     (lambda s: s.append({"id": ["x", "y"], "label": [1.5, float("inf")]}, None, [[1], [1, 2]]), "predictions: setting an array element"),
 ])

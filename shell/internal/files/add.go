@@ -18,6 +18,9 @@ func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (parts []string
 	if g.Features == "" && g.Predictions == "" && g.Splits == "" {
 		return nil, nil
 	}
+	if err := store.View(func(tx *kv.Tx) error { return g.sayPositions(tx, r) }); err != nil {
+		return nil, err
+	}
 	return g.add(ctx, store, r, false)
 }
 

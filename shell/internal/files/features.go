@@ -113,10 +113,10 @@ func (w *writing) leaveAnswersOut(m *matrixFile) error {
 	return nil
 }
 
-// sayPositions tells that the ends of edges in an array are ids, if they may be positions: the ids of the nodes are
-// numbers in another order than their rows.
+// sayPositions tells how arrays were read, if the ids of the nodes are numbers in another order than their rows: the
+// ends of edges are ids, and all else is by rows.
 func (g *Graph) sayPositions(tx *kv.Tx, r Job) error {
-	if !tx.Shape().IntegerIDs || !IsArray(g.Edges) {
+	if !tx.Shape().IntegerIDs || !IsArray(g.Edges) && !IsArray(g.Features) && !IsArray(g.Predictions) {
 		return nil
 	}
 	last, isSorted := -1, true
@@ -134,7 +134,8 @@ func (g *Graph) sayPositions(tx *kv.Tx, r Job) error {
 	if !isSorted {
 		r.caution("The ids of the nodes are numbers in another order than the rows of the nodes file. " +
 			"The numbers in an array of edges are ids. If they are positions of rows, as in edge_index of PyG, " +
-			"save ids[edges] in their place, ids being the column id as an array.")
+			"save ids[edges] in their place, ids being the column id as an array. " +
+			"The rows of other arrays are in the order of the nodes file.")
 	}
 	return nil
 }
