@@ -276,7 +276,8 @@ const (
 // The store keeps the classifier, as it keeps one that Clean has joined with predictions from outside: for nodes that
 // are added later, which Clean and Rescore predict by it.
 //
-// Of the options it takes Seed, Encoding, and those that every job has. Below the least MemoryBudget for the graph it fails with an *ops.BudgetError before it learns anything.
+// Of the options it takes Seed, Encoding, and those that every job has. Below the least MemoryBudget for the graph it
+// fails with an *ops.BudgetError before it learns anything.
 //
 // Without labels outside the validation and test splits it returns ErrNoLabels, for bad features of a node ErrFeatures,
 // for bad options ErrOptions. If nodes or classes are added after it begins, it returns ErrMissingRows or

@@ -84,8 +84,8 @@
 // predictions (ties as for the suggestion), and, of the rest, the class of most neighbours.
 //
 // Labels, graph and predictions cannot distinguish wrong labels from right ones that are hard to judge, so how many
-// labels are wrong is not known without looking at some. a gives the scores the mean of Options.Expect; without it, a is
-// 0. τ is the threshold with the greatest expected F1, unless Options.Threshold sets it. Once an audit has come to a
+// labels are wrong is not known without looking at some. a gives the scores the mean of Options.Expect; without it, a
+// is 0. τ is the threshold with the greatest expected F1, unless Options.Threshold sets it. Once an audit has come to a
 // look, a, b and τ follow the audit: see [Rescore]. Clean uses decided labels as the truth: rows whose true class is
 // known.
 //
@@ -178,8 +178,8 @@ const MostExpected = 0.9
 // Imported is what a caller says of imported predictions.
 type Imported string
 
-// Without a word of the caller, the default preset trains the built-in classifier too, and joins both, unless the imported
-// predictions may have seen the labels.
+// Without a word of the caller, the default preset trains the built-in classifier too, and joins both, unless the
+// imported predictions may have seen the labels.
 const (
 	// OutOfFold predictions have not seen the label of the node that they predict. PresetDefault joins them with the
 	// built-in ones.
@@ -215,9 +215,9 @@ type Options struct {
 	Workers int
 
 	// Expect, if not zero, is the caller's estimate of the mislabel rate before all decisions, at most MostExpected.
-	// The label model uses it in place of its own estimate: the log-odds of all scores move by one number, so that Expect
-	// is their mean. It gives way to an audit that has come to a look. Graph and predictions alone cannot distinguish
-	// some wrong labels from right labels that are hard to judge.
+	// The label model uses it in place of its own estimate: the log-odds of all scores move by one number, so that
+	// Expect is their mean. It gives way to an audit that has come to a look. Graph and predictions alone cannot
+	// distinguish some wrong labels from right labels that are hard to judge.
 	Expect float64
 
 	// Imported says what imported predictions are. It has no effect on built-in ones.

@@ -296,9 +296,9 @@ func featureNames(width, hops int) []string {
 //
 // where P_k = S_k P and Y_k = S_k Y, S_k the k-th power of the normalized adjacency with its diagonal cleared, P the
 // predictions and Y the one-hot labels [n×c]. The rows of unlabelled nodes are NaN; an isolated node has P[v][y] and
-// zeros. Read the rows like an ops.Source, and call Close. They use the predictions of the last run: the joined ones, if
-// it joined any, otherwise the stored ones. They lie in temporary files. Kept diagonals of a cleaning are used. Features
-// needs predictions in the store (else kv.ErrNotFound) but no run. opt.MemoryBudget counts the labels; an
+// zeros. Read the rows like an ops.Source, and call Close. They use the predictions of the last run: the joined ones,
+// if it joined any, otherwise the stored ones. They lie in temporary files. Kept diagonals of a cleaning are used.
+// Features needs predictions in the store (else kv.ErrNotFound) but no run. opt.MemoryBudget counts the labels; an
 // *ops.BudgetError has the least budget.
 func Features(ctx context.Context, tx *kv.Tx, hops int, opt ops.Options) (_ *FeatureRows, err error) {
 	if hops == 0 {

@@ -353,8 +353,8 @@ func leastForFeatures(s *ops.Sizes, hops int) int64 {
 	return max(s.LeastForDiagonals(hops), s.LeastForPropagate())
 }
 
-// scoringBytes is what score holds whatever it is at: the problem, the sample that is fitted to, and the matrices between
-// classes.
+// scoringBytes is what score holds whatever it is at: the problem, the sample that is fitted to, and the matrices
+// between classes.
 func scoringBytes(m method.Method, n, fitting, classes int) int64 {
 	sample := min(fitting, mostModelNodes(classes))
 	if m != nil {

@@ -349,8 +349,8 @@ type PredictionEncoding struct {
 	TopK int
 
 	// Float16 keeps probabilities as IEEE 754 binary16, rounded to the nearest: the relative error is at most 2^-11
-	// (absolute 2^-25 below 2^-14). With TopK, the share of the other classes is adjusted, so that a row still adds up to
-	// 1. Without TopK, it adds up to 1 within 2^-11.
+	// (absolute 2^-25 below 2^-14). With TopK, the share of the other classes is adjusted, so that a row still adds up
+	// to 1. Without TopK, it adds up to 1 within 2^-11.
 	Float16 bool
 }
 

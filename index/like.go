@@ -6,7 +6,7 @@ import (
 )
 
 // A pattern is a parsed Like: characters, and anyRune and anyRun in the places of _ and %.
-type pattern struct{ runes []rune }
+type pattern []rune
 
 // What stands for _ and % is no valid rune.
 const (
@@ -19,13 +19,13 @@ func (p Like) parse() (parsed pattern) {
 	for i, r := range p.Pattern {
 		switch {
 		case quoted || r != '%' && r != '_' && r != '\\' || r == '\\' && i == len(p.Pattern)-1:
-			parsed.runes, quoted = append(parsed.runes, r), false
+			parsed, quoted = append(parsed, r), false
 		case r == '\\':
 			quoted = true
 		case r == '_':
-			parsed.runes = append(parsed.runes, anyRune)
+			parsed = append(parsed, anyRune)
 		default:
-			parsed.runes = append(parsed.runes, anyRun)
+			parsed = append(parsed, anyRun)
 		}
 	}
 	return parsed
@@ -33,21 +33,21 @@ func (p Like) parse() (parsed pattern) {
 
 // prefix is the literal text that every match begins with.
 func (p pattern) prefix() string {
-	if open := slices.IndexFunc(p.runes, func(r rune) bool { return r < 0 }); open >= 0 {
-		return string(p.runes[:open])
+	if open := slices.IndexFunc(p, func(r rune) bool { return r < 0 }); open >= 0 {
+		return string(p[:open])
 	}
-	return string(p.runes)
+	return string(p)
 }
 
 // literal returns the one string that matches, where there is only one.
 func (p pattern) literal() (string, bool) {
-	return string(p.runes), !slices.ContainsFunc(p.runes, func(r rune) bool { return r < 0 })
+	return string(p), !slices.ContainsFunc(p, func(r rune) bool { return r < 0 })
 }
 
 // prefixOnly reports whether every string that begins with prefix matches.
 func (p pattern) prefixOnly() bool {
-	end := slices.IndexFunc(p.runes, func(r rune) bool { return r < 0 })
-	return end >= 0 && !slices.ContainsFunc(p.runes[end:], func(r rune) bool { return r != anyRun })
+	end := slices.IndexFunc(p, func(r rune) bool { return r < 0 })
+	return end >= 0 && !slices.ContainsFunc(p[end:], func(r rune) bool { return r != anyRun })
 }
 
 // match reports whether the whole of text matches. Each % takes as little as it can; where the rest does not match, the
@@ -57,10 +57,10 @@ func (p pattern) match(text string) bool {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
-		case at < len(p.runes) && p.runes[at] == anyRun:
+		case at < len(p) && p[at] == anyRun:
 			run, taken = at, i
 			at++
-		case at < len(p.runes) && (p.runes[at] == anyRune || p.runes[at] == r):
+		case at < len(p) && (p[at] == anyRune || p[at] == r):
 			at++
 			i += size
 		case run >= 0:
@@ -71,5 +71,5 @@ func (p pattern) match(text string) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(p.runes[at:], func(r rune) bool { return r != anyRun })
+	return !slices.ContainsFunc(p[at:], func(r rune) bool { return r != anyRun })
 }

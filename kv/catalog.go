@@ -134,7 +134,7 @@ func (c *catalog) class(name string) Class {
 
 // live returns every generation the catalog names.
 func (c *catalog) live() map[record.Generation]bool {
-	live := map[record.Generation]bool{c.Graph: true, 0: true}
+	live := map[record.Generation]bool{c.Graph: true, record.ChangesGeneration: true}
 	for _, column := range c.Columns {
 		live[column.Generation] = true
 	}

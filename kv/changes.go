@@ -79,7 +79,7 @@ func (tx *Tx) changesAfter(after, last uint64) iter.Seq2[changes.Commit, error] 
 		missing := func() error {
 			return record.Corrupt(record.ChangesKey(next), fmt.Sprintf("the changes of commit %d are missing", next))
 		}
-		prefix := record.Prefix(record.KindChanges, 0)
+		prefix := record.Prefix(record.KindChanges, record.ChangesGeneration)
 		for r, err := range tx.records().Scan(prefix, record.ChangesKey(next)) {
 			var c changes.Commit
 			number := next

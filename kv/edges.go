@@ -19,7 +19,7 @@ type Range = record.Range
 //	Range                        // the nodes whose lists it holds
 //	Offsets   []int64            // [Range.Len()+1], from 0
 //	Neighbors []NodeID           // [Offsets[Range.Len()]]
-//	Weights   []float32          // of the arcs to Neighbors, if the graph has weights and Undirected read it; nil: all are 1
+//	Weights   []float32          // of the arcs to Neighbors, if Undirected read them; nil: all are 1
 //	BytesRead int64              // the encoded size of what ReadAdjacency last read
 //	Of(v NodeID) []NodeID        // the list of a node, borrowed
 //	ArcsOf(v NodeID)             // the weights Out and In beside each neighbour, if arcs were read
@@ -145,9 +145,9 @@ func (tx *Tx) changeEdge(u, v NodeID, apply func(before codec.Arc) (after codec.
 	return nil
 }
 
-// An Undirected is the graph of a snapshot without directions: with A_vu the weight of the arc v→u, the list of v holds,
-// ascending, the nodes u with A_vu > 0 or A_uv > 0. In a directed graph their weight is A_vu + A_uv, rounded to float32,
-// else A_vu; in an unweighted one it is 1. An Undirected may be used as its Tx may.
+// An Undirected is the graph of a snapshot without directions: with A_vu the weight of the arc v→u, the list of v
+// holds, ascending, the nodes u with A_vu > 0 or A_uv > 0. In a directed graph their weight is A_vu + A_uv, rounded to
+// float32, else A_vu; in an unweighted one it is 1. An Undirected may be used as its Tx may.
 type Undirected struct{ tx *Tx }
 
 // Undirected returns the graph with its weights.

@@ -127,8 +127,8 @@ func (tx *Tx) TouchRow(name string, v NodeID) error {
 	return err
 }
 
-// A Space is a key range that belongs to an upper room. Keys are 1 to MaxSpaceKey bytes, values at most MaxSpaceValue; records
-// carry version and checksum like all others. A space that was never written is empty.
+// A Space is a key range that belongs to an upper room. Keys are 1 to MaxSpaceKey bytes, values at most MaxSpaceValue;
+// records carry version and checksum like all others. A space that was never written is empty.
 type Space struct {
 	tx   *Tx
 	name string

@@ -17,8 +17,8 @@
 // # Weighted graphs
 //
 // A_vu is the weight of the entry u in the list of v: 1, unless the Graph is a WeightedGraph. D are the degrees, or the
-// sums of weights. If Operator has SelfLoops, A+I replaces A, so every sum grows by 1. The sums are float64 and take 8·n
-// bytes. The products of weight and value are exact in float64, and are added in ascending neighbour order. The
+// sums of weights. If Operator has SelfLoops, A+I replaces A, so every sum grows by 1. The sums are float64 and take
+// 8·n bytes. The products of weight and value are exact in float64, and are added in ascending neighbour order. The
 // diagonals of such graphs follow every closed walk: see ComputeDiagonals. A directed graph is taken as the undirected
 // one that its arcs make.
 //

@@ -30,8 +30,8 @@ func (r Row) At(v kv.NodeID) float64 {
 
 // OperatorRows returns row v of S_1 … S_K; of the operator, Hops and SelfLoops count. With b_1[w] = A_vw, and
 // b_{k+1}[w] = Σ_u b_k[u] A_uw / r_u, where r are the sums of the rows of A, the row of Ã^k is b_k[w] / √(r_v r_w); S_k
-// leaves out its entry v. With SelfLoops, A+I replaces A, and no entry is left out. Adjacency is read a block at a time,
-// in at most 2K passes over the graph.
+// leaves out its entry v. With SelfLoops, A+I replaces A, and no entry is left out. Adjacency is read a block at a
+// time, in at most 2K passes over the graph.
 //
 // Every arc that is walked is taken off steps, which calls may share. When none is left, the error is ErrReach. The
 // rows have no more entries than arcs were walked.

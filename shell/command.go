@@ -16,8 +16,9 @@
 //	else                          The entry becomes a decision. unsure, unlabel and relabel stay. Any other entry is accept
 //	                              if its label is the suggestion, reject if its label is that in the store, else relabel.
 //
-// Neighbouring decisions of one person, time and reason are one step. They keep who, why and time, even if the store has
-// later entries. import refuses a file with a time more than five minutes ahead of the clock. All decisions of a file are written at once.
+// Neighbouring decisions of one person, time and reason are one step. They keep who, why and time, even if the store
+// has later entries. import refuses a file with a time more than five minutes ahead of the clock. All decisions of a
+// file are written at once.
 //
 // # Exit codes
 //

@@ -29,8 +29,8 @@ type Threshold struct {
 //	λ = s_(B),  B = ⌈(N(1−p)+1)(1−α) + Np⌉,  s_(1) ≤ … ≤ s_(N)
 //
 // If B > N, no finite threshold exists and λ is +Inf; MinAlpha is 1/(N(1−p)+1). If B < 1 (alpha is nearly 1), λ is the
-// least score. Unless 0 < alpha < 1 and 0 ≤ p ≤ 1, λ and MinAlpha are NaN. The scores are walked several times, and none
-// is held.
+// least score. Unless 0 < alpha < 1 and 0 ≤ p ≤ 1, λ and MinAlpha are NaN. The scores are walked several times, and
+// none is held.
 func FalsePositives(scores Scores, p, alpha float64) (Threshold, error) {
 	return orderStatistic(scores, 1-p, p, alpha, func(s float64) float64 { return s })
 }
@@ -40,8 +40,8 @@ func FalsePositives(scores Scores, p, alpha float64) (Threshold, error) {
 //	λ = s′_(B),  B = ⌈(Np+1)(1−α) + N(1−p)⌉,  s′_(1) ≤ … ≤ s′_(N)
 //
 // In terms of the score, the suspects are the nodes with s > 0.5 and 1−s ≤ λ. There is no guarantee for mislabelled
-// nodes with a score of 0.5 or less. Without this exception the bound would be useless at small p. MinAlpha is 1/(Np+1).
-// Everything else is as in FalsePositives.
+// nodes with a score of 0.5 or less. Without this exception the bound would be useless at small p. MinAlpha is
+// 1/(Np+1). Everything else is as in FalsePositives.
 func FalseNegatives(scores Scores, p, alpha float64) (Threshold, error) {
 	return orderStatistic(scores, p, 1-p, alpha, func(s float64) float64 {
 		if s > 0.5 {

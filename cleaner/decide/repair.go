@@ -16,9 +16,9 @@ import (
 // lostEntryWhy is the Why of an entry that Repair puts in the place of one that was lost.
 const lostEntryWhy = "this entry was damaged: nothing is known of it but its node"
 
-// Repair makes history, labels and decisions agree again, and calls report for what it did. An entry that changes nothing
-// takes the place of a missing one, so that all other entries keep their numbers. A node that is lost is added again,
-// without edges. Repair sets label and decision of a decided node from its last entry.
+// Repair makes history, labels and decisions agree again, and calls report for what it did. An entry that changes
+// nothing takes the place of a missing one, so that all other entries keep their numbers. A node that is lost is added
+// again, without edges. Repair sets label and decision of a decided node from its last entry.
 //
 // First run kv.Repair, then open the store with index.Open; nobody else may write to it. Repair writes a thousand
 // entries or nodes in a transaction, and reports them when they are on disk. After an error or a kill, run it again:

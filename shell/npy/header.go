@@ -89,8 +89,8 @@ func parseHeader(text string) (h header, err error) {
 	return h, nil
 }
 
-// readMatrix reads the header of a dense matrix, of one or two dimensions, and holds it against the bytes of its file or
-// zip member.
+// readMatrix reads the header of a dense matrix, of one or two dimensions, and holds it against the bytes of its file
+// or zip member.
 func readMatrix(content io.Reader, size int64) (header, error) {
 	h, err := readHeader(content)
 	if err != nil {

@@ -41,8 +41,9 @@ func (e *Error) Error() string {
 // A Row is one row of a matrix, borrowed until the next step of Reader.Rows.
 type Row struct {
 	Index int64 // 0-based
-	// Columns holds the columns that Values belong to if the matrix is sparse, in any order. The values of a column that
-	// is there several times add up, as scipy has it; the others are zero. It is nil if Values holds the whole row.
+	// Columns holds the columns that Values belong to if the matrix is sparse, in any order. The values of a column
+	// that is there several times add up, as scipy has it; the others are zero. It is nil if Values holds the whole
+	// row.
 	Columns []uint32
 	Values  []float64
 }

@@ -3,12 +3,12 @@
 // The content says what a file holds, whatever its name: text, text packed by gzip, or parquet. The first line of a
 // text shows what separates its columns. Lines that begin with # or % are comments if the text begins with one. A Form
 // says what that line does not show. The header is the first record that is no comment, or columns have numbers. Text
-// is UTF-8; a byte order mark, CRLF line ends and blank lines are understood. A field may be in double quotes, in which ""
-// stands for one, and the text may go on in the next line. Between tabs a record is a line, and what goes on behind
-// a closing quote, or has none, is text with quotes. Between blanks all quotes are text. A backslash is a backslash. A column of a parquet
-// file has booleans, integers, floats, strings, dates or times; Parts.WithoutNested leaves out others.
-// Its values are handed out as the text that a csv file would hold: dates and times by ISO 8601. Null is the empty
-// text.
+// is UTF-8; a byte order mark, CRLF line ends and blank lines are understood. A field may be in double quotes, in which
+// "" stands for one, and the text may go on in the next line. Between tabs a record is a line, and what goes on behind
+// a closing quote, or has none, is text with quotes. Between blanks all quotes are text. A backslash is a backslash. A
+// column of a parquet file has booleans, integers, floats, strings, dates or times; Parts.WithoutNested leaves out
+// others. Its values are handed out as the text that a csv file would hold: dates and times by ISO 8601. Null is the
+// empty text.
 //
 // Open reads several files as one: those of a directory. They have the same header.
 // The name "-" is standard input, where the context has one: csv or tsv, and to be read once.

@@ -61,8 +61,8 @@ func (c *textChunk) integerPairs(pairs []IntegerPair) int {
 	return len(pairs)
 }
 
-// integer parses the digits at a place of data. It returns where they end, which is a place of data too; -1 if there are
-// none, or more than 18, or if they begin with a zero that is not alone.
+// integer parses the digits at a place of data. It returns where they end, which is a place of data too; -1 if there
+// are none, or more than 18, or if they begin with a zero that is not alone.
 func integer(data []byte, at int) (value uint64, end int) {
 	const most = 18
 	begin := at

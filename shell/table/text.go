@@ -32,9 +32,9 @@ type textFile struct {
 	err   error  // that comes behind rest; io.EOF at the end of the file
 }
 
-// newTextFile reads a text from behind its byte order mark. Between tabs, where titles often have a quote each, a record
-// is a line: nothing would tell rows with such quotes from a text with ends of lines in it. Between blanks a quote is a
-// character like any other.
+// newTextFile reads a text from behind its byte order mark. Between tabs, where titles often have a quote each, a
+// record is a line: nothing would tell rows with such quotes from a text with ends of lines in it. Between blanks a
+// quote is a character like any other.
 func newTextFile(path string, in io.Reader, l layout, chunkBytes int) *textFile {
 	return &textFile{path: path, in: in, separator: l.separator, comment: l.comment, chunkBytes: chunkBytes,
 		ofLines: l.separator == blanks || quotesAreText(l.separator)}

@@ -22,7 +22,7 @@ import (
 )
 
 // A Place is the workplace of a job. Of a store that is written to, it keeps diagonals in the directory that
-// kv.Store.Work lends, under graph-VERSION, for as long as the graph is as it is.
+// kv.Store.Work gives, under graph-VERSION, for as long as the graph is as it is.
 //
 // A kept diagonal is an array of package scratch, on disk before the mark beside it, which has a checksum of it. One
 // without a mark or an array, or with a damaged one, is computed again. The nil *Place has arrays in memory, and keeps
@@ -30,7 +30,7 @@ import (
 type Place struct {
 	scratch *scratch.Dir // of arrays that are gone with the process
 	graph   *scratch.Dir // nil: nothing is kept
-	done    func() error // gives back what the store lends; nil: what others have kept is read
+	done    func() error // lets the next job of the store in; nil: what others have kept is read
 }
 
 const prefix = "graph-"

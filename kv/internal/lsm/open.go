@@ -179,9 +179,9 @@ func prepare(dir string, crashed bool) (f found, err error) {
 			return f, record.CorruptFile(s.path, "%s does not name it, and some of its records are nowhere else", ManifestName)
 		}
 	}
-	if n := logged.lacks(f.tabled); n > 0 {
-		return f, record.CorruptFile(dir, "after a crash, a log of Badger is damaged or missing: of the commits before the last, "+
-			"%d are lost", n)
+	if n := logged.lostCommits(f.tabled); n > 0 {
+		return f, record.CorruptFile(dir, "after a crash, a log of Badger is damaged or missing: "+
+			"of the commits before the last, %d are lost", n)
 	}
 	return f, roomToFlush(dir, SpareRoom)
 }

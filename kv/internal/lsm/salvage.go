@@ -226,9 +226,11 @@ func (s *salvage) openTables(f files, m manifest, damage error) error {
 	for _, id := range gone {
 		s.missing(table.IDToFilename(id))
 	}
-	if n := logged.lacks(newest); n > 0 && len(gone) == 0 {
-		s.report(Correction{Where: "logs", What: fmt.Sprintf("of the commits before the last, %d are in none", n), Done: "lost",
-			Lost: Losses{{Kind: "commit", Count: int64(min(n, math.MaxInt64)), AtMost: true}}})
+	if n := logged.lostCommits(newest); n > 0 && len(gone) == 0 {
+		s.report(Correction{
+			Where: "logs", What: fmt.Sprintf("of the commits before the last, %d are in none", n), Done: "lost",
+			Lost: Losses{{Kind: "commit", Count: int64(min(n, math.MaxInt64)), AtMost: true}},
+		})
 	}
 	return err
 }

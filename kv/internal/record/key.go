@@ -91,9 +91,12 @@ func (k Kind) InPacks() bool {
 	return k.IsBlock() || k == KindRemoved || k == KindColumnDelta || k == KindSpace
 }
 
-// ChangesKey is the key of the changes of a commit. Their generation is zero, and never replaced.
+// ChangesGeneration is the generation of the changes of all commits. It is never replaced.
+const ChangesGeneration Generation = 0
+
+// ChangesKey is the key of the changes of a commit.
 func ChangesKey(number uint64) []byte {
-	return binary.BigEndian.AppendUint64(Prefix(KindChanges, 0), number)
+	return binary.BigEndian.AppendUint64(Prefix(KindChanges, ChangesGeneration), number)
 }
 
 // ChangesCommit is the commit of a key of KindChanges; false for any other key.

@@ -76,8 +76,8 @@ type columnFlag struct {
 // nodeFlag is the flag about the nodes file, which counts for other tables too.
 func (r Job) nodeFlag(exact bool) columnFlag { return columnFlag{"--columns", r.Columns, exact} }
 
-// find returns the places of columns in a table, -1 of one that is not there. So many of the names, the first ones, must
-// be there. In a file without a header, names that the flag does not have are those of the first columns.
+// find returns the places of columns in a table, -1 of one that is not there. So many of the names, the first ones,
+// must be there. In a file without a header, names that the flag does not have are those of the first columns.
 func (r Job) find(in *table.Reader, flag columnFlag, needed int, names ...string) ([]int, error) {
 	h, err := headerOf(in)
 	if err != nil {

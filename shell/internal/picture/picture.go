@@ -22,8 +22,8 @@ const (
 // None is the class of a node without a label or a prediction.
 const None = -1
 
-// Colors are those of classes and lines, by turns. Readers who see few colours can tell them apart too. The last is that
-// of text. On dark pages, the style has others in their place.
+// Colors are those of classes and lines, by turns. Readers who see few colours can tell them apart too. The last is
+// that of text. On dark pages, the style has others in their place.
 var Colors = []string{"#0040ff", "#ffa020", "#a000a0", "#40c0c0", "#606000", "#a08060", "currentColor"}
 
 // shapes are those of classes: the first for as many classes as there are colours, and so on. Without sides, it is a

@@ -1,5 +1,5 @@
-// Package prompt answers statements in turn: those of a file or a pipe, or of a person at a terminal, with a history and
-// dot commands. It knows statements and terminals. It knows no command and no flag.
+// Package prompt answers statements in turn: those of a file or a pipe, or of a person at a terminal, with a history
+// and dot commands. It knows statements and terminals. It knows no command and no flag.
 //
 // # Dot commands
 //

@@ -114,8 +114,8 @@ func (e *editor) Read(p []byte) (int, error) {
 // Write writes to the terminal.
 func (e *editor) Write(p []byte) (int, error) { return e.session.opt.Out.Write(p) }
 
-// read reads a text that is a whole statement, or cannot become one, until ctx ends. The editor waits for keys alone: it
-// is then left to itself. The terminal is raw only while a line is typed.
+// read reads a text that is a whole statement, or cannot become one, until ctx ends. The editor waits for keys alone:
+// it is then left to itself. The terminal is raw only while a line is typed.
 func (e *editor) read(ctx context.Context) (text string, err error) {
 	e.lines.SetPrompt(promptText)
 	for {
