@@ -2,7 +2,7 @@
 // once, with one small fault at each place, all asleep. It runs each test alone and notes which places it reaches. Then
 // it wakes one fault after another, and runs the tests that reach it until one fails: those of its package first.
 //
-//	go run ./.ci/mutants --work DIR
+//	go run ./.ci/mutants --work DIR [--rooms cleaner,shell]
 //
 // DIR takes a copy of the tree, the tests and the results. Another run with the same DIR goes on after the last result.
 // The table has a row for each room. Tests that fail with all faults asleep are named and left out.
@@ -66,16 +66,17 @@ func main() {
 	seed := flag.Uint64("seed", 1, "the same seed draws the same places")
 	tree := flag.String("tree", ".", "root of the repository; its files as git has them in the index are measured")
 	work := flag.String("work", "", "directory of the copy and of the results")
+	rooms := flag.String("rooms", "", "only faults in these rooms, and only their tests; all of them without it")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *tree, *work, *count, *seed); err != nil {
+	if err := run(ctx, *tree, *work, *rooms, *count, *seed); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, tree, work string, count int, seed uint64) error {
+func run(ctx context.Context, tree, work, rooms string, count int, seed uint64) error {
 	if work == "" {
 		return fmt.Errorf("no directory: add --work DIR")
 	}
@@ -89,7 +90,7 @@ func run(ctx context.Context, tree, work string, count int, seed uint64) error {
 			return err
 		}
 	}
-	if err := s.list(ctx); err != nil {
+	if err := s.list(ctx, rooms); err != nil {
 		return err
 	}
 	if err := s.prepare(ctx, count, seed); err != nil {
@@ -101,6 +102,12 @@ func run(ctx context.Context, tree, work string, count int, seed uint64) error {
 	}
 	s.table(results)
 	return nil
+}
+
+// room is the top directory of a package.
+func (s *study) room(importPath string) string {
+	room, _, _ := strings.Cut(strings.TrimPrefix(importPath, s.module+"/"), "/")
+	return room
 }
 
 func (s *study) path(name string) string { return filepath.Join(s.work, name) }
@@ -116,8 +123,8 @@ func copyTree(ctx context.Context, tree, to string) error {
 	return nil
 }
 
-// list reads the packages of the copy that have files on this platform.
-func (s *study) list(ctx context.Context) error {
+// list reads the packages of the copy, in the rooms that are named, that have files on this platform.
+func (s *study) list(ctx context.Context, rooms string) error {
 	list := exec.CommandContext(ctx, "go", "list", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles", "./...")
 	list.Dir = s.path("copy")
 	out, err := list.Output()
@@ -132,7 +139,8 @@ func (s *study) list(ctx context.Context) error {
 		if p.Dir == s.path("copy") {
 			s.module = p.ImportPath
 		}
-		if !strings.Contains(p.ImportPath, "/internal/testing/") && !strings.HasSuffix(p.ImportPath, "/internal/mutant") {
+		named := rooms == "" || slices.Contains(strings.Split(rooms, ","), s.room(p.ImportPath))
+		if named && !strings.Contains(p.ImportPath, "/internal/testing/") && !strings.HasSuffix(p.ImportPath, "/internal/mutant") {
 			s.packages = append(s.packages, p)
 		}
 	}
@@ -336,7 +344,7 @@ func (s *study) table(results []result) {
 	rooms := map[string]*row{}
 	total := &row{}
 	for _, r := range results {
-		room, _, _ := strings.Cut(strings.TrimPrefix(r.Package, s.module+"/"), "/")
+		room := s.room(r.Package)
 		if rooms[room] == nil {
 			rooms[room] = &row{}
 		}
