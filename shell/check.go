@@ -74,7 +74,7 @@ func (c *checkCommand) check(ctx context.Context, s *streams) (problems int, err
 	read := c.readStore
 	if c.Repair { // which needs the store for itself
 		read = func(_ *streams, dir string, fn func(*kv.Store) error) error {
-			return c.untilFree(ctx, func() error { return withStoreToRead(dir, c.store(), fn) })
+			return c.untilFree(ctx, s, func(time.Duration) error { return withStoreToRead(dir, c.store(), fn) })
 		}
 	}
 	err = read(s, c.DB, func(store *kv.Store) error {
@@ -110,7 +110,7 @@ func (c *checkCommand) repair(ctx context.Context, s *streams, problems int) err
 	}
 	var done []kv.Correction
 	var losses kv.Losses
-	err = c.untilFree(ctx, func() (err error) {
+	err = c.untilFree(ctx, s, func(time.Duration) (err error) {
 		losses, err = kv.Repair(ctx, c.DB, kv.Options{MemoryBudget: c.store(), OnWrite: index.Maintain}, s.progress.report(),
 			func(m kv.Correction) { done = append(done, m) }, cleaner.Repair, index.Repair)
 		return err

@@ -3,6 +3,7 @@ package shell
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"io"
 	"strings"
@@ -25,7 +26,8 @@ type task struct {
 	Review   *review.Step
 
 	Writes, ReadOnly bool
-	Asks             bool // before a decision about many nodes
+	Asks             bool              // before a decision about many nodes
+	Confirmed        [sha256.Size]byte // the digest of a question that was answered yes
 	Who              string
 	Store            string        // as the user names it
 	RescoreWithin    time.Duration // that of query.Options
@@ -38,6 +40,7 @@ type taskResult struct {
 	Outcome prompt.Outcome
 	Review  review.Result
 	Failure *failure
+	Asks    *query.Question // that the task needs a yes to
 }
 
 // A failure is an error on its way to another process.
@@ -87,12 +90,24 @@ func (t *task) do(ctx context.Context, s *streams) *taskResult {
 		return &taskResult{Failure: failureOf(ctx, err)}
 	}
 	s.asked.reserve(t.Memory)
-	to := prompt.Listener{Out: s.out, Notice: func(line string) { s.say("%s", line) }}
+	var asks *query.Question
+	said := t.Confirmed != [sha256.Size]byte{} // what comes before the question
+	to := prompt.Listener{Out: s.out, Notice: func(line string) {
+		if !said {
+			s.say("%s", line)
+		}
+	}}
 	if t.Asks {
-		to.Confirm = s.confirm
+		to.Confirm = func(_ context.Context, about query.Question) (bool, error) {
+			said, asks = false, &about
+			return about.Digest == t.Confirmed, nil
+		}
 	}
 	r, err := t.answer(s.tellingWaits(ctx), s.asked.store, s.progress.report(), to)
 	r.Failure = failureOf(ctx, err)
+	if errors.Is(err, query.ErrNotConfirmed) {
+		r.Asks = asks
+	}
 	return r
 }
 
@@ -188,19 +203,29 @@ func (d *desk) do(ctx context.Context, t task, to prompt.Listener) (*taskResult,
 		d.shut()
 	}
 	t.Asks = to.Confirm != nil
-	if d.open == nil {
+	for d.open == nil {
 		open := func() (*kv.Store, error) { return openToRead(d.dir, d.store()) }
 		if t.Writes || t.Review != nil { // which soon writes
 			open = func() (*kv.Store, error) { return openStore(d.dir, kv.Options{MemoryBudget: d.store()}) }
 		}
-		h, a, err := d.acquire(ctx, d.s, d.dir, open, &request{Task: &t, Writes: t.Writes}, to)
+		h, a, err := d.acquire(ctx, d.s, d.dir, open, &request{Task: &t}, to.Out)
 		if err != nil {
 			return nil, err
 		}
-		if h == nil {
+		if h != nil {
+			d.open = h
+			break
+		}
+		yes := false
+		if asks := a.Result.Asks; asks != nil {
+			if yes, err = to.Confirm(ctx, *asks); err != nil {
+				return nil, err
+			}
+			t.Confirmed = asks.Digest
+		}
+		if !yes {
 			return a.Result, cmp.Or(ctx.Err(), a.Result.Failure.err())
 		}
-		d.open = h
 	}
 	defer func() {
 		d.used = time.Now()

@@ -17,7 +17,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
-	"github.com/graphcleaner/graphcleaner/shell/internal/prompt"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
@@ -84,15 +83,16 @@ func (h *host) work(ctx context.Context, j *holder.Job) (result []byte) {
 	if err := gob.NewDecoder(bytes.NewReader(j.Request)).Decode(&r); err != nil {
 		return failed("%v", err)
 	}
-	if len(r.Inputs)+len(r.Outputs) != len(j.Files) {
-		return failed("got %d files, want %d", len(j.Files), len(r.Inputs)+len(r.Outputs))
+	open, err := j.Files(slices.Concat(r.Inputs, r.Outputs))
+	if err != nil {
+		return failed("%v", err)
 	}
-	files := &receivedFiles{inputs: named(r.Inputs, j.Files), outputs: named(r.Outputs, j.Files[len(r.Inputs):])}
+	files := &receivedFiles{inputs: named(r.Inputs, open), outputs: named(r.Outputs, open[len(r.Inputs):])}
 	ctx = stream.WithFiles(ctx, files)
 	s := &streams{
-		ctx: ctx, in: remoteReader{files.input(ctx), r.In}, out: remoteWriter{j.Out(), r.Out},
-		messages: messages{err: remoteWriter{j.Err(), r.Err}},
-		program:  r.Program, args: r.Args, asked: &askedJob{host: h, confirm: j.Confirm},
+		ctx: ctx, in: remote{Reader: files.input(ctx), screen: r.In}, out: remote{Writer: j.Out(), screen: r.Out},
+		messages: messages{err: remote{Writer: j.Err(), screen: r.Err}},
+		program:  r.Program, args: r.Args, asked: &askedJob{host: h},
 	}
 	s.follow(r.Messages)
 	defer s.asked.release()
@@ -125,7 +125,6 @@ func encoded(message any) []byte {
 // An askedJob is the work of this process for another.
 type askedJob struct {
 	*host
-	confirm  func(ctx context.Context, question string) (bool, error)
 	reserved int64 // bytes of the heap
 }
 
@@ -175,30 +174,21 @@ func (j *askedJob) check(cli *commandLine, command string) error {
 	return nil
 }
 
-// A remoteReader is the standard input of another process.
-type remoteReader struct {
+// A remote is standard input, standard output or standard error of another process.
+type remote struct {
 	io.Reader
-	screen print.Screen
-}
-
-// Screen describes the terminal of the other process.
-func (r remoteReader) Screen() print.Screen { return r.screen }
-
-// A remoteWriter is standard output or standard error of another process.
-type remoteWriter struct {
 	io.Writer
 	screen print.Screen
 }
 
 // Screen describes the terminal of the other process.
-func (w remoteWriter) Screen() print.Screen { return w.screen }
+func (r remote) Screen() print.Screen { return r.screen }
 
 // A request is a command line, or a task, for the process that holds a store.
 type request struct {
 	Args            []string // of the command line; nil for a task
 	Inputs, Outputs []string // names of the files that go along, in their order
 	Task            *task
-	Writes          bool
 	Program         string // as the user calls it
 
 	// The streams of the asker.
@@ -217,8 +207,8 @@ type answer struct {
 }
 
 // ask has the process that holds a store do a request, with the streams of this process, if it takes the job within a
-// time. The answer of a task goes to a listener. Its errors are those of holder.Ask.
-func (s *streams) ask(ctx context.Context, dir string, within time.Duration, r *request, to prompt.Listener) (*answer, error) {
+// time. The answer of a task goes to out. Its errors are those of holder.Ask.
+func (s *streams) ask(ctx context.Context, dir string, within time.Duration, r *request, out io.Writer) (*answer, error) {
 	if r.passing == nil && r.Args != nil {
 		var err error
 		if r.passing, err = s.pass(ctx); err != nil {
@@ -230,7 +220,7 @@ func (s *streams) ask(ctx context.Context, dir string, within time.Duration, r *
 	r.Program, r.Progress, r.Messages = s.program, progress != nil, s.flags
 	r.In, r.Out, r.Err = *print.ScreenOf(s.in), *print.ScreenOf(s.out), *print.ScreenOf(s.err)
 	result, err := holder.Ask(ctx, dir, within, encoded(r), r.passing.files(), holder.Streams{
-		Out: barless{to.Out, s.progress}, Err: barless{s.err, s.progress}, Progress: progress, Confirm: to.Confirm,
+		Out: barless{out, s.progress}, Err: barless{s.err, s.progress}, Progress: progress,
 	})
 	s.progress.clear()
 	if err != nil {

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -61,35 +60,6 @@ func (m *messages) write(level slog.Level, text string, attributes ...any) {
 		_, _ = fmt.Fprintln(m.err, print.EscapeLines(text))
 	} else if text = strings.TrimSpace(text); text != "" {
 		m.log.Log(context.Background(), level, text, attributes...)
-	}
-}
-
-// dialogue is where questions to people go, and remarks between them. In a log each line is a message. A terminal shows
-// text.
-func (m *messages) dialogue() io.Writer {
-	if m.log == nil || print.IsTerminal(m.err) {
-		return m.err
-	}
-	return &lineLog{log: m.log}
-}
-
-// A lineLog makes each line that is written to it a message of a log.
-type lineLog struct {
-	log  *slog.Logger
-	rest []byte // of a line whose end has not come
-}
-
-func (l *lineLog) Write(p []byte) (int, error) {
-	l.rest = append(l.rest, p...)
-	for {
-		line, rest, whole := bytes.Cut(l.rest, []byte{'\n'})
-		if !whole {
-			return len(p), nil
-		}
-		if text := strings.TrimSpace(string(line)); text != "" {
-			l.log.Info(text)
-		}
-		l.rest = rest
 	}
 }
 
@@ -161,15 +131,9 @@ func (s *streams) agree(ctx context.Context, yes bool, question string, refusal 
 
 // confirm asks a question that y or yes affirms.
 func (s *streams) confirm(ctx context.Context, question string) (yes bool, err error) {
-	if s.asked != nil {
-		return s.asked.confirm(ctx, question)
-	}
-	s.progress.clear()
-	form := "%s [y/N] "
 	if s.log != nil && !print.IsTerminal(s.err) {
-		form += "\n"
-	}
-	if _, err := fmt.Fprintf(s.dialogue(), form, print.EscapeLines(question)); err != nil {
+		s.tell(slog.LevelInfo, question+" [y/N]")
+	} else if _, err := fmt.Fprintf(barless{s.err, s.progress}, "%s [y/N] ", print.EscapeLines(question)); err != nil {
 		return false, err
 	}
 	in := io.LimitReader(stream.NewReader(ctx, s.in), longestAnswer)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"runtime"
@@ -14,7 +15,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
-	"github.com/graphcleaner/graphcleaner/shell/internal/prompt"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
@@ -140,10 +140,10 @@ func (c *resources) useOpening(s *streams, dir string, open func() (*kv.Store, e
 		}
 		return fn(s.asked.store)
 	}
-	r := &request{Args: s.args, Writes: writes}
+	r := &request{Args: s.args}
 	// Behind fn: a named pipe that was opened for another process stays open while fn opens it again.
 	defer func() { err = errors.Join(err, r.passing.close()) }()
-	h, answer, err := c.acquire(s.ctx, s, dir, open, r, prompt.Listener{Out: s.out, Confirm: s.confirm})
+	h, answer, err := c.acquire(s.ctx, s, dir, open, r, s.out)
 	if err != nil {
 		return err
 	}
@@ -161,42 +161,27 @@ func (c *resources) useOpening(s *streams, dir string, open func() (*kv.Store, e
 // acquire opens a store, or has the process that holds it do a request. It returns the store, or else the answer. If
 // the holder does not answer, acquire waits as long as --wait allows.
 func (c *resources) acquire(
-	ctx context.Context, s *streams, dir string, open func() (*kv.Store, error), r *request, to prompt.Listener,
-) (*holding, *answer, error) {
-	began := time.Now()
-	for told := false; ; {
+	ctx context.Context, s *streams, dir string, open func() (*kv.Store, error), r *request, out io.Writer,
+) (h *holding, a *answer, err error) {
+	err = c.untilFree(ctx, s, func(left time.Duration) error {
 		store, err := open()
 		if err == nil {
-			h, err := s.hold(dir, store)
-			return h, nil, err
+			h, err = s.hold(dir, store)
+			return err
 		}
 		if !errors.Is(err, kv.ErrLocked) {
-			return nil, nil, err
+			return err
 		}
-		answer, failed := s.ask(ctx, dir, c.Wait-time.Since(began), r, to)
-		switch {
-		case failed == nil:
-			return nil, answer, nil
-		case errors.Is(failed, holder.ErrGone):
-			return nil, nil, goneError(dir, r.Writes, failed)
-		case !errors.Is(failed, holder.ErrNobody):
-			return nil, nil, failed
+		var failed error
+		if a, failed = s.ask(ctx, dir, left, r, out); errors.Is(failed, holder.ErrNobody) {
+			return err
 		}
-		waited := time.Since(began)
-		if waited >= c.Wait {
-			return nil, nil, err
+		if errors.Is(failed, holder.ErrGone) {
+			return fmt.Errorf("%s: %w; it is not known whether the work is done: ask again, or see the statements history and runs", dir, failed)
 		}
-		if !told && waited > noticedWait {
-			s.say("%v", err)
-			s.say("waiting for up to %v", c.Wait)
-			told = true
-		}
-		select {
-		case <-time.After(lookAgain):
-		case <-ctx.Done():
-			return nil, nil, ctx.Err()
-		}
-	}
+		return failed
+	})
+	return h, a, err
 }
 
 const (
@@ -207,25 +192,24 @@ const (
 	noticedWait = 5 * time.Second
 )
 
-// goneError says what may have become of a job whose holder is gone.
-func goneError(dir string, writes bool, err error) error {
-	if !writes {
-		return fmt.Errorf("%s: %w before the answer was complete: ask again", dir, err)
-	}
-	return fmt.Errorf("%s: %w; it is not known whether the work is done: see the statements history and runs", dir, err)
-}
-
 // tellingWaits is a context whose user says so if it waits for another job that writes to the store.
 func (s *streams) tellingWaits(ctx context.Context) context.Context {
 	return kv.OnWait(ctx, func() { s.say("waiting for another job that writes to the store") })
 }
 
-// untilFree calls fn, which opens a store for itself, until nobody holds the store or --wait has passed.
-func (c *resources) untilFree(ctx context.Context, fn func() error) error {
-	for began := time.Now(); ; {
-		err := fn()
-		if !errors.Is(err, kv.ErrLocked) || time.Since(began) >= c.Wait {
+// untilFree calls fn, which opens a store, with the time that is left, until nobody holds the store or --wait has passed.
+func (c *resources) untilFree(ctx context.Context, s *streams, fn func(left time.Duration) error) error {
+	began := time.Now()
+	for told := false; ; {
+		err := fn(c.Wait - time.Since(began))
+		waited := time.Since(began)
+		if !errors.Is(err, kv.ErrLocked) || waited >= c.Wait {
 			return err
+		}
+		if !told && waited > noticedWait {
+			s.say("%v", err)
+			s.say("waiting for up to %v", c.Wait)
+			told = true
 		}
 		select {
 		case <-time.After(lookAgain):

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
@@ -47,7 +48,7 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) (err error) {
 		return err
 	}
 	var store *kv.Store
-	err = c.untilFree(ctx, func() (err error) {
+	err = c.untilFree(ctx, s, func(time.Duration) (err error) {
 		store, err = openStore(c.DB, kv.Options{MemoryBudget: c.store()})
 		return err
 	})

@@ -17,15 +17,13 @@ import (
 
 // shellCommand answers statements about a store.
 type shellCommand struct {
-	DB        string          `arg:"" name:"DB" help:"Directory of the store."`
-	Command   string          `short:"c" placeholder:"QUERY" help:"Answer this and exit."`
-	File      string          `short:"f" file:"read" placeholder:"FILE" help:"Answer the statements of a file and exit."`
-	Format    columnar.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or parquet."`
-	ReadOnly  bool            `help:"Refuse statements that write, and let others read at the same time."`
-	KeepGoing bool            `help:"Continue after a statement that failed."`
-	Timing    bool            `help:"Print how long each statement took."`
-	Yes       bool            `short:"y" help:"Confirm decisions about all nodes that meet a condition."`
-	Who       string          `placeholder:"NAME" help:"Who decides, in the history of decisions. Default: your user name."`
+	DB       string          `arg:"" name:"DB" help:"Directory of the store."`
+	Command  string          `short:"c" placeholder:"QUERY" help:"Answer this and exit."`
+	File     string          `short:"f" file:"read" placeholder:"FILE" help:"Answer the statements of a file and exit."`
+	Format   columnar.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or parquet."`
+	ReadOnly bool            `help:"Refuse statements that write, and let others read at the same time."`
+	Yes      bool            `short:"y" help:"Confirm decisions about all nodes that meet a condition."`
+	Who      string          `placeholder:"NAME" help:"Who decides, in the history of decisions. Default: your user name."`
 	rescoring
 	resources
 }
@@ -59,15 +57,13 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 		return usagef("shell: %v", err)
 	}
 	opt := prompt.Options{
-		In:        s.in,
-		Out:       barless{s.out, s.progress},
-		Err:       barless{s.dialogue(), s.progress},
-		Note:      s.notice,
-		Fail:      func(text string) { s.sayError("%s", text) },
-		Format:    c.Format,
-		Timing:    c.Timing,
-		KeepGoing: c.KeepGoing,
-		Yes:       c.Yes,
+		In:     s.in,
+		Out:    barless{s.out, s.progress},
+		Err:    barless{s.err, s.progress},
+		Note:   s.notice,
+		Fail:   func(text string) { s.sayError("%s", text) },
+		Format: c.Format,
+		Yes:    c.Yes,
 	}
 	switch {
 	case c.Command != "":
@@ -84,7 +80,7 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	// The terminal can be asked where statements do not come from it, and at the prompt.
 	if print.IsTerminal(s.in) && (opt.Interactive || c.Command+c.File != "" && print.IsTerminal(s.err)) {
-		opt.Confirm = s.confirm
+		opt.Confirm = func(ctx context.Context, about query.Question) (bool, error) { return s.confirm(ctx, about.Text) }
 	}
 	base := task{ReadOnly: c.ReadOnly, Who: cmp.Or(c.Who, query.UserName())}
 	if opt.Interactive && !c.NoRescore {

@@ -2,6 +2,7 @@ package holder
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/gob"
 	"errors"
@@ -11,8 +12,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -38,29 +37,20 @@ func Ask(
 		return nil, errors.Join(&RefusedError{strangerText(c.pid, c.uid)}, c.Close())
 	}
 	c.sends = files
-	body, end := io.Pipe()
-	a := &asker{conn: c, streams: s, body: body, words: gob.NewEncoder(end)}
-	a.until(within)
+	c.until(within)
 	stop := context.AfterFunc(ctx, func() {
-		end.Close() //nolint:errcheck // it never fails; it ends the job
-		a.until(patience)
+		c.CloseWrite() //nolint:errcheck // a closed connection: who reads it is told. It ends the job
+		c.until(patience)
 	})
 	defer func() {
 		stop()
-		c.Close()   //nolint:errcheck // all was said, or the other side is gone
-		end.Close() //nolint:errcheck // it never fails
-		a.helpers.Wait()
+		c.Close() //nolint:errcheck // all was said, or the other side is gone
 	}()
-	first := call{Request: request}
-	for _, f := range files {
-		first.Names = append(first.Names, f.Name())
+	events, err := c.begin(ctx, store, request)
+	if err == nil {
+		result, err = s.follow(events)
 	}
-	events, err := a.begin(ctx, store, first)
-	if err != nil {
-		return nil, errorOf(ctx, err)
-	}
-	result, err = a.follow(ctx, events)
-	if ctx.Err() != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+	if ctx.Err() != nil && events != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, &SilentError{ctx.Err()}
 	}
 	return result, errorOf(ctx, err)
@@ -95,49 +85,29 @@ func errorOf(ctx context.Context, err error) error {
 	return err
 }
 
-// An asker waits for the result of a job.
-type asker struct {
-	conn    *conn
-	streams Streams
-	body    *io.PipeReader // of the request
-	helpers sync.WaitGroup // send the request, ask questions
-	asking  atomic.Bool    // a person
-
-	talking sync.Mutex
-	words   *gob.Encoder // to the body
-}
-
 // until bounds the wait for the holder.
-func (a *asker) until(wait time.Duration) {
-	a.conn.SetDeadline(time.Now().Add(wait)) //nolint:errcheck // a closed connection: who reads it is told
+func (c *conn) until(wait time.Duration) {
+	c.SetDeadline(time.Now().Add(wait)) //nolint:errcheck // a closed connection: who reads it is told
 }
 
-// say sends a word. It changes nothing if the holder is gone: the next event tells.
-func (a *asker) say(word any) {
-	a.talking.Lock()
-	defer a.talking.Unlock()
-	a.words.Encode(word) //nolint:errcheck // see above
-}
-
-// begin sends a call, and waits until the job is taken. It returns the events of the job.
-func (a *asker) begin(ctx context.Context, store string, first call) (*gob.Decoder, error) {
-	request, err := http.NewRequest(http.MethodPost, "http://holder"+jobsPath, a.body)
+// begin sends a request, and waits until the job is taken. It returns the events of the job.
+func (c *conn) begin(ctx context.Context, store string, text []byte) (*gob.Decoder, error) {
+	request, err := http.NewRequest(http.MethodPost, "http://holder"+jobsPath, bytes.NewReader(text))
 	if err != nil {
 		return nil, err
 	}
 	request.Header.Set(storeHeader, store)
-	request.ContentLength, request.Close = -1, true
-	a.helpers.Go(func() { a.body.CloseWithError(request.Write(a.conn)) })
-	a.helpers.Go(func() { a.say(first) })
-	response, err := http.ReadResponse(bufio.NewReaderSize(a.conn, maxPiece), request) //nolint:bodyclose // it ends with the connection
+	request.Close = true
+	request.Write(c)                                                              //nolint:errcheck // a refusal may come before its end
+	response, err := http.ReadResponse(bufio.NewReaderSize(c, maxPiece), request) //nolint:bodyclose // it ends with the connection
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNobody, err)
 	}
 	if response.StatusCode == http.StatusOK {
 		// From now on nobody knows whether the job was done if the holder is gone.
-		a.conn.SetDeadline(time.Time{}) //nolint:errcheck // a closed connection: who reads it is told
+		c.SetDeadline(time.Time{}) //nolint:errcheck // a closed connection: who reads it is told
 		if ctx.Err() != nil {
-			a.until(patience)
+			c.until(patience)
 		}
 		return gob.NewDecoder(response.Body), nil
 	}
@@ -152,36 +122,23 @@ func (a *asker) begin(ctx context.Context, store string, first call) (*gob.Decod
 }
 
 // follow takes the events of the holder until the result comes.
-func (a *asker) follow(ctx context.Context, events *gob.Decoder) ([]byte, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+func (s Streams) follow(events *gob.Decoder) ([]byte, error) {
 	for {
 		var e event
 		if err := events.Decode(&e); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrGone, err)
 		}
 		if len(e.Out) > 0 {
-			if _, err := a.streams.Out.Write(e.Out); err != nil {
+			if _, err := s.Out.Write(e.Out); err != nil {
 				return nil, err
 			}
 		}
 		if len(e.Err) > 0 {
 			// Where standard error cannot be written to there is nobody to be told.
-			fmt.Fprintf(a.streams.Err, "%s", e.Err)
+			fmt.Fprintf(s.Err, "%s", e.Err)
 		}
-		if e.Progress != nil && a.streams.Progress != nil {
-			a.streams.Progress(e.Progress.Stage, e.Progress.Done, e.Progress.Total)
-		}
-		if e.Question != "" && a.asking.CompareAndSwap(false, true) {
-			a.helpers.Go(func() {
-				yes, err := a.streams.Confirm(ctx, e.Question)
-				answer := reply{Yes: yes}
-				if err != nil {
-					answer.Err = err.Error()
-				}
-				a.asking.Store(false)
-				a.say(answer)
-			})
+		if e.Progress != nil && s.Progress != nil {
+			s.Progress(e.Progress.Stage, e.Progress.Done, e.Progress.Total)
 		}
 		if e.Done {
 			return e.Result, nil

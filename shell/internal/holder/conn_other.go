@@ -21,4 +21,8 @@ func newConn(c net.Conn) (*conn, error) { return nil, errors.Join(errors.ErrUnsu
 
 func (*conn) isOwn() bool { return false }
 
+func (*conn) CloseWrite() error { return errors.ErrUnsupported }
+
+func (*conn) closeFiles() {}
+
 func (*conn) take([]string) ([]*os.File, error) { return nil, errors.ErrUnsupported }

@@ -31,7 +31,8 @@ type conn struct {
 	sends    []*os.File // with the next bytes
 
 	mu       sync.Mutex
-	received []int // descriptors that nobody has taken
+	received []int      // descriptors that nobody has taken
+	taken    []*os.File // the others
 	closed   bool
 }
 
@@ -51,19 +52,18 @@ func newConn(c net.Conn) (*conn, error) {
 // isOwn says whether the process at the other end is of the same user as this one.
 func (c *conn) isOwn() bool { return c.uid == os.Geteuid() }
 
-// take returns the files that came, which are those of so many names. The caller closes them.
+// take returns the files that came, which are those of so many names. They are open until closeFiles.
 func (c *conn) take(names []string) ([]*os.File, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(names) != len(c.received) {
 		return nil, fmt.Errorf("got %d files with %d names", len(c.received), len(names))
 	}
-	var files []*os.File
 	for i, fd := range c.received {
-		files = append(files, os.NewFile(uintptr(fd), names[i]))
+		c.taken = append(c.taken, os.NewFile(uintptr(fd), names[i]))
 	}
 	c.received = nil
-	return files, nil
+	return c.taken, nil
 }
 
 // filesAtOnce is how many descriptors go with one byte. Linux takes 253.
@@ -142,11 +142,19 @@ func (c *conn) discard() {
 	c.received = nil
 }
 
-// Close closes the connection, and the files that nobody has taken.
-func (c *conn) Close() error {
+// closeFiles closes the files that came.
+func (c *conn) closeFiles() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.closed = true
 	c.discard()
+	for _, f := range c.taken {
+		f.Close() //nolint:errcheck // who wrote to it has been told
+	}
+	c.taken, c.closed = nil, true
+}
+
+// Close closes the connection, and the files that came.
+func (c *conn) Close() error {
+	c.closeFiles()
 	return c.UnixConn.Close()
 }

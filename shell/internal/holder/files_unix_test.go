@@ -23,18 +23,22 @@ func TestFiles(t *testing.T) {
 	const count = filesAtOnce + 2
 	serve(t, dir, func(_ context.Context, j *Job) []byte {
 		var text bytes.Buffer
-		for _, f := range j.Files[:count] {
+		if _, err := j.Files(make([]string, count)); err == nil {
+			t.Error("got files with fewer names")
+		}
+		files := must.Get(j.Files(strings.Fields(string(j.Request))))(t)
+		for _, f := range files[:count] {
 			fmt.Fprintln(&text, f.Name())
 			if _, err := io.Copy(&text, f); err != nil {
 				t.Error(err)
 			}
 		}
-		if _, err := io.WriteString(j.Files[count], "written"); err != nil {
+		if _, err := io.WriteString(files[count], "written"); err != nil {
 			t.Error(err)
 		}
 		return text.Bytes()
 	})
-	want := ""
+	want, names := "", ""
 	var files []*os.File
 	for i := range count + 1 {
 		path := filepath.Join(away, fmt.Sprint(i))
@@ -42,6 +46,7 @@ func TestFiles(t *testing.T) {
 		if i < count {
 			want += path + "\n" + fmt.Sprintf("content %d\n", i)
 		}
+		names += path + "\n"
 		f := must.Get(os.OpenFile(path, os.O_RDWR, 0))(t)
 		defer f.Close()
 		files = append(files, f)
@@ -53,7 +58,7 @@ func TestFiles(t *testing.T) {
 		for _, f := range files {
 			must.Get(f.Seek(0, io.SeekStart))(t)
 		}
-		result, err := Ask(t.Context(), dir, greetingTime, nil, files, silent())
+		result, err := Ask(t.Context(), dir, greetingTime, []byte(names), files, silent())
 		if err != nil || string(result) != want {
 			t.Errorf("got error %v and %d bytes: %.100q, want %d bytes", err, len(result), result, len(want))
 		}

@@ -1,6 +1,6 @@
 // Package holder lets the process that has a store open, the holder, do jobs for other processes of the same user, the
-// askers. It carries a request and its files, a result, output, progress and questions. It knows nothing of stores,
-// commands and their requests.
+// askers. It carries a request and its files, a result, output and progress. It knows nothing of stores, commands and
+// their requests.
 //
 // # The place
 //
@@ -14,14 +14,12 @@
 // of another directory does not take the job. The descriptors of files go along with the first bytes. So a holder needs
 // no path, and opens no file.
 //
-// The body of the request is a stream of gob: the call, and later the answers of a person. The end of the body ends the
-// job. The status 200 says that the job begins. It does not begin if the asker is gone by then. The body of the
-// response is a stream of events: output, progress, questions, and at last the result. Output is as fast as the asker
-// reads it: the job waits.
+// The status 200 says that the job begins. The body of the response is a stream of gob: output, progress, and at last
+// the result. Output is as fast as the asker reads it: the job waits. The asker ends the job by ending its side of the
+// connection.
 package holder
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -37,9 +35,6 @@ var (
 
 	// ErrEnded is the cause of the end of a job's context if the holder ends.
 	ErrEnded = errors.New("the process that holds the store ends")
-
-	// errCancelled is the cause of the end of a job's context if the asker wants it to end, or is gone.
-	errCancelled = fmt.Errorf("the asker ended the job: %w", context.Canceled)
 )
 
 // A RefusedError says why the holder does not take the job.
@@ -66,19 +61,16 @@ func strangerText(pid, uid int) string {
 type Streams struct {
 	Out, Err io.Writer
 	Progress func(stage string, done, total int64)
-
-	// Confirm asks a person a question.
-	Confirm func(ctx context.Context, question string) (bool, error)
 }
 
 const (
 	// jobsPath is the address of jobs. It has the version of the protocol.
-	jobsPath = "/2/jobs"
+	jobsPath = "/3/jobs"
 
 	// storeHeader says which directory an asker asks about.
 	storeHeader = "Graphcleaner-Store"
 
-	// greetingTime is how long an asker may take to send its call.
+	// greetingTime is how long an asker may take to send its request.
 	greetingTime = 10 * time.Second
 
 	// shortestGreeting is how long a holder may at least take to take a job: its machine may be busy.
@@ -101,27 +93,11 @@ const (
 
 	// MaxFiles is the most files that a request may have.
 	MaxFiles = 4096
-
-	// callBytes is the most that a call may have: a request, and the names of its files.
-	callBytes = MaxRequest + 1<<18
 )
-
-// A call is the first message of an asker.
-type call struct {
-	Request []byte
-	Names   []string // of the files, in the order of their descriptors
-}
-
-// A reply is a later message of an asker: the answer of a person to a question.
-type reply struct {
-	Yes bool
-	Err string // why nobody can be asked
-}
 
 // An event is a message of a holder.
 type event struct {
 	Out, Err []byte
-	Question string
 	Progress *progress
 	Done     bool
 	Result   []byte // of a job that is done

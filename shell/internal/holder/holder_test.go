@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -53,7 +52,7 @@ func asked(ctx context.Context, dir string) (string, error) {
 
 func TestConversation(t *testing.T) {
 	dir := t.TempDir()
-	serve(t, dir, func(ctx context.Context, j *Job) []byte {
+	serve(t, dir, func(_ context.Context, j *Job) []byte {
 		for _, part := range []struct {
 			to   io.Writer
 			text string
@@ -63,14 +62,6 @@ func TestConversation(t *testing.T) {
 			}
 		}
 		j.Progress("stage", 3, 7)
-		for question, want := range map[string]bool{"really?": true, "or not?": false} {
-			if yes, err := j.Confirm(ctx, question); err != nil || yes != want {
-				t.Errorf("%s got %v, %v, want %v", question, yes, err, want)
-			}
-		}
-		if _, err := j.Confirm(ctx, "who?"); err == nil || err.Error() != "nobody" {
-			t.Errorf("got error %v, want nobody", err)
-		}
 		return append([]byte("done "), j.Request...)
 	})
 	var out, errOut bytes.Buffer
@@ -81,12 +72,6 @@ func TestConversation(t *testing.T) {
 			if done == 3 && total == 7 {
 				stages += stage
 			}
-		},
-		Confirm: func(_ context.Context, question string) (bool, error) {
-			if question == "who?" {
-				return false, errors.New("nobody")
-			}
-			return question == "really?", nil
 		},
 	})
 	if err != nil || string(result) != "done request" || out.String() != "out more" || errOut.String() != "err " ||
@@ -166,7 +151,7 @@ func TestAskerThatStops(t *testing.T) {
 				return nil
 			})
 			conn := connect(t, dir)
-			must.Get(io.WriteString(conn, posted(t, dir, call{})))(t)
+			must.Get(io.WriteString(conn, posted(t, dir, "")))(t)
 			<-begun
 			atrest.Wait() // until the buffers are full
 			began := time.Now()
@@ -269,25 +254,16 @@ func TestEndOfTheHolder(t *testing.T) {
 	}
 }
 
-// posted is a request of an asker, up to the last of some messages.
-func posted(t *testing.T, dir string, messages ...any) string {
+// posted is a request about a directory.
+func posted(t *testing.T, dir, text string) string {
 	t.Helper()
-	store := must.Get(identity(dir))(t)
-	var body bytes.Buffer
-	encoder := gob.NewEncoder(&body)
-	for _, message := range messages {
-		must.Do(t, encoder.Encode(message))
-	}
-	return head(store) + chunk(body.String())
+	return head(must.Get(identity(dir))(t), len(text)) + text
 }
 
-// head is the head of a request about a store.
-func head(store string) string {
-	return "POST " + jobsPath + " HTTP/1.1\r\nHost: holder\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n" +
-		storeHeader + ": " + store + "\r\n\r\n"
+// head is the head of a request about a store, of so many bytes.
+func head(store string, size int) string {
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: holder\r\nConnection: close\r\nContent-Length: %d\r\n%s: %s\r\n\r\n", jobsPath, size, storeHeader, store)
 }
-
-func chunk(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
 
 // TestBrokenPeers talks to a holder, and to an asker, as none does.
 func TestBrokenPeers(t *testing.T) {
@@ -297,20 +273,14 @@ func TestBrokenPeers(t *testing.T) {
 		return nil
 	})
 	store := must.Get(identity(dir))(t)
-	whole := posted(t, dir, call{})
 	for name, of := range map[string]struct{ sent, want string }{
 		"nothing": {}, "no HTTP": {"graphcleaner\x01", "400 Bad Request"},
-		"another address":         {"GET / HTTP/1.1\r\nHost: holder\r\nConnection: close\r\n\r\n", "404 Not Found"},
-		"another store":           {head("1-1"), "421 Misdirected Request"},
-		"no request":              {head(store) + "0\r\n\r\n", "400 Bad Request"},
-		"nonsense":                {head(store) + chunk("zzzzzzzzz"), "400 Bad Request"},
-		"half a request":          {head(store) + "9\r\nabc", "400 Bad Request"},
-		"a long head":             {head(strings.Repeat("1", 100_000)), "431 Request Header Fields Too Large"},
-		"a long request":          {posted(t, dir, call{Request: make([]byte, callBytes)}), "400 Bad Request"},
-		"files that did not come": {posted(t, dir, call{Names: []string{"a"}}), "400 Bad Request"},
-		"no words in a job":       {posted(t, dir, call{}), "200 OK"},
-		"nonsense in a job":       {whole + chunk("zzzzzzzzz"), "200 OK"}, "half a word": {whole + "9\r\nabc", "200 OK"},
-		"answers that nobody wants": {posted(t, dir, call{}, reply{Yes: true}, reply{Yes: true}), "200 OK"},
+		"another address": {"GET / HTTP/1.1\r\nHost: holder\r\nConnection: close\r\n\r\n", "404 Not Found"},
+		"another store":   {head("1-1", 0), "421 Misdirected Request"},
+		"half a request":  {head(store, 9) + "abc", "400 Bad Request"},
+		"a long head":     {head(strings.Repeat("1", 100_000), 0), "431 Request Header Fields Too Large"},
+		"a long request":  {posted(t, dir, strings.Repeat("1", MaxRequest+1)), "400 Bad Request"},
+		"a job":           {posted(t, dir, ""), "200 OK"},
 	} {
 		conn := connect(t, dir)
 		go say(conn, of.sent)
@@ -335,7 +305,7 @@ func TestBrokenPeers(t *testing.T) {
 			func(err error) bool { return errors.Is(err, ErrNobody) }},
 		"no result":      {taken + "0\r\n\r\n", func(err error) bool { return errors.Is(err, ErrGone) }},
 		"half a message": {taken + "9\r\nabc", func(err error) bool { return errors.Is(err, ErrGone) }},
-		"nonsense":       {taken + chunk("zzzzzzzzz"), func(err error) bool { return errors.Is(err, ErrGone) }},
+		"nonsense":       {taken + "9\r\nzzzzzzzzz\r\n", func(err error) bool { return errors.Is(err, ErrGone) }},
 	} {
 		if err := askOf(t, said.text); !said.want(err) {
 			t.Errorf("%s: got %v", name, err)
@@ -474,26 +444,4 @@ func TestClosedOutput(t *testing.T) {
 		t.Errorf("got %v, want %v", err, io.ErrClosedPipe)
 	}
 	<-ended
-}
-
-// FuzzHolder sends the body of a request to a holder, which must not panic or hang.
-func FuzzHolder(f *testing.F) {
-	f.Add([]byte("9\r\nzzzzzzzzz\r\n0\r\n\r\n"))
-	f.Fuzz(func(t *testing.T, sent []byte) {
-		dir := t.TempDir()
-		s := must.Get(Listen(t.Context(), dir, func(ctx context.Context, j *Job) []byte {
-			j.Confirm(ctx, "?") //nolint:errcheck // whatever comes
-			return j.Request
-		}))(t)
-		conn := connect(t, dir)
-		go say(conn, posted(t, dir, call{Request: []byte("r")})+string(sent))
-		must.Do(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
-		if _, err := io.ReadAll(conn); errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Error("the holder does not end the conversation")
-		}
-		closeConn(t, conn)
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 }

@@ -26,7 +26,7 @@ func TestForeignUser(t *testing.T) {
 		t.Error("a job of another user was taken")
 		return nil
 	})
-	path, request := socketAt(dir), posted(t, dir, call{})
+	path, request := socketAt(dir), posted(t, dir, "")
 	for at := path; len(at) > len(os.TempDir()); at = filepath.Dir(at) {
 		must.Do(t, os.Chmod(at, 0o777))
 	}

@@ -48,6 +48,7 @@ func Listen(ctx context.Context, dir string, work func(context.Context, *Job) []
 	s.ctx, s.end = own, func(cause error) { stop(); end(cause) }
 	s.http = &http.Server{
 		Handler: s, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: greetingTime, MaxHeaderBytes: 4 << 10,
+		BaseContext: func(net.Listener) context.Context { return own },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 	}
 	s.http.SetKeepAlivesEnabled(false)
@@ -117,8 +118,7 @@ func (s *Server) Jobs() int {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := r.Context().Value(connKey{}).(*conn)
 	control := http.NewResponseController(w)
-	// Without full duplex the answer would wait for the end of the request.
-	if errors.Join(control.EnableFullDuplex(), control.SetReadDeadline(time.Now().Add(greetingTime))) != nil {
+	if control.SetReadDeadline(time.Now().Add(greetingTime)) != nil {
 		return
 	}
 	switch {
@@ -132,28 +132,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this process holds another store", http.StatusMisdirectedRequest)
 		return
 	}
-	bounded := &io.LimitedReader{R: r.Body, N: callBytes}
-	words := gob.NewDecoder(bounded)
-	var first call
-	if err := words.Decode(&first); err != nil {
+	request, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxRequest))
+	if err != nil {
 		http.Error(w, "got no whole request: "+err.Error(), http.StatusBadRequest)
 		return
-	}
-	files, err := c.take(first.Names)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	defer func() {
-		for _, f := range files {
-			f.Close() //nolint:errcheck // who wrote to it has been told
-		}
-	}()
-	ctx, cancel := context.WithCancelCause(s.ctx)
-	defer cancel(nil)
-	j := &Job{
-		Request: first.Request, Files: files, ctx: ctx, control: control,
-		events: gob.NewEncoder(w), answers: make(chan reply, 1),
 	}
 	if !s.take() {
 		http.Error(w, ErrEnded.Error(), http.StatusServiceUnavailable)
@@ -165,13 +147,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	control.SetReadDeadline(time.Time{}) //nolint:errcheck // a closed connection: who reads it is told
+	j := &Job{Request: request, conn: c, ctx: r.Context(), control: control, events: gob.NewEncoder(w)}
 	// What blocks in sending ends soon after the context.
-	defer context.AfterFunc(ctx, j.hurry)()
-	var reader sync.WaitGroup
-	reader.Go(func() { cancel(j.receive(words, bounded)) })
-	j.try(event{Done: true, Result: s.work(ctx, j)})
-	control.SetReadDeadline(time.Now()) //nolint:errcheck // likewise
-	reader.Wait()
+	defer context.AfterFunc(j.ctx, j.hurry)()
+	result := s.work(j.ctx, j)
+	c.closeFiles()
+	j.try(event{Done: true, Result: result})
 }
 
 // take begins a job, false if no job is taken.
@@ -194,35 +175,22 @@ func (s *Server) drop() {
 	s.jobs--
 }
 
-// A Job is the work that an asker requests. Its output, progress and questions are those of the asker.
+// A Job is the work that an asker requests. Its output and progress are those of the asker.
 type Job struct {
 	Request []byte
-	Files   []*os.File // that the asker has opened; they are closed when the job ends
 
+	conn    *conn
 	ctx     context.Context
 	control *http.ResponseController
-	answers chan reply
 
 	sending  sync.Mutex
 	events   *gob.Encoder
 	reported atomic.Int64 // when the last progress was, in nanoseconds
 }
 
-// receive takes the answers of the asker until it wants the job to end, or is gone, and returns why.
-func (j *Job) receive(words *gob.Decoder, bounded *io.LimitedReader) error {
-	for {
-		var answer reply
-		bounded.N = maxPiece
-		if words.Decode(&answer) != nil {
-			return errCancelled
-		}
-		select {
-		case j.answers <- answer:
-		default: // nobody has asked
-			return errCancelled
-		}
-	}
-}
+// Files are the files that the asker has opened, which get names. They are closed when the job ends. It is an error if
+// there are not as many as names.
+func (j *Job) Files(names []string) ([]*os.File, error) { return j.conn.take(names) }
 
 // hurry bounds the time that the asker has to read what is sent.
 func (j *Job) hurry() {
@@ -279,21 +247,5 @@ func (j *Job) Progress(stage string, done, total int64) {
 	before, now := j.reported.Load(), time.Now().UnixNano()
 	if now-before >= int64(progressEvery) && j.reported.CompareAndSwap(before, now) {
 		j.try(event{Progress: &progress{stage, done, total}})
-	}
-}
-
-// Confirm has the asker ask a person.
-func (j *Job) Confirm(ctx context.Context, question string) (bool, error) {
-	if err := j.send(event{Question: question}); err != nil {
-		return false, err
-	}
-	select {
-	case answer := <-j.answers:
-		if answer.Err != "" {
-			return answer.Yes, errors.New(answer.Err)
-		}
-		return answer.Yes, nil
-	case <-ctx.Done():
-		return false, ctx.Err()
 	}
 }

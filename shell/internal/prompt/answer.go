@@ -29,7 +29,7 @@ type Listener struct {
 	Notice func(line string) // what people should know, before the answer
 
 	// Confirm is asked before a decision about many nodes. It may be nil: then nobody is asked.
-	Confirm func(ctx context.Context, question string) (bool, error)
+	Confirm func(ctx context.Context, about query.Question) (bool, error)
 }
 
 // An Outcome says what an answer was.
@@ -55,9 +55,7 @@ func (o *Open) Answer(ctx context.Context, q Question, to Listener) (outcome Out
 		return outcome, err
 	}
 	opt := o.Options
-	if to.Confirm != nil {
-		opt.Confirm = func(ctx context.Context, about query.Question) (bool, error) { return to.Confirm(ctx, about.Text) }
-	}
+	opt.Confirm = to.Confirm
 	opt.Notice = func(line string) { to.Notice(print.EscapeControls(line)) }
 	if statement.Writes() {
 		result, err := statement.Exec(ctx, o.Store, opt)

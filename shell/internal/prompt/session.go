@@ -35,27 +35,23 @@ type Options struct {
 
 	// A Parquet file holds the answer to one statement.
 	Format columnar.Format
-	Timing bool
 
 	// Interactive prompts for statements on the terminal. Errors are printed and the session goes on; Ctrl-C
 	// ends the statement that runs, or clears the line, and Ctrl-D the session. It answers to SIGINT itself, so ctx,
 	// which ends the session, should not end by it. In and Out are a terminal that can be edited on.
 	Interactive bool
 
-	// KeepGoing runs what follows a statement that failed. Run still returns an error at the end.
-	KeepGoing bool
-
 	// Decisions on the nodes of a condition want a yes: Yes gives it to all, and else Confirm is asked. Without
 	// Confirm, they are refused with ErrNotConfirmed.
 	Yes     bool
-	Confirm func(ctx context.Context, question string) (bool, error)
+	Confirm func(ctx context.Context, about query.Question) (bool, error)
 }
 
-// Run answers the statements of an input in turn. It stops at the first that fails, unless told otherwise,
-// and returns its error, with its position in the input where it has one; .quit and the end of the input
+// Run answers the statements of an input in turn. It stops at the first that fails, unless it is Interactive, and
+// returns its error, with its position in the input where it has one; .quit and the end of the input
 // are no errors.
 func Run(ctx context.Context, opt Options) error {
-	s := &session{opt: opt, out: opt.Out, format: opt.Format, timing: opt.Timing}
+	s := &session{opt: opt, out: opt.Out, format: opt.Format}
 	switch {
 	case opt.Yes:
 		s.opt.Confirm = nil
@@ -87,15 +83,12 @@ func Run(ctx context.Context, opt Options) error {
 		err = errors.New("a Parquet file holds one answer: got no statement")
 	}
 	err = cmp.Or(err, s.endOutput(err != nil))
-	if err == nil && s.failed > 0 && !opt.Interactive {
-		err = fmt.Errorf("%d of %d statements failed", s.failed, s.done+s.failed)
-	}
 	return err
 }
 
 // refuse answers a question where there is nobody to ask.
-func refuse(_ context.Context, question string) (bool, error) {
-	return false, fmt.Errorf("%w: there is no terminal to ask at, and --yes was not given: %s", query.ErrNotConfirmed, question)
+func refuse(_ context.Context, about query.Question) (bool, error) {
+	return false, fmt.Errorf("%w: there is no terminal to ask at, and --yes was not given: %s", query.ErrNotConfirmed, about.Text)
 }
 
 // errQuit is the wish to leave.
@@ -109,8 +102,6 @@ type session struct {
 	depth  int          // of the files that read each other
 	format columnar.Format
 	timing bool
-	done   int // statements and dot commands
-	failed int
 	asked  int // statements that want an answer
 }
 
@@ -161,11 +152,9 @@ func (s *session) runScript(ctx context.Context, in io.Reader, name string) erro
 		err = s.settle(s.step(ctx, next))
 		switch {
 		case err == nil:
-			s.done++
 		case errors.Is(err, errQuit) || ctx.Err() != nil:
 			return err
-		case s.opt.KeepGoing || s.opt.Interactive:
-			s.failed++
+		case s.opt.Interactive:
 			s.sayError(next, name, err)
 		default:
 			return s.place(next, name, err)

@@ -69,7 +69,7 @@ func TestOutputAndReadFiles(t *testing.T) {
 }
 
 func TestTiming(t *testing.T) {
-	_, people, err := answer(t, Options{Store: opened(papers.Cleaned(t)), Timing: true}, "suspects;\n.timing off\nnodes limit 1;")
+	_, people, err := answer(t, Options{Store: opened(papers.Cleaned(t))}, ".timing on\nsuspects;\n.timing off\nnodes limit 1;")
 	if err != nil || !strings.HasPrefix(people, "(2 rows, ") || strings.Count(people, "\n") != 1 {
 		t.Errorf("got %q, %v; want one line with 2 rows and the time", people, err)
 	}
@@ -178,7 +178,7 @@ func TestCleanStatement(t *testing.T) {
 func TestALongStatementIsNamed(t *testing.T) {
 	const mebibyte = 1 << 20
 	long := "count nodes;\n-- next\n nodes where id in (" + strings.Repeat("1,", mebibyte)
-	_, _, err := answer(t, Options{Store: opened(papers.Empty(t)), Name: "job.q", KeepGoing: true}, long)
+	_, _, err := answer(t, Options{Store: opened(papers.Empty(t)), Name: "job.q"}, long)
 	if want := "job.q:3:2: got a statement of more than 1 MiB, want a semicolon before that"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got error %v, want %s", err, want)
 	}

@@ -80,7 +80,7 @@ func TestWritingStatements(t *testing.T) {
 	})
 }
 
-// answerData answers the statements of a test. Its arguments are a format, whether to keep going, and who confirms
+// answerData answers the statements of a test. Its arguments are a format, and who confirms
 // decisions: yes, or a person who says-yes or says-no. What goes to people is printed before the data, each line behind
 // "! ".
 func answerData(t *testing.T, d *datadriven.TestData, store *Open) string {
@@ -88,13 +88,11 @@ func answerData(t *testing.T, d *datadriven.TestData, store *Open) string {
 	opt := Options{Store: store, In: strings.NewReader(d.Input), Out: &out, Err: &people}
 	for _, arg := range d.CmdArgs {
 		switch arg.Key {
-		case "keep-going":
-			opt.KeepGoing = true
 		case "yes":
 			opt.Yes = true
 		case "says-yes", "says-no":
-			opt.Confirm = func(_ context.Context, question string) (bool, error) {
-				people.WriteString(question + "\n")
+			opt.Confirm = func(_ context.Context, about query.Question) (bool, error) {
+				people.WriteString(about.Text + "\n")
 				return arg.Key == "says-yes", nil
 			}
 		default:
