@@ -100,7 +100,7 @@ func TestAskedCommands(t *testing.T) {
 	}{
 		{args: "stats DB"},
 		{args: "shell DB -f script.q"},
-		{args: "shell DB --format csv --timing", input: "count nodes;\n.read script.q\n"},
+		{args: "shell DB --format csv", input: ".timing on\ncount nodes;\n.read script.q\n"},
 		{args: "shell DB --format csv", input: ".output FILE\nnodes limit 5;\n", file: "nodes.csv"},
 		{args: "shell DB -c accept+where+score>0.9"},
 		{args: "shell DB --who ann -c reject+" + suspect},
@@ -111,7 +111,7 @@ func TestAskedCommands(t *testing.T) {
 		{args: "draw DB " + suspect + " --out FILE", file: "node.svg"},
 		{args: "export DB features --out FILE", file: "features.npy"},
 		{args: "import DB --decisions nothing.csv"},
-		{args: "review DB --limit 1"},
+		{args: "review DB"},
 		{args: "rescore DB"},
 		{args: "clean DB --hops 2 --stats FILE", file: ""},
 		{args: "check DB"},

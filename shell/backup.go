@@ -43,6 +43,9 @@ func (c *backupCommand) Run(ctx context.Context, s *streams) (err error) {
 	if c.File == "-" && print.IsTerminal(s.out) {
 		return usagef("backup: want standard output in a file or a pipe, not on a terminal")
 	}
+	if c.File == c.Since {
+		return usagef("backup: --since %s is the file to write: want two files", c.Since)
+	}
 	target, err := stream.Stat(s.ctx, c.File)
 	isSpecial := err == nil && !target.Mode().IsRegular() // a pipe or a device, which takes no room
 	if err == nil && !isSpecial && !c.Replace {

@@ -125,11 +125,11 @@ func (d *detection) check() error {
 }
 
 // orZero is the value of a flag, zero if it is not given.
-func orZero(flag *float64) float64 {
-	if flag == nil {
-		return 0
+func orZero[T any](flag *T) (value T) {
+	if flag != nil {
+		value = *flag
 	}
-	return *flag
+	return value
 }
 
 // checkHops refuses hops over which there are no agreement features.
@@ -239,7 +239,6 @@ type estimate struct {
 	Nodes     int     `json:"nodes"`
 	Edges     int64   `json:"edges"`
 	Classes   int     `json:"classes"`
-	Plan      string  `json:"plan"`
 	Steps     float64 `json:"diagonal_steps"`
 	Store     int64   `json:"store_bytes"`
 	Cleaned   int64   `json:"cleaned_store_bytes"`
@@ -290,14 +289,6 @@ func (e *estimate) fill(store *kv.Store, of *cleaner.Plan) (err error) {
 		return err
 	}
 	e.Cleaned = e.Store + of.StoreBytes
-	where := "tiles in memory"
-	if of.Propagation.OnDisk {
-		where = "tile streamed"
-	}
-	if of.Propagation.Stripes > 1 {
-		where = "tile in stripes"
-	}
-	e.Plan = fmt.Sprintf("%s; width %d, %d tiles, %d stripes, %d workers", where, of.Propagation.Width, of.Propagation.Tiles, of.Propagation.Stripes, of.Propagation.Workers)
 	room := store.CheckRoom(of.RoomBytes)
 	switch {
 	case of.Refusal != nil:
@@ -313,9 +304,9 @@ func (e *estimate) fill(store *kv.Store, of *cleaner.Plan) (err error) {
 // print writes the estimate for reading.
 func (e *estimate) print(s *streams) error {
 	var b strings.Builder
-	if e.Plan != "" {
+	if e.Nodes > 0 {
 		fmt.Fprintf(&b, "%d nodes, %d edges, %s\n\n", e.Nodes, e.Edges, wording.Count(e.Classes, "class", "classes"))
-		fmt.Fprintf(&b, "plan         %s\ndiagonals    %.3g steps\n", e.Plan, e.Steps)
+		fmt.Fprintf(&b, "diagonals    %.3g steps\n", e.Steps)
 		fmt.Fprintf(&b, "store        %s, after clean %s\n", byteSize(e.Store), byteSize(e.Cleaned))
 		fmt.Fprintf(&b, "temporary    %s on disk\n", byteSize(e.Temporary))
 	}

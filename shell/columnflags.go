@@ -33,8 +33,7 @@ func (f textForm) text() table.Form {
 // A delimiter is the character of --delimiter.
 type delimiter byte
 
-var delimiters = map[string]delimiter{"comma": ',', "tab": '\t', `\t`: '\t', "semicolon": ';', "bar": '|', "pipe": '|',
-	"blanks": ' ', "blank": ' ', "space": ' '}
+var delimiters = map[string]delimiter{"comma": ',', "tab": '\t', `\t`: '\t', "semicolon": ';', "bar": '|', "blanks": ' '}
 
 // UnmarshalText reads the flag for the command line.
 func (d *delimiter) UnmarshalText(text []byte) error {

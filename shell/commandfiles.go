@@ -16,34 +16,20 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 )
 
-// checkFiles says, before anything is read, that there is no place for a file that a command writes, or that the same
-// command names that file twice: it would overwrite what it reads. A flag or argument that names a file has the tag
-// file:"read" or file:"write".
+// checkFiles says, before anything is read, that there is no place for a file that a command writes. A flag or argument
+// that names a file has the tag file:"read" or file:"write".
 func checkFiles(arguments *kong.Context) error {
-	flags, written := map[string]string{}, map[string]bool{} // by the place of a file
 	for _, value := range fileValues(arguments) {
 		flag := value.Name
 		if value.Flag != nil {
 			flag = "--" + flag
 		}
 		for _, path := range pathsOf(value) {
-			if path == "" || path == "-" {
-				continue
-			}
-			writes := value.Tag.Get("file") == "write"
-			if writes {
+			if path != "" && path != "-" && value.Tag.Get("file") == "write" {
 				if err := checkPlace(flag, path); err != nil {
 					return err
 				}
 			}
-			place, err := realpath.Of(path)
-			if info, failed := os.Stat(path); err != nil || failed == nil && !info.Mode().IsRegular() {
-				continue // a device or a pipe is written to as it is
-			}
-			if other, isTwice := flags[place]; isTwice && (writes || written[place]) {
-				return usagef("%s %s is also the file of %s: want two files", flag, path, other)
-			}
-			flags[place], written[place] = flag, writes
 		}
 	}
 	return nil

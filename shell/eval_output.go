@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
 	"strconv"
 	"strings"
 
@@ -110,24 +109,11 @@ func (c *evalCommand) writingFlags(tx *kv.Tx, opt *evaluate.Options, s *streams,
 // writeMeasured writes a row for each node.
 func writeMeasured(tx *kv.Tx, w *csv.Writer, m evaluate.Measurement) error {
 	classes := tx.Classes()
-	nextID, stop := iter.Pull2(tx.IDs())
-	defer stop()
-	at := 0
-	for v, err := range tx.InFileOrder() {
+	for _, v := range m.Nodes {
+		id, err := tx.ID(v)
 		if err != nil {
 			return err
 		}
-		if at == len(m.Nodes) {
-			break
-		}
-		id, err, _ := nextID()
-		if err != nil {
-			return err
-		}
-		if v != m.Nodes[at] {
-			continue
-		}
-		at++
 		flagged := "0"
 		if m.Flagged[v] {
 			flagged = "1"

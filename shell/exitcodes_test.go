@@ -51,7 +51,7 @@ func TestExitCodes(t *testing.T) {
 			command: "draw", done: "draw g p0", failed: []string{"draw none p0", "draw g nobody", "draw g p0 --out none/a.svg"},
 			usage: []string{"draw", "draw g", "draw g p0 p1"}, endless: true,
 		},
-		{command: "review", failed: []string{"review none", "review g --where noprop=1"}, usage: []string{"review", "review g --limit=-1", "review g --where ("}, stopped: "review g"},
+		{command: "review", failed: []string{"review none", "review g --where noprop=1"}, usage: []string{"review", "review g --where ("}, stopped: "review g"},
 		{command: "gate", failed: []string{"gate none --most 1", "gate g --baseline none.csv"}, usage: []string{"gate", "gate g"}, endless: true},
 		{command: "eval", failed: []string{"eval none", "eval g --noise file:none.csv"}, usage: []string{"eval", "eval g --hops 0"}, stopped: "eval g"},
 		{

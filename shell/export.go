@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/print"
@@ -182,14 +183,16 @@ func (c *exportCommand) result(ctx context.Context, tx *kv.Tx) (*query.Result, e
 		if err != nil {
 			return nil, err
 		}
-		labels, err := decide.LabelsAfter(ctx, tx, run.Decisions)
+		labels, err := labelsAfter(ctx, tx, run.Decisions)
 		if err != nil {
 			return nil, err
 		}
-		return c.nodeTable(ctx, tx, scoreColumnsOf(tx), scoreProperties, func(v kv.NodeID, values []kv.Value) []kv.Value {
-			if label, ok := labels[v]; ok {
-				values[1] = labelValue(label)
+		return nodeTable(ctx, tx, index.Query{}, scoreColumnsOf(tx), scoreProperties, c.Threads, func(values []kv.Value) []kv.Value {
+			id := values[0].String()
+			if label, ok := labels[id]; ok {
+				values[1] = label
 			}
+			values[0] = kv.ValueOf(id)
 			return values
 		})
 	case "suspects":
@@ -197,7 +200,7 @@ func (c *exportCommand) result(ctx context.Context, tx *kv.Tx) (*query.Result, e
 		if err != nil {
 			return nil, err
 		}
-		return suspectsAbove(ctx, tx, run.Threshold, byScore, c.Threads)
+		return suspectsAbove(ctx, tx, run.Threshold, c.Threads)
 	case "labels":
 		return c.labelTable(ctx, tx)
 	case "decisions":
@@ -226,72 +229,68 @@ func (c *exportCommand) result(ctx context.Context, tx *kv.Tx) (*query.Result, e
 	return query.NewTable(columns, rows), nil
 }
 
-// labelValue is a label, null if it is empty.
-func labelValue(label string) kv.Value {
-	if label == "" {
-		return kv.Value{}
+// labelsAfter are the labels after some of the decisions, of the nodes that have another now, by id.
+func labelsAfter(ctx context.Context, tx *kv.Tx, decisions int64) (map[string]kv.Value, error) {
+	labels, err := decide.LabelsAfter(ctx, tx, decisions)
+	if err != nil {
+		return nil, err
 	}
-	return kv.ValueOf(label)
+	byID := make(map[string]kv.Value, len(labels))
+	for v, label := range labels {
+		id, err := tx.ID(v)
+		if err != nil {
+			return nil, err
+		}
+		if byID[id] = (kv.Value{}); label != "" {
+			byID[id] = kv.ValueOf(label)
+		}
+	}
+	return byID, nil
 }
 
 // labelTable has the label of every node, as it is and as it was before the first decision.
 func (c *exportCommand) labelTable(ctx context.Context, tx *kv.Tx) (*query.Result, error) {
-	original, err := decide.LabelsAfter(ctx, tx, 0)
+	original, err := labelsAfter(ctx, tx, 0)
 	if err != nil {
 		return nil, err
 	}
 	columns := []query.ColumnInfo{idColumn(tx), {Name: "label", Kind: kv.KindClass},
 		{Name: "original_label", Kind: kv.KindClass}}
-	return c.nodeTable(ctx, tx, columns, []string{"id", kv.LabelColumn}, func(v kv.NodeID, values []kv.Value) []kv.Value {
-		before := values[1]
-		if was, ok := original[v]; ok {
-			before = labelValue(was)
+	return nodeTable(ctx, tx, index.Query{}, columns, []string{"id", kv.LabelColumn}, c.Threads, func(values []kv.Value) []kv.Value {
+		id, label := values[0].String(), values[1]
+		before, ok := original[id]
+		if !ok {
+			before = label
 		}
-		return append(values, before)
+		return []kv.Value{kv.ValueOf(id), label, before}
 	})
 }
 
-// nodeTable has a row for every node, in file order. The first property is the id. Where finish is not nil it makes the
-// values of the columns from those of the properties.
-func (c *exportCommand) nodeTable(
-	ctx context.Context, tx *kv.Tx, columns []query.ColumnInfo, properties []string,
-	finish func(v kv.NodeID, values []kv.Value) []kv.Value,
+// nodeTable has a row for every node that a query finds, in the order of the nodes file if it wants no other. Finish
+// makes the values of the columns from those of the properties.
+func nodeTable(
+	ctx context.Context, tx *kv.Tx, nodes index.Query, columns []query.ColumnInfo, properties []string, workers int,
+	finish func(values []kv.Value) []kv.Value,
 ) (*query.Result, error) {
-	fetch, err := query.NewFetcher(tx, properties[1:], c.Threads)
+	nodes.Limit = -1
+	plan, err := index.NewPlan(tx, nodes)
 	if err != nil {
 		return nil, err
 	}
-	// Ids lie in file order and the rest by NodeID, so each is read in its own order, the rest a batch at a time.
-	const batch = 1 << 15
-	return query.NewResult(columns, withIDs(tx, inBatches(ctx, tx, batch,
-		func(nodes []kv.NodeID) (func(int) []kv.Value, error) {
-			rest, err := fetch.Fetch(ctx, nodes)
-			return func(i int) []kv.Value {
-				values := append(make([]kv.Value, 1), rest[i]...)
-				if finish != nil {
-					values = finish(nodes[i], values)
-				}
-				return values
-			}, err
-		}))), nil
-}
-
-// withIDs puts the id of each node into the first value of its row. The rows are in file order.
-func withIDs(tx *kv.Tx, rows iter.Seq2[[]kv.Value, error]) iter.Seq2[[]kv.Value, error] {
-	return func(yield func([]kv.Value, error) bool) {
-		nextID, stop := iter.Pull2(tx.IDs())
-		defer stop()
-		for values, err := range rows {
+	fetch, err := query.NewFetcher(tx, properties, workers)
+	if err != nil {
+		return nil, err
+	}
+	return query.NewResult(columns, func(yield func([]kv.Value, error) bool) {
+		for values, err := range fetch.FetchPlan(ctx, plan) {
 			if err == nil {
-				var id string
-				id, err, _ = nextID()
-				values[0] = kv.ValueOf(id)
+				values = finish(values)
 			}
-			if !yield(values, err) || err != nil {
+			if !yield(values, err) {
 				return
 			}
 		}
-	}
+	}), nil
 }
 
 func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*query.Result, error) {
@@ -303,9 +302,16 @@ func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*query.Resul
 	for _, class := range classes {
 		columns = append(columns, query.ColumnInfo{Name: class, Kind: kv.KindSingle})
 	}
-	return query.NewResult(columns, withIDs(tx, func(yield func([]kv.Value, error) bool) {
+	return query.NewResult(columns, func(yield func([]kv.Value, error) bool) {
+		nextID, stop := iter.Pull2(tx.IDs())
+		defer stop()
 		for row, err := range predictions {
 			values := make([]kv.Value, 1, len(columns))
+			if err == nil {
+				var id string
+				id, err, _ = nextID()
+				values[0] = kv.ValueOf(id)
+			}
 			for _, p := range row {
 				values = append(values, kv.ValueOf(float64(p)))
 			}
@@ -313,5 +319,5 @@ func predictionTable(ctx context.Context, tx *kv.Tx, memory int64) (*query.Resul
 				return
 			}
 		}
-	})), nil
+	}), nil
 }

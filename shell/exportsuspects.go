@@ -38,21 +38,10 @@ func (c *exportCommand) checkScores(ctx context.Context, store *kv.Store, s *str
 	return nil
 }
 
-// byScore is the order of suspects: the highest score first.
-var byScore = []index.Order{{Property: cleaner.ScoreColumn, Descending: true}}
-
-// suspectsAbove lists the suspects above a threshold in an order, that of the node file if there is none. Its columns
-// are those of scoreColumnsOf.
-func suspectsAbove(ctx context.Context, tx *kv.Tx, threshold float64, order []index.Order, workers int) (*query.Result, error) {
-	plan, err := index.NewPlan(tx, index.Query{Where: cleaner.Suspects(threshold), Order: order, Limit: -1})
-	if err != nil {
-		return nil, err
-	}
-	f, err := query.NewFetcher(tx, scoreProperties, workers)
-	if err != nil {
-		return nil, err
-	}
-	return query.NewResult(scoreColumnsOf(tx), f.FetchPlan(ctx, plan)), nil
+// suspectsAbove lists the suspects above a threshold, the highest score first. Its columns are those of scoreColumnsOf.
+func suspectsAbove(ctx context.Context, tx *kv.Tx, threshold float64, workers int) (*query.Result, error) {
+	nodes := index.Query{Where: cleaner.Suspects(threshold), Order: []index.Order{{Property: cleaner.ScoreColumn, Descending: true}}}
+	return nodeTable(ctx, tx, nodes, scoreColumnsOf(tx), scoreProperties, workers, func(values []kv.Value) []kv.Value { return values })
 }
 
 // verdictTable has what clean takes from the decisions.

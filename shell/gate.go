@@ -35,7 +35,7 @@ func (*gateCommand) Help() string {
   - Exit code 3: it does not, because there are too many suspects, or suspects outside the baseline, or outdated scores.
   - Exit code 1: the gate cannot tell, for example because the store or the baseline is missing.
 
-Suspects are those of the statement suspects. If the gate fails, the first 20 go to standard output; the verdict goes to standard error. Scores are outdated if predictions, nodes, edges or labels ` +
+Suspects are those of the statement suspects. If the gate fails, the first 20 outside of the baseline go to standard output; the verdict goes to standard error. Scores are outdated if predictions, nodes, edges or labels ` +
 		`changed since clean or rescore, but not after decisions alone.
 
 A baseline is a table with the columns id and given_label, as the export of suspects makes it.
@@ -74,7 +74,7 @@ func (c *gateCommand) Run(ctx context.Context, s *streams) error {
 		s.say("%s: %s: passed", c.DB, v.standing())
 		return nil
 	}
-	if len(v.rows) > 0 {
+	if v.listed {
 		if _, err := print.Render(s.out, query.NewTable(scoreColumns, v.rows), print.FormatTable); err != nil {
 			return err
 		}
@@ -87,7 +87,16 @@ type gateVerdict struct {
 	threshold        float64
 	scored, suspects int64        // nodes; suspects are those above the threshold
 	reasons          []string     // why the store does not pass; none: it passes
-	rows             [][]kv.Value // the first suspects that are a reason
+	listed           bool         // suspects are a reason
+	rows             [][]kv.Value // the first suspects, of those outside of the baseline
+}
+
+// check adds a reason about suspects if it holds.
+func (v *gateVerdict) check(holds bool, format string, args ...any) {
+	if holds {
+		v.listed = true
+		v.reasons = append(v.reasons, v.standing()+fmt.Sprintf(format, args...))
+	}
 }
 
 // standing says how many suspects there are.
@@ -123,37 +132,27 @@ func (c *gateCommand) judge(ctx context.Context, tx *kv.Tx, v *gateVerdict, s *s
 	if outdated != "" {
 		v.reasons = append(v.reasons, outdated)
 	}
-	result, err := suspectsAbove(ctx, tx, run.Threshold, byScore, c.Threads)
+	result, err := suspectsAbove(ctx, tx, run.Threshold, c.Threads)
 	if err != nil {
 		return err
 	}
-	var all, fresh [][]kv.Value // the first
 	isNew := int64(0)
 	for row, err := range result.Rows() {
 		if err != nil {
 			return err
 		}
-		if v.suspects++; len(all) < mostListed {
-			all = append(all, row)
-		}
-		if label, ok := known[row[0].String()]; c.Baseline == "" || ok && label == row[1].String() {
+		v.suspects++
+		if label, ok := known[row[0].String()]; ok && label == row[1].String() {
 			continue
 		}
-		if isNew++; len(fresh) < mostListed {
-			fresh = append(fresh, row)
+		if isNew++; len(v.rows) < mostListed {
+			v.rows = append(v.rows, row)
 		}
 	}
-	if c.Most != nil && v.suspects > *c.Most {
-		v.rows, v.reasons = all, append(v.reasons, fmt.Sprintf("%s, want at most %d", v.standing(), *c.Most))
-	}
+	v.check(c.Most != nil && v.suspects > *c.Most, ", want at most %v", orZero(c.Most))
 	share := float64(v.suspects) / float64(max(v.scored, 1))
-	if c.MostShare != nil && share > *c.MostShare {
-		v.rows = all
-		v.reasons = append(v.reasons, fmt.Sprintf("%s, a share of %.4g, want at most %.4g", v.standing(), share, *c.MostShare))
-	}
-	if isNew > 0 {
-		v.rows, v.reasons = fresh, append(v.reasons, fmt.Sprintf("%s, %d of them not in %s", v.standing(), isNew, c.Baseline))
-	}
+	v.check(c.MostShare != nil && share > *c.MostShare, ", a share of %.4g, want at most %.4g", share, orZero(c.MostShare))
+	v.check(c.Baseline != "" && isNew > 0, ", %d of them not in %s", isNew, c.Baseline)
 	return nil
 }
 
@@ -223,9 +222,6 @@ func (c *gateCommand) readBaseline(ctx context.Context, s *streams) (labels map[
 	size := int64(0)
 	return labels, files.EachRow(ctx, in, s.progress.report(), func(row table.Row) error {
 		name, class := string(row.Fields[id]), string(row.Fields[label])
-		if _, again := labels[name]; again {
-			return in.Errorf(row.Line, in.Header()[id], "got %q again, want every id once", name)
-		}
 		if size += rowOverhead + int64(len(name)+len(class)); size > c.work() {
 			return in.Errorf(row.Line, "", "a baseline of so many rows takes more than --memory %s allows", c.Memory)
 		}

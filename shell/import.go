@@ -180,7 +180,7 @@ func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 	began := time.Now()
 	var stats kv.Stats
 	// A store that is open to read excludes writers, and closing it touches no file, wherever it has been moved to.
-	err = c.withStoreHeld(ctx, c.DB, func(old *kv.Store) error {
+	err = c.withStoreHeld(ctx, s, c.DB, func(old *kv.Store) error {
 		if err := old.CheckOwnFiles(); err != nil {
 			return fmt.Errorf("%w: nothing is replaced: move it elsewhere first", err)
 		}
@@ -204,19 +204,17 @@ func (c *importCommand) replace(ctx context.Context, s *streams) (err error) {
 }
 
 // withStoreHeld runs fn while a store is open to read, so that nobody can write to it.
-func (c *importCommand) withStoreHeld(ctx context.Context, dir string, fn func(*kv.Store) error) error {
+func (c *importCommand) withStoreHeld(ctx context.Context, s *streams, dir string, fn func(*kv.Store) error) error {
 	opened := false
 	opt := kv.Options{MemoryBudget: c.store(), ReadOnly: true}
-	err := c.untilFree(ctx, func() error {
+	err := c.untilFree(ctx, s, func(time.Duration) error {
 		hold := func(store *kv.Store) error {
 			opened = true
 			return fn(store)
 		}
-		err := withStore(dir, opt, hold)
-		if errors.Is(err, kv.ErrCrashed) {
-			if err = withStoreToRead(dir, c.store(), func(*kv.Store) error { return nil }); err == nil {
-				err = withStore(dir, opt, hold)
-			}
+		err := withStoreToRead(dir, c.store(), func(*kv.Store) error { return nil }) // which mends one that crashed
+		if err == nil {
+			err = withStore(dir, opt, hold)
 		}
 		return err
 	})

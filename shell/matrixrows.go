@@ -20,23 +20,22 @@ import (
 // nodesRead is how many consecutive nodes are read from a matrix at once.
 const nodesRead = 1024
 
-// inBatches reads so many nodes at a time and yields them one by one in the order of the nodes file until ctx ends,
-// each borrowed until the next step. The slice of nodes is borrowed too.
-func inBatches[T any](ctx context.Context, tx *kv.Tx, size int, read func(nodes []kv.NodeID) (row func(i int) T, err error)) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
+// matrixRows yields the rows of a matrix in the order of the nodes file until ctx ends, borrowed until the next step.
+// The store has them in another order, so they are gathered in batches as large as memory (bytes) allows, each in one
+// pass over the nodes.
+func matrixRows(ctx context.Context, tx *kv.Tx, matrix *kv.Matrix, memory int64) iter.Seq2[[]float32, error] {
+	width := matrix.Width()
+	size := int(min(max(memory/int64(4*width+16), nodesRead), int64(tx.NumNodes())))
+	values := make([]float32, size*width)
+	return func(yield func([]float32, error) bool) {
 		var nodes []kv.NodeID
 		flush := func() bool {
-			row, err := read(nodes)
+			err := gather(ctx, tx, matrix, nodes, values)
 			for i := range nodes {
-				// Who takes the rows may take long over each.
-				if i%nodesRead == 0 {
+				if i%nodesRead == 0 { // who takes the rows may take long over each
 					err = cmp.Or(err, ctx.Err())
 				}
-				if err != nil {
-					yield(*new(T), err)
-					return false
-				}
-				if !yield(row(i), nil) {
+				if !yield(values[i*width:(i+1)*width], err) || err != nil {
 					return false
 				}
 			}
@@ -45,30 +44,15 @@ func inBatches[T any](ctx context.Context, tx *kv.Tx, size int, read func(nodes 
 		}
 		for v, err := range tx.InFileOrder() {
 			if err != nil {
-				yield(*new(T), err)
+				yield(nil, err)
 				return
 			}
 			if nodes = append(nodes, v); len(nodes) == size && !flush() {
 				return
 			}
 		}
-		if len(nodes) > 0 {
-			flush()
-		}
+		flush()
 	}
-}
-
-// matrixRows yields the rows of a matrix in the order of the nodes file until ctx ends, borrowed until the next step.
-// The store has them in another order, so they are gathered in batches as large as memory (bytes) allows, each in one
-// pass over the nodes.
-func matrixRows(ctx context.Context, tx *kv.Tx, matrix *kv.Matrix, memory int64) iter.Seq2[[]float32, error] {
-	width := matrix.Width()
-	size := int(min(max(memory/int64(4*width+16), nodesRead), int64(tx.NumNodes())))
-	values := make([]float32, size*width)
-	return inBatches(ctx, tx, size, func(nodes []kv.NodeID) (func(int) []float32, error) {
-		err := gather(ctx, tx, matrix, nodes, values)
-		return func(i int) []float32 { return values[i*width : (i+1)*width] }, err
-	})
 }
 
 // predictionRows yields the predictions of every node in the order of the nodes file, borrowed until the next step. The

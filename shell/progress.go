@@ -3,10 +3,10 @@ package shell
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -192,13 +192,10 @@ func peakMemory() int64 {
 	if err != nil {
 		return 0
 	}
-	for line := range strings.Lines(string(status)) {
-		fields := strings.Fields(line)
-		if len(fields) == 3 && fields[0] == "VmHWM:" && fields[2] == "kB" {
-			if kib, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
-				return kib << 10
-			}
-		}
+	_, peak, _ := strings.Cut(string(status), "VmHWM:")
+	var kib int64
+	if _, err := fmt.Sscan(peak, &kib); err != nil {
+		return 0
 	}
-	return 0
+	return kib << 10
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
-	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -70,9 +69,8 @@ func (c *resources) inFlags(err error) error {
 // leastMemoryFor is the --memory that leaves so much for the work, in whole MiB.
 func leastMemoryFor(work int64) int64 {
 	const mebibyte = 1 << 20
-	memory := func(i int) byteSize { return leastMemory + byteSize(i)*mebibyte }
-	enough := int((work+processBytes)/3*4/mebibyte) + 2
-	return int64(memory(sort.Search(enough, func(i int) bool { return (&resources{Memory: memory(i)}).work() >= work })))
+	rest := min(work+processBytes, 4*work) // see resources.work
+	return max(int64(leastMemory), ((4*rest+2)/3+mebibyte-1)/mebibyte*mebibyte)
 }
 
 // processBytes is what the program holds beside the store and the work: its code's own data, stacks, the buffers of the

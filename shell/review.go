@@ -28,11 +28,10 @@ import (
 
 // reviewCommand shows suspects one at a time and takes decisions about them.
 type reviewCommand struct {
-	DB    string   `arg:"" name:"DB" help:"Directory of the store."`
-	Where string   `placeholder:"EXPR" help:"Only suspects that meet this condition, as in the statement suspects."`
-	Limit positive `placeholder:"N" help:"Stop after N suspects. Default: all."`
-	Who   string   `placeholder:"NAME" help:"Who decides. Default: your user name."`
-	Web   bool     `help:"Review in a browser."`
+	DB    string `arg:"" name:"DB" help:"Directory of the store."`
+	Where string `placeholder:"EXPR" help:"Only suspects that meet this condition, as in the statement suspects."`
+	Who   string `placeholder:"NAME" help:"Who decides. Default: your user name."`
+	Web   bool   `help:"Review in a browser."`
 	pageFlags
 	NoOpen bool `help:"With --web: only print the address, and open no browser."`
 	rescoring
@@ -59,7 +58,7 @@ With --web, review prints the address of a page for this machine alone, and open
 Without a terminal, decide with statements, as in the last example.
 
     graphcleaner review my.graph
-    graphcleaner review my.graph --where "label = 'Theory' and degree > 3" --limit 50
+    graphcleaner review my.graph --where "label = 'Theory' and degree > 3"
     graphcleaner review my.graph --who bob --where "decided_by = 'ann'"
     graphcleaner review my.graph --where disputed
     graphcleaner review my.graph --web
@@ -67,7 +66,7 @@ Without a terminal, decide with statements, as in the last example.
 }
 
 func (c *reviewCommand) Run(ctx context.Context, s *streams) (err error) {
-	if err := cmp.Or(c.check(c.Web), c.apply(s), checkWho(c.Who)); err != nil {
+	if err := cmp.Or(c.check(), c.apply(s), checkWho(c.Who)); err != nil {
 		return err
 	}
 	if _, err := query.ParseCondition(c.Where); err != nil {
@@ -82,15 +81,15 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	at := newDesk(s, &c.resources, c.DB, base)
 	defer func() { err = errors.Join(err, at.close()) }()
-	return s.review(ctx, review.Options{Do: at.review, Find: review.Find{Where: c.Where, Limit: int(c.Limit)}, KeepScores: c.NoRescore})
+	return s.review(ctx, review.Options{Do: at.review, Find: review.Find{Where: c.Where}, KeepScores: c.NoRescore})
 }
 
 // review has a person decide with keys, where there is a terminal.
 func (s *streams) review(ctx context.Context, opt review.Options) error {
-	opt.Out, opt.Err, opt.Note = s.out, s.dialogue(), s.notice
+	opt.Out, opt.Err, opt.Note = s.out, s.err, s.notice
 	in, ok := s.in.(*os.File)
 	if ok && print.IsTerminal(in) && print.IsTerminal(s.out) && os.Getenv("TERM") != "dumb" {
-		opt.Replies = keyboard.New(ctx, in, s.dialogue())
+		opt.Replies = keyboard.New(ctx, in, s.err)
 	}
 	summary, err := review.Run(ctx, opt)
 	if err != nil {
@@ -101,13 +100,11 @@ func (s *streams) review(ctx context.Context, opt review.Options) error {
 }
 
 // check refuses flags that do not go together.
-func (c *reviewCommand) check(web bool) error {
-	switch {
-	case web && c.Limit != 0:
-		return usagef("--limit is for the terminal, and --web for a browser: want one of them")
-	case web:
+func (c *reviewCommand) check() error {
+	if c.Web {
 		return c.checkAddress()
-	case (c.pageFlags != pageFlags{Addr: anyPort} || c.NoOpen):
+	}
+	if c.pageFlags != (pageFlags{Addr: anyPort}) || c.NoOpen {
 		return usagef("--addr and --no-open are for the page: want --web with them")
 	}
 	return nil

@@ -1,10 +1,10 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"time"
@@ -65,14 +65,32 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 			if err != nil {
 				return err
 			}
-			var lacks lacks
-			_, err = c.Format.Render(s.out, query.NewResult(nowColumns(tx), c.rows(ctx, tx, nodes, s, &lacks)), screen)
-			if lacks.count > 0 {
-				s.caution(fmt.Sprintf("%s no score, such as %s: %s", wording.Count(lacks.count, "node has", "nodes have"),
-					query.Quote(lacks.first.ID), lacks.first.Lack))
+			unscored, predicted, first := 0, 0, ""
+			rows := func(yield func([]kv.Value, error) bool) {
+				opt := ops.Options{MemoryBudget: c.work(), Workers: c.Threads, Progress: s.progress.report()}
+				for score, err := range cleaner.Scores(ctx, tx, nodes, opt) {
+					if score.Predicted {
+						predicted++
+					}
+					if score.Lack != "" {
+						unscored++
+						first = cmp.Or(first, query.Quote(score.ID)+": "+score.Lack)
+					}
+					var row []kv.Value
+					if err == nil {
+						row, err = scoreRow(tx, score)
+					}
+					if !yield(row, err) || err != nil {
+						return
+					}
+				}
 			}
-			if err == nil && lacks.predicted > 0 {
-				s.say("%s without stored predictions predicted by the kept classifier", wording.Nodes(lacks.predicted))
+			_, err = c.Format.Render(s.out, query.NewResult(nowColumns(tx), rows), screen)
+			if unscored > 0 {
+				s.caution(fmt.Sprintf("%s no score, such as %s", wording.Count(unscored, "node has", "nodes have"), first))
+			}
+			if err == nil && predicted > 0 {
+				s.say("%s without stored predictions predicted by the kept classifier", wording.Nodes(predicted))
 			}
 			return err
 		})
@@ -106,23 +124,6 @@ func nodeOf(tx *kv.Tx, id string) (kv.NodeID, error) {
 	return v, err
 }
 
-// rows scores nodes.
-func (c *scoreCommand) rows(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, s *streams, lacks *lacks) iter.Seq2[[]kv.Value, error] {
-	return func(yield func([]kv.Value, error) bool) {
-		opt := ops.Options{MemoryBudget: c.work(), Workers: c.Threads, Progress: s.progress.report()}
-		for score, err := range cleaner.Scores(ctx, tx, nodes, opt) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			lacks.add(score)
-			if row, err := scoreRow(tx, score); !yield(row, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
 // nowColumns are the columns of scores as of now.
 func nowColumns(tx *kv.Tx) []query.ColumnInfo {
 	return []query.ColumnInfo{
@@ -148,26 +149,6 @@ func scoreRow(tx *kv.Tx, score cleaner.NodeScore) ([]kv.Value, error) {
 	return []kv.Value{id, text(score.Label), number(score.Score), text(score.Suggestion), number(score.Confidence)}, err
 }
 
-// lacks are the labelled nodes without a score.
-type lacks struct {
-	count     int
-	first     cleaner.NodeScore
-	predicted int // nodes whose predictions are not stored
-}
-
-func (l *lacks) add(score cleaner.NodeScore) {
-	if score.Predicted {
-		l.predicted++
-	}
-	if score.Lack == "" {
-		return
-	}
-	if l.count == 0 {
-		l.first = score
-	}
-	l.count++
-}
-
 // rescoreCommand brings the stored scores up to date.
 type rescoreCommand struct {
 	DB   string `arg:"" name:"DB" help:"Directory of the store."`
@@ -185,7 +166,7 @@ First, the nodes around all changes since the scores were made get new scores: l
 If an audit has come to a look since, all scores follow it, and with them the rate, the threshold and the suspects. Their order stays. Other decisions move the scores around them alone: ` +
 		`they do not tell how many labels are wrong. The next clean learns more: it takes decided labels for the truth.
 
-    graphcleaner review my.graph --limit 50
+    graphcleaner review my.graph
     graphcleaner rescore my.graph`
 }
 

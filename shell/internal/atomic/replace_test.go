@@ -55,7 +55,7 @@ func TestReplaceFails(t *testing.T) {
 			return Replace("g", func(dir string) error { return errors.Join(os.Mkdir(dir, 0o700), failure) })
 		},
 		"killed": func() error {
-			return errors.Join(os.MkdirAll("g.replacing/new", 0o700), os.WriteFile("g.replacing/mark", nil, 0o600),
+			return errors.Join(os.MkdirAll("g.replacing/new/store", 0o700), os.WriteFile("g.replacing/mark", nil, 0o600),
 				os.Rename("g", "g.replacing/old"), Recover("link"), failure)
 		},
 	} {

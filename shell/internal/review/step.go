@@ -29,7 +29,6 @@ type Step struct {
 // Find wants the suspects, or the open draws of the audit.
 type Find struct {
 	Where string // a condition, as in the statement suspects
-	Limit int    // 0: all
 	Audit *Sample
 }
 
@@ -117,7 +116,7 @@ func (f *Find) do(ctx context.Context, store *kv.Store) (r Result, err error) {
 	}
 	tx := store.Begin()
 	defer tx.Close()
-	nodes, notices, err := query.Suspects(ctx, tx, where, f.Limit)
+	nodes, notices, err := query.Suspects(ctx, tx, where, 0)
 	if _, ok := query.Position(err); ok {
 		err = fmt.Errorf("--where: %w", err)
 	}
