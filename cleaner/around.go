@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -253,20 +252,10 @@ func (l *nodeLabels) of(u kv.NodeID, asked int) (kv.Class, error) {
 	return l.tx.Label(u)
 }
 
-// A passedScore is what a pass over the graph has made of a node.
-type passedScore struct {
-	score, confidence float32
-	suggestion        kv.Class  // kv.NoClass without predictions
-	row               []float32 // that the kept classifier has predicted, by the classes of the run; nil: it has not
-}
-
-// passOver scores nodes in one pass over the graph. Those without stored predictions are predicted in another. Arrays
-// of its own are temporary ones, since a transaction that writes cannot wait for the workplace of the store: whoever
-// has that may wait for it.
-func (s *scorer) passOver(nodes []kv.NodeID) (err error) {
-	nodes = slices.DeleteFunc(slices.Clone(nodes), func(v kv.NodeID) bool { return int(v) >= s.tx.NumNodes() })
-	slices.Sort(nodes)
-	nodes = slices.Compact(nodes)
+// passOver scores all nodes that have predictions in one pass over the graph. Others are walked around, whatever that
+// costs. Arrays of its own are temporary ones, since a transaction that writes cannot wait for the workplace of the
+// store: whoever has that may wait for it.
+func (s *scorer) passOver() error {
 	p, err := s.run.problem(s.tx)
 	if err != nil {
 		return err
@@ -274,65 +263,11 @@ func (s *scorer) passOver(nodes []kv.NodeID) (err error) {
 	if p.place, err = workplace.Reading(s.tx); err != nil {
 		return err
 	}
-	p.tested = make([]kv.Class, len(p.labels))
-	for v := range p.tested {
-		p.tested[v] = kv.NoClass
-	}
-	var missing []kv.NodeID
-	err = rowstore.EachOf(s.ctx, p.predictions, nodes, func(v kv.NodeID, row []float32) error {
-		switch {
-		case hasNaN(row):
-			missing = append(missing, v)
-		case !s.isStored(v):
-			p.tested[v] = p.labels[v]
-		}
-		return nil
-	})
-	if err != nil {
+	if p.tested, err = testedLabels(s.ctx, &p, s.opt.Workers); err != nil {
 		return err
 	}
-	rows, err := s.predictByPass(missing, p.place)
-	if err != nil {
-		return err
-	}
-	s.passed = make(map[kv.NodeID]passedScore, len(nodes))
-	for i, row := range rows {
-		v := missing[i]
-		s.passed[v], p.tested[v] = passedScore{row: row}, p.labels[v]
-	}
-	p.predictions = withRows{p.predictions, missing[:len(rows)], rows}
-	result, err := p.rescore(s.ctx, s.run, s.run.options(RescoreOptions{
+	s.passed, err = p.rescore(s.ctx, s.run, s.run.options(RescoreOptions{
 		Workers: s.opt.Workers, MemoryBudget: s.opt.MemoryBudget, Progress: s.opt.Progress, OnStage: s.opt.OnStage,
 	}))
-	if err != nil {
-		return err
-	}
-	for _, v := range nodes {
-		s.passed[v] = passedScore{
-			result.scores.Data[v], result.suggestions.chances.Data[v], result.suggestions.classes.Data[v], s.passed[v].row,
-		}
-	}
-	return result.Close()
-}
-
-// predictByPass is what the kept classifier predicts of ascending nodes, by the classes of the run; nil if it cannot.
-func (s *scorer) predictByPass(nodes []kv.NodeID, place *workplace.Place) ([][]float32, error) {
-	if len(nodes) == 0 {
-		return nil, nil
-	}
-	f, err := s.predictor()
-	if err != nil {
-		return nil, ignoreNoClassifier(err)
-	}
-	rows, err := f.rowsByPass(s.ctx, place, nodes, Options{
-		Workers: s.opt.Workers, MemoryBudget: s.opt.MemoryBudget, Progress: s.opt.Progress,
-	})
-	if errors.Is(err, errNoClassifier) {
-		return nil, nil
-	}
-	for i, row := range rows {
-		rows[i] = make([]float32, len(s.run.Classes))
-		inClasses(s.run.Classes, f.Columns(), row, rows[i])
-	}
-	return rows, err
+	return err
 }

@@ -133,7 +133,7 @@ func predictMissing(ctx context.Context, s *kv.Store, opt Options) (filled int64
 	}
 	rows, err := f.rowsOf(ctx, nodes, opt)
 	if errors.Is(err, ops.ErrReach) {
-		rows, err = f.rowsInWorkplace(ctx, s, nodes, opt)
+		rows, err = f.rowsByPass(ctx, s, nodes, opt)
 	}
 	if err != nil {
 		return 0, err
@@ -175,18 +175,13 @@ func (f *filler) rowsOf(ctx context.Context, nodes []kv.NodeID, opt Options) ([]
 	return rows, err
 }
 
-// rowsInWorkplace is rowsByPass in the workplace of the store.
-func (f *filler) rowsInWorkplace(ctx context.Context, s *kv.Store, nodes []kv.NodeID, opt Options) (rows [][]float32, err error) {
+// rowsByPass is rowsOf with the inputs of all nodes, in passes over the graph. Nodes ascend.
+func (f *filler) rowsByPass(ctx context.Context, s *kv.Store, nodes []kv.NodeID, opt Options) (rows [][]float32, err error) {
 	place, err := workplace.Open(ctx, s, f.tx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, place.Close()) }()
-	return f.rowsByPass(ctx, place, nodes, opt)
-}
-
-// rowsByPass is rowsOf with the inputs of all nodes, in passes over the graph. Nodes ascend.
-func (f *filler) rowsByPass(ctx context.Context, place *workplace.Place, nodes []kv.NodeID, opt Options) (rows [][]float32, err error) {
 	inputs, err := f.by.inputs(ctx, f.tx, place, opt)
 	if err != nil {
 		return nil, err

@@ -100,7 +100,7 @@ func compareInputs(t *testing.T, s *kv.Store, tx *kv.Tx, what string) {
 		t.Fatalf("got %d nodes, %v, want %d", len(nodes), err, tx.Shape().Present)
 	}
 	got := must.Get(f.rowsOf(t.Context(), nodes, Options{}))(t)
-	want := must.Get(f.rowsInWorkplace(t.Context(), s, nodes, Options{}))(t)
+	want := must.Get(f.rowsByPass(t.Context(), s, nodes, Options{}))(t)
 	for i, v := range nodes {
 		for j := range want[i] {
 			if !near(float64(got[i][j]), float64(want[i][j]), 1e-5) {

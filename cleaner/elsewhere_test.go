@@ -206,8 +206,8 @@ func TestPartOfAGraph(t *testing.T) {
 		return errors.Join(tx.AddEdge(3, 4), tx.AddEdge(200, 7), tx.SetLabel(9, "beta"))
 	}))
 	mustDecide(t, home, decide.Options{}, decide.Request{Node: labelledNode(t, home, 20), Kind: decide.Accept})
-	if ok, err := RescoreWithin(ctx, home, time.Hour, RescoreOptions{}); err != nil || !ok {
-		t.Errorf("rescore within an hour: got %v, %v", ok, err)
+	if ok, err := RescoreDecided(ctx, home, RescoreOptions{}); err != nil || !ok {
+		t.Errorf("rescore after a decision: got %v, %v", ok, err)
 	}
 	_, got := foreign(t, home)
 	delete(got, "new")

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/paper"
@@ -15,7 +14,7 @@ import (
 
 func rescored(t *testing.T, s *kv.Store) *Run {
 	t.Helper()
-	if ok, err := RescoreWithin(t.Context(), s, time.Hour, RescoreOptions{}); !ok || err != nil {
+	if ok, err := RescoreDecided(t.Context(), s, RescoreOptions{}); !ok || err != nil {
 		t.Fatalf("rescore: %v, %v", ok, err)
 	}
 	return mustLastRun(t, s)

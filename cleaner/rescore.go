@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"sync/atomic"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -33,14 +32,8 @@ type RescoreOptions struct {
 	noPass bool // a pass over the graph takes longer than a person waits
 }
 
-// passArcs is how many arcs a pass over the graph goes along in a second, its reading and writing counted, at the
-// least.
-const passArcs = 5e6
-
-// passTime is how long a pass over the graph takes at the most.
-func passTime(tx *kv.Tx) time.Duration {
-	return time.Duration(float64(tx.Shape().Arcs) / passArcs * float64(time.Second))
-}
+// mostQuickArcs is the most arcs of a graph that a pass takes no longer over than a person waits.
+const mostQuickArcs = 5e6
 
 // errTooLong says that a pass would take longer than a person waits.
 var errTooLong = errors.New("a pass over the graph takes too long")
@@ -127,26 +120,20 @@ func Rescore(ctx context.Context, s *kv.Store, opt RescoreOptions) (*Rescoring, 
 	}
 }
 
-// RescoreWithin is Rescore with KeepRate that gives up after a time that a person waits. ok is false if it did; the
-// scores are then as they were. If a pass over the graph should fit the time, and takes longer, it has as much time
-// again. Without a run, or a model of it, nothing is done.
-func RescoreWithin(ctx context.Context, s *kv.Store, within time.Duration, opt RescoreOptions) (ok bool, err error) {
+// RescoreDecided is Rescore with KeepRate for a person who waits after each decision. ok is false, and the scores are as
+// they were, if the nodes around the changes are so many that a pass over a graph of more than 5 million arcs is due.
+// Without a run, or a model of it, nothing is done.
+func RescoreDecided(ctx context.Context, s *kv.Store, opt RescoreOptions) (ok bool, err error) {
 	opt.KeepRate = true
 	err = s.View(func(tx *kv.Tx) error {
-		opt.noPass = passTime(tx) > within
+		opt.noPass = tx.Shape().Arcs > mostQuickArcs
 		return nil
 	})
-	if err != nil {
-		return false, err
+	if err == nil {
+		_, err = Rescore(ctx, s, opt)
 	}
-	if !opt.noPass {
-		within *= 2 // else a pass on a busy machine costs the time and moves nothing
-	}
-	limited, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	_, err = Rescore(limited, s, opt)
 	switch {
-	case errors.Is(err, errTooLong), errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+	case errors.Is(err, errTooLong):
 		return false, nil
 	case errors.Is(err, kv.ErrNotFound), errors.Is(err, ErrNoModel):
 		return true, nil
@@ -224,6 +211,9 @@ func (r *Rescoring) scoreAround(ctx context.Context, tx *kv.Tx, opt RescoreOptio
 	if changed.all {
 		return nil, ops.ErrReach
 	}
+	if opt.noPass {
+		most = leastAround
+	}
 	nodes, err := changed.around(ctx, tx, r.Run.reach(), most)
 	if err != nil {
 		return nil, err
@@ -257,7 +247,9 @@ func scoreEach(
 	scores := make([]NodeScore, len(nodes))
 	workers := make([]*scorer, parallel.Workers(opt.Workers))
 	steps := new(atomic.Int64)
-	steps.Store(max(tx.Shape().Arcs/eachStepsOfPass, leastEachSteps))
+	if steps.Store(leastEachSteps); !opt.noPass {
+		steps.Store(max(tx.Shape().Arcs/eachStepsOfPass, leastEachSteps))
+	}
 	err := parallel.Do(ctx, len(workers), len(nodes), func(ctx context.Context, worker, i int) (err error) {
 		if workers[worker] == nil {
 			workers[worker], err = newScorer(ctx, tx, run, ops.Options{MemoryBudget: opt.MemoryBudget})

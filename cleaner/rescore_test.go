@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/paper"
@@ -135,7 +134,7 @@ func TestRescoreRefuses(t *testing.T) {
 	if _, err := Rescore(t.Context(), s, RescoreOptions{}); !errors.Is(err, ErrNoModel) {
 		t.Errorf("preset paper: got %v, want ErrNoModel", err)
 	}
-	if ok, err := RescoreWithin(t.Context(), s, time.Hour, RescoreOptions{}); !ok || err != nil {
+	if ok, err := RescoreDecided(t.Context(), s, RescoreOptions{}); !ok || err != nil {
 		t.Errorf("preset paper: got %v, %v, want nothing done", ok, err)
 	}
 }

@@ -45,7 +45,7 @@ func (s NodeScore) IsSuspect(threshold float64) bool {
 //
 // Around a hub, or several nodes together, there may be so many nodes that a pass over the graph costs less than to
 // walk around them, or that they do not fit opt.MemoryBudget. One pass then scores all nodes that are left, as in a
-// Rescore. If a pass does not fit opt.MemoryBudget either, the error is an *ops.BudgetError. Without a run the error is
+// Rescore, but for nodes without stored predictions. If a pass does not fit opt.MemoryBudget either, the error is an *ops.BudgetError. Without a run the error is
 // kv.ErrNotFound, and ErrNoModel or ErrElsewhere if the run cannot score, as one of a Method.
 func Score(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, opt ops.Options) ([]NodeScore, error) {
 	if tx.InUpdate() {
@@ -101,8 +101,8 @@ type scorer struct {
 	predictions ops.Source // with the classes of the run
 	ranks       []int32
 	opt         ops.Options
-	steps       *atomic.Int64             // that may be walked around all nodes, before a pass costs less
-	passed      map[kv.NodeID]passedScore // of a pass; nil: nodes are walked around
+	steps       *atomic.Int64 // that may be walked around all nodes, before a pass costs less
+	passed      *scoring      // of a pass; nil: nodes are walked around
 
 	stale map[kv.NodeID]struct{} // nodes whose stored scores are older than changes around them
 	known bool                   // all others have the stored scores
@@ -168,12 +168,16 @@ func (s *scorer) readStored(of *NodeScore) error {
 }
 
 // scoreAll walks around nodes as long as that costs less than a pass, which scores those that are left.
-func (s *scorer) scoreAll(nodes []kv.NodeID) ([]NodeScore, error) {
-	scores := make([]NodeScore, 0, len(nodes))
-	for i, v := range nodes {
+func (s *scorer) scoreAll(nodes []kv.NodeID) (scores []NodeScore, err error) {
+	defer func() {
+		if s.passed != nil {
+			err = errors.Join(err, s.passed.Close())
+		}
+	}()
+	for _, v := range nodes {
 		score, err := s.score(v)
-		if errors.Is(err, ops.ErrReach) {
-			if err = s.passOver(nodes[i:]); err == nil {
+		if errors.Is(err, ops.ErrReach) && s.passed == nil {
+			if err = s.passOver(); err == nil {
 				score, err = s.score(v)
 			}
 		}
@@ -209,17 +213,23 @@ func (s *scorer) score(v kv.NodeID) (NodeScore, error) {
 	if err := s.predictions.Read(kv.Range{First: v, End: v + 1}, 0, len(s.row), s.row); err != nil {
 		return result, err
 	}
-	if hasRow := !hasNaN(s.row); hasRow && s.isStored(v) {
+	switch hasRow := !hasNaN(s.row); {
+	case hasRow && s.isStored(v):
 		return result, s.readStored(&result)
-	} else if of, ok := s.passed[v]; ok {
-		s.takePassed(of, &result)
+	case hasRow && s.passed != nil:
+		suggestions := s.passed.suggestions
+		result.Score, result.Confidence = float64(s.passed.scores.Data[v]), float64(suggestions.chances.Data[v])
+		result.Suggestion = s.run.Classes[suggestions.classes.Data[v]]
 		return result, nil
-	} else if !hasRow {
+	case !hasRow:
+		if s.passed != nil { // a walk around the node is all there is left
+			s.steps.Store(ballSteps(s.opt).Load())
+		}
 		if result.Predicted, err = s.predict(v); err != nil {
 			return result, err
 		}
 		if !result.Predicted {
-			result.Lack = noPredictionsAtAll
+			result.Lack = "it has no predictions, and no classifier is kept that could make them"
 			return result, nil
 		}
 	}
@@ -241,48 +251,24 @@ func (s *scorer) score(v kv.NodeID) (NodeScore, error) {
 	return result, nil
 }
 
-// noPredictionsAtAll is a Lack.
-const noPredictionsAtAll = "it has no predictions, and no classifier is kept that could make them"
-
-// takePassed writes what a pass has made of a node.
-func (s *scorer) takePassed(of passedScore, to *NodeScore) {
-	if of.suggestion == kv.NoClass {
-		to.Lack = noPredictionsAtAll
-		return
-	}
-	if to.Predicted = of.row != nil; to.Predicted {
-		copy(s.row, of.row)
-	}
-	to.Score, to.Suggestion, to.Confidence = float64(of.score), s.run.Classes[of.suggestion], float64(of.confidence)
-}
-
 // predict puts into row what the kept classifier predicts of a node, and returns false if it cannot.
-func (s *scorer) predict(v kv.NodeID) (bool, error) {
-	f, err := s.predictor()
-	if err != nil {
-		return false, ignoreNoClassifier(err)
-	}
-	row, err := f.row(v)
-	if err != nil {
-		return false, ignoreNoClassifier(err)
-	}
-	inClasses(s.run.Classes, f.Columns(), row, s.row)
-	return true, nil
-}
-
-// predictor opens the kept classifier once.
-func (s *scorer) predictor() (*nodePredictor, error) {
+func (s *scorer) predict(v kv.NodeID) (ok bool, err error) {
 	if s.unknown == nil {
 		f, err := openFiller(s.tx)
 		if err == nil {
 			err = f.open()
 		}
 		if err != nil {
-			return nil, err
+			return false, ignoreNoClassifier(err)
 		}
 		s.unknown = newNodePredictor(s.ctx, f, s.steps)
 	}
-	return s.unknown, nil
+	row, err := s.unknown.row(v)
+	if err != nil {
+		return false, ignoreNoClassifier(err)
+	}
+	inClasses(s.run.Classes, s.unknown.Columns(), row, s.row)
+	return true, nil
 }
 
 func ignoreNoClassifier(err error) error {

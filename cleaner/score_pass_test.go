@@ -29,7 +29,7 @@ func TestScoreByPass(t *testing.T) {
 				}
 				nodes = append(nodes, 5, 5)
 				passing := mustScorer(t, tx)
-				must.Do(t, passing.passOver(nodes))
+				must.Do(t, passing.passOver())
 				predicted := 0
 				for _, v := range nodes {
 					want := must.Get(mustScorer(t, tx).score(v))(t)
@@ -115,7 +115,7 @@ func TestScoreByPassTakesKeptDiagonals(t *testing.T) {
 				count++
 			}
 		}
-		must.Do(t, scorer.passOver([]kv.NodeID{3, 7}))
+		must.Do(t, scorer.passOver())
 		return count
 	}
 	must.Do(t, s.Update(func(tx *kv.Tx) error {

@@ -29,8 +29,8 @@ type task struct {
 	Asks             bool              // before a decision about many nodes
 	Confirmed        [sha256.Size]byte // the digest of a question that was answered yes
 	Who              string
-	Store            string        // as the user names it
-	RescoreWithin    time.Duration // that of query.Options
+	Store            string // as the user names it
+	Rescores         bool   // that of query.Options
 	Threads          int
 	Memory           byteSize
 }
@@ -115,7 +115,7 @@ func (t *task) do(ctx context.Context, s *streams) *taskResult {
 func (t *task) answer(ctx context.Context, store *kv.Store, progress kv.Progress, to prompt.Listener) (*taskResult, error) {
 	budget := resources{Memory: t.Memory}
 	open := prompt.Open{Store: store, Options: query.Options{
-		Workers: t.Threads, MemoryBudget: budget.work(), Progress: progress, Who: t.Who, RescoreWithin: t.RescoreWithin, Name: t.Store,
+		Workers: t.Threads, MemoryBudget: budget.work(), Progress: progress, Who: t.Who, Rescores: t.Rescores, Name: t.Store,
 	}}
 	r := new(taskResult)
 	var err error
@@ -249,9 +249,6 @@ func (d *desk) Answer(ctx context.Context, q prompt.Question, to prompt.Listener
 	if r == nil {
 		return prompt.Outcome{}, err
 	}
-	if r.Outcome.Slow {
-		d.base.RescoreWithin = 0 // nobody waits for as long again after every decision
-	}
 	return r.Outcome, err
 }
 
@@ -262,9 +259,6 @@ func (d *desk) review(ctx context.Context, step review.Step) (review.Result, err
 	r, err := d.do(ctx, t, prompt.Listener{Out: io.Discard})
 	if r == nil {
 		return review.Result{}, err
-	}
-	if r.Review.Done.Slow {
-		d.base.RescoreWithin = 0
 	}
 	return r.Review, err
 }

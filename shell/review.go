@@ -77,7 +77,7 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	base := task{Who: cmp.Or(c.Who, query.UserName())}
 	if !c.NoRescore {
-		base.RescoreWithin = waitForScores
+		base.Rescores = true
 	}
 	at := newDesk(s, &c.resources, c.DB, base)
 	defer func() { err = errors.Join(err, at.close()) }()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -196,6 +195,3 @@ func (c *rescoreCommand) Run(ctx context.Context, s *streams) error {
 type rescoring struct {
 	NoRescore bool `help:"Leave the scores as they are after decisions, until rescore or clean."`
 }
-
-// waitForScores is how long a person waits for the scores around a decision.
-const waitForScores = 2 * time.Second

@@ -84,7 +84,7 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	}
 	base := task{ReadOnly: c.ReadOnly, Who: cmp.Or(c.Who, query.UserName())}
 	if opt.Interactive && !c.NoRescore {
-		base.RescoreWithin = waitForScores
+		base.Rescores = true
 	}
 	at := newDesk(s, &c.resources, c.DB, base)
 	defer func() { err = errors.Join(err, at.close()) }()

@@ -25,9 +25,9 @@ type Options struct {
 	// clean. If Notice is nil, warnings are among the notices of the Result.
 	Notice func(line string)
 
-	// RescoreWithin, if not zero, has a decision or an undo bring the scores around it up to date, as
-	// cleaner.RescoreWithin does, in about this time. If the time does not suffice, a notice says so, and Result.Slow.
-	RescoreWithin time.Duration
+	// Rescores has a decision or an undo bring the scores around it up to date, as cleaner.RescoreDecided does. If that
+	// takes too long, a notice says so.
+	Rescores bool
 
 	Who string           // who makes decisions; "" means UserName
 	Now func() time.Time // the clock of decisions; nil means time.Now

@@ -16,7 +16,6 @@ type Result struct {
 	columns []ColumnInfo
 	rows    iter.Seq2[[]kv.Value, error]
 	notices []string
-	slow    bool
 	entries decide.Entries
 	Layout
 }
@@ -50,9 +49,6 @@ func (r *Result) Columns() []ColumnInfo { return r.columns }
 // Notices returns remarks on the answer for a reader, such as the threshold that a guarantee came to. Most answers have
 // none.
 func (r *Result) Notices() []string { return r.notices }
-
-// Slow says that Options.RescoreWithin did not suffice.
-func (r *Result) Slow() bool { return r.slow }
 
 // Entries are those that a decision or an undo has added to the history. Their Steps are 0 if there are none.
 func (r *Result) Entries() decide.Entries { return r.entries }

@@ -130,18 +130,31 @@ func (q *query) withScores(ctx context.Context, decide func() (*Result, error)) 
 	if err != nil {
 		return nil, err
 	}
-	if q.RescoreWithin == 0 {
-		return r, nil
-	}
-	rescored, err := cleaner.RescoreWithin(ctx, q.store, q.RescoreWithin,
-		cleaner.RescoreOptions{Workers: q.Workers, MemoryBudget: q.MemoryBudget})
+	said, err := RescoreDecided(ctx, q.store, q.Options)
 	if err != nil {
-		return nil, fmt.Errorf("the decision is made, but the scores around it are as before: %w", err)
+		return nil, err
 	}
-	if r.slow = !rescored; r.slow {
-		q.notices = append(q.notices, wording.ScoresWait)
+	if said != "" {
+		q.notices = append(q.notices, said)
 	}
 	return r, nil
+}
+
+// RescoreDecided brings the scores around a decision up to date once it is made, if Options.Rescores asks for that.
+// said is a notice if that takes too long, otherwise empty.
+func RescoreDecided(ctx context.Context, store *kv.Store, opt Options) (said string, err error) {
+	if !opt.Rescores {
+		return "", nil
+	}
+	ok, err := cleaner.RescoreDecided(ctx, store,
+		cleaner.RescoreOptions{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget})
+	if err != nil {
+		return "", fmt.Errorf("the decision is made, but the scores around it are as before: %w", err)
+	}
+	if !ok {
+		said = wording.ScoresWait
+	}
+	return said, nil
 }
 
 // countedRuns are all runs, of which the last one counts its scores as they are now.

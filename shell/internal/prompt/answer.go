@@ -38,7 +38,6 @@ type Outcome struct {
 	Listed bool // the rows are a list, and their number says something
 	Cut    bool // a value did not fit the screen
 	Took   time.Duration
-	Slow   bool // to bring the scores around a decision up to date takes too long
 }
 
 // Open is a store that is open in this process.
@@ -83,6 +82,6 @@ func (q *Question) print(result *query.Result, to Listener, began time.Time) (Ou
 	rows, err := q.Format.Render(to.Out, result, &on)
 	return Outcome{
 		Rows: rows, Listed: !result.Record && !result.Bare && result.Sections == nil, Cut: on.Cut,
-		Took: time.Since(began), Slow: result.Slow(),
+		Took: time.Since(began),
 	}, err
 }

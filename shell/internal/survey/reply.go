@@ -29,7 +29,6 @@ type Done struct {
 	ID   string
 	Said string
 	Step int64 // that Undo takes back
-	Slow bool  // to bring the scores around the node up to date takes longer than the options allow
 }
 
 // Write writes a reply, and brings the scores around it up to date.
@@ -82,18 +81,11 @@ func Undo(ctx context.Context, store *kv.Store, opt query.Options, step int64) (
 	return done, err
 }
 
-// follow brings the scores around a decision up to date, unless that takes longer than the options allow.
+// follow brings the scores around a decision up to date, if the options ask for it.
 func (d *Done) follow(ctx context.Context, store *kv.Store, opt query.Options) error {
-	if opt.RescoreWithin == 0 {
-		return nil
-	}
-	ok, err := cleaner.RescoreWithin(ctx, store, opt.RescoreWithin,
-		cleaner.RescoreOptions{Workers: opt.Workers, MemoryBudget: opt.MemoryBudget})
-	if d.Slow = !ok && err == nil; d.Slow {
-		d.Said += "; " + wording.ScoresWait
-	}
-	if err != nil {
-		err = fmt.Errorf("the decision is made, but the scores around it are as before: %w", err)
+	said, err := query.RescoreDecided(ctx, store, opt)
+	if said != "" {
+		d.Said += "; " + said
 	}
 	return err
 }

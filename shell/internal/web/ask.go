@@ -86,7 +86,7 @@ func (s *Server) ask(r *http.Request) (answer, error) {
 // asking are options under which a decision about many nodes runs only if the person was asked about the same nodes as
 // they are: the confirmation is that of the question.
 func (s *Server) asking(view *asked, confirmed string) query.Options {
-	opt := s.options()
+	opt := s.Query
 	opt.Notice = func(line string) { view.First = append(view.First, strings.TrimSpace(line)) }
 	opt.Confirm = func(_ context.Context, about query.Question) (bool, error) {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%x", view.Statement, about.Digest))
@@ -103,7 +103,7 @@ func (s *Server) run(statement query.Statement, opt query.Options, args ...any) 
 	}
 	err = s.change(func() (done survey.Done, err error) {
 		if result, err = statement.Exec(s.ctx, s.Store, opt, args...); err == nil {
-			done = survey.Done{Said: strings.Join(result.Notices(), "; "), Slow: result.Slow()}
+			done = survey.Done{Said: strings.Join(result.Notices(), "; ")}
 		}
 		return done, err
 	})
@@ -191,7 +191,7 @@ func (s *Server) tell(w http.ResponseWriter, r *http.Request) {
 		case r.Method != http.MethodPost:
 			return refuse(http.StatusMethodNotAllowed, "The statement changes the store: want POST.")
 		}
-		opt := s.options()
+		opt := s.Query
 		if !q.Yes {
 			opt.Confirm = func(_ context.Context, about query.Question) (bool, error) {
 				return false, fmt.Errorf("%w: %s", query.ErrNotConfirmed, about.Text)

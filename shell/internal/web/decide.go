@@ -73,7 +73,7 @@ func (s *Server) decide(r *http.Request) (answer, error) {
 	reply := survey.Reply{ID: id, Kind: kind, Label: label, Why: r.PostFormValue("why"), Seen: seen}
 	err = s.change(func() (survey.Done, error) {
 		// A client that leaves has sent its decision.
-		done, err := reply.Write(context.WithoutCancel(r.Context()), s.Store, s.options())
+		done, err := reply.Write(context.WithoutCancel(r.Context()), s.Store, s.Query)
 		if isBlind {
 			done.Said = id + ": " + cmp.Or(label, "not known")
 		}
@@ -100,22 +100,10 @@ func (s *Server) change(fn func() (survey.Done, error)) error {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.slow = s.slow || done.Slow
 		s.said, s.wasSkip = done.Said+".", false
 		s.skipped = slices.DeleteFunc(s.skipped, func(id string) bool { return id == done.ID })
 		return nil
 	})
-}
-
-// options are those of statements and decisions. Nobody waits for slow scores a second time.
-func (s *Server) options() query.Options {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	opt := s.Query
-	if s.slow {
-		opt.RescoreWithin = 0
-	}
-	return opt
 }
 
 func (s *Server) inTurn(fn func() error) error {
@@ -148,7 +136,7 @@ func (s *Server) undo(r *http.Request) (a answer, err error) {
 	} else if err = s.checkWritable(); err == nil {
 		err = s.change(func() (survey.Done, error) {
 			// A long step ends with the server.
-			done, err := survey.Undo(s.ctx, s.Store, s.options(), step)
+			done, err := survey.Undo(s.ctx, s.Store, s.Query, step)
 			id = done.ID
 			return done, err
 		})

@@ -21,7 +21,6 @@ type progress struct {
 	cleaner.Remaining
 	Expected  float64 // wrong labels that are left by the last look of the audit; NaN before
 	OldScores int     // older than what changed around them; -1: many
-	Slow      bool    // they wait for rescore
 	Problem   string  // why there are no counts
 }
 
@@ -77,9 +76,6 @@ func (s *Server) latestProgress(ctx context.Context, patient bool) *progress {
 	case err != nil:
 		c.last.Store(&progress{Problem: sentence(err)})
 	case now != nil:
-		s.mu.Lock()
-		now.Slow = s.slow
-		s.mu.Unlock()
 		c.last.Store(now)
 		c.commit = commit
 	}

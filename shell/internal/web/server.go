@@ -51,7 +51,6 @@ type Server struct {
 	skipped []string // ids of nodes that are to come again when others were decided on
 	wasSkip bool     // the last reply was a skip
 	said    string   // what the last reply did
-	slow    bool     // to bring the scores around a decision up to date takes too long here
 }
 
 // errAddress is returned for an address that other machines could reach.
@@ -117,19 +116,13 @@ const (
 	idleTimeout   = 2 * time.Minute
 )
 
-// rescoreWithin is how long a person waits for the scores around a decision.
-const rescoreWithin = time.Second
-
 // Serve begins to serve the page on an address that Listen opened. The end of ctx ends all requests. The caller closes
 // the server, and the store after it.
 func Serve(ctx context.Context, listener net.Listener, opt Options) (*Server, error) {
 	ctx, stop := context.WithCancel(ctx)
 	s := &Server{Options: opt, ctx: ctx, began: time.Now(), listener: listener, stop: stop, hosts: hostsOf(listener.Addr())}
 	s.ReadOnly = s.ReadOnly || opt.Store.ReadOnly()
-	s.Query.RescoreWithin = rescoreWithin
-	if s.KeepScores {
-		s.Query.RescoreWithin = 0
-	}
+	s.Query.Rescores = !s.KeepScores
 	s.Query.Who = cmp.Or(s.Query.Who, query.UserName())
 	s.keys.draw()
 	s.http = &http.Server{
