@@ -87,7 +87,7 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 	defer func() { err = errors.Join(err, result.Close()) }()
 	run = in.run(result, homophily, start, opt)
 	opt.stage("count")
-	if err := writeRun(ctx, s, tx, run, start, &in.problem, result); err != nil {
+	if err := writeRun(ctx, s, run, start, &in.problem, result); err != nil {
 		return nil, err
 	}
 	opt.stage("write")

@@ -23,17 +23,21 @@ func (r *Run) checkHere() error {
 	if r.Elsewhere == nil {
 		return nil
 	}
-	return &elsewhereError{r.ID, r.Elsewhere.Nodes}
+	return &refusal{ErrElsewhere, fmt.Sprintf("run %d was made elsewhere, on a larger graph, of %d nodes: the part that is here does not say how nodes "+
+		"score there", r.ID, r.Elsewhere.Nodes)}
 }
 
-// An elsewhereError is an ErrElsewhere of a run that saw so many nodes.
-type elsewhereError struct{ run, nodes int64 }
-
-func (e *elsewhereError) Error() string {
-	return fmt.Sprintf("run %d was made elsewhere, on a larger graph, of %d nodes: the part that is here does not say how nodes score there", e.run, e.nodes)
+// A refusal is an error of a kind that is told in words of its own.
+type refusal struct {
+	kind error
+	text string
 }
 
-func (e *elsewhereError) Unwrap() error { return ErrElsewhere }
+func (e *refusal) Error() string { return e.text }
+func (e *refusal) Unwrap() error { return e.kind }
+
+// unfit is an ErrShape of a run that was made elsewhere.
+func unfit(format string, args ...any) error { return &refusal{ErrShape, fmt.Sprintf(format, args...)} }
 
 // lastElsewhere is the last run of a snapshot if it was made elsewhere; nil if it was not, or there is none.
 func lastElsewhere(tx *kv.Tx) (*Run, error) {
@@ -47,7 +51,8 @@ func lastElsewhere(tx *kv.Tx) (*Run, error) {
 	return run, nil
 }
 
-// A ForeignRun is a run that was made elsewhere, with PresetDefault and AsGiven, as a RunWriter takes it.
+// A ForeignRun is a run that was made elsewhere, with PresetDefault and AsGiven, as a RunWriter takes it. It can be kept
+// as JSON.
 type ForeignRun struct {
 	Model   *PieceModel
 	Started time.Time
@@ -56,18 +61,10 @@ type ForeignRun struct {
 	Elsewhere
 }
 
-// An unfitRun is an ErrShape of a run that was made elsewhere.
-type unfitRun string
-
-func unfit(format string, args ...any) error { return unfitRun(fmt.Sprintf(format, args...)) }
-
-func (e unfitRun) Error() string { return string(e) }
-func (e unfitRun) Unwrap() error { return ErrShape }
-
 // check returns ErrShape for a run whose parts do not fit together, or are out of their range.
 func (r *ForeignRun) check() error {
 	if r.Model == nil {
-		return unfit("want a model")
+		return unfit("has no model")
 	}
 	if err := r.Model.check(); err != nil {
 		return err
@@ -96,11 +93,9 @@ func (r *ForeignRun) check() error {
 // Everything that Clean leaves of the nodes is there then, but for the agreement features. The run gets Run.Elsewhere:
 // it scores nothing.
 type RunWriter struct {
-	tx       *kv.Tx
-	from     *ForeignRun
-	to       *runWriter
-	rows     int
-	finished bool
+	ctx  context.Context
+	from *ForeignRun
+	to   *runWriter
 }
 
 // NewRunWriter begins a run in a store that was never cleaned, beside the predictions that it was made with, if the
@@ -129,12 +124,8 @@ func NewRunWriter(b *kv.Bulk, from *ForeignRun) (w *RunWriter, err error) {
 	if int64(tx.Shape().Present) > from.Nodes || tx.Shape().Edges > from.Edges {
 		return nil, unfit("the store has %d nodes and %d edges, and the run saw %d and %d", tx.Shape().Present, tx.Shape().Edges, from.Nodes, from.Edges)
 	}
-	labels, err := readLabels(tx)
-	if err != nil {
-		return nil, err
-	}
-	w = &RunWriter{tx: tx, from: from}
-	if w.to, err = newRunWriter(b, from.begin(tx), labels); err != nil {
+	w = &RunWriter{ctx: b.Context(), from: from}
+	if w.to, err = newRunWriter(b, from.begin(tx)); err != nil {
 		return nil, err
 	}
 	for _, column := range []*runColumn{&w.to.scores, &w.to.suggestions, &w.to.confidences, &w.to.runs} {
@@ -164,89 +155,53 @@ func (r *ForeignRun) begin(tx *kv.Tx) *Run {
 		Threshold:        m.Threshold,
 		Model:            m.Model,
 		Elsewhere:        &r.Elsewhere,
-		labelCounts:      slices.Clone(m.Census.Counts),
 		kept:             keptFit{Counts: slices.Clone(m.Census.Counts)},
 	}
 }
 
 // Put writes what the run says of a node: its Node, Score, Suggestion and Confidence. Score is NaN for none, and
-// Suggestion "" and Confidence NaN. A score or a confidence out of [0,1], a score of a node without a label, or a
-// suggestion without a confidence is an ErrShape.
+// Suggestion "" and Confidence NaN. A score or a confidence out of [0,1], or a suggestion without a confidence is an
+// ErrShape.
 func (w *RunWriter) Put(s NodeScore) error {
-	to := w.to
-	if int(s.Node) >= len(to.labels) {
-		return fmt.Errorf("node number %d: %w", s.Node, kv.ErrNotFound)
-	}
-	isChance := func(x float64) bool { return x >= 0 && x <= 1 }
-	switch hasScore, hasConfidence := !math.IsNaN(s.Score), !math.IsNaN(s.Confidence); {
-	case hasScore && !isChance(s.Score):
+	isChance := func(x float64) bool { return math.IsNaN(x) || x >= 0 && x <= 1 }
+	switch {
+	case !isChance(s.Score):
 		return unfit("score %v, want one from 0 to 1", s.Score)
-	case hasConfidence && !isChance(s.Confidence):
+	case !isChance(s.Confidence):
 		return unfit("confidence %v, want one from 0 to 1", s.Confidence)
-	case hasScore && to.labels[s.Node] == kv.NoClass:
-		return unfit("score %v of a node without a label", s.Score)
-	case hasConfidence != (s.Suggestion != ""):
+	case math.IsNaN(s.Confidence) != (s.Suggestion == ""):
 		return unfit("suggestion %q with confidence %v, want both or none", s.Suggestion, s.Confidence)
-	case hasScore:
-		to.run.Scored++
 	}
-	w.rows++
 	var suggestion kv.Value
 	if s.Suggestion != "" {
 		suggestion = kv.ValueOf(s.Suggestion)
 	}
-	single := func(x float64) kv.Value { return kv.ValueOf(float64(float32(x))) }
+	to, single := w.to, func(x float64) kv.Value { return kv.ValueOf(float64(float32(x))) }
 	return errors.Join(
 		to.runs.add(s.Node, kv.ValueOf(to.run.ID)), to.scores.add(s.Node, single(s.Score)),
 		to.suggestions.add(s.Node, suggestion), to.confidences.add(s.Node, single(s.Confidence)),
-		to.noteSuspect(s.Node, float32(s.Score), kv.Class(slices.Index(to.run.Classes, s.Suggestion))),
 	)
 }
 
-// Finish ends the nodes. It returns ErrShape if some have not come, or more have a score or are suspects than the run
-// has found.
-func (w *RunWriter) Finish() error {
-	of := w.from.Elsewhere
-	if w.rows != w.tx.Shape().Present {
-		return unfit("got %d nodes, want all %d", w.rows, w.tx.Shape().Present)
-	}
-	if suspects := int64(len(w.to.suspects)); w.to.run.Scored > of.Scored || suspects > of.Suspects {
-		return unfit("%d nodes have a score and %d are suspects, and the run found %d and %d in the whole graph",
-			w.to.run.Scored, suspects, of.Scored, of.Suspects)
-	}
-	w.finished = true
-	return w.to.finish()
-}
+// Finish ends the nodes.
+func (w *RunWriter) Finish() error { return w.to.finish() }
 
 // Mark makes the run that of the store, with the transaction that makes its columns visible. If the bulk write has
-// predictions, mark them before.
+// predictions, mark them before. It returns ErrShape if more nodes have a score or are suspects than the run has found.
 func (w *RunWriter) Mark(tx *kv.Tx) (err error) {
-	if !w.finished {
-		return errors.New("cleaner: RunWriter.Mark before Finish")
-	}
-	if w.to.run.PredictionWrites, err = predictionWrites(tx); err != nil {
+	run, of := w.to.run, w.from.Elsewhere
+	if run.PredictionWrites, err = predictionWrites(tx); err != nil {
 		return err
 	}
-	if err := w.countSuspects(tx); err != nil {
+	if err := w.to.mark(w.ctx, tx); err != nil {
 		return err
 	}
-	return errors.Join(w.to.mark(tx), w.to.run.put(tx))
-}
-
-// countSuspects looks at the suspects with the neighbours and the predictions that the store has.
-func (w *RunWriter) countSuspects(tx *kv.Tx) (err error) {
-	p := problem{classes: len(w.to.run.Classes), labels: w.to.labels, graph: graphOf(tx)}
-	w.to.run.Suspects = int64(len(w.to.suspects))
-	predictions, err := scoredFrom(tx)
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil
+	if run.Scored > of.Scored || run.Suspects > of.Suspects {
+		return unfit("%d nodes have a score and %d are suspects, and the run found %d and %d in the whole graph",
+			run.Scored, run.Suspects, of.Scored, of.Suspects)
 	}
-	if err != nil {
-		return err
-	}
-	p.predictions = inOrderOf(predictions, w.to.run.Classes)
-	slices.Sort(w.to.suspects)
-	return w.to.run.countSuspects(context.Background(), &p, w.to.suspects)
+	run.meanScores, run.labelCounts = nil, slices.Clone(w.from.Model.Census.Counts) // of the whole graph
+	return run.put(tx)
 }
 
 // Close releases what the writer holds beside the bulk write.

@@ -275,7 +275,7 @@ func TestRunWriterRefuses(t *testing.T) {
 		}
 	}
 	for want, c := range map[string]func(*ForeignRun, map[string]NodeScore){
-		"want a model":                     func(r *ForeignRun, _ map[string]NodeScore) { r.Model = nil },
+		"has no model":                     func(r *ForeignRun, _ map[string]NodeScore) { r.Model = nil },
 		"mislabel rate 2":                  func(r *ForeignRun, _ map[string]NodeScore) { r.Model.Rate = 2 },
 		"threshold NaN":                    func(r *ForeignRun, _ map[string]NodeScore) { r.Model.Threshold = math.NaN() },
 		"started at 0001":                  func(r *ForeignRun, _ map[string]NodeScore) { r.Started = time.Time{} },
@@ -284,16 +284,9 @@ func TestRunWriterRefuses(t *testing.T) {
 		"and the run saw 200 and 7":        func(r *ForeignRun, _ map[string]NodeScore) { r.Edges = 7 },
 		"the run found 3 and 2":            func(r *ForeignRun, _ map[string]NodeScore) { r.Scored, r.Suspects = 3, 2 },
 		`class "gamma" of the store`:       func(r *ForeignRun, _ map[string]NodeScore) { r.Model.Census.Names[2] = "zeta" },
-		"got 199 nodes, want all 200":      func(_ *ForeignRun, scores map[string]NodeScore) { delete(scores, "n7") },
 		"node n7: score 1.5":               wrongNode(func(s *NodeScore) { s.Score = 1.5 }),
 		"node n7: confidence -0.5":         wrongNode(func(s *NodeScore) { s.Confidence = -0.5 }),
 		`node n7: suggestion "" with conf`: wrongNode(func(s *NodeScore) { s.Suggestion = "" }),
-		"of a node without a label": func(_ *ForeignRun, scores map[string]NodeScore) {
-			for id, score := range scores {
-				score.Score = 0.5
-				scores[id] = score
-			}
-		},
 	} {
 		run, scores := foreign(t, whole)
 		c(run, scores)

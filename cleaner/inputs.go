@@ -184,7 +184,6 @@ func (in *inputs) run(result *scoring, homophily *LabelStatistics, start time.Ti
 		Seed:             opt.Seed,
 		Nodes:            int64(in.tx.Shape().Present),
 		Edges:            in.tx.Shape().Edges,
-		Scored:           int64(countLabelled(in.underTest())),
 		FittingNodes:     int64(result.fitting),
 		PredictionSource: in.source,
 		PredictionUse:    in.use,
@@ -200,7 +199,6 @@ func (in *inputs) run(result *scoring, homophily *LabelStatistics, start time.Ti
 		kept:             in.keep(),
 	}
 	run.takeLook(in.look)
-	run.meanScores, run.labelCounts = meanScoresByLabel(in.underTest(), result.scores.Data, in.classes)
 	return run
 }
 

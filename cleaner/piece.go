@@ -1,10 +1,7 @@
 package cleaner
 
 import (
-	"bytes"
 	"context"
-	"encoding/gob"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -131,9 +128,13 @@ type PieceScorer struct {
 	node  *nodeScorer
 }
 
-// Scorer makes the model ready to score; one serves for any number of pieces.
-func (m *PieceModel) Scorer() *PieceScorer {
-	return &PieceScorer{m, newNodeScorer(m.Model.Scorer(), 1+CountRivals(len(m.Census.Names)), width(nil, m.Hops))}
+// Scorer makes the model ready to score; one serves for any number of pieces. It returns ErrShape if the parts of the
+// model do not fit together.
+func (m *PieceModel) Scorer() (*PieceScorer, error) {
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	return &PieceScorer{m, newNodeScorer(m.Model.Scorer(), 1+CountRivals(len(m.Census.Names)), width(nil, m.Hops))}, nil
 }
 
 // Score writes the scores of a piece [rows], NaN where no label is under test. tested [rows×(1+rivals)] is what
@@ -170,40 +171,11 @@ func (s *PieceScorer) Score(
 	return nil
 }
 
-// modelFields are what encoding/gob sees without the methods of the type.
-type modelFields PieceModel
-
-// MarshalJSON writes every bit of the model, as a text that UnmarshalJSON reads.
-func (m *PieceModel) MarshalJSON() ([]byte, error) {
-	var bits bytes.Buffer
-	if err := gob.NewEncoder(&bits).Encode((*modelFields)(m)); err != nil {
-		return nil, err
-	}
-	return json.Marshal(bits.Bytes())
-}
-
-// UnmarshalJSON reads what MarshalJSON writes, and returns ErrShape if its parts do not fit together.
-func (m *PieceModel) UnmarshalJSON(text []byte) error {
-	var bits []byte
-	if err := json.Unmarshal(text, &bits); err != nil {
-		return fmt.Errorf("model: want the text that a run wrote: %w", err)
-	}
-	var read PieceModel
-	if err := gob.NewDecoder(bytes.NewReader(bits)).Decode((*modelFields)(&read)); err != nil {
-		return fmt.Errorf("model: %w: %w", ErrShape, err)
-	}
-	if read.Model == nil || read.Census == nil {
-		return fmt.Errorf("model: no census or no weights: %w", ErrShape)
-	}
-	if err := read.check(); err != nil {
-		return fmt.Errorf("model: %w", err)
-	}
-	*m = read
-	return nil
-}
-
 // check returns ErrShape if a part of the model is missing, or of another number of classes or hops.
 func (m *PieceModel) check() error {
+	if m.Model == nil || m.Census == nil {
+		return fmt.Errorf("no census or no weights: %w", ErrShape)
+	}
 	c := len(m.Census.Names)
 	if err := m.Census.check(); err != nil {
 		return err

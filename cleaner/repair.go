@@ -243,7 +243,7 @@ func (r *runsRepair) removeScores(ctx context.Context) (err error) {
 	if err := eachStored(ctx, b.Tx(), func(kv.NodeID, kv.Class, float64) error { scores++; return nil }); err != nil {
 		return err
 	}
-	w, err := newRunWriter(b, nil, nil)
+	w, err := newRunWriter(b, nil)
 	if err != nil {
 		return err
 	}
@@ -258,9 +258,9 @@ func (r *runsRepair) removeScores(ctx context.Context) (err error) {
 	}
 	err = b.Commit(func(tx *kv.Tx) error {
 		if newest > last { // what is kept of the last run is of one that is not there
-			return errors.Join(w.mark(tx), forgetModel(tx))
+			return errors.Join(w.mark(ctx, tx), forgetModel(tx))
 		}
-		return w.mark(tx)
+		return w.mark(ctx, tx)
 	})
 	if err == nil {
 		r.report(kv.Correction{

@@ -32,7 +32,7 @@ type Run struct {
 
 	Nodes, Edges     int64
 	Scored           int64  // labelled nodes
-	Suspects         int64  // of them, the suspects at Threshold when the run began, or when Rescore last counted them
+	Suspects         int64  // of them, the suspects at Threshold when the run was written, or when Rescore last counted them
 	Uncounted        bool   // the counts of scores are older than the last Rescore, which had KeepRate; see Recount
 	FittingNodes     int64  // of the fitting set
 	PredictionSource string // SourceImported or SourceBuiltIn

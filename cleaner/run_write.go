@@ -22,11 +22,6 @@ const writeRows = 1 << 13
 type runWriter struct {
 	run                                    *Run
 	scores, suggestions, confidences, runs runColumn
-
-	// What makes suspects: the given labels [n], and the decisions, nil if there are none.
-	labels    []kv.Class
-	decisions *kv.ColumnReader
-	suspects  []kv.NodeID
 }
 
 // A runColumn is a column that a run writes, and its index; nil if it has none.
@@ -46,8 +41,8 @@ func (c *runColumn) add(v kv.NodeID, value kv.Value) error {
 
 // newRunWriter begins the columns, the index on score, and those on other columns that had one, which is lost with what
 // they held. The caller closes it.
-func newRunWriter(b *kv.Bulk, run *Run, labels []kv.Class) (w *runWriter, err error) {
-	w = &runWriter{run: run, labels: labels}
+func newRunWriter(b *kv.Bulk, run *Run) (w *runWriter, err error) {
+	w = &runWriter{run: run}
 	for _, column := range []struct {
 		name string
 		kind kv.Kind
@@ -82,9 +77,13 @@ func (w *runWriter) close() error { return w.eachIndex((*index.Builder).Close) }
 // finish ends the nodes.
 func (w *runWriter) finish() error { return w.eachIndex((*index.Builder).Finish) }
 
-// mark makes the indexes visible with the commit.
-func (w *runWriter) mark(tx *kv.Tx) error {
-	return w.eachIndex(func(b *index.Builder) error { return b.Mark(tx) })
+// mark makes the indexes visible with the commit, and the run, which counts its scores.
+func (w *runWriter) mark(ctx context.Context, tx *kv.Tx) error {
+	if err := w.eachIndex(func(b *index.Builder) error { return b.Mark(tx) }); err != nil || w.run == nil {
+		return err
+	}
+	w.run.Uncounted = true
+	return errors.Join(w.run.Recount(ctx, tx), w.run.put(tx))
 }
 
 // put writes what a run says of the nodes first ≤ v < end.
@@ -106,31 +105,12 @@ func (w *runWriter) put(first, end kv.NodeID, result *scoring) error {
 				return err
 			}
 		}
-		if err := w.noteSuspect(v, score, suggestion); err != nil {
-			return err
-		}
 	}
 	return w.suggestions.PutClasses(first, suggestions.classes.Data[first:end])
 }
 
-// noteSuspect notes a node, whose label and decision are those of when the run began, if it is a suspect.
-func (w *runWriter) noteSuspect(v kv.NodeID, score float32, suggestion kv.Class) error {
-	label := w.labels[v]
-	if !(float64(score) > w.run.Threshold) || label == kv.NoClass || suggestion == kv.NoClass || suggestion == label {
-		return nil
-	}
-	decision, err := valueAt(w.decisions, v)
-	if err == nil && decision.IsNull() {
-		w.suspects = append(w.suspects, v)
-	}
-	return err
-}
-
-// writeRun gives the run its ID and makes it and all it found visible in one commit. From is the snapshot that it began
-// with.
-func writeRun(
-	ctx context.Context, s *kv.Store, from *kv.Tx, run *Run, start time.Time, p *problem, result *scoring,
-) (err error) {
+// writeRun gives the run its ID and makes it and all it found visible in one commit.
+func writeRun(ctx context.Context, s *kv.Store, run *Run, start time.Time, p *problem, result *scoring) (err error) {
 	b, err := s.Bulk(ctx)
 	if err != nil {
 		return err
@@ -139,7 +119,7 @@ func writeRun(
 	if run.ID, err = nextRunID(b.Tx()); err != nil {
 		return err
 	}
-	w, err := writeScores(ctx, b, from, run, p, result)
+	w, err := writeScores(ctx, b, run, result)
 	if err != nil {
 		return err
 	}
@@ -148,29 +128,21 @@ func writeRun(
 		return err
 	}
 	return b.Commit(func(tx *kv.Tx) error {
+		if err := p.markJoined(tx, run); err != nil {
+			return err
+		}
 		run.Seconds = time.Since(start).Seconds()
-		return errors.Join(w.mark(tx), run.put(tx), p.markJoined(tx, run))
+		return w.mark(ctx, tx)
 	})
 }
 
 // writeScores writes all that a run says of the nodes. The caller closes the writer after the commit, in which it marks
 // it.
-func writeScores(
-	ctx context.Context, b *kv.Bulk, from *kv.Tx, run *Run, p *problem, result *scoring,
-) (_ *runWriter, err error) {
-	w, err := newRunWriter(b, run, p.labels)
+func writeScores(ctx context.Context, b *kv.Bulk, run *Run, result *scoring) (*runWriter, error) {
+	w, err := newRunWriter(b, run)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, w.close())
-		}
-	}()
-	if w.decisions, err = from.Reader(decide.Column); err != nil && !errors.Is(err, kv.ErrNoColumn) {
-		return nil, err
-	}
-	err = nil
 	n := len(result.scores.Data)
 	for first := 0; first < n && err == nil; first += writeRows {
 		if err = ctx.Err(); err == nil {
@@ -180,10 +152,10 @@ func writeScores(
 	if err == nil {
 		err = w.finish()
 	}
-	if err == nil {
-		err = run.countSuspects(ctx, p, w.suspects)
+	if err != nil {
+		return nil, errors.Join(err, w.close())
 	}
-	return w, err
+	return w, nil
 }
 
 // writeMixture writes the predictions of combine.
@@ -249,7 +221,7 @@ func rescoreAll(ctx context.Context, s *kv.Store, opt RescoreOptions) (run *Run,
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, result.Close()) }()
-	if err := writeRescored(ctx, s, tx, run, &p, result); err != nil {
+	if err := writeRescored(ctx, s, tx, run, result); err != nil {
 		return nil, err
 	}
 	return run, nil
@@ -327,9 +299,7 @@ func (r *Run) isLast(tx *kv.Tx, rescorings int64) error {
 }
 
 // writeRescored makes the scores of a pass visible in one commit. From is the snapshot that it began with.
-func writeRescored(
-	ctx context.Context, s *kv.Store, from *kv.Tx, run *Run, p *problem, result *scoring,
-) (err error) {
+func writeRescored(ctx context.Context, s *kv.Store, from *kv.Tx, run *Run, result *scoring) (err error) {
 	b, err := s.Bulk(ctx)
 	if err != nil {
 		return err
@@ -338,19 +308,16 @@ func writeRescored(
 	if err := run.isLast(b.Tx(), run.Rescorings); err != nil {
 		return err
 	}
-	run.Uncounted = false
 	run.MislabelRate, run.Threshold = run.Model.Told, run.Model.Threshold
-	w, err := writeScores(ctx, b, from, run, p, result)
+	w, err := writeScores(ctx, b, run, result)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
-	run.Scored = int64(countLabelled(p.tested))
-	run.meanScores, run.labelCounts = meanScoresByLabel(p.tested, result.scores.Data, p.classes)
 	if err := run.upToDate(from); err != nil {
 		return err
 	}
-	return b.Commit(func(tx *kv.Tx) error { return errors.Join(w.mark(tx), run.put(tx)) })
+	return b.Commit(func(tx *kv.Tx) error { return w.mark(ctx, tx) })
 }
 
 // upToDate notes that the scores are those of a snapshot.

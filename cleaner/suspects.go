@@ -57,22 +57,6 @@ func contradicted(label kv.Class, predictions []float32, votes []float64) bool {
 	return predictions[label] < slices.Max(predictions) && votes[label] < slices.Max(votes)
 }
 
-// countSuspects notes the suspects of a run, ascending, and how many of them are contradicted.
-func (r *Run) countSuspects(ctx context.Context, p *problem, suspects []kv.NodeID) error {
-	r.Suspects, r.Contradicted = int64(len(suspects)), 0
-	around, err := newPoll(p)
-	if err != nil {
-		return err
-	}
-	return rowstore.EachOf(ctx, p.predictions, suspects, func(v kv.NodeID, row []float32) error {
-		votes, err := around.of(v)
-		if err == nil && contradicted(p.labels[v], row, votes) {
-			r.Contradicted++
-		}
-		return err
-	})
-}
-
 // suspectFacts reads what beside the score makes a node a suspect.
 type suspectFacts struct{ labels, suggestions, decisions *kv.ColumnReader }
 
@@ -117,57 +101,6 @@ func valueAt(column *kv.ColumnReader, v kv.NodeID) (kv.Value, error) {
 	return column.At(v)
 }
 
-// A runCounter counts what a run says of its scores: how many they are, suspects, and means by given label.
-type runCounter struct {
-	run      *Run
-	facts    suspectFacts
-	class    []kv.Class // of the run, by that of the store; NoClass: the run does not know it
-	scored   int64
-	suspects []kv.NodeID
-	sums     *labelMeans
-}
-
-// newRunCounter begins to count by the threshold of a run.
-func newRunCounter(tx *kv.Tx, run *Run) (c *runCounter, err error) {
-	c = &runCounter{run: run, sums: newLabelMeans(len(run.Classes))}
-	for _, name := range tx.Classes() {
-		c.class = append(c.class, kv.Class(slices.Index(run.Classes, name)))
-	}
-	c.facts, err = readSuspectFacts(tx)
-	return c, err
-}
-
-// add counts a node that has a score.
-func (c *runCounter) add(v kv.NodeID, label kv.Class, score float64) error {
-	if label != kv.NoClass && c.class[label] != kv.NoClass {
-		c.sums.add(c.class[label], score)
-	}
-	c.scored++
-	is, err := c.facts.isSuspect(c.run.Threshold, v, kv.ValueOf(score))
-	if is {
-		c.suspects = append(c.suspects, v)
-	}
-	return err
-}
-
-// finish notes the counts in the run.
-func (c *runCounter) finish(ctx context.Context, tx *kv.Tx) error {
-	last, err := lastFit(tx)
-	if err != nil {
-		return err
-	}
-	p, err := last.problem(tx)
-	if err != nil {
-		return err
-	}
-	if err := c.run.countSuspects(ctx, &p, c.suspects); err != nil {
-		return err
-	}
-	c.run.Scored, c.run.Uncounted = c.scored, false
-	c.run.meanScores, c.run.labelCounts = c.sums.means()
-	return nil
-}
-
 // eachStored goes through the nodes that have a score, with their labels.
 func eachStored(ctx context.Context, tx *kv.Tx, do func(v kv.NodeID, label kv.Class, score float64) error) error {
 	column, err := tx.Reader(ScoreColumn)
@@ -206,14 +139,49 @@ func (r *Run) Recount(ctx context.Context, tx *kv.Tx) error {
 	if !r.Uncounted {
 		return nil
 	}
-	c, err := newRunCounter(tx, r)
+	facts, err := readSuspectFacts(tx)
 	if err != nil {
 		return err
 	}
-	if err := eachStored(ctx, tx, c.add); err != nil {
+	var suspects []kv.NodeID
+	r.Scored, r.meanScores, r.labelCounts = 0, make([]float64, len(r.Classes)), make([]float64, len(r.Classes))
+	err = eachStored(ctx, tx, func(v kv.NodeID, label kv.Class, score float64) error {
+		if label = r.class(label); label != kv.NoClass {
+			r.meanScores[label] += score
+			r.labelCounts[label]++
+		}
+		r.Scored++
+		is, err := facts.isSuspect(r.Threshold, v, kv.ValueOf(score))
+		if is {
+			suspects = append(suspects, v)
+		}
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	return c.finish(ctx, tx)
+	for k, count := range r.labelCounts {
+		r.meanScores[k] /= count // 0/0 is NaN
+	}
+	r.Suspects, r.Contradicted, r.Uncounted = int64(len(suspects)), 0, false
+	p, err := r.problem(tx)
+	if errors.Is(err, kv.ErrNotFound) { // a run that was made elsewhere, without predictions
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	around, err := newPoll(&p)
+	if err != nil {
+		return err
+	}
+	return rowstore.EachOf(ctx, p.predictions, suspects, func(v kv.NodeID, row []float32) error {
+		votes, err := around.of(v)
+		if err == nil && contradicted(p.labels[v], row, votes) {
+			r.Contradicted++
+		}
+		return err
+	})
 }
 
 // Remaining is what people have left to review, and what they have reviewed.
@@ -345,36 +313,4 @@ func ratesOfMean(means, counts []float64, rate float64) []float64 {
 		wrong = max(0, wrong-counts[k])
 	}
 	return rates
-}
-
-// meanScoresByLabel are the means of the scores by given label [c], NaN of a label that no node has, and the numbers of
-// nodes with it [c].
-func meanScoresByLabel(labels []kv.Class, scores []float32, classes int) (means, counts []float64) {
-	m := newLabelMeans(classes)
-	for v, y := range labels {
-		if y != kv.NoClass {
-			m.add(y, float64(scores[v]))
-		}
-	}
-	return m.means()
-}
-
-// labelMeans are sums of scores, and numbers of nodes, by given label [c].
-type labelMeans struct{ sums, counts []float64 }
-
-func newLabelMeans(classes int) *labelMeans {
-	return &labelMeans{make([]float64, classes), make([]float64, classes)}
-}
-
-func (m *labelMeans) add(label kv.Class, score float64) {
-	m.sums[label] += score
-	m.counts[label]++
-}
-
-// means turns the sums into means, NaN of a label that no node has.
-func (m *labelMeans) means() (means, counts []float64) {
-	for k := range m.sums {
-		m.sums[k] /= m.counts[k] // 0/0 is NaN
-	}
-	return m.sums, m.counts
 }

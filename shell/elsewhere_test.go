@@ -221,7 +221,7 @@ func TestImportRefusesARun(t *testing.T) {
 		{row(2, "1.5"), "--scores bad.csv", exitFailed, `bad.csv:2: column "score": got "1.5", want a number from 0 to 1`},
 		{row(4, ""), "--scores bad.csv", exitFailed, `bad.csv:2: node "` + fields[0] + `": suggestion "` + fields[3] + `" with confidence NaN`},
 		{func() { bad("bad.csv", header+"\n"+rest) }, "--scores bad.csv", exitFailed, `has no row for node "` + fields[0]},
-		{changed(map[string]any{"scored": 399, "suspects": 39}), "--run bad.json", exitFailed, "scores.csv: 400 nodes have a score and "},
+		{changed(map[string]any{"scored": 399, "suspects": 39}), "--run bad.json", exitFailed, "400 nodes have a score and "},
 		{changed(map[string]any{"model": nil}), "--run bad.json", exitFailed, "bad.json: has no model"},
 		{
 			func() { bad("bad.csv", "id,label\np0,Cooking\n") }, "--nodes bad.csv", exitFailed,

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -16,20 +15,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
-
-// A runFile describes a run that was made elsewhere.
-type runFile struct {
-	Model   *cleaner.PieceModel `json:"model"` // as the operation fit of a worker gives it
-	Started time.Time           `json:"started"`
-	Seconds float64             `json:"seconds"`
-	Seed    uint64              `json:"seed"`
-
-	// Of the whole graph. Edges are counted as in a store: without loops and repeats.
-	Nodes    int64 `json:"nodes"`
-	Edges    int64 `json:"edges"`
-	Scored   int64 `json:"scored"`
-	Suspects int64 `json:"suspects"`
-}
 
 // runShare is the part of the memory that a run file may have, as a divisor: what is read from it takes several times
 // as much.
@@ -49,17 +34,14 @@ func readRun(ctx context.Context, path string, memory int64) (_ *cleaner.Foreign
 	if int64(len(text)) > memory/runShare {
 		return nil, fmt.Errorf("%s: has more than %d bytes, want more --memory", path, memory/runShare)
 	}
-	var read runFile
-	if err := json.Unmarshal(text, &read); err != nil {
+	run := new(cleaner.ForeignRun)
+	if err := json.Unmarshal(text, run); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if read.Model == nil {
+	if run.Model == nil || run.Model.Census == nil {
 		return nil, fmt.Errorf("%s: has no model", path)
 	}
-	return &cleaner.ForeignRun{
-		Model: read.Model, Started: read.Started, Seconds: read.Seconds, Seed: read.Seed,
-		Elsewhere: cleaner.Elsewhere{Nodes: read.Nodes, Edges: read.Edges, Scored: read.Scored, Suspects: read.Suspects},
-	}, nil
+	return run, nil
 }
 
 // scoreColumns are those of a table of scores beside id.

@@ -32,10 +32,14 @@ func newScore(b base) (step, error) {
 	if err := json.Unmarshal(b.Model, s.model); err != nil {
 		return nil, fmt.Errorf("%w: model: %w", errFrame, err)
 	}
+	scorer, err := s.model.Scorer()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errFrame, err)
+	}
 	if len(s.model.Census.Names) != b.Classes || s.model.Hops != b.Hops {
 		return nil, fmt.Errorf("%w: a model of %d classes and %d hops, the job has %d and %d", errFrame, len(s.model.Census.Names), s.model.Hops, b.Classes, b.Hops)
 	}
-	s.scorer = s.model.Scorer()
+	s.scorer = scorer
 	return s, nil
 }
 
