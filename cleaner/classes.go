@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/index"
@@ -277,4 +278,86 @@ func (p *problem) homophily(ctx context.Context, tx *kv.Tx, workers int) (*Label
 		return nil, err
 	}
 	return p.neighbors.homophily(), nil
+}
+
+// Bounds of tellOrder. Measured with predictions out of fold, of two classifiers on clean labels and of one on labels
+// of which 30% are wrong: their kappa was .047 to .90 on five real graphs, 0 on one that they cannot predict, and at
+// most .037 once rows were shuffled 20 times. No classes took one another's place, but did in 170 of 170 pairs that
+// were exchanged on the four graphs whose predictions agree with more than half of the labels.
+const (
+	leastKappa   = 0.05
+	mostCompared = 1 << 16 // labels
+	leastSwapped = 5       // labels of a class
+)
+
+// tellOrder says that predictions from outside agree with the labels hardly more often than by chance, or would agree
+// if classes changed places: their rows or columns may have another order than the nodes or the classes. It is empty if
+// nothing speaks for that. It compares labels from all over the graph.
+func (in *inputs) tellOrder(ctx context.Context) (string, error) {
+	var compared, agreeing, byChance float64
+	labelled, predicted := make([]float64, in.classes), make([]float64, in.classes)
+	counts := map[[2]kv.Class]int{} // by label and likeliest class
+	rows := make([]float32, scoreRows*in.classes)
+	for first := 0; first < len(in.labels); first += scoreRows * max(1, len(in.labels)/mostCompared) {
+		labels := in.labels[first:min(first+scoreRows, len(in.labels))]
+		block := rows[:len(labels)*in.classes]
+		at := kv.Range{First: kv.NodeID(first), End: kv.NodeID(first + len(labels))}
+		if err := errors.Join(ctx.Err(), in.predictions.Read(at, 0, in.classes, block)); err != nil {
+			return "", err
+		}
+		for i, y := range labels {
+			class, chance, _ := largest(block[i*in.classes:][:in.classes])
+			if y == kv.NoClass || !(chance > 0) { // no label, or a row of NaN or of zeros
+				continue
+			}
+			compared, labelled[y], predicted[class] = compared+1, labelled[y]+1, predicted[class]+1
+			counts[[2]kv.Class{y, class}]++
+			if y == class {
+				agreeing++
+			}
+		}
+	}
+	if compared == 0 {
+		return "", nil
+	}
+	if swapped := swappedClasses(counts, in.names); swapped != "" {
+		return swapped, nil
+	}
+	for k := range labelled {
+		byChance += labelled[k] * predicted[k] / compared
+	}
+	if kappa := (agreeing - byChance) / (compared - byChance); kappa >= leastKappa || agreeing == compared {
+		return "", nil
+	}
+	return fmt.Sprintf("Your predictions agree with %.0f%% of the labels, and would with %.0f%% by chance: are their rows in the order "+
+		"of the nodes, and their columns in the order of the classes?", 100*agreeing/compared, 100*byChance/compared), nil
+}
+
+// swappedClasses names the first classes that are predicted for one another's labels. A class takes the place of
+// another if it is predicted for more of its labels than that one itself.
+func swappedClasses(counts map[[2]kv.Class]int, names []string) string {
+	usual := make([]kv.Class, len(names))
+	for y := range usual {
+		usual[y] = kv.Class(y)
+	}
+	own := func(y kv.Class) int { return counts[[2]kv.Class{y, y}] }
+	for pair, count := range counts {
+		y, class := pair[0], pair[1]
+		if count < leastSwapped || count <= own(y) {
+			continue
+		}
+		if most := counts[[2]kv.Class{y, usual[y]}]; usual[y] == y || count > most || count == most && class < usual[y] {
+			usual[y] = class
+		}
+	}
+	for first := range usual {
+		var told []string
+		for y := first; len(told) <= len(usual) && usual[y] != kv.Class(y); y = int(usual[y]) {
+			told = append(told, fmt.Sprintf("%q for most labels %q", names[usual[y]], names[y]))
+			if usual[y] == kv.Class(first) {
+				return "Your predictions have " + strings.Join(told, ", ") + ": are their columns in the order of the classes?"
+			}
+		}
+	}
+	return ""
 }

@@ -206,33 +206,16 @@ func tellUnsettled(m *labelmodel.Model) string {
 	return fmt.Sprintf("the label model had not converged after %d rounds: scores and the mislabel rate may be slightly off", labelmodel.MostSweeps)
 }
 
-// warningsOf are those of Run.Warnings. The model may be nil.
-func warningsOf(homophily *LabelStatistics, model *labelmodel.Model, names []string) (warnings []string) {
+// warningsOf are those of Run.Warnings. order is that of tellOrder, and the model may be nil.
+func warningsOf(homophily *LabelStatistics, order string, model *labelmodel.Model) (warnings []string) {
 	if warning := homophily.Warning(); warning != "" {
 		warnings = append(warnings, warning)
 	}
-	switch {
-	case model == nil:
-	case model.Alike:
-		warnings = append(warnings, "the predictions are too weak to tell wrong labels from hard ones, so wrong labels of all pairs of classes count as equally frequent; "+
-			"if they are yours, look whether columns and rows are in the right order")
-	default:
-		warnings = append(warnings, tellExchanged(model, names)...)
+	if order != "" {
+		warnings = append(warnings, order)
 	}
-	return warnings
-}
-
-// tellExchanged names classes most of whose labels are the other one's, a text a pair. It takes predictions that know
-// the names better than the labels, and neighbours that do not say the same as the labels.
-func tellExchanged(m *labelmodel.Model, names []string) (warnings []string) {
-	rate := m.Transition()
-	for _, cell := range m.Flips {
-		a, b := cell.Row, cell.Column
-		if there, back := rate(b, a), rate(a, b); a < b && there > 0.5 && back > 0.5 {
-			warnings = append(warnings, fmt.Sprintf("the labels or the predictions have the names of classes %q and %q exchanged: by the model, %.0f%% "+
-				"of the first are labelled as the second, and %.0f%% of the second as the first. Nearly all their suspects come from that: put the names "+
-				"right in one of the files, import and clean again", names[a], names[b], 100*there, 100*back))
-		}
+	if model != nil && model.Alike {
+		warnings = append(warnings, "the predictions are too weak to tell wrong labels from hard ones, so wrong labels of all pairs of classes count as equally frequent")
 	}
 	return warnings
 }

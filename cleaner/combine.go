@@ -316,7 +316,7 @@ func (g *group) say(imported Imported) string {
 		return fmt.Sprintf("%s are left out: they may have seen the labels. %s. Up to %.0f%% would be joined. "+
 			"If they are out of fold, clean with the option out-of-fold", of, tell, 100*mostTold)
 	case g.weights[1] == 0:
-		return of + " add nothing to the built-in classifier's and were not used: are columns and rows in the right order?"
+		return of + " add nothing to the built-in classifier's and were not used"
 	}
 	text := fmt.Sprintf("%s are joined with the built-in classifier's, with weights of %.2f and %.2f",
 		of, g.weights[1], g.weights[0])

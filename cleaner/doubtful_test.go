@@ -5,9 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 )
 
 // TestPoorPredictionsAreSaid wants a warning where labels have nothing to do with graph and predictions.
@@ -32,20 +29,36 @@ func TestPoorPredictionsAreSaid(t *testing.T) {
 	}
 }
 
-// TestExchangedNames wants one warning where most labels of two classes are the other one's, and none where that is so
-// of one class.
-func TestExchangedNames(t *testing.T) {
-	m := &labelmodel.Model{
-		Classes: 3, Right: []float64{10, 20, 900},
-		Flips: []classmatrix.Cell{{Row: 0, Column: 1, Value: 90}, {Row: 1, Column: 0, Value: 180}, {Row: 1, Column: 2, Value: 3}},
-	}
-	names := []string{"Systems", "Theory", "Graphics"}
-	want := `classes "Systems" and "Theory" exchanged: by the model, 70% of the first are labelled as the second, and 78% of the second`
-	if got := tellExchanged(m, names); len(got) != 1 || !strings.Contains(got[0], want) {
-		t.Errorf("exchanged: got %q, want %q", got, want)
-	}
-	m.Flips[1].Value = 20
-	if got := tellExchanged(m, names); len(got) != 0 {
-		t.Errorf("one class alone: got %q", got)
+// TestOrderOfPredictions wants a warning where rows of predictions have another order than the nodes, or columns
+// another than the classes, and none where they are right.
+func TestOrderOfPredictions(t *testing.T) {
+	for _, test := range []struct {
+		name, want string
+		change     func(rows [][]float64)
+	}{
+		{"right", "", func([][]float64) {}},
+		{"rows in another order", "Your predictions agree with 2", func(rows [][]float64) {
+			rand.New(rand.NewPCG(1, 1)).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		}},
+		{"two columns exchanged", `Your predictions have "gamma" for most labels "beta", "beta" for most labels "gamma": are`, func(rows [][]float64) {
+			for _, row := range rows {
+				row[1], row[2] = row[2], row[1]
+			}
+		}},
+		{"columns turned", `Your predictions have "beta" for most labels "alpha", "gamma" for most labels "beta", "δelta" for`, func(rows [][]float64) {
+			for _, row := range rows {
+				row[0], row[1], row[2], row[3] = row[3], row[0], row[1], row[2]
+			}
+		}},
+	} {
+		for _, imported := range []Imported{OutOfFold, AsGiven} {
+			p := newPlanted(9, 300)
+			test.change(p.scores)
+			run := mustClean(t, p.load(t, false), Options{Seed: 1, Imported: imported})
+			got := slices.DeleteFunc(run.Warnings, func(w string) bool { return !strings.HasPrefix(w, "Your predictions") })
+			if test.want == "" && len(got) > 0 || test.want != "" && (len(got) != 1 || !strings.HasPrefix(got[0], test.want)) {
+				t.Errorf("%s, %s: got %q, want %q", test.name, imported, got, test.want)
+			}
+		}
 	}
 }

@@ -22,6 +22,7 @@ type inputs struct {
 	tx     *kv.Tx
 	joins  bool   // predictions from outside are to be joined with those of the built-in classifier
 	use    string // Run.PredictionUse
+	order  string // what tellOrder says of predictions from outside
 	newest int64  // entry of the history
 	commit uint64
 	writes int64 // of predictions
@@ -69,6 +70,11 @@ func readInputs(ctx context.Context, tx *kv.Tx, place *workplace.Place, opt Opti
 	}
 	if in.source == SourceImported && opt.Imported == AsGiven {
 		if err := in.takeAsGiven(opt); err != nil {
+			return nil, err
+		}
+	}
+	if in.source == SourceImported {
+		if in.order, err = in.tellOrder(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -171,7 +177,7 @@ func (in *inputs) join(ctx context.Context, opt Options) (err error) {
 
 // run is the run of a result, and tells what speaks against it.
 func (in *inputs) run(result *scoring, homophily *LabelStatistics, start time.Time, opt Options) *Run {
-	warnings := warningsOf(homophily, result.model, in.names)
+	warnings := warningsOf(homophily, in.order, result.model)
 	for _, warning := range warnings {
 		opt.warn(warning)
 	}

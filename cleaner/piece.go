@@ -342,7 +342,7 @@ func FitModel(ctx context.Context, in FitInput) (_ *PieceModel, err error) {
 	}
 	m := &PieceModel{
 		Census: in.Census, Hops: in.Hops, Model: model, Rate: model.Told, Threshold: model.Threshold,
-		Warnings: warningsOf(in.Neighbors.homophily(), model, in.Census.Names),
+		Warnings: warningsOf(in.Neighbors.homophily(), "", model),
 	}
 	if unsettled := tellUnsettled(model); unsettled != "" {
 		m.Notices = append(m.Notices, unsettled)
