@@ -175,7 +175,7 @@ func newNodePredictor(ctx context.Context, f *filler, steps *atomic.Int64) *node
 	return &nodePredictor{filler: f, ctx: ctx, steps: steps, labels: nodeLabels{tx: f.tx}}
 }
 
-// row is what is to be stored of a node, borrowed; errNoClassifier if the features of the store are others than the
+// row is what is to be stored of a node; errNoClassifier if the features of the store are others than the
 // classifier knows.
 func (p *nodePredictor) row(v kv.NodeID) ([]float32, error) {
 	if p.splits == nil && !p.by.Drawn {

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/probability"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
@@ -26,7 +25,6 @@ type filler struct {
 	tx         *kv.Tx
 	by         *classifier // its network is read by open
 	joiner     *joiner     // nil: the predictions are the classifier's alone
-	keeper     probability.Keeper
 }
 
 // openFiller returns errNoClassifier if the store keeps no classifier, or its predictions are from outside and not
@@ -45,7 +43,6 @@ func openFiller(tx *kv.Tx) (*filler, error) {
 	} else if f.Matrix, err = tx.Matrix(PredictionsMatrix); err != nil {
 		return nil, err
 	}
-	f.keeper = probability.NewKeeper(f.Encoding(), f.Width())
 	return f, nil
 }
 
@@ -74,18 +71,18 @@ func keptNow(tx *kv.Tx) (*keptClassifier, error) {
 	return kept, err
 }
 
-// row is what is stored of a node for what the classifier predicts of it, [width] and borrowed.
+// row is what is stored of a node for what the classifier predicts of it [width].
 func (f *filler) row(v kv.NodeID, predicted []float64) ([]float32, error) {
 	if f.joiner != nil {
 		return f.joiner.join(v, predicted)
 	}
-	places, row := columnPlaces(f.Columns()), make([]float64, f.Width())
+	places, row := columnPlaces(f.Columns()), make([]float32, f.Width())
 	for i, p := range predicted {
 		if j, ok := places[f.by.Classes[i]]; ok {
-			row[j] = p
+			row[j] = float32(p)
 		}
 	}
-	return f.keeper.Keep(row), nil
+	return row, nil
 }
 
 // unpredicted are the nodes without predictions among those that the classifier has not seen, ascending.
@@ -166,10 +163,10 @@ func (f *filler) rowsOf(ctx context.Context, nodes []kv.NodeID, opt Options) ([]
 	rows, workers := make([][]float32, len(nodes)), make([]*nodePredictor, parallel.Workers(opt.Workers))
 	err := parallel.Do(ctx, len(workers), len(nodes), func(ctx context.Context, worker, i int) error {
 		if workers[worker] == nil {
-			workers[worker] = newNodePredictor(ctx, f.copy(), steps)
+			workers[worker] = newNodePredictor(ctx, f, steps)
 		}
-		row, err := workers[worker].row(nodes[i])
-		rows[i] = slices.Clone(row)
+		var err error
+		rows[i], err = workers[worker].row(nodes[i])
 		return err
 	})
 	return rows, err
@@ -191,32 +188,16 @@ func (f *filler) rowsByPass(ctx context.Context, s *kv.Store, nodes []kv.NodeID,
 		return nil, errNoClassifier
 	}
 	rows = make([][]float32, len(nodes))
-	type memory struct {
-		filler *filler
-		layers nn.Activations
-	}
-	workers := make([]memory, parallel.Workers(opt.Workers))
-	err = parallel.Do(ctx, len(workers), (len(nodes)+filledAtOnce-1)/filledAtOnce, func(ctx context.Context, worker, part int) error {
-		w := &workers[worker]
-		if w.filler == nil {
-			w.filler = f.copy()
-		}
+	layers := make([]nn.Activations, parallel.Workers(opt.Workers))
+	err = parallel.Do(ctx, len(layers), (len(nodes)+filledAtOnce-1)/filledAtOnce, func(ctx context.Context, worker, part int) error {
 		at := part * filledAtOnce
-		return rowstore.EachOf(ctx, inputs, nodes[at:min(at+filledAtOnce, len(nodes))], func(v kv.NodeID, x []float32) error {
-			row, err := w.filler.row(v, f.by.predict(x, &w.layers))
-			rows[at] = slices.Clone(row)
+		return rowstore.EachOf(ctx, inputs, nodes[at:min(at+filledAtOnce, len(nodes))], func(v kv.NodeID, x []float32) (err error) {
+			rows[at], err = f.row(v, f.by.predict(x, &layers[worker]))
 			at++
 			return err
 		})
 	})
 	return rows, err
-}
-
-// copy is a filler for another goroutine, with buffers of its own.
-func (f *filler) copy() *filler {
-	other := *f
-	other.keeper = probability.NewKeeper(f.Encoding(), f.Width())
-	return &other
 }
 
 // write stores the rows of some nodes, as long as these have none.

@@ -259,7 +259,7 @@ const (
 // The store keeps the classifier, as it keeps one that Clean has joined with predictions from outside: for nodes that
 // are added later, which Clean and Rescore predict by it.
 //
-// Of the options it takes Seed, Encoding, and those that every job has. Below the least MemoryBudget for the graph it
+// Of the options it takes Seed, and those that every job has. Below the least MemoryBudget for the graph it
 // fails with an *ops.BudgetError before it learns anything.
 //
 // Without labels outside the validation and test splits it returns ErrNoLabels, for bad features of a node ErrFeatures,
@@ -301,7 +301,7 @@ func Predict(ctx context.Context, s *kv.Store, opt Options) (report *PredictRepo
 	if err != nil {
 		return nil, err
 	}
-	err = writePredictions(ctx, s, tx, predictions, trained.keep(&p, tx.Classes()), opt.Encoding)
+	err = writePredictions(ctx, s, tx, predictions, trained.keep(&p, tx.Classes()))
 	if err = errors.Join(err, predictions.Close()); err != nil {
 		return nil, err
 	}
@@ -312,15 +312,14 @@ func Predict(ctx context.Context, s *kv.Store, opt Options) (report *PredictRepo
 // writePredictions stores predictions of the nodes of a snapshot, whose columns are in the order of its classes, and
 // the classifier that made them.
 func writePredictions(
-	ctx context.Context, s *kv.Store, snapshot *kv.Tx, predictions ops.Source, by *classifier, encoding PredictionEncoding,
+	ctx context.Context, s *kv.Store, snapshot *kv.Tx, predictions ops.Source, by *classifier,
 ) error {
 	b, err := s.Bulk(ctx)
 	if err != nil {
 		return err
 	}
 	defer b.Abort()
-	opt := PredictionOptions{Source: SourceBuiltIn, PredictionEncoding: encoding}
-	w, err := NewPredictionWriter(b, snapshot.Classes(), opt)
+	w, err := NewPredictionWriter(b, snapshot.Classes(), PredictionOptions{Source: SourceBuiltIn})
 	if err != nil {
 		return err
 	}

@@ -223,9 +223,6 @@ type Options struct {
 	// Imported says what imported predictions are. It has no effect on built-in ones.
 	Imported Imported
 
-	// Encoding says how Predict stores predictions.
-	Encoding PredictionEncoding
-
 	// MemoryBudget bounds the bytes that the work holds beside what the store holds by its own options: labels and
 	// splits of every node, the matrices between classes (see MatrixBytes), and what the operators hold. Long arrays
 	// that are read in order lie in files and do not count. If the budget is too small, the work fails with an
@@ -278,9 +275,6 @@ func (o Options) withDefaults() (Options, error) {
 		}
 	default:
 		problems = append(problems, fmt.Errorf("predictions %q: want %q, %q, %q or none", o.Imported, OutOfFold, InSample, AsGiven))
-	}
-	if o.Encoding.TopK < 0 {
-		problems = append(problems, fmt.Errorf("top-k %d: want 0 or more", o.Encoding.TopK))
 	}
 	if !(o.Threshold >= 0 && o.Threshold < 1) {
 		problems = append(problems, fmt.Errorf("threshold %v: want none or a number between 0 and 1", o.Threshold))

@@ -35,7 +35,7 @@ const (
 	writesKey        = "writes" // how often predictions were written
 )
 
-// PredictionOptions says what the rows of a PredictionWriter are, and how they are stored.
+// PredictionOptions says what the rows of a PredictionWriter are.
 type PredictionOptions struct {
 	// Logits says that rows are logits, which become probabilities by softmax.
 	Logits bool
@@ -46,21 +46,19 @@ type PredictionOptions struct {
 	// Partial lets nodes be without a row. Clean has the built-in classifier predict them or, with AsGiven,
 	// gives them no score. Preset paper wants a row for each, or AsGiven.
 	Partial bool
-
-	PredictionEncoding
 }
 
 // A PredictionWriter checks predictions row by row and writes them to the matrix PredictionsMatrix of a bulk write. Use
 // it from one goroutine: Put every node once, in any order, then Finish, and call Mark in the final function of Commit.
 type PredictionWriter struct {
 	tx      *kv.Tx
-	write   func(v kv.NodeID, row []float32) error // of encoded rows, borrowed
+	write   func(v kv.NodeID, row []float32) error // of rows that add up to 1, borrowed
 	opt     PredictionOptions
 	classes []string
 	nodes   kv.NodeSet
 	rows    int
 	row     []float64
-	keeper  probability.Keeper
+	narrow  []float32 // row as it is stored
 
 	distributions int // rows that add up to 1 or to 100, though they are to be logits
 
@@ -76,7 +74,7 @@ func NewPredictionWriter(b *kv.Bulk, classes []string, opt PredictionOptions) (*
 	if err := checkClasses(tx, classes); err != nil {
 		return nil, err
 	}
-	matrix, err := b.Matrix(PredictionsMatrix, classes, opt.matrix())
+	matrix, err := b.Matrix(PredictionsMatrix, classes)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +86,7 @@ func NewPredictionWriter(b *kv.Bulk, classes []string, opt PredictionOptions) (*
 
 // AppendPredictions begins predictions of some nodes, which replace those that the nodes have. The store has
 // predictions (kv.ErrNotFound), with a column for each of the classes (ErrUnknownClass); a class that is left out is 0.
-// Rows are stored as those of the store are: opt has no encoding. write writes a row of a matrix, such as kv.Tx.SetRow.
+// write writes a row of a matrix, such as kv.Tx.SetRow.
 func AppendPredictions(
 	tx *kv.Tx, classes []string, opt PredictionOptions, write func(matrix string, v kv.NodeID, row []float32) error,
 ) (*PredictionWriter, error) {
@@ -106,22 +104,20 @@ func AppendPredictions(
 		}
 		seen[name] = true
 	}
-	opt.PredictionEncoding = PredictionEncoding{}
 	joins, err := newJoiner(tx)
 	if err != nil {
 		return nil, err
 	}
-	whole, keeper := make([]float64, matrix.Width()), probability.NewKeeper(matrix.Encoding(), matrix.Width())
+	whole := make([]float32, matrix.Width())
 	w := newPredictionWriter(tx, classes, opt, func(v kv.NodeID, row []float32) error {
 		clear(whole)
 		for j, p := range row {
-			whole[places[classes[j]]] = float64(p)
+			whole[places[classes[j]]] = p
 		}
-		kept := keeper.Keep(whole)
-		if err := joins.replace(v, matrix.Columns(), kept, write); err != nil {
+		if err := joins.replace(v, matrix.Columns(), whole, write); err != nil {
 			return err
 		}
-		return write(PredictionsMatrix, v, kept)
+		return write(PredictionsMatrix, v, whole)
 	})
 	w.some, w.joined = true, joins != nil && joins.weights != nil
 	return w, nil
@@ -141,7 +137,7 @@ func newPredictionWriter(
 		classes: slices.Clone(classes),
 		nodes:   bitset.New[kv.NodeID](tx.NumNodes()),
 		row:     make([]float64, len(classes)),
-		keeper:  probability.NewKeeper(opt.matrix(), len(classes)),
+		narrow:  make([]float32, len(classes)),
 	}
 }
 
@@ -248,7 +244,10 @@ func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 	}
 	w.nodes.Add(v)
 	w.rows++
-	return w.write(v, w.keeper.Keep(w.row))
+	for j, p := range w.row {
+		w.narrow[j] = float32(p)
+	}
+	return w.write(v, w.narrow)
 }
 
 // Finish ends the rows. If nodes have no row, and they may not be without, it returns ErrMissingRows with their number
@@ -335,45 +334,6 @@ func rowError(tx *kv.Tx, v kv.NodeID, problem string) error {
 		return err
 	}
 	return &RowError{Node: v, ID: id, Msg: problem}
-}
-
-// A PredictionEncoding says how predictions are stored. The zero value keeps every class of a row as a float32.
-type PredictionEncoding struct {
-	// TopK keeps the k largest classes of a row (ties: the lower class), and gives every other class an equal share of
-	// the rest:
-	//
-	//	q_j = p_j for the k largest, else (1 − Σ q over the k largest) / (c − k)
-	//
-	// so that rows add up to 1 and the order of the classes stays. Zero keeps all classes. So does a k of at least half
-	// of the classes, because it would save nothing.
-	TopK int
-
-	// Float16 keeps probabilities as IEEE 754 binary16, rounded to the nearest: the relative error is at most 2^-11
-	// (absolute 2^-25 below 2^-14). With TopK, the share of the other classes is adjusted, so that a row still adds up
-	// to 1. Without TopK, it adds up to 1 within 2^-11.
-	Float16 bool
-}
-
-func (e PredictionEncoding) matrix() kv.MatrixEncoding {
-	return kv.MatrixEncoding{Half: e.Float16, Kept: e.TopK}
-}
-
-// PredictionsEncoding says how the stored predictions are encoded; kv.ErrNotFound when there are none.
-func PredictionsEncoding(tx *kv.Tx) (PredictionEncoding, error) {
-	matrix, err := tx.Matrix(PredictionsMatrix)
-	if err != nil {
-		return PredictionEncoding{}, err
-	}
-	return predictionEncoding(matrix.Encoding(), matrix.Width()), nil
-}
-
-// predictionEncoding is how a matrix of so many classes is encoded.
-func predictionEncoding(e kv.MatrixEncoding, classes int) PredictionEncoding {
-	encoding := PredictionEncoding{Float16: e.Half}
-	if e.Shares(classes) {
-		encoding.TopK = e.Kept
-	}
-	return encoding
 }
 
 // A RowError describes bad predictions of one node.

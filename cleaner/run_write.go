@@ -166,7 +166,7 @@ func writeMixture(ctx context.Context, b *kv.Bulk, p *problem) error {
 	if err := p.joined.write(b); err != nil {
 		return err
 	}
-	w, err := b.Matrix(CombinedMatrix, p.names, kv.MatrixEncoding{})
+	w, err := b.Matrix(CombinedMatrix, p.names)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func writeBench(bulk *Bulk, n, width int) error {
 	if err != nil {
 		return err
 	}
-	matrix, err := bulk.Matrix("m", make([]string, width), MatrixEncoding{})
+	matrix, err := bulk.Matrix("m", make([]string, width))
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/internal/spill"
@@ -139,17 +138,13 @@ func (b *Bulk) Column(name string, kind Kind) (*ColumnWriter, error) {
 	return w, nil
 }
 
-// Matrix begins a matrix [n×len(columns)] in an encoding, in place of one of the same name. A Kept below 0 or
-// above 2^31-1 is an ErrInvalidValue.
-func (b *Bulk) Matrix(name string, columns []string, e MatrixEncoding) (*MatrixWriter, error) {
-	if e.Kept < 0 || e.Kept > math.MaxInt32 {
-		return nil, fmt.Errorf("matrix %s: %w: %d kept cells a row, want 0 to 2^31-1", name, ErrInvalidValue, e.Kept)
-	}
+// Matrix begins a matrix [n×len(columns)], in place of one of the same name.
+func (b *Bulk) Matrix(name string, columns []string) (*MatrixWriter, error) {
 	g, err := b.newWriter("matrix", name)
 	if err != nil {
 		return nil, err
 	}
-	w := newMatrixWriter(b, name, columns, e, g)
+	w := newMatrixWriter(b, name, columns, g)
 	b.writers["matrix "+name] = bulkWriter{func() error {
 		err := w.finish()
 		w.entry.Sum = b.batch.Sums[g]

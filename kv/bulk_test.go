@@ -21,7 +21,7 @@ func TestBulkRefusesRows(t *testing.T) {
 		for _, what := range []string{"column x", "matrix m"} {
 			for _, sorts := range []bool{false, true} {
 				b := must.Get(s.Bulk(context.Background()))(t)
-				column, matrix := must.Get(b.Column("x", KindInt))(t), must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)
+				column, matrix := must.Get(b.Column("x", KindInt))(t), must.Get(b.Matrix("m", []string{"a"}))(t)
 				if sorts {
 					column.Sort()
 					matrix.Sort()
@@ -155,7 +155,7 @@ func TestCrashInBulk(t *testing.T) {
 	setNodes(t, s, n)
 	b := must.Get(s.Bulk(context.Background()))(t)
 	defer b.Abort()
-	w := must.Get(b.Matrix("m", []string{"a", "b", "c", "d", "e", "f", "g", "h"}, MatrixEncoding{}))(t)
+	w := must.Get(b.Matrix("m", []string{"a", "b", "c", "d", "e", "f", "g", "h"}))(t)
 	row := make([]float32, 8)
 	for v := range NodeID(n) {
 		row[v%8] = float32(v) + 0.5
@@ -180,7 +180,7 @@ func TestCrashInBulk(t *testing.T) {
 	generations := map[record.Generation]bool{}
 	for range 2 {
 		b := must.Get(c.Bulk(context.Background()))(t)
-		w := must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)
+		w := must.Get(b.Matrix("m", []string{"a"}))(t)
 		generations[w.entry.Generation] = true
 		b.Abort()
 	}
@@ -196,7 +196,7 @@ func TestNarrowMatrices(t *testing.T) {
 		setNodes(t, s, n)
 		for _, width := range []int{0, 1, 17} {
 			b := must.Get(s.Bulk(context.Background()))(t)
-			w := must.Get(b.Matrix("m", make([]string, width), MatrixEncoding{}))(t)
+			w := must.Get(b.Matrix("m", make([]string, width)))(t)
 			for v := range NodeID(n) {
 				must.Do(t, w.Put(v, make([]float32, width)))
 			}

@@ -20,7 +20,7 @@ func makeMatrix(t *testing.T, s *Store, name string, columns ...string) {
 	t.Helper()
 	b := beginBulk(t, s)
 	defer b.Abort()
-	must.Get(b.Matrix(name, columns, MatrixEncoding{}))(t)
+	must.Get(b.Matrix(name, columns))(t)
 	must.Do(t, b.Commit(nil))
 }
 

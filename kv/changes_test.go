@@ -72,7 +72,7 @@ func writeInBulk(t *testing.T, s *Store) {
 	t.Helper()
 	b := beginBulk(t, s)
 	defer b.Abort()
-	column, matrix := must.Get(b.Column("x", KindInt))(t), must.Get(b.Matrix("m", []string{"a", "b"}, MatrixEncoding{}))(t)
+	column, matrix := must.Get(b.Column("x", KindInt))(t), must.Get(b.Matrix("m", []string{"a", "b"}))(t)
 	must.Do(t, errors.Join(column.Put(3, ValueOf(1)), matrix.Put(3, []float32{1, 2}), b.Commit(nil)))
 }
 

@@ -59,7 +59,7 @@ func writeMatrix(t *testing.T, s *Store) {
 	t.Helper()
 	b := must.Get(s.Bulk(context.Background()))(t)
 	defer b.Abort()
-	m := must.Get(b.Matrix("m", []string{"a", "b"}, MatrixEncoding{}))(t)
+	m := must.Get(b.Matrix("m", []string{"a", "b"}))(t)
 	for v := range NodeID(20) {
 		must.Do(t, m.Put(v, []float32{float32(v), 1}))
 	}

@@ -87,7 +87,7 @@ func writeEveryKind(t testing.TB, s *Store, r *rand.Rand, round int) {
 	if round == 0 {
 		b := must.Get(s.Bulk(context.Background()))(t)
 		defer b.Abort()
-		m := must.Get(b.Matrix("m", []string{"a", "b", "c"}, MatrixEncoding{}))(t)
+		m := must.Get(b.Matrix("m", []string{"a", "b", "c"}))(t)
 		put := must.Get(b.Space("lent"))(t)
 		for v := range b.Tx().NumNodes() {
 			must.Do(t, m.Put(NodeID(v), []float32{float32(v), r.Float32(), 1}))
@@ -222,7 +222,7 @@ func exportScans(tx *Tx, add func(...any)) error {
 		if err != nil {
 			return err
 		}
-		add(m.Columns(), m.Encoding())
+		add(m.Columns())
 		rows := make([]float32, tx.NumNodes()*m.Width())
 		if err := m.Read(Range{First: 0, End: NodeID(tx.NumNodes())}, 0, m.Width(), rows); err != nil {
 			return err

@@ -109,11 +109,6 @@ func ValueOf[T bool | int | int64 | float64 | string](x T) Value {
 	return Value{} // it is one of these
 }
 
-// A MatrixEncoding says how a matrix is stored: Half keeps cells as IEEE 754 binary16, see float16.Round for the error,
-// and Kept, if not zero, is the largest number of cells of a row that differ from the common value of the row. Kept has
-// no effect if it is not less than half the width, or greater than 4096. The zero value keeps every cell as a float32.
-type MatrixEncoding = codec.MatrixEncoding
-
 // Values that stand for nothing, kinds and directions, names that every store has, and limits.
 const (
 	// NoNode is no node: a store has at most this many, numbered below it.

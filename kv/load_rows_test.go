@@ -85,7 +85,7 @@ func TestRowErrorsEndTheBulk(t *testing.T) {
 			return w.PutClasses(0, []Class{77})
 		},
 		"a row": func(b *Bulk) error {
-			w := must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)
+			w := must.Get(b.Matrix("m", []string{"a"}))(t)
 			return w.Put(0, []float32{1, 2})
 		},
 		"an entry": func(b *Bulk) error {
@@ -119,7 +119,7 @@ func TestLastBlocks(t *testing.T) {
 	defer b.Abort()
 	const rows = record.MaxNodes
 	column := must.Get(b.Column("c", KindInt))(t)
-	matrix := must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)
+	matrix := must.Get(b.Matrix("m", []string{"a"}))(t)
 	column.entry.Rows, matrix.entry.Rows = rows, rows
 	column.rows, matrix.rows = rows, rows
 	column.block = make([]Value, codec.ColumnRows)
@@ -147,7 +147,7 @@ func TestBulkWhileLoading(t *testing.T) {
 		b := must.Get(s.Bulk(context.Background()))(t)
 		defer b.Abort()
 		x := must.Get(b.Column("x", KindFloat))(t)
-		m := must.Get(b.Matrix("m", []string{"a", "b"}, MatrixEncoding{}))(t)
+		m := must.Get(b.Matrix("m", []string{"a", "b"}))(t)
 		x.Sort()
 		m.Sort()
 		for _, v := range rand.New(rand.NewPCG(1, 1)).Perm(n) {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/vmihailenco/msgpack/v5"
 
@@ -17,10 +16,9 @@ import (
 
 // A Matrix is a stored [n×c] matrix with named columns, read as float32. It is safe for concurrent use, as its Tx is.
 type Matrix struct {
-	tx       *Tx
-	name     string
-	columns  []string
-	encoding MatrixEncoding
+	tx      *Tx
+	name    string
+	columns []string
 }
 
 // Matrix returns a stored matrix; ErrNotFound when there is none of that name.
@@ -29,7 +27,7 @@ func (tx *Tx) Matrix(name string) (*Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Matrix{tx, name, entry.Columns, entry.Encoding()}, nil
+	return &Matrix{tx, name, entry.Columns}, nil
 }
 
 // matrix is a matrix of the transaction.
@@ -56,9 +54,6 @@ func (m *Matrix) Columns() []string { return m.columns }
 
 // Width is the number of columns, c.
 func (m *Matrix) Width() int { return len(m.columns) }
-
-// Encoding says how the matrix is stored.
-func (m *Matrix) Encoding() MatrixEncoding { return m.encoding }
 
 // Read fills dst, row-major [(rows.End-rows.First)×(hi-lo)], with columns lo ≤ j < hi. A row that was never written is
 // NaN. Columns are stored in tiles: a read of all columns of a tile reads no byte twice.
@@ -93,28 +88,24 @@ func (m *Matrix) Drop() error {
 	return nil
 }
 
-// SetRow sets one row of a matrix, whose length must be its width; cells are rounded as its encoding says. The
-// encoding may keep a limited number of cells that differ from the common value of the row. SetRow returns
-// ErrInvalidValue for a row with more such cells.
+// SetRow sets one row of a matrix, whose length must be its width.
 func (tx *Tx) SetRow(name string, v NodeID, row []float32) error {
-	row, err := tx.conform(name, v, row)
-	if err != nil {
+	if err := tx.checkRow(name, v, row); err != nil {
 		return err
 	}
 	return tx.putRow(name, v, row)
 }
 
-// conform returns the row of a node as a matrix keeps it.
-func (tx *Tx) conform(name string, v NodeID, row []float32) ([]float32, error) {
+// checkRow says why a row cannot be that of a node.
+func (tx *Tx) checkRow(name string, v NodeID, row []float32) error {
 	entry, err := tx.matrixEntry(name)
 	if err = cmp.Or(tx.checkNode(v), err); err != nil {
-		return nil, err
+		return err
 	}
-	row = slices.Clone(row)
-	if err := entry.Conform(row); err != nil {
-		return nil, fmt.Errorf("matrix %s, node number %d: %w", name, v, err)
+	if err := entry.CheckWidth(row); err != nil {
+		return fmt.Errorf("matrix %s, node number %d: %w", name, v, err)
 	}
-	return row, nil
+	return nil
 }
 
 // TouchRow counts the row of a node as changed, as it is: something else that the transaction writes, which is not

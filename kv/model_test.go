@@ -209,7 +209,7 @@ func (m *model) bulk(t *rapid.T, s *Store, commit bool) error {
 	defer b.Abort()
 	kind := rapid.SampledFrom(columnKinds).Draw(t, "kind")
 	column := must.Get(b.Column(kind.String(), kind))(t)
-	matrix := must.Get(b.Matrix("m", []string{"a", "b", "c"}, MatrixEncoding{}))(t)
+	matrix := must.Get(b.Matrix("m", []string{"a", "b", "c"}))(t)
 	column.Sort()
 	matrix.Sort()
 	next := m.clone()

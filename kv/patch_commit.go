@@ -186,7 +186,7 @@ func (r *resolvedPatch) rewriteMatrices(ctx context.Context, w *rewriter) (err e
 		defer tx.Close()
 		var body []byte
 		err = r.opt.Rows(ctx, tx, func(name string, v NodeID, row []float32) error {
-			if _, err := tx.conform(name, v, row); err != nil {
+			if err := tx.checkRow(name, v, row); err != nil {
 				return err
 			}
 			if given[name] == nil {

@@ -337,7 +337,7 @@ func TestPatchOfTooLargeWeights(t *testing.T) {
 func TestRewrittenRowsAreGivenOnce(t *testing.T) {
 	s := numbered(t, 20, false, LoadOptions{})
 	b := must.Get(s.Bulk(context.Background()))(t)
-	m := must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)
+	m := must.Get(b.Matrix("m", []string{"a"}))(t)
 	must.Do(t, errors.Join(m.Put(0, []float32{1}), b.Commit(nil)))
 	p := must.Get(s.NewPatch(PatchOptions{most: noneInUpdate, Rows: func(
 		_ context.Context, _ *Tx, put func(matrix string, v NodeID, row []float32) error,

@@ -225,7 +225,7 @@ func (w *rewriter) matrix(ctx context.Context, name string, changed iter.Seq2[ch
 	if err != nil {
 		return err
 	}
-	out, err := w.bulk.Matrix(name, entry.Columns, entry.Encoding())
+	out, err := w.bulk.Matrix(name, entry.Columns)
 	if err != nil {
 		return err
 	}

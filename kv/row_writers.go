@@ -195,15 +195,9 @@ type MatrixWriter struct {
 	row   []float32 // scratch
 }
 
-func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g record.Generation) *MatrixWriter {
+func newMatrixWriter(b *Bulk, name string, columns []string, g record.Generation) *MatrixWriter {
 	width := len(columns)
-	entry := matrix.Entry{
-		Generation: g,
-		Columns:    slices.Clone(columns),
-		Rows:       uint32(b.draft.Nodes),
-		Half:       e.Half,
-		Kept:       uint32(e.Kept),
-	}
+	entry := matrix.Entry{Generation: g, Columns: slices.Clone(columns), Rows: uint32(b.draft.Nodes)}
 	rows := min(entry.BlockRows(), b.draft.Nodes)
 	w := &MatrixWriter{
 		entry: entry, row: make([]float32, width),
@@ -219,14 +213,12 @@ func newMatrixWriter(b *Bulk, name string, columns []string, e MatrixEncoding, g
 	return w
 }
 
-// Put sets the row of a node, whose length must be the width; cells are rounded as the encoding says. Put returns
-// ErrInvalidValue for a row that the encoding cannot keep, as SetRow does. The caller may reuse row.
+// Put sets the row of a node, whose length must be the width. The caller may reuse row.
 func (w *MatrixWriter) Put(v NodeID, row []float32) error {
-	w.row = append(w.row[:0], row...)
-	if err := w.entry.Conform(w.row); err != nil {
+	if err := w.entry.CheckWidth(row); err != nil {
 		return w.b.fail(fmt.Errorf("%s, node number %d: %w", w.what, v, err))
 	}
-	return w.b.fail(w.put(v, w.row))
+	return w.b.fail(w.put(v, row))
 }
 
 func (w *MatrixWriter) set(v NodeID, row []float32) error {
@@ -238,7 +230,7 @@ func (w *MatrixWriter) flushBlock(rows int) error {
 	block, width := uint32(w.first)/w.height, w.entry.TileWidth()
 	for tile := 0; tile*width < w.block.Stride; tile++ {
 		hi := min((tile+1)*width, w.block.Stride)
-		w.buf = w.entry.Encoding().AppendTile(w.buf[:0], w.block, rows, tile*width, hi)
+		w.buf = codec.AppendTile(w.buf[:0], w.block, rows, tile*width, hi)
 		if err := w.b.batch.Put(matrix.Key(w.entry.Generation, block, uint32(tile)), w.buf); err != nil {
 			return err
 		}

@@ -131,7 +131,7 @@ func TestVersionsTellStepsBack(t *testing.T) {
 			b := must.Get(s.Bulk(context.Background()))(t)
 			defer b.Abort()
 			c := must.Get(b.Column("c", KindInt))(t)
-			m := must.Get(b.Matrix("m", []string{"a"}, MatrixEncoding{}))(t)
+			m := must.Get(b.Matrix("m", []string{"a"}))(t)
 			c.Sort()
 			m.Sort()
 			for _, v := range []NodeID{2, 1} {

@@ -20,7 +20,6 @@ import (
 type predictCommand struct {
 	DB   string `arg:"" name:"DB" help:"Directory of the store."`
 	Seed uint64 `default:"${seed}" help:"Seed of the training."`
-	predictionEncoding
 	resources
 }
 
@@ -32,8 +31,7 @@ func (*predictCommand) Help() string {
 		`With preset default, clean may also train this classifier beside imported predictions.
 
     graphcleaner predict my.graph
-    graphcleaner predict my.graph --seed 2 --memory 2GiB
-    graphcleaner predict my.graph --top-k 10 --float16`
+    graphcleaner predict my.graph --seed 2 --memory 2GiB`
 }
 
 func (c *predictCommand) Run(ctx context.Context, s *streams) error {
@@ -46,7 +44,6 @@ func (c *predictCommand) Run(ctx context.Context, s *streams) error {
 			Seed:         c.Seed,
 			Workers:      c.Threads,
 			MemoryBudget: c.work(),
-			Encoding:     c.encoding(),
 			Progress:     s.progress.report(),
 			OnStage:      s.stages.add,
 			Notice:       s.notice,

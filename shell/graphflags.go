@@ -8,7 +8,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 )
@@ -30,7 +29,6 @@ type predictionFile struct {
 	Predictions       string   `file:"read" placeholder:"FILE" help:"Predictions of your classifier: .npy or .npz in the order of the nodes file, or a table with id and a column a class."`
 	PredictionClasses []string `placeholder:"A,B" help:"Classes of the columns of a .npy or .npz of predictions, in their order. Default: all, in the order of the statement classes."`
 	Logits            bool     `help:"The predictions are logits: turn them into probabilities."`
-	predictionEncoding
 }
 
 // graphFiles are the files that a store is made of, or that are added to one.
@@ -78,24 +76,6 @@ func (l *spellings) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// predictionEncoding is how predictions are stored.
-type predictionEncoding struct {
-	TopK    positive `name:"top-k" placeholder:"K" help:"Keep the K largest probabilities of each row, and share the rest evenly among the other classes. Default: all."`
-	Float16 bool     `name:"float16" help:"Store predictions as 16-bit floats."`
-}
-
-func (e predictionEncoding) encoding() cleaner.PredictionEncoding {
-	return cleaner.PredictionEncoding{TopK: int(e.TopK), Float16: e.Float16}
-}
-
-// checkEncoding returns a usage error if the flags for predictions make no sense.
-func (g *graphFiles) checkEncoding() error {
-	if g.Predictions == "" && g.predictionEncoding != (predictionEncoding{}) {
-		return usagef("--top-k and --float16 say how predictions are stored, so they need --predictions")
-	}
-	return checkPredictionClasses(g.PredictionClasses, g.NoHeader, g.Predictions)
-}
-
 // checkPredictionClasses returns a usage error if classes of columns are given and no matrix, which has no header.
 func checkPredictionClasses(classes []string, noHeader bool, paths ...string) error {
 	if len(classes) == 0 || noHeader {
@@ -115,7 +95,7 @@ func (g *graphFiles) graph() *files.Graph {
 	return &files.Graph{
 		Nodes: g.Nodes, Edges: g.Edges, Directed: g.Directed, Features: g.Features,
 		Splits: g.Splits, Classes: g.Classes,
-		Predictions: g.Predictions, PredictionClasses: g.PredictionClasses, Logits: g.Logits, Encoding: g.encoding(),
+		Predictions: g.Predictions, PredictionClasses: g.PredictionClasses, Logits: g.Logits,
 		Form: g.form(), Scores: g.Scores, Run: g.RunFile,
 	}
 }

@@ -95,7 +95,7 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 		return usagef("import: --replace asks a question, and standard input has the rows of a file: want --yes with it")
 	}
 	ctx = stream.WithInput(ctx, s.in)
-	if err := cmp.Or(c.checkEncoding(), c.checkEdgeColumns(c.Edges)); err != nil {
+	if err := cmp.Or(checkPredictionClasses(c.PredictionClasses, c.NoHeader, c.Predictions), c.checkEdgeColumns(c.Edges)); err != nil {
 		return err
 	}
 	if err := c.checkElsewhere(); err != nil {
@@ -267,8 +267,8 @@ func (c *importCommand) appendTo(ctx context.Context, s *streams) error {
 		return usagef("import: --append keeps the store that --replace makes anew: want one of them")
 	case c.Decisions != "":
 		return usagef("import: --decisions go into a store that is there, and alone: append the rest before")
-	case c.Splits != "" || c.Features != "" || c.predictionEncoding != (predictionEncoding{}) || c.Directed || len(c.Classes) > 0:
-		return usagef("import: --splits, --features, --top-k, --float16, --directed and --classes do not go with --append: it adds to what the store has")
+	case c.Splits != "" || c.Features != "" || c.Directed || len(c.Classes) > 0:
+		return usagef("import: --splits, --features, --directed and --classes do not go with --append: it adds to what the store has")
 	case c.Nodes == "" && c.Edges == "" && c.Predictions == "":
 		return usagef("import: nothing to append, want --nodes, --edges or --predictions")
 	case c.Nodes == "" && c.Unlabelled != nil:

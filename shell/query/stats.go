@@ -113,18 +113,11 @@ func (q *query) scoreFields(ctx context.Context) ([]field, error) {
 
 // predictions says how the predictions are stored; null without predictions.
 func (q *query) predictions() (encoding kv.Value, err error) {
-	e, err := cleaner.PredictionsEncoding(q.tx)
+	_, err = q.tx.Matrix(cleaner.PredictionsMatrix)
 	if errors.Is(err, kv.ErrNotFound) {
 		return encoding, nil
 	}
-	if err != nil {
-		return encoding, err
-	}
-	matrix, err := q.tx.Matrix(cleaner.PredictionsMatrix)
-	if err != nil {
-		return encoding, err
-	}
-	return kv.ValueOf(wording.Encoding(e, matrix.Width())), nil
+	return kv.ValueOf("float32"), err
 }
 
 // classColumns are what is told of classes.

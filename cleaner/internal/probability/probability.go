@@ -1,15 +1,11 @@
-// Package probability checks rows of probabilities, and rounds them as a matrix keeps them. It knows no nodes.
+// Package probability checks rows of probabilities. It knows no nodes.
 package probability
 
 import (
 	"fmt"
 	"math"
-	"slices"
-	"sort"
 
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
-	"github.com/graphcleaner/graphcleaner/internal/float16"
-	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // How far from 1 the probabilities of a node may add up: by the precision of numbers, and by that of two decimals, half
@@ -85,64 +81,4 @@ func softmax(row []float64, classes []string) (problem string) {
 		row[j] /= sum
 	}
 	return ""
-}
-
-// A Keeper makes rows of probabilities what an encoding keeps of them.
-type Keeper struct {
-	Encoding kv.MatrixEncoding
-	top      []int     // the largest classes of a row, descending
-	values   []float32 // of these classes, as they are kept
-	output   []float32 // of the last row
-}
-
-// NewKeeper keeps rows of so many classes.
-func NewKeeper(encoding kv.MatrixEncoding, classes int) Keeper {
-	return Keeper{Encoding: encoding, output: make([]float32, classes)}
-}
-
-// Keep returns a row as it is kept, borrowed until the next one.
-func (k *Keeper) Keep(row []float64) (output []float32) {
-	for j, p := range row {
-		k.output[j] = float32(p)
-	}
-	if k.Encoding.Shares(len(row)) {
-		k.share(row)
-	} else if k.Encoding.Half {
-		for j, p := range k.output {
-			k.output[j] = float16.Round(p)
-		}
-	}
-	return k.output
-}
-
-// share gives all classes but the largest the same share of what these leave.
-func (k *Keeper) share(row []float64) {
-	k.top = k.top[:0]
-	for j, p := range row {
-		if len(k.top) == k.Encoding.Kept && !(p > row[k.top[len(k.top)-1]]) {
-			continue
-		}
-		at := sort.Search(len(k.top), func(i int) bool { return row[k.top[i]] < p })
-		if len(k.top) == k.Encoding.Kept {
-			k.top = k.top[:len(k.top)-1]
-		}
-		k.top = slices.Insert(k.top, at, j)
-	}
-	rest := 1.0
-	k.values = k.values[:0]
-	for _, j := range k.top {
-		p := k.output[j]
-		if k.Encoding.Half {
-			p = float16.Round(p)
-		}
-		k.values = append(k.values, p)
-		rest -= float64(p)
-	}
-	fill := float32(max(rest, 0) / float64(len(row)-len(k.top)))
-	for j := range k.output {
-		k.output[j] = fill
-	}
-	for i, j := range k.top {
-		k.output[j] = k.values[i]
-	}
 }

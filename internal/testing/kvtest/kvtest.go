@@ -131,6 +131,6 @@ func MakeMatrix(t *testing.T, s *kv.Store, name string, columns []string) {
 	t.Helper()
 	b := must.Get(s.Bulk(t.Context()))(t)
 	defer b.Abort()
-	must.Get(b.Matrix(name, columns, kv.MatrixEncoding{}))(t)
+	must.Get(b.Matrix(name, columns))(t)
 	must.Do(t, b.Commit(nil))
 }

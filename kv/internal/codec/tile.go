@@ -7,30 +7,47 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/graphcleaner/graphcleaner/internal/float16"
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
+// maxTileCells is the number of cells of one tile record: 64 KiB of float32.
+const maxTileCells = 16 << 10
+
+// maxBlockBytes bounds what a row block, which is buffered whole while it is written, takes in memory.
+const maxBlockBytes = 4 << 20
+
+// BlockRows is the number of rows of the blocks of a matrix: 1024, fewer if that many wide rows would not be buffered.
+// It depends on the width alone, so that the bytes on disk depend on the data alone.
+func BlockRows(width int) int {
+	rows := 1024
+	for rows > 1 && rows*width*4 > maxBlockBytes {
+		rows /= 2
+	}
+	return rows
+}
+
+// TileWidth is the number of columns of a tile of so many rows.
+func TileWidth(rows int) int { return maxTileCells / rows }
+
+// indexWidth is the number of bytes of a column's number within a tile.
+func indexWidth(columns int) int { return max(1, byteWidth(uint64(max(columns, 1)-1))) }
+
 // A tile begins with a byte that says how it is encoded. A dense one is
 //
-//	form     byte               0; + 0x40 when values are binary16
+//	form     byte               0
 //	values   rows×columns×4     float32, little-endian, row by row
 //
-// In a sparse one a row has a fill, the value of all its cells but those that follow:
+// In a sparse one the other cells of a row are +0:
 //
-//	form     byte               1; + 0x10 when fills follow; + 0x20 when there is one value; + 0x40 as above
-//	fills    rows×4             float32; without them all are +0
+//	form     byte               1; + 0x20 when there is one value
 //	counts   rows uvarints      values of each row; columns+1 of one that is all NaN, as if it was never written
 //	indices  1 to 4 bytes each: as many as columns-1 needs, and at least 1
 //	values   4 bytes each, or one for all with 0x20
 //
-// A value of binary16 takes 2 bytes in place of 4, but not a fill. The smaller of both is used, but rows that share a
-// value by the encoding of the matrix are always sparse.
+// The smaller of both is used.
 const (
 	tileSparse   = 0x01
-	tileFills    = 0x10
 	tileConstant = 0x20
-	tileHalf     = 0x40
 )
 
 // A Window is a rectangle of float32 in memory, row-major with a stride.
@@ -49,11 +66,11 @@ func FillWith(values []float32, x float32) {
 	}
 }
 
-// AppendTile encodes columns lo ≤ j < hi of the first rows of a window to b. They conform to the encoding already.
-func (e MatrixEncoding) AppendTile(b []byte, w Window, rows, lo, hi int) []byte {
+// AppendTile encodes columns lo ≤ j < hi of the first rows of a window to b.
+func AppendTile(b []byte, w Window, rows, lo, hi int) []byte {
 	count, one, first := 0, byte(tileConstant), uint32(0)
 	for i := range rows {
-		e.eachValue(w.Row(i, lo, hi), func(_ int, x float32) {
+		eachValue(w.Row(i, lo, hi), func(_ int, x float32) {
 			if count++; count == 1 {
 				first = math.Float32bits(x)
 			} else if math.Float32bits(x) != first {
@@ -61,29 +78,25 @@ func (e MatrixEncoding) AppendTile(b []byte, w Window, rows, lo, hi int) []byte 
 			}
 		})
 	}
-	shares, width, size := e.Shares(hi-lo), indexWidth(hi-lo), e.valueBytes()
-	bytes := count * size
+	width, bytes := indexWidth(hi-lo), 4*count
 	if one != 0 {
-		bytes = min(bytes, size)
+		bytes = min(bytes, 4)
 	}
-	if !shares && 2*rows+width*count+bytes >= rows*(hi-lo)*size { // counts take one or two bytes
-		return e.appendDense(b, w, rows, lo, hi)
+	if 2*rows+width*count+bytes >= 4*rows*(hi-lo) { // counts take one or two bytes
+		return appendDense(b, w, rows, lo, hi)
 	}
 	if count == 0 {
 		one = 0
 	}
-	b = append(b, tileSparse|one|byte(tileFills*Bit(shares)|tileHalf*Bit(e.Half)))
+	b = append(b, tileSparse|one)
 	var counts []byte
-	indices, values := make([]byte, 0, width*count), make([]byte, 0, size*count)
+	indices, values := make([]byte, 0, width*count), make([]byte, 0, 4*count)
 	for i := range rows {
 		row, before := w.Row(i, lo, hi), len(indices)
-		fill := e.eachValue(row, func(j int, x float32) {
-			indices, values = appendWidth(indices, uint64(j), width), e.appendValue(values, x)
+		written := eachValue(row, func(j int, x float32) {
+			indices, values = appendWidth(indices, uint64(j), width), AppendFloat32(values, x)
 		})
-		if shares {
-			b = AppendFloat32(b, fill)
-		}
-		if fill != fill && len(indices) == before {
+		if !written {
 			counts = binary.AppendUvarint(counts, uint64(len(row)+1))
 		} else {
 			counts = binary.AppendUvarint(counts, uint64((len(indices)-before)/width))
@@ -92,36 +105,28 @@ func (e MatrixEncoding) AppendTile(b []byte, w Window, rows, lo, hi int) []byte 
 	return append(append(append(b, counts...), indices...), values[:bytes]...)
 }
 
-// eachValue calls use with each cell of a row that is not the fill of the row, which it returns. A row of NaN alone,
-// that of a node that has none, has only a fill.
-func (e MatrixEncoding) eachValue(row []float32, use func(j int, x float32)) (fill float32) {
+// eachValue calls use with each cell of a row that is not +0. It returns false of a row of NaN alone, that of a node
+// that has none.
+func eachValue(row []float32, use func(j int, x float32)) (written bool) {
 	if !slices.ContainsFunc(row, func(x float32) bool { return x == x }) {
-		return float32(math.NaN())
+		return false
 	}
-	fill, _ = e.fill(row)
 	for j, x := range row {
-		if math.Float32bits(x) != math.Float32bits(fill) {
+		if math.Float32bits(x) != 0 {
 			use(j, x)
 		}
 	}
-	return fill
+	return true
 }
 
-func (e MatrixEncoding) appendDense(b []byte, w Window, rows, lo, hi int) []byte {
-	b = append(b, byte(tileHalf*Bit(e.Half)))
+func appendDense(b []byte, w Window, rows, lo, hi int) []byte {
+	b = append(b, 0)
 	for i := range rows {
 		for _, x := range w.Row(i, lo, hi) {
-			b = e.appendValue(b, x)
+			b = AppendFloat32(b, x)
 		}
 	}
 	return b
-}
-
-func (e MatrixEncoding) appendValue(b []byte, x float32) []byte {
-	if e.Half {
-		return binary.LittleEndian.AppendUint16(b, float16.From(x))
-	}
-	return AppendFloat32(b, x)
 }
 
 // A TilePart says which rows and columns of a tile are wanted.
@@ -140,10 +145,9 @@ func DecodeTile(b []byte, rows, columns int, part TilePart, dst Window) error {
 type Tile struct {
 	columns int
 	values  []byte
-	half    bool
 
 	// Of a sparse tile.
-	fills   []float32 // of each row
+	fills   []float32 // of each row: NaN if it was never written, else 0
 	begins  []uint32  // of each row, its place among the indices; and their end
 	indices uints     // of the columns that differ from the fill of their row
 	one     bool      // there is one value for all
@@ -156,25 +160,21 @@ func NewTile(b []byte, rows, columns int) (*Tile, error) {
 	r, t, count := Reader{Rest: b}, &Tile{columns: columns}, rows*columns
 	form := r.byte()
 	if form&tileSparse != 0 {
-		count = t.parseRows(&r, rows, form&tileFills != 0)
+		count = t.parseRows(&r, rows)
 		if t.one = form&tileConstant != 0; t.one {
 			count = 1
 		}
 	}
-	t.half = form&tileHalf != 0
-	t.values = r.Bytes(count * t.valueBytes())
-	if r.Failed || len(r.Rest) > 0 || form&^(tileSparse|tileFills|tileConstant|tileHalf) != 0 {
+	t.values = r.Bytes(4 * count)
+	if r.Failed || len(r.Rest) > 0 || form&^(tileSparse|tileConstant) != 0 {
 		return nil, errDamagedTile
 	}
 	return t, nil
 }
 
 // parseRows finds the values of the rows of a sparse tile, and returns their number.
-func (t *Tile) parseRows(r *Reader, rows int, hasFills bool) (count int) {
+func (t *Tile) parseRows(r *Reader, rows int) (count int) {
 	t.fills, t.begins = make([]float32, rows), make([]uint32, rows+1)
-	for i := 0; hasFills && i < rows; i++ {
-		t.fills[i] = ReadFloat32(r)
-	}
 	for i := range rows {
 		n := int(r.Uvarint(uint64(t.columns) + 1))
 		if n > t.columns {
@@ -190,9 +190,6 @@ func (t *Tile) parseRows(r *Reader, rows int, hasFills bool) (count int) {
 
 // Size is what a tile takes in memory beside its bytes.
 func (t *Tile) Size() int64 { return int64(unsafe.Sizeof(*t)) + int64(cap(t.begins)+cap(t.fills))*4 }
-
-// valueBytes is the number of bytes of a value.
-func (t *Tile) valueBytes() int { return MatrixEncoding{Half: t.half}.valueBytes() }
 
 // Read writes a part of the tile to the rows of dst from 0 and the columns from 0. Of a sparse tile it looks at the
 // indices of these rows only: whoever reads a few rows does not pay for the tile.
@@ -222,13 +219,7 @@ func (t *Tile) readValues(k int, to []float32) {
 	if t.one {
 		k = 0
 	}
-	from := t.values[k*t.valueBytes():]
-	if t.half {
-		for j := range to {
-			to[j] = float16.Float32(binary.LittleEndian.Uint16(from[2*j:]))
-		}
-		return
-	}
+	from := t.values[4*k:]
 	for j := range to {
 		to[j] = math.Float32frombits(binary.LittleEndian.Uint32(from[4*j:]))
 	}

@@ -16,7 +16,6 @@ func TestTileRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows, columns := rapid.IntRange(1, 9).Draw(t, "rows"), rapid.IntRange(0, 9).Draw(t, "columns")
 		zeros := rapid.IntRange(0, 10).Draw(t, "zeros in ten")
-		e := MatrixEncoding{Half: rapid.Bool().Draw(t, "half"), Kept: rapid.IntRange(0, 4).Draw(t, "kept")}
 		value := rapid.OneOf(rapid.Just(float32(1)), rapid.Float32(), rapid.Just(float32(math.Copysign(0, -1))))
 		values := make([]float32, rows*columns)
 		for i := range rows {
@@ -25,21 +24,13 @@ func TestTileRoundTrip(t *testing.T) {
 				FillWith(row, float32(math.NaN()))
 				continue
 			}
-			others := 0
-			if e.Shares(columns) {
-				FillWith(row, value.Draw(t, "fill"))
-			}
 			for j := range row {
-				if rapid.IntRange(1, 10).Draw(t, "zero") > zeros && (!e.Shares(columns) || others < e.Kept) {
+				if rapid.IntRange(1, 10).Draw(t, "zero") > zeros {
 					row[j] = value.Draw(t, "value")
-					others++
 				}
 			}
-			if !e.Conform(row) {
-				t.Fatalf("%v does not conform to %+v", row, e)
-			}
 		}
-		encoded := e.AppendTile(nil, Window{values, columns}, rows, 0, columns)
+		encoded := AppendTile(nil, Window{values, columns}, rows, 0, columns)
 
 		part := TilePart{}
 		part.RowLo = rapid.IntRange(0, rows).Draw(t, "first row")
@@ -96,7 +87,7 @@ func TestTileSizes(t *testing.T) {
 		for i := range values {
 			values[i] = test.cell(i)
 		}
-		if got := len(MatrixEncoding{}.AppendTile(nil, Window{values, columns}, rows, 0, columns)); got > test.most {
+		if got := len(AppendTile(nil, Window{values, columns}, rows, 0, columns)); got > test.most {
 			t.Errorf("%s: got %d bytes, want at most %d", test.name, got, test.most)
 		}
 	}
@@ -105,12 +96,10 @@ func TestTileSizes(t *testing.T) {
 func FuzzDecodeTile(f *testing.F) {
 	const rows, columns = 4, 3
 	full := TilePart{0, rows, 0, columns}
-	f.Add(MatrixEncoding{}.AppendTile(nil, Window{make([]float32, rows*columns), columns}, rows, 0, columns))
-	f.Add(MatrixEncoding{}.AppendTile(nil, Window{[]float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}, columns}, rows, 0,
+	f.Add(AppendTile(nil, Window{make([]float32, rows*columns), columns}, rows, 0, columns))
+	f.Add(AppendTile(nil, Window{[]float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}, columns}, rows, 0,
 		columns))
-	f.Add(MatrixEncoding{Half: true, Kept: 1}.AppendTile(nil,
-		Window{[]float32{1, 2, 2, 4, 4, 6, 7, 7, 7, 1, 2, 1}, columns}, rows,
-		0, columns))
+	f.Add(AppendTile(nil, Window{[]float32{0, 2, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0}, columns}, rows, 0, columns))
 	f.Add(binary.AppendUvarint([]byte{tileSparse}, math.MaxUint32))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		dst := make([]float32, rows*columns)

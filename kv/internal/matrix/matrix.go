@@ -20,8 +20,6 @@ type Entry struct {
 	Columns    []string          `msgpack:"columns"`
 	Rows       uint32            `msgpack:"rows"`
 	Deltas     bool              `msgpack:"deltas"`
-	Half       bool              `msgpack:"half"` // of codec.MatrixEncoding
-	Kept       uint32            `msgpack:"kept"` // of codec.MatrixEncoding
 	Sum        record.Sum        `msgpack:"sum,omitempty"`
 }
 
@@ -132,31 +130,23 @@ func (m Matrix) decodeDelta(r record.Record, lo, hi int, dst codec.Window) error
 	return describe(r.Key, codec.DecodeTile(r.Body, 1, len(m.Columns), part, dst))
 }
 
-// Encoding says how cells are kept.
-func (e Entry) Encoding() codec.MatrixEncoding {
-	return codec.MatrixEncoding{Half: e.Half, Kept: int(e.Kept)}
-}
-
 // BlockRows is the number of rows stored together.
-func (e Entry) BlockRows() int { return e.Encoding().BlockRows(len(e.Columns)) }
+func (e Entry) BlockRows() int { return codec.BlockRows(len(e.Columns)) }
 
 // TileWidth is the number of columns stored together.
-func (e Entry) TileWidth() int { return e.Encoding().TileWidth(e.BlockRows(), len(e.Columns)) }
+func (e Entry) TileWidth() int { return codec.TileWidth(e.BlockRows()) }
 
-// Conform rounds the cells of a row as the matrix keeps them, or says why it cannot.
-func (e Entry) Conform(row []float32) error {
+// CheckWidth says that a row is too short or too long.
+func (e Entry) CheckWidth(row []float32) error {
 	if len(row) != len(e.Columns) {
 		return fmt.Errorf("%w: a row of %d, want %d", snapshot.ErrShape, len(row), len(e.Columns))
-	}
-	if !e.Encoding().Conform(row) {
-		return fmt.Errorf("%w: more than %d cells differ from the others", record.ErrInvalidValue, e.Kept)
 	}
 	return nil
 }
 
-// AppendRow encodes one whole row to b, exactly.
+// AppendRow encodes one whole row to b.
 func AppendRow(b []byte, row []float32) []byte {
-	return codec.MatrixEncoding{}.AppendTile(b, codec.Window{Values: row, Stride: len(row)}, 1, 0, len(row))
+	return codec.AppendTile(b, codec.Window{Values: row, Stride: len(row)}, 1, 0, len(row))
 }
 
 // ReadRow is the inverse of AppendRow.

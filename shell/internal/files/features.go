@@ -26,7 +26,7 @@ func (w *writing) features(ctx context.Context, path string, stage *ops.Stage) (
 	if err != nil {
 		return err
 	}
-	matrix, err := w.bulk.Matrix(cleaner.FeaturesMatrix, names, kv.MatrixEncoding{})
+	matrix, err := w.bulk.Matrix(cleaner.FeaturesMatrix, names)
 	if err != nil && in.table != nil {
 		return in.table.Errorf(0, "", "%w", err)
 	}

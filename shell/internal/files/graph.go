@@ -36,7 +36,6 @@ type Graph struct {
 	Predictions       string
 	PredictionClasses []string // of the columns of an array; empty: nobody has named them
 	Logits            bool     // predictions are such
-	Encoding          cleaner.PredictionEncoding
 
 	Form Form // of the labels
 

@@ -140,15 +140,3 @@ func StaleScores(ctx context.Context, tx *kv.Tx, run *cleaner.Run) (string, erro
 	count, err := cleaner.CountStale(ctx, tx, run, mostStale)
 	return Stale(count, mostStale), err
 }
-
-// Encoding says how predictions are stored.
-func Encoding(e cleaner.PredictionEncoding, classes int) string {
-	words := "float32"
-	if e.Float16 {
-		words = "float16"
-	}
-	if e.TopK > 0 {
-		return fmt.Sprintf("%s, the largest %d of %d classes", words, e.TopK, classes)
-	}
-	return words
-}

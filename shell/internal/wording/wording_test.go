@@ -23,7 +23,6 @@ func TestWords(t *testing.T) {
 		{Percent(0.125), "12.5%"},
 		{Percent(math.NaN()), "none"},
 		{Decided(decide.Relabel), "relabelled"},
-		{Encoding(cleaner.PredictionEncoding{Float16: true, TopK: 4}, 10), "float16, the largest 4 of 10 classes"},
 		{Suspects(&cleaner.Run{Threshold: 0.25}), "0 suspects above 0.25"},
 		{Suspects(&cleaner.Run{Suspects: 3, Contradicted: 2, Threshold: 0.25}),
 			"3 suspects above 0.25, 2 of them contradicted by the predictions and by the neighbours"},
