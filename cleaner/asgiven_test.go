@@ -20,8 +20,7 @@ import (
 // predictSome gives the store the predictions of the nodes at some positions.
 func (p plantedPartition) predictSome(t *testing.T, s *kv.Store, has func(position int) bool) {
 	t.Helper()
-	must.Do(t, importPredictions(s, []string{"alpha", "beta", "gamma", "δelta"}, PredictionOptions{}, func(w *PredictionWriter, tx *kv.Tx) error {
-		w.some = true
+	must.Do(t, importPredictions(s, []string{"alpha", "beta", "gamma", "δelta"}, PredictionOptions{Partial: true}, func(w *PredictionWriter, tx *kv.Tx) error {
 		for position, row := range p.scores {
 			if !has(position) {
 				continue

@@ -125,14 +125,14 @@ func (p *baseProblem) train(ctx context.Context, opt Options) (*trainedBase, err
 }
 
 // trainOn trains the base classifier on an input.
-func (p *baseProblem) trainOn(ctx context.Context, input baseInput, opt Options) (*trainedBase, error) {
-	t := &trainedBase{opt: opt, report: &PredictReport{Inputs: input.name}}
+func (p *baseProblem) trainOn(ctx context.Context, input string, opt Options) (*trainedBase, error) {
+	t := &trainedBase{opt: opt, report: &PredictReport{Inputs: input}}
 	budget := opt.MemoryBudget - p.heldInTraining()
 	err := limitSeries(p.graph, budget)
 	if err != nil {
 		return nil, err
 	}
-	if t.inputs, err = input.make(ctx, opt, budget); err != nil {
+	if t.inputs, err = p.inputs(ctx, input, opt, budget); err != nil {
 		return nil, err
 	}
 	opt.stage("smooth")

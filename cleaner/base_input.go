@@ -30,19 +30,12 @@ func (p *baseProblem) operators(o Options, budget int64) ops.Options {
 	return opt
 }
 
-// A baseInput is what the classifier may see of every node.
-type baseInput struct {
-	name string // of PredictReport.Inputs
-	make func(ctx context.Context, opt Options, budget int64) (*rowstore.Store, error)
-}
-
 // candidates are the inputs that are tried. Wrong labels make neighbours disagree as well: where they do, the
 // cross-entropy of nodes that are each predicted without their own label tells whether features are to be smoothed.
-func (p *baseProblem) candidates(ctx context.Context, opt Options) ([]baseInput, error) {
+func (p *baseProblem) candidates(ctx context.Context, opt Options) ([]string, error) {
 	if !p.hasFeatures() {
-		return []baseInput{{InputStructure, p.structure}}, nil
+		return []string{InputStructure}, nil
 	}
-	inputs := []baseInput{{InputFeatures, p.smoothedFeatures}}
 	if p.neighbors == nil {
 		var err error
 		if p.neighbors, err = countNeighbors(ctx, p.graph, p.labels, p.classes, opt.Workers); err != nil {
@@ -50,9 +43,22 @@ func (p *baseProblem) candidates(ctx context.Context, opt Options) ([]baseInput,
 		}
 	}
 	if p.neighbors.disagree() {
-		inputs = append(inputs, baseInput{InputMixed, p.mixedInputs})
+		return []string{InputFeatures, InputMixed}, nil
 	}
-	return inputs, nil
+	return []string{InputFeatures}, nil
+}
+
+// inputs are what the classifier may see of every node, by the name of PredictReport.Inputs.
+func (p *baseProblem) inputs(ctx context.Context, name string, opt Options, budget int64) (*rowstore.Store, error) {
+	switch name {
+	case InputFeatures:
+		return p.smoothedFeatures(ctx, opt, budget)
+	case InputMixed:
+		return p.mixedInputs(ctx, opt, budget)
+	case InputStructure:
+		return p.structure(ctx, opt, budget)
+	}
+	return nil, fmt.Errorf("the built-in classifier: inputs %q: %w", name, kv.ErrCorrupt)
 }
 
 // smoothedFeatures is the input of a graph with features [n×d].

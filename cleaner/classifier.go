@@ -99,21 +99,6 @@ func checkClassifier(tx *kv.Tx) error {
 	return k.readNetwork(tx)
 }
 
-// openNetwork is readNetwork, from memory if somebody has read it before.
-func (k *classifier) openNetwork(tx *kv.Tx) error {
-	made, err := tx.Space(classifierSpace).Made(func() (any, int64, error) {
-		if err := k.readNetwork(tx); err != nil {
-			return nil, 0, err
-		}
-		return k.net, k.net.Bytes(), nil
-	})
-	if err != nil {
-		return err
-	}
-	k.net = made.(*nn.Network)
-	return nil
-}
-
 // readNetwork reads the network, of a classifier whose document is there.
 func (k *classifier) readNetwork(tx *kv.Tx) error {
 	if err := k.check(); err != nil {
@@ -337,14 +322,11 @@ func (p *nodePredictor) knows(u kv.NodeID) (bool, error) {
 		return true, nil
 	}
 	value, err := p.splits.At(u)
-	if err != nil || value.IsNull() {
-		return true, err
-	}
-	split, err := ParseSplit(value.String())
 	if err != nil {
-		return false, naming.Node(p.tx, u, err)
+		return false, err
 	}
-	return split.Teaches(), nil
+	split, err := splitOf(p.tx, u, value)
+	return split.Teaches(), err
 }
 
 // withDegree adds the logarithm of the degree.

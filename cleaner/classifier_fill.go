@@ -3,12 +3,13 @@ package cleaner
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync/atomic"
 
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -19,70 +20,85 @@ import (
 var errNoClassifier = errors.New("no classifier is kept that could predict them")
 
 // A filler gives nodes without predictions those of the classifier that the store keeps. If the last run joined it with
-// imported predictions, it gives them joined ones.
+// imported predictions, it gives them joined ones, as the run would have made them: see combination.
 type filler struct {
-	*kv.Matrix // of the predictions that scores are taken from
+	*kv.Matrix // P, of the predictions that scores are taken from
 	tx         *kv.Tx
-	by         *classifier // its network is read by open
-	joiner     *joiner     // nil: the predictions are the classifier's alone
+	by         *classifier              // its network is read by open
+	imported   ops.Source               // U, with the columns of P; nil: P is of the classifier alone
+	order      func(row, dst []float32) // puts the outputs of the network into the columns of P
 }
 
 // openFiller returns errNoClassifier if the store keeps no classifier, or its predictions are from outside and not
 // joined.
 func openFiller(tx *kv.Tx) (*filler, error) {
-	kept, err := keptNow(tx)
-	if err != nil {
-		return nil, err
-	}
-	f := &filler{tx: tx, by: &classifier{keptClassifier: *kept}}
-	if kept.Weights != nil {
-		if f.joiner, err = newJoiner(tx); err != nil {
-			return nil, err
-		}
-		f.Matrix = f.joiner.mixture
-	} else if f.Matrix, err = tx.Matrix(PredictionsMatrix); err != nil {
-		return nil, err
-	}
-	return f, nil
-}
-
-// open reads the network, which a filler needs to predict, and not to count nodes without predictions.
-func (f *filler) open() error { return f.by.openNetwork(f.tx) }
-
-// keptNow is what is kept of the classifier whose predictions, alone or joined, scores are taken from; errNoClassifier
-// if there is none.
-func keptNow(tx *kv.Tx) (*keptClassifier, error) {
 	source, err := predictionSource(tx)
 	if err != nil {
 		return nil, err
 	}
-	kept := new(keptClassifier)
-	err = tx.Documents(predictionsSpace).Get(classifierKey, kept)
-	if errors.Is(err, kv.ErrNotFound) || err == nil && (kept.Weights == nil) != (source == SourceBuiltIn) {
+	f := &filler{tx: tx, by: new(classifier)}
+	err = tx.Documents(predictionsSpace).Get(classifierKey, &f.by.keptClassifier)
+	isJoined := f.by.Weights != nil
+	if errors.Is(err, kv.ErrNotFound) || err == nil && isJoined == (source == SourceBuiltIn) {
 		return nil, errNoClassifier
 	}
-	if err != nil || kept.Weights == nil {
-		return kept, err
+	if err != nil {
+		return nil, err
 	}
-	mixture, err := mixtureInForce(tx)
-	if err == nil && mixture == nil {
+	stored, err := tx.Matrix(PredictionsMatrix)
+	if f.Matrix = stored; err == nil && isJoined {
+		f.Matrix, err = mixtureInForce(tx)
+	}
+	if err == nil && f.Matrix == nil {
 		err = errNoClassifier
 	}
-	return kept, err
+	if err != nil {
+		return nil, err
+	}
+	if isJoined {
+		f.imported = inOrderOf(stored, f.Columns())
+	}
+	f.order = inClasses(f.Columns(), f.by.Classes)
+	return f, nil
 }
 
-// row is what is stored of a node for what the classifier predicts of it [width].
-func (f *filler) row(v kv.NodeID, predicted []float64) ([]float32, error) {
-	if f.joiner != nil {
-		return f.joiner.join(v, predicted)
+// open reads the network, which a filler needs to predict, and not to count nodes without predictions.
+func (f *filler) open() error { return f.by.readNetwork(f.tx) }
+
+// row is what is stored of a node for what the classifier predicts of it [width]: of joined predictions that alone if
+// there is no imported row.
+func (f *filler) row(v kv.NodeID, predicted []float32) ([]float32, error) {
+	row := make([]float32, f.Width())
+	f.order(predicted, row)
+	if f.imported == nil {
+		return row, nil
 	}
-	places, row := columnPlaces(f.Columns()), make([]float32, f.Width())
-	for i, p := range predicted {
-		if j, ok := places[f.by.Classes[i]]; ok {
-			row[j] = float32(p)
-		}
+	imported := make([]float32, len(row))
+	if err := f.imported.Read(kv.Range{First: v, End: v + 1}, 0, len(imported), imported); err != nil || hasNaN(imported) {
+		return row, err
 	}
-	return row, nil
+	weights, err := f.group(v)
+	if err == nil && weights[1] > 0 {
+		labelmodel.Mix(weights, row, imported)
+	}
+	return row, err
+}
+
+// group is the weights of a node's group.
+func (f *filler) group(v kv.NodeID) ([]float64, error) {
+	weights := f.by.Weights
+	value, err := f.tx.Value(v, splitting.Column)
+	if len(weights) == 1 || errors.Is(err, kv.ErrNoColumn) {
+		return weights[0], nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	split, err := splitOf(f.tx, v, value)
+	if err != nil || split.Teaches() {
+		return weights[0], err
+	}
+	return weights[1], nil
 }
 
 // unpredicted are the nodes without predictions among those that the classifier has not seen, ascending.
@@ -203,7 +219,7 @@ func (f *filler) rowsByPass(ctx context.Context, s *kv.Store, nodes []kv.NodeID,
 // write stores the rows of some nodes, as long as these have none.
 func (f *filler) write(s *kv.Store, nodes []kv.NodeID, rows [][]float32) error {
 	name := PredictionsMatrix
-	if f.joiner != nil {
+	if f.imported != nil {
 		name = CombinedMatrix
 	}
 	return s.Update(func(tx *kv.Tx) error {
@@ -226,7 +242,7 @@ func (f *filler) write(s *kv.Store, nodes []kv.NodeID, rows [][]float32) error {
 			if errors.Is(err, kv.ErrNotFound) { // it was removed
 				continue
 			}
-			if err == nil && f.joiner != nil {
+			if err == nil && f.imported != nil {
 				err = tx.TouchRow(PredictionsMatrix, v) // the joined rows are not tracked
 			}
 			if err != nil {
@@ -237,19 +253,18 @@ func (f *filler) write(s *kv.Store, nodes []kv.NodeID, rows [][]float32) error {
 	})
 }
 
-// predict is the prediction of the network for an input.
-func (k *classifier) predict(x []float32, layers *nn.Activations) []float64 {
+// predict is the prediction of the network for an input, borrowed.
+func (k *classifier) predict(x []float32, layers *nn.Activations) []float32 {
 	logits := layers.Outputs(k.net, nn.Dense(x, 1, len(x)))
-	nn.Softmax(logits)
-	prediction, sum := make([]float64, len(logits)), 0.0
-	for j, p := range logits {
-		prediction[j] = float64(p)
+	nn.Softmaxes(logits, len(logits))
+	sum := 0.0
+	for _, p := range logits {
 		sum += float64(p)
 	}
-	for j := range prediction { // rounded to float32, they do not quite add up to 1
-		prediction[j] /= sum
+	for j, p := range logits { // rounded to float32, they do not quite add up to 1
+		logits[j] = float32(float64(p) / sum)
 	}
-	return prediction
+	return logits
 }
 
 // features are the stored features, if they are as many as the network wants.
@@ -297,12 +312,6 @@ func (k *classifier) inputs(ctx context.Context, tx *kv.Tx, place *workplace.Pla
 			return nil, err
 		}
 	}
-	makeInputs := map[string]func(context.Context, Options, int64) (*rowstore.Store, error){
-		InputFeatures: p.smoothedFeatures, InputMixed: p.mixedInputs, InputStructure: p.structure,
-	}[k.Input]
-	if makeInputs == nil {
-		return nil, fmt.Errorf("the built-in classifier: inputs %q: %w", k.Input, kv.ErrCorrupt)
-	}
 	if k.Input == InputStructure {
 		p.keptLabelHops = k.labelHops()
 	} else {
@@ -316,5 +325,5 @@ func (k *classifier) inputs(ctx context.Context, tx *kv.Tx, place *workplace.Pla
 	if err := p.requireForTraining(ctx, opt); err != nil {
 		return nil, err
 	}
-	return makeInputs(ctx, opt, opt.MemoryBudget-p.heldInTraining())
+	return p.inputs(ctx, k.Input, opt, opt.MemoryBudget-p.heldInTraining())
 }

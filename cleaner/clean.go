@@ -173,7 +173,7 @@ func unpredictedIn(ctx context.Context, tx *kv.Tx) (bool, error) {
 	if errors.Is(err, errNoClassifier) || errors.Is(err, kv.ErrNotFound) {
 		return false, nil
 	}
-	if err != nil || f.joiner != nil { // joined anew, whatever nodes have a row
+	if err != nil || f.imported != nil { // joined anew, whatever nodes have a row
 		return false, err
 	}
 	nodes, err := f.unpredicted(ctx)
@@ -319,7 +319,7 @@ func writePredictions(
 		return err
 	}
 	defer b.Abort()
-	w, err := NewPredictionWriter(b, snapshot.Classes(), PredictionOptions{Source: SourceBuiltIn})
+	w, err := replacePredictions(b, snapshot.Classes(), PredictionOptions{}, SourceBuiltIn)
 	if err != nil {
 		return err
 	}

@@ -371,12 +371,18 @@ func Splits(tx *kv.Tx, labels []kv.Class, seed uint64) (splits []Split, drawn bo
 		if err != nil {
 			return nil, false, err
 		}
-		if value.IsNull() {
-			continue
-		}
-		if splits[v], err = ParseSplit(value.String()); err != nil {
-			return nil, false, naming.Node(tx, kv.NodeID(v), err)
+		if splits[v], err = splitOf(tx, kv.NodeID(v), value); err != nil {
+			return nil, false, err
 		}
 	}
 	return splits, false, nil
+}
+
+// splitOf is the split that a value of the column names; null names none.
+func splitOf(tx *kv.Tx, v kv.NodeID, value kv.Value) (Split, error) {
+	split, err := ParseSplit(value.String())
+	if err != nil {
+		err = naming.Node(tx, v, err)
+	}
+	return split, err
 }

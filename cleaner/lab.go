@@ -222,7 +222,7 @@ func (l *Lab) Lessons(ctx context.Context, t Trial, classes int) (_ *Lessons, er
 	if err != nil {
 		return nil, err
 	}
-	inputs, err := candidates[len(candidates)-1].make(ctx, opt, opt.MemoryBudget-base.heldInTraining())
+	inputs, err := base.inputs(ctx, candidates[len(candidates)-1], opt, opt.MemoryBudget-base.heldInTraining())
 	if err != nil {
 		return nil, err
 	}

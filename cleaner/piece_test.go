@@ -116,8 +116,7 @@ func (g pieceGraph) store(t *testing.T) *kv.Store {
 		t.Fatal(err)
 	}
 	endSound(t, s)
-	err = importPredictions(s, names, PredictionOptions{}, func(w *PredictionWriter, tx *kv.Tx) error {
-		w.some = true
+	err = importPredictions(s, names, PredictionOptions{Partial: true}, func(w *PredictionWriter, tx *kv.Tx) error {
 		row := make([]float64, g.classes)
 		for position := range truth {
 			if g.unpredicted > 0 && position%g.unpredicted == 1 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
@@ -40,19 +41,17 @@ type PredictionOptions struct {
 	// Logits says that rows are logits, which become probabilities by softmax.
 	Logits bool
 
-	// Source is SourceImported when empty.
-	Source string
-
 	// Partial lets nodes be without a row. Clean has the built-in classifier predict them or, with AsGiven,
 	// gives them no score. Preset paper wants a row for each, or AsGiven.
 	Partial bool
 }
 
-// A PredictionWriter checks predictions row by row and writes them to the matrix PredictionsMatrix of a bulk write. Use
-// it from one goroutine: Put every node once, in any order, then Finish, and call Mark in the final function of Commit.
+// A PredictionWriter checks predictions row by row and writes them to the matrix PredictionsMatrix. Use it from one
+// goroutine: Put every node once, in any order, then Finish, and call Mark in the final function of Commit.
 type PredictionWriter struct {
 	tx      *kv.Tx
 	write   func(v kv.NodeID, row []float32) error // of rows that add up to 1, borrowed
+	mark    func(tx *kv.Tx) error                  // see Mark
 	opt     PredictionOptions
 	classes []string
 	nodes   kv.NodeSet
@@ -61,15 +60,16 @@ type PredictionWriter struct {
 	narrow  []float32 // row as it is stored
 
 	distributions int // rows that add up to 1 or to 100, though they are to be logits
-
-	finished bool
-	some     bool // nodes may be without a row
-	joined   bool // the joined predictions of the last run have followed
 }
 
-// NewPredictionWriter begins predictions whose column j is the class classes[j]. Each must be a class of the store, and
-// no class that a node is given may be missing: ErrUnknownClass names the first that is.
+// NewPredictionWriter begins imported predictions whose column j is the class classes[j]. Each must be a class of the
+// store, and no class that a node is given may be missing: ErrUnknownClass names the first that is.
 func NewPredictionWriter(b *kv.Bulk, classes []string, opt PredictionOptions) (*PredictionWriter, error) {
+	return replacePredictions(b, classes, opt, SourceImported)
+}
+
+// replacePredictions is NewPredictionWriter of a source.
+func replacePredictions(b *kv.Bulk, classes []string, opt PredictionOptions, source string) (*PredictionWriter, error) {
 	tx := b.Tx()
 	if err := checkClasses(tx, classes); err != nil {
 		return nil, err
@@ -78,15 +78,20 @@ func NewPredictionWriter(b *kv.Bulk, classes []string, opt PredictionOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	if opt.Source != SourceBuiltIn { // the rows of the built-in classifier ascend, those of a file come in its order
+	if source != SourceBuiltIn { // the rows of the built-in classifier ascend, those of a file come in its order
 		matrix.Sort()
 	}
-	return newPredictionWriter(tx, classes, opt, matrix.Put), nil
+	w := newPredictionWriter(tx, classes, opt, matrix.Put)
+	w.mark = func(tx *kv.Tx) error {
+		return errors.Join(tx.Documents(predictionsSpace).Put(sourceKey, source), countPredictionWrite(tx))
+	}
+	return w, nil
 }
 
 // AppendPredictions begins predictions of some nodes, which replace those that the nodes have. The store has
 // predictions (kv.ErrNotFound), with a column for each of the classes (ErrUnknownClass); a class that is left out is 0.
-// write writes a row of a matrix, such as kv.Tx.SetRow.
+// write writes a row of a matrix, such as kv.Tx.SetRow. If the last run joined predictions, those of nodes that were
+// added since are joined too; others count as written anew, as by NewPredictionWriter.
 func AppendPredictions(
 	tx *kv.Tx, classes []string, opt PredictionOptions, write func(matrix string, v kv.NodeID, row []float32) error,
 ) (*PredictionWriter, error) {
@@ -94,32 +99,36 @@ func AppendPredictions(
 	if err != nil {
 		return nil, err
 	}
-	places, seen := columnPlaces(matrix.Columns()), map[string]bool{}
-	for _, name := range classes {
-		if _, ok := places[name]; !ok {
-			return nil, fmt.Errorf("class %q: the predictions of the store have no column for it: %w", name, ErrUnknownClass)
-		}
-		if seen[name] {
-			return nil, fmt.Errorf("class %q of the predictions: it has two columns: %w", name, ErrUnknownClass)
-		}
-		seen[name] = true
-	}
-	joins, err := newJoiner(tx)
+	err = checkColumns(classes, matrix.Columns(), func(name string) string {
+		return fmt.Sprintf("class %q: the predictions of the store have no column for it", name)
+	})
 	if err != nil {
 		return nil, err
 	}
-	whole := make([]float32, matrix.Width())
+	joined, err := openFiller(tx)
+	if err != nil && !errors.Is(err, errNoClassifier) {
+		return nil, err
+	}
+	counts := joined == nil || joined.imported == nil
+	opt.Partial = true
+	order, whole := inClasses(matrix.Columns(), classes), make([]float32, matrix.Width())
 	w := newPredictionWriter(tx, classes, opt, func(v kv.NodeID, row []float32) error {
-		clear(whole)
-		for j, p := range row {
-			whole[places[classes[j]]] = p
-		}
-		if err := joins.replace(v, matrix.Columns(), whole, write); err != nil {
-			return err
+		order(row, whole)
+		if !counts && int(v) >= joined.by.Nodes { // Rescore joins it anew
+			if err := write(CombinedMatrix, v, slices.Repeat([]float32{float32(math.NaN())}, joined.Width())); err != nil {
+				return fmt.Errorf("joined predictions: %w", err)
+			}
+		} else {
+			counts = true
 		}
 		return write(PredictionsMatrix, v, whole)
 	})
-	w.some, w.joined = true, joins != nil && joins.weights != nil
+	w.mark = func(tx *kv.Tx) error {
+		if !counts {
+			return nil
+		}
+		return countPredictionWrite(tx)
+	}
 	return w, nil
 }
 
@@ -127,9 +136,6 @@ func AppendPredictions(
 func newPredictionWriter(
 	tx *kv.Tx, classes []string, opt PredictionOptions, write func(kv.NodeID, []float32) error,
 ) *PredictionWriter {
-	if opt.Source == "" {
-		opt.Source = SourceImported
-	}
 	return &PredictionWriter{
 		tx:      tx,
 		write:   write,
@@ -142,7 +148,7 @@ func newPredictionWriter(
 }
 
 // A PredictionSet reads the predictions of one model from outside. It begins a writer for the classes that it has, and
-// puts every row. It may call Finish, and does not call Mark.
+// puts every row. It does not call Mark.
 type PredictionSet func(
 	ctx context.Context, tx *kv.Tx, begin func(classes []string, opt PredictionOptions) (*PredictionWriter, error),
 ) error
@@ -152,57 +158,50 @@ type PredictionSet func(
 func readPredictions(
 	ctx context.Context, tx *kv.Tx, dir *scratch.Dir, set PredictionSet,
 ) (matrix *rowstore.Store, err error) {
-	var writer *PredictionWriter
+	names := tx.Classes()
+	if matrix, err = rowstore.New(dir, tx.NumNodes(), len(names)); err != nil {
+		return nil, err
+	}
+	writer := newPredictionWriter(tx, nil, PredictionOptions{}, nil)
 	err = set(ctx, tx, func(classes []string, opt PredictionOptions) (*PredictionWriter, error) {
-		if err := checkClasses(tx, classes); err != nil {
-			return nil, err
-		}
-		names := tx.Classes()
-		if matrix, err = rowstore.New(dir, tx.NumNodes(), len(names)); err != nil {
-			return nil, err
-		}
-		places, target := columnPlaces(names), make([]float32, len(names))
+		order, target := inClasses(names, classes), make([]float32, len(names))
 		writer = newPredictionWriter(tx, classes, opt, func(v kv.NodeID, row []float32) error {
-			for j, p := range row {
-				target[places[classes[j]]] = p
-			}
+			order(row, target)
 			return matrix.Write(kv.Range{First: v, End: v + 1}, 0, len(target), target)
 		})
-		return writer, nil
+		return writer, checkClasses(tx, classes)
 	})
-	if err == nil && writer == nil {
-		err = fmt.Errorf("predictions: none were begun: %w", ErrMissingRows)
-	}
-	if err == nil && !writer.finished {
+	if err == nil {
 		err = writer.Finish()
 	}
-	if err != nil && matrix != nil {
-		err = errors.Join(err, matrix.Close())
+	return matrix.OrClose(err)
+}
+
+// checkColumns wants classes to be among those that are known, each once; unknown says that one is not.
+func checkColumns(classes, known []string, unknown func(name string) string) error {
+	seen := columnPlaces(known)
+	for _, name := range classes {
+		switch place, ok := seen[name]; {
+		case !ok:
+			return fmt.Errorf("%s: %w", unknown(name), ErrUnknownClass)
+		case place < 0:
+			return fmt.Errorf("class %q of the predictions: it has two columns: %w", name, ErrUnknownClass)
+		}
+		seen[name] = -1
 	}
-	return matrix, err
+	return nil
 }
 
 // checkClasses compares the classes of predictions with those of the store.
 func checkClasses(tx *kv.Tx, classes []string) error {
 	names := tx.Classes()
-	predicted := make(map[string]bool, len(names)) // false: there is no column yet
-	for _, name := range names {
-		predicted[name] = false
+	err := checkColumns(classes, names, func(name string) string {
+		return fmt.Sprintf("class %q of the predictions: no node is given it, the labels have %s", name, namelist.Of(names))
+	})
+	if err != nil || len(classes) == len(names) {
+		return err
 	}
-	for _, name := range classes {
-		there, ok := predicted[name]
-		if !ok {
-			return fmt.Errorf("class %q of the predictions: no node is given it, the labels have %s: %w",
-				name, namelist.Of(names), ErrUnknownClass)
-		}
-		if there {
-			return fmt.Errorf("class %q of the predictions: it has two columns: %w", name, ErrUnknownClass)
-		}
-		predicted[name] = true
-	}
-	if len(classes) == len(names) {
-		return nil
-	}
+	predicted := columnPlaces(classes)
 	const step = 1 << 16
 	labels := make([]kv.Class, min(step, tx.NumNodes()))
 	for first := 0; first < tx.NumNodes(); first += step {
@@ -211,7 +210,10 @@ func checkClasses(tx *kv.Tx, classes []string) error {
 			return err
 		}
 		for i, y := range labels[:rows.Len()] {
-			if y != kv.NoClass && !predicted[names[y]] {
+			if y == kv.NoClass {
+				continue
+			}
+			if _, ok := predicted[names[y]]; !ok {
 				err := fmt.Errorf("it is given class %q, and the predictions have only %s: %w",
 					names[y], namelist.Of(classes), ErrUnknownClass)
 				return naming.Node(tx, rows.First+kv.NodeID(i), err)
@@ -254,11 +256,10 @@ func (w *PredictionWriter) Put(v kv.NodeID, row []float64) error {
 // and the first of them in file order. If rows were to be logits, and are probabilities, it returns ErrNotLogits. Call
 // it before Commit.
 func (w *PredictionWriter) Finish() error {
-	w.finished = true
 	if 2*w.distributions > w.rows {
 		return ErrNotLogits
 	}
-	if !w.some && !w.opt.Partial {
+	if !w.opt.Partial {
 		return missingRows(w.tx, func(v kv.NodeID) bool { return !w.nodes.Has(v) })
 	}
 	return nil
@@ -298,17 +299,9 @@ func missingRows(tx *kv.Tx, missing func(kv.NodeID) bool) error {
 	return nil
 }
 
-// Mark records the source of the predictions, which those of AppendPredictions leave as it is. Call it in the
+// Mark records that predictions were written, and their source, which AppendPredictions leaves as it is. Call it in the
 // transaction that makes them visible, such as the final function of Commit.
-func (w *PredictionWriter) Mark(tx *kv.Tx) error {
-	if w.joined {
-		return nil
-	}
-	if w.some {
-		return countPredictionWrite(tx)
-	}
-	return errors.Join(tx.Documents(predictionsSpace).Put(sourceKey, w.opt.Source), countPredictionWrite(tx))
-}
+func (w *PredictionWriter) Mark(tx *kv.Tx) error { return w.mark(tx) }
 
 // predictionWrites is how often predictions were written.
 func predictionWrites(tx *kv.Tx) (count int64, err error) {

@@ -90,7 +90,7 @@ func TestPredictionWriterRefuses(t *testing.T) {
 
 func TestPredictionWriterTakesLogits(t *testing.T) {
 	s := few(t)
-	must.Do(t, importPredictions(s, []string{"y", "x"}, PredictionOptions{Logits: true, Source: SourceBuiltIn}, func(w *PredictionWriter, tx *kv.Tx) error {
+	must.Do(t, importPredictions(s, []string{"y", "x"}, PredictionOptions{Logits: true}, func(w *PredictionWriter, tx *kv.Tx) error {
 		for v := range tx.NumNodes() {
 			if err := w.Put(kv.NodeID(v), []float64{math.Log(3) + 500, 500}); err != nil {
 				return err
@@ -100,8 +100,8 @@ func TestPredictionWriterTakesLogits(t *testing.T) {
 	}))
 	view(t, s, func(tx *kv.Tx) error {
 		wantPredictions(t, tx, 2, []float32{0.25, 0.75})
-		if source, err := predictionSource(tx); source != SourceBuiltIn || err != nil {
-			t.Errorf("prediction source: got %q, %v, want %q", source, err, SourceBuiltIn)
+		if source, err := predictionSource(tx); source != SourceImported || err != nil {
+			t.Errorf("prediction source: got %q, %v, want %q", source, err, SourceImported)
 		}
 		return nil
 	})

@@ -267,7 +267,7 @@ func (s *scorer) predict(v kv.NodeID) (ok bool, err error) {
 	if err != nil {
 		return false, ignoreNoClassifier(err)
 	}
-	inClasses(s.run.Classes, s.unknown.Columns(), row, s.row)
+	inClasses(s.run.Classes, s.unknown.Columns())(row, s.row)
 	return true, nil
 }
 
@@ -276,17 +276,6 @@ func ignoreNoClassifier(err error) error {
 		return nil
 	}
 	return err
-}
-
-// inClasses puts a row of some columns into the order of classes; a class without a column gets zero.
-func inClasses(classes, columns []string, row, dst []float32) {
-	places := columnPlaces(columns)
-	clear(dst)
-	for i, name := range classes {
-		if j, ok := places[name]; ok {
-			dst[i] = row[j]
-		}
-	}
 }
 
 // rows are those of a node in S_1, S_2 … as far as the run reaches.

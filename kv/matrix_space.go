@@ -234,24 +234,6 @@ func spaceKey(g record.Generation, key []byte) []byte {
 	return append(record.Prefix(record.KindSpace, g), key...)
 }
 
-// Made returns what build makes of the whole space, and keeps it in memory for all who ask, until a Bulk writes the
-// space again. Nobody may change it, and the space must be one that no Update writes into. build also returns how many
-// bytes it takes: if they are more than a small part of the memory budget, nothing is kept.
-func (s *Space) Made(build func() (value any, size int64, err error)) (any, error) {
-	if err := s.tx.Err(); err != nil {
-		return nil, err
-	}
-	name := snapshot.Name{Kind: record.KindSpace, Generation: s.tx.cat.Spaces[s.name]}
-	if entry := s.tx.cache.Get(name); entry != nil {
-		return entry.Value, nil
-	}
-	value, size, err := build()
-	if err == nil && !s.tx.write && name.Generation != 0 { // an Update that is given up leaves its number to another
-		s.tx.cache.Add(&snapshot.Entry{Name: name, Value: value, ValueSize: size})
-	}
-	return value, err
-}
-
 // documentKey is the chain of a document. Names hold no control characters, so the zero byte after the space's ends it.
 func documentKey(space, key string) []byte {
 	b := make([]byte, 0, 2+len(space)+len(key))

@@ -107,3 +107,10 @@ func nodesOnly(t testing.TB, dir string, n int) *Store {
 	must.Get(l.Commit(t.Context(), nil))(t)
 	return openTest(t, dir)
 }
+
+// TestDeleteOfLongKey: no entry can have such a key, so there is nothing to delete.
+func TestDeleteOfLongKey(t *testing.T) {
+	s := newStore(t, Options{})
+	update(t, s, func(tx *Tx) error { return tx.Space("a").Put([]byte("k"), nil) })
+	update(t, s, func(tx *Tx) error { return tx.Space("a").Delete(make([]byte, 70_000)) })
+}

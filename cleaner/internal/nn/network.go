@@ -38,14 +38,6 @@ func New(random *rand.Rand, widths ...int) *Network {
 	return net
 }
 
-// Bytes is what the network takes in memory.
-func (net *Network) Bytes() (size int64) {
-	for l := range net.Weights {
-		size += 4 * int64(len(net.Weights[l])+len(net.Biases[l]))
-	}
-	return size
-}
-
 // weights is W_l.
 func (net *Network) weights(l int) matrixView { return rowsOf(net.Weights[l], net.Widths[l+1]) }
 

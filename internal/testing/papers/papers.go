@@ -117,8 +117,7 @@ func Cleaned(t testing.TB) *kv.Store {
 	builder, err := index.NewBuilder(bulk, "score")
 	check(err)
 	defer builder.Close() //nolint:errcheck // what fails is a test that has failed already
-	predictions, err := cleaner.NewPredictionWriter(bulk, bulk.Tx().Classes(),
-		cleaner.PredictionOptions{Source: cleaner.SourceImported})
+	predictions, err := cleaner.NewPredictionWriter(bulk, bulk.Tx().Classes(), cleaner.PredictionOptions{})
 	check(err)
 	for _, p := range All {
 		v, err := bulk.Tx().Node(p.ID)

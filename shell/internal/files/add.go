@@ -62,9 +62,7 @@ func (g *Graph) add(ctx context.Context, store *kv.Store, r Job, labelIndex bool
 	if g.Predictions != "" {
 		var predictions *cleaner.PredictionWriter
 		w.partial, w.seen = true, g.run != nil
-		opt := cleaner.PredictionOptions{
-			Logits: g.Logits, Source: cleaner.SourceImported, Partial: w.partial,
-		}
+		opt := cleaner.PredictionOptions{Logits: g.Logits, Partial: w.partial}
 		err := r.Timed("import predictions", func(stage *ops.Stage) (err error) {
 			predictions, err = w.predictions(ctx, g.Predictions, opt, stage)
 			return err
