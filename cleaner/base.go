@@ -184,9 +184,9 @@ func (p *baseProblem) fitBase(ctx context.Context, inputs *rowstore.Store, opt O
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, train.Close()) }()
-	class := func(row int) int { return int(train.right[row]) }
+	class := func(row int) int { return int(train.Right[row]) }
 	progress := func(done, total int64) { opt.progress("train", done, total) }
-	ridge, err := nn.FitRidge(ctx, &train.inputs, class, p.classes, parallel.Workers(opt.Workers), progress)
+	ridge, err := nn.FitRidge(ctx, &train.Inputs, class, p.classes, parallel.Workers(opt.Workers), progress)
 	return &baseFit{ridge, train.nodes}, err
 }
 
@@ -205,11 +205,11 @@ func (p *baseProblem) predictAll(ctx context.Context, fit *baseFit, inputs *rows
 	}))
 }
 
-// lessons are labelled nodes with their inputs, in an order of their own.
-type lessons struct {
-	inputs nn.Rows    // by ascending NodeID
-	right  []kv.Class // [rows], likewise
-	order  []uint32   // rows, at first in file order
+// Lessons are labelled nodes with the inputs from which the built-in classifier learns.
+type Lessons struct {
+	Inputs nn.Rows    // by ascending NodeID
+	Right  []kv.Class // [rows], likewise
+	Order  []uint32   // rows in file order
 	nodes  *nodeSet   // whose ranks are the rows
 
 	numbers *scratch.Array[float32] // memory of inputs
@@ -219,12 +219,12 @@ type lessons struct {
 // learn copies the inputs of the nodes that have a role, or of so many of them drawn with seed.
 func (p *baseProblem) learn(
 	ctx context.Context, inputs *rowstore.Store, has role, most int, opt Options,
-) (l *lessons, err error) {
+) (l *Lessons, err error) {
 	nodes, order, err := drawNodes(p.order, len(p.labels), p.count(has), most, opt.Seed, has)
 	if err != nil {
 		return nil, err
 	}
-	l = &lessons{right: make([]kv.Class, len(order)), order: order, nodes: nodes}
+	l = &Lessons{Right: make([]kv.Class, len(order)), Order: order, nodes: nodes}
 	width, nonzero := inputs.Width(), make([]int, len(order))
 	each := func(visit func(rank int, row []float32)) error {
 		return rowstore.Each(ctx, inputs, len(p.labels), opt.Workers, func(rows kv.Range, values []float32) error {
@@ -232,7 +232,7 @@ func (p *baseProblem) learn(
 			return nil
 		})
 	}
-	nodes.each(kv.Range{End: kv.NodeID(len(p.labels))}, func(rank int, v kv.NodeID) { l.right[rank] = p.labels[v] })
+	nodes.each(kv.Range{End: kv.NodeID(len(p.labels))}, func(rank int, v kv.NodeID) { l.Right[rank] = p.labels[v] })
 	if err := each(func(rank int, row []float32) { nonzero[rank] = nn.CountNonzero(row) }); err != nil {
 		return nil, err
 	}
@@ -248,11 +248,11 @@ func (p *baseProblem) learn(
 		return nil, err
 	}
 	if !sparse {
-		l.inputs = nn.Dense(l.numbers.Data, len(order), width)
+		l.Inputs = nn.Dense(l.numbers.Data, len(order), width)
 		err = each(func(rank int, row []float32) { copy(l.numbers.Data[rank*width:], row) })
 	} else if l.columns, err = scratch.New[uint32](p.place.Scratch(), "columns", total); err == nil {
-		l.inputs = nn.Sparse(width, nonzero, l.columns.Data, l.numbers.Data)
-		err = each(l.inputs.Fill)
+		l.Inputs = nn.Sparse(width, nonzero, l.columns.Data, l.numbers.Data)
+		err = each(l.Inputs.Fill)
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -261,12 +261,17 @@ func (p *baseProblem) learn(
 }
 
 // Close gives the memory of the inputs back.
-func (l *lessons) Close() error {
+func (l *Lessons) Close() error {
 	err := l.numbers.Close()
 	if l.columns != nil {
 		err = errors.Join(err, l.columns.Close())
 	}
 	return err
+}
+
+// Each calls visit with the node of every row, ascending.
+func (l *Lessons) Each(visit func(row int, v kv.NodeID)) {
+	l.nodes.each(kv.Range{End: kv.NodeID(64 * len(l.nodes.words))}, visit)
 }
 
 // predictBy calls visit with what a network makes of the rows of inputs, concurrently.

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
@@ -17,8 +16,11 @@ import (
 // A Lab does single steps of a cleaning with labels, splits and predictions that are not those of the store. It only
 // reads the store. It is the door of package evaluate, and belongs to one goroutine.
 type Lab struct {
-	Order  func(yield func(kv.NodeID, error) bool) // every node, in file order
-	Labels []kv.Class                              // [n] of the store
+	Order   func(yield func(kv.NodeID, error) bool) // every node, in file order
+	Labels  []kv.Class                              // [n] of the store
+	Graph   ops.Graph                               // that the steps walk
+	Classes int
+	Scratch *scratch.Dir // where long arrays are that are gone with the process
 
 	tx        *kv.Tx
 	opt       Options
@@ -50,7 +52,9 @@ func NewLab(ctx context.Context, tx *kv.Tx, opt Options) (l *Lab, err error) {
 	if err := checkLabels(tx); err != nil {
 		return nil, err
 	}
-	l = &Lab{tx: tx, opt: opt, Order: tx.InFileOrder()}
+	l = &Lab{
+		tx: tx, opt: opt, Order: tx.InFileOrder(), Graph: graphOf(tx), Classes: len(tx.Classes()), Scratch: tx.Store().Scratch(),
+	}
 	if l.Labels, err = readLabels(tx); err != nil {
 		return nil, err
 	}
@@ -60,9 +64,8 @@ func NewLab(ctx context.Context, tx *kv.Tx, opt Options) (l *Lab, err error) {
 	}
 	l.opt.MemoryBudget -= held
 	l.base = baseProblem{
-		order: l.Order, labels: l.Labels, classes: len(tx.Classes()), place: workplace.Temporary(tx.Store().Scratch()),
+		graph: l.Graph, order: l.Order, labels: l.Labels, classes: l.Classes, place: workplace.Temporary(l.Scratch),
 	}
-	l.base.graph = graphOf(tx)
 	_, err = l.base.graphSizes(ctx, l.opt.ops(0))
 	l.opt.OnStage, l.opt.clock = nil, nil // of the parts of a step
 	return l, err
@@ -70,15 +73,6 @@ func NewLab(ctx context.Context, tx *kv.Tx, opt Options) (l *Lab, err error) {
 
 // Close gives back what the lab holds.
 func (l *Lab) Close() error { return l.diagonals.Close() }
-
-// Graph is the graph that the steps walk.
-func (l *Lab) Graph() ops.Graph { return l.base.graph }
-
-// Classes is the number of classes.
-func (l *Lab) Classes() int { return l.base.classes }
-
-// Scratch is where long arrays are that are gone with the process.
-func (l *Lab) Scratch() *scratch.Dir { return l.base.place.Scratch() }
 
 // Operators are the options of the operators.
 func (l *Lab) Operators() ops.Options { return l.opt.ops(0) }
@@ -114,34 +108,27 @@ func (l *Lab) DrawSplits(shares [3]float64, seed uint64) ([]Split, error) {
 	return splitting.Draw(l.Order, l.Labels, shares, seed)
 }
 
-// problem is that of the built-in classifier.
-func (l *Lab) problem(ctx context.Context, t Trial) (baseProblem, error) {
+// problem is that of the built-in classifier, with its options.
+func (l *Lab) problem(ctx context.Context, t Trial) (baseProblem, Options, error) {
 	_, err := l.Features(ctx) // into base
-	base := l.base
-	base.labels, base.splits = t.Labels, t.Splits
-	return base, err
-}
-
-// training are the options of the classifier.
-func (l *Lab) training(seed uint64) Options {
-	opt := l.opt
-	opt.Seed = seed
-	return opt
+	base, opt := l.base, l.opt
+	base.labels, base.splits, opt.Seed = t.Labels, t.Splits, t.Seed
+	return base, opt, err
 }
 
 // Train trains the built-in classifier, and returns what it predicts. The caller closes it.
 func (l *Lab) Train(ctx context.Context, t Trial) (*rowstore.Store, error) {
-	base, err := l.problem(ctx, t)
+	base, opt, err := l.problem(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	predictions, _, err := base.trainAndPredict(ctx, l.training(t.Seed))
+	predictions, _, err := base.trainAndPredict(ctx, opt)
 	return predictions, err
 }
 
 // ReadPredictions reads predictions from outside. The caller closes them.
 func (l *Lab) ReadPredictions(ctx context.Context, set PredictionSet) (*rowstore.Store, error) {
-	return readPredictions(ctx, l.tx, l.Scratch(), set)
+	return readPredictions(ctx, l.tx, l.Scratch, set)
 }
 
 // A Scored is what Clean would make of a Trial: scores [n] by NodeID, NaN without a label, and the Threshold and
@@ -192,50 +179,27 @@ func (l *Lab) Score(ctx context.Context, t Trial, by method.Method) (scored Scor
 	return scored, result.Close()
 }
 
-// Lessons are labelled nodes with the inputs from which the built-in classifier would learn.
-type Lessons struct {
-	Inputs     nn.Rows
-	Right      []kv.Class  // [rows]
-	Order      []uint32    // rows in file order
-	Nodes      []kv.NodeID // [rows] ascending
-	OfFeatures bool        // or of the structure
-
-	lessons *lessons
-}
-
-// Close gives the memory of the inputs back.
-func (l *Lessons) Close() error { return l.lessons.Close() }
-
 // MostLessons is how many nodes the built-in classifier learns from at most.
 const MostLessons = baseTraining
 
-// Lessons returns those of a trial with so many classes. Of several inputs, they are the last that the classifier would
-// try. The caller closes them.
-func (l *Lab) Lessons(ctx context.Context, t Trial, classes int) (_ *Lessons, err error) {
-	base, err := l.problem(ctx, t)
+// Lessons returns what the built-in classifier would learn from in a trial with so many classes, and whether the inputs
+// are of features, or of the structure. Of several inputs, they are the last that the classifier would try. The caller
+// closes them.
+func (l *Lab) Lessons(ctx context.Context, t Trial, classes int) (_ *Lessons, ofFeatures bool, err error) {
+	base, opt, err := l.problem(ctx, t)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	base.classes = classes
-	opt := l.training(t.Seed)
 	candidates, err := base.candidates(ctx, opt)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	inputs, err := base.inputs(ctx, candidates[len(candidates)-1], opt, opt.MemoryBudget-base.heldInTraining())
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer func() { err = errors.Join(err, inputs.Close()) }()
-	learned, err := base.learn(ctx, inputs, base.teaches, baseTraining, opt)
-	if err != nil {
-		return nil, err
-	}
-	lessons := &Lessons{
-		Inputs: learned.inputs, Right: learned.right, Order: learned.order, OfFeatures: base.hasFeatures(), lessons: learned,
-	}
-	learned.nodes.each(kv.Range{End: kv.NodeID(len(t.Labels))}, func(_ int, v kv.NodeID) {
-		lessons.Nodes = append(lessons.Nodes, v)
-	})
-	return lessons, nil
+	lessons, err := base.learn(ctx, inputs, base.teaches, baseTraining, opt)
+	return lessons, base.hasFeatures(), err
 }

@@ -60,7 +60,7 @@ const (
 // Logits come from the network as it learns, so predictions from outside are not looked at. Labels that are too few for
 // a threshold sample are ErrNoLabels, and more than the base classifier learns from ErrOptions.
 func areaUnderMargin(ctx context.Context, t *trial, m *Measurement) error {
-	classes := t.lab.Classes()
+	classes := t.lab.Classes
 	size, err := thresholdSize(t.Labels, classes)
 	if err != nil {
 		return err
@@ -142,32 +142,34 @@ func (t *trial) thresholdSamples(size int) ([]uint8, error) {
 // areas are the AUM [n] of the labelled nodes in a run; 0 if there is no label.
 func (t *trial) areas(ctx context.Context, labels []kv.Class, classes int, seed uint64) (areas []float64, err error) {
 	all := cleaner.Trial{Labels: labels, Splits: make([]cleaner.Split, len(labels)), Seed: seed}
-	lessons, err := t.lab.Lessons(ctx, all, classes)
+	lessons, ofFeatures, err := t.lab.Lessons(ctx, all, classes)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lessons.Close()) }()
-	areas = make([]float64, len(labels))
-	epochs := 0
-	err = watch(ctx, lessons, classes, seed, t.lab.Operators().Workers, func(net *nn.Network) error {
-		epochs++
-		return addMargins(ctx, lessons, net, areas)
-	})
-	for v := range areas {
-		areas[v] /= float64(epochs)
+	sums, epochs := make([]float64, len(lessons.Right)), 0
+	dropped := 0.0
+	if ofFeatures && lessons.Inputs.Width >= areaWide {
+		dropped = areaDropout
 	}
+	err = watch(ctx, lessons, classes, seed, dropped, t.lab.Operators().Workers, func(net *nn.Network) error {
+		epochs++
+		return addMargins(ctx, lessons, net, sums)
+	})
+	areas = make([]float64, len(labels))
+	lessons.Each(func(row int, v kv.NodeID) { areas[v] = sums[row] / float64(epochs) })
 	return areas, err
 }
 
-// watch trains a network, and shows it after every epoch.
-func watch(ctx context.Context, l *cleaner.Lessons, classes int, seed uint64, workers int, observe func(*nn.Network) error) error {
+// watch trains a network, and shows it after every epoch. A share of the inputs is dropped.
+func watch(
+	ctx context.Context, l *cleaner.Lessons, classes int, seed uint64, dropped float64, workers int, observe func(*nn.Network) error,
+) error {
 	random := rand.New(rand.NewPCG(seed, streamNetwork))
 	net := nn.New(random, l.Inputs.Width, areaUnits, classes)
 	t := nn.NewTrainer(net, random)
-	t.Rate, t.Decay, t.Dropout, t.Workers = areaRate, areaDecay, areaDropout, parallel.Workers(workers)
-	if l.OfFeatures && l.Inputs.Width >= areaWide {
-		t.InputDropout = areaDropout
-	}
+	t.Rate, t.Decay, t.Workers = areaRate, areaDecay, parallel.Workers(workers)
+	t.Dropout, t.InputDropout = areaDropout, dropped
 	rows := slices.Clone(l.Order)
 	batch := min(areaBatch, len(rows))
 	perEpoch := (len(rows) + batch - 1) / batch
@@ -195,16 +197,16 @@ func watch(ctx context.Context, l *cleaner.Lessons, classes int, seed uint64, wo
 	return nil
 }
 
-// addMargins adds the margin of every row, without dropout, to sums [n], by node: the logit of its label less the
+// addMargins adds the margin of every row, without dropout, to sums [rows]: the logit of its label less the
 // largest of the others.
 func addMargins(ctx context.Context, l *cleaner.Lessons, net *nn.Network, sums []float64) error {
 	var layers nn.Activations
 	classes := net.Widths[len(net.Widths)-1]
-	for first := 0; first < len(l.Nodes); first += areaBatch {
+	for first := 0; first < len(sums); first += areaBatch {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		end := min(first+areaBatch, len(l.Nodes))
+		end := min(first+areaBatch, len(sums))
 		logits := layers.Outputs(net, l.Inputs.Slice(first, end))
 		for row := first; row < end; row++ {
 			of, y, other := logits[(row-first)*classes:][:classes], l.Right[row], math.Inf(-1)
@@ -213,7 +215,7 @@ func addMargins(ctx context.Context, l *cleaner.Lessons, net *nn.Network, sums [
 					other = max(other, float64(z))
 				}
 			}
-			sums[l.Nodes[row]] += float64(of[y]) - other
+			sums[row] += float64(of[y]) - other
 		}
 	}
 	return nil

@@ -43,16 +43,19 @@ func TestAreaUnderMarginIsItsDefinition(t *testing.T) {
 			}
 		}
 		of := cleaner.Trial{Labels: labels, Splits: make([]cleaner.Split, n), Seed: seed ^ uint64(run-1)<<63}
-		lessons := must.Get(lab.Lessons(t.Context(), of, c+1))(t)
+		lessons, ofFeatures, err := lab.Lessons(t.Context(), of, c+1)
+		if err != nil || ofFeatures {
+			t.Fatalf("got lessons of features: %v, %v", ofFeatures, err)
+		}
 		margins, epochs := make([]float64, n), 0.0
-		must.Do(t, watch(t.Context(), lessons, c+1, of.Seed, 0, func(net *nn.Network) error {
+		must.Do(t, watch(t.Context(), lessons, c+1, of.Seed, 0, 0, func(net *nn.Network) error {
 			epochs++
-			for row, v := range lessons.Nodes {
+			lessons.Each(func(row int, v kv.NodeID) {
 				z := slices.Clone(new(nn.Activations).Outputs(net, lessons.Inputs.Slice(row, row+1)))
 				own := z[labels[v]]
 				z[labels[v]] = float32(math.Inf(-1))
 				margins[v] += float64(own) - float64(slices.Max(z))
-			}
+			})
 			return nil
 		}))
 		must.Do(t, lessons.Close())

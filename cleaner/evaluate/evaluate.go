@@ -204,7 +204,7 @@ const denseMatrices = 3
 
 // read finds the splits, and compares the vectors of the options with the store.
 func (e *evaluator) read() (err error) {
-	n, c := len(e.lab.Labels), int64(e.lab.Classes())
+	n, c := len(e.lab.Labels), int64(e.lab.Classes)
 	if least, budget := 8*denseMatrices*c*c, e.lab.Operators().MemoryBudget; least > budget {
 		return &ops.BudgetError{Job: "eval", Budget: budget, Least: least}
 	}
@@ -243,8 +243,8 @@ func (e *evaluator) inject(ctx context.Context, seed uint64) ([]kv.Class, error)
 		return nil, err
 	}
 	graph := labelnoise.Graph{
-		Adjacency: lab.Graph(), Features: features, Labels: lab.Labels, Classes: lab.Classes(), Order: lab.Order,
-		Scratch: lab.Scratch(),
+		Adjacency: lab.Graph, Features: features, Labels: lab.Labels, Classes: lab.Classes, Order: lab.Order,
+		Scratch: lab.Scratch,
 		Predict: func(ctx context.Context, trainingSeed uint64) (*rowstore.Store, error) {
 			splits, err := lab.DrawSplits([3]float64{}, seed)
 			if err != nil {

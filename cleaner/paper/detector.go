@@ -143,28 +143,21 @@ func (d *detector) input(z, x []float32) {
 	}
 }
 
-// A scorer keeps the memory of score from call to call; one goroutine.
-type scorer struct {
-	inputs []float32
-	layers nn.Activations
-}
-
-// score appends the score of every row of z, row-major with the width of the fit: in [0,1], NaN for a row with a NaN or
-// an infinity.
-func (s *scorer) score(d *detector, z []float32, scores []float64) []float64 {
-	width := len(d.mean)
+// score appends the score of every row of z, row-major with the width of the fit, which it overwrites: in [0,1], NaN for
+// a row with a NaN or an infinity.
+func (d *detector) score(layers *nn.Activations, z []float32, scores []float64) []float64 {
+	width, first := len(d.mean), len(scores)
 	rows := len(z) / width
-	s.inputs = float32s.Resize(s.inputs, len(z))
 	for r := range rows {
-		d.input(z[r*width:(r+1)*width], s.inputs[r*width:])
-	}
-	outputs := s.layers.Outputs(d.network, nn.Dense(s.inputs, rows, width))
-	for r := range rows {
-		score := elementary.Sigmoid(float64(outputs[r]))
-		if !float32s.AllFinite(z[r*width : (r+1)*width]) {
-			score = math.NaN()
+		row, start := z[r*width:][:width], 0.0
+		if !float32s.AllFinite(row) {
+			start = math.NaN()
 		}
-		scores = append(scores, score)
+		scores = append(scores, start)
+		d.input(row, row)
+	}
+	for r, output := range layers.Outputs(d.network, nn.Dense(z, rows, width)) {
+		scores[first+r] += elementary.Sigmoid(float64(output))
 	}
 	return scores
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
@@ -57,7 +58,7 @@ func areaUnderROC(scores []float64, planted []bool) float64 {
 	return right / pairs
 }
 
-func scoresOf(d *detector, z []float32) []float64 { return new(scorer).score(d, z, nil) }
+func scoresOf(d *detector, z []float32) []float64 { return d.score(new(nn.Activations), slices.Clone(z), nil) }
 
 func TestDetectorTellsPlantedRows(t *testing.T) {
 	for _, c := range []struct {

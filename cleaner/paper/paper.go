@@ -18,6 +18,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -175,7 +176,7 @@ func (d *detector) scoreAll(ctx context.Context, c *method.Case, z ops.Source, c
 	type memory struct {
 		rows   []float32 // [scoreRows×width]
 		scores []float64
-		scorer scorer
+		layers nn.Activations
 	}
 	workers := make([]memory, parallel.Workers(c.Workers))
 	return parallel.Do(ctx, len(workers), (n+scoreRows-1)/scoreRows, func(_ context.Context, worker, b int) error {
@@ -196,7 +197,7 @@ func (d *detector) scoreAll(ctx context.Context, c *method.Case, z ops.Source, c
 				inputs[i*len(columns)+j] = x
 			}
 		}
-		m.scores = m.scorer.score(d, inputs, m.scores[:0])
+		m.scores = d.score(&m.layers, inputs, m.scores[:0])
 		for i, score := range m.scores {
 			scores[int(rows.First)+i] = float32(score)
 		}

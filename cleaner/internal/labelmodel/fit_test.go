@@ -48,7 +48,7 @@ func newMixture(seed uint64, rows, classes int, rate float64, shift, taught bool
 			if f < 2 {
 				logits[right] += 5
 			}
-			nn.Softmax(logits)
+			nn.Softmaxes(logits, len(logits))
 			for k, p := range logits {
 				z[k*m.width+f] += p
 				if f == 0 && taught {

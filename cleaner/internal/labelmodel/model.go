@@ -136,10 +136,7 @@ func (m *Model) Reach() int {
 	return 1
 }
 
-// LogFeature is the logarithm of a feature, as the model sees it.
-func LogFeature(z float32) float64 { return elementary.Log(feature(z)) }
-
-// LogFeatures writes the LogFeature of each feature.
+// LogFeatures writes the logarithm of each feature, as the model sees it.
 func LogFeatures(z []float32, logs []float64) {
 	for i, own := range z {
 		logs[i] = feature(own)

@@ -10,54 +10,37 @@ import (
 // SoftmaxLoss returns the mean cross-entropy of logits [rows×classes] against the right class of each row. It
 // overwrites the logits with its gradient.
 func SoftmaxLoss(logits []float32, right []int) float64 {
-	classes := len(logits) / max(len(right), 1)
+	rows := max(len(right), 1)
+	classes := len(logits) / rows
 	Softmaxes(logits, classes)
 	var loss float64
-	var memory [64]float64
-	rows := logits
-	for part := range slices.Chunk(right, len(memory)) {
-		logs := memory[:len(part)]
-		for r, y := range part {
-			logs[r] = max(float64(rows[r*classes+y]), math.SmallestNonzeroFloat32)
-			rows[r*classes+y]--
-		}
-		elementary.Logs(logs)
-		for _, log := range logs {
-			loss -= log
-		}
-		rows = rows[len(part)*classes:]
+	for r, y := range right {
+		row := logits[r*classes:][:classes]
+		loss -= elementary.Log(max(float64(row[y]), math.SmallestNonzeroFloat32))
+		row[y]--
 	}
-	divide(logits, float64(len(right)))
-	return loss / float64(max(len(right), 1))
+	for i := range logits {
+		logits[i] /= float32(rows)
+	}
+	return loss / float64(rows)
 }
-
-// Softmax turns the logits of a row into probabilities, in place.
-func Softmax(row []float32) { Softmaxes(row, len(row)) }
 
 // Softmaxes turns logits [rows×classes] into probabilities, in place.
 func Softmaxes(logits []float32, classes int) {
-	if len(logits) == 0 {
-		return
-	}
-	subtractLargest(logits, classes)
-	var memory [512]float64
-	var sum float64
-	first, summed := 0, 0 // the first number of a row, and how many of the row are summed
-	for part := range slices.Chunk(logits, len(memory)) {
-		exps := memory[:len(part)]
-		widen(exps, part)
+	exps := make([]float64, classes)
+	for len(logits) > 0 {
+		row := logits[:classes]
+		logits = logits[classes:]
+		largest, sum := slices.Max(row), 0.0
+		for j, x := range row {
+			exps[j] = float64(x - largest)
+		}
 		elementary.Exps(exps)
-		round(part, exps)
-		for len(exps) > 0 {
-			count := min(classes-summed, len(exps))
-			for _, e := range exps[:count] {
-				sum += e
-			}
-			exps = exps[count:]
-			if summed += count; summed == classes {
-				divide(logits[first:first+classes], sum)
-				first, summed, sum = first+classes, 0, 0
-			}
+		for _, e := range exps {
+			sum += e
+		}
+		for j, e := range exps {
+			row[j] = float32(float64(float32(e)) / sum)
 		}
 	}
 }

@@ -162,11 +162,11 @@ func (t *Trainer) drop(values, factors []float32, dropped float64) {
 	share(t.Workers, len(values), (len(values)+dropRun-1)/dropRun, func(_, first, end int) {
 		for run := first; run < end; run++ {
 			from, to := run*dropRun, min((run+1)*dropRun, len(values))
-			if factors == nil {
-				drop(values[from:to], nil, seed, uint64(run), bound, scale)
-			} else {
-				drop(values[from:to], factors[from:to], seed, uint64(run), bound, scale)
+			var by []float32
+			if factors != nil {
+				by = factors[from:to]
 			}
+			drop(values[from:to], by, seed, uint64(run), bound, scale)
 		}
 	})
 }
@@ -208,19 +208,21 @@ func (t *Trainer) backward(x *Rows, outputs []float32) {
 func (t *Trainer) update() {
 	const beta1, beta2, epsilon = 0.9, 0.999, 1e-8
 	t.steps++
-	step := adamStep{
-		beta1: beta1, rest1: 1 - beta1, beta2: beta2, rest2: 1 - beta2, epsilon: epsilon,
-		rate: float32(t.Rate * math.Sqrt(1-elementary.Pow(beta2, t.steps)) / (1 - elementary.Pow(beta1, t.steps))),
-	}
+	rate := float32(t.Rate * math.Sqrt(1-elementary.Pow(beta2, t.steps)) / (1 - elementary.Pow(beta1, t.steps)))
 	for kind, parameters := range [2][][]float32{t.net.Weights, t.net.Biases} {
-		step.shrink = 1
+		shrink := float32(1)
 		if kind == 0 {
-			step.shrink = float32(1 - float64(t.Rate*t.Decay))
+			shrink = float32(1 - float64(t.Rate*t.Decay))
 		}
 		for l, p := range parameters {
 			mean, square, gradient := t.mean[kind][l], t.square[kind][l], t.gradient[kind][l]
 			share(t.Workers, len(p), len(p), func(_, first, end int) {
-				step.take(p[first:end], mean[first:end], square[first:end], gradient[first:end])
+				for i := first; i < end; i++ {
+					g := gradient[i]
+					mean[i] = float32(beta1*mean[i]) + float32((1-beta1)*g)
+					square[i] = float32(beta2*square[i]) + float32(float32((1-beta2)*g)*g)
+					p[i] = float32(p[i]*shrink) - rate*mean[i]/(float32(math.Sqrt(float64(square[i])))+epsilon)
+				}
 			})
 		}
 	}

@@ -1,10 +1,8 @@
 package nn
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 )
@@ -140,30 +138,6 @@ func TestGradientsAreFiniteDifferences(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestTrainingIsTheSameBits uses batches whose products are computed in parallel.
-func TestTrainingIsTheSameBits(t *testing.T) {
-	train := func() *Network {
-		random := rand.New(rand.NewPCG(3, 0))
-		tr := NewTrainer(New(random, 150, 140, 3), random)
-		tr.Rate, tr.Decay, tr.Dropout, tr.InputDropout = 0.01, 0.01, 0.5, 0.5
-		right := make([]int, 260)
-		for range 4 {
-			x := normals(random, 260*150)
-			for i := range right {
-				right[i] = random.IntN(3)
-			}
-			tr.Step(whole(x, 260), func(o []float32) float64 { return SoftmaxLoss(o, right) })
-		}
-		return tr.net
-	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	want := train()
-	for _, processors := range []int{2, 4} {
-		runtime.GOMAXPROCS(processors)
-		sameNetwork(t, fmt.Sprintf("%d processors", processors), train(), want)
 	}
 }
 

@@ -26,8 +26,8 @@ func sparseRows(r *rand.Rand, count, width int, share float64) (dense, sparse Ro
 	return Dense(values, count, width), sparse
 }
 
-// TestSparseRowsTrainAsDenseOnes: the same bits with any width, batch, dropout and number of workers.
-func TestSparseRowsTrainAsDenseOnes(t *testing.T) {
+// TestTrainingIsTheSameBits: of dense and of sparse rows, with any width, batch, dropout and number of workers.
+func TestTrainingIsTheSameBits(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		count, width, units, classes := 1+r.IntN(40), 1+r.IntN(60), 1+r.IntN(140), 2+r.IntN(70)
@@ -54,10 +54,12 @@ func TestSparseRowsTrainAsDenseOnes(t *testing.T) {
 		}
 		want, outputs := train(&dense, 1)
 		for workers := range 4 {
-			net, got := train(&sparse, workers)
-			sameNetwork(t, "of sparse rows", net, want)
-			if !slices.Equal(got, outputs) {
-				t.Fatalf("seed %d, %d workers: got outputs %v, want %v", seed, workers, got, outputs)
+			for name, x := range map[string]*Rows{"dense": &dense, "sparse": &sparse} {
+				net, got := train(x, workers)
+				sameNetwork(t, name+" rows", net, want)
+				if !slices.Equal(got, outputs) {
+					t.Fatalf("seed %d, %s rows, %d workers: got outputs %v, want %v", seed, name, workers, got, outputs)
+				}
 			}
 		}
 	}
@@ -120,34 +122,6 @@ func TestSparseKernelsAreThePlainOnes(t *testing.T) {
 			addToRowsPlainly(want[first:], columns, values, row, n)
 			if !slices.EqualFunc(got, want, sameBits) {
 				t.Fatalf("seed %d, columns %d to %d of %d: got sums %v, want %v", seed, first, first+len(row), n, got, want)
-			}
-		}
-	}
-}
-
-// TestQuotientsAreThoseOfFloat32: dividing in float64 rounds no float32 quotient otherwise, of whatever bits, also of
-// those with the fewest digits.
-func TestQuotientsAreThoseOfFloat32(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 0))
-	values := make([]float32, 1000)
-	for range 100 {
-		by := float32(1 + r.IntN(1<<(1+r.IntN(24))))
-		if r.IntN(4) == 0 {
-			by = math.Float32frombits(r.Uint32())
-		}
-		want := make([]float32, len(values))
-		for i := range values {
-			values[i] = math.Float32frombits(r.Uint32())
-			if r.IntN(4) == 0 { // a quotient in the middle between two numbers, or beside it
-				values[i] = float32(math.Ldexp(float64(by)*float64(1<<24+r.IntN(1<<25)), -r.IntN(175)))
-			}
-			want[i] = values[i] / by
-		}
-		got := slices.Clone(values)
-		divide(got, float64(by))
-		for i := range got {
-			if !sameBits(got[i], want[i]) {
-				t.Fatalf("%x by %x: got %x, want %x", values[i], by, got[i], want[i])
 			}
 		}
 	}

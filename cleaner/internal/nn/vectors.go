@@ -6,24 +6,6 @@ import (
 	"slices"
 )
 
-// An adamStep are the constants of a step of Adam.
-type adamStep struct {
-	beta1, rest1 float32 // of the first moment, and 1 − beta1
-	beta2, rest2 float32
-	rate, shrink float32
-	epsilon      float32
-}
-
-// take moves parameters p and their moments along the gradient.
-func (s *adamStep) take(p, mean, square, gradient []float32) {
-	for i := range p {
-		g := gradient[i]
-		mean[i] = float32(s.beta1*mean[i]) + float32(s.rest1*g)
-		square[i] = float32(s.beta2*square[i]) + float32(float32(s.rest2*g)*g)
-		p[i] = float32(p[i]*s.shrink) - s.rate*mean[i]/(float32(math.Sqrt(float64(square[i])))+s.epsilon)
-	}
-}
-
 // dropRun is how many values draw from a generator of their own, so that workers share them.
 const dropRun = 4096
 
@@ -66,44 +48,12 @@ func mask(down, scale, h []float32) {
 	}
 }
 
-// subtractLargest subtracts from the numbers of each row, of so many, the largest of them.
-func subtractLargest(values []float32, width int) {
-	for row := range slices.Chunk(values, width) {
-		largest := slices.Max(row)
-		for i := range row {
-			row[i] -= largest
-		}
-	}
-}
-
-// widen writes to widened [values] the values as float64.
-func widen(widened []float64, values []float32) {
-	for i, value := range values {
-		widened[i] = float64(value)
-	}
-}
-
 // sumColumns adds up rows of as many numbers as sums, row by row.
 func sumColumns(sums, rows []float32) {
 	for row := range slices.Chunk(rows, len(sums)) {
 		for j, value := range row {
 			sums[j] += value
 		}
-	}
-}
-
-// round writes to rounded [values] the values as float32.
-func round(rounded []float32, values []float64) {
-	for i, value := range values {
-		rounded[i] = float32(value)
-	}
-}
-
-// divide divides values by a number in float64. By one that is a float32, the quotients are those of float32: their 53
-// digits do not come so near to the middle between two numbers of 24 digits that rounding twice makes a difference.
-func divide(values []float32, by float64) {
-	for i, value := range values {
-		values[i] = float32(float64(value) / by)
 	}
 }
 
