@@ -34,9 +34,6 @@ type baseProblem struct {
 	keptLabelHops int // over how many hops a kept classifier has gathered training labels; 0: there is none
 }
 
-// A role is what the label of a node does to the base classifier.
-type role func(v kv.NodeID) bool
-
 // teaches reports whether the classifier learns the label of a node.
 func (p *baseProblem) teaches(v kv.NodeID) bool {
 	if p.drawn { // no node's label is seen where it is predicted
@@ -93,7 +90,7 @@ func (p *baseProblem) train(ctx context.Context, opt Options) (*trainedBase, err
 	if err != nil {
 		return nil, err
 	}
-	if p.count(p.teaches) == 0 {
+	if p.countTaught() == 0 {
 		return nil, fmt.Errorf(
 			"no labelled node in the training split or in none, want some to learn from: %w", ErrNoLabels)
 	}
@@ -143,10 +140,10 @@ func (p *baseProblem) trainOn(ctx context.Context, input string, opt Options) (*
 	return t, nil
 }
 
-// count is how many nodes have a role.
-func (p *baseProblem) count(has role) (count int) {
+// countTaught is how many labels the classifier learns.
+func (p *baseProblem) countTaught() (count int) {
 	for v := range p.labels {
-		if has(kv.NodeID(v)) {
+		if p.teaches(kv.NodeID(v)) {
 			count++
 		}
 	}
@@ -164,22 +161,11 @@ type baseFit struct {
 func crossFitsFrom(rows int) bool { return rows >= leastFitting }
 
 // crossFits reports whether there is for every node a fit that has not learned its label.
-func (p *baseProblem) crossFits() bool { return crossFitsFrom(p.count(p.teaches)) }
-
-// crossFitting is p where it cross-fits, and else with a split drawn from all labelled nodes.
-func (p *baseProblem) crossFitting(seed uint64) (_ *baseProblem, err error) {
-	if p.crossFits() {
-		return p, nil
-	}
-	other := *p
-	other.drawn = true
-	other.splits, err = splitting.Draw(p.order, p.labels, splitting.DefaultShares, seed)
-	return &other, err
-}
+func (p *baseProblem) crossFits() bool { return crossFitsFrom(p.countTaught()) }
 
 // fitBase fits a classifier to inputs.
 func (p *baseProblem) fitBase(ctx context.Context, inputs *rowstore.Store, opt Options) (fit *baseFit, err error) {
-	train, err := p.learn(ctx, inputs, p.teaches, baseTraining, opt)
+	train, err := p.learn(ctx, inputs, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -216,11 +202,9 @@ type Lessons struct {
 	columns *scratch.Array[uint32]  // likewise; nil if they are dense
 }
 
-// learn copies the inputs of the nodes that have a role, or of so many of them drawn with seed.
-func (p *baseProblem) learn(
-	ctx context.Context, inputs *rowstore.Store, has role, most int, opt Options,
-) (l *Lessons, err error) {
-	nodes, order, err := drawNodes(p.order, len(p.labels), p.count(has), most, opt.Seed, has)
+// learn copies the inputs of the nodes that teach, or of baseTraining of them drawn with the seed.
+func (p *baseProblem) learn(ctx context.Context, inputs *rowstore.Store, opt Options) (l *Lessons, err error) {
+	nodes, order, err := drawNodes(p.order, len(p.labels), p.countTaught(), baseTraining, opt.Seed, p.teaches)
 	if err != nil {
 		return nil, err
 	}

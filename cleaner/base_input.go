@@ -75,7 +75,7 @@ func (p *baseProblem) smoothedFeatures(ctx context.Context, opt Options, budget 
 		})
 	}
 	if err == nil {
-		err = p.eachInput(ctx, s, opt, func(_ kv.NodeID, row []float32) { scaleTo1(row, square, math.Sqrt) })
+		err = p.eachInput(ctx, s, opt, func(_ kv.NodeID, row []float32) { scaleTo1(row, true) })
 	}
 	return s.OrClose(err)
 }
@@ -112,9 +112,9 @@ func (p *baseProblem) mixedInputs(ctx context.Context, opt Options, budget int64
 	}
 	if err == nil {
 		err = p.eachInput(ctx, s, opt, func(_ kv.NodeID, row []float32) {
-			scaleTo1(row[:d], square, math.Sqrt)
-			scaleTo1(row[d:2*d], square, math.Sqrt)
-			scaleTo1(row[2*d:2*d+c], identity, identity)
+			scaleTo1(row[:d], true)
+			scaleTo1(row[d:2*d], true)
+			scaleTo1(row[2*d:2*d+c], false)
 		})
 	}
 	return s.OrClose(err)
@@ -154,7 +154,7 @@ func (p *baseProblem) labelHops() int {
 	if p.keptLabelHops > 0 {
 		return p.keptLabelHops
 	}
-	return labelHopsOf(p.count(p.teaches), len(p.labels))
+	return labelHopsOf(p.countTaught(), len(p.labels))
 }
 
 func labelHopsOf(training, nodes int) int {
@@ -198,7 +198,7 @@ func (p *baseProblem) structure(
 				if y := training[v]; y != kv.NoClass && float64(hop[y]) <= roundingShare*diagonals.At(k + 1)[v] {
 					hop[y] = 0
 				}
-				scaleTo1(hop, identity, identity)
+				scaleTo1(hop, false)
 			}
 			shrinkByDegree(row)
 		})
@@ -252,17 +252,20 @@ func (p *baseProblem) eachInput(
 	})
 }
 
-func identity(x float64) float64 { return x }
-
-func square(x float64) float64 { return x * x }
-
-// scaleTo1 divides a row by whole(Σ part(x)), unless that is zero.
-func scaleTo1(row []float32, part, whole func(float64) float64) {
+// scaleTo1 divides a row by its length, or else by its sum, unless that is zero.
+func scaleTo1(row []float32, byLength bool) {
 	var sum float64
 	for _, x := range row {
-		sum += float64(part(float64(x)))
+		part := float64(x)
+		if byLength {
+			part = float64(part * part)
+		}
+		sum += part
 	}
-	if sum = whole(sum); sum > 0 {
+	if byLength {
+		sum = math.Sqrt(sum)
+	}
+	if sum > 0 {
 		for j := range row {
 			row[j] = float32(float64(row[j]) / sum)
 		}

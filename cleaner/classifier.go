@@ -215,7 +215,7 @@ func (p *nodePredictor) smoothedFeatures(v kv.NodeID) ([]float32, error) {
 	}
 	x, err := p.sum(features, whole)
 	if err == nil {
-		scaleTo1(x, square, math.Sqrt)
+		scaleTo1(x, true)
 	}
 	return x, err
 }
@@ -262,8 +262,8 @@ func (p *nodePredictor) mixed(v kv.NodeID) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	scaleTo1(x, square, math.Sqrt)
-	scaleTo1(around, square, math.Sqrt)
+	scaleTo1(x, true)
+	scaleTo1(around, true)
 	votes, err := p.votes(rows[0])
 	if err != nil {
 		return nil, err
@@ -312,7 +312,7 @@ func (p *nodePredictor) votes(row ops.Row) ([]float32, error) {
 	for k, sum := range sums {
 		votes[k] = float32(sum)
 	}
-	scaleTo1(votes, identity, identity)
+	scaleTo1(votes, false)
 	return votes, nil
 }
 

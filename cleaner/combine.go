@@ -65,9 +65,6 @@ type group struct {
 func combine(
 	ctx context.Context, p *problem, base *baseProblem, opt Options,
 ) (mixture *rowstore.Store, said string, warns bool, err error) {
-	if base, err = base.crossFitting(opt.Seed); err != nil {
-		return nil, "", false, err
-	}
 	var lacks string
 	switch {
 	case !base.crossFits():

@@ -226,7 +226,7 @@ func (e *Explanation) predict(ctx context.Context, tx *kv.Tx, stored ops.Source,
 	}
 	clear(row) // of classes that were first used after the run
 	copy(row, s.row)
-	return withRows{stored, []kv.NodeID{e.Node}, [][]float32{row}}, nil
+	return withRow{stored, e.Node, row}, nil
 }
 
 // lacks adds what is missing in the explanation.

@@ -200,6 +200,6 @@ func (l *Lab) Lessons(ctx context.Context, t Trial, classes int) (_ *Lessons, of
 		return nil, false, err
 	}
 	defer func() { err = errors.Join(err, inputs.Close()) }()
-	lessons, err := base.learn(ctx, inputs, base.teaches, baseTraining, opt)
+	lessons, err := base.learn(ctx, inputs, opt)
 	return lessons, base.hasFeatures(), err
 }

@@ -142,12 +142,7 @@ func (p *problem) plan(ctx context.Context, tx *kv.Tx, opt Options) (*Plan, erro
 		predictions: p.source != "", builtIn: p.source == SourceBuiltIn, testedBytes: p.testedBytes(),
 	}
 	var err error
-	if p.source == SourceImported {
-		if base, err = base.crossFitting(opt.Seed); err != nil {
-			return nil, err
-		}
-	}
-	c.training = base.count(base.teaches)
+	c.training = base.countTaught()
 	if c.sizes, err = base.graphSizes(ctx, opt.ops(0)); err != nil {
 		return nil, err
 	}

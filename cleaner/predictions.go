@@ -259,7 +259,7 @@ func (w *PredictionWriter) Finish() error {
 	if 2*w.distributions > w.rows {
 		return ErrNotLogits
 	}
-	if !w.opt.Partial {
+	if !w.opt.Partial && w.rows < w.tx.NumNodes() {
 		return missingRows(w.tx, func(v kv.NodeID) bool { return !w.nodes.Has(v) })
 	}
 	return nil
@@ -267,19 +267,7 @@ func (w *PredictionWriter) Finish() error {
 
 // missingRows is nil unless some node is missing.
 func missingRows(tx *kv.Tx, missing func(kv.NodeID) bool) error {
-	var count int
-	removed, err := tx.Removed()
-	if err != nil {
-		return err
-	}
-	for v := range kv.NodeID(tx.NumNodes()) {
-		if missing(v) && !removed.Has(v) {
-			count++
-		}
-	}
-	if count == 0 {
-		return nil
-	}
+	count, first := 0, kv.NodeID(0)
 	for v, err := range tx.InFileOrder() {
 		if err != nil {
 			return err
@@ -287,16 +275,21 @@ func missingRows(tx *kv.Tx, missing func(kv.NodeID) bool) error {
 		if !missing(v) {
 			continue
 		}
-		id, err := tx.ID(v)
-		if err != nil {
-			return err
+		if count++; count == 1 {
+			first = v
 		}
-		if count == 1 {
-			return fmt.Errorf("node %s has no row: %w", id, ErrMissingRows)
-		}
-		return fmt.Errorf("node %s and %d more have no row: %w", id, count-1, ErrMissingRows)
 	}
-	return nil
+	if count == 0 {
+		return nil
+	}
+	id, err := tx.ID(first)
+	switch {
+	case err != nil:
+		return err
+	case count == 1:
+		return fmt.Errorf("node %s has no row: %w", id, ErrMissingRows)
+	}
+	return fmt.Errorf("node %s and %d more have no row: %w", id, count-1, ErrMissingRows)
 }
 
 // Mark records that predictions were written, and their source, which AppendPredictions leaves as it is. Call it in the

@@ -245,22 +245,19 @@ func (s *reorderedMatrix) Read(rows kv.Range, lo, hi int, dst []float32) error {
 	return nil
 }
 
-// withRows is a source in which some nodes, ascending, have other rows.
-type withRows struct {
+// withRow is a source in which a node has another row.
+type withRow struct {
 	ops.Source
-	nodes []kv.NodeID
-	rows  [][]float32
+	node kv.NodeID
+	row  []float32
 }
 
-func (s withRows) Read(rows kv.Range, lo, hi int, dst []float32) error {
-	if err := s.Source.Read(rows, lo, hi, dst); err != nil {
-		return err
+func (s withRow) Read(rows kv.Range, lo, hi int, dst []float32) error {
+	err := s.Source.Read(rows, lo, hi, dst)
+	if err == nil && rows.First <= s.node && s.node < rows.End {
+		copy(dst[int(s.node-rows.First)*(hi-lo):], s.row[lo:hi])
 	}
-	i, _ := slices.BinarySearch(s.nodes, rows.First)
-	for ; i < len(s.nodes) && s.nodes[i] < rows.End; i++ {
-		copy(dst[int(s.nodes[i]-rows.First)*(hi-lo):][:hi-lo], s.rows[i][lo:hi])
-	}
-	return nil
+	return err
 }
 
 func hasNaN(row []float32) bool {

@@ -58,7 +58,9 @@ func areaUnderROC(scores []float64, planted []bool) float64 {
 	return right / pairs
 }
 
-func scoresOf(d *detector, z []float32) []float64 { return d.score(new(nn.Activations), slices.Clone(z), nil) }
+func scoresOf(d *detector, z []float32) []float64 {
+	return d.score(new(nn.Activations), slices.Clone(z), nil)
+}
 
 func TestDetectorTellsPlantedRows(t *testing.T) {
 	for _, c := range []struct {
