@@ -56,20 +56,19 @@ const (
 // trainAndPredict trains the base classifier and predicts every node. The caller closes the predictions.
 func (p *baseProblem) trainAndPredict(ctx context.Context, opt Options) (predictions *rowstore.Store, t *trainedBase, err error) {
 	began := time.Now()
+	if opt, err = opt.withDefaults(); err != nil {
+		return nil, nil, err
+	}
 	if t, err = p.train(ctx, opt); err != nil {
 		return nil, nil, err
 	}
-	opt = t.opt
 	predictions, err = p.predictAll(ctx, t.fit, t.inputs, opt)
 	err = errors.Join(err, t.inputs.Close())
 	if err == nil {
 		err = p.measure(ctx, predictions, t.report)
 	}
-	if err != nil && predictions != nil {
-		err = errors.Join(err, predictions.Close())
-	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(err, predictions.Close())
 	}
 	t.report.Seconds = time.Since(began).Seconds()
 	opt.stage("predict")
@@ -80,16 +79,11 @@ func (p *baseProblem) trainAndPredict(ctx context.Context, opt Options) (predict
 type trainedBase struct {
 	fit    *baseFit
 	inputs *rowstore.Store // of every node; whoever has trained closes it
-	opt    Options         // with defaults
 	report *PredictReport  // without accuracies
 }
 
-// train trains the base classifier.
-func (p *baseProblem) train(ctx context.Context, opt Options) (*trainedBase, error) {
-	opt, err := opt.withDefaults()
-	if err != nil {
-		return nil, err
-	}
+// train trains the base classifier on each of its inputs, and returns the best.
+func (p *baseProblem) train(ctx context.Context, opt Options) (best *trainedBase, err error) {
 	if p.countTaught() == 0 {
 		return nil, fmt.Errorf(
 			"no labelled node in the training split or in none, want some to learn from: %w", ErrNoLabels)
@@ -102,7 +96,6 @@ func (p *baseProblem) train(ctx context.Context, opt Options) (*trainedBase, err
 		return nil, err
 	}
 	opt.stage("count")
-	var best *trainedBase
 	for _, input := range candidates {
 		t, err := p.trainOn(ctx, input, opt)
 		if err == nil && (best == nil || t.fit.Loss < best.fit.Loss) {
@@ -123,7 +116,7 @@ func (p *baseProblem) train(ctx context.Context, opt Options) (*trainedBase, err
 
 // trainOn trains the base classifier on an input.
 func (p *baseProblem) trainOn(ctx context.Context, input string, opt Options) (*trainedBase, error) {
-	t := &trainedBase{opt: opt, report: &PredictReport{Inputs: input}}
+	t := &trainedBase{report: &PredictReport{Inputs: input}}
 	budget := opt.MemoryBudget - p.heldInTraining()
 	err := limitSeries(p.graph, budget)
 	if err != nil {

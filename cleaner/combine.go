@@ -93,9 +93,11 @@ func combine(
 
 // make trains the classifier and makes the mixture.
 func (c *combination) make(ctx context.Context) (mixture *rowstore.Store, err error) {
-	if err := c.train(ctx); err != nil {
+	predictions, trained, err := c.base.trainAndPredict(ctx, c.opt)
+	if err != nil {
 		return nil, err
 	}
+	c.own, c.by = predictions, trained.keep(c.base, c.names)
 	defer func() { err = errors.Join(err, c.own.Close()) }()
 	if err := c.judge(ctx); err != nil {
 		return nil, err
@@ -145,15 +147,6 @@ func (r *Run) mixture(tx *kv.Tx) (*kv.Matrix, error) {
 		return nil, err
 	}
 	return mixture, nil
-}
-
-// train trains the built-in classifier.
-func (c *combination) train(ctx context.Context) error {
-	predictions, trained, err := c.base.trainAndPredict(ctx, c.opt)
-	if err == nil {
-		c.own, c.by = predictions, trained.keep(c.base, c.names)
-	}
-	return err
 }
 
 // group is the place of a node's group.

@@ -12,5 +12,4 @@ func TestWithoutAVX512(t *testing.T) {
 	hasAVX512 = false
 	defer func() { hasAVX512 = true }()
 	t.Run("products", TestProductsAreSumsInOrder)
-	t.Run("tiles", TestTilesArePlainTiles)
 }

@@ -52,26 +52,3 @@ func TestProductsAreSumsInOrder(t *testing.T) {
 		}
 	}
 }
-
-func TestTilesArePlainTiles(t *testing.T) {
-	for seed := range uint64(100) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		tiles, k, stride, apart := r.IntN(6), r.IntN(70), tileColumns+r.IntN(9), 0
-		rows := tiles * tileRows
-		if r.IntN(2) == 0 {
-			apart = tileColumns + r.IntN(9)
-		}
-		a := matrixView{normals(r, rows*(k+1)), 1, rows}
-		if r.IntN(2) == 0 {
-			a.row, a.column = k+1, 1
-		}
-		panel, start := normals(r, k*tileColumns), normals(r, (rows+1)*(tileColumns+apart))
-		want := normals(r, rows*stride)
-		got := slices.Clone(want)
-		multiplyPlainly(tiles, want, stride, a, k, panel, start, apart)
-		multiplyTiles(tiles, got, stride, a, k, panel, start, apart)
-		if !slices.Equal(got, want) {
-			t.Fatalf("seed %d, %d tiles, k %d: got %v, want %v", seed, tiles, k, got, want)
-		}
-	}
-}
