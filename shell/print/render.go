@@ -66,10 +66,8 @@ func newPrinter(out *bufio.Writer, r *query.Result, f Format, on *Screen) (print
 	case FormatTable:
 		switch {
 		case r.Sections != nil:
-			return &sectionPrinter{sections: r.Sections, print: func(s query.Section) error {
-				fmt.Fprintf(out, "%s\n\n", EscapeControls(s.Title))
-				return printAll(&tablePrinter{out: out, columns: s.Columns, screen: on}, s.Rows)
-			}, between: out}, nil
+			return &sectionPrinter{out: out, sections: r.Sections, title: func(title string) string { return EscapeControls(title) },
+				table: func(columns []query.ColumnInfo) printer { return &tablePrinter{out: out, columns: columns, screen: on} }}, nil
 		case r.Bare:
 			return &barePrinter{out}, nil
 		case r.Record:
@@ -79,10 +77,8 @@ func newPrinter(out *bufio.Writer, r *query.Result, f Format, on *Screen) (print
 	case FormatMarkdown:
 		switch {
 		case r.Sections != nil:
-			return &sectionPrinter{sections: r.Sections, print: func(s query.Section) error {
-				fmt.Fprintf(out, "**%s**\n\n", escapeMarkdown(s.Title))
-				return printAll(newMarkdownPrinter(out, s.Columns), s.Rows)
-			}, between: out}, nil
+			return &sectionPrinter{out: out, sections: r.Sections, title: func(title string) string { return "**" + escapeMarkdown(title) + "**" },
+				table: func(columns []query.ColumnInfo) printer { return newMarkdownPrinter(out, columns) }}, nil
 		case r.Record:
 			return &recordPrinter{columns: r.Columns(), into: newMarkdownPrinter(out, recordColumns)}, nil
 		}
@@ -98,39 +94,48 @@ func newPrinter(out *bufio.Writer, r *query.Result, f Format, on *Screen) (print
 		}
 		return p, p.out.Write(names)
 	case FormatJSON, FormatJSONL:
-		p := &jsonPrinter{out: out, columns: r.Columns(), object: r.Object, array: f == FormatJSON && !r.Record}
+		p := &jsonPrinter{out: out, columns: r.Columns(), sections: r.Sections, array: f == FormatJSON && !r.Record}
 		return p, nil
 	default:
 		return nil, fmt.Errorf("unknown format %s", f)
 	}
 }
 
-func printAll(p printer, rows [][]kv.Value) error {
-	for _, values := range rows {
-		if err := p.row(values); err != nil {
-			return err
-		}
-	}
-	return p.end()
-}
-
-// A sectionPrinter prints sections in place of the rows they were made with.
+// A sectionPrinter prints sections, those that have something for reading, in place of the rows.
 type sectionPrinter struct {
+	out      io.Writer
 	sections []query.Section
-	print    func(query.Section) error
-	between  io.Writer
+	title    func(string) string
+	table    func([]query.ColumnInfo) printer
 }
 
 func (p *sectionPrinter) row([]kv.Value) error { return nil }
 
 func (p *sectionPrinter) end() error {
-	for i, s := range p.sections {
-		if i > 0 {
-			if _, err := fmt.Fprintln(p.between); err != nil {
+	between := ""
+	for _, s := range p.sections {
+		rows, title := s.Rows, s.Title
+		if s.Shown != 0 && s.Shown < len(rows) {
+			rows = rows[:max(0, s.Shown)]
+			title += fmt.Sprintf(": the first %d of %d", s.Shown, len(s.Rows))
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		fmt.Fprintf(p.out, "%s%s\n\n", between, p.title(title))
+		between = "\n"
+		var to printer
+		if s.Record {
+			to = &recordPrinter{columns: s.Columns, into: p.table(recordColumns)}
+		} else {
+			to = p.table(s.Columns)
+		}
+		for _, values := range rows {
+			if err := to.row(values); err != nil {
 				return err
 			}
 		}
-		if err := p.print(s); err != nil {
+		if err := to.end(); err != nil {
 			return err
 		}
 	}
@@ -190,42 +195,47 @@ func (p *csvPrinter) end() error {
 	return p.out.Error()
 }
 
-// A jsonPrinter writes objects with their keys in the order of the columns. What JSON has no number for,
-// NaN and the infinities, is null.
+// A jsonPrinter writes objects with their keys in the order of the columns, or one object with a list for each section.
+// What JSON has no number for, NaN and the infinities, is null.
 type jsonPrinter struct {
-	out     *bufio.Writer
-	columns []query.ColumnInfo
-	object  any
-	array   bool
-	rows    int
+	out      *bufio.Writer
+	columns  []query.ColumnInfo
+	sections []query.Section
+	array    bool
+	rows     int
 }
 
 func (p *jsonPrinter) row(values []kv.Value) error {
-	if p.object != nil {
+	if p.sections != nil {
 		return nil
 	}
 	if p.array {
 		p.out.WriteString([]string{"[\n", ",\n"}[min(p.rows, 1)])
 	}
 	p.rows++
+	err := p.object(p.columns, values)
+	if !p.array {
+		err = p.out.WriteByte('\n')
+	}
+	return err
+}
+
+// object writes a row.
+func (p *jsonPrinter) object(columns []query.ColumnInfo, values []kv.Value) error {
 	p.out.WriteByte('{')
 	for i, v := range values {
 		if i > 0 {
 			p.out.WriteByte(',')
 		}
-		if err := p.string(p.columns[i].Name); err != nil {
+		if err := p.string(columns[i].Name); err != nil {
 			return err
 		}
 		p.out.WriteByte(':')
-		if err := p.value(v, p.columns[i].Kind); err != nil {
+		if err := p.value(v, columns[i].Kind); err != nil {
 			return err
 		}
 	}
-	err := p.out.WriteByte('}')
-	if !p.array {
-		err = p.out.WriteByte('\n')
-	}
-	return err
+	return p.out.WriteByte('}')
 }
 
 func (p *jsonPrinter) value(v kv.Value, kind kv.Kind) error {
@@ -257,18 +267,39 @@ func (p *jsonPrinter) string(s string) error {
 }
 
 func (p *jsonPrinter) end() error {
+	text := ""
 	switch {
-	case p.object != nil:
-		encoder := json.NewEncoder(p.out)
-		encoder.SetEscapeHTML(false)
-		return encoder.Encode(p.object)
+	case p.sections != nil:
+		for i, s := range p.sections {
+			fmt.Fprintf(p.out, "%c%q:", "{,"[min(i, 1)], s.Key)
+			if err := p.section(s); err != nil {
+				return err
+			}
+		}
+		text = "}\n"
 	case !p.array:
-		return nil
 	case p.rows == 0:
-		_, err := p.out.WriteString("[]\n")
-		return err
+		text = "[]\n"
 	default:
-		_, err := p.out.WriteString("\n]\n")
-		return err
+		text = "\n]\n"
 	}
+	_, err := p.out.WriteString(text)
+	return err
+}
+
+// section writes the rows of a section: a list, or one object.
+func (p *jsonPrinter) section(s query.Section) error {
+	if s.Record {
+		return p.object(s.Columns, s.Rows[0])
+	}
+	p.out.WriteByte('[')
+	for i, row := range s.Rows {
+		if i > 0 {
+			p.out.WriteByte(',')
+		}
+		if err := p.object(s.Columns, row); err != nil {
+			return err
+		}
+	}
+	return p.out.WriteByte(']')
 }

@@ -62,10 +62,9 @@ var renderSamples = map[string]func() *query.Result{
 		r := query.NewTable([]query.ColumnInfo{{Name: "section", Kind: kv.KindString}, {Name: "value", Kind: kv.KindNull}},
 			[][]kv.Value{{kv.ValueOf("x"), kv.ValueOf(1)}, {kv.ValueOf("y"), kv.ValueOf("z")}})
 		r.Sections = []query.Section{
-			{Title: "First", Columns: []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}, Rows: [][]kv.Value{{kv.ValueOf(1)}}},
-			{Title: "Second", Columns: []query.ColumnInfo{{Name: "s", Kind: kv.KindString}}, Rows: [][]kv.Value{{kv.ValueOf("z")}}},
+			{Key: "first", Title: "First", Columns: []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}, Rows: [][]kv.Value{{kv.ValueOf(1)}}},
+			{Key: "second", Title: "Second", Columns: []query.ColumnInfo{{Name: "s", Kind: kv.KindString}}, Rows: [][]kv.Value{{kv.ValueOf("z")}}},
 		}
-		r.Object = map[string]any{"x": 1, "y": "z"}
 		return r
 	},
 	"bare": func() *query.Result {

@@ -1,8 +1,6 @@
 package query
 
 import (
-	"bytes"
-	"encoding/json"
 	"iter"
 	"math"
 	"strconv"
@@ -24,8 +22,7 @@ type Result struct {
 type Layout struct {
 	Record   bool      // there is one row: tables print it downwards, JSON as an object of its own
 	Bare     bool      // tables print the cells alone, which are texts of several lines
-	Sections []Section // tables and markdown print these instead of the rows
-	Object   any       // JSON prints this instead of the rows
+	Sections []Section // tables, markdown and JSON print these instead of the rows
 }
 
 // ColumnInfo describes one column of a Result.
@@ -36,11 +33,13 @@ type ColumnInfo struct {
 	Kind kv.Kind
 }
 
-// A Section is a small table under a title.
+// A Section is a small table under a title. JSON has it under its key.
 type Section struct {
-	Title   string
-	Columns []ColumnInfo
-	Rows    [][]kv.Value
+	Key, Title string
+	Columns    []ColumnInfo
+	Rows       [][]kv.Value
+	Record     bool // there is one row, as in Layout
+	Shown      int  // how many rows are for reading, −1 none; 0 is all
 }
 
 // Columns describes the columns, in the order of the values of a row. The caller must not change them.
@@ -87,6 +86,21 @@ type field struct {
 func recordOf(fields []field) *Result {
 	r := NewTable(columnsOf(fields), [][]kv.Value{valuesOf(fields)})
 	r.Record = true
+	return r
+}
+
+// sectionsOf is the Result of sections. Its rows are their values, one by one.
+func sectionsOf(sections []Section) *Result {
+	var rows [][]kv.Value
+	for _, s := range sections {
+		for i, row := range s.Rows {
+			for j, value := range row {
+				rows = append(rows, []kv.Value{kv.ValueOf(s.Key), kv.ValueOf(i + 1), kv.ValueOf(s.Columns[j].Name), value})
+			}
+		}
+	}
+	r := NewTable([]ColumnInfo{{"section", kv.KindString}, {"row", kv.KindInt}, {"name", kv.KindString}, {"value", kv.KindNull}}, rows)
+	r.Sections = sections
 	return r
 }
 
@@ -140,68 +154,4 @@ func Exact(v kv.Value, kind kv.Kind) string {
 		return strconv.FormatFloat(f, 'f', -1, bits)
 	}
 	return strconv.FormatFloat(f, 'g', -1, bits)
-}
-
-// An object is an object of JSON, with its members in order.
-type object []member
-
-type member struct {
-	name  string
-	value any
-}
-
-// MarshalJSON writes the members, strings as they are.
-func (o object) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	b.WriteByte('{')
-	for i, m := range o {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		if err := encoder.Encode(m.name); err != nil {
-			return nil, err
-		}
-		b.WriteByte(':')
-		if err := encoder.Encode(m.value); err != nil {
-			return nil, err
-		}
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
-}
-
-// objectOf is an object of fields.
-func objectOf(fields []field) (o object) {
-	for _, f := range fields {
-		o = append(o, member{f.name, jsonOf(f.value)})
-	}
-	return o
-}
-
-// objects are rows, with the names of their columns; one of "" is left out.
-func objects(rows [][]kv.Value, names ...string) []object {
-	all := make([]object, len(rows))
-	for i, row := range rows {
-		for j, name := range names {
-			if name == "" {
-				continue
-			}
-			all[i] = append(all[i], member{name, jsonOf(row[j])})
-		}
-	}
-	return all
-}
-
-// jsonOf is a value for JSON, which has no number for NaN and the infinities: they are null.
-func jsonOf(v kv.Value) any {
-	switch {
-	case v.IsNull(), v.Kind() == kv.KindFloat && (math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0)):
-		return nil
-	case v.Kind() == kv.KindString:
-		return v.Str()
-	default:
-		return json.RawMessage(Exact(v, kv.KindNull))
-	}
 }

@@ -37,7 +37,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	columns, indexes, matrices := []string{}, []string{}, append([]string{}, q.tx.Matrices()...)
+	var columns, indexes []string
 	for _, c := range q.tx.Columns() {
 		columns = append(columns, c.Name)
 		if c.Indexed {
@@ -45,7 +45,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 		}
 	}
 	shape := q.tx.Shape()
-	fields := slices.Concat([]field{
+	return recordOf(slices.Concat([]field{
 		{"store", kv.KindString, kv.ValueOf(cmp.Or(q.Name, q.tx.Store().Dir()))},
 		{"nodes", kv.KindInt, kv.ValueOf(int64(shape.Present))},
 		{"edges", kv.KindInt, kv.ValueOf(shape.Edges)},
@@ -55,17 +55,9 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 		{"classes", kv.KindInt, kv.ValueOf(int64(len(q.tx.Classes())))},
 		{"columns", kv.KindString, kv.ValueOf(joinNames(columns))},
 		{"indexes", kv.KindString, kv.ValueOf(joinNames(indexes))},
-		{"matrices", kv.KindString, kv.ValueOf(joinNames(matrices))},
+		{"matrices", kv.KindString, kv.ValueOf(joinNames(q.tx.Matrices()))},
 		{"predictions", kv.KindString, predictions},
-	}, scores, []field{{"disk_bytes", kv.KindInt, kv.ValueOf(bytes)}})
-	r, o := recordOf(fields), objectOf(fields)
-	for i := range o {
-		if list, ok := map[string][]string{"columns": columns, "indexes": indexes, "matrices": matrices}[o[i].name]; ok {
-			o[i].value = list
-		}
-	}
-	r.Object = o
-	return r, nil
+	}, scores, []field{{"disk_bytes", kv.KindInt, kv.ValueOf(bytes)}})), nil
 }
 
 // mostStaleStats is how many stale scores stats looks for at most: it may take longer than what is asked often.
@@ -185,8 +177,8 @@ var pairColumns = []ColumnInfo{
 	{"given", kv.KindString}, {"true", kv.KindString}, {"probability", kv.KindFloat}, {"joint", kv.KindFloat},
 }
 
-// noise answers noise, by the rates that scores use: the pairs of classes that are confused, the most frequent first,
-// and for reading the transition matrix if it is narrow enough. JSON has the matrix at any width.
+// noise answers noise, by the rates that scores use: the transition matrix, for reading only if it is narrow enough, the
+// pairs of classes that are confused, the most frequent first, and how often each label is wrong.
 func (q *query) noise(ctx context.Context) (*Result, error) {
 	if err := cleaner.CheckTransition(q.tx, q.MemoryBudget); err != nil {
 		return nil, err
@@ -200,35 +192,12 @@ func (q *query) noise(ctx context.Context) (*Result, error) {
 	}
 	pairs := confusedPairs(run)
 	r := NewTable(pairColumns, pairs)
-	if len(run.Classes) <= widestNoise {
-		r.Sections = append(r.Sections, transitionSection(run))
+	r.Sections = []Section{
+		transitionSection(run),
+		{Key: "confused", Title: "Most confused classes", Columns: pairColumns, Rows: pairs, Shown: shownPairs},
+		rateSection(run),
 	}
-	r.Sections = append(r.Sections, Section{
-		Title:   "Most confused classes",
-		Columns: pairColumns,
-		Rows:    pairs[:min(len(pairs), shownPairs)],
-	}, rateSection(run))
-	r.Object = noiseObject(run, pairs)
 	return r, nil
-}
-
-// noiseObject lays the noise out for JSON. The transition is P(given|true) [c×c]: a row a given label, a column a true
-// class, both in the order of classes.
-func noiseObject(run *cleaner.Run, pairs [][]kv.Value) object {
-	order, rate := ClassOrder(run.Classes), run.Transition()
-	classes, transition := make([]string, len(order)), make([][]any, len(order))
-	for at, i := range order {
-		classes[at] = run.Classes[i]
-		for _, j := range order {
-			transition[at] = append(transition[at], jsonOf(number(rate(i, j))))
-		}
-	}
-	rates := rateSection(run)
-	return object{
-		{"estimated_rate", jsonOf(number(run.MislabelRate))},
-		{"estimated_rates", objects(rates.Rows, columnNames(rates.Columns)...)}, {"confused", objects(pairs, columnNames(pairColumns)...)},
-		{"classes", classes}, {"transition", transition},
-	}
 }
 
 // rateSection says of each given label how often it is wrong, by the scores.
@@ -238,7 +207,7 @@ func rateSection(run *cleaner.Run) Section {
 		from = "as the scores tell it after the audit, %.4g of all"
 	}
 	s := Section{
-		Title:   fmt.Sprintf("Share of wrong labels "+from, run.MislabelRate),
+		Key: "estimated_rates", Title: fmt.Sprintf("Share of wrong labels "+from, run.MislabelRate),
 		Columns: []ColumnInfo{{"given", kv.KindString}, {"estimated_rate", kv.KindFloat}},
 	}
 	rates := run.ClassMislabelRates()
@@ -250,7 +219,10 @@ func rateSection(run *cleaner.Run) Section {
 
 // transitionSection is P(given | true): a row a given label, a column a true class.
 func transitionSection(run *cleaner.Run) Section {
-	s := Section{Title: "P(given label | true class), true classes across", Columns: []ColumnInfo{{"given", kv.KindString}}}
+	s := Section{Key: "transition", Title: "P(given label | true class), true classes across", Columns: []ColumnInfo{{"given", kv.KindString}}}
+	if len(run.Classes) > widestNoise {
+		s.Shown = -1
+	}
 	order, rate := ClassOrder(run.Classes), run.Transition()
 	for _, i := range order {
 		s.Columns = append(s.Columns, ColumnInfo{run.Classes[i], kv.KindFloat})
