@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/big"
@@ -62,20 +61,18 @@ func (q *query) countHistory(ctx context.Context, s *historyStatement) (*Result,
 // grouped is the Result of groups, whose rows add counts once the Result is read.
 func (q *query) grouped(ctx context.Context, asked *grouping, workers int, add func(*groups) error) *Result {
 	return NewResult(asked.columns, first(func(yield func([]kv.Value, error) bool) {
+		sorter := newRowSorter(asked.order, q.MemoryBudget)
+		defer sorter.Close() //nolint:errcheck // a temporary file that cannot be removed changes no row
 		g := newGroups(asked, q.MemoryBudget, workers)
-		defer g.close() //nolint:errcheck // a temporary file that cannot be removed changes no row
 		err := add(g)
-		if err == nil && asked.by == 0 { // there is one group, also of no rows
-			err = g.addNone()
-		}
 		if err == nil {
-			err = g.sort(ctx)
+			err = g.sort(sorter)
 		}
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		g.sorter.rows(ctx)(yield)
+		sorter.rows(ctx)(yield)
 	}, asked.most))
 }
 
@@ -222,21 +219,9 @@ func (s *exactSum) integer() (n int64, fits bool) {
 	return n, accuracy == big.Exact
 }
 
-// appendTo appends the sum in a form that addFrom reads.
-func (s *exactSum) appendTo(b []byte) ([]byte, error) {
-	s.flush()
-	finite, err := s.finite.GobEncode()
-	b = binary.BigEndian.AppendUint64(b, math.Float64bits(s.infinite))
-	return append(binary.AppendUvarint(b, uint64(len(finite))), finite...), err
-}
-
-// addFrom adds a sum that appendTo has written. It returns the bytes behind it.
-func (s *exactSum) addFrom(b []byte) (rest []byte, err error) {
-	s.infinite += math.Float64frombits(binary.BigEndian.Uint64(b))
-	length, size := binary.Uvarint(b[8:])
-	b = b[8+size:]
-	var finite big.Float
-	err = finite.GobDecode(b[:length])
-	s.finite.Add(&s.finite, &finite)
-	return b[length:], err
+// merge adds another sum.
+func (s *exactSum) merge(other *exactSum) {
+	s.infinite += other.infinite
+	other.flush()
+	s.finite.Add(&s.finite, &other.finite)
 }

@@ -283,10 +283,10 @@ func (s *drawnStore) tryGroups(t *testing.T, r *rand.Rand, where, text string, c
 		want = want[:min(limit, len(want))]
 		text += fmt.Sprintf(" limit %d", limit)
 	}
-	for _, memory := range []int64{0, 1} {
+	for _, workers := range []int{1, 4} {
 		var got [][]kv.Value
 		tx := s.Begin()
-		answer, err := Query(context.Background(), tx, Options{MemoryBudget: memory}, text, c.args...)
+		answer, err := Query(context.Background(), tx, Options{Workers: workers}, text, c.args...)
 		if err != nil {
 			t.Fatalf("%s: %s with %v: %v", where, text, c.args, err)
 		}
@@ -300,7 +300,7 @@ func (s *drawnStore) tryGroups(t *testing.T, r *rand.Rand, where, text string, c
 		if !slices.EqualFunc(got, want, func(a, b []kv.Value) bool {
 			return slices.EqualFunc(a, b, func(x, y kv.Value) bool { return groupText(x) == groupText(y) })
 		}) {
-			t.Fatalf("%s: %s with %v in %d bytes:\ngot  %v\nwant %v", where, text, c.args, memory, got, want)
+			t.Fatalf("%s: %s with %v by %d workers:\ngot  %v\nwant %v", where, text, c.args, workers, got, want)
 		}
 	}
 }

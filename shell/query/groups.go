@@ -2,49 +2,36 @@ package query
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
-	"os"
 	"strings"
-	"sync"
 
 	"github.com/graphcleaner/graphcleaner/index"
-	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
+// defaultGroupBytes is the memory for groups if none was set. A group takes about groupBytes beside its key and its
+// texts, and each of its tallies tallyBytes: a sum has a few words for most numbers.
 const (
-	// defaultGroupBytes is the memory for groups if none was set.
 	defaultGroupBytes = 64 << 20
-
-	// groupBytes is about the memory of a group beside its key and its texts, and tallyBytes that of each of its
-	// tallies: a sum has a few words for most numbers.
-	groupBytes = 128
-	tallyBytes = 256
+	groupBytes        = 128
+	tallyBytes        = 256
 )
 
-// groups count rows, and tally values of them, by the values of some properties. As many groups as fit into memory are
-// counted there; the others wait in temporary files.
+// groups count rows, and tally values of them, by the values of some properties.
 type groups struct {
 	by      int // how many values a row begins with that name its group
 	tallies []tallyOf
 	tables  []*groupTable // one for each goroutine that counts
-
-	mu      sync.Mutex    // of partial, while rows are counted
-	partial *spill.Sorter // groups, some repeated, by their keys
-	sorter  *rowSorter    // rows of groups in order
 }
 
-// A groupTable has the groups of the rows that one goroutine counts, as many as fit into its memory.
+// A groupTable has the groups of the rows that one goroutine counts.
 type groupTable struct {
-	of     *groups
-	limit  int64 // bytes that the groups may take
-	size   int64 // of them
-	groups map[string]*group
-	key    []byte // scratch
+	of          *groups
+	size, limit int64 // bytes that the groups take, and may take
+	groups      map[string]*group
+	key         []byte // scratch
 }
 
 // A group is what is known of the rows of one group.
@@ -67,22 +54,18 @@ type tally struct {
 	sum   *exactSum
 }
 
-// newGroups returns groups of rows that some goroutines count. They take about so many bytes of memory; 0 is a default.
+// newGroups returns groups of rows that some goroutines count. They take about half of so many bytes of memory; 0 is a
+// default.
 func newGroups(asked *grouping, memory int64, workers int) *groups {
 	if memory == 0 {
 		memory = defaultGroupBytes
 	}
-	g := &groups{
-		by: asked.by, tallies: asked.tallies,
-		partial: spill.New(os.TempDir(), memory/4), sorter: newRowSorter(asked.order, memory),
-	}
+	g := &groups{by: asked.by, tallies: asked.tallies}
 	for range workers {
-		g.tables = append(g.tables, &groupTable{of: g, limit: memory / 4 / int64(workers), groups: map[string]*group{}})
+		g.tables = append(g.tables, &groupTable{of: g, limit: memory / 2 / int64(workers), groups: map[string]*group{}})
 	}
 	return g
 }
-
-func (g *groups) close() error { return errors.Join(g.partial.Close(), g.sorter.Close()) }
 
 // addAll counts rows on one goroutine.
 func (g *groups) addAll(rows iter.Seq2[[]kv.Value, error]) error {
@@ -152,18 +135,9 @@ func (t *groupTable) add(row []kv.Value) error {
 		}
 	}
 	if t.size > t.limit {
-		return t.spill()
+		return fmt.Errorf("more than %d groups: group by properties with fewer values, or give more --memory", len(t.groups)-1)
 	}
 	return nil
-}
-
-// addNone makes sure that there is a group if rows are not told apart.
-func (g *groups) addNone() error {
-	none, err := g.newGroup().appendTo(nil)
-	if err != nil {
-		return err
-	}
-	return g.partial.Add(nil, none)
 }
 
 func (g *groups) newGroup() *group {
@@ -217,102 +191,47 @@ func (t *tally) takeBest(function string, value kv.Value) (bytes int64) {
 	return bytes
 }
 
-// spill empties the table into the sorter.
-func (t *groupTable) spill() error {
-	t.of.mu.Lock()
-	defer t.of.mu.Unlock()
-	var state []byte
-	for key, of := range t.groups {
-		t.key = append(t.key[:0], key...)
-		var err error
-		if state, err = of.appendTo(state[:0]); err == nil {
-			err = t.of.partial.Add(t.key, state)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	clear(t.groups)
-	t.size = 0
-	return nil
-}
-
-// appendTo appends a group in a form that addFrom reads.
-func (o *group) appendTo(b []byte) (_ []byte, err error) {
-	b = binary.AppendUvarint(b, uint64(o.count))
-	for _, t := range o.tallies {
-		b = binary.AppendUvarint(b, uint64(t.count))
-		if t.sum == nil {
-			b = appendKey(b, t.best)
-		} else if b, err = t.sum.appendTo(b); err != nil {
-			return nil, err
-		}
-	}
-	return b, nil
-}
-
-// addFrom adds a group that appendTo has written.
-func (o *group) addFrom(b []byte, of []tallyOf) (err error) {
-	count, size := binary.Uvarint(b)
-	o.count, b = o.count+int64(count), b[size:]
+// merge adds what another group has counted.
+func (o *group) merge(other *group, of []tallyOf) {
+	o.count += other.count
 	for i := range o.tallies {
-		t := &o.tallies[i]
-		count, size := binary.Uvarint(b)
-		t.count, b = t.count+int64(count), b[size:]
+		t, more := &o.tallies[i], &other.tallies[i]
+		t.count += more.count
 		if t.sum != nil {
-			if b, err = t.sum.addFrom(b); err != nil {
-				return err
-			}
-			continue
-		}
-		var best kv.Value
-		if best, b = cutKey(b); !best.IsNull() {
-			t.takeBest(of[i].function, best)
+			t.sum.merge(more.sum)
+		} else if !more.best.IsNull() {
+			t.takeBest(of[i].function, more.best)
 		}
 	}
-	return nil
 }
 
-// sort adds up the groups and puts them in order. Those that are equal in it are ordered by their values.
-func (g *groups) sort(ctx context.Context) error {
-	for _, t := range g.tables {
-		if err := t.spill(); err != nil {
-			return err
-		}
+// sort adds up the groups, and hands them to a sorter. Those that are equal in its order are ordered by their values.
+// If rows are not told apart, there is a group even of no rows.
+func (g *groups) sort(into *rowSorter) error {
+	all := g.tables[0].groups
+	if g.by == 0 && len(all) == 0 {
+		all[""] = g.newGroup()
 	}
-	g.tables = nil
-	var key []byte // of the group underway
-	var of *group
-	for record, err := range g.partial.Records(ctx) {
+	for _, t := range g.tables[1:] {
+		for key, of := range t.groups {
+			if all[key] == nil {
+				all[key] = of
+			} else {
+				all[key].merge(of, g.tallies)
+			}
+		}
+		t.groups = nil
+	}
+	for key, of := range all {
+		row, err := g.row([]byte(key), of)
+		if err == nil {
+			err = into.add(row, []byte(key))
+		}
 		if err != nil {
 			return err
 		}
-		if of == nil || string(record.Key) != string(key) {
-			if err := g.put(key, of); err != nil {
-				return err
-			}
-			key, of = append(key[:0], record.Key...), g.newGroup()
-		}
-		if err := of.addFrom(record.Value, g.tallies); err != nil {
-			return err
-		}
 	}
-	if err := g.put(key, of); err != nil {
-		return err
-	}
-	return g.partial.Close()
-}
-
-// put hands a group, if any, to the sorter, as a row under a key of the order.
-func (g *groups) put(key []byte, of *group) error {
-	if of == nil {
-		return nil
-	}
-	row, err := g.row(key, of)
-	if err != nil {
-		return err
-	}
-	return g.sorter.add(row, key)
+	return nil
 }
 
 // row has the values of a group, its count, and its tallies.
