@@ -123,7 +123,7 @@ func (s *scanner) apart() bool {
 
 // beginsFlag reports whether a text begins with -- and a letter. Whoever writes that means a flag of a command. To read
 // it as a comment would drop what it asks for without a word.
-func beginsFlag[T string | []byte](text T) bool {
+func beginsFlag(text string) bool {
 	return len(text) > 2 && text[0] == '-' && text[1] == '-' && isASCIILetter(text[2])
 }
 

@@ -2,24 +2,24 @@ package query
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"unicode"
-	"unicode/utf8"
+	"strings"
 )
 
 // maxStatement bounds a statement, in bytes. It also bounds how much of a script is held at once.
 const maxStatement = 1 << 20
 
-// A Script cuts a text that arrives line by line into statements and dot commands. A dot command is a line that begins
+// A Script cuts a text that arrives piece by piece into statements and dot commands. A dot command is a line that begins
 // with a point; it is for the program that reads the script.
 type Script struct {
-	in      *bufio.Reader
-	pending []byte // read and not handed out
-	whole   bool   // pending ends with a line, or with the input
-	start   Pos    // of pending
+	in    *bufio.Reader
+	err   error   // of in, once it has one
+	scan  scanner // of what was read and not handed out; it stands before what was not looked at
+	start Pos     // of that text
+	begin Pos     // of the step, if one has begun
+	begun bool
 }
 
 // A Step is one statement, with its semicolon if it has one, or one dot command.
@@ -37,118 +37,85 @@ func (s Step) Parse() (Statement, error) {
 
 // NewScript returns a Script of the text that a reader brings.
 func NewScript(in io.Reader) *Script {
-	return &Script{in: bufio.NewReader(in), start: startOfText}
+	return &Script{in: bufio.NewReaderSize(in, 16<<10), scan: newScanner("", startOfText), start: startOfText}
 }
 
 // Next returns the next step, and io.EOF behind the last. A statement of more than 1 MiB is a *ParseError, and nothing
 // behind it can be read.
 func (s *Script) Next() (Step, error) {
-	var cut cutter
+	const mark = "\ufeff" // of the order of bytes
+	if begin, _ := s.in.Peek(len(mark)); string(begin) == mark && s.start == startOfText && s.scan.text == "" {
+		s.in.Discard(len(mark)) //nolint:errcheck // it was peeked at
+	}
 	for {
-		if end, dot := cut.find(s.pending, s.whole); end >= 0 {
-			return s.hand(end, dot), nil
+		if step, ok := s.cut(); ok {
+			return step, nil
 		}
-		if cut.blank() && cut.inside == 0 {
-			s.drop(cut.read)
-			cut.read = 0
-		}
-		if len(s.pending) > maxStatement {
-			begin := s.start // of a comment, where nothing else has begun
-			if !cut.blank() {
-				begin = s.hand(len(s.pending), false).Pos
+		if len(s.scan.text) > maxStatement {
+			at := newScanner(s.scan.text, s.start)
+			if at.skipBlank(); at.rest() == "" { // a comment
+				at.pos = s.start
 			}
 			return Step{}, &ParseError{
-				Pos: begin,
+				Pos: at.pos,
 				Msg: fmt.Sprintf("got a statement of more than %d MiB, want a semicolon before that", maxStatement>>20),
 			}
 		}
-		piece, err := s.in.ReadSlice('\n')
-		s.whole = !errors.Is(err, bufio.ErrBufferFull)
-		if !s.whole {
-			err = nil
+		if s.err != nil {
+			return Step{}, s.err
 		}
-		if s.start.Offset == 0 && len(s.pending) == 0 {
-			piece = bytes.TrimPrefix(piece, []byte("\ufeff"))
-		}
-		s.pending = append(s.pending, piece...)
-		if errors.Is(err, io.EOF) {
-			end, dot := cut.find(s.pending, true)
-			if end < 0 && cut.blank() {
-				return Step{}, io.EOF
-			}
-			if end < 0 {
-				end = len(s.pending)
-			}
-			return s.hand(end, dot), nil
-		}
-		if err != nil {
-			return Step{}, err
-		}
+		_, s.err = s.in.Peek(1)
+		piece, _ := s.in.Peek(s.in.Buffered())
+		s.scan.text += string(piece)
+		s.in.Discard(len(piece)) //nolint:errcheck // likewise
 	}
 }
 
-// hand gives out the first bytes of what is pending, without the blanks before them.
-func (s *Script) hand(end int, dot bool) Step {
-	text := string(s.pending[:end])
-	scan := newScanner(text, s.start)
-	scan.skipBlank()
-	step := Step{Text: scan.rest(), Pos: scan.pos, Dot: dot}
-	s.drop(end)
-	return step
-}
-
-// drop forgets the first bytes of what is pending.
-func (s *Script) drop(end int) {
-	s.start = s.start.after(string(s.pending[:end]))
-	s.pending = s.pending[end:]
-}
-
-// A cutter looks for the end of a statement in a text that grows at its end. It knows as much of the
-// language as that takes: quotes, comments and semicolons.
-type cutter struct {
-	read   int  // bytes looked at
-	inside rune // the quote that is open, - in a comment, . in a dot command, or 0
-	begun  bool // something other than blanks and comments was seen
-	last   rune
-}
-
-// blank reports whether there was nothing but blanks and comments.
-func (c *cutter) blank() bool { return !c.begun }
-
-// find returns the offset just after the first statement or dot command, -1 if it does not end yet. Where the text is
-// not whole, its last bytes may be a part of a rune or of the mark of a comment: they are looked at with those that
-// follow.
-func (c *cutter) find(text []byte, whole bool) (end int, dot bool) {
-	for c.read < len(text) && (whole || len(text)-c.read >= utf8.UTFMax) {
-		at := c.read
-		r, size := utf8.DecodeRune(text[at:])
-		c.read += size
-		apart := at == 0 || c.last == ';' || unicode.IsSpace(c.last)
-		c.last = r
+// cut hands out the next step, if all of it was read. What reaches the end of the text may go on in the next piece.
+func (s *Script) cut() (step Step, ok bool) {
+	ended := errors.Is(s.err, io.EOF)
+	for {
+		scan := s.scan
+		scan.skipBlank()
+		rest := scan.rest()
+		if !s.begun {
+			s.begin = scan.pos
+		}
+		token := scan.next()
 		switch {
-		case c.inside == '.':
-			if r == '\n' {
-				return at + 1, true
+		case !s.begun && rest == "":
+			blank := s.scan.rest()
+			whole := strings.LastIndexByte(blank, '\n') + 1
+			if !strings.Contains(blank[whole:], "-") { // which is no comment
+				whole = len(blank)
 			}
-		case c.inside == '-':
-			if r == '\n' {
-				c.inside = 0
+			s.scan.take(whole)
+			s.drop()
+			return step, false
+		case !s.begun && rest[0] == '.':
+			_, after, whole := strings.Cut(rest, "\n")
+			if !whole && !ended {
+				return step, false
 			}
-		case c.inside != 0:
-			if r == c.inside {
-				c.inside = 0
-			}
-		case r == '.' && !c.begun:
-			c.inside, c.begun = '.', true
-		case r == '-' && apart && bytes.HasPrefix(text[at:], []byte("--")) && !beginsFlag(text[at:]):
-			c.inside = '-'
-		case r == ';':
-			return at + 1, false
-		case r == '\'' || r == '"':
-			c.inside, c.begun = r, true
-		case !unicode.IsSpace(r):
-			c.begun = true
+			scan.pos = s.begin
+			scan.take(len(rest) - len(after))
+			return s.hand(scan.pos, true), true
+		case token.is(";"), rest == "" && ended:
+			return s.hand(scan.pos, false), true
+		case scan.rest() == "" && !ended:
+			return step, false
 		}
+		s.scan, s.begun = scan, true
 	}
-	return -1, c.inside == '.'
 }
+
+// hand gives out the step that has begun, up to a place.
+func (s *Script) hand(end Pos, dot bool) Step {
+	text := s.scan.text[s.begin.Offset-s.scan.base : end.Offset-s.scan.base]
+	s.scan.pos, s.begun = end, false
+	s.drop()
+	return Step{Text: text, Pos: s.begin, Dot: dot}
+}
+
+// drop forgets what was looked at.
+func (s *Script) drop() { s.scan, s.start = newScanner(s.scan.rest(), s.scan.pos), s.scan.pos }

@@ -95,8 +95,8 @@ func TestScriptsAreHeldInPieces(t *testing.T) {
 			if _, err = source.Next(); err == nil {
 				steps++
 			}
-			if most := 4 * maxStatement; cap(source.pending) > most {
-				t.Fatalf("%s: %d bytes are held, want at most %d", c.name, cap(source.pending), most)
+			if most := 2 * maxStatement; len(source.scan.text) > most {
+				t.Fatalf("%s: %d bytes are held, want at most %d", c.name, len(source.scan.text), most)
 			}
 		}
 		switch {
