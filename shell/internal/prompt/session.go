@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -68,13 +67,7 @@ func Run(ctx context.Context, opt Options) error {
 	if opt.Interactive {
 		err = s.converse(ctx)
 	} else {
-		in := stream.NewReader(ctx, opt.In)
-		if s.format == columnar.Parquet {
-			in, err = s.onlyStatement(in)
-		}
-		if err == nil {
-			err = s.runScript(ctx, in, opt.Name)
-		}
+		err = s.runScript(ctx, stream.NewReader(ctx, opt.In), opt.Name)
 	}
 	if errors.Is(err, errQuit) {
 		err = nil
@@ -82,8 +75,7 @@ func Run(ctx context.Context, opt Options) error {
 	if err == nil && s.format == columnar.Parquet && s.asked == 0 {
 		err = errors.New("a Parquet file holds one answer: got no statement")
 	}
-	err = cmp.Or(err, s.endOutput(err != nil))
-	return err
+	return cmp.Or(err, s.endOutput(err != nil))
 }
 
 // refuse answers a question where there is nobody to ask.
@@ -109,32 +101,6 @@ type session struct {
 func (s *session) say(line string) {
 	// Where standard error cannot be written to there is nobody to be told.
 	_, _ = fmt.Fprintln(s.opt.Err, print.EscapeLines(line))
-}
-
-// onlyStatement refuses an input with several statements before one of them runs: a Parquet file holds one answer. It
-// returns what it read.
-func (s *session) onlyStatement(in io.Reader) (io.Reader, error) {
-	var text bytes.Buffer
-	source, statements := query.NewScript(io.TeeReader(in, &text)), 0
-	for {
-		next, err := source.Next()
-		if errors.Is(err, io.EOF) {
-			return &text, nil
-		}
-		if !next.Dot && strings.TrimSpace(strings.TrimSuffix(next.Text, ";")) != "" {
-			statements++
-		}
-		if err == nil && statements > 1 {
-			err = secondStatement(next)
-		}
-		if err != nil {
-			return nil, s.place(next, s.opt.Name, err)
-		}
-	}
-}
-
-func secondStatement(at query.Step) error {
-	return &query.ParseError{Pos: at.Pos, Msg: "a Parquet file holds one answer: got a second statement"}
 }
 
 // runScript answers everything an input holds.
@@ -175,7 +141,7 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 		return err // no store is needed to say so
 	}
 	if s.asked++; s.asked > 1 && s.format == columnar.Parquet {
-		return secondStatement(next) // of a file that is read
+		return &query.ParseError{Pos: next.Pos, Msg: "a Parquet file holds one answer: got a second statement"}
 	}
 	on := print.ScreenOf(s.out)
 	to := Listener{Out: s.out, Notice: s.opt.Note, Confirm: s.opt.Confirm}
