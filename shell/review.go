@@ -69,7 +69,7 @@ func (c *reviewCommand) Run(ctx context.Context, s *streams) (err error) {
 	if err := cmp.Or(c.check(), c.apply(s), checkWho(c.Who)); err != nil {
 		return err
 	}
-	if _, err := query.ParseCondition(c.Where); err != nil {
+	if err := query.CheckCondition(c.Where); err != nil {
 		return usagef("--where: %v", err)
 	}
 	if c.Web {

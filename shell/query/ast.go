@@ -28,20 +28,22 @@ func (s Statement) Writes() bool {
 	return false
 }
 
-// A Condition is a parsed condition, as it follows where. The zero Condition is true of every node.
-type Condition struct{ of expression }
+// CheckCondition reads a condition, as it follows where; an empty text is one that is true of every node. An error is a
+// *ParseError.
+func CheckCondition(text string) error {
+	_, err := parseCondition(text)
+	return err
+}
 
-// ParseCondition reads a condition; an empty text is the zero Condition. An error is a *ParseError.
-func ParseCondition(text string) (Condition, error) {
+func parseCondition(text string) (where expression, err error) {
 	if strings.TrimSpace(text) == "" {
-		return Condition{}, nil
+		return nil, nil
 	}
 	p := newParser(text, startOfText)
-	where, err := p.expression()
-	if err != nil {
-		return Condition{}, err
+	if where, err = p.expression(); err == nil {
+		err = p.end("the end of the condition")
 	}
-	return Condition{where}, p.end("the end of the condition")
+	return where, err
 }
 
 // ListsNodes reports whether the rows of the answer are nodes, each with its id if the statement returns that.
@@ -89,14 +91,13 @@ type (
 	}
 
 	// decideStatement decides on the nodes of ids, if a proviso is true of each of them. If ids is nil, it decides on
-	// the suspects that a condition is true of, or on all nodes that it is, the first of them if there is a limit.
+	// the suspects that a condition is true of, or on all nodes that it is.
 	decideStatement struct {
 		kind    decide.Kind
 		ids     []literal
 		proviso expression // nil: none
 		all     bool
 		where   expression
-		limit   *literal // beside where
 		label   *literal // of relabel
 		why     *literal
 	}

@@ -108,25 +108,24 @@ const maxShown = 10
 // confirm shows how many nodes a decision is about, and the first of them, and asks whether to decide on them. Of no
 // nodes there is nothing to ask.
 func (q *query) confirm(ctx context.Context, kind decide.Kind, class string, targets iter.Seq2[target, error]) error {
-	about := Question{Kind: kind, Class: class}
-	sum := sha256.New()
+	nodes, sum := int64(0), sha256.New()
 	var lines []string
 	for t, err := range targets {
 		if err != nil {
 			return err
 		}
-		if about.Nodes++; about.Nodes <= maxShown {
+		if nodes++; nodes <= maxShown {
 			lines = append(lines, "  "+t.text(kind, class))
 		}
 		fmt.Fprintf(sum, "%d %q %q %d %t %d\n", t.node, t.shown.Label, t.shown.Suggestion, t.shown.Decision, t.shown.Disputed, t.shown.Run)
 	}
-	if about.Nodes == 0 {
+	if nodes == 0 {
 		return nil
 	}
+	about := Question{Text: wording.Sentence(decisionText(kind, nodes, class)) + "?"}
 	sum.Sum(about.Digest[:0])
-	about.Text = wording.Sentence(decisionText(kind, about.Nodes, class)) + "?"
 	if q.Notice != nil {
-		if more := about.Nodes - int64(len(lines)); more > 0 {
+		if more := nodes - int64(len(lines)); more > 0 {
 			lines = append(lines, fmt.Sprintf("  and %d more", more))
 		}
 		for _, line := range lines {

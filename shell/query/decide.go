@@ -178,14 +178,11 @@ func (q *query) decidedNodes(s *decideStatement) (nodeSequence, error) {
 // says of score and decision. With all these are all scored nodes, and of relabel and unlabel, which need no score, all
 // nodes; those that somebody has decided on are among them if the condition has decision, or who has decided, or
 // disputes. Disputed nodes that the condition asks for are among the suspects too. Nodes without the suggestion or the
-// label that the decision is about are left out. With a limit, these are the first of them in the order of suspects.
+// label that the decision is about are left out.
 func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
-	find, err := q.query(clauses{where: s.where, limit: s.limit})
+	find, err := q.query(clauses{where: s.where})
 	if err != nil {
 		return find, err
-	}
-	if s.limit != nil && find.Limit == 0 {
-		return find, &ResolveError{Pos: s.limit.pos, Msg: "got a limit of 0 nodes, want 1 or more"}
 	}
 	needsScore := s.kind != decide.Relabel && s.kind != decide.Unlabel
 	var run *cleaner.Run
@@ -215,9 +212,6 @@ func (q *query) decisionQuery(s *decideStatement) (index.Query, error) {
 		terms = append(terms, hasValue(kv.LabelColumn))
 	}
 	find.Where = index.And{Terms: terms}
-	if s.limit != nil {
-		find.Order = suspectOrder
-	}
 	return find, nil
 }
 

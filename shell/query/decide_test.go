@@ -122,7 +122,7 @@ func TestQuestionsHaveADigest(t *testing.T) {
 		return about
 	}
 	first := ask()
-	if first.Kind != decide.Accept || first.Nodes < 20 || !strings.HasPrefix(first.Text, "Accept the suggested labels of") {
+	if !strings.HasPrefix(first.Text, "Accept the suggested labels of ") {
 		t.Fatalf("got %+v", first)
 	}
 	shown := slices.Clone(lines)
@@ -131,8 +131,7 @@ func TestQuestionsHaveADigest(t *testing.T) {
 	}
 	var later kv.NodeID
 	must.Do(t, store.View(func(tx *kv.Tx) error {
-		condition := must.Get(ParseCondition("score > 0.5"))(t)
-		nodes, _, err := Suspects(t.Context(), tx, condition, 0)
+		nodes, _, err := Suspects(t.Context(), tx, "score > 0.5", 0)
 		slices.Sort(nodes)
 		later = nodes[len(nodes)-1]
 		return err
@@ -142,7 +141,7 @@ func TestQuestionsHaveADigest(t *testing.T) {
 		return tx.SetValue(later, cleaner.SuggestedColumn, label)
 	}))
 	changed := ask()
-	if changed.Nodes != first.Nodes || !slices.Equal(lines, shown) {
+	if changed.Text != first.Text || !slices.Equal(lines, shown) {
 		t.Fatalf("the change shows: got %v, want %v", lines, shown)
 	}
 	if changed.Digest == first.Digest {

@@ -212,7 +212,7 @@ func (f *Fetcher) Fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, e
 		for k, visit := range some { // which is of a position from now on, unless the id is known
 			v := kv.NodeID(visit.of())
 			if id, ok := f.known(v, idColumn); ok {
-				f.setID(rows[visit.row()], id)
+				rows[visit.row()][idColumn] = id
 				continue
 			}
 			position, err := r.file.Of(v)
@@ -225,7 +225,7 @@ func (f *Fetcher) Fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, e
 	})
 	if err == nil && idColumn >= 0 {
 		visits = slices.DeleteFunc(visits, func(v visit) bool { return !rows[v.row()][idColumn].IsNull() })
-		err = f.fetchIDs(ctx, nodes, rows, visits)
+		err = f.fetchIDs(ctx, nodes, rows, idColumn, visits)
 	}
 	if err != nil {
 		return nil, err
@@ -267,7 +267,7 @@ func (f *Fetcher) willRead(nodes iter.Seq[kv.NodeID]) {
 }
 
 // fetchIDs puts ids into the rows of nodes, which are visited by position.
-func (f *Fetcher) fetchIDs(ctx context.Context, nodes []kv.NodeID, rows [][]kv.Value, visits []visit) error {
+func (f *Fetcher) fetchIDs(ctx context.Context, nodes []kv.NodeID, rows [][]kv.Value, idColumn int, visits []visit) error {
 	removed, err := f.tx.Removed() // whose id is null
 	if err != nil {
 		return err
@@ -285,19 +285,10 @@ func (f *Fetcher) fetchIDs(ctx context.Context, nodes []kv.NodeID, rows [][]kv.V
 			if err != nil {
 				return fmt.Errorf("property id: %w", err)
 			}
-			f.setID(rows[visit.row()], id)
+			rows[visit.row()][idColumn] = id
 		}
 		return nil
 	})
-}
-
-// setID puts an id into a row.
-func (f *Fetcher) setID(row []kv.Value, id kv.Value) {
-	for c, name := range f.names {
-		if name == "id" {
-			row[c] = id
-		}
-	}
 }
 
 // rowsTogether is how many rows are read at a time, and share memory.

@@ -13,17 +13,14 @@ var decisionKinds = []decide.Kind{
 	decide.Accept, decide.Reject, decide.Relabel, decide.Unlabel, decide.Unsure,
 }
 
-// decide = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids [ if ] | [ "all" ] where [ limit ] ) [ because ]
+// decide = ( "accept" | "reject" | "unlabel" | "unsure" ) ( ids [ if ] | [ "all" ] where ) [ because ]
 //
-//	| "relabel" ( ids class [ if ] | class [ "all" ] where [ limit ] ) [ because ] .
+//	| "relabel" ( ids class [ if ] | class [ "all" ] where ) [ because ] .
 func (p *parser) decide(kind decide.Kind) (statement, error) {
 	s := &decideStatement{kind: kind}
 	err := p.decided(s)
 	if err == nil && s.ids != nil && p.accept("if") {
 		s.proviso, err = p.expression()
-	}
-	if err == nil && s.where != nil && p.accept("limit") {
-		s.limit, err = p.number("a number of nodes")
 	}
 	if err == nil && p.accept("because") {
 		var why literal

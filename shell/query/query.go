@@ -40,10 +40,7 @@ type Options struct {
 
 // A Question is what Options.Confirm is asked.
 type Question struct {
-	Text  string // such as "Accept the suggested labels of 12 nodes?"
-	Kind  decide.Kind
-	Class string // of relabel
-	Nodes int64
+	Text string // such as "Accept the suggested labels of 12 nodes?"
 
 	// Digest is of all the nodes, and of what decide.View has of each. Where the answer comes later, and the statement
 	// is run again, it is for the same nodes, as they were, if the digest is the same.

@@ -1,16 +1,13 @@
 package query
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/longtest"
-	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
 // rowsOf are the values that answer a question.
@@ -76,32 +73,6 @@ func TestHistoryEqualsAFullScan(t *testing.T) {
 		got := s.rowsOf(t, question{text: text, args: []any{value}})
 		if !slices.EqualFunc(got, want[:min(limit, len(want))], slices.Equal) {
 			t.Fatalf("%s with %v: got %v, want %v", text, value, got, want)
-		}
-	}
-}
-
-// TestLimitedDecisionsAreAboutTheFirstSuspects decides on the first suspects of conditions, and holds that they are
-// those that suspects lists, and those that are shown.
-func TestLimitedDecisionsAreAboutTheFirstSuspects(t *testing.T) {
-	r := rand.New(rand.NewPCG(8, 43))
-	s := drawStore(t, r, 200)
-	for range longtest.Of(20, 100) {
-		where := fmt.Sprintf(" where degree >= %d limit %d", r.IntN(6), 1+r.IntN(12))
-		var want []string
-		for _, row := range s.rowsOf(t, question{text: "suspects" + where + " return id"}) {
-			want = append(want, row[0].String())
-		}
-		if len(want) == 0 {
-			continue
-		}
-		asked := ""
-		opt := Options{Confirm: func(_ context.Context, about Question) (bool, error) { asked = about.Text; return true, nil }}
-		var got []string
-		for _, row := range allRows(t, must.Get(Exec(t.Context(), s.Store, opt, "reject"+where))(t)) {
-			got = append(got, row[0].String())
-		}
-		if !slices.Equal(got, want) || asked != "Keep the given labels of "+wording.Nodes(int64(len(want)))+"?" {
-			t.Fatalf("reject%s, asked %q: got %v, want %v", where, asked, got, want)
 		}
 	}
 }

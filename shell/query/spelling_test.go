@@ -85,7 +85,7 @@ func spellDecision(s *decideStatement) string {
 	if s.where != nil {
 		text += " where " + spell(s.where)
 	}
-	return text + option("limit", s.limit) + option("because", s.why)
+	return text + option("because", s.why)
 }
 
 func spellTest(t *test) string {

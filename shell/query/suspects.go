@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,13 +92,14 @@ func hasValue(property string) index.Predicate {
 }
 
 // Suspects finds the nodes that the statement suspects finds with a condition, the highest score first. It returns up
-// to limit nodes, and all if limit is 0. Notices are remarks on the condition for a reader.
-func Suspects(ctx context.Context, tx *kv.Tx, where Condition, limit int) (nodes []kv.NodeID, notices []string, err error) {
-	if err := tx.Err(); err != nil {
+// to limit nodes, and all if limit is 0. Notices are remarks on the condition for a reader. Errors are those of Query.
+func Suspects(ctx context.Context, tx *kv.Tx, condition string, limit int) (nodes []kv.NodeID, notices []string, err error) {
+	where, err := parseCondition(condition)
+	if err := cmp.Or(err, tx.Err()); err != nil {
 		return nil, nil, err
 	}
 	q := &query{resolver: newResolver(ctx, tx, Options{}, nil)}
-	s := &listStatement{suspects: true, clauses: clauses{where: where.of}}
+	s := &listStatement{suspects: true, clauses: clauses{where: where}}
 	if limit > 0 {
 		s.limit = &literal{kind: literalInt, integer: int64(limit)}
 	}

@@ -110,13 +110,9 @@ func (s *Step) Do(ctx context.Context, store *kv.Store, opt query.Options) (r Re
 }
 
 func (f *Find) do(ctx context.Context, store *kv.Store) (r Result, err error) {
-	where, err := query.ParseCondition(f.Where)
-	if err != nil {
-		return r, fmt.Errorf("--where: %w", err)
-	}
 	tx := store.Begin()
 	defer tx.Close()
-	nodes, notices, err := query.Suspects(ctx, tx, where, 0)
+	nodes, notices, err := query.Suspects(ctx, tx, f.Where, 0)
 	if _, ok := query.Position(err); ok {
 		err = fmt.Errorf("--where: %w", err)
 	}

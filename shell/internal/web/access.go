@@ -52,12 +52,8 @@ var securityHeaders = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// healthPath is where a probe learns that the page answers.
-const healthPath = "/healthz"
-
 // admitted wraps a handler: it answers only requests that name this machine as the host and show a secret, and changes
-// only those that come from the page itself or from a program with the token. Health needs no secret, so that a probe
-// needs no other configuration after each start.
+// only those that come from the page itself or from a program with the token.
 func (s *Server) admitted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range securityHeaders {
@@ -74,7 +70,7 @@ func (s *Server) admitted(next http.Handler) http.Handler {
 			s.refuse(w, r, http.StatusForbidden, "The host of the request is not this machine.")
 		case isSafe(r.Method) && r.URL.Path == "/" && r.URL.Query().Has(tokenParameter):
 			s.letIn(w, r)
-		case isProgram, isSafe(r.Method) && r.URL.Path == healthPath:
+		case isProgram:
 			r.URL.Path = "/" + strings.TrimLeft(r.URL.Path, "/") // of an address with a slash at its end
 			next.ServeHTTP(w, r)
 		case isBrowser && (isSafe(r.Method) || isOwnPage(r)):

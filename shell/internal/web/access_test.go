@@ -318,25 +318,3 @@ func TestLargeBodies(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
-
-// TestHealth: a probe needs no token, and everything else of access holds for it.
-func TestHealth(t *testing.T) {
-	c := serve(t, papers.Cleaned(t), nil)
-	for _, test := range []struct {
-		method, host, text string
-		want               int
-	}{
-		{"GET", "", "ok\n", http.StatusOK}, {"HEAD", "", "", http.StatusOK}, {"POST", "", "", http.StatusUnauthorized},
-		{"GET", "evil.example", "", http.StatusForbidden},
-	} {
-		status, text, header := c.do(test.method, healthPath, "", "", func(r *http.Request) {
-			r.Header = http.Header{}
-			if test.host != "" {
-				r.Host = test.host
-			}
-		})
-		if status != test.want || status == http.StatusOK && text != test.text || header.Get("Cross-Origin-Resource-Policy") != "same-origin" {
-			t.Errorf("%s with the host %q: got %d, %q and %v, want %d and %q", test.method, test.host, status, text, header, test.want, test.text)
-		}
-	}
-}

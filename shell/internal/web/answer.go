@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"html/template"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -70,10 +69,6 @@ func (s *Server) handler() http.Handler {
 		})
 	}
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { goTo(w, "review") })
-	mux.HandleFunc("GET "+healthPath, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		io.WriteString(w, "ok\n") //nolint:errcheck // the client is gone
-	})
 	for name, text := range map[string]string{
 		"page.css": assetText("page.css") + picture.Style, "page.js": assetText("page.js"),
 		"icon.svg": assetText("icon.svg"),

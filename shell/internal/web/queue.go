@@ -39,15 +39,11 @@ func (s *Server) whereOf(r *http.Request) string {
 // next is the first node of the queue that got no reply on this page yet. If there is none, it is kv.NoNode, and
 // skipped counts the nodes of the queue that were skipped.
 func (s *Server) next(ctx context.Context, tx *kv.Tx, where string) (next kv.NodeID, skipped int, err error) {
-	condition, err := query.ParseCondition(where)
-	if err != nil {
-		return kv.NoNode, 0, err
-	}
 	s.mu.Lock()
 	over := slices.Clone(s.skipped)
 	s.mu.Unlock()
 	for limit := len(over) + 8; ; limit *= 4 {
-		queue, _, err := query.Suspects(ctx, tx, condition, limit)
+		queue, _, err := query.Suspects(ctx, tx, where, limit)
 		if err != nil {
 			return kv.NoNode, 0, err
 		}
