@@ -13,6 +13,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/prompt"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
+	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
 // shellCommand answers statements about a store.
@@ -69,7 +70,7 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	case c.Command != "":
 		opt.In = strings.NewReader(c.Command)
 	case c.File != "":
-		file, err := prompt.OpenScript(ctx, c.File)
+		file, err := stream.Open(ctx, c.File)
 		if err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func newPrinter(out *bufio.Writer, r *query.Result, f Format, on *Screen) (print
 	case FormatTable:
 		switch {
 		case r.Sections != nil:
-			return &sectionPrinter{out: out, sections: r.Sections, title: func(title string) string { return EscapeControls(title) },
+			return &sectionPrinter{out: out, sections: r.Sections, title: EscapeControls,
 				table: func(columns []query.ColumnInfo) printer { return &tablePrinter{out: out, columns: columns, screen: on} }}, nil
 		case r.Bare:
 			return &barePrinter{out}, nil

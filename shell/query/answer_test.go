@@ -3,11 +3,13 @@ package query
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/memdir"
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -48,6 +50,16 @@ func linesOf(r *Result) (string, error) {
 		out += fmt.Sprintf("%q\n", row)
 	}
 	return out, nil
+}
+
+// allRows reads a result.
+func allRows(t *testing.T, r *Result) (rows [][]kv.Value) {
+	t.Helper()
+	for row, err := range r.Rows() {
+		must.Do(t, err)
+		rows = append(rows, slices.Clone(row))
+	}
+	return rows
 }
 
 // collectAll answers a statement with a line a row.

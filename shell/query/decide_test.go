@@ -3,7 +3,6 @@ package query
 import (
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -94,14 +93,6 @@ func TestResultsOfExecHoldNoSnapshot(t *testing.T) {
 			t.Errorf("behind %s: got no rows", statements[i])
 		}
 	}
-}
-
-// held is how many things the heap holds.
-func held() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapObjects
 }
 
 // TestQuestionsHaveADigest asks about the same nodes again after a change behind the first ten, which the lines do not

@@ -61,7 +61,7 @@ func hopRow(h cleaner.HopVote) []kv.Value {
 
 // explanationSections lays an explanation out.
 func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
-	title, words := "Node "+e.ID, "What people say"
+	title := "Node " + e.ID
 	if e.Label == "" {
 		title += ", not labelled"
 	} else {
@@ -69,13 +69,6 @@ func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
 	}
 	if e.ScoredAs != "" && e.ScoredAs != e.Label {
 		title += ", scored as " + e.ScoredAs
-	}
-	if e.Disputed {
-		words += ": disputed"
-	}
-	said := e.Words
-	if len(said) < 2 {
-		said = nil // the history has it
 	}
 	node := nodeFields(e)
 	return []Section{
@@ -88,9 +81,6 @@ func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
 		voiceSection(e, true, integerIDs),
 		voiceSection(e, false, integerIDs),
 		shareSection("counterfactual", "Score, had the label been", "score", e.Counterfactual),
-		{Key: "words", Title: words, Columns: textColumns("who", "decision", "label", "why"), Rows: rowsFrom(said, func(d decide.Decision) []kv.Value {
-			return []kv.Value{text(d.Who), kv.ValueOf(d.Kind.String()), text(d.To), text(d.Why)}
-		})},
 		{Key: "history", Title: "History", Columns: textColumns("time", "decision", "from", "to", "who", "why"), Rows: rowsFrom(e.History, func(d decide.Decision) []kv.Value {
 			return []kv.Value{kv.ValueOf(timeText(d.Time)), kv.ValueOf(d.Action()), text(d.From), text(d.To), text(d.Who), text(d.Why)}
 		})},

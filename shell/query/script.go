@@ -44,7 +44,7 @@ func NewScript(in io.Reader) *Script {
 // behind it can be read.
 func (s *Script) Next() (Step, error) {
 	const mark = "\ufeff" // of the order of bytes
-	if begin, _ := s.in.Peek(len(mark)); string(begin) == mark && s.start == startOfText && s.scan.text == "" {
+	if begin, err := s.in.Peek(len(mark)); err == nil && string(begin) == mark && s.start == startOfText && s.scan.text == "" {
 		s.in.Discard(len(mark)) //nolint:errcheck // it was peeked at
 	}
 	for {
@@ -65,7 +65,10 @@ func (s *Script) Next() (Step, error) {
 			return Step{}, s.err
 		}
 		_, s.err = s.in.Peek(1)
-		piece, _ := s.in.Peek(s.in.Buffered())
+		piece, err := s.in.Peek(s.in.Buffered())
+		if err != nil {
+			panic(err) // it is in memory
+		}
 		s.scan.text += string(piece)
 		s.in.Discard(len(piece)) //nolint:errcheck // likewise
 	}

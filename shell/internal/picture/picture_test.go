@@ -117,25 +117,6 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestLinks compares a picture with links and the same without: each node but the first leads to its address, and says
-// what it is to those who do not see it. Only the picture without links has the style, and is one image.
-func TestLinks(t *testing.T) {
-	e := egoOf(2, 5, 4, func(int) int { return 1 })
-	_, without := read(t, e.SVG())
-	e.Link = func(id string) string { return "/" + id + "?a&b" }
-	svg := e.SVG()
-	_, with := read(t, svg)
-	if with["a"] != 9 || with["g"] != 1 || with["style"] != 0 || !strings.Contains(svg, `role="group"`) {
-		t.Errorf("got elements %v with links, want nine links and no style", with)
-	}
-	if without["a"] != 0 || without["g"] != 10 || without["style"] != 1 {
-		t.Errorf("got elements %v without links, want a style and no link", without)
-	}
-	if want := `<a href="/id0?a&amp;b"><title>n0: class 1, predicted class 1 (50.0%)</title>`; !strings.Contains(svg, want) {
-		t.Errorf("got %s\nwant it to have %s", svg, want)
-	}
-}
-
 // lines returns the content of each element text of an SVG.
 func lines(t *testing.T, svg string) (lines []string) {
 	t.Helper()

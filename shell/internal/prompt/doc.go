@@ -11,7 +11,7 @@
 // pipes are written to at once. No file is written into a store.
 //
 // A statement has at most 1 MiB: what is longer is asked as several, and many equalities of one property as in (…). The
-// file of .read may be a named pipe, but no device.
+// file of .read may be a named pipe.
 //
 // # The prompt
 //

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -79,7 +77,7 @@ func (s *session) read(ctx context.Context, file string) error {
 	if file == "" {
 		return errors.New(".read: want the name of a file")
 	}
-	in, err := OpenScript(ctx, file)
+	in, err := stream.Open(ctx, file)
 	if err != nil {
 		return fmt.Errorf(".read: %w", err)
 	}
@@ -93,28 +91,10 @@ func (s *session) read(ctx context.Context, file string) error {
 // mostDepth is how many files may read each other in turn.
 const mostDepth = 8
 
-// OpenScript opens a file of statements, or a pipe that brings some.
-func OpenScript(ctx context.Context, path string) (*stream.File, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil: // the open says it
-	case info.IsDir():
-		return nil, fmt.Errorf("%s is a directory, want a file of statements", path)
-	case info.Mode()&fs.ModeDevice != 0:
-		return nil, fmt.Errorf("%s is a device, want a file of statements, or a pipe", path)
-	}
-	return stream.Open(ctx, path)
-}
-
 // help prints the manual, or the page of one topic.
 func (s *session) help(of string) error {
 	var page strings.Builder
 	if of != "" {
-		for _, c := range dotCommands {
-			if strings.TrimPrefix(of, ".") == c.name[1:] {
-				return s.printText(fmt.Sprintf("%s\n\n%s.\n", c.usage, wording.Sentence(c.summary)))
-			}
-		}
 		for _, m := range append(slices.Clone(query.Manual()), query.Conditions()) {
 			if m.Name == of {
 				fmt.Fprintf(&page, "%s\n\n%s.\n\n%s\n\nExample:\n    %s\n", m.Usage, wording.Sentence(m.Summary), m.Text,

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -75,31 +73,6 @@ func TestTiming(t *testing.T) {
 	}
 }
 
-func TestStats(t *testing.T) {
-	store := papers.Cleaned(t)
-	tx := store.Begin()
-	defer tx.Close()
-	r := must.Get(query.Query(t.Context(), tx, query.Options{}, "stats"))(t)
-	for row, err := range r.Rows() {
-		must.Do(t, err)
-		got := map[string]string{}
-		for i, c := range r.Columns() {
-			got[c.Name] = row[i].String()
-		}
-		for name, want := range map[string]string{
-			"nodes": "10", "edges": "12", "labelled": "9", "classes": "3", "runs": "1", "store": store.Dir(), "indexes": "score",
-			"columns": `confidence, label, "old style", run, score, split, suggested, title, weight, year`,
-		} {
-			if got[name] != want {
-				t.Errorf("%s: got %s, want %s", name, got[name], want)
-			}
-		}
-		if bytes := row[len(row)-1]; bytes.Int() <= 0 {
-			t.Errorf("disk_bytes: got %v", bytes)
-		}
-	}
-}
-
 func TestACancelledSessionStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -118,59 +91,6 @@ func TestEveryStatementHasItsManual(t *testing.T) {
 		if err != nil || !strings.Contains(out, m.Examples[0]) {
 			t.Errorf(".help %s: got %q, %v", m.Name, out, err)
 		}
-	}
-}
-
-// TestCleanStatement cleans two rings of one class each, in which one node carries the other's label.
-func TestCleanStatement(t *testing.T) {
-	const size = 100
-	dir := filepath.Join(t.TempDir(), "store")
-	load := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{}))(t)
-	classes := []string{"A", "B"}
-	for i := range 2 * size {
-		label := classes[i/size]
-		if i == 7 {
-			label = "B"
-		}
-		must.Do(t, load.AddNode(kv.Node{ID: strconv.Itoa(i), Label: label}))
-	}
-	for i := range 2 * size {
-		for step := range 2 {
-			must.Do(t, load.AddEdge(strconv.Itoa(i), strconv.Itoa(i/size*size+(i+step+1)%size), 0))
-		}
-	}
-	must.Get(load.Commit(t.Context(), nil))(t)
-	store := papers.Reopen(t, dir)
-	b := must.Get(store.Bulk(t.Context()))(t)
-	w := must.Get(cleaner.NewPredictionWriter(b, b.Tx().Classes(), cleaner.PredictionOptions{}))(t)
-	for i := range 2 * size {
-		row := []float64{0.1, 0.9}
-		if i < size {
-			row = []float64{0.9, 0.1}
-		}
-		must.Do(t, w.Put(must.Get(b.Tx().Node(strconv.Itoa(i)))(t), row))
-	}
-	must.Do(t, errors.Join(w.Finish(), b.Commit(w.Mark)))
-	out, people, err := answer(t, Options{Store: opened(store), Format: columnar.Format(print.FormatCSV)},
-		"clean hops 2;\nsuspects where score >= 0 limit 1 return id, label, suggested;\nruns")
-	if err != nil {
-		t.Fatalf("got error %v, and to people %q", err, people)
-	}
-	if want := "id,label,suggested\n7,B,A\n"; !strings.Contains(out, want) {
-		t.Errorf("got\n%s\nwant in it\n%s", out, want)
-	}
-	if got := strings.Count(out, "run,started,"); got != 2 {
-		t.Errorf("got %d headers of runs, want one from clean and one from runs:\n%s", got, out)
-	}
-	out, people, err = answer(t, Options{Store: opened(store), Format: columnar.Format(print.FormatJSON)}, "clean hops 2 expect 0.25")
-	if err != nil || !strings.Contains(out, `"estimated_rate":0.25`) {
-		t.Errorf("clean expect 0.25: got %s, %s and %v", out, people, err)
-	}
-	if _, _, err := answer(t, Options{Store: opened(store)}, "clean expect 0.25 preset paper"); err == nil {
-		t.Error("clean expect with preset paper: got no error")
-	}
-	if _, _, err := answer(t, Options{Store: opened(store)}, "clean expect 2"); err == nil {
-		t.Error("clean expect 2: got no error")
 	}
 }
 

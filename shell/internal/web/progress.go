@@ -19,9 +19,8 @@ type progress struct {
 	Run       int64 // 0: no run yet
 	Threshold float64
 	cleaner.Remaining
-	Expected  float64 // wrong labels that are left by the last look of the audit; NaN before
-	OldScores int     // older than what changed around them; -1: many
-	Problem   string  // why there are no counts
+	Expected float64 // wrong labels that are left by the last look of the audit; NaN before
+	Problem  string  // why there are no counts
 }
 
 // Reviewed is how many nodes people have looked at: the bar of the page has these, and the suspects that are left.
@@ -88,9 +87,6 @@ func (s *Server) showProgress(r *http.Request) (answer, error) {
 	return answer{page: "progress", title: "Progress"}, r.Context().Err()
 }
 
-// mostOld is up to how many old scores are counted.
-const mostOld = 100_000
-
 func countProgress(ctx context.Context, tx *kv.Tx) (*progress, error) {
 	p := &progress{Expected: math.NaN()}
 	run, err := query.LastRun(tx)
@@ -101,9 +97,6 @@ func countProgress(ctx context.Context, tx *kv.Tx) (*progress, error) {
 		return nil, err
 	}
 	p.Run, p.Threshold = run.ID, run.Threshold
-	if p.OldScores, err = cleaner.CountStale(ctx, tx, run, mostOld); err != nil {
-		return nil, err
-	}
 	if p.Remaining, err = cleaner.CountRemaining(ctx, tx); err != nil {
 		return nil, err
 	}

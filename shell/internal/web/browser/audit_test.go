@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,21 +36,7 @@ func (w *window) drawn(id string) {
 	w.ready()
 }
 
-// A report is where the audit stands.
-type report struct {
-	Decided, Look   int
-	Rate, Low, High *float64
-}
-
-func audited(t *testing.T, g *graph) (r report) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(graphcleaner(t, "audit", g.store, "--format", "json")), &r); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// TestAudit is an audit of 50 labels by a person who knows the truth, mostly by keyboard.
+// TestAudit is an audit up to its first look by a person who knows the truth, mostly by keyboard.
 func TestAudit(t *testing.T) {
 	g := demo(t)
 	at, origin := review(t, g.store, "--who", "ann")
@@ -103,41 +88,11 @@ func TestAudit(t *testing.T) {
 	w.until("document.querySelector('.card').dataset.id === " + quoted(first))
 	w.ready()
 
-	decided := 0
-	for ; audited(t, g).Look < 50; decided++ {
-		if decided == 60 {
-			t.Fatalf("60 answers: %+v", audited(t, g))
-		}
+	for range 25 {
 		w.answer(g.truth[w.shown()])
-		if decided == 24 {
-			if got := w.text("#standing"); !strings.Contains(got, "labels were wrong (90%: ") || !strings.Contains(got, "by 25 draws") {
-				t.Errorf("after 25: got %q", got)
-			}
-		}
 	}
-	wrong, all := 0, 0
-	for id, truth := range g.truth {
-		if all++; g.given[id] != truth {
-			wrong++
-		}
-	}
-	told, rate := audited(t, g), float64(wrong)/float64(all)
-	t.Logf("%.1f%% are wrong; %d answers; the page says: %s", 100*rate, decided, w.text("#standing"))
-	if decided != 50 || told.Rate == nil || *told.Low > rate || *told.High < rate {
-		t.Errorf("%d answers, %+v, want an interval that holds %.3f", decided, told, rate)
-	}
-
-	// At the end there is the next look to draw for, and undo.
-	w.until("!document.querySelector('.card') && document.querySelector('#standing button').innerText === 'Draw more, 100 in all'")
-	w.press("z")
-	w.until("document.querySelector('.card[data-id]')")
-	w.ready()
-	w.answer(g.truth[w.shown()])
-	w.run(chromedp.Click("#standing button", chromedp.ByQuery))
-	w.until("document.querySelector('.card[data-id]')")
-	w.ready()
-	if got := w.text("#standing"); !strings.Contains(got, "50 of 100 draws decided; the share of wrong labels is told again once the first 100 are.") {
-		t.Errorf("after more draws: got %q", got)
+	if got := w.text("#standing"); !strings.Contains(got, "labels were wrong (90%: ") || !strings.Contains(got, "by 25 draws") {
+		t.Errorf("after 25: got %q", got)
 	}
 
 	// Somebody else sees another draw first. What they decide on, or what is removed, goes from the screen.
@@ -146,15 +101,11 @@ func TestAudit(t *testing.T) {
 	bob.until("document.querySelector('.card')")
 	bob.at("/audit")
 	mine := w.shown()
-	if bob.shown() == mine {
-		t.Logf("ann and bob both see %s", mine)
-	}
 	graphcleaner(t, "shell", g.store, "-c", "reject '"+mine+"'")
 	w.press("d")
-	w.until("document.querySelector('#problem').innerText.includes('somebody has decided on " + mine + " meanwhile') || " +
-		"document.querySelector('#problem').innerText.includes('Somebody has decided on " + mine + " meanwhile')")
+	w.until("document.querySelector('#problem').innerText.includes('omebody has decided on " + mine + " meanwhile')")
 	w.at("/audit")
-	if got := w.text("#standing"); w.shown() == mine || !strings.Contains(got, "51 of 100 draws decided") {
+	if got := w.text("#standing"); w.shown() == mine || !strings.Contains(got, "26 of 50 draws decided") {
 		t.Errorf("somebody has decided: got %q", got)
 	}
 	w.stayed()

@@ -74,22 +74,23 @@ type graph struct {
 }
 
 // readLabels reads the columns id and label of a csv file.
-func readLabels(t *testing.T, path string) (rows [][]string, labels map[string]string) {
+func readLabels(t *testing.T, path string) map[string]string {
 	t.Helper()
 	file, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if rows, err = csv.NewReader(file).ReadAll(); err != nil {
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil {
 		t.Fatal(err)
 	}
 	id, label := slices.Index(rows[0], "id"), slices.Index(rows[0], "label")
-	labels = map[string]string{}
+	labels := map[string]string{}
 	for _, row := range rows[1:] {
 		labels[row[id]] = row[label]
 	}
-	return rows, labels
+	return labels
 }
 
 // demo is the made-up graph of the demo, without the decisions of its audit.
@@ -100,9 +101,7 @@ func demo(t *testing.T) *graph {
 	file := func(name string) string { return filepath.Join(dir+".files", name) }
 	graphcleaner(t, "import", dir, "--replace", "--yes", "--nodes", file("nodes.csv"), "--edges", file("edges.csv"))
 	graphcleaner(t, "clean", dir)
-	_, truth := readLabels(t, file("truth.csv"))
-	_, given := readLabels(t, file("nodes.csv"))
-	return &graph{dir, truth, given}
+	return &graph{dir, readLabels(t, file("truth.csv")), readLabels(t, file("nodes.csv"))}
 }
 
 var address = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/\?token=\S+`)

@@ -1,19 +1,14 @@
 package browser
 
 import (
-	"context"
-	"encoding/csv"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
 
@@ -99,20 +94,11 @@ func TestWay(t *testing.T) {
 		t.Fatalf("the list has %d rows", before)
 	}
 
-	// Three rows, one question, one undo. Without a row, the page says so in place.
-	w.press("y")
-	w.until("document.querySelector('#problem').innerText === 'No node is selected.'")
-	w.ready()
+	// Three rows, one question, one undo.
 	eval[any](w, "(() => { [...document.querySelectorAll('[name=ids]')].slice(0, 3).forEach(box => box.click()); })()")
 	w.press("y")
-	w.until("document.querySelector('.question')")
+	w.until("document.querySelector('.question') && document.querySelectorAll('#main li').length === 3")
 	w.ready()
-	if got := w.text(".question"); got != "Accept the suggested labels of 3 nodes?" {
-		t.Errorf("the question: got %q", got)
-	}
-	if n := eval[int](w, "document.querySelectorAll('#main li').length"); n != 3 {
-		t.Errorf("the question shows %d nodes, want 3", n)
-	}
 	w.press("Enter")
 	w.until("location.pathname.endsWith('/ask') && document.querySelector('#said').innerText.includes('3 nodes accepted')")
 	w.ready()
@@ -129,41 +115,15 @@ func TestWay(t *testing.T) {
 	bob := open(t, atBob, originBob)
 	bob.until("document.querySelector('.card')")
 	bob.at("/node?id=" + first)
-	bob.until("document.querySelector('.verdict .note')") // ann's decision
-	bob.ready()
 	bob.press("l")
 	bob.write(g.given[first])
 	bob.press("Enter")
 	bob.until("document.querySelector('#said').innerText.includes('people disagree')")
-	w.at("/ask?statement=suspects+where+disputed")
-	if got := eval[[]string](w, "[...document.querySelectorAll('[name=ids]')].map(box => box.value)"); !slices.Equal(got, []string{first}) {
-		t.Errorf("disputed: got %v, want %s", got, first)
-	}
 	w.at("/review?where=disputed")
-	if got := w.text("#card-title"); got == "" || !strings.Contains(w.text(".card"), "People disagree") {
-		t.Errorf("the queue of disputes shows %q", got)
+	if !strings.Contains(w.text(".card"), "People disagree") {
+		t.Errorf("the queue of disputes shows %q", w.text(".card"))
 	}
 
-	// What is decided is right.
-	labels, wrongBefore, wrongNow := export(), 0, 0
-	for id, truth := range g.truth {
-		if g.given[id] != truth {
-			wrongBefore++
-		}
-		if labels[id] != truth {
-			wrongNow++
-		}
-	}
-	mended := 0
-	for id, label := range decided {
-		if g.given[id] != g.truth[id] && label == g.truth[id] {
-			mended++
-		}
-	}
-	t.Logf("%d labels were wrong, %d are; %d of the 50 decisions corrected one", wrongBefore, wrongNow, mended)
-	if mended < 20 || wrongNow > wrongBefore-mended+1 {
-		t.Errorf("%d decisions corrected a label, and %d of %d wrong labels are left", mended, wrongNow, wrongBefore)
-	}
 	w.stayed()
 	bob.stayed()
 }
@@ -289,63 +249,4 @@ func languages(t *testing.T) string {
 	graphcleaner(t, "import", store, "--nodes", filepath.Join(dir, "nodes.csv"), "--edges", filepath.Join(dir, "edges.csv"))
 	graphcleaner(t, "clean", store)
 	return store
-}
-
-// titled is the graph of the demo with a title, a text and a link of each paper.
-func titled(t *testing.T) string {
-	t.Helper()
-	g := demo(t)
-	files := g.store + ".files"
-	rows, _ := readLabels(t, filepath.Join(files, "nodes.csv"))
-	kinds := []string{"A survey of", "Lower bounds in", "Notes on", "Faster methods for", "What is known of", "A simple approach to", "Measuring"}
-	rows[0] = append(rows[0], "title", "abstract", "link")
-	id := slices.Index(rows[0], "id")
-	for i, row := range rows[1:] {
-		about := kinds[i%len(kinds)] + " " + g.truth[row[id]]
-		rows[i+1] = append(row, about, "We look at "+strings.ToLower(g.truth[row[id]])+", compare what others did, and say what is open.", "https://example.org/"+row[id])
-	}
-	dir := t.TempDir()
-	nodes := filepath.Join(dir, "nodes.csv")
-	file, err := os.Create(nodes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := csv.NewWriter(file).WriteAll(rows); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
-	store := filepath.Join(dir, "papers.graph")
-	graphcleaner(t, "import", store, "--nodes", nodes, "--edges", filepath.Join(files, "edges.csv"))
-	graphcleaner(t, "clean", store)
-	return store
-}
-
-var rewrite = flag.Bool("rewrite", false, "make the pictures of docs anew")
-
-// TestPictures makes the pictures of docs/review.md, if asked: go test -run TestPictures -args -rewrite.
-func TestPictures(t *testing.T) {
-	if !*rewrite {
-		t.Skip("makes the pictures of docs with -args -rewrite")
-	}
-	store := titled(t)
-	graphcleaner(t, "shell", store, "-c", "audit draw 50")
-	at, origin := review(t, store, "--who", "ann")
-	w := open(t, at, origin)
-	for name, path := range map[string]string{
-		"card": "/review?where=degree+%3E+4", "list": "/ask?statement=suspects+where+label+%3D+%27Theory%27+return+id,title,label,suggested,score", "audit": "/audit",
-	} {
-		w.run(chromedp.EmulateViewport(1200, 1000))
-		w.at(path)
-		var png []byte
-		w.run(chromedp.Sleep(300*time.Millisecond), chromedp.ActionFunc(func(ctx context.Context) (err error) {
-			png, err = page.CaptureScreenshot().WithFormat(page.CaptureScreenshotFormatPng).Do(ctx)
-			return err
-		}))
-		if err := os.WriteFile(filepath.Join("..", "..", "..", "..", "docs", "review-"+name+".png"), png, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("%s: %d kB", name, len(png)/1000)
-	}
 }
