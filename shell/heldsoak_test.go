@@ -62,7 +62,7 @@ func TestManyAtOnce(t *testing.T) {
 		},
 		"explain": func(round int) { c.run("shell", "g", "--wait", "1m", "-c", "explain "+ids[round%len(ids)]) },
 		"reject": func(int) {
-			c.run("shell", "g", "--who", "bob", "--wait", "1m", "--yes", "-c", "reject where label is not null and "+others+" limit 1; undo")
+			c.run("shell", "g", "--who", "bob", "--wait", "1m", "--yes", "-c", "reject where label is not null and "+others+"; undo")
 		},
 		"clean": func(int) { c.run("clean", "g", "--hops", "1", "--wait", "1m") },
 		"backup": func(round int) {
