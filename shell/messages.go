@@ -73,9 +73,9 @@ func (s *streams) say(format string, args ...any) {
 // notice passes on what the cleaner has to say.
 func (s *streams) notice(text string) { s.say("%s", text) }
 
-// caution tells what may make results wrong. It is a note in a text, and a warning in a log.
+// caution tells what may make results wrong, also if notes are not wanted. It is a warning in a log.
 func (s *streams) caution(text string) {
-	if !s.flags.Quiet {
+	if text != "" {
 		s.tell(slog.LevelWarn, text)
 	}
 }
