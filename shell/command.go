@@ -22,10 +22,7 @@
 //
 // # Exit codes
 //
-// The program, and [Main], end with 0 when all is done, with 1 when something failed, with 2 when the command line is
-// wrong, with 3 when gate does not let a store pass, and with 130 when Ctrl-C, SIGTERM or SIGHUP interrupted a command.
-// A command is interrupted wherever it waits: for input, for the other end of a pipe, for an answer. At the prompt,
-// SIGTERM and SIGHUP end the session; Ctrl-C does not. A second signal kills the process.
+// Main lists them. At the prompt, SIGTERM and SIGHUP end the session; Ctrl-C does not. A second signal kills the process.
 //
 // A standard output that is closed before the program starts, as by >&- in a shell, counts as /dev/null: the output is
 // lost, and the exit code is 0.
@@ -161,7 +158,8 @@ func (s *streams) run(args []string) int {
 	if exited {
 		return s.exitCode(writer.err)
 	}
-	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil {
+	parse, _ := errors.AsType[*kong.ParseError](err)
+	if parse != nil && parse.Context != nil {
 		parse.Context.Apply() //nolint:errcheck // flags before the error say how it is told
 	}
 	s.follow(cli.messageFlags)
@@ -169,7 +167,10 @@ func (s *streams) run(args []string) int {
 		s.progress = s.newProgress()
 	}
 	if err != nil {
-		return s.usage(parser, err)
+		if parse != nil && parse.Context != nil && parse.Context.Selected() != nil {
+			s.command = parse.Context.Selected().Name
+		}
+		return s.exitCode(&usageError{err.Error()})
 	}
 	s.command = strings.Fields(arguments.Command())[0]
 	if s.arguments = arguments; s.asked != nil {
@@ -282,19 +283,6 @@ func (w *stickyWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// usage prints what is wrong with the command line, and where to read on.
-func (s *streams) usage(parser *kong.Kong, err error) int {
-	command := ""
-	var parse *kong.ParseError
-	if errors.As(err, &parse) && parse.Context != nil {
-		if node := parse.Context.Selected(); node != nil {
-			command = " " + node.Name
-		}
-	}
-	s.fail(parser.Model.Name, err.Error(), s.program+command+" --help")
-	return exitUsage
-}
-
 // exitCode prints how a command ended.
 func (s *streams) exitCode(err error) int {
 	if answered, ok := errors.AsType[*answeredError](err); ok {
@@ -305,7 +293,7 @@ func (s *streams) exitCode(err error) int {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &usage):
-		s.fail(s.program, wording.Plain(err), s.program+" "+s.command+" --help")
+		s.fail(wording.Plain(err), strings.TrimSpace(s.program+" "+s.command)+" --help")
 		return exitUsage
 	case errors.Is(err, keyboard.ErrInterrupted), errors.Is(err, context.Canceled) && s.ctx.Err() != nil:
 		message := "interrupted"
@@ -315,10 +303,10 @@ func (s *streams) exitCode(err error) int {
 		} else if errors.As(err, &interruption) {
 			message += ": " + interruption.state
 		}
-		s.fail(s.program, message, "")
+		s.fail(message, "")
 		return exitInterrupted
 	}
-	s.fail(s.program, wording.Plain(err), "")
+	s.fail(wording.Plain(err), "")
 	if _, ok := errors.AsType[*verdictError](err); ok {
 		return exitVerdict
 	}

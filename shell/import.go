@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
-	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
@@ -91,9 +89,6 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 			return err
 		}
 	}
-	if c.Replace && !c.Yes && c.readsInput() {
-		return usagef("import: --replace asks a question, and standard input has the rows of a file: want --yes with it")
-	}
 	ctx = stream.WithInput(ctx, s.in)
 	if err := cmp.Or(checkPredictionClasses(c.PredictionClasses, c.NoHeader, c.Predictions), c.checkEdgeColumns(c.Edges)); err != nil {
 		return err
@@ -124,11 +119,6 @@ func (c *importCommand) Run(ctx context.Context, s *streams) error {
 		return c.replace(ctx, s)
 	}
 	return c.make(ctx, s)
-}
-
-// readsInput reports whether the rows of some file come from standard input.
-func (c *importCommand) readsInput() bool {
-	return slices.Contains([]string{c.Nodes, c.Edges, c.Features, c.Splits, c.Predictions, c.Scores}, stream.Input)
 }
 
 // checkElsewhere returns a usage error if the flags for a run that was made elsewhere make no sense.
@@ -236,12 +226,8 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	}
 	began := time.Now()
 	var parts []string
-	cleaned := false
 	err := c.useStore(s, c.DB, int64(c.Memory), func(store *kv.Store) (err error) {
-		if parts, err = c.graph().Add(ctx, store, c.of(s.job(0, c.work()))); err != nil {
-			return err
-		}
-		cleaned, err = isCleaned(store)
+		parts, err = c.graph().Add(ctx, store, c.of(s.job(0, c.work())))
 		return err
 	})
 	if err != nil {
@@ -250,14 +236,10 @@ func (c *importCommand) addTo(ctx context.Context, s *streams) error {
 	s.progress.clear()
 	wrote := strings.Join(parts, " and ")
 	_, err = s.printf("%s: wrote %s, %.1f s\n", c.DB, wrote, time.Since(began).Seconds())
-	if err != nil {
-		return err
+	if err == nil {
+		s.sayNext("clean", c.DB)
 	}
-	if cleaned {
-		s.say("Scores and suggestions are those of the last clean.")
-	}
-	s.sayNext("clean", c.DB)
-	return nil
+	return err
 }
 
 // appendTo adds nodes and edges to a store that is there.
@@ -309,18 +291,6 @@ func changedText(a files.Appendage) (text string) {
 		text += ", " + wording.Count(a.Predictions, "row of predictions", "rows of predictions")
 	}
 	return text
-}
-
-// isCleaned says whether a store has had a run.
-func isCleaned(store *kv.Store) (bool, error) {
-	err := store.View(func(tx *kv.Tx) error {
-		_, err := query.LastRun(tx)
-		return err
-	})
-	if errors.Is(err, query.ErrNotCleaned) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // isOccupied says whether something other than an empty directory is at a path.

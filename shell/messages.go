@@ -94,10 +94,10 @@ func (s *streams) sayError(format string, args ...any) {
 
 // fail tells why the program ends, and which command line has help, if any. A log has no name of the program, and both
 // in one message.
-func (s *streams) fail(program, text, help string) {
+func (s *streams) fail(text, help string) {
 	switch {
 	case s.log == nil:
-		s.sayError("%s: %s", program, text)
+		s.sayError("%s: %s", s.program, text)
 		if help != "" {
 			s.sayError("Run %q for help.", help)
 		}

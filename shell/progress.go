@@ -136,17 +136,16 @@ type stageFile struct {
 	Stats string `file:"write" placeholder:"FILE" help:"Write a json file with the seconds of each stage and the peak memory."`
 }
 
-// AfterApply has the stages of the command written to the file. It keeps the flag and not the path: if another process
-// gave the command, the path is another one here (streams.resolve).
+// AfterApply has the stages of the command written to the file.
 func (c *stageFile) AfterApply(s *streams) error {
-	s.stages.file = c
+	s.stages.file = c.Stats
 	return nil
 }
 
 // A stageLog collects the finished stages of a command for --stats. Beside those of the work there are start, until the
 // command line is read; open and close, of the store; end, of what comes after all others.
 type stageLog struct {
-	file   *stageFile // nil: the command has none
+	file   string // "": none is wanted
 	mu     sync.Mutex
 	began  time.Time
 	stages []ops.Stage
@@ -172,11 +171,11 @@ func (l *stageLog) end(name string) {
 // write ends the last stage, and writes all of them and the process's peak memory as json, to the file that was asked
 // for, if any.
 func (l *stageLog) write(s *streams) error {
-	if l.file == nil || l.file.Stats == "" {
+	if l.file == "" {
 		return nil
 	}
 	l.end("end")
-	return s.writeFile(l.file.Stats, func(out *bufio.Writer) error {
+	return s.writeFile(l.file, func(out *bufio.Writer) error {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(struct {
