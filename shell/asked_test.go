@@ -113,7 +113,7 @@ func TestAskedCommands(t *testing.T) {
 		{args: "import DB --decisions nothing.csv"},
 		{args: "review DB"},
 		{args: "rescore DB"},
-		{args: "clean DB --hops 2 --stats FILE", file: ""},
+		{args: "clean DB --hops 2"},
 		{args: "check DB"},
 		{args: "compact DB"},
 		{args: "backup DB FILE", file: "b.backup"},
@@ -129,10 +129,6 @@ func TestAskedCommands(t *testing.T) {
 			var args []string
 			for _, arg := range strings.Fields(test.args) {
 				args = append(args, strings.ReplaceAll(replace.Replace(arg), "+", " "))
-			}
-			if file == "" {
-				args = strings.Fields(strings.ReplaceAll(strings.Join(args, "\x00"), "\x00--stats\x00", ""))
-				args = strings.Split(strings.Join(args, " "), "\x00")
 			}
 			got := run(t, strings.ReplaceAll(test.input, "FILE", file), args...)
 			text := comparable(got, db)
@@ -205,7 +201,7 @@ var longAnswer = []string{"shell", "g", "--format", "jsonl", "-c", "nodes"}
 // longStore is a store g with an answer that no pipe holds.
 func longStore(t *testing.T) {
 	t.Helper()
-	from := terminalStore(t, papers.Scored(t, 20_000))
+	from := closedStore(t, papers.Scored(t, 20_000))
 	t.Chdir(t.TempDir())
 	must.Do(t, memdir.Copy(from, "g"))
 }

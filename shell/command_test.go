@@ -4,9 +4,9 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -48,13 +48,33 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// programVariable makes the test binary the program, which writes how much memory it had resident, in KiB, to the file
+// of that name.
+const programVariable = "GRAPHCLEANER_TEST_PROGRAM"
+
+// beProgram runs the program.
+func beProgram(peak string) int {
+	code := Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return code // only Linux says
+	}
+	for line := range strings.Lines(string(status)) {
+		if most, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			if err := os.WriteFile(peak, []byte(strings.Fields(most)[0]), 0o600); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+			}
+		}
+	}
+	return code
+}
+
 // withTemplates runs tests, and removes behind them the directories that they copy.
 type withTemplates struct{ *testing.M }
 
 func (m withTemplates) Run() int {
 	defer func() {
-		_ = os.RemoveAll(reviewedTemplate.dir) // the tests are over
-		_ = os.RemoveAll(cleanedTemplate.dir)
+		_ = os.RemoveAll(cleanedTemplate.dir) // the tests are over
 	}()
 	return m.M.Run()
 }
@@ -173,27 +193,24 @@ func gz(t testing.TB, text string) string {
 	return out.String()
 }
 
-// array returns a float32 .npy file [rows×cols].
-func array(rows, cols int, values ...float32) string {
-	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }\n", rows, cols)
-	out := append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), 0)
-	out = append(out, header...)
-	for _, v := range values {
-		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
+// npyFile returns an .npy file of a slice of numbers.
+func npyFile(descr, shape string, values any) string {
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }\n", descr, shape)
+	out := append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), byte(len(header)>>8))
+	out, err := binary.Append(append(out, header...), binary.LittleEndian, values)
+	if err != nil {
+		panic(err) // the values are no numbers of a size
 	}
 	return string(out)
 }
 
-// vector returns an int64 .npy file [n].
-func vector(values ...int64) string {
-	header := fmt.Sprintf("{'descr': '<i8', 'fortran_order': False, 'shape': (%d,), }\n", len(values))
-	out := append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), 0)
-	out = append(out, header...)
-	for _, v := range values {
-		out = binary.LittleEndian.AppendUint64(out, uint64(v))
-	}
-	return string(out)
+// array returns a float32 .npy file [rows×cols].
+func array(rows, cols int, values ...float32) string {
+	return npyFile("<f4", fmt.Sprintf("(%d, %d)", rows, cols), values)
 }
+
+// vector returns an int64 .npy file [n].
+func vector(values ...int64) string { return npyFile("<i8", fmt.Sprintf("(%d,)", len(values)), values) }
 
 // sparse returns the .npz of a CSR matrix of ones.
 func sparse(t testing.TB, rows, cols int64, indptr, indices []int64) string {

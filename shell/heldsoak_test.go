@@ -50,7 +50,7 @@ func TestManyAtOnce(t *testing.T) {
 			reason := "round " + strconv.Itoa(round)
 			if code, _ := c.run("shell", "g", "--yes", "--who", "ann", "--wait", "1m", "-c",
 				fmt.Sprintf("unsure '%s', '%s', '%s' because '%s'", three[0], three[1], three[2], reason)); code == exitDone {
-				c.acknowledge(reason)
+				c.locked(func() { c.reasons[reason] = true })
 			}
 			c.run("shell", "g", "--who", "ann", "--wait", "1m", "-c", "undo")
 		},
@@ -88,7 +88,7 @@ func TestManyAtOnce(t *testing.T) {
 				t.Error(err)
 			}
 			if code, _ := c.run("import", "g", "--append", "--nodes", file, "--edges", "edges-"+file, "--wait", "1m"); code == exitDone {
-				c.acknowledgePair(round)
+				c.locked(func() { c.pairs = append(c.pairs, round) })
 			}
 			c.run("rescore", "g", "--wait", "1m")
 			time.Sleep(time.Duration(round%5) * 100 * time.Millisecond)
@@ -104,7 +104,7 @@ func TestManyAtOnce(t *testing.T) {
 				t.Error(err)
 			}
 			if code, _ := c.run("remove", "g", "--nodes", file, "--wait", "1m"); code == exitDone {
-				c.acknowledgeRemoval(pair)
+				c.locked(func() { c.gone = append(c.gone, pair) })
 			}
 		},
 		"export": func(round int) {
@@ -142,9 +142,7 @@ func TestManyAtOnce(t *testing.T) {
 		c.working.Go(func() {
 			for round := 0; ctx.Err() == nil && !t.Failed(); round++ {
 				work(round)
-				c.mu.Lock()
-				c.done[name]++
-				c.mu.Unlock()
+				c.locked(func() { c.done[name]++ })
 			}
 		})
 	}
@@ -203,16 +201,11 @@ type crowd struct {
 	finished int // processes that were not killed
 }
 
-func (c *crowd) acknowledge(reason string) {
+// locked calls fn while no other goroutine of the crowd does.
+func (c *crowd) locked(fn func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.reasons[reason] = true
-}
-
-func (c *crowd) acknowledgePair(round int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.pairs = append(c.pairs, round)
+	fn()
 }
 
 // takePair returns a pair of nodes to be removed, one of every two, if there is one.
@@ -226,12 +219,6 @@ func (c *crowd) takePair() (pair int, ok bool) {
 	pair = c.pairs[at]
 	c.pairs = slices.Delete(c.pairs, at, at+1)
 	return pair, true
-}
-
-func (c *crowd) acknowledgeRemoval(pair int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.gone = append(c.gone, pair)
 }
 
 // run runs a command, and returns its exit code, -1 if it was killed. It fails the test if the command failed for
@@ -293,10 +280,9 @@ func (c *crowd) killOne(r *rand.Rand) {
 	}
 }
 
-func (c *crowd) left() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.running)
+func (c *crowd) left() (n int) {
+	c.locked(func() { n = len(c.running) })
+	return n
 }
 
 // stopServing ends the process that would hold the store for ever.

@@ -1,9 +1,10 @@
+//go:build unix
+
 package shell
 
 import (
 	"archive/zip"
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,10 +17,7 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress"
-	"github.com/parquet-go/parquet-go/deprecated"
-	"github.com/parquet-go/parquet-go/encoding/thrift"
-	"github.com/parquet-go/parquet-go/format"
+	"golang.org/x/sys/unix"
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
@@ -30,6 +28,21 @@ type hostileNode struct {
 	Label string `parquet:"label,dict"`
 	Year  int64  `parquet:"year"`
 }
+
+// Rows of parquet files of long texts.
+type (
+	longID struct {
+		ID string `parquet:"id,zstd"`
+	}
+	longLabel struct {
+		ID    int64  `parquet:"id"`
+		Label string `parquet:"label,zstd"`
+	}
+	longTitle struct {
+		ID    int64  `parquet:"id"`
+		Title string `parquet:"title,zstd"`
+	}
+)
 
 // endless is the content of a pipe that goes on until nobody reads it any more.
 const endless = "endless"
@@ -49,11 +62,7 @@ func TestHostileFiles(t *testing.T) {
 	line := strings.Repeat("x", 16<<20)
 	bomb := strings.Repeat(gz(t, line), 640) // 10 GiB of one line
 	quoted := gz(t, "id,label\n\"") + bomb
-	header := func(descr, shape string, size int) string {
-		text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }\n", descr, shape)
-		out := append([]byte("\x93NUMPY\x01\x00"), byte(len(text)), byte(len(text)>>8))
-		return string(append(out, text...)) + strings.Repeat("\x00", size)
-	}
+	header := func(descr, shape string, size int) string { return npyFile(descr, shape, make([]byte, size)) }
 	pickle := "\x80\x04cposix\nsystem\n(S'touch pwned'\ntR."
 	parquetNodes := parquetFile(t, hostileNode{"a", "X", 1}, hostileNode{"b", "Y", 2}, hostileNode{"c", "X", 3})
 	footer := func(length uint32) string { // the length that the end of the file claims
@@ -105,7 +114,7 @@ func TestHostileFiles(t *testing.T) {
 		{"csr of a negative column", map[string]string{"f.npz": sparse(t, 3, 4, []int64{0, 1, 2, 3}, []int64{0, -1, 2})}, "--features=f.npz", "f.npz: "},
 		{"csr of a row of 2^40 values", map[string]string{"f.npz": sparse(t, 3, 4, []int64{0, 1 << 40, 1 << 40, 3}, []int64{0, 1, 2})}, "--features=f.npz", "f.npz: "},
 		{"edges.npy of 2^61 rows", map[string]string{"e.npy": header("<i8", "(2305843009213693952, 2)", 0)}, "--edges=e.npy", "e.npy: "},
-		{"edges.npy beyond the nodes", map[string]string{"e.npy": pairs("<i8", 0, 1<<62)}, "--edges=e.npy", "e.npy"},
+		{"edges.npy beyond the nodes", map[string]string{"e.npy": npyFile("<i8", "(1, 2)", []int64{0, 1 << 62})}, "--edges=e.npy", "e.npy"},
 		{"predictions of infinity", map[string]string{"p.csv": "id,X,Y\na,inf,0\nb,1,0\nc,1,0\n"}, "--predictions=p.csv", "p.csv:2: "},
 
 		{"parquet of a footer of 4 GiB", map[string]string{"n.parquet": footer(1<<32 - 1)}, "--nodes=n.parquet", "n.parquet: is not a whole parquet file"},
@@ -114,11 +123,11 @@ func TestHostileFiles(t *testing.T) {
 			"n.parquet:1: got a NUL byte, want text"},
 		{"parquet that is empty", map[string]string{"n.parquet": ""}, "--nodes=n.parquet", "n.parquet: "},
 		{"parquet of rows of nothing", map[string]string{"n.parquet": emptyIDs(t, 1<<14)}, "--nodes=n.parquet", "n.parquet:1: "},
-		{"parquet of an id of 24 MiB", map[string]string{"n.parquet": longTexts(t, 1, 24<<20, "id")}, "--nodes=n.parquet", `n.parquet:1: column "id": got a page that takes`},
-		{"parquet of a label of 24 MiB", map[string]string{"n.parquet": longTexts(t, 1, 24<<20, "label")}, "--nodes=n.parquet", `n.parquet:1: column "label": got a page that takes`},
-		{"parquet of ids that fill the memory", map[string]string{"n.parquet": longTexts(t, 300, 1<<20, "id")}, "--nodes=n.parquet", "n.parquet:1: "},
-		{"parquet of properties that fill the memory", map[string]string{"n.parquet": longTexts(t, 300, 1<<20, "title")}, "--nodes=n.parquet", "n.parquet:1: "},
-		{"parquet of 2^15 columns", map[string]string{"n.parquet": wideParquet(t, 1<<15)}, "--nodes=n.parquet", "n.parquet: "},
+		{"parquet of an id of 24 MiB", map[string]string{"n.parquet": longTexts(t, 1, longID{strings.Repeat("x", 24<<20)})}, "--nodes=n.parquet", `n.parquet:1: column "id": got a page that takes`},
+		{"parquet of a label of 24 MiB", map[string]string{"n.parquet": longTexts(t, 1, longLabel{1, strings.Repeat("x", 24<<20)})}, "--nodes=n.parquet", `n.parquet:1: column "label": got a page that takes`},
+		{"parquet of ids that fill the memory", map[string]string{"n.parquet": longTexts(t, 300, longID{long})}, "--nodes=n.parquet", "n.parquet:1: "},
+		{"parquet of properties that fill the memory", map[string]string{"n.parquet": longTexts(t, 300, longTitle{1, long})}, "--nodes=n.parquet", "n.parquet:1: "},
+		{"parquet of 2^13 columns", map[string]string{"n.parquet": wideParquet(t, 1<<13)}, "--nodes=n.parquet", "n.parquet: "},
 		{"parquet of a long id", map[string]string{"n.parquet": parquetFile(t, hostileNode{strings.Repeat("x", 4<<20), "X", 1})}, "--nodes=n.parquet", "n.parquet:1: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -168,27 +177,6 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// programVariable makes the test binary the program, which writes how much memory it had resident, in KiB, to the file
-// of that name.
-const programVariable = "GRAPHCLEANER_TEST_PROGRAM"
-
-// beProgram runs the program.
-func beProgram(peak string) int {
-	code := Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return code // only Linux says
-	}
-	for line := range strings.Lines(string(status)) {
-		if most, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			if err := os.WriteFile(peak, []byte(strings.Fields(most)[0]), 0o600); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-			}
-		}
-	}
-	return code
-}
-
 // readPeak is what beProgram wrote, in bytes; zero where it could not.
 func readPeak(t *testing.T, path string) int64 {
 	t.Helper()
@@ -216,72 +204,32 @@ func wrongChecksum(compressed string) string {
 	return string(b)
 }
 
-// A madeColumn is a column of a parquet file in one group of rows. Columns may share their pages.
-type madeColumn struct {
-	name  string
-	kind  format.Type
-	codec format.CompressionCodec
-	at    int // of the pages in the file
-	pages string
-}
-
-// parquetPages are so many pages of one value each, all alike.
-func parquetPages(t *testing.T, pages int, codec compress.Codec, page []byte) string {
+// longTexts is a parquet file of so many rows, all alike.
+func longTexts[T any](t *testing.T, rows int, row T) string {
 	t.Helper()
-	packed := must.Get(codec.Encode(nil, page))(t)
-	header := must.Get(thrift.Marshal(new(thrift.CompactProtocol), &format.PageHeader{
-		UncompressedPageSize: int32(len(page)), CompressedPageSize: int32(len(packed)),
-		DataPageHeader: thrift.New(format.DataPageHeader{NumValues: 1}),
-	}))(t)
-	return strings.Repeat(string(header)+string(packed), pages)
-}
-
-// madeParquet is a parquet file of so many rows, whatever its pages hold.
-func madeParquet(t *testing.T, rows int, columns ...madeColumn) string {
-	t.Helper()
-	meta := format.FileMetaData{
-		Version: 1, NumRows: int64(rows), RowGroups: []format.RowGroup{{NumRows: int64(rows)}},
-		Schema: []format.SchemaElement{{Name: "schema", NumChildren: thrift.New(int32(len(columns)))}},
+	var out bytes.Buffer
+	w := parquet.NewGenericWriter[T](&out, parquet.PageBufferSize(1), parquet.DataPageStatistics(false),
+		parquet.SkipPageBounds("id"), parquet.SkipPageBounds("label"), parquet.SkipPageBounds("title"))
+	for range rows {
+		must.Get(w.Write([]T{row}))(t)
 	}
-	file := "PAR1"
-	for _, c := range columns {
-		if c.at == 0 {
-			c.at = len(file)
-			file += c.pages
-		}
-		element := format.SchemaElement{Name: c.name, Type: thrift.New(c.kind), RepetitionType: thrift.New(format.Required)}
-		if c.kind == format.ByteArray {
-			element.ConvertedType = thrift.New(deprecated.UTF8)
-		}
-		meta.Schema = append(meta.Schema, element)
-		meta.RowGroups[0].Columns = append(meta.RowGroups[0].Columns, format.ColumnChunk{MetaData: format.ColumnMetaData{
-			Type: c.kind, PathInSchema: []string{c.name}, Codec: c.codec, NumValues: int64(rows),
-			TotalCompressedSize: int64(len(c.pages)), DataPageOffset: int64(c.at),
-		}})
-	}
-	footer := must.Get(thrift.Marshal(new(thrift.CompactProtocol), &meta))(t)
-	return file + string(binary.LittleEndian.AppendUint32(footer, uint32(len(footer)))) + "PAR1"
-}
-
-// longTexts is a parquet file of so many rows, of which a column holds texts of so many bytes.
-func longTexts(t *testing.T, rows, size int, column string) string {
-	t.Helper()
-	text := append(binary.LittleEndian.AppendUint32(nil, uint32(size)), strings.Repeat("x", size)...)
-	columns := []madeColumn{{name: column, kind: format.ByteArray, codec: format.Zstd, pages: parquetPages(t, rows, &parquet.Zstd, text)}}
-	if column != "id" {
-		columns = append(columns, madeColumn{name: "id", kind: format.Int64, pages: parquetPages(t, rows, &parquet.Uncompressed, make([]byte, 8))})
-	}
-	return madeParquet(t, rows, columns...)
+	must.Do(t, w.Close())
+	return out.String()
 }
 
 // wideParquet is a parquet file of one row of so many columns.
 func wideParquet(t *testing.T, columns int) string {
 	t.Helper()
-	made := []madeColumn{{name: "id", kind: format.Int64, pages: parquetPages(t, 1, &parquet.Uncompressed, make([]byte, 8))}}
+	fields, row := parquet.Group{"id": parquet.Int(64)}, parquet.Row{}
 	for i := range columns {
-		made = append(made, madeColumn{name: fmt.Sprint("c", i), kind: format.Int64, pages: made[0].pages, at: len("PAR1")})
+		fields[fmt.Sprintf("c%05d", i)] = parquet.Int(64)
+		row = append(row, parquet.Int64Value(1).Level(0, 0, i))
 	}
-	return madeParquet(t, 1, made...)
+	var out bytes.Buffer
+	w := parquet.NewWriter(&out, parquet.NewSchema("nodes", fields), parquet.PageBufferSize(1))
+	must.Get(w.WriteRows([]parquet.Row{append(row, parquet.Int64Value(1).Level(0, 0, columns))}))(t)
+	must.Do(t, w.Close())
+	return out.String()
 }
 
 func emptyIDs(t *testing.T, rows int) string {
@@ -318,4 +266,38 @@ func manyMembers(t *testing.T, members int) string {
 	}
 	must.Do(t, z.Close())
 	return out.String()
+}
+
+// writeHostile writes a file, or makes a pipe into which text without an end of line flows for as long as it is read.
+func writeHostile(t *testing.T, path, content string) error {
+	if content != endless {
+		return os.WriteFile(path, []byte(content), 0o600)
+	}
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		pipe, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return // the test is over
+		}
+		defer pipe.Close()
+		block := []byte(strings.Repeat("x", 1<<20))
+		for err == nil {
+			_, err = pipe.Write(block)
+		}
+	}()
+	t.Cleanup(func() {
+		// Where nobody has read from the pipe the goroutine waits for that.
+		// It ends once nobody reads any more.
+		if reader, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0); err == nil {
+			if err := reader.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		<-ended
+	})
+	return nil
 }

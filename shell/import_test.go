@@ -3,7 +3,6 @@ package shell
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -47,7 +46,7 @@ func TestImportErrors(t *testing.T) {
 			`edges.csv:1: has no column "src"; its columns are x, y. If one of them is meant, add --edge-columns src=NAME; if this line is a row, add --no-header`},
 		{"edges unknown node", map[string]string{"edges.csv": "src,dst\na,b\nb,z\nz,a\n"}, "", `edges.csv:3: got an edge of node "z", want ids that nodes.csv has`},
 		{"edges parquet unknown node", map[string]string{"edges.parquet": parquetFile(t, edge{7, "a"})}, "--edges edges.parquet", `edges.parquet:1: got an edge of node "7", want ids that nodes.csv has`},
-		{"edges npy unknown node", map[string]string{"nodes.csv": "id\n1\n2\n", "e.npy": pairs("<i4", 1, 2, 2, 3, 5, 1)}, "--edges e.npy", `e.npy: row 1 got an edge of node "3", want ids that nodes.csv has`},
+		{"edges npy unknown node", map[string]string{"nodes.csv": "id\n1\n2\n", "e.npy": npyFile("<i4", "(3, 2)", []int32{1, 2, 2, 3, 5, 1})}, "--edges e.npy", `e.npy: row 1 got an edge of node "3", want ids that nodes.csv has`},
 		// splits
 		{"splits truncated", map[string]string{"s.csv": "id,split\na,train\nb,tra"}, "--splits s.csv", `s.csv:3: column "split": got "tra", want train, val, test or none`},
 		// features
@@ -72,24 +71,6 @@ func TestImportErrors(t *testing.T) {
 			}
 		})
 	}
-}
-
-// pairs returns an .npy file of integers [n×2] of a type.
-func pairs(descr string, values ...int64) string {
-	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, 2), }\n", descr, len(values)/2)
-	out := append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), 0)
-	out = append(out, header...)
-	for _, v := range values {
-		switch descr {
-		case "<i4":
-			out = binary.LittleEndian.AppendUint32(out, uint32(v))
-		case "<i8":
-			out = binary.LittleEndian.AppendUint64(out, uint64(v))
-		case ">u8":
-			out = binary.BigEndian.AppendUint64(out, uint64(v))
-		}
-	}
-	return string(out)
 }
 
 func TestImportForms(t *testing.T) {

@@ -1,9 +1,7 @@
 package shell
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -13,17 +11,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// floats returns a float32 .npy file [n].
-func floats(values []float32) string {
-	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d,), }\n", len(values))
-	out := append([]byte("\x93NUMPY\x01\x00"), byte(len(header)), 0)
-	out = append(out, header...)
-	for _, v := range values {
-		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
-	}
-	return string(out)
-}
-
 // A manyClasses is a graph of communities, one a class, with predictions of five classes a node, the class of its
 // community first.
 type manyClasses struct {
@@ -32,6 +19,15 @@ type manyClasses struct {
 	indptr       []int64
 	indices      []int64
 	values       []float32
+}
+
+// files are those of the graph. Its predictions are a sparse matrix.
+func (g *manyClasses) files(t *testing.T, classes int) map[string]string {
+	nodes := len(g.indptr) - 1
+	return map[string]string{"nodes.csv": g.nodes, "edges.csv": g.edges, "p.npz": zipped(t, map[string]string{
+		"indptr": vector(g.indptr...), "indices": vector(g.indices...), "shape": vector(int64(nodes), int64(classes)),
+		"data": npyFile("<f4", fmt.Sprintf("(%d,)", len(g.values)), g.values),
+	})}
 }
 
 func newManyClasses(nodes, classes int) *manyClasses {
@@ -91,9 +87,7 @@ func TestManyClasses(t *testing.T) {
 	classes := longtest.Of(30, 1000)
 	nodes := 20 * classes
 	g := newManyClasses(nodes, classes)
-	writeFiles(t, map[string]string{"nodes.csv": g.nodes, "edges.csv": g.edges, "p.npz": zipped(t, map[string]string{
-		"indptr": vector(g.indptr...), "indices": vector(g.indices...), "shape": vector(int64(nodes), int64(classes)), "data": floats(g.values),
-	})})
+	writeFiles(t, g.files(t, classes))
 	got := run(t, "", "import", "g", "--nodes", "nodes.csv", "--edges", "edges.csv", "--predictions", "p.npz")
 	if got.code != exitDone {
 		t.Fatalf("import: got exit code %d and %s", got.code, got.err)

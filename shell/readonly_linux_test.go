@@ -14,7 +14,7 @@ import (
 // TestCrashedStoreOnReadOnlyFileSystem reads a store that was not closed where it cannot be repaired: the message is
 // that it was not closed, and what to do.
 func TestCrashedStoreOnReadOnlyFileSystem(t *testing.T) {
-	reviewedStore(t)
+	cleanedFiles(t)
 	must.Do(t, withStore("g", kv.Options{MemoryBudget: 64 << 20}, func(*kv.Store) error {
 		return os.CopyFS("crashed", os.DirFS("g")) // as a kill leaves it
 	}))

@@ -30,7 +30,7 @@ func restored(code string) string {
 func TestTerminalReviews(t *testing.T) {
 	t.Parallel()
 	term := newTerminal(t)
-	store := terminalStore(t, papers.Cleaned(t))
+	store := closedStore(t, papers.Cleaned(t))
 	reviewIn(term, store)
 	term.wait("the first suspect", `(?s)1 of 2: node s3.*\[y\] Theory .*\[q\]uit:$`)
 	term.keys("Up", "x")

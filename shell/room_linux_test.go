@@ -2,7 +2,6 @@ package shell
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -13,47 +12,37 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// TestCleanLooksForRoom cleans on a disk that is too small: clean says so before it trains a classifier, and so does
-// estimate.
-func TestCleanLooksForRoom(t *testing.T) {
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=8m"); err != nil {
+// smallDisk mounts a file system of a size.
+func smallDisk(t *testing.T, size string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
 		t.Skipf("a small file system needs root: %v", err)
 	}
 	t.Cleanup(func() { must.Do(t, syscall.Unmount(dir, 0)) })
-	const n, classes = 10_000, 40
-	nodes, edges := []byte("id,label\n"), []byte("src,dst\n")
-	for i := range n {
-		nodes = fmt.Appendf(nodes, "%d,c%d\n", i, i%classes)
-		edges = fmt.Appendf(edges, "%d,%d\n%d,%d\n", i, (i+classes)%n, i, (i+3*classes)%n)
-	}
-	inputs := t.TempDir()
-	for name, text := range map[string][]byte{"nodes.csv": nodes, "edges.csv": edges} {
-		must.Do(t, os.WriteFile(filepath.Join(inputs, name), text, 0o600))
-	}
-	g := filepath.Join(dir, "g")
-	mustRun(t, "import", "--nodes", filepath.Join(inputs, "nodes.csv"), "--edges", filepath.Join(inputs, "edges.csv"), g)
+	return dir
+}
+
+// TestCleanLooksForRoom cleans on a disk that is too small: clean says so before it trains a classifier, and so does
+// estimate. TestRoomIsEnough cleans on disks that have just as much room as the estimate says.
+func TestCleanLooksForRoom(t *testing.T) {
+	g := filepath.Join(smallDisk(t, "8m"), "g")
+	nodes, edges := graphText(10_000, 20_000, 40, "", 1)
+	writeFiles(t, map[string]string{"nodes.csv": nodes, "edges.csv": edges})
+	mustRun(t, "import", "--nodes", "nodes.csv", "--edges", "edges.csv", g)
+	const want = ": not enough room on disk: "
 	got := run(t, "", "clean", g)
-	if got.code != exitFailed || !strings.Contains(got.err, g+": not enough room on disk: ") ||
-		!strings.Contains(got.err, "MiB free, want ") ||
-		strings.Contains(got.err, "training") {
-		t.Errorf("clean: got exit code %d and %s, want the room that is free and wanted, before any training", got.code,
-			got.err)
+	if got.code != exitFailed || !strings.Contains(got.err, g+want) || !strings.Contains(got.err, "MiB free, want ") || strings.Contains(got.err, "training") {
+		t.Errorf("clean: got %+v, want the room that is free and wanted, before any training", got)
 	}
-	if got := mustRun(t, "estimate", g); !strings.Contains(got, g+": not enough room on disk: ") ||
-		!strings.Contains(got, "clean refuses: ") {
+	if got := mustRun(t, "estimate", g); !strings.Contains(got, g+want) || !strings.Contains(got, "clean refuses: ") {
 		t.Errorf("estimate: got %s, want the room that is free and wanted", got)
 	}
 }
 
-// TestRoomIsEnough cleans a small graph on a disk that has just as much room as the estimate says.
 func TestRoomIsEnough(t *testing.T) {
 	for _, c := range []struct{ nodes, edges, classes int }{{300, 900, 3}, {1000, 3000, 60}} {
-		dir := t.TempDir()
-		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=128m"); err != nil {
-			t.Skipf("a small file system needs root: %v", err)
-		}
-		t.Cleanup(func() { must.Do(t, syscall.Unmount(dir, 0)) })
+		dir := smallDisk(t, "128m")
 		nodes, edges := graphText(c.nodes, c.edges, c.classes, "", 1)
 		writeFiles(t, map[string]string{"nodes.csv": nodes, "edges.csv": edges})
 		g := filepath.Join(dir, "g")

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -36,14 +37,9 @@ func newTerminal(t *testing.T) *terminal {
 		t.Skip("there is no tmux to drive a terminal with")
 	}
 	dir := t.TempDir()
-	test, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	test := must.Get(os.Executable())(t)
 	// TestMain makes a process of that name the program.
-	if err := os.Symlink(test, filepath.Join(dir, "graphcleaner")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(test, filepath.Join(dir, "graphcleaner")))
 	term := &terminal{t: t, dir: dir}
 	t.Cleanup(func() {
 		if term.socket != "" {
@@ -93,17 +89,8 @@ func (term *terminal) pidFile() string { return filepath.Join(term.dir, "pid") }
 // signal sends the shell a signal.
 func (term *terminal) signal(signal syscall.Signal) {
 	term.t.Helper()
-	text, err := os.ReadFile(term.pidFile())
-	if err != nil {
-		term.t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err == nil {
-		err = syscall.Kill(pid, signal)
-	}
-	if err != nil {
-		term.t.Fatal(err)
-	}
+	pid := must.Get(strconv.Atoi(strings.TrimSpace(string(mustRead(term.t, term.pidFile())))))(term.t)
+	must.Do(term.t, syscall.Kill(pid, signal))
 }
 
 // session runs a command in a terminal of so many columns and lines.
@@ -175,16 +162,6 @@ func (term *terminal) leave() {
 	term.stop()
 }
 
-// terminalStore closes a store, for the program to open.
-func terminalStore(t *testing.T, store *kv.Store) string {
-	t.Helper()
-	dir := store.Dir()
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
 // TestTerminalInterrupts cancels a clean that would take long, twice, and goes on.
 func TestTerminalInterrupts(t *testing.T) {
 	t.Parallel()
@@ -217,25 +194,15 @@ const longNodes = 60_000
 func longToClean(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "store")
-	load, err := kv.NewLoader(t.Context(), dir, kv.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	load := must.Get(kv.NewLoader(t.Context(), dir, kv.LoadOptions{}))(t)
 	for i := range longNodes {
-		if err := load.AddNode(kv.Node{ID: strconv.Itoa(i), Label: fmt.Sprint("class ", i%40)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, load.AddNode(kv.Node{ID: strconv.Itoa(i), Label: fmt.Sprint("class ", i%40)}))
 	}
 	for i := range longNodes {
 		for step := range 10 {
-			err := load.AddEdge(strconv.Itoa(i), strconv.Itoa((i+40*(step*step+1))%longNodes), 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, load.AddEdge(strconv.Itoa(i), strconv.Itoa((i+40*(step*step+1))%longNodes), 0))
 		}
 	}
-	if _, err := load.Commit(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(load.Commit(t.Context(), nil))(t)
 	return dir
 }

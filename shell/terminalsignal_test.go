@@ -15,7 +15,7 @@ import (
 // store is closed.
 func TestTerminalEnds(t *testing.T) {
 	t.Parallel()
-	small := terminalStore(t, papers.Scored(t, 5000))
+	small := closedStore(t, papers.Scored(t, 5000))
 	long := longToClean(t)
 	for _, c := range []struct {
 		name, store string

@@ -179,7 +179,7 @@ func TestDamagedStores(t *testing.T) {
 	for _, state := range []struct{ name, db string }{{"closed", l.closed}, {"after a crash", l.crashed}} {
 		t.Run(state.name, func(t *testing.T) {
 			var mu sync.Mutex
-			count := map[string]*damageOutcomes{}
+			count := map[string]*[outcomes]int{}
 			t.Run("files", func(t *testing.T) { // ends with the last of them
 				tries := 0
 				for _, file := range filesOfStore(t, state.db) {
@@ -187,9 +187,6 @@ func TestDamagedStores(t *testing.T) {
 						t.Parallel()
 						l.eachDamage(t, state.db, file, positions, func(d damage) {
 							mu.Lock()
-							if count[d.way] == nil {
-								count[d.way] = &damageOutcomes{}
-							}
 							tries++
 							skipped := positions == somePositions && tries%longtest.Of(24, 6) != 0
 							mu.Unlock()
@@ -201,16 +198,21 @@ func TestDamagedStores(t *testing.T) {
 								t.Errorf("%s: %s: %s", d.file, d.what, wrong)
 							}
 							mu.Lock()
-							count[d.way].add(outcome)
-							mu.Unlock()
+							defer mu.Unlock()
+							if count[d.way] == nil {
+								count[d.way] = new([outcomes]int)
+							}
+							count[d.way][outcome]++
+							count[d.way][wrongly] += min(len(wrong), 1)
 						})
 					})
 				}
 			})
 			for _, way := range slices.Sorted(maps.Keys(count)) {
 				c := count[way]
+				tried := c[harmless] + c[repaired] + c[explained] + c[unrepairable] + c[shortened]
 				t.Logf("damage table: %s, %s: %d %d %d %d %d %d %d", way, state.name,
-					c.tried, c.harmless, c.repaired, c.explained, c.unrepairable, c.shortened, c.tried-c.sound)
+					tried, c[harmless], c[repaired], c[explained], c[unrepairable], c[shortened], c[wrongly])
 			}
 		})
 	}
@@ -228,79 +230,55 @@ func filesOfStore(t *testing.T, db string) (names []string) {
 	return names
 }
 
-// damageOutcomes counts what came of stores with a damaged file.
-type damageOutcomes struct {
-	tried        int
-	sound        int // nothing was wrong with how the program took them
-	harmless     int // the store held all, and check found nothing
-	repaired     int // check found the damage, and the repair lost nothing
-	explained    int // check found the damage, and the repair told of its losses
-	unrepairable int // the repair asked for a backup
-	shortened    int // the log of a crashed store ended early: the last commits that are no decisions are lost
-}
-
-func (c *damageOutcomes) add(other damageOutcomes) {
-	c.tried += other.tried
-	c.sound += other.sound
-	c.harmless += other.harmless
-	c.repaired += other.repaired
-	c.explained += other.explained
-	c.unrepairable += other.unrepairable
-	c.shortened += other.shortened
-}
+// What can come of a store with a damaged file.
+const (
+	harmless     = iota // the store held all, and check found nothing
+	repaired            // check found the damage, and the repair lost nothing
+	explained           // check found the damage, and the repair told of its losses
+	unrepairable        // the repair asked for a backup
+	shortened           // the log of a crashed store ended early: the last commits that are no decisions are lost
+	wrongly             // something was wrong with how the program took it
+	outcomes
+)
 
 // judge says what comes of a damaged store, and what is wrong with how the program takes it.
-func judge(t *testing.T, sound, want string, d damage) (c damageOutcomes, wrong []string) {
+func judge(t *testing.T, sound, want string, d damage) (outcome int, wrong []string) {
 	t.Helper()
-	c.tried++
-	dir, err := os.MkdirTemp("", "damaged")
-	must.Do(t, err)
-	defer func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-		if len(wrong) == 0 {
-			c.sound++
-		}
-	}()
+	dir := must.Get(os.MkdirTemp("", "damaged"))(t)
+	defer func() { must.Do(t, os.RemoveAll(dir)) }()
 	db := filepath.Join(dir, "g")
 	must.Do(t, memdir.Copy(sound, db))
 	path := filepath.Join(db, d.file)
 	if d.text == nil {
-		err = os.Remove(path)
+		must.Do(t, os.Remove(path))
 	} else {
-		err = os.WriteFile(path, d.text, 0o600)
+		must.Do(t, os.WriteFile(path, d.text, 0o600))
 	}
-	must.Do(t, err)
 	got := contents(t, db)
-	found := problems(t, db)
-	if found == "" {
-		if got != want && filepath.Ext(d.file) == ".mem" && lostDecisions(got, want) == "" {
-			c.shortened++
-			return c, nil
+	if problems(t, db) == "" {
+		switch {
+		case got == want:
+			return harmless, nil
+		case filepath.Ext(d.file) == ".mem" && lostDecisions(got, want) == "":
+			return shortened, nil
 		}
-		if got != want {
-			return c, []string{"check finds no problem, and the store has other contents: " + firstDifference(got, want)}
-		}
-		c.harmless++
-		return c, nil
+		return harmless, []string{"check finds no problem, and the store has other contents: " + firstDifference(got, want)}
 	}
-	repaired := run(t, "check", db, "--repair", "--yes", jobMemory)
-	said := repaired.out + repaired.err
+	repair := run(t, "check", db, "--repair", "--yes", jobMemory)
+	said := repair.out + repair.err
 	after := contents(t, db)
+	outcome = explained
 	switch {
 	case strings.HasPrefix(after, "cannot be"):
-		if c.unrepairable++; !strings.Contains(said, "backup") {
+		if !strings.Contains(said, "backup") {
 			wrong = append(wrong, "it is not repaired, and no backup is asked for: "+said)
 		}
-		return c, wrong
+		return unrepairable, wrong
 	case after == want:
-		c.repaired++
+		outcome = repaired
 	case !strings.Contains(said, "lost for good: "):
 		wrong = append(wrong, "after the repair the store has other contents, and no loss is told: "+
 			firstDifference(after, want)+"\n"+said)
-	default:
-		c.explained++
 	}
 	if left := problems(t, db); left != "" {
 		wrong = append(wrong, "check after the repair finds "+left+"\n"+said)
@@ -308,7 +286,7 @@ func judge(t *testing.T, sound, want string, d damage) (c damageOutcomes, wrong 
 	if lost := lostDecisions(after, want); lost != "" {
 		wrong = append(wrong, "a decision is lost: "+lost+"\n"+said)
 	}
-	return c, wrong
+	return outcome, wrong
 }
 
 // lostDecisions is the first decision in the contents of a store that is not in those of another.
