@@ -148,7 +148,7 @@ func DrawAudit(ctx context.Context, s *kv.Store, size int, seed uint64) error {
 		}
 		open := 0
 		for asked := 0; asked < size && open < len(record.Draws); open++ {
-			d, err := record.judge(tx, record.Draws[open].Node, record.Labels[open], record.Seq)
+			d, err := record.judge(ctx, tx, record.Draws[open].Node, record.Labels[open], record.Seq)
 			if err != nil {
 				return err
 			}
@@ -164,27 +164,10 @@ func DrawAudit(ctx context.Context, s *kv.Store, size int, seed uint64) error {
 	})
 }
 
-func readAuditRecord(tx *kv.Tx) (r *auditRecord, err error) {
-	r = new(auditRecord)
-	if err := tx.Documents(auditSpace).Get(auditKey, r); err != nil {
-		return nil, err
-	}
-	return r, r.check()
-}
-
-// check returns kv.ErrCorrupt for a record that cannot be one.
-func (r *auditRecord) check() error {
-	n := len(r.Draws)
-	isWhole := len(r.Labels) == n && r.Open <= n && r.Sample.IsWhole()
-	labels := slices.Clone(r.Labels)
-	for _, l := range r.Lists {
-		isWhole = isWhole && len(l.Labels) == len(l.Draws)
-		labels = append(labels, l.Labels...)
-	}
-	if !isWhole || slices.ContainsFunc(labels, func(k kv.Class) bool { return k < 0 || int(k) >= len(r.Classes) }) {
-		return fmt.Errorf("audit: %w", kv.ErrCorrupt)
-	}
-	return nil
+func readAuditRecord(tx *kv.Tx) (*auditRecord, error) {
+	r := new(auditRecord)
+	err := tx.Documents(auditSpace).Get(auditKey, r)
+	return r, err
 }
 
 // newAuditRecord draws the order.
@@ -286,7 +269,7 @@ func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 			}
 		}
 	}
-	if a.Lists, err = r.readLists(tx); err != nil {
+	if a.Lists, err = r.readLists(ctx, tx); err != nil {
 		return nil, err
 	}
 	a.Since, err = countLabelledFrom(tx, kv.NodeID(r.Nodes))
@@ -341,7 +324,7 @@ func (r *auditRecord) answered(ctx context.Context, tx *kv.Tx) (*answeredAudit, 
 			a.sample.Draws = append(a.sample.Draws, d)
 			continue
 		}
-		asked, err := r.judge(tx, d.Node, r.Labels[i], r.Seq)
+		asked, err := r.judge(ctx, tx, d.Node, r.Labels[i], r.Seq)
 		if err != nil {
 			return nil, err
 		}
@@ -376,13 +359,13 @@ func nameOfLook(started int64, seed uint64, draws []AuditDraw) string {
 
 // judge reads what people say of the label that a node had when entry seq of the history was the newest. It returns nil
 // of a node that was removed, or whose label something other than a decision has changed.
-func (r *auditRecord) judge(tx *kv.Tx, node uint32, label kv.Class, seq int64) (*AuditDraw, error) {
+func (r *auditRecord) judge(ctx context.Context, tx *kv.Tx, node uint32, label kv.Class, seq int64) (*AuditDraw, error) {
 	removed, err := tx.Removed()
 	if err != nil || removed.Has(kv.NodeID(node)) {
 		return nil, err
 	}
 	d := &AuditDraw{Node: kv.NodeID(node), Label: r.Classes[label]}
-	if d.Judgement, err = decide.JudgementAfter(tx, d.Node, d.Label, seq); err != nil || d.Judgement != decide.Unjudged {
+	if d.Judgement, err = decide.JudgementAfter(ctx, tx, d.Node, d.Label, seq); err != nil || d.Judgement != decide.Unjudged {
 		return d, err
 	}
 	now, err := tx.Label(d.Node)

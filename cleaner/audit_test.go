@@ -226,29 +226,6 @@ func TestAuditOfGraphThatChanges(t *testing.T) {
 	}
 }
 
-func TestAuditRecordIsChecked(t *testing.T) {
-	s := newPlanted(8, 100).load(t, true)
-	mustClean(t, s, Options{Seed: 2, Imported: AsGiven})
-	drawAudit(t, s, 50)
-	for name, damage := range map[string]func(r *auditRecord){
-		"labels":  func(r *auditRecord) { r.Labels = r.Labels[1:] },
-		"class":   func(r *auditRecord) { r.Labels[3] = 9 },
-		"stratum": func(r *auditRecord) { r.Draws[0].Stratum = 200 },
-		"sizes":   func(r *auditRecord) { r.Sizes[0] = 1 },
-		"open":    func(r *auditRecord) { r.Open = 5000 },
-	} {
-		var r *auditRecord
-		view(t, s, func(tx *kv.Tx) (err error) {
-			r, err = readAuditRecord(tx)
-			return err
-		})
-		damage(r)
-		if err := r.check(); !errors.Is(err, kv.ErrCorrupt) {
-			t.Errorf("%s: %v, want %v", name, err, kv.ErrCorrupt)
-		}
-	}
-}
-
 // TestOrdersOfPeople has people who are asked for what the next look needs, each in another order.
 func TestOrdersOfPeople(t *testing.T) {
 	p := newPlanted(9, 1200)

@@ -216,7 +216,7 @@ func (r *auditRecord) class(name string) kv.Class {
 }
 
 // readLists reads what people say of the draws of lists.
-func (r *auditRecord) readLists(tx *kv.Tx) (lists []AuditList, err error) {
+func (r *auditRecord) readLists(ctx context.Context, tx *kv.Tx) (lists []AuditList, err error) {
 	for number, of := range r.Lists {
 		l := AuditList{
 			Promise: of.Promise, Drawn: time.Unix(of.Drawn, 0).UTC(), Labels: of.Size, Forgiven: of.Forgiven, number: number, run: of.Run,
@@ -226,7 +226,7 @@ func (r *auditRecord) readLists(tx *kv.Tx) (lists []AuditList, err error) {
 			good = decide.Right
 		}
 		for i, v := range of.Draws {
-			d, err := r.judge(tx, v, of.Labels[i], of.Seq)
+			d, err := r.judge(ctx, tx, v, of.Labels[i], of.Seq)
 			switch {
 			case err != nil:
 				return nil, err

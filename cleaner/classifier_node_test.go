@@ -125,33 +125,11 @@ func TestScoreOfAddedNode(t *testing.T) {
 	if !got.Predicted || !(got.Score >= 0) || got.Lack != "" {
 		t.Fatalf("got %+v, want a score by the kept classifier", got)
 	}
-	explained := explainID(t, s, p.nodes[300].ID)
-	if explained.Score != got.Score || explained.Suggestion != got.Suggestion || explained.Confidence != got.Confidence || explained.ScoredAs != got.Label {
-		t.Errorf("got the explanation %+v, want that of %+v", explained, got)
-	}
 	must.Get(Rescore(t.Context(), s, RescoreOptions{Full: true, KeepRate: true}))(t)
-	stored := explainID(t, s, p.nodes[300].ID)
-	for i, f := range stored.Features {
-		if !near(explained.Features[i].Value, f.Value, 1e-4) || len(explained.Counterfactual) != len(stored.Counterfactual) || explained.Incomplete != stored.Incomplete {
-			t.Errorf("%s: got %+v, with stored predictions %+v", f.Name, explained, stored)
-		}
-	}
 	want := mustScore(t, s, p.nodes[300].ID)
 	if want.Predicted || !near(got.Score, want.Score, 1e-5) || !near(got.Confidence, want.Confidence, 1e-5) || got.Suggestion != want.Suggestion {
 		t.Errorf("got %+v, stored is %+v", got, want)
 	}
-}
-
-func explainID(t *testing.T, s *kv.Store, id string) (e *Explanation) {
-	t.Helper()
-	view(t, s, func(tx *kv.Tx) error {
-		v, err := tx.Node(id)
-		if err == nil {
-			e, err = Explain(t.Context(), tx, v, ops.Options{})
-		}
-		return err
-	})
-	return e
 }
 
 func mustScore(t *testing.T, s *kv.Store, id string) (score NodeScore) {

@@ -60,8 +60,8 @@ func mustDecide(t *testing.T, s *kv.Store, opt decide.Options, reqs ...decide.Re
 
 func mustUndo(t *testing.T, s *kv.Store, steps int) {
 	t.Helper()
-	if _, err := Undo(context.Background(), s, steps, decide.Options{}); err != nil {
-		t.Fatalf("undo of %d steps: %v", steps, err)
+	for range steps {
+		must.Get(Undo(context.Background(), s, decide.Options{}))(t)
 	}
 }
 
@@ -228,7 +228,7 @@ func TestUndoAfterClean(t *testing.T) {
 		t.Errorf("relabelled: got given %q, scored as %q, counterfactuals %v, want %q, %q, none of it",
 			e.Label, e.ScoredAs, e.Counterfactual, other, before)
 	}
-	if back, err := Undo(context.Background(), s, 1, decide.Options{}); err != nil || back.RemovedScores != 0 || back.Len() != 2 {
+	if back, err := Undo(context.Background(), s, decide.Options{}); err != nil || back.RemovedScores != 0 || back.Len() != 2 {
 		t.Errorf("undo before another run: got %+v, %v, want two entries, the scores kept", back, err)
 	}
 	if e := explained(); math.IsNaN(e.Score) || e.ScoredAs != before {
@@ -236,7 +236,7 @@ func TestUndoAfterClean(t *testing.T) {
 	}
 	mustDecide(t, s, decide.Options{Now: at(noon)}, relabel, decide.Request{Node: w, Kind: decide.Reject})
 	mustClean(t, s, Options{Method: paper.Published, Imported: AsGiven})
-	if back, err := Undo(context.Background(), s, 1, decide.Options{}); err != nil || back.RemovedScores != 1 || back.Len() != 2 {
+	if back, err := Undo(context.Background(), s, decide.Options{}); err != nil || back.RemovedScores != 1 || back.Len() != 2 {
 		t.Errorf("undo after another run: got %+v, %v, want two entries, and one score removed", back, err)
 	}
 	if e := explained(); !math.IsNaN(e.Score) || e.ScoredAs != "" || e.Label != before {

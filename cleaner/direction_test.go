@@ -319,11 +319,11 @@ func (g *arcFile) checkFeatures(t *testing.T, tx *kv.Tx, nodes []kv.NodeID) erro
 		if g.labels[v] == kv.NoClass {
 			continue
 		}
-		explained, err := surround(context.Background(), tx, nodes[v], g.labels[v], predictions, arcFileHops, ops.Options{})
+		_, explained, err := (&Explanation{Node: nodes[v]}).surround(t.Context(), tx, predictions, arcFileHops, ops.Options{})
 		if err != nil {
 			return err
 		}
-		for f, got := range explained.features[g.labels[v]] {
+		for f, got := range explained[g.labels[v]] {
 			if !golden.Near(float64(got), want[f], 1e-5) {
 				t.Errorf("node %d, feature %d explained: got %v, want %v", v, f, got, want[f])
 			}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
@@ -17,8 +16,7 @@ import (
 // An Explanation says why a node has its score. Score, Suggestion and Confidence are what the last run wrote;
 // everything else is computed from the store as it is. If the last run was made elsewhere, Votes, Supporters, Opponents
 // and Degree are those of the part of its graph that the store has; what else depends on the graph is left out, and
-// Incomplete says so. Of a node without stored predictions that the kept classifier can predict, these are those of
-// Score.
+// Incomplete says so.
 type Explanation struct {
 	Node       kv.NodeID
 	ID         string
@@ -54,8 +52,8 @@ type Explanation struct {
 	Counterfactual []ClassShare
 
 	// Incomplete says what could not be computed, and why. If too many nodes are within K hops, Features and
-	// Counterfactual are nil. If the node or a node within K hops has no predictions, the
-	// features that need them and Predictions in Hops are NaN, and Counterfactual is nil.
+	// Counterfactual are nil. If the node or a node within K hops has no predictions, the features that need them
+	// and Predictions in Hops are NaN, and Counterfactual is nil.
 	Incomplete string
 }
 
@@ -79,44 +77,35 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 	if err != nil || predictions == nil {
 		return e, err
 	}
-	label, err := tx.Label(v)
-	if err != nil {
-		return nil, err
-	}
-	if run != nil && run.Elsewhere != nil {
-		return e, e.explainPart(ctx, tx, run, label, predictions, opt)
-	}
-	predictions, err = e.predict(ctx, tx, predictions, opt)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.rankClasses(tx, predictions); err != nil {
-		return nil, err
-	}
-
 	hops := defaultHops
 	if run != nil {
 		hops = run.Hops
 	}
-	around, err := surround(ctx, tx, v, label, predictions, hops, opt)
-	if errors.Is(err, ops.ErrReach) {
-		e.lacks(err.Error())
-		return e, nil
+	isElsewhere := run != nil && run.Elsewhere != nil
+	if isElsewhere { // nothing that would be taken for what the run knew
+		hops = 1
+		e.lacks(fmt.Sprintf("run %d was made elsewhere, on a graph of %d nodes: neighbors and degree are those of the part that is here, and the features behind the score are not here",
+			run.ID, run.Elsewhere.Nodes))
 	}
-	if err != nil {
-		return nil, err
+	label, features, err := e.surround(ctx, tx, predictions, hops, opt)
+	if isElsewhere {
+		e.Hops = nil
 	}
-	if err := e.addNeighbors(tx, around, hops); err != nil {
-		return nil, err
+	if err != nil || features == nil || isElsewhere {
+		return e, err
 	}
 	if label != kv.NoClass {
-		e.Features = nameFeatures(run.features(around.features[label]), hops)
+		e.Features = nameFeatures(run.features(features[label]), hops)
 	}
-	if run != nil && run.Model != nil {
+	switch {
+	case slices.ContainsFunc(features, hasNaN):
+		if e.TopClasses != nil { // else it has been said of the node itself
+			e.lacks(fmt.Sprintf("some nodes within %d hops have no predictions: the features over walks to them are unknown", hops))
+		}
+	case run != nil && run.Model != nil:
 		// Classes that were first used after the run are ones of which it has learned nothing.
-		e.Counterfactual = counterfactuals(run, slices.Index(run.Classes, e.ScoredAs), around.features[:len(run.Classes)], e.Votes)
+		e.Counterfactual = counterfactuals(run, slices.Index(run.Classes, e.ScoredAs), features[:len(run.Classes)], e.Votes)
 	}
-	e.leaveOutScores(around, hops)
 	return e, nil
 }
 
@@ -127,17 +116,12 @@ const mostGlanced = 10_000
 // if they are not too many. It has no features and no other scores.
 func Glance(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Explanation, error) {
 	e, _, predictions, err := newExplanation(ctx, tx, v)
-	if err != nil || predictions == nil {
+	if err != nil || predictions == nil || e.Degree > mostGlanced || e.Label == "" {
 		return e, err
 	}
-	if err := e.rankClasses(tx, predictions); err != nil || e.Degree > mostGlanced || e.Label == "" {
-		return e, err
-	}
-	label, err := tx.Label(v)
-	if err != nil {
-		return nil, err
-	}
-	return e, e.hearNeighbors(ctx, tx, label, predictions, opt)
+	_, _, err = e.surround(ctx, tx, predictions, 1, opt)
+	e.Hops = nil
+	return e, err
 }
 
 // newExplanation has what is stored of a node and its neighbours. The run and the predictions are nil if there are
@@ -168,65 +152,8 @@ func newExplanation(ctx context.Context, tx *kv.Tx, v kv.NodeID) (e *Explanation
 		return nil, nil, nil, err
 	}
 	// Not Predictions, which looks at every row: here only those of the ball matter, and one that is missing is NaN.
-	return e, run, inClassOrder(tx, matrix), nil
-}
-
-// explainPart explains a node of a part of the graph that a run was made on: what the neighbours say, and nothing that
-// would be taken for what the run knew.
-func (e *Explanation) explainPart(ctx context.Context, tx *kv.Tx, run *Run, label kv.Class, predictions ops.Source, opt ops.Options) error {
-	e.lacks(fmt.Sprintf("run %d was made elsewhere, on a graph of %d nodes: neighbors and degree are those of the part that is here, and the features behind the score are not here",
-		run.ID, run.Elsewhere.Nodes))
-	if err := e.rankClasses(tx, predictions); err != nil {
-		return err
-	}
-	return e.hearNeighbors(ctx, tx, label, predictions, opt)
-}
-
-// hearNeighbors adds what the neighbours of the node say.
-func (e *Explanation) hearNeighbors(ctx context.Context, tx *kv.Tx, label kv.Class, predictions ops.Source, opt ops.Options) error {
-	around, err := surround(ctx, tx, e.Node, label, predictions, 1, opt)
-	if errors.Is(err, ops.ErrReach) {
-		e.lacks(err.Error())
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	err = e.addNeighbors(tx, around, 1)
-	e.Hops = nil
-	return err
-}
-
-// predict has the kept classifier predict the node if no prediction of it is stored, and score it by that, as Score
-// does. Of others, what is stored stays.
-func (e *Explanation) predict(ctx context.Context, tx *kv.Tx, stored ops.Source, opt ops.Options) (ops.Source, error) {
-	row := make([]float32, stored.Width())
-	if err := stored.Read(kv.Range{First: e.Node, End: e.Node + 1}, 0, len(row), row); err != nil || !hasNaN(row) {
-		return stored, err
-	}
-	run, err := lastFit(tx)
-	if errors.Is(err, kv.ErrNotFound) || errors.Is(err, ErrNoModel) {
-		return stored, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	s, err := newScorer(ctx, tx, run, opt)
-	if err != nil {
-		return nil, err
-	}
-	scores, err := s.scoreAll([]kv.NodeID{e.Node})
-	if err != nil || !scores[0].Predicted {
-		return stored, err
-	}
-	score := scores[0]
-	e.Score, e.Suggestion, e.Confidence, e.Run, e.ScoredAs = score.Score, score.Suggestion, score.Confidence, score.Run, ""
-	if !math.IsNaN(e.Score) {
-		e.ScoredAs = e.Label
-	}
-	clear(row) // of classes that were first used after the run
-	copy(row, s.row)
-	return withRow{stored, e.Node, row}, nil
+	predictions = inClassOrder(tx, matrix)
+	return e, run, predictions, e.rankClasses(tx, predictions)
 }
 
 // lacks adds what is missing in the explanation.
@@ -235,17 +162,6 @@ func (e *Explanation) lacks(what string) {
 		e.Incomplete += "; "
 	}
 	e.Incomplete += what
-}
-
-// leaveOutScores says so where predictions of the ball are missing, and leaves out the scores that need them.
-func (e *Explanation) leaveOutScores(around *surrounding, hops int) {
-	if !slices.ContainsFunc(around.features, hasNaN) {
-		return
-	}
-	e.Counterfactual = nil
-	if e.TopClasses != nil { // else it has been said of the node itself
-		e.lacks(fmt.Sprintf("some nodes within %d hops have no predictions: the features over walks to them are unknown", hops))
-	}
 }
 
 // features are those of all that the preset of a run looks at; all without a run.

@@ -180,16 +180,8 @@ type Voice struct {
 // mostVoices is how many neighbours are listed on either side.
 const mostVoices = 10
 
-// A surrounding is what the nodes around one node say of it.
-type surrounding struct {
-	features   [][]float32 // agreement features with each class for its label [c][2K+1]
-	labels     [][]int64   // nodes by hop and class that they are given [K][c]
-	supporters []Voice     // most for first, Node to Against but for ID and Score
-	opponents  []Voice     // most against first, as supporters
-}
-
 // hear takes a neighbour in among the supporters or the opponents of a label. p are its predictions.
-func (s *surrounding) hear(tx *kv.Tx, u kv.NodeID, weight float64, class kv.Class, label kv.Value, p []float32) {
+func (e *Explanation) hear(tx *kv.Tx, u kv.NodeID, weight float64, class kv.Class, label kv.Value, p []float32) {
 	names := tx.Classes()
 	o := Voice{Node: u, Label: label.Str(), Confidence: math.NaN(), Prediction: float64(p[class]), Weight: weight}
 	if best, most, _ := largest(p); best != kv.NoClass { // NaN if the node has no predictions
@@ -205,9 +197,9 @@ func (s *surrounding) hear(tx *kv.Tx, u kv.NodeID, weight float64, class kv.Clas
 	}
 	switch {
 	case o.For > o.Against:
-		s.supporters = addVoice(s.supporters, o, func(o Voice) float64 { return o.For })
+		e.Supporters = addVoice(e.Supporters, o, func(o Voice) float64 { return o.For })
 	case o.Against > o.For:
-		s.opponents = addVoice(s.opponents, o, func(o Voice) float64 { return o.Against })
+		e.Opponents = addVoice(e.Opponents, o, func(o Voice) float64 { return o.Against })
 	}
 }
 
@@ -222,24 +214,8 @@ func addVoice(voices []Voice, o Voice, number func(Voice) float64) []Voice {
 	return voices[:min(len(voices), mostVoices)]
 }
 
-// addNeighbors puts what the neighbours say into an explanation.
-func (e *Explanation) addNeighbors(tx *kv.Tx, around *surrounding, hops int) (err error) {
-	for k := range hops {
-		first := len(e.Hops)
-		for x, name := range tx.Classes() {
-			vote := HopVote{
-				Hop: k + 1, Class: name, Nodes: around.labels[k][x],
-				Labels: float64(around.features[x][hops+k+1]), Predictions: float64(around.features[x][k+1]),
-			}
-			if vote.Nodes > 0 || vote.Predictions > 0 {
-				e.Hops = append(e.Hops, vote)
-			}
-		}
-		slices.SortStableFunc(e.Hops[first:], func(a, b HopVote) int {
-			return cmp.Or(cmp.Compare(b.Labels, a.Labels), cmp.Compare(b.Predictions, a.Predictions))
-		})
-	}
-	e.Supporters, e.Opponents = around.supporters, around.opponents
+// nameVoices reads the ids and the scores of the neighbours that are listed.
+func (e *Explanation) nameVoices(tx *kv.Tx) (err error) {
 	for _, voices := range [][]Voice{e.Supporters, e.Opponents} {
 		for i := range voices {
 			o := &voices[i]
@@ -270,43 +246,41 @@ func ballSteps(opt ops.Options) *atomic.Int64 {
 	return steps
 }
 
-// surround computes the surrounding of one node with a class as label, or kv.NoClass, from the rows of the node in S_1
-// … S_K alone: no propagation of the whole graph. If the nodes within K hops do not fit opt.MemoryBudget, it returns
-// ops.ErrReach.
-func surround(
-	ctx context.Context, tx *kv.Tx, v kv.NodeID, class kv.Class, predictions ops.Source, hops int, opt ops.Options,
-) (*surrounding, error) {
-	rows, err := ops.OperatorRows(ctx, tx, v, ops.Operator{Hops: hops}, ballSteps(opt))
-	if err != nil {
-		return nil, err
+// surround adds Hops, and the neighbours that speak for the label or against it. It returns the label, and the agreement features
+// with each class as the label [c][2K+1], from the rows of the node in S_1 … S_K alone: no propagation of the whole
+// graph. If the nodes within K hops do not fit opt.MemoryBudget, the explanation is Incomplete, and there are no
+// features.
+func (e *Explanation) surround(
+	ctx context.Context, tx *kv.Tx, predictions ops.Source, hops int, opt ops.Options,
+) (class kv.Class, features [][]float32, err error) {
+	if class, err = tx.Label(e.Node); err != nil {
+		return class, nil, err
 	}
-	ball := []kv.NodeID{v}
+	rows, err := ops.OperatorRows(ctx, tx, e.Node, ops.Operator{Hops: hops}, ballSteps(opt))
+	if errors.Is(err, ops.ErrReach) {
+		e.lacks(err.Error())
+		return class, nil, nil
+	}
+	if err != nil {
+		return class, nil, err
+	}
+	ball := []kv.NodeID{e.Node}
 	for _, row := range rows {
 		ball = append(ball, row.Nodes...)
 	}
 	slices.Sort(ball)
 	places := make([]int, len(rows)) // of the next entry of each row
-	classes := tx.Classes()
-	number := make(map[string]int, len(classes))
-	for i, name := range classes {
-		number[name] = i
-	}
 	labels, err := tx.Reader(kv.LabelColumn)
 	if err != nil {
-		return nil, err
+		return class, nil, err
 	}
-
 	c, width := predictions.Width(), featureWidth(hops)
-	sums := make([][]float64, c)
+	sums, nodes := make([][]float64, c), make([][]int64, c) // nodes by the class that they are given, and by hop
 	for x := range sums {
-		sums[x] = make([]float64, width)
-	}
-	around := &surrounding{features: make([][]float32, c), labels: make([][]int64, hops)}
-	for k := range around.labels {
-		around.labels[k] = make([]int64, c)
+		sums[x], nodes[x] = make([]float64, width), make([]int64, hops)
 	}
 	err = rowstore.EachOf(ctx, predictions, slices.Compact(ball), func(u kv.NodeID, p []float32) error {
-		if u == v {
+		if u == e.Node {
 			for x := range c {
 				sums[x][0] = float64(p[x])
 			}
@@ -315,7 +289,7 @@ func surround(
 		if err != nil {
 			return err
 		}
-		var first float64 // the weight in S_1
+		y := slices.Index(tx.Classes(), label.Str())
 		for k, row := range rows {
 			at := places[k]
 			if at == len(row.Nodes) || row.Nodes[at] != u {
@@ -323,31 +297,39 @@ func surround(
 			}
 			places[k]++
 			weight := row.Values[at]
-			if k == 0 {
-				first = weight
-			}
 			for x := range c {
 				sums[x][k+1] += float64(weight * float64(p[x]))
 			}
 			if !label.IsNull() {
-				y := number[label.String()]
 				sums[y][hops+k+1] += weight
-				around.labels[k][y]++
+				nodes[y][k]++
 			}
-		}
-		if first != 0 && class != kv.NoClass {
-			around.hear(tx, u, first, class, label, p)
+			if k == 0 && weight != 0 && class != kv.NoClass {
+				e.hear(tx, u, weight, class, label, p)
+			}
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return class, nil, err
 	}
-	for x := range around.features {
-		around.features[x] = make([]float32, width)
-		for f, sum := range sums[x] {
-			around.features[x][f] = float32(sum)
+	features = make([][]float32, c)
+	for x := range features {
+		for _, sum := range sums[x] {
+			features[x] = append(features[x], float32(sum))
 		}
 	}
-	return around, nil
+	for k := range hops {
+		first := len(e.Hops)
+		for x, name := range tx.Classes() {
+			vote := HopVote{k + 1, name, nodes[x][k], float64(features[x][hops+k+1]), float64(features[x][k+1])}
+			if vote.Nodes > 0 || vote.Predictions > 0 {
+				e.Hops = append(e.Hops, vote)
+			}
+		}
+		slices.SortStableFunc(e.Hops[first:], func(a, b HopVote) int {
+			return cmp.Or(cmp.Compare(b.Labels, a.Labels), cmp.Compare(b.Predictions, a.Predictions))
+		})
+	}
+	return class, features, e.nameVoices(tx)
 }

@@ -245,21 +245,6 @@ func (s *reorderedMatrix) Read(rows kv.Range, lo, hi int, dst []float32) error {
 	return nil
 }
 
-// withRow is a source in which a node has another row.
-type withRow struct {
-	ops.Source
-	node kv.NodeID
-	row  []float32
-}
-
-func (s withRow) Read(rows kv.Range, lo, hi int, dst []float32) error {
-	err := s.Source.Read(rows, lo, hi, dst)
-	if err == nil && rows.First <= s.node && s.node < rows.End {
-		copy(dst[int(s.node-rows.First)*(hi-lo):], s.row[lo:hi])
-	}
-	return err
-}
-
 func hasNaN(row []float32) bool {
 	return slices.ContainsFunc(row, func(x float32) bool { return math.IsNaN(float64(x)) })
 }

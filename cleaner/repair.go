@@ -23,26 +23,13 @@ func checkRuns(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 	problem := func(format string, args ...any) {
 		report(kv.Problem{Where: "runs", What: fmt.Sprintf(format, args...)})
 	}
-	last := int64(0)
-	for key, err := range tx.Documents(runsSpace).Keys() {
-		if err != nil {
-			problem("%v", err)
-			return nil
-		}
-		run, err := readRun(tx, key)
-		switch {
-		case err != nil:
-			problem("%v", err)
-			continue
-		case runKey(run.ID) != key:
-			problem("run %d is under %q", run.ID, key)
-		}
-		last = run.ID
-	}
-	if last > 0 {
-		if _, err := LastRun(tx); err != nil {
-			problem("run %d, the last: %v", last, err)
-		}
+	last, err := eachBrokenRun(tx, func(key string, _ bool, why error) error {
+		problem("run %q: %v", key, why)
+		return nil
+	})
+	if err != nil {
+		problem("%v", err)
+		return nil
 	}
 	if err := checkClassifier(tx); err != nil && !errors.Is(err, kv.ErrNotFound) {
 		report(kv.Problem{Where: "predictions", What: err.Error()})
@@ -62,6 +49,38 @@ func checkRuns(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 		problem("%d nodes, such as node number %d, have the scores of another run than the last, %d", count, example, last)
 	}
 	return nil
+}
+
+// eachBrokenRun hands to do the runs that cannot be read, and the last one if what it has fitted cannot be, and says why.
+// It returns the ID of the last run that can be read.
+func eachBrokenRun(tx *kv.Tx, do func(key string, isLast bool, why error) error) (last int64, err error) {
+	var keys []string
+	for key, err := range tx.Documents(runsSpace).Keys() {
+		if err != nil {
+			return 0, err
+		}
+		keys = append(keys, key)
+	}
+	for i, key := range keys {
+		isLast := i == len(keys)-1
+		run, why := readRun(tx, key)
+		if why == nil {
+			last = run.ID
+			if isLast {
+				_, why = LastRun(tx)
+			}
+			if runKey(run.ID) != key {
+				why = fmt.Errorf("it is run %d", run.ID)
+			}
+		}
+		if why == nil {
+			continue
+		}
+		if err := do(key, isLast, why); err != nil {
+			return last, err
+		}
+	}
+	return last, nil
 }
 
 // scoredByOthers counts the nodes that have the scores of another run than the last, by run, and names one of them.
@@ -98,103 +117,54 @@ func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error 
 	if err := decide.Repair(ctx, s, report); err != nil {
 		return err
 	}
-	runs := runsRepair{store: s, report: report}
-	return runs.run(ctx)
-}
-
-// A runsRepair takes out runs that cannot be read, and what nodes have of runs that are not there.
-type runsRepair struct {
-	store  *kv.Store
-	report func(kv.Correction)
-}
-
-// run does nothing in a store of which checkRuns finds no problem.
-func (r *runsRepair) run(ctx context.Context) error {
 	sound := true
-	err := r.store.View(func(tx *kv.Tx) error {
+	err := s.View(func(tx *kv.Tx) error {
 		return checkRuns(ctx, tx, func(kv.Problem) { sound = false })
 	})
 	if err != nil || sound {
 		return err
 	}
-	if err := errors.Join(r.removeRuns(ctx), r.removeScores(ctx), r.removeClassifier()); err != nil {
+	var done []kv.Correction
+	err = s.Update(func(tx *kv.Tx) error {
+		done, err = removeBroken(tx)
+		return err
+	})
+	if err == nil {
+		for _, c := range done {
+			report(c)
+		}
+		err = removeScores(ctx, s, report)
+	}
+	if err != nil {
 		return fmt.Errorf("runs: %w", err)
 	}
 	return nil
 }
 
-// removeRuns removes the runs that cannot be read, and the last one as long as what is kept of it beside its document
-// cannot be.
-func (r *runsRepair) removeRuns(ctx context.Context) error {
-	for {
-		key, why, last := "", error(nil), false
-		err := r.store.View(func(tx *kv.Tx) (err error) {
-			key, last, why, err = brokenRun(tx)
-			return err
-		})
-		if err = errors.Join(err, ctx.Err()); err != nil || why == nil {
-			return err
-		}
-		err = r.store.Update(func(tx *kv.Tx) error {
-			if last {
-				if err := forgetModel(tx); err != nil {
-					return err
-				}
-			}
-			return tx.Documents(runsSpace).Delete(key)
-		})
-		if err != nil {
-			return err
-		}
-		r.report(kv.Correction{
+// removeBroken removes the runs, and the kept classifier, that cannot be read.
+func removeBroken(tx *kv.Tx) (done []kv.Correction, err error) {
+	_, err = eachBrokenRun(tx, func(key string, isLast bool, why error) error {
+		done = append(done, kv.Correction{
 			Where: "runs", What: fmt.Sprintf("run %q: %v", key, why), Done: "removed", Lost: kv.Losses{{Kind: "run", Count: 1}},
 		})
-	}
-}
-
-// removeClassifier removes a kept classifier that cannot be read.
-func (r *runsRepair) removeClassifier() error {
-	var why error
-	err := r.store.View(func(tx *kv.Tx) error {
-		why = checkClassifier(tx)
-		return nil
+		if isLast {
+			if err := forgetModel(tx); err != nil {
+				return err
+			}
+		}
+		return tx.Documents(runsSpace).Delete(key)
 	})
-	if err != nil || why == nil || errors.Is(why, kv.ErrNotFound) {
-		return err
+	if err != nil {
+		return nil, err
 	}
-	err = r.store.Update(func(tx *kv.Tx) error { return tx.Documents(predictionsSpace).Delete(classifierKey) })
-	if err == nil {
-		r.report(kv.Correction{
+	if why := checkClassifier(tx); why != nil && !errors.Is(why, kv.ErrNotFound) {
+		done = append(done, kv.Correction{
 			Where: "predictions", What: why.Error(),
 			Done: "removed; nodes that are added have no predictions until one is trained again", Lost: kv.Losses{{Kind: "classifier", Count: 1}},
 		})
+		err = tx.Documents(predictionsSpace).Delete(classifierKey)
 	}
-	return err
-}
-
-// brokenRun finds a run that cannot be read, and why; no reason if there is none. It says whether it is the last.
-func brokenRun(tx *kv.Tx) (key string, last bool, why, err error) {
-	end, err := lastRunKey(tx)
-	if errors.Is(err, kv.ErrNotFound) {
-		return "", false, nil, nil
-	}
-	if err != nil {
-		return "", false, nil, err
-	}
-	for key, err := range tx.Documents(runsSpace).Keys() {
-		if err != nil {
-			return "", false, nil, err
-		}
-		run, err := readRun(tx, key)
-		if err == nil && runKey(run.ID) != key {
-			err = fmt.Errorf("it is run %d", run.ID)
-		}
-		if err != nil {
-			return key, key == end, err, nil
-		}
-	}
-	_, why = LastRun(tx)
-	return end, true, why, nil
+	return done, err
 }
 
 // forgetModel removes what is kept of the last run only, so that it is not taken for that of the run before.
@@ -215,8 +185,8 @@ func dropMixture(tx *kv.Tx) error {
 }
 
 // removeScores removes all scores if nodes have those of another run than the last: Clean makes them again.
-func (r *runsRepair) removeScores(ctx context.Context) (err error) {
-	b, err := r.store.Bulk(ctx)
+func removeScores(ctx context.Context, s *kv.Store, report func(kv.Correction)) (err error) {
+	b, err := s.Bulk(ctx)
 	if err != nil {
 		return err
 	}
@@ -251,7 +221,7 @@ func (r *runsRepair) removeScores(ctx context.Context) (err error) {
 	if err := w.finish(); err != nil {
 		return err
 	}
-	losses := kv.Losses{}
+	var losses kv.Losses
 	losses.AddAll(kv.Losses{{Kind: "score", Count: scores}})
 	if newest > last {
 		losses.AddAll(kv.Losses{{Kind: "run", Count: missing}})
@@ -263,7 +233,7 @@ func (r *runsRepair) removeScores(ctx context.Context) (err error) {
 		return w.mark(ctx, tx)
 	})
 	if err == nil {
-		r.report(kv.Correction{
+		report(kv.Correction{
 			Where: "runs", What: fmt.Sprintf("%d nodes have the scores of another run than the last, %d", nodes, last),
 			Done: "all scores, suggestions and confidences are removed", Lost: losses,
 		})
@@ -272,8 +242,8 @@ func (r *runsRepair) removeScores(ctx context.Context) (err error) {
 }
 
 // Undo is decide.Undo in a store whose scores are those of the last run.
-func Undo(ctx context.Context, s *kv.Store, steps int, opt decide.Options) (decide.Entries, error) {
-	return decide.Undo(ctx, s, steps, opt, seenByLastRun)
+func Undo(ctx context.Context, s *kv.Store, opt decide.Options) (decide.Entries, error) {
+	return decide.Undo(ctx, s, opt, seenByLastRun)
 }
 
 // seenByLastRun is the newest entry whose label the scores of the last run have seen; 0 without a run.

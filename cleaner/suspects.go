@@ -197,59 +197,23 @@ func CountRemaining(ctx context.Context, tx *kv.Tx) (r Remaining, err error) {
 	if err != nil {
 		return r, err
 	}
-	scores, err := tx.Reader(ScoreColumn)
-	if err != nil {
-		return r, err
-	}
-	facts, err := readSuspectFacts(tx)
-	if err != nil {
-		return r, err
-	}
-	disputes, err := tx.Reader(decide.DisputedColumn)
-	if err != nil && !errors.Is(err, kv.ErrNoColumn) {
-		return r, err
-	}
-	for v := range kv.NodeID(tx.NumNodes()) {
-		if v%lookEvery == 0 && ctx.Err() != nil {
-			return r, ctx.Err()
-		}
-		decision, err := valueAt(facts.decisions, v)
+	count := func(where ...index.Predicate) (n int64) {
 		if err != nil {
-			return r, err
+			return 0
 		}
-		if !decision.IsNull() {
-			disputed, err := valueAt(disputes, v)
-			if err != nil {
-				return r, err
-			}
-			r.countDecided(decision, disputed.Bool())
-			continue
+		var plan *index.Plan
+		if plan, err = index.NewPlan(tx, index.Query{Where: index.And{Terms: where}, Limit: -1}); err == nil {
+			n, err = plan.Count(ctx)
 		}
-		score, err := scores.At(v)
-		if err != nil {
-			return r, err
-		}
-		is, err := facts.isSuspect(run.Threshold, v, score)
-		if err != nil {
-			return r, err
-		}
-		if is {
-			r.Suspects++
-		}
+		return n
 	}
-	return r, nil
-}
-
-// countDecided counts a node that has a decision.
-func (r *Remaining) countDecided(decision kv.Value, disputed bool) {
-	switch {
-	case disputed:
-		r.Disputed++
-	case decision.Str() == decide.Unsure.String():
-		r.Unsure++
-	default:
-		r.Settled++
-	}
+	isDisputed := index.Not{Term: index.IsNull{Property: decide.DisputedColumn}}
+	isUnsure := index.Compare{Property: decide.Column, Op: index.Eq, Value: kv.ValueOf(decide.Unsure.String())}
+	r.Suspects = count(Suspects(run.Threshold))
+	r.Disputed = count(isDisputed)
+	r.Unsure = count(isUnsure, index.Not{Term: isDisputed})
+	r.Settled = count(index.Not{Term: index.IsNull{Property: decide.Column}}) - r.Disputed - r.Unsure
+	return r, err
 }
 
 // ClassMislabelRates estimates the share r_k of wrong labels among those of each class k, in the order of Classes; NaN

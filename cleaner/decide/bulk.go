@@ -1,11 +1,9 @@
 package decide
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"iter"
 
 	"github.com/graphcleaner/graphcleaner/index"
@@ -14,145 +12,128 @@ import (
 )
 
 // writeInBulk is WriteSteps for more than a transaction holds. The drafts are sorted by their nodes, so that the
-// columns are read and written in order; the entries that they become are sorted again for the history. Memory holds
-// what the sorters do.
-func writeInBulk(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (_ Entries, err error) {
+// columns are read and written in order; the entries that they become are sorted into the history. Memory holds what
+// the sorters do.
+func writeInBulk(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (entries Entries, err error) {
 	b, err := s.Bulk(ctx)
 	if err != nil {
-		return Entries{}, err
+		return entries, err
 	}
 	defer b.Abort()
-	w := bulkWriter{ctx: ctx, bulk: b, drafts: b.Sorter(), made: b.Sorter(), entries: b.Sorter()}
-	defer func() { err = errors.Join(err, w.close()) }()
-	steps, err := newStepWriter(ctx, b.Tx(), func(d draft) error { return w.add(w.drafts, &d) })
+	drafts, history, columns := b.Sorter(), b.Sorter(), changedColumns(b)
+	defer func() {
+		err = errors.Join(err, drafts.Close(), history.Close())
+		for _, c := range columns {
+			err = errors.Join(err, c.close())
+		}
+	}()
+	var body []byte
+	w, err := newStepWriter(ctx, b.Tx(), func(d draft) error {
+		body = d.appendDraft(body[:0])
+		return drafts.Add(nodeKey(d.Node, d.Seq), body)
+	})
 	if err != nil {
-		return Entries{}, err
+		return entries, err
 	}
-	if err := name(steps); err != nil {
-		return Entries{}, err
+	if err := name(w); err != nil {
+		return entries, err
 	}
-	entries := steps.entries()
-	if entries.Disputed, err = complete(ctx, b.Tx(), w.each(w.drafts), w.keep); err != nil {
-		return Entries{}, err
+	var last *draft // about the node that comes next in the columns
+	setLast := func() error {
+		if last == nil || last.isRemoved {
+			return nil
+		}
+		for _, c := range columns {
+			if err := c.set(ctx, last); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	if err := w.columns(); err != nil {
-		return Entries{}, err
-	}
-	if err := w.history(); err != nil {
-		return Entries{}, err
-	}
-	return entries, b.Commit(w.mark)
-}
-
-// A bulkWriter writes entries in a kv.Bulk.
-type bulkWriter struct {
-	ctx     context.Context
-	bulk    *kv.Bulk
-	drafts  *spill.Sorter // by nodeKey
-	made    *spill.Sorter // of drafts: entries, by nodeKey
-	entries *spill.Sorter // the same by Seq, as the history has them
-	indexes []*index.Builder
-	body    []byte // scratch
-
-	relabelled, unscored, disputes bool // some node is, or was
-}
-
-func (w *bulkWriter) close() (err error) {
-	for _, b := range w.indexes {
-		err = errors.Join(err, b.Close())
-	}
-	return errors.Join(err, w.drafts.Close(), w.made.Close(), w.entries.Close())
-}
-
-// mark is the final of the commit.
-func (w *bulkWriter) mark(tx *kv.Tx) error {
-	for _, b := range w.indexes {
-		if err := b.Mark(tx); err != nil {
+	entries, err = w.complete(ctx, readDrafts(ctx, drafts), func(d *draft) error {
+		if last != nil && last.Node == d.Node {
+			d.unscored = d.unscored || last.unscored
+		} else if err := setLast(); err != nil {
 			return err
 		}
+		last = d
+		body = d.append(body[:0])
+		return errors.Join(history.Add(entryKey(d.Seq), body), history.Add(nodeKey(d.Node, d.Seq), nil))
+	})
+	if err == nil {
+		err = setLast()
 	}
-	return errors.Join(index.CopyHeads(tx), tx.Space(historySpace).KeepTwice())
-}
-
-// add hands a draft, or the entry made of it, to a sorter.
-func (w *bulkWriter) add(to *spill.Sorter, d *draft) error {
-	w.body = d.appendDraft(w.body[:0])
-	return to.Add(nodeKey(d.Node, d.Seq), w.body)
-}
-
-// each yields what add has handed to a sorter, by node.
-func (w *bulkWriter) each(sorter *spill.Sorter) iter.Seq2[*draft, error] {
-	return func(yield func(*draft, error) bool) {
-		for record, err := range sorter.Records(w.ctx) {
-			var d draft
-			if err == nil {
-				d, err = parseDraft(record)
-			}
-			if !yield(&d, err) || err != nil {
-				return
-			}
+	if err != nil {
+		return entries, err
+	}
+	for _, c := range columns {
+		if err := c.finish(ctx); err != nil {
+			return entries, err
 		}
 	}
+	for e, err := range b.Tx().Space(historySpace).Ascend(nil) {
+		if err == nil {
+			err = history.Add(e.Key, e.Value)
+		}
+		if err != nil {
+			return entries, err
+		}
+	}
+	return entries, commitHistory(ctx, b, history, func(tx *kv.Tx) error {
+		for _, c := range columns {
+			if err := c.mark(tx); err != nil {
+				return err
+			}
+		}
+		return index.CopyHeads(tx)
+	})
 }
 
-// keep keeps an entry.
-func (w *bulkWriter) keep(d *draft) error {
-	w.relabelled, w.unscored = w.relabelled || d.From != d.Label, w.unscored || d.unscored
-	w.disputes = w.disputes || d.Disputed || d.WasDisputed
-	if err := w.add(w.made, d); err != nil {
+// commitHistory ends a Bulk that writes the history anew.
+func commitHistory(ctx context.Context, b *kv.Bulk, records *spill.Sorter, final func(tx *kv.Tx) error) error {
+	put, err := b.Space(historySpace)
+	if err != nil {
 		return err
 	}
-	w.body = d.append(w.body[:0])
-	return w.entries.AddUint64(uint64(d.Seq), w.body)
-}
-
-// last yields the last entry about each node. It is unscored if one of them is.
-func (w *bulkWriter) last() iter.Seq2[*draft, error] {
-	return func(yield func(*draft, error) bool) {
-		var last *draft
-		for d, err := range w.each(w.made) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if last != nil && last.Node == d.Node {
-				d.unscored = d.unscored || last.unscored
-			} else if last != nil && !yield(last, nil) {
-				return
-			}
-			last = d
+	for record, err := range records.Records(ctx) {
+		if err == nil {
+			err = put(record.Key, record.Value)
 		}
-		if last != nil {
-			yield(last, nil)
-		}
-	}
-}
-
-// columns rewrites the columns in which something changes.
-func (w *bulkWriter) columns() error {
-	all, none := func(*draft) bool { return true }, func(*draft) kv.Value { return kv.Value{} }
-	scores, scored := w.bulk.Tx().Column(ScoreColumn)
-	for _, c := range []struct {
-		name    string
-		kind    kv.Kind
-		changes bool
-		of      func(*draft) bool // whose value is another
-		value   func(*draft) kv.Value
-	}{
-		{kv.LabelColumn, kv.KindClass, w.relabelled, all, func(d *draft) kv.Value { return labelValue(d.Label) }},
-		{ScoreColumn, scores.Kind, w.unscored && scored, func(d *draft) bool { return d.unscored }, none},
-		{DisputedColumn, kv.KindBool, w.disputes, all, func(d *draft) kv.Value { return disputedValue(d.Disputed) }},
-		{DecidedByColumn, kv.KindString, true, all, func(d *draft) kv.Value { return d.decidedBy }},
-		{Column, kv.KindString, true, all, func(d *draft) kv.Value { return d.After.value() }},
-	} {
-		if !c.changes {
-			continue
-		}
-		if err := w.column(c.name, c.kind, c.of, c.value); err != nil {
+		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return b.Commit(func(tx *kv.Tx) error { return errors.Join(final(tx), tx.Space(historySpace).KeepTwice()) })
+}
+
+// A changedColumn is a column in a kv.Bulk. It is written anew, with its index, from the first value on that changes.
+type changedColumn struct {
+	bulk  *kv.Bulk
+	name  string
+	kind  kv.Kind
+	value func(d *draft, before kv.Value) kv.Value
+
+	before func(kv.NodeID) (kv.Value, error) // nil before the first entry
+	out    *kv.ColumnWriter                  // nil before the first change
+	index  *index.Builder                    // nil if there is none
+	next   kv.NodeID                         // to be written
+}
+
+// changedColumns are the columns that entries change.
+func changedColumns(b *kv.Bulk) []*changedColumn {
+	scores, _ := b.Tx().Column(ScoreColumn)
+	return []*changedColumn{
+		{bulk: b, name: kv.LabelColumn, kind: kv.KindClass, value: func(d *draft, _ kv.Value) kv.Value { return labelValue(d.Label) }},
+		{bulk: b, name: ScoreColumn, kind: scores.Kind, value: func(d *draft, before kv.Value) kv.Value {
+			if d.unscored {
+				return kv.Value{}
+			}
+			return before
+		}},
+		{bulk: b, name: DisputedColumn, kind: kv.KindBool, value: func(d *draft, _ kv.Value) kv.Value { return disputedValue(d.Disputed) }},
+		{bulk: b, name: DecidedByColumn, kind: kv.KindString, value: func(d *draft, _ kv.Value) kv.Value { return d.decidedBy }},
+		{bulk: b, name: Column, kind: kv.KindString, value: func(d *draft, _ kv.Value) kv.Value { return d.After.value() }},
+	}
 }
 
 // labelValue is a label as the column has it.
@@ -163,162 +144,126 @@ func labelValue(label string) kv.Value {
 	return kv.ValueOf(label)
 }
 
-// column rewrites a column, and its index where it has one, with the values of some of the last entries.
-func (w *bulkWriter) column(name string, kind kv.Kind, of func(*draft) bool, value func(*draft) kv.Value) error {
-	tx := w.bulk.Tx()
-	old, there := tx.Column(name)
-	out, err := w.bulk.Column(name, kind)
+// set sets the value of a node after those that were set before.
+func (c *changedColumn) set(ctx context.Context, d *draft) (err error) {
+	if c.before == nil {
+		if c.before, err = readColumn(c.bulk.Tx(), c.name); err != nil {
+			return err
+		}
+	}
+	before, err := c.before(d.Node)
 	if err != nil {
 		return err
 	}
-	put := out.Put
-	if old.Indexed {
-		entries, err := index.NewBuilder(w.bulk, name)
-		if err != nil {
+	value := c.value(d, before)
+	if value == before || c.kind == kv.KindClass && value.Str() == before.Str() {
+		return nil
+	}
+	if c.out == nil {
+		if c.out, err = c.bulk.Column(c.name, c.kind); err != nil {
 			return err
 		}
-		w.indexes = append(w.indexes, entries)
-		put = func(v kv.NodeID, value kv.Value) error { return errors.Join(out.Put(v, value), entries.Add(v, value)) }
-	}
-	before := func(kv.NodeID) (kv.Value, error) { return kv.Value{}, nil }
-	if there {
-		reader, err := tx.Reader(name)
-		if err != nil {
-			return err
-		}
-		before = reader.At
-	}
-	next, stop := iter.Pull2(w.last())
-	defer stop()
-	d, err, more := next()
-	for v := range kv.NodeID(tx.NumNodes()) {
-		if v%lookEvery == 0 && err == nil {
-			err = w.ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		isNew := more && d.Node == v && of(d)
-		var is kv.Value
-		if isNew {
-			is = value(d)
-		} else if is, err = before(v); err != nil {
-			return err
-		}
-		if err := put(v, is); err != nil {
-			return err
-		}
-		if more && d.Node == v {
-			d, err, more = next()
-		}
-	}
-	if err != nil || !old.Indexed {
-		return err
-	}
-	return w.indexes[len(w.indexes)-1].Finish()
-}
-
-// history rewrites the history with the entries added at its end.
-func (w *bulkWriter) history() error {
-	put, err := w.bulk.Space(historySpace)
-	if err != nil {
-		return err
-	}
-	next, stop := iter.Pull2(w.bulk.Tx().Space(historySpace).Ascend(nil))
-	defer stop()
-	old, err, more := next()
-	copies := 0
-	copyUpTo := func(key []byte) error {
-		for ; more && (key == nil || bytes.Compare(old.Key, key) < 0); old, err, more = next() {
-			if copies++; err == nil && copies%lookEvery == 0 {
-				err = w.ctx.Err()
-			}
-			if err != nil {
-				return fmt.Errorf("history: %w", err)
-			}
-			if err := put(old.Key, old.Value); err != nil {
+		if old, _ := c.bulk.Tx().Column(c.name); old.Indexed {
+			if c.index, err = index.NewBuilder(c.bulk, c.name); err != nil {
 				return err
 			}
 		}
-		return nil
 	}
-	if err := copyUpTo([]byte{entryTag + 1}); err != nil {
+	if err := c.copyUpTo(ctx, d.Node); err != nil {
 		return err
 	}
-	for record, err := range w.entries.Records(w.ctx) {
+	return c.put(value)
+}
+
+// copyUpTo writes the nodes before one as they were.
+func (c *changedColumn) copyUpTo(ctx context.Context, end kv.NodeID) error {
+	for c.next < end {
+		value, err := c.before(c.next)
+		if err == nil && c.next%lookEvery == 0 {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = c.put(value)
+		}
 		if err != nil {
 			return err
 		}
-		if err := put(entryKey(int64(binary.BigEndian.Uint64(record.Key))), record.Value); err != nil {
+	}
+	return nil
+}
+
+func (c *changedColumn) put(value kv.Value) error {
+	v := c.next
+	c.next++
+	if c.index != nil {
+		if err := c.index.Add(v, value); err != nil {
 			return err
 		}
 	}
-	for record, err := range w.drafts.Records(w.ctx) {
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(copyUpTo(record.Key), put(record.Key, nil)); err != nil {
-			return err
-		}
+	return c.out.Put(v, value)
+}
+
+// finish writes the nodes after the last one that was set.
+func (c *changedColumn) finish(ctx context.Context) error {
+	if c.out == nil {
+		return nil
 	}
-	return copyUpTo(nil)
+	err := c.copyUpTo(ctx, kv.NodeID(c.bulk.Tx().NumNodes()))
+	if err == nil && c.index != nil {
+		err = c.index.Finish()
+	}
+	return err
+}
+
+// mark has the catalogue name the index.
+func (c *changedColumn) mark(tx *kv.Tx) error {
+	if c.index == nil {
+		return nil
+	}
+	return c.index.Mark(tx)
+}
+
+func (c *changedColumn) close() error {
+	if c.index == nil {
+		return nil
+	}
+	return c.index.Close()
 }
 
 // Flags of a draft on its way through a sorter.
 const (
-	flagUnscored = 1 << iota
-	flagRemoved
-	flagDecidedBy
-	flagView
-	flagDisputed // of the view
+	flagShown = 1 << iota
+	flagUnscored
 )
 
-// appendDraft adds the draft to b: its historyRecord as on disk, with the length before it, and the rest.
+// appendDraft adds the draft to b: flags, the suggestion with its length before it, and the record.
 func (d *draft) appendDraft(b []byte) []byte {
-	record := d.append(nil)
-	b = append(binary.AppendUvarint(b, uint64(len(record))), record...)
-	view := d.view
-	if view == nil {
-		view = &View{}
-	}
 	flags := byte(0)
-	for _, is := range []struct {
-		flag byte
-		set  bool
-	}{
-		{flagUnscored, d.unscored}, {flagRemoved, d.isRemoved}, {flagDecidedBy, !d.decidedBy.IsNull()},
-		{flagView, d.view != nil}, {flagDisputed, view.Disputed},
-	} {
-		if is.set {
-			flags |= is.flag
-		}
+	if d.isShown {
+		flags |= flagShown
 	}
-	b = binary.AppendVarint(append(b, flags, byte(view.Decision)), view.Run)
-	for _, text := range []string{view.Label, view.Suggestion, d.decidedBy.Str()} {
-		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
+	if d.unscored {
+		flags |= flagUnscored
 	}
-	return b
+	b = append(binary.AppendUvarint(append(b, flags), uint64(len(d.suggestion))), d.suggestion...)
+	return d.append(b)
 }
 
-// parseDraft is the inverse of appendDraft, of the record of a sorter.
-func parseDraft(record spill.Record) (d draft, err error) {
-	_, seq, _ := parseNodeKey(record.Key)
-	r := recordReader{b: record.Value}
-	if d.historyRecord, err = parseDecision(seq, r.take(uint64(r.count()))); err != nil {
-		return d, err
+// readDrafts yields the drafts of a sorter, by node.
+func readDrafts(ctx context.Context, sorter *spill.Sorter) iter.Seq2[*draft, error] {
+	return func(yield func(*draft, error) bool) {
+		for record, err := range sorter.Records(ctx) {
+			var d draft
+			if err == nil {
+				_, seq, _ := parseNodeKey(record.Key)
+				r := recordReader{b: record.Value}
+				flags := r.byte()
+				d.isShown, d.unscored, d.suggestion = flags&flagShown != 0, flags&flagUnscored != 0, r.text()
+				d.historyRecord, err = parseDecision(seq, r.b)
+			}
+			if !yield(&d, err) || err != nil {
+				return
+			}
+		}
 	}
-	flags := r.byte()
-	d.unscored, d.isRemoved = flags&flagUnscored != 0, flags&flagRemoved != 0
-	view := &View{Decision: Kind(r.byte()), Disputed: flags&flagDisputed != 0, Run: r.varint()}
-	view.Label, view.Suggestion = r.text(), r.text()
-	if flags&flagView != 0 {
-		d.view = view
-	}
-	if decidedBy := r.text(); flags&flagDecidedBy != 0 {
-		d.decidedBy = kv.ValueOf(decidedBy)
-	}
-	if r.failed || len(r.b) > 0 {
-		return d, corruptEntry(seq, "its draft has another length")
-	}
-	return d, nil
 }

@@ -95,7 +95,7 @@ func TestBulkDecisionsHoldLittle(t *testing.T) {
 		t.Fatalf("got %+v, %v, want one step of %d entries", made, err, nodes)
 	}
 	before = objects()
-	back, err := Undo(t.Context(), s, 1, Options{}, nil)
+	back, err := Undo(t.Context(), s, Options{}, nil)
 	if err != nil || back != (Entries{First: nodes + 1, Last: 2 * nodes, Steps: 1, Step: 2}) {
 		t.Fatalf("got %+v, %v, want one step of %d entries", back, err, nodes)
 	}
@@ -166,7 +166,7 @@ func TestLastOwnStep(t *testing.T) {
 		return mustDecide(t, s, Options{Who: who}, Request{Node: v, Kind: Unsure})[0].Step
 	}
 	first, second, last, _ := step("ann", 1), step("ann", 2), step("ann", 1), step("bob", 3)
-	own := func(most int) int64 {
+	own := func(most int64) int64 {
 		t.Helper()
 		tx := s.Begin()
 		defer tx.Close()
@@ -175,14 +175,14 @@ func TestLastOwnStep(t *testing.T) {
 	if got := own(1); got != 0 {
 		t.Errorf("in the last entry: got step %d of ann, want none", got)
 	}
-	if _, err := Undo(t.Context(), s, 1, Options{Who: "ann", Last: second}, nil); !errors.Is(err, ErrChanged) {
+	if _, err := Undo(t.Context(), s, Options{Who: "ann", Last: second}, nil); !errors.Is(err, ErrChanged) {
 		t.Errorf("undo of a step that is not the last: got %v, want ErrChanged", err)
 	}
 	for _, want := range []int64{last, second, first} {
 		if got := own(1000); got != want {
 			t.Errorf("the last step of ann: got %d, want %d", got, want)
 		}
-		must.Get(Undo(t.Context(), s, 1, Options{Who: "ann", Last: want}, nil))(t)
+		must.Get(Undo(t.Context(), s, Options{Who: "ann", Last: want}, nil))(t)
 	}
 	if got := own(1000); got != 0 {
 		t.Errorf("after undo of all: got step %d of ann, want none", got)
@@ -203,7 +203,7 @@ func TestUndoOfOnePerson(t *testing.T) {
 	}
 	undo := func(who string, want int64) error {
 		t.Helper()
-		back, err := Undo(t.Context(), s, 1, Options{Who: who}, nil)
+		back, err := Undo(t.Context(), s, Options{Who: who}, nil)
 		if err == nil && back.Len() != want {
 			t.Errorf("undo of %s took back %d decisions, want %d", who, back.Len(), want)
 		}

@@ -43,6 +43,7 @@ func (c *historyChecker) entries(ctx context.Context) error {
 		return err
 	}
 	var last historyRecord
+	isRepaired := false // the entry before is known to be lost, and with it which step may follow
 	for e, err := range recordsFrom(ctx, c.tx, []byte{entryTag}) {
 		if err != nil {
 			return c.unreadable(ctx, err)
@@ -57,12 +58,17 @@ func (c *historyChecker) entries(ctx context.Context) error {
 		}
 		d, err := parseDecision(seq, e.Value)
 		if err != nil {
-			c.problem("%v", err)
-			last = historyRecord{Decision: Decision{Seq: seq, Step: last.Step, EntryTime: last.EntryTime}, place: last.place + 1}
+			if isRepaired = errors.Is(err, errLost); !isRepaired {
+				c.problem("%v", err)
+			}
+			last.Seq, last.place = seq, last.place+1
 			continue
 		}
 		c.count++
-		c.follows(d, last)
+		if !isRepaired || d.Step < last.Step {
+			c.follows(d, last)
+		}
+		isRepaired = false
 		c.about(d, ids)
 		last = d
 	}
@@ -109,9 +115,9 @@ func (c *historyChecker) about(d historyRecord, ids *kv.ColumnReader) {
 	}
 	undone, err := readDecision(c.tx, d.Undoes)
 	switch {
+	case errors.Is(err, errLost):
 	case err != nil:
 		c.problem("entry %d takes back one that cannot be read: %v", d.Seq, err)
-	case undone.Why == lostEntryWhy: // of which nothing is known
 	case undone.Undoes != 0 || undone.Node != d.Node || undone.Kind != d.Kind || undone.From != d.Label || undone.Before != d.After || undone.WasDisputed != d.Disputed:
 		c.problem("entry %d does not take entry %d back", d.Seq, d.Undoes)
 	}
@@ -165,7 +171,7 @@ type difference struct {
 }
 
 // compareNodes compares the columns of nodes with the entries about them, of which it passes over what cannot be read,
-// and calls fn for each difference. If an entry about a node was lost, the columns about people alone know of it.
+// and calls fn for each difference.
 func compareNodes(ctx context.Context, tx *kv.Tx, nodes kv.Range, fn func(difference) error) error {
 	removed, err := tx.Removed()
 	if err != nil {
@@ -195,7 +201,7 @@ func compareNodes(ctx context.Context, tx *kv.Tx, nodes kv.Range, fn func(differ
 		want := [...]kv.Value{labelValue(s.last.Label), s.last.After.value(), s.decidedBy(), disputedValue(disputed)}
 		for i, column := range columns {
 			isLabel := i == 0
-			if isLabel && s.last.After == None || i > 1 && s.lost {
+			if isLabel && s.last.After == None {
 				continue
 			}
 			is, err := read[i](v)

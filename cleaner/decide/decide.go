@@ -1,7 +1,7 @@
 // Package decide keeps what people decided about labels, in a history that only grows. It computes no score. It reads
 // the results of the last run for a node, so that an entry can record the score that the person saw.
 //
-// [Write] makes decisions and [Undo] takes steps of them back; [History] and [LabelsAfter] read them
+// [Write] makes decisions and [Undo] takes the last step of them back; [History] and [LabelsAfter] read them
 // again. [Verdicts] returns the judgements about the given labels.
 //
 // # Several people
@@ -24,7 +24,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -149,7 +148,7 @@ type Options struct {
 	Why  string           // at most MaxWhy bytes of the same
 	Time time.Time        // when the decision was made, of a year up to 9999; zero: Now
 	Now  func() time.Time // nil: time.Now. If it is before EntryTime of the newest entry, EntryTime is the time of that entry.
-	Last int64            // the step that Undo is to take back first; if another one is the last, it returns ErrChanged. 0: any
+	Last int64            // the step that Undo is to take back; if another one is the last, it returns ErrChanged. 0: any
 }
 
 // Limits on what a decision says, in bytes.
@@ -280,57 +279,4 @@ func WriteSteps(ctx context.Context, s *kv.Store, name func(w *StepWriter) error
 		return Entries{}, err
 	}
 	return entries, nil
-}
-
-// SeenByScores returns Seq of the newest entry at the time when the last run read the labels; 0 for none. Use nil for a
-// store without scores.
-type SeenByScores func(tx *kv.Tx) (seq int64, err error)
-
-// Undo takes back the last steps of opt.Who that were not taken back yet: the nodes get the labels and decisions from
-// before them. If opt.Who is empty, the steps are those of anybody. Undo adds one step to the history for each step
-// that it takes back, the latest first, as WriteSteps does. It deletes nothing. A later Undo skips the steps of Undo.
-// If fewer steps are left, it returns ErrNothingToUndo and changes nothing. If somebody else has decided on a node of
-// such a step later, it returns a *LaterDecisionError and changes nothing.
-//
-// A label that was changed since without a decision is set back too; From has the changed label. Of a removed node only
-// the history changes. If a run after the decision has scored the label that is taken back, Undo removes this score:
-// see Entries.RemovedScores and SeenByScores.
-func Undo(ctx context.Context, s *kv.Store, steps int, opt Options, seenBy SeenByScores) (Entries, error) {
-	if steps < 1 {
-		return Entries{}, fmt.Errorf("undo %d steps: want 1 or more: %w", steps, ErrOptions)
-	}
-	return undo(ctx, s, opt, seenBy, func(tx *kv.Tx, last int64) ([]stepRange, error) {
-		ranges, count, err := undoable(ctx, tx, last, steps, opt.Who)
-		if err == nil && count < steps {
-			who := "there is"
-			if opt.Who != "" {
-				who = strconv.Quote(opt.Who) + " has"
-			}
-			if err = fmt.Errorf("%s %w", who, ErrNothingToUndo); count > 0 {
-				err = fmt.Errorf("undo %d steps: beyond %d, %w", steps, count, err)
-			}
-		}
-		return ranges, err
-	})
-}
-
-// LastOwnStep returns the last step of a person that was not taken back, 0 if there is none among the last most
-// entries.
-func LastOwnStep(ctx context.Context, tx *kv.Tx, who string, most int) (int64, error) {
-	newest, err := Newest(tx)
-	if err != nil {
-		return 0, err
-	}
-	u := newUndoSearch(tx, who)
-	for seq := newest; seq > 0 && newest-seq < int64(most); {
-		d, step, isStanding, err := u.look(ctx, seq)
-		if err != nil {
-			return 0, err
-		}
-		if isStanding && d.Who == who {
-			return d.Step, nil
-		}
-		seq = step.first - 1
-	}
-	return 0, nil
 }

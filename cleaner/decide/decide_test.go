@@ -45,13 +45,13 @@ func mustDecide(t *testing.T, s *kv.Store, opt Options, reqs ...Request) []Decis
 	return made
 }
 
-func mustUndo(t *testing.T, s *kv.Store, steps int) []Decision {
+// mustUndo takes back some steps.
+func mustUndo(t *testing.T, s *kv.Store, steps int) (entries []Decision) {
 	t.Helper()
-	made, err := Undo(context.Background(), s, steps, Options{}, nil)
-	if err != nil {
-		t.Fatalf("undo of %d steps: %v", steps, err)
+	for range steps {
+		entries = append(entries, entriesOfWrite(t, s, must.Get(Undo(context.Background(), s, Options{}, nil))(t))...)
 	}
-	return entriesOfWrite(t, s, made)
+	return entries
 }
 
 // entriesOfWrite reads what one write made.

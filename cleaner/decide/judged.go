@@ -21,20 +21,16 @@ const (
 
 // JudgementAfter returns the judgement about the label that a node had when entry seq was the newest, by the later
 // entries about it. What else has changed the label of the node since does not count.
-func JudgementAfter(tx *kv.Tx, v kv.NodeID, label string, seq int64) (Judgement, error) {
-	last := int64(0)
-	for entry, err := range entriesOf(tx, v) {
+func JudgementAfter(ctx context.Context, tx *kv.Tx, v kv.NodeID, label string, seq int64) (Judgement, error) {
+	var d historyRecord
+	for entry, err := range nodeRecords(ctx, tx, v) {
 		if err != nil {
 			return Unjudged, err
 		}
-		last = entry
+		d = entry
 	}
-	if last <= seq {
+	if d.Seq <= seq {
 		return Unjudged, nil
-	}
-	d, err := readDecision(tx, last)
-	if err != nil {
-		return Unjudged, err
 	}
 	switch is := d.state(); {
 	case is.decision == None:

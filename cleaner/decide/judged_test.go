@@ -40,7 +40,7 @@ func TestOneJudgementOfEachKind(t *testing.T) {
 		}
 		mustDecide(t, s, Options{Who: "ann"}, request)
 		view(t, s, func(tx *kv.Tx) error {
-			if got := must.Get(JudgementAfter(tx, v, before[v].label, 0))(t); got != c.want {
+			if got := must.Get(JudgementAfter(t.Context(), tx, v, before[v].label, 0))(t); got != c.want {
 				t.Errorf("%s: got judgement %d, want %d", c.kind, got, c.want)
 			}
 			return nil

@@ -23,23 +23,6 @@ type pastStep struct {
 	states   map[kv.NodeID]nodeState
 }
 
-// takenBack returns the steps that an undo leaves, those that it takes back, the latest first, and its error. No two
-// people decide on one node.
-func takenBack(stack []pastStep, who string, count int) (left, undone []pastStep, err error) {
-	for _, step := range slices.Backward(stack) {
-		if step.who != who || len(undone) == count {
-			left = append(left, step)
-			continue
-		}
-		undone = append(undone, step)
-	}
-	slices.Reverse(left)
-	if len(undone) < count {
-		return nil, nil, ErrNothingToUndo
-	}
-	return left, undone, nil
-}
-
 // Random decisions of three people, each about nodes of their own, undos, bulk writes, compactions and reopenings,
 // against maps and a stack of what was before.
 func TestDecisionsModel(t *testing.T) {
@@ -62,7 +45,7 @@ func decisionsModel(t *testing.T, seed uint64) {
 	if seed%2 == 0 {
 		must.Get(Write(ctx, s, []Request{{Node: 0, Kind: Unsure}}, Options{Now: at(noon)}))(t)
 		must.Do(t, index.Create(ctx, s, Column))
-		must.Get(Undo(ctx, s, 1, Options{Now: at(noon)}, nil))(t)
+		must.Get(Undo(ctx, s, Options{Now: at(noon)}, nil))(t)
 	}
 	entries := historyOf(t, s, kv.NoNode)
 	now := states(t, s)
@@ -125,22 +108,24 @@ func decisionsModel(t *testing.T, seed uint64) {
 			stack = append(stack, pastStep{opt.Who, reqs, now})
 			now = next
 			entries = append(entries, mustDecide(t, s, opt, reqs...)...)
-		case action < 8:
-			steps := 1 + r.IntN(4)
-			made, err := Undo(ctx, s, steps, opt, nil)
-			left, undone, want := takenBack(stack, opt.Who, steps)
-			if !errors.Is(err, want) {
-				t.Fatalf("undo of %d steps of %q: got %v, want %v", steps, opt.Who, err, want)
+		case action < 8: // no two people decide on one node
+			made, err := Undo(ctx, s, opt, nil)
+			last := len(stack) - 1
+			for last >= 0 && stack[last].who != opt.Who {
+				last--
 			}
-			if err != nil {
+			if last < 0 {
+				if !errors.Is(err, ErrNothingToUndo) {
+					t.Fatalf("undo of %q: got %v, want ErrNothingToUndo", opt.Who, err)
+				}
 				break
 			}
-			stack, now = left, maps.Clone(now)
-			for _, step := range undone {
-				for _, req := range step.requests {
-					now[req.Node] = step.states[req.Node]
-				}
+			must.Do(t, err)
+			now = maps.Clone(now)
+			for _, req := range stack[last].requests {
+				now[req.Node] = stack[last].states[req.Node]
 			}
+			stack = slices.Delete(stack, last, last+1)
 			entries = append(entries, entriesOfWrite(t, s, made)...)
 		case action == 8:
 			must.Do(t, s.Close())

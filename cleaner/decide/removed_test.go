@@ -61,9 +61,11 @@ func removeDecided(t *testing.T, why string) {
 		return err2
 	})
 	scored := func(*kv.Tx) (int64, error) { return 1 << 40, nil }
-	back := must.Get(Undo(ctx, s, 2, opt, scored))(t)
-	if back.RemovedNodes != 2 || back.RemovedScores != int64(want) {
-		t.Errorf("got %+v, want 2 entries about a removed node, and %d other scores removed", back, want)
+	for _, scores := range []int64{0, int64(want)} {
+		back := must.Get(Undo(ctx, s, opt, scored))(t)
+		if back.RemovedNodes != 1 || back.RemovedScores != scores {
+			t.Errorf("got %+v, want an entry about a removed node, and %d other scores removed", back, scores)
+		}
 	}
 	mustEndTrue(t, s)
 	entries := historyOf(t, s, gone)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
@@ -18,20 +19,14 @@ const lookEvery = 512
 
 // A StepWriter takes the decisions of WriteSteps, one step after another.
 type StepWriter struct {
-	ctx     context.Context
 	tx      *kv.Tx
-	classes map[string]bool
+	removed kv.NodeSet
+	classes []string
 
-	first, seq int64     // the first entry, and the newest
-	step       int64     // of the newest entry
-	place      int64     // of the next entry in its step
-	who, why   string    // of the step
-	time       time.Time // of the step
-	entryTime  time.Time // of the newest entry, and of the step
-
-	steps, removedScores, removedNodes int64 // so far
-	isBegun                            bool  // a step has begun
-	take                               func(d draft) error
+	last    historyRecord // its Seq is that of the last entry, all else is of the step that began; place is of the next entry
+	isBegun bool          // a step has begun
+	entries Entries       // so far
+	take    func(d draft) error
 }
 
 // newStepWriter begins where the history ends. Take is handed the drafts, in order.
@@ -40,23 +35,15 @@ func newStepWriter(ctx context.Context, tx *kv.Tx, take func(d draft) error) (*S
 	if err != nil {
 		return nil, err
 	}
-	w := &StepWriter{
-		ctx: ctx, tx: tx, classes: make(map[string]bool, len(tx.Classes())), take: take,
-		first: last.Seq + 1, seq: last.Seq, step: last.Step, entryTime: last.EntryTime,
+	removed, err := tx.Removed()
+	w := &StepWriter{tx: tx, removed: removed, classes: tx.Classes(), last: last, entries: Entries{First: last.Seq + 1, Last: last.Seq}}
+	w.take = func(d draft) error {
+		if w.entries.Len()%lookEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return take(d)
 	}
-	for _, name := range tx.Classes() {
-		w.classes[name] = true
-	}
-	return w, nil
-}
-
-// entries are those so far.
-func (w *StepWriter) entries() Entries {
-	e := Entries{First: w.first, Last: w.seq, Steps: w.steps, RemovedScores: w.removedScores, RemovedNodes: w.removedNodes}
-	if w.steps > 0 {
-		e.Step = w.step
-	}
-	return e
+	return w, err
 }
 
 // Begin begins a step. A step without decisions is not written. A step may have one decision about a node.
@@ -65,14 +52,14 @@ func (w *StepWriter) Begin(opt Options) error {
 	if err != nil {
 		return fmt.Errorf("decision: %w", err)
 	}
-	w.isBegun, w.place = true, 0
-	w.who, w.why = opt.Who, opt.Why
+	w.isBegun, w.last.place = true, 0
+	w.last.Who, w.last.Why = opt.Who, opt.Why
 	now := opt.Now()
-	if w.time = now; !opt.Time.IsZero() {
-		w.time = opt.Time.UTC().Truncate(time.Microsecond)
+	if w.last.Time = now; !opt.Time.IsZero() {
+		w.last.Time = opt.Time.UTC().Truncate(time.Microsecond)
 	}
-	if now.After(w.entryTime) {
-		w.entryTime = now
+	if now.After(w.last.EntryTime) {
+		w.last.EntryTime = now
 	}
 	return nil
 }
@@ -82,65 +69,53 @@ func (w *StepWriter) Add(req Request) error {
 	if int64(req.Node) >= int64(w.tx.NumNodes()) {
 		return cmp.Or(w.tx.Err(), fmt.Errorf("node number %d of %d: %w", req.Node, w.tx.NumNodes(), kv.ErrNotFound))
 	}
-	removed, err := w.tx.Removed()
+	var err error
 	switch {
-	case err != nil:
-		return err
-	case removed.Has(req.Node):
+	case w.removed.Has(req.Node):
 		return fmt.Errorf("node number %d: it was removed: %w", req.Node, kv.ErrNotFound)
 	case !w.isBegun:
 		err = fmt.Errorf("decision before a step was begun: %w", ErrOptions)
 	case !req.Kind.isDecision():
 		err = fmt.Errorf("%s: want accept, reject, relabel, unlabel or unsure: %w", req.Kind, ErrOptions)
-	case req.Kind == Relabel && !w.classes[req.To]:
-		err = fmt.Errorf("relabel: class %q: the store has %s: %w", req.To, namelist.Of(w.tx.Classes()), ErrUnknownClass)
+	case req.Kind == Relabel && !slices.Contains(w.classes, req.To):
+		err = fmt.Errorf("relabel: class %q: the store has %s: %w", req.To, namelist.Of(w.classes), ErrUnknownClass)
 	case req.Kind != Relabel && req.To != "":
 		err = fmt.Errorf("%s with the label %q, which goes with relabel: %w", req.Kind, req.To, ErrOptions)
 	}
 	if err != nil {
 		return naming.Node(w.tx, req.Node, err)
 	}
-	return w.add(draft{
-		historyRecord: historyRecord{Decision: Decision{Node: req.Node, Kind: req.Kind, To: req.To}},
-		view:          req.View,
-	})
+	d := draft{historyRecord: historyRecord{Decision: Decision{Node: req.Node, Kind: req.Kind, To: req.To}}}
+	if shown := req.View; shown != nil {
+		d.isShown, d.suggestion = true, shown.Suggestion
+		d.From, d.Before, d.WasDisputed, d.Run = shown.Label, shown.Decision, shown.Disputed, shown.Run
+	}
+	return w.add(d)
 }
 
 // add gives a draft its place in the history.
 func (w *StepWriter) add(d draft) error {
-	if (w.seq-w.first+1)%lookEvery == 0 && w.ctx.Err() != nil {
-		return w.ctx.Err()
+	if w.last.place == 0 {
+		w.last.Step++
+		w.entries.Steps++
 	}
-	if w.place == 0 {
-		w.step++
-		w.steps++
-	}
-	w.seq++
-	d.Seq, d.Step, d.place = w.seq, w.step, w.place
-	d.Time, d.EntryTime, d.Who, d.Why = w.time, w.entryTime, w.who, w.why
-	w.place++
-	if d.Undoes != 0 {
-		removed, err := w.tx.Removed()
-		if err != nil {
-			return err
-		}
-		if removed.Has(d.Node) {
-			d.unscored = false
-			w.removedNodes++
-		}
-	}
-	if d.unscored {
-		w.removedScores++
-	}
+	w.last.Seq++
+	d.Seq, d.Step, d.place = w.last.Seq, w.last.Step, w.last.place
+	d.Time, d.EntryTime, d.Who, d.Why = w.last.Time, w.last.EntryTime, w.last.Who, w.last.Why
+	w.last.place++
+	w.entries.Last, w.entries.Step = d.Seq, d.Step
 	return w.take(d)
 }
 
-// A draft is an entry whose node has not been read. It lacks Before, From, ID, Run and Score. It has To only for
-// Relabel and undo. To complete it makes an entry of it.
+// A draft is an entry whose node has not been read: complete makes an entry of it. It has To only for Relabel and undo.
 type draft struct {
 	historyRecord
-	view     *View // nil: whatever the node is like
-	unscored bool  // of an undo: the score of the node goes
+
+	// The person saw the node with From, Before, WasDisputed, Run and this suggestion.
+	isShown    bool
+	suggestion string
+
+	unscored bool // of an undo: the score of the node goes
 
 	// Of an entry.
 	decidedBy kv.Value // what DecidedByColumn has after it
@@ -237,10 +212,15 @@ func (r *Reader) facts(v kv.NodeID) (f nodeFacts, err error) {
 // node is not as it was shown.
 func (d *draft) complete(f *nodeFacts) error {
 	if d.isRemoved = f.id == ""; d.isRemoved {
+		d.unscored = false
 		return nil
 	}
-	if d.view != nil && *d.view != f.View {
-		return &ChangedError{ID: f.id, Was: *d.view, Now: f.View}
+	shown := View{Label: d.From, Suggestion: d.suggestion, Decision: d.Before, Disputed: d.WasDisputed, Run: d.Run}
+	if d.isShown && shown != f.View {
+		return &ChangedError{ID: f.id, Was: shown, Now: f.View}
+	}
+	if standing := f.standing.decisions; d.Undoes != 0 && len(standing) > 0 && standing[len(standing)-1].Seq > d.Undoes {
+		return &LaterDecisionError{ID: f.id}
 	}
 	d.ID, d.From, d.Before, d.WasDisputed, d.Run, d.Score = f.id, f.Label, f.Decision, f.Disputed, f.Run, f.score
 	if d.Undoes == 0 {

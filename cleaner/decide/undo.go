@@ -2,56 +2,70 @@ package decide
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"strconv"
 
-	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// undo takes back the steps that find names, given the snapshot and its newest entry.
-func undo(
-	ctx context.Context, s *kv.Store, opt Options, seenBy SeenByScores,
-	find func(tx *kv.Tx, last int64) ([]stepRange, error),
-) (Entries, error) {
-	return WriteSteps(ctx, s, func(w *StepWriter) error {
-		ranges, err := find(w.tx, w.seq)
-		if err != nil {
+// SeenByScores returns Seq of the newest entry at the time when the last run read the labels; 0 for none. Use nil for a
+// store without scores.
+type SeenByScores func(tx *kv.Tx) (seq int64, err error)
+
+// Undo takes back the last step of opt.Who that was not taken back yet: the nodes get the labels and decisions from
+// before it. If opt.Who is empty, the step is that of anybody. Undo adds a step to the history, as WriteSteps does. It
+// deletes nothing. A later Undo skips the steps of Undo. If no step is left, it returns ErrNothingToUndo. If somebody
+// else has decided on a node of the step later, it returns a *LaterDecisionError and changes nothing.
+//
+// A label that was changed since without a decision is set back too; From has the changed label. Of a removed node only
+// the history changes. If a run after the decision has scored the label that is taken back, Undo removes this score:
+// see Entries.RemovedScores and SeenByScores.
+func Undo(ctx context.Context, s *kv.Store, opt Options, seenBy SeenByScores) (Entries, error) {
+	step := int64(0)
+	entries, err := WriteSteps(ctx, s, func(w *StepWriter) error {
+		last, err := lastStep(ctx, w.tx, opt.Who, math.MaxInt64)
+		switch {
+		case err != nil:
 			return err
+		case last.Step == 0 && opt.Who != "":
+			return fmt.Errorf("%s has %w", strconv.Quote(opt.Who), ErrNothingToUndo)
+		case last.Step == 0:
+			return fmt.Errorf("there is %w", ErrNothingToUndo)
+		case opt.Last != 0 && last.Step != opt.Last:
+			return fmt.Errorf("undo step %d: step %d is the last one: %w", opt.Last, last.Step, ErrChanged)
 		}
+		step = last.Step
 		newest := int64(0)
 		if seenBy != nil {
 			if newest, err = seenBy(w.tx); err != nil {
 				return err
 			}
 		}
-		step := int64(0)
-		for _, r := range ranges {
-			for undone, err := range historyBackwards(ctx, w.tx, r.last) {
-				if err != nil {
-					return err
-				}
-				if undone.Step != step {
-					if step == 0 && opt.Last != 0 && undone.Step != opt.Last {
-						return fmt.Errorf("undo step %d: step %d is the last one: %w", opt.Last, undone.Step, ErrChanged)
-					}
-					if err := w.Begin(opt); err != nil {
-						return err
-					}
-					step = undone.Step
-				}
-				if err := w.takeBack(undone, newest); err != nil {
-					return err
-				}
-				if undone.Seq == r.first {
-					break
-				}
+		if err := w.Begin(opt); err != nil {
+			return err
+		}
+		for seq := last.Seq; seq >= last.Seq-last.place; seq-- {
+			undone, err := readDecision(w.tx, seq)
+			if errors.Is(err, errLost) {
+				continue
+			}
+			if err == nil {
+				err = w.takeBack(undone, newest)
+			}
+			if err != nil {
+				return err
 			}
 		}
 		return nil
 	})
+	if later, ok := errors.AsType[*LaterDecisionError](err); ok {
+		later.Step = step
+	}
+	return entries, err
 }
 
 // takeBack adds the entry that takes one back. The scores have seen the labels up to entry newest.
@@ -69,9 +83,6 @@ func (w *StepWriter) takeBack(undone historyRecord, newest int64) error {
 	})
 }
 
-// A stepRange is the entries of neighbouring steps.
-type stepRange struct{ first, last int64 }
-
 // A LaterDecisionError says that a step cannot be taken back, because somebody else has decided on one of its nodes
 // later. It is an ErrChanged.
 type LaterDecisionError struct {
@@ -86,108 +97,45 @@ func (e *LaterDecisionError) Error() string {
 // Is reports that it is an ErrChanged.
 func (e *LaterDecisionError) Is(target error) bool { return target == ErrChanged }
 
-// An undoSearch finds the steps of a person that can be taken back, from the last entry back. Memory holds a number for
-// each stretch of steps that were, or were not, taken back, and a bit for each node that was decided on since.
-type undoSearch struct {
-	tx  *kv.Tx
-	who string // "": anybody
-
-	back   *roaring64.Bitmap // steps that were taken back
-	others *roaring.Bitmap   // nodes of later steps, which were not taken back, of others
+// LastOwnStep returns the last step of a person that was not taken back, 0 if there is none among the last most
+// entries.
+func LastOwnStep(ctx context.Context, tx *kv.Tx, who string, most int64) (int64, error) {
+	last, err := lastStep(ctx, tx, who, most)
+	return last.Step, err
 }
 
-func newUndoSearch(tx *kv.Tx, who string) undoSearch {
-	return undoSearch{tx: tx, who: who, back: roaring64.New(), others: roaring.New()}
-}
-
-// undoable finds up to limit steps of the person that can be taken back, the latest first, of a history of last
-// entries, and counts them. It returns a *LaterDecisionError if somebody else has decided on a node of such a step
-// later.
-func undoable(ctx context.Context, tx *kv.Tx, last int64, limit int, who string) (ranges []stepRange, count int, err error) {
-	u := newUndoSearch(tx, who)
-	for seq := last; seq > 0 && count < limit; {
-		d, step, isStanding, err := u.look(ctx, seq)
+// lastStep finds the last step of a person that was not taken back, of anybody if who is empty, among the last most
+// entries. It returns its last entry, zero if there is none. Memory holds a number for each stretch of steps that were
+// taken back.
+func lastStep(ctx context.Context, tx *kv.Tx, who string, most int64) (last historyRecord, err error) {
+	newest, err := Newest(tx)
+	if err != nil {
+		return last, err
+	}
+	back := roaring64.New() // steps that were taken back
+	for seq := newest; seq > 0 && newest-seq < most; {
+		if err := ctx.Err(); err != nil {
+			return last, err
+		}
+		d, err := readDecision(tx, seq)
+		if errors.Is(err, errLost) {
+			seq--
+			continue
+		}
 		if err != nil {
-			return nil, 0, err
+			return last, err
 		}
 		switch {
-		case !isStanding:
-		case who != "" && d.Who != who:
-			err = u.addNodes(ctx, step)
-		default:
-			if err = u.checkNodes(ctx, step); err != nil {
-				break
+		case d.Undoes != 0:
+			undone, err := readDecision(tx, d.Undoes)
+			if err != nil && !errors.Is(err, errLost) {
+				return last, err
 			}
-			count++
-			if end := len(ranges) - 1; end >= 0 && ranges[end].first == seq+1 {
-				ranges[end].first = step.first
-			} else {
-				ranges = append(ranges, step)
-			}
+			back.Add(uint64(undone.Step))
+		case !back.Contains(uint64(d.Step)) && (who == "" || d.Who == who):
+			return d, nil
 		}
-		if err != nil {
-			return nil, 0, err
-		}
-		seq = step.first - 1
+		seq -= d.place + 1
 	}
-	return ranges, count, nil
-}
-
-// look reads the step whose last entry has a number. Standing says that it was made by a person and not taken back.
-func (u *undoSearch) look(ctx context.Context, seq int64) (d historyRecord, step stepRange, isStanding bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return d, step, false, err
-	}
-	if d, err = readDecision(u.tx, seq); err != nil {
-		return d, step, false, err
-	}
-	isStanding, err = u.isStanding(d)
-	return d, stepRange{seq - d.place, seq}, isStanding, err
-}
-
-// isStanding reports whether the step of an entry was made by a person and not taken back. Later steps were looked at
-// before.
-func (u *undoSearch) isStanding(d historyRecord) (bool, error) {
-	if d.Undoes == 0 {
-		return !u.back.Contains(uint64(d.Step)), nil
-	}
-	undone, err := readDecision(u.tx, d.Undoes)
-	if err == nil {
-		u.back.Add(uint64(undone.Step))
-	}
-	return false, err
-}
-
-// addNodes notes that the nodes of a step were decided on later than what is looked at next.
-func (u *undoSearch) addNodes(ctx context.Context, step stepRange) error {
-	return u.eachEntry(ctx, step, func(d *Decision) error {
-		u.others.Add(uint32(d.Node))
-		return nil
-	})
-}
-
-// checkNodes returns a *LaterDecisionError if one of the nodes of a step was decided on later.
-func (u *undoSearch) checkNodes(ctx context.Context, step stepRange) error {
-	if u.others.IsEmpty() {
-		return nil
-	}
-	return u.eachEntry(ctx, step, func(d *Decision) error {
-		if u.others.Contains(uint32(d.Node)) {
-			return &LaterDecisionError{d.Step, d.ID}
-		}
-		return nil
-	})
-}
-
-// eachEntry hands the entries of a step to fn.
-func (u *undoSearch) eachEntry(ctx context.Context, step stepRange, fn func(d *Decision) error) error {
-	for d, err := range historyRecords(ctx, u.tx, step.first) {
-		if err == nil {
-			err = fn(&d.Decision)
-		}
-		if err != nil || d.Seq == step.last {
-			return err
-		}
-	}
-	return nil
+	return last, nil
 }

@@ -1,7 +1,9 @@
 package decide
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -21,81 +23,31 @@ type Verdict struct {
 }
 
 // Verdicts compares the decisions in force with the labels before all decisions, in ascending order of nodes. It leaves
-// out a node that had no label or is disputed, or whose label was changed since without a decision.
-func Verdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]Verdict, error) {
-	decisions, err := readColumn(tx, Column)
-	if _, there := tx.Column(Column); !there || err != nil {
-		return nil, err
-	}
-	var verdicts []Verdict
+// out a node that had no label or is disputed, or whose label was changed since without a decision. Only the first
+// 65,536 nodes of the history are looked at.
+func Verdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) (verdicts []Verdict, err error) {
 	classes := map[string]kv.Class{"": kv.NoClass}
 	for k, name := range tx.Classes() {
 		classes[name] = kv.Class(k)
 	}
-	for v := range kv.NodeID(len(labels)) {
-		if v%lookEvery == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		decision, err := decisions(v)
-		if err != nil {
-			return nil, err
-		}
-		if decision.IsNull() {
-			continue
-		}
-		c, err := changeOf(tx, v)
-		if err != nil {
-			return nil, err
-		}
-		if verdict, ok := c.verdict(labels[v], classes); ok {
-			verdicts = append(verdicts, verdict)
-		}
-		if len(verdicts) == mostVerdicts {
-			break
+	changes, err := changesAfter(ctx, tx, 0, mostVerdicts)
+	for v, c := range changes {
+		before, known := classes[c.was.label]
+		now, there := classes[c.is.label]
+		if c.is.isTrusted() && c.was.label != "" && known && there && int(v) < len(labels) && now == labels[v] {
+			verdicts = append(verdicts, Verdict{Node: v, Before: before, Now: now, Score: c.score, Run: c.run, Seq: c.seq})
 		}
 	}
-	return verdicts, nil
+	slices.SortFunc(verdicts, func(a, b Verdict) int { return cmp.Compare(a.Node, b.Node) })
+	return verdicts, err
 }
 
 // A change is what some entries, one after the other, have made of a node.
 type change struct {
-	node    kv.NodeID
 	was, is nodeState // before the first of them, and after the last
 	run     int64     // that had scored the node, and its score, at the first
 	score   float64
 	seq     int64 // of the first
-}
-
-func newChange(d *Decision) change {
-	return change{node: d.Node, was: nodeState{d.From, d.Before, d.WasDisputed}, is: d.state(), run: d.Run, score: d.Score, seq: d.Seq}
-}
-
-// changeOf is the change of a node by all entries about it; of kv.NoNode if there are none.
-func changeOf(tx *kv.Tx, v kv.NodeID) (c change, err error) {
-	c.node = kv.NoNode
-	for seq, err := range entriesOf(tx, v) {
-		if err != nil {
-			return c, err
-		}
-		d, err := readDecision(tx, seq)
-		if err != nil {
-			return c, err
-		}
-		if c.node == kv.NoNode {
-			c = newChange(&d.Decision)
-		}
-		c.is = d.state()
-	}
-	return c, nil
-}
-
-// verdict is what the change says of the label from before it, given the label of the node now. It says nothing where
-// all was taken back, is unsure or disputed, where there was no label, and where that was changed since by other means.
-func (c *change) verdict(now kv.Class, classes map[string]kv.Class) (verdict Verdict, ok bool) {
-	before, known := classes[c.was.label]
-	to, there := classes[c.is.label]
-	ok = c.node != kv.NoNode && c.is.isTrusted() && c.was.label != "" && known && there && to == now
-	return Verdict{Node: c.node, Before: before, Now: now, Score: c.score, Run: c.run, Seq: c.seq}, ok
 }
 
 // changesAfter are the changes of nodes by the entries after entry seq, without those of removed nodes. It looks at the
@@ -115,7 +67,7 @@ func changesAfter(ctx context.Context, tx *kv.Tx, seq int64, most int) (map[kv.N
 			continue
 		}
 		if !seen {
-			c = newChange(&d.Decision)
+			c = change{was: nodeState{d.From, d.Before, d.WasDisputed}, run: d.Run, score: d.Score, seq: d.Seq}
 		}
 		c.is = d.state()
 		changes[d.Node] = c

@@ -33,7 +33,6 @@ func Standing(ctx context.Context, tx *kv.Tx, node kv.NodeID) ([]Decision, error
 type standing struct {
 	decisions []Decision     // the oldest first
 	counts    map[string]int // of the decisions of each person
-	lost      bool           // an entry about the node was lost, and nobody knows whose word it was
 	last      Decision       // the newest entry about the node, also one that takes a decision back
 
 	// What words returns, of the first so many decisions.
@@ -116,7 +115,7 @@ func (r *standingReader) advance() {
 	}
 }
 
-// add adds an entry. One that Repair made up is nobody's word.
+// add adds an entry.
 func (s *standing) add(d Decision) {
 	s.last = d
 	switch {
@@ -130,8 +129,6 @@ func (s *standing) add(d Decision) {
 		}
 		s.decisions = slices.Delete(s.decisions, i, i+1)
 		s.folded, s.lastWords, s.disputed = 0, nil, false
-	case d.Why == lostEntryWhy:
-		s.lost = true
 	default:
 		if s.counts == nil {
 			s.counts = map[string]int{}

@@ -65,47 +65,49 @@ func decideWords(t *testing.T, s *kv.Store, words string) (v kv.NodeID) {
 }
 
 // TestDisputes has people decide about one node in turn. Each word is NAME:LABEL, with ! behind it for a reason; -
-// unlabels, ? is unsure, ~ is an undo. The node has the label alpha.
+// unlabels, ? is unsure, ~ is an undo. The node has the label alpha. Some tell which words count at the end.
 func TestDisputes(t *testing.T) {
-	for _, test := range []struct{ words, want string }{
-		{"ann:beta", "beta relabel ann"},
-		{"ann:beta bob:beta", "beta relabel ann, bob"},
-		{"ann:beta bob:gamma", "beta relabel ann, bob disputed"},
-		{"ann:beta ann:gamma", "gamma relabel ann"},
-		{"ann:beta bob:gamma bob:beta", "beta relabel ann, bob"},
-		{"ann:beta bob:gamma ann:gamma", "gamma relabel ann, bob"},
-		{"ann:beta bob:gamma cy:gamma", "gamma relabel ann, bob, cy"},
-		{"ann:beta bob:gamma cy:beta", "beta relabel ann, bob, cy"},
-		{"ann:beta bob:gamma cy:alpha", "beta relabel ann, bob, cy disputed"},
-		{"ann:beta bob:gamma cy:alpha dan:gamma", "gamma relabel ann, bob, cy, dan"},
-		{"ann:beta bob:gamma cy:gamma dan:beta", "gamma relabel ann, bob, cy, dan disputed"},
-		{"ann:beta bob:beta cy:gamma", "beta relabel ann, bob, cy"},
-		{"ann:beta bob:?", "beta relabel ann, bob"},
-		{"ann:? bob:beta", "beta relabel ann, bob"},
-		{"ann:beta ann:?", "beta unsure ann"},
-		{"ann:? bob:?", "alpha unsure ann, bob"},
-		{"ann:beta bob:gamma ann:?", "gamma relabel ann, bob"},
-		{"ann:beta bob:-", "beta relabel ann, bob disputed"},
-		{"ann:beta bob:- cy:-", " unlabel ann, bob, cy"},
-		{"ann:- bob:-", " unlabel ann, bob"},
-		{"ann:- bob:beta cy:-", " unlabel ann, bob, cy"},
+	for _, test := range []struct{ words, want, count string }{
+		{"ann:beta bob:gamma ann:alpha", "beta relabel ann, bob disputed", "bob:gamma ann:alpha"},
+		{"ann:beta bob:gamma ann:alpha cy:beta!", "beta relabel ann, bob, cy", "cy:beta"},
+		{"ann:beta", "beta relabel ann", ""},
+		{"ann:beta bob:beta", "beta relabel ann, bob", ""},
+		{"ann:beta bob:gamma", "beta relabel ann, bob disputed", ""},
+		{"ann:beta ann:gamma", "gamma relabel ann", ""},
+		{"ann:beta bob:gamma bob:beta", "beta relabel ann, bob", ""},
+		{"ann:beta bob:gamma ann:gamma", "gamma relabel ann, bob", ""},
+		{"ann:beta bob:gamma cy:gamma", "gamma relabel ann, bob, cy", ""},
+		{"ann:beta bob:gamma cy:beta", "beta relabel ann, bob, cy", ""},
+		{"ann:beta bob:gamma cy:alpha", "beta relabel ann, bob, cy disputed", ""},
+		{"ann:beta bob:gamma cy:alpha dan:gamma", "gamma relabel ann, bob, cy, dan", ""},
+		{"ann:beta bob:gamma cy:gamma dan:beta", "gamma relabel ann, bob, cy, dan disputed", ""},
+		{"ann:beta bob:beta cy:gamma", "beta relabel ann, bob, cy", ""},
+		{"ann:beta bob:?", "beta relabel ann, bob", ""},
+		{"ann:? bob:beta", "beta relabel ann, bob", ""},
+		{"ann:beta ann:?", "beta unsure ann", ""},
+		{"ann:? bob:?", "alpha unsure ann, bob", ""},
+		{"ann:beta bob:gamma ann:?", "gamma relabel ann, bob", ""},
+		{"ann:beta bob:-", "beta relabel ann, bob disputed", ""},
+		{"ann:beta bob:- cy:-", " unlabel ann, bob, cy", ""},
+		{"ann:- bob:-", " unlabel ann, bob", ""},
+		{"ann:- bob:beta cy:-", " unlabel ann, bob, cy", ""},
 		// A reason settles what is disputed, by anybody, and for later words too.
-		{"ann:beta bob:gamma!", "beta relabel ann, bob disputed"},
-		{"ann:beta bob:gamma bob:gamma!", "gamma relabel ann, bob"},
-		{"ann:beta bob:gamma cy:alpha!", "alpha relabel ann, bob, cy"},
-		{"ann:beta bob:gamma cy:?!", "beta relabel ann, bob, cy disputed"},
-		{"ann:beta bob:gamma cy:gamma! dan:gamma", "gamma relabel ann, bob, cy, dan"},
-		{"ann:beta bob:gamma cy:gamma! ann:beta", "gamma relabel ann, bob, cy disputed"},
-		{"ann:beta bob:gamma cy:gamma! ann:beta!", "gamma relabel ann, bob, cy disputed"},
-		{"ann:beta bob:gamma cy:gamma! ann:beta ann:beta!", "beta relabel ann, bob, cy"},
+		{"ann:beta bob:gamma!", "beta relabel ann, bob disputed", ""},
+		{"ann:beta bob:gamma bob:gamma!", "gamma relabel ann, bob", ""},
+		{"ann:beta bob:gamma cy:alpha!", "alpha relabel ann, bob, cy", ""},
+		{"ann:beta bob:gamma cy:?!", "beta relabel ann, bob, cy disputed", ""},
+		{"ann:beta bob:gamma cy:gamma! dan:gamma", "gamma relabel ann, bob, cy, dan", ""},
+		{"ann:beta bob:gamma cy:gamma! ann:beta", "gamma relabel ann, bob, cy disputed", ""},
+		{"ann:beta bob:gamma cy:gamma! ann:beta!", "gamma relabel ann, bob, cy disputed", ""},
+		{"ann:beta bob:gamma cy:gamma! ann:beta ann:beta!", "beta relabel ann, bob, cy", ""},
 		// Undo leads back through all of it.
-		{"ann:beta bob:gamma ~", "beta relabel ann"},
-		{"ann:beta bob:gamma cy:gamma ~", "beta relabel ann, bob disputed"},
-		{"ann:beta bob:gamma cy:gamma! ~", "beta relabel ann, bob disputed"},
-		{"ann:beta bob:gamma cy:gamma! ~ ~ ~", "alpha"},
-		{"ann:beta bob:gamma ~ bob:beta", "beta relabel ann, bob"},
-		{"ann:beta ~ bob:gamma", "gamma relabel bob"},
-		{"ann:beta bob:gamma cy:gamma ~ ann:gamma", "gamma relabel ann, bob"},
+		{"ann:beta bob:gamma ~", "beta relabel ann", ""},
+		{"ann:beta bob:gamma cy:gamma ~", "beta relabel ann, bob disputed", ""},
+		{"ann:beta bob:gamma cy:gamma! ~", "beta relabel ann, bob disputed", ""},
+		{"ann:beta bob:gamma cy:gamma! ~ ~ ~", "alpha", ""},
+		{"ann:beta bob:gamma ~ bob:beta", "beta relabel ann, bob", ""},
+		{"ann:beta ~ bob:gamma", "gamma relabel bob", ""},
+		{"ann:beta bob:gamma cy:gamma ~ ann:gamma", "gamma relabel ann, bob", ""},
 	} {
 		t.Run(test.words, func(t *testing.T) {
 			s := loaded(t, 12, 60)
@@ -114,40 +116,19 @@ func TestDisputes(t *testing.T) {
 			if got := peopleOf(t, s, v); got != strings.TrimSpace(test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
+			view(t, s, func(tx *kv.Tx) error {
+				words, disputed, err := Words(t.Context(), tx, v)
+				var got []string
+				for _, d := range words {
+					got = append(got, d.Who+":"+d.To)
+				}
+				if text := strings.Join(got, " "); test.count != "" && text != test.count || disputed != strings.HasSuffix(test.want, " disputed") {
+					t.Errorf("got the words %q, disputed %v, want %q", text, disputed, test.count)
+				}
+				return err
+			})
 		})
 	}
-}
-
-// TestWords returns the last word of each person that counts.
-func TestWords(t *testing.T) {
-	s := loaded(t, 13, 60)
-	relabel := func(who, to, why string) {
-		t.Helper()
-		mustDecide(t, s, Options{Who: who, Why: why}, Request{Node: 3, Kind: Relabel, To: to})
-	}
-	check := func(want string, disputed bool) {
-		t.Helper()
-		view(t, s, func(tx *kv.Tx) error {
-			words, is, err := Words(t.Context(), tx, 3)
-			must.Do(t, err)
-			var got []string
-			for _, d := range words {
-				got = append(got, d.Who+":"+d.To)
-			}
-			if text := strings.Join(got, " "); text != want || is != disputed {
-				t.Errorf("got %q, disputed %v, want %q, disputed %v", text, is, want, disputed)
-			}
-			return nil
-		})
-	}
-	check("", false)
-	relabel("ann", "beta", "")
-	relabel("bob", "gamma", "")
-	check("ann:beta bob:gamma", true)
-	relabel("ann", "alpha", "")
-	check("bob:gamma ann:alpha", true)
-	relabel("cy", "beta", "the title says so")
-	check("cy:beta", false)
 }
 
 // TestAViewHoldsDisputes refuses a decision about a node that nobody disputed when it was shown.
@@ -205,7 +186,7 @@ func TestDecidersAtOnce(t *testing.T) {
 		t.Errorf("got %q, want the words of ann and bob", got)
 	}
 	atOnce(relabel(one, "cy", "beta"), func() error {
-		_, err := Undo(t.Context(), s, 1, Options{Who: "cy"}, nil)
+		_, err := Undo(t.Context(), s, Options{Who: "cy"}, nil)
 		return err
 	})
 	if got := states(t, s)[one]; got != before[one] {
@@ -237,7 +218,7 @@ func TestDisputesAreCounted(t *testing.T) {
 	write("ann", "beta", 300, 0)
 	write("bob", "gamma", 200, 200)
 	write("cy", "gamma", 150, 0)
-	back, err := Undo(t.Context(), s, 1, Options{}, nil)
+	back, err := Undo(t.Context(), s, Options{}, nil)
 	if err != nil || back.Disputed != 150 {
 		t.Errorf("undo: got %+v, %v, want 150 disputes again", back, err)
 	}

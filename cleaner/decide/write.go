@@ -18,12 +18,12 @@ const mostTogether = 1 << 15
 // writeTogether is WriteSteps in one transaction. If it cannot hold them, the error is kv.ErrTxTooBig.
 func writeTogether(ctx context.Context, s *kv.Store, name func(w *StepWriter) error) (entries Entries, err error) {
 	err = s.UpdateContext(ctx, func(tx *kv.Tx) error {
-		var drafts []draft
+		var drafts []*draft
 		w, err := newStepWriter(ctx, tx, func(d draft) error {
 			if len(drafts) == mostTogether {
 				return kv.ErrTxTooBig
 			}
-			drafts = append(drafts, d)
+			drafts = append(drafts, &d)
 			return nil
 		})
 		if err != nil {
@@ -32,20 +32,19 @@ func writeTogether(ctx context.Context, s *kv.Store, name func(w *StepWriter) er
 		if err := name(w); err != nil {
 			return err
 		}
-		entries = w.entries()
-		slices.SortStableFunc(drafts, func(a, b draft) int { return cmp.Compare(a.Node, b.Node) })
+		slices.SortStableFunc(drafts, func(a, b *draft) int { return cmp.Compare(a.Node, b.Node) })
 		each := func(yield func(*draft, error) bool) {
-			for i := range drafts {
-				if !yield(&drafts[i], nil) {
+			for _, d := range drafts {
+				if !yield(d, nil) {
 					return
 				}
 			}
 		}
-		if entries.Disputed, err = complete(ctx, tx, each, func(*draft) error { return nil }); err != nil {
+		if entries, err = w.complete(ctx, each, func(*draft) error { return nil }); err != nil {
 			return err
 		}
-		for i := range drafts {
-			if err := drafts[i].put(tx); err != nil {
+		for _, d := range drafts {
+			if err := d.put(tx); err != nil {
 				return err
 			}
 		}
@@ -54,23 +53,22 @@ func writeTogether(ctx context.Context, s *kv.Store, name func(w *StepWriter) er
 	return entries, err
 }
 
-// complete makes entries of drafts, which come by their nodes and then by their numbers, and hands them to use. It
-// counts the entries after which their node is disputed. Of several errors it returns that of the first draft.
-func complete(
-	ctx context.Context, tx *kv.Tx, drafts iter.Seq2[*draft, error], use func(*draft) error,
-) (disputed int64, err error) {
-	nodes, err := NewReader(tx)
+// complete makes entries of drafts, which come by their nodes and then by their numbers, and hands them to use. Of
+// several errors it returns that of the first draft.
+func (w *StepWriter) complete(ctx context.Context, drafts iter.Seq2[*draft, error], use func(*draft) error) (Entries, error) {
+	entries := w.entries
+	nodes, err := NewReader(w.tx)
 	if err != nil {
-		return 0, err
+		return entries, err
 	}
-	people := standingReader{ctx: ctx, tx: tx}
+	people := standingReader{ctx: ctx, tx: w.tx}
 	defer people.stop()
 	var f nodeFacts
 	node, step := kv.NoNode, int64(0) // of the draft before
 	var failures refusals
 	for d, err := range drafts {
 		if err != nil {
-			return 0, err
+			return entries, err
 		}
 		isTwice := d.Node == node && d.Step == step
 		if d.Node != node {
@@ -78,12 +76,12 @@ func complete(
 				f.standing, err = people.inForce(d.Node, f.Decision)
 			}
 			if err != nil {
-				return 0, naming.Node(tx, d.Node, err)
+				return entries, naming.Node(w.tx, d.Node, err)
 			}
 		}
 		node, step = d.Node, d.Step
 		if err := ctx.Err(); err != nil {
-			return 0, err
+			return entries, err
 		}
 		if isTwice {
 			err = fmt.Errorf("node %s: %w", f.id, ErrDecidedTwice)
@@ -95,13 +93,19 @@ func complete(
 			continue
 		}
 		if d.Disputed {
-			disputed++
+			entries.Disputed++
+		}
+		if d.isRemoved {
+			entries.RemovedNodes++
+		}
+		if d.unscored {
+			entries.RemovedScores++
 		}
 		if err := use(d); err != nil {
-			return 0, err
+			return entries, err
 		}
 	}
-	return disputed, failures.err()
+	return entries, failures.err()
 }
 
 // refusals are the drafts that cannot be entries.

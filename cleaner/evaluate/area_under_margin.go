@@ -61,11 +61,7 @@ const (
 // a threshold sample are ErrNoLabels, and more than the base classifier learns from ErrOptions.
 func areaUnderMargin(ctx context.Context, t *trial, m *Measurement) error {
 	classes := t.lab.Classes
-	size, err := thresholdSize(t.Labels, classes)
-	if err != nil {
-		return err
-	}
-	samples, err := t.thresholdSamples(size)
+	samples, err := t.thresholdSamples(classes)
 	if err != nil {
 		return err
 	}
@@ -97,28 +93,9 @@ func areaUnderMargin(ctx context.Context, t *trial, m *Measurement) error {
 	return nil
 }
 
-// thresholdSize is how many threshold samples a run has.
-func thresholdSize(labels []kv.Class, classes int) (int, error) {
-	labelled := 0
-	for _, y := range labels {
-		if y != kv.NoClass {
-			labelled++
-		}
-	}
-	if labelled > cleaner.MostLessons {
-		return 0, fmt.Errorf("%d labelled nodes, and the base classifier learns from %d at most: %w",
-			labelled, cleaner.MostLessons, cleaner.ErrOptions)
-	}
-	if labelled <= classes {
-		return 0, fmt.Errorf("%d labelled nodes of %d classes, too few for a threshold sample, want %d or more: %w",
-			labelled, classes, classes+1, cleaner.ErrNoLabels)
-	}
-	return labelled / (classes + 1), nil
-}
-
-// thresholdSamples draws so many labelled nodes for each run, by their places in the file: the run that a node is a
-// sample of, from 1, or 0.
-func (t *trial) thresholdSamples(size int) ([]uint8, error) {
+// thresholdSamples draws the threshold samples of each run from the labelled nodes, by their places in the file: the
+// run that a node is a sample of, from 1, or 0.
+func (t *trial) thresholdSamples(classes int) ([]uint8, error) {
 	var nodes []kv.NodeID
 	for v, err := range t.lab.Order {
 		if err != nil {
@@ -128,9 +105,17 @@ func (t *trial) thresholdSamples(size int) ([]uint8, error) {
 			nodes = append(nodes, v)
 		}
 	}
+	switch {
+	case len(nodes) > cleaner.MostLessons:
+		return nil, fmt.Errorf("%d labelled nodes, and the base classifier learns from %d at most: %w",
+			len(nodes), cleaner.MostLessons, cleaner.ErrOptions)
+	case len(nodes) <= classes:
+		return nil, fmt.Errorf("%d labelled nodes of %d classes, too few for a threshold sample, want %d or more: %w",
+			len(nodes), classes, classes+1, cleaner.ErrNoLabels)
+	}
 	random := rand.New(rand.NewPCG(t.Seed, streamThreshold))
 	random.Shuffle(len(nodes), func(a, b int) { nodes[a], nodes[b] = nodes[b], nodes[a] })
-	samples := make([]uint8, len(t.Labels))
+	samples, size := make([]uint8, len(t.Labels)), len(nodes)/(classes+1)
 	for run := range areaRuns {
 		for _, v := range nodes[run*size : (run+1)*size] {
 			samples[v] = uint8(run + 1)

@@ -24,8 +24,8 @@ func TestAreaUnderMarginIsItsDefinition(t *testing.T) {
 	p := trialOf(t, lab.Labels, make([]float32, n*c))
 	p.lab, p.Seed = lab, seed
 	result := judge(t, p, "aum")
-	size := must.Get(thresholdSize(p.Labels, c))(t)
-	samples := must.Get(p.thresholdSamples(size))(t)
+	samples := must.Get(p.thresholdSamples(c))(t)
+	size := len(slices.DeleteFunc(slices.Clone(p.Labels), func(y kv.Class) bool { return y == kv.NoClass })) / (c + 1)
 	var count [3]int
 	for v, run := range samples {
 		if count[run]++; run != 0 && p.Labels[v] == kv.NoClass {
@@ -90,7 +90,12 @@ func TestAreaUnderMarginRefuses(t *testing.T) {
 		{3, cleaner.ErrNoLabels, "want 4 or more"}, {4, nil, ""}, {cleaner.MostLessons, nil, ""},
 		{cleaner.MostLessons + 1, cleaner.ErrOptions, "learns from 524288 at most"},
 	} {
-		_, err := thresholdSize(make([]kv.Class, c.labelled), 3)
+		inOrder := func(yield func(kv.NodeID, error) bool) {
+			for v := 0; v < c.labelled && yield(kv.NodeID(v), nil); v++ {
+			}
+		}
+		p := &trial{Trial: cleaner.Trial{Labels: make([]kv.Class, c.labelled)}, lab: &cleaner.Lab{Order: inOrder}}
+		_, err := p.thresholdSamples(3)
 		if !errors.Is(err, c.want) || c.want != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%d labelled nodes: got %v, want %v and %q", c.labelled, err, c.want, c.says)
 		}

@@ -72,21 +72,19 @@ func (t *trial) confidentCounts(ctx context.Context) (joint [][]float64, counts 
 	}
 	joint = classmatrix.Dense(classes)
 	err = t.each(ctx, func(_ kv.NodeID, y kv.Class, row []float32) {
-		confident, several := kv.NoClass, false
+		first, above := -1, 0
 		for j, p := range row {
 			if float64(p) >= thresholds[j] {
-				if confident != kv.NoClass {
-					several = true
-					break
+				if above++; above == 1 {
+					first = j
 				}
-				confident = kv.Class(j)
 			}
 		}
-		if several {
-			confident = kv.Class(slices.Index(row, slices.Max(row))) // of equals the first, as numpy.argmax
+		if above > 1 {
+			first = slices.Index(row, slices.Max(row)) // of equals the first, as numpy.argmax
 		}
-		if confident != kv.NoClass {
-			joint[y][confident]++
+		if first >= 0 {
+			joint[y][first]++
 		}
 	})
 	return joint, counts, err

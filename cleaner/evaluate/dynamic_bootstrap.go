@@ -35,20 +35,12 @@ func dynamicBootstrap(ctx context.Context, t *trial, m *Measurement) error {
 	if err != nil {
 		return err
 	}
-	mixture := fitBetas(losses)
+	posteriorOf := fitBetas(losses)
 	return t.each(ctx, func(v kv.NodeID, y kv.Class, row []float32) {
-		posterior := mixture.posterior(lossOf(row[y]))
+		posterior := posteriorOf(lossOf(row[y]))
 		m.Flagged[v] = posterior > 0.5
 		m.Scores[v] = float64((1-tiedByValue)*posterior) + float64(tiedByValue*(1-float64(row[y])))
 	})
-}
-
-// A betaMixture says which losses are high.
-type betaMixture struct {
-	low, span float64 // of the losses that are scaled to [0,1]; span 0: nothing can be told apart
-	of        [2]betaComponent
-	high      int     // the component with the larger mean
-	greatest  float64 // the scaled loss with the greatest posterior
 }
 
 // A betaComponent is a weighted beta distribution.
@@ -64,74 +56,58 @@ func (c betaComponent) logDensity(x float64) float64 {
 
 func (c betaComponent) mean() float64 { return c.a / (c.a + c.b) }
 
-// moments are what a component has of some values: the sum of its posteriors, and by them mean and variance.
-type moments struct{ weight, mean, variance float64 }
-
-// expect is a step of expectation: the moments of both components. The variance of no weight is NaN.
-func expect(x []float64, of [2]betaComponent) (parts [2]moments) {
-	var weight, first, second [2]float64
-	for _, x := range x {
-		share := elementary.Sigmoid(of[1].logDensity(x) - of[0].logDensity(x))
-		for k, r := range [2]float64{1 - share, share} {
-			weight[k] += r
-			first[k] += float64(r * x)
-			second[k] += float64(r * x * x)
-		}
-	}
-	for k := range parts {
-		mean := first[k] / weight[k]
-		parts[k] = moments{weight[k], mean, second[k]/weight[k] - float64(mean*mean)}
-	}
-	return parts
-}
-
-// betaOf is the component with the mean and the variance of what it has of some values.
-func betaOf(of moments, values int) betaComponent {
-	mean := of.mean
-	a := mean * (mean*(1-mean)/max(of.variance, leastVariance) - 1)
-	return betaComponent{a, a * (1 - mean) / mean, of.weight / float64(values)}
-}
-
-// fitBetas fits the mixture to losses, which it overwrites.
-func fitBetas(losses []float64) *betaMixture {
-	m := &betaMixture{of: [2]betaComponent{{1, 2, 0.5}, {2, 1, 0.5}}}
+// fitBetas fits the mixture to losses, which it overwrites. It returns the posterior of high losses by the loss.
+func fitBetas(losses []float64) func(loss float64) float64 {
 	if len(losses) == 0 {
-		return m
+		return nil
 	}
 	slices.Sort(losses) // so that the sums do not depend on the order of the nodes
-	m.low = percentile(losses, mixtureTail)
-	high := percentile(losses, 1-mixtureTail)
-	m.span = high - m.low
-	if m.span <= 0 {
-		m.span = 0
-		return m
+	low, high := percentile(losses, mixtureTail), percentile(losses, 1-mixtureTail)
+	if high <= low {
+		return func(float64) float64 { return 0 }
 	}
+	scale := func(loss float64) float64 { return min(max((loss-low)/(high-low), mixtureEdge), 1-mixtureEdge) }
 	x := losses[:0]
 	for _, loss := range losses {
-		if loss >= m.low && loss <= high {
-			x = append(x, m.scale(loss))
+		if loss >= low && loss <= high {
+			x = append(x, scale(loss))
 		}
 	}
+	mixture := [2]betaComponent{{1, 2, 0.5}, {2, 1, 0.5}}
+	share := func(x float64) float64 {
+		return elementary.Sigmoid(mixture[1].logDensity(x) - mixture[0].logDensity(x))
+	}
 	for range mixtureSteps {
-		for k, part := range expect(x, m.of) {
-			if part.weight > 0 {
-				m.of[k] = betaOf(part, len(x))
+		var weight, first, second [2]float64
+		for _, x := range x {
+			share := share(x)
+			for k, r := range [2]float64{1 - share, share} {
+				weight[k] += r
+				first[k] += float64(r * x)
+				second[k] += float64(r * x * x)
+			}
+		}
+		for k, w := range weight {
+			if w > 0 {
+				mean := first[k] / w
+				variance := second[k]/w - float64(mean*mean)
+				a := mean * (mean*(1-mean)/max(variance, leastVariance) - 1)
+				mixture[k] = betaComponent{a, a * (1 - mean) / mean, w / float64(len(x))}
 			}
 		}
 	}
-	if m.of[0].mean() > m.of[1].mean() {
-		m.high = 0
-	} else {
-		m.high = 1
+	posterior := share
+	if mixture[0].mean() > mixture[1].mean() {
+		posterior = func(x float64) float64 { return 1 - share(x) }
 	}
-	most := math.Inf(-1)
+	most, greatest := math.Inf(-1), 0.0
 	for i := range mixturePoints {
 		at := mixtureEdge + (1-2*mixtureEdge)*float64(i)/(mixturePoints-1)
-		if p := m.at(at); p > most {
-			most, m.greatest = p, at
+		if p := posterior(at); p > most {
+			most, greatest = p, at
 		}
 	}
-	return m
+	return func(loss float64) float64 { return posterior(min(scale(loss), greatest)) }
 }
 
 // percentile is the value below which a share of sorted values lie, interpolated between neighbours.
@@ -142,30 +118,4 @@ func percentile(values []float64, share float64) float64 {
 		return values[i]
 	}
 	return values[i] + float64((at-float64(i))*(values[i+1]-values[i]))
-}
-
-// scale brings a loss into the open interval from 0 to 1.
-func (m *betaMixture) scale(loss float64) float64 {
-	return min(max((loss-m.low)/m.span, mixtureEdge), 1-mixtureEdge)
-}
-
-// shareOf1 is the posterior of component 1 at a loss that scale returned.
-func (m *betaMixture) shareOf1(x float64) float64 {
-	return elementary.Sigmoid(m.of[1].logDensity(x) - m.of[0].logDensity(x))
-}
-
-// at is the posterior of the component of high losses at a scaled loss.
-func (m *betaMixture) at(x float64) float64 {
-	if m.high == 0 {
-		return 1 - m.shareOf1(x)
-	}
-	return m.shareOf1(x)
-}
-
-// posterior is the chance that a loss is of the component of high losses.
-func (m *betaMixture) posterior(loss float64) float64 {
-	if m.span == 0 {
-		return 0
-	}
-	return m.at(min(m.scale(loss), m.greatest))
 }

@@ -102,7 +102,7 @@ type (
 		why     *literal
 	}
 
-	undoStatement    struct{ steps *literal }
+	undoStatement    struct{}
 	rescoreStatement struct{ full bool }
 
 	// auditStatement tells where the audit stands. With a size or a promise, it draws first.

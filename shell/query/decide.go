@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"os"
 	"os/user"
 	"slices"
@@ -261,12 +260,8 @@ func (r *resolver) valueOf(v kv.NodeID, property string) (kv.Value, error) {
 	return value, err
 }
 
-// undo answers undo with the decisions that were taken back.
-func (q *query) undo(ctx context.Context, s *undoStatement) (*Result, error) {
-	steps, err := q.whole(s.steps, "steps", 1, math.MaxInt32, 1)
-	if err != nil {
-		return nil, err
-	}
+// undo answers undo with the decisions that it takes back.
+func (q *query) undo(ctx context.Context) (*Result, error) {
 	opt, err := q.decideOptions(nil)
 	if err != nil {
 		return nil, err
@@ -274,12 +269,11 @@ func (q *query) undo(ctx context.Context, s *undoStatement) (*Result, error) {
 	if err := q.checkArguments(); err != nil {
 		return nil, err
 	}
-	entries, err := cleaner.Undo(ctx, q.store, steps, opt)
+	entries, err := cleaner.Undo(ctx, q.store, opt)
 	if err != nil {
 		return nil, err
 	}
-	q.notices = append(q.notices, "taken back: "+wording.Count(steps, "step", "steps")+", "+
-		wording.Count(entries.Len(), "decision", "decisions"))
+	q.notices = append(q.notices, "taken back: 1 step, "+wording.Count(entries.Len(), "decision", "decisions"))
 	r := q.entriesTable(ctx, entries, []string{"id", "decision", "from", "to", "undoes"})
 	r.entries = entries
 	return r, nil

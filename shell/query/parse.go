@@ -47,7 +47,7 @@ func (p *parser) statement() (statement, error) {
 	case p.accept("audit"):
 		return p.audit()
 	case p.accept("undo"):
-		return p.undo()
+		return &undoStatement{}, nil
 	case p.accept("history"):
 		return p.history()
 	}

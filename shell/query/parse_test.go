@@ -110,7 +110,7 @@ func FuzzParse(f *testing.F) {
 		`count nodes where "a b" not like 'x%' group by label;`, "node it--s", "neighbors 'a b' hops 2 limit $1",
 		"plan nodes where x in (-1e3, +5)", "explain $2 -- why", "nodes where a = 'open",
 		"clean hops 2 preset paper", "clean as given seed 3", "clean out of fold", "clean seed 3 in sample", "undo --who ann", "node 1,--b",
-		"accept a, 'b c' because 'it''s'", "accept all where a because 'b'", "relabel 'X' where score > 1 because $1", "relabel a, b 3", "undo 2", "history x;",
+		"accept a, 'b c' because 'it''s'", "accept all where a because 'b'", "relabel 'X' where score > 1 because $1", "relabel a, b 3", "undo", "history x;",
 		"nodes where a is null", "suspects SAMPLE 50 seed 1 where a = 'b' limit $1", "create index on \"a b\"",
 		"count nodes where a = 1 group by min, b return min(min), sum(\"a b\") order by count, min(min) desc limit 1", "count nodes return max(a)",
 		"nodes return share('x', 2), a", "labels trusted fdr 0.05", "suspects return *", "nodes where a not like 'X%' or share(label) > b",

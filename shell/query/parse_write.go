@@ -75,15 +75,6 @@ func (p *parser) condition(s *decideStatement) bool {
 	return true
 }
 
-// undo = "undo" [ number ] .
-func (p *parser) undo() (s *undoStatement, err error) {
-	s = &undoStatement{}
-	if !p.atEnd("a number of steps") {
-		s.steps, err = p.number("a number of steps")
-	}
-	return s, err
-}
-
 // clean = "clean" { "hops" number | "preset" ( "default" | "paper" ) | "expect" number | "seed" number | imported } ,
 // each at most once.
 func (p *parser) clean() (statement, error) {

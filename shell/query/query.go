@@ -173,7 +173,7 @@ func (q *query) answer(ctx context.Context, s statement) (*Result, error) {
 	case *auditStatement:
 		return q.audit(ctx, s)
 	case *undoStatement:
-		return q.withScores(ctx, func() (*Result, error) { return q.undo(ctx, s) })
+		return q.withScores(ctx, func() (*Result, error) { return q.undo(ctx) })
 	case *historyStatement:
 		return q.history(ctx, s)
 	case *indexStatement:

@@ -55,7 +55,7 @@ func spell(tree any) string {
 		}
 		return text
 	case *undoStatement:
-		return "undo" + option("", s.steps)
+		return "undo"
 	case *indexStatement:
 		return s.verb + " index on " + s.property.String()
 	case *logical:

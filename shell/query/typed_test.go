@@ -102,6 +102,6 @@ func TestIfInARace(t *testing.T) {
 		if lost != 1 {
 			t.Fatalf("round %d: %d of two decisions were refused, want 1", round, lost)
 		}
-		must.Get(decide.Undo(t.Context(), store, 1, decide.Options{}, nil))(t)
+		must.Get(decide.Undo(t.Context(), store, decide.Options{}, nil))(t)
 	}
 }

@@ -60,23 +60,6 @@ func (s *Sample) Labels() (sum int64) {
 	return sum
 }
 
-// IsWhole reports whether a sample that was stored can be one.
-func (s *Sample) IsWhole() bool {
-	taken := make([]int64, len(s.Sizes))
-	for _, d := range s.Draws {
-		if int(d.Stratum) >= len(taken) {
-			return false
-		}
-		taken[d.Stratum]++
-	}
-	for h, size := range s.Sizes {
-		if taken[h] > size {
-			return false
-		}
-	}
-	return len(s.Draws) > 0
-}
-
 // An Estimate is the share of wrong labels, with an interval.
 type Estimate struct {
 	Right, Wrong    int     // of the draws; the others are unsure

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"cmp"
-	"container/heap"
 	"math/rand/v2"
 	"slices"
 )
@@ -84,33 +83,25 @@ type drawn struct {
 	node uint32
 }
 
-// lowest holds the labels of the lowest ranks, as a heap with the highest of them first.
+// lowest holds the labels of the lowest ranks, and some others.
 type lowest []drawn
 
-func (l lowest) Len() int           { return len(l) }
-func (l lowest) Less(i, j int) bool { return l[i].rank > l[j].rank }
-func (l lowest) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
-func (l *lowest) Push(x any)        { *l = append(*l, x.(drawn)) }
-func (l *lowest) Pop() any {
-	last := (*l)[len(*l)-1]
-	*l = (*l)[:len(*l)-1]
-	return last
+func (l *lowest) add(d drawn, most int) {
+	if *l = append(*l, d); len(*l) == 2*most {
+		*l = l.first(most)
+	}
 }
 
-func (l *lowest) add(d drawn, most int) {
-	switch {
-	case len(*l) < most:
-		heap.Push(l, d)
-	case d.rank < (*l)[0].rank:
-		(*l)[0] = d
-		heap.Fix(l, 0)
-	}
+// first are the labels of the lowest ranks, at most so many, the lowest first.
+func (l lowest) first(most int) lowest {
+	slices.SortFunc(l, func(a, b drawn) int { return cmp.Compare(a.rank, b.rank) })
+	return l[:min(len(l), most)]
 }
 
 // order puts the draws of the strata into one order.
 func (s *Sample) order(strata []lowest) {
-	for _, of := range strata {
-		slices.SortFunc(of, func(a, b drawn) int { return cmp.Compare(a.rank, b.rank) })
+	for h, of := range strata {
+		strata[h] = of.first(MostDraws)
 	}
 	labels := s.Labels()
 	taken := make([]int64, len(strata))

@@ -1,10 +1,8 @@
 package audit
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"gonum.org/v1/gonum/mathext"
 
@@ -109,8 +107,7 @@ func NewList(seed uint64, number int, draws int64, share, err float64, each func
 	}); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(drawnLabels, func(a, b drawn) int { return cmp.Compare(a.rank, b.rank) })
-	for _, d := range drawnLabels {
+	for _, d := range drawnLabels.first(int(draws)) {
 		l.Draws = append(l.Draws, d.node)
 	}
 	return l, nil

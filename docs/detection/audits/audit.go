@@ -108,7 +108,7 @@ func (s *simulation) answer(ctx context.Context, who string, nodes []kv.NodeID) 
 	if err != nil || !s.disturbed {
 		return err
 	}
-	if _, err := cleaner.Undo(ctx, s.store, 1, opt); err != nil {
+	if _, err := cleaner.Undo(ctx, s.store, opt); err != nil {
 		return err
 	}
 	_, err = decide.Write(ctx, s.store, requests, opt)

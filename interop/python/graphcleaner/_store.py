@@ -260,11 +260,9 @@ class Store(Generic[Frame]):
             raise GraphcleanerError(re.sub(r"^\d+:\d+: ", "", str(error)), code=error.code) from None
 
     @short
-    def undo(self, steps: int = 1) -> Frame:
-        """Takes the last steps of decisions back."""
-        if (count := _whole(steps, "steps")) < 1:
-            raise GraphcleanerError(f"steps: got {count}, want 1 or more")
-        return self.query(f"undo {count}")
+    def undo(self) -> Frame:
+        """Takes the last step of decisions back."""
+        return self.query("undo")
 
     @short
     def audit(self, size: int | None = None, seed: int | None = None) -> Audit[Frame]:

@@ -448,7 +448,6 @@ def test_errors_of_a_store(papers, tmp_path):
     (lambda s: s.suspects(limit="x"), "limit: invalid literal for int"),
     (lambda s: s.suspects(columns="id"), "columns: got str, want a list"),
     (lambda s: s.append(), "nothing to append, want nodes, edges or predictions"),
-    (lambda s: s.undo("x"), "steps: invalid literal for int"),
     (lambda s: s.append({"id": ["x", "y"], "label": [1.5, float("inf")]}, None, [[1], [1, 2]]), "predictions: setting an array element"),
 ])
 def test_questions_that_are_refused(cleaned, ask, message):

@@ -204,7 +204,6 @@ def test_values_in_a_statement(statement, values, want):
     (lambda s: s.suspects(limit=2.5), "^limit: got 2.5, want a whole number$"),
     (lambda s: s.export("label"), r"^export\('label'\): want scores, suspects, .*predictions, features or transition$"),
     (lambda s: s.decide(987654, "accept"), "^nothing is decided: the store has no node '987654'|^the store has no node '987654'$"),
-    (lambda s: s.undo(0), "^steps: got 0, want 1 or more$"),
     (lambda s: s.decide(pd.Series([True, False]), "accept"), r"^ids: got True and False, want ids themselves, such as frame.id\[mask\]$"),
     (lambda s: s.suspects(None, "x"), "where: got none, and values for it"),
     (lambda s: s.query("count nodes where at = $1", datetime(2022, 1, 1, 9, 30).time()), r"^\$1: got the time of day 09:30:00, want it as a text, .*: '09:30:00.000000' in a column"),

@@ -272,7 +272,7 @@ func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 	decideNow(t, bob, at(2), "p2", decide.Unlabel, "")
 	decideNow(t, bob, at(5), "p1", decide.Unsure, "")
 	decideNow(t, bob, at(6), "p3", decide.Unsure, "")
-	must.Get(cleaner.Undo(t.Context(), bob, 1, decide.Options{Now: func() time.Time { return at(7) }}))(t)
+	must.Get(cleaner.Undo(t.Context(), bob, decide.Options{Now: func() time.Time { return at(7) }}))(t)
 	decideNow(t, bob, at(10), "p3", decide.Relabel, "Systems")
 	files := map[string]string{
 		"ann": strings.ReplaceAll(decisionsOf(t, ann), "tester", "ann"), "bob": strings.ReplaceAll(decisionsOf(t, bob), "tester", "bob"),

@@ -122,7 +122,7 @@ func decisions(store *kv.Store, acknowledge func(int)) error {
 			return nil
 		}
 		if step%4 == 3 {
-			_, err = cleaner.Undo(ctx, store, 1, opt)
+			_, err = cleaner.Undo(ctx, store, opt)
 		} else {
 			var requests []decide.Request
 			for i := range 1 + step%3 {

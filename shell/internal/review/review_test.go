@@ -74,7 +74,7 @@ func reviewed(t *testing.T, store *kv.Store, where, lines string) (out, remarks,
 func undoAll(t *testing.T, store *kv.Store) {
 	t.Helper()
 	for {
-		_, err := cleaner.Undo(t.Context(), store, 1, decide.Options{})
+		_, err := cleaner.Undo(t.Context(), store, decide.Options{})
 		if errors.Is(err, decide.ErrNothingToUndo) {
 			return
 		}

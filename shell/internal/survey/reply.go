@@ -55,7 +55,7 @@ func (r Reply) Write(ctx context.Context, store *kv.Store, opt query.Options) (d
 
 // Undo takes a step back if it is the last one of the person; else the error is a decide.ErrChanged.
 func Undo(ctx context.Context, store *kv.Store, opt query.Options, step int64) (done Done, err error) {
-	entries, err := cleaner.Undo(ctx, store, 1, decide.Options{Who: opt.Who, Last: step})
+	entries, err := cleaner.Undo(ctx, store, decide.Options{Who: opt.Who, Last: step})
 	if errors.Is(err, decide.ErrNothingToUndo) {
 		err = fmt.Errorf("%w: this step is taken back already", decide.ErrChanged)
 	}

@@ -1,20 +1,19 @@
 package labelnoise
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
-	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
+	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
+	"github.com/graphcleaner/graphcleaner/internal/elementary"
+	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 )
 
 func TestParseLabelNoise(t *testing.T) {
@@ -34,13 +33,11 @@ func TestParseLabelNoise(t *testing.T) {
 }
 
 func identityOrder(n int) iter.Seq2[kv.NodeID, error] {
-	return func(yield func(kv.NodeID, error) bool) {
-		for v := range n {
-			if !yield(kv.NodeID(v), nil) {
-				return
-			}
-		}
+	nodes := make([]kv.NodeID, n)
+	for v := range nodes {
+		nodes[v] = kv.NodeID(v)
 	}
+	return listOrder(nodes)
 }
 
 // listOrder is an order of nodes by a list.
@@ -60,55 +57,40 @@ func mustParse(t *testing.T, text string) Noise {
 	return noise
 }
 
-// mustInject is inject in an order that can be read.
-func mustInject(t *testing.T, n Noise, labels []kv.Class, order iter.Seq2[kv.NodeID, error], classes int, seed uint64) []kv.Class {
-	t.Helper()
-	noisy := must.Get(n.Inject(t.Context(), &Graph{Labels: labels, Order: order, Classes: classes}, seed, ops.Options{}))(t)
-	return noisy
+func labelled(labels []kv.Class) (count int) {
+	for _, y := range labels {
+		if y != kv.NoClass {
+			count++
+		}
+	}
+	return count
 }
 
-func TestInjectedNoise(t *testing.T) {
-	for seed := range uint64(100) {
+// inMemory has the graph predict by chance and label, in scratch arrays of a directory of the test.
+func (g *Graph) inMemory(t *testing.T) {
+	g.Scratch = scratch.Temporary(t.TempDir())
+	g.Predict = func(_ context.Context, seed uint64) (*rowstore.Store, error) {
+		s, err := rowstore.New(g.Scratch, len(g.Labels), g.Classes)
+		if err != nil {
+			return nil, err
+		}
 		r := rand.New(rand.NewPCG(seed, 0))
-		n, c := 1+r.IntN(200), 2+r.IntN(5)
-		labels := kvtest.AwkwardLabels(r, n, c)
-		before := slices.Clone(labels)
-		noise := mustParse(t, fmt.Sprintf("%s:%v", Kinds()[(seed+1)%2], 0.05+0.9*r.Float64()))
-		noisy := mustInject(t, noise, labels, identityOrder(n), c, seed)
-		if !slices.Equal(labels, before) {
-			t.Fatalf("seed %d: the labels given were changed", seed)
-		}
-		changed := 0
-		for v, y := range noisy {
-			switch {
-			case labels[v] == kv.NoClass && y != kv.NoClass:
-				t.Fatalf("seed %d: node %d was unlabelled and became %d", seed, v, y)
-			case y == labels[v]:
-				continue
-			case y < 0 || int(y) >= c:
-				t.Fatalf("seed %d: node %d became %d, want one of %d classes", seed, v, y, c)
-			case noise.kind.name == "asym" && int(y) != (int(labels[v])+1)%c:
-				t.Fatalf("seed %d: node %d went from %d to %d, want the next of %d classes", seed, v, labels[v], y, c)
+		for v, err := range g.Order {
+			if err != nil {
+				return nil, err
 			}
-			changed++
-		}
-		if want := int(math.Round(noise.rate * float64(labelled(labels)))); changed != want {
-			t.Errorf("seed %d: %d of %d labels changed at rate %.3f, want %d", seed, changed, labelled(labels), noise.rate, want)
-		}
-		if again := mustInject(t, noise, labels, identityOrder(n), c, seed); !slices.Equal(again, noisy) {
-			t.Errorf("seed %d: a second time it differs", seed)
-		}
-
-		// Numbered otherwise, the node at a place in the file gets the same label.
-		order, renumbered := make([]kv.NodeID, n), make([]kv.Class, n)
-		for place, v := range r.Perm(n) {
-			order[place], renumbered[v] = kv.NodeID(v), labels[place]
-		}
-		other := mustInject(t, noise, renumbered, listOrder(order), c, seed)
-		for place, v := range order {
-			if other[v] != noisy[place] {
-				t.Fatalf("seed %d: the node at place %d becomes %d or %d, by its number", seed, place, noisy[place], other[v])
+			row, sum := make([]float32, g.Classes), float32(0)
+			for j := range row {
+				row[j] = float32(elementary.Exp(r.NormFloat64()))
+				sum += row[j]
+			}
+			for j := range row {
+				row[j] /= sum
+			}
+			if err := s.Write(kv.Range{First: v, End: v + 1}, 0, g.Classes, row); err != nil {
+				return nil, err
 			}
 		}
+		return s, nil
 	}
 }
