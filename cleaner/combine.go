@@ -297,13 +297,13 @@ func (g *group) say(imported Imported) string {
 	if g.name != "" {
 		of += " of the " + g.name
 	}
-	tell := fmt.Sprintf("Of the labels that the built-in classifier, which has not, contradicts, they tell %.0f%% of what it cannot",
+	tell := fmt.Sprintf("They explain %.0f%% of the labels that the built-in classifier, which has not seen them, contradicts",
 		100*g.told)
 	switch {
 	case imported == InSample:
 		return of + " are left out, as was asked for"
 	case g.maySee() && imported == "":
-		return fmt.Sprintf("%s are left out: they may have seen the labels. %s. Up to %.0f%% would be joined. "+
+		return fmt.Sprintf("%s are left out: they may have seen the labels. %s; more than %.0f%% is not believed. "+
 			"If they are out of fold, clean with the option out-of-fold", of, tell, 100*mostTold)
 	case g.weights[1] == 0:
 		return of + " add nothing to the built-in classifier's and were not used"
