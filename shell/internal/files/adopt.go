@@ -3,17 +3,12 @@ package files
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
@@ -49,29 +44,25 @@ type Adopting struct {
 }
 
 // Adopt decides in a store as a file says, in one write: all that it takes is on disk when it returns, or nothing is
-// decided. What the store has already is left alone, so that a file can be taken again. The decisions wait in temporary
-// files in the directory of the store.
-func Adopt(ctx context.Context, store *kv.Store, path string, opt Adopting) (result Adoption, err error) {
-	a := &adopter{
-		path: path, Adopting: opt,
-		rows: spill.New(store.Dir(), opt.Memory/sorterShare), requests: spill.New(store.Dir(), opt.Memory/sorterShare),
-	}
-	defer func() { err = errors.Join(err, a.rows.Close(), a.requests.Close()) }()
-	err = store.View(func(tx *kv.Tx) (err error) {
+// decided. What the store has already is left alone, so that a file can be taken again.
+func Adopt(ctx context.Context, store *kv.Store, path string, opt Adopting) (Adoption, error) {
+	a := &adopter{path: path, Adopting: opt}
+	err := store.View(func(tx *kv.Tx) error {
+		filed, err := readDecisions(ctx, path, tx, opt)
+		if err != nil {
+			return err
+		}
 		if a.shown, err = decide.NewReader(tx); err != nil {
 			return err
 		}
-		if err := readDecisions(ctx, path, tx, opt, a.rows); err != nil {
-			return err
-		}
-		return a.plan(ctx, tx)
+		return a.plan(ctx, tx, filed)
 	})
 	if err != nil {
 		return a.Adoption, err
 	}
 	now := time.Now()
 	entries, err := decide.WriteSteps(ctx, store, func(w *decide.StepWriter) error {
-		return a.decide(ctx, w, func() time.Time { return now })
+		return a.decide(w, func() time.Time { return now })
 	})
 	if err != nil {
 		return a.Adoption, err
@@ -84,10 +75,15 @@ func Adopt(ctx context.Context, store *kv.Store, path string, opt Adopting) (res
 type adopter struct {
 	Adoption
 	Adopting
-	path     string
-	shown    *decide.Reader
-	rows     *spill.Sorter // what the file says, by node and line
-	requests *spill.Sorter // what is taken of it, by line
+	path  string
+	shown *decide.Reader
+	taken []takenDecision
+}
+
+// A takenDecision is taken of a file, with the request for it.
+type takenDecision struct {
+	*filedDecision
+	Request decide.Request
 }
 
 // who made a decision of the file.
@@ -95,44 +91,35 @@ func (a *adopter) who(d *filedDecision) string { return cmp.Or(d.Who, a.Who) }
 
 // plan compares what the file says about each node with the store. Decisions that the file says were taken back are
 // dropped, and of several of one person about one node the last counts.
-func (a *adopter) plan(ctx context.Context, tx *kv.Tx) error {
-	var of []filedDecision // about one node, in the order of the file
-	size := int64(0)       // bytes that they take
-	for record, err := range a.rows.Records(ctx) {
-		if err != nil {
+func (a *adopter) plan(ctx context.Context, tx *kv.Tx, filed []filedDecision) error {
+	slices.SortStableFunc(filed, func(x, y filedDecision) int { return cmp.Compare(x.Node, y.Node) })
+	for len(filed) > 0 {
+		count := 1
+		for count < len(filed) && filed[count].Node == filed[0].Node {
+			count++
+		}
+		var of []filedDecision // about one node, in the order of the file
+		for _, d := range filed[:count] {
+			if d.Undoes == 0 {
+				of = append(of, d)
+				continue
+			}
+			// The latest of that number: files of several people, one after the other, count from 1 each.
+			for i, earlier := range slices.Backward(of) {
+				if earlier.Seq == d.Undoes {
+					of = slices.Delete(of, i, i+1)
+					break
+				}
+			}
+		}
+		if err := a.compare(ctx, tx, of); err != nil {
 			return err
 		}
-		var d filedDecision
-		if err := json.Unmarshal(record.Value, &d); err != nil {
-			return err
-		}
-		if len(of) > 0 && of[0].Node != d.Node {
-			if err := a.compare(ctx, tx, of); err != nil {
-				return err
-			}
-			of, size = of[:0], 0
-		}
-		if d.Undoes == 0 {
-			if size += filedBytes + int64(len(record.Value)); size > a.Memory/2 {
-				return fmt.Errorf("%s:%d: node %s: %w", a.path, d.Line, d.ID,
-					&ops.BudgetError{Job: "import of decisions", Budget: a.Memory, Least: 2 * a.Memory})
-			}
-			of = append(of, d)
-			continue
-		}
-		// The latest of that number: files of several people, one after the other, count from 1 each.
-		for i, earlier := range slices.Backward(of) {
-			if earlier.Seq == d.Undoes {
-				of = slices.Delete(of, i, i+1)
-				break
-			}
-		}
+		filed = filed[count:]
 	}
-	return a.compare(ctx, tx, of)
+	slices.SortFunc(a.taken, func(x, y takenDecision) int { return cmp.Compare(x.Line, y.Line) })
+	return nil
 }
-
-// filedBytes is about what a filedDecision takes in memory beside its texts.
-const filedBytes = 300
 
 // compare compares what the file says about one node with the store.
 func (a *adopter) compare(ctx context.Context, tx *kv.Tx, of []filedDecision) error {
@@ -182,42 +169,23 @@ func (a *adopter) compare(ctx context.Context, tx *kv.Tx, of []filedDecision) er
 				request.View = &now
 			}
 			isFirst, labelStays = false, labelStays && (request.Kind == decide.Reject || request.Kind == decide.Unsure)
-			body, err := json.Marshal(takenDecision{*d, request})
-			if err == nil {
-				err = a.requests.AddUint64(uint64(d.Line), body)
-			}
-			if err != nil {
-				return err
-			}
+			a.taken = append(a.taken, takenDecision{d, request})
 		}
 	}
 	return nil
 }
 
-// A takenDecision is taken of a file, with the request for it.
-type takenDecision struct {
-	filedDecision
-	Request decide.Request
-}
-
 // decide names the decisions that are taken, in the order of the file. Neighbouring ones of one moment, person and
 // reason become one step.
-func (a *adopter) decide(ctx context.Context, w *decide.StepWriter, now func() time.Time) error {
+func (a *adopter) decide(w *decide.StepWriter, now func() time.Time) error {
 	var step decide.Options
-	isFirst := true
-	for record, err := range a.requests.Records(ctx) {
-		if err != nil {
-			return err
+	for i, d := range a.taken {
+		why := d.Why
+		if why == "" && d.Kind == decide.None {
+			why = "imported from " + wording.Short(filepath.Base(a.path))
 		}
-		var d takenDecision
-		if err := json.Unmarshal(record.Value, &d); err != nil {
-			return err
-		}
-		if d.Why == "" && d.Kind == decide.None {
-			d.Why = "imported from " + wording.Short(filepath.Base(a.path))
-		}
-		if who := a.who(&d.filedDecision); isFirst || who != step.Who || d.Why != step.Why || !d.Time.Equal(step.Time) {
-			step, isFirst = decide.Options{Who: who, Why: d.Why, Time: d.Time, Now: now}, false
+		if who := a.who(d.filedDecision); i == 0 || who != step.Who || why != step.Why || !d.Time.Equal(step.Time) {
+			step = decide.Options{Who: who, Why: why, Time: d.Time, Now: now}
 			if err := w.Begin(step); err != nil {
 				return err
 			}

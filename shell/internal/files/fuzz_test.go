@@ -1,13 +1,11 @@
 package files
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 )
@@ -23,16 +21,11 @@ func FuzzDecisions(f *testing.F) {
 		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		tx := store.Begin()
 		defer tx.Close()
-		sorted := spill.New(dir, 1<<20)
-		defer sorted.Close()
-		opt := Adopting{Job: Job{Memory: 1 << 20}}
-		if err := readDecisions(t.Context(), path, tx, opt, sorted); err != nil {
+		filed, err := readDecisions(t.Context(), path, tx, Adopting{Job: Job{Memory: 1 << 20}})
+		if err != nil {
 			return
 		}
-		for record, err := range sorted.Records(t.Context()) {
-			must.Do(t, err)
-			var d filedDecision
-			must.Do(t, json.Unmarshal(record.Value, &d))
+		for _, d := range filed {
 			if int(d.Node) >= tx.NumNodes() || d.To != "" && d.Undoes == 0 && !slices.Contains(tx.Classes(), d.To) {
 				t.Errorf("%q: got the decision %+v, want one of a node and a class of the store", text, d)
 			}

@@ -141,10 +141,13 @@ func (s *scoreRows) chance(row table.Row, column int) (float64, error) {
 }
 
 // namesOf are the classes of a run.
-func namesOf(run *cleaner.ForeignRun) map[string]bool {
-	names := make(map[string]bool)
-	for _, name := range run.Model.Census.Names {
-		names[name] = true
+func namesOf(run *cleaner.ForeignRun) map[string]bool { return setOf(run.Model.Census.Names) }
+
+// setOf is the set of some names.
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
 	}
-	return names
+	return set
 }
