@@ -125,19 +125,7 @@ func (c *exportCommand) writeArray(
 		if err != nil {
 			return err
 		}
-		w, err := npy.NewWriter(out, tx.Shape().Present, len(classes))
-		if err != nil {
-			return err
-		}
-		for row, err := range predictions {
-			if err != nil {
-				return err
-			}
-			if err := w.Write(row); err != nil {
-				return err
-			}
-		}
-		return w.Close()
+		return npy.Write(out, tx.Shape().Present, len(classes), predictions)
 	}
 	hops := 0
 	switch run, err := query.LastRun(tx); {
@@ -165,21 +153,15 @@ func (c *exportCommand) writeArray(
 
 // writeFeatures writes features as .npy in the order of the nodes file.
 func writeFeatures(ctx context.Context, tx *kv.Tx, features *cleaner.FeatureRows, out io.Writer) error {
-	w, err := npy.NewWriter(out, tx.Shape().Present, features.Width())
-	if err != nil {
-		return err
-	}
 	row := make([]float32, features.Width())
-	for v, err := range tx.InFileOrder() {
-		if err = cmp.Or(err, ctx.Err()); err != nil {
-			return err
+	return npy.Write(out, tx.Shape().Present, len(row), func(yield func([]float32, error) bool) {
+		for v, err := range tx.InFileOrder() {
+			if err = cmp.Or(err, ctx.Err()); err == nil {
+				err = features.Read(kv.Range{First: v, End: v + 1}, 0, len(row), row)
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
 		}
-		if err := features.Read(kv.Range{First: v, End: v + 1}, 0, len(row), row); err != nil {
-			return err
-		}
-		if err := w.Write(row); err != nil {
-			return fmt.Errorf("features: %w", err)
-		}
-	}
-	return w.Close()
+	})
 }

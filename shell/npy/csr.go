@@ -2,125 +2,174 @@ package npy
 
 import (
 	"archive/zip"
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 )
 
-// openCSR opens a scipy CSR matrix: row i holds data[k] in column indices[k] for indptr[i] ≤ k < indptr[i+1]. The three
-// arrays are streamed side by side.
+// A csr reads the rows of a scipy CSR matrix: row i holds data[k] in column indices[k] for indptr[i] ≤ k < indptr[i+1].
+// The three arrays are streamed side by side.
+type csr struct {
+	reader                *Reader
+	indptr, indices, data *vector
+	end                   int64     // indptr of the row last read
+	values                []float64 // of a row, without zeros
+	row                   []float64
+}
+
+// openCSR opens the arrays of a CSR matrix.
 func (r *Reader) openCSR(members map[string]*zip.File) error {
 	if f := members["format"]; f != nil {
-		isCSR, err := endsWith(f, "csr")
-		if err != nil {
-			return r.wrap("format", err)
-		}
-		if !isCSR {
-			return r.errorf("is a sparse matrix in another format than csr: save m.tocsr()")
-		}
-	}
-	if err := r.readShape(members); err != nil {
-		return err
-	}
-	var vectors [3]*vector
-	for i, name := range []string{"indptr", "indices", "data"} {
-		v, err := r.openVector(members, name)
+		in, err := r.stream(f, "format")
 		if err != nil {
 			return err
 		}
-		if name != "data" && (v.kind == 'f' || v.kind == 'b') {
-			return r.wrap(name, errors.New("holds no integers, want integers"))
+		text, err := io.ReadAll(io.LimitReader(in, maxHeader))
+		if err != nil {
+			return r.fail("format", -1, readError(err, "its values"))
 		}
-		vectors[i] = v
+		if !bytes.HasSuffix(bytes.ReplaceAll(text, []byte{0}, nil), []byte("csr")) { // numpy has zeros between letters
+			return r.errorf("is a sparse matrix in another format than csr: save m.tocsr()")
+		}
 	}
-	indptr, indices, data := vectors[0], vectors[1], vectors[2]
-	if indptr.length != r.rows+1 {
-		return r.wrap("indptr", fmt.Errorf("holds %d values, want %d, one more than rows", indptr.length, r.rows+1))
+	c := &csr{reader: r}
+	var shape *vector
+	for _, part := range []struct {
+		name string
+		to   **vector
+	}{{"shape", &shape}, {"indptr", &c.indptr}, {"indices", &c.indices}, {"data", &c.data}} {
+		v, err := r.openVector(members, part.name)
+		if err != nil {
+			return err
+		}
+		if part.name != "data" && !v.isInteger() {
+			return r.fail(part.name, -1, errors.New("holds no integers, want integers"))
+		}
+		*part.to = v
 	}
-	if indices.length != data.length {
-		return r.wrap("indices", fmt.Errorf("holds %d values, want the %d of data", indices.length, data.length))
+	if shape.length != 2 {
+		return r.fail("shape", -1, fmt.Errorf("holds %d values, want two integers", shape.length))
 	}
-	r.sparse = true
-	c := &csr{reader: r, indptr: indptr, indices: indices, data: data}
+	rows, err := shape.integer()
+	if err == nil {
+		var columns int64
+		columns, err = shape.integer()
+		err = errors.Join(err, r.setShape(rows, columns))
+	}
+	if err != nil {
+		return r.fail("shape", -1, err)
+	}
+	if c.indptr.length != r.NumRows+1 {
+		return r.fail("indptr", -1, fmt.Errorf("holds %d values, want %d, one more than rows", c.indptr.length, r.NumRows+1))
+	}
+	if c.indices.length != c.data.length {
+		return r.fail("indices", -1, fmt.Errorf("holds %d values, want the %d of data", c.indices.length, c.data.length))
+	}
 	r.next, r.finish = c.next, c.finish
-	first, err := indptr.integer()
+	first, err := c.indptr.integer()
 	if err == nil && first != 0 {
 		err = fmt.Errorf("begins with %d, want 0", first)
 	}
 	if err != nil {
-		return r.wrap("indptr", err)
+		return r.fail("indptr", -1, err)
 	}
 	return nil
 }
 
-func (r *Reader) readShape(members map[string]*zip.File) error {
-	v, err := r.openVector(members, "shape")
-	if err != nil {
-		return err
-	}
-	if v.length != 2 || v.kind == 'f' || v.kind == 'b' {
-		return r.wrap("shape", fmt.Errorf("holds %d values, want two integers", v.length))
-	}
-	var sizes [2]int64
-	for i := range sizes {
-		if sizes[i], err = v.integer(); err != nil {
-			return r.wrap("shape", err)
-		}
-	}
-	if err := r.setShape(sizes[0], sizes[1]); err != nil {
-		return r.wrap("shape", err)
-	}
-	return nil
-}
-
-// A csr reads the rows of a CSR matrix.
-type csr struct {
-	reader                *Reader
-	indptr, indices, data *vector
-	end                   int64 // indptr of the row last read
-	columns               []uint32
-	values                []float64
-}
-
-func (c *csr) next() (Row, error) {
+// next reads the next row. The values of a column that is there several times add up, as scipy has it.
+func (c *csr) next() ([]float64, error) {
 	r := c.reader
 	end, err := c.indptr.integer()
 	if err == nil && (end < c.end || end > c.data.length) {
 		err = fmt.Errorf("says %d, want a number from %d to %d", end, c.end, c.data.length)
 	}
-	if err == nil && end-c.end > r.cols {
-		err = fmt.Errorf("gives it %d values, want at most one for each of %d columns", end-c.end, r.cols)
+	if err == nil && end-c.end > r.NumColumns {
+		err = fmt.Errorf("gives it %d values, want at most one for each of %d columns", end-c.end, r.NumColumns)
 	}
 	if err != nil {
-		return Row{}, r.wrapRow("indptr", r.at, err)
+		return nil, r.fail("indptr", r.at, err)
 	}
 	n := int(end - c.end)
 	c.end = end
-	c.columns, c.values = slices.Grow(c.columns[:0], n)[:n], slices.Grow(c.values[:0], n)[:n]
-	for i := range c.columns {
-		column, err := c.indices.integer()
-		if err == nil && (column < 0 || column >= r.cols) {
-			err = fmt.Errorf("holds column %d, want 0 to %d", column, r.cols-1)
-		}
-		if err != nil {
-			return Row{}, r.wrapRow("indices", r.at, err)
-		}
-		c.columns[i] = uint32(column)
+	if c.values = slices.Grow(c.values[:0], n)[:n]; c.row == nil {
+		c.row = make([]float64, r.NumColumns)
 	}
 	if err := c.data.read(c.values); err != nil {
-		return Row{}, r.wrapRow("data", r.at, err)
+		return nil, r.fail("data", r.at, err)
 	}
-	return Row{Columns: c.columns, Values: c.values}, nil
+	clear(c.row)
+	for _, value := range c.values {
+		column, err := c.indices.integer()
+		if err == nil && (column < 0 || column >= r.NumColumns) {
+			err = fmt.Errorf("holds column %d, want 0 to %d", column, r.NumColumns-1)
+		}
+		if err != nil {
+			return nil, r.fail("indices", r.at, err)
+		}
+		c.row[column] += value
+	}
+	return c.row, nil
 }
 
 // finish checks that the rows used all values, and the members' checksums.
 func (c *csr) finish() error {
 	if c.end != c.data.length {
-		return c.reader.wrap("indptr", fmt.Errorf("ends with %d, want %d, the length of data", c.end, c.data.length))
+		return c.reader.fail("indptr", -1, fmt.Errorf("ends with %d, want %d, the length of data", c.end, c.data.length))
 	}
 	var errs []error
 	for _, v := range []*vector{c.indptr, c.indices, c.data} {
 		errs = append(errs, c.reader.atEnd(v.in, v.name))
 	}
 	return errors.Join(errs...)
+}
+
+// A vector streams the values of a one-dimensional member.
+type vector struct {
+	dtype
+	name   string
+	in     *bufio.Reader
+	length int64
+	raw    []byte
+}
+
+// openVector opens a one-dimensional member, its length held against the size of the member.
+func (r *Reader) openVector(members map[string]*zip.File, name string) (*vector, error) {
+	f := members[name]
+	if f == nil {
+		return nil, r.errorf("has indptr but not %q, want the data, indices, indptr and shape of a scipy CSR matrix", name)
+	}
+	in, err := r.stream(f, name)
+	if err != nil {
+		return nil, err
+	}
+	h, err := readMatrix(in, int64(f.UncompressedSize64))
+	if err == nil && len(h.shape) != 1 {
+		err = fmt.Errorf("has shape %s, want one dimension", h.shapeText())
+	}
+	if err != nil {
+		return nil, r.fail(name, -1, err)
+	}
+	return &vector{dtype: h.dtype, name: name, in: in, length: h.rows}, nil
+}
+
+// read reads the next len(dst) values.
+func (v *vector) read(dst []float64) error {
+	v.raw = slices.Grow(v.raw[:0], len(dst)*v.size)[:len(dst)*v.size]
+	if _, err := io.ReadFull(v.in, v.raw); err != nil {
+		return readError(err, "its values")
+	}
+	v.floats(dst, v.raw)
+	return nil
+}
+
+// integer reads the next value of a vector of integers.
+func (v *vector) integer() (int64, error) {
+	var raw [8]byte
+	if _, err := io.ReadFull(v.in, raw[:v.size]); err != nil {
+		return 0, readError(err, "its values")
+	}
+	return v.dtype.integer(raw[:]), nil
 }

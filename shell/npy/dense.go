@@ -1,8 +1,6 @@
 package npy
 
 import (
-	"bufio"
-	"fmt"
 	"io"
 	"slices"
 )
@@ -53,13 +51,13 @@ func (r *Reader) openArray(content io.ReaderAt, size int64) error {
 		err = r.setShape(h.rows, h.cols)
 	}
 	if err != nil {
-		return r.wrap("", err)
+		return r.fail("", -1, err)
 	}
 	a := &array{header: h, content: content}
 	perBlock := min(max(blockBytes/(8*max(h.cols, 1)), 1), max(h.rows, 1))
 	var raw []byte
 	var block []float64 // [perBlock×cols]; the file has been found to hold as many values
-	r.next = func() (_ Row, err error) {
+	r.next = func() (_ []float64, err error) {
 		if block == nil {
 			block = make([]float64, perBlock*h.cols)
 		}
@@ -67,33 +65,10 @@ func (r *Reader) openArray(content io.ReaderAt, size int64) error {
 		if in == 0 {
 			rows := min(perBlock, h.rows-r.at)
 			if raw, err = read(a, r.at, rows, block[:rows*h.cols], raw, h.floats); err != nil {
-				return Row{}, r.wrapRow("", r.at, err)
+				return nil, r.fail("", r.at, err)
 			}
 		}
-		return Row{Values: block[in*h.cols : (in+1)*h.cols]}, nil
+		return block[in*h.cols : (in+1)*h.cols], nil
 	}
 	return nil
-}
-
-// streamRows reads the rows of a member of an archive.
-func (r *Reader) streamRows(in *bufio.Reader, t dtype, member string) func() (Row, error) {
-	var raw []byte
-	var values []float64
-	return func() (Row, error) {
-		if values == nil {
-			raw, values = make([]byte, r.cols*int64(t.size)), make([]float64, r.cols)
-		}
-		if _, err := io.ReadFull(in, raw); err != nil {
-			return Row{}, r.wrapRow(member, r.at, readError(err, "its values"))
-		}
-		t.floats(values, raw)
-		return Row{Values: values}, nil
-	}
-}
-
-// wrap names the file, and the member, that an error is about.
-func (r *Reader) wrap(member string, err error) error { return r.wrapRow(member, -1, err) }
-
-func (r *Reader) wrapRow(member string, row int64, err error) error {
-	return &Error{Path: r.path, Member: member, Row: row, Msg: fmt.Sprint(err)}
 }

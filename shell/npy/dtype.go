@@ -17,17 +17,10 @@ type dtype struct {
 
 func parseType(descr string) (dtype, error) {
 	t := dtype{descr: descr, order: binary.LittleEndian}
-	code := descr
-	if code != "" {
-		switch code[0] {
-		case '<', '|', '=':
-			code = code[1:]
-		case '>':
-			t.order = binary.BigEndian
-			code = code[1:]
-		}
+	if strings.HasPrefix(descr, ">") {
+		t.order = binary.BigEndian
 	}
-	switch code {
+	switch code := strings.TrimLeft(descr, "<|=>"); code {
 	case "b1", "?":
 		t.kind, t.size = 'b', 1
 	case "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8":
@@ -42,50 +35,44 @@ func parseType(descr string) (dtype, error) {
 	return t, nil
 }
 
+// isInteger says whether the numbers are integers.
+func (t dtype) isInteger() bool { return t.kind == 'i' || t.kind == 'u' }
+
 // floats reads len(dst) values from src.
 func (t dtype) floats(dst []float64, src []byte) {
 	switch {
-	case t.kind == 'f' && t.size == 2:
-		for i := range dst {
-			dst[i] = half(t.order.Uint16(src[2*i:]))
-		}
 	case t.kind == 'f' && t.size == 4:
 		for i := range dst {
 			dst[i] = float64(math.Float32frombits(t.order.Uint32(src[4*i:])))
 		}
-	case t.kind == 'f':
+	case t.kind == 'f' && t.size == 8:
 		for i := range dst {
 			dst[i] = math.Float64frombits(t.order.Uint64(src[8*i:]))
 		}
-	case t.kind == 'u' && t.size == 8:
+	case t.kind == 'f':
 		for i := range dst {
-			dst[i] = float64(t.order.Uint64(src[8*i:]))
+			dst[i] = half(t.order.Uint16(src[2*i:]))
 		}
 	default:
 		for i := range dst {
-			dst[i] = float64(t.integer(src[t.size*i:]))
+			n := t.integer(src[t.size*i:])
+			if dst[i] = float64(n); t.kind == 'u' {
+				dst[i] = float64(uint64(n))
+			}
 		}
 	}
 }
 
 // half is the number that an IEEE 754 binary16 stands for: a sign, 5 bits of exponent, 10 of fraction.
 func half(bits uint16) float64 {
-	exponent, fraction := int(bits>>10&0x1f), float64(bits&0x3ff)
-	var x float64
-	switch {
-	case exponent == 0x1f && fraction != 0:
-		x = math.NaN()
-	case exponent == 0x1f:
+	x := float64(math.Float32frombits(uint32(bits&0x7fff)<<13)) * 0x1p112 // the exponents of a float32 begin 112 lower
+	switch magnitude := bits & 0x7fff; {
+	case magnitude > 0x7c00:
+		return math.NaN()
+	case magnitude == 0x7c00:
 		x = math.Inf(1)
-	case exponent == 0:
-		x = math.Ldexp(fraction, -24)
-	default:
-		x = math.Ldexp(1024+fraction, exponent-25)
 	}
-	if bits>>15 != 0 {
-		return -x
-	}
-	return x
+	return math.Copysign(x, float64(int16(bits))+0.5)
 }
 
 // integers reads len(dst) bools or integers from src.
@@ -97,24 +84,19 @@ func (t dtype) integers(dst []int64, src []byte) {
 
 // integer reads one bool or integer; a uint64 above the largest int64 becomes negative.
 func (t dtype) integer(src []byte) int64 {
+	var bits uint64
 	switch t.size {
 	case 1:
-		if t.kind == 'i' {
-			return int64(int8(src[0]))
-		}
-		return int64(src[0])
+		bits = uint64(src[0])
 	case 2:
-		v := t.order.Uint16(src)
-		if t.kind == 'i' {
-			return int64(int16(v))
-		}
-		return int64(v)
+		bits = uint64(t.order.Uint16(src))
 	case 4:
-		v := t.order.Uint32(src)
-		if t.kind == 'i' {
-			return int64(int32(v))
-		}
-		return int64(v)
+		bits = uint64(t.order.Uint32(src))
+	default:
+		return int64(t.order.Uint64(src))
 	}
-	return int64(t.order.Uint64(src))
+	if shift := 64 - 8*t.size; t.kind == 'i' {
+		return int64(bits<<shift) >> shift
+	}
+	return int64(bits)
 }

@@ -12,10 +12,12 @@ import (
 
 // Integers is a dense matrix of integers in an .npy file, read at any row.
 type Integers struct {
+	Path    string // as given to OpenIntegers
+	Size    int64  // of the file, in bytes
+	NumRows int64
+
 	array
-	path     string
-	file     *stream.File
-	fileSize int64
+	file *stream.File
 }
 
 // OpenIntegers opens an .npy file of integers with the given number of columns, and checks all that can be checked
@@ -29,11 +31,11 @@ func OpenIntegers(ctx context.Context, path string, columns int) (*Integers, err
 	if err != nil {
 		return nil, err
 	}
-	m := &Integers{array: array{content: f}, path: path, file: f, fileSize: size}
+	m := &Integers{Path: path, Size: size, array: array{content: f}, file: f}
 	m.header, err = readMatrix(f, size)
 	switch isMatrix := len(m.shape) == 2; {
 	case err != nil:
-	case m.kind != 'i' && m.kind != 'u':
+	case !m.isInteger():
 		err = fmt.Errorf("holds values of type %q, want integers", m.descr)
 	case isMatrix && m.cols == int64(columns):
 	case isMatrix && m.rows == int64(columns):
@@ -45,17 +47,9 @@ func OpenIntegers(ctx context.Context, path string, columns int) (*Integers, err
 	if err != nil {
 		return nil, errors.Join(&Error{Path: path, Row: -1, Msg: err.Error()}, f.Close())
 	}
+	m.NumRows = m.rows
 	return m, nil
 }
-
-// Path is the file's path as given to OpenIntegers.
-func (m *Integers) Path() string { return m.path }
-
-// Size is the size of the file in bytes.
-func (m *Integers) Size() int64 { return m.fileSize }
-
-// NumRows is the number of rows.
-func (m *Integers) NumRows() int64 { return m.rows }
 
 // RowBytes is the size of a row in bytes.
 func (m *Integers) RowBytes() int64 { return m.cols * int64(m.size) }
@@ -65,7 +59,7 @@ func (m *Integers) RowBytes() int64 { return m.cols * int64(m.size) }
 func (m *Integers) Read(row int64, dst []int64, raw []byte) ([]byte, error) {
 	raw, err := read(&m.array, row, int64(len(dst))/m.cols, dst, raw, m.integers)
 	if err != nil {
-		return raw, &Error{Path: m.path, Row: row, Msg: err.Error()}
+		return raw, &Error{Path: m.Path, Row: row, Msg: err.Error()}
 	}
 	return raw, nil
 }

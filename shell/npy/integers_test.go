@@ -62,8 +62,8 @@ func TestIntegers(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		if m.NumRows() != int64(rows) || m.Unsigned() != (descr[1] == 'u') || m.RowBytes() != int64(cols)*int64(descr[2]-'0') {
-			t.Errorf("seed %d, %s: got %d rows of %d bytes, unsigned %t", seed, descr, m.NumRows(), m.RowBytes(), m.Unsigned())
+		if m.NumRows != int64(rows) || m.Unsigned() != (descr[1] == 'u') || m.RowBytes() != int64(cols)*int64(descr[2]-'0') {
+			t.Errorf("seed %d, %s: got %d rows of %d bytes, unsigned %t", seed, descr, m.NumRows, m.RowBytes(), m.Unsigned())
 		}
 		var got []int64
 		var raw []byte
@@ -98,8 +98,8 @@ func TestIntegersTransposed(t *testing.T) {
 		for i := range edges {
 			want = append(want, values[i], values[edges+i])
 		}
-		if m.NumRows() != int64(edges) || !slices.Equal(got, want) {
-			t.Errorf("seed %d: got %d rows %v, want %d rows %v", seed, m.NumRows(), got, edges, want)
+		if m.NumRows != int64(edges) || !slices.Equal(got, want) {
+			t.Errorf("seed %d: got %d rows %v, want %d rows %v", seed, m.NumRows, got, edges, want)
 		}
 		if err := m.Close(); err != nil {
 			t.Error(err)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -96,15 +97,7 @@ func dense(path, name string) (rows [][]float64, err error) {
 		if err != nil {
 			return rows, err
 		}
-		values := make([]float64, r.NumColumns())
-		if r.Sparse() {
-			for i, j := range row.Columns {
-				values[j] += row.Values[i]
-			}
-		} else {
-			copy(values, row.Values)
-		}
-		rows = append(rows, values)
+		rows = append(rows, slices.Clone(row))
 	}
 	return rows, r.Close()
 }
@@ -161,9 +154,9 @@ func TestFortranBlocks(t *testing.T) {
 	seen := 0
 	for row, err := range r.Rows() {
 		must.Do(t, err)
-		for j, v := range row.Values {
-			if want := float64(int(row.Index)*cols + j); v != want {
-				t.Fatalf("row %d column %d: got %v, want %v", row.Index, j, v, want)
+		for j, v := range row {
+			if want := float64(seen*cols + j); v != want {
+				t.Fatalf("row %d column %d: got %v, want %v", seen, j, v, want)
 			}
 		}
 		seen++
@@ -293,15 +286,17 @@ func inflated(t *testing.T, content []byte) []byte {
 }
 
 func TestWriterRoundTrip(t *testing.T) {
+	write32 := func(out io.Writer, rows, cols int, values ...[]float32) error {
+		return Write(out, rows, cols, func(yield func([]float32, error) bool) {
+			for _, row := range values {
+				if !yield(row, nil) {
+					return
+				}
+			}
+		})
+	}
 	var out bytes.Buffer
-	w := must.Get(NewWriter(&out, 2, 3))(t)
-	for _, row := range [][]float32{{1, 2, 3}, {4, float32(math.NaN()), 6}} {
-		must.Do(t, w.Write(row))
-	}
-	if err := w.Write([]float32{1, 2, 3}); err == nil {
-		t.Error("a third row of two: got no error")
-	}
-	must.Do(t, w.Close())
+	must.Do(t, write32(&out, 2, 3, []float32{1, 2, 3}, []float32{4, float32(math.NaN()), 6}))
 	if begin := out.Len() - 2*3*4; begin%64 != 0 {
 		t.Errorf("the values begin at byte %d, want a multiple of 64", begin)
 	}
@@ -309,9 +304,13 @@ func TestWriterRoundTrip(t *testing.T) {
 	if got, want := fmt.Sprint(rows), "[[1 2 3] [4 NaN 6]]"; err != nil || got != want {
 		t.Errorf("got %v, %v, want %v", got, err, want)
 	}
-	short := must.Get(NewWriter(&out, 1, 1))(t)
-	if err := short.Close(); err == nil {
-		t.Error("one row missing: Close gave no error")
+	for rows := range 3 {
+		if err := write32(io.Discard, rows, 1, []float32{1}); (err == nil) != (rows == 1) {
+			t.Errorf("one row of %d: got error %v", rows, err)
+		}
+	}
+	if err := write32(io.Discard, 1, 2, []float32{1}); err == nil {
+		t.Error("a row of one value of two: got no error")
 	}
 }
 
@@ -335,14 +334,16 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var values int64
+		var values, rows int64
 		for row, err := range r.Rows() {
-			if err != nil || row.Index > 1000 {
+			if rows++; err != nil || rows > 1000 {
 				break
 			}
-			values += int64(len(row.Values))
+			if values += int64(len(row)); values > 1<<24 {
+				break
+			}
 		}
-		if limit := int64(len(content)+1) * maxInflation; values > limit {
+		if limit := int64(len(content)+1) * maxInflation; values > limit && !bytes.Contains(content, []byte("indptr")) { // which has zeros
 			t.Errorf("got %d values of a file of %d bytes", values, len(content))
 		}
 		if err := r.Close(); err != nil {

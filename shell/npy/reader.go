@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"math"
 	"path/filepath"
@@ -38,27 +37,16 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// A Row is one row of a matrix, borrowed until the next step of Reader.Rows.
-type Row struct {
-	Index int64 // 0-based
-	// Columns holds the columns that Values belong to if the matrix is sparse, in any order. The values of a column
-	// that is there several times add up, as scipy has it; the others are zero. It is nil if Values holds the whole
-	// row.
-	Columns []uint32
-	Values  []float64
-}
-
 // A Reader reads the rows of one matrix from first to last.
 type Reader struct {
-	path   string
-	size   int64 // of the file in bytes
-	rows   int64
-	cols   int64
-	sparse bool
+	Path                string // as given to Open
+	Size                int64  // of the file, in bytes
+	NumRows, NumColumns int64
+
 	at     int64 // rows handed out
-	next   func() (Row, error)
-	finish func() error // called once behind the last row
-	closes []io.Closer
+	next   func() ([]float64, error)
+	finish func() error // called once behind the last row; may be nil
+	file   *stream.File
 }
 
 // Open opens an .npy or .npz file and checks all that can be checked before reading its values. Of an .npz with several
@@ -73,7 +61,7 @@ func Open(ctx context.Context, path, name string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{path: path, size: size, closes: []io.Closer{f}}
+	r := &Reader{Path: path, Size: size, file: f}
 	if extension == ".npy" {
 		err = r.openArray(f, size)
 	} else {
@@ -106,62 +94,41 @@ func openFile(ctx context.Context, path string) (*stream.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// Path is the file's path as given to Open.
-func (r *Reader) Path() string { return r.path }
-
-// Size is the size of the file in bytes, as it lies on disk.
-func (r *Reader) Size() int64 { return r.size }
-
-// NumRows is the number of rows.
-func (r *Reader) NumRows() int64 { return r.rows }
-
-// NumColumns is the number of columns.
-func (r *Reader) NumColumns() int64 { return r.cols }
-
-// Sparse says whether rows come with their Columns.
-func (r *Reader) Sparse() bool { return r.sparse }
-
-// Rows yields the rows from where the last call stopped. On failure it yields the error, once, and stops.
-func (r *Reader) Rows() iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
-		for r.at < r.rows {
+// Rows yields the values [NumColumns] of each row, borrowed until the next step. On failure it yields the error, once,
+// and stops. It can be called once.
+func (r *Reader) Rows() iter.Seq2[[]float64, error] {
+	return func(yield func([]float64, error) bool) {
+		for ; r.at < r.NumRows; r.at++ {
 			row, err := r.next()
-			row.Index = r.at
-			r.at++
 			if !yield(row, err) || err != nil {
 				return
 			}
 		}
-		if r.finish == nil {
-			return
-		}
-		err := r.finish()
-		r.finish = nil
-		if err != nil {
-			yield(Row{}, err)
+		if r.finish != nil {
+			if err := r.finish(); err != nil {
+				yield(nil, err)
+			}
 		}
 	}
 }
 
 // Close releases the file.
-func (r *Reader) Close() error {
-	var err error
-	for i := len(r.closes) - 1; i >= 0; i-- {
-		err = errors.Join(err, r.closes[i].Close())
-	}
-	r.closes = nil
-	return err
-}
+func (r *Reader) Close() error { return r.file.Close() }
 
 // setShape takes the shape of the matrix. Its bounds keep the memory that a row takes small.
 func (r *Reader) setShape(rows, cols int64) error {
-	r.rows, r.cols = rows, cols
+	r.NumRows, r.NumColumns = rows, cols
 	if rows < 0 || cols < 0 || rows > math.MaxUint32 || cols > maxColumns {
 		return fmt.Errorf("has shape [%d×%d], want at most [%d×%d]", rows, cols, int64(math.MaxUint32), maxColumns)
 	}
 	return nil
 }
 
+// fail is an error of a row of a member; of a file without members "", of no row -1.
+func (r *Reader) fail(member string, row int64, err error) error {
+	return &Error{Path: r.Path, Member: member, Row: row, Msg: err.Error()}
+}
+
 func (r *Reader) errorf(format string, args ...any) error {
-	return &Error{Path: r.path, Row: -1, Msg: fmt.Sprintf(format, args...)}
+	return r.fail("", -1, fmt.Errorf(format, args...))
 }

@@ -3,10 +3,7 @@ package npy
 import (
 	"archive/zip"
 	"bufio"
-	"bytes"
-	"compress/flate"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -53,27 +50,13 @@ func (r *Reader) openZip(content io.ReaderAt, size int64, name string) error {
 	return r.openMember(members[name], name)
 }
 
-// A memberStream is a stream of an archive. Close of a decompressor says once more, without the name of the file, what
-// Read has said.
-type memberStream struct{ io.ReadCloser }
-
-// Close closes the stream.
-func (m memberStream) Close() error {
-	err := m.ReadCloser.Close()
-	if _, said := errors.AsType[flate.CorruptInputError](err); said || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil
-	}
-	return err
-}
-
 // stream opens a member to be read.
 func (r *Reader) stream(f *zip.File, name string) (*bufio.Reader, error) {
-	stream, err := f.Open()
+	in, err := f.Open()
 	if err != nil {
-		return nil, r.wrap(name, readError(err, "its header"))
+		return nil, r.fail(name, -1, readError(err, "its header"))
 	}
-	r.closes = append(r.closes, memberStream{stream})
-	return bufio.NewReaderSize(stream, bufferSize), nil
+	return bufio.NewReaderSize(in, bufferSize), nil
 }
 
 func (r *Reader) openMember(f *zip.File, name string) error {
@@ -89,9 +72,20 @@ func (r *Reader) openMember(f *zip.File, name string) error {
 		err = errors.New("is in Fortran order within an archive, want C order (numpy.ascontiguousarray), or .npy")
 	}
 	if err != nil {
-		return r.wrap(name, err)
+		return r.fail(name, -1, err)
 	}
-	r.next = r.streamRows(in, h.dtype, name)
+	var raw []byte
+	var values []float64
+	r.next = func() ([]float64, error) {
+		if values == nil {
+			raw, values = make([]byte, h.cols*int64(h.size)), make([]float64, h.cols)
+		}
+		if _, err := io.ReadFull(in, raw); err != nil {
+			return nil, r.fail(name, r.at, readError(err, "its values"))
+		}
+		h.floats(values, raw)
+		return values, nil
+	}
 	r.finish = func() error { return r.atEnd(in, name) }
 	return nil
 }
@@ -103,69 +97,7 @@ func (r *Reader) atEnd(in *bufio.Reader, member string) error {
 	case errors.Is(err, io.EOF):
 		return nil
 	case err == nil:
-		return r.wrap(member, errors.New("holds more than it says"))
+		return r.fail(member, -1, errors.New("holds more than it says"))
 	}
-	return r.wrap(member, readError(err, "its values"))
-}
-
-// A vector streams the values of a one-dimensional member.
-type vector struct {
-	dtype
-	name   string
-	in     *bufio.Reader
-	length int64
-	raw    []byte
-}
-
-// openVector opens a one-dimensional member, its length held against the size of the member.
-func (r *Reader) openVector(members map[string]*zip.File, name string) (*vector, error) {
-	f := members[name]
-	if f == nil {
-		return nil, r.errorf("has indptr but not %q, want the data, indices, indptr and shape of a scipy CSR matrix", name)
-	}
-	in, err := r.stream(f, name)
-	if err != nil {
-		return nil, err
-	}
-	h, err := readMatrix(in, int64(f.UncompressedSize64))
-	if err == nil && len(h.shape) != 1 {
-		err = fmt.Errorf("has shape %s, want one dimension", h.shapeText())
-	}
-	if err != nil {
-		return nil, r.wrap(name, err)
-	}
-	return &vector{dtype: h.dtype, name: name, in: in, length: h.rows}, nil
-}
-
-// read reads the next len(dst) values.
-func (v *vector) read(dst []float64) error {
-	v.raw = slices.Grow(v.raw[:0], len(dst)*v.size)[:len(dst)*v.size]
-	if _, err := io.ReadFull(v.in, v.raw); err != nil {
-		return readError(err, "its values")
-	}
-	v.floats(dst, v.raw)
-	return nil
-}
-
-// integer reads the next value of a vector of integers.
-func (v *vector) integer() (int64, error) {
-	var raw [8]byte
-	if _, err := io.ReadFull(v.in, raw[:v.size]); err != nil {
-		return 0, readError(err, "its values")
-	}
-	return v.dtype.integer(raw[:]), nil
-}
-
-// endsWith says whether the text of scipy's member "format" ends in a word. numpy has zeros between the letters.
-func endsWith(f *zip.File, word string) (ok bool, err error) {
-	stream, err := f.Open()
-	if err != nil {
-		return false, readError(err, "its header")
-	}
-	defer func() { err = errors.Join(err, stream.Close()) }()
-	text, err := io.ReadAll(io.LimitReader(stream, maxHeader))
-	if err != nil {
-		return false, readError(err, "its values")
-	}
-	return bytes.HasSuffix(bytes.ReplaceAll(text, []byte{0}, nil), []byte(word)), nil
+	return r.fail(member, -1, readError(err, "its values"))
 }

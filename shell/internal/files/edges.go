@@ -157,14 +157,14 @@ type edgesArray struct {
 
 func newEdgesArray(in *npy.Integers) *edgesArray {
 	e := &edgesArray{in: in}
-	e.rest.Store(in.NumRows())
+	e.rest.Store(in.NumRows)
 	return e
 }
 
 // arrayRows is how many edges of an array a goroutine takes at once.
 const arrayRows = 16 << 10
 
-func (e *edgesArray) offset() int64 { return e.in.Size() - e.rest.Load()*e.in.RowBytes() }
+func (e *edgesArray) offset() int64 { return e.in.Size - e.rest.Load()*e.in.RowBytes() }
 
 func (e *edgesArray) weighted() bool { return false }
 
@@ -173,8 +173,8 @@ func (e *edgesArray) parts() table.Parts { return table.Parts{} }
 func (e *edgesArray) close() error { return e.in.Close() }
 
 func (e *edgesArray) read(ctx context.Context, writers []edgeTaker, r Job) (int64, error) {
-	stage := "read " + filepath.Base(e.in.Path())
-	rows := e.in.NumRows()
+	stage := "read " + filepath.Base(e.in.Path)
+	rows := e.in.NumRows
 	ids, raw := make([][]int64, len(writers)), make([][]byte, len(writers))
 	err := parallel.Do(ctx, len(writers), int((rows+arrayRows-1)/arrayRows),
 		func(_ context.Context, worker, i int) (err error) {
@@ -182,7 +182,7 @@ func (e *edgesArray) read(ctx context.Context, writers []edgeTaker, r Job) (int6
 			count := min(arrayRows, rows-first)
 			e.rest.Add(-count)
 			if r.Progress != nil {
-				r.Progress(stage, e.offset(), e.in.Size())
+				r.Progress(stage, e.offset(), e.in.Size)
 			}
 			ids[worker] = slices.Grow(ids[worker][:0], 2*arrayRows)[:2*count]
 			if raw[worker], err = e.in.Read(first, ids[worker], raw[worker]); err != nil {

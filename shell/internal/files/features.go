@@ -35,16 +35,9 @@ func (w *writing) features(ctx context.Context, path string, stage *ops.Stage) (
 	}
 	matrix.Sort()
 	values := make([]float32, len(names))
-	return in.each(ctx, w, func(v kv.NodeID, columns []uint32, row []float64) error {
-		clear(values)
+	return in.each(ctx, w, func(v kv.NodeID, row []float64) error {
 		for i, x := range row {
-			if columns == nil {
-				values[i] = float32(x)
-			} else {
-				i = int(columns[i])
-				values[i] += float32(x)
-			}
-			if math.IsNaN(x) || math.IsInf(float64(values[i]), 0) {
+			if values[i] = float32(x); math.IsNaN(x) || math.IsInf(float64(values[i]), 0) {
 				id, err := w.tx.ID(v)
 				return cmp.Or[error](err, &cleaner.RowError{ID: id,
 					Msg: fmt.Sprintf("column %d is %v, want a finite number", i, x)})

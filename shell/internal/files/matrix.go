@@ -57,7 +57,7 @@ func (w *writing) openMatrix(ctx context.Context, path, name string, stage *ops.
 		if err != nil {
 			return nil, err
 		}
-		stage.Columns, stage.BytesRead = int(in.NumColumns()), in.Size()
+		stage.Columns, stage.BytesRead = int(in.NumColumns), in.Size
 		return &matrixFile{array: in}, nil
 	}
 	in, columns, err := w.OpenTable(ctx, path)
@@ -94,7 +94,7 @@ func (m *matrixFile) isBlank(row table.Row) bool {
 // columns is how many columns the matrix has.
 func (m *matrixFile) columns() int {
 	if m.table == nil {
-		return int(m.array.NumColumns())
+		return int(m.array.NumColumns)
 	}
 	return len(m.values)
 }
@@ -115,7 +115,7 @@ func (m *matrixFile) path() string {
 	if m.table != nil {
 		return m.table.Path()
 	}
-	return m.array.Path()
+	return m.array.Path
 }
 
 func (m *matrixFile) close() error {
@@ -130,80 +130,17 @@ func (m *matrixFile) arrayErrorf(format string, args ...any) error {
 	if m.table != nil {
 		return m.table.Errorf(0, "", format, args...)
 	}
-	return &npy.Error{Path: m.array.Path(), Row: -1, Msg: fmt.Sprintf(format, args...)}
+	return &npy.Error{Path: m.array.Path, Row: -1, Msg: fmt.Sprintf(format, args...)}
 }
 
-// each calls fn for every node with its row. Columns are those of the values of a sparse row, else nil. A
-// *cleaner.RowError of fn becomes an error of the file.
-func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, columns []uint32, values []float64) error) error {
-	if m.table != nil {
-		return w.eachNode(ctx, m, func(v kv.NodeID, row table.Row, values []float64) error {
-			err := fn(v, nil, values)
-			if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
-				return m.table.Errorf(row.Line, "", "node %s: %s", bad.ID, bad.Msg)
-			}
-			return err
-		})
+// each calls fn for every node with its row. A node has one row at most, and every node one unless w.rows or w.partial
+// is set; then a row of a table may be without numbers. A *cleaner.RowError of fn becomes an error of the file.
+func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, values []float64) error) error {
+	if m.table == nil {
+		return m.eachRow(ctx, w, fn)
 	}
-	return w.eachRow(ctx, m.array, func(v kv.NodeID, row npy.Row) error {
-		columns := row.Columns
-		if columns == nil && m.array.Sparse() {
-			columns = []uint32{} // of a row without values
-		}
-		err := fn(v, columns, row.Values)
-		if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
-			return &npy.Error{Path: m.array.Path(), Row: row.Index, Msg: fmt.Sprintf("(node %s): %s", bad.ID, bad.Msg)}
-		}
-		return err
-	})
-}
-
-// eachRow calls fn for every row of a numpy file with the node it belongs to, by the order of the nodes file.
-func (w *writing) eachRow(ctx context.Context, in *npy.Reader, fn func(kv.NodeID, npy.Row) error) error {
-	nodes, count, of := w.rows, w.count, "row of the nodes file"
-	if nodes == nil {
-		nodes, count, of = w.tx.InFileOrder(), w.tx.Shape().Present, "node in the order of the nodes file"
-	}
-	if in.NumRows() != int64(count) {
-		return &npy.Error{Path: in.Path(), Row: -1, Msg: fmt.Sprintf("has %d rows, want %d, one for each %s", in.NumRows(),
-			count, of)}
-	}
-	report := w.Progress
-	nextRow, stop := iter.Pull2(in.Rows())
-	defer stop()
-	for v, err := range nodes {
-		if err != nil {
-			return err
-		}
-		row, err, _ := nextRow()
-		if err != nil {
-			return err
-		}
-		if row.Index%checkEvery == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if report != nil {
-				report("rows of "+filepath.Base(in.Path()), row.Index, in.NumRows())
-			}
-		}
-		if err := fn(v, row); err != nil {
-			return err
-		}
-	}
-	// The reader checks the end of the file in the step behind the last row.
-	if _, err, _ := nextRow(); err != nil {
-		return err
-	}
-	return ctx.Err()
-}
-
-// eachNode calls fn for every row of a table of numbers, its values in the order of the columns without id. A node
-// has one row at most, and every node one unless w.rows or w.partial is set; then a row may be without numbers.
-func (w *writing) eachNode(ctx context.Context, m *matrixFile, fn func(kv.NodeID, table.Row, []float64) error) error {
-	in, id := m.table, m.id
 	values := make([]float64, 0, m.columns())
-	seen, err := eachNamed(ctx, w.tx, in, id, w.Progress, func(v kv.NodeID, row table.Row) (err error) {
+	seen, err := eachNamed(ctx, w.tx, m.table, m.id, w.Progress, func(v kv.NodeID, row table.Row) (err error) {
 		if w.partial && m.isBlank(row) {
 			return nil
 		}
@@ -215,14 +152,59 @@ func (w *writing) eachNode(ctx context.Context, m *matrixFile, fn func(kv.NodeID
 				if w.partial {
 					want += ", or a row of empty cells for a node without predictions"
 				}
-				return in.Want(row, column, want)
+				return m.table.Want(row, column, want)
 			}
 			values = append(values, x)
 		}
-		return fn(v, row, values)
+		err = fn(v, values)
+		if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
+			return m.table.Errorf(row.Line, "", "node %s: %s", bad.ID, bad.Msg)
+		}
+		return err
 	})
 	if err != nil || w.rows != nil || w.partial {
 		return err
 	}
-	return seen.all(in)
+	return seen.all(m.table)
+}
+
+// eachRow is each of an array, whose rows are in the order of the nodes file.
+func (m *matrixFile) eachRow(ctx context.Context, w *writing, fn func(kv.NodeID, []float64) error) error {
+	nodes, count, of := w.rows, w.count, "row of the nodes file"
+	if nodes == nil {
+		nodes, count, of = w.tx.InFileOrder(), w.tx.Shape().Present, "node in the order of the nodes file"
+	}
+	in := m.array
+	if in.NumRows != int64(count) {
+		return m.arrayErrorf("has %d rows, want %d, one for each %s", in.NumRows, count, of)
+	}
+	nextNode, stop := iter.Pull2(nodes)
+	defer stop()
+	at := int64(0)
+	for values, err := range in.Rows() {
+		if err != nil {
+			return err
+		}
+		v, err, _ := nextNode()
+		if err != nil {
+			return err
+		}
+		if at%checkEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if w.Progress != nil {
+				w.Progress("rows of "+filepath.Base(in.Path), at, in.NumRows)
+			}
+		}
+		err = fn(v, values)
+		if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
+			return &npy.Error{Path: in.Path, Row: at, Msg: fmt.Sprintf("(node %s): %s", bad.ID, bad.Msg)}
+		}
+		if err != nil {
+			return err
+		}
+		at++
+	}
+	return ctx.Err()
 }

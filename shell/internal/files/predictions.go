@@ -26,22 +26,13 @@ func (w *writing) predictions(
 	if out, err = w.beginPredictions(in, opt); err != nil {
 		return nil, err
 	}
-	var dense []float64
 	rows := 0
-	err = in.each(ctx, w, func(v kv.NodeID, columns []uint32, values []float64) error {
-		if w.partial && columns == nil && !slices.ContainsFunc(values, func(x float64) bool { return !math.IsNaN(x) }) {
+	err = in.each(ctx, w, func(v kv.NodeID, values []float64) error {
+		if w.partial && !slices.ContainsFunc(values, func(x float64) bool { return !math.IsNaN(x) }) {
 			return nil
 		}
 		rows++
-		if columns == nil {
-			return out.Put(v, values)
-		}
-		dense = slices.Grow(dense[:0], stage.Columns)[:stage.Columns]
-		clear(dense)
-		for i, j := range columns {
-			dense[j] += values[i]
-		}
-		return out.Put(v, dense)
+		return out.Put(v, values)
 	})
 	if err != nil {
 		return nil, err
