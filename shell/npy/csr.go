@@ -17,7 +17,7 @@ type csr struct {
 	indptr, indices, data *vector
 	end                   int64     // indptr of the row last read
 	values                []float64 // of a row, without zeros
-	row                   []float64
+	row                   Row
 }
 
 // openCSR opens the arrays of a CSR matrix.
@@ -80,7 +80,7 @@ func (r *Reader) openCSR(members map[string]*zip.File) error {
 }
 
 // next reads the next row. The values of a column that is there several times add up, as scipy has it.
-func (c *csr) next() ([]float64, error) {
+func (c *csr) next() (Row, error) {
 	r := c.reader
 	end, err := c.indptr.integer()
 	if err == nil && (end < c.end || end > c.data.length) {
@@ -90,26 +90,30 @@ func (c *csr) next() ([]float64, error) {
 		err = fmt.Errorf("gives it %d values, want at most one for each of %d columns", end-c.end, r.NumColumns)
 	}
 	if err != nil {
-		return nil, r.fail("indptr", r.at, err)
+		return Row{}, r.fail("indptr", r.at, err)
 	}
 	n := int(end - c.end)
 	c.end = end
-	if c.values = slices.Grow(c.values[:0], n)[:n]; c.row == nil {
-		c.row = make([]float64, r.NumColumns)
+	if c.values = slices.Grow(c.values[:0], n)[:n]; c.row.Values == nil {
+		c.row = Row{make([]float64, r.NumColumns), []uint32{}}
 	}
 	if err := c.data.read(c.values); err != nil {
-		return nil, r.fail("data", r.at, err)
+		return Row{}, r.fail("data", r.at, err)
 	}
-	clear(c.row)
+	for _, column := range c.row.Columns {
+		c.row.Values[column] = 0
+	}
+	c.row.Columns = c.row.Columns[:0]
 	for _, value := range c.values {
 		column, err := c.indices.integer()
 		if err == nil && (column < 0 || column >= r.NumColumns) {
 			err = fmt.Errorf("holds column %d, want 0 to %d", column, r.NumColumns-1)
 		}
 		if err != nil {
-			return nil, r.fail("indices", r.at, err)
+			return Row{}, r.fail("indices", r.at, err)
 		}
-		c.row[column] += value
+		c.row.Values[column] += value
+		c.row.Columns = append(c.row.Columns, uint32(column))
 	}
 	return c.row, nil
 }

@@ -57,7 +57,7 @@ func (r *Reader) openArray(content io.ReaderAt, size int64) error {
 	perBlock := min(max(blockBytes/(8*max(h.cols, 1)), 1), max(h.rows, 1))
 	var raw []byte
 	var block []float64 // [perBlock×cols]; the file has been found to hold as many values
-	r.next = func() (_ []float64, err error) {
+	r.next = func() (_ Row, err error) {
 		if block == nil {
 			block = make([]float64, perBlock*h.cols)
 		}
@@ -65,10 +65,10 @@ func (r *Reader) openArray(content io.ReaderAt, size int64) error {
 		if in == 0 {
 			rows := min(perBlock, h.rows-r.at)
 			if raw, err = read(a, r.at, rows, block[:rows*h.cols], raw, h.floats); err != nil {
-				return nil, r.fail("", r.at, err)
+				return Row{}, r.fail("", r.at, err)
 			}
 		}
-		return block[in*h.cols : (in+1)*h.cols], nil
+		return Row{Values: block[in*h.cols : (in+1)*h.cols]}, nil
 	}
 	return nil
 }

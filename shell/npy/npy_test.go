@@ -97,7 +97,7 @@ func dense(path, name string) (rows [][]float64, err error) {
 		if err != nil {
 			return rows, err
 		}
-		rows = append(rows, slices.Clone(row))
+		rows = append(rows, slices.Clone(row.Values))
 	}
 	return rows, r.Close()
 }
@@ -154,7 +154,7 @@ func TestFortranBlocks(t *testing.T) {
 	seen := 0
 	for row, err := range r.Rows() {
 		must.Do(t, err)
-		for j, v := range row {
+		for j, v := range row.Values {
 			if want := float64(seen*cols + j); v != want {
 				t.Fatalf("row %d column %d: got %v, want %v", seen, j, v, want)
 			}
@@ -339,7 +339,7 @@ func FuzzOpen(f *testing.F) {
 			if rows++; err != nil || rows > 1000 {
 				break
 			}
-			if values += int64(len(row)); values > 1<<24 {
+			if values += int64(len(row.Values)); values > 1<<24 {
 				break
 			}
 		}

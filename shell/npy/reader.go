@@ -37,6 +37,12 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// A Row is one row of a matrix.
+type Row struct {
+	Values  []float64 // [NumColumns]
+	Columns []uint32  // of a sparse row: those that may be other than zero, some repeated; else nil
+}
+
 // A Reader reads the rows of one matrix from first to last.
 type Reader struct {
 	Path                string // as given to Open
@@ -44,7 +50,7 @@ type Reader struct {
 	NumRows, NumColumns int64
 
 	at     int64 // rows handed out
-	next   func() ([]float64, error)
+	next   func() (Row, error)
 	finish func() error // called once behind the last row; may be nil
 	file   *stream.File
 }
@@ -94,10 +100,10 @@ func openFile(ctx context.Context, path string) (*stream.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// Rows yields the values [NumColumns] of each row, borrowed until the next step. On failure it yields the error, once,
+// Rows yields each row, borrowed until the next step. On failure it yields the error, once,
 // and stops. It can be called once.
-func (r *Reader) Rows() iter.Seq2[[]float64, error] {
-	return func(yield func([]float64, error) bool) {
+func (r *Reader) Rows() iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
 		for ; r.at < r.NumRows; r.at++ {
 			row, err := r.next()
 			if !yield(row, err) || err != nil {
@@ -106,7 +112,7 @@ func (r *Reader) Rows() iter.Seq2[[]float64, error] {
 		}
 		if r.finish != nil {
 			if err := r.finish(); err != nil {
-				yield(nil, err)
+				yield(Row{}, err)
 			}
 		}
 	}

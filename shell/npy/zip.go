@@ -76,15 +76,15 @@ func (r *Reader) openMember(f *zip.File, name string) error {
 	}
 	var raw []byte
 	var values []float64
-	r.next = func() ([]float64, error) {
+	r.next = func() (Row, error) {
 		if values == nil {
 			raw, values = make([]byte, h.cols*int64(h.size)), make([]float64, h.cols)
 		}
 		if _, err := io.ReadFull(in, raw); err != nil {
-			return nil, r.fail(name, r.at, readError(err, "its values"))
+			return Row{}, r.fail(name, r.at, readError(err, "its values"))
 		}
 		h.floats(values, raw)
-		return values, nil
+		return Row{Values: values}, nil
 	}
 	r.finish = func() error { return r.atEnd(in, name) }
 	return nil

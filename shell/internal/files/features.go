@@ -13,6 +13,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/npy"
 )
 
 // features writes the matrix of features. Every node has a row, and every value is finite.
@@ -34,9 +35,18 @@ func (w *writing) features(ctx context.Context, path string, stage *ops.Stage) (
 		return err
 	}
 	matrix.Sort()
-	values := make([]float32, len(names))
-	return in.each(ctx, w, func(v kv.NodeID, row []float64) error {
-		for i, x := range row {
+	values, all := make([]float32, len(names)), make([]uint32, len(names))
+	for i := range all {
+		all[i] = uint32(i)
+	}
+	return in.each(ctx, w, func(v kv.NodeID, row npy.Row) error {
+		columns := all
+		if row.Columns != nil {
+			columns = row.Columns
+			clear(values)
+		}
+		for _, i := range columns {
+			x := row.Values[i]
 			if values[i] = float32(x); math.IsNaN(x) || math.IsInf(float64(values[i]), 0) {
 				id, err := w.tx.ID(v)
 				return cmp.Or[error](err, &cleaner.RowError{ID: id,

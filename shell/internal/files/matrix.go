@@ -135,7 +135,7 @@ func (m *matrixFile) arrayErrorf(format string, args ...any) error {
 
 // each calls fn for every node with its row. A node has one row at most, and every node one unless w.rows or w.partial
 // is set; then a row of a table may be without numbers. A *cleaner.RowError of fn becomes an error of the file.
-func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, values []float64) error) error {
+func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, row npy.Row) error) error {
 	if m.table == nil {
 		return m.eachRow(ctx, w, fn)
 	}
@@ -156,7 +156,7 @@ func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, 
 			}
 			values = append(values, x)
 		}
-		err = fn(v, values)
+		err = fn(v, npy.Row{Values: values})
 		if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
 			return m.table.Errorf(row.Line, "", "node %s: %s", bad.ID, bad.Msg)
 		}
@@ -169,7 +169,7 @@ func (m *matrixFile) each(ctx context.Context, w *writing, fn func(v kv.NodeID, 
 }
 
 // eachRow is each of an array, whose rows are in the order of the nodes file.
-func (m *matrixFile) eachRow(ctx context.Context, w *writing, fn func(kv.NodeID, []float64) error) error {
+func (m *matrixFile) eachRow(ctx context.Context, w *writing, fn func(kv.NodeID, npy.Row) error) error {
 	nodes, count, of := w.rows, w.count, "row of the nodes file"
 	if nodes == nil {
 		nodes, count, of = w.tx.InFileOrder(), w.tx.Shape().Present, "node in the order of the nodes file"
@@ -181,7 +181,7 @@ func (m *matrixFile) eachRow(ctx context.Context, w *writing, fn func(kv.NodeID,
 	nextNode, stop := iter.Pull2(nodes)
 	defer stop()
 	at := int64(0)
-	for values, err := range in.Rows() {
+	for row, err := range in.Rows() {
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func (m *matrixFile) eachRow(ctx context.Context, w *writing, fn func(kv.NodeID,
 				w.Progress("rows of "+filepath.Base(in.Path), at, in.NumRows)
 			}
 		}
-		err = fn(v, values)
+		err = fn(v, row)
 		if bad, ok := errors.AsType[*cleaner.RowError](err); ok {
 			return &npy.Error{Path: in.Path, Row: at, Msg: fmt.Sprintf("(node %s): %s", bad.ID, bad.Msg)}
 		}

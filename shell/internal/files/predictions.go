@@ -12,6 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
+	"github.com/graphcleaner/graphcleaner/shell/npy"
 )
 
 // predictions writes the matrix of predictions; the caller marks it when it commits.
@@ -27,12 +28,12 @@ func (w *writing) predictions(
 		return nil, err
 	}
 	rows := 0
-	err = in.each(ctx, w, func(v kv.NodeID, values []float64) error {
-		if w.partial && !slices.ContainsFunc(values, func(x float64) bool { return !math.IsNaN(x) }) {
+	err = in.each(ctx, w, func(v kv.NodeID, row npy.Row) error {
+		if w.partial && !slices.ContainsFunc(row.Values, func(x float64) bool { return !math.IsNaN(x) }) {
 			return nil
 		}
 		rows++
-		return out.Put(v, values)
+		return out.Put(v, row.Values)
 	})
 	if err != nil {
 		return nil, err
