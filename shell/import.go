@@ -41,12 +41,12 @@ func (*importCommand) Help() string {
 		`A backslash before a comma takes it as a part of a name. ` +
 		`A number stands for the column at that place. With --no-header all columns have numbers: edges lead from column 1 to column 2, and column 1 of other tables is the id.
 
-Headers of neo4j-admin need no flag: :ID, :LABEL, :START_ID and :END_ID are id, label, src and dst, and a property has its type, as in year:int. If all nodes have one ` +
+Headers of neo4j-admin need no flag: :ID, :LABEL, :START_ID and :END_ID are id, label, src and dst, and a type, as in year:int, is no part of a name. If all nodes have one ` +
 		`:LABEL and the class is a property, name it: --columns label=subject. :TYPE does not count.
 
 A table may be a directory of files, as Spark writes it. The files have the same header, and are read as one, in the ` +
 		`order of their names, in which numbers count: part-2 comes before part-10. Files of a directory whose names begin with . or _ do not count. One table may be -, standard input. ` +
-		`It is read once, so its properties need kinds in the header, as in :ID,:LABEL,year:int.
+		`It is read once, so nodes of a new store have no properties there.
 
 Predictions are the class probabilities of your own classifier. A .npy or .npz file has one row a node, in the order of the nodes file, and one column a ` +
 		`class, in the order of the statement classes: sorted as numbers if all are numbers, else by bytes. --prediction-classes gives another order. A table ` +

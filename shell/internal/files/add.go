@@ -24,6 +24,9 @@ func (g *Graph) Add(ctx context.Context, store *kv.Store, r Job) (parts []string
 	return g.add(ctx, store, r, false)
 }
 
+// A marker makes visible what was written, by the transaction of the commit.
+type marker interface{ Mark(tx *kv.Tx) error }
+
 // add is Add, which builds the index of labels too if it is asked to.
 func (g *Graph) add(ctx context.Context, store *kv.Store, r Job, labelIndex bool) (parts []string, err error) {
 	bulk, err := store.Bulk(ctx)
@@ -35,79 +38,55 @@ func (g *Graph) add(ctx context.Context, store *kv.Store, r Job, labelIndex bool
 	w.begin = func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
 		return cleaner.NewPredictionWriter(bulk, classes, opt)
 	}
-	var marks []func(*kv.Tx) error
-	if g.Splits != "" {
-		err := r.Timed("splits", func(stage *ops.Stage) error {
-			mark, err := w.splits(ctx, g.Splits, stage)
+	var marks []marker
+	// write writes a part as a stage of its own, if it is given.
+	write := func(isGiven bool, name, stage string, part func(*ops.Stage) (marker, error)) {
+		if !isGiven || err != nil {
+			return
+		}
+		parts = append(parts, name)
+		err = r.Timed(stage, func(stage *ops.Stage) error {
+			mark, err := part(stage)
 			marks = append(marks, mark)
 			return err
 		})
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, "splits")
 	}
+	write(g.Splits != "", "splits", "splits", func(stage *ops.Stage) (marker, error) {
+		return w.splits(ctx, g.Splits, stage)
+	})
 	features := 0
-	if g.Features != "" {
-		err := r.Timed("import features", func(stage *ops.Stage) error {
-			err := w.features(ctx, g.Features, stage)
-			features = stage.Columns
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, "features")
-	}
-	if g.Predictions != "" {
-		var predictions *cleaner.PredictionWriter
+	write(g.Features != "", "features", "import features", func(stage *ops.Stage) (marker, error) {
+		err := w.features(ctx, g.Features, stage)
+		features = stage.Columns
+		return nil, err
+	})
+	write(g.Predictions != "", "predictions", "import predictions", func(stage *ops.Stage) (marker, error) {
 		w.partial, w.seen = true, g.run != nil
 		opt := cleaner.PredictionOptions{Logits: g.Logits, Partial: w.partial}
-		err := r.Timed("import predictions", func(stage *ops.Stage) (err error) {
-			predictions, err = w.predictions(ctx, g.Predictions, opt, stage)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		marks = append(marks, predictions.Mark)
-		parts = append(parts, "predictions")
-	}
-	if g.run != nil {
-		var run *cleaner.RunWriter
-		err := r.Timed("import scores", func(stage *ops.Stage) (err error) {
-			run, err = w.scores(ctx, g, stage)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
+		return w.predictions(ctx, g.Predictions, opt, stage)
+	})
+	var run *cleaner.RunWriter
+	write(g.run != nil, "scores", "import scores", func(stage *ops.Stage) (_ marker, err error) {
+		run, err = w.scores(ctx, g, stage)
+		return run, err
+	})
+	if run != nil {
 		defer func() { err = errors.Join(err, run.Close()) }()
-		marks = append(marks, run.Mark)
-		defer func() {
-			if err == nil {
-				r.say("%s", wording.Elsewhere(run.Run()))
-			}
-		}()
 	}
-	if labelIndex {
-		err := r.Timed("index", func(stage *ops.Stage) error {
-			stage.Columns = 1
-			labels, err := index.Build(bulk, kv.LabelColumn)
-			if err != nil {
-				return err
-			}
-			marks = append(marks, labels.Mark)
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
+	write(labelIndex, "labels", "index", func(stage *ops.Stage) (marker, error) {
+		stage.Columns = 1
+		return index.Build(bulk, kv.LabelColumn)
+	})
+	if err != nil {
+		return nil, err
 	}
 	err = r.Timed("commit", func(*ops.Stage) error {
 		return bulk.Commit(func(tx *kv.Tx) error {
 			for _, mark := range marks {
-				if err := mark(tx); err != nil {
+				if mark == nil {
+					continue
+				}
+				if err := mark.Mark(tx); err != nil {
 					return err
 				}
 			}
@@ -117,6 +96,9 @@ func (g *Graph) add(ctx context.Context, store *kv.Store, r Job, labelIndex bool
 	if errors.Is(err, kv.ErrCatalogTooBig) && features > 0 {
 		err = fmt.Errorf("%s: the names of its %d columns do not fit into a store, want fewer columns or more "+
 			"memory: %w", g.Features, features, err)
+	}
+	if run != nil && err == nil {
+		r.say("%s", wording.Elsewhere(run.Run()))
 	}
 	return parts, err
 }

@@ -27,28 +27,48 @@ type Appendage struct {
 // properties of the nodes file. A label that a decision gave, or left as it was, stays.
 func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appendage, err error) {
 	var classes []string
-	before := func(tx *kv.Tx) error {
-		classes = slices.Clone(tx.Classes())
+	kinds, weighted := map[string]kv.Kind{}, false
+	err = store.View(func(tx *kv.Tx) error {
+		classes, weighted = slices.Clone(tx.Classes()), tx.Shape().Weighted
+		for _, column := range tx.Columns() {
+			kinds[column.Name] = column.Kind
+		}
 		return nil
-	}
-	if err := store.View(before); err != nil {
+	})
+	if err != nil {
 		return result, err
 	}
-	a := &appending{Graph: g, Job: r, store: store}
+	a, want := &appending{Graph: g}, "ids of the store"
+	var nodes func() (*nodesFile, error)
+	if g.Nodes != "" {
+		want += " or of " + g.Nodes
+		nodes = func() (*nodesFile, error) { return g.openNodes(ctx, kinds, r) }
+	}
+	if a.graphFiles, err = r.openFiles(ctx, want, nodes, g.Edges); err != nil {
+		return result, err
+	}
 	defer func() { err = errors.Join(err, a.close()) }()
-	if err := a.open(ctx); err != nil {
-		return result, err
+	if a.edges != nil && a.edges.weighted() && !weighted {
+		return result, fmt.Errorf("%s: has a column weight, and the edges of the store have no weights", g.Edges)
 	}
 	patch, err := store.NewPatch(a.options())
 	if err != nil {
 		return result, err
 	}
 	defer func() { err = errors.Join(err, patch.Abort()) }()
-	if err := a.fill(ctx, patch); err != nil {
-		return result, a.explain(err)
+	add := func(n kv.Node) error {
+		a.rows++
+		return patch.AddNode(n)
 	}
-	if result.Stats, err = a.commit(ctx, patch); err != nil {
-		return result, err
+	if err = a.read(ctx, add, []edgeTaker{addedEdges{patch}}); err == nil {
+		err = a.Timed("commit", func(stage *ops.Stage) (err error) {
+			result.Stats, err = patch.Commit(ctx)
+			stage.Edges = result.Edges
+			return err
+		})
+	}
+	if err != nil {
+		return result, a.explain(err)
 	}
 	result.Relabelled, result.Decided, result.Predictions = a.relabelled, a.decided, a.written
 	return result, store.View(func(tx *kv.Tx) error {
@@ -62,51 +82,13 @@ func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appe
 // An appending adds files to a store.
 type appending struct {
 	*Graph
-	Job
-	store *kv.Store
-	nodes *nodesFile // nil without one
-	edges edgesFile  // nil without one
+	*graphFiles
 
 	rows        int                       // of the nodes file
 	predictions *cleaner.PredictionWriter // nil without any
 	written     int64                     // of their rows
 	relabelled  int64
 	decided     LeftOut
-}
-
-// open opens the files, and compares what they have with the store.
-func (a *appending) open(ctx context.Context) (err error) {
-	kinds := map[string]kv.Kind{}
-	weighted := false
-	err = a.store.View(func(tx *kv.Tx) error {
-		for _, column := range tx.Columns() {
-			kinds[column.Name] = column.Kind
-		}
-		weighted = tx.Shape().Weighted
-		return nil
-	})
-	if err == nil && a.Nodes != "" {
-		a.nodes, err = a.openNodes(ctx, kinds, a.Job)
-	}
-	if err == nil && a.Edges != "" {
-		if a.edges, err = openEdges(ctx, a.Edges, a.Job); err == nil {
-			a.places.edges, a.places.edgeParts = a.Edges, a.edges.parts()
-		}
-	}
-	if err == nil && a.edges != nil && a.edges.weighted() && !weighted {
-		err = fmt.Errorf("%s: has a column weight, and the edges of the store have no weights", a.Edges)
-	}
-	return err
-}
-
-func (a *appending) close() (err error) {
-	if a.nodes != nil {
-		err = a.nodes.in.Close()
-	}
-	if a.edges != nil {
-		err = errors.Join(err, a.edges.close())
-	}
-	return err
 }
 
 func (a *appending) options() kv.PatchOptions {
@@ -149,7 +131,7 @@ func (a *appending) rowsOf(ctx context.Context, tx *kv.Tx) iter.Seq2[kv.NodeID, 
 		if a.nodes == nil {
 			return
 		}
-		in, err := table.Open(ctx, a.places.nodeParts, a.Memory)
+		in, err := table.Open(ctx, a.nodes.in.Parts(), a.Memory)
 		if err != nil {
 			yield(0, err)
 			return
@@ -186,68 +168,7 @@ func (a *appending) keepDecided(tx *kv.Tx, v kv.NodeID, n *kv.Node) error {
 	return err
 }
 
-// fill hands the rows of the files to a patch.
-func (a *appending) fill(ctx context.Context, patch *kv.Patch) error {
-	if a.nodes != nil {
-		err := a.Timed("read nodes", func(stage *ops.Stage) error {
-			add := func(n kv.Node) error {
-				a.rows++
-				return patch.AddNode(n)
-			}
-			err := a.nodes.read(ctx, add, a.Job)
-			stage.Columns, stage.BytesRead = len(a.nodes.in.Header()), a.nodes.in.Offset()
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if a.edges == nil {
-		return nil
-	}
-	return a.Timed("read edges", func(stage *ops.Stage) (err error) {
-		stage.Edges, stage.BytesRead, err = patchEdges(ctx, a.edges, addedEdges{patch}, a.Job)
-		stage.Columns = 2
-		return err
-	})
-}
-
-// patchEdges hands the edges of a file to one taker.
-func patchEdges(ctx context.Context, in edgesFile, to edgeTaker, r Job) (edges, bytesRead int64, err error) {
-	r.Workers = 1 // a patch is for one goroutine
-	edges, err = in.read(ctx, []edgeTaker{to}, r)
-	return edges, in.offset(), err
-}
-
 // addedEdges adds edges to a patch.
 type addedEdges struct{ *kv.Patch }
 
 func (e addedEdges) Add(src, dst string, source int64) error { return e.AddEdge(src, dst, source) }
-
-// removedEdges removes edges by a patch, whatever their weights.
-type removedEdges struct{ *kv.Patch }
-
-func (e removedEdges) Add(src, dst string, source int64) error { return e.RemoveEdge(src, dst, source) }
-
-func (e removedEdges) AddWeighted(src, dst string, _ float32, source int64) error {
-	return e.RemoveEdge(src, dst, source)
-}
-
-// commit commits a patch as a stage of its own.
-func (a *appending) commit(ctx context.Context, patch *kv.Patch) (stats kv.Stats, err error) {
-	err = a.Timed("commit", func(stage *ops.Stage) error {
-		stats, err = patch.Commit(ctx)
-		stage.Edges = stats.Edges
-		return err
-	})
-	return stats, a.explain(err)
-}
-
-// explain is rowPlaces.explain of the files.
-func (a *appending) explain(err error) error {
-	want := "ids of the store"
-	if a.Nodes != "" {
-		want += " or of " + a.Nodes
-	}
-	return a.places.explain(err, want)
-}

@@ -10,19 +10,17 @@ import (
 	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
-	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/npy"
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
-// An edgesFile is a file whose rows are edges.
-type edgesFile interface {
-	// read hands every edge to the writer of the goroutine that reads it, and returns how many there were.
-	read(ctx context.Context, writers []edgeTaker, r Job) (edges int64, err error)
-	weighted() bool
-	offset() int64 // bytes read so far
-	parts() table.Parts
-	close() error
+// An edgesFile is a file whose rows are edges: a table, or an array [m×2], or its transpose, whose integers are the ids.
+type edgesFile struct {
+	table            *table.Reader // or nil
+	src, dst, weight int           // columns of the table; weight is -1 where there is none
+
+	array *npy.Integers
+	rest  atomic.Int64 // rows of the array that no goroutine has taken
 }
 
 // An edgeTaker takes edges, such as a kv.EdgeWriter. If the file has weights, it takes AddWeighted alone, else Add.
@@ -38,52 +36,52 @@ type integerTaker interface {
 
 // openEdges opens an edges file: a table with the columns src and dst, and weight where edges have one, or an array of
 // integers with two columns, or two rows.
-func openEdges(ctx context.Context, path string, r Job) (edgesFile, error) {
+func openEdges(ctx context.Context, path string, r Job) (e *edgesFile, err error) {
+	e = &edgesFile{weight: -1}
 	if IsArray(path) {
-		in, err := npy.OpenIntegers(ctx, path, 2)
-		if err != nil {
+		if e.array, err = npy.OpenIntegers(ctx, path, 2); err != nil {
 			return nil, err
 		}
-		return newEdgesArray(in), nil
+		e.rest.Store(e.array.NumRows)
+		return e, nil
 	}
-	in, err := r.openGraph(ctx, path, r.EdgeColumns.isHeader("src", "dst"))
-	if err != nil {
+	if e.table, err = r.openGraph(ctx, path, r.EdgeColumns.isHeader("src", "dst")); err != nil {
 		return nil, err
 	}
-	columns, err := r.find(in, columnFlag{"--edge-columns", r.EdgeColumns, true}, 2, edgeNames...)
+	columns, err := r.find(e.table, columnFlag{"--edge-columns", r.EdgeColumns, true}, 2, edgeNames...)
 	if err != nil {
-		return nil, errors.Join(err, in.Close())
+		return nil, errors.Join(err, e.table.Close())
 	}
-	return &edgesTable{in: in, src: columns[0], dst: columns[1], weight: columns[2]}, nil
+	e.src, e.dst, e.weight = columns[0], columns[1], columns[2]
+	return e, nil
 }
 
-// readEdges hands the edges of a file to a loader.
-func readEdges(ctx context.Context, in edgesFile, loader *kv.Loader, r Job) (edges, bytesRead int64, err error) {
-	writers := make([]*kv.EdgeWriter, r.goroutines())
-	takers := make([]edgeTaker, len(writers))
-	for worker := range writers {
-		writers[worker] = loader.EdgeWriter()
-		takers[worker] = writers[worker]
+// weighted says whether the edges have weights.
+func (e *edgesFile) weighted() bool { return e.weight >= 0 }
+
+// offset is how many bytes have been read.
+func (e *edgesFile) offset() int64 {
+	if e.table != nil {
+		return e.table.Offset()
 	}
-	edges, err = in.read(ctx, takers, r)
-	return edges, in.offset(), err
+	return e.array.Size - e.rest.Load()*e.array.RowBytes()
 }
 
-// edgesTable is a table of edges.
-type edgesTable struct {
-	in               *table.Reader
-	src, dst, weight int // columns; weight is -1 where there is none
+func (e *edgesFile) close() error {
+	if e.table != nil {
+		return e.table.Close()
+	}
+	return e.array.Close()
 }
 
-func (e *edgesTable) weighted() bool     { return e.weight >= 0 }
-func (e *edgesTable) offset() int64      { return e.in.Offset() }
-func (e *edgesTable) parts() table.Parts { return e.in.Parts() }
-func (e *edgesTable) close() error       { return e.in.Close() }
-
-func (e *edgesTable) read(ctx context.Context, writers []edgeTaker, r Job) (int64, error) {
+// read hands every edge to the taker of the goroutine that reads it, and returns how many there were.
+func (e *edgesFile) read(ctx context.Context, takers []edgeTaker, r Job) (int64, error) {
+	if e.table == nil {
+		return e.readArray(ctx, takers, r)
+	}
 	var edges atomic.Int64
 	read := func(worker int, c *table.Chunk) error {
-		w := writers[worker]
+		w := takers[worker]
 		count, err := e.readIntegers(w, c)
 		if err != nil {
 			return err
@@ -96,25 +94,24 @@ func (e *edgesTable) read(ctx context.Context, writers []edgeTaker, r Job) (int6
 			switch {
 			case err == nil && e.weight < 0:
 				err = w.Add(view(row.Fields[e.src]), view(row.Fields[e.dst]), row.Line)
-				count++
 			case err == nil:
 				err = w.AddWeighted(view(row.Fields[e.src]), view(row.Fields[e.dst]), weight, row.Line)
-				count++
 			}
 			if err != nil {
 				return err
 			}
+			count++
 		}
 		edges.Add(count)
 		return nil
 	}
-	err := scanRows(ctx, e.in, r, read, nil)
+	err := scanRows(ctx, e.table, len(takers), r.Progress, read, nil)
 	return edges.Load(), err
 }
 
 // readIntegers hands the edges at the beginning of a chunk to w, as far as their ends are integers and they have no
 // more. It returns how many there were.
-func (e *edgesTable) readIntegers(w edgeTaker, c *table.Chunk) (count int64, err error) {
+func (e *edgesFile) readIntegers(w edgeTaker, c *table.Chunk) (count int64, err error) {
 	to, ok := w.(integerTaker)
 	if !ok || e.src > 1 || e.dst > 1 {
 		return 0, nil
@@ -132,69 +129,50 @@ func (e *edgesTable) readIntegers(w edgeTaker, c *table.Chunk) (count int64, err
 }
 
 // check returns the weight of an edge, 1 where there are none, or what is wrong with it.
-func (e *edgesTable) check(row table.Row) (weight float32, err error) {
+func (e *edgesFile) check(row table.Row) (weight float32, err error) {
 	if len(row.Fields[e.src]) == 0 {
-		return 0, e.in.Want(row, e.src, "the id of a node")
+		return 0, e.table.Want(row, e.src, "the id of a node")
 	}
 	if len(row.Fields[e.dst]) == 0 {
-		return 0, e.in.Want(row, e.dst, "the id of a node")
+		return 0, e.table.Want(row, e.dst, "the id of a node")
 	}
 	if e.weight < 0 {
 		return 1, nil
 	}
 	x, ok := parseNumber(row.Fields[e.weight])
 	if weight = float32(x); !ok || !(weight > 0 && weight <= math.MaxFloat32) {
-		return 0, e.in.Want(row, e.weight, "a weight, a number greater than 0 that 32 bits hold")
+		return 0, e.table.Want(row, e.weight, "a weight, a number greater than 0 that 32 bits hold")
 	}
 	return weight, nil
-}
-
-// edgesArray is an array of edges [m×2], or its transpose, whose integers are the ids.
-type edgesArray struct {
-	in   *npy.Integers
-	rest atomic.Int64 // rows that no goroutine has taken
-}
-
-func newEdgesArray(in *npy.Integers) *edgesArray {
-	e := &edgesArray{in: in}
-	e.rest.Store(in.NumRows)
-	return e
 }
 
 // arrayRows is how many edges of an array a goroutine takes at once.
 const arrayRows = 16 << 10
 
-func (e *edgesArray) offset() int64 { return e.in.Size - e.rest.Load()*e.in.RowBytes() }
-
-func (e *edgesArray) weighted() bool { return false }
-
-func (e *edgesArray) parts() table.Parts { return table.Parts{} }
-
-func (e *edgesArray) close() error { return e.in.Close() }
-
-func (e *edgesArray) read(ctx context.Context, writers []edgeTaker, r Job) (int64, error) {
-	stage := "read " + filepath.Base(e.in.Path)
-	rows := e.in.NumRows
-	ids, raw := make([][]int64, len(writers)), make([][]byte, len(writers))
-	err := parallel.Do(ctx, len(writers), int((rows+arrayRows-1)/arrayRows),
+// readArray is read of an array.
+func (e *edgesFile) readArray(ctx context.Context, takers []edgeTaker, r Job) (int64, error) {
+	stage := "read " + filepath.Base(e.array.Path)
+	rows := e.array.NumRows
+	ids, raw := make([][]int64, len(takers)), make([][]byte, len(takers))
+	err := parallel.Do(ctx, len(takers), int((rows+arrayRows-1)/arrayRows),
 		func(_ context.Context, worker, i int) (err error) {
 			first := int64(i) * arrayRows
 			count := min(arrayRows, rows-first)
 			e.rest.Add(-count)
 			if r.Progress != nil {
-				r.Progress(stage, e.offset(), e.in.Size)
+				r.Progress(stage, e.offset(), e.array.Size)
 			}
 			ids[worker] = slices.Grow(ids[worker][:0], 2*arrayRows)[:2*count]
-			if raw[worker], err = e.in.Read(first, ids[worker], raw[worker]); err != nil {
+			if raw[worker], err = e.array.Read(first, ids[worker], raw[worker]); err != nil {
 				return err
 			}
-			return e.add(writers[worker], first, ids[worker])
+			return e.add(takers[worker], first, ids[worker])
 		})
 	return rows, err
 }
 
 // add hands edges [rows×2] to a writer, the first being that of a row of the array.
-func (e *edgesArray) add(w edgeTaker, first int64, ids []int64) error {
+func (e *edgesFile) add(w edgeTaker, first int64, ids []int64) error {
 	var src, dst [20]byte
 	integers, _ := w.(integerTaker)
 	for i := 0; i < len(ids); i += 2 {
@@ -212,8 +190,8 @@ func (e *edgesArray) add(w edgeTaker, first int64, ids []int64) error {
 }
 
 // text is an id as a nodes file has it.
-func (e *edgesArray) text(dst []byte, id int64) []byte {
-	if e.in.Unsigned() {
+func (e *edgesFile) text(dst []byte, id int64) []byte {
+	if e.array.Unsigned() {
 		return strconv.AppendUint(dst, uint64(id), 10)
 	}
 	return strconv.AppendInt(dst, id, 10)

@@ -43,8 +43,6 @@ type Graph struct {
 	// nodes without predictions.
 	Scores, Run string
 	run         *cleaner.ForeignRun // what Load has read
-
-	places rowPlaces // of the files, once they are open
 }
 
 // A Job is how files are read, and who is told of it.
@@ -101,30 +99,25 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, er
 		}
 		classes = g.run.Model.Census.Names
 	}
-	nodes, err := g.openNodes(ctx, nil, r)
+	f, err := r.openFiles(ctx, "ids that "+g.Nodes+" has", func() (*nodesFile, error) {
+		return g.openNodes(ctx, nil, r)
+	}, g.Edges)
 	if err != nil {
 		return stats, err
 	}
-	defer func() { err = errors.Join(err, nodes.in.Close()) }()
+	defer func() { err = errors.Join(err, f.close()) }()
 	if g.run != nil {
-		nodes.classes = namesOf(g.run)
+		f.nodes.classes = namesOf(g.run)
 	}
-	if g.Splits != "" && nodes.split >= 0 {
+	if g.Splits != "" && f.nodes.split >= 0 {
 		return stats, fmt.Errorf("%s has a column split, and --splits gives another: want one of them", g.Nodes)
 	}
-	edges, err := openEdges(ctx, g.Edges, r)
-	if err != nil {
-		return stats, err
-	}
-	defer func() { err = errors.Join(err, edges.close()) }()
-	g.places.edges, g.places.edgeParts = g.Edges, edges.parts()
-
 	opt := kv.LoadOptions{
 		MemoryBudget: r.Memory,
-		Properties:   nodes.properties,
+		Properties:   f.nodes.properties,
 		Classes:      classes,
 		Directed:     g.Directed,
-		Weighted:     edges.weighted(),
+		Weighted:     f.edges.weighted(),
 		Workers:      r.Workers,
 		Progress:     r.Progress,
 	}
@@ -138,8 +131,12 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, er
 		return stats, PlaceError(dir, err)
 	}
 	defer func() { err = errors.Join(err, loader.Abort()) }()
-	if err := g.fill(ctx, loader, nodes, edges, r); err != nil {
-		return stats, g.places.explain(err, "ids that "+g.Nodes+" has")
+	takers := make([]edgeTaker, r.goroutines())
+	for worker := range takers {
+		takers[worker] = loader.EdgeWriter()
+	}
+	if err := f.read(ctx, loader.AddNode, takers); err != nil {
+		return stats, f.explain(err)
 	}
 	loaded := false
 	stats, err = loader.Commit(ctx, func(store *kv.Store) error {
@@ -151,35 +148,18 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, er
 			return nil
 		}
 		return store.View(func(tx *kv.Tx) error {
-			r.sayClasses(tx, nodes, nil)
+			r.sayClasses(tx, f.nodes, nil)
 			return g.sayPositions(tx, r)
 		})
 	})
 	if err == nil && g.run == nil {
-		r.sayManyClasses(nodes, stats)
+		r.sayManyClasses(f.nodes, stats)
 	}
 	if errors.Is(err, kv.ErrCatalogTooBig) && !loaded {
 		err = fmt.Errorf("%s: the names of its classes and columns do not fit into a store, want fewer or shorter ones, "+
 			"more --memory does not help: %w", g.Nodes, err)
 	}
-	return stats, g.places.explain(err, "ids that "+g.Nodes+" has")
-}
-
-// fill hands nodes and edges to a loader.
-func (g *Graph) fill(ctx context.Context, loader *kv.Loader, nodes *nodesFile, edges edgesFile, r Job) (err error) {
-	err = r.Timed("read nodes", func(stage *ops.Stage) error {
-		err := nodes.read(ctx, loader.AddNode, r)
-		stage.Columns, stage.BytesRead = len(nodes.in.Header()), nodes.in.Offset()
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return r.Timed("read edges", func(stage *ops.Stage) (err error) {
-		stage.Edges, stage.BytesRead, err = readEdges(ctx, edges, loader, r)
-		stage.Columns = 2
-		return err
-	})
+	return stats, f.explain(err)
 }
 
 // PlaceError says what is wrong with the place that a store was to be made at.
@@ -190,45 +170,96 @@ func PlaceError(dir string, err error) error {
 	return err
 }
 
-// rowPlaces are the files whose rows a store was asked to take.
-type rowPlaces struct {
-	edges                string // the name of the file
-	id                   string // the column of nodes that has the ids
-	nodeParts, edgeParts table.Parts
+// graphFiles are files of a graph that are open; nil those that are not given.
+type graphFiles struct {
+	Job
+	nodes *nodesFile
+	edges *edgesFile
+	path  string // of the edges
+	want  string // the ids that edges may have
 }
 
-// explain says at which line of which file is what a store found wrong with a row. Edges may have the ids of want.
-func (p *rowPlaces) explain(err error, want string) error {
+// openFiles opens the files of nodes, unless nodes is nil, and of edges, unless their name is empty. Edges may have the
+// ids of want.
+func (r Job) openFiles(ctx context.Context, want string, nodes func() (*nodesFile, error), edges string) (*graphFiles, error) {
+	f, err := &graphFiles{Job: r, path: edges, want: want}, error(nil)
+	if nodes != nil {
+		f.nodes, err = nodes()
+	}
+	if err == nil && edges != "" {
+		f.edges, err = openEdges(ctx, edges, r)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	return f, nil
+}
+
+func (f *graphFiles) close() (err error) {
+	if f.nodes != nil {
+		err = f.nodes.in.Close()
+	}
+	if f.edges != nil {
+		err = errors.Join(err, f.edges.close())
+	}
+	return err
+}
+
+// read hands the nodes to add, in the order of their file, and the edges to takers, each on a goroutine of its own.
+func (f *graphFiles) read(ctx context.Context, add func(kv.Node) error, takers []edgeTaker) error {
+	if f.nodes != nil {
+		err := f.Timed("read nodes", func(stage *ops.Stage) error {
+			err := f.nodes.read(ctx, add, f.Job)
+			stage.Columns, stage.BytesRead = len(f.nodes.in.Header()), f.nodes.in.Offset()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if f.edges == nil {
+		return nil
+	}
+	return f.Timed("read edges", func(stage *ops.Stage) (err error) {
+		stage.Edges, err = f.edges.read(ctx, takers, f.Job)
+		stage.Columns, stage.BytesRead = 2, f.edges.offset()
+		return err
+	})
+}
+
+// explain says at which line of which file is what a store found wrong with a row.
+func (f *graphFiles) explain(err error) error {
 	row, ok := errors.AsType[*kv.RowError](err)
 	switch {
 	case errors.Is(err, kv.ErrInvalidEdge):
-		return fmt.Errorf("%s: %w", p.edges, err)
+		return fmt.Errorf("%s: %w", f.path, err)
 	case !ok:
 		return err
 	case row.Edge:
-		msg := fmt.Sprintf("got an edge of node %q, want %s", wording.Cut(row.ID, kv.MaxID), want)
+		msg := fmt.Sprintf("got an edge of node %q, want %s", wording.Cut(row.ID, kv.MaxID), f.want)
 		if row.To != "" {
 			msg = fmt.Sprintf("got an edge from %q to %q, which the store does not have", wording.Cut(row.ID, kv.MaxID),
 				wording.Cut(row.To, kv.MaxID))
 		}
-		if IsArray(p.edges) {
-			return &npy.Error{Path: p.edges, Row: row.Source, Msg: msg}
+		if f.edges.table == nil {
+			return &npy.Error{Path: f.path, Row: row.Source, Msg: msg}
 		}
-		path, line := p.edgeParts.Place(row.Source)
+		path, line := f.edges.table.Parts().Place(row.Source)
 		return &table.Error{Path: path, Line: line, Msg: msg, Err: err}
 	}
+	nodes := f.nodes.in
 	at := &table.Error{Err: err, Msg: strings.TrimPrefix(row.Err.Error(), "kv: ")} // it is the file that is wrong
-	at.Path, at.Line = p.nodeParts.Place(row.Source)
+	at.Path, at.Line = nodes.Parts().Place(row.Source)
 	switch {
 	case errors.Is(row.Err, kv.ErrNotFound):
-		at.Column, at.Msg = p.id, fmt.Sprintf("got %q, want the id of a node of the store", wording.Cut(row.ID, kv.MaxID))
+		at.Column, at.Msg = nodes.Header()[f.nodes.id], fmt.Sprintf("got %q, want the id of a node of the store", wording.Cut(row.ID, kv.MaxID))
 	case errors.Is(row.Err, kv.ErrExists):
-		path, first := p.nodeParts.Place(row.First)
+		path, first := nodes.Parts().Place(row.First)
 		of := ""
 		if path != at.Path {
 			of = " of " + path
 		}
-		at.Column, at.Msg = p.id, fmt.Sprintf("got %q again, as in line %d%s, want every id once", row.ID, first, of)
+		at.Column, at.Msg = nodes.Header()[f.nodes.id], fmt.Sprintf("got %q again, as in line %d%s, want every id once", row.ID, first, of)
 	}
 	return at
 }
@@ -237,10 +268,11 @@ func (p *rowPlaces) explain(err error, want string) error {
 func view(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
 // scanRows reads a file as table.Reader.Scan does, showing how far it is.
-func scanRows(ctx context.Context, in *table.Reader, r Job, read, inOrder func(worker int, c *table.Chunk) error) error {
-	report := r.Progress
+func scanRows(
+	ctx context.Context, in *table.Reader, workers int, report kv.Progress, read, inOrder func(worker int, c *table.Chunk) error,
+) error {
 	stage := "read " + filepath.Base(in.Path())
-	return in.Scan(ctx, r.goroutines(), func(worker int, c *table.Chunk) error {
+	return in.Scan(ctx, workers, func(worker int, c *table.Chunk) error {
 		if report != nil {
 			report(stage, in.Offset(), in.Size())
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // A header is what the header of a table says of its columns. That of neo4j-admin, in which some column is an id, has
-// NAME:TYPE.
+// NAME:TYPE. The types of properties are found as those of other tables are.
 type header struct {
 	in    *table.Reader
 	names []string // without types; empty if the column is no property
@@ -30,13 +30,6 @@ const (
 // roles are the types of the columns that have a name here.
 var roles = map[string]string{"id": typeID, kv.LabelColumn: typeLabel, "src": typeStart, "dst": typeEnd}
 
-// propertyKinds are the types of properties.
-var propertyKinds = map[string]kv.Kind{
-	"int": kv.KindInt, "long": kv.KindInt, "short": kv.KindInt, "byte": kv.KindInt, "float": kv.KindFloat, "double": kv.KindFloat,
-	"boolean": kv.KindBool, "string": kv.KindString, "char": kv.KindString, "date": kv.KindString, "datetime": kv.KindString,
-	"localdatetime": kv.KindString, "time": kv.KindString, "localtime": kv.KindString, "duration": kv.KindString, "point": kv.KindString,
-}
-
 // hasStrayBlank says whether a name is meant to be without the blanks around it.
 func hasStrayBlank(column string) bool {
 	name := strings.TrimSpace(column)
@@ -44,43 +37,36 @@ func hasStrayBlank(column string) bool {
 	return name != column && (strings.HasPrefix(name, `"`) || slices.ContainsFunc(slices.Concat(nodeNames, edgeNames), isName))
 }
 
-// headerOf reads the header of a table. That of neo4j-admin must have one column for each role, and types that are
-// known.
+// headerOf reads the header of a table. That of neo4j-admin must have one column for each role.
 func headerOf(in *table.Reader) (*header, error) {
 	h := &header{in: in, names: slices.Clone(in.Header()), types: make([]string, len(in.Header()))}
-	names, types, isTyped := make([]string, len(h.names)), make([]string, len(h.names)), false
+	names, types := make([]string, len(h.names)), make([]string, len(h.names))
 	for i, column := range in.Header() {
 		if hasStrayBlank(column) {
 			return nil, in.HeaderErrorf("", "column %d is called %q: blanks beside a separator are part of the name, "+
 				"and of each value below it, also before a quote; want none there", i+1, column)
 		}
 		names[i], types[i] = cutType(column)
-		isTyped = isTyped || types[i] == typeID || types[i] == typeStart || types[i] == typeEnd
 	}
-	if !isTyped {
+	if !slices.ContainsFunc(types, func(of string) bool { return of == typeID || of == typeStart || of == typeEnd }) {
 		return h, nil
 	}
 	h.names, h.types = names, types
-	for i, column := range in.Header() {
-		switch kind := strings.TrimSuffix(types[i], "[]"); kind {
+	for i, kind := range types {
+		switch kind {
 		case typeID, typeLabel, typeStart, typeEnd:
 			if j := slices.Index(types, kind); j < i {
-				return nil, in.HeaderErrorf(column, "is of the type %s, as is %q, want one such column", kind, in.Header()[j])
+				return nil, in.HeaderErrorf(in.Header()[i], "is of the type %s, as is %q, want one such column", kind, in.Header()[j])
 			}
 			names[i] = ""
 		case typeEdge, typeNone:
 			names[i] = ""
-		case "":
-		default:
-			if _, ok := propertyKinds[kind]; !ok {
-				return nil, in.HeaderErrorf(column, "has the type %q, want one of neo4j-admin, such as int, float, boolean or string", types[i])
-			}
 		}
 	}
 	return h, nil
 }
 
-// cutType cuts a column NAME:TYPE(SPACE){OPTIONS}. A list has a type that ends in [].
+// cutType cuts a column NAME:TYPE(SPACE){OPTIONS}.
 func cutType(column string) (name, of string) {
 	column, _, _ = strings.Cut(strings.TrimSpace(column), "{")
 	at := strings.LastIndexByte(column, ':')
@@ -129,13 +115,4 @@ func (h *header) column(name string) (int, error) {
 		return number - 1, nil
 	}
 	return -1, nil
-}
-
-// kind is what kind the values of a column have by the header; false if it does not say.
-func (h *header) kind(column int) (kv.Kind, bool) {
-	if strings.HasSuffix(h.types[column], "[]") {
-		return kv.KindString, true
-	}
-	kind, ok := propertyKinds[h.types[column]]
-	return kind, ok
 }

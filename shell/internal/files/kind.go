@@ -12,11 +12,9 @@ import (
 // A kindGuess finds the narrowest kind that all values of a column have: bool, int, float, else string. Empty values
 // are null and have every kind.
 type kindGuess struct {
-	isBool, isInt, isFloat bool
-	some                   bool // there is a value
+	notBool, notInt, notFloat bool
+	some                      bool // there is a value
 }
-
-func newKindGuess() kindGuess { return kindGuess{isBool: true, isInt: true, isFloat: true} }
 
 // see takes a value.
 func (g *kindGuess) see(text []byte) {
@@ -24,34 +22,30 @@ func (g *kindGuess) see(text []byte) {
 		return
 	}
 	g.some = true
-	if g.isBool {
-		_, g.isBool = parseValue(kv.KindBool, text)
+	isOf := func(kind kv.Kind) bool {
+		_, ok := parseValue(kind, text)
+		return ok
 	}
-	if g.isInt {
-		_, g.isInt = parseValue(kv.KindInt, text)
-	}
-	if g.isFloat {
-		_, g.isFloat = parseValue(kv.KindFloat, text)
-	}
+	g.notBool = g.notBool || !isOf(kv.KindBool)
+	g.notInt = g.notInt || !isOf(kv.KindInt)
+	g.notFloat = g.notFloat || !isOf(kv.KindFloat)
 }
 
 // merge adds what another guess has seen of the same column.
 func (g *kindGuess) merge(other kindGuess) {
-	g.isBool = g.isBool && other.isBool
-	g.isInt = g.isInt && other.isInt
-	g.isFloat = g.isFloat && other.isFloat
+	g.notBool = g.notBool || other.notBool
+	g.notInt = g.notInt || other.notInt
+	g.notFloat = g.notFloat || other.notFloat
 	g.some = g.some || other.some
 }
 
 func (g *kindGuess) kind() kv.Kind {
 	switch {
-	case !g.some:
-		return kv.KindString
-	case g.isBool:
+	case g.some && !g.notBool:
 		return kv.KindBool
-	case g.isInt:
+	case g.some && !g.notInt:
 		return kv.KindInt
-	case g.isFloat:
+	case g.some && !g.notFloat:
 		return kv.KindFloat
 	}
 	return kv.KindString

@@ -21,7 +21,7 @@ func TestPropertyKinds(t *testing.T) {
 		{"9007199254740993", kv.KindInt}, {"9007199254740992 0.5", kv.KindFloat},
 		{"9007199254740993 0.5", kv.KindString}, {"12345678901234567890", kv.KindString}, {"-12345678901234567890", kv.KindString},
 	} {
-		guess := newKindGuess()
+		var guess kindGuess
 		guess.see(nil)
 		for _, value := range strings.Fields(c.values) {
 			guess.see([]byte(value))

@@ -3,7 +3,6 @@ package files
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 
@@ -17,8 +16,7 @@ import (
 // nodesFile is a nodes file whose columns are known.
 type nodesFile struct {
 	in               *table.Reader
-	id, label, split int      // columns; label and split are -1 where there are none
-	names            []string // of the columns, without types
+	id, label, split int // columns; label and split are -1 where there are none
 	properties       []kv.Column
 	columns          []int // of the properties
 	labels           Form
@@ -42,12 +40,10 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 		return nil, err
 	}
 	n := &nodesFile{in: in, id: columns[0], label: columns[1], split: columns[2], labels: g.Form}
-	g.places.id, g.places.nodeParts = in.Header()[n.id], in.Parts()
 	header, err := headerOf(in)
 	if err != nil {
 		return nil, err
 	}
-	n.names = header.names
 	if left := in.LeftOut(); left != nil {
 		r.say("%s: properties are booleans, numbers and texts, so these columns are left out: %s", in.Path(),
 			strings.Join(left, ", "))
@@ -56,36 +52,24 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 	if err != nil {
 		return nil, err
 	}
-	known = maps.Clone(known)
-	if known == nil {
-		known = make(map[string]kv.Kind)
-	}
-	var kinds []kindGuess
 	unknown := false // there is a column whose kind is to be found
 	for i, name := range names {
 		switch {
-		case i == n.id || i == n.label:
-			continue
 		case i == n.split:
 			name = "split"
-		case name == "":
+		case i == n.id || i == n.label || name == "":
 			continue
 		case slices.ContainsFunc(cleaner.ReservedNames, func(word string) bool { return strings.EqualFold(word, name) }):
 			return nil, in.HeaderErrorf(name, "is the name of a built-in property, want another: such as --columns my_%s=%d",
 				name, i+1)
 		}
-		if kind, declared := header.kind(i); declared {
-			if _, there := known[name]; !there {
-				known[name] = kind
-			}
+		kind, isKnown := known[name]
+		if i == n.split {
+			kind, isKnown = kv.KindString, true
 		}
-		kind, there := known[name]
-		if unknown = unknown || !there && name != "split"; !there {
-			kind = kv.KindString
-		}
+		unknown = unknown || !isKnown
 		n.properties = append(n.properties, kv.Column{Name: name, Kind: kind})
 		n.columns = append(n.columns, i)
-		kinds = append(kinds, newKindGuess())
 	}
 	if !unknown {
 		return n, nil
@@ -93,18 +77,18 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 	for _, path := range in.Parts().Paths() {
 		if info, err := stream.Stat(ctx, path); path == stream.Input || err == nil && !info.Mode().IsRegular() {
 			return nil, in.Errorf(0, "", "got a pipe or a device, of which nothing can be read twice, as the kinds of properties take: "+
-				"want a file, the columns id and label alone, or kinds in the header, as in :ID,:LABEL,year:int")
+				"want a file, or the columns id and label alone")
 		}
 	}
 	err = r.Timed("property kinds", func(stage *ops.Stage) error {
 		stage.Columns, stage.BytesRead = len(n.columns), n.in.Size()
-		return n.guess(ctx, kinds, known, r)
+		return n.guess(ctx, known, r)
 	})
 	return n, err
 }
 
-// guess reads the file once, through a reader of its own.
-func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, known map[string]kv.Kind, r Job) (err error) {
+// guess finds the kinds of the properties but those of known kinds. It reads the file once, through a reader of its own.
+func (n *nodesFile) guess(ctx context.Context, known map[string]kv.Kind, r Job) (err error) {
 	in, err := table.Open(ctx, n.in.Parts(), r.Memory)
 	if err != nil {
 		return err
@@ -112,9 +96,9 @@ func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, known map[stri
 	defer func() { err = errors.Join(err, in.Close()) }()
 	guesses := make([][]kindGuess, r.goroutines())
 	for worker := range guesses {
-		guesses[worker] = slices.Clone(kinds)
+		guesses[worker] = make([]kindGuess, len(n.columns))
 	}
-	err = scanRows(ctx, in, r, func(worker int, c *table.Chunk) error {
+	err = scanRows(ctx, in, len(guesses), r.Progress, func(worker int, c *table.Chunk) error {
 		for row, err := range c.Rows() {
 			if err != nil {
 				return err
@@ -126,11 +110,11 @@ func (n *nodesFile) guess(ctx context.Context, kinds []kindGuess, known map[stri
 		return nil
 	}, nil)
 	for k, column := range n.columns {
-		for _, guess := range guesses {
-			kinds[k].merge(guess[k])
+		for _, guess := range guesses[1:] {
+			guesses[0][k].merge(guess[k])
 		}
-		if _, there := known[n.properties[k].Name]; column != n.split && !there {
-			n.properties[k].Kind = kinds[k].kind()
+		if _, isKnown := known[n.properties[k].Name]; column != n.split && !isKnown {
+			n.properties[k].Kind = guesses[0][k].kind()
 		}
 	}
 	return err
@@ -146,7 +130,7 @@ type nodeChunk struct {
 // read hands the nodes to add, in the order of the file.
 func (n *nodesFile) read(ctx context.Context, add func(kv.Node) error, r Job) error {
 	chunks := make([]nodeChunk, r.goroutines())
-	return scanRows(ctx, n.in, r, func(worker int, c *table.Chunk) error {
+	return scanRows(ctx, n.in, len(chunks), r.Progress, func(worker int, c *table.Chunk) error {
 		chunk := &chunks[worker]
 		chunk.nodes, chunk.values, chunk.bad = chunk.nodes[:0], chunk.values[:0], nil
 		for row, err := range c.Rows() {

@@ -1,12 +1,11 @@
 package files
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
 // Remove removes the nodes and the edges that files list from a store, all of them or nothing. An empty path is a file
@@ -17,40 +16,34 @@ func Remove(ctx context.Context, store *kv.Store, nodes, edges string, r Job) (s
 		return stats, err
 	}
 	defer func() { err = errors.Join(err, patch.Abort()) }()
-	of := rowPlaces{edges: edges}
+	var open func() (*nodesFile, error)
 	if nodes != "" {
-		if err = of.removeNodes(ctx, patch, nodes, r); err != nil {
-			return stats, err
+		open = func() (*nodesFile, error) {
+			in, columns, err := r.openNodeTable(ctx, nodes)
+			if err != nil {
+				return nil, err
+			}
+			return &nodesFile{in: in, id: columns[0], label: -1, split: -1}, nil
 		}
 	}
-	if edges != "" {
-		in, err := openEdges(ctx, edges, r)
-		if err == nil {
-			of.edgeParts = in.parts()
-			_, _, err = patchEdges(ctx, in, removedEdges{patch}, r)
-			err = cmp.Or(err, in.close())
-		}
-		if err != nil {
-			return stats, err
-		}
+	f, err := r.openFiles(ctx, "ids of the store", open, edges)
+	if err != nil {
+		return stats, err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	remove := func(n kv.Node) error { return patch.RemoveNode(strings.Clone(n.ID), n.Source) }
+	if err := f.read(ctx, remove, []edgeTaker{removedEdges{patch}}); err != nil {
+		return stats, err
 	}
 	stats, err = patch.Commit(ctx)
-	return stats, of.explain(err, "ids of the store")
+	return stats, f.explain(err)
 }
 
-// removeNodes removes the nodes of a file.
-func (p *rowPlaces) removeNodes(ctx context.Context, patch *kv.Patch, path string, r Job) (err error) {
-	in, columns, err := r.openNodeTable(ctx, path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, in.Close()) }()
-	p.nodeParts, p.id = in.Parts(), in.Header()[columns[0]]
-	return EachRow(ctx, in, r.Progress, func(row table.Row) error {
-		id := row.Fields[columns[0]]
-		if len(id) == 0 {
-			return in.Want(row, columns[0], "the id of a node")
-		}
-		return patch.RemoveNode(string(id), row.Line)
-	})
+// removedEdges removes edges by a patch, whatever their weights.
+type removedEdges struct{ *kv.Patch }
+
+func (e removedEdges) Add(src, dst string, source int64) error { return e.RemoveEdge(src, dst, source) }
+
+func (e removedEdges) AddWeighted(src, dst string, _ float32, source int64) error {
+	return e.RemoveEdge(src, dst, source)
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
-// splits writes the column split, in which a node left out is in none, and the index on it where there was one. Mark,
-// which counts the index, is for the commit.
-func (w *writing) splits(ctx context.Context, path string, stage *ops.Stage) (mark func(*kv.Tx) error, err error) {
+// splits writes the column split, in which a node left out is in none, and the index on it where there was one, which is
+// what is to be marked.
+func (w *writing) splits(ctx context.Context, path string, stage *ops.Stage) (mark marker, err error) {
 	stage.Columns = 1
 	column, err := w.bulk.Column("split", kv.KindString)
 	if err != nil {
 		return nil, err
 	}
 	column.Sort()
-	mark, put := func(*kv.Tx) error { return nil }, column.Put
+	put := column.Put
 	if before, _ := w.tx.Column("split"); before.Indexed {
 		entries, failed := index.NewBuilder(w.bulk, "split")
 		if failed != nil {
@@ -32,7 +32,7 @@ func (w *writing) splits(ctx context.Context, path string, stage *ops.Stage) (ma
 			}
 			err = errors.Join(err, entries.Close())
 		}()
-		mark, put = entries.Mark, func(v kv.NodeID, value kv.Value) error {
+		mark, put = entries, func(v kv.NodeID, value kv.Value) error {
 			if err := column.Put(v, value); err != nil {
 				return err
 			}
