@@ -60,7 +60,7 @@ func (g *Graph) Append(ctx context.Context, store *kv.Store, r Job) (result Appe
 		a.rows++
 		return patch.AddNode(n)
 	}
-	if err = a.read(ctx, add, []edgeTaker{addedEdges{patch}}); err == nil {
+	if err = a.read(ctx, add, func() []edgeTaker { return []edgeTaker{addedEdges{patch}} }); err == nil {
 		err = a.Timed("commit", func(stage *ops.Stage) (err error) {
 			result.Stats, err = patch.Commit(ctx)
 			stage.Edges = result.Edges

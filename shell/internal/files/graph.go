@@ -131,9 +131,12 @@ func (g *Graph) Load(ctx context.Context, dir string, r Job) (stats kv.Stats, er
 		return stats, PlaceError(dir, err)
 	}
 	defer func() { err = errors.Join(err, loader.Abort()) }()
-	takers := make([]edgeTaker, r.goroutines())
-	for worker := range takers {
-		takers[worker] = loader.EdgeWriter()
+	takers := func() []edgeTaker {
+		takers := make([]edgeTaker, r.goroutines())
+		for worker := range takers {
+			takers[worker] = loader.EdgeWriter()
+		}
+		return takers
 	}
 	if err := f.read(ctx, loader.AddNode, takers); err != nil {
 		return stats, f.explain(err)
@@ -205,8 +208,8 @@ func (f *graphFiles) close() (err error) {
 	return err
 }
 
-// read hands the nodes to add, in the order of their file, and the edges to takers, each on a goroutine of its own.
-func (f *graphFiles) read(ctx context.Context, add func(kv.Node) error, takers []edgeTaker) error {
+// read hands the nodes to add, in the order of their file, and then the edges to takers, each on a goroutine of its own.
+func (f *graphFiles) read(ctx context.Context, add func(kv.Node) error, takers func() []edgeTaker) error {
 	if f.nodes != nil {
 		err := f.Timed("read nodes", func(stage *ops.Stage) error {
 			err := f.nodes.read(ctx, add, f.Job)
@@ -221,7 +224,7 @@ func (f *graphFiles) read(ctx context.Context, add func(kv.Node) error, takers [
 		return nil
 	}
 	return f.Timed("read edges", func(stage *ops.Stage) (err error) {
-		stage.Edges, err = f.edges.read(ctx, takers, f.Job)
+		stage.Edges, err = f.edges.read(ctx, takers(), f.Job)
 		stage.Columns, stage.BytesRead = 2, f.edges.offset()
 		return err
 	})

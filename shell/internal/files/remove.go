@@ -32,7 +32,7 @@ func Remove(ctx context.Context, store *kv.Store, nodes, edges string, r Job) (s
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
 	remove := func(n kv.Node) error { return patch.RemoveNode(strings.Clone(n.ID), n.Source) }
-	if err := f.read(ctx, remove, []edgeTaker{removedEdges{patch}}); err != nil {
+	if err := f.read(ctx, remove, func() []edgeTaker { return []edgeTaker{removedEdges{patch}} }); err != nil {
 		return stats, err
 	}
 	stats, err = patch.Commit(ctx)
