@@ -159,7 +159,7 @@ func TestRefusals(t *testing.T) {
 	if err := f.UnmarshalText([]byte("parket")); err == nil || !strings.Contains(err.Error(), "markdown or parquet") {
 		t.Errorf("a format that is none: got error %v", err)
 	}
-	for _, name := range names() {
+	for _, name := range names {
 		if err := f.UnmarshalText([]byte(name)); err != nil || f.String() != name {
 			t.Errorf("format %s: got %s, %v", name, f, err)
 		}

@@ -21,11 +21,11 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// A Format is a format of package print, by its number there, or one of this package.
+// A Format is a format of package print, by its number there, or Parquet.
 type Format uint8
 
 // Parquet is a Parquet file.
-const Parquet Format = 1 << 7
+const Parquet = Format(print.FormatMarkdown) + 1
 
 // byName are the formats that the end of a file's name asks for.
 var byName = map[string]Format{
@@ -46,44 +46,29 @@ func OfFile(path string) (f Format, ok bool) {
 // HoldsOne says that a file of the format holds the answer to one statement.
 func (f Format) HoldsOne() bool { return f == Parquet || f == Format(print.FormatJSON) }
 
-// parquetName is the name of Parquet.
-const parquetName = "parquet"
-
-// names are the names that UnmarshalText takes.
-func names() []string { return append(slices.Clone(print.FormatNames), parquetName) }
+// names are the names that UnmarshalText takes, by the number of the format.
+var names = append(slices.Clone(print.FormatNames), "parquet")
 
 // String returns the name that UnmarshalText takes.
-func (f Format) String() string {
-	if f == Parquet {
-		return parquetName
-	}
-	return print.Format(f).String()
-}
+func (f Format) String() string { return names[f] }
 
 // MarshalText writes the name.
 func (f Format) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
 // UnmarshalText reads the name of a format of package print, or parquet.
 func (f *Format) UnmarshalText(name []byte) error {
-	if strings.EqualFold(string(name), parquetName) {
-		*f = Parquet
-		return nil
+	place := slices.IndexFunc(names, func(known string) bool { return strings.EqualFold(known, string(name)) })
+	if place < 0 {
+		return fmt.Errorf("unknown format %q, want %s", name, wording.AnyOf(names))
 	}
-	of, err := print.ParseFormat(string(name))
-	if err != nil {
-		return fmt.Errorf("unknown format %q, want %s", name, wording.AnyOf(names()))
-	}
-	*f = Format(of)
+	*f = Format(place)
 	return nil
 }
-
-// errTerminal is the refusal to write columns to a terminal.
-var errTerminal = errors.New("--format parquet is for programs, and standard output is a terminal: redirect it to a file or a pipe, or take another format")
 
 // CheckScreen refuses a terminal as the place of a Parquet file. Commands call it before they begin.
 func (f Format) CheckScreen(on *print.Screen) error {
 	if f == Parquet && on.Terminal {
-		return errTerminal
+		return errors.New("--format parquet is for programs, and standard output is a terminal: redirect it to a file or a pipe, or take another format")
 	}
 	return nil
 }

@@ -1,10 +1,12 @@
 package columnar
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -13,6 +15,8 @@ import (
 )
 
 const (
+	// cellBytes is about what a value takes in a row group without its text.
+	cellBytes = 8
 	// groupBytes is about how many bytes a row group has at most before it is packed, if one row has not more.
 	groupBytes = 8 << 20
 	// strideRows is how many rows are handed on at a time.
@@ -72,27 +76,29 @@ func parquetNode(c query.ColumnInfo) parquet.Node {
 }
 
 func (s *parquetSink) row(values []kv.Value) error {
-	if bytes := weight(values); s.bytes > 0 && s.bytes+bytes > groupBytes {
-		if err := s.pass(); err != nil {
-			return err
+	bytes := cellBytes * len(values)
+	for _, v := range values {
+		if v.Kind() == kv.KindString {
+			bytes += len(v.Str())
 		}
-		if err := s.to.Flush(); err != nil {
-			return err
-		}
-		s.bytes = bytes
-	} else {
-		s.bytes += bytes
 	}
+	if s.bytes > 0 && s.bytes+bytes > groupBytes {
+		if err := errors.Join(s.pass(), s.to.Flush()); err != nil {
+			return err
+		}
+		s.bytes = 0
+	}
+	s.bytes += bytes
 	for i, v := range values {
+		if v.IsNull() {
+			s.stride[i] = append(s.stride[i], parquet.NullValue().Level(0, 0, i))
+			continue
+		}
 		value, err := parquetValue(v, s.columns[i])
 		if err != nil {
 			return err
 		}
-		present := 1
-		if v.IsNull() {
-			present = 0
-		}
-		s.stride[i] = append(s.stride[i], value.Level(0, present, i))
+		s.stride[i] = append(s.stride[i], value.Level(0, 1, i))
 	}
 	if len(s.columns) > 0 && len(s.stride[0]) >= strideRows {
 		return s.pass()
@@ -100,23 +106,32 @@ func (s *parquetSink) row(values []kv.Value) error {
 	return nil
 }
 
-// parquetValue is a value of a column.
+// parquetValue is a value of a column. Tables of nodes have integer ids as texts.
 func parquetValue(v kv.Value, column query.ColumnInfo) (parquet.Value, error) {
-	if v.IsNull() {
-		return parquet.NullValue(), nil
-	}
+	isNumber := v.Kind() == kv.KindInt || v.Kind() == kv.KindFloat
 	switch column.Kind {
 	case kv.KindBool:
-		b, err := truth(v, column)
-		return parquet.BooleanValue(b), err
+		if v.Kind() == kv.KindBool {
+			return parquet.BooleanValue(v.Bool()), nil
+		}
 	case kv.KindInt:
-		n, err := number(v, column)
-		return parquet.Int64Value(n), err
+		if v.Kind() == kv.KindInt {
+			return parquet.Int64Value(v.Int()), nil
+		}
+		if n, err := strconv.ParseInt(v.Str(), 10, 64); err == nil {
+			return parquet.Int64Value(n), nil
+		}
 	case kv.KindFloat, kv.KindSingle:
-		f, err := float(v, column)
-		return parquet.DoubleValue(f), err
+		if isNumber {
+			return parquet.DoubleValue(v.Float()), nil
+		}
+	default:
+		if v.Kind() == kv.KindString {
+			return parquet.ValueOf(strings.ToValidUTF8(v.Str(), "\uFFFD")), nil
+		}
+		return parquet.ValueOf(query.Exact(v, column.Kind)), nil
 	}
-	return parquet.ValueOf(text(v, column)), nil
+	return parquet.Value{}, fmt.Errorf("column %s: got %s %q, want %s", column.Name, v.Kind(), v, column.Kind)
 }
 
 // pass hands the rows of the stride on.
