@@ -8,27 +8,12 @@ type IntegerPair struct {
 
 // IntegerPairs reads rows on as long as they are a line of two fields that are integers from 0 up in their shortest
 // form, at most as many as pairs has room for. It returns how many. The rows that follow are left to Rows.
-func (c *Chunk) IntegerPairs(pairs []IntegerPair) int {
-	if r, ok := c.rows.(integerRows); ok {
-		return r.integerPairs(pairs)
+func (c *Chunk) IntegerPairs(pairs []IntegerPair) (n int) {
+	if text, ok := c.rows.(*textChunk); ok {
+		n = text.integerPairs(pairs)
 	}
-	return 0
-}
-
-// integerRows are rows that can be read as Chunk.IntegerPairs does.
-type integerRows interface {
-	integerPairs(pairs []IntegerPair) int
-}
-
-// integerPairs is Chunk.IntegerPairs of the chunk.
-func (c *partChunk) integerPairs(pairs []IntegerPair) int {
-	r, ok := c.rows.(integerRows)
-	if !ok {
-		return 0
-	}
-	n := r.integerPairs(pairs)
 	for i := range pairs[:n] {
-		pairs[i].Line |= int64(c.part) << partShift
+		pairs[i].Line |= c.part
 	}
 	return n
 }

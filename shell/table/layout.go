@@ -124,9 +124,9 @@ func texts(fields [][]byte) []string {
 }
 
 // setHeader takes the header from the first record, or leaves that as a row.
-func (r *Reader) setHeader() error {
+func (r *file) setHeader() error {
 	chunk, _ := r.chunks().(*textChunk)
-	r.chunk = chunk
+	r.first = chunk
 	for {
 		if err := chunk.fill(); errors.Is(err, io.EOF) {
 			msg := "the file is empty, want a header line that names the columns"
@@ -170,7 +170,7 @@ var separators = map[byte]string{',': "commas", '\t': "tabs", ';': "semicolons",
 // Form says how the file was read, such as "blanks, no header, comments # (2 lines)". It is empty for what the name of
 // the file says.
 func (r *Reader) Form() string {
-	l, ending := r.layout, endingOf(r.parts.paths[0])
+	l, ending := r.layout, endingOf(r.paths[0])
 	switch {
 	case !r.IsText() && ending == ".parquet":
 		return ""

@@ -18,12 +18,9 @@ import (
 )
 
 // open opens one of the files, with chunks of text of some size, in bytes.
-func (p Parts) open(ctx context.Context, part int, memory int64, chunkBytes int) (*Reader, error) {
+func (p Parts) open(ctx context.Context, part int, memory int64, chunkBytes int) (*file, error) {
 	path := p.paths[part]
-	r := &Reader{path: path, parts: p}
-	if len(p.paths) > 1 {
-		r.parts.name, r.parts.paths = path, []string{path} // its errors are about it alone
-	}
+	r := &file{path: path, parts: p}
 	var in io.Reader
 	var regular *os.File // in, if it can be read at any place
 	if path == stream.Input {
@@ -66,7 +63,7 @@ const (
 )
 
 // openContent opens a file by its content, whatever its name.
-func (r *Reader) openContent(f io.Reader, regular *os.File, memory int64, chunkBytes int) error {
+func (r *file) openContent(f io.Reader, regular *os.File, memory int64, chunkBytes int) error {
 	counter := &countingReader{r: f}
 	in := bufio.NewReaderSize(counter, sniffBytes)
 	begin, _ := in.Peek(len(parquetMagic)) //nolint:errcheck // reading on gives the error
@@ -88,7 +85,7 @@ func (r *Reader) openContent(f io.Reader, regular *os.File, memory int64, chunkB
 }
 
 // openText opens a text and finds its layout.
-func (r *Reader) openText(in *bufio.Reader, chunkBytes int) error {
+func (r *file) openText(in *bufio.Reader, chunkBytes int) error {
 	begin := peek(in)
 	for _, f := range formats {
 		if bytes.HasPrefix(begin, []byte(f.begin)) {
@@ -129,13 +126,13 @@ var formats = []struct{ begin, msg string }{
 	{"<", "XML or HTML, want text or parquet"},
 }
 
-func (r *Reader) checkHeader() error {
+func (r *file) checkHeader() error {
 	if len(r.header) > maxColumns {
-		return r.Errorf(1, "", "got a header of %d columns, want at most %d", len(r.header), maxColumns)
+		return recordError(r.path, 1, "got a header of %d columns, want at most %d", len(r.header), maxColumns)
 	}
 	for _, name := range r.header {
 		if strings.Contains(name, "\r") {
-			return r.HeaderErrorf("", "got a carriage return in the header, want lines that end with LF or CRLF")
+			return recordError(r.path, r.line, "got a carriage return in the header, want lines that end with LF or CRLF")
 		}
 	}
 	return nil

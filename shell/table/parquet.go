@@ -65,7 +65,7 @@ type parquetChunk struct {
 	fields [][]byte
 }
 
-func (r *Reader) openParquet(f *os.File, memory int64) (err error) {
+func (r *file) openParquet(f *os.File, memory int64) (err error) {
 	defer asError(r.path, &err)
 	file, err := pages.Open(f, r.size, memory, parquetShare)
 	if err != nil {

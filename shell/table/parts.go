@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
@@ -154,25 +153,13 @@ func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (
 	if err != nil {
 		return nil, err
 	}
-	if len(parts.paths) == 1 {
-		return first, nil
-	}
-	if first.Numbered() { // the first line of the others may look otherwise
+	r := &Reader{Parts: parts, file: first, size: first.size}
+	if first.layout.numbered { // the first line of the others may look otherwise
 		parts = parts.WithForm(Form{Delimiter: first.layout.separator, NoHeader: true}, nil)
 	}
-	r := &Reader{
-		path: parts.name, header: first.header, floats: first.floats, layout: first.layout,
-		leftOut: first.leftOut, line: first.line, parts: parts,
-	}
-	p := &partsReader{of: r, open: func(part int) (*Reader, error) { return parts.open(ctx, part, memory, chunkBytes) }}
-	p.now.Store(first)
-	r.chunks = func() rows { return &partChunk{of: p} }
-	r.read = func() int64 { return p.before.Load() + p.now.Load().Offset() }
-	r.closes = []io.Closer{p}
-	for _, path := range parts.paths {
-		if path == stream.Input {
-			continue
-		}
+	r.open = func(part int) (*file, error) { return parts.open(ctx, part, memory, chunkBytes) }
+	r.now.Store(first)
+	for _, path := range parts.paths[1:] {
 		info, err := stream.Stat(ctx, path)
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
@@ -182,74 +169,25 @@ func openParts(ctx context.Context, parts Parts, memory int64, chunkBytes int) (
 	return r, nil
 }
 
-// A partsReader reads files one after another.
-type partsReader struct {
-	of     *Reader
-	open   func(part int) (*Reader, error)
-	part   int // being read
-	now    atomic.Pointer[Reader]
-	before atomic.Int64 // bytes of the parts before it
-}
-
-// advance goes on to the next part, or returns io.EOF.
-func (p *partsReader) advance() error {
-	if p.part+1 == len(p.of.parts.paths) {
+// advance goes on to the next file, or returns io.EOF.
+func (r *Reader) advance() error {
+	if r.part+1 == len(r.paths) {
 		return io.EOF
 	}
-	last := p.now.Load()
+	last := r.now.Load()
 	if err := last.Close(); err != nil {
 		return err
 	}
-	next, err := p.open(p.part + 1)
+	next, err := r.open(r.part + 1)
 	if err != nil {
 		return err
 	}
-	p.part++
-	p.before.Add(last.Size())
-	p.now.Store(next)
-	if !slices.Equal(next.header, p.of.header) {
-		return next.HeaderErrorf("", "has the columns %s, want those of %s: %s", next.ListColumns(), p.of.parts.paths[0],
-			p.of.ListColumns())
+	r.part++
+	r.before.Add(last.size)
+	r.now.Store(next)
+	if !slices.Equal(next.header, r.header) {
+		return recordError(next.path, next.line, "has the columns %s, want those of %s: %s", listColumns(next.header), r.paths[0],
+			r.ListColumns())
 	}
 	return nil
-}
-
-// Close closes the part being read.
-func (p *partsReader) Close() error { return p.now.Load().Close() }
-
-// A partChunk is a chunk of one of several files.
-type partChunk struct {
-	of   *partsReader
-	part int
-	rows rows // nil before the first
-}
-
-// fill reads the next rows of the part being read, or of the next one.
-func (c *partChunk) fill() error {
-	for p := c.of; ; {
-		in := p.now.Load()
-		if in.chunk != nil { // what is behind the header
-			c.part, c.rows, in.chunk = p.part, in.chunk, nil
-			return nil
-		}
-		if c.rows == nil || c.part != p.part {
-			c.part, c.rows = p.part, in.chunks()
-		}
-		if err := c.rows.fill(); !errors.Is(err, io.EOF) {
-			return err
-		}
-		if err := p.advance(); err != nil {
-			return err
-		}
-	}
-}
-
-// next returns the next row of the chunk.
-func (c *partChunk) next() (Row, error) {
-	if c.rows == nil {
-		return Row{}, io.EOF
-	}
-	row, err := c.rows.next()
-	row.Line |= int64(c.part) << partShift
-	return row, err
 }

@@ -9,14 +9,27 @@ import (
 )
 
 // A Chunk is a run of consecutive rows that one goroutine of Reader.Scan holds.
-type Chunk struct{ rows rows }
+type Chunk struct {
+	rows rows  // nil before the first
+	part int64 // of Row.Line
+}
+
+// next returns the next row of the chunk, or io.EOF.
+func (c *Chunk) next() (Row, error) {
+	if c.rows == nil {
+		return Row{}, io.EOF
+	}
+	row, err := c.rows.next()
+	row.Line |= c.part
+	return row, err
+}
 
 // Rows yields the rows of the chunk from where the last call stopped. A row that is not as it should be yields its
 // *Error. The bytes of the fields stay as they are until Scan has done with the chunk.
 func (c *Chunk) Rows() iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		for {
-			row, err := c.rows.next()
+			row, err := c.next()
 			if err != nil && errors.Is(err, io.EOF) {
 				return
 			}
@@ -27,25 +40,17 @@ func (c *Chunk) Rows() iter.Seq2[Row, error] {
 	}
 }
 
-// Scan hands the rows that are left to a number of goroutines, in chunks. Each calls read for one chunk after another,
+// Scan hands the rows, of which Rows has taken none, to a number of goroutines, in chunks. Each calls read for one chunk after another,
 // side by side with the others, and then inOrder, if not nil, for the same chunk: those calls come one at a time, in
 // the order of the file. The first argument is the number of the goroutine, from 0 to workers−1. Of several errors Scan
 // returns the one of the first chunk; those of the file come behind the rows that are before them. Where ctx ends it
 // returns its error within the time of a chunk.
 func (r *Reader) Scan(ctx context.Context, workers int, read, inOrder func(worker int, c *Chunk) error) error {
-	s := scan{read: read, inOrder: inOrder}
+	s := scan{in: r, read: read, inOrder: inOrder}
 	s.turn.L = &s.turns
 	var running sync.WaitGroup
 	for worker := range workers {
-		chunk := r.chunk // the first goroutine goes on with what is left of the chunk of Rows
-		r.chunk = nil
-		claimed := chunk != nil
-		if claimed {
-			s.chunks++
-		} else {
-			chunk = r.chunks()
-		}
-		running.Go(func() { s.work(ctx, worker, &Chunk{chunk}, claimed) })
+		running.Go(func() { s.work(ctx, worker) })
 	}
 	running.Wait()
 	return s.err
@@ -53,6 +58,7 @@ func (r *Reader) Scan(ctx context.Context, workers int, read, inOrder func(worke
 
 // A scan is what the goroutines of Scan share.
 type scan struct {
+	in            *Reader
 	read, inOrder func(worker int, c *Chunk) error
 
 	claims sync.Mutex // held while a chunk is filled
@@ -66,13 +72,12 @@ type scan struct {
 	err    error
 }
 
-// work reads chunks until there are no more; claimed says that it has the first already.
-func (s *scan) work(ctx context.Context, worker int, c *Chunk, claimed bool) {
-	for number, err := int64(0), error(nil); ; claimed = false {
-		if !claimed {
-			if number, err = s.claim(ctx, c); errors.Is(err, io.EOF) {
-				return
-			}
+// work reads chunks until there are no more.
+func (s *scan) work(ctx context.Context, worker int) {
+	for c := new(Chunk); ; {
+		number, err := s.claim(ctx, c)
+		if errors.Is(err, io.EOF) {
+			return
 		}
 		if err == nil {
 			err = s.read(worker, c)
@@ -94,7 +99,7 @@ func (s *scan) claim(ctx context.Context, c *Chunk) (number int64, err error) {
 		return 0, io.EOF
 	}
 	if err = ctx.Err(); err == nil {
-		err = c.rows.fill()
+		err = s.in.fill(c)
 	}
 	if err != nil {
 		s.ended = true

@@ -154,7 +154,7 @@ func scanned(t interface {
 	Fatal(...any)
 }, path string, chunk, workers int, ordered bool) []string {
 	t.Helper()
-	r, err := Parts{name: path, paths: []string{path}}.open(t.Context(), 0, testMemory, chunk)
+	r, err := openParts(t.Context(), Parts{name: path, paths: []string{path}}, testMemory, chunk)
 	must.Do(t, err)
 	parts, failed := make([][]string, workers), make([]error, workers)
 	var mu sync.Mutex
@@ -195,7 +195,7 @@ func scanned(t interface {
 func againstSimple(t testing.TB, path string, content []byte, chunk int) {
 	t.Helper()
 	must.Do(t, os.WriteFile(path, content, 0o600))
-	r, err := Parts{name: path, paths: []string{path}}.open(t.Context(), 0, testMemory, chunk)
+	r, err := openParts(t.Context(), Parts{name: path, paths: []string{path}}, testMemory, chunk)
 	if err != nil {
 		return // the header, of which other tests are
 	}
@@ -287,7 +287,7 @@ func TestScanError(t *testing.T) {
 	path := write(t, "a.csv", []byte(content))
 	for _, ordered := range []bool{true, false} {
 		for workers := 1; workers < 5; workers++ {
-			r, err := Parts{name: path, paths: []string{path}}.open(t.Context(), 0, testMemory, 16)
+			r, err := openParts(t.Context(), Parts{name: path, paths: []string{path}}, testMemory, 16)
 			must.Do(t, err)
 			last := int64(0)
 			var inOrder func(int, *Chunk) error
@@ -323,7 +323,7 @@ func TestScanError(t *testing.T) {
 
 func TestScanCancelled(t *testing.T) {
 	path := write(t, "a.csv", []byte("id\n"+strings.Repeat("xyz\n", 1000)))
-	r, err := Parts{name: path, paths: []string{path}}.open(t.Context(), 0, testMemory, 16)
+	r, err := openParts(t.Context(), Parts{name: path, paths: []string{path}}, testMemory, 16)
 	must.Do(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	chunks := 0

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -53,10 +54,22 @@ type Row struct {
 	Fields [][]byte
 }
 
-// A Reader reads one file from its header to its end. One goroutine, but for Offset.
+// A Reader reads files from the header to the end. One goroutine, but for Offset.
 type Reader struct {
+	Parts
+	*file        // the first one; the others have the same header
+	size   int64 // of all
+	open   func(part int) (*file, error)
+	part   int // being read
+	now    atomic.Pointer[file]
+	before atomic.Int64 // bytes of the parts before it
+	chunk  Chunk        // of Rows
+}
+
+// A file is one file of a Reader.
+type file struct {
 	path   string
-	parts  Parts
+	parts  Parts // of which it is one
 	header []string
 	floats []bool // of the columns: they have numbers of floating point; nil of text
 	layout layout // of text
@@ -65,8 +78,8 @@ type Reader struct {
 	line    int64    // of the header, as in Error
 	size    int64
 	read    func() int64 // bytes of the file consumed so far; any goroutine
-	chunk   rows         // being read, nil between
 	chunks  func() rows  // returns an empty chunk
+	first   rows         // what is behind the header in the chunk that has it; nil once it is taken
 	closes  []io.Closer
 }
 
@@ -82,10 +95,7 @@ type rows interface {
 }
 
 // Path is the file's path as given to Open, or the name of several.
-func (r *Reader) Path() string { return r.path }
-
-// Parts are the files that are read.
-func (r *Reader) Parts() Parts { return r.parts }
+func (r *Reader) Path() string { return r.name }
 
 // Header holds the column names as they are in the file. Some may be empty, or there twice. The caller must not change
 // it.
@@ -98,7 +108,7 @@ func (r *Reader) IsFloat(column int) bool { return r.floats != nil && r.floats[c
 func (r *Reader) LeftOut() []string { return r.leftOut }
 
 // Unusual returns the *Error that a column has values that cannot be read.
-func (r *Reader) Unusual(column string) error { return unusualColumn(r.path, column) }
+func (r *Reader) Unusual(column string) error { return unusualColumn(r.name, column) }
 
 func unusualColumn(path, column string) error {
 	return &Error{Path: path, Column: column, Msg: "got a nested or unusual type, want booleans, numbers, strings, dates or times"}
@@ -146,16 +156,18 @@ func (r *Reader) Columns(names ...string) ([]int, error) {
 }
 
 // ListColumns lists the names of the columns for a message.
-func (r *Reader) ListColumns() string {
-	names := make([]string, len(r.header))
-	for i, name := range r.header {
+func (r *Reader) ListColumns() string { return listColumns(r.header) }
+
+func listColumns(header []string) string {
+	names := make([]string, len(header))
+	for i, name := range header {
 		names[i] = brief(name)
 	}
 	return namelist.Of(names)
 }
 
 // Offset says how many of the file's Size bytes have been read, for a progress bar.
-func (r *Reader) Offset() int64 { return r.read() }
+func (r *Reader) Offset() int64 { return r.before.Load() + r.now.Load().read() }
 
 // Size is the size of the file in bytes, as it lies on disk.
 func (r *Reader) Size() int64 { return r.size }
@@ -178,16 +190,33 @@ func (r *Reader) Rows() iter.Seq2[Row, error] {
 
 // row returns the next row, or io.EOF.
 func (r *Reader) row() (Row, error) {
-	if r.chunk == nil {
-		r.chunk = r.chunks()
-	}
 	for {
 		row, err := r.chunk.next()
 		if !errors.Is(err, io.EOF) {
 			return row, err
 		}
-		if err := r.chunk.fill(); err != nil {
+		if err := r.fill(&r.chunk); err != nil {
 			return Row{}, err
+		}
+	}
+}
+
+// fill fills a chunk with the next rows of the file being read, or of the next one.
+func (r *Reader) fill(c *Chunk) error {
+	for {
+		f, part := r.now.Load(), int64(r.part)<<partShift
+		if f.first != nil {
+			c.rows, c.part, f.first = f.first, part, nil
+			return nil
+		}
+		if c.rows == nil || c.part != part {
+			c.rows, c.part = f.chunks(), part
+		}
+		if err := c.rows.fill(); !errors.Is(err, io.EOF) {
+			return err
+		}
+		if err := r.advance(); err != nil {
+			return err
 		}
 	}
 }
@@ -196,9 +225,9 @@ func (r *Reader) row() (Row, error) {
 // does.
 func (r *Reader) Errorf(line int64, column, format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
-	path, at := r.path, line
+	path, at := r.name, line
 	if line > 0 {
-		path, at = r.parts.Place(line)
+		path, at = r.Place(line)
 	}
 	return &Error{Path: path, Line: at, Column: column, Msg: err.Error(), Err: errors.Unwrap(err)}
 }
@@ -211,15 +240,18 @@ func (r *Reader) HeaderErrorf(column, format string, args ...any) error {
 // Want returns the *Error that a field reads one thing where another is wanted.
 func (r *Reader) Want(row Row, column int, want string) error {
 	text := string(row.Fields[column])
-	path, line := r.parts.Place(row.Line)
+	path, line := r.Place(row.Line)
 	return &Error{Path: path, Line: line, Column: r.header[column], Msg: fmt.Sprintf("got %q, want %s", brief(text), want)}
 }
 
 // Close releases the file.
-func (r *Reader) Close() error {
+func (r *Reader) Close() error { return r.now.Load().Close() }
+
+// Close releases the file.
+func (r *file) Close() error {
 	var err error
-	for i := len(r.closes) - 1; i >= 0; i-- {
-		err = errors.Join(err, r.closes[i].Close())
+	for _, in := range slices.Backward(r.closes) {
+		err = errors.Join(err, in.Close())
 	}
 	r.closes = nil
 	return err

@@ -131,7 +131,7 @@ func (a *appending) rowsOf(ctx context.Context, tx *kv.Tx) iter.Seq2[kv.NodeID, 
 		if a.nodes == nil {
 			return
 		}
-		in, err := table.Open(ctx, a.nodes.in.Parts(), a.Memory)
+		in, err := table.Open(ctx, a.nodes.in.Parts, a.Memory)
 		if err != nil {
 			yield(0, err)
 			return

@@ -247,17 +247,17 @@ func (f *graphFiles) explain(err error) error {
 		if f.edges.table == nil {
 			return &npy.Error{Path: f.path, Row: row.Source, Msg: msg}
 		}
-		path, line := f.edges.table.Parts().Place(row.Source)
+		path, line := f.edges.table.Place(row.Source)
 		return &table.Error{Path: path, Line: line, Msg: msg, Err: err}
 	}
 	nodes := f.nodes.in
 	at := &table.Error{Err: err, Msg: strings.TrimPrefix(row.Err.Error(), "kv: ")} // it is the file that is wrong
-	at.Path, at.Line = nodes.Parts().Place(row.Source)
+	at.Path, at.Line = nodes.Place(row.Source)
 	switch {
 	case errors.Is(row.Err, kv.ErrNotFound):
 		at.Column, at.Msg = nodes.Header()[f.nodes.id], fmt.Sprintf("got %q, want the id of a node of the store", wording.Cut(row.ID, kv.MaxID))
 	case errors.Is(row.Err, kv.ErrExists):
-		path, first := nodes.Parts().Place(row.First)
+		path, first := nodes.Place(row.First)
 		of := ""
 		if path != at.Path {
 			of = " of " + path

@@ -74,7 +74,7 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 	if !unknown {
 		return n, nil
 	}
-	for _, path := range in.Parts().Paths() {
+	for _, path := range in.Paths() {
 		if info, err := stream.Stat(ctx, path); path == stream.Input || err == nil && !info.Mode().IsRegular() {
 			return nil, in.Errorf(0, "", "got a pipe or a device, of which nothing can be read twice, as the kinds of properties take: "+
 				"want a file, or the columns id and label alone")
@@ -89,7 +89,7 @@ func (g *Graph) openNodes(ctx context.Context, known map[string]kv.Kind, r Job) 
 
 // guess finds the kinds of the properties but those of known kinds. It reads the file once, through a reader of its own.
 func (n *nodesFile) guess(ctx context.Context, known map[string]kv.Kind, r Job) (err error) {
-	in, err := table.Open(ctx, n.in.Parts(), r.Memory)
+	in, err := table.Open(ctx, n.in.Parts, r.Memory)
 	if err != nil {
 		return err
 	}
