@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,10 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
-
-	"github.com/graphcleaner/graphcleaner/shell/table/internal/pages"
 )
 
 const (
@@ -26,26 +26,40 @@ const (
 
 // A parquetReader reads the columns of a flat parquet file side by side.
 type parquetReader struct {
-	path      string
-	file      *pages.File
-	group     int // the next group of rows
-	columns   []parquetColumn
-	rest      int64        // rows of the group being read
-	rows      atomic.Int64 // handed out
-	textBytes int64        // that the texts of all chunks may take
+	*parquet.File
+	path    string
+	content io.ReaderAt
+	places  [][]place // of each column of each group of rows
+	group   int       // the next group of rows
+	columns []parquetColumn
+	rest    int64        // rows of the group being read
+	rows    atomic.Int64 // handed out
+	readers int64        // goroutines that have copies of texts at once
+	memory  int64        // bytes that pages may take, and as many that the texts of all chunks may
+	held    int64        // bytes that pages take
+
+	header, packed, plain []byte // of the page being unpacked
+	zstd                  *zstd.Decoder
 }
 
 // A parquetColumn is a column of the group being read.
 type parquetColumn struct {
-	name    string
-	leaf    int        // of the columns of values of a group
-	append  appendText // nil if the bytes of a value are its text
-	isBytes bool
-	source  *pages.Source
-	pages   parquet.Pages
-	page    parquet.Page // nil if there is none
-	rest    int64        // values of the page that are still to be read
-	values  parquet.ValueReader
+	file     *parquetReader
+	name     string
+	leaf     int        // of the columns of values of a group
+	append   appendText // nil if the bytes of a value are its text
+	isBytes  bool
+	optional bool // values may be null
+	pages    parquet.Pages
+	page     parquet.Page // nil if there is none
+	rest     int64        // values of the page that are still to be read
+	values   parquet.ValueReader
+
+	place
+	unpacked io.Reader // of the page being handed to the decoder
+	offset   int64     // bytes handed to it
+	refused  error     // why a page was not, in other words than those of the decoder
+	held     [2]int64  // bytes that a page of values and the dictionary take
 }
 
 // appendText appends the text of a value. An error says why it has none.
@@ -67,11 +81,11 @@ type parquetChunk struct {
 
 func (r *file) openParquet(f *os.File, memory int64) (err error) {
 	defer asError(r.path, &err)
-	file, err := pages.Open(f, r.size, memory, parquetShare)
+	file, places, err := openFooter(f, r.size, memory)
 	if err != nil {
 		return &Error{Path: r.path, Msg: fmt.Sprintf("is not a whole parquet file (%v)", err), Err: err}
 	}
-	p := &parquetReader{path: r.path, file: file, textBytes: memory / parquetShare}
+	p := &parquetReader{File: file, path: r.path, content: f, places: places, memory: memory / parquetShare}
 	leaves := 0
 	for _, column := range file.Root().Columns() {
 		leaf := leaves
@@ -89,7 +103,7 @@ func (r *file) openParquet(f *os.File, memory int64) (err error) {
 		r.header = append(r.header, column.Name())
 		r.floats = append(r.floats, kind == parquet.Float || kind == parquet.Double)
 		p.columns = append(p.columns, parquetColumn{
-			name: column.Name(), leaf: leaf, append: asText, isBytes: isBytes, source: p.file.Column(column.Optional(), isBytes),
+			file: p, name: column.Name(), leaf: leaf, append: asText, isBytes: isBytes, optional: column.Optional(),
 		})
 	}
 	if len(r.header) == 0 && len(r.leftOut) > 0 {
@@ -99,7 +113,7 @@ func (r *file) openParquet(f *os.File, memory int64) (err error) {
 		return &Error{Path: r.path, Msg: "has no columns"}
 	}
 	r.chunks = func() rows {
-		p.file.Readers++
+		p.readers++
 		return &parquetChunk{file: p, most: min(max(parquetValues/len(p.columns), 1), parquetRows)}
 	}
 	r.closes = append(r.closes, p)
@@ -192,7 +206,7 @@ func (c *parquetChunk) fill() (err error) {
 		c.values = make([]parquet.Value, len(p.columns)*c.most)
 	}
 	most := int(min(p.rest, int64(c.most)))
-	for c.rows < most && (c.rows == 0 || int64(len(c.bytes)) < p.textBytes/(1+p.file.Readers)) {
+	for c.rows < most && (c.rows == 0 || int64(len(c.bytes)) < p.memory/(1+p.readers)) {
 		rows := most - c.rows
 		for i := range p.columns { // as many as each has in its page
 			err := p.columns[i].nextPage()
@@ -250,22 +264,22 @@ func (p *parquetReader) nextGroup() error {
 	if err := p.Close(); err != nil {
 		return err
 	}
-	groups := p.file.RowGroups()
+	groups := p.RowGroups()
 	for p.group < len(groups) && groups[p.group].NumRows() == 0 {
 		p.group++
 	}
 	if p.group == len(groups) {
-		if rows != p.file.NumRows() {
+		if rows != p.NumRows() {
 			return &Error{Path: p.path, Msg: fmt.Sprintf("got %d rows, want the %d that its footer counts", rows,
-				p.file.NumRows())}
+				p.NumRows())}
 		}
 		return io.EOF
 	}
 	chunks := groups[p.group].ColumnChunks()
 	for i := range p.columns {
 		column := &p.columns[i]
-		column.source.Begin(p.group, column.leaf)
-		column.pages = chunks[column.leaf].(*parquet.FileColumnChunk).PagesFrom(column.source)
+		column.place, column.unpacked, column.offset, column.refused = p.places[p.group][column.leaf], bytes.NewReader(nil), 0, nil
+		column.pages = chunks[column.leaf].(*parquet.FileColumnChunk).PagesFrom(column)
 	}
 	p.rest = groups[p.group].NumRows()
 	p.group++
@@ -275,7 +289,7 @@ func (p *parquetReader) nextGroup() error {
 // damagedFrom is what is wrong with a page that begins at a row.
 func damagedFrom(path string, row int64, column string, err error) error {
 	msg := fmt.Sprintf("is a damaged parquet file from here on: %v", err)
-	if noRoom, ok := errors.AsType[*pages.RoomError](err); ok {
+	if noRoom, ok := errors.AsType[roomError](err); ok {
 		msg = noRoom.Error()
 	}
 	return &Error{Path: path, Line: row, Column: column, Msg: msg, Err: err}
@@ -287,8 +301,8 @@ var errPage = errors.New("a page cannot be decoded")
 func (c *parquetColumn) nextPage() (err error) {
 	for c.rest == 0 {
 		c.endPage()
-		if c.page, err = c.pages.ReadPage(); err != nil && c.source.Err() != nil {
-			return c.source.Err() // the decoder may have put it into other words
+		if c.page, err = c.pages.ReadPage(); err != nil && c.refused != nil {
+			return c.refused // the decoder may have put it into other words
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return errPage
@@ -368,7 +382,8 @@ func (p *parquetReader) Close() error {
 			column.endPage()
 			err = errors.Join(err, column.pages.Close())
 			column.pages = nil
-			column.source.End()
+			p.held -= column.held[0] + column.held[1]
+			column.held = [2]int64{}
 		}
 	}
 	return err

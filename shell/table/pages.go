@@ -1,4 +1,4 @@
-package pages
+package table
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
-	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -28,87 +27,40 @@ const (
 	maxBlock = 1 << 20
 )
 
-// A File is a parquet file whose columns are read side by side, one page at a time.
-type File struct {
-	*parquet.File
-	Readers int64 // goroutines that have copies of texts at once
-
-	content io.ReaderAt
-	places  [][]place // of each column of each group of rows
-	memory  int64     // bytes that pages may take
-	held    int64     // that they take
-
-	header, packed, plain []byte // of the page being unpacked
-	zstd                  *zstd.Decoder
-}
-
-// A Source hands the pages of a flat column, of one group of rows after another, to the decoder, uncompressed.
-type Source struct {
-	file     *File
-	optional bool // values may be null
-	texts    bool // readers copy the values
-	place
-	rest   [2][]byte // of the page that is handed out: its header, and its values
-	offset int64     // bytes handed out
-	err    error     // that was returned, but io.EOF
-	held   [2]int64  // what a page of values and the dictionary take
-}
-
-// Column returns the Source of a column.
-func (f *File) Column(optional, texts bool) *Source {
-	return &Source{file: f, optional: optional, texts: texts}
-}
-
-// Begin goes on with the pages of a column in a group of rows.
-func (s *Source) Begin(group, column int) {
-	s.place, s.rest, s.offset, s.err = s.file.places[group][column], [2][]byte{}, 0, nil
-}
-
-// End gives back what the pages took.
-func (s *Source) End() {
-	s.file.held -= s.held[0] + s.held[1]
-	s.held = [2]int64{}
-}
-
-// Err is the error that a page was refused with, in other words than those of the decoder.
-func (s *Source) Err() error { return s.err }
-
-// ReadAt implements io.ReaderAt for a decoder that reads on from where it stopped. It may return less than was asked
-// for: it stops at the end of a page, so that no page is unpacked before the one before it has been taken.
-func (s *Source) ReadAt(p []byte, offset int64) (n int, err error) {
-	if offset != s.offset {
-		s.err = errors.New("the dictionary is missing")
-		return 0, s.err
+// ReadAt implements io.ReaderAt for a decoder that reads on from where it stopped: it has the pages of the group being
+// read, uncompressed. It may return less than was asked for: it stops at the end of a page, so that no page is unpacked
+// before the one before it has been taken.
+func (c *parquetColumn) ReadAt(p []byte, offset int64) (n int, err error) {
+	if offset != c.offset {
+		c.refused = errors.New("the dictionary is missing")
+		return 0, c.refused
 	}
-	for len(s.rest[0])+len(s.rest[1]) == 0 {
-		if s.at >= s.end {
+	for {
+		if n, err = c.unpacked.Read(p); n > 0 {
+			c.offset += int64(n)
+			return n, nil
+		}
+		if c.at >= c.end {
 			return 0, io.EOF
 		}
-		if s.err = s.next(); s.err != nil {
-			return 0, s.err
+		if c.refused = c.unpackNext(); c.refused != nil {
+			return 0, c.refused
 		}
 	}
-	for i := range s.rest {
-		copied := copy(p[n:], s.rest[i])
-		s.rest[i] = s.rest[i][copied:]
-		n += copied
-	}
-	s.offset += int64(n)
-	return n, nil
 }
 
-// next unpacks the next page.
-func (s *Source) next() error {
-	header, err := s.header()
+// unpackNext unpacks the next page.
+func (c *parquetColumn) unpackNext() error {
+	header, err := c.header()
 	if err != nil {
 		return errors.New("the header of a page cannot be decoded")
 	}
 	packed, size := int64(header.CompressedPageSize), int64(header.UncompressedPageSize)
-	if packed < 0 || size < 0 || packed > s.end-s.at {
-		return fmt.Errorf("a page claims %d bytes where %d are left", packed, s.end-s.at)
+	if packed < 0 || size < 0 || packed > c.end-c.at {
+		return fmt.Errorf("a page claims %d bytes where %d are left", packed, c.end-c.at)
 	}
 	values, levels := int64(header.DataPageHeader.V.NumValues), 0
-	codec := s.codec
+	codec := c.codec
 	switch header.Type {
 	case format.DictionaryPage:
 		values = int64(header.DictionaryPageHeader.V.NumValues)
@@ -125,15 +77,15 @@ func (s *Source) next() error {
 	if codec == format.Uncompressed {
 		size = packed
 	}
-	if err := s.hold(header.Type == format.DictionaryPage, packed+size+valueCost*max(values, 0)); err != nil {
+	if err := c.hold(header.Type == format.DictionaryPage, packed+size+valueCost*max(values, 0)); err != nil {
 		return err
 	}
-	f := s.file
+	f := c.file
 	f.packed = grown(f.packed, packed)
-	if err := readWhole(f.content, f.packed, s.at); err != nil {
+	if err := readWhole(f.content, f.packed, c.at); err != nil {
 		return err
 	}
-	s.at += packed
+	c.at += packed
 	if header.CRC != 0 && uint32(header.CRC) != crc32.ChecksumIEEE(f.packed) {
 		return errors.New("the checksum of a page is wrong")
 	}
@@ -147,27 +99,27 @@ func (s *Source) next() error {
 		return err
 	}
 	page := f.plain[:levels+n]
-	if err := s.checkRuns(&header, page, values); err != nil {
+	if err := c.checkRuns(&header, page, values); err != nil {
 		return err
 	}
 	header.CompressedPageSize, header.UncompressedPageSize, header.CRC = int32(len(page)), int32(len(page)), 0
 	header.DataPageHeaderV2.V.IsCompressed = thrift.New(false)
 	text, err := thrift.Marshal(new(thrift.CompactProtocol), &header)
-	s.rest = [2][]byte{text, page}
+	c.unpacked = io.MultiReader(bytes.NewReader(text), bytes.NewReader(page))
 	return err
 }
 
-// header reads the header of the next page.
-func (s *Source) header() (header format.PageHeader, err error) {
-	f := s.file
+// header reads the header of the next page, whose texts are borrowed until the next one.
+func (c *parquetColumn) header() (header format.PageHeader, err error) {
+	f := c.file
 	for _, size := range []int64{pageHeader, maxPageHeader} {
-		f.header = grown(f.header, min(size, s.end-s.at))
-		if err := readWhole(f.content, f.header, s.at); err != nil {
+		f.header = grown(f.header, min(size, c.end-c.at))
+		if err := readWhole(f.content, f.header, c.at); err != nil {
 			return header, err
 		}
-		in := new(thrift.CompactProtocol).NewReaderFromBytes(bytes.Clone(f.header)) // texts of the header are views of it
+		in := new(thrift.CompactProtocol).NewReaderFromBytes(f.header)
 		if err = thrift.NewDecoder(in).Decode(&header); err == nil {
-			s.at += int64(in.BytesRead())
+			c.at += int64(in.BytesRead())
 			return header, nil
 		}
 		header = format.PageHeader{}
@@ -175,37 +127,35 @@ func (s *Source) header() (header format.PageHeader, err error) {
 	return header, err
 }
 
-// A RoomError says that a page takes more memory than there is for it.
-type RoomError struct{ wants, has int64 }
+// A roomError says that a page takes more memory than there is for it.
+type roomError string
 
-func (e *RoomError) Error() string {
-	return fmt.Sprintf("got a page that takes %d KiB of memory, want at most %d KiB (smaller pages or fewer columns, or more memory)",
-		(e.wants+1<<10-1)>>10, max(e.has, 0)>>10)
-}
+func (e roomError) Error() string { return string(e) }
 
 // hold notes what the next page takes, in place of the page before it. The decoder keeps the last page until it has the
 // next.
-func (s *Source) hold(isDictionary bool, bytes int64) error {
-	of := &s.held[0]
+func (c *parquetColumn) hold(isDictionary bool, bytes int64) error {
+	of := &c.held[0]
 	if isDictionary {
-		of = &s.held[1]
+		of = &c.held[1]
 	}
 	copies := int64(2)
-	if s.texts && !isDictionary {
-		copies += s.file.Readers
+	if c.isBytes && !isDictionary {
+		copies += c.file.readers
 	}
-	wants, has := copies*bytes, s.file.memory-s.file.held+*of
+	wants, has := copies*bytes, c.file.memory-c.file.held+*of
 	if wants > has {
-		return &RoomError{wants, has}
+		return roomError(fmt.Sprintf("got a page that takes %d KiB of memory, want at most %d KiB (smaller pages or fewer columns, or more memory)",
+			(wants+1<<10-1)>>10, max(has, 0)>>10))
 	}
-	s.file.held += wants - *of
+	c.file.held += wants - *of
 	*of = wants
 	return nil
 }
 
 // unpack unpacks what is packed into dst, which has room for a byte more than is wanted, and returns how many bytes
 // there are.
-func (f *File) unpack(codec format.CompressionCodec, dst, packed []byte) (n int, err error) {
+func (p *parquetReader) unpack(codec format.CompressionCodec, dst, packed []byte) (n int, err error) {
 	if len(packed) == 0 {
 		return 0, nil
 	}
@@ -218,14 +168,14 @@ func (f *File) unpack(codec format.CompressionCodec, dst, packed []byte) (n int,
 		}
 		return n, err
 	case format.Zstd:
-		if f.zstd == nil {
-			f.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		if p.zstd == nil {
+			p.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 				zstd.WithDecodeAllCapLimit(true))
 			if err != nil {
 				return 0, err
 			}
 		}
-		out, err := f.zstd.DecodeAll(packed, dst[:0:len(dst)])
+		out, err := p.zstd.DecodeAll(packed, dst[:0:len(dst)])
 		return len(out), err
 	case format.Gzip:
 		in, err := gzip.NewReader(bytes.NewReader(packed))
@@ -242,11 +192,11 @@ func (f *File) unpack(codec format.CompressionCodec, dst, packed []byte) (n int,
 }
 
 // checkRuns holds the runs of a page against its number of values.
-func (s *Source) checkRuns(header *format.PageHeader, page []byte, values int64) error {
+func (c *parquetColumn) checkRuns(header *format.PageHeader, page []byte, values int64) error {
 	encoding, levels := header.DataPageHeader.V.Encoding, []byte(nil)
 	switch header.Type {
 	case format.DataPage:
-		if s.optional {
+		if c.optional {
 			if len(page) < 4 || uint64(binary.LittleEndian.Uint32(page)) > uint64(len(page)-4) {
 				return errors.New("the levels of a page are longer than the page")
 			}

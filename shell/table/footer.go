@@ -1,7 +1,4 @@
-// Package pages hands the pages of a parquet file to a decoder, unpacked. The decoder allocates what a footer, the
-// header of a page and the runs in a page say: they are held against the file and the memory first, and a page that
-// unpacks to more than its header says is refused. It knows nothing of rows, and nothing of what values mean.
-package pages
+package table
 
 import (
 	"bytes"
@@ -34,15 +31,16 @@ type place struct {
 	codec   format.CompressionCodec
 }
 
-// Open reads the metadata at the end of a file of so many bytes. Pages may take one part of share of the memory.
-func Open(content io.ReaderAt, size, memory, share int64) (*File, error) {
+// openFooter reads the metadata at the end of a file of so many bytes, for a decoder that has the pages from a
+// parquetColumn, and the places of the pages of each column of each group of rows.
+func openFooter(content io.ReaderAt, size, memory int64) (*parquet.File, [][]place, error) {
 	meta, err := readFooter(content, size, memory)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	f := &File{content: content, memory: memory / share}
-	if err := f.takePlaces(meta, size); err != nil {
-		return nil, err
+	places, err := takePlaces(meta, size)
+	if err != nil {
+		return nil, nil, err
 	}
 	// the decoder has no values of the type of nulls alone; what is left is the type in which they are stored
 	for i := range meta.Schema {
@@ -52,15 +50,16 @@ func Open(content io.ReaderAt, size, memory, share int64) (*File, error) {
 	}
 	text, err := thrift.Marshal(new(thrift.CompactProtocol), meta)
 	if err != nil {
-		return nil, errFooter
+		return nil, nil, errFooter
 	}
-	file := append([]byte("PAR1"), text...)
-	file = append(binary.LittleEndian.AppendUint32(file, uint32(len(text))), "PAR1"...)
-	if f.File, err = parquet.OpenFile(bytes.NewReader(file), int64(len(file)),
-		parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(pageBuffer)); err != nil {
-		return nil, errFooter
+	text = append([]byte(parquetMagic), text...)
+	text = append(binary.LittleEndian.AppendUint32(text, uint32(len(text)-len(parquetMagic))), parquetMagic...)
+	file, err := parquet.OpenFile(bytes.NewReader(text), int64(len(text)),
+		parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(pageBuffer))
+	if err != nil {
+		err = errFooter
 	}
-	return f, nil
+	return file, places, err
 }
 
 func readFooter(f io.ReaderAt, size, memory int64) (*format.FileMetaData, error) {
@@ -72,7 +71,7 @@ func readFooter(f io.ReaderAt, size, memory int64) (*format.FileMetaData, error)
 	if err := readWhole(f, tail[:], size-int64(len(tail))); err != nil {
 		return nil, err
 	}
-	if string(tail[4:]) != "PAR1" {
+	if string(tail[4:]) != parquetMagic {
 		return nil, errors.New("it ends early: no PAR1 at its end")
 	}
 	length := int64(binary.LittleEndian.Uint32(tail[:4]))
@@ -160,35 +159,32 @@ func (r *footerReader) Discard(n int) (int, error) {
 	return r.thriftReader.(interface{ Discard(int) (int, error) }).Discard(n)
 }
 
-// takePlaces finds where the pages of each group of rows lie, and takes from the metadata what is of no use to a
-// decoder that has them from a Source.
-func (f *File) takePlaces(meta *format.FileMetaData, size int64) error {
-	f.places = make([][]place, len(meta.RowGroups))
-	for g := range meta.RowGroups {
-		columns := meta.RowGroups[g].Columns
-		f.places[g] = make([]place, len(columns))
-		for i := range columns {
-			if columns[i].FilePath != "" {
-				return errors.New("its values are in another file, want them in this one")
+// takePlaces finds where the pages of each column of each group of rows lie, and takes from the metadata what is of no
+// use to a decoder that has the pages from a parquetColumn.
+func takePlaces(meta *format.FileMetaData, size int64) ([][]place, error) {
+	places := make([][]place, len(meta.RowGroups))
+	for g, group := range meta.RowGroups {
+		for i := range group.Columns {
+			if group.Columns[i].FilePath != "" {
+				return nil, errors.New("its values are in another file, want them in this one")
 			}
-			m := &columns[i].MetaData
+			m := &group.Columns[i].MetaData
 			begin := m.DataPageOffset
 			if m.DictionaryPageOffset != 0 {
 				begin = m.DictionaryPageOffset
 			}
 			// A group without rows has no pages, and its columns may begin nowhere.
-			if meta.RowGroups[g].NumRows > 0 && (begin < 0 || m.TotalCompressedSize < 0 || begin > size ||
-				m.TotalCompressedSize > size-begin) {
-				return fmt.Errorf("column %d of group %d of rows claims %d bytes from byte %d on, of %d", i+1, g+1,
+			if group.NumRows > 0 && (begin < 0 || m.TotalCompressedSize < 0 || begin > size || m.TotalCompressedSize > size-begin) {
+				return nil, fmt.Errorf("column %d of group %d of rows claims %d bytes from byte %d on, of %d", i+1, g+1,
 					m.TotalCompressedSize, begin, size)
 			}
-			f.places[g][i] = place{at: begin, end: begin + m.TotalCompressedSize, codec: m.Codec}
+			places[g] = append(places[g], place{at: begin, end: begin + m.TotalCompressedSize, codec: m.Codec})
 			m.Codec, m.Statistics, m.KeyValueMetadata = format.Uncompressed, format.Statistics{}, nil
 			m.DataPageOffset, m.DictionaryPageOffset, m.TotalCompressedSize = 0, 0, math.MaxInt64
 		}
 	}
 	meta.KeyValueMetadata = nil
-	return nil
+	return places, nil
 }
 
 // readWhole reads all of p, which was held against the size of the file.

@@ -1,11 +1,8 @@
-package pages
+package table
 
 import (
-	"bytes"
-	"cmp"
 	"encoding/binary"
 	"errors"
-	"io"
 	"math"
 	"runtime"
 	"strings"
@@ -101,47 +98,25 @@ func TestClaims(t *testing.T) {
 		if c.kind == 0 && c.name != "booleans in a long run" {
 			c.kind = format.ByteArray
 		}
-		content := parquetOf(t, c)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		err := readWithin(content, 32<<20)
-		runtime.ReadMemStats(&after)
-		if _, noRoom := errors.AsType[*RoomError](err); err == nil || noRoom != c.noRoom {
+		got, err := allocating(t, parquetOf(t, c), 32<<20)
+		if _, noRoom := errors.AsType[roomError](err); err == nil || noRoom != c.noRoom {
 			t.Errorf("%s: got %v, want an error, of room: %v", c.name, err, c.noRoom)
 		}
-		if got := after.TotalAlloc - before.TotalAlloc; got > 16<<20 {
+		if got > 16<<20 {
 			t.Errorf("%s: %d MiB were allocated, want at most 16", c.name, got>>20)
 		}
 	}
 }
 
-// readWithin reads the pages of the first column of a file.
-func readWithin(content []byte, memory int64) error {
-	in := bytes.NewReader(content)
-	file, err := Open(in, in.Size(), memory, 4)
-	if err != nil {
-		return err
-	}
-	source := file.Column(file.Root().Columns()[0].Optional(), true)
-	for i, group := range file.RowGroups() {
-		source.Begin(i, 0)
-		column := group.ColumnChunks()[0].(*parquet.FileColumnChunk).PagesFrom(source)
-		for {
-			page, err := column.ReadPage()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return cmp.Or(source.Err(), err)
-			}
-			parquet.Release(page)
-		}
-		if err := column.Close(); err != nil {
-			return err
-		}
-		source.End()
-	}
-	return nil
+// allocating is what reading a file fails with, within a memory, and how many bytes that allocates.
+func allocating(t *testing.T, content []byte, memory int64) (bytes uint64, err error) {
+	t.Helper()
+	path := write(t, "a.parquet", content)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err = readWithin(path, memory)
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc, err
 }
 
 // TestFooters reads footers that are made to harm those who decode them.
@@ -163,14 +138,11 @@ func TestFooters(t *testing.T) {
 		"a type that there is none": "\x1f",
 		"nothing":                   "",
 	} {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		err := readWithin(footer(text), 64<<20)
-		runtime.ReadMemStats(&after)
-		if err == nil || !strings.HasPrefix(err.Error(), "its footer") {
+		got, err := allocating(t, footer(text), 64<<20)
+		if err == nil || !strings.Contains(err.Error(), "is not a whole parquet file (its footer") {
 			t.Errorf("%s: got %v, want an error of the footer", name, err)
 		}
-		if got := after.TotalAlloc - before.TotalAlloc; got > 16<<20 {
+		if got > 16<<20 {
 			t.Errorf("%s: %d MiB were allocated, want at most 16", name, got>>20)
 		}
 	}
