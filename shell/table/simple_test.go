@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -146,13 +147,9 @@ func rowText(row Row, err error) string {
 	return fmt.Sprintf("%d: %s", bad.Line, message)
 }
 
-// scanned returns what Scan makes of a file, in the order of the file.
-func scanned(t interface {
-	Helper()
-	Context() context.Context
-	Error(...any)
-	Fatal(...any)
-}, path string, chunk, workers int, ordered bool) []string {
+// scanned returns what Scan makes of a file, in the order of the file. Rows at the beginning of a chunk that are pairs of
+// integers are read as such.
+func scanned(t testing.TB, path string, chunk, workers int, ordered bool) []string {
 	t.Helper()
 	r, err := openParts(t.Context(), Parts{name: path, paths: []string{path}}, testMemory, chunk)
 	must.Do(t, err)
@@ -167,7 +164,15 @@ func scanned(t interface {
 		}
 	}
 	err = r.Scan(t.Context(), workers, func(worker int, c *Chunk) error {
-		parts[worker] = parts[worker][:0]
+		parts[worker], failed[worker] = parts[worker][:0], nil
+		var pairs [2]IntegerPair
+		for n := len(pairs); n == len(pairs); {
+			n = c.IntegerPairs(pairs[:])
+			for _, p := range pairs[:n] {
+				fields := [][]byte{strconv.AppendUint(nil, p.Fields[0], 10), strconv.AppendUint(nil, p.Fields[1], 10)}
+				parts[worker] = append(parts[worker], rowText(Row{p.Line, fields}, nil))
+			}
+		}
 		for row, err := range c.Rows() {
 			if failed[worker] = err; err != nil {
 				break
@@ -232,7 +237,9 @@ func awkward(r *rand.Rand, separator byte) []byte {
 	pieces := []string{
 		"a", "b", "c", string(separator), string(separator), string(separator), "\n", "\n", "\n", "\"", "\"\"",
 		"\r\n", "\r", "é", " ", " \"", "\n#", "\n# x\"", "\\t", "\\", "\\\\", "x\n" + "y" + string(separator) + "z\n",
-		"\nh" + string(separator) + "i\n", "\xff", "\x00",
+		"\nh" + string(separator) + "i\n", "\n12" + string(separator), "345678901234567890\r\n",
+		"\n7" + string(separator) + "0\n", "\n007" + string(separator) + "1\n", "\n99999999999999999999" + string(separator) + "1\n",
+		"\xff", "\x00",
 	}
 	most := len(pieces)
 	if r.IntN(3) > 0 {
@@ -257,6 +264,9 @@ func TestReadersAgree(t *testing.T) {
 			path, separator = filepath.Join(dir, "a.edges"), ' '
 		}
 		content := append([]byte("h"+string(separator)+"i\n"), awkward(r, separator)...)
+		if seed%11 == 0 {
+			content = append([]byte("g"+string(separator)+"h"+string(separator)+"i\n1"+string(separator)+"2\n"), content...)
+		}
 		if seed%4 == 0 {
 			content = append([]byte("# \"a\n#\n"), content...)
 		}
