@@ -1,12 +1,8 @@
 package files
 
 import (
-	"bytes"
-	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,45 +18,12 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// adopt takes the decisions of a file with a text, a table or an object a line.
-func adopt(t *testing.T, store *kv.Store, name, text string) (Adoption, error) {
+// adopt takes the decisions of a file with a text.
+func adopt(t *testing.T, store *kv.Store, text string) (Adoption, error) {
 	t.Helper()
-	if filepath.Ext(name) == ".jsonl" {
-		name, text = "d.csv", tableOf(t, text)
-	}
-	path := filepath.Join(t.TempDir(), name)
+	path := filepath.Join(t.TempDir(), "d.csv")
 	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	return Adopt(t.Context(), store, path, Adopting{Who: "tester", Job: Job{Memory: 1 << 20}})
-}
-
-// tableOf is a table of objects, each in a line.
-func tableOf(t *testing.T, text string) string {
-	t.Helper()
-	var objects []map[string]any
-	columns := map[string]bool{"id": true, "decision": true}
-	for line := range strings.Lines(text) {
-		object := map[string]any{}
-		must.Do(t, json.Unmarshal([]byte(line), &object))
-		objects = append(objects, object)
-		for name := range object {
-			columns[name] = true
-		}
-	}
-	names := slices.Sorted(maps.Keys(columns))
-	var out bytes.Buffer
-	w := csv.NewWriter(&out)
-	must.Do(t, w.Write(names))
-	for _, object := range objects {
-		row := make([]string, len(names))
-		for i, name := range names {
-			if value := object[name]; value != nil {
-				row[i] = fmt.Sprint(value)
-			}
-		}
-		must.Do(t, w.Write(row))
-	}
-	w.Flush()
-	return out.String()
 }
 
 // decideNow decides about one paper at a time.
@@ -78,44 +41,36 @@ func decideNow(t *testing.T, store *kv.Store, at time.Time, id string, kind deci
 func TestAdoptDecisions(t *testing.T) {
 	may := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	for _, test := range []struct {
-		name, file, text string
-		before           func(store *kv.Store)
-		want             Adoption
-		labels           []string
+		name, text string
+		before     func(store *kv.Store)
+		want       Adoption
+		labels     []string
 	}{
 		{
-			name: "labels", file: "d.csv", text: "id,label\np4,Theory\np1,Theory\ns1,Theory\np2,\n東,\n",
+			name: "labels", text: "id,label\np4,Theory\np1,Theory\ns1,Theory\np2,\n東,\n",
 			want:   Adoption{Count: 4, Steps: 1, There: 1},
 			labels: []string{"p1 Theory reject", "p2  unlabel", "p4 Theory accept", "s1 Theory relabel"},
 		},
 		{
-			name: "about another label", file: "d.jsonl",
-			text: `{"id":"p4","from":"Neural Nets","to":"Theory"}` + "\n" + `{"id":"s3","from":"Theory","to":"Theory","decision":"reject"}`,
+			name: "about another label",
+			text: "id,from,to,decision\np4,Neural Nets,Theory,\ns3,Theory,Theory,reject\n",
 			want: Adoption{Other: LeftOut{Count: 2, Some: []string{"p4", "s3"}}},
 		},
 		{
-			name: "no labels named", file: "d.jsonl",
-			text: `{"id":"p4","decision":"accept"}` + "\n" + `{"id":"p1","decision":"unsure","why":"read it twice"}` + "\n" +
-				`{"id":"p2","decision":"unlabel"}` + "\n" + `{"id":"p3","decision":"reject","extra":"x"}`,
+			name:   "no labels named",
+			text:   "id,decision,why,extra\np4,accept,,\np1,unsure,read it twice,\np2,unlabel,,\np3,reject,,x\n",
 			want:   Adoption{Count: 4, Steps: 3},
 			labels: []string{"p1 Theory unsure", "p2  unlabel", "p3 Theory reject", "p4 Theory accept"},
 		},
 		{
-			name: "the last counts, and undone ones do not", file: "d.jsonl",
-			text: strings.Join([]string{
-				`{"seq":1,"id":"p1","decision":"relabel","from":"Theory","to":"Systems"}`,
-				`{"seq":2,"id":"p2","decision":"unlabel","from":"Theory","to":null}`,
-				`{"seq":3,"id":"p1","decision":"undo","from":"Systems","to":"Theory","undoes":1}`,
-				`{"seq":4,"id":"p2","decision":"relabel","from":null,"to":"Systems"}`,
-				`{"seq":5,"id":"p3","decision":"reject","from":"Theory","to":"Theory"}`,
-				`{"seq":6,"id":"p3","decision":"unlabel","from":"Theory","to":null}`,
-				`{"seq":7,"id":"p3","decision":"unlabel","from":null,"to":"Theory","undoes":6}`,
-			}, "\n"),
+			name: "the last counts, and undone ones do not",
+			text: "seq,id,decision,from,to,undoes\n1,p1,relabel,Theory,Systems,\n2,p2,unlabel,Theory,,\n3,p1,undo,Systems,Theory,1\n" +
+				"4,p2,relabel,,Systems,\n5,p3,reject,Theory,Theory,\n6,p3,unlabel,Theory,,\n7,p3,unlabel,,Theory,6\n",
 			// The last decision about p2 was one about no label; the store has the label from before.
 			want: Adoption{Count: 2, Steps: 1}, labels: []string{"p2 Systems relabel", "p3 Theory reject"},
 		},
 		{
-			name: "older than the store's own", file: "d.csv",
+			name: "older than the store's own",
 			text: "id,label,time\np4,Theory,2026-04-01T00:00:00Z\np1,Systems,2026-06-01T00:00:00Z\n",
 			before: func(store *kv.Store) {
 				decideNow(t, store, may, "p4", decide.Reject, "")
@@ -124,34 +79,34 @@ func TestAdoptDecisions(t *testing.T) {
 			want: Adoption{Count: 1, Steps: 1, Older: LeftOut{Count: 1, Some: []string{"p4"}}}, labels: []string{"p1 Systems relabel", "p4 Systems reject"},
 		},
 		{
-			name: "there in other words", file: "d.jsonl", text: `{"id":"p4","decision":"relabel","from":"Systems","to":"Theory"}`,
+			name: "there in other words", text: "id,decision,from,to\np4,relabel,Systems,Theory\n",
 			before: func(store *kv.Store) { decideNow(t, store, may, "p4", decide.Accept, "") },
 			want:   Adoption{There: 1}, labels: []string{"p4 Theory accept"},
 		},
 		{
-			name: "unsure is settled by a label", file: "d.csv", text: "id,label\np4,Systems\n",
+			name: "unsure is settled by a label", text: "id,label\np4,Systems\n",
 			before: func(store *kv.Store) { decideNow(t, store, may, "p4", decide.Unsure, "") },
 			want:   Adoption{Count: 1, Steps: 1}, labels: []string{"p4 Systems reject"},
 		},
 		{
-			name: "decisions about another label or suggestion", file: "d.csv",
+			name:   "decisions about another label or suggestion",
 			text:   "id,decision,label\np1,reject,Systems\np2,unsure,Systems\np3,reject,Systems\np3,reject,Systems\np4,accept,Neural Nets\np5,reject,\ns1,unsure,\n",
 			want:   Adoption{Count: 2, Steps: 1, Other: LeftOut{Count: 4, Some: []string{"p1", "p3", "p2", "p4"}}},
 			labels: []string{"p5 Theory reject", "s1 Systems unsure"},
 		},
 		{
-			name: "kinds as they are said", file: "d.jsonl",
-			text: `{"id":"p1","decision":"accept","from":"Theory","to":"Theory"}` + "\n" + `{"id":"p2","decision":"relabel","from":"Theory","to":"Theory"}`,
+			name: "kinds as they are said",
+			text: "id,decision,from,to\np1,accept,Theory,Theory\np2,relabel,Theory,Theory\n",
 			want: Adoption{Count: 2, Steps: 1}, labels: []string{"p1 Theory accept", "p2 Theory relabel"},
 		},
-		{name: "nothing", file: "d.csv", text: "\ufeffid,label\n"},
+		{name: "nothing", text: "\ufeffid,label\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			store := papers.Cleaned(t)
 			if test.before != nil {
 				test.before(store)
 			}
-			got := must.Get(adopt(t, store, test.file, test.text))(t)
+			got := must.Get(adopt(t, store, test.text))(t)
 			if fmt.Sprint(got) != fmt.Sprint(test.want) {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
@@ -159,7 +114,7 @@ func TestAdoptDecisions(t *testing.T) {
 			if !slices.Equal(labels, test.labels) {
 				t.Errorf("labels and decisions are %q, want %q", labels, test.labels)
 			}
-			again, err := adopt(t, store, test.file, test.text)
+			again, err := adopt(t, store, test.text)
 			if err != nil || again.Count != 0 || again.There != got.There+int(got.Count) {
 				t.Errorf("the same file again: got %+v and error %v, want all to be there", again, err)
 			}
@@ -170,30 +125,30 @@ func TestAdoptDecisions(t *testing.T) {
 // What is wrong with a file is said with its place, and nothing of it is decided.
 func TestBadDecisions(t *testing.T) {
 	store := papers.Cleaned(t)
-	for _, test := range []struct{ file, text, want string }{
-		{"d.csv", "id,label\np4,Theory\nzz,Theory\n", `d.csv:3: column "id": got "zz", want the id of a node`},
-		{"d.csv", "label\nTheory\n", `d.csv:1: has no column "id"; its columns are label`},
-		{"d.csv", "id,text\np4,a\n", `d.csv:1: has no column "label"; its columns are id, text`},
-		{"d.csv", "id,label\np4,Theroy\n", `d.csv:2: column "label": got "Theroy", want one of the classes Neural Nets, Systems, Theory`},
-		{"d.csv", "id,decision\np4,agree\n", `d.csv:2: column "decision": got "agree", want accept, reject, relabel, unlabel or unsure`},
-		{"d.csv", "id,decision,label\np4,relabel,\n",
+	for _, test := range []struct{ text, want string }{
+		{"id,label\np4,Theory\nzz,Theory\n", `d.csv:3: column "id": got "zz", want the id of a node`},
+		{"label\nTheory\n", `d.csv:1: has no column "id"; its columns are label`},
+		{"id,text\np4,a\n", `d.csv:1: has no column "label"; its columns are id, text`},
+		{"id,label\np4,Theroy\n", `d.csv:2: column "label": got "Theroy", want one of the classes Neural Nets, Systems, Theory`},
+		{"id,decision\np4,agree\n", `d.csv:2: column "decision": got "agree", want accept, reject, relabel, unlabel or unsure`},
+		{"id,decision,label\np4,relabel,\n",
 			`d.csv:2: column "label": names no class, want the one that relabel gives`},
-		{"d.csv", "id,label,to\np4,Systems,Theory\n", `d.csv:2: column "label": got "Systems", want the same as in "to", which has "Theory"`},
-		{"d.csv", "id,label,from,original_label\np4,Theory,Systems,Theory\n", `d.csv:2: column "original_label": got "Theory", want the same as in "from"`},
-		{"d.jsonl", `{"id":"p4","decision":"reject","from":"Systems","to":"Theory"}`,
+		{"id,label,to\np4,Systems,Theory\n", `d.csv:2: column "label": got "Systems", want the same as in "to", which has "Theory"`},
+		{"id,label,from,original_label\np4,Theory,Systems,Theory\n", `d.csv:2: column "original_label": got "Theory", want the same as in "from"`},
+		{"id,decision,from,to\np4,reject,Systems,Theory\n",
 			`d.csv:2: column "label": got "Theory", want "Systems", the label from before, which reject keeps`},
-		{"d.jsonl", `{"id":"p4","label":"Theory","why":"a\u0001b"}`, `d.csv:2: column "why": got "a\x01b", want no control characters`},
-		{"d.csv", "id,Label,LABEL\np4,Theory,Systems\n", `d.csv:1: got the columns "Label" and "LABEL", want one of them named "label"`},
-		{"d.csv", "id,label,time\np4,Theory,noon\n", `d.csv:2: column "time": got "noon", want a time as 2026-01-31T18:00:00Z`},
-		{"d.csv", "id,decision,to\np4,undo,Theory\n",
+		{"id,label,why\np4,Theory,a\x01b\n", `d.csv:2: column "why": got "a\x01b", want no control characters`},
+		{"id,Label,LABEL\np4,Theory,Systems\n", `d.csv:1: got the columns "Label" and "LABEL", want one of them named "label"`},
+		{"id,label,time\np4,Theory,noon\n", `d.csv:2: column "time": got "noon", want a time as 2026-01-31T18:00:00Z`},
+		{"id,decision,to\np4,undo,Theory\n",
 			`d.csv:2: column "undoes": is empty, want the seq of the decision that the undo takes back`},
-		{"d.csv", "id,label,undoes\np4,Theory,x\n", `d.csv:2: column "undoes": got "x", want the number of a decision`},
-		{"d.csv", "id,label,why\np4,Theory," + strings.Repeat("x", decide.MaxWhy+1) + "\n", `d.csv:2: who and why may have 256 and 4096 bytes`},
-		{"d.csv", "id,label,time\np4,Theory,0000-01-01T00:00:00+23:00\n", `want a time from the year 1 on`},
-		{"d.csv", "id,label,time\np1,Theory,2020-01-31T18:00:00Z\np4,Theory,2999-01-31T18:00:00Z\n",
+		{"id,label,undoes\np4,Theory,x\n", `d.csv:2: column "undoes": got "x", want the number of a decision`},
+		{"id,label,why\np4,Theory," + strings.Repeat("x", decide.MaxWhy+1) + "\n", `d.csv:2: who and why may have 256 and 4096 bytes`},
+		{"id,label,time\np4,Theory,0000-01-01T00:00:00+23:00\n", `want a time from the year 1 on`},
+		{"id,label,time\np1,Theory,2020-01-31T18:00:00Z\np4,Theory,2999-01-31T18:00:00Z\n",
 			`d.csv:3: column "time": got "2999-01-31T18:00:00Z", want a time from the year 1 on, and not ahead of the clock by more than 5 minutes`},
 	} {
-		_, err := adopt(t, store, test.file, test.text)
+		_, err := adopt(t, store, test.text)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%.80q: got error %v, want %q in it", test.text, err, test.want)
 		}
@@ -206,12 +161,10 @@ func TestBadDecisions(t *testing.T) {
 // A node that was put aside as unsure behind a change of its label gets that label in a store of the same files, and is
 // unsure when the file is taken again.
 func TestAdoptUnsureBehindAnotherDecision(t *testing.T) {
-	const text = `{"seq":1,"id":"p4","decision":"relabel","from":"Systems","to":"Neural Nets"}
-{"seq":2,"id":"p4","decision":"unsure","from":"Neural Nets","to":"Neural Nets"}
-`
+	const text = "id,decision,from,to\np4,relabel,Systems,Neural Nets\np4,unsure,Neural Nets,Neural Nets\n"
 	store := papers.Cleaned(t)
 	for _, want := range []string{"p4 Neural Nets relabel", "p4 Neural Nets unsure"} {
-		must.Get(adopt(t, store, "d.jsonl", text))(t)
+		must.Get(adopt(t, store, text))(t)
 		if got := papers.LabelsNow(t, store); !slices.Equal(got, []string{want}) {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -238,22 +191,18 @@ func TestDecisionsBeyondMemory(t *testing.T) {
 	}
 }
 
-// decisionsOf exports the history of a store as lines.
+// decisionsOf exports the history of a store.
 func decisionsOf(t *testing.T, store *kv.Store) string {
 	t.Helper()
-	var text strings.Builder
+	text := "seq,time,id,decision,from,to,who,why,undoes\n"
 	must.Do(t, store.View(func(tx *kv.Tx) error {
 		for d, err := range decide.History(t.Context(), tx, kv.NoNode) {
 			must.Do(t, err)
-			line := must.Get(json.Marshal(map[string]any{
-				"seq": d.Seq, "time": d.Time, "id": d.ID, "decision": d.Kind.String(), "from": d.From, "to": d.To,
-				"who": d.Who, "why": d.Why, "run": d.Run, "undoes": d.Undoes,
-			}))(t)
-			text.Write(append(line, '\n'))
+			text += fmt.Sprintf("%d,%s,%s,%s,%s,%s,%s,%s,%d\n", d.Seq, d.Time.Format(time.RFC3339Nano), d.ID, d.Kind, d.From, d.To, d.Who, d.Why, d.Undoes)
 		}
 		return nil
 	}))
-	return text.String()
+	return text
 }
 
 // Decisions that several people made in stores of their own, at times that interleave, come together in one store, file
@@ -307,13 +256,13 @@ func TestAdoptDecisionsOfSeveralPeople(t *testing.T) {
 	for _, order := range [][]string{{"ann", "bob"}, {"bob", "ann"}} {
 		store := papers.Cleaned(t)
 		for _, name := range order {
-			must.Get(adopt(t, store, name+".jsonl", files[name]))(t)
+			must.Get(adopt(t, store, files[name]))(t)
 		}
 		if got := inForce(store); !slices.Equal(got, want) {
 			t.Errorf("%v: got %q, want %q", order, got, want)
 		}
 		other := papers.Cleaned(t)
-		must.Get(adopt(t, other, "all.jsonl", decisionsOf(t, store)))(t)
+		must.Get(adopt(t, other, decisionsOf(t, store)))(t)
 		if got := inForce(other); !slices.Equal(got, want) {
 			t.Errorf("%v, from there to another store: got %q, want %q", order, got, want)
 		}
@@ -356,20 +305,20 @@ func TestAdoptDisputes(t *testing.T) {
 		{"bob", []string{"p1 Theory ann, bob", "p2  ann, bob", "p4 Theory ann, bob true", "p5 Systems ann, bob"}},
 		{"cy", []string{"p1 Theory ann, bob", "p2  ann, bob, cy", "p4 Neural Nets ann, bob, cy", "p5 Systems ann, bob"}},
 	} {
-		got, err := adopt(t, store, step.file+".csv", files[step.file])
+		got, err := adopt(t, store, files[step.file])
 		if err != nil || got.Older.Count+got.Other.Count+got.There > 0 {
 			t.Fatalf("%s: got %+v, %v, want all to be taken", step.file, got, err)
 		}
 		if got := stateOf(store); !slices.Equal(got, step.want) {
 			t.Errorf("%s: got %q, want %q", step.file, got, step.want)
 		}
-		again, err := adopt(t, store, step.file+".csv", files[step.file])
+		again, err := adopt(t, store, files[step.file])
 		if err != nil || again.Count != 0 || again.There != int(got.Count) {
 			t.Errorf("%s again: got %+v, %v, want all to be there", step.file, again, err)
 		}
 	}
 	for name, file := range files { // also what the reason has settled since
-		if again, err := adopt(t, store, name+".csv", file); err != nil || again.Count != 0 {
+		if again, err := adopt(t, store, file); err != nil || again.Count != 0 {
 			t.Errorf("%s at the end: got %+v, %v, want all to be there", name, again, err)
 		}
 	}
