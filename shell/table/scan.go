@@ -50,7 +50,8 @@ func (r *Reader) Scan(ctx context.Context, workers int, read, inOrder func(worke
 	s.turn.L = &s.turns
 	var running sync.WaitGroup
 	for worker := range workers {
-		running.Go(func() { s.work(ctx, worker) })
+		c := &Chunk{rows: r.now.Load().chunks(), part: int64(r.part) << partShift} // before memory is shared among them
+		running.Go(func() { s.work(ctx, worker, c) })
 	}
 	running.Wait()
 	return s.err
@@ -73,8 +74,8 @@ type scan struct {
 }
 
 // work reads chunks until there are no more.
-func (s *scan) work(ctx context.Context, worker int) {
-	for c := new(Chunk); ; {
+func (s *scan) work(ctx context.Context, worker int, c *Chunk) {
+	for {
 		number, err := s.claim(ctx, c)
 		if errors.Is(err, io.EOF) {
 			return
