@@ -248,7 +248,9 @@ func (l *Lessons) Close() error {
 
 // Each calls visit with the node of every row, ascending.
 func (l *Lessons) Each(visit func(row int, v kv.NodeID)) {
-	l.nodes.each(kv.Range{End: kv.NodeID(64 * len(l.nodes.words))}, visit)
+	for row, v := range l.nodes.members {
+		visit(row, v)
+	}
 }
 
 // predictBy calls visit with what a network makes of the rows of inputs, concurrently.

@@ -125,26 +125,18 @@ func (s *LabelStatistics) measureConfidence(ctx context.Context, tx *kv.Tx, labe
 		return err
 	}
 	c, sums := predictions.Width(), make([]float64, len(s.Classes))
-	step := rowstore.AtOnce(c)
-	values := make([]float32, min(step, len(labels))*c)
-	for first := 0; first < len(labels); first += step {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		rows := kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(first+step, len(labels)))}
-		if err := predictions.Read(rows, 0, c, values[:rows.Len()*c]); err != nil {
-			return err
-		}
+	err = rowstore.Each(ctx, predictions, len(labels), 1, func(rows kv.Range, values []float32) error {
 		for i, y := range labels[rows.First:rows.End] {
 			if y != kv.NoClass {
 				sums[y] += float64(values[i*c+int(y)])
 			}
 		}
-	}
+		return nil
+	})
 	for k := range s.Classes {
 		s.Classes[k].SelfConfidence = sums[k] / float64(s.Classes[k].Nodes) // 0/0 is NaN
 	}
-	return nil
+	return err
 }
 
 // measureRun counts suspects, and reads what the last run estimates.

@@ -1,6 +1,7 @@
 package cleaner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,7 +107,9 @@ func begin(ctx context.Context, s *kv.Store, opt Options) (*kv.Tx, error) {
 			return tx, nil
 		}
 		if err == nil && plan == nil && lack != someRows {
-			plan, err = checkPlan(ctx, s, tx, opt)
+			if plan, err = PlanClean(ctx, tx, opt); err == nil && lack == noPredictions {
+				err = cmp.Or(plan.Refusal, plan.checkRoom(s))
+			}
 		}
 		tx.Close()
 		if err != nil {

@@ -359,6 +359,11 @@ func TestCleanRefusesTooFewLabels(t *testing.T) {
 				p.nodes[i].Label = "alpha"
 			}
 		}, ErrOneClass},
+		"a class each": {func(p *plantedPartition) {
+			for i := range p.nodes {
+				p.nodes[i].Label = p.nodes[i].ID
+			}
+		}, ErrFewLabels},
 	} {
 		p := newPlanted(6, 60)
 		c.change(&p)
@@ -366,6 +371,12 @@ func TestCleanRefusesTooFewLabels(t *testing.T) {
 		if _, err := Clean(context.Background(), s, Options{}); !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", name, err, c.want)
 		}
+		view(t, s, func(tx *kv.Tx) error {
+			if _, err := tx.Matrix(PredictionsMatrix); !errors.Is(err, kv.ErrNotFound) {
+				t.Errorf("%s: got error %v, want no predictions, since nothing was trained", name, err)
+			}
+			return nil
+		})
 	}
 }
 

@@ -161,7 +161,7 @@ func (c *combination) group(v kv.NodeID) int {
 func (c *combination) judge(ctx context.Context) (err error) {
 	unseen := *c.problem // by B
 	unseen.crossFitted, unseen.splits = true, c.base.splits
-	unseen.taught = unseen.countTaught()
+	unseen.kept = unseen.keep()
 	sample, err := unseen.drawUnseen(c.opt.Seed)
 	if err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
@@ -135,33 +134,6 @@ func labelledNode(t *testing.T, s *kv.Store, v kv.NodeID) kv.NodeID {
 		return errors.New("no labelled node")
 	})
 	return v
-}
-
-// A verdict has the score that the person saw, if it is a chance: the published method gives none.
-func TestVerdictsHaveScores(t *testing.T) {
-	for _, by := range []method.Method{nil, paper.Published} {
-		s := newPlanted(5, 300).load(t, false)
-		mustClean(t, s, Options{Method: by, Imported: AsGiven})
-		v := labelledNode(t, s, 0)
-		var score float64
-		view(t, s, func(tx *kv.Tx) error {
-			value, err := tx.Value(v, ScoreColumn)
-			score = value.Float()
-			return err
-		})
-		if by != nil {
-			score = math.NaN()
-		}
-		mustDecide(t, s, decide.Options{}, decide.Request{Node: v, Kind: decide.Accept})
-		mustClean(t, s, Options{Imported: AsGiven}) // the score stays that of the decision
-		view(t, s, func(tx *kv.Tx) error {
-			verdicts := must.Get(Verdicts(t.Context(), tx))(t)
-			if len(verdicts) != 1 || verdicts[0].Node != v || verdicts[0].Score != score && !(math.IsNaN(score) && math.IsNaN(verdicts[0].Score)) {
-				t.Errorf("%T: got %+v, want one of node %d with score %v", by, verdicts, v, score)
-			}
-			return nil
-		})
-	}
 }
 
 // Decisions, labels and their indexes as they were, after a run and other predictions.

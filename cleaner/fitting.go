@@ -4,64 +4,42 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"math/bits"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A nodeSet is some of n nodes, found by NodeID; the rank of a member is its place among them by ascending NodeID. It
-// takes 3 bits a node.
+// A nodeSet is some of n nodes, found by NodeID; the rank of a member is its place among them by ascending NodeID.
 type nodeSet struct {
-	words  []uint64 // bit v%64 of words[v/64] says whether v is in
-	before []uint32 // members before each word
+	bits    kv.NodeSet
+	members []kv.NodeID // ascending; see count
 }
 
-func newNodeSet(n int) *nodeSet {
-	words := (n + 63) / 64
-	return &nodeSet{words: make([]uint64, words), before: make([]uint32, words)}
-}
+func newNodeSet(n int) *nodeSet { return &nodeSet{bits: bitset.New[kv.NodeID](n)} }
 
 // add takes a node in. Once all are, count must follow.
-func (s *nodeSet) add(v kv.NodeID) { s.words[v/64] |= 1 << (v % 64) }
+func (s *nodeSet) add(v kv.NodeID) { s.bits.Add(v) }
 
-func (s *nodeSet) count() {
-	members := uint32(0)
-	for w, word := range s.words {
-		s.before[w] = members
-		members += uint32(bits.OnesCount64(word))
-	}
-}
+func (s *nodeSet) count() { s.members = slices.AppendSeq(s.members[:0], s.bits.All()) }
 
 // has says whether a node is a member, and where.
 func (s *nodeSet) has(v kv.NodeID) (rank int, ok bool) {
-	word, bit := s.words[v/64], uint64(1)<<(v%64)
-	return int(s.before[v/64]) + bits.OnesCount64(word&(bit-1)), word&bit != 0
+	if !s.bits.Has(v) {
+		return 0, false
+	}
+	return slices.BinarySearch(s.members, v)
 }
 
 // each calls visit for the members of a range, ascending.
 func (s *nodeSet) each(r kv.Range, visit func(rank int, v kv.NodeID)) {
-	if r.First >= r.End {
-		return
-	}
-	rank, _ := s.has(r.First)
-	for w := int(r.First / 64); w <= int((r.End-1)/64); w++ {
-		word := s.words[w]
-		if w == int(r.First/64) {
-			word &= ^uint64(0) << (r.First % 64)
-		}
-		for ; word != 0; word &= word - 1 {
-			v := kv.NodeID(w*64 + bits.TrailingZeros64(word))
-			if v >= r.End {
-				return
-			}
-			visit(rank, v)
-			rank++
-		}
+	rank, _ := slices.BinarySearch(s.members, r.First)
+	for ; rank < len(s.members) && s.members[rank] < r.End; rank++ {
+		visit(rank, s.members[rank])
 	}
 }
 
@@ -303,41 +281,13 @@ func (p problem) teaches(v kv.NodeID) bool {
 	return teaches(p.labels, p.splits, v)
 }
 
-// countTaught counts the nodes that the base classifier learns from by given label [classes]; nil if there are none,
-// because it has learned from others.
-func (p problem) countTaught() []int {
-	taught, some := make([]int, p.classes), false
-	for v := range p.labels {
-		if p.teaches(kv.NodeID(v)) {
-			taught[p.labels[v]]++
-			some = true
-		}
-	}
-	if !some {
-		return nil
-	}
-	return taught
-}
-
 // isUntaught reports whether the base classifier has learned from no other node with the label of v. It then predicts
 // that label of no node but v: predictions that do not agree with it say nothing against it.
-func (p problem) isUntaught(v kv.NodeID) bool {
-	if p.kept != nil {
-		return p.kept.isUntaught(v, p.labels[v])
-	}
-	if p.taught == nil || p.labels[v] == kv.NoClass {
-		return false
-	}
-	others := p.taught[p.labels[v]]
-	if p.teaches(v) {
-		others--
-	}
-	return others == 0
-}
+func (p problem) isUntaught(v kv.NodeID) bool { return p.kept.isUntaught(v, p.labels[v]) }
 
 // untaughtClasses are the classes that the base classifier has not learned, ascending.
 func (p problem) untaughtClasses() (classes []kv.Class) {
-	for k, taught := range p.taught {
+	for k, taught := range p.kept.Taught {
 		if taught == 0 {
 			classes = append(classes, kv.Class(k))
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -57,7 +56,7 @@ func readInputs(ctx context.Context, tx *kv.Tx, place *workplace.Place, opt Opti
 	if in.commit, err = tx.LastCommit(); err != nil {
 		return nil, err
 	}
-	if in.verdicts, err = readVerdicts(ctx, tx, in.labels); err != nil {
+	if in.verdicts, err = decide.Verdicts(ctx, tx, in.labels); err != nil {
 		return nil, err
 	}
 	if opt.Method == nil {
@@ -202,7 +201,7 @@ func (in *inputs) run(result *scoring, homophily *LabelStatistics, start time.Ti
 		MislabelRate:     result.rate,
 		Model:            result.model,
 		joint:            result.joint,
-		kept:             in.keep(),
+		kept:             *in.problem.kept,
 	}
 	run.takeLook(in.look)
 	return run
@@ -267,7 +266,7 @@ func (p *problem) settleSplits(opt Options) error {
 // learn finds out what the splits let the base classifier learn.
 func (p *problem) learn() {
 	p.crossFitted = p.ownBase && p.base().crossFits()
-	p.taught = p.countTaught()
+	p.kept = p.keep()
 }
 
 // tellDrawn says that a split is drawn where none is given.
@@ -277,34 +276,13 @@ func (p *problem) tellDrawn(opt Options) {
 	}
 }
 
-// Verdicts returns what Clean takes from the decisions of a store, ascending by node: see [decide.Verdicts]. The score
-// of a run that does not give chances is NaN.
+// Verdicts returns what Clean takes from the decisions of a store, ascending by node: see [decide.Verdicts].
 func Verdicts(ctx context.Context, tx *kv.Tx) ([]Verdict, error) {
 	labels, err := readLabels(tx)
 	if err != nil {
 		return nil, err
 	}
-	return readVerdicts(ctx, tx, labels)
-}
-
-// readVerdicts returns what people have said of labels. Scores that are no chances, of runs with another preset, are
-// NaN.
-func readVerdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) ([]decide.Verdict, error) {
-	verdicts, err := decide.Verdicts(ctx, tx, labels)
-	calibrated := make(map[int64]bool)
-	for i, verdict := range verdicts {
-		if _, ok := calibrated[verdict.Run]; !ok {
-			run, err := readRun(tx, runKey(verdict.Run))
-			if err != nil && !errors.Is(err, kv.ErrNotFound) {
-				return nil, err
-			}
-			calibrated[verdict.Run] = err == nil && run.Preset == PresetDefault
-		}
-		if !calibrated[verdict.Run] {
-			verdicts[i].Score = math.NaN()
-		}
-	}
-	return verdicts, err
+	return decide.Verdicts(ctx, tx, labels)
 }
 
 // checkLabels says early what no base classifier could repair: labels of less than two classes.

@@ -103,7 +103,7 @@ func (p problem) result(t *testing.T) (scores []float32, suggested []kv.Class) {
 	t.Helper()
 	result := must.Get(score(context.Background(), p, Options{Hops: 2}))(t)
 	scores = slices.Clone(result.scores.Data)
-	suggested = slices.Clone(result.suggestions.classes.Data)
+	suggested = slices.Clone(result.suggested.Data)
 	must.Do(t, result.Close())
 	return scores, suggested
 }

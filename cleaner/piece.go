@@ -33,20 +33,19 @@ type Piece struct {
 	Predictions []float32  // [rows×c]; a row of NaN is that of a node without predictions
 	Votes       []float64  // [rows×c]: the weights of the neighbours with each given label; Tested and Suggest make use of them
 
-	of    problem // its nodes are the rows
-	ranks []int32
+	tested []kv.Class // [rows], NoClass of a row without predictions
+	ranks  []int32
 }
 
 // Prepare makes the piece ready. Its parts must fit together, and its labels be classes of the census.
 func (p *Piece) Prepare() {
-	tested := p.of.tested[:0]
+	p.tested = p.tested[:0]
 	for i, y := range p.Labels {
 		if hasNaN(p.row(i)) {
 			y = kv.NoClass
 		}
-		tested = append(tested, y)
+		p.tested = append(p.tested, y)
 	}
-	p.of = problem{labels: p.Labels, tested: tested, splits: p.Splits, classes: len(p.Census.Names), taught: p.Census.Taught}
 	p.ranks = p.Census.ranks()
 }
 
@@ -63,7 +62,7 @@ func (p *Piece) row(i int) []float32 {
 // throughout for a node without a label or predictions. It wants votes.
 func (p *Piece) Tested(tested []kv.Class) {
 	width := 1 + CountRivals(len(p.Census.Names))
-	for i, label := range p.of.tested {
+	for i, label := range p.tested {
 		own := tested[i*width:][:width]
 		for j := range own {
 			own[j] = kv.NoClass
@@ -89,6 +88,18 @@ func (p *Piece) Suggest(suggested []kv.Class, confidence []float32) {
 func (p *Piece) evidence(i int) labelmodel.Evidence {
 	c := len(p.Census.Names)
 	return labelmodel.Evidence{Predictions: p.row(i), Votes: p.Votes[i*c:][:c], Ranks: p.ranks}
+}
+
+// isUntaught is problem.isUntaught of a row.
+func (p *Piece) isUntaught(i int) bool {
+	if p.Census.Taught == nil || p.Labels[i] == kv.NoClass {
+		return false
+	}
+	others := p.Census.Taught[p.Labels[i]]
+	if teaches(p.Labels, p.Splits, kv.NodeID(i)) {
+		others--
+	}
+	return others == 0
 }
 
 // PickFeatures takes a feature of the labels under test [rows×w] from rows [rows×c] of the predictions, or of S_k P or
@@ -163,7 +174,7 @@ func (s *PieceScorer) Score(
 				}
 			}
 		}
-		score, class, chance := s.node.score(p.of.isUntaught(kv.NodeID(i)))
+		score, class, chance := s.node.score(p.isUntaught(i))
 		if scores[i] = score; score == score {
 			suggested[i], confidence[i] = class, chance
 		}
@@ -207,7 +218,7 @@ type CensusInput struct {
 	Labels      []kv.Class // [n], kv.NoClass if there is none
 	Splits      []Split    // [n]; nil: they are drawn
 	Unpredicted kv.NodeSet // nodes without predictions; nil: none
-	Verdicts    []Verdict  // ascending by node; of a score that is no chance, NaN
+	Verdicts    []Verdict  // ascending by node
 	Seed        uint64     // as Options.Seed
 }
 
@@ -217,9 +228,7 @@ type Census struct {
 	Counts []float64 // nodes by given label [c], which rank the classes
 
 	// Taught are the nodes that a base classifier learned by label [c], 2 for more; nil if it has learned from others.
-	// Lone is, of a class of which it learned one node, that node, else kv.NoNode [c].
 	Taught []int
-	Lone   []uint32
 
 	Nodes, Labelled int64
 	Tested          int64    // labelled nodes with predictions
@@ -288,8 +297,7 @@ func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Membe
 			Node: v, Label: sample.labels[rank], Truth: sample.truth[rank], Added: sample.added[rank],
 		})
 	})
-	kept := p.keep()
-	census.Counts, census.Taught, census.Lone = kept.Counts, kept.Taught, kept.Lone
+	census.Counts, census.Taught = p.kept.Counts, p.kept.Taught
 	census.Labelled, census.Tested = int64(countLabelled(p.labels)), int64(countLabelled(p.underTest()))
 	census.Fitting, census.Share, census.Drawn = int64(fitting), sample.share, p.drawn
 	return census, p.splits, members, nil
@@ -298,7 +306,7 @@ func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Membe
 // check returns ErrShape if the parts of a census that was read do not fit together.
 func (c *Census) check() error {
 	classes := len(c.Names)
-	if len(c.Counts) != classes || c.Taught != nil && len(c.Taught) != classes || len(c.Lone) != len(c.Taught) {
+	if len(c.Counts) != classes || c.Taught != nil && len(c.Taught) != classes {
 		return fmt.Errorf("census of %d classes: counts of %d, taught nodes of %d: %w", classes, len(c.Counts), len(c.Taught), ErrShape)
 	}
 	return nil
@@ -329,7 +337,7 @@ func FitModel(ctx context.Context, in FitInput) (_ *PieceModel, err error) {
 		return nil, fmt.Errorf("fit: %w", err)
 	}
 	c := len(in.Census.Names)
-	p := problem{classes: c, taught: in.Census.Taught}
+	p := problem{classes: c, kept: &keptFit{Taught: in.Census.Taught}}
 	s := &sample{share: in.Census.Share}
 	for _, m := range in.Members {
 		s.labels, s.truth = append(s.labels, m.Label), append(s.truth, m.Truth)

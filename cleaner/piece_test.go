@@ -201,7 +201,7 @@ func byPosition(t *testing.T, tx *kv.Tx, seed uint64, hops int) (p positioned, n
 			p.census.Unpredicted.Add(kv.NodeID(i))
 		}
 	}
-	verdicts, err := readVerdicts(t.Context(), tx, labels)
+	verdicts, err := decide.Verdicts(t.Context(), tx, labels)
 	must(err)
 	for _, verdict := range verdicts {
 		verdict.Node = kv.NodeID(place[verdict.Node])
@@ -506,7 +506,7 @@ func TestCensusDraws(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if p.verdicts, err = readVerdicts(t.Context(), tx, p.labels); err != nil {
+			if p.verdicts, err = decide.Verdicts(t.Context(), tx, p.labels); err != nil {
 				return err
 			}
 			in := &inputs{problem: p, tx: tx}

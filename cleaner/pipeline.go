@@ -30,7 +30,6 @@ type problem struct {
 	splits      []Split          // [n] by NodeID
 	drawn       bool             // splits were drawn
 	storeSplits []Split          // the splits of the store [n]: whoever made predictions may have used them; nil: it has none
-	taught      []int            // see countTaught; score sets it
 	predictions ops.Source       // [n×classes], column j is Class j
 	verdicts    []decide.Verdict // ascending by node; what people have said of labels
 	method      method.Method    // that is asked for; nil: the label model
@@ -41,8 +40,8 @@ type problem struct {
 	sizes       *ops.Sizes       // of graph; nil: score measures them
 	neighbors   *NeighborCounts  // nil: they are not counted yet
 
-	// kept is what a run has kept whose model is that of the problem; nil: it has none. tested are the labels under
-	// test [n] where some nodes have no predictions, and those of the others; nil: all labels are under test.
+	// kept is what the run keeps whose model scores, or that is to be made. tested are the labels under test [n] where
+	// some nodes have no predictions, and those of the others; nil: all labels are under test.
 	kept   *keptFit
 	tested []kv.Class
 
@@ -67,19 +66,36 @@ func (p *problem) underTest() []kv.Class {
 
 // scoring is the outcome of score.
 type scoring struct {
-	scores      *scratch.Array[float32] // [n] by NodeID; NaN if the node is unlabelled
-	suggestions *suggestions
-	fitting     int     // nodes of the fitting set
-	rate        float64 // share of mislabels, estimated
-	threshold   float64 // above it a node is a suspect
+	scores     *scratch.Array[float32]  // [n] by NodeID; NaN if the node is unlabelled
+	suggested  *scratch.Array[kv.Class] // [n]
+	confidence *scratch.Array[float32]  // [n]: how sure that is
+	fitting    int                      // nodes of the fitting set
+	rate       float64                  // share of mislabels, estimated
+	threshold  float64                  // above it a node is a suspect
 
 	joint *classmatrix.Matrix // of a method that is not the label model; see Run.Joint
 	model *labelmodel.Model
 }
 
-// Close gives the arrays back; those of a run that are kept stay.
+// Close gives the arrays back.
 func (s *scoring) Close() error {
-	return errors.Join(s.scores.Detach(), s.suggestions.Close())
+	return errors.Join(s.scores.Close(), s.suggested.Close(), s.confidence.Close())
+}
+
+// newScoring has arrays of zeros.
+func (s *stages) newScoring(fitting int) (r *scoring, err error) {
+	r = &scoring{fitting: fitting}
+	dir, n := s.place.Scratch(), len(s.labels)
+	if r.scores, err = scratch.New[float32](dir, "score", n); err == nil {
+		r.suggested, err = scratch.New[kv.Class](dir, "suggested", n)
+	}
+	if err == nil {
+		r.confidence, err = scratch.New[float32](dir, "confidence", n)
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
 }
 
 // score runs the pipeline of the package documentation on the labels of p: agreement features of the given labels and
@@ -107,7 +123,7 @@ func score(ctx context.Context, p problem, opt Options) (result *scoring, err er
 // check counts the fitting nodes for score, and returns the options of its operators. The error says that the nodes are
 // too few, or the budget is too small.
 func (p *problem) check(ctx context.Context, opt Options) (fitting int, operators ops.Options, err error) {
-	p.taught = p.countTaught()
+	p.kept = p.keep()
 	if fitting, err = p.checkFitting(); err != nil {
 		return 0, operators, err
 	}
@@ -181,9 +197,9 @@ type stages struct {
 
 // run is score, once it is known that it can be done.
 func (s *stages) run(ctx context.Context, fitting int) (_ *scoring, err error) {
-	result := &scoring{fitting: fitting}
 	defer func() { err = errors.Join(err, s.ownDiagonals.Close()) }()
-	if result.suggestions, err = s.newSuggestions(); err != nil {
+	result, err := s.newScoring(fitting)
+	if err != nil {
 		return nil, err
 	}
 	if s.method == nil {
@@ -192,7 +208,7 @@ func (s *stages) run(ctx context.Context, fitting int) (_ *scoring, err error) {
 		err = s.byMethod(ctx, result)
 	}
 	if err != nil {
-		return nil, errors.Join(err, result.suggestions.Close())
+		return nil, errors.Join(err, result.Close())
 	}
 	return result, nil
 }
@@ -220,15 +236,12 @@ func (s *stages) byMethod(ctx context.Context, result *scoring) (err error) {
 			return z[0], z[1].values.Data, nil
 		},
 	}
-	if err := s.suggest(ctx, nil, result.suggestions); err != nil {
-		return err
-	}
-	if result.scores, err = scratch.New[float32](s.place.Scratch(), "score", len(s.labels)); err != nil {
+	if err := s.suggest(ctx, nil, result); err != nil {
 		return err
 	}
 	found, err := s.method.Score(ctx, &c, result.scores.Data)
 	if err != nil {
-		return errors.Join(err, result.scores.Detach())
+		return err
 	}
 	result.joint, result.rate, result.threshold = found.Joint, found.Rate, cmp.Or(s.opt.Threshold, found.Threshold)
 	return nil
@@ -272,19 +285,6 @@ func (s *stages) needDiagonals(ctx context.Context, g ops.Graph) (err error) {
 	s.opt.stage("keep")
 	s.diagonals = s.ownDiagonals.Diagonals
 	return nil
-}
-
-// scores are what compute writes [n].
-func (s *stages) scores(compute func(scores []float32) error) (*scratch.Array[float32], error) {
-	scores, err := scratch.New[float32](s.place.Scratch(), "score", len(s.labels))
-	if err != nil {
-		return nil, err
-	}
-	if err := compute(scores.Data); err != nil {
-		return nil, errors.Join(err, scores.Detach())
-	}
-	s.opt.stage("score")
-	return scores, nil
 }
 
 // countLabels counts the nodes by given label [classes].
@@ -351,8 +351,5 @@ func (p *problem) rankClasses() []int32 {
 	if names == nil {
 		names = make([]string, p.classes)
 	}
-	if p.kept != nil {
-		return labelmodel.RankClasses(p.kept.Counts, names)
-	}
-	return labelmodel.RankClasses(countLabels(p.labels, p.classes), names)
+	return labelmodel.RankClasses(p.kept.Counts, names)
 }

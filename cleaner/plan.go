@@ -10,7 +10,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -70,37 +69,9 @@ func PlanClean(ctx context.Context, tx *kv.Tx, opt Options) (*Plan, error) {
 	if plan.Steps, err = ops.DiagonalSteps(ctx, p.graph, hops, ops.Options{Workers: opt.Workers}); err != nil {
 		return nil, err
 	}
-	plan.Refusal = ops.CheckSteps(hops, plan.Steps)
+	_, few := p.checkFitting()
+	plan.Refusal = cmp.Or(few, ops.CheckSteps(hops, plan.Steps))
 	return plan, nil
-}
-
-// checkPlan is the plan of a store that lacks something, which takes long to make: whatever would end the cleaning ends
-// it now. Before predictions are trained it computes the diagonals, which may cost too much, and keeps them for what
-// comes after.
-func checkPlan(ctx context.Context, s *kv.Store, tx *kv.Tx, opt Options) (_ *Plan, err error) {
-	silent := opt
-	silent.Notice, silent.Warn = nil, nil // all of it is said when the problem is read again
-	p, err := readProblem(tx, silent)
-	if err != nil {
-		return nil, err
-	}
-	var free func() error
-	p.graph, free = inSeries(p.graph)
-	defer func() { err = errors.Join(err, free()) }()
-	opt.stage("read")
-	plan, err := p.plan(ctx, tx, opt)
-	if err != nil || plan.predictions {
-		return plan, err
-	}
-	if p.place, err = workplace.Open(ctx, s, tx); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, p.place.Close()) }()
-	diagonals, err := p.computeDiagonals(ctx, opt)
-	if err := errors.Join(err, diagonals.Close()); err != nil {
-		return nil, err
-	}
-	return plan, plan.checkRoom(s)
 }
 
 // checkRoom returns kv.ErrNoSpace if the disk of the store has too little room for the cleaning. What an interrupted

@@ -36,7 +36,7 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, rivals.Close()) }()
-	if err := s.suggest(ctx, rivals.Data, result.suggestions); err != nil {
+	if err := s.suggest(ctx, rivals.Data, result); err != nil {
 		return err
 	}
 	s.opt.stage("rivals")
@@ -73,11 +73,12 @@ func (s *stages) posterior(ctx context.Context, result *scoring) (err error) {
 		result.model.Follow(s.look.rate, s.look.draws, looked.rows(z[len(z)-1], s.classes), looked.added)
 		s.opt.stage("look")
 	}
-	result.scores, err = s.scores(func(scores []float32) error {
-		return s.posteriorScores(ctx, result.model, z[:tests], labellings[:tests], scores, result.suggestions)
-	})
+	if err := s.posteriorScores(ctx, z[:tests], labellings[:tests], result); err != nil {
+		return err
+	}
+	s.opt.stage("score")
 	result.rate, result.threshold = result.model.Told, result.model.Threshold
-	return err
+	return nil
 }
 
 // withRivals are the labels under test, and their rivals [CountRivals×n].
@@ -91,7 +92,7 @@ func (s *stages) withRivals(rivals []kv.Class) []labelling {
 
 // suggest writes the class with the largest prediction of every node, and the rivals [CountRivals×n] that the labels
 // under test are compared with, NoClass if there is no label; nil: nobody asks for them.
-func (s *stages) suggest(ctx context.Context, rivals []kv.Class, suggested *suggestions) error {
+func (s *stages) suggest(ctx context.Context, rivals []kv.Class, result *scoring) error {
 	n, ranks, tested := len(s.labels), s.rankClasses(), s.underTest()
 	var polls sync.Pool
 	return rowstore.Each(ctx, s.predictions, n, s.opt.Workers, func(rows kv.Range, values []float32) (err error) {
@@ -115,7 +116,7 @@ func (s *stages) suggest(ctx context.Context, rivals []kv.Class, suggested *sugg
 			if tied {
 				class = by.Suggest(s.labels[v])
 			}
-			suggested.classes.Data[v], suggested.chances.Data[v] = class, most
+			result.suggested.Data[v], result.confidence.Data[v] = class, most
 			for r := range own {
 				own[r] = kv.NoClass
 			}
@@ -193,33 +194,10 @@ func (s *nodeScorer) score(untaught bool) (score float32, suggestion kv.Class, c
 	return float32(j.Score), s.classes[j.Rival], float32(j.Chance)
 }
 
-// suggestions are suggested classes, and how sure they are [n], by NodeID.
-type suggestions struct {
-	classes *scratch.Array[kv.Class]
-	chances *scratch.Array[float32]
-}
-
-func (s *stages) newSuggestions() (o *suggestions, err error) {
-	o = &suggestions{}
-	if o.classes, err = scratch.New[kv.Class](s.place.Scratch(), "suggested", len(s.labels)); err != nil {
-		return nil, err
-	}
-	if o.chances, err = scratch.New[float32](s.place.Scratch(), "confidence", len(s.labels)); err != nil {
-		return nil, errors.Join(err, o.classes.Close())
-	}
-	return o, nil
-}
-
-func (o *suggestions) Close() error {
-	return errors.Join(o.classes.Close(), o.chances.Close())
-}
-
-// posteriorScores are the scores of labellings[0], from the features z[i] of labellings[i]: the given labels, and
+// posteriorScores writes the scores of labellings[0], from the features z[i] of labellings[i]: the given labels, and
 // their rivals. Nodes with a score get another suggestion.
-func (s *stages) posteriorScores(
-	ctx context.Context, m *labelmodel.Model, z []*agreement, labellings []labelling, scores []float32, suggested *suggestions,
-) error {
-	model, width := m.Scorer(), z[0].width
+func (s *stages) posteriorScores(ctx context.Context, z []*agreement, labellings []labelling, result *scoring) error {
+	model, width, scores := result.model.Scorer(), z[0].width, result.scores.Data
 	type memory struct {
 		*nodeScorer
 		rows [][]float32 // of each labelling [scoreRows×width]
@@ -251,7 +229,7 @@ func (s *stages) posteriorScores(
 			}
 			score, class, chance := w.score(s.isUntaught(v))
 			if scores[v] = score; score == score {
-				suggested.classes.Data[v], suggested.chances.Data[v] = class, chance
+				result.suggested.Data[v], result.confidence.Data[v] = class, chance
 			}
 		}
 		return nil

@@ -237,19 +237,22 @@ type keptFit struct {
 }
 
 // keep is what is to be kept of the problem.
-func (p problem) keep() keptFit {
-	kept := keptFit{Counts: countLabels(p.labels, p.classes)}
-	if p.taught == nil {
-		return kept
-	}
-	kept.Taught, kept.Lone = make([]int, p.classes), make([]uint32, p.classes)
-	for k, count := range p.taught {
-		kept.Taught[k], kept.Lone[k] = min(count, 2), uint32(kv.NoNode)
-	}
+func (p problem) keep() *keptFit {
+	kept := &keptFit{Counts: countLabels(p.labels, p.classes)}
+	taught, lone, some := make([]int, p.classes), slices.Repeat([]uint32{uint32(kv.NoNode)}, p.classes), false
 	for v, label := range p.labels {
-		if label != kv.NoClass && p.taught[label] == 1 && p.teaches(kv.NodeID(v)) {
-			kept.Lone[label] = uint32(v)
+		if !p.teaches(kv.NodeID(v)) {
+			continue
 		}
+		some = true
+		if taught[label] = min(taught[label]+1, 2); taught[label] == 1 {
+			lone[label] = uint32(v)
+		} else {
+			lone[label] = uint32(kv.NoNode)
+		}
+	}
+	if some {
+		kept.Taught, kept.Lone = taught, lone
 	}
 	return kept
 }
@@ -310,9 +313,9 @@ func (r *Run) predictions(tx *kv.Tx) (ops.Source, error) {
 	return inOrderOf(matrix, r.Classes), nil
 }
 
-// isUntaught is problem.isUntaught by what was kept.
+// isUntaught is problem.isUntaught by what was kept; nil knows nothing.
 func (k *keptFit) isUntaught(v kv.NodeID, label kv.Class) bool {
-	if k.Taught == nil || label == kv.NoClass {
+	if k == nil || k.Taught == nil || label == kv.NoClass {
 		return false
 	}
 	return k.Taught[label] == 0 || k.Lone[label] == uint32(v)

@@ -88,16 +88,15 @@ func (w *runWriter) mark(ctx context.Context, tx *kv.Tx) error {
 
 // put writes what a run says of the nodes first ≤ v < end.
 func (w *runWriter) put(first, end kv.NodeID, result *scoring) error {
-	suggestions := result.suggestions
 	for v := first; v < end; v++ {
-		score, suggestion := result.scores.Data[v], suggestions.classes.Data[v]
+		score, suggestion := result.scores.Data[v], result.suggested.Data[v]
 		if err := w.runs.add(v, kv.ValueOf(w.run.ID)); err != nil {
 			return err
 		}
 		if err := w.scores.add(v, kv.ValueOf(float64(score))); err != nil {
 			return err
 		}
-		if err := w.confidences.add(v, kv.ValueOf(float64(suggestions.chances.Data[v]))); err != nil {
+		if err := w.confidences.add(v, kv.ValueOf(float64(result.confidence.Data[v]))); err != nil {
 			return err
 		}
 		if w.suggestions.index != nil && suggestion != kv.NoClass {
@@ -106,7 +105,7 @@ func (w *runWriter) put(first, end kv.NodeID, result *scoring) error {
 			}
 		}
 	}
-	return w.suggestions.PutClasses(first, suggestions.classes.Data[first:end])
+	return w.suggestions.PutClasses(first, result.suggested.Data[first:end])
 }
 
 // writeRun gives the run its ID and makes it and all it found visible in one commit.

@@ -217,9 +217,8 @@ func (s *scorer) score(v kv.NodeID) (NodeScore, error) {
 	case hasRow && s.isStored(v):
 		return result, s.readStored(&result)
 	case hasRow && s.passed != nil:
-		suggestions := s.passed.suggestions
-		result.Score, result.Confidence = float64(s.passed.scores.Data[v]), float64(suggestions.chances.Data[v])
-		result.Suggestion = s.run.Classes[suggestions.classes.Data[v]]
+		result.Score, result.Confidence = float64(s.passed.scores.Data[v]), float64(s.passed.confidence.Data[v])
+		result.Suggestion = s.run.Classes[s.passed.suggested.Data[v]]
 		return result, nil
 	case !hasRow:
 		if s.passed != nil { // a walk around the node is all there is left

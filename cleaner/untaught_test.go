@@ -77,7 +77,7 @@ func TestUntaughtNode(t *testing.T) {
 		classes: 4, labels: []kv.Class{0, 0, 1, 2, 2, 3, kv.NoClass},
 		splits: []Split{SplitTrain, SplitNone, SplitTrain, SplitTrain, SplitTest, SplitValidation, SplitTrain},
 	}
-	p.taught = p.countTaught()
+	p.kept = p.keep()
 	var got []int
 	for v := range p.labels {
 		if p.isUntaught(kv.NodeID(v)) {
@@ -88,7 +88,7 @@ func TestUntaughtNode(t *testing.T) {
 		t.Errorf("got untaught nodes %v, want %v", got, want)
 	}
 	p.splits = slices.Repeat([]Split{SplitValidation}, len(p.labels))
-	if p.taught = p.countTaught(); p.isUntaught(0) {
+	if p.kept = p.keep(); p.isUntaught(0) {
 		t.Error("without any training node: got an untaught one, want none, since the classifier has learned elsewhere")
 	}
 }

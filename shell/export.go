@@ -35,7 +35,7 @@ func (*exportCommand) Help() string {
   - suspects: the same columns, of the nodes above the threshold with another label suggested and without a decision
   - labels: id,label,original_label
   - decisions: every decision and every undo, oldest first: seq,step,time,id,decision,from,to,who,why,run,score,undoes,disputed
-  - verdicts: what the decisions say of the labels: id,label_before,label_now,score
+  - verdicts: what the decisions say of the labels: id,label_before,label_now
   - predictions: id,CLASS,CLASS,… or, as .npy, float32 [nodes×classes]
   - features: the agreement features of the labels as they are now, .npy, float32 [nodes×(2·hops+1)]
   - transition: P(given label | true class). A row is a given label, a column a true class
@@ -46,7 +46,7 @@ labels: label includes corrections, original_label does not.
 
 decisions: import --decisions repeats the decisions in force. Undone and replaced decisions do not count. An undo is a row whose decision is undo.
 
-verdicts: clean takes them as true. label_before is the label before all decisions, score that at the first one. label_now is the right label; it is ` +
+verdicts: clean takes them as true. label_before is the label before all decisions. label_now is the right label; it is ` +
 		`empty if the label was wrong and nobody knows another. A node has no row if its decision was undone or is unsure, if it is disputed, if it had no ` +
 		`label, or if its label has changed since without a decision. No more than 65,536 are written, since more would say no more.
 

@@ -3,7 +3,6 @@ package shell
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
@@ -67,17 +66,13 @@ func verdictTable(ctx context.Context, tx *kv.Tx) (*query.Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		now, score := kv.Value{}, kv.Value{}
+		now := kv.Value{}
 		if verdict.Now != kv.NoClass {
 			now = kv.ValueOf(tx.Classes()[verdict.Now])
 		}
-		if !math.IsNaN(verdict.Score) {
-			score = kv.ValueOf(verdict.Score)
-		}
-		rows[i] = []kv.Value{kv.ValueOf(id), kv.ValueOf(tx.Classes()[verdict.Before]), now, score}
+		rows[i] = []kv.Value{kv.ValueOf(id), kv.ValueOf(tx.Classes()[verdict.Before]), now}
 	}
 	return query.NewTable([]query.ColumnInfo{
 		idColumn(tx), {Name: "label_before", Kind: kv.KindClass}, {Name: "label_now", Kind: kv.KindClass},
-		{Name: "score", Kind: kv.KindSingle},
 	}, rows), nil
 }

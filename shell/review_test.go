@@ -19,8 +19,7 @@ func mustRead(t *testing.T, path string) []byte {
 	return content
 }
 
-// What clean takes from decisions, in the order of the nodes file. The run of this store gives no chances, so there are
-// no scores.
+// What clean takes from decisions, in the order of the nodes file.
 func TestExportedVerdicts(t *testing.T) {
 	store := papers.Cleaned(t)
 	verdicts := func() string {
@@ -32,7 +31,7 @@ func TestExportedVerdicts(t *testing.T) {
 		must.Get(print.Render(&out, result, print.FormatCSV))(t)
 		return out.String()
 	}
-	const head = "id,label_before,label_now,score\n"
+	const head = "id,label_before,label_now\n"
 	if got := verdicts(); got != head {
 		t.Errorf("before all decisions: got %q, want %q", got, head)
 	}
@@ -43,12 +42,12 @@ func TestExportedVerdicts(t *testing.T) {
 	for _, statement := range []string{"unlabel 'e 1'", "accept s3", "reject p4", "relabel 東 'Theory'", "unsure p5", "accept p1", "undo"} {
 		decide("ann", statement)
 	}
-	if got, want := verdicts(), head+"p4,Systems,Systems,0.984375\ns3,Systems,Theory,0.9921875\ne 1,Neural Nets,,0.75\n"; got != want {
+	if got, want := verdicts(), head+"p4,Systems,Systems\ns3,Systems,Theory\ne 1,Neural Nets,\n"; got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	decide("bob", "relabel p4 'Theory'") // disputed
 	decide("ann", "relabel s3 'Neural Nets'")
-	if got, want := verdicts(), head+"s3,Systems,Neural Nets,0.9921875\ne 1,Neural Nets,,0.75\n"; got != want {
+	if got, want := verdicts(), head+"s3,Systems,Neural Nets\ne 1,Neural Nets,\n"; got != want {
 		t.Errorf("with a dispute: got\n%swant\n%s", got, want)
 	}
 }

@@ -12,14 +12,10 @@ import (
 const mostVerdicts = 1 << 16
 
 // A Verdict is the judgement of a person about the label of a node. If Now equals Before, the label was right.
-// Otherwise Now is the right label, or kv.NoClass for none. Score is the score of the node at the first decision, and
-// Run the run that gave it; NaN and zero without a score.
+// Otherwise Now is the right label, or kv.NoClass for none.
 type Verdict struct {
 	Node        kv.NodeID
 	Before, Now kv.Class
-	Score       float64
-	Run         int64
-	Seq         int64 // of that decision in the history
 }
 
 // Verdicts compares the decisions in force with the labels before all decisions, in ascending order of nodes. It leaves
@@ -35,7 +31,7 @@ func Verdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) (verdicts []Ver
 		before, known := classes[c.was.label]
 		now, there := classes[c.is.label]
 		if c.is.isTrusted() && c.was.label != "" && known && there && int(v) < len(labels) && now == labels[v] {
-			verdicts = append(verdicts, Verdict{Node: v, Before: before, Now: now, Score: c.score, Run: c.run, Seq: c.seq})
+			verdicts = append(verdicts, Verdict{Node: v, Before: before, Now: now})
 		}
 	}
 	slices.SortFunc(verdicts, func(a, b Verdict) int { return cmp.Compare(a.Node, b.Node) })
@@ -45,9 +41,6 @@ func Verdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) (verdicts []Ver
 // A change is what some entries, one after the other, have made of a node.
 type change struct {
 	was, is nodeState // before the first of them, and after the last
-	run     int64     // that had scored the node, and its score, at the first
-	score   float64
-	seq     int64 // of the first
 }
 
 // changesAfter are the changes of nodes by the entries after entry seq, without those of removed nodes. It looks at the
@@ -67,7 +60,7 @@ func changesAfter(ctx context.Context, tx *kv.Tx, seq int64, most int) (map[kv.N
 			continue
 		}
 		if !seen {
-			c = change{was: nodeState{d.From, d.Before, d.WasDisputed}, run: d.Run, score: d.Score, seq: d.Seq}
+			c = change{was: nodeState{d.From, d.Before, d.WasDisputed}}
 		}
 		c.is = d.state()
 		changes[d.Node] = c

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from .errors import InputError
 from .inputs import name_classes
 from .stages import read_csv, read_parquet
 
-COLUMNS = ("id", "label_before", "label_now", "score")
+COLUMNS = ("id", "label_before", "label_now")
 MOST = 1 << 16  # as many as the export writes: more would say no more
 
 
@@ -23,13 +22,11 @@ class Decision(NamedTuple):
     """What a person said of the label of a node.
 
     before, now   classes: the label before all decisions, and the right one, -1 for none
-    score         for which the person looked at the node; None: there was none
     """
 
     id: str
     before: int
     now: int
-    score: float | None
 
 
 class Decided(NamedTuple):
@@ -47,8 +44,8 @@ def read(spark: SparkSession, path: str, classes: Sequence[str]) -> list[Decisio
     for column in COLUMNS:
         if column not in df.columns:
             raise InputError(f"{path}: no column {column} in {', '.join(df.columns)}, want {', '.join(COLUMNS)}")
-    texts = [F.col(column).cast("string").alias(column) for column in COLUMNS[:3]]
-    rows = df.select(*texts, "score").limit(MOST + 1).collect()
+    texts = [F.col(column).cast("string").alias(column) for column in COLUMNS]
+    rows = df.select(*texts).limit(MOST + 1).collect()
     if len(rows) > MOST:
         raise InputError(f"{path}: got more than {MOST} decisions, want at most as many as `graphcleaner export` writes")
     numbers, found = {name: k for k, name in enumerate(classes)}, {}
@@ -64,22 +61,15 @@ def _decision(path: str, row: Any, classes: dict[str, int]) -> Decision:
     if not row["id"]:
         raise InputError(f'{path}: column "id": got none, want an id')
     labels: list[int] = []
-    for column in COLUMNS[1:3]:
+    for column in COLUMNS[1:]:
         name = row[column] or ""
         if name not in classes and (name or column == "label_before"):
             raise InputError(
                 f'{path}: node "{row["id"]}": column "{column}": got "{name}", want one of the labels {name_classes(list(classes))}'
             )
         labels.append(classes.get(name, -1))
-    score = row["score"]
-    try:
-        value = None if score in (None, "") else float(score)
-    except (TypeError, ValueError):
-        value = math.nan
-    if value is not None and not 0 <= value <= 1:
-        raise InputError(f'{path}: node "{row["id"]}": column "score": got "{score}", want a number from 0 to 1, or none')
     before, now = labels
-    return Decision(row["id"], before, now, value)
+    return Decision(row["id"], before, now)
 
 
 def find(spark: SparkSession, decisions: Sequence[Decision], nodes: DataFrame) -> DataFrame:
@@ -112,7 +102,5 @@ def settle(
 
 def frame(decided: Iterable[Decided]) -> bytes:
     """A verdicts frame by position."""
-    verdicts = [
-        {"node": node.position, "before": node.by.before, "now": node.by.now, "score": node.by.score} for node in decided
-    ]
+    verdicts = [{"node": node.position, "before": node.by.before, "now": node.by.now} for node in decided]
     return frames.pack(frames.VERDICTS, json.dumps(verdicts).encode(), count=len(verdicts))

@@ -73,9 +73,9 @@ def test_the_nodes_may_have_the_decisions_already(spark, tmp_path):
     from graphcleaner_spark.decisions import Decided, Decision, find, read, settle
 
     path = tmp_path / "verdicts.parquet"
-    pq.write_table(pa.table({"id": [7, 3, 5], "label_before": [1, 1, 2], "label_now": [2, None, 2], "score": [0.25, None, 1]}), path)
+    pq.write_table(pa.table({"id": [7, 3, 5], "label_before": [1, 1, 2], "label_now": [2, None, 2]}), path)
     decisions = read(spark, str(path), ["1", "2"])
-    assert decisions == [Decision("7", 0, 1, 0.25), Decision("3", 0, -1, None), Decision("5", 1, 1, 1)]
+    assert decisions == [Decision("7", 0, 1), Decision("3", 0, -1), Decision("5", 1, 1)]
     nodes = spark.createDataFrame([(7, 2, 0, 1), (3, 1, 1, -1), (5, 0, 2, 1)], "id bigint, number bigint, position bigint, label int")
     found = find(spark, decisions, nodes)
     want = [Decided(2, 0, decisions[0]), Decided(1, 1, decisions[1]), Decided(0, 2, decisions[2])]
@@ -83,21 +83,19 @@ def test_the_nodes_may_have_the_decisions_already(spark, tmp_path):
 
 
 @pytest.mark.parametrize("row, says", [
-    ("z,x,y,0.5", 'decisions.csv: got a decision about "z", want ids that '),
-    ("a,q,y,0.5", 'decisions.csv: node "a": column "label_before": got "q", want one of the labels "x", "y"'),
-    ("a,,y,0.5", 'decisions.csv: node "a": column "label_before": got "", want one of the labels "x", "y"'),
-    ("a,x,q,0.5", 'decisions.csv: node "a": column "label_now": got "q", want one of the labels "x", "y"'),
-    ("b,x,x,0.5", 'decisions.csv: node "b": column "label_before": got "x", want "y", its label in '),
-    ("c,y,,0.5", 'decisions.csv: node "c": column "label_before": got "y", want "x", its label in '),
-    ("a,x,y,1.5", 'decisions.csv: node "a": column "score": got "1.5", want a number from 0 to 1'),
-    ("a,x,y,nan", 'decisions.csv: node "a": column "score": got "nan", want a number from 0 to 1'),
-    ("a,x,y,\na,x,x,", 'decisions.csv: node "a": got a second decision, want one'),
-    (",x,y,0.5", 'decisions.csv: column "id": got none, want an id'),
+    ("z,x,y", 'decisions.csv: got a decision about "z", want ids that '),
+    ("a,q,y", 'decisions.csv: node "a": column "label_before": got "q", want one of the labels "x", "y"'),
+    ("a,,y", 'decisions.csv: node "a": column "label_before": got "", want one of the labels "x", "y"'),
+    ("a,x,q", 'decisions.csv: node "a": column "label_now": got "q", want one of the labels "x", "y"'),
+    ("b,x,x", 'decisions.csv: node "b": column "label_before": got "x", want "y", its label in '),
+    ("c,y,", 'decisions.csv: node "c": column "label_before": got "y", want "x", its label in '),
+    ("a,x,y\na,x,x", 'decisions.csv: node "a": got a second decision, want one'),
+    (",x,y", 'decisions.csv: column "id": got none, want an id'),
 ])
 def test_decisions_that_are_refused(spark, binary, tmp_path, row, says):
     write(tmp_path, nodes=pa.table(NODES), edges=pa.table(EDGES), predictions=pa.table(GIVEN))
     decisions = tmp_path / "decisions.csv"
-    decisions.write_text(f"id,label_before,label_now,score\n{row}\n")
+    decisions.write_text(f"id,label_before,label_now\n{row}\n")
     with pytest.raises(InputError) as err:
         clean(spark, *arguments(tmp_path), str(tmp_path / "out"), binary=binary, decisions=str(decisions), log=lambda text: None)
     assert says in str(err.value) and "\n" not in str(err.value)
@@ -107,5 +105,5 @@ def test_decisions_without_a_column(spark, binary, tmp_path):
     write(tmp_path, nodes=pa.table(NODES), edges=pa.table(EDGES), predictions=pa.table(GIVEN))
     decisions = tmp_path / "decisions.csv"
     decisions.write_text("id,label\na,x\n")
-    with pytest.raises(InputError, match="no column label_before in id, label, want id, label_before, label_now, score"):
+    with pytest.raises(InputError, match="no column label_before in id, label, want id, label_before, label_now"):
         clean(spark, *arguments(tmp_path), str(tmp_path / "out"), binary=binary, decisions=str(decisions), log=lambda text: None)

@@ -3,7 +3,6 @@ package worker
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/bitset"
@@ -26,7 +25,6 @@ type verdict struct {
 	Node   uint32   `json:"node"` // position
 	Before kv.Class `json:"before"`
 	Now    kv.Class `json:"now"`
-	Score  *float64 `json:"score"` // for which the person looked at it; null: none
 }
 
 // A taughtMember is a member of the sample of whom people said something. Node is its position in a report of census,
@@ -107,15 +105,11 @@ func (s *censusStep) takeVerdicts(f *Frame) error {
 		return err
 	}
 	for _, v := range all {
-		score := math.NaN()
-		if v.Score != nil {
-			score = *v.Score
-		}
 		if uint64(v.Node) >= s.nodes() || v.Before < 0 || int(v.Before) >= s.Classes || v.Now < kv.NoClass || int(v.Now) >= s.Classes {
 			return fmt.Errorf("%w: verdict on the node at position %d, from class %d to %d: want positions below %d and classes below %d", errFrame, v.Node,
 				v.Before, v.Now, s.nodes(), s.Classes)
 		}
-		s.verdicts = append(s.verdicts, cleaner.Verdict{Node: kv.NodeID(v.Node), Before: v.Before, Now: v.Now, Score: score})
+		s.verdicts = append(s.verdicts, cleaner.Verdict{Node: kv.NodeID(v.Node), Before: v.Before, Now: v.Now})
 	}
 	return nil
 }

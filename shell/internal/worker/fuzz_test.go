@@ -65,7 +65,7 @@ func rightFrames(job Job) []Frame {
 		number(KindSums, 1, appendSparse(nil, []float64{1, 0, 2, 3}, 1)),
 		{Kind: KindMembers, Row: 1, Count: 2, Payload: appendVector(nil, []uint32{1, 3})},
 		{Kind: KindSample, Row: 1, Count: 1, Width: uint32(c), Payload: appendVector(appendVector(nil, []uint32{1}), make([]float32, c))},
-		{Kind: KindVerdicts, Payload: []byte(`[{"node":1,"before":0,"now":1,"score":0.5}]`)},
+		{Kind: KindVerdicts, Payload: []byte(`[{"node":1,"before":0,"now":1}]`)},
 	}
 }
 
