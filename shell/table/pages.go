@@ -36,7 +36,7 @@ func (c *parquetColumn) ReadAt(p []byte, offset int64) (n int, err error) {
 		return 0, c.refused
 	}
 	for {
-		if n, _ = c.unpacked.Read(p); n > 0 { // of what is in memory
+		if n, _ = c.unpacked.Read(p); n > 0 { //nolint:errcheck // memory gives none
 			c.offset += int64(n)
 			return n, nil
 		}
