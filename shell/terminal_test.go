@@ -162,7 +162,8 @@ func (term *terminal) leave() {
 	term.stop()
 }
 
-// TestTerminalInterrupts cancels a clean that would take long, twice, and goes on.
+// TestTerminalInterrupts cancels a clean that would take long, twice, and goes on. A pasted statement of several lines,
+// whose first one could run alone, waits for Enter and runs whole.
 func TestTerminalInterrupts(t *testing.T) {
 	t.Parallel()
 	term := newTerminal(t)
@@ -182,6 +183,11 @@ func TestTerminalInterrupts(t *testing.T) {
 	term.text("suspects")
 	term.keys("Enter")
 	term.wait("what there is before the first run", `run clean first`)
+	term.must("set-buffer", "count nodes\nwhere label = 'class 7'\n")
+	term.must("paste-buffer", "-p", "-t", "shell")
+	term.wait("the lines that are pasted", `class 7'\n +\.\.\.> *$`)
+	term.keys("Enter")
+	term.wait("an answer to all of them", `(?m)^ *`+strconv.Itoa(longNodes/40)+`$`)
 	term.text("half a line")
 	term.wait("what was typed", `half a line$`)
 	term.clear()

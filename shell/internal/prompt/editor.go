@@ -125,10 +125,11 @@ func (e *editor) read(ctx context.Context) (text string, err error) {
 			e.session.say("")
 			e.drop()
 		}
-		if err != nil && !errors.Is(err, term.ErrPasteIndicator) {
+		isPasted := errors.Is(err, term.ErrPasteIndicator) // and more of it may follow: it runs once Enter is typed
+		if err != nil && !isPasted {
 			return "", err
 		}
-		if text += line; line == "" || isComplete(text) {
+		if text += line; !isPasted && (line == "" || isComplete(text)) {
 			return text, nil
 		}
 		text += "\n"
