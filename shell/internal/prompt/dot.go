@@ -26,7 +26,7 @@ type dotCommand struct {
 var dotCommands = []dotCommand{
 	{".help", ".help [TOPIC]", "what can be asked, or more about a statement or about conditions"},
 	{".mode", ".mode [FORMAT]", "print or set the output format: " + strings.Join(print.FormatNames, ", ")},
-	{".output", ".output [FILE]", "write answers to a file, in the format of .mode; nothing ends it"},
+	{".output", ".output [FILE]", "write answers to a file, in the format of its name; without FILE, to the screen again"},
 	{".quit", ".quit", "leave"},
 	{".read", ".read FILE", "run the statements of a file"},
 	{".timing", ".timing on|off", "print the time of each statement"},

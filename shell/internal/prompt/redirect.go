@@ -6,17 +6,19 @@ import (
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
+	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 )
 
 // A redirection is the file that answers go to. It replaces the earlier file when .output names another or the session
 // ends, but not if the session ends with an error. An answer that fails half way is taken out of it.
 type redirection struct {
 	*atomic.File
-	name  string // as it was typed
-	whole int64  // bytes, those of answers that are complete
+	name  string          // as it was typed
+	whole int64           // bytes, those of answers that are complete
+	mode  columnar.Format // of answers before it
 }
 
-// redirect sends answers to a file, or with "" back to where they went at first.
+// redirect sends answers to a file, in the format that its name asks for, or with "" back to where they went at first.
 func (s *session) redirect(ctx context.Context, file string) error {
 	if err := s.endOutput(false); err != nil || file == "" {
 		return err
@@ -25,7 +27,10 @@ func (s *session) redirect(ctx context.Context, file string) error {
 	if err != nil {
 		return fmt.Errorf(".output: %w", err)
 	}
-	s.output, s.out = &redirection{File: begun, name: file}, begun.Writer
+	s.output, s.out = &redirection{File: begun, name: file, mode: s.format}, begun.Writer
+	if format, ok := columnar.OfFile(file); ok && format != columnar.Parquet {
+		s.format = format
+	}
 	return nil
 }
 
@@ -35,7 +40,7 @@ func (s *session) endOutput(failed bool) error {
 	if r == nil {
 		return nil
 	}
-	s.output, s.out = nil, s.opt.Out
+	s.output, s.out, s.format = nil, s.opt.Out, r.mode
 	if !failed {
 		return r.Commit()
 	}
