@@ -135,10 +135,12 @@ func (g *Graph) sayPositions(tx *kv.Tx, r Job) error {
 		last = number
 	}
 	if !isSorted {
-		r.caution("The ids of the nodes are numbers in another order than the rows of the nodes file. " +
-			"The numbers in an array of edges are ids. If they are positions of rows, as in edge_index of PyG, " +
-			"save ids[edges] in their place, ids being the column id as an array. " +
-			"The rows of other arrays are in the order of the nodes file.")
+		text := "The ids of the nodes are numbers in another order than the rows of the nodes file. "
+		if IsArray(g.Edges) {
+			text += "The numbers in an array of edges are ids. If they are positions of rows, as in edge_index of PyG, " +
+				"use ids[edges] in their place, ids being the column id as an array. "
+		}
+		r.caution(text + "The rows of other arrays are in the order of the nodes file.")
 	}
 	return nil
 }
