@@ -20,8 +20,8 @@
 // own. Pages of parquet files are decoded in order, their values turned into text in parallel.
 //
 // Memory is bounded by a chunk for each goroutine, which is as large as the longest record (MaxRecord) where that is
-// larger, whatever the size of the file and however well it is compressed. Package pages sees to that for parquet
-// files.
+// larger, whatever the size of the file and however well it is compressed. Pages of parquet files are held
+// against it before they are unpacked.
 //
 // Every error of a file's content is an *Error, which reads
 //
