@@ -238,7 +238,7 @@ func (d *desk) do(ctx context.Context, t task, to prompt.Listener) (*taskResult,
 func (d *desk) Answer(ctx context.Context, q prompt.Question, to prompt.Listener) (prompt.Outcome, error) {
 	t := d.base
 	t.Question = &q
-	statement, err := q.Step.Parse()
+	statement, err := q.Statement()
 	if err != nil {
 		return prompt.Outcome{}, err
 	}

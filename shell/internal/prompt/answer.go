@@ -21,6 +21,20 @@ type Question struct {
 	Step   query.Step
 	Format columnar.Format
 	Screen print.Screen // that shows the answer
+
+	parsed *query.Statement // of Step; nil in a Question from another process
+}
+
+// Statement parses the step, once in a process. Errors point into the text of the script.
+func (q *Question) Statement() (query.Statement, error) {
+	if q.parsed == nil {
+		parsed, err := q.Step.Parse()
+		if err != nil {
+			return parsed, err
+		}
+		q.parsed = &parsed
+	}
+	return *q.parsed, nil
 }
 
 // A Listener receives the answer to a question.
@@ -49,7 +63,7 @@ type Open struct {
 // Answer answers a question.
 func (o *Open) Answer(ctx context.Context, q Question, to Listener) (outcome Outcome, err error) {
 	began := time.Now()
-	statement, err := q.Step.Parse()
+	statement, err := q.Statement()
 	if err != nil {
 		return outcome, err
 	}

@@ -137,15 +137,16 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 	if text == "" {
 		return nil
 	}
-	if _, err := next.Parse(); err != nil {
+	on := print.ScreenOf(s.out)
+	question := Question{Step: next, Format: s.format, Screen: *on}
+	if _, err := question.Statement(); err != nil {
 		return err // no store is needed to say so
 	}
 	if s.asked++; s.asked > 1 && s.format == columnar.Parquet {
 		return &query.ParseError{Pos: next.Pos, Msg: "a Parquet file holds one answer: got a second statement"}
 	}
-	on := print.ScreenOf(s.out)
 	to := Listener{Out: s.out, Notice: s.opt.Note, Confirm: s.opt.Confirm}
-	outcome, err := s.opt.Store.Answer(ctx, Question{Step: next, Format: s.format, Screen: *on}, to)
+	outcome, err := s.opt.Store.Answer(ctx, question, to)
 	if err != nil {
 		return err
 	}
