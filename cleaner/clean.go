@@ -65,7 +65,11 @@ func Clean(ctx context.Context, s *kv.Store, opt Options) (run *Run, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	if _, err := in.plan(ctx, tx, opt); err != nil {
+	plan, err := in.plan(ctx, tx, opt)
+	if err == nil {
+		err = plan.checkRoom(s)
+	}
+	if err != nil {
 		return nil, err
 	}
 	diagonals, err := in.computeDiagonals(ctx, opt)
