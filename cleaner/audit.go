@@ -71,6 +71,16 @@ type AuditedClass struct {
 	Rate, Low, High float64 // of this class alone, with AuditLevel; NaN if too few draws have this label
 }
 
+// Missing counts the draws that the next look needs and nobody has answered.
+func (a *Audit) Missing() (count int) {
+	for _, d := range a.Draws[:min(a.NextLook, len(a.Draws))] {
+		if d.Judgement == decide.Unjudged {
+			count++
+		}
+	}
+	return count
+}
+
 // Open returns the draws that nobody has answered, in the order in which a person is asked for them: those of the lists
 // that are neither kept nor failed, and then those that each look needs. Among the draws of a list or a look, each
 // person has an order of their own, so that two seldom see the same draw at once.

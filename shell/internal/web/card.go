@@ -29,6 +29,7 @@ type card struct {
 	Numbered []string // classes beside the given and the suggested one, the most likely first: those on the digits
 	Picture  string   // SVG
 	Skipped  int      // nodes that wait in an empty queue
+	Notices  []string // remarks on the condition of an empty queue
 }
 
 // cardChoices is how many classes have a digit.

@@ -14,11 +14,11 @@ import (
 func (s *Server) review(r *http.Request) (answer, error) {
 	a := answer{page: "card", title: "Review"}
 	err := s.snapshot(func(tx *kv.Tx) error {
-		v, skipped, err := s.next(r.Context(), tx, s.whereOf(r))
+		c := new(card)
+		v, err := s.next(r.Context(), tx, s.whereOf(r), c)
 		if err != nil {
 			return err
 		}
-		c := &card{Skipped: skipped}
 		if v != kv.NoNode {
 			c, err = s.card(r.Context(), tx, v)
 		}
@@ -36,33 +36,33 @@ func (s *Server) whereOf(r *http.Request) string {
 	return s.Where
 }
 
-// next is the first node of the queue that got no reply on this page yet. If there is none, it is kv.NoNode, and
-// skipped counts the nodes of the queue that were skipped.
-func (s *Server) next(ctx context.Context, tx *kv.Tx, where string) (next kv.NodeID, skipped int, err error) {
+// next is the first node of the queue that got no reply on this page yet. If there is none, it is kv.NoNode, and the
+// card gets the number of skipped nodes of the queue, and remarks on the condition.
+func (s *Server) next(ctx context.Context, tx *kv.Tx, where string, none *card) (next kv.NodeID, err error) {
 	s.mu.Lock()
 	over := slices.Clone(s.skipped)
 	s.mu.Unlock()
 	for limit := len(over) + 8; ; limit *= 4 {
-		queue, _, err := query.Suspects(ctx, tx, where, limit)
+		queue, notices, err := query.Suspects(ctx, tx, where, limit)
 		if err != nil {
-			return kv.NoNode, 0, err
+			return kv.NoNode, err
 		}
-		skipped = 0
+		none.Skipped, none.Notices = 0, notices
 		for _, v := range queue {
 			id, err := tx.ID(v)
 			if err != nil {
-				return kv.NoNode, 0, err
+				return kv.NoNode, err
 			}
 			if slices.Contains(over, id) {
-				skipped++
+				none.Skipped++
 				continue
 			}
 			if mine, err := s.hasLastWord(ctx, tx, v); err != nil || !mine {
-				return v, 0, err
+				return v, err
 			}
 		}
 		if len(queue) < limit {
-			return kv.NoNode, skipped, nil
+			return kv.NoNode, nil
 		}
 	}
 }

@@ -48,6 +48,9 @@ func Audit(a *cleaner.Audit, more string) (lines []string) {
 		line += ": every label of the sample is looked at"
 	case open > 0 && len(a.Draws) >= a.NextLook:
 		line += told + fmt.Sprintf("once the first %d are", a.NextLook)
+		if missing := a.Missing(); a.Decided >= a.NextLook && missing > 0 {
+			line += fmt.Sprintf(", of which %d wait for an answer", missing)
+		}
 	case more == "":
 		line += told + fmt.Sprintf("at %d", a.NextLook)
 	default:
