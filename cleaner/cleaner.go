@@ -43,7 +43,7 @@
 // reports the classes of such nodes to Options.Notice. If all nodes of the store are in the validation and test splits,
 // the classifier has learned elsewhere, and no node is untaught.
 //
-//  1. Predictions. The store's own, imported through a PredictionWriter or set by SetPredictions; if there are none,
+//  1. Predictions. The store's own, imported through a PredictionWriter; if there are none,
 //     Predict trains the built-in base classifier on the labels outside the validation and test splits and writes them.
 //
 //  2. Agreement features. For the label y under test of node v, in this order,
