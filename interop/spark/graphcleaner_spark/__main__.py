@@ -39,7 +39,7 @@ def _clean_parser() -> argparse.ArgumentParser:
         epilog="`pack --out DIR` makes a small graph around the suspects of a finished run, for people to look at.",
     )
     parser.add_argument("--nodes", required=True, help="id, label, and split if there are some")
-    parser.add_argument("--edges", required=True, help="src, dst, and weight if they have one")
+    parser.add_argument("--edges", required=True, help="src and dst")
     parser.add_argument("--predictions", required=True, help="id and a column a class, or id and `predictions`, a list of numbers")
     parser.add_argument("--prediction-classes", metavar="A,B,...", type=lambda text: text.split(","),
                         help="classes of the list, in its order. Default: all, as numbers if all are, else by bytes")

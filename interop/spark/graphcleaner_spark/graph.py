@@ -16,15 +16,13 @@ from . import inputs
 from .errors import InputError
 from .stages import Files, read_parquet
 
-_GREATEST_FLOAT = 3.4028234663852886e38
-
 
 class Graph:
     """Files of nodes, edges and predictions, opened and with the columns that they must have: InputError.
 
     nodes, edges, predictions   their tables
     listings                    names, sizes and times of their files
-    weighted, drawn             whether edges have weights, and whether nodes have no splits
+    drawn                       whether nodes have no splits
     classes                     in the order of the embedded store
     columns                     the classes that predictions have, in their order
     """
@@ -44,9 +42,9 @@ class Graph:
                                self._is_text("edges", self.edges, "dst"), self._is_text("predictions", given, "id")])
         if not isinstance(self.nodes.schema["label"].dataType, T.BooleanType):
             self._is_text("nodes", self.nodes, "label")
-        self.weighted, self.drawn = "weight" in self.edges.columns, "split" not in self.nodes.columns
-        if self.weighted:
-            self._check_numbers("edges", "weight", self.edges.schema["weight"].dataType)
+        if "weight" in self.edges.columns:
+            raise self.wrong("edges", "column weight: got weights, want edges without them on Spark; graphcleaner clean takes weights")
+        self.drawn = "split" not in self.nodes.columns
         labels = self.nodes.select(text("label").alias("label")).where("label <> ''").distinct().collect()
         self.classes = class_order({row["label"] for row in labels})
         if not self.classes:
@@ -73,17 +71,15 @@ class Graph:
             raise self.wrong(name, f"column {column}: got {kind.simpleString()}, want texts or integers")
         return isinstance(kind, T.StringType)
 
-    def _check_numbers(self, name: str, column: str, kind: T.DataType) -> None:
-        if not isinstance(kind, T.NumericType):
-            raise self.wrong(name, f"column {column}: got {kind.simpleString()}, want numbers")
-
     def _columns_of(self, given: DataFrame, classes: Sequence[str] | None) -> tuple[list[str], DataFrame]:
         """The classes of predictions, and `id` and `predictions`, lists of them."""
         names = [name for name in given.columns if name != "id"]
         listed = names == ["predictions"] and isinstance(given.schema[names[0]].dataType, T.ArrayType)
         for name in names:
             kind = given.schema[name].dataType
-            self._check_numbers("predictions", name, kind.elementType if listed else kind)  # type: ignore[attr-defined]
+            kind = kind.elementType if listed else kind  # type: ignore[attr-defined]
+            if not isinstance(kind, T.NumericType):
+                raise self.wrong("predictions", f"column {name}: got {kind.simpleString()}, want numbers")
         if classes is not None and not listed:
             raise self.wrong("predictions", "its columns name the classes, want no --prediction-classes")
         if not listed and "id" in self.classes:
@@ -102,13 +98,12 @@ class Graph:
             inputs.probabilities(self._paths["predictions"], self.columns, self.classes), f"id {kind}, predictions binary")
 
     def ends(self) -> DataFrame:
-        """`src` and `dst` of all edges in both directions, and their `weight`, or 1."""
-        weight = (F.col("weight").cast("float") if self.weighted else F.lit(1.0).cast("float")).alias("weight")
-        there = self.edges.select(self.id("src"), self.id("dst"), weight)
-        return there.unionByName(there.select(F.col("dst").alias("src"), F.col("src").alias("dst"), "weight"))
+        """`src` and `dst` of all edges in both directions."""
+        there = self.edges.select(self.id("src"), self.id("dst"))
+        return there.unionByName(there.select(F.col("dst").alias("src"), F.col("src").alias("dst")))
 
     def count_ids(self) -> DataFrame:
-        """Every id that an input names: its place and values among the nodes, how often edges name it, and their weights."""
+        """Every id that an input names: its place and values among the nodes, how often edges name it, and how often without loops."""
         files = self.nodes.groupBy(F.col("_metadata.file_path").alias("path")).count().collect()
         bases, n = [], 0
         for path, count in sorted((row["path"], row["count"]) for row in files):
@@ -121,7 +116,7 @@ class Graph:
             F.col("_metadata.file_path").alias("path"), F.col("_metadata.row_index").alias("index"),
         ).join(F.broadcast(self._spark.createDataFrame(bases, "path string, base bigint")), "path")
         places = given.select("id", (F.col("base") + F.col("index")).alias("position"), "label", "split")
-        strength = F.sum(F.when(F.col("src") != F.col("dst"), F.col("weight")))  # with repeats of edges that have no weights
+        strength = F.count(F.when(F.col("src") != F.col("dst"), 1))
         degrees = self.ends().groupBy(F.col("src").alias("id")).agg(F.count("*").alias("degree"), strength.alias("strength"))
         predicted = self.predictions.select("id", F.lit(1).alias("predicted"))
         return (
@@ -134,7 +129,7 @@ class Graph:
         )
 
     def check_ids(self, ids: DataFrame) -> None:
-        """InputError for what is not right in count_ids, and for weights that are none."""
+        """InputError for what is not right in count_ids."""
         unknown, example = F.col("times") == 0, F.coalesce(text("id"), F.lit("null"))
         is_id = F.col("id").isNotNull() & (text("id") != "")
         found = ids.agg(
@@ -166,12 +161,6 @@ class Graph:
             raise self.wrong("predictions", f"predictions of node {found['twice']}: got a second row, want one")
         if not found["with"]:
             raise self.wrong("predictions", "got predictions of no node, want those of labelled nodes")
-        if self.weighted:
-            weight = F.col("weight").cast("float")
-            wrong = self.edges.where(weight.isNull() | F.isnan(weight) | ~((weight > 0) & (weight <= _GREATEST_FLOAT))).head()
-            if wrong is not None:
-                raise self.wrong("edges", f'edge of "{wrong["src"]}" and "{wrong["dst"]}": column "weight": got {wrong["weight"]}, '
-                                 "want a weight, a finite number greater than 0")
 
     def order(self, ids: DataFrame) -> DataFrame:
         """The nodes of count_ids, in the order of their numbers, with a class or -1 as `label`. Nodes of a degree are in an order that

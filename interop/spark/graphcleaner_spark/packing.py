@@ -120,11 +120,9 @@ class _Packing:
     def _next_ring(self, rings: list[DataFrame], hop: int, most: int) -> DataFrame:
         """The nodes that weigh most in the votes about the nodes of the last ring, without those that are in a ring."""
         last = rings[-1].select(F.col("id").alias("src"))
-        together = F.sum("weight") if self._graph.weighted else F.max("weight")  # of edges that repeat
-        around = self._graph.ends().where("src <> dst").join(last, "src").groupBy("src", "dst").agg(together.alias("weight"))
+        around = self._graph.ends().where("src <> dst").join(last, "src").distinct()
         strength = self._ids.select(F.col("id").alias("dst"), "strength")
-        vote = F.col("weight") / F.sqrt("strength")
-        of_node = Window.partitionBy("src").orderBy(vote.desc(), "dst")
+        of_node = Window.partitionBy("src").orderBy("strength", "dst")
         best = around.join(strength, "dst").withColumn("place", F.row_number().over(of_node)).where(F.col("place") <= most)
         known = reduce(DataFrame.unionByName, rings).select("id")
         return best.select(F.col("dst").alias("id")).distinct().join(known, "id", "left_anti").withColumn(_RING, F.lit(hop))
@@ -155,8 +153,7 @@ class _Packing:
         edges = self._graph.edges
         for end in ("src", "dst"):
             edges = edges.join(packed.select("id"), self._graph.id(end) == packed["id"], "left_semi")
-        weight = ["weight"] if self._graph.weighted else []
-        return edges.where("src <> dst").select("src", "dst", *weight).repartition(1).sortWithinPartitions("src", "dst", *weight)
+        return edges.where("src <> dst").select("src", "dst").repartition(1).sortWithinPartitions("src", "dst")
 
     def _predictions_of(self, packed: DataFrame) -> DataFrame:
         kind = self._graph.nodes.schema["id"].dataType

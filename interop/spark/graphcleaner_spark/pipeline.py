@@ -49,8 +49,8 @@ def clean(
 ) -> DataFrame:
     """Scores every labelled node, as `graphcleaner clean --as-given` does.
 
-    nodes, edges, predictions   parquet files: columns id, label and perhaps split; src, dst and perhaps weight; id and a
-                                column a class, or id and `predictions`, a list of numbers
+    nodes, edges, predictions   parquet files: columns id, label and perhaps split; src and dst; id and a column a
+                                class, or id and `predictions`, a list of numbers
     out                         folder for scores.parquet and work/, with the data sets of the stages
     hops                        over which agreement is measured, 1 to 3
     blocks                      ranges of nodes that the graph is cut in, about; None: memory and cores decide
@@ -90,7 +90,7 @@ class Cleaning:
         graph = self._graph
         self._plan = make_plan(
             graph.nodes.count(), graph.edges.count(), len(self._classes), hops=self._hops, cores=arguments.cores,
-            memory=arguments.memory, blocks=arguments.blocks, weighted=graph.weighted, drawn=graph.drawn)
+            memory=arguments.memory, blocks=arguments.blocks, drawn=graph.drawn)
         judged = self._files.listing(arguments.decisions) if arguments.decisions else None
         self._print = graph_fingerprint(self._version, graph, arguments)
         folders = [f"graph-{self._print}", f"run-{fingerprint(self._print, judged, arguments.seed, arguments.expect)}"]
@@ -208,22 +208,19 @@ class Cleaning:
     # Blocks of the adjacency.
 
     def _join_edges(self) -> None:
-        weight = ["weight"] if self._graph.weighted else []
-
         def arcs() -> DataFrame:
             ids, edges = self._numbers.select("id", "number"), self._graph.edges
             numbered = (
-                edges.select(self._graph.id("src"), self._graph.id("dst"), *(F.col(name).cast("float").alias(name) for name in weight))
+                edges.select(self._graph.id("src"), self._graph.id("dst"))
                 .join(ids.select(F.col("id").alias("src"), F.col("number").alias("source")), "src")
                 .join(ids.select(F.col("id").alias("dst"), F.col("number").alias("target")), "dst")
-                .where("source <> target").select("source", "target", *weight)
+                .where("source <> target").select("source", "target")
             )
-            kept = "row bigint, col bigint, key bigint" + "".join(f", {name} float" for name in weight)
             placed = worker.deal(
-                numbered.mapInArrow(sources.arcs(self._starts), kept), F.col("row") * self._ranges + F.col("col"),
+                numbered.mapInArrow(sources.arcs(self._starts), "row bigint, col bigint, key bigint"), F.col("row") * self._ranges + F.col("col"),
                 self._plan.partitions(self._ranges**2, 24 * self._plan.arcs))
             return worker.answers(
-                placed.sortWithinPartitions("row", "col", "key", *weight), self._job("arcs"), binary=self._binary, feed=sources.arcs_feed)
+                placed.sortWithinPartitions("row", "col", "key"), self._job("arcs"), binary=self._binary, feed=sources.arcs_feed)
 
         made = self._of_graph.run("arcs", arcs, reads_frames=False)
         self._arcs, self._count_arcs = worker.of_kind(made, frames.ARCS), worker.merged_reports(made).get("arcs", 0)
@@ -236,7 +233,7 @@ class Cleaning:
     def _job(self, op: str, **more: Any) -> worker.Job:
         common = {
             "op": op, "version": self._version, "memory": self._arguments.memory, "chunk": self._plan.chunk, "ranges": self._starts,
-            "classes": len(self._classes), "weighted": self._graph.weighted, "hops": self._hops, "census": self._census,
+            "classes": len(self._classes), "hops": self._hops, "census": self._census,
         }
         return {**common, **more}
 

@@ -18,10 +18,9 @@ GREATEST_NODES = 1 << 32  # positions of nodes are 32 bits
 _GREATEST_CHUNK = 1 << 16
 _PARTITION_BYTES = 128 << 20
 _SKEW = 4  # how much fuller than the mean a block may be
-# What triangles hold of a neighbour and its weight, in three blocks, with what the search takes; and of a node of three ranges.
-_TRIANGLE_ARC, _TRIANGLE_WEIGHT, _TRIANGLE_NODE = 3 * 4 + 16, 3 * 4, 3 * (16 + 8) + 57
-# A row of a block is one frame. A neighbour takes a byte there, and one more for each gap of 128 nodes; a weight takes 4 more.
-_GREATEST_ROW, _GREATEST_WEIGHTED_ROW = 60_000_000, 11_000_000
+# What triangles hold of a neighbour, in three blocks, with what the search takes; and of a node of three ranges.
+_TRIANGLE_ARC, _TRIANGLE_NODE = 3 * 4 + 16, 3 * (16 + 8) + 57
+_GREATEST_ROW = 60_000_000  # of a block is one frame. A neighbour takes a byte there, and one more for each gap of 128 nodes
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,6 @@ class Plan:
     """How a graph is cut.
 
     nodes, arcs           the graph: an undirected edge is two arcs
-    weighted              whether edges have weights
     cores                 tasks at once
     max_nodes, max_arcs   of a range; a range of one node may have more arcs
     chunk                 rows of a frame of values of nodes
@@ -37,7 +35,6 @@ class Plan:
 
     nodes: int
     arcs: int
-    weighted: bool
     cores: int
     max_nodes: int
     max_arcs: int
@@ -54,7 +51,7 @@ class Plan:
     @property
     def arc_bytes(self) -> int:
         """Bytes of all blocks, about."""
-        return self.arcs * (6 if self.weighted else 2)
+        return 2 * self.arcs
 
     def sums_rows(self, ranges: int) -> int:
         """Rows of partial sums, at most: of every node, as many as there are ranges with neighbours of it."""
@@ -72,7 +69,7 @@ def check_shape(hops: int, memory: int, blocks: int | None) -> None:
 
 
 def make_plan(
-    nodes: int, edges: int, classes: int, *, hops: int, cores: int, memory: int, blocks: int | None, weighted: bool, drawn: bool
+    nodes: int, edges: int, classes: int, *, hops: int, cores: int, memory: int, blocks: int | None, drawn: bool
 ) -> Plan:
     """Cuts a graph of so many nodes and rows of edges.
 
@@ -92,14 +89,14 @@ def make_plan(
         # Half of the memory is for the nodes of a column, or for three blocks; the rest is for rows and frames.
         row = 4 * (classes + 3) + 16
         max_nodes = max(1, memory // 2 // (row if hops < 3 else max(row, _TRIANGLE_NODE)))
-        block = memory // 2 // ((_TRIANGLE_ARC + (_TRIANGLE_WEIGHT if weighted else 0)) * _SKEW)
+        block = memory // 2 // (_TRIANGLE_ARC * _SKEW)
         max_arcs = max(block, math.isqrt(max(arcs, 1) * block))
         # Small graphs are cut so that every core has a block, but not below what a task is worth.
         wanted = min(math.isqrt(2 * cores), max(1, (nodes + arcs) >> 17))
         max_nodes, max_arcs = min(max_nodes, -(-nodes // wanted)), min(max_arcs, -(-arcs // wanted))
-        max_nodes = min(max_nodes, _GREATEST_WEIGHTED_ROW if weighted else _GREATEST_ROW)
+        max_nodes = min(max_nodes, _GREATEST_ROW)
     chunk = 1 << max(0, min(AIM_PAYLOAD // (4 * classes), _GREATEST_CHUNK).bit_length() - 1)
-    return Plan(nodes, arcs, weighted, cores, max_nodes, max(1, max_arcs), chunk)
+    return Plan(nodes, arcs, cores, max_nodes, max(1, max_arcs), chunk)
 
 
 def cut(bins: Iterable[tuple[int, int]], max_nodes: int, max_arcs: int) -> list[int]:

@@ -20,8 +20,8 @@ CENSUS_ROWS = 1 << 20  # positions of a frame that the census reads
 
 
 def arcs(starts: Sequence[int]) -> Task:
-    """Both arcs of the edges in batches with `source`, `target` (numbers of nodes) and perhaps `weight`: `row` and `col`, the ranges
-    of their ends, and `key`, the places of their ends in these, 32 bits each."""
+    """Both arcs of the edges in batches with `source`, `target` (numbers of nodes): `row` and `col`, the ranges of their ends,
+    and `key`, the places of their ends in these, 32 bits each."""
     first = np.array(starts[:-1], np.int64)
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -30,8 +30,7 @@ def arcs(starts: Sequence[int]) -> Task:
             of = [np.searchsorted(first, end, "right") - 1 for end in ends]
             local = [end - first[r] for end, r in zip(ends, of, strict=True)]
             for a, b in ((0, 1), (1, 0)):
-                columns = {"row": of[a], "col": of[b], "key": local[a] << 32 | local[b]}
-                yield _batch(**columns, **({"weight": batch.column("weight")} if "weight" in batch.schema.names else {}))
+                yield _batch(row=of[a], col=of[b], key=local[a] << 32 | local[b])
 
     return task
 
@@ -41,14 +40,12 @@ def arcs_feed(batches: Iterator[pa.RecordBatch], job: dict[str, Any]) -> Iterato
     block = None
     for batch in batches:
         row, col, key = (batch.column(name).to_numpy() for name in ("row", "col", "key"))
-        weight = batch.column("weight").to_numpy() if job["weighted"] else key[:0].astype("<f4")
         bounds = np.flatnonzero(np.diff(row) | np.diff(col)) + 1
         for at, end in zip([0, *bounds], [*bounds, len(key)], strict=True):
             if block != (row[at], col[at]):
                 block = row[at], col[at]
                 yield frames.pack(frames.GROUP, row=int(row[at]), column=int(col[at]))
-            payload = key[at:end].astype("<u8").tobytes() + weight[at:end].astype("<f4").tobytes()
-            yield frames.pack(frames.EDGES, payload, count=int(end - at), width=int(job["weighted"]))
+            yield frames.pack(frames.EDGES, key[at:end].astype("<u8").tobytes(), count=int(end - at))
 
 
 def addressed(starts: Sequence[int], chunk: int, kept: Sequence[str]) -> Task:

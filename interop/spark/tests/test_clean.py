@@ -23,7 +23,7 @@ HERE = Path(__file__).parents[1]
 class Graph:
     """A graph of communities with hubs, wrong labels, repeated edges and loops, and with predictions."""
 
-    def __init__(self, seed, nodes=400, edges=1600, classes=3, integers=False, weighted=False, splits=True, wrong=0.12, sure=0.4):
+    def __init__(self, seed, nodes=400, edges=1600, classes=3, integers=False, splits=True, wrong=0.12, sure=0.4):
         draw = np.random.default_rng(seed)
         truth = draw.integers(0, classes, nodes)
         source = (nodes * draw.random(edges) ** 2.5).astype(int)
@@ -45,7 +45,6 @@ class Graph:
         self.labels = [None if draw.random() < 0.05 else (int(names[y]) if integers else names[y]) for y in given]
         self.splits = [["train", "VAL", "test", None][k] for k in draw.choice(4, nodes, p=[0.5, 0.2, 0.2, 0.1])] if splits else None
         self.ends = source, target
-        self.weights = (draw.random(len(source)) * 3 + 0.1).astype(np.float32) if weighted else None
         self.p = p
         self.order = draw.permutation(nodes)
 
@@ -55,8 +54,7 @@ class Graph:
 
     def edges(self, chosen=slice(None)):
         source, target = (end[chosen] for end in self.ends)
-        columns = {"src": self.ids[source], "dst": self.ids[target]}
-        return pa.table({**columns, "weight": self.weights[chosen]} if self.weights is not None else columns)
+        return pa.table({"src": self.ids[source], "dst": self.ids[target]})
 
     def predictions(self, rows=None):
         rows = self.order if rows is None else rows
@@ -155,8 +153,8 @@ def test_three_hops_in_many_blocks_and_a_second_start(spark, binary, tmp_path, l
     compare(out, exported(binary, store, tmp_path))
 
 
-def test_weights_integers_drawn_splits_lists_and_several_files(spark, binary, tmp_path, small_chunks):
-    graph = Graph(2, integers=True, weighted=True, splits=False, classes=4)
+def test_integers_drawn_splits_lists_and_several_files(spark, binary, tmp_path, small_chunks):
+    graph = Graph(2, integers=True, splits=False, classes=4)
     write(tmp_path, nodes=graph.nodes(), edges=graph.edges(), predictions=graph.predictions())
     nodes, edges, predictions = arguments(tmp_path)
     store, out = tmp_path / "store", tmp_path / "out"
@@ -263,14 +261,13 @@ GIVEN = {"id": ["a", "b", "c"], "x": [0.5, 0.5, 0.5], "y": [0.5, 0.5, 0.5]}
     ({**NODES, "label": [1.5, 2.0, 1.5]}, EDGES, GIVEN, "nodes.parquet: column label: got double, want texts or integers"),
     ({**NODES, "label": ["", None, ""]}, EDGES, GIVEN, "no node has a label"),
     ({"name": ["a"]}, EDGES, GIVEN, "nodes.parquet: no column id in name, want id, label"),
-    (NODES, {**EDGES, "weight": [1.0, -2.0]}, GIVEN, 'edge of "b" and "c": column "weight": got -2.0, want a weight'),
+    (NODES, {**EDGES, "weight": [1.0, 2.0]}, GIVEN, "edges.parquet: column weight: got weights, want edges without them on Spark"),
     (NODES, EDGES, {**GIVEN, "id": ["a", "b", "q"]}, 'predictions of 1 unknown nodes, such as "q"'),
     (NODES, EDGES, {**GIVEN, "id": ["a", "b", "b"]}, "predictions of node b: got a second row, want one"),
     (NODES, EDGES, {**GIVEN, "y": [0.5, 0.6, 0.5]}, "predictions.parquet: predictions of node b: they add up to 1.1, want 1"),
     (NODES, EDGES, {"id": ["a"], "x": [1.0]}, 'class "y" of the labels: the predictions have "x"'),
     (NODES, EDGES, {"id": ["a"]}, 'class "x" of the labels: the predictions have none'),
     (NODES, EDGES, {**GIVEN, "y": ["0.5"] * 3}, "column y: got string, want numbers"),
-    (NODES, {**EDGES, "weight": ["1", "x"]}, GIVEN, "edges.parquet: column weight: got string, want numbers"),
     (NODES, EDGES, {"id": pa.array([], "string"), **{y: pa.array([], "double") for y in "xy"}},
      "predictions.parquet: got predictions of no node, want those of labelled nodes"),
 ])
@@ -345,7 +342,7 @@ def test_a_damaged_frame_is_found_by_the_worker(spark, binary, tmp_path):
     frame = bytearray(frames.pack(frames.LABELS, b"\0\0\0\0" * 3, count=3, width=1))
     frame[45] ^= 4
     df = spark.createDataFrame([(0, 0, 0, frames.LABELS, 0, bytes(frame))], frames.SPARK_SCHEMA)
-    job = {"op": "add", "mode": "strength", "memory": 1 << 30, "chunk": 4, "ranges": [0, 3], "classes": 2, "weighted": False, "hops": 1}
+    job = {"op": "add", "mode": "strength", "memory": 1 << 30, "chunk": 4, "ranges": [0, 3], "classes": 2, "hops": 1}
     with pytest.raises(FrameError, match="worker: add: bad frame: .*checksum"), stages.plain_errors():
         worker.run(df, job, binary=binary, group=[F.lit(0)] * 3, place=F.lit(0), partitions=1, order=[]).collect()
 

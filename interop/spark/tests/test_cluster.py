@@ -40,7 +40,7 @@ def test_masters_blocks_and_partitions(folder, binary, want, tmp_path, master, b
     assert suspects_of(lines) == want[1]
 
 
-@pytest.mark.parametrize("kind, hops, blocks, partitions", [("directed", 2, 4, 2), ("weighted", 3, 4, 8)])
+@pytest.mark.parametrize("kind, hops, blocks, partitions", [("directed", 2, 4, 2), ("undirected", 3, 4, 8)])
 def test_as_the_embedded_store(binary, tmp_path, kind, hops, blocks, partitions):
     scores, suspects = StoreOf(kind, binary, tmp_path).says(hops)
     out, conf = tmp_path / "out", {"spark.sql.shuffle.partitions": partitions, "spark.default.parallelism": partitions}

@@ -14,8 +14,8 @@ NODES, LATER, ISOLATED = 300, 280, 10  # nodes from LATER on have no predictions
 class HardGraph(Graph):
     """A graph with isolated nodes, loops, parallel edges, and missing labels."""
 
-    def __init__(self, weighted):
-        super().__init__(41, nodes=NODES, edges=1500, weighted=weighted)
+    def __init__(self):
+        super().__init__(41, nodes=NODES, edges=1500)
         source, target = self.ends
         later = np.maximum(source, target) >= LATER
         pairs = np.sort(np.stack([source, target], axis=1), axis=1)
@@ -25,13 +25,11 @@ class HardGraph(Graph):
         loops, parallel = np.arange(20, 25), np.array([30, 30, 30, 31, 32])
         added = np.concatenate([loops, parallel]), np.concatenate([loops, np.array([31, 31, 31, 30, 31])])
         self.ends = tuple(np.concatenate([ends[kept], more]) for ends, more in zip((source, target), added, strict=True))
-        if weighted:
-            self.weights = np.concatenate([self.weights[kept], np.linspace(0.5, 3, len(added[0]), dtype=np.float32)])
         self.is_later = np.maximum(*self.ends) >= LATER
 
 
 #: Kinds of graphs.
-KINDS = ["unweighted", "weighted", "directed", "without some predictions"]
+KINDS = ["undirected", "directed", "without some predictions"]
 
 
 class StoreOf:
@@ -40,7 +38,7 @@ class StoreOf:
     def __init__(self, kind, binary, folder):
         self._binary, self.folder, self._known = binary, folder, {}
         whole = kind != KINDS[-1]
-        graph = HardGraph(kind == "weighted")
+        graph = HardGraph()
         assert None in graph.labels and (graph.ends[0] == graph.ends[1]).any()
         store, order = folder / "store", graph.order if whole else graph.order[graph.order < LATER]
         write(folder, nodes=graph.nodes(), edges=graph.edges(), predictions=graph.predictions(order))

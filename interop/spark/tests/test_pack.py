@@ -15,26 +15,22 @@ from graphcleaner_spark import GraphcleanerError, InputError, clean, pack
 
 
 def neighbors_of(graph):
-    """The weight of each neighbour of each node, and in the vote about it."""
-    parallel = defaultdict(list)
-    for u, v, w in zip(*graph.ends, graph.weights):
+    """The neighbours of each node, once for each edge."""
+    neighbors = defaultdict(list)
+    for u, v in zip(*graph.ends):
         if u != v:
-            parallel[min(u, v), max(u, v)].append(np.float64(w))
-    weights = defaultdict(dict)
-    for (u, v), all_of in parallel.items():
-        weights[u][v] = weights[v][u] = np.float32(sum(sorted(all_of)))
-    strength = {v: sum(np.float64(w) for w in of.values()) for v, of in weights.items()}
-    votes = {v: {u: np.float32(np.float64(w) / np.sqrt(strength[u])) for u, w in of.items()} for v, of in weights.items()}
-    return weights, votes
+            neighbors[u].append(v)
+            neighbors[v].append(u)
+    return neighbors
 
 
-def rings_around(votes, suspects, hops, neighbors):
+def rings_around(graph, around, suspects, hops, neighbors):
     rings = {v: 0 for v in suspects}
     for hop in range(1, hops + 1):
         most = max(2, neighbors // 4 ** (hop - 1))
         found = set()
         for v in [v for v, ring in rings.items() if ring == hop - 1]:
-            found |= set(sorted(votes.get(v, {}), key=lambda u: -votes[v][u])[:most])
+            found |= set(sorted(set(around[v]), key=lambda u: (len(around[u]), graph.ids[u]))[:most])
         rings.update({u: hop for u in found - rings.keys()})
     return rings
 
@@ -52,7 +48,7 @@ class Run:
     """A finished run with a pack."""
 
     def __init__(self, spark, binary, folder):
-        self.graph = Graph(31, nodes=600, edges=2400, weighted=True, wrong=0.2)
+        self.graph = Graph(31, nodes=600, edges=2400, wrong=0.2)
         known = self.graph.order[self.graph.order != 5]  # one node has no predictions
         self.nodes = self.graph.nodes().append_column("position", pa.array(range(1400, 2000)))
         write(folder, nodes=self.nodes, edges=self.graph.edges(), predictions=self.graph.predictions(known))
@@ -63,8 +59,8 @@ class Run:
         self.suspects = sorted((v for v, row in self.scores.items() if row["score"] is not None and row["score"] > threshold
                                 and row["suggested_label"] != row["given_label"]), key=lambda v: -self.scores[v]["score"])
         self.place = {v: i for i, v in enumerate(self.graph.ids)}
-        self.weights, votes = neighbors_of(self.graph)
-        self.rings = rings_around(votes, [self.place[v] for v in self.suspects[:10]], 2, 8)
+        self.neighbors = neighbors_of(self.graph)
+        self.rings = rings_around(self.graph, self.neighbors, [self.place[v] for v in self.suspects[:10]], 2, 8)
         self.lines = []
         self.done = pack(spark, str(self.out), most=10, neighbors=8, log=self.lines.append)
 
@@ -83,12 +79,8 @@ def test_a_pack_has_the_nodes_around_the_suspects(spark, binary, run):
     assert list(nodes[0]) == ["id", "label", "split", "position", "ring"]
     given = {row["id"]: row for row in run.nodes.to_pylist()}
     assert nodes == [{**given[graph.ids[v]], "ring": rings[v]} for v in sorted(rings)]
-    edges = defaultdict(list)
-    for row in rows_of(run.packed / "edges.parquet"):
-        ends = place[row["src"]], place[row["dst"]]
-        edges[min(ends), max(ends)].append(np.float64(row["weight"]))
-    assert {ends: np.float32(sum(sorted(all_of))) for ends, all_of in edges.items()} == {
-        (u, v): w for u in rings for v, w in run.weights[u].items() if u < v and v in rings}
+    edges = [(place[row["src"]], place[row["dst"]]) for row in rows_of(run.packed / "edges.parquet")]
+    assert sorted(edges) == sorted((int(u), int(v)) for u, v in zip(*graph.ends) if u != v and u in rings and v in rings)
     predictions = rows_of(run.packed / "predictions.parquet")
     assert [row["id"] for row in predictions] == [graph.ids[v] for v in sorted(rings) if v != 5]
     for row in predictions:
@@ -97,7 +89,7 @@ def test_a_pack_has_the_nodes_around_the_suspects(spark, binary, run):
     said = f"{len(run.suspects)} suspects; 10 packed; {len(rings) - 10} nodes around them (of each node the 8 heaviest neighbours)"
     assert str(run.done) == f"{said}\n{run.done.command}" and run.lines[-1] == str(run.done)
     noted = json.loads((run.packed / "run.json").read_text())
-    assert (noted["nodes"], noted["edges"], noted["suspects"]) == (600, sum(map(len, run.weights.values())) // 2, len(run.suspects))
+    assert (noted["nodes"], noted["edges"], noted["suspects"]) == (600, sum(len(set(of)) for of in run.neighbors.values()) // 2, len(run.suspects))
     assert pack(spark, str(run.out), most=10, neighbors=8, log=lambda text: None) == run.done
 
 

@@ -46,7 +46,7 @@ def test_chunk_bases_count_chunks():
 
 def plan(nodes, edges, classes, **more):
     return make_plan(nodes, edges, classes, **{
-        "hops": 3, "cores": 1, "memory": 1 << 30, "blocks": None, "weighted": False, "drawn": False, **more})
+        "hops": 3, "cores": 1, "memory": 1 << 30, "blocks": None, "drawn": False, **more})
 
 
 def test_less_memory_makes_smaller_ranges():
@@ -83,21 +83,19 @@ def test_too_little_memory_for_all_labels_is_refused(drawn, need):
         plan(10**9, 10**10, 100, memory=need - 1, drawn=drawn)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_triangles_fit_into_the_memory(weighted):
+def test_triangles_fit_into_the_memory():
     """Of blocks that are four times as full as the mean, of ranges of as many nodes as there may be."""
     for nodes, edges in ((10**8, 10**10), (10**8, 10**8)):
-        of = plan(nodes, edges, 2, weighted=weighted)
+        of = plan(nodes, edges, 2)
         assert of.max_nodes * (3 * 24 + 57) <= 1 << 29
         mean = min(of.max_arcs * of.max_arcs / of.arcs, of.max_arcs)
-        assert 4 * mean * (3 * (8 if weighted else 4) + 16) <= 1.01 * (1 << 29)
+        assert 4 * mean * (3 * 4 + 16) <= 1.01 * (1 << 29)
 
 
 def test_a_row_is_one_frame():
-    """A neighbour takes a byte and its weight 4; gaps of 128 nodes take a byte more."""
-    for weighted, each in ((True, 5), (False, 1)):
-        of = plan(10**9, 10**10, 2, hops=2, memory=64 << 30, weighted=weighted)
-        assert 0.8 * GREATEST_PAYLOAD < of.max_nodes * (each + 1 / 64) <= GREATEST_PAYLOAD
+    """A neighbour takes a byte; gaps of 128 nodes take a byte more."""
+    of = plan(10**9, 10**10, 2, hops=2, memory=64 << 30)
+    assert 0.8 * GREATEST_PAYLOAD < of.max_nodes * (1 + 1 / 64) <= GREATEST_PAYLOAD
 
 
 @pytest.mark.parametrize("text, want", [("1g", 1 << 30), ("512m", 512 << 20), ("2GiB", 2 << 30), ("1.5k", 1536), ("77", 77), ("3tb", 3 << 40)])

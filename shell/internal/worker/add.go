@@ -100,11 +100,7 @@ func (s *addStep) first() error {
 		sums := c.sums.of(i)
 		s.votes = append(s.votes, sums[:k]...)
 		back[i] = block.ReturnAfterTwo(c.strengths[i], sums[2*k+1])
-		numbers := sums[:k]
-		if s.Weighted {
-			numbers = sums[2*k+2:]
-		}
-		s.neighbors.Add(c.labels[i], numbers)
+		s.neighbors.Add(c.labels[i], sums[:k])
 	}
 	s.memory = appendSparse(s.memory[:0], s.votes, k)
 	if err := s.write(c.frame(KindBallots, k)); err != nil {

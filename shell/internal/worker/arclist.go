@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/internal/gap"
@@ -14,12 +13,11 @@ type arcList struct {
 	rows    []uint32 // in the range
 	offsets []int64  // [len(rows)+1]: list i is columns[offsets[i]:offsets[i+1]]
 	columns []kv.NodeID
-	weights []float32 // none: 1 each
 }
 
 // reset forgets the arcs and keeps the memory.
 func (l *arcList) reset() {
-	l.rows, l.offsets, l.columns, l.weights = l.rows[:0], append(l.offsets[:0], 0), l.columns[:0], l.weights[:0]
+	l.rows, l.offsets, l.columns = l.rows[:0], append(l.offsets[:0], 0), l.columns[:0]
 }
 
 // add adds an arc, ascending by row and column, each once.
@@ -38,9 +36,9 @@ type arcEncoder struct {
 	from  []kv.NodeID
 }
 
-// frame is the frame of arcs of a block: the length of a gap block, the block, and weights of so many bytes. The first
-// list of the block has the rows that have arcs, counted from the first one. The payload is appended to memory.
-func (e *arcEncoder) frame(row, column uint32, arcs *arcList, weight int, memory []byte) Frame {
+// frame is the frame of arcs of a block: a gap block, whose first list has the rows that have arcs, counted from the
+// first one. The payload is appended to memory.
+func (e *arcEncoder) frame(row, column uint32, arcs *arcList, memory []byte) Frame {
 	first, last := arcs.rows[0], arcs.rows[len(arcs.rows)-1]
 	e.lists.Reset()
 	e.from = e.from[:0]
@@ -51,29 +49,13 @@ func (e *arcEncoder) frame(row, column uint32, arcs *arcList, weight int, memory
 	for i := range arcs.rows {
 		e.lists.Append(arcs.columns[arcs.offsets[i]:arcs.offsets[i+1]])
 	}
-	at := len(memory)
-	memory = e.lists.AppendTo(append(memory, 0, 0, 0, 0))
-	binary.LittleEndian.PutUint32(memory[at:], uint32(len(memory)-at-4))
-	return Frame{
-		Kind: KindArcs, Row: row, Column: column, First: first, Count: last - first + 1, Width: uint32(weight),
-		Payload: appendVector(memory, arcs.weights),
-	}
+	return Frame{Kind: KindArcs, Row: row, Column: column, First: first, Count: last - first + 1, Payload: e.lists.AppendTo(memory)}
 }
 
-// read decodes a frame of arcs of a block with so many columns, whose weights have so many bytes.
-func (l *arcList) read(f *Frame, columns uint32, weight int) error {
+// read decodes a frame of arcs of a block with so many columns.
+func (l *arcList) read(f *Frame, columns uint32) error {
 	l.reset()
-	if err := f.wantWidth(weight); err != nil {
-		return err
-	}
-	if len(f.Payload) < 4 {
-		return f.want(4)
-	}
-	length := binary.LittleEndian.Uint32(f.Payload)
-	if int64(length) > int64(len(f.Payload)-4) {
-		return f.want(4 + int64(length))
-	}
-	block, err := gap.Parse(f.Payload[4:4+length], max(columns, f.Count))
+	block, err := gap.Parse(f.Payload, max(columns, f.Count))
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", errFrame, f.Place(), err)
 	}
@@ -95,12 +77,6 @@ func (l *arcList) read(f *Frame, columns uint32, weight int) error {
 	for i := range l.offsets {
 		l.offsets[i] -= lists
 	}
-	if err := f.want(4 + int64(length) + int64(weight)*int64(len(l.columns))); err != nil {
-		return err
-	}
-	if weight > 0 {
-		l.weights, _ = vector(l.weights, f.Payload[4+length:], len(l.columns))
-	}
 	return nil
 }
 
@@ -113,13 +89,13 @@ func (l *arcList) appendTo(list *kv.Adjacency, first, count uint32) {
 		}
 		list.Offsets = append(list.Offsets, before+l.offsets[at])
 	}
-	list.Neighbors, list.Weights = append(list.Neighbors, l.columns...), append(list.Weights, l.weights...)
+	list.Neighbors = append(list.Neighbors, l.columns...)
 }
 
 // block is the block of the arcs, with so many rows from first on. Its lists are in memory that the caller keeps.
 func (l *arcList) block(first, count, columns uint32, list *kv.Adjacency) (*block.Block, error) {
 	list.Range = kv.Range{First: kv.NodeID(first), End: kv.NodeID(first + count)}
-	list.Offsets, list.Neighbors, list.Weights = append(list.Offsets[:0], 0), list.Neighbors[:0], list.Weights[:0]
+	list.Offsets, list.Neighbors = append(list.Offsets[:0], 0), list.Neighbors[:0]
 	l.appendTo(list, first, count)
 	return block.New(int(columns), *list)
 }

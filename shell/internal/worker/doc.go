@@ -22,7 +22,7 @@
 //
 //	arcs       sorted edges of a block → the arcs of the block; and its row sums
 //	multiply   arcs of blocks of one column range, rows of that range → partial sums of rows
-//	add        partial sums of a chunk, in the order of blocks → strengths (degrees, or sums of weights), rows of S_k Y, agreement
+//	add        partial sums of a chunk, in the order of blocks → strengths (degrees), rows of S_k Y, agreement
 //	           features, rows for the next hop, or diagonals
 //	triangles  arcs of three blocks → partial sums of the diagonal of the third power
 //	census     labels and splits of all nodes → splits, the sample of the label model, counts

@@ -30,10 +30,10 @@ const (
 	KindReport Kind = 3 // what a worker counted, as json
 	KindGroup  Kind = 4 // the frames of the group Row, Column, Part follow
 
-	KindEdges       Kind = 10 // uint64 [count]: rows and columns of a block, 32 bits each, ascending; and if Width is 1 float32 [count] weights
+	KindEdges       Kind = 10 // uint64 [count]: rows and columns of a block, 32 bits each, ascending
 	KindArcs        Kind = 11 // arcs of rows of block (Row, Column); see arcEncoder
 	KindSums        Kind = 12 // sparse float64 [count×width]: partial sums of range Row, from range Column
-	KindStrength    Kind = 13 // float64 [count]: degrees, or sums of weights
+	KindStrength    Kind = 13 // float64 [count]: degrees
 	KindSlice       Kind = 14 // float32 [count×width]: D^(-1/2)x, after hop Part
 	KindDiagonal    Kind = 15 // float64 [count]: the diagonal of the power Part
 	KindLabels      Kind = 16 // int32 [count]: classes, -1 for none

@@ -45,13 +45,13 @@ func smallJob() Job {
 	return Job{Version: testVersion, Memory: leastMemory, Chunk: 4, Ranges: []uint64{0, 2, 6}, Classes: 2, Hops: 3, Names: []string{"a", "b"}}
 }
 
-// edgesFrame has edges by row and column of a block, and their weights.
-func edgesFrame(weights []float32, ends ...[2]uint32) Frame {
+// edgesFrame has edges by row and column of a block.
+func edgesFrame(ends ...[2]uint32) Frame {
 	var keys []uint64
 	for _, of := range ends {
 		keys = append(keys, uint64(of[0])<<32|uint64(of[1]))
 	}
-	return Frame{Kind: KindEdges, Count: uint32(len(ends)), Width: uint32(min(1, len(weights))), Payload: appendVector(appendVector(nil, keys), weights)}
+	return Frame{Kind: KindEdges, Count: uint32(len(ends)), Payload: appendVector(nil, keys)}
 }
 
 // groupFrame begins the block of the second range with itself.
@@ -92,7 +92,7 @@ func framesOf(t testing.TB, stream []byte) (frames []Frame) {
 
 func TestDamagedStreams(t *testing.T) {
 	job := jobFrame(t, "arcs", smallJob())
-	good := stream(t, job, groupFrame(), edgesFrame(nil, [2]uint32{0, 1}, [2]uint32{1, 0}))
+	good := stream(t, job, groupFrame(), edgesFrame([2]uint32{0, 1}, [2]uint32{1, 0}))
 	output(t, good)
 	before := headerBytes + len(job.Payload) + headerBytes
 	change := func(at int, to byte) []byte {
@@ -112,10 +112,10 @@ func TestDamagedStreams(t *testing.T) {
 		"another version":   {change(before+4, 9), "frame 3 is of version 9, this program has version 1"},
 		"a flipped bit":     {change(before+headerBytes+3, 1), "edges (frame 3): its checksum is"},
 		"a huge payload":    {change(before+35, 0x7f), "bytes, want at most 67108864"},
-		"a missing frame":   {append(bytes.Clone(good[:before]), stream(t, edgesFrame(nil), edgesFrame(nil))[2*headerBytes:]...), "the end frame has 2 frames, 1 have come"},
-		"no job":            {stream(t, edgesFrame(nil, [2]uint32{0, 1})), "edges comes first, want a job"},
-		"a node too many":   {stream(t, job, groupFrame(), edgesFrame(nil, [2]uint32{0, 4})), "from row 0 to 4 of block [1 1]"},
-		"not ascending":     {stream(t, job, groupFrame(), edgesFrame(nil, [2]uint32{1, 0}, [2]uint32{0, 1})), "want them ascending"},
+		"a missing frame":   {append(bytes.Clone(good[:before]), stream(t, edgesFrame(), edgesFrame())[2*headerBytes:]...), "the end frame has 2 frames, 1 have come"},
+		"no job":            {stream(t, edgesFrame([2]uint32{0, 1})), "edges comes first, want a job"},
+		"a node too many":   {stream(t, job, groupFrame(), edgesFrame([2]uint32{0, 4})), "from row 0 to 4 of block [1 1]"},
+		"not ascending":     {stream(t, job, groupFrame(), edgesFrame([2]uint32{1, 0}, [2]uint32{0, 1})), "want them ascending"},
 		"another operation": {stream(t, job, Frame{Kind: KindLabels, Count: 2}), "labels of range 0 from row 0 on, which arcs does not take"},
 		"a wrong length":    {stream(t, job, groupFrame(), Frame{Kind: KindEdges, Count: 2, Payload: make([]byte, 31)}), "31 bytes for 2 rows"},
 	} {
@@ -152,15 +152,15 @@ func TestBadJobs(t *testing.T) {
 
 func TestArcsOfSortedEdges(t *testing.T) {
 	job := smallJob()
-	job.Weighted, job.Ranges = true, []uint64{0, 2, 8}
-	edges := edgesFrame([]float32{1, 2, 0.5, 3}, [2]uint32{0, 1}, [2]uint32{0, 1}, [2]uint32{1, 0}, [2]uint32{5, 2})
+	job.Ranges = []uint64{0, 2, 8}
+	edges := edgesFrame([2]uint32{0, 1}, [2]uint32{0, 1}, [2]uint32{1, 0}, [2]uint32{5, 2})
 	frames := output(t, stream(t, jobFrame(t, "arcs", job), groupFrame(), edges))
 	if len(frames) != 5 {
 		t.Fatalf("got %d frames, want arcs and sums of two chunks, and a report", len(frames))
 	}
-	for at, want := range []struct{ arcs, sums string }{{"{[0 1] [0 1 2] [1 0] [3 0.5]}", "[3 0.5]"}, {"{[5] [0 1] [2] [3]}", "[3]"}} {
+	for at, want := range []struct{ arcs, sums string }{{"{[0 1] [0 1 2] [1 0]}", "[1 1]"}, {"{[5] [0 1] [2]}", "[1]"}} {
 		var arcs arcList
-		if err := arcs.read(&frames[2*at], 6, 4); err != nil {
+		if err := arcs.read(&frames[2*at], 6); err != nil {
 			t.Fatal(err)
 		}
 		if got := fmt.Sprint(arcs); got != want.arcs {

@@ -15,7 +15,7 @@ import (
 
 // FuzzReader reads any bytes: frames, or an error.
 func FuzzReader(f *testing.F) {
-	good := stream(f, jobFrame(f, "arcs", smallJob()), edgesFrame(nil, [2]uint32{0, 1}))
+	good := stream(f, jobFrame(f, "arcs", smallJob()), edgesFrame([2]uint32{0, 1}))
 	f.Add(good)
 	f.Add(good[:len(good)-1])
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -80,7 +80,7 @@ func FuzzOperations(f *testing.F) {
 	job.Census = census
 	job.Neighbors = []byte(`{}`)
 	job.Model = []byte(`{}`)
-	arcs := output(f, stream(f, jobFrame(f, "arcs", job), groupFrame(), edgesFrame(nil, [2]uint32{0, 1}, [2]uint32{1, 0}, [2]uint32{1, 3})))
+	arcs := output(f, stream(f, jobFrame(f, "arcs", job), groupFrame(), edgesFrame([2]uint32{0, 1}, [2]uint32{1, 0}, [2]uint32{1, 3})))
 	operations := slices.Sorted(maps.Keys(steps))
 	for op := range operations {
 		for _, frame := range append(rightFrames(job), arcs...) {
@@ -97,7 +97,6 @@ func FuzzOperations(f *testing.F) {
 		}
 		o := operations[int(op)%len(operations)]
 		job := job
-		job.Weighted = mode >= 128
 		if names := modes[o]; names != nil {
 			job.Mode = names[int(mode)%len(names)]
 		}

@@ -18,8 +18,6 @@ type Job struct {
 	Hops    int      `json:"hops"`    // K
 	Version string   `json:"version"` // of the program that the job was made for; empty: any
 
-	Weighted bool `json:"weighted"` // arcs have weights
-
 	// Mode says what multiply, add and fit do.
 	Mode string `json:"mode"`
 

@@ -17,13 +17,8 @@ const (
 )
 
 // firstWidth is the number of columns of the sums of mode first: votes and hop 1 of the labels, labelled neighbours,
-// the way back; and of a weighted graph the numbers of neighbours by label.
-func (j *Job) firstWidth() int {
-	if j.Weighted {
-		return 3*j.Classes + 2
-	}
-	return 2*j.Classes + 2
-}
+// the way back.
+func (j *Job) firstWidth() int { return 2*j.Classes + 2 }
 
 // multiplyStep multiplies blocks of one column range with the rows of that range.
 type multiplyStep struct {
@@ -155,7 +150,7 @@ func (s *multiplyStep) multiply(f *Frame) error {
 	if f.Column != s.column {
 		return fmt.Errorf("%w: %s in the group of range %d", errFrame, f.Place(), s.column)
 	}
-	if err := s.arcs.read(f, s.nodes, s.weightBytes()); err != nil {
+	if err := s.arcs.read(f, s.nodes); err != nil {
 		return err
 	}
 	block, err := s.arcs.block(f.First, f.Count, s.nodes, &s.list)
@@ -170,12 +165,9 @@ func (s *multiplyStep) multiply(f *Frame) error {
 	for first := f.First; first < f.First+f.Count; first += step {
 		rows := kv.Range{First: kv.NodeID(first), End: kv.NodeID(min(first+step, f.First+f.Count))}
 		s.sums = append(s.sums[:0], make([]float64, rows.Len()*width)...)
-		switch {
-		case s.Mode == modeSlice:
+		if s.Mode == modeSlice {
 			err = block.AddRows(s.sums, rows, s.rows)
-		case s.Weighted:
-			err = s.addWeighted(block, rows, width)
-		default:
+		} else {
 			err = block.AddLabels(s.sums, rows, s.scaled)
 		}
 		if err != nil {
@@ -187,26 +179,6 @@ func (s *multiplyStep) multiply(f *Frame) error {
 		})
 		if err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// addWeighted is AddLabels with the numbers of neighbours by label behind it.
-func (s *multiplyStep) addWeighted(block *block.Block, rows kv.Range, width int) error {
-	inner := 2*s.Classes + 2
-	sums := make([]float64, rows.Len()*inner)
-	if err := block.AddLabels(sums, rows, s.scaled); err != nil {
-		return err
-	}
-	for v := rows.First; v < rows.End; v++ {
-		i := int(v - rows.First)
-		copy(s.sums[i*width:], sums[i*inner:][:inner])
-		at := v - s.list.First
-		for _, u := range s.list.Neighbors[s.list.Offsets[at]:s.list.Offsets[at+1]] {
-			if k := s.labels[u]; k != kv.NoClass {
-				s.sums[i*width+inner+int(k)]++
-			}
 		}
 	}
 	return nil

@@ -51,9 +51,6 @@ func (s *trianglesStep) beginGroup(f *Frame) error {
 	}
 	for _, name := range blocksOf(s.group) {
 		s.blocks[name] = &kv.Adjacency{Range: kv.Range{End: kv.NodeID(len(s.ranges[name[0]].sums))}, Offsets: []int64{0}}
-		if s.Weighted {
-			s.blocks[name].Weights = []float32{}
-		}
 	}
 	return nil
 }
@@ -101,10 +98,10 @@ func (s *trianglesStep) takeArcs(f *Frame) error {
 	if list == nil || f.First < uint32(len(list.Offsets)-1) {
 		return fmt.Errorf("%w: %s in the group of ranges %d: want those of its blocks, ascending", errFrame, f.Place(), s.group)
 	}
-	if err := s.arcs.read(f, uint32(len(s.ranges[f.Column].sums)), s.weightBytes()); err != nil {
+	if err := s.arcs.read(f, uint32(len(s.ranges[f.Column].sums))); err != nil {
 		return err
 	}
-	if err := s.hold(int64(len(s.arcs.columns)) * int64(4+s.weightBytes()+searchEntryBytes)); err != nil {
+	if err := s.hold(int64(len(s.arcs.columns)) * (4 + searchEntryBytes)); err != nil {
 		return err
 	}
 	fill(list, f.First)

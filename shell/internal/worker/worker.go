@@ -47,14 +47,6 @@ func (b *base) write(f Frame) error {
 	return b.out.Write(&f)
 }
 
-// weightBytes is what a weight takes in the arcs of a block, 0 if there are none.
-func (b *base) weightBytes() int {
-	if b.Weighted {
-		return 4
-	}
-	return 0
-}
-
 // report writes a report.
 func (b *base) report(counts any) (err error) {
 	if b.memory, err = json.Marshal(counts); err != nil {
