@@ -240,13 +240,13 @@ type Census struct {
 
 // A Member is a node of the sample that the label model is fitted to.
 type Member struct {
-	Node  kv.NodeID
-	Label kv.Class // that it is given; of a node that people have decided on, the one before
+	Node  kv.NodeID `json:"node"`
+	Label kv.Class  `json:"label"` // that it is given; of a node that people have decided on, the one before
 
 	// Truth is what a person has said of the true class: kv.NoClass if nobody has, and the class before kv.NoClass if
 	// no more is known than that Label is wrong.
-	Truth kv.Class
-	Added bool // it was not drawn, and is there for its truth
+	Truth kv.Class `json:"truth"`
+	Added bool     `json:"added"` // it was not drawn, and is there for its truth
 }
 
 // TakeCensus counts the labels of a graph whose cleaning is done in pieces, with imported predictions as they are, and

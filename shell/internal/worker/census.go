@@ -3,6 +3,7 @@ package worker
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/internal/bitset"
@@ -16,24 +17,6 @@ type censusStep struct {
 	splits      []cleaner.Split
 	unpredicted kv.NodeSet
 	verdicts    []cleaner.Verdict
-	chunkLabels []kv.Class
-}
-
-// A verdict is what a person said of the label of a node, as a frame has it. Now is -1 if no more is known than that
-// the label is wrong.
-type verdict struct {
-	Node   uint32   `json:"node"` // position
-	Before kv.Class `json:"before"`
-	Now    kv.Class `json:"now"`
-}
-
-// A taughtMember is a member of the sample of whom people said something. Node is its position in a report of census,
-// and its number in a job of fit.
-type taughtMember struct {
-	Node  uint32   `json:"node"`
-	Label kv.Class `json:"label"`
-	Truth kv.Class `json:"truth"`
-	Added bool     `json:"added"`
 }
 
 // censusBytes is what nodes take. Drawing splits takes a list of nodes, and leaving out nodes without predictions takes
@@ -78,8 +61,7 @@ func (s *censusStep) take(f *Frame) (err error) {
 		if err := s.follows(f, len(s.labels)); err != nil {
 			return err
 		}
-		s.chunkLabels, err = classesOf(s.chunkLabels, f, s.Classes)
-		s.labels = append(s.labels, s.chunkLabels...)
+		s.labels, err = classesOf(s.labels, f, s.Classes)
 		return err
 	case KindSplits:
 		if err := s.follows(f, len(s.splits)); err != nil {
@@ -100,7 +82,7 @@ func (s *censusStep) follows(f *Frame, has int) error {
 }
 
 func (s *censusStep) takeVerdicts(f *Frame) error {
-	var all []verdict
+	var all []cleaner.Verdict
 	if err := decode(f, &all); err != nil {
 		return err
 	}
@@ -109,8 +91,8 @@ func (s *censusStep) takeVerdicts(f *Frame) error {
 			return fmt.Errorf("%w: verdict on the node at position %d, from class %d to %d: want positions below %d and classes below %d", errFrame, v.Node,
 				v.Before, v.Now, s.nodes(), s.Classes)
 		}
-		s.verdicts = append(s.verdicts, cleaner.Verdict{Node: kv.NodeID(v.Node), Before: v.Before, Now: v.Now})
 	}
+	s.verdicts = append(s.verdicts, all...)
 	return nil
 }
 
@@ -160,13 +142,14 @@ func (s *censusStep) end() error {
 			return err
 		}
 	}
-	return s.report(censusReport{census, taughtMembers(sample)})
+	drawn := func(m cleaner.Member) bool { return m.Truth == kv.NoClass && !m.Added }
+	return s.report(censusReport{census, slices.DeleteFunc(sample, drawn)})
 }
 
 // A censusReport is what census reports, and what later jobs have as their census.
 type censusReport struct {
-	Census   *cleaner.Census `json:"census"`
-	Verdicts []taughtMember  `json:"verdicts"`
+	Census   *cleaner.Census  `json:"census"`
+	Verdicts []cleaner.Member `json:"verdicts"` // of whom people said something, by position
 }
 
 // readCensus is the census of a job.
@@ -181,15 +164,4 @@ func (j *Job) readCensus() (report censusReport, err error) {
 		return report, fmt.Errorf("%w: the census has %d classes, the job %d", errFrame, len(report.Census.Names), j.Classes)
 	}
 	return report, nil
-}
-
-// taughtMembers are the members of the sample of whom people said something.
-func taughtMembers(sample []cleaner.Member) (taught []taughtMember) {
-	for _, m := range sample {
-		if m.Truth == kv.NoClass && !m.Added {
-			continue
-		}
-		taught = append(taught, taughtMember{Node: uint32(m.Node), Label: m.Label, Truth: m.Truth, Added: m.Added})
-	}
-	return taught
 }

@@ -84,41 +84,38 @@ func (c *chunk) take(f *Frame, width int) (err error) {
 	classes := c.job.Classes
 	switch f.Kind {
 	case KindMembers:
-		c.members, err = c.job.membersOf(c.members, f)
+		c.members = rowsOf(c.members, f)
+		for _, row := range c.members {
+			if row < c.first || row-c.first >= c.count {
+				return fmt.Errorf("%w: %s: member %d, want rows of the chunk", errFrame, f.Place(), row)
+			}
+		}
 	case KindLabels:
-		c.labels, err = classesOf(c.labels, f, classes)
+		c.labels, err = classesOf(c.labels[:0], f, classes)
 	case KindSplits:
 		c.splits, err = splitsOf(c.splits[:0], f, func(int) {})
 	case KindStrength:
-		c.strengths, err = rowsOf(c.strengths, f)
+		c.strengths = rowsOf(c.strengths, f)
 	case KindDiagonal:
-		c.diagonal, err = rowsOf(c.diagonal, f)
+		c.diagonal = rowsOf(c.diagonal, f)
 	case KindPredictions:
-		if err = f.wantWidth(classes); err == nil {
-			c.predictions, err = rowsOf(c.predictions, f)
-		}
+		c.predictions = rowsOf(c.predictions, f)
 	case KindTested:
-		if err = f.wantWidth(c.job.testedLabels()); err != nil {
-			return err
-		}
-		c.tested, err = classesOf(c.tested, f, classes)
+		c.tested, err = classesOf(c.tested[:0], f, classes)
 	case KindFeatures:
-		if err = f.wantWidth(c.job.testedLabels()); err != nil {
-			return err
-		}
 		if int64(f.Part) >= int64(len(c.features)) {
 			return fmt.Errorf("%w: %s: feature %d of %d", errFrame, f.Place(), f.Part, len(c.features))
 		}
-		c.features[f.Part], err = rowsOf(c.features[f.Part], f)
+		c.features[f.Part] = rowsOf(c.features[f.Part], f)
 	case KindBallots:
-		if err = f.wantWidth(classes); err != nil {
-			return err
-		}
 		if err = c.begin(&c.ballots, classes); err == nil {
-			err = sparseRows(f, func(row, column int, x float64) { c.ballots.of(row)[column] = x })
+			err = sparseRows(f, classes, func(row, column int, x float64) { c.ballots.of(row)[column] = x })
 		}
 	case KindSums:
-		err = c.takeSums(f, width)
+		if err = c.ensureSums(width); err == nil {
+			from := int(f.First - c.first)
+			err = sparseRows(f, width, func(row, column int, x float64) { c.sums.of(from + row)[column] += x })
+		}
 	default:
 		return fmt.Errorf("%w: %s, which is not about the nodes of a chunk", errFrame, f.Place())
 	}
@@ -134,29 +131,9 @@ func (c *chunk) begin(rows *denseRows, width int) error {
 		return fmt.Errorf("the chunk of range %d from row %d on has %d rows of %d columns, which take %d bytes, more than the memory of %d: use smaller chunks or more memory",
 			c.row, c.first, c.count, width, need, c.job.Memory)
 	}
-	rows.begin(int(c.count), width)
+	rows.width, rows.values, rows.some = width, resize(rows.values, int(c.count)*width), true
+	clear(rows.values)
 	return nil
-}
-
-// begin makes all rows zero.
-func (r *denseRows) begin(count, width int) {
-	if cap(r.values) < count*width {
-		r.values = make([]float64, count*width)
-	}
-	r.width, r.values, r.some = width, r.values[:count*width], true
-	clear(r.values)
-}
-
-// takeSums adds partial sums.
-func (c *chunk) takeSums(f *Frame, width int) error {
-	if err := f.wantWidth(width); err != nil {
-		return err
-	}
-	if err := c.ensureSums(width); err != nil {
-		return err
-	}
-	from := int(f.First - c.first)
-	return sparseRows(f, func(row, column int, x float64) { c.sums.of(from + row)[column] += x })
 }
 
 // ensureSums makes sums of zero where none have come.
@@ -165,26 +142,6 @@ func (c *chunk) ensureSums(width int) error {
 		return nil
 	}
 	return c.begin(&c.sums, width)
-}
-
-// membersOf decodes local rows of a chunk.
-func (j *Job) membersOf(memory []uint32, f *Frame) ([]uint32, error) {
-	if uint64(f.First)%uint64(j.Chunk) != 0 {
-		return memory, fmt.Errorf("%w: %s: want the first row of a chunk", errFrame, f.Place())
-	}
-	rows, err := j.rangeRows(f.Row)
-	if err != nil {
-		return memory, err
-	}
-	if memory, err = rowsOf(memory, f); err != nil {
-		return memory, err
-	}
-	for _, row := range memory {
-		if row >= rows || row/j.Chunk != f.First/j.Chunk {
-			return memory, fmt.Errorf("%w: %s: member %d, want rows of the chunk", errFrame, f.Place(), row)
-		}
-	}
-	return memory, nil
 }
 
 // need returns an error if frames of a chunk are missing.

@@ -31,9 +31,6 @@ type fitStep struct {
 const sampleFrameBytes = 256
 
 func newFit(b base) (step, error) {
-	if b.Mode != "" {
-		return nil, fmt.Errorf("%w: mode %q, want none", errFrame, b.Mode)
-	}
 	return &fitStep{base: b, chunks: map[chunkPlace]*sampleChunk{}}, nil
 }
 
@@ -61,14 +58,8 @@ func (s *fitStep) take(f *Frame) (err error) {
 }
 
 func (s *fitStep) takeSample(f *Frame, c *sampleChunk) error {
-	if err := f.wantWidth(s.Classes); err != nil {
-		return err
-	}
 	if int64(f.Part) >= int64(len(c.values)) {
 		return fmt.Errorf("%w: %s: feature %d of %d", errFrame, f.Place(), f.Part, len(c.values))
-	}
-	if err := f.want(4 * int64(f.Count) * int64(1+s.Classes)); err != nil {
-		return err
 	}
 	rows, rest := vector[uint32](nil, f.Payload, int(f.Count))
 	if c.rows != nil && !slices.Equal(c.rows, rows) {
@@ -93,9 +84,9 @@ func (s *fitStep) input() (in cleaner.FitInput, err error) {
 		return in, fmt.Errorf("%w: the job has no counts of neighbours", errFrame)
 	}
 	in = cleaner.FitInput{Census: report.Census, Hops: s.Hops, Neighbors: neighbors, Expect: s.Expect}
-	verdicts := map[kv.NodeID]taughtMember{}
-	for _, v := range s.Verdicts {
-		verdicts[kv.NodeID(v.Node)] = v
+	verdicts := map[kv.NodeID]cleaner.Member{}
+	for _, m := range s.Verdicts {
+		verdicts[m.Node] = m
 	}
 	places := slices.SortedFunc(maps.Keys(s.chunks), func(a, b chunkPlace) int { return slices.Compare(a[:], b[:]) })
 	for _, at := range places {
@@ -106,7 +97,7 @@ func (s *fitStep) input() (in cleaner.FitInput, err error) {
 		for i, row := range c.rows {
 			m := cleaner.Member{Node: kv.NodeID(s.Ranges[at[0]] + uint64(row)), Label: c.labels[i], Truth: kv.NoClass}
 			if v, ok := verdicts[m.Node]; ok {
-				m.Label, m.Truth, m.Added = v.Label, v.Truth, v.Added
+				m = v
 			}
 			in.Members = append(in.Members, m)
 			for k := range s.Classes {

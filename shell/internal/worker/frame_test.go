@@ -116,7 +116,7 @@ func TestDamagedStreams(t *testing.T) {
 		"no job":            {stream(t, edgesFrame([2]uint32{0, 1})), "edges comes first, want a job"},
 		"a node too many":   {stream(t, job, groupFrame(), edgesFrame([2]uint32{0, 4})), "from row 0 to 4 of block [1 1]"},
 		"not ascending":     {stream(t, job, groupFrame(), edgesFrame([2]uint32{1, 0}, [2]uint32{0, 1})), "want them ascending"},
-		"another operation": {stream(t, job, Frame{Kind: KindLabels, Count: 2}), "labels of range 0 from row 0 on, which arcs does not take"},
+		"another operation": {stream(t, job, Frame{Kind: KindLabels, Count: 2, Payload: make([]byte, 8)}), "labels of range 0 from row 0 on, which arcs does not take"},
 		"a wrong length":    {stream(t, job, groupFrame(), Frame{Kind: KindEdges, Count: 2, Payload: make([]byte, 31)}), "31 bytes for 2 rows"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestArcsOfSortedEdges(t *testing.T) {
 			t.Errorf("got the arcs %s, want %s", got, want.arcs)
 		}
 		var sums []float64
-		if err := sparseRows(&frames[2*at+1], func(_, _ int, x float64) { sums = append(sums, x) }); err != nil {
+		if err := sparseRows(&frames[2*at+1], 1, func(_, _ int, x float64) { sums = append(sums, x) }); err != nil {
 			t.Fatal(err)
 		}
 		if got := fmt.Sprint(sums); got != want.sums {

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"math/bits"
 	"slices"
+
+	"github.com/graphcleaner/graphcleaner/cleaner"
 )
 
 // A Job is what a worker shall do. All operations have the first group of fields.
@@ -23,14 +25,14 @@ type Job struct {
 
 	Hop int `json:"hop"` // of add
 
-	Names     []string        `json:"names"`     // of the classes
-	Seed      uint64          `json:"seed"`      // of census
-	Drawn     bool            `json:"drawn"`     // of census: no splits are given
-	Census    json.RawMessage `json:"census"`    // what census has reported
-	Neighbors json.RawMessage `json:"neighbors"` // what add has reported in mode first
-	Expect    float64         `json:"expect"`    // of fit: see cleaner.Options
-	Model     json.RawMessage `json:"model"`     // what fit has made
-	Verdicts  []taughtMember  `json:"verdicts"`  // of fit: what people said of the labels of members
+	Names     []string         `json:"names"`     // of the classes
+	Seed      uint64           `json:"seed"`      // of census
+	Drawn     bool             `json:"drawn"`     // of census: no splits are given
+	Census    json.RawMessage  `json:"census"`    // what census has reported
+	Neighbors json.RawMessage  `json:"neighbors"` // what add has reported in mode first
+	Expect    float64          `json:"expect"`    // of fit: see cleaner.Options
+	Model     json.RawMessage  `json:"model"`     // what fit has made
+	Verdicts  []cleaner.Member `json:"verdicts"`  // of fit: members of whom people said something, by number
 }
 
 // Bounds on a job.

@@ -31,7 +31,6 @@ type multiplyStep struct {
 	has       map[Kind]uint32 // how many rows have come
 	labels    []kv.Class
 	strengths []float64
-	vector    []float64
 	values    []float32
 	rows      *block.Rows
 	scaled    *block.Labels
@@ -98,15 +97,10 @@ func (s *multiplyStep) take(f *Frame) (err error) {
 	case KindLabels:
 		_, err = classesOf(s.labels[f.First:f.First], f, s.Classes)
 	case KindStrength:
-		s.vector, err = rowsOf(s.vector, f)
-		copy(s.strengths[f.First:], s.vector)
+		rowsOf(s.strengths[f.First:], f)
 	case KindSlice:
-		if err = f.wantWidth(s.Classes); err != nil {
-			return err
-		}
-		if s.values, err = rowsOf(s.values, f); err == nil {
-			err = s.rows.Set(int(f.First), s.values)
-		}
+		s.values = rowsOf(s.values, f)
+		err = s.rows.Set(int(f.First), s.values)
 	}
 	return err
 }

@@ -27,20 +27,35 @@ func (f *Frame) want(bytes int64) error {
 	return nil
 }
 
-// wantWidth returns an error if a frame has another width than is due.
-func (f *Frame) wantWidth(width int) error {
-	if int64(f.Width) != int64(width) {
+// checkNumbers returns an error if a frame of numbers has another width or length than its kind wants. A vector has
+// width 0 or 1.
+func (j *Job) checkNumbers(f *Frame) error {
+	width, row := 1, 4 // columns, and bytes
+	switch f.Kind {
+	case KindLabels, KindMembers:
+	case KindSplits:
+		row = 1
+	case KindEdges, KindStrength, KindDiagonal:
+		row = 8
+	case KindPredictions, KindSlice:
+		width, row = j.Classes, 4*j.Classes
+	case KindTested, KindFeatures:
+		width, row = j.testedLabels(), 4*j.testedLabels()
+	case KindSample:
+		width, row = j.Classes, 4*(1+j.Classes)
+	default:
+		return nil
+	}
+	if int64(max(f.Width, 1)) != int64(width) {
 		return fmt.Errorf("%w: %s: width %d, want %d", errFrame, f.Place(), f.Width, width)
 	}
-	return nil
+	return f.want(int64(row) * int64(f.Count))
 }
 
 // A number is what vectors in payloads consist of.
 type number interface {
 	int32 | uint32 | float32 | uint64 | float64
 }
-
-func sizeOf[T number]() int { return binary.Size(*new(T)) }
 
 // vector decodes so many numbers of a payload, from a byte on, into memory.
 func vector[T number](memory []T, from []byte, count int) ([]T, []byte) {
@@ -64,23 +79,14 @@ func appendVector[T number](to []byte, values []T) []byte {
 	return to
 }
 
-// rowsOf decodes a frame of count × width numbers. Width 0 is a vector.
-func rowsOf[T number](memory []T, f *Frame) ([]T, error) {
-	row := int(max(f.Width, 1)) * sizeOf[T]() // times Count, it may be more than an int64 holds
-	if len(f.Payload)/row != int(f.Count) || len(f.Payload)%row != 0 {
-		return memory, fmt.Errorf("%w: %s: %d bytes for %d rows, want %d for each", errFrame, f.Place(), len(f.Payload),
-			f.Count, row)
-	}
-	memory, _ = vector(memory, f.Payload, len(f.Payload)/sizeOf[T]())
-	return memory, nil
+// rowsOf decodes the numbers of a frame into memory.
+func rowsOf[T number](memory []T, f *Frame) []T {
+	memory, _ = vector(memory, f.Payload, len(f.Payload)/binary.Size(*new(T)))
+	return memory
 }
 
-// classesOf decodes classes.
+// classesOf appends classes to some.
 func classesOf(memory []kv.Class, f *Frame, classes int) ([]kv.Class, error) {
-	memory = memory[:0]
-	if err := f.want(4 * int64(f.Count) * int64(max(f.Width, 1))); err != nil {
-		return memory, err
-	}
 	for at := 0; at < len(f.Payload); at += 4 {
 		class := kv.Class(binary.LittleEndian.Uint32(f.Payload[at:]))
 		if class < kv.NoClass || int(class) >= classes {
@@ -104,9 +110,6 @@ const unpredicted = 0x80
 
 // splitsOf appends splits to some, and calls lacks with the place of each whose node has no predictions.
 func splitsOf(splits []cleaner.Split, f *Frame, lacks func(at int)) ([]cleaner.Split, error) {
-	if err := f.want(int64(f.Count)); err != nil {
-		return splits, err
-	}
 	for _, b := range f.Payload {
 		split := cleaner.Split(b &^ unpredicted)
 		if split > cleaner.SplitUnused {
@@ -142,14 +145,13 @@ func appendSparse(to []byte, values []float64, width int) []byte {
 	return to
 }
 
-// sparseRows checks a frame of sparse rows and calls visit for each value, by rows and columns ascending; row counts
-// from the first of the frame.
-func sparseRows(f *Frame, visit func(row, column int, x float64)) error {
-	width := int(f.Width)
+// sparseRows checks a frame of sparse rows of a width and calls visit for each value, by rows and columns ascending;
+// row counts from the first of the frame.
+func sparseRows(f *Frame, width int, visit func(row, column int, x float64)) error {
 	each := bitmapBytes(width)
 	maps := int64(f.Count) * int64(each)
-	if width < 1 || maps > int64(len(f.Payload)) {
-		return f.want(maps)
+	if int64(f.Width) != int64(width) || maps > int64(len(f.Payload)) {
+		return fmt.Errorf("%w: %s: width %d and %d bytes, want width %d and at least %d", errFrame, f.Place(), f.Width, len(f.Payload), width, maps)
 	}
 	bitmaps, values := f.Payload[:maps], f.Payload[maps:]
 	ones := 0

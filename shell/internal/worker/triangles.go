@@ -14,7 +14,6 @@ type trianglesStep struct {
 	group  [3]uint32 // ranges I ≥ J ≥ K
 	ranges map[uint32]*triangleRange
 	blocks map[[2]uint32]*kv.Adjacency // all rows that have come
-	vector []float64
 	arcs   arcList
 	held   int64 // bytes
 }
@@ -69,7 +68,7 @@ func blocksOf(group [3]uint32) [3][2]uint32 {
 	return [3][2]uint32{{i, j}, {i, k}, {j, k}}
 }
 
-func (s *trianglesStep) take(f *Frame) (err error) {
+func (s *trianglesStep) take(f *Frame) error {
 	if f.Kind != KindArcs && f.Kind != KindStrength {
 		return s.unexpected(f)
 	}
@@ -83,13 +82,10 @@ func (s *trianglesStep) take(f *Frame) (err error) {
 	if r == nil {
 		return fmt.Errorf("%w: %s in the group of ranges %d", errFrame, f.Place(), s.group)
 	}
-	if s.vector, err = rowsOf(s.vector, f); err != nil {
-		return err
-	}
 	if err := due(f, &r.has); err != nil {
 		return err
 	}
-	copy(r.strengths[f.First:], s.vector)
+	rowsOf(r.strengths[f.First:], f)
 	return nil
 }
 

@@ -16,7 +16,7 @@ import (
 type step interface {
 	// beginGroup begins the group that a frame names.
 	beginGroup(f *Frame) error
-	// take takes a frame in.
+	// take takes a frame in. If it has numbers, their width and length are right.
 	take(f *Frame) error
 	// endGroup ends the group of the frames since the last group frame, or since the job.
 	endGroup() error
@@ -88,7 +88,7 @@ func Run(ctx context.Context, version string, in io.Reader, out io.Writer) error
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(job.Memory + runtimeBytes))
 	s, err := steps[job.Op](base{ctx: ctx, Job: job, out: to})
 	if err == nil {
-		err = work(ctx, from, s)
+		err = work(ctx, job, from, s)
 	}
 	if err == nil {
 		err = to.End()
@@ -108,7 +108,7 @@ func whole(err error) error {
 }
 
 // work reads frames up to the end frame.
-func work(ctx context.Context, from *Reader, s step) error {
+func work(ctx context.Context, job *Job, from *Reader, s step) error {
 	for count := uint32(0); ; count++ {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -131,7 +131,9 @@ func work(ctx context.Context, from *Reader, s step) error {
 			}
 			return s.end()
 		default:
-			err = s.take(f)
+			if err = job.checkNumbers(f); err == nil {
+				err = s.take(f)
+			}
 		}
 		if err != nil {
 			return err
