@@ -71,7 +71,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 	}
 	array := strings.ToLower(filepath.Ext(c.Out)) == ".npy" ||
 		c.What == "features" && (c.Out == "-" || isStream(ctx, c.Out))
-	var format columnar.Format
+	var format print.Format
 	switch {
 	case c.What == "features" && !array:
 		return usagef("export: features are written as .npy, got --out %s", c.Out)
@@ -105,7 +105,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 			if err != nil {
 				return err
 			}
-			_, err = format.Render(out, result, on)
+			_, err = columnar.Render(out, result, format, on)
 			return err
 		})
 		s.stages.end("write")
@@ -118,20 +118,20 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 }
 
 // formatOfFile is the format that a file's name asks for.
-func formatOfFile(ctx context.Context, path string) (columnar.Format, error) {
+func formatOfFile(ctx context.Context, path string) (print.Format, error) {
 	if format, ok := columnar.OfFile(path); ok {
 		return format, nil
 	}
 	if path == "-" || isStream(ctx, path) {
-		return columnar.Format(print.FormatCSV), nil
+		return print.FormatCSV, nil
 	}
 	return 0, usagef("export: want a file that ends in .csv, .tsv, .json, .jsonl, .parquet or, for matrices, .npy, or - for standard output, got --out %s", path)
 }
 
 // checkFooter refuses predictions of so many nodes and classes that what a Parquet file says of each column of each row
 // group would not fit in memory.
-func (c *exportCommand) checkFooter(tx *kv.Tx, format columnar.Format) error {
-	if c.What != "predictions" || format != columnar.Parquet {
+func (c *exportCommand) checkFooter(tx *kv.Tx, format print.Format) error {
+	if c.What != "predictions" || format != print.FormatParquet {
 		return nil
 	}
 	nodes, classes := int64(tx.Shape().Present), int64(len(tx.Classes()))

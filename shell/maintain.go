@@ -3,12 +3,14 @@ package shell
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
+	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/worker"
 	"github.com/graphcleaner/graphcleaner/shell/print"
@@ -18,7 +20,7 @@ import (
 // statsCommand prints what the statement stats does.
 type statsCommand struct {
 	DB     string       `arg:"" name:"DB" help:"Directory of the store."`
-	Format print.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl or markdown."`
+	Format print.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or parquet."`
 	resources
 }
 
@@ -30,7 +32,8 @@ func (*statsCommand) Help() string {
 }
 
 func (c *statsCommand) Run(ctx context.Context, s *streams) error {
-	if err := c.apply(s); err != nil {
+	screen := print.ScreenOf(s.out)
+	if err := errors.Join(columnar.CheckScreen(c.Format, screen), c.apply(s)); err != nil {
 		return err
 	}
 	return c.readStore(s, c.DB, func(store *kv.Store) error {
@@ -42,7 +45,7 @@ func (c *statsCommand) Run(ctx context.Context, s *streams) error {
 			for _, notice := range result.Notices() {
 				s.say("%s", notice)
 			}
-			_, err = print.Render(s.out, result, c.Format)
+			_, err = columnar.Render(s.out, result, c.Format, screen)
 			return err
 		})
 	})

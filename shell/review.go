@@ -250,10 +250,10 @@ func (c *auditCommand) writeDraws(s *streams, told review.Result) error {
 	}
 	format, ok := columnar.OfFile(c.Draws)
 	if !ok {
-		format = columnar.Format(print.FormatCSV)
+		format = print.FormatCSV
 	}
 	err := s.writeFile(c.Draws, func(w *bufio.Writer) error {
-		_, err := format.Render(w, query.NewTable(columns, rows), &print.Screen{})
+		_, err := columnar.Render(w, query.NewTable(columns, rows), format, &print.Screen{})
 		return err
 	})
 	if err == nil && c.Draws != "-" {

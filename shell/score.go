@@ -26,7 +26,7 @@ type scoreCommand struct {
 	Nodes string   `file:"read" xor:"nodes" required:"" placeholder:"FILE" help:"Score the nodes of a table with a column id."`
 	nodeColumns
 	textForm
-	Format columnar.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or parquet."`
+	Format print.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or parquet."`
 	resources
 }
 
@@ -52,7 +52,7 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 		return usagef("score: --ids has an empty id, want ids of nodes, such as p17,p25")
 	}
 	screen := print.ScreenOf(s.out)
-	if err := c.Format.CheckScreen(screen); err != nil {
+	if err := columnar.CheckScreen(c.Format, screen); err != nil {
 		return usagef("score: %v", err)
 	}
 	err := c.readStore(s, c.DB, func(store *kv.Store) error {
@@ -84,7 +84,7 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 					}
 				}
 			}
-			_, err = c.Format.Render(s.out, query.NewResult(nowColumns(tx), rows), screen)
+			_, err = columnar.Render(s.out, query.NewResult(nowColumns(tx), rows), c.Format, screen)
 			if unscored > 0 {
 				s.caution(fmt.Sprintf("%s no score, such as %s", wording.Count(unscored, "node has", "nodes have"), first))
 			}

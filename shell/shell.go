@@ -21,7 +21,7 @@ type shellCommand struct {
 	DB       string          `arg:"" name:"DB" help:"Directory of the store."`
 	Command  string          `short:"c" placeholder:"QUERY" help:"Answer this and exit."`
 	File     string          `short:"f" file:"read" placeholder:"FILE" help:"Answer the statements of a file and exit."`
-	Format   columnar.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or parquet."`
+	Format   print.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or parquet."`
 	ReadOnly bool            `help:"Refuse statements that write, and let others read at the same time."`
 	Yes      bool            `short:"y" help:"Confirm decisions about all nodes that meet a condition."`
 	Who      string          `placeholder:"NAME" help:"Who decides, in the history of decisions. Default: your user name."`
@@ -54,7 +54,7 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	if c.Command != "" && c.File != "" {
 		return usagef("shell: want -c or -f, got both")
 	}
-	if err := c.Format.CheckScreen(print.ScreenOf(s.out)); err != nil {
+	if err := columnar.CheckScreen(c.Format, print.ScreenOf(s.out)); err != nil {
 		return usagef("shell: %v", err)
 	}
 	opt := prompt.Options{

@@ -27,7 +27,7 @@ func TestTerminalsAreShownEscapes(t *testing.T) {
 		r.Bare = bare
 		return r
 	}
-	for f := range Format(len(FormatNames)) {
+	for f := range FormatParquet {
 		for _, bare := range []bool{false, true} {
 			var shown, written bytes.Buffer
 			must.Get(RenderOn(&shown, result(bare), f, &Screen{Terminal: true}))(t)

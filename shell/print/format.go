@@ -26,10 +26,12 @@ const (
 	FormatJSONL
 	// FormatMarkdown is a table of GitHub-flavoured markdown.
 	FormatMarkdown
+	// FormatParquet is a Parquet file. This package does not write it.
+	FormatParquet
 )
 
 // FormatNames are the names of the formats, in the order of their numbers.
-var FormatNames = []string{"table", "csv", "tsv", "json", "jsonl", "markdown"}
+var FormatNames = []string{"table", "csv", "tsv", "json", "jsonl", "markdown", "parquet"}
 
 // String returns the name that ParseFormat takes.
 func (f Format) String() string {
@@ -39,7 +41,7 @@ func (f Format) String() string {
 	return "format" + strconv.Itoa(int(f))
 }
 
-// ParseFormat finds a format by name: table, csv, tsv, json, jsonl or markdown.
+// ParseFormat finds a format by name.
 func ParseFormat(name string) (Format, error) {
 	for i, format := range FormatNames {
 		if strings.EqualFold(name, format) {

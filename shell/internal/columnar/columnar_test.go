@@ -37,7 +37,7 @@ var (
 func render(t *testing.T, r *query.Result) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	must.Get(Parquet.Render(&out, r, &print.Screen{}))(t)
+	must.Get(Render(&out, r, print.FormatParquet, &print.Screen{}))(t)
 	return out.Bytes()
 }
 
@@ -131,7 +131,7 @@ func TestPartsAreNotTakenForTheWhole(t *testing.T) {
 	broken := errors.New("block 7 is corrupt")
 	for _, rows := range []int{0, 100, 5000} {
 		var out bytes.Buffer
-		if _, err := Parquet.Render(&out, numbers(rows, strings.Repeat("x", 4000), broken), &print.Screen{}); !errors.Is(err, broken) {
+		if _, err := Render(&out, numbers(rows, strings.Repeat("x", 4000), broken), print.FormatParquet, &print.Screen{}); !errors.Is(err, broken) {
 			t.Errorf("%d rows: got error %v, want %v", rows, err, broken)
 		}
 		if _, err := parquet.OpenFile(bytes.NewReader(out.Bytes()), int64(out.Len())); err == nil {
@@ -142,24 +142,24 @@ func TestPartsAreNotTakenForTheWhole(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	twice := []query.ColumnInfo{{Name: "id"}, {Name: "id", Kind: kv.KindFloat}}
-	if _, err := Parquet.Render(io.Discard, query.NewTable(twice, nil), &print.Screen{}); err == nil || !strings.Contains(err.Error(), `called "id"`) {
+	if _, err := Render(io.Discard, query.NewTable(twice, nil), print.FormatParquet, &print.Screen{}); err == nil || !strings.Contains(err.Error(), `called "id"`) {
 		t.Errorf("two columns of one name: got error %v", err)
 	}
 	wrong := query.NewTable([]query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}, [][]kv.Value{{kv.ValueOf("7a")}})
-	if _, err := Parquet.Render(io.Discard, wrong, &print.Screen{}); err == nil || err.Error() != `column n: got string "7a", want int` {
+	if _, err := Render(io.Discard, wrong, print.FormatParquet, &print.Screen{}); err == nil || err.Error() != `column n: got string "7a", want int` {
 		t.Errorf("a text among integers: got error %v", err)
 	}
-	if err := Parquet.CheckScreen(&print.Screen{Terminal: true}); err == nil {
+	if err := CheckScreen(print.FormatParquet, &print.Screen{Terminal: true}); err == nil {
 		t.Error("a terminal takes a Parquet file")
 	}
-	if err := Parquet.CheckScreen(&print.Screen{}); err != nil {
+	if err := CheckScreen(print.FormatParquet, &print.Screen{}); err != nil {
 		t.Errorf("a pipe refuses a Parquet file: %v", err)
 	}
-	var f Format
+	var f print.Format
 	if err := f.UnmarshalText([]byte("parket")); err == nil || !strings.Contains(err.Error(), "markdown or parquet") {
 		t.Errorf("a format that is none: got error %v", err)
 	}
-	for _, name := range names {
+	for _, name := range print.FormatNames {
 		if err := f.UnmarshalText([]byte(name)); err != nil || f.String() != name {
 			t.Errorf("format %s: got %s, %v", name, f, err)
 		}

@@ -19,7 +19,7 @@ type Store interface {
 // A Question is a statement, and the form of its answer.
 type Question struct {
 	Step   query.Step
-	Format columnar.Format
+	Format print.Format
 	Screen print.Screen // that shows the answer
 
 	parsed *query.Statement // of Step; nil in a Question from another process
@@ -93,7 +93,7 @@ func (q *Question) print(result *query.Result, to Listener, began time.Time) (Ou
 		to.Notice(notice)
 	}
 	on := q.Screen
-	rows, err := q.Format.Render(to.Out, result, &on)
+	rows, err := columnar.Render(to.Out, result, q.Format, &on)
 	return Outcome{
 		Rows: rows, Listed: !result.Record && !result.Bare && result.Sections == nil, Cut: on.Cut,
 		Took: time.Since(began),

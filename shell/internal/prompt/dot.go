@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -25,7 +24,7 @@ type dotCommand struct {
 
 var dotCommands = []dotCommand{
 	{".help", ".help [TOPIC]", "what can be asked, or more about a statement or about conditions"},
-	{".mode", ".mode [FORMAT]", "print or set the output format: " + strings.Join(print.FormatNames, ", ")},
+	{".mode", ".mode [FORMAT]", "print or set the output format: " + strings.Join(print.FormatNames[:print.FormatParquet], ", ")},
 	{".output", ".output [FILE]", "write answers to a file, in the format of its name; without FILE, to the screen again"},
 	{".quit", ".quit", "leave"},
 	{".read", ".read FILE", "run the statements of a file"},
@@ -52,10 +51,10 @@ func (s *session) dot(ctx context.Context, at query.Step) error {
 			return nil
 		}
 		format, err := print.ParseFormat(argument)
-		if err != nil {
-			return err
+		if err != nil || format == print.FormatParquet {
+			return fmt.Errorf("unknown format %q, want %s", argument, wording.AnyOf(print.FormatNames[:print.FormatParquet]))
 		}
-		s.format = columnar.Format(format)
+		s.format = format
 		return nil
 	case ".timing":
 		if s.timing = argument == "on"; !s.timing && argument != "off" {

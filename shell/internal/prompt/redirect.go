@@ -7,6 +7,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
 	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 )
 
 // A redirection is the file that answers go to. It replaces the earlier file when .output names another or the session
@@ -15,7 +16,7 @@ type redirection struct {
 	*atomic.File
 	name  string          // as it was typed
 	whole int64           // bytes, those of answers that are complete
-	mode  columnar.Format // of answers before it
+	mode  print.Format // of answers before it
 }
 
 // redirect sends answers to a file, in the format that its name asks for, or with "" back to where they went at first.
@@ -28,7 +29,7 @@ func (s *session) redirect(ctx context.Context, file string) error {
 		return fmt.Errorf(".output: %w", err)
 	}
 	s.output, s.out = &redirection{File: begun, name: file, mode: s.format}, begun.Writer
-	if format, ok := columnar.OfFile(file); ok && format != columnar.Parquet {
+	if format, ok := columnar.OfFile(file); ok && format != print.FormatParquet {
 		s.format = format
 	}
 	return nil

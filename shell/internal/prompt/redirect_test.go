@@ -10,7 +10,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
-	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 )
 
@@ -38,7 +37,7 @@ func TestOutputIsWholeOrAsItWas(t *testing.T) {
 			for name, text := range map[string]string{file: old, bad: "count nodes; count nodse"} {
 				must.Do(t, os.WriteFile(name, []byte(text), 0o640))
 			}
-			opt := Options{Store: opened(papers.Loaded(t)), Format: columnar.Format(print.FormatCSV)}
+			opt := Options{Store: opened(papers.Loaded(t)), Format: print.FormatCSV}
 			_, people, err := answer(t, opt, strings.NewReplacer("F", file, "BAD", bad).Replace(c.text))
 			if (err != nil) != c.fails {
 				t.Errorf("got error %v and %s", err, people)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -33,7 +32,7 @@ type Options struct {
 	Name string
 
 	// A Parquet file holds the answer to one statement.
-	Format columnar.Format
+	Format print.Format
 
 	// Interactive prompts for statements on the terminal. Errors are printed and the session goes on; Ctrl-C
 	// ends the statement that runs, or clears the line, and Ctrl-D the session. It answers to SIGINT itself, so ctx,
@@ -72,7 +71,7 @@ func Run(ctx context.Context, opt Options) error {
 	if errors.Is(err, errQuit) {
 		err = nil
 	}
-	if err == nil && s.format == columnar.Parquet && s.asked == 0 {
+	if err == nil && s.format == print.FormatParquet && s.asked == 0 {
 		err = errors.New("a Parquet file holds one answer: got no statement")
 	}
 	return cmp.Or(err, s.endOutput(err != nil))
@@ -92,7 +91,7 @@ type session struct {
 	out    io.Writer
 	output *redirection // nil where out is opt.Out
 	depth  int          // of the files that read each other
-	format columnar.Format
+	format print.Format
 	timing bool
 	asked  int // statements that want an answer
 }
@@ -142,7 +141,7 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 	if _, err := question.Statement(); err != nil {
 		return err // no store is needed to say so
 	}
-	if s.asked++; s.asked > 1 && s.format == columnar.Parquet {
+	if s.asked++; s.asked > 1 && s.format == print.FormatParquet {
 		return &query.ParseError{Pos: next.Pos, Msg: "a Parquet file holds one answer: got a second statement"}
 	}
 	to := Listener{Out: s.out, Notice: s.opt.Note, Confirm: s.opt.Confirm}
@@ -160,7 +159,7 @@ func (s *session) step(ctx context.Context, next query.Step) error {
 // sayRows prints how many rows a table had, to people, and the time if asked.
 func (s *session) sayRows(o Outcome) {
 	var parts []string
-	if o.Listed && (s.timing || s.output == nil && s.format == columnar.Format(print.FormatTable) && print.IsTerminal(s.out)) {
+	if o.Listed && (s.timing || s.output == nil && s.format == print.FormatTable && print.IsTerminal(s.out)) {
 		parts = append(parts, wording.Count(o.Rows, "row", "rows"))
 	}
 	if o.Cut {

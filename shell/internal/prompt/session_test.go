@@ -12,7 +12,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
@@ -39,7 +38,7 @@ func TestOutputAndReadFiles(t *testing.T) {
 	answers := filepath.Join(dir, "answers.csv")
 	inner := write("inner.q", "count nodes;\n-- nothing\n\ncount nodes where degree > 100")
 	store := papers.Loaded(t)
-	out, people, err := answer(t, Options{Store: opened(store), Format: columnar.Format(print.FormatCSV)},
+	out, people, err := answer(t, Options{Store: opened(store), Format: print.FormatCSV},
 		".output "+answers+"\n.read "+inner+"\n.output\ncount nodes where label is null")
 	told := "1 row to " + answers + "\n1 row to " + answers + "\n"
 	if err != nil || out != "count\n1\n" || people != told {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/papers"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
+	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -49,7 +49,7 @@ func TestStatementsInColumns(t *testing.T) {
 				}
 				var text, columns bytes.Buffer
 				_, err = (&Open{Store: stores[d.Cmd]}).Answer(t.Context(), Question{Step: next}, Listener{Out: &text, Notice: func(string) {}})
-				_, errColumns := (&Open{Store: stores[d.Cmd]}).Answer(t.Context(), Question{Step: next, Format: columnar.Parquet}, Listener{Out: &columns, Notice: func(string) {}})
+				_, errColumns := (&Open{Store: stores[d.Cmd]}).Answer(t.Context(), Question{Step: next, Format: print.FormatParquet}, Listener{Out: &columns, Notice: func(string) {}})
 				if (err == nil) != (errColumns == nil) || err == nil && columns.Len() == 0 {
 					t.Errorf("%s: %s: %d bytes in columns and %v, want as in text: %v", d.Pos, next.Text, columns.Len(), errColumns, err)
 				}
