@@ -18,13 +18,13 @@ import (
 
 // shellCommand answers statements about a store.
 type shellCommand struct {
-	DB       string          `arg:"" name:"DB" help:"Directory of the store."`
-	Command  string          `short:"c" placeholder:"QUERY" help:"Answer this and exit."`
-	File     string          `short:"f" file:"read" placeholder:"FILE" help:"Answer the statements of a file and exit."`
+	DB       string       `arg:"" name:"DB" help:"Directory of the store."`
+	Command  string       `short:"c" placeholder:"QUERY" help:"Answer this and exit."`
+	File     string       `short:"f" file:"read" placeholder:"FILE" help:"Answer the statements of a file and exit."`
 	Format   print.Format `default:"table" placeholder:"FORMAT" help:"table, csv, tsv, json, jsonl, markdown or parquet."`
-	ReadOnly bool            `help:"Refuse statements that write, and let others read at the same time."`
-	Yes      bool            `short:"y" help:"Confirm decisions about all nodes that meet a condition."`
-	Who      string          `placeholder:"NAME" help:"Who decides, in the history of decisions. Default: your user name."`
+	ReadOnly bool         `help:"Refuse statements that write, and let others read at the same time."`
+	Yes      bool         `short:"y" help:"Confirm decisions about all nodes that meet a condition."`
+	Who      string       `placeholder:"NAME" help:"Who decides, in the history of decisions. Default: your user name."`
 	rescoring
 	resources
 }

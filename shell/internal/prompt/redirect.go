@@ -14,8 +14,8 @@ import (
 // ends, but not if the session ends with an error. An answer that fails half way is taken out of it.
 type redirection struct {
 	*atomic.File
-	name  string          // as it was typed
-	whole int64           // bytes, those of answers that are complete
+	name  string       // as it was typed
+	whole int64        // bytes, those of answers that are complete
 	mode  print.Format // of answers before it
 }
 
