@@ -37,7 +37,7 @@ func (p plantedPartition) predictSome(t *testing.T, s *kv.Store, has func(positi
 	}))
 }
 
-// cells are what a run says of every node, in file order: score, suggestion, confidence.
+// cells are the results of a run for every node, in file order: score, suggestion, confidence.
 func cells(t *testing.T, s *kv.Store) (rows []string) {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {

@@ -64,7 +64,7 @@ type AuditDraw struct {
 	Judgement decide.Judgement
 }
 
-// An AuditedClass is what an audit says of the labels of a class.
+// An AuditedClass holds the results of an audit for the labels of a class.
 type AuditedClass struct {
 	Class           string
 	Right, Wrong    int

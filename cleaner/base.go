@@ -17,7 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A baseProblem is what a base classifier is trained on.
+// A baseProblem holds the data that a base classifier is trained on.
 type baseProblem struct {
 	graph    ops.Graph
 	features ops.Source // [n×d]; nil: structure alone
@@ -300,7 +300,7 @@ func (p *baseProblem) measure(ctx context.Context, predictions ops.Source, repor
 	return err
 }
 
-// fitBytes is what fitting a base classifier takes of memory: sums and weights, and two batches of both ends. It has so
+// fitBytes is the memory of fitting a base classifier: sums and weights, and two batches of both ends. It has so
 // many columns of features, none if it learns from training labels over so many hops. Neighbours of few classes may
 // disagree.
 func fitBytes(features, classes, hops int) int64 {
@@ -315,7 +315,7 @@ func fitBytes(features, classes, hops int) int64 {
 	return 2*4*baseBatch*(columns+int64(classes)) + nn.RidgeBytes(columns, int64(classes))
 }
 
-// leastForTraining is what trainAndPredict needs. The graph is measured with opt.
+// leastForTraining is the least memory of trainAndPredict. The graph is measured with opt.
 func (p *baseProblem) leastForTraining(ctx context.Context, opt ops.Options) (int64, error) {
 	s, err := p.graphSizes(ctx, opt)
 	if err != nil {
@@ -328,7 +328,7 @@ func (p *baseProblem) leastForTraining(ctx context.Context, opt ops.Options) (in
 	return footprint + max(s.LeastForDiagonals(p.labelHops()), s.LeastForPropagate()), nil
 }
 
-// heldInTraining is what trainAndPredict holds whatever it is at.
+// heldInTraining is the memory that trainAndPredict holds all the time, in bytes.
 func (p *baseProblem) heldInTraining() int64 {
 	features := 0
 	if p.hasFeatures() {

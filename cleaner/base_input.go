@@ -48,7 +48,7 @@ func (p *baseProblem) candidates(ctx context.Context, opt Options) ([]string, er
 	return []string{InputFeatures}, nil
 }
 
-// inputs are what the classifier may see of every node, by the name of PredictReport.Inputs.
+// inputs makes the input of the classifier for every node, by the name of PredictReport.Inputs.
 func (p *baseProblem) inputs(ctx context.Context, name string, opt Options, budget int64) (*rowstore.Store, error) {
 	switch name {
 	case InputFeatures:
@@ -217,12 +217,12 @@ func shrinkByDegree(row []float32) {
 	}
 }
 
-// labelShare is what the shares of labels are multiplied by: few nodes shrink the weights of small inputs. With 1, 28
+// labelShare is the factor of the shares of labels: few nodes shrink the weights of small inputs. With 1, 28
 // of 40 nodes that are added to 400 are predicted right, and with 3 at least 30; on Cora, Photo and PubMed the AP of
 // 1, 3 and 10 is the same within .003.
 const labelShare = 3
 
-// degreeScale is what the logarithm of a degree is divided by.
+// degreeScale is the divisor of the logarithm of a degree.
 const degreeScale = 10
 
 // writeDegrees puts the logarithm of the degree into the last column.
@@ -276,7 +276,7 @@ func scaleTo1(row []float32, byLength bool) {
 // float32.
 const mostFeature = 1e30
 
-// structureAlone is what a notice says of a graph whose features are not used.
+// structureAlone ends the notice about a graph whose features are not used.
 const structureAlone = "the base classifier learns from the structure and the training labels alone"
 
 // baseFeatures returns the stored features, or nil and why they are not used. A node without a row, which reads as all

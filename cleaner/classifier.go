@@ -18,7 +18,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A keptClassifier is what Predict keeps of the built-in classifier, so that nodes that are added later are predicted
+// A keptClassifier is the part of the built-in classifier that Predict keeps, so that nodes added later are predicted
 // without training. Its network is in classifierSpace.
 type keptClassifier struct {
 	Input   string   // of PredictReport.Inputs
@@ -43,7 +43,7 @@ type classifier struct {
 	net *nn.Network
 }
 
-// keep is what is to be kept of a classifier, which was trained on the problem.
+// keep is the part to keep of a classifier, which was trained on the problem.
 func (t *trainedBase) keep(p *baseProblem, classes []string) *classifier {
 	return &classifier{net: t.fit.Net, keptClassifier: keptClassifier{
 		Input: t.report.Inputs, Classes: classes, Drawn: p.drawn,
@@ -160,7 +160,7 @@ func newNodePredictor(ctx context.Context, f *filler, steps *atomic.Int64) *node
 	return &nodePredictor{filler: f, ctx: ctx, steps: steps, labels: nodeLabels{tx: f.tx}}
 }
 
-// row is what is to be stored of a node; errNoClassifier if the features of the store are others than the
+// row is the row of a node to store; errNoClassifier if the features of the store are others than the
 // classifier knows.
 func (p *nodePredictor) row(v kv.NodeID) ([]float32, error) {
 	if p.splits == nil && !p.by.Drawn {
@@ -177,7 +177,7 @@ func (p *nodePredictor) row(v kv.NodeID) ([]float32, error) {
 	return p.filler.row(v, p.by.predict(x, &p.layers))
 }
 
-// input is what the network sees of a node.
+// input is the input of the network for a node.
 func (p *nodePredictor) input(v kv.NodeID) ([]float32, error) {
 	switch p.by.Input {
 	case InputFeatures:

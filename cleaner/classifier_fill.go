@@ -65,7 +65,7 @@ func openFiller(tx *kv.Tx) (*filler, error) {
 // open reads the network, which a filler needs to predict, and not to count nodes without predictions.
 func (f *filler) open() error { return f.by.readNetwork(f.tx) }
 
-// row is what is stored of a node for what the classifier predicts of it [width]: of joined predictions that alone if
+// row makes the row of a node to store from the classifier's prediction [width]: of joined predictions that alone if
 // there is no imported row.
 func (f *filler) row(v kv.NodeID, predicted []float32) ([]float32, error) {
 	row := make([]float32, f.Width())
@@ -169,7 +169,7 @@ const (
 	aloneSteps = 2
 )
 
-// rowsOf are what is stored of nodes, which are predicted one by one; ops.ErrReach if a pass over the graph costs less.
+// rowsOf makes the rows of nodes, which are predicted one by one; ops.ErrReach if a pass over the graph costs less.
 func (f *filler) rowsOf(ctx context.Context, nodes []kv.NodeID, opt Options) ([][]float32, error) {
 	if len(nodes) > mostAlone {
 		return nil, ops.ErrReach

@@ -142,7 +142,7 @@ func begin(ctx context.Context, s *kv.Store, opt Options) (*kv.Tx, error) {
 	}
 }
 
-// A lack is what a store lacks that a cleaning needs.
+// A lack is a part that a cleaning needs and a store lacks.
 type lack int
 
 const (

@@ -126,8 +126,8 @@
 // # Runs that were made elsewhere
 //
 // A graph that no store holds can be cleaned in pieces: see [Piece]. Suspects and the nodes around them then make a
-// store in which people decide. A [RunWriter] gives it the run and the scores: Run.Elsewhere. [Verdicts] are what the
-// next run of the whole graph is to know.
+// store in which people decide. A [RunWriter] gives it the run and the scores: Run.Elsewhere. The next run of the
+// whole graph needs the [Verdicts].
 //
 // # Determinism and memory
 //
@@ -175,7 +175,7 @@ const defaultHops = 3
 // MostExpected is the largest Options.Expect.
 const MostExpected = 0.9
 
-// Imported is what a caller says of imported predictions.
+// Imported is a caller's statement about imported predictions.
 type Imported string
 
 // Without a word of the caller, the default preset trains the built-in classifier too, and joins both, unless the

@@ -60,7 +60,7 @@ type group struct {
 
 // combine makes the predictions of p, which come from outside, better by what the built-in classifier knows. The
 // mixture takes their place, until the caller closes it; it is nil if nothing can be joined: too few nodes to learn
-// from, or too many nodes and classes. said is what was done, in one sentence. It warns if predictions of some nodes
+// from, or too many nodes and classes. said tells the outcome in one sentence. It warns if predictions of some nodes
 // are left out, unasked, or may have seen the labels and are joined.
 func combine(
 	ctx context.Context, p *problem, base *baseProblem, opt Options,

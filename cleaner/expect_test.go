@@ -26,7 +26,7 @@ func givenScores(t *testing.T, s *kv.Store) (scores []float64) {
 	return scores
 }
 
-// TestExpect wants scores whose mean is what was expected, in the order that they have without.
+// TestExpect wants scores with the expected mean, in the order that they have without.
 func TestExpect(t *testing.T) {
 	p := newPlanted(41, 400)
 	s := p.load(t, true)

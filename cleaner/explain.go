@@ -13,7 +13,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// An Explanation says why a node has its score. Score, Suggestion and Confidence are what the last run wrote;
+// An Explanation says why a node has its score. The last run wrote Score, Suggestion and Confidence;
 // everything else is computed from the store as it is. If the last run was made elsewhere, Votes, Supporters, Opponents
 // and Degree are those of the part of its graph that the store has; what else depends on the graph is left out, and
 // Incomplete says so.

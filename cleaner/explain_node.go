@@ -232,7 +232,7 @@ func (e *Explanation) nameVoices(tx *kv.Tx) (err error) {
 	return nil
 }
 
-// ballNodeBytes is what a node of the ball takes at most in ops.OperatorRows and in the list of the ball.
+// ballNodeBytes bounds the memory of a node of the ball in ops.OperatorRows and in the list of the ball.
 const ballNodeBytes = 128
 
 // ballSteps is how many arcs may be walked around a node, within the memory for the entries that come of them.

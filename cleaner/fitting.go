@@ -260,7 +260,7 @@ func drawNodes(
 	return nodes, ranks, nil
 }
 
-// rows are what a label model is fitted to, of features z [rows×classes×(K+1)].
+// rows are the rows that a label model is fitted to, of features z [rows×classes×(K+1)].
 func (s *sample) rows(z *agreement, classes int) labelmodel.Rows {
 	return labelmodel.Rows{
 		Labels: s.labels, Truth: s.truth, Z: z.values.Data, Classes: classes, Width: z.width,

@@ -15,7 +15,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// inputs are what one cleaning reads of a snapshot.
+// inputs holds the data of a snapshot that one cleaning reads.
 type inputs struct {
 	problem
 	tx     *kv.Tx

@@ -29,7 +29,7 @@ type Lab struct {
 	diagonals *workplace.Diagonals
 }
 
-// A Trial is what a Lab works on.
+// A Trial is the input of a Lab.
 type Trial struct {
 	Labels      []kv.Class // [n] given labels
 	Splits      []Split    // [n]
@@ -39,8 +39,8 @@ type Trial struct {
 	Seed        uint64
 }
 
-// trialBytes a node is what the caller of a Lab holds: noisy labels, a judgement of all nodes and one of a split, the
-// nodes that are measured, and what a competitor holds.
+// trialBytes a node are held by the caller of a Lab: noisy labels, a judgement of all nodes and one of a split, the
+// nodes that are measured, and the data of a competitor.
 const trialBytes = 46
 
 // NewLab reads labels and graph. The budget of its steps is that of opt without what the caller holds. The caller
@@ -77,7 +77,7 @@ func (l *Lab) Close() error { return l.diagonals.Close() }
 // Operators are the options of the operators.
 func (l *Lab) Operators() ops.Options { return l.opt.ops(0) }
 
-// Features are those that the built-in classifier learns from [n×d]; nil if there are none.
+// Features returns the features that the built-in classifier learns from [n×d]; nil if there are none.
 func (l *Lab) Features(ctx context.Context) (ops.Source, error) {
 	if !l.hasRead {
 		features, notice, err := baseFeatures(ctx, l.tx)
@@ -131,7 +131,7 @@ func (l *Lab) ReadPredictions(ctx context.Context, set PredictionSet) (*rowstore
 	return readPredictions(ctx, l.tx, l.Scratch, set)
 }
 
-// A Scored is what Clean would make of a Trial: scores [n] by NodeID, NaN without a label, and the Threshold and
+// A Scored has the results of Clean for a Trial: scores [n] by NodeID, NaN without a label, and the Threshold and
 // MislabelRate of a Run.
 type Scored struct {
 	Scores                  []float64

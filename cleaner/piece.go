@@ -209,10 +209,10 @@ func (m *PieceModel) check() error {
 	return nil
 }
 
-// A Verdict is what people have said of a label.
+// A Verdict is people's judgement of a label.
 type Verdict = decide.Verdict
 
-// A CensusInput is what TakeCensus looks at. Nodes are numbered by their position in the node file; n < 2^32.
+// A CensusInput is the input of TakeCensus. Nodes are numbered by their position in the node file; n < 2^32.
 type CensusInput struct {
 	Names       []string   // of the classes [c]
 	Labels      []kv.Class // [n], kv.NoClass if there is none
@@ -222,7 +222,7 @@ type CensusInput struct {
 	Seed        uint64     // as Options.Seed
 }
 
-// A Census is what the pieces of a cleaning must know of all nodes. It can be kept as JSON.
+// A Census holds the facts about all nodes that the pieces of a cleaning need. It can be kept as JSON.
 type Census struct {
 	Names  []string  // of the classes [c]
 	Counts []float64 // nodes by given label [c], which rank the classes
@@ -243,7 +243,7 @@ type Member struct {
 	Node  kv.NodeID `json:"node"`
 	Label kv.Class  `json:"label"` // that it is given; of a node that people have decided on, the one before
 
-	// Truth is what a person has said of the true class: kv.NoClass if nobody has, and the class before kv.NoClass if
+	// Truth is the true class that a person has named: kv.NoClass if nobody has, and the class before kv.NoClass if
 	// no more is known than that Label is wrong.
 	Truth kv.Class `json:"truth"`
 	Added bool     `json:"added"` // it was not drawn, and is there for its truth
@@ -315,7 +315,7 @@ func (c *Census) check() error {
 // isClass says whether a number is one of so many classes.
 func isClass(k kv.Class, classes int) bool { return k >= 0 && int(k) < classes }
 
-// A FitInput is what FitModel fits a model to.
+// A FitInput is the input of FitModel.
 type FitInput struct {
 	Census    *Census
 	Hops      int       // K

@@ -153,7 +153,7 @@ func (g pieceGraph) store(t *testing.T) *kv.Store {
 	return s
 }
 
-// positioned is what a store knows, by position.
+// positioned has the data of a store, by position.
 type positioned struct {
 	census      CensusInput
 	predictions []float32   // [n×c]
@@ -255,7 +255,7 @@ func viaJSON[T any](t *testing.T, value *T) *T {
 	return read
 }
 
-// A pieceOutcome is what pieces say of all nodes, by position.
+// A pieceOutcome has the results of pieces for all nodes, by position.
 type pieceOutcome struct {
 	model      *PieceModel
 	notices    []string

@@ -18,7 +18,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A problem is what one cleaning works on. Clean reads it from a store; a Lab replaces labels, splits and predictions.
+// A problem holds the data of one cleaning. Clean reads it from a store; a Lab replaces labels, splits and predictions.
 type problem struct {
 	graph       ops.Graph
 	place       *workplace.Place
@@ -40,7 +40,7 @@ type problem struct {
 	sizes       *ops.Sizes       // of graph; nil: score measures them
 	neighbors   *NeighborCounts  // nil: they are not counted yet
 
-	// kept is what the run keeps whose model scores, or that is to be made. tested are the labels under test [n] where
+	// kept belongs to the run whose model scores, or to the run to be made. tested are the labels under test [n] where
 	// some nodes have no predictions, and those of the others; nil: all labels are under test.
 	kept   *keptFit
 	tested []kv.Class
@@ -164,7 +164,7 @@ func (p *problem) requireForScore(opt Options, n, fitting int) (ops.Options, err
 	return opt.ops(held), requireBudget("clean", opt.MemoryBudget, least)
 }
 
-// testedBytes is what the labels under test take beside the given ones.
+// testedBytes is the memory of the labels under test beside the given ones.
 func (p *problem) testedBytes() int64 { return labelBytes * int64(len(p.tested)) }
 
 // largest is the class with the largest prediction, and that prediction; NoClass and −∞ of none. tied says that another
@@ -186,7 +186,7 @@ func largest[F float32 | float64](row []F) (best kv.Class, most F, tied bool) {
 type stages struct {
 	problem
 	opt       Options
-	operators ops.Options // their memory is what the stages leave
+	operators ops.Options // with the memory that the stages leave
 
 	// only is the label model of a run that scores anew: of the agreement features, those over walks are computed that
 	// have a weight in it. nil: all are.

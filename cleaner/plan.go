@@ -270,10 +270,10 @@ func (p *Plan) base(opt Options, held int64) error {
 	return nil
 }
 
-// What MemoryBudget bounds is what is reached at random: a few numbers for every node, and what the operators hold
-// beside them. Arrays that are walked in order lie in files of package scratch and do not count. A job adds up the
-// least of what does before it begins and fails with an *ops.BudgetError where it does not fit; what is left beyond
-// it makes tiles wider. On top come a few megabytes for every worker.
+// MemoryBudget bounds the memory that is reached at random: a few numbers for every node, and the data that operators
+// hold beside them. Arrays that are walked in order lie in files of package scratch and do not count. A job adds up the
+// least memory that counts before it begins, and fails with an *ops.BudgetError where it does not fit; memory beyond it
+// makes tiles wider. On top come a few megabytes for every worker.
 
 // Bytes a node.
 const (
@@ -287,7 +287,7 @@ const (
 // What matrices between classes take.
 const fitLines = 2 * 4 // of a labelFit: its background, and what a modelState has; those of the fit before may still be there
 
-// matrixBytes is what the matrices between classes take, for a number of classes and of fitting nodes.
+// matrixBytes is the memory of the matrices between classes, for a number of classes and of fitting nodes.
 func matrixBytes(m method.Method, classes, fitting int) int64 {
 	if m != nil {
 		return m.MatrixBytes(classes, fitting)
@@ -314,12 +314,12 @@ func CheckTransition(tx *kv.Tx, budget int64) error {
 	return requireBudget("transition matrix", budget, 8*classes*classes)
 }
 
-// leastForFeatures is what agreement features need: diagonals first, then the tiles.
+// leastForFeatures is the least memory for agreement features: diagonals first, then the tiles.
 func leastForFeatures(s *ops.Sizes, hops int) int64 {
 	return max(s.LeastForDiagonals(hops), s.LeastForPropagate())
 }
 
-// scoringBytes is what score holds whatever it is at: the problem, the sample that is fitted to, and the matrices
+// scoringBytes is the memory that score holds all the time: the problem, the sample that is fitted to, and the matrices
 // between classes.
 func scoringBytes(m method.Method, n, fitting, classes int) int64 {
 	sample := min(fitting, mostModelNodes(classes))
@@ -329,7 +329,7 @@ func scoringBytes(m method.Method, n, fitting, classes int) int64 {
 	return (problemBytes+setBytes)*int64(n) + sampleBytes*int64(sample) + matrixBytes(m, classes, fitting)
 }
 
-// leastForScore is what score needs for n nodes, a number of fitting nodes, and classes.
+// leastForScore is the least memory of score for n nodes, a number of fitting nodes, and classes.
 func leastForScore(m method.Method, s *ops.Sizes, n, fitting, classes, hops int) int64 {
 	return scoringBytes(m, n, fitting, classes) + leastForFeatures(s, hops)
 }

@@ -236,8 +236,8 @@ func (s *stages) posteriorScores(ctx context.Context, z []*agreement, labellings
 	})
 }
 
-// A look is what the scores of PresetDefault follow: the newest look of the audit, with the labels as they came, before
-// decisions.
+// A look is the newest look of the audit, with the labels as they came, before decisions. The scores of PresetDefault
+// follow it.
 type look struct {
 	name  string // changes with the answers
 	draws int

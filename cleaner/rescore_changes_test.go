@@ -88,7 +88,7 @@ func changeSome(t *testing.T, s *kv.Store, r *rand.Rand, count int) {
 	mustDecide(t, s, decide.Options{}, requests...)
 }
 
-// storedScores are what a store says of every node, by id.
+// storedScores are the scores of every node in a store, by id.
 func storedScores(t *testing.T, s *kv.Store) map[string]NodeScore {
 	t.Helper()
 	all := map[string]NodeScore{}

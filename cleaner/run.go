@@ -72,7 +72,7 @@ type Run struct {
 }
 
 // Joint is P(ỹ = i, y* = j) [c×c], row i the given label, column j the true class, in the order of Classes; it sums to
-// 1. It is what the label model expects of the labels that it was fitted to, or the joint distribution of confident
+// 1. The label model expects it of the labels that it was fitted to, or it is the joint distribution of confident
 // learning. Use it, and Transition, for a run of LastRun.
 func (r *Run) Joint() *classmatrix.Matrix {
 	if r.Model != nil {
@@ -100,7 +100,7 @@ const (
 
 func runKey(id int64) string { return fmt.Sprintf("%012d", id) }
 
-// A fitRecord is what is kept of the last run only.
+// A fitRecord holds the data kept of the last run only.
 type fitRecord struct {
 	Run   int64
 	Model *labelmodel.Model
@@ -228,7 +228,7 @@ func nextRunID(tx *kv.Tx) (int64, error) {
 	return id + 1, nil
 }
 
-// A keptFit is what a run keeps beside its label model, so that labels can be scored later as it has
+// A keptFit holds the data that a run keeps beside its label model, so that labels can be scored later as it has
 // scored them. Graph, labels and predictions may have changed since.
 type keptFit struct {
 	Counts []float64 // nodes by given label [c], which rank the classes
@@ -236,7 +236,7 @@ type keptFit struct {
 	Lone   []uint32  // of a class of which it learned one node, that node, else kv.NoNode [c]
 }
 
-// keep is what is to be kept of the problem.
+// keep is the data of the problem to keep with the run.
 func (p problem) keep() *keptFit {
 	kept := &keptFit{Counts: countLabels(p.labels, p.classes)}
 	taught, lone, some := make([]int, p.classes), slices.Repeat([]uint32{uint32(kv.NoNode)}, p.classes), false
@@ -300,7 +300,7 @@ func (r *Run) class(label kv.Class) kv.Class {
 	return label
 }
 
-// predictions are those that the run, which is the last, scores by, with its classes. The row of a node without
+// predictions returns the predictions that the run, the last, scores by, with its classes. The row of a node without
 // predictions is NaN.
 func (r *Run) predictions(tx *kv.Tx) (ops.Source, error) {
 	matrix, err := r.mixture(tx)

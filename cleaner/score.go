@@ -189,7 +189,7 @@ func (s *scorer) scoreAll(nodes []kv.NodeID) (scores []NodeScore, err error) {
 	return scores, nil
 }
 
-// score is what the run makes of a node.
+// score computes the score and the suggestion of a node.
 func (s *scorer) score(v kv.NodeID) (NodeScore, error) {
 	result := NodeScore{Node: v, Score: math.NaN(), Confidence: math.NaN(), Run: s.run.ID}
 	if int(v) >= s.tx.NumNodes() {
@@ -309,7 +309,7 @@ func (s *scorer) sumAround(v kv.NodeID) error {
 	return nil
 }
 
-// evidence is what is known of a node from its predictions and its neighbours, borrowed.
+// evidence collects the predictions and the votes of the neighbours of a node, borrowed.
 func (s *scorer) evidence(v kv.NodeID) (labelmodel.Evidence, error) {
 	by := labelmodel.Evidence{Predictions: s.row, Votes: make([]float64, len(s.run.Classes)), Ranks: s.ranks}
 	graph := s.tx.Undirected()

@@ -184,7 +184,7 @@ func (r *Run) Recount(ctx context.Context, tx *kv.Tx) error {
 	})
 }
 
-// Remaining is what people have left to review, and what they have reviewed.
+// Remaining counts the labels left to review, and the reviewed ones.
 type Remaining struct {
 	Suspects         int64 // that Suspects finds at the threshold of the last run
 	Unsure, Disputed int64 // nodes that somebody has put aside, and those that people disagree about
@@ -242,7 +242,7 @@ func (r *Run) ClassMislabelRates() []float64 {
 	return rates
 }
 
-// leastMean is what a smaller mean of scores counts as in ratesOfMean, so that there is a factor for every rate.
+// leastMean replaces a smaller mean of scores in ratesOfMean, so that there is a factor for every rate.
 const leastMean = 1e-12
 
 // ratesOfMean are min(1, λ means_k), NaN if counts_k is zero, with the λ for which their mean by counts is rate, in

@@ -76,8 +76,8 @@ func replaceLabels(t *testing.T, s *kv.Store, n int) {
 	must.Do(t, errors.Join(err, bulk.Commit(nil)))
 }
 
-// TestHeadFollowsChanges changes labels, scores and nodes in all ways: what is known is what the store holds, and is
-// the more the fewer have changed.
+// TestHeadFollowsChanges changes labels, scores and nodes in all ways: known values are those of the store. The fewer
+// have changed, the more are known.
 func TestHeadFollowsChanges(t *testing.T) {
 	t.Parallel()
 	s := storeWithHead(t, 2000)

@@ -23,8 +23,8 @@ func Open(dir string, opt kv.Options) (*kv.Store, error) {
 	return kv.Open(dir, opt)
 }
 
-// Maintain moves the entry of one changed value, in the transaction of the change. It is what Open hands to kv as
-// Options.OnWrite, and what kv.Create needs there for a new store.
+// Maintain moves the entry of one changed value, in the transaction of the change. Open hands it to kv as
+// Options.OnWrite, and kv.Create needs it there for a new store.
 func Maintain(tx *kv.Tx, v kv.NodeID, column string, before, after kv.Value) error {
 	p := openPostings(tx, column)
 	if !before.IsNull() {

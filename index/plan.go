@@ -9,7 +9,7 @@ import (
 
 // A Query says which nodes to find and in which order.
 type Query struct {
-	// Where is what must be true of a node; nil is true of all.
+	// Where is the condition on a node; nil is true of all.
 	Where Predicate
 
 	// Order lists the properties to order by, the most significant first. Nulls come last in either direction.

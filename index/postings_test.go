@@ -205,7 +205,7 @@ func TestCheckFindsAnIndexLeftBehind(t *testing.T) {
 	}
 }
 
-// problems are what Check reports.
+// problems are the problems that Check reports.
 func problems(t testing.TB, s *kv.Store) (got []string) {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {

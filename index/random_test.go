@@ -27,7 +27,7 @@ var randomColumns = []kv.Column{
 	{Name: "venue", Kind: kv.KindClass},
 }
 
-// A model is what a random store holds, by NodeID.
+// A model has the data of a random store, by NodeID.
 type model struct {
 	ids       []string // of a removed node empty
 	positions []int

@@ -93,7 +93,7 @@ func (b *Bulk) fail(err error) error {
 	return err
 }
 
-// Context is that which the Bulk was begun with.
+// Context is the context that the Bulk was begun with.
 func (b *Bulk) Context() context.Context { return b.ctx }
 
 // Tx is a read view of the store as it was when the Bulk began. It ends with the Bulk.

@@ -64,7 +64,7 @@ type catalog struct {
 	version, countsVersion uint64
 }
 
-// The counts are what adding a node or an edge changes. They are a record of their own, of some dozen bytes, so that
+// Adding a node or an edge changes the counts. They are a record of their own, of some dozen bytes, so that
 // it need not write the rest of the catalogue, which grows with the classes and the columns of matrices.
 type counts struct {
 	Nodes      int               `msgpack:"nodes"`          // those added since the load included
@@ -240,7 +240,7 @@ func (s *Store) parseCatalogCopy(text []byte) (c catalogCopy, err error) {
 
 func (s *Store) catalogPath() string { return filepath.Join(s.dir, lsm.CatalogName) }
 
-// openPacks opens the packs of a store that was opened for writing, once it is what it was before a crash. It returns
+// openPacks opens the packs of a store that was opened for writing, once it is as it was before a crash. It returns
 // an ErrCorrupt if the copy of the catalogue is later than the catalogue: packs may be gone that this names.
 func (s *Store) openPacks() error {
 	copied, err := s.parseCatalogCopy(s.db.CatalogCopy())

@@ -10,13 +10,13 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// A modelHistory is what a model keeps of the commits of its store.
+// A modelHistory has the commits of a store, as a model keeps them.
 type modelHistory struct {
 	now     modelCommit // that is being made
 	commits []modelCommit
 }
 
-// A modelCommit is what a commit touched, and the number of nodes before it.
+// A modelCommit has the nodes that a commit touched, and the number of nodes before it.
 type modelCommit struct {
 	number            uint64
 	nodes             int

@@ -197,7 +197,7 @@ func checkRows[R any](
 	return nil
 }
 
-// A recordScan is what a pass over all records has found. It leaves out those of generations that the catalogue names
+// A recordScan has the findings of a pass over all records. It leaves out those of generations that the catalogue names
 // no more.
 type recordScan struct {
 	counts  map[record.Kind]int64 // of sound records, of the graph's generation or of none

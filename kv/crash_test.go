@@ -14,7 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A crashedStore is what a crash left of a store after a number of small commits, and some of its files as they were
+// A crashedStore is a store after a crash that followed a number of small commits, and some of its files as they were
 // earlier.
 type crashedStore struct {
 	dir     string

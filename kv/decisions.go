@@ -16,7 +16,7 @@ import (
 // What is in spaces that are kept twice is also in the file decisions.log:
 //
 //   - A commit of such entries is appended to the file and synced, with all else that it writes, and only then given
-//     to Badger. What the file has and Badger lacks was not acknowledged, or is what Badger lost. Open gives it to
+//     to Badger. Entries of the file that Badger lacks were not acknowledged, or Badger lost them. Open gives them to
 //     Badger, if nothing is missing between.
 //   - A commit that begins to keep a space twice, or replaces or drops one, is given to Badger first. Then the file
 //     is written anew, before the commit is acknowledged. Each commit with decisions writes a record to Badger that has

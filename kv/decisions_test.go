@@ -51,7 +51,7 @@ func decided(t *testing.T, dir string, first, end int) (n int) {
 }
 
 // agedStore has decisions of three sessions: old is a copy of the closed store after the first, later after the
-// second, and crashed is what a kill leaves of the third.
+// second, and crashed is a copy after a kill in the third.
 func agedStore(t *testing.T) (old, later, crashed string) {
 	t.Helper()
 	s := newStore(t, Options{})

@@ -16,7 +16,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A testGraph is what a load is given, with what it should make of it.
+// A testGraph is the input of a load, with the store that it should make.
 type testGraph struct {
 	ids    []string
 	labels []string

@@ -20,7 +20,7 @@ import (
 // is moved as the value says.
 const movedVariable = "GRAPHCLEANER_TEST_MOVED"
 
-// moves are what may happen to the directory of a store that is held.
+// moves are changes to the directory of a store that is held.
 var moves = map[string]func() error{
 	"replaced": func() error { return errors.Join(os.Rename("store", "moved"), os.Rename("other", "store")) },
 	"renamed":  func() error { return os.Rename("store", "moved") },

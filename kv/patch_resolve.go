@@ -131,7 +131,7 @@ func sortedRows[R any](
 // isAdded reports whether a node is added.
 func (r *resolvedPatch) isAdded(v NodeID) bool { return int(v) >= r.tx.cat.Nodes }
 
-// values are what rows give to nodes in a column, ascending; nil if they do not tell of it.
+// values are the values that rows give to nodes in a column, ascending; nil if they do not tell of it.
 func (r *resolvedPatch) values(ctx context.Context, column string) iter.Seq2[changedRow[Value], error] {
 	i := slices.IndexFunc(r.opt.Properties, func(c Column) bool { return c.Name == column })
 	isLabel := column == LabelColumn && r.opt.Labels && r.nodes.Len() > 0
@@ -270,7 +270,7 @@ func (r *resolvedPatch) edits(ctx context.Context, tx *Tx) iter.Seq2[edit, error
 	}
 }
 
-// An askedArc is what a row asks of what joins two nodes.
+// An askedArc is a row's change of the arc between two nodes.
 type askedArc struct {
 	src, dst NodeID
 	row      patchEdge

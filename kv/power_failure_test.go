@@ -12,7 +12,7 @@ import (
 )
 
 // powerFailure is crashStore whose log has only the first two commits, as a power failure leaves a log that was not
-// synced: cut is what it has then, in a file of the same length. Whole is a copy that was opened and closed, so that
+// synced: cut is its content then, in a file of the same length. Whole is a copy that was opened and closed, so that
 // the log has become a table.
 func powerFailure(t *testing.T) (c crashedStore, whole, log string, cut []byte) {
 	t.Helper()

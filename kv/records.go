@@ -14,7 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/snapshot"
 )
 
-// txRecords are what a transaction shows of the store to the structures in it, and what they write.
+// txRecords gives the structures of the store the records of a transaction, to read and to write.
 type txRecords struct{ tx *Tx }
 
 func (tx *Tx) records() txRecords { return txRecords{tx} }

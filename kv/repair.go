@@ -21,7 +21,7 @@ import (
 //	Lost  Losses
 type Correction = lsm.Correction
 
-// Losses are what a repair lost for good, each kind of things once, in the order in which it was met. Has says whether
+// Losses are the things that a repair lost for good, each kind once, in the order in which it was met. Has says whether
 // kinds are among them. Each has the fields
 //
 //	Kind   string // such as "label", "id", "edge", "row of matrix m"

@@ -188,7 +188,7 @@ func TestRepairOfALostCatalogue(t *testing.T) {
 	})
 }
 
-// TestRecordsOfALostCatalogue has records newer than the catalogue and its copy: they are what was committed last,
+// TestRecordsOfALostCatalogue has records newer than the catalogue and its copy: they were committed last,
 // and no repair removes them.
 func TestRecordsOfALostCatalogue(t *testing.T) {
 	t.Parallel()

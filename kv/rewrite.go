@@ -114,7 +114,7 @@ func (tx *Tx) matrixRows(name string) (rowsOf[[]float32], error) {
 	return rowsOf[[]float32]{nodes, height, load, row, single, isUnwritten}, nil
 }
 
-// A changedRow is what a change gives to a node.
+// A changedRow is the new row of a node.
 type changedRow[R any] struct {
 	node NodeID
 	row  R

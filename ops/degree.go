@@ -42,7 +42,7 @@ type Sizes struct {
 	Weighted            bool
 }
 
-// A survey is what one walk over the adjacency tells.
+// A survey has the results of one walk over the adjacency.
 type survey struct {
 	Sizes
 	degrees   []uint32

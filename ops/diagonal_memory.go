@@ -7,7 +7,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
-// A DiagonalPlan is what ComputeDiagonals takes at most.
+// A DiagonalPlan bounds the memory of ComputeDiagonals.
 type DiagonalPlan struct {
 	// MemoryBytes counts towards Options.MemoryBudget, ScratchBytes is the size of the results and scratch arrays.
 	MemoryBytes, ScratchBytes int64
@@ -135,7 +135,7 @@ func (s *Sizes) triangleBytes(hops, workers int, onDisk bool) int64 {
 	return s.diagonalArrays(hops, workers, onDisk) + s.sumBytes(workers) + maps + int64(workers)*worker
 }
 
-// walkBytes is what so many workers hold of a weighted graph: rows of A, least at the least, and
+// walkBytes is the memory of so many workers on a weighted graph: rows of A, least at the least, and
 // arrays.
 func (s *Sizes) walkBytes(hops, workers int, onDisk bool) (arrays, least int64) {
 	n := int64(s.Nodes)
@@ -155,7 +155,7 @@ func (s *Sizes) walkBytes(hops, workers int, onDisk bool) (arrays, least int64) 
 	return arrays + int64(workers)*worker, least
 }
 
-// meetBytes is what k ≥ 4 holds: all of the adjacency, its offsets, the scale, and the sums of each worker.
+// meetBytes is the memory for k ≥ 4: all of the adjacency, its offsets, the scale, and the sums of each worker.
 func (s *Sizes) meetBytes(hops, workers int, onDisk bool) int64 {
 	n := int64(s.Nodes)
 	return s.diagonalArrays(hops, workers, onDisk) + 4*s.Entries + 16*n + 12*int64(workers)*n

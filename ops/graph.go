@@ -12,7 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
-// A Graph is what the operators walk: a graph whose adjacency is read in blocks of consecutive nodes. It is simple and
+// A Graph is the input of the operators: its adjacency is read in blocks of consecutive nodes. It is simple and
 // undirected, and has weights if it is a WeightedGraph. *kv.Tx satisfies it for a simple graph, *kv.Undirected for any.
 // Its methods are called from many goroutines at once, ReadAdjacency with a buffer each.
 type Graph interface {

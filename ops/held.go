@@ -71,7 +71,7 @@ func heldSpans(lengths []uint32, first int, capacity int64) []span {
 	return out
 }
 
-// heldBytes is what a list of so many entries takes in heldLists.
+// heldBytes is the memory of a list of so many entries in heldLists.
 func heldBytes(entries int64) int64 { return 4*entries + 4 }
 
 // holdBefore reads the neighbours before y of every y of a span, given their numbers [n].

@@ -24,7 +24,7 @@ type PropagatePlan struct {
 	Held bool
 	// Inputs is true if the source's columns of a tile are kept in memory: see KeepInputs.
 	Inputs bool
-	// MemoryBytes is what counts towards Options.MemoryBudget, ScratchBytes the size of the scratch arrays.
+	// MemoryBytes counts towards Options.MemoryBudget, ScratchBytes is the size of the scratch arrays.
 	MemoryBytes, ScratchBytes int64
 
 	cost float64 // see weigh
@@ -51,7 +51,7 @@ const (
 	stripeCost = 6  // finding the part of a list that lies in a stripe
 	rowCost    = 30 // beginning and ending a row of a tile
 
-	// heldDecodes is what decoding once, into memory that is new, costs beside decoding.
+	// heldDecodes is the cost of decoding once into new memory, in units of decoding.
 	heldDecodes = 1.5
 )
 
@@ -107,7 +107,7 @@ func (s *Sizes) leastForPropagate(hops int, opt Options) int64 {
 	return s.workersBytes(1, 1) + 4*int64(s.Linked)*int64(min(hops, 2))
 }
 
-// workersBytes is what is held beside tiles and adjacency: degrees and the workers' buffers.
+// workersBytes is the memory beside tiles and adjacency: degrees and the workers' buffers.
 func (s *Sizes) workersBytes(workers, width int) int64 {
 	scratch := s.bufferBytes() + 3*4*int64(visitRows*width+kernel.GroupColumns) + 8*int64(kernel.Stride(width)+1)
 	return s.scaleBytes()*int64(s.Nodes) + int64(workers)*scratch
@@ -144,12 +144,12 @@ func (p *PropagatePlan) complete(s *Sizes, columns, hops int, budget int64) bool
 	return p.MemoryBytes <= budget
 }
 
-// gatherCost is what adding one of the rows in memory to another is expected to cost, its columns left out.
+// gatherCost is the expected cost of adding one of the rows in memory to another, its columns left out.
 func (p *PropagatePlan) gatherCost() float64 {
 	return addCost + missCost*max(0, 1-cacheBytes/float64(p.tileBytes()))
 }
 
-// tileBytes is what is read at random.
+// tileBytes is the memory that is read at random.
 func (p *PropagatePlan) tileBytes() int64 {
 	return 4 * int64(p.StripeRows) * int64(kernel.Stride(p.Width))
 }

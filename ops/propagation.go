@@ -210,7 +210,7 @@ func (p *propagation) scale(strength float64) float64 {
 	return kernel.Scale(strength)
 }
 
-// ending is what becomes of the sums of v's row.
+// ending is the Ending for v's row.
 func (p *propagation) ending(v kv.NodeID) kernel.Ending {
 	scale := p.scaleOf(v)
 	return kernel.Ending{Scale: scale, Next: scale * scale}

@@ -9,7 +9,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops/internal/kernel"
 )
 
-// A rowScratch is what one worker writes rows into. Where rows are not whole groups, the last one has room for its own.
+// A rowScratch has the rows that one worker writes. Where rows are not whole groups, the last one has room for its own.
 type rowScratch struct {
 	sums    []float64 // [stride], and one for marks that are in no column
 	values  []float32 // [visitRows×width], for the visitor

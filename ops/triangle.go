@@ -75,7 +75,7 @@ type triangleScratch struct {
 // searchedEnds is how many ends z are read before the first is searched, so that their misses overlap.
 const searchedEnds = 64
 
-// A triangleEnd is what is read of a node z.
+// A triangleEnd has the data that is read of a node z.
 type triangleEnd struct {
 	before []rank // its neighbours
 	delta  float64

@@ -28,7 +28,7 @@ func (s *survey) takeStrengths(adj *kv.Adjacency) {
 // Edges is the number of edges.
 func (s *Sizes) Edges() int64 { return s.Entries / 2 }
 
-// entryBytes is what an entry held takes.
+// entryBytes is the memory of an entry held.
 func (s *Sizes) entryBytes() int64 {
 	if s.Weighted {
 		return 8
@@ -36,7 +36,7 @@ func (s *Sizes) entryBytes() int64 {
 	return 4
 }
 
-// scaleBytes is what a node's degrees and strengths take.
+// scaleBytes is the memory of a node's degrees and strengths.
 func (s *Sizes) scaleBytes() int64 {
 	if s.Weighted {
 		return 12

@@ -76,7 +76,7 @@ func served(t *testing.T, dir string) (store *kv.Store, stop func()) {
 	return store, stop
 }
 
-// variable is what differs from run to run.
+// variable matches the parts that differ from run to run.
 var variable = regexp.MustCompile(`[0-9.]+ s\b|"seconds":[0-9.e+-]+|20\d\d-\d\d-\d\dT[0-9:.]+Z|(?m)^disk_bytes.*$|"disk_bytes":\d+|[0-9.]+[µm]s\b|[0-9.]+ ([KM]iB|bytes)`)
 
 // comparable is an outcome without what differs from run to run, and with short names of stores.

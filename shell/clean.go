@@ -85,7 +85,7 @@ type cleanCommand struct {
 	resources
 }
 
-// importedUse is what imported predictions are.
+// importedUse has the flags on imported predictions.
 type importedUse struct {
 	OutOfFold bool `xor:"imported" help:"Imported predictions have not seen the label of the node that they predict: join them with those of the built-in classifier. Without a flag, clean leaves them out where they may have."`
 	InSample  bool `xor:"imported" help:"Imported predictions have seen these labels: leave them out, and use those of the built-in classifier."`

@@ -63,7 +63,7 @@ const (
 	exitInterrupted = 130
 )
 
-// commonFlags are those that may stand before a command.
+// commonFlags are the flags that may stand before a command.
 type commonFlags struct {
 	Version versionFlag `help:"Print the version."`
 	messageFlags
@@ -109,7 +109,7 @@ Import your graph with its labels. Import the predictions of your classifier too
     %[1]s audit my.graph
     %[1]s review my.graph`
 
-// A streams is what a command reads and writes: data to out, and what people should know to err.
+// A streams has the streams of a command: it writes data to out, and messages to people to err.
 type streams struct {
 	ctx context.Context // of the command; it ends the wait for the other end of a pipe
 	in  io.Reader
@@ -191,9 +191,9 @@ func (s *streams) run(args []string) int {
 	return s.exitCode(err)
 }
 
-// grammar is what a parser of some arguments has to know: of the command that they begin with, that command; of a lone
-// --help, the names of commands; of a lone --version, none. A parser of all commands takes longer to make than many a
-// command takes.
+// grammar is the part of the grammar that a parser of some arguments needs: the command that they begin with; the names
+// of commands for a lone --help; nothing for a lone --version. A parser of all commands takes longer to make than many
+// a command takes.
 func (c *commandLine) grammar(args []string) (grammar any, commands []kong.Option) {
 	lone := ""
 	if len(args) == 1 {

@@ -128,7 +128,7 @@ func runScripts(t *testing.T, dir string) {
 	})
 }
 
-// An outcome is what one run of the program left behind.
+// An outcome has the exit code and the output of one run of the program.
 type outcome struct {
 	code     int
 	out, err string

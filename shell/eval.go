@@ -40,7 +40,7 @@ type evalCommand struct {
 // defaultRepeats is how many times noise and split are drawn.
 const defaultRepeats = 5
 
-// defaultSplit is what is drawn where neither flags nor the graph say how to split.
+// defaultSplit is the split drawn where neither flags nor the graph say how to split.
 const defaultSplit = "0.8/0.1/0.1"
 
 func (*evalCommand) Help() string {

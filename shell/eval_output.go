@@ -37,7 +37,7 @@ func figureAndSpread(method evaluate.MethodResult, of func(evaluate.MethodMetric
 	return fmt.Sprintf("%.3f ± %.3f", of(method.Mean), of(method.Std))
 }
 
-// ratesFound is what the methods estimate the mislabel rate to be, and what it is.
+// ratesFound names the true mislabel rate and the rates that the methods estimate.
 func ratesFound(evaluation *evaluate.Result) string {
 	text := "Mislabel rate: " + wording.Percent(evaluation.Methods[0].Mean.TrueRate)
 	var estimates []string

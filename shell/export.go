@@ -175,7 +175,7 @@ func scoreColumnsOf(tx *kv.Tx) []query.ColumnInfo {
 	return append([]query.ColumnInfo{idColumn(tx)}, scoreColumns[1:]...)
 }
 
-// result is what a table holds.
+// result is the content of a table.
 func (c *exportCommand) result(ctx context.Context, tx *kv.Tx) (*query.Result, error) {
 	switch c.What {
 	case "scores":

@@ -24,7 +24,7 @@ type inputFiles struct {
 	graphColumns
 }
 
-// predictionFile is what a classifier says of a graph.
+// predictionFile names the predictions of a classifier.
 type predictionFile struct {
 	Predictions       string   `file:"read" placeholder:"FILE" help:"Predictions of your classifier: .npy or .npz in the order of the nodes file, or a table with id and a column a class."`
 	PredictionClasses []string `placeholder:"A,B" help:"Classes of the columns of a .npy or .npz of predictions, in their order. Default: all, in the order of the statement classes."`
@@ -56,7 +56,7 @@ type labelForm struct {
 	Unlabelled spellings `placeholder:"NA,-1" help:"Labels that mean that a node has none, as written in the file. An empty label always does."`
 }
 
-// form is what the flags say.
+// form is the form that the flags name.
 func (f labelForm) form() files.Form {
 	return files.Form{Unlabelled: f.Unlabelled}
 }
@@ -90,7 +90,7 @@ func checkPredictionClasses(classes []string, noHeader bool, paths ...string) er
 	return nil
 }
 
-// graph is what the flags name.
+// graph has the files that the flags name.
 func (g *graphFiles) graph() *files.Graph {
 	return &files.Graph{
 		Nodes: g.Nodes, Edges: g.Edges, Directed: g.Directed, Features: g.Features,

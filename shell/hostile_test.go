@@ -177,7 +177,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// readPeak is what beProgram wrote, in bytes; zero where it could not.
+// readPeak reads the peak that beProgram wrote, in bytes; zero where it could not.
 func readPeak(t *testing.T, path string) int64 {
 	t.Helper()
 	text, err := os.ReadFile(path)

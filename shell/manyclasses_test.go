@@ -119,7 +119,7 @@ func TestManyClasses(t *testing.T) {
 	mustRun(t, "check", "g")
 }
 
-// matrixBytes is what the store g takes beside its log.
+// matrixBytes is the size of the tables of the store g, without its log.
 func matrixBytes(t *testing.T) int64 {
 	t.Helper()
 	entries := must.Get(os.ReadDir("g"))(t)

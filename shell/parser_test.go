@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// saidBy is what the parser for some arguments says of others.
+// saidBy is the output of the parser for some arguments, given others.
 func saidBy(t *testing.T, known, args []string) string {
 	var out bytes.Buffer
 	s := &streams{ctx: t.Context(), messages: messages{err: &out}}

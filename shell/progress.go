@@ -41,7 +41,7 @@ func newProgress(errOut io.Writer) *progress {
 	return &progress{out: file}
 }
 
-// report is what commands hand down, nil if nothing is shown.
+// report is the Progress that commands hand down, nil if nothing is shown.
 func (p *progress) report() kv.Progress {
 	switch {
 	case p == nil:

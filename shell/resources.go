@@ -48,12 +48,12 @@ const (
 	// the better part of the work of clean, lie outside it, and so do stacks and what the collector needs itself.
 	heapShare = 2
 
-	// leastHeap is what a clean of a hundred thousand nodes has alive, in bytes: below it the collector would run all
+	// leastHeap is the live heap of a clean of a hundred thousand nodes, in bytes: below it the collector would run all
 	// the time and free nothing.
 	leastHeap = 64 << 20
 )
 
-// heapLimit is what the garbage collector keeps the heap in for so much memory, in bytes.
+// heapLimit is the heap limit of the garbage collector for so much memory, in bytes.
 func heapLimit(memory int64) int64 { return max(memory/heapShare, leastHeap) }
 
 // inFlags words a budget that is too small as the --memory that would do.
@@ -73,8 +73,8 @@ func leastMemoryFor(work int64) int64 {
 	return max(int64(leastMemory), ((4*rest+2)/3+mebibyte-1)/mebibyte*mebibyte)
 }
 
-// processBytes is what the program holds beside the store and the work: its code's own data, stacks, the buffers of the
-// workers, and what the garbage collector has not come to.
+// processBytes is the memory of the program beside the store and the work: its code's own data, stacks, the buffers of
+// the workers, and garbage that is not collected yet.
 const processBytes = 48 << 20
 
 // store is the part of the memory that an open store may hold; work is the rest beside what the program itself takes,

@@ -121,7 +121,7 @@ func (term *terminal) text(text string) {
 	term.must("send-keys", "-t", "shell", "-l", text)
 }
 
-// screen is what the terminal shows, without the blanks at the ends of lines.
+// screen is the text on the terminal, without the blanks at the ends of lines.
 func (term *terminal) screen() string {
 	term.t.Helper()
 	var lines []string

@@ -11,7 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// TestTerminalEnds ends the prompt by signals in all that it waits for: the terminal is what it was before, and the
+// TestTerminalEnds ends the prompt by signals in all that it waits for: the terminal is as it was before, and the
 // store is closed.
 func TestTerminalEnds(t *testing.T) {
 	t.Parallel()

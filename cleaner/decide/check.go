@@ -25,7 +25,7 @@ func Check(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 	return c.nodes(ctx)
 }
 
-// A historyChecker is what the parts of one Check share.
+// A historyChecker holds the data that the parts of one Check share.
 type historyChecker struct {
 	tx     *kv.Tx
 	report func(kv.Problem)

@@ -49,7 +49,7 @@ const (
 	RunColumn       = "run"       // int: the run that last scored the node
 )
 
-// A Kind is what a person says about the label of a node. The numbers are written to disk.
+// A Kind is a person's statement about the label of a node. The numbers are written to disk.
 type Kind uint8
 
 // The kinds of decisions.
@@ -115,7 +115,7 @@ type Decision struct {
 	Undoes int64 // Seq of the entry that this one takes back; 0: it is a decision
 }
 
-// Action is what the history calls the entry: the name of its Kind, or undo.
+// Action is the name of the entry in the history: the name of its Kind, or undo.
 func (d *Decision) Action() string {
 	if d.Undoes != 0 {
 		return "undo"
@@ -134,7 +134,7 @@ type Request struct {
 	View *View
 }
 
-// View is what a person sees of a node before a decision.
+// View holds the values of a node that a person sees before a decision.
 type View struct {
 	Label, Suggestion string // "" is none
 	Decision          Kind   // in force

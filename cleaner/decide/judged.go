@@ -7,7 +7,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A Judgement is what people say of a label that a node had.
+// A Judgement is people's verdict on a label that a node had.
 type Judgement uint8
 
 // The judgements. Unsettled is that of a node which somebody has looked at, and about whose label people are unsure,

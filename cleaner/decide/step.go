@@ -122,7 +122,7 @@ type draft struct {
 	isRemoved bool     // the node was removed: only the history changes
 }
 
-// A nodeState is what decisions change of a node.
+// A nodeState holds the values of a node that decisions change.
 type nodeState struct {
 	label    string // "" is none
 	decision Kind
@@ -132,7 +132,7 @@ type nodeState struct {
 // isTrusted reports whether the label is one that people have decided on and agree about.
 func (s nodeState) isTrusted() bool { return s.decision != None && s.decision != Unsure && !s.disputed }
 
-// state is what an entry leaves.
+// state is the state of the node after an entry.
 func (d *Decision) state() nodeState { return nodeState{d.Label, d.After, d.Disputed} }
 
 // A nodeFacts is all that an entry says of its node.

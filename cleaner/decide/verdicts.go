@@ -38,7 +38,7 @@ func Verdicts(ctx context.Context, tx *kv.Tx, labels []kv.Class) (verdicts []Ver
 	return verdicts, err
 }
 
-// A change is what some entries, one after the other, have made of a node.
+// A change is the effect of successive entries on a node.
 type change struct {
 	was, is nodeState // before the first of them, and after the last
 }

@@ -183,7 +183,7 @@ func (s *standing) hasOthers(who string) bool {
 	return len(s.counts) > 1 || len(s.counts) == 1 && s.counts[who] == 0
 }
 
-// decidedBy is what DecidedByColumn has.
+// decidedBy is the value in DecidedByColumn.
 func (s *standing) decidedBy() kv.Value {
 	if len(s.decisions) == 0 {
 		return kv.Value{}

@@ -14,7 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// peopleOf is what the columns say of a node: the label, the decision, who has decided, and "disputed".
+// peopleOf joins the values of the columns for a node: the label, the decision, who has decided, and "disputed".
 func peopleOf(t *testing.T, s *kv.Store, v kv.NodeID) string {
 	t.Helper()
 	var parts []string

@@ -180,7 +180,7 @@ func setValue(tx *kv.Tx, v kv.NodeID, column string, value kv.Value) error {
 	return tx.SetValue(v, column, value)
 }
 
-// disputedValue is what DisputedColumn has.
+// disputedValue is the value in DisputedColumn.
 func disputedValue(disputed bool) kv.Value {
 	if !disputed {
 		return kv.Value{}

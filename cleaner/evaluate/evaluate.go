@@ -199,7 +199,7 @@ func (e *evaluator) check() (err error) {
 	return nil
 }
 
-// denseMatrices of classes are what confident learning holds at once.
+// denseMatrices is the number of matrices of classes in confident learning.
 const denseMatrices = 3
 
 // read finds the splits, and compares the vectors of the options with the store.

@@ -79,7 +79,7 @@ func MethodNames() (names []string) {
 	return names
 }
 
-// clean is what Clean does; flagged are the scores above the threshold.
+// clean scores as Clean does, and flags the scores above the threshold.
 func clean(by door.Method) func(context.Context, *trial, *Measurement) error {
 	return func(ctx context.Context, t *trial, m *Measurement) error {
 		of, err := t.lab.Score(ctx, t.Trial, by)

@@ -39,7 +39,7 @@ func randomTrial(t *testing.T, seed uint64) (p *trial, predictions []float32) {
 	return p, predictions
 }
 
-// judge is what a method says of a trial.
+// judge returns the measurement of a method on a trial.
 func judge(t *testing.T, p *trial, name string) *Measurement {
 	t.Helper()
 	m := &Measurement{Scores: make([]float64, len(p.Labels)), Flagged: make([]bool, len(p.Labels)), MislabelRate: math.NaN()}

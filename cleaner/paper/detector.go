@@ -36,7 +36,7 @@ const (
 	mostRows = mostSteps * batchRows
 )
 
-// fittingRows are what a detector is fitted on.
+// fittingRows holds the rows that a detector is fitted on.
 type fittingRows struct {
 	z       []float32 // row-major [rows×width]
 	width   int

@@ -32,7 +32,7 @@ func (*limitedCommand) Help() string {
     bench limited --limit 640MiB -- graphcleaner clean my.graph --memory 512MiB`
 }
 
-// A measurement is what a run of a command took.
+// A measurement has the time and memory of a run of a command.
 type measurement struct {
 	Tags               map[string]string `json:"tags,omitempty"`
 	Command            []string          `json:"command"`

@@ -44,7 +44,7 @@ The true class of a vertex is its lowest bits before the permutation. R-MAT's ow
 		`which leaves the degrees as they are.`
 }
 
-// A graphShape is what a graph's files are generated from.
+// A graphShape has the parameters that a graph's files are generated from.
 type graphShape struct {
 	rmatCommand
 	scale     int

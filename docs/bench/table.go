@@ -23,7 +23,7 @@ type resultLine struct {
 	result  resultFields
 }
 
-// resultFields are what the table reads of the json objects that the programs write.
+// resultFields are the fields that the table reads of the json objects that the programs write.
 type resultFields struct {
 	Seconds float64        `json:"seconds"`
 	Version string         `json:"version"`
@@ -90,7 +90,7 @@ func (r results) of(tags ...string) results {
 	return found
 }
 
-// values are what f says of each line that ended well.
+// values are the values of f for each line that ended well.
 func (r results) values(f func(*resultLine) float64) []float64 {
 	var values []float64
 	for i := range r {

@@ -114,7 +114,7 @@ func (s service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A node arrives with its label and its neighbours. Suspect and Suggested are what the model makes of the label.
+// A node arrives with its label and its neighbours. Suspect and Suggested are the model's verdict on the label.
 type node struct {
 	ID, Label string
 	Neighbors []string

@@ -103,7 +103,7 @@ func TestLog(t *testing.T) {
 	for _, y := range draws(300) {
 		x := Exp(y)
 		got := Log(x)
-		// e^got/x − 1 is what the logarithm is off.
+		// e^got/x − 1 is the error of the logarithm.
 		ratio := new(big.Float).Quo(bigExp(got), big.NewFloat(x))
 		difference, _ := ratio.Sub(ratio, big.NewFloat(1)).Float64()
 		if off := ulps(got, difference); x != 1 && !(off < 1) {

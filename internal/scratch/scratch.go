@@ -20,7 +20,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/mapped"
 )
 
-// A Number is what arrays hold.
+// A Number is an element of arrays.
 type Number interface {
 	~uint8 | ~uint16 | ~uint32 | ~uint64 | ~int32 | ~int64 | ~float32 | ~float64
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 )
 
-// A Number is what a Numbers sorts.
+// A Number is an element that a Numbers sorts.
 type Number interface{ uint64 | Pair }
 
 // A Pair is a number with a value. Pairs are in the order of their numbers, those of the same number in that of their

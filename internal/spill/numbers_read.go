@@ -17,7 +17,7 @@ func (s *Numbers[T]) ranges() int {
 	return len(s.buckets)
 }
 
-// A rangeMemory is what reading one range needs.
+// A rangeMemory is the memory for reading one range.
 type rangeMemory[T Number] struct {
 	keys    offheap.Array[T] // of what is read back
 	bytes   []byte           // of what is read back

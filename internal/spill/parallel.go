@@ -7,7 +7,7 @@ import (
 )
 
 // inOrder calls produce(place, i) for every i < count on so many goroutines, and from its own use(place) ascending by
-// i. A place is what a product lies in until it has been used; so many products as there are places wait at most.
+// i. A place holds a product until it has been used; so many products as there are places wait at most.
 func inOrder[P any](
 	ctx context.Context, workers, count int, places []P, produce func(place P, i int) error, use func(P) error,
 ) error {

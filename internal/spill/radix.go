@@ -13,7 +13,7 @@ const (
 	// maxDigitBits is the greatest width of a digit of the sort in cache: its counters stay in the first-level cache.
 	maxDigitBits = 11
 
-	// keyCost is what a key takes for a digit, in what a counter takes.
+	// keyCost is the cost of a key for a digit, in costs of a counter.
 	keyCost = 8
 
 	// splitBits is the width of the digit by which longer arrays are split.
@@ -62,7 +62,7 @@ func countDigits(keys, width int) int {
 	return digits
 }
 
-// A keyed is what is sorted by the number that is its first field.
+// A keyed is sorted by the number that is its first field.
 type keyed interface{ Number | entry }
 
 // sortLeaf sorts by digits, least significant first, so that equal keys stay in their order. Keys agree outside their

@@ -46,7 +46,7 @@ const (
 	entryBytes = 24
 	chunkBytes = 1 << 20
 
-	// minLimit is what the buffers of the smallest merge take: less memory would make many runs and save none.
+	// minLimit is the memory of the buffers of the smallest merge: less memory would make many runs and save none.
 	minLimit = 2 * minBuffer
 
 	// maxRunRecords bounds a run, since nothing interrupts its sorting, which should be done well within a second.

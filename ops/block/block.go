@@ -154,7 +154,7 @@ func (b *Block) checkSums(sums []float64, rows kv.Range, width int) error {
 	return nil
 }
 
-// checkColumns tells whether there is what is gathered of so many nodes for every column.
+// checkColumns checks that there are as many nodes as columns.
 func (b *Block) checkColumns(nodes int) error {
 	if nodes != b.columns {
 		return fmt.Errorf("%w: got rows or labels of %d nodes, want of the %d columns of the block",

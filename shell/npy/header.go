@@ -19,7 +19,7 @@ const (
 	maxColumns = 1 << 22
 )
 
-// A header is what an .npy file says of its array.
+// A header describes the array of an .npy file.
 type header struct {
 	dtype
 	fortran    bool

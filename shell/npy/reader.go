@@ -15,7 +15,7 @@ import (
 // Extensions says, for messages and help, which files Open reads.
 const Extensions = ".npy or .npz"
 
-// An Error is what is wrong with the content of a file.
+// An Error is a fault in the content of a file.
 type Error struct {
 	Path   string
 	Member string // of an .npz; else empty

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/term"
 )
 
-// A Screen is what answers are printed on. The zero value is no terminal: a file or a pipe.
+// A Screen is the place that answers are printed on. The zero value is no terminal: a file or a pipe.
 type Screen struct {
 	Terminal bool // which obeys the control characters that it is sent
 	Width    int  // in cells; 0 has no end

@@ -133,7 +133,7 @@ type promise struct {
 	share *literal
 }
 
-// clauses are what may follow a statement that finds rows.
+// clauses may follow a statement that finds rows.
 type clauses struct {
 	where    expression
 	sample   *sample

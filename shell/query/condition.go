@@ -116,7 +116,7 @@ func (p *parser) values(t *test) error {
 	}
 }
 
-// value = string | number | parameter | "true" | "false" . It goes to the values of a test. Or is what else could stand
+// value = string | number | parameter | "true" | "false" . It goes to the values of a test. Or has other tokens allowed
 // here.
 func (p *parser) value(of *test, or ...string) error {
 	at := p.current

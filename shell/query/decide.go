@@ -16,7 +16,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// decisionColumns are what is told of decisions just made.
+// decisionColumns are the columns about decisions just made.
 var decisionColumns = []string{"id", "decision", "from", "to", "score"}
 
 // decide answers accept, reject, relabel, unlabel and unsure with the decisions made. They are about what the snapshot

@@ -36,7 +36,7 @@ func (q *query) explain(ctx context.Context, s *explainStatement) (*Result, erro
 	return sectionsOf(explanationSections(e, q.tx.Shape().IntegerIDs)), nil
 }
 
-// nodeFields are what an explanation says of the node itself.
+// nodeFields are the fields of an explanation about the node itself.
 func nodeFields(e *cleaner.Explanation) []field {
 	fields := []field{
 		{"label", kv.KindString, text(e.Label)}, {"suggested", kv.KindString, text(e.Suggestion)},

@@ -34,7 +34,7 @@ type groupTable struct {
 	key         []byte // scratch
 }
 
-// A group is what is known of the rows of one group.
+// A group has the count and the tallies of one group of rows.
 type group struct {
 	count   int64
 	tallies []tally
@@ -247,7 +247,7 @@ func (g *groups) row(key []byte, of *group) ([]kv.Value, error) {
 	return row, nil
 }
 
-// result is what a tally comes to, null if there were no values.
+// result is the value of a tally, null if there were no values.
 func (t *tally) result(of tallyOf) (kv.Value, error) {
 	switch {
 	case t.count == 0:

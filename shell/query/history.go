@@ -11,7 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// historyColumns are what is told of past decisions.
+// historyColumns are the columns about past decisions.
 var historyColumns = []string{
 	"seq", "step", "time", "id", "decision", "from", "to", "who", "why", "run", "score", "undoes", "disputed",
 }

@@ -48,7 +48,7 @@ func (q *query) list(ctx context.Context, s *listStatement) (*Result, error) {
 	return NewResult(columns, f.rows(ctx, found.nodes(ctx))), nil
 }
 
-// nodeColumns are what nodes returns if the statement does not say: id, label, degree, split if the
+// nodeColumns are the columns of nodes if the statement names none: id, label, degree, split if the
 // nodes were split, and the user's columns.
 func (q *query) nodeColumns() []string {
 	names := []string{"id", "label", "degree"}

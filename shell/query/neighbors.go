@@ -72,7 +72,7 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 	return find.answer(ctx, find.read, rows, q.MemoryBudget), nil
 }
 
-// edgeColumns are what the graph has of the edges to neighbours, beyond that there is one.
+// edgeColumns are the properties that the graph has of edges to neighbours.
 func edgeColumns(tx *kv.Tx) []ColumnInfo {
 	switch directed, weighted := tx.Shape().Directed, tx.Shape().Weighted; {
 	case directed && weighted:

@@ -8,7 +8,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 )
 
-// decisionKinds are those that statements make; each is the name of its statement.
+// decisionKinds are the kinds that statements make; each is the name of its statement.
 var decisionKinds = []decide.Kind{
 	decide.Accept, decide.Reject, decide.Relabel, decide.Unlabel, decide.Unsure,
 }

@@ -49,7 +49,7 @@ func (p *parser) ahead() token {
 	return scan.next()
 }
 
-// fail is the error of a token that nothing wanted. More is what could also stand here.
+// fail is the error of a token that nothing wanted. More names others that could stand here.
 func (p *parser) fail(more ...string) error {
 	if p.current.kind == tokenBad {
 		return &ParseError{Pos: p.current.pos, Msg: p.current.text, Unfinished: p.current.open}

@@ -38,7 +38,7 @@ type Options struct {
 	Confirm func(ctx context.Context, about Question) (bool, error)
 }
 
-// A Question is what Options.Confirm is asked.
+// A Question is the argument of Options.Confirm.
 type Question struct {
 	Text string // such as "Accept the suggested labels of 12 nodes?"
 

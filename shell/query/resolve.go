@@ -24,7 +24,7 @@ type resolver struct {
 	constants []constant
 	notices   []string
 
-	// columns are what the rows have that the statement asks about, beside the properties of a node, or in place of
+	// columns are the columns of the rows asked about, beside the properties of a node, or in place of
 	// them if they are alone.
 	columns []ColumnInfo
 	alone   bool

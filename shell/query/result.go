@@ -49,7 +49,7 @@ func (r *Result) Columns() []ColumnInfo { return r.columns }
 // none.
 func (r *Result) Notices() []string { return r.notices }
 
-// Entries are those that a decision or an undo has added to the history. Their Steps are 0 if there are none.
+// Entries are the entries that a decision or an undo has added to the history. Their Steps are 0 if there are none.
 func (r *Result) Entries() decide.Entries { return r.entries }
 
 // Rows yields the rows in order, each as soon as it is known. The values are in the order of Columns, and the caller may

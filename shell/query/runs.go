@@ -89,7 +89,7 @@ func (q *query) tellElsewhere(run *cleaner.Run) {
 	}
 }
 
-// runFields are what is said of a run.
+// runFields are the fields about a run.
 func runFields(run *cleaner.Run) []field {
 	return []field{
 		{"run", kv.KindInt, kv.ValueOf(run.ID)},

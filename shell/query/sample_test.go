@@ -36,7 +36,7 @@ func idsOf(t *testing.T, tx *kv.Tx, opt Options, text string) (ids []string) {
 	return ids
 }
 
-// TestSamplesAreThoseOfTheDefinition draws stores, statements and samples. What is sampled is what the definition takes
+// TestSamplesAreThoseOfTheDefinition draws stores, statements and samples. It wants the rows that the definition takes
 // of all rows, in the order of the statement, with any number of workers.
 func TestSamplesAreThoseOfTheDefinition(t *testing.T) {
 	for seed := range uint64(6) {

@@ -112,7 +112,7 @@ func (q *query) predictions() (encoding kv.Value, err error) {
 	return kv.ValueOf("float32"), err
 }
 
-// classColumns are what is told of classes.
+// classColumns are the columns about classes.
 var classColumns = []ColumnInfo{
 	{"class", kv.KindString}, {"nodes", kv.KindInt}, {"share", kv.KindFloat}, {"homophily", kv.KindFloat},
 	{"self_confidence", kv.KindFloat}, {"suspects", kv.KindInt}, {"suspect_share", kv.KindFloat},

@@ -11,7 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// timeForm is how a column may have times: their order as texts is that of the times. Its groups are what all times of
+// timeForm matches times whose order as texts is that of the times. Its groups are the parts that all times of
 // a column have or lack, unlike digits of a fraction, which some programs leave out of whole seconds.
 var timeForm = regexp.MustCompile(`^\d{4}-\d\d-\d\d(?:([T ])\d\d:\d\d(?:(:)\d\d(?:\.\d{1,9})?)?(Z?))?$`)
 

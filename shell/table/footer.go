@@ -19,7 +19,7 @@ const (
 	structCost  = 1 << 10
 	footerShare = 4
 	footerMost  = 2 << 30
-	// pageBuffer is what the decoder reads the header of a page through, in bytes; there is one a column.
+	// pageBuffer is the buffer for the decoder to read the header of a page through, in bytes; there is one a column.
 	pageBuffer = 256
 )
 

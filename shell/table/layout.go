@@ -54,7 +54,7 @@ func peek(in *bufio.Reader) []byte {
 	}
 }
 
-// commentOf is what comments of a text begin with: # or %, if the text begins with it.
+// commentOf is the mark of comments in a text: # or %, if the text begins with it.
 func commentOf(begin []byte) byte {
 	if text := bytes.TrimLeft(begin, "\r\n"); len(text) > 0 && (text[0] == '#' || text[0] == '%') {
 		return text[0]

@@ -19,7 +19,7 @@ const (
 	// pageHeader is how much of a file is read for the header of a page, in bytes; if it is longer, maxPageHeader.
 	pageHeader    = 4 << 10
 	maxPageHeader = 256 << 10
-	// valueCost is what a value takes beside its bytes, at most: an offset or an index, and a level.
+	// valueCost bounds the memory of a value beside its bytes: an offset or an index, and a level.
 	valueCost = 16
 	// runPadding is how many values more than a page has its runs may hold.
 	runPadding = 1 << 12

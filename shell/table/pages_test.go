@@ -108,7 +108,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// allocating is what reading a file fails with, within a memory, and how many bytes that allocates.
+// allocating is the error of reading a file within a memory, and the number of bytes that this allocates.
 func allocating(t *testing.T, content []byte, memory int64) (bytes uint64, err error) {
 	t.Helper()
 	path := write(t, "a.parquet", content)

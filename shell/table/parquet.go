@@ -286,7 +286,7 @@ func (p *parquetReader) nextGroup() error {
 	return nil
 }
 
-// damagedFrom is what is wrong with a page that begins at a row.
+// damagedFrom is the error of a damaged page that begins at a row.
 func damagedFrom(path string, row int64, column string, err error) error {
 	msg := fmt.Sprintf("is a damaged parquet file from here on: %v", err)
 	if noRoom, ok := errors.AsType[roomError](err); ok {

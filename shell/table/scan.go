@@ -57,7 +57,7 @@ func (r *Reader) Scan(ctx context.Context, workers int, read, inOrder func(worke
 	return s.err
 }
 
-// A scan is what the goroutines of Scan share.
+// A scan is the state that the goroutines of Scan share.
 type scan struct {
 	in            *Reader
 	read, inOrder func(worker int, c *Chunk) error

@@ -24,7 +24,7 @@ const maxColumns = 1 << 17
 // Kinds says, for messages and help, which files Open reads.
 const Kinds = "text such as csv and tsv, also packed by gzip, or parquet"
 
-// An Error is what is wrong with the content of a file, and where.
+// An Error is a fault in the content of a file, and its place.
 type Error struct {
 	Path   string
 	Line   int64  // 1-based line of a text file, or 1-based row of a parquet file; 0: the file as a whole

@@ -28,7 +28,7 @@ const (
 	mostGain = 2
 )
 
-// An Answer is what people say of a drawn label.
+// An Answer is people's verdict on a drawn label.
 type Answer uint8
 
 // The answers. Unsure stands for every look that did not settle the label: it counts as right in the low end of an
@@ -182,7 +182,7 @@ func clopperPearson(share, draws, err float64) (low, high float64) {
 	return min(low, share), max(high, share)
 }
 
-// A Group is what the draws say of a part of the labels, such as a class.
+// A Group counts the answers to the draws of a part of the labels, such as a class.
 type Group struct {
 	Answered, Wrong int
 	Rate, Low, High float64 // NaN if too few are answered

@@ -11,7 +11,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 )
 
-// Forgiven is what counting all ways to draw gives.
+// TestForgiven compares with counts of all ways to draw.
 func TestForgiven(t *testing.T) {
 	for size := int64(1); size <= 12; size++ {
 		for draws := int64(1); draws <= size; draws++ {

@@ -62,11 +62,11 @@ type labelFit struct {
 	scratch        []sweepScratch // of each worker that sweeps
 }
 
-// Rows are what a Model is fitted to.
+// Rows are the data that a Model is fitted to.
 type Rows struct {
 	Labels []kv.Class // [rows]: the labels
 
-	// Truth is what a person has said of the true class [rows], NoClass where nobody has, AnotherClass where no more is
+	// Truth has the true classes that people have named [rows]: NoClass where nobody has, AnotherClass where no more is
 	// known than that the label is wrong; nil: nobody has said anything of any.
 	Truth []kv.Class
 

@@ -213,7 +213,7 @@ func (f *labelFit) countLabels(ctx context.Context, s *modelState) error {
 }
 
 // stepIntercepts moves each intercept so far that the chances of its class add up to its posteriors, less the penalty,
-// as if they were multiplied by one factor. surplus is what the posteriors exceed the chances by.
+// as if they were multiplied by one factor. surplus holds the posteriors less the chances, by class.
 func (f *labelFit) stepIntercepts(s *modelState, surplus []float64) {
 	posteriors := make([]float64, f.classes)
 	for _, i := range s.counts.numbers {

@@ -146,7 +146,7 @@ func LogFeatures(z []float32, logs []float64) {
 
 func feature(z float32) float64 { return featureFloor + max(0, float64(z)) }
 
-// A Judgement is what a model says of a label.
+// A Judgement is the output of a model for a label.
 type Judgement struct {
 	Score float64 // the chance that the label is wrong
 

@@ -122,7 +122,7 @@ func (f *labelFit) addRow(sums []float64, row int, chance, excess []float64, of 
 	}
 }
 
-// A kind is what is known of the true class of a row: its label, and what a person has said.
+// A kind holds the label of a row and the true class that a person has named.
 type kind struct{ label, truth kv.Class }
 
 // noiseUnder writes the chance of what is known of a row, under each true class.

@@ -18,8 +18,8 @@ var ErrFewFittingNodes = errors.New("cleaner: too few fitting nodes")
 type Method interface {
 	Name() string // of its preset
 
-	// SampleSize is how many of so many fitting nodes it looks at. MatrixBytes is what its matrices between classes
-	// take.
+	// SampleSize is how many of so many fitting nodes it looks at. MatrixBytes is the memory of its matrices between
+	// classes.
 	SampleSize(fitting int) int
 	MatrixBytes(classes, fitting int) int64
 
@@ -49,7 +49,7 @@ type Case struct {
 	Stage   func(name string) // tells that a stage ends
 }
 
-// A Result is what a Method says of all labels.
+// A Result holds the findings of a Method about all labels.
 type Result struct {
 	Joint     *classmatrix.Matrix // as Run.Joint
 	Rate      float64             // share of wrong labels

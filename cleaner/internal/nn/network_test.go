@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// plainOutputs is what a network computes, from its definition in float64. scale, where not nil, multiplies the hidden
+// plainOutputs is the output of a network, from its definition in float64. scale, where not nil, multiplies the hidden
 // layers.
 func plainOutputs(weights, biases [][]float64, widths []int, x []float32, rows int, scale [][]float32) []float64 {
 	h := make([]float64, len(x))

@@ -47,7 +47,7 @@ const (
 // RidgeColumns is how many columns are told apart.
 const RidgeColumns = 2048
 
-// RidgeBytes is what FitRidge takes for so many columns and classes: a square matrix, sums, and the weights that it
+// RidgeBytes is the memory of FitRidge for so many columns and classes: a square matrix, sums, and the weights that it
 // returns.
 func RidgeBytes(columns, classes int64) int64 {
 	told := min(columns, RidgeColumns)

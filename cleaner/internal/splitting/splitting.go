@@ -62,7 +62,7 @@ var Err = errors.New("cleaner: unknown split")
 // DefaultShares are the shares of training, validation and test nodes in a split that is drawn.
 var DefaultShares = [3]float64{0.8, 0.1, 0.1}
 
-// LeastValidation is what the validation split drawn from a small graph is raised to, at the price of training
+// LeastValidation is the size that the validation split drawn from a small graph is raised to, at the price of training
 // nodes: as long as it does not take more than a third of the labelled ones, nor more than half of those for training.
 const LeastValidation = 30
 

@@ -14,7 +14,7 @@ import (
 
 var looks = []int{25, 50, 100, 200}
 
-// A told is what an audit tells at a look, beside the truth. F1 and Own are of the labels that nobody decided on: F1 of
+// A told has the results of a look of an audit, and the truth. F1 and Own are of labels that nobody decided on: F1 of
 // the suspects, Own of as many first nodes of the order before the audit as are wrong. They are -1 at looks that do not
 // rescore.
 type told struct {
@@ -130,7 +130,7 @@ func (s *simulation) compare(ctx context.Context, order []kv.NodeID) (f1, own fl
 	return of(suspects), of(order[:wrong]), err
 }
 
-// suspects are those that nobody has decided on.
+// suspects are the suspects that nobody has decided on.
 func (s *simulation) suspects(ctx context.Context) (suspects []kv.NodeID, err error) {
 	err = s.store.View(func(tx *kv.Tx) error {
 		run, err := cleaner.LastRun(tx)

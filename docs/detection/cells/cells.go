@@ -205,7 +205,7 @@ func using(dir string, use func(*kv.Store) error) error {
 	return errors.Join(use(store), store.Close())
 }
 
-// Answer is what a person who knows the truth decides about a labelled node.
+// Answer is the decision of a person who knows the truth about a labelled node.
 func (s *Store) Answer(v kv.NodeID) decide.Request {
 	if s.Wrong[v] {
 		return decide.Request{Node: v, Kind: decide.Relabel, To: s.Truth[v]}

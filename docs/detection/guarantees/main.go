@@ -52,7 +52,7 @@ const noiseRate = "0.1"
 // shares are those of training, validation and test nodes; the last are many, so that both halves have mislabels.
 var shares = [3]float64{0.5, 0.2, 0.3}
 
-// A series is what one method reached on one graph with one kind of noise.
+// A series has the results of one method on one graph with one kind of noise.
 type series struct {
 	noise, method string
 	draws         int

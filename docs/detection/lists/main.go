@@ -76,7 +76,7 @@ func (t *table) measure(ctx context.Context, cell cells.Cell) error {
 	})
 }
 
-// A list is what draws said of a list, beside the truth. Good and Oracle count labels: good ones of the list, and of
+// A list has the results of its draws, and the truth. Good and Oracle count labels: good ones of the list, and of
 // the longest list in the same order that keeps the promise.
 type list struct {
 	Audit        int // draws of it

@@ -39,7 +39,7 @@ func (t *table) read(cell cells.Cell) (all []list, err error) {
 	return all, err
 }
 
-// A cellResult is what the runs of a cell say of a promise and a design.
+// A cellResult sums up the runs of a cell for a promise and a design.
 type cellResult struct {
 	kept, broken, power float64 // shares of runs, and mean good labels by the oracle's
 	draws               float64

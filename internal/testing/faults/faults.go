@@ -20,7 +20,7 @@ var ErrUnsupported = errors.New("faults: this system cannot watch the operations
 // ErrHung is the Err of an Outcome of a process that did not end in time, and was killed for it.
 var ErrHung = errors.New("faults: the process does not end")
 
-// A Kind is what happens to the operation that is met.
+// A Kind names the fault that an operation meets.
 type Kind string
 
 const (

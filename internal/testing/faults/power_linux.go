@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A disk is what a power failure leaves of the files under a directory: the bytes of a file as they were when it was
+// A disk has the files under a directory as a power failure leaves them: the bytes of a file as they were when it was
 // last synced, under the names that directories had when they were last synced. The name of a new file is durable once
 // the file is, as on the usual file systems.
 type disk struct {
@@ -29,7 +29,7 @@ type disk struct {
 	names map[uint64]map[string]uint64 // of directories, by inode: the inodes of their entries
 }
 
-// An image is what a file holds: the parts that are not zero, by their places.
+// An image is the content of a file: the parts that are not zero, by their places.
 type image struct {
 	mode  fs.FileMode
 	size  int64

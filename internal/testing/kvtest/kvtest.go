@@ -37,7 +37,7 @@ func Open(t testing.TB, dir string, opt kv.Options) *kv.Store {
 	return s
 }
 
-// A Graph is what Load loads.
+// A Graph is the input of Load.
 type Graph struct {
 	Nodes      []kv.Node
 	Edges      [][2]string // by external id

@@ -23,7 +23,7 @@ func Tests(m Runner) Runner { return tests{m} }
 
 type tests struct{ m Runner }
 
-// leastRoom is what all packages together may take at a time.
+// leastRoom is the room that all packages together may take at a time.
 const leastRoom = 4 << 30
 
 const prefix = "graphcleaner-tests-"

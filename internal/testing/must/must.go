@@ -1,7 +1,7 @@
 // Package must ends tests whose preparation fails.
 package must
 
-// A test is what Do and Get end: of package testing, or of a library of random tests.
+// A test is ended by Do and Get: one of package testing, or of a library of random tests.
 type test interface {
 	Helper()
 	Fatal(args ...any)
@@ -15,7 +15,7 @@ func Do(t test, err error) {
 	}
 }
 
-// Get is what a call gave: must.Get(os.Getwd())(t) is the working directory, or ends the test t with the error.
+// Get returns the value of a call: must.Get(os.Getwd())(t) is the working directory, or ends the test t with the error.
 func Get[T any](value T, err error) func(t test) T {
 	return func(t test) T {
 		if err != nil {

@@ -1,5 +1,5 @@
 // Package archive writes the records of a snapshot as one stream, whole or as what has changed since another stream,
-// and reads such streams back: what it hands out is what was written, or it says which stream is wrong, and where. It
+// and reads such streams back. It hands out only written records, or says which stream is wrong, and where. It
 // knows nothing of the store that the records are of, nor of what they mean.
 //
 // A stream is
@@ -43,7 +43,7 @@ const (
 	// maxSnapshot leaves a store that is restored all the commits it will ever make.
 	maxSnapshot = math.MaxInt64 / 2
 
-	// EntryOverhead is what a record takes in a stream beside its key and itself, in bytes.
+	// EntryOverhead is the size of a record in a stream beside its key and itself, in bytes.
 	EntryOverhead = 2 + 4 + 8 + 4
 )
 

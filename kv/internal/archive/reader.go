@@ -114,7 +114,7 @@ func (b *Reader) Close() {
 	}
 }
 
-// Info is what the stream says of itself. Once Read has returned, it is complete.
+// Info is the stream's description of itself. Once Read has returned, it is complete.
 func (b *Reader) Info() Info { return b.info }
 
 // damaged is the error of the part that was read last.

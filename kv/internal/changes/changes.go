@@ -14,7 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A Commit is what one commit did: how many nodes it added, and which nodes it touched. Its record is msgpack.
+// A Commit has the effect of one commit: how many nodes it added, and which nodes it touched. Its record is msgpack.
 type Commit struct {
 	Added int  `msgpack:"added"`
 	Sets  Sets `msgpack:"sets"`

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// An Arc is what joins a node to a neighbour: out is the weight of the arc from the node, in that of the arc to it,
+// An Arc joins a node to a neighbour: out is the weight of the arc from the node, in that of the arc to it,
 // zero if there is none. In an undirected graph both are the weight of the edge; in an unweighted one weights are 1.
 type Arc struct{ Out, In float32 }
 

@@ -188,7 +188,7 @@ func (t *Tile) parseRows(r *Reader, rows int) (count int) {
 	return count
 }
 
-// Size is what a tile takes in memory beside its bytes.
+// Size is the memory of a tile beside its bytes.
 func (t *Tile) Size() int64 { return int64(unsafe.Sizeof(*t)) + int64(cap(t.begins)+cap(t.fills))*4 }
 
 // Read writes a part of the tile to the rows of dst from 0 and the columns from 0. Of a sparse tile it looks at the

@@ -32,7 +32,7 @@ const FileName = "decisions.log"
 // draftName is the name of a file that is to replace it. The next open of a store removes it.
 const draftName = "spill-decisions.tmp"
 
-// A head is what the file begins with. It takes as many bytes whatever its numbers are.
+// A head is the first part of the file. It takes as many bytes whatever its numbers are.
 type head struct {
 	Store string // whose decisions they are
 	Base  uint64 // the commit with which the file was written anew

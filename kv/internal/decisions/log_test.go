@@ -159,7 +159,7 @@ func TestCutLog(t *testing.T) {
 	}
 }
 
-// TestDamagedLog changes bytes all over the file: what is read is what came before and behind, and the damage is told.
+// TestDamagedLog changes bytes all over the file: the parts before and after are read, and the damage is told.
 func TestDamagedLog(t *testing.T) {
 	t.Parallel()
 	dir, ends := newLog(t, 3)

@@ -81,7 +81,7 @@ func (a *Adjacency) Edges(v record.NodeID) iter.Seq2[record.NodeID, codec.Arc] {
 	}
 }
 
-// Arc is what joins v, which must be in the range, to u.
+// Arc is the arc that joins v, which must be in the range, to u.
 func (a *Adjacency) Arc(v, u record.NodeID) codec.Arc {
 	i, there := slices.BinarySearch(a.Of(v), u)
 	switch {

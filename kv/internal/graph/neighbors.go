@@ -152,7 +152,7 @@ func (g *Graph) lookupArcs(p *Partition, b int, block gap.Block, row int) ([]cod
 	return slices.Clone(arcs[before:end]), nil
 }
 
-// loadedArc is what joins u to v in the blocks.
+// loadedArc is the arc in the blocks that joins u to v.
 func (g *Graph) loadedArc(u, v record.NodeID) (codec.Arc, error) {
 	// The later node has the shorter list, as the load numbers nodes.
 	later, earlier := max(u, v), min(u, v)

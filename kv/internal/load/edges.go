@@ -40,7 +40,7 @@ type edgeRows interface {
 	Close() error
 }
 
-// edgeKeys are what edges are sorted by: two ends, followed by the direction in a directed graph, 1 if the arc leads to
+// edgeKeys are the sort keys of edges: two ends, followed by the direction in a directed graph, 1 if the arc leads to
 // the first end.
 type edgeKeys struct {
 	width int // bits of an end
@@ -264,7 +264,7 @@ func (e *sortedEdges[T]) plain(stretch []T) []uint64 {
 	return any(stretch).([]uint64)
 }
 
-// addPlain is what addLists does to the plain keys of edges, in a third of the time.
+// addPlain does the work of addLists for the plain keys of edges, in a third of the time.
 func (e *sortedEdges[T]) addPlain(to *spill.NumbersWriter[uint64], keys []uint64) error {
 	var lists [2 * batchEdges]uint64
 	width, nodeAt := e.width&63, e.l.nodeAt.Data

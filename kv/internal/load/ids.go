@@ -153,7 +153,7 @@ const (
 // slotsOf is how many slots a table of ids has: a power of two, of which a third at least is empty.
 func slotsOf(ids int64) int64 { return 1 << bits.Len64(uint64(ids+ids/2)) }
 
-// tableBytes is what a table of ids takes, which have so many bytes together.
+// tableBytes is the size of a table of ids that have so many bytes together.
 func tableBytes(ids, bytes int64) int64 { return 8*slotsOf(ids) + recordHeader*ids + bytes }
 
 // newTextTable makes a table with room for ids that have so many bytes together.

@@ -15,7 +15,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// Options are what shapes a load. All but Dir are those of kv.LoadOptions.
+// Options shape a load. All but Dir are those of kv.LoadOptions.
 type Options struct {
 	Dir                string // of temporary files; it is there
 	MemoryBudget       int64
@@ -77,7 +77,7 @@ func New(ctx context.Context, opt Options) (l *Load, err error) {
 	return l, err
 }
 
-// Stats is what the load has met so far.
+// Stats counts the rows that the load has met so far.
 func (l *Load) Stats() Stats { return l.stats }
 
 // IDs reports whether all ids are integers, and whether each is its position.
@@ -86,7 +86,7 @@ func (l *Load) IDs() (integer, dense bool) { return l.ids.isInteger, l.ids.isDen
 // Unit is the part of a budget for one sorter of records, or the store, in bytes.
 func Unit(budget int64) int64 { return budget / 4 }
 
-// sortMemory is what sorting the edges, or their arcs, may take, in bytes. An eighth of the budget, or a fifth by text,
+// sortMemory is the memory for sorting the edges, or their arcs, in bytes. An eighth of the budget, or a fifth by text,
 // is for the index of ids, the numbers of nodes cost 8 bytes each, and the rest is for the store and for buffers.
 func (l *Load) sortMemory() int64 {
 	budget := l.opt.MemoryBudget

@@ -25,7 +25,7 @@ const CatalogName = "catalog"
 // catalogForm begins the file, as a line with the CRC-32C of what follows, in hexadecimal: a catalogFile as msgpack.
 const catalogForm = "catalog-1"
 
-// A catalogFile is what the file says. Who holds the writer's lock writes it.
+// A catalogFile is the content of the file. The holder of the writer's lock writes it.
 type catalogFile struct {
 	Body  []byte                 `msgpack:"body"`  // nil if there is no file
 	Packs map[uint64]pack.Listed `msgpack:"packs"` // by their numbers

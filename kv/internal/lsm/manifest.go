@@ -26,11 +26,11 @@ const (
 	KeyRegistryName = badger.KeyRegistryFileName
 )
 
-// manifestMagic is what Badger's manifest begins with: a mark, no version of ours, and the version of its form. Records
+// manifestMagic begins Badger's manifest: a mark, no version of ours, and the version of its form. Records
 // follow, each its length, its CRC-32C, both big-endian, and changes of the tables there are.
 const manifestMagic = "Bdgr\x00\x00\x00\x08"
 
-// A manifest is what Badger's file says.
+// A manifest is the content of Badger's file.
 type manifest struct {
 	levels  map[uint64]uint8 // of the tables, by their numbers
 	records int

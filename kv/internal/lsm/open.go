@@ -124,7 +124,7 @@ func markClosed(dir string) error {
 	return err
 }
 
-// found is what prepare finds.
+// found holds the findings of prepare.
 type found struct {
 	manifest
 	closed []uint64 // packs with names of tables

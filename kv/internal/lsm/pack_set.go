@@ -57,7 +57,7 @@ type stream [5]byte
 // streamOf is that of a key with a generation.
 func streamOf(key []byte) stream { return stream(key[:len(stream{})]) }
 
-// A packSet is what a snapshot sees of the tables that are read here: of a database that is open for writing the
+// A packSet has the tables of a snapshot that are read here: of a database that is open for writing the
 // packs, and else all tables. It does not change.
 type packSet struct {
 	tables  []*heldTable // packs by their first keys

@@ -36,7 +36,7 @@ type salvage struct {
 	found Salvaged
 }
 
-// Salvaged is what Salvage found beside records.
+// Salvaged holds the findings of Salvage beside records.
 type Salvaged struct {
 	Catalog []byte            // the copy of the catalogue; nil if there is none
 	Last    record.Generation // the greatest of any record that was not in a pack

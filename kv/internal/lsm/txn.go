@@ -34,7 +34,7 @@ func written(key, value []byte) int64 {
 	return max(int64(len(key)+len(value)+16), int64(skl.MaxNodeSize)+1)
 }
 
-// mostBefore is what the users of a transaction may have written when another follows them. Nobody may write more than
+// mostBefore bounds the bytes written in a transaction before another user follows. Nobody may write more than
 // a transaction can hold beside that, so that what fits does not depend on who was before.
 const mostBefore = 32 << 10
 

@@ -123,7 +123,7 @@ func readLogs(dir string) (versions logVersions, err error) {
 	return versions, err
 }
 
-// A memTable is what the log of a memtable has of it.
+// A memTable has the entries in the log of a memtable.
 type memTable struct {
 	file    *z.MmapFile  // to be closed
 	entries []pack.Entry // borrowed from the file

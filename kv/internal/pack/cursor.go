@@ -35,7 +35,7 @@ func (c *Cursor) Valid() bool { return c.on }
 // Key is the key of the entry, with its version, borrowed until the next step.
 func (c *Cursor) Key() []byte { return c.key }
 
-// Holds is what is under the key, mapped.
+// Holds is the record under the key, mapped.
 func (c *Cursor) Holds() []byte {
 	var value y.ValueStruct
 	value.Decode(c.value)

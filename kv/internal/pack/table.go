@@ -13,7 +13,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// Listed is what is to be known of a table before it is opened.
+// Listed has the facts about a table to know before it is opened.
 type Listed struct {
 	storedir.Mark
 	First  []byte // its first key, with its version

@@ -91,7 +91,7 @@ func recordChecksum(key, b []byte) uint32 {
 	return crc32c.Update(sum, b[recordHeader:])
 }
 
-// Checksum is that which a record carries that Decode takes.
+// Checksum is the checksum in a record that Decode takes.
 func Checksum(b []byte) uint32 { return binary.BigEndian.Uint32(b[3:]) }
 
 // Decode checks a record read under key and returns its body, which is a part of b; ErrNotFound of a Deletion.

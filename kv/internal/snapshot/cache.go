@@ -37,7 +37,7 @@ type Entry struct {
 	used atomic.Bool // since it was last spared
 }
 
-// size is what a record takes in memory, in bytes.
+// size is the memory of a record, in bytes.
 func (r *Entry) size() int64 {
 	const overhead = 192 // of the struct and its place in the map
 	return int64(cap(r.Body)) + r.ValueSize + overhead

@@ -64,14 +64,14 @@ func lock(f *os.File, dir string, shared bool) (path string, err error) {
 	return path, checkFileTypes(path, dir, shared)
 }
 
-// FreeBytes is what this process may still write on the file system of a directory.
+// FreeBytes is the space that this process may still use on the file system of a directory.
 func FreeBytes(dir string) (int64, error) {
 	var stat unix.Statfs_t
 	err := unix.Statfs(dir, &stat)
 	return int64(stat.Bavail) * int64(stat.Bsize), err
 }
 
-// AllocatedBytes is what a file takes on the disk, which is less than its size if nothing was written.
+// AllocatedBytes is the space of a file on the disk, which is less than its size if nothing was written.
 func AllocatedBytes(info fs.FileInfo) int64 { return info.Sys().(*syscall.Stat_t).Blocks * 512 }
 
 // links is how many names a file has.

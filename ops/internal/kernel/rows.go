@@ -35,7 +35,7 @@ func Stride(width int) int {
 	return (width + GroupColumns - 1) &^ (GroupColumns - 1)
 }
 
-// An Ending is what becomes of the sums of a row.
+// An Ending finishes the sums of a row.
 type Ending struct {
 	Scale    float64 // an entry of D^(-1/2)
 	Next     float64 // times that by which the next hop's rows are kept

@@ -12,7 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 )
 
-// An Adoption is what became of the decisions of a file.
+// An Adoption is the outcome of adopting the decisions of a file.
 type Adoption struct {
 	Count, Steps int64
 	There        int // the store has them

@@ -15,7 +15,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
-// An Appendage is what became of files that were added to a store.
+// An Appendage is the outcome of adding files to a store.
 type Appendage struct {
 	kv.Stats
 	Relabelled  int64   // nodes that were there, and have another label, or none, since

@@ -29,7 +29,7 @@ var filedFields = []string{
 // FiledFields are the names of the columns that a file of decisions can have.
 func FiledFields() []string { return slices.Clone(filedFields) }
 
-// A filedDecision is what a file says about the label of one node.
+// A filedDecision is the decision of a file about the label of one node.
 type filedDecision struct {
 	Line int64 // as of table.Row
 	Node kv.NodeID
@@ -110,7 +110,7 @@ func (f *decisionsFile) field(name string) (text string, ok bool) {
 	return "", false
 }
 
-// errorf is what is wrong with a field of the row, "" for the row as a whole.
+// errorf is the error about a field of the row, "" for the row as a whole.
 func (f *decisionsFile) errorf(column, format string, args ...any) error {
 	return f.in.Errorf(f.row.Line, column, format, args...)
 }

@@ -277,7 +277,7 @@ func TestAdoptDisputes(t *testing.T) {
 		"bob": "id,decision,from,to,who,why\np4,reject,Systems,Systems,bob,\np1,reject,Theory,Theory,bob,\np2,unlabel,Theory,,bob,\np5,unsure,Theory,Theory,bob,\n",
 		"cy":  "id,decision,from,to,who,why\np4,relabel,Systems,Neural Nets,cy,seen\np2,reject,Theory,Theory,cy,\n",
 	}
-	// stateOf is what a store says of the nodes, without the kinds of decisions.
+	// stateOf is the state of the nodes in a store, without the kinds of decisions.
 	stateOf := func(store *kv.Store) (lines []string) {
 		must.Do(t, store.View(func(tx *kv.Tx) error {
 			for _, id := range []string{"p1", "p2", "p4", "p5"} {

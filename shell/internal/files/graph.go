@@ -230,7 +230,7 @@ func (f *graphFiles) read(ctx context.Context, add func(kv.Node) error, takers f
 	})
 }
 
-// explain says at which line of which file is what a store found wrong with a row.
+// explain names the file and the line of a row that a store refused.
 func (f *graphFiles) explain(err error) error {
 	row, ok := errors.AsType[*kv.RowError](err)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/table"
 )
 
-// A header is what the header of a table says of its columns. That of neo4j-admin, in which some column is an id, has
+// A header has the names and types of the columns of a table. That of neo4j-admin, in which some column is an id, has
 // NAME:TYPE. The types of properties are found as those of other tables are.
 type header struct {
 	in    *table.Reader

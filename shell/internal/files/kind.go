@@ -132,7 +132,7 @@ func startsPlainNumber(text []byte) bool {
 	return text[0] == '.' || '1' <= text[0] && text[0] <= '9'
 }
 
-// valueName is what a value of a kind is called in a message.
+// valueName is the name of a value of a kind in a message.
 func valueName(kind kv.Kind) string {
 	switch kind {
 	case kv.KindBool:

@@ -120,7 +120,7 @@ func (n *nodesFile) guess(ctx context.Context, known map[string]kv.Kind, r Job) 
 	return err
 }
 
-// A nodeChunk is what one goroutine made of a chunk of the nodes file.
+// A nodeChunk is a chunk of the nodes file as one goroutine has read it.
 type nodeChunk struct {
 	nodes  []kv.Node
 	values []kv.Value // of the nodes
@@ -191,7 +191,7 @@ func (n *nodesFile) parse(row table.Row, chunk *nodeChunk) error {
 	return nil
 }
 
-// labelOf is the label that a cell has. NaN among floats is what a missing number becomes.
+// labelOf is the label that a cell has. A missing number becomes NaN among floats.
 func (n *nodesFile) labelOf(text []byte) string {
 	if n.in.IsFloat(n.label) && string(text) == "NaN" {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 )
 
-// A standpoint is what the store has of the person who makes a decision of a file, and of others.
+// A standpoint has the store's decisions by the person who makes a decision of a file, and by others.
 type standpoint struct {
 	last     time.Time        // when the person's last decision about the node was made; zero where there is none
 	word     *decide.Decision // that decision; nil: none

@@ -32,7 +32,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/internal/demograph"
 )
 
-// A job is what a process of its own does in a directory while it is disturbed: a command, or what a program does that
+// A job is the work of a process in a directory while it is disturbed: a command, or the work of a program that
 // embeds a store. Given again, it goes on where it was.
 type job struct {
 	begin string                                             // the template that it begins with
@@ -140,7 +140,7 @@ func decisions(store *kv.Store, acknowledge func(int)) error {
 	}
 }
 
-// doJob is what the process of a job runs in its working directory; it returns the exit code.
+// doJob runs the job of a process in its working directory; it returns the exit code.
 func doJob(name string) int {
 	if err := faults.Begin(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -340,7 +340,7 @@ func (tr *trial) directory(t *testing.T) string {
 	return dir
 }
 
-// made is what is in the file of the job; empty where it is not there.
+// made is the content of the file of the job; empty where it is not there.
 func (tr *trial) made(t *testing.T, dir string) string {
 	t.Helper()
 	if tr.file == "" {
@@ -547,7 +547,7 @@ const (
 	lockWords = " is in use by " // of an ErrLocked
 )
 
-// problems is what the command check prints of a store that has any.
+// problems is the output of the command check if it finds any problem.
 func problems(t *testing.T, db string) string {
 	t.Helper()
 	var checked outcome
@@ -722,7 +722,7 @@ const (
 	exitUsage  = 2
 )
 
-// An outcome is what one run of the program left behind.
+// An outcome has the exit code and the output of one run of the program.
 type outcome struct {
 	code     int
 	out, err string

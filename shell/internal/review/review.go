@@ -38,7 +38,7 @@ type Options struct {
 	Note     func(text string) // takes what steps say beside their answers
 }
 
-// Replies are what the reviewer says: a *keyboard.Keyboard.
+// Replies are the replies of the reviewer: a *keyboard.Keyboard.
 type Replies interface {
 	Choose(prompt, keys string) (rune, error)
 	Word(prompt string) (string, error)

@@ -46,7 +46,7 @@ type Show struct {
 	Blind bool // without score and suggestion
 }
 
-// A Result is what a store has to say to a step.
+// A Result is a store's reply to a step.
 type Result struct {
 	IDs     []string       // of Find
 	IDKind  kv.Kind        // of all ids of the store, with those of draws

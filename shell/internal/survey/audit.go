@@ -79,7 +79,7 @@ type ListAudit struct {
 	Kept     bool   `json:"kept"`
 }
 
-// A ClassAudit is what an audit says of a class.
+// A ClassAudit has the results of an audit for a class.
 type ClassAudit struct {
 	Class   string   `json:"class"`
 	Decided int      `json:"decided"` // draws that are right or wrong

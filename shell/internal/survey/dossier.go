@@ -14,7 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// A Dossier is what a person sees of a node before they decide: in a terminal, on a page, and in a picture.
+// A Dossier has the facts that a person sees before a decision on a node: in a terminal, on a page, and in a picture.
 type Dossier struct {
 	*cleaner.Explanation
 	Ego          *picture.Ego

@@ -29,7 +29,7 @@ import (
 //go:embed page.html page.css page.js icon.svg
 var assets embed.FS
 
-// An answer is what becomes of a request: a page, or another address.
+// An answer is the reply to a request: a page, or another address.
 type answer struct {
 	page, title string
 	view        any
@@ -150,7 +150,7 @@ func wantsJSON(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "application/json")
 }
 
-// A frame is what all pages have.
+// A frame has the values that all pages show.
 type frame struct {
 	Page, Title string
 	Store, Who  string
@@ -198,7 +198,7 @@ type problem struct {
 	Column int    `json:"column,omitempty"` // of the statement or condition, from 1: where the error is
 }
 
-// A requestError is what is wrong with a request.
+// A requestError is a fault in a request.
 type requestError struct {
 	status int
 	text   string

@@ -157,7 +157,7 @@ func (s *Server) read(r *http.Request, statement query.Statement, view *asked) e
 	})
 }
 
-// A question is what a program asks.
+// A question is a program's request.
 type question struct {
 	Statement string `json:"statement"`
 	Args      []any  `json:"args"` // of $1, $2 and so on

@@ -26,7 +26,7 @@ type progress struct {
 // Reviewed is how many nodes people have looked at: the bar of the page has these, and the suspects that are left.
 func (p *progress) Reviewed() int64 { return p.Settled + p.Disputed + p.Unsure }
 
-// Total is what the bar has in all.
+// Total is the full length of the bar.
 func (p *progress) Total() int64 { return p.Reviewed() + p.Suspects }
 
 // IsAudited reports whether Expected is known.

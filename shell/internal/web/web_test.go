@@ -161,7 +161,7 @@ func (c *client) undo() (location string) {
 	return c.send("/undo", "step", strconv.FormatInt(c.last(), 10))
 }
 
-// last is what the page offers to take back.
+// last is the reply that the page offers to take back.
 func (c *client) last() int64 {
 	c.Helper()
 	r := httptest.NewRequestWithContext(c.Context(), http.MethodGet, "/", http.NoBody)

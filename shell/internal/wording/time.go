@@ -8,7 +8,7 @@ var timeLayouts = []string{
 	"2006-01-02 15:04", time.DateOnly,
 }
 
-// ParseTime reads a time that a person or a file gives. The year 1 is what no time is.
+// ParseTime reads a time that a person or a file gives. The year 1 stands for no time.
 func ParseTime(text string) (t time.Time, ok bool) {
 	for _, layout := range timeLayouts {
 		if t, err := time.Parse(layout, text); err == nil && !t.IsZero() {

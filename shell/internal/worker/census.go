@@ -19,8 +19,8 @@ type censusStep struct {
 	verdicts    []cleaner.Verdict
 }
 
-// censusBytes is what nodes take. Drawing splits takes a list of nodes, and leaving out nodes without predictions takes
-// a copy of the labels.
+// censusBytes is the memory of nodes. Drawing splits takes a list of nodes, and leaving out nodes without predictions
+// takes a copy of the labels.
 func censusBytes(nodes int64, drawn, lacks bool) int64 {
 	need := 6*nodes + nodes/4
 	for _, more := range []bool{drawn, lacks} {
@@ -146,7 +146,7 @@ func (s *censusStep) end() error {
 	return s.report(censusReport{census, slices.DeleteFunc(sample, drawn)})
 }
 
-// A censusReport is what census reports, and what later jobs have as their census.
+// A censusReport is the report of census, and the census of later jobs.
 type censusReport struct {
 	Census   *cleaner.Census  `json:"census"`
 	Verdicts []cleaner.Member `json:"verdicts"` // of whom people said something, by position

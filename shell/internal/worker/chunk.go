@@ -122,7 +122,7 @@ func (c *chunk) take(f *Frame, width int) (err error) {
 	return err
 }
 
-// rowBytes is what a column of a row takes: a sum, and what add makes of it for this hop and the next.
+// rowBytes is the memory of a column of a row: a sum, and the numbers that add makes of it for this hop and the next.
 const rowBytes = 8 + 4 + 4
 
 // begin makes all rows of the chunk zero. Those of a small chunk fit beside the memory of the job.

@@ -13,7 +13,7 @@ import (
 // A chunkPlace is a range and the first row of a chunk.
 type chunkPlace [2]uint32
 
-// A sampleChunk is what has come of the members of the sample in a chunk. All rows are in one order.
+// A sampleChunk has the data received about the members of the sample in a chunk. All rows are in one order.
 type sampleChunk struct {
 	labels []kv.Class
 	rows   []uint32    // local
@@ -27,7 +27,7 @@ type fitStep struct {
 	held   int64 // bytes
 }
 
-// sampleFrameBytes is what a frame of the sample takes beside its payload, about.
+// sampleFrameBytes is the size of a frame of the sample beside its payload, about.
 const sampleFrameBytes = 256
 
 func newFit(b base) (step, error) {
@@ -70,7 +70,7 @@ func (s *fitStep) takeSample(f *Frame, c *sampleChunk) error {
 	return nil
 }
 
-// input is what the model is fitted to, members by range and row.
+// input is the input of the fit, members by range and row.
 func (s *fitStep) input() (in cleaner.FitInput, err error) {
 	report, err := s.readCensus()
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *fitStep) end() error {
 	})
 }
 
-// A fitReport is what the other program needs to know of a model.
+// A fitReport has the facts about a model that the other program needs.
 type fitReport struct {
 	Rate      float64  `json:"rate"`
 	Threshold float64  `json:"threshold"`

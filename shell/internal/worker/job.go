@@ -10,7 +10,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 )
 
-// A Job is what a worker shall do. All operations have the first group of fields.
+// A Job tells a worker its work. All operations have the first group of fields.
 type Job struct {
 	Op      string   `json:"op"`
 	Memory  int64    `json:"memory"`  // bytes that the worker may hold

@@ -47,7 +47,7 @@ func newMultiply(b base) (step, error) {
 	return &multiplyStep{base: b}, nil
 }
 
-// multiplyBytes is what labels, strengths and scaled labels of a node take.
+// multiplyBytes is the memory of labels, strengths and scaled labels, a node.
 const multiplyBytes = 28
 
 // beginGroup makes room for the rows of a range.

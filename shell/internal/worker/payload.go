@@ -52,7 +52,7 @@ func (j *Job) checkNumbers(f *Frame) error {
 	return f.want(int64(row) * int64(f.Count))
 }
 
-// A number is what vectors in payloads consist of.
+// A number is an element of the vectors in payloads.
 type number interface {
 	int32 | uint32 | float32 | uint64 | float64
 }

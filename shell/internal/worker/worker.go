@@ -24,7 +24,7 @@ type step interface {
 	end() error
 }
 
-// A base is what all operations have.
+// A base is the part that all operations have.
 type base struct {
 	ctx context.Context
 	*Job
@@ -61,7 +61,7 @@ var steps = map[string]func(b base) (step, error){
 	"fit": newFit, "score": newScore,
 }
 
-// runtimeBytes is what a worker holds beside Job.Memory: the program, and the frames that come and go.
+// runtimeBytes is the memory of a worker beside Job.Memory: the program, and the frames that come and go.
 const runtimeBytes = 128 << 20
 
 // streamBytes is how much is read or written at once.

@@ -191,7 +191,7 @@ func (s *spoiling) diffuse(ctx context.Context) (*diffusion, error) {
 	if d.masses, err = rowstore.New(s.Scratch, n, s.Classes); err != nil {
 		return nil, err
 	}
-	// T^k = (D+I)^(-1/2) S^k (D+I)^(1/2), where S is what ops propagates by.
+	// T^k = (D+I)^(-1/2) S^k (D+I)^(1/2), where S is the propagation matrix of ops.
 	op := ops.Operator{Hops: diffusionHops, SelfLoops: true}
 	opt := ops.Options{
 		MemoryBudget: s.opt.MemoryBudget - diffusionBytes*int64(n), Workers: s.opt.Workers, Scratch: s.Scratch,

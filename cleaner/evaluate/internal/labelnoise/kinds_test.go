@@ -164,7 +164,7 @@ func scan(err error, parts ...any) bool {
 	return true
 }
 
-// spoilingOf is what inject makes of a problem before it spoils it.
+// spoilingOf makes the spoiling of a problem, as inject does before it spoils.
 func spoilingOf(t *testing.T, p *Graph, name string, count int) *spoiling {
 	t.Helper()
 	s := &spoiling{

@@ -24,7 +24,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A Graph is what labels go wrong in. Labels are true.
+// A Graph is a graph whose labels go wrong. Labels are true.
 type Graph struct {
 	Adjacency ops.Graph  // arcs are walked both ways
 	Features  ops.Source // [n×d]; nil, or of width 0, where there are none
@@ -102,7 +102,7 @@ type spoiling struct {
 	present []bool      // [c] classes that nodes have
 	random  *rand.Rand
 	seed    uint64
-	opt     ops.Options // whose budget is what is left
+	opt     ops.Options // with the budget that is left
 }
 
 // Inject returns labels [n] that are wrong in part, drawn in file order over all splits; those of p, the true ones, are

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// attacks are what a page of another origin can try in the browser that has the cookie. Each gives what it got hold of.
+// attacks are the tries of a page of another origin, in the browser with the cookie. Each gives what it got hold of.
 const attacks = `(async () => {
   const at = %q, got = {};
   const id = encodeURIComponent(%q);

@@ -342,7 +342,7 @@ func quoted(text string) string {
 	return string(data)
 }
 
-// A shown is what the card on the screen says.
+// A shown has the texts of the card on the screen.
 type shown struct {
 	ID, Label, Suggested string
 	Choices              []string

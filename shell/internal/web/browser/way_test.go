@@ -164,7 +164,7 @@ func TestWithoutScript(t *testing.T) {
 	w.stayed()
 }
 
-// pages are those that a person looks at.
+// pages are the pages that a person looks at.
 var pages = []string{"/review", "/ask?statement=suspects", "/ask?statement=classes", "/audit", "/ask?statement=explain+ID", "/node?id=ID"}
 
 // TestSizes has windows of all sizes, light and dark: nothing sticks out, and everything has a name that a screen
