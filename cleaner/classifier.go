@@ -143,7 +143,7 @@ func (k *keptClassifier) check() error {
 }
 
 // A nodePredictor predicts single nodes of a snapshot by a kept classifier, from the nodes around. The inputs are those
-// of classifier.inputs, but for rounding. It belongs to one goroutine.
+// of classifier.inputs, up to rounding. It belongs to one goroutine.
 type nodePredictor struct {
 	*filler
 	ctx    context.Context

@@ -90,7 +90,7 @@ func (r *ForeignRun) check() error {
 // A RunWriter writes a run that was made elsewhere, on a graph of which the store has all or a part. It belongs to one
 // goroutine: Put every node once, in any order, then Finish, call Mark in the final function of Commit, and Close.
 //
-// Everything that Clean leaves of the nodes is there then, but for the agreement features. The run gets Run.Elsewhere:
+// Everything that Clean leaves of the nodes is there then, except the agreement features. The run gets Run.Elsewhere:
 // it scores nothing.
 type RunWriter struct {
 	ctx  context.Context

@@ -128,7 +128,7 @@ func suspectIDs(t *testing.T, s *kv.Store) (ids []string) {
 	return ids
 }
 
-// runText is the last run, with what is left to be found, but for what tells where it was made. NaN is NaN in it.
+// runText is the last run, with what is left to be found, except for what tells where it was made. NaN is NaN in it.
 func runText(t *testing.T, s *kv.Store) (text string) {
 	t.Helper()
 	view(t, s, func(tx *kv.Tx) error {

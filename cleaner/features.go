@@ -105,7 +105,7 @@ type gathering struct {
 // run needs the budget of leastForFeatures.
 func (g *gathering) run(ctx context.Context, opt ops.Options) error {
 	n, classes := g.graph.NumNodes(), g.predictions.Width()
-	ofLabels := g.z[0].width - 1 - g.hops // L1 comes behind it
+	ofLabels := g.z[0].width - 1 - g.hops // L1 comes after it
 	first := 0                            // column of [P | Y]
 	if ofLabels == 0 {
 		first = classes

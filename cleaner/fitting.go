@@ -43,7 +43,7 @@ func (s *nodeSet) each(r kv.Range, visit func(rank int, v kv.NodeID)) {
 	}
 }
 
-// isFitting says whether a node is of the fitting set: the nodes whose label is under test, but for untaught ones. If
+// isFitting says whether a node is of the fitting set: the nodes whose label is under test, except untaught ones. If
 // not fitsAll, it is those of the validation split.
 func (p problem) isFitting(v kv.NodeID) bool {
 	return p.underTest()[v] != kv.NoClass && (p.fitsAll() || p.splits[v] == SplitValidation) && !p.isUntaught(v)

@@ -134,7 +134,7 @@ func TestNeighborsAreHeard(t *testing.T) {
 }
 
 // TestClassOrderDoesNotMatter: another order of the classes, and of the columns of the predictions, gives the same
-// scores and suggestions, but for rounding.
+// scores and suggestions, up to rounding.
 func TestClassOrderDoesNotMatter(t *testing.T) {
 	for seed, c := range []int{2, 4, 7, 12} {
 		p, _ := communities(uint64(seed), 600, c)

@@ -18,7 +18,7 @@ func CountRivals(classes int) int { return labelmodel.CountRivals(classes) }
 // A Piece is some nodes of a graph that may lie on many machines. TakeCensus, Piece, FitModel and PieceScorer do what
 // Clean with PresetDefault and AsGiven does, each with a part of the data that the caller has brought together. They
 // know no graph: S_k Y is the caller's. Nodes are numbered by their position in the node file. The scores are those of
-// Clean but for the rounding of sums.
+// Clean up to the rounding of sums.
 //
 //	census, splits, members, err := TakeCensus(labels and splits of all nodes)
 //	Piece.Tested     the labels under test, whose features PickFeatures takes from rows of P and of S_k Y

@@ -304,7 +304,7 @@ type poll struct {
 	blocks []kv.Range
 	labels []kv.Class
 	lists  kv.Adjacency // of a block
-	votes  []float64    // zero but for voters
+	votes  []float64    // zero except for voters
 	voters []kv.Class
 }
 

@@ -32,7 +32,7 @@ func (p plantedPartition) without(removed []int) plantedPartition {
 }
 
 // TestCleanWithoutRemovedNodes cleans a store of which nodes were removed, and one that never had them: scores,
-// suggestions and runs are the same, but for the order in which sums run, and nothing is written about removed nodes.
+// suggestions and runs are the same, except the order in which sums run, and nothing is written about removed nodes.
 func TestCleanWithoutRemovedNodes(t *testing.T) {
 	t.Parallel()
 	planted := newPlanted(5, 600)

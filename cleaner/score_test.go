@@ -33,10 +33,10 @@ func scoreForms() map[string]func(t *testing.T) (*kv.Store, Options) {
 	}
 }
 
-// cleanedForms are backups of the stores of scoreForms behind their runs, which take the longest.
+// cleanedForms are backups of the stores of scoreForms after their runs, which take the longest.
 var cleanedForms = map[string][]byte{}
 
-// cleanedForm is a copy of a store of scoreForms behind its run, which is made once for all tests.
+// cleanedForm is a copy of a store of scoreForms after its run, which is made once for all tests.
 func cleanedForm(t *testing.T, name string) *kv.Store {
 	t.Helper()
 	if cleanedForms[name] == nil {

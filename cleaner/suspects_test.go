@@ -60,7 +60,7 @@ func TestSuspects(t *testing.T) {
 	}
 }
 
-// A run counts the suspects that a query finds behind it, without those that somebody had decided on.
+// A run counts the suspects that a query finds after it, without those that somebody had decided on.
 func TestRunCountsSuspects(t *testing.T) {
 	s := newPlanted(8, 300).load(t, false)
 	first := mustClean(t, s, Options{Seed: 2, Imported: AsGiven})

@@ -55,7 +55,7 @@ func newEvaluator(p Predicate, computed map[string]Computed) evaluator {
 	return e
 }
 
-// newEvaluators prepares terms: first what bounds degrees, which descend with NodeIDs but for later changes, so that it
+// newEvaluators prepares terms: first what bounds degrees, which descend with NodeIDs except for changes, so that it
 // rules out the most blocks, and last what asks for computed values.
 func newEvaluators(terms []Predicate, computed map[string]Computed) (evaluators []evaluator) {
 	rank := func(p Predicate) int {

@@ -43,7 +43,7 @@ type worstKey struct {
 	key   []byte // the sort key of the worst of the best rows; nil as long as there are not enough
 }
 
-// before reports whether every node of a block of that property sorts behind the key.
+// before reports whether every node of a block of that property sorts after the key.
 func (w *worstKey) before(b block) bool {
 	best := b.min
 	if w.order.Descending {
@@ -87,7 +87,7 @@ func (s *blockScan) moveReads(reads *Reads) {
 }
 
 // find appends to nodes those of a block for which the predicate is true, ascending. It leaves out a block in which all
-// sort behind worst, unless it is nil.
+// sort after worst, unless it is nil.
 func (s *blockScan) find(w *scanner, number int, worst *worstKey, nodes []kv.NodeID) ([]kv.NodeID, error) {
 	first := kv.NodeID(number) * kv.BlockRows
 	end := min(first+kv.BlockRows, kv.NodeID(s.plan.tx.NumNodes()))

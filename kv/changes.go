@@ -116,7 +116,7 @@ func (tx *Tx) changesAfter(after, last uint64) iter.Seq2[changes.Commit, error] 
 // keptCommits is how many of the last commits have a record. The next fold leaves out the others'.
 const keptCommits = 1 << 20
 
-// changesFrom is the commit behind which every commit has a record, if there are last commits.
+// changesFrom is the commit after which every commit has a record, if there are last commits.
 func (c *catalog) changesFrom(last uint64) uint64 {
 	return max(c.ChangesFrom, last-min(last, keptCommits))
 }

@@ -148,7 +148,7 @@ func export(s *Store) (sum uint64, err error) {
 	return h.Sum64(), err
 }
 
-// describeStore is all that export reads, but for what changed since each commit.
+// describeStore is all that export reads, except for what changed since each commit.
 func describeStore(t *testing.T, s *Store) string {
 	t.Helper()
 	var text strings.Builder

@@ -53,7 +53,7 @@ func TestLoadIntoMountPoint(t *testing.T) {
 	}
 }
 
-// fill takes all the room that is left, but for some bytes.
+// fill takes all the room that is left, except for some bytes.
 func fill(t *testing.T, dir string, left int64) (file string) {
 	t.Helper()
 	free := must.Get(storedir.FreeBytes(dir))(t)

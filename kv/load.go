@@ -357,7 +357,7 @@ func (l *Loader) writeLabels(ctx context.Context) error {
 	return l.load.ReadLabels(ctx, func(v NodeID, label uint32) error { return column.putCell(v, cells[label]) })
 }
 
-// writeColumns writes the properties, behind writeLabels.
+// writeColumns writes the properties, after writeLabels.
 func (l *Loader) writeColumns(ctx context.Context) error {
 	first := 0
 	for part := range slices.Chunk(l.opt.Properties, l.columnsAtOnce()) {

@@ -112,7 +112,7 @@ func TestRowErrorsEndTheBulk(t *testing.T) {
 }
 
 // TestLastBlocks ends a column and a matrix of as many nodes as there may be. Their last blocks end below the number
-// behind which numbers of nodes begin again.
+// after which numbers of nodes begin again.
 func TestLastBlocks(t *testing.T) {
 	s := newStore(t, Options{})
 	b := must.Get(s.Bulk(context.Background()))(t)

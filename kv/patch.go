@@ -116,7 +116,7 @@ func (p *Patch) RemoveNode(id string, source int64) error {
 	return p.addNode(patchNode{Node{ID: id, Source: source}, true}, nil)
 }
 
-// A patchEdge is a row of an edge, but for its ends.
+// A patchEdge is a row of an edge, except for its ends.
 type patchEdge struct {
 	source int64
 	remove bool

@@ -333,7 +333,7 @@ func TestPatchOfTooLargeWeights(t *testing.T) {
 	}
 }
 
-// A row that is given twice by the caller is an error of a rewrite, which would lose all rows behind it.
+// A row that is given twice by the caller is an error of a rewrite, which would lose all rows after it.
 func TestRewrittenRowsAreGivenOnce(t *testing.T) {
 	s := numbered(t, 20, false, LoadOptions{})
 	b := must.Get(s.Bulk(context.Background()))(t)

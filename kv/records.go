@@ -193,7 +193,7 @@ func (c *cursors) take(key []byte) *cursor {
 	return cursor
 }
 
-// isNearer says whether a is before key, and b is further before it or behind it.
+// isNearer says whether a is before key, and b is further before it or after it.
 func isNearer(a, b, key []byte) bool {
 	return bytes.Compare(a, key) <= 0 && (bytes.Compare(b, key) > 0 || bytes.Compare(a, b) > 0)
 }

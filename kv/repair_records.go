@@ -256,14 +256,14 @@ func (r *repair) counts(tx *Tx, found *recordScan) error {
 	return r.s.setMessage(countsKey(), now)
 }
 
-// catalog reads the catalogue but for the counts.
+// catalog reads the catalogue except for the counts.
 func (r *repair) catalog() (cat *catalog, err error) {
 	tx := r.s.beginBare(false, nil)
 	defer tx.end()
 	return tx.uncountedCatalog()
 }
 
-// setCatalog writes the catalogue but for the counts.
+// setCatalog writes the catalogue except for the counts.
 func (r *repair) setCatalog(cat *catalog) error {
 	body, err := msgpack.Marshal(cat)
 	if err == nil {

@@ -131,7 +131,7 @@ func TestRepairOfRecords(t *testing.T) {
 		record.KindPosition, record.KindAddedNode, record.KindAddedID, record.KindHeader,
 	}
 	lossy := map[record.Kind]string{
-		record.KindAdjacency: "rebuilt from", record.KindArcs: "rebuilt from", // but for edges within the block
+		record.KindAdjacency: "rebuilt from", record.KindArcs: "rebuilt from", // except for edges within the block
 		record.KindIDs: "lost-", record.KindColumn: "null", record.KindMatrix: "NaN", record.KindChanges: "forgotten",
 		record.KindCounts: "forgotten", // what took them may have taken more
 	}

@@ -54,7 +54,7 @@ type Store struct {
 	group     *commitGroup      // nil: no Update waits for its sync
 	lastGroup int               // how many the last one had
 	bulkOpen  atomic.Bool       // the writer is one of Store.Bulk, which its user must end
-	unused    record.Generation // no Bulk has had it or one behind it, also none that was given up
+	unused    record.Generation // no Bulk has had it or one after it, also none that was given up
 	copied    uint64            // the version of the catalogue that the file "catalog" has
 
 	worker writerLock // held by the one Work there is at a time

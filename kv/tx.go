@@ -142,7 +142,7 @@ func (tx *Tx) loadCatalog() error {
 	return nil
 }
 
-// uncountedCatalog reads the catalogue but for the counts.
+// uncountedCatalog reads the catalogue except for the counts.
 func (tx *Tx) uncountedCatalog() (c *catalog, err error) {
 	version, err := tx.versionOf(record.PartKey(catalogKey(), 0))
 	if err != nil {

@@ -107,7 +107,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer, opt BackupOptions) (inf
 	return info, storedir.WrapFull(err)
 }
 
-// eachLive calls use at the records of the snapshot, ascending, but for those of generations that its catalogue does
+// eachLive calls use at the records of the snapshot, ascending, except for those of generations that its catalogue does
 // not name: a Bulk that is open has written them, or a fold is to leave them out.
 func (tx *Tx) eachLive(ctx context.Context, use func(it *lsm.Iterator) error) error {
 	live := tx.cat.live()

@@ -67,7 +67,7 @@ func (d *Diagonals) Close() error {
 	return err
 }
 
-// ComputeDiagonals returns diag(Ã^k) for k = 1..K, exact but for rounding (well below 1e-9). With δ_u = 1/d_u,
+// ComputeDiagonals returns diag(Ã^k) for k = 1..K, exact up to rounding (well below 1e-9). With δ_u = 1/d_u,
 // S_v = Σ_{u~v} δ_u and π the product of δ over the nodes of a cycle,
 //
 //	k = 1:  0

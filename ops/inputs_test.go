@@ -74,7 +74,7 @@ func TestSourceIsReadOnce(t *testing.T) {
 	}
 }
 
-// sameNumbers compares bits, but for those of NaN.
+// sameNumbers compares bits, except for those of NaN.
 func sameNumbers(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(x, y float32) bool {
 		a, b := float64(x), float64(y)

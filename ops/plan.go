@@ -14,7 +14,7 @@ type PropagatePlan struct {
 	Width   int // columns of a tile
 	Workers int
 	Tiles   int
-	Rows    int // of a tile: all behind them are of nodes without neighbours, and zero
+	Rows    int // of a tile: all after them are of nodes without neighbours, and zero
 	// Stripes is the number of stripes that a tile is read in, each of StripeRows rows: the graph is walked once for each.
 	// With more than one, scratch arrays keep the sums begun.
 	Stripes, StripeRows int

@@ -149,7 +149,7 @@ type turn struct {
 	hop, lo, hi int
 	rows        kv.Range      // in memory
 	from        kernel.Slab   // of them
-	marks       []kernel.Mark // of them, in the columns behind those of from; nil: from has all columns
+	marks       []kernel.Mark // of them, in the columns after those of from; nil: from has all columns
 	inputs      []float32     // of all rows; nil: they are read again
 	begin, end  bool          // the first, the last stripe
 	next        []float32     // nil at the last hop

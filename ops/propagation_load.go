@@ -95,7 +95,7 @@ func (p *propagation) fillRows(s *rowScratch, t *turn, rows kv.Range, dense int)
 	return nil
 }
 
-// scaleRow makes row the entries of x times scale, and zeros behind them. If scale is zero, all are, whatever x holds.
+// scaleRow makes row the entries of x times scale, and zeros after them. If scale is zero, all are, whatever x holds.
 func scaleRow(row, x []float32, scale float64) {
 	clear(row)
 	if scale == 0 {

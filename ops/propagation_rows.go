@@ -18,7 +18,7 @@ type rowScratch struct {
 	columns []int     // wanted
 }
 
-// walk adds the rows of a turn to those of their neighbours; after the last stripe these are visited and, but for the
+// walk adds the rows of a turn to those of their neighbours; after the last stripe these are visited and, except the
 // last hop, kept for the next.
 func (p *propagation) walk(ctx context.Context, t *turn) error {
 	return p.walker.walk(ctx, func(ctx context.Context, worker int, adj *kv.Adjacency) error {
@@ -183,7 +183,7 @@ func (s *rowScratch) want(want func(kv.NodeID, []int) []int, v kv.NodeID, lo, wi
 	}
 }
 
-// sum adds the rows of the first count neighbours to sums, each times its weight unless there are none; those behind
+// sum adds the rows of the first count neighbours to sums, each times its weight unless there are none; those after
 // are only read ahead.
 func (s *rowScratch) sum(
 	ctx context.Context, t *turn, neighbors []kv.NodeID, weights []float32, count int, sums []float64,

@@ -121,7 +121,7 @@ type streams struct {
 	args      []string      // the command line, without the program
 	command   string        // that runs, such as clean; "" before it is known
 	arguments *kong.Context // what the command line says
-	asked     *askedJob     // nil but for a command that another process asked for
+	asked     *askedJob     // nil except for a command that another process asked for
 }
 
 // Main runs one command line, without the program's name, and returns its exit code:

@@ -69,7 +69,7 @@ func beProgram(peak string) int {
 	return code
 }
 
-// withTemplates runs tests, and removes behind them the directories that they copy.
+// withTemplates runs tests, and removes after them the directories that they copy.
 type withTemplates struct{ *testing.M }
 
 func (m withTemplates) Run() int {

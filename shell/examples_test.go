@@ -16,7 +16,7 @@ import (
 
 var printedSeconds = regexp.MustCompile(`\d+\.\d s\n`)
 
-// TestExample runs the script of docs/examples in the shell. It prints what its page shows, but for the seconds, and
+// TestExample runs the script of docs/examples in the shell. It prints what its page shows, except for the seconds, and
 // finds as many of the planted labels as the page says.
 func TestExample(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// reviewIn runs a review of a store in a terminal, and behind it says how it ended and whether the terminal is as it
+// reviewIn runs a review of a store in a terminal, and after it says how it ended and whether the terminal is as it
 // was.
 func reviewIn(term *terminal, store string) {
 	term.t.Helper()

@@ -70,7 +70,7 @@ func (term *terminal) start(store string, flags ...string) {
 	term.wait("the prompt", `(?m)^graphcleaner> *$`)
 }
 
-// run runs the shell on a store. What it leaves on the screen stays, behind it how it ended.
+// run runs the shell on a store. What it leaves on the screen stays, after it how it ended.
 func (term *terminal) run(store string, flags ...string) {
 	term.t.Helper()
 	words := slices.Concat([]string{"sh", "-c", `echo $$ > "$0"; exec "$@"`, term.pidFile(), filepath.Join(term.dir, "graphcleaner"), "shell", store}, flags)

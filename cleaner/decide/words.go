@@ -60,7 +60,7 @@ type standingReader struct {
 	next func() (kv.Entry, error, bool) // of the keys by node; nil before the first node
 	end  func()
 
-	node kv.NodeID // of the key that was read last; kv.NoNode behind the last
+	node kv.NodeID // of the key that was read last; kv.NoNode after the last
 	seq  int64
 	err  error
 }

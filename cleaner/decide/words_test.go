@@ -64,7 +64,7 @@ func decideWords(t *testing.T, s *kv.Store, words string) (v kv.NodeID) {
 	return v
 }
 
-// TestDisputes has people decide about one node in turn. Each word is NAME:LABEL, with ! behind it for a reason; -
+// TestDisputes has people decide about one node in turn. Each word is NAME:LABEL, with ! after it for a reason; -
 // unlabels, ? is unsure, ~ is an undo. The node has the label alpha. Some tell which words count at the end.
 func TestDisputes(t *testing.T) {
 	for _, test := range []struct{ words, want, count string }{
@@ -195,7 +195,7 @@ func TestDecidersAtOnce(t *testing.T) {
 	mustEndTrue(t, s)
 }
 
-// TestDisputesAreCounted counts the entries behind which nodes are disputed.
+// TestDisputesAreCounted counts the entries after which nodes are disputed.
 func TestDisputesAreCounted(t *testing.T) {
 	s := loaded(t, 20, 300)
 	t.Cleanup(func() { mustEndTrue(t, s) })

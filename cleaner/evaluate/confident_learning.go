@@ -25,7 +25,7 @@ import (
 //  6. No node whose label is the class with the largest prediction, within 1e-6, is flagged.
 //
 // Predictions must not have seen the labels that they speak of. All numbers are
-// float64, so cleanlab agrees when it is given predictions as float64, but for ties: of nodes with equal differences,
+// float64, so cleanlab agrees when it is given predictions as float64, except at ties: of nodes with equal differences,
 // where not all can be flagged, the first by NodeID are, and of equal remainders in step 3 the first is rounded down.
 // cleanlab takes those that its sort happens to leave first.
 const (

@@ -125,7 +125,7 @@ func TestRunTakesWhatIsGiven(t *testing.T) {
 		case v%8 == 3 && y != kv.NoClass: // tested, and wrong
 			noisy[v] = (y + 1) % 4
 			wrong++
-		case v%16 == 7: // tested but for this
+		case v%16 == 7: // tested except for this
 			noisy[v] = kv.NoClass
 		case y == kv.NoClass: // a label where there is no truth to measure it by
 			noisy[v] = 0

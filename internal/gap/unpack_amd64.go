@@ -37,7 +37,7 @@ func shuffleTables() (shuffles [256][16]byte, steps [256][2]uint8) {
 
 // unpackWords decodes numbers of at most four bytes, plus one each, from size bytes at src to n numbers at dst, while
 // there are bytes and room enough to take eight bytes at a time. It returns how many numbers and bytes it took; what is
-// behind these numbers in dst is overwritten.
+// after these numbers in dst is overwritten.
 //
 //go:noescape
 func unpackWords(

@@ -11,7 +11,7 @@ import (
 )
 
 // Of returns the absolute path of what a path leads to, without links, "." and "..". The system follows a link before
-// it goes up by a ".." behind it, and so does Of; filepath.Abs, Clean and Join do not. The last elements of the path
+// it goes up by a ".." after it, and so does Of; filepath.Abs, Clean and Join do not. The last elements of the path
 // need not exist.
 func Of(path string) (string, error) {
 	if runtime.GOOS == "windows" { // where the system itself goes up first

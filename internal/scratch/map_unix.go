@@ -68,7 +68,7 @@ func unmap(mapping []byte) error {
 	return unix.Munmap(mapping)
 }
 
-// rewrite reserves blocks where the file system cannot do it by itself: it writes what there is, and zeros behind it.
+// rewrite reserves blocks where the file system cannot do it by itself: it writes what there is, and zeros after it.
 func rewrite(f *os.File, size int64) error {
 	block := make([]byte, 1<<20)
 	for offset := int64(0); offset < size; {

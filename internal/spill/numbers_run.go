@@ -15,7 +15,7 @@ import (
 
 // A storedRun is a stretch of the file of a Numbers: blocks of ascending numbers, each without its first one, which is
 // in the index, as the differences between neighbours less the least that there can be (leastGap), as varints. Blocks
-// of pairs have the values behind them, a little-endian uint32 each, or one if all have the same.
+// of pairs have the values after them, a little-endian uint32 each, or one if all have the same.
 type storedRun struct {
 	First  []uint64 // of each block the least number
 	Offset []int64  // where it begins in the file

@@ -30,9 +30,9 @@ type Sorter struct {
 	largest int // bytes of a record
 }
 
-// entry locates a record in a chunk: the key first, the value behind it.
+// entry locates a record in a chunk: the key first, the value after it.
 type entry struct {
-	prefix uint64 // 8 bytes of the key behind those common to all, or the bits of them that differ; set by sorting
+	prefix uint64 // 8 bytes of the key after those common to all, or the bits of them that differ; set by sorting
 	chunk  uint32
 	offset uint32
 	key    uint32
@@ -119,7 +119,7 @@ func commonPrefix(a, b []byte) int {
 	return n
 }
 
-// prefix is the first 8 bytes of the key, big endian, zeros behind a shorter one.
+// prefix is the first 8 bytes of the key, big endian, zeros after a shorter one.
 func prefix(key []byte) uint64 {
 	if len(key) >= 8 {
 		return binary.BigEndian.Uint64(key)

@@ -82,7 +82,7 @@ func (p recordPlace) before(other recordPlace) bool {
 	return p.run < other.run
 }
 
-// next reads the run's next record, or returns io.EOF behind the last.
+// next reads the run's next record, or returns io.EOF after the last.
 func (p *recordPlace) next() error {
 	key, err := binary.ReadUvarint(p.reader)
 	if err != nil {

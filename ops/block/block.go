@@ -113,7 +113,7 @@ func (b *Block) AddLabels(sums []float64, rows kv.Range, l *Labels) error {
 	for v := rows.First; v < rows.End; v++ {
 		own := sums[int(v-rows.First)*width:][:width]
 		list, weights, readable := b.row(v)
-		// Marks without a class add a zero to the number of labelled neighbours, which is behind hop 1.
+		// Marks without a class add a zero to the number of labelled neighbours, which is after hop 1.
 		votes, hop, labelled, back := own[:c], own[c:2*c+1], 0, own[2*c+1]
 		for len(list) > 0 { // marks of a part are still in the cache when they are read again
 			part := list[:min(kernel.Run, len(list))]
@@ -196,7 +196,7 @@ func (x *Rows) Set(first int, values []float32) error {
 // Labels are the labels that blocks gather, with the strengths, of all nodes of a range of columns.
 type Labels struct {
 	classes  int
-	marks    []kernel.Mark // those without a class have the column behind the last
+	marks    []kernel.Mark // those without a class have the column after the last
 	inverses []float64     // δ
 }
 

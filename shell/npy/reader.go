@@ -51,7 +51,7 @@ type Reader struct {
 
 	at     int64 // rows handed out
 	next   func() (Row, error)
-	finish func() error // called once behind the last row; may be nil
+	finish func() error // called once after the last row; may be nil
 	file   *stream.File
 }
 

@@ -41,7 +41,7 @@ func escape(s, exceptions string) string {
 	return out.String()
 }
 
-// An escapeWriter writes to a terminal text of a format for programs, its control characters escaped but for the ends
+// An escapeWriter writes to a terminal text of a format for programs, its control characters escaped except the ends
 // of lines and the tabs between fields.
 type escapeWriter struct {
 	out  io.Writer

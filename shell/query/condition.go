@@ -144,7 +144,7 @@ func (p *parser) pattern(of *test) error {
 	return err
 }
 
-// atFunction reports whether a word with a bracket behind it stands here. Without a bracket, the word is the name of a
+// atFunction reports whether a word with a bracket after it stands here. Without a bracket, the word is the name of a
 // property.
 func (p *parser) atFunction(words ...string) bool {
 	return slices.ContainsFunc(words, p.current.is) && p.ahead().is("(")

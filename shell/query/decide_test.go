@@ -95,7 +95,7 @@ func TestResultsOfExecHoldNoSnapshot(t *testing.T) {
 	}
 }
 
-// TestQuestionsHaveADigest asks about the same nodes again after a change behind the first ten, which the lines do not
+// TestQuestionsHaveADigest asks about the same nodes again after a change beyond the first ten, which the lines do not
 // show.
 func TestQuestionsHaveADigest(t *testing.T) {
 	store := papers.Scored(t, 1000)

@@ -28,7 +28,7 @@
 // number of changed nodes and names the first ten. A statement of any size is one step: all of it is on disk, or
 // nothing, and one undo takes it back.
 //
-// A condition behind "if" must be true of each node that the statement names. Otherwise nothing is decided, and the
+// A condition after "if" must be true of each node that the statement names. Otherwise nothing is decided, and the
 // error names the nodes. So a program that showed a label and a suggestion to a person decides only about them:
 //
 //	accept $1 if label = $2 and suggested = $3
@@ -38,7 +38,7 @@
 // The comments of the methods of the parser have the grammar in EBNF, and [Manual] the forms of all statements. Clauses
 // stand once at most, in any order. $1 is an argument from Go; it may stand for a number, a text, a class or an id.
 //
-// In a decision, the word "where" begins the condition. A node with the id "where" needs quotes. So do, behind history,
+// In a decision, the word "where" begins the condition. A node with the id "where" needs quotes. So do, after history,
 // the words that begin its clauses. The word "all" is a keyword only before "where"; elsewhere it is an id.
 //
 // Keywords may be written in upper or lower case; as names of properties they need double quotes.

@@ -15,7 +15,7 @@ type Page struct {
 	Examples []string
 }
 
-// Each page of the manual is a line with the name and the summary behind "# ", the forms, the text, and the examples.
+// Each page of the manual is a line with the name and the summary after "# ", the forms, the text, and the examples.
 // The page on conditions is the last.
 //
 //go:embed manual.txt

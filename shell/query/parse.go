@@ -95,7 +95,7 @@ func (p *parser) listed() (s *listStatement, err error) {
 	return s, err
 }
 
-// promised reads the share behind fdr.
+// promised reads the share after fdr.
 func (p *parser) promised(kind cleaner.ListKind) (*promise, error) {
 	share, err := p.number("a share, as 0.1")
 	return &promise{kind: kind, share: share}, err

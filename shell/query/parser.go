@@ -43,7 +43,7 @@ func (p *parser) advance() {
 	p.wants = p.wants[:0]
 }
 
-// ahead is the token behind the current one.
+// ahead is the token after the current one.
 func (p *parser) ahead() token {
 	scan := p.scan
 	return scan.next()

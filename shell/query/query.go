@@ -80,7 +80,7 @@ func Query(ctx context.Context, tx *kv.Tx, opt Options, text string, args ...any
 //
 //	query.Exec(ctx, store, opt, "accept $1 if label = $2 and suggested = $3", id, "Systems", "Theory")
 //
-// If the condition behind "if" is not true, the error is a *ConditionError. errors.Is says of both that they are
+// If the condition after "if" is not true, the error is a *ConditionError. errors.Is says of both that they are
 // decide.ErrChanged.
 //
 // Do not call Exec in a function of kv.Store.Update: it would wait for ever.
@@ -239,7 +239,7 @@ func (e *ResolveError) Error() string { return e.Pos.String() + ": " + e.Msg }
 // Unwrap returns Err.
 func (e *ResolveError) Unwrap() error { return e.Err }
 
-// A ConditionError says that nothing was decided, because the condition behind "if" is not true of some nodes. It is a
+// A ConditionError says that nothing was decided, because the condition after "if" is not true of some nodes. It is a
 // decide.ErrChanged.
 type ConditionError struct {
 	IDs []string // of these nodes, in the order of the statement

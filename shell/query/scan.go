@@ -229,7 +229,7 @@ func (s *scanner) quoted(quote byte) token {
 // numberForm is a number at the beginning of a text.
 var numberForm = regexp.MustCompile(`^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?`)
 
-// number scans a number of so many bytes, behind which no name may follow.
+// number scans a number of so many bytes, after which no name may follow.
 func (s *scanner) number(size int) token {
 	rest := s.rest()
 	if tail := lengthOf(rest[size:], func(r rune) bool { return continuesName(r) || r == '.' }); tail > 0 {

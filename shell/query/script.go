@@ -40,8 +40,8 @@ func NewScript(in io.Reader) *Script {
 	return &Script{in: bufio.NewReaderSize(in, 16<<10), scan: newScanner("", startOfText), start: startOfText}
 }
 
-// Next returns the next step, and io.EOF behind the last. A statement of more than 1 MiB is a *ParseError, and nothing
-// behind it can be read.
+// Next returns the next step, and io.EOF after the last. A statement of more than 1 MiB is a *ParseError, and nothing
+// after it can be read.
 func (s *Script) Next() (Step, error) {
 	const mark = "\ufeff" // of the order of bytes
 	if begin, err := s.in.Peek(len(mark)); err == nil && string(begin) == mark && s.start == startOfText && s.scan.text == "" {

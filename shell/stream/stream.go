@@ -137,7 +137,7 @@ type relay struct {
 	from   io.Reader
 	buffer []byte // of the goroutine while it reads
 	rest   []byte // read and not handed out; a part of buffer
-	err    error  // behind rest
+	err    error  // after rest
 	chunks chan chunk
 }
 

@@ -2,7 +2,7 @@ package table
 
 import "bytes"
 
-// splitBlanks cuts a line at runs of blanks, behind the fields that are there.
+// splitBlanks cuts a line at runs of blanks, after the fields that are there.
 func (c *textChunk) splitBlanks(line []byte) {
 	for line = bytes.TrimLeft(line, " \t"); len(line) > 0; line = bytes.TrimLeft(line, " \t") {
 		end := bytes.IndexAny(line, " \t")
@@ -14,7 +14,7 @@ func (c *textChunk) splitBlanks(line []byte) {
 	}
 }
 
-// closingQuote returns where quoted text ends whose opening quote is at a place of data, behind its closing quote;
+// closingQuote returns where quoted text ends whose opening quote is at a place of data, after its closing quote;
 // -1 if it has none.
 func closingQuote(data []byte, at int) int {
 	for at++; ; at += 2 {
@@ -71,6 +71,6 @@ func (c *textChunk) splitQuoted(record []byte) error {
 	}
 }
 
-// quotesAreText reports whether a field with something behind its closing quote, or without one in its line, has its
+// quotesAreText reports whether a field with something after its closing quote, or without one in its line, has its
 // quotes as a part of its text. Between tabs it has, as many tables of titles are written without quotes of their own.
 func quotesAreText(separator byte) bool { return separator == '\t' }

@@ -41,7 +41,7 @@ func TestLayouts(t *testing.T) {
 		{"a.txt", "0,AI,x;y;z;w\n1,DB,x;y;z;w\n", noHeader, `["1" "2" "3"] 1["0" "AI" "x;y;z;w"] 2["1" "DB" "x;y;z;w"]`,
 			"commas, no header"},
 		{"a.txt", "Smith, J\tAI\nDoe, A\tDB\n", noHeader, `["1" "2"] 1["Smith, J" "AI"] 2["Doe, A" "DB"]`, "tabs, no header"},
-		// comments between and behind rows, as many fields as they have
+		// comments between and after rows, as many fields as they have
 		{"a.tsv", "# x\n1\ta\n# 7\tb\n2\tb\n3\ta\n", noHeader, `["1" "2"] 2["1" "a"] 4["2" "b"] 5["3" "a"]`,
 			"tabs, no header, comments # (1 line)"},
 		{"a.txt", "# x\n1 a\n2 b\n# end of file\n", noHeader, `["1" "2"] 2["1" "a"] 3["2" "b"]`,
@@ -57,7 +57,7 @@ func TestLayouts(t *testing.T) {
 			`":", no header`},
 		{"a.csv", "id,label\n1,A\n", Form{Delimiter: ' '}, `["id" "label"] 2["1" "A"]`, ""},
 		{"a.csv", "id,a b\n1 2,c\n", Form{Delimiter: ' '}, `["id,a" "b"] 2["1" "2,c"]`, "blanks"},
-		// quotes in tsv: what goes on behind a closing quote, or has none in its line, is text with quotes
+		// quotes in tsv: what goes on after a closing quote, or has none in its line, is text with quotes
 		{"q.tsv", "\"id\"\tlabel\n1\t\"Art, \"\"Music\"\"\"\n2\t\"a\tbc\"\r\n3\t\"A\" and " +
 			"\"B\"\n4\t\"\"\n5\t\"open\n6\tB\"\n", Form{},
 			`["id" "label"] 2["1" "Art, \"Music\""] 3["2" "a\tbc"] 4["3" "\"A\" and \"B\""] 5["4" ""] 6["5" "\"open"] 7["6" "B\""]`, ""},

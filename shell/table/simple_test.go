@@ -91,7 +91,7 @@ func simpleRows(l layout, content []byte, columns int) (rows []string) {
 var (
 	simpleQuoted = regexp.MustCompile(`^"((?:[^"]|"")*)"`)
 	simpleOpen   = regexp.MustCompile(`^"(?:[^"]|"")*$`)
-	simpleRest   = regexp.MustCompile(`^(?:\r?\n|\r?$)`) // of a record, behind its last field
+	simpleRest   = regexp.MustCompile(`^(?:\r?\n|\r?$)`) // of a record, after its last field
 )
 
 // simpleQuotes returns the fields of the record that a csv or tsv text begins with and the record's length; −1 where a
@@ -290,7 +290,7 @@ func FuzzReadersAgree(f *testing.F) {
 	})
 }
 
-// The error of the first chunk is the one that Scan returns, whoever met it first, and nothing behind it comes in
+// The error of the first chunk is the one that Scan returns, whoever met it first, and nothing after it comes in
 // order.
 func TestScanError(t *testing.T) {
 	content := "id\n" + strings.Repeat("xyz\n", 1000)

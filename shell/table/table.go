@@ -54,7 +54,7 @@ type Row struct {
 	Fields [][]byte
 }
 
-// A Reader reads files from the header to the end. One goroutine, but for Offset.
+// A Reader reads files from the header to the end. One goroutine, except for Offset.
 type Reader struct {
 	Parts
 	*file        // the first one; the others have the same header
@@ -79,7 +79,7 @@ type file struct {
 	size    int64
 	read    func() int64 // bytes of the file consumed so far; any goroutine
 	chunks  func() rows  // returns an empty chunk
-	first   rows         // what is behind the header in the chunk that has it; nil once it is taken
+	first   rows         // what is after the header in the chunk that has it; nil once it is taken
 	closes  []io.Closer
 }
 

@@ -27,12 +27,12 @@ type textFile struct {
 	header     []string // nil until it has been read
 	named      bool     // the header is a line of the file
 
-	rest  []byte // read, but behind the last chunk
+	rest  []byte // read, but after the last chunk
 	lines int64  // before rest
-	err   error  // that comes behind rest; io.EOF at the end of the file
+	err   error  // that comes after rest; io.EOF at the end of the file
 }
 
-// newTextFile reads a text from behind its byte order mark. Between tabs, where titles often have a quote each, a
+// newTextFile reads a text from after its byte order mark. Between tabs, where titles often have a quote each, a
 // record is a line: nothing would tell rows with such quotes from a text with ends of lines in it. Between blanks a
 // quote is a character like any other.
 func newTextFile(path string, in io.Reader, l layout, chunkBytes int) *textFile {
@@ -67,7 +67,7 @@ func (c *textChunk) fill() (err error) {
 }
 
 // cut appends to data, which begins with a record, what the file holds on, and returns its whole records, at least one.
-// A quoted field that the file, or MaxRecord, ends before is an error. What is behind them it keeps as rest.
+// A quoted field that the file, or MaxRecord, ends before is an error. What is after them it keeps as rest.
 func (f *textFile) cut(data []byte) ([]byte, error) {
 	for size := f.chunkBytes; ; size *= 2 {
 		size = min(size, MaxRecord+1)
@@ -142,7 +142,7 @@ func (f *textFile) wholeRecords(data []byte, last bool) int {
 // before it does. A quote that does not begin its field stands for itself. A closing quote that something follows is
 // an error of the record, which then ends where its line does.
 func (f *textFile) quotedRecord(data []byte, last bool) (length int, ok bool) {
-	lineEnd, quote := -1, -1 // the next ones at or behind i, as far as they are known
+	lineEnd, quote := -1, -1 // the next ones at or after i, as far as they are known
 	for i := 0; ; i++ {      // i is where a field begins
 		if i < len(data) && data[i] == '"' {
 			end := closingQuote(data, i)

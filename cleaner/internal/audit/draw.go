@@ -118,7 +118,7 @@ func (s *Sample) order(strata []lowest) {
 	}
 }
 
-// mix mixes the draws up to each look with each other, but for those of the look before.
+// mix mixes the draws up to each look with each other, except for those of the look before.
 func (s *Sample) mix(seed uint64) {
 	chance := rand.New(rand.NewPCG(seed, orderStream))
 	for first := 0; first < len(s.Draws); {

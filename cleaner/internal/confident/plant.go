@@ -7,7 +7,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Plant plants wrong labels: a share rate of the labels, but for NoClass, chosen uniformly, get another one drawn from
+// Plant plants wrong labels: a share rate of the labels, except NoClass, chosen uniformly, get another one drawn from
 // row labels[r] of flip (see Flips). labels is left as it is. The same labels, flip, rate and seed plant the same. A
 // chosen row whose class has no other to become keeps its label; a row of NoClass is never chosen.
 func Plant(labels []kv.Class, flip [][]float64, rate float64, seed uint64) []kv.Class {
@@ -31,7 +31,7 @@ func Plant(labels []kv.Class, flip [][]float64, rate float64, seed uint64) []kv.
 // streamPlant is the second word of the PCG seed: the parts of a run that share a seed draw independent numbers.
 const streamPlant uint64 = 0x73796e74 // "synt"
 
-// Draw returns the class at u, uniform on [0,1), of the distribution weights, whose sum is 1 but for rounding; NoClass
+// Draw returns the class at u, uniform on [0,1), of the distribution weights, whose sum is 1 up to rounding; NoClass
 // where it has no mass.
 func Draw(weights []float64, u float64) kv.Class {
 	class := kv.NoClass

@@ -28,7 +28,7 @@ func (e Evidence) byVotes(a, b kv.Class) int {
 }
 
 // ChooseRivals writes the classes that a label is tested against, as many as rivals has: those with the largest
-// predictions but for the label, and last, of all others, the one with the most votes.
+// predictions except for the label, and last, of all others, the one with the most votes.
 func (e Evidence) ChooseRivals(label kv.Class, rivals []kv.Class) {
 	last := len(rivals) - 1
 	count := 0

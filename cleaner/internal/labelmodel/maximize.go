@@ -115,7 +115,7 @@ func (f *labelFit) maximize(ctx context.Context, s *modelState) (settled bool, e
 	return false, nil
 }
 
-// penalty is the logarithm of the priors of weights and intercepts, but for constants.
+// penalty is the logarithm of the priors of weights and intercepts, up to constants.
 func (f *labelFit) penalty(s *modelState) (value float64) {
 	for _, all := range [][]float64{s.weights, s.intercepts} {
 		for _, weight := range all {

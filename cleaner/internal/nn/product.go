@@ -97,7 +97,7 @@ func (p *multiplier) multiplyPanel(rows, from, depth, k, n, at int, left matrixV
 	}
 }
 
-// gather copies so many rows and columns of the left factor column by column, groupRows apart. What it has behind the
+// gather copies so many rows and columns of the left factor column by column, groupRows apart. What it has after the
 // rows is never used.
 func (p *multiplier) gather(worker, rows, columns int, a matrixView) matrixView {
 	p.lefts[worker] = float32s.Resize(p.lefts[worker], groupRows*mostDepth)

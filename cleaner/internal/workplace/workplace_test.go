@@ -48,7 +48,7 @@ func TestDiagonalsAreKeptHopByHop(t *testing.T) {
 		want := must.Get(ops.ComputeDiagonals(t.Context(), tx, ops.Powers{Hops: 4}, ops.Options{}))(t)
 		for _, run := range []struct {
 			hops     int
-			computed []int // but for hop 1, which takes no work
+			computed []int // except for hop 1, which takes no work
 			fails    bool
 		}{{2, []int{2}, false}, {4, []int{3}, true}, {4, []int{4}, false}, {3, nil, false}} {
 			inner, cancel := context.WithCancel(t.Context())

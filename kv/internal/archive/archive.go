@@ -5,7 +5,7 @@
 // A stream is
 //
 //	"graphcleaner backup 3\n"
-//	parts, each behind its length, a big-endian uint32, and compressed by zstd, which adds a checksum
+//	parts, each after its length, a big-endian uint32, and compressed by zstd, which adds a checksum
 //	the SHA-256 of all before it
 //
 // The first part is the head: a map in msgpack, of the fields of Info that have names. The others are entries, by
@@ -36,7 +36,7 @@ import (
 const (
 	magic = "graphcleaner backup 3\n"
 
-	partBytes = 1 << 20 // of the entries in a part, but for the last of them
+	partBytes = 1 << 20 // of the entries in a part, except for the last of them
 	maxRecord = 4 << 20
 	maxPart   = partBytes + maxRecord + 1<<17
 

@@ -23,7 +23,7 @@ type Reader struct {
 	file   int // which of several
 	in     io.Reader
 	digest hash.Hash // of what was read
-	place  int64     // where the part begins that was read last, or what is behind the parts
+	place  int64     // where the part begins that was read last, or what is after the parts
 	offset int64     // how many bytes were read
 
 	zstd   *zstd.Decoder
@@ -241,7 +241,7 @@ func (b *Reader) has(ctx context.Context, key []byte, version uint64, sum uint32
 	return bytes.Equal(b.entry.key, key) && b.entry.version == version && b.entry.sum == sum, nil
 }
 
-// end is next behind the last entry.
+// end is next after the last entry.
 func (b *Reader) end(ctx context.Context) error {
 	b.ended = true
 	base := bytes.Clone(b.entry.record)

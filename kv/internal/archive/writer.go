@@ -112,7 +112,7 @@ func (b *Writer) Add(ctx context.Context, key, value []byte, version uint64) err
 			record.Describe(key), record.ErrInvalidValue, len(value))
 	}
 	if b.base != nil {
-		// That its commit is the same would do, but for a store that was copied and went on twice: then the checksum
+		// That its commit is the same would do, except for a store that was copied and went on twice: then the checksum
 		// tells.
 		sum := record.Checksum(value)
 		kept, err := b.base.has(ctx, key, version, sum)

@@ -31,7 +31,7 @@ const blockNulls = 0x10
 // FitsBlock is false of the one value that has no number, the least int.
 func FitsBlock(cell Value) bool { return cell != IntValue(math.MinInt64) }
 
-// number is that of a value of a kind, but for strings.
+// number is that of a value of a kind, except for strings.
 func (k Kind) number(cell Value) uint64 {
 	switch {
 	case cell.IsNull():

@@ -61,7 +61,7 @@ func (l *Log) readHead(store string) error {
 // told that it is durable.
 var ErrTorn = errors.New("no whole part follows")
 
-// Scan calls visit with each whole frame, in order, also behind what is damaged: with all that the file had when it
+// Scan calls visit with each whole frame, in order, also after what is damaged: with all that the file had when it
 // was opened, or with those since it was written anew. The first damage is an ErrCorrupt in the end.
 func (l *Log) Scan(all bool, visit func(Frame) error) (damage error) {
 	at := l.begin

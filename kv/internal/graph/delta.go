@@ -126,7 +126,7 @@ func (g *Graph) addDegreeDeltas(r record.Range, degrees []uint32) error {
 }
 
 // Apply applies deltas of the range, ascending, to the lists, and if withArcs is set to their arcs too. What they make
-// is written behind the lists as they were, and then takes their place.
+// is written after the lists as they were, and then takes their place.
 func (a *Adjacency) Apply(deltas []Delta, withArcs bool) {
 	begin, before := int64(0), len(a.Neighbors)
 	keep := func(from, to int64) {

@@ -69,7 +69,7 @@ func (l *Load) ReadLabels(ctx context.Context, use func(v record.NodeID, label u
 	return err
 }
 
-// ReadColumns hands the values from first to end−1 of each node that has any to row, behind ReadLabels, and as often
+// ReadColumns hands the values from first to end−1 of each node that has any to row, after ReadLabels, and as often
 // as it is asked. Nodes ascend; the slice is borrowed, and as short as it was given.
 func (l *Load) ReadColumns(
 	ctx context.Context, first, end int, row func(v record.NodeID, values []codec.Value) error,

@@ -131,7 +131,7 @@ func (s *spool) close() error {
 	return errors.Join(s.file.Close(), os.Remove(s.file.Name()))
 }
 
-// appendText writes bytes behind their length.
+// appendText writes bytes after their length.
 func appendText[T string | []byte](dst []byte, text T) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }

@@ -50,7 +50,7 @@ func (l *Load) EdgeWriter() *EdgeWriter {
 }
 
 // Add adds an edge between two external ids, of weight 1; unless the load is Directed, its direction does not matter.
-// Self loops, and but for weighted loads edges that are there already, are dropped and counted; an id that no node has
+// Self loops, and edges that are there already unless weighted, are dropped and counted; an id that no node has
 // shows in Commit. Source is the caller's mark for errors. Add keeps neither string.
 func (w *EdgeWriter) Add(src, dst string, source int64) error {
 	return w.AddWeighted(src, dst, 1, source)

@@ -11,7 +11,7 @@
 //     ever, and Close waits for it. [log.go, write_failure.go]
 //   - The manifest may go on naming a table that was removed, as the manifest itself could not be synced.
 //     [write_failure.go]
-//   - Its own merge of tables goes on behind a damaged block, and after a table that it could not write, and loses the
+//   - Its own merge of tables goes on after a damaged block, and after a table that it could not write, and loses the
 //     records there without an error. [fold.go]
 //   - With checksums on, an iterator ends before a damaged block, without an error. [options.go]
 //   - Opening panics on a damaged table or log. [files.go]

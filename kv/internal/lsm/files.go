@@ -62,7 +62,7 @@ func isMemTableLog(path string) bool { return filepath.Ext(path) == memTableLog 
 // memTableLogs are the logs of memtables that were not flushed to a table.
 func memTableLogs(dir string) ([]string, error) { return storedir.FilesNamed(dir, "", memTableLog) }
 
-// checkNames returns an ErrCorrupt that names a damaged file of a database which no other process writes, but for
+// checkNames returns an ErrCorrupt that names a damaged file of a database which no other process writes, except for
 // what is in tables; crashed says whether it was left by a crash. It returns the manifest, and the tables that this
 // does not name, which there are only after a crash.
 func checkNames(dir string, crashed bool) (m manifest, strays []uint64, err error) {

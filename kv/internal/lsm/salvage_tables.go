@@ -131,7 +131,7 @@ func searchBlocks(path string, data []byte, stop func() bool) (blocks []blockPla
 // longestBlock is above the size of any block: a record that is longer than others is alone in its block.
 const longestBlock = valueThreshold + pack.BlockSize
 
-// blockEnd is the first place behind another, and before the end of a table, where a block may end and found says
+// blockEnd is the first place after another, and before the end of a table, where a block may end and found says
 // that one does; 0 if there is none.
 func blockEnd(data []byte, from int, found func(to int) bool) int {
 	const shortest, longest = 2, 8 // encoded checksum

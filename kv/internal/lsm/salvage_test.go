@@ -56,7 +56,7 @@ func TestLossesOfBlocks(t *testing.T) {
 	}
 }
 
-// TestSearchBlocks finds the blocks of a table whose index is damaged, whichever byte of it is, also behind a damaged
+// TestSearchBlocks finds the blocks of a table whose index is damaged, whichever byte of it is, also after a damaged
 // block.
 func TestSearchBlocks(t *testing.T) {
 	goOn := func() bool { return false }
@@ -91,7 +91,7 @@ func TestSearchBlocks(t *testing.T) {
 			t.Errorf("with byte %d of %d changed: got %v, all %v; want %v", at, len(whole), got, all, want)
 		}
 	}
-	for at := range want[0].to - 20 { // but for its own end
+	for at := range want[0].to - 20 { // except for its own end
 		damaged := bytes.Clone(whole)
 		damaged[at] ^= byte(1 + at%255)
 		got, all := searchBlocks(path, damaged, goOn)
@@ -105,7 +105,7 @@ func TestSearchBlocks(t *testing.T) {
 	}
 }
 
-// TestSearchBehindAHole finds the blocks behind a hole that is longer than any block.
+// TestSearchBehindAHole finds the blocks after a hole that is longer than any block.
 func TestSearchBehindAHole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "table")
 	w := pack.NewWriter(path)

@@ -136,7 +136,7 @@ func (c *Cursor) locate(key []byte) (at, block int, err error) {
 }
 
 // find finds the block in which a key lies, or would, and the first entry of that block that is not before the key,
-// or is behind it.
+// or is after it.
 func (c *Cursor) find(key []byte, behind bool) (i int, err error) {
 	at, block, err := c.locate(key)
 	if err != nil {
@@ -167,7 +167,7 @@ func (c *Cursor) Seek(key []byte) error {
 	return c.Next()
 }
 
-// SeekBack goes to the last entry that is not behind a key.
+// SeekBack goes to the last entry that is not after a key.
 func (c *Cursor) SeekBack(key []byte) error {
 	i, err := c.find(key, true)
 	if err != nil {

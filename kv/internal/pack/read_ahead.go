@@ -41,7 +41,7 @@ func (a *readAhead) begin(t *Table, block, from, to int) {
 	}
 }
 
-// goOn is told of a block beside the last, behind it or before it.
+// goOn is told of a block beside the last, after it or before it.
 func (a *readAhead) goOn(t *Table, block, from, to int, up bool) {
 	data := t.reader.Data
 	switch {

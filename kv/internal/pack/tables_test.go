@@ -95,7 +95,7 @@ func TestWalkEndsBeforeOtherRecords(t *testing.T) {
 func TestWillRead(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 0))
 	body := strings.Repeat("a body ", 40)
-	var wanted, rest []int // of those that are there: of others, the block behind is read too
+	var wanted, rest []int // of those that are there: of others, the block after is read too
 	for i := range 300 {
 		if i%9 < 2 {
 			wanted = append(wanted, i)

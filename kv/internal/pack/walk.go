@@ -13,7 +13,7 @@ import (
 // direction.
 type Source interface {
 	Seek(key []byte) error     // to the first entry that is not before a key, with its version
-	SeekBack(key []byte) error // to the last that is not behind it
+	SeekBack(key []byte) error // to the last that is not after it
 	Next() error
 	Previous() error
 	Valid() bool   // it stands on an entry
@@ -54,7 +54,7 @@ func (w *Walk) Close() {
 	w.sources, w.on = nil, false
 }
 
-// Seek goes to the first record whose key is not before one; descending, to the last that is not behind it.
+// Seek goes to the first record whose key is not before one; descending, to the last that is not after it.
 func (w *Walk) Seek(key []byte) error {
 	if len(key) == 0 {
 		key = w.prefix
@@ -93,7 +93,7 @@ func (w *Walk) foremost() (first Source) {
 func (w *Walk) Next() error {
 	w.on = false
 	for c := w.foremost(); c != nil; c = w.foremost() {
-		// Descending, a record behind the prefix is passed. One before it ends the walk even if it was deleted: there
+		// Descending, a record after the prefix is passed. One before it ends the walk even if it was deleted: there
 		// may be many of those.
 		key := y.ParseKey(c.Key())
 		if !bytes.HasPrefix(key, w.prefix) && (!w.descending || bytes.Compare(key, w.prefix) < 0) {

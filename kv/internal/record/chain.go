@@ -33,7 +33,7 @@ func PutParts(put func(key, body []byte) error, prefix, body []byte) (int, error
 	return parts, nil
 }
 
-// IsLaterPart says whether a key is of a part of a chain behind the first.
+// IsLaterPart says whether a key is of a part of a chain after the first.
 func IsLaterPart(key []byte) bool { return !bytes.HasSuffix(key, []byte{0, 0}) }
 
 // FirstPart splits the first part of a chain into the number of parts and its piece of the body.

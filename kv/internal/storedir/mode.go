@@ -8,7 +8,7 @@ import (
 )
 
 // Mode is that of the directory of a store. A store is its owner's alone: its directory is made so that nobody else can
-// read it. Who wants to share it changes the mode of the directory. The files in it follow: they have its mode, but for
+// read it. Who wants to share it changes the mode of the directory. The files in it follow: they have its mode, except
 // the bits to execute, whatever the umask was and whatever mode Badger gave them, from when the store is next opened
 // for writing or closed.
 const Mode fs.FileMode = 0o700

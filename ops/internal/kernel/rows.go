@@ -21,7 +21,7 @@ type Slab struct {
 }
 
 // A Mark is a node's entry in labels of one column a class: Scale in a column and zero in all others. Nodes without an
-// entry have the column behind the last.
+// entry have the column after the last.
 type Mark struct {
 	Column uint32
 	Scale  float32

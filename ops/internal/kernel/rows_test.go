@@ -23,7 +23,7 @@ func awkwardNumbers(r *rand.Rand, count int, special bool) []float32 {
 	return x
 }
 
-// sameNumbers compares bits, but for those of NaN.
+// sameNumbers compares bits, except for those of NaN.
 func sameNumbers[T float32 | float64](a, b []T) bool {
 	return slices.EqualFunc(a, b, func(x, y T) bool {
 		a, b := float64(x), float64(y)
@@ -38,7 +38,7 @@ type kernelCase struct {
 	readable  int
 }
 
-// each kernelCase begins anywhere in memory, at any node, and has neighbours of other lists behind it.
+// each kernelCase begins anywhere in memory, at any node, and has neighbours of other lists after it.
 func eachKernelCase(t *testing.T, strides []int, try func(r *rand.Rand, c kernelCase)) {
 	t.Helper()
 	const n = 700

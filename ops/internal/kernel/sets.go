@@ -53,7 +53,7 @@ func AppendMapWords(dst []MapWord, list []Rank, taken []uint32) []MapWord {
 // MostMapWords bounds the words of a list of ranks that are less than hubs: no block splits more than one.
 func MostMapWords(hubs int64) int64 { return 2 * (hubs/64 + 1) }
 
-// CloseWedges sums in so many lanes, and may touch so many places behind a list.
+// CloseWedges sums in so many lanes, and may touch so many places after a list.
 const (
 	closingLanes = 8
 	ClosingSlack = 7

@@ -19,7 +19,7 @@ func slowToExtract(family uint32) bool { return 0x15 <= family && family <= 0x18
 // family returns the family of the processor.
 func family() uint32
 
-// closeWords is CloseWedges. It reads and writes up to ClosingSlack numbers behind those of the list, in delta and acc.
+// closeWords is CloseWedges. It reads and writes up to ClosingSlack numbers after those of the list, in delta and acc.
 //
 //go:noescape
 func closeWords(
@@ -62,7 +62,7 @@ func LookUp(set RankSet, list, next []Rank) uint64 {
 	return lookUpBlock(&set[0], unsafe.SliceData(list), len(list), unsafe.SliceData(next))
 }
 
-// fetchRanks asks for the first four cache lines of a list, and for the four behind them if it has more than 64 ranks.
+// fetchRanks asks for the first four cache lines of a list, and for the four after them if it has more than 64 ranks.
 //
 //go:noescape
 func fetchRanks(list *Rank, count int)

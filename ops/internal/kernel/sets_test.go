@@ -44,7 +44,7 @@ func TestCloseWedgesKernels(t *testing.T) {
 		for i := range delta {
 			delta[i], acc[i] = r.Float64(), r.Float64()
 		}
-		for i := range ClosingSlack { // what lies behind a list is not added
+		for i := range ClosingSlack { // what lies after a list is not added
 			delta[len(list)+i] = math.Inf(1)
 		}
 		words := AppendMapWords(nil, list, nil)

@@ -190,7 +190,7 @@ func (o *File) InPlace() bool { return o.temporary == "" }
 // Size returns how many bytes are written, of a file that is not InPlace.
 func (o *File) Size() (int64, error) { return o.file.Seek(0, io.SeekCurrent) }
 
-// Truncate takes out the bytes behind a size, of a file that is not InPlace.
+// Truncate takes out the bytes after a size, of a file that is not InPlace.
 func (o *File) Truncate(size int64) error {
 	_, err := o.file.Seek(size, io.SeekStart)
 	return errors.Join(err, o.file.Truncate(size))

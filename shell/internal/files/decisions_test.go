@@ -158,7 +158,7 @@ func TestBadDecisions(t *testing.T) {
 	}
 }
 
-// A node that was put aside as unsure behind a change of its label gets that label in a store of the same files, and is
+// A node that was put aside as unsure after a change of its label gets that label in a store of the same files, and is
 // unsure when the file is taken again.
 func TestAdoptUnsureBehindAnotherDecision(t *testing.T) {
 	const text = "id,decision,from,to\np4,relabel,Systems,Neural Nets\np4,unsure,Neural Nets,Neural Nets\n"

@@ -17,7 +17,7 @@ type header struct {
 	types []string // empty if the header does not say
 }
 
-// The types of neo4j-admin that are no properties, but for an id, which has a name too.
+// The types of neo4j-admin that are no properties, except for an id, which has a name too.
 const (
 	typeID    = "ID"
 	typeLabel = "LABEL"

@@ -20,7 +20,7 @@ type seenNodes struct {
 	nextID   func() (string, error, bool)    // of the same
 	stop     func()
 	expected kv.NodeID
-	id       string // of the expected node; empty behind the last
+	id       string // of the expected node; empty after the last
 }
 
 // newSeen returns a seenNodes; stop it.

@@ -485,7 +485,7 @@ func (tr *trial) expects(t *testing.T, name string) bool {
 		name == tr.db+"/LOCK" || strings.HasPrefix(name, tr.db+".loading/") || strings.HasPrefix(name, tr.db+"/work/")
 }
 
-// filesIn are the names of the files under a directory, but for those of Badger and packs in stores, of which there may
+// filesIn are the names of the files under a directory, except those of Badger and packs in stores, of which there may
 // be any number, and the digits that name a run.
 func filesIn(t *testing.T, dir string) (names []string) {
 	t.Helper()
@@ -507,7 +507,7 @@ func filesIn(t *testing.T, dir string) (names []string) {
 // noStore is the contents of a store that is not there.
 const noStore = "no store"
 
-// contents is all that a store holds, as text, but for the times in it. A replacement that was killed between its two
+// contents is all that a store holds, as text, except the times in it. A replacement that was killed between its two
 // renames is taken back first, as every command does.
 func contents(t *testing.T, db string) (text string) {
 	t.Helper()
@@ -703,7 +703,7 @@ func TestMain(m *testing.M) {
 	os.Exit(memdir.Tests(withTemplates{m}).Run())
 }
 
-// withTemplates runs tests, and removes behind them the directory that they copy.
+// withTemplates runs tests, and removes after them the directory that they copy.
 type withTemplates struct{ *testing.M }
 
 func (m withTemplates) Run() int {

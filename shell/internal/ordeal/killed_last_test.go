@@ -17,7 +17,7 @@ func TestKilledBehindTheLastStep(t *testing.T) {
 	if err := faults.CheckSupport(); err != nil {
 		t.Skip(err)
 	}
-	const last = 24                // operations: there are fewer behind the rename
+	const last = 24                // operations: there are fewer after the rename
 	before := longtest.Of(2, last) // of them before it
 	step := int64(longtest.Of(3, 1))
 	templateDir(t, "files")

@@ -111,7 +111,7 @@ func (s *session) runScript(ctx context.Context, in io.Reader, name string) erro
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err != nil: // nothing behind it can be read
+		case err != nil: // nothing after it can be read
 			return s.place(next, name, err)
 		}
 		err = s.settle(s.step(ctx, next))

@@ -81,7 +81,7 @@ func TestWritingStatements(t *testing.T) {
 }
 
 // answerData answers the statements of a test. Its arguments are a format, and who confirms
-// decisions: yes, or a person who says-yes or says-no. What goes to people is printed before the data, each line behind
+// decisions: yes, or a person who says-yes or says-no. What goes to people is printed before the data, each line after
 // "! ".
 func answerData(t *testing.T, d *datadriven.TestData, store *Open) string {
 	var out, people bytes.Buffer

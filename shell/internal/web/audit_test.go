@@ -13,7 +13,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
-// draw draws labels, and returns the page behind that.
+// draw draws labels, and returns the page after that.
 func (c *client) draw(size int) *audit {
 	c.Helper()
 	if got := c.send("/ask", "statement", "audit draw "+strconv.Itoa(size), "back", auditPage); got != auditPage {

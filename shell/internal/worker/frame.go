@@ -16,7 +16,7 @@ const (
 	headerBytes = 40
 	sumAt       = 36 // the checksum is the last of the header
 
-	// mostPayload is the most that a frame may have behind its header, in bytes. Senders keep most frames far below.
+	// mostPayload is the most that a frame may have after its header, in bytes. Senders keep most frames far below.
 	mostPayload = 64 << 20
 )
 
@@ -151,7 +151,7 @@ func (r *Reader) Next() (*Frame, error) {
 // A Writer writes frames.
 type Writer struct {
 	out     io.Writer
-	written uint32 // frames behind the job
+	written uint32 // frames after the job
 	header  [headerBytes]byte
 }
 

@@ -57,7 +57,7 @@ func edgesFrame(ends ...[2]uint32) Frame {
 // groupFrame begins the block of the second range with itself.
 func groupFrame() Frame { return Frame{Kind: KindGroup, Row: 1, Column: 1} }
 
-// output runs a worker and returns the frames that it writes but for the end frame.
+// output runs a worker and returns the frames that it writes except for the end frame.
 func output(t testing.TB, in []byte) []Frame {
 	t.Helper()
 	var out bytes.Buffer

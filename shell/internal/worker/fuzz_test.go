@@ -69,7 +69,7 @@ func rightFrames(job Job) []Frame {
 	}
 }
 
-// FuzzOperations gives every operation a frame with any numbers and payload, but a right checksum, behind frames that
+// FuzzOperations gives every operation a frame with any numbers and payload, but a right checksum, after frames that
 // are right.
 func FuzzOperations(f *testing.F) {
 	job := smallJob()

@@ -176,8 +176,8 @@ func (s *spoiling) around(d *diffusion) nearness {
 // A diffusion is where walks end.
 type diffusion struct {
 	strengths []float64       // [n] of A+I
-	returns   []float64       // [n] what a node has of its own PageRank, but for the walk of no step
-	masses    *rowstore.Store // [n×c] what all classes have of it, but for that, times √strength
+	returns   []float64       // [n] what a node has of its own PageRank, except for the walk of no step
+	masses    *rowstore.Store // [n×c] what all classes have of it, except for that, times √strength
 }
 
 // diffuse does so. The caller closes the masses.

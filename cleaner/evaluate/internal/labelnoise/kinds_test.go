@@ -305,7 +305,7 @@ func TestDiffusionIsItsDefinition(t *testing.T) {
 	}
 }
 
-// TestClusterNoiseIsLocal wants of every cluster a large share wrong or none, but for one.
+// TestClusterNoiseIsLocal wants of every cluster a large share wrong or none, except for one.
 func TestClusterNoiseIsLocal(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 4))

@@ -26,7 +26,7 @@ func TestWay(t *testing.T) {
 	w.until("document.querySelector('pre') && document.querySelector('pre').innerText.includes('Score, had the label been')")
 	w.at("/review")
 
-	// The person knows the truth, and is sure of it, but for now and then.
+	// The person knows the truth, and is sure of it, except now and then.
 	decided := map[string]string{}
 	for i := range 50 {
 		card := eval[shown](w, readCard)
