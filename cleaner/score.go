@@ -45,8 +45,8 @@ func (s NodeScore) IsSuspect(threshold float64) bool {
 //
 // Around a hub, or several nodes together, there may be so many nodes that a pass over the graph costs less than to
 // walk around them, or that they do not fit opt.MemoryBudget. One pass then scores all nodes that are left, as in a
-// Rescore, except nodes without stored predictions. If a pass does not fit opt.MemoryBudget either, the error is an *ops.BudgetError. Without a run the error is
-// kv.ErrNotFound, and ErrNoModel or ErrElsewhere if the run cannot score, as one of a Method.
+// Rescore, except nodes without stored predictions. It fails with an *ops.BudgetError if a pass does not fit either,
+// kv.ErrNotFound without a run, and ErrNoModel or ErrElsewhere if the run cannot score, as one of a Method.
 func Score(ctx context.Context, tx *kv.Tx, nodes []kv.NodeID, opt ops.Options) ([]NodeScore, error) {
 	if tx.InUpdate() {
 		opt.Workers = 1 // the transaction is for one goroutine

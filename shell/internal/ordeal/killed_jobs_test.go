@@ -29,7 +29,7 @@ func TestKilledJobs(t *testing.T) {
 func TestPowerFailures(t *testing.T) {
 	tries := asked(t, powerAsked, longtest.Of(1, 2))
 	plans := []faults.Plan{{Kind: faults.Power}}
-	for torn := range uint64(min(tries, 4)) { // one draw seldom leaves a write after the one that should have been synced before it
+	for torn := range uint64(min(tries, 4)) { // one draw seldom loses a write and keeps a later one
 		plans = append(plans, faults.Plan{Kind: faults.Power, Torn: torn + 1})
 	}
 	disturb(t, "power failures", jobsOf(3, powerAsked), tries, plans)
