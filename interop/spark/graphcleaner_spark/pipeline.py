@@ -217,7 +217,8 @@ class Cleaning:
                 .where("source <> target").select("source", "target")
             )
             placed = worker.deal(
-                numbered.mapInArrow(sources.arcs(self._starts), "row bigint, col bigint, key bigint"), F.col("row") * self._ranges + F.col("col"),
+                numbered.mapInArrow(sources.arcs(self._starts), "row bigint, col bigint, key bigint"),
+                F.col("row") * self._ranges + F.col("col"),
                 self._plan.partitions(self._ranges**2, 24 * self._plan.arcs))
             return worker.answers(
                 placed.sortWithinPartitions("row", "col", "key"), self._job("arcs"), binary=self._binary, feed=sources.arcs_feed)
