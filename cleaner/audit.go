@@ -129,7 +129,7 @@ type auditRecord struct {
 	Classes           []string
 	Open              int // draws that people are asked for
 
-	// The order of draws, and what was known of each.
+	// The order of draws, and the facts about each.
 	audit.Sample
 	Labels []kv.Class // numbers in Classes
 
@@ -268,7 +268,7 @@ func ReadAudit(ctx context.Context, tx *kv.Tx) (*Audit, error) {
 		ofAll := func(rate float64) float64 {
 			return (float64(rate*float64(sample.Labels())) + float64(r.KnownWrong)) / all
 		}
-		least, most := float64(a.Found)/all, 1-float64(right)/all // what people have seen is so
+		least, most := float64(a.Found)/all, 1-float64(right)/all // the seen labels are certain
 		within := func(rate float64) float64 { return min(max(rate, least), most) }
 		a.Rate, a.Low, a.High = within(ofAll(e.Rate)), within(ofAll(e.Low)), within(ofAll(e.High))
 		for k, g := range sample.ByGroup(of.answers, of.labels, a.Look, len(r.Classes)) {
@@ -303,7 +303,7 @@ func ReadLook(ctx context.Context, tx *kv.Tx) (look int, behind bool, err error)
 	return of.Look, of.Behind, nil
 }
 
-// An answeredAudit is an audit without what its answers tell, and these.
+// An answeredAudit is an audit without the results of its answers, and these.
 type answeredAudit struct {
 	*Audit
 	sample   *audit.Sample  // without the draws that left

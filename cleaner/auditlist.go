@@ -15,7 +15,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A ListKind says what the labels of a list are good for.
+// A ListKind is the use of the labels of a list.
 type ListKind string
 
 // The kinds of lists.
@@ -215,7 +215,7 @@ func (r *auditRecord) class(name string) kv.Class {
 	return kv.Class(k)
 }
 
-// readLists reads what people say of the draws of lists.
+// readLists reads people's answers to the draws of lists.
 func (r *auditRecord) readLists(ctx context.Context, tx *kv.Tx) (lists []AuditList, err error) {
 	for number, of := range r.Lists {
 		l := AuditList{

@@ -253,7 +253,7 @@ func (l *Lessons) Each(visit func(row int, v kv.NodeID)) {
 	}
 }
 
-// predictBy calls visit with what a network makes of the rows of inputs, concurrently.
+// predictBy calls visit with the outputs of a network for the rows of inputs, concurrently.
 func (p *baseProblem) predictBy(
 	ctx context.Context, net *nn.Network, inputs *rowstore.Store, workers int, visit func(rows kv.Range, logits []float32) error,
 ) error {

@@ -23,7 +23,7 @@ import (
 // With predictions alone the average precision is 0.43.
 const LowHomophily = 0.2
 
-// LabelStatistics says how the labels of a store lie in its graph and what the last run made of them.
+// LabelStatistics says how the labels of a store lie in its graph and the last run's results for them.
 type LabelStatistics struct {
 	Classes []ClassStatistics // by kv.Class
 	Labels  int64             // nodes
@@ -139,7 +139,7 @@ func (s *LabelStatistics) measureConfidence(ctx context.Context, tx *kv.Tx, labe
 	return err
 }
 
-// measureRun counts suspects, and reads what the last run estimates.
+// measureRun counts suspects, and reads the last run's estimates.
 func (s *LabelStatistics) measureRun(ctx context.Context, tx *kv.Tx, labels []kv.Class) error {
 	run, err := LastRun(tx)
 	if errors.Is(err, kv.ErrNotFound) {

@@ -21,7 +21,7 @@
 //	Q[i][j]  Run.Joint          [c×c]        P(ỹ = i, y* = j)
 //	Q[i|j]   Run.Transition     [c×c]        P(ỹ = i | y* = j)
 //	p        Run.MislabelRate   (0,1)        share of wrong labels, as the model estimates it
-//	Z        Features           [n×(2K+1)]   how far the label under test agrees with what is around the node
+//	Z        Features           [n×(2K+1)]   how far the label under test agrees with the nodes around
 //	s        score              [n] in [0,1] the answer: the given label is wrong
 //	τ        Run.Threshold      (0,1)        a suspect has s > τ; see Suspects for the rest
 //
@@ -107,7 +107,7 @@
 // than changes around them.
 //
 // The method works best if neighbours mostly have the same label: [Statistics] measures this. Package evaluate measures
-// how well it finds wrong labels that are made on purpose, and package decide keeps what people decide.
+// how well it finds wrong labels that are made on purpose, and package decide keeps people's decisions.
 //
 // # What a run leaves
 //
@@ -335,7 +335,7 @@ func (o Options) stage(name string) {
 	}
 }
 
-// ops are the options of the operators, with a budget of what is left of MemoryBudget beside held bytes.
+// ops are the options of the operators, with the budget that is left of MemoryBudget beside held bytes.
 func (o Options) ops(footprint int64) ops.Options {
 	return ops.Options{
 		MemoryBudget: o.MemoryBudget - footprint, Workers: o.Workers, Progress: o.Progress, OnStage: o.OnStage,

@@ -134,7 +134,7 @@ func NewRunWriter(b *kv.Bulk, from *ForeignRun) (w *RunWriter, err error) {
 	return w, nil
 }
 
-// begin is the run without what its nodes say.
+// begin is the run without the numbers that come from its nodes.
 func (r *ForeignRun) begin(tx *kv.Tx) *Run {
 	m := r.Model
 	return &Run{
@@ -159,7 +159,7 @@ func (r *ForeignRun) begin(tx *kv.Tx) *Run {
 	}
 }
 
-// Put writes what the run says of a node: its Node, Score, Suggestion and Confidence. Score is NaN for none, and
+// Put writes the results of the run for a node: its Node, Score, Suggestion and Confidence. Score is NaN for none, and
 // Suggestion "" and Confidence NaN. A score or a confidence out of [0,1], or a suggestion without a confidence is an
 // ErrShape.
 func (w *RunWriter) Put(s NodeScore) error {
@@ -204,7 +204,7 @@ func (w *RunWriter) Mark(tx *kv.Tx) (err error) {
 	return run.put(tx)
 }
 
-// Close releases what the writer holds beside the bulk write.
+// Close releases the writer's memory beside the bulk write.
 func (w *RunWriter) Close() error { return w.to.close() }
 
 // Run is the run as far as it was written.

@@ -82,7 +82,7 @@ func Explain(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Exp
 		hops = run.Hops
 	}
 	isElsewhere := run != nil && run.Elsewhere != nil
-	if isElsewhere { // nothing that would be taken for what the run knew
+	if isElsewhere { // nothing that would be taken for knowledge of the run
 		hops = 1
 		e.lacks(fmt.Sprintf("run %d was made elsewhere, on a graph of %d nodes: neighbors and degree are those of the part that is here, and the features behind the score are not here",
 			run.ID, run.Elsewhere.Nodes))
@@ -124,7 +124,7 @@ func Glance(ctx context.Context, tx *kv.Tx, v kv.NodeID, opt ops.Options) (*Expl
 	return e, err
 }
 
-// newExplanation has what is stored of a node and its neighbours. The run and the predictions are nil if there are
+// newExplanation has the stored values of a node and its neighbours. The run and the predictions are nil if there are
 // none.
 func newExplanation(ctx context.Context, tx *kv.Tx, v kv.NodeID) (e *Explanation, run *Run, predictions ops.Source, err error) {
 	if int(v) >= tx.NumNodes() {
@@ -156,7 +156,7 @@ func newExplanation(ctx context.Context, tx *kv.Tx, v kv.NodeID) (e *Explanation
 	return e, run, predictions, e.rankClasses(tx, predictions)
 }
 
-// lacks adds what is missing in the explanation.
+// lacks adds the missing parts to the explanation.
 func (e *Explanation) lacks(what string) {
 	if e.Incomplete != "" {
 		e.Incomplete += "; "

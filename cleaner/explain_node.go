@@ -17,7 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// readNode reads what is stored of the node itself.
+// readNode reads the stored values of the node itself.
 func (e *Explanation) readNode(tx *kv.Tx) error {
 	var err error
 	if e.ID, err = tx.ID(e.Node); err != nil {
@@ -65,7 +65,7 @@ func (e *Explanation) readNode(tx *kv.Tx) error {
 	return err
 }
 
-// readHistory reads what was decided about the node.
+// readHistory reads the decisions about the node.
 func (e *Explanation) readHistory(ctx context.Context, tx *kv.Tx) (err error) {
 	for d, err := range decide.History(ctx, tx, e.Node) {
 		if err != nil {

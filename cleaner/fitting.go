@@ -64,7 +64,7 @@ func (p problem) isHeldOut(v kv.NodeID) bool {
 	return p.crossFitted || p.splits[v] == SplitValidation || p.splits[v] == SplitTest
 }
 
-// leastFitting is the fewest nodes that a model is fitted on. It is far below what it needs to be good.
+// leastFitting is the fewest nodes that a model is fitted on. It is far below the number for a good one.
 const leastFitting = 8
 
 // checkFitting counts the fitting set, or says what it lacks.

@@ -21,7 +21,7 @@ type inputs struct {
 	tx     *kv.Tx
 	joins  bool   // predictions from outside are to be joined with those of the built-in classifier
 	use    string // Run.PredictionUse
-	order  string // what tellOrder says of predictions from outside
+	order  string // the answer of tellOrder for predictions from outside
 	newest int64  // entry of the history
 	commit uint64
 	writes int64 // of predictions
@@ -83,7 +83,7 @@ func readInputs(ctx context.Context, tx *kv.Tx, place *workplace.Place, opt Opti
 	return in, nil
 }
 
-// Close gives back what the inputs hold.
+// Close gives back the memory and files of the inputs.
 func (in *inputs) Close() error { return errors.Join(in.mixture.Close(), in.free()) }
 
 // readPredictions finds the predictions, each node's unless those without are predicted, or not scored.
@@ -138,7 +138,7 @@ func tellUnpredicted(count int64) string {
 	return plural(int(count), "node") + " without predictions, and so without a score"
 }
 
-// leaveOut takes nodes out of what is tested and fitted. Their labels still count for the nodes around them.
+// leaveOut takes nodes out of the tested and fitted ones. Their labels still count for the nodes around them.
 func (p *problem) leaveOut(nodes kv.NodeSet) {
 	p.tested = slices.Clone(p.labels)
 	for v := range nodes.All() {
@@ -174,7 +174,7 @@ func (in *inputs) join(ctx context.Context, opt Options) (err error) {
 	return nil
 }
 
-// run is the run of a result, and tells what speaks against it.
+// run is the run of a result, and tells doubts about it.
 func (in *inputs) run(result *scoring, homophily *LabelStatistics, start time.Time, opt Options) *Run {
 	warnings := warningsOf(homophily, in.order, result.model)
 	for _, warning := range warnings {
@@ -322,7 +322,7 @@ const (
 	SplitTrain      = splitting.Train      // to train the base classifier
 	SplitValidation = splitting.Validation // to fit on, where the base classifier may have seen the labels of the others
 	SplitTest       = splitting.Test       // to measure the base classifier
-	SplitUnused     = splitting.Unused     // of a drawn split, what none of the shares takes: its labels teach nothing
+	SplitUnused     = splitting.Unused     // of a drawn split, nodes in none of the shares: their labels teach nothing
 )
 
 // ParseSplit knows none (or ""), train, val (or valid, validation) and test, in upper or lower case. ErrSplit for

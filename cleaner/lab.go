@@ -43,7 +43,7 @@ type Trial struct {
 // nodes that are measured, and the data of a competitor.
 const trialBytes = 46
 
-// NewLab reads labels and graph. The budget of its steps is that of opt without what the caller holds. The caller
+// NewLab reads labels and graph. The budget of its steps is that of opt less the caller's memory. The caller
 // closes it.
 func NewLab(ctx context.Context, tx *kv.Tx, opt Options) (l *Lab, err error) {
 	if opt, err = opt.withDefaults(); err != nil {
@@ -71,7 +71,7 @@ func NewLab(ctx context.Context, tx *kv.Tx, opt Options) (l *Lab, err error) {
 	return l, err
 }
 
-// Close gives back what the lab holds.
+// Close gives back the memory and files of the lab.
 func (l *Lab) Close() error { return l.diagonals.Close() }
 
 // Operators are the options of the operators.
@@ -116,7 +116,7 @@ func (l *Lab) problem(ctx context.Context, t Trial) (baseProblem, Options, error
 	return base, opt, err
 }
 
-// Train trains the built-in classifier, and returns what it predicts. The caller closes it.
+// Train trains the built-in classifier, and returns its predictions. The caller closes them.
 func (l *Lab) Train(ctx context.Context, t Trial) (*rowstore.Store, error) {
 	base, opt, err := l.problem(ctx, t)
 	if err != nil {

@@ -116,7 +116,7 @@ func PickFeatures(rows []float32, classes int, tested []kv.Class, into []float32
 	}
 }
 
-// A PieceModel is a label model, with what it says of all labels, and what it must know to score a piece. It can be
+// A PieceModel is a label model, with its findings on all labels, and the data for scoring a piece. It can be
 // kept as JSON without a loss.
 type PieceModel struct {
 	Census *Census
@@ -358,7 +358,7 @@ func FitModel(ctx context.Context, in FitInput) (_ *PieceModel, err error) {
 	return m, nil
 }
 
-// check returns ErrShape if what workers have reported does not fit together.
+// check returns ErrShape if the reports of workers do not fit together.
 func (in *FitInput) check() error {
 	c := len(in.Census.Names)
 	if err := in.Census.check(); err != nil {

@@ -23,7 +23,7 @@ type problem struct {
 	graph       ops.Graph
 	place       *workplace.Place
 	diagonals   *ops.Diagonals  // of at least Options.Hops hops; nil: score computes them
-	order       splitting.Order // what is drawn at random is drawn in it
+	order       splitting.Order // of random draws
 	labels      []kv.Class      // [n] by NodeID, the given labels, which are under test
 	classes     int
 	names       []string         // of the classes; nil: they have none
@@ -31,7 +31,7 @@ type problem struct {
 	drawn       bool             // splits were drawn
 	storeSplits []Split          // the splits of the store [n]: whoever made predictions may have used them; nil: it has none
 	predictions ops.Source       // [n×classes], column j is Class j
-	verdicts    []decide.Verdict // ascending by node; what people have said of labels
+	verdicts    []decide.Verdict // ascending by node; people's verdicts on labels
 	method      method.Method    // that is asked for; nil: the label model
 	source      string           // SourceImported or SourceBuiltIn; "": the store has no predictions
 	ownBase     bool             // the built-in classifier makes the predictions, or those that they are joined with

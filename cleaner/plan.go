@@ -183,12 +183,12 @@ func (c counts) plan(opt Options) (*Plan, error) {
 // joins says whether predictions from outside are joined with those of the built-in classifier.
 func (p *Plan) joins() bool { return p.trains && p.predictions }
 
-// score adds what the stages from the noise to the results take.
+// score adds the memory of the stages from the noise to the results.
 func (p *Plan) score(opt Options, operators ops.Options) (err error) {
 	c := p.counts
 	cells := 4 * int64(width(opt.Method, opt.Hops)) // bytes of the features of a label
 	columns := c.classes                            // that are propagated
-	var z, temporary int64                          // bytes of all features, and of what lies beside them
+	var z, temporary int64                          // bytes of all features, and of the files beside them
 	if opt.Method == nil {
 		most := p.sampleCells()
 		labellings := 1 + labelmodel.CountRivals(c.classes)
@@ -222,7 +222,7 @@ func (p *Plan) sampleCells() int64 {
 	return int64(min(p.labels, mostModelNodes(p.classes))) * int64(p.classes)
 }
 
-// resultBytes bounds what is stored of a node: columns of the scores, and the index on them. 20 to 23 bytes were
+// resultBytes bounds the stored bytes of a node: columns of the scores, and the index on them. 20 to 23 bytes were
 // measured.
 const resultBytes = 45
 
@@ -284,8 +284,8 @@ const (
 	sampleBytes   = 5*4 + 1   // a node of a sample: labels, what people said, place in file order; planted labels
 )
 
-// What matrices between classes take.
-const fitLines = 2 * 4 // of a labelFit: its background, and what a modelState has; those of the fit before may still be there
+// Matrices between classes.
+const fitLines = 2 * 4 // of a labelFit: its background, and those of a modelState; those of the fit before may still be there
 
 // matrixBytes is the memory of the matrices between classes, for a number of classes and of fitting nodes.
 func matrixBytes(m method.Method, classes, fitting int) int64 {

@@ -51,7 +51,7 @@ func checkRuns(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 	return nil
 }
 
-// eachBrokenRun hands to do the runs that cannot be read, and the last one if what it has fitted cannot be, and says why.
+// eachBrokenRun hands to do the runs that cannot be read, and the last one if its model cannot be, and says why.
 // It returns the ID of the last run that can be read.
 func eachBrokenRun(tx *kv.Tx, do func(key string, isLast bool, why error) error) (last int64, err error) {
 	var keys []string
@@ -167,7 +167,7 @@ func removeBroken(tx *kv.Tx) (done []kv.Correction, err error) {
 	return done, err
 }
 
-// forgetModel removes what is kept of the last run only, so that it is not taken for that of the run before.
+// forgetModel removes the data kept of the last run only, so that it is not taken for that of the run before.
 func forgetModel(tx *kv.Tx) error {
 	return errors.Join(tx.Documents(fitSpace).Put(fitKey, fitRecord{}), dropMixture(tx))
 }

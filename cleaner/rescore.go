@@ -264,7 +264,7 @@ func scoreEach(
 	return scores, err
 }
 
-// leastDifference is the least by which a score changes, as a share of what it is away from 0 and from 1: below it
+// leastDifference is the least by which a score changes, as a share of its distance from 0 and from 1: below it
 // the score is as it was.
 const leastDifference = 1e-6
 
@@ -290,7 +290,7 @@ func writeChanges(ctx context.Context, s *kv.Store, run *Run, scores []NodeScore
 	})
 }
 
-// write stores what differs from what is stored.
+// write stores the values that differ from the stored ones.
 func (s *NodeScore) write(tx *kv.Tx) error {
 	text := func(value string) kv.Value {
 		if value == "" {

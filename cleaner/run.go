@@ -108,7 +108,7 @@ type fitRecord struct {
 	Kept  keptFit
 }
 
-// A runRecord is a Run on disk, without what was fitted.
+// A runRecord is a Run on disk, without the fitted model.
 type runRecord struct {
 	Run                     `msgpack:",inline"`
 	Started                 int64 // Unix seconds
@@ -138,7 +138,7 @@ func (r *Run) put(tx *kv.Tx) error {
 	return errors.Join(err, tx.Documents(fitSpace).Put(fitKey, fitRecord{r.ID, r.Model, r.joint, r.kept}))
 }
 
-// readRun reads a run by its key in runsSpace, without what was fitted.
+// readRun reads a run by its key in runsSpace, without the fitted model.
 func readRun(tx *kv.Tx, key string) (*Run, error) {
 	var record runRecord
 	if err := tx.Documents(runsSpace).Get(key, &record); err != nil {
@@ -181,7 +181,7 @@ func lastRun(tx *kv.Tx) (*Run, error) {
 	return readRun(tx, key)
 }
 
-// Runs returns every run, oldest first, without what was fitted, which LastRun has.
+// Runs returns every run, oldest first, without the fitted models; LastRun has its model.
 func Runs(tx *kv.Tx) ([]*Run, error) {
 	var runs []*Run
 	for key, err := range tx.Documents(runsSpace).Keys() {
@@ -313,7 +313,7 @@ func (r *Run) predictions(tx *kv.Tx) (ops.Source, error) {
 	return inOrderOf(matrix, r.Classes), nil
 }
 
-// isUntaught is problem.isUntaught by what was kept; nil knows nothing.
+// isUntaught is problem.isUntaught by the kept data; nil knows nothing.
 func (k *keptFit) isUntaught(v kv.NodeID, label kv.Class) bool {
 	if k == nil || k.Taught == nil || label == kv.NoClass {
 		return false

@@ -18,7 +18,7 @@ import (
 // writeRows is how many rows are handed to the store at once.
 const writeRows = 1 << 13
 
-// A runWriter writes what a run says of nodes.
+// A runWriter writes the results of a run for nodes.
 type runWriter struct {
 	run                                    *Run
 	scores, suggestions, confidences, runs runColumn
@@ -86,7 +86,7 @@ func (w *runWriter) mark(ctx context.Context, tx *kv.Tx) error {
 	return errors.Join(w.run.Recount(ctx, tx), w.run.put(tx))
 }
 
-// put writes what a run says of the nodes first ≤ v < end.
+// put writes the results of a run for the nodes first ≤ v < end.
 func (w *runWriter) put(first, end kv.NodeID, result *scoring) error {
 	for v := first; v < end; v++ {
 		score, suggestion := result.scores.Data[v], result.suggested.Data[v]

@@ -13,7 +13,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// A NodeScore says what the model of the last run makes of one node, as the graph is in a snapshot.
+// A NodeScore is the score of one node by the model of the last run, as the graph is in a snapshot.
 type NodeScore struct {
 	Node       kv.NodeID
 	ID         string
@@ -146,13 +146,13 @@ func (s *scorer) findStale() error {
 	return nil
 }
 
-// isStored says whether what is stored of a node is up to date.
+// isStored says whether the stored score of a node is up to date.
 func (s *scorer) isStored(v kv.NodeID) bool {
 	_, stale := s.stale[v]
 	return s.known && !stale
 }
 
-// readStored reads what is stored of a node that has predictions.
+// readStored reads the stored score of a node that has predictions.
 func (s *scorer) readStored(of *NodeScore) error {
 	score, err := s.tx.Value(of.Node, ScoreColumn)
 	if err != nil {
@@ -250,7 +250,7 @@ func (s *scorer) score(v kv.NodeID) (NodeScore, error) {
 	return result, nil
 }
 
-// predict puts into row what the kept classifier predicts of a node, and returns false if it cannot.
+// predict puts the kept classifier's prediction of a node into row, and returns false if it cannot.
 func (s *scorer) predict(v kv.NodeID) (ok bool, err error) {
 	if s.unknown == nil {
 		f, err := openFiller(s.tx)

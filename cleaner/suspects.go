@@ -57,7 +57,7 @@ func contradicted(label kv.Class, predictions []float32, votes []float64) bool {
 	return predictions[label] < slices.Max(predictions) && votes[label] < slices.Max(votes)
 }
 
-// suspectFacts reads what beside the score makes a node a suspect.
+// suspectFacts reads the values beside the score that make a node a suspect.
 type suspectFacts struct{ labels, suggestions, decisions *kv.ColumnReader }
 
 func readSuspectFacts(tx *kv.Tx) (f suspectFacts, err error) {

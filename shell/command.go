@@ -120,7 +120,7 @@ type streams struct {
 	stages    stageLog      // of the command
 	args      []string      // the command line, without the program
 	command   string        // that runs, such as clean; "" before it is known
-	arguments *kong.Context // what the command line says
+	arguments *kong.Context // the parsed command line
 	asked     *askedJob     // nil except for a command that another process asked for
 }
 

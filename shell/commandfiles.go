@@ -89,7 +89,7 @@ func checkPlace(flag, path string) error {
 	return nil
 }
 
-// newFileMode is the mode of a new file, less what the umask takes away.
+// newFileMode is the mode of a new file, less the bits of the umask.
 const newFileMode = 0o666
 
 // privateMode is that of a new file with the tag private, such as a backup: its owner's alone, as the store is.

@@ -98,7 +98,7 @@ func (s *streams) echo(words ...string) {
 	s.say("\n$ %s %s", s.program, strings.Join(words, " "))
 }
 
-// show prints the first suspects, and judges all of them by what was planted.
+// show prints the first suspects, and judges all of them by the planted labels.
 func (c *demoCommand) show(ctx context.Context, store *kv.Store, mislabels map[string]bool, s *streams) error {
 	const first = "suspects limit 10"
 	s.echo("shell", c.Dir, "-c", first)

@@ -91,7 +91,7 @@ func (t *task) do(ctx context.Context, s *streams) *taskResult {
 	}
 	s.asked.reserve(t.Memory)
 	var asks *query.Question
-	said := t.Confirmed != [sha256.Size]byte{} // what comes before the question
+	said := t.Confirmed != [sha256.Size]byte{} // the lines before the question
 	to := prompt.Listener{Out: s.out, Notice: func(line string) {
 		if !said {
 			s.say("%s", line)

@@ -82,7 +82,7 @@ func evaluationTable(evaluation *evaluate.Result) *query.Result {
 	return query.NewTable(columns, rows)
 }
 
-// writingFlags calls run, and writes what it measures to the file of --flags, if there is one:
+// writingFlags calls run, and writes its measurements to the file of --flags, if there is one:
 //
 //	repeat,method,id,true_label,given_label,score,flagged
 //

@@ -17,7 +17,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/shell/stream"
 )
 
-// exportCommand writes what a store holds to a file.
+// exportCommand writes a part of a store to a file.
 type exportCommand struct {
 	DB   string `arg:"" name:"DB" help:"Directory of the store."`
 	What string `arg:"" name:"WHAT" enum:"scores,suspects,labels,decisions,verdicts,predictions,features,transition" help:"scores, suspects, labels, decisions, verdicts, predictions, features or transition."`

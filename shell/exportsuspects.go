@@ -43,7 +43,7 @@ func suspectsAbove(ctx context.Context, tx *kv.Tx, threshold float64, workers in
 	return nodeTable(ctx, tx, nodes, scoreColumnsOf(tx), scoreProperties, workers, func(values []kv.Value) []kv.Value { return values })
 }
 
-// verdictTable has what clean takes from the decisions.
+// verdictTable has the verdicts that clean takes from the decisions.
 func verdictTable(ctx context.Context, tx *kv.Tx) (*query.Result, error) {
 	verdicts, err := cleaner.Verdicts(ctx, tx)
 	if err != nil {

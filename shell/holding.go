@@ -151,7 +151,7 @@ func growHeap(bytes int64) int64 {
 
 var heapMoving sync.Mutex
 
-// allow refuses what writes if the holder only reads.
+// allow refuses writing commands if the holder only reads.
 func (j *askedJob) allow(writes bool) error {
 	if writes && j.readOnly {
 		return fmt.Errorf("process %d serves the store with --read-only, and refuses what writes: %w", os.Getpid(), kv.ErrReadOnly)

@@ -19,7 +19,7 @@ type messageFlags struct {
 	Log   string `enum:"text,json" default:"text" help:"Format of standard error: text, or json (one object per line)."`
 }
 
-// messages say to people, on standard error, what is no data.
+// messages are written to people, on standard error, and are no data.
 type messages struct {
 	err   io.Writer
 	flags messageFlags

@@ -77,7 +77,7 @@ func withStore(dir string, opt kv.Options, fn func(*kv.Store) error) (err error)
 	return fn(store)
 }
 
-// withStoreToRead is withStore for what only reads.
+// withStoreToRead is withStore for reading alone.
 func withStoreToRead(dir string, memory int64, fn func(*kv.Store) error) (err error) {
 	store, err := openToRead(dir, memory)
 	if err != nil {

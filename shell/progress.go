@@ -143,7 +143,7 @@ func (c *stageFile) AfterApply(s *streams) error {
 }
 
 // A stageLog collects the finished stages of a command for --stats. Beside those of the work there are start, until the
-// command line is read; open and close, of the store; end, of what comes after all others.
+// command line is read; open and close, of the store; end, of the time after all others.
 type stageLog struct {
 	file   string // "": none is wanted
 	mu     sync.Mutex

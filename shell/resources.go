@@ -45,7 +45,7 @@ func (c *resources) apply(s *streams) error {
 
 const (
 	// heapShare is the part of the memory that the garbage collector keeps the heap in, as a divisor: tiles, which are
-	// the better part of the work of clean, lie outside it, and so do stacks and what the collector needs itself.
+	// the better part of the work of clean, lie outside it, and so do stacks and the collector's own memory.
 	heapShare = 2
 
 	// leastHeap is the live heap of a clean of a hundred thousand nodes, in bytes: below it the collector would run all
@@ -77,7 +77,7 @@ func leastMemoryFor(work int64) int64 {
 // the workers, and garbage that is not collected yet.
 const processBytes = 48 << 20
 
-// store is the part of the memory that an open store may hold; work is the rest beside what the program itself takes,
+// store is the part of the memory that an open store may hold; work is the rest without the program's own memory,
 // if there is that much.
 func (c *resources) store() int64 { return int64(c.Memory) / 4 }
 func (c *resources) work() int64 {

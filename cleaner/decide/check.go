@@ -162,7 +162,7 @@ func (c *historyChecker) nodes(ctx context.Context) error {
 	return nil
 }
 
-// A difference is a value of a node that is not what the history says, or cannot be read.
+// A difference is a value of a node that differs from the history, or cannot be read.
 type difference struct {
 	node     kv.NodeID
 	column   string

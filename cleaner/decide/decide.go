@@ -1,4 +1,4 @@
-// Package decide keeps what people decided about labels, in a history that only grows. It computes no score. It reads
+// Package decide keeps people's decisions about labels, in a history that only grows. It computes no score. It reads
 // the results of the last run for a node, so that an entry can record the score that the person saw.
 //
 // [Write] makes decisions and [Undo] takes the last step of them back; [History] and [LabelsAfter] read them
@@ -88,7 +88,7 @@ func ParseKind(word string) (Kind, error) {
 // A Decision is one entry of the history: a decision about one node, or its undo.
 type Decision struct {
 	Seq  int64 // 1, 2, … without gaps
-	Step int64 // 1, 2, …: what one Write made, or what Undo made to take one back
+	Step int64 // 1, 2, …: the number of a Write, or of an Undo of one
 
 	// Times are UTC, to the microsecond. EntryTime is never before that of an earlier entry; Time can be, where
 	// decisions are entered that were made elsewhere.
@@ -105,8 +105,8 @@ type Decision struct {
 	// Label is the label after: To, unless the node is disputed or other people are more.
 	Label string
 
-	Before, After         Kind // what Column says before and after
-	WasDisputed, Disputed bool // what DisputedColumn says before and after
+	Before, After         Kind // the value of Column before and after
+	WasDisputed, Disputed bool // the value of DisputedColumn before and after
 
 	Who, Why string
 	Run      int64   // the run that last scored the node; 0: none
@@ -151,7 +151,7 @@ type Options struct {
 	Last int64            // the step that Undo is to take back; if another one is the last, it returns ErrChanged. 0: any
 }
 
-// Limits on what a decision says, in bytes.
+// Limits on the texts of a decision, in bytes.
 const (
 	MaxWho = 256
 	MaxWhy = 4096

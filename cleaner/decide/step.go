@@ -118,7 +118,7 @@ type draft struct {
 	unscored bool // of an undo: the score of the node goes
 
 	// Of an entry.
-	decidedBy kv.Value // what DecidedByColumn has after it
+	decidedBy kv.Value // the value of DecidedByColumn after it
 	isRemoved bool     // the node was removed: only the history changes
 }
 
@@ -292,7 +292,7 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("%d nodes have changed since they were shown, such as %s: %s", e.Count, e.ID, e.change())
 }
 
-// change says what is not what it was.
+// change names the values that have changed.
 func (e *ChangedError) change() string {
 	text := func(label string) string { return cmp.Or(label, "none") }
 	switch {

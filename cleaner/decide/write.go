@@ -132,7 +132,7 @@ func (r *refusals) err() error {
 	return r.first
 }
 
-// put writes an entry, and what it changes of its node.
+// put writes an entry, and the values of its node that it changes.
 func (d *draft) put(tx *kv.Tx) error {
 	history := tx.Space(historySpace)
 	if err := history.KeepTwice(); err != nil {

@@ -39,7 +39,7 @@ var areaLeast = 400
 // bits from 32 on.
 const areaRunSeed = 63
 
-// Second words of the seed, so that what else is drawn with the seed is independent.
+// Second words of the seed, so that other draws with the seed are independent.
 const (
 	streamThreshold uint64 = 0x74687265 // "thre"
 	streamNetwork   uint64 = 0x62617365 // "base"

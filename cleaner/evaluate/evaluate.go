@@ -140,7 +140,7 @@ func Run(ctx context.Context, s *kv.Store, opt Options) (result *Result, err err
 	return result, nil
 }
 
-// An evaluator holds what the repeats share.
+// An evaluator holds the data that the repeats share.
 type evaluator struct {
 	opt     Options
 	methods []method

@@ -12,7 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A trial is a graph with noise and split drawn, and what a classifier predicts.
+// A trial is a graph with noise and split drawn, and the predictions of a classifier.
 type trial struct {
 	cleaner.Trial
 	lab   *cleaner.Lab

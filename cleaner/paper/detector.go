@@ -45,7 +45,7 @@ type fittingRows struct {
 	planted func(row uint32) bool
 }
 
-// row copies what the detector sees of a row to x.
+// row copies the columns of a row that the detector sees to x.
 func (s *fittingRows) row(r uint32, x []float32) []float32 {
 	all := s.z[int(r)*s.width:][:s.width]
 	for i, f := range s.columns {

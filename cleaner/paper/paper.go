@@ -34,7 +34,7 @@ const (
 	sampleRate = 0.5 // share of the fitting nodes on which wrong labels are planted
 )
 
-// The published method, and what it is without one of its parts.
+// The published method, and the method without one of its parts.
 var (
 	Published       method.Method = published{}
 	LabelsOnly      method.Method = published{withoutPredictions: true} // the detector sees L1 … LK

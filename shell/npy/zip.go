@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// maxInflation is the most that deflate can make of a byte: a member that claims more is not what it says.
+// maxInflation is the most that deflate can make of a byte: a member that claims more is damaged.
 const maxInflation = 1032
 
 // openZip opens an .npz: a CSR matrix if it holds one, else a single dense array.

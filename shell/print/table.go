@@ -56,7 +56,7 @@ func (p *tablePrinter) end() error {
 	return p.measure()
 }
 
-// measure fixes the widths and prints what was waiting for them.
+// measure fixes the widths and prints the rows that waited for them.
 func (p *tablePrinter) measure() error {
 	head, rule := make([]string, len(p.columns)), make([]string, len(p.columns))
 	p.widths = make([]int, len(p.columns))

@@ -144,7 +144,7 @@ func (q *query) tally(t total, g *grouping) (tallyOf, error) {
 	return of, nil
 }
 
-// kind is the kind of what the tally comes to.
+// kind is the kind of the tally's result.
 func (o tallyOf) kind() kv.Kind {
 	if o.function == "avg" || o.function == "sum" && o.column.Kind != kv.KindInt {
 		return kv.KindFloat

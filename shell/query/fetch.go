@@ -160,7 +160,7 @@ func (f *Fetcher) rows(ctx context.Context, nodes iter.Seq2[kv.NodeID, error]) i
 	}
 }
 
-// bytesOf is about what rows take in memory.
+// bytesOf is the memory of rows, about.
 func bytesOf(rows [][]kv.Value) (bytes int64) {
 	for _, row := range rows {
 		bytes += 64 + int64(len(row))*int64(unsafe.Sizeof(kv.Value{}))
@@ -233,7 +233,7 @@ func (f *Fetcher) Fetch(ctx context.Context, nodes []kv.NodeID) ([][]kv.Value, e
 	return rows, nil
 }
 
-// walk keeps what finding the last node told of it.
+// walk keeps the value that the plan read for the last node.
 func (f *Fetcher) walk(v kv.NodeID) {
 	property, value := f.plan.LastValue()
 	if property == "" {
@@ -324,7 +324,7 @@ func newVisit(of uint32, row int) visit { return visit(of)<<32 | visit(uint32(ro
 func (v visit) of() uint32 { return uint32(v >> 32) }
 func (v visit) row() int   { return int(uint32(v)) }
 
-// eachVisit yields what visits are of.
+// eachVisit yields the numbers that visits are of.
 func eachVisit[N ~uint32 | ~int](visits []visit) iter.Seq[N] {
 	return func(yield func(N) bool) {
 		for _, v := range visits {

@@ -40,7 +40,7 @@ type group struct {
 	tallies []tally
 }
 
-// A tallyOf says what is tallied of one value of the rows: min, max, avg or sum.
+// A tallyOf names the tally of one value of the rows: min, max, avg or sum.
 type tallyOf struct {
 	function string
 	column   ColumnInfo
@@ -191,7 +191,7 @@ func (t *tally) takeBest(function string, value kv.Value) (bytes int64) {
 	return bytes
 }
 
-// merge adds what another group has counted.
+// merge adds the counts of another group.
 func (o *group) merge(other *group, of []tallyOf) {
 	o.count += other.count
 	for i := range o.tallies {

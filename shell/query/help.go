@@ -11,7 +11,7 @@ type Page struct {
 	Name     string
 	Usage    string // its forms, a line each
 	Summary  string // one line
-	Text     string // what the summary leaves out
+	Text     string // the rest after the summary
 	Examples []string
 }
 

@@ -140,7 +140,7 @@ func arcWeight(w float32) kv.Value {
 	return kv.ValueOf(float64(w))
 }
 
-// neighborRows yields what columns name of the nodes of each level.
+// neighborRows yields the values in columns of the nodes of each level.
 func (q *query) neighborRows(ctx context.Context, levels [][]kv.NodeID, edges neighborEdges, columns []ColumnInfo) (iter.Seq2[[]kv.Value, error], error) {
 	var names []string                  // properties of the nodes
 	places := make([]int, len(columns)) // of the edge columns from 0 on, the hop −1

@@ -18,7 +18,7 @@ import (
 // defaultSortBytes is the memory for the order of rows if none was set. Rows that do not fit wait in a temporary file.
 const defaultSortBytes = 64 << 20
 
-// A rowQuery is a list of rows that are not nodes, with what its clauses ask for.
+// A rowQuery is a list of rows that are not nodes, with its clauses.
 type rowQuery struct {
 	find    index.Query
 	columns []ColumnInfo // of the answer
@@ -257,7 +257,7 @@ func appendOrder(b []byte, v kv.Value, descending bool) []byte {
 	return b
 }
 
-// cutKey is the inverse of appendKey. It returns what follows the key.
+// cutKey is the inverse of appendKey. It returns the bytes after the key.
 func cutKey(b []byte) (v kv.Value, rest []byte) {
 	kind, b := b[0], b[1:]
 	switch kv.Kind(kind) {

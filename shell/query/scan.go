@@ -81,7 +81,7 @@ func (t token) is(word string) bool {
 type scanner struct {
 	text string
 	base int // offset of text[0]
-	pos  Pos // of what is scanned next
+	pos  Pos // of the next token
 }
 
 func newScanner(text string, at Pos) scanner {

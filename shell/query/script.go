@@ -120,5 +120,5 @@ func (s *Script) hand(end Pos, dot bool) Step {
 	return Step{Text: text, Pos: s.begin, Dot: dot}
 }
 
-// drop forgets what was looked at.
+// drop forgets the text that was looked at.
 func (s *Script) drop() { s.scan, s.start = newScanner(s.scan.rest(), s.scan.pos), s.scan.pos }

@@ -31,7 +31,7 @@ const noComment = '\n'
 // A layout is how one text is written, as its first line shows.
 type layout struct {
 	separator byte // 0 of a file that is no text
-	comment   byte // what all lines begin with that are no rows, or noComment
+	comment   byte // the mark of lines that are no rows, or noComment
 	comments  int  // lines before the first record
 	numbered  bool // there is no header
 }
@@ -103,7 +103,7 @@ func separatorOf(plain []byte, form Form) byte {
 	return ','
 }
 
-// unquoted is a line without what stands in quotes.
+// unquoted is a line without its quoted text.
 func unquoted(line []byte) []byte {
 	var rest []byte
 	for i, part := range bytes.Split(line, []byte{'"'}) {
@@ -164,7 +164,7 @@ func (r *Reader) IsText() bool { return r.layout.separator != 0 }
 // Numbered says whether a text has no header, so that its columns have numbers.
 func (r *Reader) Numbered() bool { return r.layout.numbered }
 
-// separators are the words for what separates columns.
+// separators are the names of the separators of columns.
 var separators = map[byte]string{',': "commas", '\t': "tabs", ';': "semicolons", '|': "bars", blanks: "blanks"}
 
 // Form says how the file was read, such as "blanks, no header, comments # (2 lines)". It is empty for what the name of

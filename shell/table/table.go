@@ -30,7 +30,7 @@ type Error struct {
 	Line   int64  // 1-based line of a text file, or 1-based row of a parquet file; 0: the file as a whole
 	Column string // empty: the record as a whole
 	Msg    string
-	Err    error // what Msg was made of, if anything
+	Err    error // the error behind Msg, if any
 }
 
 // Unwrap returns Err.
@@ -79,7 +79,7 @@ type file struct {
 	size    int64
 	read    func() int64 // bytes of the file consumed so far; any goroutine
 	chunks  func() rows  // returns an empty chunk
-	first   rows         // what is after the header in the chunk that has it; nil once it is taken
+	first   rows         // the rest of the chunk with the header; nil once it is taken
 	closes  []io.Closer
 }
 

@@ -21,7 +21,7 @@ type textFile struct {
 	path       string
 	in         io.Reader
 	separator  byte
-	comment    byte // what lines begin with that are no records
+	comment    byte // the mark of lines that are no records
 	ofLines    bool // a record is a line: no line ends within quotes
 	chunkBytes int
 	header     []string // nil until it has been read
@@ -184,7 +184,7 @@ func (f *textFile) quotedRecord(data []byte, last bool) (length int, ok bool) {
 	}
 }
 
-// checkText refuses what is no text.
+// checkText refuses a file that is no text.
 func checkText(text []byte) error {
 	if bytes.IndexByte(text, 0) >= 0 {
 		return errors.New("got a NUL byte, want text")
@@ -241,7 +241,7 @@ func (c *textChunk) next() (Row, error) {
 	return Row{}, io.EOF
 }
 
-// withoutReturn drops what is left of an end of line CRLF.
+// withoutReturn drops the CR of an end of line CRLF.
 func withoutReturn(line []byte) []byte {
 	if n := len(line); n > 0 && line[n-1] == '\r' {
 		return line[:n-1]

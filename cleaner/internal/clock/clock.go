@@ -15,7 +15,7 @@ type Clock struct {
 	told  float64 // seconds of all stages so far
 }
 
-// New begins now. It returns, too, what operators tell. Both are nil if nobody is told.
+// New begins now. It returns, too, the OnStage of operators. Both are nil if nobody is told.
 func New(tell func(ops.Stage)) (c *Clock, onStage func(ops.Stage)) {
 	if tell == nil {
 		return nil, nil

@@ -6,7 +6,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 )
 
-// Flips returns what synthetic mislabels are drawn from [c×c]: row j is the distribution of the label that
+// Flips returns the matrix that synthetic mislabels are drawn from [c×c]: row j is the distribution of the label that
 // is planted on a node labelled j. It is column j of the transition matrix without its diagonal, renormalised; where
 // the column has no mass off the diagonal, or is NaN, it is uniform over the other classes. With a single class there
 // is no other, and the row is zero.

@@ -48,7 +48,7 @@ const MostSweeps = 200
 type labelFit struct {
 	classes, width int                     // of x
 	labels         []kv.Class              // [rows]
-	kinds          []kind                  // what is known of the true classes of rows; the first is of rows without a label
+	kinds          []kind                  // knowledge of the true classes of rows; the first is of rows without a label
 	kindOf         []int32                 // [rows]
 	noise          []float64               // [kinds×classes], of a sweep; see noiseUnder
 	alike          bool                    // all pairs of classes have one rate
@@ -169,7 +169,7 @@ func newLabelFit(ctx context.Context, dir *scratch.Dir, of Rows, workers int) (f
 // Close gives the arrays back.
 func (f *labelFit) Close() error { return errors.Join(f.x.Close(), f.posterior.Close()) }
 
-// findKinds finds out what is known of the rows.
+// findKinds finds the kinds of the rows.
 func (f *labelFit) findKinds(truth []kv.Class) {
 	f.kinds, f.kindOf = []kind{{kv.NoClass, kv.NoClass}}, make([]int32, len(f.labels))
 	places := make(map[kind]int32)

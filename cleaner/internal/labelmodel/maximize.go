@@ -47,7 +47,7 @@ func (f *labelFit) start(rate float64) *modelState {
 }
 
 // What a sweep sums up over rows: the log-likelihood, the gradient [width], the upper triangle of the curvature
-// [width×(width+1)/2] of the weights, and by class what posteriors exceed chances by.
+// [width×(width+1)/2] of the weights, and by class the surplus of posteriors over chances.
 func (f *labelFit) sumWidth() int { return f.weightSums() + f.classes }
 
 func (f *labelFit) weightSums() int { return 1 + f.width + f.width*(f.width+1)/2 }

@@ -13,7 +13,7 @@ const chunkCells = 1024
 
 // A sweepScratch is the memory that a worker sweeps a few rows in.
 type sweepScratch struct {
-	chance, excess    []float64 // [rows×classes]: P(y* = k), and what the posteriors exceed it by
+	chance, excess    []float64 // [rows×classes]: P(y* = k), and the surplus of the posteriors over it
 	likelihood        []float64 // [rows], in the end its logarithm
 	means, deviations []float64 // [width] of features, and of those of a class from them
 }

@@ -14,7 +14,7 @@ import (
 // ErrFewFittingNodes is returned if the fitting set is too small to learn from.
 var ErrFewFittingNodes = errors.New("cleaner: too few fitting nodes")
 
-// A Method scores labels. A cleaning brings predictions, features and a fitting set, and writes what comes of them.
+// A Method scores labels. A cleaning brings predictions, features and a fitting set, and writes the results.
 type Method interface {
 	Name() string // of its preset
 
@@ -27,7 +27,7 @@ type Method interface {
 	Score(ctx context.Context, c *Case, scores []float32) (Result, error)
 }
 
-// A Case is labels to score, and what is known of them.
+// A Case is labels to score, and the facts about them.
 type Case struct {
 	Labels      []kv.Class // [n] under test; NoClass: none
 	Classes     int

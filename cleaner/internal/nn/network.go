@@ -108,7 +108,7 @@ type Trainer struct {
 
 	steps    int
 	forward  Activations
-	scale    [][]float32 // what dropout multiplied each hidden activation by
+	scale    [][]float32 // the factor of dropout for each hidden activation
 	errors   [][]float32 // loss gradients of the layers' outputs
 	gradient [2][][]float32
 	mean     [2][][]float32 // Adam's moments: [0] of weights, [1] of biases
@@ -155,7 +155,7 @@ func (t *Trainer) Step(x *Rows, loss func(outputs []float32) float64) float64 {
 }
 
 // drop zeroes a share of values, to 1/256, and scales the others so that the sum's expectation stays; factors, if not
-// nil, gets what each was multiplied by.
+// nil, gets the factor of each.
 func (t *Trainer) drop(values, factors []float32, dropped float64) {
 	bound := uint32(math.Round(dropped * 256))
 	scale, seed := float32(256/float64(256-bound)), t.random.Uint64()

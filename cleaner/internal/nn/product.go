@@ -23,7 +23,7 @@ const (
 	tileRows    = 4
 	tileColumns = 16
 	groupRows   = 16  // rows of the left factor that are brought together: those of several tiles
-	mostDepth   = 256 // numbers of a row that are multiplied in one go, so that what they meet stays in a cache
+	mostDepth   = 256 // numbers of a row that are multiplied in one go, so that the other factor stays in a cache
 )
 
 // A multiplier computes products of matrices on so many goroutines, 1 where it is zero. It keeps its memory from

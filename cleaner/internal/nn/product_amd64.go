@@ -34,7 +34,7 @@ func multiplyTiles(tiles int, c []float32, stride int, a matrixView, k int, pane
 		multiplyPlainly(tiles, c, stride, a, k, panel, start, apart)
 		return
 	}
-	// The ends of what is reached.
+	// The ends of the memory that is reached.
 	last := tiles*tileRows - 1
 	_, _ = c[last*stride+tileColumns-1], a.data[last*a.row+(k-1)*a.column]
 	_, _ = panel[k*tileColumns-1], start[last*apart+tileColumns-1]

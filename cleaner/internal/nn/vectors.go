@@ -10,7 +10,7 @@ import (
 const dropRun = 4096
 
 // drop multiplies a run of values by zero where their random byte is below bound, and else by scale; factors, if not
-// nil, gets what each was multiplied by. The bytes are the numbers of rand.NewPCG(seed, run), little end first.
+// nil, gets the factor of each. The bytes are the numbers of rand.NewPCG(seed, run), little end first.
 func drop(values, factors []float32, seed, run uint64, bound uint32, scale float32) {
 	random := rand.NewPCG(seed, run)
 	var bytes uint64

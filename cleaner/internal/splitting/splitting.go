@@ -23,7 +23,7 @@ const (
 	Train                   // to train the base classifier
 	Validation              // to fit on, where the base classifier may have seen the labels of the others
 	Test                    // to measure the base classifier
-	Unused                  // of a drawn split, what none of the shares takes: its labels teach nothing
+	Unused                  // of a drawn split, nodes in none of the shares: their labels teach nothing
 )
 
 // Teaches says whether the base classifier learns from such nodes.

@@ -73,7 +73,7 @@ func Reading(tx *kv.Tx) (*Place, error) {
 // Temporary has its arrays in a directory, and neither finds nor keeps anything.
 func Temporary(dir *scratch.Dir) *Place { return &Place{scratch: dir} }
 
-// removeOthers removes what was kept of other graphs.
+// removeOthers removes the results kept of other graphs.
 func removeOthers(root, name string) error {
 	entries, err := os.ReadDir(root)
 	if err != nil {
@@ -89,7 +89,7 @@ func removeOthers(root, name string) error {
 	return nil
 }
 
-// Close leaves what is kept, and lets the next job in.
+// Close leaves the kept results, and lets the next job in.
 func (p *Place) Close() error {
 	entries, err := os.ReadDir(p.graph.Path())
 	if err == nil && len(entries) == 0 {
@@ -112,7 +112,7 @@ type Diagonals struct {
 	arrays []*scratch.Array[float64]
 }
 
-// Close gives the memory back, and leaves what is kept. Closing nil is harmless.
+// Close gives the memory back, and leaves the kept results. Closing nil is harmless.
 func (d *Diagonals) Close() (err error) {
 	if d == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// cellBytes is about what a value takes in a row group without its text.
+	// cellBytes is the size of a value in a row group without its text, about.
 	cellBytes = 8
 	// groupBytes is about how many bytes a row group has at most before it is packed, if one row has not more.
 	groupBytes = 8 << 20
@@ -161,7 +161,7 @@ type orderedGroup struct {
 
 func (g orderedGroup) Fields() []parquet.Field { return g.fields }
 
-// GoType is asked for by what reads rows from values of Go, which nothing here does.
+// GoType is for reading rows from values of Go, which nothing here does.
 func (g orderedGroup) GoType() reflect.Type { return reflect.TypeFor[struct{}]() }
 
 type parquetField struct {

@@ -48,7 +48,7 @@ func isMissingWord(label string) bool {
 	return slices.Contains(missingLabels, strings.ToLower(strings.TrimSpace(label)))
 }
 
-// sayClasses tells what is odd about the classes of a store. Before are those that it had before files were appended,
+// sayClasses tells oddities of the classes of a store. Before are those that it had before files were appended,
 // nil of a new one.
 func (r Job) sayClasses(tx *kv.Tx, nodes *nodesFile, before []string) {
 	var added, missing []string

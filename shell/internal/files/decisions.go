@@ -47,7 +47,7 @@ type filedDecision struct {
 	Seq, Undoes int64
 }
 
-// filedBytes is about what a filedDecision takes in memory beside its texts.
+// filedBytes is the memory of a filedDecision beside its texts, about.
 const filedBytes = 300
 
 // A decisionsFile is a file of decisions while it is read.

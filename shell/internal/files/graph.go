@@ -42,7 +42,7 @@ type Graph struct {
 	// Scores and Run are of a run that was made elsewhere, for a new store. It names the classes, and may have seen
 	// nodes without predictions.
 	Scores, Run string
-	run         *cleaner.ForeignRun // what Load has read
+	run         *cleaner.ForeignRun // as Load has read it
 }
 
 // A Job is how files are read, and who is told of it.
@@ -75,7 +75,7 @@ func (r Job) caution(text string) {
 	}
 }
 
-// Timed runs a step as a stage of its own. The step fills in what it comes to know: columns, edges, bytes.
+// Timed runs a step as a stage of its own. The step fills in its counts: columns, edges, bytes.
 func (r Job) Timed(name string, step func(*ops.Stage) error) error {
 	stage := ops.Stage{Name: name}
 	began := time.Now()

@@ -31,7 +31,7 @@ func (g *kindGuess) see(text []byte) {
 	g.notFloat = g.notFloat || !isOf(kv.KindFloat)
 }
 
-// merge adds what another guess has seen of the same column.
+// merge adds the findings of another guess about the same column.
 func (g *kindGuess) merge(other kindGuess) {
 	g.notBool = g.notBool || other.notBool
 	g.notInt = g.notInt || other.notInt

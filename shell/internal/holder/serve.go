@@ -17,7 +17,7 @@ import (
 // A Server answers askers.
 type Server struct {
 	place *place
-	store string // what the system calls its directory
+	store string // the system's name of its directory
 	work  func(context.Context, *Job) []byte
 	end   context.CancelCauseFunc
 	ctx   context.Context // of the jobs
@@ -192,7 +192,7 @@ type Job struct {
 // there are not as many as names.
 func (j *Job) Files(names []string) ([]*os.File, error) { return j.conn.take(names) }
 
-// hurry bounds the time that the asker has to read what is sent.
+// hurry bounds the time that the asker has to read the reply.
 func (j *Job) hurry() {
 	j.control.SetWriteDeadline(time.Now().Add(patience)) //nolint:errcheck // a closed connection: who writes to it is told
 }

@@ -1,5 +1,5 @@
 // Package keyboard asks a person at a terminal: for a key, or for a line. It takes no key that was pasted or
-// typed before its question was there to be read. It knows nothing of what is asked.
+// typed before its question was there to be read. It knows nothing of the questions.
 package keyboard
 
 import (
@@ -62,7 +62,7 @@ func New(ctx context.Context, in *os.File, out io.Writer) *Keyboard {
 	return &Keyboard{out: out, makeRaw: makeRaw, chunk: chunk}
 }
 
-// chunkOf reads what was typed; see Keyboard.chunk.
+// chunkOf reads typed text; see Keyboard.chunk.
 func chunkOf(ctx context.Context, in io.Reader, while time.Duration) ([]byte, error) {
 	soon := ctx
 	if while > 0 {
@@ -193,7 +193,7 @@ func (k *Keyboard) refuse(prompt string) error {
 	return err
 }
 
-// dropTyped drops what was typed, until no key comes for a while. Ctrl-C among it counts.
+// dropTyped drops typed keys, until no key comes for a while. Ctrl-C among it counts.
 func (k *Keyboard) dropTyped() error {
 	for {
 		if bytes.IndexByte(k.input, keyInterrupt) >= 0 {

@@ -46,7 +46,7 @@ type Listener struct {
 	Confirm func(ctx context.Context, about query.Question) (bool, error)
 }
 
-// An Outcome says what an answer was.
+// An Outcome has the number of rows of an answer, and the facts to tell beside.
 type Outcome struct {
 	Rows   int64
 	Listed bool // the rows are a list, and their number says something

@@ -24,7 +24,7 @@ func (s *session) redirect(ctx context.Context, file string) error {
 	if err := s.endOutput(false); err != nil || file == "" {
 		return err
 	}
-	begun, err := atomic.Begin(ctx, file, 0o666) // less what the umask takes away
+	begun, err := atomic.Begin(ctx, file, 0o666) // less the bits of the umask
 	if err != nil {
 		return fmt.Errorf(".output: %w", err)
 	}

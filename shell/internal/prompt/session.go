@@ -85,7 +85,7 @@ func refuse(_ context.Context, about query.Question) (bool, error) {
 // errQuit is the wish to leave.
 var errQuit = errors.New("quit")
 
-// A session holds what dot commands change.
+// A session holds the settings that dot commands change.
 type session struct {
 	opt    Options
 	out    io.Writer

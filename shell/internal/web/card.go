@@ -61,12 +61,12 @@ func (s *Server) find(tx *kv.Tx, id string) (kv.NodeID, error) {
 	return v, err
 }
 
-// dossier reads what a person sees of a node.
+// dossier reads the Dossier of a node.
 func (s *Server) dossier(ctx context.Context, tx *kv.Tx, v kv.NodeID) (*survey.Dossier, error) {
 	return survey.Read(ctx, tx, v, s.Columns, ops.Options{Workers: s.Query.Workers, MemoryBudget: s.Query.MemoryBudget})
 }
 
-// card reads what the card of a node shows.
+// card reads the card of a node.
 func (s *Server) card(ctx context.Context, tx *kv.Tx, v kv.NodeID) (*card, error) {
 	run, err := query.LastRun(tx)
 	if err != nil && !errors.Is(err, query.ErrNotCleaned) {
@@ -97,7 +97,7 @@ func (s *Server) card(ctx context.Context, tx *kv.Tx, v kv.NodeID) (*card, error
 func encodeView(v decide.View) string {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // it has only what JSON has
+		panic(err) // it has only JSON values
 	}
 	return base64.URLEncoding.EncodeToString(text)
 }

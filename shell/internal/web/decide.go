@@ -41,7 +41,7 @@ func (s *Server) decision(r *http.Request) (kind decide.Kind, label string, err 
 		return kind, "", badRequest("The decision is %q: want accept, reject, relabel, unlabel or unsure.", name)
 	}
 	if kind != decide.Relabel {
-		return kind, "", nil // what was typed is not meant
+		return kind, "", nil // the typed text is not meant
 	}
 	if label = cmp.Or(label, r.PostFormValue("label")); label == "" {
 		return kind, "", badRequest("No label is named: type one.")

@@ -22,7 +22,7 @@ import (
 // Options say what the page shows, and who decides.
 type Options struct {
 	Store      *kv.Store
-	Name       string         // what the page calls the store
+	Name       string         // the name of the store on the page
 	Query      query.Options  // who decides, and what a statement may use
 	Where      string         // the filter of the queue at first: a condition, as in the statement suspects
 	Columns    survey.Columns // what a node is called, and what is shown of it

@@ -27,7 +27,7 @@ type Kind byte
 const (
 	KindJob    Kind = 1 // a Job, as json
 	KindEnd    Kind = 2 // Count: frames since the job, modulo 2^32
-	KindReport Kind = 3 // what a worker counted, as json
+	KindReport Kind = 3 // a worker's counts, as json
 	KindGroup  Kind = 4 // the frames of the group Row, Column, Part follow
 
 	KindEdges       Kind = 10 // uint64 [count]: rows and columns of a block, 32 bits each, ascending
@@ -45,8 +45,8 @@ const (
 	KindMembers     Kind = 22 // uint32 [count]: local rows, or positions, of members of the sample
 	KindSample      Kind = 23 // uint32 [count] local rows of members, float32 [count×c] feature Part under every label
 	KindScores      Kind = 24 // [count] × (float32 score, int32 suggested class, float32 confidence)
-	KindModel       Kind = 25 // what fit gives, as json
-	KindVerdicts    Kind = 26 // what people said of labels, as json
+	KindModel       Kind = 25 // the result of fit, as json
+	KindVerdicts    Kind = 26 // people's verdicts on labels, as json
 )
 
 var kindNames = map[Kind]string{

@@ -28,10 +28,10 @@ type Job struct {
 	Names     []string         `json:"names"`     // of the classes
 	Seed      uint64           `json:"seed"`      // of census
 	Drawn     bool             `json:"drawn"`     // of census: no splits are given
-	Census    json.RawMessage  `json:"census"`    // what census has reported
-	Neighbors json.RawMessage  `json:"neighbors"` // what add has reported in mode first
+	Census    json.RawMessage  `json:"census"`    // the report of census
+	Neighbors json.RawMessage  `json:"neighbors"` // the report of add in mode first
 	Expect    float64          `json:"expect"`    // of fit: see cleaner.Options
-	Model     json.RawMessage  `json:"model"`     // what fit has made
+	Model     json.RawMessage  `json:"model"`     // the result of fit
 	Verdicts  []cleaner.Member `json:"verdicts"`  // of fit: members of whom people said something, by number
 }
 

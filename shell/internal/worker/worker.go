@@ -67,7 +67,7 @@ const runtimeBytes = 128 << 20
 // streamBytes is how much is read or written at once.
 const streamBytes = 1 << 20
 
-// Run does the job that in begins with, and writes what comes of it to out. version is that of this program. An error
+// Run does the job that in begins with, and writes the results to out. version is that of this program. An error
 // names the operation and the frame.
 func Run(ctx context.Context, version string, in io.Reader, out io.Writer) error {
 	buffered := bufio.NewWriterSize(out, streamBytes)

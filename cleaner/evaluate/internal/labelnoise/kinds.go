@@ -156,7 +156,7 @@ func spoilByTopology(ctx context.Context, s *spoiling) (err error) {
 	return s.bySharesOfOthers(ctx, s.around(d))
 }
 
-// around is the nearness of what is around a node.
+// around is the nearness of the nodes around a node.
 func (s *spoiling) around(d *diffusion) nearness {
 	return nearness{d.masses, func(v kv.NodeID, row []float32, shares []float64) {
 		root, around := math.Sqrt(d.strengths[v]), -d.returns[v]
@@ -176,8 +176,8 @@ func (s *spoiling) around(d *diffusion) nearness {
 // A diffusion is where walks end.
 type diffusion struct {
 	strengths []float64       // [n] of A+I
-	returns   []float64       // [n] what a node has of its own PageRank, except for the walk of no step
-	masses    *rowstore.Store // [n×c] what all classes have of it, except for that, times √strength
+	returns   []float64       // [n] each node's share of its own PageRank, except for the walk of no step
+	masses    *rowstore.Store // [n×c] the shares of all classes, except for that, times √strength
 }
 
 // diffuse does so. The caller closes the masses.

@@ -89,7 +89,7 @@ func Parse(text string) (Noise, error) {
 	return Noise{kind: &kinds[at], rate: rate}, nil
 }
 
-// stream is the second word of the seed, so that what else is drawn with the seed is independent.
+// stream is the second word of the seed, so that other draws with the seed are independent.
 const stream uint64 = 0x6e6f6973 // "nois"
 
 // A spoiling is labels that are to go wrong.
@@ -260,7 +260,7 @@ func (s *spoiling) eachShares(
 	})
 }
 
-// noiseTemperature divides what softmax takes for logits, in BeGIN.
+// noiseTemperature divides the logits of softmax, in BeGIN.
 const noiseTemperature = 0.01
 
 // softmax turns logits [c] into shares of the classes that nodes have.
