@@ -129,7 +129,7 @@ func (a *arranger) appendSortKey(dst []byte, v kv.NodeID) ([]byte, error) {
 	return dst, nil
 }
 
-// appendSortPart appends what one value adds to a sort key.
+// appendSortPart appends one value's part of a sort key.
 func appendSortPart(dst []byte, value kv.Value, o Order) []byte {
 	if value.IsNull() {
 		return append(dst, 1)

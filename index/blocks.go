@@ -9,7 +9,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Workers is how many goroutines may call what Blocks is given.
+// Workers is how many goroutines may call the function given to Blocks.
 func (p *Plan) Workers() int {
 	if p.tx.InUpdate() || asksComputed(p.where, p.computed) {
 		return 1 // a transaction that writes, and values that are computed, are for one goroutine
@@ -17,7 +17,7 @@ func (p *Plan) Workers() int {
 	return parallel.Workers(p.workers)
 }
 
-// reader returns what the plan reads values with.
+// reader returns the reader of the plan's values.
 func (p *Plan) reader() *reader {
 	r := newReader(p.tx, p.computed)
 	r.workers = p.Workers()

@@ -138,7 +138,7 @@ func (b *Builder) addEntry(v kv.NodeID) error {
 	return b.sorter.Add(b.entry, nil)
 }
 
-// Finish sorts what was added and writes the leaves. An entry given twice is a kv.ErrDuplicateRow.
+// Finish sorts the added entries and writes the leaves. An entry given twice is a kv.ErrDuplicateRow.
 func (b *Builder) Finish() error {
 	ctx := b.bulk.Context()
 	for _, text := range slices.Sorted(maps.Keys(b.few)) {

@@ -6,7 +6,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// A constraint gathers what an And says of one property.
+// A constraint gathers the conditions of an And on one property.
 type constraint struct {
 	property property
 	lower    *Compare // Gt or Ge

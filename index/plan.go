@@ -56,7 +56,7 @@ type Plan struct {
 	way      way
 	ids      []kv.Value // of byIDs
 	index    *rangeScan // of byRange and byOrderedIndex
-	residual Predicate  // what must be looked up in rows
+	residual Predicate  // the condition to look up in rows
 	tail     *Plan      // of byOrderedIndex: the nodes without a value in the index, nil when none can match
 
 	patience int   // of a walk, byFileOrder or byOrderedIndex: how many rows it may read before it gives way

@@ -56,7 +56,7 @@ func (p *Plan) Count(ctx context.Context) (int64, error) {
 	return total, nil
 }
 
-// begin forgets what is told of the last Rows or Count.
+// begin forgets the counts of the last Rows or Count.
 func (p *Plan) begin() { p.reads, p.gaveWay, p.head, p.lastValue = Reads{}, nil, nil, kv.Value{} }
 
 func (p *Plan) count(ctx context.Context, r *reader, reads *Reads) (int64, error) {

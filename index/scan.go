@@ -74,7 +74,7 @@ func (s *blockScan) scanner(number int) *scanner {
 	return s.scanners[number]
 }
 
-// moveReads moves what the scanners have read to reads. None is at work.
+// moveReads adds the scanners' counts to reads. None is at work.
 func (s *blockScan) moveReads(reads *Reads) {
 	for _, w := range s.scanners {
 		if w != nil {

@@ -34,7 +34,7 @@ func (r *reader) lookUp(ctx context.Context, ids []kv.Value) (*roaring.Bitmap, e
 // A rangeScan finds the nodes whose value of an indexed column lies in ranges and satisfies accept.
 type rangeScan struct {
 	postings postings
-	terms    Predicate  // what it stands for
+	terms    Predicate  // the conditions that it stands for
 	ranges   []keyRange // ascending, disjoint
 	accept   Predicate  // nil: everything in the ranges
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// walk yields what start does within the plan's patience. When that is over, the plan that finds the rows as a set
+// walk yields the nodes of start within the plan's patience. When that is over, the plan that finds the rows as a set
 // takes over. Both have one order, so its first rows are those that were yielded already.
 func (p *Plan) walk(
 	ctx context.Context, r *reader, limit int, reads *Reads, start func(patience *int) iter.Seq2[kv.NodeID, error],

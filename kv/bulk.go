@@ -23,11 +23,11 @@ type Bulk struct {
 	tx    *Tx      // the store as it was
 	draft *catalog // as it will be
 
-	removed NodeSet // what is put for these nodes is dropped
+	removed NodeSet // rows put for these nodes are dropped
 
 	batch *lsm.PackWriter
 
-	writers map[string]bulkWriter // that were begun, by what they write
+	writers map[string]bulkWriter // that were begun, by the names of their targets
 	block   []byte                // scratch of columns
 	done    bool
 	failed  error // of the first row that was not written
@@ -42,7 +42,7 @@ type Bulk struct {
 // A bulkWriter is how a writer of a column, a matrix or a space ends.
 type bulkWriter struct {
 	finish func() error // writes what is buffered, and enters it in the draft
-	close  func() error // removes what was spilled
+	close  func() error // removes spilled files
 }
 
 // Bulk begins a bulk write, after the running Update, Bulk or Compact has ended. If ctx ends before that, Bulk fails;
@@ -99,7 +99,7 @@ func (b *Bulk) Context() context.Context { return b.ctx }
 // Tx is a read view of the store as it was when the Bulk began. It ends with the Bulk.
 func (b *Bulk) Tx() *Tx { return b.tx }
 
-// newWriter checks what every writer of a Bulk begins with, and returns its generation.
+// newWriter makes the checks that every writer of a Bulk begins with, and returns its generation.
 func (b *Bulk) newWriter(what, name string) (record.Generation, error) {
 	if err := b.check(); err != nil {
 		return 0, err
@@ -193,7 +193,7 @@ func (b *Bulk) Commit(final func(tx *Tx) error) error {
 	return nil
 }
 
-// switchOver has the catalogue name what was written.
+// switchOver has the catalogue name the new generations.
 func (b *Bulk) switchOver(final func(tx *Tx) error) error {
 	if err := b.batch.Publish(); err != nil {
 		return err

@@ -168,7 +168,7 @@ func (c *catalog) dead() func(key []byte) bool {
 	}
 }
 
-// arcForm says what the arcs of the graph hold.
+// arcForm is the form of the arcs of the graph.
 func (c *catalog) arcForm() codec.ArcForm {
 	return codec.ArcForm{Directed: c.Directed, Weighted: c.Weighted}
 }

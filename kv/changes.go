@@ -140,7 +140,7 @@ const (
 	mostTouchedShare = 8
 )
 
-// putChanges writes the record of what the transaction touched.
+// putChanges writes the record of the nodes that the transaction touched.
 func (tx *Tx) putChanges() error {
 	if len(tx.entries) == 0 {
 		return nil

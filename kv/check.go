@@ -133,7 +133,7 @@ func readAll[T any](ctx context.Context, all iter.Seq2[T, error]) error {
 	return nil
 }
 
-// changes reads what is kept of every commit.
+// changes reads the record of every commit.
 func (c *checker) changes(ctx context.Context) error {
 	last, err := c.tx.LastCommit()
 	if err != nil {

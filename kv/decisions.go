@@ -224,7 +224,7 @@ func (s *Store) readDecisions() (*decisions.Log, error) {
 	return decisions.Open(s.dir, s.header.ID, true)
 }
 
-// refuse says what damage to decisions.log prevents; nil for nil.
+// refuse names the work that damage to decisions.log prevents; nil for nil.
 func (s *Store) refuse(damage error) error {
 	if !errors.Is(damage, ErrCorrupt) || s.db.LeftByCrash() { // a store that crashed cannot be opened to be read
 		return damage

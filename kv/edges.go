@@ -117,7 +117,7 @@ func (tx *Tx) setEdge(u, v NodeID, weight float32, same error) error {
 	})
 }
 
-// editEdge changes what joins two nodes.
+// editEdge changes the arc between two nodes.
 func (tx *Tx) editEdge(u, v NodeID, apply func(before codec.Arc) (after codec.Arc, err error)) error {
 	if err := cmp.Or(tx.writable(), tx.checkNode(u), tx.checkNode(v)); err != nil {
 		return err

@@ -19,10 +19,10 @@ import (
 
 // A commitGroup is the Updates that have run and wait for their sync. The writer's lock guards it.
 type commitGroup struct {
-	txn     *lsm.Txn // has what all of them wrote
+	txn     *lsm.Txn // has the writes of all of them
 	cat     *catalog // as the last of them left it
 	members []*Tx
-	done    chan struct{} // closed when each of them knows what became of it
+	done    chan struct{} // closed when each of them knows its outcome
 }
 
 const (
@@ -173,7 +173,7 @@ func (s *Store) commitGroup() {
 	s.commit(g.txn, g.members...)
 }
 
-// commit commits transactions, which wrote in one of Badger, and tells each what became of it.
+// commit commits transactions, which wrote in one of Badger, and tells each the outcome.
 func (s *Store) commit(txn *lsm.Txn, members ...*Tx) {
 	began := time.Now()
 	var numbered []*Tx

@@ -71,7 +71,7 @@ type LoadOptions struct {
 	OnStage func(stage string, seconds float64, edges int64)
 }
 
-// Stats count what a load or a Patch did. Edges join two nodes, whatever the direction; Arcs are those of a directed
+// Stats count the work of a load or a Patch. Edges join two nodes, whatever the direction; Arcs are those of a directed
 // graph. Its fields are
 //
 //	Nodes, Edges             int64 // added; of a Patch of a directed graph, Edges are arcs
@@ -203,7 +203,7 @@ func checkRow(n Node, columns []Column) error {
 	return nil
 }
 
-// Commit sorts and writes what was added. finish, if not nil, runs on the loaded store before it is renamed into place.
+// Commit sorts and writes the added rows. finish, if not nil, runs on the loaded store before it is renamed into place.
 // For an id given twice, and for an edge to an unknown id, Commit returns a *RowError, of several that with the least
 // Source. If AddNode, AddEdge or an EdgeWriter returned an error, Commit returns the first of these. After an error,
 // also one of finish, nothing is left on disk.
@@ -323,7 +323,7 @@ func (l *Loader) writeNodes(ctx context.Context) error {
 	return l.bulk.Commit(nil)
 }
 
-// Abort ends the load and removes what it wrote. After Commit it does nothing.
+// Abort ends the load and removes its files. After Commit it does nothing.
 func (l *Loader) Abort() error {
 	if l.ended {
 		return nil

@@ -87,7 +87,7 @@ func StoreAround(path string) (string, error) {
 	}
 }
 
-// ownNames are the names, as patterns, of what a store has in its directory.
+// ownNames are the names, as patterns, of the files of a store in its directory.
 var ownNames = []string{
 	"MANIFEST", "MANIFEST-REWRITE", "KEYREGISTRY", "REWRITE-KEYREGISTRY", "DISCARD", storedir.LockFile, "catalog",
 	"spill-*",
@@ -120,7 +120,7 @@ func foreignFiles(dir string) (names []string, err error) {
 	return names, err
 }
 
-// start reads what must be there, and drops what a crash left behind.
+// start reads the records that must be there, and drops those that a crash left behind.
 func (s *Store) start() error {
 	if err := s.readHeader(); errors.Is(err, ErrNotStore) {
 		return cmp.Or(s.damagedTable(), err)

@@ -28,7 +28,7 @@ type Patch struct {
 	weighted bool // edges of the store have weights
 }
 
-// PatchOptions say what the rows of a Patch are. The zero value is ready to use.
+// PatchOptions describe the rows of a Patch. The zero value is ready to use.
 type PatchOptions struct {
 	// Labels says that Node.Label is the label of a node. Otherwise labels stay as they are.
 	Labels bool
@@ -168,7 +168,7 @@ func (p *Patch) RemoveEdge(src, dst string, source int64) error {
 	return p.addEdge(src, dst, patchEdge{remove: true, source: source}, nil)
 }
 
-// Abort gives up what was asked for. After Commit it does nothing.
+// Abort gives up the changes asked for. After Commit it does nothing.
 func (p *Patch) Abort() error {
 	p.ended = true
 	return errors.Join(p.nodes.Close(), p.edges.Close())
@@ -188,7 +188,7 @@ func (p *Patch) most(tx *Tx) int64 {
 	return min(mostInUpdate, leastRewrite+(2*tx.cat.Edges+perNode*int64(tx.cat.Nodes))/perRow)
 }
 
-// Commit writes what was asked for. All of it is on disk when Commit returns, or, after an error other than
+// Commit writes the changes asked for. All of it is on disk when Commit returns, or, after an error other than
 // ErrCommitted, nothing. Of several rows that are wrong in the same way the error is that of the least Source. It waits
 // for the running Update, Bulk or Compact.
 func (p *Patch) Commit(ctx context.Context) (stats Stats, err error) {

@@ -280,7 +280,7 @@ type askedArc struct {
 	again    bool    // another row asked before
 }
 
-// apply returns what joins two nodes once a row was applied.
+// apply returns the arc between two nodes once a row was applied.
 func (r *resolvedPatch) apply(a askedArc, before codec.Arc) (after codec.Arc, err error) {
 	after = before
 	weight := &after.Out
@@ -309,7 +309,7 @@ func (r *resolvedPatch) apply(a askedArc, before codec.Arc) (after codec.Arc, er
 	return after, nil
 }
 
-// count counts what a row asks for.
+// count counts the changes that a row asks for.
 func (r *resolvedPatch) count(a askedArc, there bool) {
 	switch {
 	case a.again:

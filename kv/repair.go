@@ -29,11 +29,11 @@ type Correction = lsm.Correction
 //	AtMost bool   // Count is a bound
 type Losses = lsm.Losses
 
-// A roomRepair repairs what an upper room keeps in a store that Repair has repaired, such as index.Repair.
+// A roomRepair repairs the data that an upper room keeps in a store that Repair has repaired, such as index.Repair.
 type roomRepair = func(ctx context.Context, s *Store, report func(Correction)) error
 
 // Repair repairs a damaged store. Afterwards the store opens, Check finds no problem, and all data that is not lost
-// can be read. Repair returns what is lost for good.
+// can be read. Repair returns the losses.
 //
 // It reads what verifies, writes it anew in DIR.repairing, and then renames two directories: the store as it was
 // becomes DIR.before-repair, the repaired one takes its place. To undo a repair, rename DIR.before-repair back. While
@@ -121,7 +121,7 @@ type repair struct {
 	bulk *Bulk // nil if nothing is to be written again
 }
 
-// run writes what can be read of the store anew, and repairs that.
+// run writes the readable part of the store anew, and repairs that.
 func (r *repair) run(ctx context.Context, opt Options, rooms []roomRepair) error {
 	err := os.Mkdir(r.dir, storedir.Mode)
 	if err != nil {
@@ -174,12 +174,12 @@ func (r *repair) tellOfForeign() error {
 	return err
 }
 
-// done reports what was done, or is about to be done.
+// done reports a correction made, or about to be made.
 func (r *repair) done(where, what, done string) {
 	r.tell(Correction{Where: where, What: what, Done: done})
 }
 
-// lose is done for what loses something for good.
+// lose is done for a correction that loses something for good.
 func (r *repair) lose(loss lsm.Loss, where, what, done string, args ...any) {
 	var lost Losses
 	lost.Add(loss)

@@ -12,7 +12,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A rewriter writes what a snapshot has again, under new generations of a Bulk, with the changes since folded in.
+// A rewriter writes the data of a snapshot again, under new generations of a Bulk, with the changes since folded in.
 type rewriter struct {
 	tx       *Tx
 	bulk     *Bulk

@@ -14,7 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// An edit changes what joins a node to one of its neighbours. The zero Arc joins nothing.
+// An edit changes the arc between a node and one of its neighbours. The zero Arc joins nothing.
 type edit struct {
 	node, neighbor NodeID
 	apply          func(before codec.Arc) (after codec.Arc, err error)

@@ -103,7 +103,7 @@ func (w *rowWriter[R]) finish() error {
 	return w.flushTo(w.rows)
 }
 
-// close removes what was spilled.
+// close removes spilled files.
 func (w *rowWriter[R]) close() error {
 	if w.sorter == nil {
 		return nil

@@ -298,7 +298,7 @@ func (s *Store) endSnapshots() {
 	}
 }
 
-// closeBadger closes what openBadger has opened, and leaves files that can be opened again.
+// closeBadger closes the database of openBadger, and leaves files that can be opened again.
 func (s *Store) closeBadger() error {
 	var decided error
 	switch {

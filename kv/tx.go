@@ -40,7 +40,7 @@ type Tx struct {
 	entries     []decisions.Entry // for decisions.log
 	writes      int               // counts writes, so that readers inside an Update notice them
 	nodesBefore int               // before the first write
-	touched     changes.Sets      // what was written
+	touched     changes.Sets      // of the writes
 	removes     bool              // it has removed nodes
 
 	mu     sync.Mutex
@@ -234,7 +234,7 @@ func (tx *Tx) release() {
 // NumNodes is the number of NodeIDs, n: that of the nodes which are there, see Shape, and of those that were removed.
 func (tx *Tx) NumNodes() int { return tx.cat.Nodes }
 
-// A Shape says what the graph of a snapshot is like.
+// A Shape is the kind of the graph of a snapshot.
 type Shape struct {
 	Present int   // nodes that are there: NumNodes without those that were removed
 	Edges   int64 // undirected ones, each counted once
@@ -244,7 +244,7 @@ type Shape struct {
 	IntegerIDs         bool // every external id is an integer in its shortest form; so in an empty store
 }
 
-// Shape says what the graph is like.
+// Shape is the kind of the graph.
 func (tx *Tx) Shape() Shape {
 	c := tx.cat
 	return Shape{c.Nodes - c.Removed, c.Edges, c.numArcs(), c.Directed, c.Weighted, c.IntegerIDs}
@@ -364,7 +364,7 @@ func (tx *Tx) prepare() error {
 	return nil
 }
 
-// writeCatalog writes what changed of the catalogue.
+// writeCatalog writes the changes of the catalogue.
 func (tx *Tx) writeCatalog() error {
 	if tx.changed {
 		body, err := msgpack.Marshal(tx.cat)

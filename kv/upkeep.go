@@ -14,7 +14,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/storedir"
 )
 
-// A BackupInfo says what is in a backup. Its fields are
+// A BackupInfo describes a backup. Its fields are
 //
 //	Store    string // ID of the store
 //	Format   int    // format version of the store

@@ -49,7 +49,7 @@ type survey struct {
 	strengths []float64 // sums of the rows of A [n]; nil of a graph without weights, where they are the degrees
 }
 
-// bufferBytes bounds what one worker's kv.Adjacency holds.
+// bufferBytes bounds the memory of one worker's kv.Adjacency.
 func (s *Sizes) bufferBytes() int64 {
 	entry := int64(4)
 	if s.Weighted {

@@ -49,7 +49,7 @@ func (p *Powers) validate(nodes int) error {
 // start after k steps.
 type Diagonals struct {
 	hops   [][]float64               // hops[k-1]
-	arrays []*scratch.Array[float64] // what holds those that were computed
+	arrays []*scratch.Array[float64] // of those that were computed
 }
 
 // Hops is K.
@@ -58,7 +58,7 @@ func (d *Diagonals) Hops() int { return len(d.hops) }
 // At returns diag(Ã^k) [n], by NodeID, for 1 ≤ k ≤ Hops. The caller must not change it, nor use it after Close.
 func (d *Diagonals) At(k int) []float64 { return d.hops[k-1] }
 
-// Close gives back what Options.Scratch holds.
+// Close gives back the arrays in Options.Scratch.
 func (d *Diagonals) Close() error {
 	var err error
 	for _, a := range d.arrays {

@@ -104,7 +104,7 @@ func (w *walker) free() error {
 	return w.drop()
 }
 
-// drop gives back what keep took.
+// drop gives back the memory that keep took.
 func (w *walker) drop() error {
 	if w.lists == nil {
 		return nil

@@ -91,7 +91,7 @@ type sourcePart struct {
 	at int
 }
 
-// partsOf takes apart what SideBySide put together, ascending.
+// partsOf takes apart a source of SideBySide, ascending.
 func partsOf(src Source) []sourcePart {
 	pair, ok := src.(sideBySide)
 	if !ok {

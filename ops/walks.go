@@ -33,7 +33,7 @@ func (job *walkJob) close() error { return nil }
 // lacks tells whether diag(Ã^k) is to be computed.
 func (job *walkJob) lacks(k int) bool { return job.have < k && k <= job.hops }
 
-// prepare makes what the hops need, once. The scale of a weighted graph takes the place of the strengths.
+// prepare makes the arrays for the hops, once. The scale of a weighted graph takes the place of the strengths.
 func (job *walkJob) prepare() {
 	if job.scale != nil {
 		return

@@ -88,7 +88,7 @@ func (c *limitedCommand) Run(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// readResult takes over what the command wrote, if it did.
+// readResult takes over the result that the command wrote, if it did.
 func (m *measurement) readResult(path string) error {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {

@@ -179,7 +179,7 @@ func (g *scoredGraph) load(ctx context.Context) (edges int64, err error) {
 	return stats.Edges, nil
 }
 
-// score writes what a run of clean leaves.
+// score writes the results of a run of clean.
 func (g *scoredGraph) score(ctx context.Context) (err error) {
 	store, err := index.Open(g.Out, kv.Options{MemoryBudget: int64(g.Memory)})
 	if err != nil {

@@ -13,7 +13,7 @@ type storeFlags struct {
 	Memory byteSize `default:"1GiB" help:"Memory budget of the store."`
 }
 
-// report opens the store for reading and prints what is measured.
+// report opens the store for reading and prints the measurements.
 func (f *storeFlags) report(out io.Writer, measure func(tx *kv.Tx) (any, error)) (err error) {
 	store, err := kv.Open(f.DB, kv.Options{MemoryBudget: int64(f.Memory), ReadOnly: true})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// tableCommand summarises what compare.sh measured.
+// tableCommand summarises the measurements of compare.sh.
 type tableCommand struct {
 	Results string `arg:"" type:"existingfile" help:"The results.jsonl of compare.sh."`
 }

@@ -4,5 +4,5 @@ package durable
 
 import "os"
 
-// SyncData makes what was written to a file durable.
+// SyncData makes the bytes written to a file durable.
 func SyncData(f *os.File) error { return f.Sync() }

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// unpackPlain does what unpack does, in Go.
+// unpackPlain does the same as unpack, in Go.
 func unpackPlain(dst []uint32, data []byte) (numbers, at int) {
 	const (
 		high     = 0x8080808080808080

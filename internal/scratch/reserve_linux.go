@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reserve makes a file one of a size whose blocks are all on disk. It keeps what is in it.
+// reserve makes a file one of a size whose blocks are all on disk. It keeps its content.
 func reserve(f *os.File, size int64) error {
 	err := unix.Fallocate(int(f.Fd()), 0, 0, size)
 	for errors.Is(err, unix.EINTR) {

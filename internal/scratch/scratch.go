@@ -60,7 +60,7 @@ func (d *Dir) Put(name string, body []byte) error {
 	return nil
 }
 
-// Get reads what Put wrote: fs.ErrNotExist where there is nothing, or nothing whole.
+// Get reads the bytes that Put wrote: fs.ErrNotExist where there is nothing, or nothing whole.
 func (d *Dir) Get(name string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(d.path, name))
 	if err != nil {
@@ -139,7 +139,7 @@ func view[T Number](path string, mapping []byte, length int) *Array[T] {
 	return &Array[T]{Data: data, path: path, mapping: mapping}
 }
 
-// Sync returns once what was written so far would survive a crash.
+// Sync returns once the bytes written so far would survive a crash.
 func (a *Array[T]) Sync() error {
 	if a.mapping == nil || a.temporary {
 		return nil

@@ -173,7 +173,7 @@ func (w *NumbersWriter[T]) addToNext(key T) (err error) {
 	return err
 }
 
-// Close hands over what is left. Closing twice is harmless.
+// Close hands over the rest. Closing twice is harmless.
 func (w *NumbersWriter[T]) Close() error {
 	s := w.s
 	s.mu.Lock()

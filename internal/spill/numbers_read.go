@@ -38,7 +38,7 @@ func (s *Numbers[T]) load(m *rangeMemory[T], i int) (err error) {
 	return nil
 }
 
-// order sorts bucket i and drops what is repeated in it.
+// order sorts bucket i and drops repeated numbers.
 func (s *Numbers[T]) order(i int, scratch []T) {
 	if !s.ordered[i] {
 		sortKeys(s.buckets[i], scratch)

@@ -34,7 +34,7 @@ type simulation struct {
 	decided   map[kv.NodeID]bool
 }
 
-// run draws, answers, and reads what is told.
+// run draws, answers, and reads the results.
 func (s *simulation) run(ctx context.Context, seed uint64) (all []told, err error) {
 	if err := cleaner.DrawAudit(ctx, s.store, looks[len(looks)-1], seed); err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ type table struct {
 	disturbed       bool
 }
 
-// read reads what the audits of a cell told, seed after seed; nothing where a cell is not finished.
+// read reads the results of the audits of a cell, seed after seed; nothing where a cell is not finished.
 func (t *table) read(cell cells.Cell) (all []told, err error) {
 	err = t.Read(cell, func(line string) error {
 		var at told

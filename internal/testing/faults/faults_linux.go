@@ -201,7 +201,7 @@ func (w *watcher) control(request uintptr, data unsafe.Pointer) error {
 	return nil
 }
 
-// meet counts an operation, and returns what becomes of it: an error, the end of the process, or nothing.
+// meet counts an operation, and returns its outcome: an error, the end of the process, or nothing.
 func (w *watcher) meet(question *notice) (errno unix.Errno, killed bool) {
 	op := operations[question.call]
 	path, ours := w.path(question, op)

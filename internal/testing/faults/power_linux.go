@@ -136,7 +136,7 @@ func (d *disk) cut(torn *rand.Rand) error {
 	return d.write(d.root, inodeOf(info))
 }
 
-// tear has some of what is not durable be durable.
+// tear makes some bytes and names durable that are not.
 func (d *disk) tear(torn *rand.Rand) error {
 	var paths []string
 	there := map[uint64]bool{} // what has a name as the power fails, by inode
@@ -208,7 +208,7 @@ func (d *disk) tearFile(path string, info fs.FileInfo, torn *rand.Rand) error {
 	return nil
 }
 
-// write writes what is durable of a directory.
+// write writes the durable part of a directory.
 func (d *disk) write(path string, inode uint64) error {
 	for name, of := range d.names[inode] {
 		path := filepath.Join(path, name)

@@ -1,4 +1,4 @@
-// Package logged hands what is logged to a function.
+// Package logged hands log records to a function.
 package logged
 
 import (

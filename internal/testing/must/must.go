@@ -7,7 +7,7 @@ type test interface {
 	Fatal(args ...any)
 }
 
-// Do ends a test with the error of what it had to do.
+// Do ends a test with the error of a step.
 func Do(t test, err error) {
 	if err != nil {
 		t.Helper()

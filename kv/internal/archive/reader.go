@@ -22,14 +22,14 @@ import (
 type Reader struct {
 	file   int // which of several
 	in     io.Reader
-	digest hash.Hash // of what was read
+	digest hash.Hash // of the bytes read
 	place  int64     // where the part begins that was read last, or what is after the parts
 	offset int64     // how many bytes were read
 
 	zstd   *zstd.Decoder
 	packed []byte  // memory of a part
 	plain  []byte  // the same, unpacked
-	rest   []byte  // what is not read of it
+	rest   []byte  // bytes of the part that are not read yet
 	info   Info    // complete once all was read
 	sum    []byte  // the checksum, once all was read
 	before *Reader // nil if the stream is full, or is read without the one before

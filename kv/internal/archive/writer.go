@@ -20,7 +20,7 @@ type Writer struct {
 	base *Reader // the stream before, nil of a full one
 
 	out    io.Writer
-	digest hash.Hash // of what was written
+	digest hash.Hash // of the bytes written
 	zstd   *zstd.Encoder
 	part   []byte // which is not written yet
 	packed []byte // memory of the same, compressed

@@ -1,4 +1,4 @@
-// Package decisions keeps what people decided a second time, in a file that is only appended to. Each frame has a
+// Package decisions keeps people's decisions a second time, in a file that is only appended to. Each frame has a
 // checksum, so that a reader tells a whole one from a damaged one. It knows nothing of stores.
 //
 // The file is frames, each
@@ -108,7 +108,7 @@ func (l *Log) Renew(commit uint64, all iter.Seq2[Entry, error]) error {
 	return nil
 }
 
-// fill writes what a file begins with.
+// fill writes the beginning of a file.
 func (l *Log) fill(all iter.Seq2[Entry, error]) (err error) {
 	if l.begin, err = l.write(0, &l.head); err != nil {
 		return err

@@ -61,7 +61,7 @@ func (d *Dict) Add(w snapshot.Writer, v record.NodeID, id string) error {
 	return err
 }
 
-// Remove removes what Add writes. A node of the load keeps its records.
+// Remove removes the records that Add writes. A node of the load keeps its records.
 func (d *Dict) Remove(w snapshot.Writer, v record.NodeID, id string) error {
 	if int(v) < d.LoadedNodes {
 		return nil

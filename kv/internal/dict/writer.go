@@ -40,7 +40,7 @@ func (w *NumberWriter) Append(numbers ...uint32) error {
 	return nil
 }
 
-// Close writes what is left.
+// Close writes the rest.
 func (w *NumberWriter) Close() error {
 	if len(w.body) == 0 {
 		return nil

@@ -270,7 +270,7 @@ func (w *Writer) closeBlock() error {
 	return err
 }
 
-// Close writes what is left, and the partition.
+// Close writes the rest, and the partition.
 func (w *Writer) Close() error {
 	if err := w.closeBlock(); err != nil {
 		return err

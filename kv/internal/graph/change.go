@@ -16,7 +16,7 @@ var ErrInvalidEdge = errors.New("kv: invalid edge")
 // A Difference is by how much counts change.
 type Difference struct{ Edges, Arcs, Deltas int64 }
 
-// Join returns what joins two nodes, and whether that was changed since the load.
+// Join returns the arc between two nodes, and whether that was changed since the load.
 func (g *Graph) Join(u, v record.NodeID) (a codec.Arc, changed bool, err error) {
 	key := edgeDeltaKey(g.Generation, u, v)
 	changed, err = snapshot.Find(g.Records, key, func(body []byte) (err error) {

@@ -14,7 +14,7 @@ import (
 // Edges added, removed or changed after the load are kept beside the blocks, until Compact folds them in: one record
 // under each end of the edge, and for each node that has any a count of them, which spares the others a search.
 
-// A Delta says what joins u to v since the load, of edges that have changed; the zero Arc nothing. It is stored under
+// A Delta is the arc from u to v since the load, of edges that have changed; the zero Arc nothing. It is stored under
 // u.
 type Delta struct {
 	U, V record.NodeID

@@ -17,7 +17,7 @@ import (
 // for which there is memory: each id is its position; an array by integer; a table by text; tables of parts of the ids,
 // one after the other (idJoin). Any number of goroutines look ids up.
 type idIndex struct {
-	nodes, bytes int64 // ids, and what they take
+	nodes, bytes int64 // ids, and their size
 	isInteger    bool  // all are integers
 	isNatural    bool  // and not negative
 	isDense      bool  // and their positions

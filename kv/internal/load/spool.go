@@ -68,7 +68,7 @@ func (s *spool) add(part int, record []byte) error {
 	return s.flush(p)
 }
 
-// flush writes what waits of a part, which is locked.
+// flush writes the waiting bytes of a part, which is locked.
 func (s *spool) flush(p *spoolPart) error {
 	if len(p.waiting) == 0 {
 		return nil
@@ -116,7 +116,7 @@ func (s *spool) each(ctx context.Context, part int, use func(r codec.Reader) err
 	return nil
 }
 
-// errRecord says that a record of a spool is not what was written.
+// errRecord says that a record of a spool differs from the one written.
 var errRecord = errors.New("a record is damaged")
 
 func (s *spool) damaged(err error) error {

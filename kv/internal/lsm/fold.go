@@ -213,5 +213,5 @@ func (f *Fold) name(m manifest) error {
 	return m.write(f.d.dir, nil)
 }
 
-// Cancel removes what a fold made and did not install.
+// Cancel removes the packs that a fold made and did not install.
 func (f *Fold) Cancel() error { return f.out.Cancel() }

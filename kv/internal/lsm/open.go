@@ -44,7 +44,7 @@ type DB struct {
 	catalog catalogFile
 }
 
-// Open opens what is in a directory, or makes it.
+// Open opens the database in a directory, or makes one.
 func Open(dir string, opt Options) (d *DB, err error) {
 	d = &DB{dir: dir, foldAt: foldAt, packs: packs{now: newPackSet(nil)}}
 	if d.crashed, err = leftByCrash(dir); err != nil {

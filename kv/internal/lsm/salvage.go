@@ -64,7 +64,7 @@ func Salvage(
 	return s.found, err
 }
 
-// open finds what there is to read.
+// open finds the files to read.
 func (s *salvage) open() (err error) {
 	if s.found.Crashed, err = leftByCrash(s.dir); err != nil {
 		return err
@@ -235,7 +235,7 @@ func (s *salvage) openTables(f files, m manifest, damage error) error {
 	return err
 }
 
-// write writes what was opened.
+// write writes the records of the opened files.
 func (s *salvage) write(to string) error {
 	if err := storedir.CheckRoom(to, s.bytes+SpareRoom); err != nil {
 		return fmt.Errorf("repairing makes another store and keeps what it was: %w", err)

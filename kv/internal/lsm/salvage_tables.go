@@ -30,7 +30,7 @@ func (s *salvaged) Next() (on bool, err error) {
 	return true, nil
 }
 
-// A salvagedTable is a table of which what verifies is read.
+// A salvagedTable is a table of which the entries that verify are read.
 type salvagedTable struct {
 	salvaged
 	*salvage
@@ -143,7 +143,7 @@ func blockEnd(data []byte, from int, found func(to int) bool) int {
 	return 0
 }
 
-// Next goes to the next entry that verifies. At the end it reports what was damaged.
+// Next goes to the next entry that verifies. At the end it reports the damage.
 func (t *salvagedTable) Next() (on bool, err error) {
 	for len(t.rest) == 0 {
 		if t.next == t.count {
@@ -201,7 +201,7 @@ func (t *salvagedTable) read(b blockPlace) {
 	t.lost.Add(lost)
 }
 
-// end reports what was damaged, once.
+// end reports the damage, once.
 func (t *salvagedTable) end() error {
 	damage := t.damage
 	t.damage = nil

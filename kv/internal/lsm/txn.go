@@ -19,8 +19,8 @@ type Txn struct {
 	packs  *packSet
 	room   int64 // that its writes take on the disk, as far as MakeRoom was not asked for it
 
-	own    int64 // what the user wrote, as written counts it
-	before int64 // what the users before wrote
+	own    int64 // bytes of the user's writes, as written counts them
+	before int64 // bytes of the users before
 	ended  bool
 
 	// Of one that writes:
@@ -157,7 +157,7 @@ func (b *Batch) Set(key, value []byte) error {
 	return b.t.Set(key, value)
 }
 
-// Flush makes what is written durable.
+// Flush makes the writes durable.
 func (b *Batch) Flush() error {
 	if b.t.room == 0 {
 		return nil
@@ -171,7 +171,7 @@ func (b *Batch) Flush() error {
 	return err
 }
 
-// Cancel gives up what is not written.
+// Cancel gives up the writes that are not flushed.
 func (b *Batch) Cancel() { b.t.Discard() }
 
 // Version is that of the last commit.

@@ -10,7 +10,7 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// GuardFile runs what reads a file; any error or panic of it, but one of the system, is damage.
+// GuardFile runs a function that reads a file; any error or panic of it, but one of the system, is damage.
 func GuardFile(path string, read func() error) (err error) {
 	defer mapped.Watch()()
 	defer func() {

@@ -13,7 +13,7 @@ import (
 // A readAhead asks the system for the bytes of a table that are read next: the more, the longer the reads go on in
 // one direction. Who says what it will read, as WillRead is told, does not read in one direction.
 type readAhead struct {
-	from, to int // what was asked for
+	from, to int // the bytes asked for
 	stride   int // 0 while nothing is asked for ahead
 }
 

@@ -101,7 +101,7 @@ func FindIndex(data []byte) (from, to int, sum uint32, ok bool) {
 	return len(body), len(body) + len(index), sum, ok
 }
 
-// CutChecksum cuts off what appendChecksum appends.
+// CutChecksum cuts off the checksum that appendChecksum appends.
 func CutChecksum(data []byte) (body []byte, sum uint32, ok bool) {
 	body, text, ok := cutLast(data)
 	var c pb.Checksum

@@ -20,7 +20,7 @@ type Listed struct {
 	Newest uint64 // version
 }
 
-// Look reads what is to be known of a table. It compares the checksums of the index and of the last block.
+// Look reads the facts of a table. It compares the checksums of the index and of the last block.
 func Look(path string) (l Listed, err error) {
 	t, err := Map(path)
 	if err != nil {

@@ -78,7 +78,7 @@ func (t *Writer) write(b []byte) error {
 	return t.flush()
 }
 
-// flush writes what is not in the file yet.
+// flush writes the bytes that are not in the file yet.
 func (t *Writer) flush() (err error) {
 	if t.file == nil {
 		t.file, err = os.OpenFile(t.path, os.O_CREATE|os.O_EXCL|os.O_RDWR, storedir.FileMode(storedir.Mode))
@@ -161,7 +161,7 @@ func appendChecksum(b, data []byte) ([]byte, error) {
 	return binary.BigEndian.AppendUint32(append(b, text...), uint32(len(text))), nil
 }
 
-// End writes what is left, and the index. Then the table is its file alone.
+// End writes the rest, and the index. Then the table is its file alone.
 func (t *Writer) End() error {
 	if err := t.endBlock(); err != nil {
 		return err

@@ -23,11 +23,11 @@ type Reader interface {
 	// borrowed until the next step.
 	Scan(prefix, from []byte) iter.Seq2[record.Record, error]
 
-	// Cache keeps what is looked up.
+	// Cache keeps the records looked up.
 	Cache() *Cache
 }
 
-// A Writer also writes, and reads what it wrote. It keeps keys and bodies.
+// A Writer also writes, and reads its own writes. It keeps keys and bodies.
 type Writer interface {
 	Reader
 	Put(key, body []byte) error

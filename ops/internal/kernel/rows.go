@@ -39,7 +39,7 @@ func Stride(width int) int {
 type Ending struct {
 	Scale    float64 // an entry of D^(-1/2)
 	Next     float64 // times that by which the next hop's rows are kept
-	Diagonal float64 // what is cleared of a row's own input
+	Diagonal float64 // the factor of a row's own input to take away
 }
 
 // Value is an entry of S_k X from the sum over the neighbours; the difference is rounded once.
