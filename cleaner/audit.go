@@ -32,9 +32,9 @@ type Audit struct {
 	Decided, Look, Right, Wrong int
 	NextLook                    int // how many draws with an answer the next look needs; Look if there is no more
 
-	// Rate is the share of wrong labels as they came, and Low and High are an interval for it. The intervals of all
-	// looks hold together in at least AuditLevel of audits. NaN before the first look. Rate is NaN also if less than
-	// half of the Look draws are Right or Wrong: scores do not follow such a look.
+	// Rate is the share of wrong labels as they came, and Low and High are an interval for it. In at least AuditLevel
+	// of audits, the intervals of all looks contain the true share. NaN before the first look. Rate is NaN also if less
+	// than half of the Look draws are Right or Wrong: scores do not follow such a look.
 	Rate, Low, High float64
 
 	// Found counts the labels that people have found wrong, drawn or not.
@@ -51,7 +51,7 @@ type Audit struct {
 	Lists []AuditList // in the order in which they were drawn; Rate is not of their draws
 }
 
-// AuditLevel is the chance with which the intervals of all looks of an audit hold together.
+// AuditLevel is the chance that the intervals of all looks of an audit contain the true share.
 const AuditLevel = audit.Level
 
 // MostAuditDraws is how many labels an audit draws at most.

@@ -54,9 +54,9 @@ type AuditList struct {
 	run    int64
 }
 
-// IsKept reports whether the draws show that the list keeps its promise, whatever is said of those that are open. That
-// it is so of a list that does not keep it has a chance of 1−AuditLevel at most, with all lists that were drawn since
-// the last one that kept it.
+// IsKept reports whether the draws show that the list keeps its promise, whatever is said of those that are open. A
+// list that breaks its promise passes with a chance of at most 1−AuditLevel. That chance covers all lists drawn since
+// the last one that passed.
 func (l *AuditList) IsKept() bool { return l.Wasted+l.Open <= l.Forgiven }
 
 // HasFailed reports whether too many draws are wasted.
@@ -266,7 +266,7 @@ func (l *AuditList) Nodes(tx *kv.Tx) (kv.NodeSet, error) {
 	return set, nil
 }
 
-// isUndecided reports whether nobody has decided on a node of a list.
+// isUndecided reports whether at least one node of a list is undecided.
 func isUndecided(tx *kv.Tx, l *AuditList) (bool, error) {
 	nodes, err := l.Nodes(tx)
 	if err != nil {

@@ -325,8 +325,8 @@ func (in *inputs) tellOrder(ctx context.Context) (string, error) {
 		"of the nodes, and their columns in the order of the classes?", 100*agreeing/compared, 100*byChance/compared), nil
 }
 
-// swappedClasses names the first classes that are predicted for one another's labels. A class takes the place of
-// another if it is predicted for more of its labels than that one itself.
+// swappedClasses names the first classes that are predicted for one another's labels. Class b takes the place of class
+// a if more nodes labelled a are predicted as b than as a.
 func swappedClasses(counts map[[2]kv.Class]int, names []string) string {
 	usual := make([]kv.Class, len(names))
 	for y := range usual {

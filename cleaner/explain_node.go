@@ -78,8 +78,8 @@ func (e *Explanation) readHistory(ctx context.Context, tx *kv.Tx) (err error) {
 	return err
 }
 
-// findScoredLabel finds the label that the score, which is the last run's, is of: that before the first decision which
-// the run had not seen.
+// findScoredLabel finds the label that the last run scored: the label before the first decision that this run had not
+// seen.
 func (e *Explanation) findScoredLabel(run *Run) {
 	if math.IsNaN(e.Score) {
 		return

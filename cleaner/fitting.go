@@ -121,7 +121,7 @@ type sample struct {
 	share float64 // drawn nodes of all that can be
 }
 
-// drawSample takes all of the fitting nodes, or most of them, uniformly.
+// drawSample draws fitting nodes uniformly, no more than most.
 func (p problem) drawSample(most, fitting int, seed uint64) (*sample, error) {
 	nodes, order, err := drawNodes(p.order, len(p.labels), fitting, most, seed, p.isFitting)
 	if err != nil {
@@ -192,7 +192,7 @@ func sampleOf(drawn *nodeSet, others iter.Seq[kv.NodeID], n int, of func(v kv.No
 	return s
 }
 
-// firstVerdicts are most of the verdicts, ascending by node: the first in the order of the node file.
+// firstVerdicts takes the first verdicts in the order of the node file, no more than most. verdicts ascend by node.
 func firstVerdicts(order splitting.Order, verdicts []decide.Verdict, most int) (first []decide.Verdict, err error) {
 	if len(verdicts) <= most {
 		return verdicts, nil
@@ -228,8 +228,8 @@ func mostModelNodes(classes int) int {
 	return max(labelmodel.MostRows(classes), leastFitting)
 }
 
-// drawNodes takes all of the count nodes, of n, that are eligible, or most of them, drawn uniformly with seed. Their
-// ranks are in the order of the node file.
+// drawNodes draws from the eligible nodes uniformly with seed, no more than most. count of the n nodes are eligible.
+// Their ranks are in the order of the node file.
 func drawNodes(
 	order splitting.Order, n, count, most int, seed uint64, eligible func(kv.NodeID) bool,
 ) (nodes *nodeSet, ranks []uint32, err error) {

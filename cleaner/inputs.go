@@ -86,7 +86,7 @@ func readInputs(ctx context.Context, tx *kv.Tx, place *workplace.Place, opt Opti
 // Close gives back the memory and files of the inputs.
 func (in *inputs) Close() error { return errors.Join(in.mixture.Close(), in.free()) }
 
-// readPredictions finds the predictions, each node's unless those without are predicted, or not scored.
+// readPredictions finds the predictions. Every node must have one, unless clean predicts or skips the others.
 func (in *inputs) readPredictions(opt Options) (err error) {
 	imported := in.source == SourceImported
 	if !imported && opt.Imported != "" {

@@ -87,7 +87,7 @@ type cleanCommand struct {
 
 // importedUse has the flags on imported predictions.
 type importedUse struct {
-	OutOfFold bool `xor:"imported" help:"Imported predictions have not seen the label of the node that they predict: join them with those of the built-in classifier. Without a flag, clean leaves them out where they may have."`
+	OutOfFold bool `xor:"imported" help:"Imported predictions have not seen the label of the node that they predict: join them with those of the built-in classifier. Without a flag, clean leaves them out if they may have seen it."`
 	InSample  bool `xor:"imported" help:"Imported predictions have seen these labels: leave them out, and use those of the built-in classifier."`
 	AsGiven   bool `xor:"imported" help:"Take imported predictions as they are, and train nothing. It is for predictions that have not seen the labels of the validation and test splits, or any label if there are no splits. A node without predictions gets no score."`
 }

@@ -25,7 +25,7 @@ type evalCommand struct {
 	Noise             string   `default:"sym:0.1" file:"read" placeholder:"NOISE" help:"KIND:RATE, with one of ${noises}; or file:FILE with id, label: the noisy label of every node."`
 	Repeats           *int     `placeholder:"N" help:"Number of draws of noise and split. Default: 5."`
 	Predictions       []string `sep:"none" file:"read" placeholder:"FILE" help:"Predictions of your own classifier, trained on the noisy labels of --noise file:FILE; repeat the flag, one file for each repeat."`
-	PredictionClasses []string `placeholder:"A,B" help:"Classes of the columns of .npy and .npz predictions, in their order. Default: all, in the order of the statement classes."`
+	PredictionClasses []string `placeholder:"A,B" help:"Classes of the columns of .npy and .npz predictions, in their order. Default: all, in the order of the statement 'classes'."`
 	Logits            bool     `help:"The predictions are logits: turn them into probabilities."`
 	Seed              uint64   `default:"${seed}" help:"Seed of the first repeat."`
 	Method            []string `sep:"none" placeholder:"NAME" help:"Method to measure. Repeat the flag for more; each method counts once: ${methods}. Default: default."`

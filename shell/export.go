@@ -48,9 +48,9 @@ decisions: import --decisions repeats the decisions in force. Undone and replace
 
 verdicts: clean takes them as true. label_before is the label before all decisions. label_now is the right label; it is ` +
 		`empty if the label was wrong and nobody knows another. A node has no row if its decision was undone or is unsure, if it is disputed, if it had no ` +
-		`label, or if its label has changed since without a decision. No more than 65,536 are written, since more would say no more.
+		`label, or if its label has changed since without a decision. At most 65,536 are written: more would not improve the fit.
 
-predictions, transition: classes are sorted as numbers if all are numbers, else by bytes. The statement classes lists them in this order, and import takes ` +
+predictions, transition: classes are sorted as numbers if all are numbers, else by bytes. The statement 'classes' lists them in this order, and import takes ` +
 		`it. The rows of transition have the same order as its columns.
 
 features: rows of unlabelled nodes are NaN. Hops are those of the last run, and standard error has them; without a run, 3.

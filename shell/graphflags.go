@@ -27,7 +27,7 @@ type inputFiles struct {
 // predictionFile names the predictions of a classifier.
 type predictionFile struct {
 	Predictions       string   `file:"read" placeholder:"FILE" help:"Predictions of your classifier: .npy or .npz in the order of the nodes file, or a table with id and a column a class."`
-	PredictionClasses []string `placeholder:"A,B" help:"Classes of the columns of a .npy or .npz of predictions, in their order. Default: all, in the order of the statement classes."`
+	PredictionClasses []string `placeholder:"A,B" help:"Classes of the columns of a .npy or .npz of predictions, in their order. Default: all, in the order of the statement 'classes'."`
 	Logits            bool     `help:"The predictions are logits: turn them into probabilities."`
 }
 

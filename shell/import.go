@@ -37,7 +37,7 @@ func (*importCommand) Help() string {
 		`weighted; the weights of parallel edges then add up.
 
 --columns id=paper_id,label=subject takes the columns of the nodes file that have other names, and --edge-columns src=source,dst=target those of the edges file. ` +
-		`--columns also gives a property another name than its column has: rank=score. Tables beside the nodes file may have the same columns, or id, label and split. ` +
+		`--columns also gives a property another name than its column has: rank=score. Other tables may name their columns as the nodes file does, or id, label and split. ` +
 		`A backslash before a comma takes it as a part of a name. ` +
 		`A number stands for the column at that place. With --no-header all columns have numbers: edges lead from column 1 to column 2, and column 1 of other tables is the id.
 
@@ -49,7 +49,7 @@ A table may be a directory of files, as Spark writes it. The files have the same
 		`It is read once, so nodes of a new store have no properties there.
 
 Predictions are the class probabilities of your own classifier. A .npy or .npz file has one row a node, in the order of the nodes file, and one column a ` +
-		`class, in the order of the statement classes: sorted as numbers if all are numbers, else by bytes. --prediction-classes gives another order. A table ` +
+		`class, in the order in which the statement 'classes' lists them: as numbers if all are numbers, else by bytes. --prediction-classes gives another order. A table ` +
 		`has the header id,CLASS,CLASS,… and any order. Nodes may have no row, or one ` +
 		`without numbers: clean takes the built-in classifier's predictions for them.
 
@@ -65,8 +65,8 @@ Without --nodes, the files go into the existing store and replace earlier ones. 
 
 Decisions come from an export, with who, when and why, or from any table with the columns id and label. The label is the right one, and ` +
 		`empty means none. Optional columns are decision (accept, reject, relabel, unlabel, unsure), who, why, time, and from: the label that the decision was about. ` +
-		`Of each person, the last decision about a node counts. import skips and counts decisions that the store already has, those older than the store's decision of the same person ` +
-		`about the node, and those about another label or suggestion than the store's. So you can import a file twice.
+		`Of each person, the last decision about a node counts. import skips and counts a decision if the store has it, if the store has a newer one by that person about the node, ` +
+		`or if the node now has another label or suggestion. So you can import a file twice.
 
 Ids, labels and values are taken as they are. Import reports labels such as NA, None or -1, which often mean that a node has none: --unlabelled NA,-1 makes them no label.
 

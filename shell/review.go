@@ -29,7 +29,7 @@ import (
 // reviewCommand shows suspects one at a time and takes decisions about them.
 type reviewCommand struct {
 	DB    string `arg:"" name:"DB" help:"Directory of the store."`
-	Where string `placeholder:"EXPR" help:"Only suspects that meet this condition, as in the statement suspects."`
+	Where string `placeholder:"EXPR" help:"Only suspects that meet this condition, as in the statement 'suspects'."`
 	Who   string `placeholder:"NAME" help:"Who decides. Default: your user name."`
 	Web   bool   `help:"Review in a browser."`
 	pageFlags
@@ -45,7 +45,7 @@ Every decision is on disk before the next suspect appears. A decided suspect doe
 		`later. The scores around each decision move at once. At the end, review takes the decisions in, as rescore does. Skipped suspects come again in the next review. ` +
 		`To find the unsure ones, ask: nodes where decision = 'unsure'.
 
-A second person reviews the nodes that ann has decided on with --where "decided_by = 'ann'". --where disputed shows the nodes that people disagree about, ` +
+With --where "decided_by = 'ann'", a second person reviews the nodes that ann has decided on. --where disputed shows the nodes that people disagree about, ` +
 		`and who says what.
 
 After l, type the name of a class, or a part of it. Upper and lower case are alike. If several fit, review lists them and asks again.
@@ -164,14 +164,14 @@ func (*auditCommand) Help() string {
 		`labels, and shows one after another: the text, the neighbours, and up to four labels in mixed order. It shows no score and no suggestion, and does ` +
 		`not say which label is the given one. Keys: ` + review.AuditKeys + `.
 
-50 draws tell the share of wrong labels within about 13 points, 200 within 7. The share and its interval are told at 25, 50, 100, 200, … decided draws. The ` +
-		`intervals of all these looks hold together in at least 90% of audits, so you may stop when you like the answer. When you leave, scores, threshold and suspects follow the last of them.
+50 draws tell the share of wrong labels within about 13 points, 200 within 7. The share and its interval are told at 25, 50, 100, 200, … decided draws. In at least 90% of audits, ` +
+		`all these intervals contain the true share, so you may stop when you like the answer. When you leave, scores, threshold and suspects are adjusted to the latest share.
 
 You can leave at any time and continue later, with several people. An answer is a decision like any other: history has it, and undo takes it back. A draw ` +
 		`can be decided anywhere, as in review or by import --decisions. --size N asks for more draws of the same order. The seed counts only at the first draw.
 
---for "fdr 0.1" draws among the first suspects. Where enough of these draws are wrong, the statement suspects fdr 0.1 lists suspects of which at most 10% are ` +
-		`right, with 90% confidence. --for "trusted fdr 0.05" draws among the labels with the lowest scores, for labels trusted fdr 0.05: labels to train on.
+--for "fdr 0.1" draws among the first suspects. Where enough of these draws are wrong, the statement 'suspects fdr 0.1' lists suspects; at most 10% of them have a right label, ` +
+		`with 90% confidence. --for "trusted fdr 0.05" draws among the labels with the lowest scores, for labels trusted fdr 0.05: labels to train on.
 
     graphcleaner audit my.graph
     graphcleaner audit my.graph --size 200

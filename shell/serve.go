@@ -35,7 +35,7 @@ Other commands need no flag: a command that finds the store held asks the holder
 
 serve prints the address of a page on which a person of this machine reviews suspects: see review --web. The address has a token.
 
-Every command that opens a store for writing answers others while it runs. Use serve if many people and jobs use a store all day: the store ` +
+While a command has a store open for writing, it also does the work of other commands. Use serve if many people and jobs use a store all day: the store ` +
 		`stays open, its caches stay warm, and nobody's command has to wait for the commands of others.
 
     graphcleaner serve my.graph
@@ -75,9 +75,9 @@ func (c *serveCommand) Run(ctx context.Context, s *streams) (err error) {
 	return nil
 }
 
-// Serve has a program that has a store open answer the commands of graphcleaner on that store, in other processes of
-// the same user. It returns at once. The end of ctx ends the commands that run. Stop ends the answers: it takes no more
-// commands, and waits for those that run. Call stop before the store is closed. Open the store with index.Open.
+// Serve lets a program answer graphcleaner commands on a store that it has open. The commands run in other processes of
+// the same user. Serve returns at once. The end of ctx ends the commands that run. Stop ends the answers: it takes no
+// more commands, and waits for those that run. Call stop before the store is closed. Open the store with index.Open.
 //
 // The flag --memory of a command bounds the memory of its work in this process.
 func Serve(ctx context.Context, store *kv.Store) (stop func() error, err error) {

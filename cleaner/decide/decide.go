@@ -102,7 +102,7 @@ type Decision struct {
 	From string // label before; "" is none
 	To   string // the label that the decision names: of Reject and Unsure the one that the node has; "" is none
 
-	// Label is the label after: To, unless the node is disputed or other people are more.
+	// Label is the label after the entry: To, unless the node is disputed or more people name another label.
 	Label string
 
 	Before, After         Kind // the value of Column before and after

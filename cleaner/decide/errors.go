@@ -19,7 +19,7 @@ var (
 	// ErrDecidedTwice is returned if one step has two decisions about a node.
 	ErrDecidedTwice = errors.New("cleaner: node is decided on twice in one step")
 
-	// ErrNothingToUndo is returned if fewer steps can be taken back than asked for.
+	// ErrNothingToUndo is returned if there is no step to take back.
 	ErrNothingToUndo = errors.New("nothing to undo")
 
 	// ErrChanged is returned if something has changed since it was shown.

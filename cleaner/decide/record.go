@@ -141,7 +141,7 @@ func corruptEntry(seq int64, what string) error {
 	return fmt.Errorf("history entry %d: %w: %s", seq, kv.ErrCorrupt, what)
 }
 
-// A recordReader takes a record apart. After what is not there everything is zero.
+// A recordReader takes a record apart. A field that is not there is zero, and sets failed.
 type recordReader struct {
 	b      []byte
 	failed bool

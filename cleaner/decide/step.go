@@ -177,7 +177,7 @@ func readColumn(tx *kv.Tx, name string) (func(kv.NodeID) (kv.Value, error), erro
 	return column.At, nil
 }
 
-// values are those of the columns from one on, before another.
+// values reads the columns first to end−1 of a node.
 func (r *Reader) values(v kv.NodeID, first, end int) (values [len(readColumns)]kv.Value, err error) {
 	for i := first; i < end && err == nil; i++ {
 		values[i], err = r.columns[i](v)
@@ -208,8 +208,8 @@ func (r *Reader) facts(v kv.NodeID) (f nodeFacts, err error) {
 	return f, err
 }
 
-// complete makes an entry of a draft, and the facts those after it. The error is a *ChangedError of one node where the
-// node is not as it was shown.
+// complete makes an entry of a draft, and updates the facts to those after it. The error is a *ChangedError of one node
+// where the node is not as it was shown.
 func (d *draft) complete(f *nodeFacts) error {
 	if d.isRemoved = f.id == ""; d.isRemoved {
 		d.unscored = false

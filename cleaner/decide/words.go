@@ -95,7 +95,7 @@ func (r *standingReader) of(v kv.NodeID) (*standing, error) {
 	return s, r.err
 }
 
-// inForce is of, for a node with a decision in force. There are standing decisions only if there is one.
+// inForce calls of if a decision about the node is in force. Else there are no standing decisions.
 func (r *standingReader) inForce(v kv.NodeID, decision Kind) (*standing, error) {
 	if decision == None {
 		return &standing{}, nil

@@ -52,13 +52,13 @@ const (
 //
 //	AUM[v] = mean over epochs of z[v][y] − max over j ≠ y of z[v][j]
 //
-// y the label that was learned. The publication ends the mean at the first drop of the learning rate; here it does not drop,
-// and all epochs count. A node is flagged where its AUM is at most the 99th percentile of
-// those of the threshold samples. It is done twice, with other samples, and a node takes the first run of which it is
-// none. The score is sigmoid(threshold − AUM), which has the two runs on one scale.
+// y the label that was learned. The publication ends the mean at the first drop of the learning rate; here it does not
+// drop, and all epochs count. A node is flagged where its AUM is at most the 99th percentile of those of the threshold
+// samples. Two runs have different samples. A node takes the first run in which it is no sample. The score is
+// sigmoid(threshold − AUM), which has the two runs on one scale.
 //
-// Logits come from the network as it learns, so predictions from outside are not looked at. Labels that are too few for
-// a threshold sample are ErrNoLabels, and more than the base classifier learns from ErrOptions.
+// Logits come from the network as it learns, so predictions from outside are not looked at. Too few labels for a
+// threshold sample give ErrNoLabels. More than the base classifier can learn from give ErrOptions.
 func areaUnderMargin(ctx context.Context, t *trial, m *Measurement) error {
 	classes := t.lab.Classes
 	samples, err := t.thresholdSamples(classes)
@@ -93,8 +93,8 @@ func areaUnderMargin(ctx context.Context, t *trial, m *Measurement) error {
 	return nil
 }
 
-// thresholdSamples draws the threshold samples of each run from the labelled nodes, by their places in the file: the
-// run that a node is a sample of, from 1, or 0.
+// thresholdSamples draws the threshold samples of each run from the labelled nodes, by their places in the file. It
+// returns, by node, the run (from 1) that has it as a sample, or 0.
 func (t *trial) thresholdSamples(classes int) ([]uint8, error) {
 	var nodes []kv.NodeID
 	for v, err := range t.lab.Order {

@@ -16,16 +16,16 @@ const (
 	mixtureEdge     = 1e-3 // how near losses come to 0 and 1
 	mixturePoints   = 100  // at which the posterior is looked for its greatest
 	leastVariance   = 1e-8
-	tiedByValue     = 1e-9 // of the score: it orders nodes of one posterior by what it is of
+	tiedByValue     = 1e-9 // weight of 1−prediction in the score: it orders nodes with equal posteriors
 	leastPrediction = 1e-12
 )
 
 // dynamicBootstrap is the detector of DYB (Arazo, Ortego, Albert, O'Connor, McGuinness: "Unsupervised Label Noise
-// Modeling and Loss Correction", arXiv:1904.11238): the cross-entropies −log P[v][ỹ] of the nodes, scaled to
-// [0,1] between their 5th and 95th percentile, are taken for a mixture of two beta distributions, fitted by expectation
+// Modeling and Loss Correction", arXiv:1904.11238): the cross-entropies −log P[v][ỹ] of the nodes, scaled to [0,1]
+// between their 5th and 95th percentile, are taken for a mixture of two beta distributions, fitted by expectation
 // maximization with moments, and a node is flagged where the posterior of the component with the larger mean exceeds
-// 0.5. Beyond its greatest the posterior does not fall again. The score is that posterior; equal ones are in the order
-// of the losses.
+// 0.5. Above the loss where the posterior peaks, it stays at the peak. The score is that posterior; equal ones are in
+// the order of the losses.
 //
 // Where all losses between the percentiles are the same there is nothing to tell apart, and no node is flagged.
 func dynamicBootstrap(ctx context.Context, t *trial, m *Measurement) error {

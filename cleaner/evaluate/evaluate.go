@@ -65,9 +65,9 @@ type Options struct {
 // feature, cluster and instance want features.
 func NoiseKinds() []string { return labelnoise.Kinds() }
 
-// A Measurement is what a method says of the nodes in one repeat. Truth and Labels are those of the store, and the noisy
-// ones. Scores and Flagged are of all labelled nodes, whether they are under test or not. The higher the score, the more
-// suspect.
+// A Measurement is what a method says of the nodes in one repeat. Truth has the labels of the store, Labels the noisy
+// ones. Scores and Flagged are of all labelled nodes, whether they are under test or not. The higher the score, the
+// more suspect.
 type Measurement struct {
 	Repeat        int // from 0
 	Method        string

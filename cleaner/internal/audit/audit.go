@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Level is the chance with which the intervals of all looks hold together.
+// Level is the chance that the intervals of all looks contain the true share.
 const Level = 0.9
 
 const (

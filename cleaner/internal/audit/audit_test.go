@@ -222,8 +222,8 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// The intervals of all looks hold together in at least nine tenths of audits, also where people are unsure of every
-// tenth label, where scores say nothing, and where they say all.
+// The intervals of all looks contain the true share in at least nine tenths of audits, also where people are unsure of
+// every tenth label, where scores say nothing, and where they say all.
 func TestCoverage(t *testing.T) {
 	const n, runs = 1000, 150
 	for _, rate := range []float64{0.02, 0.3} {

@@ -12,8 +12,8 @@ import (
 // Size is a good number of things for one transaction.
 const Size = 1000
 
-// Each has write do the things from 0 up to n, at most size of them in a transaction, and calls done when that is on
-// disk. A range that does not fit into a transaction is halved.
+// Each calls write for the things 0 to n−1, at most size of them in a transaction. It calls done once they are on disk.
+// A range that does not fit into a transaction is halved.
 func Each(
 	ctx context.Context, s *kv.Store, size, n int, write func(tx *kv.Tx, first, end int) error, done func(first, end int),
 ) error {

@@ -1,5 +1,5 @@
-// Package classmatrix holds matrices between classes. Of most of them nearly all cells are zero, and those are held by
-// their cells: there may be very many classes.
+// Package classmatrix holds matrices between classes. Most of them are nearly all zero, and only the other cells are
+// held, since there may be very many classes.
 package classmatrix
 
 import (

@@ -37,8 +37,8 @@ func (t *ThresholdSum) Thresholds() []float64 {
 	return mean
 }
 
-// Class is the class with the largest prediction among those that reach their threshold, NoClass where none
-// does. Of several it is the given one, or else NoClass. A NaN threshold is never reached.
+// Class is the class with the largest prediction among those that reach their threshold, NoClass where none does. In a
+// tie it is the given label, or else NoClass. A NaN threshold is never reached.
 func Class[F float32 | float64](row []F, label kv.Class, thresholds []float64) kv.Class {
 	best, most := kv.NoClass, math.Inf(-1)
 	for j, t := range thresholds {

@@ -6,8 +6,8 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 )
 
-// What is believed of every class before its labels are seen: so many of them, of which some are wrong and go to all
-// others alike.
+// The prior of every class: it has priorLabels labels, of which priorWrong are wrong, spread evenly over the other
+// classes.
 const (
 	priorLabels = 30
 	priorWrong  = 2
@@ -28,7 +28,7 @@ type channel struct {
 	right []float64 // [c]
 }
 
-// newChannel makes the counts of wrong labels, a line the given class and an entry the true one, the rates, in place.
+// newChannel turns counts of wrong labels into rates, in place. A line is a given class, an entry a true one.
 func newChannel(counts *lines, right []float64, alike bool) channel {
 	c := counts.classes
 	others := float64(max(c-1, 1))

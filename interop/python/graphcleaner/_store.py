@@ -77,7 +77,7 @@ class Audit(Generic[Frame]):
     right      labels among these that people found right
     wrong      those that they found wrong; the others are unsettled: people are unsure or disagree
     rate       the share of wrong labels among all, None before the first look, and where most of these draws are unsettled
-    low, high  an interval for it. The intervals of all looks of an audit hold together with the chance level
+    low, high  an interval for it. All looks of an audit have intervals with the true share, with the chance level
     by_class   a dict for each class of these draws: class, decided (right or wrong), wrong, rate, low, high, None where the draws are too few
     estimator  how the rate is computed
     lists      a dict for the newest list of each promise, such as "fdr 0.1": promise, labels, drawn, good, wasted, open, forgiven (how many

@@ -12,10 +12,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv/internal/record"
 )
 
-// A closed database is one that Badger alone can read: packs have names of tables, and the manifest names them. While
-// it is open for writing, Badger knows nothing of packs. It deletes every table that its manifest lacks, and fails
-// where one is gone that the manifest names. So every pack that has the name of a table is in the manifest at all
-// times:
+// Plain Badger can read a closed database: packs have names of tables, and the manifest names them. While it is open
+// for writing, Badger knows nothing of packs. It deletes every table that its manifest lacks, and fails where one is
+// gone that the manifest names. So every pack that has the name of a table is in the manifest at all times:
 //
 //   - Close has Badger close, replaces the manifest by one that names Badger's own tables and all packs, and then
 //     renames the packs.

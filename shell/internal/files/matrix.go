@@ -32,7 +32,7 @@ type writing struct {
 	count int
 
 	partial bool // nodes may be without predictions
-	seen    bool // and those that are were seen by the run that comes along
+	seen    bool // and the run in the same import has seen these nodes
 }
 
 // IsArray says whether a file is one of numpy's, by its name.
@@ -102,7 +102,7 @@ func (m *matrixFile) columns() int {
 // isNamed reports whether the header of the file names the columns of the matrix.
 func (m *matrixFile) isNamed() bool { return m.table != nil && !m.table.Numbered() }
 
-// names are those of some names of columns of the table that have numbers.
+// names picks from the names of all columns those of the columns that have numbers.
 func (m *matrixFile) names(of []string) []string {
 	names := make([]string, len(m.values))
 	for i, column := range m.values {

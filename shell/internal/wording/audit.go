@@ -54,7 +54,7 @@ func Audit(a *cleaner.Audit, more string) (lines []string) {
 	case more == "":
 		line += told + fmt.Sprintf("at %d", a.NextLook)
 	default:
-		line += told + fmt.Sprintf("at %d: %s %d draws more", a.NextLook, more, a.NextLook)
+		line += told + fmt.Sprintf("at %d draws: continue with %s %d", a.NextLook, more, a.NextLook)
 	}
 	lines = append(lines, line)
 	for i := range a.Lists {

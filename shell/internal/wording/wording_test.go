@@ -34,7 +34,7 @@ func TestWords(t *testing.T) {
 			Decided: 49, NextLook: 25}), "how many labels are wrong is not known yet: 49 of 50 draws decided; the share of wrong labels is told " +
 			"once the first 25 are, of which 1 wait for an answer"},
 		{Audit(&cleaner.Audit{Draws: make([]cleaner.AuditDraw, 30), Decided: 27, Look: 25, NextLook: 50}, "--size")[1],
-			"27 of 30 draws decided; the share of wrong labels is told again at 50: --size 50 draws more"},
+			"27 of 30 draws decided; the share of wrong labels is told again at 50 draws: continue with --size 50"},
 		{HowMany(&cleaner.Audit{Labels: 1000, Look: 25, Right: 3, Wrong: 1, Rate: math.NaN(), Low: 0.01, High: 0.9, Found: 5}),
 			"1.0% to 90.0% of 1000 labels were wrong (90%), by 25 draws; the scores do not follow them: 4 answers name a label, and half must"},
 		{HowMany(&cleaner.Audit{Labels: 1000, Look: 25, Rate: 0.2, Low: 0.1, High: 0.4, Found: 5}),
