@@ -20,7 +20,7 @@ import (
 // What Clean writes, beside the Run.
 const (
 	ScoreColumn      = decide.ScoreColumn     // single: the chance that the given label is wrong; null if unlabelled
-	SuggestedColumn  = decide.SuggestedColumn // likeliest class except the given label, of every node; see step 4 of the package
+	SuggestedColumn  = decide.SuggestedColumn // likeliest class except the given label, of every node: step 4 of package
 	ConfidenceColumn = "confidence"           // single: the chance of that label
 	RunColumn        = decide.RunColumn       // int: Run.ID
 )

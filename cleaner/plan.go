@@ -285,7 +285,7 @@ const (
 )
 
 // Matrices between classes.
-const fitLines = 2 * 4 // of a labelFit: its background, and those of a modelState; those of the fit before may still be there
+const fitLines = 2 * 4 // of a labelFit: its background and a modelState; the fit before may still be there
 
 // matrixBytes is the memory of the matrices between classes, for a number of classes and of fitting nodes.
 func matrixBytes(m method.Method, classes, fitting int) int64 {
