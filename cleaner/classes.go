@@ -280,6 +280,7 @@ const (
 	leastKappa   = 0.05
 	mostCompared = 1 << 16 // labels
 	leastSwapped = 5       // labels of a class
+	mostNamed    = 4       // classes of a warning
 )
 
 // tellOrder says that predictions from outside agree with the labels hardly more often than by chance, or would agree
@@ -289,9 +290,10 @@ func (in *inputs) tellOrder(ctx context.Context) (string, error) {
 	var compared, agreeing, byChance float64
 	labelled, predicted := make([]float64, in.classes), make([]float64, in.classes)
 	counts := map[[2]kv.Class]int{} // by label and likeliest class
-	rows := make([]float32, scoreRows*in.classes)
-	for first := 0; first < len(in.labels); first += scoreRows * max(1, len(in.labels)/mostCompared) {
-		labels := in.labels[first:min(first+scoreRows, len(in.labels))]
+	step := rowstore.AtOnce(in.classes)
+	rows := make([]float32, step*in.classes)
+	for first := 0; first < len(in.labels); first += step * max(1, len(in.labels)/mostCompared) {
+		labels := in.labels[first:min(first+step, len(in.labels))]
 		block := rows[:len(labels)*in.classes]
 		at := kv.Range{First: kv.NodeID(first), End: kv.NodeID(first + len(labels))}
 		if err := errors.Join(ctx.Err(), in.predictions.Read(at, 0, in.classes, block)); err != nil {
@@ -347,6 +349,9 @@ func swappedClasses(counts map[[2]kv.Class]int, names []string) string {
 		for y := first; len(told) <= len(usual) && usual[y] != kv.Class(y); y = int(usual[y]) {
 			told = append(told, fmt.Sprintf("%q for most labels %q", names[usual[y]], names[y]))
 			if usual[y] == kv.Class(first) {
+				if more := len(told) - mostNamed; more > 0 {
+					told = append(told[:mostNamed], fmt.Sprintf("and so on for %d more", more))
+				}
 				return "Your predictions have " + strings.Join(told, ", ") + ": are their columns in the order of the classes?"
 			}
 		}

@@ -91,16 +91,27 @@ func (t *task) do(ctx context.Context, s *streams) *taskResult {
 	}
 	s.asked.reserve(t.Memory)
 	var asks *query.Question
-	said := t.Confirmed != [sha256.Size]byte{} // the lines before the question
+	again := t.Confirmed != [sha256.Size]byte{}
+	var before []string // lines that were shown with the question, if it is the same
 	to := prompt.Listener{Out: s.out, Notice: func(line string) {
-		if !said {
+		if again {
+			before = append(before, line)
+		} else {
 			s.say("%s", line)
 		}
 	}}
 	if t.Asks {
 		to.Confirm = func(_ context.Context, about query.Question) (bool, error) {
-			said, asks = false, &about
-			return about.Digest == t.Confirmed, nil
+			asks = &about
+			same := about.Digest == t.Confirmed
+			if again && !same {
+				s.say("the nodes have changed since you were asked:")
+				for _, line := range before {
+					s.say("%s", line)
+				}
+			}
+			again = false
+			return same, nil
 		}
 	}
 	r, err := t.answer(s.tellingWaits(ctx), s.asked.store, s.progress.report(), to)

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -65,6 +66,10 @@ func (q *query) grouped(ctx context.Context, asked *grouping, workers int, add f
 		defer sorter.Close() //nolint:errcheck // a temporary file that cannot be removed changes no row
 		g := newGroups(asked, q.MemoryBudget, workers)
 		err := add(g)
+		if errors.Is(err, errManyGroups) && workers > 1 { // each goroutine may have met nearly all of them
+			g = newGroups(asked, q.MemoryBudget, 1)
+			err = add(g)
+		}
 		if err == nil {
 			err = g.sort(sorter)
 		}

@@ -2,10 +2,12 @@ package query
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
 	"strings"
+	"sync"
 
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -23,7 +25,8 @@ const (
 type groups struct {
 	by      int // how many values a row begins with that name its group
 	tallies []tallyOf
-	tables  []*groupTable // one for each goroutine that counts
+	tables  []*groupTable // one for each goroutine that counts, or one for all
+	shared  sync.Mutex    // of one for all
 }
 
 // A groupTable has the groups of the rows that one goroutine counts.
@@ -80,10 +83,10 @@ func (g *groups) addAll(rows iter.Seq2[[]kv.Value, error]) error {
 	return nil
 }
 
-// addBlocks counts the nodes that a plan finds, on as many goroutines as there are tables. Read are the properties of a
-// row.
+// addBlocks counts the nodes that a plan finds, on as many goroutines as the plan has. Each has a table of its own, or
+// all share one. Read are the properties of a row.
 func (g *groups) addBlocks(ctx context.Context, tx *kv.Tx, plan *index.Plan, read []string) error {
-	columns := make([][]*kv.ColumnReader, len(g.tables)) // nil for a property that the store does not hold
+	columns := make([][]*kv.ColumnReader, plan.Workers()) // nil for a property that the store does not hold
 	return plan.Blocks(ctx, func(worker int, nodes []kv.NodeID) error {
 		if columns[worker] == nil {
 			columns[worker] = make([]*kv.ColumnReader, len(read))
@@ -108,13 +111,26 @@ func (g *groups) addBlocks(ctx context.Context, tx *kv.Tx, plan *index.Plan, rea
 					return fmt.Errorf("property %s: %w", read[i], err)
 				}
 			}
-			if err := g.tables[worker].add(row); err != nil {
+			if err := g.add(worker, row); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 }
+
+// add counts a row of a goroutine.
+func (g *groups) add(worker int, row []kv.Value) error {
+	if len(g.tables) > 1 {
+		return g.tables[worker].add(row)
+	}
+	g.shared.Lock()
+	defer g.shared.Unlock()
+	return g.tables[0].add(row)
+}
+
+// errManyGroups is that of groups that take too much memory.
+var errManyGroups = errors.New("group by properties with fewer values, or give more --memory")
 
 // add counts a row.
 func (t *groupTable) add(row []kv.Value) error {
@@ -135,7 +151,7 @@ func (t *groupTable) add(row []kv.Value) error {
 		}
 	}
 	if t.size > t.limit {
-		return fmt.Errorf("more than %d groups: group by properties with fewer values, or give more --memory", len(t.groups)-1)
+		return fmt.Errorf("more than %d groups: %w", len(t.groups)-1, errManyGroups)
 	}
 	return nil
 }

@@ -149,7 +149,7 @@ func (q *query) guaranteeTerms(ctx context.Context, g *guarantee, run *cleaner.R
 	if err != nil {
 		return nil, err
 	}
-	rate, from := run.MislabelRate, fmt.Sprintf("estimated by run %d", run.ID)
+	rate, from := run.MislabelRate, fmt.Sprintf("assumed by run %d", run.ID)
 	if audit != nil && !math.IsNaN(audit.Rate) {
 		rate, from = audit.Rate, fmt.Sprintf("told by an audit of %d", audit.Look)
 	}

@@ -24,12 +24,16 @@ func (s *session) redirect(ctx context.Context, file string) error {
 	if err := s.endOutput(false); err != nil || file == "" {
 		return err
 	}
+	format, named := columnar.OfFile(file)
+	if named && format == print.FormatParquet && s.format != format {
+		return fmt.Errorf(".output %s: a Parquet file holds one answer: use shell -c with --format parquet", file)
+	}
 	begun, err := atomic.Begin(ctx, file, 0o666) // less the bits of the umask
 	if err != nil {
 		return fmt.Errorf(".output: %w", err)
 	}
 	s.output, s.out = &redirection{File: begun, name: file, mode: s.format}, begun.Writer
-	if format, ok := columnar.OfFile(file); ok && format != print.FormatParquet {
+	if named {
 		s.format = format
 	}
 	return nil
