@@ -23,13 +23,15 @@ func checkRuns(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 	problem := func(format string, args ...any) {
 		report(kv.Problem{Where: "runs", What: fmt.Sprintf(format, args...)})
 	}
-	last, err := eachBrokenRun(tx, func(key string, _ bool, why error) error {
+	last, err := eachBrokenRun(ctx, tx, func(key string, _ bool, why error) error {
 		problem("run %q: %v", key, why)
 		return nil
 	})
 	if err != nil {
-		problem("%v", err)
-		return nil
+		if ctx.Err() == nil {
+			problem("%v", err)
+		}
+		return ctx.Err()
 	}
 	if err := checkClassifier(tx); err != nil && !errors.Is(err, kv.ErrNotFound) {
 		report(kv.Problem{Where: "predictions", What: err.Error()})
@@ -53,7 +55,9 @@ func checkRuns(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 
 // eachBrokenRun hands to do the runs that cannot be read, and the last one if its model cannot be, and says why.
 // It returns the ID of the last run that can be read.
-func eachBrokenRun(tx *kv.Tx, do func(key string, isLast bool, why error) error) (last int64, err error) {
+func eachBrokenRun(
+	ctx context.Context, tx *kv.Tx, do func(key string, isLast bool, why error) error,
+) (last int64, err error) {
 	var keys []string
 	for key, err := range tx.Documents(runsSpace).Keys() {
 		if err != nil {
@@ -62,6 +66,9 @@ func eachBrokenRun(tx *kv.Tx, do func(key string, isLast bool, why error) error)
 		keys = append(keys, key)
 	}
 	for i, key := range keys {
+		if i%lookEvery == 0 && ctx.Err() != nil {
+			return last, ctx.Err()
+		}
 		isLast := i == len(keys)-1
 		run, why := readRun(tx, key)
 		if why == nil {
@@ -126,7 +133,7 @@ func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error 
 	}
 	var done []kv.Correction
 	err = s.Update(func(tx *kv.Tx) error {
-		done, err = removeBroken(tx)
+		done, err = removeBroken(ctx, tx)
 		return err
 	})
 	if err == nil {
@@ -142,8 +149,8 @@ func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error 
 }
 
 // removeBroken removes the runs, and the kept classifier, that cannot be read.
-func removeBroken(tx *kv.Tx) (done []kv.Correction, err error) {
-	_, err = eachBrokenRun(tx, func(key string, isLast bool, why error) error {
+func removeBroken(ctx context.Context, tx *kv.Tx) (done []kv.Correction, err error) {
+	_, err = eachBrokenRun(ctx, tx, func(key string, isLast bool, why error) error {
 		done = append(done, kv.Correction{
 			Where: "runs", What: fmt.Sprintf("run %q: %v", key, why), Done: "removed", Lost: kv.Losses{{Kind: "run", Count: 1}},
 		})

@@ -71,7 +71,11 @@ func writeInBulk(ctx context.Context, s *kv.Store, name func(w *StepWriter) erro
 			return entries, err
 		}
 	}
+	copied := 0
 	for e, err := range b.Tx().Space(historySpace).Ascend(nil) {
+		if copied++; err == nil && copied%lookEvery == 0 {
+			err = ctx.Err()
+		}
 		if err == nil {
 			err = history.Add(e.Key, e.Value)
 		}

@@ -44,11 +44,9 @@ func TestRepair(t *testing.T) {
 		"key":          func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put([]byte("Dx"), []byte{9}) },
 		"node's key":   func(tx *kv.Tx, _ kv.NodeID) error { return tx.Space(historySpace).Put([]byte("N"), nil) },
 		"node's entry": func(tx *kv.Tx, v kv.NodeID) error { return tx.Space(historySpace).Delete(nodeKey(v, 3)) },
-		"another's entry": func(tx *kv.Tx, v kv.NodeID) error {
-			return tx.Space(historySpace).Put(nodeKey(v+1, 3), nil)
-		},
-		"label":    func(tx *kv.Tx, v kv.NodeID) error { return tx.SetLabel(v, "") },
-		"decision": func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v, Column, kv.ValueOf("accept")) },
+		"entry, twice": func(tx *kv.Tx, v kv.NodeID) error { return tx.Space(historySpace).Put(nodeKey(v+1, 3), nil) },
+		"label":        func(tx *kv.Tx, v kv.NodeID) error { return tx.SetLabel(v, "") },
+		"decision":     func(tx *kv.Tx, v kv.NodeID) error { return tx.SetValue(v, Column, kv.ValueOf("accept")) },
 		"decision without entry": func(tx *kv.Tx, v kv.NodeID) error {
 			return tx.SetValue(v+5, Column, kv.ValueOf("unsure"))
 		},
@@ -99,6 +97,14 @@ func TestRepair(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	s := loaded(t, 12, 60) // a step stays taken back, though the entry that the last undo entry names is lost
+	mustDecide(t, s, Options{Now: at(noon)}, Request{Node: 1, Kind: Unsure}, Request{Node: 2, Kind: Unsure})
+	mustUndo(t, s, 1)
+	must.Do(t, s.Update(func(tx *kv.Tx) error { return tx.Space(historySpace).Delete(entryKey(1)) }))
+	must.Do(t, Repair(ctx, s, func(kv.Correction) {}))
+	if made, err := Undo(ctx, s, Options{}, nil); !errors.Is(err, ErrNothingToUndo) {
+		t.Errorf("undo after the repair: got %v and %v, want %v", made, err, ErrNothingToUndo)
 	}
 }
 

@@ -127,15 +127,33 @@ func lastStep(ctx context.Context, tx *kv.Tx, who string, most int64) (last hist
 		}
 		switch {
 		case d.Undoes != 0:
-			undone, err := readDecision(tx, d.Undoes)
-			if err != nil && !errors.Is(err, errLost) {
+			step, err := stepUndone(ctx, tx, d)
+			if err != nil {
 				return last, err
 			}
-			back.Add(uint64(undone.Step))
+			back.Add(uint64(step))
 		case !back.Contains(uint64(d.Step)) && (who == "" || d.Who == who):
 			return d, nil
 		}
 		seq -= d.place + 1
 	}
 	return last, nil
+}
+
+// stepUndone returns the step that a step of Undo took back, of which last is the last entry: an entry that is there
+// names it. It is 0 if all of its entries that are named are lost.
+func stepUndone(ctx context.Context, tx *kv.Tx, last historyRecord) (int64, error) {
+	for seq := last.Seq; seq >= last.Seq-last.place; seq-- {
+		if seq%lookEvery == 0 && ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		undone, err := readDecision(tx, seq)
+		if err == nil {
+			undone, err = readDecision(tx, undone.Undoes)
+		}
+		if !errors.Is(err, errLost) {
+			return undone.Step, err
+		}
+	}
+	return 0, nil
 }

@@ -115,7 +115,9 @@ func (a *appending) putRows(ctx context.Context, tx *kv.Tx, write func(matrix st
 	w := &writing{Job: a.Job, tx: tx, nodes: a.Nodes, classes: a.PredictionClasses, rows: a.rowsOf(ctx, tx), count: a.rows}
 	w.begin = func(classes []string, opt cleaner.PredictionOptions) (*cleaner.PredictionWriter, error) {
 		return cleaner.AppendPredictions(tx, classes, opt, func(matrix string, v kv.NodeID, row []float32) error {
-			a.written++
+			if matrix == cleaner.PredictionsMatrix { // not the joined rows beside
+				a.written++
+			}
 			return write(matrix, v, row)
 		})
 	}
