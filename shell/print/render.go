@@ -94,8 +94,8 @@ func newPrinter(out *bufio.Writer, r *query.Result, f Format, on *Screen) (print
 		}
 		return p, p.out.Write(names)
 	case FormatJSON, FormatJSONL:
-		p := &jsonPrinter{out: out, columns: r.Columns(), sections: r.Sections, array: f == FormatJSON && !r.Record}
-		return p, nil
+		array := f == FormatJSON && !r.Record
+		return &jsonPrinter{out: out, columns: r.Columns(), sections: r.Sections, lists: r.Lists, array: array}, nil
 	default:
 		return nil, fmt.Errorf("unknown format %s", f)
 	}
@@ -114,6 +114,9 @@ func (p *sectionPrinter) row([]kv.Value) error { return nil }
 func (p *sectionPrinter) end() error {
 	between := ""
 	for _, s := range p.sections {
+		if s.Reading != nil {
+			s = *s.Reading
+		}
 		rows, title := s.Rows, s.Title
 		if s.Shown != 0 && s.Shown < len(rows) {
 			rows = rows[:max(0, s.Shown)]
@@ -195,12 +198,14 @@ func (p *csvPrinter) end() error {
 	return p.out.Error()
 }
 
-// A jsonPrinter writes objects with their keys in the order of the columns, or one object with a list for each section.
+// A jsonPrinter writes objects with their keys in the order of the columns, or one object with a list for each section
+// and the properties of the sections that are records.
 // What JSON has no number for, NaN and the infinities, is null.
 type jsonPrinter struct {
 	out      *bufio.Writer
 	columns  []query.ColumnInfo
 	sections []query.Section
+	lists    map[string][]string
 	array    bool
 	rows     int
 }
@@ -223,6 +228,14 @@ func (p *jsonPrinter) row(values []kv.Value) error {
 // object writes a row.
 func (p *jsonPrinter) object(columns []query.ColumnInfo, values []kv.Value) error {
 	p.out.WriteByte('{')
+	if err := p.members(columns, values); err != nil {
+		return err
+	}
+	return p.out.WriteByte('}')
+}
+
+// members writes a row without the braces around it.
+func (p *jsonPrinter) members(columns []query.ColumnInfo, values []kv.Value) error {
 	for i, v := range values {
 		if i > 0 {
 			p.out.WriteByte(',')
@@ -231,11 +244,30 @@ func (p *jsonPrinter) object(columns []query.ColumnInfo, values []kv.Value) erro
 			return err
 		}
 		p.out.WriteByte(':')
-		if err := p.value(v, columns[i].Kind); err != nil {
+		var err error
+		if list, ok := p.lists[columns[i].Name]; ok {
+			err = p.list(list)
+		} else {
+			err = p.value(v, columns[i].Kind)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	return p.out.WriteByte('}')
+	return nil
+}
+
+func (p *jsonPrinter) list(texts []string) error {
+	p.out.WriteByte('[')
+	for i, s := range texts {
+		if i > 0 {
+			p.out.WriteByte(',')
+		}
+		if err := p.string(s); err != nil {
+			return err
+		}
+	}
+	return p.out.WriteByte(']')
 }
 
 func (p *jsonPrinter) value(v kv.Value, kind kv.Kind) error {
@@ -271,7 +303,7 @@ func (p *jsonPrinter) end() error {
 	switch {
 	case p.sections != nil:
 		for i, s := range p.sections {
-			fmt.Fprintf(p.out, "%c%q:", "{,"[min(i, 1)], s.Key)
+			p.out.WriteByte("{,"[min(i, 1)])
 			if err := p.section(s); err != nil {
 				return err
 			}
@@ -287,12 +319,12 @@ func (p *jsonPrinter) end() error {
 	return err
 }
 
-// section writes the rows of a section: a list, or one object.
+// section writes the rows of a section: a list under its key, or the properties of a record.
 func (p *jsonPrinter) section(s query.Section) error {
 	if s.Record {
-		return p.object(s.Columns, s.Rows[0])
+		return p.members(s.Columns, s.Rows[0])
 	}
-	p.out.WriteByte('[')
+	fmt.Fprintf(p.out, "%q:[", s.Key)
 	for i, row := range s.Rows {
 		if i > 0 {
 			p.out.WriteByte(',')

@@ -64,7 +64,16 @@ var renderSamples = map[string]func() *query.Result{
 		r.Sections = []query.Section{
 			{Key: "first", Title: "First", Columns: []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}, Rows: [][]kv.Value{{kv.ValueOf(1)}}},
 			{Key: "second", Title: "Second", Columns: []query.ColumnInfo{{Name: "s", Kind: kv.KindString}}, Rows: [][]kv.Value{{kv.ValueOf("z")}}},
+			{Key: "third", Columns: []query.ColumnInfo{{Name: "id", Kind: kv.KindInt}, {Name: "null", Kind: kv.KindString}},
+				Rows: [][]kv.Value{{kv.ValueOf(7), {}}}, Record: true,
+				Reading: &query.Section{Title: "Third", Columns: []query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}, Rows: [][]kv.Value{{kv.ValueOf(8)}}}},
 		}
+		return r
+	},
+	"lists": func() *query.Result {
+		r := query.NewTable([]query.ColumnInfo{{Name: "n", Kind: kv.KindInt}, {Name: "none", Kind: kv.KindString}, {Name: "two", Kind: kv.KindString}},
+			[][]kv.Value{{kv.ValueOf(1), kv.ValueOf(""), kv.ValueOf("a, 'b c'")}})
+		r.Record, r.Lists = true, map[string][]string{"none": {}, "two": {"a", "b c"}}
 		return r
 	},
 	"bare": func() *query.Result {

@@ -13,9 +13,9 @@ import (
 	"github.com/graphcleaner/graphcleaner/ops"
 )
 
-// What is told at most.
+// What is for reading at most. JSON and csv have it all.
 const (
-	shownClasses = 10 // of a table for reading
+	shownClasses = 10 // of a table
 	hopClasses   = 5  // a hop
 )
 
@@ -37,14 +37,16 @@ func (q *query) explain(ctx context.Context, s *explainStatement) (*Result, erro
 }
 
 // nodeFields are the fields of an explanation about the node itself.
-func nodeFields(e *cleaner.Explanation) []field {
-	fields := []field{
+func nodeFields(e *cleaner.Explanation, integerIDs bool) []field {
+	return []field{
+		{"id", idKind(integerIDs), idValue(e.ID, integerIDs)},
 		{"label", kv.KindString, text(e.Label)}, {"suggested", kv.KindString, text(e.Suggestion)},
-		{"score", kv.KindSingle, number(e.Score)}, {"confidence", kv.KindSingle, number(e.Confidence)},
-		{"degree", kv.KindInt, kv.ValueOf(int64(e.Degree))}, {"split", kv.KindString, text(e.Split)}, {"run", kv.KindInt, ordinal(e.Run)},
-		{"decision", kv.KindString, text(e.Decision.String())}, {"disputed", kv.KindBool, flag(e.Disputed)},
+		{"score", kv.KindSingle, number(e.Score)}, {"scored_as", kv.KindString, text(e.ScoredAs)},
+		{"confidence", kv.KindSingle, number(e.Confidence)},
+		{"degree", kv.KindInt, kv.ValueOf(int64(e.Degree))}, {"split", kv.KindString, text(e.Split)},
+		{"run", kv.KindInt, ordinal(e.Run)}, {"decision", kv.KindString, text(e.Decision.String())},
+		{"disputed", kv.KindBool, flag(e.Disputed)},
 	}
-	return slices.DeleteFunc(fields, func(f field) bool { return (f.name == "decision" || f.name == "disputed") && f.value.IsNull() })
 }
 
 func shareRow(c cleaner.ClassShare) []kv.Value {
@@ -70,9 +72,15 @@ func explanationSections(e *cleaner.Explanation, integerIDs bool) []Section {
 	if e.ScoredAs != "" && e.ScoredAs != e.Label {
 		title += ", scored as " + e.ScoredAs
 	}
-	node := nodeFields(e)
+	node := nodeFields(e, integerIDs)
+	told := slices.DeleteFunc(slices.Clone(node), func(f field) bool {
+		inTitle, ifAny := f.name == "id" || f.name == "scored_as", f.name == "decision" || f.name == "disputed"
+		return inTitle || ifAny && f.value.IsNull()
+	})
+	reading := Section{Title: title, Columns: columnsOf(told), Rows: [][]kv.Value{valuesOf(told)}, Record: true}
 	return []Section{
-		{Key: "node", Title: title, Columns: columnsOf(node), Rows: [][]kv.Value{valuesOf(node)}, Record: true},
+		{Key: "node", Columns: columnsOf(node), Rows: [][]kv.Value{valuesOf(node)}, Record: true,
+			Reading: &reading},
 		shareSection("predictions", "Predicted classes", "probability", e.TopClasses),
 		featureSection(e),
 		{Key: "neighbors", Title: "Labels of the neighbours", Columns: []ColumnInfo{{"class", kv.KindString}, {"count", kv.KindInt}, {"share", kv.KindFloat}},
@@ -97,7 +105,7 @@ func textColumns(names ...string) (columns []ColumnInfo) {
 // featureSection shows the agreement features.
 func featureSection(e *cleaner.Explanation) Section {
 	s := Section{Key: "features", Title: "Agreement features", Columns: []ColumnInfo{
-		{"feature", kv.KindString}, {"value", kv.KindFloat}, {"meaning", kv.KindString},
+		{"feature", kv.KindString}, {"value", kv.KindSingle}, {"meaning", kv.KindString},
 	}}
 	for _, f := range e.Features {
 		s.Rows = append(s.Rows, []kv.Value{kv.ValueOf(f.Name), number(f.Value), text(featureMeaning(f.Name))})
@@ -105,20 +113,24 @@ func featureSection(e *cleaner.Explanation) Section {
 	return s
 }
 
-// hopSection shows the labels and predictions of nodes at each distance, of the classes with most weight.
+// hopSection shows the labels and predictions of nodes at each distance, for reading of the classes with most weight.
 func hopSection(e *cleaner.Explanation) Section {
 	s := Section{Key: "hops", Title: "Labels and predictions at the end of walks, by weight", Columns: []ColumnInfo{
-		{"length", kv.KindInt}, {"class", kv.KindString}, {"nodes", kv.KindInt}, {"labels", kv.KindFloat}, {"predictions", kv.KindFloat},
+		{"length", kv.KindInt}, {"class", kv.KindString}, {"nodes", kv.KindInt}, {"labels", kv.KindSingle},
+		{"predictions", kv.KindSingle},
 	}}
-	counts := map[int]int{}
+	s.Rows = rowsFrom(e.Hops, hopRow)
+	reading, counts := s, map[int]int{}
+	reading.Rows = nil
 	for _, h := range e.Hops {
 		if counts[h.Hop]++; counts[h.Hop] <= hopClasses {
-			s.Rows = append(s.Rows, hopRow(h))
+			reading.Rows = append(reading.Rows, hopRow(h))
 		}
 	}
-	if len(s.Rows) < len(e.Hops) {
-		s.Title += ": the first " + strconv.Itoa(hopClasses) + " classes"
+	if len(reading.Rows) < len(s.Rows) {
+		reading.Title += ": the first " + strconv.Itoa(hopClasses) + " classes"
 	}
+	s.Reading = &reading
 	return s
 }
 
@@ -129,8 +141,8 @@ func voiceSection(e *cleaner.Explanation, isFor, integerIDs bool) Section {
 		key, side, voices = "supporters", "for", e.Supporters
 	}
 	return Section{Key: key, Title: "Neighbours that speak most " + side + " the label", Columns: []ColumnInfo{
-		{"id", idKind(integerIDs)}, {"label", kv.KindString}, {"predicted", kv.KindString}, {"confidence", kv.KindFloat},
-		{"of_given", kv.KindFloat}, {"score", kv.KindFloat}, {"weight", kv.KindFloat}, {side, kv.KindFloat},
+		{"id", idKind(integerIDs)}, {"label", kv.KindString}, {"predicted", kv.KindString},
+		{"confidence", kv.KindSingle}, {"of_given", kv.KindSingle}, {"score", kv.KindSingle}, {"weight", kv.KindFloat}, {side, kv.KindFloat},
 	}, Rows: rowsFrom(voices, func(v cleaner.Voice) []kv.Value {
 		strength := v.Against
 		if isFor {
@@ -153,7 +165,7 @@ func ordinal(n int64) kv.Value {
 
 func shareSection(key, title, share string, classes []cleaner.ClassShare) Section {
 	return Section{
-		Key: key, Title: title, Columns: []ColumnInfo{{"class", kv.KindString}, {share, kv.KindFloat}},
+		Key: key, Title: title, Columns: []ColumnInfo{{"class", kv.KindString}, {share, kv.KindSingle}},
 		Rows: rowsFrom(classes, shareRow), Shown: shownClasses,
 	}
 }

@@ -23,6 +23,8 @@ type Layout struct {
 	Record   bool      // there is one row: tables print it downwards, JSON as an object of its own
 	Bare     bool      // tables print the cells alone, which are texts of several lines
 	Sections []Section // tables, markdown and JSON print these instead of the rows
+	// Lists are the columns of a record that are lists of texts in JSON. The row has each as one text.
+	Lists map[string][]string
 }
 
 // ColumnInfo describes one column of a Result.
@@ -33,13 +35,14 @@ type ColumnInfo struct {
 	Kind kv.Kind
 }
 
-// A Section is a small table under a title. JSON has it under its key.
+// A Section is a small table under a title. JSON has it under its key, and the properties of a Record at the top.
 type Section struct {
 	Key, Title string
 	Columns    []ColumnInfo
 	Rows       [][]kv.Value
-	Record     bool // there is one row, as in Layout
-	Shown      int  // how many rows are for reading, −1 none; 0 is all
+	Record     bool     // there is one row, as in Layout
+	Shown      int      // how many rows are for reading, −1 none; 0 is all
+	Reading    *Section // tables and markdown have it in place of this one; nil: they have this one
 }
 
 // Columns describes the columns, in the order of the values of a row. The caller must not change them.

@@ -37,7 +37,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	var columns, indexes []string
+	columns, indexes, matrices := []string{}, []string{}, append([]string{}, q.tx.Matrices()...)
 	for _, c := range q.tx.Columns() {
 		columns = append(columns, c.Name)
 		if c.Indexed {
@@ -45,7 +45,7 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 		}
 	}
 	shape := q.tx.Shape()
-	return recordOf(slices.Concat([]field{
+	r := recordOf(slices.Concat([]field{
 		{"store", kv.KindString, kv.ValueOf(cmp.Or(q.Name, q.tx.Store().Dir()))},
 		{"nodes", kv.KindInt, kv.ValueOf(int64(shape.Present))},
 		{"edges", kv.KindInt, kv.ValueOf(shape.Edges)},
@@ -55,9 +55,11 @@ func (q *query) stats(ctx context.Context) (*Result, error) {
 		{"classes", kv.KindInt, kv.ValueOf(int64(len(q.tx.Classes())))},
 		{"columns", kv.KindString, kv.ValueOf(joinNames(columns))},
 		{"indexes", kv.KindString, kv.ValueOf(joinNames(indexes))},
-		{"matrices", kv.KindString, kv.ValueOf(joinNames(q.tx.Matrices()))},
+		{"matrices", kv.KindString, kv.ValueOf(joinNames(matrices))},
 		{"predictions", kv.KindString, predictions},
-	}, scores, []field{{"disk_bytes", kv.KindInt, kv.ValueOf(bytes)}})), nil
+	}, scores, []field{{"disk_bytes", kv.KindInt, kv.ValueOf(bytes)}}))
+	r.Lists = map[string][]string{"columns": columns, "indexes": indexes, "matrices": matrices}
+	return r, nil
 }
 
 // mostStaleStats is how many stale scores stats looks for at most: it may take longer than what is asked often.
@@ -217,21 +219,27 @@ func rateSection(run *cleaner.Run) Section {
 	return s
 }
 
-// transitionSection is P(given | true): a row a given label, a column a true class.
+// transitionSection is P(given | true): a row a given label, a column a true class. JSON puts "true: " before the
+// classes across, so that a class called given does not repeat a key.
 func transitionSection(run *cleaner.Run) Section {
-	s := Section{Key: "transition", Title: "P(given label | true class), true classes across", Columns: []ColumnInfo{{"given", kv.KindString}}}
+	first := ColumnInfo{"given", kv.KindString}
+	s := Section{Key: "transition", Columns: []ColumnInfo{first}}
+	reading := Section{Title: "P(given label | true class), true classes across", Columns: []ColumnInfo{first}}
 	if len(run.Classes) > widestNoise {
-		s.Shown = -1
+		reading.Shown = -1
 	}
 	order, rate := ClassOrder(run.Classes), run.Transition()
 	for _, i := range order {
-		s.Columns = append(s.Columns, ColumnInfo{run.Classes[i], kv.KindFloat})
+		s.Columns = append(s.Columns, ColumnInfo{"true: " + run.Classes[i], kv.KindFloat})
+		reading.Columns = append(reading.Columns, ColumnInfo{run.Classes[i], kv.KindFloat})
 		values := []kv.Value{kv.ValueOf(run.Classes[i])}
 		for _, j := range order {
 			values = append(values, number(rate(i, j)))
 		}
 		s.Rows = append(s.Rows, values)
 	}
+	reading.Rows = s.Rows
+	s.Reading = &reading
 	return s
 }
 
