@@ -117,15 +117,10 @@ func (p *sectionPrinter) end() error {
 		if s.Reading != nil {
 			s = *s.Reading
 		}
-		rows, title := s.Rows, s.Title
-		if s.Shown != 0 && s.Shown < len(rows) {
-			rows = rows[:max(0, s.Shown)]
-			title += fmt.Sprintf(": the first %d of %d", s.Shown, len(s.Rows))
-		}
-		if len(rows) == 0 {
+		if len(s.Rows) == 0 {
 			continue
 		}
-		fmt.Fprintf(p.out, "%s%s\n\n", between, p.title(title))
+		fmt.Fprintf(p.out, "%s%s\n\n", between, p.title(s.Title))
 		between = "\n"
 		var to printer
 		if s.Record {
@@ -133,7 +128,7 @@ func (p *sectionPrinter) end() error {
 		} else {
 			to = p.table(s.Columns)
 		}
-		for _, values := range rows {
+		for _, values := range s.Rows {
 			if err := to.row(values); err != nil {
 				return err
 			}

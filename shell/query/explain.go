@@ -166,8 +166,8 @@ func ordinal(n int64) kv.Value {
 func shareSection(key, title, share string, classes []cleaner.ClassShare) Section {
 	return Section{
 		Key: key, Title: title, Columns: []ColumnInfo{{"class", kv.KindString}, {share, kv.KindSingle}},
-		Rows: rowsFrom(classes, shareRow), Shown: shownClasses,
-	}
+		Rows: rowsFrom(classes, shareRow),
+	}.cutTo(shownClasses)
 }
 
 // featureMeaning puts P0, P1 … L1 … into words.

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"fmt"
 	"iter"
 	"math"
 	"strconv"
@@ -41,8 +42,18 @@ type Section struct {
 	Columns    []ColumnInfo
 	Rows       [][]kv.Value
 	Record     bool     // there is one row, as in Layout
-	Shown      int      // how many rows are for reading, −1 none; 0 is all
 	Reading    *Section // tables and markdown have it in place of this one; nil: they have this one
+}
+
+// cutTo has only the first rows for reading.
+func (s Section) cutTo(most int) Section {
+	if len(s.Rows) > most {
+		reading := s
+		reading.Title += fmt.Sprintf(": the first %d of %d", most, len(s.Rows))
+		reading.Rows = s.Rows[:most]
+		s.Reading = &reading
+	}
+	return s
 }
 
 // Columns describes the columns, in the order of the values of a row. The caller must not change them.

@@ -196,7 +196,7 @@ func (q *query) noise(ctx context.Context) (*Result, error) {
 	r := NewTable(pairColumns, pairs)
 	r.Sections = []Section{
 		transitionSection(run),
-		{Key: "confused", Title: "Most confused classes", Columns: pairColumns, Rows: pairs, Shown: shownPairs},
+		Section{Key: "confused", Title: "Most confused classes", Columns: pairColumns, Rows: pairs}.cutTo(shownPairs),
 		rateSection(run),
 	}
 	return r, nil
@@ -225,9 +225,6 @@ func transitionSection(run *cleaner.Run) Section {
 	first := ColumnInfo{"given", kv.KindString}
 	s := Section{Key: "transition", Columns: []ColumnInfo{first}}
 	reading := Section{Title: "P(given label | true class), true classes across", Columns: []ColumnInfo{first}}
-	if len(run.Classes) > widestNoise {
-		reading.Shown = -1
-	}
 	order, rate := ClassOrder(run.Classes), run.Transition()
 	for _, i := range order {
 		s.Columns = append(s.Columns, ColumnInfo{"true: " + run.Classes[i], kv.KindFloat})
@@ -238,7 +235,9 @@ func transitionSection(run *cleaner.Run) Section {
 		}
 		s.Rows = append(s.Rows, values)
 	}
-	reading.Rows = s.Rows
+	if len(run.Classes) <= widestNoise {
+		reading.Rows = s.Rows
+	}
 	s.Reading = &reading
 	return s
 }

@@ -22,9 +22,12 @@ type dotCommand struct {
 	summary string
 }
 
+// textFormats are the names of the formats that answers one after another may have.
+var textFormats = print.FormatNames[:print.FormatParquet]
+
 var dotCommands = []dotCommand{
 	{".help", ".help [TOPIC]", "what can be asked, or more about a statement or about conditions"},
-	{".mode", ".mode [FORMAT]", "print or set the output format: " + strings.Join(print.FormatNames[:print.FormatParquet], ", ")},
+	{".mode", ".mode [FORMAT]", "print or set the output format: " + strings.Join(textFormats, ", ")},
 	{".output", ".output [FILE]", "write answers to a file, in the format of its name; without FILE, to the screen again"},
 	{".quit", ".quit", "leave"},
 	{".read", ".read FILE", "run the statements of a file"},
@@ -52,7 +55,7 @@ func (s *session) dot(ctx context.Context, at query.Step) error {
 		}
 		format, err := print.ParseFormat(argument)
 		if err != nil || format == print.FormatParquet {
-			return fmt.Errorf("unknown format %q, want %s", argument, wording.AnyOf(print.FormatNames[:print.FormatParquet]))
+			return fmt.Errorf("unknown format %q, want %s", argument, wording.AnyOf(textFormats))
 		}
 		s.format = format
 		return nil

@@ -180,7 +180,7 @@ func (s *Server) frame(r *http.Request, a answer) frame {
 	f.Said = s.said
 	if s.wasSkip {
 		f.Undo = -int64(len(s.skipped))
-	} else if began, isAudit := a.view.(*audit); !s.ReadOnly && (!isAudit || began.Audit != nil && began.Decided > 0) {
+	} else if shown, isAudit := a.view.(*audit); !s.ReadOnly && (!isAudit || shown.Audit != nil && shown.Decided > 0) {
 		s.snapshot(func(tx *kv.Tx) (err error) { //nolint:errcheck // without it the page offers no undo
 			f.Undo, err = decide.LastOwnStep(r.Context(), tx, s.Query.Who, earlierReads)
 			return err
