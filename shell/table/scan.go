@@ -48,9 +48,12 @@ func (c *Chunk) Rows() iter.Seq2[Row, error] {
 func (r *Reader) Scan(ctx context.Context, workers int, read, inOrder func(worker int, c *Chunk) error) error {
 	s := scan{in: r, read: read, inOrder: inOrder}
 	s.turn.L = &s.turns
+	chunks := make([]*Chunk, workers)
+	for worker := range chunks { // before the first goroutine begins, as it may go on to the next file
+		chunks[worker] = &Chunk{rows: r.now.Load().chunks(), part: int64(r.part) << partShift}
+	}
 	var running sync.WaitGroup
-	for worker := range workers {
-		c := &Chunk{rows: r.now.Load().chunks(), part: int64(r.part) << partShift} // before memory is shared among them
+	for worker, c := range chunks {
 		running.Go(func() { s.work(ctx, worker, c) })
 	}
 	running.Wait()
