@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
@@ -21,7 +20,7 @@ import (
 type baseProblem struct {
 	graph    ops.Graph
 	features ops.Source // [n×d]; nil: structure alone
-	order    splitting.Order
+	order    nodeOrder
 	labels   []kv.Class // [n] given labels: see teaches and stops
 	classes  int
 	splits   []Split // [n]
@@ -129,7 +128,7 @@ func (p *baseProblem) trainOn(ctx context.Context, input string, opt Options) (*
 	if t.fit, err = p.fitBase(ctx, t.inputs, opt); err != nil {
 		return nil, errors.Join(err, t.inputs.Close())
 	}
-	opt.clock.End(ops.Stage{Name: "train", Columns: t.inputs.Width()})
+	opt.clock.end(ops.Stage{Name: "train", Columns: t.inputs.Width()})
 	return t, nil
 }
 
@@ -264,7 +263,7 @@ func (p *baseProblem) predictBy(
 	return parallel.Do(ctx, len(layers), (n+baseBatch-1)/baseBatch, func(_ context.Context, worker, b int) error {
 		rows := kv.Range{First: kv.NodeID(b * baseBatch), End: kv.NodeID(min((b+1)*baseBatch, n))}
 		count := int(rows.End - rows.First)
-		x[worker] = float32s.Resize(x[worker], count*inputs.Width())
+		x[worker] = slices.Grow(x[worker][:0], count*inputs.Width())[:count*inputs.Width()]
 		if err := inputs.Read(rows, 0, inputs.Width(), x[worker]); err != nil {
 			return err
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -164,7 +163,7 @@ func newNodePredictor(ctx context.Context, f *filler, steps *atomic.Int64) *node
 // classifier knows.
 func (p *nodePredictor) row(v kv.NodeID) ([]float32, error) {
 	if p.splits == nil && !p.by.Drawn {
-		splits, err := p.tx.Reader(splitting.Column)
+		splits, err := p.tx.Reader(splitColumn)
 		if err != nil && !errors.Is(err, kv.ErrNoColumn) {
 			return nil, err
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -87,7 +86,7 @@ func (f *filler) row(v kv.NodeID, predicted []float32) ([]float32, error) {
 // group is the weights of a node's group.
 func (f *filler) group(v kv.NodeID) ([]float64, error) {
 	weights := f.by.Weights
-	value, err := f.tx.Value(v, splitting.Column)
+	value, err := f.tx.Value(v, splitColumn)
 	if len(weights) == 1 || errors.Is(err, kv.ErrNoColumn) {
 		return weights[0], nil
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -27,7 +26,7 @@ const (
 
 // ReservedNames are the properties that every store or run has, which the columns of a user do not.
 var ReservedNames = []string{
-	"id", kv.LabelColumn, SuggestedColumn, ScoreColumn, ConfidenceColumn, "degree", splitting.Column, decide.Column,
+	"id", kv.LabelColumn, SuggestedColumn, ScoreColumn, ConfidenceColumn, "degree", splitColumn, decide.Column,
 	decide.DecidedByColumn, decide.DisputedColumn, RunColumn,
 }
 

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/cleaner/paper"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
@@ -335,8 +334,8 @@ func TestCleanDrawsSplitsWhereItMust(t *testing.T) {
 		s := p.load(t, false)
 		var notices []string
 		run := mustClean(t, s, Options{Method: paper.Published, Notice: func(n string) { notices = append(notices, n) }})
-		if run.FittingNodes < splitting.LeastValidation {
-			t.Errorf("split %s: got %d fitting nodes, want a drawn split of %d or more", name, run.FittingNodes, splitting.LeastValidation)
+		if run.FittingNodes < leastValidation {
+			t.Errorf("split %s: got %d fitting nodes, want a drawn split of %d or more", name, run.FittingNodes, leastValidation)
 		}
 		if len(notices) != 1 || !strings.Contains(notices[0], "drawn") {
 			t.Errorf("split %s: got notices %q, want one about a drawn split", name, notices)

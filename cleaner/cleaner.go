@@ -156,11 +156,10 @@ package cleaner
 import (
 	"errors"
 	"fmt"
+	"time"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/clock"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -237,7 +236,7 @@ type Options struct {
 	Notice   func(string)
 	Warn     func(string)
 
-	clock     *clock.Clock    // of OnStage
+	clock     *clock          // of OnStage
 	neighbors *NeighborCounts // of the labels that Predict learns; nil: not counted yet
 }
 
@@ -258,7 +257,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Hops = defaultHops
 	}
 	if o.clock == nil {
-		o.clock, o.OnStage = clock.New(o.OnStage)
+		o.clock, o.OnStage = newClock(o.OnStage)
 	}
 	problems := checkResources(o.Workers, &o.MemoryBudget)
 	if o.Hops < 1 || o.Hops > ops.MaxHops {
@@ -330,8 +329,37 @@ func (o Options) progress(stage string, done, total int64) {
 
 // stage tells that a stage ends now. It began when the one before it ended.
 func (o Options) stage(name string) {
-	if o.OnStage != nil {
-		o.clock.End(ops.Stage{Name: name})
+	o.clock.end(ops.Stage{Name: name})
+}
+
+// A clock puts all of the time of a job into stages. Operators measure theirs themselves. Whatever else the job has
+// done since its last stage is the next one that it ends. Nobody is told by nil.
+type clock struct {
+	tell  func(ops.Stage)
+	began time.Time
+	told  float64 // seconds of all stages so far
+}
+
+// newClock begins now. It returns, too, the OnStage of operators.
+func newClock(tell func(ops.Stage)) (c *clock, onStage func(ops.Stage)) {
+	if tell == nil {
+		return nil, nil
+	}
+	c = &clock{tell: tell, began: time.Now()}
+	return c, c.pass
+}
+
+// pass passes on a stage that has measured itself.
+func (c *clock) pass(s ops.Stage) {
+	c.told += s.Seconds
+	c.tell(s)
+}
+
+// end tells of a stage that ends now. Its seconds are filled in.
+func (c *clock) end(s ops.Stage) {
+	if c != nil {
+		s.Seconds = max(0, time.Since(c.began).Seconds()-c.told)
+		c.pass(s)
 	}
 }
 
@@ -361,7 +389,7 @@ var (
 	ErrOptions = errors.New("cleaner: bad options")
 
 	// ErrSplit is returned for an unknown name of a split.
-	ErrSplit = splitting.Err
+	ErrSplit = errors.New("cleaner: unknown split")
 )
 
 // Errors of labels that are too few to learn from.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/internal/machine"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -50,7 +49,7 @@ func (e *Explanation) readNode(tx *kv.Tx) error {
 	}
 	e.Label = text(value(kv.LabelColumn))
 	e.Suggestion = text(value(SuggestedColumn))
-	e.Split = text(value(splitting.Column))
+	e.Split = text(value(splitColumn))
 	e.Score = number(value(ScoreColumn))
 	e.Confidence = number(value(ConfidenceColumn))
 	if id := value(RunColumn); !id.IsNull() {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/clock"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
@@ -307,7 +306,7 @@ func Features(ctx context.Context, tx *kv.Tx, hops int, opt ops.Options) (_ *Fea
 	if hops < 1 || hops > ops.MaxHops {
 		return nil, fmt.Errorf("hops %d: want 1 to %d: %w", hops, ops.MaxHops, ops.ErrShape)
 	}
-	stages, onStage := clock.New(opt.OnStage)
+	stages, onStage := newClock(opt.OnStage)
 	opt.OnStage = onStage
 	p := problem{classes: len(tx.Classes())}
 	if p.labels, err = readLabels(tx); err != nil {
@@ -324,7 +323,7 @@ func Features(ctx context.Context, tx *kv.Tx, hops int, opt ops.Options) (_ *Fea
 	if opt.MemoryBudget == 0 {
 		opt.MemoryBudget = machine.MemoryBudget()
 	}
-	stages.End(ops.Stage{Name: "read"})
+	stages.end(ops.Stage{Name: "read"})
 	if p.place, err = workplace.Reading(tx); err != nil {
 		return nil, err
 	}
@@ -349,7 +348,7 @@ func Features(ctx context.Context, tx *kv.Tx, hops int, opt ops.Options) (_ *Fea
 	if err != nil {
 		return nil, err
 	}
-	stages.End(ops.Stage{Name: "features"})
+	stages.end(ops.Stage{Name: "features"})
 	return &FeatureRows{z[0]}, nil
 }
 

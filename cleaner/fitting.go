@@ -9,7 +9,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -193,7 +192,7 @@ func sampleOf(drawn *nodeSet, others iter.Seq[kv.NodeID], n int, of func(v kv.No
 }
 
 // firstVerdicts takes the first verdicts in the order of the node file, no more than most. verdicts ascend by node.
-func firstVerdicts(order splitting.Order, verdicts []decide.Verdict, most int) (first []decide.Verdict, err error) {
+func firstVerdicts(order nodeOrder, verdicts []decide.Verdict, most int) (first []decide.Verdict, err error) {
 	if len(verdicts) <= most {
 		return verdicts, nil
 	}
@@ -231,7 +230,7 @@ func mostModelNodes(classes int) int {
 // drawNodes draws from the eligible nodes uniformly with seed, no more than most. count of the n nodes are eligible.
 // Their ranks are in the order of the node file.
 func drawNodes(
-	order splitting.Order, n, count, most int, seed uint64, eligible func(kv.NodeID) bool,
+	order nodeOrder, n, count, most int, seed uint64, eligible func(kv.NodeID) bool,
 ) (nodes *nodeSet, ranks []uint32, err error) {
 	size := min(count, most)
 	nodes, ranks = newNodeSet(n), make([]uint32, 0, size)

@@ -3,7 +3,6 @@ package cleaner
 import (
 	"math/rand/v2"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -63,7 +62,7 @@ func normals(r *rand.Rand, n int) []float32 {
 	return values
 }
 
-func identityOrder(n int) splitting.Order {
+func identityOrder(n int) nodeOrder {
 	return func(yield func(kv.NodeID, error) bool) {
 		for v := range n {
 			if !yield(kv.NodeID(v), nil) {

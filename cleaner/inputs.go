@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -258,7 +256,7 @@ func (p *problem) settleSplits(opt Options) error {
 	}
 	opt.warn(fmt.Sprintf("the splits cannot be used (%v): others are drawn", err))
 	p.drawn = true
-	p.splits, err = splitting.Draw(p.order, p.labels, splitting.DefaultShares, opt.Seed)
+	p.splits, err = drawSplits(p.order, p.labels, defaultShares, opt.Seed)
 	p.learn()
 	return err
 }
@@ -310,57 +308,4 @@ func checkTwoClasses(labels []kv.Class, names []string) error {
 	}
 	return fmt.Errorf("all %d labelled nodes are %q, want at least two classes: %w",
 		countLabelled(labels), names[first], ErrOneClass)
-}
-
-// A Split is the use of a node's label.
-type Split = splitting.Split
-
-// The splits, by the names that the column "split" has for them: none (or empty), train, val, test. No column has
-// SplitUnused.
-const (
-	SplitNone       = splitting.None       // to train the built-in base classifier, as the training split
-	SplitTrain      = splitting.Train      // to train the base classifier
-	SplitValidation = splitting.Validation // to fit on, where the base classifier may have seen the labels of the others
-	SplitTest       = splitting.Test       // to measure the base classifier
-	SplitUnused     = splitting.Unused     // of a drawn split, nodes in none of the shares: their labels teach nothing
-)
-
-// ParseSplit knows none (or ""), train, val (or valid, validation) and test, in upper or lower case. ErrSplit for
-// others.
-func ParseSplit(name string) (Split, error) { return splitting.Parse(name) }
-
-// Splits reads the column "split" of the store [n]. If there is no such column, Splits draws a split of the labelled
-// nodes, with seed and in the order of the node file: 0.8 for training, 0.1 each for validation and test; drawn is then
-// true. The validation split of a small graph gets more than a tenth, so that a model can be fitted on it. Every
-// class with two or more nodes gets a training node, if there are enough training nodes. labels is [n]. For a name that
-// is no split, the error is an ErrSplit with the node.
-func Splits(tx *kv.Tx, labels []kv.Class, seed uint64) (splits []Split, drawn bool, err error) {
-	values, err := tx.Reader(splitting.Column)
-	if errors.Is(err, kv.ErrNoColumn) {
-		splits, err := splitting.Draw(tx.InFileOrder(), labels, splitting.DefaultShares, seed)
-		return splits, true, err
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	splits = make([]Split, tx.NumNodes())
-	for v := range splits {
-		value, err := values.At(kv.NodeID(v))
-		if err != nil {
-			return nil, false, err
-		}
-		if splits[v], err = splitOf(tx, kv.NodeID(v), value); err != nil {
-			return nil, false, err
-		}
-	}
-	return splits, false, nil
-}
-
-// splitOf is the split that a value of the column names; null names none.
-func splitOf(tx *kv.Tx, v kv.NodeID, value kv.Value) (Split, error) {
-	split, err := ParseSplit(value.String())
-	if err != nil {
-		err = naming.Node(tx, v, err)
-	}
-	return split, err
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -24,6 +23,7 @@ type Lab struct {
 
 	tx        *kv.Tx
 	opt       Options
+	clock     *clock
 	base      baseProblem // of these labels, without splits
 	hasRead   bool        // the features of base
 	diagonals *workplace.Diagonals
@@ -67,12 +67,15 @@ func NewLab(ctx context.Context, tx *kv.Tx, opt Options) (l *Lab, err error) {
 		graph: l.Graph, order: l.Order, labels: l.Labels, classes: l.Classes, place: workplace.Temporary(l.Scratch),
 	}
 	_, err = l.base.graphSizes(ctx, l.opt.ops(0))
-	l.opt.OnStage, l.opt.clock = nil, nil // of the parts of a step
+	l.clock, l.opt.OnStage, l.opt.clock = l.opt.clock, nil, nil // nobody is told of the parts of a step
 	return l, err
 }
 
 // Close gives back the memory and files of the lab.
 func (l *Lab) Close() error { return l.diagonals.Close() }
+
+// Stage tells that a step ends now. The first began with NewLab.
+func (l *Lab) Stage(name string) { l.clock.end(ops.Stage{Name: name}) }
 
 // Operators are the options of the operators.
 func (l *Lab) Operators() ops.Options { return l.opt.ops(0) }
@@ -103,9 +106,9 @@ func (l *Lab) Splits() ([]Split, error) {
 // DrawSplits draws shares of training, validation and test nodes; 0.8, 0.1 and 0.1 if all are zero.
 func (l *Lab) DrawSplits(shares [3]float64, seed uint64) ([]Split, error) {
 	if shares == [3]float64{} {
-		shares = splitting.DefaultShares
+		shares = defaultShares
 	}
-	return splitting.Draw(l.Order, l.Labels, shares, seed)
+	return drawSplits(l.Order, l.Labels, shares, seed)
 }
 
 // problem is that of the built-in classifier, with its options.

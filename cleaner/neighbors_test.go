@@ -8,7 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/internal/testing/kvtest"
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -64,7 +63,7 @@ func communities(seed uint64, n, c int) (p problem, truth []kv.Class) {
 	return p, truth
 }
 
-func inOrderOfIDs(n int) splitting.Order {
+func inOrderOfIDs(n int) nodeOrder {
 	return func(yield func(kv.NodeID, error) bool) {
 		for v := range kv.NodeID(n) {
 			if !yield(v, nil) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -271,7 +270,7 @@ func TakeCensus(in CensusInput) (census *Census, splits []Split, members []Membe
 		verdicts: slices.Clone(in.Verdicts),
 	}
 	if p.drawn = in.Splits == nil; p.drawn {
-		if p.splits, err = splitting.Draw(p.order, p.labels, splitting.DefaultShares, in.Seed); err != nil {
+		if p.splits, err = drawSplits(p.order, p.labels, defaultShares, in.Seed); err != nil {
 			return nil, nil, nil, err
 		}
 	}

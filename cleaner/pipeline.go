@@ -11,7 +11,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/labelmodel"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/splitting"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/workplace"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
 	"github.com/graphcleaner/graphcleaner/kv"
@@ -22,9 +21,9 @@ import (
 type problem struct {
 	graph       ops.Graph
 	place       *workplace.Place
-	diagonals   *ops.Diagonals  // of at least Options.Hops hops; nil: score computes them
-	order       splitting.Order // of random draws
-	labels      []kv.Class      // [n] by NodeID, the given labels, which are under test
+	diagonals   *ops.Diagonals // of at least Options.Hops hops; nil: score computes them
+	order       nodeOrder      // of random draws
+	labels      []kv.Class     // [n] by NodeID, the given labels, which are under test
 	classes     int
 	names       []string         // of the classes; nil: they have none
 	splits      []Split          // [n] by NodeID

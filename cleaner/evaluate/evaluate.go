@@ -12,7 +12,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/evaluate/internal/labelnoise"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/clock"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
@@ -109,7 +108,6 @@ func Run(ctx context.Context, s *kv.Store, opt Options) (result *Result, err err
 	if err := e.check(); err != nil {
 		return nil, err
 	}
-	e.clock, e.opt.OnStage = clock.New(opt.OnStage)
 	tx := s.Begin()
 	defer tx.Close()
 	if e.lab, err = cleaner.NewLab(ctx, tx, e.opt.Options); err != nil {
@@ -119,7 +117,7 @@ func Run(ctx context.Context, s *kv.Store, opt Options) (result *Result, err err
 	if err := e.read(); err != nil {
 		return nil, err
 	}
-	e.end("read")
+	e.lab.Stage("read")
 	result = &Result{Methods: make([]MethodResult, len(e.methods))}
 	for r := range e.opt.Repeats {
 		e.progress(r)
@@ -147,11 +145,7 @@ type evaluator struct {
 	lab     *cleaner.Lab
 	noise   labelnoise.Noise
 	splits  []cleaner.Split // nil: drawn in every repeat
-	clock   *clock.Clock
 }
-
-// end tells that a stage ends now.
-func (e *evaluator) end(stage string) { e.clock.End(ops.Stage{Name: stage}) }
 
 func (e *evaluator) progress(repeat int) {
 	if e.opt.Progress != nil {
@@ -271,7 +265,7 @@ func (e *evaluator) draw(ctx context.Context, r int) (t *trial, err error) {
 		if t.Labels, err = e.inject(ctx, t.Seed); err != nil {
 			return nil, err
 		}
-		e.end("noise")
+		e.lab.Stage("noise")
 	}
 	if err := t.chooseNodes(); err != nil {
 		return nil, err
@@ -281,7 +275,7 @@ func (e *evaluator) draw(ctx context.Context, r int) (t *trial, err error) {
 		return t, err
 	}
 	t.Predictions, err = e.lab.Train(ctx, t.Trial)
-	e.end("base")
+	e.lab.Stage("base")
 	return t, err
 }
 
@@ -300,7 +294,7 @@ func (e *evaluator) measure(ctx context.Context, repeat int) (metrics []MethodMe
 		if err := method.run(ctx, t, m); err != nil {
 			return nil, fmt.Errorf("method %s: %w", method.name, err)
 		}
-		e.end(method.name)
+		e.lab.Stage(method.name)
 		metrics = append(metrics, t.metrics(m))
 		if e.opt.OnMeasurement != nil {
 			for _, v := range t.nodes {

@@ -12,11 +12,11 @@ package paper
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/confident"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/method"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/nn"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
@@ -182,7 +182,7 @@ func (d *detector) scoreAll(ctx context.Context, c *method.Case, z ops.Source, c
 	return parallel.Do(ctx, len(workers), (n+scoreRows-1)/scoreRows, func(_ context.Context, worker, b int) error {
 		m := &workers[worker]
 		rows := kv.Range{First: kv.NodeID(b * scoreRows), End: kv.NodeID(min((b+1)*scoreRows, n))}
-		m.rows = float32s.Resize(m.rows, rows.Len()*z.Width())
+		m.rows = slices.Grow(m.rows[:0], rows.Len()*z.Width())[:rows.Len()*z.Width()]
 		if err := z.Read(rows, 0, z.Width(), m.rows); err != nil {
 			return err
 		}

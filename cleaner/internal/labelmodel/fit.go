@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/internal/parallel"
 	"github.com/graphcleaner/graphcleaner/internal/scratch"
@@ -142,7 +141,7 @@ func newLabelFit(ctx context.Context, dir *scratch.Dir, of Rows, workers int) (f
 		classes: classes, width: width, workers: parallel.Workers(workers),
 	}
 	for r, y := range of.Labels {
-		if !float32s.AllFinite(z[r*classes*width : (r+1)*classes*width]) {
+		if slices.ContainsFunc(z[r*classes*width:(r+1)*classes*width], isNotFinite) {
 			y = kv.NoClass
 		}
 		f.labels = append(f.labels, y)

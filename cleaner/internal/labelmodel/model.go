@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/classmatrix"
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -158,7 +157,7 @@ type Judgement struct {
 // features; all is NaN where a feature is not finite. Of an untaught label the features of predictions do not count.
 // memory [len(classes)+len(z)] is overwritten.
 func (m *Scorer) Judge(classes []kv.Class, z []float32, untaught bool, memory []float64) (j Judgement) {
-	if !float32s.AllFinite(z) {
+	if slices.ContainsFunc(z, isNotFinite) {
 		return Judgement{math.NaN(), 1, math.NaN()}
 	}
 	width, columns := len(m.weights), m.columns
@@ -229,3 +228,6 @@ func (m *Scorer) Hypothetical(label kv.Class, z [][]float32, by Evidence) float6
 	_, untaught := slices.BinarySearch(m.untaught, label)
 	return m.Score(classes, rows, untaught, make([]float64, len(classes)+len(rows)))
 }
+
+// isNotFinite says whether a value is NaN or infinite.
+func isNotFinite(value float32) bool { return value-value != 0 }

@@ -5,8 +5,8 @@ package nn
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 )
 
@@ -75,7 +75,7 @@ func (a *Activations) forward(net *Network, x *Rows, drop func(layer int, h []fl
 	below := x.dense
 	for l := range net.Weights {
 		in, out := net.Widths[l], net.Widths[l+1]
-		a.layers[l] = float32s.Resize(a.layers[l], rows*out)
+		a.layers[l] = slices.Grow(a.layers[l][:0], rows*out)[:rows*out]
 		h := a.layers[l]
 		if l == 0 && x.isSparse() {
 			a.product.multiplySparse(x, out, net.Weights[l], net.Biases[l], h)
@@ -143,7 +143,7 @@ func (t *Trainer) Step(x *Rows, loss func(outputs []float32) float64) float64 {
 	inputs := t.forward.compressed(t.net, *x)
 	if t.Dropout > 0 {
 		drop = func(l int, h []float32) {
-			t.scale[l] = float32s.Resize(t.scale[l], len(h))
+			t.scale[l] = slices.Grow(t.scale[l][:0], len(h))[:len(h)]
 			t.drop(h, t.scale[l], t.Dropout)
 		}
 	}
@@ -192,7 +192,7 @@ func (t *Trainer) backward(x *Rows, outputs []float32) {
 		if l == 0 {
 			return
 		}
-		t.errors[l-1] = float32s.Resize(t.errors[l-1], rows*in)
+		t.errors[l-1] = slices.Grow(t.errors[l-1][:0], rows*in)[:rows*in]
 		down := t.errors[l-1]
 		product.multiply(rows, out, in, rowsOf(up, out), t.net.weights(l).transpose(), nil, down)
 		var scale []float32

@@ -1,9 +1,8 @@
 package nn
 
 import (
+	"slices"
 	"sync"
-
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 )
 
 // A matrixView is a matrix inside a slice: its number in row i and column j is data[i*row+j*column].
@@ -100,7 +99,7 @@ func (p *multiplier) multiplyPanel(rows, from, depth, k, n, at int, left matrixV
 // gather copies so many rows and columns of the left factor column by column, groupRows apart. What it has after the
 // rows is never used.
 func (p *multiplier) gather(worker, rows, columns int, a matrixView) matrixView {
-	p.lefts[worker] = float32s.Resize(p.lefts[worker], groupRows*mostDepth)
+	p.lefts[worker] = slices.Grow(p.lefts[worker][:0], groupRows*mostDepth)[:groupRows*mostDepth]
 	to := p.lefts[worker]
 	for l := range columns {
 		if a.row == 1 {
@@ -117,8 +116,8 @@ func (p *multiplier) gather(worker, rows, columns int, a matrixView) matrixView 
 // pack lays out the right factor and the start of a product.
 func (p *multiplier) pack(k, n int, b matrixView, start []float32) {
 	filled := (n + tileColumns - 1) / tileColumns * tileColumns
-	p.panels = float32s.Resize(p.panels, k*filled)
-	p.starts = float32s.Resize(p.starts, filled)
+	p.panels = slices.Grow(p.panels[:0], k*filled)[:k*filled]
+	p.starts = slices.Grow(p.starts[:0], filled)[:filled]
 	clear(p.starts)
 	copy(p.starts, start)
 	for at := 0; at < n; at += tileColumns {

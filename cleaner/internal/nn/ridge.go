@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 	"github.com/graphcleaner/graphcleaner/internal/elementary"
 )
 
@@ -143,7 +142,7 @@ func (f *ridgeFit) place(column int) (at int, sign float64) {
 // block is rows first ≤ r < end with the columns that stand for theirs: dense, and as they are better multiplied.
 func (f *ridgeFit) block(first, end int) (dense []float32, x Rows) {
 	from, count := f.rows, end-first
-	f.dense = float32s.Resize(f.dense, count*f.width)
+	f.dense = slices.Grow(f.dense[:0], count*f.width)[:count*f.width]
 	clear(f.dense)
 	for r := range count {
 		to := f.dense[r*f.width:][:f.width]

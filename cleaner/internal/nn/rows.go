@@ -3,8 +3,6 @@ package nn
 import (
 	"math"
 	"slices"
-
-	"github.com/graphcleaner/graphcleaner/cleaner/internal/float32s"
 )
 
 // Rows are inputs of a network, dense, or sparse where at most half of their numbers are not zero. A network with
@@ -73,7 +71,7 @@ func (x *Rows) Slice(first, end int) Rows {
 func (x *Rows) Gather(from *Rows, rows []uint32, workers int) {
 	width := from.Width
 	x.Count, x.Width = len(rows), width
-	x.dense = float32s.Resize(x.dense, len(rows)*width)
+	x.dense = slices.Grow(x.dense[:0], len(rows)*width)[:len(rows)*width]
 	share(workers, len(x.dense), len(rows), func(_, first, end int) {
 		for at := first; at < end; at++ {
 			to := x.dense[at*width:][:width]

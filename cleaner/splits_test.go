@@ -1,4 +1,4 @@
-package splitting
+package cleaner
 
 import (
 	"errors"
@@ -13,30 +13,30 @@ import (
 
 func TestParseSplit(t *testing.T) {
 	for name, want := range map[string]Split{
-		"": None, "none": None, "Train": Train, "val": Validation, "VALID": Validation,
-		"validation": Validation, "test": Test,
+		"": SplitNone, "none": SplitNone, "Train": SplitTrain, "val": SplitValidation, "VALID": SplitValidation,
+		"validation": SplitValidation, "test": SplitTest,
 	} {
-		if got, err := Parse(name); got != want || err != nil {
+		if got, err := ParseSplit(name); got != want || err != nil {
 			t.Errorf("split %q: got %v, %v, want %v", name, got, err, want)
 		}
 	}
-	for _, split := range []Split{None, Train, Validation, Test} {
-		if got, err := Parse(split.String()); got != split || err != nil {
+	for _, split := range []Split{SplitNone, SplitTrain, SplitValidation, SplitTest} {
+		if got, err := ParseSplit(split.String()); got != split || err != nil {
 			t.Errorf("split %v, printed and parsed: got %v, %v", split, got, err)
 		}
 	}
-	if _, err := Parse("holdout"); !errors.Is(err, Err) {
-		t.Errorf("split holdout: got %v, want Err", err)
+	if _, err := ParseSplit("holdout"); !errors.Is(err, ErrSplit) {
+		t.Errorf("split holdout: got %v, want ErrSplit", err)
 	}
 }
 
 func mustDraw(t *testing.T, order []kv.NodeID, labels []kv.Class, shares [3]float64, seed uint64) []Split {
 	t.Helper()
-	splits := must.Get(Draw(listOrder(order), labels, shares, seed))(t)
+	splits := must.Get(drawSplits(listOrder(order), labels, shares, seed))(t)
 	return splits
 }
 
-func countSplits(splits []Split) (counts [Unused + 1]int) {
+func countSplits(splits []Split) (counts [SplitUnused + 1]int) {
 	for _, s := range splits {
 		counts[s]++
 	}
@@ -54,9 +54,9 @@ func TestDrawSplitsShares(t *testing.T) {
 	}
 	for _, c := range []struct {
 		shares [3]float64
-		want   [Unused + 1]int // none, train, validation, test, unused
+		want   [SplitUnused + 1]int // none, train, validation, test, unused
 	}{
-		{DefaultShares, [5]int{100, 720, 90, 90}},
+		{defaultShares, [5]int{100, 720, 90, 90}},
 		{[3]float64{0.5, 0.2, 0.2}, [5]int{100, 450, 180, 180, 90}},
 		{[3]float64{0, 0.5, 0.5}, [5]int{100, 0, 450, 450}},
 		{[3]float64{0.01, 0.1, 0.1}, [5]int{100, 9, 90, 90, 711}},
@@ -67,7 +67,7 @@ func TestDrawSplitsShares(t *testing.T) {
 			t.Errorf("shares %v: got %v nodes in none, train, validation, test, want %v", c.shares, got, c.want)
 		}
 		for v, y := range labels {
-			if y == kv.NoClass && splits[v] != None {
+			if y == kv.NoClass && splits[v] != SplitNone {
 				t.Fatalf("unlabelled node %d: got split %v, want none", v, splits[v])
 			}
 		}
@@ -80,8 +80,8 @@ func TestDrawSplitsOfFewNodes(t *testing.T) {
 		for v := range order {
 			order[v] = kv.NodeID(v)
 		}
-		counts := countSplits(mustDraw(t, order, make([]kv.Class, n), DefaultShares, 1))
-		if counts[Validation] != wantValidation || counts[None] != 0 {
+		counts := countSplits(mustDraw(t, order, make([]kv.Class, n), defaultShares, 1))
+		if counts[SplitValidation] != wantValidation || counts[SplitNone] != 0 {
 			t.Errorf("%d labelled nodes: got %v nodes in none, train, validation, test, want %d for validation and all in some",
 				n, counts, wantValidation)
 		}
@@ -99,11 +99,11 @@ func TestDrawSplitsFitTwoClasses(t *testing.T) {
 			labels[v] = 1
 		}
 		for seed := range uint64(20) {
-			splits := mustDraw(t, order, labels, DefaultShares, seed)
+			splits := mustDraw(t, order, labels, defaultShares, seed)
 			var fitted, taught [2]bool
 			for v, y := range labels {
-				fitted[y] = fitted[y] || splits[v] == Validation
-				taught[y] = taught[y] || splits[v] == Train
+				fitted[y] = fitted[y] || splits[v] == SplitValidation
+				taught[y] = taught[y] || splits[v] == SplitTrain
 			}
 			if both := [2]bool{true, true}; fitted != both || taught != both {
 				t.Errorf("%d nodes of a rare class, seed %d: classes fitted on %v, trained on %v, want both", rare, seed, fitted, taught)
@@ -122,7 +122,7 @@ func TestDrawSplitsDependOnFileOrder(t *testing.T) {
 		for position, v := range order {
 			labels[v] = fileLabels[position]
 		}
-		byNode := mustDraw(t, order, labels, DefaultShares, 8)
+		byNode := mustDraw(t, order, labels, defaultShares, 8)
 		var byPosition [n]Split
 		for position, v := range order {
 			byPosition[position] = byNode[v]
@@ -155,16 +155,16 @@ func TestEveryClassIsTaught(t *testing.T) {
 		for i, v := range r.Perm(len(labels)) {
 			order[i] = kv.NodeID(v)
 		}
-		for _, shares := range [][3]float64{DefaultShares, {0.3, 0.3, 0.4}, {0.2, 0.1, 0.1}} {
+		for _, shares := range [][3]float64{defaultShares, {0.3, 0.3, 0.4}, {0.2, 0.1, 0.1}} {
 			splits := mustDraw(t, order, labels, shares, seed)
 			sizes := sizesOf(len(labels), shares)
 			counts := countSplits(splits)
-			if counts[Train] != sizes.training || counts[Validation] != sizes.validation || counts[Test] != sizes.test {
+			if counts[SplitTrain] != sizes.training || counts[SplitValidation] != sizes.validation || counts[SplitTest] != sizes.test {
 				t.Fatalf("shares %v: got %v nodes by split, want %+v", shares, counts, sizes)
 			}
 			taught := make([]int, 33)
 			for v, y := range labels {
-				if splits[v] == Train {
+				if splits[v] == SplitTrain {
 					taught[y]++
 				}
 			}
@@ -176,13 +176,13 @@ func TestEveryClassIsTaught(t *testing.T) {
 		}
 	}
 	two := mustDraw(t, []kv.NodeID{0, 1, 2, 3}, []kv.Class{0, 0, 1, 1}, [3]float64{0, 0.5, 0.5}, 1)
-	if slices.Contains(two, Train) {
+	if slices.Contains(two, SplitTrain) {
 		t.Errorf("no share for training: got splits %v", two)
 	}
 }
 
 // listOrder is an order of nodes by a list.
-func listOrder(nodes []kv.NodeID) Order {
+func listOrder(nodes []kv.NodeID) nodeOrder {
 	return func(yield func(kv.NodeID, error) bool) {
 		for _, v := range nodes {
 			if !yield(v, nil) {

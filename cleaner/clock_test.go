@@ -1,4 +1,4 @@
-package clock
+package cleaner
 
 import (
 	"testing"
@@ -9,12 +9,12 @@ import (
 
 func TestClock(t *testing.T) {
 	var told []ops.Stage
-	clock, onStage := New(func(s ops.Stage) { told = append(told, s) })
-	clock.began = time.Now().Add(-time.Hour)
+	c, onStage := newClock(func(s ops.Stage) { told = append(told, s) })
+	c.began = time.Now().Add(-time.Hour)
 	onStage(ops.Stage{Name: "walk", Seconds: 3000})
-	clock.End(ops.Stage{Name: "first", Columns: 4})
-	clock.began = clock.began.Add(-time.Minute)
-	clock.End(ops.Stage{Name: "second"})
+	c.end(ops.Stage{Name: "first", Columns: 4})
+	c.began = c.began.Add(-time.Minute)
+	c.end(ops.Stage{Name: "second"})
 	for i, want := range []ops.Stage{{Name: "walk", Seconds: 3000}, {Name: "first", Columns: 4, Seconds: 600}, {Name: "second", Seconds: 60}} {
 		got := told[i]
 		if took := got.Seconds - want.Seconds; took < 0 || took > 30 {
@@ -24,7 +24,7 @@ func TestClock(t *testing.T) {
 			t.Errorf("stage %d: got %+v, want %+v", i, got, want)
 		}
 	}
-	if none, silent := New(nil); none != nil || silent != nil {
+	if none, silent := newClock(nil); none != nil || silent != nil {
 		t.Error("nobody is told: got a clock, want none")
 	}
 }
