@@ -11,7 +11,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 	"github.com/graphcleaner/graphcleaner/shell/stream"
@@ -105,7 +104,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 			if err != nil {
 				return err
 			}
-			_, err = columnar.Render(out, result, format, on)
+			_, err = print.RenderOn(out, result, format, on)
 			return err
 		})
 		s.stages.end("write")
@@ -119,7 +118,7 @@ func (c *exportCommand) Run(ctx context.Context, s *streams) error {
 
 // formatOfFile is the format that a file's name asks for.
 func formatOfFile(ctx context.Context, path string) (print.Format, error) {
-	if format, ok := columnar.OfFile(path); ok {
+	if format, ok := print.OfFile(path); ok {
 		return format, nil
 	}
 	if path == "-" || isStream(ctx, path) {
@@ -135,7 +134,7 @@ func (c *exportCommand) checkFooter(tx *kv.Tx, format print.Format) error {
 		return nil
 	}
 	nodes, classes := int64(tx.Shape().Present), int64(len(tx.Classes()))
-	if chunks := columnar.ParquetChunks(nodes, classes+1); chunks > mostChunks {
+	if chunks := print.ParquetChunks(nodes, classes+1); chunks > mostChunks {
 		return usagef("export: the predictions of %d nodes and %d classes would make %d chunks of columns in a .parquet file, and its index would take too much memory: want .npy", nodes, classes, chunks)
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/survey"
 	"github.com/graphcleaner/graphcleaner/shell/internal/worker"
 	"github.com/graphcleaner/graphcleaner/shell/print"
@@ -33,7 +32,7 @@ func (*statsCommand) Help() string {
 
 func (c *statsCommand) Run(ctx context.Context, s *streams) error {
 	screen := print.ScreenOf(s.out)
-	if err := errors.Join(columnar.CheckScreen(c.Format, screen), c.apply(s)); err != nil {
+	if err := errors.Join(c.Format.Check(screen), c.apply(s)); err != nil {
 		return err
 	}
 	return c.readStore(s, c.DB, func(store *kv.Store) error {
@@ -45,7 +44,7 @@ func (c *statsCommand) Run(ctx context.Context, s *streams) error {
 			for _, notice := range result.Notices() {
 				s.say("%s", notice)
 			}
-			_, err = columnar.Render(s.out, result, c.Format, screen)
+			_, err = print.RenderOn(s.out, result, c.Format, screen)
 			return err
 		})
 	})

@@ -15,7 +15,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/holder"
 	"github.com/graphcleaner/graphcleaner/shell/internal/keyboard"
 	"github.com/graphcleaner/graphcleaner/shell/internal/review"
@@ -248,12 +247,12 @@ func (c *auditCommand) writeDraws(s *streams, told review.Result) error {
 		}
 		rows = append(rows, []kv.Value{id, kv.ValueOf(d.Label)})
 	}
-	format, ok := columnar.OfFile(c.Draws)
+	format, ok := print.OfFile(c.Draws)
 	if !ok {
 		format = print.FormatCSV
 	}
 	err := s.writeFile(c.Draws, func(w *bufio.Writer) error {
-		_, err := columnar.Render(w, query.NewTable(columns, rows), format, &print.Screen{})
+		_, err := print.RenderOn(w, query.NewTable(columns, rows), format, &print.Screen{})
 		return err
 	})
 	if err == nil && c.Draws != "-" {

@@ -11,7 +11,6 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner"
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/ops"
-	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/files"
 	"github.com/graphcleaner/graphcleaner/shell/internal/wording"
 	"github.com/graphcleaner/graphcleaner/shell/print"
@@ -52,7 +51,7 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 		return usagef("score: --ids has an empty id, want ids of nodes, such as p17,p25")
 	}
 	screen := print.ScreenOf(s.out)
-	if err := columnar.CheckScreen(c.Format, screen); err != nil {
+	if err := c.Format.Check(screen); err != nil {
 		return usagef("score: %v", err)
 	}
 	err := c.readStore(s, c.DB, func(store *kv.Store) error {
@@ -84,7 +83,7 @@ func (c *scoreCommand) Run(ctx context.Context, s *streams) error {
 					}
 				}
 			}
-			_, err = columnar.Render(s.out, query.NewResult(nowColumns(tx), rows), c.Format, screen)
+			_, err = print.RenderOn(s.out, query.NewResult(nowColumns(tx), rows), c.Format, screen)
 			if unscored > 0 {
 				s.caution(fmt.Sprintf("%s no score, such as %s", wording.Count(unscored, "node has", "nodes have"), first))
 			}

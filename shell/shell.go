@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/internal/prompt"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -54,7 +53,7 @@ func (c *shellCommand) Run(ctx context.Context, s *streams) (err error) {
 	if c.Command != "" && c.File != "" {
 		return usagef("shell: want -c or -f, got both")
 	}
-	if err := columnar.CheckScreen(c.Format, print.ScreenOf(s.out)); err != nil {
+	if err := c.Format.Check(print.ScreenOf(s.out)); err != nil {
 		return usagef("shell: %v", err)
 	}
 	opt := prompt.Options{

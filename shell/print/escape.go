@@ -1,8 +1,6 @@
 package print
 
 import (
-	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -39,34 +37,4 @@ func escape(s, exceptions string) string {
 	}
 	out.WriteString(s[plain:])
 	return out.String()
-}
-
-// An escapeWriter writes to a terminal text of a format for programs, its control characters escaped except the ends
-// of lines and the tabs between fields.
-type escapeWriter struct {
-	out  io.Writer
-	rest []byte // the beginning of a character whose end has not come
-}
-
-func (w *escapeWriter) Write(p []byte) (int, error) {
-	text := slices.Concat(w.rest, p)
-	whole := len(text)
-	for i := max(0, len(text)-utf8.UTFMax+1); i < len(text); i++ {
-		if utf8.RuneStart(text[i]) && !utf8.FullRune(text[i:]) {
-			whole = i
-			break
-		}
-	}
-	w.rest = text[whole:]
-	if _, err := io.WriteString(w.out, escape(string(text[:whole]), "\n\t")); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-// end writes the beginning of a character that nothing ended.
-func (w *escapeWriter) end() error {
-	_, err := io.WriteString(w.out, EscapeControls(string(w.rest)))
-	w.rest = nil
-	return err
 }

@@ -44,25 +44,8 @@ func TestTerminalsAreShownEscapes(t *testing.T) {
 	}
 }
 
-// An escapeWriter writes the same however what is written to it is cut.
-func TestEscapeWriterInParts(t *testing.T) {
+func TestEscape(t *testing.T) {
 	text := hostileText + "\n\tü東🙂\xe6"
-	want := escape(text, "\n\t")
-	for size := 1; size <= len(text); size++ {
-		var out bytes.Buffer
-		w := &escapeWriter{out: &out}
-		for rest := text; rest != ""; {
-			n := min(size, len(rest))
-			if written, err := w.Write([]byte(rest[:n])); written != n || err != nil {
-				t.Fatalf("got %d, %v, want %d", written, err, n)
-			}
-			rest = rest[n:]
-		}
-		must.Do(t, w.end())
-		if out.String() != want {
-			t.Errorf("in parts of %d: got %q, want %q", size, out.String(), want)
-		}
-	}
 	if want := `a\x1b[2J\x1b]0;t\a\r\u009b31m\u202eb東` + "\u200d" + `\xff` + "\n\tü東🙂" + `\xe6`; escape(text, "\n\t") != want {
 		t.Errorf("got %q, want %q", escape(text, "\n\t"), want)
 	}

@@ -1,8 +1,10 @@
 package print
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -26,7 +28,7 @@ const (
 	FormatJSONL
 	// FormatMarkdown is a table of GitHub-flavoured markdown.
 	FormatMarkdown
-	// FormatParquet is a Parquet file. This package does not write it.
+	// FormatParquet is a Parquet file.
 	FormatParquet
 )
 
@@ -49,6 +51,24 @@ func ParseFormat(name string) (Format, error) {
 		}
 	}
 	return 0, fmt.Errorf("unknown format %q, want %s", name, wording.AnyOf(FormatNames))
+}
+
+// OfFile is the format that the end of a file's name asks for, if it does.
+func OfFile(path string) (f Format, ok bool) {
+	end := strings.TrimPrefix(filepath.Ext(path), ".")
+	if strings.EqualFold(end, "md") {
+		return FormatMarkdown, true
+	}
+	f, err := ParseFormat(end)
+	return f, err == nil && f != FormatTable
+}
+
+// Check refuses a terminal as the place of a Parquet file. Commands call it before they begin.
+func (f Format) Check(on *Screen) error {
+	if f == FormatParquet && on.Terminal {
+		return errors.New("--format parquet is for programs, and standard output is a terminal: redirect it to a file or a pipe, or take another format")
+	}
+	return nil
 }
 
 // MarshalText writes the name.

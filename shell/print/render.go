@@ -1,14 +1,13 @@
 package print
 
 import (
-	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/kv"
 	"github.com/graphcleaner/graphcleaner/shell/query"
@@ -20,69 +19,73 @@ func Render(w io.Writer, r *query.Result, f Format) (rows int64, err error) {
 	return RenderOn(w, r, f, &Screen{Terminal: IsTerminal(w)})
 }
 
-// RenderOn is Render for a Screen.
+// blockBytes is about how much text is written at a time.
+const blockBytes = 1 << 16
+
+// RenderOn is Render for a Screen. If an answer fails half way, a Parquet file lacks the footer, so that no reader takes
+// the part for the whole.
 func RenderOn(w io.Writer, r *query.Result, f Format, on *Screen) (rows int64, err error) {
-	if on.Terminal && (f != FormatTable || r.Bare) { // tables escape their cells
-		escaped := &escapeWriter{out: w}
-		w = escaped
-		defer func() { err = cmp.Or(err, escaped.end()) }()
+	if f == FormatParquet {
+		return writeParquet(w, r)
 	}
-	out := bufio.NewWriterSize(w, 1<<16)
-	p, err := newPrinter(out, r, f, on)
+	var text bytes.Buffer
+	escapes := on.Terminal && (f != FormatTable || r.Bare) // tables escape their cells
+	flush := func() error {
+		if text.Len() == 0 {
+			return nil
+		}
+		block := text.Bytes()
+		if escapes { // but the ends of lines and the tabs between fields
+			block = []byte(escape(text.String(), "\n\t"))
+		}
+		text.Reset()
+		_, err := w.Write(block)
+		return err
+	}
+	p, err := newPrinter(&text, r, f, on)
 	if err != nil {
 		return 0, err
 	}
 	for row, err := range r.Rows() {
 		if err != nil {
 			// What was complete before the failure is still worth reading.
-			return rows, cmp.Or(err, out.Flush())
+			return rows, cmp.Or(err, flush())
 		}
-		if err := p.row(row); err != nil {
-			return rows, err
-		}
+		p.row(row)
 		// A reader at the other end of a pipe is shown the first rows at once.
-		if rows++; rows&(rows-1) == 0 {
-			if err := out.Flush(); err != nil {
+		if rows++; rows&(rows-1) == 0 || text.Len() >= blockBytes {
+			if err := flush(); err != nil {
 				return rows, err
 			}
 		}
 	}
-	if err := p.end(); err != nil {
-		return rows, err
-	}
-	return rows, out.Flush()
+	p.end()
+	return rows, flush()
 }
 
-// A printer writes rows in one format. The first error of the bufio.Writer below it stays there and comes back
-// from every later write, so that only the last write of a row is looked at.
+// A printer writes rows in one format.
 type printer interface {
-	row(values []kv.Value) error
-	end() error
+	row(values []kv.Value)
+	end()
 }
 
 // newPrinter writes the head of a format.
-func newPrinter(out *bufio.Writer, r *query.Result, f Format, on *Screen) (printer, error) {
+func newPrinter(out *bytes.Buffer, r *query.Result, f Format, on *Screen) (printer, error) {
+	layout := layoutPrinter{out: out, Layout: r.Layout}
 	switch f {
 	case FormatTable:
-		switch {
-		case r.Sections != nil:
-			return &sectionPrinter{out: out, sections: r.Sections, title: EscapeControls,
-				table: func(columns []query.ColumnInfo) printer { return &tablePrinter{out: out, columns: columns, screen: on} }}, nil
-		case r.Bare:
+		if r.Bare {
 			return &barePrinter{out}, nil
-		case r.Record:
-			return &recordPrinter{columns: r.Columns(), into: &tablePrinter{out: out, columns: recordColumns, screen: on, headless: true}}, nil
 		}
-		return &tablePrinter{out: out, columns: r.Columns(), screen: on}, nil
+		layout.title = EscapeControls
+		layout.table = func(columns []query.ColumnInfo, isRecord bool) printer {
+			return &tablePrinter{out: out, columns: columns, screen: on, headless: isRecord && r.Sections == nil}
+		}
+		return layout.printer(r.Columns()), nil
 	case FormatMarkdown:
-		switch {
-		case r.Sections != nil:
-			return &sectionPrinter{out: out, sections: r.Sections, title: func(title string) string { return "**" + escapeMarkdown(title) + "**" },
-				table: func(columns []query.ColumnInfo) printer { return newMarkdownPrinter(out, columns) }}, nil
-		case r.Record:
-			return &recordPrinter{columns: r.Columns(), into: newMarkdownPrinter(out, recordColumns)}, nil
-		}
-		return newMarkdownPrinter(out, r.Columns()), nil
+		layout.title = func(title string) string { return "**" + escapeMarkdown(title) + "**" }
+		layout.table = func(columns []query.ColumnInfo, _ bool) printer { return newMarkdownPrinter(out, columns) }
+		return layout.printer(r.Columns()), nil
 	case FormatCSV, FormatTSV:
 		p := &csvPrinter{out: csv.NewWriter(out), columns: r.Columns()}
 		if f == FormatTSV {
@@ -92,28 +95,41 @@ func newPrinter(out *bufio.Writer, r *query.Result, f Format, on *Screen) (print
 		for i, c := range p.columns {
 			names[i] = c.Name
 		}
-		return p, p.out.Write(names)
+		p.line(names)
+		return p, nil
 	case FormatJSON, FormatJSONL:
-		array := f == FormatJSON && !r.Record
-		return &jsonPrinter{out: out, columns: r.Columns(), sections: r.Sections, lists: r.Lists, array: array}, nil
+		p := &jsonPrinter{out: out, texts: json.NewEncoder(out), columns: r.Columns(), Layout: r.Layout, array: f == FormatJSON && !r.Record}
+		p.texts.SetEscapeHTML(false)
+		return p, nil
 	default:
 		return nil, fmt.Errorf("unknown format %s", f)
 	}
 }
 
-// A sectionPrinter prints sections, those that have something for reading, in place of the rows.
-type sectionPrinter struct {
-	out      io.Writer
-	sections []query.Section
-	title    func(string) string
-	table    func([]query.ColumnInfo) printer
+// A layoutPrinter prints tables of a layout: of sections, those that have something for reading, in place of the rows.
+type layoutPrinter struct {
+	query.Layout
+	out   *bytes.Buffer
+	title func(string) string
+	table func(columns []query.ColumnInfo, isRecord bool) printer
 }
 
-func (p *sectionPrinter) row([]kv.Value) error { return nil }
+// printer prints the rows of the layout.
+func (p *layoutPrinter) printer(columns []query.ColumnInfo) printer {
+	switch {
+	case p.Sections != nil:
+		return p
+	case p.Record:
+		return &recordPrinter{columns, p.table(recordColumns, true)}
+	}
+	return p.table(columns, false)
+}
 
-func (p *sectionPrinter) end() error {
+func (p *layoutPrinter) row([]kv.Value) {}
+
+func (p *layoutPrinter) end() {
 	between := ""
-	for _, s := range p.sections {
+	for _, s := range p.Sections {
 		if s.Reading != nil {
 			s = *s.Reading
 		}
@@ -122,22 +138,13 @@ func (p *sectionPrinter) end() error {
 		}
 		fmt.Fprintf(p.out, "%s%s\n\n", between, p.title(s.Title))
 		between = "\n"
-		var to printer
-		if s.Record {
-			to = &recordPrinter{columns: s.Columns, into: p.table(recordColumns)}
-		} else {
-			to = p.table(s.Columns)
-		}
+		rows := layoutPrinter{Layout: query.Layout{Record: s.Record}, table: p.table}
+		to := rows.printer(s.Columns)
 		for _, values := range s.Rows {
-			if err := to.row(values); err != nil {
-				return err
-			}
+			to.row(values)
 		}
-		if err := to.end(); err != nil {
-			return err
-		}
+		to.end()
 	}
-	return nil
 }
 
 var recordColumns = []query.ColumnInfo{{Name: "property"}, {Name: "value"}}
@@ -145,32 +152,24 @@ var recordColumns = []query.ColumnInfo{{Name: "property"}, {Name: "value"}}
 // A recordPrinter turns a row into one line a property.
 type recordPrinter struct {
 	columns []query.ColumnInfo
-	into    printer
+	printer
 }
 
-func (p *recordPrinter) row(values []kv.Value) error {
+func (p *recordPrinter) row(values []kv.Value) {
 	for i, v := range values {
-		if err := p.into.row([]kv.Value{kv.ValueOf(p.columns[i].Name), v}); err != nil {
-			return err
-		}
+		p.printer.row([]kv.Value{kv.ValueOf(p.columns[i].Name), v})
 	}
-	return nil
 }
 
-func (p *recordPrinter) end() error { return p.into.end() }
+type barePrinter struct{ out *bytes.Buffer }
 
-type barePrinter struct{ out io.Writer }
-
-func (p *barePrinter) row(values []kv.Value) error {
+func (p *barePrinter) row(values []kv.Value) {
 	for _, v := range values {
-		if _, err := fmt.Fprintln(p.out, v.String()); err != nil {
-			return err
-		}
+		p.out.WriteString(v.String() + "\n")
 	}
-	return nil
 }
 
-func (p *barePrinter) end() error { return nil }
+func (p *barePrinter) end() {}
 
 // A csvPrinter writes csv, and tsv with the same quotes.
 type csvPrinter struct {
@@ -178,155 +177,110 @@ type csvPrinter struct {
 	columns []query.ColumnInfo
 }
 
-func (p *csvPrinter) row(values []kv.Value) error {
+func (p *csvPrinter) row(values []kv.Value) {
 	fields := make([]string, len(values))
 	for i, v := range values {
 		fields[i] = query.Exact(v, p.columns[i].Kind)
 	}
-	err := p.out.Write(fields)
-	p.out.Flush()
-	return cmp.Or(err, p.out.Error())
+	p.line(fields)
 }
 
-func (p *csvPrinter) end() error {
+func (p *csvPrinter) line(fields []string) {
+	p.out.Write(fields) //nolint:errcheck // to memory
 	p.out.Flush()
-	return p.out.Error()
 }
+
+func (p *csvPrinter) end() {}
 
 // A jsonPrinter writes objects with their keys in the order of the columns, or one object with a list for each section
-// and the properties of the sections that are records.
-// What JSON has no number for, NaN and the infinities, is null.
+// and the properties of the sections that are records. Infinities, for which JSON has no number, are null.
 type jsonPrinter struct {
-	out      *bufio.Writer
-	columns  []query.ColumnInfo
-	sections []query.Section
-	lists    map[string][]string
-	array    bool
-	rows     int
+	query.Layout
+	out     *bytes.Buffer
+	texts   *json.Encoder // to out
+	columns []query.ColumnInfo
+	array   bool
+	rows    int
 }
 
-func (p *jsonPrinter) row(values []kv.Value) error {
-	if p.sections != nil {
-		return nil
+func (p *jsonPrinter) row(values []kv.Value) {
+	if p.Sections != nil {
+		return
 	}
 	if p.array {
 		p.out.WriteString([]string{"[\n", ",\n"}[min(p.rows, 1)])
 	}
 	p.rows++
-	err := p.object(p.columns, values)
+	p.object(p.columns, values)
 	if !p.array {
-		err = p.out.WriteByte('\n')
+		p.out.WriteByte('\n')
 	}
-	return err
+}
+
+// list writes so many things with commas between, and brackets around.
+func (p *jsonPrinter) list(brackets string, n int, write func(i int)) {
+	p.out.WriteByte(brackets[0])
+	for i := range n {
+		if i > 0 {
+			p.out.WriteByte(',')
+		}
+		write(i)
+	}
+	p.out.WriteByte(brackets[1])
 }
 
 // object writes a row.
-func (p *jsonPrinter) object(columns []query.ColumnInfo, values []kv.Value) error {
-	p.out.WriteByte('{')
-	if err := p.members(columns, values); err != nil {
-		return err
-	}
-	return p.out.WriteByte('}')
+func (p *jsonPrinter) object(columns []query.ColumnInfo, values []kv.Value) {
+	p.list("{}", len(values), func(i int) { p.member(columns[i], values[i]) })
 }
 
-// members writes a row without the braces around it.
-func (p *jsonPrinter) members(columns []query.ColumnInfo, values []kv.Value) error {
-	for i, v := range values {
-		if i > 0 {
-			p.out.WriteByte(',')
-		}
-		if err := p.string(columns[i].Name); err != nil {
-			return err
-		}
-		p.out.WriteByte(':')
-		var err error
-		if list, ok := p.lists[columns[i].Name]; ok {
-			err = p.list(list)
-		} else {
-			err = p.value(v, columns[i].Kind)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (p *jsonPrinter) list(texts []string) error {
-	p.out.WriteByte('[')
-	for i, s := range texts {
-		if i > 0 {
-			p.out.WriteByte(',')
-		}
-		if err := p.string(s); err != nil {
-			return err
-		}
-	}
-	return p.out.WriteByte(']')
-}
-
-func (p *jsonPrinter) value(v kv.Value, kind kv.Kind) error {
-	switch v.Kind() {
-	case kv.KindString:
-		return p.string(v.Str())
-	case kv.KindFloat:
-		if math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0) {
-			v = kv.Value{}
-		}
-	}
-	text := "null"
-	if !v.IsNull() {
-		text = query.Exact(v, kind)
-	}
-	_, err := p.out.WriteString(text)
-	return err
-}
-
-func (p *jsonPrinter) string(s string) error {
-	var quoted strings.Builder
-	encoder := json.NewEncoder(&quoted)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(s); err != nil {
-		return err
-	}
-	_, err := p.out.WriteString(strings.TrimSuffix(quoted.String(), "\n"))
-	return err
-}
-
-func (p *jsonPrinter) end() error {
-	text := ""
+// member writes the value of a column under its name.
+func (p *jsonPrinter) member(column query.ColumnInfo, v kv.Value) {
+	p.text(column.Name)
+	p.out.WriteByte(':')
+	list, isList := p.Lists[column.Name]
 	switch {
-	case p.sections != nil:
-		for i, s := range p.sections {
-			p.out.WriteByte("{,"[min(i, 1)])
-			if err := p.section(s); err != nil {
-				return err
-			}
-		}
-		text = "}\n"
+	case isList:
+		p.list("[]", len(list), func(i int) { p.text(list[i]) })
+	case v.Kind() == kv.KindString:
+		p.text(v.Str())
+	case v.IsNull(), v.Kind() == kv.KindFloat && math.IsInf(v.Float(), 0):
+		p.out.WriteString("null")
+	default:
+		p.out.WriteString(query.Exact(v, column.Kind))
+	}
+}
+
+func (p *jsonPrinter) text(s string) {
+	p.texts.Encode(s) //nolint:errcheck // to memory
+	p.out.Truncate(p.out.Len() - len("\n"))
+}
+
+func (p *jsonPrinter) end() {
+	switch {
+	case p.Sections != nil:
+		p.list("{}", len(p.Sections), func(i int) { p.section(p.Sections[i]) })
+		p.out.WriteByte('\n')
 	case !p.array:
 	case p.rows == 0:
-		text = "[]\n"
+		p.out.WriteString("[]\n")
 	default:
-		text = "\n]\n"
+		p.out.WriteString("\n]\n")
 	}
-	_, err := p.out.WriteString(text)
-	return err
 }
 
 // section writes the rows of a section: a list under its key, or the properties of a record.
-func (p *jsonPrinter) section(s query.Section) error {
-	if s.Record {
-		return p.members(s.Columns, s.Rows[0])
+func (p *jsonPrinter) section(s query.Section) {
+	if !s.Record {
+		p.text(s.Key)
+		p.out.WriteByte(':')
+		p.list("[]", len(s.Rows), func(i int) { p.object(s.Columns, s.Rows[i]) })
+		return
 	}
-	fmt.Fprintf(p.out, "%q:[", s.Key)
-	for i, row := range s.Rows {
+	for i, v := range s.Rows[0] {
 		if i > 0 {
 			p.out.WriteByte(',')
 		}
-		if err := p.object(s.Columns, row); err != nil {
-			return err
-		}
+		p.member(s.Columns[i], v)
 	}
-	return p.out.WriteByte(']')
 }

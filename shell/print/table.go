@@ -1,8 +1,7 @@
 package print
 
 import (
-	"bufio"
-	"cmp"
+	"bytes"
 	"strings"
 
 	"github.com/rivo/uniseg"
@@ -26,7 +25,7 @@ const leastColumn = 8
 // measured in cells of a terminal, where 東 takes two and a combining accent none. On a screen that the table is too
 // wide for, the widest columns of text are narrowed and their values cut; ids and numbers are not.
 type tablePrinter struct {
-	out      *bufio.Writer
+	out      *bytes.Buffer
 	columns  []query.ColumnInfo
 	screen   *Screen
 	headless bool
@@ -35,29 +34,28 @@ type tablePrinter struct {
 	narrowed []bool
 }
 
-func (p *tablePrinter) row(values []kv.Value) error {
+func (p *tablePrinter) row(values []kv.Value) {
 	cells := make([]string, len(values))
 	for i, v := range values {
 		cells[i] = EscapeControls(Brief(v))
 	}
 	if p.widths != nil {
-		return p.line(cells)
+		p.line(cells)
+		return
 	}
-	if p.waiting = append(p.waiting, cells); len(p.waiting) < measuredRows {
-		return nil
+	if p.waiting = append(p.waiting, cells); len(p.waiting) == measuredRows {
+		p.measure()
 	}
-	return p.measure()
 }
 
-func (p *tablePrinter) end() error {
-	if p.widths != nil {
-		return nil
+func (p *tablePrinter) end() {
+	if p.widths == nil {
+		p.measure()
 	}
-	return p.measure()
 }
 
 // measure fixes the widths and prints the rows that waited for them.
-func (p *tablePrinter) measure() error {
+func (p *tablePrinter) measure() {
 	head, rule := make([]string, len(p.columns)), make([]string, len(p.columns))
 	p.widths = make([]int, len(p.columns))
 	p.narrowed = make([]bool, len(p.columns))
@@ -76,17 +74,13 @@ func (p *tablePrinter) measure() error {
 		rule[i] = strings.Repeat("-", p.widths[i])
 	}
 	if !p.headless {
-		if err := cmp.Or(p.line(head), p.line(rule)); err != nil {
-			return err
-		}
+		p.line(head)
+		p.line(rule)
 	}
 	for _, cells := range p.waiting {
-		if err := p.line(cells); err != nil {
-			return err
-		}
+		p.line(cells)
 	}
 	p.waiting = nil
-	return nil
 }
 
 // fit narrows columns until the table is as wide as the screen, the widest first, or until none can be narrowed.
@@ -115,7 +109,7 @@ func (p *tablePrinter) fit() {
 }
 
 // line prints cells.
-func (p *tablePrinter) line(cells []string) error {
+func (p *tablePrinter) line(cells []string) {
 	blanks := 0 // blanks before the next cell; those after the last are never written
 	for i, cell := range cells {
 		width := uniseg.StringWidth(cell)
@@ -133,7 +127,7 @@ func (p *tablePrinter) line(cells []string) error {
 		}
 		blanks += pad + 2
 	}
-	return p.out.WriteByte('\n')
+	p.out.WriteByte('\n')
 }
 
 // cutToWidth returns the beginning of a text and … in at most so many cells of a terminal, and how many they are.
@@ -152,10 +146,10 @@ func cutToWidth(s string, most int) (string, int) {
 }
 
 // A markdownPrinter writes a table of GitHub-flavoured markdown.
-type markdownPrinter struct{ out *bufio.Writer }
+type markdownPrinter struct{ out *bytes.Buffer }
 
 // newMarkdownPrinter writes the header.
-func newMarkdownPrinter(out *bufio.Writer, columns []query.ColumnInfo) *markdownPrinter {
+func newMarkdownPrinter(out *bytes.Buffer, columns []query.ColumnInfo) *markdownPrinter {
 	rule := make([]string, len(columns))
 	names := make([]string, len(columns))
 	for i, c := range columns {
@@ -170,16 +164,15 @@ func newMarkdownPrinter(out *bufio.Writer, columns []query.ColumnInfo) *markdown
 
 func markdownLine(cells []string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
 
-func (p *markdownPrinter) row(values []kv.Value) error {
+func (p *markdownPrinter) row(values []kv.Value) {
 	cells := make([]string, len(values))
 	for i, v := range values {
 		cells[i] = escapeMarkdown(Brief(v))
 	}
-	_, err := p.out.WriteString(markdownLine(cells))
-	return err
+	p.out.WriteString(markdownLine(cells))
 }
 
-func (p *markdownPrinter) end() error { return nil }
+func (p *markdownPrinter) end() {}
 
 var markdownEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "*", `\*`, "`", "\\`", "\r\n", "<br>", "\n", "<br>")
 

@@ -35,13 +35,13 @@ func (q *query) countGroups(ctx context.Context, s *listStatement, plan *index.P
 		return nil, err
 	}
 	if !slices.ContainsFunc(asked.read, func(name string) bool { return q.computed[name].At != nil }) {
-		return q.grouped(ctx, asked, plan.Workers(), func(g *groups) error { return g.addBlocks(ctx, q.tx, plan, asked.read) }), nil
+		return q.grouped(asked, plan.Workers(), func(g *groups) error { return g.addBlocks(ctx, q.tx, plan, asked.read) }), nil
 	}
 	f, err := q.fetcher(asked.read)
 	if err != nil {
 		return nil, err
 	}
-	return q.grouped(ctx, asked, 1, func(g *groups) error { return g.addAll(f.rows(ctx, plan.Unordered(ctx))) }), nil
+	return q.grouped(asked, 1, func(g *groups) error { return g.addAll(f.rows(ctx, plan.Unordered(ctx))) }), nil
 }
 
 // countHistory answers a count of the history.
@@ -55,30 +55,25 @@ func (q *query) countHistory(ctx context.Context, s *historyStatement) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	rows := find.answer(ctx, q.columns, q.historyRows(ctx, kv.NoNode), 0).rows
-	return q.grouped(ctx, asked, 1, func(g *groups) error { return g.addAll(rows) }), nil
+	rows := find.answer(q.columns, q.historyRows(ctx, kv.NoNode), 0).rows
+	return q.grouped(asked, 1, func(g *groups) error { return g.addAll(rows) }), nil
 }
 
 // grouped is the Result of groups, whose rows add counts once the Result is read.
-func (q *query) grouped(ctx context.Context, asked *grouping, workers int, add func(*groups) error) *Result {
-	return NewResult(asked.columns, first(func(yield func([]kv.Value, error) bool) {
-		sorter := newRowSorter(asked.order, q.MemoryBudget)
-		defer sorter.Close() //nolint:errcheck // a temporary file that cannot be removed changes no row
+func (q *query) grouped(asked *grouping, workers int, add func(*groups) error) *Result {
+	return NewResult(asked.columns, func(yield func([]kv.Value, error) bool) {
 		g := newGroups(asked, q.MemoryBudget, workers)
 		err := add(g)
 		if errors.Is(err, errManyGroups) && workers > 1 { // each goroutine may have met nearly all of them
 			g = newGroups(asked, q.MemoryBudget, 1)
 			err = add(g)
 		}
-		if err == nil {
-			err = g.sort(sorter)
-		}
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		sorter.rows(ctx)(yield)
-	}, asked.most))
+		first(sorted(g.rows(), asked.order, -1, math.MaxInt64), asked.most)(yield)
+	})
 }
 
 // A grouping is how a count groups rows. The rows of groups have the properties of group by, the count, and the totals.
@@ -126,6 +121,9 @@ func (q *query) grouping(c clauses) (*grouping, error) {
 	}
 	if c.order == nil {
 		g.order = []rowOrder{{column: g.by, descending: true}} // the largest group first
+	}
+	for i := range g.by { // and equal ones by their values
+		g.order = append(g.order, rowOrder{column: i})
 	}
 	var err error
 	g.most, err = q.limit(c)

@@ -41,8 +41,8 @@ func nodeFields(e *cleaner.Explanation, integerIDs bool) []field {
 	return []field{
 		{"id", idKind(integerIDs), idValue(e.ID, integerIDs)},
 		{"label", kv.KindString, text(e.Label)}, {"suggested", kv.KindString, text(e.Suggestion)},
-		{"score", kv.KindSingle, number(e.Score)}, {"scored_as", kv.KindString, text(e.ScoredAs)},
-		{"confidence", kv.KindSingle, number(e.Confidence)},
+		{"score", kv.KindSingle, kv.ValueOf(e.Score)}, {"scored_as", kv.KindString, text(e.ScoredAs)},
+		{"confidence", kv.KindSingle, kv.ValueOf(e.Confidence)},
 		{"degree", kv.KindInt, kv.ValueOf(int64(e.Degree))}, {"split", kv.KindString, text(e.Split)},
 		{"run", kv.KindInt, ordinal(e.Run)}, {"decision", kv.KindString, text(e.Decision.String())},
 		{"disputed", kv.KindBool, flag(e.Disputed)},
@@ -50,15 +50,15 @@ func nodeFields(e *cleaner.Explanation, integerIDs bool) []field {
 }
 
 func shareRow(c cleaner.ClassShare) []kv.Value {
-	return []kv.Value{kv.ValueOf(c.Class), number(c.Share)}
+	return []kv.Value{kv.ValueOf(c.Class), kv.ValueOf(c.Share)}
 }
 
 func voteRow(c cleaner.ClassShare) []kv.Value {
-	return []kv.Value{kv.ValueOf(c.Class), kv.ValueOf(c.Count), number(c.Share)}
+	return []kv.Value{kv.ValueOf(c.Class), kv.ValueOf(c.Count), kv.ValueOf(c.Share)}
 }
 
 func hopRow(h cleaner.HopVote) []kv.Value {
-	return []kv.Value{kv.ValueOf(int64(h.Hop)), kv.ValueOf(h.Class), kv.ValueOf(h.Nodes), number(h.Labels), number(h.Predictions)}
+	return []kv.Value{kv.ValueOf(int64(h.Hop)), kv.ValueOf(h.Class), kv.ValueOf(h.Nodes), kv.ValueOf(h.Labels), kv.ValueOf(h.Predictions)}
 }
 
 // explanationSections lays an explanation out.
@@ -108,7 +108,7 @@ func featureSection(e *cleaner.Explanation) Section {
 		{"feature", kv.KindString}, {"value", kv.KindSingle}, {"meaning", kv.KindString},
 	}}
 	for _, f := range e.Features {
-		s.Rows = append(s.Rows, []kv.Value{kv.ValueOf(f.Name), number(f.Value), text(featureMeaning(f.Name))})
+		s.Rows = append(s.Rows, []kv.Value{kv.ValueOf(f.Name), kv.ValueOf(f.Value), text(featureMeaning(f.Name))})
 	}
 	return s
 }
@@ -149,8 +149,8 @@ func voiceSection(e *cleaner.Explanation, isFor, integerIDs bool) Section {
 			strength = v.For
 		}
 		return []kv.Value{
-			idValue(v.ID, integerIDs), text(v.Label), text(v.Class), number(v.Confidence),
-			number(v.Prediction), number(v.Score), number(v.Weight), number(strength),
+			idValue(v.ID, integerIDs), text(v.Label), text(v.Class), kv.ValueOf(v.Confidence),
+			kv.ValueOf(v.Prediction), kv.ValueOf(v.Score), kv.ValueOf(v.Weight), kv.ValueOf(strength),
 		}
 	})}
 }

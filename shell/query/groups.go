@@ -1,11 +1,14 @@
 package query
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -37,8 +40,9 @@ type groupTable struct {
 	key         []byte // scratch
 }
 
-// A group has the count and the tallies of one group of rows.
+// A group has the values of one group of rows, their count and their tallies.
 type group struct {
+	values  []kv.Value
 	count   int64
 	tallies []tally
 }
@@ -140,8 +144,8 @@ func (t *groupTable) add(row []kv.Value) error {
 	}
 	to := t.groups[string(t.key)]
 	if to == nil {
-		t.size += groupBytes + int64(len(t.key)) + tallyBytes*int64(len(t.of.tallies))
-		to = t.of.newGroup()
+		t.size += groupBytes + 2*int64(len(t.key)) + tallyBytes*int64(len(t.of.tallies))
+		to = t.of.newGroup(row[:t.of.by])
 		t.groups[string(t.key)] = to
 	}
 	to.count++
@@ -156,8 +160,29 @@ func (t *groupTable) add(row []kv.Value) error {
 	return nil
 }
 
-func (g *groups) newGroup() *group {
+// appendKey appends a value so that keys of as many values are equal if the values are: their sizes follow them.
+func appendKey(b []byte, v kv.Value) []byte {
+	begin := len(b)
+	b = plain(v).Append(b)
+	return binary.BigEndian.AppendUint32(b, uint32(len(b)-begin))
+}
+
+// plain is a value with 0 in place of −0, which is equal to it.
+func plain(v kv.Value) kv.Value {
+	if v.Kind() == kv.KindFloat {
+		return kv.ValueOf(v.Float() + 0)
+	}
+	return v
+}
+
+func (g *groups) newGroup(of []kv.Value) *group {
 	to := &group{tallies: make([]tally, len(g.tallies))}
+	for _, v := range of {
+		if v = plain(v); v.Kind() == kv.KindString {
+			v = kv.ValueOf(strings.Clone(v.Str())) // which may lie in a large block
+		}
+		to.values = append(to.values, v)
+	}
 	for i, of := range g.tallies {
 		if of.sums() {
 			to.tallies[i].sum = newExactSum()
@@ -221,12 +246,12 @@ func (o *group) merge(other *group, of []tallyOf) {
 	}
 }
 
-// sort adds up the groups, and hands them to a sorter. Those that are equal in its order are ordered by their values.
-// If rows are not told apart, there is a group even of no rows.
-func (g *groups) sort(into *rowSorter) error {
+// rows adds up the groups, and yields the row of each: its values, the count and the tallies. If rows are not told
+// apart, there is a group even of no rows.
+func (g *groups) rows() iter.Seq2[[]kv.Value, error] {
 	all := g.tables[0].groups
 	if g.by == 0 && len(all) == 0 {
-		all[""] = g.newGroup()
+		all[""] = g.newGroup(nil)
 	}
 	for _, t := range g.tables[1:] {
 		for key, of := range t.groups {
@@ -238,29 +263,19 @@ func (g *groups) sort(into *rowSorter) error {
 		}
 		t.groups = nil
 	}
-	for key, of := range all {
-		row, err := g.row([]byte(key), of)
-		if err == nil {
-			err = into.add(row, []byte(key))
-		}
-		if err != nil {
-			return err
+	return func(yield func([]kv.Value, error) bool) {
+		for _, of := range all {
+			row := slices.Concat(of.values, []kv.Value{kv.ValueOf(of.count)})
+			var err error
+			for i, t := range of.tallies {
+				value, wrong := t.result(g.tallies[i])
+				row, err = append(row, value), cmp.Or(err, wrong)
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
 		}
 	}
-	return nil
-}
-
-// row has the values of a group, its count, and its tallies.
-func (g *groups) row(key []byte, of *group) ([]kv.Value, error) {
-	row := append(cutRow(key), kv.ValueOf(of.count))
-	for i, t := range of.tallies {
-		v, err := t.result(g.tallies[i])
-		if err != nil {
-			return nil, err
-		}
-		row = append(row, v)
-	}
-	return row, nil
 }
 
 // result is the value of a tally, null if there were no values.
@@ -271,9 +286,9 @@ func (t *tally) result(of tallyOf) (kv.Value, error) {
 	case t.sum == nil:
 		return t.best, nil
 	case of.function == "avg":
-		return number(t.sum.mean(t.count)), nil
+		return kv.ValueOf(t.sum.mean(t.count)), nil
 	case of.column.Kind != kv.KindInt:
-		return number(t.sum.float()), nil
+		return kv.ValueOf(t.sum.float()), nil
 	}
 	n, fits := t.sum.integer()
 	if !fits {

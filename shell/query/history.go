@@ -33,7 +33,7 @@ func (q *query) history(ctx context.Context, s *historyStatement) (*Result, erro
 	if err != nil {
 		return nil, err
 	}
-	return find.answer(ctx, q.columns, q.historyRows(ctx, node), q.MemoryBudget), nil
+	return find.answer(q.columns, q.historyRows(ctx, node), q.MemoryBudget), nil
 }
 
 // historyColumnsOf describes the columns of a history.
@@ -104,7 +104,7 @@ func decisionFields(d decide.Decision, integerIDs bool) []field {
 		{"who", kv.KindString, text(d.Who)},
 		{"why", kv.KindString, text(d.Why)},
 		{"run", kv.KindInt, ordinal(d.Run)},
-		{"score", kv.KindSingle, number(d.Score)},
+		{"score", kv.KindSingle, kv.ValueOf(d.Score)},
 		{"undoes", kv.KindInt, ordinal(d.Undoes)},
 		{"disputed", kv.KindBool, flag(d.Disputed)},
 	}

@@ -69,7 +69,7 @@ func (q *query) neighbors(ctx context.Context, s *neighborsStatement) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	return find.answer(ctx, find.read, rows, q.MemoryBudget), nil
+	return find.answer(find.read, rows, q.MemoryBudget), nil
 }
 
 // edgeColumns are the properties that the graph has of edges to neighbours.

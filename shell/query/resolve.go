@@ -276,12 +276,6 @@ func (r *resolver) constant(column ColumnInfo, n name, l literal, ordered bool) 
 				"got %s for a time, want one as '2026-01-31', '2026-01-31 18:00' or '2026-01-31T18:00:00+01:00'", describe(value))}
 		}
 		value = kv.ValueOf(timeText(t))
-	case column.Kind == kv.KindString && value.Kind() == kv.KindString && n.text != "id" && !r.alone:
-		text, err := r.asTimeOf(n.text, value.Str())
-		if err != nil {
-			return kv.Value{}, err
-		}
-		value = kv.ValueOf(text)
 	}
 	r.constants = append(r.constants, constant{property: n.text, value: value, pos: l.pos})
 	return value, nil

@@ -134,14 +134,6 @@ func rowsFrom[T, R any](things []T, row func(T) R) (rows []R) {
 	return rows
 }
 
-// number is a float, null if it is NaN.
-func number(f float64) kv.Value {
-	if math.IsNaN(f) {
-		return kv.Value{}
-	}
-	return kv.ValueOf(f)
-}
-
 // text is a string, null if it is empty.
 func text(s string) kv.Value {
 	if s == "" {

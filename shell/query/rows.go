@@ -1,22 +1,20 @@
 package query
 
 import (
-	"context"
-	"encoding/binary"
+	"cmp"
+	"fmt"
 	"iter"
-	"math"
-	"os"
 	"slices"
-	"strings"
 
 	"github.com/graphcleaner/graphcleaner/index"
-	"github.com/graphcleaner/graphcleaner/internal/floatbits"
-	"github.com/graphcleaner/graphcleaner/internal/spill"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// defaultSortBytes is the memory for the order of rows if none was set. Rows that do not fit wait in a temporary file.
-const defaultSortBytes = 64 << 20
+// Memory for the order of rows: if none was set, and at least.
+const (
+	defaultSortBytes = 64 << 20
+	leastSortBytes   = 1 << 20
+)
 
 // A rowQuery is a list of rows that are not nodes, with its clauses.
 type rowQuery struct {
@@ -62,13 +60,16 @@ func (q *query) rowQuery(c clauses, names, all []string) (*rowQuery, error) {
 
 // answer is the Result of those rows that the condition is true of, in order. Columns are of the rows. Memory is for
 // the order; 0 is a default.
-func (r *rowQuery) answer(ctx context.Context, columns []ColumnInfo, rows iter.Seq2[[]kv.Value, error], memory int64) *Result {
+func (r *rowQuery) answer(columns []ColumnInfo, rows iter.Seq2[[]kv.Value, error], memory int64) *Result {
 	names := columnNames(columns)
 	if r.holds != nil {
 		rows = r.filtered(rows, names)
 	}
 	if len(r.find.Order) > 0 {
-		rows = r.sorted(ctx, rows, names, memory)
+		order := rowsFrom(r.find.Order, func(o index.Order) rowOrder {
+			return rowOrder{slices.Index(names, o.Property), o.Descending}
+		})
+		rows = sorted(rows, order, r.find.Limit, cmp.Or(memory, defaultSortBytes))
 	}
 	return NewResult(r.columns, project(first(rows, r.find.Limit), names, columnNames(r.columns)))
 }
@@ -88,26 +89,62 @@ func (r *rowQuery) filtered(rows iter.Seq2[[]kv.Value, error], names []string) i
 	}
 }
 
-// sorted yields the rows in order. Rows that are equal in it stay as they were.
-func (r *rowQuery) sorted(ctx context.Context, rows iter.Seq2[[]kv.Value, error], names []string, memory int64) iter.Seq2[[]kv.Value, error] {
-	order := make([]rowOrder, len(r.find.Order))
-	for i, o := range r.find.Order {
-		order[i] = rowOrder{slices.Index(names, o.Property), o.Descending}
-	}
+// sorted yields rows in order: at least so many as there are at most, or all if most is −1. Rows that are equal in the
+// order stay as they were. If memory, in bytes, does not hold the rows that may be wanted, that is an error.
+func sorted(rows iter.Seq2[[]kv.Value, error], order []rowOrder, most int, memory int64) iter.Seq2[[]kv.Value, error] {
 	return func(yield func([]kv.Value, error) bool) {
-		sorter := newRowSorter(order, memory)
-		defer sorter.Close() //nolint:errcheck // a temporary file that cannot be removed changes no row
+		var kept [][]kv.Value
+		bytes := int64(0) // of those that are kept
+		sort := func() {
+			slices.SortStableFunc(kept, func(a, b []kv.Value) int { return compareRows(order, a, b) })
+		}
 		for row, err := range rows {
 			if err == nil {
-				err = sorter.add(row, nil)
+				kept = append(kept, row)
+				bytes += bytesOf(kept[len(kept)-1:])
+			}
+			if bytes > max(memory, leastSortBytes) {
+				if sort(); most >= 0 {
+					kept = slices.Clone(kept[:min(most, len(kept))])
+				}
+				if bytes = bytesOf(kept); bytes > max(memory, leastSortBytes)/2 {
+					err = fmt.Errorf("memory does not hold the order of more than %d rows: ask for fewer with where or limit, or give more --memory", len(kept))
+				}
 			}
 			if err != nil {
 				yield(nil, err)
 				return
 			}
 		}
-		sorter.rows(ctx)(yield)
+		sort()
+		for _, row := range kept {
+			if !yield(row, nil) {
+				return
+			}
+		}
 	}
+}
+
+// compareRows orders two rows. Null is last in either direction.
+func compareRows(order []rowOrder, a, b []kv.Value) int {
+	for _, o := range order {
+		x, y := a[o.column], b[o.column]
+		switch {
+		case x == y:
+			continue
+		case x.IsNull():
+			return 1
+		case y.IsNull():
+			return -1
+		}
+		if o.descending {
+			x, y = y, x
+		}
+		if c := index.CompareValues(x, y); c != 0 {
+			return c
+		}
+	}
+	return 0
 }
 
 // project yields the wanted ones of the values of rows, whose columns have names. The first error is the end.
@@ -152,133 +189,4 @@ func first[T any](all iter.Seq2[T, error], most int) iter.Seq2[T, error] {
 type rowOrder struct {
 	column     int
 	descending bool
-}
-
-// A rowSorter sorts rows. Those that memory does not hold wait in a temporary file.
-type rowSorter struct {
-	*spill.Sorter
-	order       []rowOrder
-	key, values []byte // scratch
-}
-
-func newRowSorter(order []rowOrder, memory int64) *rowSorter {
-	if memory == 0 {
-		memory = defaultSortBytes
-	}
-	return &rowSorter{Sorter: spill.New(os.TempDir(), memory/4), order: order}
-}
-
-// add takes a row. Rows that are equal in the order are ordered by tie.
-func (s *rowSorter) add(row []kv.Value, tie []byte) error {
-	s.key, s.values = s.key[:0], s.values[:0]
-	for _, o := range s.order {
-		s.key = appendOrder(s.key, row[o.column], o.descending)
-	}
-	for _, v := range row {
-		s.values = appendKey(s.values, v)
-	}
-	return s.Add(append(s.key, tie...), s.values)
-}
-
-// rows yields the rows in order.
-func (s *rowSorter) rows(ctx context.Context) iter.Seq2[[]kv.Value, error] {
-	return func(yield func([]kv.Value, error) bool) {
-		for record, err := range s.Records(ctx) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !yield(cutRow(record.Value), nil) {
-				return
-			}
-		}
-	}
-}
-
-// cutRow reads values that follow each other.
-func cutRow(b []byte) (row []kv.Value) {
-	for len(b) > 0 {
-		var v kv.Value
-		v, b = cutKey(b)
-		row = append(row, v)
-	}
-	return row
-}
-
-// The key of a value is a byte for the kind, and the value. Keys of one property are ordered as index.CompareValues
-// orders the values, those that are null last, and NaN after all numbers. No key is the beginning of another, so that
-// keys can follow each other.
-const (
-	nullKey = math.MaxUint8 // the kind of null
-
-	// In a text, 00 is written as 00 FF, and 00 01 ends it.
-	keyEscape = 0xFF
-	keyEnd    = 0x01
-)
-
-// appendKey appends the key of a value. Minus zero is equal to zero.
-func appendKey(b []byte, v kv.Value) []byte {
-	switch v.Kind() {
-	case kv.KindNull:
-		return append(b, nullKey)
-	case kv.KindString:
-		b = append(b, byte(v.Kind()))
-		text := v.Str()
-		for {
-			i := strings.IndexByte(text, 0)
-			if i < 0 {
-				return append(append(b, text...), 0, keyEnd)
-			}
-			b = append(append(b, text[:i]...), 0, keyEscape)
-			text = text[i+1:]
-		}
-	case kv.KindBool:
-		bit := byte(0)
-		if v.Bool() {
-			bit = 1
-		}
-		return append(b, byte(v.Kind()), bit)
-	case kv.KindInt:
-		return binary.BigEndian.AppendUint64(append(b, byte(v.Kind())), uint64(v.Int())^1<<63)
-	default:
-		return binary.BigEndian.AppendUint64(append(b, byte(v.Kind())), floatbits.Order(v.Float()+0))
-	}
-}
-
-// appendOrder appends the key of a value for a place in an order, in which null is last in either direction.
-func appendOrder(b []byte, v kv.Value, descending bool) []byte {
-	begin := len(b)
-	b = appendKey(b, v)
-	if descending && !v.IsNull() {
-		for i := range b[begin+1:] {
-			b[begin+1+i] = ^b[begin+1+i]
-		}
-	}
-	return b
-}
-
-// cutKey is the inverse of appendKey. It returns the bytes after the key.
-func cutKey(b []byte) (v kv.Value, rest []byte) {
-	kind, b := b[0], b[1:]
-	switch kv.Kind(kind) {
-	case nullKey:
-		return kv.Value{}, b
-	case kv.KindString:
-		var text strings.Builder
-		for i := 0; ; i++ {
-			if b[i] != 0 {
-				text.WriteByte(b[i])
-				continue
-			}
-			if i++; b[i] == keyEnd {
-				return kv.ValueOf(text.String()), b[i+1:]
-			}
-			text.WriteByte(0)
-		}
-	case kv.KindBool:
-		return kv.ValueOf(b[0] == 1), b[1:]
-	case kv.KindInt:
-		return kv.ValueOf(int64(binary.BigEndian.Uint64(b) ^ 1<<63)), b[8:]
-	}
-	return kv.ValueOf(floatbits.From(binary.BigEndian.Uint64(b))), b[8:]
 }

@@ -103,7 +103,7 @@ func runFields(run *cleaner.Run) []field {
 		{"scored", kv.KindInt, kv.ValueOf(run.Scored)},
 		{"suspects", kv.KindInt, kv.ValueOf(run.Suspects)},
 		{"contradicted", kv.KindInt, kv.ValueOf(run.Contradicted)},
-		{"estimated_rate", kv.KindFloat, number(run.MislabelRate)},
+		{"estimated_rate", kv.KindFloat, kv.ValueOf(run.MislabelRate)},
 		{"rescorings", kv.KindInt, kv.ValueOf(run.Rescorings)},
 		{"prediction_use", kv.KindString, text(run.PredictionUse)},
 	}

@@ -78,7 +78,7 @@ func (q *query) scoreFields(ctx context.Context) ([]field, error) {
 		return nil, err
 	}
 	if audit != nil && audit.Look > 0 {
-		rate, low, high, left = number(audit.Rate), number(audit.Low), number(audit.High), number(math.Round(audit.Left()))
+		rate, low, high, left = kv.ValueOf(audit.Rate), kv.ValueOf(audit.Low), kv.ValueOf(audit.High), kv.ValueOf(math.Round(audit.Left()))
 	}
 	if len(runs) > 0 {
 		contradicted = kv.ValueOf(runs[len(runs)-1].Contradicted)
@@ -141,8 +141,8 @@ func (q *query) classes(ctx context.Context) (*Result, error) {
 			suspects, share = kv.ValueOf(c.Suspects), ratio(c.Suspects, c.Nodes)
 		}
 		rows = append(rows, []kv.Value{
-			kv.ValueOf(c.Class), kv.ValueOf(c.Nodes), ratio(c.Nodes, s.Labels), number(c.Homophily),
-			number(c.SelfConfidence), suspects, share, number(c.MislabelRate),
+			kv.ValueOf(c.Class), kv.ValueOf(c.Nodes), ratio(c.Nodes, s.Labels), kv.ValueOf(c.Homophily),
+			kv.ValueOf(c.SelfConfidence), suspects, share, kv.ValueOf(c.MislabelRate),
 		})
 	}
 	return NewTable(classColumns, rows), nil
@@ -214,7 +214,7 @@ func rateSection(run *cleaner.Run) Section {
 	}
 	rates := run.ClassMislabelRates()
 	for _, i := range ClassOrder(run.Classes) {
-		s.Rows = append(s.Rows, []kv.Value{kv.ValueOf(run.Classes[i]), number(rates[i])})
+		s.Rows = append(s.Rows, []kv.Value{kv.ValueOf(run.Classes[i]), kv.ValueOf(rates[i])})
 	}
 	return s
 }
@@ -231,7 +231,7 @@ func transitionSection(run *cleaner.Run) Section {
 		reading.Columns = append(reading.Columns, ColumnInfo{run.Classes[i], kv.KindFloat})
 		values := []kv.Value{kv.ValueOf(run.Classes[i])}
 		for _, j := range order {
-			values = append(values, number(rate(i, j)))
+			values = append(values, kv.ValueOf(rate(i, j)))
 		}
 		s.Rows = append(s.Rows, values)
 	}
@@ -249,7 +249,7 @@ func confusedPairs(run *cleaner.Run) [][]kv.Value {
 	for _, cell := range run.Joint().Cells {
 		if i, j := cell.Row, cell.Column; i != j {
 			pairs = append(pairs, []kv.Value{
-				kv.ValueOf(run.Classes[i]), kv.ValueOf(run.Classes[j]), number(rate(i, j)), number(cell.Value),
+				kv.ValueOf(run.Classes[i]), kv.ValueOf(run.Classes[j]), kv.ValueOf(rate(i, j)), kv.ValueOf(cell.Value),
 			})
 		}
 	}

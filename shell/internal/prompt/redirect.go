@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/graphcleaner/graphcleaner/shell/internal/atomic"
-	"github.com/graphcleaner/graphcleaner/shell/internal/columnar"
 	"github.com/graphcleaner/graphcleaner/shell/print"
 )
 
@@ -24,7 +23,7 @@ func (s *session) redirect(ctx context.Context, file string) error {
 	if err := s.endOutput(false); err != nil || file == "" {
 		return err
 	}
-	format, named := columnar.OfFile(file)
+	format, named := print.OfFile(file)
 	if named && format == print.FormatParquet && s.format != format {
 		return fmt.Errorf(".output %s: a Parquet file holds one answer: use shell -c with --format parquet", file)
 	}

@@ -1,4 +1,4 @@
-package columnar
+package print
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/internal/testing/must"
 	"github.com/graphcleaner/graphcleaner/kv"
-	"github.com/graphcleaner/graphcleaner/shell/print"
 	"github.com/graphcleaner/graphcleaner/shell/query"
 )
 
@@ -37,7 +36,7 @@ var (
 func render(t *testing.T, r *query.Result) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	must.Get(Render(&out, r, print.FormatParquet, &print.Screen{}))(t)
+	must.Get(Render(&out, r, FormatParquet))(t)
 	return out.Bytes()
 }
 
@@ -131,7 +130,7 @@ func TestPartsAreNotTakenForTheWhole(t *testing.T) {
 	broken := errors.New("block 7 is corrupt")
 	for _, rows := range []int{0, 100, 5000} {
 		var out bytes.Buffer
-		if _, err := Render(&out, numbers(rows, strings.Repeat("x", 4000), broken), print.FormatParquet, &print.Screen{}); !errors.Is(err, broken) {
+		if _, err := Render(&out, numbers(rows, strings.Repeat("x", 4000), broken), FormatParquet); !errors.Is(err, broken) {
 			t.Errorf("%d rows: got error %v, want %v", rows, err, broken)
 		}
 		if _, err := parquet.OpenFile(bytes.NewReader(out.Bytes()), int64(out.Len())); err == nil {
@@ -142,24 +141,24 @@ func TestPartsAreNotTakenForTheWhole(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	twice := []query.ColumnInfo{{Name: "id"}, {Name: "id", Kind: kv.KindFloat}}
-	if _, err := Render(io.Discard, query.NewTable(twice, nil), print.FormatParquet, &print.Screen{}); err == nil || !strings.Contains(err.Error(), `called "id"`) {
+	if _, err := Render(io.Discard, query.NewTable(twice, nil), FormatParquet); err == nil || !strings.Contains(err.Error(), `called "id"`) {
 		t.Errorf("two columns of one name: got error %v", err)
 	}
 	wrong := query.NewTable([]query.ColumnInfo{{Name: "n", Kind: kv.KindInt}}, [][]kv.Value{{kv.ValueOf("7a")}})
-	if _, err := Render(io.Discard, wrong, print.FormatParquet, &print.Screen{}); err == nil || err.Error() != `column n: got string "7a", want int` {
+	if _, err := Render(io.Discard, wrong, FormatParquet); err == nil || err.Error() != `column n: got string "7a", want int` {
 		t.Errorf("a text among integers: got error %v", err)
 	}
-	if err := CheckScreen(print.FormatParquet, &print.Screen{Terminal: true}); err == nil {
+	if err := FormatParquet.Check(&Screen{Terminal: true}); err == nil {
 		t.Error("a terminal takes a Parquet file")
 	}
-	if err := CheckScreen(print.FormatParquet, &print.Screen{}); err != nil {
+	if err := FormatParquet.Check(&Screen{}); err != nil {
 		t.Errorf("a pipe refuses a Parquet file: %v", err)
 	}
-	var f print.Format
+	var f Format
 	if err := f.UnmarshalText([]byte("parket")); err == nil || !strings.Contains(err.Error(), "markdown or parquet") {
 		t.Errorf("a format that is none: got error %v", err)
 	}
-	for _, name := range print.FormatNames {
+	for _, name := range FormatNames {
 		if err := f.UnmarshalText([]byte(name)); err != nil || f.String() != name {
 			t.Errorf("format %s: got %s, %v", name, f, err)
 		}

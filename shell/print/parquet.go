@@ -1,4 +1,4 @@
-package columnar
+package print
 
 import (
 	"errors"
@@ -30,6 +30,24 @@ const (
 func ParquetChunks(rows, columns int64) int64 {
 	perGroup := max(groupBytes/(cellBytes*columns), 1)
 	return (rows + perGroup - 1) / perGroup * columns
+}
+
+// writeParquet writes a Result as a Parquet file, and returns how many rows it had.
+func writeParquet(w io.Writer, r *query.Result) (rows int64, err error) {
+	to, err := newParquetSink(w, r.Columns())
+	if err != nil {
+		return 0, err
+	}
+	for row, err := range r.Rows() {
+		if err == nil {
+			err = to.row(row)
+		}
+		if err != nil {
+			return rows, err
+		}
+		rows++
+	}
+	return rows, to.end()
 }
 
 // A parquetSink writes a Parquet file.
