@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Appends the last edges of an R-MAT graph to a store of the others, beside the import of all of them. See README.md beside it.
+# Appends the last edges of an R-MAT graph to a store of the others, beside the import of all of them. See README.md
+# beside it.
 set -euo pipefail
 
 usage() {

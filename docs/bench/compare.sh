@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs graphcleaner side by side with Kùzu, DuckDB, scipy and cleanlab on the same generated files, prints a markdown table of
-# the medians and leaves every measurement in OUT/results.jsonl. See README.md beside it.
+# Runs graphcleaner side by side with Kùzu, DuckDB, scipy and cleanlab on the same generated files, prints a markdown
+# table of the medians and leaves every measurement in OUT/results.jsonl. See README.md beside it.
 set -euo pipefail
 
 usage() {

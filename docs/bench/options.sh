@@ -3,8 +3,8 @@
 # shellcheck disable=SC2034 # read by the scripts
 duckdb=2.0.1 # the version that all of them compare with
 
-# read_options ARGUMENTS… sets a variable for each option that the text of usage lists, with _ for -: to its value, or to
-# yes where it takes none. What follows the options is left in the array arguments.
+# read_options ARGUMENTS… sets a variable for each option that the text of usage lists, with _ for -: to its value, or
+# to yes where it takes none. What follows the options is left in the array arguments.
 read_options() {
   local script=${0##*/} lines option variable
   lines=$(usage)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Times questions about a store of ten million nodes, and the same questions about the same table in SQLite or DuckDB, side by side
-# in one run. Prints a markdown table of the medians and leaves every measurement in OUT/queries.jsonl. See README.md
-# beside it.
+# Times questions about a store of ten million nodes, and the same questions about the same table in SQLite or DuckDB,
+# side by side in one run. Prints a markdown table of the medians and leaves every measurement in OUT/queries.jsonl. See
+# README.md beside it.
 set -euo pipefail
 
 usage() {

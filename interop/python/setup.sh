@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs this package into a virtual environment of its own, and prints the path of its python. What is there is used again.
+# Installs this package into a virtual environment of its own, and prints the path of its python. What is there is used
+# again.
 #   setup.sh      with the package of interop/spark and what the tests need; Python 3.11 or newer
 #   setup.sh pyg  with PyTorch and PyTorch Geometric; Python 3.10 or newer
 # Needs a Python package index.

@@ -17,7 +17,8 @@ GLOBL laneShifts<>(SB), RODATA|NOPTR, $32
 	BTL  R10, R11; \
 	ADCQ AX, AX
 
-// CLOSE adds four places of two rows: the lanes of Y0 and of Y1 with their sign set are those in the first and in the second.
+// CLOSE adds four places of two rows: the lanes of Y0 and of Y1 with their sign set are those in the first and in the
+// second.
 #define CLOSE(offset, first, second) \
 	VMOVUPD   offset(DX), Y12; \
 	VBLENDVPD Y0, Y12, Y4, Y2; \
