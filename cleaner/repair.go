@@ -20,158 +20,164 @@ func Check(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
 }
 
 func checkRuns(ctx context.Context, tx *kv.Tx, report func(kv.Problem)) error {
-	problem := func(format string, args ...any) {
-		report(kv.Problem{Where: "runs", What: fmt.Sprintf(format, args...)})
+	d, err := findRunDamage(ctx, tx)
+	for _, c := range d.corrections() {
+		report(kv.Problem{Where: c.Where, What: c.What})
 	}
-	last, err := eachBrokenRun(ctx, tx, func(key string, _ bool, why error) error {
-		problem("run %q: %v", key, why)
-		return nil
-	})
-	if err != nil {
-		if ctx.Err() == nil {
-			problem("%v", err)
-		}
-		return ctx.Err()
+	if err != nil && ctx.Err() == nil {
+		report(kv.Problem{Where: "runs", What: err.Error()})
 	}
-	if err := checkClassifier(tx); err != nil && !errors.Is(err, kv.ErrNotFound) {
-		report(kv.Problem{Where: "predictions", What: err.Error()})
-	}
-	others, example, err := scoredByOthers(ctx, tx, last)
-	if err != nil {
-		if ctx.Err() == nil {
-			problem("%v", err)
-		}
-		return ctx.Err()
-	}
-	count := int64(0)
-	for _, nodes := range others {
-		count += nodes
-	}
-	if count > 0 {
-		problem("%d nodes, such as node number %d, have the scores of another run than the last, %d", count, example, last)
-	}
-	return nil
+	return ctx.Err()
 }
 
-// eachBrokenRun hands to do the runs that cannot be read, and the last one if its model cannot be, and says why.
-// It returns the ID of the last run that can be read.
-func eachBrokenRun(
-	ctx context.Context, tx *kv.Tx, do func(key string, isLast bool, why error) error,
-) (last int64, err error) {
+// A runDamage is what is wrong with the runs of a store.
+type runDamage struct {
+	broken     []brokenRun
+	classifier error // why the kept classifier cannot be read; nil if it can, or none is kept
+	last       int64 // the last run that is whole
+	scored     int64 // nodes that a run has scored
+	others     int64 // of them, those with the scores of another run, such as example
+	example    kv.NodeID
+}
+
+// A brokenRun cannot be read, or is the last run and has no fit that can be.
+type brokenRun struct {
+	key string
+	why error
+}
+
+// corrections are what Repair does about it.
+func (d *runDamage) corrections() (all []kv.Correction) {
+	for _, run := range d.broken {
+		all = append(all, kv.Correction{
+			Where: "runs", What: fmt.Sprintf("run %q: %v", run.key, run.why), Done: "removed", Lost: kv.Losses{{Kind: "run", Count: 1}},
+		})
+	}
+	if d.classifier != nil {
+		all = append(all, kv.Correction{
+			Where: "predictions", What: d.classifier.Error(),
+			Done: "removed; nodes that are added have no predictions until one is trained again", Lost: kv.Losses{{Kind: "classifier", Count: 1}},
+		})
+	}
+	if d.others > 0 {
+		what := "%d nodes, such as node number %d, have the scores of another run than the last, %d"
+		all = append(all, kv.Correction{
+			Where: "runs", What: fmt.Sprintf(what, d.others, d.example, d.last),
+			Done: "all scores, suggestions and confidences are removed", Lost: kv.Losses{{Kind: "score", Count: d.scored, AtMost: true}},
+		})
+	}
+	return all
+}
+
+// findRunDamage reads all runs, and of every node the run that has scored it. After an error it has what was found so far.
+func findRunDamage(ctx context.Context, tx *kv.Tx) (d *runDamage, err error) {
+	d = &runDamage{}
 	var keys []string
 	for key, err := range tx.Documents(runsSpace).Keys() {
 		if err != nil {
-			return 0, err
+			return d, err
 		}
 		keys = append(keys, key)
 	}
 	for i, key := range keys {
 		if i%lookEvery == 0 && ctx.Err() != nil {
-			return last, ctx.Err()
+			return d, ctx.Err()
 		}
-		isLast := i == len(keys)-1
 		run, why := readRun(tx, key)
-		if why == nil {
-			last = run.ID
-			if isLast {
-				_, why = LastRun(tx)
-			}
-			if runKey(run.ID) != key {
-				why = fmt.Errorf("it is run %d", run.ID)
-			}
+		if why == nil && i == len(keys)-1 {
+			_, why = LastRun(tx)
 		}
-		if why == nil {
-			continue
+		if why == nil && runKey(run.ID) != key {
+			why = fmt.Errorf("it is run %d", run.ID)
 		}
-		if err := do(key, isLast, why); err != nil {
-			return last, err
+		if why != nil {
+			d.broken = append(d.broken, brokenRun{key, why})
+		} else {
+			d.last = run.ID
 		}
 	}
-	return last, nil
-}
-
-// scoredByOthers counts the nodes that have the scores of another run than the last, by run, and names one of them.
-func scoredByOthers(ctx context.Context, tx *kv.Tx, last int64) (nodes map[int64]int64, example kv.NodeID, err error) {
+	if err := checkClassifier(tx); !errors.Is(err, kv.ErrNotFound) {
+		d.classifier = err
+	}
 	runs, err := tx.Reader(RunColumn)
 	if errors.Is(err, kv.ErrNoColumn) {
-		return nil, 0, nil
+		return d, nil
 	}
-	if err != nil {
-		return nil, 0, err
-	}
-	nodes = make(map[int64]int64)
-	for v := range kv.NodeID(tx.NumNodes()) {
+	for v := kv.NodeID(0); err == nil && int(v) < tx.NumNodes(); v++ {
 		if v%lookEvery == 0 && ctx.Err() != nil {
-			return nil, 0, ctx.Err()
+			return d, ctx.Err()
 		}
-		run, err := runs.At(v)
-		if err != nil {
-			return nil, 0, fmt.Errorf("node number %d: %w", v, err)
-		}
-		if !run.IsNull() && run.Int() != last {
-			nodes[run.Int()]++
-			example = v
+		var run kv.Value
+		if run, err = runs.At(v); err != nil {
+			err = fmt.Errorf("node number %d: %w", v, err)
+		} else if !run.IsNull() {
+			if d.scored++; run.Int() != d.last {
+				d.others++
+				d.example = v
+			}
 		}
 	}
-	return nodes, example, nil
+	return d, err
 }
 
 // Repair makes history, labels and decisions agree again, as decide.Repair does, and runs and scores too. It calls
 // report for each change. First run kv.Repair, then open the store with index.Open; nobody else may write to it. Repair
-// removes unreadable runs, and all scores, suggestions and confidences if some are of missing runs; Clean makes them
+// removes unreadable runs, and all scores, suggestions and confidences if some are not of the last run; Clean makes them
 // again. After an error or a kill, run it again: the result is the same as without the interruption.
 func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error {
 	if err := decide.Repair(ctx, s, report); err != nil {
 		return err
 	}
-	sound := true
-	err := s.View(func(tx *kv.Tx) error {
-		return checkRuns(ctx, tx, func(kv.Problem) { sound = false })
-	})
-	if err != nil || sound {
+	b, err := s.Bulk(ctx)
+	if err != nil {
 		return err
 	}
-	var done []kv.Correction
-	err = s.Update(func(tx *kv.Tx) error {
-		done, err = removeBroken(ctx, tx)
-		return err
-	})
-	if err == nil {
-		for _, c := range done {
-			report(c)
-		}
-		err = removeScores(ctx, s, report)
-	}
+	defer b.Abort()
+	d, err := findRunDamage(ctx, b.Tx())
 	if err != nil {
 		return fmt.Errorf("runs: %w", err)
+	}
+	done := d.corrections()
+	if len(done) == 0 {
+		return nil
+	}
+	if err := d.repair(ctx, b); err != nil {
+		return fmt.Errorf("runs: %w", err)
+	}
+	for _, c := range done {
+		report(c)
 	}
 	return nil
 }
 
-// removeBroken removes the runs, and the kept classifier, that cannot be read.
-func removeBroken(ctx context.Context, tx *kv.Tx) (done []kv.Correction, err error) {
-	_, err = eachBrokenRun(ctx, tx, func(key string, isLast bool, why error) error {
-		done = append(done, kv.Correction{
-			Where: "runs", What: fmt.Sprintf("run %q: %v", key, why), Done: "removed", Lost: kv.Losses{{Kind: "run", Count: 1}},
-		})
-		if isLast {
-			if err := forgetModel(tx); err != nil {
+// repair takes out what is wrong, and what was fitted with it.
+func (d *runDamage) repair(ctx context.Context, b *kv.Bulk) (err error) {
+	scores := &runWriter{} // writes nothing
+	if d.others > 0 {
+		if scores, err = newRunWriter(b, nil); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, scores.close()) }()
+		if err := scores.finish(); err != nil {
+			return err
+		}
+	}
+	return b.Commit(func(tx *kv.Tx) error {
+		for _, run := range d.broken {
+			if err := tx.Documents(runsSpace).Delete(run.key); err != nil {
 				return err
 			}
 		}
-		return tx.Documents(runsSpace).Delete(key)
+		if d.classifier != nil {
+			if err := tx.Documents(predictionsSpace).Delete(classifierKey); err != nil {
+				return err
+			}
+		}
+		if d.others == 0 {
+			return nil
+		}
+		return errors.Join(scores.mark(ctx, tx), forgetModel(tx))
 	})
-	if err != nil {
-		return nil, err
-	}
-	if why := checkClassifier(tx); why != nil && !errors.Is(why, kv.ErrNotFound) {
-		done = append(done, kv.Correction{
-			Where: "predictions", What: why.Error(),
-			Done: "removed; nodes that are added have no predictions until one is trained again", Lost: kv.Losses{{Kind: "classifier", Count: 1}},
-		})
-		err = tx.Documents(predictionsSpace).Delete(classifierKey)
-	}
-	return done, err
 }
 
 // forgetModel removes the data kept of the last run only, so that it is not taken for that of the run before.
@@ -187,63 +193,6 @@ func dropMixture(tx *kv.Tx) error {
 	}
 	if err == nil {
 		err = m.Drop()
-	}
-	return err
-}
-
-// removeScores removes all scores if nodes have those of another run than the last: Clean makes them again.
-func removeScores(ctx context.Context, s *kv.Store, report func(kv.Correction)) (err error) {
-	b, err := s.Bulk(ctx)
-	if err != nil {
-		return err
-	}
-	defer b.Abort()
-	runs, err := Runs(b.Tx())
-	if err != nil {
-		return err
-	}
-	last, there := int64(0), map[int64]bool{}
-	for _, run := range runs {
-		last, there[run.ID] = run.ID, true
-	}
-	others, _, err := scoredByOthers(ctx, b.Tx(), last)
-	if err != nil || len(others) == 0 {
-		return err
-	}
-	var scores, nodes, newest, missing int64
-	for run, count := range others {
-		nodes, newest = nodes+count, max(newest, run)
-		if !there[run] {
-			missing++
-		}
-	}
-	if err := eachStored(ctx, b.Tx(), func(kv.NodeID, kv.Class, float64) error { scores++; return nil }); err != nil {
-		return err
-	}
-	w, err := newRunWriter(b, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.close()) }()
-	if err := w.finish(); err != nil {
-		return err
-	}
-	var losses kv.Losses
-	losses.AddAll(kv.Losses{{Kind: "score", Count: scores}})
-	if newest > last {
-		losses.AddAll(kv.Losses{{Kind: "run", Count: missing}})
-	}
-	err = b.Commit(func(tx *kv.Tx) error {
-		if newest > last { // what is kept of the last run is of one that is not there
-			return errors.Join(w.mark(ctx, tx), forgetModel(tx))
-		}
-		return w.mark(ctx, tx)
-	})
-	if err == nil {
-		report(kv.Correction{
-			Where: "runs", What: fmt.Sprintf("%d nodes have the scores of another run than the last, %d", nodes, last),
-			Done: "all scores, suggestions and confidences are removed", Lost: losses,
-		})
 	}
 	return err
 }

@@ -83,31 +83,26 @@ func writeInBulk(ctx context.Context, s *kv.Store, name func(w *StepWriter) erro
 			return entries, err
 		}
 	}
-	return entries, commitHistory(ctx, b, history, func(tx *kv.Tx) error {
+	put, err := b.Space(historySpace)
+	if err != nil {
+		return entries, err
+	}
+	for record, err := range history.Records(ctx) {
+		if err == nil {
+			err = put(record.Key, record.Value)
+		}
+		if err != nil {
+			return entries, err
+		}
+	}
+	return entries, b.Commit(func(tx *kv.Tx) error {
 		for _, c := range columns {
 			if err := c.mark(tx); err != nil {
 				return err
 			}
 		}
-		return index.CopyHeads(tx)
+		return errors.Join(index.CopyHeads(tx), tx.Space(historySpace).KeepTwice())
 	})
-}
-
-// commitHistory ends a Bulk that writes the history anew.
-func commitHistory(ctx context.Context, b *kv.Bulk, records *spill.Sorter, final func(tx *kv.Tx) error) error {
-	put, err := b.Space(historySpace)
-	if err != nil {
-		return err
-	}
-	for record, err := range records.Records(ctx) {
-		if err == nil {
-			err = put(record.Key, record.Value)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return b.Commit(func(tx *kv.Tx) error { return errors.Join(final(tx), tx.Space(historySpace).KeepTwice()) })
 }
 
 // A changedColumn is a column in a kv.Bulk. It is written anew, with its index, from the first value on that changes.

@@ -43,7 +43,6 @@ func (c *historyChecker) entries(ctx context.Context) error {
 		return err
 	}
 	var last historyRecord
-	isRepaired := false // the entry before is known to be lost, and with it which step may follow
 	for e, err := range recordsFrom(ctx, c.tx, []byte{entryTag}) {
 		if err != nil {
 			return c.unreadable(ctx, err)
@@ -58,17 +57,12 @@ func (c *historyChecker) entries(ctx context.Context) error {
 		}
 		d, err := parseDecision(seq, e.Value)
 		if err != nil {
-			if isRepaired = errors.Is(err, errLost); !isRepaired {
-				c.problem("%v", err)
-			}
+			c.problem("%v", err)
 			last.Seq, last.place = seq, last.place+1
 			continue
 		}
 		c.count++
-		if !isRepaired || d.Step < last.Step {
-			c.follows(d, last)
-		}
-		isRepaired = false
+		c.follows(d, last)
 		c.about(d, ids)
 		last = d
 	}
@@ -115,7 +109,6 @@ func (c *historyChecker) about(d historyRecord, ids *kv.ColumnReader) {
 	}
 	undone, err := readDecision(c.tx, d.Undoes)
 	switch {
-	case errors.Is(err, errLost):
 	case err != nil:
 		c.problem("entry %d takes back one that cannot be read: %v", d.Seq, err)
 	case undone.Undoes != 0 || undone.Node != d.Node || undone.Kind != d.Kind || undone.From != d.Label || undone.Before != d.After || undone.WasDisputed != d.Disputed:

@@ -194,12 +194,6 @@ type Entries struct {
 	Steps       int64
 	Step        int64 // Decision.Step of the last; 0 if there are none
 
-	// RemovedScores counts the entries of an Undo that removed a score, because the last run had scored the label that
-	// was taken back. Such a node is no suspect until it is cleaned again.
-	RemovedScores int64
-
-	RemovedNodes int64 // counts the entries of an Undo about removed nodes: only the history changes
-
 	Disputed int64 // counts the entries after which their node is disputed
 }
 

@@ -2,7 +2,6 @@ package decide
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -74,7 +73,7 @@ func recordsFrom(ctx context.Context, tx *kv.Tx, key []byte) iter.Seq2[kv.Entry,
 	}
 }
 
-// historyRecords yields the entries from one on, oldest first, without lost ones.
+// historyRecords yields the entries from one on, oldest first.
 func historyRecords(ctx context.Context, tx *kv.Tx, from int64) iter.Seq2[historyRecord, error] {
 	return func(yield func(historyRecord, error) bool) {
 		next := from
@@ -84,9 +83,6 @@ func historyRecords(ctx context.Context, tx *kv.Tx, from int64) iter.Seq2[histor
 				d, err = parseEntry(e, next)
 			}
 			next++
-			if errors.Is(err, errLost) {
-				continue
-			}
 			if err != nil {
 				yield(historyRecord{}, fmt.Errorf("history: %w", err))
 				return

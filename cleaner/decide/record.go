@@ -29,19 +29,15 @@ import (
 //	id, from, to, label, who, why   a uvarint for the length, and the bytes
 //
 // The id is there so that a history can be read by itself. The label is that after the entry: to, unless the node is
-// disputed or the person was outvoted. An entry that a repair has found lost is the byte 0 alone, and has no node.
+// disputed or the person was outvoted.
 const (
 	historySpace = "history"
 
 	entryTag = 'D'
 	nodeTag  = 'N'
 
-	lostForm    = 0
 	historyForm = 3
 )
-
-// errLost is the error of an entry that a repair has found lost. It is a kv.ErrCorrupt.
-var errLost = fmt.Errorf("%w: it was lost", kv.ErrCorrupt)
 
 // Bits of the byte disputed.
 const (
@@ -100,12 +96,9 @@ func (d *historyRecord) append(b []byte) []byte {
 	return b
 }
 
-// parseDecision reads the record of entry seq; kv.ErrCorrupt where it is none. Of a lost one only Seq is there.
+// parseDecision reads the record of entry seq; kv.ErrCorrupt where it is none.
 func parseDecision(seq int64, b []byte) (d historyRecord, err error) {
 	d.Seq = seq
-	if len(b) == 1 && b[0] == lostForm {
-		return d, fmt.Errorf("history entry %d: %w", seq, errLost)
-	}
 	if len(b) == 0 || b[0] != historyForm {
 		return d, corruptEntry(seq, "it has another form")
 	}
@@ -219,24 +212,19 @@ func Newest(tx *kv.Tx) (seq int64, err error) {
 	return last.Seq, err
 }
 
-// lastDecision is the newest entry; zero if there is none. If it is lost, all but Seq are those of the one before.
-func lastDecision(tx *kv.Tx) (last historyRecord, err error) {
-	newest := int64(0)
+// lastDecision is the newest entry; zero if there is none.
+func lastDecision(tx *kv.Tx) (historyRecord, error) {
 	for e, err := range tx.Space(historySpace).Descend(entryKey(math.MaxInt64)) {
 		if err != nil {
-			return last, fmt.Errorf("history: %w", err)
+			return historyRecord{}, fmt.Errorf("history: %w", err)
 		}
 		seq, err := parseEntryKey(e.Key)
 		if err != nil {
-			return last, err
+			return historyRecord{}, err
 		}
-		newest = max(newest, seq)
-		if last, err = parseDecision(seq, e.Value); !errors.Is(err, errLost) {
-			last.Seq = newest
-			return last, err
-		}
+		return parseDecision(seq, e.Value)
 	}
-	return historyRecord{Decision: Decision{Seq: newest}}, nil
+	return historyRecord{}, nil
 }
 
 // parseEntryKey is the inverse of entryKey.

@@ -11,28 +11,23 @@ import (
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
-// Repair makes history, labels and decisions agree again, and calls report for what it did. Entries that cannot be read
-// are marked as lost: all others keep their numbers, and the lost ones count as if nobody had made them. A node that is
-// lost is added again, without edges. Repair sets label and decision of a decided node from its last entry.
+// Repair adds the nodes again, without edges, that entries are about and that were lost, and sets label and decision of
+// a decided node from its last entry. It calls report for what it did. It changes no entry: kv.Repair takes them from
+// decisions.log, and Check still reports those that both copies have lost. Nodes with such entries stay as they are.
 //
 // First run kv.Repair, then open the store with index.Open; nobody else may write to it. After an error or a kill, run
 // it again: the result is the same as without the interruption.
 func Repair(ctx context.Context, s *kv.Store, report func(kv.Correction)) error {
-	sound := true
-	err := s.View(func(tx *kv.Tx) error {
-		return Check(ctx, tx, func(kv.Problem) { sound = false })
-	})
-	if err != nil || sound {
-		return err
-	}
 	tell := func(c kv.Correction) {
 		c.Where = "history"
 		report(c)
 	}
-	for _, step := range []func(context.Context, *kv.Store, func(kv.Correction)) error{addNodes, rewriteHistory, correctColumns} {
-		if err := step(ctx, s, tell); err != nil {
-			return fmt.Errorf("history: %w", err)
-		}
+	err := addNodes(ctx, s, tell)
+	if err == nil {
+		err = correctColumns(ctx, s, tell)
+	}
+	if err != nil {
+		return fmt.Errorf("history: %w", err)
 	}
 	return nil
 }
@@ -86,85 +81,6 @@ func addNodes(ctx context.Context, s *kv.Store, report func(kv.Correction)) erro
 			}
 		}
 	})
-}
-
-// rewriteHistory marks the entries that are lost, and has all others found by their nodes.
-func rewriteHistory(ctx context.Context, s *kv.Store, report func(kv.Correction)) (err error) {
-	b, err := s.Bulk(ctx)
-	if err != nil {
-		return err
-	}
-	defer b.Abort()
-	tx, records := b.Tx(), b.Sorter()
-	defer func() { err = errors.Join(err, records.Close()) }()
-	var last, lost, unfound, wrong int64
-	loseUpTo := func(end int64) (err error) {
-		for ; last < end && err == nil; last++ {
-			lost++
-			err = records.Add(entryKey(last+1), []byte{lostForm})
-		}
-		return err
-	}
-	for e, err := range recordsFrom(ctx, tx, []byte{entryTag}) {
-		if err != nil {
-			return err
-		}
-		seq, err := parseEntryKey(e.Key)
-		if err != nil {
-			wrong++
-			continue
-		}
-		d, unread := parseDecision(seq, e.Value)
-		isMarked := errors.Is(unread, errLost)
-		if unread == nil || isMarked {
-			err = errors.Join(loseUpTo(seq-1), records.Add(e.Key, e.Value))
-			last = seq
-		} else {
-			err = loseUpTo(seq)
-		}
-		if unread == nil {
-			unfound++
-			err = errors.Join(err, records.Add(nodeKey(d.Node, seq), nil))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	for e, err := range recordsFrom(ctx, tx, []byte{nodeTag}) {
-		if err != nil {
-			return err
-		}
-		v, seq, ok := parseNodeKey(e.Key)
-		if ok && seq > 0 && int(v) < tx.NumNodes() { // entries after the last one that is there are lost
-			err = loseUpTo(seq)
-		}
-		if err != nil {
-			return err
-		}
-		if d, err := readDecision(tx, seq); ok && err == nil && d.Node == v {
-			unfound--
-		} else {
-			wrong++
-		}
-	}
-	if lost+unfound+wrong == 0 {
-		return nil
-	}
-	if err := commitHistory(ctx, b, records, func(*kv.Tx) error { return nil }); err != nil {
-		return err
-	}
-	if lost > 0 {
-		report(kv.Correction{
-			What: fmt.Sprintf("%d entries are missing or cannot be read", lost), Done: "left out, as if nobody had made them",
-			Lost: kv.Losses{{Kind: "entry of the history", Count: lost}},
-		})
-	}
-	if unfound+wrong > 0 {
-		report(kv.Correction{
-			What: fmt.Sprintf("%d entries were not found by their nodes, and %d keys were of no entry", unfound, wrong), Done: "put right",
-		})
-	}
-	return nil
 }
 
 // correctColumns sets labels that are missing, and decisions, to what the last entries about their nodes say.

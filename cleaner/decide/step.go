@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/naming"
@@ -21,7 +20,7 @@ const lookEvery = 512
 type StepWriter struct {
 	tx      *kv.Tx
 	removed kv.NodeSet
-	classes []string
+	classes map[string]bool // of the store; nil before the first Relabel
 
 	last    historyRecord // its Seq is that of the last entry, all else is of the step that began; place is of the next entry
 	isBegun bool          // a step has begun
@@ -36,7 +35,7 @@ func newStepWriter(ctx context.Context, tx *kv.Tx, take func(d draft) error) (*S
 		return nil, err
 	}
 	removed, err := tx.Removed()
-	w := &StepWriter{tx: tx, removed: removed, classes: tx.Classes(), last: last, entries: Entries{First: last.Seq + 1, Last: last.Seq}}
+	w := &StepWriter{tx: tx, removed: removed, last: last, entries: Entries{First: last.Seq + 1, Last: last.Seq}}
 	w.take = func(d draft) error {
 		if w.entries.Len()%lookEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -77,8 +76,8 @@ func (w *StepWriter) Add(req Request) error {
 		err = fmt.Errorf("decision before a step was begun: %w", ErrOptions)
 	case !req.Kind.isDecision():
 		err = fmt.Errorf("%s: want accept, reject, relabel, unlabel or unsure: %w", req.Kind, ErrOptions)
-	case req.Kind == Relabel && !slices.Contains(w.classes, req.To):
-		err = fmt.Errorf("relabel: class %q: the store has %s: %w", req.To, namelist.Of(w.classes), ErrUnknownClass)
+	case req.Kind == Relabel && !w.hasClass(req.To):
+		err = fmt.Errorf("relabel: class %q: the store has %s: %w", req.To, namelist.Of(w.tx.Classes()), ErrUnknownClass)
 	case req.Kind != Relabel && req.To != "":
 		err = fmt.Errorf("%s with the label %q, which goes with relabel: %w", req.Kind, req.To, ErrOptions)
 	}
@@ -91,6 +90,16 @@ func (w *StepWriter) Add(req Request) error {
 		d.From, d.Before, d.WasDisputed, d.Run = shown.Label, shown.Decision, shown.Disputed, shown.Run
 	}
 	return w.add(d)
+}
+
+func (w *StepWriter) hasClass(name string) bool {
+	if w.classes == nil {
+		w.classes = make(map[string]bool)
+		for _, class := range w.tx.Classes() {
+			w.classes[class] = true
+		}
+	}
+	return w.classes[name]
 }
 
 // add gives a draft its place in the history.

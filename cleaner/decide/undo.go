@@ -22,8 +22,8 @@ type SeenByScores func(tx *kv.Tx) (seq int64, err error)
 // else has decided on a node of the step later, it returns a *LaterDecisionError and changes nothing.
 //
 // A label that was changed since without a decision is set back too; From has the changed label. Of a removed node only
-// the history changes. If a run after the decision has scored the label that is taken back, Undo removes this score:
-// see Entries.RemovedScores and SeenByScores.
+// the history changes. If a run after the decision has scored the label that is taken back, Undo removes this score
+// (see SeenByScores): the node is no suspect until it is scored again.
 func Undo(ctx context.Context, s *kv.Store, opt Options, seenBy SeenByScores) (Entries, error) {
 	step := int64(0)
 	entries, err := WriteSteps(ctx, s, func(w *StepWriter) error {
@@ -50,9 +50,6 @@ func Undo(ctx context.Context, s *kv.Store, opt Options, seenBy SeenByScores) (E
 		}
 		for seq := last.Seq; seq >= last.Seq-last.place; seq-- {
 			undone, err := readDecision(w.tx, seq)
-			if errors.Is(err, errLost) {
-				continue
-			}
 			if err == nil {
 				err = w.takeBack(undone, newest)
 			}
@@ -118,42 +115,20 @@ func lastStep(ctx context.Context, tx *kv.Tx, who string, most int64) (last hist
 			return last, err
 		}
 		d, err := readDecision(tx, seq)
-		if errors.Is(err, errLost) {
-			seq--
-			continue
-		}
 		if err != nil {
 			return last, err
 		}
 		switch {
 		case d.Undoes != 0:
-			step, err := stepUndone(ctx, tx, d)
+			undone, err := readDecision(tx, d.Undoes)
 			if err != nil {
 				return last, err
 			}
-			back.Add(uint64(step))
+			back.Add(uint64(undone.Step))
 		case !back.Contains(uint64(d.Step)) && (who == "" || d.Who == who):
 			return d, nil
 		}
 		seq -= d.place + 1
 	}
 	return last, nil
-}
-
-// stepUndone returns the step that a step of Undo took back, of which last is the last entry: an entry that is there
-// names it. It is 0 if all of its entries that are named are lost.
-func stepUndone(ctx context.Context, tx *kv.Tx, last historyRecord) (int64, error) {
-	for seq := last.Seq; seq >= last.Seq-last.place; seq-- {
-		if seq%lookEvery == 0 && ctx.Err() != nil {
-			return 0, ctx.Err()
-		}
-		undone, err := readDecision(tx, seq)
-		if err == nil {
-			undone, err = readDecision(tx, undone.Undoes)
-		}
-		if !errors.Is(err, errLost) {
-			return undone.Step, err
-		}
-	}
-	return 0, nil
 }

@@ -95,12 +95,6 @@ func (w *StepWriter) complete(ctx context.Context, drafts iter.Seq2[*draft, erro
 		if d.Disputed {
 			entries.Disputed++
 		}
-		if d.isRemoved {
-			entries.RemovedNodes++
-		}
-		if d.unscored {
-			entries.RemovedScores++
-		}
 		if err := use(d); err != nil {
 			return entries, err
 		}
