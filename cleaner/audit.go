@@ -15,6 +15,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/audit"
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
@@ -196,17 +197,20 @@ func newAuditRecord(ctx context.Context, tx *kv.Tx, seed uint64) (r *auditRecord
 		return nil, err
 	}
 	r.Known, r.KnownWrong = right+wrong, wrong
-	isSettled, err := settledNodes(tx)
+	settled, err := nodesWhere(ctx, tx, index.And{Terms: []index.Predicate{
+		index.Not{Term: index.IsNull{Property: decide.Column}},
+		index.Compare{Property: decide.Column, Op: index.Ne, Value: kv.ValueOf(decide.Unsure.String())},
+		index.IsNull{Property: decide.DisputedColumn},
+	}})
 	if err != nil {
 		return nil, err
 	}
 	each := func(do func(node uint32, score float64)) error {
 		return eachStored(ctx, tx, func(v kv.NodeID, label kv.Class, score float64) error {
-			settled, err := isSettled(v)
-			if !settled && label != kv.NoClass {
+			if !settled.Has(v) && label != kv.NoClass {
 				do(uint32(v), score)
 			}
-			return err
+			return nil
 		})
 	}
 	sample, err := audit.New(seed, each)
@@ -224,24 +228,6 @@ func newAuditRecord(ctx context.Context, tx *kv.Tx, seed uint64) (r *auditRecord
 		r.Labels = append(r.Labels, label)
 	}
 	return r, nil
-}
-
-// settledNodes returns a function that says of a node whether people have decided on it and agree.
-func settledNodes(tx *kv.Tx) (isSettled func(v kv.NodeID) (bool, error), err error) {
-	var columns [2]*kv.ColumnReader
-	for i, name := range []string{decide.Column, decide.DisputedColumn} {
-		if columns[i], err = tx.Reader(name); err != nil && !errors.Is(err, kv.ErrNoColumn) {
-			return nil, err
-		}
-	}
-	return func(v kv.NodeID) (bool, error) {
-		decision, err := valueAt(columns[0], v)
-		if err != nil || decision.IsNull() || decision.Str() == decide.Unsure.String() {
-			return false, err
-		}
-		disputed, err := valueAt(columns[1], v)
-		return !disputed.Bool(), err
-	}, nil
 }
 
 // ReadAudit tells where the audit of a store stands; kv.ErrNotFound before the first draw. Draws whose node was

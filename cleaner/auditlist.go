@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/audit"
+	"github.com/graphcleaner/graphcleaner/index"
 	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
@@ -138,7 +139,7 @@ func DrawList(ctx context.Context, s *kv.Store, p Promise, draws int) error {
 			if !before.IsKept() {
 				return nil
 			}
-			isOpen, err := isUndecided(tx, before)
+			isOpen, err := hasUndecided(ctx, tx, before)
 			if err != nil || isOpen && before.run == run.ID {
 				return err
 			}
@@ -161,24 +162,23 @@ func DrawList(ctx context.Context, s *kv.Store, p Promise, draws int) error {
 
 // newListRecord draws a list; nodes are its labels as a bitmap.
 func newListRecord(ctx context.Context, tx *kv.Tx, of *auditRecord, p Promise, draws int, chance float64) (*listRecord, []byte, error) {
-	facts, err := readSuspectFacts(tx)
+	var where index.Predicate = isUndecided
+	if p.Kind == ListSuspects {
+		where = Suspects(math.Inf(-1))
+	}
+	candidates, err := nodesWhere(ctx, tx, where)
 	if err != nil {
 		return nil, nil, err
 	}
 	each := func(do func(node uint32, waste float64)) error {
 		return eachStored(ctx, tx, func(v kv.NodeID, label kv.Class, score float64) error {
 			if p.Kind == ListSuspects {
-				is, err := facts.isSuspect(math.Inf(-1), v, kv.ValueOf(score))
-				if is {
-					do(uint32(v), 1-score)
-				}
-				return err
+				score = 1 - score
 			}
-			decision, err := valueAt(facts.decisions, v)
-			if err == nil && decision.IsNull() && label != kv.NoClass {
+			if candidates.Has(v) && label != kv.NoClass {
 				do(uint32(v), score)
 			}
-			return err
+			return nil
 		})
 	}
 	found, err := audit.NewList(of.Seed, len(of.Lists), int64(draws), p.Share, chance, each)
@@ -266,22 +266,22 @@ func (l *AuditList) Nodes(tx *kv.Tx) (kv.NodeSet, error) {
 	return set, nil
 }
 
-// isUndecided reports whether at least one node of a list is undecided.
-func isUndecided(tx *kv.Tx, l *AuditList) (bool, error) {
+// isUndecided is true of a node that nobody has decided on.
+var isUndecided = index.IsNull{Property: decide.Column}
+
+// hasUndecided reports whether at least one node of a list is undecided.
+func hasUndecided(ctx context.Context, tx *kv.Tx, l *AuditList) (bool, error) {
 	nodes, err := l.Nodes(tx)
 	if err != nil {
 		return false, err
 	}
-	facts, err := readSuspectFacts(tx)
+	undecided, err := nodesWhere(ctx, tx, isUndecided)
 	if err != nil {
 		return false, err
 	}
-	for v := range kv.NodeID(tx.NumNodes()) {
-		if !nodes.Has(v) {
-			continue
-		}
-		if decision, err := valueAt(facts.decisions, v); err != nil || decision.IsNull() {
-			return err == nil, err
+	for v := range nodes.All() {
+		if undecided.Has(v) {
+			return true, nil
 		}
 	}
 	return false, nil

@@ -199,7 +199,9 @@ func mustCountRun(t *testing.T, what string, s *kv.Store) {
 			err = run.Recount(t.Context(), tx)
 		}
 		must.Do(t, err)
-		facts := must.Get(readSuspectFacts(tx))(t)
+		suspects, err := nodesWhere(t.Context(), tx, Suspects(run.Threshold))
+		must.Do(t, err)
+		labels := must.Get(tx.Reader(kv.LabelColumn))(t)
 		scores := must.Get(tx.Reader(ScoreColumn))(t)
 		count := Run{Threshold: run.Threshold, Nodes: int64(tx.Shape().Present), Edges: tx.Shape().Edges}
 		sums, counts := make([]float64, len(run.Classes)), make([]float64, len(run.Classes))
@@ -208,8 +210,8 @@ func mustCountRun(t *testing.T, what string, s *kv.Store) {
 			if score.IsNull() {
 				continue
 			}
-			label := must.Get(facts.labels.At(v))(t)
-			if must.Get(facts.isSuspect(run.Threshold, v, score))(t) {
+			label := must.Get(labels.At(v))(t)
+			if suspects.Has(v) {
 				count.Suspects++
 				if isContradicted(t, tx, run, v, label.Str()) {
 					count.Contradicted++

@@ -10,13 +10,13 @@ import (
 	"github.com/graphcleaner/graphcleaner/cleaner/decide"
 	"github.com/graphcleaner/graphcleaner/cleaner/internal/rowstore"
 	"github.com/graphcleaner/graphcleaner/index"
+	"github.com/graphcleaner/graphcleaner/internal/bitset"
 	"github.com/graphcleaner/graphcleaner/kv"
 )
 
 // Suspects is the condition that a node is a suspect at a threshold: [Disputes] is true of it, and nobody has decided
 // on it. Every decision in force takes a node out, [decide.Unsure] too; Undo brings it back. This is the one definition
-// of a suspect, for queries, counts, reports, the gate and exports. [IsSuspect] tests the same condition on given
-// values.
+// of a suspect, for queries, counts, reports, the gate and exports.
 //
 // With the threshold math.Inf(-1) any score will do, but there must be one.
 func Suspects(threshold float64) index.Predicate {
@@ -43,12 +43,6 @@ func ScoreAbove(threshold float64) index.Predicate {
 	return index.Compare{Property: ScoreColumn, Op: index.Gt, Value: kv.ValueOf(threshold)}
 }
 
-// IsSuspect reports whether Suspects is true of a node with these values, any of which may be null.
-func IsSuspect(threshold float64, score, label, suggestion, decision kv.Value) bool {
-	return !score.IsNull() && score.Float() > threshold &&
-		!label.IsNull() && !suggestion.IsNull() && label != suggestion && decision.IsNull()
-}
-
 // contradicted reports whether all that is near a label speaks against it: another class has a larger prediction
 // [classes], and other labels have more votes of neighbours [classes], by weight. Labels without either are not
 // contradicted. It says nothing of how many labels are wrong: most others may be wrong too, and a contradicted one
@@ -57,48 +51,20 @@ func contradicted(label kv.Class, predictions []float32, votes []float64) bool {
 	return predictions[label] < slices.Max(predictions) && votes[label] < slices.Max(votes)
 }
 
-// suspectFacts reads the values beside the score that make a node a suspect.
-type suspectFacts struct{ labels, suggestions, decisions *kv.ColumnReader }
-
-func readSuspectFacts(tx *kv.Tx) (f suspectFacts, err error) {
-	for _, column := range []struct {
-		name string
-		into **kv.ColumnReader
-	}{{kv.LabelColumn, &f.labels}, {SuggestedColumn, &f.suggestions}, {decide.Column, &f.decisions}} {
-		if *column.into, err = tx.Reader(column.name); errors.Is(err, kv.ErrNoColumn) {
-			err = nil
-		}
-		if err != nil {
-			return f, err
-		}
-	}
-	return f, nil
-}
-
-// isSuspect reports whether Suspects is true of a node with a score. It reads no more columns than it needs, and
-// allocates nothing.
-func (f suspectFacts) isSuspect(threshold float64, v kv.NodeID, score kv.Value) (bool, error) {
-	if !(score.Float() > threshold) {
-		return false, nil
-	}
-	label, err := valueAt(f.labels, v)
+// nodesWhere are the nodes that a condition is true of.
+func nodesWhere(ctx context.Context, tx *kv.Tx, where index.Predicate) (kv.NodeSet, error) {
+	plan, err := index.NewPlan(tx, index.Query{Where: where, Limit: -1})
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	suggestion, err := valueAt(f.suggestions, v)
-	if err != nil || !IsSuspect(threshold, score, label, suggestion, kv.Value{}) {
-		return false, err
+	nodes := bitset.New[kv.NodeID](tx.NumNodes())
+	for v, err := range plan.Unordered(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		nodes.Add(v)
 	}
-	decision, err := valueAt(f.decisions, v)
-	return decision.IsNull() && err == nil, err
-}
-
-// valueAt is the value of a node, null if the column is not there.
-func valueAt(column *kv.ColumnReader, v kv.NodeID) (kv.Value, error) {
-	if column == nil {
-		return kv.Value{}, nil
-	}
-	return column.At(v)
+	return nodes, nil
 }
 
 // eachStored goes through the nodes that have a score, with their labels.
@@ -139,27 +105,23 @@ func (r *Run) Recount(ctx context.Context, tx *kv.Tx) error {
 	if !r.Uncounted {
 		return nil
 	}
-	facts, err := readSuspectFacts(tx)
-	if err != nil {
-		return err
-	}
-	var suspects []kv.NodeID
 	r.Scored, r.meanScores, r.labelCounts = 0, make([]float64, len(r.Classes)), make([]float64, len(r.Classes))
-	err = eachStored(ctx, tx, func(v kv.NodeID, label kv.Class, score float64) error {
+	err := eachStored(ctx, tx, func(v kv.NodeID, label kv.Class, score float64) error {
 		if label = r.class(label); label != kv.NoClass {
 			r.meanScores[label] += score
 			r.labelCounts[label]++
 		}
 		r.Scored++
-		is, err := facts.isSuspect(r.Threshold, v, kv.ValueOf(score))
-		if is {
-			suspects = append(suspects, v)
-		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return err
 	}
+	found, err := nodesWhere(ctx, tx, Suspects(r.Threshold))
+	if err != nil {
+		return err
+	}
+	suspects := slices.Collect(found.All())
 	for k, count := range r.labelCounts {
 		r.meanScores[k] /= count // 0/0 is NaN
 	}
