@@ -47,9 +47,7 @@ const MostSweeps = 200
 type labelFit struct {
 	classes, width int                     // of x
 	labels         []kv.Class              // [rows]
-	kinds          []kind                  // knowledge of the true classes of rows; the first is of rows without a label
-	kindOf         []int32                 // [rows]
-	noise          []float64               // [kinds×classes], of a sweep; see noiseUnder
+	truth          []kv.Class              // [rows], as Rows.Truth; nil: nobody has said anything
 	alike          bool                    // all pairs of classes have one rate
 	plain          bool                    // intercepts stay zero
 	onSweep        func()                  // nil: nobody asks
@@ -137,9 +135,7 @@ func (f *labelFit) told(likelihood float64) float64 {
 // zero for all classes.
 func newLabelFit(ctx context.Context, dir *scratch.Dir, of Rows, workers int) (f *labelFit, err error) {
 	rows, classes, width, z := len(of.Labels), of.Classes, of.Width, of.Z
-	f = &labelFit{
-		classes: classes, width: width, workers: parallel.Workers(workers),
-	}
+	f = &labelFit{classes: classes, width: width, truth: of.Truth, workers: parallel.Workers(workers)}
 	for r, y := range of.Labels {
 		if slices.ContainsFunc(z[r*classes*width:(r+1)*classes*width], isNotFinite) {
 			y = kv.NoClass
@@ -149,7 +145,6 @@ func newLabelFit(ctx context.Context, dir *scratch.Dir, of Rows, workers int) (f
 	for range min(f.workers, f.countBlocks()) { // more do not sweep
 		f.scratch = append(f.scratch, newSweepScratch(classes, f.width))
 	}
-	f.findKinds(of.Truth)
 	if f.x, err = scratch.New[float32](dir, "log-features", rows*classes*f.width); err != nil {
 		return nil, err
 	}
@@ -167,28 +162,6 @@ func newLabelFit(ctx context.Context, dir *scratch.Dir, of Rows, workers int) (f
 
 // Close gives the arrays back.
 func (f *labelFit) Close() error { return errors.Join(f.x.Close(), f.posterior.Close()) }
-
-// findKinds finds the kinds of the rows.
-func (f *labelFit) findKinds(truth []kv.Class) {
-	f.kinds, f.kindOf = []kind{{kv.NoClass, kv.NoClass}}, make([]int32, len(f.labels))
-	places := make(map[kind]int32)
-	for r, y := range f.labels {
-		if y == kv.NoClass {
-			continue
-		}
-		of := kind{y, kv.NoClass}
-		if truth != nil {
-			of.truth = truth[r]
-		}
-		place, ok := places[of]
-		if !ok {
-			place = int32(len(f.kinds))
-			places[of], f.kinds = place, append(f.kinds, of)
-		}
-		f.kindOf[r] = place
-	}
-	f.noise = make([]float64, len(f.kinds)*f.classes)
-}
 
 // blocks calls visit for the rows of every block, concurrently.
 func (f *labelFit) blocks(ctx context.Context, visit func(worker, block, first, end int)) error {

@@ -54,12 +54,6 @@ func (f *labelFit) weightSums() int { return 1 + f.width + f.width*(f.width+1)/2
 
 // sweep computes the posteriors of a state, and the sums.
 func (f *labelFit) sweep(ctx context.Context, s *modelState) ([]float64, error) {
-	for i := range f.noise {
-		f.noise[i] = 1
-	}
-	for i, of := range f.kinds[1:] {
-		s.noiseUnder(of, f.noise[(i+1)*f.classes:][:f.classes])
-	}
 	partial := make([]float64, f.countBlocks()*f.sumWidth())
 	err := f.blocks(ctx, func(worker, block, first, end int) {
 		sums, memory := partial[block*f.sumWidth():][:f.sumWidth()], &f.scratch[worker]

@@ -14,6 +14,7 @@ const chunkCells = 1024
 // A sweepScratch is the memory that a worker sweeps a few rows in.
 type sweepScratch struct {
 	chance, excess    []float64 // [rows×classes]: P(y* = k), and the surplus of the posteriors over it
+	noise             []float64 // [classes] of a row; see noiseUnder
 	likelihood        []float64 // [rows], in the end its logarithm
 	means, deviations []float64 // [width] of features, and of those of a class from them
 }
@@ -21,8 +22,9 @@ type sweepScratch struct {
 func newSweepScratch(classes, width int) sweepScratch {
 	rows := max(chunkCells/classes, 1)
 	return sweepScratch{
-		chance: make([]float64, rows*classes), excess: make([]float64, rows*classes), likelihood: make([]float64, rows),
-		means: make([]float64, width), deviations: make([]float64, width),
+		chance: make([]float64, rows*classes), excess: make([]float64, rows*classes), noise: make([]float64, classes),
+		likelihood: make([]float64, rows),
+		means:      make([]float64, width), deviations: make([]float64, width),
 	}
 }
 
@@ -35,7 +37,8 @@ func (f *labelFit) sweepRows(s *modelState, first, end int, of *sweepScratch, su
 	}
 	elementary.Exps(chance)
 	for r := range rows {
-		likelihood[r] = f.judge(first+r, chance[r*c:][:c], of.excess[r*c:][:c])
+		f.noiseUnder(s, first+r, of.noise)
+		likelihood[r] = f.judge(first+r, chance[r*c:][:c], of.excess[r*c:][:c], of.noise)
 	}
 	elementary.Logs(likelihood)
 	surplus := sums[f.weightSums():]
@@ -71,14 +74,13 @@ func (f *labelFit) weigh(s *modelState, row int, utility []float64) {
 }
 
 // judge turns the exponentials of the utilities of a row into chances, writes the posterior and what it exceeds the
-// chances by, and returns the likelihood.
-func (f *labelFit) judge(row int, chance, excess []float64) (sum float64) {
+// chances by, and returns the likelihood. under is of noiseUnder.
+func (f *labelFit) judge(row int, chance, excess, under []float64) (sum float64) {
 	var whole float64
 	for _, e := range chance {
 		whole += e
 	}
 	posterior := f.posterior.Data[row*f.classes:][:f.classes]
-	under := f.noise[int(f.kindOf[row])*f.classes:][:f.classes]
 	for k := range chance {
 		chance[k] /= whole
 		joint := float64(chance[k] * under[k])
@@ -122,22 +124,32 @@ func (f *labelFit) addRow(sums []float64, row int, chance, excess []float64, of 
 	}
 }
 
-// A kind holds the label of a row and the true class that a person has named.
-type kind struct{ label, truth kv.Class }
-
-// noiseUnder writes the chance of what is known of a row, under each true class.
-func (s *modelState) noiseUnder(of kind, noise []float64) {
-	y := int(of.label)
-	for k := range noise {
-		switch {
-		case of.truth == AnotherClass && k == y || of.truth >= 0 && k != int(of.truth):
-			noise[k] = 0
-		case !s.allRight:
-			noise[k] = s.noise.of(y, k)
-		case k == y || of.truth != kv.NoClass:
+// noiseUnder writes the chance of what is known of a row, under each true class [c].
+func (f *labelFit) noiseUnder(s *modelState, row int, noise []float64) {
+	y, truth := f.labels[row], kv.NoClass
+	if f.truth != nil {
+		truth = f.truth[row]
+	}
+	switch {
+	case y == kv.NoClass:
+		return // the row does not count
+	case !s.allRight:
+		copy(noise, s.noise.rates.of(int(y)))
+		noise[y] = s.noise.right[y]
+	case truth == kv.NoClass:
+		clear(noise)
+		noise[y] = 1
+	default:
+		for k := range noise {
 			noise[k] = 1
-		default:
-			noise[k] = 0
 		}
+	}
+	switch {
+	case truth == AnotherClass:
+		noise[y] = 0
+	case truth != kv.NoClass:
+		own := noise[truth]
+		clear(noise)
+		noise[truth] = own
 	}
 }
